@@ -1,0 +1,116 @@
+/*
+ * init.c - MPI-5.0 chapter 11, the World Model: start, end, thread level, abort.
+ */
+#include "binding.h"
+
+#include "base/log.h"
+
+/* The thread level is always MPI_THREAD_MULTIPLE: the lock costs nothing uncontended. */
+static const int thread_level = MPI_THREAD_MULTIPLE;
+
+static int init_checked(const char *function)
+{
+    if (weft_world_state() != WEFT_WORLD_BEFORE) {
+        return weft_raise(MPI_ERR_OTHER, function,
+                          "MPI was initialised before; it can be only once");
+    }
+    if (weft_world_init() != WEFT_OK) {
+        return weft_raise(MPI_ERR_OTHER, function, "the library could not start");
+    }
+    return MPI_SUCCESS;
+}
+
+int PMPI_Init(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    return init_checked("MPI_Init");
+}
+WEFT_WEAK_ALIAS(MPI_Init, PMPI_Init);
+
+int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    int err;
+
+    (void)argc;
+    (void)argv;
+    (void)required;
+    err = init_checked("MPI_Init_thread");
+    if (err == MPI_SUCCESS && provided != NULL) {
+        *provided = thread_level;
+    }
+    return err;
+}
+WEFT_WEAK_ALIAS(MPI_Init_thread, PMPI_Init_thread);
+
+int PMPI_Initialized(int *flag)
+{
+    int err = weft_check_out("MPI_Initialized", NULL, flag, "flag");
+
+    if (err == MPI_SUCCESS) {
+        *flag = weft_world_state() >= WEFT_WORLD_OPEN;
+    }
+    return err;
+}
+WEFT_WEAK_ALIAS(MPI_Initialized, PMPI_Initialized);
+
+int PMPI_Finalized(int *flag)
+{
+    int err = weft_check_out("MPI_Finalized", NULL, flag, "flag");
+
+    if (err == MPI_SUCCESS) {
+        *flag = weft_world_state() == WEFT_WORLD_CLOSED;
+    }
+    return err;
+}
+WEFT_WEAK_ALIAS(MPI_Finalized, PMPI_Finalized);
+
+int PMPI_Finalize(void)
+{
+    int err = weft_check_world("MPI_Finalize");
+
+    if (err == MPI_SUCCESS && weft_world_finalize() != WEFT_OK) {
+        err = weft_raise(MPI_ERR_OTHER, "MPI_Finalize", "another thread called it too");
+    }
+    return err;
+}
+WEFT_WEAK_ALIAS(MPI_Finalize, PMPI_Finalize);
+
+int PMPI_Query_thread(int *provided)
+{
+    int err = weft_check_world("MPI_Query_thread");
+
+    if (err == MPI_SUCCESS) {
+        err = weft_check_out("MPI_Query_thread", NULL, provided, "provided");
+    }
+    if (err == MPI_SUCCESS) {
+        *provided = thread_level;
+    }
+    return err;
+}
+WEFT_WEAK_ALIAS(MPI_Query_thread, PMPI_Query_thread);
+
+int PMPI_Is_thread_main(int *flag)
+{
+    int err = weft_check_world("MPI_Is_thread_main");
+
+    if (err == MPI_SUCCESS) {
+        err = weft_check_out("MPI_Is_thread_main", NULL, flag, "flag");
+    }
+    if (err == MPI_SUCCESS) {
+        *flag = weft_world_is_main_thread();
+    }
+    return err;
+}
+WEFT_WEAK_ALIAS(MPI_Is_thread_main, PMPI_Is_thread_main);
+
+/* Takes no lock: it must work from any thread in any state of the library. */
+int PMPI_Abort(MPI_Comm comm, int errorcode)
+{
+    const struct weft_comm *c = weft_comm_from_handle(comm);
+
+    weft_log_always("MPI_Abort%s%s: the program asks to end the job with code %d",
+                    c != NULL ? " on " : "", c != NULL ? c->name : "", errorcode);
+    weft_runtime_abort(errorcode);
+}
+WEFT_WEAK_ALIAS(MPI_Abort, PMPI_Abort);

@@ -1,0 +1,63 @@
+#include "check/check.h"
+
+#include <stdio.h>
+
+int weft_check_world(const char *function)
+{
+    switch (weft_world_state()) {
+    case WEFT_WORLD_OPEN:
+        return MPI_SUCCESS;
+    case WEFT_WORLD_CLOSED:
+        return weft_raise(MPI_ERR_OTHER, function, "called after MPI_Finalize");
+    default:
+        return weft_raise(MPI_ERR_OTHER, function,
+                          "called before MPI_Init: call MPI_Init first");
+    }
+}
+
+const char *weft_describe_handle(enum weft_kind kind, const void *handle, char *buffer,
+                                 size_t size)
+{
+    uintptr_t value = (uintptr_t)handle;
+
+    if (value == 0) {
+        snprintf(buffer, size, "0 is no %s: was the variable set?", weft_kind_name(kind));
+    } else if (weft_handle_is_predefined(value)) {
+        snprintf(buffer, size, "predefined handle 0x%lx is not a usable %s",
+                 (unsigned long)value, weft_kind_name(kind));
+    } else {
+        snprintf(buffer, size, "handle 0x%lx is no live %s: freed, or never made here",
+                 (unsigned long)value, weft_kind_name(kind));
+    }
+    return buffer;
+}
+
+int weft_check_comm(const char *function, MPI_Comm handle, struct weft_comm **out)
+{
+    struct weft_comm *comm = weft_comm_from_handle(handle);
+    char text[128];
+    int err;
+
+    if (weft_likely(comm != NULL)) {
+        *out = comm;
+        return MPI_SUCCESS;
+    }
+    err = weft_check_world(function);
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    if (handle == MPI_COMM_NULL) {
+        return weft_raise(MPI_ERR_COMM, function, "the communicator is MPI_COMM_NULL");
+    }
+    return weft_raise(MPI_ERR_COMM, function, "%s",
+                      weft_describe_handle(WEFT_KIND_COMM, handle, text, sizeof(text)));
+}
+
+int weft_check_out(const char *function, struct weft_comm *comm, const void *address,
+                   const char *name)
+{
+    if (weft_likely(address != NULL)) {
+        return MPI_SUCCESS;
+    }
+    return weft_raise_comm(comm, MPI_ERR_ARG, function, "argument %s is NULL", name);
+}

@@ -1,0 +1,27 @@
+/*
+ * check.h - argument checks shared by the functions in bindings/c.
+ *
+ * Each answers MPI_SUCCESS, or has already run the error handler and answers the class
+ * to return. `function` is the name the user called.
+ */
+#ifndef WEFT_CHECK_CHECK_H
+#define WEFT_CHECK_CHECK_H
+
+#include "check/raise.h"
+#include "runtime/runtime.h"
+
+/* MPI_Init has run and MPI_Finalize has not. */
+int weft_check_world(const char *function);
+
+/* As above, and `handle` is a communicator, which goes to *out. */
+int weft_check_comm(const char *function, MPI_Comm handle, struct weft_comm **out);
+
+/* An address the result goes to; `name` is that of the parameter. */
+int weft_check_out(const char *function, struct weft_comm *comm, const void *address,
+                   const char *name);
+
+/* "MPI_COMM_NULL", "a freed or foreign handle 0x...": for messages. */
+const char *weft_describe_handle(enum weft_kind kind, const void *handle, char *buffer,
+                                 size_t size);
+
+#endif

@@ -1,0 +1,141 @@
+#include "check/raise.h"
+
+#include "base/log.h"
+#include "core/error.h"
+#include "progress/lock.h"
+#include "runtime/runtime.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* What is being raised, so that it can be printed and acted upon in one place. */
+struct raised {
+    int class;
+    const char *function;
+    const char *object; /* "" if there is none */
+    char text[512];
+};
+
+static const char *name_of(int class)
+{
+    const struct weft_error_row *row = weft_error_row(class);
+
+    return row != NULL ? row->name : "unknown error class";
+}
+
+static void print(const struct raised *e, bool is_last_word)
+{
+    const char *on = e->object[0] != '\0' ? " on " : "";
+
+    if (is_last_word) {
+        weft_log_always("%s%s%s: %s: %s", e->function, on, e->object, name_of(e->class),
+                        e->text);
+    } else {
+        weft_log_info("%s%s%s: %s: %s", e->function, on, e->object, name_of(e->class),
+                      e->text);
+    }
+}
+
+static _Noreturn void end_job(const struct raised *e)
+{
+    print(e, true);
+    weft_runtime_abort(e->class);
+}
+
+/* True: the handler is the user's, to be called by whoever knows its family. */
+static bool is_for_user(const struct weft_errhandler *handler, const struct raised *e)
+{
+    if (handler == &weft_errors_are_fatal || handler == &weft_errors_abort) {
+        end_job(e);
+    }
+    print(e, false);
+    return handler != &weft_errors_return;
+}
+
+static int run_comm_handler(struct weft_comm *comm, const struct raised *e)
+{
+    struct weft_errhandler *handler;
+    MPI_Comm handle = comm->handle;
+    int class = e->class;
+
+    weft_lock();
+    handler = weft_errhandler_hold(comm->errhandler);
+    weft_unlock();
+    if (is_for_user(handler, e)) {
+        handler->call.comm(&handle, &class);
+    }
+    weft_lock();
+    weft_errhandler_release(handler);
+    weft_unlock();
+    return e->class;
+}
+
+static int raise_on_comm(struct weft_comm *comm, struct raised *e)
+{
+    if (weft_world_state() != WEFT_WORLD_OPEN) {
+        end_job(e);
+    }
+    if (comm == NULL) {
+        comm = &weft_comm_self;
+    } else {
+        e->object = comm->name;
+    }
+    return run_comm_handler(comm, e);
+}
+
+int weft_raise_comm(struct weft_comm *comm, int class, const char *function,
+                    const char *format, ...)
+{
+    struct raised e = {.class = class, .function = function, .object = ""};
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(e.text, sizeof(e.text), format, args);
+    va_end(args);
+    return raise_on_comm(comm, &e);
+}
+
+int weft_raise_file(void *file, int class, const char *function, const char *format, ...)
+{
+    struct raised e = {.class = class, .function = function, .object = "MPI_FILE_NULL"};
+    va_list args;
+
+    (void)file; /* no file can be open yet, and the default for files is to return */
+    va_start(args, format);
+    vsnprintf(e.text, sizeof(e.text), format, args);
+    va_end(args);
+    if (weft_world_state() != WEFT_WORLD_OPEN) {
+        end_job(&e);
+    }
+    print(&e, false);
+    return class;
+}
+
+int weft_raise(int class, const char *function, const char *format, ...)
+{
+    struct raised e = {.class = class, .function = function, .object = ""};
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(e.text, sizeof(e.text), format, args);
+    va_end(args);
+    return raise_on_comm(NULL, &e);
+}
+
+#define UNBUILT "this version of Weft does not have this function yet"
+
+int weft_unbuilt_comm(MPI_Comm comm, const char *function)
+{
+    return weft_raise_comm(weft_comm_from_handle(comm), MPI_ERR_UNSUPPORTED_OPERATION,
+                           function, UNBUILT);
+}
+
+int weft_unbuilt_file(MPI_File file, const char *function)
+{
+    return weft_raise_file(file, MPI_ERR_UNSUPPORTED_OPERATION, function, UNBUILT);
+}
+
+int weft_unbuilt(const char *function)
+{
+    return weft_raise(MPI_ERR_UNSUPPORTED_OPERATION, function, UNBUILT);
+}

@@ -1,0 +1,132 @@
+/*
+ * pool.c - see pool.h. Chunk k holds first << k objects, so an index plus `first` has
+ * its leading bit tell the chunk and the bits below it the place in it.
+ */
+#include "base/pool.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct slot {
+    uint32_t generation; /* of the object in use, or of the next one */
+    uint32_t next_free;  /* index + 1 of the next free slot, or IN_USE */
+    max_align_t object[];
+};
+
+enum { IN_USE = UINT32_MAX };
+
+static unsigned log2_of(uint32_t x)
+{
+    return 31u - (unsigned)__builtin_clz(x);
+}
+
+static struct slot *slot_at(const struct weft_pool *pool, uint32_t index)
+{
+    uint32_t place = index + pool->first;
+    unsigned bit = log2_of(place);
+    char *chunk = pool->chunk[bit - log2_of(pool->first)];
+
+    return (struct slot *)(void *)(chunk + (place - (1u << bit)) * pool->object_size);
+}
+
+void weft_pool_init(struct weft_pool *pool, size_t object_size, uint32_t first,
+                    uint32_t limit)
+{
+    const size_t align = _Alignof(max_align_t);
+    size_t size = offsetof(struct slot, object) + object_size;
+
+    assert(first > 0 && (first & (first - 1)) == 0);
+    assert(limit <= (1u << 27));
+    memset(pool, 0, sizeof(*pool));
+    pool->object_size = (size + align - 1) / align * align;
+    pool->first = first;
+    pool->limit = limit;
+}
+
+void weft_pool_fini(struct weft_pool *pool)
+{
+    for (int i = 0; i < WEFT_POOL_CHUNKS; i++) {
+        free(pool->chunk[i]);
+    }
+    memset(pool, 0, sizeof(*pool));
+}
+
+/* Makes the chunk for the next new index, if it is not there yet. */
+static enum weft_rc make_room(struct weft_pool *pool)
+{
+    unsigned bit = log2_of(pool->made + pool->first);
+    unsigned chunk = bit - log2_of(pool->first);
+
+    if (pool->made >= pool->limit || chunk >= WEFT_POOL_CHUNKS) {
+        return WEFT_ERR_NOMEM;
+    }
+    if (pool->chunk[chunk] == NULL) {
+        pool->chunk[chunk] = calloc((size_t)1 << bit, pool->object_size);
+    }
+    return pool->chunk[chunk] == NULL ? WEFT_ERR_NOMEM : WEFT_OK;
+}
+
+enum weft_rc weft_pool_take(struct weft_pool *pool, void **object, uint32_t *index,
+                            uint32_t *generation)
+{
+    uint32_t found;
+    struct slot *slot;
+
+    if (pool->free_head != 0) {
+        found = pool->free_head - 1;
+        slot = slot_at(pool, found);
+        pool->free_head = slot->next_free;
+        memset(slot->object, 0, pool->object_size - offsetof(struct slot, object));
+    } else {
+        if (make_room(pool) != WEFT_OK) {
+            return WEFT_ERR_NOMEM;
+        }
+        found = pool->made++;
+        slot = slot_at(pool, found);
+        slot->generation = 1;
+    }
+    slot->next_free = IN_USE;
+    pool->in_use++;
+    *object = slot->object;
+    *index = found;
+    *generation = slot->generation;
+    return WEFT_OK;
+}
+
+void weft_pool_give(struct weft_pool *pool, uint32_t index)
+{
+    struct slot *slot = slot_at(pool, index);
+
+    assert(index < pool->made && slot->next_free == IN_USE);
+    slot->generation = slot->generation == INT32_MAX ? 1 : slot->generation + 1;
+    slot->next_free = pool->free_head;
+    pool->free_head = index + 1;
+    pool->in_use--;
+}
+
+void *weft_pool_find(const struct weft_pool *pool, uint32_t index, uint32_t generation)
+{
+    struct slot *slot;
+
+    if (weft_unlikely(index >= pool->made)) {
+        return NULL;
+    }
+    slot = slot_at(pool, index);
+    if (weft_unlikely(slot->generation != generation || slot->next_free != IN_USE)) {
+        return NULL;
+    }
+    return slot->object;
+}
+
+uint32_t weft_pool_generation(const struct weft_pool *pool, uint32_t index)
+{
+    const struct slot *slot;
+
+    if (index >= pool->made) {
+        return 0;
+    }
+    slot = slot_at(pool, index);
+    return slot->next_free == IN_USE ? slot->generation : 0;
+}

@@ -1,0 +1,56 @@
+/*
+ * pool.h - objects of one size, found by a small index, whose age can be told.
+ *
+ * Stands on libc only. An object never moves once it was given out, and its index is
+ * reused after weft_pool_give(). Each slot has a generation, raised when the object is
+ * given back, so (index, generation) names an object for ever: weft_pool_find() answers
+ * NULL for one that is gone. Memory comes in chunks that double (the first holds
+ * `first` objects), so an unused pool costs nothing and a lookup is two loads.
+ *
+ * Threads: taking and giving need the library's lock; finding needs it too, unless the
+ * caller knows that the object lives, because a chunk never moves.
+ */
+#ifndef WEFT_BASE_POOL_H
+#define WEFT_BASE_POOL_H
+
+#include "base/rc.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { WEFT_POOL_CHUNKS = 24 };
+
+struct weft_pool {
+    size_t object_size; /* set by weft_pool_init, header of the slot included */
+    uint32_t first;     /* objects in the first chunk, a power of two */
+    uint32_t limit;     /* indices below this one may be used */
+    uint32_t made;      /* slots that exist, in use or free */
+    uint32_t in_use;
+    uint32_t free_head; /* index + 1 of the first free slot, 0: none */
+    void *chunk[WEFT_POOL_CHUNKS];
+};
+
+/* Fills `pool`; `first` must be a power of two, `limit` at most 2^27. */
+void weft_pool_init(struct weft_pool *pool, size_t object_size, uint32_t first,
+                    uint32_t limit);
+
+/* Frees all chunks; the objects in them are gone. */
+void weft_pool_fini(struct weft_pool *pool);
+
+/*
+ * A zeroed object, its index and generation (1 or more). WEFT_ERR_NOMEM if no memory
+ * or no index is left; then nothing was written.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_pool_take(struct weft_pool *pool, void **object,
+                                            uint32_t *index, uint32_t *generation);
+
+/* Gives the object with this index back; it must be in use. */
+void weft_pool_give(struct weft_pool *pool, uint32_t index);
+
+/* The object, or NULL if there is none of this index and generation. */
+void *weft_pool_find(const struct weft_pool *pool, uint32_t index, uint32_t generation);
+
+/* The generation of the object now in use at this index, or 0. */
+uint32_t weft_pool_generation(const struct weft_pool *pool, uint32_t index);
+
+#endif

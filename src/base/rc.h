@@ -1,0 +1,29 @@
+/*
+ * rc.h - what functions of the library return.
+ *
+ * WEFT_AGAIN means that nothing was taken and the call may be repeated after a poll;
+ * WEFT_PENDING that something was lent and comes back through an upcall. The rest are
+ * failures: whoever first sees one logs it, once. They become MPI error classes in
+ * bindings/ and nowhere else.
+ */
+#ifndef WEFT_BASE_RC_H
+#define WEFT_BASE_RC_H
+
+enum weft_rc {
+    WEFT_OK = 0,
+    WEFT_AGAIN,
+    WEFT_PENDING,
+    WEFT_ERR_NOMEM,       /* memory or another resource is used up */
+    WEFT_ERR_ARGUMENT,    /* a value that makes no sense */
+    WEFT_ERR_LAUNCH,      /* the launcher is unreachable or answered nonsense */
+    WEFT_ERR_SYSTEM,      /* a system call failed */
+    WEFT_ERR_UNSUPPORTED, /* not offered here */
+};
+
+#define WEFT_MUST_CHECK   __attribute__((warn_unused_result))
+#define WEFT_PRINTF(f, a) __attribute__((format(printf, f, a)))
+
+#define weft_likely(x)   __builtin_expect(!!(x), 1)
+#define weft_unlikely(x) __builtin_expect(!!(x), 0)
+
+#endif

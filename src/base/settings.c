@@ -1,0 +1,89 @@
+#include "base/settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct weft_setting_row table[WEFT_SET_COUNT] = {
+    [WEFT_SET_LOG] = {"WEFT_LOG", "level", "error", "none|error|warn|info|debug",
+                      "How much the library tells on standard error; it costs nothing "
+                      "in the data path."},
+};
+
+const struct weft_setting_row *weft_setting_row(enum weft_setting which)
+{
+    return &table[which];
+}
+
+/* The position of `word` in "a|b|c", or -1. */
+static int64_t position(const char *words, const char *word)
+{
+    size_t length = strlen(word);
+    int64_t at = 0;
+
+    for (const char *w = words; w != NULL; at++) {
+        const char *bar = strchr(w, '|');
+        size_t n = bar != NULL ? (size_t)(bar - w) : strlen(w);
+
+        if (n == length && strncmp(w, word, n) == 0) {
+            return at;
+        }
+        w = bar != NULL ? bar + 1 : NULL;
+    }
+    return -1;
+}
+
+static int64_t parse_number(const char *text, int *is_bad)
+{
+    char *end;
+    long long value;
+
+    errno = 0;
+    value = strtoll(text, &end, 10);
+    *is_bad = end == text || *end != '\0' || errno != 0 || value < 0;
+    return value;
+}
+
+static int64_t parse(const struct weft_setting_row *row, const char *text, int *is_bad)
+{
+    int64_t value;
+
+    if (row->values == NULL) {
+        return parse_number(text, is_bad);
+    }
+    value = position(row->values, text);
+    *is_bad = value < 0;
+    return value;
+}
+
+int64_t weft_setting_parse(enum weft_setting which, const char *source, int *is_bad)
+{
+    const struct weft_setting_row *row = &table[which];
+    int64_t value;
+    int is_fallback_bad;
+
+    *is_bad = 0;
+    if (source != NULL && source[0] != '\0') {
+        value = parse(row, source, is_bad);
+        if (!*is_bad) {
+            return value;
+        }
+    }
+    return parse(row, row->fallback, &is_fallback_bad);
+}
+
+int64_t weft_setting(enum weft_setting which)
+{
+    const struct weft_setting_row *row = &table[which];
+    const char *source = getenv(row->name);
+    int is_bad;
+    int64_t value = weft_setting_parse(which, source, &is_bad);
+
+    if (is_bad) {
+        fprintf(stderr, "weft: %s=%s: not %s%s; using %s\n", row->name, source,
+                row->values != NULL ? "one of " : "a number",
+                row->values != NULL ? row->values : "", row->fallback);
+    }
+    return value;
+}

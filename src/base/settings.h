@@ -1,0 +1,40 @@
+/*
+ * settings.h - every setting of the library, in one table that prints its own
+ * documentation (weft-info, docs/settings.md).
+ *
+ * A setting is an environment variable. It is read once, when first asked for, and an
+ * unusable value is reported in one line and replaced by the default. The library keeps
+ * this table under forty entries: a good default beats a knob.
+ */
+#ifndef WEFT_BASE_SETTINGS_H
+#define WEFT_BASE_SETTINGS_H
+
+#include <stdint.h>
+
+enum weft_setting {
+    WEFT_SET_LOG,
+    WEFT_SET_COUNT,
+};
+
+struct weft_setting_row {
+    const char *name;     /* of the environment variable */
+    const char *unit;     /* "level", "bytes", "flag", ... */
+    const char *fallback; /* the default, as a user would write it */
+    const char *values;   /* accepted words, separated by '|'; NULL: a number */
+    const char *meaning;  /* one honest sentence, with what it costs */
+};
+
+/* The row of a setting, for printing. */
+const struct weft_setting_row *weft_setting_row(enum weft_setting which);
+
+/*
+ * The value in force: the position of the word in `values`, or the number. `source` is
+ * what the environment says, or NULL where it says nothing; passing it in keeps this
+ * free of hidden state and lets tests ask.
+ */
+int64_t weft_setting_parse(enum weft_setting which, const char *source, int *is_bad);
+
+/* The value in force in this process. */
+int64_t weft_setting(enum weft_setting which);
+
+#endif

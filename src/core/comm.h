@@ -1,0 +1,45 @@
+/*
+ * comm.h - communicators at rest: what they are, how they are found.
+ *
+ * MPI_COMM_WORLD and MPI_COMM_SELF exist while the world is initialised. Making further
+ * communicators is the room comm/. Lookups need the library's lock, but for the two
+ * predefined ones.
+ */
+#ifndef WEFT_CORE_COMM_H
+#define WEFT_CORE_COMM_H
+
+#include "core/errhandler.h"
+
+#include "mpi.h"
+
+struct weft_comm {
+    MPI_Comm handle;
+    int rank; /* mine */
+    int size;
+    struct weft_errhandler *errhandler;
+    char name[MPI_MAX_OBJECT_NAME];
+};
+
+extern struct weft_comm weft_comm_world;
+extern struct weft_comm weft_comm_self;
+
+/* Fills the two predefined communicators, and empties them again. */
+void weft_comm_open_predefined(int rank, int size);
+void weft_comm_close_predefined(void);
+
+/* The communicator behind a handle, or NULL: null handle, stale, not one. */
+static inline struct weft_comm *weft_comm_from_handle(MPI_Comm handle)
+{
+    struct weft_comm *comm = NULL;
+
+    if (weft_likely(handle == MPI_COMM_WORLD)) {
+        comm = &weft_comm_world;
+    } else if (handle == MPI_COMM_SELF) {
+        comm = &weft_comm_self;
+    } else {
+        return weft_handle_find(WEFT_KIND_COMM, (uintptr_t)handle);
+    }
+    return weft_likely(comm->size > 0) ? comm : NULL;
+}
+
+#endif

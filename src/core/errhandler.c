@@ -1,0 +1,62 @@
+#include "core/errhandler.h"
+
+static struct weft_pool pool;
+
+struct weft_errhandler weft_errors_are_fatal = {.handle = MPI_ERRORS_ARE_FATAL};
+struct weft_errhandler weft_errors_abort = {.handle = MPI_ERRORS_ABORT};
+struct weft_errhandler weft_errors_return = {.handle = MPI_ERRORS_RETURN};
+
+struct weft_errhandler *weft_errhandler_from_handle(MPI_Errhandler handle)
+{
+    if (handle == MPI_ERRORS_ARE_FATAL) {
+        return &weft_errors_are_fatal;
+    }
+    if (handle == MPI_ERRORS_RETURN) {
+        return &weft_errors_return;
+    }
+    if (handle == MPI_ERRORS_ABORT) {
+        return &weft_errors_abort;
+    }
+    return weft_handle_find(WEFT_KIND_ERRHANDLER, (uintptr_t)handle);
+}
+
+enum weft_rc weft_errhandler_create(enum weft_kind family, void (*call)(void),
+                                    struct weft_errhandler **out)
+{
+    void *object;
+    uintptr_t handle;
+    enum weft_rc rc;
+    struct weft_errhandler *handler;
+
+    if (pool.first == 0) {
+        weft_pool_init(&pool, sizeof(struct weft_errhandler), 8,
+                       1u << WEFT_HANDLE_INDEX_BITS);
+        weft_handle_register(WEFT_KIND_ERRHANDLER, &pool);
+    }
+    rc = weft_handle_take(WEFT_KIND_ERRHANDLER, &object, &handle);
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    handler = object;
+    handler->handle = (MPI_Errhandler)handle;
+    handler->family = family;
+    handler->references = 1;
+    handler->call.any = call;
+    *out = handler;
+    return WEFT_OK;
+}
+
+struct weft_errhandler *weft_errhandler_hold(struct weft_errhandler *handler)
+{
+    if (handler->call.any != NULL) {
+        handler->references++;
+    }
+    return handler;
+}
+
+void weft_errhandler_release(struct weft_errhandler *handler)
+{
+    if (handler->call.any != NULL && --handler->references == 0) {
+        weft_handle_give(WEFT_KIND_ERRHANDLER, (uintptr_t)handler->handle);
+    }
+}

@@ -1,0 +1,44 @@
+/*
+ * errhandler.h - error handlers at rest: predefined and the user's own.
+ *
+ * A handler belongs to one family of objects (communicator, window, file, session). It is
+ * counted: the user's handle is one reference, each object that uses it another, and the
+ * last one given back frees it. Predefined handlers are not counted. Which handler runs
+ * for which call is decided in bindings/check/raise.c. All calls need the library's lock.
+ */
+#ifndef WEFT_CORE_ERRHANDLER_H
+#define WEFT_CORE_ERRHANDLER_H
+
+#include "core/handle.h"
+
+#include "mpi.h"
+
+struct weft_errhandler {
+    MPI_Errhandler handle;
+    enum weft_kind family; /* 0 for the predefined ones, which fit every family */
+    int references;
+    union {
+        MPI_Comm_errhandler_function *comm;
+        MPI_Win_errhandler_function *win;
+        MPI_File_errhandler_function *file;
+        MPI_Session_errhandler_function *session;
+        void (*any)(void); /* NULL for the predefined ones */
+    } call;
+};
+
+extern struct weft_errhandler weft_errors_are_fatal;
+extern struct weft_errhandler weft_errors_abort;
+extern struct weft_errhandler weft_errors_return;
+
+/* The handler behind a handle, or NULL: null handle, stale, not one. */
+struct weft_errhandler *weft_errhandler_from_handle(MPI_Errhandler handle);
+
+/* A new handler of `family`, with one reference for the user's handle. */
+WEFT_MUST_CHECK enum weft_rc weft_errhandler_create(enum weft_kind family,
+                                                    void (*call)(void),
+                                                    struct weft_errhandler **out);
+
+struct weft_errhandler *weft_errhandler_hold(struct weft_errhandler *handler);
+void weft_errhandler_release(struct weft_errhandler *handler);
+
+#endif

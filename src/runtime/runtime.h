@@ -1,0 +1,48 @@
+/*
+ * runtime.h - the library's life: opened and closed, initialised and finalized.
+ *
+ * The runtime is counted: the World Model, each session and MPI_T open it, the last one
+ * closes it. The World Model (MPI_Init to MPI_Finalize) happens once; its state may be
+ * asked for at any time, from any thread, without the lock.
+ */
+#ifndef WEFT_RUNTIME_RUNTIME_H
+#define WEFT_RUNTIME_RUNTIME_H
+
+#include "base/rc.h"
+
+#include <stdbool.h>
+
+enum weft_world_state {
+    WEFT_WORLD_BEFORE,
+    WEFT_WORLD_OPENING,
+    WEFT_WORLD_OPEN,
+    WEFT_WORLD_CLOSED,
+};
+
+/* Opens the World Model. WEFT_ERR_ARGUMENT if that was done before. */
+WEFT_MUST_CHECK enum weft_rc weft_world_init(void);
+
+/* Closes it. WEFT_ERR_ARGUMENT if it is not open. */
+WEFT_MUST_CHECK enum weft_rc weft_world_finalize(void);
+
+enum weft_world_state weft_world_state(void);
+
+/* Did this thread call MPI_Init? */
+bool weft_world_is_main_thread(void);
+
+/* Counts one more, or one fewer, user of the library. */
+WEFT_MUST_CHECK enum weft_rc weft_runtime_open(void);
+void weft_runtime_close(void);
+
+/* This process's place in the job, and its host; valid while the runtime is open. */
+int weft_runtime_rank(void);
+int weft_runtime_size(void);
+const char *weft_runtime_host(void);
+
+/*
+ * Ends the job: `code` becomes the exit code, 1 where that would read as success. May be
+ * called from any thread, with or without the lock; does not return.
+ */
+_Noreturn void weft_runtime_abort(int code);
+
+#endif

@@ -1,0 +1,334 @@
+/*
+ * wrapper.c - mpicc, mpicxx, mpifort: the compiler, with what MPI needs added.
+ *
+ * One program under several names; the name says the language. What to add stands in
+ * wrappers.conf, found from where this program lies, so that an installation can be moved
+ * and two of them do not disturb each other. The flags go behind the user's: own -I and
+ * own libraries come first.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_ADDED = 16, LINE = 4096 };
+
+struct config {
+    char folder[PATH_MAX]; /* of the file itself */
+    char version[64];
+    char includedir[PATH_MAX];
+    char libdir[PATH_MAX];
+    char libs[256];
+    char compiler[LINE]; /* may hold several words */
+};
+
+/* A list of words for execvp; the words are not copied. */
+struct words {
+    char **at;
+    size_t count;
+};
+
+static const char *program = "mpicc";
+
+static _Noreturn void fail(const char *what, const char *why)
+{
+    fprintf(stderr, "%s: %s: %s\n", program, what, why);
+    exit(1);
+}
+
+static void push(struct words *list, char *word)
+{
+    char **grown = realloc(list->at, (list->count + 2) * sizeof(*grown));
+
+    if (grown == NULL) {
+        fail("memory", strerror(errno));
+    }
+    list->at = grown;
+    list->at[list->count++] = word;
+    list->at[list->count] = NULL;
+}
+
+static char *join(const char *a, const char *b)
+{
+    char *text;
+
+    if (asprintf(&text, "%s%s", a, b) < 0) {
+        fail("memory", strerror(errno));
+    }
+    return text;
+}
+
+/* Splits at blanks, in place. */
+static void push_split(struct words *list, char *text)
+{
+    for (char *rest, *w = strtok_r(text, " ", &rest); w != NULL;
+         w = strtok_r(NULL, " ", &rest)) {
+        push(list, w);
+    }
+}
+
+static FILE *open_config(struct config *conf)
+{
+    static const char *const places[] = {"/wrappers.conf", "/" WEFT_CONF_FROM_BIN};
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+    if (n < 0) {
+        fail("/proc/self/exe", strerror(errno));
+    }
+    self[n] = '\0';
+    *strrchr(self, '/') = '\0';
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        char *path = join(self, places[i]);
+        FILE *file = fopen(path, "re");
+
+        if (file != NULL) {
+            if (realpath(path, conf->folder) == NULL) {
+                fail(path, strerror(errno));
+            }
+            *strrchr(conf->folder, '/') = '\0';
+            free(path);
+            return file;
+        }
+        free(path);
+    }
+    fail("wrappers.conf", "not found beside this program nor in ../share/weft: "
+                          "is the installation complete?");
+}
+
+static void set_text(char *to, size_t size, const char *value)
+{
+    if ((size_t)snprintf(to, size, "%s", value) >= size) {
+        fail("wrappers.conf", "a value is too long");
+    }
+}
+
+/* A folder, made absolute and plain. */
+static void set_path(const struct config *conf, char *to, const char *value)
+{
+    char *path = value[0] == '/' ? join("", value) : join(join(conf->folder, "/"), value);
+
+    if (realpath(path, to) == NULL) {
+        fail(path, strerror(errno));
+    }
+    free(path);
+}
+
+static void take_line(struct config *conf, const char *key, const char *value,
+                      const char *compiler_key)
+{
+    if (strcmp(key, "version") == 0) {
+        set_text(conf->version, sizeof(conf->version), value);
+    } else if (strcmp(key, "includedir") == 0) {
+        set_path(conf, conf->includedir, value);
+    } else if (strcmp(key, "libdir") == 0) {
+        set_path(conf, conf->libdir, value);
+    } else if (strcmp(key, "libs") == 0) {
+        set_text(conf->libs, sizeof(conf->libs), value);
+    } else if (strcmp(key, compiler_key) == 0) {
+        set_text(conf->compiler, sizeof(conf->compiler), value);
+    }
+}
+
+static void read_config(struct config *conf, const char *compiler_key)
+{
+    FILE *file = open_config(conf);
+    char line[LINE];
+    char key[64];
+    char value[LINE];
+
+    while (fgets(line, sizeof(line), file) != NULL) {
+        if (line[0] != '#' && sscanf(line, " %63[a-z] = %4095[^\n]", key, value) == 2) {
+            take_line(conf, key, value, compiler_key);
+        }
+    }
+    fclose(file);
+}
+
+/* The environment's compiler, if any: ours, then the names hands bring along. */
+static void override_compiler(struct config *conf, bool is_cxx)
+{
+    static const char *const names[2][3] = {{"WEFT_CC", "MPICH_CC", "OMPI_CC"},
+                                            {"WEFT_CXX", "MPICH_CXX", "OMPI_CXX"}};
+
+    for (int i = 0; i < 3; i++) {
+        const char *value = getenv(names[is_cxx][i]);
+
+        if (value != NULL && value[0] != '\0') {
+            set_text(conf->compiler, sizeof(conf->compiler), value);
+            return;
+        }
+    }
+}
+
+static bool is_one_of(const char *word, const char *const *list)
+{
+    for (; *list != NULL; list++) {
+        if (strcmp(word, *list) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does the compiler get as far as linking, with these arguments? */
+static bool is_linking(char **args)
+{
+    static const char *const stops[] = {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only",
+                                        NULL};
+    static const char *const takes_word[] = {"-o",  "-x",       "-I",       "-L",
+                                             "-D",  "-U",       "-MF",      "-MT",
+                                             "-MQ", "-include", "-isystem", NULL};
+    bool has_input = false;
+
+    for (; *args != NULL; args++) {
+        if (is_one_of(*args, stops)) {
+            return false;
+        }
+        if (is_one_of(*args, takes_word) && args[1] != NULL) {
+            args++;
+        } else if ((*args)[0] != '-' || (*args)[1] == '\0' || (*args)[1] == 'l') {
+            has_input = true;
+        }
+    }
+    return has_input;
+}
+
+static void push_compile(struct words *list, const struct config *conf)
+{
+    push(list, join("-I", conf->includedir));
+}
+
+static void push_link(struct words *list, const struct config *conf)
+{
+    push(list, join("-L", conf->libdir));
+    push(list, join("-Wl,-rpath,", conf->libdir));
+    push(list, "-Wl,--enable-new-dtags"); /* so that LD_LIBRARY_PATH can swap it */
+    push_split(list, join("", conf->libs));
+}
+
+/* Prints words so that a shell reads them back as they are. */
+static void print_words(const struct words *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const char *w = list->at[i];
+
+        fputs(i > 0 ? " " : "", stdout);
+        if (w[0] != '\0' && strpbrk(w, " \t\n'\"\\$&;|<>()*?`~#!{}[]") == NULL) {
+            fputs(w, stdout);
+            continue;
+        }
+        putchar('\'');
+        for (; *w != '\0'; w++) {
+            fputs(*w == '\'' ? "'\\''" : (char[]){*w, '\0'}, stdout);
+        }
+        putchar('\'');
+    }
+    putchar('\n');
+}
+
+static void print_help(const struct config *conf)
+{
+    printf("%s: %s with what Weft %s needs added\n\n"
+           "All options are the compiler's, but for these:\n"
+           "  -show, -showme        print the command instead of running it\n"
+           "  -showme:compile       print the flags for compiling\n"
+           "  -showme:link          print the flags for linking\n"
+           "  -showme:incdirs, -showme:libdirs, -showme:libs, -showme:command,\n"
+           "  -showme:version       print that one thing\n"
+           "  -compile_info, -link_info   print the whole command for one of the two\n"
+           "  -cc=COMPILER, -cxx=COMPILER  use this compiler (also: WEFT_CC, WEFT_CXX)\n"
+           "  -help                 print this\n",
+           program, conf->compiler, conf->version);
+}
+
+/* Answers a question about the wrapper itself; false if `word` is none. */
+static bool answer(const char *word, const struct config *conf)
+{
+    struct words out = {NULL, 0};
+
+    if (strcmp(word, "-showme:compile") == 0) {
+        push_compile(&out, conf);
+    } else if (strcmp(word, "-showme:link") == 0) {
+        push_link(&out, conf);
+    } else if (strcmp(word, "-showme:incdirs") == 0) {
+        push(&out, join("", conf->includedir));
+    } else if (strcmp(word, "-showme:libdirs") == 0) {
+        push(&out, join("", conf->libdir));
+    } else if (strcmp(word, "-showme:libs") == 0) {
+        push(&out, "mpi_abi");
+    } else if (strcmp(word, "-showme:command") == 0) {
+        push_split(&out, join("", conf->compiler));
+    } else if (strcmp(word, "-compile_info") == 0) {
+        push_split(&out, join("", conf->compiler));
+        push_compile(&out, conf);
+    } else if (strcmp(word, "-link_info") == 0) {
+        push_split(&out, join("", conf->compiler));
+        push_link(&out, conf);
+    } else if (strcmp(word, "-showme:version") == 0) {
+        printf("%s: Weft %s\n", program, conf->version);
+        return true;
+    } else if (strcmp(word, "-help") == 0 || strcmp(word, "--help") == 0) {
+        print_help(conf);
+        return true;
+    } else {
+        return false;
+    }
+    print_words(&out);
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    struct config conf = {.version = ""};
+    struct words user = {NULL, 0};
+    struct words command = {NULL, 0};
+    bool is_showing = false;
+    bool is_cxx;
+
+    program = strrchr(argv[0], '/') != NULL ? strrchr(argv[0], '/') + 1 : argv[0];
+    if (strncmp(program, "mpif", 4) == 0) {
+        fail("Fortran",
+             "Weft has no Fortran bindings yet; C and C++ work: mpicc, mpicxx");
+    }
+    is_cxx = strncmp(program, "mpicxx", 6) == 0 || strncmp(program, "mpic++", 6) == 0;
+    read_config(&conf, is_cxx ? "cxx" : "cc");
+    override_compiler(&conf, is_cxx);
+
+    push(&user, "");
+    user.count = 0;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "-show") == 0 || strcmp(argv[i], "-showme") == 0) {
+            is_showing = true;
+        } else if (strncmp(argv[i], is_cxx ? "-cxx=" : "-cc=", is_cxx ? 5 : 4) == 0) {
+            set_text(conf.compiler, sizeof(conf.compiler), strchr(argv[i], '=') + 1);
+        } else {
+            push(&user, argv[i]);
+        }
+    }
+    user.at[user.count] = NULL;
+    for (size_t i = 0; i < user.count; i++) {
+        if (answer(user.at[i], &conf)) {
+            return 0;
+        }
+    }
+
+    push_split(&command, conf.compiler);
+    for (size_t i = 0; i < user.count; i++) {
+        push(&command, user.at[i]);
+    }
+    push_compile(&command, &conf);
+    if (is_linking(user.at) || (is_showing && user.count == 0)) {
+        push_link(&command, &conf);
+    }
+    if (is_showing) {
+        print_words(&command);
+        return 0;
+    }
+    execvp(command.at[0], command.at);
+    fail(command.at[0],
+         errno == ENOENT ? "no such compiler; set WEFT_CC or WEFT_CXX" : strerror(errno));
+}

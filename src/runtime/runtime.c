@@ -74,16 +74,16 @@ enum weft_world_state weft_world_state(void)
 
 static void set_world(enum weft_world_state state)
 {
-    atomic_store_explicit(&run.world, state, memory_order_release);
+    atomic_store_explicit(&run.world, (int)state, memory_order_release);
 }
 
 /* Only one thread can lead the world from one state to another. */
 static bool step_world(enum weft_world_state from, enum weft_world_state to)
 {
-    int expected = from;
+    int expected = (int)from;
 
     return atomic_compare_exchange_strong_explicit(
-        &run.world, &expected, to, memory_order_acq_rel, memory_order_acquire);
+        &run.world, &expected, (int)to, memory_order_acq_rel, memory_order_acquire);
 }
 
 enum weft_rc weft_world_init(void)

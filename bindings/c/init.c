@@ -3,7 +3,7 @@
  */
 #include "binding.h"
 
-#include "base/log.h"
+#include <stdio.h>
 
 /* The thread level is always MPI_THREAD_MULTIPLE: the lock costs nothing uncontended. */
 static const int thread_level = MPI_THREAD_MULTIPLE;
@@ -108,9 +108,10 @@ WEFT_WEAK_ALIAS(MPI_Is_thread_main, PMPI_Is_thread_main);
 int PMPI_Abort(MPI_Comm comm, int errorcode)
 {
     const struct weft_comm *c = weft_comm_from_handle(comm);
+    char text[256];
 
-    weft_log_always("MPI_Abort%s%s: the program asks to end the job with code %d",
-                    c != NULL ? " on " : "", c != NULL ? c->name : "", errorcode);
-    weft_runtime_abort(errorcode);
+    snprintf(text, sizeof(text), "MPI_Abort%s%s with code %d", c != NULL ? " on " : "",
+             c != NULL ? c->name : "", errorcode);
+    weft_runtime_abort(errorcode, text);
 }
 WEFT_WEAK_ALIAS(MPI_Abort, PMPI_Abort);

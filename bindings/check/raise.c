@@ -23,23 +23,27 @@ static const char *name_of(int class)
     return row != NULL ? row->name : "unknown error class";
 }
 
-static void print(const struct raised *e, bool is_last_word)
+/* The whole sentence: call, object, class, what is wrong. */
+static void write_sentence(const struct raised *e, char *text, size_t size)
 {
-    const char *on = e->object[0] != '\0' ? " on " : "";
-
-    if (is_last_word) {
-        weft_log_always("%s%s%s: %s: %s", e->function, on, e->object, name_of(e->class),
-                        e->text);
-    } else {
-        weft_log_info("%s%s%s: %s: %s", e->function, on, e->object, name_of(e->class),
-                      e->text);
-    }
+    snprintf(text, size, "%s%s%s: %s: %s", e->function,
+             e->object[0] != '\0' ? " on " : "", e->object, name_of(e->class), e->text);
 }
 
 static _Noreturn void end_job(const struct raised *e)
 {
-    print(e, true);
-    weft_runtime_abort(e->class);
+    char text[1024];
+
+    write_sentence(e, text, sizeof(text));
+    weft_runtime_abort(e->class, text);
+}
+
+static void mention(const struct raised *e)
+{
+    char text[1024];
+
+    write_sentence(e, text, sizeof(text));
+    weft_log_info("%s", text);
 }
 
 /* True: the handler is the user's, to be called by whoever knows its family. */
@@ -48,7 +52,7 @@ static bool is_for_user(const struct weft_errhandler *handler, const struct rais
     if (handler == &weft_errors_are_fatal || handler == &weft_errors_abort) {
         end_job(e);
     }
-    print(e, false);
+    mention(e);
     return handler != &weft_errors_return;
 }
 
@@ -107,7 +111,7 @@ int weft_raise_file(void *file, int class, const char *function, const char *for
     if (weft_world_state() != WEFT_WORLD_OPEN) {
         end_job(&e);
     }
-    print(&e, false);
+    mention(&e);
     return class;
 }
 

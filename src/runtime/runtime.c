@@ -3,30 +3,71 @@
 #include "base/log.h"
 #include "core/comm.h"
 #include "progress/lock.h"
+#include "progress/wait.h"
+#include "wireup/wireup.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static struct {
-    int users; /* under the lock */
-    int rank;
-    int size;
+    int users;     /* under the lock */
+    bool is_wired; /* wire-up was opened, and stays so */
+    struct weft_job job;
     char host[256];
     pthread_t main_thread;
     atomic_int world; /* enum weft_world_state; written under the lock */
 } run;
 
+static void set_state(enum weft_slice_state state)
+{
+    /* Pairs with mpiexec's acquire load, when the process has ended. */
+    atomic_store_explicit(&run.job.slice->state, state, memory_order_release);
+}
+
+/*
+ * A rank that leaves without MPI_Finalize says no goodbye, so that its launcher takes it
+ * for what it is: a failure.
+ */
+static void at_exit(void)
+{
+    if (weft_world_state() == WEFT_WORLD_CLOSED) {
+        weft_wireup_close(&run.job);
+    }
+}
+
+static enum weft_rc wire_up(void)
+{
+    const struct weft_segment_header *header;
+    enum weft_rc rc = weft_wireup_open(&run.job);
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    run.is_wired = true;
+    header = run.job.segment.header;
+    weft_log_identity(run.job.who.rank, run.host);
+    weft_wait_set_crowded(header->local_size > header->cpu_count);
+    atexit(at_exit);
+    return WEFT_OK;
+}
+
 static enum weft_rc open_first(void)
 {
+    enum weft_rc rc = WEFT_OK;
+
     if (gethostname(run.host, sizeof(run.host)) != 0) {
         run.host[0] = '?';
     }
     run.host[sizeof(run.host) - 1] = '\0';
-    run.rank = 0;
-    run.size = 1;
-    weft_log_identity(run.rank, run.host);
-    return WEFT_OK;
+    if (!run.is_wired) {
+        rc = wire_up();
+    }
+    if (rc == WEFT_OK) {
+        set_state(WEFT_SLICE_OPEN);
+    }
+    return rc;
 }
 
 enum weft_rc weft_runtime_open(void)
@@ -47,18 +88,20 @@ enum weft_rc weft_runtime_open(void)
 void weft_runtime_close(void)
 {
     weft_lock();
-    run.users--;
+    if (--run.users == 0) {
+        set_state(WEFT_SLICE_CLOSED);
+    }
     weft_unlock();
 }
 
 int weft_runtime_rank(void)
 {
-    return run.rank;
+    return run.job.who.rank;
 }
 
 int weft_runtime_size(void)
 {
-    return run.size;
+    return run.job.who.size;
 }
 
 const char *weft_runtime_host(void)
@@ -99,19 +142,28 @@ enum weft_rc weft_world_init(void)
         return rc;
     }
     run.main_thread = pthread_self();
-    weft_comm_open_predefined(run.rank, run.size);
+    weft_comm_open_predefined(run.job.who.rank, run.job.who.size);
     set_world(WEFT_WORLD_OPEN);
     return WEFT_OK;
 }
 
+/* The leaving barrier: nobody is gone while another may still need it. */
 enum weft_rc weft_world_finalize(void)
 {
+    enum weft_rc rc;
+
     if (!step_world(WEFT_WORLD_OPEN, WEFT_WORLD_CLOSED)) {
         return WEFT_ERR_ARGUMENT;
     }
+    rc = weft_world_barrier();
     weft_comm_close_predefined();
     weft_runtime_close();
-    return WEFT_OK;
+    return rc;
+}
+
+enum weft_rc weft_world_barrier(void)
+{
+    return weft_wireup_barrier(&run.job);
 }
 
 bool weft_world_is_main_thread(void)
@@ -119,9 +171,7 @@ bool weft_world_is_main_thread(void)
     return pthread_equal(pthread_self(), run.main_thread) != 0;
 }
 
-_Noreturn void weft_runtime_abort(int code)
+_Noreturn void weft_runtime_abort(int code, const char *cause)
 {
-    int visible = code & 0xff;
-
-    _exit(visible == 0 ? 1 : visible);
+    weft_wireup_abort(&run.job, code, cause);
 }

@@ -2,8 +2,9 @@
  * runtime.h - the library's life: opened and closed, initialised and finalized.
  *
  * The runtime is counted: the World Model, each session and MPI_T open it, the last one
- * closes it. The World Model (MPI_Init to MPI_Finalize) happens once; its state may be
- * asked for at any time, from any thread, without the lock.
+ * closes it. Wire-up is opened by the first and stays open until exit. The World Model
+ * (MPI_Init to MPI_Finalize) happens once; its state may be asked for at any time, from
+ * any thread, without the lock.
  */
 #ifndef WEFT_RUNTIME_RUNTIME_H
 #define WEFT_RUNTIME_RUNTIME_H
@@ -39,10 +40,14 @@ int weft_runtime_rank(void);
 int weft_runtime_size(void);
 const char *weft_runtime_host(void);
 
+/* Returns when every rank of the job has called it as often as this one. */
+WEFT_MUST_CHECK enum weft_rc weft_world_barrier(void);
+
 /*
- * Ends the job: `code` becomes the exit code, 1 where that would read as success. May be
- * called from any thread, with or without the lock; does not return.
+ * Ends the job: `code` becomes the exit code, 1 where that would read as success; `cause`
+ * is what the user is told, once for the whole job. May be called from any thread, with
+ * or without the lock, in any state; does not return.
  */
-_Noreturn void weft_runtime_abort(int code);
+_Noreturn void weft_runtime_abort(int code, const char *cause);
 
 #endif

@@ -1,0 +1,154 @@
+#include "keeper.h"
+
+#include "base/clock.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct process {
+    pid_t pid;
+    pid_t parent;
+    bool is_ours;
+};
+
+struct processes {
+    struct process *at;
+    size_t count;
+    size_t room;
+};
+
+void keeper_adopt_orphans(void)
+{
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+/* The parent of a process, or -1 if it is gone. Its name may hold blanks and brackets. */
+static pid_t parent_of(const char *pid)
+{
+    char path[64];
+    char text[512];
+    const char *end;
+    int fd;
+    ssize_t n;
+    int parent;
+
+    snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return -1;
+    }
+    n = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (n <= 0) {
+        return -1;
+    }
+    text[n] = '\0';
+    end = strrchr(text, ')');
+    return end != NULL && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : -1;
+}
+
+static void read_all(struct processes *all)
+{
+    DIR *folder = opendir("/proc");
+    struct dirent *entry;
+
+    all->count = 0;
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        pid_t parent;
+
+        if (!isdigit((unsigned char)entry->d_name[0])) {
+            continue;
+        }
+        parent = parent_of(entry->d_name);
+        if (parent < 0) {
+            continue;
+        }
+        if (all->count == all->room) {
+            size_t room = all->room == 0 ? 256 : 2 * all->room;
+            struct process *grown = realloc(all->at, room * sizeof(*grown));
+
+            if (grown == NULL) {
+                break; /* the next round gets further */
+            }
+            all->at = grown;
+            all->room = room;
+        }
+        all->at[all->count++] = (struct process){
+            .pid = (pid_t)atoi(entry->d_name),
+            .parent = parent,
+            .is_ours = false,
+        };
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+}
+
+/* Marks the children of ours until there are no more. */
+static void mark_descendants(struct processes *all)
+{
+    const pid_t me = getpid();
+    bool is_more = true;
+
+    while (is_more) {
+        is_more = false;
+        for (size_t i = 0; i < all->count; i++) {
+            struct process *p = &all->at[i];
+
+            for (size_t k = 0; !p->is_ours && k < all->count; k++) {
+                if (p->parent == me ||
+                    (all->at[k].is_ours && all->at[k].pid == p->parent)) {
+                    p->is_ours = true;
+                    is_more = true;
+                }
+            }
+        }
+    }
+}
+
+void keeper_signal_all(int signal)
+{
+    struct processes all = {NULL, 0, 0};
+
+    read_all(&all);
+    mark_descendants(&all);
+    for (size_t i = 0; i < all.count; i++) {
+        if (all.at[i].is_ours) {
+            kill(all.at[i].pid, signal);
+        }
+    }
+    free(all.at);
+}
+
+bool keeper_sweep(void)
+{
+    const uint64_t end = weft_clock_ns() + UINT64_C(2000000000);
+    const struct timespec pause = {.tv_sec = 0, .tv_nsec = 1000000};
+
+    for (;;) {
+        pid_t pid = waitpid(-1, NULL, WNOHANG);
+
+        if (pid > 0 || (pid < 0 && errno == EINTR)) {
+            continue;
+        }
+        if (pid < 0) {
+            return true; /* no child, and so no descendant */
+        }
+        if (weft_clock_ns() > end) {
+            return false;
+        }
+        keeper_signal_all(SIGKILL);
+        nanosleep(&pause, NULL); /* what was killed needs a moment to die */
+    }
+}

@@ -1,0 +1,134 @@
+/*
+ * main.c - mpiexec, the front: the process that the user sees.
+ *
+ * It reads the command line, makes the keeper (keeper.h), passes signals on to it as
+ * bytes through a pipe, and ends with its exit code. A second Ctrl-C ends everything at
+ * once.
+ */
+#include "job.h"
+#include "keeper.h"
+#include "plan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const int passed_on[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
+                                SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+
+static void block_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++) {
+        sigaddset(set, passed_on[i]);
+    }
+    sigaddset(set, SIGCHLD);
+    sigprocmask(SIG_BLOCK, set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGTTOU, SIG_IGN); /* lines may be written from the background */
+}
+
+/* The keeper is gone without having ended the job: its children are ours now. */
+static int clean_up(int status)
+{
+    keeper_sweep();
+    fprintf(stderr,
+            "%s: the keeper of the job was killed by signal %d: the job is ended\n",
+            program_name, WTERMSIG(status));
+    return 128 + WTERMSIG(status);
+}
+
+static int end_at_once(pid_t keeper)
+{
+    kill(keeper, SIGKILL);
+    keeper_sweep();
+    return 128 + SIGINT;
+}
+
+static void pass_on(int to, int signal)
+{
+    unsigned char byte = (unsigned char)signal;
+
+    if (write(to, &byte, 1) < 0) {
+        return; /* the keeper has just ended: SIGCHLD says so */
+    }
+    if (signal == SIGTSTP) {
+        kill(getpid(), SIGSTOP);
+    }
+}
+
+static int watch(pid_t keeper, int to, const sigset_t *set)
+{
+    int interrupts = 0;
+
+    for (;;) {
+        int status;
+        int signal = sigwaitinfo(set, NULL);
+
+        if (signal == SIGCHLD) {
+            pid_t pid;
+
+            while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+                if (pid == keeper) {
+                    return WIFEXITED(status) ? WEXITSTATUS(status) : clean_up(status);
+                }
+            }
+        } else if (signal == SIGINT && ++interrupts > 1) {
+            return end_at_once(keeper);
+        } else if (signal > 0) {
+            pass_on(to, signal);
+        }
+    }
+}
+
+/* What the keeper does not want from its parent. */
+static int keep(const struct plan *plan, int front)
+{
+    for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++) {
+        signal(passed_on[i], SIG_IGN); /* the front tells us, by the pipe */
+    }
+    prctl(PR_SET_NAME, "weft-keeper");
+    keeper_adopt_orphans();
+    return job_run(plan, front);
+}
+
+int main(int argc, char **argv)
+{
+    struct plan plan;
+    sigset_t set;
+    int ends[2];
+    pid_t keeper;
+
+    program_name = strrchr(argv[0], '/') != NULL ? strrchr(argv[0], '/') + 1 : argv[0];
+    switch (plan_parse(argc, argv, &plan)) {
+    case PARSED:
+        break;
+    case PARSED_AND_DONE:
+        return 0;
+    case PARSED_WRONG:
+        return 2;
+    }
+    keeper_adopt_orphans();
+    block_signals(&set);
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        perror(program_name);
+        return 1;
+    }
+    keeper = fork();
+    if (keeper < 0) {
+        perror(program_name);
+        return 1;
+    }
+    if (keeper == 0) {
+        close(ends[1]);
+        exit(keep(&plan, ends[0]));
+    }
+    close(ends[0]);
+    return watch(keeper, ends[1], &set);
+}

@@ -1,0 +1,401 @@
+/*
+ * options.c - the command line of mpiexec: see plan.h.
+ *
+ * One table has every option, ours and those that hands bring along from other launchers,
+ * which work, do nothing harmful, or are answered with the Weft name. One dash or two
+ * make no difference.
+ */
+#include "plan.h"
+
+#include "version.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *program_name = "mpiexec";
+
+enum option {
+    OPT_RANKS,
+    OPT_WDIR,
+    OPT_ENV,
+    OPT_GENV,
+    OPT_X,
+    OPT_ENV_NONE,
+    OPT_ENV_LIST,
+    OPT_BIND,
+    OPT_REPORT,
+    OPT_LABEL,
+    OPT_TIMEOUT,
+    OPT_HOSTS,
+    OPT_HOSTFILE,
+    OPT_IGNORED,   /* harmless here: nothing to do, nothing to say */
+    OPT_EXPLAINED, /* does nothing; one line says what does */
+    OPT_HELP,
+    OPT_VERSION,
+};
+
+struct row {
+    const char *names; /* without dashes, separated by blanks */
+    int words;         /* how many follow */
+    enum option option;
+    const char *hint; /* for OPT_EXPLAINED */
+};
+
+static const struct row table[] = {
+    {"n np c", 1, OPT_RANKS, NULL},
+    {"wdir wd", 1, OPT_WDIR, NULL},
+    {"env", 2, OPT_ENV, NULL},
+    {"genv", 2, OPT_GENV, NULL},
+    {"x", 1, OPT_X, NULL},
+    {"envnone genvnone", 0, OPT_ENV_NONE, NULL},
+    {"envlist genvlist", 1, OPT_ENV_LIST, NULL},
+    {"envall genvall", 0, OPT_IGNORED, NULL},
+    {"bind-to", 1, OPT_BIND, NULL},
+    {"report-bindings", 0, OPT_REPORT, NULL},
+    {"label l prepend-rank tag-output", 0, OPT_LABEL, NULL},
+    {"timeout", 1, OPT_TIMEOUT, NULL},
+    {"host hosts H", 1, OPT_HOSTS, NULL},
+    {"f hostfile machinefile default-hostfile", 1, OPT_HOSTFILE, NULL},
+    {"ppn npernode perhost N", 1, OPT_IGNORED, NULL},
+    {"oversubscribe allow-run-as-root q quiet", 0, OPT_IGNORED, NULL},
+    {"mca gmca", 2, OPT_EXPLAINED, "Weft's settings are few: weft-info --settings"},
+    {"map-by rank-by", 1, OPT_EXPLAINED, "ranks are placed in order; see --bind-to"},
+    {"iface", 1, OPT_EXPLAINED, "ranks on one machine use no network"},
+    {"launcher bootstrap rmk", 1, OPT_EXPLAINED, "ranks start on this machine"},
+    {"help h ?", 0, OPT_HELP, NULL},
+    {"version V", 0, OPT_VERSION, NULL},
+};
+
+static const char help[] =
+    "usage: mpiexec [options] PROGRAM [arguments] [: [options] PROGRAM [arguments] ...]\n"
+    "\n"
+    "Starts ranks of an MPI program on this machine and waits for them. Several "
+    "programs\n"
+    "separated by ':' form one job.\n"
+    "\n"
+    "  -n N, -np N              number of ranks; without it one per core\n"
+    "  -wdir DIR                working directory\n"
+    "  -env NAME VALUE          set a variable for this program\n"
+    "  -genv NAME VALUE         set a variable for all programs\n"
+    "  -x NAME[=VALUE]          the same (the environment is passed on anyway)\n"
+    "  -envnone, -envlist A,B   pass nothing, or only these\n"
+    "  --bind-to core|none      keep each rank on a core of its own; the default does "
+    "so\n"
+    "                           if there are cores for at least two ranks, and all of "
+    "them\n"
+    "  --report-bindings        say which rank is bound where\n"
+    "  --label                  put the rank in front of every line of output\n"
+    "  --timeout SECONDS        end the job after this time, with code 124\n"
+    "  -host NAMES, -f FILE     hosts; this version starts ranks on this machine only\n"
+    "  --version, --help\n"
+    "\n"
+    "Standard input goes to rank 0. The exit code is that of the first rank that "
+    "failed,\n"
+    "or 128 + the number of the signal that ended it. Ctrl-C ends the job, twice at "
+    "once.\n"
+    "When a rank fails, the others get a second to end and are then killed, with all "
+    "that\n"
+    "they started.\n";
+
+static enum parsed wrong(const char *what, const char *about)
+{
+    fprintf(stderr, "%s: %s%s%s\n", program_name, about != NULL ? about : "",
+            about != NULL ? ": " : "", what);
+    return PARSED_WRONG;
+}
+
+void list_add(struct list *list, char *word)
+{
+    char **grown = realloc(list->at, ((size_t)list->count + 2) * sizeof(*grown));
+
+    if (grown == NULL) {
+        perror(program_name);
+        exit(1);
+    }
+    list->at = grown;
+    list->at[list->count++] = word;
+    list->at[list->count] = NULL;
+}
+
+static char *join(const char *name, const char *value)
+{
+    char *text;
+
+    if (asprintf(&text, "%s=%s", name, value) < 0) {
+        perror(program_name);
+        exit(1);
+    }
+    return text;
+}
+
+static const struct row *find(const char *word)
+{
+    const char *name = word + (word[1] == '-' ? 2 : 1);
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        for (const char *n = table[i].names; n != NULL; n = strchr(n, ' ')) {
+            n += *n == ' ' ? 1 : 0;
+            if (strncmp(n, name, length) == 0 &&
+                (n[length] == ' ' || n[length] == '\0')) {
+                return length > 0 ? &table[i] : NULL;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Is this the name of the machine we run on? */
+static bool is_here(const char *name, size_t length)
+{
+    char host[256] = "";
+    const char *const names[] = {"localhost", "127.0.0.1", "::1", host};
+
+    gethostname(host, sizeof(host) - 1);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0) {
+            return true;
+        }
+    }
+    /* A name without its domain. */
+    return strlen(host) > length && host[length] == '.' &&
+           strncmp(host, name, length) == 0;
+}
+
+/* Checks one "name", "name:slots" or "name slots=4". */
+static enum parsed check_host(const char *name)
+{
+    size_t length = strcspn(name, ": \t\n");
+
+    if (length == 0 || name[0] == '#' || is_here(name, length)) {
+        return PARSED;
+    }
+    fprintf(stderr,
+            "%s: host %.*s: this version of Weft starts ranks on this machine only\n",
+            program_name, (int)length, name);
+    return PARSED_WRONG;
+}
+
+static enum parsed check_hosts(char *names)
+{
+    for (char *rest, *h = strtok_r(names, ",", &rest); h != NULL;
+         h = strtok_r(NULL, ",", &rest)) {
+        if (check_host(h) != PARSED) {
+            return PARSED_WRONG;
+        }
+    }
+    return PARSED;
+}
+
+static enum parsed check_hostfile(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    char line[1024];
+    enum parsed result = PARSED;
+
+    if (file == NULL) {
+        perror(path);
+        return PARSED_WRONG;
+    }
+    while (result == PARSED && fgets(line, sizeof(line), file) != NULL) {
+        result = check_host(line + strspn(line, " \t"));
+    }
+    fclose(file);
+    return result;
+}
+
+static enum parsed parse_ranks(const char *text, int *ranks)
+{
+    char *end;
+    long value = strtol(text, &end, 10);
+
+    if (end == text || *end != '\0' || value < 1 || value > 1000000) {
+        return wrong("the number of ranks must be between 1 and 1000000", text);
+    }
+    *ranks = (int)value;
+    return PARSED;
+}
+
+static enum parsed parse_bind(const char *text, enum bind_to *bind)
+{
+    if (strcmp(text, "core") == 0) {
+        *bind = BIND_CORE;
+    } else if (strcmp(text, "none") == 0) {
+        *bind = BIND_NONE;
+    } else {
+        return wrong("Weft knows --bind-to core and --bind-to none", text);
+    }
+    return PARSED;
+}
+
+static enum parsed parse_timeout(const char *text, double *timeout)
+{
+    char *end;
+
+    *timeout = strtod(text, &end);
+    if (end == text || *end != '\0' || !(*timeout > 0) || *timeout > 1e9) {
+        return wrong("the time must be a positive number of seconds", text);
+    }
+    return PARSED;
+}
+
+static void keep_names(struct plan *plan, char *names)
+{
+    for (char *rest, *n = strtok_r(names, ",", &rest); n != NULL;
+         n = strtok_r(NULL, ",", &rest)) {
+        list_add(&plan->keep, n);
+    }
+}
+
+static enum parsed take(const struct row *row, char **words, struct plan *plan,
+                        struct app *app)
+{
+    switch (row->option) {
+    case OPT_RANKS:
+        return parse_ranks(words[1], &app->ranks);
+    case OPT_WDIR:
+        app->wdir = words[1];
+        break;
+    case OPT_ENV:
+        list_add(&app->set, join(words[1], words[2]));
+        break;
+    case OPT_GENV:
+        list_add(&plan->set, join(words[1], words[2]));
+        break;
+    case OPT_X:
+        if (strchr(words[1], '=') != NULL) {
+            list_add(&plan->set, words[1]);
+        } else {
+            list_add(&plan->keep, words[1]);
+        }
+        break;
+    case OPT_ENV_NONE:
+        plan->has_empty_environment = true;
+        break;
+    case OPT_ENV_LIST:
+        plan->has_empty_environment = true;
+        keep_names(plan, words[1]);
+        break;
+    case OPT_BIND:
+        return parse_bind(words[1], &plan->bind);
+    case OPT_REPORT:
+        plan->is_reporting_bindings = true;
+        break;
+    case OPT_LABEL:
+        plan->is_labelling = true;
+        break;
+    case OPT_TIMEOUT:
+        return parse_timeout(words[1], &plan->timeout);
+    case OPT_HOSTS:
+        return check_hosts(words[1]);
+    case OPT_HOSTFILE:
+        return check_hostfile(words[1]);
+    case OPT_IGNORED:
+        break;
+    case OPT_EXPLAINED:
+        fprintf(stderr, "%s: %s has no effect here: %s\n", program_name, words[0],
+                row->hint);
+        break;
+    case OPT_HELP:
+        fputs(help, stdout);
+        return PARSED_AND_DONE;
+    case OPT_VERSION:
+        printf("mpiexec of Weft %s\n", WEFT_VERSION);
+        return PARSED_AND_DONE;
+    }
+    return PARSED;
+}
+
+/* The options, the program and its arguments, up to ':' or the end. */
+static enum parsed parse_app(char ***at, struct plan *plan, struct app *app)
+{
+    char **words = *at;
+
+    while (*words != NULL && (*words)[0] == '-' && (*words)[1] != '\0') {
+        const struct row *row;
+        enum parsed result;
+
+        if (strcmp(*words, "--") == 0) {
+            words++;
+            break;
+        }
+        row = find(*words);
+        if (row == NULL) {
+            return wrong("unknown option; mpiexec --help lists them", *words);
+        }
+        for (int i = 1; i <= row->words; i++) {
+            if (words[i] == NULL) {
+                return wrong("something must follow", *words);
+            }
+        }
+        result = take(row, words, plan, app);
+        if (result != PARSED) {
+            return result;
+        }
+        words += row->words + 1;
+    }
+    if (*words == NULL || strcmp(*words, ":") == 0) {
+        return wrong("no program to start; mpiexec --help tells more", NULL);
+    }
+    app->argv = words;
+    while (*words != NULL && strcmp(*words, ":") != 0) {
+        words++;
+    }
+    *at = words;
+    return PARSED;
+}
+
+static int processors(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+static enum parsed count_ranks(struct plan *plan)
+{
+    for (int i = 0; i < plan->app_count; i++) {
+        struct app *app = &plan->apps[i];
+
+        if (app->ranks == 0 && plan->app_count > 1) {
+            return wrong("with several programs each needs its -n", app->argv[0]);
+        }
+        if (app->ranks == 0) {
+            app->ranks = processors();
+        }
+        plan->ranks += app->ranks;
+    }
+    return PARSED;
+}
+
+enum parsed plan_parse(int argc, char **argv, struct plan *plan)
+{
+    char **at = argv + 1;
+
+    (void)argc;
+    memset(plan, 0, sizeof(*plan));
+    for (;;) {
+        struct app *grown =
+            realloc(plan->apps, ((size_t)plan->app_count + 1) * sizeof(*grown));
+        enum parsed result;
+
+        if (grown == NULL) {
+            perror(program_name);
+            return PARSED_WRONG;
+        }
+        plan->apps = grown;
+        memset(&plan->apps[plan->app_count], 0, sizeof(*grown));
+        result = parse_app(&at, plan, &plan->apps[plan->app_count]);
+        if (result != PARSED) {
+            return result;
+        }
+        plan->app_count++;
+        if (*at == NULL) {
+            return count_ranks(plan);
+        }
+        *at++ = NULL; /* the ':' ends the arguments before it */
+    }
+}

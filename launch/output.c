@@ -1,0 +1,198 @@
+#include "output.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Room that must be free before a stream may be read: a full line, its label, a break. */
+enum { RESERVE = STREAM_BYTES + 64 };
+
+void sink_open(struct sink *sink, int fd)
+{
+    memset(sink, 0, sizeof(*sink));
+    sink->fd = fd;
+    sink->is_terminal = isatty(fd) == 1;
+    sink->held = malloc(SINK_BYTES);
+    if (sink->held == NULL) {
+        perror("mpiexec");
+        exit(1);
+    }
+}
+
+/* Our standard output is shared with others, so it must not be made non-blocking. */
+static bool can_write(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+
+    return poll(&p, 1, 0) != 0;
+}
+
+void sink_flush(struct sink *sink)
+{
+    size_t done = 0;
+
+    while (done < sink->count && !sink->is_closed && can_write(sink->fd)) {
+        size_t n = sink->count - done;
+        ssize_t written;
+
+        n = n > PIPE_BUF ? PIPE_BUF : n; /* a writable pipe takes this much at once */
+        written = write(sink->fd, sink->held + done, n);
+        if (written < 0 && errno != EINTR && errno != EAGAIN) {
+            sink->is_closed = true;
+        } else if (written > 0) {
+            done += (size_t)written;
+        }
+    }
+    if (sink->is_closed) {
+        done = sink->count;
+    }
+    sink->count -= done;
+    memmove(sink->held, sink->held + done, sink->count);
+    sink->is_waiting = sink->count > 0;
+}
+
+static void sink_add(struct sink *sink, const char *text, size_t n)
+{
+    while (n > 0) {
+        size_t room = SINK_BYTES - sink->count;
+        size_t part = n < room ? n : room;
+
+        memcpy(sink->held + sink->count, text, part);
+        sink->count += part;
+        text += part;
+        n -= part;
+        if (n > 0) { /* only at the very end of a job can there be this much */
+            struct pollfd p = {.fd = sink->fd, .events = POLLOUT};
+
+            poll(&p, 1, 1000);
+            sink_flush(sink);
+        }
+    }
+}
+
+/* Passes `n` bytes of a stream on; they are one or more whole lines, or the rest of one.
+ */
+static void pass_on(struct stream *stream, const char *text, size_t n)
+{
+    struct sink *sink = stream->sink;
+
+    if (n == 0) {
+        return;
+    }
+    if (sink->is_mid_line && sink->last != stream) {
+        sink_add(sink, "\n", 1);
+    }
+    while (n > 0) {
+        const char *end = memchr(text, '\n', n);
+        size_t part = end != NULL ? (size_t)(end - text) + 1 : n;
+
+        if (stream->is_labelled && stream->is_label_due) {
+            char label[32];
+            int length = snprintf(label, sizeof(label), "[%d] ", stream->rank);
+
+            sink_add(sink, label, (size_t)length);
+        }
+        sink_add(sink, text, part);
+        stream->is_label_due = end != NULL;
+        sink->is_mid_line = end == NULL;
+        text += part;
+        n -= part;
+    }
+    sink->last = stream;
+    sink_flush(sink);
+}
+
+/* Takes the first `n` bytes out of the stream's buffer. */
+static void pass_on_held(struct stream *stream, size_t n)
+{
+    pass_on(stream, stream->text, n);
+    stream->count -= n;
+    memmove(stream->text, stream->text + n, stream->count);
+}
+
+bool stream_may_read(const struct stream *stream)
+{
+    const struct sink *sink = stream->sink;
+
+    return stream->fd >= 0 && (sink->owner == NULL || sink->owner == stream) &&
+           SINK_BYTES - sink->count >= 2 * RESERVE;
+}
+
+/* Whole lines go out; a line that fills the buffer takes the sink for itself. */
+static void sort_out(struct stream *stream)
+{
+    const char *last = memrchr(stream->text, '\n', stream->count);
+
+    if (last != NULL) {
+        pass_on_held(stream, (size_t)(last - stream->text) + 1);
+        if (stream->sink->owner == stream) {
+            stream->sink->owner = NULL;
+        }
+    }
+    if (stream->count == STREAM_BYTES || stream->sink->owner == stream) {
+        stream->sink->owner = stream;
+        pass_on_held(stream, stream->count);
+    }
+}
+
+bool stream_read(struct stream *stream)
+{
+    ssize_t n;
+
+    if (stream->text == NULL) {
+        stream->text = malloc(STREAM_BYTES);
+        if (stream->text == NULL) {
+            return true; /* later */
+        }
+        stream->is_label_due = true;
+    }
+    n = read(stream->fd, stream->text + stream->count, STREAM_BYTES - stream->count);
+    if (n == 0) {
+        return false;
+    }
+    if (n < 0) {
+        return errno == EAGAIN || errno == EINTR;
+    }
+    if (stream->count == 0) {
+        stream->since = weft_clock_ns();
+    }
+    stream->count += (size_t)n;
+    sort_out(stream);
+    return true;
+}
+
+void stream_finish(struct stream *stream)
+{
+    if (stream->fd < 0) {
+        return;
+    }
+    for (;;) {
+        struct pollfd p = {.fd = stream->fd, .events = POLLIN};
+
+        if (stream->sink->is_closed || poll(&p, 1, 0) <= 0 || !stream_read(stream)) {
+            break;
+        }
+    }
+    pass_on_held(stream, stream->count);
+    if (stream->sink->owner == stream) {
+        stream->sink->owner = NULL;
+    }
+    close(stream->fd);
+    stream->fd = -1;
+    free(stream->text);
+    stream->text = NULL;
+}
+
+void stream_prompt(struct stream *stream, uint64_t now, uint64_t ns)
+{
+    if (stream->count > 0 && stream->sink->is_terminal && stream->sink->owner == NULL &&
+        now - stream->since >= ns) {
+        pass_on_held(stream, stream->count);
+    }
+}

@@ -1,0 +1,63 @@
+/*
+ * output.h - what the ranks print, line by line, to our own standard output and error.
+ *
+ * Lines of different ranks are never mixed. A rank's text is held until its line is
+ * complete; at its end what is left goes out as it is, and if another rank speaks next,
+ * on a line of its own. A line longer than a buffer reserves the output for its rank
+ * until it ends. On a terminal, text without a line end goes out after a short while too,
+ * so that prompts are seen.
+ *
+ * A slow reader holds the ranks back, not us: when a sink is full, streams are not read.
+ */
+#ifndef WEFT_LAUNCH_OUTPUT_H
+#define WEFT_LAUNCH_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { STREAM_BYTES = 64 * 1024, SINK_BYTES = 256 * 1024 };
+
+/* Where lines go: standard output or error. */
+struct sink {
+    int fd;
+    bool is_terminal;
+    bool is_waiting;   /* for room; the event loop watches the descriptor */
+    bool is_closed;    /* nobody reads any more */
+    bool is_mid_line;  /* the last text had no line end */
+    const void *last;  /* the stream it came from */
+    const void *owner; /* a stream in the middle of a long line */
+    char *held;        /* waiting to be written, SINK_BYTES */
+    size_t count;
+};
+
+/* One of a rank's two outputs. */
+struct stream {
+    int fd; /* our end of the pipe, not blocking; -1: at its end */
+    int rank;
+    bool is_labelled;
+    bool is_label_due;
+    struct sink *sink;
+    char *text; /* an unfinished line; made on first use */
+    size_t count;
+    uint64_t since; /* when its oldest byte came */
+};
+
+void sink_open(struct sink *sink, int fd);
+
+/* Writes what it can without blocking. */
+void sink_flush(struct sink *sink);
+
+/* Can this stream be read now? */
+bool stream_may_read(const struct stream *stream);
+
+/* Reads once and passes complete lines on. False when the stream is at its end. */
+bool stream_read(struct stream *stream);
+
+/* Reads what is there, passes everything on and closes. */
+void stream_finish(struct stream *stream);
+
+/* Passes an unfinished line on, if it has waited for `ns` and its sink is a terminal. */
+void stream_prompt(struct stream *stream, uint64_t now, uint64_t ns);
+
+#endif

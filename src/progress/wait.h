@@ -1,0 +1,33 @@
+/*
+ * wait.h - waiting for a word to change, as cheaply as it can be done.
+ *
+ * First spin, but only where every rank of the node has a processor of its own; then give
+ * the processor away for a bounded time; then sleep until woken. Whoever changes the word
+ * calls weft_wait_wake(), which costs a system call only if somebody sleeps.
+ *
+ * The pair that makes a lost wake-up impossible: the waiter adds itself to `sleepers` and
+ * then looks at the word; the waker changes the word and then looks at `sleepers`; all
+ * four are sequentially consistent, so at least one of them sees the other.
+ */
+#ifndef WEFT_PROGRESS_WAIT_H
+#define WEFT_PROGRESS_WAIT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    WEFT_SPIN_NS = 20000,   /* longer than a message takes, shorter than anyone notices */
+    WEFT_YIELD_NS = 100000, /* wall time, so that a crowd of ranks sleeps soon */
+};
+
+/* Says whether spinning pays: do the ranks of this node fit on its processors? */
+void weft_wait_set_crowded(bool is_crowded);
+
+/* Returns when *word is no longer `old`. */
+void weft_wait_change(_Atomic uint32_t *word, uint32_t old, _Atomic uint32_t *sleepers);
+
+/* After a change of *word with sequentially consistent order: wakes whoever sleeps. */
+void weft_wait_wake(_Atomic uint32_t *word, _Atomic uint32_t *sleepers);
+
+#endif

@@ -1,0 +1,439 @@
+#include "wireup/handover.h"
+
+#include "base/clock.h"
+#include "base/futex.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    NAME_BYTES = 33,    /* 16 random bytes in hexadecimal */
+    CLOSED = 1 << 30,   /* in `attached`: too late to join */
+    DEADLINE_MS = 3000, /* for the file, which only few jobs need */
+};
+
+/* ---- making it ---- */
+
+static enum weft_rc make(const struct weft_kvs_ops *kvs, const struct weft_who *who,
+                         struct weft_segment *out)
+{
+    const struct weft_segment_plan plan = {
+        .job = (uint64_t)getpid(),
+        .job_size = (uint32_t)who->size,
+        .node_count = (uint32_t)who->node_count,
+        .node = (uint32_t)who->node,
+        .local_size = (uint32_t)who->local_size,
+    };
+    enum weft_rc rc = weft_segment_create(&plan, out);
+    struct weft_place *map;
+    uint32_t at = 0;
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    map = weft_segment_map(out);
+    rc = kvs->places(who, map);
+    if (rc != WEFT_OK) {
+        weft_segment_close(out);
+        return rc;
+    }
+    for (int r = 0; r < who->size && at < out->header->local_size; r++) {
+        if (map[r].node == out->header->node) {
+            weft_segment_locals(out)[at++] = (uint32_t)r;
+        }
+    }
+    return WEFT_OK;
+}
+
+enum weft_rc weft_handover_alone(struct weft_who *who, struct weft_segment *out)
+{
+    const struct weft_segment_plan plan = {
+        .job = (uint64_t)getpid(),
+        .job_size = (uint32_t)who->size,
+        .node_count = (uint32_t)who->node_count,
+        .node = (uint32_t)who->node,
+        .local_size = 1,
+    };
+    enum weft_rc rc = weft_segment_create(&plan, out);
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    who->local_rank = 0;
+    who->local_size = 1;
+    who->leader = who->rank;
+    weft_segment_locals(out)[0] = (uint32_t)who->rank;
+    weft_segment_join(out, 0);
+    return WEFT_OK;
+}
+
+/* ---- the socket ---- */
+
+static socklen_t abstract_name(struct sockaddr_un *address, const char *name)
+{
+    memset(address, 0, sizeof(*address));
+    address->sun_family = AF_UNIX;
+    snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1, "weft-%s", name);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+                       strlen(address->sun_path + 1));
+}
+
+static bool is_same_user(int fd)
+{
+    struct ucred peer;
+    socklen_t length = sizeof(peer);
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+           peer.uid == geteuid();
+}
+
+static int listen_at(const char *name)
+{
+    struct sockaddr_un address;
+    socklen_t length = abstract_name(&address, name);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd >= 0 && (bind(fd, (struct sockaddr *)&address, length) != 0 ||
+                    listen(fd, SOMAXCONN) != 0)) {
+        close(fd);
+        fd = -1;
+    }
+    if (fd < 0) {
+        weft_log_error("listen for the ranks of this node: %s", strerror(errno));
+    }
+    return fd;
+}
+
+static void send_descriptor(int to, int fd)
+{
+    char byte = 'w';
+    struct iovec data = {.iov_base = &byte, .iov_len = 1};
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {0};
+    struct msghdr message = {
+        .msg_iov = &data,
+        .msg_iovlen = 1,
+        .msg_control = control,
+        .msg_controllen = sizeof(control),
+    };
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(header), &fd, sizeof(int));
+    if (sendmsg(to, &message, MSG_NOSIGNAL) < 0) {
+        weft_log_info("hand the segment over: %s", strerror(errno));
+    }
+}
+
+/* The descriptor that comes with the next byte, or -1. */
+static int receive_descriptor(int from)
+{
+    char byte;
+    struct iovec data = {.iov_base = &byte, .iov_len = 1};
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {0};
+    struct msghdr message = {
+        .msg_iov = &data,
+        .msg_iovlen = 1,
+        .msg_control = control,
+        .msg_controllen = sizeof(control),
+    };
+    struct cmsghdr *header;
+    int fd = -1;
+
+    if (recvmsg(from, &message, MSG_CMSG_CLOEXEC) != 1) {
+        return -1;
+    }
+    header = CMSG_FIRSTHDR(&message);
+    if (header != NULL && header->cmsg_level == SOL_SOCKET &&
+        header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int))) {
+        memcpy(&fd, CMSG_DATA(header), sizeof(int));
+    }
+    return fd;
+}
+
+/* The leader's helper during Init: gives the descriptor to whoever comes. */
+struct server {
+    int listener;
+    int fd;
+};
+
+static void *serve(void *arg)
+{
+    const struct server *s = arg;
+
+    for (;;) {
+        int peer = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);
+
+        if (peer < 0) {
+            if (errno == EINTR || errno == ECONNABORTED) {
+                continue;
+            }
+            return NULL; /* shut down: everyone had their turn */
+        }
+        if (is_same_user(peer)) {
+            send_descriptor(peer, s->fd);
+        }
+        close(peer);
+    }
+}
+
+static enum weft_rc attach_by_socket(const char *name, struct weft_segment *out)
+{
+    struct sockaddr_un address;
+    socklen_t length = abstract_name(&address, name);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int segment = -1;
+    enum weft_rc rc = WEFT_ERR_SYSTEM;
+
+    if (fd < 0) {
+        return WEFT_ERR_SYSTEM;
+    }
+    if (connect(fd, (struct sockaddr *)&address, length) == 0 && is_same_user(fd)) {
+        segment = receive_descriptor(fd);
+    }
+    close(fd);
+    if (segment >= 0) {
+        rc = weft_segment_attach(segment, out);
+        if (rc != WEFT_OK) {
+            close(segment);
+        }
+    }
+    return rc;
+}
+
+/* ---- the file ---- */
+
+static void file_name(char *path, size_t size, const char *name)
+{
+    snprintf(path, size, "/dev/shm/weft-%s", name);
+}
+
+/* The same empty segment as a file: written aside, then renamed, so nobody sees half. */
+static enum weft_rc make_file(const char *name, struct weft_segment *segment)
+{
+    char path[64];
+    char aside[72];
+    int fd;
+
+    file_name(path, sizeof(path), name);
+    snprintf(aside, sizeof(aside), "%s.new", path);
+    fd = open(aside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        weft_log_info("%s: %s", aside, strerror(errno));
+        return WEFT_ERR_SYSTEM;
+    }
+    /* What precedes the slices is all that is not zero. */
+    atomic_store_explicit(&segment->header->attached, 0, memory_order_relaxed);
+    if (ftruncate(fd, (off_t)segment->header->bytes) != 0 ||
+        pwrite(fd, segment->header, segment->header->slices_at, 0) !=
+            (ssize_t)segment->header->slices_at ||
+        rename(aside, path) != 0) {
+        weft_log_info("%s: %s", path, strerror(errno));
+        unlink(aside);
+        close(fd);
+        return WEFT_ERR_SYSTEM;
+    }
+    close(fd);
+    return WEFT_OK;
+}
+
+static void pause_ms(long ms)
+{
+    const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+    nanosleep(&t, NULL);
+}
+
+/* Opens the leader's file as soon as it is there. */
+static enum weft_rc attach_by_file(const char *name, struct weft_segment *out)
+{
+    const uint64_t end = weft_clock_ns() + DEADLINE_MS * UINT64_C(1000000);
+    char path[64];
+
+    file_name(path, sizeof(path), name);
+    do {
+        int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+        if (fd >= 0) {
+            enum weft_rc rc = weft_segment_attach(fd, out);
+
+            if (rc != WEFT_OK) {
+                close(fd);
+            }
+            return rc;
+        }
+        pause_ms(1);
+    } while (weft_clock_ns() < end);
+    return WEFT_ERR_SYSTEM;
+}
+
+/*
+ * Joins, unless it is too late; then waits until all have, or until the leader, whose
+ * patience decides, closes the list. Returns false for a latecomer.
+ */
+static bool join(struct weft_segment *segment, const struct weft_who *who)
+{
+    const bool is_leader = who->rank == who->leader;
+    _Atomic uint32_t *attached = &segment->header->attached;
+    const uint64_t end = weft_clock_ns() + DEADLINE_MS * UINT64_C(1000000);
+    uint32_t count = weft_segment_join(segment, (uint32_t)who->local_rank);
+
+    if ((count & CLOSED) != 0) {
+        return false;
+    }
+    weft_futex_wake(attached, 1 << 20);
+    while ((count & CLOSED) == 0 && count < segment->header->local_size) {
+        if (is_leader && weft_clock_ns() >= end) {
+            count = atomic_fetch_or_explicit(attached, CLOSED, memory_order_acq_rel);
+            weft_futex_wake(attached, 1 << 20);
+            break;
+        }
+        weft_futex_wait(attached, count, 10000000);
+        count = atomic_load_explicit(attached, memory_order_acquire);
+    }
+    return true;
+}
+
+static enum weft_rc share_file(const char *name, const struct weft_who *who,
+                               struct weft_segment *out)
+{
+    const bool is_leader = who->rank == who->leader;
+    struct weft_segment file = {.fd = -1};
+    enum weft_rc rc = is_leader ? make_file(name, out) : WEFT_OK;
+
+    if (rc == WEFT_OK) {
+        rc = attach_by_file(name, &file);
+    }
+    if (rc == WEFT_OK && !join(&file, who)) {
+        weft_segment_close(&file);
+        rc = WEFT_ERR_SYSTEM;
+    }
+    if (is_leader) {
+        char path[64];
+
+        file_name(path, sizeof(path), name);
+        unlink(path);
+    }
+    if (rc == WEFT_OK) {
+        weft_segment_close(out);
+        *out = file;
+    }
+    return rc;
+}
+
+/* ---- the ladder ---- */
+
+static enum weft_rc random_name(char *name)
+{
+    unsigned char bytes[(NAME_BYTES - 1) / 2];
+
+    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
+        weft_log_error("random bytes: %s", strerror(errno));
+        return WEFT_ERR_SYSTEM;
+    }
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        snprintf(name + 2 * i, 3, "%02x", bytes[i]);
+    }
+    return WEFT_OK;
+}
+
+static uint32_t attached_count(const struct weft_segment *segment)
+{
+    return atomic_load_explicit(&segment->header->attached, memory_order_acquire) &
+           ~(uint32_t)CLOSED;
+}
+
+/* The leader's part until everyone has tried the socket. */
+static enum weft_rc lead(const struct weft_kvs_ops *kvs, const struct weft_who *who,
+                         const char *key, char *name, struct weft_segment *out)
+{
+    struct server server = {.listener = -1, .fd = -1};
+    pthread_t thread;
+    enum weft_rc rc = random_name(name);
+
+    if (rc == WEFT_OK) {
+        rc = make(kvs, who, out);
+    }
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    server.fd = out->fd;
+    server.listener = listen_at(name);
+    if (server.listener < 0 || pthread_create(&thread, NULL, serve, &server) != 0) {
+        weft_segment_close(out);
+        return WEFT_ERR_SYSTEM;
+    }
+    rc = kvs->put(key, name);
+    if (rc == WEFT_OK) {
+        rc = kvs->fence(); /* the name is known */
+    }
+    weft_segment_join(out, (uint32_t)who->local_rank);
+    if (rc == WEFT_OK) {
+        rc = kvs->fence(); /* everyone has tried */
+    }
+    shutdown(server.listener, SHUT_RDWR);
+    pthread_join(thread, NULL);
+    close(server.listener);
+    return rc;
+}
+
+static enum weft_rc follow(const struct weft_kvs_ops *kvs, const struct weft_who *who,
+                           const char *key, char *name, struct weft_segment *out)
+{
+    char value[WEFT_KVS_VALUE_MAX + 1];
+    enum weft_rc rc = kvs->fence();
+
+    if (rc == WEFT_OK) {
+        rc = kvs->get(who->leader, key, value);
+    }
+    if (rc != WEFT_OK || strlen(value) != NAME_BYTES - 1) {
+        weft_log_error("rank %d, the first of this node, left no word of the job segment",
+                       who->leader);
+        return WEFT_ERR_LAUNCH;
+    }
+    memcpy(name, value, NAME_BYTES);
+    if (attach_by_socket(name, out) == WEFT_OK) {
+        weft_segment_join(out, (uint32_t)who->local_rank);
+    }
+    return kvs->fence();
+}
+
+enum weft_rc weft_handover(const struct weft_kvs_ops *kvs, struct weft_who *who,
+                           struct weft_segment *out)
+{
+    const bool is_leader = who->rank == who->leader;
+    char key[32];
+    char name[NAME_BYTES];
+    enum weft_rc rc;
+
+    out->header = NULL;
+    snprintf(key, sizeof(key), "weft-segment-%d", who->node);
+    rc = is_leader ? lead(kvs, who, key, name, out) : follow(kvs, who, key, name, out);
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    if (out->header != NULL && attached_count(out) == out->header->local_size) {
+        return WEFT_OK;
+    }
+    if (share_file(name, who, out) == WEFT_OK) {
+        return WEFT_OK;
+    }
+    if (out->header != NULL && attached_count(out) > 1) {
+        return WEFT_OK; /* at least some of us share a segment */
+    }
+    weft_segment_close(out);
+    weft_log_info("no memory can be shared with the other ranks of this node");
+    return weft_handover_alone(who, out);
+}

@@ -1,0 +1,68 @@
+/*
+ * kvs.h - what a launcher tells a rank, and how ranks leave words for each other.
+ *
+ * Two implementations: PMI-1, one text line per request on an inherited descriptor (our
+ * mpiexec, hydra), and PMIx, a library loaded when it is needed (Slurm, Open MPI's
+ * mpirun). A rank puts words under a key; after everyone has called fence(), anyone can
+ * get them. Calls are made by one thread at a time, but for abort().
+ *
+ * Whoever first sees a failure logs it in one line that names the launcher's side of it.
+ */
+#ifndef WEFT_WIREUP_KVS_H
+#define WEFT_WIREUP_KVS_H
+
+#include "base/rc.h"
+#include "wireup/segment.h"
+
+#include <stdbool.h>
+
+enum { WEFT_KVS_VALUE_MAX = 1000, WEFT_JOB_ID_MAX = 256 };
+
+/* A rank's place in the job, as its launcher sees it. */
+struct weft_who {
+    char job[WEFT_JOB_ID_MAX];
+    int rank;
+    int size;
+    int node; /* counted from 0 in the order of their first ranks */
+    int node_count;
+    int local_rank;
+    int local_size;
+    int leader; /* the lowest rank on this node */
+};
+
+struct weft_kvs_ops {
+    const char *name; /* "pmi-1", "pmix" */
+
+    /* Connects and finds out who we are. */
+    enum weft_rc (*open)(struct weft_who *who);
+    /* Fills the node and local rank of every rank of the job. */
+    enum weft_rc (*places)(const struct weft_who *who, struct weft_place *map);
+    enum weft_rc (*put)(const char *key, const char *value);
+    enum weft_rc (*fence)(void);
+    /* What `rank` has put; `value` has room for WEFT_KVS_VALUE_MAX + 1. */
+    enum weft_rc (*get)(int rank, const char *key, char *value);
+    /* Asks the launcher to end the job; from any thread, takes no lock, may return. */
+    void (*abort)(int code, const char *cause);
+    /* Says goodbye, at exit. */
+    void (*close)(void);
+};
+
+extern const struct weft_kvs_ops weft_pmi1_ops;
+extern const struct weft_kvs_ops weft_pmix_ops;
+
+/* Takes the descriptor over now, so that abort() works; open() asks for the rest later.
+ */
+void weft_pmi1_adopt(int fd);
+
+/*
+ * Reads PMI-1's map of ranks, "(vector,(first node, nodes, ranks per node),...)", which
+ * repeats until all ranks are placed. Fills `map` if it is not NULL, and the fields of
+ * `who` that concern nodes. WEFT_ERR_ARGUMENT if the text is not such a map.
+ */
+WEFT_MUST_CHECK enum weft_rc
+weft_pmi1_read_mapping(const char *text, struct weft_who *who, struct weft_place *map);
+
+/* The nodes of the ranks are known in `map`; works the rest of `who` out. */
+void weft_who_from_nodes(struct weft_who *who, struct weft_place *map);
+
+#endif

@@ -1,0 +1,133 @@
+/*
+ * mapping.c - which rank runs where: PMI-1's text, and what follows from node numbers.
+ */
+#include "wireup/kvs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_NODES = 1 << 24 }; /* a launcher that counts higher is mistaken */
+
+struct block {
+    int first_node;
+    int nodes;
+    int per_node;
+};
+
+/* Reads ",(a,b,c)" at *at and moves on; false if that is not what stands there. */
+static bool read_block(const char **at, struct block *out)
+{
+    int n = 0;
+
+    if (sscanf(*at, " , ( %d , %d , %d )%n", &out->first_node, &out->nodes,
+               &out->per_node, &n) != 3 ||
+        n == 0 || out->first_node < 0 || out->nodes < 1 || out->per_node < 1 ||
+        out->first_node > MAX_NODES || out->nodes > MAX_NODES) {
+        return false;
+    }
+    *at += n;
+    return true;
+}
+
+/* Walks the map once around; false at a fault. Ranks from *rank on are placed. */
+static bool place_once(const char *text, const struct weft_who *who, uint32_t *node_of,
+                       int *rank)
+{
+    struct block b;
+    int before = *rank;
+
+    while (read_block(&text, &b)) {
+        for (int n = 0; n < b.nodes && *rank < who->size; n++) {
+            for (int k = 0; k < b.per_node && *rank < who->size; k++) {
+                node_of[(*rank)++] = (uint32_t)(b.first_node + n);
+            }
+        }
+    }
+    text += strspn(text, " ");
+    return text[0] == ')' && text[1] == '\0' && (*rank > before);
+}
+
+/* Gives nodes numbers 0, 1, ... in the order of their first ranks. */
+static enum weft_rc renumber(struct weft_place *map, const uint32_t *node_of, int size)
+{
+    uint32_t most = 0;
+    uint32_t *number; /* by the launcher's number, ours + 1 */
+    uint32_t count = 0;
+
+    for (int r = 0; r < size; r++) {
+        most = node_of[r] > most ? node_of[r] : most;
+    }
+    number = calloc((size_t)most + 1, sizeof(*number));
+    if (number == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    for (int r = 0; r < size; r++) {
+        if (number[node_of[r]] == 0) {
+            number[node_of[r]] = ++count;
+        }
+        map[r].node = number[node_of[r]] - 1;
+    }
+    free(number);
+    return WEFT_OK;
+}
+
+void weft_who_from_nodes(struct weft_who *who, struct weft_place *map)
+{
+    uint32_t nodes = 0;
+    uint32_t *filled;
+
+    for (int r = 0; r < who->size; r++) {
+        nodes = map[r].node >= nodes ? map[r].node + 1 : nodes;
+    }
+    filled = calloc(nodes, sizeof(*filled));
+    who->node = (int)map[who->rank].node;
+    who->node_count = (int)nodes;
+    who->leader = who->size;
+    for (int r = 0; filled != NULL && r < who->size; r++) {
+        map[r].local_rank = filled[map[r].node]++;
+        if ((int)map[r].node == who->node && r < who->leader) {
+            who->leader = r;
+        }
+    }
+    who->local_rank = (int)map[who->rank].local_rank;
+    who->local_size = filled != NULL ? (int)filled[who->node] : 1;
+    free(filled);
+}
+
+enum weft_rc weft_pmi1_read_mapping(const char *text, struct weft_who *who,
+                                    struct weft_place *map)
+{
+    static const char start[] = "(vector";
+    struct weft_place *places;
+    uint32_t *node_of;
+    enum weft_rc rc = WEFT_ERR_ARGUMENT;
+    int rank = 0;
+
+    if (strncmp(text, start, sizeof(start) - 1) != 0) {
+        return WEFT_ERR_ARGUMENT;
+    }
+    text += sizeof(start) - 1;
+    node_of = calloc((size_t)who->size, sizeof(*node_of));
+    places = map != NULL ? map : calloc((size_t)who->size, sizeof(*places));
+    if (node_of == NULL || places == NULL) {
+        rc = WEFT_ERR_NOMEM;
+        goto free_both;
+    }
+    while (rank < who->size) {
+        if (!place_once(text, who, node_of, &rank)) {
+            goto free_both;
+        }
+    }
+    rc = renumber(places, node_of, who->size);
+    if (rc == WEFT_OK) {
+        weft_who_from_nodes(who, places);
+    }
+
+free_both:
+    free(node_of);
+    if (places != map) {
+        free(places);
+    }
+    return rc;
+}

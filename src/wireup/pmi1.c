@@ -1,0 +1,294 @@
+/*
+ * pmi1.c - PMI-1, the client's side: see kvs.h. Every request and every answer is a line
+ * of key=value words, the first of which names the command. The descriptor is inherited;
+ * its number is in PMI_FD.
+ */
+#include "wireup/kvs.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE = 4096 };
+
+static struct {
+    int fd;
+    char kvs[256];     /* the name of our job's key-value space */
+    char buffer[LINE]; /* what has arrived beyond the last line */
+    size_t held;
+} pmi = {.fd = -1};
+
+static enum weft_rc lost(const char *doing, const char *why)
+{
+    weft_log_error("%s over PMI-1: %s: the launcher is gone, or is not one for MPI",
+                   doing, why);
+    return WEFT_ERR_LAUNCH;
+}
+
+static enum weft_rc send_line(const char *line)
+{
+    size_t left = strlen(line);
+
+    while (left > 0) {
+        ssize_t n = write(pmi.fd, line, left);
+
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            return lost("write", strerror(errno));
+        }
+        line += n;
+        left -= (size_t)n;
+    }
+    return WEFT_OK;
+}
+
+/* Reads up to the next newline, which is cut off. */
+static enum weft_rc read_line(char *line)
+{
+    for (;;) {
+        char *end = memchr(pmi.buffer, '\n', pmi.held);
+        ssize_t n;
+
+        if (end != NULL) {
+            size_t length = (size_t)(end - pmi.buffer);
+
+            memcpy(line, pmi.buffer, length);
+            line[length] = '\0';
+            pmi.held -= length + 1;
+            memmove(pmi.buffer, end + 1, pmi.held);
+            return WEFT_OK;
+        }
+        if (pmi.held == sizeof(pmi.buffer)) {
+            return lost("read", "a line without end");
+        }
+        n = read(pmi.fd, pmi.buffer + pmi.held, sizeof(pmi.buffer) - pmi.held);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            return lost("read", n == 0 ? "closed by the launcher" : strerror(errno));
+        }
+        pmi.held += (size_t)n;
+    }
+}
+
+/* Copies the word behind "key=" into `value`; false if the line has none. */
+static bool find_word(const char *line, const char *key, char *value, size_t size)
+{
+    size_t length = strlen(key);
+
+    for (const char *w = line; w != NULL; w = strchr(w, ' ')) {
+        w += *w == ' ' ? 1 : 0;
+        if (strncmp(w, key, length) == 0 && w[length] == '=') {
+            size_t n = strcspn(w + length + 1, " ");
+
+            if (n >= size) {
+                return false;
+            }
+            memcpy(value, w + length + 1, n);
+            value[n] = '\0';
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * One request and its answer, which must be the command `wanted`. `answer` holds the
+ * whole line, of LINE bytes.
+ */
+static enum weft_rc ask(const char *request, const char *wanted, char *answer)
+{
+    char command[64];
+    enum weft_rc rc = send_line(request);
+
+    if (rc == WEFT_OK) {
+        rc = read_line(answer);
+    }
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    if (!find_word(answer, "cmd", command, sizeof(command)) ||
+        strcmp(command, wanted) != 0) {
+        weft_log_error("PMI-1: asked for %s, the launcher answered: %.200s", wanted,
+                       answer);
+        return WEFT_ERR_LAUNCH;
+    }
+    return WEFT_OK;
+}
+
+/* A number from the environment; -1 if it is not there or not one. */
+static int number_from(const char *name)
+{
+    const char *text = getenv(name);
+    char *end;
+    long value;
+
+    if (text == NULL || text[0] == '\0') {
+        return -1;
+    }
+    value = strtol(text, &end, 10);
+    return *end == '\0' && value >= 0 && value < 0x7fffffff ? (int)value : -1;
+}
+
+static enum weft_rc get(int rank, const char *key, char *value)
+{
+    char request[LINE];
+    char answer[LINE];
+    char code[16];
+    enum weft_rc rc;
+
+    (void)rank; /* one space for all ranks */
+    snprintf(request, sizeof(request), "cmd=get kvsname=%s key=%s\n", pmi.kvs, key);
+    rc = ask(request, "get_result", answer);
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    if (!find_word(answer, "rc", code, sizeof(code)) || strcmp(code, "0") != 0 ||
+        !find_word(answer, "value", value, WEFT_KVS_VALUE_MAX + 1)) {
+        return WEFT_ERR_ARGUMENT; /* nobody put it */
+    }
+    return WEFT_OK;
+}
+
+static enum weft_rc read_places(struct weft_who *who, struct weft_place *map)
+{
+    char text[WEFT_KVS_VALUE_MAX + 1];
+
+    if (get(0, "PMI_process_mapping", text) != WEFT_OK ||
+        weft_pmi1_read_mapping(text, who, map) != WEFT_OK) {
+        weft_log_error("PMI-1: the launcher does not say which rank runs where "
+                       "(PMI_process_mapping)");
+        return WEFT_ERR_LAUNCH;
+    }
+    return WEFT_OK;
+}
+
+static enum weft_rc hello(struct weft_who *who)
+{
+    char answer[LINE];
+    enum weft_rc rc =
+        ask("cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init", answer);
+
+    if (rc == WEFT_OK) {
+        rc = ask("cmd=get_my_kvsname\n", "my_kvsname", answer);
+    }
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    if (!find_word(answer, "kvsname", pmi.kvs, sizeof(pmi.kvs))) {
+        weft_log_error("PMI-1: the launcher's answer names no space: %.200s", answer);
+        return WEFT_ERR_LAUNCH;
+    }
+    snprintf(who->job, sizeof(who->job), "%s", pmi.kvs);
+    return WEFT_OK;
+}
+
+void weft_pmi1_adopt(int fd)
+{
+    if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0) {
+        pmi.fd = fd;
+    }
+}
+
+static enum weft_rc pmi1_open(struct weft_who *who)
+{
+    enum weft_rc rc;
+
+    pmi.fd = number_from("PMI_FD");
+    who->rank = number_from("PMI_RANK");
+    who->size = number_from("PMI_SIZE");
+    if (pmi.fd < 0 || who->rank < 0 || who->size < 1 || who->rank >= who->size) {
+        weft_log_error(
+            "PMI-1: the environment has PMI_FD=%d PMI_RANK=%d PMI_SIZE=%d, which "
+            "makes no sense",
+            pmi.fd, who->rank, who->size);
+        return WEFT_ERR_LAUNCH;
+    }
+    if (fcntl(pmi.fd, F_SETFD, FD_CLOEXEC) != 0) {
+        weft_log_error(
+            "descriptor %d, through which the launcher is reached, was closed on "
+            "the way: does a script or wrapper between launcher and program "
+            "close descriptors?",
+            pmi.fd);
+        return WEFT_ERR_LAUNCH;
+    }
+    rc = hello(who);
+    return rc != WEFT_OK ? rc : read_places(who, NULL);
+}
+
+static enum weft_rc pmi1_places(const struct weft_who *who, struct weft_place *map)
+{
+    struct weft_who copy = *who;
+
+    return read_places(&copy, map);
+}
+
+static enum weft_rc put(const char *key, const char *value)
+{
+    char request[LINE];
+    char answer[LINE];
+    char code[16];
+    enum weft_rc rc;
+
+    snprintf(request, sizeof(request), "cmd=put kvsname=%s key=%s value=%s\n", pmi.kvs,
+             key, value);
+    rc = ask(request, "put_result", answer);
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    if (!find_word(answer, "rc", code, sizeof(code)) || strcmp(code, "0") != 0) {
+        weft_log_error("PMI-1: the launcher refuses key %s: %.200s", key, answer);
+        return WEFT_ERR_LAUNCH;
+    }
+    return WEFT_OK;
+}
+
+static enum weft_rc fence(void)
+{
+    char answer[LINE];
+
+    return ask("cmd=barrier_in\n", "barrier_out", answer);
+}
+
+static void pmi1_abort(int code, const char *cause)
+{
+    char line[64];
+    int n = snprintf(line, sizeof(line), "cmd=abort exitcode=%d\n", code);
+
+    (void)cause;
+    if (pmi.fd >= 0 && write(pmi.fd, line, (size_t)n) < 0) {
+        return; /* the launcher is gone: our exit has to do */
+    }
+}
+
+static void pmi1_close(void)
+{
+    char answer[LINE];
+
+    if (pmi.fd >= 0) {
+        if (ask("cmd=finalize\n", "finalize_ack", answer) != WEFT_OK) {
+            weft_log_info("PMI-1: no goodbye from the launcher");
+        }
+        close(pmi.fd);
+        pmi.fd = -1;
+    }
+}
+
+const struct weft_kvs_ops weft_pmi1_ops = {
+    .name = "pmi-1",
+    .open = pmi1_open,
+    .places = pmi1_places,
+    .put = put,
+    .fence = fence,
+    .get = get,
+    .abort = pmi1_abort,
+    .close = pmi1_close,
+};

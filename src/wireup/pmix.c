@@ -1,0 +1,274 @@
+/*
+ * pmix.c - PMIx, the client's side: see kvs.h. The library is loaded here, on the thread
+ * that calls MPI_Init, because it costs 13-25 ms, megabytes and a thread in every process
+ * that has it; a job under our own mpiexec never does.
+ */
+#include "wireup/kvs.h"
+
+#include "base/log.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <pmix.h>
+
+static struct {
+    pmix_status_t (*init)(pmix_proc_t *, pmix_info_t *, size_t);
+    pmix_status_t (*finalize)(const pmix_info_t *, size_t);
+    pmix_status_t (*get)(const pmix_proc_t *, const char *, const pmix_info_t *, size_t,
+                         pmix_value_t **);
+    pmix_status_t (*put)(pmix_scope_t, const char *, pmix_value_t *);
+    pmix_status_t (*commit)(void);
+    pmix_status_t (*fence)(const pmix_proc_t *, size_t, const pmix_info_t *, size_t);
+    pmix_status_t (*abort)(int, const char *, pmix_proc_t *, size_t);
+    const char *(*error_string)(pmix_status_t);
+    pmix_proc_t me;
+    bool is_open;
+} pmix;
+
+static enum weft_rc load(void)
+{
+    const struct {
+        const char *name;
+        void *to;
+    } symbols[] = {
+        {"PMIx_Init", &pmix.init},     {"PMIx_Finalize", &pmix.finalize},
+        {"PMIx_Get", &pmix.get},       {"PMIx_Put", &pmix.put},
+        {"PMIx_Commit", &pmix.commit}, {"PMIx_Fence", &pmix.fence},
+        {"PMIx_Abort", &pmix.abort},   {"PMIx_Error_string", &pmix.error_string},
+    };
+    void *library = dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL);
+
+    if (library == NULL) {
+        weft_log_error("the launcher speaks PMIx, but its library cannot be loaded (%s): "
+                       "install libpmix (Debian: libpmix2)",
+                       dlerror());
+        return WEFT_ERR_LAUNCH;
+    }
+    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+        void *found = dlsym(library, symbols[i].name);
+
+        if (found == NULL) {
+            weft_log_error("libpmix.so.2 has no %s: is it a PMIx library of version 3 or "
+                           "later?",
+                           symbols[i].name);
+            return WEFT_ERR_LAUNCH;
+        }
+        memcpy(symbols[i].to, &found, sizeof(found));
+    }
+    return WEFT_OK;
+}
+
+static enum weft_rc failed(const char *doing, pmix_status_t status)
+{
+    weft_log_error("%s over PMIx: %s", doing, pmix.error_string(status));
+    return WEFT_ERR_LAUNCH;
+}
+
+/* Asks for a key of `rank`, without waiting for it to appear; NULL if nobody has it. */
+static pmix_value_t *lookup(pmix_rank_t rank, const char *key)
+{
+    pmix_proc_t whom = pmix.me;
+    pmix_info_t now;
+    pmix_value_t *value = NULL;
+
+    memset(&now, 0, sizeof(now));
+    snprintf(now.key, sizeof(now.key), "%s", PMIX_IMMEDIATE);
+    now.value.type = PMIX_BOOL;
+    now.value.data.flag = true;
+    whom.rank = rank;
+    return pmix.get(&whom, key, &now, 1, &value) == PMIX_SUCCESS ? value : NULL;
+}
+
+/* The types of numbers differ between launchers. */
+static bool to_number(const pmix_value_t *value, int64_t *out)
+{
+    switch (value->type) {
+    case PMIX_UINT16:
+        *out = value->data.uint16;
+        return true;
+    case PMIX_UINT32:
+        *out = value->data.uint32;
+        return true;
+    case PMIX_UINT64:
+        *out = (int64_t)value->data.uint64;
+        return true;
+    case PMIX_INT:
+        *out = value->data.integer;
+        return true;
+    case PMIX_INT32:
+        *out = value->data.int32;
+        return true;
+    case PMIX_PROC_RANK:
+        *out = value->data.rank;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool get_number(pmix_rank_t rank, const char *key, int *out)
+{
+    pmix_value_t *value = lookup(rank, key);
+    int64_t number;
+    bool is_good =
+        value != NULL && to_number(value, &number) && number >= 0 && number < 0x7fffffff;
+
+    if (is_good) {
+        *out = (int)number;
+    }
+    free(value);
+    return is_good;
+}
+
+/* Counts the comma-separated ranks on this node and finds our place among them. */
+static bool read_peers(struct weft_who *who)
+{
+    pmix_value_t *value = lookup(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS);
+    bool is_found = false;
+    char *rest;
+
+    if (value == NULL || value->type != PMIX_STRING) {
+        return false;
+    }
+    who->local_size = 0;
+    who->local_rank = 0;
+    who->leader = who->rank;
+    for (char *w = strtok_r(value->data.string, ",", &rest); w != NULL;
+         w = strtok_r(NULL, ",", &rest)) {
+        int peer = atoi(w);
+
+        who->local_size++;
+        who->local_rank += peer < who->rank ? 1 : 0;
+        who->leader = peer < who->leader ? peer : who->leader;
+        is_found = is_found || peer == who->rank;
+    }
+    free(value->data.string);
+    free(value);
+    return is_found;
+}
+
+static enum weft_rc ask_who(struct weft_who *who)
+{
+    snprintf(who->job, sizeof(who->job), "%s", pmix.me.nspace);
+    who->rank = (int)pmix.me.rank;
+    who->node = 0;
+    who->node_count = 1;
+    if (!get_number(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, &who->size)) {
+        weft_log_error("PMIx: the launcher does not say how many ranks the job has");
+        return WEFT_ERR_LAUNCH;
+    }
+    if (!get_number(PMIX_RANK_WILDCARD, PMIX_NUM_NODES, &who->node_count)) {
+        weft_log_info("PMIx: the launcher does not say how many nodes the job has");
+    }
+    if (!get_number(pmix.me.rank, PMIX_NODEID, &who->node)) {
+        weft_log_info("PMIx: the launcher does not number its nodes");
+    }
+    if (!read_peers(who)) {
+        weft_log_error("PMIx: the launcher does not say which ranks share this node");
+        return WEFT_ERR_LAUNCH;
+    }
+    return WEFT_OK;
+}
+
+static enum weft_rc pmix_open(struct weft_who *who)
+{
+    enum weft_rc rc = load();
+    pmix_status_t status;
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    status = pmix.init(&pmix.me, NULL, 0);
+    if (status != PMIX_SUCCESS) {
+        return failed("reach the launcher", status);
+    }
+    pmix.is_open = true;
+    return ask_who(who);
+}
+
+static enum weft_rc pmix_places(const struct weft_who *who, struct weft_place *map)
+{
+    struct weft_who copy = *who;
+
+    for (int r = 0; r < who->size; r++) {
+        int node = who->node;
+
+        if (who->node_count > 1 && !get_number((pmix_rank_t)r, PMIX_NODEID, &node)) {
+            weft_log_error("PMIx: the launcher does not say where rank %d runs", r);
+            return WEFT_ERR_LAUNCH;
+        }
+        map[r].node = (uint32_t)node;
+    }
+    weft_who_from_nodes(&copy, map);
+    return WEFT_OK;
+}
+
+static enum weft_rc put(const char *key, const char *text)
+{
+    pmix_value_t value;
+    pmix_status_t status;
+
+    memset(&value, 0, sizeof(value));
+    value.type = PMIX_STRING;
+    value.data.string = (char *)(uintptr_t)text; /* read only by PMIx */
+    status = pmix.put(PMIX_GLOBAL, key, &value);
+    if (status == PMIX_SUCCESS) {
+        status = pmix.commit();
+    }
+    return status == PMIX_SUCCESS ? WEFT_OK : failed("put", status);
+}
+
+static enum weft_rc fence(void)
+{
+    pmix_status_t status = pmix.fence(NULL, 0, NULL, 0);
+
+    return status == PMIX_SUCCESS ? WEFT_OK : failed("fence", status);
+}
+
+static enum weft_rc get(int rank, const char *key, char *text)
+{
+    pmix_proc_t whom = pmix.me;
+    pmix_value_t *value = NULL;
+    enum weft_rc rc = WEFT_ERR_ARGUMENT;
+
+    whom.rank = (pmix_rank_t)rank;
+    if (pmix.get(&whom, key, NULL, 0, &value) != PMIX_SUCCESS || value == NULL) {
+        return WEFT_ERR_ARGUMENT; /* nobody put it */
+    }
+    if (value->type == PMIX_STRING) {
+        snprintf(text, WEFT_KVS_VALUE_MAX + 1, "%s", value->data.string);
+        free(value->data.string);
+        rc = WEFT_OK;
+    }
+    free(value);
+    return rc;
+}
+
+static void pmix_abort(int code, const char *cause)
+{
+    if (pmix.is_open) {
+        pmix.abort(code, cause, NULL, 0);
+    }
+}
+
+static void pmix_close(void)
+{
+    if (pmix.is_open) {
+        pmix.is_open = false;
+        pmix.finalize(NULL, 0);
+    }
+}
+
+const struct weft_kvs_ops weft_pmix_ops = {
+    .name = "pmix",
+    .open = pmix_open,
+    .places = pmix_places,
+    .put = put,
+    .fence = fence,
+    .get = get,
+    .abort = pmix_abort,
+    .close = pmix_close,
+};

@@ -1,0 +1,215 @@
+#include "wireup/segment.h"
+
+#include "base/log.h"
+#include "progress/wait.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static uint64_t round_up(uint64_t bytes, uint64_t to)
+{
+    return (bytes + to - 1) / to * to;
+}
+
+/* Where everything lies; the header's numbers follow from the plan alone. */
+static void lay_out(struct weft_segment_header *h, const struct weft_segment_plan *plan)
+{
+    const uint64_t page = 4096;
+
+    h->magic = WEFT_SEGMENT_MAGIC;
+    h->layout = WEFT_SEGMENT_LAYOUT;
+    h->header_bytes = sizeof(*h);
+    h->job = plan->job;
+    h->job_size = plan->job_size;
+    h->node_count = plan->node_count;
+    h->node = plan->node;
+    h->local_size = plan->local_size;
+    h->map_at = page;
+    h->locals_at = h->map_at + sizeof(struct weft_place) * (uint64_t)plan->job_size;
+    h->slices_at =
+        round_up(h->locals_at + sizeof(uint32_t) * (uint64_t)plan->local_size, page);
+    h->slice_bytes = WEFT_SEGMENT_SLICE_BYTES;
+    h->heap_at = h->slices_at + h->slice_bytes * plan->local_size;
+    h->heap_bytes = 0; /* comes with windows */
+    h->bytes = h->heap_at + h->heap_bytes;
+}
+
+static void note_processors(struct weft_segment_header *h, bool is_by_launcher)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    if (!is_by_launcher || sched_getaffinity(0, sizeof(set), &set) != 0) {
+        h->cpu_count = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+        memset(h->cpu_set, 0xff, sizeof(h->cpu_set)); /* the kernel keeps to its own */
+        return;
+    }
+    h->cpu_count = (uint32_t)CPU_COUNT(&set);
+    memcpy(h->cpu_set, &set, sizeof(h->cpu_set));
+}
+
+static enum weft_rc map_it(int fd, size_t bytes, struct weft_segment *out)
+{
+    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    if (base == MAP_FAILED) {
+        weft_log_error("map the job segment, %zu bytes: %s", bytes, strerror(errno));
+        return WEFT_ERR_SYSTEM;
+    }
+    madvise(base, bytes, MADV_DONTDUMP); /* a core file of one rank is about that rank */
+    out->header = base;
+    out->mapped = bytes;
+    out->fd = fd;
+    return WEFT_OK;
+}
+
+enum weft_rc weft_segment_create(const struct weft_segment_plan *plan,
+                                 struct weft_segment *out)
+{
+    struct weft_segment_header h = {.magic = 0};
+    int fd = memfd_create("weft", MFD_CLOEXEC);
+
+    if (fd < 0) {
+        weft_log_error("make the job segment: %s", strerror(errno));
+        return WEFT_ERR_SYSTEM;
+    }
+    lay_out(&h, plan);
+    note_processors(&h, plan->is_by_launcher);
+    if (getrandom(h.secret, sizeof(h.secret), 0) != (ssize_t)sizeof(h.secret) ||
+        ftruncate(fd, (off_t)h.bytes) != 0 ||
+        pwrite(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h)) {
+        weft_log_error("make the job segment, %llu bytes: %s",
+                       (unsigned long long)h.bytes, strerror(errno));
+        close(fd);
+        return WEFT_ERR_SYSTEM;
+    }
+    if (map_it(fd, h.heap_at, out) != WEFT_OK) {
+        close(fd);
+        return WEFT_ERR_SYSTEM;
+    }
+    return WEFT_OK;
+}
+
+/* A header of our layout describes a segment that fits into the file. */
+static bool is_sound(const struct weft_segment_header *h, uint64_t file_bytes)
+{
+    struct weft_segment_header expected = {.magic = 0};
+    const struct weft_segment_plan plan = {
+        .job = h->job,
+        .job_size = h->job_size,
+        .node_count = h->node_count,
+        .node = h->node,
+        .local_size = h->local_size,
+    };
+
+    lay_out(&expected, &plan);
+    return h->header_bytes == sizeof(*h) && h->local_size >= 1 &&
+           h->local_size <= h->job_size && h->heap_at == expected.heap_at &&
+           h->slices_at == expected.slices_at && h->map_at == expected.map_at &&
+           h->locals_at == expected.locals_at && h->slice_bytes == expected.slice_bytes &&
+           h->bytes == h->heap_at + h->heap_bytes && h->bytes <= file_bytes;
+}
+
+enum weft_rc weft_segment_attach(int fd, struct weft_segment *out)
+{
+    struct weft_segment_header h;
+    struct stat st;
+
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+        pread(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) ||
+        h.magic != WEFT_SEGMENT_MAGIC) {
+        return WEFT_ERR_ARGUMENT;
+    }
+    if (h.layout != WEFT_SEGMENT_LAYOUT) {
+        return WEFT_ERR_UNSUPPORTED;
+    }
+    if (!is_sound(&h, (uint64_t)st.st_size)) {
+        return WEFT_ERR_ARGUMENT;
+    }
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return map_it(fd, h.heap_at, out);
+}
+
+void weft_segment_close(struct weft_segment *segment)
+{
+    if (segment->header != NULL) {
+        munmap(segment->header, segment->mapped);
+        close(segment->fd);
+        segment->header = NULL;
+        segment->fd = -1;
+    }
+}
+
+static void *at(const struct weft_segment *segment, uint64_t offset)
+{
+    return (char *)segment->header + offset;
+}
+
+struct weft_place *weft_segment_map(const struct weft_segment *segment)
+{
+    return at(segment, segment->header->map_at);
+}
+
+uint32_t *weft_segment_locals(const struct weft_segment *segment)
+{
+    return at(segment, segment->header->locals_at);
+}
+
+struct weft_slice *weft_segment_slice(const struct weft_segment *segment,
+                                      uint32_t local_rank)
+{
+    const struct weft_segment_header *h = segment->header;
+
+    return at(segment, h->slices_at + h->slice_bytes * local_rank);
+}
+
+uint32_t weft_segment_join(const struct weft_segment *segment, uint32_t local_rank)
+{
+    struct weft_slice *slice = weft_segment_slice(segment, local_rank);
+
+    atomic_store_explicit(&slice->is_attached, 1, memory_order_relaxed);
+    /* Release: who sees the count sees the mark. */
+    return atomic_fetch_add_explicit(&segment->header->attached, 1,
+                                     memory_order_acq_rel) +
+           1;
+}
+
+/*
+ * The last to arrive resets the count and advances the turn; the others wait for the
+ * turn. The reset is ordered before the turn (release in the seq_cst store), so nobody
+ * of the next round can meet the old count.
+ */
+void weft_segment_barrier(const struct weft_segment *segment)
+{
+    struct weft_segment_header *h = segment->header;
+    uint32_t turn = atomic_load_explicit(&h->turn, memory_order_acquire);
+
+    if (atomic_fetch_add_explicit(&h->arrived, 1, memory_order_acq_rel) + 1 <
+        h->local_size) {
+        weft_wait_change(&h->turn, turn, &h->sleepers);
+        return;
+    }
+    atomic_store_explicit(&h->arrived, 0, memory_order_relaxed);
+    atomic_store_explicit(&h->turn, turn + 1, memory_order_seq_cst);
+    weft_wait_wake(&h->turn, &h->sleepers);
+}
+
+void weft_slice_abort(struct weft_slice *slice, int code, const char *cause)
+{
+    static atomic_flag is_taken = ATOMIC_FLAG_INIT;
+
+    if (atomic_flag_test_and_set(&is_taken)) {
+        return;
+    }
+    slice->code = code;
+    snprintf(slice->cause, sizeof(slice->cause), "%s", cause);
+    /* Pairs with the launcher's acquire load before it reads code and cause. */
+    atomic_store_explicit(&slice->state, WEFT_SLICE_ABORTED, memory_order_release);
+}

@@ -1,0 +1,224 @@
+#include "wireup/wireup.h"
+
+#include "base/log.h"
+#include "wireup/handover.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool is_set(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value != NULL && value[0] != '\0';
+}
+
+/* ---- our own mpiexec ---- */
+
+enum inherited { NONE, USABLE, FOREIGN, BROKEN };
+
+/*
+ * WEFT_JOB is "descriptor rank pmi-descriptor". The last is what PMI_FD was set to beside
+ * it; where PMI_FD says something else now, another launcher stands between.
+ */
+static enum inherited attach_inherited(struct weft_job *job)
+{
+    const char *text = getenv("WEFT_JOB");
+    const char *pmi_text = getenv("PMI_FD");
+    int fd;
+    int rank;
+    int pmi_fd;
+    enum weft_rc rc;
+
+    if (text == NULL || text[0] == '\0') {
+        return NONE;
+    }
+    if (sscanf(text, "%d %d %d", &fd, &rank, &pmi_fd) != 3) {
+        return NONE;
+    }
+    if (pmi_text != NULL && atoi(pmi_text) != pmi_fd) {
+        return NONE;
+    }
+    rc = weft_segment_attach(fd, &job->segment);
+    if (rc == WEFT_ERR_UNSUPPORTED) {
+        return FOREIGN;
+    }
+    if (rc != WEFT_OK || rank < 0 || (uint32_t)rank >= job->segment.header->job_size) {
+        weft_log_error(
+            "descriptor %d, through which mpiexec shares the job's memory, was "
+            "closed on the way: does a script or wrapper between mpiexec and "
+            "the program close descriptors?",
+            fd);
+        return BROKEN;
+    }
+    job->who.rank = rank;
+    weft_pmi1_adopt(pmi_fd);
+    return USABLE;
+}
+
+static void read_segment(struct weft_job *job)
+{
+    const struct weft_segment_header *h = job->segment.header;
+    const struct weft_place *place = &weft_segment_map(&job->segment)[job->who.rank];
+
+    snprintf(job->who.job, sizeof(job->who.job), "%llu", (unsigned long long)h->job);
+    job->who.size = (int)h->job_size;
+    job->who.node = (int)h->node;
+    job->who.node_count = (int)h->node_count;
+    job->who.local_rank = (int)place->local_rank;
+    job->who.local_size = (int)h->local_size;
+    job->who.leader = (int)weft_segment_locals(&job->segment)[0];
+    job->kvs = &weft_pmi1_ops; /* opened when there is something to ask */
+    job->is_by_mpiexec = true;
+    job->is_one_node = h->local_size == h->job_size;
+    weft_segment_join(&job->segment, place->local_rank);
+}
+
+/* ---- other launchers ---- */
+
+static enum weft_rc open_foreign(struct weft_job *job, const struct weft_kvs_ops *kvs)
+{
+    enum weft_rc rc = kvs->open(&job->who);
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    job->kvs = kvs;
+    job->is_kvs_open = true;
+    rc = weft_handover(kvs, &job->who, &job->segment);
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    job->is_one_node =
+        job->segment.header->local_size == job->segment.header->job_size &&
+        atomic_load_explicit(&job->segment.header->attached, memory_order_acquire) ==
+            job->segment.header->local_size;
+    return WEFT_OK;
+}
+
+static enum weft_rc open_alone(struct weft_job *job)
+{
+    job->who.size = 1;
+    job->who.node_count = 1;
+    job->is_one_node = true;
+    return weft_handover_alone(&job->who, &job->segment);
+}
+
+/*
+ * srun sets SLURM_STEP_ID for the tasks of a step, and not for a batch script. Without
+ * PMIx its tasks cannot find each other.
+ */
+static bool is_lost_in_slurm(void)
+{
+    const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
+
+    return is_set("SLURM_STEP_ID") && is_set("SLURM_PROCID") &&
+           (tasks == NULL || atoi(tasks) > 1);
+}
+
+/* Slurm's own PMI-2 sets PMI_FD too, but speaks another language there. */
+static bool is_slurm_pmi2(void)
+{
+    return is_set("PMI_FD") && is_set("SLURM_STEP_ID") && is_set("PMI_JOBID") &&
+           !is_set("HYDI_CONTROL_FD");
+}
+
+static enum weft_rc open_by_environment(struct weft_job *job)
+{
+    const char *inside = getenv("WEFT_INSIDE");
+    enum inherited found;
+
+    if (inside != NULL && atol(inside) != (long)getpid()) {
+        return open_alone(job);
+    }
+    found = attach_inherited(job);
+    if (found == BROKEN) {
+        return WEFT_ERR_LAUNCH;
+    }
+    if (found == USABLE) {
+        read_segment(job);
+        return WEFT_OK;
+    }
+    if (found == NONE && is_slurm_pmi2()) {
+        weft_log_error("started by srun with --mpi=pmi2, which Weft does not speak: use "
+                       "srun --mpi=pmix");
+        return WEFT_ERR_LAUNCH;
+    }
+    if (is_set("PMI_FD")) {
+        return open_foreign(job, &weft_pmi1_ops);
+    }
+    if (is_set("PMIX_NAMESPACE")) {
+        return open_foreign(job, &weft_pmix_ops);
+    }
+    if (is_lost_in_slurm()) {
+        weft_log_error("started by srun without PMIx, so that its tasks cannot find each "
+                       "other: use srun --mpi=pmix");
+        return WEFT_ERR_LAUNCH;
+    }
+    return open_alone(job);
+}
+
+enum weft_rc weft_wireup_open(struct weft_job *job)
+{
+    char pid[32];
+    enum weft_rc rc;
+
+    memset(job, 0, sizeof(*job));
+    rc = open_by_environment(job);
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    job->slice = weft_segment_slice(&job->segment, (uint32_t)job->who.local_rank);
+    snprintf(pid, sizeof(pid), "%ld", (long)getpid());
+    setenv("WEFT_INSIDE", pid, 1);
+    job->pid = (int)getpid();
+    return WEFT_OK;
+}
+
+void weft_wireup_close(struct weft_job *job)
+{
+    if (job->is_kvs_open && job->pid == (int)getpid()) {
+        job->is_kvs_open = false;
+        job->kvs->close();
+    }
+}
+
+enum weft_rc weft_wireup_barrier(struct weft_job *job)
+{
+    struct weft_who ignored;
+
+    if (job->is_one_node) {
+        weft_segment_barrier(&job->segment);
+        return WEFT_OK;
+    }
+    if (!job->is_kvs_open) {
+        enum weft_rc rc = job->kvs->open(&ignored);
+
+        if (rc != WEFT_OK) {
+            return rc;
+        }
+        job->is_kvs_open = true;
+    }
+    return job->kvs->fence();
+}
+
+_Noreturn void weft_wireup_abort(struct weft_job *job, int code, const char *cause)
+{
+    const struct timespec second = {.tv_sec = 1, .tv_nsec = 0};
+    int visible = (code & 0xff) == 0 ? 1 : code & 0xff;
+
+    if (job->is_by_mpiexec) {
+        weft_slice_abort(job->slice, visible, cause); /* mpiexec prints it */
+    } else {
+        weft_log_always("%s", cause);
+    }
+    if (job->kvs != NULL) {
+        job->kvs->abort(visible, cause);
+        nanosleep(&second, NULL); /* to be ended by the launcher, with everyone else */
+    }
+    _exit(visible);
+}

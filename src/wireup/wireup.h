@@ -1,0 +1,51 @@
+/*
+ * wireup.h - how a process learns that it is a rank: who am I, who is near, the barrier
+ * before there is any other, and the way to end the job.
+ *
+ * weft_wireup_open() finds out how the process was started:
+ *
+ *   our mpiexec    WEFT_JOB names an inherited job segment: nobody has to be asked
+ *   hydra, others  PMI_FD: PMI-1
+ *   Slurm, PRRTE   PMIX_NAMESPACE: PMIx
+ *   nothing        a job of one
+ *
+ * A segment of an unknown layout (a container's library under the host's mpiexec) is left
+ * alone and the next way is tried. A process that was started by a launcher but cannot
+ * reach it says so and fails: it never becomes a lonely rank 0. A program started by a
+ * rank after MPI_Init (WEFT_INSIDE names another process) is a job of one.
+ *
+ * It is opened once, on the thread that calls MPI_Init, and stays open until exit,
+ * because PMI-1 cannot be reopened.
+ */
+#ifndef WEFT_WIREUP_WIREUP_H
+#define WEFT_WIREUP_WIREUP_H
+
+#include "wireup/kvs.h"
+
+struct weft_job {
+    struct weft_who who;
+    struct weft_segment segment;
+    struct weft_slice *slice;       /* mine */
+    const struct weft_kvs_ops *kvs; /* NULL: a job of one */
+    bool is_kvs_open;
+    int pid;            /* of the process that opened it; a forked child is not a rank */
+    bool is_by_mpiexec; /* our mpiexec watches the segment */
+    bool is_one_node;   /* every rank of the job has mapped the segment */
+};
+
+WEFT_MUST_CHECK enum weft_rc weft_wireup_open(struct weft_job *job);
+
+/* Says goodbye to the launcher; at exit, after MPI_Finalize. */
+void weft_wireup_close(struct weft_job *job);
+
+/* Returns when every rank of the job has called it as often as this one. */
+WEFT_MUST_CHECK enum weft_rc weft_wireup_barrier(struct weft_job *job);
+
+/*
+ * Ends the job with this exit code, naming the cause once; from any thread, takes no
+ * lock. A code that would read as success becomes 1. Does not return: exits by itself if
+ * the launcher has not ended the process within a second.
+ */
+_Noreturn void weft_wireup_abort(struct weft_job *job, int code, const char *cause);
+
+#endif

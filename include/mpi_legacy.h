@@ -7,9 +7,9 @@
  *
  *   - MPI_Fint, the status and handle conversions to and from Fortran (c2f, f2c): handles
  *     become the integers of MPI_*_toint, statuses are copied word by word;
- *   - what the standard deprecated in 1997 and has removed since: MPI_Attr_*,
- * MPI_Keyval_*, MPI_Type_hvector, _hindexed, _struct, _extent, _lb, _ub, MPI_Address,
- *     MPI_Errhandler_create, _set and _get.
+ *   - what the standard deprecated in 1997 and has removed since: attributes by
+ * MPI_Attr_* and MPI_Keyval_*, the datatype calls MPI_Type_hvector, _hindexed, _struct,
+ * _extent, _lb, _ub and MPI_Address, and MPI_Errhandler_create, _set and _get.
  *
  * MPI_LB, MPI_UB and the *_INTEGER combiners have no value in the ABI and cannot be
  * offered.
@@ -186,7 +186,9 @@ static inline int MPI_Type_ub(MPI_Datatype datatype, MPI_Aint *displacement)
     MPI_Aint extent = 0;
     int err = MPI_Type_get_extent(datatype, &lb, &extent);
 
-    *displacement = lb + extent;
+    if (err == MPI_SUCCESS) {
+        *displacement = lb + extent;
+    }
     return err;
 }
 

@@ -155,7 +155,7 @@ static void reset_signals(void)
 /* The child's whole life before it becomes the program; returns only on failure. */
 static void become(const struct birth *b, char **env, volatile struct stillborn *why)
 {
-    why->step = "start";
+    why->step = "be started";
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a second net below the keeper's */
     if (is_limit_raised) {
@@ -173,7 +173,8 @@ static void become(const struct birth *b, char **env, volatile struct stillborn 
         return;
     }
     if (b->app->wdir != NULL && chdir(b->app->wdir) != 0) {
-        why->step = b->app->wdir;
+        why->step = "enter ";
+        why->object = b->app->wdir;
         why->error = errno;
         return;
     }
@@ -184,7 +185,7 @@ static void become(const struct birth *b, char **env, volatile struct stillborn 
 
 pid_t spawn_rank(const struct birth *birth, struct stillborn *why)
 {
-    volatile struct stillborn result = {.step = NULL, .error = 0};
+    volatile struct stillborn result = {.step = "", .object = "", .error = 0};
     struct list list = {NULL, 0};
     struct own own;
     char **env = make_environment(birth, &own, &list);
@@ -196,11 +197,12 @@ pid_t spawn_rank(const struct birth *birth, struct stillborn *why)
     }
     free(list.at);
     if (pid < 0) {
-        result.step = "start";
+        result.step = "be started";
         result.error = errno;
     }
     if (result.error != 0) {
         why->step = result.step;
+        why->object = result.object;
         why->error = result.error;
         return -1; /* a child that was made is reaped with the others */
     }

@@ -31,8 +31,9 @@ struct birth {
 };
 
 struct stillborn {
-    const char *step; /* what could not be done: "start", "enter DIR" */
-    int error;        /* errno */
+    const char *step;   /* what could not be done: "be started", "enter " */
+    const char *object; /* "", or what it was about: a folder */
+    int error;          /* errno */
 };
 
 /*

@@ -179,7 +179,7 @@ int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
                                weft_kind_name(handler->family));
     }
     weft_lock();
-    weft_errhandler_hold(handler);
+    weft_errhandler_use(handler);
     weft_errhandler_release(c->errhandler);
     c->errhandler = handler;
     weft_unlock();
@@ -200,7 +200,8 @@ int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler)
         return err;
     }
     weft_lock();
-    *errhandler = weft_errhandler_hold(c->errhandler)->handle;
+    weft_errhandler_hold(c->errhandler);
+    *errhandler = c->errhandler->handle;
     weft_unlock();
     return MPI_SUCCESS;
 }
@@ -233,7 +234,7 @@ int PMPI_Errhandler_free(MPI_Errhandler *errhandler)
         return err;
     }
     weft_lock();
-    weft_errhandler_release(handler);
+    weft_errhandler_let_go(handler);
     weft_unlock();
     *errhandler = MPI_ERRHANDLER_NULL;
     return MPI_SUCCESS;

@@ -63,7 +63,7 @@ static int run_comm_handler(struct weft_comm *comm, const struct raised *e)
     int class = e->class;
 
     weft_lock();
-    handler = weft_errhandler_hold(comm->errhandler);
+    handler = weft_errhandler_use(comm->errhandler);
     weft_unlock();
     if (is_for_user(handler, e)) {
         handler->call.comm(&handle, &class);

@@ -12,7 +12,7 @@ static void fill(struct weft_comm *comm, MPI_Comm handle, const char *name, int 
     comm->handle = handle;
     comm->rank = rank;
     comm->size = size;
-    comm->errhandler = &weft_errors_are_fatal;
+    comm->errhandler = weft_errhandler_use(&weft_errors_are_fatal);
     snprintf(comm->name, sizeof(comm->name), "%s", name);
 }
 

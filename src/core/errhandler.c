@@ -8,6 +8,8 @@ struct weft_errhandler weft_errors_return = {.handle = MPI_ERRORS_RETURN};
 
 struct weft_errhandler *weft_errhandler_from_handle(MPI_Errhandler handle)
 {
+    struct weft_errhandler *found;
+
     if (handle == MPI_ERRORS_ARE_FATAL) {
         return &weft_errors_are_fatal;
     }
@@ -17,7 +19,8 @@ struct weft_errhandler *weft_errhandler_from_handle(MPI_Errhandler handle)
     if (handle == MPI_ERRORS_ABORT) {
         return &weft_errors_abort;
     }
-    return weft_handle_find(WEFT_KIND_ERRHANDLER, (uintptr_t)handle);
+    found = weft_handle_find(WEFT_KIND_ERRHANDLER, (uintptr_t)handle);
+    return found != NULL && found->held > 0 ? found : NULL;
 }
 
 enum weft_rc weft_errhandler_create(enum weft_kind family, void (*call)(void),
@@ -40,23 +43,38 @@ enum weft_rc weft_errhandler_create(enum weft_kind family, void (*call)(void),
     handler = object;
     handler->handle = (MPI_Errhandler)handle;
     handler->family = family;
-    handler->references = 1;
+    handler->held = 1;
     handler->call.any = call;
     *out = handler;
     return WEFT_OK;
 }
 
-struct weft_errhandler *weft_errhandler_hold(struct weft_errhandler *handler)
+static void free_unless_needed(struct weft_errhandler *handler)
 {
-    if (handler->call.any != NULL) {
-        handler->references++;
+    if (handler->call.any != NULL && handler->held == 0 && handler->used == 0) {
+        weft_handle_give(WEFT_KIND_ERRHANDLER, (uintptr_t)handler->handle);
     }
+}
+
+void weft_errhandler_hold(struct weft_errhandler *handler)
+{
+    handler->held++;
+}
+
+void weft_errhandler_let_go(struct weft_errhandler *handler)
+{
+    handler->held--;
+    free_unless_needed(handler);
+}
+
+struct weft_errhandler *weft_errhandler_use(struct weft_errhandler *handler)
+{
+    handler->used++;
     return handler;
 }
 
 void weft_errhandler_release(struct weft_errhandler *handler)
 {
-    if (handler->call.any != NULL && --handler->references == 0) {
-        weft_handle_give(WEFT_KIND_ERRHANDLER, (uintptr_t)handler->handle);
-    }
+    handler->used--;
+    free_unless_needed(handler);
 }

@@ -1,10 +1,12 @@
 /*
  * errhandler.h - error handlers at rest: predefined and the user's own.
  *
- * A handler belongs to one family of objects (communicator, window, file, session). It is
- * counted: the user's handle is one reference, each object that uses it another, and the
- * last one given back frees it. Predefined handlers are not counted. Which handler runs
- * for which call is decided in bindings/check/raise.c. All calls need the library's lock.
+ * A handler belongs to one family of objects (communicator, window, file, session). Two
+ * things are counted: how often the user holds the handle, and how many objects use it.
+ * While the user does not hold it the handle is invalid, whoever uses the handler; when
+ * nobody does either, it is freed. Predefined handlers are not counted. Which handler
+ * runs for which call is decided in bindings/check/raise.c. All calls need the library's
+ * lock.
  */
 #ifndef WEFT_CORE_ERRHANDLER_H
 #define WEFT_CORE_ERRHANDLER_H
@@ -16,7 +18,8 @@
 struct weft_errhandler {
     MPI_Errhandler handle;
     enum weft_kind family; /* 0 for the predefined ones, which fit every family */
-    int references;
+    int held;              /* by the user: created, or got from an object */
+    int used;              /* by objects */
     union {
         MPI_Comm_errhandler_function *comm;
         MPI_Win_errhandler_function *win;
@@ -33,12 +36,17 @@ extern struct weft_errhandler weft_errors_return;
 /* The handler behind a handle, or NULL: null handle, stale, not one. */
 struct weft_errhandler *weft_errhandler_from_handle(MPI_Errhandler handle);
 
-/* A new handler of `family`, with one reference for the user's handle. */
+/* A new handler of `family`, held once. */
 WEFT_MUST_CHECK enum weft_rc weft_errhandler_create(enum weft_kind family,
                                                     void (*call)(void),
                                                     struct weft_errhandler **out);
 
-struct weft_errhandler *weft_errhandler_hold(struct weft_errhandler *handler);
+/* The user gets the handle once more, or gives it back. */
+void weft_errhandler_hold(struct weft_errhandler *handler);
+void weft_errhandler_let_go(struct weft_errhandler *handler);
+
+/* An object uses the handler, or no longer does. */
+struct weft_errhandler *weft_errhandler_use(struct weft_errhandler *handler);
 void weft_errhandler_release(struct weft_errhandler *handler);
 
 #endif

@@ -84,6 +84,11 @@ static void error_handlers(void)
     IS_ERROR(MPI_Comm_rank(MPI_COMM_WORLD, NULL), MPI_ERR_ARG);
     CHECK(seen.calls == 1 && seen.comm == MPI_COMM_WORLD && seen.class == MPI_ERR_ARG);
     CHECK(MPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_TAG) == MPI_SUCCESS);
+    same = stale; /* freeing it twice takes nothing from the communicator */
+    IS_ERROR(MPI_Errhandler_free(&same), MPI_ERR_ERRHANDLER);
+    CHECK(MPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_TAG) == MPI_SUCCESS);
+    CHECK(seen.calls == 3);
+    seen.calls = 2;
     CHECK(seen.calls == 2 && seen.class == MPI_ERR_TAG);
 
     CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) == MPI_SUCCESS);

@@ -1,0 +1,195 @@
+/*
+ * events.c - from descriptors to events: what ranks, front and terminal do.
+ */
+#include "job_parts.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { INPUT_BYTES = 4096 };
+
+/* How a rank ended, and whether that is a failure. */
+static void judge(struct job *job, int rank, int status)
+{
+    const struct weft_slice *slice = weft_segment_slice(&job->segment, (uint32_t)rank);
+    /* Acquire: pairs with the rank's release, after it wrote code and cause. */
+    uint32_t state = atomic_load_explicit(&slice->state, memory_order_acquire);
+
+    if (job->state == STOPPING || job->state == KILLING) {
+        return; /* our own doing */
+    }
+    if (state == WEFT_SLICE_ABORTED) {
+        job_fail(job, slice->code, rank, "%s", slice->cause);
+    } else if (WIFSIGNALED(status)) {
+        job_fail(job, 128 + WTERMSIG(status), rank, "killed by signal %d, %s%s",
+                 WTERMSIG(status), strsignal(WTERMSIG(status)),
+                 WCOREDUMP(status) ? ", core dumped" : "");
+    } else if (WEXITSTATUS(status) != 0) {
+        job_fail(job, WEXITSTATUS(status), rank, "ended with code %d",
+                 WEXITSTATUS(status));
+    } else if (state == WEFT_SLICE_OPEN) {
+        job_fail(job, 1, rank, "ended without calling MPI_Finalize");
+    } else {
+        return;
+    }
+    job_happen(job, RANK_FAILED);
+}
+
+static int rank_of(const struct job *job, pid_t pid)
+{
+    for (int r = 0; r < job->plan->ranks; r++) {
+        if (job->ranks[r].pid == pid) {
+            return r;
+        }
+    }
+    return -1; /* an orphan that a rank has left */
+}
+
+static void on_children(struct job *job)
+{
+    struct signalfd_siginfo info;
+    int status;
+    pid_t pid;
+
+    while (read(job->children, &info, sizeof(info)) > 0) {
+    }
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        int r = rank_of(job, pid);
+
+        if (r >= 0 && job->ranks[r].is_running) {
+            job->ranks[r].is_running = false;
+            job->running--;
+            judge(job, r, status);
+        }
+    }
+    if (job->running == 0) {
+        job_happen(job, ALL_ENDED);
+    }
+}
+
+void job_on_abort(void *owner, int rank, int code)
+{
+    struct job *job = owner;
+    const struct weft_slice *slice = weft_segment_slice(&job->segment, (uint32_t)rank);
+
+    if (atomic_load_explicit(&slice->state, memory_order_acquire) == WEFT_SLICE_ABORTED) {
+        job_fail(job, slice->code, rank, "%s", slice->cause);
+    } else { /* another library's rank */
+        job_fail(job, (code & 0xff) == 0 ? 1 : code & 0xff, rank,
+                 "MPI_Abort with code %d", code);
+    }
+    job_happen(job, RANK_FAILED);
+}
+
+static void on_front(struct job *job)
+{
+    unsigned char signals[32];
+    ssize_t n = read(job->front, signals, sizeof(signals));
+
+    if (n == 0) {
+        close(job->front);
+        job->front = -1;
+        job_happen(job, FRONT_GONE);
+    }
+    for (ssize_t i = 0; i < n; i++) {
+        switch (signals[i]) {
+        case SIGINT:
+        case SIGTERM:
+        case SIGHUP:
+        case SIGQUIT:
+            if (!job->has_failed) {
+                job_fail_silently(job, 128 + signals[i]);
+                job->asked = signals[i];
+                job_say("%s: ending the job%s", strsignal(signals[i]),
+                        signals[i] == SIGINT ? "; once more ends it at once" : "");
+            }
+            job_happen(job, ASKED_TO_END);
+            break;
+        default: /* SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT */
+            job_signal_ranks(job, signals[i]);
+        }
+    }
+}
+
+/* From a terminal, which the ranks, in groups of their own, cannot read themselves. */
+static void on_input(struct job *job)
+{
+    char text[INPUT_BYTES];
+    ssize_t n = read(STDIN_FILENO, text, sizeof(text));
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    if (n <= 0 || write(job->input, text, (size_t)n) < 0) {
+        epoll_ctl(job->epoll, EPOLL_CTL_DEL, STDIN_FILENO, NULL);
+        close(job->input);
+        job->input = -1;
+    }
+}
+
+void job_watch(struct job *job, int fd, enum source source, int rank)
+{
+    struct epoll_event event = {
+        .events = EPOLLIN,
+        .data.u64 = (uint64_t)source << 32 | (uint32_t)rank,
+    };
+
+    if (epoll_ctl(job->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
+        job_say("watch descriptor %d: %s", fd, strerror(errno));
+    }
+}
+
+/*
+ * A stream that may not be read now would wake the loop for ever, so it leaves the set
+ * until there is room.
+ */
+static void on_stream(struct job *job, struct stream *stream)
+{
+    if (!stream_may_read(stream)) {
+        epoll_ctl(job->epoll, EPOLL_CTL_DEL, stream->fd, NULL);
+        stream->sink->is_waiting = true;
+    } else if (!stream_read(stream)) {
+        epoll_ctl(job->epoll, EPOLL_CTL_DEL, stream->fd, NULL);
+        stream_finish(stream);
+    }
+}
+
+static void on_pmi(struct job *job, struct pmi_client *client)
+{
+    if (!pmi_service_read(&job->pmi, client)) {
+        epoll_ctl(job->epoll, EPOLL_CTL_DEL, client->fd, NULL);
+        close(client->fd);
+        client->fd = -1;
+    }
+}
+
+void job_dispatch(struct job *job, uint64_t data)
+{
+    const uint32_t rank = (uint32_t)data;
+
+    switch ((enum source)(data >> 32)) {
+    case FROM_CHILDREN:
+        on_children(job);
+        break;
+    case FROM_FRONT:
+        on_front(job);
+        break;
+    case FROM_INPUT:
+        on_input(job);
+        break;
+    case FROM_OUTPUT:
+        on_stream(job, &job->ranks[rank].output);
+        break;
+    case FROM_ERROR:
+        on_stream(job, &job->ranks[rank].error);
+        break;
+    case FROM_PMI:
+        on_pmi(job, &job->pmi.clients[rank]);
+        break;
+    }
+}

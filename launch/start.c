@@ -1,0 +1,136 @@
+/*
+ * start.c - the birth of the ranks: descriptors, input, processes.
+ */
+#include "job_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/*
+ * Rank 0 gets our own standard input, which it then reads or leaves alone; only a
+ * terminal has to be read by us, in whose foreground the ranks are not.
+ */
+static int choose_input(struct job *job, int *ours)
+{
+    int ends[2];
+
+    *ours = -1;
+    if (isatty(STDIN_FILENO) != 1) {
+        return fcntl(STDIN_FILENO, F_GETFD) < 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC)
+                                                : STDIN_FILENO;
+    }
+    if (tcgetpgrp(STDIN_FILENO) != getpgrp() || pipe2(ends, O_CLOEXEC) != 0) {
+        return open("/dev/null", O_RDONLY | O_CLOEXEC);
+    }
+    job->input = ends[1];
+    *ours = ends[0];
+    job_watch(job, STDIN_FILENO, FROM_INPUT, 0);
+    return ends[0];
+}
+
+static bool open_stream(struct job *job, struct stream *stream, struct sink *sink,
+                        int rank, int *theirs)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return false;
+    }
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    *stream = (struct stream){
+        .fd = ends[0],
+        .rank = rank,
+        .is_labelled = job->plan->is_labelling,
+        .sink = sink,
+    };
+    *theirs = ends[1];
+    return true;
+}
+
+/* The pipes and the socket of one rank; false if descriptors have run out. */
+static bool open_rank(struct job *job, int r, struct birth *birth)
+{
+    struct rank *rank = &job->ranks[r];
+    int ends[2];
+
+    birth->output = birth->error = birth->pmi = -1;
+    if (!open_stream(job, &rank->output, &job->output, r, &birth->output) ||
+        !open_stream(job, &rank->error, &job->error, r, &birth->error) ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+        return false;
+    }
+    job->pmi.clients[r].fd = ends[0];
+    job->pmi.clients[r].rank = r;
+    job->pmi.clients[r].app = (int)(job_app_of(job, r) - job->plan->apps);
+    birth->pmi = ends[1];
+    job_watch(job, rank->output.fd, FROM_OUTPUT, r);
+    job_watch(job, rank->error.fd, FROM_ERROR, r);
+    job_watch(job, ends[0], FROM_PMI, r);
+    return true;
+}
+
+static void close_theirs(const struct birth *birth)
+{
+    const int fds[] = {birth->output, birth->error, birth->pmi};
+
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+        if (fds[i] >= 0) {
+            close(fds[i]);
+        }
+    }
+}
+
+static bool start_rank(struct job *job, int r, int input)
+{
+    struct birth birth = {
+        .app = job_app_of(job, r),
+        .environment = &job->environment,
+        .processors = placement_of(&job->placement, r),
+        .rank = r,
+        .size = job->plan->ranks,
+        .input = input,
+        .segment = job->segment.fd,
+    };
+    struct stillborn why = {.step = "make pipes", .object = "", .error = 0};
+    pid_t pid = -1;
+
+    if (open_rank(job, r, &birth)) {
+        pid = spawn_rank(&birth, &why);
+    } else {
+        why.error = errno;
+    }
+    close_theirs(&birth);
+    if (pid < 0) {
+        job_fail(job, why.error == ENOENT ? 127 : 126, r, "cannot %s%s: %s", why.step,
+                 why.object, strerror(why.error));
+        return false;
+    }
+    job->ranks[r].pid = pid;
+    job->ranks[r].is_running = true;
+    job->running++;
+    return true;
+}
+
+void job_start_ranks(struct job *job)
+{
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int feed;
+    int input = choose_input(job, &feed);
+
+    for (int r = 0; r < job->plan->ranks && job->state == STARTING; r++) {
+        if (!start_rank(job, r, r == 0 ? input : nothing)) {
+            job_happen(job, START_FAILED);
+        }
+    }
+    if (feed >= 0) {
+        close(feed);
+    }
+    close(nothing);
+    job_happen(job, ALL_STARTED);
+    if (job->running == 0) {
+        job_happen(job, ALL_ENDED);
+    }
+}

@@ -1,0 +1,159 @@
+/*
+ * states.c - the job as a table: the state it is in and what happens give what is done
+ * and the next state.
+ */
+#include "job_parts.h"
+
+#include "keeper.h"
+
+#include "base/clock.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static const uint64_t GRACE_NS = UINT64_C(1000000000);
+
+typedef void action_fn(struct job *job);
+
+static action_fn do_nothing;
+static action_fn stop_all; /* ask the ranks to end, and wait a while */
+static action_fn kill_all; /* end them */
+static action_fn pass_signal_and_stop;
+
+struct transition {
+    action_fn *action; /* NULL: this event changes nothing in this state */
+    enum state next;
+};
+
+static const struct transition table[STATES][EVENT_COUNT] = {
+    [STARTING] =
+        {
+            [ALL_STARTED] = {do_nothing, RUNNING},
+            [START_FAILED] = {stop_all, STOPPING},
+            [RANK_FAILED] = {stop_all, STOPPING},
+            [ASKED_TO_END] = {pass_signal_and_stop, STOPPING},
+            [FRONT_GONE] = {kill_all, KILLING},
+        },
+    [RUNNING] =
+        {
+            [RANK_FAILED] = {stop_all, STOPPING},
+            [ASKED_TO_END] = {pass_signal_and_stop, STOPPING},
+            [TIMED_OUT] = {stop_all, STOPPING},
+            [FRONT_GONE] = {kill_all, KILLING},
+            [ALL_ENDED] = {do_nothing, DONE},
+        },
+    [STOPPING] =
+        {
+            [ASKED_TO_END] = {kill_all, KILLING},
+            [GRACE_OVER] = {kill_all, KILLING},
+            [FRONT_GONE] = {kill_all, KILLING},
+            [ALL_ENDED] = {do_nothing, DONE},
+        },
+    [KILLING] =
+        {
+            [ALL_ENDED] = {do_nothing, DONE},
+        },
+};
+
+void job_happen(struct job *job, enum event event)
+{
+    const struct transition *t = &table[job->state][event];
+
+    if (t->action != NULL) {
+        job->state = t->next;
+        t->action(job);
+    }
+}
+
+void job_say(const char *format, ...)
+{
+    char line[2048];
+    int n = snprintf(line, sizeof(line), "%s: ", program_name);
+    va_list args;
+
+    va_start(args, format);
+    n += vsnprintf(line + n, sizeof(line) - (size_t)n - 1, format, args);
+    va_end(args);
+    n = n < (int)sizeof(line) - 1 ? n : (int)sizeof(line) - 2;
+    line[n++] = '\n';
+    if (write(STDERR_FILENO, line, (size_t)n) < 0) {
+        return;
+    }
+}
+
+const struct app *job_app_of(const struct job *job, int rank)
+{
+    const struct app *app = job->plan->apps;
+
+    while (rank >= app->ranks) {
+        rank -= app->ranks;
+        app++;
+    }
+    return app;
+}
+
+void job_fail(struct job *job, int code, int rank, const char *format, ...)
+{
+    char cause[1024];
+    va_list args;
+
+    if (job->has_failed) {
+        return;
+    }
+    job->has_failed = true;
+    job->code = code;
+    va_start(args, format);
+    vsnprintf(cause, sizeof(cause), format, args);
+    va_end(args);
+    job_say("rank %d on %s (%s): %s", rank, job->host, job_app_of(job, rank)->argv[0],
+            cause);
+}
+
+void job_fail_silently(struct job *job, int code)
+{
+    if (!job->has_failed) {
+        job->has_failed = true;
+        job->code = code;
+    }
+}
+
+static void do_nothing(struct job *job)
+{
+    (void)job;
+}
+
+void job_signal_ranks(struct job *job, int signal)
+{
+    for (int r = 0; r < job->plan->ranks; r++) {
+        if (job->ranks[r].is_running) {
+            kill(-job->ranks[r].pid, signal);
+        }
+    }
+}
+
+static void start_grace(struct job *job)
+{
+    job_signal_ranks(job, SIGCONT); /* a stopped process could not end itself */
+    job->grace_end = weft_clock_ns() + GRACE_NS;
+}
+
+static void stop_all(struct job *job)
+{
+    job_signal_ranks(job, SIGTERM);
+    start_grace(job);
+}
+
+static void pass_signal_and_stop(struct job *job)
+{
+    job_signal_ranks(job, job->asked);
+    start_grace(job);
+}
+
+static void kill_all(struct job *job)
+{
+    job->grace_end = 0;
+    job_signal_ranks(job, SIGKILL);
+    keeper_signal_all(SIGKILL);
+}

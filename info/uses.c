@@ -1,7 +1,7 @@
 /*
  * uses.c - see uses.h. Reads the dynamic symbol table of a 64-bit ELF file of this
  * machine's byte order. The file is not trusted: every offset is checked against its size
- * and every name must end inside its table.
+ * and for alignment, and every name must end inside its table.
  */
 #include "uses.h"
 
@@ -28,11 +28,15 @@ static int complain(const char *path, const char *why)
     return -1;
 }
 
-/* `count` things of `each` bytes at `offset`, or NULL if they do not fit the file. */
+/*
+ * `count` things of `each` bytes at `offset`, or NULL if they do not fit the file or are
+ * not aligned. All of ELF's tables want 8; names, of one byte each, want nothing.
+ */
 static const void *part(const struct image *file, uint64_t offset, uint64_t count,
                         uint64_t each)
 {
-    if (offset > file->size || each == 0 || count > (file->size - offset) / each) {
+    if (offset > file->size || count > (file->size - offset) / each ||
+        (each > 1 && offset % 8 != 0)) {
         return NULL;
     }
     return file->base + offset;
@@ -76,29 +80,28 @@ static int read_image(const char *path, const struct image *file,
     }
     sections = part(file, header->e_shoff, header->e_shnum, sizeof(*sections));
     if (sections == NULL) {
-        return complain(path, "the section table lies outside the file");
+        return complain(path, "the section table is damaged");
     }
     for (unsigned i = 0; i < header->e_shnum; i++) {
         const Elf64_Shdr *s = &sections[i];
         const Elf64_Shdr *strings;
         const Elf64_Sym *symbols;
         const char *names;
+        uint64_t count = s->sh_size / sizeof(*symbols);
 
-        if (s->sh_type != SHT_DYNSYM) {
+        if (s->sh_type != SHT_DYNSYM || count <= 1) { /* the first one is always empty */
             continue;
         }
         if (s->sh_link >= header->e_shnum) {
             return complain(path, "the symbol table names no string table");
         }
         strings = &sections[s->sh_link];
-        symbols =
-            part(file, s->sh_offset, s->sh_size / sizeof(*symbols), sizeof(*symbols));
+        symbols = part(file, s->sh_offset, count, sizeof(*symbols));
         names = part(file, strings->sh_offset, strings->sh_size, 1);
         if (symbols == NULL || names == NULL) {
-            return complain(path, "the symbol table lies outside the file");
+            return complain(path, "the symbol table is damaged");
         }
-        each_import(symbols, s->sh_size / sizeof(*symbols), names, strings->sh_size,
-                    found, arg);
+        each_import(symbols, count, names, strings->sh_size, found, arg);
         return 0;
     }
     return complain(path, "no dynamic symbols: linked statically, or not linked yet");

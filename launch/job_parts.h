@@ -58,7 +58,7 @@ struct job {
     int children; /* a signalfd for SIGCHLD */
     int front;
     int input; /* our end of rank 0's standard input, if we feed it; else -1 */
-    int state; /* enum state */
+    enum state state;
     int code;  /* the exit code; set by the first failure */
     int asked; /* the signal that asked us to end the job */
     bool has_failed;

@@ -1,10 +1,10 @@
 /*
  * wrapper.c - mpicc, mpicxx, mpifort: the compiler, with what MPI needs added.
  *
- * One program under several names; the name says the language. What to add stands in
- * wrappers.conf, found from where this program lies, so that an installation can be moved
- * and two of them do not disturb each other. The flags go behind the user's: own -I and
- * own libraries come first.
+ * One program under several names; the name of its file says the language, whatever a
+ * symlink to it is called. What to add stands in wrappers.conf, found from where this
+ * program lies, so that an installation can be moved and two of them do not disturb each
+ * other. The flags go behind the user's: own -I and own libraries come first.
  */
 #include <errno.h>
 #include <limits.h>
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_ADDED = 16, LINE = 4096 };
+enum { LINE = 4096 };
 
 struct config {
     char folder[PATH_MAX]; /* of the file itself */
@@ -51,13 +51,16 @@ static void push(struct words *list, char *word)
     list->at[list->count] = NULL;
 }
 
+/* A new text. It lives as long as this program, which is not long. */
 static char *join(const char *a, const char *b)
 {
+    static struct words made;
     char *text;
 
     if (asprintf(&text, "%s%s", a, b) < 0) {
         fail("memory", strerror(errno));
     }
+    push(&made, text);
     return text;
 }
 
@@ -70,17 +73,25 @@ static void push_split(struct words *list, char *text)
     }
 }
 
-static FILE *open_config(struct config *conf)
+/* Where this program lies: puts the folder into `folder` and returns the file's name. */
+static const char *find_self(char folder[PATH_MAX])
 {
-    static const char *const places[] = {"/wrappers.conf", "/" WEFT_CONF_FROM_BIN};
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    ssize_t n = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+    char *slash;
 
     if (n < 0) {
         fail("/proc/self/exe", strerror(errno));
     }
-    self[n] = '\0';
-    *strrchr(self, '/') = '\0';
+    folder[n] = '\0';
+    slash = strrchr(folder, '/');
+    *slash = '\0';
+    return slash + 1;
+}
+
+static FILE *open_config(struct config *conf, const char *self)
+{
+    static const char *const places[] = {"/wrappers.conf", "/" WEFT_CONF_FROM_BIN};
+
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         char *path = join(self, places[i]);
         FILE *file = fopen(path, "re");
@@ -90,10 +101,8 @@ static FILE *open_config(struct config *conf)
                 fail(path, strerror(errno));
             }
             *strrchr(conf->folder, '/') = '\0';
-            free(path);
             return file;
         }
-        free(path);
     }
     fail("wrappers.conf", "not found beside this program nor in ../share/weft: "
                           "is the installation complete?");
@@ -114,7 +123,6 @@ static void set_path(const struct config *conf, char *to, const char *value)
     if (realpath(path, to) == NULL) {
         fail(path, strerror(errno));
     }
-    free(path);
 }
 
 static void take_line(struct config *conf, const char *key, const char *value,
@@ -133,9 +141,9 @@ static void take_line(struct config *conf, const char *key, const char *value,
     }
 }
 
-static void read_config(struct config *conf, const char *compiler_key)
+static void read_config(struct config *conf, const char *self, const char *compiler_key)
 {
-    FILE *file = open_config(conf);
+    FILE *file = open_config(conf, self);
     char line[LINE];
     char key[64];
     char value[LINE];
@@ -177,11 +185,13 @@ static bool is_one_of(const char *word, const char *const *list)
 /* Does the compiler get as far as linking, with these arguments? */
 static bool is_linking(char **args)
 {
-    static const char *const stops[] = {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only",
-                                        NULL};
-    static const char *const takes_word[] = {"-o",  "-x",       "-I",       "-L",
-                                             "-D",  "-U",       "-MF",      "-MT",
-                                             "-MQ", "-include", "-isystem", NULL};
+    /* -r makes one object of several; our library does not belong into it. */
+    static const char *const stops[] = {
+        "-c", "-S", "-E", "-M", "-MM", "-r", "-fsyntax-only", NULL};
+    static const char *const takes_word[] = {
+        "-o",       "-x",      "-I",        "-L",       "-D",      "-U",      "-T",
+        "-u",       "-z",      "-MF",       "-MT",      "-MQ",     "-target", "-include",
+        "-isystem", "-iquote", "-isysroot", "-Xlinker", "-Xclang", NULL};
     bool has_input = false;
 
     for (; *args != NULL; args++) {
@@ -210,22 +220,45 @@ static void push_link(struct words *list, const struct config *conf)
     push_split(list, join("", conf->libs));
 }
 
-/* Prints words so that a shell reads them back as they are. */
+/* How much of a word stays before its quotes: CMake's FindMPI reads -I"a b" alone. */
+static size_t flag_length(const char *word)
+{
+    static const char *const flags[] = {"-I", "-L", "-Wl,"};
+
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        if (strncmp(word, flags[i], strlen(flags[i])) == 0) {
+            return strlen(flags[i]);
+        }
+    }
+    return 0;
+}
+
+/* Prints a word so that a shell reads it back as it is. */
+static void print_word(const char *word)
+{
+    if (word[0] != '\0' && strpbrk(word, " \t\n'\"\\$&;|<>()*?`~#!{}[]") == NULL) {
+        fputs(word, stdout);
+        return;
+    }
+    for (size_t n = flag_length(word); n > 0; n--) {
+        putchar(*word++);
+    }
+    if (strpbrk(word, "\"\\$`!") == NULL) {
+        printf("\"%s\"", word);
+        return;
+    }
+    putchar('\'');
+    for (; *word != '\0'; word++) {
+        fputs(*word == '\'' ? "'\\''" : (char[]){*word, '\0'}, stdout);
+    }
+    putchar('\'');
+}
+
 static void print_words(const struct words *list)
 {
     for (size_t i = 0; i < list->count; i++) {
-        const char *w = list->at[i];
-
         fputs(i > 0 ? " " : "", stdout);
-        if (w[0] != '\0' && strpbrk(w, " \t\n'\"\\$&;|<>()*?`~#!{}[]") == NULL) {
-            fputs(w, stdout);
-            continue;
-        }
-        putchar('\'');
-        for (; *w != '\0'; w++) {
-            fputs(*w == '\'' ? "'\\''" : (char[]){*w, '\0'}, stdout);
-        }
-        putchar('\'');
+        print_word(list->at[i]);
     }
     putchar('\n');
 }
@@ -248,7 +281,7 @@ static void print_help(const struct config *conf)
 /* Answers a question about the wrapper itself; false if `word` is none. */
 static bool answer(const char *word, const struct config *conf)
 {
-    struct words out = {NULL, 0};
+    static struct words out;
 
     if (strcmp(word, "-showme:compile") == 0) {
         push_compile(&out, conf);
@@ -284,18 +317,20 @@ static bool answer(const char *word, const struct config *conf)
 int main(int argc, char **argv)
 {
     struct config conf = {.version = ""};
-    struct words user = {NULL, 0};
-    struct words command = {NULL, 0};
+    static struct words user;
+    static struct words command;
     bool is_showing = false;
     bool is_cxx;
+    char self[PATH_MAX];
+    const char *name = find_self(self);
 
     program = strrchr(argv[0], '/') != NULL ? strrchr(argv[0], '/') + 1 : argv[0];
-    if (strncmp(program, "mpif", 4) == 0) {
+    if (strncmp(name, "mpif", 4) == 0) {
         fail("Fortran",
              "Weft has no Fortran bindings yet; C and C++ work: mpicc, mpicxx");
     }
-    is_cxx = strncmp(program, "mpicxx", 6) == 0 || strncmp(program, "mpic++", 6) == 0;
-    read_config(&conf, is_cxx ? "cxx" : "cc");
+    is_cxx = strncmp(name, "mpicxx", 6) == 0 || strncmp(name, "mpic++", 6) == 0;
+    read_config(&conf, self, is_cxx ? "cxx" : "cc");
     override_compiler(&conf, is_cxx);
 
     push(&user, "");
@@ -317,6 +352,9 @@ int main(int argc, char **argv)
     }
 
     push_split(&command, conf.compiler);
+    if (command.count == 0) {
+        fail("no compiler", "set WEFT_CC or WEFT_CXX to one");
+    }
     for (size_t i = 0; i < user.count; i++) {
         push(&command, user.at[i]);
     }

@@ -72,7 +72,7 @@ static void print_all(void)
 {
     print_version();
     printf("library    libmpi_abi.so.1\n");
-    printf("transports none yet: ranks start and meet, but cannot send\n\n");
+    printf("transports shm (inside a node)\n\n");
     print_settings();
 }
 

@@ -32,16 +32,11 @@ const char *weft_describe_handle(enum weft_kind kind, const void *handle, char *
     return buffer;
 }
 
-int weft_check_comm(const char *function, MPI_Comm handle, struct weft_comm **out)
+int weft_bad_comm(const char *function, MPI_Comm handle)
 {
-    struct weft_comm *comm = weft_comm_from_handle(handle);
     char text[128];
     int err;
 
-    if (weft_likely(comm != NULL)) {
-        *out = comm;
-        return MPI_SUCCESS;
-    }
     err = weft_check_world(function);
     if (err != MPI_SUCCESS) {
         return err;
@@ -53,11 +48,7 @@ int weft_check_comm(const char *function, MPI_Comm handle, struct weft_comm **ou
                       weft_describe_handle(WEFT_KIND_COMM, handle, text, sizeof(text)));
 }
 
-int weft_check_out(const char *function, struct weft_comm *comm, const void *address,
-                   const char *name)
+int weft_bad_out(const char *function, struct weft_comm *comm, const char *name)
 {
-    if (weft_likely(address != NULL)) {
-        return MPI_SUCCESS;
-    }
     return weft_raise_comm(comm, MPI_ERR_ARG, function, "argument %s is NULL", name);
 }

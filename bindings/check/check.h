@@ -13,12 +13,24 @@
 /* MPI_Init has run and MPI_Finalize has not. */
 int weft_check_world(const char *function);
 
+int weft_bad_comm(const char *function, MPI_Comm handle);
+int weft_bad_out(const char *function, struct weft_comm *comm, const char *name);
+
 /* As above, and `handle` is a communicator, which goes to *out. */
-int weft_check_comm(const char *function, MPI_Comm handle, struct weft_comm **out);
+static inline int weft_check_comm(const char *function, MPI_Comm handle,
+                                  struct weft_comm **out)
+{
+    *out = weft_comm_from_handle(handle);
+    return weft_likely(*out != NULL) ? MPI_SUCCESS : weft_bad_comm(function, handle);
+}
 
 /* An address the result goes to; `name` is that of the parameter. */
-int weft_check_out(const char *function, struct weft_comm *comm, const void *address,
-                   const char *name);
+static inline int weft_check_out(const char *function, struct weft_comm *comm,
+                                 const void *address, const char *name)
+{
+    return weft_likely(address != NULL) ? MPI_SUCCESS
+                                        : weft_bad_out(function, comm, name);
+}
 
 /* "MPI_COMM_NULL", "a freed or foreign handle 0x...": for messages. */
 const char *weft_describe_handle(enum weft_kind kind, const void *handle, char *buffer,

@@ -41,6 +41,7 @@ void weft_pool_init(struct weft_pool *pool, size_t object_size, uint32_t first,
     assert(limit <= (1u << 27));
     memset(pool, 0, sizeof(*pool));
     pool->object_size = (size + align - 1) / align * align;
+    pool->zeroed = object_size;
     pool->first = first;
     pool->limit = limit;
 }
@@ -78,7 +79,7 @@ enum weft_rc weft_pool_take(struct weft_pool *pool, void **object, uint32_t *ind
         found = pool->free_head - 1;
         slot = slot_at(pool, found);
         pool->free_head = slot->next_free;
-        memset(slot->object, 0, pool->object_size - offsetof(struct slot, object));
+        memset(slot->object, 0, pool->zeroed);
     } else {
         if (make_room(pool) != WEFT_OK) {
             return WEFT_ERR_NOMEM;

@@ -22,6 +22,7 @@ enum { WEFT_POOL_CHUNKS = 24 };
 
 struct weft_pool {
     size_t object_size; /* set by weft_pool_init, header of the slot included */
+    size_t zeroed;      /* leading bytes of an object that are zeroed when it is reused */
     uint32_t first;     /* objects in the first chunk, a power of two */
     uint32_t limit;     /* indices below this one may be used */
     uint32_t made;      /* slots that exist, in use or free */
@@ -38,7 +39,7 @@ void weft_pool_init(struct weft_pool *pool, size_t object_size, uint32_t first,
 void weft_pool_fini(struct weft_pool *pool);
 
 /*
- * A zeroed object, its index and generation (1 or more). WEFT_ERR_NOMEM if no memory
+ * A zeroed object (or as much of it as `zeroed` says), its index and generation (1 or more). WEFT_ERR_NOMEM if no memory
  * or no index is left; then nothing was written.
  */
 WEFT_MUST_CHECK enum weft_rc weft_pool_take(struct weft_pool *pool, void **object,

@@ -18,6 +18,9 @@ enum weft_rc {
     WEFT_ERR_LAUNCH,      /* the launcher is unreachable or answered nonsense */
     WEFT_ERR_SYSTEM,      /* a system call failed */
     WEFT_ERR_UNSUPPORTED, /* not offered here */
+    WEFT_ERR_TRUNCATE,    /* a message was longer than its buffer */
+    WEFT_ERR_UNREACHABLE, /* no transport leads to that rank */
+    WEFT_ERR_CHECKSUM,    /* what arrived is not what was sent */
 };
 
 #define WEFT_MUST_CHECK   __attribute__((warn_unused_result))

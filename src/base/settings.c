@@ -9,6 +9,9 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
     [WEFT_SET_LOG] = {"WEFT_LOG", "level", "error", "none|error|warn|info|debug",
                       "How much the library tells on standard error; it costs nothing "
                       "in the data path."},
+    [WEFT_SET_CHECKSUM] = {"WEFT_CHECKSUM", "flag", "0", "0|1",
+                           "Checks every message with crc32c, from the user's buffer to "
+                           "the user's buffer; both sides read the data once more."},
 };
 
 const struct weft_setting_row *weft_setting_row(enum weft_setting which)

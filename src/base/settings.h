@@ -13,6 +13,7 @@
 
 enum weft_setting {
     WEFT_SET_LOG,
+    WEFT_SET_CHECKSUM,
     WEFT_SET_COUNT,
 };
 

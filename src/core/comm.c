@@ -20,6 +20,9 @@ void weft_comm_open_predefined(int rank, int size)
 {
     fill(&weft_comm_world, MPI_COMM_WORLD, "MPI_COMM_WORLD", rank, size);
     fill(&weft_comm_self, MPI_COMM_SELF, "MPI_COMM_SELF", 0, 1);
+    weft_comm_world.stride = 1;
+    weft_comm_self.first = (uint32_t)rank;
+    weft_comm_self.context = WEFT_PLANES;
 }
 
 void weft_comm_close_predefined(void)

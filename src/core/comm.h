@@ -12,16 +12,33 @@
 
 #include "mpi.h"
 
+/* Bits of a context that keep the planes of one communicator apart. */
+enum weft_plane {
+    WEFT_PLANE_P2P = 0,
+    WEFT_PLANE_COLL = 1,
+    WEFT_PLANE_RMA = 2,
+    WEFT_PLANES = 4,
+};
+
 struct weft_comm {
     MPI_Comm handle;
     int rank; /* mine */
     int size;
+    uint32_t context; /* a multiple of WEFT_PLANES, the same on all members */
+    uint32_t first;   /* rank r is process first + r * stride of the job */
+    uint32_t stride;
     struct weft_errhandler *errhandler;
     char name[MPI_MAX_OBJECT_NAME];
 };
 
 extern struct weft_comm weft_comm_world;
 extern struct weft_comm weft_comm_self;
+
+/* The process behind a rank. */
+static inline uint32_t weft_comm_process(const struct weft_comm *comm, int rank)
+{
+    return comm->first + (uint32_t)rank * comm->stride;
+}
 
 /* Fills the two predefined communicators, and empties them again. */
 void weft_comm_open_predefined(int rank, int size);

@@ -13,13 +13,9 @@ void weft_wait_set_crowded(bool crowded)
     is_crowded = crowded;
 }
 
-static void relax(void)
+bool weft_wait_is_crowded(void)
 {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
+    return is_crowded;
 }
 
 /* Acquire: what was written before the word changed is visible after it. */
@@ -38,7 +34,7 @@ void weft_wait_change(_Atomic uint32_t *word, uint32_t old, _Atomic uint32_t *sl
                 if (has_changed(word, old)) {
                     return;
                 }
-                relax();
+                weft_wait_relax();
             }
         }
     }

@@ -24,6 +24,18 @@ enum {
 /* Says whether spinning pays: do the ranks of this node fit on its processors? */
 void weft_wait_set_crowded(bool is_crowded);
 
+bool weft_wait_is_crowded(void);
+
+/* Between two looks at a word that another processor writes. */
+static inline void weft_wait_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
 /* Returns when *word is no longer `old`. */
 void weft_wait_change(_Atomic uint32_t *word, uint32_t old, _Atomic uint32_t *sleepers);
 

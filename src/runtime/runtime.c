@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "core/comm.h"
+#include "p2p/p2p.h"
 #include "progress/lock.h"
 #include "progress/wait.h"
 #include "wireup/wireup.h"
@@ -141,6 +142,12 @@ enum weft_rc weft_world_init(void)
         set_world(WEFT_WORLD_BEFORE);
         return rc;
     }
+    rc = weft_p2p_open(&run.job);
+    if (rc != WEFT_OK) {
+        weft_runtime_close();
+        set_world(WEFT_WORLD_BEFORE);
+        return rc;
+    }
     run.main_thread = pthread_self();
     weft_comm_open_predefined(run.job.who.rank, run.job.who.size);
     set_world(WEFT_WORLD_OPEN);
@@ -157,13 +164,18 @@ enum weft_rc weft_world_finalize(void)
     }
     rc = weft_world_barrier();
     weft_comm_close_predefined();
+    weft_p2p_close();
     weft_runtime_close();
     return rc;
 }
 
 enum weft_rc weft_world_barrier(void)
 {
-    return weft_wireup_barrier(&run.job);
+    if (run.job.is_one_node) {
+        weft_p2p_barrier();
+        return WEFT_OK;
+    }
+    return weft_wireup_fence(&run.job);
 }
 
 bool weft_world_is_main_thread(void)

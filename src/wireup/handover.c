@@ -291,6 +291,9 @@ static bool join(struct weft_segment *segment, const struct weft_who *who)
     uint32_t count = weft_segment_join(segment, (uint32_t)who->local_rank);
 
     if ((count & CLOSED) != 0) {
+        atomic_store_explicit(
+            &weft_segment_slice(segment, (uint32_t)who->local_rank)->is_attached, 0,
+            memory_order_relaxed);
         return false;
     }
     weft_futex_wake(attached, 1 << 20);
@@ -395,9 +398,10 @@ static enum weft_rc follow(const struct weft_kvs_ops *kvs, const struct weft_who
     char value[WEFT_KVS_VALUE_MAX + 1];
     enum weft_rc rc = kvs->fence();
 
-    if (rc == WEFT_OK) {
-        rc = kvs->get(who->leader, key, value);
+    if (rc != WEFT_OK) {
+        return rc;
     }
+    rc = kvs->get(who->leader, key, value);
     if (rc != WEFT_OK || strlen(value) != NAME_BYTES - 1) {
         weft_log_error("rank %d, the first of this node, left no word of the job segment",
                        who->leader);

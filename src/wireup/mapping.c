@@ -3,7 +3,7 @@
  */
 #include "wireup/kvs.h"
 
-#include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,18 +15,43 @@ struct block {
     int per_node;
 };
 
+/* Moves *at over spaces and this sign; false if another stands there. */
+static bool read_sign(const char **at, char sign)
+{
+    *at += strspn(*at, " ");
+    if (**at != sign) {
+        return false;
+    }
+    (*at)++;
+    return true;
+}
+
+/* A number between `least` and `most`; false if there is none. */
+static bool read_number(const char **at, int least, int most, int *out)
+{
+    char *end;
+    long value = strtol(*at, &end, 10); /* too long a number ends at its largest */
+
+    if (end == *at || value < least || value > most) {
+        return false;
+    }
+    *at = end;
+    *out = (int)value;
+    return true;
+}
+
 /* Reads ",(a,b,c)" at *at and moves on; false if that is not what stands there. */
 static bool read_block(const char **at, struct block *out)
 {
-    int n = 0;
+    const char *p = *at;
 
-    if (sscanf(*at, " , ( %d , %d , %d )%n", &out->first_node, &out->nodes,
-               &out->per_node, &n) != 3 ||
-        n == 0 || out->first_node < 0 || out->nodes < 1 || out->per_node < 1 ||
-        out->first_node > MAX_NODES || out->nodes > MAX_NODES) {
+    if (!read_sign(&p, ',') || !read_sign(&p, '(') ||
+        !read_number(&p, 0, MAX_NODES, &out->first_node) || !read_sign(&p, ',') ||
+        !read_number(&p, 1, MAX_NODES, &out->nodes) || !read_sign(&p, ',') ||
+        !read_number(&p, 1, INT_MAX, &out->per_node) || !read_sign(&p, ')')) {
         return false;
     }
-    *at += n;
+    *at = p;
     return true;
 }
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { LINE = 4096 };
@@ -30,12 +31,20 @@ static enum weft_rc lost(const char *doing, const char *why)
     return WEFT_ERR_LAUNCH;
 }
 
+/* A launcher that is gone is an error to us, and no reason to be killed by SIGPIPE. */
+static ssize_t write_quietly(const char *text, size_t size)
+{
+    ssize_t n = send(pmi.fd, text, size, MSG_NOSIGNAL);
+
+    return n < 0 && errno == ENOTSOCK ? write(pmi.fd, text, size) : n;
+}
+
 static enum weft_rc send_line(const char *line)
 {
     size_t left = strlen(line);
 
     while (left > 0) {
-        ssize_t n = write(pmi.fd, line, left);
+        ssize_t n = write_quietly(line, left);
 
         if (n < 0 && errno == EINTR) {
             continue;
@@ -138,32 +147,45 @@ static int number_from(const char *name)
     return *end == '\0' && value >= 0 && value < 0x7fffffff ? (int)value : -1;
 }
 
-static enum weft_rc get(int rank, const char *key, char *value)
+static bool is_granted(const char *answer)
+{
+    char code[16];
+
+    return find_word(answer, "rc", code, sizeof(code)) && strcmp(code, "0") == 0;
+}
+
+static enum weft_rc get_value(const char *key, char *value, size_t size)
 {
     char request[LINE];
     char answer[LINE];
-    char code[16];
     enum weft_rc rc;
 
-    (void)rank; /* one space for all ranks */
     snprintf(request, sizeof(request), "cmd=get kvsname=%s key=%s\n", pmi.kvs, key);
     rc = ask(request, "get_result", answer);
     if (rc != WEFT_OK) {
         return rc;
     }
-    if (!find_word(answer, "rc", code, sizeof(code)) || strcmp(code, "0") != 0 ||
-        !find_word(answer, "value", value, WEFT_KVS_VALUE_MAX + 1)) {
+    if (!is_granted(answer) || !find_word(answer, "value", value, size)) {
         return WEFT_ERR_ARGUMENT; /* nobody put it */
     }
     return WEFT_OK;
 }
 
+static enum weft_rc get(int rank, const char *key, char *value)
+{
+    (void)rank; /* one space for all ranks */
+    return get_value(key, value, WEFT_KVS_VALUE_MAX + 1);
+}
+
 static enum weft_rc read_places(struct weft_who *who, struct weft_place *map)
 {
-    char text[WEFT_KVS_VALUE_MAX + 1];
+    char text[LINE];
+    enum weft_rc rc = get_value("PMI_process_mapping", text, sizeof(text));
 
-    if (get(0, "PMI_process_mapping", text) != WEFT_OK ||
-        weft_pmi1_read_mapping(text, who, map) != WEFT_OK) {
+    if (rc == WEFT_ERR_LAUNCH) {
+        return rc;
+    }
+    if (rc != WEFT_OK || weft_pmi1_read_mapping(text, who, map) != WEFT_OK) {
         weft_log_error("PMI-1: the launcher does not say which rank runs where "
                        "(PMI_process_mapping)");
         return WEFT_ERR_LAUNCH;
@@ -177,6 +199,10 @@ static enum weft_rc hello(struct weft_who *who)
     enum weft_rc rc =
         ask("cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init", answer);
 
+    if (rc == WEFT_OK && !is_granted(answer)) {
+        weft_log_error("PMI-1: the launcher does not want us: %.200s", answer);
+        rc = WEFT_ERR_LAUNCH;
+    }
     if (rc == WEFT_OK) {
         rc = ask("cmd=get_my_kvsname\n", "my_kvsname", answer);
     }
@@ -235,7 +261,6 @@ static enum weft_rc put(const char *key, const char *value)
 {
     char request[LINE];
     char answer[LINE];
-    char code[16];
     enum weft_rc rc;
 
     snprintf(request, sizeof(request), "cmd=put kvsname=%s key=%s value=%s\n", pmi.kvs,
@@ -244,7 +269,7 @@ static enum weft_rc put(const char *key, const char *value)
     if (rc != WEFT_OK) {
         return rc;
     }
-    if (!find_word(answer, "rc", code, sizeof(code)) || strcmp(code, "0") != 0) {
+    if (!is_granted(answer)) {
         weft_log_error("PMI-1: the launcher refuses key %s: %.200s", key, answer);
         return WEFT_ERR_LAUNCH;
     }
@@ -264,7 +289,7 @@ static void pmi1_abort(int code, const char *cause)
     int n = snprintf(line, sizeof(line), "cmd=abort exitcode=%d\n", code);
 
     (void)cause;
-    if (pmi.fd >= 0 && write(pmi.fd, line, (size_t)n) < 0) {
+    if (pmi.fd >= 0 && write_quietly(line, (size_t)n) < 0) {
         return; /* the launcher is gone: our exit has to do */
     }
 }

@@ -7,12 +7,17 @@
 
 #include "base/log.h"
 
+#include <arpa/inet.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <pmix.h>
+
+enum { MOST_DESCRIPTORS = 4096 }; /* among which PMIx's own is looked for */
 
 static struct {
     pmix_status_t (*init)(pmix_proc_t *, pmix_info_t *, size_t);
@@ -23,6 +28,9 @@ static struct {
     pmix_status_t (*commit)(void);
     pmix_status_t (*fence)(const pmix_proc_t *, size_t, const pmix_info_t *, size_t);
     pmix_status_t (*abort)(int, const char *, pmix_proc_t *, size_t);
+    pmix_status_t (*resolve_nodes)(const pmix_nspace_t, char **);
+    pmix_status_t (*resolve_peers)(const char *, const pmix_nspace_t, pmix_proc_t **,
+                                   size_t *);
     const char *(*error_string)(pmix_status_t);
     pmix_proc_t me;
     bool is_open;
@@ -34,10 +42,16 @@ static enum weft_rc load(void)
         const char *name;
         void *to;
     } symbols[] = {
-        {"PMIx_Init", &pmix.init},     {"PMIx_Finalize", &pmix.finalize},
-        {"PMIx_Get", &pmix.get},       {"PMIx_Put", &pmix.put},
-        {"PMIx_Commit", &pmix.commit}, {"PMIx_Fence", &pmix.fence},
-        {"PMIx_Abort", &pmix.abort},   {"PMIx_Error_string", &pmix.error_string},
+        {"PMIx_Init", &pmix.init},
+        {"PMIx_Finalize", &pmix.finalize},
+        {"PMIx_Get", &pmix.get},
+        {"PMIx_Put", &pmix.put},
+        {"PMIx_Commit", &pmix.commit},
+        {"PMIx_Fence", &pmix.fence},
+        {"PMIx_Abort", &pmix.abort},
+        {"PMIx_Error_string", &pmix.error_string},
+        {"PMIx_Resolve_nodes", &pmix.resolve_nodes},
+        {"PMIx_Resolve_peers", &pmix.resolve_peers},
     };
     void *library = dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL);
 
@@ -150,6 +164,35 @@ static bool read_peers(struct weft_who *who)
     return is_found;
 }
 
+/*
+ * Nodes are numbered as in the launcher's list of them, which is the same everywhere;
+ * Slurm gives PMIX_NODEID only for the ranks of one's own node.
+ */
+static bool find_node(struct weft_who *who)
+{
+    pmix_value_t *mine = lookup(pmix.me.rank, PMIX_HOSTNAME);
+    char *nodes = NULL;
+    bool is_found = false;
+    char *rest;
+    int index = 0;
+
+    if (mine != NULL && mine->type == PMIX_STRING &&
+        pmix.resolve_nodes(pmix.me.nspace, &nodes) == PMIX_SUCCESS && nodes != NULL) {
+        for (char *w = strtok_r(nodes, ",", &rest); w != NULL && !is_found;
+             w = strtok_r(NULL, ",", &rest)) {
+            is_found = strcmp(w, mine->data.string) == 0;
+            who->node = is_found ? index : who->node;
+            index++;
+        }
+    }
+    free(nodes);
+    if (mine != NULL && mine->type == PMIX_STRING) {
+        free(mine->data.string);
+    }
+    free(mine);
+    return is_found;
+}
+
 static enum weft_rc ask_who(struct weft_who *who)
 {
     snprintf(who->job, sizeof(who->job), "%s", pmix.me.nspace);
@@ -163,14 +206,39 @@ static enum weft_rc ask_who(struct weft_who *who)
     if (!get_number(PMIX_RANK_WILDCARD, PMIX_NUM_NODES, &who->node_count)) {
         weft_log_info("PMIx: the launcher does not say how many nodes the job has");
     }
-    if (!get_number(pmix.me.rank, PMIX_NODEID, &who->node)) {
-        weft_log_info("PMIx: the launcher does not number its nodes");
-    }
-    if (!read_peers(who)) {
+    if (!read_peers(who) || (who->node_count > 1 && !find_node(who))) {
         weft_log_error("PMIx: the launcher does not say which ranks share this node");
         return WEFT_ERR_LAUNCH;
     }
     return WEFT_OK;
+}
+
+/*
+ * libpmix leaves its socket open to the programs that a rank starts. It is the one whose
+ * other end has the port of the server.
+ */
+static void close_on_exec(void)
+{
+    static const char *const names[] = {"PMIX_SERVER_URI41", "PMIX_SERVER_URI4",
+                                        "PMIX_SERVER_URI3", "PMIX_SERVER_URI21",
+                                        "PMIX_SERVER_URI2"};
+    const char *port = NULL;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && port == NULL; i++) {
+        const char *uri = getenv(names[i]); /* "name;tcp4://address:port" */
+
+        port = uri != NULL ? strrchr(uri, ':') : NULL;
+    }
+    for (int fd = 0; port != NULL && fd < MOST_DESCRIPTORS; fd++) {
+        struct sockaddr_in peer; /* for IPv6 the port lies at the same place */
+        socklen_t length = sizeof(peer);
+
+        if (getpeername(fd, (struct sockaddr *)&peer, &length) == 0 &&
+            (peer.sin_family == AF_INET || peer.sin_family == AF_INET6) &&
+            ntohs(peer.sin_port) == atoi(port + 1)) {
+            fcntl(fd, F_SETFD, FD_CLOEXEC);
+        }
+    }
 }
 
 static enum weft_rc pmix_open(struct weft_who *who)
@@ -186,21 +254,48 @@ static enum weft_rc pmix_open(struct weft_who *who)
         return failed("reach the launcher", status);
     }
     pmix.is_open = true;
+    close_on_exec();
     return ask_who(who);
+}
+
+/* Marks the ranks of the node with this name; false if there are none. */
+static bool place_node(const char *name, uint32_t node, const struct weft_who *who,
+                       struct weft_place *map)
+{
+    pmix_proc_t *peers = NULL;
+    size_t count = 0;
+
+    if (pmix.resolve_peers(name, pmix.me.nspace, &peers, &count) != PMIX_SUCCESS) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (peers[i].rank < (pmix_rank_t)who->size) {
+            map[peers[i].rank].node = node;
+        }
+    }
+    free(peers);
+    return count > 0;
 }
 
 static enum weft_rc pmix_places(const struct weft_who *who, struct weft_place *map)
 {
     struct weft_who copy = *who;
+    char *nodes = NULL;
+    char *rest;
+    uint32_t node = 0;
+    bool is_good = true;
 
-    for (int r = 0; r < who->size; r++) {
-        int node = who->node;
-
-        if (who->node_count > 1 && !get_number((pmix_rank_t)r, PMIX_NODEID, &node)) {
-            weft_log_error("PMIx: the launcher does not say where rank %d runs", r);
-            return WEFT_ERR_LAUNCH;
+    if (who->node_count > 1) { /* else all are on node 0, which the map says already */
+        is_good = pmix.resolve_nodes(pmix.me.nspace, &nodes) == PMIX_SUCCESS;
+        for (char *w = is_good ? strtok_r(nodes, ",", &rest) : NULL; w != NULL && is_good;
+             w = strtok_r(NULL, ",", &rest)) {
+            is_good = place_node(w, node++, who, map);
         }
-        map[r].node = (uint32_t)node;
+        free(nodes);
+    }
+    if (!is_good) {
+        weft_log_error("PMIx: the launcher does not say which rank runs where");
+        return WEFT_ERR_LAUNCH;
     }
     weft_who_from_nodes(&copy, map);
     return WEFT_OK;

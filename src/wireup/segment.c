@@ -114,7 +114,8 @@ static bool is_sound(const struct weft_segment_header *h, uint64_t file_bytes)
            h->local_size <= h->job_size && h->heap_at == expected.heap_at &&
            h->slices_at == expected.slices_at && h->map_at == expected.map_at &&
            h->locals_at == expected.locals_at && h->slice_bytes == expected.slice_bytes &&
-           h->bytes == h->heap_at + h->heap_bytes && h->bytes <= file_bytes;
+           h->bytes >= h->heap_at && h->bytes - h->heap_at == h->heap_bytes &&
+           h->bytes <= file_bytes;
 }
 
 enum weft_rc weft_segment_attach(int fd, struct weft_segment *out)
@@ -186,19 +187,19 @@ uint32_t weft_segment_join(const struct weft_segment *segment, uint32_t local_ra
  * turn. The reset is ordered before the turn (release in the seq_cst store), so nobody
  * of the next round can meet the old count.
  */
-void weft_segment_barrier(const struct weft_segment *segment)
+bool weft_segment_arrive(const struct weft_segment *segment, uint32_t *turn)
 {
     struct weft_segment_header *h = segment->header;
-    uint32_t turn = atomic_load_explicit(&h->turn, memory_order_acquire);
 
+    *turn = atomic_load_explicit(&h->turn, memory_order_acquire);
     if (atomic_fetch_add_explicit(&h->arrived, 1, memory_order_acq_rel) + 1 <
         h->local_size) {
-        weft_wait_change(&h->turn, turn, &h->sleepers);
-        return;
+        return false;
     }
     atomic_store_explicit(&h->arrived, 0, memory_order_relaxed);
-    atomic_store_explicit(&h->turn, turn + 1, memory_order_seq_cst);
+    atomic_store_explicit(&h->turn, *turn + 1, memory_order_seq_cst);
     weft_wait_wake(&h->turn, &h->sleepers);
+    return true;
 }
 
 void weft_slice_abort(struct weft_slice *slice, int code, const char *cause)

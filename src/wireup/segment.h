@@ -29,8 +29,8 @@
 
 enum {
     WEFT_SEGMENT_LAYOUT = 1,
-    WEFT_SEGMENT_SLICE_BYTES = 256 * 1024,
-    WEFT_SEGMENT_CPU_BYTES = 128, /* a set of up to 1,024 processors */
+    WEFT_SEGMENT_SLICE_BYTES = 4 * 1024 * 1024, /* sparse: touched when used */
+    WEFT_SEGMENT_CPU_BYTES = 128,               /* a set of up to 1,024 processors */
     WEFT_SEGMENT_SECRET_BYTES = 32,
     WEFT_CAUSE_BYTES = 512,
 };
@@ -78,14 +78,29 @@ enum weft_slice_state {
     WEFT_SLICE_ABORTED, /* `code` and `cause` are valid */
 };
 
+/* What a rank that sleeps in MPI waits for, so that a stuck job can be explained. */
+struct weft_sleep {
+    _Atomic uint32_t is_asleep; /* release after the rest */
+    int32_t peer;               /* rank in the communicator, or -1 for any */
+    int32_t tag;                /* or -2 for any */
+    uint32_t reserved;
+    uint64_t bytes;
+    uint64_t since_ns; /* monotonic */
+    char call[32];
+    char comm[64];
+};
+_Static_assert(sizeof(struct weft_sleep) == 128, "layout version 1");
+
 /* The first page of a rank's slice. */
 struct weft_slice {
     _Atomic uint32_t state; /* enum weft_slice_state; release after code and cause */
     _Atomic uint32_t is_attached; /* the rank has mapped this segment */
     int32_t code;                 /* of MPI_Abort, or the error class */
+    uint32_t reserved;
+    struct weft_sleep sleep;
     char cause[WEFT_CAUSE_BYTES];
 };
-_Static_assert(sizeof(struct weft_slice) == 524, "layout version 1");
+_Static_assert(sizeof(struct weft_slice) == 656, "layout version 1");
 
 struct weft_segment {
     struct weft_segment_header *header;
@@ -128,8 +143,12 @@ struct weft_slice *weft_segment_slice(const struct weft_segment *segment,
 /* Counts this rank among those that have mapped the segment; returns how many have. */
 uint32_t weft_segment_join(const struct weft_segment *segment, uint32_t local_rank);
 
-/* Returns when all local ranks have called it as often as this one. */
-void weft_segment_barrier(const struct weft_segment *segment);
+/*
+ * The barrier of all local ranks: true for the last to arrive, who has released the
+ * others; they wait until header->turn is no longer *turn (progress/wait.h, with
+ * header->sleepers).
+ */
+bool weft_segment_arrive(const struct weft_segment *segment, uint32_t *turn);
 
 /* Writes why a rank ends the job; safe from any thread, the first one counts. */
 void weft_slice_abort(struct weft_slice *slice, int code, const char *cause);

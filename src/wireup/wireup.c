@@ -7,8 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { INSIDE_BYTES = 512 };
 
 static bool is_set(const char *name)
 {
@@ -23,7 +26,8 @@ enum inherited { NONE, USABLE, FOREIGN, BROKEN };
 
 /*
  * WEFT_JOB is "descriptor rank pmi-descriptor". The last is what PMI_FD was set to beside
- * it; where PMI_FD says something else now, another launcher stands between.
+ * it; where PMI_FD says something else now, or PMIx is spoken, another launcher stands
+ * between.
  */
 static enum inherited attach_inherited(struct weft_job *job)
 {
@@ -40,7 +44,7 @@ static enum inherited attach_inherited(struct weft_job *job)
     if (sscanf(text, "%d %d %d", &fd, &rank, &pmi_fd) != 3) {
         return NONE;
     }
-    if (pmi_text != NULL && atoi(pmi_text) != pmi_fd) {
+    if ((pmi_text != NULL && atoi(pmi_text) != pmi_fd) || is_set("PMIX_NAMESPACE")) {
         return NONE;
     }
     rc = weft_segment_attach(fd, &job->segment);
@@ -120,22 +124,68 @@ static bool is_lost_in_slurm(void)
            (tasks == NULL || atoi(tasks) > 1);
 }
 
+/* Is PMI_FD ours to use, and not the leftover of a launcher further out? */
+static bool is_pmi_open(void)
+{
+    const char *fd = getenv("PMI_FD");
+    struct stat st;
+
+    return fd != NULL && fstat(atoi(fd), &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
 /* Slurm's own PMI-2 sets PMI_FD too, but speaks another language there. */
 static bool is_slurm_pmi2(void)
 {
-    return is_set("PMI_FD") && is_set("SLURM_STEP_ID") && is_set("PMI_JOBID") &&
+    return is_pmi_open() && is_set("SLURM_STEP_ID") && is_set("PMI_JOBID") &&
            !is_set("HYDI_CONTROL_FD");
+}
+
+/*
+ * What Init leaves in WEFT_INSIDE for the programs that this process starts: "process
+ * launcher", the latter in words that change from one launcher to the next.
+ */
+static void name_inside(char *text, size_t size)
+{
+    static const char *const names[] = {"PMIX_NAMESPACE", "SLURM_JOB_ID",
+                                        "SLURM_STEP_ID"};
+    int n = snprintf(text, size, "%ld", (long)getpid());
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && (size_t)n < size; i++) {
+        const char *value = getenv(names[i]);
+
+        n += snprintf(text + n, size - (size_t)n, " %s", value != NULL ? value : "");
+    }
+}
+
+enum parent { NO_RANK, A_RANK, A_LAUNCHER_OF_A_RANK };
+
+/*
+ * Did a rank start us? If it did so through another launcher, we are a rank of that one:
+ * its words are new, or PMI_FD is open, while a rank's own is close-on-exec.
+ */
+static enum parent find_parent(void)
+{
+    const char *given = getenv("WEFT_INSIDE");
+    const char *words = given != NULL ? strchr(given, ' ') : NULL;
+    char mine[INSIDE_BYTES];
+
+    if (words == NULL || atol(given) == (long)getpid()) {
+        return NO_RANK;
+    }
+    name_inside(mine, sizeof(mine));
+    return strcmp(words, strchr(mine, ' ')) == 0 && !is_pmi_open() ? A_RANK
+                                                                   : A_LAUNCHER_OF_A_RANK;
 }
 
 static enum weft_rc open_by_environment(struct weft_job *job)
 {
-    const char *inside = getenv("WEFT_INSIDE");
+    enum parent parent = find_parent();
     enum inherited found;
 
-    if (inside != NULL && atol(inside) != (long)getpid()) {
+    if (parent == A_RANK) {
         return open_alone(job);
     }
-    found = attach_inherited(job);
+    found = parent == NO_RANK ? attach_inherited(job) : NONE; /* WEFT_JOB is the rank's */
     if (found == BROKEN) {
         return WEFT_ERR_LAUNCH;
     }
@@ -148,7 +198,7 @@ static enum weft_rc open_by_environment(struct weft_job *job)
                        "srun --mpi=pmix");
         return WEFT_ERR_LAUNCH;
     }
-    if (is_set("PMI_FD")) {
+    if (is_set("PMI_FD") && (is_pmi_open() || !is_set("PMIX_NAMESPACE"))) {
         return open_foreign(job, &weft_pmi1_ops);
     }
     if (is_set("PMIX_NAMESPACE")) {
@@ -164,7 +214,7 @@ static enum weft_rc open_by_environment(struct weft_job *job)
 
 enum weft_rc weft_wireup_open(struct weft_job *job)
 {
-    char pid[32];
+    char inside[INSIDE_BYTES];
     enum weft_rc rc;
 
     memset(job, 0, sizeof(*job));
@@ -173,8 +223,8 @@ enum weft_rc weft_wireup_open(struct weft_job *job)
         return rc;
     }
     job->slice = weft_segment_slice(&job->segment, (uint32_t)job->who.local_rank);
-    snprintf(pid, sizeof(pid), "%ld", (long)getpid());
-    setenv("WEFT_INSIDE", pid, 1);
+    name_inside(inside, sizeof(inside));
+    setenv("WEFT_INSIDE", inside, 1);
     job->pid = (int)getpid();
     return WEFT_OK;
 }
@@ -187,14 +237,10 @@ void weft_wireup_close(struct weft_job *job)
     }
 }
 
-enum weft_rc weft_wireup_barrier(struct weft_job *job)
+enum weft_rc weft_wireup_fence(struct weft_job *job)
 {
     struct weft_who ignored;
 
-    if (job->is_one_node) {
-        weft_segment_barrier(&job->segment);
-        return WEFT_OK;
-    }
     if (!job->is_kvs_open) {
         enum weft_rc rc = job->kvs->open(&ignored);
 

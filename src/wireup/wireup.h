@@ -38,8 +38,11 @@ WEFT_MUST_CHECK enum weft_rc weft_wireup_open(struct weft_job *job);
 /* Says goodbye to the launcher; at exit, after MPI_Finalize. */
 void weft_wireup_close(struct weft_job *job);
 
-/* Returns when every rank of the job has called it as often as this one. */
-WEFT_MUST_CHECK enum weft_rc weft_wireup_barrier(struct weft_job *job);
+/*
+ * Returns when every rank of the job has called it as often as this one; through the
+ * launcher, for jobs whose ranks do not share a segment.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_wireup_fence(struct weft_job *job);
 
 /*
  * Ends the job with this exit code, naming the cause once; from any thread, takes no

@@ -1,0 +1,292 @@
+/*
+ * p2p.c - MPI-5.0 chapter 3: sending and receiving. A function and its _c twin differ
+ * only in the width of `count`, so both are a line over one checked function.
+ */
+#include "complete.h"
+#include "status.h"
+
+#include "check/p2p.h"
+#include "check/rc.h"
+#include "p2p/p2p.h"
+
+static int send_checked(const char *function, const void *buffer, MPI_Count count,
+                        MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                        enum weft_send_mode mode)
+{
+    struct weft_comm *c;
+    size_t bytes = 0;
+    enum weft_rc rc;
+    int err = weft_check_comm(function, comm, &c);
+
+    if (weft_likely(err == MPI_SUCCESS)) {
+        err = weft_check_buffer(function, c, buffer, count, datatype, &bytes);
+    }
+    if (weft_likely(err == MPI_SUCCESS)) {
+        err = weft_check_dest(function, c, dest, tag);
+    }
+    if (weft_unlikely(err != MPI_SUCCESS || dest == MPI_PROC_NULL)) {
+        return err;
+    }
+    rc = weft_send(c, WEFT_PLANE_P2P, dest, tag, buffer, bytes, mode);
+    return weft_likely(rc == WEFT_OK) ? MPI_SUCCESS : weft_raise_rc(c, rc, function);
+}
+
+static int isend_checked(const char *function, const void *buffer, MPI_Count count,
+                         MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                         enum weft_send_mode mode, MPI_Request *request)
+{
+    struct weft_comm *c;
+    struct weft_request *made = &weft_request_sent;
+    size_t bytes = 0;
+    enum weft_rc rc = WEFT_OK;
+    int err = weft_check_comm(function, comm, &c);
+
+    if (weft_likely(err == MPI_SUCCESS)) {
+        err = weft_check_buffer(function, c, buffer, count, datatype, &bytes);
+    }
+    if (weft_likely(err == MPI_SUCCESS)) {
+        err = weft_check_dest(function, c, dest, tag);
+    }
+    if (weft_likely(err == MPI_SUCCESS)) {
+        err = weft_check_out(function, c, request, "request");
+    }
+    if (weft_unlikely(err != MPI_SUCCESS)) {
+        return err;
+    }
+    if (weft_likely(dest != MPI_PROC_NULL)) {
+        rc = weft_isend(c, WEFT_PLANE_P2P, dest, tag, buffer, bytes, mode, &made);
+    }
+    if (weft_unlikely(rc != WEFT_OK)) {
+        return weft_raise_rc(c, rc, function);
+    }
+    *request = made->handle;
+    return MPI_SUCCESS;
+}
+
+static int recv_checked(const char *function, void *buffer, MPI_Count count,
+                        MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                        MPI_Status *status)
+{
+    struct weft_comm *c;
+    struct weft_received received;
+    size_t bytes = 0;
+    enum weft_rc rc;
+    int err = weft_check_comm(function, comm, &c);
+
+    if (weft_likely(err == MPI_SUCCESS)) {
+        err = weft_check_buffer(function, c, buffer, count, datatype, &bytes);
+    }
+    if (weft_likely(err == MPI_SUCCESS)) {
+        err = weft_check_source(function, c, source, tag);
+    }
+    if (weft_unlikely(err != MPI_SUCCESS)) {
+        return err;
+    }
+    if (weft_unlikely(source == MPI_PROC_NULL)) {
+        weft_status_set_proc_null(status);
+        return MPI_SUCCESS;
+    }
+    rc = weft_recv(c, WEFT_PLANE_P2P, source, tag, buffer, bytes, &received);
+    if (status != MPI_STATUS_IGNORE && (rc == WEFT_OK || rc == WEFT_ERR_TRUNCATE)) {
+        weft_status_set(status, received.source, received.tag, received.bytes, false);
+    }
+    return weft_likely(rc == WEFT_OK) ? MPI_SUCCESS : weft_raise_rc(c, rc, function);
+}
+
+static int irecv_checked(const char *function, void *buffer, MPI_Count count,
+                         MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                         MPI_Request *request)
+{
+    struct weft_comm *c;
+    struct weft_request *made;
+    size_t bytes = 0;
+    enum weft_rc rc;
+    int err = weft_check_comm(function, comm, &c);
+
+    if (weft_likely(err == MPI_SUCCESS)) {
+        err = weft_check_buffer(function, c, buffer, count, datatype, &bytes);
+    }
+    if (weft_likely(err == MPI_SUCCESS)) {
+        err = weft_check_source(function, c, source, tag);
+    }
+    if (weft_likely(err == MPI_SUCCESS)) {
+        err = weft_check_out(function, c, request, "request");
+    }
+    if (weft_unlikely(err != MPI_SUCCESS)) {
+        return err;
+    }
+    rc = source == MPI_PROC_NULL
+             ? weft_irecv_nothing(c, &made)
+             : weft_irecv(c, WEFT_PLANE_P2P, source, tag, buffer, bytes, &made);
+    if (weft_unlikely(rc != WEFT_OK)) {
+        return weft_raise_rc(c, rc, function);
+    }
+    *request = made->handle;
+    return MPI_SUCCESS;
+}
+
+static int sendrecv_checked(const char *function, const void *sendbuf,
+                            MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                            int sendtag, void *recvbuf, MPI_Count recvcount,
+                            MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                            MPI_Status *status)
+{
+    MPI_Request request;
+    int send_err;
+    int err = irecv_checked(function, recvbuf, recvcount, recvtype, source, recvtag, comm,
+                            &request);
+
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    send_err = send_checked(function, sendbuf, sendcount, sendtype, dest, sendtag, comm,
+                            WEFT_SEND_STANDARD);
+    if (send_err != MPI_SUCCESS) {
+        weft_cancel_recv(&request);
+        return send_err;
+    }
+    return weft_complete(function, &request, status);
+}
+
+int PMPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
+              MPI_Comm comm)
+{
+    return send_checked("MPI_Send", buf, count, datatype, dest, tag, comm,
+                        WEFT_SEND_STANDARD);
+}
+WEFT_WEAK_ALIAS(MPI_Send, PMPI_Send);
+
+int PMPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
+               MPI_Comm comm)
+{
+    return send_checked("MPI_Ssend", buf, count, datatype, dest, tag, comm,
+                        WEFT_SEND_SYNCHRONOUS);
+}
+WEFT_WEAK_ALIAS(MPI_Ssend, PMPI_Ssend);
+
+int PMPI_Rsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
+               MPI_Comm comm)
+{
+    return send_checked("MPI_Rsend", buf, count, datatype, dest, tag, comm,
+                        WEFT_SEND_READY);
+}
+WEFT_WEAK_ALIAS(MPI_Rsend, PMPI_Rsend);
+
+int PMPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
+               MPI_Comm comm, MPI_Request *request)
+{
+    return isend_checked("MPI_Isend", buf, count, datatype, dest, tag, comm,
+                         WEFT_SEND_STANDARD, request);
+}
+WEFT_WEAK_ALIAS(MPI_Isend, PMPI_Isend);
+
+int PMPI_Issend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
+                MPI_Comm comm, MPI_Request *request)
+{
+    return isend_checked("MPI_Issend", buf, count, datatype, dest, tag, comm,
+                         WEFT_SEND_SYNCHRONOUS, request);
+}
+WEFT_WEAK_ALIAS(MPI_Issend, PMPI_Issend);
+
+int PMPI_Irsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
+                MPI_Comm comm, MPI_Request *request)
+{
+    return isend_checked("MPI_Irsend", buf, count, datatype, dest, tag, comm,
+                         WEFT_SEND_READY, request);
+}
+WEFT_WEAK_ALIAS(MPI_Irsend, PMPI_Irsend);
+
+int PMPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
+              MPI_Comm comm, MPI_Status *status)
+{
+    return recv_checked("MPI_Recv", buf, count, datatype, source, tag, comm, status);
+}
+WEFT_WEAK_ALIAS(MPI_Recv, PMPI_Recv);
+
+int PMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
+               MPI_Comm comm, MPI_Request *request)
+{
+    return irecv_checked("MPI_Irecv", buf, count, datatype, source, tag, comm, request);
+}
+WEFT_WEAK_ALIAS(MPI_Irecv, PMPI_Irecv);
+
+int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
+                  int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype,
+                  int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+{
+    return sendrecv_checked("MPI_Sendrecv", sendbuf, sendcount, sendtype, dest, sendtag,
+                            recvbuf, recvcount, recvtype, source, recvtag, comm, status);
+}
+WEFT_WEAK_ALIAS(MPI_Sendrecv, PMPI_Sendrecv);
+
+int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                int tag, MPI_Comm comm)
+{
+    return send_checked("MPI_Send_c", buf, count, datatype, dest, tag, comm,
+                        WEFT_SEND_STANDARD);
+}
+WEFT_WEAK_ALIAS(MPI_Send_c, PMPI_Send_c);
+
+int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                 int tag, MPI_Comm comm)
+{
+    return send_checked("MPI_Ssend_c", buf, count, datatype, dest, tag, comm,
+                        WEFT_SEND_SYNCHRONOUS);
+}
+WEFT_WEAK_ALIAS(MPI_Ssend_c, PMPI_Ssend_c);
+
+int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                 int tag, MPI_Comm comm)
+{
+    return send_checked("MPI_Rsend_c", buf, count, datatype, dest, tag, comm,
+                        WEFT_SEND_READY);
+}
+WEFT_WEAK_ALIAS(MPI_Rsend_c, PMPI_Rsend_c);
+
+int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                 int tag, MPI_Comm comm, MPI_Request *request)
+{
+    return isend_checked("MPI_Isend_c", buf, count, datatype, dest, tag, comm,
+                         WEFT_SEND_STANDARD, request);
+}
+WEFT_WEAK_ALIAS(MPI_Isend_c, PMPI_Isend_c);
+
+int PMPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                  int tag, MPI_Comm comm, MPI_Request *request)
+{
+    return isend_checked("MPI_Issend_c", buf, count, datatype, dest, tag, comm,
+                         WEFT_SEND_SYNCHRONOUS, request);
+}
+WEFT_WEAK_ALIAS(MPI_Issend_c, PMPI_Issend_c);
+
+int PMPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                  int tag, MPI_Comm comm, MPI_Request *request)
+{
+    return isend_checked("MPI_Irsend_c", buf, count, datatype, dest, tag, comm,
+                         WEFT_SEND_READY, request);
+}
+WEFT_WEAK_ALIAS(MPI_Irsend_c, PMPI_Irsend_c);
+
+int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                MPI_Comm comm, MPI_Status *status)
+{
+    return recv_checked("MPI_Recv_c", buf, count, datatype, source, tag, comm, status);
+}
+WEFT_WEAK_ALIAS(MPI_Recv_c, PMPI_Recv_c);
+
+int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                 MPI_Comm comm, MPI_Request *request)
+{
+    return irecv_checked("MPI_Irecv_c", buf, count, datatype, source, tag, comm, request);
+}
+WEFT_WEAK_ALIAS(MPI_Irecv_c, PMPI_Irecv_c);
+
+int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                    int dest, int sendtag, void *recvbuf, MPI_Count recvcount,
+                    MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                    MPI_Status *status)
+{
+    return sendrecv_checked("MPI_Sendrecv_c", sendbuf, sendcount, sendtype, dest, sendtag,
+                            recvbuf, recvcount, recvtype, source, recvtag, comm, status);
+}
+WEFT_WEAK_ALIAS(MPI_Sendrecv_c, PMPI_Sendrecv_c);

@@ -1,0 +1,65 @@
+#include "check/p2p.h"
+
+static int bad_datatype(const char *function, struct weft_comm *comm,
+                        MPI_Datatype datatype)
+{
+    char text[128];
+
+    return weft_raise_comm(
+        comm, MPI_ERR_TYPE, function, "%s",
+        weft_describe_handle(WEFT_KIND_DATATYPE, datatype, text, sizeof(text)));
+}
+
+int weft_bad_buffer(const char *function, struct weft_comm *comm, const void *buffer,
+                    MPI_Count count, MPI_Datatype datatype)
+{
+    const struct weft_datatype *type = weft_datatype_from_handle(datatype);
+
+    if (type == NULL) {
+        return bad_datatype(function, comm, datatype);
+    }
+    if (count < 0) {
+        return weft_raise_comm(comm, MPI_ERR_COUNT, function, "the count is %lld",
+                               (long long)count);
+    }
+    if (buffer == NULL) {
+        return weft_raise_comm(comm, MPI_ERR_BUFFER, function,
+                               "the buffer is NULL, but %lld elements of %s must move",
+                               (long long)count, type->name);
+    }
+    return weft_raise_comm(comm, MPI_ERR_COUNT, function,
+                           "%lld elements of %s are more than memory can hold",
+                           (long long)count, type->name);
+}
+
+static int bad_rank(const char *function, struct weft_comm *comm, const char *what,
+                    int rank)
+{
+    return weft_raise_comm(comm, MPI_ERR_RANK, function,
+                           "the %s is %d, but ranks go from 0 to %d", what, rank,
+                           comm->size - 1);
+}
+
+static int bad_tag(const char *function, struct weft_comm *comm, int tag)
+{
+    return weft_raise_comm(comm, MPI_ERR_TAG, function, "the tag is %d%s", tag,
+                           tag == MPI_ANY_TAG ? ", MPI_ANY_TAG, in a send" : "");
+}
+
+int weft_check_dest(const char *function, struct weft_comm *comm, int dest, int tag)
+{
+    if (weft_unlikely((unsigned)dest >= (unsigned)comm->size && dest != MPI_PROC_NULL)) {
+        return bad_rank(function, comm, "destination", dest);
+    }
+    return weft_likely(tag >= 0) ? MPI_SUCCESS : bad_tag(function, comm, tag);
+}
+
+int weft_check_source(const char *function, struct weft_comm *comm, int source, int tag)
+{
+    if (weft_unlikely((unsigned)source >= (unsigned)comm->size &&
+                      source != MPI_PROC_NULL && source != MPI_ANY_SOURCE)) {
+        return bad_rank(function, comm, "source", source);
+    }
+    return weft_likely(tag >= 0 || tag == MPI_ANY_TAG) ? MPI_SUCCESS
+                                                       : bad_tag(function, comm, tag);
+}

@@ -1,0 +1,34 @@
+/*
+ * p2p.h - argument checks of point-to-point calls: see check.h for what they answer.
+ */
+#ifndef WEFT_CHECK_P2P_H
+#define WEFT_CHECK_P2P_H
+
+#include "check/check.h"
+#include "datatype/datatype.h"
+
+enum { WEFT_TAG_UB = 0x7fffffff };
+
+int weft_bad_buffer(const char *function, struct weft_comm *comm, const void *buffer,
+                    MPI_Count count, MPI_Datatype datatype);
+
+/* A buffer of so many elements; the size in bytes goes to *bytes. */
+static inline int weft_check_buffer(const char *function, struct weft_comm *comm,
+                                    const void *buffer, MPI_Count count,
+                                    MPI_Datatype datatype, size_t *bytes)
+{
+    const struct weft_datatype *type = weft_datatype_from_handle(datatype);
+
+    if (weft_likely(type != NULL && count >= 0 &&
+                    !__builtin_mul_overflow((size_t)count, type->extent, bytes) &&
+                    (buffer != NULL || *bytes == 0))) {
+        return MPI_SUCCESS;
+    }
+    return weft_bad_buffer(function, comm, buffer, count, datatype);
+}
+
+/* MPI_PROC_NULL is allowed in both; wildcards where a message is received. */
+int weft_check_dest(const char *function, struct weft_comm *comm, int dest, int tag);
+int weft_check_source(const char *function, struct weft_comm *comm, int source, int tag);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * request.h - operations under way, at rest: what a request handle stands for.
+ *
+ * A request is taken from one pool and belongs to whoever started the operation until the
+ * user's handle is freed by a completing call. The room that performs operations embeds
+ * it in its own struct, whose size it says once (weft_request_open). A request is
+ * completed under the library's lock; is_complete may be read without it (acquire).
+ *
+ * Sends that are over when they return share one request that is always complete.
+ */
+#ifndef WEFT_CORE_REQUEST_H
+#define WEFT_CORE_REQUEST_H
+
+#include "core/comm.h"
+
+#include <stdatomic.h>
+
+enum weft_request_kind { WEFT_REQUEST_SEND, WEFT_REQUEST_RECV };
+
+struct weft_request {
+    _Atomic uint32_t is_complete; /* also a futex, for a thread that waits for it */
+    uint8_t kind;                 /* enum weft_request_kind */
+    bool has_sleeper;             /* under the lock */
+    bool is_cancelled;
+    bool is_shared; /* the one for sends that are over: never freed */
+    enum weft_rc rc;
+    int source; /* of a message received, as a rank of `comm` */
+    int tag;
+    uint64_t bytes;
+    struct weft_comm *comm;
+    MPI_Request handle;
+};
+
+extern struct weft_request weft_request_sent;
+
+/* `size` is that of the struct a request is the first member of. */
+void weft_request_open(size_t size);
+void weft_request_close(void);
+
+/* A zeroed request with its handle. */
+WEFT_MUST_CHECK enum weft_rc weft_request_take(struct weft_request **out);
+void weft_request_give(struct weft_request *request);
+
+/* The request behind a handle, or NULL. Needs the lock. */
+struct weft_request *weft_request_from_handle(MPI_Request handle);
+
+static inline bool weft_request_is_complete(const struct weft_request *request)
+{
+    return atomic_load_explicit(&request->is_complete, memory_order_acquire) != 0;
+}
+
+/* Under the lock; wakes the thread that sleeps on it, if there is one. */
+void weft_request_complete(struct weft_request *request, enum weft_rc rc);
+
+#endif

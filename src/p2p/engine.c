@@ -1,0 +1,198 @@
+/*
+ * engine.c - opening and closing, peers, and where a packet goes when it has arrived.
+ */
+#include "p2p/p2p.h"
+
+#include "base/log.h"
+#include "base/settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct weft_p2p weft_p2p;
+
+/* The grant rule: a full store takes a message only if a receive could be waiting for it.
+ */
+static bool may_take(void *owner, uint32_t from)
+{
+    const struct weft_p2p *p = owner;
+    const struct weft_match *m = &p->match;
+    const struct weft_peer *peer;
+
+    if (m->posted_count[WEFT_MATCH_ANY_SOURCE] + m->posted_count[WEFT_MATCH_ANY_BOTH] >
+        0) {
+        return true;
+    }
+    if (from == WEFT_ANYONE) {
+        return m->posted_count[WEFT_MATCH_EXACT] + m->posted_count[WEFT_MATCH_ANY_TAG] >
+               0;
+    }
+    peer = weft_peer_find(&p->peers, from);
+    return peer != NULL && peer->posted + peer->incoming > 0;
+}
+
+enum weft_rc weft_p2p_open(struct weft_job *job)
+{
+    struct weft_p2p *p = &weft_p2p;
+    enum weft_rc rc;
+
+    memset(p, 0, sizeof(*p));
+    p->job = job;
+    p->me = (uint32_t)job->who.rank;
+    p->has_checksum = weft_setting(WEFT_SET_CHECKSUM) != 0;
+    p->up = (struct weft_upcalls){
+        .owner = p,
+        .arrived = weft_p2p_arrived,
+        .may_take = may_take,
+    };
+    p->ops = &weft_shm_ops;
+    rc = p->ops->open(&p->up, job, &p->transport);
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    weft_match_init(&p->match);
+    weft_request_open(sizeof(struct weft_p2p_request));
+    p->is_open = true;
+    return WEFT_OK;
+}
+
+void weft_p2p_close(void)
+{
+    struct weft_p2p *p = &weft_p2p;
+
+    p->is_open = false;
+    weft_unexpected_close(&p->unexpected, &p->match);
+    weft_match_fini(&p->match);
+    weft_peers_close(&p->peers);
+    p->ops->close(p->transport);
+    weft_request_close();
+    p->spare = NULL;
+}
+
+enum weft_rc weft_p2p_reach(uint32_t process, struct weft_peer **out)
+{
+    struct weft_peer *peer = weft_peer_get(&weft_p2p.peers, process);
+    enum weft_rc rc;
+
+    if (weft_unlikely(peer == NULL)) {
+        return WEFT_ERR_NOMEM;
+    }
+    if (weft_unlikely(peer->ep == NULL && !peer->is_self)) {
+        if (process == weft_p2p.me) {
+            peer->is_self = true;
+        } else {
+            rc = weft_p2p.ops->connect(weft_p2p.transport, process, &peer->ep);
+            if (rc != WEFT_OK) {
+                weft_log_error("no way leads to rank %u: it does not share this node's "
+                               "memory, and this version has no networks",
+                               process);
+                return rc == WEFT_ERR_NOMEM ? rc : WEFT_ERR_UNREACHABLE;
+            }
+        }
+    }
+    *out = peer;
+    return WEFT_OK;
+}
+
+struct weft_p2p_request *weft_p2p_take_spare(void)
+{
+    struct weft_p2p_request *request = weft_p2p.spare;
+    struct weft_request *fresh;
+
+    if (weft_likely(request != NULL)) {
+        weft_p2p.spare = request->next;
+        atomic_store_explicit(&request->base.is_complete, 0, memory_order_relaxed);
+        return request;
+    }
+    return weft_request_take(&fresh) == WEFT_OK ? (struct weft_p2p_request *)fresh : NULL;
+}
+
+void weft_p2p_give_spare(struct weft_p2p_request *request)
+{
+    request->next = weft_p2p.spare;
+    weft_p2p.spare = request;
+}
+
+/* The request that an answer names; NULL if it is over, which a late HELP may find. */
+struct weft_p2p_request *weft_p2p_find(uint64_t request, enum weft_request_kind kind)
+{
+    struct weft_p2p_request *found = weft_handle_find(WEFT_KIND_REQUEST, request);
+
+    return found != NULL && found->base.kind == (uint8_t)kind &&
+                   !weft_request_is_complete(&found->base)
+               ? found
+               : NULL;
+}
+
+static void on_matchable(uint32_t from, const struct weft_header *header,
+                         const void *data, size_t len)
+{
+    struct weft_p2p *p = &weft_p2p;
+    struct weft_posted *posted = weft_match_arrive(&p->match, header->context,
+                                                   (int32_t)header->source, header->tag);
+
+    if (weft_likely(posted != NULL)) {
+        struct weft_p2p_request *recv =
+            (struct weft_p2p_request *)((char *)posted -
+                                        offsetof(struct weft_p2p_request, posted));
+
+        if (recv->peer != NULL) {
+            recv->peer->posted--;
+        }
+        if (weft_likely(header->kind == WEFT_PKT_EAGER)) {
+            size_t n = len < recv->capacity ? len : (size_t)recv->capacity;
+
+            if (n > 0) {
+                memcpy(recv->buffer, data, n);
+            }
+            weft_p2p_finish_recv(recv, header, len);
+        } else {
+            struct weft_announce announce;
+
+            memcpy(&announce, data, sizeof(announce));
+            weft_p2p_start_transfer(recv, weft_peer_get(&p->peers, from), header,
+                                    &announce);
+        }
+        return;
+    }
+    if (weft_unlikely((header->flags & WEFT_PKT_READY) != 0)) {
+        weft_log_error(
+            "rank %u sent in ready mode with tag %d, but no receive was posted", from,
+            header->tag);
+    }
+    if (weft_unexpected_keep(&p->unexpected, &p->match, from, header, data, len) ==
+        NULL) {
+        weft_wireup_abort(p->job, 1, "no memory for a message that nobody has asked for");
+    }
+    p->up.is_full = p->unexpected.is_full;
+}
+
+static void on_answer(uint32_t from, const struct weft_header *header, const void *data)
+{
+    struct weft_answer answer;
+
+    memcpy(&answer, data, sizeof(answer));
+    if (header->kind == WEFT_PKT_PULL) {
+        weft_p2p_on_pull(from, &answer);
+    } else if (header->kind == WEFT_PKT_HELP) {
+        weft_p2p_on_help(from, &answer);
+    } else {
+        weft_p2p_on_fetched(&answer);
+    }
+}
+
+void weft_p2p_arrived(void *owner, uint32_t from, const void *bytes, const void *data,
+                      size_t len)
+{
+    const struct weft_header *header = bytes; /* cells keep it aligned to 4 */
+
+    (void)owner;
+    if (weft_likely(header->kind == WEFT_PKT_EAGER ||
+                    header->kind == WEFT_PKT_ANNOUNCE)) {
+        on_matchable(from, header, data, len);
+    } else if (header->kind == WEFT_PKT_DATA) {
+        weft_p2p_on_data(data, len);
+    } else {
+        on_answer(from, header, data);
+    }
+}

@@ -1,0 +1,128 @@
+/*
+ * match.h - Portals' matching: which receive takes which message.
+ *
+ * A message has a context, a source and a tag; a receive names a context and may leave
+ * source or tag open. The first match in posting order wins, and among waiting messages
+ * the first that arrived. Cost does not grow with depth, wildcards included:
+ *
+ *      class            key                         posted receives      waiting messages
+ *      exact            context, source, tag        one of the four,     linked into
+ * every any tag          context, source             by what is left      class that
+ * receives any source       context,         tag        open                 have asked
+ * for any both         context
+ *
+ * Each class is a hash of keys, each key a first-in first-out list. An arrival looks at
+ * up to four heads, and the smallest running number wins; a receive looks at one head.
+ *
+ * The caller owns all entries: they are embedded in its objects and stay where they are
+ * while they are in the matcher. All calls need the library's lock, so that looking for a
+ * waiting message and posting is one step and no arrival falls between.
+ */
+#ifndef WEFT_P2P_MATCH_H
+#define WEFT_P2P_MATCH_H
+
+#include "base/rc.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { WEFT_ANY_SOURCE = -1, WEFT_ANY_TAG = -2 }; /* as in the ABI */
+
+enum weft_match_class {
+    WEFT_MATCH_EXACT,
+    WEFT_MATCH_ANY_TAG,
+    WEFT_MATCH_ANY_SOURCE,
+    WEFT_MATCH_ANY_BOTH,
+    WEFT_MATCH_CLASSES,
+};
+
+struct weft_link {
+    struct weft_link *next;
+    struct weft_link *previous;
+};
+
+struct weft_match_node; /* one key of one class */
+
+/*
+ * The life of a posted receive, in one word: whoever takes it out of POSTED has it. An
+ * arrival, MPI_Cancel and, for an offered receive, its sender all claim by
+ * compare-and-swap.
+ */
+enum weft_posted_state {
+    WEFT_POSTED_FREE,
+    WEFT_POSTED,
+    WEFT_POSTED_CLAIMED, /* by a sender that stores into it */
+    WEFT_POSTED_MATCHED,
+    WEFT_POSTED_CANCELLED,
+};
+
+struct weft_posted {
+    struct weft_link link;
+    uint64_t number; /* in posting order */
+    uint32_t context;
+    int32_t source; /* or WEFT_ANY_SOURCE */
+    int32_t tag;    /* or WEFT_ANY_TAG */
+    _Atomic uint32_t state;
+};
+
+struct weft_waiting {
+    struct weft_link link[WEFT_MATCH_CLASSES];
+    struct weft_link all; /* in order of arrival */
+    uint64_t number;
+    uint32_t context;
+    int32_t source;
+    int32_t tag;
+};
+
+struct weft_match_index {
+    struct weft_match_node **buckets;
+    uint32_t bucket_count; /* a power of two, or 0 */
+    uint32_t node_count;
+    struct weft_match_node *last; /* found last: the next one is often the same */
+};
+
+struct weft_match {
+    struct weft_match_index posted[WEFT_MATCH_CLASSES];
+    struct weft_match_index waiting[WEFT_MATCH_CLASSES];
+    bool is_indexed[WEFT_MATCH_CLASSES]; /* waiting messages are linked into this class */
+    bool is_indexed_wild;                /* into any but the exact one */
+    uint32_t posted_wild;                /* receives that leave something open */
+    uint32_t posted_count[WEFT_MATCH_CLASSES];
+    uint32_t waiting_count;
+    struct weft_link all; /* of waiting messages */
+    uint64_t next_posted;
+    uint64_t next_waiting;
+};
+
+void weft_match_init(struct weft_match *match);
+void weft_match_fini(struct weft_match *match);
+
+/* Posts a receive behind all others. WEFT_ERR_NOMEM: nothing was posted. */
+WEFT_MUST_CHECK enum weft_rc weft_match_post(struct weft_match *match,
+                                             struct weft_posted *entry);
+
+/* Takes a receive out again; false if somebody else has claimed it. */
+bool weft_match_cancel(struct weft_match *match, struct weft_posted *entry);
+
+/* The receive that takes this arrival, taken out, or NULL. */
+struct weft_posted *weft_match_arrive(struct weft_match *match, uint32_t context,
+                                      int32_t source, int32_t tag);
+
+/* Keeps a message that found no receive, behind all others. */
+WEFT_MUST_CHECK enum weft_rc weft_match_keep(struct weft_match *match,
+                                             struct weft_waiting *entry);
+
+/* The waiting message that a receive with these (or wild) values takes, or NULL. */
+struct weft_waiting *weft_match_find(struct weft_match *match, uint32_t context,
+                                     int32_t source, int32_t tag);
+
+/* `to` is a copy of the waiting message `from` and takes its place. */
+void weft_match_move(struct weft_match *match, struct weft_waiting *from,
+                     struct weft_waiting *to);
+
+/* Takes a waiting message out. */
+void weft_match_take(struct weft_match *match, struct weft_waiting *entry);
+
+#endif

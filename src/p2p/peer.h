@@ -1,0 +1,74 @@
+/*
+ * peer.h - the processes that this one has spoken to, or waits for by name.
+ *
+ * Made on first use, found by the process's rank in the job through an open hash: a
+ * process never spoken to costs nothing. Peers live until weft_peers_close(). Needs the
+ * lock.
+ */
+#ifndef WEFT_P2P_PEER_H
+#define WEFT_P2P_PEER_H
+
+#include "p2p/wire.h"
+
+struct weft_p2p_request;
+
+/* A control packet that found its queue full. */
+struct weft_control {
+    struct weft_control *next;
+    struct weft_header header;
+    struct weft_answer answer;
+};
+
+/* A part of an announced message that its receiver asked for, in pieces. */
+struct weft_push {
+    struct weft_push *next;
+    const uint8_t *data; /* the whole message */
+    uint64_t offset;
+    uint64_t end;
+    uint64_t request; /* the receiver's */
+};
+
+struct weft_peer {
+    uint32_t rank;
+    bool is_self;
+    bool is_waiting;                  /* in the list of peers with a backlog */
+    uint32_t next_sequence;           /* of our ordered packets to it */
+    uint32_t posted;                  /* receives that name it */
+    uint32_t incoming;                /* transfers that wait for its DATA */
+    struct weft_endpoint *ep;         /* NULL: never sent to, or ourselves */
+    struct weft_p2p_request *backlog; /* sends that found the queue full, oldest first */
+    struct weft_p2p_request *backlog_last;
+    struct weft_control *control;
+    struct weft_control *control_last;
+    struct weft_push *pushes;
+    struct weft_peer *next_waiting;
+};
+
+struct weft_peers {
+    struct weft_peer **slots;
+    uint32_t mask; /* slots - 1; 0: none yet */
+    uint32_t count;
+};
+
+/* The peer, or NULL if this process has not been heard of. */
+static inline struct weft_peer *weft_peer_find(const struct weft_peers *peers,
+                                               uint32_t rank)
+{
+    if (weft_unlikely(peers->mask == 0)) {
+        return NULL;
+    }
+    for (uint32_t i = rank & peers->mask;; i = (i + 1) & peers->mask) {
+        struct weft_peer *peer = peers->slots[i];
+
+        if (weft_likely(peer == NULL || peer->rank == rank)) {
+            return peer;
+        }
+    }
+}
+
+/* The peer, made if it is new; NULL: no memory. */
+struct weft_peer *weft_peer_get(struct weft_peers *peers, uint32_t rank);
+
+void weft_peers_close(struct weft_peers *peers);
+
+#endif

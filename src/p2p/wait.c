@@ -1,0 +1,268 @@
+/*
+ * wait.c - waiting for a request: poll while it pays, give the processor away for a
+ * bounded time, then sleep.
+ *
+ * One thread at a time polls, with the lock, and lets go as soon as another wants to
+ * post. A thread that goes to sleep arms the doorbell, so that peers wake the process;
+ * when another thread of the process begins to poll meanwhile, it takes over: it disarms,
+ * and the sleeper watches its own request, a millisecond at a time, for as long as
+ * somebody polls.
+ */
+#include "p2p/p2p.h"
+
+#include "base/clock.h"
+#include "base/futex.h"
+#include "progress/lock.h"
+#include "progress/wait.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    BUDGET = 64, /* packets handled at once */
+    BURST = 64,  /* polls between two looks at the clock */
+    TICK_NS = 1000000,
+};
+
+/* With the lock. */
+static void poll_once(void)
+{
+    struct weft_p2p *p = &weft_p2p;
+
+    p->ops->poll(p->transport, BUDGET);
+    if (weft_unlikely(p->waiting_peers != NULL)) {
+        weft_p2p_flush();
+    }
+    if (weft_unlikely(p->finishing != NULL)) {
+        weft_p2p_look_at_finishing();
+    }
+}
+
+/* With the lock: another thread of ours sleeps on the doorbell; we poll in its place. */
+static void take_over(void)
+{
+    struct weft_p2p *p = &weft_p2p;
+
+    p->polls++;
+    if (weft_unlikely(p->is_armed && !p->is_taken_over)) {
+        p->is_taken_over = true;
+        p->ops->ring(p->transport);
+    }
+}
+
+static void work_and_poll(void)
+{
+    poll_once();
+    while (weft_unlikely(weft_p2p.work != NULL) && weft_p2p_do_work()) {
+        poll_once();
+    }
+}
+
+void weft_progress(void)
+{
+    if (weft_lock_try()) {
+        take_over();
+        work_and_poll();
+        weft_unlock();
+    }
+}
+
+/* ---- what is waited for: one request, any of several, or a word ---- */
+
+struct awaited {
+    struct weft_request *const *requests;
+    int count;
+    _Atomic uint32_t *word; /* NULL: requests */
+    uint32_t old;
+    _Atomic uint32_t *sleepers; /* of the word */
+};
+
+static bool is_over(const struct awaited *a)
+{
+    if (a->word != NULL) {
+        return atomic_load_explicit(a->word, memory_order_acquire) != a->old;
+    }
+    for (int i = 0; i < a->count; i++) {
+        if (weft_request_is_complete(a->requests[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void set_sleeper(const struct awaited *a, bool has_sleeper)
+{
+    for (int i = 0; i < a->count; i++) {
+        a->requests[i]->has_sleeper = has_sleeper;
+    }
+}
+
+/*
+ * With the lock: polls for a short while. Lets go for a moment when another thread wants
+ * to post. True: over.
+ */
+static bool poll_burst(const struct awaited *a, int turns)
+{
+    for (int i = 0; i < turns; i++) {
+        work_and_poll();
+        if (is_over(a)) {
+            return true;
+        }
+        if (weft_unlikely(weft_lock_is_wanted())) {
+            weft_unlock();
+            sched_yield();
+            weft_lock();
+        }
+    }
+    return false;
+}
+
+/* Leaves word of what we wait for, for whoever looks at a job that hangs. */
+static void note_sleep(const struct weft_wait_reason *why)
+{
+    struct weft_sleep *s = &weft_p2p.job->slice->sleep;
+
+    s->peer = why->peer;
+    s->tag = why->tag;
+    s->bytes = why->bytes;
+    s->since_ns = weft_clock_ns();
+    snprintf(s->call, sizeof(s->call), "%s", why->call);
+    snprintf(s->comm, sizeof(s->comm), "%.60s", why->comm);
+    atomic_store_explicit(&s->is_asleep, 1, memory_order_release);
+}
+
+/* Without the lock for most of the time: watches the request until nobody polls. */
+static void watch_request(const struct awaited *a)
+{
+    struct weft_p2p *p = &weft_p2p;
+    uint64_t seen;
+
+    do {
+        seen = p->polls;
+        set_sleeper(a, true);
+        weft_unlock();
+        if (!is_over(a)) {
+            /* Of several, any may complete: then a tick is all it costs. */
+            weft_futex_wait(a->word != NULL ? a->word : &a->requests[0]->is_complete,
+                            a->old, TICK_NS);
+        }
+        weft_lock();
+        set_sleeper(a, false);
+    } while (!is_over(a) && p->polls != seen);
+}
+
+/* Sleeps until a peer rings, another thread takes over, or the word changes. */
+static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *why)
+{
+    struct weft_p2p *p = &weft_p2p;
+
+    if (p->is_armed) { /* another thread sleeps there already */
+        watch_request(a);
+        return;
+    }
+    if (p->waiting_peers != NULL || p->finishing != NULL ||
+        p->ops->arm(p->transport, WEFT_ATTENTION_ALL) != WEFT_OK) {
+        return; /* something has to be retried, and nobody would wake us for it */
+    }
+    p->is_armed = true;
+    p->is_taken_over = false;
+    note_sleep(why);
+    weft_unlock();
+    if (a->word != NULL) { /* pairs with weft_wait_wake() */
+        atomic_fetch_add_explicit(a->sleepers, 1, memory_order_seq_cst);
+    }
+    if (!is_over(a)) {
+        p->ops->sleep(p->transport, a->word, a->old);
+    }
+    if (a->word != NULL) {
+        atomic_fetch_sub_explicit(a->sleepers, 1, memory_order_relaxed);
+    }
+    weft_lock();
+    atomic_store_explicit(&p->job->slice->sleep.is_asleep, 0, memory_order_relaxed);
+    p->is_armed = false;
+    p->ops->disarm(p->transport);
+    if (p->is_taken_over && !is_over(a)) {
+        watch_request(a);
+    }
+}
+
+/* It takes longer: gives the processor away, then sleeps. With the lock, at both ends. */
+static void wait_longer(const struct awaited *a, const struct weft_wait_reason *why)
+{
+    struct weft_p2p *p = &weft_p2p;
+    const bool is_crowded = weft_wait_is_crowded();
+    uint64_t start = weft_clock_ns();
+
+    p->ops->set_inside(p->transport, true);
+    while (!poll_burst(a, is_crowded ? 1 : BURST)) {
+        uint64_t waited = weft_clock_ns() - start;
+
+        if (waited >= WEFT_YIELD_NS) {
+            sleep_armed(a, why);
+            start = weft_clock_ns();
+        } else if (is_crowded || waited >= WEFT_SPIN_NS) {
+            weft_unlock();
+            sched_yield();
+            weft_lock();
+        }
+    }
+    p->ops->set_inside(p->transport, false);
+}
+
+/* With the lock, at both ends. What comes at once never leaves the first lines. */
+static void wait_for(const struct awaited *a, const struct weft_wait_reason *why)
+{
+    take_over();
+    if (!poll_burst(a, weft_wait_is_crowded() ? 1 : BURST)) {
+        wait_longer(a, why);
+    }
+}
+
+void weft_p2p_barrier(void)
+{
+    static const struct weft_wait_reason why = {"MPI_Barrier", "MPI_COMM_WORLD", -1, -2,
+                                                0};
+    struct weft_segment_header *h = weft_p2p.job->segment.header;
+    struct awaited a = {.word = &h->turn, .sleepers = &h->sleepers};
+
+    weft_lock();
+    while (weft_p2p.waiting_peers != NULL) { /* what we owe our peers goes out first */
+        work_and_poll();
+        weft_unlock();
+        sched_yield();
+        weft_lock();
+    }
+    if (!weft_segment_arrive(&weft_p2p.job->segment, &a.old)) {
+        wait_for(&a, &why);
+    }
+    weft_unlock();
+}
+
+void weft_wait_locked(struct weft_request *request, const struct weft_wait_reason *why)
+{
+    const struct awaited a = {.requests = &request, .count = 1};
+
+    wait_for(&a, why);
+}
+
+void weft_wait(struct weft_request *request, const struct weft_wait_reason *why)
+{
+    if (!weft_request_is_complete(request)) {
+        weft_lock();
+        weft_wait_locked(request, why);
+        weft_unlock();
+    }
+}
+
+void weft_wait_any(struct weft_request *const *requests, int count,
+                   const struct weft_wait_reason *why)
+{
+    const struct awaited a = {.requests = requests, .count = count};
+
+    if (count > 0 && !is_over(&a)) {
+        weft_lock();
+        wait_for(&a, why);
+        weft_unlock();
+    }
+}

@@ -1,0 +1,81 @@
+/*
+ * wire.h - what travels between processes.
+ *
+ * Every packet begins with this header of 28 bytes, in the byte order of the machine:
+ * ranks of one job run on machines of one byte order, which connecting checks. All sizes
+ * are asserted; `version` changes with any of them.
+ *
+ * The match word. A receive is an entry with a source and 64 match bits; what the user
+ * leaves open is left out of the comparison (match.h). The same 64 bits are given to a
+ * provider that matches by itself:
+ *
+ *      63                        32 31                         0
+ *     [ context, with plane in 1:0 ][           tag             ]     and the source
+ * beside it
+ *
+ * The three tables of the Portals paper are three kinds of packets here:
+ *
+ *      receive   EAGER, ANNOUNCE   looked up in the matcher, in order of arrival
+ *      read      PULL, HELP        asks for the bytes of a message that was announced
+ *      ack       FETCHED           tells the sender that its buffer is free again
+ *
+ * and DATA carries the bytes that a PULL asked for. OFFER, GRANT and CREDIT have their
+ * numbers but no sender yet.
+ */
+#ifndef WEFT_P2P_WIRE_H
+#define WEFT_P2P_WIRE_H
+
+#include "transport/transport.h"
+
+#include <stdint.h>
+
+enum {
+    WEFT_WIRE_VERSION = 1,
+    WEFT_EAGER_MAX = 4096, /* a whole message in one packet; longer ones are announced */
+};
+
+enum weft_packet {
+    WEFT_PKT_EAGER = 1, /* ordered: a whole message */
+    WEFT_PKT_ANNOUNCE,  /* ordered: a message that the receiver is to fetch */
+    WEFT_PKT_DATA,      /* ordered: a piece of an announced message */
+    WEFT_PKT_PULL,      /* control: send me a piece of what you announced */
+    WEFT_PKT_HELP,      /* control: copy with me what you announced */
+    WEFT_PKT_FETCHED,   /* control: I have all of what you announced */
+    WEFT_PKT_OFFER,
+    WEFT_PKT_GRANT,
+    WEFT_PKT_CREDIT,
+};
+
+enum { WEFT_PKT_READY = 1 << 0 /* the sender says that a receive is posted */ };
+
+struct weft_header {
+    uint8_t version;
+    uint8_t kind; /* enum weft_packet */
+    uint16_t flags;
+    uint32_t sequence; /* of the ordered packets of one sender to one receiver */
+    uint32_t context;
+    uint32_t source; /* rank in the communicator */
+    int32_t tag;
+    uint32_t length; /* bytes of data in this packet */
+    uint32_t crc;    /* of the message's data, where WEFT_CHECKSUM is set; else 0 */
+};
+_Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 1");
+
+/* The data of ANNOUNCE. */
+struct weft_announce {
+    uint64_t length;  /* of the message */
+    uint64_t address; /* in the sender's memory */
+    uint64_t request; /* the sender's, to be named in every answer */
+};
+_Static_assert(sizeof(struct weft_announce) == 24, "wire version 1");
+
+/* The data of PULL, HELP, FETCHED, and what precedes the bytes of DATA. */
+struct weft_answer {
+    uint64_t request; /* of who receives this packet */
+    uint64_t other;   /* PULL: of who sends it; HELP: number and turn of the joint */
+    uint64_t offset;
+    uint64_t length;
+};
+_Static_assert(sizeof(struct weft_answer) == 32, "wire version 1");
+
+#endif

@@ -1,0 +1,147 @@
+/*
+ * poll.c - takes what has come: control packets first, then lanes, then the inbox.
+ *
+ * Ordered packets of one sender are numbered. A lane's first message has to wait for
+ * those that its sender put into the inbox before it; an inbox packet for those in the
+ * lane.
+ */
+#include "transport/shm/shm.h"
+
+/* A sender has been given a lane since we last looked. */
+static void meet_lanes(struct weft_transport *tp, uint32_t mask)
+{
+    uint32_t fresh = mask & ~tp->known_mask;
+
+    while (fresh != 0) {
+        uint32_t i = (uint32_t)__builtin_ctz(fresh);
+        struct weft_lane *lane = &tp->area->lanes[i];
+        uint32_t local = atomic_load_explicit(&lane->owner, memory_order_acquire) - 1;
+
+        tp->lanes[tp->lane_count++] = (struct weft_lane_in){
+            .lane = lane,
+            .position = 0,
+            .local = local,
+            .from = weft_segment_locals(&tp->job->segment)[local],
+            .is_in_order = false,
+        };
+        tp->known_mask |= 1u << i;
+        fresh &= fresh - 1;
+    }
+}
+
+static int poll_lane(struct weft_transport *tp, struct weft_lane_in *in, int budget)
+{
+    struct weft_upcalls *up = tp->up;
+    int done = 0;
+
+    while (done < budget) {
+        size_t len;
+        struct weft_cell *cell = weft_lane_next(in, &len);
+
+        if (cell == NULL) {
+            break;
+        }
+        if (weft_unlikely(!in->is_in_order)) {
+            if (in->lane->before != tp->expected[in->local]) {
+                break; /* the inbox has to come first */
+            }
+            in->is_in_order = true;
+        }
+        if (weft_unlikely(up->is_full) && !up->may_take(up->owner, in->from)) {
+            break;
+        }
+        up->arrived(up->owner, in->from, cell->header, (uint8_t *)cell + WEFT_CELL_HEAD,
+                    len);
+        weft_lane_drop(in, len);
+        tp->expected[in->local]++;
+        done++;
+    }
+    return done;
+}
+
+static void deliver(struct weft_transport *tp, const struct weft_ring_packet *packet)
+{
+    tp->up->arrived(tp->up->owner, packet->head.from, packet->header, packet->data,
+                    packet->head.len);
+}
+
+static int poll_control(struct weft_transport *tp, int budget)
+{
+    struct weft_shm_area *area = tp->area;
+    struct weft_ring_head head;
+    struct weft_ring_packet packet;
+    int done = 0;
+
+    while (done < budget && weft_ring_peek(&area->control, area->control_cells,
+                                           WEFT_CONTROL_CELLS, &head)) {
+        weft_ring_pop(&area->control, area->control_cells, WEFT_CONTROL_CELLS, &packet);
+        deliver(tp, &packet);
+        done++;
+    }
+    return done;
+}
+
+static int poll_inbox(struct weft_transport *tp, int budget)
+{
+    struct weft_shm_area *area = tp->area;
+    struct weft_upcalls *up = tp->up;
+    struct weft_ring_head head;
+    struct weft_ring_packet packet;
+    int done = 0;
+
+    while (done < budget &&
+           weft_ring_peek(&area->inbox, area->inbox_cells, WEFT_INBOX_CELLS, &head)) {
+        if (weft_unlikely(head.number != tp->expected[head.local])) {
+            break; /* its lane has to come first: it is polled before us */
+        }
+        if (weft_unlikely(up->is_full) && !up->may_take(up->owner, WEFT_ANYONE)) {
+            break;
+        }
+        weft_ring_pop(&area->inbox, area->inbox_cells, WEFT_INBOX_CELLS, &packet);
+        deliver(tp, &packet);
+        tp->expected[head.local]++;
+        done++;
+    }
+    return done;
+}
+
+int weft_shm_poll(struct weft_transport *tp, int budget)
+{
+    /* Pairs with the release in claim_lane(). */
+    uint32_t mask = atomic_load_explicit(&tp->area->lane_mask, memory_order_acquire);
+    int done = 0;
+
+    if (weft_unlikely(mask != tp->known_mask)) {
+        meet_lanes(tp, mask);
+    }
+    for (uint32_t i = 0; i < tp->lane_count && done < budget; i++) {
+        done += poll_lane(tp, &tp->lanes[i], budget - done);
+    }
+    done += poll_control(tp, budget);
+    done += poll_inbox(tp, budget);
+    return done;
+}
+
+/* Is there anything that poll() would look at? */
+bool weft_shm_has_work(struct weft_transport *tp)
+{
+    struct weft_shm_area *area = tp->area;
+    struct weft_ring_head head;
+
+    if (atomic_load_explicit(&area->lane_mask, memory_order_acquire) != tp->known_mask) {
+        return true;
+    }
+    for (uint32_t i = 0; i < tp->lane_count; i++) {
+        struct weft_lane_in *in = &tp->lanes[i];
+        size_t len;
+
+        if (weft_lane_next(in, &len) != NULL &&
+            (!tp->up->is_full || tp->up->may_take(tp->up->owner, in->from))) {
+            return true;
+        }
+    }
+    return weft_ring_peek(&area->control, area->control_cells, WEFT_CONTROL_CELLS,
+                          &head) ||
+           (weft_ring_peek(&area->inbox, area->inbox_cells, WEFT_INBOX_CELLS, &head) &&
+            (!tp->up->is_full || tp->up->may_take(tp->up->owner, WEFT_ANYONE)));
+}

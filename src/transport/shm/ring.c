@@ -1,0 +1,113 @@
+#include "transport/shm/ring.h"
+
+#include <string.h>
+
+enum { CELL_DATA = WEFT_RING_CELL_BYTES - 8, PREFIX = 16 + WEFT_HEADER_BYTES };
+
+_Static_assert(sizeof(struct weft_ring_head) == 16, "");
+_Static_assert(offsetof(struct weft_ring_packet, data) == PREFIX, "");
+_Static_assert((size_t)WEFT_INBOX_CELLS *CELL_DATA > 4 * WEFT_SHORT_MAX, "several fit");
+
+static uint32_t cells_for(uint32_t len)
+{
+    return (PREFIX + len + CELL_DATA - 1) / CELL_DATA;
+}
+
+/* Copies `n` bytes to or from the stream of cells that begins at `first`, byte `at`. */
+static void put_bytes(struct weft_ring_cell *cells, uint32_t count, uint64_t first,
+                      size_t at, const uint8_t *from, size_t n)
+{
+    while (n > 0) {
+        struct weft_ring_cell *cell = &cells[(first + at / CELL_DATA) % count];
+        size_t inside = at % CELL_DATA;
+        size_t part = n < CELL_DATA - inside ? n : CELL_DATA - inside;
+
+        memcpy(cell->data + inside, from, part);
+        from += part;
+        at += part;
+        n -= part;
+    }
+}
+
+static void get_bytes(const struct weft_ring_cell *cells, uint32_t count, uint64_t first,
+                      uint8_t *to, size_t n)
+{
+    for (size_t at = 0; at < n; at += CELL_DATA) {
+        size_t part = n - at < CELL_DATA ? n - at : CELL_DATA;
+
+        memcpy(to + at, cells[(first + at / CELL_DATA) % count].data, part);
+    }
+}
+
+static bool claim(struct weft_ring *ring, uint32_t count, uint32_t cells, uint64_t *first)
+{
+    uint64_t seen = atomic_load_explicit(&ring->claimed, memory_order_relaxed);
+
+    do {
+        /* Acquire: pairs with the receiver's release; the cells are ours to fill. */
+        uint64_t taken = atomic_load_explicit(&ring->taken, memory_order_acquire);
+
+        if (seen + cells - taken > count) {
+            return false;
+        }
+    } while (!atomic_compare_exchange_weak_explicit(
+        &ring->claimed, &seen, seen + cells, memory_order_relaxed, memory_order_relaxed));
+    *first = seen;
+    return true;
+}
+
+enum weft_rc weft_ring_push(struct weft_ring *ring, struct weft_ring_cell *cells,
+                            uint32_t count, const struct weft_ring_head *head,
+                            const void *header, const void *data)
+{
+    uint32_t n = cells_for(head->len);
+    uint64_t first;
+
+    if (!claim(ring, count, n, &first)) {
+        return WEFT_AGAIN;
+    }
+    put_bytes(cells, count, first, 0, (const uint8_t *)head, sizeof(*head));
+    put_bytes(cells, count, first, sizeof(*head), header, WEFT_HEADER_BYTES);
+    put_bytes(cells, count, first, PREFIX, data, head->len);
+    cells[first % count].cells = n;
+    for (uint32_t i = 0; i < n; i++) {
+        /* Pairs with the acquire in weft_ring_peek(). */
+        atomic_store_explicit(&cells[(first + i) % count].turn,
+                              (uint32_t)((first + i) / count) + 1, memory_order_release);
+    }
+    return WEFT_OK;
+}
+
+static bool is_there(struct weft_ring_cell *cells, uint32_t count, uint64_t at)
+{
+    return atomic_load_explicit(&cells[at % count].turn, memory_order_acquire) ==
+           (uint32_t)(at / count) + 1;
+}
+
+bool weft_ring_peek(struct weft_ring *ring, struct weft_ring_cell *cells, uint32_t count,
+                    struct weft_ring_head *head)
+{
+    uint64_t first = atomic_load_explicit(&ring->taken, memory_order_relaxed); /* ours */
+
+    if (weft_likely(!is_there(cells, count, first))) {
+        return false;
+    }
+    for (uint32_t i = 1; i < cells[first % count].cells; i++) {
+        if (!is_there(cells, count, first + i)) {
+            return false;
+        }
+    }
+    memcpy(head, cells[first % count].data, sizeof(*head));
+    return true;
+}
+
+void weft_ring_pop(struct weft_ring *ring, struct weft_ring_cell *cells, uint32_t count,
+                   struct weft_ring_packet *out)
+{
+    uint64_t first = atomic_load_explicit(&ring->taken, memory_order_relaxed);
+    uint32_t n = cells[first % count].cells;
+
+    memcpy(&out->head, cells[first % count].data, sizeof(out->head));
+    get_bytes(cells, count, first, (uint8_t *)out, PREFIX + out->head.len);
+    atomic_store_explicit(&ring->taken, first + n, memory_order_release);
+}

@@ -1,0 +1,100 @@
+/*
+ * send.c - lane or inbox, and the wake-up after it.
+ *
+ * The first few packets to a peer go through its inbox; who has more to say gets a lane,
+ * if one is free. Control packets go through a queue of their own, which is always taken.
+ */
+#include "transport/shm/shm.h"
+
+enum { BEFORE_LANE = 2 };
+
+/* Looks for a free lane of the peer's. The lane says how many packets went before. */
+static void claim_lane(struct weft_shm_endpoint *ep, uint32_t me)
+{
+    for (uint32_t i = 0; i < WEFT_LANES; i++) {
+        struct weft_lane *lane = &ep->area->lanes[i];
+        uint32_t owner = 0;
+
+        if (atomic_load_explicit(&lane->owner, memory_order_relaxed) == 0 &&
+            atomic_compare_exchange_strong_explicit(&lane->owner, &owner, me + 1,
+                                                    memory_order_acquire,
+                                                    memory_order_relaxed)) {
+            lane->before = ep->number;
+            ep->out = (struct weft_lane_out){.lane = lane};
+            /* Release: who sees the bit sees owner and `before`. */
+            atomic_fetch_or_explicit(&ep->area->lane_mask, 1u << i, memory_order_release);
+            return;
+        }
+    }
+    atomic_fetch_add_explicit(&ep->area->lanes_wanted, 1, memory_order_relaxed);
+}
+
+static enum weft_rc send_by_inbox(struct weft_shm_endpoint *ep, const void *header,
+                                  const void *data, size_t len)
+{
+    const struct weft_transport *tp = ep->base.transport;
+    const struct weft_ring_head head = {
+        .from = tp->me,
+        .local = tp->local,
+        .number = ep->number,
+        .len = (uint32_t)len,
+    };
+    enum weft_rc rc = weft_ring_push(&ep->area->inbox, ep->area->inbox_cells,
+                                     WEFT_INBOX_CELLS, &head, header, data);
+
+    if (rc == WEFT_OK) {
+        ep->by_inbox++;
+        ep->number++;
+    }
+    return rc;
+}
+
+static enum weft_rc send_control(struct weft_shm_endpoint *ep, const void *header,
+                                 const void *data, size_t len)
+{
+    const struct weft_transport *tp = ep->base.transport;
+    const struct weft_ring_head head = {
+        .from = tp->me,
+        .local = tp->local,
+        .len = (uint32_t)len,
+    };
+    enum weft_rc rc = weft_ring_push(&ep->area->control, ep->area->control_cells,
+                                     WEFT_CONTROL_CELLS, &head, header, data);
+
+    if (rc == WEFT_OK) {
+        weft_shm_notice(ep->area, WEFT_ATTENTION_REQUESTS);
+    }
+    return rc;
+}
+
+enum weft_rc weft_shm_send(struct weft_endpoint *base, const void *header,
+                           const void *data, size_t len, unsigned flags)
+{
+    struct weft_shm_endpoint *ep = (struct weft_shm_endpoint *)base;
+    enum weft_rc rc = WEFT_OK;
+
+    if (weft_unlikely((flags & WEFT_SEND_CONTROL) != 0)) {
+        return send_control(ep, header, data, len);
+    }
+    if (weft_likely(ep->out.lane != NULL)) {
+        if (weft_unlikely(!weft_lane_push(&ep->out, header, data, len))) {
+            return WEFT_AGAIN;
+        }
+        ep->number++;
+    } else {
+        if (ep->by_inbox >= BEFORE_LANE) {
+            claim_lane(ep, base->transport->local);
+            ep->by_inbox = 0; /* asks again after as many, if there was none */
+            if (ep->out.lane != NULL) {
+                return weft_shm_send(base, header, data, len, flags);
+            }
+        }
+        rc = send_by_inbox(ep, header, data, len);
+    }
+    if (weft_likely(rc == WEFT_OK)) {
+        weft_shm_notice(ep->area, (flags & WEFT_SEND_URGENT) != 0
+                                      ? WEFT_ATTENTION_REQUESTS
+                                      : WEFT_ATTENTION_ALL);
+    }
+    return rc;
+}

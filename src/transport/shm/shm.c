@@ -1,0 +1,136 @@
+#include "transport/shm/shm.h"
+
+#include <stdlib.h>
+
+static enum weft_rc shm_open(struct weft_upcalls *up, struct weft_job *job,
+                             struct weft_transport **out)
+{
+    struct weft_transport *tp = calloc(1, sizeof(*tp));
+
+    if (tp == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    tp->expected = calloc(job->segment.header->local_size, sizeof(*tp->expected));
+    if (tp->expected == NULL) {
+        free(tp);
+        return WEFT_ERR_NOMEM;
+    }
+    tp->up = up;
+    tp->job = job;
+    tp->me = (uint32_t)job->who.rank;
+    tp->local = (uint32_t)job->who.local_rank;
+    tp->area = weft_shm_area_of(&job->segment, tp->local);
+    weft_shm_introduce(tp);
+    weft_shm_register_barrier(tp);
+    *out = tp;
+    return WEFT_OK;
+}
+
+static void shm_close(struct weft_transport *tp)
+{
+    atomic_store_explicit(&tp->area->is_known, 0, memory_order_release);
+    free(tp->expected);
+    free(tp);
+}
+
+static enum weft_rc shm_connect(struct weft_transport *tp, uint32_t rank,
+                                struct weft_endpoint **out)
+{
+    const struct weft_segment *segment = &tp->job->segment;
+    const struct weft_place *place = &weft_segment_map(segment)[rank];
+    struct weft_shm_endpoint *ep;
+
+    if (place->node != segment->header->node ||
+        place->local_rank >= segment->header->local_size ||
+        weft_segment_locals(segment)[place->local_rank] != rank) {
+        return WEFT_ERR_UNSUPPORTED;
+    }
+    if (!tp->job->is_by_mpiexec &&
+        atomic_load_explicit(&weft_segment_slice(segment, place->local_rank)->is_attached,
+                             memory_order_acquire) == 0) {
+        return WEFT_ERR_UNSUPPORTED; /* it could not map our segment */
+    }
+    ep = calloc(1, sizeof(*ep));
+    if (ep == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    ep->base = (struct weft_endpoint){
+        .ops = &weft_shm_ops,
+        .transport = tp,
+        .rank = rank,
+        .short_max = WEFT_SHORT_MAX,
+    };
+    ep->local = place->local_rank;
+    ep->area = weft_shm_area_of(segment, place->local_rank);
+    *out = &ep->base;
+    return WEFT_OK;
+}
+
+static void shm_disconnect(struct weft_endpoint *ep)
+{
+    free(ep);
+}
+
+/* ---- joints ---- */
+
+static struct weft_joint *joint_take(struct weft_transport *tp, uint32_t *number)
+{
+    uint32_t free_ones = ~tp->joints_used;
+
+    if (free_ones == 0) {
+        return NULL;
+    }
+    *number = (uint32_t)__builtin_ctz(free_ones);
+    tp->joints_used |= 1u << *number;
+    return &tp->area->joints[*number];
+}
+
+static void joint_give(struct weft_transport *tp, uint32_t number)
+{
+    tp->joints_used &= ~(1u << number);
+}
+
+static struct weft_joint *joint_of(struct weft_endpoint *ep, uint32_t number)
+{
+    return &((struct weft_shm_endpoint *)ep)->area->joints[number % WEFT_JOINTS];
+}
+
+static void ring(struct weft_transport *tp)
+{
+    weft_shm_ring_doorbell(tp->area);
+}
+
+static bool is_inside(struct weft_endpoint *ep)
+{
+    return atomic_load_explicit(&((struct weft_shm_endpoint *)ep)->area->is_inside,
+                                memory_order_relaxed) != 0;
+}
+
+static void set_inside(struct weft_transport *tp, bool inside)
+{
+    atomic_store_explicit(&tp->area->is_inside, inside ? 1 : 0, memory_order_relaxed);
+}
+
+const struct weft_transport_ops weft_shm_ops = {
+    .name = "shm",
+    .caps = WEFT_CAP_SAME_NODE | WEFT_CAP_ORDERED | WEFT_CAP_FETCH | WEFT_CAP_JOINT,
+    .open = shm_open,
+    .close = shm_close,
+    .connect = shm_connect,
+    .disconnect = shm_disconnect,
+    .send = weft_shm_send,
+    .fetch = weft_shm_fetch,
+    .store = weft_shm_store,
+    .can_reach = weft_shm_can_reach,
+    .joint_take = joint_take,
+    .joint_give = joint_give,
+    .joint_of = joint_of,
+    .poll = weft_shm_poll,
+    .arm = weft_shm_arm,
+    .sleep = weft_shm_sleep,
+    .disarm = weft_shm_disarm,
+    .ring = ring,
+    .wake = weft_shm_wake,
+    .is_inside = is_inside,
+    .set_inside = set_inside,
+};

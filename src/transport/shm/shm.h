@@ -1,0 +1,79 @@
+/*
+ * shm.h - what the files of the shared-memory transport share.
+ *
+ *   shm.c          opening, connecting, the ops table
+ *   send.c         lane or inbox, and the wake-up after it
+ *   poll.c         control, inbox, lanes
+ *   single_copy.c  another process's memory, by process_vm_readv and writev
+ *   sleep.c        attention, doorbell
+ */
+#ifndef WEFT_SHM_SHM_H
+#define WEFT_SHM_SHM_H
+
+#include "transport/shm/lane.h"
+#include "transport/shm/ring.h"
+
+struct weft_transport {
+    struct weft_upcalls *up;
+    struct weft_job *job;
+    struct weft_shm_area *area; /* mine */
+    uint32_t me;                /* my rank in the job */
+    uint32_t local;             /* and on the node */
+    uint32_t lane_count;        /* of lanes below that exist */
+    struct weft_lane_in lanes[WEFT_LANES];
+    uint32_t known_mask; /* lanes of area->lane_mask that are in `lanes` */
+    uint32_t *expected;  /* by local rank: number of its next ordered packet */
+    uint32_t joints_used;
+    bool has_membarrier;
+    uint64_t probe; /* the word others read to see that they can */
+};
+
+enum reach { REACH_UNKNOWN, REACH_YES, REACH_NO };
+
+struct weft_shm_endpoint {
+    struct weft_endpoint base;
+    struct weft_shm_area *area;
+    struct weft_lane_out out;
+    uint32_t local;
+    uint32_t number; /* of the next ordered packet */
+    uint32_t by_inbox;
+    enum reach reach;
+};
+
+enum weft_rc weft_shm_send(struct weft_endpoint *ep, const void *header, const void *data,
+                           size_t len, unsigned flags);
+int weft_shm_poll(struct weft_transport *tp, int budget);
+bool weft_shm_has_work(struct weft_transport *tp);
+
+enum weft_rc weft_shm_fetch(struct weft_endpoint *ep, const struct weft_key *key,
+                            uint64_t offset, void *to, size_t len, struct weft_op *op);
+enum weft_rc weft_shm_store(struct weft_endpoint *ep, const struct weft_key *key,
+                            uint64_t offset, const void *from, size_t len,
+                            struct weft_op *op);
+bool weft_shm_can_reach(struct weft_endpoint *ep);
+void weft_shm_introduce(struct weft_transport *tp);
+
+enum weft_rc weft_shm_arm(struct weft_transport *tp, enum weft_attention level);
+void weft_shm_sleep(struct weft_transport *tp, _Atomic uint32_t *word, uint32_t old);
+void weft_shm_disarm(struct weft_transport *tp);
+void weft_shm_wake(struct weft_endpoint *ep);
+void weft_shm_register_barrier(struct weft_transport *tp);
+
+/* After something was published for `area`: wakes its owner if it asked for that. */
+static inline void weft_shm_notice(struct weft_shm_area *area,
+                                   enum weft_attention needed);
+void weft_shm_ring_doorbell(struct weft_shm_area *area);
+
+/*
+ * Relaxed: the sleeper makes up for the missing barrier here with membarrier() between
+ * publishing its attention and its last look (sleep.c).
+ */
+static inline void weft_shm_notice(struct weft_shm_area *area, enum weft_attention needed)
+{
+    if (weft_unlikely(atomic_load_explicit(&area->attention, memory_order_relaxed) >=
+                      (uint32_t)needed)) {
+        weft_shm_ring_doorbell(area);
+    }
+}
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * sleep.c - attention and the doorbell.
+ *
+ * A sender publishes a packet and then reads our attention, both without a full barrier
+ * in between, because it does so for every packet. So we, who sleep rarely, pay for both:
+ * we store our attention, call membarrier(), which passes a full barrier on every
+ * processor that runs a rank, and look once more. Either the sender's read comes after
+ * our store and it rings, or its packet was published before the barrier and we see it.
+ * Where the kernel does not offer membarrier, a sleep ends by itself after a millisecond.
+ */
+#include "transport/shm/shm.h"
+
+#include "base/futex.h"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { WITHOUT_BARRIER_NS = 1000000 };
+
+static int membarrier(int command)
+{
+    return (int)syscall(SYS_membarrier, command, 0, 0);
+}
+
+void weft_shm_register_barrier(struct weft_transport *tp)
+{
+    tp->has_membarrier =
+        membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0 &&
+        (membarrier(MEMBARRIER_CMD_QUERY) & MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0;
+}
+
+enum weft_rc weft_shm_arm(struct weft_transport *tp, enum weft_attention level)
+{
+    atomic_store_explicit(&tp->area->attention, (uint32_t)level, memory_order_seq_cst);
+    if (tp->has_membarrier) {
+        membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+    }
+    if (weft_shm_has_work(tp)) {
+        weft_shm_disarm(tp);
+        return WEFT_AGAIN;
+    }
+    return WEFT_OK;
+}
+
+/*
+ * A ring between arming and here has moved attention back to 0 and the doorbell on; the
+ * caller's lock is not held, so another thread may have disarmed too: then return at
+ * once.
+ */
+void weft_shm_sleep(struct weft_transport *tp, _Atomic uint32_t *word, uint32_t old)
+{
+    uint32_t bell = atomic_load_explicit(&tp->area->doorbell, memory_order_acquire);
+
+    if (atomic_load_explicit(&tp->area->attention, memory_order_acquire) ==
+        WEFT_ATTENTION_NONE) {
+        return;
+    }
+    weft_futex_wait_two(&tp->area->doorbell, bell, word, old,
+                        tp->has_membarrier ? 0 : WITHOUT_BARRIER_NS);
+}
+
+void weft_shm_disarm(struct weft_transport *tp)
+{
+    atomic_store_explicit(&tp->area->attention, WEFT_ATTENTION_NONE,
+                          memory_order_relaxed);
+}
+
+/* Only the first of many senders pays for the wake-up. */
+void weft_shm_ring_doorbell(struct weft_shm_area *area)
+{
+    if (atomic_exchange_explicit(&area->attention, WEFT_ATTENTION_NONE,
+                                 memory_order_acq_rel) != WEFT_ATTENTION_NONE) {
+        atomic_fetch_add_explicit(&area->doorbell, 1, memory_order_release);
+        weft_futex_wake(&area->doorbell, 1 << 20);
+    }
+}
+
+void weft_shm_wake(struct weft_endpoint *ep)
+{
+    weft_shm_notice(((struct weft_shm_endpoint *)ep)->area, WEFT_ATTENTION_REQUESTS);
+}

@@ -1,0 +1,146 @@
+/*
+ * transport.h - what every transport offers, and what it may ask in return.
+ *
+ * Life:       open() with the upcalls and the job; address() bytes are published through
+ *             wire-up where peers need them; connect() on first contact makes an
+ * endpoint; poll() moves everything; disconnect() and close() end it. Messages:   a
+ * packet is a header of WEFT_HEADER_BYTES, which a transport carries without reading it,
+ * and up to `short_max` bytes. Ordered packets of one sender arrive in the order sent.
+ * Control packets (WEFT_SEND_CONTROL) may overtake them: they travel where data that
+ * nobody takes cannot hold them up. Ownership:  the caller owns every buffer it passes
+ * in, and may reuse it once the call has returned WEFT_OK. WEFT_PENDING, which only fetch
+ * and store return, lends the buffer and `op` until poll() hands `op` to the `done`
+ * upcall. Full queue: WEFT_AGAIN means nothing was taken; poll, then try again.
+ * Direction:  a transport never names a layer above it. Arrivals and completions go to
+ * the upcalls it was handed in open(). What an upcall is given is valid only during the
+ * call. Taking:     while upcalls->is_full is set, an ordered packet is taken only if
+ * may_take() says so for its sender; it waits in the transport, and further ones with its
+ *             sender. Control packets are always taken.
+ * Threads:    one at a time, with the library's lock held. fetch and store may take long:
+ *             they are called without the lock, from any thread, and touch nothing but
+ * what they are given. Sleep:      arm() publishes how much attention we shall pay and
+ * then looks once more: WEFT_AGAIN means something is there, poll instead of sleeping. A
+ * send wakes a peer whose attention asks for it; wake() does so where nothing was sent.
+ */
+#ifndef WEFT_TRANSPORT_TRANSPORT_H
+#define WEFT_TRANSPORT_TRANSPORT_H
+
+#include "base/rc.h"
+#include "wireup/wireup.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    WEFT_HEADER_BYTES = 28,
+    WEFT_CAP_SAME_NODE = 1 << 0,
+    WEFT_CAP_ORDERED = 1 << 1,
+    WEFT_CAP_FETCH = 1 << 2, /* fetch and store reach a peer's memory, if it allows it */
+    WEFT_CAP_JOINT = 1 << 3, /* two processes can share one transfer's copying */
+    WEFT_SEND_CONTROL = 1 << 0,
+    WEFT_SEND_URGENT = 1 << 1, /* ordered, but worth waking a peer for */
+};
+
+/* How much a process that does not poll wants to be woken for. */
+enum weft_attention {
+    WEFT_ATTENTION_NONE,     /* it polls, or wants nothing */
+    WEFT_ATTENTION_REQUESTS, /* for control packets and announcements */
+    WEFT_ATTENTION_ALL,      /* for anything: a thread sleeps in MPI */
+};
+
+struct weft_transport;
+struct weft_op; /* the caller's; handed back through `done` */
+
+#define WEFT_ANYONE UINT32_MAX /* for may_take: a queue that many senders share */
+
+struct weft_upcalls {
+    void *owner;
+    /* A packet of the process `from`. */
+    void (*arrived)(void *owner, uint32_t from, const void *header, const void *data,
+                    size_t len);
+    bool (*may_take)(void *owner, uint32_t from);
+    void (*done)(void *owner, struct weft_op *op);
+    bool is_full; /* written by the owner */
+};
+
+struct weft_transport_ops;
+
+/* The way to one peer; transports put their own behind it. */
+struct weft_endpoint {
+    const struct weft_transport_ops *ops;
+    struct weft_transport *transport;
+    uint32_t rank;      /* of the peer in the job */
+    uint32_t short_max; /* bytes that a packet can carry */
+};
+
+/* A piece of memory of a process, as it travels in a message. */
+struct weft_key {
+    uint64_t address;
+};
+
+/*
+ * One long transfer that two processes can work on at once, in memory that both see. The
+ * receiver fills it, both claim pieces by moving `next` and count what they have copied;
+ * the receiver frees it when all is counted. The upper 16 bits of `next` are the turn of
+ * the slot, so a helper that comes too late claims nothing.
+ */
+struct weft_joint {
+    _Atomic uint64_t next;
+    _Atomic uint64_t copied; /* release by who copied, acquire by who frees */
+    uint64_t source;         /* address in the sender */
+    uint64_t target;         /* address in the receiver */
+    uint64_t length;
+    uint64_t piece; /* bytes claimed at once */
+    uint64_t reserved[2];
+};
+_Static_assert(sizeof(struct weft_joint) == 64, "one cache line each");
+
+struct weft_transport_ops {
+    const char *name; /* as the user writes it */
+    unsigned caps;    /* WEFT_CAP_* bits, only what is true */
+
+    enum weft_rc (*open)(struct weft_upcalls *up, struct weft_job *job,
+                         struct weft_transport **out);
+    void (*close)(struct weft_transport *tp);
+
+    /* WEFT_ERR_UNSUPPORTED: this transport does not reach that rank. */
+    enum weft_rc (*connect)(struct weft_transport *tp, uint32_t rank,
+                            struct weft_endpoint **out);
+    void (*disconnect)(struct weft_endpoint *ep);
+
+    /* Header and data are copied. */
+    enum weft_rc (*send)(struct weft_endpoint *ep, const void *header, const void *data,
+                         size_t len, unsigned flags);
+
+    /* Bytes of the peer's memory at `key` + offset, to or from ours; no lock needed. */
+    enum weft_rc (*fetch)(struct weft_endpoint *ep, const struct weft_key *key,
+                          uint64_t offset, void *to, size_t len, struct weft_op *op);
+    enum weft_rc (*store)(struct weft_endpoint *ep, const struct weft_key *key,
+                          uint64_t offset, const void *from, size_t len,
+                          struct weft_op *op);
+    /* Can this peer's memory be reached? Tries it the first time. */
+    bool (*can_reach)(struct weft_endpoint *ep);
+
+    /* A joint of ours and its number, or NULL; and a peer's joint by number. */
+    struct weft_joint *(*joint_take)(struct weft_transport *tp, uint32_t *number);
+    void (*joint_give)(struct weft_transport *tp, uint32_t number);
+    struct weft_joint *(*joint_of)(struct weft_endpoint *ep, uint32_t number);
+
+    /* Handles at most `budget` packets and returns how many it handled. */
+    int (*poll)(struct weft_transport *tp, int budget);
+
+    enum weft_rc (*arm)(struct weft_transport *tp, enum weft_attention level);
+    /* Once armed: until woken, or until *word is no longer `old` (NULL: no such word). */
+    void (*sleep)(struct weft_transport *tp, _Atomic uint32_t *word, uint32_t old);
+    void (*disarm)(struct weft_transport *tp);
+    void (*ring)(struct weft_transport *tp); /* our own doorbell: ends our own sleep */
+    void (*wake)(struct weft_endpoint *ep);
+    /* Is the peer inside MPI now, so that it could help? A hint. */
+    bool (*is_inside)(struct weft_endpoint *ep);
+    void (*set_inside)(struct weft_transport *tp, bool is_inside);
+};
+
+extern const struct weft_transport_ops weft_shm_ops;
+
+#endif

@@ -1,7 +1,7 @@
 /*
- * memory.c - what a process costs after MPI_Init: each rank prints its private memory (USS)
- * and its proportional share (PSS) in KiB, from the kernel's own account, and waits for the
- * others before and after, so that all are alive.
+ * memory.c - what a process costs after MPI_Init: each rank prints its private memory
+ * (USS) and its proportional share (PSS) in KiB, from the kernel's own account, and waits
+ * for the others before and after, so that all are alive.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -39,8 +39,8 @@ void weft_pool_init(struct weft_pool *pool, size_t object_size, uint32_t first,
 void weft_pool_fini(struct weft_pool *pool);
 
 /*
- * A zeroed object (or as much of it as `zeroed` says), its index and generation (1 or more). WEFT_ERR_NOMEM if no memory
- * or no index is left; then nothing was written.
+ * A zeroed object (or as much of it as `zeroed` says), its index and generation (1 or
+ * more). WEFT_ERR_NOMEM if no memory or no index is left; then nothing was written.
  */
 WEFT_MUST_CHECK enum weft_rc weft_pool_take(struct weft_pool *pool, void **object,
                                             uint32_t *index, uint32_t *generation);

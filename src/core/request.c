@@ -19,7 +19,7 @@ struct weft_request weft_request_sent = {
 
 void weft_request_open(size_t size)
 {
-    weft_pool_init(&pool, size, 64, (1u << WEFT_HANDLE_INDEX_BITS) - 1);
+    weft_pool_init(&pool, size, 16, (1u << WEFT_HANDLE_INDEX_BITS) - 1);
     pool.zeroed = sizeof(struct weft_request); /* the rest is filled in by its user */
     weft_handle_register(WEFT_KIND_REQUEST, &pool);
     weft_request_sent.handle = (MPI_Request)SENT_HANDLE;
@@ -63,7 +63,8 @@ void weft_request_complete(struct weft_request *request, enum weft_rc rc)
     request->rc = rc;
     /* Release: who sees it complete sees the data and the status. */
     atomic_store_explicit(&request->is_complete, 1, memory_order_release);
-    if (weft_unlikely(request->has_sleeper)) {
-        weft_futex_wake(&request->is_complete, 1);
+    if (weft_unlikely(request->sleeper != NULL)) {
+        atomic_fetch_add_explicit(request->sleeper, 1, memory_order_release);
+        weft_futex_wake(request->sleeper, 1);
     }
 }

@@ -18,9 +18,8 @@
 enum weft_request_kind { WEFT_REQUEST_SEND, WEFT_REQUEST_RECV };
 
 struct weft_request {
-    _Atomic uint32_t is_complete; /* also a futex, for a thread that waits for it */
-    uint8_t kind;                 /* enum weft_request_kind */
-    bool has_sleeper;             /* under the lock */
+    _Atomic uint32_t is_complete;
+    uint8_t kind; /* enum weft_request_kind */
     bool is_cancelled;
     bool is_shared; /* the one for sends that are over: never freed */
     enum weft_rc rc;
@@ -29,6 +28,8 @@ struct weft_request {
     uint64_t bytes;
     struct weft_comm *comm;
     MPI_Request handle;
+    _Atomic uint32_t
+        *sleeper; /* a futex that a thread waiting for it sleeps on, or NULL */
 };
 
 extern struct weft_request weft_request_sent;
@@ -49,7 +50,7 @@ static inline bool weft_request_is_complete(const struct weft_request *request)
     return atomic_load_explicit(&request->is_complete, memory_order_acquire) != 0;
 }
 
-/* Under the lock; wakes the thread that sleeps on it, if there is one. */
+/* Under the lock; moves the sleeper's futex on and wakes it, if there is one. */
 void weft_request_complete(struct weft_request *request, enum weft_rc rc);
 
 #endif

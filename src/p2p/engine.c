@@ -3,6 +3,7 @@
  */
 #include "p2p/p2p.h"
 
+#include "base/copy.h"
 #include "base/log.h"
 #include "base/settings.h"
 
@@ -31,7 +32,7 @@ static bool may_take(void *owner, uint32_t from)
     return peer != NULL && peer->posted + peer->incoming > 0;
 }
 
-enum weft_rc weft_p2p_open(struct weft_job *job)
+enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops, struct weft_job *job)
 {
     struct weft_p2p *p = &weft_p2p;
     enum weft_rc rc;
@@ -45,7 +46,7 @@ enum weft_rc weft_p2p_open(struct weft_job *job)
         .arrived = weft_p2p_arrived,
         .may_take = may_take,
     };
-    p->ops = &weft_shm_ops;
+    p->ops = ops;
     rc = p->ops->open(&p->up, job, &p->transport);
     if (rc != WEFT_OK) {
         return rc;
@@ -142,9 +143,7 @@ static void on_matchable(uint32_t from, const struct weft_header *header,
         if (weft_likely(header->kind == WEFT_PKT_EAGER)) {
             size_t n = len < recv->capacity ? len : (size_t)recv->capacity;
 
-            if (n > 0) {
-                memcpy(recv->buffer, data, n);
-            }
+            weft_copy(recv->buffer, data, n);
             weft_p2p_finish_recv(recv, header, len);
         } else {
             struct weft_announce announce;

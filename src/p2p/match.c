@@ -342,11 +342,10 @@ struct weft_posted *weft_match_arrive(struct weft_match *match, uint32_t context
     }
 }
 
-enum weft_rc weft_match_keep(struct weft_match *match, struct weft_waiting *entry)
+/* Links a waiting message into every class that receives have asked for. */
+static enum weft_rc link_all(struct weft_match *match, struct weft_waiting *entry)
 {
-    const int classes = weft_likely(!match->is_indexed_wild) ? 1 : WEFT_MATCH_CLASSES;
-
-    for (int c = 0; c < classes; c++) {
+    for (int c = 0; c < WEFT_MATCH_CLASSES; c++) {
         enum weft_match_class class = (enum weft_match_class)c;
         struct weft_link *list;
 
@@ -364,6 +363,20 @@ enum weft_rc weft_match_keep(struct weft_match *match, struct weft_waiting *entr
             return WEFT_ERR_NOMEM;
         }
         append(list, &entry->link[c]);
+    }
+    return WEFT_OK;
+}
+
+enum weft_rc weft_match_keep(struct weft_match *match, struct weft_waiting *entry)
+{
+    struct weft_match_index *exact = &match->waiting[WEFT_MATCH_EXACT];
+    struct weft_match_node *n = exact->last;
+
+    if (weft_likely(!match->is_indexed_wild && n != NULL &&
+                    has_key(n, entry->context, entry->source, entry->tag))) {
+        append(&n->head, &entry->link[WEFT_MATCH_EXACT]);
+    } else if (link_all(match, entry) != WEFT_OK) {
+        return WEFT_ERR_NOMEM;
     }
     entry->number = match->next_waiting++;
     append(&match->all, &entry->all);
@@ -403,6 +416,11 @@ struct weft_waiting *weft_match_find(struct weft_match *match, uint32_t context,
 
     if (weft_likely(match->waiting_count == 0)) {
         return NULL;
+    }
+    n = match->waiting[class].last;
+    if (weft_likely(class == WEFT_MATCH_EXACT && n != NULL &&
+                    has_key(n, context, source, tag) && !is_empty(&n->head))) {
+        return waiting_at(n->head.next, WEFT_MATCH_EXACT);
     }
     if (weft_unlikely(!match->is_indexed[class]) && !start_index(match, class)) {
         return NULL;

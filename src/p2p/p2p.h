@@ -9,8 +9,8 @@
  *   send.c        the way of a small message out, the backlog
  *   recv.c        posting, arrivals, the way of a small message in
  *   rendezvous.c  long messages: announced, then fetched by one side or copied by both,
- * or sent in pieces where the other's memory cannot be reached wait.c        polling,
- * spinning, yielding, sleeping
+ *                 or sent in pieces where the other's memory cannot be reached
+ *   wait.c        polling, spinning, yielding, sleeping
  */
 #ifndef WEFT_P2P_P2P_H
 #define WEFT_P2P_P2P_H
@@ -71,7 +71,9 @@ struct weft_p2p {
 
 extern struct weft_p2p weft_p2p;
 
-WEFT_MUST_CHECK enum weft_rc weft_p2p_open(struct weft_job *job);
+/* Over the transport `ops` (transport/registry.c). */
+WEFT_MUST_CHECK enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops,
+                                           struct weft_job *job);
 void weft_p2p_close(void);
 
 /* Each takes the lock. `plane` is that of the context. */

@@ -4,6 +4,7 @@
  */
 #include "p2p/p2p.h"
 
+#include "base/copy.h"
 #include "base/crc32c.h"
 #include "base/log.h"
 #include "progress/lock.h"
@@ -57,9 +58,7 @@ static void take_waiting(struct weft_p2p_request *recv, struct weft_unexpected *
         uint64_t len = message->header.length;
         size_t n = (size_t)(len < recv->capacity ? len : recv->capacity);
 
-        if (n > 0) {
-            memcpy(recv->buffer, message->data, n);
-        }
+        weft_copy(recv->buffer, message->data, n);
         weft_p2p_finish_recv(recv, &message->header, len);
     } else {
         struct weft_announce announce;
@@ -83,7 +82,7 @@ static enum weft_rc start(struct weft_p2p_request *recv, const struct weft_comm 
     enum weft_rc rc;
 
     recv->base.kind = WEFT_REQUEST_RECV;
-    recv->base.has_sleeper = false;
+    recv->base.sleeper = NULL;
     recv->base.is_cancelled = false;
     recv->buffer = buffer;
     recv->capacity = bytes;

@@ -88,12 +88,14 @@ static enum weft_rc try_send(struct weft_p2p_request *send)
     enum weft_rc rc;
 
     if (send->is_announced) {
-        return weft_p2p_announce(send);
+        rc = weft_p2p_announce(send);
+    } else {
+        rc = weft_p2p_send_ordered(send->peer, &send->header, send->buffer,
+                                   (size_t)send->capacity, 0);
     }
-    rc = weft_p2p_send_ordered(send->peer, &send->header, send->buffer,
-                               (size_t)send->capacity, 0);
-    if (rc == WEFT_OK) {
-        weft_request_complete(&send->base, WEFT_OK);
+    /* Announced, it is over when it was fetched; refused, it is over now. */
+    if (rc != WEFT_AGAIN && (rc != WEFT_OK || !send->is_announced)) {
+        weft_request_complete(&send->base, rc);
     }
     return rc;
 }
@@ -159,7 +161,7 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
                           size_t bytes, bool is_announced)
 {
     send->base.kind = WEFT_REQUEST_SEND;
-    send->base.has_sleeper = false;
+    send->base.sleeper = NULL;
     send->base.is_cancelled = false;
     send->base.source = MPI_ANY_SOURCE;
     send->base.tag = MPI_ANY_TAG;

@@ -1,5 +1,7 @@
 #include "p2p/unexpected.h"
 
+#include "base/copy.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,7 +131,7 @@ struct weft_unexpected *weft_unexpected_keep(struct weft_unexpected_store *store
     message->bytes = bytes;
     message->from = from;
     message->header = *header;
-    memcpy(message->data, data, len);
+    weft_copy(message->data, data, len);
     message->waiting.context = header->context;
     message->waiting.source = (int32_t)header->source;
     message->waiting.tag = header->tag;
@@ -137,7 +139,9 @@ struct weft_unexpected *weft_unexpected_keep(struct weft_unexpected_store *store
         weft_unexpected_free(store, match, message);
         return NULL;
     }
-    judge_room(store);
+    if (weft_unlikely(!has_room(&store->buffers[store->current], LARGEST))) {
+        judge_room(store);
+    }
     return message;
 }
 

@@ -91,10 +91,11 @@ static bool is_over(const struct awaited *a)
     return false;
 }
 
-static void set_sleeper(const struct awaited *a, bool has_sleeper)
+/* With the lock: another thread of ours that completes one of them wakes us there. */
+static void set_sleeper(const struct awaited *a, _Atomic uint32_t *sleeper)
 {
     for (int i = 0; i < a->count; i++) {
-        a->requests[i]->has_sleeper = has_sleeper;
+        a->requests[i]->sleeper = sleeper;
     }
 }
 
@@ -132,23 +133,24 @@ static void note_sleep(const struct weft_wait_reason *why)
     atomic_store_explicit(&s->is_asleep, 1, memory_order_release);
 }
 
-/* Without the lock for most of the time: watches the request until nobody polls. */
+/* Another thread polls: sleeps until it has completed our request, or nobody polls. */
 static void watch_request(const struct awaited *a)
 {
     struct weft_p2p *p = &weft_p2p;
+    _Atomic uint32_t gate = 0;
     uint64_t seen;
 
     do {
         seen = p->polls;
-        set_sleeper(a, true);
+        set_sleeper(a, &gate);
         weft_unlock();
-        if (!is_over(a)) {
-            /* Of several, any may complete: then a tick is all it costs. */
-            weft_futex_wait(a->word != NULL ? a->word : &a->requests[0]->is_complete,
-                            a->old, TICK_NS);
+        if (a->word != NULL) {
+            weft_futex_wait(a->word, a->old, TICK_NS);
+        } else {
+            weft_futex_wait(&gate, 0, TICK_NS);
         }
         weft_lock();
-        set_sleeper(a, false);
+        set_sleeper(a, NULL);
     } while (!is_over(a) && p->polls != seen);
 }
 
@@ -156,16 +158,21 @@ static void watch_request(const struct awaited *a)
 static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *why)
 {
     struct weft_p2p *p = &weft_p2p;
+    uint32_t bell;
+    uint64_t ns;
 
     if (p->is_armed) { /* another thread sleeps there already */
         watch_request(a);
         return;
     }
-    if (p->waiting_peers != NULL || p->finishing != NULL ||
-        p->ops->arm(p->transport, WEFT_ATTENTION_ALL) != WEFT_OK) {
-        return; /* something has to be retried, and nobody would wake us for it */
+    if (p->finishing != NULL ||
+        p->ops->arm(p->transport, WEFT_ATTENTION_ALL, &bell) != WEFT_OK) {
+        return; /* a peer is about to finish, or something has come */
     }
+    /* Nobody says when a full queue has room again: then we look from time to time. */
+    ns = p->waiting_peers != NULL ? TICK_NS : 0;
     p->is_armed = true;
+    set_sleeper(a, p->ops->doorbell(p->transport));
     p->is_taken_over = false;
     note_sleep(why);
     weft_unlock();
@@ -173,7 +180,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
         atomic_fetch_add_explicit(a->sleepers, 1, memory_order_seq_cst);
     }
     if (!is_over(a)) {
-        p->ops->sleep(p->transport, a->word, a->old);
+        p->ops->sleep(p->transport, bell, a->word, a->old, ns);
     }
     if (a->word != NULL) {
         atomic_fetch_sub_explicit(a->sleepers, 1, memory_order_relaxed);
@@ -181,6 +188,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
     weft_lock();
     atomic_store_explicit(&p->job->slice->sleep.is_asleep, 0, memory_order_relaxed);
     p->is_armed = false;
+    set_sleeper(a, NULL);
     p->ops->disarm(p->transport);
     if (p->is_taken_over && !is_over(a)) {
         watch_request(a);

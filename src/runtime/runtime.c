@@ -5,6 +5,7 @@
 #include "p2p/p2p.h"
 #include "progress/lock.h"
 #include "progress/wait.h"
+#include "transport/transport.h"
 #include "wireup/wireup.h"
 
 #include <pthread.h>
@@ -142,7 +143,7 @@ enum weft_rc weft_world_init(void)
         set_world(WEFT_WORLD_BEFORE);
         return rc;
     }
-    rc = weft_p2p_open(&run.job);
+    rc = weft_p2p_open(weft_transports[0], &run.job);
     if (rc != WEFT_OK) {
         weft_runtime_close();
         set_world(WEFT_WORLD_BEFORE);

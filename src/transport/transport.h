@@ -130,9 +130,14 @@ struct weft_transport_ops {
     /* Handles at most `budget` packets and returns how many it handled. */
     int (*poll)(struct weft_transport *tp, int budget);
 
-    enum weft_rc (*arm)(struct weft_transport *tp, enum weft_attention level);
-    /* Once armed: until woken, or until *word is no longer `old` (NULL: no such word). */
-    void (*sleep)(struct weft_transport *tp, _Atomic uint32_t *word, uint32_t old);
+    /* *bell is the doorbell's count then; whoever moves it on ends the sleep. */
+    enum weft_rc (*arm)(struct weft_transport *tp, enum weft_attention level,
+                        uint32_t *bell);
+    _Atomic uint32_t *(*doorbell)(struct weft_transport *tp);
+    /* Once armed: until woken, until *word is no longer `old` (NULL: no such word), or
+     * for `ns` nanoseconds (0: without end). */
+    void (*sleep)(struct weft_transport *tp, uint32_t bell, _Atomic uint32_t *word,
+                  uint32_t old, uint64_t ns);
     void (*disarm)(struct weft_transport *tp);
     void (*ring)(struct weft_transport *tp); /* our own doorbell: ends our own sleep */
     void (*wake)(struct weft_endpoint *ep);
@@ -142,5 +147,11 @@ struct weft_transport_ops {
 };
 
 extern const struct weft_transport_ops weft_shm_ops;
+
+/* All that were built, in the order in which a new peer tries them; NULL ends them. */
+extern const struct weft_transport_ops *const weft_transports[];
+
+/* By the name that the user writes, or NULL. */
+const struct weft_transport_ops *weft_transport_find(const char *name);
 
 #endif

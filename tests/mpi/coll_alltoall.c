@@ -27,8 +27,7 @@ static void exchange(const struct type_row *row, int count, bool is_in_place)
     }
     for (int r = 0; r < size; r++) {
         CHECK(is_from(recv + (size_t)r * bytes, bytes, pair(r, rank)));
-        CHECK(is_in_place ||
-              is_from(send + (size_t)r * bytes, bytes, pair(rank, r)));
+        CHECK(is_in_place || is_from(send + (size_t)r * bytes, bytes, pair(rank, r)));
     }
     free_buffer(send, all);
     free_buffer(recv, all);

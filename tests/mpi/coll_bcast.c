@@ -12,10 +12,9 @@ static void every_root(const struct type_row *row, int count)
         if (rank == root) {
             fill(buffer, bytes, root);
         }
-        CHECK((root % 2 == 0
-                   ? MPI_Bcast(buffer, count, row->type, root, MPI_COMM_WORLD)
-                   : MPI_Bcast_c(buffer, count, row->type, root, MPI_COMM_WORLD)) ==
-              MPI_SUCCESS);
+        CHECK((root % 2 == 0 ? MPI_Bcast(buffer, count, row->type, root, MPI_COMM_WORLD)
+                             : MPI_Bcast_c(buffer, count, row->type, root,
+                                           MPI_COMM_WORLD)) == MPI_SUCCESS);
         CHECK(is_from(buffer, bytes, root));
         free_buffer(buffer, bytes);
     }

@@ -127,9 +127,9 @@ static void gather_errors(int *got)
     IS_ERROR(MPI_Gather(&value, 1, MPI_INT, got, 1, MPI_INT, 0, MPI_COMM_NULL),
              MPI_ERR_COMM);
     if (size > 1) { /* in place is for the root */
-        IS_ERROR(MPI_Gather(MPI_IN_PLACE, 1, MPI_INT, got, 1, MPI_INT, (rank + 1) % size,
-                            w),
-                 MPI_ERR_BUFFER);
+        IS_ERROR(
+            MPI_Gather(MPI_IN_PLACE, 1, MPI_INT, got, 1, MPI_INT, (rank + 1) % size, w),
+            MPI_ERR_BUFFER);
         IS_ERROR(MPI_Gather_c(MPI_IN_PLACE, 0, MPI_CHAR, got, (MPI_Count)1 << 62,
                               MPI_SHORT, rank, w),
                  MPI_ERR_COUNT);

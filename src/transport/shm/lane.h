@@ -15,6 +15,7 @@
 #ifndef WEFT_SHM_LANE_H
 #define WEFT_SHM_LANE_H
 
+#include "base/copy.h"
 #include "transport/shm/layout.h"
 
 #include <string.h>
@@ -86,7 +87,40 @@ static inline bool weft_lane_skip(struct weft_lane_out *out, uint32_t cells)
     return true;
 }
 
-/* False: full, nothing was written. */
+/* Publishes the cells from `cell` to the new head, and clears flags ahead of it. */
+static inline void weft_lane_publish(struct weft_lane_out *out, struct weft_cell *cell,
+                                     size_t len)
+{
+    if (weft_unlikely(out->cleared <= out->head)) {
+        out->cleared = out->head; /* what we have just written is no longer clear */
+        weft_lane_clear_to(out, out->head + 1);
+    }
+    /* Pairs with the acquire in weft_lane_next(). */
+    atomic_store_explicit(&cell->flag, (uint32_t)len + 1, memory_order_release);
+    if (weft_unlikely(out->cleared - out->head < WEFT_LANE_AHEAD / 2) &&
+        out->head + WEFT_LANE_AHEAD - out->taken <= WEFT_LANE_CELLS) {
+        weft_lane_clear_to(out, out->head + WEFT_LANE_AHEAD);
+    }
+}
+
+/* A message that fits one cell: the common case. False: full, nothing was written. */
+static inline bool weft_lane_push_small(struct weft_lane_out *out, const void *header,
+                                        const void *data, size_t len)
+{
+    struct weft_cell *cell;
+
+    if (weft_unlikely(!weft_lane_has_room(out, 1))) {
+        return false;
+    }
+    cell = weft_lane_cell(out->lane, out->head);
+    memcpy(cell->header, header, WEFT_HEADER_BYTES);
+    weft_copy(cell->data, data, len);
+    out->head++;
+    weft_lane_publish(out, cell, len);
+    return true;
+}
+
+/* Any message. False: full, nothing was written. */
 static inline bool weft_lane_push(struct weft_lane_out *out, const void *header,
                                   const void *data, size_t len)
 {
@@ -106,16 +140,7 @@ static inline bool weft_lane_push(struct weft_lane_out *out, const void *header,
         memcpy((uint8_t *)cell + WEFT_CELL_HEAD, data, len);
     }
     out->head += cells;
-    if (weft_unlikely(out->cleared <= out->head)) {
-        out->cleared = out->head; /* what we have just written is no longer clear */
-        weft_lane_clear_to(out, out->head + 1);
-    }
-    /* Pairs with the acquire in weft_lane_next(). */
-    atomic_store_explicit(&cell->flag, (uint32_t)len + 1, memory_order_release);
-    if (out->cleared - out->head < WEFT_LANE_AHEAD / 2 &&
-        out->head + WEFT_LANE_AHEAD - out->taken <= WEFT_LANE_CELLS) {
-        weft_lane_clear_to(out, out->head + WEFT_LANE_AHEAD);
-    }
+    weft_lane_publish(out, cell, len);
     return true;
 }
 

@@ -67,34 +67,49 @@ static enum weft_rc send_control(struct weft_shm_endpoint *ep, const void *heade
     return rc;
 }
 
-enum weft_rc weft_shm_send(struct weft_endpoint *base, const void *header,
-                           const void *data, size_t len, unsigned flags)
+/* First contact, rare peers, control packets, and messages of more than one cell. */
+static __attribute__((noinline)) enum weft_rc send_otherwise(struct weft_shm_endpoint *ep,
+                                                             const void *header,
+                                                             const void *data, size_t len,
+                                                             unsigned flags)
 {
-    struct weft_shm_endpoint *ep = (struct weft_shm_endpoint *)base;
     enum weft_rc rc = WEFT_OK;
 
-    if (weft_unlikely((flags & WEFT_SEND_CONTROL) != 0)) {
+    if ((flags & WEFT_SEND_CONTROL) != 0) {
         return send_control(ep, header, data, len);
     }
-    if (weft_likely(ep->out.lane != NULL)) {
-        if (weft_unlikely(!weft_lane_push(&ep->out, header, data, len))) {
-            return WEFT_AGAIN;
-        }
+    if (ep->out.lane == NULL && ep->by_inbox >= BEFORE_LANE) {
+        claim_lane(ep, ep->base.transport->local);
+        ep->by_inbox = 0; /* asks again after as many, if there was none */
+    }
+    if (ep->out.lane == NULL) {
+        rc = send_by_inbox(ep, header, data, len);
+    } else if (weft_lane_push(&ep->out, header, data, len)) {
         ep->number++;
     } else {
-        if (ep->by_inbox >= BEFORE_LANE) {
-            claim_lane(ep, base->transport->local);
-            ep->by_inbox = 0; /* asks again after as many, if there was none */
-            if (ep->out.lane != NULL) {
-                return weft_shm_send(base, header, data, len, flags);
-            }
-        }
-        rc = send_by_inbox(ep, header, data, len);
+        rc = WEFT_AGAIN;
     }
-    if (weft_likely(rc == WEFT_OK)) {
+    if (rc == WEFT_OK) {
         weft_shm_notice(ep->area, (flags & WEFT_SEND_URGENT) != 0
                                       ? WEFT_ATTENTION_REQUESTS
                                       : WEFT_ATTENTION_ALL);
     }
     return rc;
+}
+
+enum weft_rc weft_shm_send(struct weft_endpoint *base, const void *header,
+                           const void *data, size_t len, unsigned flags)
+{
+    struct weft_shm_endpoint *ep = (struct weft_shm_endpoint *)base;
+
+    if (weft_unlikely(flags != 0 || len > sizeof(((struct weft_cell *)0)->data) ||
+                      ep->out.lane == NULL)) {
+        return send_otherwise(ep, header, data, len, flags);
+    }
+    if (weft_unlikely(!weft_lane_push_small(&ep->out, header, data, len))) {
+        return WEFT_AGAIN;
+    }
+    ep->number++;
+    weft_shm_notice(ep->area, WEFT_ATTENTION_ALL);
+    return WEFT_OK;
 }

@@ -100,6 +100,11 @@ static void ring(struct weft_transport *tp)
     weft_shm_ring_doorbell(tp->area);
 }
 
+static _Atomic uint32_t *doorbell(struct weft_transport *tp)
+{
+    return &tp->area->doorbell;
+}
+
 static bool is_inside(struct weft_endpoint *ep)
 {
     return atomic_load_explicit(&((struct weft_shm_endpoint *)ep)->area->is_inside,
@@ -127,6 +132,7 @@ const struct weft_transport_ops weft_shm_ops = {
     .joint_of = joint_of,
     .poll = weft_shm_poll,
     .arm = weft_shm_arm,
+    .doorbell = doorbell,
     .sleep = weft_shm_sleep,
     .disarm = weft_shm_disarm,
     .ring = ring,

@@ -30,8 +30,10 @@ void weft_shm_register_barrier(struct weft_transport *tp)
         (membarrier(MEMBARRIER_CMD_QUERY) & MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0;
 }
 
-enum weft_rc weft_shm_arm(struct weft_transport *tp, enum weft_attention level)
+enum weft_rc weft_shm_arm(struct weft_transport *tp, enum weft_attention level,
+                          uint32_t *bell)
 {
+    *bell = atomic_load_explicit(&tp->area->doorbell, memory_order_acquire);
     atomic_store_explicit(&tp->area->attention, (uint32_t)level, memory_order_seq_cst);
     if (tp->has_membarrier) {
         membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
@@ -43,21 +45,15 @@ enum weft_rc weft_shm_arm(struct weft_transport *tp, enum weft_attention level)
     return WEFT_OK;
 }
 
-/*
- * A ring between arming and here has moved attention back to 0 and the doorbell on; the
- * caller's lock is not held, so another thread may have disarmed too: then return at
- * once.
+/* A ring since arming has moved the doorbell on: then the kernel does not let us sleep.
  */
-void weft_shm_sleep(struct weft_transport *tp, _Atomic uint32_t *word, uint32_t old)
+void weft_shm_sleep(struct weft_transport *tp, uint32_t bell, _Atomic uint32_t *word,
+                    uint32_t old, uint64_t ns)
 {
-    uint32_t bell = atomic_load_explicit(&tp->area->doorbell, memory_order_acquire);
-
-    if (atomic_load_explicit(&tp->area->attention, memory_order_acquire) ==
-        WEFT_ATTENTION_NONE) {
-        return;
+    if (!tp->has_membarrier && (ns == 0 || ns > WITHOUT_BARRIER_NS)) {
+        ns = WITHOUT_BARRIER_NS;
     }
-    weft_futex_wait_two(&tp->area->doorbell, bell, word, old,
-                        tp->has_membarrier ? 0 : WITHOUT_BARRIER_NS);
+    weft_futex_wait_two(&tp->area->doorbell, bell, word, old, ns);
 }
 
 void weft_shm_disarm(struct weft_transport *tp)

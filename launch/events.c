@@ -4,6 +4,7 @@
 #include "job_parts.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -11,7 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { INPUT_BYTES = 4096 };
+enum { INPUT_BYTES = 4096 }; /* no more than a pipe with room takes at once */
+
+static const uint64_t SILENCE_NS = UINT64_C(1000000000);
 
 /* How a rank ended, and whether that is a failure. */
 static void judge(struct job *job, int rank, int status)
@@ -86,6 +89,20 @@ void job_on_abort(void *owner, int rank, int code)
     job_happen(job, RANK_FAILED);
 }
 
+bool job_is_asked_to_end(struct job *job, int signal)
+{
+    if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP && signal != SIGQUIT) {
+        return false;
+    }
+    if (!job->has_failed) {
+        job_fail_silently(job, 128 + signal);
+        job->asked = signal;
+        job_say(job, "%s: ending the job%s", strsignal(signal),
+                signal == SIGINT ? "; once more ends it at once" : "");
+    }
+    return true;
+}
+
 static void on_front(struct job *job)
 {
     unsigned char signals[32];
@@ -97,38 +114,49 @@ static void on_front(struct job *job)
         job_happen(job, FRONT_GONE);
     }
     for (ssize_t i = 0; i < n; i++) {
-        switch (signals[i]) {
-        case SIGINT:
-        case SIGTERM:
-        case SIGHUP:
-        case SIGQUIT:
-            if (!job->has_failed) {
-                job_fail_silently(job, 128 + signals[i]);
-                job->asked = signals[i];
-                job_say("%s: ending the job%s", strsignal(signals[i]),
-                        signals[i] == SIGINT ? "; once more ends it at once" : "");
-            }
+        if (job_is_asked_to_end(job, signals[i])) {
             job_happen(job, ASKED_TO_END);
-            break;
-        default: /* SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT */
+        } else { /* SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT */
             job_signal_ranks(job, signals[i]);
         }
     }
+}
+
+/* In the background what is typed is not for us, and a full pipe would block us. */
+static bool can_feed(const struct job *job)
+{
+    struct pollfd p = {.fd = job->input, .events = POLLOUT};
+
+    return tcgetpgrp(STDIN_FILENO) == getpgrp() && poll(&p, 1, 0) > 0;
 }
 
 /* From a terminal, which the ranks, in groups of their own, cannot read themselves. */
 static void on_input(struct job *job)
 {
     char text[INPUT_BYTES];
-    ssize_t n = read(STDIN_FILENO, text, sizeof(text));
+    ssize_t n;
 
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+    if (!can_feed(job)) {
+        epoll_ctl(job->epoll, EPOLL_CTL_DEL, STDIN_FILENO, NULL);
+        job->is_input_left_out = true;
         return;
+    }
+    n = read(STDIN_FILENO, text, sizeof(text));
+    if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == EIO)) {
+        return; /* EIO: in the background since we looked; the next look sees it */
     }
     if (n <= 0 || write(job->input, text, (size_t)n) < 0) {
         epoll_ctl(job->epoll, EPOLL_CTL_DEL, STDIN_FILENO, NULL);
         close(job->input);
         job->input = -1;
+    }
+}
+
+void job_tend_input(struct job *job)
+{
+    if (job->is_input_left_out && can_feed(job)) {
+        job->is_input_left_out = false;
+        job_watch(job, STDIN_FILENO, FROM_INPUT, 0);
     }
 }
 
@@ -140,7 +168,7 @@ void job_watch(struct job *job, int fd, enum source source, int rank)
     };
 
     if (epoll_ctl(job->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
-        job_say("watch descriptor %d: %s", fd, strerror(errno));
+        job_say(job, "watch descriptor %d: %s", fd, strerror(errno));
     }
 }
 
@@ -152,11 +180,47 @@ static void on_stream(struct job *job, struct stream *stream)
 {
     if (!stream_may_read(stream)) {
         epoll_ctl(job->epoll, EPOLL_CTL_DEL, stream->fd, NULL);
-        stream->sink->is_waiting = true;
+        stream->sink->is_leaving_out = true;
     } else if (!stream_read(stream)) {
         epoll_ctl(job->epoll, EPOLL_CTL_DEL, stream->fd, NULL);
         stream_finish(stream);
     }
+}
+
+/* True if the stream stays left out. */
+static bool take_up(struct job *job, struct stream *stream, const struct sink *sink,
+                    enum source source, int rank)
+{
+    struct epoll_event event = {
+        .events = EPOLLIN,
+        .data.u64 = (uint64_t)source << 32 | (uint32_t)rank,
+    };
+
+    if (stream->sink != sink || stream->fd < 0) {
+        return false;
+    }
+    if (!stream_may_read(stream)) {
+        return true;
+    }
+    epoll_ctl(job->epoll, EPOLL_CTL_ADD, stream->fd, &event); /* or it is in it */
+    return false;
+}
+
+void job_tend_sink(struct job *job, struct sink *sink, uint64_t now)
+{
+    bool is_leaving_out = false;
+
+    if (sink->is_waiting) {
+        sink_flush(sink);
+    }
+    sink_end_long_line(sink, now, SILENCE_NS);
+    for (int r = 0; sink->is_leaving_out && r < job->plan->ranks; r++) {
+        struct rank *rank = &job->ranks[r];
+
+        is_leaving_out |= take_up(job, &rank->output, sink, FROM_OUTPUT, r);
+        is_leaving_out |= take_up(job, &rank->error, sink, FROM_ERROR, r);
+    }
+    sink->is_leaving_out = is_leaving_out;
 }
 
 static void on_pmi(struct job *job, struct pmi_client *client)

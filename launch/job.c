@@ -6,6 +6,7 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,39 +20,32 @@ enum { EVENTS = 128 };
 
 static const uint64_t PROMPT_NS = UINT64_C(200000000);
 
-/* Streams that were left out come back when their sink has room again. */
-static void tend_sink(struct job *job, struct sink *sink, enum source source)
+/* Standard output takes nothing any more, and nothing else has failed before. */
+static bool has_output_failed(struct job *job)
 {
-    if (!sink->is_waiting) {
-        return;
+    if (job->output.error == 0 || job->has_failed) {
+        return false;
     }
-    sink_flush(sink);
-    for (int r = 0; r < job->plan->ranks; r++) {
-        struct rank *rank = &job->ranks[r];
-        struct stream *stream = source == FROM_OUTPUT ? &rank->output : &rank->error;
-        struct epoll_event event = {
-            .events = EPOLLIN,
-            .data.u64 = (uint64_t)source << 32 | (uint32_t)r,
-        };
-
-        if (stream_may_read(stream)) {
-            epoll_ctl(job->epoll, EPOLL_CTL_ADD, stream->fd, &event); /* or is in it */
-        }
+    if (job->output.error == EPIPE) { /* its reader has ended us: head, say */
+        job_fail_silently(job, 128 + SIGPIPE);
+    } else {
+        job_fail_silently(job, 1);
+        job_say(job, "standard output: %s: ending the job", strerror(job->output.error));
     }
+    return true;
 }
 
 static void tend_outputs(struct job *job, uint64_t now)
 {
-    tend_sink(job, &job->output, FROM_OUTPUT);
-    tend_sink(job, &job->error, FROM_ERROR);
+    job_tend_sink(job, &job->output, now);
+    job_tend_sink(job, &job->error, now);
     if (job->output.is_terminal || job->error.is_terminal) {
         for (int r = 0; r < job->plan->ranks; r++) {
             stream_prompt(&job->ranks[r].output, now, PROMPT_NS);
             stream_prompt(&job->ranks[r].error, now, PROMPT_NS);
         }
     }
-    if (job->output.is_closed && !job->has_failed) {
-        job_fail_silently(job, 128 + SIGPIPE); /* its reader has ended us: head, say */
+    if (has_output_failed(job)) {
         job_happen(job, RANK_FAILED);
     }
 }
@@ -66,7 +60,8 @@ static void look_at_clock(struct job *job, uint64_t now)
         job->time_out = 0;
         if (!job->has_failed) {
             job_fail_silently(job, 124);
-            job_say("no end after %g s (--timeout): ending the job", job->plan->timeout);
+            job_say(job, "no end after %g s (--timeout): ending the job",
+                    job->plan->timeout);
         }
         job_happen(job, TIMED_OUT);
     }
@@ -88,7 +83,9 @@ static int patience(const struct job *job, uint64_t now)
     if (job->output.is_waiting || job->error.is_waiting) {
         best =
             best < 0 || best > 5 ? 5 : best; /* files and terminals cannot be watched */
-    } else if (job->output.is_terminal || job->error.is_terminal) {
+    } else if (job->output.is_terminal || job->error.is_terminal ||
+               job->output.is_leaving_out || job->error.is_leaving_out ||
+               job->is_input_left_out) {
         best = best < 0 || best > 100 ? 100 : best;
     }
     return best > 1000000 ? 1000000 : (int)best;
@@ -107,6 +104,7 @@ static void run_loop(struct job *job)
         }
         now = weft_clock_ns();
         tend_outputs(job, now);
+        job_tend_input(job);
         look_at_clock(job, now);
     }
 }
@@ -152,7 +150,7 @@ static bool open_job(struct job *job, const struct plan *plan, int front)
     job->children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
     if (job->ranks == NULL || job->pmi.clients == NULL || job->epoll < 0 ||
         job->children < 0) {
-        job_say("prepare the job: %s", strerror(errno));
+        job_say(job, "prepare the job: %s", strerror(errno));
         return false;
     }
     for (int r = 0; r < plan->ranks; r++) {
@@ -166,29 +164,72 @@ static bool open_job(struct job *job, const struct plan *plan, int front)
              plan->ranks);
     sink_open(&job->output, STDOUT_FILENO);
     sink_open(&job->error, STDERR_FILENO);
+    job->error_to =
+        sink_is_same(STDOUT_FILENO, STDERR_FILENO) ? &job->output : &job->error;
     job_watch(job, job->children, FROM_CHILDREN, 0);
     job_watch(job, front, FROM_FRONT, 0);
     environment_open(&job->environment, plan);
     return make_segment(job) && placement_open(&job->placement, plan);
 }
 
+/* The front is gone, or wants to end now: nobody cares for what is still to be read. */
+static bool is_given_up(struct job *job)
+{
+    struct pollfd p = {.fd = job->front, .events = POLLIN};
+    unsigned char signal;
+
+    while (job->front >= 0 && poll(&p, 1, 0) > 0) {
+        if (read(job->front, &signal, 1) <= 0 || job_is_asked_to_end(job, signal)) {
+            close(job->front);
+            job->front = -1;
+        }
+    }
+    return job->front < 0;
+}
+
+/* Gives the reader of our output a moment. */
+static bool wait_for_reader(struct job *job)
+{
+    const struct timespec pause = {.tv_sec = 0, .tv_nsec = 1000000};
+
+    if (is_given_up(job)) {
+        return false;
+    }
+    nanosleep(&pause, NULL);
+    sink_flush(&job->output);
+    sink_flush(&job->error);
+    return true;
+}
+
+static void finish(struct job *job, struct stream *stream)
+{
+    while (stream != NULL && stream->fd >= 0 && !stream_may_read(stream)) {
+        if (!wait_for_reader(job)) {
+            return;
+        }
+    }
+    if (stream != NULL) {
+        stream_finish(stream);
+    }
+}
+
 /* Nothing is left: neither processes, nor words that were said but not passed on. */
 static void close_job(struct job *job)
 {
     if (!keeper_sweep()) {
-        job_say("some processes cannot be killed");
+        job_say(job, "some processes cannot be killed");
     }
+    finish(job, job->output.owner); /* a line that was begun comes first */
+    finish(job, job->error.owner);
     for (int r = 0; r < job->plan->ranks; r++) {
-        stream_finish(&job->ranks[r].output);
-        stream_finish(&job->ranks[r].error);
+        finish(job, &job->ranks[r].output);
+        finish(job, &job->ranks[r].error);
     }
-    while (job->output.is_waiting || job->error.is_waiting) {
-        const struct timespec pause = {.tv_sec = 0, .tv_nsec = 1000000};
-
-        sink_flush(&job->output);
-        sink_flush(&job->error);
-        nanosleep(&pause, NULL);
-    }
+    do {
+        while ((job->output.is_waiting || job->error.is_waiting) &&
+               wait_for_reader(job)) {
+        }
+    } while (has_output_failed(job)); /* which may have something to say itself */
     pmi_service_close(&job->pmi);
     placement_close(&job->placement);
     environment_close(&job->environment);

@@ -54,10 +54,12 @@ struct job {
     struct pmi_service pmi;
     struct sink output;
     struct sink error;
+    struct sink *error_to; /* the one of the two that standard error goes to */
     int epoll;
     int children; /* a signalfd for SIGCHLD */
     int front;
     int input; /* our end of rank 0's standard input, if we feed it; else -1 */
+    bool is_input_left_out; /* it cannot be fed now */
     enum state state;
     int code;  /* the exit code; set by the first failure */
     int asked; /* the signal that asked us to end the job */
@@ -70,7 +72,8 @@ struct job {
 void job_happen(struct job *job, enum event event);
 
 /* A line to the user, on standard error. */
-void job_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void job_say(struct job *job, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* The first failure counts: its code and its line; what follows is a consequence. */
 void job_fail(struct job *job, int code, int rank, const char *format, ...)
@@ -94,6 +97,13 @@ enum source { FROM_CHILDREN, FROM_FRONT, FROM_INPUT, FROM_OUTPUT, FROM_ERROR, FR
 /* From now on what comes from `fd` goes to job_dispatch(). */
 void job_watch(struct job *job, int fd, enum source source, int rank);
 void job_dispatch(struct job *job, uint64_t data);
+
+/* Is this one of the signals that end a job? The first one decides the exit code. */
+bool job_is_asked_to_end(struct job *job, int signal);
+
+/* Takes up what was left out, if it can go on now. */
+void job_tend_input(struct job *job);
+void job_tend_sink(struct job *job, struct sink *sink, uint64_t now);
 
 /* The upcall of the PMI-1 service. */
 void job_on_abort(void *job, int rank, int code);

@@ -22,12 +22,29 @@
 static const int passed_on[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
                                 SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 
+/* Descriptors 0, 1 and 2 must not become something else that we open. */
+static void fill_standard_descriptors(void)
+{
+    int fd;
+
+    do {
+        fd = open("/dev/null", O_RDWR);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    close(fd);
+}
+
+/* A signal that our caller wants ignored, as nohup does, is none to pass on. */
 static void block_signals(sigset_t *set)
 {
     sigemptyset(set);
     for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++) {
-        sigaddset(set, passed_on[i]);
+        struct sigaction action;
+
+        if (sigaction(passed_on[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN) {
+            sigaddset(set, passed_on[i]);
+        }
     }
+    signal(SIGCHLD, SIG_DFL); /* ignored, our children would end without a word */
     sigaddset(set, SIGCHLD);
     sigprocmask(SIG_BLOCK, set, NULL);
     signal(SIGPIPE, SIG_IGN);
@@ -93,6 +110,7 @@ static int keep(const struct plan *plan, int front)
     for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++) {
         signal(passed_on[i], SIG_IGN); /* the front tells us, by the pipe */
     }
+    signal(SIGTTIN, SIG_IGN); /* a read in the background fails, and does not stop us */
     prctl(PR_SET_NAME, "weft-keeper");
     keeper_adopt_orphans();
     return job_run(plan, front);
@@ -100,11 +118,12 @@ static int keep(const struct plan *plan, int front)
 
 int main(int argc, char **argv)
 {
-    struct plan plan;
+    static struct plan plan;
     sigset_t set;
     int ends[2];
     pid_t keeper;
 
+    fill_standard_descriptors();
     program_name = strrchr(argv[0], '/') != NULL ? strrchr(argv[0], '/') + 1 : argv[0];
     switch (plan_parse(argc, argv, &plan)) {
     case PARSED:

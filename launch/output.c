@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Room that must be free before a stream may be read: a full line, its label, a break. */
@@ -23,6 +24,16 @@ void sink_open(struct sink *sink, int fd)
         perror("mpiexec");
         exit(1);
     }
+    sink->room = SINK_BYTES;
+}
+
+bool sink_is_same(int fd, int other)
+{
+    struct stat a;
+    struct stat b;
+
+    return fstat(fd, &a) == 0 && fstat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
 }
 
 /* Our standard output is shared with others, so it must not be made non-blocking. */
@@ -37,19 +48,19 @@ void sink_flush(struct sink *sink)
 {
     size_t done = 0;
 
-    while (done < sink->count && !sink->is_closed && can_write(sink->fd)) {
+    while (done < sink->count && sink->error == 0 && can_write(sink->fd)) {
         size_t n = sink->count - done;
         ssize_t written;
 
         n = n > PIPE_BUF ? PIPE_BUF : n; /* a writable pipe takes this much at once */
         written = write(sink->fd, sink->held + done, n);
         if (written < 0 && errno != EINTR && errno != EAGAIN) {
-            sink->is_closed = true;
+            sink->error = errno;
         } else if (written > 0) {
             done += (size_t)written;
         }
     }
-    if (sink->is_closed) {
+    if (sink->error != 0) {
         done = sink->count;
     }
     sink->count -= done;
@@ -57,22 +68,46 @@ void sink_flush(struct sink *sink)
     sink->is_waiting = sink->count > 0;
 }
 
+/* Labels before very short lines can make more of a full buffer than was kept free. */
+static void grow(struct sink *sink, size_t room)
+{
+    char *grown = realloc(sink->held, room);
+
+    if (grown != NULL) {
+        sink->held = grown;
+        sink->room = room;
+    }
+}
+
 static void sink_add(struct sink *sink, const char *text, size_t n)
 {
+    if (n > sink->room - sink->count) {
+        grow(sink, 2 * sink->room + n);
+    }
     while (n > 0) {
-        size_t room = SINK_BYTES - sink->count;
+        size_t room = sink->room - sink->count;
         size_t part = n < room ? n : room;
 
         memcpy(sink->held + sink->count, text, part);
         sink->count += part;
         text += part;
         n -= part;
-        if (n > 0) { /* only at the very end of a job can there be this much */
+        if (n > 0) { /* no memory: now we have to wait for the reader */
             struct pollfd p = {.fd = sink->fd, .events = POLLOUT};
 
             poll(&p, 1, 1000);
             sink_flush(sink);
         }
+    }
+}
+
+/* What has been said of an unfinished line stays alone; the rest will start anew. */
+static void break_line(struct sink *sink)
+{
+    if (sink->is_mid_line) {
+        sink_add(sink, "\n", 1);
+        sink->is_mid_line = false;
+        sink->last->is_label_due = true;
     }
 }
 
@@ -85,8 +120,8 @@ static void pass_on(struct stream *stream, const char *text, size_t n)
     if (n == 0) {
         return;
     }
-    if (sink->is_mid_line && sink->last != stream) {
-        sink_add(sink, "\n", 1);
+    if (sink->last != stream) {
+        break_line(sink);
     }
     while (n > 0) {
         const char *end = memchr(text, '\n', n);
@@ -108,6 +143,21 @@ static void pass_on(struct stream *stream, const char *text, size_t n)
     sink_flush(sink);
 }
 
+void sink_say(struct sink *sink, const char *line, size_t n)
+{
+    break_line(sink);
+    sink_add(sink, line, n);
+    sink->last = NULL;
+    sink_flush(sink);
+}
+
+void sink_end_long_line(struct sink *sink, uint64_t now, uint64_t ns)
+{
+    if (sink->owner != NULL && sink->is_leaving_out && now - sink->owner->since >= ns) {
+        sink->owner = NULL;
+    }
+}
+
 /* Takes the first `n` bytes out of the stream's buffer. */
 static void pass_on_held(struct stream *stream, size_t n)
 {
@@ -121,7 +171,7 @@ bool stream_may_read(const struct stream *stream)
     const struct sink *sink = stream->sink;
 
     return stream->fd >= 0 && (sink->owner == NULL || sink->owner == stream) &&
-           SINK_BYTES - sink->count >= 2 * RESERVE;
+           sink->count + 2 * RESERVE <= SINK_BYTES;
 }
 
 /* Whole lines go out; a line that fills the buffer takes the sink for itself. */
@@ -175,11 +225,13 @@ void stream_finish(struct stream *stream)
     for (;;) {
         struct pollfd p = {.fd = stream->fd, .events = POLLIN};
 
-        if (stream->sink->is_closed || poll(&p, 1, 0) <= 0 || !stream_read(stream)) {
+        if (stream->sink->error != 0 || poll(&p, 1, 0) <= 0 || !stream_read(stream)) {
             break;
         }
     }
-    pass_on_held(stream, stream->count);
+    if (stream->count > 0) {
+        pass_on_held(stream, stream->count);
+    }
     if (stream->sink->owner == stream) {
         stream->sink->owner = NULL;
     }

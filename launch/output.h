@@ -4,10 +4,12 @@
  * Lines of different ranks are never mixed. A rank's text is held until its line is
  * complete; at its end what is left goes out as it is, and if another rank speaks next,
  * on a line of its own. A line longer than a buffer reserves the output for its rank
- * until it ends. On a terminal, text without a line end goes out after a short while too,
- * so that prompts are seen.
+ * until it ends, or until the rank has been silent for a second while others wait. On a
+ * terminal, text without a line end goes out after a short while too, so that prompts are
+ * seen.
  *
- * A slow reader holds the ranks back, not us: when a sink is full, streams are not read.
+ * A slow reader holds the ranks back, not us: when a sink is full, streams are not read,
+ * and the event loop leaves them out until there is room.
  */
 #ifndef WEFT_LAUNCH_OUTPUT_H
 #define WEFT_LAUNCH_OUTPUT_H
@@ -18,17 +20,21 @@
 
 enum { STREAM_BYTES = 64 * 1024, SINK_BYTES = 256 * 1024 };
 
+struct stream;
+
 /* Where lines go: standard output or error. */
 struct sink {
     int fd;
     bool is_terminal;
-    bool is_waiting;   /* for room; the event loop watches the descriptor */
-    bool is_closed;    /* nobody reads any more */
-    bool is_mid_line;  /* the last text had no line end */
-    const void *last;  /* the stream it came from */
-    const void *owner; /* a stream in the middle of a long line */
-    char *held;        /* waiting to be written, SINK_BYTES */
+    bool is_waiting;      /* for room, to write what it holds */
+    bool is_leaving_out;  /* streams that could not be read */
+    int error;            /* errno: it cannot be written to any more; 0: it can */
+    bool is_mid_line;     /* the last text had no line end */
+    struct stream *last;  /* where it came from; NULL: from us */
+    struct stream *owner; /* a stream in the middle of a long line */
+    char *held;           /* waiting to be written */
     size_t count;
+    size_t room; /* of `held`: SINK_BYTES, more where labels make lines much longer */
 };
 
 /* One of a rank's two outputs. */
@@ -45,8 +51,17 @@ struct stream {
 
 void sink_open(struct sink *sink, int fd);
 
+/* Do both descriptors lead to the same place? Then one sink serves both. */
+bool sink_is_same(int fd, int other);
+
 /* Writes what it can without blocking. */
 void sink_flush(struct sink *sink);
+
+/* A line of our own, on a line of its own. */
+void sink_say(struct sink *sink, const char *line, size_t n);
+
+/* A rank in the middle of a long line has said nothing for `ns`: others may speak. */
+void sink_end_long_line(struct sink *sink, uint64_t now, uint64_t ns);
 
 /* Can this stream be read now? */
 bool stream_may_read(const struct stream *stream);

@@ -82,8 +82,8 @@ static bool read_topology(struct placement *placement, const cpu_set_t *allowed)
     bool is_read;
 
     /*
-     * Its plugins look for graphics cards and the like: 2.7 of the 3.7 ms that hwloc takes
-     * on a machine of two cores. The ranks' environment has been made before.
+     * Its plugins look for graphics cards and the like: 2.7 of the 3.7 ms that hwloc
+     * takes on a machine of two cores. The ranks' environment has been made before.
      */
     setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 1);
     if (!load_hwloc() || hw.init(&topology) != 0) {

@@ -32,6 +32,7 @@ static void answer(struct pmi_client *client, const char *format, ...)
     va_start(args, format);
     n = vsnprintf(line, sizeof(line), format, args);
     va_end(args);
+    n = n < (int)sizeof(line) ? n : (int)sizeof(line) - 1;
     if (send(client->fd, line, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
         return;
     }

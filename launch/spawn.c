@@ -42,17 +42,15 @@ static bool has_name(const char *entry, const char *name)
 /* What another launcher, or another job of ours, has left; it would mislead the ranks. */
 static bool is_of_launcher(const char *entry)
 {
-    static const char *const names[] = {
-        "WEFT_JOB", "WEFT_INSIDE",     "PMI_FD",          "PMI_RANK", "PMI_SIZE",
-        "PMI_PORT", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMI_ID",   "PMI_JOBID",
-    };
+    static const char *const names[] = {"WEFT_JOB", "WEFT_INSIDE", "MPI_LOCALRANKID",
+                                        "MPI_LOCALNRANKS"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (has_name(entry, names[i])) {
             return true;
         }
     }
-    return strncmp(entry, "PMIX_", 5) == 0;
+    return strncmp(entry, "PMI_", 4) == 0 || strncmp(entry, "PMIX_", 5) == 0;
 }
 
 static bool is_kept(const struct plan *plan, const char *entry)

@@ -11,7 +11,8 @@
 
 /*
  * Rank 0 gets our own standard input, which it then reads or leaves alone; only a
- * terminal has to be read by us, in whose foreground the ranks are not.
+ * terminal has to be read by us, in whose foreground the ranks are not. Where we are not
+ * either, we leave our process group: who kills it does not kill us with it.
  */
 static int choose_input(struct job *job, int *ours)
 {
@@ -19,10 +20,11 @@ static int choose_input(struct job *job, int *ours)
 
     *ours = -1;
     if (isatty(STDIN_FILENO) != 1) {
-        return fcntl(STDIN_FILENO, F_GETFD) < 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC)
-                                                : STDIN_FILENO;
+        setpgid(0, 0);
+        return STDIN_FILENO;
     }
     if (tcgetpgrp(STDIN_FILENO) != getpgrp() || pipe2(ends, O_CLOEXEC) != 0) {
+        setpgid(0, 0);
         return open("/dev/null", O_RDONLY | O_CLOEXEC);
     }
     job->input = ends[1];
@@ -58,7 +60,7 @@ static bool open_rank(struct job *job, int r, struct birth *birth)
 
     birth->output = birth->error = birth->pmi = -1;
     if (!open_stream(job, &rank->output, &job->output, r, &birth->output) ||
-        !open_stream(job, &rank->error, &job->error, r, &birth->error) ||
+        !open_stream(job, &rank->error, job->error_to, r, &birth->error) ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
         return false;
     }
@@ -104,8 +106,10 @@ static bool start_rank(struct job *job, int r, int input)
     }
     close_theirs(&birth);
     if (pid < 0) {
-        job_fail(job, why.error == ENOENT ? 127 : 126, r, "cannot %s%s: %s", why.step,
-                 why.object, strerror(why.error));
+        const bool is_missing = why.error == ENOENT && why.object[0] == '\0';
+
+        job_fail(job, is_missing ? 127 : 126, r, "cannot %s%s: %s", why.step, why.object,
+                 strerror(why.error));
         return false;
     }
     job->ranks[r].pid = pid;

@@ -67,7 +67,7 @@ void job_happen(struct job *job, enum event event)
     }
 }
 
-void job_say(const char *format, ...)
+void job_say(struct job *job, const char *format, ...)
 {
     char line[2048];
     int n = snprintf(line, sizeof(line), "%s: ", program_name);
@@ -78,7 +78,9 @@ void job_say(const char *format, ...)
     va_end(args);
     n = n < (int)sizeof(line) - 1 ? n : (int)sizeof(line) - 2;
     line[n++] = '\n';
-    if (write(STDERR_FILENO, line, (size_t)n) < 0) {
+    if (job->error_to != NULL) {
+        sink_say(job->error_to, line, (size_t)n);
+    } else if (write(STDERR_FILENO, line, (size_t)n) < 0) {
         return;
     }
 }
@@ -107,8 +109,8 @@ void job_fail(struct job *job, int code, int rank, const char *format, ...)
     va_start(args, format);
     vsnprintf(cause, sizeof(cause), format, args);
     va_end(args);
-    job_say("rank %d on %s (%s): %s", rank, job->host, job_app_of(job, rank)->argv[0],
-            cause);
+    job_say(job, "rank %d on %s (%s): %s", rank, job->host,
+            job_app_of(job, rank)->argv[0], cause);
 }
 
 void job_fail_silently(struct job *job, int code)

@@ -5,18 +5,19 @@
 
 #include <stdio.h>
 
-/* The thread level is always MPI_THREAD_MULTIPLE: the lock costs nothing uncontended. */
-static const int thread_level = MPI_THREAD_MULTIPLE;
+/* What the program asked for: every level works, and the lower ones need no lock. */
+static int thread_level = MPI_THREAD_SINGLE;
 
-static int init_checked(const char *function)
+static int init_checked(const char *function, int required)
 {
     if (weft_world_state() != WEFT_WORLD_BEFORE) {
         return weft_raise(MPI_ERR_OTHER, function,
                           "MPI was initialised before; it can be only once");
     }
-    if (weft_world_init() != WEFT_OK) {
+    if (weft_world_init(required >= MPI_THREAD_MULTIPLE) != WEFT_OK) {
         return weft_raise(MPI_ERR_OTHER, function, "the library could not start");
     }
+    thread_level = required;
     return MPI_SUCCESS;
 }
 
@@ -24,7 +25,7 @@ int PMPI_Init(int *argc, char ***argv)
 {
     (void)argc;
     (void)argv;
-    return init_checked("MPI_Init");
+    return init_checked("MPI_Init", MPI_THREAD_SINGLE);
 }
 WEFT_WEAK_ALIAS(MPI_Init, PMPI_Init);
 
@@ -34,8 +35,11 @@ int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 
     (void)argc;
     (void)argv;
-    (void)required;
-    err = init_checked("MPI_Init_thread");
+    if (required != MPI_THREAD_SINGLE && required != MPI_THREAD_FUNNELED &&
+        required != MPI_THREAD_SERIALIZED) {
+        required = MPI_THREAD_MULTIPLE; /* whatever it is, this is enough */
+    }
+    err = init_checked("MPI_Init_thread", required);
     if (err == MPI_SUCCESS && provided != NULL) {
         *provided = thread_level;
     }

@@ -9,9 +9,12 @@
 #include "check/rc.h"
 #include "p2p/p2p.h"
 
-static int send_checked(const char *function, const void *buffer, MPI_Count count,
-                        MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                        enum weft_send_mode mode)
+/* One body for each name: the mode and the name are constants in it. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+static ALWAYS_INLINE int send_checked(const char *function, const void *buffer,
+                                      MPI_Count count, MPI_Datatype datatype, int dest,
+                                      int tag, MPI_Comm comm, enum weft_send_mode mode)
 {
     struct weft_comm *c;
     size_t bytes = 0;
@@ -31,9 +34,10 @@ static int send_checked(const char *function, const void *buffer, MPI_Count coun
     return weft_likely(rc == WEFT_OK) ? MPI_SUCCESS : weft_raise_rc(c, rc, function);
 }
 
-static int isend_checked(const char *function, const void *buffer, MPI_Count count,
-                         MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                         enum weft_send_mode mode, MPI_Request *request)
+static ALWAYS_INLINE int isend_checked(const char *function, const void *buffer,
+                                       MPI_Count count, MPI_Datatype datatype, int dest,
+                                       int tag, MPI_Comm comm, enum weft_send_mode mode,
+                                       MPI_Request *request)
 {
     struct weft_comm *c;
     struct weft_request *made = &weft_request_sent;
@@ -63,9 +67,9 @@ static int isend_checked(const char *function, const void *buffer, MPI_Count cou
     return MPI_SUCCESS;
 }
 
-static int recv_checked(const char *function, void *buffer, MPI_Count count,
-                        MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                        MPI_Status *status)
+static ALWAYS_INLINE int recv_checked(const char *function, void *buffer, MPI_Count count,
+                                      MPI_Datatype datatype, int source, int tag,
+                                      MPI_Comm comm, MPI_Status *status)
 {
     struct weft_comm *c;
     struct weft_received received;
@@ -93,9 +97,9 @@ static int recv_checked(const char *function, void *buffer, MPI_Count count,
     return weft_likely(rc == WEFT_OK) ? MPI_SUCCESS : weft_raise_rc(c, rc, function);
 }
 
-static int irecv_checked(const char *function, void *buffer, MPI_Count count,
-                         MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                         MPI_Request *request)
+static ALWAYS_INLINE int irecv_checked(const char *function, void *buffer,
+                                       MPI_Count count, MPI_Datatype datatype, int source,
+                                       int tag, MPI_Comm comm, MPI_Request *request)
 {
     struct weft_comm *c;
     struct weft_request *made;

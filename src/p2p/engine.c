@@ -26,7 +26,8 @@ static bool may_take(void *owner, uint32_t from)
     }
     if (from == WEFT_ANYONE) {
         return m->posted_count[WEFT_MATCH_EXACT] + m->posted_count[WEFT_MATCH_ANY_TAG] >
-               0;
+                   0 ||
+               p->finishing != NULL;
     }
     peer = weft_peer_find(&p->peers, from);
     return peer != NULL && peer->posted + peer->incoming > 0;

@@ -408,6 +408,23 @@ static bool start_index(struct weft_match *match, enum weft_match_class class)
     return true;
 }
 
+/* Without memory for an index: one after the other, in order of arrival. */
+static struct weft_waiting *find_by_looking(struct weft_match *match, uint32_t context,
+                                            int32_t source, int32_t tag)
+{
+    for (struct weft_link *l = match->all.next; l != &match->all; l = l->next) {
+        struct weft_waiting *entry =
+            (struct weft_waiting *)((char *)l - offsetof(struct weft_waiting, all));
+
+        if (entry->context == context &&
+            (source == WEFT_ANY_SOURCE || source == entry->source) &&
+            (tag == WEFT_ANY_TAG || tag == entry->tag)) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
 struct weft_waiting *weft_match_find(struct weft_match *match, uint32_t context,
                                      int32_t source, int32_t tag)
 {
@@ -423,7 +440,7 @@ struct weft_waiting *weft_match_find(struct weft_match *match, uint32_t context,
         return waiting_at(n->head.next, WEFT_MATCH_EXACT);
     }
     if (weft_unlikely(!match->is_indexed[class]) && !start_index(match, class)) {
-        return NULL;
+        return find_by_looking(match, context, source, tag);
     }
     n = node_for(&match->waiting[class], class, context, source, tag);
     if (n == NULL || is_empty(&n->head)) {

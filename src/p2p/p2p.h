@@ -36,7 +36,6 @@ struct weft_p2p_request {
     enum weft_work work;
     bool is_announced; /* send: it goes as an announcement */
     bool is_joint;     /* receive: the joint is one that the sender sees */
-    bool is_pulled;    /* receive: pieces come as packets */
 
     /* Long messages. */
     struct weft_joint *joint;    /* receive: ours; send: the receiver's */

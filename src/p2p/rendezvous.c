@@ -63,18 +63,20 @@ static bool claim_piece(struct weft_joint *joint, uint32_t turn, bool is_all,
                         uint64_t *offset, uint64_t *length)
 {
     uint64_t next = atomic_load_explicit(&joint->next, memory_order_acquire);
+    uint64_t at;
+    uint64_t part;
 
     do {
-        uint64_t left;
-
-        *offset = next & OFFSET_MASK;
-        if ((uint32_t)(next >> TURN_SHIFT) != turn || *offset >= joint->length) {
-            return false;
+        at = next & OFFSET_MASK;
+        if ((uint32_t)(next >> TURN_SHIFT) != turn || at >= joint->length) {
+            return false; /* and the results stay as they were */
         }
-        left = joint->length - *offset;
-        *length = is_all || left < joint->piece ? left : joint->piece;
+        part = joint->length - at;
+        part = is_all || part < joint->piece ? part : joint->piece;
     } while (!atomic_compare_exchange_weak_explicit(
-        &joint->next, &next, next + *length, memory_order_acquire, memory_order_acquire));
+        &joint->next, &next, next + part, memory_order_acquire, memory_order_acquire));
+    *offset = at;
+    *length = part;
     return true;
 }
 
@@ -264,15 +266,13 @@ static void pull(struct weft_p2p_request *recv, uint64_t offset, uint64_t length
         .length = length,
     };
 
-    if (!recv->is_pulled) {
-        recv->is_pulled = true;
-        recv->from->incoming++;
-    }
     weft_p2p_send_control(recv->from, WEFT_PKT_PULL, &answer);
 }
 
+/* Pieces may come as DATA from now on: asked for, or because a helper's store failed. */
 static void add_finishing(struct weft_p2p_request *recv)
 {
+    recv->from->incoming++;
     recv->work = WEFT_WORK_NONE;
     recv->next = weft_p2p.finishing;
     weft_p2p.finishing = recv;
@@ -285,9 +285,7 @@ static void complete_transfer(struct weft_p2p_request *recv)
     if (recv->is_joint) {
         weft_p2p.ops->joint_give(weft_p2p.transport, recv->joint_number);
     }
-    if (recv->is_pulled) {
-        recv->from->incoming--;
-    }
+    recv->from->incoming--;
     weft_p2p_send_control(recv->from, WEFT_PKT_FETCHED, &answer);
     weft_p2p_finish_recv(recv, &recv->header, recv->message_length);
 }
@@ -312,7 +310,7 @@ void weft_p2p_look_at_finishing(void)
 
 static uint64_t choose_piece(uint64_t length)
 {
-    uint64_t half = (length / 2 + 4095) / 4096 * 4096;
+    uint64_t half = (length - length / 2 + 4095) / 4096 * 4096; /* of 1 byte: not 0 */
 
     return half < LARGEST_PIECE ? half : LARGEST_PIECE;
 }
@@ -362,7 +360,6 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     recv->header = *header;
     recv->other = announce->request;
     recv->message_length = announce->length;
-    recv->is_pulled = false;
     if (peer->is_self || peer->ep->ops->can_reach(peer->ep)) {
         open_joint(recv, announce, length);
         add_work(recv, WEFT_WORK_COPY);

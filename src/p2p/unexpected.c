@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
     LARGEST = sizeof(struct weft_unexpected) + 4096 + 64,
@@ -30,6 +31,19 @@ static struct weft_unexpected *outside(struct weft_unexpected_store *store,
         store->beyond += bytes;
     }
     return message;
+}
+
+/* Without huge pages, of which the first message would take a whole one: 2 MiB. */
+static uint8_t *map_buffer(void)
+{
+    void *memory = mmap(NULL, WEFT_UNEXPECTED_BYTES, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED) {
+        return NULL;
+    }
+    madvise(memory, WEFT_UNEXPECTED_BYTES, MADV_NOHUGEPAGE);
+    return memory;
 }
 
 /* Moves the living records of a retired buffer elsewhere. */
@@ -72,7 +86,7 @@ static bool next_buffer(struct weft_unexpected_store *store, struct weft_match *
         if (b->live == 0) {
             b->used = 0;
             if (b->memory == NULL) {
-                b->memory = malloc(WEFT_UNEXPECTED_BYTES);
+                b->memory = map_buffer();
             }
             if (b->memory != NULL) {
                 store->current = which;
@@ -177,7 +191,9 @@ void weft_unexpected_close(struct weft_unexpected_store *store, struct weft_matc
         weft_unexpected_free(store, match, (struct weft_unexpected *)w);
     }
     for (int i = 0; i < WEFT_UNEXPECTED_BUFFERS; i++) {
-        free(store->buffers[i].memory);
+        if (store->buffers[i].memory != NULL) {
+            munmap(store->buffers[i].memory, WEFT_UNEXPECTED_BYTES);
+        }
     }
     memset(store, 0, sizeof(*store));
 }

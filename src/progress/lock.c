@@ -7,6 +7,12 @@
 enum { SPINS = 100 };
 
 struct weft_lock_word weft_the_lock;
+bool weft_lock_is_off;
+
+void weft_lock_set_needed(bool is_needed)
+{
+    weft_lock_is_off = !is_needed;
+}
 
 void weft_lock_slow(void)
 {

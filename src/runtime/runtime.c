@@ -131,7 +131,7 @@ static bool step_world(enum weft_world_state from, enum weft_world_state to)
         &run.world, &expected, (int)to, memory_order_acq_rel, memory_order_acquire);
 }
 
-enum weft_rc weft_world_init(void)
+enum weft_rc weft_world_init(bool is_threaded)
 {
     enum weft_rc rc;
 
@@ -151,6 +151,7 @@ enum weft_rc weft_world_init(void)
     }
     run.main_thread = pthread_self();
     weft_comm_open_predefined(run.job.who.rank, run.job.who.size);
+    weft_lock_set_needed(is_threaded);
     set_world(WEFT_WORLD_OPEN);
     return WEFT_OK;
 }
@@ -164,6 +165,7 @@ enum weft_rc weft_world_finalize(void)
         return WEFT_ERR_ARGUMENT;
     }
     rc = weft_world_barrier();
+    weft_lock_set_needed(true); /* what may be called at any time, may be by any thread */
     weft_comm_close_predefined();
     weft_p2p_close();
     weft_runtime_close();

@@ -20,8 +20,11 @@ enum weft_world_state {
     WEFT_WORLD_CLOSED,
 };
 
-/* Opens the World Model. WEFT_ERR_ARGUMENT if that was done before. */
-WEFT_MUST_CHECK enum weft_rc weft_world_init(void);
+/*
+ * Opens the World Model. WEFT_ERR_ARGUMENT if that was done before. `is_threaded`:
+ * several threads may call MPI at once.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_world_init(bool is_threaded);
 
 /* Closes it. WEFT_ERR_ARGUMENT if it is not open. */
 WEFT_MUST_CHECK enum weft_rc weft_world_finalize(void);

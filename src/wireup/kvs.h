@@ -23,7 +23,7 @@ struct weft_who {
     char job[WEFT_JOB_ID_MAX];
     int rank;
     int size;
-    int node; /* counted from 0 in the order of their first ranks */
+    int node; /* counted from 0, in an order that is the same for all ranks */
     int node_count;
     int local_rank;
     int local_size;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -252,6 +253,27 @@ enum weft_rc weft_wireup_fence(struct weft_job *job)
     return job->kvs->fence();
 }
 
+/*
+ * Waits, at most 100 ms, until the launcher has read our last words from its pipe: hydra
+ * kills a rank that aborts without looking there again.
+ */
+static void let_words_be_read(void)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    struct stat st;
+    int left = 0;
+
+    if (fstat(STDERR_FILENO, &st) != 0 || !S_ISFIFO(st.st_mode)) {
+        return;
+    }
+    for (int i = 0; i < 100; i++) {
+        if (ioctl(STDERR_FILENO, FIONREAD, &left) != 0 || left == 0) {
+            return;
+        }
+        nanosleep(&pause, NULL);
+    }
+}
+
 _Noreturn void weft_wireup_abort(struct weft_job *job, int code, const char *cause)
 {
     const struct timespec second = {.tv_sec = 1, .tv_nsec = 0};
@@ -261,6 +283,7 @@ _Noreturn void weft_wireup_abort(struct weft_job *job, int code, const char *cau
         weft_slice_abort(job->slice, visible, cause); /* mpiexec prints it */
     } else {
         weft_log_always("%s", cause);
+        let_words_be_read();
     }
     if (job->kvs != NULL) {
         job->kvs->abort(visible, cause);

@@ -12,7 +12,8 @@
  * A segment of an unknown layout (a container's library under the host's mpiexec) is left
  * alone and the next way is tried. A process that was started by a launcher but cannot
  * reach it says so and fails: it never becomes a lonely rank 0. A program started by a
- * rank after MPI_Init (WEFT_INSIDE names another process) is a job of one.
+ * rank after MPI_Init (WEFT_INSIDE names another process) is a job of one, unless that
+ * rank started another launcher in between.
  *
  * It is opened once, on the thread that calls MPI_Init, and stays open until exit,
  * because PMI-1 cannot be reopened.

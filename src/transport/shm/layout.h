@@ -40,8 +40,8 @@ _Static_assert(sizeof(struct weft_cell) == WEFT_CELL_BYTES, "one cache line");
 
 struct weft_lane {
     _Alignas(64) _Atomic uint64_t taken; /* cells consumed; by the receiver */
-    _Alignas(64) _Atomic uint32_t owner; /* local rank + 1 of the sender; 0: free */
-    uint32_t before; /* messages of that sender that went another way */
+    _Alignas(
+        64) uint32_t before; /* ordered packets of its sender that went another way */
     _Alignas(64) struct weft_cell cells[WEFT_LANE_CELLS];
 };
 
@@ -70,6 +70,8 @@ struct weft_shm_area {
 
     _Alignas(64) _Atomic uint32_t lane_mask; /* lanes that were ever given */
     _Atomic uint32_t lanes_wanted;           /* senders that found none free */
+    /* Here, and not in the lanes, whose pages a search would touch. */
+    _Alignas(64) _Atomic uint32_t lane_owner[WEFT_LANES]; /* local rank + 1; 0: free */
 
     struct weft_ring control;
     struct weft_ring_cell control_cells[WEFT_CONTROL_CELLS];

@@ -1,5 +1,5 @@
 /*
- * poll.c - takes what has come: control packets first, then lanes, then the inbox.
+ * poll.c - takes what has come: control packets first, then lanes and the inbox in turn.
  *
  * Ordered packets of one sender are numbered. A lane's first message has to wait for
  * those that its sender put into the inbox before it; an inbox packet for those in the
@@ -14,11 +14,11 @@ static void meet_lanes(struct weft_transport *tp, uint32_t mask)
 
     while (fresh != 0) {
         uint32_t i = (uint32_t)__builtin_ctz(fresh);
-        struct weft_lane *lane = &tp->area->lanes[i];
-        uint32_t local = atomic_load_explicit(&lane->owner, memory_order_acquire) - 1;
+        uint32_t local =
+            atomic_load_explicit(&tp->area->lane_owner[i], memory_order_acquire) - 1;
 
         tp->lanes[tp->lane_count++] = (struct weft_lane_in){
-            .lane = lane,
+            .lane = &tp->area->lanes[i],
             .position = 0,
             .local = local,
             .from = weft_segment_locals(&tp->job->segment)[local],
@@ -109,16 +109,23 @@ int weft_shm_poll(struct weft_transport *tp, int budget)
 {
     /* Pairs with the release in claim_lane(). */
     uint32_t mask = atomic_load_explicit(&tp->area->lane_mask, memory_order_acquire);
-    int done = 0;
+    uint32_t at = tp->poll_from;
+    int done = poll_control(tp, budget);
 
     if (weft_unlikely(mask != tp->known_mask)) {
         meet_lanes(tp, mask);
     }
-    for (uint32_t i = 0; i < tp->lane_count && done < budget; i++) {
-        done += poll_lane(tp, &tp->lanes[i], budget - done);
+    for (uint32_t n = 0; n <= tp->lane_count; n++) {
+        const bool is_lane = at < tp->lane_count;
+
+        done += is_lane ? poll_lane(tp, &tp->lanes[at], budget - done)
+                        : poll_inbox(tp, budget - done);
+        at = is_lane ? at + 1 : 0;
+        if (weft_unlikely(done >= budget)) {
+            tp->poll_from = at; /* the next one first: nobody starves behind a busy one */
+            break;
+        }
     }
-    done += poll_control(tp, budget);
-    done += poll_inbox(tp, budget);
     return done;
 }
 

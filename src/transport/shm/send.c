@@ -12,15 +12,14 @@ enum { BEFORE_LANE = 2 };
 static void claim_lane(struct weft_shm_endpoint *ep, uint32_t me)
 {
     for (uint32_t i = 0; i < WEFT_LANES; i++) {
-        struct weft_lane *lane = &ep->area->lanes[i];
+        _Atomic uint32_t *place = &ep->area->lane_owner[i];
         uint32_t owner = 0;
 
-        if (atomic_load_explicit(&lane->owner, memory_order_relaxed) == 0 &&
-            atomic_compare_exchange_strong_explicit(&lane->owner, &owner, me + 1,
-                                                    memory_order_acquire,
-                                                    memory_order_relaxed)) {
-            lane->before = ep->number;
-            ep->out = (struct weft_lane_out){.lane = lane};
+        if (atomic_load_explicit(place, memory_order_relaxed) == 0 &&
+            atomic_compare_exchange_strong_explicit(
+                place, &owner, me + 1, memory_order_acquire, memory_order_relaxed)) {
+            ep->area->lanes[i].before = ep->number;
+            ep->out = (struct weft_lane_out){.lane = &ep->area->lanes[i]};
             /* Release: who sees the bit sees owner and `before`. */
             atomic_fetch_or_explicit(&ep->area->lane_mask, 1u << i, memory_order_release);
             return;

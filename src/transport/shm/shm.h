@@ -21,6 +21,7 @@ struct weft_transport {
     uint32_t local;             /* and on the node */
     uint32_t lane_count;        /* of lanes below that exist */
     struct weft_lane_in lanes[WEFT_LANES];
+    uint32_t poll_from;  /* which lane is polled first; lane_count: the inbox */
     uint32_t known_mask; /* lanes of area->lane_mask that are in `lanes` */
     uint32_t *expected;  /* by local rank: number of its next ordered packet */
     uint32_t joints_used;

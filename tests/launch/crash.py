@@ -1,0 +1,373 @@
+"""crash.py - whatever fails, the job ends within two seconds and leaves nothing behind.
+
+Each case is repeated (--rounds), and each time is held to its exit code, to the one line
+that says what happened, to the time, and to what is left: no process, no file, no socket.
+See common.py for how cases are written and called.
+"""
+
+import os
+import signal
+import statistics
+import sys
+import time
+
+from common import (ENDING, case, claim, equal, failure, main, mpiexec, nothing_is_left,
+                    processes_with, program, rounds, start, start_time, wait_until)
+
+RANKS = 4
+FOR_EVER = 1000
+
+
+def each_time(once, count=RANKS):
+    """Calls `once` again and again; it returns how many seconds the end took."""
+    limit = ENDING + start_time(count)
+    taken = [once(round_number) for round_number in range(rounds())]
+    middle = statistics.median(taken)
+    # The machine may be busy with something else for a while, but not most of the time.
+    claim(middle < limit, f"{middle:.2f} s in the middle, not {limit:.2f}")
+    claim(max(taken) < 5 * limit, f"{max(taken):.2f} s at worst, not {5 * limit:.2f}")
+
+
+def fails(how, code, cause, others="barrier", count=RANKS, rank=1):
+    """Rank 1 of fail.c fails in this way while the others do that."""
+    name = program("fail")
+
+    def once(_):
+        done = mpiexec("-n", count, name, how, others, code=code,
+                       says=[failure(rank, name, cause)])
+        return done.seconds
+    each_time(once, count)
+
+
+# ---- a rank fails ----
+
+@case("ranks")
+def a_rank_that_dies_by_segv_ends_the_job():
+    fails("segv", 139, "killed by signal 11, Segmentation fault")
+
+
+@case("ranks")
+def a_rank_that_dies_by_kill_ends_the_job():
+    fails("kill", 137, "killed by signal 9, Killed")
+
+
+@case("ranks")
+def an_exit_code_before_init_ends_the_job():
+    fails("exit-before", 3, "ended with code 3")
+
+
+@case("ranks")
+def an_exit_code_after_init_ends_the_job():
+    fails("exit-after", 3, "ended with code 3", count=8)
+
+
+@case("ranks")
+def leaving_without_finalize_is_a_failure():
+    fails("leave", 1, "ended without calling MPI_Finalize")
+
+
+@case("ranks")
+def a_rank_that_fails_ends_others_that_only_sleep():
+    fails("exit-after", 3, "ended with code 3", others="pause")
+
+
+@case("ranks")
+def a_rank_that_fails_ends_others_that_flood_the_output():
+    fails("kill", 137, "killed by signal 9, Killed", others="flood")
+
+
+@case("ranks")
+def a_rank_that_fails_ends_others_that_are_stopped():
+    fails("kill", 137, "killed by signal 9, Killed", others="stopped")
+
+
+@case("ranks")
+def when_all_fail_one_is_named():
+    fails("exit-after", 3, "ended with code 3", others="also", rank=None)
+
+
+@case("ranks")
+def one_of_64_ends_them_all():
+    fails("segv", 139, "killed by signal 11, Segmentation fault", count=64)
+
+
+@case("stubborn")
+def a_rank_that_fails_ends_others_that_ignore_int_and_term():
+    fails("kill", 137, "killed by signal 9, Killed", others="ignore")
+
+
+# ---- a rank ends the job ----
+
+@case("stubborn")
+def abort_is_explained_even_if_the_rank_cannot_tell_mpiexec():
+    fails("mute", 5, "MPI_Abort on MPI_COMM_WORLD with code 5")
+
+
+@case("abort")
+def when_all_abort_one_is_named():
+    fails("abort-5", 5, "MPI_Abort on MPI_COMM_WORLD with code 5", "also", 8, rank=None)
+
+
+@case("abort")
+def abort_from_a_second_thread_gives_its_code():
+    fails("thread", 5, "MPI_Abort on MPI_COMM_WORLD with code 5")
+
+
+@case("abort")
+def abort_gives_its_code_at_8_ranks():
+    fails("abort-77", 77, "MPI_Abort on MPI_COMM_WORLD with code 77", count=8)
+
+
+@case("abort")
+def abort_with_0_is_1():
+    fails("abort-0", 1, "MPI_Abort on MPI_COMM_WORLD with code 0")
+
+
+@case("abort")
+def abort_with_256_is_1():
+    fails("abort-256", 1, "MPI_Abort on MPI_COMM_WORLD with code 256")
+
+
+@case("abort")
+def abort_ends_others_that_flood_the_output():
+    fails("abort-5", 5, "MPI_Abort on MPI_COMM_WORLD with code 5", others="flood")
+
+
+@case("abort")
+def a_fatal_error_names_the_call_and_the_class():
+    fails("comm", 5, "MPI_Barrier: MPI_ERR_COMM: .+")
+
+
+# ---- what ranks have started ----
+
+IGNORES_TERM = f"(trap '' TERM; exec sleep {FOR_EVER}) & "
+OWN_SESSION = f"setsid sleep {FOR_EVER} & "
+NOHUP = f"nohup sleep {FOR_EVER} >/dev/null 2>&1 & "
+DAEMON = ("(setsid sh -c \"trap '' TERM HUP INT; "
+          f"sleep {FOR_EVER} & exec sleep {FOR_EVER}\" </dev/null >/dev/null 2>&1 &) ; ")
+ALL_OF_THEM = IGNORES_TERM + OWN_SESSION + NOHUP + DAEMON
+ALL_COUNT = 5  # a daemon has a child
+
+
+def leaves_nothing(started):
+    """A rank that has started these fails; another time, all end well."""
+    script = started + f"exec {program('fail')} kill"
+    says = [failure(1, "bash", "killed by signal 9, Killed")]
+
+    def once(_):
+        well = mpiexec("-n", RANKS, "bash", "-c", started + "exec true")
+        done = mpiexec("-n", RANKS, "bash", "-c", script, code=137, says=says)
+        return max(well.seconds, done.seconds)
+    each_time(once)
+
+
+@case("descendants")
+def a_background_process_that_ignores_term_does_not_stay():
+    leaves_nothing(IGNORES_TERM)
+
+
+@case("descendants")
+def a_process_in_its_own_session_does_not_stay():
+    leaves_nothing(OWN_SESSION)
+
+
+@case("descendants")
+def a_process_under_nohup_does_not_stay():
+    leaves_nothing(NOHUP)
+
+
+@case("descendants")
+def a_daemon_does_not_stay():
+    leaves_nothing(DAEMON)
+
+
+@case("descendants")
+def a_rank_that_goes_on_starting_processes_leaves_none():
+    script = (f"if test $PMI_RANK = 1; then sleep 0.05; exit 3; fi; trap '' TERM; "
+              f"while :; do setsid sleep {FOR_EVER} & sleep 0.005; done")
+    says = [failure(1, "bash", "ended with code 3")]
+    each_time(lambda _: mpiexec("-n", RANKS, "bash", "-c", script, code=3,
+                                says=says).seconds)
+
+
+@case("descendants")
+def a_program_behind_bash_fails_as_if_it_were_not():
+    name = program("fail")
+    causes = {f"{name} exit-after; exit $?": (3, "ended with code 3"),
+              f"{name} leave; exit $?": (1, "ended without calling MPI_Finalize"),
+              f"{name} abort-5; true": (5, "MPI_Abort on MPI_COMM_WORLD with code 5")}
+    for script, (code, cause) in causes.items():
+        says = [failure(1, "bash", cause)]
+        each_time(lambda _, s=script, c=code, t=says: mpiexec(
+            "-n", RANKS, "bash", "-c", s, code=c, says=t).seconds)
+
+
+# ---- mpiexec itself is killed ----
+
+BEHIND_BASH = ("bash", "-c", f"sleep {FOR_EVER}; true")
+
+
+def vanishes(run, since):
+    """Seconds from `since` until the last process of a run is gone."""
+    gone = wait_until(lambda: not processes_with(run.mark), 10)
+    seconds = time.monotonic() - since
+    nothing_is_left(run.mark, run.before)
+    claim(gone, "it takes more than 10 s")
+    return seconds
+
+
+def kill_front(run):
+    """Kills mpiexec, the process that the user sees; seconds until nothing is left."""
+    since = time.monotonic()
+    run.send(signal.SIGKILL)
+    seconds = vanishes(run, since)
+    equal(run.finish().code, 137)
+    return seconds
+
+
+def ready(*words, **settings):
+    """A job of which every rank has said that it is ready."""
+    run = start("-n", RANKS, *words, **settings)
+    run.expect("ready", RANKS)
+    return run
+
+
+@case("killed")
+def mpiexec_killed_leaves_nothing():
+    each_time(lambda _: kill_front(ready(program("fail"), "never")))
+
+
+@case("killed")
+def mpiexec_killed_leaves_nothing_of_ranks_that_ignore_signals():
+    each_time(lambda _: kill_front(ready(program("fail"), "never", "ignore")))
+
+
+@case("killed")
+def mpiexec_killed_leaves_nothing_that_ranks_have_started():
+    script = ALL_OF_THEM + f"{program('fail')} never; true"
+
+    def once(_):
+        run = ready("bash", "-c", script)
+        # Two of mpiexec, and for each rank its shell, the program and what it started.
+        everybody = 2 + RANKS * (2 + ALL_COUNT)
+        claim(wait_until(lambda: len(processes_with(run.mark)) == everybody, 5),
+              f"not {everybody} but {len(processes_with(run.mark))} processes")
+        return kill_front(run)
+    each_time(once)
+
+
+@case("killed")
+def mpiexec_killed_while_it_starts_leaves_nothing():
+    def once(round_number):
+        run = start("-n", 8, *BEHIND_BASH)
+        time.sleep((round_number % 20 + 1) / 1000)
+        return kill_front(run)
+    each_time(once, 8)
+
+
+@case("killed")
+def mpiexec_killed_leaves_nothing_when_nobody_reads_its_output():
+    def once(_):
+        run = start("-n", RANKS, program("fail"), "never", "flood")
+        time.sleep(0.1)  # the pipe is full
+        return kill_front(run)
+    each_time(once)
+
+
+@case("killed")
+def the_whole_process_group_killed_leaves_nothing():
+    def once(_):
+        run = start("-n", RANKS, "bash", "-c", f"echo ready; sleep {FOR_EVER}; true",
+                    start_new_session=True)
+        run.expect("ready", RANKS)
+        since = time.monotonic()
+        os.killpg(run.pid, signal.SIGKILL)
+        seconds = vanishes(run, since)
+        equal(run.finish().code, 137)
+        return seconds
+    each_time(once)
+
+
+@case("killed")
+def front_and_keeper_killed_together_take_the_ranks_along():
+    def once(_):
+        run = ready(program("fail"), "never", "ignore")
+        keeper = run.keeper()
+        os.kill(keeper, signal.SIGSTOP)  # it cannot act on the front's end
+        since = time.monotonic()
+        run.send(signal.SIGKILL)
+        os.kill(keeper, signal.SIGKILL)
+        seconds = vanishes(run, since)
+        equal(run.finish().code, 137)
+        return seconds
+    each_time(once)
+
+
+@case("killed")
+def the_keeper_killed_ends_the_job():
+    script = ALL_OF_THEM + f"{program('fail')} never; true"
+
+    def once(_):
+        run = ready("bash", "-c", script)
+        since = time.monotonic()
+        os.kill(run.keeper(), signal.SIGKILL)
+        run.end(137, ["^mpiexec: the keeper of the job was killed by signal 9"])
+        return time.monotonic() - since
+    each_time(once)
+
+
+@case("killed")
+def the_keeper_killed_while_it_starts_ends_the_job():
+    def once(round_number):
+        run = start("-n", 8, *BEHIND_BASH)
+        keeper = run.keeper()
+        time.sleep(round_number % 20 / 1000)
+        since = time.monotonic()
+        os.kill(keeper, signal.SIGKILL)
+        run.end(137, ["^mpiexec: the keeper of the job was killed by signal 9"])
+        return time.monotonic() - since
+    each_time(once, 8)
+
+
+# ---- mpiexec is asked to end ----
+
+def ended_by(number, others):
+    """A signal to mpiexec ends ranks that do this; seconds until it has."""
+    run = ready(program("fail"), "never", others)
+    since = time.monotonic()
+    run.send(number)
+    run.end(128 + number, [f"^mpiexec: {signal.strsignal(number)}: ending the job"])
+    return time.monotonic() - since
+
+
+@case("asked")
+def sigterm_ends_ranks_that_wait():
+    each_time(lambda _: ended_by(signal.SIGTERM, "barrier"))
+
+
+@case("asked")
+def sigint_ends_ranks_that_are_stopped():
+    each_time(lambda _: ended_by(signal.SIGINT, "stopped"))
+
+
+@case("stubborn")
+def sigterm_ends_ranks_that_ignore_it():
+    each_time(lambda _: ended_by(signal.SIGTERM, "ignore"))
+
+
+@case("asked")
+def a_second_sigterm_does_not_wait():
+    def once(_):
+        run = ready(program("fail"), "never", "ignore")
+        run.send(signal.SIGTERM)
+        line = run.process.stderr.readline()
+        claim(b"Terminated" in line, repr(line))
+        since = time.monotonic()
+        run.send(signal.SIGTERM)
+        run.end(143)
+        return time.monotonic() - since + 1.2  # that is, 0.8 s: less than the grace
+    each_time(once)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

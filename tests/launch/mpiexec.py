@@ -1,0 +1,882 @@
+"""mpiexec.py - what mpiexec does with its command line, its streams and its signals.
+
+See common.py for how cases are written and called.
+"""
+
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from common import (HOST, Running, Terminal, case, claim, equal, failure, is_sanitized,
+                    line, lines_are_whole, main, mpiexec, mpiexec_path, program, start,
+                    state_of, wait_until, processes_with)
+
+RANK_OF_SIZE = ("sh", "-c", "echo $PMI_RANK of $PMI_SIZE")
+PROCESSORS = sorted(os.sched_getaffinity(0))
+
+
+def ranks(count, name=""):
+    """What `count` ranks say of themselves, sorted as Done.lines() sorts."""
+    before = name + " " if name else ""
+    return sorted(f"{before}{rank} of {count}" for rank in range(count))
+
+
+def value_of(name, *options, variables=None):
+    """A variable as rank 0 sees it; "unset" if it does not."""
+    done = mpiexec(*options, "-n", 1, "sh", "-c", f"echo ${{{name}-unset}}",
+                   variables=variables)
+    return done.out.decode().rstrip("\n")
+
+
+class Folder(tempfile.TemporaryDirectory):
+    """A folder that is gone afterwards, as a Path."""
+
+    def __enter__(self):
+        return Path(super().__enter__()).resolve()
+
+
+# ---- how many ranks, and of what ----
+
+@case("command line")
+def n_and_its_synonyms_give_the_number_of_ranks():
+    for option in ("-n", "-np", "--np", "--n", "-c"):
+        equal(mpiexec(option, 3, *RANK_OF_SIZE).lines(), ranks(3))
+
+
+@case("command line")
+def without_n_there_is_a_rank_for_each_processor_we_may_use():
+    equal(mpiexec(*RANK_OF_SIZE).lines(), ranks(len(PROCESSORS)))
+    one = ("taskset", "-c", PROCESSORS[0])
+    equal(mpiexec(*RANK_OF_SIZE, under=one).lines(), ranks(1))
+
+
+@case("command line")
+def several_programs_form_one_job():
+    words = ("-n", 1, program("probe"), "first", ":", "-n", 2, program("probe"), "second",
+             ":", "-np", 1, "sh", "-c", f"exec {program('probe')} third")
+    equal(mpiexec(*words).lines(),
+          ["first 0 of 4", "second 1 of 4", "second 2 of 4", "third 3 of 4"])
+    two = ("-n", 1, *RANK_OF_SIZE, ":", "-n", 2, *RANK_OF_SIZE)
+    equal(mpiexec(*two).lines(), ranks(3))
+
+
+@case("command line")
+def each_of_several_programs_needs_its_n():
+    says = "^mpiexec: {}: with several programs each needs its -n$"
+    mpiexec("-n", 2, "true", ":", "false", code=2, says=[says.format("false")])
+    mpiexec("true", ":", "-n", 2, "false", code=2, says=[says.format("true")])
+
+
+@case("command line")
+def more_ranks_than_cores_and_root_need_no_flag():
+    equal(mpiexec("-n", 16, program("probe"), "hello").lines(), ranks(16, "hello"))
+
+
+@case("command line")
+def a_wrong_command_line_is_refused_in_one_line():
+    wrong = [
+        (["-n", "0", "true"], "^mpiexec: 0: the number of ranks"),
+        (["-n", "x", "true"], "^mpiexec: x: the number of ranks"),
+        (["-n", "2x", "true"], "^mpiexec: 2x: the number of ranks"),
+        (["-n", "-1", "true"], "^mpiexec: -1: the number of ranks"),
+        (["-n"], "^mpiexec: -n: something must follow"),
+        (["-env", "A"], "^mpiexec: -env: something must follow"),
+        (["--frobnicate", "true"], "^mpiexec: --frobnicate: unknown option"),
+        (["--bind-to", "moon", "true"], "^mpiexec: moon: .*--bind-to"),
+        (["--timeout", "soon", "true"], "^mpiexec: soon: the time"),
+        (["--timeout", "0", "true"], "^mpiexec: 0: the time"),
+        ([], "^mpiexec: no program"),
+        (["-n", "2"], "^mpiexec: no program"),
+        (["-n", "2", "true", ":"], "^mpiexec: no program"),
+        ([":", "-n", "2", "true"], "^mpiexec: no program"),
+    ]
+    for words, pattern in wrong:
+        equal(mpiexec(*words, code=2, says=[pattern]).out, b"")
+
+
+@case("command line")
+def help_and_version_are_answered():
+    claim(b"usage: mpiexec" in mpiexec("--help").out, "--help")
+    claim(b"usage: mpiexec" in mpiexec("-h").out, "-h")
+    claim(re.match(rb"mpiexec of Weft \d", mpiexec("--version").out), "--version")
+
+
+@case("command line")
+def mpirun_is_the_same_program():
+    with Folder() as folder:
+        (folder / "mpirun").symlink_to(mpiexec_path())
+        run = Running([folder / "mpirun", "-n", 2, *RANK_OF_SIZE])
+        equal(run.end().lines(), ranks(2))
+        Running([folder / "mpirun", "-n", "x"]).end(2, ["^mpirun: x: "])
+
+
+@case("command line")
+def two_dashes_end_the_options():
+    equal(mpiexec("-n", 2, "--", *RANK_OF_SIZE).lines(), ranks(2))
+
+
+# ---- where and with what environment ----
+
+@case("environment")
+def the_environment_is_passed_on():
+    equal(value_of("SOME_WORD", variables={"SOME_WORD": "a b=c"}), "a b=c")
+
+
+@case("environment")
+def genv_and_x_set_for_all_programs_and_env_for_one():
+    show = ("sh", "-c", "echo $PMI_RANK $A $B $C")
+    done = mpiexec("-genv", "A", "all", "-x", "B=too", "-env", "C", "one", "-n", 1, *show,
+                   ":", "-n", 1, *show)
+    equal(done.lines(), ["0 all too one", "1 all too"])
+
+
+@case("environment")
+def what_is_set_later_and_nearer_counts():
+    old = {"A": "inherited"}
+    equal(value_of("A", "-genv", "A", "all", variables=old), "all")
+    equal(value_of("A", "-env", "A", "one", "-genv", "A", "all", variables=old), "one")
+    equal(value_of("A", "-x", "A=1", "-x", "A=2", variables=old), "2")
+
+
+@case("environment")
+def x_with_a_name_passes_it_on():
+    old = {"A": "inherited", "B": "too"}
+    equal(value_of("A", "-x", "A", variables=old), "inherited")
+    equal(value_of("A", "-envnone", "-x", "A", variables=old), "inherited")
+    equal(value_of("B", "-envnone", "-x", "A", variables=old), "unset")
+
+
+@case("environment")
+def envnone_and_envlist_pass_only_what_is_named():
+    old = {"A": "1", "B": "2", "C": "3"}
+    show = ("/bin/sh", "-c", "echo ${A-unset} ${B-unset} ${C-unset} $D")
+    equal(mpiexec("-n", 1, "-envnone", *show, variables=old).out, b"unset unset unset\n")
+    equal(mpiexec("-n", 1, "-envlist", "A,C", *show, variables=old).out, b"1 unset 3\n")
+    equal(mpiexec("-n", 1, "-envnone", "-env", "D", "4", *show, variables=old).out,
+          b"unset unset unset 4\n")
+
+
+@case("environment")
+def variables_of_another_launcher_do_not_reach_the_ranks():
+    stale = {name: "stale" for name in (
+        "PMI_FD", "PMI_RANK", "PMI_SIZE", "PMI_PORT", "PMI_ID", "PMI_JOBID",
+        "PMI_SPAWNED", "PMIX_NAMESPACE", "PMIX_RANK", "PMIX_SERVER_URI41", "WEFT_JOB",
+        "WEFT_INSIDE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS")}
+    done = mpiexec("-n", 2, "env", variables=stale)
+    equal([text for text in done.lines() if text.endswith("=stale")], [])
+    equal(mpiexec("-n", 2, program("probe"), "hello", variables=stale).lines(),
+          ranks(2, "hello"))
+
+
+@case("environment")
+def wdir_is_where_a_program_runs():
+    with Folder() as one, Folder() as two:
+        done = mpiexec("-wdir", one, "-n", 1, "pwd", ":", "-wd", two, "-n", 1, "pwd")
+        equal(done.lines(), sorted([str(one), str(two)]))
+
+
+@case("environment")
+def the_limit_of_descriptors_is_that_of_the_caller():
+    def lower():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, 4096))
+    show = ("sh", "-c", "ulimit -Sn; ulimit -Hn")
+    equal(mpiexec("-n", 1, *show, preexec_fn=lower).out, b"256\n4096\n")
+
+
+# ---- which processors ----
+
+def core_of(processor):
+    folder = Path(f"/sys/devices/system/cpu/cpu{processor}/topology")
+    siblings = folder / "thread_siblings_list"
+    return siblings.read_text() if siblings.exists() else str(processor)
+
+
+CORES = len({core_of(processor) for processor in PROCESSORS})
+AFFINITY = ("python3", "-c", "import os; print(sorted(os.sched_getaffinity(0)))")
+
+
+def affinities(*words, **settings):
+    """The processors of each rank, in no order."""
+    return [[int(number) for number in re.findall(r"\d+", text)]
+            for text in mpiexec(*words, *AFFINITY, **settings).lines()]
+
+
+def are_apart(sets):
+    every = [processor for one in sets for processor in one]
+    return len(every) == len(set(every)) and set(every) <= set(PROCESSORS)
+
+
+@case("placement")
+def as_many_ranks_as_cores_have_one_each():
+    claim(CORES >= 2, "this machine has a single core: there is nothing to place")
+    for words in (["-n", CORES], ["-n", CORES, "--bind-to", "core"], ["-n", 2]):
+        claim(are_apart(affinities(*words)), f"{words}: ranks share a core")
+
+
+@case("placement")
+def a_single_rank_and_more_ranks_than_processors_are_not_bound():
+    equal(affinities("-n", 1), [PROCESSORS])
+    many = len(PROCESSORS) + 1
+    equal(affinities("-n", many), [PROCESSORS] * many)
+
+
+@case("placement")
+def a_single_rank_is_bound_when_it_is_asked_for():
+    claim(len(affinities("-n", 1, "--bind-to", "core")[0]) < len(PROCESSORS), "not bound")
+
+
+@case("placement")
+def bind_to_none_binds_nobody():
+    equal(affinities("-n", 2, "--bind-to", "none"), [PROCESSORS] * 2)
+
+
+@case("placement")
+def ranks_stay_on_the_processors_that_mpiexec_has():
+    one = PROCESSORS[-1]
+    equal(affinities("-n", 2, under=("taskset", "-c", one)), [[one]] * 2)
+
+
+@case("placement")
+def too_many_ranks_for_bind_to_core_are_said_and_run():
+    says = [rf"^mpiexec: {CORES + 1} ranks do not fit on {CORES} cores"]
+    equal(affinities("-n", CORES + 1, "--bind-to", "core", says=says),
+          [PROCESSORS] * (CORES + 1))
+
+
+@case("placement")
+def report_bindings_says_what_is_so():
+    done = mpiexec("-n", 1, "--report-bindings", *AFFINITY,
+                   says=["^mpiexec: rank 0: not bound$"])
+    equal(done.out.decode(), f"{PROCESSORS}\n")
+    bound = "^mpiexec: rank {}: bound to processors [0-9 ]+$"
+    done = mpiexec("-n", 2, "--report-bindings", "--label", *AFFINITY,
+                   says=[bound.format(0), bound.format(1)])
+    for text in done.out.decode().splitlines():
+        rank, processors = re.match(r"\[(\d)\] \[(.*)\]", text).groups()
+        told = f"rank {rank}: bound to processors {processors.replace(',', '')}\n"
+        claim(told in done.err.decode(), f"{told!r} is not said: {done.err!r}")
+
+
+def has_loaded_hwloc(*words):
+    run = start(*words, "sh", "-c", "echo ready; read x || true", stdin=subprocess.PIPE)
+    run.read_line()
+    maps = Path(f"/proc/{run.keeper()}/maps").read_text()
+    run.end(given=b"\n")
+    return "libhwloc" in maps
+
+
+@case("placement")
+def hwloc_is_loaded_only_when_something_is_bound():
+    claim(has_loaded_hwloc("-n", 2), "binding works without hwloc?")
+    for words in (["-n", 1], ["-n", 3], ["-n", 2, "--bind-to", "none"]):
+        claim(not has_loaded_hwloc(*words), f"{words}: hwloc is loaded")
+
+
+# ---- what ranks print ----
+
+@case("output")
+def lines_are_never_torn():
+    lines_are_whole(mpiexec("-n", 8, program("talk"), "lines", 2000).out, 8, 2000)
+
+
+@case("output")
+def a_label_is_before_every_line_and_nowhere_else():
+    text = mpiexec("-n", 4, "--label", program("talk"), "lines", 300).out
+    for rank in range(4):
+        label = b"[%d] " % rank
+        own = [got[len(label):] for got in text.splitlines() if got.startswith(label)]
+        equal(own, [line(rank, number) for number in range(300)], f"rank {rank}")
+    equal(len(text.splitlines()), 1200)
+
+
+def long_line_and_others(text, length, count):
+    """One line of L in that length, and what two others say beside it."""
+    said = text.split(b"\n")
+    claim(b"L" * length in said, "the long line is torn")
+    said.remove(b"L" * length)
+    equal(said[-1], b"")
+    for rank in (1, 2):
+        own = [got for got in said if got.startswith(bytes([ord("a") + rank]))]
+        equal(own, [line(rank, number, 1000) for number in range(count)], f"rank {rank}")
+
+
+@case("output")
+def a_line_of_a_mebibyte_arrives_whole_while_others_print():
+    for _ in range(3):
+        text = mpiexec("-n", 3, program("talk"), "long", 1 << 20).out
+        long_line_and_others(text, 1 << 20, 2000)
+
+
+@case("output")
+def a_long_line_at_the_very_end_arrives_whole():
+    slow = ("sh", "-c", "test $PMI_RANK = 0 && sleep 0.05; head -c 150000 /dev/zero |"
+            " tr '\\0' $PMI_RANK; echo")
+    for _ in range(10):
+        said = mpiexec("-n", 4, *slow).lines()
+        equal(said, [str(rank) * 150000 for rank in range(4)])
+
+
+@case("output")
+def a_line_that_never_ends_does_not_hold_the_others_up():
+    with Folder() as folder:
+        done = mpiexec("-n", 3, "-wdir", folder, program("talk"), "unended", 100000)
+    said = done.out.split(b"\n")
+    for rank in (1, 2):
+        own = [got for got in said if got.startswith(bytes([ord("a") + rank]))]
+        equal(own, [line(rank, number, 1000) for number in range(2000)], f"rank {rank}")
+    equal(done.out.count(b"L"), 100000)
+
+
+@case("output")
+def a_short_line_without_its_end_waits_and_others_go_before_it():
+    talk = ("if test $PMI_RANK = 0; then printf a; sleep 0.6; echo c; "
+            "else sleep 0.2; echo b; fi")
+    equal(mpiexec("-n", 2, "sh", "-c", talk).out, b"b\nac\n")
+
+
+@case("output")
+def one_rank_is_passed_on_byte_for_byte():
+    for text in ("a", "a\\n", "a\\nb", "\\n\\n", "\\0001\\0377x\\r", ""):
+        expected = subprocess.run(["printf", "%b", text], capture_output=True).stdout
+        equal(mpiexec("-n", 1, "printf", "%b", text).out, expected)
+    size = 3 << 20
+    done = mpiexec("-n", 1, "sh", "-c", f"head -c {size} /dev/zero")
+    equal(done.out, bytes(size))
+
+
+@case("output")
+def text_without_a_line_end_is_not_lost():
+    equal(mpiexec("-n", 3, "printf", "abc").out, b"abc\nabc\nabc")
+    done = mpiexec("-n", 1, "sh", "-c", "echo a; printf b; printf c >&2", says=["^c$"])
+    equal((done.out, done.err), (b"a\nb", b"c"))
+
+
+@case("output")
+def standard_output_and_error_stay_apart():
+    done = mpiexec("-n", 2, "sh", "-c", "echo out; echo err >&2", says=["^err$"] * 2)
+    equal(done.out, b"out\nout\n")
+
+
+@case("output")
+def lines_are_not_torn_where_output_and_error_are_one():
+    run = start("-n", 4, program("talk"), "both", 150, stderr=subprocess.STDOUT)
+    text = b""
+    while part := os.read(run.process.stdout.fileno(), 3000):
+        text += part
+        time.sleep(0.0001)
+    run.end()
+    said = text[:-1].split(b"\n")
+    for rank in range(4):
+        expected = [line(rank, number) for number in range(150)]
+        own = [got for got in said if got.startswith(bytes([ord("a") + rank]))]
+        equal(sorted(own), sorted(expected * 2), f"rank {rank}")
+    equal(len(said), 1200)
+
+
+@case("output")
+def the_line_of_a_failure_tears_no_other():
+    crash = ("test $PMI_RANK = 0 && { sleep 0.2; exit 3; }; "
+             f"{program('talk')} lines 500 >&2")
+    run = start("-n", 3, "sh", "-c", crash)
+    text = b""
+    while part := os.read(run.process.stderr.fileno(), 500):
+        text += part
+        time.sleep(0.0002)
+    said = text.split(b"\n")
+    told = [got for got in said if b"mpiexec" in got]
+    equal(len(told), 1, "one line of mpiexec")
+    claim(re.match(failure(0, "sh", "ended with code 3"), told[0].decode()),
+          repr(told[0][-200:]))
+    run.finish().hold(3, [])
+    said = said[:-1] if said[-1] == b"" else said
+    for rank in (1, 2):  # the last line may be half: its rank was ended there
+        own = [got for got in said if got.startswith(bytes([ord("a") + rank]))][:-1]
+        equal(own, [line(rank, number) for number in range(len(own))], f"rank {rank}")
+
+
+@case("output")
+def labels_before_very_short_lines_do_no_harm():
+    run = start("-n", 4, "--label", "sh", "-c", "yes '' | head -n 100000")
+    time.sleep(0.3)  # everything that can be full is
+    said = run.end().lines()
+    equal(said, sorted([f"[{rank}] " for rank in range(4)] * 100000))
+
+
+def resident(pid):
+    """Bytes of memory that a process has now."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) * 1024
+
+
+@case("output")
+def a_slow_reader_loses_nothing_and_costs_no_memory():
+    amount = 20_000_000
+    run = start("-n", 8, program("talk"), "flood", amount)
+    reader, keeper, count, most = run.process.stdout, run.keeper(), 0, 0
+    slow_end = time.monotonic() + 2
+    while part := os.read(reader.fileno(), 65536):
+        count += len(part)
+        if time.monotonic() < slow_end:
+            time.sleep(0.01)
+            most = max(most, resident(keeper))
+    run.end()
+    claim(count >= 8 * amount, f"only {count} bytes came")
+    bound = (1 << 30) if is_sanitized() else 64 << 20
+    claim(0 < most < bound, f"the keeper had {most >> 20} MiB")
+
+
+@case("output")
+def a_reader_that_leaves_ends_the_job():
+    command = f"{mpiexec_path()} -n 4 yes | head -1; echo ${{PIPESTATUS[0]}}"
+    done = Running(["bash", "-c", command]).end()
+    equal(done.out, b"y\n141\n")
+    claim(done.seconds < 5, "it took long")
+
+
+@case("output")
+def a_full_disk_is_named():
+    says = ["^mpiexec: standard output: No space left on device"]
+    with open("/dev/full", "wb") as full:
+        mpiexec("-n", 2, "sh", "-c", "echo text; sleep 60", stdout=full, code=1, says=says)
+        for _ in range(20):  # the ranks end before it is known
+            mpiexec("-n", 2, "echo", "text", stdout=full, code=1, says=says)
+
+
+# ---- what rank 0 reads ----
+
+READ_ALL = ("sh", "-c", "echo $PMI_RANK $(cat)")
+
+
+@case("input")
+def standard_input_goes_to_rank_0_and_the_others_see_its_end():
+    equal(mpiexec("-n", 3, *READ_ALL, given=b"a word").lines(), ["0 a word", "1", "2"])
+    with tempfile.TemporaryFile() as file:
+        file.write(b"from a file")
+        file.seek(0)
+        equal(mpiexec("-n", 2, *READ_ALL, stdin=file).lines(), ["0 from a file", "1"])
+    equal(mpiexec("-n", 2, *READ_ALL, stdin=subprocess.DEVNULL).lines(), ["0", "1"])
+
+
+@case("input")
+def much_input_arrives_whole():
+    text = bytes(range(256)) * 40_000
+    equal(mpiexec("-n", 2, "cat", given=text).out, text)
+
+
+@case("input")
+def closed_descriptors_are_as_good_as_empty_ones():
+    words = f"{mpiexec_path()} -n 2 sh -c 'echo $PMI_RANK $(cat)'"
+    equal(Running(["sh", "-c", f"{words} <&-"]).end().lines(), ["0", "1"])
+    equal(Running(["sh", "-c", f"{words} >&-"]).end().out, b"")
+    equal(Running(["sh", "-c", f"{words} 2>&-"]).end().lines(), ["0", "1"])
+    equal(Running(["sh", "-c", f"{words} <&- >&- 2>&-"]).end().out, b"")
+
+
+@case("input")
+def a_loop_that_reads_is_not_robbed_of_its_input():
+    loop = f"while read x; do echo $x; {mpiexec_path()} -n 2 true; done"
+    with tempfile.TemporaryFile() as file:
+        file.write(b"one\ntwo\nthree\n")
+        file.seek(0)
+        done = Running(["bash", "-c", loop], stdin=file).end()
+    equal(done.out, b"one\ntwo\nthree\n")
+
+
+# ---- a terminal ----
+
+def terminal(*words, **settings):
+    return Terminal([mpiexec_path(), *words], **settings)
+
+
+@case("terminal")
+def a_prompt_is_shown_and_answered():
+    shown = terminal("-n", 2, "sh", "-c", "test $PMI_RANK = 1 && exit; "
+                     "printf 'name? '; read x; echo hello $x")
+    time.sleep(0.3)
+    shown.expect(b"name? ", 1)
+    shown.type(b"Anna\n")
+    shown.expect(b"hello Anna\r\n", 2)
+    equal(shown.end(), (0, ""))
+
+
+@case("terminal")
+def text_that_was_interrupted_has_its_label_again():
+    shown = terminal("-n", 2, "--label", "sh", "-c", "if test $PMI_RANK = 0; then "
+                     "printf a; sleep 0.8; echo c; else sleep 0.5; echo b; fi")
+    equal(shown.end(), (0, "[0] a\n[1] b\n[0] c\n"))
+
+
+@case("terminal")
+def the_end_of_typed_input_reaches_rank_0():
+    shown = terminal("-n", 2, "sh", "-c", "echo ready; echo $PMI_RANK $(wc -l)")
+    for _ in range(2):
+        shown.expect(b"ready\r\n")
+    shown.type(b"one\ntwo\n\x04")
+    code, text = shown.end()
+    equal((code, "0 2" in text), (0, True), text)
+
+
+@case("terminal")
+def control_c_ends_the_job_in_one_line():
+    shown = terminal("-n", 2, program("fail"), "never", "pause")
+    for _ in range(2):
+        shown.expect(b"ready\r\n")
+    shown.type(b"\x03")
+    code, text = shown.end(3)
+    equal(code, 130)
+    claim(re.fullmatch(r"mpiexec: Interrupt: ending the job.*\n", text), repr(text))
+
+
+@case("terminal")
+def a_second_control_c_ends_it_at_once():
+    shown = terminal("-n", 2, program("fail"), "never", "ignore")
+    for _ in range(2):
+        shown.expect(b"ready\r\n")
+    shown.type(b"\x03")
+    shown.expect(b"ending the job")
+    begin = time.monotonic()
+    shown.type(b"\x03")
+    equal(shown.end(3)[0], 130)
+    seconds = time.monotonic() - begin
+    claim(seconds < 0.8, f"it took {seconds:.2f} s, like the grace after the first")
+
+
+def ranks_of(shown):
+    """The ranks of a job in a terminal, which are the leaders of their groups."""
+    return [pid for pid in processes_with(shown.mark)
+            if os.getpgid(pid) == pid and pid != shown.pid
+            and "PMI_RANK" in Path(f"/proc/{pid}/environ").read_text()]
+
+
+@case("terminal")
+def control_z_stops_the_job_and_sigcont_continues_it():
+    shown = terminal("-n", 2, "sh", "-c", "test $PMI_RANK = 1 && exit; "
+                     "echo ready; read x; echo got $x")
+    shown.expect(b"ready\r\n")
+    claim(wait_until(lambda: len(ranks_of(shown)) == 1, 2), "rank 1 has not ended")
+    only = ranks_of(shown)
+    shown.type(b"\x1a")
+    claim(wait_until(lambda: state_of(shown.pid) == "T", 2), "mpiexec is not stopped")
+    claim(wait_until(lambda: [state_of(pid) for pid in only] == ["T"], 2),
+          "rank 0 is not stopped")
+    os.kill(shown.pid, signal.SIGCONT)
+    claim(wait_until(lambda: state_of(only[0]) == "S", 2), "rank 0 is not continued")
+    shown.type(b"again\n")
+    shown.expect(b"got again\r\n")
+    equal(shown.end(), (0, ""))
+
+
+@case("terminal")
+def in_the_background_it_leaves_typed_input_alone():
+    shown = Terminal(["bash", "--norc", "--noediting", "-i"])
+    shown.type(b"PS1= PS2=\n")
+    shown.type(f"{mpiexec_path()} -n 1 sh -c 'echo ready; sleep 1; echo done'\n".encode())
+    shown.expect(b"ready\r\n")
+    shown.type(b"\x1a")
+    shown.expect(b"Stopped")
+    shown.type(b"bg\n")
+    shown.type(b"read word; echo got $word; wait; echo code $?; exit 0\n")
+    time.sleep(0.2)
+    shown.type(b"for the shell\n")
+    shown.expect(b"got for the shell", 5)
+    shown.expect(b"code 0", 5)
+    equal(shown.end()[0], 0)
+
+
+@case("terminal")
+def typed_ahead_input_that_nobody_reads_does_not_block_mpiexec():
+    shown = terminal("-n", 2, program("fail"), "never", "pause")
+    for _ in range(2):
+        shown.expect(b"ready\r\n")
+    for _ in range(17):  # a pipe has 16 pages, and each takes one such line
+        shown.type(b"x" * 2099 + b"\n")
+        time.sleep(0.005)
+    shown.type(b"\x03")
+    shown.expect(b"ending the job", 1)
+    equal(shown.end(3)[0], 130)
+
+
+# ---- signals and time ----
+
+TELL_SIGNALS = ("python3", "-c", """
+import signal as s
+s.pthread_sigmask(s.SIG_BLOCK, [s.SIGUSR1, s.SIGUSR2])
+print("ready", flush=True)
+for i in range(2):
+    print(s.sigwait([s.SIGUSR1, s.SIGUSR2]).name, flush=True)
+""")
+
+
+@case("signals")
+def the_users_signals_reach_every_rank():
+    run = start("-n", 3, *TELL_SIGNALS)
+    run.expect("ready", 3)
+    for number in (signal.SIGUSR1, signal.SIGUSR2):
+        run.send(number)
+        run.expect(number.name, 3)
+    run.end()
+
+
+@case("signals")
+def a_signal_that_ends_mpiexec_ends_the_job():
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        run = start("-n", 3, program("fail"), "never", "pause")
+        run.expect("ready", 3)
+        run.send(number)
+        run.end(128 + number, [f"^mpiexec: {signal.strsignal(number)}: ending the job"])
+
+
+@case("signals")
+def a_signal_ends_mpiexec_that_waits_for_its_reader():
+    run = start("-n", 4, program("talk"), "flood", 60000)
+    claim(wait_until(lambda: len(processes_with(run.mark)) == 2, 5), "the ranks go on")
+    time.sleep(0.1)
+    equal(run.process.poll(), None, "nobody has read, and it has ended")
+    run.send(signal.SIGTERM)
+    claim(wait_until(lambda: run.process.poll() is not None, 2), "it goes on waiting")
+    run.end(143, ["^mpiexec: Terminated: ending the job$"])
+
+
+SAVE_AT_THE_END = ("python3", "-c", """
+import os, signal as s, time
+s.pthread_sigmask(s.SIG_BLOCK, [s.SIGTERM])
+print("ready", flush=True)
+if os.environ.get("STOPPED"):
+    os.kill(os.getpid(), s.SIGSTOP)
+s.sigwait([s.SIGTERM])
+time.sleep(0.3)
+print("saved")
+""")
+
+
+@case("signals")
+def a_rank_may_use_the_second_that_it_has():
+    for options in ((), ("-genv", "STOPPED", "yes")):
+        run = start("-n", 2, *options, *SAVE_AT_THE_END)
+        run.expect("ready", 2)
+        run.send(signal.SIGTERM)
+        equal(run.end(143, ["Terminated: ending the job"]).lines(), ["saved", "saved"])
+
+
+@case("signals")
+def what_the_caller_ignores_is_ignored():
+    for number in (signal.SIGHUP, signal.SIGINT):
+        run = start("-n", 2, "sh", "-c", "echo ready; sleep 0.3; echo done",
+                    preexec_fn=lambda n=number: signal.signal(n, signal.SIG_IGN))
+        run.expect("ready", 2)
+        run.send(number)
+        equal(run.end().lines(), ["done", "done"])
+
+
+@case("signals")
+def a_caller_that_ignores_its_children_does_no_harm():
+    def ignore():
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    mpiexec("-n", 2, "sh", "-c", "exit $PMI_RANK", code=1, preexec_fn=ignore,
+            says=[failure(1, "sh", "ended with code 1")])
+
+
+@case("signals")
+def timeout_ends_the_job_with_124():
+    done = mpiexec("-n", 2, "--timeout", "0.5", "sleep", "60", code=124,
+                   says=[r"^mpiexec: no end after 0\.5 s \(--timeout\): ending the job$"])
+    claim(0.5 <= done.seconds < 1.5, f"it took {done.seconds:.2f} s")
+    stubborn = mpiexec("-n", 2, "--timeout", "0.5", program("fail"), "never", "ignore",
+                       code=124, says=["--timeout"])
+    claim(stubborn.seconds < 2.5, f"it took {stubborn.seconds:.2f} s")
+    mpiexec("-n", 2, "--timeout", "60", "true")
+
+
+# ---- options that hands bring along ----
+
+@case("options")
+def other_launchers_options_for_this_machine_work():
+    with Folder() as folder:
+        hosts = folder / "hosts"
+        hosts.write_text(f"# this machine\n\nlocalhost slots=4\n{HOST}:2\n{HOST}\n")
+        for words in (["-host", "localhost"], ["-host", f"{HOST}:4"], ["-H", HOST],
+                      ["-hosts", f"localhost,{HOST}"], ["-f", hosts],
+                      ["-machinefile", hosts], ["--hostfile", hosts], ["-ppn", 2],
+                      ["-N", 2], ["--oversubscribe"], ["--allow-run-as-root"],
+                      ["-envall"], ["-genvall"]):
+            equal(mpiexec(*words, "-n", 2, *RANK_OF_SIZE).lines(), ranks(2), str(words))
+
+
+@case("options")
+def options_without_a_meaning_here_are_answered_and_the_job_runs():
+    for words, hint in ((["--mca", "btl", "self"], "weft-info --settings"),
+                        (["--map-by", "core"], "--bind-to"),
+                        (["-iface", "eth0"], "no network"),
+                        (["-launcher", "ssh"], "this machine")):
+        says = [rf"^mpiexec: {words[0]} has no effect here: .*{hint}"]
+        equal(mpiexec(*words, "-n", 2, *RANK_OF_SIZE, says=says).lines(), ranks(2))
+
+
+@case("options")
+def another_host_is_refused_by_name():
+    says = ["^mpiexec: host elsewhere: this version of Weft starts ranks on this machine"]
+    mpiexec("-host", "elsewhere", "-n", 2, "true", code=2, says=says)
+    mpiexec("-hosts", "localhost,elsewhere:3", "-n", 2, "true", code=2, says=says)
+    with Folder() as folder:
+        (folder / "hosts").write_text("localhost\nelsewhere slots=2\n")
+        mpiexec("-f", folder / "hosts", "-n", 2, "true", code=2, says=says)
+        mpiexec("-f", folder / "missing", "-n", 2, "true", code=2, says=["No such file"])
+
+
+# ---- programs that cannot be started ----
+
+@case("start")
+def a_program_that_is_not_there_is_127():
+    for name in ("no-such-program", "/no/such/program"):
+        cause = "cannot be started: No such file or directory"
+        mpiexec("-n", 4, name, code=127, says=[failure(0, name, cause)])
+    mpiexec("-n", 2, program("fail"), "never", ":", "-n", 2, "/no/such", code=127,
+            says=[failure(2, "/no/such", "cannot be started: No such file or directory")])
+
+
+@case("start")
+def a_program_that_may_not_run_is_126():
+    with Folder() as folder:
+        (folder / "text").write_text("#!/bin/sh\n")
+        for path in (folder, folder / "text"):
+            cause = "cannot be started: Permission denied"
+            mpiexec("-n", 2, path, code=126, says=[failure(0, str(path), cause)])
+
+
+@case("start")
+def a_folder_that_is_not_there_is_named():
+    cause = "cannot enter /no/such/folder: No such file or directory"
+    mpiexec("-n", 2, "-wdir", "/no/such/folder", "true", code=126,
+            says=[failure(0, "true", cause)])
+
+
+@case("start")
+def too_few_descriptors_are_said_in_one_line():
+    def lower():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
+    says = [failure(None, "sleep", "cannot make pipes: Too many open files")]
+    done = mpiexec("-n", 40, "sleep", 60, code=126, says=says, preexec_fn=lower)
+    claim(done.seconds < 5, f"it took {done.seconds:.1f} s")
+
+
+# ---- descriptors, and who is a rank ----
+
+def opened(done, prefix="open "):
+    """Descriptor numbers and what they are, as probe says them."""
+    return [text.split(" ", 2)[1:] for text in done.lines() if text.startswith(prefix)]
+
+
+@case("descriptors")
+def a_rank_has_its_streams_the_segment_and_pmi_and_no_more():
+    for count in (1, 3):
+        found = opened(mpiexec("-n", count, program("probe"), "descriptors"))
+        kinds = sorted(re.sub(r"[\[(:].*", "", target) for fd, target in found
+                       if int(fd) > 2)
+        equal(kinds, sorted(["/memfd", "socket"] * count), str(found))
+        equal(len(found), 5 * count, str(found))
+
+
+@case("descriptors")
+def what_a_rank_starts_inherits_nothing_and_is_no_rank():
+    done = mpiexec("-n", 2, program("probe"), "child")
+    equal(sorted(fd for fd, _ in opened(done)), sorted(["0", "1", "2"] * 2), done.out)
+    said = [text for text in done.lines() if not text.startswith("open")]
+    equal(said, ["child 0 of 2", "child 1 of 2"] + ["descriptors 0 of 1"] * 2)
+
+
+# ---- how ranks find each other ----
+
+MPICH_PROGRAM = """
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    int rank, size, sum;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (argc > 1 && rank == 1) {
+        MPI_Abort(MPI_COMM_WORLD, atoi(argv[1]));
+    }
+    printf("%d of %d, sum %d\\n", rank, size, sum);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return MPI_Finalize();
+}
+"""
+
+
+def build_with_mpich(folder):
+    (folder / "program.c").write_text(MPICH_PROGRAM)
+    if shutil.which("mpicc.mpich"):
+        build = ["mpicc.mpich"]
+    else:
+        flags = subprocess.run(["pkg-config", "--cflags", "--libs", "mpich"], check=True,
+                               capture_output=True, text=True).stdout
+        build = ["cc", "-Wl,--no-as-needed", *flags.split()]
+    subprocess.run([*build, "-o", "program", "program.c"], cwd=folder, check=True)
+    return folder / "program"
+
+
+@case("wire-up")
+def a_program_of_mpich_runs_by_pmi_1():
+    with Folder() as folder:
+        built = build_with_mpich(folder)
+        equal(mpiexec("-n", 3, built).lines(), [f"{r} of 3, sum 3" for r in range(3)])
+        done = start("-n", 3, built, 7).finish()
+        told = [text for text in done.err.decode().splitlines() if "mpiexec" in text]
+        equal((done.code, len(told)), (7, 1), done.err)
+        claim(re.match(failure(1, str(built), "MPI_Abort with code 7"), told[0]), told)
+
+
+@case("wire-up")
+def mpiexec_inside_a_rank_starts_a_job_of_its_own():
+    inner = f"{mpiexec_path()} -n 2 {program('probe')} inner"
+    equal(mpiexec("-n", 2, "bash", "-c", inner).lines(),
+          ["inner 0 of 2"] * 2 + ["inner 1 of 2"] * 2)
+
+
+@case("wire-up")
+def ranks_share_one_segment_even_with_a_user_namespace_each():
+    for under in ((), ("unshare", "-Ur")):
+        done = mpiexec("-n", 4, *under, program("probe"), "segment")
+        where = [text for text in done.lines() if not re.search(r"\d of 4$", text)]
+        equal(len(where), 4, done.out)
+        equal(len(set(where)), 1, "one memory for all")
+        equal([text for text in done.lines() if re.search(r"\d of 4$", text)],
+              ranks(4, "segment"))
+
+
+@case("wire-up")
+def a_segment_of_another_layout_is_left_alone():
+    done = mpiexec("-n", 3, program("other_layout"), program("probe"), "segment")
+    where = [text for text in done.lines() if not re.search(r"\d of 3$", text)]
+    equal((len(where), len(set(where))), (3, 1), done.out)
+    equal([text for text in done.lines() if re.search(r"\d of 3$", text)],
+          ranks(3, "segment"))
+    own = mpiexec("-n", 3, program("other_layout"), program("probe"), "hello")
+    equal(own.lines(), ranks(3, "hello"))
+
+
+@case("wire-up")
+def a_wrapper_that_closes_descriptors_is_named():
+    wrapper = ("python3", "-c", "import subprocess, sys; "
+               "sys.exit(subprocess.run(sys.argv[1:], close_fds=True).returncode)")
+    done = start("-n", 2, *wrapper, program("probe"), "hello").finish()
+    said = done.err.decode().splitlines()
+    told = [text for text in said if "was closed on the way" in text]
+    claim(done.code != 0 and told, f"code {done.code}: {said}")
+    claim("close descriptors?" in told[0], told[0])
+    equal(done.out, b"", "a lonely rank 0 has run")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+/*
+ * memory.c - memory follows use: what a process, a peer spoken to and a busy peer cost,
+ * held to the figures of docs/memory.md. With an argument it prints what it measures.
+ */
+#include "check.h"
+
+#include <malloc.h>
+#include <stdint.h>
+
+enum {
+    PROCESS_KIB = 512, /* private, after MPI_Init */
+    PEER_BYTES = 2048, /* private, per peer spoken to */
+    PEER_KIB = 48,     /* shared, per peer spoken to a little, both directions */
+    BUSY_KIB = 192,    /* shared, per peer spoken to a lot */
+};
+
+static int rank;
+static int size;
+
+/* A field of the kernel's own account, in KiB. */
+static long account(const char *file_name, const char *field)
+{
+    FILE *file = fopen(file_name, "r");
+    char line[256];
+    long kib = 0;
+
+    CHECK(file != NULL);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, field, strlen(field)) == 0) {
+            CHECK(sscanf(line + strlen(field), " %ld", &kib) == 1);
+        }
+    }
+    fclose(file);
+    return kib;
+}
+
+static long shared_kib(void)
+{
+    return account("/proc/self/status", "RssShmem:");
+}
+
+/* Bytes in small allocations; the buffers for unexpected messages are not among them. */
+static long heap_bytes(void)
+{
+    return (long)mallinfo2().uordblks;
+}
+
+/* `rounds` messages to and from everybody else. */
+static void speak(int rounds)
+{
+    for (int step = 1; step < size; step++) {
+        int to = (rank + step) % size;
+        int from = (rank + size - step) % size;
+
+        for (int i = 0; i < rounds; i++) {
+            uint64_t out = (uint64_t)i;
+            uint64_t in = 0;
+
+            CHECK(MPI_Sendrecv(&out, 1, MPI_UINT64_T, to, 1, &in, 1, MPI_UINT64_T, from,
+                               1, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+            CHECK(in == (uint64_t)i);
+        }
+    }
+    CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+    long private_kib;
+    long heap[3];
+    long shared[3];
+    long peers;
+
+    CHECK(MPI_Init(&argc, &argv) == MPI_SUCCESS);
+    CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS);
+    CHECK(MPI_Comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS);
+    CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
+    /* Clean pages are the program's and the library's: shared by all that touch them. */
+    private_kib = account("/proc/self/smaps_rollup", "Private_Dirty:");
+    heap[0] = heap_bytes();
+    shared[0] = shared_kib();
+    speak(8);
+    heap[1] = heap_bytes();
+    shared[1] = shared_kib();
+    speak(3000);
+    heap[2] = heap_bytes();
+    shared[2] = shared_kib();
+    peers = size > 1 ? size - 1 : 1;
+    if (argc > 1 && rank == 0) {
+        printf("private after MPI_Init %ld KiB; per peer: heap %ld B, shared %.1f KiB; "
+               "busy: heap %ld B, shared %.1f KiB\n",
+               private_kib, (heap[1] - heap[0]) / peers,
+               (double)(shared[1] - shared[0]) / (double)peers,
+               (heap[2] - heap[0]) / peers,
+               (double)(shared[2] - shared[0]) / (double)peers);
+    }
+    if (argc == 1 || strcmp(argv[1], "sanitized") != 0) {
+        CHECK(private_kib <= PROCESS_KIB);
+        CHECK(heap[2] - heap[0] <= 32 * 1024 + PEER_BYTES * peers);
+        CHECK(shared[1] - shared[0] <= 64 + PEER_KIB * peers);
+        CHECK(shared[2] - shared[0] <= 64 + BUSY_KIB * peers);
+    }
+    return MPI_Finalize();
+}

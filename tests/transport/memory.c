@@ -1,0 +1,291 @@
+/* memory.c - cases about peers' memory: fetch and store, wrong addresses, joints. */
+#include "suite.h"
+
+#include "joint.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+    BYTES = 1 << 20,
+    RANGES = 300,
+    JOINTS_MAX = 1024,
+    JOINT_ROUNDS = 300,
+    PAGE = 4096,
+};
+
+/* The suite's own; a transport only hands it back. */
+struct weft_op {
+    int unused;
+};
+
+static enum weft_rc finish(enum weft_rc rc, const struct weft_op *op)
+{
+    if (rc == WEFT_PENDING) {
+        while (suite.done != op) {
+            suite_progress();
+        }
+        suite.done = NULL;
+        rc = WEFT_OK;
+    }
+    return rc;
+}
+
+static enum weft_rc fetch(uint32_t rank, uint64_t address, uint64_t offset, void *to,
+                          size_t len)
+{
+    const struct weft_key key = {.address = address};
+    struct weft_op op;
+
+    return finish(suite.ops->fetch(suite.ep[rank], &key, offset, to, len, &op), &op);
+}
+
+static enum weft_rc store(uint32_t rank, uint64_t address, uint64_t offset,
+                          const void *from, size_t len)
+{
+    const struct weft_key key = {.address = address};
+    struct weft_op op;
+
+    return finish(suite.ops->store(suite.ep[rank], &key, offset, from, len, &op), &op);
+}
+
+static uint8_t byte_of(uint32_t rank, size_t i)
+{
+    return (uint8_t)((i * 131 + (i >> 8) * 17 + rank * 29) % 250 + 1); /* never 0 */
+}
+
+static bool is_of(const uint8_t *bytes, uint32_t rank, size_t offset, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (bytes[i] != byte_of(rank, offset + i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint8_t *make(size_t len)
+{
+    uint8_t *memory = calloc(1, len);
+
+    check(memory != NULL);
+    return memory;
+}
+
+static void choose_range(uint64_t *random, uint64_t *offset, uint64_t *len)
+{
+    const uint64_t r = suite_random(random) >> 8;
+
+    *offset = r % BYTES;
+    *len = (suite_random(random) >> 8) % (r % 3 == 0 ? BYTES : 300);
+    *len = *len < BYTES - *offset ? *len : BYTES - *offset;
+}
+
+/* `there` holds the next rank's bytes, `to` takes ours. */
+static void move_ranges(uint32_t rank, uint64_t there, uint64_t to)
+{
+    uint8_t *got = make(BYTES);
+    uint8_t *mine = make(BYTES);
+    uint8_t *mirror = make(BYTES);
+    uint64_t random = 99 + suite.me;
+
+    for (size_t i = 0; i < BYTES; i++) {
+        mine[i] = byte_of(suite.me, i);
+    }
+    for (int i = 0; i < RANGES; i++) {
+        uint64_t offset;
+        uint64_t len;
+
+        choose_range(&random, &offset, &len);
+        memset(got, 0, BYTES);
+        check(fetch(rank, there, offset, got + offset, len) == WEFT_OK);
+        check(is_of(got + offset, rank, offset, len));
+        check(offset == 0 || got[offset - 1] == 0); /* and nothing beside it */
+        check(offset + len == BYTES || got[offset + len] == 0);
+
+        choose_range(&random, &offset, &len);
+        check(store(rank, to, offset, mine + offset, len) == WEFT_OK);
+        memcpy(mirror + offset, mine + offset, len);
+    }
+    check(fetch(rank, to, 0, got, BYTES) == WEFT_OK);
+    check(memcmp(got, mirror, BYTES) == 0);
+    free(got);
+    free(mine);
+    free(mirror);
+}
+
+void case_memory(void)
+{
+    uint8_t *source = make(BYTES);
+    uint8_t *target = make(BYTES);
+    uint64_t there;
+    uint64_t to;
+    uint8_t byte = 0;
+
+    for (size_t i = 0; i < BYTES; i++) {
+        source[i] = byte_of(suite.me, i);
+    }
+    suite_send_word(suite_previous(), (uint64_t)(uintptr_t)source);
+    suite_send_word(suite_previous(), (uint64_t)(uintptr_t)target);
+    there = suite_await_word(suite_next());
+    to = suite_await_word(suite_next());
+    check(suite.ops->can_reach(suite.ep[suite_next()]) == suite.is_reachable);
+    check(suite.ops->can_reach(suite.ep[suite_next()]) == suite.is_reachable);
+    if (suite.is_reachable) {
+        check((suite.ops->caps & WEFT_CAP_FETCH) != 0);
+        move_ranges(suite_next(), there, to);
+    } else { /* an error, and nothing else */
+        check(fetch(suite_next(), there, 0, &byte, 1) > WEFT_PENDING);
+        check(store(suite_next(), to, 0, &byte, 1) > WEFT_PENDING);
+    }
+    suite_meet();
+    check(is_of(source, suite.me, 0, BYTES));
+    for (size_t i = 0; i < BYTES; i++) {
+        check(target[i] == 0 || target[i] == byte_of(suite_previous(), i));
+        check(target[i] == 0 || suite.is_reachable);
+    }
+    suite_meet();
+    free(source);
+    free(target);
+}
+
+void case_wrong_addresses(void)
+{
+    uint8_t *pages =
+        mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const uint64_t wrong[] = {0, 1, 8, UINT64_MAX / 2, UINT64_MAX - PAGE};
+    uint64_t theirs;
+    uint8_t bytes[2 * PAGE] = {0};
+
+    check(pages != MAP_FAILED);
+    check(munmap(pages + PAGE, PAGE) == 0);
+    check(mprotect(pages + 2 * PAGE, PAGE, PROT_READ) == 0);
+    memset(pages, 7, PAGE);
+    suite_send_word(suite_previous(), (uint64_t)(uintptr_t)pages);
+    theirs = suite_await_word(suite_next());
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        check(fetch(suite_next(), wrong[i], 0, bytes, 64) > WEFT_PENDING);
+        check(store(suite_next(), wrong[i], 0, bytes, 64) > WEFT_PENDING);
+    }
+    check(fetch(suite_next(), theirs, PAGE, bytes, 1) > WEFT_PENDING);
+    check(fetch(suite_next(), theirs, PAGE - 8, bytes, 16) > WEFT_PENDING); /* half */
+    check(store(suite_next(), theirs, PAGE - 8, bytes, 16) > WEFT_PENDING);
+    check(store(suite_next(), theirs, 2 * PAGE, bytes, 8) > WEFT_PENDING); /* read only */
+    if (suite.is_reachable) { /* and what is right still works */
+        check(fetch(suite_next(), theirs, 0, bytes, PAGE - 8) == WEFT_OK);
+        check(bytes[0] == 7 && bytes[PAGE - 9] == 7);
+    }
+    suite_meet();
+    munmap(pages, PAGE);
+    munmap(pages + 2 * PAGE, PAGE);
+}
+
+void case_joints(void)
+{
+    uint32_t numbers[JOINTS_MAX];
+    uint32_t count;
+    uint32_t first = 0;
+
+    for (int round = 0; round < 3; round++) {
+        for (count = 0; count < JOINTS_MAX; count++) {
+            struct weft_joint *joint = suite.ops->joint_take(suite.tp, &numbers[count]);
+
+            if (joint == NULL) {
+                break;
+            }
+            check(((uintptr_t)joint & 63) == 0);
+            for (uint32_t i = 0; i < count; i++) {
+                check(numbers[i] != numbers[count]);
+            }
+        }
+        check(count < JOINTS_MAX);
+        check((count > 0) == ((suite.ops->caps & WEFT_CAP_JOINT) != 0));
+        check(round == 0 || count == first);
+        first = count;
+        for (uint32_t i = 0; i < count; i++) { /* in another order than taken */
+            suite.ops->joint_give(suite.tp, numbers[(i * 7 + (uint32_t)round) % count]);
+        }
+    }
+    suite_meet();
+}
+
+/* Claims what it can get and returns it as bits of a word; at most 64 pieces. */
+static uint64_t claim_all(struct weft_joint *joint, uint32_t turn)
+{
+    uint64_t pieces = 0;
+    uint64_t offset;
+    uint64_t length;
+
+    while (joint_claim(joint, turn, &offset, &length)) {
+        pieces |= UINT64_C(1) << (offset / joint->piece);
+        joint_count(joint, length);
+        if (offset % 3 == 0) {
+            sched_yield();
+        }
+    }
+    return pieces;
+}
+
+static void receive_jointly(uint32_t helper)
+{
+    struct weft_joint *joint;
+    uint64_t random = 3;
+    uint32_t number;
+
+    for (int i = 0; i < JOINT_ROUNDS; i++) {
+        const uint64_t pieces = suite_random(&random) % 64 + 1;
+        const uint64_t piece = 1 + (suite_random(&random) >> 40);
+        const uint64_t length = (pieces - 1) * piece + 1;
+        uint64_t mine;
+        uint64_t theirs;
+        uint32_t turn;
+
+        joint = suite.ops->joint_take(suite.tp, &number);
+        check(joint != NULL);
+        turn = joint_fill(joint, NULL, NULL, length, piece);
+        suite_send_word(helper, (uint64_t)turn << 32 | number);
+        mine = claim_all(joint, turn);
+        while (atomic_load_explicit(&joint->copied, memory_order_acquire) != length) {
+            suite_progress();
+        }
+        suite.ops->joint_give(suite.tp, number);
+        theirs = suite_await_word(helper);
+        check((mine & theirs) == 0);
+        check((mine | theirs) == UINT64_MAX >> (64 - pieces));
+        check(joint_turn(joint) == turn);
+
+        /* The next turn: who comes with the old one gets nothing. */
+        turn = joint_fill(joint, NULL, NULL, length, piece);
+        suite_send_word(helper, 1);
+        check(suite_await_word(helper) == 0);
+        check(atomic_load_explicit(&joint->copied, memory_order_acquire) == 0);
+    }
+}
+
+static void help_jointly(uint32_t receiver)
+{
+    for (int i = 0; i < JOINT_ROUNDS; i++) {
+        const uint64_t word = suite_await_word(receiver);
+        struct weft_joint *joint =
+            suite.ops->joint_of(suite.ep[receiver], (uint32_t)word);
+
+        check(joint != NULL);
+        suite_send_word(receiver, claim_all(joint, (uint32_t)(word >> 32)));
+        suite_await_word(receiver);
+        suite_send_word(receiver, claim_all(joint, (uint32_t)(word >> 32)));
+    }
+}
+
+void case_joint_claims(void)
+{
+    if ((suite.ops->caps & WEFT_CAP_JOINT) != 0 && (suite.me | 1) < suite.size) {
+        if (suite.me % 2 == 0) {
+            receive_jointly(suite.me + 1);
+        } else {
+            help_jointly(suite.me - 1);
+        }
+    }
+    suite_meet();
+}

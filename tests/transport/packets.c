@@ -1,0 +1,241 @@
+/* packets.c - cases about packets: order, contents, full queues, grants, budget. */
+#include "suite.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    CONTACTS = 1500,   /* packets of each sender at first contact */
+    RECEIVERS = 4,     /* ranks that take turns as the one that everyone sends to */
+    MANY = 100 * 1000, /* packets that no queue holds */
+    CONTROLS = 40,
+    SLOW_US = 5000,
+};
+
+static uint32_t short_max(uint32_t rank)
+{
+    return suite.ep[rank]->short_max;
+}
+
+/* Everything that rank `from` says it has sent has come. */
+static void await_all_from(uint32_t from)
+{
+    const uint32_t sent = (uint32_t)suite_await_word(from);
+
+    while (suite.from[from].ordered != sent) {
+        suite_progress();
+    }
+}
+
+static void tell_all_sent(uint32_t to)
+{
+    suite_send_word(to, suite.sent[to]);
+}
+
+/* No slot is empty: what a transport does not offer, a ready-made function refuses. */
+void case_table_is_complete(void)
+{
+    const struct weft_transport_ops *ops = suite.ops;
+
+    check(ops->open != NULL && ops->close != NULL);
+    check(ops->connect != NULL && ops->disconnect != NULL);
+    check(ops->send != NULL && ops->poll != NULL);
+    check(ops->fetch != NULL && ops->store != NULL && ops->can_reach != NULL);
+    check(ops->joint_take != NULL && ops->joint_give != NULL && ops->joint_of != NULL);
+    check(ops->arm != NULL && ops->sleep != NULL && ops->disarm != NULL);
+    check(ops->doorbell != NULL && ops->ring != NULL && ops->wake != NULL);
+    check(ops->is_inside != NULL && ops->set_inside != NULL);
+}
+
+/*
+ * The first case that sends anything: everyone to one, from the first packet on. The
+ * receiver looks late, so that the first packets wait wherever they go at first.
+ */
+void case_first_contact(void)
+{
+    uint64_t random = 77 + suite.me;
+
+    for (uint32_t to = 0; to < suite.size && to < RECEIVERS; to++) {
+        if (suite.me == to) {
+            usleep(SLOW_US);
+            for (uint32_t r = 0; r < suite.size; r++) {
+                if (r != to) {
+                    await_all_from(r);
+                }
+            }
+        } else {
+            const uint32_t count = CONTACTS * 4 / suite.size;
+
+            for (uint32_t i = 0; i < count; i++) {
+                const uint64_t r = suite_random(&random) >> 16;
+
+                suite_send(to, r % 8 == 0 ? r / 8 % (short_max(to) + 1) : r / 8 % 100, 0,
+                           false);
+            }
+            tell_all_sent(to);
+        }
+        suite_meet();
+    }
+}
+
+void case_every_size(void)
+{
+    const uint32_t to = suite_next();
+
+    for (size_t len = 0; len <= short_max(to); len++) {
+        suite_send(to, len, len % 2 == 0 ? 0 : WEFT_SEND_URGENT, false);
+    }
+    for (size_t len = short_max(to) + 1; len-- > 0;) {
+        suite_send(to, len, 0, false);
+        if (len % 64 == 0) {
+            suite_send(to, len % 512, WEFT_SEND_CONTROL, false);
+        }
+    }
+    tell_all_sent(to);
+    await_all_from(suite_previous());
+    suite_meet();
+}
+
+/* Sends until the queue is full; nobody takes anything meanwhile. */
+static void fill_queue(uint32_t to, size_t len, uint64_t *random)
+{
+    for (uint32_t i = 0; i < MANY; i++) {
+        size_t n = random != NULL ? suite_random(random) % (len + 1) : len;
+
+        if (suite_try(to, n, 0) == WEFT_AGAIN) {
+            check(suite_try(to, n, 0) == WEFT_AGAIN); /* and it stays full */
+            return;
+        }
+    }
+    check(!"a queue takes packets without end");
+}
+
+/* Everyone fills the next one's queue; then all is taken, and nothing is missing. */
+void case_full_queue(void)
+{
+    const uint32_t to = suite_next();
+    uint64_t random = 5 + suite.me;
+    const size_t lengths[] = {0, 1, short_max(to), short_max(to)};
+
+    for (int i = 0; i < 4; i++) {
+        const uint32_t endings = suite.endings + 1;
+
+        suite_meet_quietly(); /* whose polling could make room */
+        fill_queue(to, lengths[i], i == 3 ? &random : NULL);
+        suite_meet_quietly();
+        suite_send(to, 10, 0, true); /* goes on trying, and polls */
+        while (suite.endings != endings) {
+            suite_progress();
+        }
+        suite_meet();
+    }
+}
+
+void case_control_overtakes(void)
+{
+    const uint32_t to = suite_next();
+    const uint32_t from = suite_previous();
+    const uint32_t before = suite.from[from].ordered;
+    const uint32_t control = suite.from[from].control + CONTROLS;
+
+    suite.up.is_full = true;
+    suite_meet();
+    fill_queue(to, 100, NULL);
+    for (int i = 0; i < CONTROLS; i++) {
+        suite_send(to, (size_t)i, WEFT_SEND_CONTROL, false);
+    }
+    while (suite.from[from].control != control) {
+        suite_progress();
+    }
+    for (int i = 0; i < 100; i++) { /* however often it looks */
+        suite_progress();
+    }
+    check(suite.from[from].ordered == before);
+    suite_meet();
+    suite.up.is_full = false;
+    tell_all_sent(to);
+    await_all_from(from);
+    check(suite.from[from].ordered > before);
+    suite_meet();
+}
+
+/* Two send to rank 0, which takes from one of them; then from the other. */
+void case_grants(void)
+{
+    const bool is_sender = suite.me == 1 || suite.me == 2;
+    uint32_t before[3] = {0};
+
+    if (suite.size < 3) {
+        return;
+    }
+    suite.up.is_full = suite.me == 0;
+    suite_meet();
+    if (is_sender) {
+        for (int i = 0; i < 100; i++) {
+            suite_send(0, (size_t)i, 0, false);
+        }
+        tell_all_sent(0);
+    }
+    suite_meet();
+    if (suite.me == 0) {
+        for (uint32_t r = 1; r <= 2; r++) {
+            before[r] = suite.from[r].ordered;
+        }
+        for (uint32_t r = 2; r >= 1; r--) {
+            suite.granted = r;
+            await_all_from(r);
+            check(suite.from[r].ordered == before[r] + 100);
+            check(suite.from[1].ordered == before[1] + (r == 1 ? 100 : 0));
+        }
+        suite.granted = WEFT_ANYONE - 1;
+        suite.up.is_full = false;
+    }
+    suite_meet();
+}
+
+/* Some of every kind are there; poll takes no more than it was told to. */
+void case_budget(void)
+{
+    enum { ORDERED = 40, CONTROL = 20 };
+    const int budgets[] = {1, 2, 3, 7, 1000};
+    const uint32_t from = suite_previous();
+
+    for (size_t b = 0; b < sizeof(budgets) / sizeof(budgets[0]); b++) {
+        const uint32_t ordered = suite.from[from].ordered + ORDERED;
+        const uint32_t control = suite.from[from].control + CONTROL;
+
+        suite_meet_quietly();
+        for (int i = 0; i < ORDERED; i++) {
+            check(suite_try(suite_next(), 20, 0) == WEFT_OK);
+            if (i % 2 == 0) {
+                check(suite_try(suite_next(), 20, WEFT_SEND_CONTROL) == WEFT_OK);
+            }
+        }
+        suite_meet_quietly();
+        check(suite.ops->poll(suite.tp, 0) == 0);
+        while (suite.from[from].ordered != ordered ||
+               suite.from[from].control != control) {
+            const uint32_t before = suite.arrived;
+            const int done = suite.ops->poll(suite.tp, budgets[b]);
+
+            check(done >= 0 && done <= budgets[b]);
+            check(suite.arrived - before == (uint32_t)done);
+        }
+        check(suite.ops->poll(suite.tp, budgets[b]) == 0);
+    }
+    suite_meet();
+}
+
+void case_inside(void)
+{
+    for (int turn = 0; turn < 2; turn++) {
+        suite.ops->set_inside(suite.tp, suite.me % 2 == (uint32_t)turn);
+        suite_meet();
+        for (uint32_t r = 0; r < suite.size; r++) {
+            if (r != suite.me) { /* a hint, but nothing changes it here */
+                check(suite.ops->is_inside(suite.ep[r]) == (r % 2 == (uint32_t)turn));
+            }
+        }
+        suite_meet();
+    }
+}

@@ -1,0 +1,210 @@
+/* sleep.c - cases about attention: what ends a sleep, and that no wake-up is lost. */
+#include "suite.h"
+
+#include "base/clock.h"
+#include "base/futex.h"
+#include "sanitized.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+enum {
+    ROUNDS = IS_SANITIZED ? 4000 : 20000,
+    SHORT_NS = 2 * 1000 * 1000,
+    LONG_NS = 2000 * 1000 * 1000, /* no sleep below should take so long */
+    LATER_US = 2000,
+};
+
+/* Armed and nothing there: sleeps. Returns how long. */
+static uint64_t sleep_once(enum weft_attention level, _Atomic uint32_t *word,
+                           uint32_t old, uint64_t ns)
+{
+    const uint64_t start = weft_clock_ns();
+    uint32_t bell;
+
+    check(suite.ops->arm(suite.tp, level, &bell) == WEFT_OK);
+    suite.ops->sleep(suite.tp, bell, word, old, ns);
+    suite.ops->disarm(suite.tp);
+    return weft_clock_ns() - start;
+}
+
+/* ---- what ends a sleep, besides a packet ---- */
+
+enum ender { BY_WORD, BY_RING, BY_DOORBELL };
+
+static _Atomic uint32_t word;
+
+static void *end_later(void *argument)
+{
+    const enum ender *by = argument;
+    _Atomic uint32_t *bell = suite.ops->doorbell(suite.tp);
+
+    usleep(LATER_US);
+    switch (*by) {
+    case BY_WORD:
+        atomic_fetch_add_explicit(&word, 1, memory_order_release);
+        weft_futex_wake(&word, 1);
+        break;
+    case BY_RING:
+        suite.ops->ring(suite.tp);
+        break;
+    case BY_DOORBELL:
+        atomic_fetch_add_explicit(bell, 1, memory_order_release);
+        weft_futex_wake(bell, 1);
+        break;
+    }
+    return NULL;
+}
+
+static void sleep_until(enum ender by)
+{
+    const uint32_t old = atomic_load_explicit(&word, memory_order_acquire);
+    pthread_t thread;
+
+    check(pthread_create(&thread, NULL, end_later, &by) == 0);
+    check(sleep_once(WEFT_ATTENTION_ALL, by == BY_WORD ? &word : NULL, old,
+                     2 * (uint64_t)LONG_NS) < LONG_NS);
+    check(pthread_join(thread, NULL) == 0);
+}
+
+/* What moved on between arming and sleeping ends the sleep before it begins. */
+static void sleep_too_late(void)
+{
+    uint64_t start = weft_clock_ns();
+    uint32_t bell;
+
+    check(suite.ops->arm(suite.tp, WEFT_ATTENTION_ALL, &bell) == WEFT_OK);
+    suite.ops->ring(suite.tp);
+    suite.ops->sleep(suite.tp, bell, NULL, 0, 2 * (uint64_t)LONG_NS);
+    suite.ops->disarm(suite.tp);
+    check(sleep_once(WEFT_ATTENTION_ALL, &word,
+                     atomic_load_explicit(&word, memory_order_acquire) - 1,
+                     2 * (uint64_t)LONG_NS) < LONG_NS);
+    check(weft_clock_ns() - start < LONG_NS);
+}
+
+/* Who finds something does not sleep, and takes it at once. */
+static void find_something(void)
+{
+    const uint32_t before = suite.from[suite_previous()].ordered;
+
+    suite_send(suite_next(), 8, 0, false);
+    suite_meet_quietly();
+    while (suite.from[suite_previous()].ordered == before) {
+        uint32_t bell;
+
+        if (suite.ops->arm(suite.tp, WEFT_ATTENTION_ALL, &bell) == WEFT_OK) {
+            suite.ops->disarm(suite.tp); /* it is still on its way */
+        } else {
+            check(suite.ops->poll(suite.tp, SUITE_BUDGET) > 0);
+        }
+    }
+}
+
+void case_sleep_ends(void)
+{
+    /* Its own time, its own process, and a peer that has sent nothing. */
+    check(sleep_once(WEFT_ATTENTION_REQUESTS, NULL, 0, SHORT_NS) < LONG_NS);
+    sleep_until(BY_WORD);
+    sleep_until(BY_RING);
+    sleep_until(BY_DOORBELL);
+    sleep_too_late();
+    suite_meet_quietly();
+    if (suite.me == 0) {
+        check(sleep_once(WEFT_ATTENTION_REQUESTS, NULL, 0, 2 * (uint64_t)LONG_NS) <
+              LONG_NS);
+        suite_send_word(1, 0);
+    } else if (suite.me == 1) {
+        while (suite.from[0].words_in == suite.from[0].words_out) {
+            suite.ops->wake(suite.ep[0]);
+            usleep(LATER_US / 10);
+            suite_progress();
+        }
+        suite_await_word(0);
+    }
+    suite_meet();
+
+    find_something();
+    suite_meet();
+}
+
+/* ---- lost wake-ups ---- */
+
+/* Kinds of packets, and how much attention asks to be woken for them. */
+static const struct {
+    unsigned flags;
+    enum weft_attention level;
+} kinds[] = {
+    {0, WEFT_ATTENTION_ALL},
+    {WEFT_SEND_URGENT, WEFT_ATTENTION_ALL},
+    {WEFT_SEND_CONTROL, WEFT_ATTENTION_ALL},
+    {WEFT_SEND_URGENT, WEFT_ATTENTION_REQUESTS},
+    {WEFT_SEND_CONTROL, WEFT_ATTENTION_REQUESTS},
+};
+
+static void spin(uint64_t ns)
+{
+    const uint64_t end = weft_clock_ns() + ns;
+
+    while (weft_clock_ns() < end) {
+    }
+}
+
+static uint32_t packets_from(uint32_t rank)
+{
+    return suite.from[rank].ordered + suite.from[rank].control;
+}
+
+/* Sleeps until one more packet has come; without end, so that a lost one is noticed. */
+static uint32_t sleep_for_one(uint32_t from, uint32_t expected, enum weft_attention level)
+{
+    uint32_t slept = 0;
+    int again = 0;
+
+    for (;;) {
+        uint32_t bell;
+
+        suite.ops->poll(suite.tp, SUITE_BUDGET);
+        if (packets_from(from) == expected) {
+            return slept;
+        }
+        if (suite.ops->arm(suite.tp, level, &bell) == WEFT_OK) {
+            suite.ops->sleep(suite.tp, bell, NULL, 0, 0);
+            suite.ops->disarm(suite.tp);
+            slept++;
+        } else {
+            check(++again < 1000);
+        }
+    }
+}
+
+/* To and fro between ranks 0 and 1; each sleeps as soon as it has answered. */
+void case_no_wakeup_is_lost(void)
+{
+    const uint32_t other = 1 - suite.me;
+    uint64_t random = 1 + suite.me;
+    uint32_t slept = 0;
+
+    if (suite.me < 2) {
+        uint32_t expected = packets_from(other);
+
+        suite_meet_quietly();
+        for (int i = 0; i < ROUNDS; i++) {
+            const size_t kind = (size_t)i / 2 % (sizeof(kinds) / sizeof(kinds[0]));
+            const uint64_t r = suite_random(&random) >> 20;
+
+            if (suite.me == (uint32_t)i % 2) {
+                spin(r % 3 == 0 ? 0 : r % 20000);
+                suite_send(other, r % 50, kinds[kind].flags, false);
+            } else {
+                spin(r % 2 == 0 ? 0 : r % 5000);
+                slept += sleep_for_one(other, ++expected, kinds[kind].level);
+            }
+        }
+        check(slept > ROUNDS / 100); /* else nothing was tried */
+    } else {
+        suite_meet_quietly();
+    }
+    suite_meet_quietly();
+    suite_meet();
+}

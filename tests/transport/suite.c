@@ -1,0 +1,280 @@
+#include "suite.h"
+
+#include "progress/wait.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MARK = 0x77657374,
+    PATTERN_BYTES = 1 << 16,
+};
+
+/* In the place of the header that a transport carries without reading it. */
+struct head {
+    uint32_t mark;
+    uint32_t from;
+    uint32_t number;
+    uint32_t len;
+    uint32_t flags;
+    uint32_t word[2];
+};
+_Static_assert(sizeof(struct head) == WEFT_HEADER_BYTES, "");
+
+enum { IS_LAST = 1 << 8, HAS_WORD = 1 << 9 }; /* beside WEFT_SEND_* */
+
+struct suite suite;
+
+static uint8_t pattern[PATTERN_BYTES];
+
+_Noreturn void suite_fail(const char *file, int line, const char *claim)
+{
+    char cause[WEFT_CAUSE_BYTES];
+
+    snprintf(cause, sizeof(cause), "%s:%d: rank %u, case %s: not true: %s", file, line,
+             suite.me, suite.running != NULL ? suite.running : "none", claim);
+    weft_wireup_abort(&suite.job, 1, cause);
+}
+
+uint64_t suite_random(uint64_t *state)
+{
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return *state * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+/* ---- packets ---- */
+
+static const uint8_t *data_of(uint32_t from, uint32_t number, size_t len)
+{
+    uint64_t state = (uint64_t)from << 32 | (number + 1);
+
+    return pattern + suite_random(&state) % (PATTERN_BYTES - len + 1);
+}
+
+static void on_arrived(void *owner, uint32_t from, const void *header, const void *data,
+                       size_t len)
+{
+    struct suite_from *f;
+    struct head head;
+
+    check(owner == &suite);
+    check(from < suite.size && from != suite.me);
+    f = &suite.from[from];
+    memcpy(&head, header, sizeof(head));
+    check(head.mark == MARK);
+    check(head.from == from);
+    check(head.len == len);
+    check(memcmp(data, data_of(from, head.number, len), len) == 0);
+    suite.arrived++;
+    if ((head.flags & WEFT_SEND_CONTROL) != 0) {
+        f->control++;
+    } else {
+        check(!suite.up.is_full || suite.granted == from || suite.is_granting_anyone);
+        check(head.number == f->ordered);
+        f->ordered++;
+    }
+    if ((head.flags & HAS_WORD) != 0) {
+        check(f->words_in - f->words_out < SUITE_WORDS);
+        f->words[f->words_in++ % SUITE_WORDS] =
+            (uint64_t)head.word[1] << 32 | head.word[0];
+    }
+    suite.endings += (head.flags & IS_LAST) != 0 ? 1 : 0;
+}
+
+static bool on_may_take(void *owner, uint32_t from)
+{
+    check(owner == &suite);
+    check(from < suite.size || from == WEFT_ANYONE);
+    return from == WEFT_ANYONE ? suite.is_granting_anyone : from == suite.granted;
+}
+
+static void on_done(void *owner, struct weft_op *op)
+{
+    check(owner == &suite);
+    suite.done = op;
+}
+
+static enum weft_rc send_head(uint32_t to, struct head *head)
+{
+    return suite.ops->send(suite.ep[to], head, data_of(suite.me, head->number, head->len),
+                           head->len,
+                           head->flags & (WEFT_SEND_CONTROL | WEFT_SEND_URGENT));
+}
+
+static struct head next_head(uint32_t to, size_t len, unsigned flags)
+{
+    return (struct head){
+        .mark = MARK,
+        .from = suite.me,
+        .number = suite.sent[to],
+        .len = (uint32_t)len,
+        .flags = flags,
+    };
+}
+
+static enum weft_rc try_head(uint32_t to, struct head *head)
+{
+    enum weft_rc rc = send_head(to, head);
+
+    check(rc == WEFT_OK || rc == WEFT_AGAIN);
+    if (rc == WEFT_OK && (head->flags & WEFT_SEND_CONTROL) == 0) {
+        suite.sent[to]++;
+    }
+    return rc;
+}
+
+enum weft_rc suite_try(uint32_t to, size_t len, unsigned flags)
+{
+    struct head head = next_head(to, len, flags);
+
+    return try_head(to, &head);
+}
+
+void suite_send(uint32_t to, size_t len, unsigned flags, bool is_last)
+{
+    struct head head = next_head(to, len, flags | (is_last ? IS_LAST : 0));
+
+    while (try_head(to, &head) == WEFT_AGAIN) {
+        suite_progress();
+    }
+}
+
+void suite_send_word(uint32_t to, uint64_t word)
+{
+    struct head head = next_head(to, 0, WEFT_SEND_CONTROL | HAS_WORD);
+
+    head.word[0] = (uint32_t)word;
+    head.word[1] = (uint32_t)(word >> 32);
+    while (try_head(to, &head) == WEFT_AGAIN) {
+        suite_progress();
+    }
+}
+
+uint64_t suite_await_word(uint32_t from)
+{
+    struct suite_from *f = &suite.from[from];
+
+    while (f->words_in == f->words_out) {
+        suite_progress();
+    }
+    return f->words[f->words_out++ % SUITE_WORDS];
+}
+
+void suite_progress(void)
+{
+    if (suite.ops->poll(suite.tp, SUITE_BUDGET) == 0) {
+        sched_yield();
+    }
+}
+
+uint32_t suite_next(void)
+{
+    return (suite.me + 1) % suite.size;
+}
+
+uint32_t suite_previous(void)
+{
+    return (suite.me + suite.size - 1) % suite.size;
+}
+
+/* ---- meeting ---- */
+
+void suite_meet(void)
+{
+    _Atomic uint32_t *turn = &suite.job.segment.header->turn;
+    uint32_t old;
+
+    check(suite.job.is_one_node); /* over networks: through wire-up, when there are any */
+    if (!weft_segment_arrive(&suite.job.segment, &old)) {
+        while (atomic_load_explicit(turn, memory_order_acquire) == old) {
+            suite_progress();
+        }
+    }
+}
+
+void suite_meet_quietly(void)
+{
+    struct weft_segment_header *h = suite.job.segment.header;
+    uint32_t old;
+
+    check(suite.job.is_one_node);
+    if (!weft_segment_arrive(&suite.job.segment, &old)) {
+        weft_wait_change(&h->turn, old, &h->sleepers);
+    }
+}
+
+/* ---- opening and closing ---- */
+
+static void *make(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+
+    check(memory != NULL);
+    return memory;
+}
+
+static void fill_pattern(void)
+{
+    uint64_t state = 1;
+
+    for (size_t i = 0; i < PATTERN_BYTES; i++) {
+        pattern[i] = (uint8_t)(suite_random(&state) >> 32);
+    }
+}
+
+void suite_open_job(void)
+{
+    if (weft_wireup_open(&suite.job) != WEFT_OK) {
+        fprintf(stderr, "no job: start this with mpiexec\n");
+        exit(1);
+    }
+    suite.me = (uint32_t)suite.job.who.rank;
+    suite.size = (uint32_t)suite.job.who.size;
+    check(suite.size >= 2);
+    weft_wait_set_crowded(suite.size > suite.job.segment.header->cpu_count);
+    fill_pattern();
+}
+
+void suite_open(const char *name)
+{
+    suite.ops = weft_transport_find(name);
+    check(suite.ops != NULL);
+    check(strcmp(suite.ops->name, name) == 0);
+    suite.from = make(suite.size, sizeof(*suite.from));
+    suite.sent = make(suite.size, sizeof(*suite.sent));
+    suite.ep = make(suite.size, sizeof(*suite.ep));
+    suite.granted = WEFT_ANYONE - 1;
+    suite.up = (struct weft_upcalls){
+        .owner = &suite,
+        .arrived = on_arrived,
+        .may_take = on_may_take,
+        .done = on_done,
+    };
+    check(suite.ops->open(&suite.up, &suite.job, &suite.tp) == WEFT_OK);
+    for (uint32_t r = 0; r < suite.size; r++) {
+        if (r != suite.me) {
+            check(suite.ops->connect(suite.tp, r, &suite.ep[r]) == WEFT_OK);
+            check(suite.ep[r]->ops == suite.ops);
+            check(suite.ep[r]->rank == r);
+            check(suite.ep[r]->short_max > 0);
+            check(suite.ep[r]->short_max <= PATTERN_BYTES);
+        }
+    }
+}
+
+void suite_close(void)
+{
+    for (uint32_t r = 0; r < suite.size; r++) {
+        if (r != suite.me) {
+            suite.ops->disconnect(suite.ep[r]);
+        }
+    }
+    suite.ops->close(suite.tp);
+    free(suite.ep);
+    free(suite.sent);
+    free(suite.from);
+}

@@ -1,0 +1,95 @@
+/*
+ * suite.h - the contract of transport.h as cases that every transport passes.
+ *
+ * The program runs under mpiexec and makes no MPI call: it opens wire-up and one
+ * transport by its ops table. Every rank runs every case at the same time, and meets the
+ * others in between. Ordered packets to a rank are numbered through the whole run, and
+ * what one holds follows from its sender and number; so each packet is checked when it
+ * arrives, whichever case is running, and a case only has to count.
+ *
+ * A check that fails ends the job; so does a case that takes too long.
+ */
+#ifndef WEFT_TEST_SUITE_H
+#define WEFT_TEST_SUITE_H
+
+#include "transport/transport.h"
+
+enum { SUITE_BUDGET = 64, SUITE_WORDS = 64 };
+
+/* What has come from a rank. */
+struct suite_from {
+    uint32_t ordered; /* packets, all in order */
+    uint32_t control;
+    uint64_t words[SUITE_WORDS]; /* that came with control packets, not read yet */
+    uint32_t words_in;
+    uint32_t words_out;
+};
+
+struct suite {
+    struct weft_job job;
+    const struct weft_transport_ops *ops;
+    struct weft_transport *tp;
+    struct weft_upcalls up;
+    struct weft_endpoint **ep; /* by rank; NULL: ourselves */
+    uint32_t me;
+    uint32_t size;
+    bool is_reachable; /* should peers' memory be? */
+    const char *running;
+
+    struct suite_from *from; /* by rank */
+    uint32_t *sent;          /* by rank: ordered packets */
+    uint32_t arrived;        /* packets of any kind, from anyone */
+    uint32_t granted;        /* may_take() says yes to this rank alone */
+    bool is_granting_anyone; /* and to a queue that many share */
+    uint32_t endings;        /* ordered packets that said they are the last */
+    const struct weft_op *done;
+};
+
+extern struct suite suite;
+
+#define check(claim) ((claim) ? (void)0 : suite_fail(__FILE__, __LINE__, #claim))
+_Noreturn void suite_fail(const char *file, int line, const char *claim);
+
+/* Wire-up, then the transport; at least two ranks. */
+void suite_open_job(void);
+void suite_open(const char *name);
+void suite_close(void);
+
+/* Every rank arrives before any goes on; polls meanwhile, or does not. */
+void suite_meet(void);
+void suite_meet_quietly(void);
+
+/* Polls once, gives the processor away if nothing came. */
+void suite_progress(void);
+
+/* A packet with the next number for that rank. WEFT_AGAIN: it was not sent. */
+enum weft_rc suite_try(uint32_t to, size_t len, unsigned flags);
+/* The same, until it was taken. `is_last`: counted in `endings`. */
+void suite_send(uint32_t to, size_t len, unsigned flags, bool is_last);
+/* A control packet with a word, and the next such word of a rank. */
+void suite_send_word(uint32_t to, uint64_t word);
+uint64_t suite_await_word(uint32_t from);
+
+/* The next rank, and the one before. */
+uint32_t suite_next(void);
+uint32_t suite_previous(void);
+
+uint64_t suite_random(uint64_t *state);
+
+/* The cases. */
+void case_table_is_complete(void);
+void case_first_contact(void);
+void case_every_size(void);
+void case_full_queue(void);
+void case_control_overtakes(void);
+void case_grants(void);
+void case_budget(void);
+void case_memory(void);
+void case_wrong_addresses(void);
+void case_joints(void);
+void case_joint_claims(void);
+void case_inside(void);
+void case_sleep_ends(void);
+void case_no_wakeup_is_lost(void);
+
+#endif

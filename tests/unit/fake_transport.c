@@ -1,0 +1,492 @@
+#include "fake_transport.h"
+
+#include "progress/lock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct weft_transport {
+    struct weft_upcalls *up;
+    _Atomic uint32_t doorbell;
+};
+
+struct queue {
+    struct fake_packet *first;
+    struct fake_packet **end;
+};
+
+struct fake fake;
+
+static struct weft_transport transport;
+static struct queue ordered;
+static struct queue control;
+static size_t sent_room;
+static size_t move_room;
+
+static void note_fault(bool is_fault, const char *what)
+{
+    if (is_fault && fake.fault == NULL) {
+        fake.fault = what;
+    }
+}
+
+/* Counts one of so many times; false if none is left. */
+static bool use_up(int *times)
+{
+    if (*times == 0) {
+        return false;
+    }
+    if (*times > 0) {
+        (*times)--;
+    }
+    return true;
+}
+
+static bool is_locked(void)
+{
+    return atomic_load_explicit(&weft_the_lock.state, memory_order_relaxed) != 0;
+}
+
+static void *must(void *memory)
+{
+    if (memory == NULL) {
+        fprintf(stderr, "fake transport: no memory\n");
+        abort();
+    }
+    return memory;
+}
+
+static void empty(struct queue *q)
+{
+    while (q->first != NULL) {
+        struct fake_packet *next = q->first->next;
+
+        free(q->first);
+        q->first = next;
+    }
+    q->end = &q->first;
+}
+
+void fake_forget(void)
+{
+    for (size_t i = 0; i < fake.sent_count; i++) {
+        free(fake.sent[i]);
+    }
+    fake.sent_count = 0;
+    fake.move_count = 0;
+}
+
+void fake_reset(void)
+{
+    fake_forget();
+    free(fake.sent);
+    free(fake.moves);
+    sent_room = 0;
+    move_room = 0;
+    empty(&ordered);
+    empty(&control);
+    fake = (struct fake){
+        .is_reachable = true,
+        .is_inside = true,
+        .joints = FAKE_JOINTS,
+        .fetches = FAKE_ENDLESS,
+        .stores = FAKE_ENDLESS,
+    };
+}
+
+static struct fake_packet *make(uint32_t peer, const struct weft_header *header,
+                                const void *data, size_t len, unsigned flags)
+{
+    struct fake_packet *packet = must(malloc(sizeof(*packet)));
+
+    packet->peer = peer;
+    packet->flags = flags;
+    packet->header = *header;
+    packet->len = len;
+    packet->next = NULL;
+    if (len > 0) {
+        memcpy(packet->data, data, len);
+    }
+    return packet;
+}
+
+/* ---- the test's side ---- */
+
+void fake_arrive(uint32_t from, struct weft_header header, const void *data, size_t len,
+                 unsigned flags)
+{
+    struct queue *q = (flags & WEFT_SEND_CONTROL) != 0 ? &control : &ordered;
+    int copies = 1;
+
+    header.length = (uint32_t)len;
+    if (q == &control) {
+        copies += use_up(&fake.repeat_control) ? 1 : 0;
+        copies = use_up(&fake.drop_control) ? 0 : copies;
+    }
+    while (copies-- > 0) {
+        *q->end = make(from, &header, data, len, flags);
+        q->end = &(*q->end)->next;
+    }
+}
+
+static size_t length_of(const struct queue *q)
+{
+    size_t n = 0;
+
+    for (const struct fake_packet *p = q->first; p != NULL; p = p->next) {
+        n++;
+    }
+    return n;
+}
+
+size_t fake_pending(void)
+{
+    return length_of(&ordered) + length_of(&control);
+}
+
+const struct fake_packet *fake_nth(enum weft_packet kind, size_t n)
+{
+    for (size_t i = 0; i < fake.sent_count; i++) {
+        if (fake.sent[i]->header.kind == (uint8_t)kind && n-- == 0) {
+            return fake.sent[i];
+        }
+    }
+    return NULL;
+}
+
+size_t fake_count(enum weft_packet kind)
+{
+    size_t n = 0;
+
+    while (fake_nth(kind, n) != NULL) {
+        n++;
+    }
+    return n;
+}
+
+/* ---- opening and closing ---- */
+
+static enum weft_rc fake_open(struct weft_upcalls *up, struct weft_job *job,
+                              struct weft_transport **out)
+{
+    (void)job;
+    note_fault(fake.is_open, "opened twice");
+    fake.is_open = true;
+    transport.up = up;
+    *out = &transport;
+    return WEFT_OK;
+}
+
+static void fake_close(struct weft_transport *tp)
+{
+    (void)tp;
+    note_fault(!fake.is_open, "closed without being open");
+    note_fault(fake.endpoints != 0, "closed with endpoints");
+    note_fault(fake.joints_used != 0, "closed with joints taken");
+    fake.is_open = false;
+}
+
+static enum weft_rc fake_connect(struct weft_transport *tp, uint32_t rank,
+                                 struct weft_endpoint **out)
+{
+    struct weft_endpoint *ep;
+
+    note_fault(!is_locked(), "connect without the lock");
+    if (rank >= FAKE_PEERS) {
+        return WEFT_ERR_UNSUPPORTED;
+    }
+    ep = must(malloc(sizeof(*ep)));
+    *ep = (struct weft_endpoint){
+        .ops = &fake_ops,
+        .transport = tp,
+        .rank = rank,
+        .short_max = FAKE_SHORT_MAX,
+    };
+    fake.endpoints++;
+    *out = ep;
+    return WEFT_OK;
+}
+
+static void fake_disconnect(struct weft_endpoint *ep)
+{
+    fake.endpoints--;
+    free(ep);
+}
+
+/* ---- packets ---- */
+
+static bool is_control(const struct weft_header *header)
+{
+    return header->kind == WEFT_PKT_PULL || header->kind == WEFT_PKT_HELP ||
+           header->kind == WEFT_PKT_FETCHED;
+}
+
+static void watch_send(const struct weft_header *header, size_t len, unsigned flags)
+{
+    note_fault(!is_locked(), "send without the lock");
+    note_fault(len > FAKE_SHORT_MAX, "send of more than fits");
+    note_fault(header->version != WEFT_WIRE_VERSION, "send with another version");
+    note_fault(header->length != len, "a header that is wrong about its length");
+    note_fault(is_control(header) != ((flags & WEFT_SEND_CONTROL) != 0),
+               "a kind of packet that went the wrong way");
+}
+
+static enum weft_rc fake_send(struct weft_endpoint *ep, const void *header,
+                              const void *data, size_t len, unsigned flags)
+{
+    struct weft_header copy;
+    bool is_refused;
+
+    memcpy(&copy, header, sizeof(copy));
+    watch_send(&copy, len, flags);
+    is_refused = (flags & WEFT_SEND_CONTROL) != 0 ? use_up(&fake.refuse_control)
+                                                  : use_up(&fake.refuse_ordered);
+    if (is_refused) {
+        return WEFT_AGAIN;
+    }
+    if (fake.send_error != WEFT_OK) {
+        return fake.send_error;
+    }
+    if (fake.sent_count == sent_room) {
+        sent_room = sent_room == 0 ? 64 : 2 * sent_room;
+        fake.sent = must(realloc(fake.sent, sent_room * sizeof(*fake.sent)));
+    }
+    fake.sent[fake.sent_count++] = make(ep->rank, &copy, data, len, flags);
+    return WEFT_OK;
+}
+
+/* The first packet of a queue that may be taken, with the place that leads to it. */
+static struct fake_packet **first_ready(const struct weft_transport *tp, struct queue *q)
+{
+    bool is_behind[FAKE_PEERS] = {false}; /* an older one of that peer waits */
+    struct fake_packet **at = &q->first;
+
+    while (*at != NULL) {
+        const uint32_t from = (*at)->peer;
+
+        if (!is_behind[from] && !fake.is_held[from] &&
+            (q == &control || !tp->up->is_full ||
+             tp->up->may_take(tp->up->owner, from))) {
+            return at;
+        }
+        is_behind[from] = true;
+        at = &(*at)->next;
+    }
+    return NULL;
+}
+
+static int poll_queue(struct weft_transport *tp, struct queue *q, int budget)
+{
+    struct fake_packet **at;
+    int done = 0;
+
+    while (done < budget && (at = first_ready(tp, q)) != NULL) {
+        struct fake_packet *packet = *at;
+
+        *at = packet->next;
+        if (q->end == &packet->next) {
+            q->end = at;
+        }
+        tp->up->arrived(tp->up->owner, packet->peer, &packet->header, packet->data,
+                        packet->len);
+        free(packet);
+        done++;
+    }
+    return done;
+}
+
+static int fake_poll(struct weft_transport *tp, int budget)
+{
+    int done;
+
+    note_fault(!is_locked(), "poll without the lock");
+    fake.polls++;
+    if (fake.polling != NULL) {
+        fake.polling();
+    }
+    done = poll_queue(tp, &control, budget);
+    return done + poll_queue(tp, &ordered, budget - done);
+}
+
+/* ---- memory ---- */
+
+static void note_move(bool is_store, uint64_t offset, uint64_t length, bool is_done)
+{
+    note_fault(is_locked(), "fetch or store under the lock");
+    note_fault(length == 0, "fetch or store of nothing");
+    if (fake.move_count == move_room) {
+        move_room = move_room == 0 ? 64 : 2 * move_room;
+        fake.moves = must(realloc(fake.moves, move_room * sizeof(*fake.moves)));
+    }
+    fake.moves[fake.move_count++] = (struct fake_move){offset, length, is_store, is_done};
+}
+
+static enum weft_rc fake_fetch(struct weft_endpoint *ep, const struct weft_key *key,
+                               uint64_t offset, void *to, size_t len, struct weft_op *op)
+{
+    const bool is_done = fake.is_reachable && use_up(&fake.fetches);
+
+    (void)ep;
+    (void)op;
+    note_move(false, offset, len, is_done);
+    if (fake.fetching != NULL) {
+        fake.fetching(offset, len);
+    }
+    if (!is_done) {
+        if (!fake.is_dry) {
+            memset(to, 0xee, len); /* nothing is promised about what arrived */
+        }
+        return WEFT_ERR_SYSTEM;
+    }
+    if (!fake.is_dry) {
+        memcpy(to, (const void *)(uintptr_t)(key->address + offset), len);
+    }
+    return WEFT_OK;
+}
+
+static enum weft_rc fake_store(struct weft_endpoint *ep, const struct weft_key *key,
+                               uint64_t offset, const void *from, size_t len,
+                               struct weft_op *op)
+{
+    const bool is_done = fake.is_reachable && use_up(&fake.stores);
+    void *to = (void *)(uintptr_t)(key->address + offset);
+
+    (void)ep;
+    (void)op;
+    note_move(true, offset, len, is_done);
+    if (!is_done) {
+        if (!fake.is_dry) {
+            memset(to, 0xee, len);
+        }
+        return WEFT_ERR_SYSTEM;
+    }
+    if (!fake.is_dry) {
+        memcpy(to, from, len);
+    }
+    return WEFT_OK;
+}
+
+static bool fake_can_reach(struct weft_endpoint *ep)
+{
+    (void)ep;
+    return fake.is_reachable;
+}
+
+static struct weft_joint *fake_joint_take(struct weft_transport *tp, uint32_t *number)
+{
+    (void)tp;
+    note_fault(!is_locked(), "joint_take without the lock");
+    for (int i = 0; i < fake.joints; i++) {
+        if ((fake.joints_used & 1u << i) == 0) {
+            fake.joints_used |= 1u << i;
+            *number = (uint32_t)i;
+            return &fake.own_joints[i];
+        }
+    }
+    return NULL;
+}
+
+static void fake_joint_give(struct weft_transport *tp, uint32_t number)
+{
+    (void)tp;
+    note_fault(!is_locked(), "joint_give without the lock");
+    note_fault(number >= FAKE_JOINTS || (fake.joints_used & 1u << number) == 0,
+               "a joint given back that was not taken");
+    fake.joints_used &= ~(1u << number);
+}
+
+static struct weft_joint *fake_joint_of(struct weft_endpoint *ep, uint32_t number)
+{
+    (void)ep;
+    return &fake.peer_joints[number % FAKE_JOINTS];
+}
+
+/* ---- sleeping ---- */
+
+static enum weft_rc fake_arm(struct weft_transport *tp, enum weft_attention level,
+                             uint32_t *bell)
+{
+    note_fault(!is_locked(), "arm without the lock");
+    note_fault(level == WEFT_ATTENTION_NONE, "armed for nothing");
+    *bell = atomic_load_explicit(&tp->doorbell, memory_order_acquire);
+    if (first_ready(tp, &control) != NULL || first_ready(tp, &ordered) != NULL) {
+        return WEFT_AGAIN;
+    }
+    fake.is_armed = true;
+    return WEFT_OK;
+}
+
+static _Atomic uint32_t *fake_doorbell(struct weft_transport *tp)
+{
+    return &tp->doorbell;
+}
+
+static void fake_sleep(struct weft_transport *tp, uint32_t bell, _Atomic uint32_t *word,
+                       uint32_t old, uint64_t ns)
+{
+    (void)tp;
+    (void)bell;
+    (void)word;
+    (void)old;
+    note_fault(is_locked(), "sleep under the lock");
+    note_fault(!fake.is_armed, "sleep without being armed");
+    note_fault(fake.sleeping == NULL && ns == 0, "a sleep without end");
+    fake.sleeps++;
+    if (fake.sleeping != NULL) {
+        fake.sleeping();
+    }
+}
+
+static void fake_disarm(struct weft_transport *tp)
+{
+    (void)tp;
+    fake.is_armed = false;
+}
+
+static void fake_ring(struct weft_transport *tp)
+{
+    atomic_fetch_add_explicit(&tp->doorbell, 1, memory_order_release);
+}
+
+static void fake_wake(struct weft_endpoint *ep)
+{
+    (void)ep;
+}
+
+static bool fake_is_inside(struct weft_endpoint *ep)
+{
+    (void)ep;
+    return fake.is_inside;
+}
+
+static void fake_set_inside(struct weft_transport *tp, bool is_inside)
+{
+    (void)tp;
+    (void)is_inside;
+}
+
+const struct weft_transport_ops fake_ops = {
+    .name = "fake",
+    .caps = WEFT_CAP_SAME_NODE | WEFT_CAP_ORDERED | WEFT_CAP_FETCH | WEFT_CAP_JOINT,
+    .open = fake_open,
+    .close = fake_close,
+    .connect = fake_connect,
+    .disconnect = fake_disconnect,
+    .send = fake_send,
+    .fetch = fake_fetch,
+    .store = fake_store,
+    .can_reach = fake_can_reach,
+    .joint_take = fake_joint_take,
+    .joint_give = fake_joint_give,
+    .joint_of = fake_joint_of,
+    .poll = fake_poll,
+    .arm = fake_arm,
+    .doorbell = fake_doorbell,
+    .sleep = fake_sleep,
+    .disarm = fake_disarm,
+    .ring = fake_ring,
+    .wake = fake_wake,
+    .is_inside = fake_is_inside,
+    .set_inside = fake_set_inside,
+};

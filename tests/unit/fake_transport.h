@@ -1,0 +1,98 @@
+/*
+ * fake_transport.h - a transport without peers: the test stands for all of them.
+ *
+ * It keeps what is sent for the test to look at, and hands over what the test lets arrive
+ * when it is polled, as the contract in transport.h says: ordered packets of one peer in
+ * order, and while the upcalls are full only those that may be taken; control packets
+ * first and always. Peers' memory is this process's own, so an address of the test's is
+ * one of a peer's. On request it refuses, fails, holds packets back, and, for tests of
+ * what must then not happen, drops and repeats control packets.
+ *
+ * It also watches its caller: what breaks the contract is noted in `fault`, the first
+ * time only, and is to be NULL at the end.
+ */
+#ifndef WEFT_TEST_FAKE_TRANSPORT_H
+#define WEFT_TEST_FAKE_TRANSPORT_H
+
+#include "p2p/wire.h"
+
+enum {
+    FAKE_PEERS = 16,
+    FAKE_JOINTS = 4,
+    FAKE_SHORT_MAX = 4096,
+    FAKE_ENDLESS = -1, /* as a number of times */
+};
+
+struct fake_packet {
+    uint32_t peer;  /* to whom, or from whom */
+    unsigned flags; /* WEFT_SEND_* */
+    struct weft_header header;
+    size_t len;
+    struct fake_packet *next; /* of those that arrive */
+    _Alignas(8) uint8_t data[FAKE_SHORT_MAX];
+};
+
+/* A fetch or store, in the order they were asked for. */
+struct fake_move {
+    uint64_t offset;
+    uint64_t length;
+    bool is_store;
+    bool is_done; /* or it failed */
+};
+
+struct fake {
+    /* Set by the test. A number of times can be FAKE_ENDLESS. */
+    int refuse_ordered; /* so many ordered packets find the queue full */
+    int refuse_control;
+    enum weft_rc send_error; /* if not WEFT_OK: what every send returns */
+    bool is_reachable;
+    bool is_inside; /* is every peer? */
+    int joints;     /* that can be taken, at most FAKE_JOINTS */
+    int fetches;    /* so many succeed, then they fail */
+    int stores;
+    bool is_dry;              /* fetches and stores copy nothing */
+    bool is_held[FAKE_PEERS]; /* what that peer sends stays on its way */
+    int drop_control;         /* so many control packets do not arrive */
+    int repeat_control;       /* so many arrive twice */
+    void (*fetching)(uint64_t offset, uint64_t length);
+    void (*polling)(void);
+    void (*sleeping)(void); /* in place of a sleep; without it a sleep is a fault */
+
+    /* Read by the test. */
+    struct fake_packet **sent;
+    size_t sent_count;
+    struct fake_move *moves;
+    size_t move_count;
+    int endpoints; /* connected now */
+    int polls;
+    int sleeps;
+    uint32_t joints_used; /* a bit each */
+    bool is_open;
+    bool is_armed;
+    const char *fault;
+
+    struct weft_joint own_joints[FAKE_JOINTS];  /* given out to the code under test */
+    struct weft_joint peer_joints[FAKE_JOINTS]; /* where it looks for a peer's */
+};
+
+extern struct fake fake;
+extern const struct weft_transport_ops fake_ops;
+
+/* Forgets everything; reachable, inside, all joints, nothing refused. */
+void fake_reset(void);
+
+/* Lets a packet arrive at the next poll; header.length is set to `len`. */
+void fake_arrive(uint32_t from, struct weft_header header, const void *data, size_t len,
+                 unsigned flags);
+
+/* Arrivals that nobody has taken yet. */
+size_t fake_pending(void);
+
+/* How many packets of this kind were sent; the nth of them, or NULL. */
+size_t fake_count(enum weft_packet kind);
+const struct fake_packet *fake_nth(enum weft_packet kind, size_t n);
+
+/* What was sent and moved so far is of no interest. */
+void fake_forget(void);
+
+#endif

@@ -1,0 +1,195 @@
+#include "p2p_fixture.h"
+
+#include <stdio.h>
+
+enum { FILLER = 7, FILLER_TAG = 777 };
+
+struct weft_comm fixture_comm;
+struct weft_job fixture_job;
+
+static struct weft_slice slice;
+
+int fixture_open(void **state)
+{
+    (void)state;
+    fake_reset();
+    memset(&slice, 0, sizeof(slice));
+    fixture_job = (struct weft_job){
+        .who = {.rank = 0, .size = FIXTURE_RANKS},
+        .slice = &slice,
+    };
+    fixture_comm = (struct weft_comm){
+        .rank = 0,
+        .size = FIXTURE_RANKS,
+        .context = FIXTURE_CONTEXT,
+        .first = 0,
+        .stride = 1,
+        .name = "fixture",
+    };
+    return weft_p2p_open(&fake_ops, &fixture_job) == WEFT_OK ? 0 : -1;
+}
+
+int fixture_close(void **state)
+{
+    (void)state;
+    weft_p2p_close();
+    if (fake.fault != NULL) {
+        fprintf(stderr, "fake transport: %s\n", fake.fault);
+        return -1;
+    }
+    if (fake.is_open || fake.is_armed || fake.endpoints != 0) {
+        fprintf(stderr, "fake transport: something is left open\n");
+        return -1;
+    }
+    fake_reset();
+    return 0;
+}
+
+struct weft_header fixture_header(enum weft_packet kind, uint32_t source, int tag)
+{
+    return (struct weft_header){
+        .version = WEFT_WIRE_VERSION,
+        .kind = (uint8_t)kind,
+        .context = FIXTURE_CONTEXT,
+        .source = source,
+        .tag = tag,
+    };
+}
+
+/* ---- peers ---- */
+
+void arrive_eager(uint32_t from, int tag, const void *data, size_t len)
+{
+    fake_arrive(from, fixture_header(WEFT_PKT_EAGER, from, tag), data, len, 0);
+}
+
+void arrive_announced(uint32_t from, int tag, const void *data, uint64_t length,
+                      uint64_t request)
+{
+    const struct weft_announce announce = {
+        .length = length,
+        .address = (uint64_t)(uintptr_t)data,
+        .request = request,
+    };
+
+    fake_arrive(from, fixture_header(WEFT_PKT_ANNOUNCE, from, tag), &announce,
+                sizeof(announce), WEFT_SEND_URGENT);
+}
+
+void arrive_answer(uint32_t from, enum weft_packet kind, struct weft_answer answer)
+{
+    fake_arrive(from, fixture_header(kind, from, 0), &answer, sizeof(answer),
+                WEFT_SEND_CONTROL);
+}
+
+void arrive_data(uint32_t from, uint64_t request, const uint8_t *message, uint64_t offset,
+                 uint64_t length)
+{
+    const struct weft_answer answer = {
+        .request = request,
+        .offset = offset,
+        .length = length,
+    };
+    uint8_t packet[FAKE_SHORT_MAX];
+
+    assert_true(sizeof(answer) + length <= sizeof(packet));
+    memcpy(packet, &answer, sizeof(answer));
+    memcpy(packet + sizeof(answer), message + offset, length);
+    fake_arrive(from, fixture_header(WEFT_PKT_DATA, from, 0), packet,
+                sizeof(answer) + length, 0);
+}
+
+/* ---- us ---- */
+
+struct weft_request *start_send(int dest, int tag, const void *data, size_t bytes,
+                                enum weft_send_mode mode)
+{
+    struct weft_request *request;
+
+    assert_int_equal(
+        weft_isend(&fixture_comm, WEFT_PLANE_P2P, dest, tag, data, bytes, mode, &request),
+        WEFT_OK);
+    return request;
+}
+
+struct weft_request *start_recv(int source, int tag, void *buffer, size_t bytes)
+{
+    struct weft_request *request;
+
+    assert_int_equal(
+        weft_irecv(&fixture_comm, WEFT_PLANE_P2P, source, tag, buffer, bytes, &request),
+        WEFT_OK);
+    return request;
+}
+
+void end_request(struct weft_request *request, enum weft_rc rc)
+{
+    assert_true(weft_request_is_complete(request));
+    assert_int_equal(request->rc, rc);
+    weft_request_give(request);
+}
+
+void end_recv(struct weft_request *request, int source, int tag, uint64_t bytes)
+{
+    assert_true(weft_request_is_complete(request));
+    assert_int_equal(request->source, source);
+    assert_int_equal(request->tag, tag);
+    assert_int_equal(request->bytes, bytes);
+    end_request(request, WEFT_OK);
+}
+
+struct weft_answer answer_in(const struct fake_packet *packet)
+{
+    struct weft_answer answer;
+
+    assert_non_null(packet);
+    assert_true(packet->len >= sizeof(answer));
+    memcpy(&answer, packet->data, sizeof(answer));
+    return answer;
+}
+
+struct weft_announce announce_in(const struct fake_packet *packet)
+{
+    struct weft_announce announce;
+
+    assert_non_null(packet);
+    assert_int_equal(packet->header.kind, WEFT_PKT_ANNOUNCE);
+    assert_int_equal(packet->len, sizeof(announce));
+    memcpy(&announce, packet->data, sizeof(announce));
+    return announce;
+}
+
+/* ---- bytes ---- */
+
+static uint8_t byte_at(size_t i, unsigned seed)
+{
+    return (uint8_t)((i * 31 + (i >> 8) * 7 + seed * 101) % 251);
+}
+
+void fill_pattern(uint8_t *bytes, size_t len, unsigned seed)
+{
+    for (size_t i = 0; i < len; i++) {
+        bytes[i] = byte_at(i, seed);
+    }
+}
+
+void assert_pattern(const uint8_t *bytes, size_t len, unsigned seed)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (bytes[i] != byte_at(i, seed)) {
+            fail_msg("byte %zu of %zu is %u instead of %u", i, len, bytes[i],
+                     byte_at(i, seed));
+        }
+    }
+}
+
+void fill_store(void)
+{
+    static const uint8_t large[WEFT_EAGER_MAX];
+
+    for (int i = 0; i < 10000 && !weft_p2p.up.is_full; i++) {
+        arrive_eager(FILLER, FILLER_TAG, large, sizeof(large));
+        weft_progress();
+    }
+    assert_true(weft_p2p.up.is_full);
+}

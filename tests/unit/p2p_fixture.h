@@ -1,0 +1,54 @@
+/*
+ * p2p_fixture.h - messages over the fake transport: we are rank 0 of a communicator of
+ * eight, the test is everyone else.
+ */
+#ifndef WEFT_TEST_P2P_FIXTURE_H
+#define WEFT_TEST_P2P_FIXTURE_H
+
+#include "unit.h"
+
+#include "fake_transport.h"
+#include "p2p/p2p.h"
+
+enum { FIXTURE_RANKS = 8, FIXTURE_CONTEXT = 12 };
+
+extern struct weft_comm fixture_comm;
+extern struct weft_job fixture_job;
+
+/* For each test; the teardown also asks the fake what it has noticed. */
+int fixture_open(void **state);
+int fixture_close(void **state);
+
+/* A header as rank `source` of the communicator would send it. */
+struct weft_header fixture_header(enum weft_packet kind, uint32_t source, int tag);
+
+/* What peers do. */
+void arrive_eager(uint32_t from, int tag, const void *data, size_t len);
+void arrive_announced(uint32_t from, int tag, const void *data, uint64_t length,
+                      uint64_t request);
+void arrive_answer(uint32_t from, enum weft_packet kind, struct weft_answer answer);
+void arrive_data(uint32_t from, uint64_t request, const uint8_t *message, uint64_t offset,
+                 uint64_t length);
+
+/* What we do; a call that fails fails the test. */
+struct weft_request *start_send(int dest, int tag, const void *data, size_t bytes,
+                                enum weft_send_mode mode);
+struct weft_request *start_recv(int source, int tag, void *buffer, size_t bytes);
+
+/* The request must be complete with `rc`; gives it back. */
+void end_request(struct weft_request *request, enum weft_rc rc);
+/* The same for a receive, with what it must have got. */
+void end_recv(struct weft_request *request, int source, int tag, uint64_t bytes);
+
+/* The answer in a packet, and what an announcement says. */
+struct weft_answer answer_in(const struct fake_packet *packet);
+struct weft_announce announce_in(const struct fake_packet *packet);
+
+/* Bytes that tell position and message. */
+void fill_pattern(uint8_t *bytes, size_t len, unsigned seed);
+void assert_pattern(const uint8_t *bytes, size_t len, unsigned seed);
+
+/* Unmatched messages of rank 7 until the store is full. */
+void fill_store(void);
+
+#endif

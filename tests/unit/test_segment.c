@@ -1,0 +1,512 @@
+/* test_segment.c - the job segment: what is in it, what is refused, its barrier. */
+#include "unit.h"
+
+#include "progress/wait.h"
+#include "wireup/segment.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { RANKS = 5, LOCALS = 3, ROUNDS = 10000, SLOW_ROUNDS = 200, MOST = 8 };
+
+static struct weft_segment create(uint32_t job_size, uint32_t local_size)
+{
+    const struct weft_segment_plan plan = {
+        .job = 4711,
+        .job_size = job_size,
+        .node_count = 2,
+        .node = 1,
+        .local_size = local_size,
+        .is_by_launcher = true,
+    };
+    struct weft_segment segment = {.fd = -1};
+
+    assert_int_equal(weft_segment_create(&plan, &segment), WEFT_OK);
+    return segment;
+}
+
+static bool is_close_on_exec(int fd)
+{
+    return (fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0;
+}
+
+/* ---- making and finding it ---- */
+
+static void who_attaches_sees_what_the_maker_wrote(void **state)
+{
+    struct weft_segment made = create(RANKS, LOCALS);
+    struct weft_segment seen;
+    int fd = dup(made.fd); /* not close-on-exec */
+    const struct weft_segment_header *h;
+
+    (void)state;
+    for (uint32_t r = 0; r < RANKS; r++) {
+        weft_segment_map(&made)[r] = (struct weft_place){.node = r, .local_rank = 10 + r};
+    }
+    for (uint32_t l = 0; l < LOCALS; l++) {
+        weft_segment_locals(&made)[l] = 100 + l;
+    }
+    assert_true(is_close_on_exec(made.fd));
+    assert_false(is_close_on_exec(fd));
+    assert_int_equal(weft_segment_attach(fd, &seen), WEFT_OK);
+    assert_int_equal(seen.fd, fd);
+    assert_true(is_close_on_exec(fd));
+    assert_ptr_not_equal(seen.header, made.header);
+
+    h = seen.header;
+    assert_true(h->magic == WEFT_SEGMENT_MAGIC && h->layout == WEFT_SEGMENT_LAYOUT);
+    assert_int_equal(h->job, 4711);
+    assert_int_equal(h->job_size, RANKS);
+    assert_int_equal(h->local_size, LOCALS);
+    assert_int_equal(h->node_count, 2);
+    assert_int_equal(h->node, 1);
+    assert_true(h->cpu_count >= 1);
+    for (uint32_t r = 0; r < RANKS; r++) {
+        assert_int_equal(weft_segment_map(&seen)[r].node, r);
+        assert_int_equal(weft_segment_map(&seen)[r].local_rank, 10 + r);
+    }
+    for (uint32_t l = 0; l < LOCALS; l++) {
+        assert_int_equal(weft_segment_locals(&seen)[l], 100 + l);
+    }
+
+    weft_segment_slice(&made, 2)->code = 77; /* the memory is one */
+    weft_segment_close(&made);
+    assert_null(made.header);
+    assert_int_equal(weft_segment_slice(&seen, 2)->code, 77); /* and outlives its maker */
+    weft_segment_close(&seen);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+    weft_segment_close(&seen); /* once more does nothing */
+}
+
+static void two_segments_have_different_secrets(void **state)
+{
+    struct weft_segment one = create(1, 1);
+    struct weft_segment two = create(1, 1);
+
+    (void)state;
+    assert_memory_not_equal(one.header->secret, two.header->secret,
+                            WEFT_SEGMENT_SECRET_BYTES);
+    weft_segment_close(&one);
+    weft_segment_close(&two);
+}
+
+static void parts_do_not_overlap(void **state)
+{
+    struct weft_segment s = create(1000, MOST);
+    const char *base = (const char *)s.header;
+    const char *end = (const char *)(weft_segment_locals(&s) + MOST);
+
+    (void)state;
+    assert_true((const char *)weft_segment_map(&s) >= base + sizeof(*s.header));
+    assert_true((const char *)weft_segment_locals(&s) >=
+                (const char *)(weft_segment_map(&s) + 1000));
+    for (uint32_t l = 0; l < MOST; l++) {
+        const char *slice = (const char *)weft_segment_slice(&s, l);
+
+        assert_true(slice >= end);
+        assert_int_equal((slice - base) % 4096, 0);
+        end = slice + s.header->slice_bytes;
+    }
+    assert_true(s.header->slice_bytes >= sizeof(struct weft_slice));
+    assert_true(end <= base + s.mapped);
+    weft_segment_close(&s);
+}
+
+static void a_new_slice_is_zero_and_that_means_empty(void **state)
+{
+    struct weft_segment s = create(RANKS, LOCALS);
+
+    (void)state;
+    assert_int_equal(WEFT_SLICE_EMPTY, 0);
+    for (uint32_t l = 0; l < LOCALS; l++) {
+        const char *slice = (const char *)weft_segment_slice(&s, l);
+
+        assert_int_equal(slice[0], 0);
+        assert_memory_equal(slice, slice + 1, s.header->slice_bytes - 1);
+    }
+    weft_segment_close(&s);
+}
+
+static void ranks_are_counted_as_they_join(void **state)
+{
+    struct weft_segment s = create(RANKS, LOCALS);
+
+    (void)state;
+    assert_int_equal(weft_segment_join(&s, 2), 1);
+    assert_int_equal(weft_segment_join(&s, 0), 2);
+    assert_int_equal(weft_segment_slice(&s, 0)->is_attached, 1);
+    assert_int_equal(weft_segment_slice(&s, 1)->is_attached, 0);
+    assert_int_equal(weft_segment_slice(&s, 2)->is_attached, 1);
+    assert_int_equal(s.header->attached, 2);
+    weft_segment_close(&s);
+}
+
+static void a_segment_for_1024_ranks_costs_next_to_nothing(void **state)
+{
+    struct weft_segment s = create(1024, 1024);
+    struct stat st;
+
+    (void)state;
+    assert_int_equal(fstat(s.fd, &st), 0);
+    assert_true(st.st_size >= 1024 * (off_t)WEFT_SEGMENT_SLICE_BYTES);
+    assert_in_range(st.st_blocks * 512, 1, 64 * 1024 - 1);
+    weft_segment_close(&s);
+}
+
+/* ---- what is refused ---- */
+
+/* The descriptor stays the caller's: it is open, and then closed. */
+static void expect_refused(int fd, enum weft_rc rc)
+{
+    struct weft_segment s = {.fd = -5};
+
+    assert_int_equal(weft_segment_attach(fd, &s), rc);
+    assert_null(s.header);
+    assert_int_equal(s.fd, -5);
+    assert_int_equal(close(fd), 0);
+}
+
+static void what_is_no_segment_is_refused(void **state)
+{
+    struct weft_segment s = {.fd = -5};
+    static const char zeros[8192];
+    int ends[2];
+    int fd = memfd_create("empty", 0);
+
+    (void)state;
+    assert_int_equal(weft_segment_attach(-1, &s), WEFT_ERR_ARGUMENT);
+    assert_int_equal(weft_segment_attach(999, &s), WEFT_ERR_ARGUMENT);
+    assert_int_equal(pipe(ends), 0);
+    expect_refused(ends[0], WEFT_ERR_ARGUMENT);
+    expect_refused(ends[1], WEFT_ERR_ARGUMENT);
+    expect_refused(open("/dev/zero", O_RDWR), WEFT_ERR_ARGUMENT);
+    expect_refused(open("/", O_RDONLY), WEFT_ERR_ARGUMENT);
+    expect_refused(fd, WEFT_ERR_ARGUMENT);
+    fd = memfd_create("zeros", 0);
+    assert_int_equal(write(fd, zeros, sizeof(zeros)), sizeof(zeros));
+    expect_refused(fd, WEFT_ERR_ARGUMENT);
+}
+
+/* A file of the right size with this header. */
+static int file_with(const struct weft_segment_header *h, uint64_t bytes)
+{
+    int fd = memfd_create("lie", 0);
+
+    assert_int_equal(pwrite(fd, h, sizeof(*h), 0), sizeof(*h));
+    assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
+    return fd;
+}
+
+struct field {
+    const char *name;
+    size_t at;
+    size_t size;
+};
+
+#define FIELD(name)                                                                      \
+    {                                                                                    \
+#name, offsetof(struct weft_segment_header, name),                               \
+            sizeof(((struct weft_segment_header *)NULL)->name)                           \
+    }
+
+static void a_header_that_lies_is_refused(void **state)
+{
+    static const struct field fields[] = {
+        FIELD(header_bytes), FIELD(bytes),      FIELD(job_size),  FIELD(local_size),
+        FIELD(map_at),       FIELD(locals_at),  FIELD(slices_at), FIELD(slice_bytes),
+        FIELD(heap_at),      FIELD(heap_bytes),
+    };
+    struct weft_segment s = create(RANKS, LOCALS);
+    struct weft_segment_header good;
+
+    (void)state;
+    memcpy(&good, s.header, sizeof(good));
+    weft_segment_close(&s);
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        char *at = (char *)&good + fields[i].at;
+        uint64_t old = 0;
+
+        memcpy(&old, at, fields[i].size); /* the machine is little-endian, as all ours */
+        const uint64_t lies[] = {old + 1,  old - 1, old + 4096, old - 4096, old + 262144,
+                                 old * 2,  old / 2, 0,          1,          UINT64_MAX,
+                                 1u << 31, ~old};
+        for (size_t k = 0; k < sizeof(lies) / sizeof(lies[0]); k++) {
+            struct weft_segment seen = {.header = NULL};
+            int fd;
+
+            memcpy(at, &lies[k], fields[i].size);
+            if (memcmp(at, &old, fields[i].size) == 0) {
+                continue; /* no lie: 0 heap bytes, say */
+            }
+            fd = file_with(&good, good.bytes == old ? old : 64 << 20);
+            if (weft_segment_attach(fd, &seen) != WEFT_ERR_ARGUMENT) {
+                fail_msg("%s was %llu and is %llu: not refused", fields[i].name,
+                         (unsigned long long)old, (unsigned long long)lies[k]);
+            }
+            close(fd);
+        }
+        memcpy(at, &old, fields[i].size);
+    }
+    good.heap_bytes = (uint64_t)-4096; /* two lies whose sum is right */
+    good.bytes = good.heap_at - 4096;
+    expect_refused(file_with(&good, good.bytes), WEFT_ERR_ARGUMENT);
+}
+
+static void numbers_of_ranks_that_make_no_sense_are_refused(void **state)
+{
+    struct weft_segment nobody = create(RANKS, 0);
+    struct weft_segment more = create(RANKS, RANKS + 1);
+
+    (void)state;
+    expect_refused(dup(nobody.fd), WEFT_ERR_ARGUMENT);
+    expect_refused(dup(more.fd), WEFT_ERR_ARGUMENT);
+    weft_segment_close(&nobody);
+    weft_segment_close(&more);
+}
+
+static void a_file_shorter_than_its_header_says_is_refused(void **state)
+{
+    struct weft_segment s = create(RANKS, LOCALS);
+    struct weft_segment_header h;
+
+    (void)state;
+    memcpy(&h, s.header, sizeof(h));
+    weft_segment_close(&s);
+    expect_refused(file_with(&h, h.bytes - 1), WEFT_ERR_ARGUMENT);
+    expect_refused(file_with(&h, sizeof(h)), WEFT_ERR_ARGUMENT);
+    expect_refused(file_with(&h, sizeof(h) - 1), WEFT_ERR_ARGUMENT);
+}
+
+static void another_magic_is_no_segment_another_layout_is_not_ours(void **state)
+{
+    struct weft_segment s = create(RANKS, LOCALS);
+    struct weft_segment_header h;
+
+    (void)state;
+    memcpy(&h, s.header, sizeof(h));
+    weft_segment_close(&s);
+    h.layout++;
+    expect_refused(file_with(&h, h.bytes), WEFT_ERR_UNSUPPORTED);
+    h.slice_bytes = 3; /* of which nothing else is known */
+    expect_refused(file_with(&h, 4096), WEFT_ERR_UNSUPPORTED);
+    h.magic ^= 1;
+    expect_refused(file_with(&h, h.bytes), WEFT_ERR_ARGUMENT);
+}
+
+/* ---- the barrier ---- */
+
+struct team {
+    struct weft_segment segment;
+    _Atomic long arrivals; /* of all ranks in all rounds */
+    _Atomic int early;     /* barriers passed before all had come */
+    _Atomic int late;      /* barriers after which someone was two rounds ahead */
+    int size;
+    int rounds;
+    bool is_slow; /* some come so late that the others sleep */
+};
+
+static void pass_barrier(const struct weft_segment *segment)
+{
+    struct weft_segment_header *h = segment->header;
+    uint32_t turn;
+
+    if (!weft_segment_arrive(segment, &turn)) {
+        weft_wait_change(&h->turn, turn, &h->sleepers);
+    }
+}
+
+static void play(struct team *team, int me)
+{
+    for (int round = 0; round < team->rounds; round++) {
+        long all = (long)team->size * (round + 1);
+        long seen;
+
+        if (team->is_slow && round % team->size == me) {
+            usleep(WEFT_YIELD_NS / 1000 * 3);
+        }
+        atomic_fetch_add(&team->arrivals, 1);
+        pass_barrier(&team->segment);
+        seen = atomic_load(&team->arrivals);
+        if (seen < all) {
+            atomic_fetch_add(&team->early, 1);
+        }
+        if (seen >= all + team->size) {
+            atomic_fetch_add(&team->late, 1);
+        }
+    }
+}
+
+struct player {
+    struct team *team;
+    int me;
+};
+
+static void *play_in_thread(void *arg)
+{
+    const struct player *player = arg;
+
+    play(player->team, player->me);
+    return NULL;
+}
+
+static void expect_fair(const struct team *team)
+{
+    assert_int_equal(team->arrivals, (long)team->size * team->rounds);
+    assert_int_equal(team->early, 0);
+    assert_int_equal(team->late, 0);
+    assert_int_equal(team->segment.header->arrived, 0);
+    assert_int_equal(team->segment.header->sleepers, 0);
+    assert_int_equal(team->segment.header->turn, team->rounds);
+}
+
+static void play_with_threads(int size, int rounds, bool is_slow)
+{
+    struct team team = {.size = size, .rounds = rounds, .is_slow = is_slow};
+    struct player players[MOST];
+    pthread_t threads[MOST];
+
+    team.segment = create((uint32_t)size, (uint32_t)size);
+    for (int i = 0; i < size; i++) {
+        players[i] = (struct player){.team = &team, .me = i};
+        assert_int_equal(pthread_create(&threads[i], NULL, play_in_thread, &players[i]),
+                         0);
+    }
+    for (int i = 0; i < size; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    expect_fair(&team);
+    weft_segment_close(&team.segment);
+}
+
+static void nobody_passes_the_barrier_before_all_have_come(void **state)
+{
+    (void)state;
+    for (int size = 2; size <= MOST; size++) {
+        weft_wait_set_crowded(size > 2);
+        play_with_threads(size, ROUNDS, false);
+    }
+    weft_wait_set_crowded(true);
+}
+
+static void the_barrier_wakes_whoever_sleeps(void **state)
+{
+    (void)state;
+    play_with_threads(2, SLOW_ROUNDS, true);
+    play_with_threads(MOST, SLOW_ROUNDS, true);
+}
+
+static void the_barrier_holds_between_processes(void **state)
+{
+    const int size = 3;
+    struct team *team = mmap(NULL, sizeof(*team), PROT_READ | PROT_WRITE,
+                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    (void)state;
+    assert_ptr_not_equal(team, MAP_FAILED);
+    *team = (struct team){.size = size, .rounds = SLOW_ROUNDS, .is_slow = true};
+    team->segment = create((uint32_t)size, (uint32_t)size);
+    for (int i = 0; i < size; i++) {
+        if (fork() == 0) {
+            alarm(20); /* a lost wake-up would last for ever */
+            play(team, i);
+            _exit(0);
+        }
+    }
+    for (int i = 0; i < size; i++) {
+        int status;
+
+        assert_true(wait(&status) > 0);
+        assert_int_equal(status, 0);
+    }
+    expect_fair(team);
+    weft_segment_close(&team->segment);
+    munmap(team, sizeof(*team));
+}
+
+/* ---- abort ---- */
+
+/* A process aborts once, so each case has one of its own. */
+static void in_child(void (*act)(struct weft_segment *), struct weft_segment *segment)
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        act(segment);
+        _exit(0);
+    }
+    assert_true(waitpid(pid, &status, 0) == pid);
+    assert_int_equal(status, 0);
+}
+
+static void abort_twice(struct weft_segment *s)
+{
+    weft_slice_abort(weft_segment_slice(s, 1), 7, "rank 4: MPI_Abort");
+    weft_slice_abort(weft_segment_slice(s, 1), 8, "too late");
+}
+
+static void abort_at_length(struct weft_segment *s)
+{
+    static char text[4 * WEFT_CAUSE_BYTES];
+
+    memset(text, 'x', sizeof(text) - 1);
+    weft_slice_abort(weft_segment_slice(s, 1), 300, text);
+}
+
+static void the_first_abort_leaves_its_code_and_cause(void **state)
+{
+    struct weft_segment s = create(RANKS, LOCALS);
+    const struct weft_slice *slice = weft_segment_slice(&s, 1);
+
+    (void)state;
+    in_child(abort_twice, &s);
+    assert_int_equal(slice->state, WEFT_SLICE_ABORTED);
+    assert_int_equal(slice->code, 7);
+    assert_string_equal(slice->cause, "rank 4: MPI_Abort");
+    assert_int_equal(weft_segment_slice(&s, 0)->state, WEFT_SLICE_EMPTY);
+    assert_int_equal(weft_segment_slice(&s, 2)->state, WEFT_SLICE_EMPTY);
+    weft_segment_close(&s);
+}
+
+static void a_long_cause_is_cut_within_its_place(void **state)
+{
+    struct weft_segment s = create(RANKS, LOCALS);
+    const struct weft_slice *slice = weft_segment_slice(&s, 1);
+
+    (void)state;
+    in_child(abort_at_length, &s);
+    assert_int_equal(slice->code, 300);
+    assert_int_equal(strnlen(slice->cause, WEFT_CAUSE_BYTES), WEFT_CAUSE_BYTES - 1);
+    assert_int_equal(((const char *)slice)[sizeof(*slice)], 0); /* nothing behind it */
+    weft_segment_close(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_attaches_sees_what_the_maker_wrote),
+        cmocka_unit_test(two_segments_have_different_secrets),
+        cmocka_unit_test(parts_do_not_overlap),
+        cmocka_unit_test(a_new_slice_is_zero_and_that_means_empty),
+        cmocka_unit_test(ranks_are_counted_as_they_join),
+        cmocka_unit_test(a_segment_for_1024_ranks_costs_next_to_nothing),
+        cmocka_unit_test(what_is_no_segment_is_refused),
+        cmocka_unit_test(a_header_that_lies_is_refused),
+        cmocka_unit_test(numbers_of_ranks_that_make_no_sense_are_refused),
+        cmocka_unit_test(a_file_shorter_than_its_header_says_is_refused),
+        cmocka_unit_test(another_magic_is_no_segment_another_layout_is_not_ours),
+        cmocka_unit_test(nobody_passes_the_barrier_before_all_have_come),
+        cmocka_unit_test(the_barrier_wakes_whoever_sleeps),
+        cmocka_unit_test(the_barrier_holds_between_processes),
+        cmocka_unit_test(the_first_abort_leaves_its_code_and_cause),
+        cmocka_unit_test(a_long_cause_is_cut_within_its_place),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -15,7 +15,7 @@ static int init_checked(const char *function, int required)
                           "MPI was initialised before; it can be only once");
     }
     if (weft_world_init(required >= MPI_THREAD_MULTIPLE) != WEFT_OK) {
-        return weft_raise(MPI_ERR_OTHER, function, "the library could not start");
+        weft_runtime_give_up(); /* as the initial error handler does */
     }
     thread_level = required;
     return MPI_SUCCESS;

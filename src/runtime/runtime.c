@@ -22,10 +22,18 @@ static struct {
     atomic_int world; /* enum weft_world_state; written under the lock */
 } run;
 
+/* An abort is the last word: what another thread says after it does not count. */
 static void set_state(enum weft_slice_state state)
 {
-    /* Pairs with mpiexec's acquire load, when the process has ended. */
-    atomic_store_explicit(&run.job.slice->state, state, memory_order_release);
+    _Atomic uint32_t *word = &run.job.slice->state;
+    uint32_t seen = atomic_load_explicit(word, memory_order_relaxed);
+
+    /* Release: pairs with mpiexec's acquire load, when the process has ended. */
+    while (seen != WEFT_SLICE_ABORTED &&
+           !atomic_compare_exchange_weak_explicit(word, &seen, (uint32_t)state,
+                                                  memory_order_release,
+                                                  memory_order_relaxed)) {
+    }
 }
 
 /*
@@ -184,6 +192,11 @@ enum weft_rc weft_world_barrier(void)
 bool weft_world_is_main_thread(void)
 {
     return pthread_equal(pthread_self(), run.main_thread) != 0;
+}
+
+_Noreturn void weft_runtime_give_up(void)
+{
+    _exit(1);
 }
 
 _Noreturn void weft_runtime_abort(int code, const char *cause)

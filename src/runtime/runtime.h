@@ -46,6 +46,9 @@ const char *weft_runtime_host(void);
 /* Returns when every rank of the job has called it as often as this one. */
 WEFT_MUST_CHECK enum weft_rc weft_world_barrier(void);
 
+/* Ends a process that could not become a rank; the cause has been told. */
+_Noreturn void weft_runtime_give_up(void);
+
 /*
  * Ends the job: `code` becomes the exit code, 1 where that would read as success; `cause`
  * is what the user is told, once for the whole job. May be called from any thread, with

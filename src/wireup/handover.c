@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -69,6 +70,9 @@ enum weft_rc weft_handover_alone(struct weft_who *who, struct weft_segment *out)
 
     if (rc != WEFT_OK) {
         return rc;
+    }
+    for (int r = 0; r < who->size; r++) { /* the others are somewhere else */
+        weft_segment_map(out)[r].node = r == who->rank ? plan.node : UINT32_MAX;
     }
     who->local_rank = 0;
     who->local_size = 1;
@@ -194,12 +198,15 @@ static enum weft_rc attach_by_socket(const char *name, struct weft_segment *out)
     struct sockaddr_un address;
     socklen_t length = abstract_name(&address, name);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const struct timeval patience = {.tv_sec = DEADLINE_MS / 1000, .tv_usec = 0};
     int segment = -1;
     enum weft_rc rc = WEFT_ERR_SYSTEM;
 
     if (fd < 0) {
         return WEFT_ERR_SYSTEM;
     }
+    /* A leader that has run out of descriptors cannot answer: the file is next. */
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     if (connect(fd, (struct sockaddr *)&address, length) == 0 && is_same_user(fd)) {
         segment = receive_descriptor(fd);
     }

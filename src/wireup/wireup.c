@@ -134,7 +134,10 @@ static bool is_pmi_open(void)
     return fd != NULL && fstat(atoi(fd), &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
-/* Slurm's own PMI-2 sets PMI_FD too, but speaks another language there. */
+/*
+ * Slurm's pmi2 sets PMI_FD too. It answers PMI-1 there, but slowly across nodes, and its
+ * abort loses the exit code; PMIx is the one way that is tested.
+ */
 static bool is_slurm_pmi2(void)
 {
     return is_pmi_open() && is_set("SLURM_STEP_ID") && is_set("PMI_JOBID") &&

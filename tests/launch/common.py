@@ -108,10 +108,18 @@ def run_case(name, function):
     return True
 
 
+def use_all_signals():
+    """What our caller ignores (nohup, a shell's &) mpiexec would rightly ignore too."""
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def main():
     """Runs what the command line names and returns the exit code."""
     global _options
     _options = parse_arguments()
+    use_all_signals()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     chosen = {name: function for name, (group, function) in _cases.items()
               if _options.group in (None, group) and _options.case in (None, name)}
@@ -298,6 +306,15 @@ class Running:
             claim(part, f"only {got!r} is said, and then the end")
             got += part
         return got[:-1].decode()
+
+    def parts(self, stream, size):
+        """What comes from standard output or error, as it comes, up to its end."""
+        while True:
+            claim(select.select([stream], [], [], PATIENCE)[0], "nothing more is said")
+            part = stream.read(size)
+            if not part:
+                return
+            yield part
 
     def expect(self, word, count=1):
         """Reads standard output until a line has come `count` times."""

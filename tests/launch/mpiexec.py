@@ -324,6 +324,16 @@ def a_long_line_at_the_very_end_arrives_whole():
 
 
 @case("output")
+def a_line_that_was_begun_is_ended_before_others_speak():
+    talk = ("if test $PMI_RANK = 0; then sleep 0.2; echo short; "
+            "else head -c 200000 /dev/zero | tr '\\0' L; echo; fi")
+    run = start("-n", 2, "sh", "-c", talk)
+    # Nobody has read a byte: more than half of the long line is still with the keeper.
+    claim(wait_until(lambda: len(processes_with(run.mark)) == 2, 5), "the ranks go on")
+    equal(run.end().out, b"L" * 200000 + b"\nshort\n")
+
+
+@case("output")
 def a_line_that_never_ends_does_not_hold_the_others_up():
     with Folder() as folder:
         done = mpiexec("-n", 3, "-wdir", folder, program("talk"), "unended", 100000)
@@ -368,7 +378,7 @@ def standard_output_and_error_stay_apart():
 def lines_are_not_torn_where_output_and_error_are_one():
     run = start("-n", 4, program("talk"), "both", 150, stderr=subprocess.STDOUT)
     text = b""
-    while part := os.read(run.process.stdout.fileno(), 3000):
+    for part in run.parts(run.process.stdout, 3000):
         text += part
         time.sleep(0.0001)
     run.end()
@@ -386,7 +396,7 @@ def the_line_of_a_failure_tears_no_other():
              f"{program('talk')} lines 500 >&2")
     run = start("-n", 3, "sh", "-c", crash)
     text = b""
-    while part := os.read(run.process.stderr.fileno(), 500):
+    for part in run.parts(run.process.stderr, 500):
         text += part
         time.sleep(0.0002)
     said = text.split(b"\n")
@@ -419,9 +429,9 @@ def resident(pid):
 def a_slow_reader_loses_nothing_and_costs_no_memory():
     amount = 20_000_000
     run = start("-n", 8, program("talk"), "flood", amount)
-    reader, keeper, count, most = run.process.stdout, run.keeper(), 0, 0
+    keeper, count, most = run.keeper(), 0, 0
     slow_end = time.monotonic() + 2
-    while part := os.read(reader.fileno(), 65536):
+    for part in run.parts(run.process.stdout, 65536):
         count += len(part)
         if time.monotonic() < slow_end:
             time.sleep(0.01)

@@ -16,7 +16,7 @@ enum {
     LONG = 100 * 1000, /* two pieces where both copy */
     HUGE_BYTES = 1024 * 1024,
     PIECES = 8, /* of a huge one */
-    LIMIT_SECONDS = 240,
+    LIMIT_SECONDS = 120,
 };
 
 static uint8_t message[HUGE_BYTES];

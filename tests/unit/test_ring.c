@@ -19,7 +19,7 @@ enum {
     CELL_DATA = WEFT_RING_CELL_BYTES - 8,
     LARGEST = WEFT_SHORT_MAX,
     BYTES = 64 * 1024,
-    LIMIT_SECONDS = 240,
+    LIMIT_SECONDS = 120,
 };
 
 static uint8_t bytes[BYTES]; /* all packets are parts of this */

@@ -22,6 +22,7 @@ static const struct {
     int times;
 } cases[] = {
     {"table_is_complete", case_table_is_complete, 1},
+    {"first_packets_are_seen", case_first_packets_are_seen, 1},
     {"first_contact", case_first_contact, 1},
     {"every_size", case_every_size, 1},
     {"full_queue", case_full_queue, 20},

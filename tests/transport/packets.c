@@ -48,8 +48,8 @@ void case_table_is_complete(void)
 }
 
 /*
- * The first case that sends anything: everyone to one, from the first packet on. The
- * receiver looks late, so that the first packets wait wherever they go at first.
+ * The first case in which most ranks send anything: everyone to one, from the first on.
+ * The receiver looks late, so that the first packets wait wherever they go at first.
  */
 void case_first_contact(void)
 {

@@ -13,6 +13,7 @@ enum {
     SHORT_NS = 2 * 1000 * 1000,
     LONG_NS = 2000 * 1000 * 1000, /* no sleep below should take so long */
     LATER_US = 2000,
+    FIRST_PACKETS = 10,
 };
 
 /* Armed and nothing there: sleeps. Returns how long. */
@@ -84,13 +85,11 @@ static void sleep_too_late(void)
 }
 
 /* Who finds something does not sleep, and takes it at once. */
-static void find_something(void)
+static void find_one_from(uint32_t rank)
 {
-    const uint32_t before = suite.from[suite_previous()].ordered;
+    const uint32_t before = suite.from[rank].ordered;
 
-    suite_send(suite_next(), 8, 0, false);
-    suite_meet_quietly();
-    while (suite.from[suite_previous()].ordered == before) {
+    while (suite.from[rank].ordered == before) {
         uint32_t bell;
 
         if (suite.ops->arm(suite.tp, WEFT_ATTENTION_ALL, &bell) == WEFT_OK) {
@@ -98,6 +97,21 @@ static void find_something(void)
         } else {
             check(suite.ops->poll(suite.tp, SUITE_BUDGET) > 0);
         }
+    }
+}
+
+/* One packet after the other, from the first, whichever way each comes. */
+void case_first_packets_are_seen(void)
+{
+    for (int i = 0; i < FIRST_PACKETS; i++) {
+        if (suite.me == 0) {
+            suite_send(1, 8, 0, false);
+        }
+        suite_meet_quietly();
+        if (suite.me == 1) {
+            find_one_from(0);
+        }
+        suite_meet_quietly();
     }
 }
 
@@ -124,7 +138,9 @@ void case_sleep_ends(void)
     }
     suite_meet();
 
-    find_something();
+    suite_send(suite_next(), 8, 0, false);
+    suite_meet_quietly();
+    find_one_from(suite_previous());
     suite_meet();
 }
 

@@ -78,6 +78,7 @@ uint64_t suite_random(uint64_t *state);
 
 /* The cases. */
 void case_table_is_complete(void);
+void case_first_packets_are_seen(void);
 void case_first_contact(void);
 void case_every_size(void);
 void case_full_queue(void);

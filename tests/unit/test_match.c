@@ -990,7 +990,7 @@ static bool fits(const struct weft_waiting *message, int class, int32_t source,
 }
 
 static void take_all_in_order(struct weft_match *m, int class,
-                              struct weft_waiting *message, int count)
+                              struct weft_waiting *message, int count, long allocations)
 {
     bool is_taken[WAITING] = {false};
     int left = count;
@@ -998,6 +998,7 @@ static void take_all_in_order(struct weft_match *m, int class,
     while (left > 0) {
         for (int key = 0; key < SOURCES * TAGS; key++) {
             struct weft_waiting *expected = NULL;
+            struct weft_waiting *found;
 
             for (int i = 0; i < count && expected == NULL; i++) {
                 if (!is_taken[i] &&
@@ -1005,7 +1006,10 @@ static void take_all_in_order(struct weft_match *m, int class,
                     expected = &message[i];
                 }
             }
-            assert_ptr_equal(find(m, class, 1, key % SOURCES, key / SOURCES), expected);
+            allocations_left = allocations;
+            found = find(m, class, 1, key % SOURCES, key / SOURCES);
+            allocations_left = -1;
+            assert_ptr_equal(found, expected);
             if (expected != NULL) {
                 weft_match_take(m, expected);
                 is_taken[expected - message] = true;
@@ -1013,7 +1017,6 @@ static void take_all_in_order(struct weft_match *m, int class,
             }
         }
     }
-    assert_int_equal(m->waiting_count, 0);
 }
 
 static void waiting_messages_are_found_in_order_of_arrival(void **state)
@@ -1028,7 +1031,8 @@ static void waiting_messages_are_found_in_order_of_arrival(void **state)
         assert_ptr_equal(find(&m, c, 1, 0, 0), message); /* the class is known early */
         weft_match_take(&m, message);
         keep_many(&m, message, WAITING);
-        take_all_in_order(&m, c, message, WAITING);
+        take_all_in_order(&m, c, message, WAITING, -1);
+        assert_int_equal(m.waiting_count, 0);
         weft_match_fini(&m);
     }
     free(message);
@@ -1048,7 +1052,8 @@ static void a_class_first_asked_for_late_finds_what_is_already_waiting(void **st
             for (int i = early; i < WAITING; i++) {
                 keep(&m, &message[i], 1, i % SOURCES, (i / SOURCES) % TAGS);
             }
-            take_all_in_order(&m, c, message, WAITING);
+            take_all_in_order(&m, c, message, WAITING, -1);
+            assert_int_equal(m.waiting_count, 0);
             weft_match_fini(&m);
         }
     }
@@ -1065,7 +1070,8 @@ static void a_class_asked_for_again_after_all_were_taken_starts_anew(void **stat
     for (int round = 0; round < 3; round++) {
         for (int c = CLASSES - 1; c >= 0; c--) {
             keep_many(&m, message, WAITING);
-            take_all_in_order(&m, c, message, WAITING);
+            take_all_in_order(&m, c, message, WAITING, -1);
+            assert_int_equal(m.waiting_count, 0);
         }
     }
     weft_match_fini(&m);
@@ -1444,30 +1450,32 @@ static void a_message_that_cannot_be_kept_changes_nothing(void **state)
 /* A receive that overlooked its message would be posted, and a later message overtake. */
 static void a_waiting_message_is_found_also_without_memory(void **state)
 {
-    enum { KEYS = 50 };
+    enum { STRANGERS = 20 };
     struct weft_match m;
-    struct weft_waiting message[KEYS];
+    struct weft_waiting *message = make(WAITING, sizeof(*message));
+    struct weft_waiting stranger[STRANGERS];
 
     (void)state;
     for (int c = 0; c < CLASSES; c++) {
-        for (long allowed = 0; allowed < KEYS + 10; allowed++) {
+        for (long allocations = 0; allocations < 2 * STRANGERS; allocations++) {
             weft_match_init(&m);
-            for (int i = 0; i < KEYS; i++) {
-                keep(&m, &message[i], (uint32_t)i / 2, i / 2, i / 2);
+            for (int i = 0; i < STRANGERS; i++) { /* keys that an index would need */
+                keep(&m, &stranger[i], 2 + (uint32_t)i, i % SOURCES, i % TAGS);
             }
-            for (int i = 0; i < KEYS; i++) {
-                uint32_t k = (uint32_t)i / 2;
-                struct weft_waiting *found;
-
-                allocations_left = allowed;
-                found = find(&m, c, k, (int32_t)k, (int32_t)k);
+            keep_many(&m, message, WAITING / 4);
+            for (int i = 0; i < STRANGERS; i++) {
+                allocations_left = allocations;
+                assert_null(find(&m, c, 2 + STRANGERS, i % SOURCES, i % TAGS));
+                assert_ptr_equal(find(&m, c, 2 + (uint32_t)i, i % SOURCES, i % TAGS),
+                                 &stranger[i]);
                 allocations_left = -1;
-                assert_ptr_equal(found, &message[i]);
-                weft_match_take(&m, found);
             }
+            take_all_in_order(&m, c, message, WAITING / 4, allocations);
+            assert_int_equal(m.waiting_count, STRANGERS);
             weft_match_fini(&m);
         }
     }
+    free(message);
 }
 
 /* ==== both side by side ==== */

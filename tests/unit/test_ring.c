@@ -185,6 +185,7 @@ static void a_full_ring_says_so_and_takes_nothing(void **state)
                     break;
                 }
                 sent++;
+                assert_true(sent - taken <= fit);
             }
             assert_int_equal(sent - taken, fit);
             assert_int_equal(push(WEFT_INBOX_CELLS, &p), WEFT_AGAIN);

@@ -369,5 +369,19 @@ def a_second_sigterm_does_not_wait():
     each_time(once)
 
 
+@case("asked")
+def two_sigints_end_the_job_even_if_the_keeper_hangs():
+    def once(_):
+        run = ready(program("fail"), "never", "ignore")
+        os.kill(run.keeper(), signal.SIGSTOP)
+        since = time.monotonic()
+        run.send(signal.SIGINT)
+        time.sleep(0.05)
+        run.send(signal.SIGINT)
+        run.end(130)
+        return time.monotonic() - since
+    each_time(once)
+
+
 if __name__ == "__main__":
     sys.exit(main())

@@ -326,11 +326,11 @@ def a_long_line_at_the_very_end_arrives_whole():
 @case("output")
 def a_line_that_was_begun_is_ended_before_others_speak():
     talk = ("if test $PMI_RANK = 0; then sleep 0.2; echo short; "
-            "else head -c 200000 /dev/zero | tr '\\0' L; echo; fi")
+            "else head -c 255000 /dev/zero | tr '\\0' L; echo; fi")
     run = start("-n", 2, "sh", "-c", talk)
-    # Nobody has read a byte: more than half of the long line is still with the keeper.
+    # Nobody reads: the long line fills our pipe, the keeper, and the pipe of its rank.
     claim(wait_until(lambda: len(processes_with(run.mark)) == 2, 5), "the ranks go on")
-    equal(run.end().out, b"L" * 200000 + b"\nshort\n")
+    equal(run.end().out, b"L" * 255000 + b"\nshort\n")
 
 
 @case("output")
@@ -654,6 +654,10 @@ def a_signal_ends_mpiexec_that_waits_for_its_reader():
     run.end(143, ["^mpiexec: Terminated: ending the job$"])
 
 
+def states(mark):
+    return [state_of(pid) for pid in processes_with(mark)]
+
+
 SAVE_AT_THE_END = ("python3", "-c", """
 import os, signal as s, time
 s.pthread_sigmask(s.SIG_BLOCK, [s.SIGTERM])
@@ -671,6 +675,8 @@ def a_rank_may_use_the_second_that_it_has():
     for options in ((), ("-genv", "STOPPED", "yes")):
         run = start("-n", 2, *options, *SAVE_AT_THE_END)
         run.expect("ready", 2)
+        if options:
+            claim(wait_until(lambda m=run.mark: states(m).count("T") == 2, 5), "running")
         run.send(signal.SIGTERM)
         equal(run.end(143, ["Terminated: ending the job"]).lines(), ["saved", "saved"])
 

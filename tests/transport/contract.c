@@ -29,6 +29,7 @@ static const struct {
     {"control_overtakes", case_control_overtakes, 20},
     {"grants", case_grants, 20},
     {"budget", case_budget, 10},
+    {"turns", case_turns, 10},
     {"memory", case_memory, 1},
     {"wrong_addresses", case_wrong_addresses, 1},
     {"joints", case_joints, 1},

@@ -85,6 +85,7 @@ void case_full_queue(void);
 void case_control_overtakes(void);
 void case_grants(void);
 void case_budget(void);
+void case_turns(void);
 void case_memory(void);
 void case_wrong_addresses(void);
 void case_joints(void);

@@ -378,9 +378,10 @@ static void a_fetch_that_fails_beside_a_helper_asks_for_both_parts(void **state)
  * the two meet, every byte is fetched, claimed or asked for, and none twice.
  */
 static struct {
-    atomic_int round; /* the helper begins with it; 0: it ends */
-    atomic_int done;  /* by the helper */
-    int delay;        /* of ours, in turns of a loop */
+    atomic_int round; /* the helper begins with it; negative: it ends */
+    atomic_int ready; /* the helper has seen it */
+    atomic_int done;  /* and has claimed what it could */
+    int delay[2];     /* ours and the helper's, so that they meet in every way */
     uint64_t claimed[4];
     int claims;
 } race;
@@ -404,9 +405,10 @@ static void *race_helper(void *ignored)
             return NULL;
         }
         seen = round;
-        for (volatile int i = 0; i < round % 61; i++) {
-        }
         race.claims = 0;
+        atomic_store_explicit(&race.ready, seen, memory_order_release);
+        for (volatile int i = 0; i < race.delay[1]; i++) {
+        }
         while (joint_claim(joint, joint_turn(joint), &at, &part)) {
             race.claimed[race.claims++] = at;
             joint_count(joint, part);
@@ -417,10 +419,14 @@ static void *race_helper(void *ignored)
 
 static void start_race(uint64_t offset, uint64_t length)
 {
+    const int round = atomic_fetch_add_explicit(&race.round, 1, memory_order_release) + 1;
+
     (void)offset;
     (void)length;
-    atomic_fetch_add_explicit(&race.round, 1, memory_order_release);
-    for (volatile int i = 0; i < race.delay; i++) {
+    while (atomic_load_explicit(&race.ready, memory_order_acquire) != round) {
+        sched_yield();
+    }
+    for (volatile int i = 0; i < race.delay[0]; i++) {
     }
 }
 
@@ -440,7 +446,8 @@ static void every_byte_is_copied_or_asked_for_once_however_helpers_meet(void **s
         uint64_t asked = 0;
 
         random = random * UINT64_C(6364136223846793005) + 1;
-        race.delay = (int)(random >> 33) % 200;
+        race.delay[0] = (int)(random >> 33) % 50;
+        race.delay[1] = (int)(random >> 45) % 200;
         fake_forget();
         fake.fetches = 0;
         request = start_recv(A, 5, buffer, RACED);

@@ -996,7 +996,7 @@ static void take_all_in_order(struct weft_match *m, int class,
     int left = count;
 
     while (left > 0) {
-        for (int key = 0; key < SOURCES * TAGS; key++) {
+        for (int key = SOURCES * TAGS - 1; key >= 0; key--) { /* not as they arrived */
             struct weft_waiting *expected = NULL;
             struct weft_waiting *found;
 

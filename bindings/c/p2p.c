@@ -12,25 +12,46 @@
 /* One body for each name: the mode and the name are constants in it. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-static ALWAYS_INLINE int send_checked(const char *function, const void *buffer,
-                                      MPI_Count count, MPI_Datatype datatype, int dest,
-                                      int tag, MPI_Comm comm, enum weft_send_mode mode)
+/* MPI_PROC_NULL, NULL for a buffer of nothing, and whatever is wrong. */
+static __attribute__((noinline)) int send_unusual(const char *function,
+                                                  const void *buffer, MPI_Count count,
+                                                  MPI_Datatype datatype, int dest,
+                                                  int tag, MPI_Comm comm,
+                                                  enum weft_send_mode mode)
 {
     struct weft_comm *c;
     size_t bytes = 0;
     enum weft_rc rc;
     int err = weft_check_comm(function, comm, &c);
 
-    if (weft_likely(err == MPI_SUCCESS)) {
+    if (err == MPI_SUCCESS) {
         err = weft_check_buffer(function, c, buffer, count, datatype, &bytes);
     }
-    if (weft_likely(err == MPI_SUCCESS)) {
+    if (err == MPI_SUCCESS) {
         err = weft_check_dest(function, c, dest, tag);
     }
-    if (weft_unlikely(err != MPI_SUCCESS || dest == MPI_PROC_NULL)) {
+    if (err != MPI_SUCCESS || dest == MPI_PROC_NULL) {
         return err;
     }
-    rc = weft_send(c, WEFT_PLANE_P2P, dest, tag, buffer, bytes, mode);
+    rc = weft_send(c, dest, tag, buffer, bytes, WEFT_PLANE_P2P | (unsigned)mode);
+    return rc == WEFT_OK ? MPI_SUCCESS : weft_raise_rc(c, rc, function);
+}
+
+/* The common case keeps little across the call, so that few registers are saved. */
+static ALWAYS_INLINE int send_checked(const char *function, const void *buffer,
+                                      MPI_Count count, MPI_Datatype datatype, int dest,
+                                      int tag, MPI_Comm comm, enum weft_send_mode mode)
+{
+    struct weft_comm *c = weft_comm_from_handle(comm);
+    size_t bytes;
+    enum weft_rc rc;
+
+    if (weft_unlikely(c == NULL ||
+                      !weft_is_plain_buffer(buffer, count, datatype, &bytes) ||
+                      !weft_is_plain_rank(c, dest, tag))) {
+        return send_unusual(function, buffer, count, datatype, dest, tag, comm, mode);
+    }
+    rc = weft_send(c, dest, tag, buffer, bytes, WEFT_PLANE_P2P | (unsigned)mode);
     return weft_likely(rc == WEFT_OK) ? MPI_SUCCESS : weft_raise_rc(c, rc, function);
 }
 
@@ -58,7 +79,8 @@ static ALWAYS_INLINE int isend_checked(const char *function, const void *buffer,
         return err;
     }
     if (weft_likely(dest != MPI_PROC_NULL)) {
-        rc = weft_isend(c, WEFT_PLANE_P2P, dest, tag, buffer, bytes, mode, &made);
+        rc = weft_isend(c, dest, tag, buffer, bytes, WEFT_PLANE_P2P | (unsigned)mode,
+                        &made);
     }
     if (weft_unlikely(rc != WEFT_OK)) {
         return weft_raise_rc(c, rc, function);
@@ -67,34 +89,57 @@ static ALWAYS_INLINE int isend_checked(const char *function, const void *buffer,
     return MPI_SUCCESS;
 }
 
+static int recv_into(const char *function, struct weft_comm *comm, int source, int tag,
+                     void *buffer, size_t bytes, MPI_Status *status)
+{
+    struct weft_received received;
+    enum weft_rc rc =
+        weft_recv(comm, WEFT_PLANE_P2P, source, tag, buffer, bytes, &received);
+
+    if (status != MPI_STATUS_IGNORE && (rc == WEFT_OK || rc == WEFT_ERR_TRUNCATE)) {
+        weft_status_set(status, received.source, received.tag, received.bytes, false);
+    }
+    return weft_likely(rc == WEFT_OK) ? MPI_SUCCESS : weft_raise_rc(comm, rc, function);
+}
+
+static __attribute__((noinline)) int recv_unusual(const char *function, void *buffer,
+                                                  MPI_Count count, MPI_Datatype datatype,
+                                                  int source, int tag, MPI_Comm comm,
+                                                  MPI_Status *status)
+{
+    struct weft_comm *c;
+    size_t bytes = 0;
+    int err = weft_check_comm(function, comm, &c);
+
+    if (err == MPI_SUCCESS) {
+        err = weft_check_buffer(function, c, buffer, count, datatype, &bytes);
+    }
+    if (err == MPI_SUCCESS) {
+        err = weft_check_source(function, c, source, tag);
+    }
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    if (source == MPI_PROC_NULL) {
+        weft_status_set_proc_null(status);
+        return MPI_SUCCESS;
+    }
+    return recv_into(function, c, source, tag, buffer, bytes, status);
+}
+
 static ALWAYS_INLINE int recv_checked(const char *function, void *buffer, MPI_Count count,
                                       MPI_Datatype datatype, int source, int tag,
                                       MPI_Comm comm, MPI_Status *status)
 {
-    struct weft_comm *c;
-    struct weft_received received;
-    size_t bytes = 0;
-    enum weft_rc rc;
-    int err = weft_check_comm(function, comm, &c);
+    struct weft_comm *c = weft_comm_from_handle(comm);
+    size_t bytes;
 
-    if (weft_likely(err == MPI_SUCCESS)) {
-        err = weft_check_buffer(function, c, buffer, count, datatype, &bytes);
+    if (weft_unlikely(c == NULL ||
+                      !weft_is_plain_buffer(buffer, count, datatype, &bytes) ||
+                      !weft_is_plain_rank(c, source, tag))) {
+        return recv_unusual(function, buffer, count, datatype, source, tag, comm, status);
     }
-    if (weft_likely(err == MPI_SUCCESS)) {
-        err = weft_check_source(function, c, source, tag);
-    }
-    if (weft_unlikely(err != MPI_SUCCESS)) {
-        return err;
-    }
-    if (weft_unlikely(source == MPI_PROC_NULL)) {
-        weft_status_set_proc_null(status);
-        return MPI_SUCCESS;
-    }
-    rc = weft_recv(c, WEFT_PLANE_P2P, source, tag, buffer, bytes, &received);
-    if (status != MPI_STATUS_IGNORE && (rc == WEFT_OK || rc == WEFT_ERR_TRUNCATE)) {
-        weft_status_set(status, received.source, received.tag, received.bytes, false);
-    }
-    return weft_likely(rc == WEFT_OK) ? MPI_SUCCESS : weft_raise_rc(c, rc, function);
+    return recv_into(function, c, source, tag, buffer, bytes, status);
 }
 
 static ALWAYS_INLINE int irecv_checked(const char *function, void *buffer,

@@ -46,7 +46,8 @@ static int bad_tag(const char *function, struct weft_comm *comm, int tag)
                            tag == MPI_ANY_TAG ? ", MPI_ANY_TAG, in a send" : "");
 }
 
-int weft_check_dest(const char *function, struct weft_comm *comm, int dest, int tag)
+/* Both may find nothing wrong: the callers know only the common case. */
+int weft_bad_dest(const char *function, struct weft_comm *comm, int dest, int tag)
 {
     if (weft_unlikely((unsigned)dest >= (unsigned)comm->size && dest != MPI_PROC_NULL)) {
         return bad_rank(function, comm, "destination", dest);
@@ -54,7 +55,7 @@ int weft_check_dest(const char *function, struct weft_comm *comm, int dest, int 
     return weft_likely(tag >= 0) ? MPI_SUCCESS : bad_tag(function, comm, tag);
 }
 
-int weft_check_source(const char *function, struct weft_comm *comm, int source, int tag)
+int weft_bad_source(const char *function, struct weft_comm *comm, int source, int tag)
 {
     if (weft_unlikely((unsigned)source >= (unsigned)comm->size &&
                       source != MPI_PROC_NULL && source != MPI_ANY_SOURCE)) {

@@ -12,6 +12,16 @@ enum { WEFT_TAG_UB = 0x7fffffff };
 int weft_bad_buffer(const char *function, struct weft_comm *comm, const void *buffer,
                     MPI_Count count, MPI_Datatype datatype);
 
+/* Is there nothing to complain about? Then *bytes is its size. */
+static inline bool weft_is_plain_buffer(const void *buffer, MPI_Count count,
+                                        MPI_Datatype datatype, size_t *bytes)
+{
+    const struct weft_datatype *type = weft_datatype_from_handle(datatype);
+
+    return type != NULL && count >= 0 && buffer != NULL &&
+           !__builtin_mul_overflow((size_t)count, type->extent, bytes);
+}
+
 /* A buffer of so many elements; the size in bytes goes to *bytes. */
 static inline int weft_check_buffer(const char *function, struct weft_comm *comm,
                                     const void *buffer, MPI_Count count,
@@ -27,8 +37,30 @@ static inline int weft_check_buffer(const char *function, struct weft_comm *comm
     return weft_bad_buffer(function, comm, buffer, count, datatype);
 }
 
+int weft_bad_dest(const char *function, struct weft_comm *comm, int dest, int tag);
+int weft_bad_source(const char *function, struct weft_comm *comm, int source, int tag);
+
+/* A rank of the communicator and a tag, no wildcard and no MPI_PROC_NULL? */
+static inline bool weft_is_plain_rank(const struct weft_comm *comm, int rank, int tag)
+{
+    return (unsigned)rank < (unsigned)comm->size && tag >= 0;
+}
+
 /* MPI_PROC_NULL is allowed in both; wildcards where a message is received. */
-int weft_check_dest(const char *function, struct weft_comm *comm, int dest, int tag);
-int weft_check_source(const char *function, struct weft_comm *comm, int source, int tag);
+static inline int weft_check_dest(const char *function, struct weft_comm *comm, int dest,
+                                  int tag)
+{
+    return weft_likely(weft_is_plain_rank(comm, dest, tag))
+               ? MPI_SUCCESS
+               : weft_bad_dest(function, comm, dest, tag);
+}
+
+static inline int weft_check_source(const char *function, struct weft_comm *comm,
+                                    int source, int tag)
+{
+    return weft_likely(weft_is_plain_rank(comm, source, tag))
+               ? MPI_SUCCESS
+               : weft_bad_source(function, comm, source, tag);
+}
 
 #endif

@@ -8,6 +8,16 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Asks for a cache line that will be written soon; does nothing where there is no way. */
+static inline void weft_prefetch_to_write(const void *line)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
+#else
+    __builtin_prefetch(line, 1);
+#endif
+}
+
 /* Up to 32 bytes without a call: two moves that may overlap. `len` may be 0. */
 static inline void weft_copy(void *to_bytes, const void *from_bytes, size_t len)
 {

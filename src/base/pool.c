@@ -96,12 +96,26 @@ enum weft_rc weft_pool_take(struct weft_pool *pool, void **object, uint32_t *ind
     return WEFT_OK;
 }
 
+static uint32_t next_generation(uint32_t generation)
+{
+    return generation == INT32_MAX ? 1 : generation + 1;
+}
+
+uint32_t weft_pool_renew(void *object)
+{
+    struct slot *slot =
+        (struct slot *)(void *)((char *)object - offsetof(struct slot, object));
+
+    slot->generation = next_generation(slot->generation);
+    return slot->generation;
+}
+
 void weft_pool_give(struct weft_pool *pool, uint32_t index)
 {
     struct slot *slot = slot_at(pool, index);
 
     assert(index < pool->made && slot->next_free == IN_USE);
-    slot->generation = slot->generation == INT32_MAX ? 1 : slot->generation + 1;
+    slot->generation = next_generation(slot->generation);
     slot->next_free = pool->free_head;
     pool->free_head = index + 1;
     pool->in_use--;

@@ -48,6 +48,12 @@ WEFT_MUST_CHECK enum weft_rc weft_pool_take(struct weft_pool *pool, void **objec
 /* Gives the object with this index back; it must be in use. */
 void weft_pool_give(struct weft_pool *pool, uint32_t index);
 
+/*
+ * Makes an object in use a new one with the next generation, which it returns: for an
+ * owner who keeps objects that it has given out before.
+ */
+uint32_t weft_pool_renew(void *object);
+
 /* The object, or NULL if there is none of this index and generation. */
 void *weft_pool_find(const struct weft_pool *pool, uint32_t index, uint32_t generation);
 

@@ -35,8 +35,8 @@ enum weft_rc weft_coll_send(const struct weft_coll *coll, int dest, const void *
                             size_t bytes)
 {
     struct weft_coll_step step = {.peer = dest, .bytes = bytes};
-    enum weft_rc rc = weft_isend(coll->comm, WEFT_PLANE_COLL, dest, (int)coll->kind,
-                                 buffer, bytes, WEFT_SEND_STANDARD, &step.request);
+    enum weft_rc rc = weft_isend(coll->comm, dest, (int)coll->kind, buffer, bytes,
+                                 WEFT_PLANE_COLL | WEFT_SEND_STANDARD, &step.request);
 
     return rc == WEFT_OK ? weft_coll_finish(coll, &step) : rc;
 }

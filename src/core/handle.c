@@ -48,6 +48,11 @@ void weft_handle_give(enum weft_kind kind, uintptr_t handle)
     weft_pool_give(pools[kind], index_of(handle));
 }
 
+uintptr_t weft_handle_renew(uintptr_t handle, void *object)
+{
+    return (uintptr_t)weft_pool_renew(object) << 32 | (uint32_t)handle;
+}
+
 void *weft_handle_find(enum weft_kind kind, uintptr_t handle)
 {
     const struct weft_pool *pool = pools[kind];

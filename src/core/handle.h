@@ -58,6 +58,9 @@ WEFT_MUST_CHECK enum weft_rc weft_handle_take(enum weft_kind kind, void **object
 /* Gives the object back; its handle is stale from now on. */
 void weft_handle_give(enum weft_kind kind, uintptr_t handle);
 
+/* The next handle of an object that its module keeps; the one before is stale. */
+uintptr_t weft_handle_renew(uintptr_t handle, void *object);
+
 /* The object behind a handle that is not predefined, or NULL. */
 void *weft_handle_find(enum weft_kind kind, uintptr_t handle);
 

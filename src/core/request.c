@@ -3,6 +3,8 @@
 #include "base/futex.h"
 
 static struct weft_pool pool;
+static struct weft_request
+    *spare; /* given back; each with the handle it will have next */
 
 /* Outside the pool; its handle has an index that no pool gives out. */
 static const uintptr_t SENT_HANDLE =
@@ -20,22 +22,32 @@ struct weft_request weft_request_sent = {
 void weft_request_open(size_t size)
 {
     weft_pool_init(&pool, size, 16, (1u << WEFT_HANDLE_INDEX_BITS) - 1);
-    pool.zeroed = sizeof(struct weft_request); /* the rest is filled in by its user */
     weft_handle_register(WEFT_KIND_REQUEST, &pool);
     weft_request_sent.handle = (MPI_Request)SENT_HANDLE;
 }
 
 void weft_request_close(void)
 {
+    spare = NULL;
     weft_pool_fini(&pool);
 }
 
 enum weft_rc weft_request_take(struct weft_request **out)
 {
+    struct weft_request *request = spare;
     void *object;
     uintptr_t handle;
-    enum weft_rc rc = weft_handle_take(WEFT_KIND_REQUEST, &object, &handle);
+    enum weft_rc rc;
 
+    if (weft_likely(request != NULL)) {
+        spare = request->next_spare;
+        atomic_store_explicit(&request->is_complete, 0, memory_order_relaxed);
+        request->is_cancelled = false;
+        request->sleeper = NULL;
+        *out = request;
+        return WEFT_OK;
+    }
+    rc = weft_handle_take(WEFT_KIND_REQUEST, &object, &handle);
     if (weft_likely(rc == WEFT_OK)) {
         *out = object;
         (*out)->handle = (MPI_Request)handle;
@@ -46,7 +58,10 @@ enum weft_rc weft_request_take(struct weft_request **out)
 void weft_request_give(struct weft_request *request)
 {
     if (!request->is_shared) {
-        weft_handle_give(WEFT_KIND_REQUEST, (uintptr_t)request->handle);
+        request->handle =
+            (MPI_Request)weft_handle_renew((uintptr_t)request->handle, request);
+        request->next_spare = spare;
+        spare = request;
     }
 }
 

@@ -26,7 +26,10 @@ struct weft_request {
     int source; /* of a message received, as a rank of `comm` */
     int tag;
     uint64_t bytes;
-    struct weft_comm *comm;
+    union {
+        struct weft_comm *comm;
+        struct weft_request *next_spare; /* while nobody uses it */
+    };
     MPI_Request handle;
     _Atomic uint32_t
         *sleeper; /* a futex that a thread waiting for it sleeps on, or NULL */
@@ -38,7 +41,7 @@ extern struct weft_request weft_request_sent;
 void weft_request_open(size_t size);
 void weft_request_close(void);
 
-/* A zeroed request with its handle. */
+/* A request with its handle: not complete, not cancelled, else as it was left. */
 WEFT_MUST_CHECK enum weft_rc weft_request_take(struct weft_request **out);
 void weft_request_give(struct weft_request *request);
 

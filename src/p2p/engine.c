@@ -27,7 +27,7 @@ static bool may_take(void *owner, uint32_t from)
     if (from == WEFT_ANYONE) {
         return m->posted_count[WEFT_MATCH_EXACT] + m->posted_count[WEFT_MATCH_ANY_TAG] >
                    0 ||
-               p->finishing != NULL;
+               p->incoming > 0;
     }
     peer = weft_peer_find(&p->peers, from);
     return peer != NULL && peer->posted + peer->incoming > 0;
@@ -90,6 +90,7 @@ enum weft_rc weft_p2p_reach(uint32_t process, struct weft_peer **out)
                                process);
                 return rc == WEFT_ERR_NOMEM ? rc : WEFT_ERR_UNREACHABLE;
             }
+            weft_p2p_set_free(peer);
         }
     }
     *out = peer;
@@ -115,7 +116,7 @@ void weft_p2p_give_spare(struct weft_p2p_request *request)
     weft_p2p.spare = request;
 }
 
-/* The request that an answer names; NULL if it is over, which a late HELP may find. */
+/* The request that an answer names; NULL if there is none, or it is over. */
 struct weft_p2p_request *weft_p2p_find(uint64_t request, enum weft_request_kind kind)
 {
     struct weft_p2p_request *found = weft_handle_find(WEFT_KIND_REQUEST, request);
@@ -174,8 +175,6 @@ static void on_answer(uint32_t from, const struct weft_header *header, const voi
     memcpy(&answer, data, sizeof(answer));
     if (header->kind == WEFT_PKT_PULL) {
         weft_p2p_on_pull(from, &answer);
-    } else if (header->kind == WEFT_PKT_HELP) {
-        weft_p2p_on_help(from, &answer);
     } else {
         weft_p2p_on_fetched(&answer);
     }

@@ -251,7 +251,8 @@ enum weft_rc weft_match_post(struct weft_match *match, struct weft_posted *entry
         return WEFT_ERR_NOMEM;
     }
     entry->number = match->next_posted++;
-    atomic_store_explicit(&entry->state, WEFT_POSTED, memory_order_release);
+    entry->state = WEFT_POSTED;
+    entry->offer = NULL;
     append(list, &entry->link);
     match->posted_count[class]++;
     match->posted_wild += class != WEFT_MATCH_EXACT ? 1 : 0;
@@ -267,22 +268,52 @@ static void unpost(struct weft_match *match, struct weft_posted *entry)
     match->posted_wild -= class != WEFT_MATCH_EXACT ? 1 : 0;
 }
 
-static bool claim(struct weft_posted *entry, enum weft_posted_state as)
+/* Takes a linked receive out; false: its sender has claimed it, and it is out too. */
+static bool claim(struct weft_match *match, struct weft_posted *entry,
+                  enum weft_posted_state as)
 {
-    uint32_t expected = WEFT_POSTED;
-
-    return atomic_compare_exchange_strong_explicit(&entry->state, &expected, (uint32_t)as,
-                                                   memory_order_acq_rel,
-                                                   memory_order_acquire);
+    unpost(match, entry);
+    if (weft_unlikely(entry->offer != NULL) &&
+        !weft_joint_take_back(entry->offer, entry->offer_turn)) {
+        entry->state = WEFT_POSTED_CLAIMED;
+        return false;
+    }
+    entry->state = (uint32_t)as;
+    return true;
 }
 
 bool weft_match_cancel(struct weft_match *match, struct weft_posted *entry)
 {
-    if (!claim(entry, WEFT_POSTED_CANCELLED)) {
-        return false;
+    return entry->state == WEFT_POSTED && claim(match, entry, WEFT_POSTED_CANCELLED);
+}
+
+void weft_match_claimed(struct weft_match *match, struct weft_posted *entry)
+{
+    if (entry->state == WEFT_POSTED) {
+        unpost(match, entry);
+        entry->state = WEFT_POSTED_CLAIMED;
     }
-    unpost(match, entry);
-    return true;
+}
+
+bool weft_match_may_offer(struct weft_match *match, const struct weft_posted *entry)
+{
+    const struct weft_match_node *key;
+
+    for (int c = WEFT_MATCH_EXACT + 1; c < WEFT_MATCH_CLASSES; c++) {
+        const struct weft_match_node *n =
+            match->posted_count[c] == 0
+                ? NULL
+                : node_for(&match->posted[c], (enum weft_match_class)c, entry->context,
+                           entry->source, entry->tag);
+
+        if (n != NULL && !is_empty(&n->head)) {
+            return false;
+        }
+    }
+    key = find_node(&match->posted[WEFT_MATCH_EXACT], entry->context, entry->source,
+                    entry->tag);
+    return key->head.next == &entry->link ||
+           posted_at(entry->link.previous)->offer != NULL;
 }
 
 static struct weft_posted *first_exact(struct weft_match *match, uint32_t context,
@@ -334,8 +365,7 @@ struct weft_posted *weft_match_arrive(struct weft_match *match, uint32_t context
         if (entry == NULL) {
             return NULL;
         }
-        unpost(match, entry);
-        if (weft_likely(claim(entry, WEFT_POSTED_MATCHED))) {
+        if (weft_likely(claim(match, entry, WEFT_POSTED_MATCHED))) {
             return entry;
         }
         /* A sender was faster and stores into it: the next one is ours. */

@@ -21,9 +21,8 @@
 #ifndef WEFT_P2P_MATCH_H
 #define WEFT_P2P_MATCH_H
 
-#include "base/rc.h"
+#include "p2p/joint.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,14 +45,15 @@ struct weft_link {
 struct weft_match_node; /* one key of one class */
 
 /*
- * The life of a posted receive, in one word: whoever takes it out of POSTED has it. An
- * arrival, MPI_Cancel and, for an offered receive, its sender all claim by
- * compare-and-swap.
+ * The life of a posted receive. All of it happens under the lock but for one step: the
+ * sender that was offered a receive claims it from another process. So an offered receive
+ * is taken by an arrival or MPI_Cancel only if its offer can be taken back, in one
+ * compare-and-swap on the word that the sender claims (joint.h).
  */
 enum weft_posted_state {
     WEFT_POSTED_FREE,
     WEFT_POSTED,
-    WEFT_POSTED_CLAIMED, /* by a sender that stores into it */
+    WEFT_POSTED_CLAIMED, /* by a sender that stores into it: no longer linked */
     WEFT_POSTED_MATCHED,
     WEFT_POSTED_CANCELLED,
 };
@@ -62,9 +62,11 @@ struct weft_posted {
     struct weft_link link;
     uint64_t number; /* in posting order */
     uint32_t context;
-    int32_t source; /* or WEFT_ANY_SOURCE */
-    int32_t tag;    /* or WEFT_ANY_TAG */
-    _Atomic uint32_t state;
+    int32_t source;           /* or WEFT_ANY_SOURCE */
+    int32_t tag;              /* or WEFT_ANY_TAG */
+    uint32_t state;           /* enum weft_posted_state */
+    struct weft_joint *offer; /* NULL: not offered */
+    uint32_t offer_turn;
 };
 
 struct weft_waiting {
@@ -105,6 +107,16 @@ WEFT_MUST_CHECK enum weft_rc weft_match_post(struct weft_match *match,
 
 /* Takes a receive out again; false if somebody else has claimed it. */
 bool weft_match_cancel(struct weft_match *match, struct weft_posted *entry);
+
+/*
+ * May its sender be told where a posted receive, exact, wants its message? Only if it is
+ * the next for every message that it could take, or those before it have been offered to
+ * the same sender. Then `offer` and `offer_turn` are set.
+ */
+bool weft_match_may_offer(struct weft_match *match, const struct weft_posted *entry);
+
+/* A sender has claimed it: takes it out, if no arrival has found that first. */
+void weft_match_claimed(struct weft_match *match, struct weft_posted *entry);
 
 /* The receive that takes this arrival, taken out, or NULL. */
 struct weft_posted *weft_match_arrive(struct weft_match *match, uint32_t context,

@@ -16,14 +16,21 @@
 #define WEFT_P2P_P2P_H
 
 #include "core/request.h"
+#include "p2p/joint.h"
 #include "p2p/match.h"
 #include "p2p/peer.h"
 #include "p2p/unexpected.h"
 
-enum weft_send_mode { WEFT_SEND_STANDARD, WEFT_SEND_SYNCHRONOUS, WEFT_SEND_READY };
+/* How a message is sent: a mode, and the plane of its context; one argument, so that all
+ * of them stay in registers. */
+enum weft_send_mode {
+    WEFT_SEND_STANDARD = 0,
+    WEFT_SEND_SYNCHRONOUS = WEFT_PLANES,
+    WEFT_SEND_READY = 2 * WEFT_PLANES,
+};
 
-/* What a request is used for outside the lock, while it waits in the list of work. */
-enum weft_work { WEFT_WORK_NONE, WEFT_WORK_COPY, WEFT_WORK_HELP };
+/* Copying is done outside the lock: in the list of work, or by a thread right now. */
+enum weft_work { WEFT_WORK_NONE, WEFT_WORK_WAITING, WEFT_WORK_RUNNING };
 
 struct weft_p2p_request {
     struct weft_request base; /* first */
@@ -35,14 +42,16 @@ struct weft_p2p_request {
     struct weft_p2p_request *next; /* in a backlog, or in the list of work */
     enum weft_work work;
     bool is_announced; /* send: it goes as an announcement */
-    bool is_joint;     /* receive: the joint is one that the sender sees */
 
     /* Long messages. */
-    struct weft_joint *joint;    /* receive: ours; send: the receiver's */
-    struct weft_joint own_joint; /* where no shared one was free */
-    uint32_t joint_number;
+    struct weft_p2p_request *next_transfer; /* in the list of transfers */
+    struct weft_joint *joint;               /* ours, the peer's, or own_joint */
+    struct weft_joint own_joint;            /* where there is none that both see */
+    uint32_t joint_number;                  /* of one that we own */
     uint32_t joint_turn;
-    uint64_t other;          /* the other side's request */
+    bool is_joint_ours;      /* taken from our transport, to be given back */
+    bool is_joint_shared;    /* the peer sees it too */
+    uint64_t other;          /* receive: the sender's request */
     uint64_t message_length; /* receive: all of it, whatever fits */
     struct weft_peer *from;  /* receive: the sender */
 };
@@ -62,7 +71,8 @@ struct weft_p2p {
     struct weft_p2p_request *spare;  /* for blocking calls */
     struct weft_p2p_request *work;   /* to be done outside the lock, oldest first */
     struct weft_p2p_request *work_last;
-    struct weft_p2p_request *finishing; /* receives that wait for the other's pieces */
+    struct weft_p2p_request *transfers; /* long messages that are not over */
+    uint32_t incoming;                  /* of them, receives */
     uint64_t polls;                     /* how often somebody began to poll */
     bool is_armed;                      /* a thread sleeps on the doorbell */
     bool is_taken_over;                 /* another thread polls in its place */
@@ -75,14 +85,11 @@ WEFT_MUST_CHECK enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops,
                                            struct weft_job *job);
 void weft_p2p_close(void);
 
-/* Each takes the lock. `plane` is that of the context. */
-WEFT_MUST_CHECK enum weft_rc weft_send(const struct weft_comm *comm,
-                                       enum weft_plane plane, int dest, int tag,
-                                       const void *buffer, size_t bytes,
-                                       enum weft_send_mode mode);
-WEFT_MUST_CHECK enum weft_rc weft_isend(struct weft_comm *comm, enum weft_plane plane,
-                                        int dest, int tag, const void *buffer,
-                                        size_t bytes, enum weft_send_mode mode,
+/* Each takes the lock. `how` is a mode | a plane. */
+WEFT_MUST_CHECK enum weft_rc weft_send(const struct weft_comm *comm, int dest, int tag,
+                                       const void *buffer, size_t bytes, unsigned how);
+WEFT_MUST_CHECK enum weft_rc weft_isend(struct weft_comm *comm, int dest, int tag,
+                                        const void *buffer, size_t bytes, unsigned how,
                                         struct weft_request **out);
 
 /* What a blocking receive tells; as in a request. */
@@ -143,6 +150,7 @@ void weft_p2p_send_control(struct weft_peer *peer, enum weft_packet kind,
 enum weft_rc weft_p2p_send_ordered(struct weft_peer *peer, struct weft_header *header,
                                    const void *data, size_t len, unsigned flags);
 void weft_p2p_flush(void);
+void weft_p2p_set_free(struct weft_peer *peer); /* after its backlog has changed */
 void weft_p2p_wait_for_room(struct weft_peer *peer);
 
 /* Announces the message of a send request. WEFT_AGAIN: no room. */
@@ -154,9 +162,9 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
                              const struct weft_announce *announce);
 void weft_p2p_on_data(const void *data, size_t len);
 void weft_p2p_on_pull(uint32_t from, const struct weft_answer *answer);
-void weft_p2p_on_help(uint32_t from, const struct weft_answer *answer);
 void weft_p2p_on_fetched(const struct weft_answer *answer);
-void weft_p2p_look_at_finishing(void);
+void weft_p2p_look_at_transfers(void);
+bool weft_p2p_transfers_have_news(void);
 bool weft_p2p_push(struct weft_peer *peer);
 
 /* Does one piece of the work that waits; drops and retakes the lock. False: none. */

@@ -36,6 +36,7 @@ struct weft_peer {
     uint32_t posted;                  /* receives that name it */
     uint32_t incoming;                /* transfers that may wait for its DATA */
     struct weft_endpoint *ep;         /* NULL: never sent to, or ourselves */
+    struct weft_endpoint *free_ep;    /* ep, while a small message may go at once */
     struct weft_p2p_request *backlog; /* sends that found the queue full, oldest first */
     struct weft_p2p_request *backlog_last;
     struct weft_control *control;

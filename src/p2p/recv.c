@@ -97,8 +97,13 @@ static enum weft_rc start(struct weft_p2p_request *recv, const struct weft_comm 
     recv->posted.source = source;
     recv->posted.tag = tag;
     if (weft_likely(source != WEFT_ANY_SOURCE)) {
-        recv->peer = weft_peer_get(&p->peers, weft_comm_process(comm, source));
-        if (recv->peer == NULL) {
+        const uint32_t process = weft_comm_process(comm, source);
+
+        recv->peer = weft_peer_find(&p->peers, process);
+        if (weft_unlikely(recv->peer == NULL)) {
+            recv->peer = weft_peer_get(&p->peers, process);
+        }
+        if (weft_unlikely(recv->peer == NULL)) {
             return WEFT_ERR_NOMEM;
         }
     }
@@ -109,6 +114,35 @@ static enum weft_rc start(struct weft_p2p_request *recv, const struct weft_comm 
     return rc;
 }
 
+/* A small message that waits already goes straight to its place. */
+static bool take_at_once(const struct weft_comm *comm, enum weft_plane plane, int source,
+                         int tag, void *buffer, size_t bytes,
+                         struct weft_received *received, enum weft_rc *rc)
+{
+    struct weft_p2p *p = &weft_p2p;
+    struct weft_unexpected *message = (struct weft_unexpected *)weft_match_find(
+        &p->match, comm->context | (uint32_t)plane, source, tag);
+    size_t n;
+
+    if (message == NULL || message->header.kind != WEFT_PKT_EAGER || p->has_checksum) {
+        return false;
+    }
+    n = message->header.length;
+    *rc = WEFT_OK;
+    if (weft_unlikely(n > bytes)) {
+        *rc = WEFT_ERR_TRUNCATE;
+        n = bytes;
+    }
+    weft_copy(buffer, message->data, n);
+    received->source = (int)message->header.source;
+    received->tag = message->header.tag;
+    received->bytes = n;
+    weft_match_take(&p->match, &message->waiting);
+    weft_unexpected_free(&p->unexpected, &p->match, message);
+    p->up.is_full = p->unexpected.is_full;
+    return true;
+}
+
 enum weft_rc weft_recv(const struct weft_comm *comm, enum weft_plane plane, int source,
                        int tag, void *buffer, size_t bytes,
                        struct weft_received *received)
@@ -117,6 +151,11 @@ enum weft_rc weft_recv(const struct weft_comm *comm, enum weft_plane plane, int 
     enum weft_rc rc = WEFT_ERR_NOMEM;
 
     weft_lock();
+    if (weft_p2p.match.waiting_count > 0 &&
+        take_at_once(comm, plane, source, tag, buffer, bytes, received, &rc)) {
+        weft_unlock();
+        return rc;
+    }
     recv = weft_p2p_take_spare();
     if (weft_likely(recv != NULL)) {
         rc = start(recv, comm, plane, source, tag, buffer, bytes);

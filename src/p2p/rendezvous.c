@@ -1,21 +1,21 @@
 /*
  * rendezvous.c - long messages. The two halves of a transfer are two small state
- * machines.
+ * machines, which meet in a joint (joint.h).
  *
- *   sender                                  receiver
- *   ANNOUNCE length, address, request  -->  matched, now or later
- *                                           can the sender's memory be reached?
- *                                      yes: claims piece after piece of the joint and
- *   HELP joint                         <--  fetches each
- *   claims pieces too and stores them
- *                                       no: asks for the bytes
- *   PULL offset, length                <--
- *   DATA piece, DATA piece, ...        -->  copies each to its place
- *   FETCHED                            <--  when all bytes are counted
+ *   sender                                     receiver
+ *   ANNOUNCE length, address, request,    -->  matched, now or later
+ *            joint                             can the sender's memory be reached?
+ *                                         yes: opens the joint, claims piece after piece
+ *   sees it open: claims pieces too,           and fetches each
+ *   if it is inside MPI, and stores them
+ *                                          no: claims all and asks for the bytes
+ *   PULL offset, length                   <--
+ *   DATA piece, DATA piece, ...           -->  copies each to its place
+ *   sees all counted                           sees all counted
  *
- * Pieces are moved outside the lock, by threads that wait in MPI (weft_p2p_do_work). A
- * piece that cannot be moved is asked for, or sent, as DATA: each transfer falls back by
- * itself.
+ * A sender without a joint to give learns the end from FETCHED. Pieces are moved outside
+ * the lock, by threads that wait in MPI (weft_p2p_do_work). A piece that cannot be moved
+ * is asked for, or sent, as DATA: each transfer falls back by itself.
  */
 #include "p2p/p2p.h"
 
@@ -25,74 +25,19 @@
 #include <string.h>
 
 enum {
-    TURN_SHIFT = 48,
     SHARE_FROM = 32 * 1024, /* copying together pays from here on */
-    LARGEST_PIECE = 128 * 1024,
+    SHARED_PIECE = 128 * 1024,
+    ALONE_PIECE = 1024 * 1024, /* a helper may still come */
     DATA_MAX = WEFT_EAGER_MAX - sizeof(struct weft_answer),
 };
 
-static const uint64_t OFFSET_MASK = (UINT64_C(1) << TURN_SHIFT) - 1;
-
-/* ---- joints ---- */
-
-static void fill_joint(struct weft_joint *joint, uint64_t source, uint64_t target,
-                       uint64_t length, uint64_t piece)
-{
-    uint64_t turn =
-        (atomic_load_explicit(&joint->next, memory_order_relaxed) >> TURN_SHIFT) + 1;
-
-    /* First nobody can claim, then the fields change, then the new turn opens. */
-    atomic_store_explicit(&joint->next, turn << TURN_SHIFT | OFFSET_MASK,
-                          memory_order_seq_cst);
-    joint->source = source;
-    joint->target = target;
-    joint->length = length;
-    joint->piece = piece;
-    atomic_store_explicit(&joint->copied, 0, memory_order_relaxed);
-    atomic_store_explicit(&joint->next, turn << TURN_SHIFT, memory_order_release);
-}
-
-static uint32_t turn_of(const struct weft_joint *joint)
-{
-    return (uint32_t)(atomic_load_explicit(&joint->next, memory_order_relaxed) >>
-                      TURN_SHIFT);
-}
-
-/* The next piece of a joint, if it is still in this turn; all the rest with `is_all`. */
-static bool claim_piece(struct weft_joint *joint, uint32_t turn, bool is_all,
-                        uint64_t *offset, uint64_t *length)
-{
-    uint64_t next = atomic_load_explicit(&joint->next, memory_order_acquire);
-    uint64_t at;
-    uint64_t part;
-
-    do {
-        at = next & OFFSET_MASK;
-        if ((uint32_t)(next >> TURN_SHIFT) != turn || at >= joint->length) {
-            return false; /* and the results stay as they were */
-        }
-        part = joint->length - at;
-        part = is_all || part < joint->piece ? part : joint->piece;
-    } while (!atomic_compare_exchange_weak_explicit(
-        &joint->next, &next, next + part, memory_order_acquire, memory_order_acquire));
-    *offset = at;
-    *length = part;
-    return true;
-}
-
-/* Release: pairs with the acquire of who finds everything counted. */
-static void count_copied(struct weft_joint *joint, uint64_t bytes)
-{
-    atomic_fetch_add_explicit(&joint->copied, bytes, memory_order_release);
-}
-
 /* ---- the list of work ---- */
 
-static void add_work(struct weft_p2p_request *request, enum weft_work work)
+static void add_work(struct weft_p2p_request *request)
 {
     struct weft_p2p *p = &weft_p2p;
 
-    request->work = work;
+    request->work = WEFT_WORK_WAITING;
     request->next = NULL;
     if (p->work == NULL) {
         p->work = request;
@@ -123,7 +68,109 @@ static void remove_work(struct weft_p2p_request *request)
     request->work = WEFT_WORK_NONE;
 }
 
+/* ---- transfers ---- */
+
+static void add_transfer(struct weft_p2p_request *request)
+{
+    request->next_transfer = weft_p2p.transfers;
+    weft_p2p.transfers = request;
+}
+
+static bool is_send(const struct weft_p2p_request *request)
+{
+    return request->base.kind == WEFT_REQUEST_SEND;
+}
+
+static struct weft_peer *other_side(const struct weft_p2p_request *request)
+{
+    return is_send(request) ? request->peer : request->from;
+}
+
+/* Counts a piece; who counts the last one tells a peer that sleeps until then. */
+static void count_piece(struct weft_joint *joint, struct weft_endpoint *ep,
+                        uint64_t bytes)
+{
+    if (weft_joint_count(joint, bytes) && ep != NULL) {
+        ep->ops->wake(ep, WEFT_ATTENTION_ALL);
+    }
+}
+
+static void end_transfer(struct weft_p2p_request *request)
+{
+    if (request->work == WEFT_WORK_WAITING) {
+        remove_work(request);
+    }
+    if (request->is_joint_ours) {
+        weft_p2p.ops->joint_give(weft_p2p.transport, request->joint_number);
+    }
+    if (is_send(request)) {
+        weft_request_complete(&request->base, WEFT_OK);
+        return;
+    }
+    request->from->incoming--;
+    weft_p2p.incoming--;
+    if (!request->is_joint_shared) {
+        const struct weft_answer answer = {.request = request->other};
+
+        weft_p2p_send_control(request->from, WEFT_PKT_FETCHED, &answer);
+    }
+    weft_p2p_finish_recv(request, &request->header, request->message_length);
+}
+
+void weft_p2p_look_at_transfers(void)
+{
+    struct weft_p2p_request **at = &weft_p2p.transfers;
+
+    while (*at != NULL) {
+        struct weft_p2p_request *request = *at;
+
+        if (request->work != WEFT_WORK_RUNNING &&
+            weft_joint_is_over(request->joint, request->joint_turn)) {
+            *at = request->next_transfer;
+            end_transfer(request);
+            continue;
+        }
+        if (request->work == WEFT_WORK_NONE &&
+            weft_joint_has_pieces(request->joint, request->joint_turn)) {
+            add_work(request);
+        }
+        at = &request->next_transfer;
+    }
+}
+
+bool weft_p2p_transfers_have_news(void)
+{
+    for (struct weft_p2p_request *r = weft_p2p.transfers; r != NULL;
+         r = r->next_transfer) {
+        if (r->work != WEFT_WORK_RUNNING &&
+            (weft_joint_is_over(r->joint, r->joint_turn) ||
+             weft_joint_has_pieces(r->joint, r->joint_turn))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- the sender's half ---- */
+
+/* A joint for an announcement, where the two could copy for each other. */
+static uint64_t take_joint(struct weft_p2p_request *send)
+{
+    struct weft_endpoint *ep = send->peer->ep;
+
+    send->is_joint_ours = false;
+    if (ep == NULL || send->capacity == 0 || !ep->ops->can_reach(ep)) {
+        return WEFT_NO_JOINT;
+    }
+    send->joint = ep->ops->joint_take(weft_p2p.transport, &send->joint_number);
+    if (send->joint == NULL) {
+        return WEFT_NO_JOINT;
+    }
+    send->is_joint_ours = true;
+    send->joint_turn =
+        weft_joint_announce(send->joint, (uint64_t)(uintptr_t)send->buffer);
+    return (uint64_t)send->joint_turn << 32 | send->joint_number;
+}
 
 enum weft_rc weft_p2p_announce(struct weft_p2p_request *send)
 {
@@ -131,10 +178,20 @@ enum weft_rc weft_p2p_announce(struct weft_p2p_request *send)
         .length = send->capacity,
         .address = (uint64_t)(uintptr_t)send->buffer,
         .request = (uint64_t)(uintptr_t)send->base.handle,
+        .joint = take_joint(send),
     };
+    enum weft_rc rc;
 
-    return weft_p2p_send_ordered(send->peer, &send->header, &announce, sizeof(announce),
-                                 WEFT_SEND_URGENT);
+    if (send->is_joint_ours) {
+        add_transfer(send); /* before it can be answered, by ourselves too */
+    }
+    rc = weft_p2p_send_ordered(send->peer, &send->header, &announce, sizeof(announce),
+                               WEFT_SEND_URGENT);
+    if (rc != WEFT_OK && send->is_joint_ours) {
+        weft_p2p.transfers = send->next_transfer; /* nothing came between */
+        weft_p2p.ops->joint_give(weft_p2p.transport, send->joint_number);
+    }
+    return rc;
 }
 
 static void start_push(struct weft_peer *peer, const struct weft_p2p_request *send,
@@ -199,60 +256,13 @@ void weft_p2p_on_pull(uint32_t from, const struct weft_answer *answer)
     }
 }
 
-void weft_p2p_on_help(uint32_t from, const struct weft_answer *answer)
-{
-    struct weft_p2p_request *send = weft_p2p_find(answer->request, WEFT_REQUEST_SEND);
-    const struct weft_endpoint *ep;
-
-    (void)from;
-    if (send == NULL || send->work != WEFT_WORK_NONE) {
-        return; /* it is over, or helped already */
-    }
-    ep = send->peer->ep;
-    send->joint = ep->ops->joint_of(send->peer->ep, (uint32_t)answer->other);
-    send->joint_turn = (uint32_t)(answer->other >> 32);
-    send->other = answer->offset;
-    if (ep->ops->can_reach(send->peer->ep)) {
-        add_work(send, WEFT_WORK_HELP);
-    }
-}
-
 void weft_p2p_on_fetched(const struct weft_answer *answer)
 {
     struct weft_p2p_request *send = weft_p2p_find(answer->request, WEFT_REQUEST_SEND);
 
     if (send != NULL) {
-        if (send->work != WEFT_WORK_NONE) {
-            remove_work(send);
-        }
         weft_request_complete(&send->base, WEFT_OK);
     }
-}
-
-/* Stores pieces into the receiver's buffer until none is left. Drops the lock. */
-static void help(struct weft_p2p_request *send)
-{
-    /* The receiver may finish, and the request end, as soon as our last piece is counted.
-     */
-    struct weft_endpoint *ep = send->peer->ep;
-    struct weft_joint *joint = send->joint;
-    const uint32_t turn = send->joint_turn;
-    const uint8_t *data = send->buffer;
-    const struct weft_key key = {.address = joint->target};
-    uint64_t offset;
-    uint64_t length;
-
-    weft_unlock();
-    while (claim_piece(joint, turn, false, &offset, &length)) {
-        if (ep->ops->store(ep, &key, offset, data + offset, (size_t)length, NULL) !=
-            WEFT_OK) {
-            weft_lock(); /* the request lives: this piece is not counted yet */
-            start_push(send->peer, send, offset, length, send->other);
-            return;
-        }
-        count_copied(joint, length);
-    }
-    weft_lock();
 }
 
 /* ---- the receiver's half ---- */
@@ -269,109 +279,76 @@ static void pull(struct weft_p2p_request *recv, uint64_t offset, uint64_t length
     weft_p2p_send_control(recv->from, WEFT_PKT_PULL, &answer);
 }
 
-/* Pieces may come as DATA from now on: asked for, or because a helper's store failed. */
-static void add_finishing(struct weft_p2p_request *recv)
+/* Asks for everything that the sender has not begun to store. */
+static void pull_all(struct weft_p2p_request *recv)
 {
-    recv->from->incoming++;
-    recv->work = WEFT_WORK_NONE;
-    recv->next = weft_p2p.finishing;
-    weft_p2p.finishing = recv;
-}
+    uint64_t offset;
+    uint64_t length;
 
-static void complete_transfer(struct weft_p2p_request *recv)
-{
-    const struct weft_answer answer = {.request = recv->other};
-
-    if (recv->is_joint) {
-        weft_p2p.ops->joint_give(weft_p2p.transport, recv->joint_number);
-    }
-    recv->from->incoming--;
-    weft_p2p_send_control(recv->from, WEFT_PKT_FETCHED, &answer);
-    weft_p2p_finish_recv(recv, &recv->header, recv->message_length);
-}
-
-void weft_p2p_look_at_finishing(void)
-{
-    struct weft_p2p_request **at = &weft_p2p.finishing;
-
-    while (*at != NULL) {
-        struct weft_p2p_request *recv = *at;
-
-        /* Acquire: pairs with count_copied(), also of the other process. */
-        if (atomic_load_explicit(&recv->joint->copied, memory_order_acquire) ==
-            recv->joint->length) {
-            *at = recv->next;
-            complete_transfer(recv);
-        } else {
-            at = &recv->next;
-        }
+    while (weft_joint_claim_piece(recv->joint, recv->joint_turn, WEFT_JOINT_RECEIVER,
+                                  &offset, &length)) {
+        pull(recv, offset, length);
     }
 }
 
-static uint64_t choose_piece(uint64_t length)
+static uint64_t choose_piece(const struct weft_endpoint *ep, uint64_t length)
 {
-    uint64_t half = (length - length / 2 + 4095) / 4096 * 4096; /* of 1 byte: not 0 */
-
-    return half < LARGEST_PIECE ? half : LARGEST_PIECE;
+    if (ep != NULL && length >= SHARE_FROM &&
+        ep->ops->is_inside((struct weft_endpoint *)(uintptr_t)ep)) {
+        return length / 2 < SHARED_PIECE ? (length + 1) / 2 : SHARED_PIECE;
+    }
+    return length < ALONE_PIECE ? length : ALONE_PIECE;
 }
 
-/* Both copy, if the sender is there to help; else the joint is our own. */
+/* Opens the sender's joint, or one that only we see. */
 static void open_joint(struct weft_p2p_request *recv,
-                       const struct weft_announce *announce, uint64_t length)
+                       const struct weft_announce *announce, uint64_t piece)
 {
     struct weft_endpoint *ep = recv->from->ep;
-    const uint64_t target = (uint64_t)(uintptr_t)recv->buffer;
-    struct weft_answer answer;
+    const struct weft_joint_terms terms = {
+        .source = announce->address,
+        .target = (uint64_t)(uintptr_t)recv->buffer,
+        .length = announce->length < recv->capacity ? announce->length : recv->capacity,
+        .note = (uint64_t)(uintptr_t)recv->base.handle,
+        .piece = piece,
+    };
 
-    recv->is_joint = false;
-    recv->joint = &recv->own_joint;
-    if (ep != NULL && length >= SHARE_FROM && ep->ops->is_inside(ep)) {
-        struct weft_joint *shared =
-            ep->ops->joint_take(weft_p2p.transport, &recv->joint_number);
-
-        if (shared != NULL) {
-            recv->joint = shared;
-            recv->is_joint = true;
-        }
+    recv->is_joint_ours = false;
+    recv->is_joint_shared = announce->joint != WEFT_NO_JOINT;
+    if (recv->is_joint_shared) {
+        recv->joint = ep->ops->joint_of(ep, (uint32_t)announce->joint);
+        recv->joint_turn = (uint32_t)(announce->joint >> 32);
+    } else {
+        recv->joint = &recv->own_joint;
+        recv->joint_turn = weft_joint_announce(recv->joint, announce->address);
     }
-    fill_joint(recv->joint, announce->address, target, length, choose_piece(length));
-    recv->joint_turn = turn_of(recv->joint);
-    if (recv->is_joint) {
-        answer = (struct weft_answer){
-            .request = announce->request,
-            .other = (uint64_t)recv->joint_turn << 32 | recv->joint_number,
-            .offset = (uint64_t)(uintptr_t)recv->base.handle,
-        };
-        weft_p2p_send_control(recv->from, WEFT_PKT_HELP, &answer);
-    }
+    weft_joint_open(recv->joint, recv->joint_turn, &terms);
 }
 
 void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *peer,
                              const struct weft_header *header,
                              const struct weft_announce *announce)
 {
-    uint64_t length =
+    const uint64_t length =
         announce->length < recv->capacity ? announce->length : recv->capacity;
 
     if (peer == NULL || weft_p2p_reach(peer->rank, &peer) != WEFT_OK) {
         weft_wireup_abort(weft_p2p.job, 1, "no memory to answer a peer");
     }
+    peer->incoming++;
+    weft_p2p.incoming++;
     recv->from = peer;
     recv->header = *header;
     recv->other = announce->request;
     recv->message_length = announce->length;
+    add_transfer(recv);
     if (peer->is_self || peer->ep->ops->can_reach(peer->ep)) {
+        open_joint(recv, announce, choose_piece(peer->ep, length));
+        add_work(recv);
+    } else {
         open_joint(recv, announce, length);
-        add_work(recv, WEFT_WORK_COPY);
-        return;
+        pull_all(recv);
     }
-    recv->is_joint = false;
-    recv->joint = &recv->own_joint;
-    fill_joint(recv->joint, 0, 0, length, length);
-    if (length > 0) {
-        pull(recv, 0, length);
-    }
-    add_finishing(recv);
 }
 
 void weft_p2p_on_data(const void *data, size_t len)
@@ -385,66 +362,80 @@ void weft_p2p_on_data(const void *data, size_t len)
         answer.offset + answer.length <= recv->capacity) {
         memcpy((uint8_t *)recv->buffer + answer.offset,
                (const uint8_t *)data + sizeof(answer), (size_t)answer.length);
-        count_copied(recv->joint, answer.length);
+        count_piece(recv->joint, recv->from->ep, answer.length);
     }
 }
 
-/* Fetches pieces until none is left. Drops the lock; the request stays incomplete. */
-static void copy(struct weft_p2p_request *recv)
+/* ---- copying, by both ---- */
+
+static enum weft_rc move_piece(const struct weft_p2p_request *request, uint64_t offset,
+                               uint64_t length)
 {
-    struct weft_endpoint *ep = recv->from->ep;
-    struct weft_joint *joint = recv->joint;
-    const struct weft_key key = {.address = joint->source};
+    struct weft_endpoint *ep = other_side(request)->ep;
+    const struct weft_joint *joint = request->joint;
+    const struct weft_key key = {.address =
+                                     is_send(request) ? joint->target : joint->source};
+    uint8_t *mine = (uint8_t *)request->buffer + offset;
+
+    if (ep == NULL) { /* a receive from ourselves */
+        memcpy(mine, (const void *)(uintptr_t)(key.address + offset), (size_t)length);
+        return WEFT_OK;
+    }
+    return is_send(request)
+               ? ep->ops->store(ep, &key, offset, mine, (size_t)length, NULL)
+               : ep->ops->fetch(ep, &key, offset, mine, (size_t)length, NULL);
+}
+
+/* This piece goes another way, and so does what nobody has claimed yet. */
+static void give_up_copying(struct weft_p2p_request *request, uint64_t offset,
+                            uint64_t length)
+{
+    if (is_send(request)) {
+        start_push(request->peer, request, offset, length, request->joint->note);
+    } else {
+        pull(request, offset, length);
+        pull_all(request);
+    }
+}
+
+/*
+ * Moves pieces until none is left. Drops the lock meanwhile; RUNNING keeps the request
+ * from ending under us.
+ */
+static void copy(struct weft_p2p_request *request)
+{
+    const enum weft_joint_side side =
+        is_send(request) ? WEFT_JOINT_SENDER : WEFT_JOINT_RECEIVER;
+    struct weft_endpoint *ep = other_side(request)->ep;
     uint64_t offset;
     uint64_t length;
 
+    request->work = WEFT_WORK_RUNNING;
     weft_unlock();
-    while (claim_piece(joint, recv->joint_turn, false, &offset, &length)) {
-        uint8_t *to = (uint8_t *)recv->buffer + offset;
-
-        if (ep == NULL) {
-            memcpy(to, (const void *)(uintptr_t)(key.address + offset), (size_t)length);
-        } else if (ep->ops->fetch(ep, &key, offset, to, (size_t)length, NULL) !=
-                   WEFT_OK) {
-            uint64_t rest_at;
-            uint64_t rest = 0;
-
-            /* What the sender has not claimed follows this piece. */
-            if (claim_piece(joint, recv->joint_turn, true, &rest_at, &rest) &&
-                rest_at != offset + length) {
-                weft_lock();
-                pull(recv, rest_at, rest);
-                weft_unlock();
-                rest = 0;
-            }
+    while (weft_joint_claim_piece(request->joint, request->joint_turn, side, &offset,
+                                  &length)) {
+        if (weft_unlikely(move_piece(request, offset, length) != WEFT_OK)) {
             weft_lock();
-            pull(recv, offset, length + rest);
-            add_finishing(recv);
+            give_up_copying(request, offset, length);
+            request->work = WEFT_WORK_NONE;
             return;
         }
-        count_copied(joint, length);
+        count_piece(request->joint, ep, length);
     }
     weft_lock();
-    add_finishing(recv);
+    request->work = WEFT_WORK_NONE;
 }
 
 bool weft_p2p_do_work(void)
 {
     struct weft_p2p *p = &weft_p2p;
     struct weft_p2p_request *request = p->work;
-    enum weft_work work;
 
     if (request == NULL) {
         return false;
     }
     p->work = request->next;
-    work = request->work;
-    request->work = WEFT_WORK_NONE;
-    if (work == WEFT_WORK_COPY) {
-        copy(request);
-        weft_p2p_look_at_finishing();
-    } else {
-        help(request);
-    }
+    copy(request);
+    weft_p2p_look_at_transfers();
     return true;
 }

@@ -10,13 +10,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct weft_header make_header(const struct weft_comm *comm, enum weft_plane plane,
-                                      int tag, enum weft_packet kind)
+static unsigned plane_of(unsigned how)
+{
+    return how & (WEFT_PLANES - 1);
+}
+
+static enum weft_send_mode mode_of(unsigned how)
+{
+    return (enum weft_send_mode)(how & ~(unsigned)(WEFT_PLANES - 1));
+}
+
+static struct weft_header make_header(const struct weft_comm *comm, unsigned how, int tag,
+                                      enum weft_packet kind)
 {
     return (struct weft_header){
         .version = WEFT_WIRE_VERSION,
         .kind = (uint8_t)kind,
-        .context = comm->context | (uint32_t)plane,
+        .context = comm->context | plane_of(how),
         .source = (uint32_t)comm->rank,
         .tag = tag,
     };
@@ -38,6 +48,11 @@ enum weft_rc weft_p2p_send_ordered(struct weft_peer *peer, struct weft_header *h
         peer->next_sequence++;
     }
     return rc;
+}
+
+void weft_p2p_set_free(struct weft_peer *peer)
+{
+    peer->free_ep = peer->backlog == NULL && !weft_p2p.has_checksum ? peer->ep : NULL;
 }
 
 void weft_p2p_wait_for_room(struct weft_peer *peer)
@@ -122,6 +137,7 @@ static bool flush_peer(struct weft_peer *peer)
         }
         peer->backlog = next;
     }
+    weft_p2p_set_free(peer);
     return weft_p2p_push(peer);
 }
 
@@ -152,6 +168,7 @@ static void join_backlog(struct weft_p2p_request *send)
         peer->backlog_last->next = send;
     }
     peer->backlog_last = send;
+    weft_p2p_set_free(peer);
     weft_p2p_wait_for_room(peer);
 }
 
@@ -188,22 +205,27 @@ static bool is_announced(const struct weft_peer *peer, size_t bytes,
 }
 
 /* The way of a small message in the common case, with the lock; AGAIN: another way. */
-static inline enum weft_rc send_now(const struct weft_comm *comm, enum weft_plane plane,
-                                    int dest, int tag, const void *buffer, size_t bytes,
-                                    enum weft_send_mode mode)
+static inline enum weft_rc send_now(const struct weft_comm *comm, int dest, int tag,
+                                    const void *buffer, size_t bytes, unsigned how)
 {
     struct weft_peer *peer =
         weft_peer_find(&weft_p2p.peers, weft_comm_process(comm, dest));
 
-    if (weft_likely(peer != NULL && peer->ep != NULL && peer->backlog == NULL &&
-                    bytes <= WEFT_EAGER_MAX && mode == WEFT_SEND_STANDARD &&
-                    !weft_p2p.has_checksum)) {
-        struct weft_header header = make_header(comm, plane, tag, WEFT_PKT_EAGER);
+    if (weft_likely(peer != NULL && peer->free_ep != NULL && bytes <= WEFT_EAGER_MAX &&
+                    mode_of(how) == WEFT_SEND_STANDARD)) {
+        struct weft_header header; /* field by field: an initialiser clears it first */
         enum weft_rc rc;
 
+        header.version = WEFT_WIRE_VERSION;
+        header.kind = WEFT_PKT_EAGER;
+        header.flags = 0;
         header.sequence = peer->next_sequence;
+        header.context = comm->context | plane_of(how);
+        header.source = (uint32_t)comm->rank;
+        header.tag = tag;
         header.length = (uint32_t)bytes;
-        rc = peer->ep->ops->send(peer->ep, &header, buffer, bytes, 0);
+        header.crc = 0;
+        rc = peer->free_ep->ops->send(peer->free_ep, &header, buffer, bytes, 0);
         if (weft_likely(rc == WEFT_OK)) {
             peer->next_sequence++;
         }
@@ -216,12 +238,11 @@ static inline enum weft_rc send_now(const struct weft_comm *comm, enum weft_plan
  * Everything rarer, with the lock: first contact, long, synchronous, ready, to ourselves,
  * no room, checksums. What cannot go out at once becomes a request, which `take` gives.
  */
-static enum weft_rc send_slow(const struct weft_comm *comm, enum weft_plane plane,
-                              int dest, int tag, const void *buffer, size_t bytes,
-                              enum weft_send_mode mode, bool is_spare,
-                              struct weft_p2p_request **out)
+static enum weft_rc send_slow(const struct weft_comm *comm, int dest, int tag,
+                              const void *buffer, size_t bytes, unsigned how,
+                              bool is_spare, struct weft_p2p_request **out)
 {
-    struct weft_header header = make_header(comm, plane, tag, WEFT_PKT_EAGER);
+    struct weft_header header = make_header(comm, how, tag, WEFT_PKT_EAGER);
     struct weft_request *fresh = NULL;
     struct weft_peer *peer;
     enum weft_rc rc = weft_p2p_reach(weft_comm_process(comm, dest), &peer);
@@ -230,11 +251,11 @@ static enum weft_rc send_slow(const struct weft_comm *comm, enum weft_plane plan
     if (rc != WEFT_OK) {
         return rc;
     }
-    header.flags = mode == WEFT_SEND_READY ? WEFT_PKT_READY : 0;
+    header.flags = mode_of(how) == WEFT_SEND_READY ? WEFT_PKT_READY : 0;
     if (weft_p2p.has_checksum) {
         header.crc = weft_crc32c(buffer, bytes);
     }
-    if (!is_announced(peer, bytes, mode) && peer->backlog == NULL) {
+    if (!is_announced(peer, bytes, mode_of(how)) && peer->backlog == NULL) {
         rc = weft_p2p_send_ordered(peer, &header, buffer, bytes, 0);
         if (rc != WEFT_AGAIN) {
             return rc;
@@ -248,21 +269,23 @@ static enum weft_rc send_slow(const struct weft_comm *comm, enum weft_plane plan
     if (*out == NULL) {
         return WEFT_ERR_NOMEM;
     }
-    start_request(*out, peer, &header, buffer, bytes, is_announced(peer, bytes, mode));
+    start_request(*out, peer, &header, buffer, bytes,
+                  is_announced(peer, bytes, mode_of(how)));
     return WEFT_OK;
 }
 
 /* A blocking send that did not go out at once; with the lock. */
-static __attribute__((noinline)) enum weft_rc
-send_and_wait(const struct weft_comm *comm, enum weft_plane plane, int dest, int tag,
-              const void *buffer, size_t bytes, enum weft_send_mode mode)
+static __attribute__((noinline)) enum weft_rc send_and_wait(const struct weft_comm *comm,
+                                                            int dest, int tag,
+                                                            const void *buffer,
+                                                            size_t bytes, unsigned how)
 {
     const struct weft_wait_reason why = {"MPI_Send", comm->name, dest, tag, bytes};
     struct weft_p2p_request *send;
     enum weft_rc rc;
 
     weft_p2p.ops->set_inside(weft_p2p.transport, true); /* we are there to copy with */
-    rc = send_slow(comm, plane, dest, tag, buffer, bytes, mode, true, &send);
+    rc = send_slow(comm, dest, tag, buffer, bytes, how, true, &send);
     if (send != NULL) {
         if (!weft_request_is_complete(&send->base)) {
             weft_wait_locked(&send->base, &why);
@@ -274,34 +297,32 @@ send_and_wait(const struct weft_comm *comm, enum weft_plane plane, int dest, int
     return rc;
 }
 
-enum weft_rc weft_send(const struct weft_comm *comm, enum weft_plane plane, int dest,
-                       int tag, const void *buffer, size_t bytes,
-                       enum weft_send_mode mode)
+enum weft_rc weft_send(const struct weft_comm *comm, int dest, int tag,
+                       const void *buffer, size_t bytes, unsigned how)
 {
     enum weft_rc rc;
 
     weft_lock();
-    rc = send_now(comm, plane, dest, tag, buffer, bytes, mode);
+    rc = send_now(comm, dest, tag, buffer, bytes, how);
     if (weft_unlikely(rc == WEFT_AGAIN)) {
-        rc = send_and_wait(comm, plane, dest, tag, buffer, bytes, mode);
+        rc = send_and_wait(comm, dest, tag, buffer, bytes, how);
     }
     weft_unlock();
     return rc;
 }
 
-enum weft_rc weft_isend(struct weft_comm *comm, enum weft_plane plane, int dest, int tag,
-                        const void *buffer, size_t bytes, enum weft_send_mode mode,
-                        struct weft_request **out)
+enum weft_rc weft_isend(struct weft_comm *comm, int dest, int tag, const void *buffer,
+                        size_t bytes, unsigned how, struct weft_request **out)
 {
     enum weft_rc rc;
 
     *out = &weft_request_sent;
     weft_lock();
-    rc = send_now(comm, plane, dest, tag, buffer, bytes, mode);
+    rc = send_now(comm, dest, tag, buffer, bytes, how);
     if (weft_unlikely(rc == WEFT_AGAIN)) {
         struct weft_p2p_request *send;
 
-        rc = send_slow(comm, plane, dest, tag, buffer, bytes, mode, false, &send);
+        rc = send_slow(comm, dest, tag, buffer, bytes, how, false, &send);
         if (send != NULL) {
             send->base.comm = comm;
             *out = &send->base;

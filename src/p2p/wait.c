@@ -34,8 +34,8 @@ static void poll_once(void)
     if (weft_unlikely(p->waiting_peers != NULL)) {
         weft_p2p_flush();
     }
-    if (weft_unlikely(p->finishing != NULL)) {
-        weft_p2p_look_at_finishing();
+    if (weft_unlikely(p->transfers != NULL)) {
+        weft_p2p_look_at_transfers();
     }
 }
 
@@ -165,9 +165,12 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
         watch_request(a);
         return;
     }
-    if (p->finishing != NULL ||
-        p->ops->arm(p->transport, WEFT_ATTENTION_ALL, &bell) != WEFT_OK) {
-        return; /* a peer is about to finish, or something has come */
+    if (p->ops->arm(p->transport, WEFT_ATTENTION_ALL, &bell) != WEFT_OK) {
+        return; /* something has come */
+    }
+    if (weft_p2p_transfers_have_news()) { /* looked at after arming, so none is missed */
+        p->ops->disarm(p->transport);
+        return;
     }
     /* Nobody says when a full queue has room again: then we look from time to time. */
     ns = p->waiting_peers != NULL ? TICK_NS : 0;
@@ -175,6 +178,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
     set_sleeper(a, p->ops->doorbell(p->transport));
     p->is_taken_over = false;
     note_sleep(why);
+    p->ops->set_inside(p->transport, false); /* who sleeps does not help */
     weft_unlock();
     if (a->word != NULL) { /* pairs with weft_wait_wake() */
         atomic_fetch_add_explicit(a->sleepers, 1, memory_order_seq_cst);
@@ -190,6 +194,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
     p->is_armed = false;
     set_sleeper(a, NULL);
     p->ops->disarm(p->transport);
+    p->ops->set_inside(p->transport, true);
     if (p->is_taken_over && !is_over(a)) {
         watch_request(a);
     }

@@ -39,9 +39,8 @@ enum weft_packet {
     WEFT_PKT_ANNOUNCE,  /* ordered: a message that the receiver is to fetch */
     WEFT_PKT_DATA,      /* ordered: a piece of an announced message */
     WEFT_PKT_PULL,      /* control: send me a piece of what you announced */
-    WEFT_PKT_HELP,      /* control: copy with me what you announced */
-    WEFT_PKT_FETCHED,   /* control: I have all of what you announced */
-    WEFT_PKT_OFFER,
+    WEFT_PKT_FETCHED,   /* control: I have all of what you announced without a joint */
+    WEFT_PKT_OFFER,     /* control: a receive is posted, store there */
     WEFT_PKT_GRANT,
     WEFT_PKT_CREDIT,
 };
@@ -66,13 +65,16 @@ struct weft_announce {
     uint64_t length;  /* of the message */
     uint64_t address; /* in the sender's memory */
     uint64_t request; /* the sender's, to be named in every answer */
+    uint64_t joint;   /* the sender's, turn << 32 | number, or WEFT_NO_JOINT */
 };
-_Static_assert(sizeof(struct weft_announce) == 24, "wire version 1");
+_Static_assert(sizeof(struct weft_announce) == 32, "wire version 1");
 
-/* The data of PULL, HELP, FETCHED, and what precedes the bytes of DATA. */
+#define WEFT_NO_JOINT UINT64_MAX
+
+/* The data of PULL and FETCHED, and what precedes the bytes of DATA. */
 struct weft_answer {
     uint64_t request; /* of who receives this packet */
-    uint64_t other;   /* PULL: of who sends it; HELP: number and turn of the joint */
+    uint64_t other;   /* PULL: of who sends it */
     uint64_t offset;
     uint64_t length;
 };

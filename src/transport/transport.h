@@ -80,19 +80,19 @@ struct weft_key {
 };
 
 /*
- * One long transfer that two processes can work on at once, in memory that both see. The
- * receiver fills it, both claim pieces by moving `next` and count what they have copied;
- * the receiver frees it when all is counted. The upper 16 bits of `next` are the turn of
- * the slot, so a helper that comes too late claims nothing.
+ * One long transfer that two processes can work on at once, in memory that both see. Zero
+ * is a valid empty one. What the words mean is in p2p/joint.h.
  */
 struct weft_joint {
-    _Atomic uint64_t next;
-    _Atomic uint64_t copied; /* release by who copied, acquire by who frees */
+    _Atomic uint64_t state;  /* turn and enum weft_joint_state */
+    _Atomic uint64_t range;  /* what nobody has claimed yet */
+    _Atomic uint64_t copied; /* bytes */
     uint64_t source;         /* address in the sender */
     uint64_t target;         /* address in the receiver */
-    uint64_t length;
-    uint64_t piece; /* bytes claimed at once */
-    uint64_t reserved[2];
+    _Atomic uint64_t length; /* bytes to be copied */
+    uint64_t note;           /* from who opened it to its owner */
+    uint32_t unit;           /* bytes that `range` counts in */
+    _Atomic uint32_t piece;  /* units claimed at once */
 };
 _Static_assert(sizeof(struct weft_joint) == 64, "one cache line each");
 
@@ -140,7 +140,8 @@ struct weft_transport_ops {
                   uint32_t old, uint64_t ns);
     void (*disarm)(struct weft_transport *tp);
     void (*ring)(struct weft_transport *tp); /* our own doorbell: ends our own sleep */
-    void (*wake)(struct weft_endpoint *ep);
+    /* Wakes the peer if its attention is at least `level`. */
+    void (*wake)(struct weft_endpoint *ep, enum weft_attention level);
     /* Is the peer inside MPI now, so that it could help? A hint. */
     bool (*is_inside)(struct weft_endpoint *ep);
     void (*set_inside)(struct weft_transport *tp, bool is_inside);

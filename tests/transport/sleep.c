@@ -155,7 +155,7 @@ void case_sleep_ends(void)
         suite_send_word(1, 0);
     } else if (suite.me == 1) {
         while (suite.from[0].words_in == suite.from[0].words_out) {
-            suite.ops->wake(suite.ep[0]);
+            suite.ops->wake(suite.ep[0], WEFT_ATTENTION_REQUESTS);
             usleep(LATER_US / 10);
             suite_progress();
         }

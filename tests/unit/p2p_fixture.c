@@ -106,9 +106,9 @@ struct weft_request *start_send(int dest, int tag, const void *data, size_t byte
 {
     struct weft_request *request;
 
-    assert_int_equal(
-        weft_isend(&fixture_comm, WEFT_PLANE_P2P, dest, tag, data, bytes, mode, &request),
-        WEFT_OK);
+    assert_int_equal(weft_isend(&fixture_comm, dest, tag, data, bytes,
+                                WEFT_PLANE_P2P | (unsigned)mode, &request),
+                     WEFT_OK);
     return request;
 }
 

@@ -24,9 +24,9 @@ static void a_small_send_is_over_when_it_returns(void **state)
     request = start_send(A, 5, "abc", 3, WEFT_SEND_STANDARD);
     assert_ptr_equal(request, &weft_request_sent);
     end_request(request, WEFT_OK);
-    assert_int_equal(
-        weft_send(&fixture_comm, WEFT_PLANE_COLL, A, 6, "d", 1, WEFT_SEND_STANDARD),
-        WEFT_OK);
+    assert_int_equal(weft_send(&fixture_comm, A, 6, "d", 1,
+                               WEFT_PLANE_COLL | (unsigned)WEFT_SEND_STANDARD),
+                     WEFT_OK);
     assert_int_equal(fake.sent_count, 2);
     assert_int_equal(fake.sent[0]->peer, A);
     assert_int_equal(fake.sent[0]->header.kind, WEFT_PKT_EAGER);
@@ -57,9 +57,9 @@ static void a_short_send_stays_behind_an_older_queued_one(void **state)
     end_request(start_send(B, 9, "c", 1, WEFT_SEND_STANDARD), WEFT_OK);
     assert_int_equal(tag_of(1), 9);
 
-    assert_int_equal(
-        weft_send(&fixture_comm, WEFT_PLANE_P2P, A, 10, "d", 1, WEFT_SEND_STANDARD),
-        WEFT_OK);
+    assert_int_equal(weft_send(&fixture_comm, A, 10, "d", 1,
+                               WEFT_PLANE_P2P | (unsigned)WEFT_SEND_STANDARD),
+                     WEFT_OK);
     end_request(older, WEFT_OK);
     end_request(newer, WEFT_OK);
     assert_int_equal(fake.sent_count, 5);
@@ -138,9 +138,9 @@ static void a_blocking_send_waits_until_the_queue_has_room(void **state)
     (void)state;
     fake.refuse_ordered = FAKE_ENDLESS;
     fake.polling = make_room_soon;
-    assert_int_equal(
-        weft_send(&fixture_comm, WEFT_PLANE_P2P, A, 3, "abc", 3, WEFT_SEND_STANDARD),
-        WEFT_OK);
+    assert_int_equal(weft_send(&fixture_comm, A, 3, "abc", 3,
+                               WEFT_PLANE_P2P | (unsigned)WEFT_SEND_STANDARD),
+                     WEFT_OK);
     assert_int_equal(fake.polls, 50);
     assert_int_equal(fake.sent_count, 1);
     assert_memory_equal(fake.sent[0]->data, "abc", 3);
@@ -158,9 +158,9 @@ static void a_blocking_send_that_sleeps_looks_for_room_from_time_to_time(void **
     (void)state;
     fake.refuse_ordered = FAKE_ENDLESS;
     fake.polling = make_room_late; /* and no `sleeping`: a sleep without end is a fault */
-    assert_int_equal(
-        weft_send(&fixture_comm, WEFT_PLANE_P2P, A, 3, "abc", 3, WEFT_SEND_STANDARD),
-        WEFT_OK);
+    assert_int_equal(weft_send(&fixture_comm, A, 3, "abc", 3,
+                               WEFT_PLANE_P2P | (unsigned)WEFT_SEND_STANDARD),
+                     WEFT_OK);
     assert_int_equal(fake.sent_count, 1);
     assert_true(fake.sleeps >= 3);
 }
@@ -183,11 +183,11 @@ static void a_send_that_the_transport_cannot_do_fails(void **state)
     end_request(announced, WEFT_ERR_SYSTEM);
     refused = start_send(A, 3, large, sizeof(large), WEFT_SEND_STANDARD);
     end_request(refused, WEFT_ERR_SYSTEM);
-    assert_int_equal(
-        weft_send(&fixture_comm, WEFT_PLANE_P2P, A, 4, "a", 1, WEFT_SEND_STANDARD),
-        WEFT_ERR_SYSTEM);
-    assert_int_equal(weft_send(&fixture_comm, WEFT_PLANE_P2P, A, 5, large, sizeof(large),
-                               WEFT_SEND_STANDARD),
+    assert_int_equal(weft_send(&fixture_comm, A, 4, "a", 1,
+                               WEFT_PLANE_P2P | (unsigned)WEFT_SEND_STANDARD),
+                     WEFT_ERR_SYSTEM);
+    assert_int_equal(weft_send(&fixture_comm, A, 5, large, sizeof(large),
+                               WEFT_PLANE_P2P | (unsigned)WEFT_SEND_STANDARD),
                      WEFT_ERR_SYSTEM);
 
     fake.send_error = WEFT_OK;
@@ -200,8 +200,8 @@ static void a_rank_that_nothing_leads_to_is_reported(void **state)
 {
     (void)state;
     fixture_comm.size = FAKE_PEERS + 1;
-    assert_int_equal(weft_send(&fixture_comm, WEFT_PLANE_P2P, FAKE_PEERS, 0, "a", 1,
-                               WEFT_SEND_STANDARD),
+    assert_int_equal(weft_send(&fixture_comm, FAKE_PEERS, 0, "a", 1,
+                               WEFT_PLANE_P2P | (unsigned)WEFT_SEND_STANDARD),
                      WEFT_ERR_UNREACHABLE);
 }
 
@@ -589,9 +589,9 @@ static void requests_of_blocking_calls_are_used_again(void **state)
     fake.polling = make_room_soon; /* and for sends: nothing of a receive is left in it */
     fake.refuse_ordered = FAKE_ENDLESS;
     fake.polls = 0;
-    assert_int_equal(
-        weft_send(&fixture_comm, WEFT_PLANE_P2P, A, 3, "abc", 3, WEFT_SEND_STANDARD),
-        WEFT_OK);
+    assert_int_equal(weft_send(&fixture_comm, A, 3, "abc", 3,
+                               WEFT_PLANE_P2P | (unsigned)WEFT_SEND_STANDARD),
+                     WEFT_OK);
     assert_ptr_equal(weft_p2p.spare, spare);
 }
 

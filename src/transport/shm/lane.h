@@ -24,6 +24,7 @@ enum {
     WEFT_LANE_MASK = WEFT_LANE_CELLS - 1,
     WEFT_CELL_HEAD = 4 + WEFT_HEADER_BYTES, /* in front of a message's data */
     WEFT_LANE_AHEAD = 8,                    /* cells whose flags are cleared ahead */
+    WEFT_LANE_LOOK = 2, /* a receiver with a backlog looks this far ahead */
 };
 
 /* The sender's private side. */
@@ -87,7 +88,10 @@ static inline bool weft_lane_skip(struct weft_lane_out *out, uint32_t cells)
     return true;
 }
 
-/* Publishes the cells from `cell` to the new head, and clears flags ahead of it. */
+/*
+ * Publishes the cells from `cell` to the new head, and clears flags ahead of it, a few at
+ * a time. The next few are asked for then, so that clearing them will not have to wait.
+ */
 static inline void weft_lane_publish(struct weft_lane_out *out, struct weft_cell *cell,
                                      size_t len)
 {
@@ -100,6 +104,9 @@ static inline void weft_lane_publish(struct weft_lane_out *out, struct weft_cell
     if (weft_unlikely(out->cleared - out->head < WEFT_LANE_AHEAD / 2) &&
         out->head + WEFT_LANE_AHEAD - out->taken <= WEFT_LANE_CELLS) {
         weft_lane_clear_to(out, out->head + WEFT_LANE_AHEAD);
+        for (uint64_t i = 0; i < WEFT_LANE_AHEAD / 2; i++) {
+            weft_prefetch_to_write(weft_lane_cell(out->lane, out->cleared + i));
+        }
     }
 }
 
@@ -118,6 +125,20 @@ static inline bool weft_lane_push_small(struct weft_lane_out *out, const void *h
     out->head++;
     weft_lane_publish(out, cell, len);
     return true;
+}
+
+/*
+ * The receiver's processor has these cells from the lap before. Asks for them while
+ * nobody waits, as many as the last message took: the next is often as long.
+ */
+static inline void weft_lane_fetch_ahead(struct weft_lane_out *out, uint32_t cells)
+{
+    if (cells > WEFT_LANE_AHEAD / 2 &&
+        out->head + cells - out->taken <= WEFT_LANE_CELLS) {
+        for (uint32_t i = 0; i < cells; i++) {
+            weft_prefetch_to_write(weft_lane_cell(out->lane, out->head + i));
+        }
+    }
 }
 
 /* Any message. False: full, nothing was written. */
@@ -141,6 +162,7 @@ static inline bool weft_lane_push(struct weft_lane_out *out, const void *header,
     }
     out->head += cells;
     weft_lane_publish(out, cell, len);
+    weft_lane_fetch_ahead(out, cells);
     return true;
 }
 

@@ -41,6 +41,9 @@ static int poll_lane(struct weft_transport *tp, struct weft_lane_in *in, int bud
         if (cell == NULL) {
             break;
         }
+        if (done > 0) { /* a backlog: the sender is done with the cells behind it too */
+            __builtin_prefetch(weft_lane_cell(in->lane, in->position + WEFT_LANE_LOOK));
+        }
         if (weft_unlikely(!in->is_in_order)) {
             if (in->lane->before != tp->expected[in->local]) {
                 break; /* the inbox has to come first */

@@ -59,7 +59,7 @@ enum weft_rc weft_shm_arm(struct weft_transport *tp, enum weft_attention level,
 void weft_shm_sleep(struct weft_transport *tp, uint32_t bell, _Atomic uint32_t *word,
                     uint32_t old, uint64_t ns);
 void weft_shm_disarm(struct weft_transport *tp);
-void weft_shm_wake(struct weft_endpoint *ep);
+void weft_shm_wake(struct weft_endpoint *ep, enum weft_attention level);
 void weft_shm_register_barrier(struct weft_transport *tp);
 
 /* After something was published for `area`: wakes its owner if it asked for that. */

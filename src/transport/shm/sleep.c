@@ -72,7 +72,7 @@ void weft_shm_ring_doorbell(struct weft_shm_area *area)
     }
 }
 
-void weft_shm_wake(struct weft_endpoint *ep)
+void weft_shm_wake(struct weft_endpoint *ep, enum weft_attention level)
 {
-    weft_shm_notice(((struct weft_shm_endpoint *)ep)->area, WEFT_ATTENTION_REQUESTS);
+    weft_shm_notice(((struct weft_shm_endpoint *)ep)->area, level);
 }

@@ -108,6 +108,7 @@ int weft_complete(const char *function, MPI_Request *handle, MPI_Status *status)
 
     weft_lock();
     err = complete_one(function, handle, status, &comm);
+    weft_p2p_leave();
     weft_unlock();
     return weft_likely(err == MPI_SUCCESS) ? err
                                            : raise_one(function, *handle, comm, err);
@@ -119,10 +120,8 @@ void weft_cancel_recv(MPI_Request *handle)
 
     weft_lock();
     recv = (struct weft_p2p_request *)weft_request_from_handle(*handle);
-    if (recv != NULL && weft_match_cancel(&weft_p2p.match, &recv->posted)) {
-        if (recv->peer != NULL) {
-            recv->peer->posted--;
-        }
+    if (recv != NULL && weft_p2p_cancel(recv)) {
+        weft_request_complete(&recv->base, WEFT_OK);
         weft_request_give(&recv->base);
     }
     weft_unlock();
@@ -200,6 +199,7 @@ int PMPI_Waitall(int count, MPI_Request array_of_requests[],
             status->MPI_ERROR = err;
         }
     }
+    weft_p2p_leave();
     weft_unlock();
     return weft_likely(!has_failed)
                ? MPI_SUCCESS

@@ -12,6 +12,10 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
     [WEFT_SET_CHECKSUM] = {"WEFT_CHECKSUM", "flag", "0", "0|1",
                            "Checks every message with crc32c, from the user's buffer to "
                            "the user's buffer; both sides read the data once more."},
+    [WEFT_SET_PROGRESS] = {"WEFT_PROGRESS", "flag", "1", "0|1",
+                           "Messages advance while the program computes: by senders that "
+                           "know a posted receive's buffer, and by a thread that sleeps "
+                           "until a peer needs an answer."},
 };
 
 const struct weft_setting_row *weft_setting_row(enum weft_setting which)

@@ -14,6 +14,7 @@
 enum weft_setting {
     WEFT_SET_LOG,
     WEFT_SET_CHECKSUM,
+    WEFT_SET_PROGRESS,
     WEFT_SET_COUNT,
 };
 

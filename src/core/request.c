@@ -11,6 +11,8 @@ static const uintptr_t SENT_HANDLE =
     (uintptr_t)1 << 32 | (uintptr_t)WEFT_KIND_REQUEST << WEFT_HANDLE_INDEX_BITS |
     ((1u << WEFT_HANDLE_INDEX_BITS) - 1);
 
+uint32_t weft_requests_outstanding;
+
 struct weft_request weft_request_sent = {
     .is_complete = 1,
     .kind = WEFT_REQUEST_SEND,
@@ -29,6 +31,7 @@ void weft_request_open(size_t size)
 void weft_request_close(void)
 {
     spare = NULL;
+    weft_requests_outstanding = 0;
     weft_pool_fini(&pool);
 }
 
@@ -76,6 +79,10 @@ struct weft_request *weft_request_from_handle(MPI_Request handle)
 void weft_request_complete(struct weft_request *request, enum weft_rc rc)
 {
     request->rc = rc;
+    if (request->is_outstanding) {
+        request->is_outstanding = false;
+        weft_requests_outstanding--;
+    }
     /* Release: who sees it complete sees the data and the status. */
     atomic_store_explicit(&request->is_complete, 1, memory_order_release);
     if (weft_unlikely(request->sleeper != NULL)) {

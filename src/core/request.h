@@ -21,7 +21,8 @@ struct weft_request {
     _Atomic uint32_t is_complete;
     uint8_t kind; /* enum weft_request_kind */
     bool is_cancelled;
-    bool is_shared; /* the one for sends that are over: never freed */
+    bool is_shared;      /* the one for sends that are over: never freed */
+    bool is_outstanding; /* counted below until it is complete */
     enum weft_rc rc;
     int source; /* of a message received, as a rank of `comm` */
     int tag;
@@ -37,6 +38,12 @@ struct weft_request {
 
 extern struct weft_request weft_request_sent;
 
+/* Requests that the user holds and that are not complete; with the lock. */
+extern uint32_t weft_requests_outstanding;
+
+/* Counts it, if it is not complete. */
+static inline void weft_request_hand_out(struct weft_request *request);
+
 /* `size` is that of the struct a request is the first member of. */
 void weft_request_open(size_t size);
 void weft_request_close(void);
@@ -51,6 +58,14 @@ struct weft_request *weft_request_from_handle(MPI_Request handle);
 static inline bool weft_request_is_complete(const struct weft_request *request)
 {
     return atomic_load_explicit(&request->is_complete, memory_order_acquire) != 0;
+}
+
+static inline void weft_request_hand_out(struct weft_request *request)
+{
+    if (!weft_request_is_complete(request)) {
+        request->is_outstanding = true;
+        weft_requests_outstanding++;
+    }
 }
 
 /* Under the lock; moves the sleeper's futex on and wakes it, if there is one. */

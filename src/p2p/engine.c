@@ -42,6 +42,7 @@ enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops, struct weft_job
     p->job = job;
     p->me = (uint32_t)job->who.rank;
     p->has_checksum = weft_setting(WEFT_SET_CHECKSUM) != 0;
+    p->has_progress = weft_setting(WEFT_SET_PROGRESS) != 0;
     p->up = (struct weft_upcalls){
         .owner = p,
         .arrived = weft_p2p_arrived,
@@ -142,6 +143,9 @@ static void on_matchable(uint32_t from, const struct weft_header *header,
         if (recv->peer != NULL) {
             recv->peer->posted--;
         }
+        if (weft_unlikely(posted->offer != NULL)) {
+            weft_p2p_withdraw(recv);
+        }
         if (weft_likely(header->kind == WEFT_PKT_EAGER)) {
             size_t n = len < recv->capacity ? len : (size_t)recv->capacity;
 
@@ -175,6 +179,8 @@ static void on_answer(uint32_t from, const struct weft_header *header, const voi
     memcpy(&answer, data, sizeof(answer));
     if (header->kind == WEFT_PKT_PULL) {
         weft_p2p_on_pull(from, &answer);
+    } else if (header->kind == WEFT_PKT_OFFER) {
+        weft_p2p_on_offer(from, &answer);
     } else {
         weft_p2p_on_fetched(&answer);
     }

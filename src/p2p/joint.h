@@ -82,6 +82,13 @@ static inline enum weft_joint_state weft_joint_state(const struct weft_joint *jo
     return (enum weft_joint_state)(uint32_t)state;
 }
 
+/* Has the other side opened it, and is this turn not over? */
+static inline bool weft_joint_is_open(const struct weft_joint *joint, uint32_t turn)
+{
+    return atomic_load_explicit(&joint->state, memory_order_acquire) ==
+           ((uint64_t)turn << 32 | WEFT_JOINT_OPEN);
+}
+
 /* Is this turn's transfer over? Acquire: then the bytes are there. */
 bool weft_joint_is_over(const struct weft_joint *joint, uint32_t turn);
 

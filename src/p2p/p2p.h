@@ -10,7 +10,9 @@
  *   recv.c        posting, arrivals, the way of a small message in
  *   rendezvous.c  long messages: announced, then fetched by one side or copied by both,
  *                 or sent in pieces where the other's memory cannot be reached
+ *   offer.c       a posted receive tells its sender where its message goes
  *   wait.c        polling, spinning, yielding, sleeping
+ *   attend.c      what happens while the program computes, and the helper
  */
 #ifndef WEFT_P2P_P2P_H
 #define WEFT_P2P_P2P_H
@@ -51,6 +53,7 @@ struct weft_p2p_request {
     uint32_t joint_turn;
     bool is_joint_ours;      /* taken from our transport, to be given back */
     bool is_joint_shared;    /* the peer sees it too */
+    bool is_pulled;          /* receive: bytes of it come as DATA */
     uint64_t other;          /* receive: the sender's request */
     uint64_t message_length; /* receive: all of it, whatever fits */
     struct weft_peer *from;  /* receive: the sender */
@@ -73,6 +76,12 @@ struct weft_p2p {
     struct weft_p2p_request *work_last;
     struct weft_p2p_request *transfers; /* long messages that are not over */
     uint32_t incoming;                  /* of them, receives */
+    uint32_t awaits_data;               /* of those, what comes in pieces */
+    uint32_t waiting_threads;           /* threads of the program that wait, and poll */
+    bool has_progress;                  /* messages advance also outside MPI */
+    bool is_helper_inside;              /* the helper has the lock */
+    _Atomic bool is_attending;          /* the helper is responsible (attend.c) */
+    uint64_t helper_wakeups;            /* written by the helper */
     uint64_t polls;                     /* how often somebody began to poll */
     bool is_armed;                      /* a thread sleeps on the doorbell */
     bool is_taken_over;                 /* another thread polls in its place */
@@ -84,6 +93,9 @@ extern struct weft_p2p weft_p2p;
 WEFT_MUST_CHECK enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops,
                                            struct weft_job *job);
 void weft_p2p_close(void);
+
+/* Ends the helper, if there is one; without the lock. */
+void weft_p2p_stop_helper(void);
 
 /* Each takes the lock. `how` is a mode | a plane. */
 WEFT_MUST_CHECK enum weft_rc weft_send(const struct weft_comm *comm, int dest, int tag,
@@ -110,6 +122,9 @@ WEFT_MUST_CHECK enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane 
 /* A receive from nobody: complete, and empty. */
 WEFT_MUST_CHECK enum weft_rc weft_irecv_nothing(struct weft_comm *comm,
                                                 struct weft_request **out);
+
+/* Takes a posted receive back, with the lock; false: a message has it. */
+bool weft_p2p_cancel(struct weft_p2p_request *recv);
 
 /* What the user calls, for those who look at a job that hangs. */
 struct weft_wait_reason {
@@ -169,6 +184,39 @@ bool weft_p2p_push(struct weft_peer *peer);
 
 /* Does one piece of the work that waits; drops and retakes the lock. False: none. */
 bool weft_p2p_do_work(void);
+
+void weft_p2p_add_transfer(struct weft_p2p_request *request);
+void weft_p2p_add_work(struct weft_p2p_request *request);
+uint64_t weft_p2p_choose_piece(uint64_t length);
+
+/* Tells the sender of a posted receive where it goes, if that is worth it. */
+void weft_p2p_offer(struct weft_p2p_request *recv);
+void weft_p2p_withdraw(struct weft_p2p_request *recv);
+void weft_p2p_offer_was_claimed(struct weft_p2p_request *recv);
+void weft_p2p_on_offer(uint32_t from, const struct weft_answer *answer);
+
+/* Stores the message of a send request where it is wanted; false: it is to be announced.
+ */
+bool weft_p2p_send_by_offer(struct weft_p2p_request *send, bool is_blocking);
+
+/* Polls, and does the work that waits; drops and retakes the lock. */
+void weft_p2p_work_and_poll(void);
+void weft_p2p_poll_once(void);
+
+/* A thread begins to wait: it polls, and no helper is needed meanwhile. */
+void weft_p2p_stay(void);
+void weft_p2p_leave_slow(void);
+
+/* A thread is about to leave MPI. */
+static inline void weft_p2p_leave(void)
+{
+    if (weft_unlikely(
+            weft_requests_outstanding > 0 && weft_p2p.has_progress &&
+            (!atomic_load_explicit(&weft_p2p.is_attending, memory_order_relaxed) ||
+             weft_p2p.work != NULL))) {
+        weft_p2p_leave_slow();
+    }
+}
 
 /* Fills in what was received and completes. */
 void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_header *header,

@@ -74,6 +74,12 @@ void weft_peers_close(struct weft_peers *peers)
                 free(peer->pushes);
                 peer->pushes = next;
             }
+            while (peer->offers != NULL) {
+                struct weft_offer *next = peer->offers->next;
+
+                free(peer->offers);
+                peer->offers = next;
+            }
             free(peer);
         }
     }

@@ -28,6 +28,16 @@ struct weft_push {
     uint64_t request; /* the receiver's */
 };
 
+/* A receive that the peer has posted for a message of ours (offer.c). */
+struct weft_offer {
+    struct weft_offer *next;
+    uint64_t request; /* the receiver's */
+    uint64_t joint;   /* turn << 32 | number */
+    uint32_t context;
+    int32_t tag;
+    uint64_t length; /* of its buffer */
+};
+
 struct weft_peer {
     uint32_t rank;
     bool is_self;
@@ -42,6 +52,7 @@ struct weft_peer {
     struct weft_control *control;
     struct weft_control *control_last;
     struct weft_push *pushes;
+    struct weft_offer *offers; /* oldest first */
     struct weft_peer *next_waiting;
 };
 

@@ -175,8 +175,35 @@ enum weft_rc weft_recv(const struct weft_comm *comm, enum weft_plane plane, int 
     if (weft_likely(recv != NULL)) {
         weft_p2p_give_spare(recv);
     }
+    weft_p2p_leave();
     weft_unlock();
     return rc;
+}
+
+static void hand_out(struct weft_p2p_request *recv)
+{
+    weft_request_hand_out(&recv->base);
+    if (weft_unlikely(recv->capacity > WEFT_EAGER_MAX && recv->base.is_outstanding &&
+                      recv->posted.state == WEFT_POSTED)) {
+        weft_p2p_offer(recv);
+    }
+    weft_p2p_leave();
+}
+
+bool weft_p2p_cancel(struct weft_p2p_request *recv)
+{
+    const bool is_offered = recv->posted.offer != NULL;
+
+    if (!weft_match_cancel(&weft_p2p.match, &recv->posted)) {
+        return false;
+    }
+    if (recv->peer != NULL) {
+        recv->peer->posted--;
+    }
+    if (is_offered) {
+        weft_p2p_withdraw(recv);
+    }
+    return true;
 }
 
 enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane, int source,
@@ -194,6 +221,7 @@ enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane, int sourc
         if (weft_unlikely(rc != WEFT_OK)) {
             weft_request_give(request);
         } else {
+            hand_out((struct weft_p2p_request *)request);
             *out = request;
         }
     }

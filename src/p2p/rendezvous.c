@@ -26,14 +26,13 @@
 
 enum {
     SHARE_FROM = 32 * 1024, /* copying together pays from here on */
-    SHARED_PIECE = 128 * 1024,
-    ALONE_PIECE = 1024 * 1024, /* a helper may still come */
+    LARGEST_PIECE = 128 * 1024,
     DATA_MAX = WEFT_EAGER_MAX - sizeof(struct weft_answer),
 };
 
 /* ---- the list of work ---- */
 
-static void add_work(struct weft_p2p_request *request)
+void weft_p2p_add_work(struct weft_p2p_request *request)
 {
     struct weft_p2p *p = &weft_p2p;
 
@@ -70,7 +69,7 @@ static void remove_work(struct weft_p2p_request *request)
 
 /* ---- transfers ---- */
 
-static void add_transfer(struct weft_p2p_request *request)
+void weft_p2p_add_transfer(struct weft_p2p_request *request)
 {
     request->next_transfer = weft_p2p.transfers;
     weft_p2p.transfers = request;
@@ -91,7 +90,7 @@ static void count_piece(struct weft_joint *joint, struct weft_endpoint *ep,
                         uint64_t bytes)
 {
     if (weft_joint_count(joint, bytes) && ep != NULL) {
-        ep->ops->wake(ep, WEFT_ATTENTION_ALL);
+        ep->ops->wake(ep, WEFT_ATTENTION_ANYTHING);
     }
 }
 
@@ -109,6 +108,7 @@ static void end_transfer(struct weft_p2p_request *request)
     }
     request->from->incoming--;
     weft_p2p.incoming--;
+    weft_p2p.awaits_data -= request->is_pulled ? 1 : 0;
     if (!request->is_joint_shared) {
         const struct weft_answer answer = {.request = request->other};
 
@@ -124,6 +124,13 @@ void weft_p2p_look_at_transfers(void)
     while (*at != NULL) {
         struct weft_p2p_request *request = *at;
 
+        if (weft_unlikely(!is_send(request) && request->posted.offer != NULL)) {
+            if (!weft_joint_is_open(request->joint, request->joint_turn)) {
+                at = &request->next_transfer;
+                continue;
+            }
+            weft_p2p_offer_was_claimed(request);
+        }
         if (request->work != WEFT_WORK_RUNNING &&
             weft_joint_is_over(request->joint, request->joint_turn)) {
             *at = request->next_transfer;
@@ -132,7 +139,7 @@ void weft_p2p_look_at_transfers(void)
         }
         if (request->work == WEFT_WORK_NONE &&
             weft_joint_has_pieces(request->joint, request->joint_turn)) {
-            add_work(request);
+            weft_p2p_add_work(request);
         }
         at = &request->next_transfer;
     }
@@ -183,7 +190,7 @@ enum weft_rc weft_p2p_announce(struct weft_p2p_request *send)
     enum weft_rc rc;
 
     if (send->is_joint_ours) {
-        add_transfer(send); /* before it can be answered, by ourselves too */
+        weft_p2p_add_transfer(send); /* before it can be answered, by ourselves too */
     }
     rc = weft_p2p_send_ordered(send->peer, &send->header, &announce, sizeof(announce),
                                WEFT_SEND_URGENT);
@@ -276,6 +283,10 @@ static void pull(struct weft_p2p_request *recv, uint64_t offset, uint64_t length
         .length = length,
     };
 
+    if (!recv->is_pulled) {
+        recv->is_pulled = true;
+        weft_p2p.awaits_data++;
+    }
     weft_p2p_send_control(recv->from, WEFT_PKT_PULL, &answer);
 }
 
@@ -291,13 +302,13 @@ static void pull_all(struct weft_p2p_request *recv)
     }
 }
 
-static uint64_t choose_piece(const struct weft_endpoint *ep, uint64_t length)
+/* In pieces, so that a peer that comes to wait can still help with the rest. */
+uint64_t weft_p2p_choose_piece(uint64_t length)
 {
-    if (ep != NULL && length >= SHARE_FROM &&
-        ep->ops->is_inside((struct weft_endpoint *)(uintptr_t)ep)) {
-        return length / 2 < SHARED_PIECE ? (length + 1) / 2 : SHARED_PIECE;
+    if (length < SHARE_FROM) {
+        return length;
     }
-    return length < ALONE_PIECE ? length : ALONE_PIECE;
+    return length / 2 < LARGEST_PIECE ? (length + 1) / 2 : LARGEST_PIECE;
 }
 
 /* Opens the sender's joint, or one that only we see. */
@@ -338,13 +349,14 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     peer->incoming++;
     weft_p2p.incoming++;
     recv->from = peer;
+    recv->is_pulled = false;
     recv->header = *header;
     recv->other = announce->request;
     recv->message_length = announce->length;
-    add_transfer(recv);
+    weft_p2p_add_transfer(recv);
     if (peer->is_self || peer->ep->ops->can_reach(peer->ep)) {
-        open_joint(recv, announce, choose_piece(peer->ep, length));
-        add_work(recv);
+        open_joint(recv, announce, weft_p2p_choose_piece(length));
+        weft_p2p_add_work(recv);
     } else {
         open_joint(recv, announce, length);
         pull_all(recv);
@@ -391,10 +403,32 @@ static void give_up_copying(struct weft_p2p_request *request, uint64_t offset,
                             uint64_t length)
 {
     if (is_send(request)) {
-        start_push(request->peer, request, offset, length, request->joint->note);
+        start_push(request->peer, request, offset, length,
+                   request->is_joint_ours ? request->joint->note : request->other);
     } else {
         pull(request, offset, length);
         pull_all(request);
+    }
+}
+
+/* A thread that copies has the lock as one of the program's, or as the helper. */
+static void drop_lock(bool is_helper)
+{
+    if (is_helper) {
+        weft_p2p.is_helper_inside = false;
+        weft_lock_leave_as_helper();
+    } else {
+        weft_unlock();
+    }
+}
+
+static void retake_lock(bool is_helper)
+{
+    if (is_helper) {
+        weft_lock_as_helper();
+        weft_p2p.is_helper_inside = true;
+    } else {
+        weft_lock();
     }
 }
 
@@ -406,23 +440,24 @@ static void copy(struct weft_p2p_request *request)
 {
     const enum weft_joint_side side =
         is_send(request) ? WEFT_JOINT_SENDER : WEFT_JOINT_RECEIVER;
+    const bool is_helper = weft_p2p.is_helper_inside;
     struct weft_endpoint *ep = other_side(request)->ep;
     uint64_t offset;
     uint64_t length;
 
     request->work = WEFT_WORK_RUNNING;
-    weft_unlock();
+    drop_lock(is_helper);
     while (weft_joint_claim_piece(request->joint, request->joint_turn, side, &offset,
                                   &length)) {
         if (weft_unlikely(move_piece(request, offset, length) != WEFT_OK)) {
-            weft_lock();
+            retake_lock(is_helper);
             give_up_copying(request, offset, length);
             request->work = WEFT_WORK_NONE;
             return;
         }
         count_piece(request->joint, ep, length);
     }
-    weft_lock();
+    retake_lock(is_helper);
     request->work = WEFT_WORK_NONE;
 }
 

@@ -175,7 +175,7 @@ static void join_backlog(struct weft_p2p_request *send)
 /* A send that needs a request: long, synchronous, or without room. */
 static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
                           const struct weft_header *header, const void *buffer,
-                          size_t bytes, bool is_announced)
+                          size_t bytes, bool is_announced, bool is_blocking)
 {
     send->base.kind = WEFT_REQUEST_SEND;
     send->base.sleeper = NULL;
@@ -191,6 +191,9 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     send->work = WEFT_WORK_NONE;
     if (is_announced) {
         send->header.kind = WEFT_PKT_ANNOUNCE;
+    }
+    if (is_announced && weft_p2p_send_by_offer(send, is_blocking)) {
+        return;
     }
     if (peer->backlog != NULL || try_send(send) == WEFT_AGAIN) {
         join_backlog(send);
@@ -270,7 +273,7 @@ static enum weft_rc send_slow(const struct weft_comm *comm, int dest, int tag,
         return WEFT_ERR_NOMEM;
     }
     start_request(*out, peer, &header, buffer, bytes,
-                  is_announced(peer, bytes, mode_of(how)));
+                  is_announced(peer, bytes, mode_of(how)), is_spare);
     return WEFT_OK;
 }
 
@@ -294,6 +297,7 @@ static __attribute__((noinline)) enum weft_rc send_and_wait(const struct weft_co
         weft_p2p_give_spare(send);
     }
     weft_p2p.ops->set_inside(weft_p2p.transport, false);
+    weft_p2p_leave();
     return rc;
 }
 
@@ -325,6 +329,8 @@ enum weft_rc weft_isend(struct weft_comm *comm, int dest, int tag, const void *b
         rc = send_slow(comm, dest, tag, buffer, bytes, how, false, &send);
         if (send != NULL) {
             send->base.comm = comm;
+            weft_request_hand_out(&send->base);
+            weft_p2p_leave();
             *out = &send->base;
         }
     }

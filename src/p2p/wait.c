@@ -26,7 +26,7 @@ enum {
 };
 
 /* With the lock. */
-static void poll_once(void)
+void weft_p2p_poll_once(void)
 {
     struct weft_p2p *p = &weft_p2p;
 
@@ -51,11 +51,11 @@ static void take_over(void)
     }
 }
 
-static void work_and_poll(void)
+void weft_p2p_work_and_poll(void)
 {
-    poll_once();
+    weft_p2p_poll_once();
     while (weft_unlikely(weft_p2p.work != NULL) && weft_p2p_do_work()) {
-        poll_once();
+        weft_p2p_poll_once();
     }
 }
 
@@ -63,7 +63,8 @@ void weft_progress(void)
 {
     if (weft_lock_try()) {
         take_over();
-        work_and_poll();
+        weft_p2p_work_and_poll();
+        weft_p2p_leave();
         weft_unlock();
     }
 }
@@ -106,7 +107,7 @@ static void set_sleeper(const struct awaited *a, _Atomic uint32_t *sleeper)
 static bool poll_burst(const struct awaited *a, int turns)
 {
     for (int i = 0; i < turns; i++) {
-        work_and_poll();
+        weft_p2p_work_and_poll();
         if (is_over(a)) {
             return true;
         }
@@ -168,11 +169,15 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
     if (p->ops->arm(p->transport, WEFT_ATTENTION_ALL, &bell) != WEFT_OK) {
         return; /* something has come */
     }
-    if (weft_p2p_transfers_have_news()) { /* looked at after arming, so none is missed */
+    /* Looked at after arming, so nothing is missed. */
+    if (p->waiting_peers != NULL) {
+        weft_p2p_flush();
+    }
+    if (weft_p2p_transfers_have_news()) {
         p->ops->disarm(p->transport);
         return;
     }
-    /* Nobody says when a full queue has room again: then we look from time to time. */
+    /* A full lane tells when it has room again; an inbox does not. */
     ns = p->waiting_peers != NULL ? TICK_NS : 0;
     p->is_armed = true;
     set_sleeper(a, p->ops->doorbell(p->transport));
@@ -227,9 +232,12 @@ static void wait_longer(const struct awaited *a, const struct weft_wait_reason *
 static void wait_for(const struct awaited *a, const struct weft_wait_reason *why)
 {
     take_over();
+    weft_p2p_stay();
+    weft_p2p.waiting_threads++;
     if (!poll_burst(a, weft_wait_is_crowded() ? 1 : BURST)) {
         wait_longer(a, why);
     }
+    weft_p2p.waiting_threads--;
 }
 
 void weft_p2p_barrier(void)
@@ -241,7 +249,7 @@ void weft_p2p_barrier(void)
 
     weft_lock();
     while (weft_p2p.waiting_peers != NULL) { /* what we owe our peers goes out first */
-        work_and_poll();
+        weft_p2p_work_and_poll();
         weft_unlock();
         sched_yield();
         weft_lock();
@@ -249,6 +257,7 @@ void weft_p2p_barrier(void)
     if (!weft_segment_arrive(&weft_p2p.job->segment, &a.old)) {
         wait_for(&a, &why);
     }
+    weft_p2p_leave();
     weft_unlock();
 }
 
@@ -264,6 +273,7 @@ void weft_wait(struct weft_request *request, const struct weft_wait_reason *why)
     if (!weft_request_is_complete(request)) {
         weft_lock();
         weft_wait_locked(request, why);
+        weft_p2p_leave();
         weft_unlock();
     }
 }
@@ -276,6 +286,7 @@ void weft_wait_any(struct weft_request *const *requests, int count,
     if (count > 0 && !is_over(&a)) {
         weft_lock();
         wait_for(&a, why);
+        weft_p2p_leave();
         weft_unlock();
     }
 }

@@ -3,9 +3,17 @@
  *
  * Held for short: nothing over 4 KiB is copied, nothing sleeps and no callback of the
  * user runs under it. It works before MPI_Init too, because info objects and error
- * handlers may be made at any time. Uncontended it costs two atomic exchanges, 10-16 ns;
- * while the program has promised that one thread at a time calls MPI, and no thread of
- * our own runs, it is off and costs a branch (weft_lock_set_needed).
+ * handlers may be made at any time. It has two forms:
+ *
+ *   shared  Several threads of the program may call MPI: a futex lock, two atomic
+ *           exchanges when nobody else wants it, 10-16 ns.
+ *   biased  One thread at a time calls MPI, as the program has promised. The only other
+ *           one is the progress thread, the helper, which wants the lock rarely. So the
+ *           program's thread takes it with a plain store and a load (`inside`, then
+ *           `helper`), and the helper pays for both: it stores `helper`, passes a full
+ *           barrier on every processor that runs a thread of this process
+ *           (membarrier), and looks at `inside`. Either the program's thread sees
+ *           `helper` and gives way, or the helper sees `inside` and waits or gives up.
  *
  * Who polls yields to who posts: a poller tries (weft_lock_try) and lets go as soon as
  * weft_lock_is_wanted(), else threads that post would starve behind one that waits.
@@ -20,16 +28,22 @@
 struct weft_lock_word {
     _Atomic uint32_t state;   /* 0: free, 1: held, 2: held and somebody sleeps */
     _Atomic uint32_t waiters; /* threads in weft_lock() that do not have it yet */
+    _Atomic uint32_t inside;  /* biased: the program's thread has it */
+    _Atomic uint32_t helper;  /* biased: 1: the helper has it or tries, 2: awaited */
 };
 
 extern struct weft_lock_word weft_the_lock;
-extern bool weft_lock_is_off;
+extern bool weft_lock_is_biased;
 
-/* Called when no other thread can be inside the library: in MPI_Init and MPI_Finalize. */
-void weft_lock_set_needed(bool is_needed);
+/*
+ * Called when no other thread can be inside the library: in MPI_Init and MPI_Finalize.
+ * Where the kernel has no membarrier the lock stays shared.
+ */
+void weft_lock_set_shared(bool is_shared);
 
 void weft_lock_slow(void);
 void weft_unlock_slow(void);
+void weft_lock_await_helper(void);
 
 static inline bool weft_lock_take(void)
 {
@@ -40,21 +54,33 @@ static inline bool weft_lock_take(void)
         &weft_the_lock.state, &free_state, 1, memory_order_acquire, memory_order_relaxed);
 }
 
+static inline void weft_lock_take_biased(void)
+{
+    atomic_store_explicit(&weft_the_lock.inside, 1, memory_order_relaxed);
+    __asm__ volatile("" ::: "memory"); /* the processor's part is the helper's barrier */
+    /* Acquire pairs with the release in weft_lock_leave_as_helper(). */
+    if (__builtin_expect(
+            atomic_load_explicit(&weft_the_lock.helper, memory_order_acquire) != 0, 0)) {
+        weft_lock_await_helper();
+    }
+}
+
 static inline void weft_lock(void)
 {
-    if (__builtin_expect(!weft_lock_is_off && !weft_lock_take(), 0)) {
+    if (__builtin_expect(weft_lock_is_biased, 1)) {
+        weft_lock_take_biased();
+    } else if (__builtin_expect(!weft_lock_take(), 0)) {
         weft_lock_slow();
     }
 }
 
 static inline void weft_unlock(void)
 {
-    if (weft_lock_is_off) {
-        return;
-    }
-    if (__builtin_expect(
-            atomic_exchange_explicit(&weft_the_lock.state, 0, memory_order_release) == 2,
-            0)) {
+    if (__builtin_expect(weft_lock_is_biased, 1)) {
+        /* Release pairs with the acquire in weft_lock_try_as_helper(). */
+        atomic_store_explicit(&weft_the_lock.inside, 0, memory_order_release);
+    } else if (atomic_exchange_explicit(&weft_the_lock.state, 0, memory_order_release) ==
+               2) {
         weft_unlock_slow();
     }
 }
@@ -67,7 +93,19 @@ static inline bool weft_lock_is_wanted(void)
 /* For pollers: false if it is held, or wanted by somebody who has more to do. */
 static inline bool weft_lock_try(void)
 {
-    return weft_lock_is_off || (!weft_lock_is_wanted() && weft_lock_take());
+    if (weft_lock_is_biased) {
+        weft_lock_take_biased();
+        return true;
+    }
+    return !weft_lock_is_wanted() && weft_lock_take();
 }
+
+/*
+ * For the progress thread, in both forms. A try fails if a thread of the program has it;
+ * a thread that polls is asked to let go (weft_lock_is_wanted) by the other.
+ */
+bool weft_lock_try_as_helper(void);
+void weft_lock_as_helper(void);
+void weft_lock_leave_as_helper(void);
 
 #endif

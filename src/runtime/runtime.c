@@ -159,7 +159,7 @@ enum weft_rc weft_world_init(bool is_threaded)
     }
     run.main_thread = pthread_self();
     weft_comm_open_predefined(run.job.who.rank, run.job.who.size);
-    weft_lock_set_needed(is_threaded);
+    weft_lock_set_shared(is_threaded);
     set_world(WEFT_WORLD_OPEN);
     return WEFT_OK;
 }
@@ -173,7 +173,8 @@ enum weft_rc weft_world_finalize(void)
         return WEFT_ERR_ARGUMENT;
     }
     rc = weft_world_barrier();
-    weft_lock_set_needed(true); /* what may be called at any time, may be by any thread */
+    weft_p2p_stop_helper();
+    weft_lock_set_shared(true); /* what may be called at any time, may be by any thread */
     weft_comm_close_predefined();
     weft_p2p_close();
     weft_runtime_close();

@@ -40,13 +40,15 @@ enum {
     WEFT_CAP_JOINT = 1 << 3, /* two processes can share one transfer's copying */
     WEFT_SEND_CONTROL = 1 << 0,
     WEFT_SEND_URGENT = 1 << 1, /* ordered, but worth waking a peer for */
+    WEFT_SEND_QUIET = 1 << 2,  /* control, but not worth it */
 };
 
 /* How much a process that does not poll wants to be woken for. */
 enum weft_attention {
     WEFT_ATTENTION_NONE,     /* it polls, or wants nothing */
-    WEFT_ATTENTION_REQUESTS, /* for control packets and announcements */
-    WEFT_ATTENTION_ALL,      /* for anything: a thread sleeps in MPI */
+    WEFT_ATTENTION_REQUESTS, /* its helper, for control packets and announcements */
+    WEFT_ATTENTION_ANYTHING, /* its helper, for any packet */
+    WEFT_ATTENTION_ALL,      /* for anything: a thread of the program sleeps in MPI */
 };
 
 struct weft_transport;
@@ -127,6 +129,12 @@ struct weft_transport_ops {
     void (*joint_give)(struct weft_transport *tp, uint32_t number);
     struct weft_joint *(*joint_of)(struct weft_endpoint *ep, uint32_t number);
 
+    /* May an ordered packet for which `is_it` is true be on its way to the peer, not
+     * taken yet? Yes, if in doubt. */
+    bool (*may_be_queued)(struct weft_endpoint *ep,
+                          bool (*is_it)(const void *header, const void *argument),
+                          const void *argument);
+
     /* Handles at most `budget` packets and returns how many it handled. */
     int (*poll)(struct weft_transport *tp, int budget);
 
@@ -139,6 +147,10 @@ struct weft_transport_ops {
     void (*sleep)(struct weft_transport *tp, uint32_t bell, _Atomic uint32_t *word,
                   uint32_t old, uint64_t ns);
     void (*disarm)(struct weft_transport *tp);
+    /* Like arm(), for a process that leaves MPI: what wakes its helper. Cheaper, because
+     * only packets that are worth a wake-up are looked for. */
+    enum weft_rc (*attend)(struct weft_transport *tp, enum weft_attention level);
+    _Atomic uint32_t *(*helper_bell)(struct weft_transport *tp);
     void (*ring)(struct weft_transport *tp); /* our own doorbell: ends our own sleep */
     /* Wakes the peer if its attention is at least `level`. */
     void (*wake)(struct weft_endpoint *ep, enum weft_attention level);

@@ -41,7 +41,8 @@ _Static_assert(sizeof(struct weft_cell) == WEFT_CELL_BYTES, "one cache line");
 struct weft_lane {
     _Alignas(64) _Atomic uint64_t taken; /* cells consumed; by the receiver */
     _Alignas(
-        64) uint32_t before; /* ordered packets of its sender that went another way */
+        64) uint32_t before;     /* ordered packets of its sender that went another way */
+    _Atomic uint32_t wants_room; /* its sender waits for cells to become free */
     _Alignas(64) struct weft_cell cells[WEFT_LANE_CELLS];
 };
 
@@ -61,7 +62,9 @@ struct weft_ring {
 struct weft_shm_area {
     /* Who and how awake. */
     _Alignas(64) _Atomic uint32_t attention; /* enum weft_attention */
-    _Atomic uint32_t doorbell;               /* a futex */
+    _Atomic uint32_t doorbell;               /* a futex: for who sleeps in MPI */
+    _Atomic uint32_t helper_bell;            /* a futex: for the helper */
+    _Atomic uint32_t rings;                  /* how often either was rung by a peer */
     _Alignas(64) _Atomic uint32_t is_inside; /* a thread is inside MPI: a hint */
     _Alignas(64) _Atomic uint32_t is_known;  /* the three below are valid */
     int32_t pid;

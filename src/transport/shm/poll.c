@@ -59,6 +59,12 @@ static int poll_lane(struct weft_transport *tp, struct weft_lane_in *in, int bud
         tp->expected[in->local]++;
         done++;
     }
+    if (weft_unlikely(done > 0 && atomic_load_explicit(&in->lane->wants_room,
+                                                       memory_order_relaxed) != 0)) {
+        atomic_store_explicit(&in->lane->wants_room, 0, memory_order_relaxed);
+        weft_shm_notice(weft_shm_area_of(&tp->job->segment, in->local),
+                        WEFT_ATTENTION_REQUESTS);
+    }
     return done;
 }
 

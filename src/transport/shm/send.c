@@ -49,7 +49,7 @@ static enum weft_rc send_by_inbox(struct weft_shm_endpoint *ep, const void *head
 }
 
 static enum weft_rc send_control(struct weft_shm_endpoint *ep, const void *header,
-                                 const void *data, size_t len)
+                                 const void *data, size_t len, unsigned flags)
 {
     const struct weft_transport *tp = ep->base.transport;
     const struct weft_ring_head head = {
@@ -60,10 +60,56 @@ static enum weft_rc send_control(struct weft_shm_endpoint *ep, const void *heade
     enum weft_rc rc = weft_ring_push(&ep->area->control, ep->area->control_cells,
                                      WEFT_CONTROL_CELLS, &head, header, data);
 
-    if (rc == WEFT_OK) {
-        weft_shm_notice(ep->area, WEFT_ATTENTION_REQUESTS);
+    if (rc == WEFT_OK && (flags & WEFT_SEND_QUIET) == 0) {
+        weft_shm_notice_urgent(ep->area);
     }
     return rc;
+}
+
+/*
+ * The receiver tells us when it has taken something (poll.c), and a full lane is worth
+ * waking it for. The barrier between this store and our next look at the lane is that of
+ * arm(), without which nobody sleeps.
+ */
+static void ask_for_room(struct weft_shm_endpoint *ep)
+{
+    _Atomic uint32_t *wants_room = &ep->out.lane->wants_room;
+
+    if (atomic_load_explicit(wants_room, memory_order_relaxed) == 0) {
+        atomic_store_explicit(wants_room, 1, memory_order_relaxed);
+        weft_shm_notice_urgent(ep->area);
+    }
+}
+
+bool weft_shm_may_be_queued(struct weft_endpoint *base,
+                            bool (*is_it)(const void *header, const void *argument),
+                            const void *argument)
+{
+    struct weft_shm_endpoint *ep = (struct weft_shm_endpoint *)base;
+    struct weft_lane *lane = ep->out.lane;
+    uint64_t at;
+
+    if (lane == NULL) {
+        return ep->number > 0; /* nobody tells when the inbox was emptied */
+    }
+    /* Acquire: what was taken has been matched. */
+    at = atomic_load_explicit(&lane->taken, memory_order_acquire);
+    if (at == 0 && lane->before > 0) {
+        return true;
+    }
+    while (at < ep->out.head) {
+        const struct weft_cell *cell = weft_lane_cell(lane, at);
+        const uint32_t flag = atomic_load_explicit(&cell->flag, memory_order_relaxed);
+
+        if (flag == WEFT_CELL_WRAP) {
+            at += WEFT_LANE_CELLS - (at & WEFT_LANE_MASK);
+        } else if (is_it(cell->header, argument)) {
+            return true;
+        } else {
+            at += weft_lane_cells(flag - 1);
+        }
+    }
+    return false;
 }
 
 /* First contact, rare peers, control packets, and messages of more than one cell. */
@@ -75,7 +121,7 @@ static __attribute__((noinline)) enum weft_rc send_otherwise(struct weft_shm_end
     enum weft_rc rc = WEFT_OK;
 
     if ((flags & WEFT_SEND_CONTROL) != 0) {
-        return send_control(ep, header, data, len);
+        return send_control(ep, header, data, len, flags);
     }
     if (ep->out.lane == NULL && ep->by_inbox >= BEFORE_LANE) {
         claim_lane(ep, ep->base.transport->local);
@@ -86,12 +132,13 @@ static __attribute__((noinline)) enum weft_rc send_otherwise(struct weft_shm_end
     } else if (weft_lane_push(&ep->out, header, data, len)) {
         ep->number++;
     } else {
+        ask_for_room(ep);
         rc = WEFT_AGAIN;
     }
-    if (rc == WEFT_OK) {
-        weft_shm_notice(ep->area, (flags & WEFT_SEND_URGENT) != 0
-                                      ? WEFT_ATTENTION_REQUESTS
-                                      : WEFT_ATTENTION_ALL);
+    if (rc == WEFT_OK && (flags & WEFT_SEND_URGENT) != 0) {
+        weft_shm_notice_urgent(ep->area);
+    } else if (rc == WEFT_OK) {
+        weft_shm_notice(ep->area, WEFT_ATTENTION_ANYTHING);
     }
     return rc;
 }
@@ -106,9 +153,10 @@ enum weft_rc weft_shm_send(struct weft_endpoint *base, const void *header,
         return send_otherwise(ep, header, data, len, flags);
     }
     if (weft_unlikely(!weft_lane_push_small(&ep->out, header, data, len))) {
+        ask_for_room(ep);
         return WEFT_AGAIN;
     }
     ep->number++;
-    weft_shm_notice(ep->area, WEFT_ATTENTION_ALL);
+    weft_shm_notice(ep->area, WEFT_ATTENTION_ANYTHING);
     return WEFT_OK;
 }

@@ -105,6 +105,11 @@ static _Atomic uint32_t *doorbell(struct weft_transport *tp)
     return &tp->area->doorbell;
 }
 
+static _Atomic uint32_t *helper_bell(struct weft_transport *tp)
+{
+    return &tp->area->helper_bell;
+}
+
 static bool is_inside(struct weft_endpoint *ep)
 {
     return atomic_load_explicit(&((struct weft_shm_endpoint *)ep)->area->is_inside,
@@ -130,11 +135,14 @@ const struct weft_transport_ops weft_shm_ops = {
     .joint_take = joint_take,
     .joint_give = joint_give,
     .joint_of = joint_of,
+    .may_be_queued = weft_shm_may_be_queued,
     .poll = weft_shm_poll,
     .arm = weft_shm_arm,
     .doorbell = doorbell,
     .sleep = weft_shm_sleep,
     .disarm = weft_shm_disarm,
+    .attend = weft_shm_attend,
+    .helper_bell = helper_bell,
     .ring = ring,
     .wake = weft_shm_wake,
     .is_inside = is_inside,

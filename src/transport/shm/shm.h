@@ -43,6 +43,9 @@ struct weft_shm_endpoint {
 
 enum weft_rc weft_shm_send(struct weft_endpoint *ep, const void *header, const void *data,
                            size_t len, unsigned flags);
+bool weft_shm_may_be_queued(struct weft_endpoint *ep,
+                            bool (*is_it)(const void *header, const void *argument),
+                            const void *argument);
 int weft_shm_poll(struct weft_transport *tp, int budget);
 bool weft_shm_has_work(struct weft_transport *tp);
 
@@ -66,6 +69,17 @@ void weft_shm_register_barrier(struct weft_transport *tp);
 static inline void weft_shm_notice(struct weft_shm_area *area,
                                    enum weft_attention needed);
 void weft_shm_ring_doorbell(struct weft_shm_area *area);
+enum weft_rc weft_shm_attend(struct weft_transport *tp, enum weft_attention level);
+
+/* After a packet worth a wake-up: sees also who leaves without a barrier (sleep.c). */
+static inline void weft_shm_notice_urgent(struct weft_shm_area *area)
+{
+    if (weft_unlikely(
+            atomic_fetch_or_explicit(&area->attention, 0, memory_order_acq_rel) !=
+            WEFT_ATTENTION_NONE)) {
+        weft_shm_ring_doorbell(area);
+    }
+}
 
 /*
  * Relaxed: the sleeper makes up for the missing barrier here with membarrier() between

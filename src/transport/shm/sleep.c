@@ -7,6 +7,8 @@
  * processor that runs a rank, and look once more. Either the sender's read comes after
  * our store and it rings, or its packet was published before the barrier and we see it.
  * Where the kernel does not offer membarrier, a sleep ends by itself after a millisecond.
+ *
+ * Two bells, so that waking a thread that sleeps in MPI does not wake the helper too.
  */
 #include "transport/shm/shm.h"
 
@@ -62,13 +64,39 @@ void weft_shm_disarm(struct weft_transport *tp)
                           memory_order_relaxed);
 }
 
+/*
+ * A process that only leaves MPI, with a request outstanding, cannot pay for
+ * membarrier(), so who sends a packet worth a wake-up pays (weft_shm_notice_urgent): both
+ * exchange the same word. If the sender's exchange comes first, ours reads from it and
+ * what was published before is seen here; else it finds our level and rings.
+ */
+enum weft_rc weft_shm_attend(struct weft_transport *tp, enum weft_attention level)
+{
+    if (level == WEFT_ATTENTION_ANYTHING) { /* ordinary senders make no exchange */
+        uint32_t bell;
+
+        return weft_shm_arm(tp, level, &bell);
+    }
+    atomic_exchange_explicit(&tp->area->attention, (uint32_t)level, memory_order_acq_rel);
+    if (weft_shm_has_work(tp)) {
+        weft_shm_disarm(tp);
+        return WEFT_AGAIN;
+    }
+    return WEFT_OK;
+}
+
 /* Only the first of many senders pays for the wake-up. */
 void weft_shm_ring_doorbell(struct weft_shm_area *area)
 {
-    if (atomic_exchange_explicit(&area->attention, WEFT_ATTENTION_NONE,
-                                 memory_order_acq_rel) != WEFT_ATTENTION_NONE) {
-        atomic_fetch_add_explicit(&area->doorbell, 1, memory_order_release);
-        weft_futex_wake(&area->doorbell, 1 << 20);
+    uint32_t level = atomic_exchange_explicit(&area->attention, WEFT_ATTENTION_NONE,
+                                              memory_order_acq_rel);
+    _Atomic uint32_t *bell =
+        level == WEFT_ATTENTION_ALL ? &area->doorbell : &area->helper_bell;
+
+    if (level != WEFT_ATTENTION_NONE) {
+        atomic_fetch_add_explicit(&area->rings, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(bell, 1, memory_order_release);
+        weft_futex_wake(bell, 1 << 20);
     }
 }
 

@@ -1,0 +1,209 @@
+/*
+ * attend.c - progress while the program computes.
+ *
+ * A thread that leaves MPI with requests outstanding publishes how much of what comes is
+ * worth waking the helper for (weft_p2p_leave); one that begins to wait takes that back
+ * and polls itself. So the helper, a thread of ours, sleeps unless a peer needs something
+ * of a process that computes: an announcement to be matched, bytes to be sent in pieces,
+ * room in a lane. It then takes the lock, does what a waiting thread would do, and
+ * publishes the attention anew before it sleeps again.
+ *
+ * `is_attending` is true while a helper is responsible: changed with the lock, read by
+ * the helper without. If the helper finds the lock taken, either that thread leaves again
+ * soon, or it waits in MPI and has taken responsibility back.
+ */
+#include "p2p/p2p.h"
+
+#include "base/futex.h"
+#include "base/log.h"
+#include "progress/lock.h"
+#include "progress/thread.h"
+
+#include <sched.h>
+
+enum { LEAVING_TURNS = 4 };
+
+static struct {
+    bool is_running;
+    bool is_refused; /* no thread could be made: tried once */
+    _Atomic uint32_t is_stopping;
+} helper;
+
+static void set_attending(bool is_attending)
+{
+    atomic_store_explicit(&weft_p2p.is_attending, is_attending, memory_order_relaxed);
+}
+
+static bool is_attending(void)
+{
+    return atomic_load_explicit(&weft_p2p.is_attending, memory_order_relaxed);
+}
+
+/* Pieces come, or go out, as ordinary packets: then every packet counts. */
+static enum weft_attention level_wanted(void)
+{
+    const struct weft_p2p *p = &weft_p2p;
+
+    return p->awaits_data > 0 || p->waiting_peers != NULL ? WEFT_ATTENTION_ANYTHING
+                                                          : WEFT_ATTENTION_REQUESTS;
+}
+
+/* With the lock: publishes what we want to be woken for, once nothing is there. */
+static bool has_published(void)
+{
+    struct weft_p2p *p = &weft_p2p;
+
+    if (p->ops->attend(p->transport, level_wanted()) != WEFT_OK) {
+        return false;
+    }
+    if (p->waiting_peers != NULL) { /* looked at after publishing, so none is missed */
+        weft_p2p_flush();
+    }
+    return true;
+}
+
+/* ---- the helper ---- */
+
+/* Until it has the lock, or has no reason to want it any more. */
+static bool take_lock(void)
+{
+    while (!weft_lock_try_as_helper()) {
+        if (!is_attending()) {
+            return false;
+        }
+        sched_yield();
+    }
+    if (is_attending()) {
+        return true;
+    }
+    weft_lock_leave_as_helper();
+    return false;
+}
+
+static void serve(void)
+{
+    struct weft_p2p *p = &weft_p2p;
+
+    if (!take_lock()) {
+        return;
+    }
+    p->is_helper_inside = true;
+    do {
+        weft_p2p_work_and_poll();
+        if (!is_attending()) { /* while the lock was dropped somebody began to wait */
+            break;
+        }
+        if (weft_requests_outstanding == 0 && p->work == NULL) {
+            set_attending(false);
+            p->ops->disarm(p->transport);
+            break;
+        }
+    } while (!has_published() || p->work != NULL);
+    p->is_helper_inside = false;
+    weft_lock_leave_as_helper();
+}
+
+static void run(void)
+{
+    struct weft_p2p *p = &weft_p2p;
+    _Atomic uint32_t *bell = p->ops->helper_bell(p->transport);
+    uint32_t rung = 0;
+
+    while (atomic_load_explicit(&helper.is_stopping, memory_order_acquire) == 0) {
+        const uint32_t now = atomic_load_explicit(bell, memory_order_acquire);
+
+        if (now == rung) {
+            weft_futex_wait(bell, rung, 0);
+        } else {
+            rung = now; /* a later ring moves it on, and we do not sleep */
+            p->helper_wakeups++;
+            serve();
+        }
+    }
+}
+
+static bool start_helper(void)
+{
+    const struct weft_segment_header *h = weft_p2p.job->segment.header;
+
+    if (!helper.is_running && !helper.is_refused) {
+        helper.is_running =
+            weft_thread_start(run, h->cpu_set, WEFT_SEGMENT_CPU_BYTES) == WEFT_OK;
+        helper.is_refused = !helper.is_running;
+        if (helper.is_refused) {
+            weft_log_warn(
+                "no thread could be started for progress: messages advance only "
+                "inside MPI calls");
+        }
+    }
+    return helper.is_running;
+}
+
+static void ring(void)
+{
+    _Atomic uint32_t *bell = weft_p2p.ops->helper_bell(weft_p2p.transport);
+
+    atomic_fetch_add_explicit(bell, 1, memory_order_release);
+    weft_futex_wake(bell, 1);
+}
+
+void weft_p2p_stop_helper(void)
+{
+    if (helper.is_running) {
+        atomic_store_explicit(&helper.is_stopping, 1, memory_order_release);
+        ring();
+        weft_thread_join();
+        helper.is_running = false;
+        atomic_store_explicit(&helper.is_stopping, 0, memory_order_relaxed);
+    }
+}
+
+/* ---- threads of the program ---- */
+
+void weft_p2p_stay(void)
+{
+    struct weft_p2p *p = &weft_p2p;
+
+    if (weft_unlikely(is_attending())) {
+        set_attending(false);
+        p->ops->disarm(p->transport);
+    }
+}
+
+/* Publishes, and takes what is there already; the helper takes what keeps coming. */
+static void begin_attending(void)
+{
+    set_attending(true);
+    for (int i = 0; i < LEAVING_TURNS; i++) {
+        if (has_published()) {
+            return;
+        }
+        weft_p2p_poll_once();
+        if (weft_requests_outstanding == 0) {
+            weft_p2p_stay();
+            return;
+        }
+    }
+    ring();
+}
+
+void weft_p2p_leave_slow(void)
+{
+    struct weft_p2p *p = &weft_p2p;
+
+    if (p->waiting_threads > 0) { /* who waits in MPI serves us too */
+        if (p->is_armed && p->work != NULL) {
+            p->ops->ring(p->transport);
+        }
+        return;
+    }
+    if (!start_helper()) {
+        return;
+    }
+    if (!is_attending()) {
+        begin_attending();
+    }
+    if (p->work != NULL && is_attending()) { /* nobody but the helper copies now */
+        ring();
+    }
+}

@@ -1,0 +1,202 @@
+/*
+ * offer.c - a posted receive tells its sender where the message is to go.
+ *
+ *   receiver                                    sender
+ *   Irecv, 32 KiB or more: posted, and
+ *   OFFER joint, context, tag, length      -->  kept with the peer
+ *   computes                                    Send: claims the joint, opens it, stores
+ *   Wait: sees all counted                      sees all counted
+ *
+ * Such a message takes no part in the queues. That it does not overtake another is seen
+ * to on both sides: a receive is offered only if no older one could take its message, or
+ * they were offered to the same sender (weft_match_may_offer); and a sender uses an offer
+ * only if nothing that it has queued to this peer and that may not have been taken yet
+ * has the same context and tag. What was taken since has been matched, and if that took
+ * the offered receive, the joint cannot be claimed any more.
+ *
+ * An offer costs nothing to ignore: it is dropped where the queue is full, or where the
+ * sender holds many already.
+ */
+#include "p2p/p2p.h"
+
+#include <stdlib.h>
+
+enum { OFFER_FROM = 32 * 1024, OFFERS_MAX = 32 };
+
+/* ---- the receiver ---- */
+
+static bool is_worth_it(const struct weft_p2p_request *recv)
+{
+    const struct weft_peer *peer = recv->peer;
+
+    return recv->capacity >= OFFER_FROM && weft_p2p.has_progress &&
+           !weft_p2p.has_checksum && peer != NULL && peer->ep != NULL &&
+           recv->posted.tag != WEFT_ANY_TAG && peer->ep->ops->can_reach(peer->ep);
+}
+
+void weft_p2p_offer(struct weft_p2p_request *recv)
+{
+    struct weft_p2p *p = &weft_p2p;
+    struct weft_header header = {
+        .version = WEFT_WIRE_VERSION,
+        .kind = WEFT_PKT_OFFER,
+        .length = sizeof(struct weft_answer),
+    };
+    struct weft_answer offer;
+    struct weft_endpoint *ep;
+
+    if (!is_worth_it(recv) || !weft_match_may_offer(&p->match, &recv->posted)) {
+        return;
+    }
+    ep = recv->peer->ep;
+    recv->joint = p->ops->joint_take(p->transport, &recv->joint_number);
+    if (recv->joint == NULL) {
+        return;
+    }
+    recv->joint_turn =
+        weft_joint_offer(recv->joint, (uint64_t)(uintptr_t)recv->buffer, recv->capacity);
+    offer = (struct weft_answer){
+        .request = (uint64_t)(uintptr_t)recv->base.handle,
+        .other = (uint64_t)recv->joint_turn << 32 | recv->joint_number,
+        .offset = (uint64_t)recv->posted.context << 32 | (uint32_t)recv->posted.tag,
+        .length = recv->capacity,
+    };
+    if (ep->ops->send(ep, &header, &offer, sizeof(offer),
+                      WEFT_SEND_CONTROL | WEFT_SEND_QUIET) != WEFT_OK) {
+        p->ops->joint_give(p->transport, recv->joint_number);
+        return;
+    }
+    recv->is_joint_ours = true;
+    recv->is_joint_shared = true;
+    recv->posted.offer = recv->joint;
+    recv->posted.offer_turn = recv->joint_turn;
+    weft_p2p_add_transfer(recv);
+}
+
+/* Something else took the receive, or it was cancelled: the joint is ours again. */
+void weft_p2p_withdraw(struct weft_p2p_request *recv)
+{
+    struct weft_p2p_request **at = &weft_p2p.transfers;
+
+    while (*at != recv) {
+        at = &(*at)->next_transfer;
+    }
+    *at = recv->next_transfer;
+    weft_p2p.ops->joint_give(weft_p2p.transport, recv->joint_number);
+    recv->posted.offer = NULL;
+}
+
+/* A sender has claimed it: from now on it is a transfer like others. */
+void weft_p2p_offer_was_claimed(struct weft_p2p_request *recv)
+{
+    struct weft_peer *peer = recv->peer;
+
+    weft_match_claimed(&weft_p2p.match, &recv->posted);
+    recv->posted.offer = NULL;
+    peer->posted--;
+    peer->incoming++;
+    weft_p2p.incoming++;
+    recv->from = peer;
+    recv->is_pulled = false;
+    recv->message_length = recv->joint->note;
+    recv->header = (struct weft_header){
+        .source = (uint32_t)recv->posted.source,
+        .tag = recv->posted.tag,
+        .context = recv->posted.context,
+    };
+}
+
+/* ---- the sender ---- */
+
+void weft_p2p_on_offer(uint32_t from, const struct weft_answer *answer)
+{
+    struct weft_peer *peer = weft_peer_get(&weft_p2p.peers, from);
+    struct weft_offer *offer = malloc(sizeof(*offer));
+    struct weft_offer **end;
+    int count = 1;
+
+    if (offer == NULL || peer == NULL) {
+        free(offer);
+        return;
+    }
+    *offer = (struct weft_offer){
+        .request = answer->request,
+        .joint = answer->other,
+        .context = (uint32_t)(answer->offset >> 32),
+        .tag = (int32_t)(uint32_t)answer->offset,
+        .length = answer->length,
+    };
+    for (end = &peer->offers; *end != NULL; end = &(*end)->next) {
+        count++;
+    }
+    *end = offer;
+    if (count > OFFERS_MAX) {
+        offer = peer->offers;
+        peer->offers = offer->next;
+        free(offer);
+    }
+}
+
+static bool is_same(const void *bytes, const void *argument)
+{
+    const struct weft_header *queued = bytes;
+    const struct weft_header *wanted = argument;
+
+    return queued->context == wanted->context && queued->tag == wanted->tag &&
+           (queued->kind == WEFT_PKT_EAGER || queued->kind == WEFT_PKT_ANNOUNCE);
+}
+
+/* The oldest offer for such a message, taken from the list. */
+static bool take_offer(struct weft_peer *peer, const struct weft_header *header,
+                       struct weft_offer *out)
+{
+    for (struct weft_offer **at = &peer->offers; *at != NULL; at = &(*at)->next) {
+        struct weft_offer *offer = *at;
+
+        if (offer->context == header->context && offer->tag == header->tag) {
+            *out = *offer;
+            *at = offer->next;
+            free(offer);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool weft_p2p_send_by_offer(struct weft_p2p_request *send, bool is_blocking)
+{
+    struct weft_peer *peer = send->peer;
+    struct weft_endpoint *ep = peer->ep;
+    struct weft_offer offer;
+
+    while (weft_unlikely(peer->offers != NULL) &&
+           take_offer(peer, &send->header, &offer)) {
+        struct weft_joint_terms terms;
+
+        /* Who goes on at once lets a receiver that is there copy: it is told as usual. */
+        if (peer->backlog != NULL || (!is_blocking && ep->ops->is_inside(ep)) ||
+            !ep->ops->can_reach(ep) ||
+            ep->ops->may_be_queued(ep, is_same, &send->header)) {
+            return false;
+        }
+        send->joint = ep->ops->joint_of(ep, (uint32_t)offer.joint);
+        send->joint_turn = (uint32_t)(offer.joint >> 32);
+        if (!weft_joint_claim(send->joint, send->joint_turn)) {
+            continue; /* another message took it, or it was cancelled */
+        }
+        terms = (struct weft_joint_terms){
+            .source = (uint64_t)(uintptr_t)send->buffer,
+            .target = send->joint->target,
+            .length = send->capacity < offer.length ? send->capacity : offer.length,
+            .note = send->capacity,
+        };
+        terms.piece = weft_p2p_choose_piece(terms.length);
+        send->is_joint_ours = false;
+        send->other = offer.request;
+        weft_p2p_add_transfer(send);
+        weft_joint_open(send->joint, send->joint_turn, &terms);
+        weft_p2p_add_work(send);
+        return true;
+    }
+    return false;
+}

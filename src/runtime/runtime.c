@@ -1,6 +1,7 @@
 #include "runtime/runtime.h"
 
 #include "base/log.h"
+#include "comm/make.h"
 #include "core/comm.h"
 #include "p2p/p2p.h"
 #include "progress/lock.h"
@@ -164,6 +165,7 @@ enum weft_rc weft_world_init(bool is_threaded)
         set_world(WEFT_WORLD_BEFORE);
         return rc;
     }
+    weft_make_open();
     run.main_thread = pthread_self();
     weft_lock_set_needed(is_threaded);
     set_world(WEFT_WORLD_OPEN);
@@ -180,6 +182,7 @@ enum weft_rc weft_world_finalize(void)
     }
     rc = weft_world_barrier();
     weft_lock_set_needed(true); /* what may be called at any time, may be by any thread */
+    weft_make_close();
     weft_comm_close();
     weft_p2p_close();
     weft_runtime_close();

@@ -37,7 +37,7 @@ static int bad_rank(const char *function, struct weft_comm *comm, const char *wh
 {
     return weft_raise_comm(comm, MPI_ERR_RANK, function,
                            "the %s is %d, but ranks go from 0 to %d", what, rank,
-                           comm->size - 1);
+                           comm->peers - 1);
 }
 
 static int bad_tag(const char *function, struct weft_comm *comm, int tag)
@@ -49,7 +49,7 @@ static int bad_tag(const char *function, struct weft_comm *comm, int tag)
 /* Both may find nothing wrong: the callers know only the common case. */
 int weft_bad_dest(const char *function, struct weft_comm *comm, int dest, int tag)
 {
-    if (weft_unlikely((unsigned)dest >= (unsigned)comm->size && dest != MPI_PROC_NULL)) {
+    if (weft_unlikely((unsigned)dest >= (unsigned)comm->peers && dest != MPI_PROC_NULL)) {
         return bad_rank(function, comm, "destination", dest);
     }
     return weft_likely(tag >= 0) ? MPI_SUCCESS : bad_tag(function, comm, tag);
@@ -57,7 +57,7 @@ int weft_bad_dest(const char *function, struct weft_comm *comm, int dest, int ta
 
 int weft_bad_source(const char *function, struct weft_comm *comm, int source, int tag)
 {
-    if (weft_unlikely((unsigned)source >= (unsigned)comm->size &&
+    if (weft_unlikely((unsigned)source >= (unsigned)comm->peers &&
                       source != MPI_PROC_NULL && source != MPI_ANY_SOURCE)) {
         return bad_rank(function, comm, "source", source);
     }

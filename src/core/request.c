@@ -6,12 +6,16 @@ static struct weft_pool pool;
 static struct weft_request
     *spare; /* given back; each with the handle it will have next */
 
+struct weft_schedule *weft_schedules_ready;
+static struct weft_schedule *last_ready;
+
 /* Outside the pool; its handle has an index that no pool gives out. */
 static const uintptr_t SENT_HANDLE =
     (uintptr_t)1 << 32 | (uintptr_t)WEFT_KIND_REQUEST << WEFT_HANDLE_INDEX_BITS |
     ((1u << WEFT_HANDLE_INDEX_BITS) - 1);
 
 uint32_t weft_requests_outstanding;
+uint32_t weft_schedule_steps;
 
 struct weft_request weft_request_sent = {
     .is_complete = 1,
@@ -26,12 +30,14 @@ void weft_request_open(size_t size)
     weft_pool_init(&pool, size, 16, (1u << WEFT_HANDLE_INDEX_BITS) - 1);
     weft_handle_register(WEFT_KIND_REQUEST, &pool);
     weft_request_sent.handle = (MPI_Request)SENT_HANDLE;
+    weft_schedules_ready = NULL;
 }
 
 void weft_request_close(void)
 {
     spare = NULL;
     weft_requests_outstanding = 0;
+    weft_schedule_steps = 0;
     weft_pool_fini(&pool);
 }
 
@@ -46,7 +52,9 @@ enum weft_rc weft_request_take(struct weft_request **out)
         spare = request->next_spare;
         atomic_store_explicit(&request->is_complete, 0, memory_order_relaxed);
         request->is_cancelled = false;
+        request->comm = NULL;
         request->sleeper = NULL;
+        request->schedule = NULL;
         *out = request;
         return WEFT_OK;
     }
@@ -61,6 +69,9 @@ enum weft_rc weft_request_take(struct weft_request **out)
 void weft_request_give(struct weft_request *request)
 {
     if (!request->is_shared) {
+        if (request->comm != NULL) {
+            weft_comm_release(request->comm);
+        }
         request->handle =
             (MPI_Request)weft_handle_renew((uintptr_t)request->handle, request);
         request->next_spare = spare;
@@ -76,6 +87,51 @@ struct weft_request *weft_request_from_handle(MPI_Request handle)
     return weft_handle_find(WEFT_KIND_REQUEST, (uintptr_t)handle);
 }
 
+static void make_ready(struct weft_schedule *schedule)
+{
+    if (schedule->is_ready) {
+        return;
+    }
+    schedule->is_ready = true;
+    schedule->next = NULL;
+    if (weft_schedules_ready == NULL) {
+        weft_schedules_ready = schedule;
+    } else {
+        last_ready->next = schedule;
+    }
+    last_ready = schedule;
+}
+
+void weft_schedules_run(void)
+{
+    while (weft_schedules_ready != NULL) {
+        struct weft_schedule *schedule = weft_schedules_ready;
+
+        weft_schedules_ready = schedule->next;
+        schedule->is_ready = false;
+        schedule->advance(schedule);
+    }
+}
+
+void weft_request_set_schedule(struct weft_request *request,
+                               struct weft_schedule *schedule)
+{
+    request->schedule = schedule;
+    weft_schedule_steps++;
+}
+
+static void tell(struct weft_request *request)
+{
+    if (request->sleeper != NULL) {
+        atomic_fetch_add_explicit(request->sleeper, 1, memory_order_release);
+        weft_futex_wake(request->sleeper, 1);
+    }
+    if (request->schedule != NULL) {
+        weft_schedule_steps--;
+        make_ready(request->schedule);
+    }
+}
+
 void weft_request_complete(struct weft_request *request, enum weft_rc rc)
 {
     request->rc = rc;
@@ -85,8 +141,8 @@ void weft_request_complete(struct weft_request *request, enum weft_rc rc)
     }
     /* Release: who sees it complete sees the data and the status. */
     atomic_store_explicit(&request->is_complete, 1, memory_order_release);
-    if (weft_unlikely(request->sleeper != NULL)) {
-        atomic_fetch_add_explicit(request->sleeper, 1, memory_order_release);
-        weft_futex_wake(request->sleeper, 1);
+    if (weft_unlikely(((uintptr_t)request->sleeper | (uintptr_t)request->schedule) !=
+                      0)) {
+        tell(request);
     }
 }

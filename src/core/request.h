@@ -15,7 +15,26 @@
 
 #include <stdatomic.h>
 
-enum weft_request_kind { WEFT_REQUEST_SEND, WEFT_REQUEST_RECV };
+enum weft_request_kind {
+    WEFT_REQUEST_SEND,
+    WEFT_REQUEST_RECV,
+    WEFT_REQUEST_SCHEDULE, /* complete when a schedule says so */
+};
+
+/*
+ * An operation of several steps that goes on by itself: when a request that names it is
+ * complete it becomes ready, and who polls calls advance(), with the lock.
+ */
+struct weft_schedule {
+    void (*advance)(struct weft_schedule *schedule);
+    struct weft_schedule *next; /* among those that are ready */
+    bool is_ready;
+};
+
+extern struct weft_schedule *weft_schedules_ready;
+
+/* Under the lock: advances those that are ready, in the order in which they became so. */
+void weft_schedules_run(void);
 
 struct weft_request {
     _Atomic uint32_t is_complete;
@@ -28,18 +47,24 @@ struct weft_request {
     int tag;
     uint64_t bytes;
     union {
-        struct weft_comm *comm;
+        struct weft_comm *comm;          /* NULL, or one of its references is ours */
         struct weft_request *next_spare; /* while nobody uses it */
     };
     MPI_Request handle;
     _Atomic uint32_t
         *sleeper; /* a futex that a thread waiting for it sleeps on, or NULL */
+    struct weft_schedule *schedule; /* that goes on when it is complete, or NULL */
 };
 
 extern struct weft_request weft_request_sent;
 
 /* Requests that the user holds and that are not complete; with the lock. */
 extern uint32_t weft_requests_outstanding;
+extern uint32_t weft_schedule_steps; /* those that a schedule waits for */
+
+/* What goes on when it is complete, which it is not yet. */
+void weft_request_set_schedule(struct weft_request *request,
+                               struct weft_schedule *schedule);
 
 /* Counts it, if it is not complete. */
 static inline void weft_request_hand_out(struct weft_request *request);
@@ -48,9 +73,20 @@ static inline void weft_request_hand_out(struct weft_request *request);
 void weft_request_open(size_t size);
 void weft_request_close(void);
 
-/* A request with its handle: not complete, not cancelled, else as it was left. */
+/*
+ * A request with its handle: not complete, not cancelled, of no communicator, else as it
+ * was left; and back, with its reference to the communicator.
+ */
 WEFT_MUST_CHECK enum weft_rc weft_request_take(struct weft_request **out);
 void weft_request_give(struct weft_request *request);
+
+/* The operation is one on `comm`. */
+static inline void weft_request_set_comm(struct weft_request *request,
+                                         struct weft_comm *comm)
+{
+    weft_comm_use(comm);
+    request->comm = comm;
+}
 
 /* The request behind a handle, or NULL. Needs the lock. */
 struct weft_request *weft_request_from_handle(MPI_Request handle);
@@ -68,7 +104,7 @@ static inline void weft_request_hand_out(struct weft_request *request)
     }
 }
 
-/* Under the lock; moves the sleeper's futex on and wakes it, if there is one. */
+/* Under the lock; wakes the sleeper and makes the schedule ready, if there is one. */
 void weft_request_complete(struct weft_request *request, enum weft_rc rc);
 
 #endif

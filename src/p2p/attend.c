@@ -39,13 +39,14 @@ static bool is_attending(void)
     return atomic_load_explicit(&weft_p2p.is_attending, memory_order_relaxed);
 }
 
-/* Pieces come, or go out, as ordinary packets: then every packet counts. */
+/* Pieces of messages, and what schedules wait for, come as ordinary packets. */
 static enum weft_attention level_wanted(void)
 {
     const struct weft_p2p *p = &weft_p2p;
 
-    return p->awaits_data > 0 || p->waiting_peers != NULL ? WEFT_ATTENTION_ANYTHING
-                                                          : WEFT_ATTENTION_REQUESTS;
+    return p->awaits_data > 0 || p->waiting_peers != NULL || weft_schedule_steps > 0
+               ? WEFT_ATTENTION_ANYTHING
+               : WEFT_ATTENTION_REQUESTS;
 }
 
 /* With the lock: publishes what we want to be woken for, once nothing is there. */

@@ -63,6 +63,7 @@ void weft_p2p_close(void)
 {
     struct weft_p2p *p = &weft_p2p;
 
+    weft_p2p_stop_helper();
     p->is_open = false;
     weft_unexpected_close(&p->unexpected, &p->match);
     weft_match_fini(&p->match);

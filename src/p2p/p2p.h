@@ -94,9 +94,6 @@ WEFT_MUST_CHECK enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops,
                                            struct weft_job *job);
 void weft_p2p_close(void);
 
-/* Ends the helper, if there is one; without the lock. */
-void weft_p2p_stop_helper(void);
-
 /* Each takes the lock. `how` is a mode | a plane. */
 WEFT_MUST_CHECK enum weft_rc weft_send(const struct weft_comm *comm, int dest, int tag,
                                        const void *buffer, size_t bytes, unsigned how);
@@ -118,6 +115,15 @@ WEFT_MUST_CHECK enum weft_rc weft_recv(const struct weft_comm *comm,
 WEFT_MUST_CHECK enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane,
                                         int source, int tag, void *buffer, size_t bytes,
                                         struct weft_request **out);
+
+/* The same with the lock held, for schedules. */
+WEFT_MUST_CHECK enum weft_rc weft_isend_locked(struct weft_comm *comm, int dest, int tag,
+                                               const void *buffer, size_t bytes,
+                                               unsigned how, struct weft_request **out);
+WEFT_MUST_CHECK enum weft_rc weft_irecv_locked(struct weft_comm *comm,
+                                               enum weft_plane plane, int source, int tag,
+                                               void *buffer, size_t bytes,
+                                               struct weft_request **out);
 
 /* A receive from nobody: complete, and empty. */
 WEFT_MUST_CHECK enum weft_rc weft_irecv_nothing(struct weft_comm *comm,
@@ -206,6 +212,9 @@ void weft_p2p_poll_once(void);
 /* A thread begins to wait: it polls, and no helper is needed meanwhile. */
 void weft_p2p_stay(void);
 void weft_p2p_leave_slow(void);
+
+/* Ends the helper, if there is one; without the lock. */
+void weft_p2p_stop_helper(void);
 
 /* A thread is about to leave MPI. */
 static inline void weft_p2p_leave(void)

@@ -187,7 +187,6 @@ static void hand_out(struct weft_p2p_request *recv)
                       recv->posted.state == WEFT_POSTED)) {
         weft_p2p_offer(recv);
     }
-    weft_p2p_leave();
 }
 
 bool weft_p2p_cancel(struct weft_p2p_request *recv)
@@ -206,16 +205,15 @@ bool weft_p2p_cancel(struct weft_p2p_request *recv)
     return true;
 }
 
-enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane, int source,
-                        int tag, void *buffer, size_t bytes, struct weft_request **out)
+enum weft_rc weft_irecv_locked(struct weft_comm *comm, enum weft_plane plane, int source,
+                               int tag, void *buffer, size_t bytes,
+                               struct weft_request **out)
 {
     struct weft_request *request;
-    enum weft_rc rc;
+    enum weft_rc rc = weft_request_take(&request);
 
-    weft_lock();
-    rc = weft_request_take(&request);
     if (weft_likely(rc == WEFT_OK)) {
-        request->comm = comm;
+        weft_request_set_comm(request, comm);
         rc = start((struct weft_p2p_request *)request, comm, plane, source, tag, buffer,
                    bytes);
         if (weft_unlikely(rc != WEFT_OK)) {
@@ -225,6 +223,17 @@ enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane, int sourc
             *out = request;
         }
     }
+    return rc;
+}
+
+enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane, int source,
+                        int tag, void *buffer, size_t bytes, struct weft_request **out)
+{
+    enum weft_rc rc;
+
+    weft_lock();
+    rc = weft_irecv_locked(comm, plane, source, tag, buffer, bytes, out);
+    weft_p2p_leave();
     weft_unlock();
     return rc;
 }
@@ -237,7 +246,7 @@ enum weft_rc weft_irecv_nothing(struct weft_comm *comm, struct weft_request **ou
     rc = weft_request_take(out);
     if (rc == WEFT_OK) {
         (*out)->kind = WEFT_REQUEST_RECV;
-        (*out)->comm = comm;
+        weft_request_set_comm(*out, comm);
         (*out)->source = MPI_PROC_NULL;
         (*out)->tag = MPI_ANY_TAG;
         weft_request_complete(*out, WEFT_OK);

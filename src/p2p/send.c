@@ -315,25 +315,34 @@ enum weft_rc weft_send(const struct weft_comm *comm, int dest, int tag,
     return rc;
 }
 
-enum weft_rc weft_isend(struct weft_comm *comm, int dest, int tag, const void *buffer,
-                        size_t bytes, unsigned how, struct weft_request **out)
+enum weft_rc weft_isend_locked(struct weft_comm *comm, int dest, int tag,
+                               const void *buffer, size_t bytes, unsigned how,
+                               struct weft_request **out)
 {
-    enum weft_rc rc;
+    enum weft_rc rc = send_now(comm, dest, tag, buffer, bytes, how);
 
     *out = &weft_request_sent;
-    weft_lock();
-    rc = send_now(comm, dest, tag, buffer, bytes, how);
     if (weft_unlikely(rc == WEFT_AGAIN)) {
         struct weft_p2p_request *send;
 
         rc = send_slow(comm, dest, tag, buffer, bytes, how, false, &send);
         if (send != NULL) {
-            send->base.comm = comm;
+            weft_request_set_comm(&send->base, comm);
             weft_request_hand_out(&send->base);
-            weft_p2p_leave();
             *out = &send->base;
         }
     }
+    return rc;
+}
+
+enum weft_rc weft_isend(struct weft_comm *comm, int dest, int tag, const void *buffer,
+                        size_t bytes, unsigned how, struct weft_request **out)
+{
+    enum weft_rc rc;
+
+    weft_lock();
+    rc = weft_isend_locked(comm, dest, tag, buffer, bytes, how, out);
+    weft_p2p_leave();
     weft_unlock();
     return rc;
 }

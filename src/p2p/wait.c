@@ -37,6 +37,9 @@ void weft_p2p_poll_once(void)
     if (weft_unlikely(p->transfers != NULL)) {
         weft_p2p_look_at_transfers();
     }
+    if (weft_unlikely(weft_schedules_ready != NULL)) {
+        weft_schedules_run();
+    }
 }
 
 /* With the lock: another thread of ours sleeps on the doorbell; we poll in its place. */

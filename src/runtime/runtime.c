@@ -1,6 +1,7 @@
 #include "runtime/runtime.h"
 
 #include "base/log.h"
+#include "comm/make.h"
 #include "core/comm.h"
 #include "p2p/p2p.h"
 #include "progress/lock.h"
@@ -157,8 +158,15 @@ enum weft_rc weft_world_init(bool is_threaded)
         set_world(WEFT_WORLD_BEFORE);
         return rc;
     }
+    rc = weft_comm_open(run.job.who.rank, run.job.who.size);
+    if (rc != WEFT_OK) {
+        weft_p2p_close();
+        weft_runtime_close();
+        set_world(WEFT_WORLD_BEFORE);
+        return rc;
+    }
+    weft_make_open();
     run.main_thread = pthread_self();
-    weft_comm_open_predefined(run.job.who.rank, run.job.who.size);
     weft_lock_set_shared(is_threaded);
     set_world(WEFT_WORLD_OPEN);
     return WEFT_OK;
@@ -173,10 +181,10 @@ enum weft_rc weft_world_finalize(void)
         return WEFT_ERR_ARGUMENT;
     }
     rc = weft_world_barrier();
-    weft_p2p_stop_helper();
-    weft_lock_set_shared(true); /* what may be called at any time, may be by any thread */
-    weft_comm_close_predefined();
+    weft_make_close();
+    weft_comm_close();
     weft_p2p_close();
+    weft_lock_set_shared(true); /* what may be called at any time, may be by any thread */
     weft_runtime_close();
     return rc;
 }

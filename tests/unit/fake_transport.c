@@ -75,6 +75,7 @@ void fake_forget(void)
     }
     fake.sent_count = 0;
     fake.move_count = 0;
+    fake.wakes = 0;
 }
 
 void fake_reset(void)
@@ -218,8 +219,7 @@ static void fake_disconnect(struct weft_endpoint *ep)
 
 static bool is_control(const struct weft_header *header)
 {
-    return header->kind == WEFT_PKT_PULL || header->kind == WEFT_PKT_HELP ||
-           header->kind == WEFT_PKT_FETCHED;
+    return header->kind == WEFT_PKT_PULL || header->kind == WEFT_PKT_FETCHED;
 }
 
 static void watch_send(const struct weft_header *header, size_t len, unsigned flags)
@@ -355,6 +355,9 @@ static enum weft_rc fake_store(struct weft_endpoint *ep, const struct weft_key *
     (void)ep;
     (void)op;
     note_move(true, offset, len, is_done);
+    if (fake.storing != NULL) {
+        fake.storing(offset, len);
+    }
     if (!is_done) {
         if (!fake.is_dry) {
             memset(to, 0xee, len);
@@ -414,6 +417,9 @@ static enum weft_rc fake_arm(struct weft_transport *tp, enum weft_attention leve
         return WEFT_AGAIN;
     }
     fake.is_armed = true;
+    if (fake.arming != NULL) {
+        fake.arming();
+    }
     return WEFT_OK;
 }
 
@@ -449,9 +455,12 @@ static void fake_ring(struct weft_transport *tp)
     atomic_fetch_add_explicit(&tp->doorbell, 1, memory_order_release);
 }
 
-static void fake_wake(struct weft_endpoint *ep)
+static void fake_wake(struct weft_endpoint *ep, enum weft_attention level)
 {
-    (void)ep;
+    note_fault(level == WEFT_ATTENTION_NONE, "a peer woken that wants nothing");
+    fake.wakes++;
+    fake.woken = ep->rank;
+    fake.wake_level = level;
 }
 
 static bool fake_is_inside(struct weft_endpoint *ep)

@@ -55,6 +55,8 @@ struct fake {
     int drop_control;         /* so many control packets do not arrive */
     int repeat_control;       /* so many arrive twice */
     void (*fetching)(uint64_t offset, uint64_t length);
+    void (*storing)(uint64_t offset, uint64_t length);
+    void (*arming)(void); /* after the last look at what has come */
     void (*polling)(void);
     void (*sleeping)(void); /* in place of a sleep; without it a sleep is a fault */
 
@@ -66,6 +68,9 @@ struct fake {
     int endpoints; /* connected now */
     int polls;
     int sleeps;
+    int wakes;      /* of peers, and the last of them */
+    uint32_t woken; /* its rank */
+    enum weft_attention wake_level;
     uint32_t joints_used; /* a bit each */
     bool is_open;
     bool is_armed;

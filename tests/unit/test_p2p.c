@@ -84,6 +84,7 @@ static void the_backlog_drains_in_order_when_the_queue_has_room(void **state)
     int announced = 0;
 
     (void)state;
+    fake.joints = 0; /* so that the receiver tells when it has fetched */
     fake.refuse_ordered = FAKE_ENDLESS;
     for (int i = 0; i < SENDS; i++) {
         /* Short, longest of the short ones, and long. */

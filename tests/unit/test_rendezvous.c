@@ -351,6 +351,28 @@ static void a_receive_without_room_fetches_nothing_and_tells_the_sender(void **s
     }
 }
 
+/* A sender that sleeps until then sees a joint of length 0 only if it is woken. */
+static void a_receive_without_room_opens_the_joint_and_wakes_the_sender(void **state)
+{
+    struct weft_request *request;
+    uint32_t turn;
+
+    (void)state;
+    for (int is_reachable = 0; is_reachable < 2; is_reachable++) {
+        fake_forget();
+        fake.is_reachable = is_reachable != 0;
+        turn = arrive_with_joint(A, 5, message, LONG, 42, JOINT);
+        request = start_recv(A, 5, NULL, 0);
+        weft_progress();
+        assert_int_equal(request->bytes, 0);
+        end_request(request, WEFT_ERR_TRUNCATE);
+        assert_true(weft_joint_is_over(&fake.peer_joints[JOINT], turn));
+        assert_int_equal(fake.move_count, 0);
+        assert_int_equal(fake.sent_count, 0);
+        assert_woken_once();
+    }
+}
+
 /* ---- both copy ---- */
 
 /* Stands for the sender: copies a piece from the back whenever the receiver fetches. */
@@ -1335,6 +1357,7 @@ int main(void)
         CASE(a_fetch_that_fails_in_the_middle_asks_for_what_is_missing),
         CASE(a_truncated_receive_asks_only_for_what_fits),
         CASE(a_receive_without_room_fetches_nothing_and_tells_the_sender),
+        CASE(a_receive_without_room_opens_the_joint_and_wakes_the_sender),
 
         CASE(a_sender_that_helps_copies_from_the_back_and_the_receiver_the_front),
         CASE(pieces_are_small_only_where_sharing_pays),

@@ -596,6 +596,22 @@ static void requests_of_blocking_calls_are_used_again(void **state)
     assert_ptr_equal(weft_p2p.spare, spare);
 }
 
+static void nothing_is_left_of_a_request_that_is_used_again(void **state)
+{
+    struct weft_request *first;
+    struct weft_request *again;
+    char buffer[4];
+
+    (void)state;
+    first = start_recv(A, 5, buffer, sizeof(buffer));
+    arrive_eager(A, 5, "one", 4);
+    weft_progress();
+    end_recv(first, A, 5, 4);
+    assert_int_equal(weft_irecv_nothing(&fixture_comm, &again), WEFT_OK);
+    assert_ptr_equal(again, first);
+    end_recv(again, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+}
+
 /* ---- checksums ---- */
 
 static void a_message_with_a_checksum_that_fits_is_accepted(void **state)
@@ -670,6 +686,7 @@ int main(void)
 
         CASE(a_receive_that_waits_long_sleeps_and_says_what_for),
         CASE(requests_of_blocking_calls_are_used_again),
+        CASE(nothing_is_left_of_a_request_that_is_used_again),
 
         CASE(a_message_with_a_checksum_that_fits_is_accepted),
         CASE(a_message_that_changed_on_its_way_is_reported),

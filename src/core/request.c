@@ -43,6 +43,7 @@ enum weft_rc weft_request_take(struct weft_request **out)
         spare = request->next_spare;
         atomic_store_explicit(&request->is_complete, 0, memory_order_relaxed);
         request->is_cancelled = false;
+        request->is_spare = false;
         request->sleeper = NULL;
         *out = request;
         return WEFT_OK;
@@ -60,6 +61,7 @@ void weft_request_give(struct weft_request *request)
     if (!request->is_shared) {
         request->handle =
             (MPI_Request)weft_handle_renew((uintptr_t)request->handle, request);
+        request->is_spare = true;
         request->next_spare = spare;
         spare = request;
     }
@@ -67,10 +69,13 @@ void weft_request_give(struct weft_request *request)
 
 struct weft_request *weft_request_from_handle(MPI_Request handle)
 {
+    struct weft_request *request;
+
     if ((uintptr_t)handle == SENT_HANDLE) {
         return &weft_request_sent;
     }
-    return weft_handle_find(WEFT_KIND_REQUEST, (uintptr_t)handle);
+    request = weft_handle_find(WEFT_KIND_REQUEST, (uintptr_t)handle);
+    return weft_likely(request != NULL && !request->is_spare) ? request : NULL;
 }
 
 void weft_request_complete(struct weft_request *request, enum weft_rc rc)

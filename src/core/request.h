@@ -22,6 +22,7 @@ struct weft_request {
     uint8_t kind; /* enum weft_request_kind */
     bool is_cancelled;
     bool is_shared; /* the one for sends that are over: never freed */
+    bool is_spare;  /* nobody has its handle yet */
     enum weft_rc rc;
     int source; /* of a message received, as a rank of `comm` */
     int tag;

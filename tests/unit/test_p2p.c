@@ -612,6 +612,31 @@ static void nothing_is_left_of_a_request_that_is_used_again(void **state)
     end_recv(again, MPI_PROC_NULL, MPI_ANY_TAG, 0);
 }
 
+static void a_request_given_back_is_not_found_by_any_handle(void **state)
+{
+    struct weft_request *request;
+    MPI_Request before;
+    MPI_Request next;
+    char buffer[4];
+
+    (void)state;
+    request = start_recv(A, 5, buffer, sizeof(buffer));
+    before = request->handle;
+    assert_ptr_equal(weft_request_from_handle(before), request);
+    arrive_eager(A, 5, "one", 4);
+    weft_progress();
+    end_recv(request, A, 5, 4);
+    next = (MPI_Request)weft_handle_fromint(WEFT_KIND_REQUEST,
+                                            weft_handle_toint((uintptr_t)before));
+    assert_null(weft_request_from_handle(before));
+    assert_null(weft_request_from_handle(next)); /* which nobody has been given yet */
+
+    assert_ptr_equal(start_recv(A, 6, buffer, sizeof(buffer)), request);
+    assert_ptr_equal(request->handle, next);
+    assert_ptr_equal(weft_request_from_handle(next), request);
+    assert_null(weft_request_from_handle(before));
+}
+
 /* ---- checksums ---- */
 
 static void a_message_with_a_checksum_that_fits_is_accepted(void **state)
@@ -687,6 +712,7 @@ int main(void)
         CASE(a_receive_that_waits_long_sleeps_and_says_what_for),
         CASE(requests_of_blocking_calls_are_used_again),
         CASE(nothing_is_left_of_a_request_that_is_used_again),
+        CASE(a_request_given_back_is_not_found_by_any_handle),
 
         CASE(a_message_with_a_checksum_that_fits_is_accepted),
         CASE(a_message_that_changed_on_its_way_is_reported),

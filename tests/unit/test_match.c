@@ -2040,6 +2040,30 @@ static void step_offer(struct world *w, struct receive *receive, const struct ke
     }
 }
 
+/* A sender takes an offered receive for itself; in the model, the descriptor refuses. */
+static void claim_offered(struct world *w, struct receive *receive)
+{
+    agree(w, weft_joint_claim(&receive->joint, receive->weft.offer_turn),
+          "an offered receive could not be claimed");
+    receive->descriptor.threshold = 0;
+    receive->is = CLAIMED;
+    w->posted--;
+    w->claimed++;
+    w->claims++;
+}
+
+static void step_claim(struct world *w)
+{
+    struct receive *receive = some_receive(w, true);
+
+    for (uint32_t i = 0; i < SLOTS && receive->weft.offer == NULL; i++) {
+        receive = some_receive(w, true);
+    }
+    if (receive->weft.offer != NULL) {
+        claim_offered(w, receive);
+    }
+}
+
 static void step_post(struct world *w)
 {
     struct receive *receive = some_receive(w, false);
@@ -2062,6 +2086,10 @@ static void step_post(struct world *w)
         }
     }
     agree(w, model_post(w, receive, &key) == number, "a receive took another message");
+    if (receive->is == POSTED && receive->weft.offer != NULL && w->claimed < MAX_CLAIMS &&
+        random_below(&w->random, 4) == 0) {
+        claim_offered(w, receive); /* the sender was quick */
+    }
 }
 
 static void step_arrive(struct world *w)
@@ -2084,25 +2112,6 @@ static void step_arrive(struct world *w)
 
         message->number = number;
         weft_keeps(w, message, &key);
-    }
-}
-
-/* A sender takes an offered receive for itself; in the model, the descriptor refuses. */
-static void step_claim(struct world *w)
-{
-    struct receive *receive = some_receive(w, true);
-
-    for (uint32_t i = 0; i < SLOTS && receive->weft.offer == NULL; i++) {
-        receive = some_receive(w, true);
-    }
-    if (receive->weft.offer != NULL) {
-        agree(w, weft_joint_claim(&receive->joint, receive->weft.offer_turn),
-              "an offered receive could not be claimed");
-        receive->descriptor.threshold = 0;
-        receive->is = CLAIMED;
-        w->posted--;
-        w->claimed++;
-        w->claims++;
     }
 }
 

@@ -53,6 +53,7 @@ enum weft_rc weft_request_take(struct weft_request **out)
         atomic_store_explicit(&request->is_complete, 0, memory_order_relaxed);
         request->is_cancelled = false;
         request->comm = NULL;
+        request->is_spare = false;
         request->sleeper = NULL;
         request->schedule = NULL;
         *out = request;
@@ -74,6 +75,7 @@ void weft_request_give(struct weft_request *request)
         }
         request->handle =
             (MPI_Request)weft_handle_renew((uintptr_t)request->handle, request);
+        request->is_spare = true;
         request->next_spare = spare;
         spare = request;
     }
@@ -81,10 +83,13 @@ void weft_request_give(struct weft_request *request)
 
 struct weft_request *weft_request_from_handle(MPI_Request handle)
 {
+    struct weft_request *request;
+
     if ((uintptr_t)handle == SENT_HANDLE) {
         return &weft_request_sent;
     }
-    return weft_handle_find(WEFT_KIND_REQUEST, (uintptr_t)handle);
+    request = weft_handle_find(WEFT_KIND_REQUEST, (uintptr_t)handle);
+    return weft_likely(request != NULL && !request->is_spare) ? request : NULL;
 }
 
 static void make_ready(struct weft_schedule *schedule)

@@ -42,6 +42,7 @@ struct weft_request {
     bool is_cancelled;
     bool is_shared;      /* the one for sends that are over: never freed */
     bool is_outstanding; /* counted below until it is complete */
+    bool is_spare;       /* nobody has its handle yet */
     enum weft_rc rc;
     int source; /* of a message received, as a rank of `comm` */
     int tag;

@@ -249,6 +249,7 @@ enum weft_rc weft_irecv_nothing(struct weft_comm *comm, struct weft_request **ou
         weft_request_set_comm(*out, comm);
         (*out)->source = MPI_PROC_NULL;
         (*out)->tag = MPI_ANY_TAG;
+        (*out)->bytes = 0;
         weft_request_complete(*out, WEFT_OK);
     }
     weft_unlock();

@@ -361,6 +361,9 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
         open_joint(recv, announce, length);
         pull_all(recv);
     }
+    if (weft_unlikely(length == 0)) { /* nobody will count a last piece */
+        count_piece(recv->joint, peer->ep, 0);
+    }
 }
 
 void weft_p2p_on_data(const void *data, size_t len)

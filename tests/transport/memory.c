@@ -14,6 +14,7 @@ enum {
     JOINTS_MAX = 1024,
     JOINT_ROUNDS = 300,
     PAGE = 4096,
+    JOINT_UNIT = 4096, /* lengths of pieces are multiples of it */
 };
 
 /* The suite's own; a transport only hands it back. */
@@ -212,15 +213,16 @@ void case_joints(void)
 }
 
 /* Claims what it can get and returns it as bits of a word; at most 64 pieces. */
-static uint64_t claim_all(struct weft_joint *joint, uint32_t turn)
+static uint64_t claim_all(struct weft_joint *joint, uint32_t turn,
+                          enum weft_joint_side side)
 {
     uint64_t pieces = 0;
     uint64_t offset;
     uint64_t length;
 
-    while (joint_claim(joint, turn, &offset, &length)) {
-        pieces |= UINT64_C(1) << (offset / joint->piece);
-        joint_count(joint, length);
+    while (weft_joint_claim_piece(joint, turn, side, &offset, &length)) {
+        pieces |= UINT64_C(1) << (offset / joint_piece(joint));
+        weft_joint_count(joint, length);
         if (offset % 3 == 0) {
             sched_yield();
         }
@@ -236,18 +238,19 @@ static void receive_jointly(uint32_t helper)
 
     for (int i = 0; i < JOINT_ROUNDS; i++) {
         const uint64_t pieces = suite_random(&random) % 64 + 1;
-        const uint64_t piece = 1 + (suite_random(&random) >> 40);
-        const uint64_t length = (pieces - 1) * piece + 1;
+        const uint64_t piece = JOINT_UNIT * (1 + (suite_random(&random) >> 52));
+        const uint64_t length = pieces * piece - suite_random(&random) % JOINT_UNIT;
+        const struct weft_joint_terms terms = {.length = length, .piece = piece};
         uint64_t mine;
         uint64_t theirs;
         uint32_t turn;
 
         joint = suite.ops->joint_take(suite.tp, &number);
         check(joint != NULL);
-        turn = joint_fill(joint, NULL, NULL, length, piece);
+        turn = joint_fill(joint, &terms);
         suite_send_word(helper, (uint64_t)turn << 32 | number);
-        mine = claim_all(joint, turn);
-        while (atomic_load_explicit(&joint->copied, memory_order_acquire) != length) {
+        mine = claim_all(joint, turn, WEFT_JOINT_RECEIVER);
+        while (!weft_joint_is_over(joint, turn)) {
             suite_progress();
         }
         suite.ops->joint_give(suite.tp, number);
@@ -257,10 +260,10 @@ static void receive_jointly(uint32_t helper)
         check(joint_turn(joint) == turn);
 
         /* The next turn: who comes with the old one gets nothing. */
-        turn = joint_fill(joint, NULL, NULL, length, piece);
+        turn = joint_fill(joint, &terms);
         suite_send_word(helper, 1);
         check(suite_await_word(helper) == 0);
-        check(atomic_load_explicit(&joint->copied, memory_order_acquire) == 0);
+        check(joint_copied(joint) == 0);
     }
 }
 
@@ -272,9 +275,11 @@ static void help_jointly(uint32_t receiver)
             suite.ops->joint_of(suite.ep[receiver], (uint32_t)word);
 
         check(joint != NULL);
-        suite_send_word(receiver, claim_all(joint, (uint32_t)(word >> 32)));
+        suite_send_word(receiver,
+                        claim_all(joint, (uint32_t)(word >> 32), WEFT_JOINT_SENDER));
         suite_await_word(receiver);
-        suite_send_word(receiver, claim_all(joint, (uint32_t)(word >> 32)));
+        suite_send_word(receiver,
+                        claim_all(joint, (uint32_t)(word >> 32), WEFT_JOINT_SENDER));
     }
 }
 

@@ -75,6 +75,7 @@ void fake_forget(void)
     }
     fake.sent_count = 0;
     fake.move_count = 0;
+    fake.wakes = 0;
 }
 
 void fake_reset(void)
@@ -218,8 +219,7 @@ static void fake_disconnect(struct weft_endpoint *ep)
 
 static bool is_control(const struct weft_header *header)
 {
-    return header->kind == WEFT_PKT_PULL || header->kind == WEFT_PKT_HELP ||
-           header->kind == WEFT_PKT_FETCHED;
+    return header->kind == WEFT_PKT_PULL || header->kind == WEFT_PKT_FETCHED;
 }
 
 static void watch_send(const struct weft_header *header, size_t len, unsigned flags)
@@ -355,6 +355,9 @@ static enum weft_rc fake_store(struct weft_endpoint *ep, const struct weft_key *
     (void)ep;
     (void)op;
     note_move(true, offset, len, is_done);
+    if (fake.storing != NULL) {
+        fake.storing(offset, len);
+    }
     if (!is_done) {
         if (!fake.is_dry) {
             memset(to, 0xee, len);
@@ -414,6 +417,9 @@ static enum weft_rc fake_arm(struct weft_transport *tp, enum weft_attention leve
         return WEFT_AGAIN;
     }
     fake.is_armed = true;
+    if (fake.arming != NULL) {
+        fake.arming();
+    }
     return WEFT_OK;
 }
 
@@ -449,9 +455,35 @@ static void fake_ring(struct weft_transport *tp)
     atomic_fetch_add_explicit(&tp->doorbell, 1, memory_order_release);
 }
 
-static void fake_wake(struct weft_endpoint *ep)
+static void fake_wake(struct weft_endpoint *ep, enum weft_attention level)
+{
+    note_fault(level == WEFT_ATTENTION_NONE, "a peer woken that wants nothing");
+    fake.wakes++;
+    fake.woken = ep->rank;
+    fake.wake_level = level;
+}
+
+static enum weft_rc fake_attend(struct weft_transport *tp, enum weft_attention level)
+{
+    uint32_t bell;
+
+    return fake_arm(tp, level, &bell);
+}
+
+static _Atomic uint32_t *fake_helper_bell(struct weft_transport *tp)
+{
+    (void)tp;
+    return &fake.helper_bell;
+}
+
+static bool fake_may_be_queued(struct weft_endpoint *ep,
+                               bool (*is_it)(const void *header, const void *argument),
+                               const void *argument)
 {
     (void)ep;
+    (void)is_it;
+    (void)argument;
+    return fake.may_be_queued;
 }
 
 static bool fake_is_inside(struct weft_endpoint *ep)
@@ -485,6 +517,9 @@ const struct weft_transport_ops fake_ops = {
     .doorbell = fake_doorbell,
     .sleep = fake_sleep,
     .disarm = fake_disarm,
+    .attend = fake_attend,
+    .helper_bell = fake_helper_bell,
+    .may_be_queued = fake_may_be_queued,
     .ring = fake_ring,
     .wake = fake_wake,
     .is_inside = fake_is_inside,

@@ -46,15 +46,19 @@ struct fake {
     int refuse_control;
     enum weft_rc send_error; /* if not WEFT_OK: what every send returns */
     bool is_reachable;
-    bool is_inside; /* is every peer? */
-    int joints;     /* that can be taken, at most FAKE_JOINTS */
-    int fetches;    /* so many succeed, then they fail */
+    bool is_inside;     /* is every peer? */
+    bool may_be_queued; /* what it answers about packets on their way */
+    _Atomic uint32_t helper_bell;
+    int joints;  /* that can be taken, at most FAKE_JOINTS */
+    int fetches; /* so many succeed, then they fail */
     int stores;
     bool is_dry;              /* fetches and stores copy nothing */
     bool is_held[FAKE_PEERS]; /* what that peer sends stays on its way */
     int drop_control;         /* so many control packets do not arrive */
     int repeat_control;       /* so many arrive twice */
     void (*fetching)(uint64_t offset, uint64_t length);
+    void (*storing)(uint64_t offset, uint64_t length);
+    void (*arming)(void); /* after the last look at what has come */
     void (*polling)(void);
     void (*sleeping)(void); /* in place of a sleep; without it a sleep is a fault */
 
@@ -66,6 +70,9 @@ struct fake {
     int endpoints; /* connected now */
     int polls;
     int sleeps;
+    int wakes;      /* of peers, and the last of them */
+    uint32_t woken; /* its rank */
+    enum weft_attention wake_level;
     uint32_t joints_used; /* a bit each */
     bool is_open;
     bool is_armed;

@@ -27,7 +27,11 @@ int fixture_open(void **state)
         .references = 1,
         .name = "fixture",
     };
-    return weft_p2p_open(&fake_ops, &fixture_job) == WEFT_OK ? 0 : -1;
+    if (weft_p2p_open(&fake_ops, &fixture_job) != WEFT_OK) {
+        return -1;
+    }
+    weft_p2p.has_progress = false; /* nothing happens but what a test does */
+    return 0;
 }
 
 int fixture_close(void **state)
@@ -64,17 +68,34 @@ void arrive_eager(uint32_t from, int tag, const void *data, size_t len)
     fake_arrive(from, fixture_header(WEFT_PKT_EAGER, from, tag), data, len, 0);
 }
 
-void arrive_announced(uint32_t from, int tag, const void *data, uint64_t length,
-                      uint64_t request)
+static void arrive_announce(uint32_t from, int tag, const void *data, uint64_t length,
+                            uint64_t request, uint64_t joint)
 {
     const struct weft_announce announce = {
         .length = length,
         .address = (uint64_t)(uintptr_t)data,
         .request = request,
+        .joint = joint,
     };
 
     fake_arrive(from, fixture_header(WEFT_PKT_ANNOUNCE, from, tag), &announce,
                 sizeof(announce), WEFT_SEND_URGENT);
+}
+
+void arrive_announced(uint32_t from, int tag, const void *data, uint64_t length,
+                      uint64_t request)
+{
+    arrive_announce(from, tag, data, length, request, WEFT_NO_JOINT);
+}
+
+uint32_t arrive_with_joint(uint32_t from, int tag, const void *data, uint64_t length,
+                           uint64_t request, uint32_t number)
+{
+    const uint32_t turn =
+        weft_joint_announce(&fake.peer_joints[number], (uint64_t)(uintptr_t)data);
+
+    arrive_announce(from, tag, data, length, request, (uint64_t)turn << 32 | number);
+    return turn;
 }
 
 void arrive_answer(uint32_t from, enum weft_packet kind, struct weft_answer answer)

@@ -24,8 +24,11 @@ struct weft_header fixture_header(enum weft_packet kind, uint32_t source, int ta
 
 /* What peers do. */
 void arrive_eager(uint32_t from, int tag, const void *data, size_t len);
+/* Without a joint; or with one of fake.peer_joints, whose turn begins and is returned. */
 void arrive_announced(uint32_t from, int tag, const void *data, uint64_t length,
                       uint64_t request);
+uint32_t arrive_with_joint(uint32_t from, int tag, const void *data, uint64_t length,
+                           uint64_t request, uint32_t number);
 void arrive_answer(uint32_t from, enum weft_packet kind, struct weft_answer answer);
 void arrive_data(uint32_t from, uint64_t request, const uint8_t *message, uint64_t offset,
                  uint64_t length);

@@ -75,6 +75,24 @@ static void an_integer_leads_back_to_the_whole_handle(void **state)
     assert_true(weft_handle_fromint(WEFT_KIND_INFO, weft_handle_toint(second)) == 0);
 }
 
+static void a_renewed_handle_takes_the_place_of_the_one_before(void **state)
+{
+    void *object;
+    uintptr_t first;
+    uintptr_t second;
+
+    (void)state;
+    assert_int_equal(weft_handle_take(WEFT_KIND_INFO, &object, &first), WEFT_OK);
+    second = weft_handle_renew(first, object);
+    assert_true(first != second);
+    assert_int_equal(weft_handle_toint(first), weft_handle_toint(second));
+    assert_null(weft_handle_find(WEFT_KIND_INFO, first));
+    assert_ptr_equal(weft_handle_find(WEFT_KIND_INFO, second), object);
+    assert_true(weft_handle_fromint(WEFT_KIND_INFO, weft_handle_toint(first)) == second);
+    weft_handle_give(WEFT_KIND_INFO, second);
+    assert_null(weft_handle_find(WEFT_KIND_INFO, second));
+}
+
 static void predefined_handles_pass_unchanged(void **state)
 {
     (void)state;
@@ -91,6 +109,7 @@ int main(void)
         cmocka_unit_test(a_handle_of_another_kind_finds_nothing),
         cmocka_unit_test(made_up_values_find_nothing),
         cmocka_unit_test(an_integer_leads_back_to_the_whole_handle),
+        cmocka_unit_test(a_renewed_handle_takes_the_place_of_the_one_before),
         cmocka_unit_test(predefined_handles_pass_unchanged),
     };
 

@@ -876,7 +876,7 @@ static void a_receive_takes_what_agrees_in_all_that_it_names(void **state)
         assert_ptr_equal(
             weft_match_arrive(&m, 1, names_source ? 2 : 99, names_tag ? 3 : INT32_MAX),
             &entry);
-        assert_int_equal(atomic_load(&entry.state), WEFT_POSTED_MATCHED);
+        assert_int_equal(entry.state, WEFT_POSTED_MATCHED);
         assert_null(weft_match_arrive(&m, 1, 2, 3));
     }
     weft_match_fini(&m);
@@ -1176,7 +1176,7 @@ static void a_cancelled_receive_leaves_the_others_in_order(void **state)
                     post(&m, &entry[i], c, 1, 2, 3);
                 }
                 assert_true(weft_match_cancel(&m, &entry[gone]));
-                assert_int_equal(atomic_load(&entry[gone].state), WEFT_POSTED_CANCELLED);
+                assert_int_equal(entry[gone].state, WEFT_POSTED_CANCELLED);
                 assert_int_equal(m.posted_count[c], length - 1);
                 assert_false(weft_match_cancel(&m, &entry[gone]));
                 for (int i = 0; i < length; i++) {
@@ -1211,12 +1211,27 @@ static void a_cancelled_receive_posted_again_is_the_youngest(void **state)
     weft_match_fini(&m);
 }
 
+/* Its sender is told of a posted receive. */
+static void offer(struct weft_posted *entry, struct weft_joint *joint)
+{
+    entry->offer = joint;
+    entry->offer_turn = weft_joint_offer(joint, 0, 0);
+}
+
+/* And takes it. */
+static void offer_and_claim(struct weft_posted *entry, struct weft_joint *joint)
+{
+    offer(entry, joint);
+    assert_true(weft_joint_claim(joint, entry->offer_turn));
+}
+
 static void a_receive_that_somebody_has_cannot_be_cancelled(void **state)
 {
     struct weft_match m;
     struct weft_posted matched;
     struct weft_posted claimed;
     struct weft_posted unposted;
+    struct weft_joint joint = {.state = 0};
 
     (void)state;
     weft_match_init(&m);
@@ -1224,16 +1239,18 @@ static void a_receive_that_somebody_has_cannot_be_cancelled(void **state)
         post(&m, &matched, c, 1, 2, 3);
         assert_ptr_equal(weft_match_arrive(&m, 1, 2, 3), &matched);
         assert_false(weft_match_cancel(&m, &matched));
-        assert_int_equal(atomic_load(&matched.state), WEFT_POSTED_MATCHED);
+        assert_int_equal(matched.state, WEFT_POSTED_MATCHED);
 
         post(&m, &claimed, c, 1, 2, 3);
-        atomic_store(&claimed.state, WEFT_POSTED_CLAIMED);
-        assert_false(weft_match_cancel(&m, &claimed));
-        assert_int_equal(atomic_load(&claimed.state), WEFT_POSTED_CLAIMED);
-        assert_null(weft_match_arrive(&m, 1, 2, 3)); /* which takes it out */
-        assert_int_equal(m.posted_count[c], 0);
+        offer_and_claim(&claimed, &joint);
+        for (int i = 0; i < 2; i++) { /* the first time it is taken out */
+            assert_false(weft_match_cancel(&m, &claimed));
+            assert_int_equal(claimed.state, WEFT_POSTED_CLAIMED);
+            assert_int_equal(m.posted_count[c], 0);
+        }
+        assert_null(weft_match_arrive(&m, 1, 2, 3));
     }
-    atomic_init(&unposted.state, WEFT_POSTED_FREE);
+    unposted.state = WEFT_POSTED_FREE;
     assert_false(weft_match_cancel(&m, &unposted));
     weft_match_fini(&m);
 }
@@ -1243,6 +1260,7 @@ static void an_arrival_passes_over_receives_that_a_sender_has_claimed(void **sta
 {
     struct weft_match m;
     struct weft_posted entry[6];
+    struct weft_joint joint[6] = {{.state = 0}};
 
     (void)state;
     weft_match_init(&m);
@@ -1251,16 +1269,136 @@ static void an_arrival_passes_over_receives_that_a_sender_has_claimed(void **sta
             for (int i = 0; i < 6; i++) {
                 post(&m, &entry[i], i % 2 == 0 ? a : b, 1, 2, 3);
             }
-            atomic_store(&entry[0].state, WEFT_POSTED_CLAIMED);
-            atomic_store(&entry[1].state, WEFT_POSTED_CLAIMED);
-            atomic_store(&entry[3].state, WEFT_POSTED_CLAIMED);
+            offer_and_claim(&entry[0], &joint[0]);
+            offer_and_claim(&entry[1], &joint[1]);
+            offer_and_claim(&entry[3], &joint[3]);
             assert_ptr_equal(weft_match_arrive(&m, 1, 2, 3), &entry[2]);
             assert_ptr_equal(weft_match_arrive(&m, 1, 2, 3), &entry[4]);
             assert_ptr_equal(weft_match_arrive(&m, 1, 2, 3), &entry[5]);
             assert_null(weft_match_arrive(&m, 1, 2, 3));
-            assert_int_equal(atomic_load(&entry[0].state), WEFT_POSTED_CLAIMED);
+            assert_int_equal(entry[0].state, WEFT_POSTED_CLAIMED);
+            assert_int_equal(m.posted_count[a] + m.posted_count[b], 0);
+            assert_int_equal(m.posted_wild, 0);
         }
     }
+    weft_match_fini(&m);
+}
+
+static void whoever_takes_an_offered_receive_takes_its_offer_back(void **state)
+{
+    struct weft_match m;
+    struct weft_posted entry;
+    struct weft_joint joint = {.state = 0};
+
+    (void)state;
+    weft_match_init(&m);
+    for (int is_cancelled = 0; is_cancelled < 2; is_cancelled++) {
+        post(&m, &entry, 0, 1, 2, 3);
+        offer(&entry, &joint);
+        if (is_cancelled) {
+            assert_true(weft_match_cancel(&m, &entry));
+            assert_int_equal(entry.state, WEFT_POSTED_CANCELLED);
+        } else {
+            assert_ptr_equal(weft_match_arrive(&m, 1, 2, 3), &entry);
+            assert_int_equal(entry.state, WEFT_POSTED_MATCHED);
+        }
+        assert_false(weft_joint_claim(&joint, entry.offer_turn));
+    }
+    post(&m, &entry, 0, 1, 2, 3); /* posted again it is not offered */
+    assert_null(entry.offer);
+    assert_true(weft_match_cancel(&m, &entry));
+    weft_match_fini(&m);
+}
+
+static void a_claimed_receive_leaves_when_that_is_known(void **state)
+{
+    struct weft_match m;
+    struct weft_posted entry[3];
+    struct weft_joint joint = {.state = 0};
+
+    (void)state;
+    weft_match_init(&m);
+    for (int i = 0; i < 3; i++) {
+        post(&m, &entry[i], 0, 1, 2, 3);
+    }
+    offer_and_claim(&entry[1], &joint);
+    weft_match_claimed(&m, &entry[1]);
+    assert_int_equal(entry[1].state, WEFT_POSTED_CLAIMED);
+    assert_int_equal(m.posted_count[0], 2);
+    weft_match_claimed(&m, &entry[1]); /* known twice */
+    assert_int_equal(m.posted_count[0], 2);
+    assert_ptr_equal(weft_match_arrive(&m, 1, 2, 3), &entry[0]);
+    assert_ptr_equal(weft_match_arrive(&m, 1, 2, 3), &entry[2]);
+
+    /* An arrival has found out first. */
+    post(&m, &entry[0], 0, 1, 2, 3);
+    offer_and_claim(&entry[0], &joint);
+    assert_null(weft_match_arrive(&m, 1, 2, 3));
+    weft_match_claimed(&m, &entry[0]);
+    assert_int_equal(entry[0].state, WEFT_POSTED_CLAIMED);
+    assert_int_equal(m.posted_count[0], 0);
+    weft_match_fini(&m);
+}
+
+static void a_receive_behind_one_that_leaves_something_open_is_not_offered(void **state)
+{
+    struct weft_match m;
+    struct weft_posted wild;
+    struct weft_posted entry;
+
+    (void)state;
+    weft_match_init(&m);
+    for (int c = WEFT_MATCH_EXACT + 1; c < CLASSES; c++) {
+        /* Which would take its message; or differs in what it names. */
+        for (int other = 0; other < 4; other++) {
+            bool is_in_the_way = true;
+
+            post(&m, &wild, c, other == 1 ? 9 : 1, other == 2 ? 9 : 2,
+                 other == 3 ? 9 : 3);
+            if (other == 1 || (other == 2 && c == WEFT_MATCH_ANY_TAG) ||
+                (other == 3 && c == WEFT_MATCH_ANY_SOURCE)) {
+                is_in_the_way = false;
+            }
+            post(&m, &entry, 0, 1, 2, 3);
+            assert_int_equal(weft_match_may_offer(&m, &entry), !is_in_the_way);
+            assert_true(weft_match_cancel(&m, &wild));
+            assert_true(weft_match_may_offer(&m, &entry)); /* nothing is left of it */
+            assert_true(weft_match_cancel(&m, &entry));
+        }
+    }
+    weft_match_fini(&m);
+}
+
+static void a_receive_is_offered_only_behind_others_that_are(void **state)
+{
+    struct weft_match m;
+    struct weft_posted entry[4];
+    struct weft_joint joint[4] = {{.state = 0}};
+
+    (void)state;
+    weft_match_init(&m);
+    post(&m, &entry[0], 0, 1, 2, 3);
+    assert_true(weft_match_may_offer(&m, &entry[0]));
+    post(&m, &entry[1], 0, 1, 2, 3);
+    assert_false(weft_match_may_offer(&m, &entry[1])); /* the first is not */
+    offer(&entry[0], &joint[0]);
+    assert_true(weft_match_may_offer(&m, &entry[1]));
+    offer(&entry[1], &joint[1]);
+    post(&m, &entry[2], 0, 1, 2, 4); /* another key is not concerned */
+    assert_true(weft_match_may_offer(&m, &entry[2]));
+    post(&m, &entry[3], 0, 1, 2, 3);
+    assert_true(weft_match_may_offer(&m, &entry[3]));
+
+    /* Those before it are claimed: known, not known, and the others gone. */
+    assert_true(weft_joint_claim(&joint[0], entry[0].offer_turn));
+    weft_match_claimed(&m, &entry[0]);
+    assert_true(weft_match_may_offer(&m, &entry[3]));
+    assert_true(weft_joint_claim(&joint[1], entry[1].offer_turn));
+    assert_true(weft_match_may_offer(&m, &entry[3]));
+    weft_match_claimed(&m, &entry[1]);
+    assert_true(weft_match_may_offer(&m, &entry[3]));
+    assert_ptr_equal(weft_match_arrive(&m, 1, 2, 3), &entry[3]);
+    assert_ptr_equal(weft_match_arrive(&m, 1, 2, 4), &entry[2]);
     weft_match_fini(&m);
 }
 
@@ -1486,7 +1624,8 @@ struct receive {
     struct weft_posted weft;
     struct portals_entry entry;
     struct portals_descriptor descriptor;
-    uint64_t got; /* the model's memory: the number of the message */
+    struct weft_joint joint; /* in which it is offered */
+    uint64_t got;            /* the model's memory: the number of the message */
     enum { IDLE, POSTED, CLAIMED } is;
 };
 
@@ -1530,11 +1669,13 @@ struct world {
     struct receive receives[SLOTS];
     struct message messages[SLOTS];
     uint32_t posted;
-    uint32_t claimed;
+    uint32_t claimed; /* and nobody knows it yet */
     uint64_t last_number;
     uint64_t matched_posted; /* what a run has seen */
     uint64_t matched_waiting;
     uint64_t cancelled;
+    uint64_t offered;
+    uint64_t claims;
 };
 
 static void agree(const struct world *w, bool is_so, const char *what)
@@ -1865,6 +2006,64 @@ static void step_cancel(struct world *w, struct receive *receive)
     }
 }
 
+static bool could_take(const struct weft_posted *receive, const struct key *key)
+{
+    return receive->context == key->context &&
+           (receive->source == WEFT_ANY_SOURCE || receive->source == key->source) &&
+           (receive->tag == WEFT_ANY_TAG || receive->tag == key->tag);
+}
+
+/* May the receive that was just posted be offered? By looking at all the others. */
+static bool may_offer_by_looking(const struct world *w, const struct receive *receive,
+                                 const struct key *key)
+{
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        const struct receive *other = &w->receives[i];
+
+        if (other != receive && other->is != IDLE && other->weft.state == WEFT_POSTED &&
+            could_take(&other->weft, key) && other->weft.offer == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void step_offer(struct world *w, struct receive *receive, const struct key *key)
+{
+    const bool may_offer = weft_match_may_offer(&w->match, &receive->weft);
+
+    agree(w, may_offer == may_offer_by_looking(w, receive, key),
+          "a receive may be offered, or may not");
+    if (may_offer && random_below(&w->random, 4) != 0) {
+        offer(&receive->weft, &receive->joint);
+        w->offered++;
+    }
+}
+
+/* A sender takes an offered receive for itself; in the model, the descriptor refuses. */
+static void claim_offered(struct world *w, struct receive *receive)
+{
+    agree(w, weft_joint_claim(&receive->joint, receive->weft.offer_turn),
+          "an offered receive could not be claimed");
+    receive->descriptor.threshold = 0;
+    receive->is = CLAIMED;
+    w->posted--;
+    w->claimed++;
+    w->claims++;
+}
+
+static void step_claim(struct world *w)
+{
+    struct receive *receive = some_receive(w, true);
+
+    for (uint32_t i = 0; i < SLOTS && receive->weft.offer == NULL; i++) {
+        receive = some_receive(w, true);
+    }
+    if (receive->weft.offer != NULL) {
+        claim_offered(w, receive);
+    }
+}
+
 static void step_post(struct world *w)
 {
     struct receive *receive = some_receive(w, false);
@@ -1882,8 +2081,15 @@ static void step_post(struct world *w)
         weft_posts(w, receive, &key);
         receive->is = POSTED;
         w->posted++;
+        if (key.source != WEFT_ANY_SOURCE && key.tag != WEFT_ANY_TAG) {
+            step_offer(w, receive, &key);
+        }
     }
     agree(w, model_post(w, receive, &key) == number, "a receive took another message");
+    if (receive->is == POSTED && receive->weft.offer != NULL && w->claimed < MAX_CLAIMS &&
+        random_below(&w->random, 4) == 0) {
+        claim_offered(w, receive); /* the sender was quick */
+    }
 }
 
 static void step_arrive(struct world *w)
@@ -1909,20 +2115,20 @@ static void step_arrive(struct world *w)
     }
 }
 
-/* A sender takes an offered receive for itself; in the model, the descriptor refuses. */
-static void step_claim(struct world *w)
+/* That becomes known, before an arrival or a cancellation finds out or after it. */
+static void step_claim_is_known(struct world *w)
 {
-    struct receive *receive = some_receive(w, true);
-    uint32_t expected = WEFT_POSTED;
+    uint32_t place = random_below(&w->random, SLOTS);
 
-    agree(w,
-          atomic_compare_exchange_strong(&receive->weft.state, &expected,
-                                         (uint32_t)WEFT_POSTED_CLAIMED),
-          "a posted receive could not be claimed");
-    receive->descriptor.threshold = 0;
-    receive->is = CLAIMED; /* for good: nobody tells when it has left the matcher */
-    w->posted--;
-    w->claimed++;
+    while (w->receives[place].is != CLAIMED) {
+        place = (place + 1) % SLOTS;
+    }
+    weft_match_claimed(&w->match, &w->receives[place].weft);
+    agree(w, w->receives[place].weft.state == WEFT_POSTED_CLAIMED,
+          "a claimed receive is in another state");
+    portals_unlink(&w->receives[place].entry);
+    w->receives[place].is = IDLE;
+    w->claimed--;
 }
 
 /* A waiting message changes its place in memory, which the model cannot notice. */
@@ -1983,8 +2189,10 @@ static void take_step(struct world *w)
         step_cancel(w, &w->receives[random_below(&w->random, SLOTS)]);
     } else if (dice < 250 && w->posted > 0) {
         step_cancel(w, some_receive(w, true));
-    } else if (dice < 252 && w->posted > 0 && w->claimed < MAX_CLAIMS) {
+    } else if (dice < 270 && w->posted > 0 && w->claimed < MAX_CLAIMS) {
         step_claim(w);
+    } else if (dice < 280 && w->claimed > 0) {
+        step_claim_is_known(w);
     } else if (dice < 320 && w->match.waiting_count > 0) {
         step_move(w);
     } else {
@@ -2041,7 +2249,8 @@ static void run(uint64_t seed, uint32_t steps, const struct world *like)
         agree(w, w->matched_posted > steps / 20, "few receives were matched");
         agree(w, w->matched_waiting > steps / 20, "few waiting messages were taken");
         agree(w, w->cancelled > steps / 100, "few receives were cancelled");
-        agree(w, w->claimed > 0, "no receive was claimed");
+        agree(w, w->offered > 0, "no receive was offered");
+        agree(w, w->claims > 0, "no receive was claimed");
     }
     weft_match_fini(&w->match);
     model_close(w);
@@ -2462,6 +2671,10 @@ int main(void)
         cmocka_unit_test(a_cancelled_receive_posted_again_is_the_youngest),
         cmocka_unit_test(a_receive_that_somebody_has_cannot_be_cancelled),
         cmocka_unit_test(an_arrival_passes_over_receives_that_a_sender_has_claimed),
+        cmocka_unit_test(whoever_takes_an_offered_receive_takes_its_offer_back),
+        cmocka_unit_test(a_claimed_receive_leaves_when_that_is_known),
+        cmocka_unit_test(a_receive_behind_one_that_leaves_something_open_is_not_offered),
+        cmocka_unit_test(a_receive_is_offered_only_behind_others_that_are),
         cmocka_unit_test(tables_of_receives_grow_and_shrink_again),
         cmocka_unit_test(tables_of_waiting_messages_grow_and_shrink_again),
         cmocka_unit_test(a_receive_that_cannot_be_posted_changes_nothing),

@@ -84,6 +84,7 @@ static void the_backlog_drains_in_order_when_the_queue_has_room(void **state)
     int announced = 0;
 
     (void)state;
+    fake.joints = 0; /* so that the receiver tells when it has fetched */
     fake.refuse_ordered = FAKE_ENDLESS;
     for (int i = 0; i < SENDS; i++) {
         /* Short, longest of the short ones, and long. */
@@ -595,6 +596,47 @@ static void requests_of_blocking_calls_are_used_again(void **state)
     assert_ptr_equal(weft_p2p.spare, spare);
 }
 
+static void nothing_is_left_of_a_request_that_is_used_again(void **state)
+{
+    struct weft_request *first;
+    struct weft_request *again;
+    char buffer[4];
+
+    (void)state;
+    first = start_recv(A, 5, buffer, sizeof(buffer));
+    arrive_eager(A, 5, "one", 4);
+    weft_progress();
+    end_recv(first, A, 5, 4);
+    assert_int_equal(weft_irecv_nothing(&fixture_comm, &again), WEFT_OK);
+    assert_ptr_equal(again, first);
+    end_recv(again, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+}
+
+static void a_request_given_back_is_not_found_by_any_handle(void **state)
+{
+    struct weft_request *request;
+    MPI_Request before;
+    MPI_Request next;
+    char buffer[4];
+
+    (void)state;
+    request = start_recv(A, 5, buffer, sizeof(buffer));
+    before = request->handle;
+    assert_ptr_equal(weft_request_from_handle(before), request);
+    arrive_eager(A, 5, "one", 4);
+    weft_progress();
+    end_recv(request, A, 5, 4);
+    next = (MPI_Request)weft_handle_fromint(WEFT_KIND_REQUEST,
+                                            weft_handle_toint((uintptr_t)before));
+    assert_null(weft_request_from_handle(before));
+    assert_null(weft_request_from_handle(next)); /* which nobody has been given yet */
+
+    assert_ptr_equal(start_recv(A, 6, buffer, sizeof(buffer)), request);
+    assert_ptr_equal(request->handle, next);
+    assert_ptr_equal(weft_request_from_handle(next), request);
+    assert_null(weft_request_from_handle(before));
+}
+
 /* ---- checksums ---- */
 
 static void a_message_with_a_checksum_that_fits_is_accepted(void **state)
@@ -669,6 +711,8 @@ int main(void)
 
         CASE(a_receive_that_waits_long_sleeps_and_says_what_for),
         CASE(requests_of_blocking_calls_are_used_again),
+        CASE(nothing_is_left_of_a_request_that_is_used_again),
+        CASE(a_request_given_back_is_not_found_by_any_handle),
 
         CASE(a_message_with_a_checksum_that_fits_is_accepted),
         CASE(a_message_that_changed_on_its_way_is_reported),

@@ -66,6 +66,34 @@ static void an_object_given_back_is_not_found_again(void **state)
     weft_pool_fini(&pool);
 }
 
+static void a_renewed_object_stays_and_is_found_by_its_new_generation_only(void **state)
+{
+    struct weft_pool pool;
+    void *object;
+    uint32_t index;
+    uint32_t generation;
+    uint32_t renewed;
+
+    (void)state;
+    weft_pool_init(&pool, 16, 8, 1u << 27);
+    assert_int_equal(weft_pool_take(&pool, &object, &index, &generation), WEFT_OK);
+    memset(object, 0x55, 16);
+    renewed = weft_pool_renew(object);
+    assert_int_not_equal(renewed, generation);
+    assert_null(weft_pool_find(&pool, index, generation));
+    assert_ptr_equal(weft_pool_find(&pool, index, renewed), object);
+    assert_int_equal(weft_pool_generation(&pool, index), renewed);
+    assert_int_equal(((unsigned char *)object)[15], 0x55); /* as its owner left it */
+    assert_int_equal(pool.in_use, 1);
+
+    weft_pool_give(&pool, index); /* and can be given back as any other */
+    assert_null(weft_pool_find(&pool, index, renewed));
+    assert_int_equal(weft_pool_take(&pool, &object, &index, &generation), WEFT_OK);
+    assert_int_not_equal(generation, renewed);
+    assert_int_equal(pool.in_use, 1);
+    weft_pool_fini(&pool);
+}
+
 static void an_index_never_made_is_not_found(void **state)
 {
     struct weft_pool pool;
@@ -103,6 +131,7 @@ int main(void)
         cmocka_unit_test(an_unused_pool_costs_no_memory),
         cmocka_unit_test(objects_stay_where_they_are_while_the_pool_grows),
         cmocka_unit_test(an_object_given_back_is_not_found_again),
+        cmocka_unit_test(a_renewed_object_stays_and_is_found_by_its_new_generation_only),
         cmocka_unit_test(an_index_never_made_is_not_found),
         cmocka_unit_test(a_full_pool_says_so_and_goes_on_after_a_give),
     };

@@ -15,7 +15,10 @@ enum {
     B = 2,
     LONG = 100 * 1000, /* two pieces where both copy */
     HUGE_BYTES = 1024 * 1024,
-    PIECES = 8, /* of a huge one */
+    PIECES = 8, /* of a huge one, where both copy */
+    PIECE = HUGE_BYTES / PIECES,
+    SHARE_FROM = 32 * 1024, /* what is shorter goes in one piece */
+    JOINT = 2,              /* which one a peer announces with */
     LIMIT_SECONDS = 120,
 };
 
@@ -37,7 +40,7 @@ static struct weft_answer only(enum weft_packet kind)
     return answer_in(fake_nth(kind, 0));
 }
 
-/* The message came whole, and the sender was told so once. */
+/* The message came whole, and a sender without a joint was told so once. */
 static void assert_fetched(struct weft_request *request, uint64_t length, uint64_t name)
 {
     end_recv(request, A, 5, length);
@@ -47,6 +50,26 @@ static void assert_fetched(struct weft_request *request, uint64_t length, uint64
     weft_progress();
     assert_int_equal(fake_count(WEFT_PKT_FETCHED), 1);
     assert_int_equal(fake.joints_used, 0);
+}
+
+/* The same for a sender with a joint, which sees it there and is told nothing. */
+static void assert_received(struct weft_request *request, uint64_t length)
+{
+    end_recv(request, A, 5, length);
+    assert_pattern(buffer, length, 1);
+    weft_progress();
+    assert_int_equal(fake_count(WEFT_PKT_FETCHED), 0);
+    assert_int_equal(joint_state(&fake.peer_joints[JOINT]), WEFT_JOINT_OPEN);
+    assert_int_equal(joint_copied(&fake.peer_joints[JOINT]), length);
+    assert_int_equal(fake.joints_used, 0);
+}
+
+/* A was woken once, as somebody who may sleep until the transfer is over. */
+static void assert_woken_once(void)
+{
+    assert_int_equal(fake.wakes, 1);
+    assert_int_equal(fake.woken, A);
+    assert_int_equal(fake.wake_level, WEFT_ATTENTION_ANYTHING);
 }
 
 /* Sends what a PULL asks for. */
@@ -77,6 +100,28 @@ static void an_announced_message_is_fetched_and_the_sender_told_once(void **stat
     assert_int_equal(fake_count(WEFT_PKT_PULL), 0);
 }
 
+static void an_announced_joint_is_opened_and_its_sender_told_nothing(void **state)
+{
+    const struct weft_joint *joint = &fake.peer_joints[JOINT];
+    struct weft_request *request;
+    uint32_t turn;
+
+    (void)state;
+    request = start_recv(A, 5, buffer, sizeof(buffer));
+    turn = arrive_with_joint(A, 5, message, LONG, 42, JOINT);
+    assert_int_equal(joint_state(joint), WEFT_JOINT_ANNOUNCED);
+    weft_progress();
+    assert_int_equal(joint_turn(joint), turn);
+    assert_int_equal(joint->source, (uint64_t)(uintptr_t)message);
+    assert_int_equal(joint->target, (uint64_t)(uintptr_t)buffer);
+    assert_int_equal(atomic_load(&joint->length), LONG);
+    assert_int_equal(joint->note, (uint64_t)(uintptr_t)request->handle);
+    assert_true(weft_joint_is_over(joint, turn));
+    assert_received(request, LONG);
+    assert_int_equal(fake.sent_count, 0);
+    assert_woken_once();
+}
+
 static void an_announcement_before_the_receive_is_kept(void **state)
 {
     struct weft_request *request;
@@ -89,6 +134,16 @@ static void an_announcement_before_the_receive_is_kept(void **state)
     request = start_recv(A, WEFT_ANY_TAG, buffer, sizeof(buffer));
     weft_progress();
     assert_fetched(request, LONG, 42);
+
+    fake_forget();
+    memset(buffer, 0, sizeof(buffer));
+    arrive_with_joint(A, 5, message, LONG, 42, JOINT);
+    weft_progress();
+    assert_int_equal(joint_state(&fake.peer_joints[JOINT]), WEFT_JOINT_ANNOUNCED);
+    assert_int_equal(fake.move_count, 0);
+    request = start_recv(WEFT_ANY_SOURCE, 5, buffer, sizeof(buffer));
+    weft_progress();
+    assert_received(request, LONG);
 }
 
 static void an_announced_message_of_any_length_is_fetched_whole(void **state)
@@ -96,17 +151,23 @@ static void an_announced_message_of_any_length_is_fetched_whole(void **state)
     static const uint64_t edges[] = {0, 1, 4096, 8192, 32768, 65536, 131072, 262144};
 
     (void)state;
-    for (int is_shared = 0; is_shared < 2; is_shared++) {
-        fake.is_inside = is_shared != 0;
+    for (int way = 0; way < 4; way++) {
+        fake.is_inside = (way & 1) != 0;
         for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++) {
             for (uint64_t length = edges[i] == 0 ? 0 : edges[i] - 1;
                  length <= edges[i] + 1; length++) {
                 struct weft_request *request = start_recv(A, 5, buffer, sizeof(buffer));
 
                 memset(buffer, 0, length + 1);
-                arrive_announced(A, 5, message, length, length + 1);
-                weft_progress();
-                assert_fetched(request, length, length + 1);
+                if ((way & 2) != 0) {
+                    arrive_with_joint(A, 5, message, length, 42, JOINT);
+                    weft_progress();
+                    assert_received(request, length);
+                } else {
+                    arrive_announced(A, 5, message, length, length + 1);
+                    weft_progress();
+                    assert_fetched(request, length, length + 1);
+                }
                 assert_int_equal(buffer[length], 0); /* and no more */
                 fake_forget();
             }
@@ -117,26 +178,39 @@ static void an_announced_message_of_any_length_is_fetched_whole(void **state)
 static void what_cannot_be_reached_is_asked_for_and_comes_in_any_order(void **state)
 {
     enum { PART = 4000, PARTS = LONG / PART };
-    struct weft_request *request;
-    struct weft_answer pull;
 
     (void)state;
     fake.is_reachable = false;
-    request = start_recv(A, 5, buffer, sizeof(buffer));
-    arrive_announced(A, 5, message, LONG, 42);
-    weft_progress();
-    pull = only(WEFT_PKT_PULL);
-    assert_int_equal(pull.request, 42);
-    assert_int_equal(pull.offset, 0);
-    assert_int_equal(pull.length, LONG);
-    for (uint64_t i = 0; i < PARTS; i++) {
-        assert_false(weft_request_is_complete(request));
-        arrive_data(A, pull.other, message, i * 7 % PARTS * PART, PART);
+    for (int has_joint = 0; has_joint < 2; has_joint++) {
+        struct weft_request *request = start_recv(A, 5, buffer, sizeof(buffer));
+        struct weft_answer pull;
+
+        fake_forget();
+        memset(buffer, 0, sizeof(buffer));
+        if (has_joint) {
+            arrive_with_joint(A, 5, message, LONG, 42, JOINT);
+        } else {
+            arrive_announced(A, 5, message, LONG, 42);
+        }
         weft_progress();
+        pull = only(WEFT_PKT_PULL);
+        assert_int_equal(pull.request, 42);
+        assert_int_equal(pull.offset, 0);
+        assert_int_equal(pull.length, LONG);
+        for (uint64_t i = 0; i < PARTS; i++) {
+            assert_false(weft_request_is_complete(request));
+            assert_int_equal(fake.wakes, 0);
+            arrive_data(A, pull.other, message, i * 7 % PARTS * PART, PART);
+            weft_progress();
+        }
+        assert_woken_once();
+        if (has_joint) {
+            assert_received(request, LONG);
+        } else {
+            assert_fetched(request, LONG, 42);
+        }
+        assert_int_equal(fake.move_count, 0);
     }
-    assert_fetched(request, LONG, 42);
-    assert_int_equal(fake.move_count, 0);
-    assert_int_equal(fake_count(WEFT_PKT_HELP), 0);
 }
 
 static void two_messages_in_pieces_do_not_mix(void **state)
@@ -168,34 +242,59 @@ static void two_messages_in_pieces_do_not_mix(void **state)
     assert_int_equal(fake_count(WEFT_PKT_FETCHED), 2);
 }
 
+/* Asks of the PULLs that they are for these bytes, each once, and answers them. */
+static void answer_pulls(uint64_t offset, uint64_t length)
+{
+    static uint8_t times[HUGE_BYTES];
+    const size_t pulls = fake_count(WEFT_PKT_PULL);
+
+    memset(times, 0, sizeof(times));
+    for (size_t i = 0; i < pulls; i++) {
+        const struct weft_answer pull = answer_in(fake_nth(WEFT_PKT_PULL, i));
+
+        assert_int_equal(pull.request, 42);
+        assert_true(pull.length <= HUGE_BYTES && pull.offset <= HUGE_BYTES - pull.length);
+        for (uint64_t at = pull.offset; at < pull.offset + pull.length; at++) {
+            times[at]++;
+        }
+        answer_pull(fake_nth(WEFT_PKT_PULL, i));
+    }
+    for (uint64_t at = 0; at < sizeof(times); at++) {
+        if (times[at] != (at >= offset && at < offset + length ? 1 : 0)) {
+            fail_msg("byte %zu was asked for %u times", (size_t)at, times[at]);
+        }
+    }
+    for (int i = 0; i < 20; i++) {
+        weft_progress();
+    }
+}
+
 /* `done` pieces were fetched, the next one failed; it and the rest are asked for. */
 static void a_fetch_that_fails_in_the_middle_asks_for_what_is_missing(void **state)
 {
     (void)state;
-    for (int is_shared = 0; is_shared < 2; is_shared++) {
+    for (int has_joint = 0; has_joint < 2; has_joint++) {
         for (int done = 0; done < PIECES; done++) {
-            const uint64_t got = (uint64_t)done * (HUGE_BYTES / PIECES);
             struct weft_request *request;
-            struct weft_answer pull;
 
             fake_forget();
             memset(buffer, 0, sizeof(buffer));
-            fake.is_inside = is_shared != 0;
             fake.fetches = done;
             request = start_recv(A, 5, buffer, sizeof(buffer));
-            arrive_announced(A, 5, message, HUGE_BYTES, 42);
+            if (has_joint) {
+                arrive_with_joint(A, 5, message, HUGE_BYTES, 42, JOINT);
+            } else {
+                arrive_announced(A, 5, message, HUGE_BYTES, 42);
+            }
             weft_progress();
             assert_int_equal(fake.move_count, done + 1);
             assert_false(weft_request_is_complete(request));
-            pull = only(WEFT_PKT_PULL);
-            assert_int_equal(pull.request, 42);
-            assert_int_equal(pull.offset, got);
-            assert_int_equal(pull.length, HUGE_BYTES - got);
-            answer_pull(fake_nth(WEFT_PKT_PULL, 0));
-            for (int i = 0; i < 20; i++) {
-                weft_progress();
+            answer_pulls((uint64_t)done * PIECE, HUGE_BYTES - (uint64_t)done * PIECE);
+            if (has_joint) {
+                assert_received(request, HUGE_BYTES);
+            } else {
+                assert_fetched(request, HUGE_BYTES, 42);
             }
-            assert_fetched(request, HUGE_BYTES, 42);
         }
     }
 }
@@ -252,56 +351,79 @@ static void a_receive_without_room_fetches_nothing_and_tells_the_sender(void **s
     }
 }
 
+/* A sender that sleeps until then sees a joint of length 0 only if it is woken. */
+static void a_receive_without_room_opens_the_joint_and_wakes_the_sender(void **state)
+{
+    struct weft_request *request;
+    uint32_t turn;
+
+    (void)state;
+    for (int is_reachable = 0; is_reachable < 2; is_reachable++) {
+        fake_forget();
+        fake.is_reachable = is_reachable != 0;
+        turn = arrive_with_joint(A, 5, message, LONG, 42, JOINT);
+        request = start_recv(A, 5, NULL, 0);
+        weft_progress();
+        assert_int_equal(request->bytes, 0);
+        end_request(request, WEFT_ERR_TRUNCATE);
+        assert_true(weft_joint_is_over(&fake.peer_joints[JOINT], turn));
+        assert_int_equal(fake.move_count, 0);
+        assert_int_equal(fake.sent_count, 0);
+        assert_woken_once();
+    }
+}
+
 /* ---- both copy ---- */
 
-/* Stands for the sender: copies every second piece while the receiver fetches. */
+/* Stands for the sender: copies a piece from the back whenever the receiver fetches. */
 static void help_a_piece(uint64_t offset, uint64_t length)
 {
-    struct weft_joint *joint = &fake.own_joints[0];
+    struct weft_joint *joint = &fake.peer_joints[JOINT];
     uint64_t at;
     uint64_t part;
 
     (void)offset;
     (void)length;
-    if (joint_claim(joint, joint_turn(joint), &at, &part)) {
+    if (weft_joint_claim_piece(joint, joint_turn(joint), WEFT_JOINT_SENDER, &at, &part)) {
         memcpy((uint8_t *)(uintptr_t)joint->target + at, message + at, part);
-        joint_count(joint, part);
+        assert_false(weft_joint_count(joint, part));
     }
 }
 
-static void a_sender_inside_is_asked_to_help_and_each_copies_its_pieces(void **state)
+static void
+a_sender_that_helps_copies_from_the_back_and_the_receiver_the_front(void **state)
 {
     struct weft_request *request;
-    struct weft_answer help;
 
     (void)state;
     fake.fetching = help_a_piece;
     request = start_recv(A, 5, buffer, sizeof(buffer));
-    arrive_announced(A, 5, message, HUGE_BYTES, 42);
+    arrive_with_joint(A, 5, message, HUGE_BYTES, 42, JOINT);
     weft_progress();
-    help = only(WEFT_PKT_HELP);
-    assert_int_equal(help.request, 42);
-    assert_int_equal((uint32_t)help.other, 0);
-    assert_int_equal(help.other >> 32, joint_turn(&fake.own_joints[0]));
-    assert_int_equal(help.offset, (uint64_t)(uintptr_t)request->handle);
     assert_int_equal(fake.move_count, PIECES / 2);
-    assert_fetched(request, HUGE_BYTES, 42);
+    for (uint64_t i = 0; i < PIECES / 2; i++) {
+        assert_int_equal(fake.moves[i].offset, i * PIECE);
+        assert_int_equal(fake.moves[i].length, PIECE);
+    }
+    assert_received(request, HUGE_BYTES);
+    assert_woken_once(); /* the last piece that was counted is ours */
 }
 
-static void nobody_is_asked_to_help_where_it_does_not_pay(void **state)
+static void pieces_are_small_only_where_sharing_pays(void **state)
 {
-    struct weft_request *request;
-
     (void)state;
-    for (int why = 0; why < 3; why++) {
+    for (int way = 0; way < 4; way++) {
+        const bool is_long = (way & 1) != 0;
+        const uint64_t length = is_long ? SHARE_FROM : SHARE_FROM - 1;
+        struct weft_request *request;
+
         fake_forget();
-        fake.is_inside = why != 0;
-        fake.joints = why == 1 ? 0 : FAKE_JOINTS;
+        fake.is_inside = (way & 2) != 0;
         request = start_recv(A, 5, buffer, sizeof(buffer));
-        arrive_announced(A, 5, message, why == 2 ? 32 * 1024 - 1 : LONG, 42);
+        arrive_with_joint(A, 5, message, length, 42, JOINT);
         weft_progress();
-        assert_int_equal(fake_count(WEFT_PKT_HELP), 0);
-        assert_fetched(request, why == 2 ? 32 * 1024 - 1 : LONG, 42);
+        assert_int_equal(fake.move_count, is_long ? 2 : 1);
+        assert_received(request, length);
     }
 }
 
@@ -314,9 +436,31 @@ static void claim_slowly(uint64_t offset, uint64_t length)
     (void)offset;
     (void)length;
     if (helped == NULL) {
-        helped = &fake.own_joints[0];
-        assert_true(joint_claim(helped, joint_turn(helped), &helped_at, &helped_length));
+        helped = &fake.peer_joints[JOINT];
+        assert_true(weft_joint_claim_piece(helped, joint_turn(helped), WEFT_JOINT_SENDER,
+                                           &helped_at, &helped_length));
     }
+}
+
+/* The sender copies its piece at last; that is the last one. */
+static void help_at_last(void)
+{
+    memcpy(buffer + helped_at, message + helped_at, helped_length);
+    assert_true(weft_joint_count(helped, helped_length));
+}
+
+/* A receive of which the sender has claimed the last piece. */
+static struct weft_request *start_helped(void)
+{
+    struct weft_request *request = start_recv(A, 5, buffer, sizeof(buffer));
+
+    helped = NULL;
+    fake.fetching = claim_slowly;
+    arrive_with_joint(A, 5, message, HUGE_BYTES, 42, JOINT);
+    weft_progress();
+    assert_int_equal(helped_at, HUGE_BYTES - PIECE);
+    assert_int_equal(helped_length, PIECE);
+    return request;
 }
 
 static void a_receive_waits_for_the_pieces_that_the_sender_has_claimed(void **state)
@@ -324,53 +468,50 @@ static void a_receive_waits_for_the_pieces_that_the_sender_has_claimed(void **st
     struct weft_request *request;
 
     (void)state;
-    helped = NULL;
-    fake.fetching = claim_slowly;
-    request = start_recv(A, 5, buffer, sizeof(buffer));
-    arrive_announced(A, 5, message, HUGE_BYTES, 42);
-    weft_progress();
+    request = start_helped();
     weft_progress();
     assert_int_equal(fake.move_count, PIECES - 1);
     assert_false(weft_request_is_complete(request));
-    assert_int_equal(fake_count(WEFT_PKT_FETCHED), 0);
-    memcpy(buffer + helped_at, message + helped_at, helped_length);
-    joint_count(helped, helped_length);
+    help_at_last();
     weft_progress();
-    assert_fetched(request, HUGE_BYTES, 42);
+    assert_received(request, HUGE_BYTES);
+    assert_int_equal(fake.wakes, 0); /* the sender counted last: it knows */
 }
 
-/* The sender has claimed a piece behind the one whose fetch fails. */
-static void a_fetch_that_fails_beside_a_helper_asks_for_both_parts(void **state)
+/* Seeing the end is not enough: the sender may have gone on with its joint. */
+static void a_joint_in_another_turn_ends_the_receive(void **state)
 {
-    const uint64_t piece = HUGE_BYTES / PIECES;
+    struct weft_joint *joint = &fake.peer_joints[JOINT];
     struct weft_request *request;
-    uint64_t asked = 0;
 
     (void)state;
-    helped = NULL;
-    fake.fetches = 0;
-    fake.fetching = claim_slowly;
-    request = start_recv(A, 5, buffer, sizeof(buffer));
-    arrive_announced(A, 5, message, HUGE_BYTES, 42);
-    weft_progress();
-    assert_int_equal(helped_at, piece);
-    assert_int_equal(fake_count(WEFT_PKT_PULL), 2);
-    for (size_t i = 0; i < 2; i++) {
-        const struct weft_answer pull = answer_in(fake_nth(WEFT_PKT_PULL, i));
-
-        assert_true(pull.offset + pull.length <= piece || pull.offset >= 2 * piece);
-        asked += pull.length;
-        answer_pull(fake_nth(WEFT_PKT_PULL, i));
-    }
-    assert_int_equal(asked, HUGE_BYTES - piece);
-    for (int i = 0; i < 20; i++) {
-        weft_progress();
-    }
+    request = start_helped();
     assert_false(weft_request_is_complete(request));
-    memcpy(buffer + helped_at, message + helped_at, helped_length);
-    joint_count(helped, helped_length);
+    help_at_last();
+    weft_joint_announce(joint, 12345);
     weft_progress();
-    assert_fetched(request, HUGE_BYTES, 42);
+    end_recv(request, A, 5, HUGE_BYTES);
+    assert_pattern(buffer, HUGE_BYTES, 1);
+    assert_int_equal(joint_state(joint), WEFT_JOINT_ANNOUNCED);
+    assert_int_equal(joint->source, 12345);
+    assert_int_equal(fake.move_count, PIECES - 1);
+    assert_int_equal(fake.sent_count, 0);
+}
+
+/* The sender has claimed a piece when the receiver's fetch fails. */
+static void a_fetch_that_fails_beside_a_helper_asks_for_all_but_its_piece(void **state)
+{
+    struct weft_request *request;
+
+    (void)state;
+    fake.fetches = 0;
+    request = start_helped();
+    assert_int_equal(fake.move_count, 1);
+    answer_pulls(0, HUGE_BYTES - PIECE);
+    assert_false(weft_request_is_complete(request));
+    help_at_last();
+    weft_progress();
+    assert_received(request, HUGE_BYTES);
 }
 
 /*
@@ -388,7 +529,7 @@ static struct {
 
 static void *race_helper(void *ignored)
 {
-    struct weft_joint *joint = &fake.own_joints[0];
+    struct weft_joint *joint = &fake.peer_joints[JOINT];
     int seen = 0;
 
     (void)ignored;
@@ -409,9 +550,10 @@ static void *race_helper(void *ignored)
         atomic_store_explicit(&race.ready, seen, memory_order_release);
         for (volatile int i = 0; i < race.delay[1]; i++) {
         }
-        while (joint_claim(joint, joint_turn(joint), &at, &part)) {
+        while (weft_joint_claim_piece(joint, joint_turn(joint), WEFT_JOINT_SENDER, &at,
+                                      &part)) {
             race.claimed[race.claims++] = at;
-            joint_count(joint, part);
+            weft_joint_count(joint, part);
         }
         atomic_store_explicit(&race.done, seen, memory_order_release);
     }
@@ -432,7 +574,7 @@ static void start_race(uint64_t offset, uint64_t length)
 
 static void every_byte_is_copied_or_asked_for_once_however_helpers_meet(void **state)
 {
-    enum { ROUNDS = 20000, RACED = 256 * 1024, PIECE = 128 * 1024 };
+    enum { ROUNDS = 20000, RACED = 2 * PIECE };
     uint64_t random = 1;
     pthread_t thread;
 
@@ -451,7 +593,7 @@ static void every_byte_is_copied_or_asked_for_once_however_helpers_meet(void **s
         fake_forget();
         fake.fetches = 0;
         request = start_recv(A, 5, buffer, RACED);
-        arrive_announced(A, 5, message, RACED, 42);
+        arrive_with_joint(A, 5, message, RACED, 42, JOINT);
         weft_progress();
         while (atomic_load_explicit(&race.done, memory_order_acquire) !=
                atomic_load_explicit(&race.round, memory_order_relaxed)) {
@@ -472,7 +614,9 @@ static void every_byte_is_copied_or_asked_for_once_however_helpers_meet(void **s
         }
         assert_int_equal(pieces, 3);
         assert_int_equal(asked + (uint64_t)race.claims * PIECE, RACED);
-        joint_count(&fake.own_joints[0], asked); /* in place of the data */
+        if (asked > 0) { /* in place of the data */
+            assert_true(weft_joint_count(&fake.peer_joints[JOINT], asked));
+        }
         weft_progress();
         end_recv(request, A, 5, RACED);
     }
@@ -494,6 +638,53 @@ static struct weft_request *announce(size_t bytes, enum weft_send_mode mode,
     assert_int_equal(announced.address, (uint64_t)(uintptr_t)message);
     *name = announced.request;
     return request;
+}
+
+/* The joint that the last announcement carries: ours, in this turn. */
+static struct weft_joint *announced_joint(uint32_t *turn)
+{
+    const size_t last = fake_count(WEFT_PKT_ANNOUNCE) - 1;
+    const uint64_t joint = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, last)).joint;
+
+    assert_true(joint != WEFT_NO_JOINT);
+    assert_true((uint32_t)joint < FAKE_JOINTS);
+    *turn = (uint32_t)(joint >> 32);
+    assert_true((fake.joints_used & 1u << (uint32_t)joint) != 0);
+    return &fake.own_joints[(uint32_t)joint];
+}
+
+/* Stands for the receiver: answers the announcement. */
+static struct weft_joint *open_announced(uint64_t length, uint64_t piece, uint32_t *turn)
+{
+    struct weft_joint *joint = announced_joint(turn);
+    const struct weft_joint_terms terms = {
+        .source = joint->source,
+        .target = (uint64_t)(uintptr_t)buffer,
+        .length = length,
+        .note = 99,
+        .piece = piece,
+    };
+
+    weft_joint_open(joint, *turn, &terms);
+    return joint;
+}
+
+/* The same, and it claims all of it, to fetch it or to ask for it. */
+static struct weft_joint *claim_announced(uint64_t length)
+{
+    uint32_t turn;
+    struct weft_joint *joint = open_announced(length, length, &turn);
+    uint64_t at;
+    uint64_t part;
+
+    assert_true(weft_joint_claim_piece(joint, turn, WEFT_JOINT_RECEIVER, &at, &part));
+    assert_int_equal(part, length);
+    return joint;
+}
+
+static void fetch_announced(uint64_t length)
+{
+    assert_true(weft_joint_count(claim_announced(length), length));
 }
 
 static void arrive_fetched(uint64_t name)
@@ -532,18 +723,122 @@ static void assert_pushed(uint64_t request, uint64_t offset, uint64_t length)
     }
 }
 
-static void a_long_send_is_over_when_it_was_fetched(void **state)
+static void a_long_send_is_over_when_all_is_counted(void **state)
 {
+    const struct weft_joint *joint;
     struct weft_request *request;
     uint64_t name;
+    uint32_t turn;
 
     (void)state;
     request = announce(LONG, WEFT_SEND_STANDARD, &name);
+    joint = announced_joint(&turn);
+    assert_int_equal(joint_state(joint), WEFT_JOINT_ANNOUNCED);
+    assert_int_equal(joint_turn(joint), turn);
+    assert_int_equal(joint->source, (uint64_t)(uintptr_t)message);
     weft_progress();
     assert_false(weft_request_is_complete(request));
-    arrive_fetched(name);
+    assert_int_equal(fake.move_count, 0); /* nobody has opened it */
+    fetch_announced(LONG);
     weft_progress();
     end_request(request, WEFT_OK);
+    assert_int_equal(fake.move_count, 0);
+    assert_int_equal(fake.joints_used, 0);
+    assert_int_equal(fake.wakes, 0); /* the receiver counted last: it knows */
+}
+
+static void a_sender_without_a_joint_learns_the_end_from_the_receiver(void **state)
+{
+    (void)state;
+    for (int why = 0; why < 2; why++) {
+        struct weft_request *request;
+        uint64_t name;
+
+        fake_forget();
+        fake.joints = why == 0 ? 0 : FAKE_JOINTS;
+        fake.is_reachable = why != 1;
+        request = announce(LONG, WEFT_SEND_STANDARD, &name);
+        assert_true(announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0)).joint == WEFT_NO_JOINT);
+        assert_int_equal(fake.joints_used, 0);
+        weft_progress();
+        assert_false(weft_request_is_complete(request));
+        arrive_fetched(name);
+        weft_progress();
+        end_request(request, WEFT_OK);
+    }
+}
+
+/* One send more than there are joints; they are given back and used again. */
+static void joints_are_used_again_in_another_turn(void **state)
+{
+    enum { SENDS = FAKE_JOINTS + 1, ROUNDS = 3 };
+
+    (void)state;
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        struct weft_request *request[SENDS];
+        struct weft_announce announced;
+
+        fake_forget();
+        for (uint32_t i = 0; i < SENDS; i++) {
+            request[i] = start_send(A, 5, message, LONG, WEFT_SEND_STANDARD);
+            announced = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, i));
+            if (i < FAKE_JOINTS) {
+                uint32_t turn;
+
+                assert_int_equal((uint32_t)announced.joint, i);
+                fetch_announced(LONG);
+                announced_joint(&turn);
+                assert_int_equal(turn, round + 1);
+            } else {
+                assert_true(announced.joint == WEFT_NO_JOINT);
+                arrive_fetched(announced.request);
+            }
+        }
+        weft_progress();
+        for (uint32_t i = 0; i < SENDS; i++) {
+            end_request(request[i], WEFT_OK);
+        }
+        assert_int_equal(fake.joints_used, 0);
+    }
+}
+
+static void an_announcement_that_finds_no_room_gives_its_joint_back(void **state)
+{
+    struct weft_request *request;
+    struct weft_request *other;
+    uint32_t turn;
+
+    (void)state;
+    fake.refuse_ordered = 3;
+    request = start_send(A, 5, message, LONG, WEFT_SEND_STANDARD);
+    assert_int_equal(fake.joints_used, 0);
+    weft_progress();
+    assert_int_equal(fake.joints_used, 0);
+    other = start_send(B, 5, message, LONG, WEFT_SEND_STANDARD); /* nor this one */
+    assert_int_equal(fake.joints_used, 0);
+    assert_int_equal(fake.sent_count, 0);
+    weft_progress();
+    assert_int_equal(fake_count(WEFT_PKT_ANNOUNCE), 2);
+    assert_int_equal(fake.joints_used, 3);
+    assert_int_equal(joint_state(announced_joint(&turn)), WEFT_JOINT_ANNOUNCED);
+    for (uint32_t i = 0; i < 2; i++) { /* both, in the turns that were announced */
+        const uint64_t joint = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, i)).joint;
+        const struct weft_joint_terms terms = {.length = 0};
+
+        assert_int_equal(joint_turn(&fake.own_joints[(uint32_t)joint]), joint >> 32);
+        weft_joint_open(&fake.own_joints[(uint32_t)joint], (uint32_t)(joint >> 32),
+                        &terms);
+    }
+    weft_progress();
+    end_request(request, WEFT_OK);
+    end_request(other, WEFT_OK);
+    assert_int_equal(fake.joints_used, 0);
+
+    fake.send_error = WEFT_ERR_SYSTEM;
+    request = start_send(A, 5, message, LONG, WEFT_SEND_STANDARD);
+    end_request(request, WEFT_ERR_SYSTEM);
+    assert_int_equal(fake.joints_used, 0);
+    weft_progress();
 }
 
 static void a_synchronous_send_is_over_only_when_it_was_fetched(void **state)
@@ -560,9 +855,38 @@ static void a_synchronous_send_is_over_only_when_it_was_fetched(void **state)
         weft_progress();
         assert_false(weft_request_is_complete(request));
         assert_int_equal(fake.sent_count, 1);
-        arrive_fetched(name);
+        if (sizes[i] == 0) { /* there is nothing to copy together */
+            assert_int_equal(fake.joints_used, 0);
+            arrive_fetched(name);
+        } else {
+            fetch_announced(sizes[i]);
+        }
         weft_progress();
         end_request(request, WEFT_OK);
+    }
+}
+
+/* A receiver that has room for less, or for nothing, copies less. */
+static void a_send_that_is_cut_off_is_over_when_the_rest_is_counted(void **state)
+{
+    const uint64_t fits[] = {0, 1, LONG - 1};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(fits) / sizeof(fits[0]); i++) {
+        struct weft_joint *joint;
+        struct weft_request *request;
+        uint64_t name;
+        uint32_t turn;
+
+        fake_forget();
+        memset(buffer, 0, sizeof(buffer));
+        request = announce(LONG, WEFT_SEND_STANDARD, &name);
+        joint = open_announced(fits[i], fits[i], &turn);
+        weft_progress(); /* we are there, the receiver is not */
+        end_request(request, WEFT_OK);
+        assert_int_equal(joint_copied(joint), fits[i]);
+        assert_pattern(buffer, fits[i], 1);
+        assert_int_equal(buffer[fits[i]], 0);
     }
 }
 
@@ -570,10 +894,12 @@ static void a_pull_is_answered_with_exactly_these_bytes(void **state)
 {
     const uint64_t parts[][2] = {{0, LONG}, {0, 1}, {LONG - 1, 1}, {5000, 9000}};
     struct weft_request *request;
+    struct weft_joint *joint;
     uint64_t name;
 
     (void)state;
     request = announce(LONG, WEFT_SEND_STANDARD, &name);
+    joint = claim_announced(LONG);
     for (uint64_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         arrive_answer(A, WEFT_PKT_PULL,
                       (struct weft_answer){.request = name,
@@ -586,7 +912,7 @@ static void a_pull_is_answered_with_exactly_these_bytes(void **state)
         assert_pushed(90 + i, parts[i][0], parts[i][1]);
     }
     assert_false(weft_request_is_complete(request));
-    arrive_fetched(name);
+    assert_true(weft_joint_count(joint, LONG));
     weft_progress();
     end_request(request, WEFT_OK);
 }
@@ -594,10 +920,12 @@ static void a_pull_is_answered_with_exactly_these_bytes(void **state)
 static void pieces_that_find_the_queue_full_wait_and_messages_pass_them(void **state)
 {
     struct weft_request *request;
+    struct weft_joint *joint;
     uint64_t name;
 
     (void)state;
     request = announce(LONG, WEFT_SEND_STANDARD, &name);
+    joint = claim_announced(LONG);
     arrive_answer(A, WEFT_PKT_PULL,
                   (struct weft_answer){.request = name, .other = 90, .length = LONG});
     fake.refuse_ordered = 5;
@@ -611,7 +939,7 @@ static void pieces_that_find_the_queue_full_wait_and_messages_pass_them(void **s
     for (uint32_t i = 0; i < fake.sent_count; i++) { /* no number is left out */
         assert_int_equal(fake.sent[i]->header.sequence, i);
     }
-    arrive_fetched(name);
+    assert_true(weft_joint_count(joint, LONG));
     weft_progress();
     end_request(request, WEFT_OK);
 }
@@ -621,10 +949,12 @@ static void a_pull_beyond_the_message_is_not_answered(void **state)
     const uint64_t parts[][2] = {
         {0, LONG + 1}, {LONG, 1}, {LONG + 1, 0}, {1, UINT64_MAX}, {UINT64_MAX, 1}};
     struct weft_request *request;
+    struct weft_joint *joint;
     uint64_t name;
 
     (void)state;
     request = announce(LONG, WEFT_SEND_STANDARD, &name);
+    joint = claim_announced(LONG);
     for (uint64_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         arrive_answer(A, WEFT_PKT_PULL,
                       (struct weft_answer){.request = name,
@@ -634,133 +964,190 @@ static void a_pull_beyond_the_message_is_not_answered(void **state)
     }
     weft_progress();
     assert_int_equal(fake_count(WEFT_PKT_DATA), 0);
-    arrive_fetched(name);
+    assert_true(weft_joint_count(joint, LONG));
     weft_progress();
     end_request(request, WEFT_OK);
 }
 
-/* Stands for the receiver: opens its joint for this send and asks for help. */
-static struct weft_joint *ask_for_help(uint64_t name, uint32_t number)
-{
-    struct weft_joint *joint = &fake.peer_joints[number];
-    uint32_t turn = joint_fill(joint, message, buffer, HUGE_BYTES, HUGE_BYTES / PIECES);
+/* ---- the sender helps ---- */
 
-    arrive_answer(A, WEFT_PKT_HELP,
-                  (struct weft_answer){.request = name,
-                                       .other = (uint64_t)turn << 32 | number,
-                                       .offset = 99});
-    return joint;
-}
-
-static void a_sender_that_is_asked_stores_what_is_left(void **state)
+static void a_sender_stores_from_the_back_what_nobody_has_claimed(void **state)
 {
     struct weft_joint *joint;
     struct weft_request *request;
     uint64_t name;
     uint64_t at;
     uint64_t part;
+    uint32_t turn;
 
     (void)state;
     request = announce(HUGE_BYTES, WEFT_SEND_STANDARD, &name);
-    joint = ask_for_help(name, 3);
-    assert_true(joint_claim(joint, joint_turn(joint), &at, &part)); /* the receiver's */
+    weft_progress();
+    assert_int_equal(fake.move_count, 0); /* announced is not open */
+    joint = open_announced(HUGE_BYTES, PIECE, &turn);
+    assert_true(weft_joint_claim_piece(joint, turn, WEFT_JOINT_RECEIVER, &at, &part));
     weft_progress();
     assert_int_equal(fake.move_count, PIECES - 1);
-    assert_int_equal(atomic_load(&joint->copied), HUGE_BYTES - part);
+    for (uint64_t i = 0; i < PIECES - 1; i++) {
+        assert_true(fake.moves[i].is_store);
+        assert_int_equal(fake.moves[i].offset, HUGE_BYTES - (i + 1) * PIECE);
+        assert_int_equal(fake.moves[i].length, PIECE);
+    }
+    assert_int_equal(joint_copied(joint), HUGE_BYTES - part);
     assert_memory_equal(buffer + part, message + part, HUGE_BYTES - part);
-    assert_false(weft_request_is_complete(request));
-    arrive_fetched(name);
+    assert_int_equal(buffer[0] | buffer[1] | buffer[part - 1], 0);
+    assert_false(weft_request_is_complete(request)); /* the receiver has one piece yet */
+    assert_int_equal(fake.wakes, 0);
+    assert_true(weft_joint_count(joint, part));
     weft_progress();
     end_request(request, WEFT_OK);
+    assert_int_equal(fake.sent_count, 1);
+    assert_int_equal(fake.wakes, 0);
 }
 
-static void a_store_that_fails_sends_exactly_that_piece(void **state)
+static void a_sender_that_counts_the_last_piece_wakes_the_receiver(void **state)
 {
-    const uint64_t piece = HUGE_BYTES / PIECES;
+    struct weft_joint *joint;
+    struct weft_request *request;
+    uint64_t name;
+    uint64_t at;
+    uint64_t part;
+    uint32_t turn;
 
     (void)state;
+    request = announce(HUGE_BYTES, WEFT_SEND_STANDARD, &name);
+    joint = open_announced(HUGE_BYTES, PIECE, &turn);
+    assert_true(weft_joint_claim_piece(joint, turn, WEFT_JOINT_RECEIVER, &at, &part));
+    assert_false(weft_joint_count(joint, part));
+    weft_progress();
+    assert_woken_once();
+    end_request(request, WEFT_OK);
+    assert_int_equal(fake.joints_used, 0);
+    assert_int_equal(fake.sent_count, 1); /* and sends nothing */
+}
+
+/* Every store fails after `done`: from there on it sends what it would have stored. */
+static void a_store_that_fails_sends_that_piece_to_who_opened_the_joint(void **state)
+{
+    (void)state;
     for (int done = 0; done < PIECES; done++) {
+        const uint64_t rest = HUGE_BYTES - (uint64_t)done * PIECE;
         struct weft_joint *joint;
         struct weft_request *request;
         uint64_t name;
-        uint64_t at;
-        uint64_t part;
+        uint32_t turn;
 
         fake_forget();
         memset(buffer, 0, sizeof(buffer));
         fake.stores = done;
         request = announce(HUGE_BYTES, WEFT_SEND_STANDARD, &name);
-        joint = ask_for_help(name, 1);
-        weft_progress();
-        weft_progress();
-        assert_int_equal(fake.move_count, done + 1);
-        assert_int_equal(atomic_load(&joint->copied), (uint64_t)done * piece);
-        assert_pushed(99, (uint64_t)done * piece, piece);
-        assert_memory_equal(buffer, message, (uint64_t)done * piece);
-        if (done + 1 < PIECES) { /* the rest is there for the receiver */
-            assert_true(joint_claim(joint, joint_turn(joint), &at, &part));
-            assert_int_equal(at, ((uint64_t)done + 1) * piece);
+        joint = open_announced(HUGE_BYTES, PIECE, &turn);
+        for (int i = 0; i < 2 * PIECES; i++) {
+            weft_progress();
         }
-        arrive_fetched(name);
+        assert_int_equal(joint_copied(joint), HUGE_BYTES - rest);
+        assert_memory_equal(buffer + rest, message + rest, HUGE_BYTES - rest);
+        assert_pushed(99, 0, rest);
+        assert_false(weft_request_is_complete(request)); /* nor are they counted */
+        assert_int_equal(fake.wakes, 0);
+        assert_true(weft_joint_count(joint, rest));
         weft_progress();
         end_request(request, WEFT_OK);
     }
 }
 
-static void who_cannot_reach_the_receiver_does_not_help(void **state)
+static struct weft_request *waited_for;
+
+/* The receiver takes the rest while the sender's first store is under way, and fails. */
+static void fetch_the_rest(uint64_t offset, uint64_t length)
 {
-    struct weft_joint *joint;
-    struct weft_request *request;
-    uint64_t name;
+    struct weft_joint *joint = &fake.own_joints[0];
+    uint64_t at;
+    uint64_t part;
 
-    (void)state;
-    request = announce(HUGE_BYTES, WEFT_SEND_STANDARD, &name);
-    fake.is_reachable = false;
-    joint = ask_for_help(name, 1);
-    weft_progress();
-    assert_int_equal(fake.move_count, 0);
-    assert_int_equal(atomic_load(&joint->next) & JOINT_OFFSETS, 0);
-    arrive_fetched(name);
-    weft_progress();
-    end_request(request, WEFT_OK);
-}
-
-static void help_that_comes_too_late_is_not_given(void **state)
-{
-    struct weft_joint *joint;
-    struct weft_request *request;
-    uint64_t name;
-
-    (void)state;
-    /* The request is over, still in hand, then freed. */
-    for (int is_freed = 0; is_freed < 2; is_freed++) {
-        fake_forget();
-        request = announce(HUGE_BYTES, WEFT_SEND_STANDARD, &name);
-        arrive_fetched(name);
-        weft_progress();
-        if (is_freed) {
-            end_request(request, WEFT_OK);
-        }
-        joint = ask_for_help(name, 0);
-        weft_progress();
-        assert_int_equal(fake.move_count, 0);
-        assert_int_equal(atomic_load(&joint->copied), 0);
-        if (!is_freed) {
-            end_request(request, WEFT_OK);
-        }
+    assert_int_equal(offset, HUGE_BYTES - PIECE);
+    assert_int_equal(length, PIECE);
+    while (weft_joint_claim_piece(joint, joint_turn(joint), WEFT_JOINT_RECEIVER, &at,
+                                  &part)) {
+        weft_joint_count(joint, part);
     }
-    /* The joint serves another transfer by now. */
-    fake_forget();
-    request = announce(HUGE_BYTES, WEFT_SEND_STANDARD, &name);
-    joint = ask_for_help(name, 0);
-    joint_fill(joint, message, buffer, HUGE_BYTES, HUGE_BYTES / PIECES);
-    weft_progress();
-    assert_int_equal(fake.move_count, 0);
-    assert_int_equal(atomic_load(&joint->copied), 0);
-    arrive_fetched(name);
-    weft_progress();
-    end_request(request, WEFT_OK);
+    assert_false(weft_request_is_complete(waited_for));
 }
+
+static void a_store_that_fails_sends_exactly_that_piece(void **state)
+{
+    struct weft_joint *joint;
+    uint64_t name;
+    uint32_t turn;
+
+    (void)state;
+    fake.stores = 0;
+    fake.storing = fetch_the_rest;
+    waited_for = announce(HUGE_BYTES, WEFT_SEND_STANDARD, &name);
+    joint = open_announced(HUGE_BYTES, PIECE, &turn);
+    weft_progress();
+    weft_progress();
+    assert_int_equal(fake.move_count, 1);
+    assert_pushed(99, HUGE_BYTES - PIECE, PIECE);
+    assert_true(weft_joint_count(joint, PIECE));
+    weft_progress();
+    end_request(waited_for, WEFT_OK);
+}
+
+/* ---- the sender sleeps ---- */
+
+static void fetch_while_asleep(void)
+{
+    if (fake.sleeps == 2) { /* the first time it was woken for nothing */
+        fetch_announced(LONG);
+    }
+}
+
+static void a_blocking_send_sleeps_until_its_joint_is_over(void **state)
+{
+    (void)state;
+    fake.sleeping = fetch_while_asleep;
+    assert_int_equal(weft_send(&fixture_comm, A, 5, message, LONG,
+                               WEFT_PLANE_P2P | (unsigned)WEFT_SEND_STANDARD),
+                     WEFT_OK);
+    assert_int_equal(fake.sleeps, 2);
+    assert_int_equal(fake.joints_used, 0);
+    assert_false(fake.is_armed);
+}
+
+static bool opens_only; /* or else fetches all of it */
+
+static void answer_while_arming(void)
+{
+    uint32_t turn;
+
+    fake.arming = NULL;
+    if (opens_only) {
+        open_announced(LONG, LONG, &turn);
+    } else {
+        fetch_announced(LONG);
+    }
+}
+
+/* Between the last look and the sleep: nobody would wake it any more. */
+static void an_answer_just_before_the_sleep_is_seen(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        fake_forget();
+        opens_only = i != 0;
+        fake.arming = answer_while_arming; /* and no `sleeping`: a sleep is a fault */
+        assert_int_equal(weft_send(&fixture_comm, A, 5, message, LONG,
+                                   WEFT_PLANE_P2P | (unsigned)WEFT_SEND_STANDARD),
+                         WEFT_OK);
+        assert_null(fake.arming);
+        assert_int_equal(fake.sleeps, 0);
+        assert_int_equal(fake.move_count, opens_only ? 1 : 0);
+        assert_false(fake.is_armed);
+    }
+}
+
+/* ---- answers that name nothing ---- */
 
 static void answers_to_a_request_that_is_over_are_ignored(void **state)
 {
@@ -770,6 +1157,7 @@ static void answers_to_a_request_that_is_over_are_ignored(void **state)
     uint64_t later_name;
 
     (void)state;
+    fake.joints = 0;
     fake.repeat_control = 1; /* which no transport may do */
     request = announce(LONG, WEFT_SEND_STANDARD, &name);
     arrive_fetched(name);
@@ -812,7 +1200,6 @@ static void answers_that_name_no_request_are_ignored(void **state)
 
         arrive_fetched(name);
         arrive_answer(A, WEFT_PKT_PULL, answer);
-        arrive_answer(A, WEFT_PKT_HELP, answer);
         if (i < sizeof(names) / sizeof(names[0])) {
             arrive_data(A, name, packet, 0, 32);
         }
@@ -831,6 +1218,7 @@ static void a_send_whose_end_is_lost_is_never_over(void **state)
     uint64_t name;
 
     (void)state;
+    fake.joints = 0;
     request = announce(LONG, WEFT_SEND_SYNCHRONOUS, &name);
     fake.drop_control = 1; /* which no transport may do */
     arrive_fetched(name);
@@ -898,22 +1286,20 @@ static void a_piece_that_could_not_be_stored_is_taken_by_a_full_store(void **sta
 
     (void)state;
     fill_store();
-    helped = NULL;
-    fake.fetching = claim_slowly;
-    request = start_recv(A, 5, buffer, sizeof(buffer));
-    arrive_announced(A, 5, message, HUGE_BYTES, 42);
-    weft_progress();
+    request = start_helped();
     assert_int_equal(fake_count(WEFT_PKT_PULL), 0);
     assert_false(weft_request_is_complete(request));
     assert_true(is_granted(A));
     assert_true(is_granted(WEFT_ANYONE));
+    assert_int_equal(helped->note, (uint64_t)(uintptr_t)request->handle);
     for (uint64_t at = helped_at; at < helped_at + helped_length; at += 2048) {
-        arrive_data(A, (uint64_t)(uintptr_t)request->handle, message, at, 2048);
+        arrive_data(A, helped->note, message, at, 2048);
     }
     for (int i = 0; i < 20; i++) {
         weft_progress();
     }
-    assert_fetched(request, HUGE_BYTES, 42);
+    assert_received(request, HUGE_BYTES);
+    assert_woken_once(); /* the sender cannot know that its pieces have arrived */
     assert_false(is_granted(A));
     assert_false(is_granted(WEFT_ANYONE));
 }
@@ -927,6 +1313,7 @@ static void a_long_message_that_changed_on_its_way_is_reported(void **state)
         .length = LONG,
         .address = (uint64_t)(uintptr_t)message,
         .request = 42,
+        .joint = WEFT_NO_JOINT,
     };
     struct weft_request *request;
     uint64_t name;
@@ -935,7 +1322,7 @@ static void a_long_message_that_changed_on_its_way_is_reported(void **state)
     weft_p2p.has_checksum = true;
     request = announce(LONG, WEFT_SEND_STANDARD, &name);
     header.crc = fake_nth(WEFT_PKT_ANNOUNCE, 0)->header.crc;
-    arrive_fetched(name);
+    fetch_announced(LONG);
     weft_progress();
     end_request(request, WEFT_OK);
 
@@ -962,6 +1349,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_with_message, fixture_close)
     const struct CMUnitTest tests[] = {
         CASE(an_announced_message_is_fetched_and_the_sender_told_once),
+        CASE(an_announced_joint_is_opened_and_its_sender_told_nothing),
         CASE(an_announcement_before_the_receive_is_kept),
         CASE(an_announced_message_of_any_length_is_fetched_whole),
         CASE(what_cannot_be_reached_is_asked_for_and_comes_in_any_order),
@@ -969,22 +1357,32 @@ int main(void)
         CASE(a_fetch_that_fails_in_the_middle_asks_for_what_is_missing),
         CASE(a_truncated_receive_asks_only_for_what_fits),
         CASE(a_receive_without_room_fetches_nothing_and_tells_the_sender),
+        CASE(a_receive_without_room_opens_the_joint_and_wakes_the_sender),
 
-        CASE(a_sender_inside_is_asked_to_help_and_each_copies_its_pieces),
-        CASE(nobody_is_asked_to_help_where_it_does_not_pay),
+        CASE(a_sender_that_helps_copies_from_the_back_and_the_receiver_the_front),
+        CASE(pieces_are_small_only_where_sharing_pays),
         CASE(a_receive_waits_for_the_pieces_that_the_sender_has_claimed),
-        CASE(a_fetch_that_fails_beside_a_helper_asks_for_both_parts),
+        CASE(a_joint_in_another_turn_ends_the_receive),
+        CASE(a_fetch_that_fails_beside_a_helper_asks_for_all_but_its_piece),
         CASE(every_byte_is_copied_or_asked_for_once_however_helpers_meet),
 
-        CASE(a_long_send_is_over_when_it_was_fetched),
+        CASE(a_long_send_is_over_when_all_is_counted),
+        CASE(a_sender_without_a_joint_learns_the_end_from_the_receiver),
+        CASE(joints_are_used_again_in_another_turn),
+        CASE(an_announcement_that_finds_no_room_gives_its_joint_back),
         CASE(a_synchronous_send_is_over_only_when_it_was_fetched),
+        CASE(a_send_that_is_cut_off_is_over_when_the_rest_is_counted),
         CASE(a_pull_is_answered_with_exactly_these_bytes),
         CASE(pieces_that_find_the_queue_full_wait_and_messages_pass_them),
         CASE(a_pull_beyond_the_message_is_not_answered),
-        CASE(a_sender_that_is_asked_stores_what_is_left),
+
+        CASE(a_sender_stores_from_the_back_what_nobody_has_claimed),
+        CASE(a_sender_that_counts_the_last_piece_wakes_the_receiver),
+        CASE(a_store_that_fails_sends_that_piece_to_who_opened_the_joint),
         CASE(a_store_that_fails_sends_exactly_that_piece),
-        CASE(who_cannot_reach_the_receiver_does_not_help),
-        CASE(help_that_comes_too_late_is_not_given),
+        CASE(a_blocking_send_sleeps_until_its_joint_is_over),
+        CASE(an_answer_just_before_the_sleep_is_seen),
+
         CASE(answers_to_a_request_that_is_over_are_ignored),
         CASE(answers_that_name_no_request_are_ignored),
         CASE(a_send_whose_end_is_lost_is_never_over),

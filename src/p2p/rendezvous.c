@@ -127,13 +127,22 @@ static void remove_work(struct weft_p2p_request *request)
 
 enum weft_rc weft_p2p_announce(struct weft_p2p_request *send)
 {
-    const struct weft_announce announce = {
+    struct {
+        struct weft_announce announce;
+        uint32_t sums[WEFT_SUM_BLOCKS];
+    } packet;
+    size_t len = sizeof(packet.announce);
+
+    packet.announce = (struct weft_announce){
         .length = send->capacity,
         .address = (uint64_t)(uintptr_t)send->buffer,
         .request = (uint64_t)(uintptr_t)send->base.handle,
     };
-
-    return weft_p2p_send_ordered(send->peer, &send->header, &announce, sizeof(announce),
+    if (weft_unlikely(weft_p2p.has_checksum)) {
+        memcpy(packet.sums, send->sums, sizeof(packet.sums));
+        len = sizeof(packet);
+    }
+    return weft_p2p_send_ordered(send->peer, &send->header, &packet, len,
                                  WEFT_SEND_URGENT);
 }
 
@@ -346,22 +355,38 @@ static void open_joint(struct weft_p2p_request *recv,
     }
 }
 
-void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *peer,
-                             const struct weft_header *header,
-                             const struct weft_announce *announce)
+/* An announcement without sums is one that no message fits to. */
+static void keep_sums(struct weft_p2p_request *recv, const struct weft_header *header,
+                      const void *data)
 {
-    uint64_t length =
-        announce->length < recv->capacity ? announce->length : recv->capacity;
+    const size_t at = sizeof(struct weft_announce);
 
+    memset(recv->sums, 0, sizeof(recv->sums));
+    if (header->length == at + sizeof(recv->sums)) {
+        memcpy(recv->sums, (const uint8_t *)data + at, sizeof(recv->sums));
+    }
+}
+
+void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *peer,
+                             const struct weft_header *header, const void *data)
+{
+    struct weft_announce announce;
+    uint64_t length;
+
+    memcpy(&announce, data, sizeof(announce));
+    if (weft_unlikely(weft_p2p.has_checksum)) {
+        keep_sums(recv, header, data);
+    }
+    length = announce.length < recv->capacity ? announce.length : recv->capacity;
     if (peer == NULL || weft_p2p_reach(peer->rank, &peer) != WEFT_OK) {
         weft_wireup_abort(weft_p2p.job, 1, "no memory to answer a peer");
     }
     recv->from = peer;
     recv->header = *header;
-    recv->other = announce->request;
-    recv->message_length = announce->length;
+    recv->other = announce.request;
+    recv->message_length = announce.length;
     if (peer->is_self || peer->ep->ops->can_reach(peer->ep)) {
-        open_joint(recv, announce, length);
+        open_joint(recv, &announce, length);
         add_work(recv, WEFT_WORK_COPY);
         return;
     }

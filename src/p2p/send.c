@@ -5,6 +5,7 @@
 #include "p2p/p2p.h"
 
 #include "base/crc32c.h"
+#include "p2p/checksum.h"
 #include "progress/lock.h"
 
 #include <stdlib.h>
@@ -174,6 +175,9 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     send->work = WEFT_WORK_NONE;
     if (is_announced) {
         send->header.kind = WEFT_PKT_ANNOUNCE;
+        if (weft_unlikely(weft_p2p.has_checksum)) {
+            weft_checksum_blocks(send->sums, buffer, bytes);
+        }
     }
     if (peer->backlog != NULL || try_send(send) == WEFT_AGAIN) {
         join_backlog(send);
@@ -231,7 +235,7 @@ static enum weft_rc send_slow(const struct weft_comm *comm, enum weft_plane plan
         return rc;
     }
     header.flags = mode == WEFT_SEND_READY ? WEFT_PKT_READY : 0;
-    if (weft_p2p.has_checksum) {
+    if (weft_p2p.has_checksum && !is_announced(peer, bytes, mode)) {
         header.crc = weft_crc32c(buffer, bytes);
     }
     if (!is_announced(peer, bytes, mode) && peer->backlog == NULL) {

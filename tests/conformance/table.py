@@ -16,7 +16,8 @@ Made by `tests/conformance/conformance.py`, which builds the test programs of MP
 Debian's source package) with Weft's `mpicc` and runs them as their lists say. An entry is a line
 of such a list: a program, its ranks and arguments. It passes if the job ends with code 0, says
 "No Errors" and nothing else; where the line asks for a job that fails, if it ends with an error
-by itself. What is not built or not run has not passed.
+by itself. What is not built or not run has not passed. A source that does not compile, because it
+uses what the standard ABI leaves out, is built with `mpi_legacy.h` (`docs/abi.md`).
 
 """
 SUMMARY = "| list | entries | passed | failed | not built | not run |\n|---|--:|--:|--:|--:|--:|\n"

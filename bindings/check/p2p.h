@@ -43,7 +43,7 @@ int weft_bad_source(const char *function, struct weft_comm *comm, int source, in
 /* A rank of the communicator and a tag, no wildcard and no MPI_PROC_NULL? */
 static inline bool weft_is_plain_rank(const struct weft_comm *comm, int rank, int tag)
 {
-    return (unsigned)rank < (unsigned)comm->size && tag >= 0;
+    return (unsigned)rank < (unsigned)comm->peers && tag >= 0;
 }
 
 /* MPI_PROC_NULL is allowed in both; wildcards where a message is received. */

@@ -153,11 +153,7 @@ static void on_matchable(uint32_t from, const struct weft_header *header,
             weft_copy(recv->buffer, data, n);
             weft_p2p_finish_recv(recv, header, len);
         } else {
-            struct weft_announce announce;
-
-            memcpy(&announce, data, sizeof(announce));
-            weft_p2p_start_transfer(recv, weft_peer_get(&p->peers, from), header,
-                                    &announce);
+            weft_p2p_start_transfer(recv, weft_peer_get(&p->peers, from), header, data);
         }
         return;
     }

@@ -11,6 +11,7 @@
  *   rendezvous.c  long messages: announced, then fetched by one side or copied by both,
  *                 or sent in pieces where the other's memory cannot be reached
  *   offer.c       a posted receive tells its sender where its message goes
+ *   checksum.c    whether what arrived is what was sent
  *   wait.c        polling, spinning, yielding, sleeping
  *   attend.c      what happens while the program computes, and the helper
  */
@@ -57,6 +58,9 @@ struct weft_p2p_request {
     uint64_t other;          /* receive: the sender's request */
     uint64_t message_length; /* receive: all of it, whatever fits */
     struct weft_peer *from;  /* receive: the sender */
+
+    /* As sent, of a long message, where WEFT_CHECKSUM is set. */
+    uint32_t sums[WEFT_SUM_BLOCKS];
 };
 
 struct weft_p2p {
@@ -177,10 +181,9 @@ void weft_p2p_wait_for_room(struct weft_peer *peer);
 /* Announces the message of a send request. WEFT_AGAIN: no room. */
 enum weft_rc weft_p2p_announce(struct weft_p2p_request *send);
 
-/* A receive has met an announcement. */
+/* A receive has met an announcement; `data` is what came after the header. */
 void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *peer,
-                             const struct weft_header *header,
-                             const struct weft_announce *announce);
+                             const struct weft_header *header, const void *data);
 void weft_p2p_on_data(const void *data, size_t len);
 void weft_p2p_on_pull(uint32_t from, const struct weft_answer *answer);
 void weft_p2p_on_fetched(const struct weft_answer *answer);

@@ -5,31 +5,8 @@
 #include "p2p/p2p.h"
 
 #include "base/copy.h"
-#include "base/crc32c.h"
-#include "base/log.h"
+#include "p2p/checksum.h"
 #include "progress/lock.h"
-
-#include <string.h>
-
-static enum weft_rc check_crc(const struct weft_p2p_request *recv,
-                              const struct weft_header *header, uint64_t length)
-{
-    uint32_t crc;
-
-    if (length > recv->capacity) {
-        return WEFT_OK; /* cut off: there is nothing to compare with */
-    }
-    crc = weft_crc32c(recv->buffer, (size_t)length);
-    if (crc == header->crc) {
-        return WEFT_OK;
-    }
-    weft_log_error(
-        "a message of %llu bytes from rank %u of its communicator with tag %d, "
-        "sequence %u, arrived with checksum %08x instead of %08x",
-        (unsigned long long)length, header->source, header->tag, header->sequence, crc,
-        header->crc);
-    return WEFT_ERR_CHECKSUM;
-}
 
 void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_header *header,
                           uint64_t length)
@@ -44,7 +21,7 @@ void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_heade
         rc = WEFT_ERR_TRUNCATE;
     }
     if (weft_unlikely(weft_p2p.has_checksum) && rc == WEFT_OK) {
-        rc = check_crc(recv, header, length);
+        rc = weft_checksum_check(recv, header, length);
     }
     weft_request_complete(&recv->base, rc);
 }
@@ -61,11 +38,8 @@ static void take_waiting(struct weft_p2p_request *recv, struct weft_unexpected *
         weft_copy(recv->buffer, message->data, n);
         weft_p2p_finish_recv(recv, &message->header, len);
     } else {
-        struct weft_announce announce;
-
-        memcpy(&announce, message->data, sizeof(announce));
         weft_p2p_start_transfer(recv, weft_peer_get(&p->peers, message->from),
-                                &message->header, &announce);
+                                &message->header, message->data);
     }
     weft_unexpected_free(&p->unexpected, &p->match, message);
     p->up.is_full = p->unexpected.is_full;

@@ -181,19 +181,27 @@ static uint64_t take_joint(struct weft_p2p_request *send)
 
 enum weft_rc weft_p2p_announce(struct weft_p2p_request *send)
 {
-    const struct weft_announce announce = {
+    struct {
+        struct weft_announce announce;
+        uint32_t sums[WEFT_SUM_BLOCKS];
+    } packet;
+    size_t len = sizeof(packet.announce);
+    enum weft_rc rc;
+
+    packet.announce = (struct weft_announce){
         .length = send->capacity,
         .address = (uint64_t)(uintptr_t)send->buffer,
         .request = (uint64_t)(uintptr_t)send->base.handle,
         .joint = take_joint(send),
     };
-    enum weft_rc rc;
-
+    if (weft_unlikely(weft_p2p.has_checksum)) {
+        memcpy(packet.sums, send->sums, sizeof(packet.sums));
+        len = sizeof(packet);
+    }
     if (send->is_joint_ours) {
         weft_p2p_add_transfer(send); /* before it can be answered, by ourselves too */
     }
-    rc = weft_p2p_send_ordered(send->peer, &send->header, &announce, sizeof(announce),
-                               WEFT_SEND_URGENT);
+    rc = weft_p2p_send_ordered(send->peer, &send->header, &packet, len, WEFT_SEND_URGENT);
     if (rc != WEFT_OK && send->is_joint_ours) {
         weft_p2p.transfers = send->next_transfer; /* nothing came between */
         weft_p2p.ops->joint_give(weft_p2p.transport, send->joint_number);
@@ -267,7 +275,7 @@ void weft_p2p_on_fetched(const struct weft_answer *answer)
 {
     struct weft_p2p_request *send = weft_p2p_find(answer->request, WEFT_REQUEST_SEND);
 
-    if (send != NULL) {
+    if (send != NULL && !send->is_joint_ours) {
         weft_request_complete(&send->base, WEFT_OK);
     }
 }
@@ -336,13 +344,29 @@ static void open_joint(struct weft_p2p_request *recv,
     weft_joint_open(recv->joint, recv->joint_turn, &terms);
 }
 
-void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *peer,
-                             const struct weft_header *header,
-                             const struct weft_announce *announce)
+/* An announcement without sums is one that no message fits to. */
+static void keep_sums(struct weft_p2p_request *recv, const struct weft_header *header,
+                      const void *data)
 {
-    const uint64_t length =
-        announce->length < recv->capacity ? announce->length : recv->capacity;
+    const size_t at = sizeof(struct weft_announce);
 
+    memset(recv->sums, 0, sizeof(recv->sums));
+    if (header->length == at + sizeof(recv->sums)) {
+        memcpy(recv->sums, (const uint8_t *)data + at, sizeof(recv->sums));
+    }
+}
+
+void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *peer,
+                             const struct weft_header *header, const void *data)
+{
+    struct weft_announce announce;
+    uint64_t length;
+
+    memcpy(&announce, data, sizeof(announce));
+    if (weft_unlikely(weft_p2p.has_checksum)) {
+        keep_sums(recv, header, data);
+    }
+    length = announce.length < recv->capacity ? announce.length : recv->capacity;
     if (peer == NULL || weft_p2p_reach(peer->rank, &peer) != WEFT_OK) {
         weft_wireup_abort(weft_p2p.job, 1, "no memory to answer a peer");
     }
@@ -351,14 +375,14 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     recv->from = peer;
     recv->is_pulled = false;
     recv->header = *header;
-    recv->other = announce->request;
-    recv->message_length = announce->length;
+    recv->other = announce.request;
+    recv->message_length = announce.length;
     weft_p2p_add_transfer(recv);
     if (peer->is_self || peer->ep->ops->can_reach(peer->ep)) {
-        open_joint(recv, announce, weft_p2p_choose_piece(length));
+        open_joint(recv, &announce, weft_p2p_choose_piece(length));
         weft_p2p_add_work(recv);
     } else {
-        open_joint(recv, announce, length);
+        open_joint(recv, &announce, length);
         pull_all(recv);
     }
     if (weft_unlikely(length == 0)) { /* nobody will count a last piece */

@@ -5,6 +5,7 @@
 #include "p2p/p2p.h"
 
 #include "base/crc32c.h"
+#include "p2p/checksum.h"
 #include "progress/lock.h"
 
 #include <stdlib.h>
@@ -191,6 +192,9 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     send->work = WEFT_WORK_NONE;
     if (is_announced) {
         send->header.kind = WEFT_PKT_ANNOUNCE;
+        if (weft_unlikely(weft_p2p.has_checksum)) {
+            weft_checksum_blocks(send->sums, buffer, bytes);
+        }
     }
     if (is_announced && weft_p2p_send_by_offer(send, is_blocking)) {
         return;
@@ -255,7 +259,7 @@ static enum weft_rc send_slow(const struct weft_comm *comm, int dest, int tag,
         return rc;
     }
     header.flags = mode_of(how) == WEFT_SEND_READY ? WEFT_PKT_READY : 0;
-    if (weft_p2p.has_checksum) {
+    if (weft_p2p.has_checksum && !is_announced(peer, bytes, mode_of(how))) {
         header.crc = weft_crc32c(buffer, bytes);
     }
     if (!is_announced(peer, bytes, mode_of(how)) && peer->backlog == NULL) {

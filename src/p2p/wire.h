@@ -32,6 +32,7 @@
 enum {
     WEFT_WIRE_VERSION = 1,
     WEFT_EAGER_MAX = 4096, /* a whole message in one packet; longer ones are announced */
+    WEFT_SUM_BLOCKS = 16, /* parts of an announced message that are summed (checksum.h) */
 };
 
 enum weft_packet {
@@ -56,11 +57,12 @@ struct weft_header {
     uint32_t source; /* rank in the communicator */
     int32_t tag;
     uint32_t length; /* bytes of data in this packet */
-    uint32_t crc;    /* of the message's data, where WEFT_CHECKSUM is set; else 0 */
+    uint32_t crc;    /* of an EAGER's data, where WEFT_CHECKSUM is set; else 0 */
 };
 _Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 1");
 
-/* The data of ANNOUNCE. */
+/* The data of ANNOUNCE; WEFT_SUM_BLOCKS checksums of 4 bytes follow where they are set.
+ */
 struct weft_announce {
     uint64_t length;  /* of the message */
     uint64_t address; /* in the sender's memory */

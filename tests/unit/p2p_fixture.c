@@ -1,6 +1,8 @@
 #include "p2p_fixture.h"
 
 #include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { FILLER = 7, FILLER_TAG = 777 };
 
@@ -59,6 +61,32 @@ struct weft_header fixture_header(enum weft_packet kind, uint32_t source, int ta
         .source = source,
         .tag = tag,
     };
+}
+
+/* ---- what is logged ---- */
+
+static int listening = -1;
+static int real_stderr;
+
+void start_listening(void)
+{
+    listening = memfd_create("stderr", 0);
+    real_stderr = dup(STDERR_FILENO);
+    assert_true(listening >= 0 && real_stderr >= 0);
+    assert_int_equal(dup2(listening, STDERR_FILENO), STDERR_FILENO);
+}
+
+const char *stop_listening(void)
+{
+    static char said[4096];
+    ssize_t n = pread(listening, said, sizeof(said) - 1, 0);
+
+    dup2(real_stderr, STDERR_FILENO);
+    close(real_stderr);
+    close(listening);
+    assert_true(n >= 0);
+    said[n] = '\0';
+    return said;
 }
 
 /* ---- peers ---- */
@@ -176,7 +204,8 @@ struct weft_announce announce_in(const struct fake_packet *packet)
 
     assert_non_null(packet);
     assert_int_equal(packet->header.kind, WEFT_PKT_ANNOUNCE);
-    assert_int_equal(packet->len, sizeof(announce));
+    assert_int_equal(packet->len, sizeof(announce) +
+                                      (weft_p2p.has_checksum ? 4 * WEFT_SUM_BLOCKS : 0));
     memcpy(&announce, packet->data, sizeof(announce));
     return announce;
 }

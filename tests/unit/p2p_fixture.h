@@ -51,6 +51,10 @@ struct weft_announce announce_in(const struct fake_packet *packet);
 void fill_pattern(uint8_t *bytes, size_t len, unsigned seed);
 void assert_pattern(const uint8_t *bytes, size_t len, unsigned seed);
 
+/* From here on lines to standard error are kept; what was said then, until the next. */
+void start_listening(void);
+const char *stop_listening(void);
+
 /* Unmatched messages of rank 7 until the store is full. */
 void fill_store(void);
 

@@ -4,6 +4,8 @@
  */
 #include "p2p_fixture.h"
 
+#include "base/log.h"
+
 #include <unistd.h>
 
 enum { A = 1, B = 2, LIMIT_SECONDS = 120 };
@@ -662,6 +664,26 @@ static void a_message_with_a_checksum_that_fits_is_accepted(void **state)
     }
 }
 
+/* So many lines, each naming ranks, tag, sequence and offset. */
+static void assert_reported(const char *said, int lines)
+{
+    for (; lines > 0; lines--) {
+        const char *end = strchr(said, '\n');
+        char line[512];
+
+        assert_non_null(end);
+        assert_true((size_t)(end - said) < sizeof(line));
+        memcpy(line, said, (size_t)(end - said));
+        line[end - said] = '\0';
+        assert_non_null(strstr(line, "weft: rank 0 on here: "));
+        assert_non_null(strstr(line, "a message of 6 bytes from rank 1 of"));
+        assert_non_null(strstr(line, "with tag 1, sequence 77,"));
+        assert_non_null(strstr(line, "the block at offset 0, up to 6,"));
+        said = end + 1;
+    }
+    assert_string_equal(said, "");
+}
+
 static void a_message_that_changed_on_its_way_is_reported(void **state)
 {
     struct weft_header header = fixture_header(WEFT_PKT_EAGER, A, 1);
@@ -670,9 +692,12 @@ static void a_message_that_changed_on_its_way_is_reported(void **state)
 
     (void)state;
     weft_p2p.has_checksum = true;
+    weft_log_identity(0, "here");
     end_request(start_send(A, 1, "right", 6, WEFT_SEND_STANDARD), WEFT_OK);
     header.crc = fake.sent[0]->header.crc;
+    header.sequence = 77;
     request = start_recv(A, 1, buffer, sizeof(buffer));
+    start_listening();
     fake_arrive(A, header, "wrong", 6, 0); /* posted */
     fake_arrive(A, header, "wrong", 6, 0); /* kept */
     fake_arrive(A, header, "right", 6, 0);
@@ -680,6 +705,7 @@ static void a_message_that_changed_on_its_way_is_reported(void **state)
     end_request(request, WEFT_ERR_CHECKSUM);
     end_request(start_recv(A, 1, buffer, sizeof(buffer)), WEFT_ERR_CHECKSUM);
     end_request(start_recv(A, 1, buffer, 3), WEFT_ERR_TRUNCATE); /* nothing to compare */
+    assert_reported(stop_listening(), 2);
 }
 
 int main(void)

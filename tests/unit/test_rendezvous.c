@@ -4,10 +4,12 @@
  */
 #include "p2p_fixture.h"
 
+#include "base/log.h"
 #include "joint.h"
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <unistd.h>
 
 enum {
@@ -1306,41 +1308,133 @@ static void a_piece_that_could_not_be_stored_is_taken_by_a_full_store(void **sta
 
 /* ---- checksums ---- */
 
-static void a_long_message_that_changed_on_its_way_is_reported(void **state)
+/* An announcement of ours becomes one of a peer that has no joint to give. */
+static void without_joint(struct fake_packet *packet)
 {
-    struct weft_header header = fixture_header(WEFT_PKT_ANNOUNCE, A, 5);
-    struct weft_announce announced = {
-        .length = LONG,
-        .address = (uint64_t)(uintptr_t)message,
-        .request = 42,
-        .joint = WEFT_NO_JOINT,
-    };
+    struct weft_announce announced;
+
+    memcpy(&announced, packet->data, sizeof(announced));
+    announced.request = 42;
+    announced.joint = WEFT_NO_JOINT;
+    memcpy(packet->data, &announced, sizeof(announced));
+}
+
+/* Announces the message to A and lets its packet come back as an announcement of A's. */
+static struct fake_packet announced_with_sums(uint64_t length)
+{
+    struct fake_packet packet;
     struct weft_request *request;
     uint64_t name;
 
-    (void)state;
-    weft_p2p.has_checksum = true;
-    request = announce(LONG, WEFT_SEND_STANDARD, &name);
-    header.crc = fake_nth(WEFT_PKT_ANNOUNCE, 0)->header.crc;
-    fetch_announced(LONG);
+    fake_forget();
+    request = announce(length, WEFT_SEND_STANDARD, &name);
+    packet = *fake_nth(WEFT_PKT_ANNOUNCE, 0);
+    assert_int_equal(packet.len, sizeof(struct weft_announce) + 4 * WEFT_SUM_BLOCKS);
+    fetch_announced(length);
     weft_progress();
     end_request(request, WEFT_OK);
 
-    for (int is_wrong = 0; is_wrong < 2; is_wrong++) {
-        for (int is_reachable = 0; is_reachable < 2; is_reachable++) {
-            fake_forget();
-            message[LONG / 2] ^= (uint8_t)is_wrong;
-            fake.is_reachable = is_reachable != 0;
-            request = start_recv(A, 5, buffer, sizeof(buffer));
-            fake_arrive(A, header, &announced, sizeof(announced), WEFT_SEND_URGENT);
+    without_joint(&packet);
+    packet.header.source = A;
+    packet.header.sequence = 78;
+    return packet;
+}
+
+/* Receives it, by fetching or in pieces, posted before or after it came. */
+static void receive(const struct fake_packet *packet, bool is_reachable, bool is_posted,
+                    enum weft_rc rc)
+{
+    struct weft_request *request = NULL;
+
+    fake_forget();
+    fake.is_reachable = is_reachable;
+    if (is_posted) {
+        request = start_recv(A, 5, buffer, sizeof(buffer));
+    }
+    fake_arrive(A, packet->header, packet->data, packet->len, WEFT_SEND_URGENT);
+    weft_progress();
+    if (!is_posted) {
+        request = start_recv(A, 5, buffer, sizeof(buffer));
+        weft_progress();
+    }
+    if (!is_reachable) {
+        answer_pull(fake_nth(WEFT_PKT_PULL, 0));
+        while (fake_pending() != 0) {
             weft_progress();
-            if (!is_reachable) {
-                answer_pull(fake_nth(WEFT_PKT_PULL, 0));
-                weft_progress();
-            }
-            end_request(request, is_wrong ? WEFT_ERR_CHECKSUM : WEFT_OK);
-            message[LONG / 2] ^= (uint8_t)is_wrong;
         }
+    }
+    end_request(request, rc);
+}
+
+/* One line that names ranks, tag, sequence, and a block around the byte that changed. */
+static void assert_reported(const char *said, uint64_t length, uint64_t changed)
+{
+    char begin[128];
+    const char *where = strstr(said, "the block at offset ");
+    unsigned long long from;
+    unsigned long long to;
+
+    snprintf(begin, sizeof(begin), "a message of %llu bytes from rank 1 of",
+             (unsigned long long)length);
+    assert_non_null(strstr(said, "weft: rank 0 on here: "));
+    assert_non_null(strstr(said, begin));
+    assert_non_null(strstr(said, "with tag 5, sequence 78,"));
+    assert_non_null(where);
+    assert_int_equal(sscanf(where, "the block at offset %llu, up to %llu,", &from, &to),
+                     2);
+    assert_true(from <= changed && changed < to && to <= length);
+    assert_true(to - from <= length / WEFT_SUM_BLOCKS + 4096);
+    assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
+}
+
+static void a_long_message_that_changed_on_its_way_is_reported(void **state)
+{
+    static const uint64_t lengths[] = {4097, LONG, 65536, 65537, HUGE_BYTES};
+
+    (void)state;
+    weft_p2p.has_checksum = true;
+    weft_log_identity(0, "here");
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        const uint64_t length = lengths[i];
+        const uint64_t changes[] = {0, 4095, 4096, length / 2, length - 1};
+        const struct fake_packet packet = announced_with_sums(length);
+
+        for (unsigned how = 0; how < 4; how++) {
+            receive(&packet, how & 1, how & 2, WEFT_OK);
+            for (size_t k = 0; k < sizeof(changes) / sizeof(changes[0]); k++) {
+                message[changes[k]] ^= 1;
+                start_listening();
+                receive(&packet, how & 1, how & 2, WEFT_ERR_CHECKSUM);
+                assert_reported(stop_listening(), length, changes[k]);
+                message[changes[k]] ^= 1;
+            }
+        }
+    }
+}
+
+static void
+a_synchronous_message_of_no_or_few_bytes_has_a_checksum_that_fits(void **state)
+{
+    (void)state;
+    weft_p2p.has_checksum = true;
+    for (uint64_t length = 0; length < 3; length++) {
+        struct fake_packet packet;
+        struct weft_request *request;
+        uint64_t name;
+
+        fake_forget();
+        request = announce(length, WEFT_SEND_SYNCHRONOUS, &name);
+        packet = *fake_nth(WEFT_PKT_ANNOUNCE, 0);
+        packet.header.source = A;
+        without_joint(&packet);
+        if (length == 0) {
+            arrive_fetched(name);
+        } else {
+            fetch_announced(length);
+        }
+        weft_progress();
+        end_request(request, WEFT_OK);
+        receive(&packet, true, true, WEFT_OK);
     }
 }
 
@@ -1393,6 +1487,7 @@ int main(void)
         CASE(a_piece_that_could_not_be_stored_is_taken_by_a_full_store),
 
         CASE(a_long_message_that_changed_on_its_way_is_reported),
+        CASE(a_synchronous_message_of_no_or_few_bytes_has_a_checksum_that_fits),
     };
 
     alarm(LIMIT_SECONDS);

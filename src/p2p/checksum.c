@@ -1,0 +1,70 @@
+#include "p2p/checksum.h"
+
+#include "base/crc32c.h"
+#include "base/log.h"
+
+#include <string.h>
+
+enum { PAGE = 4096 };
+
+static uint64_t block_bytes(uint64_t length)
+{
+    uint64_t part = length / WEFT_SUM_BLOCKS + (length % WEFT_SUM_BLOCKS != 0);
+
+    return part / PAGE * PAGE + (part % PAGE != 0 ? PAGE : 0);
+}
+
+void weft_checksum_blocks(uint32_t sums[WEFT_SUM_BLOCKS], const void *data,
+                          uint64_t length)
+{
+    const uint64_t block = block_bytes(length);
+
+    memset(sums, 0, WEFT_SUM_BLOCKS * sizeof(sums[0]));
+    for (uint64_t at = 0; at < length; at += block) {
+        uint64_t n = length - at < block ? length - at : block;
+
+        sums[at / block] = weft_crc32c((const uint8_t *)data + at, (size_t)n);
+    }
+}
+
+static enum weft_rc report(const struct weft_header *header, uint64_t length, uint64_t at,
+                           uint64_t block, uint32_t is, uint32_t was)
+{
+    uint64_t end = length - at < block ? length : at + block;
+
+    weft_log_error("a message of %llu bytes from rank %u of its communicator with tag "
+                   "%d, sequence %u, changed on its way: the block at offset %llu, up to "
+                   "%llu, arrived with checksum %08x instead of %08x",
+                   (unsigned long long)length, header->source, header->tag,
+                   header->sequence, (unsigned long long)at, (unsigned long long)end, is,
+                   was);
+    return WEFT_ERR_CHECKSUM;
+}
+
+static enum weft_rc check_blocks(const struct weft_p2p_request *recv,
+                                 const struct weft_header *header, uint64_t length)
+{
+    const uint64_t block = block_bytes(length);
+    uint32_t sums[WEFT_SUM_BLOCKS];
+
+    weft_checksum_blocks(sums, recv->buffer, length);
+    for (uint64_t i = 0; i < WEFT_SUM_BLOCKS && i * block < length; i++) {
+        if (sums[i] != recv->sums[i]) {
+            return report(header, length, i * block, block, sums[i], recv->sums[i]);
+        }
+    }
+    return WEFT_OK;
+}
+
+enum weft_rc weft_checksum_check(const struct weft_p2p_request *recv,
+                                 const struct weft_header *header, uint64_t length)
+{
+    uint32_t sum;
+
+    if (header->kind == WEFT_PKT_ANNOUNCE) {
+        return check_blocks(recv, header, length);
+    }
+    sum = weft_crc32c(recv->buffer, (size_t)length);
+    return sum == header->crc ? WEFT_OK
+                              : report(header, length, 0, length, sum, header->crc);
+}

@@ -16,7 +16,7 @@
  * The three tables of the Portals paper are three kinds of packets here:
  *
  *      receive   EAGER, ANNOUNCE   looked up in the matcher, in order of arrival
- *      read      PULL, HELP        asks for the bytes of a message that was announced
+ *      read      PULL              asks for the bytes of a message that was announced
  *      ack       FETCHED           tells the sender that its buffer is free again
  *
  * and DATA carries the bytes that a PULL asked for. OFFER, GRANT and CREDIT have their

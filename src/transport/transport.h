@@ -18,9 +18,10 @@
  *             sender. Control packets are always taken.
  * Threads:    one at a time, with the library's lock held. fetch and store may take long:
  *             they are called without the lock, from any thread, and touch nothing but
- * what they are given. Sleep:      arm() publishes how much attention we shall pay and
- * then looks once more: WEFT_AGAIN means something is there, poll instead of sleeping. A
- * send wakes a peer whose attention asks for it; wake() does so where nothing was sent.
+ * what they are given; so may wake(). Sleep:      arm() publishes how much attention we
+ * shall pay and then looks once more: WEFT_AGAIN means something is there, poll instead
+ * of sleeping. A send wakes a peer whose attention asks for it; wake() does so where
+ * nothing was sent.
  */
 #ifndef WEFT_TRANSPORT_TRANSPORT_H
 #define WEFT_TRANSPORT_TRANSPORT_H

@@ -29,6 +29,8 @@ void weft_comm_close_predefined(void)
 {
     weft_errhandler_release(weft_comm_world.errhandler);
     weft_errhandler_release(weft_comm_self.errhandler);
+    weft_attributes_forget(&weft_comm_world.attributes);
+    weft_attributes_forget(&weft_comm_self.attributes);
     memset(&weft_comm_world, 0, sizeof(weft_comm_world));
     memset(&weft_comm_self, 0, sizeof(weft_comm_self));
 }

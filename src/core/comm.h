@@ -8,6 +8,7 @@
 #ifndef WEFT_CORE_COMM_H
 #define WEFT_CORE_COMM_H
 
+#include "core/attribute.h"
 #include "core/errhandler.h"
 
 #include "mpi.h"
@@ -20,6 +21,8 @@ enum weft_plane {
     WEFT_PLANES = 4,
 };
 
+enum { WEFT_TAG_UB = 0x7fffffff }; /* the largest tag */
+
 struct weft_comm {
     MPI_Comm handle;
     int rank; /* mine */
@@ -28,6 +31,7 @@ struct weft_comm {
     uint32_t first;   /* rank r is process first + r * stride of the job */
     uint32_t stride;
     struct weft_errhandler *errhandler;
+    struct weft_attributes attributes;
     char name[MPI_MAX_OBJECT_NAME];
 };
 

@@ -2,9 +2,11 @@
 
 #include "base/log.h"
 #include "core/comm.h"
+#include "datatype/attribute.h"
 #include "p2p/p2p.h"
 #include "progress/lock.h"
 #include "progress/wait.h"
+#include "runtime/environment.h"
 #include "transport/transport.h"
 #include "wireup/wireup.h"
 
@@ -158,6 +160,7 @@ enum weft_rc weft_world_init(bool is_threaded)
         return rc;
     }
     run.main_thread = pthread_self();
+    weft_environment_open(&run.job);
     weft_comm_open_predefined(run.job.who.rank, run.job.who.size);
     weft_lock_set_needed(is_threaded);
     set_world(WEFT_WORLD_OPEN);
@@ -175,6 +178,7 @@ enum weft_rc weft_world_finalize(void)
     rc = weft_world_barrier();
     weft_lock_set_needed(true); /* what may be called at any time, may be by any thread */
     weft_comm_close_predefined();
+    weft_datatype_attributes_close();
     weft_p2p_close();
     weft_runtime_close();
     return rc;

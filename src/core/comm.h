@@ -30,6 +30,7 @@ struct weft_comm {
     uint32_t context; /* a multiple of WEFT_PLANES, the same on all members */
     uint32_t first;   /* rank r is process first + r * stride of the job */
     uint32_t stride;
+    uint32_t hints; /* what the user has promised: core/hints.h */
     struct weft_errhandler *errhandler;
     struct weft_attributes attributes;
     char name[MPI_MAX_OBJECT_NAME];

@@ -50,6 +50,15 @@ void weft_request_give(struct weft_request *request)
     }
 }
 
+void weft_request_detach(struct weft_request *request)
+{
+    if (weft_request_is_complete(request)) {
+        weft_request_give(request);
+    } else {
+        request->is_detached = true;
+    }
+}
+
 struct weft_request *weft_request_from_handle(MPI_Request handle)
 {
     if ((uintptr_t)handle == SENT_HANDLE) {
@@ -66,5 +75,8 @@ void weft_request_complete(struct weft_request *request, enum weft_rc rc)
     if (weft_unlikely(request->sleeper != NULL)) {
         atomic_fetch_add_explicit(request->sleeper, 1, memory_order_release);
         weft_futex_wake(request->sleeper, 1);
+    }
+    if (weft_unlikely(request->is_detached)) {
+        weft_request_give(request);
     }
 }

@@ -15,13 +15,18 @@
 
 #include <stdatomic.h>
 
-enum weft_request_kind { WEFT_REQUEST_SEND, WEFT_REQUEST_RECV };
+enum weft_request_kind {
+    WEFT_REQUEST_SEND,
+    WEFT_REQUEST_RECV,
+    WEFT_REQUEST_GENERALIZED, /* core/grequest.h */
+};
 
 struct weft_request {
     _Atomic uint32_t is_complete;
     uint8_t kind; /* enum weft_request_kind */
     bool is_cancelled;
-    bool is_shared; /* the one for sends that are over: never freed */
+    bool is_shared;   /* the one for sends that are over: never freed */
+    bool is_detached; /* the user has freed it: given back when it is complete */
     enum weft_rc rc;
     int source; /* of a message received, as a rank of `comm` */
     int tag;
@@ -42,6 +47,9 @@ void weft_request_close(void);
 WEFT_MUST_CHECK enum weft_rc weft_request_take(struct weft_request **out);
 void weft_request_give(struct weft_request *request);
 
+/* The user lets go of it: given back now, or when it is complete. */
+void weft_request_detach(struct weft_request *request);
+
 /* The request behind a handle, or NULL. Needs the lock. */
 struct weft_request *weft_request_from_handle(MPI_Request handle);
 
@@ -50,7 +58,10 @@ static inline bool weft_request_is_complete(const struct weft_request *request)
     return atomic_load_explicit(&request->is_complete, memory_order_acquire) != 0;
 }
 
-/* Under the lock; moves the sleeper's futex on and wakes it, if there is one. */
+/*
+ * Under the lock; moves the sleeper's futex on and wakes it, if there is one. A request
+ * that the user has freed is given back.
+ */
 void weft_request_complete(struct weft_request *request, enum weft_rc rc);
 
 #endif

@@ -162,6 +162,20 @@ enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane, int sourc
     return rc;
 }
 
+bool weft_p2p_cancel(struct weft_request *request)
+{
+    struct weft_p2p_request *recv = (struct weft_p2p_request *)request;
+
+    if (request->kind != WEFT_REQUEST_RECV || weft_request_is_complete(request) ||
+        !weft_match_cancel(&weft_p2p.match, &recv->posted)) {
+        return false;
+    }
+    if (recv->peer != NULL) {
+        recv->peer->posted--;
+    }
+    return true;
+}
+
 enum weft_rc weft_irecv_nothing(struct weft_comm *comm, struct weft_request **out)
 {
     enum weft_rc rc;

@@ -4,11 +4,14 @@
 #include "binding.h"
 
 #include "base/clock.h"
+#include "check/info.h"
+#include "check/rc.h"
 #include "progress/lock.h"
 #include "version.h"
 
+#include <sched.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 int PMPI_Get_version(int *version, int *subversion)
 {
@@ -77,3 +80,113 @@ double PMPI_Wtick(void)
     return 1e-9 * (double)weft_clock_resolution_ns();
 }
 WEFT_WEAK_ALIAS(MPI_Wtick, PMPI_Wtick);
+
+/* ---- memory ---- */
+
+enum { ALIGNMENT = 64 }; /* of all memory we give out: a cache line */
+
+/* What "mpi_minimum_memory_alignment" asks for, if that makes sense; else our own. */
+static size_t alignment_of(const struct weft_info *info)
+{
+    const char *value = NULL;
+    unsigned long long wanted = 0;
+    char *end = NULL;
+
+    weft_lock();
+    if (info != NULL) {
+        value = weft_info_get(info, "mpi_minimum_memory_alignment");
+    }
+    if (value != NULL) {
+        wanted = strtoull(value, &end, 10);
+    }
+    weft_unlock();
+    return wanted > ALIGNMENT && (wanted & (wanted - 1)) == 0 ? (size_t)wanted
+                                                              : ALIGNMENT;
+}
+
+int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
+{
+    static const char function[] = "MPI_Alloc_mem";
+    struct weft_info *hints = NULL;
+    void *memory = NULL;
+    int err = weft_check_world(function);
+
+    if (err == MPI_SUCCESS) {
+        err = weft_check_out(function, NULL, baseptr, "baseptr");
+    }
+    if (err == MPI_SUCCESS && size < 0) {
+        err = weft_raise(MPI_ERR_SIZE, function, "the size is %lld", (long long)size);
+    }
+    if (err == MPI_SUCCESS) {
+        err = weft_check_info_or_null(function, NULL, info, &hints);
+    }
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    if (posix_memalign(&memory, alignment_of(hints), size > 0 ? (size_t)size : 1) != 0) {
+        return weft_raise(MPI_ERR_NO_MEM, function, "no memory for %lld bytes",
+                          (long long)size);
+    }
+    *(void **)baseptr = memory;
+    return MPI_SUCCESS;
+}
+WEFT_WEAK_ALIAS(MPI_Alloc_mem, PMPI_Alloc_mem);
+
+int PMPI_Free_mem(void *base)
+{
+    int err = weft_check_world("MPI_Free_mem");
+
+    if (err == MPI_SUCCESS) {
+        free(base);
+    }
+    return err;
+}
+WEFT_WEAK_ALIAS(MPI_Free_mem, PMPI_Free_mem);
+
+/* ---- hardware ---- */
+
+/* May this thread run on one processor only? */
+static bool is_on_one_processor(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) == 1;
+}
+
+/* Each resource, with whether the process is restricted to one instance of it. */
+static enum weft_rc describe_hardware(struct weft_info *info)
+{
+    enum weft_rc rc = weft_info_set(info, "weft://node", "true");
+
+    return rc != WEFT_OK ? rc
+                         : weft_info_set(info, "weft://processor",
+                                         is_on_one_processor() ? "true" : "false");
+}
+
+int PMPI_Get_hw_resource_info(MPI_Info *hw_info)
+{
+    static const char function[] = "MPI_Get_hw_resource_info";
+    struct weft_info *made = NULL;
+    enum weft_rc rc;
+    int err = weft_check_world(function);
+
+    if (err == MPI_SUCCESS) {
+        err = weft_check_out(function, NULL, hw_info, "hw_info");
+    }
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    weft_lock();
+    rc = weft_info_create(&made);
+    if (rc == WEFT_OK) {
+        rc = describe_hardware(made);
+        if (rc == WEFT_OK) {
+            *hw_info = weft_info_handle(made);
+        } else {
+            weft_info_free(made);
+        }
+    }
+    weft_unlock();
+    return weft_raise_rc(NULL, rc, function);
+}
+WEFT_WEAK_ALIAS(MPI_Get_hw_resource_info, PMPI_Get_hw_resource_info);

@@ -1,58 +1,73 @@
 #include "core/user_error.h"
 
+#include "base/pool.h"
+
 #include "mpi.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+enum { FIRST = MPI_ERR_LASTCODE + 1, LIMIT = 1 << 24 };
+
 struct user_error {
-    struct user_error *older;
-    int code;
-    int class; /* itself, if it is a class */
-    char *text;
+    int class;  /* itself, if it is a class */
+    int codes;  /* of a class: how many codes it has, itself not counted */
+    char *text; /* NULL: none */
 };
 
-static struct user_error *newest;
-static int next_code = MPI_ERR_LASTCODE + 1;
+static struct weft_pool pool; /* a code is FIRST + index */
 static int last_used = MPI_ERR_LASTCODE;
 
 static struct user_error *find(int code)
 {
-    struct user_error *e = newest;
+    uint32_t index = (uint32_t)(code - FIRST);
+    uint32_t generation;
 
-    while (e != NULL && e->code != code) {
-        e = e->older;
+    if (code < FIRST || pool.first == 0) {
+        return NULL;
     }
-    return e;
+    generation = weft_pool_generation(&pool, index);
+    return generation != 0 ? weft_pool_find(&pool, index, generation) : NULL;
 }
 
 static enum weft_rc add(int class, int *code)
 {
-    struct user_error *e = calloc(1, sizeof(*e));
+    void *object;
+    uint32_t index;
+    uint32_t generation;
+    struct user_error *parent = find(class);
+    enum weft_rc rc;
 
-    if (e == NULL) {
-        return WEFT_ERR_NOMEM;
+    if (pool.first == 0) {
+        weft_pool_init(&pool, sizeof(struct user_error), 8, LIMIT);
     }
-    e->code = next_code++;
-    e->class = class != 0 ? class : e->code;
-    e->older = newest;
-    newest = e;
-    last_used = e->code;
-    *code = e->code;
+    rc = weft_pool_take(&pool, &object, &index, &generation);
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    *code = FIRST + (int)index;
+    ((struct user_error *)object)->class = class != 0 ? class : *code;
+    if (parent != NULL) {
+        parent->codes++;
+    }
+    if (*code > last_used) {
+        last_used = *code;
+    }
     return WEFT_OK;
 }
 
-static enum weft_removed unlink_and_free(struct user_error *gone)
+static enum weft_removed remove_one(int code, struct user_error *gone)
 {
-    struct user_error **at = &newest;
+    struct user_error *parent = find(gone->class);
 
-    while (*at != gone) {
-        at = &(*at)->older;
+    if (parent != NULL && parent != gone) {
+        parent->codes--;
     }
-    *at = gone->older;
-    last_used = newest != NULL ? newest->code : MPI_ERR_LASTCODE;
     free(gone->text);
-    free(gone);
+    weft_pool_give(&pool, (uint32_t)(code - FIRST));
+    while (last_used > MPI_ERR_LASTCODE && find(last_used) == NULL) {
+        last_used--;
+    }
     return WEFT_REMOVED;
 }
 
@@ -89,12 +104,7 @@ enum weft_removed weft_user_error_remove_class(int class)
     if (found == NULL || found->class != class) {
         return WEFT_REMOVED_UNKNOWN;
     }
-    for (const struct user_error *e = newest; e != NULL; e = e->older) {
-        if (e->class == class && e != found) {
-            return WEFT_REMOVED_IN_USE;
-        }
-    }
-    return unlink_and_free(found);
+    return found->codes > 0 ? WEFT_REMOVED_IN_USE : remove_one(class, found);
 }
 
 enum weft_removed weft_user_error_remove_code(int code)
@@ -104,7 +114,7 @@ enum weft_removed weft_user_error_remove_code(int code)
     if (found == NULL || found->class == code) {
         return WEFT_REMOVED_UNKNOWN;
     }
-    return found->text != NULL ? WEFT_REMOVED_IN_USE : unlink_and_free(found);
+    return found->text != NULL ? WEFT_REMOVED_IN_USE : remove_one(code, found);
 }
 
 enum weft_removed weft_user_error_remove_text(int code)

@@ -1,10 +1,10 @@
 /*
  * user_error.h - error classes, codes and strings that the program adds.
  *
- * They lie above MPI_ERR_LASTCODE, are numbered upwards and never given out twice. A
- * class is a code of its own class. A class goes only when its codes have gone, a code
- * only when its string has. All calls need the library's lock, but for the address that
- * weft_user_error_last() gives, which is valid for ever.
+ * They lie above MPI_ERR_LASTCODE; removed numbers are used again. A class is a code of
+ * its own class. A class goes only when its codes have gone, a code only when its string
+ * has. Nothing here grows with how many came and went. All calls need the library's lock,
+ * but for the address that weft_user_error_last() gives, which is valid for ever.
  */
 #ifndef WEFT_CORE_USER_ERROR_H
 #define WEFT_CORE_USER_ERROR_H

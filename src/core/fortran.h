@@ -1,5 +1,5 @@
 /*
- * fortran.h - what a Fortran binding has told about its types, once (MPI-5.0, chapter 20).
+ * fortran.h - what a Fortran binding has told about its types, once (chapter 20).
  *
  * Weft lays INTEGER, LOGICAL and REAL out in 4 bytes and DOUBLE PRECISION in 8; a binding
  * that says something else cannot work with it and is refused. Both kinds of knowledge

@@ -67,6 +67,10 @@ static bool open_rank(struct job *job, int r, struct birth *birth)
     job->pmi.clients[r].fd = ends[0];
     job->pmi.clients[r].rank = r;
     job->pmi.clients[r].app = (int)(job_app_of(job, r) - job->plan->apps);
+    if (job->pmi.clients[r].app > 0) { /* zero is there already, in untouched memory */
+        weft_segment_slice(&job->segment, (uint32_t)r)->app =
+            (uint32_t)job->pmi.clients[r].app;
+    }
     birth->pmi = ends[1];
     job_watch(job, rank->output.fd, FROM_OUTPUT, r);
     job_watch(job, rank->error.fd, FROM_ERROR, r);

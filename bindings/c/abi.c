@@ -1,5 +1,5 @@
 /*
- * abi.c - MPI-5.0 chapter 20: the ABI's version, and handles to and from integers.
+ * abi.c - MPI-5.0 chapter 20: handles to and from integers.
  *
  * The conversions may be called at any time. Predefined handles keep their value; an
  * integer behind which no object lives becomes the null handle of its type.
@@ -7,21 +7,6 @@
 #include "binding.h"
 
 #include "progress/lock.h"
-
-int PMPI_Abi_get_version(int *abi_major, int *abi_minor)
-{
-    int err = weft_check_out("MPI_Abi_get_version", NULL, abi_major, "abi_major");
-
-    if (err == MPI_SUCCESS) {
-        err = weft_check_out("MPI_Abi_get_version", NULL, abi_minor, "abi_minor");
-    }
-    if (err == MPI_SUCCESS) {
-        *abi_major = MPI_ABI_VERSION;
-        *abi_minor = MPI_ABI_SUBVERSION;
-    }
-    return err;
-}
-WEFT_WEAK_ALIAS(MPI_Abi_get_version, PMPI_Abi_get_version);
 
 static uintptr_t fromint(enum weft_kind kind, int number, const void *null_handle)
 {

@@ -1,13 +1,14 @@
 /*
- * comm_make.c - MPI-5.0 chapter 7: making communicators. An info argument is looked at no
- * further than whether there is one.
+ * comm_make.c - MPI-5.0 chapter 7: making communicators.
  */
 #include "binding.h"
 
 #include "check/group.h"
+#include "check/info.h"
 #include "check/p2p.h"
 #include "check/rc.h"
 #include "comm/make.h"
+#include "core/hints.h"
 #include "progress/lock.h"
 
 #include <string.h>
@@ -32,13 +33,37 @@ static int check_made(const char *function, MPI_Comm comm, const void *newcomm,
 
 /* ---- dup ---- */
 
-static int dup_checked(const char *function, MPI_Comm comm, MPI_Comm *newcomm)
+/* A duplicate has the hints of the info object, where there is one. */
+static void set_hints(struct weft_comm *comm, const MPI_Info *info)
+{
+    if (info != NULL) {
+        weft_lock();
+        comm->hints = 0;
+        weft_hints_update(&comm->hints, weft_info_from_handle(*info));
+        weft_unlock();
+    }
+}
+
+/* `info` is that of the call, or NULL: then the hints are copied. */
+static int check_dup(const char *function, MPI_Comm comm, const MPI_Info *info,
+                     const void *newcomm, struct weft_comm **out)
+{
+    struct weft_info *ignored;
+    int err = check_made(function, comm, newcomm, out);
+
+    return err == MPI_SUCCESS && info != NULL
+               ? weft_check_info_or_null(function, *out, *info, &ignored)
+               : err;
+}
+
+static int dup_checked(const char *function, MPI_Comm comm, const MPI_Info *info,
+                       MPI_Comm *newcomm)
 {
     struct weft_comm *c;
     struct weft_comm *made = NULL;
     enum weft_rc rc;
     int copied = MPI_SUCCESS;
-    int err = check_made(function, comm, newcomm, &c);
+    int err = check_dup(function, comm, info, newcomm, &c);
 
     if (err != MPI_SUCCESS) {
         return err;
@@ -47,31 +72,33 @@ static int dup_checked(const char *function, MPI_Comm comm, MPI_Comm *newcomm)
     if (rc == WEFT_OK && copied != MPI_SUCCESS) {
         return weft_raise_comm(c, copied, function, "an attribute could not be copied");
     }
+    if (rc == WEFT_OK) {
+        set_hints(made, info);
+    }
     return give_comm(function, c, rc, made, newcomm);
 }
 
 int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
 {
-    return dup_checked("MPI_Comm_dup", comm, newcomm);
+    return dup_checked("MPI_Comm_dup", comm, NULL, newcomm);
 }
 WEFT_WEAK_ALIAS(MPI_Comm_dup, PMPI_Comm_dup);
 
 int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
 {
-    (void)info;
-    return dup_checked("MPI_Comm_dup_with_info", comm, newcomm);
+    return dup_checked("MPI_Comm_dup_with_info", comm, &info, newcomm);
 }
 WEFT_WEAK_ALIAS(MPI_Comm_dup_with_info, PMPI_Comm_dup_with_info);
 
-static int idup_checked(const char *function, MPI_Comm comm, MPI_Comm *newcomm,
-                        MPI_Request *request)
+static int idup_checked(const char *function, MPI_Comm comm, const MPI_Info *info,
+                        MPI_Comm *newcomm, MPI_Request *request)
 {
     struct weft_comm *c;
     struct weft_comm *made = NULL;
     struct weft_request *started = NULL;
     enum weft_rc rc;
     int copied = MPI_SUCCESS;
-    int err = check_made(function, comm, newcomm, &c);
+    int err = check_dup(function, comm, info, newcomm, &c);
 
     if (err == MPI_SUCCESS) {
         err = weft_check_out(function, c, request, "request");
@@ -81,6 +108,7 @@ static int idup_checked(const char *function, MPI_Comm comm, MPI_Comm *newcomm,
     }
     rc = weft_comm_idup(c, &made, &started, &copied);
     if (rc == WEFT_OK) {
+        set_hints(made, info);
         *request = started->handle;
     }
     err = give_comm(function, c, rc, made, newcomm);
@@ -91,15 +119,14 @@ static int idup_checked(const char *function, MPI_Comm comm, MPI_Comm *newcomm,
 
 int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
 {
-    return idup_checked("MPI_Comm_idup", comm, newcomm, request);
+    return idup_checked("MPI_Comm_idup", comm, NULL, newcomm, request);
 }
 WEFT_WEAK_ALIAS(MPI_Comm_idup, PMPI_Comm_idup);
 
 int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm,
                              MPI_Request *request)
 {
-    (void)info;
-    return idup_checked("MPI_Comm_idup_with_info", comm, newcomm, request);
+    return idup_checked("MPI_Comm_idup_with_info", comm, &info, newcomm, request);
 }
 WEFT_WEAK_ALIAS(MPI_Comm_idup_with_info, PMPI_Comm_idup_with_info);
 
@@ -267,11 +294,10 @@ int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
 }
 WEFT_WEAK_ALIAS(MPI_Comm_split, PMPI_Comm_split);
 
-/* Where info joins: the value of "mpi_hw_resource_type", or NULL. */
-static const char *resource_of(MPI_Info info)
+/* The value of "mpi_hw_resource_type", or NULL; it lives as long as the info object. */
+static const char *resource_of(const struct weft_info *info)
 {
-    (void)info;
-    return NULL;
+    return info != NULL ? weft_info_get(info, "mpi_hw_resource_type") : NULL;
 }
 
 int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info,
@@ -280,9 +306,13 @@ int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info,
     static const char function[] = "MPI_Comm_split_type";
     struct weft_comm *c;
     struct weft_comm *made = NULL;
+    struct weft_info *known = NULL;
     enum weft_rc rc;
     int err = check_made(function, comm, newcomm, &c);
 
+    if (err == MPI_SUCCESS) {
+        err = weft_check_info_or_null(function, c, info, &known);
+    }
     if (err == MPI_SUCCESS && split_type != MPI_UNDEFINED &&
         split_type != MPI_COMM_TYPE_SHARED && split_type != MPI_COMM_TYPE_HW_GUIDED &&
         split_type != MPI_COMM_TYPE_HW_UNGUIDED &&
@@ -293,7 +323,7 @@ int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info,
     if (err != MPI_SUCCESS) {
         return err;
     }
-    rc = weft_comm_split_type(c, split_type, key, resource_of(info), &made);
+    rc = weft_comm_split_type(c, split_type, key, resource_of(known), &made);
     return give_comm(function, c, rc, made, newcomm);
 }
 WEFT_WEAK_ALIAS(MPI_Comm_split_type, PMPI_Comm_split_type);

@@ -1,5 +1,6 @@
 /*
- * complete.c - MPI-5.0 chapter 3: waiting for requests and testing them.
+ * complete.c - MPI-5.0 chapter 3: waiting for requests and testing them, one or all;
+ * complete_some.c has the calls that choose.
  *
  * Which handler: the communicator's of the request. Where several complete and one fails,
  * MPI_ERR_IN_STATUS is raised once, and each status tells its own (MPI-5.0, 3.7.5).
@@ -9,12 +10,12 @@
 
 #include "check/rc.h"
 #include "core/error.h"
+#include "core/grequest.h"
 #include "datatype/datatype.h"
 #include "p2p/p2p.h"
 #include "progress/lock.h"
 
-/* The request of a handle that is not null. */
-static int find(const char *function, MPI_Request handle, struct weft_request **out)
+int weft_find_request(const char *function, MPI_Request handle, struct weft_request **out)
 {
     char text[128];
     int err;
@@ -26,32 +27,82 @@ static int find(const char *function, MPI_Request handle, struct weft_request **
         return MPI_SUCCESS;
     }
     err = weft_check_world(function);
-    return err != MPI_SUCCESS ? err
-                              : weft_raise(MPI_ERR_REQUEST, function, "%s",
-                                           weft_describe_handle(WEFT_KIND_REQUEST, handle,
-                                                                text, sizeof(text)));
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    if (handle == MPI_REQUEST_NULL) {
+        return weft_raise(MPI_ERR_REQUEST, function, "the request is MPI_REQUEST_NULL");
+    }
+    return weft_raise(
+        MPI_ERR_REQUEST, function, "%s",
+        weft_describe_handle(WEFT_KIND_REQUEST, handle, text, sizeof(text)));
+}
+
+/*
+ * Asks the program for the status of its own operation. With the lock at both ends, not
+ * during the callback. MPI_ERROR stays what it was.
+ */
+static int query(struct weft_request *request, MPI_Status *status)
+{
+    const struct weft_grequest *g = (const struct weft_grequest *)request;
+    MPI_Status answer;
+    int err;
+
+    weft_status_set_empty(&answer);
+    weft_unlock();
+    err = g->query(g->extra_state, &answer);
+    weft_lock();
+    if (status != MPI_STATUS_IGNORE) {
+        answer.MPI_ERROR = status->MPI_ERROR;
+        *status = answer;
+    }
+    return err;
+}
+
+/* The status of a complete request, and what its operation came to. With the lock. */
+static int read_locked(struct weft_request *request, MPI_Status *status)
+{
+    if (weft_unlikely(request->kind == WEFT_REQUEST_GENERALIZED)) {
+        return query(request, status);
+    }
+    if (status != MPI_STATUS_IGNORE) {
+        weft_status_set(status, request->source, request->tag, request->bytes,
+                        request->is_cancelled);
+    }
+    return weft_likely(request->rc == WEFT_OK) ? MPI_SUCCESS : weft_class_of(request->rc);
+}
+
+/* The program cleans up; its first error counts. With the lock, as above. */
+static int free_generalized(const struct weft_request *request, int err)
+{
+    const struct weft_grequest *g = (const struct weft_grequest *)request;
+    int free_err;
+
+    weft_unlock();
+    free_err = g->free_fn(g->extra_state);
+    weft_lock();
+    return err != MPI_SUCCESS ? err : free_err;
 }
 
 /*
  * Gives the status of a complete request and frees it. One that failed leaves *comm a
  * reference, which the caller gives back: the user may have freed the communicator.
  */
-static enum weft_rc reap_locked(struct weft_request *request, MPI_Request *handle,
-                                MPI_Status *status, struct weft_comm **comm)
+static int reap_locked(struct weft_request *request, MPI_Request *handle,
+                       MPI_Status *status, struct weft_comm **comm)
 {
-    enum weft_rc rc = request->rc;
+    int err = read_locked(request, status);
 
     *comm = request->comm;
-    if (status != MPI_STATUS_IGNORE) {
-        weft_status_set(status, request->source, request->tag, request->bytes,
-                        request->is_cancelled);
-    }
-    if (weft_unlikely(rc != WEFT_OK) && *comm != NULL) {
+    if (weft_unlikely(err != MPI_SUCCESS) && *comm != NULL) {
         weft_comm_use(*comm);
+    }
+    if (weft_unlikely(request->kind == WEFT_REQUEST_GENERALIZED)) {
+        err = free_generalized(request, err);
     }
     weft_request_give(request);
     *handle = MPI_REQUEST_NULL;
-    return rc;
+    return err;
 }
 
 static struct weft_wait_reason reason(const char *function, const struct weft_request *r)
@@ -62,6 +113,9 @@ static struct weft_wait_reason reason(const char *function, const struct weft_re
     if (r->kind == WEFT_REQUEST_SCHEDULE) {
         return (struct weft_wait_reason){function, r->comm->name, MPI_ANY_SOURCE,
                                          MPI_ANY_TAG, 0};
+    }
+    if (r->kind == WEFT_REQUEST_GENERALIZED) {
+        return (struct weft_wait_reason){function, "a generalized request", -1, -2, 0};
     }
     return (struct weft_wait_reason){
         .call = function,
@@ -80,7 +134,6 @@ static int complete_one(const char *function, MPI_Request *handle, MPI_Status *s
                         struct weft_comm **comm)
 {
     struct weft_request *request;
-    enum weft_rc rc;
 
     if (*handle == MPI_REQUEST_NULL) {
         weft_status_set_empty(status);
@@ -95,8 +148,16 @@ static int complete_one(const char *function, MPI_Request *handle, MPI_Status *s
 
         weft_wait_locked(request, &why);
     }
-    rc = reap_locked(request, handle, status, comm);
-    return weft_likely(rc == WEFT_OK) ? MPI_SUCCESS : weft_class_of(rc);
+    return reap_locked(request, handle, status, comm);
+}
+
+static int raise_own(const char *function, struct weft_comm *comm, int err)
+{
+    const struct weft_error_row *row = weft_error_row(err);
+
+    return weft_raise_comm(comm, err, function, "%s",
+                           row != NULL ? row->meaning
+                                       : "from a callback of a generalized request");
 }
 
 static void release_comm(struct weft_comm *comm)
@@ -110,15 +171,14 @@ static void release_comm(struct weft_comm *comm)
 
 /* For the one error of a call: the request is gone, unless the handle was none. */
 static int raise_one(const char *function, MPI_Request handle, struct weft_comm *comm,
-                     int class)
+                     int err)
 {
     struct weft_request *ignored;
-    int err;
 
-    if (class == MPI_ERR_REQUEST) {
-        return find(function, handle, &ignored); /* which says what is wrong with it */
+    if (err == MPI_ERR_REQUEST && handle != MPI_REQUEST_NULL) {
+        return weft_find_request(function, handle, &ignored); /* says what is wrong */
     }
-    err = weft_raise_comm(comm, class, function, "%s", weft_error_row(class)->meaning);
+    err = raise_own(function, comm, err);
     release_comm(comm);
     return err;
 }
@@ -136,15 +196,26 @@ int weft_complete(const char *function, MPI_Request *handle, MPI_Status *status)
                                            : raise_one(function, *handle, comm, err);
 }
 
-void weft_cancel_recv(MPI_Request *handle)
+int weft_peek(const char *function, struct weft_request *request, MPI_Status *status)
 {
-    struct weft_p2p_request *recv;
+    struct weft_comm *comm = request->comm;
+    int err;
 
     weft_lock();
-    recv = (struct weft_p2p_request *)weft_request_from_handle(*handle);
+    err = read_locked(request, status);
+    weft_unlock();
+    return weft_likely(err == MPI_SUCCESS) ? err : raise_own(function, comm, err);
+}
+
+void weft_cancel_recv(MPI_Request *handle)
+{
+    struct weft_request *recv;
+
+    weft_lock();
+    recv = weft_request_from_handle(*handle);
     if (recv != NULL && weft_p2p_cancel(recv)) {
-        weft_request_complete(&recv->base, WEFT_OK);
-        weft_request_give(&recv->base);
+        weft_request_complete(recv, WEFT_OK);
+        weft_request_give(recv);
     }
     weft_unlock();
     *handle = MPI_REQUEST_NULL;
@@ -167,7 +238,7 @@ int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
         err = weft_check_out("MPI_Test", NULL, flag, "flag");
     }
     if (err == MPI_SUCCESS && *handle != MPI_REQUEST_NULL) {
-        err = find("MPI_Test", *handle, &request);
+        err = weft_find_request("MPI_Test", *handle, &request);
         if (err == MPI_SUCCESS && !weft_request_is_complete(request)) {
             weft_progress();
             if (!weft_request_is_complete(request)) {
@@ -184,7 +255,9 @@ int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
 }
 WEFT_WEAK_ALIAS(MPI_Test, PMPI_Test);
 
-static int check_requests(const char *function, int count, const MPI_Request *requests)
+/* ---- several requests ---- */
+
+int weft_check_requests(const char *function, int count, const MPI_Request *requests)
 {
     if (count < 0) {
         return weft_raise(MPI_ERR_COUNT, function, "the count is %d", count);
@@ -193,47 +266,120 @@ static int check_requests(const char *function, int count, const MPI_Request *re
                       : weft_check_out(function, NULL, requests, "array_of_requests");
 }
 
+/* Notes what came of one, whose status may get its MPI_ERROR. */
+static void note(struct weft_batch *b, struct weft_comm *comm, int err)
+{
+    if (weft_unlikely(err != MPI_SUCCESS) && b->has_failed) {
+        if (comm != NULL) {
+            weft_comm_release(comm);
+        }
+    } else if (weft_unlikely(err != MPI_SUCCESS)) {
+        b->has_failed = true;
+        b->failed_on = comm;
+        for (int k = 0; k < b->done && b->statuses != MPI_STATUSES_IGNORE; k++) {
+            b->statuses[k].MPI_ERROR = MPI_SUCCESS;
+        }
+    }
+    if (weft_unlikely(b->has_failed) && b->statuses != MPI_STATUSES_IGNORE) {
+        b->statuses[b->done].MPI_ERROR = err;
+    }
+    b->done++;
+}
+
+void weft_batch_complete(struct weft_batch *b, MPI_Request *handle)
+{
+    struct weft_comm *comm = NULL;
+    int err = complete_one(b->function, handle, weft_batch_status(b), &comm);
+
+    note(b, comm, err);
+}
+
+void weft_batch_peek(struct weft_batch *b, struct weft_request *request)
+{
+    if (request == NULL) {
+        weft_status_set_empty(weft_batch_status(b));
+        note(b, NULL, MPI_SUCCESS);
+    } else {
+        struct weft_comm *comm = request->comm;
+        const int err = read_locked(request, weft_batch_status(b));
+
+        if (err != MPI_SUCCESS && comm != NULL) {
+            weft_comm_use(comm);
+        }
+        note(b, comm, err);
+    }
+}
+
+int weft_batch_finish(const struct weft_batch *b)
+{
+    int err;
+
+    if (weft_likely(!b->has_failed)) {
+        return MPI_SUCCESS;
+    }
+    err = weft_raise_comm(b->failed_on, MPI_ERR_IN_STATUS, b->function,
+                          "at least one of %d operations failed", b->done);
+    release_comm(b->failed_on);
+    return err;
+}
+
+int weft_look_at_requests(const char *function, int count, const MPI_Request *requests,
+                          struct weft_requests *out)
+{
+    struct weft_request *ignored;
+
+    *out = (struct weft_requests){.first = -1};
+    weft_lock();
+    for (int i = 0; i < count; i++) {
+        const struct weft_request *request;
+
+        if (requests[i] == MPI_REQUEST_NULL) {
+            continue;
+        }
+        request = weft_request_from_handle(requests[i]);
+        if (request == NULL) {
+            weft_unlock();
+            return weft_find_request(function, requests[i], &ignored);
+        }
+        out->active++;
+        if (weft_request_is_complete(request)) {
+            out->complete++;
+            out->first = out->first < 0 ? i : out->first;
+        }
+    }
+    weft_unlock();
+    return MPI_SUCCESS;
+}
+
+int weft_test_requests(const char *function, int count, const MPI_Request *requests,
+                       bool wants_all, struct weft_requests *out)
+{
+    int err = weft_look_at_requests(function, count, requests, out);
+
+    if (err != MPI_SUCCESS || out->active == out->complete ||
+        (out->complete > 0 && !wants_all)) {
+        return err;
+    }
+    weft_progress();
+    return weft_look_at_requests(function, count, requests, out);
+}
+
 int PMPI_Waitall(int count, MPI_Request array_of_requests[],
                  MPI_Status *array_of_statuses)
 {
-    struct weft_comm *failed_on = NULL;
-    bool has_failed = false;
-    int err = check_requests("MPI_Waitall", count, array_of_requests);
+    struct weft_batch batch = {.function = "MPI_Waitall", .statuses = array_of_statuses};
+    int err = weft_check_requests("MPI_Waitall", count, array_of_requests);
 
     if (err != MPI_SUCCESS) {
         return err;
     }
     weft_lock();
     for (int i = 0; i < count; i++) {
-        MPI_Status *status =
-            array_of_statuses == MPI_STATUSES_IGNORE ? NULL : &array_of_statuses[i];
-        struct weft_comm *comm = NULL;
-
-        err = complete_one("MPI_Waitall", &array_of_requests[i], status, &comm);
-        if (weft_unlikely(err != MPI_SUCCESS) && has_failed) {
-            if (comm != NULL) {
-                weft_comm_release(comm);
-            }
-        } else if (weft_unlikely(err != MPI_SUCCESS)) {
-            has_failed = true;
-            failed_on = comm;
-            for (int k = 0; k < i && array_of_statuses != MPI_STATUSES_IGNORE; k++) {
-                array_of_statuses[k].MPI_ERROR = MPI_SUCCESS;
-            }
-        }
-        if (weft_unlikely(has_failed) && status != NULL) {
-            status->MPI_ERROR = err;
-        }
+        weft_batch_complete(&batch, &array_of_requests[i]);
     }
     weft_p2p_leave();
     weft_unlock();
-    if (weft_unlikely(has_failed)) {
-        err = weft_raise_comm(failed_on, MPI_ERR_IN_STATUS, "MPI_Waitall",
-                              "at least one of %d operations failed", count);
-        release_comm(failed_on);
-        return err;
-    }
-    return MPI_SUCCESS;
+    return weft_batch_finish(&batch);
 }
 WEFT_WEAK_ALIAS(MPI_Waitall, PMPI_Waitall);
 

@@ -6,10 +6,67 @@
 
 #include "binding.h"
 
+#include "core/request.h"
+
 /* Waits for a request, gives its status, frees it and sets the handle to null. */
 int weft_complete(const char *function, MPI_Request *request, MPI_Status *status);
 
 /* Takes a posted receive back whose partner call failed; it is freed either way. */
 void weft_cancel_recv(MPI_Request *request);
+
+/* The request of a handle that is not null. Without the lock. */
+int weft_find_request(const char *function, MPI_Request handle,
+                      struct weft_request **out);
+
+/* An array of so many requests. */
+int weft_check_requests(const char *function, int count, const MPI_Request *requests);
+
+/*
+ * A call on several requests. The first that fails decides whose error handler runs, with
+ * MPI_ERR_IN_STATUS; then, and only then, each status has the error of its own operation.
+ */
+struct weft_batch {
+    const char *function;
+    MPI_Status *statuses; /* NULL: ignored */
+    int done;             /* statuses that are filled */
+    bool has_failed;
+    struct weft_comm *failed_on;
+};
+
+/* Completes the next one, waiting if need be. With the lock, at both ends. */
+void weft_batch_complete(struct weft_batch *batch, MPI_Request *handle);
+
+/* Fills the next status without completing: the request is complete, or NULL. */
+void weft_batch_peek(struct weft_batch *batch, struct weft_request *request);
+
+/* What the call returns. Without the lock. */
+int weft_batch_finish(const struct weft_batch *batch);
+
+/* Where the status of one of several goes. */
+static inline MPI_Status *weft_batch_status(const struct weft_batch *batch)
+{
+    return batch->statuses == MPI_STATUSES_IGNORE ? NULL : &batch->statuses[batch->done];
+}
+
+/*
+ * Fills the status of a complete request, which stays; what its operation came to is
+ * raised and returned. Without the lock.
+ */
+int weft_peek(const char *function, struct weft_request *request, MPI_Status *status);
+
+/* What an array of requests holds; NULL handles do not count. */
+struct weft_requests {
+    int active;
+    int complete;
+    int first; /* the first complete one, or -1 */
+};
+
+/* Without the lock. Does not poll. */
+int weft_look_at_requests(const char *function, int count, const MPI_Request *requests,
+                          struct weft_requests *out);
+
+/* The same; if not one is complete, or `wants_all` and not all are, it polls between. */
+int weft_test_requests(const char *function, int count, const MPI_Request *requests,
+                       bool wants_all, struct weft_requests *out);
 
 #endif

@@ -1,15 +1,17 @@
 /*
- * environment.c - MPI-5.0 chapter 9: versions, names, time, error classes and handlers.
+ * environment.c - MPI-5.0 chapter 9: versions, names, time, memory, hardware.
  */
 #include "binding.h"
 
 #include "base/clock.h"
-#include "core/error.h"
+#include "check/info.h"
+#include "check/rc.h"
 #include "progress/lock.h"
 #include "version.h"
 
+#include <sched.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 int PMPI_Get_version(int *version, int *subversion)
 {
@@ -79,164 +81,112 @@ double PMPI_Wtick(void)
 }
 WEFT_WEAK_ALIAS(MPI_Wtick, PMPI_Wtick);
 
-int PMPI_Error_class(int errorcode, int *errorclass)
-{
-    int err = weft_check_out("MPI_Error_class", NULL, errorclass, "errorclass");
+/* ---- memory ---- */
 
-    if (err != MPI_SUCCESS) {
-        return err;
+enum { ALIGNMENT = 64 }; /* of all memory we give out: a cache line */
+
+/* What "mpi_minimum_memory_alignment" asks for, if that makes sense; else our own. */
+static size_t alignment_of(const struct weft_info *info)
+{
+    const char *value = NULL;
+    unsigned long long wanted = 0;
+    char *end = NULL;
+
+    weft_lock();
+    if (info != NULL) {
+        value = weft_info_get(info, "mpi_minimum_memory_alignment");
     }
-    if (weft_error_row(errorcode) == NULL) {
-        return weft_raise(MPI_ERR_ARG, "MPI_Error_class", "%d is not an error code",
-                          errorcode);
+    if (value != NULL) {
+        wanted = strtoull(value, &end, 10);
     }
-    *errorclass = errorcode;
-    return MPI_SUCCESS;
+    weft_unlock();
+    return wanted > ALIGNMENT && (wanted & (wanted - 1)) == 0 ? (size_t)wanted
+                                                              : ALIGNMENT;
 }
-WEFT_WEAK_ALIAS(MPI_Error_class, PMPI_Error_class);
 
-int PMPI_Error_string(int errorcode, char *string, int *resultlen)
+int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
 {
-    const struct weft_error_row *row = weft_error_row(errorcode);
-    char text[MPI_MAX_ERROR_STRING];
-    int err = weft_check_out("MPI_Error_string", NULL, string, "string");
+    static const char function[] = "MPI_Alloc_mem";
+    struct weft_info *hints = NULL;
+    void *memory = NULL;
+    int err = weft_check_world(function);
 
     if (err == MPI_SUCCESS) {
-        err = weft_check_out("MPI_Error_string", NULL, resultlen, "resultlen");
+        err = weft_check_out(function, NULL, baseptr, "baseptr");
+    }
+    if (err == MPI_SUCCESS && size < 0) {
+        err = weft_raise(MPI_ERR_SIZE, function, "the size is %lld", (long long)size);
+    }
+    if (err == MPI_SUCCESS) {
+        err = weft_check_info_or_null(function, NULL, info, &hints);
     }
     if (err != MPI_SUCCESS) {
         return err;
     }
-    if (row == NULL) {
-        return weft_raise(MPI_ERR_ARG, "MPI_Error_string", "%d is not an error code",
-                          errorcode);
+    if (posix_memalign(&memory, alignment_of(hints), size > 0 ? (size_t)size : 1) != 0) {
+        return weft_raise(MPI_ERR_NO_MEM, function, "no memory for %lld bytes",
+                          (long long)size);
     }
-    snprintf(text, sizeof(text), "%s: %s", row->name, row->meaning);
-    give_string(string, MPI_MAX_ERROR_STRING, resultlen, text);
+    *(void **)baseptr = memory;
     return MPI_SUCCESS;
 }
-WEFT_WEAK_ALIAS(MPI_Error_string, PMPI_Error_string);
+WEFT_WEAK_ALIAS(MPI_Alloc_mem, PMPI_Alloc_mem);
 
-int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *comm_errhandler_fn,
-                                MPI_Errhandler *errhandler)
+int PMPI_Free_mem(void *base)
 {
-    static const char function[] = "MPI_Comm_create_errhandler";
-    struct weft_errhandler *made;
+    int err = weft_check_world("MPI_Free_mem");
+
+    if (err == MPI_SUCCESS) {
+        free(base);
+    }
+    return err;
+}
+WEFT_WEAK_ALIAS(MPI_Free_mem, PMPI_Free_mem);
+
+/* ---- hardware ---- */
+
+/* May this thread run on one processor only? */
+static bool is_on_one_processor(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) == 1;
+}
+
+/* Each resource, with whether the process is restricted to one instance of it. */
+static enum weft_rc describe_hardware(struct weft_info *info)
+{
+    enum weft_rc rc = weft_info_set(info, "weft://node", "true");
+
+    return rc != WEFT_OK ? rc
+                         : weft_info_set(info, "weft://processor",
+                                         is_on_one_processor() ? "true" : "false");
+}
+
+int PMPI_Get_hw_resource_info(MPI_Info *hw_info)
+{
+    static const char function[] = "MPI_Get_hw_resource_info";
+    struct weft_info *made = NULL;
     enum weft_rc rc;
-    int err = weft_check_out(function, NULL, errhandler, "errhandler");
-
-    if (err != MPI_SUCCESS) {
-        return err;
-    }
-    if (comm_errhandler_fn == NULL) {
-        return weft_raise(MPI_ERR_ARG, function, "argument comm_errhandler_fn is NULL");
-    }
-    weft_lock();
-    rc =
-        weft_errhandler_create(WEFT_KIND_COMM, (void (*)(void))comm_errhandler_fn, &made);
-    weft_unlock();
-    if (rc != WEFT_OK) {
-        return weft_raise(MPI_ERR_NO_MEM, function, "no memory for an error handler");
-    }
-    *errhandler = made->handle;
-    return MPI_SUCCESS;
-}
-WEFT_WEAK_ALIAS(MPI_Comm_create_errhandler, PMPI_Comm_create_errhandler);
-
-/* Finds a handler and raises MPI_ERR_ERRHANDLER where there is none. */
-static int find_errhandler(const char *function, struct weft_comm *comm,
-                           MPI_Errhandler handle, struct weft_errhandler **out)
-{
-    char text[128];
-
-    weft_lock();
-    *out = weft_errhandler_from_handle(handle);
-    weft_unlock();
-    if (*out != NULL) {
-        return MPI_SUCCESS;
-    }
-    return weft_raise_comm(
-        comm, MPI_ERR_ERRHANDLER, function, "%s",
-        weft_describe_handle(WEFT_KIND_ERRHANDLER, handle, text, sizeof(text)));
-}
-
-int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
-{
-    static const char function[] = "MPI_Comm_set_errhandler";
-    struct weft_comm *c;
-    struct weft_errhandler *handler;
-    int err = weft_check_comm(function, comm, &c);
+    int err = weft_check_world(function);
 
     if (err == MPI_SUCCESS) {
-        err = find_errhandler(function, c, errhandler, &handler);
-    }
-    if (err != MPI_SUCCESS) {
-        return err;
-    }
-    if (handler->call.any != NULL && handler->family != WEFT_KIND_COMM) {
-        return weft_raise_comm(c, MPI_ERR_ERRHANDLER, function,
-                               "the handler was made for a %s",
-                               weft_kind_name(handler->family));
-    }
-    weft_lock();
-    weft_errhandler_use(handler);
-    weft_errhandler_release(c->errhandler);
-    c->errhandler = handler;
-    weft_unlock();
-    return MPI_SUCCESS;
-}
-WEFT_WEAK_ALIAS(MPI_Comm_set_errhandler, PMPI_Comm_set_errhandler);
-
-int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler)
-{
-    static const char function[] = "MPI_Comm_get_errhandler";
-    struct weft_comm *c;
-    int err = weft_check_comm(function, comm, &c);
-
-    if (err == MPI_SUCCESS) {
-        err = weft_check_out(function, c, errhandler, "errhandler");
+        err = weft_check_out(function, NULL, hw_info, "hw_info");
     }
     if (err != MPI_SUCCESS) {
         return err;
     }
     weft_lock();
-    weft_errhandler_hold(c->errhandler);
-    *errhandler = c->errhandler->handle;
+    rc = weft_info_create(&made);
+    if (rc == WEFT_OK) {
+        rc = describe_hardware(made);
+        if (rc == WEFT_OK) {
+            *hw_info = weft_info_handle(made);
+        } else {
+            weft_info_free(made);
+        }
+    }
     weft_unlock();
-    return MPI_SUCCESS;
+    return weft_raise_rc(NULL, rc, function);
 }
-WEFT_WEAK_ALIAS(MPI_Comm_get_errhandler, PMPI_Comm_get_errhandler);
-
-int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode)
-{
-    static const char function[] = "MPI_Comm_call_errhandler";
-    struct weft_comm *c;
-    int err = weft_check_comm(function, comm, &c);
-
-    if (err != MPI_SUCCESS) {
-        return err;
-    }
-    weft_raise_comm(c, errorcode, function, "raised by the program");
-    return MPI_SUCCESS;
-}
-WEFT_WEAK_ALIAS(MPI_Comm_call_errhandler, PMPI_Comm_call_errhandler);
-
-int PMPI_Errhandler_free(MPI_Errhandler *errhandler)
-{
-    static const char function[] = "MPI_Errhandler_free";
-    struct weft_errhandler *handler;
-    int err = weft_check_out(function, NULL, errhandler, "errhandler");
-
-    if (err == MPI_SUCCESS) {
-        err = find_errhandler(function, NULL, *errhandler, &handler);
-    }
-    if (err != MPI_SUCCESS) {
-        return err;
-    }
-    weft_lock();
-    weft_errhandler_let_go(handler);
-    weft_unlock();
-    *errhandler = MPI_ERRHANDLER_NULL;
-    return MPI_SUCCESS;
-}
-WEFT_WEAK_ALIAS(MPI_Errhandler_free, PMPI_Errhandler_free);
+WEFT_WEAK_ALIAS(MPI_Get_hw_resource_info, PMPI_Get_hw_resource_info);

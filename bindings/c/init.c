@@ -69,14 +69,35 @@ int PMPI_Finalized(int *flag)
 }
 WEFT_WEAK_ALIAS(MPI_Finalized, PMPI_Finalized);
 
+/* What a failing delete callback returned is raised, and finalizing goes on. */
+static int delete_attributes(struct weft_comm *comm)
+{
+    int err = weft_attributes_clear(WEFT_KIND_COMM, comm->handle, &comm->attributes);
+
+    return err == MPI_SUCCESS
+               ? err
+               : weft_raise_comm(comm, err, "MPI_Finalize",
+                                 "the delete callback of an attribute returned %d", err);
+}
+
+/*
+ * First of all, while MPI still works, the attributes of MPI_COMM_SELF go (MPI-5.0,
+ * 11.2.4), and then those of MPI_COMM_WORLD, which nobody else can delete any more.
+ */
 int PMPI_Finalize(void)
 {
     int err = weft_check_world("MPI_Finalize");
+    int world_err;
 
-    if (err == MPI_SUCCESS && weft_world_finalize() != WEFT_OK) {
-        err = weft_raise(MPI_ERR_OTHER, "MPI_Finalize", "another thread called it too");
+    if (err != MPI_SUCCESS) {
+        return err;
     }
-    return err;
+    err = delete_attributes(&weft_comm_self);
+    world_err = delete_attributes(&weft_comm_world);
+    if (weft_world_finalize() != WEFT_OK) {
+        return weft_raise(MPI_ERR_OTHER, "MPI_Finalize", "another thread called it too");
+    }
+    return err != MPI_SUCCESS ? err : world_err;
 }
 WEFT_WEAK_ALIAS(MPI_Finalize, PMPI_Finalize);
 

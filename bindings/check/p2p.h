@@ -7,8 +7,6 @@
 #include "check/check.h"
 #include "datatype/datatype.h"
 
-enum { WEFT_TAG_UB = 0x7fffffff };
-
 int weft_bad_buffer(const char *function, struct weft_comm *comm, const void *buffer,
                     MPI_Count count, MPI_Datatype datatype);
 

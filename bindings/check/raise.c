@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "core/error.h"
+#include "core/user_error.h"
 #include "progress/lock.h"
 #include "runtime/runtime.h"
 
@@ -16,23 +17,40 @@ struct raised {
     char text[512];
 };
 
-static const char *name_of(int class)
+/* The name of a class; of a code that the program added, its number and its text. */
+static void write_name(int code, char *name, size_t size)
 {
-    const struct weft_error_row *row = weft_error_row(class);
+    const struct weft_error_row *row = weft_error_row(code);
+    const char *text;
+    int class;
 
-    return row != NULL ? row->name : "unknown error class";
+    if (row != NULL) {
+        snprintf(name, size, "%s", row->name);
+        return;
+    }
+    weft_lock();
+    if (weft_user_error_find(code, &class, &text)) {
+        snprintf(name, size, "error code %d of class %d%s%s", code, class,
+                 text[0] != '\0' ? ", " : "", text);
+    } else {
+        snprintf(name, size, "%d, which is no error code", code);
+    }
+    weft_unlock();
 }
 
 /* The whole sentence: call, object, class, what is wrong. */
 static void write_sentence(const struct raised *e, char *text, size_t size)
 {
+    char name[MPI_MAX_ERROR_STRING + 64];
+
+    write_name(e->class, name, sizeof(name));
     snprintf(text, size, "%s%s%s: %s: %s", e->function,
-             e->object[0] != '\0' ? " on " : "", e->object, name_of(e->class), e->text);
+             e->object[0] != '\0' ? " on " : "", e->object, name, e->text);
 }
 
 static _Noreturn void end_job(const struct raised *e)
 {
-    char text[1024];
+    char text[1536];
 
     write_sentence(e, text, sizeof(text));
     weft_runtime_abort(e->class, text);
@@ -40,7 +58,7 @@ static _Noreturn void end_job(const struct raised *e)
 
 static void mention(const struct raised *e)
 {
-    char text[1024];
+    char text[1536];
 
     write_sentence(e, text, sizeof(text));
     weft_log_info("%s", text);
@@ -67,6 +85,24 @@ static int run_comm_handler(struct weft_comm *comm, const struct raised *e)
     weft_unlock();
     if (is_for_user(handler, e)) {
         handler->call.comm(&handle, &class);
+    }
+    weft_lock();
+    weft_errhandler_release(handler);
+    weft_unlock();
+    return e->class;
+}
+
+static int run_file_handler(const struct raised *e)
+{
+    struct weft_errhandler *handler;
+    MPI_File handle = MPI_FILE_NULL;
+    int class = e->class;
+
+    weft_lock();
+    handler = weft_errhandler_use(weft_file_errhandler);
+    weft_unlock();
+    if (is_for_user(handler, e)) {
+        handler->call.file(&handle, &class);
     }
     weft_lock();
     weft_errhandler_release(handler);
@@ -104,15 +140,14 @@ int weft_raise_file(void *file, int class, const char *function, const char *for
     struct raised e = {.class = class, .function = function, .object = "MPI_FILE_NULL"};
     va_list args;
 
-    (void)file; /* no file can be open yet, and the default for files is to return */
+    (void)file; /* none can be open yet */
     va_start(args, format);
     vsnprintf(e.text, sizeof(e.text), format, args);
     va_end(args);
     if (weft_world_state() != WEFT_WORLD_OPEN) {
         end_job(&e);
     }
-    mention(&e);
-    return class;
+    return run_file_handler(&e);
 }
 
 int weft_raise(int class, const char *function, const char *format, ...)

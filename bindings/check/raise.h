@@ -1,8 +1,9 @@
 /*
  * raise.h - from an error to the handler that the standard names for it.
  *
- * Every function here takes the error class, the name of the MPI function and a text that
- * says what is wrong with which argument, and runs the error handler:
+ * Every function here takes the error class, or a code that the program added, the name
+ * of the MPI function and a text that says what is wrong with which argument, and runs
+ * the error handler:
  *
  *   weft_raise_comm     of the communicator; where it is NULL (the handle was invalid) or
  *                       the call has no object, of MPI_COMM_SELF (MPI-5.0, 9.3)

@@ -38,12 +38,11 @@ void weft_make_undo(struct weft_comm *made)
     weft_comm_give(made);
 }
 
-/* Where attributes join: the copy callbacks of the user, so without the lock. */
+/* Without the lock: callbacks of the user run. */
 static int copy_attributes(struct weft_comm *from, struct weft_comm *to)
 {
-    (void)from;
-    (void)to;
-    return MPI_SUCCESS;
+    return weft_attributes_copy(WEFT_KIND_COMM, from->handle, &from->attributes,
+                                &to->attributes);
 }
 
 /* ---- dup ---- */
@@ -53,6 +52,9 @@ static enum weft_rc make_like(struct weft_comm *comm, struct weft_comm **out)
 {
     enum weft_rc rc = weft_make_empty(comm->group, comm->remote, comm->errhandler, out);
 
+    if (rc == WEFT_OK) {
+        (*out)->hints = comm->hints;
+    }
     if (rc == WEFT_OK && comm->local != NULL) {
         rc = weft_make_empty(comm->group, NULL, comm->errhandler, &(*out)->local);
         if (rc != WEFT_OK) {

@@ -83,11 +83,10 @@ void weft_unmake(struct weft_comm *comm)
     weft_sweep_start(sweep);
 }
 
-/* Where attributes join: the delete callbacks of the user, so without the lock. */
+/* Without the lock: callbacks of the user run. */
 static int delete_attributes(struct weft_comm *comm)
 {
-    (void)comm;
-    return MPI_SUCCESS;
+    return weft_attributes_clear(WEFT_KIND_COMM, comm->handle, &comm->attributes);
 }
 
 int weft_comm_free(struct weft_comm *comm)

@@ -80,10 +80,13 @@ void weft_comm_close(void)
     for (uint32_t i = 0; i < pool.made; i++) {
         struct weft_comm *comm = weft_pool_find(&pool, i, weft_pool_generation(&pool, i));
 
-        if (comm != NULL) {
+        if (comm != NULL) { /* the user has not freed it */
+            weft_attributes_forget(&comm->attributes);
             empty(comm);
         }
     }
+    weft_attributes_forget(&weft_comm_world.attributes);
+    weft_attributes_forget(&weft_comm_self.attributes);
     empty(&weft_comm_world);
     empty(&weft_comm_self);
     memset(&weft_comm_world, 0, sizeof(weft_comm_world));

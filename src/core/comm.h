@@ -12,6 +12,7 @@
 #ifndef WEFT_CORE_COMM_H
 #define WEFT_CORE_COMM_H
 
+#include "core/attribute.h"
 #include "core/errhandler.h"
 #include "core/group.h"
 
@@ -26,6 +27,8 @@ enum weft_plane {
     WEFT_PLANES = 4,
 };
 
+enum { WEFT_TAG_UB = 0x7fffffff }; /* the largest tag */
+
 struct weft_topology; /* of the room that has topologies */
 
 /* A duplicate shares the group, so this is what it costs, at any number of ranks. */
@@ -36,8 +39,10 @@ struct weft_comm {
     int peers;           /* ranks that messages go to: those of `remote`, or `size` */
     uint32_t context;    /* a multiple of WEFT_PLANES, the same on all members */
     struct weft_map map; /* where they are: of `remote`, or of `group` */
+    uint32_t hints;      /* what the user has promised: core/hints.h */
     const char *name;
     struct weft_errhandler *errhandler;
+    struct weft_attributes attributes;
     struct weft_group *group;
     struct weft_group *remote;      /* NULL: an intracommunicator */
     struct weft_comm *local;        /* of an intercommunicator: its local group's own */

@@ -6,6 +6,8 @@ struct weft_errhandler weft_errors_are_fatal = {.handle = MPI_ERRORS_ARE_FATAL};
 struct weft_errhandler weft_errors_abort = {.handle = MPI_ERRORS_ABORT};
 struct weft_errhandler weft_errors_return = {.handle = MPI_ERRORS_RETURN};
 
+struct weft_errhandler *weft_file_errhandler = &weft_errors_return;
+
 struct weft_errhandler *weft_errhandler_from_handle(MPI_Errhandler handle)
 {
     struct weft_errhandler *found;

@@ -33,6 +33,9 @@ extern struct weft_errhandler weft_errors_are_fatal;
 extern struct weft_errhandler weft_errors_abort;
 extern struct weft_errhandler weft_errors_return;
 
+/* What runs for errors on files that are not open; set on MPI_FILE_NULL. */
+extern struct weft_errhandler *weft_file_errhandler;
+
 /* The handler behind a handle, or NULL: null handle, stale, not one. */
 struct weft_errhandler *weft_errhandler_from_handle(MPI_Errhandler handle);
 

@@ -54,6 +54,7 @@ enum weft_rc weft_request_take(struct weft_request **out)
         request->is_cancelled = false;
         request->comm = NULL;
         request->is_spare = false;
+        request->is_detached = false;
         request->sleeper = NULL;
         request->schedule = NULL;
         *out = request;
@@ -78,6 +79,15 @@ void weft_request_give(struct weft_request *request)
         request->is_spare = true;
         request->next_spare = spare;
         spare = request;
+    }
+}
+
+void weft_request_detach(struct weft_request *request)
+{
+    if (weft_request_is_complete(request)) {
+        weft_request_give(request);
+    } else {
+        request->is_detached = true;
     }
 }
 
@@ -149,5 +159,8 @@ void weft_request_complete(struct weft_request *request, enum weft_rc rc)
     if (weft_unlikely(((uintptr_t)request->sleeper | (uintptr_t)request->schedule) !=
                       0)) {
         tell(request);
+    }
+    if (weft_unlikely(request->is_detached)) {
+        weft_request_give(request);
     }
 }

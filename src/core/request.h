@@ -18,7 +18,8 @@
 enum weft_request_kind {
     WEFT_REQUEST_SEND,
     WEFT_REQUEST_RECV,
-    WEFT_REQUEST_SCHEDULE, /* complete when a schedule says so */
+    WEFT_REQUEST_SCHEDULE,    /* complete when a schedule says so */
+    WEFT_REQUEST_GENERALIZED, /* core/grequest.h */
 };
 
 /*
@@ -43,6 +44,7 @@ struct weft_request {
     bool is_shared;      /* the one for sends that are over: never freed */
     bool is_outstanding; /* counted below until it is complete */
     bool is_spare;       /* nobody has its handle yet */
+    bool is_detached;    /* the user has freed it: given back when it is complete */
     enum weft_rc rc;
     int source; /* of a message received, as a rank of `comm` */
     int tag;
@@ -89,6 +91,9 @@ static inline void weft_request_set_comm(struct weft_request *request,
     request->comm = comm;
 }
 
+/* The user lets go of it: given back now, or when it is complete. */
+void weft_request_detach(struct weft_request *request);
+
 /* The request behind a handle, or NULL. Needs the lock. */
 struct weft_request *weft_request_from_handle(MPI_Request handle);
 
@@ -105,7 +110,10 @@ static inline void weft_request_hand_out(struct weft_request *request)
     }
 }
 
-/* Under the lock; wakes the sleeper and makes the schedule ready, if there is one. */
+/*
+ * Under the lock; wakes the sleeper and makes the schedule ready, if there is one. A
+ * request that the user has freed is given back.
+ */
 void weft_request_complete(struct weft_request *request, enum weft_rc rc);
 
 #endif

@@ -6,11 +6,15 @@
 #include "base/copy.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "core/grequest.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct weft_p2p weft_p2p;
+
+_Static_assert(sizeof(struct weft_grequest) <= sizeof(struct weft_p2p_request),
+               "all requests are taken from one pool");
 
 /* The grant rule: a full store takes a message only if a receive could be waiting for it.
  */

@@ -133,8 +133,11 @@ WEFT_MUST_CHECK enum weft_rc weft_irecv_locked(struct weft_comm *comm,
 WEFT_MUST_CHECK enum weft_rc weft_irecv_nothing(struct weft_comm *comm,
                                                 struct weft_request **out);
 
-/* Takes a posted receive back, with the lock; false: a message has it. */
-bool weft_p2p_cancel(struct weft_p2p_request *recv);
+/*
+ * With the lock: takes a posted receive back, so that no message will match it. False: it
+ * is too late, or no receive. The caller completes or frees it.
+ */
+bool weft_p2p_cancel(struct weft_request *request);
 
 /* What the user calls, for those who look at a job that hangs. */
 struct weft_wait_reason {

@@ -163,22 +163,6 @@ static void hand_out(struct weft_p2p_request *recv)
     }
 }
 
-bool weft_p2p_cancel(struct weft_p2p_request *recv)
-{
-    const bool is_offered = recv->posted.offer != NULL;
-
-    if (!weft_match_cancel(&weft_p2p.match, &recv->posted)) {
-        return false;
-    }
-    if (recv->peer != NULL) {
-        recv->peer->posted--;
-    }
-    if (is_offered) {
-        weft_p2p_withdraw(recv);
-    }
-    return true;
-}
-
 enum weft_rc weft_irecv_locked(struct weft_comm *comm, enum weft_plane plane, int source,
                                int tag, void *buffer, size_t bytes,
                                struct weft_request **out)
@@ -210,6 +194,27 @@ enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane, int sourc
     weft_p2p_leave();
     weft_unlock();
     return rc;
+}
+
+bool weft_p2p_cancel(struct weft_request *request)
+{
+    struct weft_p2p_request *recv = (struct weft_p2p_request *)request;
+    bool is_offered;
+
+    if (request->kind != WEFT_REQUEST_RECV || weft_request_is_complete(request)) {
+        return false;
+    }
+    is_offered = recv->posted.offer != NULL;
+    if (!weft_match_cancel(&weft_p2p.match, &recv->posted)) {
+        return false;
+    }
+    if (recv->peer != NULL) {
+        recv->peer->posted--;
+    }
+    if (is_offered) {
+        weft_p2p_withdraw(recv);
+    }
+    return true;
 }
 
 enum weft_rc weft_irecv_nothing(struct weft_comm *comm, struct weft_request **out)

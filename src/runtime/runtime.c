@@ -3,9 +3,11 @@
 #include "base/log.h"
 #include "comm/make.h"
 #include "core/comm.h"
+#include "datatype/attribute.h"
 #include "p2p/p2p.h"
 #include "progress/lock.h"
 #include "progress/wait.h"
+#include "runtime/environment.h"
 #include "transport/transport.h"
 #include "wireup/wireup.h"
 
@@ -167,6 +169,7 @@ enum weft_rc weft_world_init(bool is_threaded)
     }
     weft_make_open();
     run.main_thread = pthread_self();
+    weft_environment_open(&run.job);
     weft_lock_set_shared(is_threaded);
     set_world(WEFT_WORLD_OPEN);
     return WEFT_OK;
@@ -181,8 +184,10 @@ enum weft_rc weft_world_finalize(void)
         return WEFT_ERR_ARGUMENT;
     }
     rc = weft_world_barrier();
+    weft_p2p_stop_helper(); /* it uses all that follows */
     weft_make_close();
     weft_comm_close();
+    weft_datatype_attributes_close();
     weft_p2p_close();
     weft_lock_set_shared(true); /* what may be called at any time, may be by any thread */
     weft_runtime_close();

@@ -96,7 +96,7 @@ struct weft_slice {
     _Atomic uint32_t state; /* enum weft_slice_state; release after code and cause */
     _Atomic uint32_t is_attached; /* the rank has mapped this segment */
     int32_t code;                 /* of MPI_Abort, or the error class */
-    uint32_t reserved;
+    uint32_t app; /* which program of an MPMD job; written by mpiexec, before the start */
     struct weft_sleep sleep;
     char cause[WEFT_CAUSE_BYTES];
 };

@@ -1,4 +1,4 @@
-/* environment.c - chapter 9: versions, names, time, error classes and handlers. */
+/* environment.c - chapter 9: versions, names, time, memory, hardware, error handlers. */
 #include "check.h"
 
 #include <unistd.h>
@@ -37,6 +37,47 @@ static void time_passes(void)
     CHECK(step > 0 && step < 1e-3);
     usleep(2000);
     CHECK(MPI_Wtime() - before >= 2e-3);
+}
+
+static void memory(void)
+{
+    MPI_Info info;
+    char *base = NULL;
+    char *empty = NULL;
+
+    CHECK(MPI_Alloc_mem(1000, MPI_INFO_NULL, &base) == MPI_SUCCESS && base != NULL);
+    CHECK((uintptr_t)base % 64 == 0);
+    memset(base, 1, 1000);
+    CHECK(MPI_Free_mem(base) == MPI_SUCCESS);
+    CHECK(MPI_Alloc_mem(0, MPI_INFO_NULL, &empty) == MPI_SUCCESS);
+    CHECK(MPI_Free_mem(empty) == MPI_SUCCESS);
+
+    CHECK(MPI_Info_create(&info) == MPI_SUCCESS);
+    CHECK(MPI_Info_set(info, "mpi_minimum_memory_alignment", "8192") == MPI_SUCCESS);
+    CHECK(MPI_Alloc_mem(10, info, &base) == MPI_SUCCESS && (uintptr_t)base % 8192 == 0);
+    CHECK(MPI_Free_mem(base) == MPI_SUCCESS);
+    CHECK(MPI_Info_set(info, "mpi_minimum_memory_alignment", "a lot") == MPI_SUCCESS);
+    CHECK(MPI_Alloc_mem(10, info, &base) == MPI_SUCCESS);
+    CHECK(MPI_Free_mem(base) == MPI_SUCCESS);
+    CHECK(MPI_Info_free(&info) == MPI_SUCCESS);
+
+    IS_ERROR(MPI_Alloc_mem(-1, MPI_INFO_NULL, &base), MPI_ERR_SIZE);
+    IS_ERROR(MPI_Alloc_mem(1, MPI_INFO_NULL, NULL), MPI_ERR_ARG);
+    IS_ERROR(MPI_Alloc_mem(1, (MPI_Info)&base, &base), MPI_ERR_INFO);
+}
+
+static void hardware(void)
+{
+    MPI_Info info;
+    char text[8] = "";
+    int length = sizeof(text);
+    int flag = 0;
+
+    CHECK(MPI_Get_hw_resource_info(&info) == MPI_SUCCESS);
+    CHECK(MPI_Info_get_string(info, "weft://node", &length, text, &flag) == MPI_SUCCESS);
+    CHECK(flag && strcmp(text, "true") == 0);
+    CHECK(MPI_Info_free(&info) == MPI_SUCCESS);
+    IS_ERROR(MPI_Get_hw_resource_info(NULL), MPI_ERR_ARG);
 }
 
 static void error_texts(void)
@@ -110,6 +151,8 @@ int main(int argc, char **argv)
     versions();
     names();
     time_passes();
+    memory();
+    hardware();
     error_texts();
     error_handlers();
     CHECK(MPI_Pcontrol(1) == MPI_SUCCESS);

@@ -1,0 +1,232 @@
+/*
+ * errhandler.c - MPI-5.0 chapter 9.3: error handlers. A family is made for one kind of
+ * object; files that are not open share the handler that is set on MPI_FILE_NULL.
+ */
+#include "binding.h"
+
+#include "progress/lock.h"
+
+#include <stdio.h>
+
+static int create_checked(const char *function, enum weft_kind family, void (*call)(void),
+                          MPI_Errhandler *errhandler)
+{
+    struct weft_errhandler *made;
+    enum weft_rc rc;
+    int err = weft_check_out(function, NULL, errhandler, "errhandler");
+
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    if (call == NULL) {
+        return weft_raise(MPI_ERR_ARG, function, "the function is NULL");
+    }
+    weft_lock();
+    rc = weft_errhandler_create(family, call, &made);
+    weft_unlock();
+    if (rc != WEFT_OK) {
+        return weft_raise(MPI_ERR_NO_MEM, function, "no memory for an error handler");
+    }
+    *errhandler = made->handle;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *comm_errhandler_fn,
+                                MPI_Errhandler *errhandler)
+{
+    return create_checked("MPI_Comm_create_errhandler", WEFT_KIND_COMM,
+                          (void (*)(void))comm_errhandler_fn, errhandler);
+}
+WEFT_WEAK_ALIAS(MPI_Comm_create_errhandler, PMPI_Comm_create_errhandler);
+
+int PMPI_Win_create_errhandler(MPI_Win_errhandler_function *win_errhandler_fn,
+                               MPI_Errhandler *errhandler)
+{
+    return create_checked("MPI_Win_create_errhandler", WEFT_KIND_WIN,
+                          (void (*)(void))win_errhandler_fn, errhandler);
+}
+WEFT_WEAK_ALIAS(MPI_Win_create_errhandler, PMPI_Win_create_errhandler);
+
+int PMPI_File_create_errhandler(MPI_File_errhandler_function *file_errhandler_fn,
+                                MPI_Errhandler *errhandler)
+{
+    return create_checked("MPI_File_create_errhandler", WEFT_KIND_FILE,
+                          (void (*)(void))file_errhandler_fn, errhandler);
+}
+WEFT_WEAK_ALIAS(MPI_File_create_errhandler, PMPI_File_create_errhandler);
+
+int PMPI_Session_create_errhandler(MPI_Session_errhandler_function *session_errhandler_fn,
+                                   MPI_Errhandler *errhandler)
+{
+    return create_checked("MPI_Session_create_errhandler", WEFT_KIND_SESSION,
+                          (void (*)(void))session_errhandler_fn, errhandler);
+}
+WEFT_WEAK_ALIAS(MPI_Session_create_errhandler, PMPI_Session_create_errhandler);
+
+int PMPI_Errhandler_free(MPI_Errhandler *errhandler)
+{
+    static const char function[] = "MPI_Errhandler_free";
+    struct weft_errhandler *handler;
+    char text[128];
+    int err = weft_check_out(function, NULL, errhandler, "errhandler");
+
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    weft_lock();
+    handler = weft_errhandler_from_handle(*errhandler);
+    if (handler != NULL) {
+        weft_errhandler_let_go(handler);
+    }
+    weft_unlock();
+    if (handler == NULL) {
+        return weft_raise(
+            MPI_ERR_ERRHANDLER, function, "%s",
+            weft_describe_handle(WEFT_KIND_ERRHANDLER, *errhandler, text, sizeof(text)));
+    }
+    *errhandler = MPI_ERRHANDLER_NULL;
+    return MPI_SUCCESS;
+}
+WEFT_WEAK_ALIAS(MPI_Errhandler_free, PMPI_Errhandler_free);
+
+/*
+ * Puts the handler into the place where an object of `family` keeps its own. What is
+ * wrong goes to *text and is raised by the caller, who knows the object.
+ */
+static int replace(enum weft_kind family, struct weft_errhandler **place,
+                   MPI_Errhandler handle, char *text, size_t size)
+{
+    struct weft_errhandler *handler;
+    int err = MPI_ERR_ERRHANDLER;
+
+    weft_lock();
+    handler = weft_errhandler_from_handle(handle);
+    if (handler == NULL) {
+        weft_describe_handle(WEFT_KIND_ERRHANDLER, handle, text, size);
+    } else if (handler->call.any != NULL && handler->family != family) {
+        snprintf(text, size, "the handler was made for a %s, not for a %s",
+                 weft_kind_name(handler->family), weft_kind_name(family));
+    } else {
+        weft_errhandler_use(handler);
+        weft_errhandler_release(*place);
+        *place = handler;
+        err = MPI_SUCCESS;
+    }
+    weft_unlock();
+    return err;
+}
+
+static MPI_Errhandler hold(struct weft_errhandler **place)
+{
+    MPI_Errhandler handle;
+
+    weft_lock();
+    weft_errhandler_hold(*place);
+    handle = (*place)->handle;
+    weft_unlock();
+    return handle;
+}
+
+/* ---- communicators ---- */
+
+int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
+{
+    static const char function[] = "MPI_Comm_set_errhandler";
+    struct weft_comm *c;
+    char text[128];
+    int err = weft_check_comm(function, comm, &c);
+
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    err = replace(WEFT_KIND_COMM, &c->errhandler, errhandler, text, sizeof(text));
+    return err == MPI_SUCCESS ? err : weft_raise_comm(c, err, function, "%s", text);
+}
+WEFT_WEAK_ALIAS(MPI_Comm_set_errhandler, PMPI_Comm_set_errhandler);
+
+int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler)
+{
+    static const char function[] = "MPI_Comm_get_errhandler";
+    struct weft_comm *c;
+    int err = weft_check_comm(function, comm, &c);
+
+    if (err == MPI_SUCCESS) {
+        err = weft_check_out(function, c, errhandler, "errhandler");
+    }
+    if (err == MPI_SUCCESS) {
+        *errhandler = hold(&c->errhandler);
+    }
+    return err;
+}
+WEFT_WEAK_ALIAS(MPI_Comm_get_errhandler, PMPI_Comm_get_errhandler);
+
+int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode)
+{
+    static const char function[] = "MPI_Comm_call_errhandler";
+    struct weft_comm *c;
+    int err = weft_check_comm(function, comm, &c);
+
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    weft_raise_comm(c, errorcode, function, "raised by the program");
+    return MPI_SUCCESS;
+}
+WEFT_WEAK_ALIAS(MPI_Comm_call_errhandler, PMPI_Comm_call_errhandler);
+
+/* ---- files: MPI_FILE_NULL alone, as long as none can be open ---- */
+
+static int check_file(const char *function, MPI_File file)
+{
+    char text[128];
+    int err = weft_check_world(function);
+
+    if (err != MPI_SUCCESS || file == MPI_FILE_NULL) {
+        return err;
+    }
+    return weft_raise_file(
+        NULL, MPI_ERR_FILE, function, "%s",
+        weft_describe_handle(WEFT_KIND_FILE, file, text, sizeof(text)));
+}
+
+int PMPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler)
+{
+    static const char function[] = "MPI_File_set_errhandler";
+    char text[128];
+    int err = check_file(function, file);
+
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    err = replace(WEFT_KIND_FILE, &weft_file_errhandler, errhandler, text, sizeof(text));
+    return err == MPI_SUCCESS ? err : weft_raise_file(NULL, err, function, "%s", text);
+}
+WEFT_WEAK_ALIAS(MPI_File_set_errhandler, PMPI_File_set_errhandler);
+
+int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler *errhandler)
+{
+    static const char function[] = "MPI_File_get_errhandler";
+    int err = check_file(function, file);
+
+    if (err == MPI_SUCCESS && errhandler == NULL) {
+        err = weft_raise_file(NULL, MPI_ERR_ARG, function, "argument errhandler is NULL");
+    }
+    if (err == MPI_SUCCESS) {
+        *errhandler = hold(&weft_file_errhandler);
+    }
+    return err;
+}
+WEFT_WEAK_ALIAS(MPI_File_get_errhandler, PMPI_File_get_errhandler);
+
+int PMPI_File_call_errhandler(MPI_File fh, int errorcode)
+{
+    static const char function[] = "MPI_File_call_errhandler";
+    int err = check_file(function, fh);
+
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    weft_raise_file(NULL, errorcode, function, "raised by the program");
+    return MPI_SUCCESS;
+}
+WEFT_WEAK_ALIAS(MPI_File_call_errhandler, PMPI_File_call_errhandler);

@@ -1,0 +1,154 @@
+/*
+ * status.c - MPI-5.0 chapters 3.2.5, 3.8.4 and 13.3: what a status tells, and setting it.
+ */
+#include "status.h"
+
+#include "datatype/datatype.h"
+
+/* Both ends of copying one field. */
+static int check_field(const char *function, const MPI_Status *status, const int *out,
+                       const char *name)
+{
+    int err = weft_check_out(function, NULL, status, "status");
+
+    return err != MPI_SUCCESS ? err : weft_check_out(function, NULL, out, name);
+}
+
+int PMPI_Status_get_source(const MPI_Status *status, int *source)
+{
+    int err = check_field("MPI_Status_get_source", status, source, "source");
+
+    if (err == MPI_SUCCESS) {
+        *source = status->MPI_SOURCE;
+    }
+    return err;
+}
+WEFT_WEAK_ALIAS(MPI_Status_get_source, PMPI_Status_get_source);
+
+int PMPI_Status_get_tag(const MPI_Status *status, int *tag)
+{
+    int err = check_field("MPI_Status_get_tag", status, tag, "tag");
+
+    if (err == MPI_SUCCESS) {
+        *tag = status->MPI_TAG;
+    }
+    return err;
+}
+WEFT_WEAK_ALIAS(MPI_Status_get_tag, PMPI_Status_get_tag);
+
+int PMPI_Status_get_error(const MPI_Status *status, int *error)
+{
+    int err = check_field("MPI_Status_get_error", status, error, "err");
+
+    if (err == MPI_SUCCESS) {
+        *error = status->MPI_ERROR;
+    }
+    return err;
+}
+WEFT_WEAK_ALIAS(MPI_Status_get_error, PMPI_Status_get_error);
+
+int PMPI_Status_set_source(MPI_Status *status, int source)
+{
+    int err = weft_check_out("MPI_Status_set_source", NULL, status, "status");
+
+    if (err == MPI_SUCCESS) {
+        status->MPI_SOURCE = source;
+    }
+    return err;
+}
+WEFT_WEAK_ALIAS(MPI_Status_set_source, PMPI_Status_set_source);
+
+int PMPI_Status_set_tag(MPI_Status *status, int tag)
+{
+    int err = weft_check_out("MPI_Status_set_tag", NULL, status, "status");
+
+    if (err == MPI_SUCCESS) {
+        status->MPI_TAG = tag;
+    }
+    return err;
+}
+WEFT_WEAK_ALIAS(MPI_Status_set_tag, PMPI_Status_set_tag);
+
+int PMPI_Status_set_error(MPI_Status *status, int error)
+{
+    int err = weft_check_out("MPI_Status_set_error", NULL, status, "status");
+
+    if (err == MPI_SUCCESS) {
+        status->MPI_ERROR = error;
+    }
+    return err;
+}
+WEFT_WEAK_ALIAS(MPI_Status_set_error, PMPI_Status_set_error);
+
+int PMPI_Status_set_cancelled(MPI_Status *status, int flag)
+{
+    int err = weft_check_out("MPI_Status_set_cancelled", NULL, status, "status");
+
+    if (err == MPI_SUCCESS) {
+        status->MPI_internal[WEFT_STATUS_CANCELLED] = flag != 0;
+    }
+    return err;
+}
+WEFT_WEAK_ALIAS(MPI_Status_set_cancelled, PMPI_Status_set_cancelled);
+
+int PMPI_Test_cancelled(const MPI_Status *status, int *flag)
+{
+    int err = check_field("MPI_Test_cancelled", status, flag, "flag");
+
+    if (err == MPI_SUCCESS) {
+        *flag = status->MPI_internal[WEFT_STATUS_CANCELLED];
+    }
+    return err;
+}
+WEFT_WEAK_ALIAS(MPI_Test_cancelled, PMPI_Test_cancelled);
+
+/* Where so many basic elements end; a pair has two, with a gap behind them perhaps. */
+static uint64_t bytes_of(const struct weft_datatype *type, uint64_t elements)
+{
+    if (type->number != WEFT_NUMBER_PAIR) {
+        return elements * type->extent;
+    }
+    return elements / 2 * type->extent + elements % 2 * (type->size - sizeof(int));
+}
+
+static int set_elements_checked(const char *function, MPI_Status *status,
+                                MPI_Datatype datatype, MPI_Count count)
+{
+    const struct weft_datatype *type = weft_datatype_from_handle(datatype);
+    uint64_t bytes;
+    char text[128];
+    int err = weft_check_out(function, NULL, status, "status");
+
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    if (type == NULL) {
+        return weft_raise(
+            MPI_ERR_TYPE, function, "%s",
+            weft_describe_handle(WEFT_KIND_DATATYPE, datatype, text, sizeof(text)));
+    }
+    if (count < 0) {
+        return weft_raise(MPI_ERR_COUNT, function, "the count is %lld", (long long)count);
+    }
+    bytes = bytes_of(type, (uint64_t)count);
+    memcpy(status->MPI_internal, &bytes, sizeof(bytes));
+    return MPI_SUCCESS;
+}
+
+int PMPI_Status_set_elements(MPI_Status *status, MPI_Datatype datatype, int count)
+{
+    return set_elements_checked("MPI_Status_set_elements", status, datatype, count);
+}
+WEFT_WEAK_ALIAS(MPI_Status_set_elements, PMPI_Status_set_elements);
+
+int PMPI_Status_set_elements_c(MPI_Status *status, MPI_Datatype datatype, MPI_Count count)
+{
+    return set_elements_checked("MPI_Status_set_elements_c", status, datatype, count);
+}
+WEFT_WEAK_ALIAS(MPI_Status_set_elements_c, PMPI_Status_set_elements_c);
+
+int PMPI_Status_set_elements_x(MPI_Status *status, MPI_Datatype datatype, MPI_Count count)
+{
+    return set_elements_checked("MPI_Status_set_elements_x", status, datatype, count);
+}
+WEFT_WEAK_ALIAS(MPI_Status_set_elements_x, PMPI_Status_set_elements_x);

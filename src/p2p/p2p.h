@@ -11,6 +11,7 @@
  *   rendezvous.c  long messages: announced, then fetched by one side or copied by both,
  *                 or sent in pieces where the other's memory cannot be reached
  *   wait.c        polling, spinning, yielding, sleeping
+ *   counts.c      what went through, for those who ask (counts.h)
  */
 #ifndef WEFT_P2P_P2P_H
 #define WEFT_P2P_P2P_H
@@ -66,6 +67,9 @@ struct weft_p2p {
     uint64_t polls;                     /* how often somebody began to poll */
     bool is_armed;                      /* a thread sleeps on the doorbell */
     bool is_taken_over;                 /* another thread polls in its place */
+    uint64_t sleeps;                    /* how often a thread did */
+    uint64_t pieces_sent;               /* DATA packets: they are no messages */
+    uint64_t pieces_received;
 };
 
 extern struct weft_p2p weft_p2p;

@@ -27,10 +27,10 @@ enum weft_rc weft_p2p_send_ordered(struct weft_peer *peer, struct weft_header *h
 {
     enum weft_rc rc = WEFT_OK;
 
-    header->sequence = peer->next_sequence;
+    header->sequence = (uint32_t)peer->next_sequence;
     header->length = (uint32_t)len;
     if (weft_unlikely(peer->is_self)) {
-        weft_p2p_arrived(&weft_p2p, peer->rank, header, data, len);
+        weft_p2p.up.arrived(&weft_p2p, peer->rank, header, data, len);
     } else {
         rc = peer->ep->ops->send(peer->ep, header, data, len, flags);
     }
@@ -60,7 +60,7 @@ void weft_p2p_send_control(struct weft_peer *peer, enum weft_packet kind,
     struct weft_control *kept;
 
     if (peer->is_self) {
-        weft_p2p_arrived(&weft_p2p, peer->rank, &header, answer, sizeof(*answer));
+        weft_p2p.up.arrived(&weft_p2p, peer->rank, &header, answer, sizeof(*answer));
         return;
     }
     if (peer->control == NULL &&
@@ -201,7 +201,7 @@ static inline enum weft_rc send_now(const struct weft_comm *comm, enum weft_plan
         struct weft_header header = make_header(comm, plane, tag, WEFT_PKT_EAGER);
         enum weft_rc rc;
 
-        header.sequence = peer->next_sequence;
+        header.sequence = (uint32_t)peer->next_sequence;
         header.length = (uint32_t)bytes;
         rc = peer->ep->ops->send(peer->ep, &header, buffer, bytes, 0);
         if (weft_likely(rc == WEFT_OK)) {

@@ -174,6 +174,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
     p->is_armed = true;
     set_sleeper(a, p->ops->doorbell(p->transport));
     p->is_taken_over = false;
+    p->sleeps++;
     note_sleep(why);
     weft_unlock();
     if (a->word != NULL) { /* pairs with weft_wait_wake() */

@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 static struct {
-    int users;     /* under the lock */
-    bool is_wired; /* wire-up was opened, and stays so */
+    int users;         /* under the lock */
+    bool is_wired;     /* wire-up was opened, and stays so */
+    bool is_lock_kept; /* somebody calls from several threads, whatever MPI_Init says */
     struct weft_job job;
     char host[256];
     pthread_t main_thread;
@@ -104,6 +105,22 @@ void weft_runtime_close(void)
     weft_unlock();
 }
 
+bool weft_runtime_is_open(void)
+{
+    return run.users > 0;
+}
+
+bool weft_runtime_keep_lock(void)
+{
+    bool is_kept;
+
+    weft_lock();
+    run.is_lock_kept = run.is_lock_kept || !weft_lock_is_off;
+    is_kept = run.is_lock_kept;
+    weft_unlock();
+    return is_kept;
+}
+
 int weft_runtime_rank(void)
 {
     return run.job.who.rank;
@@ -151,7 +168,9 @@ enum weft_rc weft_world_init(bool is_threaded)
         set_world(WEFT_WORLD_BEFORE);
         return rc;
     }
+    weft_lock();
     rc = weft_p2p_open(weft_transports[0], &run.job);
+    weft_unlock();
     if (rc != WEFT_OK) {
         weft_runtime_close();
         set_world(WEFT_WORLD_BEFORE);
@@ -159,7 +178,7 @@ enum weft_rc weft_world_init(bool is_threaded)
     }
     run.main_thread = pthread_self();
     weft_comm_open_predefined(run.job.who.rank, run.job.who.size);
-    weft_lock_set_needed(is_threaded);
+    weft_lock_set_needed(is_threaded || run.is_lock_kept);
     set_world(WEFT_WORLD_OPEN);
     return WEFT_OK;
 }
@@ -175,7 +194,9 @@ enum weft_rc weft_world_finalize(void)
     rc = weft_world_barrier();
     weft_lock_set_needed(true); /* what may be called at any time, may be by any thread */
     weft_comm_close_predefined();
+    weft_lock();
     weft_p2p_close();
+    weft_unlock();
     weft_runtime_close();
     return rc;
 }

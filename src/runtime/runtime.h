@@ -1,10 +1,10 @@
 /*
  * runtime.h - the library's life: opened and closed, initialised and finalized.
  *
- * The runtime is counted: the World Model, each session and MPI_T open it, the last one
- * closes it. Wire-up is opened by the first and stays open until exit. The World Model
- * (MPI_Init to MPI_Finalize) happens once; its state may be asked for at any time, from
- * any thread, without the lock.
+ * The runtime is counted: the World Model and each session open it, the last one closes
+ * it. Wire-up is opened by the first and stays open until exit. The World Model (MPI_Init
+ * to MPI_Finalize) happens once; its state may be asked for at any time, from any thread,
+ * without the lock. MPI_T does not open it: what it shows is there before and after.
  */
 #ifndef WEFT_RUNTIME_RUNTIME_H
 #define WEFT_RUNTIME_RUNTIME_H
@@ -37,6 +37,15 @@ bool weft_world_is_main_thread(void);
 /* Counts one more, or one fewer, user of the library. */
 WEFT_MUST_CHECK enum weft_rc weft_runtime_open(void);
 void weft_runtime_close(void);
+
+/* Does anybody use the library? Needs the lock. */
+bool weft_runtime_is_open(void);
+
+/*
+ * Several threads will call, and the lock is to stay on. False: it is off already,
+ * because MPI_Init was promised that one thread at a time calls.
+ */
+bool weft_runtime_keep_lock(void);
 
 /* This process's place in the job, and its host; valid while the runtime is open. */
 int weft_runtime_rank(void);

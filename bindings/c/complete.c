@@ -32,7 +32,10 @@ static int find(const char *function, MPI_Request handle, struct weft_request **
                                                                 text, sizeof(text)));
 }
 
-/* Gives the status of a complete request and frees it. */
+/*
+ * Gives the status of a complete request and frees it. One that failed leaves *comm a
+ * reference, which the caller gives back: the user may have freed the communicator.
+ */
 static enum weft_rc reap_locked(struct weft_request *request, MPI_Request *handle,
                                 MPI_Status *status, struct weft_comm **comm)
 {
@@ -42,6 +45,9 @@ static enum weft_rc reap_locked(struct weft_request *request, MPI_Request *handl
     if (status != MPI_STATUS_IGNORE) {
         weft_status_set(status, request->source, request->tag, request->bytes,
                         request->is_cancelled);
+    }
+    if (weft_unlikely(rc != WEFT_OK) && *comm != NULL) {
+        weft_comm_use(*comm);
     }
     weft_request_give(request);
     *handle = MPI_REQUEST_NULL;
@@ -89,16 +95,28 @@ static int complete_one(const char *function, MPI_Request *handle, MPI_Status *s
     return weft_likely(rc == WEFT_OK) ? MPI_SUCCESS : weft_class_of(rc);
 }
 
+static void release_comm(struct weft_comm *comm)
+{
+    if (comm != NULL) {
+        weft_lock();
+        weft_comm_release(comm);
+        weft_unlock();
+    }
+}
+
 /* For the one error of a call: the request is gone, unless the handle was none. */
 static int raise_one(const char *function, MPI_Request handle, struct weft_comm *comm,
                      int class)
 {
     struct weft_request *ignored;
+    int err;
 
     if (class == MPI_ERR_REQUEST) {
         return find(function, handle, &ignored); /* which says what is wrong with it */
     }
-    return weft_raise_comm(comm, class, function, "%s", weft_error_row(class)->meaning);
+    err = weft_raise_comm(comm, class, function, "%s", weft_error_row(class)->meaning);
+    release_comm(comm);
+    return err;
 }
 
 int weft_complete(const char *function, MPI_Request *handle, MPI_Status *status)
@@ -189,7 +207,11 @@ int PMPI_Waitall(int count, MPI_Request array_of_requests[],
         struct weft_comm *comm = NULL;
 
         err = complete_one("MPI_Waitall", &array_of_requests[i], status, &comm);
-        if (weft_unlikely(err != MPI_SUCCESS) && !has_failed) {
+        if (weft_unlikely(err != MPI_SUCCESS) && has_failed) {
+            if (comm != NULL) {
+                weft_comm_release(comm);
+            }
+        } else if (weft_unlikely(err != MPI_SUCCESS)) {
             has_failed = true;
             failed_on = comm;
             for (int k = 0; k < i && array_of_statuses != MPI_STATUSES_IGNORE; k++) {
@@ -201,10 +223,13 @@ int PMPI_Waitall(int count, MPI_Request array_of_requests[],
         }
     }
     weft_unlock();
-    return weft_likely(!has_failed)
-               ? MPI_SUCCESS
-               : weft_raise_comm(failed_on, MPI_ERR_IN_STATUS, "MPI_Waitall",
-                                 "at least one of %d operations failed", count);
+    if (weft_unlikely(has_failed)) {
+        err = weft_raise_comm(failed_on, MPI_ERR_IN_STATUS, "MPI_Waitall",
+                              "at least one of %d operations failed", count);
+        release_comm(failed_on);
+        return err;
+    }
+    return MPI_SUCCESS;
 }
 WEFT_WEAK_ALIAS(MPI_Waitall, PMPI_Waitall);
 

@@ -37,7 +37,7 @@ static int bad_rank(const char *function, struct weft_comm *comm, const char *wh
 {
     return weft_raise_comm(comm, MPI_ERR_RANK, function,
                            "the %s is %d, but ranks go from 0 to %d", what, rank,
-                           comm->size - 1);
+                           comm->peers - 1);
 }
 
 static int bad_tag(const char *function, struct weft_comm *comm, int tag)
@@ -48,7 +48,7 @@ static int bad_tag(const char *function, struct weft_comm *comm, int tag)
 
 int weft_check_dest(const char *function, struct weft_comm *comm, int dest, int tag)
 {
-    if (weft_unlikely((unsigned)dest >= (unsigned)comm->size && dest != MPI_PROC_NULL)) {
+    if (weft_unlikely((unsigned)dest >= (unsigned)comm->peers && dest != MPI_PROC_NULL)) {
         return bad_rank(function, comm, "destination", dest);
     }
     return weft_likely(tag >= 0) ? MPI_SUCCESS : bad_tag(function, comm, tag);
@@ -56,7 +56,7 @@ int weft_check_dest(const char *function, struct weft_comm *comm, int dest, int 
 
 int weft_check_source(const char *function, struct weft_comm *comm, int source, int tag)
 {
-    if (weft_unlikely((unsigned)source >= (unsigned)comm->size &&
+    if (weft_unlikely((unsigned)source >= (unsigned)comm->peers &&
                       source != MPI_PROC_NULL && source != MPI_ANY_SOURCE)) {
         return bad_rank(function, comm, "source", source);
     }

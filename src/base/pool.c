@@ -17,6 +17,12 @@ struct slot {
 
 enum { IN_USE = UINT32_MAX };
 
+/* Relaxed: who asks without the lock asks for a slot that it knows to exist. */
+static uint32_t made(const struct weft_pool *pool)
+{
+    return atomic_load_explicit(&pool->made, memory_order_relaxed);
+}
+
 static unsigned log2_of(uint32_t x)
 {
     return 31u - (unsigned)__builtin_clz(x);
@@ -57,10 +63,10 @@ void weft_pool_fini(struct weft_pool *pool)
 /* Makes the chunk for the next new index, if it is not there yet. */
 static enum weft_rc make_room(struct weft_pool *pool)
 {
-    unsigned bit = log2_of(pool->made + pool->first);
+    unsigned bit = log2_of(made(pool) + pool->first);
     unsigned chunk = bit - log2_of(pool->first);
 
-    if (pool->made >= pool->limit || chunk >= WEFT_POOL_CHUNKS) {
+    if (made(pool) >= pool->limit || chunk >= WEFT_POOL_CHUNKS) {
         return WEFT_ERR_NOMEM;
     }
     if (pool->chunk[chunk] == NULL) {
@@ -84,7 +90,8 @@ enum weft_rc weft_pool_take(struct weft_pool *pool, void **object, uint32_t *ind
         if (make_room(pool) != WEFT_OK) {
             return WEFT_ERR_NOMEM;
         }
-        found = pool->made++;
+        found = made(pool);
+        atomic_store_explicit(&pool->made, found + 1, memory_order_relaxed);
         slot = slot_at(pool, found);
         slot->generation = 1;
     }
@@ -100,7 +107,7 @@ void weft_pool_give(struct weft_pool *pool, uint32_t index)
 {
     struct slot *slot = slot_at(pool, index);
 
-    assert(index < pool->made && slot->next_free == IN_USE);
+    assert(index < made(pool) && slot->next_free == IN_USE);
     slot->generation = slot->generation == INT32_MAX ? 1 : slot->generation + 1;
     slot->next_free = pool->free_head;
     pool->free_head = index + 1;
@@ -111,7 +118,7 @@ void *weft_pool_find(const struct weft_pool *pool, uint32_t index, uint32_t gene
 {
     struct slot *slot;
 
-    if (weft_unlikely(index >= pool->made)) {
+    if (weft_unlikely(index >= made(pool))) {
         return NULL;
     }
     slot = slot_at(pool, index);
@@ -125,7 +132,7 @@ uint32_t weft_pool_generation(const struct weft_pool *pool, uint32_t index)
 {
     const struct slot *slot;
 
-    if (index >= pool->made) {
+    if (index >= made(pool)) {
         return 0;
     }
     slot = slot_at(pool, index);

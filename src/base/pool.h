@@ -15,6 +15,7 @@
 
 #include "base/rc.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,7 +26,7 @@ struct weft_pool {
     size_t zeroed;      /* leading bytes of an object that are zeroed when it is reused */
     uint32_t first;     /* objects in the first chunk, a power of two */
     uint32_t limit;     /* indices below this one may be used */
-    uint32_t made;      /* slots that exist, in use or free */
+    _Atomic uint32_t made; /* slots that exist, in use or free */
     uint32_t in_use;
     uint32_t free_head; /* index + 1 of the first free slot, 0: none */
     void *chunk[WEFT_POOL_CHUNKS];

@@ -1,34 +1,129 @@
 #include "core/comm.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+static struct weft_pool pool;
 
 struct weft_comm weft_comm_world;
 struct weft_comm weft_comm_self;
+void (*weft_comm_unused)(struct weft_comm *comm);
 
-static void fill(struct weft_comm *comm, MPI_Comm handle, const char *name, int rank,
-                 int size)
+static void fill(struct weft_comm *comm, struct weft_group *group,
+                 struct weft_group *remote)
 {
-    comm->handle = handle;
-    comm->rank = rank;
-    comm->size = size;
-    comm->errhandler = weft_errhandler_use(&weft_errors_are_fatal);
-    snprintf(comm->name, sizeof(comm->name), "%s", name);
+    const struct weft_group *peers = remote != NULL ? remote : group;
+
+    comm->rank = group->rank;
+    comm->size = group->size;
+    comm->peers = peers->size;
+    comm->map = peers->map;
+    comm->group = group;
+    comm->remote = remote;
+    comm->references = 1;
+    comm->name = "";
 }
 
-void weft_comm_open_predefined(int rank, int size)
+static enum weft_rc open_predefined(struct weft_comm *comm, MPI_Comm handle,
+                                    const char *name, uint32_t first, int size)
 {
-    fill(&weft_comm_world, MPI_COMM_WORLD, "MPI_COMM_WORLD", rank, size);
-    fill(&weft_comm_self, MPI_COMM_SELF, "MPI_COMM_SELF", 0, 1);
-    weft_comm_world.stride = 1;
-    weft_comm_self.first = (uint32_t)rank;
-    weft_comm_self.context = WEFT_PLANES;
+    struct weft_group *group;
+    enum weft_rc rc = weft_group_make_range(first, 1, size, &group);
+
+    if (rc == WEFT_OK) {
+        fill(comm, group, NULL);
+        comm->handle = handle;
+        comm->name = name;
+        comm->errhandler = weft_errhandler_use(&weft_errors_are_fatal);
+    }
+    return rc;
 }
 
-void weft_comm_close_predefined(void)
+enum weft_rc weft_comm_open(int rank, int size)
 {
-    weft_errhandler_release(weft_comm_world.errhandler);
-    weft_errhandler_release(weft_comm_self.errhandler);
+    enum weft_rc rc;
+
+    weft_group_open(weft_process(0, (uint32_t)rank));
+    weft_pool_init(&pool, sizeof(struct weft_comm), 8, 1u << WEFT_HANDLE_INDEX_BITS);
+    weft_handle_register(WEFT_KIND_COMM, &pool);
+    rc = open_predefined(&weft_comm_world, MPI_COMM_WORLD, "MPI_COMM_WORLD", 0, size);
+    if (rc == WEFT_OK) {
+        rc = open_predefined(&weft_comm_self, MPI_COMM_SELF, "MPI_COMM_SELF",
+                             (uint32_t)rank, 1);
+        weft_comm_self.context = WEFT_PLANES;
+    }
+    if (rc != WEFT_OK) {
+        weft_comm_close();
+    }
+    return rc;
+}
+
+/* Gives back all that a communicator owns or uses. */
+static void empty(struct weft_comm *comm)
+{
+    if (comm->has_own_name) {
+        free((void *)(uintptr_t)comm->name);
+    }
+    if (comm->errhandler != NULL) {
+        weft_errhandler_release(comm->errhandler);
+    }
+    if (comm->remote != NULL) {
+        weft_group_release(comm->remote);
+    }
+    if (comm->group != NULL) {
+        weft_group_release(comm->group);
+    }
+}
+
+void weft_comm_close(void)
+{
+    for (uint32_t i = 0; i < pool.made; i++) {
+        struct weft_comm *comm = weft_pool_find(&pool, i, weft_pool_generation(&pool, i));
+
+        if (comm != NULL) {
+            empty(comm);
+        }
+    }
+    empty(&weft_comm_world);
+    empty(&weft_comm_self);
     memset(&weft_comm_world, 0, sizeof(weft_comm_world));
     memset(&weft_comm_self, 0, sizeof(weft_comm_self));
+    weft_pool_fini(&pool);
+    weft_group_close();
+}
+
+enum weft_rc weft_comm_take(struct weft_group *group, struct weft_group *remote,
+                            struct weft_comm **out)
+{
+    void *object;
+    uintptr_t handle;
+    enum weft_rc rc = weft_handle_take(WEFT_KIND_COMM, &object, &handle);
+
+    if (rc == WEFT_OK) {
+        *out = object;
+        fill(*out, weft_group_use(group), remote != NULL ? weft_group_use(remote) : NULL);
+        (*out)->handle = (MPI_Comm)handle;
+    }
+    return rc;
+}
+
+void weft_comm_give(struct weft_comm *comm)
+{
+    empty(comm);
+    weft_handle_give(WEFT_KIND_COMM, (uintptr_t)comm->handle);
+}
+
+enum weft_rc weft_comm_set_name(struct weft_comm *comm, const char *name)
+{
+    char *copy = strndup(name, MPI_MAX_OBJECT_NAME - 1);
+
+    if (copy == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    if (comm->has_own_name) {
+        free((void *)(uintptr_t)comm->name);
+    }
+    comm->name = copy;
+    comm->has_own_name = true;
+    return WEFT_OK;
 }

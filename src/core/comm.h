@@ -1,14 +1,19 @@
 /*
- * comm.h - communicators at rest: what they are, how they are found.
+ * comm.h - communicators at rest: what they are, how they are found and counted.
  *
  * MPI_COMM_WORLD and MPI_COMM_SELF exist while the world is initialised. Making further
  * communicators is the room comm/. Lookups need the library's lock, but for the two
- * predefined ones.
+ * predefined ones and those that the caller knows to live.
+ *
+ * References: one is the user's handle, given back by MPI_Comm_free, which makes the
+ * handle invalid; each request that is not freed has one. Who gives back the last one
+ * hands the communicator to weft_comm_unused, which comm/ has set.
  */
 #ifndef WEFT_CORE_COMM_H
 #define WEFT_CORE_COMM_H
 
 #include "core/errhandler.h"
+#include "core/group.h"
 
 #include "mpi.h"
 
@@ -17,32 +22,69 @@ enum weft_plane {
     WEFT_PLANE_P2P = 0,
     WEFT_PLANE_COLL = 1,
     WEFT_PLANE_RMA = 2,
+    WEFT_PLANE_MAKE = 3, /* some members make a communicator, under a tag of the user's */
     WEFT_PLANES = 4,
 };
 
+struct weft_topology; /* of the room that has topologies */
+
+/* A duplicate shares the group, so this is what it costs, at any number of ranks. */
 struct weft_comm {
     MPI_Comm handle;
-    int rank; /* mine */
-    int size;
-    uint32_t context; /* a multiple of WEFT_PLANES, the same on all members */
-    uint32_t first;   /* rank r is process first + r * stride of the job */
-    uint32_t stride;
+    int rank;            /* mine, in the local group */
+    int size;            /* of the local group */
+    int peers;           /* ranks that messages go to: those of `remote`, or `size` */
+    uint32_t context;    /* a multiple of WEFT_PLANES, the same on all members */
+    struct weft_map map; /* where they are: of `remote`, or of `group` */
+    const char *name;
     struct weft_errhandler *errhandler;
-    char name[MPI_MAX_OBJECT_NAME];
+    struct weft_group *group;
+    struct weft_group *remote;      /* NULL: an intracommunicator */
+    struct weft_comm *local;        /* of an intercommunicator: its local group's own */
+    struct weft_topology *topology; /* NULL: none */
+    int references;
+    uint32_t made; /* communicators made from it by all members, for their tags */
+    bool is_freed; /* the user's handle is gone */
+    bool has_own_name;
 };
+_Static_assert(sizeof(struct weft_comm) < 240, "a duplicate costs under 256 bytes");
 
 extern struct weft_comm weft_comm_world;
 extern struct weft_comm weft_comm_self;
 
-/* The process behind a rank. */
+/* Takes over a communicator without references: under the lock. */
+extern void (*weft_comm_unused)(struct weft_comm *comm);
+
+/* The process behind a rank, in the own job. */
 static inline uint32_t weft_comm_process(const struct weft_comm *comm, int rank)
 {
-    return comm->first + (uint32_t)rank * comm->stride;
+    if (weft_likely(comm->map.table == NULL)) {
+        return comm->map.first + (uint32_t)rank * comm->map.stride;
+    }
+    return (uint32_t)comm->map.table[rank];
 }
 
-/* Fills the two predefined communicators, and empties them again. */
-void weft_comm_open_predefined(int rank, int size);
-void weft_comm_close_predefined(void);
+static inline bool weft_comm_is_inter(const struct weft_comm *comm)
+{
+    return comm->remote != NULL;
+}
+
+/* Makes the two predefined communicators; frees all that there are. */
+WEFT_MUST_CHECK enum weft_rc weft_comm_open(int rank, int size);
+void weft_comm_close(void);
+
+/*
+ * A communicator with one reference and neither context nor errhandler, of `group` and,
+ * unless that is NULL, the remote group `remote`: it uses both. weft_comm_give() is its
+ * end; what it uses is released.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_comm_take(struct weft_group *group,
+                                            struct weft_group *remote,
+                                            struct weft_comm **out);
+void weft_comm_give(struct weft_comm *comm);
+
+/* At most MPI_MAX_OBJECT_NAME - 1 characters are kept. */
+WEFT_MUST_CHECK enum weft_rc weft_comm_set_name(struct weft_comm *comm, const char *name);
 
 /* The communicator behind a handle, or NULL: null handle, stale, not one. */
 static inline struct weft_comm *weft_comm_from_handle(MPI_Comm handle)
@@ -54,9 +96,22 @@ static inline struct weft_comm *weft_comm_from_handle(MPI_Comm handle)
     } else if (handle == MPI_COMM_SELF) {
         comm = &weft_comm_self;
     } else {
-        return weft_handle_find(WEFT_KIND_COMM, (uintptr_t)handle);
+        comm = weft_handle_find(WEFT_KIND_COMM, (uintptr_t)handle);
+        return comm != NULL && !comm->is_freed ? comm : NULL;
     }
     return weft_likely(comm->size > 0) ? comm : NULL;
+}
+
+static inline void weft_comm_use(struct weft_comm *comm)
+{
+    comm->references++;
+}
+
+static inline void weft_comm_release(struct weft_comm *comm)
+{
+    if (weft_unlikely(--comm->references == 0)) {
+        weft_comm_unused(comm);
+    }
 }
 
 #endif

@@ -46,6 +46,9 @@ enum weft_rc weft_request_take(struct weft_request **out)
 void weft_request_give(struct weft_request *request)
 {
     if (!request->is_shared) {
+        if (request->comm != NULL) {
+            weft_comm_release(request->comm);
+        }
         weft_handle_give(WEFT_KIND_REQUEST, (uintptr_t)request->handle);
     }
 }

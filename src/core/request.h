@@ -26,7 +26,7 @@ struct weft_request {
     int source; /* of a message received, as a rank of `comm` */
     int tag;
     uint64_t bytes;
-    struct weft_comm *comm;
+    struct weft_comm *comm; /* NULL, or one of its references is ours */
     MPI_Request handle;
     _Atomic uint32_t
         *sleeper; /* a futex that a thread waiting for it sleeps on, or NULL */
@@ -38,9 +38,17 @@ extern struct weft_request weft_request_sent;
 void weft_request_open(size_t size);
 void weft_request_close(void);
 
-/* A zeroed request with its handle. */
+/* A zeroed request with its handle; and back, with its reference to the communicator. */
 WEFT_MUST_CHECK enum weft_rc weft_request_take(struct weft_request **out);
 void weft_request_give(struct weft_request *request);
+
+/* The operation is one on `comm`. */
+static inline void weft_request_set_comm(struct weft_request *request,
+                                         struct weft_comm *comm)
+{
+    weft_comm_use(comm);
+    request->comm = comm;
+}
 
 /* The request behind a handle, or NULL. Needs the lock. */
 struct weft_request *weft_request_from_handle(MPI_Request handle);

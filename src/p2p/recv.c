@@ -149,7 +149,7 @@ enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane, int sourc
     weft_lock();
     rc = weft_request_take(&request);
     if (weft_likely(rc == WEFT_OK)) {
-        request->comm = comm;
+        weft_request_set_comm(request, comm);
         rc = start((struct weft_p2p_request *)request, comm, plane, source, tag, buffer,
                    bytes);
         if (weft_unlikely(rc != WEFT_OK)) {
@@ -170,7 +170,7 @@ enum weft_rc weft_irecv_nothing(struct weft_comm *comm, struct weft_request **ou
     rc = weft_request_take(out);
     if (rc == WEFT_OK) {
         (*out)->kind = WEFT_REQUEST_RECV;
-        (*out)->comm = comm;
+        weft_request_set_comm(*out, comm);
         (*out)->source = MPI_PROC_NULL;
         (*out)->tag = MPI_ANY_TAG;
         weft_request_complete(*out, WEFT_OK);

@@ -303,7 +303,7 @@ enum weft_rc weft_isend(struct weft_comm *comm, enum weft_plane plane, int dest,
 
         rc = send_slow(comm, plane, dest, tag, buffer, bytes, mode, false, &send);
         if (send != NULL) {
-            send->base.comm = comm;
+            weft_request_set_comm(&send->base, comm);
             *out = &send->base;
         }
     }

@@ -176,8 +176,14 @@ enum weft_rc weft_world_init(bool is_threaded)
         set_world(WEFT_WORLD_BEFORE);
         return rc;
     }
+    rc = weft_comm_open(run.job.who.rank, run.job.who.size);
+    if (rc != WEFT_OK) {
+        weft_p2p_close();
+        weft_runtime_close();
+        set_world(WEFT_WORLD_BEFORE);
+        return rc;
+    }
     run.main_thread = pthread_self();
-    weft_comm_open_predefined(run.job.who.rank, run.job.who.size);
     weft_lock_set_needed(is_threaded || run.is_lock_kept);
     set_world(WEFT_WORLD_OPEN);
     return WEFT_OK;
@@ -193,8 +199,8 @@ enum weft_rc weft_world_finalize(void)
     }
     rc = weft_world_barrier();
     weft_lock_set_needed(true); /* what may be called at any time, may be by any thread */
-    weft_comm_close_predefined();
     weft_lock();
+    weft_comm_close();
     weft_p2p_close();
     weft_unlock();
     weft_runtime_close();

@@ -22,8 +22,9 @@ int fixture_open(void **state)
         .rank = 0,
         .size = FIXTURE_RANKS,
         .context = FIXTURE_CONTEXT,
-        .first = 0,
-        .stride = 1,
+        .peers = FIXTURE_RANKS,
+        .map = {.first = 0, .stride = 1},
+        .references = 1,
         .name = "fixture",
     };
     return weft_p2p_open(&fake_ops, &fixture_job) == WEFT_OK ? 0 : -1;

@@ -1,0 +1,225 @@
+/*
+ * group.c - groups at rest: what they are made of, how they are found and counted. The
+ * set operations are in group_set.c.
+ */
+#include "core/group.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct weft_pool pool;
+static uint64_t self;
+
+struct weft_group weft_group_empty = {.handle = MPI_GROUP_EMPTY, .rank = MPI_UNDEFINED};
+
+void weft_group_open(uint64_t me)
+{
+    weft_pool_init(&pool, sizeof(struct weft_group), 16, 1u << WEFT_HANDLE_INDEX_BITS);
+    weft_handle_register(WEFT_KIND_GROUP, &pool);
+    self = me;
+}
+
+/* Those that the user has not freed go too. */
+void weft_group_close(void)
+{
+    for (uint32_t i = 0; i < pool.made; i++) {
+        struct weft_group *group =
+            weft_pool_find(&pool, i, weft_pool_generation(&pool, i));
+
+        if (group != NULL) {
+            free((void *)(uintptr_t)group->map.table);
+        }
+    }
+    weft_pool_fini(&pool);
+}
+
+struct weft_group *weft_group_from_handle(MPI_Group handle)
+{
+    struct weft_group *group;
+
+    if (handle == MPI_GROUP_EMPTY) {
+        return &weft_group_empty;
+    }
+    group = weft_handle_find(WEFT_KIND_GROUP, (uintptr_t)handle);
+    return group != NULL && group->held > 0 ? group : NULL;
+}
+
+static int rank_by_formula(const struct weft_map *map, int size, uint64_t process)
+{
+    const int64_t stride = (int32_t)map->stride;
+    const int64_t distance = (int64_t)(uint32_t)process - (int64_t)map->first;
+
+    if (process >> 32 != map->job || size == 0) {
+        return MPI_UNDEFINED;
+    }
+    if (distance == 0) {
+        return 0;
+    }
+    if (stride == 0 || distance % stride != 0 || distance / stride < 0 ||
+        distance / stride >= size) {
+        return MPI_UNDEFINED;
+    }
+    return (int)(distance / stride);
+}
+
+int weft_group_rank_of(const struct weft_group *group, uint64_t process)
+{
+    if (group->map.table == NULL) {
+        return rank_by_formula(&group->map, group->size, process);
+    }
+    for (int i = 0; i < group->size; i++) {
+        if (group->map.table[i] == process) {
+            return i;
+        }
+    }
+    return MPI_UNDEFINED;
+}
+
+/* ---- drafts ---- */
+
+/* The formula holds no longer, or there is no more room: all members go to a table. */
+static enum weft_rc make_room(struct weft_group_draft *draft)
+{
+    const int capacity = draft->size < 8 ? 16 : draft->size * 2;
+    uint64_t *table = realloc(draft->table, (size_t)capacity * sizeof(*table));
+
+    if (table == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    if (draft->table == NULL) {
+        for (int i = 0; i < draft->size; i++) {
+            table[i] = weft_map_process(&draft->map, i);
+        }
+    }
+    draft->table = table;
+    draft->map.table = table;
+    draft->capacity = capacity;
+    return WEFT_OK;
+}
+
+/* A second member of the same job sets the stride; later ones must keep it. */
+static bool goes_on(struct weft_group_draft *draft, uint64_t process)
+{
+    if (draft->size == 0) {
+        draft->map.job = (uint32_t)(process >> 32);
+        draft->map.first = (uint32_t)process;
+        return true;
+    }
+    if (draft->size == 1 && process >> 32 == draft->map.job) {
+        draft->map.stride = (uint32_t)process - draft->map.first;
+        return true;
+    }
+    return draft->size > 1 && process == weft_map_process(&draft->map, draft->size);
+}
+
+enum weft_rc weft_group_add(struct weft_group_draft *draft, uint64_t process)
+{
+    if (draft->table == NULL && goes_on(draft, process)) {
+        draft->size++;
+        return WEFT_OK;
+    }
+    if (draft->size >= draft->capacity) {
+        enum weft_rc rc = make_room(draft);
+
+        if (rc != WEFT_OK) {
+            return rc;
+        }
+    }
+    draft->table[draft->size++] = process;
+    return WEFT_OK;
+}
+
+void weft_group_drop(struct weft_group_draft *draft)
+{
+    free(draft->table);
+    memset(draft, 0, sizeof(*draft));
+}
+
+/* Gives back what the table has too much; it stays where it is if that fails. */
+static void trim(struct weft_group_draft *draft)
+{
+    uint64_t *table;
+
+    if (draft->table != NULL) {
+        table = realloc(draft->table, (size_t)draft->size * sizeof(*table));
+        draft->table = table != NULL ? table : draft->table;
+        draft->map = (struct weft_map){.table = draft->table};
+    }
+}
+
+enum weft_rc weft_group_make(struct weft_group_draft *draft, struct weft_group **out)
+{
+    struct weft_group *group;
+    void *object;
+    uintptr_t handle;
+    enum weft_rc rc;
+
+    if (draft->size == 0) {
+        *out = &weft_group_empty;
+        weft_group_drop(draft);
+        return WEFT_OK;
+    }
+    rc = weft_handle_take(WEFT_KIND_GROUP, &object, &handle);
+    if (rc != WEFT_OK) {
+        weft_group_drop(draft);
+        return rc;
+    }
+    trim(draft);
+    group = object;
+    group->handle = (MPI_Group)handle;
+    group->used = 1;
+    group->size = draft->size;
+    group->map = draft->map;
+    group->rank = weft_group_rank_of(group, self);
+    memset(draft, 0, sizeof(*draft)); /* the table is the group's now */
+    *out = group;
+    return WEFT_OK;
+}
+
+enum weft_rc weft_group_make_range(uint32_t first, uint32_t stride, int size,
+                                   struct weft_group **out)
+{
+    struct weft_group_draft draft = {
+        .size = size,
+        .map = {.first = first, .stride = size > 1 ? stride : 0},
+    };
+
+    return weft_group_make(&draft, out);
+}
+
+/* ---- counting ---- */
+
+static void free_unless_needed(struct weft_group *group)
+{
+    if (group->held == 0 && group->used == 0) {
+        free((void *)(uintptr_t)group->map.table);
+        weft_handle_give(WEFT_KIND_GROUP, (uintptr_t)group->handle);
+    }
+}
+
+void weft_group_hold(struct weft_group *group)
+{
+    group->held += group != &weft_group_empty;
+}
+
+void weft_group_let_go(struct weft_group *group)
+{
+    if (group != &weft_group_empty) {
+        group->held--;
+        free_unless_needed(group);
+    }
+}
+
+struct weft_group *weft_group_use(struct weft_group *group)
+{
+    group->used += group != &weft_group_empty;
+    return group;
+}
+
+void weft_group_release(struct weft_group *group)
+{
+    if (group != &weft_group_empty) {
+        group->used--;
+        free_unless_needed(group);
+    }
+}

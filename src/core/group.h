@@ -1,0 +1,144 @@
+/*
+ * group.h - groups: ordered sets of processes, as small as they can be written down.
+ *
+ * A process is known by its job and its rank there, in 64 bits; job 0 is the own one. A
+ * group whose ranks follow a formula, first + rank * stride within one job, is kept as
+ * that formula: the world, a row, a column, the world backwards, a single process. Only
+ * what no formula says has a table of its own, of 8 bytes per rank. The form is the same
+ * whichever operations led to a group, so equal groups look equal.
+ *
+ * Groups never change. They are counted like error handlers: how often the user holds the
+ * handle, and how many objects use the group. While the user does not hold it the handle
+ * is invalid; when nobody uses it either, the group is freed. MPI_GROUP_EMPTY is not
+ * counted.
+ *
+ * Making a group has two steps. A set operation writes the members into a draft, which is
+ * the caller's and needs no lock; weft_group_make() makes the group of it, and empties
+ * it. What takes, counts or finds groups needs the library's lock; looking into one does
+ * not.
+ */
+#ifndef WEFT_CORE_GROUP_H
+#define WEFT_CORE_GROUP_H
+
+#include "core/handle.h"
+
+#include "mpi.h"
+
+/* Where the ranks 0, 1, 2... of a group are. */
+struct weft_map {
+    const uint64_t *table; /* NULL: the formula says it */
+    uint32_t first;
+    uint32_t stride; /* modulo 2^32, so that it may count down; 0 below two ranks */
+    uint32_t job;
+};
+
+struct weft_group {
+    MPI_Group handle;
+    int held; /* by the user */
+    int used; /* by objects */
+    int size;
+    int rank; /* of this process, or MPI_UNDEFINED */
+    struct weft_map map;
+};
+
+extern struct weft_group weft_group_empty;
+
+static inline uint64_t weft_process(uint32_t job, uint32_t rank)
+{
+    return (uint64_t)job << 32 | rank;
+}
+
+static inline uint64_t weft_map_process(const struct weft_map *map, int rank)
+{
+    return weft_likely(map->table == NULL)
+               ? weft_process(map->job, map->first + (uint32_t)rank * map->stride)
+               : map->table[rank];
+}
+
+static inline uint64_t weft_group_process(const struct weft_group *group, int rank)
+{
+    return weft_map_process(&group->map, rank);
+}
+
+/* Says who this process is, before the first group is made; and frees all groups. */
+void weft_group_open(uint64_t me);
+void weft_group_close(void);
+
+/* The group behind a handle, or NULL: null handle, stale, not one. */
+struct weft_group *weft_group_from_handle(MPI_Group handle);
+
+/* The rank of a process in the group, or MPI_UNDEFINED. */
+int weft_group_rank_of(const struct weft_group *group, uint64_t process);
+
+/* ---- drafts ---- */
+
+struct weft_group_draft {
+    int size;
+    struct weft_map map; /* its table is `table` */
+    uint64_t *table;
+    int capacity;
+};
+
+/* Appends a process that is not in it yet. */
+WEFT_MUST_CHECK enum weft_rc weft_group_add(struct weft_group_draft *draft,
+                                            uint64_t process);
+
+/* A draft that is not made a group of. */
+void weft_group_drop(struct weft_group_draft *draft);
+
+/* The group, used once; MPI_GROUP_EMPTY's for no members. Empties the draft either way.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_group_make(struct weft_group_draft *draft,
+                                             struct weft_group **out);
+
+/* `size` processes of the own job by their formula. */
+WEFT_MUST_CHECK enum weft_rc weft_group_make_range(uint32_t first, uint32_t stride,
+                                                   int size, struct weft_group **out);
+
+/*
+ * The operations of MPI_Group_*, into an empty draft. On failure, which is want of
+ * memory, the draft is empty again. Ranks and ranges were checked in bindings/.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_group_union(const struct weft_group *a,
+                                              const struct weft_group *b,
+                                              struct weft_group_draft *draft);
+WEFT_MUST_CHECK enum weft_rc weft_group_intersection(const struct weft_group *a,
+                                                     const struct weft_group *b,
+                                                     struct weft_group_draft *draft);
+WEFT_MUST_CHECK enum weft_rc weft_group_difference(const struct weft_group *a,
+                                                   const struct weft_group *b,
+                                                   struct weft_group_draft *draft);
+WEFT_MUST_CHECK enum weft_rc weft_group_incl(const struct weft_group *group, int n,
+                                             const int *ranks,
+                                             struct weft_group_draft *draft);
+WEFT_MUST_CHECK enum weft_rc weft_group_excl(const struct weft_group *group, int n,
+                                             const int *ranks,
+                                             struct weft_group_draft *draft);
+WEFT_MUST_CHECK enum weft_rc weft_group_range_incl(const struct weft_group *group, int n,
+                                                   int (*ranges)[3],
+                                                   struct weft_group_draft *draft);
+WEFT_MUST_CHECK enum weft_rc weft_group_range_excl(const struct weft_group *group, int n,
+                                                   int (*ranges)[3],
+                                                   struct weft_group_draft *draft);
+
+/* How many ranks a range first, last, stride names; its stride is not 0. */
+int weft_group_range_length(const int range[3]);
+
+/* MPI_IDENT, MPI_SIMILAR or MPI_UNEQUAL. */
+WEFT_MUST_CHECK enum weft_rc weft_group_compare(const struct weft_group *a,
+                                                const struct weft_group *b, int *result);
+
+/* Ranks of `from`, or MPI_PROC_NULL, as ranks of `to`. */
+WEFT_MUST_CHECK enum weft_rc weft_group_translate(const struct weft_group *from, int n,
+                                                  const int *ranks,
+                                                  const struct weft_group *to,
+                                                  int *translated);
+
+/* ---- counting ---- */
+
+void weft_group_hold(struct weft_group *group);
+void weft_group_let_go(struct weft_group *group);
+struct weft_group *weft_group_use(struct weft_group *group);
+void weft_group_release(struct weft_group *group);
+
+#endif

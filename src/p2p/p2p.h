@@ -126,6 +126,9 @@ void weft_wait_locked(struct weft_request *request, const struct weft_wait_reaso
 /* The barrier of all ranks of the node, through the segment; serves peers meanwhile. */
 void weft_p2p_barrier(void);
 
+/* Returns when what we owe our peers has gone out. With the lock, at both ends. */
+void weft_p2p_drain(void);
+
 /* Polls a little, without waiting. Takes the lock. */
 void weft_progress(void);
 

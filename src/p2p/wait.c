@@ -228,6 +228,16 @@ static void wait_for(const struct awaited *a, const struct weft_wait_reason *why
     }
 }
 
+void weft_p2p_drain(void)
+{
+    while (weft_p2p.waiting_peers != NULL) {
+        work_and_poll();
+        weft_unlock();
+        sched_yield();
+        weft_lock();
+    }
+}
+
 void weft_p2p_barrier(void)
 {
     static const struct weft_wait_reason why = {"MPI_Barrier", "MPI_COMM_WORLD", -1, -2,
@@ -236,12 +246,7 @@ void weft_p2p_barrier(void)
     struct awaited a = {.word = &h->turn, .sleepers = &h->sleepers};
 
     weft_lock();
-    while (weft_p2p.waiting_peers != NULL) { /* what we owe our peers goes out first */
-        work_and_poll();
-        weft_unlock();
-        sched_yield();
-        weft_lock();
-    }
+    weft_p2p_drain();
     if (!weft_segment_arrive(&weft_p2p.job->segment, &a.old)) {
         wait_for(&a, &why);
     }

@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 static struct {
-    int users;         /* under the lock */
-    bool is_wired;     /* wire-up was opened, and stays so */
+    int users;     /* under the lock */
+    bool is_wired; /* wire-up was opened, and stays so */
+    bool is_engine_open;
     bool is_lock_kept; /* somebody calls from several threads, whatever MPI_Init says */
     struct weft_job job;
     char host[256];
@@ -38,12 +39,12 @@ static void set_state(enum weft_slice_state state)
 }
 
 /*
- * A rank that leaves without MPI_Finalize says no goodbye, so that its launcher takes it
- * for what it is: a failure.
+ * A rank that leaves without finalizing what it opened says no goodbye, so that its
+ * launcher takes it for what it is: a failure.
  */
 static void at_exit(void)
 {
-    if (weft_world_state() == WEFT_WORLD_CLOSED) {
+    if (run.users == 0) {
         weft_wireup_close(&run.job);
     }
 }
@@ -64,6 +65,18 @@ static enum weft_rc wire_up(void)
     return WEFT_OK;
 }
 
+/* What sends messages. A rank's queues are in the segment, so it stays open as well. */
+static enum weft_rc open_engine(void)
+{
+    enum weft_rc rc = weft_p2p_open(weft_transports[0], &run.job);
+
+    if (rc == WEFT_OK) {
+        weft_comm_open(run.job.who.rank);
+        run.is_engine_open = true;
+    }
+    return rc;
+}
+
 static enum weft_rc open_first(void)
 {
     enum weft_rc rc = WEFT_OK;
@@ -74,6 +87,9 @@ static enum weft_rc open_first(void)
     run.host[sizeof(run.host) - 1] = '\0';
     if (!run.is_wired) {
         rc = wire_up();
+    }
+    if (rc == WEFT_OK && !run.is_engine_open) {
+        rc = open_engine();
     }
     if (rc == WEFT_OK) {
         set_state(WEFT_SLICE_OPEN);
@@ -99,6 +115,7 @@ enum weft_rc weft_runtime_open(void)
 void weft_runtime_close(void)
 {
     weft_lock();
+    weft_p2p_drain();
     if (--run.users == 0) {
         set_state(WEFT_SLICE_CLOSED);
     }
@@ -108,6 +125,21 @@ void weft_runtime_close(void)
 bool weft_runtime_is_open(void)
 {
     return run.users > 0;
+}
+
+/* Nobody else is inside: who calls with the lock off has promised that. */
+void weft_runtime_require_lock(void)
+{
+    weft_lock_set_needed(true);
+    weft_lock();
+    run.is_lock_kept = true;
+    weft_unlock();
+}
+
+int weft_runtime_node(const uint32_t **ranks)
+{
+    *ranks = weft_segment_locals(&run.job.segment);
+    return (int)run.job.segment.header->local_size;
 }
 
 bool weft_runtime_keep_lock(void)
@@ -169,16 +201,9 @@ enum weft_rc weft_world_init(bool is_threaded)
         return rc;
     }
     weft_lock();
-    rc = weft_p2p_open(weft_transports[0], &run.job);
+    rc = weft_comm_open_predefined(run.job.who.rank, run.job.who.size);
     weft_unlock();
     if (rc != WEFT_OK) {
-        weft_runtime_close();
-        set_world(WEFT_WORLD_BEFORE);
-        return rc;
-    }
-    rc = weft_comm_open(run.job.who.rank, run.job.who.size);
-    if (rc != WEFT_OK) {
-        weft_p2p_close();
         weft_runtime_close();
         set_world(WEFT_WORLD_BEFORE);
         return rc;
@@ -200,8 +225,7 @@ enum weft_rc weft_world_finalize(void)
     rc = weft_world_barrier();
     weft_lock_set_needed(true); /* what may be called at any time, may be by any thread */
     weft_lock();
-    weft_comm_close();
-    weft_p2p_close();
+    weft_comm_close_predefined();
     weft_unlock();
     weft_runtime_close();
     return rc;

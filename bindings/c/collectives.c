@@ -11,15 +11,17 @@
 int PMPI_Barrier(MPI_Comm comm)
 {
     struct weft_comm *c;
-    int err = weft_check_comm("MPI_Barrier", comm, &c);
+    enum weft_rc rc;
+    int err = weft_check_coll("MPI_Barrier", comm, &c);
 
     if (err != MPI_SUCCESS) {
         return err;
     }
-    if (c->size > 1 && weft_world_barrier() != WEFT_OK) {
-        return weft_raise_comm(c, MPI_ERR_OTHER, "MPI_Barrier", "the launcher is gone");
-    }
-    return MPI_SUCCESS;
+    /* That of all ranks goes through the segment. */
+    rc = c == &weft_comm_world
+             ? weft_world_barrier()
+             : weft_barrier(&(struct weft_coll){c, "MPI_Barrier", WEFT_COLL_BARRIER});
+    return weft_raise_rc(c, rc, "MPI_Barrier");
 }
 WEFT_WEAK_ALIAS(MPI_Barrier, PMPI_Barrier);
 
@@ -29,7 +31,7 @@ static int bcast_checked(const char *function, void *buffer, MPI_Count count,
     struct weft_blocks blocks = {buffer, count, datatype, .is_for_each = false};
     struct weft_comm *c;
     enum weft_rc rc;
-    int err = weft_check_comm(function, comm, &c);
+    int err = weft_check_coll(function, comm, &c);
 
     if (err == MPI_SUCCESS) {
         err = weft_check_root(function, c, root);
@@ -80,7 +82,7 @@ static int reduce_checked(const char *function, const void *sendbuf, void *recvb
 {
     struct weft_comm *c;
     enum weft_rc rc;
-    int err = weft_check_comm(function, comm, &c);
+    int err = weft_check_coll(function, comm, &c);
 
     if (err == MPI_SUCCESS) {
         err = weft_check_root(function, c, root);
@@ -119,7 +121,7 @@ static int allreduce_checked(const char *function, const void *sendbuf, void *re
 {
     struct weft_comm *c;
     enum weft_rc rc;
-    int err = weft_check_comm(function, comm, &c);
+    int err = weft_check_coll(function, comm, &c);
 
     if (err == MPI_SUCCESS) {
         err = check_reduction(function, c, sendbuf, recvbuf, count, datatype, op, true);
@@ -156,7 +158,7 @@ static int gather_checked(const char *function, const void *sendbuf, MPI_Count s
     struct weft_blocks recv = {recvbuf, recvcount, recvtype, .is_for_each = true};
     struct weft_comm *c;
     enum weft_rc rc;
-    int err = weft_check_comm(function, comm, &c);
+    int err = weft_check_coll(function, comm, &c);
 
     if (err == MPI_SUCCESS) {
         err = weft_check_root(function, c, root);
@@ -201,7 +203,7 @@ static int all_checked(const char *function, enum weft_coll_kind kind,
     struct weft_blocks recv = {recvbuf, recvcount, recvtype, .is_for_each = true};
     struct weft_comm *c;
     enum weft_rc rc;
-    int err = weft_check_comm(function, comm, &c);
+    int err = weft_check_coll(function, comm, &c);
 
     if (err == MPI_SUCCESS) {
         err = weft_check_sides(function, c, &send, &recv);

@@ -1,7 +1,14 @@
 /*
- * comm.c - MPI-5.0 chapter 7: communicators.
+ * comm.c - MPI-5.0 chapter 7: what a communicator tells, its name and its end.
  */
 #include "binding.h"
+
+#include "check/rc.h"
+#include "coll/coll.h"
+#include "comm/make.h"
+#include "progress/lock.h"
+
+#include <string.h>
 
 int PMPI_Comm_rank(MPI_Comm comm, int *rank)
 {
@@ -32,3 +39,151 @@ int PMPI_Comm_size(MPI_Comm comm, int *size)
     return err;
 }
 WEFT_WEAK_ALIAS(MPI_Comm_size, PMPI_Comm_size);
+
+int PMPI_Comm_remote_size(MPI_Comm comm, int *size)
+{
+    struct weft_comm *c;
+    int err = weft_check_inter("MPI_Comm_remote_size", comm, &c);
+
+    if (err == MPI_SUCCESS) {
+        err = weft_check_out("MPI_Comm_remote_size", c, size, "size");
+    }
+    if (err == MPI_SUCCESS) {
+        *size = c->peers;
+    }
+    return err;
+}
+WEFT_WEAK_ALIAS(MPI_Comm_remote_size, PMPI_Comm_remote_size);
+
+int PMPI_Comm_test_inter(MPI_Comm comm, int *flag)
+{
+    struct weft_comm *c;
+    int err = weft_check_comm("MPI_Comm_test_inter", comm, &c);
+
+    if (err == MPI_SUCCESS) {
+        err = weft_check_out("MPI_Comm_test_inter", c, flag, "flag");
+    }
+    if (err == MPI_SUCCESS) {
+        *flag = weft_comm_is_inter(c);
+    }
+    return err;
+}
+WEFT_WEAK_ALIAS(MPI_Comm_test_inter, PMPI_Comm_test_inter);
+
+int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result)
+{
+    static const char function[] = "MPI_Comm_compare";
+    struct weft_comm *a;
+    struct weft_comm *b;
+    int err = weft_check_comm(function, comm1, &a);
+
+    if (err == MPI_SUCCESS) {
+        err = weft_check_comm(function, comm2, &b);
+    }
+    if (err == MPI_SUCCESS) {
+        err = weft_check_out(function, a, result, "result");
+    }
+    return err == MPI_SUCCESS
+               ? weft_raise_rc(a, weft_comm_compare(a, b, result), function)
+               : err;
+}
+WEFT_WEAK_ALIAS(MPI_Comm_compare, PMPI_Comm_compare);
+
+int PMPI_Comm_set_name(MPI_Comm comm, const char *comm_name)
+{
+    static const char function[] = "MPI_Comm_set_name";
+    struct weft_comm *c;
+    enum weft_rc rc;
+    int err = weft_check_comm(function, comm, &c);
+
+    if (err == MPI_SUCCESS) {
+        err = weft_check_out(function, c, comm_name, "comm_name");
+    }
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    weft_lock();
+    rc = weft_comm_set_name(c, comm_name);
+    weft_unlock();
+    return weft_raise_rc(c, rc, function);
+}
+WEFT_WEAK_ALIAS(MPI_Comm_set_name, PMPI_Comm_set_name);
+
+/* MPI_COMM_NULL has a name too (MPI-5.0, 7.8). */
+int PMPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen)
+{
+    static const char function[] = "MPI_Comm_get_name";
+    const char *name = "MPI_COMM_NULL";
+    struct weft_comm *c = NULL;
+    int err = comm == MPI_COMM_NULL ? weft_check_world(function)
+                                    : weft_check_comm(function, comm, &c);
+
+    if (err == MPI_SUCCESS) {
+        err = weft_check_out(function, c, comm_name, "comm_name");
+    }
+    if (err == MPI_SUCCESS) {
+        err = weft_check_out(function, c, resultlen, "resultlen");
+    }
+    if (err == MPI_SUCCESS) {
+        weft_lock();
+        name = c != NULL ? c->name : name;
+        *resultlen = (int)strlen(name);
+        memcpy(comm_name, name, (size_t)*resultlen + 1);
+        weft_unlock();
+    }
+    return err;
+}
+WEFT_WEAK_ALIAS(MPI_Comm_get_name, PMPI_Comm_get_name);
+
+/* A communicator that the user may free. */
+static int check_free(const char *function, const MPI_Comm *comm, struct weft_comm **out)
+{
+    int err = weft_check_out(function, NULL, comm, "comm");
+
+    if (err == MPI_SUCCESS) {
+        err = weft_check_comm(function, *comm, out);
+    }
+    if (err == MPI_SUCCESS && weft_handle_is_predefined((uintptr_t)*comm)) {
+        err = weft_raise_comm(*out, MPI_ERR_COMM, function,
+                              "it is predefined and lives as long as MPI");
+    }
+    return err;
+}
+
+/* An error on the way is one of an attribute's: then it is not freed. */
+static int free_checked(const char *function, struct weft_comm *c, MPI_Comm *comm)
+{
+    int err = weft_comm_free(c);
+
+    if (err != MPI_SUCCESS) {
+        return weft_raise_comm(c, err, function, "an attribute could not be deleted");
+    }
+    *comm = MPI_COMM_NULL;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Comm_free(MPI_Comm *comm)
+{
+    struct weft_comm *c;
+    int err = check_free("MPI_Comm_free", comm, &c);
+
+    return err == MPI_SUCCESS ? free_checked("MPI_Comm_free", c, comm) : err;
+}
+WEFT_WEAK_ALIAS(MPI_Comm_free, PMPI_Comm_free);
+
+/* Whoever has passed the barrier of its side has no operation under way on it. */
+int PMPI_Comm_disconnect(MPI_Comm *comm)
+{
+    static const char function[] = "MPI_Comm_disconnect";
+    struct weft_comm *c;
+    int err = check_free(function, comm, &c);
+
+    if (err == MPI_SUCCESS) {
+        const struct weft_coll coll = {c->local != NULL ? c->local : c, function,
+                                       WEFT_COLL_BARRIER};
+
+        err = weft_raise_rc(c, weft_barrier(&coll), function);
+    }
+    return err == MPI_SUCCESS ? free_checked(function, c, comm) : err;
+}
+WEFT_WEAK_ALIAS(MPI_Comm_disconnect, PMPI_Comm_disconnect);

@@ -59,6 +59,10 @@ static struct weft_wait_reason reason(const char *function, const struct weft_re
     const struct weft_p2p_request *p = (const struct weft_p2p_request *)r;
     const bool is_recv = r->kind == WEFT_REQUEST_RECV;
 
+    if (r->kind == WEFT_REQUEST_SCHEDULE) {
+        return (struct weft_wait_reason){function, r->comm->name, MPI_ANY_SOURCE,
+                                         MPI_ANY_TAG, 0};
+    }
     return (struct weft_wait_reason){
         .call = function,
         .comm = r->comm != NULL ? r->comm->name : "",

@@ -64,3 +64,25 @@ int weft_bad_out(const char *function, struct weft_comm *comm, const char *name)
 {
     return weft_raise_comm(comm, MPI_ERR_ARG, function, "argument %s is NULL", name);
 }
+
+int weft_check_inter(const char *function, MPI_Comm handle, struct weft_comm **out)
+{
+    int err = weft_check_comm(function, handle, out);
+
+    if (err == MPI_SUCCESS && !weft_comm_is_inter(*out)) {
+        err = weft_raise_comm(*out, MPI_ERR_COMM, function,
+                              "it is an intracommunicator: there is no remote group");
+    }
+    return err;
+}
+
+int weft_check_intra(const char *function, MPI_Comm handle, struct weft_comm **out)
+{
+    int err = weft_check_comm(function, handle, out);
+
+    if (err == MPI_SUCCESS && weft_comm_is_inter(*out)) {
+        err = weft_raise_comm(*out, MPI_ERR_COMM, function,
+                              "it is an intercommunicator, which this call cannot use");
+    }
+    return err;
+}

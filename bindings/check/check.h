@@ -27,6 +27,10 @@ static inline int weft_check_comm(const char *function, MPI_Comm handle,
     return weft_likely(*out != NULL) ? MPI_SUCCESS : weft_bad_comm(function, handle);
 }
 
+/* As above, and it is an intercommunicator, or is none. */
+int weft_check_inter(const char *function, MPI_Comm handle, struct weft_comm **out);
+int weft_check_intra(const char *function, MPI_Comm handle, struct weft_comm **out);
+
 /* An address the result goes to; `name` is that of the parameter. */
 static inline int weft_check_out(const char *function, struct weft_comm *comm,
                                  const void *address, const char *name)

@@ -3,6 +3,17 @@
 #include "check/p2p.h"
 #include "datatype/reduce.h"
 
+int weft_check_coll(const char *function, MPI_Comm handle, struct weft_comm **out)
+{
+    int err = weft_check_comm(function, handle, out);
+
+    if (weft_unlikely(err == MPI_SUCCESS && weft_comm_is_inter(*out))) {
+        err = weft_raise_comm(*out, MPI_ERR_UNSUPPORTED_OPERATION, function,
+                              "this version has no collectives on intercommunicators");
+    }
+    return err;
+}
+
 int weft_check_root(const char *function, struct weft_comm *comm, int root)
 {
     if (weft_likely((unsigned)root < (unsigned)comm->size)) {

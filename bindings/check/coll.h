@@ -16,6 +16,9 @@ struct weft_blocks {
     size_t bytes; /* of one block: filled in by the checks */
 };
 
+/* A communicator for collective calls, which exist for intracommunicators only so far. */
+int weft_check_coll(const char *function, MPI_Comm handle, struct weft_comm **out);
+
 int weft_check_root(const char *function, struct weft_comm *comm, int root);
 
 /* MPI_IN_PLACE is no buffer. */

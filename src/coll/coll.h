@@ -26,6 +26,7 @@ enum weft_coll_kind {
     WEFT_COLL_GATHER,
     WEFT_COLL_ALLGATHER,
     WEFT_COLL_ALLTOALL,
+    WEFT_COLL_BARRIER,
 };
 
 /* Who calls what; the name is the user's, for those who look at a job that hangs. */
@@ -34,6 +35,9 @@ struct weft_coll {
     const char *name;
     enum weft_coll_kind kind;
 };
+
+/* Returns when every member has called it. */
+WEFT_MUST_CHECK enum weft_rc weft_barrier(const struct weft_coll *coll);
 
 WEFT_MUST_CHECK enum weft_rc weft_bcast(const struct weft_coll *coll, void *buffer,
                                         size_t bytes, int root);

@@ -2,11 +2,11 @@
  * make.h - making communicators, and their end.
  *
  * The functions trust their arguments: bindings/ have checked them. They take the lock
- * themselves and return when this process's part is done. `call` is the name that the user
- * called, for those who look at a job that hangs. Results are written only on success,
- * with one reference, which is the user's handle; a process that is not in what was made
- * gets NULL. The new communicator has the error handler of the one it was made from, no
- * name, and neither attributes nor topology, unless it says so.
+ * themselves and return when this process's part is done. `call` is the name that the
+ * user called, for those who look at a job that hangs. Results are written only on
+ * success, with one reference, which is the user's handle; a process that is not in what
+ * was made gets NULL. The new communicator has the error handler of the one it was made
+ * from, no name, and neither attributes nor topology, unless it says so.
  *
  * How members agree: one sweep up and down a tree of them (sweep.h), nobody else takes
  * part. The context is one that its first member, or another where that one has none

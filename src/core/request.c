@@ -4,6 +4,9 @@
 
 static struct weft_pool pool;
 
+struct weft_schedule *weft_schedules_ready;
+static struct weft_schedule *last_ready;
+
 /* Outside the pool; its handle has an index that no pool gives out. */
 static const uintptr_t SENT_HANDLE =
     (uintptr_t)1 << 32 | (uintptr_t)WEFT_KIND_REQUEST << WEFT_HANDLE_INDEX_BITS |
@@ -23,6 +26,7 @@ void weft_request_open(size_t size)
     pool.zeroed = sizeof(struct weft_request); /* the rest is filled in by its user */
     weft_handle_register(WEFT_KIND_REQUEST, &pool);
     weft_request_sent.handle = (MPI_Request)SENT_HANDLE;
+    weft_schedules_ready = NULL;
 }
 
 void weft_request_close(void)
@@ -61,13 +65,50 @@ struct weft_request *weft_request_from_handle(MPI_Request handle)
     return weft_handle_find(WEFT_KIND_REQUEST, (uintptr_t)handle);
 }
 
+static void make_ready(struct weft_schedule *schedule)
+{
+    if (schedule->is_ready) {
+        return;
+    }
+    schedule->is_ready = true;
+    schedule->next = NULL;
+    if (weft_schedules_ready == NULL) {
+        weft_schedules_ready = schedule;
+    } else {
+        last_ready->next = schedule;
+    }
+    last_ready = schedule;
+}
+
+void weft_schedules_run(void)
+{
+    while (weft_schedules_ready != NULL) {
+        struct weft_schedule *schedule = weft_schedules_ready;
+
+        weft_schedules_ready = schedule->next;
+        schedule->is_ready = false;
+        schedule->advance(schedule);
+    }
+}
+
+static void tell(struct weft_request *request)
+{
+    if (request->sleeper != NULL) {
+        atomic_fetch_add_explicit(request->sleeper, 1, memory_order_release);
+        weft_futex_wake(request->sleeper, 1);
+    }
+    if (request->schedule != NULL) {
+        make_ready(request->schedule);
+    }
+}
+
 void weft_request_complete(struct weft_request *request, enum weft_rc rc)
 {
     request->rc = rc;
     /* Release: who sees it complete sees the data and the status. */
     atomic_store_explicit(&request->is_complete, 1, memory_order_release);
-    if (weft_unlikely(request->sleeper != NULL)) {
-        atomic_fetch_add_explicit(request->sleeper, 1, memory_order_release);
-        weft_futex_wake(request->sleeper, 1);
+    if (weft_unlikely(((uintptr_t)request->sleeper | (uintptr_t)request->schedule) !=
+                      0)) {
+        tell(request);
     }
 }

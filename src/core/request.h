@@ -15,7 +15,26 @@
 
 #include <stdatomic.h>
 
-enum weft_request_kind { WEFT_REQUEST_SEND, WEFT_REQUEST_RECV };
+enum weft_request_kind {
+    WEFT_REQUEST_SEND,
+    WEFT_REQUEST_RECV,
+    WEFT_REQUEST_SCHEDULE, /* complete when a schedule says so */
+};
+
+/*
+ * An operation of several steps that goes on by itself: when a request that names it is
+ * complete it becomes ready, and who polls calls advance(), with the lock.
+ */
+struct weft_schedule {
+    void (*advance)(struct weft_schedule *schedule);
+    struct weft_schedule *next; /* among those that are ready */
+    bool is_ready;
+};
+
+extern struct weft_schedule *weft_schedules_ready;
+
+/* Under the lock: advances those that are ready, in the order in which they became so. */
+void weft_schedules_run(void);
 
 struct weft_request {
     _Atomic uint32_t is_complete;
@@ -30,6 +49,7 @@ struct weft_request {
     MPI_Request handle;
     _Atomic uint32_t
         *sleeper; /* a futex that a thread waiting for it sleeps on, or NULL */
+    struct weft_schedule *schedule; /* that goes on when it is complete, or NULL */
 };
 
 extern struct weft_request weft_request_sent;
@@ -58,7 +78,7 @@ static inline bool weft_request_is_complete(const struct weft_request *request)
     return atomic_load_explicit(&request->is_complete, memory_order_acquire) != 0;
 }
 
-/* Under the lock; moves the sleeper's futex on and wakes it, if there is one. */
+/* Under the lock; wakes the sleeper and makes the schedule ready, if there is one. */
 void weft_request_complete(struct weft_request *request, enum weft_rc rc);
 
 #endif

@@ -104,6 +104,17 @@ WEFT_MUST_CHECK enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane 
                                         int source, int tag, void *buffer, size_t bytes,
                                         struct weft_request **out);
 
+/* The same with the lock held, for schedules. */
+WEFT_MUST_CHECK enum weft_rc weft_isend_locked(struct weft_comm *comm,
+                                               enum weft_plane plane, int dest, int tag,
+                                               const void *buffer, size_t bytes,
+                                               enum weft_send_mode mode,
+                                               struct weft_request **out);
+WEFT_MUST_CHECK enum weft_rc weft_irecv_locked(struct weft_comm *comm,
+                                               enum weft_plane plane, int source, int tag,
+                                               void *buffer, size_t bytes,
+                                               struct weft_request **out);
+
 /* A receive from nobody: complete, and empty. */
 WEFT_MUST_CHECK enum weft_rc weft_irecv_nothing(struct weft_comm *comm,
                                                 struct weft_request **out);

@@ -140,14 +140,13 @@ enum weft_rc weft_recv(const struct weft_comm *comm, enum weft_plane plane, int 
     return rc;
 }
 
-enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane, int source,
-                        int tag, void *buffer, size_t bytes, struct weft_request **out)
+enum weft_rc weft_irecv_locked(struct weft_comm *comm, enum weft_plane plane, int source,
+                               int tag, void *buffer, size_t bytes,
+                               struct weft_request **out)
 {
     struct weft_request *request;
-    enum weft_rc rc;
+    enum weft_rc rc = weft_request_take(&request);
 
-    weft_lock();
-    rc = weft_request_take(&request);
     if (weft_likely(rc == WEFT_OK)) {
         weft_request_set_comm(request, comm);
         rc = start((struct weft_p2p_request *)request, comm, plane, source, tag, buffer,
@@ -158,6 +157,16 @@ enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane, int sourc
             *out = request;
         }
     }
+    return rc;
+}
+
+enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane, int source,
+                        int tag, void *buffer, size_t bytes, struct weft_request **out)
+{
+    enum weft_rc rc;
+
+    weft_lock();
+    rc = weft_irecv_locked(comm, plane, source, tag, buffer, bytes, out);
     weft_unlock();
     return rc;
 }

@@ -289,15 +289,13 @@ enum weft_rc weft_send(const struct weft_comm *comm, enum weft_plane plane, int 
     return rc;
 }
 
-enum weft_rc weft_isend(struct weft_comm *comm, enum weft_plane plane, int dest, int tag,
-                        const void *buffer, size_t bytes, enum weft_send_mode mode,
-                        struct weft_request **out)
+enum weft_rc weft_isend_locked(struct weft_comm *comm, enum weft_plane plane, int dest,
+                               int tag, const void *buffer, size_t bytes,
+                               enum weft_send_mode mode, struct weft_request **out)
 {
-    enum weft_rc rc;
+    enum weft_rc rc = send_now(comm, plane, dest, tag, buffer, bytes, mode);
 
     *out = &weft_request_sent;
-    weft_lock();
-    rc = send_now(comm, plane, dest, tag, buffer, bytes, mode);
     if (weft_unlikely(rc == WEFT_AGAIN)) {
         struct weft_p2p_request *send;
 
@@ -307,6 +305,17 @@ enum weft_rc weft_isend(struct weft_comm *comm, enum weft_plane plane, int dest,
             *out = &send->base;
         }
     }
+    return rc;
+}
+
+enum weft_rc weft_isend(struct weft_comm *comm, enum weft_plane plane, int dest, int tag,
+                        const void *buffer, size_t bytes, enum weft_send_mode mode,
+                        struct weft_request **out)
+{
+    enum weft_rc rc;
+
+    weft_lock();
+    rc = weft_isend_locked(comm, plane, dest, tag, buffer, bytes, mode, out);
     weft_unlock();
     return rc;
 }

@@ -37,6 +37,9 @@ static void poll_once(void)
     if (weft_unlikely(p->finishing != NULL)) {
         weft_p2p_look_at_finishing();
     }
+    if (weft_unlikely(weft_schedules_ready != NULL)) {
+        weft_schedules_run();
+    }
 }
 
 /* With the lock: another thread of ours sleeps on the doorbell; we poll in its place. */

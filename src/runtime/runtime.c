@@ -1,6 +1,7 @@
 #include "runtime/runtime.h"
 
 #include "base/log.h"
+#include "comm/make.h"
 #include "core/comm.h"
 #include "p2p/p2p.h"
 #include "progress/lock.h"
@@ -72,6 +73,7 @@ static enum weft_rc open_engine(void)
 
     if (rc == WEFT_OK) {
         weft_comm_open(run.job.who.rank);
+        weft_make_open();
         run.is_engine_open = true;
     }
     return rc;

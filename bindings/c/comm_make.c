@@ -1,0 +1,417 @@
+/*
+ * comm_make.c - MPI-5.0 chapter 7: making communicators. An info argument is looked at no
+ * further than whether there is one.
+ */
+#include "binding.h"
+
+#include "check/group.h"
+#include "check/p2p.h"
+#include "check/rc.h"
+#include "comm/make.h"
+#include "progress/lock.h"
+
+#include <string.h>
+
+/* The handle of what was made; NULL: this process is not in it. */
+static int give_comm(const char *function, struct weft_comm *parent, enum weft_rc rc,
+                     const struct weft_comm *made, MPI_Comm *newcomm)
+{
+    if (rc == WEFT_OK) {
+        *newcomm = made != NULL ? made->handle : MPI_COMM_NULL;
+    }
+    return weft_raise_rc(parent, rc, function);
+}
+
+static int check_made(const char *function, MPI_Comm comm, const void *newcomm,
+                      struct weft_comm **out)
+{
+    int err = weft_check_comm(function, comm, out);
+
+    return err == MPI_SUCCESS ? weft_check_out(function, *out, newcomm, "newcomm") : err;
+}
+
+/* ---- dup ---- */
+
+static int dup_checked(const char *function, MPI_Comm comm, MPI_Comm *newcomm)
+{
+    struct weft_comm *c;
+    struct weft_comm *made = NULL;
+    enum weft_rc rc;
+    int copied = MPI_SUCCESS;
+    int err = check_made(function, comm, newcomm, &c);
+
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    rc = weft_comm_dup(function, c, &made, &copied);
+    if (rc == WEFT_OK && copied != MPI_SUCCESS) {
+        return weft_raise_comm(c, copied, function, "an attribute could not be copied");
+    }
+    return give_comm(function, c, rc, made, newcomm);
+}
+
+int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
+{
+    return dup_checked("MPI_Comm_dup", comm, newcomm);
+}
+WEFT_WEAK_ALIAS(MPI_Comm_dup, PMPI_Comm_dup);
+
+int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
+{
+    (void)info;
+    return dup_checked("MPI_Comm_dup_with_info", comm, newcomm);
+}
+WEFT_WEAK_ALIAS(MPI_Comm_dup_with_info, PMPI_Comm_dup_with_info);
+
+static int idup_checked(const char *function, MPI_Comm comm, MPI_Comm *newcomm,
+                        MPI_Request *request)
+{
+    struct weft_comm *c;
+    struct weft_comm *made = NULL;
+    struct weft_request *started = NULL;
+    enum weft_rc rc;
+    int copied = MPI_SUCCESS;
+    int err = check_made(function, comm, newcomm, &c);
+
+    if (err == MPI_SUCCESS) {
+        err = weft_check_out(function, c, request, "request");
+    }
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    rc = weft_comm_idup(c, &made, &started, &copied);
+    if (rc == WEFT_OK) {
+        *request = started->handle;
+    }
+    err = give_comm(function, c, rc, made, newcomm);
+    return err == MPI_SUCCESS && copied != MPI_SUCCESS
+               ? weft_raise_comm(c, copied, function, "an attribute could not be copied")
+               : err;
+}
+
+int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
+{
+    return idup_checked("MPI_Comm_idup", comm, newcomm, request);
+}
+WEFT_WEAK_ALIAS(MPI_Comm_idup, PMPI_Comm_idup);
+
+int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm,
+                             MPI_Request *request)
+{
+    (void)info;
+    return idup_checked("MPI_Comm_idup_with_info", comm, newcomm, request);
+}
+WEFT_WEAK_ALIAS(MPI_Comm_idup_with_info, PMPI_Comm_idup_with_info);
+
+/* ---- create ---- */
+
+/* `part` is one of the local group of `comm`. */
+static int check_part(const char *function, struct weft_comm *comm,
+                      const struct weft_group *part)
+{
+    struct weft_group_draft outside = {0};
+    enum weft_rc rc = weft_group_difference(part, comm->group, &outside);
+    const int count = outside.size;
+
+    weft_group_drop(&outside);
+    if (rc != WEFT_OK) {
+        return weft_raise_rc(comm, rc, function);
+    }
+    return count == 0 ? MPI_SUCCESS
+                      : weft_raise_comm(comm, MPI_ERR_GROUP, function,
+                                        "%d of the group's processes are not in the "
+                                        "communicator's group",
+                                        count);
+}
+
+int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
+{
+    static const char function[] = "MPI_Comm_create";
+    struct weft_comm *c;
+    struct weft_group *g;
+    struct weft_comm *made = NULL;
+    enum weft_rc rc;
+    int err = check_made(function, comm, newcomm, &c);
+
+    if (err == MPI_SUCCESS) {
+        err = weft_check_group(function, group, &g);
+    }
+    if (err == MPI_SUCCESS) {
+        err = check_part(function, c, g);
+    }
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    rc = weft_comm_is_inter(c) ? weft_intercomm_create_part(c, g, &made)
+                               : weft_comm_create(function, c, g, &made);
+    return give_comm(function, c, rc, made, newcomm);
+}
+WEFT_WEAK_ALIAS(MPI_Comm_create, PMPI_Comm_create);
+
+static int check_tag(const char *function, struct weft_comm *comm, int tag)
+{
+    return tag >= 0 ? MPI_SUCCESS
+                    : weft_raise_comm(comm, MPI_ERR_TAG, function, "the tag is %d", tag);
+}
+
+int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm)
+{
+    static const char function[] = "MPI_Comm_create_group";
+    struct weft_comm *c;
+    struct weft_group *g;
+    struct weft_comm *made = NULL;
+    enum weft_rc rc;
+    int err = weft_check_intra(function, comm, &c);
+
+    if (err == MPI_SUCCESS) {
+        err = weft_check_out(function, c, newcomm, "newcomm");
+    }
+    if (err == MPI_SUCCESS) {
+        err = weft_check_group(function, group, &g);
+    }
+    if (err == MPI_SUCCESS) {
+        err = check_part(function, c, g);
+    }
+    if (err == MPI_SUCCESS) {
+        err = check_tag(function, c, tag);
+    }
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    rc = weft_comm_create_group(c, g, tag, &made);
+    return give_comm(function, c, rc, made, newcomm);
+}
+WEFT_WEAK_ALIAS(MPI_Comm_create_group, PMPI_Comm_create_group);
+
+/* A string tag, and the error handler of what is made without a parent. */
+static int check_parentless(const char *function, const char *stringtag,
+                            MPI_Errhandler errhandler, struct weft_errhandler **out)
+{
+    char text[128];
+    int err = weft_check_out(function, NULL, stringtag, "stringtag");
+
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    if (strnlen(stringtag, MPI_MAX_STRINGTAG_LEN) == MPI_MAX_STRINGTAG_LEN) {
+        return weft_raise(MPI_ERR_ARG, function,
+                          "the string tag has more than %d characters",
+                          MPI_MAX_STRINGTAG_LEN - 1);
+    }
+    weft_lock();
+    *out = weft_errhandler_from_handle(errhandler);
+    weft_unlock();
+    if (*out == NULL || ((*out)->family != WEFT_KIND_COMM && (*out)->call.any != NULL)) {
+        return weft_raise(
+            MPI_ERR_ARG, function, "%s",
+            weft_describe_handle(WEFT_KIND_ERRHANDLER, errhandler, text, sizeof(text)));
+    }
+    return MPI_SUCCESS;
+}
+
+static int check_member(const char *function, const struct weft_group *group)
+{
+    return group->rank != MPI_UNDEFINED || group->size == 0
+               ? MPI_SUCCESS
+               : weft_raise(MPI_ERR_GROUP, function, "this process is not in the group");
+}
+
+int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info,
+                                MPI_Errhandler errhandler, MPI_Comm *newcomm)
+{
+    static const char function[] = "MPI_Comm_create_from_group";
+    struct weft_group *g;
+    struct weft_errhandler *handler;
+    struct weft_comm *made = NULL;
+    enum weft_rc rc;
+    int err = weft_check_group(function, group, &g);
+
+    (void)info;
+    if (err == MPI_SUCCESS) {
+        err = weft_check_out(function, NULL, newcomm, "newcomm");
+    }
+    if (err == MPI_SUCCESS) {
+        err = check_parentless(function, stringtag, errhandler, &handler);
+    }
+    if (err == MPI_SUCCESS) {
+        err = check_member(function, g);
+    }
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    rc = weft_comm_create_from_group(g, stringtag, handler, &made);
+    return give_comm(function, NULL, rc, made, newcomm);
+}
+WEFT_WEAK_ALIAS(MPI_Comm_create_from_group, PMPI_Comm_create_from_group);
+
+/* ---- split ---- */
+
+int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
+{
+    static const char function[] = "MPI_Comm_split";
+    struct weft_comm *c;
+    struct weft_comm *made = NULL;
+    enum weft_rc rc;
+    int err = check_made(function, comm, newcomm, &c);
+
+    if (err == MPI_SUCCESS && color < 0 && color != MPI_UNDEFINED) {
+        err = weft_raise_comm(c, MPI_ERR_ARG, function,
+                              "the color is %d, neither MPI_UNDEFINED nor 0 or more",
+                              color);
+    }
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    rc = weft_comm_split(function, c, color, key, &made);
+    return give_comm(function, c, rc, made, newcomm);
+}
+WEFT_WEAK_ALIAS(MPI_Comm_split, PMPI_Comm_split);
+
+/* Where info joins: the value of "mpi_hw_resource_type", or NULL. */
+static const char *resource_of(MPI_Info info)
+{
+    (void)info;
+    return NULL;
+}
+
+int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info,
+                         MPI_Comm *newcomm)
+{
+    static const char function[] = "MPI_Comm_split_type";
+    struct weft_comm *c;
+    struct weft_comm *made = NULL;
+    enum weft_rc rc;
+    int err = check_made(function, comm, newcomm, &c);
+
+    if (err == MPI_SUCCESS && split_type != MPI_UNDEFINED &&
+        split_type != MPI_COMM_TYPE_SHARED && split_type != MPI_COMM_TYPE_HW_GUIDED &&
+        split_type != MPI_COMM_TYPE_HW_UNGUIDED &&
+        split_type != MPI_COMM_TYPE_RESOURCE_GUIDED) {
+        err = weft_raise_comm(c, MPI_ERR_ARG, function,
+                              "the split type is %d, which is none", split_type);
+    }
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    rc = weft_comm_split_type(c, split_type, key, resource_of(info), &made);
+    return give_comm(function, c, rc, made, newcomm);
+}
+WEFT_WEAK_ALIAS(MPI_Comm_split_type, PMPI_Comm_split_type);
+
+/* ---- intercommunicators ---- */
+
+/* The leader's view of the other side. */
+static int check_peer(const char *function, struct weft_comm *local, MPI_Comm peer_comm,
+                      int remote_leader, struct weft_comm **peer)
+{
+    int err = weft_check_comm(function, peer_comm, peer);
+
+    if (err == MPI_SUCCESS && (unsigned)remote_leader >= (unsigned)(*peer)->peers) {
+        err = weft_raise_comm(local, MPI_ERR_RANK, function,
+                              "the remote leader is %d, but the peer communicator has "
+                              "the ranks 0 to %d",
+                              remote_leader, (*peer)->peers - 1);
+    }
+    return err;
+}
+
+int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm,
+                          int remote_leader, int tag, MPI_Comm *newintercomm)
+{
+    static const char function[] = "MPI_Intercomm_create";
+    struct weft_comm *local;
+    struct weft_comm *peer = NULL;
+    struct weft_comm *made = NULL;
+    enum weft_rc rc;
+    int err = weft_check_intra(function, local_comm, &local);
+
+    if (err == MPI_SUCCESS) {
+        err = weft_check_out(function, local, newintercomm, "newintercomm");
+    }
+    if (err == MPI_SUCCESS && (unsigned)local_leader >= (unsigned)local->size) {
+        err = weft_raise_comm(local, MPI_ERR_RANK, function,
+                              "the local leader is %d, but ranks go from 0 to %d",
+                              local_leader, local->size - 1);
+    }
+    if (err == MPI_SUCCESS && local->rank == local_leader) {
+        err = check_peer(function, local, peer_comm, remote_leader, &peer);
+    }
+    if (err == MPI_SUCCESS) {
+        err = check_tag(function, local, tag);
+    }
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    rc = weft_intercomm_create(local, local_leader, peer, remote_leader, tag, &made);
+    return give_comm(function, local, rc, made, newintercomm);
+}
+WEFT_WEAK_ALIAS(MPI_Intercomm_create, PMPI_Intercomm_create);
+
+static int check_leader(const char *function, const struct weft_group *group, int leader)
+{
+    return (unsigned)leader < (unsigned)group->size
+               ? MPI_SUCCESS
+               : weft_raise(MPI_ERR_RANK, function,
+                            "a leader is %d, but its group has the ranks 0 to %d", leader,
+                            group->size - 1);
+}
+
+int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
+                                      MPI_Group remote_group, int remote_leader,
+                                      const char *stringtag, MPI_Info info,
+                                      MPI_Errhandler errhandler, MPI_Comm *newintercomm)
+{
+    static const char function[] = "MPI_Intercomm_create_from_groups";
+    struct weft_group *local;
+    struct weft_group *remote;
+    struct weft_errhandler *handler;
+    struct weft_comm *made = NULL;
+    enum weft_rc rc;
+    int err = weft_check_group(function, local_group, &local);
+
+    (void)info;
+    if (err == MPI_SUCCESS) {
+        err = weft_check_group(function, remote_group, &remote);
+    }
+    if (err == MPI_SUCCESS) {
+        err = weft_check_out(function, NULL, newintercomm, "newintercomm");
+    }
+    if (err == MPI_SUCCESS) {
+        err = check_parentless(function, stringtag, errhandler, &handler);
+    }
+    if (err == MPI_SUCCESS) {
+        err = check_leader(function, local, local_leader);
+    }
+    if (err == MPI_SUCCESS) {
+        err = check_leader(function, remote, remote_leader);
+    }
+    if (err == MPI_SUCCESS) {
+        err = check_member(function, local);
+    }
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    rc = weft_intercomm_create_from_groups(local, local_leader, remote, remote_leader,
+                                           stringtag, handler, &made);
+    return give_comm(function, NULL, rc, made, newintercomm);
+}
+WEFT_WEAK_ALIAS(MPI_Intercomm_create_from_groups, PMPI_Intercomm_create_from_groups);
+
+int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm)
+{
+    static const char function[] = "MPI_Intercomm_merge";
+    struct weft_comm *c;
+    struct weft_comm *made = NULL;
+    enum weft_rc rc;
+    int err = weft_check_inter(function, intercomm, &c);
+
+    if (err == MPI_SUCCESS) {
+        err = weft_check_out(function, c, newintracomm, "newintracomm");
+    }
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    rc = weft_intercomm_merge(c, high != 0, &made);
+    return give_comm(function, c, rc, made, newintracomm);
+}
+WEFT_WEAK_ALIAS(MPI_Intercomm_merge, PMPI_Intercomm_merge);

@@ -1,0 +1,67 @@
+/*
+ * agree.h - between the files of this room: the members of a communicator that has been
+ * filled in, all but the context, agree on that. All calls need the lock.
+ */
+#ifndef WEFT_COMM_AGREE_H
+#define WEFT_COMM_AGREE_H
+
+#include "comm/sweep.h"
+
+/* Over which messages go. */
+struct weft_way {
+    uint32_t context;
+    enum weft_plane plane;
+    int tag;
+};
+
+/* The way of a call that all members of `comm` make, in the same order. */
+struct weft_way weft_way_of_all(struct weft_comm *comm);
+
+/* The way of a call that only a string tells from others: without a parent. */
+struct weft_way weft_way_of_string(const char *stringtag);
+
+/*
+ * Begins. Of an intercommunicator, `local_way` is that of its local one, which gets a
+ * context too unless `local_way` is NULL. `parent`, or NULL, lives until the request is
+ * freed. On failure nothing has begun.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_agree_begin(struct weft_comm *made,
+                                              struct weft_comm *parent,
+                                              const struct weft_way *way,
+                                              const struct weft_way *local_way,
+                                              struct weft_request **out);
+
+/* The same, and waits for the end. */
+WEFT_MUST_CHECK enum weft_rc weft_agree(const char *call, struct weft_comm *made,
+                                        struct weft_comm *parent,
+                                        const struct weft_way *way,
+                                        const struct weft_way *local_way);
+
+/* Waits for a request of this room and frees it. */
+WEFT_MUST_CHECK enum weft_rc weft_agree_wait(const char *call,
+                                             struct weft_request *request);
+
+/* The members of an intercommunicator in the order that both sides see. */
+void weft_agree_sides(const struct weft_comm *comm, struct weft_sweep *sweep);
+
+/*
+ * A communicator of `group` and perhaps `remote`, with an error handler: no context yet.
+ * What it is made from may be NULL where that is given.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_make_empty(struct weft_group *group,
+                                             struct weft_group *remote,
+                                             struct weft_errhandler *errhandler,
+                                             struct weft_comm **out);
+
+/* The end of one that got no context, and of its local one. */
+void weft_make_undo(struct weft_comm *made);
+
+void weft_agree_open(void);
+void weft_agree_close(void);
+
+/* unmake.c: what becomes of a communicator without references. */
+void weft_unmake(struct weft_comm *comm);
+void weft_unmake_open(void);
+void weft_unmake_close(void);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * context.h - the numbers that keep the messages of communicators apart.
+ *
+ * A context is 30 bits and the plane below them (core/comm.h). The lowest of the 30 say
+ * which process of the job owns it, as many as the job has ranks to count; the rest is
+ * that process's to give. So no two processes give the same one, and none has to ask
+ * another. The owner takes one for a communicator that it is a member of and gets it back
+ * when every member has released that communicator (unmake.c): only then can it be
+ * given again, for the messages of a member that is still there would be taken for those
+ * of a new one.
+ *
+ * The first three of every owner are kept: they hold MPI_COMM_WORLD's, MPI_COMM_SELF's
+ * and the one over which communicators are made that have no parent. All calls need the
+ * library's lock.
+ */
+#ifndef WEFT_COMM_CONTEXT_H
+#define WEFT_COMM_CONTEXT_H
+
+#include "core/comm.h"
+
+enum { WEFT_CONTEXT_PARENTLESS = 2 * WEFT_PLANES };
+
+/* Process `me` of `size`. */
+void weft_context_open(uint32_t me, uint32_t size);
+void weft_context_close(void);
+
+/* One of our own, or 0: all are used, or there is no memory. */
+uint32_t weft_context_take(void);
+
+/* One of our own comes back; 0 is nothing. */
+void weft_context_give(uint32_t context);
+
+/* The process that owns it. */
+uint32_t weft_context_owner(uint32_t context);
+
+#endif

@@ -1,0 +1,223 @@
+#include "comm/make.h"
+
+#include "comm/agree.h"
+#include "comm/context.h"
+#include "p2p/p2p.h"
+#include "progress/lock.h"
+
+void weft_make_open(void)
+{
+    weft_context_open(weft_p2p.me, (uint32_t)weft_p2p.job->who.size);
+    weft_agree_open();
+    weft_unmake_open();
+}
+
+void weft_make_close(void)
+{
+    weft_unmake_close();
+    weft_agree_close();
+    weft_context_close();
+}
+
+enum weft_rc weft_make_empty(struct weft_group *group, struct weft_group *remote,
+                             struct weft_errhandler *errhandler, struct weft_comm **out)
+{
+    enum weft_rc rc = weft_comm_take(group, remote, out);
+
+    if (rc == WEFT_OK) {
+        (*out)->errhandler = weft_errhandler_use(errhandler);
+    }
+    return rc;
+}
+
+void weft_make_undo(struct weft_comm *made)
+{
+    if (made->local != NULL) {
+        weft_comm_give(made->local);
+    }
+    weft_comm_give(made);
+}
+
+/* Where attributes join: the copy callbacks of the user, so without the lock. */
+static int copy_attributes(struct weft_comm *from, struct weft_comm *to)
+{
+    (void)from;
+    (void)to;
+    return MPI_SUCCESS;
+}
+
+/* ---- dup ---- */
+
+/* A communicator like `comm` without a context, and its local one. */
+static enum weft_rc make_like(struct weft_comm *comm, struct weft_comm **out)
+{
+    enum weft_rc rc = weft_make_empty(comm->group, comm->remote, comm->errhandler, out);
+
+    if (rc == WEFT_OK && comm->local != NULL) {
+        rc = weft_make_empty(comm->group, NULL, comm->errhandler, &(*out)->local);
+        if (rc != WEFT_OK) {
+            weft_comm_give(*out);
+        }
+    }
+    return rc;
+}
+
+/* With the lock. */
+static enum weft_rc begin_dup(struct weft_comm *comm, struct weft_comm **out,
+                              struct weft_request **request)
+{
+    const struct weft_way way = weft_way_of_all(comm);
+    struct weft_way local_way;
+    struct weft_comm *made;
+    enum weft_rc rc = make_like(comm, &made);
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    if (comm->local != NULL) {
+        local_way = weft_way_of_all(comm->local);
+    }
+    rc = weft_agree_begin(made, comm, &way, comm->local != NULL ? &local_way : NULL,
+                          request);
+    if (rc != WEFT_OK) {
+        weft_make_undo(made);
+        return rc;
+    }
+    *out = made;
+    return WEFT_OK;
+}
+
+enum weft_rc weft_comm_dup(const char *call, struct weft_comm *comm,
+                           struct weft_comm **out, int *err)
+{
+    struct weft_request *request;
+    struct weft_comm *made = NULL;
+    enum weft_rc rc;
+
+    weft_lock();
+    rc = begin_dup(comm, &made, &request);
+    if (rc == WEFT_OK) {
+        rc = weft_agree_wait(call, request);
+        if (rc != WEFT_OK) {
+            weft_make_undo(made);
+        }
+    }
+    weft_unlock();
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    *err = copy_attributes(comm, made);
+    if (*err == MPI_SUCCESS) {
+        *out = made;
+    } else {
+        weft_comm_free(made);
+    }
+    return WEFT_OK;
+}
+
+enum weft_rc weft_comm_idup(struct weft_comm *comm, struct weft_comm **out,
+                            struct weft_request **request, int *err)
+{
+    struct weft_comm *made = NULL;
+    enum weft_rc rc;
+
+    weft_lock();
+    rc = begin_dup(comm, &made, request);
+    weft_unlock();
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    *err = copy_attributes(comm, made);
+    *out = made;
+    return WEFT_OK;
+}
+
+/* ---- create ---- */
+
+/* With the lock: a communicator of `group`, whose members alone take part. */
+static enum weft_rc create(const char *call, struct weft_comm *parent,
+                           struct weft_group *group, struct weft_errhandler *errhandler,
+                           const struct weft_way *way, struct weft_comm **out)
+{
+    struct weft_comm *made;
+    enum weft_rc rc;
+
+    if (group->rank == MPI_UNDEFINED) {
+        *out = NULL;
+        return WEFT_OK;
+    }
+    rc = weft_make_empty(group, NULL, errhandler, &made);
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    rc = weft_agree(call, made, parent, way, NULL);
+    if (rc != WEFT_OK) {
+        weft_make_undo(made);
+        return rc;
+    }
+    *out = made;
+    return WEFT_OK;
+}
+
+enum weft_rc weft_comm_create(const char *call, struct weft_comm *comm,
+                              struct weft_group *group, struct weft_comm **out)
+{
+    struct weft_way way;
+    enum weft_rc rc;
+
+    weft_lock();
+    way = weft_way_of_all(comm);
+    rc = create(call, comm, group, comm->errhandler, &way, out);
+    weft_unlock();
+    return rc;
+}
+
+enum weft_rc weft_comm_create_group(struct weft_comm *comm, struct weft_group *group,
+                                    int tag, struct weft_comm **out)
+{
+    const struct weft_way way = {comm->context, WEFT_PLANE_MAKE, tag};
+    enum weft_rc rc;
+
+    weft_lock();
+    rc = create("MPI_Comm_create_group", comm, group, comm->errhandler, &way, out);
+    weft_unlock();
+    return rc;
+}
+
+enum weft_rc weft_comm_create_from_group(struct weft_group *group, const char *stringtag,
+                                         struct weft_errhandler *errhandler,
+                                         struct weft_comm **out)
+{
+    const struct weft_way way = weft_way_of_string(stringtag);
+    enum weft_rc rc;
+
+    weft_lock();
+    rc = create("MPI_Comm_create_from_group", NULL, group, errhandler, &way, out);
+    weft_unlock();
+    return rc;
+}
+
+/* ---- compare ---- */
+
+enum weft_rc weft_comm_compare(const struct weft_comm *a, const struct weft_comm *b,
+                               int *result)
+{
+    int local;
+    int remote = MPI_IDENT;
+    enum weft_rc rc = WEFT_OK;
+
+    if (a == b || weft_comm_is_inter(a) != weft_comm_is_inter(b)) {
+        *result = a == b ? MPI_IDENT : MPI_UNEQUAL;
+        return WEFT_OK;
+    }
+    rc = weft_group_compare(a->group, b->group, &local);
+    if (rc == WEFT_OK && weft_comm_is_inter(a)) {
+        rc = weft_group_compare(a->remote, b->remote, &remote);
+    }
+    if (local == MPI_UNEQUAL || remote == MPI_UNEQUAL) {
+        *result = MPI_UNEQUAL;
+    } else {
+        *result = local == MPI_IDENT && remote == MPI_IDENT ? MPI_CONGRUENT : MPI_SIMILAR;
+    }
+    return rc;
+}

@@ -1,0 +1,348 @@
+/*
+ * split.c - split: one sweep collects colour, key and proposed contexts of all members;
+ * everyone then finds its own group in the table.
+ */
+#include "comm/make.h"
+
+#include "comm/agree.h"
+#include "comm/context.h"
+#include "p2p/p2p.h"
+#include "progress/lock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A member's line in the table; the last word is there for intercommunicators only. */
+struct entry {
+    int32_t color;
+    int32_t key;
+    uint32_t context;
+    uint32_t local_context;
+};
+
+/* One call under way. */
+struct split {
+    struct weft_comm *comm;
+    struct weft_sweep sweep;
+    struct entry mine;
+    int count; /* of members, on both sides */
+    struct weft_request *request;
+};
+
+static struct entry entry_at(const struct split *split, int place)
+{
+    const size_t bytes = split->sweep.entry_bytes;
+    struct entry entry = {0};
+
+    memcpy(&entry, split->sweep.table + bytes * (size_t)place, bytes);
+    return entry;
+}
+
+/* ---- the table ---- */
+
+static void done(struct weft_sweep *sweep, enum weft_rc rc)
+{
+    struct split *split = sweep->owner;
+
+    weft_request_complete(split->request, rc);
+}
+
+static enum weft_rc take_table(struct split *split)
+{
+    struct weft_sweep *sweep = &split->sweep;
+    enum weft_rc rc;
+
+    weft_agree_sides(split->comm, sweep);
+    split->count = sweep->first->size + (sweep->second != NULL ? sweep->second->size : 0);
+    sweep->entry_bytes = sweep->second != NULL ? sizeof(struct entry)
+                                               : offsetof(struct entry, local_context);
+    sweep->table = malloc(sweep->entry_bytes * (size_t)split->count);
+    if (sweep->table == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    rc = weft_request_take(&split->request);
+    if (rc != WEFT_OK) {
+        free(sweep->table);
+        return rc;
+    }
+    split->request->kind = WEFT_REQUEST_SCHEDULE;
+    weft_request_set_comm(split->request, split->comm);
+    return WEFT_OK;
+}
+
+/* With the lock: returns when the table is full. */
+static enum weft_rc fill_table(const char *call, struct split *split, int color, int key)
+{
+    const struct weft_way way = weft_way_of_all(split->comm);
+    struct weft_sweep *sweep = &split->sweep;
+
+    split->mine = (struct entry){.color = color, .key = key};
+    if (color != MPI_UNDEFINED) {
+        split->mine.context = weft_context_take();
+        split->mine.local_context = sweep->second != NULL ? weft_context_take() : 0;
+    }
+    sweep->kind = WEFT_SWEEP_TABLE;
+    sweep->context = way.context;
+    sweep->plane = way.plane;
+    sweep->tag = way.tag;
+    sweep->done = done;
+    sweep->owner = split;
+    memcpy(sweep->table + sweep->entry_bytes * (size_t)weft_sweep_place(sweep),
+           &split->mine, sweep->entry_bytes);
+    weft_sweep_start(sweep);
+    return weft_agree_wait(call, split->request);
+}
+
+/* ---- what follows from it ---- */
+
+struct member {
+    int key;
+    int rank; /* in the group that is split */
+    uint32_t context;
+    uint32_t local_context;
+};
+
+static int by_key(const void *a, const void *b)
+{
+    const struct member *x = a;
+    const struct member *y = b;
+
+    if (x->key != y->key) {
+        return x->key < y->key ? -1 : 1;
+    }
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* Those of one side that have our colour, in their new order; returns how many. */
+static int pick(const struct split *split, const struct weft_group *side,
+                struct member *members)
+{
+    const int begin = side == split->sweep.first ? 0 : split->sweep.first->size;
+    bool is_sorted = true;
+    int count = 0;
+
+    for (int rank = 0; rank < side->size; rank++) {
+        struct entry entry = entry_at(split, begin + rank);
+
+        if (entry.color == split->mine.color) {
+            members[count] =
+                (struct member){entry.key, rank, entry.context, entry.local_context};
+            is_sorted = is_sorted && (count == 0 || members[count - 1].key <= entry.key);
+            count++;
+        }
+    }
+    if (!is_sorted) {
+        qsort(members, (size_t)count, sizeof(*members), by_key);
+    }
+    return count;
+}
+
+static enum weft_rc make_group(const struct weft_group *side,
+                               const struct member *members, int count,
+                               struct weft_group **out)
+{
+    struct weft_group_draft draft = {0};
+
+    for (int i = 0; i < count; i++) {
+        enum weft_rc rc =
+            weft_group_add(&draft, weft_group_process(side, members[i].rank));
+
+        if (rc != WEFT_OK) {
+            weft_group_drop(&draft);
+            return rc;
+        }
+    }
+    return weft_group_make(&draft, out);
+}
+
+/* The first context proposed counts; of the local ones, if so asked. */
+static uint32_t first_context(const struct member *members, int count, bool is_local)
+{
+    uint32_t context = 0;
+
+    for (int i = 0; i < count && context == 0; i++) {
+        context = is_local ? members[i].local_context : members[i].context;
+    }
+    return context;
+}
+
+/* What became of the contexts that this process proposed. */
+static void settle(const struct split *split, const struct weft_comm *made)
+{
+    if (made == NULL || made->context != split->mine.context) {
+        weft_context_give(split->mine.context);
+    }
+    if (made == NULL || made->local == NULL ||
+        made->local->context != split->mine.local_context) {
+        weft_context_give(split->mine.local_context);
+    }
+}
+
+static enum weft_rc make_intra(struct split *split, struct member *members,
+                               struct weft_comm **out)
+{
+    struct weft_comm *comm = split->comm;
+    const int count = pick(split, comm->group, members);
+    struct weft_group *group;
+    enum weft_rc rc = make_group(comm->group, members, count, &group);
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    rc = weft_make_empty(group, NULL, comm->errhandler, out);
+    weft_group_release(group);
+    if (rc == WEFT_OK) {
+        (*out)->context = first_context(members, count, false);
+    }
+    return rc;
+}
+
+/* Both sides' members of our colour; nothing where one side has none. */
+static enum weft_rc make_inter(struct split *split, struct member *members,
+                               struct weft_comm **out)
+{
+    struct weft_comm *comm = split->comm;
+    const bool is_first = comm->group == split->sweep.first;
+    struct member *others = members + comm->size;
+    const int count = pick(split, comm->group, members);
+    const int other_count = pick(split, comm->remote, others);
+    struct weft_group *group = &weft_group_empty;
+    struct weft_group *remote = &weft_group_empty;
+    uint32_t contexts[2] = {first_context(members, count, false),
+                            first_context(others, other_count, false)};
+    enum weft_rc rc = WEFT_OK;
+
+    if (other_count == 0) {
+        *out = NULL;
+        return WEFT_OK;
+    }
+    rc = make_group(comm->group, members, count, &group);
+    if (rc == WEFT_OK) {
+        rc = make_group(comm->remote, others, other_count, &remote);
+    }
+    if (rc == WEFT_OK) {
+        rc = weft_make_empty(group, remote, comm->errhandler, out);
+    }
+    if (rc == WEFT_OK) {
+        rc = weft_make_empty(group, NULL, comm->errhandler, &(*out)->local);
+        if (rc != WEFT_OK) {
+            weft_comm_give(*out);
+        }
+    }
+    weft_group_release(group);
+    weft_group_release(remote);
+    if (rc == WEFT_OK) {
+        (*out)->local->context = first_context(members, count, true);
+        (*out)->context = contexts[is_first ? 0 : 1];
+        if ((*out)->context == 0) {
+            (*out)->context = contexts[is_first ? 1 : 0];
+        }
+    }
+    return rc;
+}
+
+/* With the lock. */
+static enum weft_rc make_mine(struct split *split, struct weft_comm **out)
+{
+    struct member *members;
+    struct weft_comm *made = NULL;
+    enum weft_rc rc;
+
+    if (split->mine.color == MPI_UNDEFINED) {
+        *out = NULL;
+        return WEFT_OK;
+    }
+    members = malloc((size_t)split->count * sizeof(*members));
+    if (members == NULL) {
+        rc = WEFT_ERR_NOMEM;
+    } else if (weft_comm_is_inter(split->comm)) {
+        rc = make_inter(split, members, &made);
+    } else {
+        rc = make_intra(split, members, &made);
+    }
+    free(members);
+    if (rc == WEFT_OK && made != NULL &&
+        (made->context == 0 || (made->local != NULL && made->local->context == 0))) {
+        weft_make_undo(made); /* no member has one left */
+        made = NULL;
+        rc = WEFT_ERR_NOMEM;
+    }
+    settle(split, made);
+    if (rc == WEFT_OK) {
+        *out = made;
+    }
+    return rc;
+}
+
+enum weft_rc weft_comm_split(const char *call, struct weft_comm *comm, int color, int key,
+                             struct weft_comm **out)
+{
+    struct split split = {.comm = comm};
+    enum weft_rc rc;
+
+    weft_lock();
+    rc = take_table(&split);
+    if (rc == WEFT_OK) {
+        rc = fill_table(call, &split, color, key);
+        if (rc == WEFT_OK) {
+            rc = make_mine(&split, out);
+        }
+        free(split.sweep.table);
+    }
+    weft_unlock();
+    return rc;
+}
+
+/* ---- by hardware ---- */
+
+/* Are all members that want to be in one of the same colour? */
+static bool is_one_color(const struct split *split)
+{
+    for (int i = 0; i < split->count; i++) {
+        int color = entry_at(split, i).color;
+
+        if (color != MPI_UNDEFINED && color != split->mine.color) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int my_node(void)
+{
+    return (int)weft_p2p.job->segment.header->node;
+}
+
+/*
+ * What is known of the hardware is which ranks share a node. So the only type of resource
+ * is shared memory, and below a node there is nothing to split by: as the standard has
+ * it, that gives MPI_COMM_NULL.
+ */
+enum weft_rc weft_comm_split_type(struct weft_comm *comm, int type, int key,
+                                  const char *resource, struct weft_comm **out)
+{
+    static const char call[] = "MPI_Comm_split_type";
+    struct split split = {.comm = comm};
+    int color = my_node();
+    enum weft_rc rc;
+
+    if (type == MPI_UNDEFINED ||
+        ((type == MPI_COMM_TYPE_HW_GUIDED || type == MPI_COMM_TYPE_RESOURCE_GUIDED) &&
+         (resource == NULL || strcmp(resource, "mpi_shared_memory") != 0))) {
+        color = MPI_UNDEFINED;
+    }
+    weft_lock();
+    rc = take_table(&split);
+    if (rc == WEFT_OK) {
+        rc = fill_table(call, &split, color, key);
+        if (rc == WEFT_OK && type == MPI_COMM_TYPE_HW_UNGUIDED && is_one_color(&split)) {
+            settle(&split, NULL);
+            *out = NULL;
+        } else if (rc == WEFT_OK) {
+            rc = make_mine(&split, out);
+        }
+        free(split.sweep.table);
+    }
+    weft_unlock();
+    return rc;
+}

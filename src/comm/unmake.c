@@ -1,0 +1,98 @@
+/*
+ * unmake.c - the end of a communicator, and the way of its context home.
+ *
+ * A process that needs a communicator no longer says so to the next one up the tree, once
+ * those below it have said so (sweep.h); the owner of the context, at the root, gives it
+ * free. Nobody waits for that: it happens while MPI polls.
+ */
+#include "comm/make.h"
+
+#include "comm/agree.h"
+#include "comm/context.h"
+#include "p2p/p2p.h"
+#include "progress/lock.h"
+
+enum { TAG_RELEASE = (1 << 30) - 1 };
+
+struct release {
+    struct weft_sweep sweep;
+    struct weft_comm *comm;
+    uint32_t index;
+};
+
+static struct weft_pool pool;
+
+void weft_unmake_open(void)
+{
+    weft_pool_init(&pool, sizeof(struct release), 2, 1u << WEFT_HANDLE_INDEX_BITS);
+    weft_comm_unused = weft_unmake;
+}
+
+void weft_unmake_close(void)
+{
+    weft_pool_fini(&pool);
+}
+
+/* Those below us are through; if we are the root, all are. */
+static void done(struct weft_sweep *sweep, enum weft_rc rc)
+{
+    struct release *release = sweep->owner;
+    struct weft_comm *comm = release->comm;
+
+    if (rc == WEFT_OK && weft_context_owner(comm->context) == weft_p2p.me) {
+        weft_context_give(comm->context);
+    }
+    weft_comm_give(comm);
+    weft_pool_give(&pool, release->index);
+}
+
+void weft_unmake(struct weft_comm *comm)
+{
+    const uint64_t owner = weft_process(0, weft_context_owner(comm->context));
+    struct release *release;
+    struct weft_sweep *sweep;
+    void *object;
+    uint32_t index;
+    uint32_t generation;
+
+    if (comm->local != NULL) {
+        weft_comm_release(comm->local);
+    }
+    if (weft_pool_take(&pool, &object, &index, &generation) != WEFT_OK) {
+        weft_comm_give(comm); /* the context is lost, which is no clash */
+        return;
+    }
+    release = object;
+    release->comm = comm;
+    release->index = index;
+    sweep = &release->sweep;
+    weft_agree_sides(comm, sweep);
+    sweep->root = weft_group_rank_of(sweep->first, owner);
+    sweep->kind = WEFT_SWEEP_UP;
+    sweep->context = comm->context;
+    sweep->plane = WEFT_PLANE_COLL;
+    sweep->tag = TAG_RELEASE;
+    sweep->done = done;
+    sweep->owner = release;
+    weft_sweep_start(sweep);
+}
+
+/* Where attributes join: the delete callbacks of the user, so without the lock. */
+static int delete_attributes(struct weft_comm *comm)
+{
+    (void)comm;
+    return MPI_SUCCESS;
+}
+
+int weft_comm_free(struct weft_comm *comm)
+{
+    int err = delete_attributes(comm);
+
+    if (err == MPI_SUCCESS) {
+        weft_lock();
+        comm->is_freed = true;
+        weft_comm_release(comm);
+        weft_unlock();
+    }
+    return err;
+}

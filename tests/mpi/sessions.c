@@ -49,6 +49,48 @@ static void process_sets(MPI_Session session)
     CHECK(worlds == 1 && selves == 1 && nodes == 1);
 }
 
+/* A communicator from a process set, and a message around it. */
+static int ring_in(MPI_Session session, const char *set, const char *tag)
+{
+    MPI_Group group = MPI_GROUP_NULL;
+    MPI_Comm comm = MPI_COMM_NULL;
+    int rank = -1;
+    int size = -1;
+    int group_size = -1;
+    int got = -1;
+
+    CHECK(MPI_Group_from_session_pset(session, set, &group) == MPI_SUCCESS);
+    CHECK(group != MPI_GROUP_NULL);
+    CHECK(MPI_Group_size(group, &group_size) == MPI_SUCCESS);
+    CHECK(MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                     &comm) == MPI_SUCCESS);
+    CHECK(MPI_Group_free(&group) == MPI_SUCCESS);
+    CHECK(MPI_Comm_rank(comm, &rank) == MPI_SUCCESS);
+    CHECK(MPI_Comm_size(comm, &size) == MPI_SUCCESS && size == group_size);
+    CHECK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 3, &got, 1, MPI_INT,
+                       (rank + size - 1) % size, 3, comm,
+                       MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(got == (rank + size - 1) % size);
+    CHECK(MPI_Allreduce(MPI_IN_PLACE, &got, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
+    CHECK(got == size * (size - 1) / 2);
+    /* An error on it reaches its own handler, whatever became of the world. */
+    IS_ERROR(MPI_Send(&got, 1, MPI_INT, size, 3, comm), MPI_ERR_RANK);
+    CHECK(MPI_Comm_free(&comm) == MPI_SUCCESS);
+    return size;
+}
+
+static void groups_and_communicators(MPI_Session session)
+{
+    MPI_Group group = MPI_GROUP_EMPTY;
+    int world = ring_in(session, "mpi://WORLD", "org.weft.world");
+
+    CHECK(ring_in(session, "mpi://SELF", "org.weft.self") == 1);
+    CHECK(ring_in(session, "weft://NODE", "org.weft.node") <= world);
+    CHECK(ring_in(session, "mpi://world", "org.weft.world") == world);
+    CHECK(MPI_Group_from_session_pset(session, "mpi://NOBODY", &group) == MPI_SUCCESS);
+    CHECK(group == MPI_GROUP_NULL);
+}
+
 static void handlers(MPI_Session session)
 {
     MPI_Errhandler mine = MPI_ERRHANDLER_NULL;
@@ -83,6 +125,7 @@ static void handlers(MPI_Session session)
 /* With MPI_ERRORS_RETURN in force. */
 static void wrong_arguments(MPI_Session session)
 {
+    MPI_Group group = MPI_GROUP_NULL;
     int length = 4;
     int negative = -1;
 
@@ -95,6 +138,8 @@ static void wrong_arguments(MPI_Session session)
     IS_ERROR(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, NULL, NULL),
              MPI_ERR_ARG);
     IS_ERROR(MPI_Session_get_errhandler(session, NULL), MPI_ERR_ARG);
+    IS_ERROR(MPI_Group_from_session_pset(session, NULL, &group), MPI_ERR_ARG);
+    IS_ERROR(MPI_Group_from_session_pset(session, "mpi://SELF", NULL), MPI_ERR_ARG);
 }
 
 /* Where an error without a session reaches MPI_COMM_SELF's handler. */
@@ -132,6 +177,7 @@ static void one_session(void)
     CHECK(MPI_Session_fromint(MPI_Session_toint(session)) == session);
     CHECK(MPI_Get_processor_name(name, &length) == MPI_SUCCESS && length > 0);
     process_sets(session);
+    groups_and_communicators(session);
     handlers(session);
     wrong_arguments(session);
     CHECK(MPI_Session_finalize(&session) == MPI_SUCCESS);
@@ -151,11 +197,13 @@ int main(int argc, char **argv)
     CHECK(MPI_Init(&argc, &argv) == MPI_SUCCESS);
     one_session();
     process_sets(across);
+    groups_and_communicators(across);
     wrong_sessions();
     CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
     CHECK(MPI_Finalize() == MPI_SUCCESS);
 
     process_sets(across);
+    groups_and_communicators(across);
     handlers(across);
     CHECK(MPI_Session_finalize(&across) == MPI_SUCCESS);
     one_session();

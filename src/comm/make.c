@@ -2,6 +2,7 @@
 
 #include "comm/agree.h"
 #include "comm/context.h"
+#include "core/topology.h"
 #include "p2p/p2p.h"
 #include "progress/lock.h"
 
@@ -53,6 +54,9 @@ static enum weft_rc make_like(struct weft_comm *comm, struct weft_comm **out)
 {
     enum weft_rc rc = weft_make_empty(comm->group, comm->remote, comm->errhandler, out);
 
+    if (rc == WEFT_OK) {
+        (*out)->topology = weft_topology_use(comm->topology);
+    }
     if (rc == WEFT_OK && comm->local != NULL) {
         rc = weft_make_empty(comm->group, NULL, comm->errhandler, &(*out)->local);
         if (rc != WEFT_OK) {

@@ -1,5 +1,7 @@
 #include "core/comm.h"
 
+#include "core/topology.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +79,7 @@ static void empty(struct weft_comm *comm)
     if (comm->group != NULL) {
         weft_group_release(comm->group);
     }
+    weft_topology_release(comm->topology);
 }
 
 void weft_comm_close_predefined(void)

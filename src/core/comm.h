@@ -26,7 +26,7 @@ enum weft_plane {
     WEFT_PLANES = 4,
 };
 
-struct weft_topology; /* of the room that has topologies */
+struct weft_topology; /* topology.h */
 
 /* A duplicate shares the group, so this is what it costs, at any number of ranks. */
 struct weft_comm {

@@ -48,6 +48,7 @@ struct weft_sweep {
     int parent; /* -1: none */
     struct weft_comm via;
     int phase;
+    int heard; /* children that a receive has been posted for */
     uint32_t numbers[WEFT_SWEEP_FAN];
     enum weft_rc rc;
     int pending;

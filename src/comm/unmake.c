@@ -12,7 +12,13 @@
 #include "p2p/p2p.h"
 #include "progress/lock.h"
 
-enum { TAG_RELEASE = (1 << 30) - 1 };
+#include <sched.h>
+
+enum {
+    TAG_RELEASE = (1 << 30) - 1,
+    MANY = 64,   /* that wait for others, before we give these a chance to follow */
+    PATIENCE = 8 /* and how often */
+};
 
 struct release {
     struct weft_sweep sweep;
@@ -86,13 +92,23 @@ static int delete_attributes(struct weft_comm *comm)
 
 int weft_comm_free(struct weft_comm *comm)
 {
+    bool is_ahead;
     int err = delete_attributes(comm);
 
-    if (err == MPI_SUCCESS) {
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    weft_lock();
+    comm->is_freed = true;
+    weft_comm_release(comm);
+    is_ahead = pool.in_use > MANY;
+    weft_unlock();
+    for (int i = 0; i < PATIENCE && is_ahead; i++) {
+        sched_yield();
+        weft_progress();
         weft_lock();
-        comm->is_freed = true;
-        weft_comm_release(comm);
+        is_ahead = pool.in_use > MANY;
         weft_unlock();
     }
-    return err;
+    return MPI_SUCCESS;
 }

@@ -82,7 +82,7 @@ static int raise_on_comm(struct weft_comm *comm, struct raised *e)
     if (comm == NULL) {
         comm = &weft_comm_self;
     } else {
-        e->object = comm->name;
+        e->object = comm->name[0] != '\0' ? comm->name : "an unnamed communicator";
     }
     return run_comm_handler(comm, e);
 }

@@ -1,0 +1,90 @@
+/* test_context.c - contexts: each owner's are its own, given once and given again. */
+#include "unit.h"
+
+#include "comm/context.h"
+
+enum { MANY = 2000, MILLION = 1000000 };
+
+static void no_two_processes_give_the_same(void **state)
+{
+    uint32_t given[5];
+
+    (void)state;
+    for (uint32_t me = 0; me < 5; me++) {
+        weft_context_open(me, 5);
+        given[me] = weft_context_take();
+        assert_true(given[me] > WEFT_CONTEXT_PARENTLESS);
+        assert_int_equal(given[me] % WEFT_PLANES, 0);
+        assert_int_equal(weft_context_owner(given[me]), me);
+        for (uint32_t i = 0; i < me; i++) {
+            assert_int_not_equal(given[i], given[me]);
+        }
+        weft_context_close();
+    }
+}
+
+static void one_that_came_back_is_given_again(void **state)
+{
+    static uint32_t given[MANY];
+    uint32_t again;
+
+    (void)state;
+    weft_context_open(3, 8);
+    for (int i = 0; i < MANY; i++) {
+        given[i] = weft_context_take();
+        assert_true(given[i] != 0 && (i == 0 || given[i] > given[i - 1]));
+    }
+    weft_context_give(given[1234]);
+    weft_context_give(given[77]);
+    weft_context_give(0);
+    assert_int_equal(weft_context_take(), given[77]);
+    assert_int_equal(weft_context_take(), given[1234]);
+    again = weft_context_take();
+    assert_true(again > given[MANY - 1]);
+    weft_context_close();
+}
+
+/* Then another member decides. */
+static void an_owner_may_have_none_left(void **state)
+{
+    uint32_t last = 0;
+    int count = 0;
+
+    (void)state;
+    weft_context_open(MILLION - 1, MILLION);
+    for (uint32_t c = weft_context_take(); c != 0; c = weft_context_take()) {
+        assert_true(c > last);
+        assert_int_equal(weft_context_owner(c), MILLION - 1);
+        last = c;
+        count++;
+    }
+    assert_int_equal(count, 1024 - 3);
+    weft_context_give(last);
+    assert_int_equal(weft_context_take(), last);
+    assert_int_equal(weft_context_take(), 0);
+    weft_context_close();
+    weft_context_open(0, 1u << 30); /* all are kept */
+    assert_int_equal(weft_context_take(), 0);
+    weft_context_close();
+}
+
+static void a_job_of_one_has_them_all(void **state)
+{
+    (void)state;
+    weft_context_open(0, 1);
+    assert_int_equal(weft_context_take(), 3 * WEFT_PLANES);
+    assert_int_equal(weft_context_owner(3 * WEFT_PLANES), 0);
+    weft_context_close();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_two_processes_give_the_same),
+        cmocka_unit_test(one_that_came_back_is_given_again),
+        cmocka_unit_test(an_owner_may_have_none_left),
+        cmocka_unit_test(a_job_of_one_has_them_all),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum {
-    MOST_DIVISORS = 1536, /* of a number below 2^31 */
+    MOST_DIVISORS = 1600, /* of a number below 2^31 */
     MOST_FACTORS = 31,    /* that are larger than 1 */
 };
 
@@ -63,15 +63,31 @@ static int smallest_at_most(const struct search *search, int times, int n)
     return found;
 }
 
+/* Is the smallest larger than that of the best so far, or, if not, the next, and so on?
+ */
+static bool is_larger_from_behind(const struct search *search)
+{
+    for (int i = search->slots - 1; i >= 0; i--) {
+        if (search->now[i] != search->best[i]) {
+            return search->now[i] > search->best[i];
+        }
+    }
+    return false;
+}
+
 /* The last slot gets all of n, if it is not larger than the one before. */
 static void end(struct search *search, int at, int n)
 {
+    int range;
+
     if (at > 0 && n > search->now[at - 1]) {
         return;
     }
     search->now[at] = n;
-    if (search->now[0] - n < search->best_range) {
-        search->best_range = search->now[0] - n;
+    range = search->now[0] - n;
+    if (range < search->best_range ||
+        (range == search->best_range && is_larger_from_behind(search))) {
+        search->best_range = range;
         memcpy(search->best, search->now, sizeof(search->best));
     }
 }
@@ -96,7 +112,7 @@ static void fill(struct search *search, int at, int n)
         }
         search->now[at] = d;
         /* The larger this one is, the smaller the last must be. */
-        if (search->now[0] - smallest_at_most(search, left - 1, n / d) >=
+        if (search->now[0] - smallest_at_most(search, left - 1, n / d) >
             search->best_range) {
             return;
         }

@@ -71,11 +71,33 @@ static void dims_of_known_numbers(void **state)
     assert_dims(7, 2, (int[]){7, 1});
     assert_dims(12, 3, (int[]){3, 2, 2});
     assert_dims(16, 3, (int[]){4, 2, 2});
+    assert_dims(5040, 3, (int[]){21, 16, 15});       /* not 20, 18, 14 */
+    assert_dims(98784, 5, (int[]){14, 14, 9, 8, 7}); /* not 14, 12, 12, 7, 7 */
     assert_dims(1000000, 3, (int[]){100, 100, 100});
     assert_dims(1 << 30, 30, thirty_twos);
     assert_dims(1, 4, (int[]){1, 1, 1, 1});
     assert_dims(INT_MAX, 2, (int[]){INT_MAX, 1});      /* a prime */
     assert_dims(1396755360, 2, (int[]){37620, 37128}); /* many divisors */
+}
+
+/* The numbers below 2^31 with the most divisors, in as many dimensions as matter. */
+static void the_search_ends_soon(void **state)
+{
+    static const int numbers[] = {1396755360, 2095133040, 1102701600, 698377680};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        for (int k = 1; k <= 12; k++) {
+            int dims[12] = {0};
+            long long product = 1;
+
+            assert_true(weft_dims_create(numbers[i], k, dims));
+            for (int d = 0; d < k; d++) {
+                product *= dims[d];
+            }
+            assert_int_equal(product, numbers[i]);
+        }
+    }
 }
 
 static void given_dims_are_kept(void **state)
@@ -269,6 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dims_are_balanced_and_do_not_increase),
         cmocka_unit_test(dims_of_known_numbers),
+        cmocka_unit_test(the_search_ends_soon),
         cmocka_unit_test(given_dims_are_kept),
         cmocka_unit_test(more_dims_than_factors),
         cmocka_unit_test(ranks_and_coordinates_belong_together),

@@ -54,7 +54,7 @@ WEFT_WEAK_ALIAS(MPI_Get_library_version, PMPI_Get_library_version);
 
 int PMPI_Get_processor_name(char *name, int *resultlen)
 {
-    int err = weft_check_world("MPI_Get_processor_name");
+    int err = weft_check_open("MPI_Get_processor_name");
 
     if (err == MPI_SUCCESS) {
         err = weft_check_out("MPI_Get_processor_name", NULL, name, "name");

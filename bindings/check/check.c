@@ -1,5 +1,7 @@
 #include "check/check.h"
 
+#include "progress/lock.h"
+
 #include <stdio.h>
 
 int weft_check_world(const char *function)
@@ -13,6 +15,16 @@ int weft_check_world(const char *function)
         return weft_raise(MPI_ERR_OTHER, function,
                           "called before MPI_Init: call MPI_Init first");
     }
+}
+
+int weft_check_open(const char *function)
+{
+    bool is_open;
+
+    weft_lock();
+    is_open = weft_runtime_is_open();
+    weft_unlock();
+    return is_open ? MPI_SUCCESS : weft_check_world(function);
 }
 
 const char *weft_describe_handle(enum weft_kind kind, const void *handle, char *buffer,

@@ -13,6 +13,9 @@
 /* MPI_Init has run and MPI_Finalize has not. */
 int weft_check_world(const char *function);
 
+/* The same, or a session is open. */
+int weft_check_open(const char *function);
+
 int weft_bad_comm(const char *function, MPI_Comm handle);
 int weft_bad_out(const char *function, struct weft_comm *comm, const char *name);
 

@@ -112,7 +112,7 @@ static int run_file_handler(const struct raised *e)
 
 static int raise_on_comm(struct weft_comm *comm, struct raised *e)
 {
-    if (weft_world_state() != WEFT_WORLD_OPEN) {
+    if (comm == NULL && weft_world_state() != WEFT_WORLD_OPEN) {
         end_job(e);
     }
     if (comm == NULL) {
@@ -133,6 +133,56 @@ int weft_raise_comm(struct weft_comm *comm, int class, const char *function,
     vsnprintf(e.text, sizeof(e.text), format, args);
     va_end(args);
     return raise_on_comm(comm, &e);
+}
+
+/* A handler that is in use, for a session or for none. */
+static int run_session_handler(struct weft_errhandler *handler, MPI_Session handle,
+                               const struct raised *e)
+{
+    int class = e->class;
+
+    if (is_for_user(handler, e)) {
+        handler->call.session(&handle, &class);
+    }
+    weft_lock();
+    weft_errhandler_release(handler);
+    weft_unlock();
+    return e->class;
+}
+
+int weft_raise_session(struct weft_session *session, int class, const char *function,
+                       const char *format, ...)
+{
+    struct raised e = {.class = class, .function = function, .object = ""};
+    struct weft_errhandler *handler;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(e.text, sizeof(e.text), format, args);
+    va_end(args);
+    if (session == NULL) {
+        return raise_on_comm(NULL, &e);
+    }
+    e.object = "a session";
+    weft_lock();
+    handler = weft_errhandler_use(session->errhandler);
+    weft_unlock();
+    return run_session_handler(handler, session->handle, &e);
+}
+
+int weft_raise_on(struct weft_errhandler *handler, int class, const char *function,
+                  const char *format, ...)
+{
+    struct raised e = {.class = class, .function = function, .object = ""};
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(e.text, sizeof(e.text), format, args);
+    va_end(args);
+    weft_lock();
+    weft_errhandler_use(handler);
+    weft_unlock();
+    return run_session_handler(handler, MPI_SESSION_NULL, &e);
 }
 
 int weft_raise_file(void *file, int class, const char *function, const char *format, ...)

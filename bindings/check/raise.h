@@ -7,24 +7,33 @@
  *
  *   weft_raise_comm     of the communicator; where it is NULL (the handle was invalid) or
  *                       the call has no object, of MPI_COMM_SELF (MPI-5.0, 9.3)
+ *   weft_raise_session  of the session; NULL: as weft_raise
  *   weft_raise_file     of the file; NULL: the default for files, set on MPI_FILE_NULL
  *                       (MPI-5.0, 14.7)
  *   weft_raise          no object: MPI_COMM_SELF's
  *
- * Before MPI_Init and after MPI_Finalize it is the initial error handler, which ends the
- * job. MPI_ERRORS_ARE_FATAL and MPI_ERRORS_ABORT print one line naming rank, host, call,
- * object and cause, and do not return; a user's handler is called, without the lock, and
- * then, as with MPI_ERRORS_RETURN, the class comes back for the caller to return. The
- * line is also printed for these at WEFT_LOG=info.
+ * Without an object, before MPI_Init and after MPI_Finalize, it is the initial error
+ * handler, which ends the job. MPI_ERRORS_ARE_FATAL and MPI_ERRORS_ABORT print one line
+ * naming rank, host, call, object and cause, and do not return; a user's handler is
+ * called, without the lock, and then, as with MPI_ERRORS_RETURN, the class comes back for
+ * the caller to return. The line is also printed for these at WEFT_LOG=info.
  */
 #ifndef WEFT_CHECK_RAISE_H
 #define WEFT_CHECK_RAISE_H
 
 #include "base/rc.h"
 #include "core/comm.h"
+#include "runtime/session.h"
 
 int weft_raise_comm(struct weft_comm *comm, int class, const char *function,
                     const char *format, ...) WEFT_PRINTF(4, 5);
+int weft_raise_session(struct weft_session *session, int class, const char *function,
+                       const char *format, ...) WEFT_PRINTF(4, 5);
+
+/* With a handler that no object has yet. */
+int weft_raise_on(struct weft_errhandler *handler, int class, const char *function,
+                  const char *format, ...) WEFT_PRINTF(4, 5);
+
 int weft_raise_file(void *file, int class, const char *function, const char *format, ...)
     WEFT_PRINTF(4, 5);
 int weft_raise(int class, const char *function, const char *format, ...)

@@ -39,6 +39,11 @@ static void print_line(const char *format, va_list args)
     }
 }
 
+void weft_log_set_limit(enum weft_log_level level)
+{
+    atomic_store_explicit(&limit, (int)level, memory_order_relaxed);
+}
+
 void weft_log(enum weft_log_level level, const char *format, ...)
 {
     int most = atomic_load_explicit(&limit, memory_order_relaxed);

@@ -25,6 +25,9 @@ void weft_log_identity(int64_t rank, const char *host);
 /* Lines above `level` are not printed; the start value is the setting WEFT_LOG. */
 void weft_log(enum weft_log_level level, const char *format, ...) WEFT_PRINTF(2, 3);
 
+/* Another limit than the setting's, from now on. */
+void weft_log_set_limit(enum weft_log_level level);
+
 /* Prints whatever the level: for the last words before an abort. */
 void weft_log_always(const char *format, ...) WEFT_PRINTF(1, 2);
 

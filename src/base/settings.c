@@ -1,6 +1,7 @@
 #include "base/settings.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,13 +81,28 @@ int64_t weft_setting_parse(enum weft_setting which, const char *source, int *is_
     return parse(row, row->fallback, &is_fallback_bad);
 }
 
+static struct {
+    bool is_written;
+    int64_t value;
+} written[WEFT_SET_COUNT];
+
+void weft_setting_write(enum weft_setting which, int64_t value)
+{
+    written[which].value = value;
+    written[which].is_written = true;
+}
+
 int64_t weft_setting(enum weft_setting which)
 {
     const struct weft_setting_row *row = &table[which];
     const char *source = getenv(row->name);
     int is_bad;
-    int64_t value = weft_setting_parse(which, source, &is_bad);
+    int64_t value;
 
+    if (written[which].is_written) {
+        return written[which].value;
+    }
+    value = weft_setting_parse(which, source, &is_bad);
     if (is_bad) {
         fprintf(stderr, "weft: %s=%s: not %s%s; using %s\n", row->name, source,
                 row->values != NULL ? "one of " : "a number",

@@ -36,6 +36,12 @@ const struct weft_setting_row *weft_setting_row(enum weft_setting which);
  */
 int64_t weft_setting_parse(enum weft_setting which, const char *source, int *is_bad);
 
+/*
+ * Puts a value in place of what the environment says, for those who ask from now on. It
+ * must be one that the row accepts.
+ */
+void weft_setting_write(enum weft_setting which, int64_t value);
+
 /* The value in force in this process. */
 int64_t weft_setting(enum weft_setting which);
 

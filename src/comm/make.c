@@ -2,6 +2,7 @@
 
 #include "comm/agree.h"
 #include "comm/context.h"
+#include "core/topology.h"
 #include "p2p/p2p.h"
 #include "progress/lock.h"
 
@@ -54,6 +55,7 @@ static enum weft_rc make_like(struct weft_comm *comm, struct weft_comm **out)
 
     if (rc == WEFT_OK) {
         (*out)->hints = comm->hints;
+        (*out)->topology = weft_topology_use(comm->topology);
     }
     if (rc == WEFT_OK && comm->local != NULL) {
         rc = weft_make_empty(comm->group, NULL, comm->errhandler, &(*out)->local);

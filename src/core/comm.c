@@ -1,5 +1,7 @@
 #include "core/comm.h"
 
+#include "core/topology.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,13 +41,17 @@ static enum weft_rc open_predefined(struct weft_comm *comm, MPI_Comm handle,
     return rc;
 }
 
-enum weft_rc weft_comm_open(int rank, int size)
+void weft_comm_open(int rank)
 {
-    enum weft_rc rc;
-
     weft_group_open(weft_process(0, (uint32_t)rank));
     weft_pool_init(&pool, sizeof(struct weft_comm), 8, 1u << WEFT_HANDLE_INDEX_BITS);
     weft_handle_register(WEFT_KIND_COMM, &pool);
+}
+
+enum weft_rc weft_comm_open_predefined(int rank, int size)
+{
+    enum weft_rc rc;
+
     rc = open_predefined(&weft_comm_world, MPI_COMM_WORLD, "MPI_COMM_WORLD", 0, size);
     if (rc == WEFT_OK) {
         rc = open_predefined(&weft_comm_self, MPI_COMM_SELF, "MPI_COMM_SELF",
@@ -53,7 +59,7 @@ enum weft_rc weft_comm_open(int rank, int size)
         weft_comm_self.context = WEFT_PLANES;
     }
     if (rc != WEFT_OK) {
-        weft_comm_close();
+        weft_comm_close_predefined();
     }
     return rc;
 }
@@ -73,6 +79,15 @@ static void empty(struct weft_comm *comm)
     if (comm->group != NULL) {
         weft_group_release(comm->group);
     }
+    weft_topology_release(comm->topology);
+}
+
+void weft_comm_close_predefined(void)
+{
+    empty(&weft_comm_world);
+    empty(&weft_comm_self);
+    memset(&weft_comm_world, 0, sizeof(weft_comm_world));
+    memset(&weft_comm_self, 0, sizeof(weft_comm_self));
 }
 
 void weft_comm_close(void)
@@ -85,12 +100,7 @@ void weft_comm_close(void)
             empty(comm);
         }
     }
-    weft_attributes_forget(&weft_comm_world.attributes);
-    weft_attributes_forget(&weft_comm_self.attributes);
-    empty(&weft_comm_world);
-    empty(&weft_comm_self);
-    memset(&weft_comm_world, 0, sizeof(weft_comm_world));
-    memset(&weft_comm_self, 0, sizeof(weft_comm_self));
+    weft_comm_close_predefined();
     weft_pool_fini(&pool);
     weft_group_close();
 }

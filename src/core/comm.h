@@ -29,7 +29,7 @@ enum weft_plane {
 
 enum { WEFT_TAG_UB = 0x7fffffff }; /* the largest tag */
 
-struct weft_topology; /* of the room that has topologies */
+struct weft_topology; /* topology.h */
 
 /* A duplicate shares the group, so this is what it costs, at any number of ranks. */
 struct weft_comm {
@@ -74,9 +74,13 @@ static inline bool weft_comm_is_inter(const struct weft_comm *comm)
     return comm->remote != NULL;
 }
 
-/* Makes the two predefined communicators; frees all that there are. */
-WEFT_MUST_CHECK enum weft_rc weft_comm_open(int rank, int size);
+/* From now on groups and communicators can be made; frees all that there are. */
+void weft_comm_open(int rank);
 void weft_comm_close(void);
+
+/* Makes the two predefined communicators, and empties them. */
+WEFT_MUST_CHECK enum weft_rc weft_comm_open_predefined(int rank, int size);
+void weft_comm_close_predefined(void);
 
 /*
  * A communicator with one reference and neither context nor errhandler, of `group` and,

@@ -154,6 +154,7 @@ void weft_p2p_stop_helper(void)
         atomic_store_explicit(&helper.is_stopping, 1, memory_order_release);
         ring();
         weft_thread_join();
+        weft_p2p_stay(); /* nobody attends */
         helper.is_running = false;
         atomic_store_explicit(&helper.is_stopping, 0, memory_order_relaxed);
     }

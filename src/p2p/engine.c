@@ -1,6 +1,7 @@
 /*
  * engine.c - opening and closing, peers, and where a packet goes when it has arrived.
  */
+#include "p2p/counts.h"
 #include "p2p/p2p.h"
 
 #include "base/copy.h"
@@ -59,6 +60,7 @@ enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops, struct weft_job
     }
     weft_match_init(&p->match);
     weft_request_open(sizeof(struct weft_p2p_request));
+    weft_counts_open();
     p->is_open = true;
     return WEFT_OK;
 }
@@ -68,6 +70,7 @@ void weft_p2p_close(void)
     struct weft_p2p *p = &weft_p2p;
 
     weft_p2p_stop_helper();
+    weft_counts_close();
     p->is_open = false;
     weft_unexpected_close(&p->unexpected, &p->match);
     weft_match_fini(&p->match);

@@ -14,6 +14,7 @@
  *   checksum.c    whether what arrived is what was sent
  *   wait.c        polling, spinning, yielding, sleeping
  *   attend.c      what happens while the program computes, and the helper
+ *   counts.c      what went through, for those who ask (counts.h)
  */
 #ifndef WEFT_P2P_P2P_H
 #define WEFT_P2P_P2P_H
@@ -89,6 +90,9 @@ struct weft_p2p {
     uint64_t polls;                     /* how often somebody began to poll */
     bool is_armed;                      /* a thread sleeps on the doorbell */
     bool is_taken_over;                 /* another thread polls in its place */
+    uint64_t sleeps;                    /* how often a thread did */
+    uint64_t pieces_sent;               /* DATA packets: they are no messages */
+    uint64_t pieces_received;
 };
 
 extern struct weft_p2p weft_p2p;
@@ -156,6 +160,9 @@ void weft_wait_locked(struct weft_request *request, const struct weft_wait_reaso
 
 /* The barrier of all ranks of the node, through the segment; serves peers meanwhile. */
 void weft_p2p_barrier(void);
+
+/* Returns when what we owe our peers has gone out. With the lock, at both ends. */
+void weft_p2p_drain(void);
 
 /* Polls a little, without waiting. Takes the lock. */
 void weft_progress(void);

@@ -41,11 +41,11 @@ struct weft_offer {
 struct weft_peer {
     uint32_t rank;
     bool is_self;
-    bool is_waiting;                  /* in the list of peers with a backlog */
-    uint32_t next_sequence;           /* of our ordered packets to it */
-    uint32_t posted;                  /* receives that name it */
-    uint32_t incoming;                /* transfers that may wait for its DATA */
-    struct weft_endpoint *ep;         /* NULL: never sent to, or ourselves */
+    bool is_waiting;          /* in the list of peers with a backlog */
+    uint32_t posted;          /* receives that name it */
+    uint32_t incoming;        /* transfers that may wait for its DATA */
+    uint64_t next_sequence;   /* of our ordered packets to it; its lower half travels */
+    struct weft_endpoint *ep; /* NULL: never sent to, or ourselves */
     struct weft_endpoint *free_ep;    /* ep, while a small message may go at once */
     struct weft_p2p_request *backlog; /* sends that found the queue full, oldest first */
     struct weft_p2p_request *backlog_last;

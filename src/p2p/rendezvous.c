@@ -251,6 +251,7 @@ bool weft_p2p_push(struct weft_peer *peer)
                                   sizeof(packet.answer) + (size_t)n, 0) != WEFT_OK) {
             return false;
         }
+        weft_p2p.pieces_sent++;
         push->offset += n;
         if (push->offset == push->end) {
             peer->pushes = push->next;
@@ -395,6 +396,7 @@ void weft_p2p_on_data(const void *data, size_t len)
     struct weft_answer answer;
     struct weft_p2p_request *recv;
 
+    weft_p2p.pieces_received++;
     memcpy(&answer, data, sizeof(answer));
     recv = weft_p2p_find(answer.request, WEFT_REQUEST_RECV);
     if (recv != NULL && answer.length == len - sizeof(answer) &&

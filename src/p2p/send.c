@@ -38,10 +38,10 @@ enum weft_rc weft_p2p_send_ordered(struct weft_peer *peer, struct weft_header *h
 {
     enum weft_rc rc = WEFT_OK;
 
-    header->sequence = peer->next_sequence;
+    header->sequence = (uint32_t)peer->next_sequence;
     header->length = (uint32_t)len;
     if (weft_unlikely(peer->is_self)) {
-        weft_p2p_arrived(&weft_p2p, peer->rank, header, data, len);
+        weft_p2p.up.arrived(&weft_p2p, peer->rank, header, data, len);
     } else {
         rc = peer->ep->ops->send(peer->ep, header, data, len, flags);
     }
@@ -76,7 +76,7 @@ void weft_p2p_send_control(struct weft_peer *peer, enum weft_packet kind,
     struct weft_control *kept;
 
     if (peer->is_self) {
-        weft_p2p_arrived(&weft_p2p, peer->rank, &header, answer, sizeof(*answer));
+        weft_p2p.up.arrived(&weft_p2p, peer->rank, &header, answer, sizeof(*answer));
         return;
     }
     if (peer->control == NULL &&
@@ -226,7 +226,7 @@ static inline enum weft_rc send_now(const struct weft_comm *comm, int dest, int 
         header.version = WEFT_WIRE_VERSION;
         header.kind = WEFT_PKT_EAGER;
         header.flags = 0;
-        header.sequence = peer->next_sequence;
+        header.sequence = (uint32_t)peer->next_sequence;
         header.context = comm->context | plane_of(how);
         header.source = (uint32_t)comm->rank;
         header.tag = tag;

@@ -185,6 +185,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
     p->is_armed = true;
     set_sleeper(a, p->ops->doorbell(p->transport));
     p->is_taken_over = false;
+    p->sleeps++;
     note_sleep(why);
     p->ops->set_inside(p->transport, false); /* who sleeps does not help */
     weft_unlock();
@@ -243,6 +244,16 @@ static void wait_for(const struct awaited *a, const struct weft_wait_reason *why
     weft_p2p.waiting_threads--;
 }
 
+void weft_p2p_drain(void)
+{
+    while (weft_p2p.waiting_peers != NULL) {
+        weft_p2p_work_and_poll();
+        weft_unlock();
+        sched_yield();
+        weft_lock();
+    }
+}
+
 void weft_p2p_barrier(void)
 {
     static const struct weft_wait_reason why = {"MPI_Barrier", "MPI_COMM_WORLD", -1, -2,
@@ -251,12 +262,7 @@ void weft_p2p_barrier(void)
     struct awaited a = {.word = &h->turn, .sleepers = &h->sleepers};
 
     weft_lock();
-    while (weft_p2p.waiting_peers != NULL) { /* what we owe our peers goes out first */
-        weft_p2p_work_and_poll();
-        weft_unlock();
-        sched_yield();
-        weft_lock();
-    }
+    weft_p2p_drain();
     if (!weft_segment_arrive(&weft_p2p.job->segment, &a.old)) {
         wait_for(&a, &why);
     }

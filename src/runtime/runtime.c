@@ -19,6 +19,8 @@
 static struct {
     int users;     /* under the lock */
     bool is_wired; /* wire-up was opened, and stays so */
+    bool is_engine_open;
+    bool is_lock_kept; /* somebody calls from several threads, whatever MPI_Init says */
     struct weft_job job;
     char host[256];
     pthread_t main_thread;
@@ -40,12 +42,12 @@ static void set_state(enum weft_slice_state state)
 }
 
 /*
- * A rank that leaves without MPI_Finalize says no goodbye, so that its launcher takes it
- * for what it is: a failure.
+ * A rank that leaves without finalizing what it opened says no goodbye, so that its
+ * launcher takes it for what it is: a failure.
  */
 static void at_exit(void)
 {
-    if (weft_world_state() == WEFT_WORLD_CLOSED) {
+    if (run.users == 0) {
         weft_wireup_close(&run.job);
     }
 }
@@ -66,6 +68,19 @@ static enum weft_rc wire_up(void)
     return WEFT_OK;
 }
 
+/* What sends messages. A rank's queues are in the segment, so it stays open as well. */
+static enum weft_rc open_engine(void)
+{
+    enum weft_rc rc = weft_p2p_open(weft_transports[0], &run.job);
+
+    if (rc == WEFT_OK) {
+        weft_comm_open(run.job.who.rank);
+        weft_make_open();
+        run.is_engine_open = true;
+    }
+    return rc;
+}
+
 static enum weft_rc open_first(void)
 {
     enum weft_rc rc = WEFT_OK;
@@ -76,6 +91,9 @@ static enum weft_rc open_first(void)
     run.host[sizeof(run.host) - 1] = '\0';
     if (!run.is_wired) {
         rc = wire_up();
+    }
+    if (rc == WEFT_OK && !run.is_engine_open) {
+        rc = open_engine();
     }
     if (rc == WEFT_OK) {
         set_state(WEFT_SLICE_OPEN);
@@ -101,10 +119,50 @@ enum weft_rc weft_runtime_open(void)
 void weft_runtime_close(void)
 {
     weft_lock();
+    weft_p2p_drain();
     if (--run.users == 0) {
         set_state(WEFT_SLICE_CLOSED);
     }
     weft_unlock();
+}
+
+bool weft_runtime_is_open(void)
+{
+    return run.users > 0;
+}
+
+/* Nobody else is inside: who calls while the lock is biased has promised that. */
+static void set_lock_shared(void)
+{
+    if (run.is_engine_open) {
+        weft_p2p_stop_helper(); /* it takes the lock in one form or the other */
+    }
+    weft_lock_set_shared(true);
+}
+
+void weft_runtime_require_lock(void)
+{
+    set_lock_shared();
+    weft_lock();
+    run.is_lock_kept = true;
+    weft_unlock();
+}
+
+int weft_runtime_node(const uint32_t **ranks)
+{
+    *ranks = weft_segment_locals(&run.job.segment);
+    return (int)run.job.segment.header->local_size;
+}
+
+bool weft_runtime_keep_lock(void)
+{
+    bool is_kept;
+
+    weft_lock();
+    run.is_lock_kept = run.is_lock_kept || !weft_lock_is_biased;
+    is_kept = run.is_lock_kept;
+    weft_unlock();
+    return is_kept;
 }
 
 int weft_runtime_rank(void)
@@ -154,23 +212,17 @@ enum weft_rc weft_world_init(bool is_threaded)
         set_world(WEFT_WORLD_BEFORE);
         return rc;
     }
-    rc = weft_p2p_open(weft_transports[0], &run.job);
+    weft_lock();
+    rc = weft_comm_open_predefined(run.job.who.rank, run.job.who.size);
+    weft_unlock();
     if (rc != WEFT_OK) {
         weft_runtime_close();
         set_world(WEFT_WORLD_BEFORE);
         return rc;
     }
-    rc = weft_comm_open(run.job.who.rank, run.job.who.size);
-    if (rc != WEFT_OK) {
-        weft_p2p_close();
-        weft_runtime_close();
-        set_world(WEFT_WORLD_BEFORE);
-        return rc;
-    }
-    weft_make_open();
     run.main_thread = pthread_self();
     weft_environment_open(&run.job);
-    weft_lock_set_shared(is_threaded);
+    weft_lock_set_shared(is_threaded || run.is_lock_kept);
     set_world(WEFT_WORLD_OPEN);
     return WEFT_OK;
 }
@@ -184,12 +236,13 @@ enum weft_rc weft_world_finalize(void)
         return WEFT_ERR_ARGUMENT;
     }
     rc = weft_world_barrier();
-    weft_p2p_stop_helper(); /* it uses all that follows */
-    weft_make_close();
-    weft_comm_close();
+    set_lock_shared(); /* what may be called at any time, may be by any thread */
+    weft_attributes_forget(&weft_comm_world.attributes);
+    weft_attributes_forget(&weft_comm_self.attributes);
     weft_datatype_attributes_close();
-    weft_p2p_close();
-    weft_lock_set_shared(true); /* what may be called at any time, may be by any thread */
+    weft_lock();
+    weft_comm_close_predefined();
+    weft_unlock();
     weft_runtime_close();
     return rc;
 }

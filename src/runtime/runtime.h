@@ -1,10 +1,12 @@
 /*
  * runtime.h - the library's life: opened and closed, initialised and finalized.
  *
- * The runtime is counted: the World Model, each session and MPI_T open it, the last one
- * closes it. Wire-up is opened by the first and stays open until exit. The World Model
+ * The runtime is counted: the World Model and each session open it, the last one closes
+ * it. Wire-up and what sends messages are opened by the first and stay so until exit,
+ * because launchers and queues remember; so it can be opened again. The World Model
  * (MPI_Init to MPI_Finalize) happens once; its state may be asked for at any time, from
- * any thread, without the lock.
+ * any thread, without the lock. MPI_T does not open it: what it shows is there before and
+ * after.
  */
 #ifndef WEFT_RUNTIME_RUNTIME_H
 #define WEFT_RUNTIME_RUNTIME_H
@@ -12,6 +14,7 @@
 #include "base/rc.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum weft_world_state {
     WEFT_WORLD_BEFORE,
@@ -38,10 +41,25 @@ bool weft_world_is_main_thread(void);
 WEFT_MUST_CHECK enum weft_rc weft_runtime_open(void);
 void weft_runtime_close(void);
 
+/* Does anybody use the library? Needs the lock. */
+bool weft_runtime_is_open(void);
+
+/*
+ * Several threads will call, and the lock is to stay on. False: it is off already,
+ * because MPI_Init was promised that one thread at a time calls.
+ */
+bool weft_runtime_keep_lock(void);
+
+/* The same from a call that is part of the promise, so that it always succeeds. */
+void weft_runtime_require_lock(void);
+
 /* This process's place in the job, and its host; valid while the runtime is open. */
 int weft_runtime_rank(void);
 int weft_runtime_size(void);
 const char *weft_runtime_host(void);
+
+/* How many ranks of the job share this node, and which. */
+int weft_runtime_node(const uint32_t **ranks);
 
 /* Returns when every rank of the job has called it as often as this one. */
 WEFT_MUST_CHECK enum weft_rc weft_world_barrier(void);

@@ -99,6 +99,17 @@ struct weft_joint {
 };
 _Static_assert(sizeof(struct weft_joint) == 64, "one cache line each");
 
+/* What went through since opening. Bytes: those in queues, headers and padding too. */
+struct weft_traffic {
+    uint64_t packets_sent; /* ordered ones, here and below */
+    uint64_t packets_received;
+    uint64_t bytes_sent;
+    uint64_t bytes_received;
+    uint64_t bytes_fetched; /* straight from a peer's memory */
+    uint64_t bytes_stored;  /* straight into it */
+    uint64_t wakeups;       /* how often a peer rang our doorbell */
+};
+
 struct weft_transport_ops {
     const char *name; /* as the user writes it */
     unsigned caps;    /* WEFT_CAP_* bits, only what is true */
@@ -158,6 +169,10 @@ struct weft_transport_ops {
     /* Is the peer inside MPI now, so that it could help? A hint. */
     bool (*is_inside)(struct weft_endpoint *ep);
     void (*set_inside)(struct weft_transport *tp, bool is_inside);
+
+    /* Each adds what it knows: of one endpoint what was sent, and all the rest. */
+    void (*count_sent)(const struct weft_endpoint *ep, struct weft_traffic *traffic);
+    void (*count)(const struct weft_transport *tp, struct weft_traffic *traffic);
 };
 
 extern const struct weft_transport_ops weft_shm_ops;

@@ -20,7 +20,7 @@ from pathlib import Path
 
 # From the ground up; docs/architecture.md says what each is for.
 ROOMS = ("base", "progress", "wireup", "transport", "core", "datatype", "p2p", "coll",
-         "comm", "rma", "runtime")
+         "comm", "topo", "rma", "runtime", "tools")
 FIRST_WITH_MPI_H = "core"
 BINDINGS = ("check", "c")  # folders of bindings/, on top of all rooms
 

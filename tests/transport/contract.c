@@ -37,6 +37,7 @@ static const struct {
     {"inside", case_inside, 5},
     {"sleep_ends", case_sleep_ends, 1},
     {"no_wakeup_is_lost", case_no_wakeup_is_lost, 1},
+    {"counts", case_counts, 1},
 };
 
 static int count_entries(const char *path)

@@ -45,6 +45,7 @@ void case_table_is_complete(void)
     check(ops->arm != NULL && ops->sleep != NULL && ops->disarm != NULL);
     check(ops->doorbell != NULL && ops->ring != NULL && ops->wake != NULL);
     check(ops->is_inside != NULL && ops->set_inside != NULL);
+    check(ops->count_sent != NULL && ops->count != NULL);
 }
 
 /*
@@ -76,6 +77,29 @@ void case_first_contact(void)
         }
         suite_meet();
     }
+}
+
+/* What a transport counts is what was sent and what has arrived. */
+void case_counts(void)
+{
+    struct weft_traffic traffic = {.packets_sent = 0};
+    uint64_t sent = 0;
+    uint64_t received = 0;
+
+    for (uint32_t r = 0; r < suite.size; r++) {
+        if (r != suite.me) {
+            suite.ops->count_sent(suite.ep[r], &traffic);
+            sent += suite.sent[r];
+            received += suite.from[r].ordered;
+        }
+    }
+    suite.ops->count(suite.tp, &traffic);
+    check(traffic.packets_sent == sent);
+    check(traffic.packets_received == received);
+    check(traffic.bytes_sent >= sent * WEFT_HEADER_BYTES);
+    check(traffic.bytes_received >= received * WEFT_HEADER_BYTES);
+    check(traffic.bytes_fetched + traffic.bytes_stored > 0 || !suite.is_reachable);
+    suite_meet();
 }
 
 void case_every_size(void)

@@ -93,5 +93,6 @@ void case_joint_claims(void);
 void case_inside(void);
 void case_sleep_ends(void);
 void case_no_wakeup_is_lost(void);
+void case_counts(void);
 
 #endif

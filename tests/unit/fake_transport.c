@@ -498,6 +498,18 @@ static void fake_set_inside(struct weft_transport *tp, bool is_inside)
     (void)is_inside;
 }
 
+static void fake_count_sent(const struct weft_endpoint *ep, struct weft_traffic *traffic)
+{
+    (void)ep;
+    (void)traffic;
+}
+
+static void fake_count_rest(const struct weft_transport *tp, struct weft_traffic *traffic)
+{
+    (void)tp;
+    (void)traffic;
+}
+
 const struct weft_transport_ops fake_ops = {
     .name = "fake",
     .caps = WEFT_CAP_SAME_NODE | WEFT_CAP_ORDERED | WEFT_CAP_FETCH | WEFT_CAP_JOINT,
@@ -524,4 +536,6 @@ const struct weft_transport_ops fake_ops = {
     .wake = fake_wake,
     .is_inside = fake_is_inside,
     .set_inside = fake_set_inside,
+    .count_sent = fake_count_sent,
+    .count = fake_count_rest,
 };

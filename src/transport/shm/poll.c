@@ -45,7 +45,7 @@ static int poll_lane(struct weft_transport *tp, struct weft_lane_in *in, int bud
             __builtin_prefetch(weft_lane_cell(in->lane, in->position + WEFT_LANE_LOOK));
         }
         if (weft_unlikely(!in->is_in_order)) {
-            if (in->lane->before != tp->expected[in->local]) {
+            if (in->lane->before != (uint32_t)tp->expected[in->local]) {
                 break; /* the inbox has to come first */
             }
             in->is_in_order = true;
@@ -100,7 +100,7 @@ static int poll_inbox(struct weft_transport *tp, int budget)
 
     while (done < budget &&
            weft_ring_peek(&area->inbox, area->inbox_cells, WEFT_INBOX_CELLS, &head)) {
-        if (weft_unlikely(head.number != tp->expected[head.local])) {
+        if (weft_unlikely(head.number != (uint32_t)tp->expected[head.local])) {
             break; /* its lane has to come first: it is polled before us */
         }
         if (weft_unlikely(up->is_full) && !up->may_take(up->owner, WEFT_ANYONE)) {
@@ -109,6 +109,7 @@ static int poll_inbox(struct weft_transport *tp, int budget)
         weft_ring_pop(&area->inbox, area->inbox_cells, WEFT_INBOX_CELLS, &packet);
         deliver(tp, &packet);
         tp->expected[head.local]++;
+        tp->inbox_bytes += WEFT_HEADER_BYTES + head.len;
         done++;
     }
     return done;

@@ -18,7 +18,7 @@ static void claim_lane(struct weft_shm_endpoint *ep, uint32_t me)
         if (atomic_load_explicit(place, memory_order_relaxed) == 0 &&
             atomic_compare_exchange_strong_explicit(
                 place, &owner, me + 1, memory_order_acquire, memory_order_relaxed)) {
-            ep->area->lanes[i].before = ep->number;
+            ep->area->lanes[i].before = (uint32_t)ep->number;
             ep->out = (struct weft_lane_out){.lane = &ep->area->lanes[i]};
             /* Release: who sees the bit sees owner and `before`. */
             atomic_fetch_or_explicit(&ep->area->lane_mask, 1u << i, memory_order_release);
@@ -35,7 +35,7 @@ static enum weft_rc send_by_inbox(struct weft_shm_endpoint *ep, const void *head
     const struct weft_ring_head head = {
         .from = tp->me,
         .local = tp->local,
-        .number = ep->number,
+        .number = (uint32_t)ep->number,
         .len = (uint32_t)len,
     };
     enum weft_rc rc = weft_ring_push(&ep->area->inbox, ep->area->inbox_cells,
@@ -43,6 +43,7 @@ static enum weft_rc send_by_inbox(struct weft_shm_endpoint *ep, const void *head
 
     if (rc == WEFT_OK) {
         ep->by_inbox++;
+        ep->inbox_bytes += WEFT_HEADER_BYTES + len;
         ep->number++;
     }
     return rc;

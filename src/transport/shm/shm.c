@@ -20,6 +20,7 @@ static enum weft_rc shm_open(struct weft_upcalls *up, struct weft_job *job,
     tp->me = (uint32_t)job->who.rank;
     tp->local = (uint32_t)job->who.local_rank;
     tp->area = weft_shm_area_of(&job->segment, tp->local);
+    tp->first_bell = atomic_load_explicit(&tp->area->doorbell, memory_order_relaxed);
     weft_shm_introduce(tp);
     weft_shm_register_barrier(tp);
     *out = tp;
@@ -121,6 +122,31 @@ static void set_inside(struct weft_transport *tp, bool inside)
     atomic_store_explicit(&tp->area->is_inside, inside ? 1 : 0, memory_order_relaxed);
 }
 
+/* ---- counts: what the data path keeps anyway, added up when somebody asks ---- */
+
+static void count_sent(const struct weft_endpoint *base, struct weft_traffic *traffic)
+{
+    const struct weft_shm_endpoint *ep = (const struct weft_shm_endpoint *)base;
+
+    traffic->packets_sent += ep->number;
+    traffic->bytes_sent += ep->out.head * WEFT_CELL_BYTES + ep->inbox_bytes;
+}
+
+static void count(const struct weft_transport *tp, struct weft_traffic *traffic)
+{
+    for (uint32_t i = 0; i < tp->job->segment.header->local_size; i++) {
+        traffic->packets_received += tp->expected[i];
+    }
+    for (uint32_t i = 0; i < tp->lane_count; i++) {
+        traffic->bytes_received += tp->lanes[i].position * WEFT_CELL_BYTES;
+    }
+    traffic->bytes_received += tp->inbox_bytes;
+    traffic->bytes_fetched += atomic_load_explicit(&tp->fetched, memory_order_relaxed);
+    traffic->bytes_stored += atomic_load_explicit(&tp->stored, memory_order_relaxed);
+    traffic->wakeups +=
+        atomic_load_explicit(&tp->area->doorbell, memory_order_relaxed) - tp->first_bell;
+}
+
 const struct weft_transport_ops weft_shm_ops = {
     .name = "shm",
     .caps = WEFT_CAP_SAME_NODE | WEFT_CAP_ORDERED | WEFT_CAP_FETCH | WEFT_CAP_JOINT,
@@ -147,4 +173,6 @@ const struct weft_transport_ops weft_shm_ops = {
     .wake = weft_shm_wake,
     .is_inside = is_inside,
     .set_inside = set_inside,
+    .count_sent = count_sent,
+    .count = count,
 };

@@ -21,9 +21,13 @@ struct weft_transport {
     uint32_t local;             /* and on the node */
     uint32_t lane_count;        /* of lanes below that exist */
     struct weft_lane_in lanes[WEFT_LANES];
-    uint32_t poll_from;  /* which lane is polled first; lane_count: the inbox */
-    uint32_t known_mask; /* lanes of area->lane_mask that are in `lanes` */
-    uint32_t *expected;  /* by local rank: number of its next ordered packet */
+    uint32_t poll_from;       /* which lane is polled first; lane_count: the inbox */
+    uint32_t known_mask;      /* lanes of area->lane_mask that are in `lanes` */
+    uint64_t *expected;       /* by local rank: number of its next ordered packet */
+    uint64_t inbox_bytes;     /* taken from the inbox */
+    uint32_t first_bell;      /* the doorbell's count at opening */
+    _Atomic uint64_t fetched; /* bytes; counted by any thread, without the lock */
+    _Atomic uint64_t stored;
     uint32_t joints_used;
     bool has_membarrier;
     uint64_t probe; /* the word others read to see that they can */
@@ -36,7 +40,8 @@ struct weft_shm_endpoint {
     struct weft_shm_area *area;
     struct weft_lane_out out;
     uint32_t local;
-    uint32_t number; /* of the next ordered packet */
+    uint64_t number; /* of the next ordered packet; its lower half travels */
+    uint64_t inbox_bytes;
     uint32_t by_inbox;
     enum reach reach;
 };

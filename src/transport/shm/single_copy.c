@@ -75,13 +75,23 @@ bool weft_shm_can_reach(struct weft_endpoint *base)
     return ep->reach == REACH_YES;
 }
 
+/* Adds `len` to a counter of ours, if the bytes were moved. */
+static enum weft_rc count_moved(_Atomic uint64_t *counter, size_t len, enum weft_rc rc)
+{
+    if (rc == WEFT_OK) {
+        atomic_fetch_add_explicit(counter, len, memory_order_relaxed);
+    }
+    return rc;
+}
+
 enum weft_rc weft_shm_fetch(struct weft_endpoint *base, const struct weft_key *key,
                             uint64_t offset, void *to, size_t len, struct weft_op *op)
 {
     struct weft_shm_endpoint *ep = (struct weft_shm_endpoint *)base;
 
     (void)op; /* done when it returns */
-    return move(true, ep->area->pid, key->address + offset, to, len);
+    return count_moved(&base->transport->fetched, len,
+                       move(true, ep->area->pid, key->address + offset, to, len));
 }
 
 enum weft_rc weft_shm_store(struct weft_endpoint *base, const struct weft_key *key,
@@ -91,6 +101,7 @@ enum weft_rc weft_shm_store(struct weft_endpoint *base, const struct weft_key *k
     struct weft_shm_endpoint *ep = (struct weft_shm_endpoint *)base;
 
     (void)op;
-    return move(false, ep->area->pid, key->address + offset, (void *)(uintptr_t)from,
-                len);
+    return count_moved(
+        &base->transport->stored, len,
+        move(false, ep->area->pid, key->address + offset, (void *)(uintptr_t)from, len));
 }

@@ -1,0 +1,110 @@
+#include "p2p/counts.h"
+
+#include "p2p/p2p.h"
+
+static struct weft_counts past; /* of engines that were closed */
+static struct weft_watch *watches;
+
+static uint64_t unexpected_bytes(const struct weft_unexpected_store *store)
+{
+    uint64_t bytes = store->beyond;
+
+    for (int i = 0; i < WEFT_UNEXPECTED_BUFFERS; i++) {
+        bytes += store->buffers[i].live;
+    }
+    return bytes;
+}
+
+static void add_peer(struct weft_counts *counts, const struct weft_peer *peer)
+{
+    counts->messages_sent += peer->next_sequence;
+    if (peer->is_self) {
+        counts->messages_to_self += peer->next_sequence;
+        counts->messages_received += peer->next_sequence;
+    } else if (peer->ep != NULL) {
+        peer->ep->ops->count_sent(peer->ep, &counts->shm);
+    }
+}
+
+void weft_counts_read(struct weft_counts *counts)
+{
+    const struct weft_p2p *p = &weft_p2p;
+    uint64_t received_before;
+
+    *counts = past;
+    if (!p->is_open) {
+        return;
+    }
+    for (uint32_t i = 0; p->peers.mask != 0 && i <= p->peers.mask; i++) {
+        if (p->peers.slots[i] != NULL) {
+            add_peer(counts, p->peers.slots[i]);
+        }
+    }
+    received_before = counts->shm.packets_received;
+    p->ops->count(p->transport, &counts->shm);
+    counts->messages_received += counts->shm.packets_received - received_before;
+    counts->messages_sent -= p->pieces_sent;
+    counts->messages_received -= p->pieces_received;
+    counts->polls += p->polls;
+    counts->sleeps += p->sleeps;
+    counts->unexpected_messages = p->match.waiting_count;
+    counts->unexpected_bytes = unexpected_bytes(&p->unexpected);
+}
+
+static void look(struct weft_watch *watch)
+{
+    const uint64_t messages = weft_p2p.match.waiting_count;
+    const uint64_t bytes = unexpected_bytes(&weft_p2p.unexpected);
+
+    watch->messages = messages > watch->messages ? messages : watch->messages;
+    watch->bytes = bytes > watch->bytes ? bytes : watch->bytes;
+}
+
+static void arrived_while_watched(void *owner, uint32_t from, const void *header,
+                                  const void *data, size_t len)
+{
+    weft_p2p_arrived(owner, from, header, data, len);
+    for (struct weft_watch *w = watches; w != NULL; w = w->next) {
+        look(w);
+    }
+}
+
+static void choose_upcall(void)
+{
+    weft_p2p.up.arrived = watches != NULL ? arrived_while_watched : weft_p2p_arrived;
+}
+
+void weft_counts_watch(struct weft_watch *watch)
+{
+    *watch = (struct weft_watch){.next = watches};
+    look(watch);
+    watches = watch;
+    choose_upcall();
+}
+
+void weft_counts_unwatch(struct weft_watch *watch)
+{
+    struct weft_watch **at = &watches;
+
+    while (*at != watch) {
+        at = &(*at)->next;
+    }
+    *at = watch->next;
+    choose_upcall();
+}
+
+void weft_counts_open(void)
+{
+    choose_upcall();
+}
+
+/* With is_open still set. */
+void weft_counts_close(void)
+{
+    struct weft_counts now;
+
+    weft_counts_read(&now);
+    now.unexpected_messages = 0;
+    now.unexpected_bytes = 0;
+    past = now;
+}

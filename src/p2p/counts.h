@@ -1,0 +1,47 @@
+/*
+ * counts.h - what went through this process: messages, packets, sleeps, and how much
+ * waits that nobody has asked for.
+ *
+ * Nothing is counted twice for it: the data path numbers its packets anyway, and the
+ * numbers are added up when somebody asks. What a closed engine has counted is kept, so
+ * the counts never fall. High-water marks need a look at every arrival; that is taken
+ * only while somebody watches, through the upcall that the transport calls. All calls
+ * need the library's lock.
+ */
+#ifndef WEFT_P2P_COUNTS_H
+#define WEFT_P2P_COUNTS_H
+
+#include "transport/transport.h"
+
+struct weft_counts {
+    uint64_t messages_sent; /* to ourselves too, those of collective operations too */
+    uint64_t messages_received;
+    uint64_t messages_to_self;
+    uint64_t polls; /* how often a call began to poll */
+    uint64_t sleeps;
+    struct weft_traffic shm;
+    uint64_t unexpected_messages; /* waiting now */
+    uint64_t unexpected_bytes;
+};
+
+/* The most that waited while it was in the list of watches. */
+struct weft_watch {
+    struct weft_watch *next;
+    uint64_t messages;
+    uint64_t bytes;
+};
+
+void weft_counts_read(struct weft_counts *counts);
+
+/*
+ * A watch starts with what waits now. It is the caller's, and stays where it is until
+ * weft_counts_unwatch().
+ */
+void weft_counts_watch(struct weft_watch *watch);
+void weft_counts_unwatch(struct weft_watch *watch);
+
+/* Called by the engine, when it is open and before it closes. */
+void weft_counts_open(void);
+void weft_counts_close(void);
+
+#endif

@@ -1,0 +1,133 @@
+#include "runtime/session.h"
+
+#include "progress/lock.h"
+#include "runtime/runtime.h"
+
+#include <strings.h>
+
+enum { PSET_WORLD, PSET_SELF, PSET_NODE, PSETS };
+
+static const char *const names[PSETS] = {
+    [PSET_WORLD] = "mpi://WORLD",
+    [PSET_SELF] = "mpi://SELF",
+    [PSET_NODE] = "weft://NODE",
+};
+
+static struct weft_pool pool;
+
+static enum weft_rc take(struct weft_errhandler *errhandler, struct weft_session **out)
+{
+    void *object;
+    uintptr_t handle;
+    enum weft_rc rc;
+
+    if (pool.limit == 0) {
+        weft_pool_init(&pool, sizeof(struct weft_session), 4,
+                       1u << WEFT_HANDLE_INDEX_BITS);
+        weft_handle_register(WEFT_KIND_SESSION, &pool);
+    }
+    rc = weft_handle_take(WEFT_KIND_SESSION, &object, &handle);
+    if (rc == WEFT_OK) {
+        *out = object;
+        (*out)->handle = (MPI_Session)handle;
+        (*out)->errhandler = weft_errhandler_use(errhandler);
+    }
+    return rc;
+}
+
+/* Several threads may use a session, whatever MPI_Init was told. */
+enum weft_rc weft_session_open(struct weft_errhandler *errhandler,
+                               struct weft_session **out)
+{
+    enum weft_rc rc;
+
+    weft_runtime_require_lock();
+    rc = weft_runtime_open();
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    weft_lock();
+    rc = take(errhandler, out);
+    weft_unlock();
+    if (rc != WEFT_OK) {
+        weft_runtime_close();
+    }
+    return rc;
+}
+
+void weft_session_close(struct weft_session *session)
+{
+    weft_lock();
+    weft_errhandler_release(session->errhandler);
+    weft_handle_give(WEFT_KIND_SESSION, (uintptr_t)session->handle);
+    weft_unlock();
+    weft_runtime_close();
+}
+
+struct weft_session *weft_session_from_handle(MPI_Session handle)
+{
+    return weft_handle_find(WEFT_KIND_SESSION, (uintptr_t)handle);
+}
+
+int weft_pset_count(void)
+{
+    return PSETS;
+}
+
+const char *weft_pset_name(int n)
+{
+    return names[n];
+}
+
+int weft_pset_find(const char *name)
+{
+    for (int i = 0; i < PSETS; i++) {
+        if (strcasecmp(names[i], name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+int weft_pset_size(int n)
+{
+    const uint32_t *ranks;
+
+    switch (n) {
+    case PSET_WORLD:
+        return weft_runtime_size();
+    case PSET_SELF:
+        return 1;
+    default:
+        return weft_runtime_node(&ranks);
+    }
+}
+
+static enum weft_rc node_group(struct weft_group **out)
+{
+    struct weft_group_draft draft = {.size = 0};
+    const uint32_t *ranks;
+    const int size = weft_runtime_node(&ranks);
+
+    for (int i = 0; i < size; i++) {
+        enum weft_rc rc = weft_group_add(&draft, weft_process(0, ranks[i]));
+
+        if (rc != WEFT_OK) {
+            weft_group_drop(&draft);
+            return rc;
+        }
+    }
+    return weft_group_make(&draft, out);
+}
+
+enum weft_rc weft_pset_group(int n, struct weft_group **out)
+{
+    switch (n) {
+    case PSET_WORLD:
+        return weft_group_make_range(0, 1, weft_runtime_size(), out);
+    case PSET_SELF:
+        return weft_group_make_range((uint32_t)weft_runtime_rank(), 1, 1, out);
+    default:
+        return node_group(out);
+    }
+}

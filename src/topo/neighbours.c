@@ -1,0 +1,255 @@
+/*
+ * neighbours.c - edges that anyone may name, brought to the two processes they join.
+ *
+ * First all add up how many messages, and edges in them, each process will get; then each
+ * sends what it knows to whom it concerns, and takes as many messages as it was promised.
+ * Neighbours end up in the order of who named them, so that the result is always the
+ * same.
+ */
+#include "topo/make.h"
+
+#include "coll/coll.h"
+#include "p2p/p2p.h"
+#include "progress/lock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAG = 1 << 20 }; /* away from those of collective operations */
+
+/* One side of an edge, for the process on the other. */
+struct half {
+    int to;     /* whom it concerns */
+    int number; /* in the order in which its sender named it */
+    int sender;
+    int is_in; /* is `other` where the edge comes from? */
+    int other;
+    int weight;
+};
+
+struct exchange {
+    const char *call;
+    struct weft_comm *comm;
+    struct half *outgoing; /* by receiver */
+    int outgoing_count;
+    struct half *incoming;
+    int incoming_count;
+    int messages; /* that will come */
+};
+
+static int compare_numbers(int a, int b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int by_receiver(const void *a, const void *b)
+{
+    const struct half *x = a;
+    const struct half *y = b;
+
+    return x->to != y->to ? compare_numbers(x->to, y->to)
+                          : compare_numbers(x->number, y->number);
+}
+
+static int by_sender(const void *a, const void *b)
+{
+    const struct half *x = a;
+    const struct half *y = b;
+
+    return x->sender != y->sender ? compare_numbers(x->sender, y->sender)
+                                  : compare_numbers(x->number, y->number);
+}
+
+static int count_edges(const struct weft_edges *edges)
+{
+    int count = 0;
+
+    for (int i = 0; i < edges->count; i++) {
+        count += edges->degrees[i];
+    }
+    return count;
+}
+
+/* Two halves of each edge, sorted by receiver. */
+static enum weft_rc write_halves(struct exchange *x, const struct weft_edges *edges)
+{
+    int edge = 0;
+    int n = 0;
+
+    x->outgoing_count = 2 * count_edges(edges);
+    x->outgoing = malloc(((size_t)x->outgoing_count + 1) * sizeof(*x->outgoing));
+    if (x->outgoing == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    for (int i = 0; i < edges->count; i++) {
+        for (int k = 0; k < edges->degrees[i]; k++, edge++) {
+            const int from = edges->sources[i];
+            const int to = edges->destinations[edge];
+            const int weight = edges->weights != NULL ? edges->weights[edge] : 1;
+
+            x->outgoing[n] = (struct half){to, n, x->comm->rank, 1, from, weight};
+            n++;
+            x->outgoing[n] = (struct half){from, n, x->comm->rank, 0, to, weight};
+            n++;
+        }
+    }
+    qsort(x->outgoing, (size_t)n, sizeof(*x->outgoing), by_receiver);
+    return WEFT_OK;
+}
+
+/* How many halves from `start` on go to the same process. */
+static int run_length(const struct exchange *x, int start)
+{
+    int end = start;
+
+    while (end < x->outgoing_count && x->outgoing[end].to == x->outgoing[start].to) {
+        end++;
+    }
+    return end - start;
+}
+
+/* What will come, from what everyone sends. */
+static enum weft_rc add_up(struct exchange *x)
+{
+    const struct weft_coll coll = {x->comm, x->call, WEFT_COLL_ALLREDUCE};
+    const size_t count = 2 * (size_t)x->comm->size;
+    int *mine = calloc(2 * count, sizeof(*mine));
+    int *all;
+    enum weft_rc rc;
+
+    if (mine == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    all = mine + count;
+    for (int at = 0; at < x->outgoing_count; at += run_length(x, at)) {
+        mine[2 * x->outgoing[at].to] = 1;
+        mine[2 * x->outgoing[at].to + 1] = run_length(x, at);
+    }
+    rc = weft_allreduce(&coll, mine, all, count, weft_datatype_from_handle(MPI_INT),
+                        MPI_SUM);
+    x->messages = all[2 * x->comm->rank];
+    x->incoming_count = all[2 * x->comm->rank + 1];
+    free(mine);
+    return rc;
+}
+
+static enum weft_rc receive_all(struct exchange *x)
+{
+    int at = 0;
+
+    x->incoming = malloc(((size_t)x->incoming_count + 1) * sizeof(*x->incoming));
+    if (x->incoming == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    for (int m = 0; m < x->messages; m++) {
+        const size_t room = (size_t)(x->incoming_count - at) * sizeof(*x->incoming);
+        struct weft_received received;
+        enum weft_rc rc = weft_recv(x->comm, WEFT_PLANE_COLL, WEFT_ANY_SOURCE, TAG,
+                                    x->incoming + at, room, &received);
+
+        if (rc != WEFT_OK) {
+            return rc;
+        }
+        at += (int)(received.bytes / sizeof(*x->incoming));
+    }
+    qsort(x->incoming, (size_t)x->incoming_count, sizeof(*x->incoming), by_sender);
+    return WEFT_OK;
+}
+
+static enum weft_rc wait_for_sends(const struct exchange *x,
+                                   struct weft_request **requests, int count)
+{
+    const struct weft_wait_reason why = {x->call, x->comm->name, -1, TAG, 0};
+    enum weft_rc rc = WEFT_OK;
+
+    for (int i = 0; i < count; i++) {
+        weft_wait(requests[i], &why);
+        rc = rc == WEFT_OK ? requests[i]->rc : rc;
+        if (!requests[i]->is_shared) {
+            weft_lock();
+            weft_request_give(requests[i]);
+            weft_unlock();
+        }
+    }
+    return rc;
+}
+
+/* Sends without waiting, receives, and then waits for what was sent. */
+static enum weft_rc send_and_receive(struct exchange *x)
+{
+    struct weft_request **requests =
+        malloc(((size_t)x->outgoing_count + 1) * sizeof(*requests));
+    enum weft_rc rc = requests != NULL ? WEFT_OK : WEFT_ERR_NOMEM;
+    enum weft_rc sent;
+    int count = 0;
+
+    for (int at = 0; rc == WEFT_OK && at < x->outgoing_count;) {
+        const int length = run_length(x, at);
+
+        rc = weft_isend(x->comm, x->outgoing[at].to, TAG, x->outgoing + at,
+                        (size_t)length * sizeof(*x->outgoing),
+                        WEFT_PLANE_COLL | WEFT_SEND_STANDARD, &requests[count]);
+        count += rc == WEFT_OK;
+        at += length;
+    }
+    if (rc == WEFT_OK) {
+        rc = receive_all(x);
+    }
+    sent = wait_for_sends(x, requests, count);
+    free(requests);
+    return rc == WEFT_OK ? sent : rc;
+}
+
+/* The neighbours on one side, into lists of the caller's. */
+static int pick(const struct exchange *x, int is_in, int *ranks, int *weights)
+{
+    int count = 0;
+
+    for (int i = 0; i < x->incoming_count; i++) {
+        if (x->incoming[i].is_in == is_in) {
+            ranks[count] = x->incoming[i].other;
+            weights[count] = x->incoming[i].weight;
+            count++;
+        }
+    }
+    return count;
+}
+
+static enum weft_rc keep(const struct exchange *x, bool is_weighted)
+{
+    const size_t count = (size_t)x->incoming_count;
+    int *lists = malloc((4 * count + 1) * sizeof(*lists));
+    struct weft_neighbours in;
+    struct weft_neighbours out_of;
+    enum weft_rc rc;
+
+    if (lists == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    in = (struct weft_neighbours){pick(x, 1, lists, lists + count), lists, lists + count};
+    out_of = (struct weft_neighbours){pick(x, 0, lists + 2 * count, lists + 3 * count),
+                                      lists + 2 * count, lists + 3 * count};
+    rc = weft_neighbours_keep(&in, &out_of, is_weighted, &x->comm->topology);
+    free(lists);
+    return rc;
+}
+
+enum weft_rc weft_neighbours_exchange(const char *call, struct weft_comm *made,
+                                      const struct weft_edges *edges, bool is_weighted)
+{
+    struct exchange x = {.call = call, .comm = made};
+    enum weft_rc rc = write_halves(&x, edges);
+
+    if (rc == WEFT_OK) {
+        rc = add_up(&x);
+    }
+    if (rc == WEFT_OK) {
+        rc = send_and_receive(&x);
+    }
+    if (rc == WEFT_OK) {
+        rc = keep(&x, is_weighted);
+    }
+    free(x.outgoing);
+    free(x.incoming);
+    return rc;
+}

@@ -54,7 +54,7 @@ static struct weft_keyval *find_key(enum weft_kind family, int number)
         return NULL;
     }
     key = weft_pool_find(&pool, index_of(number), generation);
-    return key->number == number && key->family == family && key->is_held ? key : NULL;
+    return key->number == number && key->family == family ? key : NULL;
 }
 
 static void free_unless_needed(struct weft_keyval *key)
@@ -237,7 +237,7 @@ int weft_attribute_set(enum weft_kind family, void *handle,
 
     weft_lock();
     key = find_key(family, keyval);
-    if (key != NULL) {
+    if (key != NULL && key->is_held) {
         err = MPI_SUCCESS;
         key->used++; /* a callback may free the key */
         while (err == MPI_SUCCESS && (old = find(attributes, key)) != NULL) {

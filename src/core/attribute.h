@@ -2,8 +2,10 @@
  * attribute.h - keys, and the attributes that objects carry under them.
  *
  * A key belongs to one family: communicators, datatypes or windows. It lives while the
- * user has it or an attribute is stored under it; once the user has freed it, its number
- * is invalid, but its callbacks still run for the attributes that are left.
+ * user has it or an attribute is stored under it (MPI-5.0, 7.7.2: freeing a key in use
+ * takes effect when the last attribute under it is gone). Once the user has freed it
+ * nothing more can be stored under it, but what is there can be read and deleted, and its
+ * callbacks run.
  *
  * `struct weft_attributes` is embedded in the object; zeroed it holds nothing. Attributes
  * are kept in the order in which they were set, and overwriting one counts as setting it

@@ -57,15 +57,19 @@ static void set_get_delete(void)
     CHECK(seen.deletes == 3 && seen.values[2] == &one && seen.comm == MPI_COMM_WORLD &&
           seen.keyval == key && seen.extra == &extra);
 
-    /* A freed key is invalid, but the callback still runs for what is left. */
+    /* A key that is freed while in use lives until its last attribute is deleted. */
     old = key;
     CHECK(MPI_Comm_free_keyval(&key) == MPI_SUCCESS && key == MPI_KEYVAL_INVALID);
-    IS_ERROR(MPI_Comm_get_attr(MPI_COMM_WORLD, old, &value, &flag), MPI_ERR_KEYVAL);
+    CHECK(MPI_Comm_get_attr(MPI_COMM_WORLD, old, &value, &flag) == MPI_SUCCESS);
+    CHECK(flag == 1 && value == &two);
     IS_ERROR(MPI_Comm_set_attr(MPI_COMM_WORLD, old, &one), MPI_ERR_KEYVAL);
+    key = old;
+    CHECK(MPI_Comm_free_keyval(&key) == MPI_SUCCESS && seen.deletes == 3);
+    CHECK(MPI_Comm_delete_attr(MPI_COMM_WORLD, old) == MPI_SUCCESS && seen.deletes == 4);
     IS_ERROR(MPI_Comm_delete_attr(MPI_COMM_WORLD, old), MPI_ERR_KEYVAL);
     key = old;
     IS_ERROR(MPI_Comm_free_keyval(&key), MPI_ERR_KEYVAL);
-    CHECK(key == old && seen.deletes == 3);
+    CHECK(key == old && seen.deletes == 4);
 }
 
 static void wrong_keys(void)

@@ -97,6 +97,9 @@ void weft_p2p_close(void);
 /* Ends the helper, if there is one; without the lock. */
 void weft_p2p_stop_helper(void);
 
+/* Tells in the log how often this process was woken; when the helper has ended. */
+void weft_p2p_log_wakeups(void);
+
 /* Each takes the lock. `how` is a mode | a plane. */
 WEFT_MUST_CHECK enum weft_rc weft_send(const struct weft_comm *comm, int dest, int tag,
                                        const void *buffer, size_t bytes, unsigned how);

@@ -174,6 +174,7 @@ enum weft_rc weft_world_finalize(void)
     }
     rc = weft_world_barrier();
     weft_p2p_stop_helper();
+    weft_p2p_log_wakeups();
     weft_lock_set_shared(true); /* what may be called at any time, may be by any thread */
     weft_comm_close_predefined();
     weft_p2p_close();

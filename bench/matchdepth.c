@@ -3,6 +3,7 @@
  * all from the same peer and older than the ping, each with its own tag.
  * After the ping-pong every one of them is matched, in the order given
  * (drain: oldest first; drain-rev: newest first) and timed per message.
+ * wildcard: the same behind D receives from MPI_ANY_SOURCE with other tags.
  * What a message holds depends on its tag. */
 #include "bench.h"
 enum { BATCHES = 15, PING = 30000 };
@@ -46,24 +47,32 @@ int main(int argc, char **argv)
             uint64_t w = word(3 * k, me, (size_t)(D - 1 - i));
             memcpy(out + 8 * i, &w, 8);
         }
-        spoil(in, all);
-        for (int i = 0; i < D; i++) /* posted */
-            MPI_Irecv(in + 8 * i, 8, MPI_BYTE, peer, i, MPI_COMM_WORLD, &q[i]);
-        MPI_Barrier(MPI_COMM_WORLD);
-        double t = ping(iters, "match.posted", p);
-        if (me == 0)
-            row("match.posted", p, t * 1e6, "us");
-        MPI_Barrier(MPI_COMM_WORLD);
-        t = MPI_Wtime();
-        for (int i = 0; i < D; i++) /* newest receive first */
-            MPI_Isend(out + 8 * i, 8, MPI_BYTE, peer, D - 1 - i, MPI_COMM_WORLD, &r[i]);
-        MPI_Waitall(D, q, MPI_STATUSES_IGNORE);
-        MPI_Waitall(D, r, MPI_STATUSES_IGNORE);
-        t = MPI_Wtime() - t;
-        MPI_Barrier(MPI_COMM_WORLD);
-        check(right(in, all, 3 * k, peer), "match.posted.drain-rev", p);
-        if (me == 0 && D)
-            row("match.posted.drain-rev", p, t / D * 1e6, "us/msg");
+        double t;
+        for (int wild = 0; wild < 2; wild++) { /* posted */
+            const char *bench = wild ? "match.wildcard" : "match.posted";
+            const char *drain =
+                wild ? "match.wildcard.drain-rev" : "match.posted.drain-rev";
+            spoil(in, all);
+            for (int i = 0; i < D; i++)
+                MPI_Irecv(in + 8 * i, 8, MPI_BYTE, wild ? MPI_ANY_SOURCE : peer, i,
+                          MPI_COMM_WORLD, &q[i]);
+            MPI_Barrier(MPI_COMM_WORLD);
+            t = ping(iters, bench, p);
+            if (me == 0)
+                row(bench, p, t * 1e6, "us");
+            MPI_Barrier(MPI_COMM_WORLD);
+            t = MPI_Wtime();
+            for (int i = 0; i < D; i++) /* newest receive first */
+                MPI_Isend(out + 8 * i, 8, MPI_BYTE, peer, D - 1 - i, MPI_COMM_WORLD,
+                          &r[i]);
+            MPI_Waitall(D, q, MPI_STATUSES_IGNORE);
+            MPI_Waitall(D, r, MPI_STATUSES_IGNORE);
+            t = MPI_Wtime() - t;
+            MPI_Barrier(MPI_COMM_WORLD);
+            check(right(in, all, 3 * k, peer), drain, p);
+            if (me == 0 && D)
+                row(drain, p, t / D * 1e6, "us/msg");
+        }
 
         for (int rev = 0; rev < 2; rev++) { /* unexpected */
             const char *drain =

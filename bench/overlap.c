@@ -8,7 +8,10 @@
  *   away.sender:   the receiver waits for a message whose sender left MPI for
  *                  200 ms just after MPI_Isend; time from asking to having it.
  *   away.receiver: the sender's MPI_Isend..MPI_Wait when the receiver posted
- *                  its receive and then left MPI for 200 ms. */
+ *                  its receive and then left MPI for 200 ms.
+ *   away.*.ssend:    the same by MPI_Issend.
+ *   away.*.late:     the message was there before its receive was posted.
+ *   away.*.wildcard: received from MPI_ANY_SOURCE with MPI_ANY_TAG. */
 #include "bench.h"
 enum { REPS = 41, AWAY = 5 };
 
@@ -68,29 +71,51 @@ static double post_work_wait(char *buf, int n, int sender, long turns, const cha
     return me == 0 ? median(t, REPS) : 0;
 }
 
-static double leave(char *buf, int n, int sender_leaves, const char *bench)
+enum { PLAIN, SSEND, LATE, WILDCARD, KINDS };
+
+/* The receiver's part, or the sender's; time from asking to having. */
+static double take(char *buf, int n, int leaves, int kind)
+{
+    MPI_Request r;
+    int any = kind == WILDCARD;
+    if (kind == LATE)
+        MPI_Recv(NULL, 0, MPI_BYTE, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    double t0 = MPI_Wtime();
+    MPI_Irecv(buf, n, MPI_BYTE, any ? MPI_ANY_SOURCE : 0, any ? MPI_ANY_TAG : 3,
+              MPI_COMM_WORLD, &r);
+    if (kind != LATE)
+        MPI_Send(NULL, 0, MPI_BYTE, 0, 4, MPI_COMM_WORLD);
+    if (leaves)
+        away(0.2);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    return MPI_Wtime() - t0;
+}
+
+static double give(char *buf, int n, int leaves, int kind)
+{
+    MPI_Request r;
+    if (kind != LATE)
+        MPI_Recv(NULL, 0, MPI_BYTE, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    double t0 = MPI_Wtime();
+    if (kind == SSEND)
+        MPI_Issend(buf, n, MPI_BYTE, 1, 3, MPI_COMM_WORLD, &r);
+    else
+        MPI_Isend(buf, n, MPI_BYTE, 1, 3, MPI_COMM_WORLD, &r);
+    if (kind == LATE)
+        MPI_Send(NULL, 0, MPI_BYTE, 1, 4, MPI_COMM_WORLD);
+    if (leaves)
+        away(0.2);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    return MPI_Wtime() - t0;
+}
+
+static double leave(char *buf, int n, int sender_leaves, int kind, const char *bench)
 {
     double t[AWAY];
-    MPI_Request r;
     for (int i = 0; i < AWAY; i++) {
         before(buf, n, i, 0, 0);
-        if (me == 1) { /* the receiver */
-            MPI_Irecv(buf, n, MPI_BYTE, 0, 3, MPI_COMM_WORLD, &r);
-            double t0 = MPI_Wtime();
-            MPI_Send(NULL, 0, MPI_BYTE, 0, 4, MPI_COMM_WORLD);
-            if (!sender_leaves)
-                away(0.2);
-            MPI_Wait(&r, MPI_STATUS_IGNORE);
-            t[i] = MPI_Wtime() - t0;
-        } else {
-            MPI_Recv(NULL, 0, MPI_BYTE, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            double t0 = MPI_Wtime();
-            MPI_Isend(buf, n, MPI_BYTE, 1, 3, MPI_COMM_WORLD, &r);
-            if (sender_leaves)
-                away(0.2);
-            MPI_Wait(&r, MPI_STATUS_IGNORE);
-            t[i] = MPI_Wtime() - t0;
-        }
+        t[i] = me == 1 ? take(buf, n, !sender_leaves, kind)
+                       : give(buf, n, sender_leaves, kind);
         after(buf, n, i, 0, bench, bytes_name((size_t)n));
     }
     double m = median(t, AWAY);
@@ -103,6 +128,7 @@ int main(int argc, char **argv)
 {
     static const int size[] = {8, 1024, 102400, 1048576};
     static const double times[] = {1, 2, 4};
+    static const char *const kind_name[] = {"", ".ssend", ".late", ".wildcard"};
     bench_begin(&argc, &argv, 2);
     char *buf = buffer(1048576), p[64];
     double rate = work_turns_per_second();
@@ -130,9 +156,12 @@ int main(int argc, char **argv)
                         "%");
             }
         }
-        for (int sl = 1; sl >= 0; sl--) {
-            const char *bench = sl ? "away.sender" : "away.receiver";
-            double t = leave(buf, size[s], sl, bench);
+        for (int k = 0; k < 2 * KINDS; k++) {
+            int sl = k % 2 == 0;
+            char bench[32];
+            snprintf(bench, sizeof bench, "away.%s%s", sl ? "sender" : "receiver",
+                     kind_name[k / 2]);
+            double t = leave(buf, size[s], sl, k / 2, bench);
             if (me == 0)
                 row(bench, bytes_name((size_t)size[s]), t * 1e3, "ms");
         }

@@ -19,6 +19,7 @@
 #include "progress/lock.h"
 #include "progress/thread.h"
 
+#include <inttypes.h>
 #include <sched.h>
 
 enum { LEAVING_TURNS = 4 };
@@ -158,6 +159,15 @@ void weft_p2p_stop_helper(void)
         helper.is_running = false;
         atomic_store_explicit(&helper.is_stopping, 0, memory_order_relaxed);
     }
+}
+
+void weft_p2p_log_wakeups(void)
+{
+    const struct weft_p2p *p = &weft_p2p;
+
+    weft_log_info("rank %u was woken %" PRIu64 " times by peers, its helper %" PRIu64
+                  " times",
+                  p->me, p->ops->rings(p->transport), p->helper_wakeups);
 }
 
 /* ---- threads of the program ---- */

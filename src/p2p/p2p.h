@@ -102,6 +102,9 @@ WEFT_MUST_CHECK enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops,
                                            struct weft_job *job);
 void weft_p2p_close(void);
 
+/* Tells in the log how often this process was woken; when the helper has ended. */
+void weft_p2p_log_wakeups(void);
+
 /* Each takes the lock. `how` is a mode | a plane. */
 WEFT_MUST_CHECK enum weft_rc weft_send(const struct weft_comm *comm, int dest, int tag,
                                        const void *buffer, size_t bytes, unsigned how);

@@ -118,12 +118,19 @@ enum weft_rc weft_runtime_open(void)
 
 void weft_runtime_close(void)
 {
+    bool is_last;
+
     weft_lock();
     weft_p2p_drain();
-    if (--run.users == 0) {
+    is_last = --run.users == 0;
+    if (is_last) {
         set_state(WEFT_SLICE_CLOSED);
     }
     weft_unlock();
+    if (is_last) {
+        weft_p2p_stop_helper();
+        weft_p2p_log_wakeups();
+    }
 }
 
 bool weft_runtime_is_open(void)
@@ -134,10 +141,10 @@ bool weft_runtime_is_open(void)
 /* Nobody else is inside: who calls while the lock is biased has promised that. */
 static void set_lock_shared(void)
 {
-    if (run.is_engine_open) {
+    if (weft_lock_is_biased) {
         weft_p2p_stop_helper(); /* it takes the lock in one form or the other */
+        weft_lock_set_shared(true);
     }
-    weft_lock_set_shared(true);
 }
 
 void weft_runtime_require_lock(void)

@@ -164,6 +164,8 @@ struct weft_transport_ops {
     enum weft_rc (*attend)(struct weft_transport *tp, enum weft_attention level);
     _Atomic uint32_t *(*helper_bell)(struct weft_transport *tp);
     void (*ring)(struct weft_transport *tp); /* our own doorbell: ends our own sleep */
+    /* How often peers have woken us, or our helper. */
+    uint64_t (*rings)(struct weft_transport *tp);
     /* Wakes the peer if its attention is at least `level`. */
     void (*wake)(struct weft_endpoint *ep, enum weft_attention level);
     /* Is the peer inside MPI now, so that it could help? A hint. */

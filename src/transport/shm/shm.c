@@ -101,6 +101,11 @@ static void ring(struct weft_transport *tp)
     weft_shm_ring_doorbell(tp->area);
 }
 
+static uint64_t rings(struct weft_transport *tp)
+{
+    return atomic_load_explicit(&tp->area->rings, memory_order_relaxed);
+}
+
 static _Atomic uint32_t *doorbell(struct weft_transport *tp)
 {
     return &tp->area->doorbell;
@@ -170,6 +175,7 @@ const struct weft_transport_ops weft_shm_ops = {
     .attend = weft_shm_attend,
     .helper_bell = helper_bell,
     .ring = ring,
+    .rings = rings,
     .wake = weft_shm_wake,
     .is_inside = is_inside,
     .set_inside = set_inside,

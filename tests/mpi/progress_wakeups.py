@@ -1,0 +1,39 @@
+"""progress_wakeups.py COMMAND... - runs it and compares how often each rank was woken, in
+the library's words, with how often it may have been, in the program's.  No helper is needed
+there, so none may wake.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+RANKS = 2
+
+
+def counts(pattern, text):
+    """Rank to the numbers that follow it."""
+    return {int(rank): [int(n) for n in numbers]
+            for rank, *numbers in re.findall(pattern, text)}
+
+
+def main(command):
+    """Returns the exit code."""
+    done = subprocess.run(command, env={**os.environ, "WEFT_LOG": "info"},
+                          capture_output=True, text=True)
+    allowed = counts(r"rank (\d+) may be woken (\d+) times", done.stdout)
+    woken = counts(r"rank (\d+) was woken (\d+) times by peers, its helper (\d+) times",
+                   done.stderr)
+    print(f"may be woken: {allowed}; was woken, and its helper: {woken}")
+    if done.returncode != 0 or sorted(allowed) != sorted(woken) or len(woken) != RANKS:
+        print(done.stdout, done.stderr, f"ended with {done.returncode}")
+        return 1
+    for rank, (times, helper) in woken.items():
+        if times > allowed[rank][0] or helper > 0:
+            print(f"rank {rank} was woken too often")
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

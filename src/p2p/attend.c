@@ -25,7 +25,8 @@ enum { LEAVING_TURNS = 4 };
 
 static struct {
     bool is_running;
-    bool is_refused; /* no thread could be made: tried once */
+    bool is_refused;               /* no thread could be made: tried once */
+    enum weft_attention published; /* with the lock: what it may be woken for */
     _Atomic uint32_t is_stopping;
 } helper;
 
@@ -53,7 +54,8 @@ static bool has_published(void)
 {
     struct weft_p2p *p = &weft_p2p;
 
-    if (p->ops->attend(p->transport, level_wanted()) != WEFT_OK) {
+    helper.published = level_wanted();
+    if (p->ops->attend(p->transport, helper.published) != WEFT_OK) {
         return false;
     }
     if (p->waiting_peers != NULL) { /* looked at after publishing, so none is missed */
@@ -200,7 +202,7 @@ void weft_p2p_leave_slow(void)
     if (!start_helper()) {
         return;
     }
-    if (!is_attending()) {
+    if (!is_attending() || helper.published < level_wanted()) {
         begin_attending();
     }
     if (p->work != NULL && is_attending()) { /* nobody but the helper copies now */

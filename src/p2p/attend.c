@@ -54,14 +54,26 @@ static bool has_published(void)
 {
     struct weft_p2p *p = &weft_p2p;
 
-    helper.published = level_wanted();
-    if (p->ops->attend(p->transport, helper.published) != WEFT_OK) {
-        return false;
-    }
-    if (p->waiting_peers != NULL) { /* looked at after publishing, so none is missed */
-        weft_p2p_flush();
-    }
+    do {
+        helper.published = level_wanted();
+        if (p->ops->attend(p->transport, helper.published) != WEFT_OK) {
+            return false;
+        }
+        if (p->waiting_peers == NULL) {
+            return true;
+        }
+        weft_p2p_flush(); /* tried after publishing, so no room is missed */
+    } while (p->ops->has_asked(p->transport));
     return true;
+}
+
+/* Posting may have made more packets count, or asked for room. */
+static bool is_published_enough(void)
+{
+    const struct weft_p2p *p = &weft_p2p;
+
+    return helper.published >= level_wanted() &&
+           (p->waiting_peers == NULL || !p->ops->has_asked(p->transport));
 }
 
 /* ---- the helper ---- */
@@ -202,7 +214,7 @@ void weft_p2p_leave_slow(void)
     if (!start_helper()) {
         return;
     }
-    if (!is_attending() || helper.published < level_wanted()) {
+    if (!is_attending() || !is_published_enough()) {
         begin_attending();
     }
     if (p->work != NULL && is_attending()) { /* nobody but the helper copies now */

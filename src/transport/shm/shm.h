@@ -26,6 +26,7 @@ struct weft_transport {
     uint32_t *expected;  /* by local rank: number of its next ordered packet */
     uint32_t joints_used;
     bool has_membarrier;
+    bool has_asked; /* for room in a lane, since the last barrier */
     uint64_t probe; /* the word others read to see that they can */
 };
 
@@ -38,6 +39,7 @@ struct weft_shm_endpoint {
     uint32_t local;
     uint32_t number; /* of the next ordered packet */
     uint32_t by_inbox;
+    uint64_t asked_at; /* out.head when it last asked for room */
     enum reach reach;
 };
 

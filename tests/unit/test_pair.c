@@ -255,7 +255,7 @@ static bool send_all(struct side *s)
         };
 
         hold_up();
-        if (weft_shm_send(s->ep, &offer, NULL, 0, WEFT_SEND_CONTROL) == WEFT_OK) {
+        if (weft_shm_send(s->ep, &offer, "", 0, WEFT_SEND_CONTROL) == WEFT_OK) {
             s->step = JOINT_OFFERED;
             has_sent = true;
         }

@@ -26,7 +26,8 @@ enum { LEAVING_TURNS = 4 };
 
 static struct {
     bool is_running;
-    bool is_refused; /* no thread could be made: tried once */
+    bool is_refused;               /* no thread could be made: tried once */
+    enum weft_attention published; /* with the lock: what it may be woken for */
     _Atomic uint32_t is_stopping;
 } helper;
 
@@ -55,13 +56,26 @@ static bool has_published(void)
 {
     struct weft_p2p *p = &weft_p2p;
 
-    if (p->ops->attend(p->transport, level_wanted()) != WEFT_OK) {
-        return false;
-    }
-    if (p->waiting_peers != NULL) { /* looked at after publishing, so none is missed */
-        weft_p2p_flush();
-    }
+    do {
+        helper.published = level_wanted();
+        if (p->ops->attend(p->transport, helper.published) != WEFT_OK) {
+            return false;
+        }
+        if (p->waiting_peers == NULL) {
+            return true;
+        }
+        weft_p2p_flush(); /* tried after publishing, so no room is missed */
+    } while (p->ops->has_asked(p->transport));
     return true;
+}
+
+/* Posting may have made more packets count, or asked for room. */
+static bool is_published_enough(void)
+{
+    const struct weft_p2p *p = &weft_p2p;
+
+    return helper.published >= level_wanted() &&
+           (p->waiting_peers == NULL || !p->ops->has_asked(p->transport));
 }
 
 /* ---- the helper ---- */
@@ -212,7 +226,7 @@ void weft_p2p_leave_slow(void)
     if (!start_helper()) {
         return;
     }
-    if (!is_attending()) {
+    if (!is_attending() || !is_published_enough()) {
         begin_attending();
     }
     if (p->work != NULL && is_attending()) { /* nobody but the helper copies now */

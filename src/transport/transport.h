@@ -162,6 +162,9 @@ struct weft_transport_ops {
     /* Like arm(), for a process that leaves MPI: what wakes its helper. Cheaper, because
      * only packets that are worth a wake-up are looked for. */
     enum weft_rc (*attend)(struct weft_transport *tp, enum weft_attention level);
+    /* Has a send found a full queue since arm()? Then who wants to be told of room arms,
+     * and tries, again. */
+    bool (*has_asked)(struct weft_transport *tp);
     _Atomic uint32_t *(*helper_bell)(struct weft_transport *tp);
     void (*ring)(struct weft_transport *tp); /* our own doorbell: ends our own sleep */
     /* How often peers have woken us, or our helper. */

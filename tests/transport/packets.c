@@ -46,6 +46,7 @@ void case_table_is_complete(void)
     check(ops->doorbell != NULL && ops->ring != NULL && ops->wake != NULL);
     check(ops->is_inside != NULL && ops->set_inside != NULL);
     check(ops->count_sent != NULL && ops->count != NULL);
+    check(ops->attend != NULL && ops->has_asked != NULL && ops->helper_bell != NULL);
 }
 
 /*

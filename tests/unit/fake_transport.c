@@ -476,6 +476,12 @@ static _Atomic uint32_t *fake_helper_bell(struct weft_transport *tp)
     return &fake.helper_bell;
 }
 
+static bool fake_has_asked(struct weft_transport *tp)
+{
+    (void)tp;
+    return false;
+}
+
 static bool fake_may_be_queued(struct weft_endpoint *ep,
                                bool (*is_it)(const void *header, const void *argument),
                                const void *argument)
@@ -531,6 +537,7 @@ const struct weft_transport_ops fake_ops = {
     .disarm = fake_disarm,
     .attend = fake_attend,
     .helper_bell = fake_helper_bell,
+    .has_asked = fake_has_asked,
     .may_be_queued = fake_may_be_queued,
     .ring = fake_ring,
     .wake = fake_wake,

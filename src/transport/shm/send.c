@@ -69,14 +69,18 @@ static enum weft_rc send_control(struct weft_shm_endpoint *ep, const void *heade
 
 /*
  * The receiver tells us when it has taken something (poll.c), and a full lane is worth
- * waking it for. The barrier between this store and our next look at the lane is that of
- * arm(), without which nobody sleeps.
+ * waking it for, again when more was sent since it was told. The barrier between this
+ * store and our next look at the lane is that of arm(), without which nobody sleeps: who
+ * has asked after it arms again (`has_asked`).
  */
 static void ask_for_room(struct weft_shm_endpoint *ep)
 {
     _Atomic uint32_t *wants_room = &ep->out.lane->wants_room;
 
-    if (atomic_load_explicit(wants_room, memory_order_relaxed) == 0) {
+    if (atomic_load_explicit(wants_room, memory_order_relaxed) == 0 ||
+        ep->asked_at != ep->out.head) {
+        ep->asked_at = ep->out.head;
+        ep->base.transport->has_asked = true;
         atomic_store_explicit(wants_room, 1, memory_order_relaxed);
         weft_shm_notice_urgent(ep->area);
     }

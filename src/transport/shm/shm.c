@@ -96,6 +96,11 @@ static struct weft_joint *joint_of(struct weft_endpoint *ep, uint32_t number)
     return &((struct weft_shm_endpoint *)ep)->area->joints[number % WEFT_JOINTS];
 }
 
+static bool has_asked(struct weft_transport *tp)
+{
+    return tp->has_asked;
+}
+
 static void ring(struct weft_transport *tp)
 {
     weft_shm_ring_doorbell(tp->area);
@@ -173,6 +178,7 @@ const struct weft_transport_ops weft_shm_ops = {
     .sleep = weft_shm_sleep,
     .disarm = weft_shm_disarm,
     .attend = weft_shm_attend,
+    .has_asked = has_asked,
     .helper_bell = helper_bell,
     .ring = ring,
     .rings = rings,

@@ -30,6 +30,7 @@ struct weft_transport {
     _Atomic uint64_t stored;
     uint32_t joints_used;
     bool has_membarrier;
+    bool has_asked; /* for room in a lane, since the last barrier */
     uint64_t probe; /* the word others read to see that they can */
 };
 
@@ -43,6 +44,7 @@ struct weft_shm_endpoint {
     uint64_t number; /* of the next ordered packet; its lower half travels */
     uint64_t inbox_bytes;
     uint32_t by_inbox;
+    uint64_t asked_at; /* out.head when it last asked for room */
     enum reach reach;
 };
 

@@ -37,6 +37,7 @@ enum weft_rc weft_shm_arm(struct weft_transport *tp, enum weft_attention level,
 {
     *bell = atomic_load_explicit(&tp->area->doorbell, memory_order_acquire);
     atomic_store_explicit(&tp->area->attention, (uint32_t)level, memory_order_seq_cst);
+    tp->has_asked = false;
     if (tp->has_membarrier) {
         membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
     }

@@ -1,0 +1,252 @@
+/*
+ * leave.pml - a program that leaves MPI with requests outstanding, its helper, and a
+ * peer whose packets are worth a wake-up.
+ *
+ * Models src/p2p/attend.c, weft_p2p_leave() in p2p.h, sleep_armed() in wait.c, and in
+ * src/transport/shm sleep.c: weft_shm_attend(), weft_shm_arm(), weft_shm_ring_doorbell()
+ * and weft_shm_notice_urgent(). The lock is that of lock_steps.pml. What only the lock's
+ * holder touches is an ordinary variable; words that are looked at without it are in
+ * memory. The peer sends two
+ * packets, each of which completes one request.
+ *
+ * Holds: every packet for which a request was posted is taken though the program
+ * computes, so it is never without somebody who is responsible for it.
+ */
+#define THREADS 3
+#define WORDS 7
+#define INSIDE 0
+#define HELPER 1
+#define ATTENTION 2
+#define DOORBELL 3
+#define HELPER_BELL 4
+#define IS_ATTENDING 5
+#define FLAG 6 /* packets published */
+#define REQUESTS 1
+#define ALL 3
+#define PACKETS 2
+
+#include "tso.pml"
+#include "lock_steps.pml"
+
+byte posted, taken; /* requests, and packets */
+
+#define IS_OUTSTANDING (posted > taken)
+
+inline poll()
+{
+    load(FLAG, taken)
+}
+
+inline has_work()
+{
+    load(FLAG, seen);
+    found = seen != taken
+}
+
+/* weft_shm_attend(): an exchange, then a last look. */
+inline publish()
+{
+    found = false;
+    store(ATTENTION, REQUESTS); /* M:publish */
+    drain(); /* M:publish_barrier */
+    has_work(); /* M:recheck */
+    if
+    :: found -> store(ATTENTION, 0)
+    :: else
+    fi
+}
+
+inline stay()
+{
+    load(IS_ATTENDING, seen);
+    if
+    :: seen != 0 ->
+        store(IS_ATTENDING, 0); /* M:stay */
+        store(ATTENTION, 0)
+    :: else
+    fi
+}
+
+inline ring_helper()
+{
+    add(HELPER_BELL, 1);
+    futex_wake(HELPER_BELL)
+}
+
+/* weft_p2p_leave() and begin_attending(). */
+inline leave()
+{
+    load(IS_ATTENDING, seen);
+    if
+    :: IS_OUTSTANDING && seen == 0 ->
+        store(IS_ATTENDING, 1); /* M:attend */
+        do
+        :: true ->
+            publish();
+            if
+            :: !found -> break
+            :: else
+            fi;
+            poll();
+            if
+            :: !IS_OUTSTANDING ->
+                stay();
+                break
+            :: else
+            fi
+        :: true -> /* that has gone on for long enough */
+            ring_helper(); /* M:hand_over */
+            break
+        od
+    :: else
+    fi
+}
+
+/* wait_for() and sleep_armed(). */
+inline wait()
+{
+    stay();
+    do
+    :: true ->
+        poll();
+        if
+        :: !IS_OUTSTANDING -> break
+        :: else
+        fi;
+        load(DOORBELL, bell);
+        store(ATTENTION, ALL);
+        found = false;
+        membarrier(); /* M:arm_barrier */
+        has_work(); /* M:arm_recheck */
+        if
+        :: !found ->
+            unlock();
+            futex_wait(DOORBELL, bell);
+            lock()
+        :: else
+        fi;
+        store(ATTENTION, 0)
+    od
+}
+
+active proctype program()
+{
+    byte lock_seen, seen, bell;
+    bool found;
+
+    lock();
+    posted++; /* MPI_Irecv */
+    leave();
+    unlock();
+    if
+    :: skip
+    :: /* MPI_Test */
+        lock();
+        poll();
+        leave();
+        unlock()
+    :: /* MPI_Wait */
+        lock();
+        wait();
+        leave();
+        unlock()
+    fi;
+    lock();
+    posted++;
+    leave();
+    unlock();
+    taken == PACKETS /* it computes, for as long as that takes */
+}
+
+/* take_lock() and serve(). */
+inline serve()
+{
+    do
+    :: true ->
+        try_as_helper(is_mine);
+        load(IS_ATTENDING, seen);
+        if
+        :: is_mine || seen == 0 -> break
+        :: else
+        fi
+    od;
+    if
+    :: is_mine && seen != 0 ->
+        do
+        :: true ->
+            poll();
+            if
+            :: leave_as_helper(); /* copies a piece */
+                lock_as_helper()
+            :: skip
+            fi;
+            load(IS_ATTENDING, seen);
+            if
+            :: seen == 0 -> break /* M:still_attending */
+            :: seen != 0 && !IS_OUTSTANDING ->
+                store(IS_ATTENDING, 0); /* M:retire */
+                store(ATTENTION, 0);
+                break
+            :: else ->
+                publish();
+                if
+                :: !found -> break
+                :: else
+                fi
+            fi
+        od
+    :: else
+    fi;
+    if
+    :: is_mine -> leave_as_helper()
+    :: else
+    fi
+}
+
+active proctype helper()
+{
+    byte lock_seen, seen, now, rung;
+    bool found, is_mine;
+
+    do
+    :: true ->
+        load(HELPER_BELL, now);
+        if
+        :: now == rung ->
+            futex_sleep(HELPER_BELL, rung);
+end_asleep:
+            sleeps_on[ME] == 0
+        :: else ->
+            rung = now;
+            serve()
+        fi
+    od
+}
+
+active proctype peer()
+{
+    byte level, number;
+
+    do
+    :: number < PACKETS ->
+        number++;
+        store(FLAG, number);
+        drain(); /* M:peer_barrier */
+        load(ATTENTION, level);
+        if
+        :: level != 0 ->
+            exchange(ATTENTION, 0, level);
+            if
+            :: level == ALL ->
+                add(DOORBELL, 1); /* M:move_doorbell */
+                futex_wake(DOORBELL) /* M:wake_program */
+            :: level == REQUESTS ->
+                add(HELPER_BELL, 1); /* M:move_helper_bell */
+                futex_wake(HELPER_BELL) /* M:wake_helper */
+            :: else
+            fi
+        :: else
+        fi
+    :: else -> break
+    od
+}

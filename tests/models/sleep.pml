@@ -1,0 +1,91 @@
+/*
+ * sleep.pml - a thread that sleeps in MPI and those who send to it.
+ *
+ * Models src/transport/shm/sleep.c: weft_shm_arm(), weft_shm_sleep() and
+ * weft_shm_ring_doorbell(), and weft_shm_notice() in shm.h. The queue is a count of
+ * messages for each sender.
+ *
+ * Holds: nobody sleeps for ever beside a message; at most one ring per sleep.
+ */
+#define THREADS 3
+#define WORDS 4
+#define ATTENTION 0
+#define DOORBELL 1
+#define FLAG(sender) (1 + (sender))
+#define ALL 3
+#define ANYTHING 2
+#define MESSAGES 2
+
+#include "tso.pml"
+
+byte arms, rings;
+
+inline has_work(found)
+{
+    load(FLAG(1), flag);
+    found = flag != taken[0];
+    load(FLAG(2), flag);
+    found = found || flag != taken[1]
+}
+
+inline poll()
+{
+    load(FLAG(1), flag);
+    taken[0] = flag;
+    load(FLAG(2), flag);
+    taken[1] = flag
+}
+
+active proctype receiver()
+{
+    byte taken[2];
+    byte flag, bell;
+    bool found;
+
+    do
+    :: true ->
+        poll();
+        if
+        :: taken[0] == MESSAGES && taken[1] == MESSAGES -> break
+        :: else
+        fi;
+        found = false;
+        load(DOORBELL, bell);
+        arms++;
+        store(ATTENTION, ALL); /* M:publish */
+        membarrier(); /* M:barrier */
+        has_work(found); /* M:recheck */
+        if
+        :: !found ->
+            futex_wait(DOORBELL, bell)
+        :: else
+        fi;
+        store(ATTENTION, 0)
+    od
+}
+
+active [2] proctype sender()
+{
+    byte number, level;
+
+    do
+    :: number < MESSAGES ->
+        number++;
+        store(FLAG(ME), number);
+        load(ATTENTION, level);
+        if
+        :: level >= ANYTHING ->
+            exchange(ATTENTION, 0, level); /* M:exchange */
+            if
+            :: level != 0 ->
+                rings++;
+                assert(rings <= arms);
+                add(DOORBELL, 1); /* M:move_bell */
+                futex_wake(DOORBELL) /* M:wake */
+            :: else
+            fi
+        :: else
+        fi
+    :: else -> break
+    od
+}

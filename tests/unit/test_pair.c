@@ -1,0 +1,532 @@
+/*
+ * test_pair.c - two threads stand for two processes over the shared-memory transport.
+ *
+ * TSan does not see races between processes. Here each thread opens a transport of its
+ * own on one segment, and TSan sees both sides of every word that two processes share.
+ *
+ * A schedule is a few packets each way, and in most a receive that one side offers in a
+ * joint, which the other may claim while its owner may take it back. What either side has
+ * to do follows from the schedule's number, so they need not meet in between. Who finds
+ * nothing to do sleeps, as a thread in MPI or as a helper, and without end: a wake-up
+ * that is lost stops the test. Before and after each step of the protocol that is a call
+ * (the linker puts ours in front of it) a thread may be held up for a while.
+ */
+#include "unit.h"
+
+#include "base/futex.h"
+#include "p2p/joint.h"
+#include "sanitized.h"
+#include "transport/shm/shm.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    SCHEDULES = IS_SANITIZED ? 10000 : 100000,
+    LIMIT_SECONDS = 280,
+    SIDES = 2,
+    BUDGET = 8,
+    MOST_PACKETS = 4,
+    FLOOD_EVERY = 64,   /* schedules in which one side fills a lane */
+    FLOOD_PACKETS = 40, /* of the largest size */
+    LARGEST = WEFT_SHORT_MAX,
+    JOINT_BYTES = 3 * 4096 + 100,
+    JOINT_PIECE = 4096,
+};
+
+enum kind { KIND_ORDERED, KIND_OFFER };
+
+/* In the place of the header that a transport carries without reading it. */
+struct head {
+    uint32_t kind;
+    uint32_t number; /* of ordered packets: counts from 0; of an offer: the joint */
+    uint32_t turn;
+    uint32_t unused[4];
+};
+_Static_assert(sizeof(struct head) == WEFT_HEADER_BYTES, "");
+
+enum joint_step {
+    JOINT_NONE,    /* this schedule has none, or it is done with */
+    JOINT_TO_SEND, /* the owner has not told the other yet */
+    JOINT_OFFERED, /* the owner has */
+    JOINT_AWAITED, /* the other has not been told yet */
+    JOINT_CLAIMED, /* by the other, or the owner found that */
+};
+
+struct side {
+    uint32_t me;
+    struct weft_job job;
+    struct weft_upcalls up;
+    struct weft_transport *tp;
+    struct weft_endpoint *ep;
+    uint32_t schedule;
+    bool is_urgent; /* all that comes in this schedule is worth a wake-up */
+    uint32_t sent;
+    uint32_t to_send; /* how many there are to be in the end, and have to come */
+    uint32_t arrived;
+    uint32_t to_arrive;
+
+    bool is_owner;
+    bool may_take_back;
+    enum joint_step step;
+    struct weft_joint *joint;
+    uint32_t joint_number;
+    uint32_t turn;
+    bool has_offer; /* has come, perhaps early */
+    uint32_t offer_number;
+    uint32_t offer_turn;
+    uint8_t buffer[JOINT_BYTES];
+};
+
+static struct side sides[SIDES];
+static uint8_t pattern[1 << 16];
+static _Thread_local uint64_t delays; /* 0: not one of our two threads */
+
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ (x >> 31)) * UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 29)) * UINT64_C(0xbf58476d1ce4e5b9);
+    return x ^ (x >> 32);
+}
+
+/* In a thread that is not cmocka's. */
+#define check(claim) ((claim) ? (void)0 : fail_now(__LINE__, #claim))
+
+static _Noreturn void fail_now(int line, const char *claim)
+{
+    fprintf(stderr, "test_pair.c:%d: not so: %s\n", line, claim);
+    abort();
+}
+
+/* ---- delays ---- */
+
+static void hold_up(void)
+{
+    uint64_t r;
+
+    if (delays == 0) {
+        return;
+    }
+    delays = mix(delays + 1) | 1;
+    r = delays >> 8;
+    if (r % 16 == 0) {
+        sched_yield();
+    } else if (r % 16 < 4) {
+        for (volatile uint64_t i = r >> 8 & 0x3ff; i > 0; i--) {
+        }
+    }
+}
+
+long __real_syscall(long number, long a, long b, long c, long d, long e, long f);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
+bool __real_weft_shm_has_work(struct weft_transport *tp);
+bool __wrap_weft_shm_has_work(struct weft_transport *tp);
+void __real_weft_shm_ring_doorbell(struct weft_shm_area *area);
+void __wrap_weft_shm_ring_doorbell(struct weft_shm_area *area);
+
+/* membarrier and futex. */
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    long result;
+
+    hold_up();
+    result = __real_syscall(number, a, b, c, d, e, f);
+    hold_up();
+    return result;
+}
+
+bool __wrap_weft_shm_has_work(struct weft_transport *tp)
+{
+    bool result;
+
+    hold_up();
+    result = __real_weft_shm_has_work(tp);
+    hold_up();
+    return result;
+}
+
+void __wrap_weft_shm_ring_doorbell(struct weft_shm_area *area)
+{
+    hold_up();
+    __real_weft_shm_ring_doorbell(area);
+}
+
+/* ---- what a schedule asks of a side ---- */
+
+static uint64_t chance(uint32_t schedule, uint32_t what)
+{
+    return mix((uint64_t)schedule << 8 | what) >> 8;
+}
+
+static bool is_flood(uint32_t schedule, uint32_t side)
+{
+    return schedule % FLOOD_EVERY == 1 && schedule / FLOOD_EVERY % SIDES == side;
+}
+
+static uint32_t packets_of(uint32_t schedule, uint32_t side)
+{
+    return is_flood(schedule, side) ? FLOOD_PACKETS
+                                    : (uint32_t)chance(schedule, side) % MOST_PACKETS + 1;
+}
+
+static size_t length_of(uint32_t schedule, uint32_t number)
+{
+    const uint64_t r = mix(number + 7);
+
+    return is_flood(schedule, 0) || is_flood(schedule, 1)
+               ? LARGEST
+               : (size_t)(r >> 8) % (r % 4 == 0 ? 1000 : 40);
+}
+
+static uint8_t *data_of(uint32_t number)
+{
+    return pattern + mix(number) % (sizeof(pattern) - JOINT_BYTES);
+}
+
+static void begin_schedule(struct side *s, uint32_t schedule)
+{
+    const bool has_joint = chance(schedule, 8) % 4 != 0;
+
+    s->schedule = schedule;
+    s->is_urgent = !has_joint && chance(schedule, 9) % 2 == 0;
+    s->to_send += packets_of(schedule, s->me);
+    s->to_arrive += packets_of(schedule, 1 - s->me);
+    s->is_owner = schedule % SIDES == s->me;
+    s->may_take_back = chance(schedule, 10) % 2 == 0;
+    s->step = !has_joint ? JOINT_NONE : s->is_owner ? JOINT_TO_SEND : JOINT_AWAITED;
+    if (has_joint && s->is_owner) {
+        s->joint = weft_shm_ops.joint_take(s->tp, &s->joint_number);
+        memset(s->buffer, 0, sizeof(s->buffer));
+        s->turn =
+            weft_joint_offer(s->joint, (uint64_t)(uintptr_t)s->buffer, sizeof(s->buffer));
+    } else if (has_joint) {
+        memcpy(s->buffer, data_of(schedule), sizeof(s->buffer));
+    }
+}
+
+static bool is_done(const struct side *s)
+{
+    return s->sent == s->to_send && s->arrived >= s->to_arrive && s->step == JOINT_NONE;
+}
+
+/* ---- packets ---- */
+
+static void on_arrived(void *owner, uint32_t from, const void *header, const void *data,
+                       size_t len)
+{
+    struct side *s = owner;
+    struct head head;
+
+    memcpy(&head, header, sizeof(head));
+    check(from == 1 - s->me);
+    if (head.kind == KIND_OFFER) {
+        check(!s->has_offer);
+        s->has_offer = true;
+        s->offer_number = head.number;
+        s->offer_turn = head.turn;
+        return;
+    }
+    check(head.number == s->arrived);
+    check(memcmp(data, data_of(head.number), len) == 0);
+    s->arrived++;
+}
+
+static bool may_take(void *owner, uint32_t from)
+{
+    (void)owner;
+    (void)from;
+    return true;
+}
+
+/* Sends what there is room for; true if that was something. */
+static bool send_all(struct side *s)
+{
+    bool has_sent = false;
+
+    if (s->step == JOINT_TO_SEND) {
+        const struct head offer = {
+            .kind = KIND_OFFER,
+            .number = s->joint_number,
+            .turn = s->turn,
+        };
+
+        hold_up();
+        if (weft_shm_send(s->ep, &offer, "", 0, WEFT_SEND_CONTROL) == WEFT_OK) {
+            s->step = JOINT_OFFERED;
+            has_sent = true;
+        }
+    }
+    while (s->sent < s->to_send) {
+        const struct head head = {.kind = KIND_ORDERED, .number = s->sent};
+        const unsigned flags =
+            s->is_urgent || chance(s->sent, 11) % 4 == 0 ? WEFT_SEND_URGENT : 0;
+
+        hold_up();
+        if (weft_shm_send(s->ep, &head, data_of(s->sent), length_of(s->schedule, s->sent),
+                          flags) != WEFT_OK) {
+            break;
+        }
+        s->sent++;
+        has_sent = true;
+    }
+    return has_sent;
+}
+
+/* ---- the joint ---- */
+
+static void copy_pieces(struct side *s)
+{
+    const enum weft_joint_side side =
+        s->is_owner ? WEFT_JOINT_RECEIVER : WEFT_JOINT_SENDER;
+    uint64_t offset;
+    uint64_t length;
+
+    while (weft_joint_claim_piece(s->joint, s->turn, side, &offset, &length)) {
+        const uint64_t there = s->is_owner ? s->joint->source : s->joint->target;
+        uint8_t *other = (uint8_t *)(uintptr_t)there;
+
+        hold_up();
+        memcpy((s->is_owner ? s->buffer : other) + offset,
+               (s->is_owner ? other : s->buffer) + offset, (size_t)length);
+        hold_up();
+        if (weft_joint_count(s->joint, length)) {
+            hold_up();
+            weft_shm_wake(s->ep, WEFT_ATTENTION_ANYTHING);
+        }
+    }
+}
+
+static void end_joint(struct side *s)
+{
+    s->step = JOINT_NONE;
+    if (s->is_owner) {
+        weft_shm_ops.joint_give(s->tp, s->joint_number);
+    }
+}
+
+static void claim(struct side *s)
+{
+    const struct weft_joint_terms terms = {
+        .source = (uint64_t)(uintptr_t)s->buffer,
+        .target = (uint64_t)(uintptr_t)sides[1 - s->me].buffer,
+        .length = sizeof(s->buffer),
+        .note = s->schedule,
+        .piece = JOINT_PIECE,
+    };
+
+    s->has_offer = false;
+    s->joint = weft_shm_ops.joint_of(s->ep, s->offer_number);
+    s->turn = s->offer_turn;
+    hold_up();
+    if (!weft_joint_claim(s->joint, s->turn)) {
+        s->step = JOINT_NONE; /* its owner has taken it back */
+        return;
+    }
+    hold_up();
+    check(s->joint->target == terms.target);
+    weft_joint_open(s->joint, s->turn, &terms);
+    s->step = JOINT_CLAIMED;
+}
+
+/* True if there was something to do. */
+static bool work_on_joint(struct side *s)
+{
+    if (s->step == JOINT_AWAITED && s->has_offer) {
+        claim(s);
+        return true;
+    }
+    if (s->step == JOINT_OFFERED && s->may_take_back) {
+        s->may_take_back = false;
+        if (weft_joint_take_back(s->joint, s->turn)) {
+            end_joint(s);
+        }
+        return true;
+    }
+    if (s->step == JOINT_OFFERED && weft_joint_is_open(s->joint, s->turn)) {
+        check(s->joint->note == s->schedule);
+        s->step = JOINT_CLAIMED;
+    }
+    if (s->step != JOINT_CLAIMED) {
+        return false;
+    }
+    copy_pieces(s);
+    if (!weft_joint_is_over(s->joint, s->turn)) {
+        return false;
+    }
+    if (s->is_owner) {
+        check(memcmp(s->buffer, data_of(s->schedule), sizeof(s->buffer)) == 0);
+    } else {
+        memset(s->buffer, 0xff, sizeof(s->buffer)); /* ours again */
+    }
+    end_joint(s);
+    return true;
+}
+
+static bool has_joint_news(const struct side *s)
+{
+    return (s->step == JOINT_OFFERED && weft_joint_is_open(s->joint, s->turn)) ||
+           (s->step == JOINT_CLAIMED && weft_joint_is_over(s->joint, s->turn));
+}
+
+/* ---- sleeping ---- */
+
+/*
+ * With what is published, true if nothing is left to be done: then it is worth sleeping.
+ * A look at the queues is made by the transport, and here at what else we wait for.
+ */
+static bool has_published(struct side *s, enum weft_attention level, uint32_t *bell)
+{
+    do {
+        const enum weft_rc rc = level == WEFT_ATTENTION_ALL
+                                    ? weft_shm_arm(s->tp, level, bell)
+                                    : weft_shm_attend(s->tp, level);
+
+        if (rc != WEFT_OK) {
+            return false;
+        }
+        if (send_all(s) || is_done(s) || has_joint_news(s)) {
+            weft_shm_disarm(s->tp);
+            return false;
+        }
+    } while (s->sent < s->to_send && weft_shm_ops.has_asked(s->tp));
+    return true;
+}
+
+static void sleep_in_mpi(struct side *s)
+{
+    uint32_t bell;
+
+    if (has_published(s, WEFT_ATTENTION_ALL, &bell)) {
+        hold_up();
+        weft_shm_sleep(s->tp, bell, NULL, 0, 0);
+        weft_shm_disarm(s->tp);
+    }
+}
+
+static void sleep_as_helper(struct side *s)
+{
+    const bool is_urgent = s->is_urgent && s->sent == s->to_send;
+    const enum weft_attention level =
+        is_urgent ? WEFT_ATTENTION_REQUESTS : WEFT_ATTENTION_ANYTHING;
+    _Atomic uint32_t *bell = weft_shm_ops.helper_bell(s->tp);
+    const uint32_t rung = atomic_load_explicit(bell, memory_order_acquire);
+
+    if (has_published(s, level, NULL)) {
+        hold_up();
+        weft_futex_wait(bell, rung, 0);
+        weft_shm_disarm(s->tp);
+    }
+}
+
+static void run_schedule(struct side *s)
+{
+    while (!is_done(s)) {
+        const bool has_sent = send_all(s);
+        const bool has_taken = weft_shm_poll(s->tp, BUDGET) > 0;
+        const bool has_worked = work_on_joint(s);
+
+        hold_up();
+        if (has_sent || has_taken || has_worked || is_done(s)) {
+            continue;
+        }
+        if (mix(delays) % 2 == 0) {
+            sleep_in_mpi(s);
+        } else {
+            sleep_as_helper(s);
+        }
+    }
+}
+
+static void *run_side(void *argument)
+{
+    struct side *s = argument;
+
+    for (uint32_t i = 0; i < SCHEDULES; i++) {
+        delays = mix((uint64_t)i * SIDES + s->me + 1) | 1;
+        begin_schedule(s, i);
+        run_schedule(s);
+    }
+    delays = 0;
+    return NULL;
+}
+
+/* ---- the pair ---- */
+
+static struct weft_segment make_segment(void)
+{
+    const struct weft_segment_plan plan = {
+        .job = 1,
+        .job_size = SIDES,
+        .node_count = 1,
+        .local_size = SIDES,
+        .is_by_launcher = true,
+    };
+    struct weft_segment segment = {.fd = -1};
+
+    assert_int_equal(weft_segment_create(&plan, &segment), WEFT_OK);
+    for (uint32_t i = 0; i < SIDES; i++) {
+        weft_segment_map(&segment)[i] = (struct weft_place){.node = 0, .local_rank = i};
+        weft_segment_locals(&segment)[i] = i;
+    }
+    return segment;
+}
+
+static void open_side(struct side *s, uint32_t me, const struct weft_segment *segment)
+{
+    s->me = me;
+    s->job.segment = *segment;
+    s->job.who.rank = (int)me;
+    s->job.who.local_rank = (int)me;
+    s->job.who.size = SIDES;
+    s->job.is_by_mpiexec = true;
+    s->up = (struct weft_upcalls){
+        .owner = s,
+        .arrived = on_arrived,
+        .may_take = may_take,
+    };
+    assert_int_equal(weft_shm_ops.open(&s->up, &s->job, &s->tp), WEFT_OK);
+    assert_int_equal(weft_shm_ops.connect(s->tp, 1 - me, &s->ep), WEFT_OK);
+}
+
+static void no_schedule_hangs_or_mixes_anything_up(void **state)
+{
+    struct weft_segment segment = make_segment();
+    pthread_t threads[SIDES];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(pattern); i++) {
+        pattern[i] = (uint8_t)mix(i);
+    }
+    for (uint32_t i = 0; i < SIDES; i++) {
+        open_side(&sides[i], i, &segment);
+    }
+    alarm(LIMIT_SECONDS); /* a lost wake-up ends here */
+    for (int i = 0; i < SIDES; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, run_side, &sides[i]), 0);
+    }
+    for (int i = 0; i < SIDES; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    alarm(0);
+    print_message("%u and %u wake-ups\n", atomic_load(&sides[0].tp->area->rings),
+                  atomic_load(&sides[1].tp->area->rings));
+    for (int i = 0; i < SIDES; i++) {
+        assert_int_equal(sides[i].arrived, sides[1 - i].sent);
+        weft_shm_ops.disconnect(sides[i].ep);
+        weft_shm_ops.close(sides[i].tp);
+    }
+    weft_segment_close(&segment);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_schedule_hangs_or_mixes_anything_up),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

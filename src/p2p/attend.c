@@ -22,7 +22,7 @@
 #include <inttypes.h>
 #include <sched.h>
 
-enum { LEAVING_TURNS = 4 };
+enum { LEAVING_TURNS = 4, TICK_NS = 1000000 };
 
 static struct {
     bool is_running;
@@ -96,12 +96,14 @@ static bool take_lock(void)
     return false;
 }
 
-static void serve(void)
+/* True: something waits for room of which nobody will tell. */
+static bool serve(void)
 {
     struct weft_p2p *p = &weft_p2p;
+    bool has_backlog;
 
     if (!take_lock()) {
-        return;
+        return false;
     }
     p->is_helper_inside = true;
     do {
@@ -115,25 +117,30 @@ static void serve(void)
             break;
         }
     } while (!has_published() || p->work != NULL);
+    has_backlog = is_attending() && p->waiting_peers != NULL;
     p->is_helper_inside = false;
     weft_lock_leave_as_helper();
+    return has_backlog;
 }
 
+/* A full lane tells when it has room again; an inbox and a control queue do not. */
 static void run(void)
 {
     struct weft_p2p *p = &weft_p2p;
     _Atomic uint32_t *bell = p->ops->helper_bell(p->transport);
+    bool has_backlog = false;
     uint32_t rung = 0;
 
     while (atomic_load_explicit(&helper.is_stopping, memory_order_acquire) == 0) {
         const uint32_t now = atomic_load_explicit(bell, memory_order_acquire);
 
         if (now == rung) {
-            weft_futex_wait(bell, rung, 0);
-        } else {
+            weft_futex_wait(bell, rung, has_backlog ? TICK_NS : 0);
+        }
+        if (now != rung || has_backlog) {
             rung = now; /* a later ring moves it on, and we do not sleep */
             p->helper_wakeups++;
-            serve();
+            has_backlog = serve();
         }
     }
 }
@@ -216,6 +223,7 @@ static void begin_attending(void)
 void weft_p2p_leave_slow(void)
 {
     struct weft_p2p *p = &weft_p2p;
+    bool has_begun = false;
 
     if (p->waiting_threads > 0) { /* who waits in MPI serves us too */
         if (p->is_armed && p->work != NULL) {
@@ -228,8 +236,10 @@ void weft_p2p_leave_slow(void)
     }
     if (!is_attending() || !is_published_enough()) {
         begin_attending();
+        has_begun = true;
     }
-    if (p->work != NULL && is_attending()) { /* nobody but the helper copies now */
+    /* Nobody but the helper copies now, or looks for room. */
+    if (is_attending() && (p->work != NULL || (has_begun && p->waiting_peers != NULL))) {
         ring();
     }
 }

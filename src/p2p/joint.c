@@ -29,6 +29,11 @@ static uint64_t length_of(const struct weft_joint *joint)
     return atomic_load_explicit(&joint->length, memory_order_relaxed);
 }
 
+static void set(_Atomic uint64_t *field, uint64_t value)
+{
+    atomic_store_explicit(field, value, memory_order_relaxed);
+}
+
 /* A new turn, in which nothing can be claimed yet. */
 static uint32_t begin(struct weft_joint *joint)
 {
@@ -43,7 +48,7 @@ uint32_t weft_joint_announce(struct weft_joint *joint, uint64_t source)
 {
     const uint32_t turn = begin(joint);
 
-    joint->source = source;
+    set(&joint->source, source);
     atomic_store_explicit(&joint->state, state_of(turn, WEFT_JOINT_ANNOUNCED),
                           memory_order_release);
     return turn;
@@ -53,8 +58,8 @@ uint32_t weft_joint_offer(struct weft_joint *joint, uint64_t target, uint64_t ca
 {
     const uint32_t turn = begin(joint);
 
-    joint->target = target;
-    atomic_store_explicit(&joint->length, capacity, memory_order_relaxed);
+    set(&joint->target, target);
+    set(&joint->length, capacity);
     atomic_store_explicit(&joint->state, state_of(turn, WEFT_JOINT_OFFERED),
                           memory_order_release);
     return turn;
@@ -90,11 +95,11 @@ void weft_joint_open(struct weft_joint *joint, uint32_t turn,
         unit *= 2;
     }
     units = (terms->length + unit - 1) / unit;
-    joint->source = terms->source;
-    joint->target = terms->target;
-    atomic_store_explicit(&joint->length, terms->length, memory_order_relaxed);
-    joint->note = terms->note;
-    joint->unit = (uint32_t)unit;
+    set(&joint->source, terms->source);
+    set(&joint->target, terms->target);
+    set(&joint->length, terms->length);
+    set(&joint->note, terms->note);
+    atomic_store_explicit(&joint->unit, (uint32_t)unit, memory_order_relaxed);
     atomic_store_explicit(&joint->piece, (uint32_t)((terms->piece + unit - 1) / unit),
                           memory_order_relaxed);
     atomic_store_explicit(&joint->copied, 0, memory_order_relaxed);
@@ -111,6 +116,7 @@ bool weft_joint_claim_piece(struct weft_joint *joint, uint32_t turn,
     uint64_t first;
     uint64_t last;
     uint64_t all;
+    uint64_t unit;
 
     if (atomic_load_explicit(&joint->state, memory_order_acquire) !=
         state_of(turn, WEFT_JOINT_OPEN)) {
@@ -135,8 +141,9 @@ bool weft_joint_claim_piece(struct weft_joint *joint, uint32_t turn,
         &joint->range, &range, wanted, memory_order_acquire, memory_order_acquire));
     /* Until this piece is counted the turn cannot end, and the fields stay. */
     all = length_of(joint);
-    *offset = first * joint->unit;
-    *length = last * joint->unit < all ? (last - first) * joint->unit : all - *offset;
+    unit = atomic_load_explicit(&joint->unit, memory_order_relaxed);
+    *offset = first * unit;
+    *length = last * unit < all ? (last - first) * unit : all - *offset;
     return true;
 }
 

@@ -73,6 +73,15 @@ bool weft_joint_claim_piece(struct weft_joint *joint, uint32_t turn,
 /* Counts bytes of a piece that was claimed; true: that was the last. */
 bool weft_joint_count(struct weft_joint *joint, uint64_t bytes);
 
+/*
+ * Fields of an open joint, for who has claimed a piece of it: until that is counted they
+ * stay. Relaxed, and atomic only because their next turn is written by another process.
+ */
+static inline uint64_t weft_joint_field(const _Atomic uint64_t *field)
+{
+    return atomic_load_explicit(field, memory_order_relaxed);
+}
+
 static inline enum weft_joint_state weft_joint_state(const struct weft_joint *joint,
                                                      uint32_t turn, bool *is_over)
 {

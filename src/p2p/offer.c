@@ -98,7 +98,7 @@ void weft_p2p_offer_was_claimed(struct weft_p2p_request *recv)
     weft_p2p.incoming++;
     recv->from = peer;
     recv->is_pulled = false;
-    recv->message_length = recv->joint->note;
+    recv->message_length = weft_joint_field(&recv->joint->note);
     recv->header = (struct weft_header){
         .source = (uint32_t)recv->posted.source,
         .tag = recv->posted.tag,
@@ -186,7 +186,7 @@ bool weft_p2p_send_by_offer(struct weft_p2p_request *send, bool is_blocking)
         }
         terms = (struct weft_joint_terms){
             .source = (uint64_t)(uintptr_t)send->buffer,
-            .target = send->joint->target,
+            .target = weft_joint_field(&send->joint->target),
             .length = send->capacity < offer.length ? send->capacity : offer.length,
             .note = send->capacity,
         };

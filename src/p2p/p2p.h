@@ -239,7 +239,7 @@ static inline void weft_p2p_leave(void)
             weft_requests_outstanding > 0 && weft_p2p.has_progress &&
             (!atomic_load_explicit(&weft_p2p.is_attending, memory_order_relaxed) ||
              weft_p2p.work != NULL || weft_p2p.waiting_peers != NULL ||
-             weft_p2p.awaits_data > 0))) {
+             weft_p2p.awaits_data > 0 || weft_schedule_steps > 0))) {
         weft_p2p_leave_slow();
     }
 }

@@ -414,8 +414,9 @@ static enum weft_rc move_piece(const struct weft_p2p_request *request, uint64_t 
 {
     struct weft_endpoint *ep = other_side(request)->ep;
     const struct weft_joint *joint = request->joint;
-    const struct weft_key key = {.address =
-                                     is_send(request) ? joint->target : joint->source};
+    const struct weft_key key = {.address = is_send(request)
+                                                ? weft_joint_field(&joint->target)
+                                                : weft_joint_field(&joint->source)};
     uint8_t *mine = (uint8_t *)request->buffer + offset;
 
     if (ep == NULL) { /* a receive from ourselves */
@@ -433,7 +434,8 @@ static void give_up_copying(struct weft_p2p_request *request, uint64_t offset,
 {
     if (is_send(request)) {
         start_push(request->peer, request, offset, length,
-                   request->is_joint_ours ? request->joint->note : request->other);
+                   request->is_joint_ours ? weft_joint_field(&request->joint->note)
+                                          : request->other);
     } else {
         pull(request, offset, length);
         pull_all(request);

@@ -90,11 +90,11 @@ struct weft_joint {
     _Atomic uint64_t state;  /* turn and enum weft_joint_state */
     _Atomic uint64_t range;  /* what nobody has claimed yet */
     _Atomic uint64_t copied; /* bytes */
-    uint64_t source;         /* address in the sender */
-    uint64_t target;         /* address in the receiver */
+    _Atomic uint64_t source; /* address in the sender */
+    _Atomic uint64_t target; /* address in the receiver */
     _Atomic uint64_t length; /* bytes to be copied */
-    uint64_t note;           /* from who opened it to its owner */
-    uint32_t unit;           /* bytes that `range` counts in */
+    _Atomic uint64_t note;   /* from who opened it to its owner */
+    _Atomic uint32_t unit;   /* bytes that `range` counts in */
     _Atomic uint32_t piece;  /* units claimed at once */
 };
 _Static_assert(sizeof(struct weft_joint) == 64, "one cache line each");

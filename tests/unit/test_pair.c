@@ -286,7 +286,8 @@ static void copy_pieces(struct side *s)
     uint64_t length;
 
     while (weft_joint_claim_piece(s->joint, s->turn, side, &offset, &length)) {
-        const uint64_t there = s->is_owner ? s->joint->source : s->joint->target;
+        const uint64_t there = s->is_owner ? weft_joint_field(&s->joint->source)
+                                           : weft_joint_field(&s->joint->target);
         uint8_t *other = (uint8_t *)(uintptr_t)there;
 
         hold_up();
@@ -327,7 +328,7 @@ static void claim(struct side *s)
         return;
     }
     hold_up();
-    check(s->joint->target == terms.target);
+    check(weft_joint_field(&s->joint->target) == terms.target);
     weft_joint_open(s->joint, s->turn, &terms);
     s->step = JOINT_CLAIMED;
 }
@@ -347,7 +348,7 @@ static bool work_on_joint(struct side *s)
         return true;
     }
     if (s->step == JOINT_OFFERED && weft_joint_is_open(s->joint, s->turn)) {
-        check(s->joint->note == s->schedule);
+        check(weft_joint_field(&s->joint->note) == s->schedule);
         s->step = JOINT_CLAIMED;
     }
     if (s->step != JOINT_CLAIMED) {

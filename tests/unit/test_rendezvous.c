@@ -114,10 +114,11 @@ static void an_announced_joint_is_opened_and_its_sender_told_nothing(void **stat
     assert_int_equal(joint_state(joint), WEFT_JOINT_ANNOUNCED);
     weft_progress();
     assert_int_equal(joint_turn(joint), turn);
-    assert_int_equal(joint->source, (uint64_t)(uintptr_t)message);
-    assert_int_equal(joint->target, (uint64_t)(uintptr_t)buffer);
+    assert_int_equal(weft_joint_field(&joint->source), (uint64_t)(uintptr_t)message);
+    assert_int_equal(weft_joint_field(&joint->target), (uint64_t)(uintptr_t)buffer);
     assert_int_equal(atomic_load(&joint->length), LONG);
-    assert_int_equal(joint->note, (uint64_t)(uintptr_t)request->handle);
+    assert_int_equal(weft_joint_field(&joint->note),
+                     (uint64_t)(uintptr_t)request->handle);
     assert_true(weft_joint_is_over(joint, turn));
     assert_received(request, LONG);
     assert_int_equal(fake.sent_count, 0);
@@ -387,7 +388,8 @@ static void help_a_piece(uint64_t offset, uint64_t length)
     (void)offset;
     (void)length;
     if (weft_joint_claim_piece(joint, joint_turn(joint), WEFT_JOINT_SENDER, &at, &part)) {
-        memcpy((uint8_t *)(uintptr_t)joint->target + at, message + at, part);
+        memcpy((uint8_t *)(uintptr_t)weft_joint_field(&joint->target) + at, message + at,
+               part);
         assert_false(weft_joint_count(joint, part));
     }
 }
@@ -495,7 +497,7 @@ static void a_joint_in_another_turn_ends_the_receive(void **state)
     end_recv(request, A, 5, HUGE_BYTES);
     assert_pattern(buffer, HUGE_BYTES, 1);
     assert_int_equal(joint_state(joint), WEFT_JOINT_ANNOUNCED);
-    assert_int_equal(joint->source, 12345);
+    assert_int_equal(weft_joint_field(&joint->source), 12345);
     assert_int_equal(fake.move_count, PIECES - 1);
     assert_int_equal(fake.sent_count, 0);
 }
@@ -660,7 +662,7 @@ static struct weft_joint *open_announced(uint64_t length, uint64_t piece, uint32
 {
     struct weft_joint *joint = announced_joint(turn);
     const struct weft_joint_terms terms = {
-        .source = joint->source,
+        .source = weft_joint_field(&joint->source),
         .target = (uint64_t)(uintptr_t)buffer,
         .length = length,
         .note = 99,
@@ -737,7 +739,7 @@ static void a_long_send_is_over_when_all_is_counted(void **state)
     joint = announced_joint(&turn);
     assert_int_equal(joint_state(joint), WEFT_JOINT_ANNOUNCED);
     assert_int_equal(joint_turn(joint), turn);
-    assert_int_equal(joint->source, (uint64_t)(uintptr_t)message);
+    assert_int_equal(weft_joint_field(&joint->source), (uint64_t)(uintptr_t)message);
     weft_progress();
     assert_false(weft_request_is_complete(request));
     assert_int_equal(fake.move_count, 0); /* nobody has opened it */

@@ -558,11 +558,19 @@ def a_second_control_c_ends_it_at_once():
     claim(seconds < 0.8, f"it took {seconds:.2f} s, like the grace after the first")
 
 
+def is_rank(pid):
+    """A rank leads its group; one that ends while we look is none any more."""
+    try:
+        return (os.getpgid(pid) == pid
+                and "PMI_RANK" in Path(f"/proc/{pid}/environ").read_text())
+    except (ProcessLookupError, FileNotFoundError, PermissionError):
+        return False
+
+
 def ranks_of(shown):
-    """The ranks of a job in a terminal, which are the leaders of their groups."""
+    """The ranks of a job in a terminal."""
     return [pid for pid in processes_with(shown.mark)
-            if os.getpgid(pid) == pid and pid != shown.pid
-            and "PMI_RANK" in Path(f"/proc/{pid}/environ").read_text()]
+            if pid != shown.pid and is_rank(pid)]
 
 
 @case("terminal")

@@ -227,8 +227,9 @@ static int get_count_checked(const char *function, const MPI_Status *status,
             weft_describe_handle(WEFT_KIND_DATATYPE, datatype, text, sizeof(text)));
     }
     bytes = weft_status_bytes(status);
-    *count =
-        bytes % type->extent != 0 ? MPI_UNDEFINED : (MPI_Count)(bytes / type->extent);
+    *count = bytes % (size_t)type->extent != 0
+                 ? MPI_UNDEFINED
+                 : (MPI_Count)(bytes / (size_t)type->extent);
     return MPI_SUCCESS;
 }
 

@@ -20,7 +20,7 @@ static inline int weft_check_buffer(const char *function, struct weft_comm *comm
     const struct weft_datatype *type = weft_datatype_from_handle(datatype);
 
     if (weft_likely(type != NULL && count >= 0 &&
-                    !__builtin_mul_overflow((size_t)count, type->extent, bytes) &&
+                    !__builtin_mul_overflow((size_t)count, (size_t)type->extent, bytes) &&
                     (buffer != NULL || *bytes == 0))) {
         return MPI_SUCCESS;
     }

@@ -123,6 +123,7 @@ void weft_cancel_recv(MPI_Request *handle)
         if (recv->peer != NULL) {
             recv->peer->posted--;
         }
+        weft_p2p_forget_type(recv);
         weft_request_give(&recv->base);
     }
     weft_unlock();
@@ -227,9 +228,12 @@ static int get_count_checked(const char *function, const MPI_Status *status,
             weft_describe_handle(WEFT_KIND_DATATYPE, datatype, text, sizeof(text)));
     }
     bytes = weft_status_bytes(status);
-    *count = bytes % (size_t)type->extent != 0
-                 ? MPI_UNDEFINED
-                 : (MPI_Count)(bytes / (size_t)type->extent);
+    if (type->size == 0) {
+        *count = bytes == 0 ? 0 : MPI_UNDEFINED;
+    } else {
+        *count =
+            bytes % type->size != 0 ? MPI_UNDEFINED : (MPI_Count)(bytes / type->size);
+    }
     return MPI_SUCCESS;
 }
 

@@ -12,10 +12,18 @@
 /* One body for each name: the mode and the name are constants in it. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
+/* Are they in one block of memory, or none? */
+static ALWAYS_INLINE bool is_dense(const struct weft_datatype *type, MPI_Count count,
+                                   size_t bytes)
+{
+    return weft_datatype_is_dense(type, count) || bytes == 0;
+}
+
 static ALWAYS_INLINE int send_checked(const char *function, const void *buffer,
                                       MPI_Count count, MPI_Datatype datatype, int dest,
                                       int tag, MPI_Comm comm, enum weft_send_mode mode)
 {
+    struct weft_datatype *type;
     struct weft_comm *c;
     size_t bytes = 0;
     enum weft_rc rc;
@@ -30,7 +38,12 @@ static ALWAYS_INLINE int send_checked(const char *function, const void *buffer,
     if (weft_unlikely(err != MPI_SUCCESS || dest == MPI_PROC_NULL)) {
         return err;
     }
-    rc = weft_send(c, WEFT_PLANE_P2P, dest, tag, buffer, bytes, mode);
+    type = weft_datatype_from_handle(datatype);
+    rc = weft_likely(is_dense(type, count, bytes))
+             ? weft_send(c, WEFT_PLANE_P2P, dest, tag, weft_datatype_data(type, buffer),
+                         bytes, mode)
+             : weft_send_typed(c, WEFT_PLANE_P2P, dest, tag, buffer, (uint64_t)count,
+                               type, mode);
     return weft_likely(rc == WEFT_OK) ? MPI_SUCCESS : weft_raise_rc(c, rc, function);
 }
 
@@ -39,6 +52,7 @@ static ALWAYS_INLINE int isend_checked(const char *function, const void *buffer,
                                        int tag, MPI_Comm comm, enum weft_send_mode mode,
                                        MPI_Request *request)
 {
+    struct weft_datatype *type;
     struct weft_comm *c;
     struct weft_request *made = &weft_request_sent;
     size_t bytes = 0;
@@ -58,7 +72,12 @@ static ALWAYS_INLINE int isend_checked(const char *function, const void *buffer,
         return err;
     }
     if (weft_likely(dest != MPI_PROC_NULL)) {
-        rc = weft_isend(c, WEFT_PLANE_P2P, dest, tag, buffer, bytes, mode, &made);
+        type = weft_datatype_from_handle(datatype);
+        rc = weft_likely(is_dense(type, count, bytes))
+                 ? weft_isend(c, WEFT_PLANE_P2P, dest, tag,
+                              weft_datatype_data(type, buffer), bytes, mode, &made)
+                 : weft_isend_typed(c, WEFT_PLANE_P2P, dest, tag, buffer, (uint64_t)count,
+                                    type, mode, &made);
     }
     if (weft_unlikely(rc != WEFT_OK)) {
         return weft_raise_rc(c, rc, function);
@@ -71,6 +90,7 @@ static ALWAYS_INLINE int recv_checked(const char *function, void *buffer, MPI_Co
                                       MPI_Datatype datatype, int source, int tag,
                                       MPI_Comm comm, MPI_Status *status)
 {
+    struct weft_datatype *type;
     struct weft_comm *c;
     struct weft_received received;
     size_t bytes = 0;
@@ -90,7 +110,12 @@ static ALWAYS_INLINE int recv_checked(const char *function, void *buffer, MPI_Co
         weft_status_set_proc_null(status);
         return MPI_SUCCESS;
     }
-    rc = weft_recv(c, WEFT_PLANE_P2P, source, tag, buffer, bytes, &received);
+    type = weft_datatype_from_handle(datatype);
+    rc = weft_likely(is_dense(type, count, bytes))
+             ? weft_recv(c, WEFT_PLANE_P2P, source, tag, weft_datatype_data(type, buffer),
+                         bytes, &received)
+             : weft_recv_typed(c, WEFT_PLANE_P2P, source, tag, buffer, (uint64_t)count,
+                               type, &received);
     if (status != MPI_STATUS_IGNORE && (rc == WEFT_OK || rc == WEFT_ERR_TRUNCATE)) {
         weft_status_set(status, received.source, received.tag, received.bytes, false);
     }
@@ -101,6 +126,7 @@ static ALWAYS_INLINE int irecv_checked(const char *function, void *buffer,
                                        MPI_Count count, MPI_Datatype datatype, int source,
                                        int tag, MPI_Comm comm, MPI_Request *request)
 {
+    struct weft_datatype *type;
     struct weft_comm *c;
     struct weft_request *made;
     size_t bytes = 0;
@@ -119,9 +145,16 @@ static ALWAYS_INLINE int irecv_checked(const char *function, void *buffer,
     if (weft_unlikely(err != MPI_SUCCESS)) {
         return err;
     }
-    rc = source == MPI_PROC_NULL
-             ? weft_irecv_nothing(c, &made)
-             : weft_irecv(c, WEFT_PLANE_P2P, source, tag, buffer, bytes, &made);
+    type = weft_datatype_from_handle(datatype);
+    if (weft_unlikely(source == MPI_PROC_NULL)) {
+        rc = weft_irecv_nothing(c, &made);
+    } else if (weft_likely(is_dense(type, count, bytes))) {
+        rc = weft_irecv(c, WEFT_PLANE_P2P, source, tag, weft_datatype_data(type, buffer),
+                        bytes, &made);
+    } else {
+        rc = weft_irecv_typed(c, WEFT_PLANE_P2P, source, tag, buffer, (uint64_t)count,
+                              type, &made);
+    }
     if (weft_unlikely(rc != WEFT_OK)) {
         return weft_raise_rc(c, rc, function);
     }

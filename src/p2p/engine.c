@@ -144,7 +144,11 @@ static void on_matchable(uint32_t from, const struct weft_header *header,
         if (weft_likely(header->kind == WEFT_PKT_EAGER)) {
             size_t n = len < recv->capacity ? len : (size_t)recv->capacity;
 
-            weft_copy(recv->buffer, data, n);
+            if (weft_likely(recv->type == NULL)) {
+                weft_copy(recv->buffer, data, n);
+            } else {
+                weft_p2p_scatter(recv, 0, data, n);
+            }
             weft_p2p_finish_recv(recv, header, len);
         } else {
             struct weft_announce announce;

@@ -2,20 +2,23 @@
  * p2p.h - messages between two processes.
  *
  * The functions below trust their arguments: bindings/ have checked them. `bytes` is the
- * size of a contiguous buffer. Those that say so take the lock themselves; nothing here
- * returns WEFT_AGAIN. An operation without space in its transport waits in its peer's
- * backlog, in order, and goes out when somebody polls.
+ * size of a contiguous buffer; what lies otherwise has functions of its own (_typed).
+ * Those that say so take the lock themselves; nothing here returns WEFT_AGAIN. An
+ * operation without space in its transport waits in its peer's backlog, in order, and
+ * goes out when somebody polls.
  *
  *   send.c        the way of a small message out, the backlog
  *   recv.c        posting, arrivals, the way of a small message in
  *   rendezvous.c  long messages: announced, then fetched by one side or copied by both,
  *                 or sent in pieces where the other's memory cannot be reached
+ *   layout.c      data that are not contiguous: packed and unpacked piece by piece
  *   wait.c        polling, spinning, yielding, sleeping
  */
 #ifndef WEFT_P2P_P2P_H
 #define WEFT_P2P_P2P_H
 
 #include "core/request.h"
+#include "datatype/datatype.h"
 #include "p2p/match.h"
 #include "p2p/peer.h"
 #include "p2p/unexpected.h"
@@ -30,6 +33,8 @@ struct weft_p2p_request {
     struct weft_peer *peer;   /* send: to whom; receive: from whom, NULL if from anyone */
     void *buffer;             /* send: read only */
     uint64_t capacity;        /* bytes in it */
+    struct weft_datatype *type; /* NULL: it is contiguous; else kept while it is needed */
+    uint64_t count;             /* elements of that type */
     struct weft_posted posted;
     struct weft_header header;     /* send: what goes, or waits to go, in front */
     struct weft_p2p_request *next; /* in a backlog, or in the list of work */
@@ -100,6 +105,30 @@ WEFT_MUST_CHECK enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane 
                                         int source, int tag, void *buffer, size_t bytes,
                                         struct weft_request **out);
 
+/*
+ * The same for `count` elements of a type, with at least one byte, that do not lie in one
+ * block (layout.c). The type is kept alive until the operation is over.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_send_typed(const struct weft_comm *comm,
+                                             enum weft_plane plane, int dest, int tag,
+                                             const void *buffer, uint64_t count,
+                                             struct weft_datatype *type,
+                                             enum weft_send_mode mode);
+WEFT_MUST_CHECK enum weft_rc
+weft_isend_typed(struct weft_comm *comm, enum weft_plane plane, int dest, int tag,
+                 const void *buffer, uint64_t count, struct weft_datatype *type,
+                 enum weft_send_mode mode, struct weft_request **out);
+WEFT_MUST_CHECK enum weft_rc weft_recv_typed(const struct weft_comm *comm,
+                                             enum weft_plane plane, int source, int tag,
+                                             void *buffer, uint64_t count,
+                                             struct weft_datatype *type,
+                                             struct weft_received *received);
+WEFT_MUST_CHECK enum weft_rc weft_irecv_typed(struct weft_comm *comm,
+                                              enum weft_plane plane, int source, int tag,
+                                              void *buffer, uint64_t count,
+                                              struct weft_datatype *type,
+                                              struct weft_request **out);
+
 /* A receive from nobody: complete, and empty. */
 WEFT_MUST_CHECK enum weft_rc weft_irecv_nothing(struct weft_comm *comm,
                                                 struct weft_request **out);
@@ -165,6 +194,39 @@ bool weft_p2p_do_work(void);
 /* Fills in what was received and completes. */
 void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_header *header,
                           uint64_t length);
+
+/* Says what a request moves: a contiguous buffer, or elements of a type, which it keeps.
+ */
+void weft_p2p_set_data(struct weft_p2p_request *request, const void *buffer, size_t bytes,
+                       struct weft_datatype *type, uint64_t count);
+
+/* The request is over: its type, if it has one, is not needed any more. */
+void weft_p2p_forget_type(struct weft_p2p_request *request);
+
+/* Some packed bytes from `offset` on, out of and into the buffer of a typed request. */
+void weft_p2p_gather(const struct weft_p2p_request *send, uint64_t offset, void *to,
+                     size_t bytes);
+void weft_p2p_scatter(const struct weft_p2p_request *recv, uint64_t offset,
+                      const void *from, size_t bytes);
+
+/* The checksum of the first `bytes` packed ones. */
+uint32_t weft_p2p_packed_crc(const struct weft_p2p_request *request, uint64_t bytes);
+
+/* Fetches a piece of a message and puts it where it belongs. Without the lock. */
+enum weft_rc weft_p2p_fetch_typed(const struct weft_p2p_request *recv,
+                                  struct weft_endpoint *ep, const struct weft_key *key,
+                                  uint64_t offset, uint64_t length);
+
+/* A send that could not, or is not to, go out at once; with the lock (send.c). */
+enum weft_rc weft_p2p_send_slow(const struct weft_comm *comm, enum weft_plane plane,
+                                int dest, int tag, const void *buffer, size_t bytes,
+                                struct weft_datatype *type, uint64_t count,
+                                enum weft_send_mode mode, bool is_spare,
+                                struct weft_p2p_request **out);
+enum weft_rc weft_p2p_send_and_wait(const struct weft_comm *comm, enum weft_plane plane,
+                                    int dest, int tag, const void *buffer, size_t bytes,
+                                    struct weft_datatype *type, uint64_t count,
+                                    enum weft_send_mode mode);
 
 struct weft_p2p_request *weft_p2p_take_spare(void);
 void weft_p2p_give_spare(struct weft_p2p_request *request);

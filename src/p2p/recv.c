@@ -11,6 +11,9 @@
 
 #include <string.h>
 
+/* One body for contiguous buffers and one for others. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 static enum weft_rc check_crc(const struct weft_p2p_request *recv,
                               const struct weft_header *header, uint64_t length)
 {
@@ -19,7 +22,8 @@ static enum weft_rc check_crc(const struct weft_p2p_request *recv,
     if (length > recv->capacity) {
         return WEFT_OK; /* cut off: there is nothing to compare with */
     }
-    crc = weft_crc32c(recv->buffer, (size_t)length);
+    crc = recv->type == NULL ? weft_crc32c(recv->buffer, (size_t)length)
+                             : weft_p2p_packed_crc(recv, length);
     if (crc == header->crc) {
         return WEFT_OK;
     }
@@ -46,6 +50,7 @@ void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_heade
     if (weft_unlikely(weft_p2p.has_checksum) && rc == WEFT_OK) {
         rc = check_crc(recv, header, length);
     }
+    weft_p2p_forget_type(recv);
     weft_request_complete(&recv->base, rc);
 }
 
@@ -58,7 +63,11 @@ static void take_waiting(struct weft_p2p_request *recv, struct weft_unexpected *
         uint64_t len = message->header.length;
         size_t n = (size_t)(len < recv->capacity ? len : recv->capacity);
 
-        weft_copy(recv->buffer, message->data, n);
+        if (weft_likely(recv->type == NULL)) {
+            weft_copy(recv->buffer, message->data, n);
+        } else {
+            weft_p2p_scatter(recv, 0, message->data, n);
+        }
         weft_p2p_finish_recv(recv, &message->header, len);
     } else {
         struct weft_announce announce;
@@ -74,7 +83,7 @@ static void take_waiting(struct weft_p2p_request *recv, struct weft_unexpected *
 /* Fills the request and takes a message or posts. */
 static enum weft_rc start(struct weft_p2p_request *recv, const struct weft_comm *comm,
                           enum weft_plane plane, int source, int tag, void *buffer,
-                          size_t bytes)
+                          size_t bytes, struct weft_datatype *type, uint64_t count)
 {
     struct weft_p2p *p = &weft_p2p;
     const uint32_t context = comm->context | (uint32_t)plane;
@@ -84,8 +93,7 @@ static enum weft_rc start(struct weft_p2p_request *recv, const struct weft_comm 
     recv->base.kind = WEFT_REQUEST_RECV;
     recv->base.sleeper = NULL;
     recv->base.is_cancelled = false;
-    recv->buffer = buffer;
-    recv->capacity = bytes;
+    weft_p2p_set_data(recv, buffer, bytes, type, count);
     recv->peer = NULL;
     recv->work = WEFT_WORK_NONE;
     waiting = weft_match_find(&p->match, context, source, tag);
@@ -99,19 +107,24 @@ static enum weft_rc start(struct weft_p2p_request *recv, const struct weft_comm 
     if (weft_likely(source != WEFT_ANY_SOURCE)) {
         recv->peer = weft_peer_get(&p->peers, weft_comm_process(comm, source));
         if (recv->peer == NULL) {
+            weft_p2p_forget_type(recv);
             return WEFT_ERR_NOMEM;
         }
     }
     rc = weft_match_post(&p->match, &recv->posted);
-    if (weft_likely(rc == WEFT_OK) && recv->peer != NULL) {
+    if (weft_unlikely(rc != WEFT_OK)) {
+        weft_p2p_forget_type(recv);
+    } else if (recv->peer != NULL) {
         recv->peer->posted++;
     }
     return rc;
 }
 
-enum weft_rc weft_recv(const struct weft_comm *comm, enum weft_plane plane, int source,
-                       int tag, void *buffer, size_t bytes,
-                       struct weft_received *received)
+static ALWAYS_INLINE enum weft_rc receive(const struct weft_comm *comm,
+                                          enum weft_plane plane, int source, int tag,
+                                          void *buffer, size_t bytes,
+                                          struct weft_datatype *type, uint64_t count,
+                                          struct weft_received *received)
 {
     struct weft_p2p_request *recv;
     enum weft_rc rc = WEFT_ERR_NOMEM;
@@ -119,7 +132,7 @@ enum weft_rc weft_recv(const struct weft_comm *comm, enum weft_plane plane, int 
     weft_lock();
     recv = weft_p2p_take_spare();
     if (weft_likely(recv != NULL)) {
-        rc = start(recv, comm, plane, source, tag, buffer, bytes);
+        rc = start(recv, comm, plane, source, tag, buffer, bytes, type, count);
     }
     if (weft_likely(rc == WEFT_OK)) {
         if (!weft_request_is_complete(&recv->base)) {
@@ -140,8 +153,25 @@ enum weft_rc weft_recv(const struct weft_comm *comm, enum weft_plane plane, int 
     return rc;
 }
 
-enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane, int source,
-                        int tag, void *buffer, size_t bytes, struct weft_request **out)
+enum weft_rc weft_recv(const struct weft_comm *comm, enum weft_plane plane, int source,
+                       int tag, void *buffer, size_t bytes,
+                       struct weft_received *received)
+{
+    return receive(comm, plane, source, tag, buffer, bytes, NULL, 0, received);
+}
+
+enum weft_rc weft_recv_typed(const struct weft_comm *comm, enum weft_plane plane,
+                             int source, int tag, void *buffer, uint64_t count,
+                             struct weft_datatype *type, struct weft_received *received)
+{
+    return receive(comm, plane, source, tag, buffer, count * type->size, type, count,
+                   received);
+}
+
+static ALWAYS_INLINE enum weft_rc post(struct weft_comm *comm, enum weft_plane plane,
+                                       int source, int tag, void *buffer, size_t bytes,
+                                       struct weft_datatype *type, uint64_t count,
+                                       struct weft_request **out)
 {
     struct weft_request *request;
     enum weft_rc rc;
@@ -151,7 +181,7 @@ enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane, int sourc
     if (weft_likely(rc == WEFT_OK)) {
         request->comm = comm;
         rc = start((struct weft_p2p_request *)request, comm, plane, source, tag, buffer,
-                   bytes);
+                   bytes, type, count);
         if (weft_unlikely(rc != WEFT_OK)) {
             weft_request_give(request);
         } else {
@@ -160,6 +190,19 @@ enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane, int sourc
     }
     weft_unlock();
     return rc;
+}
+
+enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane, int source,
+                        int tag, void *buffer, size_t bytes, struct weft_request **out)
+{
+    return post(comm, plane, source, tag, buffer, bytes, NULL, 0, out);
+}
+
+enum weft_rc weft_irecv_typed(struct weft_comm *comm, enum weft_plane plane, int source,
+                              int tag, void *buffer, uint64_t count,
+                              struct weft_datatype *type, struct weft_request **out)
+{
+    return post(comm, plane, source, tag, buffer, count * type->size, type, count, out);
 }
 
 enum weft_rc weft_irecv_nothing(struct weft_comm *comm, struct weft_request **out)

@@ -8,7 +8,8 @@
  *                                      yes: claims piece after piece of the joint and
  *   HELP joint                         <--  fetches each
  *   claims pieces too and stores them
- *                                       no: asks for the bytes
+ *                                       no, or they are not contiguous there:
+ *                                           asks for the bytes
  *   PULL offset, length                <--
  *   DATA piece, DATA piece, ...        -->  copies each to its place
  *   FETCHED                            <--  when all bytes are counted
@@ -129,7 +130,8 @@ enum weft_rc weft_p2p_announce(struct weft_p2p_request *send)
 {
     const struct weft_announce announce = {
         .length = send->capacity,
-        .address = (uint64_t)(uintptr_t)send->buffer,
+        /* 0: it is in no one place where it could be fetched */
+        .address = send->type == NULL ? (uint64_t)(uintptr_t)send->buffer : 0,
         .request = (uint64_t)(uintptr_t)send->base.handle,
     };
 
@@ -147,7 +149,7 @@ static void start_push(struct weft_peer *peer, const struct weft_p2p_request *se
     }
     *push = (struct weft_push){
         .next = peer->pushes,
-        .data = send->buffer,
+        .send = send,
         .offset = offset,
         .end = offset + length,
         .request = request,
@@ -174,7 +176,12 @@ bool weft_p2p_push(struct weft_peer *peer)
             .offset = push->offset,
             .length = n,
         };
-        memcpy(packet.bytes, push->data + push->offset, (size_t)n);
+        if (weft_likely(push->send->type == NULL)) {
+            memcpy(packet.bytes, (const uint8_t *)push->send->buffer + push->offset,
+                   (size_t)n);
+        } else {
+            weft_p2p_gather(push->send, push->offset, packet.bytes, (size_t)n);
+        }
         if (weft_p2p_send_ordered(peer, &header, &packet,
                                   sizeof(packet.answer) + (size_t)n, 0) != WEFT_OK) {
             return false;
@@ -225,6 +232,7 @@ void weft_p2p_on_fetched(const struct weft_answer *answer)
         if (send->work != WEFT_WORK_NONE) {
             remove_work(send);
         }
+        weft_p2p_forget_type(send);
         weft_request_complete(&send->base, WEFT_OK);
     }
 }
@@ -325,7 +333,8 @@ static void open_joint(struct weft_p2p_request *recv,
 
     recv->is_joint = false;
     recv->joint = &recv->own_joint;
-    if (ep != NULL && length >= SHARE_FROM && ep->ops->is_inside(ep)) {
+    if (ep != NULL && length >= SHARE_FROM && recv->type == NULL &&
+        ep->ops->is_inside(ep)) {
         struct weft_joint *shared =
             ep->ops->joint_take(weft_p2p.transport, &recv->joint_number);
 
@@ -360,7 +369,8 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     recv->header = *header;
     recv->other = announce->request;
     recv->message_length = announce->length;
-    if (peer->is_self || peer->ep->ops->can_reach(peer->ep)) {
+    if ((announce->address != 0 || length == 0) &&
+        (peer->is_self || peer->ep->ops->can_reach(peer->ep))) {
         open_joint(recv, announce, length);
         add_work(recv, WEFT_WORK_COPY);
         return;
@@ -383,10 +393,32 @@ void weft_p2p_on_data(const void *data, size_t len)
     recv = weft_p2p_find(answer.request, WEFT_REQUEST_RECV);
     if (recv != NULL && answer.length == len - sizeof(answer) &&
         answer.offset + answer.length <= recv->capacity) {
-        memcpy((uint8_t *)recv->buffer + answer.offset,
-               (const uint8_t *)data + sizeof(answer), (size_t)answer.length);
+        const uint8_t *bytes = (const uint8_t *)data + sizeof(answer);
+
+        if (weft_likely(recv->type == NULL)) {
+            memcpy((uint8_t *)recv->buffer + answer.offset, bytes, (size_t)answer.length);
+        } else {
+            weft_p2p_scatter(recv, answer.offset, bytes, (size_t)answer.length);
+        }
         count_copied(recv->joint, answer.length);
     }
+}
+
+/* From the sender's memory, or our own, to its place. Without the lock. */
+static enum weft_rc fetch_piece(const struct weft_p2p_request *recv,
+                                struct weft_endpoint *ep, const struct weft_key *key,
+                                uint64_t offset, uint64_t length)
+{
+    uint8_t *to = (uint8_t *)recv->buffer + offset;
+
+    if (recv->type != NULL) {
+        return weft_p2p_fetch_typed(recv, ep, key, offset, length);
+    }
+    if (ep == NULL) {
+        memcpy(to, (const void *)(uintptr_t)(key->address + offset), (size_t)length);
+        return WEFT_OK;
+    }
+    return ep->ops->fetch(ep, key, offset, to, (size_t)length, NULL);
 }
 
 /* Fetches pieces until none is left. Drops the lock; the request stays incomplete. */
@@ -400,12 +432,7 @@ static void copy(struct weft_p2p_request *recv)
 
     weft_unlock();
     while (claim_piece(joint, recv->joint_turn, false, &offset, &length)) {
-        uint8_t *to = (uint8_t *)recv->buffer + offset;
-
-        if (ep == NULL) {
-            memcpy(to, (const void *)(uintptr_t)(key.address + offset), (size_t)length);
-        } else if (ep->ops->fetch(ep, &key, offset, to, (size_t)length, NULL) !=
-                   WEFT_OK) {
+        if (fetch_piece(recv, ep, &key, offset, length) != WEFT_OK) {
             uint64_t rest_at;
             uint64_t rest = 0;
 

@@ -89,12 +89,19 @@ static enum weft_rc try_send(struct weft_p2p_request *send)
 
     if (send->is_announced) {
         rc = weft_p2p_announce(send);
+    } else if (weft_unlikely(send->type != NULL)) {
+        uint8_t packed[WEFT_EAGER_MAX];
+
+        weft_p2p_gather(send, 0, packed, (size_t)send->capacity);
+        rc = weft_p2p_send_ordered(send->peer, &send->header, packed,
+                                   (size_t)send->capacity, 0);
     } else {
         rc = weft_p2p_send_ordered(send->peer, &send->header, send->buffer,
                                    (size_t)send->capacity, 0);
     }
     /* Announced, it is over when it was fetched; refused, it is over now. */
     if (rc != WEFT_AGAIN && (rc != WEFT_OK || !send->is_announced)) {
+        weft_p2p_forget_type(send);
         weft_request_complete(&send->base, rc);
     }
     return rc;
@@ -155,10 +162,9 @@ static void join_backlog(struct weft_p2p_request *send)
     weft_p2p_wait_for_room(peer);
 }
 
-/* A send that needs a request: long, synchronous, or without room. */
+/* A send that needs a request, which has its data: long, synchronous, without room. */
 static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
-                          const struct weft_header *header, const void *buffer,
-                          size_t bytes, bool is_announced)
+                          const struct weft_header *header, bool is_announced)
 {
     send->base.kind = WEFT_REQUEST_SEND;
     send->base.sleeper = NULL;
@@ -167,8 +173,6 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     send->base.tag = MPI_ANY_TAG;
     send->base.bytes = 0;
     send->peer = peer;
-    send->buffer = (void *)(uintptr_t)buffer;
-    send->capacity = bytes;
     send->header = *header;
     send->is_announced = is_announced;
     send->work = WEFT_WORK_NONE;
@@ -214,12 +218,14 @@ static inline enum weft_rc send_now(const struct weft_comm *comm, enum weft_plan
 
 /*
  * Everything rarer, with the lock: first contact, long, synchronous, ready, to ourselves,
- * no room, checksums. What cannot go out at once becomes a request, which `take` gives.
+ * no room, checksums, data that are not contiguous. What cannot go out at once becomes a
+ * request.
  */
-static enum weft_rc send_slow(const struct weft_comm *comm, enum weft_plane plane,
-                              int dest, int tag, const void *buffer, size_t bytes,
-                              enum weft_send_mode mode, bool is_spare,
-                              struct weft_p2p_request **out)
+enum weft_rc weft_p2p_send_slow(const struct weft_comm *comm, enum weft_plane plane,
+                                int dest, int tag, const void *buffer, size_t bytes,
+                                struct weft_datatype *type, uint64_t count,
+                                enum weft_send_mode mode, bool is_spare,
+                                struct weft_p2p_request **out)
 {
     struct weft_header header = make_header(comm, plane, tag, WEFT_PKT_EAGER);
     struct weft_request *fresh = NULL;
@@ -231,10 +237,10 @@ static enum weft_rc send_slow(const struct weft_comm *comm, enum weft_plane plan
         return rc;
     }
     header.flags = mode == WEFT_SEND_READY ? WEFT_PKT_READY : 0;
-    if (weft_p2p.has_checksum) {
+    if (weft_p2p.has_checksum && type == NULL) {
         header.crc = weft_crc32c(buffer, bytes);
     }
-    if (!is_announced(peer, bytes, mode) && peer->backlog == NULL) {
+    if (!is_announced(peer, bytes, mode) && peer->backlog == NULL && type == NULL) {
         rc = weft_p2p_send_ordered(peer, &header, buffer, bytes, 0);
         if (rc != WEFT_AGAIN) {
             return rc;
@@ -248,21 +254,28 @@ static enum weft_rc send_slow(const struct weft_comm *comm, enum weft_plane plan
     if (*out == NULL) {
         return WEFT_ERR_NOMEM;
     }
-    start_request(*out, peer, &header, buffer, bytes, is_announced(peer, bytes, mode));
+    weft_p2p_set_data(*out, buffer, bytes, type, count);
+    if (weft_p2p.has_checksum && type != NULL) {
+        header.crc = weft_p2p_packed_crc(*out, bytes);
+    }
+    start_request(*out, peer, &header, is_announced(peer, bytes, mode));
     return WEFT_OK;
 }
 
 /* A blocking send that did not go out at once; with the lock. */
-static __attribute__((noinline)) enum weft_rc
-send_and_wait(const struct weft_comm *comm, enum weft_plane plane, int dest, int tag,
-              const void *buffer, size_t bytes, enum weft_send_mode mode)
+__attribute__((noinline)) enum weft_rc
+weft_p2p_send_and_wait(const struct weft_comm *comm, enum weft_plane plane, int dest,
+                       int tag, const void *buffer, size_t bytes,
+                       struct weft_datatype *type, uint64_t count,
+                       enum weft_send_mode mode)
 {
     const struct weft_wait_reason why = {"MPI_Send", comm->name, dest, tag, bytes};
     struct weft_p2p_request *send;
     enum weft_rc rc;
 
     weft_p2p.ops->set_inside(weft_p2p.transport, true); /* we are there to copy with */
-    rc = send_slow(comm, plane, dest, tag, buffer, bytes, mode, true, &send);
+    rc = weft_p2p_send_slow(comm, plane, dest, tag, buffer, bytes, type, count, mode,
+                            true, &send);
     if (send != NULL) {
         if (!weft_request_is_complete(&send->base)) {
             weft_wait_locked(&send->base, &why);
@@ -283,7 +296,7 @@ enum weft_rc weft_send(const struct weft_comm *comm, enum weft_plane plane, int 
     weft_lock();
     rc = send_now(comm, plane, dest, tag, buffer, bytes, mode);
     if (weft_unlikely(rc == WEFT_AGAIN)) {
-        rc = send_and_wait(comm, plane, dest, tag, buffer, bytes, mode);
+        rc = weft_p2p_send_and_wait(comm, plane, dest, tag, buffer, bytes, NULL, 0, mode);
     }
     weft_unlock();
     return rc;
@@ -301,7 +314,8 @@ enum weft_rc weft_isend(struct weft_comm *comm, enum weft_plane plane, int dest,
     if (weft_unlikely(rc == WEFT_AGAIN)) {
         struct weft_p2p_request *send;
 
-        rc = send_slow(comm, plane, dest, tag, buffer, bytes, mode, false, &send);
+        rc = weft_p2p_send_slow(comm, plane, dest, tag, buffer, bytes, NULL, 0, mode,
+                                false, &send);
         if (send != NULL) {
             send->base.comm = comm;
             *out = &send->base;

@@ -66,6 +66,7 @@ void weft_p2p_close(void)
     weft_unexpected_close(&p->unexpected, &p->match);
     weft_match_fini(&p->match);
     weft_peers_close(&p->peers);
+    weft_p2p_free_windows();
     p->ops->close(p->transport);
     weft_request_close();
     p->spare = NULL;
@@ -180,6 +181,10 @@ static void on_answer(uint32_t from, const struct weft_header *header, const voi
         weft_p2p_on_pull(from, &answer);
     } else if (header->kind == WEFT_PKT_HELP) {
         weft_p2p_on_help(from, &answer);
+    } else if (header->kind == WEFT_PKT_STAGE) {
+        weft_p2p_on_stage(&answer);
+    } else if (header->kind == WEFT_PKT_STAGED) {
+        weft_p2p_on_staged(&answer);
     } else {
         weft_p2p_on_fetched(&answer);
     }

@@ -1,12 +1,13 @@
 /*
  * layout.c - messages whose data are not contiguous on one side or both.
  *
- * No message is packed whole. A small one is packed on the stack and goes the way of all
- * small messages. A long one is announced without an address, so that the receiver asks
- * for its bytes, which are packed packet by packet as there is room (rendezvous.c). What
- * arrives is unpacked from the packet, or, fetched from a contiguous sender, through a
- * bounded piece of stack. A request knows its buffer, type and count; a piece is found by
- * its offset alone, so pieces may move in any order and by any thread.
+ * A small message is packed on the stack and goes the way of all small messages; one that
+ * fits into a window is packed and goes the way of long ones. Anything longer is never
+ * packed whole: it is announced without an address, so that the receiver asks for its
+ * bytes, which are packed window by window (staged.c) or, where it cannot reach our
+ * memory, packet by packet (rendezvous.c). What arrives is unpacked from the packet, or
+ * through a window. A request knows its buffer, type and count; a piece is found by its
+ * offset alone, so pieces may move in any order and by any thread.
  */
 #include "p2p/p2p.h"
 
@@ -16,8 +17,6 @@
 
 #include <stdlib.h>
 
-enum { BOUNCE = 32 * 1024 }; /* stays in the first or second cache */
-
 void weft_p2p_set_data(struct weft_p2p_request *request, const void *buffer, size_t bytes,
                        struct weft_datatype *type, uint64_t count)
 {
@@ -25,6 +24,7 @@ void weft_p2p_set_data(struct weft_p2p_request *request, const void *buffer, siz
     request->capacity = bytes;
     request->type = type;
     request->count = count;
+    request->staging = NULL;
     if (weft_unlikely(type != NULL)) {
         weft_datatype_keep(type);
     }
@@ -35,6 +35,9 @@ void weft_p2p_forget_type(struct weft_p2p_request *request)
     if (weft_unlikely(request->type != NULL)) {
         weft_datatype_release(request->type);
         request->type = NULL;
+    }
+    if (weft_unlikely(request->staging != NULL)) {
+        weft_p2p_free_staging(request);
     }
 }
 
@@ -85,25 +88,34 @@ enum weft_rc weft_p2p_fetch_typed(const struct weft_p2p_request *recv,
                                   struct weft_endpoint *ep, const struct weft_key *key,
                                   uint64_t offset, uint64_t length)
 {
-    uint8_t bounce[BOUNCE];
+    enum weft_rc rc = WEFT_OK;
+    void *window;
 
     if (ep == NULL) { /* from ourselves */
         weft_p2p_scatter(recv, offset, (const void *)(uintptr_t)(key->address + offset),
                          (size_t)length);
         return WEFT_OK;
     }
-    while (length > 0) {
-        size_t n = length < BOUNCE ? (size_t)length : BOUNCE;
-        enum weft_rc rc = ep->ops->fetch(ep, key, offset, bounce, n, NULL);
+    weft_lock();
+    window = weft_p2p_take_window();
+    weft_unlock();
+    if (window == NULL) {
+        return WEFT_ERR_NOMEM; /* then packets do it */
+    }
+    while (length > 0 && rc == WEFT_OK) {
+        size_t n = length < WEFT_WINDOW ? (size_t)length : WEFT_WINDOW;
 
-        if (rc != WEFT_OK) {
-            return rc;
+        rc = ep->ops->fetch(ep, key, offset, window, n, NULL);
+        if (rc == WEFT_OK) {
+            weft_p2p_scatter(recv, offset, window, n);
         }
-        weft_p2p_scatter(recv, offset, bounce, n);
         offset += n;
         length -= n;
     }
-    return WEFT_OK;
+    weft_lock();
+    weft_p2p_give_window(window);
+    weft_unlock();
+    return rc;
 }
 
 /* ---- sending; receiving differs too little from recv.c to be here ---- */
@@ -122,6 +134,7 @@ enum weft_rc weft_send_typed(const struct weft_comm *comm, enum weft_plane plane
                              struct weft_datatype *type, enum weft_send_mode mode)
 {
     const size_t bytes = count * type->size;
+    void *window;
     enum weft_rc rc;
 
     if (bytes <= WEFT_EAGER_MAX) {
@@ -131,7 +144,17 @@ enum weft_rc weft_send_typed(const struct weft_comm *comm, enum weft_plane plane
         return weft_send(comm, plane, dest, tag, packed, bytes, mode);
     }
     weft_lock();
-    rc = weft_p2p_send_and_wait(comm, plane, dest, tag, buffer, bytes, type, count, mode);
+    window = bytes <= WEFT_WINDOW ? weft_p2p_take_window() : NULL;
+    if (window != NULL) {
+        weft_unlock();
+        pack_all(type, buffer, count, window, bytes);
+        rc = weft_send(comm, plane, dest, tag, window, bytes, mode);
+        weft_lock();
+        weft_p2p_give_window(window);
+    } else {
+        rc = weft_p2p_send_and_wait(comm, plane, dest, tag, buffer, bytes, type, count,
+                                    mode);
+    }
     weft_unlock();
     return rc;
 }
@@ -141,15 +164,30 @@ enum weft_rc weft_isend_typed(struct weft_comm *comm, enum weft_plane plane, int
                               struct weft_datatype *type, enum weft_send_mode mode,
                               struct weft_request **out)
 {
+    const size_t bytes = count * type->size;
     struct weft_p2p_request *send;
+    void *copy = NULL;
     enum weft_rc rc;
 
+    if (bytes > WEFT_EAGER_MAX && bytes <= WEFT_WINDOW) { /* else there is no need */
+        copy = malloc(bytes);
+    }
+    if (copy != NULL) {
+        pack_all(type, buffer, count, copy, bytes);
+    }
     weft_lock();
-    rc = weft_p2p_send_slow(comm, plane, dest, tag, buffer, count * type->size, type,
-                            count, mode, false, &send);
+    rc = copy != NULL ? weft_p2p_send_slow(comm, plane, dest, tag, copy, bytes, NULL, 0,
+                                           mode, false, &send)
+                      : weft_p2p_send_slow(comm, plane, dest, tag, buffer, bytes, type,
+                                           count, mode, false, &send);
     if (send != NULL) {
         send->base.comm = comm;
         *out = &send->base;
+    }
+    if (send != NULL && copy != NULL) {
+        weft_p2p_hang_copy(send, copy);
+    } else {
+        free(copy);
     }
     weft_unlock();
     return rc;

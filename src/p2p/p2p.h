@@ -12,6 +12,7 @@
  *   rendezvous.c  long messages: announced, then fetched by one side or copied by both,
  *                 or sent in pieces where the other's memory cannot be reached
  *   layout.c      data that are not contiguous: packed and unpacked piece by piece
+ *   staged.c      long messages of such data
  *   wait.c        polling, spinning, yielding, sleeping
  */
 #ifndef WEFT_P2P_P2P_H
@@ -26,7 +27,18 @@
 enum weft_send_mode { WEFT_SEND_STANDARD, WEFT_SEND_SYNCHRONOUS, WEFT_SEND_READY };
 
 /* What a request is used for outside the lock, while it waits in the list of work. */
-enum weft_work { WEFT_WORK_NONE, WEFT_WORK_COPY, WEFT_WORK_HELP };
+enum weft_work {
+    WEFT_WORK_NONE,
+    WEFT_WORK_COPY,
+    WEFT_WORK_HELP,
+    WEFT_WORK_PACK,
+    WEFT_WORK_TAKE,
+};
+
+/* A piece of a message that is packed for the receiver to fetch. */
+enum { WEFT_WINDOW = 256 * 1024 };
+
+struct weft_staging;
 
 struct weft_p2p_request {
     struct weft_request base; /* first */
@@ -35,6 +47,7 @@ struct weft_p2p_request {
     uint64_t capacity;        /* bytes in it */
     struct weft_datatype *type; /* NULL: it is contiguous; else kept while it is needed */
     uint64_t count;             /* elements of that type */
+    struct weft_staging *staging; /* staged.c; NULL: none */
     struct weft_posted posted;
     struct weft_header header;     /* send: what goes, or waits to go, in front */
     struct weft_p2p_request *next; /* in a backlog, or in the list of work */
@@ -200,7 +213,7 @@ void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_heade
 void weft_p2p_set_data(struct weft_p2p_request *request, const void *buffer, size_t bytes,
                        struct weft_datatype *type, uint64_t count);
 
-/* The request is over: its type, if it has one, is not needed any more. */
+/* The request is over: type and staging, if it has any, are not needed any more. */
 void weft_p2p_forget_type(struct weft_p2p_request *request);
 
 /* Some packed bytes from `offset` on, out of and into the buffer of a typed request. */
@@ -227,6 +240,29 @@ enum weft_rc weft_p2p_send_and_wait(const struct weft_comm *comm, enum weft_plan
                                     int dest, int tag, const void *buffer, size_t bytes,
                                     struct weft_datatype *type, uint64_t count,
                                     enum weft_send_mode mode);
+
+/* Memory for WEFT_WINDOW bytes, or NULL; a few are kept until the end. */
+void *weft_p2p_take_window(void);
+void weft_p2p_give_window(void *window);
+void weft_p2p_free_windows(void);
+
+/* The sender gives a packed copy, from malloc, to its request to be freed with it. */
+void weft_p2p_hang_copy(struct weft_p2p_request *send, void *copy);
+void weft_p2p_free_staging(struct weft_p2p_request *request);
+
+/* A receive has met an announcement without an address. */
+void weft_p2p_start_staged(struct weft_p2p_request *recv, uint64_t length);
+void weft_p2p_on_stage(const struct weft_answer *answer);
+void weft_p2p_on_staged(const struct weft_answer *answer);
+void weft_p2p_pack_pieces(struct weft_p2p_request *send);
+void weft_p2p_take_pieces(struct weft_p2p_request *recv);
+
+/* Of rendezvous.c: work to be done outside the lock; bytes asked for as DATA; the count
+ * that ends a transfer, of one that only waits for it. */
+void weft_p2p_add_work(struct weft_p2p_request *request, enum weft_work work);
+void weft_p2p_pull(struct weft_p2p_request *recv, uint64_t offset, uint64_t length);
+void weft_p2p_count_copied(struct weft_joint *joint, uint64_t bytes);
+void weft_p2p_add_finishing(struct weft_p2p_request *recv);
 
 struct weft_p2p_request *weft_p2p_take_spare(void);
 void weft_p2p_give_spare(struct weft_p2p_request *request);

@@ -8,8 +8,8 @@
  *                                      yes: claims piece after piece of the joint and
  *   HELP joint                         <--  fetches each
  *   claims pieces too and stores them
- *                                       no, or they are not contiguous there:
- *                                           asks for the bytes
+ *                                       yes, but they are not contiguous: staged.c
+ *                                       no: asks for the bytes
  *   PULL offset, length                <--
  *   DATA piece, DATA piece, ...        -->  copies each to its place
  *   FETCHED                            <--  when all bytes are counted
@@ -82,14 +82,14 @@ static bool claim_piece(struct weft_joint *joint, uint32_t turn, bool is_all,
 }
 
 /* Release: pairs with the acquire of who finds everything counted. */
-static void count_copied(struct weft_joint *joint, uint64_t bytes)
+void weft_p2p_count_copied(struct weft_joint *joint, uint64_t bytes)
 {
     atomic_fetch_add_explicit(&joint->copied, bytes, memory_order_release);
 }
 
 /* ---- the list of work ---- */
 
-static void add_work(struct weft_p2p_request *request, enum weft_work work)
+void weft_p2p_add_work(struct weft_p2p_request *request, enum weft_work work)
 {
     struct weft_p2p *p = &weft_p2p;
 
@@ -220,7 +220,7 @@ void weft_p2p_on_help(uint32_t from, const struct weft_answer *answer)
     send->joint_turn = (uint32_t)(answer->other >> 32);
     send->other = answer->offset;
     if (ep->ops->can_reach(send->peer->ep)) {
-        add_work(send, WEFT_WORK_HELP);
+        weft_p2p_add_work(send, WEFT_WORK_HELP);
     }
 }
 
@@ -258,14 +258,14 @@ static void help(struct weft_p2p_request *send)
             start_push(send->peer, send, offset, length, send->other);
             return;
         }
-        count_copied(joint, length);
+        weft_p2p_count_copied(joint, length);
     }
     weft_lock();
 }
 
 /* ---- the receiver's half ---- */
 
-static void pull(struct weft_p2p_request *recv, uint64_t offset, uint64_t length)
+void weft_p2p_pull(struct weft_p2p_request *recv, uint64_t offset, uint64_t length)
 {
     const struct weft_answer answer = {
         .request = recv->other,
@@ -278,7 +278,7 @@ static void pull(struct weft_p2p_request *recv, uint64_t offset, uint64_t length
 }
 
 /* Pieces may come as DATA from now on: asked for, or because a helper's store failed. */
-static void add_finishing(struct weft_p2p_request *recv)
+void weft_p2p_add_finishing(struct weft_p2p_request *recv)
 {
     recv->from->incoming++;
     recv->work = WEFT_WORK_NONE;
@@ -305,7 +305,7 @@ void weft_p2p_look_at_finishing(void)
     while (*at != NULL) {
         struct weft_p2p_request *recv = *at;
 
-        /* Acquire: pairs with count_copied(), also of the other process. */
+        /* Acquire: pairs with weft_p2p_count_copied(), also of the other process. */
         if (atomic_load_explicit(&recv->joint->copied, memory_order_acquire) ==
             recv->joint->length) {
             *at = recv->next;
@@ -372,16 +372,21 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     if ((announce->address != 0 || length == 0) &&
         (peer->is_self || peer->ep->ops->can_reach(peer->ep))) {
         open_joint(recv, announce, length);
-        add_work(recv, WEFT_WORK_COPY);
+        weft_p2p_add_work(recv, WEFT_WORK_COPY);
         return;
     }
     recv->is_joint = false;
     recv->joint = &recv->own_joint;
     fill_joint(recv->joint, 0, 0, length, length);
-    if (length > 0) {
-        pull(recv, 0, length);
+    if (length > 0 && announce->address == 0 && !peer->is_self &&
+        peer->ep->ops->can_reach(peer->ep)) {
+        weft_p2p_start_staged(recv, length);
+        return;
     }
-    add_finishing(recv);
+    if (length > 0) {
+        weft_p2p_pull(recv, 0, length);
+    }
+    weft_p2p_add_finishing(recv);
 }
 
 void weft_p2p_on_data(const void *data, size_t len)
@@ -400,7 +405,7 @@ void weft_p2p_on_data(const void *data, size_t len)
         } else {
             weft_p2p_scatter(recv, answer.offset, bytes, (size_t)answer.length);
         }
-        count_copied(recv->joint, answer.length);
+        weft_p2p_count_copied(recv->joint, answer.length);
     }
 }
 
@@ -440,19 +445,19 @@ static void copy(struct weft_p2p_request *recv)
             if (claim_piece(joint, recv->joint_turn, true, &rest_at, &rest) &&
                 rest_at != offset + length) {
                 weft_lock();
-                pull(recv, rest_at, rest);
+                weft_p2p_pull(recv, rest_at, rest);
                 weft_unlock();
                 rest = 0;
             }
             weft_lock();
-            pull(recv, offset, length + rest);
-            add_finishing(recv);
+            weft_p2p_pull(recv, offset, length + rest);
+            weft_p2p_add_finishing(recv);
             return;
         }
-        count_copied(joint, length);
+        weft_p2p_count_copied(joint, length);
     }
     weft_lock();
-    add_finishing(recv);
+    weft_p2p_add_finishing(recv);
 }
 
 bool weft_p2p_do_work(void)
@@ -470,8 +475,13 @@ bool weft_p2p_do_work(void)
     if (work == WEFT_WORK_COPY) {
         copy(request);
         weft_p2p_look_at_finishing();
-    } else {
+    } else if (work == WEFT_WORK_HELP) {
         help(request);
+    } else if (work == WEFT_WORK_PACK) {
+        weft_p2p_pack_pieces(request);
+    } else {
+        weft_p2p_take_pieces(request);
+        weft_p2p_look_at_finishing();
     }
     return true;
 }

@@ -16,7 +16,7 @@
  * The three tables of the Portals paper are three kinds of packets here:
  *
  *      receive   EAGER, ANNOUNCE   looked up in the matcher, in order of arrival
- *      read      PULL, HELP        asks for the bytes of a message that was announced
+ *      read      PULL, HELP, STAGE asks for the bytes of a message that was announced
  *      ack       FETCHED           tells the sender that its buffer is free again
  *
  * and DATA carries the bytes that a PULL asked for. OFFER, GRANT and CREDIT have their
@@ -44,6 +44,8 @@ enum weft_packet {
     WEFT_PKT_OFFER,
     WEFT_PKT_GRANT,
     WEFT_PKT_CREDIT,
+    WEFT_PKT_STAGE,  /* control: pack a piece of what you announced, for me to fetch */
+    WEFT_PKT_STAGED, /* control: there it is */
 };
 
 enum { WEFT_PKT_READY = 1 << 0 /* the sender says that a receive is posted */ };
@@ -69,10 +71,11 @@ struct weft_announce {
 };
 _Static_assert(sizeof(struct weft_announce) == 24, "wire version 1");
 
-/* The data of PULL, HELP, FETCHED, and what precedes the bytes of DATA. */
+/* The data of PULL, HELP, STAGE, STAGED, FETCHED, and what precedes those of DATA. */
 struct weft_answer {
     uint64_t request; /* of who receives this packet */
-    uint64_t other;   /* PULL: of who sends it; HELP: number and turn of the joint */
+    uint64_t other;   /* PULL, STAGE: of who sends it; HELP: number and turn of the joint;
+                         STAGED: an address */
     uint64_t offset;
     uint64_t length;
 };

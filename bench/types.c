@@ -104,10 +104,9 @@ static struct layout make_face(int d, int a, int b)
     static const char *name[] = {"face0", "face1", "face2"};
     int size[3][3] = {{DEPTH, a, b}, {a, DEPTH, b}, {a, b, DEPTH}};
     int sub[3] = {size[d][0], size[d][1], size[d][2]}, start[3] = {0, 0, 0};
-    struct layout l = d == 0 ? make_grid(name[d], 1, (size_t)a * b, 1, 0)
-                      : d == 1
-                          ? make_grid(name[d], a, b, 1, (size_t)DEPTH * b)
-                          : make_grid(name[d], a, b, DEPTH, (size_t)DEPTH * b);
+    struct layout l = d == 0   ? make_grid(name[d], 1, (size_t)a * b, 1, 0)
+                      : d == 1 ? make_grid(name[d], a, b, 1, (size_t)DEPTH * b)
+                               : make_grid(name[d], a, b, DEPTH, (size_t)DEPTH * b);
     sub[d] = 1;
     MPI_Type_create_subarray(3, size[d], sub, start, MPI_ORDER_C, MPI_DOUBLE, &l.type);
     return l;
@@ -214,8 +213,7 @@ static void measure(struct layout *l)
     MPI_Type_commit(&l->type);
     memory = buffer(l->span + 8), other = buffer(l->span + 8);
     packed = buffer(l->bytes), expected = buffer(l->bytes);
-    snprintf(param, sizeof param, "%s,%s", l->name,
-             l->bytes <= 65536 ? "64KiB" : "4MiB");
+    snprintf(param, sizeof param, "%s,%s", l->name, l->bytes <= 65536 ? "64KiB" : "4MiB");
     for (int way = 0; way < WAYS; way++) {
         double t[BATCHES];
         if ((way == HAND_PACK || way == HAND_UNPACK) && !l->is_hand)

@@ -128,17 +128,34 @@ static void walk_even(struct walk *w, const int64_t *offsets, uint64_t n, uintpt
     }
 }
 
+/* Lists are mostly of a few doubles: up to 64 bytes without a call. */
+static ALWAYS_INLINE void move_short(struct walk *w, char *memory, size_t bytes)
+{
+    if (bytes > 32 && bytes <= 64) {
+        char *to = w->is_pack ? w->packed : memory;
+        const char *from = w->is_pack ? memory : w->packed;
+
+        memcpy(to, from, 32);
+        memcpy(to + bytes - 32, from + bytes - 32, 32); /* they may overlap */
+        w->packed += bytes;
+    } else {
+        move(w, memory, bytes);
+    }
+}
+
 static void walk_uneven(struct walk *w, const struct weft_body *body, uintptr_t base,
                         size_t first, size_t end)
 {
+    struct walk local = *w; /* in registers */
     uint64_t start = body->starts[first];
 
     for (size_t i = first; i < end; i++) {
         const uint64_t next = body->starts[i + 1];
 
-        move(w, at(base, body->offsets[i]), (size_t)(next - start));
+        move_short(&local, at(base, body->offsets[i]), (size_t)(next - start));
         start = next;
     }
+    w->packed = local.packed;
 }
 
 static uint64_t block_start(const struct weft_body *body, size_t i)

@@ -176,6 +176,66 @@ static void freed_early(void)
     free(got);
 }
 
+/* A receive that is taken back leaves its type, and its buffer, alone. */
+static void cancelled(int n)
+{
+    struct layout in = make(1, n);
+    int *got = malloc((in.span + 1) * sizeof(int));
+    MPI_Request request;
+    MPI_Status status;
+    int is_cancelled = -1;
+
+    memset(got, 0x22, (in.span + 1) * sizeof(int));
+    OK(MPI_Irecv(got, in.count, in.type, before, 999, MPI_COMM_WORLD, &request));
+    OK(MPI_Cancel(&request));
+    drop(&in);
+    OK(MPI_Wait(&request, &status));
+    OK(MPI_Test_cancelled(&status, &is_cancelled));
+    CHECK(is_cancelled == 1);
+    in = make(1, n);
+    CHECK(has_arrived(&in, 1, n, 0, got, before));
+    free(got);
+    drop(&in);
+}
+
+/* Nobody has the requests any more; an answer tells that both are over. */
+static void freed_requests(int n)
+{
+    struct layout out = make(2, n);
+    struct layout in = make(1, n);
+    int *sent = filled(&out, 2, n);
+    int *got = malloc((in.span + 1) * sizeof(int));
+    MPI_Request request;
+    MPI_Request answered;
+    MPI_Request never; /* until we send it: testing it lets the others go on */
+    int *last = element(&in, 1, n, got, n - 1);
+
+    memset(got, 0x22, (in.span + 1) * sizeof(int));
+    OK(MPI_Irecv(NULL, 0, MPI_INT, next, 8, MPI_COMM_WORLD, &answered));
+    OK(MPI_Irecv(NULL, 0, MPI_INT, rank, 9, MPI_COMM_WORLD, &never));
+    OK(MPI_Irecv(got, in.count, in.type, before, 7, MPI_COMM_WORLD, &request));
+    OK(MPI_Request_free(&request));
+    drop(&in);
+    OK(MPI_Isend(sent, out.count, out.type, next, 7, MPI_COMM_WORLD, &request));
+    OK(MPI_Request_free(&request));
+    drop(&out);
+    while (*(volatile int *)last != value(before, n - 1)) { /* the bytes come in order */
+        int flag;
+
+        OK(MPI_Test(&never, &flag, MPI_STATUS_IGNORE));
+    }
+    OK(MPI_Send(NULL, 0, MPI_INT, rank, 9, MPI_COMM_WORLD));
+    OK(MPI_Wait(&never, MPI_STATUS_IGNORE));
+    OK(MPI_Send(NULL, 0, MPI_INT, before, 8, MPI_COMM_WORLD));
+    OK(MPI_Wait(&answered, MPI_STATUS_IGNORE));
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    in = make(1, n);
+    CHECK(has_arrived(&in, 1, n, n, got, before));
+    free(sent);
+    free(got);
+    drop(&in);
+}
+
 /* Fewer than the receive has room for: also a part of an element. */
 static void partial(int n)
 {
@@ -323,6 +383,11 @@ int main(int argc, char **argv)
         }
     }
     freed_early();
+    cancelled(100);
+    cancelled(LARGEST);
+    freed_requests(100);
+    freed_requests(30000);
+    freed_requests(LARGEST);
     partial(101);
     partial(30001);
     truncated(100);

@@ -117,7 +117,8 @@ struct weft_p2p_request *weft_p2p_take_spare(void)
         atomic_store_explicit(&request->base.is_complete, 0, memory_order_relaxed);
         return request;
     }
-    return weft_request_take(&fresh) == WEFT_OK ? (struct weft_p2p_request *)fresh : NULL;
+    return weft_p2p_take_request(&fresh) == WEFT_OK ? (struct weft_p2p_request *)fresh
+                                                    : NULL;
 }
 
 void weft_p2p_give_spare(struct weft_p2p_request *request)

@@ -304,8 +304,8 @@ enum weft_rc weft_p2p_send_slow(const struct weft_comm *comm, int dest, int tag,
 enum weft_rc weft_p2p_send_and_wait(const struct weft_comm *comm, int dest, int tag,
                                     const struct weft_data *data, unsigned how);
 
-/* The request moves elements of a type, which it keeps. A request without one has NULL,
- * also while nobody uses it: so contiguous messages need not say so. */
+/* The request moves elements of a type, which it keeps. One that was just taken has none,
+ * so contiguous messages need not say so. */
 void weft_p2p_set_type(struct weft_p2p_request *request, struct weft_datatype *type,
                        uint64_t count);
 
@@ -338,6 +338,21 @@ void weft_p2p_on_stage(const struct weft_answer *answer);
 void weft_p2p_on_staged(const struct weft_answer *answer);
 void weft_p2p_do_staged(struct weft_p2p_request *request);
 void weft_p2p_free_staging(struct weft_p2p_request *request);
+
+/* A request that moves nothing yet; what it was before may not have been ours. */
+static inline enum weft_rc weft_p2p_take_request(struct weft_request **out)
+{
+    const enum weft_rc rc = weft_request_take(out);
+
+    if (weft_likely(rc == WEFT_OK)) {
+        struct weft_p2p_request *request = (struct weft_p2p_request *)*out;
+
+        request->type = NULL;
+        request->staging = NULL;
+        request->packed = NULL;
+    }
+    return rc;
+}
 
 struct weft_p2p_request *weft_p2p_take_spare(void);
 void weft_p2p_give_spare(struct weft_p2p_request *request);

@@ -215,7 +215,7 @@ enum weft_rc weft_irecv_locked(struct weft_comm *comm, enum weft_plane plane, in
                                struct weft_request **out)
 {
     struct weft_request *request;
-    enum weft_rc rc = weft_request_take(&request);
+    enum weft_rc rc = weft_p2p_take_request(&request);
 
     if (weft_likely(rc == WEFT_OK)) {
         weft_request_set_comm(request, comm);
@@ -251,7 +251,7 @@ enum weft_rc weft_irecv_typed(struct weft_comm *comm, enum weft_plane plane, int
     enum weft_rc rc;
 
     weft_lock();
-    rc = weft_request_take(&request);
+    rc = weft_p2p_take_request(&request);
     if (rc == WEFT_OK) {
         weft_request_set_comm(request, comm);
         rc = start_typed((struct weft_p2p_request *)request, comm, plane, source, tag,

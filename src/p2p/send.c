@@ -281,7 +281,7 @@ enum weft_rc weft_p2p_send_slow(const struct weft_comm *comm, int dest, int tag,
     }
     if (is_spare) {
         *out = weft_p2p_take_spare();
-    } else if (weft_request_take(&fresh) == WEFT_OK) {
+    } else if (weft_p2p_take_request(&fresh) == WEFT_OK) {
         *out = (struct weft_p2p_request *)fresh;
     }
     if (*out == NULL) {

@@ -14,7 +14,7 @@ int weft_bad_buffer(const char *function, struct weft_comm *comm, const void *bu
 static inline bool weft_is_plain_buffer(const void *buffer, MPI_Count count,
                                         MPI_Datatype datatype, size_t *bytes)
 {
-    const struct weft_datatype *type = weft_datatype_from_handle(datatype);
+    const struct weft_datatype *type = weft_datatype_place(datatype);
 
     return type != NULL && type->is_plain && count >= 0 && buffer != NULL &&
            !__builtin_mul_overflow((size_t)count, type->size, bytes);

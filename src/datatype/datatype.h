@@ -47,12 +47,8 @@ struct weft_contents {
 
 struct weft_datatype {
     MPI_Datatype handle;
-    size_t size;    /* bytes of data in an element */
-    int64_t extent; /* from one element to the next */
-    int64_t lb;
-    int64_t true_lb;
-    int64_t true_extent;
-    size_t elements;  /* basic ones */
+    size_t size;      /* bytes of data in an element */
+    int64_t extent;   /* from one element to the next */
     uint32_t align;   /* of the strictest basic element */
     bool has_markers; /* lb and extent were said, not computed */
     bool is_predefined;
@@ -61,6 +57,10 @@ struct weft_datatype {
     bool is_contiguous; /* any number of elements are one block, at true_lb */
     bool is_block;      /* one element is */
     bool is_plain;      /* committed, contiguous, and true_lb is 0: the common case */
+    int64_t lb;
+    int64_t true_lb;
+    int64_t true_extent;
+    size_t elements; /* basic ones */
     enum weft_number number;
     enum weft_number pair_of;          /* what the value of a pair is */
     const char *name;                  /* its own; never NULL */
@@ -80,17 +80,21 @@ extern struct weft_datatype weft_datatypes[WEFT_DATATYPE_COUNT];
 /* One that is not predefined by the ABI. */
 struct weft_datatype *weft_datatype_find(MPI_Datatype handle);
 
+/* The type behind a handle, or NULL, or a place in the table that is empty. */
+static inline struct weft_datatype *weft_datatype_place(MPI_Datatype handle)
+{
+    const uintptr_t at = (uintptr_t)handle - WEFT_DATATYPE_FIRST;
+
+    return weft_likely(at < WEFT_DATATYPE_COUNT) ? &weft_datatypes[at]
+                                                 : weft_datatype_find(handle);
+}
+
 /* The type behind a handle, or NULL. */
 static inline struct weft_datatype *weft_datatype_from_handle(MPI_Datatype handle)
 {
-    uintptr_t at = (uintptr_t)handle - WEFT_DATATYPE_FIRST;
-    struct weft_datatype *type;
+    struct weft_datatype *type = weft_datatype_place(handle);
 
-    if (weft_unlikely(at >= WEFT_DATATYPE_COUNT)) {
-        return weft_datatype_find(handle);
-    }
-    type = &weft_datatypes[at];
-    return weft_likely(type->name != NULL) ? type : NULL;
+    return weft_likely(type != NULL && type->name != NULL) ? type : NULL;
 }
 
 /* Where the data of an element at `buffer` begin; MPI_BOTTOM is 0. */

@@ -292,9 +292,8 @@ enum weft_rc weft_p2p_send_slow(const struct weft_comm *comm, int dest, int tag,
 }
 
 /* A blocking send that did not go out at once; with the lock. */
-__attribute__((noinline)) enum weft_rc
-weft_p2p_send_and_wait(const struct weft_comm *comm, int dest, int tag,
-                       const struct weft_data *data, unsigned how)
+enum weft_rc weft_p2p_send_and_wait(const struct weft_comm *comm, int dest, int tag,
+                                    const struct weft_data *data, unsigned how)
 {
     const struct weft_wait_reason why = {"MPI_Send", comm->name, dest, tag, data->bytes};
     struct weft_p2p_request *send;
@@ -314,6 +313,17 @@ weft_p2p_send_and_wait(const struct weft_comm *comm, int dest, int tag,
     return rc;
 }
 
+/* Apart, so that the common case needs no memory for what it says. */
+static __attribute__((noinline)) enum weft_rc send_block(const struct weft_comm *comm,
+                                                         int dest, int tag,
+                                                         const void *buffer, size_t bytes,
+                                                         unsigned how)
+{
+    const struct weft_data data = {.buffer = buffer, .bytes = bytes};
+
+    return weft_p2p_send_and_wait(comm, dest, tag, &data, how);
+}
+
 enum weft_rc weft_send(const struct weft_comm *comm, int dest, int tag,
                        const void *buffer, size_t bytes, unsigned how)
 {
@@ -322,9 +332,7 @@ enum weft_rc weft_send(const struct weft_comm *comm, int dest, int tag,
     weft_lock();
     rc = send_now(comm, dest, tag, buffer, bytes, how);
     if (weft_unlikely(rc == WEFT_AGAIN)) {
-        const struct weft_data data = {.buffer = buffer, .bytes = bytes};
-
-        rc = weft_p2p_send_and_wait(comm, dest, tag, &data, how);
+        rc = send_block(comm, dest, tag, buffer, bytes, how);
     }
     weft_unlock();
     return rc;

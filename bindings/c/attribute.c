@@ -5,6 +5,7 @@
  */
 #include "binding.h"
 
+#include "check/datatype.h"
 #include "check/p2p.h"
 #include "datatype/attribute.h"
 #include "runtime/environment.h"
@@ -209,21 +210,14 @@ WEFT_WEAK_ALIAS(MPI_Type_free_keyval, PMPI_Type_free_keyval);
 
 static int find_type(const char *function, MPI_Datatype handle, struct owner *out)
 {
-    const struct weft_datatype *type = weft_datatype_from_handle(handle);
-    int err = weft_check_world(function);
-    char text[128];
+    struct weft_datatype *type;
+    int err = weft_check_type(function, handle, &type);
 
-    if (err != MPI_SUCCESS) {
-        return err;
+    if (err == MPI_SUCCESS) {
+        *out = (struct owner){WEFT_KIND_DATATYPE, handle, weft_datatype_attributes(type),
+                              NULL};
     }
-    if (type == NULL) {
-        return weft_raise(
-            MPI_ERR_TYPE, function, "%s",
-            weft_describe_handle(WEFT_KIND_DATATYPE, handle, text, sizeof(text)));
-    }
-    *out =
-        (struct owner){WEFT_KIND_DATATYPE, handle, weft_datatype_attributes(type), NULL};
-    return MPI_SUCCESS;
+    return err;
 }
 
 int PMPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void *attribute_val)

@@ -3,8 +3,8 @@
  * of their counts, so both are a line over one checked function.
  */
 #include "binding.h"
+#include "coll_data.h"
 
-#include "check/coll.h"
 #include "check/rc.h"
 #include "coll/coll.h"
 
@@ -29,6 +29,7 @@ static int bcast_checked(const char *function, void *buffer, MPI_Count count,
                          MPI_Datatype datatype, int root, MPI_Comm comm)
 {
     struct weft_blocks blocks = {buffer, count, datatype, .is_for_each = false};
+    struct weft_coll_data side;
     struct weft_comm *c;
     enum weft_rc rc;
     int err = weft_check_coll(function, comm, &c);
@@ -42,8 +43,12 @@ static int bcast_checked(const char *function, void *buffer, MPI_Count count,
     if (err != MPI_SUCCESS) {
         return err;
     }
-    rc = weft_bcast(&(struct weft_coll){c, function, WEFT_COLL_BCAST}, buffer,
-                    blocks.bytes, root);
+    rc = weft_coll_data_open(&side, &blocks, 1);
+    if (rc == WEFT_OK) {
+        rc = weft_bcast(&(struct weft_coll){c, function, WEFT_COLL_BCAST}, side.data,
+                        blocks.bytes, root);
+        weft_coll_data_close(&side, c->rank != root);
+    }
     return weft_raise_rc(c, rc, function);
 }
 
@@ -150,12 +155,30 @@ int PMPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count,
 }
 WEFT_WEAK_ALIAS(MPI_Allreduce_c, PMPI_Allreduce_c);
 
+/* Both or none. */
+static enum weft_rc open_sides(struct weft_coll_data *from,
+                               const struct weft_blocks *send, struct weft_coll_data *to,
+                               const struct weft_blocks *recv, int ranks)
+{
+    enum weft_rc rc = weft_coll_data_open(from, send, ranks);
+
+    if (rc == WEFT_OK) {
+        rc = weft_coll_data_open(to, recv, ranks);
+        if (rc != WEFT_OK) {
+            weft_coll_data_close(from, false);
+        }
+    }
+    return rc;
+}
+
 static int gather_checked(const char *function, const void *sendbuf, MPI_Count sendcount,
                           MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
                           MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     struct weft_blocks send = {sendbuf, sendcount, sendtype, .is_for_each = false};
     struct weft_blocks recv = {recvbuf, recvcount, recvtype, .is_for_each = true};
+    struct weft_coll_data from;
+    struct weft_coll_data to;
     struct weft_comm *c;
     enum weft_rc rc;
     int err = weft_check_coll(function, comm, &c);
@@ -170,8 +193,13 @@ static int gather_checked(const char *function, const void *sendbuf, MPI_Count s
     if (err != MPI_SUCCESS) {
         return err;
     }
-    rc = weft_gather(&(struct weft_coll){c, function, WEFT_COLL_GATHER}, sendbuf,
-                     send.bytes, recvbuf, recv.bytes, root);
+    rc = open_sides(&from, &send, &to, &recv, c->size);
+    if (rc == WEFT_OK) {
+        rc = weft_gather(&(struct weft_coll){c, function, WEFT_COLL_GATHER}, from.data,
+                         send.bytes, to.data, recv.bytes, root);
+        weft_coll_data_close(&from, false);
+        weft_coll_data_close(&to, true);
+    }
     return weft_raise_rc(c, rc, function);
 }
 
@@ -201,6 +229,8 @@ static int all_checked(const char *function, enum weft_coll_kind kind,
     const bool is_for_each = kind == WEFT_COLL_ALLTOALL;
     struct weft_blocks send = {sendbuf, sendcount, sendtype, .is_for_each = is_for_each};
     struct weft_blocks recv = {recvbuf, recvcount, recvtype, .is_for_each = true};
+    struct weft_coll_data from;
+    struct weft_coll_data to;
     struct weft_comm *c;
     enum weft_rc rc;
     int err = weft_check_coll(function, comm, &c);
@@ -211,8 +241,14 @@ static int all_checked(const char *function, enum weft_coll_kind kind,
     if (err != MPI_SUCCESS) {
         return err;
     }
-    rc = (is_for_each ? weft_alltoall : weft_allgather)(
-        &(struct weft_coll){c, function, kind}, sendbuf, send.bytes, recvbuf, recv.bytes);
+    rc = open_sides(&from, &send, &to, &recv, c->size);
+    if (rc == WEFT_OK) {
+        rc = (is_for_each ? weft_alltoall
+                          : weft_allgather)(&(struct weft_coll){c, function, kind},
+                                            from.data, send.bytes, to.data, recv.bytes);
+        weft_coll_data_close(&from, false);
+        weft_coll_data_close(&to, true);
+    }
     return weft_raise_rc(c, rc, function);
 }
 

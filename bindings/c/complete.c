@@ -402,8 +402,12 @@ static int get_count_checked(const char *function, const MPI_Status *status,
             weft_describe_handle(WEFT_KIND_DATATYPE, datatype, text, sizeof(text)));
     }
     bytes = weft_status_bytes(status);
-    *count =
-        bytes % type->extent != 0 ? MPI_UNDEFINED : (MPI_Count)(bytes / type->extent);
+    if (type->size == 0) {
+        *count = bytes == 0 ? 0 : MPI_UNDEFINED;
+    } else {
+        *count =
+            bytes % type->size != 0 ? MPI_UNDEFINED : (MPI_Count)(bytes / type->size);
+    }
     return MPI_SUCCESS;
 }
 

@@ -12,13 +12,22 @@
 /* One body for each name: the mode and the name are constants in it. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* MPI_PROC_NULL, NULL for a buffer of nothing, and whatever is wrong. */
+/* Are they in one block of memory, or none? */
+static ALWAYS_INLINE bool is_dense(const struct weft_datatype *type, MPI_Count count,
+                                   size_t bytes)
+{
+    return weft_datatype_is_dense(type, count) || bytes == 0;
+}
+
+/* MPI_PROC_NULL, data that are not contiguous, NULL for a buffer of nothing or with
+ * absolute addresses, and whatever is wrong. */
 static __attribute__((noinline)) int send_unusual(const char *function,
                                                   const void *buffer, MPI_Count count,
                                                   MPI_Datatype datatype, int dest,
                                                   int tag, MPI_Comm comm,
                                                   enum weft_send_mode mode)
 {
+    struct weft_datatype *type;
     struct weft_comm *c;
     size_t bytes = 0;
     enum weft_rc rc;
@@ -33,7 +42,12 @@ static __attribute__((noinline)) int send_unusual(const char *function,
     if (err != MPI_SUCCESS || dest == MPI_PROC_NULL) {
         return err;
     }
-    rc = weft_send(c, dest, tag, buffer, bytes, WEFT_PLANE_P2P | (unsigned)mode);
+    type = weft_datatype_from_handle(datatype);
+    rc = is_dense(type, count, bytes)
+             ? weft_send(c, dest, tag, weft_datatype_data(type, buffer), bytes,
+                         WEFT_PLANE_P2P | (unsigned)mode)
+             : weft_send_typed(c, dest, tag, buffer, (uint64_t)count, type,
+                               WEFT_PLANE_P2P | (unsigned)mode);
     return rc == WEFT_OK ? MPI_SUCCESS : weft_raise_rc(c, rc, function);
 }
 
@@ -60,6 +74,7 @@ static ALWAYS_INLINE int isend_checked(const char *function, const void *buffer,
                                        int tag, MPI_Comm comm, enum weft_send_mode mode,
                                        MPI_Request *request)
 {
+    struct weft_datatype *type;
     struct weft_comm *c;
     struct weft_request *made = &weft_request_sent;
     size_t bytes = 0;
@@ -79,14 +94,29 @@ static ALWAYS_INLINE int isend_checked(const char *function, const void *buffer,
         return err;
     }
     if (weft_likely(dest != MPI_PROC_NULL)) {
-        rc = weft_isend(c, dest, tag, buffer, bytes, WEFT_PLANE_P2P | (unsigned)mode,
-                        &made);
+        type = weft_datatype_from_handle(datatype);
+        rc = weft_likely(is_dense(type, count, bytes))
+                 ? weft_isend(c, dest, tag, weft_datatype_data(type, buffer), bytes,
+                              WEFT_PLANE_P2P | (unsigned)mode, &made)
+                 : weft_isend_typed(c, dest, tag, buffer, (uint64_t)count, type,
+                                    WEFT_PLANE_P2P | (unsigned)mode, &made);
     }
     if (weft_unlikely(rc != WEFT_OK)) {
         return weft_raise_rc(c, rc, function);
     }
     *request = made->handle;
     return MPI_SUCCESS;
+}
+
+static ALWAYS_INLINE int finish_recv(const char *function, struct weft_comm *comm,
+                                     enum weft_rc rc,
+                                     const struct weft_received *received,
+                                     MPI_Status *status)
+{
+    if (status != MPI_STATUS_IGNORE && (rc == WEFT_OK || rc == WEFT_ERR_TRUNCATE)) {
+        weft_status_set(status, received->source, received->tag, received->bytes, false);
+    }
+    return weft_likely(rc == WEFT_OK) ? MPI_SUCCESS : weft_raise_rc(comm, rc, function);
 }
 
 static int recv_into(const char *function, struct weft_comm *comm, int source, int tag,
@@ -96,10 +126,7 @@ static int recv_into(const char *function, struct weft_comm *comm, int source, i
     enum weft_rc rc =
         weft_recv(comm, WEFT_PLANE_P2P, source, tag, buffer, bytes, &received);
 
-    if (status != MPI_STATUS_IGNORE && (rc == WEFT_OK || rc == WEFT_ERR_TRUNCATE)) {
-        weft_status_set(status, received.source, received.tag, received.bytes, false);
-    }
-    return weft_likely(rc == WEFT_OK) ? MPI_SUCCESS : weft_raise_rc(comm, rc, function);
+    return finish_recv(function, comm, rc, &received, status);
 }
 
 static __attribute__((noinline)) int recv_unusual(const char *function, void *buffer,
@@ -107,8 +134,11 @@ static __attribute__((noinline)) int recv_unusual(const char *function, void *bu
                                                   int source, int tag, MPI_Comm comm,
                                                   MPI_Status *status)
 {
+    struct weft_received received;
+    struct weft_datatype *type;
     struct weft_comm *c;
     size_t bytes = 0;
+    enum weft_rc rc;
     int err = weft_check_comm(function, comm, &c);
 
     if (err == MPI_SUCCESS) {
@@ -124,7 +154,14 @@ static __attribute__((noinline)) int recv_unusual(const char *function, void *bu
         weft_status_set_proc_null(status);
         return MPI_SUCCESS;
     }
-    return recv_into(function, c, source, tag, buffer, bytes, status);
+    type = weft_datatype_from_handle(datatype);
+    if (is_dense(type, count, bytes)) {
+        return recv_into(function, c, source, tag, weft_datatype_data(type, buffer),
+                         bytes, status);
+    }
+    rc = weft_recv_typed(c, WEFT_PLANE_P2P, source, tag, buffer, (uint64_t)count, type,
+                         &received);
+    return finish_recv(function, c, rc, &received, status);
 }
 
 static ALWAYS_INLINE int recv_checked(const char *function, void *buffer, MPI_Count count,
@@ -146,6 +183,7 @@ static ALWAYS_INLINE int irecv_checked(const char *function, void *buffer,
                                        MPI_Count count, MPI_Datatype datatype, int source,
                                        int tag, MPI_Comm comm, MPI_Request *request)
 {
+    struct weft_datatype *type;
     struct weft_comm *c;
     struct weft_request *made;
     size_t bytes = 0;
@@ -164,9 +202,16 @@ static ALWAYS_INLINE int irecv_checked(const char *function, void *buffer,
     if (weft_unlikely(err != MPI_SUCCESS)) {
         return err;
     }
-    rc = source == MPI_PROC_NULL
-             ? weft_irecv_nothing(c, &made)
-             : weft_irecv(c, WEFT_PLANE_P2P, source, tag, buffer, bytes, &made);
+    type = weft_datatype_from_handle(datatype);
+    if (weft_unlikely(source == MPI_PROC_NULL)) {
+        rc = weft_irecv_nothing(c, &made);
+    } else if (weft_likely(is_dense(type, count, bytes))) {
+        rc = weft_irecv(c, WEFT_PLANE_P2P, source, tag, weft_datatype_data(type, buffer),
+                        bytes, &made);
+    } else {
+        rc = weft_irecv_typed(c, WEFT_PLANE_P2P, source, tag, buffer, (uint64_t)count,
+                              type, &made);
+    }
     if (weft_unlikely(rc != WEFT_OK)) {
         return weft_raise_rc(c, rc, function);
     }

@@ -3,7 +3,8 @@
  */
 #include "status.h"
 
-#include "datatype/datatype.h"
+#include "check/datatype.h"
+#include "datatype/elements.h"
 
 /* Both ends of copying one field. */
 static int check_field(const char *function, const MPI_Status *status, const int *out,
@@ -102,35 +103,28 @@ int PMPI_Test_cancelled(const MPI_Status *status, int *flag)
 }
 WEFT_WEAK_ALIAS(MPI_Test_cancelled, PMPI_Test_cancelled);
 
-/* Where so many basic elements end; a pair has two, with a gap behind them perhaps. */
-static uint64_t bytes_of(const struct weft_datatype *type, uint64_t elements)
-{
-    if (type->number != WEFT_NUMBER_PAIR) {
-        return elements * type->extent;
-    }
-    return elements / 2 * type->extent + elements % 2 * (type->size - sizeof(int));
-}
-
 static int set_elements_checked(const char *function, MPI_Status *status,
                                 MPI_Datatype datatype, MPI_Count count)
 {
-    const struct weft_datatype *type = weft_datatype_from_handle(datatype);
-    uint64_t bytes;
-    char text[128];
+    struct weft_datatype *type;
+    MPI_Count bytes;
     int err = weft_check_out(function, NULL, status, "status");
 
+    if (err == MPI_SUCCESS) {
+        err = weft_check_type(function, datatype, &type);
+    }
     if (err != MPI_SUCCESS) {
         return err;
-    }
-    if (type == NULL) {
-        return weft_raise(
-            MPI_ERR_TYPE, function, "%s",
-            weft_describe_handle(WEFT_KIND_DATATYPE, datatype, text, sizeof(text)));
     }
     if (count < 0) {
         return weft_raise(MPI_ERR_COUNT, function, "the count is %lld", (long long)count);
     }
-    bytes = bytes_of(type, (uint64_t)count);
+    bytes = weft_elements_bytes(type, (uint64_t)count);
+    if (bytes < 0) {
+        return weft_raise(MPI_ERR_COUNT, function,
+                          "%lld elements of %s are more than memory can hold",
+                          (long long)count, weft_datatype_name(type));
+    }
     memcpy(status->MPI_internal, &bytes, sizeof(bytes));
     return MPI_SUCCESS;
 }

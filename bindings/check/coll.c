@@ -34,6 +34,7 @@ int weft_check_blocks(const char *function, struct weft_comm *comm,
     if (weft_unlikely(err != MPI_SUCCESS)) {
         return err;
     }
+    blocks->type = weft_datatype_from_handle(blocks->datatype);
     if (weft_unlikely(blocks->buffer == MPI_IN_PLACE)) {
         return weft_raise_comm(comm, MPI_ERR_BUFFER, function,
                                "MPI_IN_PLACE is not allowed for this buffer here");
@@ -51,7 +52,7 @@ int weft_check_blocks(const char *function, struct weft_comm *comm,
 int weft_check_sides(const char *function, struct weft_comm *comm,
                      struct weft_blocks *send, struct weft_blocks *recv)
 {
-    const char *own;
+    uintptr_t own;
     int err = weft_check_blocks(function, comm, recv);
 
     if (weft_unlikely(err != MPI_SUCCESS) || send->buffer == MPI_IN_PLACE) {
@@ -61,11 +62,13 @@ int weft_check_sides(const char *function, struct weft_comm *comm,
     if (weft_unlikely(err != MPI_SUCCESS) || recv->bytes == 0) {
         return err;
     }
-    own = recv->buffer;
+    own = (uintptr_t)recv->buffer;
     if (recv->is_for_each && !send->is_for_each) {
-        own += recv->bytes * (size_t)comm->rank;
+        own += (uintptr_t)recv->count * (uintptr_t)recv->type->extent *
+               (uintptr_t)comm->rank;
     }
-    if (weft_unlikely(send->buffer == own)) {
+    /* Types with absolute addresses all start at MPI_BOTTOM. */
+    if (weft_unlikely((uintptr_t)send->buffer == own && own != 0)) {
         return weft_raise_comm(comm, MPI_ERR_BUFFER, function,
                                "both buffers are the same: use MPI_IN_PLACE");
     }
@@ -83,7 +86,7 @@ int weft_check_op(const char *function, struct weft_comm *comm, MPI_Op op,
     }
     if (name != NULL) {
         return weft_raise_comm(comm, MPI_ERR_OP, function, "%s is not defined for %s",
-                               name, type->name);
+                               name, weft_datatype_name(type));
     }
     return weft_raise_comm(comm, MPI_ERR_OP, function, "%s",
                            weft_describe_handle(WEFT_KIND_OP, op, text, sizeof(text)));

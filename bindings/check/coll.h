@@ -13,7 +13,8 @@ struct weft_blocks {
     MPI_Count count;
     MPI_Datatype datatype;
     bool is_for_each;
-    size_t bytes; /* of one block: filled in by the checks */
+    size_t bytes;                     /* of data in one block: filled in by the checks */
+    const struct weft_datatype *type; /* likewise; NULL: not looked at */
 };
 
 /* A communicator for collective calls, which exist for intracommunicators only so far. */

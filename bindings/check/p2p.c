@@ -1,14 +1,6 @@
 #include "check/p2p.h"
 
-static int bad_datatype(const char *function, struct weft_comm *comm,
-                        MPI_Datatype datatype)
-{
-    char text[128];
-
-    return weft_raise_comm(
-        comm, MPI_ERR_TYPE, function, "%s",
-        weft_describe_handle(WEFT_KIND_DATATYPE, datatype, text, sizeof(text)));
-}
+#include "check/datatype.h"
 
 int weft_bad_buffer(const char *function, struct weft_comm *comm, const void *buffer,
                     MPI_Count count, MPI_Datatype datatype)
@@ -16,7 +8,10 @@ int weft_bad_buffer(const char *function, struct weft_comm *comm, const void *bu
     const struct weft_datatype *type = weft_datatype_from_handle(datatype);
 
     if (type == NULL) {
-        return bad_datatype(function, comm, datatype);
+        return weft_bad_type(function, comm, datatype);
+    }
+    if (!type->is_committed) {
+        return weft_check_committed(function, comm, type);
     }
     if (count < 0) {
         return weft_raise_comm(comm, MPI_ERR_COUNT, function, "the count is %lld",
@@ -25,11 +20,11 @@ int weft_bad_buffer(const char *function, struct weft_comm *comm, const void *bu
     if (buffer == NULL) {
         return weft_raise_comm(comm, MPI_ERR_BUFFER, function,
                                "the buffer is NULL, but %lld elements of %s must move",
-                               (long long)count, type->name);
+                               (long long)count, weft_datatype_name(type));
     }
     return weft_raise_comm(comm, MPI_ERR_COUNT, function,
                            "%lld elements of %s are more than memory can hold",
-                           (long long)count, type->name);
+                           (long long)count, weft_datatype_name(type));
 }
 
 static int bad_rank(const char *function, struct weft_comm *comm, const char *what,

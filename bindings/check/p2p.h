@@ -10,26 +10,29 @@
 int weft_bad_buffer(const char *function, struct weft_comm *comm, const void *buffer,
                     MPI_Count count, MPI_Datatype datatype);
 
-/* Is there nothing to complain about? Then *bytes is its size. */
+/* Is it one block and nothing to complain about? Then *bytes is its size. */
 static inline bool weft_is_plain_buffer(const void *buffer, MPI_Count count,
                                         MPI_Datatype datatype, size_t *bytes)
 {
-    const struct weft_datatype *type = weft_datatype_from_handle(datatype);
+    const struct weft_datatype *type = weft_datatype_place(datatype);
 
-    return type != NULL && count >= 0 && buffer != NULL &&
-           !__builtin_mul_overflow((size_t)count, type->extent, bytes);
+    return type != NULL && type->is_plain && count >= 0 && buffer != NULL &&
+           !__builtin_mul_overflow((size_t)count, type->size, bytes);
 }
 
-/* A buffer of so many elements; the size in bytes goes to *bytes. */
+/*
+ * A buffer of so many elements of a committed type; the size of the data in them goes to
+ * *bytes. Derived types may have absolute addresses, so that NULL is MPI_BOTTOM for them.
+ */
 static inline int weft_check_buffer(const char *function, struct weft_comm *comm,
                                     const void *buffer, MPI_Count count,
                                     MPI_Datatype datatype, size_t *bytes)
 {
     const struct weft_datatype *type = weft_datatype_from_handle(datatype);
 
-    if (weft_likely(type != NULL && count >= 0 &&
-                    !__builtin_mul_overflow((size_t)count, type->extent, bytes) &&
-                    (buffer != NULL || *bytes == 0))) {
+    if (weft_likely(type != NULL && type->is_committed && count >= 0 &&
+                    !__builtin_mul_overflow((size_t)count, type->size, bytes) &&
+                    (buffer != NULL || *bytes == 0 || type->contents != NULL))) {
         return MPI_SUCCESS;
     }
     return weft_bad_buffer(function, comm, buffer, count, datatype);

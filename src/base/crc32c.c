@@ -49,7 +49,13 @@ static bool has_instruction(void)
 }
 #endif
 
+uint32_t weft_crc32c_more(uint32_t crc, const void *data, size_t len)
+{
+    return ~(has_instruction() ? by_instruction(~crc, data, len)
+                               : by_bit(~crc, data, len));
+}
+
 uint32_t weft_crc32c(const void *data, size_t len)
 {
-    return ~(has_instruction() ? by_instruction(~0u, data, len) : by_bit(~0u, data, len));
+    return weft_crc32c_more(0, data, len);
 }

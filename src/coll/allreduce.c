@@ -9,5 +9,5 @@ enum weft_rc weft_allreduce(const struct weft_coll *coll, const void *send, void
 {
     enum weft_rc rc = weft_reduce(coll, send, recv, count, type, op, 0);
 
-    return rc == WEFT_OK ? weft_bcast(coll, recv, count * type->extent, 0) : rc;
+    return rc == WEFT_OK ? weft_bcast(coll, recv, count * (size_t)type->extent, 0) : rc;
 }

@@ -21,7 +21,7 @@ static enum weft_rc add_child(const struct weft_coll *coll, int child, size_t co
                               const struct weft_datatype *type, MPI_Op op,
                               struct partial *partial)
 {
-    const size_t bytes = count * type->extent;
+    const size_t bytes = count * (size_t)type->extent;
     char *arrival;
     enum weft_rc rc;
 
@@ -47,7 +47,7 @@ enum weft_rc weft_reduce(const struct weft_coll *coll, const void *send, void *r
 {
     const struct weft_comm *comm = coll->comm;
     const int place = weft_coll_place(comm, comm->rank, root);
-    const size_t bytes = count * type->extent;
+    const size_t bytes = count * (size_t)type->extent;
     struct partial partial = {.have = send == MPI_IN_PLACE ? recv : send};
     int distance = 1;
     enum weft_rc rc = WEFT_OK;

@@ -2,9 +2,10 @@
 
 static struct weft_attributes predefined[WEFT_DATATYPE_COUNT];
 
-struct weft_attributes *weft_datatype_attributes(const struct weft_datatype *type)
+struct weft_attributes *weft_datatype_attributes(struct weft_datatype *type)
 {
-    return &predefined[type - weft_datatypes];
+    return type->contents == NULL ? &predefined[type - weft_datatypes]
+                                  : &type->attributes;
 }
 
 void weft_datatype_attributes_close(void)

@@ -5,25 +5,81 @@
  */
 #include "datatype/datatype.h"
 
+#include <stddef.h>
 #include <wchar.h>
 
 #define AT(name) [(uintptr_t)MPI_##name - WEFT_DATATYPE_FIRST]
+#define COMMON(mpi, c, bytes)                                                            \
+    .handle = MPI_##mpi, .name = "MPI_" #mpi, .size = bytes, .extent = sizeof(c),        \
+    .align = _Alignof(c), .is_predefined = true, .is_compiled = true,                    \
+    .is_committed = true
+#define ONE_BLOCK(bytes) .is_block = true, .layout = {.top = {.count = 1, .size = bytes}}
 #define TYPE(mpi, c, kind)                                                               \
-    AT(mpi) = {MPI_##mpi,          sizeof(c),        sizeof(c),                          \
-               WEFT_NUMBER_##kind, WEFT_NUMBER_NONE, "MPI_" #mpi}
-/* A value and an int, laid out as C does it. */
+    AT(mpi) = {COMMON(mpi, c, sizeof(c)),   ONE_BLOCK(sizeof(c)),                        \
+               .true_extent = sizeof(c),    .elements = 1,                               \
+               .is_contiguous = true,       .is_plain = true,                            \
+               .number = WEFT_NUMBER_##kind}
+/* Two of a kind. */
+#define TWO(mpi, c)                                                                      \
+    AT(mpi) = {COMMON(mpi, c[2], 2 * sizeof(c)),                                         \
+               ONE_BLOCK(2 * sizeof(c)),                                                 \
+               .true_extent = 2 * sizeof(c),                                             \
+               .elements = 2,                                                            \
+               .is_contiguous = true,                                                    \
+               .is_plain = true}
+/* A value and an int, laid out as C does it; there may be a gap behind them. */
+#define PAIR_SIZE(c) (sizeof(c) + sizeof(int))
 #define PAIR(mpi, c, kind)                                                               \
-    AT(mpi) = {MPI_##mpi,                                                                \
-               sizeof(c) + sizeof(int),                                                  \
-               sizeof(struct {                                                           \
-                   c value;                                                              \
-                   int index;                                                            \
-               }),                                                                       \
-               WEFT_NUMBER_PAIR,                                                         \
-               WEFT_NUMBER_##kind,                                                       \
-               "MPI_" #mpi}
+    AT(mpi) = {COMMON(mpi, struct c##_and_int, PAIR_SIZE(c)),                            \
+               ONE_BLOCK(PAIR_SIZE(c)),                                                  \
+               .true_extent = PAIR_SIZE(c),                                              \
+               .elements = 2,                                                            \
+               .is_contiguous = sizeof(struct c##_and_int) == PAIR_SIZE(c),              \
+               .is_plain = sizeof(struct c##_and_int) == PAIR_SIZE(c),                   \
+               .number = WEFT_NUMBER_PAIR,                                               \
+               .pair_of = WEFT_NUMBER_##kind}
 
-const struct weft_datatype weft_datatypes[WEFT_DATATYPE_COUNT] = {
+typedef long double long_double;
+struct float_and_int {
+    float value;
+    int index;
+};
+struct double_and_int {
+    double value;
+    int index;
+};
+struct long_and_int {
+    long value;
+    int index;
+};
+struct int_and_int {
+    int value;
+    int index;
+};
+struct short_and_int {
+    short value;
+    int index;
+};
+struct long_double_and_int {
+    long_double value;
+    int index;
+};
+
+/* The one pair with a gap between the two. */
+static int64_t short_int_offsets[] = {0, offsetof(struct short_and_int, index)};
+static uint64_t short_int_starts[] = {0, sizeof(short), sizeof(short) + sizeof(int)};
+_Static_assert(offsetof(struct double_and_int, index) == sizeof(double) &&
+                   offsetof(struct long_and_int, index) == sizeof(long) &&
+                   offsetof(struct long_double_and_int, index) == sizeof(long_double),
+               "the others have none");
+static const struct weft_body short_int = {
+    .size = sizeof(short) + sizeof(int),
+    .n = 2,
+    .offsets = short_int_offsets,
+    .starts = short_int_starts,
+};
+
+struct weft_datatype weft_datatypes[WEFT_DATATYPE_COUNT] = {
     TYPE(AINT, MPI_Aint, SIGNED),
     TYPE(COUNT, MPI_Count, SIGNED),
     TYPE(OFFSET, MPI_Offset, SIGNED),
@@ -56,11 +112,19 @@ const struct weft_datatype weft_datatypes[WEFT_DATATYPE_COUNT] = {
     PAIR(DOUBLE_INT, double, FLOAT),
     PAIR(LONG_INT, long, SIGNED),
     PAIR(2INT, int, SIGNED),
-    PAIR(SHORT_INT, short, SIGNED),
-    PAIR(LONG_DOUBLE_INT, long double, FLOAT),
-    TYPE(2REAL, float[2], NONE),
-    TYPE(2DOUBLE_PRECISION, double[2], NONE),
-    TYPE(2INTEGER, int[2], NONE),
+    AT(SHORT_INT) =
+        {
+            COMMON(SHORT_INT, struct short_and_int, PAIR_SIZE(short)),
+            .layout = {.top = {.count = 1, .size = PAIR_SIZE(short), .body = &short_int}},
+            .true_extent = sizeof(struct short_and_int),
+            .elements = 2,
+            .number = WEFT_NUMBER_PAIR,
+            .pair_of = WEFT_NUMBER_SIGNED,
+        },
+    PAIR(LONG_DOUBLE_INT, long_double, FLOAT),
+    TWO(2REAL, float),
+    TWO(2DOUBLE_PRECISION, double),
+    TWO(2INTEGER, int),
     TYPE(C_BOOL, _Bool, LOGICAL),
     TYPE(CXX_BOOL, _Bool, LOGICAL),
     TYPE(WCHAR, wchar_t, NONE),

@@ -14,8 +14,16 @@ static uint64_t block_bytes(uint64_t length)
     return part / PAGE * PAGE + (part % PAGE != 0 ? PAGE : 0);
 }
 
-void weft_checksum_blocks(uint32_t sums[WEFT_SUM_BLOCKS], const void *data,
-                          uint64_t length)
+/* Of bytes as they travel, wherever they lie. */
+static uint32_t sum(const struct weft_p2p_request *request, uint64_t at, uint64_t length)
+{
+    return request->type == NULL
+               ? weft_crc32c((const uint8_t *)request->buffer + at, (size_t)length)
+               : weft_p2p_packed_crc(request, at, length);
+}
+
+static void sum_blocks(uint32_t sums[WEFT_SUM_BLOCKS],
+                       const struct weft_p2p_request *request, uint64_t length)
 {
     const uint64_t block = block_bytes(length);
 
@@ -23,7 +31,16 @@ void weft_checksum_blocks(uint32_t sums[WEFT_SUM_BLOCKS], const void *data,
     for (uint64_t at = 0; at < length; at += block) {
         uint64_t n = length - at < block ? length - at : block;
 
-        sums[at / block] = weft_crc32c((const uint8_t *)data + at, (size_t)n);
+        sums[at / block] = sum(request, at, n);
+    }
+}
+
+void weft_checksum_set(struct weft_p2p_request *send)
+{
+    if (send->is_announced) {
+        sum_blocks(send->sums, send, send->capacity);
+    } else {
+        send->header.crc = sum(send, 0, send->capacity);
     }
 }
 
@@ -47,7 +64,7 @@ static enum weft_rc check_blocks(const struct weft_p2p_request *recv,
     const uint64_t block = block_bytes(length);
     uint32_t sums[WEFT_SUM_BLOCKS];
 
-    weft_checksum_blocks(sums, recv->buffer, length);
+    sum_blocks(sums, recv, length);
     for (uint64_t i = 0; i < WEFT_SUM_BLOCKS && i * block < length; i++) {
         if (sums[i] != recv->sums[i]) {
             return report(header, length, i * block, block, sums[i], recv->sums[i]);
@@ -59,12 +76,12 @@ static enum weft_rc check_blocks(const struct weft_p2p_request *recv,
 enum weft_rc weft_checksum_check(const struct weft_p2p_request *recv,
                                  const struct weft_header *header, uint64_t length)
 {
-    uint32_t sum;
+    uint32_t is;
 
     if (header->kind == WEFT_PKT_ANNOUNCE) {
         return check_blocks(recv, header, length);
     }
-    sum = weft_crc32c(recv->buffer, (size_t)length);
-    return sum == header->crc ? WEFT_OK
-                              : report(header, length, 0, length, sum, header->crc);
+    is = sum(recv, 0, length);
+    return is == header->crc ? WEFT_OK
+                             : report(header, length, 0, length, is, header->crc);
 }

@@ -12,9 +12,8 @@
 
 #include "p2p/p2p.h"
 
-/* Sums the blocks of a message that is to be announced. */
-void weft_checksum_blocks(uint32_t sums[WEFT_SUM_BLOCKS], const void *data,
-                          uint64_t length);
+/* Sums the message of a send request that has its header and its data. */
+void weft_checksum_set(struct weft_p2p_request *send);
 
 /* Compares what was received, all of it, with what was sent; logs a mismatch. */
 WEFT_MUST_CHECK enum weft_rc weft_checksum_check(const struct weft_p2p_request *recv,

@@ -75,6 +75,7 @@ void weft_p2p_close(void)
     weft_unexpected_close(&p->unexpected, &p->match);
     weft_match_fini(&p->match);
     weft_peers_close(&p->peers);
+    weft_p2p_free_windows();
     p->ops->close(p->transport);
     weft_request_close();
     p->spare = NULL;
@@ -116,7 +117,8 @@ struct weft_p2p_request *weft_p2p_take_spare(void)
         atomic_store_explicit(&request->base.is_complete, 0, memory_order_relaxed);
         return request;
     }
-    return weft_request_take(&fresh) == WEFT_OK ? (struct weft_p2p_request *)fresh : NULL;
+    return weft_p2p_take_request(&fresh) == WEFT_OK ? (struct weft_p2p_request *)fresh
+                                                    : NULL;
 }
 
 void weft_p2p_give_spare(struct weft_p2p_request *request)
@@ -157,7 +159,11 @@ static void on_matchable(uint32_t from, const struct weft_header *header,
         if (weft_likely(header->kind == WEFT_PKT_EAGER)) {
             size_t n = len < recv->capacity ? len : (size_t)recv->capacity;
 
-            weft_copy(recv->buffer, data, n);
+            if (weft_likely(recv->type == NULL)) {
+                weft_copy(recv->buffer, data, n);
+            } else {
+                weft_p2p_scatter(recv, 0, data, n);
+            }
             weft_p2p_finish_recv(recv, header, len);
         } else {
             weft_p2p_start_transfer(recv, weft_peer_get(&p->peers, from), header, data);
@@ -185,6 +191,10 @@ static void on_answer(uint32_t from, const struct weft_header *header, const voi
         weft_p2p_on_pull(from, &answer);
     } else if (header->kind == WEFT_PKT_OFFER) {
         weft_p2p_on_offer(from, &answer);
+    } else if (header->kind == WEFT_PKT_STAGE) {
+        weft_p2p_on_stage(&answer);
+    } else if (header->kind == WEFT_PKT_STAGED) {
+        weft_p2p_on_staged(&answer);
     } else {
         weft_p2p_on_fetched(&answer);
     }

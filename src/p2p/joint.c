@@ -103,7 +103,9 @@ void weft_joint_open(struct weft_joint *joint, uint32_t turn,
     atomic_store_explicit(&joint->piece, (uint32_t)((terms->piece + unit - 1) / unit),
                           memory_order_relaxed);
     atomic_store_explicit(&joint->copied, 0, memory_order_relaxed);
-    atomic_store_explicit(&joint->range, range_of(turn, 0, units), memory_order_relaxed);
+    atomic_store_explicit(&joint->range,
+                          range_of(turn, terms->piece == 0 ? units : 0, units),
+                          memory_order_relaxed);
     atomic_store_explicit(&joint->state, state_of(turn, WEFT_JOINT_OPEN),
                           memory_order_release);
 }

@@ -51,7 +51,8 @@ bool weft_joint_claim(struct weft_joint *joint, uint32_t turn);
 bool weft_joint_take_back(struct weft_joint *joint, uint32_t turn);
 
 /*
- * What opening needs to know. `piece` is in bytes; `note` is the length of the message
+ * What opening needs to know. `piece` is in bytes; 0: nobody may claim any, who opens it
+ * sees to all of it. `note` is the length of the message
  * that takes an offer, or the receiver's request that takes an announcement.
  */
 struct weft_joint_terms {

@@ -2,14 +2,17 @@
  * p2p.h - messages between two processes.
  *
  * The functions below trust their arguments: bindings/ have checked them. `bytes` is the
- * size of a contiguous buffer. Those that say so take the lock themselves; nothing here
- * returns WEFT_AGAIN. An operation without space in its transport waits in its peer's
- * backlog, in order, and goes out when somebody polls.
+ * size of a contiguous buffer; what lies otherwise has functions of its own (_typed).
+ * Those that say so take the lock themselves; nothing here returns WEFT_AGAIN. An
+ * operation without space in its transport waits in its peer's backlog, in order, and
+ * goes out when somebody polls.
  *
  *   send.c        the way of a small message out, the backlog
  *   recv.c        posting, arrivals, the way of a small message in
  *   rendezvous.c  long messages: announced, then fetched by one side or copied by both,
  *                 or sent in pieces where the other's memory cannot be reached
+ *   layout.c      data that are not contiguous: packed and unpacked piece by piece
+ *   staged.c      long messages of such data
  *   offer.c       a posted receive tells its sender where its message goes
  *   checksum.c    whether what arrived is what was sent
  *   wait.c        polling, spinning, yielding, sleeping
@@ -20,6 +23,7 @@
 #define WEFT_P2P_P2P_H
 
 #include "core/request.h"
+#include "datatype/datatype.h"
 #include "p2p/joint.h"
 #include "p2p/match.h"
 #include "p2p/peer.h"
@@ -36,11 +40,18 @@ enum weft_send_mode {
 /* Copying is done outside the lock: in the list of work, or by a thread right now. */
 enum weft_work { WEFT_WORK_NONE, WEFT_WORK_WAITING, WEFT_WORK_RUNNING };
 
+/* A piece of a message that is packed for the receiver to fetch. */
+enum { WEFT_WINDOW = 256 * 1024 };
+
+struct weft_staging;
+
 struct weft_p2p_request {
     struct weft_request base; /* first */
     struct weft_peer *peer;   /* send: to whom; receive: from whom, NULL if from anyone */
     void *buffer;             /* send: read only */
     uint64_t capacity;        /* bytes in it */
+    struct weft_datatype *type; /* NULL: it is contiguous; else kept until it is over */
+    uint64_t count;             /* elements of that type */
     struct weft_posted posted;
     struct weft_header header;     /* send: what goes, or waits to go, in front */
     struct weft_p2p_request *next; /* in a backlog, or in the list of work */
@@ -53,12 +64,14 @@ struct weft_p2p_request {
     struct weft_joint own_joint;            /* where there is none that both see */
     uint32_t joint_number;                  /* of one that we own */
     uint32_t joint_turn;
-    bool is_joint_ours;      /* taken from our transport, to be given back */
-    bool is_joint_shared;    /* the peer sees it too */
-    bool is_pulled;          /* receive: bytes of it come as DATA */
-    uint64_t other;          /* receive: the sender's request */
-    uint64_t message_length; /* receive: all of it, whatever fits */
-    struct weft_peer *from;  /* receive: the sender */
+    bool is_joint_ours;           /* taken from our transport, to be given back */
+    bool is_joint_shared;         /* the peer sees it too */
+    bool is_pulled;               /* receive: bytes of it come as DATA */
+    uint64_t other;               /* receive: the sender's request */
+    uint64_t message_length;      /* receive: all of it, whatever fits */
+    struct weft_peer *from;       /* receive: the sender */
+    struct weft_staging *staging; /* of one that goes through windows, or NULL */
+    void *packed;                 /* send: a copy to be freed with it, or NULL */
 
     /* As sent, of a long message, where WEFT_CHECKSUM is set. */
     uint32_t sums[WEFT_SUM_BLOCKS];
@@ -136,6 +149,28 @@ WEFT_MUST_CHECK enum weft_rc weft_irecv_locked(struct weft_comm *comm,
                                                void *buffer, size_t bytes,
                                                struct weft_request **out);
 
+/*
+ * The same for `count` elements of a type, with at least one byte, that do not lie in one
+ * block (layout.c). The type is kept alive until the operation is over.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_send_typed(const struct weft_comm *comm, int dest,
+                                             int tag, const void *buffer, uint64_t count,
+                                             struct weft_datatype *type, unsigned how);
+WEFT_MUST_CHECK enum weft_rc weft_isend_typed(struct weft_comm *comm, int dest, int tag,
+                                              const void *buffer, uint64_t count,
+                                              struct weft_datatype *type, unsigned how,
+                                              struct weft_request **out);
+WEFT_MUST_CHECK enum weft_rc weft_recv_typed(const struct weft_comm *comm,
+                                             enum weft_plane plane, int source, int tag,
+                                             void *buffer, uint64_t count,
+                                             struct weft_datatype *type,
+                                             struct weft_received *received);
+WEFT_MUST_CHECK enum weft_rc weft_irecv_typed(struct weft_comm *comm,
+                                              enum weft_plane plane, int source, int tag,
+                                              void *buffer, uint64_t count,
+                                              struct weft_datatype *type,
+                                              struct weft_request **out);
+
 /* A receive from nobody: complete, and empty. */
 WEFT_MUST_CHECK enum weft_rc weft_irecv_nothing(struct weft_comm *comm,
                                                 struct weft_request **out);
@@ -207,9 +242,19 @@ bool weft_p2p_push(struct weft_peer *peer);
 /* Does one piece of the work that waits; drops and retakes the lock. False: none. */
 bool weft_p2p_do_work(void);
 
+/* Around what is done outside the lock; the first tells the second who had it. */
+WEFT_MUST_CHECK bool weft_p2p_drop_lock(void);
+void weft_p2p_retake_lock(bool is_helper);
+
 void weft_p2p_add_transfer(struct weft_p2p_request *request);
 void weft_p2p_add_work(struct weft_p2p_request *request);
 uint64_t weft_p2p_choose_piece(uint64_t length);
+
+/* Asks the sender for bytes as DATA. */
+void weft_p2p_pull(struct weft_p2p_request *recv, uint64_t offset, uint64_t length);
+
+/* Counts bytes of a receive that are in their place. */
+void weft_p2p_count(struct weft_p2p_request *recv, uint64_t bytes);
 
 /* Tells the sender of a posted receive where it goes, if that is worth it. */
 void weft_p2p_offer(struct weft_p2p_request *recv);
@@ -247,6 +292,71 @@ static inline void weft_p2p_leave(void)
 /* Fills in what was received and completes. */
 void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_header *header,
                           uint64_t length);
+
+/* What a send moves: a contiguous buffer, or elements of a type. */
+struct weft_data {
+    const void *buffer;
+    size_t bytes;
+    struct weft_datatype *type; /* NULL: contiguous */
+    uint64_t count;
+};
+
+/* A send that could not, or is not to, go out at once (send.c). */
+enum weft_rc weft_p2p_send_slow(const struct weft_comm *comm, int dest, int tag,
+                                const struct weft_data *data, unsigned how, bool is_spare,
+                                struct weft_p2p_request **out);
+enum weft_rc weft_p2p_send_and_wait(const struct weft_comm *comm, int dest, int tag,
+                                    const struct weft_data *data, unsigned how);
+
+/* The request moves elements of a type, which it keeps. One that was just taken has none,
+ * so contiguous messages need not say so. */
+void weft_p2p_set_type(struct weft_p2p_request *request, struct weft_datatype *type,
+                       uint64_t count);
+
+/* It is over: type, windows and copy, if it has any, are not needed any more. */
+void weft_p2p_forget_type(struct weft_p2p_request *request);
+
+/* Some packed bytes from `offset` on, out of and into the buffer of a typed request. */
+void weft_p2p_gather(const struct weft_p2p_request *send, uint64_t offset, void *to,
+                     size_t bytes);
+void weft_p2p_scatter(const struct weft_p2p_request *recv, uint64_t offset,
+                      const void *from, size_t bytes);
+
+/* The checksum of some packed bytes of a typed request. */
+uint32_t weft_p2p_packed_crc(const struct weft_p2p_request *request, uint64_t offset,
+                             uint64_t bytes);
+
+/* Memory for WEFT_WINDOW bytes, or NULL; a few are kept until the end. */
+void *weft_p2p_take_window(void);
+void weft_p2p_give_window(void *window);
+void weft_p2p_free_windows(void);
+
+/*
+ * A receive, whose joint is open and has no pieces, has met an announcement of a message
+ * that is not contiguous on one side or both. `source` is where it can be fetched from,
+ * or 0: it is to be packed into windows.
+ */
+void weft_p2p_start_staged(struct weft_p2p_request *recv, uint64_t source,
+                           uint64_t length);
+void weft_p2p_on_stage(const struct weft_answer *answer);
+void weft_p2p_on_staged(const struct weft_answer *answer);
+void weft_p2p_do_staged(struct weft_p2p_request *request);
+void weft_p2p_free_staging(struct weft_p2p_request *request);
+
+/* A request that moves nothing yet; what it was before may not have been ours. */
+static inline enum weft_rc weft_p2p_take_request(struct weft_request **out)
+{
+    const enum weft_rc rc = weft_request_take(out);
+
+    if (weft_likely(rc == WEFT_OK)) {
+        struct weft_p2p_request *request = (struct weft_p2p_request *)*out;
+
+        request->type = NULL;
+        request->staging = NULL;
+        request->packed = NULL;
+    }
+    return rc;
+}
 
 struct weft_p2p_request *weft_p2p_take_spare(void);
 void weft_p2p_give_spare(struct weft_p2p_request *request);

@@ -22,7 +22,7 @@ struct weft_control {
 /* A part of an announced message that its receiver asked for, in pieces. */
 struct weft_push {
     struct weft_push *next;
-    const uint8_t *data; /* the whole message */
+    const struct weft_p2p_request *send; /* which lives until all of it has arrived */
     uint64_t offset;
     uint64_t end;
     uint64_t request; /* the receiver's */

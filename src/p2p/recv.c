@@ -23,6 +23,9 @@ void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_heade
     if (weft_unlikely(weft_p2p.has_checksum) && rc == WEFT_OK) {
         rc = weft_checksum_check(recv, header, length);
     }
+    if (weft_unlikely(recv->type != NULL)) {
+        weft_p2p_forget_type(recv);
+    }
     weft_request_complete(&recv->base, rc);
 }
 
@@ -35,7 +38,11 @@ static void take_waiting(struct weft_p2p_request *recv, struct weft_unexpected *
         uint64_t len = message->header.length;
         size_t n = (size_t)(len < recv->capacity ? len : recv->capacity);
 
-        weft_copy(recv->buffer, message->data, n);
+        if (weft_likely(recv->type == NULL)) {
+            weft_copy(recv->buffer, message->data, n);
+        } else {
+            weft_p2p_scatter(recv, 0, message->data, n);
+        }
         weft_p2p_finish_recv(recv, &message->header, len);
     } else {
         weft_p2p_start_transfer(recv, weft_peer_get(&p->peers, message->from),
@@ -117,23 +124,12 @@ static bool take_at_once(const struct weft_comm *comm, enum weft_plane plane, in
     return true;
 }
 
-enum weft_rc weft_recv(const struct weft_comm *comm, enum weft_plane plane, int source,
-                       int tag, void *buffer, size_t bytes,
-                       struct weft_received *received)
+/* The rest of a blocking receive that was started, or could not be; with the lock. */
+static inline __attribute__((always_inline)) enum weft_rc
+finish_blocking(struct weft_p2p_request *recv, enum weft_rc rc,
+                const struct weft_comm *comm, int source, int tag, size_t bytes,
+                struct weft_received *received)
 {
-    struct weft_p2p_request *recv;
-    enum weft_rc rc = WEFT_ERR_NOMEM;
-
-    weft_lock();
-    if (weft_p2p.match.waiting_count > 0 &&
-        take_at_once(comm, plane, source, tag, buffer, bytes, received, &rc)) {
-        weft_unlock();
-        return rc;
-    }
-    recv = weft_p2p_take_spare();
-    if (weft_likely(recv != NULL)) {
-        rc = start(recv, comm, plane, source, tag, buffer, bytes);
-    }
     if (weft_likely(rc == WEFT_OK)) {
         if (!weft_request_is_complete(&recv->base)) {
             const struct weft_wait_reason why = {"MPI_Recv", comm->name, source, tag,
@@ -154,11 +150,62 @@ enum weft_rc weft_recv(const struct weft_comm *comm, enum weft_plane plane, int 
     return rc;
 }
 
+enum weft_rc weft_recv(const struct weft_comm *comm, enum weft_plane plane, int source,
+                       int tag, void *buffer, size_t bytes,
+                       struct weft_received *received)
+{
+    struct weft_p2p_request *recv;
+    enum weft_rc rc = WEFT_ERR_NOMEM;
+
+    weft_lock();
+    if (weft_p2p.match.waiting_count > 0 &&
+        take_at_once(comm, plane, source, tag, buffer, bytes, received, &rc)) {
+        weft_unlock();
+        return rc;
+    }
+    recv = weft_p2p_take_spare();
+    if (weft_likely(recv != NULL)) {
+        rc = start(recv, comm, plane, source, tag, buffer, bytes);
+    }
+    return finish_blocking(recv, rc, comm, source, tag, bytes, received);
+}
+
+/* The same with a type. */
+static enum weft_rc start_typed(struct weft_p2p_request *recv,
+                                const struct weft_comm *comm, enum weft_plane plane,
+                                int source, int tag, void *buffer, uint64_t count,
+                                struct weft_datatype *type)
+{
+    enum weft_rc rc;
+
+    weft_p2p_set_type(recv, type, count);
+    rc = start(recv, comm, plane, source, tag, buffer, count * type->size);
+    if (rc != WEFT_OK) {
+        weft_p2p_forget_type(recv);
+    }
+    return rc;
+}
+
+enum weft_rc weft_recv_typed(const struct weft_comm *comm, enum weft_plane plane,
+                             int source, int tag, void *buffer, uint64_t count,
+                             struct weft_datatype *type, struct weft_received *received)
+{
+    struct weft_p2p_request *recv;
+    enum weft_rc rc = WEFT_ERR_NOMEM;
+
+    weft_lock();
+    recv = weft_p2p_take_spare();
+    if (recv != NULL) {
+        rc = start_typed(recv, comm, plane, source, tag, buffer, count, type);
+    }
+    return finish_blocking(recv, rc, comm, source, tag, count * type->size, received);
+}
+
 static void hand_out(struct weft_p2p_request *recv)
 {
     weft_request_hand_out(&recv->base);
     if (weft_unlikely(recv->capacity > WEFT_EAGER_MAX && recv->base.is_outstanding &&
-                      recv->posted.state == WEFT_POSTED)) {
+                      recv->posted.state == WEFT_POSTED && recv->type == NULL)) {
         weft_p2p_offer(recv);
     }
 }
@@ -168,7 +215,7 @@ enum weft_rc weft_irecv_locked(struct weft_comm *comm, enum weft_plane plane, in
                                struct weft_request **out)
 {
     struct weft_request *request;
-    enum weft_rc rc = weft_request_take(&request);
+    enum weft_rc rc = weft_p2p_take_request(&request);
 
     if (weft_likely(rc == WEFT_OK)) {
         weft_request_set_comm(request, comm);
@@ -196,6 +243,31 @@ enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane, int sourc
     return rc;
 }
 
+enum weft_rc weft_irecv_typed(struct weft_comm *comm, enum weft_plane plane, int source,
+                              int tag, void *buffer, uint64_t count,
+                              struct weft_datatype *type, struct weft_request **out)
+{
+    struct weft_request *request;
+    enum weft_rc rc;
+
+    weft_lock();
+    rc = weft_p2p_take_request(&request);
+    if (rc == WEFT_OK) {
+        weft_request_set_comm(request, comm);
+        rc = start_typed((struct weft_p2p_request *)request, comm, plane, source, tag,
+                         buffer, count, type);
+        if (rc != WEFT_OK) {
+            weft_request_give(request);
+        } else {
+            hand_out((struct weft_p2p_request *)request);
+            *out = request;
+        }
+    }
+    weft_p2p_leave();
+    weft_unlock();
+    return rc;
+}
+
 bool weft_p2p_cancel(struct weft_request *request)
 {
     struct weft_p2p_request *recv = (struct weft_p2p_request *)request;
@@ -214,6 +286,7 @@ bool weft_p2p_cancel(struct weft_request *request)
     if (is_offered) {
         weft_p2p_withdraw(recv);
     }
+    weft_p2p_forget_type(recv);
     return true;
 }
 

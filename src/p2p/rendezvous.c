@@ -8,6 +8,7 @@
  *                                         yes: opens the joint, claims piece after piece
  *   sees it open: claims pieces too,           and fetches each
  *   if it is inside MPI, and stores them
+ *                                         yes, but one buffer is not contiguous: staged.c
  *                                          no: claims all and asks for the bytes
  *   PULL offset, length                   <--
  *   DATA piece, DATA piece, ...           -->  copies each to its place
@@ -94,6 +95,11 @@ static void count_piece(struct weft_joint *joint, struct weft_endpoint *ep,
     }
 }
 
+void weft_p2p_count(struct weft_p2p_request *recv, uint64_t bytes)
+{
+    count_piece(recv->joint, recv->from->ep, bytes);
+}
+
 static void end_transfer(struct weft_p2p_request *request)
 {
     if (request->work == WEFT_WORK_WAITING) {
@@ -103,8 +109,12 @@ static void end_transfer(struct weft_p2p_request *request)
         weft_p2p.ops->joint_give(weft_p2p.transport, request->joint_number);
     }
     if (is_send(request)) {
+        weft_p2p_forget_type(request);
         weft_request_complete(&request->base, WEFT_OK);
         return;
+    }
+    if (weft_unlikely(request->staging != NULL)) {
+        weft_p2p_free_staging(request);
     }
     request->from->incoming--;
     weft_p2p.incoming--;
@@ -166,7 +176,8 @@ static uint64_t take_joint(struct weft_p2p_request *send)
     struct weft_endpoint *ep = send->peer->ep;
 
     send->is_joint_ours = false;
-    if (ep == NULL || send->capacity == 0 || !ep->ops->can_reach(ep)) {
+    if (ep == NULL || send->capacity == 0 || send->type != NULL ||
+        !ep->ops->can_reach(ep)) {
         return WEFT_NO_JOINT;
     }
     send->joint = ep->ops->joint_take(weft_p2p.transport, &send->joint_number);
@@ -190,7 +201,7 @@ enum weft_rc weft_p2p_announce(struct weft_p2p_request *send)
 
     packet.announce = (struct weft_announce){
         .length = send->capacity,
-        .address = (uint64_t)(uintptr_t)send->buffer,
+        .address = send->type == NULL ? (uint64_t)(uintptr_t)send->buffer : 0,
         .request = (uint64_t)(uintptr_t)send->base.handle,
         .joint = take_joint(send),
     };
@@ -219,7 +230,7 @@ static void start_push(struct weft_peer *peer, const struct weft_p2p_request *se
     }
     *push = (struct weft_push){
         .next = peer->pushes,
-        .data = send->buffer,
+        .send = send,
         .offset = offset,
         .end = offset + length,
         .request = request,
@@ -246,7 +257,12 @@ bool weft_p2p_push(struct weft_peer *peer)
             .offset = push->offset,
             .length = n,
         };
-        memcpy(packet.bytes, push->data + push->offset, (size_t)n);
+        if (weft_likely(push->send->type == NULL)) {
+            memcpy(packet.bytes, (const uint8_t *)push->send->buffer + push->offset,
+                   (size_t)n);
+        } else {
+            weft_p2p_gather(push->send, push->offset, packet.bytes, (size_t)n);
+        }
         if (weft_p2p_send_ordered(peer, &header, &packet,
                                   sizeof(packet.answer) + (size_t)n, 0) != WEFT_OK) {
             return false;
@@ -276,14 +292,15 @@ void weft_p2p_on_fetched(const struct weft_answer *answer)
 {
     struct weft_p2p_request *send = weft_p2p_find(answer->request, WEFT_REQUEST_SEND);
 
-    if (send != NULL && !send->is_joint_ours) {
+    if (send != NULL && !send->is_joint_ours && send->work == WEFT_WORK_NONE) {
+        weft_p2p_forget_type(send);
         weft_request_complete(&send->base, WEFT_OK);
     }
 }
 
 /* ---- the receiver's half ---- */
 
-static void pull(struct weft_p2p_request *recv, uint64_t offset, uint64_t length)
+void weft_p2p_pull(struct weft_p2p_request *recv, uint64_t offset, uint64_t length)
 {
     const struct weft_answer answer = {
         .request = recv->other,
@@ -307,7 +324,7 @@ static void pull_all(struct weft_p2p_request *recv)
 
     while (weft_joint_claim_piece(recv->joint, recv->joint_turn, WEFT_JOINT_RECEIVER,
                                   &offset, &length)) {
-        pull(recv, offset, length);
+        weft_p2p_pull(recv, offset, length);
     }
 }
 
@@ -379,7 +396,12 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     recv->other = announce.request;
     recv->message_length = announce.length;
     weft_p2p_add_transfer(recv);
-    if (peer->is_self || peer->ep->ops->can_reach(peer->ep)) {
+    if (weft_unlikely(recv->type != NULL || announce.address == 0)) {
+        open_joint(recv, &announce, 0);
+        if (length > 0) {
+            weft_p2p_start_staged(recv, announce.address, length);
+        }
+    } else if (peer->is_self || peer->ep->ops->can_reach(peer->ep)) {
         open_joint(recv, &announce, weft_p2p_choose_piece(length));
         weft_p2p_add_work(recv);
     } else {
@@ -401,9 +423,14 @@ void weft_p2p_on_data(const void *data, size_t len)
     recv = weft_p2p_find(answer.request, WEFT_REQUEST_RECV);
     if (recv != NULL && answer.length == len - sizeof(answer) &&
         answer.offset + answer.length <= recv->capacity) {
-        memcpy((uint8_t *)recv->buffer + answer.offset,
-               (const uint8_t *)data + sizeof(answer), (size_t)answer.length);
-        count_piece(recv->joint, recv->from->ep, answer.length);
+        const uint8_t *bytes = (const uint8_t *)data + sizeof(answer);
+
+        if (weft_likely(recv->type == NULL)) {
+            memcpy((uint8_t *)recv->buffer + answer.offset, bytes, (size_t)answer.length);
+        } else {
+            weft_p2p_scatter(recv, answer.offset, bytes, (size_t)answer.length);
+        }
+        weft_p2p_count(recv, answer.length);
     }
 }
 
@@ -437,23 +464,24 @@ static void give_up_copying(struct weft_p2p_request *request, uint64_t offset,
                    request->is_joint_ours ? weft_joint_field(&request->joint->note)
                                           : request->other);
     } else {
-        pull(request, offset, length);
+        weft_p2p_pull(request, offset, length);
         pull_all(request);
     }
 }
 
 /* A thread that copies has the lock as one of the program's, or as the helper. */
-static void drop_lock(bool is_helper)
+bool weft_p2p_drop_lock(void)
 {
-    if (is_helper) {
+    if (weft_p2p.is_helper_inside) {
         weft_p2p.is_helper_inside = false;
         weft_lock_leave_as_helper();
-    } else {
-        weft_unlock();
+        return true;
     }
+    weft_unlock();
+    return false;
 }
 
-static void retake_lock(bool is_helper)
+void weft_p2p_retake_lock(bool is_helper)
 {
     if (is_helper) {
         weft_lock_as_helper();
@@ -471,24 +499,24 @@ static void copy(struct weft_p2p_request *request)
 {
     const enum weft_joint_side side =
         is_send(request) ? WEFT_JOINT_SENDER : WEFT_JOINT_RECEIVER;
-    const bool is_helper = weft_p2p.is_helper_inside;
     struct weft_endpoint *ep = other_side(request)->ep;
     uint64_t offset;
     uint64_t length;
+    bool is_helper;
 
     request->work = WEFT_WORK_RUNNING;
-    drop_lock(is_helper);
+    is_helper = weft_p2p_drop_lock();
     while (weft_joint_claim_piece(request->joint, request->joint_turn, side, &offset,
                                   &length)) {
         if (weft_unlikely(move_piece(request, offset, length) != WEFT_OK)) {
-            retake_lock(is_helper);
+            weft_p2p_retake_lock(is_helper);
             give_up_copying(request, offset, length);
             request->work = WEFT_WORK_NONE;
             return;
         }
         count_piece(request->joint, ep, length);
     }
-    retake_lock(is_helper);
+    weft_p2p_retake_lock(is_helper);
     request->work = WEFT_WORK_NONE;
 }
 
@@ -501,7 +529,11 @@ bool weft_p2p_do_work(void)
         return false;
     }
     p->work = request->next;
-    copy(request);
+    if (weft_likely(request->staging == NULL)) {
+        copy(request);
+    } else {
+        weft_p2p_do_staged(request);
+    }
     weft_p2p_look_at_transfers();
     return true;
 }

@@ -105,12 +105,19 @@ static enum weft_rc try_send(struct weft_p2p_request *send)
 
     if (send->is_announced) {
         rc = weft_p2p_announce(send);
+    } else if (weft_unlikely(send->type != NULL)) {
+        uint8_t packed[WEFT_EAGER_MAX];
+
+        weft_p2p_gather(send, 0, packed, (size_t)send->capacity);
+        rc = weft_p2p_send_ordered(send->peer, &send->header, packed,
+                                   (size_t)send->capacity, 0);
     } else {
         rc = weft_p2p_send_ordered(send->peer, &send->header, send->buffer,
                                    (size_t)send->capacity, 0);
     }
     /* Announced, it is over when it was fetched; refused, it is over now. */
     if (rc != WEFT_AGAIN && (rc != WEFT_OK || !send->is_announced)) {
+        weft_p2p_forget_type(send);
         weft_request_complete(&send->base, rc);
     }
     return rc;
@@ -175,8 +182,8 @@ static void join_backlog(struct weft_p2p_request *send)
 
 /* A send that needs a request: long, synchronous, or without room. */
 static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
-                          const struct weft_header *header, const void *buffer,
-                          size_t bytes, bool is_announced, bool is_blocking)
+                          const struct weft_header *header, const struct weft_data *data,
+                          bool is_announced, bool is_blocking)
 {
     send->base.kind = WEFT_REQUEST_SEND;
     send->base.sleeper = NULL;
@@ -185,18 +192,19 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     send->base.tag = MPI_ANY_TAG;
     send->base.bytes = 0;
     send->peer = peer;
-    send->buffer = (void *)(uintptr_t)buffer;
-    send->capacity = bytes;
+    send->buffer = (void *)(uintptr_t)data->buffer;
+    send->capacity = data->bytes;
+    if (weft_unlikely(data->type != NULL)) {
+        weft_p2p_set_type(send, data->type, data->count);
+    }
     send->header = *header;
+    send->header.kind = is_announced ? WEFT_PKT_ANNOUNCE : WEFT_PKT_EAGER;
     send->is_announced = is_announced;
     send->work = WEFT_WORK_NONE;
-    if (is_announced) {
-        send->header.kind = WEFT_PKT_ANNOUNCE;
-        if (weft_unlikely(weft_p2p.has_checksum)) {
-            weft_checksum_blocks(send->sums, buffer, bytes);
-        }
+    if (weft_unlikely(weft_p2p.has_checksum)) {
+        weft_checksum_set(send);
     }
-    if (is_announced && weft_p2p_send_by_offer(send, is_blocking)) {
+    if (is_announced && send->type == NULL && weft_p2p_send_by_offer(send, is_blocking)) {
         return;
     }
     if (peer->backlog != NULL || try_send(send) == WEFT_AGAIN) {
@@ -243,56 +251,56 @@ static inline enum weft_rc send_now(const struct weft_comm *comm, int dest, int 
 
 /*
  * Everything rarer, with the lock: first contact, long, synchronous, ready, to ourselves,
- * no room, checksums. What cannot go out at once becomes a request, which `take` gives.
+ * no room, checksums, data that are not contiguous. What cannot go out at once becomes a
+ * request.
  */
-static enum weft_rc send_slow(const struct weft_comm *comm, int dest, int tag,
-                              const void *buffer, size_t bytes, unsigned how,
-                              bool is_spare, struct weft_p2p_request **out)
+enum weft_rc weft_p2p_send_slow(const struct weft_comm *comm, int dest, int tag,
+                                const struct weft_data *data, unsigned how, bool is_spare,
+                                struct weft_p2p_request **out)
 {
     struct weft_header header = make_header(comm, how, tag, WEFT_PKT_EAGER);
     struct weft_request *fresh = NULL;
     struct weft_peer *peer;
     enum weft_rc rc = weft_p2p_reach(weft_comm_process(comm, dest), &peer);
+    bool is_long;
 
     *out = NULL;
     if (rc != WEFT_OK) {
         return rc;
     }
     header.flags = mode_of(how) == WEFT_SEND_READY ? WEFT_PKT_READY : 0;
-    if (weft_p2p.has_checksum && !is_announced(peer, bytes, mode_of(how))) {
-        header.crc = weft_crc32c(buffer, bytes);
-    }
-    if (!is_announced(peer, bytes, mode_of(how)) && peer->backlog == NULL) {
-        rc = weft_p2p_send_ordered(peer, &header, buffer, bytes, 0);
+    is_long = is_announced(peer, data->bytes, mode_of(how));
+    if (!is_long && peer->backlog == NULL && data->type == NULL) {
+        if (weft_p2p.has_checksum) {
+            header.crc = weft_crc32c(data->buffer, data->bytes);
+        }
+        rc = weft_p2p_send_ordered(peer, &header, data->buffer, data->bytes, 0);
         if (rc != WEFT_AGAIN) {
             return rc;
         }
     }
     if (is_spare) {
         *out = weft_p2p_take_spare();
-    } else if (weft_request_take(&fresh) == WEFT_OK) {
+    } else if (weft_p2p_take_request(&fresh) == WEFT_OK) {
         *out = (struct weft_p2p_request *)fresh;
     }
     if (*out == NULL) {
         return WEFT_ERR_NOMEM;
     }
-    start_request(*out, peer, &header, buffer, bytes,
-                  is_announced(peer, bytes, mode_of(how)), is_spare);
+    start_request(*out, peer, &header, data, is_long, is_spare);
     return WEFT_OK;
 }
 
 /* A blocking send that did not go out at once; with the lock. */
-static __attribute__((noinline)) enum weft_rc send_and_wait(const struct weft_comm *comm,
-                                                            int dest, int tag,
-                                                            const void *buffer,
-                                                            size_t bytes, unsigned how)
+enum weft_rc weft_p2p_send_and_wait(const struct weft_comm *comm, int dest, int tag,
+                                    const struct weft_data *data, unsigned how)
 {
-    const struct weft_wait_reason why = {"MPI_Send", comm->name, dest, tag, bytes};
+    const struct weft_wait_reason why = {"MPI_Send", comm->name, dest, tag, data->bytes};
     struct weft_p2p_request *send;
     enum weft_rc rc;
 
     weft_p2p.ops->set_inside(weft_p2p.transport, true); /* we are there to copy with */
-    rc = send_slow(comm, dest, tag, buffer, bytes, how, true, &send);
+    rc = weft_p2p_send_slow(comm, dest, tag, data, how, true, &send);
     if (send != NULL) {
         if (!weft_request_is_complete(&send->base)) {
             weft_wait_locked(&send->base, &why);
@@ -305,6 +313,17 @@ static __attribute__((noinline)) enum weft_rc send_and_wait(const struct weft_co
     return rc;
 }
 
+/* Apart, so that the common case needs no memory for what it says. */
+static __attribute__((noinline)) enum weft_rc send_block(const struct weft_comm *comm,
+                                                         int dest, int tag,
+                                                         const void *buffer, size_t bytes,
+                                                         unsigned how)
+{
+    const struct weft_data data = {.buffer = buffer, .bytes = bytes};
+
+    return weft_p2p_send_and_wait(comm, dest, tag, &data, how);
+}
+
 enum weft_rc weft_send(const struct weft_comm *comm, int dest, int tag,
                        const void *buffer, size_t bytes, unsigned how)
 {
@@ -313,7 +332,7 @@ enum weft_rc weft_send(const struct weft_comm *comm, int dest, int tag,
     weft_lock();
     rc = send_now(comm, dest, tag, buffer, bytes, how);
     if (weft_unlikely(rc == WEFT_AGAIN)) {
-        rc = send_and_wait(comm, dest, tag, buffer, bytes, how);
+        rc = send_block(comm, dest, tag, buffer, bytes, how);
     }
     weft_unlock();
     return rc;
@@ -327,9 +346,10 @@ enum weft_rc weft_isend_locked(struct weft_comm *comm, int dest, int tag,
 
     *out = &weft_request_sent;
     if (weft_unlikely(rc == WEFT_AGAIN)) {
+        const struct weft_data data = {.buffer = buffer, .bytes = bytes};
         struct weft_p2p_request *send;
 
-        rc = send_slow(comm, dest, tag, buffer, bytes, how, false, &send);
+        rc = weft_p2p_send_slow(comm, dest, tag, &data, how, false, &send);
         if (send != NULL) {
             weft_request_set_comm(&send->base, comm);
             weft_request_hand_out(&send->base);

@@ -16,11 +16,11 @@
  * The three tables of the Portals paper are three kinds of packets here:
  *
  *      receive   EAGER, ANNOUNCE   looked up in the matcher, in order of arrival
- *      read      PULL              asks for the bytes of a message that was announced
+ *      read      PULL, STAGE       asks for the bytes of a message that was announced
  *      ack       FETCHED           tells the sender that its buffer is free again
  *
- * and DATA carries the bytes that a PULL asked for. OFFER, GRANT and CREDIT have their
- * numbers but no sender yet.
+ * and DATA carries the bytes that a PULL asked for, STAGED says where those are that a
+ * STAGE asked for. OFFER, GRANT and CREDIT have their numbers but no sender yet.
  */
 #ifndef WEFT_P2P_WIRE_H
 #define WEFT_P2P_WIRE_H
@@ -44,6 +44,8 @@ enum weft_packet {
     WEFT_PKT_OFFER,     /* control: a receive is posted, store there */
     WEFT_PKT_GRANT,
     WEFT_PKT_CREDIT,
+    WEFT_PKT_STAGE,  /* control: pack a piece of what you announced, for me to fetch */
+    WEFT_PKT_STAGED, /* control: there it is */
 };
 
 enum { WEFT_PKT_READY = 1 << 0 /* the sender says that a receive is posted */ };
@@ -65,7 +67,7 @@ _Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 1"
  */
 struct weft_announce {
     uint64_t length;  /* of the message */
-    uint64_t address; /* in the sender's memory */
+    uint64_t address; /* in the sender's memory; 0: it is in no one place */
     uint64_t request; /* the sender's, to be named in every answer */
     uint64_t joint;   /* the sender's, turn << 32 | number, or WEFT_NO_JOINT */
 };
@@ -73,10 +75,10 @@ _Static_assert(sizeof(struct weft_announce) == 32, "wire version 1");
 
 #define WEFT_NO_JOINT UINT64_MAX
 
-/* The data of PULL and FETCHED, and what precedes the bytes of DATA. */
+/* The data of control packets, and what precedes the bytes of DATA. */
 struct weft_answer {
     uint64_t request; /* of who receives this packet */
-    uint64_t other;   /* PULL: of who sends it */
+    uint64_t other;   /* PULL, STAGE: of who sends it; STAGED: an address */
     uint64_t offset;
     uint64_t length;
 };

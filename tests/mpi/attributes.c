@@ -132,6 +132,68 @@ static void on_predefined_datatypes(void)
     CHECK(MPI_Type_free_keyval(&key) == MPI_SUCCESS);
 }
 
+static int copies;
+
+static int copy_type(MPI_Datatype type, int keyval, void *state, void *from, void *to,
+                     int *flag)
+{
+    CHECK(type != MPI_DATATYPE_NULL && keyval != MPI_KEYVAL_INVALID && from == &two);
+    copies++;
+    *(void **)to = from;
+    *flag = state == NULL;
+    return state == NULL ? MPI_SUCCESS : *(int *)state;
+}
+
+static int fail_type_delete(MPI_Datatype type, int keyval, void *value, void *state)
+{
+    (void)type;
+    (void)keyval;
+    (void)value;
+    return *(int *)state;
+}
+
+static void on_derived_datatypes(void)
+{
+    int answer = BAD_DELETE;
+    int key;
+    int bad_copy;
+    int bad_delete;
+    MPI_Datatype type;
+    MPI_Datatype freed;
+    MPI_Datatype copy = MPI_DATATYPE_NULL;
+    void *value = NULL;
+    int flag = -1;
+
+    CHECK(MPI_Type_create_keyval(copy_type, note_type_delete, &key, NULL) == MPI_SUCCESS);
+    CHECK(MPI_Type_create_keyval(copy_type, MPI_TYPE_NULL_DELETE_FN, &bad_copy,
+                                 &answer) == MPI_SUCCESS);
+    CHECK(MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, fail_type_delete, &bad_delete,
+                                 &answer) == MPI_SUCCESS);
+    CHECK(MPI_Type_contiguous(3, MPI_INT, &type) == MPI_SUCCESS);
+    CHECK(MPI_Type_get_attr(type, key, &value, &flag) == MPI_SUCCESS && flag == 0);
+    CHECK(MPI_Type_set_attr(type, key, &two) == MPI_SUCCESS);
+    CHECK(MPI_Type_dup(type, &copy) == MPI_SUCCESS && copies == 1);
+    CHECK(MPI_Type_get_attr(copy, key, &value, &flag) == MPI_SUCCESS);
+    CHECK(flag == 1 && value == &two);
+    freed = type;
+    CHECK(MPI_Type_free(&type) == MPI_SUCCESS && deleted_from == freed);
+
+    /* A callback that fails: no duplicate; nothing is freed. */
+    CHECK(MPI_Type_set_attr(copy, bad_copy, &two) == MPI_SUCCESS);
+    deleted_from = MPI_DATATYPE_NULL;
+    IS_ERROR(MPI_Type_dup(copy, &type), BAD_DELETE);
+    CHECK(copies == 3 && deleted_from != copy && deleted_from != MPI_DATATYPE_NULL);
+    CHECK(MPI_Type_set_attr(copy, bad_delete, &two) == MPI_SUCCESS);
+    IS_ERROR(MPI_Type_free(&copy), BAD_DELETE);
+    CHECK(MPI_Type_get_attr(copy, key, &value, &flag) == MPI_SUCCESS && flag == 1);
+    answer = MPI_SUCCESS;
+    freed = copy;
+    CHECK(MPI_Type_free(&copy) == MPI_SUCCESS && deleted_from == freed);
+    CHECK(MPI_Type_free_keyval(&key) == MPI_SUCCESS);
+    CHECK(MPI_Type_free_keyval(&bad_copy) == MPI_SUCCESS);
+    CHECK(MPI_Type_free_keyval(&bad_delete) == MPI_SUCCESS);
+}
+
 static int predefined_value(MPI_Comm comm, int key, int *flag)
 {
     int *value = NULL;
@@ -221,6 +283,7 @@ int main(int argc, char **argv)
     set_get_delete();
     wrong_keys();
     on_predefined_datatypes();
+    on_derived_datatypes();
     predefined();
     leave_on_self();
     CHECK(MPI_Finalize() == MPI_SUCCESS);

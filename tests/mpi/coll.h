@@ -22,7 +22,7 @@ static const struct type_row {
     {MPI_BYTE, 1},
     {MPI_SHORT, sizeof(short)},
     {MPI_DOUBLE, sizeof(double)},
-    {MPI_LONG_DOUBLE_INT, 2 * sizeof(long double)},
+    {MPI_2INT, 2 * sizeof(int)},
 };
 
 static int rank;

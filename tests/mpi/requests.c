@@ -331,6 +331,7 @@ static void cancelled(void)
 
 static void statuses_set_and_read(void)
 {
+    MPI_Datatype type;
     MPI_Status status;
     int value = -1;
     MPI_Count count = -1;
@@ -358,6 +359,14 @@ static void statuses_set_and_read(void)
     CHECK(value == MPI_UNDEFINED);
     CHECK(MPI_Status_set_elements_x(&status, MPI_DOUBLE_INT, 6) == MPI_SUCCESS);
     CHECK(MPI_Get_count(&status, MPI_DOUBLE_INT, &value) == MPI_SUCCESS && value == 3);
+    CHECK(MPI_Type_create_struct(2, (int[]){1, 1}, (MPI_Aint[]){0, 8},
+                                 (MPI_Datatype[]){MPI_CHAR, MPI_DOUBLE},
+                                 &type) == MPI_SUCCESS);
+    CHECK(MPI_Status_set_elements(&status, type, 5) == MPI_SUCCESS);
+    CHECK(MPI_Get_count(&status, MPI_BYTE, &value) == MPI_SUCCESS && value == 19);
+    CHECK(MPI_Get_elements(&status, type, &value) == MPI_SUCCESS && value == 5);
+    CHECK(MPI_Get_count(&status, type, &value) == MPI_SUCCESS && value == MPI_UNDEFINED);
+    CHECK(MPI_Type_free(&type) == MPI_SUCCESS);
     IS_ERROR(MPI_Status_set_elements(&status, MPI_INT, -1), MPI_ERR_COUNT);
     IS_ERROR(MPI_Status_set_elements(&status, MPI_DATATYPE_NULL, 1), MPI_ERR_TYPE);
     IS_ERROR(MPI_Status_set_source(NULL, 1), MPI_ERR_ARG);

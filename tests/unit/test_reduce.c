@@ -282,13 +282,13 @@ static void compare(int o, const struct weft_datatype *type, size_t count)
     static buffer after;
 
     for (size_t i = 0; i < MOST; i++) {
-        fill(type, in.bytes + i * type->extent);
-        fill(type, before.bytes + i * type->extent);
+        fill(type, in.bytes + i * (size_t)type->extent);
+        fill(type, before.bytes + i * (size_t)type->extent);
     }
     after = before;
     weft_reduce_apply(ops[o].op, type, in.bytes, after.bytes, count);
     for (size_t i = 0; i < count; i++) {
-        const size_t at = i * type->extent;
+        const size_t at = i * (size_t)type->extent;
         const struct wide wanted =
             ops[o].meaning(load(type, in.bytes + at), load(type, before.bytes + at));
 
@@ -297,9 +297,9 @@ static void compare(int o, const struct weft_datatype *type, size_t count)
                      type->name, i, count);
         }
     }
-    assert_memory_equal(after.bytes + count * type->extent,
-                        before.bytes + count * type->extent,
-                        sizeof(after) - count * type->extent);
+    assert_memory_equal(after.bytes + count * (size_t)type->extent,
+                        before.bytes + count * (size_t)type->extent,
+                        sizeof(after) - count * (size_t)type->extent);
 }
 
 static void all_operations_mean_what_they_say_on_all_types(void **state)

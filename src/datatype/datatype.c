@@ -1,0 +1,112 @@
+#include "datatype/datatype.h"
+
+#include "datatype/compile.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct weft_pool pool;
+
+struct weft_datatype *weft_datatype_find(MPI_Datatype handle)
+{
+    struct weft_datatype *type = weft_handle_find(WEFT_KIND_DATATYPE, (uintptr_t)handle);
+
+    return type != NULL && type->handles > 0 ? type : NULL;
+}
+
+enum weft_rc weft_datatype_new(struct weft_datatype **out)
+{
+    void *object;
+    uintptr_t handle;
+    enum weft_rc rc;
+
+    if (pool.first == 0) {
+        weft_pool_init(&pool, sizeof(struct weft_datatype), 8,
+                       1u << WEFT_HANDLE_INDEX_BITS);
+        weft_handle_register(WEFT_KIND_DATATYPE, &pool);
+    }
+    rc = weft_handle_take(WEFT_KIND_DATATYPE, &object, &handle);
+    if (rc == WEFT_OK) {
+        *out = object;
+        (*out)->handle = (MPI_Datatype)handle;
+        (*out)->references = 1;
+        (*out)->handles = 1;
+        (*out)->name = "";
+    }
+    return rc;
+}
+
+void weft_datatype_keep(struct weft_datatype *type)
+{
+    if (type->contents != NULL) {
+        type->references++;
+    }
+}
+
+static void destroy(struct weft_datatype *type)
+{
+    struct weft_contents *contents = type->contents;
+
+    weft_layout_fini(&type->layout);
+    for (MPI_Count i = 0; i < contents->types; i++) {
+        weft_datatype_release(contents->type[i]);
+    }
+    if (type->inner != NULL) {
+        weft_datatype_release((struct weft_datatype *)(uintptr_t)type->inner);
+    }
+    free(contents);
+    free(type->given_name);
+    free(type->attributes.at); /* MPI_Type_free has deleted them */
+    weft_handle_give(WEFT_KIND_DATATYPE, (uintptr_t)type->handle);
+}
+
+void weft_datatype_release(struct weft_datatype *type)
+{
+    if (type->contents != NULL && --type->references == 0) {
+        destroy(type);
+    }
+}
+
+void weft_datatype_free(struct weft_datatype *type)
+{
+    assert(type->handles > 0);
+    type->handles--;
+    weft_datatype_release(type);
+}
+
+void weft_datatype_share(struct weft_datatype *type)
+{
+    if (type->contents != NULL && !type->is_predefined) {
+        type->handles++;
+        type->references++;
+    }
+}
+
+enum weft_rc weft_datatype_commit(struct weft_datatype *type)
+{
+    enum weft_rc rc = weft_compile(type);
+
+    if (rc == WEFT_OK) {
+        type->is_committed = true;
+        type->is_plain = type->is_contiguous && type->true_lb == 0;
+    }
+    return rc;
+}
+
+enum weft_rc weft_datatype_set_name(struct weft_datatype *type, const char *name)
+{
+    char *copy = strndup(name, MPI_MAX_OBJECT_NAME - 1);
+
+    if (copy == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    free(type->given_name);
+    type->given_name = copy;
+    return WEFT_OK;
+}
+
+const char *weft_datatype_name(const struct weft_datatype *type)
+{
+    return type->given_name != NULL ? type->given_name : type->name;
+}

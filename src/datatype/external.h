@@ -1,0 +1,22 @@
+/*
+ * external.h - the portable representation "external32" (MPI-5.0, 14.5.2): big-endian,
+ * with the sizes of the standard's table, no gaps. A long has four bytes there, whatever
+ * it has here; a long double is IEEE binary128.
+ *
+ * Element by element, without the layout. Nothing here locks; sizes are checked by the
+ * caller with weft_external_size.
+ */
+#ifndef WEFT_DATATYPE_EXTERNAL_H
+#define WEFT_DATATYPE_EXTERNAL_H
+
+#include "datatype/datatype.h"
+
+/* Bytes of one element in that form. */
+uint64_t weft_external_size(const struct weft_datatype *type);
+
+void weft_external_pack(const struct weft_datatype *type, const void *buffer,
+                        uint64_t count, void *packed);
+void weft_external_unpack(const struct weft_datatype *type, void *buffer, uint64_t count,
+                          const void *packed);
+
+#endif

@@ -1,0 +1,301 @@
+/*
+ * staged.c - long messages that are not contiguous on one side or both, to a receiver
+ * that can reach the sender's memory.
+ *
+ *   sender                                  receiver
+ *   ANNOUNCE length, no address        -->  matched, now or later
+ *   packs a piece into a window        <--  STAGE piece, STAGE piece
+ *   STAGED where it is                 -->  fetches it to its place
+ *   packs the next into the other      <--  STAGE piece
+ *   ...                                     and so on, until all bytes are counted
+ *   FETCHED                            <--
+ *
+ * The sender packs one window while the receiver empties the other; the memory is two
+ * windows, however long the message. The receiver asks for pieces in order and for a
+ * third only when it has the first, so a window is never written while it is read. A
+ * message that is contiguous at the sender needs no STAGE: it is one piece, all of it,
+ * which the receiver fetches through a window of its own. It opens the sender's joint, if
+ * there is one, without pieces, so that nobody stores into a buffer that is not
+ * contiguous.
+ *
+ * Pieces are packed and fetched outside the lock, by threads that wait in MPI. When one
+ * cannot be fetched, the rest is asked for as DATA (rendezvous.c), once the sender has
+ * answered what it was asked before: so it has nothing to pack when it hears of the end.
+ */
+#include "p2p/p2p.h"
+
+#include <stdlib.h>
+
+enum { SPARE_WINDOWS = 4 };
+
+struct weft_staging {
+    uint64_t next;   /* send: to be packed; receive: to be asked for */
+    uint64_t end;    /* send: of what was asked for; receive: of all */
+    bool is_failed;  /* receive: the rest comes as DATA */
+    uint64_t failed; /* receive: from where on */
+    uint64_t staged; /* receive: up to where packing was told to be done */
+    unsigned first;  /* receive: of the pieces that can be fetched */
+    unsigned count;
+    struct {
+        uint64_t offset;
+        uint64_t length;
+        uint64_t address;
+    } piece[2];
+    void *window[2];
+};
+
+/* ---- windows: taken and given with the lock ---- */
+
+static void *spare[SPARE_WINDOWS];
+static int spares;
+
+void *weft_p2p_take_window(void)
+{
+    return spares > 0 ? spare[--spares] : malloc(WEFT_WINDOW);
+}
+
+void weft_p2p_give_window(void *window)
+{
+    if (window != NULL && spares < SPARE_WINDOWS) {
+        spare[spares++] = window;
+    } else {
+        free(window);
+    }
+}
+
+void weft_p2p_free_windows(void)
+{
+    while (spares > 0) {
+        free(spare[--spares]);
+    }
+}
+
+void weft_p2p_free_staging(struct weft_p2p_request *request)
+{
+    struct weft_staging *s = request->staging;
+
+    weft_p2p_give_window(s->window[0]);
+    weft_p2p_give_window(s->window[1]);
+    free(s);
+    request->staging = NULL;
+}
+
+static struct weft_staging *new_staging(struct weft_p2p_request *request)
+{
+    request->staging = calloc(1, sizeof(*request->staging));
+    if (request->staging == NULL) {
+        weft_wireup_abort(weft_p2p.job, 1, "no memory for a message in pieces");
+    }
+    return request->staging;
+}
+
+static void *window_of(struct weft_staging *s, int i)
+{
+    if (s->window[i] == NULL) {
+        s->window[i] = weft_p2p_take_window();
+        if (s->window[i] == NULL) {
+            weft_wireup_abort(weft_p2p.job, 1, "no memory to pack a message");
+        }
+    }
+    return s->window[i];
+}
+
+/* What is at work sees by itself that there is more. */
+static void start_work(struct weft_p2p_request *request)
+{
+    if (request->work == WEFT_WORK_NONE) {
+        weft_p2p_add_work(request);
+    }
+}
+
+/* ---- the sender's half ---- */
+
+void weft_p2p_on_stage(const struct weft_answer *answer)
+{
+    struct weft_p2p_request *send = weft_p2p_find(answer->request, WEFT_REQUEST_SEND);
+    struct weft_staging *s;
+
+    if (send == NULL || send->type == NULL) {
+        return;
+    }
+    s = send->staging != NULL ? send->staging : new_staging(send);
+    if (answer->offset == s->end && answer->length <= send->capacity - s->end) {
+        s->end += answer->length;
+        send->other = answer->other;
+        start_work(send);
+    }
+}
+
+static void pack_pieces(struct weft_p2p_request *send)
+{
+    struct weft_staging *s = send->staging;
+
+    while (s->next < s->end) {
+        const uint64_t left = s->end - s->next;
+        const uint64_t length = left < WEFT_WINDOW ? left : WEFT_WINDOW;
+        void *window = window_of(s, (int)(s->next / WEFT_WINDOW % 2));
+        const struct weft_answer answer = {
+            .request = send->other,
+            .other = (uint64_t)(uintptr_t)window,
+            .offset = s->next,
+            .length = length,
+        };
+        const bool is_helper = weft_p2p_drop_lock();
+
+        weft_p2p_gather(send, answer.offset, window, (size_t)length);
+        weft_p2p_retake_lock(is_helper);
+        s->next += length;
+        weft_p2p_send_control(send->peer, WEFT_PKT_STAGED, &answer);
+    }
+}
+
+/* ---- the receiver's half ---- */
+
+static void ask(struct weft_p2p_request *recv)
+{
+    struct weft_staging *s = recv->staging;
+    const uint64_t left = s->end - s->next;
+    const struct weft_answer answer = {
+        .request = recv->other,
+        .other = (uint64_t)(uintptr_t)recv->base.handle,
+        .offset = s->next,
+        .length = left < WEFT_WINDOW ? left : WEFT_WINDOW,
+    };
+
+    if (left > 0 && !s->is_failed) {
+        s->next += answer.length;
+        weft_p2p_send_control(recv->from, WEFT_PKT_STAGE, &answer);
+    }
+}
+
+void weft_p2p_start_staged(struct weft_p2p_request *recv, uint64_t source,
+                           uint64_t length)
+{
+    const struct weft_peer *peer = recv->from;
+    struct weft_staging *s;
+
+    if (peer->is_self ? source == 0 : !peer->ep->ops->can_reach(peer->ep)) {
+        weft_p2p_pull(recv, 0, length);
+        return;
+    }
+    s = new_staging(recv);
+    s->end = length;
+    if (source == 0) {
+        ask(recv);
+        ask(recv);
+        return;
+    }
+    s->next = length;
+    s->staged = length;
+    s->piece[0].length = length;
+    s->piece[0].address = source;
+    s->count = 1;
+    start_work(recv);
+}
+
+/* A piece could not be fetched: the rest goes another way. */
+static void fall_back(struct weft_p2p_request *recv)
+{
+    const struct weft_staging *s = recv->staging;
+
+    if (s->staged == s->next) {
+        weft_p2p_pull(recv, s->failed, s->end - s->failed);
+    }
+}
+
+void weft_p2p_on_staged(const struct weft_answer *answer)
+{
+    struct weft_p2p_request *recv = weft_p2p_find(answer->request, WEFT_REQUEST_RECV);
+    struct weft_staging *s = recv != NULL ? recv->staging : NULL;
+    unsigned at;
+
+    if (s == NULL || answer->offset != s->staged ||
+        answer->length > s->next - s->staged || answer->length > WEFT_WINDOW) {
+        return;
+    }
+    s->staged += answer->length;
+    if (s->is_failed) {
+        fall_back(recv);
+        return;
+    }
+    at = (s->first + s->count) % 2;
+    s->piece[at].offset = answer->offset;
+    s->piece[at].length = answer->length;
+    s->piece[at].address = answer->other;
+    s->count++;
+    start_work(recv);
+}
+
+/* Without the lock. `window` is for what does not go straight to its place. */
+static enum weft_rc fetch_part(const struct weft_p2p_request *recv,
+                               const struct weft_key *key, uint64_t at, uint64_t offset,
+                               size_t length, void *window)
+{
+    struct weft_endpoint *ep = recv->from->ep;
+    void *to = recv->type == NULL ? (uint8_t *)recv->buffer + offset : window;
+    enum weft_rc rc;
+
+    if (ep == NULL) { /* from ourselves: typed, else it were not here */
+        weft_p2p_scatter(recv, offset, (const void *)(uintptr_t)(key->address + at),
+                         length);
+        return WEFT_OK;
+    }
+    rc = ep->ops->fetch(ep, key, at, to, length, NULL);
+    if (rc == WEFT_OK && recv->type != NULL) {
+        weft_p2p_scatter(recv, offset, window, length);
+    }
+    return rc;
+}
+
+/* One piece, window by window. Drops the lock. */
+static enum weft_rc fetch(struct weft_p2p_request *recv, unsigned at)
+{
+    struct weft_staging *s = recv->staging;
+    const struct weft_key key = {.address = s->piece[at].address};
+    const uint64_t offset = s->piece[at].offset;
+    const uint64_t length = s->piece[at].length;
+    void *window = recv->type == NULL ? NULL : window_of(s, 0);
+    enum weft_rc rc = WEFT_OK;
+    const bool is_helper = weft_p2p_drop_lock();
+
+    for (uint64_t done = 0; done < length && rc == WEFT_OK; done += WEFT_WINDOW) {
+        const uint64_t left = length - done;
+
+        rc = fetch_part(recv, &key, done, offset + done,
+                        (size_t)(left < WEFT_WINDOW ? left : WEFT_WINDOW), window);
+    }
+    weft_p2p_retake_lock(is_helper);
+    return rc;
+}
+
+static void take_pieces(struct weft_p2p_request *recv)
+{
+    struct weft_staging *s = recv->staging;
+
+    while (s->count > 0) {
+        const unsigned at = s->first;
+
+        if (fetch(recv, at) != WEFT_OK) {
+            s->is_failed = true; /* what was staged meanwhile comes once more */
+            s->failed = s->piece[at].offset;
+            s->count = 0;
+            fall_back(recv);
+            return;
+        }
+        weft_p2p_count(recv, s->piece[at].length);
+        s->first = (at + 1) % 2;
+        s->count--;
+        ask(recv);
+    }
+}
+
+void weft_p2p_do_staged(struct weft_p2p_request *request)
+{
+    request->work = WEFT_WORK_RUNNING;
+    if (request->base.kind == WEFT_REQUEST_SEND) {
+        pack_pieces(request);
+    } else {
+        take_pieces(request);
+    }
+    request->work = WEFT_WORK_NONE;
+}

@@ -1,0 +1,283 @@
+/*
+ * test_staged.c - long messages that are not contiguous, against the fake transport:
+ * asked for window by window, packed, fetched, and sent in packets where fetching fails.
+ */
+#include "p2p_fixture.h"
+
+#include "joint.h"
+
+#include "datatype/construct.h"
+#include "progress/lock.h"
+
+enum {
+    A = 1,
+    BYTES = 5 * WEFT_WINDOW / 2, /* two windows and a half */
+    DOUBLES = BYTES / 8,
+};
+
+static uint8_t message[BYTES];
+static uint8_t spread[2 * BYTES]; /* every second double of it */
+static struct weft_datatype *every_second;
+
+static int open_with_type(void **state)
+{
+    fill_pattern(message, sizeof(message), 1);
+    memset(spread, 0, sizeof(spread));
+    if (weft_type_vector(MPI_COMBINER_VECTOR, false, DOUBLES, 1, 2,
+                         weft_datatype_from_handle(MPI_DOUBLE),
+                         &every_second) != WEFT_OK ||
+        weft_datatype_commit(every_second) != WEFT_OK) {
+        return -1;
+    }
+    return fixture_open(state);
+}
+
+static int close_with_type(void **state)
+{
+    weft_datatype_free(every_second);
+    return fixture_close(state);
+}
+
+static struct weft_answer nth(enum weft_packet kind, size_t i)
+{
+    return answer_in(fake_nth(kind, i));
+}
+
+static uint64_t piece_length(uint64_t offset)
+{
+    return BYTES - offset < WEFT_WINDOW ? BYTES - offset : WEFT_WINDOW;
+}
+
+/* The sender's answer to the i-th request for a piece. */
+static void arrive_staged(size_t i)
+{
+    const struct weft_answer stage = nth(WEFT_PKT_STAGE, i);
+
+    assert_int_equal(stage.request, 42);
+    assert_int_equal(stage.offset, i * WEFT_WINDOW);
+    assert_int_equal(stage.length, piece_length(stage.offset));
+    arrive_answer(A, WEFT_PKT_STAGED,
+                  (struct weft_answer){
+                      .request = stage.other,
+                      .other = (uint64_t)(uintptr_t)(message + stage.offset),
+                      .offset = stage.offset,
+                      .length = stage.length,
+                  });
+    weft_progress();
+}
+
+static void assert_spread(void)
+{
+    for (size_t i = 0; i < DOUBLES; i++) {
+        assert_memory_equal(spread + 16 * i, message + 8 * i, 8);
+        assert_int_equal(spread[16 * i + 8], 0);
+    }
+}
+
+static struct weft_request *start_typed_recv(void)
+{
+    struct weft_request *request;
+
+    assert_int_equal(weft_irecv_typed(&fixture_comm, WEFT_PLANE_P2P, A, 5, spread, 1,
+                                      every_second, &request),
+                     WEFT_OK);
+    return request;
+}
+
+static void arrive_all_data(const struct weft_answer *pull)
+{
+    for (uint64_t at = pull->offset; at < BYTES; at += 4000) {
+        arrive_data(A, pull->other, message, at, BYTES - at < 4000 ? BYTES - at : 4000);
+        weft_progress();
+    }
+}
+
+static void pieces_are_asked_for_two_at_a_time(void **state)
+{
+    struct weft_request *request = start_typed_recv();
+
+    (void)state;
+    arrive_announced(A, 5, NULL, BYTES, 42);
+    weft_progress();
+    assert_int_equal(fake_count(WEFT_PKT_STAGE), 2);
+    arrive_staged(0);
+    assert_int_equal(fake_count(WEFT_PKT_STAGE), 3);
+    arrive_staged(1);
+    assert_int_equal(fake_count(WEFT_PKT_STAGE), 3);
+    assert_int_equal(fake_count(WEFT_PKT_FETCHED), 0);
+    arrive_staged(2);
+    assert_int_equal(fake_count(WEFT_PKT_FETCHED), 1);
+    end_recv(request, A, 5, BYTES);
+    assert_spread();
+}
+
+static void a_piece_that_cannot_be_fetched_comes_as_data_with_the_rest(void **state)
+{
+    struct weft_request *request = start_typed_recv();
+    struct weft_answer pull;
+
+    (void)state;
+    fake.fetches = 1;
+    arrive_announced(A, 5, NULL, BYTES, 42);
+    weft_progress();
+    arrive_staged(0);
+    arrive_staged(1);
+    assert_int_equal(fake_count(WEFT_PKT_PULL), 0);
+    arrive_staged(2); /* which was on its way, and is not wanted any more */
+    assert_int_equal(fake_count(WEFT_PKT_PULL), 1);
+    pull = nth(WEFT_PKT_PULL, 0);
+    assert_int_equal(pull.offset, WEFT_WINDOW);
+    assert_int_equal(pull.length, BYTES - WEFT_WINDOW);
+    arrive_all_data(&pull);
+    assert_int_equal(fake_count(WEFT_PKT_FETCHED), 1);
+    end_recv(request, A, 5, BYTES);
+    assert_spread();
+}
+
+/* The sender sees the joint open and would help. */
+static void claim_nothing(uint64_t offset, uint64_t length)
+{
+    struct weft_joint *joint = &fake.peer_joints[0];
+    uint64_t at;
+    uint64_t part;
+
+    (void)offset;
+    (void)length;
+    assert_true(weft_joint_is_open(joint, joint_turn(joint)));
+    assert_false(
+        weft_joint_claim_piece(joint, joint_turn(joint), WEFT_JOINT_SENDER, &at, &part));
+}
+
+static void data_of_one_block_are_fetched_and_nobody_stores(void **state)
+{
+    struct weft_joint *joint = &fake.peer_joints[0];
+    struct weft_request *request = start_typed_recv();
+    uint32_t turn;
+
+    (void)state;
+    turn = arrive_with_joint(A, 5, message, BYTES, 42, 0);
+    fake.fetching = claim_nothing;
+    weft_progress();
+    assert_true(weft_joint_is_over(joint, turn));
+    assert_int_equal(fake_count(WEFT_PKT_STAGE), 0);
+    assert_int_equal(fake_count(WEFT_PKT_FETCHED), 0);
+    end_recv(request, A, 5, BYTES);
+    assert_spread();
+}
+
+static void what_is_not_reached_comes_as_data(void **state)
+{
+    for (int can_try = 0; can_try < 2; can_try++) {
+        struct weft_request *request = start_typed_recv();
+        struct weft_answer pull;
+
+        (void)state;
+        memset(spread, 0, sizeof(spread));
+        fake_forget();
+        fake.is_reachable = can_try;
+        fake.fetches = 1;
+        arrive_with_joint(A, 5, message, BYTES, 42, 0);
+        weft_progress();
+        assert_false(weft_joint_has_pieces(&fake.peer_joints[0],
+                                           joint_turn(&fake.peer_joints[0])));
+        assert_int_equal(fake_count(WEFT_PKT_PULL), 1);
+        pull = nth(WEFT_PKT_PULL, 0);
+        assert_int_equal(pull.offset, 0);
+        assert_int_equal(pull.length, BYTES);
+        arrive_all_data(&pull);
+        assert_int_equal(weft_p2p.awaits_data, 0);
+        end_recv(request, A, 5, BYTES);
+        assert_spread();
+    }
+}
+
+static void pieces_go_straight_to_a_contiguous_buffer(void **state)
+{
+    struct weft_request *request = start_recv(A, 5, spread, BYTES);
+
+    (void)state;
+    arrive_announced(A, 5, NULL, BYTES, 42);
+    weft_progress();
+    arrive_staged(0);
+    arrive_staged(1);
+    arrive_staged(2);
+    assert_int_equal(fake_count(WEFT_PKT_FETCHED), 1);
+    end_recv(request, A, 5, BYTES);
+    assert_memory_equal(spread, message, BYTES);
+}
+
+static void a_typed_receive_is_not_offered_and_can_be_cancelled(void **state)
+{
+    struct weft_request *request = start_typed_recv();
+    const uint32_t references = every_second->references;
+
+    (void)state;
+    assert_int_equal(fake_count(WEFT_PKT_OFFER), 0);
+    weft_lock();
+    assert_true(weft_p2p_cancel(request));
+    assert_int_equal(every_second->references, references - 1);
+    weft_request_complete(request, WEFT_OK);
+    weft_request_give(request);
+    weft_unlock();
+}
+
+static void a_sender_packs_what_it_is_asked_for(void **state)
+{
+    struct weft_request *request;
+    struct weft_announce announce;
+
+    (void)state;
+    for (size_t i = 0; i < DOUBLES; i++) {
+        memcpy(spread + 16 * i, message + 8 * i, 8);
+    }
+    assert_int_equal(weft_isend_typed(&fixture_comm, A, 5, spread, 1, every_second,
+                                      WEFT_PLANE_P2P | WEFT_SEND_STANDARD, &request),
+                     WEFT_OK);
+    announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
+    assert_int_equal(announce.address, 0);
+    assert_int_equal(announce.length, BYTES);
+    for (uint64_t at = 0; at < BYTES; at += WEFT_WINDOW) {
+        struct weft_answer staged;
+
+        arrive_answer(A, WEFT_PKT_STAGE,
+                      (struct weft_answer){.request = announce.request,
+                                           .other = 77,
+                                           .offset = at,
+                                           .length = piece_length(at)});
+        weft_progress();
+        staged = nth(WEFT_PKT_STAGED, at / WEFT_WINDOW);
+        assert_int_equal(staged.request, 77);
+        assert_int_equal(staged.offset, at);
+        assert_int_equal(staged.length, piece_length(at));
+        assert_memory_equal((const void *)(uintptr_t)staged.other, message + at,
+                            (size_t)staged.length);
+    }
+    /* Not in order, or too much: not answered. */
+    arrive_answer(A, WEFT_PKT_STAGE,
+                  (struct weft_answer){.request = announce.request, .length = 8});
+    arrive_answer(
+        A, WEFT_PKT_STAGE,
+        (struct weft_answer){.request = announce.request, .offset = BYTES, .length = 8});
+    weft_progress();
+    assert_int_equal(fake_count(WEFT_PKT_STAGED), 3);
+    arrive_answer(A, WEFT_PKT_FETCHED, (struct weft_answer){.request = announce.request});
+    weft_progress();
+    end_request(request, WEFT_OK);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, open_with_type, close_with_type)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(pieces_are_asked_for_two_at_a_time),
+        CASE(a_piece_that_cannot_be_fetched_comes_as_data_with_the_rest),
+        CASE(data_of_one_block_are_fetched_and_nobody_stores),
+        CASE(what_is_not_reached_comes_as_data),
+        CASE(pieces_go_straight_to_a_contiguous_buffer),
+        CASE(a_typed_receive_is_not_offered_and_can_be_cancelled),
+        CASE(a_sender_packs_what_it_is_asked_for),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -21,11 +21,9 @@ static ALWAYS_INLINE bool is_dense(const struct weft_datatype *type, MPI_Count c
 
 /* MPI_PROC_NULL, data that are not contiguous, NULL for a buffer of nothing or with
  * absolute addresses, and whatever is wrong. */
-static __attribute__((noinline)) int send_unusual(const char *function,
-                                                  const void *buffer, MPI_Count count,
-                                                  MPI_Datatype datatype, int dest,
-                                                  int tag, MPI_Comm comm,
-                                                  enum weft_send_mode mode)
+static __attribute__((noinline)) int
+send_unusual(const void *buffer, MPI_Count count, MPI_Datatype datatype, int dest,
+             int tag, MPI_Comm comm, const char *function, enum weft_send_mode mode)
 {
     struct weft_datatype *type;
     struct weft_comm *c;
@@ -51,22 +49,45 @@ static __attribute__((noinline)) int send_unusual(const char *function,
     return rc == WEFT_OK ? MPI_SUCCESS : weft_raise_rc(c, rc, function);
 }
 
-/* The common case keeps little across the call, so that few registers are saved. */
+/*
+ * The common case keeps little across the call, and the other takes its arguments where
+ * they came, so that few registers are saved.
+ */
+static ALWAYS_INLINE int send_on(struct weft_comm *c, const void *buffer, MPI_Count count,
+                                 MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                                 const char *function, enum weft_send_mode mode)
+{
+    size_t bytes;
+    enum weft_rc rc;
+
+    if (weft_unlikely(!weft_is_plain_buffer(buffer, count, datatype, &bytes) ||
+                      !weft_is_plain_rank(c, dest, tag))) {
+        return send_unusual(buffer, count, datatype, dest, tag, comm, function, mode);
+    }
+    rc = weft_send(c, dest, tag, buffer, bytes, WEFT_PLANE_P2P | (unsigned)mode);
+    return weft_likely(rc == WEFT_OK) ? MPI_SUCCESS : weft_raise_rc(c, rc, function);
+}
+
+/* On communicators that have to be found first. */
+static __attribute__((noinline)) int
+send_elsewhere(const void *buffer, MPI_Count count, MPI_Datatype datatype, int dest,
+               int tag, MPI_Comm comm, const char *function, enum weft_send_mode mode)
+{
+    struct weft_comm *c = weft_comm_from_handle(comm);
+
+    return weft_likely(c != NULL)
+               ? send_on(c, buffer, count, datatype, dest, tag, comm, function, mode)
+               : send_unusual(buffer, count, datatype, dest, tag, comm, function, mode);
+}
+
 static ALWAYS_INLINE int send_checked(const char *function, const void *buffer,
                                       MPI_Count count, MPI_Datatype datatype, int dest,
                                       int tag, MPI_Comm comm, enum weft_send_mode mode)
 {
-    struct weft_comm *c = weft_comm_from_handle(comm);
-    size_t bytes;
-    enum weft_rc rc;
-
-    if (weft_unlikely(c == NULL ||
-                      !weft_is_plain_buffer(buffer, count, datatype, &bytes) ||
-                      !weft_is_plain_rank(c, dest, tag))) {
-        return send_unusual(function, buffer, count, datatype, dest, tag, comm, mode);
-    }
-    rc = weft_send(c, dest, tag, buffer, bytes, WEFT_PLANE_P2P | (unsigned)mode);
-    return weft_likely(rc == WEFT_OK) ? MPI_SUCCESS : weft_raise_rc(c, rc, function);
+    return weft_likely(comm == MPI_COMM_WORLD)
+               ? send_on(&weft_comm_world, buffer, count, datatype, dest, tag, comm,
+                         function, mode)
+               : send_elsewhere(buffer, count, datatype, dest, tag, comm, function, mode);
 }
 
 static ALWAYS_INLINE int isend_checked(const char *function, const void *buffer,
@@ -129,10 +150,9 @@ static int recv_into(const char *function, struct weft_comm *comm, int source, i
     return finish_recv(function, comm, rc, &received, status);
 }
 
-static __attribute__((noinline)) int recv_unusual(const char *function, void *buffer,
-                                                  MPI_Count count, MPI_Datatype datatype,
-                                                  int source, int tag, MPI_Comm comm,
-                                                  MPI_Status *status)
+static __attribute__((noinline)) int
+recv_unusual(void *buffer, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+             MPI_Comm comm, MPI_Status *status, const char *function)
 {
     struct weft_received received;
     struct weft_datatype *type;
@@ -174,7 +194,7 @@ static ALWAYS_INLINE int recv_checked(const char *function, void *buffer, MPI_Co
     if (weft_unlikely(c == NULL ||
                       !weft_is_plain_buffer(buffer, count, datatype, &bytes) ||
                       !weft_is_plain_rank(c, source, tag))) {
-        return recv_unusual(function, buffer, count, datatype, source, tag, comm, status);
+        return recv_unusual(buffer, count, datatype, source, tag, comm, status, function);
     }
     return recv_into(function, c, source, tag, buffer, bytes, status);
 }

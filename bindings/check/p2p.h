@@ -10,13 +10,17 @@
 int weft_bad_buffer(const char *function, struct weft_comm *comm, const void *buffer,
                     MPI_Count count, MPI_Datatype datatype);
 
-/* Is it one block and nothing to complain about? Then *bytes is its size. */
+/*
+ * Is it one block of a predefined type and nothing to complain about? Then *bytes is its
+ * size. Found without a call, so that the callers need not save their arguments.
+ */
 static inline bool weft_is_plain_buffer(const void *buffer, MPI_Count count,
                                         MPI_Datatype datatype, size_t *bytes)
 {
-    const struct weft_datatype *type = weft_datatype_place(datatype);
+    const uintptr_t at = (uintptr_t)datatype - WEFT_DATATYPE_FIRST;
+    const struct weft_datatype *type = &weft_datatypes[at];
 
-    return type != NULL && type->is_plain && count >= 0 && buffer != NULL &&
+    return at < WEFT_DATATYPE_COUNT && type->is_plain && count >= 0 && buffer != NULL &&
            !__builtin_mul_overflow((size_t)count, type->size, bytes);
 }
 

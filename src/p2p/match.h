@@ -5,11 +5,14 @@
  * source or tag open. The first match in posting order wins, and among waiting messages
  * the first that arrived. Cost does not grow with depth, wildcards included:
  *
- *      class            key                         posted receives      waiting messages
- *      exact            context, source, tag        one of the four,     linked into
- * every any tag          context, source             by what is left      class that
- * receives any source       context,         tag        open                 have asked
- * for any both         context
+ *     class        key
+ *     exact        context, source, tag
+ *     any tag      context, source
+ *     any source   context, tag
+ *     any both     context
+ *
+ * A posted receive is in one of the four, by what it leaves open; a waiting message is
+ * linked into every class that receives have asked for.
  *
  * Each class is a hash of keys, each key a first-in first-out list. An arrival looks at
  * up to four heads, and the smallest running number wins; a receive looks at one head.

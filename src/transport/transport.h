@@ -1,27 +1,35 @@
 /*
  * transport.h - what every transport offers, and what it may ask in return.
  *
- * Life:       open() with the upcalls and the job; address() bytes are published through
- *             wire-up where peers need them; connect() on first contact makes an
- * endpoint; poll() moves everything; disconnect() and close() end it. Messages:   a
- * packet is a header of WEFT_HEADER_BYTES, which a transport carries without reading it,
- * and up to `short_max` bytes. Ordered packets of one sender arrive in the order sent.
- * Control packets (WEFT_SEND_CONTROL) may overtake them: they travel where data that
- * nobody takes cannot hold them up. Ownership:  the caller owns every buffer it passes
- * in, and may reuse it once the call has returned WEFT_OK. WEFT_PENDING, which only fetch
- * and store return, lends the buffer and `op` until poll() hands `op` to the `done`
- * upcall. Full queue: WEFT_AGAIN means nothing was taken; poll, then try again.
- * Direction:  a transport never names a layer above it. Arrivals and completions go to
- * the upcalls it was handed in open(). What an upcall is given is valid only during the
- * call. Taking:     while upcalls->is_full is set, an ordered packet is taken only if
- * may_take() says so for its sender; it waits in the transport, and further ones with its
- *             sender. Control packets are always taken.
- * Threads:    one at a time, with the library's lock held. fetch and store may take long:
- *             they are called without the lock, from any thread, and touch nothing but
- * what they are given; so may wake(). Sleep:      arm() publishes how much attention we
- * shall pay and then looks once more: WEFT_AGAIN means something is there, poll instead
- * of sleeping. A send wakes a peer whose attention asks for it; wake() does so where
- * nothing was sent.
+ * Life. open() with the upcalls and the job; address() bytes are published through
+ * wire-up where peers need them; connect() on first contact makes an endpoint; poll()
+ * moves everything; disconnect() and close() end it.
+ *
+ * Messages. A packet is a header of WEFT_HEADER_BYTES, which a transport carries without
+ * reading it, and up to `short_max` bytes. Ordered packets of one sender arrive in the
+ * order sent. Control packets (WEFT_SEND_CONTROL) may overtake them: they travel where
+ * data that nobody takes cannot hold them up.
+ *
+ * Ownership. The caller owns every buffer it passes in, and may reuse it once the call
+ * has returned WEFT_OK. WEFT_PENDING, which only fetch and store return, lends the buffer
+ * and `op` until poll() hands `op` to the `done` upcall.
+ *
+ * Full queue. WEFT_AGAIN means nothing was taken; poll, then try again.
+ *
+ * Direction. A transport never names a layer above it. Arrivals and completions go to the
+ * upcalls it was handed in open(). What an upcall is given is valid only during the call.
+ *
+ * Taking. While upcalls->is_full is set, an ordered packet is taken only if may_take()
+ * says so for its sender; it waits in the transport, and further ones with its sender.
+ * Control packets are always taken.
+ *
+ * Threads. One at a time, with the library's lock held. fetch and store may take long:
+ * they are called without the lock, from any thread, and touch nothing but what they are
+ * given; so may wake().
+ *
+ * Sleep. arm() publishes how much attention we shall pay and then looks once more:
+ * WEFT_AGAIN means something is there, poll instead of sleeping. A send wakes a peer
+ * whose attention asks for it; wake() does so where nothing was sent.
  */
 #ifndef WEFT_TRANSPORT_TRANSPORT_H
 #define WEFT_TRANSPORT_TRANSPORT_H

@@ -232,13 +232,32 @@ static void wait_longer(const struct awaited *a, const struct weft_wait_reason *
     p->ops->set_inside(p->transport, false);
 }
 
+/*
+ * One small message: it comes soon, and nothing that a peer would wake a helper for. So
+ * the attention that was published for other requests may stay: to take it back and
+ * publish it again costs 0.1 us, a third of the message.
+ */
+static bool is_small(const struct awaited *a)
+{
+    const struct weft_p2p_request *request;
+
+    if (a->word != NULL || a->count != 1) {
+        return false;
+    }
+    request = (const struct weft_p2p_request *)a->requests[0];
+    return request->base.kind == WEFT_REQUEST_RECV && request->capacity <= WEFT_EAGER_MAX;
+}
+
 /* With the lock, at both ends. What comes at once never leaves the first lines. */
 static void wait_for(const struct awaited *a, const struct weft_wait_reason *why)
 {
     take_over();
-    weft_p2p_stay();
+    if (!is_small(a)) {
+        weft_p2p_stay();
+    }
     weft_p2p.waiting_threads++;
     if (!poll_burst(a, weft_wait_is_crowded() ? 1 : BURST)) {
+        weft_p2p_stay();
         wait_longer(a, why);
     }
     weft_p2p.waiting_threads--;

@@ -66,6 +66,7 @@ void weft_p2p_offer(struct weft_p2p_request *recv)
         p->ops->joint_give(p->transport, recv->joint_number);
         return;
     }
+    recv->from = recv->peer; /* its DATA may come before we see that it claimed */
     recv->is_joint_ours = true;
     recv->is_joint_shared = true;
     recv->posted.offer = recv->joint;
@@ -96,7 +97,6 @@ void weft_p2p_offer_was_claimed(struct weft_p2p_request *recv)
     peer->posted--;
     peer->incoming++;
     weft_p2p.incoming++;
-    recv->from = peer;
     recv->is_pulled = false;
     recv->message_length = weft_joint_field(&recv->joint->note);
     recv->header = (struct weft_header){

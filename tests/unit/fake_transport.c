@@ -220,7 +220,8 @@ static void fake_disconnect(struct weft_endpoint *ep)
 static bool is_control(const struct weft_header *header)
 {
     return header->kind == WEFT_PKT_PULL || header->kind == WEFT_PKT_FETCHED ||
-           header->kind == WEFT_PKT_STAGE || header->kind == WEFT_PKT_STAGED;
+           header->kind == WEFT_PKT_STAGE || header->kind == WEFT_PKT_STAGED ||
+           header->kind == WEFT_PKT_OFFER;
 }
 
 static void watch_send(const struct weft_header *header, size_t len, unsigned flags)

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "joint.h"
+#include "progress/lock.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -1440,6 +1441,58 @@ a_synchronous_message_of_no_or_few_bytes_has_a_checksum_that_fits(void **state)
     }
 }
 
+/* ---- offers ---- */
+
+/* Posts a receive that A is told of, and says which joint it may claim. */
+static struct weft_request *offer_to(struct weft_joint **joint, struct weft_answer *offer)
+{
+    struct weft_request *request = NULL;
+
+    /* A peer that was never spoken to has no queue to tell it by. */
+    end_request(start_send(A, 9, message, 8, WEFT_SEND_STANDARD), WEFT_OK);
+    weft_lock();
+    weft_p2p.has_progress = true;
+    assert_int_equal(weft_irecv_locked(&fixture_comm, WEFT_PLANE_P2P, A, 5, buffer,
+                                       SHARE_FROM, &request),
+                     WEFT_OK);
+    weft_p2p.has_progress = false;
+    weft_unlock();
+    assert_int_equal(fake_count(WEFT_PKT_OFFER), 1);
+    *offer = answer_in(fake_nth(WEFT_PKT_OFFER, 0));
+    *joint = &fake.own_joints[(uint32_t)offer->other];
+    return request;
+}
+
+/* The sender's store failed, and its DATA come before we have seen that it claimed. */
+static void data_for_an_offered_receive_may_come_before_its_claim_is_seen(void **state)
+{
+    struct weft_joint_terms terms = {.length = SHARE_FROM, .note = SHARE_FROM};
+    struct weft_answer offer;
+    struct weft_joint *joint;
+    struct weft_request *request;
+    uint64_t at;
+    uint64_t part;
+
+    (void)state;
+    request = offer_to(&joint, &offer);
+    assert_true(weft_joint_claim(joint, (uint32_t)(offer.other >> 32)));
+    terms.piece = terms.length;
+    weft_joint_open(joint, (uint32_t)(offer.other >> 32), &terms);
+    assert_true(weft_joint_claim_piece(joint, (uint32_t)(offer.other >> 32),
+                                       WEFT_JOINT_SENDER, &at, &part));
+    for (at = 0; at < SHARE_FROM; at += 2048) {
+        arrive_data(A, offer.request, message, at, 2048);
+    }
+    while (fake_pending() != 0) {
+        weft_progress();
+    }
+    end_recv(request, A, 5, SHARE_FROM);
+    assert_pattern(buffer, SHARE_FROM, 1);
+    assert_int_equal(fake_count(WEFT_PKT_FETCHED), 0);
+    assert_int_equal(fake.joints_used, 0);
+    assert_woken_once();
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_with_message, fixture_close)
@@ -1490,6 +1543,7 @@ int main(void)
 
         CASE(a_long_message_that_changed_on_its_way_is_reported),
         CASE(a_synchronous_message_of_no_or_few_bytes_has_a_checksum_that_fits),
+        CASE(data_for_an_offered_receive_may_come_before_its_claim_is_seen),
     };
 
     alarm(LIMIT_SECONDS);

@@ -69,4 +69,8 @@ int weft_look_at_requests(const char *function, int count, const MPI_Request *re
 int weft_test_requests(const char *function, int count, const MPI_Request *requests,
                        bool wants_all, struct weft_requests *out);
 
+/* Checks the arguments of a call that asks for all of them; *flag: they are complete. */
+int weft_test_all(const char *function, int count, const MPI_Request *requests,
+                  int *flag);
+
 #endif

@@ -117,26 +117,32 @@ int PMPI_Testany(int count, MPI_Request array_of_requests[], int *index, int *fl
 }
 WEFT_WEAK_ALIAS(MPI_Testany, PMPI_Testany);
 
-int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
-                 MPI_Status *array_of_statuses)
+int weft_test_all(const char *function, int count, const MPI_Request *requests, int *flag)
 {
-    static const char function[] = "MPI_Testall";
-    struct weft_batch batch = {.function = function, .statuses = array_of_statuses};
     struct weft_requests seen;
-    int err = weft_check_requests(function, count, array_of_requests);
+    int err = weft_check_requests(function, count, requests);
 
     if (err == MPI_SUCCESS) {
         err = weft_check_out(function, NULL, flag, "flag");
     }
     if (err == MPI_SUCCESS) {
-        err = weft_test_requests(function, count, array_of_requests, true, &seen);
+        err = weft_test_requests(function, count, requests, true, &seen);
     }
-    if (err != MPI_SUCCESS) {
+    if (err == MPI_SUCCESS) {
+        *flag = seen.active == seen.complete;
+    }
+    return err;
+}
+
+int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
+                 MPI_Status *array_of_statuses)
+{
+    static const char function[] = "MPI_Testall";
+    struct weft_batch batch = {.function = function, .statuses = array_of_statuses};
+    int err = weft_test_all(function, count, array_of_requests, flag);
+
+    if (err != MPI_SUCCESS || !*flag) {
         return err;
-    }
-    *flag = seen.active == seen.complete;
-    if (!*flag) {
-        return MPI_SUCCESS;
     }
     weft_lock();
     for (int i = 0; i < count; i++) {

@@ -74,21 +74,10 @@ int PMPI_Request_get_status_all(int count, const MPI_Request array_of_requests[]
 {
     static const char function[] = "MPI_Request_get_status_all";
     struct weft_batch batch = {.function = function, .statuses = array_of_statuses};
-    struct weft_requests seen;
-    int err = weft_check_requests(function, count, array_of_requests);
+    int err = weft_test_all(function, count, array_of_requests, flag);
 
-    if (err == MPI_SUCCESS) {
-        err = weft_check_out(function, NULL, flag, "flag");
-    }
-    if (err == MPI_SUCCESS) {
-        err = weft_test_requests(function, count, array_of_requests, true, &seen);
-    }
-    if (err != MPI_SUCCESS) {
+    if (err != MPI_SUCCESS || !*flag) {
         return err;
-    }
-    *flag = seen.active == seen.complete;
-    if (!*flag) {
-        return MPI_SUCCESS;
     }
     weft_lock();
     for (int i = 0; i < count; i++) {

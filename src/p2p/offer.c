@@ -14,14 +14,16 @@
  * has the same context and tag. What was taken since has been matched, and if that took
  * the offered receive, the joint cannot be claimed any more.
  *
- * An offer costs nothing to ignore: it is dropped where the queue is full, or where the
- * sender holds many already.
+ * A receiver that finds the queue full offers nothing, nor what comes after this receive
+ * and may match the same. A sender never forgets an offer that holds, or it would take a
+ * younger one for its message: of a joint it keeps the last turn only, so that it has at
+ * most one offer for each of the peer's joints.
  */
 #include "p2p/p2p.h"
 
 #include <stdlib.h>
 
-enum { OFFER_FROM = 32 * 1024, OFFERS_MAX = 32 };
+enum { OFFER_FROM = 32 * 1024 };
 
 /* ---- the receiver ---- */
 
@@ -108,16 +110,28 @@ void weft_p2p_offer_was_claimed(struct weft_p2p_request *recv)
 
 /* ---- the sender ---- */
 
+/* The one that the peer took back before it used the joint again, or a new one. */
+static struct weft_offer *take_place(struct weft_peer *peer, uint64_t joint)
+{
+    for (struct weft_offer **at = &peer->offers; *at != NULL; at = &(*at)->next) {
+        struct weft_offer *offer = *at;
+
+        if ((uint32_t)offer->joint == (uint32_t)joint) {
+            *at = offer->next;
+            return offer;
+        }
+    }
+    return malloc(sizeof(struct weft_offer));
+}
+
 void weft_p2p_on_offer(uint32_t from, const struct weft_answer *answer)
 {
     struct weft_peer *peer = weft_peer_get(&weft_p2p.peers, from);
-    struct weft_offer *offer = malloc(sizeof(*offer));
+    struct weft_offer *offer = peer == NULL ? NULL : take_place(peer, answer->other);
     struct weft_offer **end;
-    int count = 1;
 
-    if (offer == NULL || peer == NULL) {
-        free(offer);
-        return;
+    if (offer == NULL) {
+        weft_wireup_abort(weft_p2p.job, 1, "no memory for what a peer offers");
     }
     *offer = (struct weft_offer){
         .request = answer->request,
@@ -127,14 +141,8 @@ void weft_p2p_on_offer(uint32_t from, const struct weft_answer *answer)
         .length = answer->length,
     };
     for (end = &peer->offers; *end != NULL; end = &(*end)->next) {
-        count++;
     }
     *end = offer;
-    if (count > OFFERS_MAX) {
-        offer = peer->offers;
-        peer->offers = offer->next;
-        free(offer);
-    }
 }
 
 static bool is_same(const void *bytes, const void *argument)

@@ -1493,6 +1493,46 @@ static void data_for_an_offered_receive_may_come_before_its_claim_is_seen(void *
     assert_woken_once();
 }
 
+/* A says that it has posted a receive, with a joint of its own. */
+static void arrive_offer(int tag, uint32_t number, void *target)
+{
+    const uint32_t turn = weft_joint_offer(&fake.peer_joints[number],
+                                           (uint64_t)(uintptr_t)target, SHARE_FROM);
+
+    arrive_answer(A, WEFT_PKT_OFFER,
+                  (struct weft_answer){
+                      .other = (uint64_t)turn << 32 | number,
+                      .offset = (uint64_t)FIXTURE_CONTEXT << 32 | (uint32_t)tag,
+                      .length = SHARE_FROM,
+                  });
+}
+
+/* However many offers A has taken back since: the oldest that holds is not forgotten. */
+static void a_message_takes_the_oldest_of_many_offers(void **state)
+{
+    enum { OLD = 0, YOUNG = 1, OTHER = 2, MANY = 100 };
+    static uint8_t old_place[SHARE_FROM];
+    static uint8_t young_place[SHARE_FROM];
+    struct weft_request *request;
+
+    (void)state;
+    fake.is_inside = false;
+    arrive_offer(5, OLD, old_place);
+    arrive_offer(5, YOUNG, young_place);
+    for (int i = 0; i < MANY; i++) {
+        arrive_offer(6, OTHER, buffer);
+    }
+    while (fake_pending() != 0) {
+        weft_progress();
+    }
+    request = start_send(A, 5, message, SHARE_FROM, WEFT_SEND_STANDARD);
+    weft_progress();
+    end_request(request, WEFT_OK);
+    assert_int_equal(fake_count(WEFT_PKT_ANNOUNCE), 0);
+    assert_pattern(old_place, SHARE_FROM, 1);
+    assert_true(weft_joint_take_back(&fake.peer_joints[YOUNG], 1));
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_with_message, fixture_close)
@@ -1544,6 +1584,7 @@ int main(void)
         CASE(a_long_message_that_changed_on_its_way_is_reported),
         CASE(a_synchronous_message_of_no_or_few_bytes_has_a_checksum_that_fits),
         CASE(data_for_an_offered_receive_may_come_before_its_claim_is_seen),
+        CASE(a_message_takes_the_oldest_of_many_offers),
     };
 
     alarm(LIMIT_SECONDS);

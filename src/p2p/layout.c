@@ -2,9 +2,9 @@
  * layout.c - messages whose data are not contiguous on one side or both.
  *
  * A small message is packed on the stack and goes the way of all small messages; one that
- * fits into a window is packed and goes the way of long ones. Anything longer is never
- * packed whole: it is announced without an address, so that the receiver asks for its
- * bytes, which are packed window by window (staged.c) or, where it cannot reach our
+ * fits into a window is packed there and goes the way of long ones. Anything longer is
+ * never packed whole: it is announced without an address, so that the receiver asks for
+ * its bytes, which are packed window by window (staged.c) or, where it cannot reach our
  * memory, packet by packet (rendezvous.c). What arrives is unpacked from the packet, or
  * through a window. A request knows its buffer, type and count; a piece is found by its
  * offset alone, so pieces may move in any order and by any thread.
@@ -25,6 +25,15 @@ void weft_p2p_set_type(struct weft_p2p_request *request, struct weft_datatype *t
     request->count = count;
 }
 
+static void give_packed(void *packed, uint64_t window)
+{
+    if (window != 0) {
+        weft_p2p_give_window((struct weft_window){packed, window});
+    } else {
+        free(packed);
+    }
+}
+
 void weft_p2p_forget_type(struct weft_p2p_request *request)
 {
     if (weft_unlikely(request->type != NULL)) {
@@ -35,9 +44,10 @@ void weft_p2p_forget_type(struct weft_p2p_request *request)
         weft_p2p_free_staging(request);
     }
     if (weft_unlikely(request->packed != NULL)) {
-        free(request->packed);
+        give_packed(request->packed, request->window);
         request->packed = NULL;
     }
+    request->window = 0;
 }
 
 static void start(struct weft_cursor *cursor, const struct weft_p2p_request *request,
@@ -106,28 +116,53 @@ static struct weft_data data_of(const void *buffer, uint64_t count,
     };
 }
 
+/*
+ * Packs what fits into a window but not into a packet; *packed says where, until
+ * give_packed(). False: it goes as it is. Drops the lock and retakes it.
+ */
+static bool pack_whole(const struct weft_comm *comm, int dest,
+                       const struct weft_data *data, struct weft_data *packed)
+{
+    struct weft_window window = {0};
+
+    if (data->bytes <= WEFT_EAGER_MAX || data->bytes > WEFT_WINDOW) {
+        return false;
+    }
+    if (weft_comm_process(comm, dest) != weft_p2p.me) {
+        window = weft_p2p_take_shared_window();
+    }
+    if (window.at == NULL) {
+        window.at = malloc(data->bytes);
+    }
+    if (window.at == NULL) {
+        return false;
+    }
+    weft_unlock();
+    pack_all(data, window.at);
+    weft_lock();
+    *packed = (struct weft_data){
+        .buffer = window.at, .bytes = data->bytes, .window = window.name};
+    return true;
+}
+
 enum weft_rc weft_send_typed(const struct weft_comm *comm, int dest, int tag,
                              const void *buffer, uint64_t count,
                              struct weft_datatype *type, unsigned how)
 {
     const struct weft_data data = data_of(buffer, count, type);
-    void *window;
+    struct weft_data packed;
     enum weft_rc rc;
 
     if (data.bytes <= WEFT_EAGER_MAX) {
-        uint8_t packed[WEFT_EAGER_MAX];
+        uint8_t small[WEFT_EAGER_MAX];
 
-        pack_all(&data, packed);
-        return weft_send(comm, dest, tag, packed, data.bytes, how);
+        pack_all(&data, small);
+        return weft_send(comm, dest, tag, small, data.bytes, how);
     }
     weft_lock();
-    window = data.bytes <= WEFT_WINDOW ? weft_p2p_take_window() : NULL;
-    if (window != NULL) {
-        weft_unlock();
-        pack_all(&data, window);
-        rc = weft_send(comm, dest, tag, window, data.bytes, how);
-        weft_lock();
-        weft_p2p_give_window(window);
+    if (pack_whole(comm, dest, &data, &packed)) {
+        rc = weft_p2p_send_and_wait(comm, dest, tag, &packed, how);
+        give_packed((void *)(uintptr_t)packed.buffer, packed.window);
     } else {
         rc = weft_p2p_send_and_wait(comm, dest, tag, &data, how);
     }
@@ -141,32 +176,26 @@ enum weft_rc weft_isend_typed(struct weft_comm *comm, int dest, int tag,
                               struct weft_request **out)
 {
     const struct weft_data data = data_of(buffer, count, type);
-    struct weft_data packed = {.bytes = data.bytes};
+    struct weft_data packed;
     struct weft_p2p_request *send;
-    void *copy = NULL;
+    bool is_packed;
     enum weft_rc rc;
 
-    if (data.bytes > WEFT_EAGER_MAX && data.bytes <= WEFT_WINDOW) { /* else no need */
-        copy = malloc(data.bytes);
-    }
-    if (copy != NULL) {
-        pack_all(&data, copy);
-        packed.buffer = copy;
-    }
     weft_lock();
-    rc = weft_p2p_send_slow(comm, dest, tag, copy != NULL ? &packed : &data, how, false,
+    is_packed = pack_whole(comm, dest, &data, &packed);
+    rc = weft_p2p_send_slow(comm, dest, tag, is_packed ? &packed : &data, how, false,
                             &send);
+    if (is_packed && (send == NULL || weft_request_is_complete(&send->base))) {
+        give_packed((void *)(uintptr_t)packed.buffer, packed.window);
+    } else if (is_packed) {
+        send->packed = (void *)(uintptr_t)packed.buffer; /* until it is over */
+    }
     if (send != NULL) {
-        if (!weft_request_is_complete(&send->base)) {
-            send->packed = copy;
-            copy = NULL;
-        }
         weft_request_set_comm(&send->base, comm);
         weft_request_hand_out(&send->base);
         *out = &send->base;
     }
     weft_p2p_leave();
     weft_unlock();
-    free(copy);
     return rc;
 }

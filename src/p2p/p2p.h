@@ -40,9 +40,6 @@ enum weft_send_mode {
 /* Copying is done outside the lock: in the list of work, or by a thread right now. */
 enum weft_work { WEFT_WORK_NONE, WEFT_WORK_WAITING, WEFT_WORK_RUNNING };
 
-/* A piece of a message that is packed for the receiver to fetch. */
-enum { WEFT_WINDOW = 256 * 1024 };
-
 struct weft_staging;
 
 struct weft_p2p_request {
@@ -71,7 +68,8 @@ struct weft_p2p_request {
     uint64_t message_length;      /* receive: all of it, whatever fits */
     struct weft_peer *from;       /* receive: the sender */
     struct weft_staging *staging; /* of one that goes through windows, or NULL */
-    void *packed;                 /* send: a copy to be freed with it, or NULL */
+    void *packed;                 /* send: a copy to be given back with it, or NULL */
+    uint64_t window;              /* send: the window that its buffer is, or 0 */
 
     /* As sent, of a long message, where WEFT_CHECKSUM is set. */
     uint32_t sums[WEFT_SUM_BLOCKS];
@@ -299,6 +297,7 @@ struct weft_data {
     size_t bytes;
     struct weft_datatype *type; /* NULL: contiguous */
     uint64_t count;
+    uint64_t window; /* the transport's that the buffer is, or 0 */
 };
 
 /* A send that could not, or is not to, go out at once (send.c). */
@@ -326,10 +325,19 @@ void weft_p2p_scatter(const struct weft_p2p_request *recv, uint64_t offset,
 uint32_t weft_p2p_packed_crc(const struct weft_p2p_request *request, uint64_t offset,
                              uint64_t bytes);
 
-/* Memory for WEFT_WINDOW bytes, or NULL; a few are kept until the end. */
-void *weft_p2p_take_window(void);
-void weft_p2p_give_window(void *window);
+/* Memory for WEFT_WINDOW bytes, and what a peer is told: an address or a window. */
+struct weft_window {
+    void *at; /* NULL: there is none */
+    uint64_t name;
+};
+
+struct weft_window weft_p2p_take_window(void);
+struct weft_window weft_p2p_take_shared_window(void);
+void weft_p2p_give_window(struct weft_window window);
 void weft_p2p_free_windows(void);
+
+/* Where we see a window of the peer's transport; NULL: that is no such window. */
+const void *weft_p2p_see_window(const struct weft_peer *peer, uint64_t name);
 
 /*
  * A receive, whose joint is open and has no pieces, has met an announcement of a message
@@ -354,6 +362,7 @@ static inline enum weft_rc weft_p2p_take_request(struct weft_request **out)
         request->type = NULL;
         request->staging = NULL;
         request->packed = NULL;
+        request->window = 0;
     }
     return rc;
 }

@@ -8,7 +8,7 @@
  *                                         yes: opens the joint, claims piece after piece
  *   sees it open: claims pieces too,           and fetches each
  *   if it is inside MPI, and stores them
- *                                         yes, but one buffer is not contiguous: staged.c
+ *                                         one buffer is not contiguous: staged.c
  *                                          no: claims all and asks for the bytes
  *   PULL offset, length                   <--
  *   DATA piece, DATA piece, ...           -->  copies each to its place
@@ -201,7 +201,9 @@ enum weft_rc weft_p2p_announce(struct weft_p2p_request *send)
 
     packet.announce = (struct weft_announce){
         .length = send->capacity,
-        .address = send->type == NULL ? (uint64_t)(uintptr_t)send->buffer : 0,
+        .address = send->window != 0    ? send->window
+                   : send->type == NULL ? (uint64_t)(uintptr_t)send->buffer
+                                        : 0,
         .request = (uint64_t)(uintptr_t)send->base.handle,
         .joint = take_joint(send),
     };
@@ -396,7 +398,8 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     recv->other = announce.request;
     recv->message_length = announce.length;
     weft_p2p_add_transfer(recv);
-    if (weft_unlikely(recv->type != NULL || announce.address == 0)) {
+    if (weft_unlikely(recv->type != NULL || announce.address == 0 ||
+                      (announce.address & WEFT_IN_WINDOW) != 0)) {
         open_joint(recv, &announce, 0);
         if (length > 0) {
             weft_p2p_start_staged(recv, announce.address, length);

@@ -194,6 +194,7 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     send->peer = peer;
     send->buffer = (void *)(uintptr_t)data->buffer;
     send->capacity = data->bytes;
+    send->window = data->window;
     if (weft_unlikely(data->type != NULL)) {
         weft_p2p_set_type(send, data->type, data->count);
     }

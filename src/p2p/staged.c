@@ -1,11 +1,10 @@
 /*
- * staged.c - long messages that are not contiguous on one side or both, to a receiver
- * that can reach the sender's memory.
+ * staged.c - long messages that are not contiguous on one side or both.
  *
  *   sender                                  receiver
  *   ANNOUNCE length, no address        -->  matched, now or later
  *   packs a piece into a window        <--  STAGE piece, STAGE piece
- *   STAGED where it is                 -->  fetches it to its place
+ *   STAGED where it is                 -->  copies it to its place
  *   packs the next into the other      <--  STAGE piece
  *   ...                                     and so on, until all bytes are counted
  *   FETCHED                            <--
@@ -13,20 +12,20 @@
  * The sender packs one window while the receiver empties the other; the memory is two
  * windows, however long the message. The receiver asks for pieces in order and for a
  * third only when it has the first, so a window is never written while it is read. A
- * message that is contiguous at the sender needs no STAGE: it is one piece, all of it,
- * which the receiver fetches through a window of its own. It opens the sender's joint, if
- * there is one, without pieces, so that nobody stores into a buffer that is not
- * contiguous.
+ * message that is contiguous at the sender, or was packed into one window, needs no
+ * STAGE: it is one piece, all of it. Windows of the transport are read where they are;
+ * what lies in the sender's own memory is fetched, through a window of the receiver if it
+ * is not to be contiguous there. The receiver opens the sender's joint, if there is one,
+ * without pieces, so that nobody stores into a buffer that is not contiguous.
  *
- * Pieces are packed and fetched outside the lock, by threads that wait in MPI. When one
+ * Pieces are packed and copied outside the lock, by threads that wait in MPI. When one
  * cannot be fetched, the rest is asked for as DATA (rendezvous.c), once the sender has
  * answered what it was asked before: so it has nothing to pack when it hears of the end.
  */
 #include "p2p/p2p.h"
 
 #include <stdlib.h>
-
-enum { SPARE_WINDOWS = 4 };
+#include <string.h>
 
 struct weft_staging {
     uint64_t next;   /* send: to be packed; receive: to be asked for */
@@ -41,34 +40,8 @@ struct weft_staging {
         uint64_t length;
         uint64_t address;
     } piece[2];
-    void *window[2];
+    struct weft_window window[2];
 };
-
-/* ---- windows: taken and given with the lock ---- */
-
-static void *spare[SPARE_WINDOWS];
-static int spares;
-
-void *weft_p2p_take_window(void)
-{
-    return spares > 0 ? spare[--spares] : malloc(WEFT_WINDOW);
-}
-
-void weft_p2p_give_window(void *window)
-{
-    if (window != NULL && spares < SPARE_WINDOWS) {
-        spare[spares++] = window;
-    } else {
-        free(window);
-    }
-}
-
-void weft_p2p_free_windows(void)
-{
-    while (spares > 0) {
-        free(spare[--spares]);
-    }
-}
 
 void weft_p2p_free_staging(struct weft_p2p_request *request)
 {
@@ -89,11 +62,11 @@ static struct weft_staging *new_staging(struct weft_p2p_request *request)
     return request->staging;
 }
 
-static void *window_of(struct weft_staging *s, int i)
+static struct weft_window window_of(struct weft_staging *s, int i)
 {
-    if (s->window[i] == NULL) {
+    if (s->window[i].at == NULL) {
         s->window[i] = weft_p2p_take_window();
-        if (s->window[i] == NULL) {
+        if (s->window[i].at == NULL) {
             weft_wireup_abort(weft_p2p.job, 1, "no memory to pack a message");
         }
     }
@@ -133,16 +106,16 @@ static void pack_pieces(struct weft_p2p_request *send)
     while (s->next < s->end) {
         const uint64_t left = s->end - s->next;
         const uint64_t length = left < WEFT_WINDOW ? left : WEFT_WINDOW;
-        void *window = window_of(s, (int)(s->next / WEFT_WINDOW % 2));
+        const struct weft_window window = window_of(s, (int)(s->next / WEFT_WINDOW % 2));
         const struct weft_answer answer = {
             .request = send->other,
-            .other = (uint64_t)(uintptr_t)window,
+            .other = window.name,
             .offset = s->next,
             .length = length,
         };
         const bool is_helper = weft_p2p_drop_lock();
 
-        weft_p2p_gather(send, answer.offset, window, (size_t)length);
+        weft_p2p_gather(send, answer.offset, window.at, (size_t)length);
         weft_p2p_retake_lock(is_helper);
         s->next += length;
         weft_p2p_send_control(send->peer, WEFT_PKT_STAGED, &answer);
@@ -174,7 +147,7 @@ void weft_p2p_start_staged(struct weft_p2p_request *recv, uint64_t source,
     const struct weft_peer *peer = recv->from;
     struct weft_staging *s;
 
-    if (peer->is_self ? source == 0 : !peer->ep->ops->can_reach(peer->ep)) {
+    if (peer->is_self && source == 0) {
         weft_p2p_pull(recv, 0, length);
         return;
     }
@@ -226,43 +199,65 @@ void weft_p2p_on_staged(const struct weft_answer *answer)
     start_work(recv);
 }
 
-/* Without the lock. `window` is for what does not go straight to its place. */
-static enum weft_rc fetch_part(const struct weft_p2p_request *recv,
-                               const struct weft_key *key, uint64_t at, uint64_t offset,
-                               size_t length, void *window)
+static void place(const struct weft_p2p_request *recv, uint64_t offset, const void *from,
+                  size_t length)
+{
+    if (recv->type == NULL) {
+        memcpy((uint8_t *)recv->buffer + offset, from, length);
+    } else {
+        weft_p2p_scatter(recv, offset, from, length);
+    }
+}
+
+/* Window by window where it is to be unpacked. Without the lock. */
+static enum weft_rc fetch(const struct weft_p2p_request *recv, uint64_t address,
+                          uint64_t offset, uint64_t length, void *window)
 {
     struct weft_endpoint *ep = recv->from->ep;
-    void *to = recv->type == NULL ? (uint8_t *)recv->buffer + offset : window;
-    enum weft_rc rc;
+    const struct weft_key key = {.address = address};
+    enum weft_rc rc = WEFT_OK;
 
-    if (ep == NULL) { /* from ourselves: typed, else it were not here */
-        weft_p2p_scatter(recv, offset, (const void *)(uintptr_t)(key->address + at),
-                         length);
-        return WEFT_OK;
+    if (window == NULL) {
+        return ep->ops->fetch(ep, &key, 0, (uint8_t *)recv->buffer + offset,
+                              (size_t)length, NULL);
     }
-    rc = ep->ops->fetch(ep, key, at, to, length, NULL);
-    if (rc == WEFT_OK && recv->type != NULL) {
-        weft_p2p_scatter(recv, offset, window, length);
+    for (uint64_t done = 0; done < length && rc == WEFT_OK; done += WEFT_WINDOW) {
+        const uint64_t left = length - done;
+        const size_t part = (size_t)(left < WEFT_WINDOW ? left : WEFT_WINDOW);
+
+        rc = ep->ops->fetch(ep, &key, done, window, part, NULL);
+        if (rc == WEFT_OK) {
+            weft_p2p_scatter(recv, offset + done, window, part);
+        }
     }
     return rc;
 }
 
-/* One piece, window by window. Drops the lock. */
-static enum weft_rc fetch(struct weft_p2p_request *recv, unsigned at)
+/* One piece to its place. Drops the lock. */
+static enum weft_rc take_piece(struct weft_p2p_request *recv, unsigned at)
 {
     struct weft_staging *s = recv->staging;
-    const struct weft_key key = {.address = s->piece[at].address};
+    const uint64_t address = s->piece[at].address;
     const uint64_t offset = s->piece[at].offset;
     const uint64_t length = s->piece[at].length;
-    void *window = recv->type == NULL ? NULL : window_of(s, 0);
+    const struct weft_peer *peer = recv->from;
+    const void *seen = peer->is_self ? (const void *)(uintptr_t)address
+                                     : weft_p2p_see_window(peer, address);
+    void *window = NULL;
     enum weft_rc rc = WEFT_OK;
-    const bool is_helper = weft_p2p_drop_lock();
+    bool is_helper;
 
-    for (uint64_t done = 0; done < length && rc == WEFT_OK; done += WEFT_WINDOW) {
-        const uint64_t left = length - done;
-
-        rc = fetch_part(recv, &key, done, offset + done,
-                        (size_t)(left < WEFT_WINDOW ? left : WEFT_WINDOW), window);
+    if (seen == NULL) {
+        if (!peer->ep->ops->can_reach(peer->ep)) {
+            return WEFT_ERR_UNSUPPORTED;
+        }
+        window = recv->type == NULL ? NULL : window_of(s, 0).at;
+    }
+    is_helper = weft_p2p_drop_lock();
+    if (seen != NULL) {
+        place(recv, offset, seen, (size_t)length);
+    } else {
+        rc = fetch(recv, address, offset, length, window);
     }
     weft_p2p_retake_lock(is_helper);
     return rc;
@@ -275,7 +270,7 @@ static void take_pieces(struct weft_p2p_request *recv)
     while (s->count > 0) {
         const unsigned at = s->first;
 
-        if (fetch(recv, at) != WEFT_OK) {
+        if (take_piece(recv, at) != WEFT_OK) {
             s->is_failed = true; /* what was staged meanwhile comes once more */
             s->failed = s->piece[at].offset;
             s->count = 0;

@@ -67,7 +67,7 @@ _Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 1"
  */
 struct weft_announce {
     uint64_t length;  /* of the message */
-    uint64_t address; /* in the sender's memory; 0: it is in no one place */
+    uint64_t address; /* in the sender's memory, or a window; 0: it is in no one place */
     uint64_t request; /* the sender's, to be named in every answer */
     uint64_t joint;   /* the sender's, turn << 32 | number, or WEFT_NO_JOINT */
 };
@@ -75,10 +75,13 @@ _Static_assert(sizeof(struct weft_announce) == 32, "wire version 1");
 
 #define WEFT_NO_JOINT UINT64_MAX
 
+/* In place of an address: | the number of a window of the sender's transport. */
+#define WEFT_IN_WINDOW (UINT64_C(1) << 63)
+
 /* The data of control packets, and what precedes the bytes of DATA. */
 struct weft_answer {
     uint64_t request; /* of who receives this packet */
-    uint64_t other;   /* PULL, STAGE: of who sends it; STAGED: an address */
+    uint64_t other;   /* PULL, STAGE: of who sends it; STAGED: address or window */
     uint64_t offset;
     uint64_t length;
 };

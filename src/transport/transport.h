@@ -45,8 +45,9 @@ enum {
     WEFT_HEADER_BYTES = 28,
     WEFT_CAP_SAME_NODE = 1 << 0,
     WEFT_CAP_ORDERED = 1 << 1,
-    WEFT_CAP_FETCH = 1 << 2, /* fetch and store reach a peer's memory, if it allows it */
-    WEFT_CAP_JOINT = 1 << 3, /* two processes can share one transfer's copying */
+    WEFT_CAP_FETCH = 1 << 2,  /* fetch and store reach a peer's memory, if it allows it */
+    WEFT_CAP_JOINT = 1 << 3,  /* two processes can share one transfer's copying */
+    WEFT_WINDOW = 128 * 1024, /* bytes in a window */
     WEFT_SEND_CONTROL = 1 << 0,
     WEFT_SEND_URGENT = 1 << 1, /* ordered, but worth waking a peer for */
     WEFT_SEND_QUIET = 1 << 2,  /* control, but not worth it */
@@ -148,6 +149,11 @@ struct weft_transport_ops {
     struct weft_joint *(*joint_take)(struct weft_transport *tp, uint32_t *number);
     void (*joint_give)(struct weft_transport *tp, uint32_t number);
     struct weft_joint *(*joint_of)(struct weft_endpoint *ep, uint32_t number);
+
+    /* The same for windows: WEFT_WINDOW bytes that peers can read without a copy. */
+    void *(*window_take)(struct weft_transport *tp, uint32_t *number);
+    void (*window_give)(struct weft_transport *tp, uint32_t number);
+    const void *(*window_of)(struct weft_endpoint *ep, uint32_t number);
 
     /* May an ordered packet for which `is_it` is true be on its way to the peer, not
      * taken yet? Yes, if in doubt. */

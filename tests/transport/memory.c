@@ -294,3 +294,56 @@ void case_joint_claims(void)
     }
     suite_meet();
 }
+
+/* Fills all its windows; its neighbour sees in each what was written. */
+static void show_windows(uint32_t reader)
+{
+    uint32_t numbers[JOINTS_MAX];
+    uint32_t count = 0;
+    void *window;
+
+    while ((window = suite.ops->window_take(suite.tp, &numbers[count])) != NULL) {
+        memset(window, (int)(100 + suite.me + numbers[count]), WEFT_WINDOW);
+        suite_send_word(reader, numbers[count]);
+        count++;
+        check(count < JOINTS_MAX);
+    }
+    suite_send_word(reader, JOINTS_MAX);
+    check(suite_await_word(reader) == count);
+    for (uint32_t i = 0; i < count; i++) {
+        suite.ops->window_give(suite.tp, numbers[i]);
+    }
+    window = suite.ops->window_take(suite.tp, &numbers[0]); /* they can be taken again */
+    check((window != NULL) == (count > 0));
+    if (window != NULL) {
+        suite.ops->window_give(suite.tp, numbers[0]);
+    }
+}
+
+static void see_windows(uint32_t writer)
+{
+    uint64_t seen = 0;
+    uint64_t number;
+
+    while ((number = suite_await_word(writer)) != JOINTS_MAX) {
+        const uint8_t *window = suite.ops->window_of(suite.ep[writer], (uint32_t)number);
+
+        for (size_t i = 0; i < WEFT_WINDOW; i++) {
+            check(window[i] == (uint8_t)(100 + writer + number));
+        }
+        seen++;
+    }
+    suite_send_word(writer, seen);
+}
+
+void case_windows(void)
+{
+    if ((suite.me | 1) < suite.size) {
+        if (suite.me % 2 == 0) {
+            show_windows(suite.me + 1);
+        } else {
+            see_windows(suite.me - 1);
+        }
+    }
+    suite_meet();
+}

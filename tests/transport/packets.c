@@ -42,6 +42,7 @@ void case_table_is_complete(void)
     check(ops->send != NULL && ops->poll != NULL);
     check(ops->fetch != NULL && ops->store != NULL && ops->can_reach != NULL);
     check(ops->joint_take != NULL && ops->joint_give != NULL && ops->joint_of != NULL);
+    check(ops->window_take != NULL && ops->window_give != NULL && ops->window_of != NULL);
     check(ops->arm != NULL && ops->sleep != NULL && ops->disarm != NULL);
     check(ops->doorbell != NULL && ops->ring != NULL && ops->wake != NULL);
     check(ops->is_inside != NULL && ops->set_inside != NULL);

@@ -185,6 +185,7 @@ static void fake_close(struct weft_transport *tp)
     note_fault(!fake.is_open, "closed without being open");
     note_fault(fake.endpoints != 0, "closed with endpoints");
     note_fault(fake.joints_used != 0, "closed with joints taken");
+    note_fault(fake.windows_used != 0, "closed with windows taken");
     fake.is_open = false;
 }
 
@@ -401,6 +402,35 @@ static void fake_joint_give(struct weft_transport *tp, uint32_t number)
     fake.joints_used &= ~(1u << number);
 }
 
+static void *fake_window_take(struct weft_transport *tp, uint32_t *number)
+{
+    (void)tp;
+    note_fault(!is_locked(), "window_take without the lock");
+    for (int i = 0; i < fake.windows; i++) {
+        if ((fake.windows_used & 1u << i) == 0) {
+            fake.windows_used |= 1u << i;
+            *number = (uint32_t)i;
+            return fake.own_windows[i];
+        }
+    }
+    return NULL;
+}
+
+static void fake_window_give(struct weft_transport *tp, uint32_t number)
+{
+    (void)tp;
+    note_fault(!is_locked(), "window_give without the lock");
+    note_fault(number >= FAKE_WINDOWS || (fake.windows_used & 1u << number) == 0,
+               "a window given back that was not taken");
+    fake.windows_used &= ~(1u << number);
+}
+
+static const void *fake_window_of(struct weft_endpoint *ep, uint32_t number)
+{
+    (void)ep;
+    return fake.peer_windows[number % FAKE_WINDOWS];
+}
+
 static struct weft_joint *fake_joint_of(struct weft_endpoint *ep, uint32_t number)
 {
     (void)ep;
@@ -532,6 +562,9 @@ const struct weft_transport_ops fake_ops = {
     .joint_take = fake_joint_take,
     .joint_give = fake_joint_give,
     .joint_of = fake_joint_of,
+    .window_take = fake_window_take,
+    .window_give = fake_window_give,
+    .window_of = fake_window_of,
     .poll = fake_poll,
     .arm = fake_arm,
     .doorbell = fake_doorbell,

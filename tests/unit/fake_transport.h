@@ -19,6 +19,7 @@
 enum {
     FAKE_PEERS = 16,
     FAKE_JOINTS = 4,
+    FAKE_WINDOWS = 2,
     FAKE_SHORT_MAX = 4096,
     FAKE_ENDLESS = -1, /* as a number of times */
 };
@@ -50,6 +51,7 @@ struct fake {
     bool may_be_queued; /* what it answers about packets on their way */
     _Atomic uint32_t helper_bell;
     int joints;  /* that can be taken, at most FAKE_JOINTS */
+    int windows; /* the same, at most FAKE_WINDOWS; none unless the test says so */
     int fetches; /* so many succeed, then they fail */
     int stores;
     bool is_dry;              /* fetches and stores copy nothing */
@@ -74,12 +76,15 @@ struct fake {
     uint32_t woken; /* its rank */
     enum weft_attention wake_level;
     uint32_t joints_used; /* a bit each */
+    uint32_t windows_used;
     bool is_open;
     bool is_armed;
     const char *fault;
 
     struct weft_joint own_joints[FAKE_JOINTS];  /* given out to the code under test */
     struct weft_joint peer_joints[FAKE_JOINTS]; /* where it looks for a peer's */
+    uint8_t own_windows[FAKE_WINDOWS][WEFT_WINDOW];
+    uint8_t peer_windows[FAKE_WINDOWS][WEFT_WINDOW];
 };
 
 extern struct fake fake;

@@ -265,6 +265,141 @@ static void a_sender_packs_what_it_is_asked_for(void **state)
     end_request(request, WEFT_OK);
 }
 
+/* ---- windows of the transport ---- */
+
+static void pieces_in_windows_are_read_where_they_are(void **state)
+{
+    struct weft_request *request = start_typed_recv();
+
+    (void)state;
+    fake.is_reachable = false; /* and need not be */
+    arrive_announced(A, 5, NULL, BYTES, 42);
+    weft_progress();
+    for (size_t i = 0; i < 3; i++) {
+        const struct weft_answer stage = nth(WEFT_PKT_STAGE, i);
+
+        memcpy(fake.peer_windows[i % 2], message + stage.offset, (size_t)stage.length);
+        arrive_answer(A, WEFT_PKT_STAGED,
+                      (struct weft_answer){
+                          .request = stage.other,
+                          .other = WEFT_IN_WINDOW | i % 2,
+                          .offset = stage.offset,
+                          .length = stage.length,
+                      });
+        weft_progress();
+    }
+    assert_int_equal(fake.move_count, 0);
+    assert_int_equal(fake_count(WEFT_PKT_FETCHED), 1);
+    end_recv(request, A, 5, BYTES);
+    assert_spread();
+}
+
+static void a_sender_packs_into_windows_in_turn(void **state)
+{
+    struct weft_request *request;
+    struct weft_announce announce;
+
+    (void)state;
+    fake.windows = 2;
+    for (size_t i = 0; i < DOUBLES; i++) {
+        memcpy(spread + 16 * i, message + 8 * i, 8);
+    }
+    assert_int_equal(weft_isend_typed(&fixture_comm, A, 5, spread, 1, every_second,
+                                      WEFT_PLANE_P2P | WEFT_SEND_STANDARD, &request),
+                     WEFT_OK);
+    announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
+    for (uint64_t i = 0; i < 3; i++) {
+        const uint64_t at = i * WEFT_WINDOW;
+
+        arrive_answer(A, WEFT_PKT_STAGE,
+                      (struct weft_answer){.request = announce.request,
+                                           .offset = at,
+                                           .length = piece_length(at)});
+        weft_progress();
+        assert_int_equal(nth(WEFT_PKT_STAGED, i).other, WEFT_IN_WINDOW | i % 2);
+        assert_memory_equal(fake.own_windows[i % 2], message + at, piece_length(at));
+    }
+    arrive_answer(A, WEFT_PKT_FETCHED, (struct weft_answer){.request = announce.request});
+    weft_progress();
+    end_request(request, WEFT_OK);
+    assert_int_equal(fake.windows_used, 0);
+}
+
+/* What fits is packed once, into a window while there is one. */
+static void a_message_of_one_window_is_announced_in_it(void **state)
+{
+    enum { SENDS = FAKE_WINDOWS + 1, PART = 1000 };
+    struct weft_datatype *part;
+    struct weft_request *requests[SENDS];
+    struct weft_announce announces[SENDS];
+
+    (void)state;
+    fake.windows = FAKE_WINDOWS;
+    assert_int_equal(weft_type_vector(MPI_COMBINER_VECTOR, false, PART, 1, 2,
+                                      weft_datatype_from_handle(MPI_DOUBLE), &part),
+                     WEFT_OK);
+    assert_int_equal(weft_datatype_commit(part), WEFT_OK);
+    for (size_t i = 0; i < PART; i++) {
+        memcpy(spread + 16 * i, message + 8 * i, 8);
+    }
+    for (uint32_t i = 0; i < SENDS; i++) {
+        const void *at;
+
+        assert_int_equal(weft_isend_typed(&fixture_comm, A, 5, spread, 1, part,
+                                          WEFT_PLANE_P2P | WEFT_SEND_STANDARD,
+                                          &requests[i]),
+                         WEFT_OK);
+        announces[i] = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, i));
+        if (i < FAKE_WINDOWS) {
+            assert_int_equal(announces[i].address, WEFT_IN_WINDOW | i);
+            at = fake.own_windows[i];
+        } else {
+            at = (const void *)(uintptr_t)announces[i].address;
+        }
+        assert_memory_equal(at, message, 8 * PART);
+    }
+    for (uint32_t i = 0; i < SENDS; i++) {
+        struct weft_joint *joint = &fake.own_joints[(uint32_t)announces[i].joint];
+
+        weft_joint_open(joint, (uint32_t)(announces[i].joint >> 32),
+                        &(struct weft_joint_terms){.length = 8 * PART});
+        assert_true(weft_joint_count(joint, 8 * PART));
+        weft_progress();
+        end_request(requests[i], WEFT_OK);
+    }
+    assert_int_equal(fake.windows_used, 0);
+    weft_datatype_free(part);
+}
+
+static void a_message_in_a_window_goes_to_any_buffer(void **state)
+{
+    for (int is_typed = 0; is_typed < 2; is_typed++) {
+        struct weft_request *request =
+            is_typed ? start_typed_recv() : start_recv(A, 5, spread, BYTES);
+        struct weft_header header = fixture_header(WEFT_PKT_ANNOUNCE, A, 5);
+        const struct weft_announce announce = {
+            .length = WEFT_WINDOW,
+            .address = WEFT_IN_WINDOW | 1,
+            .request = 42,
+            .joint = WEFT_NO_JOINT,
+        };
+
+        (void)state;
+        fake.is_reachable = false;
+        fake_forget();
+        memset(spread, 0, sizeof(spread));
+        memcpy(fake.peer_windows[1], message, WEFT_WINDOW);
+        fake_arrive(A, header, &announce, sizeof(announce), 0);
+        weft_progress();
+        assert_int_equal(fake_count(WEFT_PKT_FETCHED), 1);
+        assert_int_equal(fake.move_count, 0);
+        end_recv(request, A, 5, WEFT_WINDOW);
+        for (size_t i = 0; i < WEFT_WINDOW / 8; i++) {
+            assert_memory_equal(spread + (is_typed ? 16 : 8) * i, message + 8 * i, 8);
+        }
+    }
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_with_type, close_with_type)
 
 int main(void)
@@ -277,6 +412,10 @@ int main(void)
         CASE(pieces_go_straight_to_a_contiguous_buffer),
         CASE(a_typed_receive_is_not_offered_and_can_be_cancelled),
         CASE(a_sender_packs_what_it_is_asked_for),
+        CASE(pieces_in_windows_are_read_where_they_are),
+        CASE(a_sender_packs_into_windows_in_turn),
+        CASE(a_message_of_one_window_is_announced_in_it),
+        CASE(a_message_in_a_window_goes_to_any_buffer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

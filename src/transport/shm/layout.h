@@ -8,6 +8,7 @@
  *     inbox                                    many writers: first contact and rare peers
  *     joints                                   long transfers that both sides copy
  *     lanes                                    one writer each, given on demand
+ *     windows                                  messages that had to be packed
  */
 #ifndef WEFT_SHM_LAYOUT_H
 #define WEFT_SHM_LAYOUT_H
@@ -26,6 +27,7 @@ enum {
     WEFT_CONTROL_CELLS = 64,
     WEFT_INBOX_CELLS = 128,
     WEFT_JOINTS = 32,
+    WEFT_WINDOWS = 8,
 };
 
 /* The first cell of a message; the others are data only. */
@@ -82,6 +84,7 @@ struct weft_shm_area {
     struct weft_ring_cell inbox_cells[WEFT_INBOX_CELLS];
     _Alignas(64) struct weft_joint joints[WEFT_JOINTS];
     _Alignas(4096) struct weft_lane lanes[WEFT_LANES];
+    _Alignas(4096) uint8_t windows[WEFT_WINDOWS][WEFT_WINDOW];
 };
 
 enum { WEFT_SHM_AREA_AT = 4096 };

@@ -72,18 +72,23 @@ static void shm_disconnect(struct weft_endpoint *ep)
     free(ep);
 }
 
-/* ---- joints ---- */
+/* ---- joints and windows ---- */
+
+/* The first bit of `count` that is not set, which is set then; false: there is none. */
+static bool take_bit(uint32_t *used, uint32_t count, uint32_t *number)
+{
+    if (~*used == 0 || (uint32_t)__builtin_ctz(~*used) >= count) {
+        return false;
+    }
+    *number = (uint32_t)__builtin_ctz(~*used);
+    *used |= 1u << *number;
+    return true;
+}
 
 static struct weft_joint *joint_take(struct weft_transport *tp, uint32_t *number)
 {
-    uint32_t free_ones = ~tp->joints_used;
-
-    if (free_ones == 0) {
-        return NULL;
-    }
-    *number = (uint32_t)__builtin_ctz(free_ones);
-    tp->joints_used |= 1u << *number;
-    return &tp->area->joints[*number];
+    return take_bit(&tp->joints_used, WEFT_JOINTS, number) ? &tp->area->joints[*number]
+                                                           : NULL;
 }
 
 static void joint_give(struct weft_transport *tp, uint32_t number)
@@ -94,6 +99,22 @@ static void joint_give(struct weft_transport *tp, uint32_t number)
 static struct weft_joint *joint_of(struct weft_endpoint *ep, uint32_t number)
 {
     return &((struct weft_shm_endpoint *)ep)->area->joints[number % WEFT_JOINTS];
+}
+
+static void *window_take(struct weft_transport *tp, uint32_t *number)
+{
+    return take_bit(&tp->windows_used, WEFT_WINDOWS, number) ? tp->area->windows[*number]
+                                                             : NULL;
+}
+
+static void window_give(struct weft_transport *tp, uint32_t number)
+{
+    tp->windows_used &= ~(1u << number);
+}
+
+static const void *window_of(struct weft_endpoint *ep, uint32_t number)
+{
+    return ((struct weft_shm_endpoint *)ep)->area->windows[number % WEFT_WINDOWS];
 }
 
 static bool has_asked(struct weft_transport *tp)
@@ -171,6 +192,9 @@ const struct weft_transport_ops weft_shm_ops = {
     .joint_take = joint_take,
     .joint_give = joint_give,
     .joint_of = joint_of,
+    .window_take = window_take,
+    .window_give = window_give,
+    .window_of = window_of,
     .may_be_queued = weft_shm_may_be_queued,
     .poll = weft_shm_poll,
     .arm = weft_shm_arm,

@@ -28,7 +28,8 @@ struct weft_transport {
     uint32_t first_bell;      /* the doorbell's count at opening */
     _Atomic uint64_t fetched; /* bytes; counted by any thread, without the lock */
     _Atomic uint64_t stored;
-    uint32_t joints_used;
+    uint32_t joints_used;  /* a bit each */
+    uint32_t windows_used; /* the same */
     bool has_membarrier;
     bool has_asked; /* for room in a lane, since the last barrier */
     uint64_t probe; /* the word others read to see that they can */

@@ -1,8 +1,9 @@
 /*
  * layout.c - messages whose data are not contiguous on one side or both.
  *
- * A small message is packed on the stack and goes the way of all small messages; one that
- * fits into a window is packed there and goes the way of long ones. Anything longer is
+ * A small message is packed on the stack and goes the way of all small messages. Of one
+ * in long blocks the receiver is told where they are (list.c); of others, one that fits
+ * into a window is packed there and goes the way of long ones. Anything longer is
  * never packed whole: it is announced without an address, so that the receiver asks for
  * its bytes, which are packed window by window (staged.c) or, where it cannot reach our
  * memory, packet by packet (rendezvous.c). What arrives is unpacked from the packet, or
@@ -116,16 +117,31 @@ static struct weft_data data_of(const void *buffer, uint64_t count,
     };
 }
 
-/*
- * Packs what fits into a window but not into a packet; *packed says where, until
- * give_packed(). False: it goes as it is. Drops the lock and retakes it.
- */
+/* Data that the peer, which can reach our memory, is told where to find. */
+static bool list_blocks(const struct weft_comm *comm, int dest,
+                        const struct weft_data *data, struct weft_data *listed)
+{
+    struct weft_peer *peer;
+    struct weft_window list;
+
+    if (weft_p2p_reach(weft_comm_process(comm, dest), &peer) != WEFT_OK ||
+        peer->is_self || !peer->ep->ops->can_reach(peer->ep)) {
+        return false;
+    }
+    list = weft_p2p_make_list(data);
+    *listed = *data;
+    listed->window = list.name;
+    listed->memory = list.at;
+    return list.at != NULL;
+}
+
+/* Data that fit into a window but not into a packet. Drops the lock and retakes it. */
 static bool pack_whole(const struct weft_comm *comm, int dest,
                        const struct weft_data *data, struct weft_data *packed)
 {
     struct weft_window window = {0};
 
-    if (data->bytes <= WEFT_EAGER_MAX || data->bytes > WEFT_WINDOW) {
+    if (data->bytes > WEFT_WINDOW) {
         return false;
     }
     if (weft_comm_process(comm, dest) != weft_p2p.me) {
@@ -141,8 +157,25 @@ static bool pack_whole(const struct weft_comm *comm, int dest,
     pack_all(data, window.at);
     weft_lock();
     *packed = (struct weft_data){
-        .buffer = window.at, .bytes = data->bytes, .window = window.name};
+        .buffer = window.at,
+        .bytes = data->bytes,
+        .window = window.name,
+        .memory = window.at,
+    };
     return true;
+}
+
+/* How the data travel; what that takes is in `memory`, until give_packed(). */
+static struct weft_data prepare(const struct weft_comm *comm, int dest,
+                                const struct weft_data *data)
+{
+    struct weft_data prepared = *data;
+
+    if (data->bytes <= WEFT_EAGER_MAX || list_blocks(comm, dest, data, &prepared) ||
+        pack_whole(comm, dest, data, &prepared)) {
+        return prepared;
+    }
+    return *data;
 }
 
 enum weft_rc weft_send_typed(const struct weft_comm *comm, int dest, int tag,
@@ -150,7 +183,7 @@ enum weft_rc weft_send_typed(const struct weft_comm *comm, int dest, int tag,
                              struct weft_datatype *type, unsigned how)
 {
     const struct weft_data data = data_of(buffer, count, type);
-    struct weft_data packed;
+    struct weft_data prepared;
     enum weft_rc rc;
 
     if (data.bytes <= WEFT_EAGER_MAX) {
@@ -160,12 +193,9 @@ enum weft_rc weft_send_typed(const struct weft_comm *comm, int dest, int tag,
         return weft_send(comm, dest, tag, small, data.bytes, how);
     }
     weft_lock();
-    if (pack_whole(comm, dest, &data, &packed)) {
-        rc = weft_p2p_send_and_wait(comm, dest, tag, &packed, how);
-        give_packed((void *)(uintptr_t)packed.buffer, packed.window);
-    } else {
-        rc = weft_p2p_send_and_wait(comm, dest, tag, &data, how);
-    }
+    prepared = prepare(comm, dest, &data);
+    rc = weft_p2p_send_and_wait(comm, dest, tag, &prepared, how);
+    give_packed(prepared.memory, prepared.window);
     weft_unlock();
     return rc;
 }
@@ -176,19 +206,17 @@ enum weft_rc weft_isend_typed(struct weft_comm *comm, int dest, int tag,
                               struct weft_request **out)
 {
     const struct weft_data data = data_of(buffer, count, type);
-    struct weft_data packed;
+    struct weft_data prepared;
     struct weft_p2p_request *send;
-    bool is_packed;
     enum weft_rc rc;
 
     weft_lock();
-    is_packed = pack_whole(comm, dest, &data, &packed);
-    rc = weft_p2p_send_slow(comm, dest, tag, is_packed ? &packed : &data, how, false,
-                            &send);
-    if (is_packed && (send == NULL || weft_request_is_complete(&send->base))) {
-        give_packed((void *)(uintptr_t)packed.buffer, packed.window);
-    } else if (is_packed) {
-        send->packed = (void *)(uintptr_t)packed.buffer; /* until it is over */
+    prepared = prepare(comm, dest, &data);
+    rc = weft_p2p_send_slow(comm, dest, tag, &prepared, how, false, &send);
+    if (send == NULL || weft_request_is_complete(&send->base)) {
+        give_packed(prepared.memory, prepared.window);
+    } else {
+        send->packed = prepared.memory; /* until it is over */
     }
     if (send != NULL) {
         weft_request_set_comm(&send->base, comm);

@@ -40,6 +40,12 @@ enum weft_send_mode {
 /* Copying is done outside the lock: in the list of work, or by a thread right now. */
 enum weft_work { WEFT_WORK_NONE, WEFT_WORK_WAITING, WEFT_WORK_RUNNING };
 
+/*
+ * What is packed, and then unpacked, at once of a message that is longer than a window:
+ * two packets for each cost little beside it, and two of them stay in the cache.
+ */
+enum { WEFT_PIECE = 64 * 1024 };
+
 struct weft_staging;
 
 struct weft_p2p_request {
@@ -68,8 +74,8 @@ struct weft_p2p_request {
     uint64_t message_length;      /* receive: all of it, whatever fits */
     struct weft_peer *from;       /* receive: the sender */
     struct weft_staging *staging; /* of one that goes through windows, or NULL */
-    void *packed;                 /* send: a copy to be given back with it, or NULL */
-    uint64_t window;              /* send: the window that its buffer is, or 0 */
+    void *packed;                 /* a copy or list to be given back with it, or NULL */
+    uint64_t window; /* what the peer is told of it in place of an address, or 0 */
 
     /* As sent, of a long message, where WEFT_CHECKSUM is set. */
     uint32_t sums[WEFT_SUM_BLOCKS];
@@ -297,7 +303,8 @@ struct weft_data {
     size_t bytes;
     struct weft_datatype *type; /* NULL: contiguous */
     uint64_t count;
-    uint64_t window; /* the transport's that the buffer is, or 0 */
+    uint64_t window; /* the transport's that has these bytes, or their list; or 0 */
+    void *memory;    /* what was taken for that, or for a packed copy; or NULL */
 };
 
 /* A send that could not, or is not to, go out at once (send.c). */
@@ -336,7 +343,28 @@ struct weft_window weft_p2p_take_shared_window(void);
 void weft_p2p_give_window(struct weft_window window);
 void weft_p2p_free_windows(void);
 
-/* Where we see a window of the peer's transport; NULL: that is no such window. */
+/*
+ * Data in long blocks, as a list that peers see; `at` is NULL if they are not, or there
+ * is no window. The second moves bytes of a request that are in the place that `peer` has
+ * named: an address, or a list. `flat`, if not NULL, stands for the request's own data
+ * from `offset` on. Without the lock.
+ */
+struct weft_window weft_p2p_make_list(const struct weft_data *data);
+enum weft_rc weft_p2p_move_vectors(const struct weft_p2p_request *request,
+                                   const struct weft_peer *peer, uint64_t place,
+                                   uint64_t offset, uint64_t length, void *flat);
+
+static inline bool weft_p2p_is_list(uint64_t place)
+{
+    return (place & WEFT_IN_WINDOW) != 0 && (place & WEFT_IS_LIST) != 0;
+}
+
+static inline bool weft_p2p_is_packed(uint64_t place)
+{
+    return (place & WEFT_IN_WINDOW) != 0 && (place & WEFT_IS_LIST) == 0;
+}
+
+/* Where we see bytes in a window of the peer's transport; NULL: they are not in one. */
 const void *weft_p2p_see_window(const struct weft_peer *peer, uint64_t name);
 
 /*

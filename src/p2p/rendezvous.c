@@ -176,7 +176,7 @@ static uint64_t take_joint(struct weft_p2p_request *send)
     struct weft_endpoint *ep = send->peer->ep;
 
     send->is_joint_ours = false;
-    if (ep == NULL || send->capacity == 0 || send->type != NULL ||
+    if (ep == NULL || send->capacity == 0 || (send->type != NULL && send->window == 0) ||
         !ep->ops->can_reach(ep)) {
         return WEFT_NO_JOINT;
     }
@@ -346,7 +346,7 @@ static void open_joint(struct weft_p2p_request *recv,
     struct weft_endpoint *ep = recv->from->ep;
     const struct weft_joint_terms terms = {
         .source = announce->address,
-        .target = (uint64_t)(uintptr_t)recv->buffer,
+        .target = recv->window != 0 ? recv->window : (uint64_t)(uintptr_t)recv->buffer,
         .length = announce->length < recv->capacity ? announce->length : recv->capacity,
         .note = (uint64_t)(uintptr_t)recv->base.handle,
         .piece = piece,
@@ -376,6 +376,38 @@ static void keep_sums(struct weft_p2p_request *recv, const struct weft_header *h
     }
 }
 
+static bool can_reach(const struct weft_peer *peer)
+{
+    return peer->is_self || peer->ep->ops->can_reach(peer->ep);
+}
+
+/* Can both copy? A sender that does so must see where our data are to lie. */
+static bool can_share(struct weft_p2p_request *recv, const struct weft_announce *announce,
+                      uint64_t length)
+{
+    struct weft_window list;
+
+    if (announce->address == 0 || weft_p2p_is_packed(announce->address) ||
+        !can_reach(recv->from)) {
+        return false;
+    }
+    if (weft_likely(recv->type == NULL)) {
+        return true;
+    }
+    if (recv->from->is_self || announce->joint == WEFT_NO_JOINT || length == 0) {
+        return false;
+    }
+    list = weft_p2p_make_list(&(struct weft_data){
+        .buffer = recv->buffer,
+        .bytes = (size_t)length,
+        .type = recv->type,
+        .count = recv->count,
+    });
+    recv->packed = list.at;
+    recv->window = list.name;
+    return list.at != NULL;
+}
+
 void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *peer,
                              const struct weft_header *header, const void *data)
 {
@@ -398,15 +430,15 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     recv->other = announce.request;
     recv->message_length = announce.length;
     weft_p2p_add_transfer(recv);
-    if (weft_unlikely(recv->type != NULL || announce.address == 0 ||
-                      (announce.address & WEFT_IN_WINDOW) != 0)) {
+    if (weft_likely(can_share(recv, &announce, length))) {
+        open_joint(recv, &announce, weft_p2p_choose_piece(length));
+        weft_p2p_add_work(recv);
+    } else if (announce.address == 0 || weft_p2p_is_packed(announce.address) ||
+               (recv->type != NULL && can_reach(peer))) {
         open_joint(recv, &announce, 0);
         if (length > 0) {
             weft_p2p_start_staged(recv, announce.address, length);
         }
-    } else if (peer->is_self || peer->ep->ops->can_reach(peer->ep)) {
-        open_joint(recv, &announce, weft_p2p_choose_piece(length));
-        weft_p2p_add_work(recv);
     } else {
         open_joint(recv, &announce, length);
         pull_all(recv);
@@ -449,6 +481,10 @@ static enum weft_rc move_piece(const struct weft_p2p_request *request, uint64_t 
                                                 : weft_joint_field(&joint->source)};
     uint8_t *mine = (uint8_t *)request->buffer + offset;
 
+    if (weft_unlikely(request->type != NULL || weft_p2p_is_list(key.address))) {
+        return weft_p2p_move_vectors(request, other_side(request), key.address, offset,
+                                     length, NULL);
+    }
     if (ep == NULL) { /* a receive from ourselves */
         memcpy(mine, (const void *)(uintptr_t)(key.address + offset), (size_t)length);
         return WEFT_OK;

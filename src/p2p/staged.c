@@ -105,8 +105,8 @@ static void pack_pieces(struct weft_p2p_request *send)
 
     while (s->next < s->end) {
         const uint64_t left = s->end - s->next;
-        const uint64_t length = left < WEFT_WINDOW ? left : WEFT_WINDOW;
-        const struct weft_window window = window_of(s, (int)(s->next / WEFT_WINDOW % 2));
+        const uint64_t length = left < WEFT_PIECE ? left : WEFT_PIECE;
+        const struct weft_window window = window_of(s, (int)(s->next / WEFT_PIECE % 2));
         const struct weft_answer answer = {
             .request = send->other,
             .other = window.name,
@@ -132,7 +132,7 @@ static void ask(struct weft_p2p_request *recv)
         .request = recv->other,
         .other = (uint64_t)(uintptr_t)recv->base.handle,
         .offset = s->next,
-        .length = left < WEFT_WINDOW ? left : WEFT_WINDOW,
+        .length = left < WEFT_PIECE ? left : WEFT_PIECE,
     };
 
     if (left > 0 && !s->is_failed) {
@@ -183,7 +183,7 @@ void weft_p2p_on_staged(const struct weft_answer *answer)
     unsigned at;
 
     if (s == NULL || answer->offset != s->staged ||
-        answer->length > s->next - s->staged || answer->length > WEFT_WINDOW) {
+        answer->length > s->next - s->staged || answer->length > WEFT_PIECE) {
         return;
     }
     s->staged += answer->length;
@@ -225,7 +225,9 @@ static enum weft_rc fetch(const struct weft_p2p_request *recv, uint64_t address,
         const uint64_t left = length - done;
         const size_t part = (size_t)(left < WEFT_WINDOW ? left : WEFT_WINDOW);
 
-        rc = ep->ops->fetch(ep, &key, done, window, part, NULL);
+        rc = weft_p2p_is_list(address)
+                 ? weft_p2p_move_vectors(recv, recv->from, address, done, part, window)
+                 : ep->ops->fetch(ep, &key, done, window, part, NULL);
         if (rc == WEFT_OK) {
             weft_p2p_scatter(recv, offset + done, window, part);
         }

@@ -46,7 +46,7 @@ void weft_p2p_give_window(struct weft_window window)
 
 const void *weft_p2p_see_window(const struct weft_peer *peer, uint64_t name)
 {
-    return (name & WEFT_IN_WINDOW) != 0 && peer->ep != NULL
+    return weft_p2p_is_packed(name) && peer->ep != NULL
                ? peer->ep->ops->window_of(peer->ep, (uint32_t)name)
                : NULL;
 }

@@ -23,9 +23,9 @@
  * says so for its sender; it waits in the transport, and further ones with its sender.
  * Control packets are always taken.
  *
- * Threads. One at a time, with the library's lock held. fetch and store may take long:
- * they are called without the lock, from any thread, and touch nothing but what they are
- * given; so may wake().
+ * Threads. One at a time, with the library's lock held. fetch and store, and the same
+ * with vectors, may take long: they are called without the lock, from any thread, and
+ * touch nothing but what they are given; so may wake().
  *
  * Sleep. arm() publishes how much attention we shall pay and then looks once more:
  * WEFT_AGAIN means something is there, poll instead of sleeping. A send wakes a peer
@@ -40,6 +40,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 enum {
     WEFT_HEADER_BYTES = 28,
@@ -48,6 +49,7 @@ enum {
     WEFT_CAP_FETCH = 1 << 2,  /* fetch and store reach a peer's memory, if it allows it */
     WEFT_CAP_JOINT = 1 << 3,  /* two processes can share one transfer's copying */
     WEFT_WINDOW = 128 * 1024, /* bytes in a window */
+    WEFT_VECTORS_MAX = 256,   /* stretches of memory that one call moves */
     WEFT_SEND_CONTROL = 1 << 0,
     WEFT_SEND_URGENT = 1 << 1, /* ordered, but worth waking a peer for */
     WEFT_SEND_QUIET = 1 << 2,  /* control, but not worth it */
@@ -142,6 +144,14 @@ struct weft_transport_ops {
     enum weft_rc (*store)(struct weft_endpoint *ep, const struct weft_key *key,
                           uint64_t offset, const void *from, size_t len,
                           struct weft_op *op);
+    /* The same for at most WEFT_VECTORS_MAX stretches on each side, as many bytes here as
+     * there; done when it returns. */
+    enum weft_rc (*fetch_vectors)(struct weft_endpoint *ep, const struct iovec *theirs,
+                                  size_t their_count, const struct iovec *ours,
+                                  size_t our_count);
+    enum weft_rc (*store_vectors)(struct weft_endpoint *ep, const struct iovec *theirs,
+                                  size_t their_count, const struct iovec *ours,
+                                  size_t our_count);
     /* Can this peer's memory be reached? Tries it the first time. */
     bool (*can_reach)(struct weft_endpoint *ep);
 

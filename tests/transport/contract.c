@@ -35,6 +35,7 @@ static const struct {
     {"joints", case_joints, 1},
     {"joint_claims", case_joint_claims, 1},
     {"windows", case_windows, 1},
+    {"vectors", case_vectors, 1},
     {"inside", case_inside, 5},
     {"sleep_ends", case_sleep_ends, 1},
     {"no_wakeup_is_lost", case_no_wakeup_is_lost, 1},

@@ -347,3 +347,81 @@ void case_windows(void)
     }
     suite_meet();
 }
+
+enum { STRETCH = 96, GAP = 32, STRETCHES = WEFT_VECTORS_MAX, VECTOR_BYTES = 96 * 128 };
+
+/* Stretches of theirs, and half as many of twice the length of ours, last ones first. */
+static void make_vectors(struct iovec *theirs, struct iovec *ours, uint64_t there,
+                         uint8_t *here)
+{
+    for (size_t i = 0; i < STRETCHES / 2; i++) {
+        theirs[i] = (struct iovec){
+            .iov_base = (void *)(uintptr_t)(there + i * (STRETCH + GAP)),
+            .iov_len = STRETCH,
+        };
+    }
+    for (size_t i = 0; i < STRETCHES / 4; i++) {
+        ours[i] = (struct iovec){
+            .iov_base = here + (STRETCHES / 4 - 1 - i) * 2 * STRETCH,
+            .iov_len = 2 * (size_t)STRETCH,
+        };
+    }
+}
+
+/* Fetches what the neighbour has, changes it, and stores it back. */
+static void move_by_vectors(uint32_t owner)
+{
+    static uint8_t mine[VECTOR_BYTES];
+    struct weft_endpoint *ep = suite.ep[owner];
+    struct iovec theirs[STRETCHES / 2];
+    struct iovec ours[STRETCHES / 4];
+
+    make_vectors(theirs, ours, suite_await_word(owner), mine);
+    if (suite.ops->can_reach(ep)) {
+        check(suite.ops->fetch_vectors(ep, theirs, STRETCHES / 2, ours, STRETCHES / 4) ==
+              WEFT_OK);
+        for (size_t i = 0; i < VECTOR_BYTES; i++) {
+            const size_t at = VECTOR_BYTES - (i / (2 * STRETCH) + 1) * 2 * STRETCH +
+                              i % (2 * STRETCH); /* in their order */
+
+            check(mine[i] == (uint8_t)(at / STRETCH + at % STRETCH));
+            mine[i] = (uint8_t)(mine[i] + 1);
+        }
+        check(suite.ops->store_vectors(ep, theirs, STRETCHES / 2, ours, STRETCHES / 4) ==
+              WEFT_OK);
+    }
+    suite_send_word(owner, suite.ops->can_reach(ep));
+}
+
+static void lend_vectors(uint32_t mover)
+{
+    static uint8_t memory[STRETCHES / 2 * (STRETCH + GAP)];
+    int added;
+
+    for (size_t i = 0; i < sizeof(memory); i++) {
+        const size_t in = i % (STRETCH + GAP);
+
+        memory[i] = in < STRETCH ? (uint8_t)(i / (STRETCH + GAP) + in) : 0xaa;
+    }
+    suite_send_word(mover, (uint64_t)(uintptr_t)memory);
+    added = suite_await_word(mover) != 0;
+    for (size_t i = 0; i < sizeof(memory); i++) {
+        const size_t in = i % (STRETCH + GAP);
+
+        check(
+            memory[i] ==
+            (in < STRETCH ? (uint8_t)(i / (STRETCH + GAP) + in + (size_t)added) : 0xaa));
+    }
+}
+
+void case_vectors(void)
+{
+    if ((suite.ops->caps & WEFT_CAP_FETCH) != 0 && (suite.me | 1) < suite.size) {
+        if (suite.me % 2 == 0) {
+            lend_vectors(suite.me + 1);
+        } else {
+            move_by_vectors(suite.me - 1);
+        }
+    }
+    suite_meet();
+}

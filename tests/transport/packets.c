@@ -41,6 +41,7 @@ void case_table_is_complete(void)
     check(ops->connect != NULL && ops->disconnect != NULL);
     check(ops->send != NULL && ops->poll != NULL);
     check(ops->fetch != NULL && ops->store != NULL && ops->can_reach != NULL);
+    check(ops->fetch_vectors != NULL && ops->store_vectors != NULL);
     check(ops->joint_take != NULL && ops->joint_give != NULL && ops->joint_of != NULL);
     check(ops->window_take != NULL && ops->window_give != NULL && ops->window_of != NULL);
     check(ops->arm != NULL && ops->sleep != NULL && ops->disarm != NULL);

@@ -91,6 +91,7 @@ void case_wrong_addresses(void);
 void case_joints(void);
 void case_joint_claims(void);
 void case_windows(void);
+void case_vectors(void);
 void case_inside(void);
 void case_sleep_ends(void);
 void case_no_wakeup_is_lost(void);

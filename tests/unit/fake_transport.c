@@ -379,6 +379,57 @@ static bool fake_can_reach(struct weft_endpoint *ep)
     return fake.is_reachable;
 }
 
+/* As fetch and store, byte by byte; the offset that is noted is in the first stretch. */
+static enum weft_rc fake_vectors(bool is_store, const struct iovec *theirs,
+                                 size_t their_count, const struct iovec *ours,
+                                 size_t our_count)
+{
+    const bool is_done =
+        fake.is_reachable && use_up(is_store ? &fake.stores : &fake.fetches);
+    size_t len = 0;
+    size_t at = 0;
+    size_t k = 0;
+
+    note_fault(their_count > WEFT_VECTORS_MAX || our_count > WEFT_VECTORS_MAX,
+               "too many vectors");
+    for (size_t i = 0; i < our_count; i++) {
+        for (size_t b = 0; b < ours[i].iov_len; b++, len++) {
+            uint8_t *mine = (uint8_t *)ours[i].iov_base + b;
+            uint8_t *other;
+
+            for (; k < their_count && at == theirs[k].iov_len; at = 0) {
+                k++;
+            }
+            if (k == their_count) {
+                note_fault(true, "more bytes here than there");
+                return WEFT_ERR_SYSTEM;
+            }
+            other = (uint8_t *)theirs[k].iov_base + at++;
+            *(is_store ? other : mine) = !is_done ? 0xee : is_store ? *mine : *other;
+        }
+    }
+    note_fault(k + 1 != their_count || at != theirs[k].iov_len,
+               "more bytes there than here");
+    note_move(is_store, 0, len, is_done);
+    return is_done ? WEFT_OK : WEFT_ERR_SYSTEM;
+}
+
+static enum weft_rc fake_fetch_vectors(struct weft_endpoint *ep,
+                                       const struct iovec *theirs, size_t their_count,
+                                       const struct iovec *ours, size_t our_count)
+{
+    (void)ep;
+    return fake_vectors(false, theirs, their_count, ours, our_count);
+}
+
+static enum weft_rc fake_store_vectors(struct weft_endpoint *ep,
+                                       const struct iovec *theirs, size_t their_count,
+                                       const struct iovec *ours, size_t our_count)
+{
+    (void)ep;
+    return fake_vectors(true, theirs, their_count, ours, our_count);
+}
+
 static struct weft_joint *fake_joint_take(struct weft_transport *tp, uint32_t *number)
 {
     (void)tp;
@@ -558,6 +609,8 @@ const struct weft_transport_ops fake_ops = {
     .send = fake_send,
     .fetch = fake_fetch,
     .store = fake_store,
+    .fetch_vectors = fake_fetch_vectors,
+    .store_vectors = fake_store_vectors,
     .can_reach = fake_can_reach,
     .joint_take = fake_joint_take,
     .joint_give = fake_joint_give,

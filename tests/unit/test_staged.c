@@ -11,7 +11,7 @@
 
 enum {
     A = 1,
-    BYTES = 5 * WEFT_WINDOW / 2, /* two windows and a half */
+    BYTES = 5 * WEFT_PIECE / 2, /* two pieces and a half, more than a window */
     DOUBLES = BYTES / 8,
 };
 
@@ -45,7 +45,7 @@ static struct weft_answer nth(enum weft_packet kind, size_t i)
 
 static uint64_t piece_length(uint64_t offset)
 {
-    return BYTES - offset < WEFT_WINDOW ? BYTES - offset : WEFT_WINDOW;
+    return BYTES - offset < WEFT_PIECE ? BYTES - offset : WEFT_PIECE;
 }
 
 /* The sender's answer to the i-th request for a piece. */
@@ -54,7 +54,7 @@ static void arrive_staged(size_t i)
     const struct weft_answer stage = nth(WEFT_PKT_STAGE, i);
 
     assert_int_equal(stage.request, 42);
-    assert_int_equal(stage.offset, i * WEFT_WINDOW);
+    assert_int_equal(stage.offset, i * WEFT_PIECE);
     assert_int_equal(stage.length, piece_length(stage.offset));
     arrive_answer(A, WEFT_PKT_STAGED,
                   (struct weft_answer){
@@ -126,8 +126,8 @@ static void a_piece_that_cannot_be_fetched_comes_as_data_with_the_rest(void **st
     arrive_staged(2); /* which was on its way, and is not wanted any more */
     assert_int_equal(fake_count(WEFT_PKT_PULL), 1);
     pull = nth(WEFT_PKT_PULL, 0);
-    assert_int_equal(pull.offset, WEFT_WINDOW);
-    assert_int_equal(pull.length, BYTES - WEFT_WINDOW);
+    assert_int_equal(pull.offset, WEFT_PIECE);
+    assert_int_equal(pull.length, BYTES - WEFT_PIECE);
     arrive_all_data(&pull);
     assert_int_equal(fake_count(WEFT_PKT_FETCHED), 1);
     end_recv(request, A, 5, BYTES);
@@ -236,7 +236,7 @@ static void a_sender_packs_what_it_is_asked_for(void **state)
     announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
     assert_int_equal(announce.address, 0);
     assert_int_equal(announce.length, BYTES);
-    for (uint64_t at = 0; at < BYTES; at += WEFT_WINDOW) {
+    for (uint64_t at = 0; at < BYTES; at += WEFT_PIECE) {
         struct weft_answer staged;
 
         arrive_answer(A, WEFT_PKT_STAGE,
@@ -245,7 +245,7 @@ static void a_sender_packs_what_it_is_asked_for(void **state)
                                            .offset = at,
                                            .length = piece_length(at)});
         weft_progress();
-        staged = nth(WEFT_PKT_STAGED, at / WEFT_WINDOW);
+        staged = nth(WEFT_PKT_STAGED, at / WEFT_PIECE);
         assert_int_equal(staged.request, 77);
         assert_int_equal(staged.offset, at);
         assert_int_equal(staged.length, piece_length(at));
@@ -309,7 +309,7 @@ static void a_sender_packs_into_windows_in_turn(void **state)
                      WEFT_OK);
     announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
     for (uint64_t i = 0; i < 3; i++) {
-        const uint64_t at = i * WEFT_WINDOW;
+        const uint64_t at = i * WEFT_PIECE;
 
         arrive_answer(A, WEFT_PKT_STAGE,
                       (struct weft_answer){.request = announce.request,
@@ -400,6 +400,179 @@ static void a_message_in_a_window_goes_to_any_buffer(void **state)
     }
 }
 
+/* ---- long blocks ---- */
+
+enum { BLOCK = 8192, ROWS = 20, GAP = 4096, ROW_BYTES = ROWS * BLOCK };
+
+static struct weft_datatype *make_rows(MPI_Count rows, MPI_Count length, int64_t stride)
+{
+    struct weft_datatype *type;
+
+    assert_int_equal(weft_type_vector(MPI_COMBINER_HVECTOR, false, rows, length, stride,
+                                      weft_datatype_from_handle(MPI_BYTE), &type),
+                     WEFT_OK);
+    assert_int_equal(weft_datatype_commit(type), WEFT_OK);
+    return type;
+}
+
+static void assert_rows(size_t stride, size_t block, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += block) {
+        assert_memory_equal(spread + at / block * stride, message + at, block);
+        if (at + block < bytes) {
+            assert_int_equal(spread[at / block * stride + block], 0);
+        }
+    }
+}
+
+/* The list that a place names, one of ours or of the peer's. */
+static const struct weft_list *list_at(uint8_t windows[][WEFT_WINDOW], uint64_t place)
+{
+    assert_true(weft_p2p_is_list(place));
+    return (const struct weft_list *)windows[(uint32_t)place];
+}
+
+static void a_sender_shows_long_blocks_and_stores_what_is_wanted(void **state)
+{
+    struct weft_datatype *rows = make_rows(ROWS, BLOCK, BLOCK + GAP);
+    struct weft_request *request;
+    struct weft_announce announce;
+    const struct weft_list *list;
+    struct weft_joint *joint;
+
+    (void)state;
+    fake.windows = 1;
+    for (size_t i = 0; i < ROWS; i++) {
+        memcpy(spread + i * (BLOCK + GAP), message + i * BLOCK, BLOCK);
+    }
+    assert_int_equal(weft_isend_typed(&fixture_comm, A, 5, spread, 1, rows,
+                                      WEFT_PLANE_P2P | WEFT_SEND_STANDARD, &request),
+                     WEFT_OK);
+    announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
+    list = list_at(fake.own_windows, announce.address);
+    assert_int_equal(list->n, ROWS);
+    for (uint64_t i = 0; i <= ROWS; i++) {
+        assert_int_equal(list->at[i].start, i * BLOCK);
+        assert_true(i == ROWS ||
+                    list->at[i].address == (uintptr_t)spread + i * (BLOCK + GAP));
+    }
+    joint = &fake.own_joints[(uint32_t)announce.joint];
+    weft_joint_open(joint, (uint32_t)(announce.joint >> 32),
+                    &(struct weft_joint_terms){
+                        .target = (uint64_t)(uintptr_t)fake.peer_windows,
+                        .length = ROW_BYTES,
+                        .piece = ROW_BYTES / 3,
+                    });
+    while (!weft_request_is_complete(request)) {
+        weft_progress();
+    }
+    assert_memory_equal(fake.peer_windows, message, ROW_BYTES);
+    end_request(request, WEFT_OK);
+    assert_int_equal(fake.windows_used, 0);
+    weft_datatype_free(rows);
+}
+
+/* Blocks of both sides differ, and no piece ends where one does. */
+static void both_may_have_long_blocks(void **state)
+{
+    struct weft_datatype *rows = make_rows(2 * ROWS, BLOCK / 2, BLOCK / 2 + GAP);
+    struct weft_list *list = (struct weft_list *)fake.peer_windows[1];
+    struct weft_announce announce = {
+        .length = ROW_BYTES,
+        .address = WEFT_IN_WINDOW | WEFT_IS_LIST | 1,
+        .request = 42,
+    };
+    struct weft_header header = fixture_header(WEFT_PKT_ANNOUNCE, A, 5);
+
+    (void)state;
+    for (int is_failing = 0; is_failing < 2; is_failing++) {
+        struct weft_joint *joint = &fake.peer_joints[0];
+        struct weft_request *request;
+
+        fake.windows = 1;
+        fake.fetches = is_failing ? 1 : FAKE_ENDLESS;
+        fake_forget();
+        memset(spread, 0, sizeof(spread));
+        list->n = ROWS;
+        for (uint64_t i = 0; i <= ROWS; i++) {
+            list->at[i].start = i * BLOCK;
+            list->at[i].address = (uint64_t)(uintptr_t)(message + i * BLOCK);
+        }
+        announce.joint = (uint64_t)weft_joint_announce(joint, announce.address) << 32;
+        assert_int_equal(weft_irecv_typed(&fixture_comm, WEFT_PLANE_P2P, A, 5, spread, 1,
+                                          rows, &request),
+                         WEFT_OK);
+        fake_arrive(A, header, &announce, sizeof(announce), 0);
+        weft_progress();
+        assert_int_equal(list_at(fake.own_windows, weft_joint_field(&joint->target))->n,
+                         2 * ROWS);
+        for (size_t i = 0; i < fake_count(WEFT_PKT_PULL); i++) {
+            const struct weft_answer pull = nth(WEFT_PKT_PULL, i);
+
+            assert_true(is_failing);
+            for (uint64_t at = 0; at < pull.length; at += 1024) {
+                arrive_data(A, pull.other, message, pull.offset + at,
+                            pull.length - at < 1024 ? pull.length - at : 1024);
+                weft_progress();
+            }
+        }
+        assert_int_equal(fake_count(WEFT_PKT_PULL) > 0, is_failing);
+        end_recv(request, A, 5, ROW_BYTES);
+        assert_rows(BLOCK / 2 + GAP, BLOCK / 2, ROW_BYTES);
+        assert_int_equal(fake.windows_used, 0);
+    }
+    weft_datatype_free(rows);
+}
+
+/* A list from the sender, and short blocks here: fetched into a window, and unpacked. */
+static void long_blocks_may_become_short_ones(void **state)
+{
+    struct weft_list *list = (struct weft_list *)fake.peer_windows[1];
+    const struct weft_announce announce = {
+        .length = BYTES,
+        .address = WEFT_IN_WINDOW | WEFT_IS_LIST | 1,
+        .request = 42,
+        .joint = WEFT_NO_JOINT,
+    };
+    struct weft_header header = fixture_header(WEFT_PKT_ANNOUNCE, A, 5);
+    struct weft_request *request = start_typed_recv();
+
+    (void)state;
+    list->n = BYTES / BLOCK;
+    for (uint64_t i = 0; i <= BYTES / BLOCK; i++) {
+        list->at[i].start = i * BLOCK;
+        list->at[i].address = (uint64_t)(uintptr_t)(message + i * BLOCK);
+    }
+    fake_arrive(A, header, &announce, sizeof(announce), 0);
+    weft_progress();
+    assert_int_equal(fake_count(WEFT_PKT_FETCHED), 1);
+    end_recv(request, A, 5, BYTES);
+    assert_spread();
+}
+
+static void short_blocks_are_not_listed(void **state)
+{
+    static const MPI_Count lengths[] = {16, 1024, 4095};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+        struct weft_datatype *rows = make_rows(10, lengths[i], 5000);
+        const struct weft_data data = {
+            .buffer = spread,
+            .bytes = 10 * (size_t)lengths[i],
+            .type = rows,
+            .count = 1,
+        };
+
+        fake.windows = 1;
+        weft_lock();
+        assert_null(weft_p2p_make_list(&data).at);
+        weft_unlock();
+        assert_int_equal(fake.windows_used, 0);
+        weft_datatype_free(rows);
+    }
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_with_type, close_with_type)
 
 int main(void)
@@ -416,6 +589,10 @@ int main(void)
         CASE(a_sender_packs_into_windows_in_turn),
         CASE(a_message_of_one_window_is_announced_in_it),
         CASE(a_message_in_a_window_goes_to_any_buffer),
+        CASE(a_sender_shows_long_blocks_and_stores_what_is_wanted),
+        CASE(both_may_have_long_blocks),
+        CASE(long_blocks_may_become_short_ones),
+        CASE(short_blocks_are_not_listed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,6 +62,12 @@ enum weft_rc weft_shm_fetch(struct weft_endpoint *ep, const struct weft_key *key
 enum weft_rc weft_shm_store(struct weft_endpoint *ep, const struct weft_key *key,
                             uint64_t offset, const void *from, size_t len,
                             struct weft_op *op);
+enum weft_rc weft_shm_fetch_vectors(struct weft_endpoint *ep, const struct iovec *theirs,
+                                    size_t their_count, const struct iovec *ours,
+                                    size_t our_count);
+enum weft_rc weft_shm_store_vectors(struct weft_endpoint *ep, const struct iovec *theirs,
+                                    size_t their_count, const struct iovec *ours,
+                                    size_t our_count);
 bool weft_shm_can_reach(struct weft_endpoint *ep);
 void weft_shm_introduce(struct weft_transport *tp);
 

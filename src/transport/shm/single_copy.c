@@ -105,3 +105,36 @@ enum weft_rc weft_shm_store(struct weft_endpoint *base, const struct weft_key *k
         &base->transport->stored, len,
         move(false, ep->area->pid, key->address + offset, (void *)(uintptr_t)from, len));
 }
+
+static enum weft_rc move_vectors(bool is_fetch, struct weft_endpoint *base,
+                                 _Atomic uint64_t *counter, const struct iovec *theirs,
+                                 size_t their_count, const struct iovec *ours,
+                                 size_t our_count)
+{
+    const int pid = ((struct weft_shm_endpoint *)base)->area->pid;
+    size_t len = 0;
+    ssize_t n;
+
+    for (size_t i = 0; i < our_count; i++) {
+        len += ours[i].iov_len;
+    }
+    n = is_fetch ? process_vm_readv(pid, ours, our_count, theirs, their_count, 0)
+                 : process_vm_writev(pid, ours, our_count, theirs, their_count, 0);
+    return count_moved(counter, len, n == (ssize_t)len ? WEFT_OK : WEFT_ERR_SYSTEM);
+}
+
+enum weft_rc weft_shm_fetch_vectors(struct weft_endpoint *ep, const struct iovec *theirs,
+                                    size_t their_count, const struct iovec *ours,
+                                    size_t our_count)
+{
+    return move_vectors(true, ep, &ep->transport->fetched, theirs, their_count, ours,
+                        our_count);
+}
+
+enum weft_rc weft_shm_store_vectors(struct weft_endpoint *ep, const struct iovec *theirs,
+                                    size_t their_count, const struct iovec *ours,
+                                    size_t our_count)
+{
+    return move_vectors(false, ep, &ep->transport->stored, theirs, their_count, ours,
+                        our_count);
+}

@@ -1,0 +1,208 @@
+/*
+ * list.c - data in long blocks, moved with one copy.
+ *
+ * Who has them shows where they are: a list of addresses in a window of the transport,
+ * named in place of an address. Who copies walks its own data with a cursor and the
+ * peer's with the list, from any byte to any, and moves as many stretches in one call as
+ * both allow. So sender and receiver can share a transfer in pieces as they do with
+ * contiguous data (rendezvous.c).
+ *
+ * Short blocks are packed instead: the kernel spends on each stretch what packing and
+ * unpacking LIST_FROM bytes cost (docs/performance.md).
+ */
+#include "p2p/p2p.h"
+
+#include "datatype/cursor.h"
+
+enum {
+    LIST_FROM = 4096, /* bytes in a block, on average */
+    LOOK = 16,        /* so many are looked at before a list is begun */
+    LIST_MAX = (WEFT_WINDOW - sizeof(struct weft_list)) / sizeof(struct weft_stretch) - 1,
+};
+
+static void start(struct weft_cursor *cursor, const struct weft_data *data)
+{
+    weft_cursor_init(cursor, &data->type->layout, data->type->extent, data->count,
+                     data->buffer);
+}
+
+/* Only the first blocks are looked at: the list itself notices if the others differ. */
+static bool begins_long(const struct weft_data *data)
+{
+    struct iovec first[LOOK];
+    struct weft_cursor cursor;
+    size_t n;
+
+    start(&cursor, data);
+    n = weft_cursor_vectors(&cursor, first, LOOK, data->bytes);
+    return cursor.position >= n * LIST_FROM;
+}
+
+/* False: there are too many blocks. */
+static bool fill(struct weft_list *list, const struct weft_data *data)
+{
+    const uint64_t most =
+        data->bytes / LIST_FROM < LIST_MAX ? data->bytes / LIST_FROM : LIST_MAX;
+    struct weft_cursor cursor;
+    uint64_t before = 0;
+
+    start(&cursor, data);
+    list->n = 0;
+    while (cursor.position < data->bytes) {
+        struct iovec part[64];
+        const size_t n = weft_cursor_vectors(&cursor, part, sizeof(part) / sizeof(*part),
+                                             data->bytes - cursor.position);
+
+        if (list->n + n > most) {
+            return false;
+        }
+        for (size_t i = 0; i < n; i++) {
+            list->at[list->n + i] = (struct weft_stretch){
+                .address = (uint64_t)(uintptr_t)part[i].iov_base,
+                .start = before,
+            };
+            before += part[i].iov_len;
+        }
+        list->n += n;
+    }
+    list->at[list->n].start = before;
+    return true;
+}
+
+struct weft_window weft_p2p_make_list(const struct weft_data *data)
+{
+    struct weft_window window = {0};
+
+    if (!begins_long(data)) {
+        return window;
+    }
+    window = weft_p2p_take_shared_window();
+    if (window.at != NULL && !fill(window.at, data)) {
+        weft_p2p_give_window(window);
+        window = (struct weft_window){0};
+    }
+    if (window.at != NULL) {
+        window.name |= WEFT_IS_LIST;
+    }
+    return window;
+}
+
+/* ---- moving ---- */
+
+/* Stretches of a peer's list, from `offset` on, of at most `bytes` bytes; how many. */
+static size_t list_vectors(const struct weft_list *list, uint64_t offset, uint64_t bytes,
+                           struct iovec *out)
+{
+    const uint64_t n = list->n <= LIST_MAX ? list->n : 0;
+    uint64_t low = 0;
+    uint64_t high = n;
+    size_t count = 0;
+
+    while (high - low > 1) {
+        const uint64_t middle = low + (high - low) / 2;
+
+        if (list->at[middle].start <= offset) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    for (; low < n && bytes > 0 && count < WEFT_VECTORS_MAX; low++) {
+        const uint64_t skip = offset - list->at[low].start;
+        const uint64_t left = list->at[low + 1].start - offset;
+        const uint64_t part = left < bytes ? left : bytes;
+
+        out[count++] = (struct iovec){
+            .iov_base = (void *)(uintptr_t)(list->at[low].address + skip),
+            .iov_len = (size_t)part,
+        };
+        offset += part;
+        bytes -= part;
+    }
+    return count;
+}
+
+static uint64_t bytes_in(const struct iovec *vectors, size_t n)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        bytes += vectors[i].iov_len;
+    }
+    return bytes;
+}
+
+/* The first of them that are together `bytes` bytes; the last is cut. */
+static size_t cut(struct iovec *vectors, uint64_t bytes)
+{
+    size_t n = 0;
+
+    while (bytes > vectors[n].iov_len) {
+        bytes -= vectors[n++].iov_len;
+    }
+    vectors[n].iov_len = (size_t)bytes;
+    return n + 1;
+}
+
+/* Where bytes of the request's own data are; in `flat`, if that is not NULL. */
+static size_t own_vectors(const struct weft_p2p_request *request, void *flat,
+                          uint64_t offset, uint64_t bytes, struct iovec *out)
+{
+    struct weft_cursor cursor;
+
+    if (flat != NULL || request->type == NULL) {
+        *out = (struct iovec){
+            .iov_base = flat != NULL ? flat : (uint8_t *)request->buffer + offset,
+            .iov_len = (size_t)bytes,
+        };
+        return 1;
+    }
+    start(&cursor, &(struct weft_data){
+                       .buffer = request->buffer,
+                       .bytes = request->capacity,
+                       .type = request->type,
+                       .count = request->count,
+                   });
+    cursor.position = offset;
+    return weft_cursor_vectors(&cursor, out, WEFT_VECTORS_MAX, (size_t)bytes);
+}
+
+enum weft_rc weft_p2p_move_vectors(const struct weft_p2p_request *request,
+                                   const struct weft_peer *peer, uint64_t place,
+                                   uint64_t offset, uint64_t length, void *flat)
+{
+    const struct weft_list *list = NULL;
+    enum weft_rc rc = WEFT_OK;
+
+    if (weft_p2p_is_list(place)) {
+        list = peer->ep->ops->window_of(peer->ep, (uint32_t)place);
+    }
+    while (length > 0 && rc == WEFT_OK) {
+        struct iovec ours[WEFT_VECTORS_MAX];
+        struct iovec theirs[WEFT_VECTORS_MAX];
+        size_t our_count = own_vectors(request, flat, offset, length, ours);
+        const uint64_t mine = bytes_in(ours, our_count);
+        size_t their_count = 1;
+        uint64_t bytes = mine;
+
+        theirs[0] = (struct iovec){.iov_base = (void *)(uintptr_t)(place + offset),
+                                   .iov_len = (size_t)mine};
+        if (list != NULL) {
+            their_count = list_vectors(list, offset, mine, theirs);
+            bytes = bytes_in(theirs, their_count);
+        }
+        if (bytes == 0) {
+            return WEFT_ERR_ARGUMENT; /* no such bytes in the list */
+        }
+        our_count = bytes < mine ? cut(ours, bytes) : our_count;
+        rc = request->base.kind == WEFT_REQUEST_SEND
+                 ? peer->ep->ops->store_vectors(peer->ep, theirs, their_count, ours,
+                                                our_count)
+                 : peer->ep->ops->fetch_vectors(peer->ep, theirs, their_count, ours,
+                                                our_count);
+        offset += bytes;
+        length -= bytes;
+        flat = flat == NULL ? NULL : (uint8_t *)flat + bytes;
+    }
+    return rc;
+}

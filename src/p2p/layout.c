@@ -170,3 +170,37 @@ enum weft_rc weft_isend_typed(struct weft_comm *comm, int dest, int tag,
     free(copy);
     return rc;
 }
+
+/* Packs what is worth it, without the lock; NULL: it goes as it is. */
+static void *pack_unlocked(const struct weft_data *data)
+{
+    void *copy;
+
+    if (data->bytes <= WEFT_EAGER_MAX || data->bytes > WEFT_WINDOW) {
+        return NULL;
+    }
+    weft_unlock();
+    copy = malloc(data->bytes);
+    if (copy != NULL) {
+        pack_all(data, copy);
+    }
+    weft_lock();
+    return copy;
+}
+
+enum weft_rc weft_p2p_send_typed_by(struct weft_p2p_request *send,
+                                    const struct weft_comm *comm, int dest, int tag,
+                                    const struct weft_data *data, unsigned how)
+{
+    void *copy = pack_unlocked(data);
+    const struct weft_data packed = {.buffer = copy, .bytes = data->bytes};
+    enum weft_rc rc;
+
+    rc = weft_p2p_send_by(send, comm, dest, tag, copy != NULL ? &packed : data, how);
+    if (rc == WEFT_OK && !weft_request_is_complete(&send->base)) {
+        send->packed = copy;
+        copy = NULL;
+    }
+    free(copy);
+    return rc;
+}

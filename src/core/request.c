@@ -164,7 +164,7 @@ void weft_request_set_schedule(struct weft_request *request,
                                struct weft_schedule *schedule)
 {
     request->schedule = schedule;
-    weft_schedule_steps++;
+    weft_schedule_steps += schedule->is_patient ? 0 : 1;
 }
 
 static void tell(struct weft_request *request)
@@ -174,7 +174,7 @@ static void tell(struct weft_request *request)
         weft_futex_wake(request->sleeper, 1);
     }
     if (request->schedule != NULL) {
-        weft_schedule_steps--;
+        weft_schedule_steps -= request->schedule->is_patient ? 0 : 1;
         make_ready(request->schedule);
     }
 }

@@ -34,6 +34,7 @@ struct weft_schedule {
     void (*advance)(struct weft_schedule *schedule);
     struct weft_schedule *next; /* among those that are ready */
     bool is_ready;
+    bool is_patient; /* it waits until somebody polls anyway: nobody is woken for it */
 };
 
 extern struct weft_schedule *weft_schedules_ready;
@@ -82,7 +83,8 @@ extern struct weft_request weft_request_sent;
 
 /* Requests that the user holds and that are not complete; with the lock. */
 extern uint32_t weft_requests_outstanding;
-extern uint32_t weft_schedule_steps; /* those that a schedule waits for */
+extern uint32_t
+    weft_schedule_steps; /* those that a schedule, not a patient one, waits for */
 
 /* What goes on when it is complete, which it is not yet. */
 void weft_request_set_schedule(struct weft_request *request,

@@ -23,6 +23,7 @@ void weft_p2p_set_type(struct weft_p2p_request *request, struct weft_datatype *t
     weft_datatype_keep(type);
     request->type = type;
     request->count = count;
+    request->skip = 0;
 }
 
 void weft_p2p_forget_type(struct weft_p2p_request *request)
@@ -45,7 +46,7 @@ static void start(struct weft_cursor *cursor, const struct weft_p2p_request *req
 {
     weft_cursor_init(cursor, &request->type->layout, request->type->extent,
                      request->count, request->buffer);
-    cursor->position = offset;
+    cursor->position = request->skip + offset;
 }
 
 void weft_p2p_gather(const struct weft_p2p_request *send, uint64_t offset, void *to,

@@ -14,6 +14,7 @@
  *   layout.c      data that are not contiguous: packed and unpacked piece by piece
  *   staged.c      long messages of such data
  *   persistent.c  operations that are started again and again
+ *   partitioned.c messages that become ready and arrive in parts (partitioned.h)
  *   offer.c       a posted receive tells its sender where its message goes
  *   checksum.c    whether what arrived is what was sent
  *   wait.c        polling, spinning, yielding, sleeping
@@ -53,6 +54,7 @@ struct weft_p2p_request {
     uint64_t capacity;        /* bytes in it */
     struct weft_datatype *type; /* NULL: it is contiguous; else kept until it is over */
     uint64_t count;             /* elements of that type */
+    uint64_t skip;              /* packed bytes of them that are not ours to move */
     struct weft_posted posted;
     struct weft_header header;     /* send: what goes, or waits to go, in front */
     struct weft_p2p_request *next; /* in a backlog, or in the list of work */
@@ -182,6 +184,7 @@ struct weft_data {
     size_t bytes;
     struct weft_datatype *type; /* NULL: contiguous */
     uint64_t count;
+    uint64_t skip; /* packed bytes of those elements that come before `bytes` */
 };
 
 /*

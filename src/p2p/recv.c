@@ -273,13 +273,17 @@ enum weft_rc weft_p2p_recv_by(struct weft_p2p_request *recv, const struct weft_c
                               const struct weft_data *data)
 {
     void *buffer = (void *)(uintptr_t)data->buffer;
-    enum weft_rc rc = weft_likely(data->type == NULL)
-                          ? start(recv, comm, plane, source, tag, buffer, data->bytes)
-                          : start_typed(recv, comm, plane, source, tag, buffer,
-                                        data->count, data->type);
+    enum weft_rc rc;
 
+    if (weft_unlikely(data->type != NULL)) {
+        weft_p2p_set_type(recv, data->type, data->count);
+        recv->skip = data->skip;
+    }
+    rc = start(recv, comm, plane, source, tag, buffer, data->bytes);
     if (weft_likely(rc == WEFT_OK)) {
         hand_out(recv);
+    } else if (data->type != NULL) {
+        weft_p2p_forget_type(recv);
     }
     return rc;
 }

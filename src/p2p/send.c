@@ -196,6 +196,7 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     send->capacity = data->bytes;
     if (weft_unlikely(data->type != NULL)) {
         weft_p2p_set_type(send, data->type, data->count);
+        send->skip = data->skip;
     }
     send->header = *header;
     send->header.kind = is_announced ? WEFT_PKT_ANNOUNCE : WEFT_PKT_EAGER;

@@ -65,6 +65,10 @@ static int read_locked(struct weft_request *request, MPI_Status *status)
     if (weft_unlikely(request->kind == WEFT_REQUEST_GENERALIZED)) {
         return query(request, status);
     }
+    if (weft_unlikely(request->is_inactive)) {
+        weft_status_set_empty(status);
+        return MPI_SUCCESS;
+    }
     if (status != MPI_STATUS_IGNORE) {
         weft_status_set(status, request->source, request->tag, request->bytes,
                         request->is_cancelled);
@@ -85,8 +89,9 @@ static int free_generalized(const struct weft_request *request, int err)
 }
 
 /*
- * Gives the status of a complete request and frees it. One that failed leaves *comm a
- * reference, which the caller gives back: the user may have freed the communicator.
+ * Gives the status of a complete request and ends it: the handle of a persistent one
+ * stays, any other is freed. One that failed leaves *comm a reference, which the caller
+ * gives back: the user may have freed the communicator.
  */
 static int reap_locked(struct weft_request *request, MPI_Request *handle,
                        MPI_Status *status, struct weft_comm **comm)
@@ -100,8 +105,10 @@ static int reap_locked(struct weft_request *request, MPI_Request *handle,
     if (weft_unlikely(request->kind == WEFT_REQUEST_GENERALIZED)) {
         err = free_generalized(request, err);
     }
-    weft_request_give(request);
-    *handle = MPI_REQUEST_NULL;
+    if (weft_likely(request->persistent == NULL)) {
+        *handle = MPI_REQUEST_NULL;
+    }
+    weft_request_end(request);
     return err;
 }
 
@@ -340,6 +347,9 @@ int weft_look_at_requests(const char *function, int count, const MPI_Request *re
         if (request == NULL) {
             weft_unlock();
             return weft_find_request(function, requests[i], &ignored);
+        }
+        if (weft_unlikely(request->is_inactive)) {
+            continue;
         }
         out->active++;
         if (weft_request_is_complete(request)) {

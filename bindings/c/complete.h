@@ -8,7 +8,8 @@
 
 #include "core/request.h"
 
-/* Waits for a request, gives its status, frees it and sets the handle to null. */
+/* Waits for a request and gives its status; then a persistent one is inactive, any other
+ * is freed and its handle set to null. */
 int weft_complete(const char *function, MPI_Request *request, MPI_Status *status);
 
 /* Takes a posted receive back whose partner call failed; it is freed either way. */
@@ -54,7 +55,7 @@ static inline MPI_Status *weft_batch_status(const struct weft_batch *batch)
  */
 int weft_peek(const char *function, struct weft_request *request, MPI_Status *status);
 
-/* What an array of requests holds; NULL handles do not count. */
+/* What an array of requests holds; null and inactive ones do not count. */
 struct weft_requests {
     int active;
     int complete;

@@ -29,8 +29,10 @@ static int wait_for_any(const char *function, int count, const MPI_Request *hand
     }
     weft_lock();
     for (int i = 0; i < count; i++) {
-        if (handles[i] != MPI_REQUEST_NULL) {
-            list[n++] = weft_request_from_handle(handles[i]);
+        struct weft_request *request = weft_request_from_handle(handles[i]);
+
+        if (request != NULL && !request->is_inactive) {
+            list[n++] = request;
         }
     }
     weft_unlock();
@@ -169,7 +171,8 @@ static int complete_some(const char *function, int count, MPI_Request *handles,
         const struct weft_request *request =
             handles[i] != MPI_REQUEST_NULL ? weft_request_from_handle(handles[i]) : NULL;
 
-        if (request != NULL && weft_request_is_complete(request)) {
+        if (request != NULL && weft_request_is_complete(request) &&
+            !request->is_inactive) {
             indices[batch.done] = i;
             weft_batch_complete(&batch, &handles[i]);
         }

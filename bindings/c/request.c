@@ -122,7 +122,8 @@ int PMPI_Request_get_status_some(int incount, const MPI_Request array_of_request
                 ? NULL
                 : weft_request_from_handle(array_of_requests[i]);
 
-        if (request != NULL && weft_request_is_complete(request)) {
+        if (request != NULL && weft_request_is_complete(request) &&
+            !request->is_inactive) {
             array_of_indices[batch.done] = i;
             weft_batch_peek(&batch, request);
         }
@@ -186,6 +187,10 @@ int PMPI_Cancel(MPI_Request *request)
                    ? err
                    : weft_raise(err, function,
                                 "the request's cancel callback returned %d", err);
+    }
+    if (r->is_inactive) {
+        return weft_raise_comm(r->comm, MPI_ERR_REQUEST, function,
+                               "the request is inactive");
     }
     weft_lock();
     if (weft_p2p_cancel(r)) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT = 3, CONTEXT_BITS = 30, WORD_BITS = 64 };
+enum { KEPT = 3, CONTEXT_BITS = 29, WORD_BITS = 64 };
 
 static struct {
     uint32_t me;

@@ -1,7 +1,7 @@
 /*
  * context.h - the numbers that keep the messages of communicators apart.
  *
- * A context is 30 bits and the plane below them (core/comm.h). The lowest of the 30 say
+ * A context is 29 bits and the plane below them (core/comm.h). The lowest of the 29 say
  * which process of the job owns it, as many as the job has ranks to count; the rest is
  * that process's to give. So no two processes give the same one, and none has to ask
  * another. The owner takes one for a communicator that it is a member of and gets it back

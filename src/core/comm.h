@@ -24,7 +24,8 @@ enum weft_plane {
     WEFT_PLANE_COLL = 1,
     WEFT_PLANE_RMA = 2,
     WEFT_PLANE_MAKE = 3, /* some members make a communicator, under a tag of the user's */
-    WEFT_PLANES = 4,
+    WEFT_PLANE_PARTITIONED = 4,
+    WEFT_PLANES = 8,
 };
 
 enum { WEFT_TAG_UB = 0x7fffffff }; /* the largest tag */

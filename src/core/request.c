@@ -71,6 +71,11 @@ enum weft_rc weft_request_take(struct weft_request **out)
 void weft_request_give(struct weft_request *request)
 {
     if (!request->is_shared) {
+        if (weft_unlikely(request->persistent != NULL)) {
+            request->persistent->close(request->persistent);
+            request->persistent = NULL;
+            request->is_inactive = false;
+        }
         if (request->comm != NULL) {
             weft_comm_release(request->comm);
         }
@@ -80,6 +85,33 @@ void weft_request_give(struct weft_request *request)
         request->next_spare = spare;
         spare = request;
     }
+}
+
+static void rest(struct weft_request *request)
+{
+    request->is_inactive = true;
+    atomic_store_explicit(&request->is_complete, 1, memory_order_relaxed);
+}
+
+void weft_request_set_persistent(struct weft_request *request,
+                                 struct weft_persistent *persistent)
+{
+    request->persistent = persistent;
+    rest(request);
+}
+
+enum weft_rc weft_request_start(struct weft_request *request)
+{
+    enum weft_rc rc;
+
+    request->is_inactive = false;
+    request->is_cancelled = false;
+    atomic_store_explicit(&request->is_complete, 0, memory_order_relaxed);
+    rc = request->persistent->start(request);
+    if (weft_unlikely(rc != WEFT_OK)) {
+        rest(request);
+    }
+    return rc;
 }
 
 void weft_request_detach(struct weft_request *request)
@@ -132,7 +164,7 @@ void weft_request_set_schedule(struct weft_request *request,
                                struct weft_schedule *schedule)
 {
     request->schedule = schedule;
-    weft_schedule_steps++;
+    weft_schedule_steps += schedule->is_patient ? 0 : 1;
 }
 
 static void tell(struct weft_request *request)
@@ -142,7 +174,7 @@ static void tell(struct weft_request *request)
         weft_futex_wake(request->sleeper, 1);
     }
     if (request->schedule != NULL) {
-        weft_schedule_steps--;
+        weft_schedule_steps -= request->schedule->is_patient ? 0 : 1;
         make_ready(request->schedule);
     }
 }

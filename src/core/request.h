@@ -7,6 +7,10 @@
  * completed under the library's lock; is_complete may be read without it (acquire).
  *
  * Sends that are over when they return share one request that is always complete.
+ *
+ * A persistent request says how its operation is started again, and stays when that is
+ * complete: from then on it is inactive, until it is started or freed. Who waits for an
+ * inactive request finds it complete.
  */
 #ifndef WEFT_CORE_REQUEST_H
 #define WEFT_CORE_REQUEST_H
@@ -30,12 +34,26 @@ struct weft_schedule {
     void (*advance)(struct weft_schedule *schedule);
     struct weft_schedule *next; /* among those that are ready */
     bool is_ready;
+    bool is_patient; /* it waits until somebody polls anyway: nobody is woken for it */
 };
 
 extern struct weft_schedule *weft_schedules_ready;
 
 /* Under the lock: advances those that are ready, in the order in which they became so. */
 void weft_schedules_run(void);
+
+struct weft_request;
+
+/*
+ * What a persistent request knows of its operation; whoever makes it embeds it in its own
+ * struct. start() runs with the lock, which it may drop for a while: it performs the
+ * operation once more, by the request, and hands that out if it is not complete. What
+ * fails has begun nothing. close() frees the struct, when the request is given back.
+ */
+struct weft_persistent {
+    enum weft_rc (*start)(struct weft_request *request);
+    void (*close)(struct weft_persistent *persistent);
+};
 
 struct weft_request {
     _Atomic uint32_t is_complete;
@@ -45,6 +63,7 @@ struct weft_request {
     bool is_outstanding; /* counted below until it is complete */
     bool is_spare;       /* nobody has its handle yet */
     bool is_detached;    /* the user has freed it: given back when it is complete */
+    bool is_inactive;    /* persistent, and not started: complete */
     enum weft_rc rc;
     int source; /* of a message received, as a rank of `comm` */
     int tag;
@@ -56,14 +75,16 @@ struct weft_request {
     MPI_Request handle;
     _Atomic uint32_t
         *sleeper; /* a futex that a thread waiting for it sleeps on, or NULL */
-    struct weft_schedule *schedule; /* that goes on when it is complete, or NULL */
+    struct weft_schedule *schedule;     /* that goes on when it is complete, or NULL */
+    struct weft_persistent *persistent; /* NULL: it goes when it is complete */
 };
 
 extern struct weft_request weft_request_sent;
 
 /* Requests that the user holds and that are not complete; with the lock. */
 extern uint32_t weft_requests_outstanding;
-extern uint32_t weft_schedule_steps; /* those that a schedule waits for */
+extern uint32_t
+    weft_schedule_steps; /* those that a schedule, not a patient one, waits for */
 
 /* What goes on when it is complete, which it is not yet. */
 void weft_request_set_schedule(struct weft_request *request,
@@ -89,6 +110,23 @@ static inline void weft_request_set_comm(struct weft_request *request,
 {
     weft_comm_use(comm);
     request->comm = comm;
+}
+
+/* It is persistent from now on, and inactive. */
+void weft_request_set_persistent(struct weft_request *request,
+                                 struct weft_persistent *persistent);
+
+/* Starts an inactive one; it stays inactive if that fails. */
+WEFT_MUST_CHECK enum weft_rc weft_request_start(struct weft_request *request);
+
+/* The user has seen that it is complete: given back, or inactive if it is persistent. */
+static inline void weft_request_end(struct weft_request *request)
+{
+    if (weft_unlikely(request->persistent != NULL)) {
+        request->is_inactive = true;
+    } else {
+        weft_request_give(request);
+    }
 }
 
 /* The user lets go of it: given back now, or when it is complete. */

@@ -3,6 +3,7 @@
  */
 #include "p2p/counts.h"
 #include "p2p/p2p.h"
+#include "p2p/partitioned.h"
 
 #include "base/copy.h"
 #include "base/log.h"
@@ -76,6 +77,7 @@ void weft_p2p_close(void)
     weft_match_fini(&p->match);
     weft_peers_close(&p->peers);
     weft_p2p_free_windows();
+    weft_partitioned_close();
     p->ops->close(p->transport);
     weft_request_close();
     p->spare = NULL;

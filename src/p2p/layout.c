@@ -24,6 +24,7 @@ void weft_p2p_set_type(struct weft_p2p_request *request, struct weft_datatype *t
     weft_datatype_keep(type);
     request->type = type;
     request->count = count;
+    request->skip = 0;
 }
 
 static void give_packed(void *packed, uint64_t window)
@@ -56,7 +57,7 @@ static void start(struct weft_cursor *cursor, const struct weft_p2p_request *req
 {
     weft_cursor_init(cursor, &request->type->layout, request->type->extent,
                      request->count, request->buffer);
-    cursor->position = offset;
+    cursor->position = request->skip + offset;
 }
 
 void weft_p2p_gather(const struct weft_p2p_request *send, uint64_t offset, void *to,
@@ -103,6 +104,7 @@ static void pack_all(const struct weft_data *data, void *to)
 
     weft_cursor_init(&cursor, &data->type->layout, data->type->extent, data->count,
                      data->buffer);
+    cursor.position = data->skip;
     weft_cursor_pack(&cursor, to, data->bytes);
 }
 
@@ -225,5 +227,20 @@ enum weft_rc weft_isend_typed(struct weft_comm *comm, int dest, int tag,
     }
     weft_p2p_leave();
     weft_unlock();
+    return rc;
+}
+
+enum weft_rc weft_p2p_send_typed_by(struct weft_p2p_request *send,
+                                    const struct weft_comm *comm, int dest, int tag,
+                                    const struct weft_data *data, unsigned how)
+{
+    const struct weft_data prepared = prepare(comm, dest, data);
+    const enum weft_rc rc = weft_p2p_send_by(send, comm, dest, tag, &prepared, how);
+
+    if (rc != WEFT_OK || weft_request_is_complete(&send->base)) {
+        give_packed(prepared.memory, prepared.window);
+    } else {
+        send->packed = prepared.memory; /* until it is over */
+    }
     return rc;
 }

@@ -24,6 +24,7 @@ static void start(struct weft_cursor *cursor, const struct weft_data *data)
 {
     weft_cursor_init(cursor, &data->type->layout, data->type->extent, data->count,
                      data->buffer);
+    cursor->position = data->skip;
 }
 
 /* Only the first blocks are looked at: the list itself notices if the others differ. */
@@ -35,7 +36,7 @@ static bool begins_long(const struct weft_data *data)
 
     start(&cursor, data);
     n = weft_cursor_vectors(&cursor, first, LOOK, data->bytes);
-    return cursor.position >= n * LIST_FROM;
+    return cursor.position - data->skip >= n * LIST_FROM;
 }
 
 /* False: there are too many blocks. */
@@ -48,10 +49,10 @@ static bool fill(struct weft_list *list, const struct weft_data *data)
 
     start(&cursor, data);
     list->n = 0;
-    while (cursor.position < data->bytes) {
+    while (before < data->bytes) {
         struct iovec part[64];
         const size_t n = weft_cursor_vectors(&cursor, part, sizeof(part) / sizeof(*part),
-                                             data->bytes - cursor.position);
+                                             data->bytes - before);
 
         if (list->n + n > most) {
             return false;
@@ -162,8 +163,8 @@ static size_t own_vectors(const struct weft_p2p_request *request, void *flat,
                        .bytes = request->capacity,
                        .type = request->type,
                        .count = request->count,
+                       .skip = request->skip + offset,
                    });
-    cursor.position = offset;
     return weft_cursor_vectors(&cursor, out, WEFT_VECTORS_MAX, (size_t)bytes);
 }
 

@@ -13,6 +13,8 @@
  *                 or sent in pieces where the other's memory cannot be reached
  *   layout.c      data that are not contiguous: packed and unpacked piece by piece
  *   staged.c      long messages of such data
+ *   persistent.c  operations that are started again and again
+ *   partitioned.c messages that become ready and arrive in parts (partitioned.h)
  *   offer.c       a posted receive tells its sender where its message goes
  *   checksum.c    whether what arrived is what was sent
  *   wait.c        polling, spinning, yielding, sleeping
@@ -55,6 +57,7 @@ struct weft_p2p_request {
     uint64_t capacity;        /* bytes in it */
     struct weft_datatype *type; /* NULL: it is contiguous; else kept until it is over */
     uint64_t count;             /* elements of that type */
+    uint64_t skip;              /* packed bytes of them that are not ours to move */
     struct weft_posted posted;
     struct weft_header header;     /* send: what goes, or waits to go, in front */
     struct weft_p2p_request *next; /* in a backlog, or in the list of work */
@@ -179,6 +182,28 @@ WEFT_MUST_CHECK enum weft_rc weft_irecv_typed(struct weft_comm *comm,
 WEFT_MUST_CHECK enum weft_rc weft_irecv_nothing(struct weft_comm *comm,
                                                 struct weft_request **out);
 
+/* What a message moves: a contiguous buffer, or elements of a type. */
+struct weft_data {
+    const void *buffer; /* of a receive: written to */
+    size_t bytes;
+    struct weft_datatype *type; /* NULL: contiguous */
+    uint64_t count;
+    uint64_t skip;   /* packed bytes of those elements that come before `bytes` */
+    uint64_t window; /* the transport's that has these bytes, or their list; or 0 */
+    void *memory;    /* what was taken for that, or for a packed copy; or NULL */
+};
+
+/*
+ * An inactive request that sends or receives as often as it is started. The type is kept
+ * until the request is freed; MPI_PROC_NULL is a peer too. Each takes the lock.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_send_init(struct weft_comm *comm, int dest, int tag,
+                                            const struct weft_data *data, unsigned how,
+                                            struct weft_request **out);
+WEFT_MUST_CHECK enum weft_rc weft_recv_init(struct weft_comm *comm, int source, int tag,
+                                            const struct weft_data *data,
+                                            struct weft_request **out);
+
 /*
  * With the lock: takes a posted receive back, so that no message will match it. False: it
  * is too late, or no receive. The caller completes or frees it.
@@ -297,22 +322,26 @@ static inline void weft_p2p_leave(void)
 void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_header *header,
                           uint64_t length);
 
-/* What a send moves: a contiguous buffer, or elements of a type. */
-struct weft_data {
-    const void *buffer;
-    size_t bytes;
-    struct weft_datatype *type; /* NULL: contiguous */
-    uint64_t count;
-    uint64_t window; /* the transport's that has these bytes, or their list; or 0 */
-    void *memory;    /* what was taken for that, or for a packed copy; or NULL */
-};
-
 /* A send that could not, or is not to, go out at once (send.c). */
 enum weft_rc weft_p2p_send_slow(const struct weft_comm *comm, int dest, int tag,
                                 const struct weft_data *data, unsigned how, bool is_spare,
                                 struct weft_p2p_request **out);
 enum weft_rc weft_p2p_send_and_wait(const struct weft_comm *comm, int dest, int tag,
                                     const struct weft_data *data, unsigned how);
+
+/*
+ * Sends and receives by a request that is there, neither complete nor outstanding, and
+ * hands it out; the second may drop the lock to pack. On failure nothing has begun.
+ */
+enum weft_rc weft_p2p_send_by(struct weft_p2p_request *send, const struct weft_comm *comm,
+                              int dest, int tag, const struct weft_data *data,
+                              unsigned how);
+enum weft_rc weft_p2p_send_typed_by(struct weft_p2p_request *send,
+                                    const struct weft_comm *comm, int dest, int tag,
+                                    const struct weft_data *data, unsigned how);
+enum weft_rc weft_p2p_recv_by(struct weft_p2p_request *recv, const struct weft_comm *comm,
+                              enum weft_plane plane, int source, int tag,
+                              const struct weft_data *data);
 
 /* The request moves elements of a type, which it keeps. One that was just taken has none,
  * so contiguous messages need not say so. */

@@ -268,6 +268,26 @@ enum weft_rc weft_irecv_typed(struct weft_comm *comm, enum weft_plane plane, int
     return rc;
 }
 
+enum weft_rc weft_p2p_recv_by(struct weft_p2p_request *recv, const struct weft_comm *comm,
+                              enum weft_plane plane, int source, int tag,
+                              const struct weft_data *data)
+{
+    void *buffer = (void *)(uintptr_t)data->buffer;
+    enum weft_rc rc;
+
+    if (weft_unlikely(data->type != NULL)) {
+        weft_p2p_set_type(recv, data->type, data->count);
+        recv->skip = data->skip;
+    }
+    rc = start(recv, comm, plane, source, tag, buffer, data->bytes);
+    if (weft_likely(rc == WEFT_OK)) {
+        hand_out(recv);
+    } else if (data->type != NULL) {
+        weft_p2p_forget_type(recv);
+    }
+    return rc;
+}
+
 bool weft_p2p_cancel(struct weft_request *request)
 {
     struct weft_p2p_request *recv = (struct weft_p2p_request *)request;

@@ -402,6 +402,7 @@ static bool can_share(struct weft_p2p_request *recv, const struct weft_announce 
         .bytes = (size_t)length,
         .type = recv->type,
         .count = recv->count,
+        .skip = recv->skip,
     });
     recv->packed = list.at;
     recv->window = list.name;

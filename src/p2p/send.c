@@ -197,6 +197,7 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     send->window = data->window;
     if (weft_unlikely(data->type != NULL)) {
         weft_p2p_set_type(send, data->type, data->count);
+        send->skip = data->skip;
     }
     send->header = *header;
     send->header.kind = is_announced ? WEFT_PKT_ANNOUNCE : WEFT_PKT_EAGER;
@@ -250,6 +251,29 @@ static inline enum weft_rc send_now(const struct weft_comm *comm, int dest, int 
     return WEFT_AGAIN;
 }
 
+/* Fills the header and tries without a request, with the lock; AGAIN: it needs one. */
+static enum weft_rc send_without(const struct weft_comm *comm, int dest, int tag,
+                                 const struct weft_data *data, unsigned how,
+                                 struct weft_header *header, struct weft_peer **peer,
+                                 bool *is_long)
+{
+    enum weft_rc rc = weft_p2p_reach(weft_comm_process(comm, dest), peer);
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    *header = make_header(comm, how, tag, WEFT_PKT_EAGER);
+    header->flags = mode_of(how) == WEFT_SEND_READY ? WEFT_PKT_READY : 0;
+    *is_long = is_announced(*peer, data->bytes, mode_of(how));
+    if (*is_long || (*peer)->backlog != NULL || data->type != NULL) {
+        return WEFT_AGAIN;
+    }
+    if (weft_p2p.has_checksum) {
+        header->crc = weft_crc32c(data->buffer, data->bytes);
+    }
+    return weft_p2p_send_ordered(*peer, header, data->buffer, data->bytes, 0);
+}
+
 /*
  * Everything rarer, with the lock: first contact, long, synchronous, ready, to ourselves,
  * no room, checksums, data that are not contiguous. What cannot go out at once becomes a
@@ -259,26 +283,15 @@ enum weft_rc weft_p2p_send_slow(const struct weft_comm *comm, int dest, int tag,
                                 const struct weft_data *data, unsigned how, bool is_spare,
                                 struct weft_p2p_request **out)
 {
-    struct weft_header header = make_header(comm, how, tag, WEFT_PKT_EAGER);
+    struct weft_header header;
     struct weft_request *fresh = NULL;
     struct weft_peer *peer;
-    enum weft_rc rc = weft_p2p_reach(weft_comm_process(comm, dest), &peer);
     bool is_long;
+    enum weft_rc rc = send_without(comm, dest, tag, data, how, &header, &peer, &is_long);
 
     *out = NULL;
-    if (rc != WEFT_OK) {
+    if (rc != WEFT_AGAIN) {
         return rc;
-    }
-    header.flags = mode_of(how) == WEFT_SEND_READY ? WEFT_PKT_READY : 0;
-    is_long = is_announced(peer, data->bytes, mode_of(how));
-    if (!is_long && peer->backlog == NULL && data->type == NULL) {
-        if (weft_p2p.has_checksum) {
-            header.crc = weft_crc32c(data->buffer, data->bytes);
-        }
-        rc = weft_p2p_send_ordered(peer, &header, data->buffer, data->bytes, 0);
-        if (rc != WEFT_AGAIN) {
-            return rc;
-        }
     }
     if (is_spare) {
         *out = weft_p2p_take_spare();
@@ -369,5 +382,29 @@ enum weft_rc weft_isend(struct weft_comm *comm, int dest, int tag, const void *b
     rc = weft_isend_locked(comm, dest, tag, buffer, bytes, how, out);
     weft_p2p_leave();
     weft_unlock();
+    return rc;
+}
+
+enum weft_rc weft_p2p_send_by(struct weft_p2p_request *send, const struct weft_comm *comm,
+                              int dest, int tag, const struct weft_data *data,
+                              unsigned how)
+{
+    struct weft_header header;
+    struct weft_peer *peer;
+    bool is_long;
+    enum weft_rc rc = weft_likely(data->type == NULL)
+                          ? send_now(comm, dest, tag, data->buffer, data->bytes, how)
+                          : WEFT_AGAIN;
+
+    if (weft_unlikely(rc == WEFT_AGAIN)) {
+        rc = send_without(comm, dest, tag, data, how, &header, &peer, &is_long);
+    }
+    if (weft_likely(rc == WEFT_OK)) {
+        weft_request_complete(&send->base, WEFT_OK);
+    } else if (rc == WEFT_AGAIN) {
+        start_request(send, peer, &header, data, is_long, false);
+        weft_request_hand_out(&send->base);
+        rc = WEFT_OK;
+    }
     return rc;
 }

@@ -10,7 +10,7 @@
  * provider that matches by itself:
  *
  *      63                        32 31                         0
- *     [ context, with plane in 1:0 ][           tag             ]     and the source
+ *     [ context, with plane in 2:0 ][           tag             ]     and the source
  * beside it
  *
  * The three tables of the Portals paper are three kinds of packets here:

@@ -10,7 +10,7 @@
 #include "fake_transport.h"
 #include "p2p/p2p.h"
 
-enum { FIXTURE_RANKS = 8, FIXTURE_CONTEXT = 12 };
+enum { FIXTURE_RANKS = 8, FIXTURE_CONTEXT = 16 };
 
 extern struct weft_comm fixture_comm;
 extern struct weft_job fixture_job;

@@ -58,12 +58,12 @@ static void an_owner_may_have_none_left(void **state)
         last = c;
         count++;
     }
-    assert_int_equal(count, 1024 - 3);
+    assert_int_equal(count, 512 - 3);
     weft_context_give(last);
     assert_int_equal(weft_context_take(), last);
     assert_int_equal(weft_context_take(), 0);
     weft_context_close();
-    weft_context_open(0, 1u << 30); /* all are kept */
+    weft_context_open(0, 1u << 29); /* all are kept */
     assert_int_equal(weft_context_take(), 0);
     weft_context_close();
 }

@@ -1,0 +1,505 @@
+/*
+ * partitioned.c - one message, whose sender says part by part that it is ready.
+ *
+ *   sender                                      receiver
+ *   Psend_init: greeting, with the user's  -->  Precv_init waits for it
+ *               tag: how the message is cut,
+ *               and the tags of the units
+ *   Start                                       Start: a receive for each unit, as soon
+ *   Pready: the last part of a unit: sent  -->         as the greeting has come
+ *   over when all units are sent                over when all units have come
+ *
+ * Greetings and units are ordinary messages on a plane of their own, so what point-to-
+ * point messages have is theirs too: eager or long, offered, held back when nobody takes
+ * them. Greetings meet in the order in which both sides made their requests, for each
+ * source and tag, which is the matching that the standard asks for; it happens once. From
+ * then on every unit has a tag that only this pair of requests uses: the tags below zero,
+ * which no user has, given out by the sender in ascending order. So a unit finds its
+ * place whenever it becomes ready, and those of the next start wait behind it.
+ *
+ * The sender cuts by its own partitions (parts.h), so the receiver's may be others; a
+ * partition has arrived when all units are there that have bytes of it.
+ *
+ * A request that is freed before its greeting is through leaves what it needs behind
+ * until then: the peer's must not meet another's. All of it happens under the lock.
+ */
+#include "p2p/partitioned.h"
+
+#include "p2p/parts.h"
+#include "progress/lock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct greeting {
+    struct weft_parts parts;
+    int32_t first_tag; /* unit i has first_tag + i */
+    uint32_t zero;
+};
+_Static_assert(sizeof(struct greeting) == 32, "wire version 1");
+
+enum { LOWEST_TAG = INT32_MIN, TAGS_END = -2 /* the wildcards */ };
+
+struct partitioned;
+
+struct unit {
+    struct weft_schedule schedule; /* first: its message has come, or gone */
+    struct partitioned *owner;
+    struct weft_request *request; /* of its message, while that is under way */
+    uint32_t awaited;             /* send: partitions in it that are not ready yet */
+    bool is_done;
+};
+
+struct partitioned {
+    struct weft_persistent base;
+    struct partitioned *next;     /* in the list of all */
+    struct weft_request *request; /* the user's; NULL: it was freed */
+    bool is_send;
+    int peer; /* or MPI_PROC_NULL */
+    int tag;
+    struct weft_data data;
+    uint32_t partitions;
+    uint64_t partition_bytes;
+    uint8_t *is_ready; /* send: a byte for each partition */
+
+    struct greeting greeting;
+    struct weft_schedule greeted;          /* goes on when the greeting is through */
+    struct weft_request *greeting_request; /* while it is not */
+    struct unit *units;                    /* receive: NULL until greeted */
+
+    uint32_t left; /* units of this start that are not done */
+    uint64_t got;  /* receive: bytes of those that are */
+    enum weft_rc rc;
+};
+
+static struct partitioned *all;
+static int64_t next_tag = LOWEST_TAG;
+
+/* ---- tags ---- */
+
+static bool is_in_use(int64_t first, uint32_t units)
+{
+    for (const struct partitioned *p = all; p != NULL; p = p->next) {
+        if (p->is_send && p->greeting.first_tag < first + units &&
+            first < (int64_t)p->greeting.first_tag + p->greeting.parts.units) {
+            next_tag = (int64_t)p->greeting.first_tag + p->greeting.parts.units;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* So many that no send of ours has; after two thousand million they begin anew. */
+static int32_t take_tags(uint32_t units)
+{
+    int64_t first;
+
+    do {
+        if (next_tag + units > TAGS_END) {
+            next_tag = LOWEST_TAG;
+        }
+        first = next_tag;
+    } while (is_in_use(first, units));
+    next_tag = first + units;
+    return (int32_t)first;
+}
+
+/* ---- the life of a request ---- */
+
+static void free_partitioned(struct partitioned *p)
+{
+    struct partitioned **at = &all;
+
+    while (*at != p) {
+        at = &(*at)->next;
+    }
+    *at = p->next;
+    if (p->data.type != NULL) {
+        weft_datatype_release(p->data.type);
+    }
+    free(p->units);
+    free(p->is_ready);
+    free(p);
+}
+
+/* The request is given back; nothing of its last start is under way. */
+static void close_partitioned(struct weft_persistent *persistent)
+{
+    struct partitioned *p = (struct partitioned *)persistent;
+
+    p->request = NULL;
+    if (p->greeting_request == NULL) {
+        free_partitioned(p);
+    }
+}
+
+void weft_partitioned_close(void)
+{
+    while (all != NULL) {
+        all->data.type = NULL; /* the types are gone */
+        free_partitioned(all);
+    }
+    next_tag = LOWEST_TAG;
+}
+
+static void finish(struct partitioned *p)
+{
+    p->request->bytes = p->got;
+    weft_request_complete(p->request, p->rc);
+}
+
+/* A unit is through; after the last one `p` may be gone. */
+static void unit_done(struct unit *unit, enum weft_rc rc, uint64_t bytes)
+{
+    struct partitioned *p = unit->owner;
+
+    unit->is_done = true;
+    p->got += bytes;
+    p->rc = p->rc == WEFT_OK ? rc : p->rc;
+    if (--p->left == 0) {
+        finish(p);
+    }
+}
+
+static void end_unit(struct unit *unit)
+{
+    struct weft_request *request = unit->request;
+    const enum weft_rc rc = request->rc;
+    const uint64_t bytes = unit->owner->is_send ? 0 : request->bytes;
+
+    unit->request = NULL;
+    weft_request_give(request);
+    unit_done(unit, rc, bytes);
+}
+
+static void advance_unit(struct weft_schedule *schedule)
+{
+    end_unit((struct unit *)schedule);
+}
+
+/* The part of the data that a unit is; a receive may have less room than it takes. */
+static struct weft_data data_of(const struct partitioned *p, uint32_t unit)
+{
+    const uint64_t offset = weft_parts_offset(&p->greeting.parts, unit);
+    const uint64_t length = weft_parts_length(&p->greeting.parts, unit);
+    const uint64_t room = offset < p->data.bytes ? p->data.bytes - offset : 0;
+    struct weft_data data = p->data;
+
+    data.bytes = (size_t)(length < room ? length : room);
+    if (data.bytes == 0) {
+        return (struct weft_data){.buffer = NULL};
+    }
+    if (data.type == NULL) {
+        data.buffer = (const char *)data.buffer + offset;
+    } else {
+        data.skip = offset;
+    }
+    return data;
+}
+
+/* Sends or receives a unit. */
+static void start_unit(struct partitioned *p, uint32_t number)
+{
+    struct unit *unit = &p->units[number];
+    struct weft_comm *comm = p->request->comm;
+    const struct weft_data data = data_of(p, number);
+    const int tag = p->greeting.first_tag + (int)number;
+    enum weft_rc rc = weft_p2p_take_request(&unit->request);
+    struct weft_p2p_request *request = (struct weft_p2p_request *)unit->request;
+
+    if (rc != WEFT_OK) {
+        unit_done(unit, rc, 0);
+        return;
+    }
+    weft_request_set_comm(unit->request, comm);
+    rc = p->is_send ? weft_p2p_send_by(request, comm, p->peer, tag, &data,
+                                       WEFT_PLANE_PARTITIONED | WEFT_SEND_STANDARD)
+                    : weft_p2p_recv_by(request, comm, WEFT_PLANE_PARTITIONED, p->peer,
+                                       tag, &data);
+    if (rc != WEFT_OK) {
+        weft_request_complete(unit->request, rc);
+    }
+    if (weft_request_is_complete(unit->request)) {
+        end_unit(unit);
+    } else {
+        weft_request_set_schedule(unit->request, &unit->schedule);
+    }
+}
+
+static struct unit *make_units(struct partitioned *p)
+{
+    struct unit *units = calloc(p->greeting.parts.units, sizeof(*units));
+
+    for (uint32_t i = 0; i < p->greeting.parts.units && units != NULL; i++) {
+        units[i].schedule.advance = advance_unit;
+        units[i].schedule.is_patient = true;
+        units[i].owner = p;
+    }
+    return units;
+}
+
+/* ---- starting ---- */
+
+static enum weft_rc start_send(struct weft_request *request)
+{
+    struct partitioned *p = (struct partitioned *)request->persistent;
+
+    p->rc = WEFT_OK;
+    p->left = p->peer == MPI_PROC_NULL ? 0 : p->greeting.parts.units;
+    memset(p->is_ready, 0, p->partitions);
+    if (p->left == 0) {
+        finish(p);
+        return WEFT_OK;
+    }
+    for (uint32_t i = 0; i < p->left; i++) {
+        p->units[i].awaited = weft_parts_in_unit(&p->greeting.parts, p->partitions, i);
+        p->units[i].is_done = false;
+    }
+    return WEFT_OK;
+}
+
+/* The greeting has come: posts a receive for each unit. */
+static void receive_units(struct partitioned *p)
+{
+    const uint32_t units = p->greeting.parts.units;
+
+    p->left = units;
+    if (units == 0) {
+        finish(p);
+        return;
+    }
+    for (uint32_t i = 0; i < units; i++) {
+        p->units[i].is_done = false;
+    }
+    for (uint32_t i = 0; i < units; i++) { /* the last may end it all */
+        start_unit(p, i);
+    }
+}
+
+static enum weft_rc start_recv(struct weft_request *request)
+{
+    struct partitioned *p = (struct partitioned *)request->persistent;
+
+    p->rc = WEFT_OK;
+    p->got = 0;
+    if (p->peer == MPI_PROC_NULL) {
+        finish(p);
+    } else if (p->greeting_request == NULL) {
+        receive_units(p);
+    }
+    return WEFT_OK;
+}
+
+/* ---- greetings ---- */
+
+/* A receive knows how its message is cut. */
+static void meet(struct partitioned *p)
+{
+    p->units = make_units(p);
+    if (p->units == NULL && p->greeting.parts.units > 0) {
+        weft_wireup_abort(weft_p2p.job, 1, "no memory for a partitioned receive");
+    }
+    if (!p->request->is_inactive) {
+        receive_units(p);
+    }
+}
+
+static void advance_greeting(struct weft_schedule *schedule)
+{
+    struct partitioned *p =
+        (struct partitioned *)((char *)schedule - offsetof(struct partitioned, greeted));
+
+    weft_request_give(p->greeting_request);
+    p->greeting_request = NULL;
+    if (p->request == NULL) {
+        free_partitioned(p);
+    } else if (!p->is_send) {
+        meet(p);
+    }
+}
+
+static enum weft_rc greet(struct partitioned *p)
+{
+    struct weft_comm *comm = p->request->comm;
+    const struct weft_data data = {.buffer = &p->greeting, .bytes = sizeof(p->greeting)};
+    enum weft_rc rc = weft_p2p_take_request(&p->greeting_request);
+    struct weft_p2p_request *request = (struct weft_p2p_request *)p->greeting_request;
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    weft_request_set_comm(p->greeting_request, comm);
+    rc = p->is_send ? weft_p2p_send_by(request, comm, p->peer, p->tag, &data,
+                                       WEFT_PLANE_PARTITIONED | WEFT_SEND_STANDARD)
+                    : weft_p2p_recv_by(request, comm, WEFT_PLANE_PARTITIONED, p->peer,
+                                       p->tag, &data);
+    if (rc != WEFT_OK) {
+        weft_request_give(p->greeting_request);
+        p->greeting_request = NULL;
+    } else if (weft_request_is_complete(p->greeting_request)) {
+        advance_greeting(&p->greeted);
+    } else {
+        weft_request_set_schedule(p->greeting_request, &p->greeted);
+    }
+    return rc;
+}
+
+/* ---- making ---- */
+
+/* The user's request of `p`, which is in the list of all. */
+static enum weft_rc make_request(struct partitioned *p, struct weft_comm *comm)
+{
+    enum weft_rc rc = weft_request_take(&p->request);
+    struct weft_request *request = p->request;
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    request->kind = WEFT_REQUEST_SCHEDULE;
+    request->source = p->is_send ? MPI_ANY_SOURCE : p->peer;
+    request->tag = p->is_send || p->peer == MPI_PROC_NULL ? MPI_ANY_TAG : p->tag;
+    weft_request_set_comm(request, comm);
+    weft_request_set_persistent(request, &p->base);
+    return WEFT_OK;
+}
+
+/* Takes `p` over; it is freed on failure. */
+static enum weft_rc make(struct partitioned *p, struct weft_comm *comm,
+                         struct weft_request **out)
+{
+    enum weft_rc rc;
+
+    weft_lock();
+    if (p->data.type != NULL) {
+        weft_datatype_keep(p->data.type);
+    }
+    if (p->is_send && p->peer != MPI_PROC_NULL) {
+        p->greeting.first_tag = take_tags(p->greeting.parts.units);
+    }
+    p->next = all;
+    all = p;
+    rc = make_request(p, comm);
+    if (rc != WEFT_OK) {
+        free_partitioned(p);
+    } else {
+        *out = p->request;
+        rc = p->peer == MPI_PROC_NULL ? WEFT_OK : greet(p);
+        if (rc != WEFT_OK) {
+            weft_request_give(*out);
+        }
+    }
+    weft_p2p_leave();
+    weft_unlock();
+    return rc;
+}
+
+enum weft_rc weft_psend_init(struct weft_comm *comm, int dest, int tag,
+                             const struct weft_data *data, uint32_t partitions,
+                             uint64_t bytes, struct weft_request **out)
+{
+    struct partitioned *p = malloc(sizeof(*p));
+
+    if (p == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    *p = (struct partitioned){
+        .base = {start_send, close_partitioned},
+        .is_send = true,
+        .peer = dest,
+        .tag = tag,
+        .data = *data,
+        .partitions = partitions,
+        .partition_bytes = bytes,
+        .greeted = {.advance = advance_greeting, .is_patient = true},
+    };
+    p->greeting.parts = weft_parts_cut(partitions, bytes);
+    p->is_ready = calloc(partitions + 1, 1);
+    p->units = make_units(p);
+    if (p->is_ready == NULL || (p->units == NULL && p->greeting.parts.units > 0)) {
+        free(p->is_ready);
+        free(p->units);
+        free(p);
+        return WEFT_ERR_NOMEM;
+    }
+    return make(p, comm, out);
+}
+
+enum weft_rc weft_precv_init(struct weft_comm *comm, int source, int tag,
+                             const struct weft_data *data, uint32_t partitions,
+                             uint64_t bytes, struct weft_request **out)
+{
+    struct partitioned *p = malloc(sizeof(*p));
+
+    if (p == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    *p = (struct partitioned){
+        .base = {start_recv, close_partitioned},
+        .peer = source,
+        .tag = tag,
+        .data = *data,
+        .partitions = partitions,
+        .partition_bytes = bytes,
+        .greeted = {.advance = advance_greeting, .is_patient = true},
+    };
+    return make(p, comm, out);
+}
+
+/* ---- partitions ---- */
+
+static const struct partitioned *of(const struct weft_request *request)
+{
+    return (const struct partitioned *)request->persistent;
+}
+
+bool weft_is_psend(const struct weft_request *request)
+{
+    return request->persistent != NULL && request->persistent->start == start_send;
+}
+
+bool weft_is_precv(const struct weft_request *request)
+{
+    return request->persistent != NULL && request->persistent->start == start_recv;
+}
+
+uint32_t weft_partitions(const struct weft_request *request)
+{
+    return of(request)->partitions;
+}
+
+bool weft_partition_is_ready(const struct weft_request *request, uint32_t partition)
+{
+    return of(request)->is_ready[partition] != 0;
+}
+
+void weft_partition_ready(struct weft_request *request, uint32_t partition)
+{
+    struct partitioned *p = (struct partitioned *)request->persistent;
+    const uint32_t unit = partition / p->greeting.parts.per_unit;
+
+    p->is_ready[partition] = 1;
+    if (p->peer != MPI_PROC_NULL && --p->units[unit].awaited == 0) {
+        start_unit(p, unit);
+    }
+}
+
+bool weft_partition_has_arrived(const struct weft_request *request, uint32_t partition)
+{
+    const struct partitioned *p = of(request);
+    struct weft_units units;
+
+    if (weft_request_is_complete(request)) {
+        return true;
+    }
+    if (p->greeting_request != NULL) {
+        return false;
+    }
+    units = weft_parts_covering(&p->greeting.parts, partition * p->partition_bytes,
+                                (partition + 1) * p->partition_bytes);
+    for (uint32_t i = units.first; i < units.end; i++) {
+        if (!p->units[i].is_done) {
+            return false;
+        }
+    }
+    return true;
+}

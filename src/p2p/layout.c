@@ -11,8 +11,10 @@
  */
 #include "p2p/p2p.h"
 
+#include "base/copy.h"
 #include "base/crc32c.h"
 #include "datatype/cursor.h"
+#include "p2p/buffered.h"
 #include "progress/lock.h"
 
 #include <stdlib.h>
@@ -35,7 +37,11 @@ void weft_p2p_forget_type(struct weft_p2p_request *request)
         weft_p2p_free_staging(request);
     }
     if (weft_unlikely(request->packed != NULL)) {
-        free(request->packed);
+        if (request->lender != NULL) {
+            weft_buffer_give_back(request);
+        } else {
+            free(request->packed);
+        }
         request->packed = NULL;
     }
 }
@@ -86,10 +92,14 @@ uint32_t weft_p2p_packed_crc(const struct weft_p2p_request *request, uint64_t of
 
 /* ---- sending; receiving differs too little from recv.c to be here ---- */
 
-static void pack_all(const struct weft_data *data, void *to)
+void weft_p2p_pack(const struct weft_data *data, void *to)
 {
     struct weft_cursor cursor;
 
+    if (data->type == NULL) {
+        weft_copy(to, data->buffer, data->bytes);
+        return;
+    }
     weft_cursor_init(&cursor, &data->type->layout, data->type->extent, data->count,
                      data->buffer);
     weft_cursor_pack(&cursor, to, data->bytes);
@@ -117,14 +127,14 @@ enum weft_rc weft_send_typed(const struct weft_comm *comm, int dest, int tag,
     if (data.bytes <= WEFT_EAGER_MAX) {
         uint8_t packed[WEFT_EAGER_MAX];
 
-        pack_all(&data, packed);
+        weft_p2p_pack(&data, packed);
         return weft_send(comm, dest, tag, packed, data.bytes, how);
     }
     weft_lock();
     window = data.bytes <= WEFT_WINDOW ? weft_p2p_take_window() : NULL;
     if (window != NULL) {
         weft_unlock();
-        pack_all(&data, window);
+        weft_p2p_pack(&data, window);
         rc = weft_send(comm, dest, tag, window, data.bytes, how);
         weft_lock();
         weft_p2p_give_window(window);
@@ -150,7 +160,7 @@ enum weft_rc weft_isend_typed(struct weft_comm *comm, int dest, int tag,
         copy = malloc(data.bytes);
     }
     if (copy != NULL) {
-        pack_all(&data, copy);
+        weft_p2p_pack(&data, copy);
         packed.buffer = copy;
     }
     weft_lock();
@@ -159,6 +169,7 @@ enum weft_rc weft_isend_typed(struct weft_comm *comm, int dest, int tag,
     if (send != NULL) {
         if (!weft_request_is_complete(&send->base)) {
             send->packed = copy;
+            send->lender = NULL;
             copy = NULL;
         }
         weft_request_set_comm(&send->base, comm);

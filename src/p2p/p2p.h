@@ -14,6 +14,8 @@
  *   layout.c      data that are not contiguous: packed and unpacked piece by piece
  *   staged.c      long messages of such data
  *   offer.c       a posted receive tells its sender where its message goes
+ *   buffered.c    sends in buffered mode, and the buffers attached for them (buffered.h)
+ *   space.c       room in such a buffer (space.h)
  *   checksum.c    whether what arrived is what was sent
  *   wait.c        polling, spinning, yielding, sleeping
  *   attend.c      what happens while the program computes, and the helper
@@ -72,6 +74,8 @@ struct weft_p2p_request {
     struct weft_peer *from;       /* receive: the sender */
     struct weft_staging *staging; /* of one that goes through windows, or NULL */
     void *packed;                 /* send: a copy to be freed with it, or NULL */
+    struct weft_buffer *lender;   /* of that copy; NULL: it was allocated */
+    uint64_t lent_as;             /* its number there */
 
     /* As sent, of a long message, where WEFT_CHECKSUM is set. */
     uint32_t sums[WEFT_SUM_BLOCKS];
@@ -202,6 +206,9 @@ void weft_p2p_barrier(void);
 /* Returns when what we owe our peers has gone out. With the lock, at both ends. */
 void weft_p2p_drain(void);
 
+/* Returns when all sends are over that the user has let go of. Takes the lock. */
+void weft_p2p_settle(const char *call);
+
 /* Polls a little, without waiting. Takes the lock. */
 void weft_progress(void);
 
@@ -300,6 +307,13 @@ struct weft_data {
     struct weft_datatype *type; /* NULL: contiguous */
     uint64_t count;
 };
+
+/* All of it, in one block; without the lock if that takes long. */
+void weft_p2p_pack(const struct weft_data *data, void *to);
+
+/* A small message in standard mode, if it can go out at once; WEFT_AGAIN: it cannot. */
+enum weft_rc weft_p2p_try_send(const struct weft_comm *comm, int dest, int tag,
+                               const void *buffer, size_t bytes);
 
 /* A send that could not, or is not to, go out at once (send.c). */
 enum weft_rc weft_p2p_send_slow(const struct weft_comm *comm, int dest, int tag,

@@ -249,6 +249,36 @@ static inline enum weft_rc send_now(const struct weft_comm *comm, int dest, int 
     return WEFT_AGAIN;
 }
 
+/* A small contiguous message to a peer without a backlog. */
+static enum weft_rc send_eager(struct weft_peer *peer, struct weft_header *header,
+                               const void *buffer, size_t bytes)
+{
+    if (weft_p2p.has_checksum) {
+        header->crc = weft_crc32c(buffer, bytes);
+    }
+    return weft_p2p_send_ordered(peer, header, buffer, bytes, 0);
+}
+
+enum weft_rc weft_p2p_try_send(const struct weft_comm *comm, int dest, int tag,
+                               const void *buffer, size_t bytes)
+{
+    const unsigned how = WEFT_PLANE_P2P | (unsigned)WEFT_SEND_STANDARD;
+    struct weft_header header;
+    struct weft_peer *peer;
+    enum weft_rc rc = send_now(comm, dest, tag, buffer, bytes, how);
+
+    if (rc == WEFT_AGAIN) {
+        rc = weft_p2p_reach(weft_comm_process(comm, dest), &peer);
+        if (rc == WEFT_OK) {
+            header = make_header(comm, how, tag, WEFT_PKT_EAGER);
+            rc = is_announced(peer, bytes, WEFT_SEND_STANDARD) || peer->backlog != NULL
+                     ? WEFT_AGAIN
+                     : send_eager(peer, &header, buffer, bytes);
+        }
+    }
+    return rc;
+}
+
 /*
  * Everything rarer, with the lock: first contact, long, synchronous, ready, to ourselves,
  * no room, checksums, data that are not contiguous. What cannot go out at once becomes a
@@ -271,10 +301,7 @@ enum weft_rc weft_p2p_send_slow(const struct weft_comm *comm, int dest, int tag,
     header.flags = mode_of(how) == WEFT_SEND_READY ? WEFT_PKT_READY : 0;
     is_long = is_announced(peer, data->bytes, mode_of(how));
     if (!is_long && peer->backlog == NULL && data->type == NULL) {
-        if (weft_p2p.has_checksum) {
-            header.crc = weft_crc32c(data->buffer, data->bytes);
-        }
-        rc = weft_p2p_send_ordered(peer, &header, data->buffer, data->bytes, 0);
+        rc = send_eager(peer, &header, data->buffer, data->bytes);
         if (rc != WEFT_AGAIN) {
             return rc;
         }

@@ -118,8 +118,8 @@ static struct weft_wait_reason reason(const char *function, const struct weft_re
     const bool is_recv = r->kind == WEFT_REQUEST_RECV;
 
     if (r->kind == WEFT_REQUEST_SCHEDULE) {
-        return (struct weft_wait_reason){function, r->comm->name, MPI_ANY_SOURCE,
-                                         MPI_ANY_TAG, 0};
+        return (struct weft_wait_reason){function, r->comm != NULL ? r->comm->name : "",
+                                         MPI_ANY_SOURCE, MPI_ANY_TAG, 0};
     }
     if (r->kind == WEFT_REQUEST_GENERALIZED) {
         return (struct weft_wait_reason){function, "a generalized request", -1, -2, 0};

@@ -12,26 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A session that lives; MPI_ERR_SESSION is raised where there is none. */
-static int check_session(const char *function, MPI_Session handle,
-                         struct weft_session **out)
-{
-    char text[128];
-
-    weft_lock();
-    *out = weft_session_from_handle(handle);
-    weft_unlock();
-    if (*out != NULL) {
-        return MPI_SUCCESS;
-    }
-    if (handle == MPI_SESSION_NULL) {
-        return weft_raise(MPI_ERR_SESSION, function, "the session is MPI_SESSION_NULL");
-    }
-    return weft_raise(
-        MPI_ERR_SESSION, function, "%s",
-        weft_describe_handle(WEFT_KIND_SESSION, handle, text, sizeof(text)));
-}
-
 /* `session` is the one whose handler is told, or NULL. */
 static int check_out(const char *function, struct weft_session *session,
                      const void *address, const char *name)
@@ -138,7 +118,7 @@ int PMPI_Session_finalize(MPI_Session *session)
     int err = check_out(function, NULL, session, "session");
 
     if (err == MPI_SUCCESS) {
-        err = check_session(function, *session, &s);
+        err = weft_check_session(function, *session, &s);
     }
     if (err == MPI_SUCCESS) {
         weft_session_close(s);
@@ -152,7 +132,7 @@ int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int *npset_na
 {
     static const char function[] = "MPI_Session_get_num_psets";
     struct weft_session *s;
-    int err = check_session(function, session, &s);
+    int err = weft_check_session(function, session, &s);
 
     if (err == MPI_SUCCESS) {
         err = check_info(function, s, info);
@@ -173,7 +153,7 @@ int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int *ps
 {
     static const char function[] = "MPI_Session_get_nth_pset";
     struct weft_session *s;
-    int err = check_session(function, session, &s);
+    int err = weft_check_session(function, session, &s);
 
     if (err == MPI_SUCCESS) {
         err = check_info(function, s, info);
@@ -230,7 +210,7 @@ int PMPI_Session_get_info(MPI_Session session, MPI_Info *info_used)
 {
     static const char function[] = "MPI_Session_get_info";
     struct weft_session *s;
-    int err = check_session(function, session, &s);
+    int err = weft_check_session(function, session, &s);
 
     if (err == MPI_SUCCESS) {
         err = check_out(function, s, info_used, "info_used");
@@ -252,7 +232,7 @@ int PMPI_Session_get_pset_info(MPI_Session session, const char *pset_name, MPI_I
     char size[16];
     const char *const pairs[4] = {"mpi_size", size, NULL, NULL};
     int which;
-    int err = check_session(function, session, &s);
+    int err = weft_check_session(function, session, &s);
 
     if (err == MPI_SUCCESS) {
         err = check_out(function, s, pset_name, "pset_name");
@@ -282,7 +262,7 @@ int PMPI_Group_from_session_pset(MPI_Session session, const char *pset_name,
     struct weft_group *group;
     enum weft_rc rc;
     int which;
-    int err = check_session(function, session, &s);
+    int err = weft_check_session(function, session, &s);
 
     if (err == MPI_SUCCESS) {
         err = check_out(function, s, pset_name, "pset_name");
@@ -299,7 +279,7 @@ int PMPI_Group_from_session_pset(MPI_Session session, const char *pset_name,
         return MPI_SUCCESS;
     }
     weft_lock();
-    rc = weft_pset_group(which, &group);
+    rc = weft_pset_group(s, which, &group);
     if (rc == WEFT_OK) {
         weft_group_hold(group);
         weft_group_release(group);
@@ -318,7 +298,7 @@ int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler)
     static const char function[] = "MPI_Session_set_errhandler";
     struct weft_session *s;
     struct weft_errhandler *handler;
-    int err = check_session(function, session, &s);
+    int err = weft_check_session(function, session, &s);
 
     if (err == MPI_SUCCESS) {
         err = check_errhandler(function, s, errhandler, &handler);
@@ -338,7 +318,7 @@ int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler *errhandler)
 {
     static const char function[] = "MPI_Session_get_errhandler";
     struct weft_session *s;
-    int err = check_session(function, session, &s);
+    int err = weft_check_session(function, session, &s);
 
     if (err == MPI_SUCCESS) {
         err = check_out(function, s, errhandler, "errhandler");
@@ -357,7 +337,7 @@ int PMPI_Session_call_errhandler(MPI_Session session, int errorcode)
 {
     static const char function[] = "MPI_Session_call_errhandler";
     struct weft_session *s;
-    int err = check_session(function, session, &s);
+    int err = weft_check_session(function, session, &s);
 
     if (err == MPI_SUCCESS) {
         weft_raise_session(s, errorcode, function, "raised by the program");

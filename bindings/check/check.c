@@ -86,3 +86,22 @@ int weft_check_intra(const char *function, MPI_Comm handle, struct weft_comm **o
     }
     return err;
 }
+
+int weft_check_session(const char *function, MPI_Session handle,
+                       struct weft_session **out)
+{
+    char text[128];
+
+    weft_lock();
+    *out = weft_session_from_handle(handle);
+    weft_unlock();
+    if (*out != NULL) {
+        return MPI_SUCCESS;
+    }
+    if (handle == MPI_SESSION_NULL) {
+        return weft_raise(MPI_ERR_SESSION, function, "the session is MPI_SESSION_NULL");
+    }
+    return weft_raise(
+        MPI_ERR_SESSION, function, "%s",
+        weft_describe_handle(WEFT_KIND_SESSION, handle, text, sizeof(text)));
+}

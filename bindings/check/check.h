@@ -31,6 +31,10 @@ static inline int weft_check_comm(const char *function, MPI_Comm handle,
 int weft_check_inter(const char *function, MPI_Comm handle, struct weft_comm **out);
 int weft_check_intra(const char *function, MPI_Comm handle, struct weft_comm **out);
 
+/* `handle` is a session that lives, which goes to *out. */
+int weft_check_session(const char *function, MPI_Session handle,
+                       struct weft_session **out);
+
 /* An address the result goes to; `name` is that of the parameter. */
 static inline int weft_check_out(const char *function, struct weft_comm *comm,
                                  const void *address, const char *name)

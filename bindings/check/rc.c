@@ -32,6 +32,8 @@ static struct meaning meaning_of(enum weft_rc rc)
         return (struct meaning){MPI_ERR_OTHER, "no transport leads to that rank"};
     case WEFT_ERR_CHECKSUM:
         return (struct meaning){MPI_ERR_OTHER, "what arrived is not what was sent"};
+    case WEFT_ERR_BUFFER:
+        return (struct meaning){MPI_ERR_BUFFER, "no room in the attached buffer"};
     }
     return (struct meaning){MPI_ERR_INTERN, "a return code that is not for users"};
 }

@@ -141,7 +141,7 @@ static enum weft_rc make_group(const struct weft_group *side,
                                const struct member *members, int count,
                                struct weft_group **out)
 {
-    struct weft_group_draft draft = {0};
+    struct weft_group_draft draft = {.session = side->session};
 
     for (int i = 0; i < count; i++) {
         enum weft_rc rc =

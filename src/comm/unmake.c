@@ -9,7 +9,7 @@
 
 #include "comm/agree.h"
 #include "comm/context.h"
-#include "p2p/p2p.h"
+#include "p2p/buffered.h"
 #include "progress/lock.h"
 
 #include <sched.h>
@@ -96,6 +96,10 @@ int weft_comm_free(struct weft_comm *comm)
 
     if (err != MPI_SUCCESS) {
         return err;
+    }
+    if (comm->buffer != NULL) {
+        (void)weft_buffer_detach((struct weft_buffer_owner){.comm = comm},
+                                 "MPI_Comm_free");
     }
     weft_lock();
     comm->is_freed = true;

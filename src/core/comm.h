@@ -31,6 +31,7 @@ enum weft_plane {
 enum { WEFT_TAG_UB = 0x7fffffff }; /* the largest tag */
 
 struct weft_topology; /* topology.h */
+struct weft_buffer;   /* p2p/buffered.h */
 
 /* A duplicate shares the group, so this is what it costs, at any number of ranks. */
 struct weft_comm {
@@ -48,6 +49,7 @@ struct weft_comm {
     struct weft_group *remote;      /* NULL: an intracommunicator */
     struct weft_comm *local;        /* of an intercommunicator: its local group's own */
     struct weft_topology *topology; /* NULL: none */
+    struct weft_buffer *buffer;     /* that the user attached to it, or NULL */
     int references;
     uint32_t made; /* communicators made from it by all members, for their tags */
     bool is_freed; /* the user's handle is gone */

@@ -170,6 +170,7 @@ enum weft_rc weft_group_make(struct weft_group_draft *draft, struct weft_group *
     group->used = 1;
     group->size = draft->size;
     group->map = draft->map;
+    group->session = draft->session;
     group->rank = weft_group_rank_of(group, self);
     memset(draft, 0, sizeof(*draft)); /* the table is the group's now */
     *out = group;

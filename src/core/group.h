@@ -12,6 +12,9 @@
  * is invalid; when nobody uses it either, the group is freed. MPI_GROUP_EMPTY is not
  * counted.
  *
+ * A group knows the session that its processes were first asked for, and what is made of
+ * it inherits that: so communicators know theirs.
+ *
  * Making a group has two steps. A set operation writes the members into a draft, which is
  * the caller's and needs no lock; weft_group_make() makes the group of it, and empties
  * it. What takes, counts or finds groups needs the library's lock; looking into one does
@@ -39,6 +42,7 @@ struct weft_group {
     int size;
     int rank; /* of this process, or MPI_UNDEFINED */
     struct weft_map map;
+    uint64_t session; /* the number of the one it derives from; 0: none */
 };
 
 extern struct weft_group weft_group_empty;
@@ -77,6 +81,7 @@ struct weft_group_draft {
     struct weft_map map; /* its table is `table` */
     uint64_t *table;
     int capacity;
+    uint64_t session; /* as in the group */
 };
 
 /* Appends a process that is not in it yet. */

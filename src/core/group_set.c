@@ -69,6 +69,12 @@ static void close_finder(struct finder *finder)
     free(finder->sorted);
 }
 
+/* What is made of a group belongs to the same session. */
+static void inherit(struct weft_group_draft *draft, const struct weft_group *group)
+{
+    draft->session = draft->session != 0 ? draft->session : group->session;
+}
+
 /* ---- two groups ---- */
 
 /* Appends the members of `a` that are, or are not, in `b`. */
@@ -78,6 +84,7 @@ static enum weft_rc add_some(struct weft_group_draft *draft, const struct weft_g
     struct finder finder;
     enum weft_rc rc = open_finder(&finder, b, a->size);
 
+    inherit(draft, a);
     for (int i = 0; i < a->size && rc == WEFT_OK; i++) {
         uint64_t process = weft_group_process(a, i);
 
@@ -194,6 +201,7 @@ enum weft_rc weft_group_range_incl(const struct weft_group *group, int n,
 {
     enum weft_rc rc = WEFT_OK;
 
+    inherit(draft, group);
     for (int i = 0; i < n && rc == WEFT_OK; i++) {
         rc = add_range(draft, group, ranges[i]);
     }
@@ -208,6 +216,7 @@ enum weft_rc weft_group_incl(const struct weft_group *group, int n, const int *r
 {
     enum weft_rc rc = WEFT_OK;
 
+    inherit(draft, group);
     for (int i = 0; i < n && rc == WEFT_OK; i++) {
         rc = weft_group_add(draft, weft_group_process(group, ranks[i]));
     }
@@ -223,6 +232,7 @@ static enum weft_rc add_others(struct weft_group_draft *draft,
 {
     enum weft_rc rc = WEFT_OK;
 
+    inherit(draft, group);
     for (int i = 0; i < group->size && rc == WEFT_OK; i++) {
         if ((is_left_out[i / 8] >> i % 8 & 1) == 0) {
             rc = weft_group_add(draft, weft_group_process(group, i));

@@ -123,6 +123,22 @@ void weft_request_detach(struct weft_request *request)
     }
 }
 
+struct weft_request *weft_request_next_detached(enum weft_request_kind kind,
+                                                uint32_t *index)
+{
+    while (*index < pool.made) {
+        const uint32_t i = (*index)++;
+        struct weft_request *request =
+            weft_pool_find(&pool, i, weft_pool_generation(&pool, i));
+
+        if (request != NULL && request->kind == kind && !request->is_spare &&
+            request->is_detached && !weft_request_is_complete(request)) {
+            return request;
+        }
+    }
+    return NULL;
+}
+
 struct weft_request *weft_request_from_handle(MPI_Request handle)
 {
     struct weft_request *request;

@@ -132,6 +132,13 @@ static inline void weft_request_end(struct weft_request *request)
 /* The user lets go of it: given back now, or when it is complete. */
 void weft_request_detach(struct weft_request *request);
 
+/*
+ * The next request of a kind, from the place *index in the pool on, that the user has let
+ * go of and that is not complete; NULL: none. Moves *index behind it.
+ */
+struct weft_request *weft_request_next_detached(enum weft_request_kind kind,
+                                                uint32_t *index);
+
 /* The request behind a handle, or NULL. Needs the lock. */
 struct weft_request *weft_request_from_handle(MPI_Request handle);
 

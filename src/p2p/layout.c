@@ -12,8 +12,10 @@
  */
 #include "p2p/p2p.h"
 
+#include "base/copy.h"
 #include "base/crc32c.h"
 #include "datatype/cursor.h"
+#include "p2p/buffered.h"
 #include "progress/lock.h"
 
 #include <stdlib.h>
@@ -46,7 +48,12 @@ void weft_p2p_forget_type(struct weft_p2p_request *request)
         weft_p2p_free_staging(request);
     }
     if (weft_unlikely(request->packed != NULL)) {
-        give_packed(request->packed, request->window);
+        if (request->lender != NULL) {
+            weft_buffer_give_back(request);
+            request->lender = NULL;
+        } else {
+            give_packed(request->packed, request->window);
+        }
         request->packed = NULL;
     }
     request->window = 0;
@@ -98,10 +105,14 @@ uint32_t weft_p2p_packed_crc(const struct weft_p2p_request *request, uint64_t of
 
 /* ---- sending; receiving differs too little from recv.c to be here ---- */
 
-static void pack_all(const struct weft_data *data, void *to)
+void weft_p2p_pack(const struct weft_data *data, void *to)
 {
     struct weft_cursor cursor;
 
+    if (data->type == NULL) {
+        weft_copy(to, data->buffer, data->bytes);
+        return;
+    }
     weft_cursor_init(&cursor, &data->type->layout, data->type->extent, data->count,
                      data->buffer);
     cursor.position = data->skip;
@@ -156,7 +167,7 @@ static bool pack_whole(const struct weft_comm *comm, int dest,
         return false;
     }
     weft_unlock();
-    pack_all(data, window.at);
+    weft_p2p_pack(data, window.at);
     weft_lock();
     *packed = (struct weft_data){
         .buffer = window.at,
@@ -191,7 +202,7 @@ enum weft_rc weft_send_typed(const struct weft_comm *comm, int dest, int tag,
     if (data.bytes <= WEFT_EAGER_MAX) {
         uint8_t small[WEFT_EAGER_MAX];
 
-        pack_all(&data, small);
+        weft_p2p_pack(&data, small);
         return weft_send(comm, dest, tag, small, data.bytes, how);
     }
     weft_lock();

@@ -16,6 +16,8 @@
  *   persistent.c  operations that are started again and again
  *   partitioned.c messages that become ready and arrive in parts (partitioned.h)
  *   offer.c       a posted receive tells its sender where its message goes
+ *   buffered.c    sends in buffered mode, and the buffers attached for them (buffered.h)
+ *   space.c       room in such a buffer (space.h)
  *   checksum.c    whether what arrived is what was sent
  *   wait.c        polling, spinning, yielding, sleeping
  *   attend.c      what happens while the program computes, and the helper
@@ -78,7 +80,9 @@ struct weft_p2p_request {
     struct weft_peer *from;       /* receive: the sender */
     struct weft_staging *staging; /* of one that goes through windows, or NULL */
     void *packed;                 /* a copy or list to be given back with it, or NULL */
-    uint64_t window; /* what the peer is told of it in place of an address, or 0 */
+    uint64_t window;              /* what the peer is told in place of an address, or 0 */
+    struct weft_buffer *lender;   /* of that copy; NULL: it was allocated, or a window */
+    uint64_t lent_as;             /* its number there */
 
     /* As sent, of a long message, where WEFT_CHECKSUM is set. */
     uint32_t sums[WEFT_SUM_BLOCKS];
@@ -231,6 +235,9 @@ void weft_p2p_barrier(void);
 /* Returns when what we owe our peers has gone out. With the lock, at both ends. */
 void weft_p2p_drain(void);
 
+/* Returns when all sends are over that the user has let go of. Takes the lock. */
+void weft_p2p_settle(const char *call);
+
 /* Polls a little, without waiting. Takes the lock. */
 void weft_progress(void);
 
@@ -321,6 +328,13 @@ static inline void weft_p2p_leave(void)
 /* Fills in what was received and completes. */
 void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_header *header,
                           uint64_t length);
+
+/* All of it, in one block; without the lock if that takes long. */
+void weft_p2p_pack(const struct weft_data *data, void *to);
+
+/* A small message in standard mode, if it can go out at once; WEFT_AGAIN: it cannot. */
+enum weft_rc weft_p2p_try_send(const struct weft_comm *comm, int dest, int tag,
+                               const void *buffer, size_t bytes);
 
 /* A send that could not, or is not to, go out at once (send.c). */
 enum weft_rc weft_p2p_send_slow(const struct weft_comm *comm, int dest, int tag,
@@ -420,6 +434,7 @@ static inline enum weft_rc weft_p2p_take_request(struct weft_request **out)
         request->staging = NULL;
         request->packed = NULL;
         request->window = 0;
+        request->lender = NULL;
     }
     return rc;
 }

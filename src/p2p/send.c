@@ -274,6 +274,21 @@ static enum weft_rc send_without(const struct weft_comm *comm, int dest, int tag
     return weft_p2p_send_ordered(*peer, header, data->buffer, data->bytes, 0);
 }
 
+enum weft_rc weft_p2p_try_send(const struct weft_comm *comm, int dest, int tag,
+                               const void *buffer, size_t bytes)
+{
+    const unsigned how = WEFT_PLANE_P2P | (unsigned)WEFT_SEND_STANDARD;
+    const struct weft_data data = {.buffer = buffer, .bytes = bytes};
+    struct weft_header header;
+    struct weft_peer *peer;
+    bool is_long;
+    enum weft_rc rc = send_now(comm, dest, tag, buffer, bytes, how);
+
+    return rc == WEFT_AGAIN
+               ? send_without(comm, dest, tag, &data, how, &header, &peer, &is_long)
+               : rc;
+}
+
 /*
  * Everything rarer, with the lock: first contact, long, synchronous, ready, to ourselves,
  * no room, checksums, data that are not contiguous. What cannot go out at once becomes a

@@ -72,7 +72,7 @@ void weft_progress(void)
     }
 }
 
-/* ---- what is waited for: one request, any of several, or a word ---- */
+/* ---- what is waited for: one request, any of several, a word, or room ---- */
 
 struct awaited {
     struct weft_request *const *requests;
@@ -80,6 +80,7 @@ struct awaited {
     _Atomic uint32_t *word; /* NULL: requests */
     uint32_t old;
     _Atomic uint32_t *sleepers; /* of the word */
+    bool is_room;               /* instead of all that: an empty backlog */
 };
 
 static bool is_over(const struct awaited *a)
@@ -176,7 +177,8 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
     if (p->waiting_peers != NULL) {
         weft_p2p_flush();
     }
-    if (weft_p2p_transfers_have_news() || weft_schedules_ready != NULL) {
+    if (weft_p2p_transfers_have_news() || weft_schedules_ready != NULL ||
+        (a->is_room && p->waiting_peers == NULL)) {
         p->ops->disarm(p->transport);
         return;
     }
@@ -263,14 +265,49 @@ static void wait_for(const struct awaited *a, const struct weft_wait_reason *why
     weft_p2p.waiting_threads--;
 }
 
+/* Peers tell when a lane has room again, else the clock does: no request is waited for.
+ */
 void weft_p2p_drain(void)
 {
+    static const struct weft_wait_reason why = {"a full queue", "", -1, -2, 0};
+    const struct awaited room = {.is_room = true};
+    uint64_t start;
+
+    if (weft_p2p.waiting_peers == NULL) {
+        return;
+    }
+    take_over();
+    weft_p2p_stay();
+    weft_p2p.waiting_threads++;
+    start = weft_clock_ns();
     while (weft_p2p.waiting_peers != NULL) {
         weft_p2p_work_and_poll();
-        weft_unlock();
-        sched_yield();
-        weft_lock();
+        if (weft_clock_ns() - start >= WEFT_YIELD_NS) {
+            sleep_armed(&room, &why);
+        } else {
+            weft_unlock();
+            sched_yield();
+            weft_lock();
+        }
     }
+    weft_p2p.waiting_threads--;
+}
+
+/* What nobody holds nobody can wait for; so we hold it for as long as we wait. */
+void weft_p2p_settle(const char *call)
+{
+    const struct weft_wait_reason why = {call, "", MPI_ANY_SOURCE, MPI_ANY_TAG, 0};
+    struct weft_request *request;
+    uint32_t index = 0;
+
+    weft_lock();
+    while ((request = weft_request_next_detached(WEFT_REQUEST_SEND, &index)) != NULL) {
+        request->is_detached = false;
+        weft_wait_locked(request, &why);
+        weft_request_give(request);
+    }
+    weft_p2p_leave();
+    weft_unlock();
 }
 
 void weft_p2p_barrier(void)

@@ -4,7 +4,7 @@
 #include "comm/make.h"
 #include "core/comm.h"
 #include "datatype/attribute.h"
-#include "p2p/p2p.h"
+#include "p2p/buffered.h"
 #include "progress/lock.h"
 #include "progress/wait.h"
 #include "runtime/environment.h"
@@ -234,6 +234,24 @@ enum weft_rc weft_world_init(bool is_threaded)
     return WEFT_OK;
 }
 
+static bool is_last_user(void)
+{
+    bool is_last;
+
+    weft_lock();
+    is_last = run.users == 1;
+    weft_unlock();
+    return is_last;
+}
+
+void weft_runtime_settle(void)
+{
+    if (is_last_user()) {
+        weft_p2p_settle("MPI_Session_finalize");
+        weft_buffer_abandon((struct weft_buffer_owner){.session = 0});
+    }
+}
+
 /* The leaving barrier: nobody is gone while another may still need it. */
 enum weft_rc weft_world_finalize(void)
 {
@@ -244,6 +262,12 @@ enum weft_rc weft_world_finalize(void)
     }
     rc = weft_world_barrier();
     set_lock_shared(); /* what may be called at any time, may be by any thread */
+    /* All have what they want: the barrier says so. */
+    weft_buffer_abandon((struct weft_buffer_owner){.comm = &weft_comm_world});
+    weft_buffer_abandon((struct weft_buffer_owner){.comm = &weft_comm_self});
+    if (is_last_user()) {
+        weft_buffer_abandon((struct weft_buffer_owner){.session = 0});
+    }
     weft_attributes_forget(&weft_comm_world.attributes);
     weft_attributes_forget(&weft_comm_self.attributes);
     weft_datatype_attributes_close();

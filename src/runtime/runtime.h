@@ -41,6 +41,10 @@ bool weft_world_is_main_thread(void);
 WEFT_MUST_CHECK enum weft_rc weft_runtime_open(void);
 void weft_runtime_close(void);
 
+/* If the caller is the last user: waits for the sends whose requests the user let go of.
+ */
+void weft_runtime_settle(void);
+
 /* Does anybody use the library? Needs the lock. */
 bool weft_runtime_is_open(void);
 

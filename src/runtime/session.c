@@ -1,5 +1,6 @@
 #include "runtime/session.h"
 
+#include "p2p/buffered.h"
 #include "progress/lock.h"
 #include "runtime/runtime.h"
 
@@ -14,6 +15,7 @@ static const char *const names[PSETS] = {
 };
 
 static struct weft_pool pool;
+static uint64_t sessions_made;
 
 static enum weft_rc take(struct weft_errhandler *errhandler, struct weft_session **out)
 {
@@ -31,6 +33,7 @@ static enum weft_rc take(struct weft_errhandler *errhandler, struct weft_session
         *out = object;
         (*out)->handle = (MPI_Session)handle;
         (*out)->errhandler = weft_errhandler_use(errhandler);
+        (*out)->number = ++sessions_made;
     }
     return rc;
 }
@@ -57,6 +60,10 @@ enum weft_rc weft_session_open(struct weft_errhandler *errhandler,
 
 void weft_session_close(struct weft_session *session)
 {
+    const struct weft_buffer_owner owner = {.session = session->number};
+
+    (void)weft_buffer_detach(owner, "MPI_Session_finalize");
+    weft_runtime_settle();
     weft_lock();
     weft_errhandler_release(session->errhandler);
     weft_handle_give(WEFT_KIND_SESSION, (uintptr_t)session->handle);
@@ -120,7 +127,7 @@ static enum weft_rc node_group(struct weft_group **out)
     return weft_group_make(&draft, out);
 }
 
-enum weft_rc weft_pset_group(int n, struct weft_group **out)
+static enum weft_rc make_group(int n, struct weft_group **out)
 {
     switch (n) {
     case PSET_WORLD:
@@ -130,4 +137,15 @@ enum weft_rc weft_pset_group(int n, struct weft_group **out)
     default:
         return node_group(out);
     }
+}
+
+enum weft_rc weft_pset_group(const struct weft_session *session, int n,
+                             struct weft_group **out)
+{
+    enum weft_rc rc = make_group(n, out);
+
+    if (rc == WEFT_OK) { /* a set has at least this process: its group is a new one */
+        (*out)->session = session->number;
+    }
+    return rc;
 }

@@ -17,13 +17,18 @@ struct weft_session {
     MPI_Session handle;
     struct weft_errhandler *errhandler;
     const char *thread_level; /* "MPI_THREAD_...": whichever, it works */
+    uint64_t number;          /* no other session has or had it */
 };
 
 /* Takes the lock. Uses the handler until the session is closed. */
 WEFT_MUST_CHECK enum weft_rc weft_session_open(struct weft_errhandler *errhandler,
                                                struct weft_session **out);
 
-/* Takes the lock. The handle is invalid from now on. */
+/*
+ * Takes the lock. The handle is invalid from now on. Returns when the messages in the
+ * session's buffer have left and, if nobody else uses the runtime, all whose requests the
+ * user has let go of: no barrier keeps this process for those who receive them.
+ */
 void weft_session_close(struct weft_session *session);
 
 /* The session behind a handle, or NULL: null handle, stale, not one. */
@@ -35,8 +40,10 @@ const char *weft_pset_name(int n);
 /* The set of this name, which like all of its kind may be in either case, or -1. */
 int weft_pset_find(const char *name);
 
-/* How many processes a set has; its group, used once. The runtime is open. */
+/* How many processes a set has; its group of this session, used once. The runtime is
+ * open. */
 int weft_pset_size(int n);
-WEFT_MUST_CHECK enum weft_rc weft_pset_group(int n, struct weft_group **out);
+WEFT_MUST_CHECK enum weft_rc weft_pset_group(const struct weft_session *session, int n,
+                                             struct weft_group **out);
 
 #endif

@@ -1,0 +1,67 @@
+/*
+ * buffered.h - messages sent in buffered mode, and the buffers that hold them meanwhile.
+ *
+ * A communicator, a session and the process may have a buffer each, attached by the user.
+ * A message uses the first of these that there is, in this order, and fails if that has
+ * no room, whatever the others have. A small message that can go out at once needs none.
+ * Any other is copied, contiguous, into the buffer and sent from there by a request that
+ * nobody holds; when that is over the room is free again (weft_p2p_forget_type).
+ *
+ * The memory is the user's, lent from attach until detach returns; MPI_BUFFER_AUTOMATIC
+ * instead of an address asks us to allocate for each message. A detached buffer takes no
+ * more messages, and detaching waits until those that it has are gone.
+ *
+ * The functions take the lock, unless they say that it is held.
+ */
+#ifndef WEFT_P2P_BUFFERED_H
+#define WEFT_P2P_BUFFERED_H
+
+#include "p2p/p2p.h"
+
+/* Whose buffer: a communicator's, that of the session with this number, or neither: the
+ * process's. */
+struct weft_buffer_owner {
+    struct weft_comm *comm;
+    uint64_t session;
+};
+
+/* WEFT_ERR_BUFFER: there is one already. */
+WEFT_MUST_CHECK enum weft_rc weft_buffer_attach(struct weft_buffer_owner owner,
+                                                void *memory, uint64_t size);
+
+struct weft_attached {
+    void *memory;
+    uint64_t size;
+};
+
+/* Returns, with what it was, when its messages are gone. No buffer is one at NULL of 0
+ * bytes. */
+struct weft_attached weft_buffer_detach(struct weft_buffer_owner owner, const char *call);
+
+/* Returns, or the request is complete, when the messages now in the buffer are gone. */
+WEFT_MUST_CHECK enum weft_rc weft_buffer_flush(struct weft_buffer_owner owner,
+                                               const char *call);
+WEFT_MUST_CHECK enum weft_rc weft_buffer_iflush(struct weft_buffer_owner owner,
+                                                struct weft_request **out);
+
+/*
+ * Detaches at the end of the world, when all ranks have said that they have received what
+ * they want: waits for nothing. What was never received is not sent any more.
+ */
+void weft_buffer_abandon(struct weft_buffer_owner owner);
+
+/*
+ * Sends in buffered mode; the data may be changed when it returns. WEFT_ERR_BUFFER: no
+ * room, nothing was sent. With the lock at both ends, which is dropped while it copies.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_bsend_locked(struct weft_comm *comm, int dest, int tag,
+                                               const struct weft_data *data);
+
+/* The same without the lock. */
+WEFT_MUST_CHECK enum weft_rc weft_bsend(struct weft_comm *comm, int dest, int tag,
+                                        const struct weft_data *data);
+
+/* With the lock: a send from a buffer is over, and its copy is not needed any more. */
+void weft_buffer_give_back(struct weft_p2p_request *send);
+
+#endif

@@ -9,6 +9,7 @@
  *
  *   send.c        the way of a small message out, the backlog
  *   recv.c        posting, arrivals, the way of a small message in
+ *   probe.c       looking at messages that wait, taking them apart (probe.h)
  *   rendezvous.c  long messages: announced, then fetched by one side or copied by both,
  *                 or sent in pieces where the other's memory cannot be reached
  *   layout.c      data that are not contiguous: packed and unpacked piece by piece
@@ -88,6 +89,7 @@ struct weft_p2p {
     struct weft_match match;
     struct weft_peers peers;
     struct weft_unexpected_store unexpected;
+    struct weft_probe *probes;       /* that wait for a message (probe.h) */
     struct weft_peer *waiting_peers; /* those with a backlog */
     struct weft_p2p_request *spare;  /* for blocking calls */
     struct weft_p2p_request *work;   /* to be done outside the lock, oldest first */
@@ -171,7 +173,7 @@ WEFT_MUST_CHECK enum weft_rc weft_irecv_typed(struct weft_comm *comm,
                                               struct weft_datatype *type,
                                               struct weft_request **out);
 
-/* A receive from nobody: complete, and empty. */
+/* A receive from nobody: complete, and empty; `comm` may be NULL. */
 WEFT_MUST_CHECK enum weft_rc weft_irecv_nothing(struct weft_comm *comm,
                                                 struct weft_request **out);
 
@@ -268,6 +270,9 @@ bool weft_p2p_send_by_offer(struct weft_p2p_request *send, bool is_blocking);
 
 /* Polls, and does the work that waits; drops and retakes the lock. */
 void weft_p2p_work_and_poll(void);
+
+/* The same for a thread that looks once; takes over from one that sleeps. */
+void weft_p2p_poll_as_thread(void);
 void weft_p2p_poll_once(void);
 
 /* A thread begins to wait: it polls, and no helper is needed meanwhile. */
@@ -292,6 +297,12 @@ static inline void weft_p2p_leave(void)
 /* Fills in what was received and completes. */
 void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_header *header,
                           uint64_t length);
+
+/* A request that was taken, with its type if it has one, receives a message that has
+ * arrived and that nobody else gets. */
+void weft_p2p_recv_message(struct weft_p2p_request *recv, void *buffer, size_t bytes,
+                           uint32_t from, const struct weft_header *header,
+                           const void *data);
 
 /* What a send moves: a contiguous buffer, or elements of a type. */
 struct weft_data {

@@ -286,10 +286,12 @@ void weft_p2p_stop_helper(void);
 static inline void weft_p2p_leave(void)
 {
     if (weft_unlikely(
-            weft_requests_outstanding > 0 && weft_p2p.has_progress &&
-            (!atomic_load_explicit(&weft_p2p.is_attending, memory_order_relaxed) ||
-             weft_p2p.work != NULL || weft_p2p.waiting_peers != NULL ||
-             weft_p2p.awaits_data > 0 || weft_schedule_steps > 0))) {
+            weft_requests_outstanding > 0 &&
+            (weft_schedules_ready != NULL ||
+             (weft_p2p.has_progress &&
+              (!atomic_load_explicit(&weft_p2p.is_attending, memory_order_relaxed) ||
+               weft_p2p.work != NULL || weft_p2p.waiting_peers != NULL ||
+               weft_p2p.awaits_data > 0 || weft_schedule_steps > 0))))) {
         weft_p2p_leave_slow();
     }
 }

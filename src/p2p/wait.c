@@ -181,7 +181,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
     if (p->waiting_peers != NULL) {
         weft_p2p_flush();
     }
-    if (weft_p2p_transfers_have_news()) {
+    if (weft_p2p_transfers_have_news() || weft_schedules_ready != NULL) {
         p->ops->disarm(p->transport);
         return;
     }

@@ -14,6 +14,7 @@
  *                 or sent in pieces where the other's memory cannot be reached
  *   layout.c      data that are not contiguous: packed and unpacked piece by piece
  *   staged.c      long messages of such data
+ *   sendrecv.c    one request for a send and a receive
  *   offer.c       a posted receive tells its sender where its message goes
  *   checksum.c    whether what arrived is what was sent
  *   wait.c        polling, spinning, yielding, sleeping
@@ -176,6 +177,18 @@ WEFT_MUST_CHECK enum weft_rc weft_irecv_typed(struct weft_comm *comm,
 /* A receive from nobody: complete, and empty; `comm` may be NULL. */
 WEFT_MUST_CHECK enum weft_rc weft_irecv_nothing(struct weft_comm *comm,
                                                 struct weft_request **out);
+
+/*
+ * One request for a receive and a send: begun, then given both, which are its from then
+ * on. It is complete when both are, with the status of the receive. `copy`, or NULL, is
+ * memory that the send reads, freed with it. Or undone: `recv`, or NULL, is taken back,
+ * and freed. Each takes the lock.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_both_begin(struct weft_comm *comm,
+                                             struct weft_request **out);
+void weft_both_join(struct weft_request *request, struct weft_request *recv,
+                    struct weft_request *send, void *copy);
+void weft_both_undo(struct weft_request *request, struct weft_request *recv);
 
 /*
  * With the lock: takes a posted receive back, so that no message will match it. False: it

@@ -8,6 +8,7 @@
 #include "mpi_legacy.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 static int rank;

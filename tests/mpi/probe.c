@@ -140,6 +140,7 @@ static void order(void)
               MPI_SUCCESS);
         CHECK(MPI_Message_fromint(MPI_Message_toint(messages[i])) == messages[i]);
         CHECK(MPI_Message_f2c(MPI_Message_c2f(messages[i])) == messages[i]);
+        CHECK(PMPI_Message_f2c(PMPI_Message_c2f(messages[i])) == messages[i]);
     }
     CHECK(MPI_Recv(&word, 1, MPI_INT, before, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE) ==
               MPI_SUCCESS &&

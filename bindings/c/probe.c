@@ -28,7 +28,7 @@ static int check_probe(const char *function, int source, int tag, MPI_Comm comm,
     return err != MPI_SUCCESS ? err : weft_check_source(function, *c, source, tag);
 }
 
-/* From MPI_PROC_NULL there is always a message, of nothing (MPI-5.0, 3.8 and 3.10). */
+/* From MPI_PROC_NULL there is always a message, of nothing (MPI-5.0, 3.8 and 3.11). */
 static int probe_nobody(const struct results *out)
 {
     if (out->flag != NULL) {

@@ -1,5 +1,5 @@
 /*
- * sendrecv.c - MPI-5.0 chapter 3.9: a send and a receive in one request, from one buffer
+ * sendrecv.c - MPI-5.0 chapter 3.10: a send and a receive in one request, from one buffer
  * or two; p2p.c has the blocking call with two.
  *
  * A replacing call sends a packed copy, so that what it receives can go to its place at

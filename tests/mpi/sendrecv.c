@@ -1,5 +1,5 @@
 /*
- * sendrecv.c - chapter 3.9: a send and a receive in one call or one request, from two
+ * sendrecv.c - chapter 3.10: a send and a receive in one call or one request, from two
  * buffers or one, of every size and of types with gaps, with nobody, and by threads. The
  * argument names a file that a rank leaves when it is done.
  */
@@ -201,10 +201,10 @@ static void errors(void)
     CHECK(MPI_Test_cancelled(&status, &flag) == MPI_SUCCESS && flag == 0);
 }
 
-/* Freed at once, they end all the same; the last message says that they have. */
+/* Freed at once, they end all the same: short ones, in the order of what comes last. */
 static void freed(void)
 {
-    enum { MANY = 20, PART = 20000 };
+    enum { MANY = 20, PART = 1000 };
     MPI_Request request;
 
     memset(in, 0, MANY * PART);
@@ -215,15 +215,11 @@ static void freed(void)
                             &request) == MPI_SUCCESS);
         CHECK(MPI_Request_free(&request) == MPI_SUCCESS && request == MPI_REQUEST_NULL);
     }
+    CHECK(MPI_Sendrecv_replace(out + MANY * PART, 1, MPI_BYTE, next, 1, before, 1,
+                               MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS);
     for (int i = 0; i < MANY; i++) {
-        while (!are_bytes(in + i * PART, PART, seed_of(before, i))) {
-            int flag;
-
-            CHECK(MPI_Iprobe(before, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE) ==
-                  MPI_SUCCESS);
-        }
+        CHECK(are_bytes(in + i * PART, PART, seed_of(before, i)));
     }
-    CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
 }
 
 /* Many at once, in all calls that complete several. */

@@ -42,13 +42,17 @@ typedef struct {
 #define MPI_F08_STATUSES_IGNORE ((MPI_F08_status *)0)
 
 #define WEFT_LEGACY_CONVERT(type, handle)                                                \
-    static inline MPI_Fint MPI_##type##_c2f(handle object)                               \
+    WEFT_LEGACY_CONVERT_AS(MPI_##type, handle)                                           \
+    WEFT_LEGACY_CONVERT_AS(PMPI_##type, handle)
+
+#define WEFT_LEGACY_CONVERT_AS(name, handle)                                             \
+    static inline MPI_Fint name##_c2f(handle object)                                     \
     {                                                                                    \
-        return MPI_##type##_toint(object);                                               \
+        return name##_toint(object);                                                     \
     }                                                                                    \
-    static inline handle MPI_##type##_f2c(MPI_Fint object)                               \
+    static inline handle name##_f2c(MPI_Fint object)                                     \
     {                                                                                    \
-        return MPI_##type##_fromint(object);                                             \
+        return name##_fromint(object);                                                   \
     }
 
 WEFT_LEGACY_CONVERT(Comm, MPI_Comm)
@@ -64,6 +68,7 @@ WEFT_LEGACY_CONVERT(Type, MPI_Datatype)
 WEFT_LEGACY_CONVERT(Win, MPI_Win)
 
 #undef WEFT_LEGACY_CONVERT
+#undef WEFT_LEGACY_CONVERT_AS
 
 /* The three statuses have the same eight words, so each conversion is a copy. */
 

@@ -66,7 +66,7 @@ static bool has_published(void)
         }
         weft_p2p_flush(); /* tried after publishing, so no room is missed */
     } while (p->ops->has_asked(p->transport));
-    return true;
+    return weft_schedules_ready == NULL; /* what went out may be a step of one */
 }
 
 /* Posting may have made more packets count, or asked for room. */
@@ -225,6 +225,11 @@ void weft_p2p_leave_slow(void)
     struct weft_p2p *p = &weft_p2p;
     bool has_begun = false;
 
+    /* A message to ourselves may have completed a step, and who waits for it sleeps. */
+    weft_schedules_run();
+    if (!p->has_progress || weft_requests_outstanding == 0) {
+        return;
+    }
     if (p->waiting_threads > 0) { /* who waits in MPI serves us too */
         if (p->is_armed && p->work != NULL) {
             p->ops->ring(p->transport);

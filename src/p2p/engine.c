@@ -2,8 +2,8 @@
  * engine.c - opening and closing, peers, and where a packet goes when it has arrived.
  */
 #include "p2p/counts.h"
-#include "p2p/p2p.h"
 #include "p2p/partitioned.h"
+#include "p2p/probe.h"
 
 #include "base/copy.h"
 #include "base/log.h"
@@ -18,8 +18,8 @@ struct weft_p2p weft_p2p;
 _Static_assert(sizeof(struct weft_grequest) <= sizeof(struct weft_p2p_request),
                "all requests are taken from one pool");
 
-/* The grant rule: a full store takes a message only if a receive could be waiting for it.
- */
+/* The grant rule: a full store takes a message only if a receive or a probe could be
+ * waiting for it. */
 static bool may_take(void *owner, uint32_t from)
 {
     const struct weft_p2p *p = owner;
@@ -28,6 +28,9 @@ static bool may_take(void *owner, uint32_t from)
 
     if (m->posted_count[WEFT_MATCH_ANY_SOURCE] + m->posted_count[WEFT_MATCH_ANY_BOTH] >
         0) {
+        return true;
+    }
+    if (p->probes != NULL && weft_probe_wants(from)) {
         return true;
     }
     if (from == WEFT_ANYONE) {
@@ -61,6 +64,7 @@ enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops, struct weft_job
     }
     weft_match_init(&p->match);
     weft_request_open(sizeof(struct weft_p2p_request));
+    weft_probe_open();
     weft_counts_open();
     p->is_open = true;
     return WEFT_OK;
@@ -75,6 +79,7 @@ void weft_p2p_close(void)
     p->is_open = false;
     weft_unexpected_close(&p->unexpected, &p->match);
     weft_match_fini(&p->match);
+    weft_probe_close();
     weft_peers_close(&p->peers);
     weft_p2p_free_windows();
     weft_partitioned_close();
@@ -146,6 +151,7 @@ static void on_matchable(uint32_t from, const struct weft_header *header,
     struct weft_p2p *p = &weft_p2p;
     struct weft_posted *posted = weft_match_arrive(&p->match, header->context,
                                                    (int32_t)header->source, header->tag);
+    struct weft_unexpected *kept;
 
     if (weft_likely(posted != NULL)) {
         struct weft_p2p_request *recv =
@@ -177,9 +183,12 @@ static void on_matchable(uint32_t from, const struct weft_header *header,
             "rank %u sent in ready mode with tag %d, but no receive was posted", from,
             header->tag);
     }
-    if (weft_unexpected_keep(&p->unexpected, &p->match, from, header, data, len) ==
-        NULL) {
+    kept = weft_unexpected_keep(&p->unexpected, &p->match, from, header, data, len);
+    if (kept == NULL) {
         weft_wireup_abort(p->job, 1, "no memory for a message that nobody has asked for");
+    }
+    if (weft_unlikely(p->probes != NULL)) {
+        weft_probe_tell(kept);
     }
     p->up.is_full = p->unexpected.is_full;
 }

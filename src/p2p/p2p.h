@@ -9,12 +9,14 @@
  *
  *   send.c        the way of a small message out, the backlog
  *   recv.c        posting, arrivals, the way of a small message in
+ *   probe.c       looking at messages that wait, taking them apart (probe.h)
  *   rendezvous.c  long messages: announced, then fetched by one side or copied by both,
  *                 or sent in pieces where the other's memory cannot be reached
  *   layout.c      data that are not contiguous: packed and unpacked piece by piece
  *   staged.c      long messages of such data
  *   persistent.c  operations that are started again and again
  *   partitioned.c messages that become ready and arrive in parts (partitioned.h)
+ *   sendrecv.c    one request for a send and a receive
  *   offer.c       a posted receive tells its sender where its message goes
  *   buffered.c    sends in buffered mode, and the buffers attached for them (buffered.h)
  *   space.c       room in such a buffer (space.h)
@@ -99,6 +101,7 @@ struct weft_p2p {
     struct weft_match match;
     struct weft_peers peers;
     struct weft_unexpected_store unexpected;
+    struct weft_probe *probes;       /* that wait for a message (probe.h) */
     struct weft_peer *waiting_peers; /* those with a backlog */
     struct weft_p2p_request *spare;  /* for blocking calls */
     struct weft_p2p_request *work;   /* to be done outside the lock, oldest first */
@@ -182,7 +185,7 @@ WEFT_MUST_CHECK enum weft_rc weft_irecv_typed(struct weft_comm *comm,
                                               struct weft_datatype *type,
                                               struct weft_request **out);
 
-/* A receive from nobody: complete, and empty. */
+/* A receive from nobody: complete, and empty; `comm` may be NULL. */
 WEFT_MUST_CHECK enum weft_rc weft_irecv_nothing(struct weft_comm *comm,
                                                 struct weft_request **out);
 
@@ -207,6 +210,18 @@ WEFT_MUST_CHECK enum weft_rc weft_send_init(struct weft_comm *comm, int dest, in
 WEFT_MUST_CHECK enum weft_rc weft_recv_init(struct weft_comm *comm, int source, int tag,
                                             const struct weft_data *data,
                                             struct weft_request **out);
+
+/*
+ * One request for a receive and a send: begun, then given both, which are its from then
+ * on. It is complete when both are, with the status of the receive. `copy`, or NULL, is
+ * memory that the send reads, freed with it. Or undone: `recv`, or NULL, is taken back,
+ * and freed. Each takes the lock.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_both_begin(struct weft_comm *comm,
+                                             struct weft_request **out);
+void weft_both_join(struct weft_request *request, struct weft_request *recv,
+                    struct weft_request *send, void *copy);
+void weft_both_undo(struct weft_request *request, struct weft_request *recv);
 
 /*
  * With the lock: takes a posted receive back, so that no message will match it. False: it
@@ -304,6 +319,9 @@ bool weft_p2p_send_by_offer(struct weft_p2p_request *send, bool is_blocking);
 
 /* Polls, and does the work that waits; drops and retakes the lock. */
 void weft_p2p_work_and_poll(void);
+
+/* The same for a thread that looks once; takes over from one that sleeps. */
+void weft_p2p_poll_as_thread(void);
 void weft_p2p_poll_once(void);
 
 /* A thread begins to wait: it polls, and no helper is needed meanwhile. */
@@ -317,10 +335,12 @@ void weft_p2p_stop_helper(void);
 static inline void weft_p2p_leave(void)
 {
     if (weft_unlikely(
-            weft_requests_outstanding > 0 && weft_p2p.has_progress &&
-            (!atomic_load_explicit(&weft_p2p.is_attending, memory_order_relaxed) ||
-             weft_p2p.work != NULL || weft_p2p.waiting_peers != NULL ||
-             weft_p2p.awaits_data > 0 || weft_schedule_steps > 0))) {
+            weft_requests_outstanding > 0 &&
+            (weft_schedules_ready != NULL ||
+             (weft_p2p.has_progress &&
+              (!atomic_load_explicit(&weft_p2p.is_attending, memory_order_relaxed) ||
+               weft_p2p.work != NULL || weft_p2p.waiting_peers != NULL ||
+               weft_p2p.awaits_data > 0 || weft_schedule_steps > 0))))) {
         weft_p2p_leave_slow();
     }
 }
@@ -335,6 +355,12 @@ void weft_p2p_pack(const struct weft_data *data, void *to);
 /* A small message in standard mode, if it can go out at once; WEFT_AGAIN: it cannot. */
 enum weft_rc weft_p2p_try_send(const struct weft_comm *comm, int dest, int tag,
                                const void *buffer, size_t bytes);
+
+/* A request that was taken, with its type if it has one, receives a message that has
+ * arrived and that nobody else gets. */
+void weft_p2p_recv_message(struct weft_p2p_request *recv, void *buffer, size_t bytes,
+                           uint32_t from, const struct weft_header *header,
+                           const void *data);
 
 /* A send that could not, or is not to, go out at once (send.c). */
 enum weft_rc weft_p2p_send_slow(const struct weft_comm *comm, int dest, int tag,

@@ -29,27 +29,54 @@ void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_heade
     weft_request_complete(&recv->base, rc);
 }
 
+/* What a receive that is filled in gets. */
+static void deliver(struct weft_p2p_request *recv, uint32_t from,
+                    const struct weft_header *header, const void *data)
+{
+    if (header->kind == WEFT_PKT_EAGER) {
+        uint64_t len = header->length;
+        size_t n = (size_t)(len < recv->capacity ? len : recv->capacity);
+
+        if (weft_likely(recv->type == NULL)) {
+            weft_copy(recv->buffer, data, n);
+        } else {
+            weft_p2p_scatter(recv, 0, data, n);
+        }
+        weft_p2p_finish_recv(recv, header, len);
+    } else {
+        weft_p2p_start_transfer(recv, weft_peer_get(&weft_p2p.peers, from), header, data);
+    }
+}
+
 static void take_waiting(struct weft_p2p_request *recv, struct weft_unexpected *message)
 {
     struct weft_p2p *p = &weft_p2p;
 
     weft_match_take(&p->match, &message->waiting);
-    if (message->header.kind == WEFT_PKT_EAGER) {
-        uint64_t len = message->header.length;
-        size_t n = (size_t)(len < recv->capacity ? len : recv->capacity);
-
-        if (weft_likely(recv->type == NULL)) {
-            weft_copy(recv->buffer, message->data, n);
-        } else {
-            weft_p2p_scatter(recv, 0, message->data, n);
-        }
-        weft_p2p_finish_recv(recv, &message->header, len);
-    } else {
-        weft_p2p_start_transfer(recv, weft_peer_get(&p->peers, message->from),
-                                &message->header, message->data);
-    }
+    deliver(recv, message->from, &message->header, message->data);
     weft_unexpected_free(&p->unexpected, &p->match, message);
     p->up.is_full = p->unexpected.is_full;
+}
+
+static inline void fill(struct weft_p2p_request *recv, void *buffer, size_t bytes)
+{
+    recv->base.kind = WEFT_REQUEST_RECV;
+    recv->base.sleeper = NULL;
+    recv->base.is_cancelled = false;
+    recv->buffer = buffer;
+    recv->capacity = bytes;
+    recv->peer = NULL;
+    recv->work = WEFT_WORK_NONE;
+}
+
+void weft_p2p_recv_message(struct weft_p2p_request *recv, void *buffer, size_t bytes,
+                           uint32_t from, const struct weft_header *header,
+                           const void *data)
+{
+    fill(recv, buffer, bytes);
+    recv->posted.source = (int32_t)header->source; /* for who asks what is waited for */
+    recv->posted.tag = header->tag;
+    deliver(recv, from, header, data);
 }
 
 /* Fills the request and takes a message or posts. */
@@ -62,13 +89,7 @@ static enum weft_rc start(struct weft_p2p_request *recv, const struct weft_comm 
     struct weft_waiting *waiting;
     enum weft_rc rc;
 
-    recv->base.kind = WEFT_REQUEST_RECV;
-    recv->base.sleeper = NULL;
-    recv->base.is_cancelled = false;
-    recv->buffer = buffer;
-    recv->capacity = bytes;
-    recv->peer = NULL;
-    recv->work = WEFT_WORK_NONE;
+    fill(recv, buffer, bytes);
     waiting = weft_match_find(&p->match, context, source, tag);
     if (waiting != NULL) {
         take_waiting(recv, (struct weft_unexpected *)waiting);
@@ -318,7 +339,9 @@ enum weft_rc weft_irecv_nothing(struct weft_comm *comm, struct weft_request **ou
     rc = weft_request_take(out);
     if (rc == WEFT_OK) {
         (*out)->kind = WEFT_REQUEST_RECV;
-        weft_request_set_comm(*out, comm);
+        if (comm != NULL) {
+            weft_request_set_comm(*out, comm);
+        }
         (*out)->source = MPI_PROC_NULL;
         (*out)->tag = MPI_ANY_TAG;
         (*out)->bytes = 0;

@@ -62,11 +62,16 @@ void weft_p2p_work_and_poll(void)
     }
 }
 
+void weft_p2p_poll_as_thread(void)
+{
+    take_over();
+    weft_p2p_work_and_poll();
+}
+
 void weft_progress(void)
 {
     if (weft_lock_try()) {
-        take_over();
-        weft_p2p_work_and_poll();
+        weft_p2p_poll_as_thread();
         weft_p2p_leave();
         weft_unlock();
     }

@@ -17,6 +17,8 @@ static void handles(void)
 #define HANDLE(infix, constant, value, null_handle)                                      \
     CHECK(MPI_##infix##_c2f(constant) == (MPI_Fint)(value));                             \
     CHECK(MPI_##infix##_f2c(value) == (constant));                                       \
+    CHECK(PMPI_##infix##_c2f(constant) == (MPI_Fint)(value));                            \
+    CHECK(PMPI_##infix##_f2c(value) == (constant));                                      \
     CHECK(MPI_##infix##_f2c(0) == (null_handle));
 #include "handles.h"
 #undef HANDLE

@@ -1,0 +1,248 @@
+/*
+ * sendrecv.c - MPI-5.0 chapter 3.10: a send and a receive in one request, from one buffer
+ * or two; p2p.c has the blocking call with two.
+ *
+ * A replacing call sends a packed copy, so that what it receives can go to its place at
+ * once. MPI_Cancel does not take such a request back.
+ */
+#include "complete.h"
+#include "status.h"
+
+#include "check/p2p.h"
+#include "check/rc.h"
+#include "datatype/cursor.h"
+#include "p2p/p2p.h"
+
+#include <stdlib.h>
+
+/* What one of the two moves, and where. */
+struct side {
+    void *buffer;
+    MPI_Count count;
+    MPI_Datatype datatype;
+    int rank;
+    int tag;
+    size_t bytes; /* found by check() */
+};
+
+static bool is_dense(const struct weft_datatype *type, const struct side *side)
+{
+    return weft_datatype_is_dense(type, side->count) || side->bytes == 0;
+}
+
+static int check(const char *function, MPI_Comm comm, struct side *send,
+                 struct side *recv, struct weft_comm **c)
+{
+    int err = weft_check_comm(function, comm, c);
+
+    if (err == MPI_SUCCESS) {
+        err = weft_check_buffer(function, *c, send->buffer, send->count, send->datatype,
+                                &send->bytes);
+    }
+    if (err == MPI_SUCCESS) {
+        err = weft_check_dest(function, *c, send->rank, send->tag);
+    }
+    if (err == MPI_SUCCESS) {
+        err = weft_check_buffer(function, *c, recv->buffer, recv->count, recv->datatype,
+                                &recv->bytes);
+    }
+    if (err == MPI_SUCCESS) {
+        err = weft_check_source(function, *c, recv->rank, recv->tag);
+    }
+    return err;
+}
+
+/* The data of a side, packed; NULL if there are none, or they go nowhere. */
+static enum weft_rc copy_of(const struct side *side, void **out)
+{
+    const struct weft_datatype *type = weft_datatype_from_handle(side->datatype);
+    struct weft_cursor cursor;
+
+    *out = NULL;
+    if (side->bytes == 0 || side->rank == MPI_PROC_NULL) {
+        return WEFT_OK;
+    }
+    *out = malloc(side->bytes);
+    if (*out == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    if (is_dense(type, side)) {
+        memcpy(*out, weft_datatype_data(type, side->buffer), side->bytes);
+        return WEFT_OK;
+    }
+    weft_cursor_init(&cursor, &type->layout, type->extent, (uint64_t)side->count,
+                     side->buffer);
+    weft_cursor_pack(&cursor, *out, side->bytes);
+    return WEFT_OK;
+}
+
+static enum weft_rc start_recv(struct weft_comm *comm, const struct side *side,
+                               struct weft_request **out)
+{
+    struct weft_datatype *type = weft_datatype_from_handle(side->datatype);
+
+    if (side->rank == MPI_PROC_NULL) {
+        return weft_irecv_nothing(comm, out);
+    }
+    return is_dense(type, side)
+               ? weft_irecv(comm, WEFT_PLANE_P2P, side->rank, side->tag,
+                            weft_datatype_data(type, side->buffer), side->bytes, out)
+               : weft_irecv_typed(comm, WEFT_PLANE_P2P, side->rank, side->tag,
+                                  side->buffer, (uint64_t)side->count, type, out);
+}
+
+/* `copy` is what goes out, or NULL: it is in the buffer. */
+static enum weft_rc start_send(struct weft_comm *comm, const struct side *side,
+                               const void *copy, struct weft_request **out)
+{
+    struct weft_datatype *type = weft_datatype_from_handle(side->datatype);
+    const unsigned how = WEFT_PLANE_P2P | (unsigned)WEFT_SEND_STANDARD;
+
+    *out = &weft_request_sent;
+    if (side->rank == MPI_PROC_NULL) {
+        return WEFT_OK;
+    }
+    if (copy != NULL || is_dense(type, side)) {
+        const void *data = copy != NULL ? copy : weft_datatype_data(type, side->buffer);
+
+        return weft_isend(comm, side->rank, side->tag, data, side->bytes, how, out);
+    }
+    return weft_isend_typed(comm, side->rank, side->tag, side->buffer,
+                            (uint64_t)side->count, type, how, out);
+}
+
+/* Both, as one request, which owns the copy if it is made. */
+static enum weft_rc start(struct weft_comm *comm, const struct side *send,
+                          const struct side *recv, void *copy, struct weft_request **out)
+{
+    struct weft_request *received = NULL;
+    struct weft_request *sent;
+    enum weft_rc rc = weft_both_begin(comm, out);
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    rc = start_recv(comm, recv, &received);
+    if (rc == WEFT_OK) {
+        rc = start_send(comm, send, copy, &sent);
+    }
+    if (rc != WEFT_OK) {
+        weft_both_undo(*out, received);
+        return rc;
+    }
+    weft_both_join(*out, received, sent, copy);
+    return WEFT_OK;
+}
+
+static int isendrecv_checked(const char *function, struct side *send, struct side *recv,
+                             bool is_replacing, MPI_Comm comm, MPI_Request *request)
+{
+    struct weft_request *made;
+    struct weft_comm *c;
+    void *copy = NULL;
+    enum weft_rc rc = WEFT_OK;
+    int err = check(function, comm, send, recv, &c);
+
+    if (err == MPI_SUCCESS) {
+        err = weft_check_out(function, c, request, "request");
+    }
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    if (is_replacing) {
+        rc = copy_of(send, &copy);
+    }
+    if (rc == WEFT_OK) {
+        rc = start(c, send, recv, copy, &made);
+    }
+    if (rc != WEFT_OK) {
+        free(copy);
+        return weft_raise_rc(c, rc, function);
+    }
+    *request = made->handle;
+    return MPI_SUCCESS;
+}
+
+static int isendrecv_replace_checked(const char *function, void *buffer, MPI_Count count,
+                                     MPI_Datatype datatype, int dest, int sendtag,
+                                     int source, int recvtag, MPI_Comm comm,
+                                     MPI_Request *request)
+{
+    struct side send = {buffer, count, datatype, dest, sendtag, 0};
+    struct side recv = {buffer, count, datatype, source, recvtag, 0};
+
+    return isendrecv_checked(function, &send, &recv, true, comm, request);
+}
+
+static int sendrecv_replace_checked(const char *function, void *buffer, MPI_Count count,
+                                    MPI_Datatype datatype, int dest, int sendtag,
+                                    int source, int recvtag, MPI_Comm comm,
+                                    MPI_Status *status)
+{
+    MPI_Request request;
+    int err = isendrecv_replace_checked(function, buffer, count, datatype, dest, sendtag,
+                                        source, recvtag, comm, &request);
+
+    return err != MPI_SUCCESS ? err : weft_complete(function, &request, status);
+}
+
+int PMPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
+                          int sendtag, int source, int recvtag, MPI_Comm comm,
+                          MPI_Status *status)
+{
+    return sendrecv_replace_checked("MPI_Sendrecv_replace", buf, count, datatype, dest,
+                                    sendtag, source, recvtag, comm, status);
+}
+WEFT_WEAK_ALIAS(MPI_Sendrecv_replace, PMPI_Sendrecv_replace);
+
+int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                            int sendtag, int source, int recvtag, MPI_Comm comm,
+                            MPI_Status *status)
+{
+    return sendrecv_replace_checked("MPI_Sendrecv_replace_c", buf, count, datatype, dest,
+                                    sendtag, source, recvtag, comm, status);
+}
+WEFT_WEAK_ALIAS(MPI_Sendrecv_replace_c, PMPI_Sendrecv_replace_c);
+
+int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
+                   int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype,
+                   int source, int recvtag, MPI_Comm comm, MPI_Request *request)
+{
+    struct side send = {
+        (void *)(uintptr_t)sendbuf, sendcount, sendtype, dest, sendtag, 0};
+    struct side recv = {recvbuf, recvcount, recvtype, source, recvtag, 0};
+
+    return isendrecv_checked("MPI_Isendrecv", &send, &recv, false, comm, request);
+}
+WEFT_WEAK_ALIAS(MPI_Isendrecv, PMPI_Isendrecv);
+
+int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                     int dest, int sendtag, void *recvbuf, MPI_Count recvcount,
+                     MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                     MPI_Request *request)
+{
+    struct side send = {
+        (void *)(uintptr_t)sendbuf, sendcount, sendtype, dest, sendtag, 0};
+    struct side recv = {recvbuf, recvcount, recvtype, source, recvtag, 0};
+
+    return isendrecv_checked("MPI_Isendrecv_c", &send, &recv, false, comm, request);
+}
+WEFT_WEAK_ALIAS(MPI_Isendrecv_c, PMPI_Isendrecv_c);
+
+int PMPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
+                           int sendtag, int source, int recvtag, MPI_Comm comm,
+                           MPI_Request *request)
+{
+    return isendrecv_replace_checked("MPI_Isendrecv_replace", buf, count, datatype, dest,
+                                     sendtag, source, recvtag, comm, request);
+}
+WEFT_WEAK_ALIAS(MPI_Isendrecv_replace, PMPI_Isendrecv_replace);
+
+int PMPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                             int sendtag, int source, int recvtag, MPI_Comm comm,
+                             MPI_Request *request)
+{
+    return isendrecv_replace_checked("MPI_Isendrecv_replace_c", buf, count, datatype,
+                                     dest, sendtag, source, recvtag, comm, request);
+}
+WEFT_WEAK_ALIAS(MPI_Isendrecv_replace_c, PMPI_Isendrecv_replace_c);

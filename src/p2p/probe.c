@@ -1,0 +1,293 @@
+#include "p2p/probe.h"
+
+#include "base/copy.h"
+#include "progress/lock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* On the stack of the thread that asks, which has the lock when it goes. */
+struct weft_probe {
+    struct weft_request base; /* first; nobody has a handle of it */
+    struct weft_probe *next;  /* among those that wait, oldest first */
+    struct weft_comm *comm;
+    uint32_t context;
+    int source;
+    int tag;
+    bool is_taking;
+    struct weft_message *message; /* taken */
+};
+
+static struct weft_pool pool;
+
+void weft_probe_open(void)
+{
+    weft_pool_init(&pool, sizeof(struct weft_message), 16,
+                   (1u << WEFT_HANDLE_INDEX_BITS) - 1);
+    weft_handle_register(WEFT_KIND_MESSAGE, &pool);
+}
+
+void weft_probe_close(void)
+{
+    const uint32_t made = atomic_load_explicit(&pool.made, memory_order_relaxed);
+
+    for (uint32_t i = 0; i < made; i++) {
+        const uint32_t generation = weft_pool_generation(&pool, i);
+
+        if (generation != 0) {
+            struct weft_message *message = weft_pool_find(&pool, i, generation);
+
+            free(message->data);
+        }
+    }
+    weft_pool_fini(&pool);
+}
+
+/* ---- messages that were taken ---- */
+
+struct weft_message *weft_message_from_handle(MPI_Message handle)
+{
+    return weft_handle_find(WEFT_KIND_MESSAGE, (uintptr_t)handle);
+}
+
+/* How long the message is, of which this much has arrived. */
+static uint64_t length_of(const struct weft_header *header, const void *data)
+{
+    struct weft_announce announce;
+
+    if (header->kind == WEFT_PKT_EAGER) {
+        return header->length;
+    }
+    memcpy(&announce, data, sizeof(announce));
+    return announce.length;
+}
+
+static enum weft_rc copy_message(const struct weft_unexpected *found,
+                                 struct weft_message **out)
+{
+    const size_t length = found->header.length;
+    void *data = length > 0 ? malloc(length) : NULL;
+    void *object;
+    uintptr_t handle;
+    enum weft_rc rc;
+
+    if (length > 0 && data == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    rc = weft_handle_take(WEFT_KIND_MESSAGE, &object, &handle);
+    if (rc != WEFT_OK) {
+        free(data);
+        return rc;
+    }
+    weft_copy(data, found->data, length);
+    *out = object;
+    (*out)->handle = (MPI_Message)handle;
+    (*out)->header = found->header;
+    (*out)->from = found->from;
+    (*out)->data = data;
+    return WEFT_OK;
+}
+
+/* Its reference to the communicator has gone elsewhere. */
+static void free_message(struct weft_message *message)
+{
+    free(message->data);
+    weft_handle_give(WEFT_KIND_MESSAGE, (uintptr_t)message->handle);
+}
+
+/* ---- probes ---- */
+
+/* The probe has found its message; without memory to take it, that stays. */
+static void answer(struct weft_probe *probe, struct weft_unexpected *found)
+{
+    struct weft_p2p *p = &weft_p2p;
+    enum weft_rc rc = WEFT_OK;
+
+    probe->base.source = (int)found->header.source;
+    probe->base.tag = found->header.tag;
+    probe->base.bytes = length_of(&found->header, found->data);
+    if (probe->is_taking) {
+        rc = copy_message(found, &probe->message);
+    }
+    if (probe->message != NULL) {
+        weft_comm_use(probe->comm);
+        probe->message->comm = probe->comm;
+        weft_match_take(&p->match, &found->waiting);
+        weft_unexpected_free(&p->unexpected, &p->match, found);
+        p->up.is_full = p->unexpected.is_full;
+    }
+    weft_request_complete(&probe->base, rc);
+}
+
+static bool fits(const struct weft_probe *probe, const struct weft_header *header)
+{
+    return probe->context == header->context &&
+           (probe->source == WEFT_ANY_SOURCE || probe->source == (int)header->source) &&
+           (probe->tag == WEFT_ANY_TAG || probe->tag == header->tag);
+}
+
+void weft_probe_tell(struct weft_unexpected *message)
+{
+    struct weft_probe **at = &weft_p2p.probes;
+
+    while (*at != NULL) {
+        struct weft_probe *probe = *at;
+
+        if (!fits(probe, &message->header)) {
+            at = &probe->next;
+            continue;
+        }
+        *at = probe->next;
+        answer(probe, message);
+        if (probe->message != NULL) {
+            return;
+        }
+    }
+}
+
+bool weft_probe_wants(uint32_t from)
+{
+    for (const struct weft_probe *probe = weft_p2p.probes; probe != NULL;
+         probe = probe->next) {
+        if (from == WEFT_ANYONE || probe->source == WEFT_ANY_SOURCE ||
+            weft_comm_process(probe->comm, probe->source) == from) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void join(struct weft_probe *probe)
+{
+    struct weft_probe **end = &weft_p2p.probes;
+
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *end = probe;
+}
+
+static void leave(struct weft_probe *probe)
+{
+    struct weft_probe **at = &weft_p2p.probes;
+
+    while (*at != probe) {
+        at = &(*at)->next;
+    }
+    *at = probe->next;
+}
+
+static struct weft_probe make(struct weft_comm *comm, int source, int tag, bool is_taking)
+{
+    return (struct weft_probe){
+        .base = {.kind = WEFT_REQUEST_SCHEDULE}, /* it has no buffer and no peer */
+        .comm = comm,
+        .context = comm->context | WEFT_PLANE_P2P,
+        .source = source,
+        .tag = tag,
+        .is_taking = is_taking,
+    };
+}
+
+/* Among the messages that wait already. */
+static bool has_found(struct weft_probe *probe)
+{
+    struct weft_waiting *waiting =
+        weft_match_find(&weft_p2p.match, probe->context, probe->source, probe->tag);
+
+    if (waiting == NULL) {
+        return false;
+    }
+    answer(probe, (struct weft_unexpected *)waiting);
+    return true;
+}
+
+/* What a complete probe has found. */
+static enum weft_rc tell_caller(const struct weft_probe *probe,
+                                struct weft_message **message,
+                                struct weft_received *received)
+{
+    received->source = probe->base.source;
+    received->tag = probe->base.tag;
+    received->bytes = probe->base.bytes;
+    if (message != NULL) {
+        *message = probe->message;
+    }
+    return probe->base.rc;
+}
+
+enum weft_rc weft_probe(struct weft_comm *comm, int source, int tag,
+                        struct weft_message **message, struct weft_received *received)
+{
+    struct weft_probe probe = make(comm, source, tag, message != NULL);
+
+    weft_lock();
+    if (!has_found(&probe)) {
+        const struct weft_wait_reason why = {probe.is_taking ? "MPI_Mprobe" : "MPI_Probe",
+                                             comm->name, source, tag, 0};
+
+        join(&probe);
+        weft_wait_locked(&probe.base, &why);
+        weft_p2p_leave();
+    }
+    weft_unlock();
+    return tell_caller(&probe, message, received);
+}
+
+enum weft_rc weft_iprobe(struct weft_comm *comm, int source, int tag, bool *is_found,
+                         struct weft_message **message, struct weft_received *received)
+{
+    struct weft_probe probe = make(comm, source, tag, message != NULL);
+
+    weft_lock();
+    if (!has_found(&probe)) {
+        join(&probe);
+        weft_p2p_poll_as_thread();
+        if (!weft_request_is_complete(&probe.base)) {
+            leave(&probe);
+        }
+        weft_p2p_leave();
+    }
+    weft_unlock();
+    *is_found = weft_request_is_complete(&probe.base);
+    return *is_found ? tell_caller(&probe, message, received) : WEFT_OK;
+}
+
+/* ---- receiving what was taken ---- */
+
+static enum weft_rc receive(struct weft_message *message, void *buffer, size_t bytes,
+                            uint64_t count, struct weft_datatype *type,
+                            struct weft_request **out)
+{
+    enum weft_rc rc;
+
+    weft_lock();
+    rc = weft_p2p_take_request(out);
+    if (rc == WEFT_OK) {
+        struct weft_p2p_request *recv = (struct weft_p2p_request *)*out;
+
+        if (type != NULL) {
+            weft_p2p_set_type(recv, type, count);
+        }
+        recv->base.comm = message->comm; /* with the reference */
+        weft_p2p_recv_message(recv, buffer, bytes, message->from, &message->header,
+                              message->data);
+        weft_request_hand_out(&recv->base);
+        free_message(message);
+    }
+    weft_p2p_leave();
+    weft_unlock();
+    return rc;
+}
+
+enum weft_rc weft_imrecv(struct weft_message *message, void *buffer, size_t bytes,
+                         struct weft_request **out)
+{
+    return receive(message, buffer, bytes, 0, NULL, out);
+}
+
+enum weft_rc weft_imrecv_typed(struct weft_message *message, void *buffer, uint64_t count,
+                               struct weft_datatype *type, struct weft_request **out)
+{
+    return receive(message, buffer, count * type->size, count, type, out);
+}

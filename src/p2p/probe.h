@@ -1,0 +1,63 @@
+/*
+ * probe.h - looking at messages before they are received.
+ *
+ * A probe looks at the messages that wait. If none fits, it stands in a list until one
+ * arrives that no posted receive takes; it is a request that the arrival completes, so
+ * that it waits, sleeps and is woken as a receive is, by any thread. While it stands
+ * there it counts as a receive for the grant rule (docs/design.md, 7).
+ *
+ * A probe may take its message: then nobody else finds it any more. What arrived is
+ * copied into an object of its own, which belongs to the program until it is received.
+ * Those that never are go with weft_probe_close().
+ *
+ * Each function takes the lock, unless it says that it needs it.
+ */
+#ifndef WEFT_P2P_PROBE_H
+#define WEFT_P2P_PROBE_H
+
+#include "p2p/p2p.h"
+
+/* A message that was taken out of matching. */
+struct weft_message {
+    MPI_Message handle;
+    struct weft_comm *comm;    /* one of its references is ours */
+    struct weft_header header; /* as it arrived */
+    uint32_t from;             /* rank of the sender in the job */
+    void *data;                /* what came behind the header; NULL: nothing */
+};
+
+/*
+ * Returns when a message waits that a receive with these values, wildcards or not, would
+ * take, and tells what it is. `message` is NULL, or the message is taken and goes there.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_probe(struct weft_comm *comm, int source, int tag,
+                                        struct weft_message **message,
+                                        struct weft_received *received);
+
+/* The same without waiting: polls a little if there is none. */
+WEFT_MUST_CHECK enum weft_rc weft_iprobe(struct weft_comm *comm, int source, int tag,
+                                         bool *is_found, struct weft_message **message,
+                                         struct weft_received *received);
+
+/* Receives a message that was taken, which is gone then, if the call succeeds. */
+WEFT_MUST_CHECK enum weft_rc weft_imrecv(struct weft_message *message, void *buffer,
+                                         size_t bytes, struct weft_request **out);
+WEFT_MUST_CHECK enum weft_rc weft_imrecv_typed(struct weft_message *message, void *buffer,
+                                               uint64_t count, struct weft_datatype *type,
+                                               struct weft_request **out);
+
+/* The message behind a handle, or NULL. Needs the lock. */
+struct weft_message *weft_message_from_handle(MPI_Message handle);
+
+/* ---- for engine.c, with the lock ---- */
+
+void weft_probe_open(void);
+void weft_probe_close(void);
+
+/* A message has been kept: tells the probes that wait for it. It may be gone then. */
+void weft_probe_tell(struct weft_unexpected *message);
+
+/* Does a probe wait for a message of this process, or, if WEFT_ANYONE, of any? */
+bool weft_probe_wants(uint32_t from);
+
+#endif

@@ -24,13 +24,21 @@ struct gauge_settings {
     size_t size_count;
 };
 
+/* Called on every end once the module is open; what it returns other than GAUGE_OK ends
+ * the run. */
+struct gauge_started {
+    enum gauge_rc (*call)(void *arg);
+    void *arg;
+};
+
 /* Runs a pattern on this end. `report` is NULL elsewhere than on end 0. The module is
  * initialised and shut down here. */
 enum gauge_rc gauge_bench_run(const struct gauge_pattern *pattern,
                               struct gauge_module *module,
                               const struct gauge_settings *settings,
                               struct gauge_control *control, struct gauge_timer *timer,
-                              struct gauge_report *report);
+                              struct gauge_report *report,
+                              const struct gauge_started *started);
 
 bool gauge_is_verified(const struct gauge_bench *bench);
 

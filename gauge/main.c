@@ -3,9 +3,11 @@
  */
 #include "gauge/command.h"
 #include "gauge/registry.h"
+#include "gauge/report/provenance.h"
 
 #include "version.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +143,74 @@ static const char *refusal(struct gauge_command *command)
     return gauge_refusal(command->pattern, command->module, ends, is_launched);
 }
 
+/* The module is open: alarms first, then the header. */
+static enum gauge_rc on_started(void *arg)
+{
+    const struct gauge_provenance *about = arg;
+
+    if (about->report != NULL) {
+        struct gauge_alarms *alarms = &about->report->alarms;
+
+        gauge_alarms_start(alarms, about->control->ends);
+        if (about->timer->why != NULL) {
+            gauge_alarm(alarms, "clock_gettime is read: %s", about->timer->why);
+        }
+        gauge_screen_alarms(alarms, 0, stdout);
+    }
+    return gauge_provenance_write(about);
+}
+
+/* Whether the clock kept its rate; what happened meanwhile is said and written. */
+static enum gauge_rc finish(const struct gauge_provenance *about, enum gauge_rc rc)
+{
+    struct gauge_report *report = about->report;
+    double drift = gauge_timer_drift(about->timer);
+    int known = report != NULL ? report->alarms.count : 0;
+
+    if (rc == GAUGE_OK && fabs(drift) > GAUGE_CLOCK_TOLERANCE) {
+        rc = gauge_fail("the counter ran %.0f ppm off the monotonic clock: these figures "
+                        "are not to be believed",
+                        drift * 1e6);
+    }
+    if (report != NULL) {
+        gauge_alarms_end(&report->alarms);
+        gauge_provenance_end(about, drift, rc == GAUGE_OK);
+        gauge_screen_clear();
+        gauge_screen_table(report, stdout);
+        gauge_screen_alarms(&report->alarms, known, stdout);
+        fflush(stdout);
+    }
+    return rc;
+}
+
+static enum gauge_rc measure_open(struct gauge_command *command, int argc, char **argv,
+                                  struct gauge_control *control,
+                                  struct gauge_timer *timer, struct gauge_report *report)
+{
+    struct gauge_provenance about = {command, argc, argv, control, timer, report};
+    struct gauge_started started = {on_started, &about};
+    enum gauge_rc rc = pass_command(command, control, argc, argv);
+
+    if (rc == GAUGE_OK) {
+        rc = gauge_bench_run(command->pattern, command->module, &command->settings,
+                             control, timer, report, &started);
+    }
+    return finish(&about, rc);
+}
+
+/* A file that exists is refused before anybody waits or works. */
+static bool open_output(const struct gauge_command *command, struct gauge_report *report)
+{
+    int end = 0;
+    int ends = 0;
+
+    if (command->start.join != NULL ||
+        (!command->start.is_forked && gauge_start_launched(&end, &ends) && end != 0)) {
+        return true;
+    }
+    return gauge_report_open(report, command->json, command->csv);
+}
+
 static enum gauge_rc measure(struct gauge_command *command, int argc, char **argv)
 {
     struct gauge_report report = {0};
@@ -148,23 +218,21 @@ static enum gauge_rc measure(struct gauge_command *command, int argc, char **arg
     struct gauge_timer timer;
     enum gauge_rc rc = GAUGE_OK;
 
+    if (!open_output(command, &report)) {
+        gauge_report_close(&report);
+        return GAUGE_FAILED;
+    }
     gauge_timer_open(&timer);
     rc = gauge_start(&command->start, &control);
-    if (rc != GAUGE_OK) {
-        return rc;
-    }
-    gauge_fail_name(control.end);
-    rc = pass_command(command, &control, argc, argv);
     if (rc == GAUGE_OK) {
-        rc = gauge_bench_run(command->pattern, command->module, &command->settings,
-                             &control, &timer, control.end == 0 ? &report : NULL);
+        gauge_fail_name(control.end);
+        rc = measure_open(command, argc, argv, &control, &timer,
+                          control.end == 0 ? &report : NULL);
+        gauge_control_close(&control);
     }
-    if (control.end == 0) {
-        gauge_screen_clear();
-        gauge_screen_table(&report, stdout);
+    if (!gauge_report_close(&report)) {
+        rc = GAUGE_FAILED;
     }
-    gauge_report_close(&report);
-    gauge_control_close(&control);
     return gauge_start_end(rc);
 }
 

@@ -141,7 +141,8 @@ enum gauge_rc gauge_bench_run(const struct gauge_pattern *pattern,
                               struct gauge_module *module,
                               const struct gauge_settings *settings,
                               struct gauge_control *control, struct gauge_timer *timer,
-                              struct gauge_report *report)
+                              struct gauge_report *report,
+                              const struct gauge_started *started)
 {
     struct gauge_core core = {
         .pattern = pattern,
@@ -165,7 +166,10 @@ enum gauge_rc gauge_bench_run(const struct gauge_pattern *pattern,
     if (module->init != NULL && module->init(module, &world.world) != GAUGE_OK) {
         return GAUGE_FAILED;
     }
-    rc = run_open(&core, module, timer);
+    rc = started->call(started->arg);
+    if (rc == GAUGE_OK) {
+        rc = run_open(&core, module, timer);
+    }
     if (module->shutdown != NULL) {
         module->shutdown(module);
     }

@@ -208,21 +208,18 @@ static void judge_all(const double *sorted, size_t count, struct gauge_summary *
     double quarter = gauge_quantile(sorted, count, 0.25);
     double three = gauge_quantile(sorted, count, 0.75);
     double reach = 3 * (three - quarter);
-    double inverse = 0;
 
     out->minimum = sorted[0];
     out->maximum = sorted[count - 1];
-    out->p99 = gauge_quantile(sorted, count, 0.99);
-    out->p999 = gauge_quantile(sorted, count, 0.999);
+    out->p99 = count >= 100 ? gauge_quantile(sorted, count, 0.99) : NAN;
+    out->p999 = count >= 1000 ? gauge_quantile(sorted, count, 0.999) : NAN;
     out->mean = 0;
     for (size_t i = 0; i < count; i++) {
         out->mean += sorted[i] / (double)count;
-        inverse += 1 / sorted[i] / (double)count;
         if (sorted[i] < quarter - reach || sorted[i] > three + reach) {
             out->outliers++;
         }
     }
-    out->harmonic_mean = 1 / inverse;
 }
 
 static void judge_middle(const double *sorted, size_t count, struct gauge_summary *out)
@@ -248,7 +245,7 @@ bool gauge_summarise(const double *samples, size_t count, struct gauge_summary *
 
     *out = (struct gauge_summary){.block = 1, .warm_up = warm_up, .count = left};
     out->minimum = out->median = out->low = out->high = NAN;
-    out->p99 = out->p999 = out->maximum = out->mean = out->harmonic_mean = NAN;
+    out->p99 = out->p999 = out->maximum = out->mean = NAN;
     if (left == 0) {
         return true;
     }

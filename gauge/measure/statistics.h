@@ -22,10 +22,9 @@ struct gauge_summary {
     double minimum;  /* nanoseconds, as all below */
     double median;
     double low, high; /* interval of the median; not a number below 6 samples */
-    double p99, p999;
+    double p99, p999; /* not a number below 100 and 1000 samples */
     double maximum;
-    double mean;          /* for cost */
-    double harmonic_mean; /* for rates */
+    double mean; /* for cost, and for rates: bytes / mean is their harmonic mean */
 };
 
 /* Width of the interval over the median; infinite where there is no interval. */

@@ -3,7 +3,8 @@
  */
 #include "gauge/report/report.h"
 
-#include <math.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,12 @@ bool gauge_report_row(struct gauge_report *report, const struct gauge_row *row)
     memcpy(samples, row->samples, row->sample_count * sizeof(*samples));
     rows[report->row_count] = *row;
     rows[report->row_count++].samples = samples;
+    if (report->json != NULL) {
+        gauge_json_row(report->json, row);
+    }
+    if (report->csv != NULL) {
+        gauge_csv_row(report->csv, row);
+    }
     return true;
 }
 
@@ -47,15 +54,57 @@ bool gauge_report_finding(struct gauge_report *report,
     }
     report->findings = findings;
     findings[report->finding_count++] = *finding;
+    if (report->json != NULL) {
+        gauge_json_finding(report->json, finding);
+    }
     return true;
 }
 
-void gauge_report_close(struct gauge_report *report)
+/* A new file; one that exists is somebody's measurement. */
+static bool open_new(const char *name, FILE **out)
 {
+    int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+    *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (*out == NULL) {
+        gauge_fail("%s is not written: %s", name, strerror(errno));
+    }
+    return *out != NULL;
+}
+
+bool gauge_report_open(struct gauge_report *report, const char *json, const char *csv)
+{
+    if ((json != NULL && !open_new(json, &report->json)) ||
+        (csv != NULL && !open_new(csv, &report->csv))) {
+        return false;
+    }
+    if (report->csv != NULL) {
+        gauge_csv_head(report->csv);
+    }
+    return true;
+}
+
+static bool close_file(FILE *file)
+{
+    if (file == NULL) {
+        return true;
+    }
+    if (ferror(file) | (fclose(file) != 0)) {
+        gauge_fail("the output could not be written: %s", strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+bool gauge_report_close(struct gauge_report *report)
+{
+    bool is_written = close_file(report->json) & close_file(report->csv);
+
     for (size_t i = 0; i < report->row_count; i++) {
         free(report->rows[i].samples);
     }
     free(report->rows);
     free(report->findings);
     *report = (struct gauge_report){0};
+    return is_written;
 }

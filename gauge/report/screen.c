@@ -139,6 +139,14 @@ void gauge_screen_table(const struct gauge_report *report, FILE *out)
     free(rows);
 }
 
+void gauge_screen_alarms(const struct gauge_alarms *alarms, int from, FILE *out)
+{
+    for (int i = from; i < alarms->count; i++) {
+        fprintf(out, "! %s\n", alarms->text[i]);
+    }
+    fflush(out);
+}
+
 void gauge_screen_progress(const char *pattern, size_t size, uint64_t samples,
                            double width, double seconds_left)
 {

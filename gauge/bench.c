@@ -74,6 +74,14 @@ const size_t *gauge_sizes(struct gauge_bench *bench, size_t *count)
 
 /* Points and rounds */
 
+/* An operation shorter than 100 readings of the clock is timed in batches. */
+static int32_t choose_batch(const struct gauge_core *core, double shortest)
+{
+    double wanted = ceil(100 * core->timer_cost / fmax(shortest, 0.1));
+
+    return (int32_t)fmin(fmax(wanted, 1), MOST_BATCH);
+}
+
 enum gauge_rc gauge_point_open(struct gauge_bench *bench, const struct gauge_point *point)
 {
     struct gauge_core *core = bench->core;
@@ -87,7 +95,11 @@ enum gauge_rc gauge_point_open(struct gauge_bench *bench, const struct gauge_poi
     core->lost = 0;
     core->batch = 1;
     core->stop = STOP_WIDTH;
-    core->is_calibrated = point->is_single || bench->clock->is_virtual;
+    core->is_calibrated =
+        point->is_single || point->length > 0 || bench->clock->is_virtual;
+    if (point->length > 0 && !bench->clock->is_virtual) {
+        core->batch = choose_batch(core, point->length);
+    }
     core->target = 0;
     core->empty = 0;
     return core->has_failed ? GAUGE_FAILED : GAUGE_OK;
@@ -130,6 +142,9 @@ static struct vote make_vote(struct gauge_core *core)
         gauge_summarise(core->samples, core->count, &summary);
         vote.width = gauge_summary_width(&summary);
     }
+    if (core->count > 0 && core->point.length > 0) {
+        vote.shortest = core->point.length;
+    }
     return vote;
 }
 
@@ -153,12 +168,9 @@ static struct vote join_votes(const struct vote *votes, int ends)
     return all;
 }
 
-/* An operation shorter than 100 readings of the clock is timed in batches. */
-static int32_t choose_batch(const struct gauge_core *core, double shortest)
+static double wanted_width(const struct gauge_core *core)
 {
-    double wanted = ceil(100 * core->timer_cost / fmax(shortest, 0.1));
-
-    return (int32_t)fmin(fmax(wanted, 1), MOST_BATCH);
+    return core->point.width > 0 ? core->point.width : core->settings->width;
 }
 
 static uint64_t most_samples(const struct gauge_core *core)
@@ -166,10 +178,29 @@ static uint64_t most_samples(const struct gauge_core *core)
     return core->point.most > 0 ? (uint64_t)core->point.most : core->settings->most;
 }
 
-/* How many samples the next round may have, in the time that is left. */
-static int32_t plan(struct gauge_core *core, const struct vote *all, bool is_virtual)
+/*
+ * No more than fit into the time that is left, by what the samples so far have taken in
+ * all, others' use of the processor included. Before any is known, a few.
+ */
+static uint64_t fit_into_time(const struct gauge_core *core, const struct vote *all,
+                              uint64_t wanted)
 {
     double left = core->settings->seconds - all->seconds;
+    uint64_t least = all->count < LEAST ? LEAST - all->count : 1;
+    double fitting = CALIBRATION;
+
+    if (all->count > 0) {
+        fitting = left / (all->seconds / (double)all->count);
+    }
+    if (fitting >= (double)wanted) {
+        return wanted;
+    }
+    return fitting > (double)least ? (uint64_t)fitting : least;
+}
+
+/* How many samples the next round has: up to the next look at the interval. */
+static int32_t plan(struct gauge_core *core, const struct vote *all, bool is_virtual)
+{
     uint64_t wanted = 0;
 
     if (core->target == 0) {
@@ -181,22 +212,14 @@ static int32_t plan(struct gauge_core *core, const struct vote *all, bool is_vir
         core->target = most_samples(core);
     }
     wanted = core->target > all->count ? core->target - all->count : 1;
-    if (!is_virtual && isfinite(all->shortest) && all->shortest > 0) {
-        double fitting = left * 1e9 / (all->shortest * core->batch);
-        uint64_t least = all->count < LEAST ? LEAST - all->count : 1;
-
-        if (fitting < (double)wanted) {
-            wanted = fitting > (double)least ? (uint64_t)fitting : least;
-        }
-    }
-    return (int32_t)wanted;
+    return (int32_t)(is_virtual ? wanted : fit_into_time(core, all, wanted));
 }
 
 static bool is_finished(struct gauge_core *core, const struct vote *all, bool is_virtual)
 {
     core->empty = all->count == 0 ? core->empty + 1 : 0;
     if (core->target > 0 && all->count >= core->target &&
-        all->width <= core->settings->width) {
+        all->width <= wanted_width(core)) {
         core->stop = STOP_WIDTH;
     } else if (all->count >= most_samples(core)) {
         core->stop = STOP_SAMPLES;
@@ -330,7 +353,8 @@ static void report_all(struct gauge_bench *bench, char *all, const size_t *sizes
         struct gauge_summary summary;
 
         memcpy(&lost, all, sizeof(lost));
-        if (count > 0 || lost > 0) {
+        /* What an end loses that times nothing is lost for the one that does. */
+        if (count > 0 || (lost > 0 && bench->core->stop == STOP_LOST)) {
             report_end(bench, end, (double *)(void *)(all + sizeof(lost)), count, lost,
                        &summary);
             if (is_first) {

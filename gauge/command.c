@@ -205,6 +205,8 @@ static bool settle(struct gauge_command *command)
         .is_forked = gauge_option_flag(core, "fork"),
         .is_pinned = !gauge_option_flag(core, "no-pin"),
     };
+    command->start.is_together =
+        command->module != NULL && (command->module->flags & GAUGE_TOGETHER) != 0;
     command->json = text_or_null("json");
     command->csv = text_or_null("csv");
     if (command->module != NULL && command->start.ends == 0 &&

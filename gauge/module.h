@@ -45,6 +45,7 @@ enum {
     GAUGE_LAUNCHED = 1 << 4,     /* ends must be started by a launcher, such as mpiexec */
     GAUGE_ONE_NODE = 1 << 5,     /* all ends share a machine */
     GAUGE_ALONE = 1 << 6,        /* one end that talks to itself */
+    GAUGE_TOGETHER = 1 << 7,     /* forked ends share one processor; with virtual time */
     /* Set by the core from the tables below: */
     GAUGE_NONBLOCKING = 1 << 8, /* isendto, irecvfrom and test */
     GAUGE_ONE_SIDED = 1 << 9,

@@ -81,6 +81,8 @@ struct gauge_point {
     bool is_single; /* never batched: each sample is one operation */
     int least;      /* samples wanted at least; 0: the core's choice */
     int most;       /* samples taken at most; 0: the core's choice */
+    double width;   /* of the interval that ends it, as a share; 0: the run's choice */
+    double length;  /* ns of an operation where a sample does not tell; 0: it does */
 };
 
 struct gauge_round {

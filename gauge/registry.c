@@ -9,18 +9,24 @@
 /* clang-format off */
 extern struct gauge_module
     gauge_self,
-    gauge_shm;
+    gauge_shm,
+    gauge_sim,
+    gauge_tcp;
 
 struct gauge_module *const gauge_modules[] = {
     &gauge_self,
     &gauge_shm,
+    &gauge_sim,
+    &gauge_tcp,
     NULL,
 };
 
 extern const struct gauge_pattern
+    gauge_loggp,
     gauge_one_one;
 
 const struct gauge_pattern *const gauge_patterns[] = {
+    &gauge_loggp,
     &gauge_one_one,
     NULL,
 };

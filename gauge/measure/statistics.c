@@ -276,5 +276,5 @@ double gauge_summary_width(const struct gauge_summary *summary)
     if (summary->high <= summary->low) {
         return 0;
     }
-    return (summary->high - summary->low) / summary->median;
+    return (summary->high - summary->low) / fabs(summary->median);
 }

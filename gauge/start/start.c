@@ -108,8 +108,10 @@ static enum gauge_rc become(struct gauge_control *control, int end, int ends, in
     return gauge_control_open(control, end, ends, &mine);
 }
 
-static enum gauge_rc fork_ends(int ends, bool is_pinned, struct gauge_control *control)
+static enum gauge_rc fork_ends(const struct gauge_start *start,
+                               struct gauge_control *control)
 {
+    int ends = start->ends;
     int fds[MOST_ENDS];
     struct sigaction action = {.sa_handler = on_child, .sa_flags = SA_RESTART};
 
@@ -125,8 +127,8 @@ static enum gauge_rc fork_ends(int ends, bool is_pinned, struct gauge_control *c
         }
         if (pid == 0) {
             close(pair[0]);
-            if (is_pinned) {
-                pin(end);
+            if (start->is_pinned) {
+                pin(start->is_together ? 0 : end);
             }
             return become(control, end, ends, pair[1], fds);
         }
@@ -134,7 +136,7 @@ static enum gauge_rc fork_ends(int ends, bool is_pinned, struct gauge_control *c
         fds[end] = pair[0];
         child[children++] = pid;
     }
-    if (is_pinned) {
+    if (start->is_pinned) {
         pin(0);
     }
     return gauge_control_open(control, 0, ends, fds);
@@ -256,7 +258,7 @@ enum gauge_rc gauge_start(struct gauge_start *start, struct gauge_control *contr
         }
         start->how = start->listen != NULL ? "listening" : "forked";
         rc = start->listen != NULL ? listen_for(start, start->listen, control)
-                                   : fork_ends(start->ends, start->is_pinned, control);
+                                   : fork_ends(start, control);
     }
     return rc == GAUGE_OK ? gauge_control_introduce(control) : rc;
 }

@@ -21,6 +21,7 @@ struct gauge_start {
     const char *token;   /* or NULL: made, and shown to the user */
     bool is_forked;      /* fork even under a launcher */
     bool is_pinned;      /* give each forked end a processor of its own */
+    bool is_together;    /* or all of them the same one */
     const char *how;     /* out: "forked", "listening", "joined", "launched" */
 };
 

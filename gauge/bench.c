@@ -236,6 +236,14 @@ static bool is_finished(struct gauge_core *core, const struct vote *all, bool is
     return true;
 }
 
+/* On a busy machine the first operations may all have been interrupted. */
+static bool is_batch_short(const struct gauge_core *core, const struct vote *all,
+                           bool is_virtual)
+{
+    return !is_virtual && !core->point.is_single && !(core->point.length > 0) &&
+           all->count > 0 && choose_batch(core, all->shortest) > 2 * core->batch;
+}
+
 static struct verdict decide(struct gauge_core *core, const struct vote *votes,
                              bool is_virtual)
 {
@@ -247,9 +255,10 @@ static struct verdict decide(struct gauge_core *core, const struct vote *votes,
         verdict.stop = STOP_LOST;
         return verdict;
     }
-    if (!core->is_calibrated) {
+    if (!core->is_calibrated || is_batch_short(core, &all, is_virtual)) {
         verdict.is_fresh = 1;
         core->batch = verdict.batch = choose_batch(core, all.shortest);
+        core->target = 0;
         core->empty = 0;
         all.count = 0;
     } else if (core->target > 0 && is_finished(core, &all, is_virtual)) {

@@ -4,6 +4,7 @@
 #include "gauge/command.h"
 #include "gauge/registry.h"
 #include "gauge/report/provenance.h"
+#include "gauge/tour.h"
 
 #include "version.h"
 
@@ -177,6 +178,9 @@ static enum gauge_rc finish(const struct gauge_provenance *about, enum gauge_rc 
         gauge_provenance_end(about, drift, rc == GAUGE_OK);
         gauge_screen_clear();
         gauge_screen_table(report, stdout);
+        if (about->command->is_tour) {
+            gauge_tour_finish(report, stdout);
+        }
         gauge_screen_alarms(&report->alarms, known, stdout);
         fflush(stdout);
     }
@@ -268,6 +272,7 @@ static int obey(struct gauge_command *command, int argc, char **argv)
 int main(int argc, char **argv)
 {
     struct gauge_command command;
+    bool is_tour = false;
     int code = EXIT_USAGE;
 
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
@@ -277,7 +282,13 @@ int main(int argc, char **argv)
         printf("weft-gauge %s\n", WEFT_VERSION);
         return EXIT_SUCCESS;
     }
+    if (argc == 1) {
+        argc = gauge_tour_count;
+        argv = (char **)(uintptr_t)gauge_tour_words;
+        is_tour = true;
+    }
     if (gauge_command_read(&command, argc, argv)) {
+        command.is_tour = is_tour;
         code = obey(&command, argc, argv);
     }
     gauge_command_free(&command);

@@ -26,6 +26,17 @@ static double half_with_trip(const struct gauge_summary *s,
 }
 
 /*
+ * How far noise lengthens the gap: what it adds to a burst as a whole is shared by n - 1
+ * gaps, or by a quarter of them in the short burst, so a third to a quarter of the
+ * difference is left in the long one. It differs from size to size; taken as an error, it
+ * is not mistaken for a change of protocol.
+ */
+static double bias_of(const struct loggp_size *size)
+{
+    return fabs(size->short_gap.median - size->gap.median) / 3;
+}
+
+/*
  * Noise that the two ends do not share lengthens a burst by the worst of its messages,
  * which counts the less the more messages there are. One size may differ by chance.
  */
@@ -118,7 +129,8 @@ void loggp_report(struct gauge_bench *bench, const struct loggp_size *sizes, siz
         points[i] = (struct hinge_point){
             .size = (double)sizes[i].size,
             .value = sizes[i].gap.median,
-            .half = half_with_trip(&sizes[i].gap, &sizes[i].round_trip, messages),
+            .half = hypot(half_with_trip(&sizes[i].gap, &sizes[i].round_trip, messages),
+                          bias_of(&sizes[i])),
         };
     }
     found = hinge_fit(points, count, pieces);

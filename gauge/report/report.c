@@ -86,10 +86,13 @@ bool gauge_report_open(struct gauge_report *report, const char *json, const char
 
 static bool close_file(FILE *file)
 {
+    bool is_bad = false;
+
     if (file == NULL) {
         return true;
     }
-    if (ferror(file) | (fclose(file) != 0)) {
+    is_bad = ferror(file) != 0;
+    if (fclose(file) != 0 || is_bad) {
         gauge_fail("the output could not be written: %s", strerror(errno));
         return false;
     }
@@ -98,8 +101,9 @@ static bool close_file(FILE *file)
 
 bool gauge_report_close(struct gauge_report *report)
 {
-    bool is_written = close_file(report->json) & close_file(report->csv);
+    bool is_written = close_file(report->json);
 
+    is_written = close_file(report->csv) && is_written;
     for (size_t i = 0; i < report->row_count; i++) {
         free(report->rows[i].samples);
     }

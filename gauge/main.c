@@ -33,7 +33,8 @@ static void print_options(struct gauge_option *table)
 static int help(void)
 {
     printf(
-        "usage: weft-gauge run PATTERN MODULE [option ...]\n"
+        "usage: weft-gauge                   a look around, ten seconds at most\n"
+        "       weft-gauge run PATTERN MODULE [option ...]\n"
         "       weft-gauge list\n"
         "       weft-gauge describe NAME\n"
         "       weft-gauge --join HOST:PORT --token TEXT\n"

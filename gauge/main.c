@@ -139,7 +139,11 @@ static const char *refusal(struct gauge_command *command)
     bool is_launched = !command->start.is_forked && command->start.listen == NULL &&
                        gauge_start_launched(&end, &ends);
 
-    if (!is_launched) {
+    if (is_launched && ends == 0 && command->start.ends == 0) {
+        return "the launcher tells which end this is, but not how many there are: "
+               "give --ends N";
+    }
+    if (!is_launched || ends == 0) {
         ends = command->start.ends > 0 ? command->start.ends : 2;
     }
     return gauge_refusal(command->pattern, command->module, ends, is_launched);

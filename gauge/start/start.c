@@ -21,14 +21,13 @@ enum { TOKEN_BYTES = 16, MOST_ENDS = 1024 };
 static pid_t child[MOST_ENDS];
 static int children;
 
-/* rank and size as launchers write them; a size that nobody gives is NULL */
+/* Rank and size as launchers write them. PMIx alone gives no size. */
 static const struct {
     const char *rank;
     const char *size;
 } launchers[] = {
     {"PMI_RANK", "PMI_SIZE"},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-    {"PMIX_RANK", "PMIX_SIZE"},
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
 };
 
@@ -43,6 +42,11 @@ bool gauge_start_launched(int *end, int *ends)
             *ends = atoi(size);
             return *ends > 0 && *end >= 0 && *end < *ends;
         }
+    }
+    if (getenv("PMIX_RANK") != NULL) {
+        *end = atoi(getenv("PMIX_RANK"));
+        *ends = 0;
+        return true;
     }
     return false;
 }
@@ -248,9 +252,9 @@ enum gauge_rc gauge_start(struct gauge_start *start, struct gauge_control *contr
     } else if (start->listen == NULL && !start->is_forked &&
                gauge_start_launched(&end, &ends)) {
         start->how = "launched";
-        start->ends = ends;
-        rc = ends > MOST_ENDS ? gauge_fail("at most %d ends", MOST_ENDS)
-                              : meet(start, end, control);
+        start->ends = ends > 0 ? ends : start->ends;
+        rc = start->ends > MOST_ENDS ? gauge_fail("at most %d ends", MOST_ENDS)
+                                     : meet(start, end, control);
     } else {
         start->ends = start->ends > 0 ? start->ends : 2;
         if (start->ends > MOST_ENDS) {

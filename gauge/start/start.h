@@ -25,7 +25,8 @@ struct gauge_start {
     const char *how;     /* out: "forked", "listening", "joined", "launched" */
 };
 
-/* Whether the environment says that a launcher started us, and where we stand. */
+/* Whether the environment says that a launcher started us, and where we stand. `ends` is
+ * 0 where it does not say how many there are; --ends must then. */
 bool gauge_start_launched(int *end, int *ends);
 
 /* Brings the ends together. Returns in each of them, with its control channel. */

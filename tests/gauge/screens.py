@@ -165,12 +165,12 @@ def ends_join_over_tcp_and_strangers_are_refused():
         process.stderr.close()
 
 
-def launch(variables):
+def launch(rank, size, *words):
     """Two ends of one parent, as a launcher starts them."""
     ends = [subprocess.Popen(
-        [common.GAUGE, "run", "one_one", "shm", "--sizes", "8", "--time", "0.05"],
+        [common.GAUGE, "run", "one_one", "shm", "--sizes", "8", "--time", "0.05", *words],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**clean(), variables[0]: str(end), variables[1]: "2"}) for end in range(2)]
+        env={**clean(), rank: str(end), size: "2"}) for end in range(2)]
     out = [end.communicate(timeout=120) for end in ends]
     assert all(end.returncode == 0 for end in ends), out
     assert "one_one over shm" in out[0][0] and out[1][0] == "", out
@@ -178,10 +178,16 @@ def launch(variables):
 
 @case
 def ends_of_any_launcher_find_each_other():
-    for variables in (("PMI_RANK", "PMI_SIZE"),
-                      ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-                      ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS")):
-        launch(variables)
+    launch("PMI_RANK", "PMI_SIZE")
+    launch("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")
+    launch("SLURM_PROCID", "SLURM_STEP_NUM_TASKS")
+    launch("PMIX_RANK", "UNRELATED", "--ends", "2")
+
+
+@case
+def a_launcher_that_does_not_say_how_many_is_asked_for_it():
+    done = run("run", "one_one", "shm", code=2, env={"PMIX_RANK": "0"})
+    assert "give --ends N" in done.stderr, done
 
 
 @case

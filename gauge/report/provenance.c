@@ -3,7 +3,7 @@
  */
 #include "gauge/report/provenance.h"
 
-#include "gauge_commit.h"
+#include "gauge/commit.h" /* made by meson.build */
 #include "version.h"
 
 #include <dirent.h>

@@ -93,15 +93,19 @@ static void report_overheads(struct gauge_bench *bench, const struct loggp_size 
 }
 
 /* g is the line's height at one byte. Where the flat part hides it and the line is too
- * uncertain so far to the left, only a bound is known. */
+ * uncertain so far to the left, only a bound is known; but a flat part that lies above
+ * both overheads is the gap itself. */
 static void report_gaps(struct gauge_bench *bench, const struct hinge_piece *piece,
-                        const char *note, const struct hinge_point *from,
-                        const struct hinge_point *to)
+                        const struct loggp_size *at, const char *note,
+                        const struct hinge_point *from, const struct hinge_point *to)
 {
     bool is_hidden =
         isnan(piece->gap) || piece->gap < 0 || piece->gap_half > piece->gap / 4;
+    double overhead = fmax(at->send.median, at->receive.median);
 
-    if (is_hidden && !isnan(piece->flat)) {
+    if (isnan(piece->gap) && piece->flat - piece->flat_half > 1.02 * overhead) {
+        put(bench, "g", "ns", piece->flat, piece->flat_half, note, from, to);
+    } else if (is_hidden && !isnan(piece->flat)) {
         put(bench, "g", "ns", piece->flat, 0, "g <= c: an overhead hides it", from, to);
     } else if (!is_hidden) {
         put(bench, "g", "ns", piece->gap, piece->gap_half, note, from, to);
@@ -141,6 +145,6 @@ void loggp_report(struct gauge_bench *bench, const struct loggp_size *sizes, siz
 
         report_overheads(bench, &sizes[piece->first], piece->byte, messages, note, from,
                          to);
-        report_gaps(bench, piece, note, from, to);
+        report_gaps(bench, piece, &sizes[piece->first], note, from, to);
     }
 }

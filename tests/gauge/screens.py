@@ -220,7 +220,7 @@ def a_terminal_sees_a_live_line():
 @case
 def an_end_that_dies_takes_the_run_with_it():
     process = subprocess.Popen([common.GAUGE, "run", "one_one", "shm", "--sizes", "8",
-                                "--time", "30", "--width", "0"],
+                                "--time", "30", "--width", "0", "--samples", "900000000"],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                env=clean())
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")

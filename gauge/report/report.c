@@ -1,0 +1,114 @@
+/*
+ * report.c - keeps what was measured, and hands it on to whoever writes it down.
+ */
+#include "gauge/report/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for one more in a list that grows by doubling; NULL without memory. */
+static void *grow(void *list, size_t count, size_t each)
+{
+    if (count > 0 && (count & (count - 1)) != 0) {
+        return list;
+    }
+    return realloc(list, (count == 0 ? 1 : 2 * count) * each);
+}
+
+bool gauge_report_row(struct gauge_report *report, const struct gauge_row *row)
+{
+    struct gauge_row *rows = grow(report->rows, report->row_count, sizeof(*rows));
+    double *samples = malloc(row->sample_count * sizeof(*samples) + 1);
+
+    if (rows != NULL) {
+        report->rows = rows;
+    }
+    if (rows == NULL || samples == NULL) {
+        free(samples);
+        gauge_fail("no memory for another row");
+        return false;
+    }
+    memcpy(samples, row->samples, row->sample_count * sizeof(*samples));
+    rows[report->row_count] = *row;
+    rows[report->row_count++].samples = samples;
+    if (report->json != NULL) {
+        gauge_json_row(report->json, row);
+    }
+    if (report->csv != NULL) {
+        gauge_csv_row(report->csv, row);
+    }
+    return true;
+}
+
+bool gauge_report_finding(struct gauge_report *report,
+                          const struct gauge_finding *finding)
+{
+    struct gauge_finding *findings =
+        grow(report->findings, report->finding_count, sizeof(*findings));
+
+    if (findings == NULL) {
+        gauge_fail("no memory for another result");
+        return false;
+    }
+    report->findings = findings;
+    findings[report->finding_count++] = *finding;
+    if (report->json != NULL) {
+        gauge_json_finding(report->json, finding);
+    }
+    return true;
+}
+
+/* A new file; one that exists is somebody's measurement. */
+static bool open_new(const char *name, FILE **out)
+{
+    int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+    *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (*out == NULL) {
+        gauge_fail("%s is not written: %s", name, strerror(errno));
+    }
+    return *out != NULL;
+}
+
+bool gauge_report_open(struct gauge_report *report, const char *json, const char *csv)
+{
+    if ((json != NULL && !open_new(json, &report->json)) ||
+        (csv != NULL && !open_new(csv, &report->csv))) {
+        return false;
+    }
+    if (report->csv != NULL) {
+        gauge_csv_head(report->csv);
+    }
+    return true;
+}
+
+static bool close_file(FILE *file)
+{
+    bool is_bad = false;
+
+    if (file == NULL) {
+        return true;
+    }
+    is_bad = ferror(file) != 0;
+    if (fclose(file) != 0 || is_bad) {
+        gauge_fail("the output could not be written: %s", strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+bool gauge_report_close(struct gauge_report *report)
+{
+    bool is_written = close_file(report->json);
+
+    is_written = close_file(report->csv) && is_written;
+    for (size_t i = 0; i < report->row_count; i++) {
+        free(report->rows[i].samples);
+    }
+    free(report->rows);
+    free(report->findings);
+    *report = (struct gauge_report){0};
+    return is_written;
+}

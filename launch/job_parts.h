@@ -75,7 +75,8 @@ void job_happen(struct job *job, enum event event);
 void job_say(struct job *job, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The first failure counts: its code and its line; what follows is a consequence. */
+/* The first failure counts: its code and its line; what follows is a consequence, and is
+ * told only where the others go on. */
 void job_fail(struct job *job, int code, int rank, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -100,12 +100,13 @@ void job_fail(struct job *job, int code, int rank, const char *format, ...)
 {
     char cause[1024];
     va_list args;
+    const bool is_going_on =
+        job->plan->keeps_going && (job->state == STARTING || job->state == RUNNING);
 
-    if (job->has_failed) {
+    if (job->has_failed && !is_going_on) {
         return;
     }
-    job->has_failed = true;
-    job->code = code;
+    job_fail_silently(job, code);
     va_start(args, format);
     vsnprintf(cause, sizeof(cause), format, args);
     va_end(args);

@@ -21,6 +21,7 @@ enum weft_rc {
     WEFT_ERR_TRUNCATE,    /* a message was longer than its buffer */
     WEFT_ERR_UNREACHABLE, /* no transport leads to that rank */
     WEFT_ERR_CHECKSUM,    /* what arrived is not what was sent */
+    WEFT_ERR_DEAD,        /* the other process has ended */
 };
 
 #define WEFT_MUST_CHECK   __attribute__((warn_unused_result))

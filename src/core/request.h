@@ -94,6 +94,9 @@ static inline void weft_request_set_comm(struct weft_request *request,
 /* The user lets go of it: given back now, or when it is complete. */
 void weft_request_detach(struct weft_request *request);
 
+/* Shows every request that is not complete; it may be completed then. Needs the lock. */
+void weft_request_each(void (*visit)(struct weft_request *request));
+
 /* The request behind a handle, or NULL. Needs the lock. */
 struct weft_request *weft_request_from_handle(MPI_Request handle);
 

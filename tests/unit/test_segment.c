@@ -311,12 +311,12 @@ struct team {
     bool is_slow; /* some come so late that the others sleep */
 };
 
-static void pass_barrier(const struct weft_segment *segment)
+static void pass_barrier(const struct weft_segment *segment, int me)
 {
     struct weft_segment_header *h = segment->header;
     uint32_t turn;
 
-    if (!weft_segment_arrive(segment, &turn)) {
+    if (!weft_segment_arrive(segment, (uint32_t)me, &turn)) {
         weft_wait_change(&h->turn, turn, &h->sleepers);
     }
 }
@@ -331,7 +331,7 @@ static void play(struct team *team, int me)
             usleep(WEFT_YIELD_NS / 1000 * 3);
         }
         atomic_fetch_add(&team->arrivals, 1);
-        pass_barrier(&team->segment);
+        pass_barrier(&team->segment, me);
         seen = atomic_load(&team->arrivals);
         if (seen < all) {
             atomic_fetch_add(&team->early, 1);

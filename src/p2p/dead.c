@@ -231,6 +231,7 @@ void weft_p2p_notice_deaths(void)
 
     /* Acquire: who sees the count sees the marks, and what the dead have sent. */
     p->deaths_seen = atomic_load_explicit(p->deaths, memory_order_acquire);
+    p->up.has_dead = true;
     for (int i = 0; i < TURNS && p->ops->poll(p->transport, BUDGET) > 0; i++) {
     }
     for (uint32_t i = 0; i < segment->header->local_size; i++) {

@@ -285,6 +285,58 @@ static void transfers(void)
     }
 }
 
+static void *kill_any_time(void *argument)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    nanosleep(&(struct timespec){.tv_nsec = now.tv_nsec % 5000000}, NULL);
+    die();
+    return argument;
+}
+
+/* One message each way, of every size and mode in turn; only the victim may fail. */
+static void meet(int peer, int round)
+{
+    static const int sizes[] = {8, 3000, 8192, 100 * 1000};
+    const int bytes = sizes[round / 2 % 4];
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    int err;
+
+    MPI_Irecv(memory, bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &requests[0]);
+    if (round % 2 == 0) {
+        MPI_Isend(memory + LONG / 2, bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD,
+                  &requests[1]);
+    } else {
+        MPI_Issend(memory + LONG / 2, bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD,
+                   &requests[1]);
+    }
+    err = MPI_Waitall(2, requests, statuses);
+    CHECK(err == MPI_SUCCESS || (err == MPI_ERR_IN_STATUS && peer == VICTIM));
+}
+
+/* It dies at any time, and the others go on with each other as if nothing were. */
+static void rounds(void)
+{
+    enum { ROUNDS = 64 };
+    pthread_t killer;
+
+    if (is_victim()) {
+        CHECK(pthread_create(&killer, NULL, kill_any_time, NULL) == 0);
+    }
+    for (int round = 0; round < ROUNDS || is_victim(); round++) {
+        for (int step = 0; step < size; step++) { /* all meet in pairs */
+            const int peer = (2 * size + step - rank) % size;
+
+            if (peer != rank) {
+                meet(peer, round);
+            }
+        }
+    }
+    wait_for_death();
+}
+
 /* Announced, and its sender dies before it was asked for. */
 static void announced(void)
 {
@@ -401,15 +453,15 @@ static const struct {
     const char *name;
     void (*run)(void);
 } cases[] = {
-    {"recv", recv_named},         {"any", recv_any},
-    {"sent", recv_sent},          {"waitall", waitall},
-    {"test", test_polls},         {"ssend", ssend},
-    {"many", send_many},          {"long", send_long},
-    {"typed", send_typed},        {"sendrecv", sendrecv},
-    {"transfers", transfers},     {"announced", announced},
-    {"collectives", collectives}, {"barrier", barrier},
-    {"inside", barrier_inside},   {"go-on", go_on},
-    {"finalize", finalize},
+    {"recv", recv_named},     {"any", recv_any},
+    {"sent", recv_sent},      {"waitall", waitall},
+    {"test", test_polls},     {"ssend", ssend},
+    {"many", send_many},      {"long", send_long},
+    {"typed", send_typed},    {"sendrecv", sendrecv},
+    {"transfers", transfers}, {"rounds", rounds},
+    {"announced", announced}, {"collectives", collectives},
+    {"barrier", barrier},     {"inside", barrier_inside},
+    {"go-on", go_on},         {"finalize", finalize},
 };
 
 int main(int argc, char **argv)

@@ -106,7 +106,7 @@ bool job_is_asked_to_end(struct job *job, int signal)
     if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP && signal != SIGQUIT) {
         return false;
     }
-    if (!job->has_failed) {
+    if (!job->has_failed || job_is_going_on(job)) {
         job_fail_silently(job, 128 + signal);
         job->asked = signal;
         job_say(job, "%s: ending the job%s", strsignal(signal),

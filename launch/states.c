@@ -96,14 +96,17 @@ const struct app *job_app_of(const struct job *job, int rank)
     return app;
 }
 
+bool job_is_going_on(const struct job *job)
+{
+    return job->plan->keeps_going && (job->state == STARTING || job->state == RUNNING);
+}
+
 void job_fail(struct job *job, int code, int rank, const char *format, ...)
 {
     char cause[1024];
     va_list args;
-    const bool is_going_on =
-        job->plan->keeps_going && (job->state == STARTING || job->state == RUNNING);
 
-    if (job->has_failed && !is_going_on) {
+    if (job->has_failed && !job_is_going_on(job)) {
         return;
     }
     job_fail_silently(job, code);

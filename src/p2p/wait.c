@@ -296,7 +296,9 @@ enum weft_rc weft_p2p_barrier(void)
     if (weft_p2p_has_deaths()) {
         weft_p2p_notice_deaths();
     }
-    rc = weft_p2p.dead_count > 0 ? WEFT_ERR_DEAD : WEFT_OK;
+    rc = weft_p2p.dead_count == 0 || weft_segment_all_came(&weft_p2p.job->segment, a.old)
+             ? WEFT_OK
+             : WEFT_ERR_DEAD;
     weft_p2p_leave();
     weft_unlock();
     return rc;

@@ -209,6 +209,15 @@ bool weft_segment_arrive(const struct weft_segment *segment, uint32_t local_rank
     return true;
 }
 
+static bool has_come(const struct weft_segment *segment, uint32_t local_rank,
+                     uint32_t turn)
+{
+    const uint32_t arrived = atomic_load_explicit(
+        &weft_segment_slice(segment, local_rank)->arrived, memory_order_seq_cst);
+
+    return (int32_t)(arrived - (turn + 1)) >= 0;
+}
+
 /*
  * Once a rank was lost the count means nothing: it may have come before it ended, or not.
  * So each rank has written down to which turn it has come, in sequential order with its
@@ -220,17 +229,23 @@ bool weft_segment_release(const struct weft_segment *segment, uint32_t turn)
     struct weft_segment_header *h = segment->header;
 
     for (uint32_t i = 0; i < h->local_size; i++) {
-        const uint32_t arrived = atomic_load_explicit(
-            &weft_segment_slice(segment, i)->arrived, memory_order_seq_cst);
-
-        if ((int32_t)(arrived - (turn + 1)) < 0 &&
-            weft_segment_why_lost(segment, i) == NULL) {
+        if (!has_come(segment, i, turn) && weft_segment_why_lost(segment, i) == NULL) {
             return false;
         }
     }
     if (atomic_compare_exchange_strong_explicit(
             &h->turn, &turn, turn + 1, memory_order_seq_cst, memory_order_seq_cst)) {
         weft_wait_wake(&h->turn, &h->sleepers);
+    }
+    return true;
+}
+
+bool weft_segment_all_came(const struct weft_segment *segment, uint32_t turn)
+{
+    for (uint32_t i = 0; i < segment->header->local_size; i++) {
+        if (!has_come(segment, i, turn)) {
+            return false;
+        }
     }
     return true;
 }

@@ -160,6 +160,9 @@ bool weft_segment_arrive(const struct weft_segment *segment, uint32_t local_rank
  */
 bool weft_segment_release(const struct weft_segment *segment, uint32_t turn);
 
+/* Have all come to this turn of the barrier, those included that were lost since? */
+bool weft_segment_all_came(const struct weft_segment *segment, uint32_t turn);
+
 /*
  * For the launcher: this rank has ended without MPI_Finalize, and the others are to go
  * on. Says why, counts it and rings the others.

@@ -509,6 +509,7 @@ static void a_barrier_does_not_wait_for_a_rank_that_was_lost(void **state)
         assert_true(weft_segment_arrive(&segment, 2, &other));
         assert_int_equal(other, old);
         assert_int_equal(atomic_load(turn), old + 1);
+        assert_int_equal(weft_segment_all_came(&segment, old), has_come);
         assert_true(weft_segment_release(&segment, old)); /* once more changes nothing */
         assert_int_equal(atomic_load(turn), old + 1);
         /* And the next one, in the other order. */

@@ -18,10 +18,10 @@ static inline bool weft_is_plain_buffer(const void *buffer, MPI_Count count,
                                         MPI_Datatype datatype, size_t *bytes)
 {
     const uintptr_t at = (uintptr_t)datatype - WEFT_DATATYPE_FIRST;
-    const struct weft_datatype *type = &weft_datatypes[at];
 
-    return at < WEFT_DATATYPE_COUNT && type->is_plain && count >= 0 && buffer != NULL &&
-           !__builtin_mul_overflow((size_t)count, type->size, bytes);
+    return at < WEFT_DATATYPE_COUNT && weft_datatypes[at].is_plain && count >= 0 &&
+           buffer != NULL &&
+           !__builtin_mul_overflow((size_t)count, weft_datatypes[at].size, bytes);
 }
 
 /*

@@ -359,9 +359,20 @@ static void announced(void)
 
 /* ---- communicators ---- */
 
+/* A communicator with a dead member: not all need to learn that at once. */
+static void make_and_free(int err, MPI_Comm *made)
+{
+    if (err == MPI_SUCCESS) {
+        CHECK(MPI_Comm_free(made) == MPI_SUCCESS);
+    } else {
+        check_error(err);
+    }
+}
+
 /* Also those that wait for one that waits for the dead, and has given up. */
 static void collectives(void)
 {
+    MPI_Comm made;
     int word = rank;
     int sum;
 
@@ -372,6 +383,8 @@ static void collectives(void)
     check_error(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
     check_error(
         MPI_Alltoall(memory, 1, MPI_INT, memory + LONG / 2, 1, MPI_INT, MPI_COMM_WORLD));
+    make_and_free(MPI_Comm_dup(MPI_COMM_WORLD, &made), &made);
+    make_and_free(MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &made), &made);
 }
 
 static void barrier(void)

@@ -105,7 +105,7 @@ static void fail_send(struct weft_p2p_request *send)
 /* Bytes of its message were to come. */
 static void fail_transfer(struct weft_p2p_request *recv)
 {
-    if (!recv->from->is_dead) {
+    if (recv->from == NULL || !recv->from->is_dead) {
         return;
     }
     if (recv->work == WEFT_WORK_RUNNING) {

@@ -227,8 +227,12 @@ enum weft_rc weft_p2p_announce(struct weft_p2p_request *send)
 static void start_push(struct weft_peer *peer, const struct weft_p2p_request *send,
                        uint64_t offset, uint64_t length, uint64_t request)
 {
-    struct weft_push *push = malloc(sizeof(*push));
+    struct weft_push *push;
 
+    if (weft_unlikely(peer->is_dead)) {
+        return; /* and the request is about to be completed (dead.c) */
+    }
+    push = malloc(sizeof(*push));
     if (push == NULL) {
         weft_wireup_abort(weft_p2p.job, 1, "no memory to send a long message in pieces");
     }

@@ -302,6 +302,37 @@ static void a_copy_under_way_is_ended_when_it_comes_back(void **state)
     assert_forgotten();
 }
 
+static void lose_a_while_storing(uint64_t offset, uint64_t length)
+{
+    fake.storing = NULL;
+    fake.stores = 0;
+    lose_a_while_copying(offset, length);
+}
+
+/* Else it would go on in pieces, to nobody. */
+static void a_store_under_way_is_ended_when_it_comes_back(void **state)
+{
+    struct weft_request *request = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
+    const struct weft_announce announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
+    const struct weft_joint_terms terms = {
+        .source = announce.address,
+        .target = (uint64_t)(uintptr_t)buffer,
+        .length = LONG,
+        .piece = LONG / 2,
+    };
+
+    (void)state;
+    weft_joint_open(&fake.own_joints[(uint32_t)announce.joint],
+                    (uint32_t)(announce.joint >> 32), &terms);
+    fake.storing = lose_a_while_storing;
+    weft_progress();
+    assert_null(fake.storing);
+    end_request(request, WEFT_ERR_DEAD);
+    weft_progress();
+    assert_int_equal(fake_count(WEFT_PKT_DATA), 0);
+    assert_forgotten();
+}
+
 /* All was copied, and only the look at it comes after the death. */
 static void a_transfer_that_is_over_is_over(void **state)
 {
@@ -418,6 +449,7 @@ int main(void)
         CASE(what_was_to_go_in_pieces_fails),
         CASE(an_answer_to_the_dead_is_not_sent),
         CASE(a_copy_under_way_is_ended_when_it_comes_back),
+        CASE(a_store_under_way_is_ended_when_it_comes_back),
         CASE(a_transfer_that_is_over_is_over),
         CASE(an_offered_receive_fails),
         CASE(an_offer_that_was_claimed_and_not_opened_fails),

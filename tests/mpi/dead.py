@@ -47,7 +47,7 @@ def main(how, cases, mpiexec, *command):
                 wrong = [f"not over after {PATIENCE} s, said {late.stderr!r}"]
             for line in wrong:
                 failed = 1
-                print(f"{case}, {ranks} ranks: {line}")
+                print(f"{case}, {ranks} ranks: {line}", flush=True)
     return failed
 
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -19,6 +20,8 @@ static const uint64_t SILENCE_NS = UINT64_C(1000000000);
 /* How a rank ended, and whether that is a failure. */
 static void judge(struct job *job, int rank, int status)
 {
+    char cause[256];
+    int code;
     const struct weft_slice *slice = weft_segment_slice(&job->segment, (uint32_t)rank);
     /* Acquire: pairs with the rank's release, after it wrote code and cause. */
     uint32_t state = atomic_load_explicit(&slice->state, memory_order_acquire);
@@ -28,19 +31,28 @@ static void judge(struct job *job, int rank, int status)
     }
     if (state == WEFT_SLICE_ABORTED) {
         job_fail(job, slice->code, rank, "%s", slice->cause);
-    } else if (WIFSIGNALED(status)) {
-        job_fail(job, 128 + WTERMSIG(status), rank, "killed by signal %d, %s%s",
-                 WTERMSIG(status), strsignal(WTERMSIG(status)),
-                 WCOREDUMP(status) ? ", core dumped" : "");
+        job_happen(job, RANK_FAILED);
+        return;
+    }
+    if (WIFSIGNALED(status)) {
+        code = 128 + WTERMSIG(status);
+        snprintf(cause, sizeof(cause), "killed by signal %d, %s%s", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)), WCOREDUMP(status) ? ", core dumped" : "");
     } else if (WEXITSTATUS(status) != 0) {
-        job_fail(job, WEXITSTATUS(status), rank, "ended with code %d",
-                 WEXITSTATUS(status));
+        code = WEXITSTATUS(status);
+        snprintf(cause, sizeof(cause), "ended with code %d", code);
     } else if (state == WEFT_SLICE_OPEN) {
-        job_fail(job, 1, rank, "ended without calling MPI_Finalize");
+        code = 1;
+        snprintf(cause, sizeof(cause), "ended without calling MPI_Finalize");
     } else {
         return;
     }
-    job_happen(job, RANK_FAILED);
+    job_fail(job, code, rank, "%s", cause);
+    if (!job->plan->keeps_going) {
+        job_happen(job, RANK_FAILED);
+    } else if (state != WEFT_SLICE_CLOSED) { /* else nobody can miss it */
+        weft_segment_lose(&job->segment, (uint32_t)rank, cause);
+    }
 }
 
 static int rank_of(const struct job *job, pid_t pid)
@@ -94,7 +106,7 @@ bool job_is_asked_to_end(struct job *job, int signal)
     if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP && signal != SIGQUIT) {
         return false;
     }
-    if (!job->has_failed) {
+    if (!job->has_failed || job_is_going_on(job)) {
         job_fail_silently(job, 128 + signal);
         job->asked = signal;
         job_say(job, "%s: ending the job%s", strsignal(signal),

@@ -58,7 +58,7 @@ static void look_at_clock(struct job *job, uint64_t now)
     }
     if (job->time_out != 0 && now >= job->time_out) {
         job->time_out = 0;
-        if (!job->has_failed) {
+        if (!job->has_failed || job_is_going_on(job)) {
             job_fail_silently(job, 124);
             job_say(job, "no end after %g s (--timeout): ending the job",
                     job->plan->timeout);

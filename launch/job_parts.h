@@ -75,7 +75,11 @@ void job_happen(struct job *job, enum event event);
 void job_say(struct job *job, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The first failure counts: its code and its line; what follows is a consequence. */
+/* Do the others go on when a rank fails? Until something else ends the job. */
+bool job_is_going_on(const struct job *job);
+
+/* The first failure counts: its code and its line; what follows is a consequence, and is
+ * told only where the others go on. */
 void job_fail(struct job *job, int code, int rank, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

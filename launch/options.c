@@ -29,6 +29,7 @@ enum option {
     OPT_REPORT,
     OPT_LABEL,
     OPT_TIMEOUT,
+    OPT_KEEP_GOING,
     OPT_HOSTS,
     OPT_HOSTFILE,
     OPT_IGNORED,   /* harmless here: nothing to do, nothing to say */
@@ -57,6 +58,7 @@ static const struct row table[] = {
     {"report-bindings", 0, OPT_REPORT, NULL},
     {"label l prepend-rank tag-output", 0, OPT_LABEL, NULL},
     {"timeout", 1, OPT_TIMEOUT, NULL},
+    {"keep-going", 0, OPT_KEEP_GOING, NULL},
     {"host hosts H", 1, OPT_HOSTS, NULL},
     {"f hostfile machinefile default-hostfile", 1, OPT_HOSTFILE, NULL},
     {"ppn npernode perhost N", 1, OPT_IGNORED, NULL},
@@ -89,6 +91,9 @@ static const char help[] =
     "  --report-bindings        say which rank is bound where\n"
     "  --label                  put the rank in front of every line of output\n"
     "  --timeout SECONDS        end the job after this time, with code 124\n"
+    "  --keep-going             when a rank ends too early, let the others go on: what "
+    "waits\n"
+    "                           for it in MPI gets an error\n"
     "  -host NAMES, -f FILE     hosts; this version starts ranks on this machine only\n"
     "  --version, --help\n"
     "\n"
@@ -289,6 +294,9 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
         break;
     case OPT_TIMEOUT:
         return parse_timeout(words[1], &plan->timeout);
+    case OPT_KEEP_GOING:
+        plan->keeps_going = true;
+        break;
     case OPT_HOSTS:
         return check_hosts(words[1]);
     case OPT_HOSTFILE:

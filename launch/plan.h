@@ -38,6 +38,7 @@ struct plan {
     bool is_labelling;
     bool has_empty_environment; /* pass only what is named */
     double timeout;             /* seconds; 0: none */
+    bool keeps_going;           /* a rank that fails does not end the others */
     struct list set;            /* NAME=VALUE, for all programs */
     struct list keep;           /* names passed although the environment is empty */
 };

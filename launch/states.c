@@ -96,16 +96,20 @@ const struct app *job_app_of(const struct job *job, int rank)
     return app;
 }
 
+bool job_is_going_on(const struct job *job)
+{
+    return job->plan->keeps_going && (job->state == STARTING || job->state == RUNNING);
+}
+
 void job_fail(struct job *job, int code, int rank, const char *format, ...)
 {
     char cause[1024];
     va_list args;
 
-    if (job->has_failed) {
+    if (job->has_failed && !job_is_going_on(job)) {
         return;
     }
-    job->has_failed = true;
-    job->code = code;
+    job_fail_silently(job, code);
     va_start(args, format);
     vsnprintf(cause, sizeof(cause), format, args);
     va_end(args);

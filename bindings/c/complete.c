@@ -162,6 +162,9 @@ static int raise_own(const char *function, struct weft_comm *comm, int err)
 {
     const struct weft_error_row *row = weft_error_row(err);
 
+    if (err == MPI_ERR_PROC_ABORTED) {
+        return weft_raise_rc(comm, WEFT_ERR_DEAD, function);
+    }
     return weft_raise_comm(comm, err, function, "%s",
                            row != NULL ? row->meaning
                                        : "from a callback of a generalized request");
@@ -220,7 +223,9 @@ void weft_cancel_recv(MPI_Request *handle)
 
     weft_lock();
     recv = weft_request_from_handle(*handle);
-    if (recv != NULL && weft_p2p_cancel(recv)) {
+    if (recv != NULL && weft_request_is_complete(recv)) { /* its peer has died */
+        weft_request_give(recv);
+    } else if (recv != NULL && weft_p2p_cancel(recv)) {
         weft_request_complete(recv, WEFT_OK);
         weft_request_give(recv);
     }
@@ -287,6 +292,7 @@ static void note(struct weft_batch *b, struct weft_comm *comm, int err)
             b->statuses[k].MPI_ERROR = MPI_SUCCESS;
         }
     }
+    b->has_met_dead = b->has_met_dead || err == MPI_ERR_PROC_ABORTED;
     if (weft_unlikely(b->has_failed) && b->statuses != MPI_STATUSES_IGNORE) {
         b->statuses[b->done].MPI_ERROR = err;
     }
@@ -319,13 +325,16 @@ void weft_batch_peek(struct weft_batch *b, struct weft_request *request)
 
 int weft_batch_finish(const struct weft_batch *b)
 {
+    char text[WEFT_DEAD_TEXT];
     int err;
 
     if (weft_likely(!b->has_failed)) {
         return MPI_SUCCESS;
     }
-    err = weft_raise_comm(b->failed_on, MPI_ERR_IN_STATUS, b->function,
-                          "at least one of %d operations failed", b->done);
+    err = weft_raise_comm(
+        b->failed_on, MPI_ERR_IN_STATUS, b->function,
+        "at least one of %d operations failed%s%s", b->done, b->has_met_dead ? ": " : "",
+        b->has_met_dead ? weft_describe_dead(b->failed_on, text, sizeof(text)) : "");
     release_comm(b->failed_on);
     return err;
 }

@@ -31,6 +31,7 @@ struct weft_batch {
     MPI_Status *statuses; /* NULL: ignored */
     int done;             /* statuses that are filled */
     bool has_failed;
+    bool has_met_dead; /* one because a process has died */
     struct weft_comm *failed_on;
 };
 

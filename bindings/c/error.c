@@ -12,6 +12,17 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Who it was, as far as this process knows. */
+static void name_dead(char *text, size_t size)
+{
+    const size_t used = strlen(text);
+    char dead[WEFT_DEAD_TEXT];
+
+    if (weft_runtime_is_open() && weft_describe_dead(NULL, dead, sizeof(dead))[0] != 0) {
+        snprintf(text + used, size - used, ": %s", dead);
+    }
+}
+
 /* What a code means: its class and its text. False: it is none. */
 static bool look_up(int code, int *class, char *text, size_t size)
 {
@@ -22,6 +33,9 @@ static bool look_up(int code, int *class, char *text, size_t size)
     if (row != NULL) {
         *class = code;
         snprintf(text, size, "%s: %s", row->name, row->meaning);
+        if (code == MPI_ERR_PROC_ABORTED) {
+            name_dead(text, size);
+        }
         return true;
     }
     weft_lock();

@@ -134,7 +134,8 @@ static ALWAYS_INLINE int finish_recv(const char *function, struct weft_comm *com
                                      const struct weft_received *received,
                                      MPI_Status *status)
 {
-    if (status != MPI_STATUS_IGNORE && (rc == WEFT_OK || rc == WEFT_ERR_TRUNCATE)) {
+    if (status != MPI_STATUS_IGNORE &&
+        (rc == WEFT_OK || rc == WEFT_ERR_TRUNCATE || rc == WEFT_ERR_DEAD)) {
         weft_status_set(status, received->source, received->tag, received->bytes, false);
     }
     return weft_likely(rc == WEFT_OK) ? MPI_SUCCESS : weft_raise_rc(comm, rc, function);

@@ -1,6 +1,10 @@
 #include "check/rc.h"
 
-#include <stddef.h>
+#include "p2p/p2p.h"
+#include "progress/lock.h"
+#include "runtime/runtime.h"
+
+#include <stdio.h>
 
 /* What a return code means to the user. No default: a new code is a warning here. */
 struct meaning {
@@ -34,6 +38,8 @@ static struct meaning meaning_of(enum weft_rc rc)
         return (struct meaning){MPI_ERR_OTHER, "what arrived is not what was sent"};
     case WEFT_ERR_BUFFER:
         return (struct meaning){MPI_ERR_BUFFER, "no room in the attached buffer"};
+    case WEFT_ERR_DEAD:
+        return (struct meaning){MPI_ERR_PROC_ABORTED, "the other process has ended"};
     }
     return (struct meaning){MPI_ERR_INTERN, "a return code that is not for users"};
 }
@@ -43,10 +49,41 @@ int weft_class_of(enum weft_rc rc)
     return meaning_of(rc).class;
 }
 
+const char *weft_describe_dead(const struct weft_comm *comm, char *text, size_t size)
+{
+    const struct weft_comm job = {
+        .peers = weft_runtime_size(),
+        .map = {.first = 0, .stride = 1},
+    };
+    size_t used = 0;
+    int rank;
+
+    weft_lock();
+    if (comm == NULL || weft_p2p_dead_from(comm, 0) == MPI_UNDEFINED) {
+        comm = &job;
+    }
+    text[0] = '\0';
+    for (rank = weft_p2p_dead_from(comm, 0); rank != MPI_UNDEFINED && used < size;
+         rank = weft_p2p_dead_from(comm, rank + 1)) {
+        used += (size_t)snprintf(text + used, size - used, "%srank %d on %s died: %s",
+                                 used > 0 ? "; " : "", rank, weft_runtime_host(),
+                                 weft_p2p_why_dead(weft_comm_process(comm, rank)));
+    }
+    weft_unlock();
+    return text;
+}
+
 int weft_raise_rc(struct weft_comm *comm, enum weft_rc rc, const char *function)
 {
     if (weft_likely(rc == WEFT_OK)) {
         return MPI_SUCCESS;
+    }
+    if (rc == WEFT_ERR_DEAD) {
+        char text[WEFT_DEAD_TEXT];
+
+        weft_describe_dead(comm, text, sizeof(text));
+        return weft_raise_comm(comm, MPI_ERR_PROC_ABORTED, function, "%s",
+                               text[0] != '\0' ? text : meaning_of(rc).text);
     }
     return weft_raise_comm(comm, weft_class_of(rc), function, "%s", meaning_of(rc).text);
 }

@@ -6,8 +6,17 @@
 
 #include "check/raise.h"
 
+enum { WEFT_DEAD_TEXT = 384 }; /* bytes for weft_describe_dead() */
+
 /* The error class of a return code; MPI_SUCCESS for WEFT_OK. */
 int weft_class_of(enum weft_rc rc);
+
+/*
+ * "rank 1 on node7 died: killed by signal 9, Killed; rank 2 ...": the processes that
+ * messages on `comm` go to and that have died; if there are none, or it is NULL, those of
+ * the job, by their rank in it. Without the lock.
+ */
+const char *weft_describe_dead(const struct weft_comm *comm, char *text, size_t size);
 
 /* MPI_SUCCESS for WEFT_OK; anything else is raised on the communicator and returned. */
 int weft_raise_rc(struct weft_comm *comm, enum weft_rc rc, const char *function);

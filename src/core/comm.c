@@ -105,6 +105,23 @@ void weft_comm_close(void)
     weft_group_close();
 }
 
+struct weft_comm *weft_comm_of_context(uint32_t context)
+{
+    const uint32_t wanted = context & ~(uint32_t)(WEFT_PLANES - 1);
+
+    if (wanted == weft_comm_world.context || wanted == weft_comm_self.context) {
+        return wanted == weft_comm_world.context ? &weft_comm_world : &weft_comm_self;
+    }
+    for (uint32_t i = 0; i < pool.made; i++) {
+        struct weft_comm *comm = weft_pool_find(&pool, i, weft_pool_generation(&pool, i));
+
+        if (comm != NULL && comm->context == wanted) {
+            return comm;
+        }
+    }
+    return NULL;
+}
+
 enum weft_rc weft_comm_take(struct weft_group *group, struct weft_group *remote,
                             struct weft_comm **out)
 {

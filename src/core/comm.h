@@ -114,6 +114,9 @@ static inline struct weft_comm *weft_comm_from_handle(MPI_Comm handle)
     return weft_likely(comm->size > 0) ? comm : NULL;
 }
 
+/* The one that messages of this context, of any plane, belong to, or NULL. */
+struct weft_comm *weft_comm_of_context(uint32_t context);
+
 static inline void weft_comm_use(struct weft_comm *comm)
 {
     comm->references++;

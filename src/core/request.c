@@ -139,6 +139,18 @@ struct weft_request *weft_request_next_detached(enum weft_request_kind kind,
     return NULL;
 }
 
+void weft_request_each(void (*visit)(struct weft_request *request))
+{
+    for (uint32_t i = 0; i < pool.made; i++) {
+        struct weft_request *request =
+            weft_pool_find(&pool, i, weft_pool_generation(&pool, i));
+
+        if (request != NULL && !request->is_spare && !weft_request_is_complete(request)) {
+            visit(request);
+        }
+    }
+}
+
 struct weft_request *weft_request_from_handle(MPI_Request handle)
 {
     struct weft_request *request;

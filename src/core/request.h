@@ -139,6 +139,9 @@ void weft_request_detach(struct weft_request *request);
 struct weft_request *weft_request_next_detached(enum weft_request_kind kind,
                                                 uint32_t *index);
 
+/* Shows every request that is not complete; it may be completed then. Needs the lock. */
+void weft_request_each(void (*visit)(struct weft_request *request));
+
 /* The request behind a handle, or NULL. Needs the lock. */
 struct weft_request *weft_request_from_handle(MPI_Request handle);
 

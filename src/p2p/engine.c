@@ -57,6 +57,7 @@ enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops, struct weft_job
         .arrived = weft_p2p_arrived,
         .may_take = may_take,
     };
+    p->deaths = &job->segment.header->deaths;
     p->ops = ops;
     rc = p->ops->open(&p->up, job, &p->transport);
     if (rc != WEFT_OK) {

@@ -22,6 +22,7 @@
  *   space.c       room in such a buffer (space.h)
  *   checksum.c    whether what arrived is what was sent
  *   wait.c        polling, spinning, yielding, sleeping
+ *   dead.c        processes that have ended: who waits for one gets an error
  *   attend.c      what happens while the program computes, and the helper
  *   counts.c      what went through, for those who ask (counts.h)
  */
@@ -115,10 +116,16 @@ struct weft_p2p {
     _Atomic bool is_attending;          /* the helper is responsible (attend.c) */
     uint64_t helper_wakeups;            /* written by the helper */
     uint64_t polls;                     /* how often somebody began to poll */
-    bool is_armed;                      /* a thread sleeps on the doorbell */
-    bool is_taken_over;                 /* another thread polls in its place */
-    uint64_t sleeps;                    /* how often a thread did */
-    uint64_t pieces_sent;               /* DATA packets: they are no messages */
+    const _Atomic uint32_t *deaths;     /* counted by the launcher */
+    uint32_t deaths_seen;               /* of them */
+    uint32_t dead_count;                /* peers that are dead */
+    bool has_unburied;     /* a request of a dead peer is at work, outside the lock */
+    bool is_in_barrier;    /* of all ranks of the node */
+    uint32_t barrier_turn; /* which one */
+    bool is_armed;         /* a thread sleeps on the doorbell */
+    bool is_taken_over;    /* another thread polls in its place */
+    uint64_t sleeps;       /* how often a thread did */
+    uint64_t pieces_sent;  /* DATA packets: they are no messages */
     uint64_t pieces_received;
 };
 
@@ -244,8 +251,20 @@ void weft_wait(struct weft_request *request, const struct weft_wait_reason *why)
 /* The same with the lock held, at both ends. */
 void weft_wait_locked(struct weft_request *request, const struct weft_wait_reason *why);
 
-/* The barrier of all ranks of the node, through the segment; serves peers meanwhile. */
-void weft_p2p_barrier(void);
+/*
+ * The barrier of all ranks of the node, through the segment; serves peers meanwhile.
+ * WEFT_ERR_DEAD: of all that are left.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_p2p_barrier(void);
+
+/*
+ * With the lock. A rank of `comm` that has died, from `first` on, or MPI_UNDEFINED; the
+ * others: because of whom a receive from `source`, which may be any, can never come to an
+ * end, and why a process has died, for messages.
+ */
+int weft_p2p_dead_from(const struct weft_comm *comm, int first);
+int weft_p2p_dead_source(const struct weft_comm *comm, enum weft_plane plane, int source);
+const char *weft_p2p_why_dead(uint32_t process);
 
 /* Returns when what we owe our peers has gone out. With the lock, at both ends. */
 void weft_p2p_drain(void);
@@ -299,6 +318,24 @@ void weft_p2p_retake_lock(bool is_helper);
 
 void weft_p2p_add_transfer(struct weft_p2p_request *request);
 void weft_p2p_add_work(struct weft_p2p_request *request);
+void weft_p2p_remove_work(struct weft_p2p_request *request);
+
+/* A transfer that is no longer in the list is over; `rc` is not WEFT_OK: it failed. */
+void weft_p2p_end_transfer(struct weft_p2p_request *request, enum weft_rc rc);
+
+/* The launcher has counted deaths that we have not looked at yet: is it so? And then. */
+static inline bool weft_p2p_has_deaths(void)
+{
+    return weft_unlikely(atomic_load_explicit(weft_p2p.deaths, memory_order_acquire) !=
+                         weft_p2p.deaths_seen);
+}
+void weft_p2p_notice_deaths(void);
+
+/* Completes what waits for the dead and could not be completed before. */
+void weft_p2p_bury(void);
+
+/* A receive that waits for nobody but this rank, which has died. */
+void weft_p2p_fail_recv(struct weft_p2p_request *recv, int source);
 uint64_t weft_p2p_choose_piece(uint64_t length);
 
 /* Asks the sender for bytes as DATA. */

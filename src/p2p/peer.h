@@ -42,6 +42,7 @@ struct weft_peer {
     uint32_t rank;
     bool is_self;
     bool is_waiting;          /* in the list of peers with a backlog */
+    bool is_dead;             /* nothing goes to it, nothing comes any more (dead.c) */
     uint32_t posted;          /* receives that name it */
     uint32_t incoming;        /* transfers that may wait for its DATA */
     uint64_t next_sequence;   /* of our ordered packets to it; its lower half travels */

@@ -202,6 +202,38 @@ static bool has_found(struct weft_probe *probe)
     return true;
 }
 
+/* Nobody is left who could send it (dead.c). */
+static bool has_failed(struct weft_probe *probe)
+{
+    const int dead =
+        weft_p2p.dead_count == 0
+            ? MPI_UNDEFINED
+            : weft_p2p_dead_source(probe->comm, WEFT_PLANE_P2P, probe->source);
+
+    if (dead == MPI_UNDEFINED) {
+        return false;
+    }
+    probe->base.source = dead;
+    probe->base.tag = MPI_ANY_TAG;
+    weft_request_complete(&probe->base, WEFT_ERR_DEAD);
+    return true;
+}
+
+void weft_probe_bury(void)
+{
+    struct weft_probe **at = &weft_p2p.probes;
+
+    while (*at != NULL) {
+        struct weft_probe *next = (*at)->next; /* a complete one may be gone */
+
+        if (has_failed(*at)) {
+            *at = next;
+        } else {
+            at = &(*at)->next;
+        }
+    }
+}
+
 /* What a complete probe has found. */
 static enum weft_rc tell_caller(const struct weft_probe *probe,
                                 struct weft_message **message,
@@ -222,7 +254,7 @@ enum weft_rc weft_probe(struct weft_comm *comm, int source, int tag,
     struct weft_probe probe = make(comm, source, tag, message != NULL);
 
     weft_lock();
-    if (!has_found(&probe)) {
+    if (!has_found(&probe) && !has_failed(&probe)) {
         const struct weft_wait_reason why = {probe.is_taking ? "MPI_Mprobe" : "MPI_Probe",
                                              comm->name, source, tag, 0};
 
@@ -240,7 +272,7 @@ enum weft_rc weft_iprobe(struct weft_comm *comm, int source, int tag, bool *is_f
     struct weft_probe probe = make(comm, source, tag, message != NULL);
 
     weft_lock();
-    if (!has_found(&probe)) {
+    if (!has_found(&probe) && !has_failed(&probe)) {
         join(&probe);
         weft_p2p_poll_as_thread();
         if (!weft_request_is_complete(&probe.base)) {

@@ -57,6 +57,9 @@ void weft_probe_close(void);
 /* A message has been kept: tells the probes that wait for it. It may be gone then. */
 void weft_probe_tell(struct weft_unexpected *message);
 
+/* Fails the probes that only the dead could have answered. */
+void weft_probe_bury(void);
+
 /* Does a probe wait for a message of this process, or, if WEFT_ANYONE, of any? */
 bool weft_probe_wants(uint32_t from);
 

@@ -109,6 +109,14 @@ static enum weft_rc start(struct weft_p2p_request *recv, const struct weft_comm 
             return WEFT_ERR_NOMEM;
         }
     }
+    if (weft_unlikely(p->dead_count > 0)) {
+        const int dead = weft_p2p_dead_source(comm, plane, source);
+
+        if (dead != MPI_UNDEFINED) {
+            weft_p2p_fail_recv(recv, dead);
+            return WEFT_OK;
+        }
+    }
     rc = weft_match_post(&p->match, &recv->posted);
     if (weft_likely(rc == WEFT_OK) && recv->peer != NULL) {
         recv->peer->posted++;
@@ -162,6 +170,8 @@ finish_blocking(struct weft_p2p_request *recv, enum weft_rc rc,
         received->source = recv->base.source;
         received->tag = recv->base.tag;
         received->bytes = recv->base.bytes;
+    } else if (recv != NULL) { /* nobody is to take it for one that waits */
+        atomic_store_explicit(&recv->base.is_complete, 1, memory_order_relaxed);
     }
     if (weft_likely(recv != NULL)) {
         weft_p2p_give_spare(recv);

@@ -47,7 +47,7 @@ void weft_p2p_add_work(struct weft_p2p_request *request)
     p->work_last = request;
 }
 
-static void remove_work(struct weft_p2p_request *request)
+void weft_p2p_remove_work(struct weft_p2p_request *request)
 {
     struct weft_p2p *p = &weft_p2p;
     struct weft_p2p_request *before = NULL;
@@ -100,17 +100,17 @@ void weft_p2p_count(struct weft_p2p_request *recv, uint64_t bytes)
     count_piece(recv->joint, recv->from->ep, bytes);
 }
 
-static void end_transfer(struct weft_p2p_request *request)
+void weft_p2p_end_transfer(struct weft_p2p_request *request, enum weft_rc rc)
 {
     if (request->work == WEFT_WORK_WAITING) {
-        remove_work(request);
+        weft_p2p_remove_work(request);
     }
     if (request->is_joint_ours) {
         weft_p2p.ops->joint_give(weft_p2p.transport, request->joint_number);
     }
     if (is_send(request)) {
         weft_p2p_forget_type(request);
-        weft_request_complete(&request->base, WEFT_OK);
+        weft_request_complete(&request->base, rc);
         return;
     }
     if (weft_unlikely(request->staging != NULL)) {
@@ -119,6 +119,10 @@ static void end_transfer(struct weft_p2p_request *request)
     request->from->incoming--;
     weft_p2p.incoming--;
     weft_p2p.awaits_data -= request->is_pulled ? 1 : 0;
+    if (weft_unlikely(rc != WEFT_OK)) {
+        weft_p2p_fail_recv(request, (int)request->header.source);
+        return;
+    }
     if (!request->is_joint_shared) {
         const struct weft_answer answer = {.request = request->other};
 
@@ -144,7 +148,7 @@ void weft_p2p_look_at_transfers(void)
         if (request->work != WEFT_WORK_RUNNING &&
             weft_joint_is_over(request->joint, request->joint_turn)) {
             *at = request->next_transfer;
-            end_transfer(request);
+            weft_p2p_end_transfer(request, WEFT_OK);
             continue;
         }
         if (request->work == WEFT_WORK_NONE &&
@@ -225,8 +229,12 @@ enum weft_rc weft_p2p_announce(struct weft_p2p_request *send)
 static void start_push(struct weft_peer *peer, const struct weft_p2p_request *send,
                        uint64_t offset, uint64_t length, uint64_t request)
 {
-    struct weft_push *push = malloc(sizeof(*push));
+    struct weft_push *push;
 
+    if (weft_unlikely(peer->is_dead)) {
+        return; /* and the request is about to be completed (dead.c) */
+    }
+    push = malloc(sizeof(*push));
     if (push == NULL) {
         weft_wireup_abort(weft_p2p.job, 1, "no memory to send a long message in pieces");
     }
@@ -423,6 +431,10 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     if (peer == NULL || weft_p2p_reach(peer->rank, &peer) != WEFT_OK) {
         weft_wireup_abort(weft_p2p.job, 1, "no memory to answer a peer");
     }
+    if (weft_unlikely(peer->is_dead)) { /* it announced, and nobody can fetch it now */
+        weft_p2p_fail_recv(recv, (int)header->source);
+        return;
+    }
     peer->incoming++;
     weft_p2p.incoming++;
     recv->from = peer;
@@ -575,5 +587,8 @@ bool weft_p2p_do_work(void)
         weft_p2p_do_staged(request);
     }
     weft_p2p_look_at_transfers();
+    if (weft_unlikely(p->has_unburied)) {
+        weft_p2p_bury();
+    }
     return true;
 }

@@ -53,7 +53,9 @@ enum weft_rc weft_p2p_send_ordered(struct weft_peer *peer, struct weft_header *h
 
 void weft_p2p_set_free(struct weft_peer *peer)
 {
-    peer->free_ep = peer->backlog == NULL && !weft_p2p.has_checksum ? peer->ep : NULL;
+    peer->free_ep = peer->backlog == NULL && !weft_p2p.has_checksum && !peer->is_dead
+                        ? peer->ep
+                        : NULL;
 }
 
 void weft_p2p_wait_for_room(struct weft_peer *peer)
@@ -77,6 +79,9 @@ void weft_p2p_send_control(struct weft_peer *peer, enum weft_packet kind,
 
     if (peer->is_self) {
         weft_p2p.up.arrived(&weft_p2p, peer->rank, &header, answer, sizeof(*answer));
+        return;
+    }
+    if (weft_unlikely(peer->is_dead)) {
         return;
     }
     if (peer->control == NULL &&
@@ -203,6 +208,11 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     send->header.kind = is_announced ? WEFT_PKT_ANNOUNCE : WEFT_PKT_EAGER;
     send->is_announced = is_announced;
     send->work = WEFT_WORK_NONE;
+    if (weft_unlikely(peer->is_dead)) {
+        weft_p2p_forget_type(send);
+        weft_request_complete(&send->base, WEFT_ERR_DEAD);
+        return;
+    }
     if (weft_unlikely(weft_p2p.has_checksum)) {
         weft_checksum_set(send);
     }
@@ -265,7 +275,7 @@ static enum weft_rc send_without(const struct weft_comm *comm, int dest, int tag
     *header = make_header(comm, how, tag, WEFT_PKT_EAGER);
     header->flags = mode_of(how) == WEFT_SEND_READY ? WEFT_PKT_READY : 0;
     *is_long = is_announced(*peer, data->bytes, mode_of(how));
-    if (*is_long || (*peer)->backlog != NULL || data->type != NULL) {
+    if (*is_long || (*peer)->backlog != NULL || data->type != NULL || (*peer)->is_dead) {
         return WEFT_AGAIN;
     }
     if (weft_p2p.has_checksum) {

@@ -31,6 +31,9 @@ void weft_p2p_poll_once(void)
     struct weft_p2p *p = &weft_p2p;
 
     p->ops->poll(p->transport, BUDGET);
+    if (weft_p2p_has_deaths()) {
+        weft_p2p_notice_deaths();
+    }
     if (weft_unlikely(p->waiting_peers != NULL)) {
         weft_p2p_flush();
     }
@@ -183,7 +186,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
         weft_p2p_flush();
     }
     if (weft_p2p_transfers_have_news() || weft_schedules_ready != NULL ||
-        (a->is_room && p->waiting_peers == NULL)) {
+        weft_p2p_has_deaths() || (a->is_room && p->waiting_peers == NULL)) {
         p->ops->disarm(p->transport);
         return;
     }
@@ -315,20 +318,32 @@ void weft_p2p_settle(const char *call)
     weft_unlock();
 }
 
-void weft_p2p_barrier(void)
+enum weft_rc weft_p2p_barrier(void)
 {
     static const struct weft_wait_reason why = {"MPI_Barrier", "MPI_COMM_WORLD", -1, -2,
                                                 0};
     struct weft_segment_header *h = weft_p2p.job->segment.header;
     struct awaited a = {.word = &h->turn, .sleepers = &h->sleepers};
+    const uint32_t local_rank = (uint32_t)weft_p2p.job->who.local_rank;
+    enum weft_rc rc;
 
     weft_lock();
     weft_p2p_drain();
-    if (!weft_segment_arrive(&weft_p2p.job->segment, &a.old)) {
+    if (!weft_segment_arrive(&weft_p2p.job->segment, local_rank, &a.old)) {
+        weft_p2p.is_in_barrier = true;
+        weft_p2p.barrier_turn = a.old;
         wait_for(&a, &why);
+        weft_p2p.is_in_barrier = false;
     }
+    if (weft_p2p_has_deaths()) {
+        weft_p2p_notice_deaths();
+    }
+    rc = weft_p2p.dead_count == 0 || weft_segment_all_came(&weft_p2p.job->segment, a.old)
+             ? WEFT_OK
+             : WEFT_ERR_DEAD;
     weft_p2p_leave();
     weft_unlock();
+    return rc;
 }
 
 void weft_wait_locked(struct weft_request *request, const struct weft_wait_reason *why)

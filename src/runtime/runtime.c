@@ -261,6 +261,7 @@ enum weft_rc weft_world_finalize(void)
         return WEFT_ERR_ARGUMENT;
     }
     rc = weft_world_barrier();
+    rc = rc == WEFT_ERR_DEAD ? WEFT_OK : rc; /* those that are left can leave */
     set_lock_shared(); /* what may be called at any time, may be by any thread */
     /* All have what they want: the barrier says so. */
     weft_buffer_abandon((struct weft_buffer_owner){.comm = &weft_comm_world});
@@ -281,8 +282,7 @@ enum weft_rc weft_world_finalize(void)
 enum weft_rc weft_world_barrier(void)
 {
     if (run.job.is_one_node) {
-        weft_p2p_barrier();
-        return WEFT_OK;
+        return weft_p2p_barrier();
     }
     return weft_wireup_fence(&run.job);
 }

@@ -75,7 +75,8 @@ struct weft_upcalls {
                     size_t len);
     bool (*may_take)(void *owner, uint32_t from);
     void (*done)(void *owner, struct weft_op *op);
-    bool is_full; /* written by the owner */
+    bool is_full;  /* written by the owner, as is the next */
+    bool has_dead; /* a peer has died: what it was about to write will not come */
 };
 
 struct weft_transport_ops;

@@ -1,5 +1,6 @@
 #include "wireup/segment.h"
 
+#include "base/futex.h"
 #include "base/log.h"
 #include "progress/wait.h"
 
@@ -187,11 +188,17 @@ uint32_t weft_segment_join(const struct weft_segment *segment, uint32_t local_ra
  * turn. The reset is ordered before the turn (release in the seq_cst store), so nobody
  * of the next round can meet the old count.
  */
-bool weft_segment_arrive(const struct weft_segment *segment, uint32_t *turn)
+bool weft_segment_arrive(const struct weft_segment *segment, uint32_t local_rank,
+                         uint32_t *turn)
 {
     struct weft_segment_header *h = segment->header;
 
     *turn = atomic_load_explicit(&h->turn, memory_order_acquire);
+    atomic_store_explicit(&weft_segment_slice(segment, local_rank)->arrived, *turn + 1,
+                          memory_order_seq_cst);
+    if (weft_unlikely(atomic_load_explicit(&h->deaths, memory_order_seq_cst) != 0)) {
+        return weft_segment_release(segment, *turn);
+    }
     if (atomic_fetch_add_explicit(&h->arrived, 1, memory_order_acq_rel) + 1 <
         h->local_size) {
         return false;
@@ -200,6 +207,87 @@ bool weft_segment_arrive(const struct weft_segment *segment, uint32_t *turn)
     atomic_store_explicit(&h->turn, *turn + 1, memory_order_seq_cst);
     weft_wait_wake(&h->turn, &h->sleepers);
     return true;
+}
+
+static bool has_come(const struct weft_segment *segment, uint32_t local_rank,
+                     uint32_t turn)
+{
+    const uint32_t arrived = atomic_load_explicit(
+        &weft_segment_slice(segment, local_rank)->arrived, memory_order_seq_cst);
+
+    return (int32_t)(arrived - (turn + 1)) >= 0;
+}
+
+/*
+ * Once a rank was lost the count means nothing: it may have come before it ended, or not.
+ * So each rank has written down to which turn it has come, in sequential order with its
+ * look at the others: of two that come last at least one sees both. Several may find that
+ * all are there; one of them advances the turn.
+ */
+bool weft_segment_release(const struct weft_segment *segment, uint32_t turn)
+{
+    struct weft_segment_header *h = segment->header;
+
+    for (uint32_t i = 0; i < h->local_size; i++) {
+        if (!has_come(segment, i, turn) && weft_segment_why_lost(segment, i) == NULL) {
+            return false;
+        }
+    }
+    if (atomic_compare_exchange_strong_explicit(
+            &h->turn, &turn, turn + 1, memory_order_seq_cst, memory_order_seq_cst)) {
+        weft_wait_wake(&h->turn, &h->sleepers);
+    }
+    return true;
+}
+
+bool weft_segment_all_came(const struct weft_segment *segment, uint32_t turn)
+{
+    for (uint32_t i = 0; i < segment->header->local_size; i++) {
+        if (!has_come(segment, i, turn)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void ring(const struct weft_segment *segment, uint32_t local_rank)
+{
+    struct weft_slice *slice = weft_segment_slice(segment, local_rank);
+    const uint32_t at = atomic_load_explicit(&slice->bell_at, memory_order_seq_cst);
+
+    if (at > 0 && at <= segment->header->slice_bytes - sizeof(uint32_t)) {
+        _Atomic uint32_t *bell = (_Atomic uint32_t *)(void *)((char *)slice + at);
+
+        atomic_fetch_add_explicit(bell, 1, memory_order_release);
+        weft_futex_wake(bell, 1 << 20);
+    }
+}
+
+/*
+ * A rank that goes to sleep reads its bell, then `deaths`: either it sees this one, or
+ * its bell has moved on and it does not sleep.
+ */
+void weft_segment_lose(const struct weft_segment *segment, uint32_t local_rank,
+                       const char *cause)
+{
+    struct weft_slice *slice = weft_segment_slice(segment, local_rank);
+
+    snprintf(slice->cause, sizeof(slice->cause), "%s", cause);
+    atomic_store_explicit(&slice->state, WEFT_SLICE_LOST, memory_order_release);
+    atomic_fetch_add_explicit(&segment->header->deaths, 1, memory_order_seq_cst);
+    for (uint32_t i = 0; i < segment->header->local_size; i++) {
+        ring(segment, i);
+    }
+}
+
+const char *weft_segment_why_lost(const struct weft_segment *segment, uint32_t local_rank)
+{
+    const struct weft_slice *slice = weft_segment_slice(segment, local_rank);
+
+    /* Acquire: pairs with the release after the cause was written. */
+    return atomic_load_explicit(&slice->state, memory_order_acquire) == WEFT_SLICE_LOST
+               ? slice->cause
+               : NULL;
 }
 
 void weft_slice_abort(struct weft_slice *slice, int code, const char *cause)

@@ -28,7 +28,7 @@
 #define WEFT_SEGMENT_MAGIC UINT64_C(0x62f0746665775f6a)
 
 enum {
-    WEFT_SEGMENT_LAYOUT = 1,
+    WEFT_SEGMENT_LAYOUT = 2,
     WEFT_SEGMENT_SLICE_BYTES = 4 * 1024 * 1024, /* sparse: touched when used */
     WEFT_SEGMENT_CPU_BYTES = 128,               /* a set of up to 1,024 processors */
     WEFT_SEGMENT_SECRET_BYTES = 32,
@@ -68,14 +68,16 @@ struct weft_segment_header {
     _Alignas(64) _Atomic uint32_t turn;
     _Atomic uint32_t sleepers;
     _Alignas(64) _Atomic uint32_t attached; /* ranks that have mapped the segment */
+    _Atomic uint32_t deaths;                /* local ranks that were lost */
 };
-_Static_assert(sizeof(struct weft_segment_header) == 512, "layout version 1");
+_Static_assert(sizeof(struct weft_segment_header) == 512, "layout version 2");
 
 enum weft_slice_state {
     WEFT_SLICE_EMPTY = 0, /* the rank has not called MPI_Init */
     WEFT_SLICE_OPEN,
     WEFT_SLICE_CLOSED,  /* it has called MPI_Finalize */
     WEFT_SLICE_ABORTED, /* `code` and `cause` are valid */
+    WEFT_SLICE_LOST,    /* it has ended, and others go on; `cause` is valid */
 };
 
 /* What a rank that sleeps in MPI waits for, so that a stuck job can be explained. */
@@ -99,8 +101,10 @@ struct weft_slice {
     uint32_t app; /* which program of an MPMD job; written by mpiexec, before the start */
     struct weft_sleep sleep;
     char cause[WEFT_CAUSE_BYTES];
+    _Atomic uint32_t arrived; /* the turn after the barrier that the rank has come to */
+    _Atomic uint32_t bell_at; /* bytes to a futex to be rung when one is lost; or 0 */
 };
-_Static_assert(sizeof(struct weft_slice) == 656, "layout version 1");
+_Static_assert(sizeof(struct weft_slice) == 664, "layout version 2");
 
 struct weft_segment {
     struct weft_segment_header *header;
@@ -146,9 +150,29 @@ uint32_t weft_segment_join(const struct weft_segment *segment, uint32_t local_ra
 /*
  * The barrier of all local ranks: true for the last to arrive, who has released the
  * others; they wait until header->turn is no longer *turn (progress/wait.h, with
- * header->sleepers).
+ * header->sleepers). Nobody waits for a rank that was lost: who sees header->deaths grow
+ * while it waits calls weft_segment_release().
  */
-bool weft_segment_arrive(const struct weft_segment *segment, uint32_t *turn);
+bool weft_segment_arrive(const struct weft_segment *segment, uint32_t local_rank,
+                         uint32_t *turn);
+
+/* Ends this turn of the barrier if all that are left have arrived; false: they have not.
+ */
+bool weft_segment_release(const struct weft_segment *segment, uint32_t turn);
+
+/* Have all come to this turn of the barrier, those included that were lost since? */
+bool weft_segment_all_came(const struct weft_segment *segment, uint32_t turn);
+
+/*
+ * For the launcher: this rank has ended without MPI_Finalize, and the others are to go
+ * on. Says why, counts it and rings the others.
+ */
+void weft_segment_lose(const struct weft_segment *segment, uint32_t local_rank,
+                       const char *cause);
+
+/* Why a rank was lost, or NULL if it was not. */
+const char *weft_segment_why_lost(const struct weft_segment *segment,
+                                  uint32_t local_rank);
 
 /* Writes why a rank ends the job; safe from any thread, the first one counts. */
 void weft_slice_abort(struct weft_slice *slice, int code, const char *cause);

@@ -96,6 +96,47 @@ def a_rank_that_fails_ends_others_that_ignore_int_and_term():
     fails("kill", 137, "killed by signal 9, Killed", others="ignore")
 
 
+# ---- a rank fails, and the others go on ----
+
+@case("keep going")
+def the_others_go_on_without_a_rank_that_was_killed():
+    name = program("fail")
+    for how, code, cause in (("kill", 137, "killed by signal 9, Killed"),
+                             ("exit-after", 3, "ended with code 3"),
+                             ("exit-before", 3, "ended with code 3"),
+                             ("leave", 1, "ended without calling MPI_Finalize")):
+        done = mpiexec("-n", RANKS, "--keep-going", "--timeout", "0.5", name, how, "pause",
+                       code=code, says=[failure(1, name, cause), "--timeout"])
+        claim(done.seconds >= 0.5, f"it ended after {done.seconds:.2f} s")
+
+
+@case("keep going")
+def an_error_that_is_fatal_names_the_rank_that_died():
+    name = program("fail")
+    for how in ("kill", "exit-before"):
+        code, cause = (137, "killed by signal 9, Killed") if how == "kill" else (
+            3, "ended with code 3")
+        told = (r"MPI_Barrier on MPI_COMM_WORLD: MPI_ERR_PROC_ABORTED: rank 1 on \S+ died: "
+                + cause)
+        mpiexec("-n", RANKS, "--keep-going", name, how, "barrier", code=code,
+                says=[failure(1, name, cause), failure(None, name, told)])
+
+
+@case("keep going")
+def each_rank_that_dies_is_named():
+    name = program("fail")
+    mpiexec("-n", RANKS, "--keep-going", name, "exit-after", "also", code=3,
+            says=[failure(None, name, "ended with code 3")] * RANKS)
+
+
+@case("keep going")
+def an_abort_ends_the_others_all_the_same():
+    name = program("fail")
+    done = mpiexec("-n", RANKS, "--keep-going", name, "abort-5", "pause", code=5,
+                   says=[failure(1, name, ".*MPI_Abort.*5.*")])
+    claim(done.seconds < ENDING + start_time(RANKS), f"it took {done.seconds:.2f} s")
+
+
 # ---- a rank ends the job ----
 
 @case("stubborn")

@@ -189,7 +189,8 @@ void suite_meet(void)
     uint32_t old;
 
     check(suite.job.is_one_node); /* over networks: through wire-up, when there are any */
-    if (!weft_segment_arrive(&suite.job.segment, &old)) {
+    if (!weft_segment_arrive(&suite.job.segment, (uint32_t)suite.job.who.local_rank,
+                             &old)) {
         while (atomic_load_explicit(turn, memory_order_acquire) == old) {
             suite_progress();
         }
@@ -202,7 +203,8 @@ void suite_meet_quietly(void)
     uint32_t old;
 
     check(suite.job.is_one_node);
-    if (!weft_segment_arrive(&suite.job.segment, &old)) {
+    if (!weft_segment_arrive(&suite.job.segment, (uint32_t)suite.job.who.local_rank,
+                             &old)) {
         weft_wait_change(&h->turn, old, &h->sleepers);
     }
 }

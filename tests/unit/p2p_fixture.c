@@ -13,6 +13,12 @@ static struct weft_slice slice;
 
 int fixture_open(void **state)
 {
+    const struct weft_segment_plan plan = {
+        .job_size = FIXTURE_RANKS,
+        .node_count = 1,
+        .local_size = FIXTURE_RANKS,
+    };
+
     (void)state;
     fake_reset();
     memset(&slice, 0, sizeof(slice));
@@ -20,6 +26,13 @@ int fixture_open(void **state)
         .who = {.rank = 0, .size = FIXTURE_RANKS},
         .slice = &slice,
     };
+    if (weft_segment_create(&plan, &fixture_job.segment) != WEFT_OK) {
+        return -1;
+    }
+    for (uint32_t i = 0; i < FIXTURE_RANKS; i++) {
+        weft_segment_map(&fixture_job.segment)[i].local_rank = i;
+        weft_segment_locals(&fixture_job.segment)[i] = i;
+    }
     fixture_comm = (struct weft_comm){
         .rank = 0,
         .size = FIXTURE_RANKS,
@@ -40,6 +53,7 @@ int fixture_close(void **state)
 {
     (void)state;
     weft_p2p_close();
+    weft_segment_close(&fixture_job.segment);
     if (fake.fault != NULL) {
         fprintf(stderr, "fake transport: %s\n", fake.fault);
         return -1;

@@ -20,11 +20,14 @@ enum {
     LARGEST = WEFT_SHORT_MAX,
     BYTES = 64 * 1024,
     LIMIT_SECONDS = 120,
+    NAME = WEFT_RING_INBOX,
 };
 
 static uint8_t bytes[BYTES]; /* all packets are parts of this */
 static struct weft_ring ring;
 static struct weft_ring_cell cells[WEFT_INBOX_CELLS];
+static struct weft_ring_claim claims[WRITERS];
+static bool is_dead[WRITERS];
 
 static uint64_t mix(uint64_t x)
 {
@@ -45,6 +48,8 @@ static void ring_open(void)
 {
     memset(&ring, 0, sizeof(ring));
     memset(cells, 0, sizeof(cells));
+    memset(claims, 0, sizeof(claims));
+    memset(is_dead, 0, sizeof(is_dead));
 }
 
 static uint32_t cells_for(uint32_t len)
@@ -79,7 +84,8 @@ static uint32_t random_length(uint32_t writer, uint32_t number)
 
 static enum weft_rc push(uint32_t count, const struct packet *p)
 {
-    return weft_ring_push(&ring, cells, count, &p->head, p->header, p->data);
+    return weft_ring_push(&ring, cells, count, &claims[p->head.from % WRITERS], NAME,
+                          &p->head, p->header, p->data);
 }
 
 static bool is_same(const struct weft_ring_packet *got, const struct packet *p)
@@ -312,6 +318,80 @@ static void packets_of_each_writer_arrive_whole_and_in_order(void **state)
     }
 }
 
+/* ---- a writer that dies ---- */
+
+static struct weft_ring_writer writer_of(const void *of, uint32_t n)
+{
+    (void)of;
+    return (struct weft_ring_writer){.claim = &claims[n], .is_dead = is_dead[n]};
+}
+
+static void mend(void)
+{
+    weft_ring_mend(&ring, cells, WEFT_INBOX_CELLS, NAME, WRITERS, writer_of, NULL);
+}
+
+/* As a writer does that is stopped before it has published `published` cells. */
+static void stop_in_push(uint32_t writer, uint32_t n, uint32_t published)
+{
+    const uint64_t first = atomic_load(&ring.claimed);
+
+    atomic_store(&claims[writer].ring, NAME);
+    atomic_store(&claims[writer].cells, n);
+    atomic_store(&claims[writer].first, first);
+    atomic_store(&ring.claimed, first + n);
+    cells[first % WEFT_INBOX_CELLS].cells = n;
+    for (uint32_t i = 0; i < published; i++) {
+        atomic_store(&cells[(first + i) % WEFT_INBOX_CELLS].turn,
+                     (uint32_t)((first + i) / WEFT_INBOX_CELLS) + 1);
+    }
+}
+
+static void a_writer_that_dies_holds_up_nobody(void **state)
+{
+    (void)state;
+    ring_open();
+    for (uint32_t round = 0; round < 500; round++) {
+        const uint32_t n = 1 + round % 5;
+        struct packet before = packet_of(1, 2 * round, round % 600);
+        struct packet behind = packet_of(2, 2 * round + 1, round % 900);
+
+        is_dead[3] = false;
+        assert_int_equal(push(WEFT_INBOX_CELLS, &before), WEFT_OK);
+        stop_in_push(3, n, round / 5 % n);
+        assert_int_equal(push(WEFT_INBOX_CELLS, &behind), WEFT_OK);
+        mend(); /* it is not its turn */
+        assert_next(WEFT_INBOX_CELLS, &before);
+        mend(); /* it lives */
+        assert_empty(WEFT_INBOX_CELLS);
+        is_dead[3] = true;
+        mend();
+        assert_next(WEFT_INBOX_CELLS, &behind);
+        assert_empty(WEFT_INBOX_CELLS);
+        mend();
+        assert_empty(WEFT_INBOX_CELLS);
+    }
+}
+
+/* The dead one wanted the same cells and did not get them. */
+static void what_a_living_writer_has_claimed_is_left_to_it(void **state)
+{
+    const uint64_t first = 0;
+
+    (void)state;
+    ring_open();
+    stop_in_push(4, 1, 0);
+    atomic_store(&claims[3].ring, NAME);
+    atomic_store(&claims[3].cells, 2);
+    is_dead[3] = true;
+    mend();
+    assert_int_equal(atomic_load(&ring.taken), first);
+    atomic_store(&cells[0].turn, 1); /* published */
+    atomic_store(&claims[4].first, 77);
+    mend();
+    assert_int_equal(atomic_load(&ring.taken), first);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +400,8 @@ int main(void)
         cmocka_unit_test(packets_of_every_size_begin_at_every_cell),
         cmocka_unit_test(a_full_ring_says_so_and_takes_nothing),
         cmocka_unit_test(a_writer_that_stops_holds_up_those_behind_it_and_loses_none),
+        cmocka_unit_test(a_writer_that_dies_holds_up_nobody),
+        cmocka_unit_test(what_a_living_writer_has_claimed_is_left_to_it),
         cmocka_unit_test(packets_of_each_writer_arrive_whole_and_in_order),
     };
 

@@ -311,12 +311,12 @@ struct team {
     bool is_slow; /* some come so late that the others sleep */
 };
 
-static void pass_barrier(const struct weft_segment *segment)
+static void pass_barrier(const struct weft_segment *segment, int me)
 {
     struct weft_segment_header *h = segment->header;
     uint32_t turn;
 
-    if (!weft_segment_arrive(segment, &turn)) {
+    if (!weft_segment_arrive(segment, (uint32_t)me, &turn)) {
         weft_wait_change(&h->turn, turn, &h->sleepers);
     }
 }
@@ -331,7 +331,7 @@ static void play(struct team *team, int me)
             usleep(WEFT_YIELD_NS / 1000 * 3);
         }
         atomic_fetch_add(&team->arrivals, 1);
-        pass_barrier(&team->segment);
+        pass_barrier(&team->segment, me);
         seen = atomic_load(&team->arrivals);
         if (seen < all) {
             atomic_fetch_add(&team->early, 1);
@@ -487,6 +487,59 @@ static void a_long_cause_is_cut_within_its_place(void **state)
     weft_segment_close(&s);
 }
 
+/* Rank 1 of 3 is lost before it comes to the barrier, and in it. */
+static void a_barrier_does_not_wait_for_a_rank_that_was_lost(void **state)
+{
+    (void)state;
+    for (int has_come = 0; has_come < 2; has_come++) {
+        struct weft_segment segment = create(3, 3);
+        _Atomic uint32_t *turn = &segment.header->turn;
+        uint32_t old;
+        uint32_t other;
+
+        assert_false(weft_segment_arrive(&segment, 0, &old));
+        if (has_come) {
+            assert_false(weft_segment_arrive(&segment, 1, &other));
+        }
+        assert_null(weft_segment_why_lost(&segment, 1));
+        weft_segment_lose(&segment, 1, "by a test");
+        assert_string_equal(weft_segment_why_lost(&segment, 1), "by a test");
+        assert_false(weft_segment_release(&segment, old));
+        assert_int_equal(atomic_load(turn), old);
+        assert_true(weft_segment_arrive(&segment, 2, &other));
+        assert_int_equal(other, old);
+        assert_int_equal(atomic_load(turn), old + 1);
+        assert_int_equal(weft_segment_all_came(&segment, old), has_come);
+        assert_true(weft_segment_release(&segment, old)); /* once more changes nothing */
+        assert_int_equal(atomic_load(turn), old + 1);
+        /* And the next one, in the other order. */
+        assert_false(weft_segment_arrive(&segment, 2, &old));
+        assert_true(weft_segment_arrive(&segment, 0, &old));
+        assert_int_equal(atomic_load(turn), old + 1);
+        weft_segment_close(&segment);
+    }
+}
+
+/* All others have come when it is lost: who waits finds that out. */
+static void a_barrier_ends_when_the_last_to_come_is_lost(void **state)
+{
+    struct weft_segment segment = create(3, 3);
+    struct weft_slice *slice = weft_segment_slice(&segment, 0);
+    _Atomic uint32_t *bell = (_Atomic uint32_t *)(void *)((char *)slice + 2048);
+    uint32_t old;
+
+    (void)state;
+    atomic_store(&slice->bell_at, 2048);
+    assert_false(weft_segment_arrive(&segment, 0, &old));
+    assert_false(weft_segment_arrive(&segment, 2, &old));
+    weft_segment_lose(&segment, 1, "by a test");
+    assert_int_equal(atomic_load(bell), 1);
+    assert_int_equal(atomic_load(&segment.header->deaths), 1);
+    assert_true(weft_segment_release(&segment, old));
+    assert_int_equal(atomic_load(&segment.header->turn), old + 1);
+    weft_segment_close(&segment);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -495,6 +548,8 @@ int main(void)
         cmocka_unit_test(parts_do_not_overlap),
         cmocka_unit_test(a_new_slice_is_zero_and_that_means_empty),
         cmocka_unit_test(ranks_are_counted_as_they_join),
+        cmocka_unit_test(a_barrier_does_not_wait_for_a_rank_that_was_lost),
+        cmocka_unit_test(a_barrier_ends_when_the_last_to_come_is_lost),
         cmocka_unit_test(a_segment_for_1024_ranks_costs_next_to_nothing),
         cmocka_unit_test(what_is_no_segment_is_refused),
         cmocka_unit_test(a_header_that_lies_is_refused),

@@ -61,6 +61,19 @@ struct weft_ring {
     _Alignas(64) _Atomic uint64_t taken;   /* cells consumed */
 };
 
+/*
+ * What a writer is about to claim in some ring, so that cells which it does not live to
+ * fill can be passed over (weft_ring_mend).
+ */
+struct weft_ring_claim {
+    _Atomic uint64_t first; /* cell */
+    _Atomic uint32_t cells;
+    _Atomic uint32_t
+        ring; /* WEFT_RING_CONTROL or _INBOX + twice the receiver's local rank */
+};
+
+enum { WEFT_RING_CONTROL = 1, WEFT_RING_INBOX = 2 }; /* 0: none yet */
+
 struct weft_shm_area {
     /* Who and how awake. */
     _Alignas(64) _Atomic uint32_t attention; /* enum weft_attention */
@@ -78,6 +91,7 @@ struct weft_shm_area {
     /* Here, and not in the lanes, whose pages a search would touch. */
     _Alignas(64) _Atomic uint32_t lane_owner[WEFT_LANES]; /* local rank + 1; 0: free */
 
+    _Alignas(64) struct weft_ring_claim claim; /* our own, in a ring of another's */
     struct weft_ring control;
     struct weft_ring_cell control_cells[WEFT_CONTROL_CELLS];
     struct weft_ring inbox;

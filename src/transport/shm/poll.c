@@ -115,13 +115,41 @@ static int poll_inbox(struct weft_transport *tp, int budget)
     return done;
 }
 
+/* ---- after a death ---- */
+
+static struct weft_ring_writer writer(const void *of, uint32_t local)
+{
+    const struct weft_segment *segment = of;
+
+    return (struct weft_ring_writer){
+        .claim = &weft_shm_area_of(segment, local)->claim,
+        .is_dead = weft_segment_why_lost(segment, local) != NULL,
+    };
+}
+
+static __attribute__((noinline)) void mend_rings(struct weft_transport *tp)
+{
+    struct weft_shm_area *area = tp->area;
+    const struct weft_segment *segment = &tp->job->segment;
+    const uint32_t writers = segment->header->local_size;
+
+    weft_ring_mend(&area->control, area->control_cells, WEFT_CONTROL_CELLS,
+                   WEFT_RING_CONTROL + 2 * tp->local, writers, writer, segment);
+    weft_ring_mend(&area->inbox, area->inbox_cells, WEFT_INBOX_CELLS,
+                   WEFT_RING_INBOX + 2 * tp->local, writers, writer, segment);
+}
+
 int weft_shm_poll(struct weft_transport *tp, int budget)
 {
     /* Pairs with the release in claim_lane(). */
     uint32_t mask = atomic_load_explicit(&tp->area->lane_mask, memory_order_acquire);
     uint32_t at = tp->poll_from;
-    int done = poll_control(tp, budget);
+    int done;
 
+    if (weft_unlikely(tp->up->has_dead)) {
+        mend_rings(tp);
+    }
+    done = poll_control(tp, budget);
     if (weft_unlikely(mask != tp->known_mask)) {
         meet_lanes(tp, mask);
     }
@@ -145,6 +173,9 @@ bool weft_shm_has_work(struct weft_transport *tp)
     struct weft_shm_area *area = tp->area;
     struct weft_ring_head head;
 
+    if (weft_unlikely(tp->up->has_dead)) {
+        mend_rings(tp);
+    }
     if (atomic_load_explicit(&area->lane_mask, memory_order_acquire) != tp->known_mask) {
         return true;
     }

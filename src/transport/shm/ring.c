@@ -39,7 +39,8 @@ static void get_bytes(const struct weft_ring_cell *cells, uint32_t count, uint64
     }
 }
 
-static bool claim(struct weft_ring *ring, uint32_t count, uint32_t cells, uint64_t *first)
+static bool claim(struct weft_ring *ring, uint32_t count, uint32_t cells,
+                  struct weft_ring_claim *mine, uint32_t name, uint64_t *first)
 {
     uint64_t seen = atomic_load_explicit(&ring->claimed, memory_order_relaxed);
 
@@ -50,20 +51,26 @@ static bool claim(struct weft_ring *ring, uint32_t count, uint32_t cells, uint64
         if (seen + cells - taken > count) {
             return false;
         }
+        /* Release: what we have published before is seen by who sees this. */
+        atomic_store_explicit(&mine->ring, name, memory_order_release);
+        atomic_store_explicit(&mine->cells, cells, memory_order_relaxed);
+        atomic_store_explicit(&mine->first, seen, memory_order_release);
+        /* Release: who sees the cells claimed sees by whom they may be. */
     } while (!atomic_compare_exchange_weak_explicit(
-        &ring->claimed, &seen, seen + cells, memory_order_relaxed, memory_order_relaxed));
+        &ring->claimed, &seen, seen + cells, memory_order_release, memory_order_relaxed));
     *first = seen;
     return true;
 }
 
 enum weft_rc weft_ring_push(struct weft_ring *ring, struct weft_ring_cell *cells,
-                            uint32_t count, const struct weft_ring_head *head,
-                            const void *header, const void *data)
+                            uint32_t count, struct weft_ring_claim *mine, uint32_t name,
+                            const struct weft_ring_head *head, const void *header,
+                            const void *data)
 {
     uint32_t n = cells_for(head->len);
     uint64_t first;
 
-    if (!claim(ring, count, n, &first)) {
+    if (!claim(ring, count, n, mine, name, &first)) {
         return WEFT_AGAIN;
     }
     put_bytes(cells, count, first, 0, (const uint8_t *)head, sizeof(*head));
@@ -110,4 +117,40 @@ void weft_ring_pop(struct weft_ring *ring, struct weft_ring_cell *cells, uint32_
     memcpy(&out->head, cells[first % count].data, sizeof(out->head));
     get_bytes(cells, count, first, (uint8_t *)out, PREFIX + out->head.len);
     atomic_store_explicit(&ring->taken, first + n, memory_order_release);
+}
+
+/*
+ * Whoever has claimed the cells at `first` has written so before, and writes something
+ * else only when it has published them. So if a dead writer has written it and no living
+ * one has, they are the dead one's: all that is left is to look once more whether they
+ * were published while we looked at the writers.
+ */
+void weft_ring_mend(struct weft_ring *ring, struct weft_ring_cell *cells, uint32_t count,
+                    uint32_t name, uint32_t writers,
+                    struct weft_ring_writer (*writer)(const void *of, uint32_t n),
+                    const void *of)
+{
+    const uint64_t first = atomic_load_explicit(&ring->taken, memory_order_relaxed);
+    struct weft_ring_head ignored;
+    uint32_t dead_cells = 0;
+
+    if (atomic_load_explicit(&ring->claimed, memory_order_acquire) == first ||
+        weft_ring_peek(ring, cells, count, &ignored)) {
+        return;
+    }
+    for (uint32_t i = 0; i < writers; i++) {
+        const struct weft_ring_writer w = writer(of, i);
+
+        if (atomic_load_explicit(&w.claim->first, memory_order_acquire) != first ||
+            atomic_load_explicit(&w.claim->ring, memory_order_acquire) != name) {
+            continue;
+        }
+        if (!w.is_dead) {
+            return; /* it will be published */
+        }
+        dead_cells = atomic_load_explicit(&w.claim->cells, memory_order_relaxed);
+    }
+    if (dead_cells > 0 && !weft_ring_peek(ring, cells, count, &ignored)) {
+        atomic_store_explicit(&ring->taken, first + dead_cells, memory_order_release);
+    }
 }

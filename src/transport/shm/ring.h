@@ -5,7 +5,9 @@
  * publishes each by storing its turn number with release order; the receiver loads these
  * with acquire order and gives cells back by advancing `taken`. Turn numbers start at 1,
  * so zeroed memory is an empty ring. A sender that stops between claim and publishing
- * stops those behind it, which is why those who speak often have lanes (lane.h).
+ * stops those behind it, which is why those who speak often have lanes (lane.h). One that
+ * dies there would stop them for ever; so each writes down what it is about to claim, in
+ * memory of its own that outlives it.
  */
 #ifndef WEFT_SHM_RING_H
 #define WEFT_SHM_RING_H
@@ -26,11 +28,27 @@ struct weft_ring_packet {
     uint8_t data[WEFT_SHORT_MAX];
 };
 
-/* WEFT_AGAIN: full. */
+/* WEFT_AGAIN: full. `mine` is the writer's, and `name` that of the ring in it. */
 WEFT_MUST_CHECK enum weft_rc weft_ring_push(struct weft_ring *ring,
                                             struct weft_ring_cell *cells, uint32_t count,
+                                            struct weft_ring_claim *mine, uint32_t name,
                                             const struct weft_ring_head *head,
                                             const void *header, const void *data);
+
+/* Claims of one writer, for weft_ring_mend(). */
+struct weft_ring_writer {
+    const struct weft_ring_claim *claim;
+    bool is_dead;
+};
+
+/*
+ * The receiver passes over the cells that a dead writer has claimed and not published, if
+ * it is their turn. `writer` tells of the nth of `writers`.
+ */
+void weft_ring_mend(struct weft_ring *ring, struct weft_ring_cell *cells, uint32_t count,
+                    uint32_t name, uint32_t writers,
+                    struct weft_ring_writer (*writer)(const void *of, uint32_t n),
+                    const void *of);
 
 /* Is a whole packet there? Its head is copied to `head`. */
 bool weft_ring_peek(struct weft_ring *ring, struct weft_ring_cell *cells, uint32_t count,

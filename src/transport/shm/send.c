@@ -38,8 +38,9 @@ static enum weft_rc send_by_inbox(struct weft_shm_endpoint *ep, const void *head
         .number = (uint32_t)ep->number,
         .len = (uint32_t)len,
     };
-    enum weft_rc rc = weft_ring_push(&ep->area->inbox, ep->area->inbox_cells,
-                                     WEFT_INBOX_CELLS, &head, header, data);
+    enum weft_rc rc = weft_ring_push(
+        &ep->area->inbox, ep->area->inbox_cells, WEFT_INBOX_CELLS, &tp->area->claim,
+        WEFT_RING_INBOX + 2 * ep->local, &head, header, data);
 
     if (rc == WEFT_OK) {
         ep->by_inbox++;
@@ -58,8 +59,9 @@ static enum weft_rc send_control(struct weft_shm_endpoint *ep, const void *heade
         .local = tp->local,
         .len = (uint32_t)len,
     };
-    enum weft_rc rc = weft_ring_push(&ep->area->control, ep->area->control_cells,
-                                     WEFT_CONTROL_CELLS, &head, header, data);
+    enum weft_rc rc = weft_ring_push(
+        &ep->area->control, ep->area->control_cells, WEFT_CONTROL_CELLS, &tp->area->claim,
+        WEFT_RING_CONTROL + 2 * ep->local, &head, header, data);
 
     if (rc == WEFT_OK && (flags & WEFT_SEND_QUIET) == 0) {
         weft_shm_notice_urgent(ep->area);

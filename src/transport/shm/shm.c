@@ -6,6 +6,7 @@ static enum weft_rc shm_open(struct weft_upcalls *up, struct weft_job *job,
                              struct weft_transport **out)
 {
     struct weft_transport *tp = calloc(1, sizeof(*tp));
+    struct weft_slice *slice;
 
     if (tp == NULL) {
         return WEFT_ERR_NOMEM;
@@ -21,6 +22,10 @@ static enum weft_rc shm_open(struct weft_upcalls *up, struct weft_job *job,
     tp->local = (uint32_t)job->who.local_rank;
     tp->area = weft_shm_area_of(&job->segment, tp->local);
     tp->first_bell = atomic_load_explicit(&tp->area->doorbell, memory_order_relaxed);
+    slice = weft_segment_slice(&job->segment, tp->local);
+    atomic_store_explicit(&slice->bell_at,
+                          (uint32_t)((char *)&tp->area->doorbell - (char *)slice),
+                          memory_order_seq_cst);
     weft_shm_introduce(tp);
     weft_shm_register_barrier(tp);
     *out = tp;

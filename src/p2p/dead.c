@@ -1,0 +1,248 @@
+/*
+ * dead.c - processes that have ended without MPI_Finalize while others go on.
+ *
+ * The launcher counts them in the segment (weft_segment_lose). Who polls compares that
+ * count with the one seen last, who is about to sleep compares it once more, and who
+ * sleeps is rung. What a process has sent before it ended is taken first, as far as there
+ * is room: messages that have arrived can be received at any time. Then everything that
+ * only the dead could bring to an end is completed with WEFT_ERR_DEAD: sends to it, what
+ * it was sending, receives and probes that name it, and, on a communicator with a dead
+ * member, those from any source, because nobody can tell whether the message would have
+ * been the dead one's, and those of collectives, because who was to send may have given
+ * up. Later sends and receives of these kinds fail as soon as they are started.
+ *
+ * A request that a thread is copying for, outside the lock, is completed when that thread
+ * comes back: process_vm_* fails by itself where the other process is gone.
+ */
+#include "p2p/probe.h"
+
+#include <stdlib.h>
+
+enum { BUDGET = 64, TURNS = 1024 };
+
+static bool is_dead(uint32_t process)
+{
+    const struct weft_peer *peer = weft_peer_find(&weft_p2p.peers, process);
+
+    return peer != NULL && peer->is_dead;
+}
+
+int weft_p2p_dead_from(const struct weft_comm *comm, int first)
+{
+    for (int rank = first; weft_p2p.dead_count > 0 && rank < comm->peers; rank++) {
+        if (is_dead(weft_comm_process(comm, rank))) {
+            return rank;
+        }
+    }
+    return MPI_UNDEFINED;
+}
+
+/* Does it depend on all ranks, and not only on the one that it names? */
+static bool is_on_all(uint32_t plane, int source)
+{
+    return source == WEFT_ANY_SOURCE || plane == WEFT_PLANE_COLL;
+}
+
+int weft_p2p_dead_source(const struct weft_comm *comm, enum weft_plane plane, int source)
+{
+    if (source != WEFT_ANY_SOURCE && is_dead(weft_comm_process(comm, source))) {
+        return source;
+    }
+    return is_on_all(plane, source) ? weft_p2p_dead_from(comm, 0) : MPI_UNDEFINED;
+}
+
+const char *weft_p2p_why_dead(uint32_t process)
+{
+    const struct weft_segment *segment = &weft_p2p.job->segment;
+    const char *why =
+        weft_segment_why_lost(segment, weft_segment_map(segment)[process].local_rank);
+
+    return why != NULL ? why : "";
+}
+
+void weft_p2p_fail_recv(struct weft_p2p_request *recv, int source)
+{
+    recv->base.source = source;
+    recv->base.tag = MPI_ANY_TAG;
+    recv->base.bytes = 0;
+    weft_p2p_forget_type(recv);
+    weft_request_complete(&recv->base, WEFT_ERR_DEAD);
+}
+
+/* ---- what waits for it ---- */
+
+static bool leave_transfers(const struct weft_p2p_request *request)
+{
+    for (struct weft_p2p_request **at = &weft_p2p.transfers; *at != NULL;
+         at = &(*at)->next_transfer) {
+        if (*at == request) {
+            *at = request->next_transfer;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Everything but what is in a backlog. */
+static void fail_send(struct weft_p2p_request *send)
+{
+    if (send->peer == NULL || !send->peer->is_dead) {
+        return;
+    }
+    if (send->work == WEFT_WORK_RUNNING) {
+        weft_p2p.has_unburied = true;
+    } else if (leave_transfers(send)) {
+        weft_p2p_end_transfer(send, WEFT_ERR_DEAD);
+    } else {
+        if (send->work == WEFT_WORK_WAITING) {
+            weft_p2p_remove_work(send);
+        }
+        weft_p2p_forget_type(send);
+        weft_request_complete(&send->base, WEFT_ERR_DEAD);
+    }
+}
+
+/* Bytes of its message were to come. */
+static void fail_transfer(struct weft_p2p_request *recv)
+{
+    if (recv->from == NULL || !recv->from->is_dead) {
+        return;
+    }
+    if (recv->work == WEFT_WORK_RUNNING) {
+        weft_p2p.has_unburied = true;
+    } else if (leave_transfers(recv)) {
+        weft_p2p_end_transfer(recv, WEFT_ERR_DEAD);
+    }
+}
+
+/* Because of whom it will never be matched, or MPI_UNDEFINED. */
+static int blocked_by(const struct weft_p2p_request *recv)
+{
+    const struct weft_comm *comm = recv->base.comm;
+
+    if (recv->peer != NULL && recv->peer->is_dead) {
+        return recv->posted.source;
+    }
+    if (!is_on_all(recv->posted.context & (WEFT_PLANES - 1), recv->posted.source)) {
+        return MPI_UNDEFINED;
+    }
+    if (comm == NULL) { /* a blocking receive has none */
+        comm = weft_comm_of_context(recv->posted.context);
+    }
+    return comm != NULL ? weft_p2p_dead_from(comm, 0) : MPI_UNDEFINED;
+}
+
+/* A sender that died between claiming an offer and opening it will not open it. */
+static void fail_posted(struct weft_p2p_request *recv)
+{
+    const int dead = blocked_by(recv);
+
+    if (dead == MPI_UNDEFINED) {
+        return;
+    }
+    weft_match_claimed(&weft_p2p.match, &recv->posted);
+    if (recv->peer != NULL) {
+        recv->peer->posted--;
+    }
+    if (recv->posted.offer != NULL) {
+        weft_p2p_withdraw(recv);
+    }
+    weft_p2p_fail_recv(recv, dead);
+}
+
+static void fail_if_dead(struct weft_request *base)
+{
+    struct weft_p2p_request *request = (struct weft_p2p_request *)base;
+
+    if (base->kind == WEFT_REQUEST_SEND) {
+        fail_send(request);
+    } else if (base->kind == WEFT_REQUEST_RECV) {
+        if (request->posted.state == WEFT_POSTED || request->posted.offer != NULL) {
+            fail_posted(request);
+        } else {
+            fail_transfer(request);
+        }
+    }
+}
+
+void weft_p2p_bury(void)
+{
+    weft_p2p.has_unburied = false;
+    weft_p2p_look_at_transfers(); /* what is over is over */
+    weft_request_each(fail_if_dead);
+    weft_probe_bury();
+}
+
+/* ---- the dead ---- */
+
+static void empty_backlog(struct weft_peer *peer)
+{
+    while (peer->backlog != NULL) {
+        struct weft_p2p_request *send = peer->backlog;
+
+        peer->backlog = send->next;
+        weft_p2p_forget_type(send);
+        weft_request_complete(&send->base, WEFT_ERR_DEAD);
+    }
+}
+
+/* What we were about to send, and what it has offered. */
+static void forget_queues(struct weft_peer *peer)
+{
+    while (peer->control != NULL) {
+        struct weft_control *next = peer->control->next;
+
+        free(peer->control);
+        peer->control = next;
+    }
+    while (peer->pushes != NULL) {
+        struct weft_push *next = peer->pushes->next;
+
+        free(peer->pushes);
+        peer->pushes = next;
+    }
+    while (peer->offers != NULL) {
+        struct weft_offer *next = peer->offers->next;
+
+        free(peer->offers);
+        peer->offers = next;
+    }
+}
+
+static void meet_dead(uint32_t process)
+{
+    struct weft_peer *peer = weft_peer_get(&weft_p2p.peers, process);
+
+    if (peer == NULL) {
+        weft_wireup_abort(weft_p2p.job, 1, "no memory to note that a peer has died");
+    }
+    if (!peer->is_dead) {
+        peer->is_dead = true;
+        weft_p2p.dead_count++;
+        empty_backlog(peer);
+        forget_queues(peer);
+        weft_p2p_set_free(peer);
+    }
+}
+
+void weft_p2p_notice_deaths(void)
+{
+    struct weft_p2p *p = &weft_p2p;
+    const struct weft_segment *segment = &p->job->segment;
+
+    /* Acquire: who sees the count sees the marks, and what the dead have sent. */
+    p->deaths_seen = atomic_load_explicit(p->deaths, memory_order_acquire);
+    p->up.has_dead = true;
+    for (int i = 0; i < TURNS && p->ops->poll(p->transport, BUDGET) > 0; i++) {
+    }
+    for (uint32_t i = 0; i < segment->header->local_size; i++) {
+        if (weft_segment_why_lost(segment, i) != NULL) {
+            meet_dead(weft_segment_locals(segment)[i]);
+        }
+    }
+    weft_p2p_bury();
+    if (p->is_in_barrier) {
+        /* If not all have come, the last to come releases us. */
+        (void)weft_segment_release(segment, p->barrier_turn);
+    }
+}

@@ -1,0 +1,523 @@
+/*
+ * dead.c - chapters 3, 6 and 9: rank 1 ends without MPI_Finalize while the others wait
+ * for it, each in its way. Nobody hangs, and each gets MPI_ERR_PROC_ABORTED.
+ *
+ *     mpiexec --keep-going -n N dead CASE [kill | exit | fatal]
+ *
+ * `kill`: by a signal; `exit`: with code 7. `fatal`: by a signal, and the error handler
+ * of the others is MPI_ERRORS_ARE_FATAL. dead.py holds mpiexec to what it prints and
+ * returns.
+ */
+#include "check.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { VICTIM = 1, LONG = 8 * 1024 * 1024, MANY = 50000, TAG = 3 };
+
+static int rank;
+static int size;
+static bool is_exiting;
+static char *memory; /* LONG bytes, in two halves where two are needed */
+
+static void sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000},
+              NULL);
+}
+
+static _Noreturn void die(void)
+{
+    if (is_exiting) {
+        _exit(7);
+    }
+    raise(SIGKILL);
+    abort();
+}
+
+static _Noreturn void die_after(long ms)
+{
+    sleep_ms(ms);
+    die();
+}
+
+static bool is_victim(void)
+{
+    return rank == VICTIM;
+}
+
+/* The class of an error, and that its text says who and why. */
+static void check_error(int err)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int class;
+    int length;
+
+    CHECK(MPI_Error_class(err, &class) == MPI_SUCCESS && class == MPI_ERR_PROC_ABORTED);
+    CHECK(MPI_Error_string(err, text, &length) == MPI_SUCCESS);
+    CHECK(strstr(text, "rank 1 on ") != NULL);
+    CHECK(strstr(text, is_exiting ? "ended with code 7" : "killed by signal 9") != NULL);
+}
+
+/* Returns when it is known that the victim has died. */
+static void wait_for_death(void)
+{
+    int word;
+
+    check_error(
+        MPI_Recv(&word, 1, MPI_INT, VICTIM, TAG + 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
+/* ---- receives ---- */
+
+static void recv_named(void)
+{
+    MPI_Status status;
+    int word;
+
+    if (is_victim()) {
+        die_after(50);
+    }
+    check_error(MPI_Recv(&word, 1, MPI_INT, VICTIM, TAG, MPI_COMM_WORLD, &status));
+    CHECK(status.MPI_SOURCE == VICTIM);
+    /* And once more, now that it is known. */
+    check_error(MPI_Recv(&word, 1, MPI_INT, VICTIM, TAG, MPI_COMM_WORLD, &status));
+}
+
+static void recv_any(void)
+{
+    MPI_Status status;
+    int word;
+
+    if (is_victim()) {
+        die_after(50);
+    }
+    check_error(
+        MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &status));
+    CHECK(status.MPI_SOURCE == VICTIM);
+    check_error(
+        MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &status));
+}
+
+static void probe(void)
+{
+    MPI_Message message;
+    MPI_Status status;
+    int flag;
+
+    if (is_victim()) {
+        die_after(50);
+    }
+    check_error(rank % 2 == 0
+                    ? MPI_Probe(VICTIM, TAG, MPI_COMM_WORLD, &status)
+                    : MPI_Mprobe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &message, &status));
+    check_error(MPI_Probe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &status));
+    check_error(MPI_Iprobe(VICTIM, TAG, MPI_COMM_WORLD, &flag, &status));
+}
+
+/* What had been sent before can still be received, in order. */
+static void recv_sent(void)
+{
+    int word;
+
+    if (is_victim()) {
+        for (int to = 0; to < size; to++) {
+            for (word = 0; word < 100 && to != VICTIM; word++) {
+                CHECK(MPI_Send(&word, 1, MPI_INT, to, TAG, MPI_COMM_WORLD) ==
+                      MPI_SUCCESS);
+            }
+        }
+        die();
+    }
+    wait_for_death();
+    for (int i = 0; i < 100; i++) {
+        CHECK(MPI_Recv(&word, 1, MPI_INT, VICTIM, TAG, MPI_COMM_WORLD,
+                       MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+              word == i);
+    }
+    check_error(
+        MPI_Recv(&word, 1, MPI_INT, VICTIM, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
+/* Some of each kind, and one that is to succeed. */
+static void waitall(void)
+{
+    enum { COUNT = 6 };
+    const int next = rank == 0 ? (size > 2 ? 2 : 0) : rank + 1 < size ? rank + 1 : 0;
+    const int before = rank == 0 ? size - 1 : rank == 2 ? 0 : rank - 1;
+    MPI_Request requests[COUNT];
+    MPI_Status statuses[COUNT];
+    int word[COUNT] = {0};
+    int mine = rank;
+
+    if (is_victim()) {
+        die_after(50);
+    }
+    MPI_Irecv(&word[0], 1, MPI_INT, VICTIM, TAG, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(&word[1], 1, MPI_INT, size > 2 ? before : 0, TAG + 1, MPI_COMM_WORLD,
+              &requests[1]);
+    MPI_Irecv(memory, LONG / 2, MPI_BYTE, VICTIM, TAG, MPI_COMM_WORLD, &requests[2]);
+    MPI_Isend(memory + LONG / 2, LONG / 2, MPI_BYTE, VICTIM, TAG, MPI_COMM_WORLD,
+              &requests[3]);
+    MPI_Issend(&mine, 1, MPI_INT, VICTIM, TAG, MPI_COMM_WORLD, &requests[4]);
+    MPI_Isend(&mine, 1, MPI_INT, next, TAG + 1, MPI_COMM_WORLD, &requests[5]);
+    CHECK(MPI_Waitall(COUNT, requests, statuses) == MPI_ERR_IN_STATUS);
+    for (int i = 0; i < COUNT; i++) {
+        CHECK(requests[i] == MPI_REQUEST_NULL);
+        if (i == 1 || i == 5) {
+            CHECK(statuses[i].MPI_ERROR == MPI_SUCCESS);
+        } else {
+            check_error(statuses[i].MPI_ERROR);
+        }
+    }
+    CHECK(word[1] == (size > 2 ? before : 0));
+}
+
+static void test_polls(void)
+{
+    MPI_Request request;
+    int flag = 0;
+    int err = MPI_SUCCESS;
+    int word;
+
+    if (is_victim()) {
+        die_after(50);
+    }
+    MPI_Irecv(&word, 1, MPI_INT, VICTIM, TAG, MPI_COMM_WORLD, &request);
+    while (!flag) {
+        err = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+    }
+    check_error(err);
+}
+
+/* ---- sends ---- */
+
+static void ssend(void)
+{
+    int word = 0;
+
+    if (is_victim()) {
+        die_after(50);
+    }
+    check_error(MPI_Ssend(&word, 1, MPI_INT, VICTIM, TAG, MPI_COMM_WORLD));
+    check_error(MPI_Ssend(&word, 1, MPI_INT, VICTIM, TAG, MPI_COMM_WORLD));
+    check_error(MPI_Send(&word, 1, MPI_INT, VICTIM, TAG, MPI_COMM_WORLD));
+}
+
+/* Small ones, until its queue is full. */
+static void send_many(void)
+{
+    int err = MPI_SUCCESS;
+    char bytes[512] = {0};
+
+    if (is_victim()) {
+        die_after(50);
+    }
+    for (int i = 0; i < MANY && err == MPI_SUCCESS; i++) {
+        err = MPI_Send(bytes, sizeof(bytes), MPI_BYTE, VICTIM, TAG, MPI_COMM_WORLD);
+    }
+    check_error(err);
+}
+
+static void send_long(void)
+{
+    if (is_victim()) {
+        die_after(50);
+    }
+    check_error(MPI_Send(memory, LONG, MPI_BYTE, VICTIM, TAG, MPI_COMM_WORLD));
+}
+
+/* Data that are not contiguous: every second byte. */
+static void send_typed(void)
+{
+    MPI_Datatype type;
+
+    if (is_victim()) {
+        die_after(50);
+    }
+    CHECK(MPI_Type_vector(LONG / 2, 1, 2, MPI_BYTE, &type) == MPI_SUCCESS);
+    CHECK(MPI_Type_commit(&type) == MPI_SUCCESS);
+    check_error(MPI_Send(memory, 1, type, VICTIM, TAG, MPI_COMM_WORLD));
+    check_error(
+        MPI_Recv(memory, 1, type, VICTIM, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK(MPI_Type_free(&type) == MPI_SUCCESS);
+}
+
+static void sendrecv(void)
+{
+    int word = 0;
+    int other;
+
+    if (is_victim()) {
+        die_after(50);
+    }
+    check_error(MPI_Sendrecv(&word, 1, MPI_INT, VICTIM, TAG, &other, 1, MPI_INT, VICTIM,
+                             TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
+/* ---- long messages that are half copied ---- */
+
+static void *kill_soon(void *argument)
+{
+    sleep_ms(5 + rank % 3);
+    die();
+    return argument;
+}
+
+/* All exchange long messages with the victim, again and again, until it is gone. */
+static void transfers(void)
+{
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    pthread_t killer;
+    int err = MPI_SUCCESS;
+
+    if (is_victim()) {
+        CHECK(pthread_create(&killer, NULL, kill_soon, NULL) == 0);
+    }
+    while (err == MPI_SUCCESS) {
+        const int first = is_victim() ? 0 : VICTIM;
+        const int last = is_victim() ? size - 1 : VICTIM;
+
+        for (int peer = first; peer <= last; peer++) {
+            if (peer == rank) {
+                continue;
+            }
+            MPI_Irecv(memory, LONG / 2, MPI_BYTE, peer, TAG, MPI_COMM_WORLD,
+                      &requests[0]);
+            MPI_Isend(memory + LONG / 2, LONG / 2, MPI_BYTE, peer, TAG, MPI_COMM_WORLD,
+                      &requests[1]);
+            err = MPI_Waitall(2, requests, statuses);
+        }
+    }
+    CHECK(err == MPI_ERR_IN_STATUS);
+    for (int i = 0; i < 2; i++) {
+        if (statuses[i].MPI_ERROR != MPI_SUCCESS) {
+            check_error(statuses[i].MPI_ERROR);
+        }
+    }
+}
+
+static void *kill_any_time(void *argument)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    nanosleep(&(struct timespec){.tv_nsec = now.tv_nsec % 5000000}, NULL);
+    die();
+    return argument;
+}
+
+/* One message each way, of every size and mode in turn; only the victim may fail. */
+static void meet(int peer, int round)
+{
+    static const int sizes[] = {8, 3000, 8192, 100 * 1000};
+    const int bytes = sizes[round / 2 % 4];
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    int err;
+
+    MPI_Irecv(memory, bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &requests[0]);
+    if (round % 2 == 0) {
+        MPI_Isend(memory + LONG / 2, bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD,
+                  &requests[1]);
+    } else {
+        MPI_Issend(memory + LONG / 2, bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD,
+                   &requests[1]);
+    }
+    err = MPI_Waitall(2, requests, statuses);
+    CHECK(err == MPI_SUCCESS || (err == MPI_ERR_IN_STATUS && peer == VICTIM));
+}
+
+/* It dies at any time, and the others go on with each other as if nothing were. */
+static void rounds(void)
+{
+    enum { ROUNDS = 64 };
+    pthread_t killer;
+
+    if (is_victim()) {
+        CHECK(pthread_create(&killer, NULL, kill_any_time, NULL) == 0);
+    }
+    for (int round = 0; round < ROUNDS || is_victim(); round++) {
+        for (int step = 0; step < size; step++) { /* all meet in pairs */
+            const int peer = (2 * size + step - rank) % size;
+
+            if (peer != rank) {
+                meet(peer, round);
+            }
+        }
+    }
+    wait_for_death();
+}
+
+/* Announced, and its sender dies before it was asked for. */
+static void announced(void)
+{
+    MPI_Request requests[32];
+    int count = 0;
+
+    if (is_victim()) {
+        for (int to = 0; to < size && count < 32; to++) {
+            if (to != rank) {
+                MPI_Isend(memory, LONG, MPI_BYTE, to, TAG, MPI_COMM_WORLD,
+                          &requests[count++]);
+            }
+        }
+        die_after(20);
+    }
+    wait_for_death();
+    check_error(
+        MPI_Recv(memory, LONG, MPI_BYTE, VICTIM, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
+/* ---- communicators ---- */
+
+/* A communicator with a dead member: not all need to learn that at once. */
+static void make_and_free(int err, MPI_Comm *made)
+{
+    if (err == MPI_SUCCESS) {
+        CHECK(MPI_Comm_free(made) == MPI_SUCCESS);
+    } else {
+        check_error(err);
+    }
+}
+
+/* Also those that wait for one that waits for the dead, and has given up. */
+static void collectives(void)
+{
+    MPI_Comm made;
+    int word = rank;
+    int sum;
+
+    if (is_victim()) {
+        die_after(50);
+    }
+    check_error(MPI_Bcast(&word, 1, MPI_INT, VICTIM, MPI_COMM_WORLD));
+    check_error(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    check_error(
+        MPI_Alltoall(memory, 1, MPI_INT, memory + LONG / 2, 1, MPI_INT, MPI_COMM_WORLD));
+    make_and_free(MPI_Comm_dup(MPI_COMM_WORLD, &made), &made);
+    make_and_free(MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &made), &made);
+}
+
+static void barrier(void)
+{
+    if (is_victim()) {
+        die_after(50);
+    }
+    check_error(MPI_Barrier(MPI_COMM_WORLD));
+    check_error(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* It dies in the barrier, when it has come and others have not. */
+static void barrier_inside(void)
+{
+    pthread_t killer;
+    int err;
+
+    if (is_victim()) {
+        CHECK(pthread_create(&killer, NULL, kill_soon, NULL) == 0);
+    } else if (rank == 0) {
+        sleep_ms(100);
+    }
+    err = MPI_Barrier(MPI_COMM_WORLD);
+    if (err != MPI_SUCCESS) {
+        check_error(err);
+    }
+    if (is_victim()) {
+        sleep_ms(1000);
+    }
+    check_error(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* Those that are left make a communicator of their own, and it works. */
+static void go_on(void)
+{
+    MPI_Comm dup;
+    MPI_Comm rest;
+    MPI_Group world;
+    MPI_Group group;
+    const int left_out = VICTIM;
+    int sum;
+    int word = 0;
+
+    CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &dup) == MPI_SUCCESS);
+    CHECK(MPI_Comm_set_errhandler(dup, MPI_ERRORS_RETURN) == MPI_SUCCESS);
+    if (is_victim()) {
+        die();
+    }
+    check_error(MPI_Recv(&word, 1, MPI_INT, VICTIM, TAG, dup, MPI_STATUS_IGNORE));
+    CHECK(MPI_Comm_group(MPI_COMM_WORLD, &world) == MPI_SUCCESS);
+    CHECK(MPI_Group_excl(world, 1, &left_out, &group) == MPI_SUCCESS);
+    CHECK(MPI_Comm_create_group(MPI_COMM_WORLD, group, TAG, &rest) == MPI_SUCCESS);
+    for (int i = 0; i < 100; i++) {
+        CHECK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, rest) == MPI_SUCCESS);
+        CHECK(sum == size * (size - 1) / 2 - VICTIM);
+    }
+    if (rank == 0) {
+        for (int i = 1; i < size - 1; i++) {
+            CHECK(MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, TAG, rest,
+                           MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        }
+    } else {
+        CHECK(MPI_Send(&rank, 1, MPI_INT, 0, TAG, rest) == MPI_SUCCESS);
+    }
+    CHECK(MPI_Comm_free(&rest) == MPI_SUCCESS);
+    CHECK(MPI_Comm_free(&dup) == MPI_SUCCESS);
+    CHECK(MPI_Group_free(&group) == MPI_SUCCESS && MPI_Group_free(&world) == MPI_SUCCESS);
+}
+
+/* Nothing waits for it but the end. */
+static void finalize(void)
+{
+    if (is_victim()) {
+        die_after(50);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} cases[] = {
+    {"recv", recv_named},   {"any", recv_any},          {"probe", probe},
+    {"sent", recv_sent},    {"waitall", waitall},       {"test", test_polls},
+    {"ssend", ssend},       {"many", send_many},        {"long", send_long},
+    {"typed", send_typed},  {"sendrecv", sendrecv},     {"transfers", transfers},
+    {"rounds", rounds},     {"announced", announced},   {"collectives", collectives},
+    {"barrier", barrier},   {"inside", barrier_inside}, {"go-on", go_on},
+    {"finalize", finalize},
+};
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 2 ? argv[2] : "kill";
+    bool is_known = false;
+
+    CHECK(argc > 1);
+    CHECK(MPI_Init(&argc, &argv) == MPI_SUCCESS);
+    CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS);
+    CHECK(MPI_Comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS);
+    CHECK(size > 1);
+    is_exiting = strcmp(how, "exit") == 0;
+    if (strcmp(how, "fatal") != 0) {
+        CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) == MPI_SUCCESS);
+    }
+    memory = calloc(1, LONG);
+    CHECK(memory != NULL);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        if (strcmp(argv[1], cases[i].name) == 0) {
+            is_known = true;
+            cases[i].run();
+        }
+    }
+    CHECK(is_known);
+    free(memory);
+    CHECK(MPI_Finalize() == MPI_SUCCESS);
+    if (rank == 0) {
+        puts("went on");
+    }
+    return 0;
+}

@@ -1,0 +1,460 @@
+/*
+ * test_dead.c - a peer dies, over the fake transport: whatever waits for it is completed
+ * with an error, and nothing else is.
+ */
+#include "p2p_fixture.h"
+
+#include "joint.h"
+#include "progress/lock.h"
+
+enum { A = 1, B = 2, TAG = 5, LONG = 100 * 1000, JOINT = 2 };
+
+static uint8_t message[LONG];
+static uint8_t buffer[LONG];
+
+static int open_with_message(void **state)
+{
+    fill_pattern(message, sizeof(message), 1);
+    memset(buffer, 0, sizeof(buffer));
+    return fixture_open(state);
+}
+
+/* The launcher says so. */
+static void lose(uint32_t rank)
+{
+    weft_segment_lose(&fixture_job.segment, rank, "killed by a test");
+}
+
+static void lose_and_notice(uint32_t rank)
+{
+    lose(rank);
+    weft_progress();
+}
+
+static void end_dead(struct weft_request *request, int source)
+{
+    assert_int_equal(request->source, source);
+    end_request(request, WEFT_ERR_DEAD);
+}
+
+/* Nothing is left that waits for A, or was taken for it. */
+static void assert_forgotten(void)
+{
+    assert_null(weft_p2p.waiting_peers);
+    assert_null(weft_p2p.transfers);
+    assert_null(weft_p2p.work);
+    assert_int_equal(weft_p2p.incoming, 0);
+    assert_int_equal(weft_p2p.awaits_data, 0);
+    assert_int_equal(fake.joints_used, 0);
+    assert_int_equal(weft_requests_outstanding, 0);
+}
+
+/* ---- receives ---- */
+
+static void a_receive_that_names_the_dead_fails(void **state)
+{
+    struct weft_request *from_a = start_recv(A, TAG, buffer, 8);
+    struct weft_request *from_b = start_recv(B, TAG, buffer, 8);
+    int dead;
+
+    (void)state;
+    lose_and_notice(A);
+    end_dead(from_a, A);
+    assert_false(weft_request_is_complete(from_b));
+    arrive_eager(B, TAG, message, 8);
+    weft_progress();
+    end_recv(from_b, B, TAG, 8);
+    weft_lock();
+    dead = weft_p2p_dead_from(&fixture_comm, 0);
+    assert_int_equal(weft_p2p_dead_from(&fixture_comm, A + 1), MPI_UNDEFINED);
+    assert_string_equal(weft_p2p_why_dead(A), "killed by a test");
+    weft_unlock();
+    assert_int_equal(dead, A);
+    assert_forgotten();
+}
+
+static void receives_from_any_fail_where_the_dead_is_a_member(void **state)
+{
+    struct weft_comm evens = fixture_comm; /* ranks 0, 2, 4, 6 of the job */
+    struct weft_request *of_all = start_recv(MPI_ANY_SOURCE, TAG, buffer, 8);
+    struct weft_request *of_evens;
+
+    (void)state;
+    evens.context = 2 * FIXTURE_CONTEXT;
+    evens.map = (struct weft_map){.first = 0, .stride = 2};
+    evens.size = evens.peers = FIXTURE_RANKS / 2;
+    assert_int_equal(
+        weft_irecv(&evens, WEFT_PLANE_P2P, MPI_ANY_SOURCE, TAG, buffer, 8, &of_evens),
+        WEFT_OK);
+    lose_and_notice(A);
+    end_dead(of_all, A);
+    assert_false(weft_request_is_complete(of_evens));
+    end_dead(start_recv(MPI_ANY_SOURCE, TAG, buffer, 8), A);
+    lose_and_notice(B);
+    end_dead(of_evens, 1);
+    assert_forgotten();
+}
+
+static void receives_of_collectives_fail_whomever_they_name(void **state)
+{
+    struct weft_request *request;
+
+    (void)state;
+    assert_int_equal(
+        weft_irecv(&fixture_comm, WEFT_PLANE_COLL, B, TAG, buffer, 8, &request), WEFT_OK);
+    lose_and_notice(A);
+    end_dead(request, A);
+    assert_forgotten();
+}
+
+static void what_was_sent_before_is_received(void **state)
+{
+    struct weft_request *request = start_recv(A, TAG, buffer, 8);
+
+    (void)state;
+    arrive_eager(A, TAG, message, 8);
+    arrive_eager(A, TAG + 1, message, 16);
+    lose_and_notice(A);
+    end_recv(request, A, TAG, 8);
+    end_recv(start_recv(A, TAG + 1, buffer, 16), A, TAG + 1, 16);
+    end_dead(start_recv(A, TAG + 1, buffer, 16), A);
+    assert_forgotten();
+}
+
+static void an_announcement_of_the_dead_cannot_be_received(void **state)
+{
+    (void)state;
+    arrive_announced(A, TAG, message, LONG, 77);
+    lose_and_notice(A);
+    end_dead(start_recv(A, TAG, buffer, LONG), A);
+    assert_int_equal(fake.move_count, 0);
+    assert_int_equal(fake.sent_count, 0);
+    assert_forgotten();
+}
+
+static void a_blocking_receive_fails_when_it_would_sleep(void **state)
+{
+    struct weft_received received;
+
+    (void)state;
+    lose(B); /* and is noticed by who waits */
+    assert_int_equal(
+        weft_recv(&fixture_comm, WEFT_PLANE_P2P, B, TAG, buffer, 8, &received),
+        WEFT_ERR_DEAD);
+    assert_int_equal(received.source, B);
+    assert_forgotten();
+}
+
+static void lose_a_while_arming(void)
+{
+    fake.arming = NULL;
+    lose(A);
+}
+
+static void a_death_between_arming_and_sleeping_is_seen(void **state)
+{
+    struct weft_received received;
+
+    (void)state;
+    fake.arming = lose_a_while_arming; /* and no `sleeping`: a sleep is a fault */
+    assert_int_equal(
+        weft_recv(&fixture_comm, WEFT_PLANE_P2P, A, TAG, buffer, 8, &received),
+        WEFT_ERR_DEAD);
+    assert_null(fake.arming);
+    assert_forgotten();
+}
+
+/* ---- sends ---- */
+
+static void sends_that_wait_for_room_fail(void **state)
+{
+    struct weft_request *to_a;
+    struct weft_request *to_b;
+
+    (void)state;
+    fake.refuse_ordered = FAKE_ENDLESS;
+    to_a = start_send(A, TAG, message, 8, WEFT_SEND_STANDARD);
+    to_b = start_send(B, TAG, message, 8, WEFT_SEND_STANDARD);
+    lose_and_notice(A);
+    end_request(to_a, WEFT_ERR_DEAD);
+    assert_false(weft_request_is_complete(to_b));
+    fake.refuse_ordered = 0;
+    weft_progress();
+    end_request(to_b, WEFT_OK);
+    assert_forgotten();
+}
+
+static void announced_sends_fail_with_a_joint_and_without(void **state)
+{
+    struct weft_request *with;
+    struct weft_request *without;
+
+    (void)state;
+    with = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
+    fake.joints = 1; /* which is taken */
+    without = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
+    lose_and_notice(A);
+    end_request(with, WEFT_ERR_DEAD);
+    end_request(without, WEFT_ERR_DEAD);
+    assert_forgotten();
+}
+
+static void sends_to_the_dead_fail_at_once(void **state)
+{
+    (void)state;
+    end_request(start_send(A, TAG, message, 8, WEFT_SEND_STANDARD), WEFT_OK);
+    lose_and_notice(A);
+    fake_forget();
+    end_request(start_send(A, TAG, message, 8, WEFT_SEND_STANDARD), WEFT_ERR_DEAD);
+    end_request(start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD), WEFT_ERR_DEAD);
+    assert_int_equal(weft_send(&fixture_comm, A, TAG, message, 8,
+                               WEFT_PLANE_P2P | WEFT_SEND_SYNCHRONOUS),
+                     WEFT_ERR_DEAD);
+    assert_int_equal(
+        weft_send(&fixture_comm, A, TAG, message, 8, WEFT_PLANE_P2P | WEFT_SEND_STANDARD),
+        WEFT_ERR_DEAD);
+    assert_int_equal(fake.sent_count, 0);
+    assert_forgotten();
+}
+
+/* ---- transfers ---- */
+
+static void what_was_to_come_in_pieces_fails(void **state)
+{
+    struct weft_request *request = start_recv(A, TAG, buffer, LONG);
+
+    (void)state;
+    fake.is_reachable = false;
+    arrive_announced(A, TAG, message, LONG, 77);
+    weft_progress();
+    assert_int_equal(fake_count(WEFT_PKT_PULL), 1);
+    lose_and_notice(A);
+    end_dead(request, A);
+    assert_int_equal(fake_count(WEFT_PKT_FETCHED), 0);
+    assert_forgotten();
+}
+
+static void what_was_to_go_in_pieces_fails(void **state)
+{
+    struct weft_request *request;
+    struct weft_announce announce;
+
+    (void)state;
+    fake.is_reachable = false;
+    request = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
+    announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
+    fake.refuse_ordered = FAKE_ENDLESS;
+    arrive_answer(
+        A, WEFT_PKT_PULL,
+        (struct weft_answer){.request = announce.request, .other = 7, .length = LONG});
+    weft_progress();
+    assert_non_null(weft_p2p.waiting_peers);
+    lose_and_notice(A);
+    end_request(request, WEFT_ERR_DEAD);
+    assert_forgotten();
+}
+
+static void an_answer_to_the_dead_is_not_sent(void **state)
+{
+    struct weft_request *request = start_recv(A, TAG, buffer, LONG);
+
+    (void)state;
+    fake.is_reachable = false;
+    fake.refuse_control = FAKE_ENDLESS;
+    arrive_announced(A, TAG, message, LONG, 77);
+    weft_progress();
+    assert_non_null(weft_p2p.waiting_peers);
+    fake.refuse_control = 0;
+    lose(A);
+    weft_lock();
+    weft_p2p_notice_deaths();
+    weft_unlock();
+    weft_progress();
+    end_dead(request, A);
+    assert_int_equal(fake_count(WEFT_PKT_PULL), 0);
+    assert_forgotten();
+}
+
+/* Another thread of ours polls while we copy, and sees that the sender is gone. */
+static void lose_a_while_copying(uint64_t offset, uint64_t length)
+{
+    (void)offset;
+    (void)length;
+    fake.fetching = NULL;
+    fake.fetches = 0;
+    lose(A);
+    weft_lock();
+    weft_p2p_poll_once();
+    assert_true(weft_p2p.has_unburied);
+    weft_unlock();
+}
+
+static void a_copy_under_way_is_ended_when_it_comes_back(void **state)
+{
+    struct weft_request *request = start_recv(A, TAG, buffer, LONG);
+
+    (void)state;
+    fake.fetching = lose_a_while_copying;
+    arrive_with_joint(A, TAG, message, LONG, 77, JOINT);
+    weft_progress();
+    end_dead(request, A);
+    assert_false(weft_p2p.has_unburied);
+    assert_forgotten();
+}
+
+static void lose_a_while_storing(uint64_t offset, uint64_t length)
+{
+    fake.storing = NULL;
+    fake.stores = 0;
+    lose_a_while_copying(offset, length);
+}
+
+/* Else it would go on in pieces, to nobody. */
+static void a_store_under_way_is_ended_when_it_comes_back(void **state)
+{
+    struct weft_request *request = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
+    const struct weft_announce announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
+    const struct weft_joint_terms terms = {
+        .source = announce.address,
+        .target = (uint64_t)(uintptr_t)buffer,
+        .length = LONG,
+        .piece = LONG / 2,
+    };
+
+    (void)state;
+    weft_joint_open(&fake.own_joints[(uint32_t)announce.joint],
+                    (uint32_t)(announce.joint >> 32), &terms);
+    fake.storing = lose_a_while_storing;
+    weft_progress();
+    assert_null(fake.storing);
+    end_request(request, WEFT_ERR_DEAD);
+    weft_progress();
+    assert_int_equal(fake_count(WEFT_PKT_DATA), 0);
+    assert_forgotten();
+}
+
+/* All was copied, and only the look at it comes after the death. */
+static void a_transfer_that_is_over_is_over(void **state)
+{
+    struct weft_request *request = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
+    const struct weft_announce announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
+    struct weft_joint *joint = &fake.own_joints[(uint32_t)announce.joint];
+    const uint32_t turn = (uint32_t)(announce.joint >> 32);
+    const struct weft_joint_terms terms = {
+        .source = announce.address,
+        .target = (uint64_t)(uintptr_t)buffer,
+        .length = LONG,
+        .piece = 0,
+    };
+
+    (void)state;
+    weft_joint_open(joint, turn, &terms);
+    assert_true(weft_joint_count(joint, LONG));
+    lose_and_notice(A);
+    end_request(request, WEFT_OK);
+    assert_forgotten();
+}
+
+/* ---- offers ---- */
+
+static struct weft_request *offer(void)
+{
+    struct weft_request *request;
+
+    end_request(start_send(A, 1, message, 8, WEFT_SEND_STANDARD), WEFT_OK);
+    weft_lock(); /* so that no helper is started */
+    weft_p2p.has_progress = true;
+    assert_int_equal(
+        weft_irecv_locked(&fixture_comm, WEFT_PLANE_P2P, A, TAG, buffer, LONG, &request),
+        WEFT_OK);
+    weft_p2p.has_progress = false;
+    weft_unlock();
+    assert_int_equal(fake_count(WEFT_PKT_OFFER), 1);
+    return request;
+}
+
+static struct weft_joint *offered_joint(uint32_t *turn)
+{
+    const struct weft_answer answer = answer_in(fake_nth(WEFT_PKT_OFFER, 0));
+
+    *turn = (uint32_t)(answer.other >> 32);
+    return &fake.own_joints[(uint32_t)answer.other];
+}
+
+static void an_offered_receive_fails(void **state)
+{
+    struct weft_request *request = offer();
+
+    (void)state;
+    lose_and_notice(A);
+    end_dead(request, A);
+    assert_forgotten();
+}
+
+static void an_offer_that_was_claimed_and_not_opened_fails(void **state)
+{
+    struct weft_request *request = offer();
+    uint32_t turn;
+    struct weft_joint *joint = offered_joint(&turn);
+
+    (void)state;
+    assert_true(weft_joint_claim(joint, turn));
+    lose_and_notice(A);
+    end_dead(request, A);
+    assert_forgotten();
+}
+
+static void an_offer_of_which_half_was_stored_fails(void **state)
+{
+    struct weft_request *request = offer();
+    uint32_t turn;
+    struct weft_joint *joint = offered_joint(&turn);
+    const struct weft_joint_terms terms = {
+        .source = (uint64_t)(uintptr_t)message,
+        .target = (uint64_t)(uintptr_t)buffer,
+        .length = LONG,
+        .note = LONG,
+        .piece = LONG / 2,
+    };
+    uint64_t offset;
+    uint64_t length;
+
+    (void)state;
+    assert_true(weft_joint_claim(joint, turn));
+    weft_joint_open(joint, turn, &terms);
+    assert_true(weft_joint_claim_piece(joint, turn, WEFT_JOINT_SENDER, &offset, &length));
+    fake.fetches = 0; /* the other half is out of reach */
+    lose_and_notice(A);
+    weft_progress();
+    end_dead(request, A);
+    assert_forgotten();
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, open_with_message, fixture_close)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_receive_that_names_the_dead_fails),
+        CASE(receives_from_any_fail_where_the_dead_is_a_member),
+        CASE(receives_of_collectives_fail_whomever_they_name),
+        CASE(what_was_sent_before_is_received),
+        CASE(an_announcement_of_the_dead_cannot_be_received),
+        CASE(a_blocking_receive_fails_when_it_would_sleep),
+        CASE(a_death_between_arming_and_sleeping_is_seen),
+        CASE(sends_that_wait_for_room_fail),
+        CASE(announced_sends_fail_with_a_joint_and_without),
+        CASE(sends_to_the_dead_fail_at_once),
+        CASE(what_was_to_come_in_pieces_fails),
+        CASE(what_was_to_go_in_pieces_fails),
+        CASE(an_answer_to_the_dead_is_not_sent),
+        CASE(a_copy_under_way_is_ended_when_it_comes_back),
+        CASE(a_store_under_way_is_ended_when_it_comes_back),
+        CASE(a_transfer_that_is_over_is_over),
+        CASE(an_offered_receive_fails),
+        CASE(an_offer_that_was_claimed_and_not_opened_fails),
+        CASE(an_offer_of_which_half_was_stored_fails),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -109,6 +109,14 @@ int PMPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, int dest,
 }
 WEFT_WEAK_ALIAS(MPI_Ssend_init, PMPI_Ssend_init);
 
+int PMPI_Bsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
+                    MPI_Comm comm, MPI_Request *request)
+{
+    return send_init_checked("MPI_Bsend_init", buf, count, datatype, dest, tag, comm,
+                             WEFT_SEND_BUFFERED, request);
+}
+WEFT_WEAK_ALIAS(MPI_Bsend_init, PMPI_Bsend_init);
+
 int PMPI_Rsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
                     MPI_Comm comm, MPI_Request *request)
 {
@@ -140,6 +148,14 @@ int PMPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
                              WEFT_SEND_SYNCHRONOUS, request);
 }
 WEFT_WEAK_ALIAS(MPI_Ssend_init_c, PMPI_Ssend_init_c);
+
+int PMPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                      int tag, MPI_Comm comm, MPI_Request *request)
+{
+    return send_init_checked("MPI_Bsend_init_c", buf, count, datatype, dest, tag, comm,
+                             WEFT_SEND_BUFFERED, request);
+}
+WEFT_WEAK_ALIAS(MPI_Bsend_init_c, PMPI_Bsend_init_c);
 
 int PMPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
                       int tag, MPI_Comm comm, MPI_Request *request)

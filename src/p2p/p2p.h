@@ -42,6 +42,7 @@ enum weft_send_mode {
     WEFT_SEND_STANDARD = 0,
     WEFT_SEND_SYNCHRONOUS = WEFT_PLANES,
     WEFT_SEND_READY = 2 * WEFT_PLANES,
+    WEFT_SEND_BUFFERED = 3 * WEFT_PLANES, /* of a persistent send; else see buffered.h */
 };
 
 /* Copying is done outside the lock: in the list of work, or by a thread right now. */

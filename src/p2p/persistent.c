@@ -7,7 +7,7 @@
  * which stays the same; none is under way when the request is complete, so none can be
  * taken for one of the next start.
  */
-#include "p2p/p2p.h"
+#include "p2p/buffered.h"
 
 #include "progress/lock.h"
 
@@ -20,6 +20,21 @@ struct standing {
     int tag;
     unsigned how; /* of a send */
 };
+
+/* It is over when it has been copied. */
+static enum weft_rc start_bsend(struct weft_request *request)
+{
+    const struct standing *s = (const struct standing *)request->persistent;
+    const enum weft_rc rc =
+        s->peer == MPI_PROC_NULL
+            ? WEFT_OK
+            : weft_bsend_locked(request->comm, s->peer, s->tag, &s->data);
+
+    if (rc == WEFT_OK) {
+        weft_request_complete(request, WEFT_OK);
+    }
+    return rc;
+}
 
 static enum weft_rc start_send(struct weft_request *request)
 {
@@ -98,7 +113,9 @@ enum weft_rc weft_send_init(struct weft_comm *comm, int dest, int tag,
                             struct weft_request **out)
 {
     const struct standing s = {
-        .base = {start_send, close_standing},
+        .base = {(how & WEFT_SEND_BUFFERED) == WEFT_SEND_BUFFERED ? start_bsend
+                                                                  : start_send,
+                 close_standing},
         .data = *data,
         .peer = dest,
         .tag = tag,

@@ -29,17 +29,17 @@ static int is_empty(const MPI_Status *status)
 
 /* ---- messages of every length and mode ---- */
 
-enum mode { STANDARD, SYNCHRONOUS, READY, MODES };
+enum mode { STANDARD, SYNCHRONOUS, READY, BUFFERED, MODES };
 
 static void make_send(enum mode mode, int is_large, const void *buffer, int count,
                       MPI_Datatype type, MPI_Request *request)
 {
     static int (*const small[MODES])(const void *, int, MPI_Datatype, int, int, MPI_Comm,
                                      MPI_Request *) = {MPI_Send_init, MPI_Ssend_init,
-                                                       MPI_Rsend_init};
+                                                       MPI_Rsend_init, MPI_Bsend_init};
     static int (*const large[MODES])(const void *, MPI_Count, MPI_Datatype, int, int,
                                      MPI_Comm, MPI_Request *) = {
-        MPI_Send_init_c, MPI_Ssend_init_c, MPI_Rsend_init_c};
+        MPI_Send_init_c, MPI_Ssend_init_c, MPI_Rsend_init_c, MPI_Bsend_init_c};
 
     if (is_large) {
         CHECK(large[mode](buffer, count, type, to, TAG, MPI_COMM_WORLD, request) ==
@@ -477,8 +477,40 @@ static void wrong_arguments(void)
     IS_ERROR(MPI_Start(&other), MPI_ERR_REQUEST);
 }
 
+/* The copy is made, or finds no room, when the request is started. */
+static void buffered_ones(void)
+{
+    static char sent[20000];
+    static char got[20000];
+    static char room[20000 + MPI_BSEND_OVERHEAD];
+    MPI_Request request;
+    void *memory;
+    int bytes;
+
+    CHECK(MPI_Bsend_init(sent, sizeof(sent), MPI_BYTE, to, TAG, MPI_COMM_WORLD,
+                         &request) == MPI_SUCCESS);
+    IS_ERROR(MPI_Start(&request), MPI_ERR_BUFFER);
+    CHECK(MPI_Buffer_attach(room, sizeof(room)) == MPI_SUCCESS);
+    for (int turn = 0; turn < 3; turn++) {
+        memset(sent, 'a' + turn, sizeof(sent));
+        CHECK(MPI_Start(&request) == MPI_SUCCESS);
+        CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        memset(sent, 'z', sizeof(sent));
+        CHECK(MPI_Recv(got, sizeof(got), MPI_BYTE, from, TAG, MPI_COMM_WORLD,
+                       MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        CHECK(got[0] == 'a' + turn && got[sizeof(got) - 1] == 'a' + turn);
+        CHECK(MPI_Buffer_flush() == MPI_SUCCESS);
+    }
+    CHECK(MPI_Request_free(&request) == MPI_SUCCESS);
+    CHECK(MPI_Buffer_detach(&memory, &bytes) == MPI_SUCCESS);
+    CHECK(memory == room && bytes == sizeof(room));
+}
+
 int main(int argc, char **argv)
 {
+    void *memory;
+    int bytes;
+
     CHECK(MPI_Init(&argc, &argv) == MPI_SUCCESS);
     CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) == MPI_SUCCESS);
     CHECK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN) == MPI_SUCCESS);
@@ -486,7 +518,10 @@ int main(int argc, char **argv)
     CHECK(MPI_Comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS);
     to = (rank + 1) % size;
     from = (rank + size - 1) % size;
+    buffered_ones();
+    CHECK(MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0) == MPI_SUCCESS);
     lengths_and_modes();
+    CHECK(MPI_Buffer_detach(&memory, &bytes) == MPI_SUCCESS);
     derived_types(100);
     derived_types(2000);
     derived_types(50000);

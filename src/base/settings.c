@@ -17,6 +17,9 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
                            "Messages advance while the program computes: by senders that "
                            "know a posted receive's buffer, and by a thread that sleeps "
                            "until a peer needs an answer."},
+    [WEFT_SET_HEARTBEAT] = {"WEFT_HEARTBEAT", "seconds", "5", NULL,
+                            "Silence after which mpiexec takes a host for dead and ends "
+                            "the job; each host is heard four times in it."},
 };
 
 const struct weft_setting_row *weft_setting_row(enum weft_setting which)

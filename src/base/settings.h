@@ -15,6 +15,7 @@ enum weft_setting {
     WEFT_SET_LOG,
     WEFT_SET_CHECKSUM,
     WEFT_SET_PROGRESS,
+    WEFT_SET_HEARTBEAT,
     WEFT_SET_COUNT,
 };
 

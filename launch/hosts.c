@@ -22,7 +22,9 @@ static bool wrong(const char *what, const char *about)
 bool hosts_is_here(const char *name)
 {
     char host[256] = "";
-    const char *const names[] = {"localhost", "127.0.0.1", "::1", host};
+    const char *slurm = getenv("SLURMD_NODENAME"); /* its own name for this node */
+    const char *const names[] = {"localhost", "127.0.0.1", "::1", host,
+                                 slurm != NULL ? slurm : host};
     size_t length = strlen(name);
 
     gethostname(host, sizeof(host) - 1);
@@ -235,13 +237,25 @@ static bool add_bracket(struct slurm *slurm, const char *text, size_t length)
     return true;
 }
 
+/*
+ * A task of a step has its part of the allocation and no right to the rest. The shell
+ * that salloc may start on a node is a step too, with a number of its own kind.
+ */
+static bool is_in_step(void)
+{
+    const char *step = getenv("SLURM_STEP_ID");
+
+    return step != NULL && strtoul(step, NULL, 10) < 4294967280ul;
+}
+
 bool hosts_add_slurm(struct hosts *hosts)
 {
     const char *nodes = getenv("SLURM_JOB_NODELIST");
     const char *tasks = getenv("SLURM_TASKS_PER_NODE");
     struct slurm slurm = {.hosts = hosts, .tasks = tasks != NULL ? tasks : "1"};
 
-    if (nodes == NULL || nodes[0] == '\0' || getenv("SLURM_JOB_ID") == NULL) {
+    if (nodes == NULL || nodes[0] == '\0' || getenv("SLURM_JOB_ID") == NULL ||
+        is_in_step()) {
         return true;
     }
     hosts->is_from_slurm = true;

@@ -58,6 +58,7 @@ void link_send(struct link *link, const struct frame *frame, const void *payload
     }
     bytes_add(&link->waiting, frame, sizeof(*frame));
     bytes_add(&link->waiting, payload, frame->bytes);
+    bytes_add(&link->waiting, "\n", FRAME_END);
     link->spoke = weft_clock_ns();
     link_flush(link); /* that the other side is gone is seen when reading */
 }
@@ -69,6 +70,7 @@ void link_greet(struct link *link)
     memcpy(greeting.magic, PROTOCOL_MAGIC, sizeof(PROTOCOL_MAGIC));
     snprintf(greeting.version, sizeof(greeting.version), "%s", WEFT_VERSION);
     bytes_add(&link->waiting, &greeting, sizeof(greeting));
+    bytes_add(&link->waiting, "\n", FRAME_END);
     link_flush(link);
 }
 
@@ -91,12 +93,12 @@ static enum link_news look_for_greeting(struct link *link, struct greeting *gree
         return link->arrived.count > NOISE_MOST ? LINK_ENDED : LINK_FINE;
     }
     bytes_drop(&link->arrived, (size_t)(found - link->arrived.at));
-    if (link->arrived.count < sizeof(*greeting)) {
+    if (link->arrived.count < sizeof(*greeting) + FRAME_END) {
         return LINK_FINE;
     }
     memcpy(greeting, link->arrived.at, sizeof(*greeting));
     greeting->version[sizeof(greeting->version) - 1] = '\0';
-    bytes_drop(&link->arrived, sizeof(*greeting));
+    bytes_drop(&link->arrived, sizeof(*greeting) + FRAME_END);
     link->is_greeted = true;
     return is_ours(greeting) ? LINK_FINE : LINK_STRANGER;
 }
@@ -113,11 +115,11 @@ static enum link_news hand_out(struct link *link, frame_fn *handler, void *owner
         if (frame.bytes > FRAME_MOST || frame.kind == 0 || frame.kind >= FRAME_KINDS) {
             return LINK_ENDED;
         }
-        if (link->arrived.count - at < sizeof(frame) + frame.bytes) {
+        if (link->arrived.count - at < sizeof(frame) + frame.bytes + FRAME_END) {
             break;
         }
         handler(owner, link, &frame, link->arrived.at + at + sizeof(frame));
-        at += sizeof(frame) + frame.bytes;
+        at += sizeof(frame) + frame.bytes + FRAME_END;
     }
     if (link->in >= 0) {
         bytes_drop(&link->arrived, at);

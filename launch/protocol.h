@@ -8,9 +8,10 @@
  * secret. The daemons are numbered so that each one's subtree is a range.
  *
  * A daemon first sends a greeting, so that whoever started it knows which Weft it is, and
- * then, as both sides do for the rest of the job, frames: a header and its bytes. Frames
- * of one link arrive in order. Numbers are in the machine's own order: a daemon of
- * another one cannot be meant, because its greeting shows another protocol.
+ * then, as both sides do for the rest of the job, frames: a header, its bytes, and a
+ * line's end, because srun passes on no less than a line. Frames of one link arrive in
+ * order. Numbers are in the machine's own order: a daemon of another one cannot be meant,
+ * because its greeting shows another protocol.
  *
  * A frame that is not for the daemon it reaches travels on: down to the child whose range
  * holds the receiver, else up. What is said with `is` in the list is the meaning of the
@@ -26,6 +27,7 @@ enum {
     FRAME_MOST = 64 * 1024 * 1024, /* bytes behind a header: an environment, and names */
     TEXT_WINDOW = 128 * 1024,      /* of output that a daemon sends before it is taken */
     INPUT_WINDOW = 64 * 1024,      /* of standard input on its way to rank 0 */
+    FRAME_END = 1,                 /* a line's end, behind greeting and frames */
     FAN_OUT = 16,                  /* children of a daemon, at most */
 };
 

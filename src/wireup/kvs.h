@@ -41,6 +41,8 @@ struct weft_kvs_ops {
     enum weft_rc (*fence)(void);
     /* What `rank` has put; `value` has room for WEFT_KVS_VALUE_MAX + 1. */
     enum weft_rc (*get)(int rank, const char *key, char *value);
+    /* Does get() wait for what is not put yet, so that nobody needs a fence? */
+    bool (*is_lazy)(void);
     /* Asks the launcher to end the job; from any thread, takes no lock, may return. */
     void (*abort)(int code, const char *cause);
     /* Says goodbye, at exit. */
@@ -50,9 +52,9 @@ struct weft_kvs_ops {
 extern const struct weft_kvs_ops weft_pmi1_ops;
 extern const struct weft_kvs_ops weft_pmix_ops;
 
-/* Takes the descriptor over now, so that abort() works; open() asks for the rest later.
- */
-void weft_pmi1_adopt(int fd);
+/* Takes the descriptor over now, as a rank of our own mpiexec, so that abort() works;
+ * open() asks for the rest later. */
+void weft_pmi1_adopt(int fd, int rank);
 
 /*
  * Reads PMI-1's map of ranks, "(vector,(first node, nodes, ranks per node),...)", which

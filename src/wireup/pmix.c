@@ -342,6 +342,12 @@ static enum weft_rc get(int rank, const char *key, char *text)
     return rc;
 }
 
+/* The rank's own daemon is asked, and answers when the rank has put something. */
+static bool pmix_is_lazy(void)
+{
+    return true;
+}
+
 static void pmix_abort(int code, const char *cause)
 {
     if (pmix.is_open) {
@@ -364,6 +370,7 @@ const struct weft_kvs_ops weft_pmix_ops = {
     .put = put,
     .fence = fence,
     .get = get,
+    .is_lazy = pmix_is_lazy,
     .abort = pmix_abort,
     .close = pmix_close,
 };

@@ -31,6 +31,9 @@ static void judge(struct job *job, int local, int status)
         job_fail(job, 128 + WTERMSIG(status), rank, "killed by signal %d, %s%s",
                  WTERMSIG(status), strsignal(WTERMSIG(status)),
                  WCOREDUMP(status) ? ", core dumped" : "");
+    } else if (WEXITSTATUS(status) == 127 && state == WEFT_SLICE_EMPTY) {
+        job_fail(job, 127, rank,
+                 "ended with code 127: a library or command that it needs is not there");
     } else if (WEXITSTATUS(status) != 0) {
         job_fail(job, WEXITSTATUS(status), rank, "ended with code %d",
                  WEXITSTATUS(status));

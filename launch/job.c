@@ -249,8 +249,11 @@ static bool open_job(struct job *job, const struct plan *plan, int front)
     if (!make_setup(job)) {
         return false;
     }
+    if (!job_open_ranks(job)) {
+        return false;
+    }
     tree_grow(job);
-    return job_open_ranks(job);
+    return true;
 }
 
 /* The front is gone, or wants to end now: nobody cares for what is still to be read. */

@@ -5,6 +5,7 @@
 #include "job_parts.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -199,10 +200,15 @@ static void on_setup(struct job *job, const struct frame *frame, const char *pay
     if (job->tree.count > 1) {
         bytes_add(&job->tree.setup, payload, frame->bytes);
     }
-    tree_grow(job);
     if (!job_open_ranks(job)) {
-        tree_lose(job, "a daemon cannot prepare its part of the job");
+        char line[512];
+
+        snprintf(line, sizeof(line), "host %s: its daemon cannot prepare its ranks",
+                 job->setup.layout.stations[job->tree.me].name);
+        tree_lose(job, line);
+        return;
     }
+    tree_grow(job);
     job_start_when_ready(job);
 }
 

@@ -8,6 +8,7 @@ needs; where that is missing, a test script ends with 77, which meson counts as 
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,9 @@ from pathlib import Path
 NETLAB = Path(__file__).resolve().parent.parent / "netlab"
 NAME = "weft"
 SKIPPED = 77
+
+# What every host runs: its first process with its child, and sshd, which listens.
+OWN = re.compile(r"^(unshare|bash -c|sleep 86400|sshd: /usr/sbin/sshd|nsenter )")
 
 
 def skip_without_means(*tools):
@@ -28,6 +32,15 @@ def skip_without_means(*tools):
     if missing:
         print("skipped: missing:", *missing)
         sys.exit(SKIPPED)
+
+
+def words_of(pid):
+    """The command line of a process; "" if it is gone, or a zombie."""
+    try:
+        text = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return ""
+    return text.replace(b"\0", b" ").decode(errors="replace").strip()
 
 
 class Lab:
@@ -55,6 +68,18 @@ class Lab:
         """Runs a command on a host and returns what it prints, without the line's end."""
         done = self("exec", host, *words, stdout=subprocess.PIPE, timeout=60, **settings)
         return done.stdout.rstrip("\n")
+
+    def pids(self, host, word=""):
+        """Processes of a host, by their numbers outside, that have a word in their name;
+        without those that make the host what it is."""
+        listed = subprocess.run(["ip", "netns", "pids", f"{NAME}{host}"], check=True,
+                                text=True, stdout=subprocess.PIPE).stdout.split()
+        return [int(pid) for pid in listed
+                if word in (words := words_of(pid)) and words and not OWN.search(words)]
+
+    def file(self, name):
+        """A file of the lab: ssh_config, say."""
+        return Path(f"/run/netlab-{NAME}") / name
 
     def has(self, host, *words):
         """Does a command succeed on a host?"""

@@ -342,10 +342,13 @@ static enum weft_rc get(int rank, const char *key, char *text)
     return rc;
 }
 
-/* The rank's own daemon is asked, and answers when the rank has put something. */
+/*
+ * The daemon of that rank is asked when a value is wanted, but answers with what the rank
+ * has put by then: Slurm's never, if the key came later.
+ */
 static bool pmix_is_lazy(void)
 {
-    return true;
+    return false;
 }
 
 static void pmix_abort(int code, const char *cause)

@@ -47,7 +47,7 @@ WEFT_MUST_CHECK enum weft_rc weft_wireup_fence(struct weft_job *job);
 
 /*
  * Leaves a word for whoever looks it up: an address, say. Collective over the job, once
- * for each key; but only where the launcher needs it (PMI-1 of others) does anyone wait.
+ * for each key; only under other launchers than our own does anyone wait.
  * The value, of printable characters without blanks, has at most WEFT_KVS_VALUE_MAX.
  */
 WEFT_MUST_CHECK enum weft_rc weft_wireup_publish(struct weft_job *job, const char *key,

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
+#include "wireup/net.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -216,6 +217,14 @@ static bool make_setup(struct job *job)
     setup->beat_ns = (uint64_t)(seconds > 0 ? seconds : 1) * UINT64_C(1000000000);
     setup->plan = *plan;
     setup->path = rsh_own_path();
+    setup->net = weft_setting_text(WEFT_SET_NET);
+    if (!weft_net_read_ports(weft_setting_text(WEFT_SET_PORTS), &setup->first_port,
+                             &setup->last_port)) {
+        job_say(job, "WEFT_PORTS=%s: no range of ports, as 47000-47999",
+                weft_setting_text(WEFT_SET_PORTS));
+        job->code = 2;
+        return false;
+    }
     rsh_choose(&setup->rsh, plan->hosts.is_from_slurm);
     environment_open(&setup->environment, plan);
     if (!layout_make(&setup->layout, &plan->hosts, plan->ranks, plan->per_host,

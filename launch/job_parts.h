@@ -7,6 +7,7 @@
  *   events.c   what ranks, front and terminal do: from descriptors to events of the table
  *   remote.c   ranks on other hosts: what the frames of the tree mean (tree.h)
  *   lookup.c   keys and barriers that span hosts
+ *   report.c   --report: which networks would be used
  *   input.c    standard input, on its way to rank 0
  *   job.c      the loop around it, beginning and end
  *
@@ -58,6 +59,8 @@ struct remote_rank {
     struct stream error;
 };
 
+struct report;
+
 struct job {
     const struct plan *plan;
     struct setup setup; /* what all daemons know */
@@ -69,6 +72,7 @@ struct job {
     bool has_arrived; /* all our ranks are in the barrier */
     bool has_told_end;
     bool is_closing;
+    struct report *report;       /* the root's, for --report */
     struct remote_rank **remote; /* by rank, made when it speaks; the root's */
     size_t *taken;               /* by daemon: of its output, and not told yet */
     bool is_remote_left_out;     /* some of it could not be passed on */
@@ -144,6 +148,11 @@ void job_prompt_remote(struct job *job, uint64_t now, uint64_t ns);
 void job_finish_remote(struct job *job, void (*finish)(struct job *, struct stream *));
 /* Reads one of our ranks' outputs, on its way to the root. */
 void job_relay(struct job *job, struct stream *stream, int which);
+
+/* The steps of --report. */
+void job_report_addresses(struct job *job);
+void job_on_probe(struct job *job, const char *table, size_t bytes);
+void job_on_report(struct job *job, const struct frame *frame, const char *payload);
 
 /* Keys and barriers. */
 void job_open_lookup(struct job *job);

@@ -33,6 +33,7 @@ enum option {
     OPT_HOSTFILE,
     OPT_PER_HOST,
     OPT_EXCEED,
+    OPT_NET_REPORT,
     OPT_IGNORED,   /* harmless here: nothing to do, nothing to say */
     OPT_EXPLAINED, /* does nothing; one line says what does */
     OPT_HELP,
@@ -63,6 +64,7 @@ static const struct row table[] = {
     {"f hostfile machinefile default-hostfile", 1, OPT_HOSTFILE, NULL},
     {"ppn npernode perhost N", 1, OPT_PER_HOST, NULL},
     {"oversubscribe", 0, OPT_EXCEED, NULL},
+    {"report", 0, OPT_NET_REPORT, NULL},
     {"allow-run-as-root q quiet", 0, OPT_IGNORED, NULL},
     {"mca gmca", 2, OPT_EXPLAINED, "Weft's settings are few: weft-info --settings"},
     {"map-by rank-by", 1, OPT_EXPLAINED, "ranks are placed in order; see --bind-to"},
@@ -96,6 +98,8 @@ static const char help[] =
     "  --hostfile FILE          the same from a file: a line 'NAME slots=4' for each\n"
     "  -ppn N                   ranks on each host\n"
     "  --oversubscribe          allow more ranks than slots\n"
+    "  --report                 start nothing; try which network each two hosts would "
+    "use\n"
     "  --version, --help\n"
     "\n"
     "Standard input goes to rank 0. The exit code is that of the first rank that "
@@ -251,6 +255,9 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
     case OPT_EXCEED:
         plan->may_exceed_slots = true;
         break;
+    case OPT_NET_REPORT:
+        plan->is_report = true;
+        break;
     case OPT_IGNORED:
         break;
     case OPT_EXPLAINED:
@@ -297,6 +304,14 @@ static enum parsed parse_app(char ***at, struct plan *plan, struct app *app)
             return result;
         }
         words += row->words + 1;
+    }
+    if (*words == NULL && plan->is_report) {
+        static char name[] = "true";
+        static char *nothing[] = {name, NULL};
+
+        app->argv = nothing; /* no program is started */
+        *at = words;
+        return PARSED;
     }
     if (*words == NULL || strcmp(*words, ":") == 0) {
         return wrong("no program to start; mpiexec --help tells more", NULL);

@@ -42,6 +42,7 @@ struct plan {
     struct hosts hosts;         /* none: this machine */
     int per_host;               /* ranks on each host; 0: not said */
     bool may_exceed_slots;
+    bool is_report;   /* no ranks: which networks would be used? */
     double timeout;   /* seconds; 0: none */
     struct list set;  /* NAME=VALUE, for all programs */
     struct list keep; /* names passed although the environment is empty */

@@ -74,8 +74,11 @@ enum frame_kind {
     FRAME_VALUE, /* the answer: name, 0, value; `value` is 0, or -1: there is none */
     FRAME_BEAT,  /* over one link: I am alive */
 
-    FRAME_PROBE,   /* to all: report addresses, `value` is a port (report.h) */
-    FRAME_REACHED, /* to the root: what the probe of `from` has found */
+    /* For --report (report.c). */
+    FRAME_ADDRESSES, /* to the root: port, then interface, address, prefix, speed, why not
+                      */
+    FRAME_PROBE,     /* from it: port and addresses of all daemons */
+    FRAME_REACHED,   /* to it: for each daemon a bit for each address that was reached */
     FRAME_KINDS,
 };
 

@@ -212,6 +212,15 @@ static void on_setup(struct job *job, const struct frame *frame, const char *pay
     job_start_when_ready(job);
 }
 
+static void start(struct job *job)
+{
+    if (job->plan->is_report) {
+        job_report_addresses(job);
+    } else {
+        job_start_ranks(job);
+    }
+}
+
 void job_start_when_ready(struct job *job)
 {
     if (job->state != STARTING || job->setup.path == NULL || !tree_is_ready(job)) {
@@ -221,7 +230,7 @@ void job_start_when_ready(struct job *job)
         tree_answer(job, FRAME_READY);
     } else {
         tree_tell(job, FRAME_START, 0);
-        job_start_ranks(job);
+        start(job);
     }
 }
 
@@ -277,7 +286,7 @@ static void on_order(struct job *job, const struct frame *frame)
     switch ((enum frame_kind)frame->kind) {
     case FRAME_START:
         tree_tell(job, FRAME_START, 0);
-        job_start_ranks(job);
+        start(job);
         break;
     case FRAME_SIGNAL:
         job_signal_ranks(job, frame->value);
@@ -334,6 +343,13 @@ static void on_message(struct job *job, const struct frame *frame, const char *p
         break;
     case FRAME_GET:
         job_on_get(job, frame, payload);
+        break;
+    case FRAME_ADDRESSES:
+    case FRAME_REACHED:
+        job_on_report(job, frame, payload);
+        break;
+    case FRAME_PROBE:
+        job_on_probe(job, payload, frame->bytes);
         break;
     case FRAME_VALUE:
         job_on_value(job, frame, payload);

@@ -100,6 +100,10 @@ void setup_pack(const struct setup *setup, struct bytes *to)
     bytes_add(to, setup->secret, sizeof(setup->secret));
     bytes_add_number(to, (int64_t)setup->beat_ns);
     pack_list(&setup->rsh, to);
+    bytes_add_text(to, setup->net);
+    bytes_add_number(to, setup->first_port);
+    bytes_add_number(to, setup->last_port);
+    bytes_add_number(to, plan->is_report);
     bytes_add_text(to, setup->path);
     bytes_add_number(to, (int64_t)mask);
     bytes_add_number(to, plan->ranks);
@@ -221,6 +225,10 @@ bool setup_unpack(struct setup *setup, const char *from, size_t bytes)
     }
     setup->beat_ns = (uint64_t)reader_number(&reader);
     read_list(&reader, &setup->rsh);
+    setup->net = reader_text(&reader);
+    setup->first_port = (int)reader_number(&reader);
+    setup->last_port = (int)reader_number(&reader);
+    setup->plan.is_report = reader_number(&reader) != 0;
     setup->path = (char *)(uintptr_t)reader_text(&reader);
     umask((mode_t)reader_number(&reader));
     setup->plan.ranks = (int)reader_number(&reader);

@@ -19,6 +19,9 @@ struct setup {
     uint8_t secret[WEFT_SEGMENT_SECRET_BYTES];
     uint64_t beat_ns; /* silence after which a daemon counts as dead */
     struct list rsh;  /* the words before the name of a host */
+    const char *net;  /* WEFT_NET, as the user has set it */
+    int first_port;   /* WEFT_PORTS */
+    int last_port;
     char *path;       /* of mpiexec, on every host */
     struct plan plan; /* what concerns ranks */
     struct layout layout;

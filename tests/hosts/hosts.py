@@ -528,7 +528,63 @@ def mpiexec_is_killed():
         dying.end(None, None)
 
 
-# ---- many ----
+# ---- which network ----
+
+def report(*numbers, code=0, **settings):
+    done = OnHost("--hosts", hosts(*numbers), "--report", **settings).end(code)
+    return done.out.decode()
+
+
+def pair(a, b, link):
+    return (f"{host(a)} - {host(b)}: eth{link} 10.7{7 + link}.0.{a} - eth{link} "
+            f"10.7{7 + link}.0.{b}: reached both ways, one network")
+
+
+@case("report")
+def each_two_hosts_have_a_network():
+    said = report(1, 2, 3)
+    for a, b in ((1, 2), (1, 3), (2, 3)):
+        claim(pair(a, b, 0) in said, said)
+    claim("lo 127.0.0.1 (loopback)" in said, said)
+    for wanted in ("eth1", "10.78.0.0/16", "ib0,eth1"):
+        said = report(2, 3, variables={"WEFT_NET": wanted})
+        claim(pair(2, 3, 1) in said and "eth0 10.77.0.2 (not in WEFT_NET)" in said, said)
+
+
+@case("report")
+def bridges_and_addresses_of_several_hosts_are_left_out():
+    for number in (2, 3):
+        lab.run(number, "sh", "-c", "ip link add br9 type bridge && ip addr add "
+                "10.9.0.1/24 dev br9 && ip link set br9 up && "
+                "ip link add dup0 type veth peer name dup1 && ip addr add 10.8.0.1/24 dev dup0 "
+                "&& ip link set dup0 up && ip link set dup1 up")
+    try:
+        said = report(2, 3)
+        claim(re.search(r"br9 10.9.0.1 \((a bridge|down)\)", said), said)
+        claim(f"{host(2)}: dup0 10.8.0.1 is left out: another host has it" in said, said)
+        claim(pair(2, 3, 0) in said, said)
+    finally:
+        for number in (2, 3):
+            lab.run(number, "sh", "-c", "ip link del br9; ip link del dup0")
+
+
+@case("report")
+def another_network_is_taken_where_one_is_blocked_and_a_matrix_shown_where_all_are():
+    rule = "add table ip t; add chain ip t c {{ type filter hook input priority 0; }}; " \
+        "add rule ip t c ip saddr 10.77.0.3 tcp dport {ports} drop"
+    lab.run(2, "nft", rule.format(ports="47000-47999"))
+    try:
+        said = report(1, 2, 3)
+        claim(pair(1, 2, 0) in said and pair(2, 3, 1) in said, said)
+        said = report(2, 3, code=1, variables={"WEFT_NET": "eth0"})
+        claim(f"{host(2)} - {host(3)}: nothing that can be reached both ways" in said, said)
+        claim(f"\n{host(3)} -x-> {host(2)}\nopen TCP ports 47000-47999" in said, said)
+        said = report(2, 3, variables={"WEFT_NET": "eth0", "WEFT_PORTS": "48000-48010"})
+        claim(pair(2, 3, 0) in said, said)
+    finally:
+        lab.run(2, "nft", "delete table ip t")
+    OnHost("--report", variables={"WEFT_PORTS": "many"}).end(2, ["WEFT_PORTS=many: no range"])
+
 
 if __name__ == "__main__":
     skip_without_means()

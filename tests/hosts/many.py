@@ -97,6 +97,23 @@ def a_daemon_in_the_middle_dies():
     claim(done.seconds < 20, f"it took {done.seconds} s")
 
 
+@case("allocation")
+def a_list_of_slurms_nodes_is_read():
+    for nodes, tasks, expected in (
+            ("n[1-3]", "2(x3)", "n1 n1 n2 n2 n3 n3"),
+            ("a7,b[08-10]-x,c", "1,2(x2),1(x2)", "a7 b08-x b08-x b09-x b09-x b10-x c"),
+            ("lonely", "3", "lonely lonely lonely")):
+        variables = {"WEFT_RSH": str(PRETEND), "SLURM_JOB_ID": "1",
+                     "SLURM_JOB_NODELIST": nodes, "SLURM_TASKS_PER_NODE": tasks}
+        done = Running([mpiexec_path(), "sh", "-c", "exit $((PMI_RANK + 1))"],
+                       variables=variables).finish()
+        rank, host = re.match(r"mpiexec: rank (\d+) on (\S+) ", done.err.decode()).groups()
+        equal(host, expected.split()[int(rank)], nodes)
+        said = Running([mpiexec_path(), "sh", "-c", "echo $MPI_LOCALRANKID"],
+                       variables=variables).end(sweep=2).lines()
+        equal(len(said), len(expected.split()))
+
+
 @case("twenty")
 def twenty_hosts_over_ssh():
     skip_without_means()

@@ -163,9 +163,7 @@ void job_finish_remote(struct job *job, void (*finish)(struct job *, struct stre
         if (job->remote[r] != NULL) {
             finish(job, &job->remote[r]->output);
             finish(job, &job->remote[r]->error);
-            free(job->remote[r]);
-            job->remote[r] = NULL;
-        }
+        } /* a sink remembers who spoke last, so they stay until the process ends */
     }
 }
 

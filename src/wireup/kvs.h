@@ -38,7 +38,8 @@ struct weft_kvs_ops {
     /* Fills the node and local rank of every rank of the job. */
     enum weft_rc (*places)(const struct weft_who *who, struct weft_place *map);
     enum weft_rc (*put)(const char *key, const char *value);
-    enum weft_rc (*fence)(void);
+    /* Collecting: what was put is brought near to everyone, too. */
+    enum weft_rc (*fence)(bool is_collecting);
     /* What `rank` has put; `value` has room for WEFT_KVS_VALUE_MAX + 1. */
     enum weft_rc (*get)(int rank, const char *key, char *value);
     /* Does get() wait for what is not put yet, so that nobody needs a fence? */

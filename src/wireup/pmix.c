@@ -316,9 +316,16 @@ static enum weft_rc put(const char *key, const char *text)
     return status == PMIX_SUCCESS ? WEFT_OK : failed("put", status);
 }
 
-static enum weft_rc fence(void)
+static enum weft_rc fence(bool is_collecting)
 {
-    pmix_status_t status = pmix.fence(NULL, 0, NULL, 0);
+    pmix_info_t collect;
+    pmix_status_t status;
+
+    memset(&collect, 0, sizeof(collect));
+    snprintf(collect.key, sizeof(collect.key), "%s", PMIX_COLLECT_DATA);
+    collect.value.type = PMIX_BOOL;
+    collect.value.data.flag = true;
+    status = pmix.fence(NULL, 0, is_collecting ? &collect : NULL, is_collecting ? 1 : 0);
 
     return status == PMIX_SUCCESS ? WEFT_OK : failed("fence", status);
 }
@@ -343,8 +350,8 @@ static enum weft_rc get(int rank, const char *key, char *text)
 }
 
 /*
- * The daemon of that rank is asked when a value is wanted, but answers with what the rank
- * has put by then: Slurm's never, if the key came later.
+ * A get() that the daemons of Slurm had to fetch was seen to hang, both for a key that
+ * came late and, once, after a fence that had not collected it. So publishing collects.
  */
 static bool pmix_is_lazy(void)
 {

@@ -257,7 +257,7 @@ enum weft_rc weft_wireup_fence(struct weft_job *job)
 {
     enum weft_rc rc = open_kvs(job);
 
-    return rc == WEFT_OK ? job->kvs->fence() : rc;
+    return rc == WEFT_OK ? job->kvs->fence(false) : rc;
 }
 
 /* PMI-1 has one space for all ranks, so the rank is in the name. */
@@ -280,7 +280,7 @@ enum weft_rc weft_wireup_publish(struct weft_job *job, const char *key, const ch
         rc = job->kvs->put(name, value);
     }
     if (rc == WEFT_OK && !job->kvs->is_lazy()) {
-        rc = job->kvs->fence();
+        rc = job->kvs->fence(true);
     }
     return rc;
 }

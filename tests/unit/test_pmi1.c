@@ -432,7 +432,7 @@ static int put_fence_get(void)
 
     opened();
     SO(weft_pmi1_ops.put("weft-2", "hello") == WEFT_OK);
-    SO(weft_pmi1_ops.fence() == WEFT_OK);
+    SO(weft_pmi1_ops.fence(false) == WEFT_OK);
     SO(weft_pmi1_ops.get(3, "weft-3", value) == WEFT_OK);
     SO(strcmp(value, "world=1") == 0);
     return 0;
@@ -460,7 +460,7 @@ static int put_only(void)
 static int fence_only(void)
 {
     opened();
-    return (int)weft_pmi1_ops.fence();
+    return (int)weft_pmi1_ops.fence(false);
 }
 
 static int get_only(void)

@@ -36,7 +36,7 @@ static void print_settings(void)
         const struct weft_setting_row *row = weft_setting_row((enum weft_setting)i);
 
         printf("%-16s %-8s %-10s %s", row->name, row->unit, row->fallback, row->meaning);
-        if (row->values != NULL) {
+        if (row->values != NULL && row->values[0] != '\0') {
             printf(" [%s]", row->values);
         }
         printf("\n");

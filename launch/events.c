@@ -13,16 +13,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { INPUT_BYTES = 4096 }; /* no more than a pipe with room takes at once */
-
 static const uint64_t SILENCE_NS = UINT64_C(1000000000);
 
-/* How a rank ended, and whether that is a failure. */
-static void judge(struct job *job, int rank, int status)
+/* How one of our ranks ended, and whether that is a failure. */
+static void judge(struct job *job, int local, int status)
 {
+    const struct weft_slice *slice = weft_segment_slice(&job->segment, (uint32_t)local);
+    const int rank = local + job->first;
     char cause[256];
     int code;
-    const struct weft_slice *slice = weft_segment_slice(&job->segment, (uint32_t)rank);
     /* Acquire: pairs with the rank's release, after it wrote code and cause. */
     uint32_t state = atomic_load_explicit(&slice->state, memory_order_acquire);
 
@@ -38,6 +37,10 @@ static void judge(struct job *job, int rank, int status)
         code = 128 + WTERMSIG(status);
         snprintf(cause, sizeof(cause), "killed by signal %d, %s%s", WTERMSIG(status),
                  strsignal(WTERMSIG(status)), WCOREDUMP(status) ? ", core dumped" : "");
+    } else if (WEXITSTATUS(status) == 127 && state == WEFT_SLICE_EMPTY) {
+        code = 127;
+        snprintf(cause, sizeof(cause),
+                 "ended with code 127: a library or command that it needs is not there");
     } else if (WEXITSTATUS(status) != 0) {
         code = WEXITSTATUS(status);
         snprintf(cause, sizeof(cause), "ended with code %d", code);
@@ -51,13 +54,13 @@ static void judge(struct job *job, int rank, int status)
     if (!job->plan->keeps_going) {
         job_happen(job, RANK_FAILED);
     } else if (state != WEFT_SLICE_CLOSED) { /* else nobody can miss it */
-        weft_segment_lose(&job->segment, (uint32_t)rank, cause);
+        weft_segment_lose(&job->segment, (uint32_t)local, cause);
     }
 }
 
 static int rank_of(const struct job *job, pid_t pid)
 {
-    for (int r = 0; r < job->plan->ranks; r++) {
+    for (int r = 0; r < job->count; r++) {
         if (job->ranks[r].pid == pid) {
             return r;
         }
@@ -80,17 +83,33 @@ static void on_children(struct job *job)
             job->ranks[r].is_running = false;
             job->running--;
             judge(job, r, status);
+            pmi_service_rank_ended(&job->pmi, r + job->first);
+        } else {
+            tree_reap(job, pid, status);
         }
     }
-    if (job->running == 0) {
+}
+
+void job_look_for_end(struct job *job)
+{
+    if (job->running > 0 || job->state == STARTING || !tree_has_ended(job)) {
+        return;
+    }
+    if (!job_is_daemon(job)) {
         job_happen(job, ALL_ENDED);
+    } else if (job->tree.is_cut_off) {
+        job->state = DONE;
+    } else if (!job->has_told_end) {
+        job->has_told_end = true;
+        tree_answer(job, FRAME_ENDED);
     }
 }
 
 void job_on_abort(void *owner, int rank, int code)
 {
     struct job *job = owner;
-    const struct weft_slice *slice = weft_segment_slice(&job->segment, (uint32_t)rank);
+    const struct weft_slice *slice =
+        weft_segment_slice(&job->segment, (uint32_t)(rank - job->first));
 
     if (atomic_load_explicit(&slice->state, memory_order_acquire) == WEFT_SLICE_ABORTED) {
         job_fail(job, slice->code, rank, "%s", slice->cause);
@@ -123,52 +142,21 @@ static void on_front(struct job *job)
     if (n == 0) {
         close(job->front);
         job->front = -1;
-        job_happen(job, FRONT_GONE);
+        if (job_is_daemon(job)) {
+            tree_cut_off(job);
+        } else {
+            job_happen(job, FRONT_GONE);
+        }
     }
     for (ssize_t i = 0; i < n; i++) {
-        if (job_is_asked_to_end(job, signals[i])) {
+        if (job_is_daemon(job)) { /* who ends a daemon ends its part of the job */
+            tree_cut_off(job);
+        } else if (job_is_asked_to_end(job, signals[i])) {
             job_happen(job, ASKED_TO_END);
         } else { /* SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT */
             job_signal_ranks(job, signals[i]);
+            tree_tell(job, FRAME_SIGNAL, signals[i]);
         }
-    }
-}
-
-/* In the background what is typed is not for us, and a full pipe would block us. */
-static bool can_feed(const struct job *job)
-{
-    struct pollfd p = {.fd = job->input, .events = POLLOUT};
-
-    return tcgetpgrp(STDIN_FILENO) == getpgrp() && poll(&p, 1, 0) > 0;
-}
-
-/* From a terminal, which the ranks, in groups of their own, cannot read themselves. */
-static void on_input(struct job *job)
-{
-    char text[INPUT_BYTES];
-    ssize_t n;
-
-    if (!can_feed(job)) {
-        epoll_ctl(job->epoll, EPOLL_CTL_DEL, STDIN_FILENO, NULL);
-        job->is_input_left_out = true;
-        return;
-    }
-    n = read(STDIN_FILENO, text, sizeof(text));
-    if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == EIO)) {
-        return; /* EIO: in the background since we looked; the next look sees it */
-    }
-    if (n <= 0 || write(job->input, text, (size_t)n) < 0) {
-        epoll_ctl(job->epoll, EPOLL_CTL_DEL, STDIN_FILENO, NULL);
-        close(job->input);
-        job->input = -1;
-    }
-}
-
-void job_tend_input(struct job *job)
-{
-    if (job->is_input_left_out && can_feed(job)) {
-        job->is_input_left_out = false;
-        job_watch(job, STDIN_FILENO, FROM_INPUT, 0);
     }
 }
 
@@ -188,9 +176,11 @@ void job_watch(struct job *job, int fd, enum source source, int rank)
  * A stream that may not be read now would wake the loop for ever, so it leaves the set
  * until there is room.
  */
-static void on_stream(struct job *job, struct stream *stream)
+static void on_stream(struct job *job, struct stream *stream, int which)
 {
-    if (!stream_may_read(stream)) {
+    if (job_is_daemon(job)) {
+        job_relay(job, stream, which);
+    } else if (!stream_may_read(stream)) {
         epoll_ctl(job->epoll, EPOLL_CTL_DEL, stream->fd, NULL);
         stream->sink->is_leaving_out = true;
     } else if (!stream_read(stream)) {
@@ -226,7 +216,7 @@ void job_tend_sink(struct job *job, struct sink *sink, uint64_t now)
         sink_flush(sink);
     }
     sink_end_long_line(sink, now, SILENCE_NS);
-    for (int r = 0; sink->is_leaving_out && r < job->plan->ranks; r++) {
+    for (int r = 0; sink->is_leaving_out && r < job->count; r++) {
         struct rank *rank = &job->ranks[r];
 
         is_leaving_out |= take_up(job, &rank->output, sink, FROM_OUTPUT, r);
@@ -256,16 +246,25 @@ void job_dispatch(struct job *job, uint64_t data)
         on_front(job);
         break;
     case FROM_INPUT:
-        on_input(job);
+        job_on_input(job);
         break;
     case FROM_OUTPUT:
-        on_stream(job, &job->ranks[rank].output);
+        on_stream(job, &job->ranks[rank].output, STDOUT_FILENO);
         break;
     case FROM_ERROR:
-        on_stream(job, &job->ranks[rank].error);
+        on_stream(job, &job->ranks[rank].error, STDERR_FILENO);
         break;
     case FROM_PMI:
         on_pmi(job, &job->pmi.clients[rank]);
+        break;
+    case FROM_UP:
+        tree_on_up(job);
+        break;
+    case FROM_CHILD:
+        tree_on_child(job, (int)rank);
+        break;
+    case FROM_CHILD_ERROR:
+        tree_on_child_error(job, (int)rank);
         break;
     }
 }

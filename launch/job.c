@@ -4,14 +4,18 @@
 #include "keeper.h"
 
 #include "base/clock.h"
+#include "base/settings.h"
+#include "wireup/net.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,8 +43,10 @@ static void tend_outputs(struct job *job, uint64_t now)
 {
     job_tend_sink(job, &job->output, now);
     job_tend_sink(job, &job->error, now);
+    job_tend_remote(job);
     if (job->output.is_terminal || job->error.is_terminal) {
-        for (int r = 0; r < job->plan->ranks; r++) {
+        job_prompt_remote(job, now, PROMPT_NS);
+        for (int r = 0; r < job->count; r++) {
             stream_prompt(&job->ranks[r].output, now, PROMPT_NS);
             stream_prompt(&job->ranks[r].error, now, PROMPT_NS);
         }
@@ -71,7 +77,7 @@ static void look_at_clock(struct job *job, uint64_t now)
 static int patience(const struct job *job, uint64_t now)
 {
     const uint64_t ends[] = {job->grace_end, job->time_out};
-    int64_t best = -1;
+    int64_t best = tree_patience_ms(job);
 
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         if (ends[i] != 0) {
@@ -80,7 +86,8 @@ static int patience(const struct job *job, uint64_t now)
             best = best < 0 || left < best ? left : best;
         }
     }
-    if (job->output.is_waiting || job->error.is_waiting) {
+    if (job->output.is_waiting || job->error.is_waiting ||
+        (job->is_input_left_out && job_is_daemon(job))) {
         best =
             best < 0 || best > 5 ? 5 : best; /* files and terminals cannot be watched */
     } else if (job->output.is_terminal || job->error.is_terminal ||
@@ -91,85 +98,177 @@ static int patience(const struct job *job, uint64_t now)
     return best > 1000000 ? 1000000 : (int)best;
 }
 
-static void run_loop(struct job *job)
+/* Waits for something to happen, and does what follows. */
+static void go_round(struct job *job)
 {
     struct epoll_event events[EVENTS];
+    uint64_t now = weft_clock_ns();
+    int n = epoll_wait(job->epoll, events, EVENTS, patience(job, now));
 
-    while (job->state != DONE) {
-        uint64_t now = weft_clock_ns();
-        int n = epoll_wait(job->epoll, events, EVENTS, patience(job, now));
-
-        for (int i = 0; i < n; i++) {
-            job_dispatch(job, events[i].data.u64);
-        }
-        now = weft_clock_ns();
+    for (int i = 0; i < n; i++) {
+        job_dispatch(job, events[i].data.u64);
+    }
+    now = weft_clock_ns();
+    if (!job_is_daemon(job)) {
         tend_outputs(job, now);
-        job_tend_input(job);
-        look_at_clock(job, now);
+    }
+    job_tend_input(job);
+    look_at_clock(job, now);
+    tree_tend(job, now);
+    job_look_for_end(job);
+}
+
+static void run_loop(struct job *job)
+{
+    while (job->state != DONE) {
+        go_round(job);
     }
 }
 
 static bool make_segment(struct job *job)
 {
+    const struct layout *layout = &job->setup.layout;
     const struct weft_segment_plan plan = {
-        .job = (uint64_t)getpid(),
+        .job = job->setup.job,
         .job_size = (uint32_t)job->plan->ranks,
-        .node_count = 1,
-        .node = 0,
-        .local_size = (uint32_t)job->plan->ranks,
+        .node_count = (uint32_t)layout->nodes,
+        .node = (uint32_t)layout->stations[job->tree.me].node,
+        .local_size = (uint32_t)job->count,
         .is_by_launcher = true,
+        .secret = job->setup.secret,
     };
 
     if (weft_segment_create(&plan, &job->segment) != WEFT_OK) {
         return false;
     }
-    for (uint32_t r = 0; r < plan.local_size; r++) {
-        weft_segment_map(&job->segment)[r] =
-            (struct weft_place){.node = 0, .local_rank = r};
-        weft_segment_locals(&job->segment)[r] = r;
+    for (int n = 0; n < layout->nodes; n++) {
+        const struct station *station = &layout->stations[layout->by_node[n]];
+
+        for (int r = 0; r < station->ranks; r++) {
+            weft_segment_map(&job->segment)[station->first + r] =
+                (struct weft_place){.node = (uint32_t)n, .local_rank = (uint32_t)r};
+        }
+    }
+    for (int r = 0; r < job->count; r++) {
+        weft_segment_locals(&job->segment)[r] = (uint32_t)(job->first + r);
+    }
+    return true;
+}
+
+bool job_open_ranks(struct job *job)
+{
+    const size_t count = job->count > 0 ? (size_t)job->count : 1;
+
+    job->ranks = calloc(count, sizeof(*job->ranks));
+    job->pmi.clients = calloc(count, sizeof(*job->pmi.clients));
+    if (job->ranks == NULL || job->pmi.clients == NULL) {
+        job_say(job, "prepare the job: %s", strerror(errno));
+        return false;
+    }
+    for (int r = 0; r < job->count; r++) {
+        job->ranks[r].output.fd = job->ranks[r].error.fd = job->pmi.clients[r].fd = -1;
+    }
+    job_open_lookup(job);
+    if (job->count == 0) {
+        return true;
+    }
+    if (!make_segment(job) || !placement_open(&job->placement, job->plan, job->count)) {
+        return false;
+    }
+    placement_report(&job->placement, job->plan, job->first, job->count);
+    return true;
+}
+
+/* What a job needs to wait for anything. */
+static bool open_loop(struct job *job, int front)
+{
+    sigset_t child;
+
+    memset(job, 0, sizeof(*job));
+    job->front = front;
+    job->input = -1;
+    job->state = STARTING;
+    job->epoll = epoll_create1(EPOLL_CLOEXEC);
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, NULL);
+    job->children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (job->epoll < 0 || job->children < 0) {
+        job_say(job, "prepare the job: %s", strerror(errno));
+        return false;
+    }
+    job_watch(job, job->children, FROM_CHILDREN, 0);
+    job_watch(job, front, FROM_FRONT, 0);
+    return true;
+}
+
+/* What only the mpiexec of the user decides: it goes to the daemons, too. */
+static bool make_setup(struct job *job)
+{
+    struct setup *setup = &job->setup;
+    const struct plan *plan = job->plan;
+    const int64_t seconds = weft_setting(WEFT_SET_HEARTBEAT);
+
+    if (getrandom(setup->secret, sizeof(setup->secret), 0) != sizeof(setup->secret) ||
+        getrandom(&setup->job, sizeof(setup->job), 0) != sizeof(setup->job)) {
+        job_say(job, "random bytes: %s", strerror(errno));
+        return false;
+    }
+    setup->beat_ns = (uint64_t)(seconds > 0 ? seconds : 1) * UINT64_C(1000000000);
+    setup->plan = *plan;
+    setup->path = rsh_own_path();
+    setup->net = weft_setting_text(WEFT_SET_NET);
+    if (!weft_net_read_ports(weft_setting_text(WEFT_SET_PORTS), &setup->first_port,
+                             &setup->last_port)) {
+        job_say(job, "WEFT_PORTS=%s: no range of ports, as 47000-47999",
+                weft_setting_text(WEFT_SET_PORTS));
+        job->code = 2;
+        return false;
+    }
+    rsh_choose(&setup->rsh, plan->hosts.is_from_slurm);
+    environment_open(&setup->environment, plan);
+    if (!layout_make(&setup->layout, &plan->hosts, plan->ranks, plan->per_host,
+                     plan->may_exceed_slots)) {
+        job->code = 2; /* as for all that is wrong with the command line */
+        return false;
+    }
+    if (plan->keeps_going && setup->layout.count > 1) {
+        job_say(job,
+                "--keep-going works for ranks on one host; leave it out, or the hosts");
+        job->code = 2;
+        return false;
+    }
+    job->tree.me = 0;
+    job->tree.count = setup->layout.count;
+    job->first = setup->layout.stations[0].first;
+    job->count = setup->layout.stations[0].ranks;
+    if (job->tree.count > 1) {
+        setup_pack(setup, &job->tree.setup);
+        job->remote = calloc((size_t)plan->ranks, sizeof(*job->remote));
+        job->taken = calloc((size_t)setup->layout.count, sizeof(*job->taken));
+        return job->remote != NULL && job->taken != NULL;
     }
     return true;
 }
 
 static bool open_job(struct job *job, const struct plan *plan, int front)
 {
-    sigset_t child;
-
-    memset(job, 0, sizeof(*job));
-    job->plan = plan;
-    job->front = front;
-    job->input = -1;
-    job->state = STARTING;
-    gethostname(job->host, sizeof(job->host) - 1);
-    job->ranks = calloc((size_t)plan->ranks, sizeof(*job->ranks));
-    job->pmi.clients = calloc((size_t)plan->ranks, sizeof(*job->pmi.clients));
-    job->epoll = epoll_create1(EPOLL_CLOEXEC);
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &child, NULL);
-    job->children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (job->ranks == NULL || job->pmi.clients == NULL || job->epoll < 0 ||
-        job->children < 0) {
-        job_say(job, "prepare the job: %s", strerror(errno));
+    if (!open_loop(job, front)) {
         return false;
     }
-    for (int r = 0; r < plan->ranks; r++) {
-        job->ranks[r].output.fd = job->ranks[r].error.fd = job->pmi.clients[r].fd = -1;
-    }
-    job->pmi.size = plan->ranks;
-    job->pmi.aborted = job_on_abort;
-    job->pmi.owner = job;
-    snprintf(job->pmi.name, sizeof(job->pmi.name), "weft-%ld", (long)getpid());
-    snprintf(job->pmi.mapping, sizeof(job->pmi.mapping), "(vector,(0,1,%d))",
-             plan->ranks);
+    job->plan = plan;
     sink_open(&job->output, STDOUT_FILENO);
     sink_open(&job->error, STDERR_FILENO);
     job->error_to =
         sink_is_same(STDOUT_FILENO, STDERR_FILENO) ? &job->output : &job->error;
-    job_watch(job, job->children, FROM_CHILDREN, 0);
-    job_watch(job, front, FROM_FRONT, 0);
-    environment_open(&job->environment, plan);
-    return make_segment(job) && placement_open(&job->placement, plan);
+    if (!make_setup(job)) {
+        return false;
+    }
+    if (!job_open_ranks(job)) {
+        return false;
+    }
+    tree_grow(job);
+    return true;
 }
 
 /* The front is gone, or wants to end now: nobody cares for what is still to be read. */
@@ -203,7 +302,7 @@ static bool wait_for_reader(struct job *job)
 
 static void finish(struct job *job, struct stream *stream)
 {
-    while (stream != NULL && stream->fd >= 0 && !stream_may_read(stream)) {
+    while (stream != NULL && !stream_is_empty(stream) && !stream_may_read(stream)) {
         if (!wait_for_reader(job)) {
             return;
         }
@@ -213,18 +312,72 @@ static void finish(struct job *job, struct stream *stream)
     }
 }
 
+static bool is_output_open(const struct job *job)
+{
+    for (int r = 0; r < job->count; r++) {
+        if (job->ranks[r].output.fd >= 0 || job->ranks[r].error.fd >= 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Kills what our ranks have left, but not the ways to other hosts. */
+static void sweep(struct job *job)
+{
+    const uint64_t end = weft_clock_ns() + UINT64_C(2000000000);
+
+    while (keeper_has_descendants() && weft_clock_ns() < end) {
+        const struct timespec pause = {.tv_sec = 0, .tv_nsec = 1000000};
+
+        keeper_signal_all(SIGKILL);
+        nanosleep(&pause, NULL);
+        job_dispatch(job, (uint64_t)FROM_CHILDREN << 32); /* reaps them */
+    }
+    if (keeper_has_descendants()) {
+        job_say(job, "some processes cannot be killed");
+    }
+}
+
+/* The daemons below clear up as we do, and go. */
+static void close_tree(struct job *job)
+{
+    if (job->tree.child_count == 0 && !job_is_daemon(job)) {
+        return;
+    }
+    tree_tell(job, FRAME_CLOSE, 0);
+    sweep(job);
+    while (!job->tree.is_cut_off &&
+           (!tree_is_gone(job) || (job_is_daemon(job) && is_output_open(job))) &&
+           (job_is_daemon(job) || !is_given_up(job))) {
+        go_round(job);
+    }
+    if (job_is_daemon(job) && !job->tree.is_cut_off) {
+        tree_answer(job, FRAME_CLOSED);
+        while (!job->tree.is_cut_off && job->tree.up.waiting.count > 0) {
+            go_round(job);
+        }
+    }
+    tree_fell(job);
+}
+
 /* Nothing is left: neither processes, nor words that were said but not passed on. */
 static void close_job(struct job *job)
 {
+    close_tree(job);
     if (!keeper_sweep()) {
         job_say(job, "some processes cannot be killed");
     }
+    if (job_is_daemon(job)) {
+        return; /* the end of the process frees the rest */
+    }
     finish(job, job->output.owner); /* a line that was begun comes first */
     finish(job, job->error.owner);
-    for (int r = 0; r < job->plan->ranks; r++) {
+    for (int r = 0; r < job->count; r++) {
         finish(job, &job->ranks[r].output);
         finish(job, &job->ranks[r].error);
     }
+    job_finish_remote(job, finish);
     do {
         while ((job->output.is_waiting || job->error.is_waiting) &&
                wait_for_reader(job)) {
@@ -232,7 +385,7 @@ static void close_job(struct job *job)
     } while (has_output_failed(job)); /* which may have something to say itself */
     pmi_service_close(&job->pmi);
     placement_close(&job->placement);
-    environment_close(&job->environment);
+    environment_close(&job->setup.environment);
 }
 
 int job_run(const struct plan *plan, int front)
@@ -241,14 +394,36 @@ int job_run(const struct plan *plan, int front)
 
     spawn_raise_limit();
     if (!open_job(&job, plan, front)) {
-        return 1;
+        return job.code != 0 ? job.code : 1;
     }
-    placement_report(&job.placement, plan);
     if (plan->timeout > 0) {
         job.time_out = weft_clock_ns() + (uint64_t)(plan->timeout * 1e9);
     }
-    job_start_ranks(&job);
+    job_start_when_ready(&job);
     run_loop(&job);
     close_job(&job);
     return job.code;
+}
+
+int job_serve(int front)
+{
+    static struct job job;
+    int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    spawn_raise_limit();
+    if (!open_loop(&job, front) || in < 0 || out < 0 || dup2(nothing, STDIN_FILENO) < 0 ||
+        dup2(nothing, STDOUT_FILENO) < 0) {
+        return 1;
+    }
+    setpgid(0, 0);
+    link_open(&job.tree.up, in, out);
+    job.tree.up.is_greeted = true; /* we greet; who started us knows who we are to be */
+    job.tree.has_up = true;
+    job_watch(&job, in, FROM_UP, 0);
+    link_greet(&job.tree.up);
+    run_loop(&job);
+    close_job(&job);
+    return 0;
 }

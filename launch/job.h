@@ -16,4 +16,7 @@
  */
 int job_run(const struct plan *plan, int front);
 
+/* The same for a daemon, which is told over standard input what its job is. */
+int job_serve(int front);
+
 #endif

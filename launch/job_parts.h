@@ -5,7 +5,15 @@
  *   states.c   the table: what happens in which state, and what is done then
  *   start.c    the birth of the ranks
  *   events.c   what ranks, front and terminal do: from descriptors to events of the table
+ *   remote.c   ranks on other hosts: what the frames of the tree mean (tree.h)
+ *   lookup.c   keys and barriers that span hosts
+ *   report.c   --report: which networks would be used
+ *   input.c    standard input, on its way to rank 0
  *   job.c      the loop around it, beginning and end
+ *
+ * A daemon on another host is a keeper too and has a job of the same kind, with the ranks
+ * of its host. It ends ranks by the same table; but what is printed goes to the root, and
+ * so do failures, which only the root judges.
  */
 #ifndef WEFT_LAUNCH_JOB_PARTS_H
 #define WEFT_LAUNCH_JOB_PARTS_H
@@ -14,7 +22,9 @@
 #include "placement.h"
 #include "plan.h"
 #include "pmi_service.h"
+#include "setup.h"
 #include "spawn.h"
+#include "tree.h"
 
 #include "wireup/segment.h"
 
@@ -43,14 +53,33 @@ struct rank {
     struct stream error;
 };
 
+/* The two outputs of a rank on another host, at the root. */
+struct remote_rank {
+    struct stream output;
+    struct stream error;
+};
+
+struct report;
+
 struct job {
     const struct plan *plan;
-    char host[256];
-    struct rank *ranks;
+    struct setup setup; /* what all daemons know */
+    struct tree tree;
+    int first; /* our ranks: the first of them, and how many */
+    int count;
+    struct rank *ranks; /* of this host */
     int running;
+    bool has_arrived; /* all our ranks are in the barrier */
+    bool has_told_end;
+    bool is_closing;
+    struct report *report;       /* the root's, for --report */
+    struct remote_rank **remote; /* by rank, made when it speaks; the root's */
+    size_t *taken;               /* by daemon: of its output, and not told yet */
+    bool is_remote_left_out;     /* some of it could not be passed on */
+    size_t untaken;              /* of our output, by the root */
+    bool is_output_left_out;     /* until it has been taken */
     struct weft_segment segment;
     struct placement placement;
-    struct environment environment;
     struct pmi_service pmi;
     struct sink output;
     struct sink error;
@@ -59,7 +88,12 @@ struct job {
     int children; /* a signalfd for SIGCHLD */
     int front;
     int input; /* our end of rank 0's standard input, if we feed it; else -1 */
-    bool is_input_left_out; /* it cannot be fed now */
+    bool is_input_left_out;  /* it cannot be fed now */
+    bool is_input_elsewhere; /* rank 0 is on another host, and its input not at its end */
+    bool is_input_unwatched; /* a file: it can always be read */
+    size_t input_untaken;    /* on its way there */
+    struct bytes input_held; /* what rank 0 does not take yet */
+    bool is_input_at_end;
     enum state state;
     int code;  /* the exit code; set by the first failure */
     int asked; /* the signal that asked us to end the job */
@@ -92,11 +126,58 @@ void job_signal_ranks(struct job *job, int signal);
 /* The program of a rank. */
 const struct app *job_app_of(const struct job *job, int rank);
 
+/* Is this a daemon on another host, and not the mpiexec of the user? */
+bool job_is_daemon(const struct job *job);
+
+/* What has to be there before ranks can start; false after a line. */
+bool job_open_ranks(struct job *job);
+
 /* Starts all ranks; failures go to the table. */
 void job_start_ranks(struct job *job);
 
+/* Starts them here and below, if all daemons are there; else says so when they are. */
+void job_start_when_ready(struct job *job);
+
+/* Is it over, here and below? Then the table or the parent hears of it. */
+void job_look_for_end(struct job *job);
+
+/* Standard input: as a rank's parent, and on its way to another host. */
+int job_choose_input(struct job *job, int *ours);
+void job_on_input(struct job *job);
+void job_on_input_frame(struct job *job, const char *text, size_t n);
+
+/* Passes on what ranks on other hosts have printed. */
+void job_tend_remote(struct job *job);
+void job_prompt_remote(struct job *job, uint64_t now, uint64_t ns);
+void job_finish_remote(struct job *job, void (*finish)(struct job *, struct stream *));
+/* Reads one of our ranks' outputs, on its way to the root. */
+void job_relay(struct job *job, struct stream *stream, int which);
+
+/* The steps of --report. */
+void job_report_addresses(struct job *job);
+void job_on_probe(struct job *job, const char *table, size_t bytes);
+void job_on_report(struct job *job, const struct frame *frame, const char *payload);
+
+/* Keys and barriers. */
+void job_open_lookup(struct job *job);
+void job_look_for_barrier(struct job *job);
+void job_release(struct job *job);
+void job_on_put(struct job *job, const char *payload, size_t bytes);
+void job_on_get(struct job *job, const struct frame *frame, const char *key);
+void job_on_value(struct job *job, const struct frame *frame, const char *payload);
+
 /* What an event is about; a rank's number goes beside it. */
-enum source { FROM_CHILDREN, FROM_FRONT, FROM_INPUT, FROM_OUTPUT, FROM_ERROR, FROM_PMI };
+enum source {
+    FROM_CHILDREN,
+    FROM_FRONT,
+    FROM_INPUT,
+    FROM_OUTPUT,
+    FROM_ERROR,
+    FROM_PMI,
+    FROM_UP,
+    FROM_CHILD,
+    FROM_CHILD_ERROR,
+};
 
 /* From now on what comes from `fd` goes to job_dispatch(). */
 void job_watch(struct job *job, int fd, enum source source, int rank);

@@ -28,6 +28,35 @@ struct processes {
     size_t room;
 };
 
+enum { SPARED_MOST = 64 };
+
+static struct {
+    pid_t at[SPARED_MOST];
+    int count;
+} spared;
+
+void keeper_spare(int pid)
+{
+    if (spared.count < SPARED_MOST) {
+        spared.at[spared.count++] = pid;
+    }
+}
+
+void keeper_spare_none(void)
+{
+    spared.count = 0;
+}
+
+static bool is_spared(pid_t pid)
+{
+    for (int i = 0; i < spared.count; i++) {
+        if (spared.at[i] == pid) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void keeper_adopt_orphans(void)
 {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -106,7 +135,7 @@ static void mark_descendants(struct processes *all)
         for (size_t i = 0; i < all->count; i++) {
             struct process *p = &all->at[i];
 
-            for (size_t k = 0; !p->is_ours && k < all->count; k++) {
+            for (size_t k = 0; !p->is_ours && !is_spared(p->pid) && k < all->count; k++) {
                 if (p->parent == me ||
                     (all->at[k].is_ours && all->at[k].pid == p->parent)) {
                     p->is_ours = true;
@@ -129,6 +158,20 @@ void keeper_signal_all(int signal)
         }
     }
     free(all.at);
+}
+
+bool keeper_has_descendants(void)
+{
+    struct processes all = {NULL, 0, 0};
+    bool has_some = false;
+
+    read_all(&all);
+    mark_descendants(&all);
+    for (size_t i = 0; i < all.count; i++) {
+        has_some |= all.at[i].is_ours;
+    }
+    free(all.at);
+    return has_some;
 }
 
 bool keeper_sweep(void)

@@ -15,8 +15,18 @@
 /* From now on orphaned descendants become our children. */
 void keeper_adopt_orphans(void);
 
+/*
+ * From now on this child and what it starts are left alone, until spare_none: the way to
+ * another host, which has to be there while that one is told to end.
+ */
+void keeper_spare(int pid);
+void keeper_spare_none(void);
+
 /* Sends a signal to every descendant of this process. */
 void keeper_signal_all(int signal);
+
+/* Has this process descendants that are not spared? */
+bool keeper_has_descendants(void);
 
 /*
  * Kills descendants until none is left, and reaps them. False if some are still there

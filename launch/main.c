@@ -8,6 +8,7 @@
 #include "job.h"
 #include "keeper.h"
 #include "plan.h"
+#include "rsh.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -104,7 +105,7 @@ static int watch(pid_t keeper, int to, const sigset_t *set)
     }
 }
 
-/* What the keeper does not want from its parent. */
+/* What the keeper does not want from its parent. No plan: it is a daemon's. */
 static int keep(const struct plan *plan, int front)
 {
     for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++) {
@@ -113,7 +114,7 @@ static int keep(const struct plan *plan, int front)
     signal(SIGTTIN, SIG_IGN); /* a read in the background fails, and does not stop us */
     prctl(PR_SET_NAME, "weft-keeper");
     keeper_adopt_orphans();
-    return job_run(plan, front);
+    return plan != NULL ? job_run(plan, front) : job_serve(front);
 }
 
 int main(int argc, char **argv)
@@ -122,10 +123,12 @@ int main(int argc, char **argv)
     sigset_t set;
     int ends[2];
     pid_t keeper;
+    bool is_daemon;
 
     fill_standard_descriptors();
     program_name = strrchr(argv[0], '/') != NULL ? strrchr(argv[0], '/') + 1 : argv[0];
-    switch (plan_parse(argc, argv, &plan)) {
+    is_daemon = argc == 2 && strcmp(argv[1], DAEMON_OPTION) == 0;
+    switch (is_daemon ? PARSED : plan_parse(argc, argv, &plan)) {
     case PARSED:
         break;
     case PARSED_AND_DONE:
@@ -146,7 +149,7 @@ int main(int argc, char **argv)
     }
     if (keeper == 0) {
         close(ends[1]);
-        exit(keep(&plan, ends[0]));
+        exit(keep(is_daemon ? NULL : &plan, ends[0]));
     }
     close(ends[0]);
     return watch(keeper, ends[1], &set);

@@ -32,6 +32,9 @@ enum option {
     OPT_KEEP_GOING,
     OPT_HOSTS,
     OPT_HOSTFILE,
+    OPT_PER_HOST,
+    OPT_EXCEED,
+    OPT_NET_REPORT,
     OPT_IGNORED,   /* harmless here: nothing to do, nothing to say */
     OPT_EXPLAINED, /* does nothing; one line says what does */
     OPT_HELP,
@@ -61,12 +64,15 @@ static const struct row table[] = {
     {"keep-going", 0, OPT_KEEP_GOING, NULL},
     {"host hosts H", 1, OPT_HOSTS, NULL},
     {"f hostfile machinefile default-hostfile", 1, OPT_HOSTFILE, NULL},
-    {"ppn npernode perhost N", 1, OPT_IGNORED, NULL},
-    {"oversubscribe allow-run-as-root q quiet", 0, OPT_IGNORED, NULL},
+    {"ppn npernode perhost N", 1, OPT_PER_HOST, NULL},
+    {"oversubscribe", 0, OPT_EXCEED, NULL},
+    {"report", 0, OPT_NET_REPORT, NULL},
+    {"allow-run-as-root q quiet", 0, OPT_IGNORED, NULL},
     {"mca gmca", 2, OPT_EXPLAINED, "Weft's settings are few: weft-info --settings"},
     {"map-by rank-by", 1, OPT_EXPLAINED, "ranks are placed in order; see --bind-to"},
-    {"iface", 1, OPT_EXPLAINED, "ranks on one machine use no network"},
-    {"launcher bootstrap rmk", 1, OPT_EXPLAINED, "ranks start on this machine"},
+    {"iface", 1, OPT_EXPLAINED, "set WEFT_NET"},
+    {"launcher bootstrap rmk", 1, OPT_EXPLAINED,
+     "set WEFT_RSH to go another way than ssh"},
     {"help h ?", 0, OPT_HELP, NULL},
     {"version V", 0, OPT_VERSION, NULL},
 };
@@ -74,9 +80,8 @@ static const struct row table[] = {
 static const char help[] =
     "usage: mpiexec [options] PROGRAM [arguments] [: [options] PROGRAM [arguments] ...]\n"
     "\n"
-    "Starts ranks of an MPI program on this machine and waits for them. Several "
-    "programs\n"
-    "separated by ':' form one job.\n"
+    "Starts ranks of an MPI program, on this machine or on several hosts, and waits for\n"
+    "them. Several programs separated by ':' form one job.\n"
     "\n"
     "  -n N, -np N              number of ranks; without it one per core\n"
     "  -wdir DIR                working directory\n"
@@ -93,8 +98,13 @@ static const char help[] =
     "  --timeout SECONDS        end the job after this time, with code 124\n"
     "  --keep-going             when a rank ends too early, let the others go on: what "
     "waits\n"
-    "                           for it in MPI gets an error\n"
-    "  -host NAMES, -f FILE     hosts; this version starts ranks on this machine only\n"
+    "                           for it in MPI gets an error; on one host\n"
+    "  --hosts A,B:4            hosts, and how many ranks each may take (slots)\n"
+    "  --hostfile FILE          the same from a file: a line 'NAME slots=4' for each\n"
+    "  -ppn N                   ranks on each host\n"
+    "  --oversubscribe          allow more ranks than slots\n"
+    "  --report                 start nothing; try which network each two hosts would "
+    "use\n"
     "  --version, --help\n"
     "\n"
     "Standard input goes to rank 0. The exit code is that of the first rank that "
@@ -153,65 +163,6 @@ static const struct row *find(const char *word)
     return NULL;
 }
 
-/* Is this the name of the machine we run on? */
-static bool is_here(const char *name, size_t length)
-{
-    char host[256] = "";
-    const char *const names[] = {"localhost", "127.0.0.1", "::1", host};
-
-    gethostname(host, sizeof(host) - 1);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0) {
-            return true;
-        }
-    }
-    /* A name without its domain. */
-    return strlen(host) > length && host[length] == '.' &&
-           strncmp(host, name, length) == 0;
-}
-
-/* Checks one "name", "name:slots" or "name slots=4". */
-static enum parsed check_host(const char *name)
-{
-    size_t length = strcspn(name, ": \t\n");
-
-    if (length == 0 || name[0] == '#' || is_here(name, length)) {
-        return PARSED;
-    }
-    fprintf(stderr,
-            "%s: host %.*s: this version of Weft starts ranks on this machine only\n",
-            program_name, (int)length, name);
-    return PARSED_WRONG;
-}
-
-static enum parsed check_hosts(char *names)
-{
-    for (char *rest, *h = strtok_r(names, ",", &rest); h != NULL;
-         h = strtok_r(NULL, ",", &rest)) {
-        if (check_host(h) != PARSED) {
-            return PARSED_WRONG;
-        }
-    }
-    return PARSED;
-}
-
-static enum parsed check_hostfile(const char *path)
-{
-    FILE *file = fopen(path, "re");
-    char line[1024];
-    enum parsed result = PARSED;
-
-    if (file == NULL) {
-        perror(path);
-        return PARSED_WRONG;
-    }
-    while (result == PARSED && fgets(line, sizeof(line), file) != NULL) {
-        result = check_host(line + strspn(line, " \t"));
-    }
-    fclose(file);
-    return result;
-}
-
 static enum parsed parse_ranks(const char *text, int *ranks)
 {
     char *end;
@@ -253,6 +204,12 @@ static void keep_names(struct plan *plan, char *names)
          n = strtok_r(NULL, ",", &rest)) {
         list_add(&plan->keep, n);
     }
+}
+
+/* Hosts are the whole job's. */
+static bool is_for_all(enum option option)
+{
+    return option == OPT_HOSTS || option == OPT_HOSTFILE || option == OPT_PER_HOST;
 }
 
 static enum parsed take(const struct row *row, char **words, struct plan *plan,
@@ -298,9 +255,17 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
         plan->keeps_going = true;
         break;
     case OPT_HOSTS:
-        return check_hosts(words[1]);
+        return hosts_add_list(&plan->hosts, words[1]) ? PARSED : PARSED_WRONG;
     case OPT_HOSTFILE:
-        return check_hostfile(words[1]);
+        return hosts_add_file(&plan->hosts, words[1]) ? PARSED : PARSED_WRONG;
+    case OPT_PER_HOST:
+        return parse_ranks(words[1], &plan->per_host);
+    case OPT_EXCEED:
+        plan->may_exceed_slots = true;
+        break;
+    case OPT_NET_REPORT:
+        plan->is_report = true;
+        break;
     case OPT_IGNORED:
         break;
     case OPT_EXPLAINED:
@@ -339,11 +304,22 @@ static enum parsed parse_app(char ***at, struct plan *plan, struct app *app)
                 return wrong("something must follow", *words);
             }
         }
+        if (plan->app_count > 0 && is_for_all(row->option)) {
+            return wrong("hosts are given once, before the first program", *words);
+        }
         result = take(row, words, plan, app);
         if (result != PARSED) {
             return result;
         }
         words += row->words + 1;
+    }
+    if (*words == NULL && plan->is_report) {
+        static char name[] = "true";
+        static char *nothing[] = {name, NULL};
+
+        app->argv = nothing; /* no program is started */
+        *at = words;
+        return PARSED;
     }
     if (*words == NULL || strcmp(*words, ":") == 0) {
         return wrong("no program to start; mpiexec --help tells more", NULL);
@@ -365,6 +341,9 @@ static int processors(void)
 
 static enum parsed count_ranks(struct plan *plan)
 {
+    if (plan->hosts.count == 0 && !hosts_add_slurm(&plan->hosts)) {
+        return PARSED_WRONG;
+    }
     for (int i = 0; i < plan->app_count; i++) {
         struct app *app = &plan->apps[i];
 
@@ -372,7 +351,8 @@ static enum parsed count_ranks(struct plan *plan)
             return wrong("with several programs each needs its -n", app->argv[0]);
         }
         if (app->ranks == 0) {
-            app->ranks = processors();
+            app->ranks = plan->hosts.count > 0 ? hosts_ranks(&plan->hosts, plan->per_host)
+                                               : processors();
         }
         plan->ranks += app->ranks;
     }

@@ -170,7 +170,8 @@ bool stream_may_read(const struct stream *stream)
 {
     const struct sink *sink = stream->sink;
 
-    return stream->fd >= 0 && (sink->owner == NULL || sink->owner == stream) &&
+    return (stream->fd >= 0 || stream->is_given) &&
+           (sink->owner == NULL || sink->owner == stream) &&
            sink->count + 2 * RESERVE <= SINK_BYTES;
 }
 
@@ -191,6 +192,42 @@ static void sort_out(struct stream *stream)
     }
 }
 
+void stream_open_given(struct stream *stream, struct sink *sink, int rank,
+                       bool is_labelled, size_t *taken)
+{
+    *stream = (struct stream){
+        .fd = -1,
+        .rank = rank,
+        .is_labelled = is_labelled,
+        .sink = sink,
+        .is_given = true,
+        .taken = taken,
+    };
+}
+
+bool stream_is_empty(const struct stream *stream)
+{
+    return stream->is_given ? stream->given.count == 0 : stream->fd < 0;
+}
+
+/* From the pipe, or from what was given; as read(). */
+static ssize_t take_in(struct stream *stream, char *to, size_t room)
+{
+    size_t n = stream->given.count < room ? stream->given.count : room;
+
+    if (!stream->is_given) {
+        return read(stream->fd, to, room);
+    }
+    if (n == 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    memcpy(to, stream->given.at, n);
+    bytes_drop(&stream->given, n);
+    *stream->taken += n;
+    return (ssize_t)n;
+}
+
 bool stream_read(struct stream *stream)
 {
     ssize_t n;
@@ -202,7 +239,7 @@ bool stream_read(struct stream *stream)
         }
         stream->is_label_due = true;
     }
-    n = read(stream->fd, stream->text + stream->count, STREAM_BYTES - stream->count);
+    n = take_in(stream, stream->text + stream->count, STREAM_BYTES - stream->count);
     if (n == 0) {
         return false;
     }
@@ -219,10 +256,13 @@ bool stream_read(struct stream *stream)
 
 void stream_finish(struct stream *stream)
 {
-    if (stream->fd < 0) {
+    if (stream->fd < 0 && !stream->is_given) {
         return;
     }
-    for (;;) {
+    while (stream->is_given && stream->given.count > 0 && stream->sink->error == 0) {
+        stream_read(stream);
+    }
+    while (!stream->is_given) {
         struct pollfd p = {.fd = stream->fd, .events = POLLIN};
 
         if (stream->sink->error != 0 || poll(&p, 1, 0) <= 0 || !stream_read(stream)) {
@@ -235,8 +275,12 @@ void stream_finish(struct stream *stream)
     if (stream->sink->owner == stream) {
         stream->sink->owner = NULL;
     }
-    close(stream->fd);
-    stream->fd = -1;
+    if (stream->fd >= 0) {
+        close(stream->fd);
+        stream->fd = -1;
+    }
+    stream->is_given = false;
+    bytes_free(&stream->given);
     free(stream->text);
     stream->text = NULL;
 }

@@ -14,6 +14,8 @@
 #ifndef WEFT_LAUNCH_OUTPUT_H
 #define WEFT_LAUNCH_OUTPUT_H
 
+#include "bytes.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,6 +49,11 @@ struct stream {
     char *text; /* an unfinished line; made on first use */
     size_t count;
     uint64_t since; /* when its oldest byte came */
+
+    /* A rank on another host has no pipe to us: what it prints is given to its stream. */
+    bool is_given;
+    struct bytes given; /* and not taken yet */
+    size_t *taken;      /* counts what is */
 };
 
 void sink_open(struct sink *sink, int fd);
@@ -62,6 +69,13 @@ void sink_say(struct sink *sink, const char *line, size_t n);
 
 /* A rank in the middle of a long line has said nothing for `ns`: others may speak. */
 void sink_end_long_line(struct sink *sink, uint64_t now, uint64_t ns);
+
+/* A stream for what a rank on another host prints. */
+void stream_open_given(struct stream *stream, struct sink *sink, int rank,
+                       bool is_labelled, size_t *taken);
+
+/* Is there nothing more to be had from it, for now or for ever? */
+bool stream_is_empty(const struct stream *stream);
 
 /* Can this stream be read now? */
 bool stream_may_read(const struct stream *stream);

@@ -96,7 +96,7 @@ static bool read_topology(struct placement *placement, const cpu_set_t *allowed)
     return is_read;
 }
 
-bool placement_open(struct placement *placement, const struct plan *plan)
+bool placement_open(struct placement *placement, const struct plan *plan, int ranks)
 {
     cpu_set_t allowed;
 
@@ -107,8 +107,7 @@ bool placement_open(struct placement *placement, const struct plan *plan)
     }
     /* More ranks than processors do not fit, and a single one has nobody to avoid. */
     if (plan->bind == BIND_NONE ||
-        (plan->bind == BIND_IF_FITS &&
-         (plan->ranks > CPU_COUNT(&allowed) || plan->ranks == 1))) {
+        (plan->bind == BIND_IF_FITS && (ranks > CPU_COUNT(&allowed) || ranks == 1))) {
         return true;
     }
     if (!read_topology(placement, &allowed)) {
@@ -121,10 +120,10 @@ bool placement_open(struct placement *placement, const struct plan *plan)
         }
         return plan->bind != BIND_CORE;
     }
-    if (plan->ranks > placement->count) {
+    if (ranks > placement->count) {
         if (plan->bind == BIND_CORE) {
             fprintf(stderr, "%s: %d ranks do not fit on %d cores: they are not bound\n",
-                    program_name, plan->ranks, placement->count);
+                    program_name, ranks, placement->count);
         }
         placement_close(placement);
     }
@@ -136,15 +135,16 @@ const cpu_set_t *placement_of(const struct placement *placement, int local_rank)
     return placement->cores != NULL ? &placement->cores[local_rank] : NULL;
 }
 
-void placement_report(const struct placement *placement, const struct plan *plan)
+void placement_report(const struct placement *placement, const struct plan *plan,
+                      int first, int ranks)
 {
     if (!plan->is_reporting_bindings) {
         return;
     }
-    for (int r = 0; r < plan->ranks; r++) {
+    for (int r = 0; r < ranks; r++) {
         const cpu_set_t *set = placement_of(placement, r);
 
-        fprintf(stderr, "%s: rank %d: %s", program_name, r,
+        fprintf(stderr, "%s: rank %d: %s", program_name, first + r,
                 set == NULL ? "not bound" : "bound to processors");
         for (int c = 0; set != NULL && c < CPU_SETSIZE; c++) {
             if (CPU_ISSET((size_t)c, set)) {

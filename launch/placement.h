@@ -17,14 +17,18 @@ struct placement {
     int count;
 };
 
-/* Decides by the plan. False, after a line on standard error, if it cannot be done. */
-bool placement_open(struct placement *placement, const struct plan *plan);
+/*
+ * Decides by the plan, for the `ranks` ranks of this host. False, after a line on
+ * standard error, if it cannot be done.
+ */
+bool placement_open(struct placement *placement, const struct plan *plan, int ranks);
 
 /* The processors of a rank, or NULL if it is not bound. */
 const cpu_set_t *placement_of(const struct placement *placement, int local_rank);
 
 /* Says on standard error what --report-bindings asks for. */
-void placement_report(const struct placement *placement, const struct plan *plan);
+void placement_report(const struct placement *placement, const struct plan *plan,
+                      int first, int ranks);
 
 void placement_close(struct placement *placement);
 

@@ -7,6 +7,8 @@
 #ifndef WEFT_LAUNCH_PLAN_H
 #define WEFT_LAUNCH_PLAN_H
 
+#include "hosts.h"
+
 #include <stdbool.h>
 
 enum bind_to {
@@ -37,10 +39,14 @@ struct plan {
     bool is_reporting_bindings;
     bool is_labelling;
     bool has_empty_environment; /* pass only what is named */
-    double timeout;             /* seconds; 0: none */
-    bool keeps_going;           /* a rank that fails does not end the others */
-    struct list set;            /* NAME=VALUE, for all programs */
-    struct list keep;           /* names passed although the environment is empty */
+    struct hosts hosts;         /* none: this machine */
+    int per_host;               /* ranks on each host; 0: not said */
+    bool may_exceed_slots;
+    bool is_report;   /* no ranks: which networks would be used? */
+    bool keeps_going; /* a rank that fails does not end the others */
+    double timeout;   /* seconds; 0: none */
+    struct list set;  /* NAME=VALUE, for all programs */
+    struct list keep; /* names passed although the environment is empty */
 };
 
 enum parsed { PARSED, PARSED_AND_DONE, PARSED_WRONG };

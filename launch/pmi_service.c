@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <search.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,50 +56,186 @@ static char *word(char *line, const char *key)
     return NULL;
 }
 
+/* Keeps a key; false if there is one of that name, or no memory. */
+static bool keep(struct pmi_service *service, const char *name, const char *value)
+{
+    struct key *made = calloc(1, sizeof(*made));
+    struct key **found = NULL;
+
+    if (made != NULL && (made->name = strdup(name)) != NULL &&
+        (made->value = strdup(value)) != NULL) {
+        found = tsearch(made, &service->keys, compare);
+    }
+    if (found != NULL && *found == made) {
+        return true;
+    }
+    if (made != NULL) {
+        free(made->name);
+        free(made->value);
+        free(made);
+    }
+    return false;
+}
+
+const char *pmi_service_find(const struct pmi_service *service, const char *name)
+{
+    const struct key wanted = {.name = (char *)(uintptr_t)name};
+    struct key **found = tfind(&wanted, &service->keys, compare);
+
+    return found != NULL ? (*found)->value : NULL;
+}
+
+void pmi_service_put(struct pmi_service *service, const char *name, const char *value)
+{
+    if (pmi_service_find(service, name) == NULL) {
+        keep(service, name, value);
+    }
+}
+
+/* The name under which a key of one rank is kept: no key of others has a blank. */
+static void name_of(char *name, size_t size, int rank, const char *key)
+{
+    snprintf(name, size, "%d %s", rank, key);
+}
+
+static struct pmi_client *client_of(struct pmi_service *service, int rank)
+{
+    const int at = rank - service->first;
+
+    return at >= 0 && at < service->count ? &service->clients[at] : NULL;
+}
+
+void pmi_service_answer(struct pmi_service *service, int rank, const char *value)
+{
+    struct pmi_client *client = client_of(service, rank);
+
+    if (client == NULL || client->fd < 0) {
+        return;
+    }
+    if (value == NULL) {
+        answer(client, "cmd=get_result rc=-1 msg=key_not_found value=unknown\n");
+    } else {
+        answer(client, "cmd=get_result rc=0 msg=success value=%s\n", value);
+    }
+}
+
+/* Tells one who waits: a rank of ours, or one elsewhere. */
+static void tell(struct pmi_service *service, int daemon, int rank, const char *name,
+                 const char *value)
+{
+    if (client_of(service, rank) != NULL) {
+        pmi_service_answer(service, rank, value);
+    } else {
+        service->found(service->owner, daemon, rank, name, value);
+    }
+}
+
+void pmi_service_want(struct pmi_service *service, int daemon, int rank, int of,
+                      const char *key)
+{
+    const struct pmi_client *client = client_of(service, of);
+    char name[PMI_LINE];
+    const char *value;
+    struct pmi_waiter *waiter;
+
+    name_of(name, sizeof(name), of, key);
+    value = pmi_service_find(service, name);
+    waiter = value == NULL && client != NULL && !client->has_ended
+                 ? malloc(sizeof(*waiter) + strlen(name) + 1)
+                 : NULL;
+    if (waiter == NULL) {
+        tell(service, daemon, rank, name, value);
+        return;
+    }
+    waiter->rank = rank;
+    waiter->daemon = daemon;
+    memcpy(waiter->key, name, strlen(name) + 1);
+    waiter->next = service->waiters;
+    service->waiters = waiter;
+}
+
+/* Who waits for this key, or for any of this rank, hears `value`. */
+static void end_waits(struct pmi_service *service, const char *name, const char *value)
+{
+    struct pmi_waiter **at = &service->waiters;
+    const size_t length = strlen(name);
+
+    while (*at != NULL) {
+        struct pmi_waiter *waiter = *at;
+
+        if (value != NULL ? strcmp(waiter->key, name) == 0
+                          : strncmp(waiter->key, name, length) == 0) {
+            *at = waiter->next;
+            tell(service, waiter->daemon, waiter->rank, waiter->key, value);
+            free(waiter);
+        } else {
+            at = &waiter->next;
+        }
+    }
+}
+
+void pmi_service_rank_ended(struct pmi_service *service, int rank)
+{
+    struct pmi_client *client = client_of(service, rank);
+    char start[32];
+
+    client->has_ended = true;
+    name_of(start, sizeof(start), rank, "");
+    end_waits(service, start, NULL);
+}
+
 static void on_put(struct pmi_service *service, struct pmi_client *client, char *line)
 {
-    char *value = word(line, "value"); /* the last word, so the key stays whole */
+    const char *own = word(line, "rank"); /* the last word, so the others stay whole */
+    char *value = word(line, "value");
     char *name = word(line, "key");
-    struct key *made;
-    struct key **found;
+    char own_name[PMI_LINE];
 
     if (name == NULL || value == NULL) {
         answer(client, "cmd=put_result rc=-1 msg=no_key_or_value\n");
         return;
     }
-    made = calloc(1, sizeof(*made));
-    if (made == NULL || (made->name = strdup(name)) == NULL ||
-        (made->value = strdup(value)) == NULL) {
-        answer(client, "cmd=put_result rc=-1 msg=no_memory\n");
-        return;
+    if (own != NULL) {
+        name_of(own_name, sizeof(own_name), client->rank, name);
     }
-    found = tsearch(made, &service->keys, compare);
-    if (found == NULL || *found != made) {
+    if (!keep(service, own != NULL ? own_name : name, value)) {
         answer(client, "cmd=put_result rc=-1 msg=key_exists\n");
-        free(made->name);
-        free(made->value);
-        free(made);
         return;
     }
     answer(client, "cmd=put_result rc=0 msg=success\n");
+    if (own != NULL) {
+        end_waits(service, own_name, value);
+    } else {
+        service->put(service->owner, name, value);
+    }
 }
 
 static void on_get(struct pmi_service *service, struct pmi_client *client, char *line)
 {
-    struct key wanted = {.name = word(line, "key")};
-    struct key **found = NULL;
+    const char *own = word(line, "rank");
+    const int of = own != NULL ? atoi(own) : -1;
+    const char *name = word(line, "key");
+    char own_name[PMI_LINE];
+    const char *value = NULL;
 
-    if (wanted.name != NULL && strcmp(wanted.name, "PMI_process_mapping") == 0) {
-        answer(client, "cmd=get_result rc=0 msg=success value=%s\n", service->mapping);
+    if (name == NULL || of >= service->size) {
+        pmi_service_answer(service, client->rank, NULL);
         return;
     }
-    if (wanted.name != NULL) {
-        found = tfind(&wanted, &service->keys, compare);
+    if (client_of(service, of) != NULL) {
+        pmi_service_want(service, -1, client->rank, of, name);
+        return;
     }
-    if (found == NULL) {
-        answer(client, "cmd=get_result rc=-1 msg=key_not_found value=unknown\n");
+    if (strcmp(name, "PMI_process_mapping") == 0) {
+        value = service->mapping;
+    } else if (of >= 0) {
+        name_of(own_name, sizeof(own_name), of, name);
+        value = pmi_service_find(service, own_name);
     } else {
-        answer(client, "cmd=get_result rc=0 msg=success value=%s\n", (*found)->value);
+        value = pmi_service_find(service, name);
+    }
+    if (value != NULL || !service->ask(service->owner, client->rank, of, name)) {
+        pmi_service_answer(service, client->rank, value);
     }
 }
 
@@ -108,11 +245,15 @@ static void on_barrier(struct pmi_service *service, struct pmi_client *client)
         client->is_in_barrier = true;
         service->in_barrier++;
     }
-    if (service->in_barrier < service->size) {
-        return;
+    if (service->in_barrier == service->count) {
+        service->arrived(service->owner);
     }
+}
+
+void pmi_service_release(struct pmi_service *service)
+{
     service->in_barrier = 0;
-    for (int i = 0; i < service->size; i++) {
+    for (int i = 0; i < service->count; i++) {
         service->clients[i].is_in_barrier = false;
         answer(&service->clients[i], "cmd=barrier_out rc=0\n");
     }
@@ -206,6 +347,14 @@ static void free_key(void *node)
 
 void pmi_service_close(struct pmi_service *service)
 {
+    while (service->waiters != NULL) {
+        struct pmi_waiter *waiter = service->waiters;
+
+        service->waiters = waiter->next;
+        free(waiter);
+    }
     tdestroy(service->keys, free_key);
     service->keys = NULL;
+    free(service->mapping);
+    service->mapping = NULL;
 }

@@ -1,9 +1,13 @@
 /*
  * pmi_service.h - PMI-1, the launcher's side: one text line a request, one an answer.
  *
- * Each rank has a socket. Keys live in one space for the whole job. What a rank asks that
- * concerns the job (it aborts) is told to the owner through the upcall. A request that is
- * no request gets no answer and a line on standard error; the job goes on.
+ * Each rank of this host has a socket. Keys live in one space for the whole job: those
+ * that are for all go to the root of the tree, where other hosts ask for them and then
+ * keep a copy. Weft's own ranks say beside a key which rank puts it ("rank=7"): such keys
+ * stay on the host of that rank, and whoever gets one is answered when it is there. What
+ * a rank asks that concerns the job or other hosts is told to the owner through the
+ * upcalls. A request that is no request gets no answer and a line on standard error; the
+ * job goes on.
  */
 #ifndef WEFT_LAUNCH_PMI_SERVICE_H
 #define WEFT_LAUNCH_PMI_SERVICE_H
@@ -19,23 +23,64 @@ struct pmi_client {
     int app; /* which program of an MPMD job */
     bool is_in_barrier;
     bool has_finalized;
+    bool has_ended; /* the process */
     size_t count;
     char *line; /* what has come of the next request; made on first use */
 };
 
+/* A lookup that waits for its key. */
+struct pmi_waiter {
+    struct pmi_waiter *next;
+    int rank;   /* that asks */
+    int daemon; /* of that rank */
+    char key[]; /* with the rank that is to put it */
+};
+
 struct pmi_service {
-    struct pmi_client *clients;
-    int size;
+    struct pmi_client *clients; /* of this host */
+    int count;
+    int first; /* rank of the first of them */
+    int size;  /* of the job */
     int in_barrier;
-    char name[64];    /* of the key-value space */
-    char mapping[64]; /* PMI_process_mapping */
-    void *keys;       /* a tsearch tree */
+    char name[64]; /* of the key-value space */
+    char *mapping; /* PMI_process_mapping */
+    void *keys;    /* a tsearch tree */
+    struct pmi_waiter *waiters;
     void (*aborted)(void *owner, int rank, int code);
+    /* All of this host are in the barrier; they wait for pmi_service_release(). */
+    void (*arrived)(void *owner);
+    /* A key for all that other hosts should know. */
+    void (*put)(void *owner, const char *name, const char *value);
+    /* A key that is not here: answered some time by pmi_service_answer(). `of` is the
+     * rank that has put it, or -1: one for all. False: there is nobody else to ask. */
+    bool (*ask)(void *owner, int rank, int of, const char *name);
+    /* A rank on another host waited for a key that is now here, or never will be. */
+    void (*found)(void *owner, int daemon, int rank, const char *name, const char *value);
     void *owner;
 };
 
 /* Reads what a client has sent and answers. False when the client has closed its end. */
 bool pmi_service_read(struct pmi_service *service, struct pmi_client *client);
+
+/* The barrier is over. */
+void pmi_service_release(struct pmi_service *service);
+
+/* A key from another host; the first counts. */
+void pmi_service_put(struct pmi_service *service, const char *name, const char *value);
+
+/* The value of a key for all, or NULL. */
+const char *pmi_service_find(const struct pmi_service *service, const char *name);
+
+/*
+ * A rank on the host of `daemon` wants what our rank `of` puts under `name`: found() is
+ * called now, or when that is done, or when the rank ends without having done so.
+ */
+void pmi_service_want(struct pmi_service *service, int daemon, int rank, int of,
+                      const char *name);
+void pmi_service_rank_ended(struct pmi_service *service, int rank);
+
+/* The answer to ask(), for one of our ranks; NULL: there is no such key. */
+void pmi_service_answer(struct pmi_service *service, int rank, const char *value);
 
 /* Forgets all keys. */
 void pmi_service_close(struct pmi_service *service);

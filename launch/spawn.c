@@ -126,8 +126,10 @@ static char **make_environment(const struct birth *b, struct own *own, struct li
     snprintf(own->fd, sizeof(own->fd), "PMI_FD=%d", b->pmi);
     snprintf(own->rank, sizeof(own->rank), "PMI_RANK=%d", b->rank);
     snprintf(own->size, sizeof(own->size), "PMI_SIZE=%d", b->size);
-    snprintf(own->local_rank, sizeof(own->local_rank), "MPI_LOCALRANKID=%d", b->rank);
-    snprintf(own->local_size, sizeof(own->local_size), "MPI_LOCALNRANKS=%d", b->size);
+    snprintf(own->local_rank, sizeof(own->local_rank), "MPI_LOCALRANKID=%d",
+             b->local_rank);
+    snprintf(own->local_size, sizeof(own->local_size), "MPI_LOCALNRANKS=%d",
+             b->local_size);
     list_add(list, own->job);
     list_add(list, own->fd);
     list_add(list, own->rank);

@@ -23,6 +23,8 @@ struct birth {
     const cpu_set_t *processors; /* NULL: as ours */
     int rank;
     int size;
+    int local_rank;
+    int local_size;
     int input; /* descriptors that become 0, 1 and 2 */
     int output;
     int error;

@@ -9,30 +9,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/*
- * Rank 0 gets our own standard input, which it then reads or leaves alone; only a
- * terminal has to be read by us, in whose foreground the ranks are not. Where we are not
- * either, we leave our process group: who kills it does not kill us with it.
- */
-static int choose_input(struct job *job, int *ours)
-{
-    int ends[2];
-
-    *ours = -1;
-    if (isatty(STDIN_FILENO) != 1) {
-        setpgid(0, 0);
-        return STDIN_FILENO;
-    }
-    if (tcgetpgrp(STDIN_FILENO) != getpgrp() || pipe2(ends, O_CLOEXEC) != 0) {
-        setpgid(0, 0);
-        return open("/dev/null", O_RDONLY | O_CLOEXEC);
-    }
-    job->input = ends[1];
-    *ours = ends[0];
-    job_watch(job, STDIN_FILENO, FROM_INPUT, 0);
-    return ends[0];
-}
-
 static bool open_stream(struct job *job, struct stream *stream, struct sink *sink,
                         int rank, int *theirs)
 {
@@ -44,7 +20,7 @@ static bool open_stream(struct job *job, struct stream *stream, struct sink *sin
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     *stream = (struct stream){
         .fd = ends[0],
-        .rank = rank,
+        .rank = rank + job->first,
         .is_labelled = job->plan->is_labelling,
         .sink = sink,
     };
@@ -52,7 +28,7 @@ static bool open_stream(struct job *job, struct stream *stream, struct sink *sin
     return true;
 }
 
-/* The pipes and the socket of one rank; false if descriptors have run out. */
+/* The pipes and the socket of one of our ranks; false if descriptors have run out. */
 static bool open_rank(struct job *job, int r, struct birth *birth)
 {
     struct rank *rank = &job->ranks[r];
@@ -65,8 +41,8 @@ static bool open_rank(struct job *job, int r, struct birth *birth)
         return false;
     }
     job->pmi.clients[r].fd = ends[0];
-    job->pmi.clients[r].rank = r;
-    job->pmi.clients[r].app = (int)(job_app_of(job, r) - job->plan->apps);
+    job->pmi.clients[r].rank = r + job->first;
+    job->pmi.clients[r].app = (int)(job_app_of(job, r + job->first) - job->plan->apps);
     if (job->pmi.clients[r].app > 0) { /* zero is there already, in untouched memory */
         weft_segment_slice(&job->segment, (uint32_t)r)->app =
             (uint32_t)job->pmi.clients[r].app;
@@ -92,11 +68,13 @@ static void close_theirs(const struct birth *birth)
 static bool start_rank(struct job *job, int r, int input)
 {
     struct birth birth = {
-        .app = job_app_of(job, r),
-        .environment = &job->environment,
+        .app = job_app_of(job, r + job->first),
+        .environment = &job->setup.environment,
         .processors = placement_of(&job->placement, r),
-        .rank = r,
+        .rank = r + job->first,
         .size = job->plan->ranks,
+        .local_rank = r,
+        .local_size = job->count,
         .input = input,
         .segment = job->segment.fd,
     };
@@ -112,8 +90,8 @@ static bool start_rank(struct job *job, int r, int input)
     if (pid < 0) {
         const bool is_missing = why.error == ENOENT && why.object[0] == '\0';
 
-        job_fail(job, is_missing ? 127 : 126, r, "cannot %s%s: %s", why.step, why.object,
-                 strerror(why.error));
+        job_fail(job, is_missing ? 127 : 126, r + job->first, "cannot %s%s: %s", why.step,
+                 why.object, strerror(why.error));
         return false;
     }
     job->ranks[r].pid = pid;
@@ -126,10 +104,10 @@ void job_start_ranks(struct job *job)
 {
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     int feed;
-    int input = choose_input(job, &feed);
+    int input = job_choose_input(job, &feed);
 
-    for (int r = 0; r < job->plan->ranks && job->state == STARTING; r++) {
-        if (!start_rank(job, r, r == 0 ? input : nothing)) {
+    for (int r = 0; r < job->count && job->state == STARTING; r++) {
+        if (!start_rank(job, r, r + job->first == 0 ? input : nothing)) {
             job_happen(job, START_FAILED);
         }
     }
@@ -138,7 +116,4 @@ void job_start_ranks(struct job *job)
     }
     close(nothing);
     job_happen(job, ALL_STARTED);
-    if (job->running == 0) {
-        job_happen(job, ALL_ENDED);
-    }
 }

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static const uint64_t GRACE_NS = UINT64_C(1000000000);
@@ -34,6 +35,7 @@ static const struct transition table[STATES][EVENT_COUNT] = {
             [START_FAILED] = {stop_all, STOPPING},
             [RANK_FAILED] = {stop_all, STOPPING},
             [ASKED_TO_END] = {pass_signal_and_stop, STOPPING},
+            [TIMED_OUT] = {stop_all, STOPPING},
             [FRONT_GONE] = {kill_all, KILLING},
         },
     [RUNNING] =
@@ -67,6 +69,11 @@ void job_happen(struct job *job, enum event event)
     }
 }
 
+bool job_is_daemon(const struct job *job)
+{
+    return job->tree.has_up;
+}
+
 void job_say(struct job *job, const char *format, ...)
 {
     char line[2048];
@@ -77,6 +84,12 @@ void job_say(struct job *job, const char *format, ...)
     n += vsnprintf(line + n, sizeof(line) - (size_t)n - 1, format, args);
     va_end(args);
     n = n < (int)sizeof(line) - 1 ? n : (int)sizeof(line) - 2;
+    if (job_is_daemon(job)) {
+        const int prefix = (int)strlen(program_name) + 2;
+
+        tree_report(job, FRAME_SAY, -1, 0, line + prefix, (size_t)(n - prefix));
+        return;
+    }
     line[n++] = '\n';
     if (job->error_to != NULL) {
         sink_say(job->error_to, line, (size_t)n);
@@ -109,11 +122,15 @@ void job_fail(struct job *job, int code, int rank, const char *format, ...)
     if (job->has_failed && !job_is_going_on(job)) {
         return;
     }
-    job_fail_silently(job, code);
     va_start(args, format);
     vsnprintf(cause, sizeof(cause), format, args);
     va_end(args);
-    job_say(job, "rank %d on %s (%s): %s", rank, job->host,
+    if (job_is_daemon(job)) {
+        tree_report(job, FRAME_FAILED, rank, code, cause, strlen(cause) + 1);
+        return;
+    }
+    job_fail_silently(job, code);
+    job_say(job, "rank %d on %s (%s): %s", rank, layout_host_of(&job->setup.layout, rank),
             job_app_of(job, rank)->argv[0], cause);
 }
 
@@ -132,7 +149,7 @@ static void do_nothing(struct job *job)
 
 void job_signal_ranks(struct job *job, int signal)
 {
-    for (int r = 0; r < job->plan->ranks; r++) {
+    for (int r = 0; r < job->count; r++) {
         if (job->ranks[r].is_running) {
             kill(-job->ranks[r].pid, signal);
         }
@@ -148,18 +165,24 @@ static void start_grace(struct job *job)
 static void stop_all(struct job *job)
 {
     job_signal_ranks(job, SIGTERM);
+    tree_give_up_starting(job);
+    tree_tell(job, FRAME_STOP, SIGTERM);
     start_grace(job);
 }
 
 static void pass_signal_and_stop(struct job *job)
 {
     job_signal_ranks(job, job->asked);
+    tree_give_up_starting(job);
+    tree_tell(job, FRAME_STOP, job->asked);
     start_grace(job);
 }
 
 static void kill_all(struct job *job)
 {
     job->grace_end = 0;
+    tree_give_up_starting(job);
+    tree_tell(job, FRAME_KILL, 0);
     job_signal_ranks(job, SIGKILL);
     keeper_signal_all(SIGKILL);
 }

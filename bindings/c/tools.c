@@ -95,7 +95,7 @@ static bool is_enum(MPI_T_enum enumtype)
 {
     uintptr_t number = (uintptr_t)enumtype;
 
-    return number >= 1 && number <= WEFT_SET_COUNT &&
+    return number >= 1 && number <= WEFT_SET_NUMBERS &&
            weft_control_has_words((enum weft_setting)(number - 1));
 }
 

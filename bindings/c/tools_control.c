@@ -15,7 +15,7 @@ static struct weft_pool handles;
 
 static bool is_variable(int index)
 {
-    return index >= 0 && index < WEFT_SET_COUNT;
+    return index >= 0 && index < WEFT_SET_NUMBERS;
 }
 
 int PMPI_T_cvar_get_num(int *num_cvar)
@@ -28,7 +28,7 @@ int PMPI_T_cvar_get_num(int *num_cvar)
     if (num_cvar == NULL) {
         return weft_tools_leave(MPI_T_ERR_INVALID);
     }
-    *num_cvar = WEFT_SET_COUNT;
+    *num_cvar = WEFT_SET_NUMBERS;
     return weft_tools_leave(MPI_SUCCESS);
 }
 WEFT_WEAK_ALIAS(MPI_T_cvar_get_num, PMPI_T_cvar_get_num);

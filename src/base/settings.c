@@ -17,6 +17,14 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
                            "Messages advance while the program computes: by senders that "
                            "know a posted receive's buffer, and by a thread that sleeps "
                            "until a peer needs an answer."},
+    [WEFT_SET_HEARTBEAT] = {"WEFT_HEARTBEAT", "seconds", "5", NULL,
+                            "Silence after which mpiexec takes a host for dead and ends "
+                            "the job; each host is heard four times in it."},
+    [WEFT_SET_NET] = {"WEFT_NET", "interfaces or networks", "", "",
+                      "Which network is used between hosts, as eth1 or 10.78.0.0/16; "
+                      "without it all that are up and no bridges."},
+    [WEFT_SET_PORTS] = {"WEFT_PORTS", "range of ports", "47000-47999", "",
+                        "TCP ports that hosts of a job must reach of each other."},
 };
 
 const struct weft_setting_row *weft_setting_row(enum weft_setting which)
@@ -59,6 +67,10 @@ static int64_t parse(const struct weft_setting_row *row, const char *text, int *
 
     if (row->values == NULL) {
         return parse_number(text, is_bad);
+    }
+    if (row->values[0] == '\0') { /* any text: weft_setting_text() */
+        *is_bad = 0;
+        return 0;
     }
     value = position(row->values, text);
     *is_bad = value < 0;
@@ -109,4 +121,12 @@ int64_t weft_setting(enum weft_setting which)
                 row->values != NULL ? row->values : "", row->fallback);
     }
     return value;
+}
+
+const char *weft_setting_text(enum weft_setting which)
+{
+    const struct weft_setting_row *row = &table[which];
+    const char *source = getenv(row->name);
+
+    return source != NULL && source[0] != '\0' ? source : row->fallback;
 }

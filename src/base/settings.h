@@ -15,14 +15,18 @@ enum weft_setting {
     WEFT_SET_LOG,
     WEFT_SET_CHECKSUM,
     WEFT_SET_PROGRESS,
+    WEFT_SET_HEARTBEAT,
+    WEFT_SET_NET,
+    WEFT_SET_PORTS,
     WEFT_SET_COUNT,
+    WEFT_SET_NUMBERS = WEFT_SET_NET, /* those before it are numbers or words */
 };
 
 struct weft_setting_row {
     const char *name;     /* of the environment variable */
     const char *unit;     /* "level", "bytes", "flag", ... */
     const char *fallback; /* the default, as a user would write it */
-    const char *values;   /* accepted words, separated by '|'; NULL: a number */
+    const char *values;   /* accepted words, separated by '|'; NULL: a number; "": text */
     const char *meaning;  /* one honest sentence, with what it costs */
 };
 
@@ -44,5 +48,8 @@ void weft_setting_write(enum weft_setting which, int64_t value);
 
 /* The value in force in this process. */
 int64_t weft_setting(enum weft_setting which);
+
+/* The same for a setting that is a text; who uses it judges it. Never NULL. */
+const char *weft_setting_text(enum weft_setting which);
 
 #endif

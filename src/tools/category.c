@@ -77,7 +77,7 @@ static int count_of(enum weft_member kind)
 {
     switch (kind) {
     case WEFT_MEMBER_CONTROL:
-        return WEFT_SET_COUNT;
+        return WEFT_SET_NUMBERS;
     case WEFT_MEMBER_PERFORMANCE:
         return weft_performance_count();
     default:

@@ -7,7 +7,7 @@
 
 int weft_control_find(const char *name)
 {
-    for (int i = 0; i < WEFT_SET_COUNT; i++) {
+    for (int i = 0; i < WEFT_SET_NUMBERS; i++) {
         if (strcmp(weft_setting_row((enum weft_setting)i)->name, name) == 0) {
             return i;
         }

@@ -387,11 +387,11 @@ static enum weft_rc lead(const struct weft_kvs_ops *kvs, const struct weft_who *
     }
     rc = kvs->put(key, name);
     if (rc == WEFT_OK) {
-        rc = kvs->fence(); /* the name is known */
+        rc = kvs->fence(false); /* the name is known */
     }
     weft_segment_join(out, (uint32_t)who->local_rank);
     if (rc == WEFT_OK) {
-        rc = kvs->fence(); /* everyone has tried */
+        rc = kvs->fence(false); /* everyone has tried */
     }
     shutdown(server.listener, SHUT_RDWR);
     pthread_join(thread, NULL);
@@ -403,7 +403,7 @@ static enum weft_rc follow(const struct weft_kvs_ops *kvs, const struct weft_who
                            const char *key, char *name, struct weft_segment *out)
 {
     char value[WEFT_KVS_VALUE_MAX + 1];
-    enum weft_rc rc = kvs->fence();
+    enum weft_rc rc = kvs->fence(false);
 
     if (rc != WEFT_OK) {
         return rc;
@@ -418,7 +418,7 @@ static enum weft_rc follow(const struct weft_kvs_ops *kvs, const struct weft_who
     if (attach_by_socket(name, out) == WEFT_OK) {
         weft_segment_join(out, (uint32_t)who->local_rank);
     }
-    return kvs->fence();
+    return kvs->fence(false);
 }
 
 enum weft_rc weft_handover(const struct weft_kvs_ops *kvs, struct weft_who *who,

@@ -38,9 +38,12 @@ struct weft_kvs_ops {
     /* Fills the node and local rank of every rank of the job. */
     enum weft_rc (*places)(const struct weft_who *who, struct weft_place *map);
     enum weft_rc (*put)(const char *key, const char *value);
-    enum weft_rc (*fence)(void);
+    /* Collecting: what was put is brought near to everyone, too. */
+    enum weft_rc (*fence)(bool is_collecting);
     /* What `rank` has put; `value` has room for WEFT_KVS_VALUE_MAX + 1. */
     enum weft_rc (*get)(int rank, const char *key, char *value);
+    /* Does get() wait for what is not put yet, so that nobody needs a fence? */
+    bool (*is_lazy)(void);
     /* Asks the launcher to end the job; from any thread, takes no lock, may return. */
     void (*abort)(int code, const char *cause);
     /* Says goodbye, at exit. */
@@ -50,9 +53,9 @@ struct weft_kvs_ops {
 extern const struct weft_kvs_ops weft_pmi1_ops;
 extern const struct weft_kvs_ops weft_pmix_ops;
 
-/* Takes the descriptor over now, so that abort() works; open() asks for the rest later.
- */
-void weft_pmi1_adopt(int fd);
+/* Takes the descriptor over now, as a rank of our own mpiexec, so that abort() works;
+ * open() asks for the rest later. */
+void weft_pmi1_adopt(int fd, int rank);
 
 /*
  * Reads PMI-1's map of ranks, "(vector,(first node, nodes, ranks per node),...)", which

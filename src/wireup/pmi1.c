@@ -22,7 +22,8 @@ static struct {
     char kvs[256];     /* the name of our job's key-value space */
     char buffer[LINE]; /* what has arrived beyond the last line */
     size_t held;
-} pmi = {.fd = -1};
+    int own_rank; /* under our own mpiexec, which keeps keys by rank; else -1 */
+} pmi = {.fd = -1, .own_rank = -1};
 
 static enum weft_rc lost(const char *doing, const char *why)
 {
@@ -154,13 +155,26 @@ static bool is_granted(const char *answer)
     return find_word(answer, "rc", code, sizeof(code)) && strcmp(code, "0") == 0;
 }
 
-static enum weft_rc get_value(const char *key, char *value, size_t size)
+/* The word that tells our own mpiexec whose key it is. */
+static void name_rank(char *word, size_t size, int rank)
 {
+    word[0] = '\0';
+    if (pmi.own_rank >= 0 && rank >= 0) {
+        snprintf(word, size, " rank=%d", rank);
+    }
+}
+
+/* `rank` is who has put it, or -1: it is nobody's in particular. */
+static enum weft_rc get_value(int rank, const char *key, char *value, size_t size)
+{
+    char whose[32];
     char request[LINE];
     char answer[LINE];
     enum weft_rc rc;
 
-    snprintf(request, sizeof(request), "cmd=get kvsname=%s key=%s\n", pmi.kvs, key);
+    name_rank(whose, sizeof(whose), rank);
+    snprintf(request, sizeof(request), "cmd=get kvsname=%s key=%s%s\n", pmi.kvs, key,
+             whose);
     rc = ask(request, "get_result", answer);
     if (rc != WEFT_OK) {
         return rc;
@@ -173,14 +187,13 @@ static enum weft_rc get_value(const char *key, char *value, size_t size)
 
 static enum weft_rc get(int rank, const char *key, char *value)
 {
-    (void)rank; /* one space for all ranks */
-    return get_value(key, value, WEFT_KVS_VALUE_MAX + 1);
+    return get_value(rank, key, value, WEFT_KVS_VALUE_MAX + 1);
 }
 
 static enum weft_rc read_places(struct weft_who *who, struct weft_place *map)
 {
     char text[LINE];
-    enum weft_rc rc = get_value("PMI_process_mapping", text, sizeof(text));
+    enum weft_rc rc = get_value(-1, "PMI_process_mapping", text, sizeof(text));
 
     if (rc == WEFT_ERR_LAUNCH) {
         return rc;
@@ -217,11 +230,17 @@ static enum weft_rc hello(struct weft_who *who)
     return WEFT_OK;
 }
 
-void weft_pmi1_adopt(int fd)
+void weft_pmi1_adopt(int fd, int rank)
 {
     if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0) {
         pmi.fd = fd;
+        pmi.own_rank = rank;
     }
+}
+
+static bool pmi1_is_lazy(void)
+{
+    return pmi.own_rank >= 0;
 }
 
 static enum weft_rc pmi1_open(struct weft_who *who)
@@ -259,12 +278,14 @@ static enum weft_rc pmi1_places(const struct weft_who *who, struct weft_place *m
 
 static enum weft_rc put(const char *key, const char *value)
 {
+    char whose[32];
     char request[LINE];
     char answer[LINE];
     enum weft_rc rc;
 
-    snprintf(request, sizeof(request), "cmd=put kvsname=%s key=%s value=%s\n", pmi.kvs,
-             key, value);
+    name_rank(whose, sizeof(whose), pmi.own_rank);
+    snprintf(request, sizeof(request), "cmd=put kvsname=%s key=%s value=%s%s\n", pmi.kvs,
+             key, value, whose);
     rc = ask(request, "put_result", answer);
     if (rc != WEFT_OK) {
         return rc;
@@ -276,10 +297,11 @@ static enum weft_rc put(const char *key, const char *value)
     return WEFT_OK;
 }
 
-static enum weft_rc fence(void)
+static enum weft_rc fence(bool is_collecting)
 {
     char answer[LINE];
 
+    (void)is_collecting; /* what is put is there for all, afterwards */
     return ask("cmd=barrier_in\n", "barrier_out", answer);
 }
 
@@ -314,6 +336,7 @@ const struct weft_kvs_ops weft_pmi1_ops = {
     .put = put,
     .fence = fence,
     .get = get,
+    .is_lazy = pmi1_is_lazy,
     .abort = pmi1_abort,
     .close = pmi1_close,
 };

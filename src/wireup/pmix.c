@@ -316,9 +316,16 @@ static enum weft_rc put(const char *key, const char *text)
     return status == PMIX_SUCCESS ? WEFT_OK : failed("put", status);
 }
 
-static enum weft_rc fence(void)
+static enum weft_rc fence(bool is_collecting)
 {
-    pmix_status_t status = pmix.fence(NULL, 0, NULL, 0);
+    pmix_info_t collect;
+    pmix_status_t status;
+
+    memset(&collect, 0, sizeof(collect));
+    snprintf(collect.key, sizeof(collect.key), "%s", PMIX_COLLECT_DATA);
+    collect.value.type = PMIX_BOOL;
+    collect.value.data.flag = true;
+    status = pmix.fence(NULL, 0, is_collecting ? &collect : NULL, is_collecting ? 1 : 0);
 
     return status == PMIX_SUCCESS ? WEFT_OK : failed("fence", status);
 }
@@ -340,6 +347,15 @@ static enum weft_rc get(int rank, const char *key, char *text)
     }
     free(value);
     return rc;
+}
+
+/*
+ * A get() that the daemons of Slurm had to fetch was seen to hang, both for a key that
+ * came late and, once, after a fence that had not collected it. So publishing collects.
+ */
+static bool pmix_is_lazy(void)
+{
+    return false;
 }
 
 static void pmix_abort(int code, const char *cause)
@@ -364,6 +380,7 @@ const struct weft_kvs_ops weft_pmix_ops = {
     .put = put,
     .fence = fence,
     .get = get,
+    .is_lazy = pmix_is_lazy,
     .abort = pmix_abort,
     .close = pmix_close,
 };

@@ -83,7 +83,11 @@ enum weft_rc weft_segment_create(const struct weft_segment_plan *plan,
     }
     lay_out(&h, plan);
     note_processors(&h, plan->is_by_launcher);
-    if (getrandom(h.secret, sizeof(h.secret), 0) != (ssize_t)sizeof(h.secret) ||
+    if (plan->secret != NULL) {
+        memcpy(h.secret, plan->secret, sizeof(h.secret));
+    }
+    if ((plan->secret == NULL &&
+         getrandom(h.secret, sizeof(h.secret), 0) != (ssize_t)sizeof(h.secret)) ||
         ftruncate(fd, (off_t)h.bytes) != 0 ||
         pwrite(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h)) {
         weft_log_error("make the job segment, %llu bytes: %s",

@@ -119,13 +119,14 @@ struct weft_segment_plan {
     uint32_t node_count;
     uint32_t node;
     uint32_t local_size;
-    bool is_by_launcher; /* the caller's own affinity is the whole job's on this node */
+    bool is_by_launcher;   /* the caller's own affinity is the whole job's on this node */
+    const uint8_t *secret; /* the job's; NULL: a new one */
 };
 
 /*
  * Makes a segment; the caller then fills map and local ranks. `fd` is close-on-exec. The
- * secret is filled in, and the processors: the caller's, if it is a launcher; else all
- * that are online, because a rank may be bound to a part of what the job has.
+ * job's secret is filled in, and the processors: the caller's, if it is a launcher; else
+ * all that are online, because a rank may be bound to a part of what the job has.
  */
 WEFT_MUST_CHECK enum weft_rc weft_segment_create(const struct weft_segment_plan *plan,
                                                  struct weft_segment *out);

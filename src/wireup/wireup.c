@@ -61,7 +61,7 @@ static enum inherited attach_inherited(struct weft_job *job)
         return BROKEN;
     }
     job->who.rank = rank;
-    weft_pmi1_adopt(pmi_fd);
+    weft_pmi1_adopt(pmi_fd, rank);
     return USABLE;
 }
 
@@ -241,19 +241,62 @@ void weft_wireup_close(struct weft_job *job)
     }
 }
 
-enum weft_rc weft_wireup_fence(struct weft_job *job)
+static enum weft_rc open_kvs(struct weft_job *job)
 {
     struct weft_who ignored;
+    enum weft_rc rc = WEFT_OK;
 
     if (!job->is_kvs_open) {
-        enum weft_rc rc = job->kvs->open(&ignored);
-
-        if (rc != WEFT_OK) {
-            return rc;
-        }
-        job->is_kvs_open = true;
+        rc = job->kvs->open(&ignored);
+        job->is_kvs_open = rc == WEFT_OK;
     }
-    return job->kvs->fence();
+    return rc;
+}
+
+enum weft_rc weft_wireup_fence(struct weft_job *job)
+{
+    enum weft_rc rc = open_kvs(job);
+
+    return rc == WEFT_OK ? job->kvs->fence(false) : rc;
+}
+
+/* PMI-1 has one space for all ranks, so the rank is in the name. */
+static void name_key(char *name, size_t size, const char *key, int rank)
+{
+    snprintf(name, size, "weft-%s-%d", key, rank);
+}
+
+enum weft_rc weft_wireup_publish(struct weft_job *job, const char *key, const char *value)
+{
+    char name[64];
+    enum weft_rc rc;
+
+    if (job->kvs == NULL) {
+        return WEFT_OK; /* nobody else is there to ask */
+    }
+    name_key(name, sizeof(name), key, job->who.rank);
+    rc = open_kvs(job);
+    if (rc == WEFT_OK) {
+        rc = job->kvs->put(name, value);
+    }
+    if (rc == WEFT_OK && !job->kvs->is_lazy()) {
+        rc = job->kvs->fence(true);
+    }
+    return rc;
+}
+
+enum weft_rc weft_wireup_lookup(struct weft_job *job, int rank, const char *key,
+                                char *value)
+{
+    char name[64];
+    enum weft_rc rc;
+
+    if (job->kvs == NULL) {
+        return WEFT_ERR_ARGUMENT;
+    }
+    name_key(name, sizeof(name), key, rank);
+    rc = open_kvs(job);
+    return rc == WEFT_OK ? job->kvs->get(rank, name, value) : rc;
 }
 
 /*

@@ -46,6 +46,21 @@ void weft_wireup_close(struct weft_job *job);
 WEFT_MUST_CHECK enum weft_rc weft_wireup_fence(struct weft_job *job);
 
 /*
+ * Leaves a word for whoever looks it up: an address, say. Collective over the job, once
+ * for each key; only under other launchers than our own does anyone wait.
+ * The value, of printable characters without blanks, has at most WEFT_KVS_VALUE_MAX.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_wireup_publish(struct weft_job *job, const char *key,
+                                                 const char *value);
+
+/*
+ * What `rank` has published, or will: waits for it. `value` has room for
+ * WEFT_KVS_VALUE_MAX + 1. WEFT_ERR_ARGUMENT: it ended without.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_wireup_lookup(struct weft_job *job, int rank,
+                                                const char *key, char *value);
+
+/*
  * Ends the job with this exit code, naming the cause once; from any thread, takes no
  * lock. A code that would read as success becomes 1. Does not return: exits by itself if
  * the launcher has not ended the process within a second.

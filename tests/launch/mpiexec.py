@@ -737,21 +737,28 @@ def other_launchers_options_for_this_machine_work():
 def options_without_a_meaning_here_are_answered_and_the_job_runs():
     for words, hint in ((["--mca", "btl", "self"], "weft-info --settings"),
                         (["--map-by", "core"], "--bind-to"),
-                        (["-iface", "eth0"], "no network"),
-                        (["-launcher", "ssh"], "this machine")):
+                        (["-iface", "eth0"], "WEFT_NET"),
+                        (["-launcher", "ssh"], "WEFT_RSH")):
         says = [rf"^mpiexec: {words[0]} has no effect here: .*{hint}"]
         equal(mpiexec(*words, "-n", 2, *RANK_OF_SIZE, says=says).lines(), ranks(2))
 
 
 @case("options")
-def another_host_is_refused_by_name():
-    says = ["^mpiexec: host elsewhere: this version of Weft starts ranks on this machine"]
-    mpiexec("-host", "elsewhere", "-n", 2, "true", code=2, says=says)
-    mpiexec("-hosts", "localhost,elsewhere:3", "-n", 2, "true", code=2, says=says)
+def what_is_no_list_of_hosts_is_refused():
     with Folder() as folder:
-        (folder / "hosts").write_text("localhost\nelsewhere slots=2\n")
-        mpiexec("-f", folder / "hosts", "-n", 2, "true", code=2, says=says)
-        mpiexec("-f", folder / "missing", "-n", 2, "true", code=2, says=["No such file"])
+        (folder / "empty").write_text("# nobody\n")
+        (folder / "slots").write_text("localhost slots=many\n")
+        for words, says in ((["-f", folder / "missing"], "No such file"),
+                            (["-f", folder / "empty"], "no hosts in this file"),
+                            (["-f", folder / "slots"], "host localhost: .*slots must be"),
+                            (["-hosts", "a:0"], "host a:0: .*slots must be"),
+                            (["-hosts", "-oProxyCommand=x"], "no name of a host"),
+                            (["-hosts", "localhost:1"], "localhost has only 1 slots"),
+                            (["-ppn", "none"], "number of ranks")):
+            mpiexec(*words, "-n", 2, "true", code=2, says=[says])
+    mpiexec("-n", 1, "true", ":", "-hosts", "localhost", "-n", 1, "true", code=2,
+            says=["-hosts: hosts are given once, before the first program"])
+    mpiexec("-hosts", "localhost:1", "--oversubscribe", "-n", 2, "true")
 
 
 # ---- programs that cannot be started ----

@@ -432,7 +432,7 @@ static int put_fence_get(void)
 
     opened();
     SO(weft_pmi1_ops.put("weft-2", "hello") == WEFT_OK);
-    SO(weft_pmi1_ops.fence() == WEFT_OK);
+    SO(weft_pmi1_ops.fence(false) == WEFT_OK);
     SO(weft_pmi1_ops.get(3, "weft-3", value) == WEFT_OK);
     SO(strcmp(value, "world=1") == 0);
     return 0;
@@ -460,7 +460,7 @@ static int put_only(void)
 static int fence_only(void)
 {
     opened();
-    return (int)weft_pmi1_ops.fence();
+    return (int)weft_pmi1_ops.fence(false);
 }
 
 static int get_only(void)
@@ -554,7 +554,7 @@ static int adopt_and_abort(void)
     int fd = atoi(getenv("PMI_FD"));
 
     weft_pmi1_ops.abort(5, "before anything is open"); /* goes nowhere */
-    weft_pmi1_adopt(fd);
+    weft_pmi1_adopt(fd, 0);
     SO((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
     weft_pmi1_ops.abort(7, "for no reason");
     return 42;
@@ -564,7 +564,7 @@ static int abort_into_the_void(void)
 {
     char byte;
 
-    weft_pmi1_adopt(atoi(getenv("PMI_FD")));
+    weft_pmi1_adopt(atoi(getenv("PMI_FD")), 0);
     SO(read(atoi(getenv("PMI_FD")), &byte, 1) == 0); /* the launcher is gone */
     weft_pmi1_ops.abort(7, "nobody hears it");
     return 42;

@@ -1,0 +1,62 @@
+/*
+ * hosts.h - the hosts that a job may use, as the user names them, and which ranks run
+ * where.
+ *
+ * Hosts come from --hosts, from a file, or from Slurm's allocation. Each may have a
+ * number of slots. Ranks are placed in blocks, host by host: up to its slots where slots
+ * are named, -ppn to each where that is given, and evenly where nothing is said.
+ */
+#ifndef WEFT_LAUNCH_HOSTS_H
+#define WEFT_LAUNCH_HOSTS_H
+
+#include <stdbool.h>
+
+struct host {
+    char *name;
+    int slots; /* 0: not said */
+};
+
+struct hosts {
+    struct host *at;
+    int count;
+    bool is_from_slurm;
+};
+
+/* Each says in one line what is wrong, and is then false. */
+bool hosts_add_list(struct hosts *hosts, const char *list); /* a,b:4,c */
+bool hosts_add_file(struct hosts *hosts, const char *path); /* "b slots=4", "b:4" */
+bool hosts_add_slurm(struct hosts *hosts);                  /* nothing, if not there */
+
+/* The machine we run on, under whatever name. */
+bool hosts_is_here(const char *name);
+
+/* How many ranks the hosts are for, if nobody says how many there are to be. */
+int hosts_ranks(const struct hosts *hosts, int per_host);
+
+/* A daemon and its ranks. Number 0 is mpiexec itself, perhaps without ranks. */
+struct station {
+    char *name; /* of its host */
+    int node;   /* -1: it has no ranks */
+    int first;  /* rank */
+    int ranks;
+};
+
+struct layout {
+    struct station *stations;
+    int count;
+    int *by_node; /* node to daemon */
+    int nodes;
+};
+
+/* Places `ranks` ranks; no hosts: all of them here. False after a line. */
+bool layout_make(struct layout *layout, const struct hosts *hosts, int ranks,
+                 int per_host, bool may_exceed);
+
+/* The daemon on whose host a rank runs. */
+int layout_daemon_of(const struct layout *layout, int rank);
+const char *layout_host_of(const struct layout *layout, int rank);
+
+/* PMI-1's map of ranks; to be freed. */
+char *layout_mapping(const struct layout *layout);
+
+#endif

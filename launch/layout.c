@@ -1,0 +1,195 @@
+/*
+ * layout.c - which ranks run on which host: see hosts.h.
+ */
+#include "hosts.h"
+
+#include "plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool has_slots(const struct hosts *hosts)
+{
+    for (int i = 0; i < hosts->count; i++) {
+        if (hosts->at[i].slots > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int slots_of(const struct host *host)
+{
+    return host->slots > 0 ? host->slots : 1;
+}
+
+static int all_slots(const struct hosts *hosts)
+{
+    long sum = 0;
+
+    for (int i = 0; i < hosts->count; i++) {
+        sum += slots_of(&hosts->at[i]);
+    }
+    return sum < 1000000 ? (int)sum : 1000000;
+}
+
+int hosts_ranks(const struct hosts *hosts, int per_host)
+{
+    return per_host > 0 ? per_host * hosts->count : all_slots(hosts);
+}
+
+/* How many ranks host `i` takes, at most; `times` more than it says, if that is allowed.
+ */
+static int room_of(const struct hosts *hosts, int i, int ranks, int per_host, int times)
+{
+    if (per_host > 0) {
+        return per_host * times;
+    }
+    if (has_slots(hosts)) {
+        return slots_of(&hosts->at[i]) * times;
+    }
+    return ranks / hosts->count + (i < ranks % hosts->count ? 1 : 0);
+}
+
+static bool exceeds(const struct hosts *hosts, int ranks, int per_host)
+{
+    const int room = per_host > 0 ? per_host * hosts->count : all_slots(hosts);
+
+    if (per_host == 0 && !has_slots(hosts)) {
+        return false;
+    }
+    for (int i = 0; per_host > 0 && i < hosts->count; i++) {
+        if (hosts->at[i].slots > 0 && hosts->at[i].slots < per_host) {
+            fprintf(stderr,
+                    "%s: host %s: it has %d slots, -ppn wants %d: give it more slots, or "
+                    "allow more ranks than slots with --oversubscribe\n",
+                    program_name, hosts->at[i].name, hosts->at[i].slots, per_host);
+            return true;
+        }
+    }
+    if (ranks > room) {
+        fprintf(stderr,
+                "%s: %d ranks, but %s%s has only %d slots: start fewer ranks, give the "
+                "hosts more slots, or allow more ranks than slots with --oversubscribe\n",
+                program_name, ranks, hosts->count == 1 ? "host " : "the list of hosts",
+                hosts->count == 1 ? hosts->at[0].name : "", room);
+        return true;
+    }
+    return false;
+}
+
+static bool allocate(struct layout *layout, int hosts)
+{
+    layout->stations = calloc((size_t)hosts + 1, sizeof(*layout->stations));
+    layout->by_node = calloc((size_t)hosts + 1, sizeof(*layout->by_node));
+    if (layout->stations == NULL || layout->by_node == NULL) {
+        perror(program_name);
+        return false;
+    }
+    return true;
+}
+
+static void set_up_root(struct layout *layout)
+{
+    char host[256] = "";
+
+    gethostname(host, sizeof(host) - 1);
+    layout->stations[0] = (struct station){.name = strdup(host), .node = -1};
+    layout->count = 1;
+}
+
+static void add_node(struct layout *layout, char *name, int first, int ranks)
+{
+    int d = hosts_is_here(name) ? 0 : layout->count++;
+
+    layout->stations[d].name = d == 0 ? layout->stations[0].name : name;
+    layout->stations[d].node = layout->nodes;
+    layout->stations[d].first = first;
+    layout->stations[d].ranks = ranks;
+    layout->by_node[layout->nodes++] = d;
+}
+
+bool layout_make(struct layout *layout, const struct hosts *hosts, int ranks,
+                 int per_host, bool may_exceed)
+{
+    const int room = hosts->count == 0 ? 0 : hosts_ranks(hosts, per_host);
+    int first = 0;
+    int times = 1;
+
+    memset(layout, 0, sizeof(*layout));
+    if (!allocate(layout, hosts->count)) {
+        return false;
+    }
+    set_up_root(layout);
+    if (hosts->count == 0 || (hosts->count == 1 && hosts_is_here(hosts->at[0].name) &&
+                              (hosts->is_from_slurm || per_host > 0))) {
+        add_node(layout, layout->stations[0].name, 0, ranks);
+        layout->stations[0].node = 0;
+        return true;
+    }
+    if (!may_exceed && exceeds(hosts, ranks, per_host)) {
+        return false;
+    }
+    if (ranks > room) {
+        times = (ranks + room - 1) / room;
+    }
+    for (int i = 0; i < hosts->count && first < ranks; i++) {
+        int take = room_of(hosts, i, ranks, per_host, times);
+
+        take = take < ranks - first ? take : ranks - first;
+        add_node(layout, hosts->at[i].name, first, take);
+        first += take;
+    }
+    return true;
+}
+
+int layout_daemon_of(const struct layout *layout, int rank)
+{
+    int low = 0;
+    int high = layout->nodes - 1;
+
+    while (low < high) { /* the last node whose first rank is not above it */
+        int middle = (low + high + 1) / 2;
+
+        if (layout->stations[layout->by_node[middle]].first <= rank) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return layout->by_node[low];
+}
+
+const char *layout_host_of(const struct layout *layout, int rank)
+{
+    return layout->stations[layout_daemon_of(layout, rank)].name;
+}
+
+char *layout_mapping(const struct layout *layout)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+
+    if (to == NULL) {
+        return NULL;
+    }
+    fprintf(to, "(vector");
+    for (int n = 0;
+         n < layout->nodes;) { /* neighbours with as many ranks are one entry */
+        const int ranks = layout->stations[layout->by_node[n]].ranks;
+        int alike = 1;
+
+        while (n + alike < layout->nodes &&
+               layout->stations[layout->by_node[n + alike]].ranks == ranks) {
+            alike++;
+        }
+        fprintf(to, ",(%d,%d,%d)", n, alike, ranks);
+        n += alike;
+    }
+    fprintf(to, ")");
+    fclose(to);
+    return text;
+}

@@ -1,0 +1,378 @@
+/*
+ * remote.c - ranks on other hosts: what the frames of the tree mean to a daemon and to
+ * the root.
+ */
+#include "job_parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum { RELAY_BYTES = 32 * 1024 };
+
+/* ---- what they print: the daemon's part ---- */
+
+void job_relay(struct job *job, struct stream *stream, int which)
+{
+    static char text[RELAY_BYTES];
+    size_t room = job->untaken < TEXT_WINDOW ? TEXT_WINDOW - job->untaken : 0;
+    ssize_t n;
+
+    if (room == 0) {
+        epoll_ctl(job->epoll, EPOLL_CTL_DEL, stream->fd, NULL);
+        job->is_output_left_out = true;
+        return;
+    }
+    n = read(stream->fd, text, room < sizeof(text) ? room : sizeof(text));
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    if (n <= 0) {
+        close(stream->fd); /* which takes it out of the epoll set */
+        stream->fd = -1;
+        return;
+    }
+    job->untaken += (size_t)n;
+    tree_report(job, FRAME_TEXT, stream->rank, which, text, (size_t)n);
+}
+
+static void take_up(struct job *job, int fd, enum source source, int local)
+{
+    struct epoll_event event = {
+        .events = EPOLLIN,
+        .data.u64 = (uint64_t)source << 32 | (uint32_t)local,
+    };
+
+    if (fd >= 0) {
+        epoll_ctl(job->epoll, EPOLL_CTL_ADD, fd, &event); /* or it is in it */
+    }
+}
+
+static void on_taken(struct job *job, size_t bytes)
+{
+    job->untaken -= bytes < job->untaken ? bytes : job->untaken;
+    for (int r = 0; job->is_output_left_out && r < job->count; r++) {
+        take_up(job, job->ranks[r].output.fd, FROM_OUTPUT, r);
+        take_up(job, job->ranks[r].error.fd, FROM_ERROR, r);
+    }
+    job->is_output_left_out = false;
+}
+
+/* ---- the root's ---- */
+
+static struct remote_rank *remote_of(struct job *job, int rank)
+{
+    const int daemon = layout_daemon_of(&job->setup.layout, rank);
+    struct remote_rank *made;
+
+    if (job->remote[rank] != NULL) {
+        return job->remote[rank];
+    }
+    made = calloc(1, sizeof(*made));
+    if (made != NULL) {
+        stream_open_given(&made->output, &job->output, rank, job->plan->is_labelling,
+                          &job->taken[daemon]);
+        stream_open_given(&made->error, job->error_to, rank, job->plan->is_labelling,
+                          &job->taken[daemon]);
+        job->remote[rank] = made;
+    }
+    return made;
+}
+
+/* As much as the sink takes; the rest waits. */
+static void drain(struct job *job, struct stream *stream)
+{
+    while (!stream_is_empty(stream) && stream_may_read(stream)) {
+        stream_read(stream);
+    }
+    if (!stream_is_empty(stream)) {
+        stream->sink->is_leaving_out = true;
+        job->is_remote_left_out = true;
+    }
+}
+
+static void on_text(struct job *job, const struct frame *frame, const char *text)
+{
+    struct remote_rank *from;
+    struct stream *stream;
+
+    if (frame->rank < 0 || frame->rank >= job->plan->ranks) {
+        return;
+    }
+    from = remote_of(job, frame->rank);
+    if (from == NULL) {
+        return;
+    }
+    stream = frame->value == STDERR_FILENO ? &from->error : &from->output;
+    if (stream->is_given) {
+        bytes_add(&stream->given, text, frame->bytes);
+        drain(job, stream);
+    }
+}
+
+/* Tells daemons what has been passed on of theirs, in large steps. */
+static void tell_taken(struct job *job)
+{
+    for (int d = 1; d < job->setup.layout.count; d++) {
+        const struct frame frame = {.kind = FRAME_TAKEN,
+                                    .to = d,
+                                    .from = 0,
+                                    .rank = -1,
+                                    .value = (int32_t)job->taken[d]};
+
+        if (job->taken[d] >= TEXT_WINDOW / 4) {
+            tree_send(job, &frame, NULL);
+            job->taken[d] = 0;
+        }
+    }
+}
+
+void job_tend_remote(struct job *job)
+{
+    if (job->remote == NULL) {
+        return;
+    }
+    if (job->is_remote_left_out) {
+        job->is_remote_left_out = false;
+        for (int r = 0; r < job->plan->ranks; r++) {
+            if (job->remote[r] != NULL) {
+                drain(job, &job->remote[r]->output);
+                drain(job, &job->remote[r]->error);
+            }
+        }
+    }
+    tell_taken(job);
+}
+
+void job_prompt_remote(struct job *job, uint64_t now, uint64_t ns)
+{
+    for (int r = 0; job->remote != NULL && r < job->plan->ranks; r++) {
+        if (job->remote[r] != NULL) {
+            stream_prompt(&job->remote[r]->output, now, ns);
+            stream_prompt(&job->remote[r]->error, now, ns);
+        }
+    }
+}
+
+void job_finish_remote(struct job *job, void (*finish)(struct job *, struct stream *))
+{
+    for (int r = 0; job->remote != NULL && r < job->plan->ranks; r++) {
+        if (job->remote[r] != NULL) {
+            finish(job, &job->remote[r]->output);
+            finish(job, &job->remote[r]->error);
+        } /* a sink remembers who spoke last, so they stay until the process ends */
+    }
+}
+
+/* ---- beginning and end ---- */
+
+void tree_lose(struct job *job, const char *line)
+{
+    if (job_is_daemon(job)) {
+        tree_report(job, FRAME_LOST, -1, 0, line, strlen(line) + 1);
+        return;
+    }
+    if (!job->has_failed) {
+        job_fail_silently(job, 1);
+        job_say(job, "%s", line);
+    }
+    job_happen(job, RANK_FAILED);
+}
+
+/* A daemon hears of its job. */
+static void on_setup(struct job *job, const struct frame *frame, const char *payload)
+{
+    if (job->setup.path != NULL || !setup_unpack(&job->setup, payload, frame->bytes) ||
+        frame->to < 1 || frame->to + frame->value > job->setup.layout.count) {
+        tree_cut_off(job);
+        return;
+    }
+    job->plan = &job->setup.plan;
+    job->tree.me = frame->to;
+    job->tree.count = frame->value;
+    job->first = job->setup.layout.stations[frame->to].first;
+    job->count = job->setup.layout.stations[frame->to].ranks;
+    if (job->tree.count > 1) {
+        bytes_add(&job->tree.setup, payload, frame->bytes);
+    }
+    if (!job_open_ranks(job)) {
+        char line[512];
+
+        snprintf(line, sizeof(line), "host %s: its daemon cannot prepare its ranks",
+                 job->setup.layout.stations[job->tree.me].name);
+        tree_lose(job, line);
+        return;
+    }
+    tree_grow(job);
+    job_start_when_ready(job);
+}
+
+static void start(struct job *job)
+{
+    if (job->plan->is_report) {
+        job_report_addresses(job);
+    } else {
+        job_start_ranks(job);
+    }
+}
+
+void job_start_when_ready(struct job *job)
+{
+    if (job->state != STARTING || job->setup.path == NULL || !tree_is_ready(job)) {
+        return;
+    }
+    if (job_is_daemon(job)) {
+        tree_answer(job, FRAME_READY);
+    } else {
+        tree_tell(job, FRAME_START, 0);
+        start(job);
+    }
+}
+
+static void on_failed(struct job *job, const struct frame *frame, const char *cause)
+{
+    if (frame->rank >= 0 && frame->rank < job->plan->ranks && frame->bytes > 0) {
+        job_fail(job, frame->value, frame->rank, "%.*s", (int)frame->bytes - 1, cause);
+        job_happen(job, RANK_FAILED);
+    }
+}
+
+static void on_stop(struct job *job, int signal)
+{
+    job->asked = signal;
+    job_happen(job, ASKED_TO_END);
+}
+
+static struct child *child_of(struct job *job, const struct link *link)
+{
+    for (int i = 0; i < job->tree.child_count; i++) {
+        if (&job->tree.children[i].link == link) {
+            return &job->tree.children[i];
+        }
+    }
+    return NULL;
+}
+
+/* What a child says of its whole range. */
+static void on_range(struct job *job, struct child *child, enum frame_kind kind)
+{
+    switch (kind) {
+    case FRAME_READY:
+        child->is_ready = true;
+        job_start_when_ready(job);
+        break;
+    case FRAME_ARRIVE:
+        child->has_arrived = true;
+        job_look_for_barrier(job);
+        break;
+    case FRAME_ENDED:
+        child->has_ended = true;
+        break;
+    case FRAME_CLOSED:
+        child->has_closed = true;
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_order(struct job *job, const struct frame *frame)
+{
+    switch ((enum frame_kind)frame->kind) {
+    case FRAME_START:
+        tree_tell(job, FRAME_START, 0);
+        start(job);
+        break;
+    case FRAME_SIGNAL:
+        job_signal_ranks(job, frame->value);
+        tree_tell(job, FRAME_SIGNAL, frame->value);
+        break;
+    case FRAME_STOP:
+        on_stop(job, frame->value);
+        break;
+    case FRAME_KILL:
+        job_happen(job, FRONT_GONE);
+        break;
+    case FRAME_CLOSE:
+        job->state = DONE;
+        break;
+    case FRAME_RELEASE:
+        job_release(job);
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_message(struct job *job, const struct frame *frame, const char *payload)
+{
+    switch ((enum frame_kind)frame->kind) {
+    case FRAME_SETUP:
+        on_setup(job, frame, payload);
+        break;
+    case FRAME_TEXT:
+        on_text(job, frame, payload);
+        break;
+    case FRAME_FAILED:
+        on_failed(job, frame, payload);
+        break;
+    case FRAME_LOST:
+        if (frame->bytes > 0 && payload[frame->bytes - 1] == '\0') {
+            tree_lose(job, payload);
+        }
+        break;
+    case FRAME_SAY:
+        job_say(job, "%.*s", (int)frame->bytes, payload);
+        break;
+    case FRAME_PUT:
+        job_on_put(job, payload, frame->bytes);
+        break;
+    case FRAME_TAKEN:
+        on_taken(job, (size_t)frame->value);
+        break;
+    case FRAME_INPUT:
+        job_on_input_frame(job, payload, frame->bytes);
+        break;
+    case FRAME_INPUT_TAKEN:
+        job->input_untaken -= (size_t)frame->value;
+        break;
+    case FRAME_GET:
+        job_on_get(job, frame, payload);
+        break;
+    case FRAME_ADDRESSES:
+    case FRAME_REACHED:
+        job_on_report(job, frame, payload);
+        break;
+    case FRAME_PROBE:
+        job_on_probe(job, payload, frame->bytes);
+        break;
+    case FRAME_VALUE:
+        job_on_value(job, frame, payload);
+        break;
+    default:
+        break;
+    }
+}
+
+void tree_on_frame(void *owner, struct link *link, const struct frame *frame,
+                   const char *payload)
+{
+    struct job *job = owner;
+    struct child *child = child_of(job, link);
+
+    if (frame->kind == FRAME_BEAT) {
+        return;
+    }
+    if (frame->to < 0 && child != NULL) {
+        on_range(job, child, (enum frame_kind)frame->kind);
+    } else if (frame->to < 0) {
+        on_order(job, frame);
+    } else if (frame->kind != FRAME_SETUP && frame->to != job->tree.me) {
+        tree_send(job, frame, payload);
+    } else {
+        on_message(job, frame, payload);
+    }
+}

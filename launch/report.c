@@ -1,0 +1,434 @@
+/*
+ * report.c - mpiexec --report: what two hosts would use between them, and why.
+ *
+ * In three steps through the tree: every daemon says which addresses it has and at which
+ * port it listens; the root sends that table to all; each tries to connect to every
+ * address of every other host, all at once and with a deadline, and says what it has
+ * reached. For two hosts the first address that can be reached both ways is used. Nobody
+ * has to accept anything: the kernel completes what a firewall lets through.
+ */
+#include "job_parts.h"
+
+#include "base/clock.h"
+#include "base/settings.h"
+#include "wireup/net.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const uint64_t PATIENCE_NS = UINT64_C(2000000000);
+
+/* What is known of one daemon. */
+struct reached {
+    int port;
+    int count; /* addresses that are used */
+    struct weft_net_address addresses[WEFT_NET_MOST];
+    bool has_answered;
+};
+
+struct report {
+    struct reached *all; /* by daemon */
+    uint32_t *can;       /* [from * daemons + to]: a bit for each address of `to` */
+    int missing;         /* answers of the step */
+};
+
+/* ---- every daemon's part ---- */
+
+static bool takes_part(const struct job *job, int daemon)
+{
+    return job->setup.layout.stations[daemon].ranks > 0;
+}
+
+static void deliver(struct job *job, enum frame_kind kind, struct bytes *payload)
+{
+    const struct frame frame = {
+        .kind = kind, .bytes = (uint32_t)payload->count, .to = 0, .from = job->tree.me};
+
+    if (job_is_daemon(job)) {
+        tree_send(job, &frame, payload->at);
+    } else {
+        job_on_report(job, &frame, payload->at);
+    }
+    bytes_free(payload);
+}
+
+void job_report_addresses(struct job *job)
+{
+    struct weft_net_address list[WEFT_NET_MOST];
+    const int count = weft_net_list(list, job->setup.net);
+    struct bytes payload = {NULL, 0, 0};
+    int port = 0;
+    int listener = weft_net_listen(job->setup.first_port, job->setup.last_port, &port);
+
+    if (!takes_part(job, job->tree.me)) {
+        return;
+    }
+    if (listener < 0) { /* it stays open until the process ends */
+        job_say(job, "host %s: no port of %d-%d is free: %s: widen WEFT_PORTS",
+                job->setup.layout.stations[job->tree.me].name, job->setup.first_port,
+                job->setup.last_port, strerror(errno));
+    }
+    bytes_add_number(&payload, listener < 0 ? 0 : port);
+    bytes_add_number(&payload, count);
+    for (int i = 0; i < count; i++) {
+        bytes_add_text(&payload, list[i].interface);
+        bytes_add_text(&payload, list[i].text);
+        bytes_add_number(&payload, list[i].prefix);
+        bytes_add_number(&payload, list[i].megabits);
+        bytes_add_text(&payload, list[i].left_out);
+    }
+    deliver(job, FRAME_ADDRESSES, &payload);
+}
+
+/* Tries one address; returns a socket that is connecting, or -1. */
+static int begin_connect(const char *text, int port)
+{
+    struct sockaddr_storage address;
+    socklen_t length;
+    int fd;
+
+    if (!weft_net_address_of(text, port, &address, &length)) {
+        return -1;
+    }
+    fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, length) != 0 &&
+        errno != EINPROGRESS) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+struct attempts {
+    struct pollfd *at;
+    int *daemon;
+    int *address;
+    int count;
+};
+
+/* Waits until all have succeeded or failed, or the time is over. */
+static void finish_attempts(struct attempts *tries, uint32_t *can, uint64_t end)
+{
+    int open = tries->count;
+
+    while (open > 0 && weft_clock_ns() < end) {
+        if (poll(tries->at, (nfds_t)tries->count, 50) <= 0) {
+            continue;
+        }
+        for (int i = 0; i < tries->count; i++) {
+            int error = 0;
+            socklen_t length = sizeof(error);
+
+            if (tries->at[i].fd < 0 || tries->at[i].revents == 0) {
+                continue;
+            }
+            getsockopt(tries->at[i].fd, SOL_SOCKET, SO_ERROR, &error, &length);
+            if (error == 0) {
+                can[tries->daemon[i]] |= 1u << tries->address[i];
+            }
+            close(tries->at[i].fd);
+            tries->at[i].fd = -1;
+            open--;
+        }
+    }
+    for (int i = 0; i < tries->count; i++) {
+        if (tries->at[i].fd >= 0) {
+            close(tries->at[i].fd);
+        }
+    }
+}
+
+/* The root's table has come. */
+void job_on_probe(struct job *job, const char *table, size_t bytes)
+{
+    struct reader reader = {.at = table, .left = bytes};
+    const int daemons = job->setup.layout.count;
+    const size_t most = (size_t)daemons * WEFT_NET_MOST;
+    struct attempts tries = {.at = calloc(most, sizeof(*tries.at)),
+                             .daemon = calloc(most, sizeof(int)),
+                             .address = calloc(most, sizeof(int))};
+    uint32_t *can = calloc((size_t)daemons, sizeof(*can));
+    uint64_t patience = job->setup.beat_ns / 2;
+    struct bytes payload = {NULL, 0, 0};
+
+    if (tries.at == NULL || tries.daemon == NULL || tries.address == NULL ||
+        can == NULL) {
+        return; /* then the report waits, and the user ends it */
+    }
+    for (int d = 0; d < daemons && !reader.is_bad; d++) {
+        const int port = (int)reader_number(&reader);
+        const int64_t count = reader_number(&reader);
+
+        for (int a = 0; a < count && a < WEFT_NET_MOST && !reader.is_bad; a++) {
+            const char *text = reader_text(&reader);
+            int fd = d == job->tree.me || text == NULL || port == 0
+                         ? -1
+                         : begin_connect(text, port);
+
+            if (fd >= 0) {
+                tries.at[tries.count] = (struct pollfd){.fd = fd, .events = POLLOUT};
+                tries.daemon[tries.count] = d;
+                tries.address[tries.count++] = a;
+            }
+        }
+    }
+    patience = patience < PATIENCE_NS ? patience : PATIENCE_NS;
+    finish_attempts(&tries, can, weft_clock_ns() + patience);
+    bytes_add(&payload, can, (size_t)daemons * sizeof(*can));
+    free(tries.at);
+    free(tries.daemon);
+    free(tries.address);
+    free(can);
+    deliver(job, FRAME_REACHED, &payload);
+}
+
+/* ---- the root's ---- */
+
+static int participants(const struct job *job)
+{
+    int count = 0;
+
+    for (int d = 0; d < job->setup.layout.count; d++) {
+        count += takes_part(job, d);
+    }
+    return count;
+}
+
+static void describe_host(struct job *job, int d, struct reader *reader,
+                          struct reached *host)
+{
+    char left_out[1024] = "";
+    size_t n = 0;
+    const int64_t count =
+        (host->port = (int)reader_number(reader), reader_number(reader));
+
+    for (int64_t i = 0; i < count && !reader->is_bad; i++) {
+        const char *interface = reader_text(reader);
+        const char *text = reader_text(reader);
+        const int prefix = (int)reader_number(reader);
+        const int megabits = (int)reader_number(reader);
+        const char *why = reader_text(reader);
+        struct weft_net_address *to = &host->addresses[host->count];
+
+        if (interface == NULL || text == NULL) {
+            return;
+        }
+        if (why != NULL && n < sizeof(left_out)) {
+            n += (size_t)snprintf(left_out + n, sizeof(left_out) - n, "%s%s %s (%s)",
+                                  n > 0 ? ", " : "", interface, text, why);
+        } else if (why == NULL && host->count < WEFT_NET_MOST) {
+            snprintf(to->interface, sizeof(to->interface), "%s", interface);
+            snprintf(to->text, sizeof(to->text), "%s", text);
+            to->prefix = prefix;
+            to->megabits = megabits;
+            host->count++;
+        }
+    }
+    printf("%s:", job->setup.layout.stations[d].name);
+    for (int a = 0; a < host->count; a++) {
+        printf("%s %s %s/%d", a > 0 ? "," : "", host->addresses[a].interface,
+               host->addresses[a].text, host->addresses[a].prefix);
+    }
+    printf("%s; not used: %s\n", host->count == 0 ? " no address" : "",
+           left_out[0] != '\0' ? left_out : "none");
+}
+
+/* An address that two hosts have leads to one of them at most: it is nobody's. */
+static void drop_duplicates(struct job *job, struct report *report)
+{
+    for (int d = 0; d < job->setup.layout.count; d++) {
+        struct reached *host = &report->all[d];
+
+        for (int a = 0; a < host->count; a++) {
+            bool is_double = false;
+
+            for (int e = 0; e < job->setup.layout.count; e++) {
+                for (int b = 0; e != d && b < report->all[e].count; b++) {
+                    is_double |= strcmp(host->addresses[a].text,
+                                        report->all[e].addresses[b].text) == 0;
+                }
+            }
+            host->addresses[a].left_out = is_double ? "of several hosts" : NULL;
+            if (is_double) {
+                printf("%s: %s %s is left out: another host has it, too\n",
+                       job->setup.layout.stations[d].name, host->addresses[a].interface,
+                       host->addresses[a].text);
+            }
+        }
+    }
+    for (int d = 0; d < job->setup.layout.count; d++) {
+        struct reached *host = &report->all[d];
+        int kept = 0;
+
+        for (int a = 0; a < host->count; a++) {
+            if (host->addresses[a].left_out == NULL) {
+                host->addresses[kept++] = host->addresses[a];
+            }
+        }
+        host->count = kept;
+    }
+}
+
+static void send_table(struct job *job, struct report *report)
+{
+    struct bytes table = {NULL, 0, 0};
+
+    for (int d = 0; d < job->setup.layout.count; d++) {
+        bytes_add_number(&table, report->all[d].port);
+        bytes_add_number(&table, report->all[d].count);
+        for (int a = 0; a < report->all[d].count; a++) {
+            bytes_add_text(&table, report->all[d].addresses[a].text);
+        }
+    }
+    report->missing = participants(job);
+    for (int d = 1; d < job->setup.layout.count; d++) {
+        const struct frame frame = {.kind = FRAME_PROBE,
+                                    .bytes = (uint32_t)table.count,
+                                    .to = d,
+                                    .from = 0,
+                                    .rank = -1};
+
+        tree_send(job, &frame, table.at);
+    }
+    if (takes_part(job, 0)) {
+        job_on_probe(job, table.at, table.count);
+    }
+    bytes_free(&table);
+}
+
+/* The first address of `b` that `a` reaches, on a network where `b` reaches `a`. */
+static bool choose(const struct report *report, int daemons, int a, int b, int *of_a,
+                   int *of_b, bool *is_same_network)
+{
+    const uint32_t there = report->can[a * daemons + b];
+    const uint32_t back = report->can[b * daemons + a];
+
+    for (int pass = 0; pass < 2; pass++) {
+        for (int j = 0; j < report->all[b].count; j++) {
+            for (int i = 0; i < report->all[a].count; i++) {
+                const struct weft_net_address *y = &report->all[b].addresses[j];
+                const struct weft_net_address *x = &report->all[a].addresses[i];
+
+                *is_same_network = weft_net_is_in(x->text, y->text, y->prefix);
+                if ((there >> j & 1) != 0 && (back >> i & 1) != 0 &&
+                    (*is_same_network || pass == 1)) {
+                    *of_a = i;
+                    *of_b = j;
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+static void print_matrix(const struct job *job, const struct report *report)
+{
+    const int daemons = job->setup.layout.count;
+
+    printf("who could not reach whom, at no address:\n");
+    for (int a = 0; a < daemons; a++) {
+        bool is_first = true;
+
+        for (int b = 0; b < daemons; b++) {
+            if (a == b || !takes_part(job, a) || !takes_part(job, b) ||
+                report->can[a * daemons + b] != 0) {
+                continue;
+            }
+            printf("%s %s", is_first ? job->setup.layout.stations[a].name : ",",
+                   is_first ? "-x->" : "");
+            printf(" %s", job->setup.layout.stations[b].name);
+            is_first = false;
+        }
+        if (!is_first) {
+            printf("\n");
+        }
+    }
+    printf("open TCP ports %d-%d (WEFT_PORTS) between these hosts, or choose another "
+           "network with WEFT_NET\n",
+           job->setup.first_port, job->setup.last_port);
+}
+
+static void print_pairs(struct job *job, const struct report *report)
+{
+    const struct station *stations = job->setup.layout.stations;
+    const int daemons = job->setup.layout.count;
+    bool is_complete = true;
+
+    for (int a = 0; a < daemons; a++) {
+        for (int b = a + 1; b < daemons; b++) {
+            int i;
+            int j;
+            bool is_same;
+
+            if (!takes_part(job, a) || !takes_part(job, b)) {
+                continue;
+            }
+            if (choose(report, daemons, a, b, &i, &j, &is_same)) {
+                printf("%s - %s: %s %s - %s %s: reached both ways, %s\n",
+                       stations[a].name, stations[b].name,
+                       report->all[a].addresses[i].interface,
+                       report->all[a].addresses[i].text,
+                       report->all[b].addresses[j].interface,
+                       report->all[b].addresses[j].text,
+                       is_same ? "one network" : "over a router");
+            } else {
+                printf("%s - %s: nothing that can be reached both ways\n",
+                       stations[a].name, stations[b].name);
+                is_complete = false;
+            }
+        }
+    }
+    if (!is_complete) {
+        print_matrix(job, report);
+        job_fail_silently(job, 1);
+    }
+}
+
+static bool open_report(struct job *job)
+{
+    const size_t daemons = (size_t)job->setup.layout.count;
+
+    if (job->report == NULL) {
+        job->report = calloc(1, sizeof(*job->report));
+        if (job->report != NULL) {
+            job->report->all = calloc(daemons, sizeof(*job->report->all));
+            job->report->can = calloc(daemons * daemons, sizeof(*job->report->can));
+            job->report->missing = participants(job);
+        }
+    }
+    return job->report != NULL && job->report->all != NULL && job->report->can != NULL;
+}
+
+void job_on_report(struct job *job, const struct frame *frame, const char *payload)
+{
+    const size_t row = (size_t)job->setup.layout.count * sizeof(uint32_t);
+    struct reader reader = {.at = payload, .left = frame->bytes};
+    struct report *report;
+
+    if (frame->from < 0 || frame->from >= job->setup.layout.count || !open_report(job)) {
+        return;
+    }
+    report = job->report;
+    if (frame->kind == FRAME_ADDRESSES) {
+        describe_host(job, frame->from, &reader, &report->all[frame->from]);
+        if (--report->missing == 0) {
+            drop_duplicates(job, report);
+            send_table(job, report);
+        }
+        return;
+    }
+    if (frame->bytes == row) {
+        memcpy(report->can + (size_t)frame->from * (size_t)job->setup.layout.count,
+               payload, row);
+    }
+    if (--report->missing == 0) {
+        print_pairs(job, report);
+        fflush(stdout);
+        job->state = DONE;
+    }
+}

@@ -1,0 +1,196 @@
+#include "rsh.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char ssh_words[] =
+    "ssh -x -T -o BatchMode=yes -o ConnectTimeout=10 -o ConnectionAttempts=1";
+static const char srun_words[] =
+    "srun --overlap --nodes=1 --ntasks=1 --mpi=none --quiet --kill-on-bad-exit=0 "
+    "--input=0 --nodelist";
+
+void rsh_choose(struct list *words, bool is_in_slurm)
+{
+    const char *own = getenv("WEFT_RSH");
+    const char *text = own != NULL && own[0] != '\0' ? own
+                       : is_in_slurm                 ? srun_words
+                                                     : ssh_words;
+    char *copy = strdup(text);
+
+    for (char *rest, *word = copy != NULL ? strtok_r(copy, " ", &rest) : NULL;
+         word != NULL; word = strtok_r(NULL, " ", &rest)) {
+        list_add(words, word);
+    }
+}
+
+/* In quotes, where a shell would not read it as one word. */
+static char *quote(const char *path)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=,@%";
+    char *quoted = NULL;
+
+    if (path[strspn(path, plain)] == '\0') {
+        return strdup(path);
+    }
+    return asprintf(&quoted, "'%s'", path) < 0 ? NULL : quoted;
+}
+
+char *rsh_own_path(void)
+{
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+    if (n <= 0) {
+        return strdup("mpiexec");
+    }
+    path[n] = '\0';
+    return quote(path);
+}
+
+/* The child's life until it is the way; a session of its own has no terminal to ask at.
+ */
+static void become(char **argv, int talk, int error, volatile int *why)
+{
+    sigset_t none;
+
+    setsid();
+    for (int s = 1; s < 32; s++) {
+        signal(s, SIG_DFL);
+    }
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (dup2(talk, 0) >= 0 && dup2(talk, 1) >= 0 && dup2(error, 2) >= 0) {
+        execvp(argv[0], argv);
+    }
+    *why = errno;
+}
+
+bool rsh_start(const struct list *words, const char *host, const char *path,
+               struct way *way)
+{
+    struct list argv = {NULL, 0};
+    volatile int why = 0;
+    int talk[2];
+    int error[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, talk) != 0) {
+        return false;
+    }
+    if (pipe2(error, O_CLOEXEC) != 0) {
+        close(talk[0]);
+        close(talk[1]);
+        return false;
+    }
+    for (int i = 0; i < words->count; i++) {
+        list_add(&argv, words->at[i]);
+    }
+    list_add(&argv, (char *)(uintptr_t)host);
+    list_add(&argv, (char *)(uintptr_t)path);
+    list_add(&argv, (char *)(uintptr_t)DAEMON_OPTION);
+    way->pid = vfork();
+    if (way->pid == 0) {
+        become(argv.at, talk[1], error[1], &why);
+        _exit(127);
+    }
+    if (way->pid < 0) {
+        why = errno;
+    }
+    free(argv.at);
+    close(talk[1]);
+    close(error[1]);
+    if (why != 0) {
+        close(talk[0]);
+        close(error[0]);
+        errno = why;
+        return false;
+    }
+    fcntl(error[0], F_SETFL, O_NONBLOCK);
+    way->talk = talk[0];
+    way->error = error[0];
+    return true;
+}
+
+/* Words of ssh and of shells, and what helps. %s is the host. */
+static const struct {
+    const char *words;
+    const char *help;
+} known[] = {
+    {"Permission denied",
+     "ssh would have to ask for a password: make 'ssh %s true' work without one "
+     "(ssh-copy-id %s)"},
+    {"Host key verification failed",
+     "its key is not known here, or has changed: run 'ssh %s' once by hand and check it"},
+    {"Could not resolve", "no such host is known: check the name, in DNS or /etc/hosts"},
+    {"Name or service not known",
+     "no such host is known: check the name, in DNS or /etc/hosts"},
+    {"Connection refused",
+     "the host is up, but takes no ssh: start sshd there, or open its port (22)"},
+    {"timed out", "the host is down, or a firewall drops what is sent to its port of ssh "
+                  "(22): try 'ssh %s true'"},
+    {"No route to host", "the host is down, or no network leads there"},
+    {"Network is unreachable", "the host is down, or no network leads there"},
+    {"error while loading shared libraries",
+     "a library that mpiexec needs is not there on the host: install it, or set "
+     "LD_LIBRARY_PATH there for shells that are not interactive"},
+    {"not found", "Weft has to be installed under the same path on every host"},
+    {"No such file", "Weft has to be installed under the same path on every host"},
+    {"ermission denied", "the file must be executable on the host"},
+    {"cannot execute", "the file must be executable on the host, and made for it"},
+};
+
+static const char *help_for(const char *said)
+{
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strstr(said, known[i].words) != NULL) {
+            return known[i].help;
+        }
+    }
+    return "try the command by hand";
+}
+
+/* The last line that says something, without its end. */
+static void last_line(const char *said, char *line, size_t size)
+{
+    size_t end = strlen(said);
+    size_t begin;
+
+    while (end > 0 && (said[end - 1] == '\n' || said[end - 1] == '\r')) {
+        end--;
+    }
+    begin = end;
+    while (begin > 0 && said[begin - 1] != '\n') {
+        begin--;
+    }
+    snprintf(line, size, "%.*s", (int)(end - begin), said + begin);
+}
+
+void rsh_explain(char *line, size_t size, const struct list *words, const char *host,
+                 const char *path, int status, const char *said)
+{
+    char cause[512];
+    char help[512];
+
+    last_line(said, cause, sizeof(cause));
+    if (cause[0] == '\0' && WIFSIGNALED(status)) {
+        snprintf(cause, sizeof(cause), "killed by signal %d, %s", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    } else if (cause[0] == '\0') {
+        snprintf(cause, sizeof(cause), "ended with code %d, without a word",
+                 WEXITSTATUS(status));
+    }
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(help, sizeof(help), help_for(said), host, host);
+#pragma GCC diagnostic pop
+    snprintf(line, size, "host %s: cannot start %s there by %s: %s: %s", host, path,
+             words->at[0], cause, help);
+}

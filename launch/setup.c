@@ -1,0 +1,243 @@
+#include "setup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Variables that belong to one login on one host; each host keeps its own. */
+static bool is_of_host(const char *entry)
+{
+    static const char *const starts[] = {
+        "HOSTNAME=", "HOST=",  "SSH_",         "XDG_RUNTIME_DIR=",
+        "_=",        "SHLVL=", "XDG_SESSION_", "DBUS_SESSION_BUS_ADDRESS=",
+    };
+
+    for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+        if (strncmp(entry, starts[i], strlen(starts[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void pack_list(const struct list *list, struct bytes *to)
+{
+    bytes_add_number(to, list->count);
+    for (int i = 0; i < list->count; i++) {
+        bytes_add_text(to, list->at[i]);
+    }
+}
+
+static void pack_environment(const struct environment *environment, struct bytes *to)
+{
+    struct list travelling = {NULL, 0};
+
+    for (int i = 0; i < environment->common.count; i++) {
+        if (!is_of_host(environment->common.at[i])) {
+            list_add(&travelling, environment->common.at[i]);
+        }
+    }
+    pack_list(&travelling, to);
+    free(travelling.at);
+}
+
+/* Where a program of the job starts: the name that the shell has for our folder, if it is
+ * that one, because the true one may not be there on another host. */
+static char *folder_of(const struct app *app)
+{
+    const char *shell = getenv("PWD");
+    struct stat a;
+    struct stat b;
+    char *here = NULL;
+    char *joined;
+
+    if (app->wdir != NULL && app->wdir[0] == '/') {
+        return strdup(app->wdir);
+    }
+    if (shell != NULL && shell[0] == '/' && stat(shell, &a) == 0 && stat(".", &b) == 0 &&
+        a.st_ino == b.st_ino && a.st_dev == b.st_dev) {
+        here = strdup(shell);
+    } else {
+        here = getcwd(NULL, 0);
+    }
+    if (app->wdir == NULL || here == NULL) {
+        return here;
+    }
+    if (asprintf(&joined, "%s/%s", here, app->wdir) < 0) {
+        joined = NULL;
+    }
+    free(here);
+    return joined;
+}
+
+static void pack_app(const struct app *app, struct bytes *to)
+{
+    char *folder = folder_of(app);
+    int words = 0;
+
+    while (app->argv[words] != NULL) {
+        words++;
+    }
+    bytes_add_number(to, words);
+    for (int i = 0; i < words; i++) {
+        bytes_add_text(to, app->argv[i]);
+    }
+    bytes_add_number(to, app->ranks);
+    bytes_add_text(to, folder);
+    pack_list(&app->set, to);
+    free(folder);
+}
+
+void setup_pack(const struct setup *setup, struct bytes *to)
+{
+    const struct plan *plan = &setup->plan;
+    mode_t mask = umask(0);
+
+    umask(mask);
+    bytes_add_number(to, (int64_t)setup->job);
+    bytes_add(to, setup->secret, sizeof(setup->secret));
+    bytes_add_number(to, (int64_t)setup->beat_ns);
+    pack_list(&setup->rsh, to);
+    bytes_add_text(to, setup->net);
+    bytes_add_number(to, setup->first_port);
+    bytes_add_number(to, setup->last_port);
+    bytes_add_number(to, plan->is_report);
+    bytes_add_text(to, setup->path);
+    bytes_add_number(to, (int64_t)mask);
+    bytes_add_number(to, plan->ranks);
+    bytes_add_number(to, plan->bind);
+    bytes_add_number(to, plan->is_reporting_bindings);
+    bytes_add_number(to, plan->app_count);
+    for (int i = 0; i < plan->app_count; i++) {
+        pack_app(&plan->apps[i], to);
+    }
+    bytes_add_number(to, setup->layout.count);
+    for (int d = 0; d < setup->layout.count; d++) {
+        bytes_add_text(to, setup->layout.stations[d].name);
+        bytes_add_number(to, setup->layout.stations[d].node);
+        bytes_add_number(to, setup->layout.stations[d].first);
+        bytes_add_number(to, setup->layout.stations[d].ranks);
+    }
+    pack_environment(&setup->environment, to);
+}
+
+static void read_list(struct reader *from, struct list *list)
+{
+    const int64_t count = reader_number(from);
+
+    for (int64_t i = 0; i < count && !from->is_bad; i++) {
+        const char *text = reader_text(from);
+
+        list_add(list, (char *)(uintptr_t)(text != NULL ? text : ""));
+    }
+    if (list->at == NULL) {
+        list_add(list, NULL);
+        list->count = 0;
+    }
+}
+
+static void read_apps(struct reader *from, struct plan *plan)
+{
+    const int64_t count = reader_number(from);
+
+    if (from->is_bad || count < 1 || count > 1000000) {
+        from->is_bad = true;
+        return;
+    }
+    plan->apps = calloc((size_t)count, sizeof(*plan->apps));
+    plan->app_count = plan->apps != NULL ? (int)count : 0;
+    for (int i = 0; i < plan->app_count && !from->is_bad; i++) {
+        struct app *app = &plan->apps[i];
+        struct list words = {NULL, 0};
+
+        read_list(from, &words);
+        app->argv = words.at;
+        app->ranks = (int)reader_number(from);
+        app->wdir = reader_text(from);
+        read_list(from, &app->set);
+    }
+}
+
+static void read_layout(struct reader *from, struct layout *layout)
+{
+    const int64_t count = reader_number(from);
+
+    if (from->is_bad || count < 1 || count > 1000000) {
+        from->is_bad = true;
+        return;
+    }
+    layout->stations = calloc((size_t)count, sizeof(*layout->stations));
+    layout->by_node = calloc((size_t)count, sizeof(*layout->by_node));
+    layout->count = layout->stations != NULL && layout->by_node != NULL ? (int)count : 0;
+    for (int d = 0; d < layout->count && !from->is_bad; d++) {
+        struct station *station = &layout->stations[d];
+
+        station->name = (char *)(uintptr_t)reader_text(from);
+        station->node = (int)reader_number(from);
+        station->first = (int)reader_number(from);
+        station->ranks = (int)reader_number(from);
+        if (station->node >= 0 && station->node < layout->count) {
+            layout->by_node[station->node] = d;
+            layout->nodes++;
+        }
+    }
+}
+
+/* Programs are looked for where mpiexec would look for them. */
+static void adopt_path(const struct environment *environment)
+{
+    for (int i = 0; i < environment->common.count; i++) {
+        if (strncmp(environment->common.at[i], "PATH=", 5) == 0) {
+            setenv("PATH", environment->common.at[i] + 5, 1);
+        }
+    }
+}
+
+/* What belongs to the session on this host comes from here. */
+static void complete_environment(struct environment *environment)
+{
+    extern char **environ;
+
+    for (char **e = environ; *e != NULL; e++) {
+        if (is_of_host(*e) && strncmp(*e, "_=", 2) != 0) {
+            list_add(&environment->common, *e);
+        }
+    }
+}
+
+bool setup_unpack(struct setup *setup, const char *from, size_t bytes)
+{
+    char *copy = malloc(bytes);
+    struct reader reader = {.at = copy, .left = bytes};
+    const void *secret;
+
+    memset(setup, 0, sizeof(*setup));
+    if (copy == NULL) {
+        return false;
+    }
+    memcpy(copy, from, bytes);
+    setup->job = (uint64_t)reader_number(&reader);
+    secret = reader_take(&reader, sizeof(setup->secret));
+    if (secret != NULL) {
+        memcpy(setup->secret, secret, sizeof(setup->secret));
+    }
+    setup->beat_ns = (uint64_t)reader_number(&reader);
+    read_list(&reader, &setup->rsh);
+    setup->net = reader_text(&reader);
+    setup->first_port = (int)reader_number(&reader);
+    setup->last_port = (int)reader_number(&reader);
+    setup->plan.is_report = reader_number(&reader) != 0;
+    setup->path = (char *)(uintptr_t)reader_text(&reader);
+    umask((mode_t)reader_number(&reader));
+    setup->plan.ranks = (int)reader_number(&reader);
+    setup->plan.bind = (enum bind_to)reader_number(&reader);
+    setup->plan.is_reporting_bindings = reader_number(&reader) != 0;
+    read_apps(&reader, &setup->plan);
+    read_layout(&reader, &setup->layout);
+    read_list(&reader, &setup->environment.common);
+    adopt_path(&setup->environment);
+    complete_environment(&setup->environment);
+    return !reader.is_bad && setup->layout.count > 0 && setup->plan.app_count > 0;
+}

@@ -1,0 +1,94 @@
+/*
+ * tree.h - the daemons of a job: starting them, speaking with them, missing them.
+ *
+ * mpiexec starts up to FAN_OUT daemons, and each of them the daemons of its own range, so
+ * that a thousand hosts are three steps away and nobody holds more than two descriptors
+ * for each of 16 children. Every link carries a sign of life at least four times in the
+ * time after which silence means death. A daemon that loses its parent ends all it has;
+ * one that loses a child tells the root, which ends the job.
+ *
+ * All functions concern the tree in `job`; without children and parent they do nothing.
+ */
+#ifndef WEFT_LAUNCH_TREE_H
+#define WEFT_LAUNCH_TREE_H
+
+#include "bytes.h"
+#include "link.h"
+#include "rsh.h"
+
+#include <stdint.h>
+
+struct job;
+
+struct child {
+    struct link link;
+    struct way way;
+    struct bytes said; /* what came from its standard error, as much as is of use */
+    uint64_t said_at;
+    int number;     /* of the daemon, the first of its range */
+    int count;      /* daemons of the range */
+    int status;     /* of the way, once it has ended */
+    uint64_t begun; /* when it was started */
+    uint64_t cut;   /* when the link ended; 0: it has not */
+    bool is_reaped;
+    bool is_ready;
+    bool has_arrived; /* in the barrier */
+    bool has_ended;   /* its ranks have */
+    bool has_closed;
+    bool is_gone; /* nothing more is expected of it */
+};
+
+struct tree {
+    int me;    /* our number */
+    int count; /* daemons in our range, with us */
+    struct link up;
+    bool has_up;
+    bool is_cut_off; /* our parent is gone */
+    struct child *children;
+    int child_count;
+    struct bytes setup; /* what children are told first */
+    uint64_t looked;    /* when links were last looked after */
+};
+
+/* Starts the daemons of our range; `setup` has been packed. */
+void tree_grow(struct job *job);
+
+/* To all children. */
+void tree_tell(struct job *job, enum frame_kind kind, int value);
+/* To wherever frame->to is; to ourselves it must not be. */
+void tree_send(struct job *job, const struct frame *frame, const void *payload);
+/* To the root; we are not it. */
+void tree_report(struct job *job, enum frame_kind kind, int rank, int value,
+                 const void *payload, size_t bytes);
+/* To the parent, about the whole range. */
+void tree_answer(struct job *job, enum frame_kind kind);
+
+bool tree_is_ready(const struct job *job);
+bool tree_has_arrived(const struct job *job);
+bool tree_has_ended(const struct job *job);
+bool tree_is_gone(const struct job *job);
+
+/* Descriptors, processes and the clock. */
+void tree_on_up(struct job *job);
+void tree_on_child(struct job *job, int child);
+void tree_on_child_error(struct job *job, int child);
+bool tree_reap(struct job *job, pid_t pid, int status); /* was it one of ours? */
+void tree_tend(struct job *job, uint64_t now);
+int tree_patience_ms(const struct job *job); /* -1: for ever */
+
+/* The job is to end: who has not answered yet is not waited for. */
+void tree_give_up_starting(struct job *job);
+
+/* We have lost our parent: ends all that we have. */
+void tree_cut_off(struct job *job);
+
+/* Drops all that is left, at the end. */
+void tree_fell(struct job *job);
+
+/* What a frame means, when it is for us (remote.c). */
+frame_fn tree_on_frame;
+
+/* A daemon is gone, or was never there: the job cannot go on. */
+void tree_lose(struct job *job, const char *line);
+
+#endif

@@ -1,0 +1,272 @@
+#include "wireup/net.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const void *bytes_of(const struct sockaddr *address, int *bits)
+{
+    if (address->sa_family == AF_INET) {
+        *bits = 32;
+        return &((const struct sockaddr_in *)(const void *)address)->sin_addr;
+    }
+    *bits = 128;
+    return &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+}
+
+static int count_ones(const struct sockaddr *mask)
+{
+    const unsigned char *bytes;
+    int bits = 0;
+    int ones = 0;
+
+    if (mask == NULL) {
+        return 0;
+    }
+    bytes = bytes_of(mask, &bits);
+    for (int i = 0; i < bits; i++) {
+        ones += bytes[i / 8] >> (7 - i % 8) & 1;
+    }
+    return ones;
+}
+
+/* The number in /sys/class/net/NAME/ENTRY; -1: there is none. */
+static int read_number(const char *name, const char *entry)
+{
+    char path[128];
+    int value = -1;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/sys/class/net/%s/%s", name, entry);
+    file = fopen(path, "re");
+    if (file == NULL) {
+        return -1;
+    }
+    if (fscanf(file, "%d", &value) != 1) {
+        value = -1;
+    }
+    fclose(file);
+    return value;
+}
+
+static bool is_bridge(const char *name)
+{
+    char path[128];
+
+    snprintf(path, sizeof(path), "/sys/class/net/%s/bridge", name);
+    return access(path, F_OK) == 0;
+}
+
+static bool has_virtual_name(const char *name)
+{
+    static const char *const starts[] = {"docker",  "virbr", "br-", "cni",
+                                         "flannel", "veth",  "lxc", "vmnet"};
+
+    for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+        if (strncmp(name, starts[i], strlen(starts[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool weft_net_is_in(const char *address, const char *network, int prefix)
+{
+    unsigned char a[16];
+    unsigned char b[16];
+    const int family = strchr(address, ':') != NULL ? AF_INET6 : AF_INET;
+
+    if (inet_pton(family, address, a) != 1 || inet_pton(family, network, b) != 1 ||
+        prefix < 0 || prefix > (family == AF_INET ? 32 : 128)) {
+        return false;
+    }
+    for (int i = 0; i < prefix; i++) {
+        if (((a[i / 8] ^ b[i / 8]) >> (7 - i % 8) & 1) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Does one of the comma-separated words name this interface or hold this address? */
+static bool is_wanted(const struct weft_net_address *address, const char *wanted)
+{
+    char words[256];
+
+    snprintf(words, sizeof(words), "%s", wanted);
+    for (char *rest, *word = strtok_r(words, ",", &rest); word != NULL;
+         word = strtok_r(NULL, ",", &rest)) {
+        char *slash = strchr(word, '/');
+
+        if (strcmp(word, address->interface) == 0 || strcmp(word, address->text) == 0) {
+            return true;
+        }
+        if (slash != NULL) {
+            *slash = '\0';
+            if (weft_net_is_in(address->text, word, atoi(slash + 1))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool is_link_local(const char *text)
+{
+    return weft_net_is_in(text, "169.254.0.0", 16) || weft_net_is_in(text, "fe80::", 10);
+}
+
+/* Why an address is not used, or NULL. */
+static const char *judge(const struct weft_net_address *address, unsigned flags,
+                         const char *wanted)
+{
+    if ((flags & IFF_UP) == 0 || (flags & IFF_RUNNING) == 0) {
+        return "down";
+    }
+    if (wanted != NULL && wanted[0] != '\0') {
+        return is_wanted(address, wanted) ? NULL : "not in WEFT_NET";
+    }
+    if ((flags & IFF_LOOPBACK) != 0) {
+        return "loopback";
+    }
+    if (is_link_local(address->text)) {
+        return "link-local";
+    }
+    if (is_bridge(address->interface)) {
+        return "a bridge";
+    }
+    return has_virtual_name(address->interface) ? "virtual, by its name" : NULL;
+}
+
+static int by_use_and_speed(const void *a, const void *b)
+{
+    const struct weft_net_address *x = a;
+    const struct weft_net_address *y = b;
+
+    if ((x->left_out == NULL) != (y->left_out == NULL)) {
+        return x->left_out == NULL ? -1 : 1;
+    }
+    if (x->megabits != y->megabits) {
+        return x->megabits > y->megabits ? -1 : 1;
+    }
+    return strcmp(x->interface, y->interface);
+}
+
+int weft_net_list(struct weft_net_address *list, const char *wanted)
+{
+    struct ifaddrs *all = NULL;
+    int count = 0;
+
+    if (getifaddrs(&all) != 0) {
+        return 0;
+    }
+    for (const struct ifaddrs *i = all; i != NULL && count < WEFT_NET_MOST;
+         i = i->ifa_next) {
+        struct weft_net_address *address = &list[count];
+        int bits;
+
+        if (i->ifa_addr == NULL ||
+            (i->ifa_addr->sa_family != AF_INET && i->ifa_addr->sa_family != AF_INET6)) {
+            continue;
+        }
+        memset(address, 0, sizeof(*address));
+        snprintf(address->interface, sizeof(address->interface), "%s", i->ifa_name);
+        inet_ntop(i->ifa_addr->sa_family, bytes_of(i->ifa_addr, &bits), address->text,
+                  sizeof(address->text));
+        address->prefix = count_ones(i->ifa_netmask);
+        address->megabits = read_number(i->ifa_name, "speed");
+        address->megabits = address->megabits > 0 ? address->megabits : 0;
+        address->left_out = judge(address, i->ifa_flags, wanted);
+        count++;
+    }
+    freeifaddrs(all);
+    qsort(list, (size_t)count, sizeof(*list), by_use_and_speed);
+    return count;
+}
+
+bool weft_net_address_of(const char *text, int port, struct sockaddr_storage *out,
+                         socklen_t *length)
+{
+    struct sockaddr_in *four = (struct sockaddr_in *)(void *)out;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)(void *)out;
+
+    memset(out, 0, sizeof(*out));
+    if (inet_pton(AF_INET, text, &four->sin_addr) == 1) {
+        four->sin_family = AF_INET;
+        four->sin_port = htons((uint16_t)port);
+        *length = sizeof(*four);
+        return true;
+    }
+    if (inet_pton(AF_INET6, text, &six->sin6_addr) == 1) {
+        six->sin6_family = AF_INET6;
+        six->sin6_port = htons((uint16_t)port);
+        *length = sizeof(*six);
+        return true;
+    }
+    return false;
+}
+
+bool weft_net_read_ports(const char *text, int *first, int *last)
+{
+    int n = 0;
+
+    return sscanf(text, "%d-%d%n", first, last, &n) == 2 && text[n] == '\0' &&
+           *first >= 1 && *first <= *last && *last <= 65535;
+}
+
+/* Both families where the host has both, else IPv4. */
+static int open_listener(int port)
+{
+    const int off = 0;
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6,
+                               .sin6_addr = IN6ADDR_ANY_INIT,
+                               .sin6_port = htons((uint16_t)port)};
+    struct sockaddr_in four = {.sin_family = AF_INET,
+                               .sin_addr.s_addr = htonl(INADDR_ANY),
+                               .sin_port = htons((uint16_t)port)};
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd >= 0) {
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+        if (bind(fd, (struct sockaddr *)&six, sizeof(six)) == 0 &&
+            listen(fd, 1024) == 0) {
+            return fd;
+        }
+        close(fd);
+    }
+    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && bind(fd, (struct sockaddr *)&four, sizeof(four)) == 0 &&
+        listen(fd, 1024) == 0) {
+        return fd;
+    }
+    if (fd >= 0) {
+        int why = errno;
+
+        close(fd);
+        errno = why;
+    }
+    return -1;
+}
+
+int weft_net_listen(int first, int last, int *port)
+{
+    const int count = last - first + 1;
+
+    /* Processes of one host begin at different ports, and seldom meet. */
+    for (int i = 0; i < count; i++) {
+        int fd;
+
+        *port = first + ((int)getpid() + i) % count;
+        fd = open_listener(*port);
+        if (fd >= 0 || errno != EADDRINUSE) {
+            return fd;
+        }
+    }
+    return -1;
+}

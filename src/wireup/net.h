@@ -1,0 +1,46 @@
+/*
+ * net.h - which of this host's addresses are for jobs.
+ *
+ * Everything that is up and has an address counts, fastest interface first, but for
+ * loopback, link-local addresses, and what connects containers and virtual machines to
+ * this host alone: bridges, and interfaces named as those of docker and its like.
+ * WEFT_NET names an interface ("eth1"), several ("ib0,ib1"), or a network
+ * ("10.78.0.0/16"), and is then the one rule. Connections between hosts use ports of
+ * WEFT_PORTS, so that a firewall has one range to let through.
+ */
+#ifndef WEFT_WIREUP_NET_H
+#define WEFT_WIREUP_NET_H
+
+#include "base/rc.h"
+
+#include <stdbool.h>
+#include <sys/socket.h>
+
+enum { WEFT_NET_MOST = 16, WEFT_NET_TEXT = 64, WEFT_NET_NAME = 32 };
+
+struct weft_net_address {
+    char interface[WEFT_NET_NAME];
+    char text[WEFT_NET_TEXT]; /* the address, as numbers */
+    int prefix;               /* bits that are the network's */
+    int megabits;             /* of the interface, 0: unknown */
+    const char *left_out;     /* why it is not used; NULL: it is */
+};
+
+/* Fills up to WEFT_NET_MOST addresses, those that are used first; returns how many. */
+int weft_net_list(struct weft_net_address *list, const char *wanted);
+
+/* Is an address in a network, both as text? */
+bool weft_net_is_in(const char *address, const char *network, int prefix);
+
+/* Makes a socket's address of a text; false if it is none. */
+bool weft_net_address_of(const char *text, int port, struct sockaddr_storage *out,
+                         socklen_t *length);
+
+/* Reads "47000-47999"; false if it is no range of ports. */
+bool weft_net_read_ports(const char *text, int *first, int *last);
+
+/* Listens on all addresses, at a port of the range; returns the socket, or -1 and errno.
+ */
+int weft_net_listen(int first, int last, int *port);
+
+#endif

@@ -1,0 +1,593 @@
+"""hosts.py - mpiexec over several hosts, which are netlab's.
+
+The cases are written and called as those of ../launch (common.py); every run starts on
+host 1 and is held to leave nothing on any host. A lab is made for the whole script.
+"""
+
+import os
+import re
+import signal
+import struct
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "launch"))
+
+import common
+from common import (Running, case, claim, equal, line, lines_are_whole, mpiexec_path,
+                    program, rounds, wait_until)
+from lab import NAME, Lab, skip_without_means, words_of
+
+HOSTS = 4
+BEAT = 2  # seconds
+lab = Lab(HOSTS, "--links", 2)
+
+
+def host(number):
+    return f"{NAME}{number}"
+
+
+def hosts(*numbers):
+    return ",".join(host(number) for number in numbers)
+
+
+def left():
+    return {(number, pid): words_of(pid) for number in range(1, HOSTS + 1)
+            for pid in lab.pids(number)}
+
+
+class OnHost(Running):
+    """A run of mpiexec on host 1."""
+
+    def __init__(self, *words, variables=None, **settings):
+        variables = {"WEFT_HEARTBEAT": str(BEAT)} | (variables or {})
+        super().__init__([*lab.command("exec", 1), mpiexec_path(), *words],
+                         variables=variables, **settings)
+
+    def front(self):
+        """The mpiexec that the user would see."""
+        def found():
+            pids = lab.pids(1, mpiexec_path())
+            parents = {pid: common.parent_of(pid) for pid in pids}
+            return [pid for pid in pids if parents[pid] not in pids]
+        claim(wait_until(found, 10), "no mpiexec on host 1")
+        return found()[0]
+
+    def end(self, code=0, says=(), given=None, sweep=0.5):
+        done = self.finish(given).hold(code, says)
+        wait_until(lambda: not left(), sweep)
+        remains = left()
+        for _, pid in remains:
+            common.kill_quietly(pid)
+        equal(remains, {}, "processes are left on hosts")
+        return done
+
+
+def run(*words, code=0, says=(), given=None, **settings):
+    if given is not None:
+        settings["stdin"] = common.subprocess.PIPE
+    return OnHost(*words, **settings).end(code, says, given)
+
+
+def places(done):
+    """What place.c says, by rank."""
+    found = {}
+    for text in done.lines():
+        words = dict(word.split("=", 1) for word in text.split() if "=" in word)
+        found[int(words["rank"])] = (int(words["size"]), int(words["node"]),
+                                     int(words["local"]), int(words["shared"]))
+    return found
+
+
+def blocks(*counts):
+    """The places of ranks in blocks: so many on each node."""
+    found, rank = {}, 0
+    for node, count in enumerate(counts):
+        for local in range(count):
+            found[rank] = (sum(counts), node, local, count)
+            rank += 1
+    return found
+
+
+# ---- where ranks are ----
+
+@case("start")
+def two_hosts_have_their_ranks():
+    for names in (hosts(1, 2), hosts(2, 1), hosts(2, 3)):
+        done = run("--hosts", names, "-n", 4, program("place"))
+        equal(places(done), blocks(2, 2), names)
+    names = ("--hosts", hosts(2, 3), "-n", 4, "sh", "-c", "echo $PMI_RANK $(hostname)")
+    equal(run(*names).lines(), [f"0 {host(2)}", f"1 {host(2)}", f"2 {host(3)}",
+                                f"3 {host(3)}"])
+
+
+@case("start")
+def slots_and_ppn_say_how_many():
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write(f"{host(2)} slots=3\n{host(1)}:1\n\n# none\n{host(4)} slots=2\n")
+        file.flush()
+        for words, expected in (
+                (("--hostfile", file.name), blocks(3, 1, 2)),
+                (("--hostfile", file.name, "-n", 4), blocks(3, 1)),
+                (("-f", file.name, "-n", 12, "--oversubscribe"), blocks(6, 2, 4)),
+                (("--hosts", hosts(1, 2, 3, 4), "-ppn", 2), blocks(2, 2, 2, 2)),
+                (("--hosts", hosts(1, 2, 3), "-n", 5), blocks(2, 2, 1)),
+                (("--hosts", hosts(3, 3, 4)), blocks(2, 1))):
+            equal(places(run(*words, program("place"))), expected, str(words))
+
+
+@case("start")
+def sixteen_ranks_on_four_hosts():
+    done = run("--hosts", hosts(1, 2, 3, 4), "-n", 16, program("place"))
+    equal(places(done), blocks(4, 4, 4, 4))
+
+
+@case("start")
+def words_are_looked_up_across_hosts():
+    for late in (0, 300):
+        done = run("--hosts", hosts(2, 1, 3), "-n", 6, program("keys"), late)
+        equal(done.lines(), [f"rank {rank} of 6 on {host((2, 2, 1, 1, 3, 3)[rank])}"
+                             for rank in range(6)])
+    done = run("--hosts", hosts(1, 2, 3), "-n", 3, program("keys"), "never")
+    equal(done.lines(), ["rank 0: nothing of rank 2", "rank 1: nothing of rank 2"])
+
+
+@case("start")
+def hydra_gives_places_and_words_across_hosts():
+    command = [*lab.command("exec", 1), "mpiexec.hydra", "-hosts", hosts(1, 2, 3), "-ppn",
+               2, "-n", 6]
+    equal(places(Running([*command, program("place")]).end()), blocks(2, 2, 2))
+    done = Running([*command, program("keys")]).end()
+    equal(len(done.lines()), 6)
+
+
+@case("start")
+def ranks_meet_across_hosts():
+    done = run("--hosts", hosts(1, 2, 3), "-n", 6, program("meet"), 200)
+    equal(done.lines(), [f"met {rank} of 6" for rank in range(6)])
+
+
+@case("start")
+def messages_to_another_host_are_refused_in_words():
+    run("--hosts", hosts(1, 2), "-n", 2, program("meet"), "send", code=16,
+        says=[rf"^weft: rank 0 on {host(1)}: no way leads to rank 1",
+              rf"^mpiexec: rank 0 on {host(1)} .*MPI_Send.*no transport leads to that rank"])
+
+
+# ---- what travels ----
+
+@case("streams")
+def output_of_other_hosts_comes_in_whole_lines():
+    done = run("--hosts", hosts(1, 2, 3), "-n", 6, program("talk"), "lines", 300)
+    lines_are_whole(done.out, 6, 300)
+    done = run("--hosts", hosts(2, 3), "-n", 2, "--label", "sh", "-c", "echo a; printf b")
+    equal(sorted(done.out.decode().split()), ["[0]", "[0]", "[1]", "[1]", "a", "a", "b", "b"])
+
+
+@case("streams")
+def much_output_is_complete_and_a_slow_reader_waits():
+    running = OnHost("--hosts", hosts(2, 3), "-n", 2, "sh", "-c", "seq 1 200000")
+    time.sleep(1)
+    done = running.end()
+    equal(sorted(done.out.split()), sorted([b"%d" % i for i in range(1, 200001)] * 2))
+
+
+@case("streams")
+def input_goes_to_rank_0_on_another_host():
+    text = b"".join(b"line %d\n" % i for i in range(100000))
+    equal(run("--hosts", hosts(2, 3), "-n", 2, "cat", given=text).out, text)
+    with tempfile.TemporaryFile() as file:
+        file.write(text)
+        file.seek(0)
+        equal(run("--hosts", hosts(2, 1), "-n", 2, "cat", stdin=file).out, text)
+    run("--hosts", hosts(2), "-n", 1, "true", given=text)
+
+
+@case("streams")
+def environment_folder_mask_and_path_travel():
+    with tempfile.TemporaryDirectory() as folder:
+        tool = Path(folder) / "own-tool"
+        tool.write_text("#!/bin/sh\necho $(pwd) $(umask) $OWN $(hostname) $HOSTNAME-\n")
+        tool.chmod(0o755)
+        path = f"{folder}:{os.environ['PATH']}"
+        for words in (["own-tool"], ["./own-tool"]):
+            done = run("--hosts", hosts(2), "-genv", "OWN", "a b", *words, cwd=folder,
+                       variables={"PATH": path, "PWD": folder, "HOSTNAME": "wrong"},
+                       umask=0o27)
+            equal(done.out.decode(), f"{folder} 0027 a b {host(2)} -\n")
+        (Path(folder) / "sub").mkdir()
+        done = run("--hosts", hosts(2, 1), "-n", 2, "-wdir", "sub", "pwd", cwd=folder)
+        equal(done.lines(), [f"{folder}/sub"] * 2)
+
+
+@case("streams")
+def the_secret_is_on_no_command_line_and_the_same_everywhere():
+    running = OnHost("--hosts", hosts(2, 3), "-n", 2, "sleep", 1)
+    claim(wait_until(lambda: lab.pids(2, "sleep") and lab.pids(3, "sleep"), 10), "no ranks")
+    for number in (1, 2, 3):
+        for pid in lab.pids(number, "weft-daemon"):
+            claim(re.search(r"mpiexec --weft-daemon$", words_of(pid)), words_of(pid))
+    secrets = set()
+    for number in (2, 3):
+        pid = lab.pids(number, "sleep")[0]
+        fd = Path(f"/proc/{pid}/environ").read_bytes().split(b"WEFT_JOB=")[1].split()[0]
+        with open(f"/proc/{pid}/fd/{fd.decode()}", "rb") as segment:
+            secrets.add(segment.read(512)[104 + 128:104 + 128 + 32])
+    equal(len(secrets), 1)
+    claim(any(secrets.pop()), "an empty secret")
+    running.end()
+
+
+# ---- signals and ends ----
+
+@case("ends")
+def the_first_failure_is_the_jobs_wherever_it_is():
+    names = ("--hosts", hosts(1, 2, 3), "-n", 3)
+    for number in (0, 1, 2):
+        where = rf"rank {number} on {host(number + 1)} \(sh\)"
+        run(*names, "sh", "-c", f"test $PMI_RANK != {number} || exit 7; exec sleep 60",
+            code=7, says=[rf"^mpiexec: {where}: ended with code 7$"])
+        run(*names, "sh", "-c", f"test $PMI_RANK != {number} || kill -9 $$; exec sleep 60",
+            code=137, says=[rf"^mpiexec: {where}: killed by signal 9, Killed$"])
+    run(*names, program("fail"), "abort-9", "pause", code=9,
+        says=[rf"^mpiexec: rank 1 on {host(2)} .*MPI_Abort on MPI_COMM_WORLD with code 9$"])
+    run(*names, program("fail"), "leave", "pause", code=1,
+        says=[rf"^mpiexec: rank 1 on {host(2)} .*ended without calling MPI_Finalize$"])
+
+
+@case("ends")
+def who_does_not_want_to_end_is_killed_with_all_that_was_started():
+    script = "trap '' TERM; setsid sleep 1000 & test $PMI_RANK = 0 && exit 3; sleep 1000"
+    done = run("--hosts", hosts(1, 2, 3), "-n", 3, "bash", "-c", script, code=3,
+               says=["ended with code 3"])
+    claim(done.seconds < 6, f"it took {done.seconds} s")
+
+
+@case("ends")
+def what_ranks_leave_behind_ends_with_the_job():
+    run("--hosts", hosts(2, 3), "-n", 2, "bash", "-c", "setsid sleep 1000 & disown; exit 0")
+
+
+@case("ends")
+def signals_reach_ranks_on_all_hosts():
+    script = "exec 2>/dev/null; trap 'echo got; exit 0' USR1; echo ready; while :; do sleep 0.05; done"
+    running = OnHost("--hosts", hosts(1, 2, 3), "-n", 3, "bash", "-c", script)
+    running.expect("ready", 3)
+    os.kill(running.front(), signal.SIGUSR1)
+    equal(running.end().lines(), ["got"] * 3)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        running = OnHost("--hosts", hosts(1, 2, 3), "-n", 3, "bash", "-c",
+                         "exec 2>/dev/null; trap 'echo got; exit 0' INT TERM; echo ready; "
+                         "while :; do sleep 0.05; done")
+        running.expect("ready", 3)
+        os.kill(running.front(), number)
+        equal(running.end(128 + number, ["ending the job"]).lines(), ["got"] * 3)
+
+
+@case("ends")
+def a_timeout_ends_the_job_on_all_hosts():
+    run("--hosts", hosts(2, 3), "-n", 2, "--timeout", "1.5", "sleep", 60, code=124,
+        says=["--timeout"])
+
+
+# ---- what can fail at the start: the host, the command, the cause, the help ----
+
+def refuses(says, *words, code=1, names=hosts(1, 2), count=2, **settings):
+    begin = time.monotonic()
+    run("--hosts", names, "-n", count, *(words or ("true",)), code=code, says=says,
+        **settings)
+    return time.monotonic() - begin
+
+
+CANNOT = rf"^mpiexec: host {host(2)}: cannot start \S+/mpiexec there by ssh: "
+
+
+class SshConfig:
+    """The configuration of ssh on all hosts, changed for a while."""
+
+    def __init__(self, *changes):
+        self.path = lab.file("ssh_config")
+        self.before = self.path.read_text()
+        self.text = self.before
+        for old, new in changes:
+            claim(old in self.text, f"{old} is not in {self.text}")
+            self.text = self.text.replace(old, new)
+
+    def __enter__(self):
+        self.path.write_text(self.text)
+
+    def __exit__(self, *_):
+        self.path.write_text(self.before)
+
+
+class Mounted:
+    """Something else in the place of a folder or file, on one host."""
+
+    def __init__(self, where, *words):
+        self.where, self.words = where, words
+
+    def __enter__(self):
+        lab.run(2, "mount", *self.words, self.where)
+
+    def __exit__(self, *_):
+        lab.run(2, "umount", self.where)
+
+
+@case("failures")
+def a_password():
+    key = f"IdentityFile {lab.file('key')}"
+    with SshConfig((key, "IdentityFile /dev/null")):
+        refuses([CANNOT + rf".*Permission denied.*password.*ssh-copy-id {host(2)}"])
+
+
+@case("failures")
+def an_unknown_key_of_the_host():
+    with SshConfig(("StrictHostKeyChecking no", "StrictHostKeyChecking ask")):
+        refuses([CANNOT + rf"Host key verification failed.*run 'ssh {host(2)}' once"])
+
+
+@case("failures")
+def an_unknown_host():
+    refuses([r"^mpiexec: host nowhere: cannot start \S+ there by ssh: .*resolve.*"
+             r"no such host is known"], names=f"{host(1)},nowhere")
+
+
+@case("failures")
+def no_weft_on_the_other_host():
+    folder = os.path.dirname(mpiexec_path())
+    with Mounted(folder, "-t", "tmpfs", "tmpfs"):
+        refuses([CANNOT + r".*(not found|No such file).*installed under the same path"])
+
+
+@case("failures")
+def another_version_on_the_other_host():
+    greeting = struct.pack("12sI48sc", b"weft-tree", 1, b"0.0.0-other", b"\n")
+    with tempfile.TemporaryDirectory() as folder:
+        other = Path(folder) / "mpiexec"
+        other.write_text(f"#!{sys.executable}\nimport os\n"
+                         f"os.write(1, b'Welcome!\\n' + {greeting!r})\nos.read(0, 1)\n")
+        other.chmod(0o755)
+        with Mounted(mpiexec_path(), "--bind", other):
+            refuses([rf"^mpiexec: host {host(2)}: \S+ there is of Weft 0.0.0-other "
+                     r"\(protocol 1\), .*install the same version on every host"])
+
+
+@case("failures")
+def a_program_that_is_only_here():
+    with tempfile.TemporaryDirectory() as folder:
+        tool = Path(folder) / "tool"
+        tool.write_text("#!/bin/sh\nsleep 5\n")
+        tool.chmod(0o755)
+        with Mounted(folder, "-t", "tmpfs", "tmpfs"):
+            refuses([rf"^mpiexec: rank 1 on {host(2)} \(\S+tool\): cannot be started: No "
+                     "such file"], tool, code=127)
+
+
+@case("failures")
+def a_library_that_is_only_here():
+    with tempfile.TemporaryDirectory() as folder:
+        libraries = Path(os.environ["WEFT_BUILD"]) / "bindings"
+        with Mounted(libraries, "-t", "tmpfs", "tmpfs"):
+            refuses([r"error while loading shared libraries: libmpi_abi",
+                     rf"^mpiexec: rank 1 on {host(2)} .*code 127: a library or command that "
+                     "it needs is not there"], program("place"), code=127, cwd=folder)
+
+
+@case("failures")
+def a_folder_that_is_only_here():
+    with tempfile.TemporaryDirectory() as folder:
+        sub = Path(folder) / "sub"
+        sub.mkdir()
+        with Mounted(folder, "-t", "tmpfs", "tmpfs"):
+            refuses([rf"^mpiexec: rank 1 on {host(2)} \(true\): cannot enter {sub}: No such "
+                     "file"], "-wdir", sub, "true", code=126)
+
+
+@case("failures")
+def no_folder_has_to_be_writable():
+    with Mounted("/dev/shm", "-t", "tmpfs", "-o", "ro", "tmpfs"), \
+            Mounted("/var/tmp", "-t", "tmpfs", "-o", "ro", "tmpfs"):
+        done = run("--hosts", hosts(1, 2), "-n", 4, program("place"))
+        equal(places(done), blocks(2, 2))
+
+
+@case("failures")
+def a_closed_port():
+    rule = "add table ip t; add chain ip t c { type filter hook input priority 0; }; " \
+        "add rule ip t c tcp dport 22 reject with tcp reset"
+    lab.run(2, "nft", rule)
+    try:
+        refuses([CANNOT + r".*Connection refused.*start sshd there, or open its port"])
+    finally:
+        lab.run(2, "nft", "delete table ip t")
+
+
+@case("failures")
+def a_host_out_of_reach():
+    lab("cut", 2)
+    try:
+        seconds = refuses([CANNOT + r".*timed out.*down, or a firewall drops"])
+    finally:
+        lab("heal", 2)
+    claim(seconds < 20, f"it took {seconds} s")
+
+
+@case("failures")
+def too_few_slots():
+    refuses([r"^mpiexec: 3 ranks, but the list of hosts has only 2 slots: .*--oversubscribe"],
+            names=f"{host(1)}:1,{host(2)}:1", count=3, code=2)
+    refuses([rf"^mpiexec: host {host(1)}: it has 1 slots, -ppn wants 2: .*--oversubscribe"],
+            "-ppn", 2, "true", names=f"{host(1)}:1,{host(2)}:4", count=3, code=2)
+
+
+@case("failures")
+def no_ssh_at_all():
+    refuses([rf"^mpiexec: host {host(2)}: cannot start nossh: No such file.*WEFT_RSH"],
+            variables={"WEFT_RSH": "nossh -x"})
+
+
+@case("failures")
+def a_daemon_killed_during_the_start():
+    with tempfile.NamedTemporaryFile("w", delete=False) as file:
+        file.write(f"#!/bin/sh\ntest $1 = {host(3)} && sleep 5\n"
+                   "exec ssh -x -T -o BatchMode=yes \"$@\"\n")
+    os.chmod(file.name, 0o755)
+    try:
+        running = OnHost("--hosts", hosts(1, 2, 3), "-n", 3, "sleep", 30,
+                         variables={"WEFT_RSH": file.name})
+        claim(wait_until(lambda: len(lab.pids(2, "weft-daemon")) >= 2, 5), "no daemon")
+        time.sleep(0.2)
+        for pid in lab.pids(2, "mpiexec --weft-daemon"):
+            common.kill_quietly(pid)
+        done = running.end(1, [rf"^mpiexec: host {host(2)}: its daemon has ended"], sweep=3)
+        claim(done.seconds < 5, f"it took {done.seconds} s")
+    finally:
+        os.unlink(file.name)
+
+
+# ---- the death of a host, a link, a daemon, of mpiexec ----
+
+class Dying:
+    """A job on three hosts, whose ranks have started; over in time, with nothing left."""
+
+    def __init__(self):
+        self.running = OnHost("--hosts", hosts(1, 2, 3), "-n", 6, "bash", "-c",
+                              "setsid sleep 1000 & echo ready; sleep 1000")
+        try:
+            self.running.expect("ready", 6)
+        except AssertionError as lost:
+            raise AssertionError(f"{lost}; {self.running.finish().err}") from None
+
+    def end(self, code, says):
+        begin = time.monotonic()
+        done = self.running.finish()
+        ended = time.monotonic() - begin
+        claim(wait_until(lambda: not self.left(), max(0, BEAT + 2 - ended)),
+              f"left after {BEAT + 2} s: {self.left()}")
+        claim(ended < BEAT + 2, f"it took {ended:.1f} s")
+        if says is not None:
+            done.hold(code, says)
+        for _, pid in left():
+            common.kill_quietly(pid)
+
+    @staticmethod
+    def left():
+        """What is left of the job; sshd itself waits longer for a host that is gone."""
+        return {key: words for key, words in left().items()
+                if not words.startswith("sshd: ")}
+
+
+def deaths():
+    return range(min(rounds(), 10))
+
+
+@case("crash")
+def a_host_crashes():
+    for _ in deaths():
+        dying = Dying()
+        lab("crash", 2)
+        try:
+            dying.end(1, [rf"^mpiexec: host {host(2)}: no sign of life for {BEAT} s"])
+        finally:
+            lab("boot", 2)
+
+
+@case("cut")
+def a_link_is_cut():
+    for _ in deaths():
+        dying = Dying()
+        lab("cut", 2)
+        try:
+            dying.end(1, [rf"^mpiexec: host {host(2)}: no sign of life for {BEAT} s: it is "
+                          "down, or the link to it is cut"])
+        finally:
+            lab("heal", 2)
+
+
+@case("daemon")
+def a_daemon_is_killed():
+    for turn in deaths():
+        dying = Dying()
+        pids = lab.pids(3, "mpiexec --weft-daemon")
+        equal(len(pids), 2, "front and keeper")
+        common.kill_quietly(pids[turn % 2])
+        dying.end(1, [rf"^mpiexec: host {host(3)}: its daemon has ended"])
+
+
+@case("mpiexec")
+def mpiexec_is_killed():
+    for turn in deaths():
+        dying = Dying()
+        front = dying.running.front()
+        keeper = [pid for pid in lab.pids(1, mpiexec_path())
+                  if common.parent_of(pid) == front]
+        for pid in ([front], keeper)[turn % 2]:
+            common.kill_quietly(pid)
+        dying.end(None, None)
+
+
+# ---- which network ----
+
+def report(*numbers, code=0, **settings):
+    done = OnHost("--hosts", hosts(*numbers), "--report", **settings).end(code)
+    return done.out.decode()
+
+
+def pair(a, b, link):
+    return (f"{host(a)} - {host(b)}: eth{link} 10.7{7 + link}.0.{a} - eth{link} "
+            f"10.7{7 + link}.0.{b}: reached both ways, one network")
+
+
+@case("report")
+def each_two_hosts_have_a_network():
+    said = report(1, 2, 3)
+    for a, b in ((1, 2), (1, 3), (2, 3)):
+        claim(pair(a, b, 0) in said, said)
+    claim("lo 127.0.0.1 (loopback)" in said, said)
+    for wanted in ("eth1", "10.78.0.0/16", "ib0,eth1"):
+        said = report(2, 3, variables={"WEFT_NET": wanted})
+        claim(pair(2, 3, 1) in said and "eth0 10.77.0.2 (not in WEFT_NET)" in said, said)
+
+
+@case("report")
+def bridges_and_addresses_of_several_hosts_are_left_out():
+    for number in (2, 3):
+        lab.run(number, "sh", "-c", "ip link add br9 type bridge && ip addr add "
+                "10.9.0.1/24 dev br9 && ip link set br9 up && "
+                "ip link add dup0 type veth peer name dup1 && ip addr add 10.8.0.1/24 dev dup0 "
+                "&& ip link set dup0 up && ip link set dup1 up")
+    try:
+        said = report(2, 3)
+        claim(re.search(r"br9 10.9.0.1 \((a bridge|down)\)", said), said)
+        claim(f"{host(2)}: dup0 10.8.0.1 is left out: another host has it" in said, said)
+        claim(pair(2, 3, 0) in said, said)
+    finally:
+        for number in (2, 3):
+            lab.run(number, "sh", "-c", "ip link del br9; ip link del dup0")
+
+
+@case("report")
+def another_network_is_taken_where_one_is_blocked_and_a_matrix_shown_where_all_are():
+    rule = "add table ip t; add chain ip t c {{ type filter hook input priority 0; }}; " \
+        "add rule ip t c ip saddr 10.77.0.3 tcp dport {ports} drop"
+    lab.run(2, "nft", rule.format(ports="47000-47999"))
+    try:
+        said = report(1, 2, 3)
+        claim(pair(1, 2, 0) in said and pair(2, 3, 1) in said, said)
+        said = report(2, 3, code=1, variables={"WEFT_NET": "eth0"})
+        claim(f"{host(2)} - {host(3)}: nothing that can be reached both ways" in said, said)
+        claim(f"\n{host(3)} -x-> {host(2)}\nopen TCP ports 47000-47999" in said, said)
+        said = report(2, 3, variables={"WEFT_NET": "eth0", "WEFT_PORTS": "48000-48010"})
+        claim(pair(2, 3, 0) in said, said)
+    finally:
+        lab.run(2, "nft", "delete table ip t")
+    OnHost("--report", variables={"WEFT_PORTS": "many"}).end(2, ["WEFT_PORTS=many: no range"])
+
+
+if __name__ == "__main__":
+    skip_without_means()
+    with lab:
+        code = common.main()
+    sys.exit(code)

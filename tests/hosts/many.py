@@ -1,0 +1,146 @@
+"""many.py - many daemons: a tree of 200 on this machine, and 20 hosts over ssh.
+
+The 200 are started without ssh (pretend), so that what is seen is the tree alone: that
+nobody has more children than 16 or more descriptors than they need, that the way from the
+root to anyone is short, and how long start, lookup and end take.
+"""
+
+import os
+import re
+import sys
+import time
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "launch"))
+
+import common
+from common import Running, case, claim, equal, mpiexec_path, program, wait_until
+from lab import NAME, Lab, skip_without_means
+
+PRETEND = Path(__file__).resolve().parent / "pretend"
+FAN_OUT = 16
+BASE = 24  # descriptors of a daemon with one rank and no children
+
+
+def start(count, *words):
+    names = ",".join(f"pretended{i}" for i in range(count))
+    return Running([mpiexec_path(), "--hosts", names, "-n", count, *words],
+                   variables={"WEFT_RSH": str(PRETEND)})
+
+
+def keepers(running):
+    """The keepers of all daemons and of mpiexec, by process, with their parents' keeper."""
+    pids = common.processes_with(running.mark)
+    names = {}
+    for pid in pids:
+        try:
+            names[pid] = Path(f"/proc/{pid}/comm").read_text().strip()
+        except OSError:
+            pass
+    found = {}
+    for pid in names:
+        if names[pid] == "weft-keeper":
+            above = common.parent_of(common.parent_of(pid))
+            found[pid] = above if names.get(above) == "weft-keeper" else 0
+    return found
+
+
+def depth(tree, pid):
+    return 0 if tree[pid] == 0 else 1 + depth(tree, tree[pid])
+
+
+@case("tree")
+def daemons_are_a_tree_with_few_descriptors():
+    for count, most in ((10, 1), (50, 2), (200, 2)):
+        running = start(count, "sh", "-c", "echo ready; exec sleep 1000")
+        running.expect("ready", count)
+        tree = keepers(running)
+        equal(len(tree), count + 1, "keepers")
+        children = [list(tree.values()).count(pid) for pid in tree]
+        claim(max(children) <= FAN_OUT, f"{max(children)} children")
+        equal(max(depth(tree, pid) for pid in tree), most, f"depth of {count}")
+        held = {pid: len(os.listdir(f"/proc/{pid}/fd")) for pid in tree}
+        for pid, number in zip(tree, children):
+            claim(held[pid] <= BASE + 2 * number, f"{held[pid]} for {number} children")
+        begin = time.monotonic()
+        os.kill(running.pid, common.signal.SIGTERM)
+        running.end(143, ["ending the job"], sweep=5)
+        print(f"      {count} daemons: at most {max(held.values())} descriptors, "
+              f"end in {time.monotonic() - begin:.2f} s", flush=True)
+
+
+@case("times")
+def start_lookup_and_abort_take_their_time():
+    for count in (10, 50, 200):
+        empty = start(count, "true").end(sweep=5).seconds
+        met = start(count, program("meet")).end(sweep=5)
+        equal(len(met.lines()), count)
+        looked = start(count, program("keys")).end(sweep=5)
+        equal(len(looked.lines()), count)
+        failed = start(count, "sh", "-c",
+                       f"test $PMI_RANK = {count - 1} && exit 5; exec sleep 1000")
+        aborted = failed.end(5, [rf"rank {count - 1} on pretended{count - 1} .*code 5"],
+                             sweep=5)
+        print(f"      {count} daemons: start and end {empty:.2f} s, with MPI {met.seconds:.2f}"
+              f" s, with {count * (count - 1)} lookups {looked.seconds:.2f} s, aborted after "
+              f"{aborted.seconds:.2f} s", flush=True)
+
+
+@case("times")
+def a_daemon_in_the_middle_dies():
+    running = start(50, "sh", "-c", "echo ready; exec sleep 1000")
+    running.expect("ready", 50)
+    tree = keepers(running)
+    middle = [pid for pid in tree if tree[pid] and pid in tree.values()]
+    common.kill_quietly(middle[0])
+    done = running.end(1, [r"^mpiexec: host pretended\d+: its daemon has ended"], sweep=4)
+    claim(done.seconds < 20, f"it took {done.seconds} s")
+
+
+@case("allocation")
+def a_list_of_slurms_nodes_is_read():
+    for nodes, tasks, expected in (
+            ("n[1-3]", "2(x3)", "n1 n1 n2 n2 n3 n3"),
+            ("a7,b[08-10]-x,c", "1,2(x2),1(x2)", "a7 b08-x b08-x b09-x b09-x b10-x c"),
+            ("lonely", "3", "lonely lonely lonely")):
+        variables = {"WEFT_RSH": str(PRETEND), "SLURM_JOB_ID": "1",
+                     "SLURM_JOB_NODELIST": nodes, "SLURM_TASKS_PER_NODE": tasks}
+        done = Running([mpiexec_path(), "sh", "-c", "exit $((PMI_RANK + 1))"],
+                       variables=variables).finish()
+        rank, host = re.match(r"mpiexec: rank (\d+) on (\S+) ", done.err.decode()).groups()
+        equal(host, expected.split()[int(rank)], nodes)
+        said = Running([mpiexec_path(), "sh", "-c", "echo $MPI_LOCALRANKID"],
+                       variables=variables).end(sweep=2).lines()
+        equal(len(said), len(expected.split()))
+
+
+@case("twenty")
+def twenty_hosts_over_ssh():
+    skip_without_means()
+    with Lab(20) as lab:
+        names = ",".join(f"{NAME}{i}" for i in range(1, 21))
+        command = [*lab.command("exec", 1), mpiexec_path(), "--hosts", names, "-n", 40]
+        done = Running([*command, program("keys")]).end()
+        equal(sorted(int(re.match(r"rank (\d+) of 40 on", text)[1])
+                     for text in done.lines()), list(range(40)))
+        for text in done.lines():
+            rank, host = re.match(rf"rank (\d+) of 40 on {NAME}(\d+)$", text).groups()
+            equal(int(host), int(rank) // 2 + 1)
+        print(f"      40 ranks on 20 hosts, 1560 lookups: {done.seconds:.2f} s")
+        done = Running([*command, "sh", "-c",
+                        "test $PMI_RANK = 39 && exit 5; exec sleep 1000"])
+        done.end(5, [rf"rank 39 on {NAME}20 .*code 5"])
+        running = Running([*command, "sh", "-c", "echo ready; exec sleep 1000"],
+                          variables={"WEFT_HEARTBEAT": "3"})
+        running.expect("ready", 40)
+        lab("crash", 2)
+        begin = time.monotonic()
+        running.finish().hold(1, [rf"^mpiexec: host {NAME}2: no sign of life for 3 s"])
+        claim(time.monotonic() - begin < 5, f"{time.monotonic() - begin:.1f} s")
+        for number in range(3, 21):
+            claim(wait_until(lambda n=number: not lab.pids(n, "sleep 1000"), 2),
+                  f"ranks are left on host {number}")
+
+
+if __name__ == "__main__":
+    sys.exit(common.main())

@@ -1,0 +1,115 @@
+"""netlab.py - the lab itself: its hosts are apart, its links can be cut, capped, lossy."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from lab import NAME, Lab, skip_without_means
+
+LISTEN = """
+import socket, sys
+s = socket.create_server(("", 5000))
+print("ready", flush=True)
+while True:
+    c = s.accept()[0]
+    n = 0
+    while part := c.recv(65536):
+        n += len(part)
+    c.sendall(b"%d" % n)
+    c.close()
+"""
+SEND = """
+import socket, sys, time
+begin = time.monotonic()
+c = socket.create_connection((sys.argv[1], 5000), timeout=float(sys.argv[3]))
+c.sendall(bytes(int(sys.argv[2])))
+c.shutdown(socket.SHUT_WR)
+assert c.recv(100) == sys.argv[2].encode()
+print(time.monotonic() - begin)
+"""
+
+
+def reaches(lab, address, size=1, patience=1):
+    return lab.has(1, "python3", "-c", SEND, address, size, patience)
+
+
+def seconds_for(lab, address, size):
+    return float(lab.run(1, "python3", "-c", SEND, address, size, 30))
+
+
+def hosts_are_apart(lab):
+    assert lab.run(1, "hostname") == f"{NAME}1"
+    assert lab.run(2, "hostname") == f"{NAME}2"
+    lab.run(1, "touch", "/dev/shm/of-the-first")
+    assert not lab.has(2, "test", "-e", "/dev/shm/of-the-first")
+    assert int(lab.run(2, "sh", "-c", "ls -d /proc/[0-9]* | wc -l")) < 20
+    assert lab.run(1, "ip", "route").count("\n") == 1, "a way out, or a link too few"
+    assert lab.run(1, "ssh", f"{NAME}2", "hostname") == f"{NAME}2"
+    assert lab.run(1, "ssh", f"{NAME}2-b", "hostname") == f"{NAME}2"
+    assert not lab.has(1, "sh", "-c", "exit 3")
+
+
+def each_link_is_cut_alone(lab):
+    lab("cut", 2, 0)
+    assert not reaches(lab, "10.77.0.2") and reaches(lab, "10.78.0.2")
+    lab("heal", 2, 0)
+    lab("cut", 2, 1)
+    assert reaches(lab, "10.77.0.2") and not reaches(lab, "10.78.0.2")
+    lab("cut", 2)
+    assert not reaches(lab, "10.77.0.2") and not reaches(lab, "10.78.0.2")
+    lab("heal", 2)
+    assert reaches(lab, "10.77.0.2") and reaches(lab, "10.78.0.2")
+
+
+def each_link_is_capped_alone(lab):
+    size = 4_000_000
+    lab("rate", 2, "32mbit", 1)
+    slow, fast = seconds_for(lab, "10.78.0.2", size), seconds_for(lab, "10.77.0.2", size)
+    assert slow > 0.8 > fast or slow > 4 * fast, f"{slow} s, {fast} s"
+    lab("rate", 2, "off", 1)
+    assert seconds_for(lab, "10.78.0.2", size) < slow
+
+
+def packets_are_lost(lab):
+    lab("loss", 1, 100, 0)
+    assert not reaches(lab, "10.77.0.2") and reaches(lab, "10.78.0.2")
+    lab("loss", 1, 0)
+    assert reaches(lab, "10.77.0.2")
+
+
+def a_host_crashes_and_comes_back(lab):
+    lab("crash", 2)
+    assert not lab.has(2, "true") and not reaches(lab, "10.77.0.2")
+    lab("boot", 2)
+    assert lab.run(1, "ssh", f"{NAME}2", "hostname") == f"{NAME}2"
+
+
+def nothing_is_left():
+    assert not Path(f"/run/netlab-{NAME}").exists()
+    spaces = subprocess.run(["ip", "netns", "list"], check=True, text=True,
+                            stdout=subprocess.PIPE).stdout
+    assert not [line for line in spaces.splitlines() if line.startswith(NAME)], spaces
+
+
+def main():
+    skip_without_means("tc")
+    with Lab(2, "--links", 2) as lab:
+        hosts_are_apart(lab)
+        with subprocess.Popen(lab.command("exec", 2, "python3", "-c", LISTEN),
+                              stdout=subprocess.PIPE) as server:
+            try:
+                server.stdout.readline()
+                for test in (each_link_is_cut_alone, each_link_is_capped_alone,
+                             packets_are_lost, a_host_crashes_and_comes_back):
+                    begin = time.monotonic()
+                    test(lab)
+                    print(f"ok    {test.__name__} ({time.monotonic() - begin:.1f} s)")
+            finally:
+                server.kill()
+    nothing_is_left()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

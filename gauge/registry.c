@@ -8,12 +8,14 @@
 
 /* clang-format off */
 extern struct gauge_module
+    gauge_mpi,
     gauge_self,
     gauge_shm,
     gauge_sim,
     gauge_tcp;
 
 struct gauge_module *const gauge_modules[] = {
+    &gauge_mpi,
     &gauge_self,
     &gauge_shm,
     &gauge_sim,

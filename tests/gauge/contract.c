@@ -1,7 +1,7 @@
 /*
  * contract.c - what module.h promises, tried on a module between two ends.
  *
- *     contract MODULE [--option value ...]
+ *     contract MODULE [--flip] [--option value ...]
  *
  * The trial is a pattern of its own, run by the core over the module as any other, with
  * messages whose sizes lie at the edges: nothing, one byte, around 48, 64 and 4096,
@@ -29,7 +29,7 @@ static size_t edge(size_t number, size_t largest)
     if (number < count) {
         return edges[number];
     }
-    return number == count && largest > 0 ? largest : SIZE_MAX;
+    return number == count && largest > 0 && largest <= LARGE ? largest : SIZE_MAX;
 }
 
 struct trial {
@@ -217,9 +217,23 @@ static enum gauge_rc run_once(struct gauge_command *command, struct gauge_module
     return gauge_start_end(rc);
 }
 
+/* NULL, or why the module cannot be tried here. */
+static const char *refusal(struct gauge_command *command)
+{
+    int end = 0;
+    int ends = 0;
+    bool is_launched = gauge_start_launched(&end, &ends);
+
+    if (!is_launched || ends == 0) {
+        ends = command->start.ends > 0 ? command->start.ends : 2;
+    }
+    return gauge_refusal(&contract, command->module, ends, is_launched);
+}
+
 int main(int argc, char **argv)
 {
     struct gauge_command command;
+    const char *why = NULL;
     char *words[32] = {"contract", "run", "one_one"};
     bool is_flipped = argc > 2 && strcmp(argv[2], "--flip") == 0;
     int count = 3;
@@ -236,9 +250,9 @@ int main(int argc, char **argv)
     if (!gauge_command_read(&command, count, words)) {
         return EXIT_FAILURE;
     }
-    if (gauge_refusal(&contract, command.module,
-                      command.start.ends ? command.start.ends : 2, false) != NULL) {
-        printf("refused\n");
+    why = refusal(&command);
+    if (why != NULL) {
+        printf("refused: %s\n", why);
         return 77; /* skipped: this machine lacks the right */
     }
     if (is_flipped) {

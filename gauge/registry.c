@@ -12,7 +12,8 @@ extern struct gauge_module
     gauge_self,
     gauge_shm,
     gauge_sim,
-    gauge_tcp;
+    gauge_tcp,
+    gauge_weft;
 
 struct gauge_module *const gauge_modules[] = {
     &gauge_mpi,
@@ -20,6 +21,7 @@ struct gauge_module *const gauge_modules[] = {
     &gauge_shm,
     &gauge_sim,
     &gauge_tcp,
+    &gauge_weft,
     NULL,
 };
 

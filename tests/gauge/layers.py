@@ -65,7 +65,8 @@ def an_option_reaches_the_layer_that_knows_it():
 
 @case
 def the_parts_make_up_the_whole():
-    text, _, found = layers([BUILD / "launch/mpiexec", "-n", "2"], "--sizes", "8")
+    text, _, found = layers([BUILD / "launch/mpiexec", "-n", "2"], "--sizes", "8",
+                            "--library", BUILD / "bindings/libmpi_abi.so.1")
     whole = found["mpi", "layer"]
     parts = [found["shm", "layer"], found["weft", "added"], found["mpi", "added"]]
     low, high = (sum(part[key] for part in parts) for key in ("low_ns", "high_ns"))

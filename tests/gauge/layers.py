@@ -11,6 +11,7 @@ import jsonschema
 import common
 from common import BUILD, SOURCE, case, clean, main, run
 
+LIBRARY = ("--library", BUILD / "bindings/libmpi_abi.so.1")
 SCHEMA = jsonschema.Draft7Validator(json.loads((SOURCE / "gauge/schema.json").read_text()))
 
 
@@ -42,12 +43,14 @@ def what_is_no_layer_is_refused():
     assert "at least two modules" in refused("layers", "--over", "shm")
     assert "different modules" in refused("layers", "--over", "shm,shm")
     assert "takes options alone" in refused("layers", "one_one")
-    assert "wants its ends started by a launcher" in refused("layers", "--over", "shm,mpi")
+    assert "wants its ends started by a launcher" in \
+        refused("layers", "--over", "shm,mpi", *LIBRARY)
 
 
 @case
 def forked_ends_do_without_mpi_and_say_so():
-    text, lines, found = layers([], "--sizes", "8", "--time", "0.2", "--turns", "7")
+    text, lines, found = layers([], "--sizes", "8", "--time", "0.2", "--turns", "7",
+                                *LIBRARY)
     assert "! left out: mpi wants its ends started by a launcher" in text, text
     assert {module for module, _ in found} == {"shm", "weft"}
     rows = [line["module"] for line in lines if line["type"] == "row"]
@@ -66,7 +69,7 @@ def an_option_reaches_the_layer_that_knows_it():
 @case
 def the_parts_make_up_the_whole():
     text, _, found = layers([BUILD / "launch/mpiexec", "-n", "2"], "--sizes", "8",
-                            "--library", BUILD / "bindings/libmpi_abi.so.1")
+                            *LIBRARY)
     whole = found["mpi", "layer"]
     parts = [found["shm", "layer"], found["weft", "added"], found["mpi", "added"]]
     low, high = (sum(part[key] for part in parts) for key in ("low_ns", "high_ns"))

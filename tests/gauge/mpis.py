@@ -120,7 +120,8 @@ def without_any_mpi_all_else_runs():
 def an_mpi_that_is_not_there_is_refused_with_a_sentence():
     for words, sentence in ((("--library", "libair.so"), "no such MPI: libair.so"),
                             (("--flavour", "air"), "--flavour is abi, openmpi or mpich"),
-                            (("--object", "/air.so"), "its object cannot be loaded"),
+                            (("--object", "/air.so", "--library", LIBRARY),
+                             "its object cannot be loaded"),
                             (("--library", LIBRARY), "wants its ends started by a launcher")):
         done = run("run", "one_one", "mpi", *words, code=2)
         assert sentence in done.stderr and done.stderr.count("\n") == 1, done

@@ -43,13 +43,18 @@ bool gauge_is_verified(const struct gauge_bench *bench)
 
 /* Random numbers and orders */
 
-uint64_t gauge_random(struct gauge_bench *bench)
+uint64_t gauge_mix(uint64_t *state)
 {
-    uint64_t x = bench->core->random += 0x9e3779b97f4a7c15u;
+    uint64_t x = *state += 0x9e3779b97f4a7c15u;
 
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
     x = (x ^ x >> 27) * 0x94d049bb133111ebu;
     return x ^ x >> 31;
+}
+
+uint64_t gauge_random(struct gauge_bench *bench)
+{
+    return gauge_mix(&bench->core->random);
 }
 
 void gauge_shuffle(struct gauge_bench *bench, size_t *order, size_t count)

@@ -40,6 +40,25 @@ enum gauge_rc gauge_bench_run(const struct gauge_pattern *pattern,
                               struct gauge_report *report,
                               const struct gauge_started *started);
 
+/* The same in parts, for who has several modules open at a time. The ends belong to the
+ * caller and stay while a module is open. */
+struct gauge_ends {
+    struct gauge_world world; /* first: modules are handed this */
+    struct gauge_control *control;
+};
+struct gauge_ends gauge_ends_make(struct gauge_control *control, uint64_t seed);
+enum gauge_rc gauge_module_open(struct gauge_module *module,
+                                const struct gauge_ends *ends);
+void gauge_module_close(struct gauge_module *module);
+enum gauge_rc gauge_pattern_run(const struct gauge_pattern *pattern,
+                                struct gauge_module *module,
+                                const struct gauge_settings *settings,
+                                struct gauge_control *control, struct gauge_timer *timer,
+                                struct gauge_report *report);
+
+/* The next random number of a sequence. */
+uint64_t gauge_mix(uint64_t *state);
+
 bool gauge_is_verified(const struct gauge_bench *bench);
 
 #endif

@@ -2,6 +2,7 @@
  * command.c - reads the command line.
  */
 #include "gauge/command.h"
+#include "gauge/layers.h"
 #include "gauge/registry.h"
 
 #include <stdio.h>
@@ -106,7 +107,27 @@ static struct gauge_option *find_option(const struct gauge_command *command,
     if (option == NULL && command->module != NULL) {
         option = gauge_option_find(command->module->options, name);
     }
+    if (option == NULL && command->layers > 0) {
+        option = gauge_option_find(gauge_layers_options, name);
+    }
+    for (int i = 0; option == NULL && i < command->layers; i++) {
+        option = gauge_option_find(command->layer[i]->options, name);
+    }
     return option;
+}
+
+/* Every layer that knows the option gets it. */
+static void tell_layers(const struct gauge_command *command,
+                        const struct gauge_option *told)
+{
+    for (int i = 0; i < command->layers; i++) {
+        struct gauge_option *option =
+            gauge_option_find(command->layer[i]->options, told->name);
+
+        if (option != NULL && option->kind == told->kind) {
+            option->value = told->value;
+        }
+    }
 }
 
 /* Takes "--name", "--name=value" or "--name value"; how many words, 0 after a fault. */
@@ -141,7 +162,28 @@ static int read_option(const struct gauge_command *command, int left, char **wor
         gauge_fail("%s", fault);
         return 0;
     }
+    tell_layers(command, option);
     return used;
+}
+
+/* Which layers there are says which options there are, so --over is looked for first. */
+static bool read_layers(struct gauge_command *command, int argc, char **argv)
+{
+    const char *names = "";
+
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], "--over=", 7) == 0) {
+            names = argv[i] + 7;
+        } else if (strcmp(argv[i], "--over") == 0 && i + 1 < argc) {
+            names = argv[i + 1];
+        }
+    }
+    if (command->words > 0) {
+        gauge_fail("layers takes options alone: weft-gauge layers --over shm,weft");
+        return false;
+    }
+    command->pattern = gauge_pattern_find("one_one");
+    return gauge_layers_read(command, names);
 }
 
 /* An option is text until the verb's words are known, so words come first. */
@@ -156,6 +198,9 @@ static bool read_words(struct gauge_command *command, int argc, char **argv)
         } else {
             command->word[command->words++] = argv[i];
         }
+    }
+    if (command->verb != NULL && strcmp(command->verb, "layers") == 0) {
+        return read_layers(command, argc, argv);
     }
     if (command->verb == NULL || strcmp(command->verb, "run") != 0) {
         return true;

@@ -10,12 +10,17 @@
 #include "gauge/bench.h"
 #include "gauge/start/start.h"
 
+enum { GAUGE_LAYERS = 8 };
+
 struct gauge_command {
     const char *verb;    /* NULL: none was given */
     const char *word[8]; /* what stands after it, without options */
     int words;
-    const struct gauge_pattern *pattern; /* of `run` */
-    struct gauge_module *module;
+    const struct gauge_pattern *pattern;      /* of `run` and `layers` */
+    struct gauge_module *module;              /* of `layers`: the top one */
+    struct gauge_module *layer[GAUGE_LAYERS]; /* of `layers`, from the bottom up */
+    int layers;
+    bool has_usual_layers; /* the user named none */
     struct gauge_settings settings;
     struct gauge_start start;
     const char *json; /* file to write, or NULL */

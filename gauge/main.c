@@ -2,6 +2,7 @@
  * main.c - weft-gauge: measures a network so that the number can be believed.
  */
 #include "gauge/command.h"
+#include "gauge/layers.h"
 #include "gauge/registry.h"
 #include "gauge/report/provenance.h"
 #include "gauge/tour.h"
@@ -35,6 +36,7 @@ static int help(void)
     printf(
         "usage: weft-gauge                   a look around, ten seconds at most\n"
         "       weft-gauge run PATTERN MODULE [option ...]\n"
+        "       weft-gauge layers [option ...]\n"
         "       weft-gauge list\n"
         "       weft-gauge describe NAME\n"
         "       weft-gauge --join HOST:PORT --token TEXT\n"
@@ -43,6 +45,8 @@ static int help(void)
         "A pattern says who talks to whom; a module moves the bytes; any pattern runs\n"
         "over any module that offers what it needs. Options of run:\n");
     print_options(gauge_core_options);
+    printf("Options of layers, besides these and those of one_one and its modules:\n");
+    print_options(gauge_layers_options);
     return EXIT_SUCCESS;
 }
 
@@ -84,6 +88,14 @@ static int describe(const struct gauge_command *command)
     return EXIT_SUCCESS;
 }
 
+/* NULL, or why what the user asked for does not go with so many ends. */
+static const char *refusal_for(struct gauge_command *command, int ends, bool is_launched)
+{
+    return command->layers > 0
+               ? gauge_layers_choose(command, ends, is_launched)
+               : gauge_refusal(command->pattern, command->module, ends, is_launched);
+}
+
 /* A joined end does what end 0's command line says; all others have their own. */
 static enum gauge_rc pass_command(struct gauge_command *command,
                                   struct gauge_control *control, int argc, char **argv)
@@ -92,6 +104,7 @@ static enum gauge_rc pass_command(struct gauge_command *command,
     char *text = NULL;
     size_t size = 0;
     int count = 0;
+    const char *why = NULL;
     enum gauge_rc rc = GAUGE_OK;
 
     if (strcmp(command->start.how, "joined") != 0 &&
@@ -124,12 +137,8 @@ static enum gauge_rc pass_command(struct gauge_command *command,
     if (!gauge_command_read(command, count, words)) {
         return GAUGE_FAILED;
     }
-    if (gauge_refusal(command->pattern, command->module, control->ends, false) != NULL) {
-        return gauge_fail(
-            "this end cannot take part: %s",
-            gauge_refusal(command->pattern, command->module, control->ends, false));
-    }
-    return GAUGE_OK;
+    why = refusal_for(command, control->ends, false);
+    return why == NULL ? GAUGE_OK : gauge_fail("this end cannot take part: %s", why);
 }
 
 static const char *refusal(struct gauge_command *command)
@@ -146,7 +155,7 @@ static const char *refusal(struct gauge_command *command)
     if (!is_launched || ends == 0) {
         ends = command->start.ends > 0 ? command->start.ends : 2;
     }
-    return gauge_refusal(command->pattern, command->module, ends, is_launched);
+    return refusal_for(command, ends, is_launched);
 }
 
 /* The module is open: alarms first, then the header. */
@@ -161,6 +170,7 @@ static enum gauge_rc on_started(void *arg)
         if (about->timer->why != NULL) {
             gauge_alarm(alarms, "clock_gettime is read: %s", about->timer->why);
         }
+        gauge_layers_alarms(alarms);
         gauge_screen_alarms(alarms, 0, stdout);
     }
     return gauge_provenance_write(about);
@@ -182,7 +192,11 @@ static enum gauge_rc finish(const struct gauge_provenance *about, enum gauge_rc 
         gauge_alarms_end(&report->alarms);
         gauge_provenance_end(about, drift, rc == GAUGE_OK);
         gauge_screen_clear();
-        gauge_screen_table(report, stdout);
+        if (about->command->layers > 0) {
+            gauge_layers_table(report, stdout);
+        } else {
+            gauge_screen_table(report, stdout);
+        }
         if (about->command->is_tour) {
             gauge_tour_finish(report, stdout);
         }
@@ -200,7 +214,9 @@ static enum gauge_rc measure_open(struct gauge_command *command, int argc, char 
     struct gauge_started started = {on_started, &about};
     enum gauge_rc rc = pass_command(command, control, argc, argv);
 
-    if (rc == GAUGE_OK) {
+    if (rc == GAUGE_OK && command->layers > 0) {
+        rc = gauge_layers_run(command, control, timer, report, &started);
+    } else if (rc == GAUGE_OK) {
         rc = gauge_bench_run(command->pattern, command->module, &command->settings,
                              control, timer, report, &started);
     }
@@ -261,7 +277,7 @@ static int obey(struct gauge_command *command, int argc, char **argv)
     if (command->verb == NULL) {
         return command->start.join != NULL ? run(command, argc, argv) : help();
     }
-    if (strcmp(command->verb, "run") == 0) {
+    if (strcmp(command->verb, "run") == 0 || strcmp(command->verb, "layers") == 0) {
         return run(command, argc, argv);
     }
     if (strcmp(command->verb, "list") == 0) {

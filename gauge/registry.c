@@ -8,16 +8,26 @@
 
 /* clang-format off */
 extern struct gauge_module
+    gauge_eth,
+    gauge_ip,
+    gauge_mpi,
     gauge_self,
     gauge_shm,
     gauge_sim,
-    gauge_tcp;
+    gauge_tcp,
+    gauge_udp,
+    gauge_weft;
 
 struct gauge_module *const gauge_modules[] = {
+    &gauge_eth,
+    &gauge_ip,
+    &gauge_mpi,
     &gauge_self,
     &gauge_shm,
     &gauge_sim,
     &gauge_tcp,
+    &gauge_udp,
+    &gauge_weft,
     NULL,
 };
 

@@ -69,26 +69,51 @@ enum gauge_rc gauge_wait(const struct gauge_bench *bench, struct gauge_request *
 
 /* The world, as a module sees it */
 
-struct world {
-    struct gauge_world world;
-    struct gauge_control *control;
-};
+static struct gauge_control *control_of(const struct gauge_world *world)
+{
+    return ((const struct gauge_ends *)(const void *)world)->control;
+}
 
 static const char *host_of(const struct gauge_world *world, int end)
 {
-    return ((const struct world *)(const void *)world)->control->host[end];
+    return control_of(world)->host[end];
 }
 
 static enum gauge_rc exchange(const struct gauge_world *world, const void *mine,
                               size_t size, void *all)
 {
-    return gauge_control_exchange(((const struct world *)(const void *)world)->control,
-                                  mine, size, all);
+    return gauge_control_exchange(control_of(world), mine, size, all);
 }
 
 static enum gauge_rc barrier(const struct gauge_world *world)
 {
-    return gauge_control_barrier(((const struct world *)(const void *)world)->control);
+    return gauge_control_barrier(control_of(world));
+}
+
+struct gauge_ends gauge_ends_make(struct gauge_control *control, uint64_t seed)
+{
+    return (struct gauge_ends){
+        .world = {.end = control->end,
+                  .ends = control->ends,
+                  .seed = seed,
+                  .host = host_of,
+                  .exchange = exchange,
+                  .barrier = barrier},
+        .control = control,
+    };
+}
+
+enum gauge_rc gauge_module_open(struct gauge_module *module,
+                                const struct gauge_ends *ends)
+{
+    return module->init != NULL ? module->init(module, &ends->world) : GAUGE_OK;
+}
+
+void gauge_module_close(struct gauge_module *module)
+{
+    if (module->shutdown != NULL) {
+        module->shutdown(module);
+    }
 }
 
 /* The sizes that the module is able to send. */
@@ -137,12 +162,11 @@ static enum gauge_rc run_open(struct gauge_core *core, struct gauge_module *modu
     return core->has_failed ? GAUGE_FAILED : rc;
 }
 
-enum gauge_rc gauge_bench_run(const struct gauge_pattern *pattern,
-                              struct gauge_module *module,
-                              const struct gauge_settings *settings,
-                              struct gauge_control *control, struct gauge_timer *timer,
-                              struct gauge_report *report,
-                              const struct gauge_started *started)
+enum gauge_rc gauge_pattern_run(const struct gauge_pattern *pattern,
+                                struct gauge_module *module,
+                                const struct gauge_settings *settings,
+                                struct gauge_control *control, struct gauge_timer *timer,
+                                struct gauge_report *report)
 {
     struct gauge_core core = {
         .pattern = pattern,
@@ -152,26 +176,27 @@ enum gauge_rc gauge_bench_run(const struct gauge_pattern *pattern,
         .timer_cost = timer->cost,
         .random = settings->seed,
     };
-    struct world world = {
-        .world = {.end = control->end,
-                  .ends = control->ends,
-                  .seed = settings->seed,
-                  .host = host_of,
-                  .exchange = exchange,
-                  .barrier = barrier},
-        .control = control,
-    };
-    enum gauge_rc rc = GAUGE_OK;
 
-    if (module->init != NULL && module->init(module, &world.world) != GAUGE_OK) {
-        return GAUGE_FAILED;
+    return run_open(&core, module, timer);
+}
+
+enum gauge_rc gauge_bench_run(const struct gauge_pattern *pattern,
+                              struct gauge_module *module,
+                              const struct gauge_settings *settings,
+                              struct gauge_control *control, struct gauge_timer *timer,
+                              struct gauge_report *report,
+                              const struct gauge_started *started)
+{
+    struct gauge_ends ends = gauge_ends_make(control, settings->seed);
+    enum gauge_rc rc = gauge_module_open(module, &ends);
+
+    if (rc != GAUGE_OK) {
+        return rc;
     }
     rc = started->call(started->arg);
     if (rc == GAUGE_OK) {
-        rc = run_open(&core, module, timer);
+        rc = gauge_pattern_run(pattern, module, settings, control, timer, report);
     }
-    if (module->shutdown != NULL) {
-        module->shutdown(module);
-    }
+    gauge_module_close(module);
     return rc;
 }

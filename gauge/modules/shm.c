@@ -5,44 +5,19 @@
  * matching, no header but turn and length. Longer ones are cut into chunks of 16 KiB that
  * are copied in and out, so that both ends work at the same time.
  *
- * What is under way waits in a queue per peer and direction, because order is matching.
- * The common case, an empty queue, does not touch it.
+ * What is under way waits in queues (queue.h). The common case, an empty queue, does not
+ * touch them.
  */
-#include "gauge/module.h"
+#include "gauge/modules/queue.h"
 #include "gauge/modules/ring.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What lies in a request's space while it is under way. */
-struct transfer {
-    struct gauge_request *next;
-    unsigned char *bytes;
-    size_t size;
-    size_t done;
-    int peer;
-    bool is_send;
-};
-_Static_assert(sizeof(struct transfer) <= sizeof(((struct gauge_request *)0)->space),
-               "a transfer fits into a request");
-
-struct queue {
-    struct gauge_request *first;
-    struct gauge_request **last;
-};
-
 struct shm {
     struct ring_memory memory;
-    struct queue *sends; /* to each end */
-    struct queue *receives;
-    int ends;
-    int under_way; /* in all queues */
+    struct queues queues;
 };
-
-static struct transfer *transfer_of(struct gauge_request *request)
-{
-    return (struct transfer *)(void *)request->space;
-}
 
 static size_t least(size_t a, size_t b)
 {
@@ -82,55 +57,21 @@ static bool pull(struct ring_end *in, struct transfer *t)
     return true;
 }
 
-static void advance(struct shm *shm, struct queue *queue)
+static enum gauge_rc move(void *owner, struct transfer *t)
 {
-    while (queue->first != NULL) {
-        struct gauge_request *request = queue->first;
-        struct transfer *t = transfer_of(request);
+    struct shm *shm = owner;
 
-        if (!(t->is_send ? push(&shm->memory.out[t->peer], t)
-                         : pull(&shm->memory.in[t->peer], t))) {
-            return;
-        }
-        queue->first = t->next;
-        if (queue->first == NULL) {
-            queue->last = &queue->first;
-        }
-        shm->under_way--;
-        request->is_done = true;
-    }
-}
-
-static void progress(struct shm *shm)
-{
-    for (int i = 0; shm->under_way > 0 && i < shm->ends; i++) {
-        advance(shm, &shm->receives[i]);
-        advance(shm, &shm->sends[i]);
-    }
-}
-
-static void enqueue(struct shm *shm, struct queue *queue, struct gauge_request *request)
-{
-    *queue->last = request;
-    queue->last = &transfer_of(request)->next;
-    shm->under_way++;
+    t->is_over = t->is_send ? push(&shm->memory.out[t->peer], t)
+                            : pull(&shm->memory.in[t->peer], t);
+    return GAUGE_OK;
 }
 
 static enum gauge_rc shm_test(struct gauge_module *module, struct gauge_request *request)
 {
-    (void)request;
-    progress(module->state);
-    return GAUGE_OK;
-}
+    struct shm *shm = module->state;
 
-static enum gauge_rc start(struct shm *shm, struct queue *queue, int peer, void *buffer,
-                           size_t size, bool is_send, struct gauge_request *request)
-{
-    *transfer_of(request) = (struct transfer){
-        .bytes = buffer, .size = size, .peer = peer, .is_send = is_send};
-    enqueue(shm, queue, request);
-    advance(shm, queue);
-    return GAUGE_OK;
+    (void)request;
+    return queues_progress(&shm->queues);
 }
 
 static enum gauge_rc shm_isendto(struct gauge_module *module, int dest,
@@ -138,17 +79,18 @@ static enum gauge_rc shm_isendto(struct gauge_module *module, int dest,
                                  struct gauge_request *request)
 {
     struct shm *shm = module->state;
+    struct transfer t = transfer_make(dest, buffer, size, true);
 
-    return start(shm, &shm->sends[dest], dest, (void *)(uintptr_t)buffer, size, true,
-                 request);
+    return queues_start(&shm->queues, &t, request);
 }
 
 static enum gauge_rc shm_irecvfrom(struct gauge_module *module, int source, void *buffer,
                                    size_t size, struct gauge_request *request)
 {
     struct shm *shm = module->state;
+    struct transfer t = transfer_make(source, buffer, size, false);
 
-    return start(shm, &shm->receives[source], source, buffer, size, false, request);
+    return queues_start(&shm->queues, &t, request);
 }
 
 static enum gauge_rc wait_for(struct shm *shm, struct gauge_request *request)
@@ -156,7 +98,7 @@ static enum gauge_rc wait_for(struct shm *shm, struct gauge_request *request)
     unsigned looks = 0;
 
     while (!request->is_done) {
-        progress(shm);
+        queues_progress(&shm->queues);
         ring_pause(&looks);
     }
     return GAUGE_OK;
@@ -171,17 +113,17 @@ static enum gauge_rc shm_sendto(struct gauge_module *module, int dest, const voi
                                 size_t size)
 {
     struct shm *shm = module->state;
-    struct transfer t = {.bytes = (unsigned char *)(uintptr_t)buffer, .size = size};
+    struct transfer t = transfer_make(dest, buffer, size, true);
     unsigned looks = 0;
 
-    if (shm->sends[dest].first != NULL) {
+    if (shm->queues.sends[dest].first != NULL) {
         struct gauge_request request = {.is_done = false};
 
         shm_isendto(module, dest, buffer, size, &request);
         return wait_for(shm, &request);
     }
     while (!push(&shm->memory.out[dest], &t)) {
-        progress(shm);
+        queues_progress(&shm->queues);
         ring_pause(&looks);
     }
     return GAUGE_OK;
@@ -191,17 +133,17 @@ static enum gauge_rc shm_recvfrom(struct gauge_module *module, int source, void 
                                   size_t size)
 {
     struct shm *shm = module->state;
-    struct transfer t = {.bytes = buffer, .size = size};
+    struct transfer t = transfer_make(source, buffer, size, false);
     unsigned looks = 0;
 
-    if (shm->receives[source].first != NULL) {
+    if (shm->queues.receives[source].first != NULL) {
         struct gauge_request request = {.is_done = false};
 
         shm_irecvfrom(module, source, buffer, size, &request);
         return wait_for(shm, &request);
     }
     while (!pull(&shm->memory.in[source], &t)) {
-        progress(shm);
+        queues_progress(&shm->queues);
         ring_pause(&looks);
     }
     return GAUGE_OK;
@@ -212,8 +154,7 @@ static void shm_shutdown(struct gauge_module *module)
     struct shm *shm = module->state;
 
     ring_close(&shm->memory);
-    free(shm->sends);
-    free(shm->receives);
+    queues_close(&shm->queues);
     free(shm);
     module->state = NULL;
 }
@@ -222,23 +163,15 @@ static enum gauge_rc shm_init(struct gauge_module *module,
                               const struct gauge_world *world)
 {
     struct shm *shm = calloc(1, sizeof(*shm));
-    size_t ends = (size_t)world->ends;
 
     if (shm == NULL) {
         return gauge_fail("shm: no memory");
     }
     module->state = shm;
-    shm->ends = world->ends;
-    shm->sends = calloc(ends, sizeof(*shm->sends));
-    shm->receives = calloc(ends, sizeof(*shm->receives));
-    if (shm->sends == NULL || shm->receives == NULL ||
+    if (queues_open(&shm->queues, world->ends, move, shm, "shm") != GAUGE_OK ||
         ring_open(&shm->memory, world, "shm") != GAUGE_OK) {
         shm_shutdown(module);
         return GAUGE_FAILED;
-    }
-    for (size_t i = 0; i < ends; i++) {
-        shm->sends[i].last = &shm->sends[i].first;
-        shm->receives[i].last = &shm->receives[i].first;
     }
     return GAUGE_OK;
 }

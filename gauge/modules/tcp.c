@@ -6,10 +6,9 @@
  * end listens, tells its port to the others, and connects to those before it.
  *
  * Spinning polls non-blocking sockets and never sleeps; blocking lets the kernel put the
- * process to sleep and wake it. Non-blocking messages wait in a queue per stream and
- * direction, because order is matching.
+ * process to sleep and wake it. Non-blocking messages wait in queues (queue.h).
  */
-#include "gauge/module.h"
+#include "gauge/modules/queue.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,53 +30,25 @@ static struct gauge_option options[] = {
     {NULL, GAUGE_TEXT, NULL, NULL, NULL},
 };
 
-/* What lies in a request's space while it is under way. */
-struct transfer {
-    struct gauge_request *next;
-    unsigned char *bytes;
-    size_t size;
-    size_t done;
-    int peer;
-    bool is_send;
-};
-_Static_assert(sizeof(struct transfer) <= sizeof(((struct gauge_request *)0)->space),
-               "a transfer fits into a request");
-
-struct queue {
-    struct gauge_request *first;
-    struct gauge_request **last;
-};
-
 struct tcp {
     int end;
     int ends;
     int *fd; /* to each end; -1 to ourselves */
-    struct queue *sends;
-    struct queue *receives;
-    int under_way;
+    struct queues queues;
     bool is_blocking;
 };
 
 static unsigned char nothing; /* what a message of 0 bytes is made of */
 
-static struct transfer *transfer_of(struct gauge_request *request)
-{
-    return (struct transfer *)(void *)request->space;
-}
-
 static struct transfer make_transfer(int peer, const void *buffer, size_t size,
                                      bool is_send)
 {
-    return (struct transfer){
-        .bytes = size > 0 ? (unsigned char *)(uintptr_t)buffer : &nothing,
-        .size = size > 0 ? size : 1,
-        .peer = peer,
-        .is_send = is_send,
-    };
+    return transfer_make(peer, size > 0 ? buffer : &nothing, size > 0 ? size : 1,
+                         is_send);
 }
 
 /* Moves what the socket takes now; `flags` say whether it may sleep. */
-static enum gauge_rc move(const struct tcp *tcp, struct transfer *t, int flags)
+static enum gauge_rc move_some(const struct tcp *tcp, struct transfer *t, int flags)
 {
     int fd = tcp->fd[t->peer];
 
@@ -98,49 +69,20 @@ static enum gauge_rc move(const struct tcp *tcp, struct transfer *t, int flags)
     return GAUGE_OK;
 }
 
-static enum gauge_rc advance(struct tcp *tcp, struct queue *queue)
+static enum gauge_rc move(void *owner, struct transfer *t)
 {
-    while (queue->first != NULL) {
-        struct gauge_request *request = queue->first;
-        struct transfer *t = transfer_of(request);
+    enum gauge_rc rc = move_some(owner, t, MSG_DONTWAIT);
 
-        if (move(tcp, t, MSG_DONTWAIT) != GAUGE_OK) {
-            return GAUGE_FAILED;
-        }
-        if (t->done < t->size) {
-            return GAUGE_OK;
-        }
-        queue->first = t->next;
-        if (queue->first == NULL) {
-            queue->last = &queue->first;
-        }
-        tcp->under_way--;
-        request->is_done = true;
-    }
-    return GAUGE_OK;
-}
-
-static enum gauge_rc progress(struct tcp *tcp)
-{
-    for (int i = 0; tcp->under_way > 0 && i < tcp->ends; i++) {
-        if (advance(tcp, &tcp->receives[i]) != GAUGE_OK ||
-            advance(tcp, &tcp->sends[i]) != GAUGE_OK) {
-            return GAUGE_FAILED;
-        }
-    }
-    return GAUGE_OK;
+    t->is_over = t->done == t->size;
+    return rc;
 }
 
 static enum gauge_rc start(struct tcp *tcp, int peer, const void *buffer, size_t size,
                            bool is_send, struct gauge_request *request)
 {
-    struct queue *queue = is_send ? &tcp->sends[peer] : &tcp->receives[peer];
+    struct transfer t = make_transfer(peer, buffer, size, is_send);
 
-    *transfer_of(request) = make_transfer(peer, buffer, size, is_send);
-    *queue->last = request;
-    queue->last = &transfer_of(request)->next;
-    tcp->under_way++;
-    return advance(tcp, queue);
+    return queues_start(&tcp->queues, &t, request);
 }
 
 static enum gauge_rc tcp_isendto(struct gauge_module *module, int dest,
@@ -158,8 +100,10 @@ static enum gauge_rc tcp_irecvfrom(struct gauge_module *module, int source, void
 
 static enum gauge_rc tcp_test(struct gauge_module *module, struct gauge_request *request)
 {
+    struct tcp *tcp = module->state;
+
     (void)request;
-    return progress(module->state);
+    return queues_progress(&tcp->queues);
 }
 
 /* Sleeps until a stream with something under way is ready. */
@@ -169,10 +113,10 @@ static void sleep_for_any(const struct tcp *tcp)
 
     for (int i = 0; i < tcp->ends; i++) {
         ready[i] = (struct pollfd){.fd = tcp->fd[i]};
-        if (tcp->receives[i].first != NULL) {
+        if (tcp->queues.receives[i].first != NULL) {
             ready[i].events |= POLLIN;
         }
-        if (tcp->sends[i].first != NULL) {
+        if (tcp->queues.sends[i].first != NULL) {
             ready[i].events |= POLLOUT;
         }
         if (ready[i].events == 0) {
@@ -187,7 +131,7 @@ static enum gauge_rc tcp_wait(struct gauge_module *module, struct gauge_request 
     struct tcp *tcp = module->state;
 
     while (!request->is_done) {
-        if (progress(tcp) != GAUGE_OK) {
+        if (queues_progress(&tcp->queues) != GAUGE_OK) {
             return GAUGE_FAILED;
         }
         if (!request->is_done && tcp->is_blocking) {
@@ -204,14 +148,14 @@ static enum gauge_rc transfer_now(struct gauge_module *module, int peer,
     struct tcp *tcp = module->state;
     struct transfer t = make_transfer(peer, buffer, size, is_send);
 
-    if (tcp->under_way > 0) {
+    if (tcp->queues.under_way > 0) {
         struct gauge_request request = {.is_done = false};
         enum gauge_rc rc = start(tcp, peer, buffer, size, is_send, &request);
 
         return rc == GAUGE_OK ? tcp_wait(module, &request) : rc;
     }
     do {
-        if (move(tcp, &t, tcp->is_blocking ? 0 : MSG_DONTWAIT) != GAUGE_OK) {
+        if (move_some(tcp, &t, tcp->is_blocking ? 0 : MSG_DONTWAIT) != GAUGE_OK) {
             return GAUGE_FAILED;
         }
     } while (t.done < t.size);
@@ -378,8 +322,7 @@ static void tcp_shutdown(struct gauge_module *module)
         }
     }
     free(tcp->fd);
-    free(tcp->sends);
-    free(tcp->receives);
+    queues_close(&tcp->queues);
     free(tcp);
     module->state = NULL;
 }
@@ -398,18 +341,15 @@ static enum gauge_rc tcp_init(struct gauge_module *module,
     tcp->ends = world->ends;
     tcp->is_blocking = strcmp(gauge_option_text(options, "wait"), "block") == 0;
     tcp->fd = calloc(ends, sizeof(*tcp->fd));
-    tcp->sends = calloc(ends, sizeof(*tcp->sends));
-    tcp->receives = calloc(ends, sizeof(*tcp->receives));
-    if (tcp->fd == NULL || tcp->sends == NULL || tcp->receives == NULL) {
+    if (tcp->fd == NULL) {
         tcp_shutdown(module);
         return gauge_fail("tcp: no memory");
     }
     for (size_t i = 0; i < ends; i++) {
         tcp->fd[i] = -1;
-        tcp->sends[i].last = &tcp->sends[i].first;
-        tcp->receives[i].last = &tcp->receives[i].first;
     }
-    if (meet(tcp, world) != GAUGE_OK) {
+    if (queues_open(&tcp->queues, world->ends, move, tcp, "tcp") != GAUGE_OK ||
+        meet(tcp, world) != GAUGE_OK) {
         tcp_shutdown(module);
         return GAUGE_FAILED;
     }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 static unsigned long long steal_before;
+static bool has_started;
 
 void gauge_alarm(struct gauge_alarms *alarms, const char *format, ...)
 {
@@ -89,13 +90,14 @@ void gauge_alarms_start(struct gauge_alarms *alarms, int ends)
                     load);
     }
     steal_before = steal_time();
+    has_started = true;
 }
 
 void gauge_alarms_end(struct gauge_alarms *alarms)
 {
     unsigned long long stolen = steal_time() - steal_before;
 
-    if (stolen > 0) {
+    if (has_started && stolen > 0) {
         gauge_alarm(alarms, "the machine below took %.2f s of processor time",
                     (double)stolen / 100);
     }

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""mpis.py - the same pattern over every MPI that is here, and agreement with bench/pingpong.
+
+GAUGE_FLAVOURS names the MPIs besides Weft, each of which has an object and an mpiexec of its
+own; GAUGE_TURNS says how often figures are compared.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import common
+from common import BUILD, case, clean, main, rows, run
+
+TURNS = int(os.environ.get("GAUGE_TURNS", "7"))
+WEFT = ("abi", [str(BUILD / "launch/mpiexec"), "-n", "2"])
+OTHERS = [(name, [f"mpiexec.{name}", "-n", "2"])
+          for name in os.environ.get("GAUGE_FLAVOURS", "").split()]
+NAMES = {"abi": "Weft", "openmpi": "Open MPI", "mpich": "MPICH"}
+LIBRARY = BUILD / "bindings/libmpi_abi.so.1"
+
+
+def launch(launcher, flavour, *words):
+    return subprocess.run([*launcher, common.GAUGE, "run", "one_one", "mpi", "--flavour",
+                           flavour, "--library", LIBRARY, *words], capture_output=True,
+                          text=True, timeout=common.TIMEOUT, check=False,
+                          env={**clean(), **{key: value for key, value in os.environ.items()
+                                             if key.startswith("OMPI_")}},
+                          stdin=subprocess.DEVNULL)
+
+
+def measure(mpi, *words):
+    """The lines of a run over one MPI, started by its own mpiexec."""
+    flavour, launcher = mpi
+    with tempfile.TemporaryDirectory() as folder:
+        name = Path(folder) / "out.json"
+        done = launch(launcher, flavour, *words, "--json", name)
+        assert done.returncode == 0, done
+        return [json.loads(line) for line in name.read_text().splitlines()]
+
+
+def cell(row):
+    return f"{row['median_ns']:9.0f} [{row['low_ns']:.0f}, {row['high_ns']:.0f}]"
+
+
+@case
+def the_same_pattern_over_every_mpi_makes_one_table():
+    table = {}
+    for mpi in (WEFT, *OTHERS):
+        lines = measure(mpi, "--sizes", "0,8,1K,64K", "--time", "0.5")
+        name = NAMES[mpi[0]]
+        assert name in lines[0]["module"]["mpi_library"], lines[0]["module"]
+        table[name] = {row["size_bytes"]: row for row in rows(lines)}
+    print(f"      {'ns, half a round trip':>24}" + "".join(f"{name:>28}" for name in table))
+    for size in (0, 8, 1024, 65536):
+        print(f"      {size:>22} B" + "".join(f"{cell(table[name][size]):>28}"
+                                            for name in table))
+
+
+@case
+def non_blocking_messages_work_over_every_mpi():
+    for mpi in (WEFT, *OTHERS):
+        row, = rows(measure(mpi, "--sizes", "64K", "--time", "0.1", "--both"))
+        assert row["samples"] > 0
+
+
+def ours():
+    """The median of a run whose interval is narrow, or of the last of five."""
+    for _ in range(5):
+        row, = rows(measure(WEFT, "--sizes", "8"))
+        if row["high_ns"] - row["low_ns"] < 0.2 * row["median_ns"]:
+            break
+    return row["median_ns"]
+
+
+def theirs():
+    done = subprocess.run([*WEFT[1], BUILD / "tests/gauge/gauge_pingpong"],
+                          capture_output=True, text=True, check=True, timeout=240,
+                          env=clean())
+    fields = [line.split("\t") for line in done.stdout.splitlines()]
+    return next(float(f[2]) * 1000 for f in fields if f[:2] == ["pingpong", "8B"])
+
+
+@case
+def one_one_agrees_with_pingpong():
+    turns = [(ours(), theirs()) for _ in range(TURNS)]
+    gauge, loop = (sorted(side) for side in zip(*turns))
+    print(f"      weft-gauge {gauge}\n      pingpong   {loop}")
+    assert gauge[0] <= loop[-1] and loop[0] <= gauge[-1]
+
+
+@case
+def a_launcher_of_another_mpi_is_found_out():
+    for name, launcher in OTHERS:
+        if name == "openmpi":
+            done = launch(WEFT[1], name)
+            assert done.returncode != 0 and "this MPI's own mpiexec" in done.stderr, done
+            done = launch(launcher, "abi")
+            assert done.returncode == 0 or "this MPI's own mpiexec" in done.stderr, done
+
+
+@case
+def without_any_mpi_all_else_runs():
+    with tempfile.TemporaryDirectory() as folder:
+        alone = shutil.copy(common.GAUGE, folder)
+        done = subprocess.run([alone, "list"], capture_output=True, text=True, check=True,
+                              env=clean())
+        assert "not here: gauge_mpi_abi.so is not here: it is built where that MPI is " \
+               "installed" in done.stdout, done
+        done = subprocess.run([alone, "run", "one_one", "shm", "--sizes", "8", "--time",
+                               "0.05"], capture_output=True, text=True, check=True,
+                              env=clean())
+        assert "one_one over shm" in done.stdout
+
+
+@case
+def an_mpi_that_is_not_there_is_refused_with_a_sentence():
+    for words, sentence in ((("--library", "libair.so"), "no such MPI: libair.so"),
+                            (("--flavour", "air"), "--flavour is abi, openmpi or mpich"),
+                            (("--object", "/air.so", "--library", LIBRARY),
+                             "its object cannot be loaded"),
+                            (("--library", LIBRARY), "wants its ends started by a launcher")):
+        done = run("run", "one_one", "mpi", *words, code=2)
+        assert sentence in done.stderr and done.stderr.count("\n") == 1, done
+
+
+if __name__ == "__main__":
+    main()

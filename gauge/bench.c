@@ -359,15 +359,16 @@ static void report_all(struct gauge_bench *bench, char *all, const size_t *sizes
 
     for (int end = 0; end < bench->ends; end++) {
         size_t count = (sizes[end] - sizeof(lost)) / sizeof(double);
-        struct gauge_summary summary;
+        struct gauge_summary *summary = &bench->core->summaries[end];
 
+        *summary = (struct gauge_summary){.median = NAN, .low = NAN, .high = NAN};
         memcpy(&lost, all, sizeof(lost));
         /* What an end loses that times nothing is lost for the one that does. */
         if (count > 0 || (lost > 0 && bench->core->stop == STOP_LOST)) {
             report_end(bench, end, (double *)(void *)(all + sizeof(lost)), count, lost,
-                       &summary);
+                       summary);
             if (is_first) {
-                *first = summary;
+                *first = *summary;
             }
             is_first = false;
         }
@@ -418,6 +419,11 @@ enum gauge_rc gauge_point_close(struct gauge_bench *bench, struct gauge_summary 
         *summary = first;
     }
     return GAUGE_OK;
+}
+
+const struct gauge_summary *gauge_summaries(const struct gauge_bench *bench)
+{
+    return bench->core->summaries;
 }
 
 void gauge_result(struct gauge_bench *bench, const struct gauge_result *result)

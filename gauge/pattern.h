@@ -106,6 +106,9 @@ void gauge_sample(struct gauge_bench *bench, double nanoseconds);
 void gauge_lost(struct gauge_bench *bench);
 /* `summary` may be NULL; on every end it is that of the lowest end which took samples. */
 enum gauge_rc gauge_point_close(struct gauge_bench *bench, struct gauge_summary *summary);
+/* Of every end at the point closed last, on end 0 only; the count of an end that took no
+ * samples is 0. */
+const struct gauge_summary *gauge_summaries(const struct gauge_bench *bench);
 
 /* Bytes of end 0 to all; bytes of each to all, in order; nobody passes before all came.
  */
@@ -118,7 +121,7 @@ enum gauge_rc gauge_barrier(struct gauge_bench *bench);
  * A value with its interval; equal bounds or not-a-number mean that none is known. The
  * unit is one of ns, ns_per_byte, bytes, ratio, ppm, count, per_second, bytes_per_second.
  * `note` may be NULL; it is a flag such as "noise-biased" or a bound such as "g <= c".
- * Only end 0's calls count.
+ * Only end 0's calls count. Name and note are copied.
  */
 struct gauge_result {
     const char *name;

@@ -23,11 +23,17 @@ struct gauge_module *const gauge_modules[] = {
 
 extern const struct gauge_pattern
     gauge_loggp,
-    gauge_one_one;
+    gauge_many_one,
+    gauge_one_many,
+    gauge_one_one,
+    gauge_stream;
 
 const struct gauge_pattern *const gauge_patterns[] = {
     &gauge_loggp,
+    &gauge_many_one,
+    &gauge_one_many,
     &gauge_one_one,
+    &gauge_stream,
     NULL,
 };
 /* clang-format on */

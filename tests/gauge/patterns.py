@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""patterns.py - each pattern over networks that are known, against what a model of the same
+network says.
+
+The model is written here a second time, as short as can be, so that pattern, module and
+statistics are held against something that shares no line with them.
+"""
+
+from common import case, main, measure, results, rows
+
+NETWORK = {"L": 1000, "os": 300, "or": 400, "g": 500, "G": 0.1}
+
+
+class End:
+    """An end of a LogGP network: when its processor and its interface are free."""
+
+    def __init__(self, network=None, now=0.0):
+        self.net = network or NETWORK
+        self.now = now
+        self.interface = 0.0
+
+    def send(self, size):
+        """The arrival of the message."""
+        self.now += self.net["os"]
+        start = max(self.now, self.interface)
+        transfer = max(size - 1, 0) * self.net["G"]
+        self.interface = start + self.net["g"] + transfer
+        return start + transfer + self.net["L"]
+
+    def receive(self, arrival):
+        self.now = max(self.now, arrival) + self.net["or"]
+
+
+def options(network):
+    return [word for key, value in network.items() for word in (f"--{key}", value)]
+
+
+def near(value, true, share=1e-6):
+    return value is not None and abs(value - true) <= share * max(abs(true), 1)
+
+
+def only(lines, **wanted):
+    """The rows with such values, of their fields or conditions."""
+    return [row for row in rows(lines)
+            if all({**row["conditions"], **row}.get(k) == v for k, v in wanted.items())]
+
+
+def value(lines, name, size=None):
+    """The one result of a name, with its bounds: (value, low, high)."""
+    found = [line for line in lines if line["type"] == "result" and line["name"] == name
+             and (size is None or line["from_bytes"] == size)]
+    assert len(found) == 1, (name, found)
+    return tuple(next(v for k, v in found[0].items() if k.startswith(part))
+                 for part in ("value_", "low_", "high_"))
+
+
+def window_time(size, window):
+    """The median of a stream's samples: rounds long after the first."""
+    sender, receiver, times = End(), End(), []
+    for _ in range(5):
+        sender.receive(receiver.send(0))
+        start = sender.now
+        arrivals = [sender.send(size) for _ in range(window)]
+        for arrival in arrivals:
+            receiver.receive(arrival)
+        sender.receive(receiver.send(0))
+        times.append(sender.now - start)
+    return times[-1]
+
+
+@case
+def a_stream_is_as_fast_as_the_gap_allows():
+    lines = measure("stream", "sim", "--sizes", "1,4K", "--ends", 4, *options(NETWORK))
+    for size in (1, 4096):
+        true = window_time(size, 64)
+        for row in only(lines, size_bytes=size):
+            assert near(row["median_ns"], true / 64), (row["median_ns"], true / 64)
+        assert near(value(lines, "message_rate", size)[0], 2 * 64e9 / true)
+        assert near(value(lines, "bandwidth", size)[0], 2 * 64e9 * size / true)
+    assert {row["conditions"]["pairs"] for row in rows(lines)} == {1, 2}
+    # Without the answer's way, which 64 messages share, only the gap is left.
+    assert near(window_time(4096, 1000) - window_time(4096, 999), 500 + 4095 * 0.1)
+
+
+@case
+def the_window_shrinks_before_memory_runs_out():
+    lines = measure("stream", "sim", "--sizes", "1M,16M", "--no-verify")
+    assert [row["conditions"]["window"] for row in rows(lines)
+            if row["size_bytes"] == 1 << 20] == [16]
+    assert [row["conditions"]["window"] for row in rows(lines)
+            if row["size_bytes"] == 1 << 24] == [2]
+
+
+def congested(size, ends, server, is_to_one):
+    """{end: time} of a round long after the first."""
+    end = [End() for _ in range(ends)]
+    clients = [i for i in range(ends) if i != server]
+    times = {}
+    for _ in range(5):
+        signs = {i: end[server].send(0) for i in clients}
+        start = {server: end[server].now}
+        for i in clients:
+            end[i].receive(signs[i])
+            start[i] = end[i].now
+        if is_to_one:
+            arrivals = {i: end[i].send(size) for i in clients}
+            for i in clients:
+                end[server].receive(arrivals[i])
+            times[server] = end[server].now - start[server]
+            answers = {i: end[server].send(0) for i in clients}
+            for i in clients:
+                end[i].receive(answers[i])
+                times[i] = end[i].now - start[i]
+        else:
+            arrivals = {i: end[server].send(size) for i in clients}
+            answers = {}
+            for i in clients:
+                end[i].receive(arrivals[i])
+                times[i] = end[i].now - start[i]
+                answers[i] = end[i].send(0)
+            for i in clients:
+                end[server].receive(answers[i])
+            times[server] = end[server].now - start[server]
+    return times
+
+
+def check_congested(pattern, is_to_one):
+    lines = measure(pattern, "sim", "--sizes", "0,64,4K", "--ends", 5, *options(NETWORK))
+    servers = set()
+    for size in (0, 64, 4096):
+        found = only(lines, size_bytes=size)
+        server = int(found[0]["conditions"]["server"])
+        servers.add(server)
+        true = congested(size, 5, server, is_to_one)
+        assert len(found) == 5, found
+        for row in found:
+            assert near(row["median_ns"], true[row["end"]]), (row["end"], row["median_ns"],
+                                                             true)
+        clients = [time for end, time in true.items() if end != server]
+        if size:
+            assert near(value(lines, "slowest over fastest client", size)[0],
+                        max(clients) / min(clients))
+    assert len(servers) > 1, "the server is always the same"
+
+
+@case
+def many_to_one_is_timed_at_every_end():
+    check_congested("many_one", True)
+
+
+@case
+def one_to_many_is_timed_at_every_end():
+    check_congested("one_many", False)
+
+
+if __name__ == "__main__":
+    main()

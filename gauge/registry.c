@@ -22,6 +22,7 @@ struct gauge_module *const gauge_modules[] = {
 };
 
 extern const struct gauge_pattern
+    gauge_clock_pattern,
     gauge_loggp,
     gauge_many_one,
     gauge_one_many,
@@ -29,6 +30,7 @@ extern const struct gauge_pattern
     gauge_stream;
 
 const struct gauge_pattern *const gauge_patterns[] = {
+    &gauge_clock_pattern,
     &gauge_loggp,
     &gauge_many_one,
     &gauge_one_many,

@@ -96,11 +96,24 @@ static void print_row(const struct gauge_row *row, FILE *out)
             row->batch > 1 ? '*' : ' ', row->stop, conditions);
 }
 
+/* An offset of a second has its nanoseconds, too. */
+static void print_number(const char *before, double number, FILE *out)
+{
+    if (fabs(number) >= 1e6 && fabs(number) < 1e15) {
+        fprintf(out, "%s%.0f", before, number);
+    } else {
+        fprintf(out, "%s%.6g", before, number);
+    }
+}
+
 static void print_finding(const struct gauge_result *r, FILE *out)
 {
-    fprintf(out, "%12s = %.6g", r->name, r->value);
+    fprintf(out, "%14s =", r->name);
+    print_number(" ", r->value, out);
     if (isfinite(r->low) && isfinite(r->high) && r->low < r->high) {
-        fprintf(out, " [%.6g, %.6g]", r->low, r->high);
+        print_number(" [", r->low, out);
+        print_number(", ", r->high, out);
+        fprintf(out, "]");
     }
     fprintf(out, " %s", r->unit);
     if (r->size_to > r->size_from) {

@@ -153,5 +153,38 @@ def one_to_many_is_timed_at_every_end():
     check_congested("one_many", False)
 
 
+def clocks(lines, peer):
+    """{name: (value, low, high)} of the results about one end."""
+    return {line["name"]: tuple(next(v for k, v in line.items() if k.startswith(part))
+                                for part in ("value_", "low_", "high_"))
+            for line in lines if line["type"] == "result"
+            and line["note"].startswith(f"end {peer} against")}
+
+
+@case
+def drifting_clocks_are_known_within_the_stated_bound():
+    for words in ((), ("--spread", 0.2, "--detours", 0.01)):
+        for seed in (1, 2, 3):
+            lines = measure("clock", "sim", "--offset", 1e9, "--drift", 50, "--ends", 3,
+                            "--seed", seed, "--span", 10, *words)
+            for peer in (1, 2):
+                found = clocks(lines, peer)
+                offset, low, high = found["offset"]
+                true = peer * (1e9 + 50e-6 * found["offset_time"][0])
+                assert low <= true <= high, (low, true, high)
+                assert high - low < 4000, "the bound says nothing"
+                drift, low, high = found["drift"]
+                assert low <= 50 * peer <= high, (low, drift, high)
+                assert high - low < 2, "the bound says nothing"
+                assert abs(found["residual"][0]) <= found["residual_bound"][0], found
+
+
+@case
+def clocks_of_one_machine_agree():
+    found = clocks(measure("clock", "shm"), 1)
+    low, high = found["offset"][1:]
+    assert low <= 0 <= high, (low, high)
+
+
 if __name__ == "__main__":
     main()

@@ -25,6 +25,7 @@ extern const struct gauge_pattern
     gauge_clock_pattern,
     gauge_loggp,
     gauge_many_one,
+    gauge_noise,
     gauge_one_many,
     gauge_one_one,
     gauge_stream;
@@ -33,6 +34,7 @@ const struct gauge_pattern *const gauge_patterns[] = {
     &gauge_clock_pattern,
     &gauge_loggp,
     &gauge_many_one,
+    &gauge_noise,
     &gauge_one_many,
     &gauge_one_one,
     &gauge_stream,

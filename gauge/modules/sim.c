@@ -13,11 +13,11 @@
  *     receiver's processor o_r, from the arrival or when it is ready
  *
  * From --break bytes on, each of o_s, o_r, L, g and G is multiplied by --break-factor, as
- * if another protocol began there. Noise is a spread, which multiplies every o_s, o_r and
- * L by 1 + spread times a normal number, and detours: with some probability per use of a
- * processor it is away for a while. Lost messages leave a mark, at which the receiver
- * loses its patience. An end that leaves a round leaves a mark too, so that nobody waits
- * for a message that was given up.
+ * if another protocol began there. Noise is a spread, which multiplies every o_s, o_r, L
+ * and work by 1 + spread times a normal number, and detours: with some probability per
+ * use of a processor it is away for a while. Lost messages leave a mark, at which the
+ * receiver loses its patience. An end that leaves a round leaves a mark too, so that
+ * nobody waits for a message that was given up.
  *
  * Each end reads its clock with its own offset and drift: end i is i * offset ahead and
  * runs i * drift faster.
@@ -164,7 +164,7 @@ static void sim_work(void *state, unsigned long loops)
 {
     struct sim *sim = state;
 
-    sim->now += (double)loops; /* a loop is a nanosecond */
+    use_processor(sim, (double)loops); /* a loop is a nanosecond */
 }
 
 static const struct gauge_clock *sim_clock(struct gauge_module *module)

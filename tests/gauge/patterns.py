@@ -186,5 +186,30 @@ def clocks_of_one_machine_agree():
     assert low <= 0 <= high, (low, high)
 
 
+@case
+def noise_is_what_the_network_was_told_to_have():
+    lines = measure("noise", "sim", "--detours", 0.01, "--detour", 20000, "--pieces", 40000,
+                    "--span", 0.02)
+    for end in (0, 1):
+        found = {name: next(v for v, note in pairs if note == f"of end {end}")
+                 for name, pairs in results(lines).items()}
+        # Of 40,000 pieces of 10 us some 400 are 20 us longer; by chance 10 % more or less.
+        assert near(found["noise"], 0.2 / 10.2, 0.2), found
+        # A detour in a hundred steps of 50 ns.
+        step = 50 + 0.01 * 20000
+        assert near(found["detours"], 0.01 / step * 1e9, 0.2), found
+        assert near(found["away"], 0.01 * 20000 / step, 0.2), found
+        row = only(lines, name="detour", end=end)[0]
+        assert near(row["median_ns"], 20000), row["median_ns"]
+        gaps = only(lines, name="detour_gap", end=end)[0]["samples_ns"]
+        assert len(gaps) == len(row["samples_ns"]) and sum(gaps) <= 0.02e9
+
+
+@case
+def without_noise_there_is_none():
+    found = results(measure("noise", "sim", "--span", 0.01))
+    assert all(near(v, 0) for name in ("noise", "detours", "away") for v, _ in found[name])
+
+
 if __name__ == "__main__":
     main()

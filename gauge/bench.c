@@ -436,6 +436,16 @@ void gauge_result(struct gauge_bench *bench, const struct gauge_result *result)
     }
 }
 
+void gauge_picture(struct gauge_bench *bench, const char *title, const char *key,
+                   const char *const names[2])
+{
+    struct gauge_report *report = bench->core->report;
+
+    if (report != NULL) {
+        report->picture = (struct gauge_picture){title, key, {names[0], names[1]}};
+    }
+}
+
 enum gauge_rc gauge_share(struct gauge_bench *bench, void *bytes, size_t size)
 {
     return gauge_control_share(bench->core->control, bytes, size);

@@ -183,6 +183,7 @@ static enum gauge_rc finish(const struct gauge_provenance *about, enum gauge_rc 
         gauge_provenance_end(about, drift, rc == GAUGE_OK);
         gauge_screen_clear();
         gauge_screen_table(report, stdout);
+        gauge_picture_draw(report, stdout);
         if (about->command->is_tour) {
             gauge_tour_finish(report, stdout);
         }

@@ -132,6 +132,11 @@ struct gauge_result {
 };
 void gauge_result(struct gauge_bench *bench, const struct gauge_result *result);
 
+/* Asks for a picture in the terminal after the table: the points of these names over the
+ * condition `key`. The texts are the pattern's and live on. Only end 0's calls count. */
+void gauge_picture(struct gauge_bench *bench, const char *title, const char *key,
+                   const char *const names[2]);
+
 /* Buffers, through the module where it insists; aligned to a page. NULL when refused. */
 void *gauge_alloc(struct gauge_bench *bench, size_t size);
 void gauge_free(struct gauge_bench *bench, void *buffer);

@@ -28,6 +28,7 @@ extern const struct gauge_pattern
     gauge_noise,
     gauge_one_many,
     gauge_one_one,
+    gauge_overlap,
     gauge_stream;
 
 const struct gauge_pattern *const gauge_patterns[] = {
@@ -37,6 +38,7 @@ const struct gauge_pattern *const gauge_patterns[] = {
     &gauge_noise,
     &gauge_one_many,
     &gauge_one_one,
+    &gauge_overlap,
     &gauge_stream,
     NULL,
 };

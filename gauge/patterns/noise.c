@@ -5,13 +5,14 @@
  * No messages are sent. All ends measure at the same time, because so do the programs
  * that suffer from it.
  */
+#include "gauge/patterns/series.h"
 #include "gauge/patterns/work.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STEP = 50, MOST_DETOURS = 100000 };
+enum { STEP = 50 };
 
 static struct gauge_option options[] = {
     {"work", GAUGE_NUMBER, "10000", "NS", "length of one piece of work"},
@@ -23,11 +24,10 @@ static struct gauge_option options[] = {
 
 /* The detours of this end, in their order. */
 struct record {
-    double *length;
-    double *gap; /* from the start of the one before */
-    size_t count;
-    double away; /* sum of all lengths, also of those there is no room for */
-    double span; /* that was watched */
+    struct series length;
+    struct series gap; /* from the start of the one before */
+    double away;       /* sum of all lengths */
+    double span;       /* that was watched */
 };
 
 static void put(struct gauge_bench *bench, const char *name, const char *unit, int end,
@@ -77,7 +77,7 @@ static enum gauge_rc fixed_work(struct gauge_bench *bench, double speed)
 
 /* Short steps of work; one that takes longer than all but the shortest was interrupted.
  */
-static void watch(struct gauge_bench *bench, double speed, struct record *record)
+static bool watch(struct gauge_bench *bench, double speed, struct record *record)
 {
     double threshold = gauge_option_number(bench->options, "threshold");
     unsigned long loops = work_loops(speed, STEP);
@@ -97,44 +97,21 @@ static void watch(struct gauge_bench *bench, double speed, struct record *record
         shortest = fmin(shortest, step);
         if (step - shortest > threshold) {
             record->away += step - shortest;
-            if (record->count < MOST_DETOURS) {
-                record->length[record->count] = step - shortest;
-                record->gap[record->count++] = last - before;
-                before = last;
+            if (!series_add(&record->length, step - shortest) ||
+                !series_add(&record->gap, last - before)) {
+                return false;
             }
+            before = last;
         }
         last = now;
     }
     record->span = last - start;
-}
-
-/* All samples in the first round: they are there already. */
-static enum gauge_rc hand_over(struct gauge_bench *bench, const char *name,
-                               const double *values, size_t count)
-{
-    struct gauge_point point = {
-        .name = name,
-        .key = {{"threshold_ns", gauge_option_number(bench->options, "threshold")}},
-        .is_single = true,
-        .least = 1,
-        .most = 1,
-    };
-    struct gauge_round round;
-    bool is_first = true;
-    enum gauge_rc rc = gauge_point_open(bench, &point);
-
-    while (rc == GAUGE_OK && gauge_round(bench, &round)) {
-        for (size_t i = 0; is_first && i < count; i++) {
-            gauge_sample(bench, values[i]);
-        }
-        is_first = false;
-    }
-    return rc == GAUGE_OK ? gauge_point_close(bench, NULL) : rc;
+    return true;
 }
 
 static enum gauge_rc report(struct gauge_bench *bench, const struct record *record)
 {
-    double mine[] = {(double)record->count / record->span * 1e9,
+    double mine[] = {(double)record->length.count / record->span * 1e9,
                      record->away / record->span};
     double(*all)[2] = calloc((size_t)bench->ends, sizeof(*all));
     enum gauge_rc rc = all != NULL ? gauge_exchange(bench, mine, sizeof(mine), all)
@@ -150,29 +127,26 @@ static enum gauge_rc report(struct gauge_bench *bench, const struct record *reco
 
 static enum gauge_rc detours(struct gauge_bench *bench, double speed)
 {
-    struct record record = {
-        .length = calloc(MOST_DETOURS, sizeof(double)),
-        .gap = calloc(MOST_DETOURS, sizeof(double)),
-    };
-    enum gauge_rc rc = GAUGE_FAILED;
+    double threshold = gauge_option_number(bench->options, "threshold");
+    struct gauge_point length = {.name = "detour", .key = {{"threshold_ns", threshold}}};
+    struct gauge_point gap = {.name = "detour_gap", .key = {{"threshold_ns", threshold}}};
+    struct record record = {0};
+    enum gauge_rc rc = gauge_barrier(bench);
 
-    if (record.length == NULL || record.gap == NULL) {
-        gauge_fail("noise: no memory");
-    } else {
-        rc = gauge_barrier(bench);
+    if (rc == GAUGE_OK && !watch(bench, speed, &record)) {
+        rc = GAUGE_FAILED;
     }
     if (rc == GAUGE_OK) {
-        watch(bench, speed, &record);
-        rc = hand_over(bench, "detour", record.length, record.count);
+        rc = series_report(bench, &record.length, length, NULL);
     }
     if (rc == GAUGE_OK) {
-        rc = hand_over(bench, "detour_gap", record.gap, record.count);
+        rc = series_report(bench, &record.gap, gap, NULL);
     }
     if (rc == GAUGE_OK) {
         rc = report(bench, &record);
     }
-    free(record.length);
-    free(record.gap);
+    series_free(&record.length);
+    series_free(&record.gap);
     return rc;
 }
 

@@ -6,7 +6,7 @@ The model is written here a second time, as short as can be, so that pattern, mo
 statistics are held against something that shares no line with them.
 """
 
-from common import case, main, measure, results, rows
+from common import case, main, measure, results, rows, run
 
 NETWORK = {"L": 1000, "os": 300, "or": 400, "g": 500, "G": 0.1}
 
@@ -209,6 +209,80 @@ def noise_is_what_the_network_was_told_to_have():
 def without_noise_there_is_none():
     found = results(measure("noise", "sim", "--span", 0.01))
     assert all(near(v, 0) for name in ("noise", "detours", "away") for v, _ in found[name])
+
+
+def post_work_wait(interval, size, queue):
+    """(work, wait, cycle) of a round long after the first."""
+    worker, sender = End(), End()
+    for _ in range(5):
+        begin = worker.now
+        sign = worker.send(1)
+        start = worker.now
+        worker.now += interval
+        worked = worker.now
+        sender.receive(sign)
+        for arrival in [sender.send(size) for _ in range(queue)]:
+            worker.receive(arrival)
+    return worked - start, worker.now - worked, worker.now - begin
+
+
+def polling(interval, size, queue, poll=20):
+    """(time of an interval, bytes per second) of a sample long after the first."""
+    worker, sender, polls = End(), End(), min(max(2e6 // interval, 4), 1000)
+    for _ in range(3):
+        signs = [worker.send(1) for _ in range(queue)]
+        start, got, arrivals = worker.now, 0, []
+        for _ in range(int(polls)):
+            worker.now += interval
+            for _ in range(queue):
+                if not arrivals:  # the sender answers each sign in its turn
+                    sender.receive(signs.pop(0))
+                    arrivals.append(sender.send(size))
+                if arrivals[0] > worker.now:
+                    worker.now += poll
+                    break
+                worker.receive(arrivals.pop(0))
+                got += 1
+                signs.append(worker.send(1))
+        time = worker.now - start
+        while signs or arrivals:
+            if not arrivals:
+                sender.receive(signs.pop(0))
+                arrivals.append(sender.send(size))
+            worker.receive(arrivals.pop(0))
+        sender.receive(worker.send(1))
+    return time / polls, got * size / time * 1e9
+
+
+@case
+def overlap_is_that_of_a_network_which_moves_messages_by_itself():
+    size, queue = 100000, 4
+    lines = measure("overlap", "sim", "--to", 200000, *options(NETWORK))
+    alone_cycle = post_work_wait(0, size, queue)[2]
+    for interval in (10000, 20000, 40000, 80000, 160000):
+        true = dict(zip(("work_with_messages", "wait", "cycle"),
+                        post_work_wait(interval, size, queue)), work_alone=interval)
+        true["poll"], rate = polling(interval, size, queue)
+        for name, time in true.items():
+            row, = only(lines, name=name, interval_ns=interval)
+            assert near(row["median_ns"], time), (name, interval, row["median_ns"], time)
+        found = {(line["name"], line["note"]): next(v for k, v in line.items()
+                                                    if k.startswith("value_"))
+                 for line in lines if line["type"] == "result"}
+        pww, poll = (f"{method}, work of {interval} ns"
+                     for method in ("post-work-wait", "polling"))
+        assert near(found["availability", pww], 1)
+        assert near(found["overlap", pww], (alone_cycle + interval - true["cycle"])
+                    / min(alone_cycle, interval))
+        assert near(found["availability", poll], interval / true["poll"])
+        assert near(found["bandwidth", poll], rate, 0.02), (found["bandwidth", poll], rate)
+
+
+@case
+def comb_draws_work_alone_and_with_messages():
+    text = run("run", "overlap", "sim", "--comb", "--to", 100000).stdout
+    assert "while messages come" in text and "x work_with_messages" in text
+    assert "wait" not in text.replace("post-work-wait", "") and "poll" not in text
 
 
 if __name__ == "__main__":

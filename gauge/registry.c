@@ -29,6 +29,7 @@ extern const struct gauge_pattern
     gauge_one_many,
     gauge_one_one,
     gauge_overlap,
+    gauge_queue,
     gauge_stream;
 
 const struct gauge_pattern *const gauge_patterns[] = {
@@ -39,6 +40,7 @@ const struct gauge_pattern *const gauge_patterns[] = {
     &gauge_one_many,
     &gauge_one_one,
     &gauge_overlap,
+    &gauge_queue,
     &gauge_stream,
     NULL,
 };

@@ -285,5 +285,25 @@ def comb_draws_work_alone_and_with_messages():
     assert "wait" not in text.replace("post-work-wait", "") and "poll" not in text
 
 
+@case
+def an_entry_of_a_queue_costs_what_the_network_was_told():
+    for ends in (3, 5):
+        lines = measure("queue", "sim", "--ends", ends, "--entry", 7, "--depth", 256)
+        assert near(value(lines, "posted_entry")[0], 7), lines
+        assert near(value(lines, "unexpected_entry")[0], 7), lines
+        for row in rows(lines):
+            assert near(row["median_ns"], 3400 + 7 * row["conditions"]["depth"]), row
+            assert row["conditions"]["sources"] == ends - 2
+    lines = measure("queue", "sim", "--ends", 3, "--depth", 64)
+    assert near(value(lines, "posted_entry")[0], 0)
+
+
+@case
+def queues_are_filled_and_emptied_over_every_module_of_three_ends():
+    for module in ("shm", "tcp"):
+        lines = measure("queue", module, "--ends", 3, "--depth", 64, "--time", 0.05)
+        assert len(rows(lines)) == 16
+
+
 if __name__ == "__main__":
     main()

@@ -29,6 +29,7 @@ extern const struct gauge_pattern
     gauge_one_many,
     gauge_one_one,
     gauge_overlap,
+    gauge_plogp,
     gauge_queue,
     gauge_stream;
 
@@ -40,6 +41,7 @@ const struct gauge_pattern *const gauge_patterns[] = {
     &gauge_one_many,
     &gauge_one_one,
     &gauge_overlap,
+    &gauge_plogp,
     &gauge_queue,
     &gauge_stream,
     NULL,

@@ -305,5 +305,36 @@ def queues_are_filled_and_emptied_over_every_module_of_three_ends():
         assert len(rows(lines)) == 16
 
 
+def by_size(lines, name):
+    """{size: value} of the results of a name."""
+    return {line["from_bytes"] or 0: line["value_ns"] for line in lines
+            if line["type"] == "result" and line["name"] == name}
+
+
+@case
+def plogp_returns_the_parameters_as_functions_of_the_size():
+    for network in (NETWORK, {**NETWORK, "os": 700}, {**NETWORK, "or": 900, "G": 0.5}):
+        lines = measure("plogp", "sim", "--sizes", "0,1,64,1K,64K", *options(network))
+        gap = max(network["os"], network["or"], network["g"])
+        sends, receives, gaps = (by_size(lines, name) for name in ("o_s", "o_r", "g"))
+        assert {0, 1, 64, 1024, 65536} <= set(gaps) == set(sends) == set(receives)
+        for size in gaps:
+            assert near(sends[size], network["os"]) and near(receives[size], network["or"])
+            assert near(gaps[size], gap + max(size - 1, 0) * network["G"]), (size, gaps)
+        assert near(value(lines, "L")[0],
+                    network["os"] + network["L"] + network["or"] - gap)
+
+
+@case
+def plogp_looks_closer_where_another_protocol_begins():
+    words = ("plogp", "sim", "--sizes", "0,1,8,64,512,4K,32K", *options(NETWORK))
+    plain = by_size(measure(*words), "g")
+    found = by_size(measure(*words, "--break", 10000, "--break-factor", 3), "g")
+    assert len(found) > len(plain), (found, plain)
+    jump = max(zip(sorted(found), sorted(found)[1:]),
+               key=lambda pair: found[pair[1]] - found[pair[0]])
+    assert jump[0] < 10000 <= jump[1] and jump[1] - jump[0] < 1000, jump
+
+
 if __name__ == "__main__":
     main()

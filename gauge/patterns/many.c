@@ -1,7 +1,8 @@
 /*
  * many.c - one end against all others: one_many and many_one.
  *
- * For every point an end is drawn at random to be the server; the others are its clients.
+ * For every point an end is drawn at random to be the server, or it is always the one the
+ * user names; the others are its clients.
  * The server gives all clients a sign, an empty message, so that nobody's clock runs
  * while others still look at what they received before. In many_one all clients then send
  * together and the server answers each with an empty message when everything has come. In
@@ -11,6 +12,12 @@
 #include "gauge/patterns/buffers.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+static struct gauge_option options[] = {
+    {"server", GAUGE_TEXT, "random", "WHICH", "an end, or random: drawn for every size"},
+    {NULL, GAUGE_TEXT, NULL, NULL, NULL},
+};
 
 struct side {
     struct gauge_bench *bench;
@@ -221,6 +228,23 @@ static void report_spread(struct side *side)
     }
 }
 
+static enum gauge_rc choose_server(struct side *side, const struct way *way)
+{
+    const char *which = gauge_option_text(options, "server");
+    char *end = NULL;
+    long number = strtol(which, &end, 10);
+
+    if (strcmp(which, "random") == 0) {
+        side->server = (int)(gauge_random(side->bench) % (uint64_t)side->bench->ends);
+        return GAUGE_OK;
+    }
+    if (*which == '\0' || *end != '\0' || number < 0 || number >= side->bench->ends) {
+        return gauge_fail("%s: --server is random or the number of an end", way->name);
+    }
+    side->server = (int)number;
+    return GAUGE_OK;
+}
+
 static enum gauge_rc run(struct gauge_bench *bench, const struct way *way)
 {
     struct side side = {
@@ -236,8 +260,10 @@ static enum gauge_rc run(struct gauge_bench *bench, const struct way *way)
                            : gauge_fail("%s: no memory", way->name);
 
     for (size_t i = 0; rc == GAUGE_OK && i < count; i++) {
-        side.server = (int)(gauge_random(bench) % (uint64_t)bench->ends);
-        rc = measure(&side, way, sizes[i]);
+        rc = choose_server(&side, way);
+        if (rc == GAUGE_OK) {
+            rc = measure(&side, way, sizes[i]);
+        }
         if (rc == GAUGE_OK) {
             report_spread(&side);
         }
@@ -276,6 +302,7 @@ const struct gauge_pattern gauge_many_one = {
         "is behind the fastest.\n",
     .needs = GAUGE_RELIABLE | GAUGE_CHANNEL | GAUGE_NONBLOCKING,
     .least_ends = 2,
+    .options = options,
     .benchmark = many_to_one,
 };
 
@@ -294,5 +321,6 @@ const struct gauge_pattern gauge_one_many = {
         "A result tells how far the slowest client is behind the fastest.\n",
     .needs = GAUGE_RELIABLE | GAUGE_CHANNEL | GAUGE_NONBLOCKING,
     .least_ends = 2,
+    .options = options,
     .benchmark = one_to_many,
 };

@@ -19,9 +19,10 @@
  * receiver loses its patience. An end that leaves a round leaves a mark too, so that
  * nobody waits for a message that was given up.
  *
- * --entry adds to a receive for each receive that is posted and each message that is known
- * besides. When a message becomes known is up to reality, so this one option gives the
- * same outcome every time only where they wait before the clock starts, as in `queue`.
+ * --entry adds to a receive for each receive that is posted and each message that is
+ * known besides. When a message becomes known is up to reality, so this one option gives
+ * the same outcome every time only where they wait before the clock starts, as in
+ * `queue`.
  *
  * Each end reads its clock with its own offset and drift: end i is i * offset ahead and
  * runs i * drift faster.

@@ -53,8 +53,8 @@ void gauge_picture_draw(const struct gauge_report *report, FILE *out)
     dots = calloc(report->row_count + 1, sizeof(*dots));
     if (dots != NULL) {
         gauge_plot_draw(&plot, dots, gather(report, dots), out);
-        fprintf(out, "%14s%c %s   %c %s\n", "", marks[0], picture->name[0], marks[1],
-                picture->name[1]);
+        fprintf(out, "%14s%c %s   %c %s   * both\n", "", marks[0], picture->name[0],
+                marks[1], picture->name[1]);
     }
     free(dots);
 }

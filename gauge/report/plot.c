@@ -49,7 +49,9 @@ static void paint(char canvas[LINES][COLUMNS + 1], const struct axis *x,
 
     if (dot->low > 0 && isfinite(dot->high)) {
         for (int line = place(y, dot->low); line <= place(y, dot->high); line++) {
-            canvas[line][column] = '|';
+            if (canvas[line][column] == ' ') {
+                canvas[line][column] = '|';
+            }
         }
     }
     *there = *there == ' ' || *there == '|' || *there == mark ? mark : '*';

@@ -89,7 +89,8 @@ def what_a_module_does_not_offer_is_refused_by_name():
 def every_line_follows_the_schema():
     for words in (("one_one", "shm", "--sizes", "8", "--time", "0.05"),
                   ("one_one", "sim", "--sizes", "1,1K", "--loss", "0.3"),
-                  ("loggp", "sim", "--sizes", "1:4K")):
+                  *((name, "sim", "--sizes", "1:1K", "--ends", "4")
+                    for name in names("patterns"))):
         lines = measure(*words)
         for line in lines:
             SCHEMA.validate(line)

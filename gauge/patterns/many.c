@@ -6,11 +6,13 @@
  * The server gives all clients a sign, an empty message, so that nobody's clock runs
  * while others still look at what they received before. In many_one all clients then send
  * together and the server answers each with an empty message when everything has come. In
- * one_many the server then sends to all of them together, and each answers with an empty
- * message when it has everything. Every end times what it sees, on its own clock.
+ * one_many all clients ask, the server sends to all of them together when it has heard
+ * from each, and each answers with an empty message when it has everything. Every end
+ * times what it sees, on its own clock.
  */
 #include "gauge/patterns/buffers.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,8 +113,12 @@ static enum gauge_rc contribute(struct side *side)
 static enum gauge_rc distribute(struct side *side)
 {
     enum gauge_rc rc = send_to_all(side, 0);
-    double start = gauge_now(side->bench);
+    double start = 0;
 
+    if (rc == GAUGE_OK) {
+        rc = receive_from_all(side, 0);
+    }
+    start = gauge_now(side->bench);
     if (rc == GAUGE_OK) {
         rc = send_to_all(side, side->size);
     }
@@ -123,11 +129,16 @@ static enum gauge_rc distribute(struct side *side)
     return rc;
 }
 
+/* It asks before it waits: were its clock to start at the sign alone, a client that comes
+ * late to the sign would find its bytes there already, and time nothing. */
 static enum gauge_rc obtain(struct side *side)
 {
     enum gauge_rc rc = gauge_receive(side->bench, side->server, side->buffers.in, 0);
     double start = gauge_now(side->bench);
 
+    if (rc == GAUGE_OK) {
+        rc = gauge_send(side->bench, side->server, side->buffers.out, 0);
+    }
     if (rc == GAUGE_OK) {
         rc = gauge_receive(side->bench, side->server, side->buffers.in, side->size);
     }
@@ -184,7 +195,7 @@ static enum gauge_rc measure(struct side *side, const struct way *way, size_t si
     struct gauge_point point = {
         .name = "congested",
         .size = size,
-        .bytes = (double)size * clients,
+        .bytes = (double)size,
         .key = {{"clients", clients}, {"server", side->server}},
     };
     struct gauge_round round;
@@ -200,11 +211,29 @@ static enum gauge_rc measure(struct side *side, const struct way *way, size_t si
     return rc == GAUGE_OK ? gauge_point_close(bench, NULL) : rc;
 }
 
+static void put(const struct side *side, const char *name, const char *unit, double value,
+                double low, double high)
+{
+    struct gauge_result result = {
+        .name = name,
+        .unit = unit,
+        .value = value,
+        .low = low,
+        .high = high,
+        .note = side->size > 0 ? NULL : "of empty messages",
+        .size_from = (double)side->size,
+        .size_to = (double)side->size,
+    };
+
+    gauge_result(side->bench, &result);
+}
+
 /* How far the slowest client is behind the fastest, and what all move together. */
-static void report_spread(struct side *side)
+static void report_all(const struct side *side)
 {
     const struct gauge_summary *of = gauge_summaries(side->bench);
-    double size = (double)side->size;
+    const struct gauge_summary *server = &of[side->server];
+    double bytes = (double)side->size * (side->bench->ends - 1);
     double fastest = 0;
     double slowest = 0;
 
@@ -215,16 +244,11 @@ static void report_spread(struct side *side)
         }
     }
     if (fastest > 0) {
-        struct gauge_result result = {
-            .name = "slowest over fastest client",
-            .unit = "ratio",
-            .value = slowest / fastest,
-            .note = size > 0 ? NULL : "of empty messages",
-            .size_from = size,
-            .size_to = size,
-        };
-
-        gauge_result(side->bench, &result);
+        put(side, "slowest over fastest client", "ratio", slowest / fastest, NAN, NAN);
+    }
+    if (side->bench->end == 0 && bytes > 0) {
+        put(side, "bandwidth", "bytes_per_second", bytes / server->median * 1e9,
+            bytes / server->high * 1e9, bytes / server->low * 1e9);
     }
 }
 
@@ -265,7 +289,7 @@ static enum gauge_rc run(struct gauge_bench *bench, const struct way *way)
             rc = measure(&side, way, sizes[i]);
         }
         if (rc == GAUGE_OK) {
-            report_spread(&side);
+            report_all(&side);
         }
     }
     if (side.buffers.out != NULL) {
@@ -296,7 +320,7 @@ const struct gauge_pattern gauge_many_one = {
         "answer that the server gives to each when it has received from all.\n"
         "    T_client = from before its send until the answer is there\n"
         "    T_server = from after its empty messages until all have come\n"
-        "    rate = n s / T at every end\n"
+        "    rate = s / T at every end      bandwidth = n s / T_server\n"
         "Without congestion T does not grow with n. A result tells how far the slowest "
         "client\n"
         "is behind the fastest.\n",
@@ -311,13 +335,15 @@ const struct gauge_pattern gauge_one_many = {
     .description = "one end sends to all others, which answer when they have everything",
     .method =
         "One end, drawn anew for every size, is the server; the n others are clients. "
-        "The\n"
-        "server sends each an empty message, at which it starts its clock, then s bytes "
-        "to\n"
-        "each; a client that has them answers with an empty message.\n"
-        "    T_client = from the empty message until the s bytes are there\n"
+        "At\n"
+        "an empty message from the server each client asks with an empty message. When "
+        "all\n"
+        "have asked, the server sends s bytes to each; a client that has them answers "
+        "with\n"
+        "an empty message.\n"
+        "    T_client = from before it asks until the s bytes are there\n"
         "    T_server = from before its first send of s bytes until all have answered\n"
-        "    rate = n s / T at every end\n"
+        "    rate = s / T at every end      bandwidth = n s / T_server\n"
         "A result tells how far the slowest client is behind the fastest.\n",
     .needs = GAUGE_RELIABLE | GAUGE_CHANNEL | GAUGE_NONBLOCKING,
     .least_ends = 2,

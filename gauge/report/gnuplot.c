@@ -319,8 +319,8 @@ static void write_fits(const struct frame *frame)
         if (strcmp(g->name, "g") == 0 && strcmp(byte->name, "G") == 0 &&
             isfinite(g->value) && isfinite(byte->value)) {
             fprintf(frame->out,
-                    ", [%.9g:%.9g] (%.9g + (x - 1) * %.9g) / 1e3 with lines dashtype 2 "
-                    "linewidth 2 title 'fit: %.4g ns + %.4g ns a byte'",
+                    ", [%.9g:%.9g] (%.9g + (x - 1) * %.9g) / 1e3 with lines linewidth 2 "
+                    "title 'fit: %.4g ns + %.4g ns a byte'",
                     g->size_from, g->size_to, g->value, byte->value, g->value,
                     byte->value);
         }

@@ -115,6 +115,10 @@ def congested(size, ends, server, is_to_one):
                 end[i].receive(answers[i])
                 times[i] = end[i].now - start[i]
         else:
+            asked = {i: end[i].send(0) for i in clients}
+            for i in clients:
+                end[server].receive(asked[i])
+            start[server] = end[server].now
             arrivals = {i: end[server].send(size) for i in clients}
             answers = {}
             for i in clients:
@@ -143,6 +147,7 @@ def check_congested(pattern, is_to_one):
         if size:
             assert near(value(lines, "slowest over fastest client", size)[0],
                         max(clients) / min(clients))
+            assert near(value(lines, "bandwidth", size)[0], 4e9 * size / true[server])
     assert len(servers) > 1, "the server is always the same"
 
 

@@ -81,10 +81,11 @@ static enum gauge_rc receive_from_all(struct side *side, size_t size)
 
 /* many_one */
 
+/* Its clock starts before the signs: after them, bytes may be there already. */
 static enum gauge_rc collect(struct side *side)
 {
-    enum gauge_rc rc = send_to_all(side, 0);
     double start = gauge_now(side->bench);
+    enum gauge_rc rc = send_to_all(side, 0);
 
     if (rc == GAUGE_OK) {
         rc = receive_from_all(side, side->size);
@@ -319,7 +320,7 @@ const struct gauge_pattern gauge_many_one = {
         "empty\n"
         "answer that the server gives to each when it has received from all.\n"
         "    T_client = from before its send until the answer is there\n"
-        "    T_server = from after its empty messages until all have come\n"
+        "    T_server = from before its empty messages until all have come\n"
         "    rate = s / T at every end      bandwidth = n s / T_server\n"
         "Without congestion T does not grow with n. A result tells how far the slowest "
         "client\n"

@@ -100,8 +100,8 @@ def congested(size, ends, server, is_to_one):
     clients = [i for i in range(ends) if i != server]
     times = {}
     for _ in range(5):
-        signs = {i: end[server].send(0) for i in clients}
         start = {server: end[server].now}
+        signs = {i: end[server].send(0) for i in clients}
         for i in clients:
             end[i].receive(signs[i])
             start[i] = end[i].now

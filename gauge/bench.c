@@ -364,15 +364,16 @@ static void report_all(struct gauge_bench *bench, char *all, const size_t *sizes
 
     for (int end = 0; end < bench->ends; end++) {
         size_t count = (sizes[end] - sizeof(lost)) / sizeof(double);
-        struct gauge_summary summary;
+        struct gauge_summary *summary = &bench->core->summaries[end];
 
+        *summary = (struct gauge_summary){.median = NAN, .low = NAN, .high = NAN};
         memcpy(&lost, all, sizeof(lost));
         /* What an end loses that times nothing is lost for the one that does. */
         if (count > 0 || (lost > 0 && bench->core->stop == STOP_LOST)) {
             report_end(bench, end, (double *)(void *)(all + sizeof(lost)), count, lost,
-                       &summary);
+                       summary);
             if (is_first) {
-                *first = summary;
+                *first = *summary;
             }
             is_first = false;
         }
@@ -425,6 +426,11 @@ enum gauge_rc gauge_point_close(struct gauge_bench *bench, struct gauge_summary 
     return GAUGE_OK;
 }
 
+const struct gauge_summary *gauge_summaries(const struct gauge_bench *bench)
+{
+    return bench->core->summaries;
+}
+
 void gauge_result(struct gauge_bench *bench, const struct gauge_result *result)
 {
     struct gauge_core *core = bench->core;
@@ -432,6 +438,16 @@ void gauge_result(struct gauge_bench *bench, const struct gauge_result *result)
 
     if (core->report != NULL && !gauge_report_finding(core->report, &finding)) {
         core->has_failed = true;
+    }
+}
+
+void gauge_picture(struct gauge_bench *bench, const char *title, const char *key,
+                   const char *const names[2])
+{
+    struct gauge_report *report = bench->core->report;
+
+    if (report != NULL) {
+        report->picture = (struct gauge_picture){title, key, {names[0], names[1]}};
     }
 }
 

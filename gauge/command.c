@@ -21,6 +21,7 @@ struct gauge_option gauge_core_options[] = {
     {"no-verify", GAUGE_FLAG, "no", NULL, "do not look at the bytes received"},
     {"json", GAUGE_TEXT, "", "FILE", "write JSON lines to a new file"},
     {"csv", GAUGE_TEXT, "", "FILE", "write the rows without samples to a new file"},
+    {"plot", GAUGE_TEXT, "", "FILE", "draw a new file, .svg or .png, through gnuplot"},
     {"quiet", GAUGE_FLAG, "no", NULL, "no live line"},
     {"no-pin", GAUGE_FLAG, "no", NULL, "do not give each forked end its own processor"},
     {"fork", GAUGE_FLAG, "no", NULL, "fork the ends, even under a launcher"},
@@ -254,6 +255,7 @@ static bool settle(struct gauge_command *command)
         command->module != NULL && (command->module->flags & GAUGE_TOGETHER) != 0;
     command->json = text_or_null("json");
     command->csv = text_or_null("csv");
+    command->plot = text_or_null("plot");
     if (command->module != NULL && command->start.ends == 0 &&
         (command->module->flags & GAUGE_ALONE)) {
         command->start.ends = 1;

@@ -25,6 +25,7 @@ struct gauge_command {
     struct gauge_start start;
     const char *json; /* file to write, or NULL */
     const char *csv;
+    const char *plot;
     bool is_tour; /* nothing was asked for: show what there is */
 };
 

@@ -22,6 +22,7 @@ struct gauge_core {
     uint64_t opened; /* monotonic, nanoseconds */
     double *samples;
     size_t count, room;
+    struct gauge_summary *summaries; /* of every end at the last point; on end 0 */
     uint64_t lost;
     int32_t batch;
     int32_t stop;

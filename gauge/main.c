@@ -4,6 +4,7 @@
 #include "gauge/command.h"
 #include "gauge/layers.h"
 #include "gauge/registry.h"
+#include "gauge/report/gnuplot.h"
 #include "gauge/report/provenance.h"
 #include "gauge/tour.h"
 
@@ -196,6 +197,11 @@ static enum gauge_rc finish(const struct gauge_provenance *about, enum gauge_rc 
             gauge_layers_table(report, stdout);
         } else {
             gauge_screen_table(report, stdout);
+            gauge_picture_draw(report, stdout);
+        }
+        if (about->command->plot != NULL &&
+            !gauge_gnuplot_draw(report, about->command->plot)) {
+            rc = GAUGE_FAILED;
         }
         if (about->command->is_tour) {
             gauge_tour_finish(report, stdout);
@@ -233,7 +239,8 @@ static bool open_output(const struct gauge_command *command, struct gauge_report
         (!command->start.is_forked && gauge_start_launched(&end, &ends) && end != 0)) {
         return true;
     }
-    return gauge_report_open(report, command->json, command->csv);
+    return gauge_report_open(report, command->json, command->csv) &&
+           (command->plot == NULL || gauge_gnuplot_reserve(command->plot));
 }
 
 static enum gauge_rc measure(struct gauge_command *command, int argc, char **argv)

@@ -106,6 +106,9 @@ void gauge_sample(struct gauge_bench *bench, double nanoseconds);
 void gauge_lost(struct gauge_bench *bench);
 /* `summary` may be NULL; on every end it is that of the lowest end which took samples. */
 enum gauge_rc gauge_point_close(struct gauge_bench *bench, struct gauge_summary *summary);
+/* Of every end at the point closed last, on end 0 only; the count of an end that took no
+ * samples is 0. */
+const struct gauge_summary *gauge_summaries(const struct gauge_bench *bench);
 
 /* Bytes of end 0 to all; bytes of each to all, in order; nobody passes before all came.
  */
@@ -118,7 +121,7 @@ enum gauge_rc gauge_barrier(struct gauge_bench *bench);
  * A value with its interval; equal bounds or not-a-number mean that none is known. The
  * unit is one of ns, ns_per_byte, bytes, ratio, ppm, count, per_second, bytes_per_second.
  * `note` may be NULL; it is a flag such as "noise-biased" or a bound such as "g <= c".
- * Only end 0's calls count.
+ * Only end 0's calls count. Name and note are copied.
  */
 struct gauge_result {
     const char *name;
@@ -128,6 +131,11 @@ struct gauge_result {
     double size_from, size_to; /* the message sizes it holds for; both 0: all */
 };
 void gauge_result(struct gauge_bench *bench, const struct gauge_result *result);
+
+/* Asks for a picture in the terminal after the table: the points of these names over the
+ * condition `key`. The texts are the pattern's and live on. Only end 0's calls count. */
+void gauge_picture(struct gauge_bench *bench, const char *title, const char *key,
+                   const char *const names[2]);
 
 /* Buffers, through the module where it insists; aligned to a page. NULL when refused. */
 void *gauge_alloc(struct gauge_bench *bench, size_t size);

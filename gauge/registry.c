@@ -32,12 +32,28 @@ struct gauge_module *const gauge_modules[] = {
 };
 
 extern const struct gauge_pattern
+    gauge_clock_pattern,
     gauge_loggp,
-    gauge_one_one;
+    gauge_many_one,
+    gauge_noise,
+    gauge_one_many,
+    gauge_one_one,
+    gauge_overlap,
+    gauge_plogp,
+    gauge_queue,
+    gauge_stream;
 
 const struct gauge_pattern *const gauge_patterns[] = {
+    &gauge_clock_pattern,
     &gauge_loggp,
+    &gauge_many_one,
+    &gauge_noise,
+    &gauge_one_many,
     &gauge_one_one,
+    &gauge_overlap,
+    &gauge_plogp,
+    &gauge_queue,
+    &gauge_stream,
     NULL,
 };
 /* clang-format on */

@@ -150,6 +150,10 @@ static enum gauge_rc run_open(struct gauge_core *core, struct gauge_module *modu
     };
     enum gauge_rc rc = choose_sizes(core, module);
 
+    core->summaries = calloc((size_t)bench.ends, sizeof(*core->summaries));
+    if (rc == GAUGE_OK && core->summaries == NULL) {
+        rc = gauge_fail("no memory for %d ends", bench.ends);
+    }
     if (rc == GAUGE_OK) {
         rc = core->pattern->benchmark(&bench);
     }
@@ -159,6 +163,7 @@ static enum gauge_rc run_open(struct gauge_core *core, struct gauge_module *modu
     }
     free(core->sizes);
     free(core->samples);
+    free(core->summaries);
     return core->has_failed ? GAUGE_FAILED : rc;
 }
 

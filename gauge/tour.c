@@ -37,7 +37,7 @@ static void draw(const struct gauge_report *report, FILE *out)
         const struct gauge_row *row = &report->rows[i];
 
         dots[i] = (struct gauge_dot){(double)row->point.size, row->summary.median,
-                                     row->summary.low, row->summary.high};
+                                     row->summary.low, row->summary.high, 0};
     }
     if (dots != NULL) {
         qsort(dots, report->row_count, sizeof(*dots), compare);

@@ -6,7 +6,9 @@
 #include <math.h>
 
 /* Numbers that a fit may spend: three a piece, and one for each place of a cut. */
-enum { MOST_NUMBERS = 4 * HINGE_PIECES };
+/* A piece takes one number at least, and one for where it begins but for the first, so
+ * that there are never more than HINGE_PIECES. */
+enum { MOST_NUMBERS = 2 * HINGE_PIECES };
 
 /* Below this share of a value a difference is rounding. */
 #define ROUNDING 1e-9

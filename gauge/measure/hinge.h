@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { HINGE_POINTS = 64, HINGE_PIECES = 4 };
+enum { HINGE_POINTS = 64, HINGE_PIECES = 8 };
 
 struct hinge_point {
     double size;  /* bytes */

@@ -13,11 +13,16 @@
  *     receiver's processor o_r, from the arrival or when it is ready
  *
  * From --break bytes on, each of o_s, o_r, L, g and G is multiplied by --break-factor, as
- * if another protocol began there. Noise is a spread, which multiplies every o_s, o_r and
- * L by 1 + spread times a normal number, and detours: with some probability per use of a
- * processor it is away for a while. Lost messages leave a mark, at which the receiver
- * loses its patience. An end that leaves a round leaves a mark too, so that nobody waits
- * for a message that was given up.
+ * if another protocol began there. Noise is a spread, which multiplies every o_s, o_r, L
+ * and work by 1 + spread times a normal number, and detours: with some probability per
+ * use of a processor it is away for a while. Lost messages leave a mark, at which the
+ * receiver loses its patience. An end that leaves a round leaves a mark too, so that
+ * nobody waits for a message that was given up.
+ *
+ * --entry adds to a receive for each receive that is posted and each message that is
+ * known besides. When a message becomes known is up to reality, so this one option gives
+ * the same outcome every time only where they wait before the clock starts, as in
+ * `queue`.
  *
  * Each end reads its clock with its own offset and drift: end i is i * offset ahead and
  * runs i * drift faster.
@@ -47,6 +52,8 @@ static struct gauge_option options[] = {
     {"offset", GAUGE_NUMBER, "0", "NS", "end i's clock is i times this ahead"},
     {"drift", GAUGE_NUMBER, "0", "PPM", "end i's clock runs i times this faster"},
     {"poll", GAUGE_NUMBER, "20", "NS", "cost of a test that finds nothing"},
+    {"entry", GAUGE_NUMBER, "0", "NS",
+     "cost of each other receive or message that waits while one is received"},
     {NULL, GAUGE_TEXT, NULL, NULL, NULL},
 };
 
@@ -90,7 +97,9 @@ struct sim {
     double latency, send, receive, gap, byte; /* LogGP */
     size_t break_at;
     double break_factor;
-    double spread, detours, detour, loss, patience, poll;
+    double spread, detours, detour, loss, patience, poll, entry;
+    int posted;          /* receives that wait */
+    int letters;         /* messages that have come and were not asked for */
     double now;          /* true virtual time of this end */
     double free_at;      /* when our interface takes the next message */
     double offset, rate; /* how we read our clock */
@@ -164,7 +173,7 @@ static void sim_work(void *state, unsigned long loops)
 {
     struct sim *sim = state;
 
-    sim->now += (double)loops; /* a loop is a nanosecond */
+    use_processor(sim, (double)loops); /* a loop is a nanosecond */
 }
 
 static const struct gauge_clock *sim_clock(struct gauge_module *module)
@@ -189,7 +198,7 @@ static bool begin_letter(struct mailbox *box, enum mark mark, const struct head 
     return true;
 }
 
-static bool take_cell(struct mailbox *box, const struct ring_cell *cell,
+static bool take_cell(struct sim *sim, struct mailbox *box, const struct ring_cell *cell,
                       const unsigned char *bytes)
 {
     struct letter *letter = box->open;
@@ -197,6 +206,7 @@ static bool take_cell(struct mailbox *box, const struct ring_cell *cell,
 
     if (letter == NULL) {
         memcpy(&head, bytes, sizeof(head));
+        sim->letters++;
         return begin_letter(box, (enum mark)cell->note, &head);
     }
     memcpy(letter->bytes + letter->have, bytes, cell->length);
@@ -215,7 +225,7 @@ static enum gauge_rc collect(struct sim *sim)
         struct ring_cell *cell = NULL;
 
         while ((cell = ring_look(in)) != NULL) {
-            if (!take_cell(&sim->box[i], cell, ring_bytes(in, cell))) {
+            if (!take_cell(sim, &sim->box[i], cell, ring_bytes(in, cell))) {
                 return gauge_fail("sim: no memory for a message");
             }
             ring_take(in);
@@ -251,10 +261,12 @@ static enum gauge_rc await(struct sim *sim, int source, struct letter **out)
     return GAUGE_OK;
 }
 
-static void remove_first(struct mailbox *box)
+static void remove_first(struct sim *sim, int source)
 {
+    struct mailbox *box = &sim->box[source];
     struct letter *letter = box->first;
 
+    sim->letters--;
     box->first = letter->next;
     if (box->first == NULL) {
         box->last = &box->first;
@@ -297,7 +309,7 @@ static enum gauge_rc give_up(struct sim *sim, int source, const struct letter *l
 {
     sim->now += sim->patience;
     if (letter->mark == MARK_LOST) {
-        remove_first(&sim->box[source]);
+        remove_first(sim, source);
     }
     return GAUGE_LOST;
 }
@@ -310,11 +322,12 @@ static enum gauge_rc deliver(struct sim *sim, int source, struct letter *letter,
                           letter->size, size);
     }
     sim->now = fmax(sim->now, letter->arrival);
-    use_processor(sim, sim->receive * factor(sim, size));
+    use_processor(sim, sim->receive * factor(sim, size) +
+                           sim->entry * (sim->posted + sim->letters - 1));
     if (size > 0) {
         memcpy(buffer, letter->bytes, size);
     }
-    remove_first(&sim->box[source]);
+    remove_first(sim, source);
     return GAUGE_OK;
 }
 
@@ -342,10 +355,11 @@ static enum gauge_rc sim_isendto(struct gauge_module *module, int dest,
 static enum gauge_rc sim_irecvfrom(struct gauge_module *module, int source, void *buffer,
                                    size_t size, struct gauge_request *request)
 {
+    struct sim *sim = module->state;
     struct posted posted = {source, buffer, size};
 
-    (void)module;
     memcpy(request->space, &posted, sizeof(posted));
+    sim->posted++;
     return GAUGE_OK;
 }
 
@@ -366,15 +380,18 @@ static enum gauge_rc sim_test(struct gauge_module *module, struct gauge_request 
         return GAUGE_OK;
     }
     request->is_done = true;
+    sim->posted--;
     return sim_recvfrom(module, posted.source, posted.buffer, posted.size);
 }
 
 static enum gauge_rc sim_wait(struct gauge_module *module, struct gauge_request *request)
 {
+    struct sim *sim = module->state;
     struct posted posted;
 
     memcpy(&posted, request->space, sizeof(posted));
     request->is_done = true;
+    sim->posted--;
     return sim_recvfrom(module, posted.source, posted.buffer, posted.size);
 }
 
@@ -388,6 +405,7 @@ static void sim_finish(struct gauge_module *module)
     for (int i = 0; sim->loss > 0 && i < sim->ends; i++) {
         put(sim, i, &head, sizeof(head), MARK_LEFT);
     }
+    sim->posted = sim->loss > 0 ? 0 : sim->posted; /* given up with the round */
 }
 
 /* All that is left in the mailboxes, up to the mark of each end. */
@@ -401,7 +419,7 @@ static void sim_drain(struct gauge_module *module)
 
         while (mark != MARK_LEFT && await(sim, i, &letter) == GAUGE_OK) {
             mark = letter->mark;
-            remove_first(&sim->box[i]);
+            remove_first(sim, i);
         }
     }
 }
@@ -410,8 +428,8 @@ static void sim_drain(struct gauge_module *module)
 
 static const char *sim_configure(struct gauge_module *module)
 {
-    static const char *const positive[] = {"L",      "os",      "or",     "g",   "G",
-                                           "spread", "detours", "detour", "loss"};
+    static const char *const positive[] = {
+        "L", "os", "or", "g", "G", "spread", "detours", "detour", "loss", "entry"};
 
     for (size_t i = 0; i < sizeof(positive) / sizeof(*positive); i++) {
         if (gauge_option_number(options, positive[i]) < 0) {
@@ -440,6 +458,7 @@ static void read_options(struct sim *sim)
     sim->loss = gauge_option_number(options, "loss");
     sim->patience = gauge_option_number(options, "patience");
     sim->poll = gauge_option_number(options, "poll");
+    sim->entry = gauge_option_number(options, "entry");
     sim->offset = sim->end * gauge_option_number(options, "offset");
     sim->rate = 1 + sim->end * gauge_option_number(options, "drift") * 1e-6;
 }
@@ -450,7 +469,7 @@ static void sim_shutdown(struct gauge_module *module)
 
     for (int i = 0; sim->box != NULL && i < sim->ends; i++) {
         while (sim->box[i].first != NULL) {
-            remove_first(&sim->box[i]);
+            remove_first(sim, i);
         }
     }
     ring_close(&sim->memory);

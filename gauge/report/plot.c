@@ -44,13 +44,17 @@ static void paint(char canvas[LINES][COLUMNS + 1], const struct axis *x,
                   const struct axis *y, const struct gauge_dot *dot)
 {
     int column = place(x, dot->x);
+    char mark = dot->mark != 0 ? dot->mark : 'o';
+    char *there = &canvas[place(y, dot->y)][column];
 
     if (dot->low > 0 && isfinite(dot->high)) {
         for (int line = place(y, dot->low); line <= place(y, dot->high); line++) {
-            canvas[line][column] = '|';
+            if (canvas[line][column] == ' ') {
+                canvas[line][column] = '|';
+            }
         }
     }
-    canvas[place(y, dot->y)][column] = 'o';
+    *there = *there == ' ' || *there == '|' || *there == mark ? mark : '*';
 }
 
 void gauge_plot_draw(const struct gauge_plot *plot, const struct gauge_dot *dots,

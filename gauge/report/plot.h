@@ -1,6 +1,6 @@
 /*
  * plot.h - a picture in the terminal, without help: both axes by powers, an interval as a
- * bar, its median as a circle.
+ * bar, its median as a circle or the mark of its dot; a star where two of them meet.
  */
 #ifndef GAUGE_PLOT_H
 #define GAUGE_PLOT_H
@@ -19,6 +19,7 @@ struct gauge_dot {
     double x;
     double y;
     double low, high; /* not a number: no bar */
+    char mark;        /* 0: a circle */
 };
 
 /* Dots whose x or y is not above 0 are left out; nothing is drawn without any. */

@@ -47,13 +47,23 @@ bool gauge_report_finding(struct gauge_report *report,
 {
     struct gauge_finding *findings =
         grow(report->findings, report->finding_count, sizeof(*findings));
+    const char *note = finding->result.note;
+    char *name_copy = strdup(finding->result.name);
+    char *note_copy = note != NULL ? strdup(note) : NULL;
 
-    if (findings == NULL) {
+    if (findings != NULL) {
+        report->findings = findings;
+    }
+    if (findings == NULL || name_copy == NULL || (note != NULL && note_copy == NULL)) {
+        free(name_copy);
+        free(note_copy);
         gauge_fail("no memory for another result");
         return false;
     }
-    report->findings = findings;
-    findings[report->finding_count++] = *finding;
+    findings += report->finding_count++;
+    *findings = *finding;
+    findings->result.name = name_copy;
+    findings->result.note = note_copy;
     if (report->json != NULL) {
         gauge_json_finding(report->json, finding);
     }
@@ -106,6 +116,10 @@ bool gauge_report_close(struct gauge_report *report)
     is_written = close_file(report->csv) && is_written;
     for (size_t i = 0; i < report->row_count; i++) {
         free(report->rows[i].samples);
+    }
+    for (size_t i = 0; i < report->finding_count; i++) {
+        free((char *)(uintptr_t)report->findings[i].result.name);
+        free((char *)(uintptr_t)report->findings[i].result.note);
     }
     free(report->rows);
     free(report->findings);

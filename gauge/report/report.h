@@ -35,6 +35,13 @@ struct gauge_alarms {
     int count;
 };
 
+/* What a pattern wants drawn; no title: nothing. */
+struct gauge_picture {
+    const char *title;
+    const char *key; /* the condition along the axis */
+    const char *name[2];
+};
+
 struct gauge_report {
     FILE *json; /* or NULL */
     FILE *csv;  /* or NULL */
@@ -43,6 +50,7 @@ struct gauge_report {
     size_t row_count;
     struct gauge_finding *findings;
     size_t finding_count;
+    struct gauge_picture picture;
 };
 
 /* Opens new files, NULL names none; false, reported, when one exists already. */
@@ -77,6 +85,9 @@ void gauge_bytes_text(double bytes, char *text, size_t size);
 
 /* screen.c: the table, sorted by name, conditions, end and size; then the results. */
 void gauge_screen_table(const struct gauge_report *report, FILE *out);
+
+/* picture.c: what the pattern asked for, in the terminal; nothing else. */
+void gauge_picture_draw(const struct gauge_report *report, FILE *out);
 
 /* The alarms from a number on, one line each. */
 void gauge_screen_alarms(const struct gauge_alarms *alarms, int from, FILE *out);

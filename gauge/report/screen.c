@@ -96,21 +96,60 @@ static void print_row(const struct gauge_row *row, FILE *out)
             row->batch > 1 ? '*' : ' ', row->stop, conditions);
 }
 
+/* An offset of a second has its nanoseconds, too. */
+static void print_number(const char *before, double number, FILE *out)
+{
+    if (fabs(number) >= 1e6 && fabs(number) < 1e15) {
+        fprintf(out, "%s%.0f", before, number);
+    } else {
+        fprintf(out, "%s%.6g", before, number);
+    }
+}
+
+static void print_finding(const struct gauge_result *r, FILE *out)
+{
+    fprintf(out, "%14s =", r->name);
+    print_number(" ", r->value, out);
+    if (isfinite(r->low) && isfinite(r->high) && r->low < r->high) {
+        print_number(" [", r->low, out);
+        print_number(", ", r->high, out);
+        fprintf(out, "]");
+    }
+    fprintf(out, " %s", r->unit);
+    if (r->size_to > r->size_from) {
+        fprintf(out, ", %.0f to %.0f bytes", r->size_from, r->size_to);
+    } else if (r->size_to > 0) {
+        fprintf(out, ", %.0f bytes", r->size_to);
+    }
+    fprintf(out, "%s%s\n", r->note != NULL ? "  " : "", r->note ? r->note : "");
+}
+
+/* Sizes were measured in shuffled order; results of one size keep theirs. */
+static int compare_findings(const void *one, const void *two)
+{
+    const struct gauge_finding *a = *(const struct gauge_finding *const *)one;
+    const struct gauge_finding *b = *(const struct gauge_finding *const *)two;
+    int order = (a->result.size_from > b->result.size_from) -
+                (a->result.size_from < b->result.size_from);
+
+    return order != 0 ? order : (a > b) - (a < b);
+}
+
 static void print_findings(const struct gauge_report *report, FILE *out)
 {
-    for (size_t i = 0; i < report->finding_count; i++) {
-        const struct gauge_result *r = &report->findings[i].result;
+    const struct gauge_finding **findings =
+        calloc(report->finding_count + 1, sizeof(*findings));
 
-        fprintf(out, "%12s = %.6g", r->name, r->value);
-        if (isfinite(r->low) && isfinite(r->high) && r->low < r->high) {
-            fprintf(out, " [%.6g, %.6g]", r->low, r->high);
-        }
-        fprintf(out, " %s", r->unit);
-        if (r->size_to > 0) {
-            fprintf(out, ", %.0f to %.0f bytes", r->size_from, r->size_to);
-        }
-        fprintf(out, "%s%s\n", r->note != NULL ? "  " : "", r->note ? r->note : "");
+    for (size_t i = 0; findings != NULL && i < report->finding_count; i++) {
+        findings[i] = &report->findings[i];
     }
+    if (findings != NULL) {
+        qsort(findings, report->finding_count, sizeof(*findings), compare_findings);
+        for (size_t i = 0; i < report->finding_count; i++) {
+            print_finding(&findings[i]->result, out);
+        }
+    }
+    free(findings);
 }
 
 void gauge_screen_table(const struct gauge_report *report, FILE *out)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""reality.py GAUGE - one_one agrees with a loop of twenty lines that knows nothing of it.
+"""reality.py GAUGE - one_one and stream agree with a loop of twenty lines that knows nothing
+of them.
 
-Both measure 8 bytes over TCP on loopback, in turns, so that the machine's mood is the same
-for both. The interval of either is that of its medians over the turns. A turn in which
+Both measure TCP on loopback, 8 bytes to and fro or windows of 4 KiB, in turns, so that the
+machine's mood is the same for both. The interval of either is that of its medians over the turns. A turn in which
 weft-gauge itself says that its median is not known, because others had the processors, is
 made again, a few times.
 """
@@ -15,27 +16,36 @@ from common import BUILD, case, main, measure, rows
 TURNS = int(os.environ.get("GAUGE_TURNS", "7"))
 
 
-def ours():
+def ours(*words):
     """The median of a run whose interval is narrow, or of the last of five."""
     for _ in range(5):
-        row = rows(measure("one_one", "tcp", "--sizes", "8", "--no-pin"))[0]
+        row = rows(measure(*words, "--no-pin"))[0]
         if row["high_ns"] - row["low_ns"] < 0.2 * row["median_ns"]:
             break
     return row["median_ns"]
 
 
-def theirs():
-    done = subprocess.run([BUILD / "tests/gauge/gauge_loop"], capture_output=True, text=True,
-                          check=True, timeout=120)
+def theirs(*words):
+    done = subprocess.run([BUILD / "tests/gauge/gauge_loop", *words], capture_output=True,
+                          text=True, check=True, timeout=120)
     return float(done.stdout)
+
+
+def agree(our_words, their_words):
+    turns = [(ours(*our_words), theirs(*their_words)) for _ in range(TURNS)]
+    gauge, loop = (sorted(side) for side in zip(*turns))
+    print(f"      weft-gauge {gauge}\n      loop       {loop}")
+    assert gauge[0] <= loop[-1] and loop[0] <= gauge[-1]
 
 
 @case
 def one_one_agrees_with_an_independent_loop():
-    turns = [(ours(), theirs()) for _ in range(TURNS)]
-    gauge, loop = (sorted(side) for side in zip(*turns))
-    print(f"      weft-gauge {gauge}\n      loop       {loop}")
-    assert gauge[0] <= loop[-1] and loop[0] <= gauge[-1]
+    agree(("one_one", "tcp", "--sizes", "8"), ())
+
+
+@case
+def stream_agrees_with_an_independent_loop():
+    agree(("stream", "tcp", "--sizes", "4K"), ("stream",))
 
 
 if __name__ == "__main__":

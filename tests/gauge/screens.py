@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -88,7 +89,8 @@ def what_a_module_does_not_offer_is_refused_by_name():
 def every_line_follows_the_schema():
     for words in (("one_one", "shm", "--sizes", "8", "--time", "0.05"),
                   ("one_one", "sim", "--sizes", "1,1K", "--loss", "0.3"),
-                  ("loggp", "sim", "--sizes", "1:4K")):
+                  *((name, "sim", "--sizes", "1:1K", "--ends", "4")
+                    for name in names("patterns"))):
         lines = measure(*words)
         for line in lines:
             SCHEMA.validate(line)
@@ -243,6 +245,44 @@ def without_arguments_it_draws_a_picture_and_names_three_commands():
     assert "time of one message" in text and "bandwidth" in text
     assert len(re.findall(r"^  weft-gauge ", text, re.M)) == 3
     assert text.count("o") > 20
+
+
+def without_gnuplot():
+    """A path on which there is nothing."""
+    return {"PATH": "/nowhere"}
+
+
+@case
+def a_picture_is_drawn_by_gnuplot_or_refused():
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in ("svg", "png"):
+            name = Path(folder) / f"picture.{kind}"
+            words = ("run", "loggp", "sim", "--sizes", "1:4K", "--plot", name)
+            if shutil.which("gnuplot"):
+                run(*words)
+                assert name.stat().st_size > 1000
+                done = run(*words, code=1)
+                assert "File exists" in done.stderr
+                if kind == "svg":
+                    text = name.read_text()
+                    assert "o_s" in text and "fit: 500 ns" in text, text
+            name.unlink(missing_ok=True)
+            done = run(*words, code=1, env=without_gnuplot())
+            assert "wants gnuplot" in done.stderr and not name.exists()
+    done = run("run", "loggp", "sim", "--plot", "picture.gif", code=1)
+    assert ".svg or .png" in done.stderr
+
+
+@case
+def every_pattern_draws_a_picture():
+    if not shutil.which("gnuplot"):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for pattern in names("patterns"):
+            name = Path(folder) / f"{pattern}.svg"
+            done = run("run", pattern, "sim", "--ends", "4", "--sizes", "0,1,1K",
+                       "--samples", "60", "--plot", name)
+            assert name.stat().st_size > 1000 and not done.stderr, (pattern, done.stderr)
 
 
 @case

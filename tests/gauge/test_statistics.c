@@ -243,6 +243,26 @@ static void few_points_are_no_trouble(void **state)
     }
 }
 
+static void pieces_cover_all_points(void **state)
+{
+    struct hinge_point points[30];
+    struct hinge_piece pieces[HINGE_PIECES];
+    size_t found = 0;
+    size_t next = 0;
+
+    (void)state;
+    for (size_t i = 0; i < 30; i++) { /* six steps, one above the other */
+        points[i] = point_at(exp2((double)i / 2), 100 * (double)(1 + i / 5), 0.1);
+    }
+    found = hinge_fit(points, 30, pieces);
+    assert_int_equal(found, 6);
+    for (size_t i = 0; i < found; i++) {
+        assert_int_equal(pieces[i].first, next);
+        next += pieces[i].count;
+    }
+    assert_int_equal(next, 30);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +272,7 @@ int main(void)
         cmocka_unit_test(outliers_are_counted_and_kept),
         cmocka_unit_test(correlated_samples_become_block_medians),
         cmocka_unit_test(intervals_cover_the_median_as_often_as_they_say),
+        cmocka_unit_test(pieces_cover_all_points),
         cmocka_unit_test(a_hinge_is_found),
         cmocka_unit_test(a_change_of_protocol_is_found_and_chance_is_not),
         cmocka_unit_test(few_points_are_no_trouble),

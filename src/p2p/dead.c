@@ -16,8 +16,6 @@
  */
 #include "p2p/probe.h"
 
-#include <stdlib.h>
-
 enum { BUDGET = 64, TURNS = 1024 };
 
 static bool is_dead(uint32_t process)
@@ -186,29 +184,6 @@ static void empty_backlog(struct weft_peer *peer)
     }
 }
 
-/* What we were about to send, and what it has offered. */
-static void forget_queues(struct weft_peer *peer)
-{
-    while (peer->control != NULL) {
-        struct weft_control *next = peer->control->next;
-
-        free(peer->control);
-        peer->control = next;
-    }
-    while (peer->pushes != NULL) {
-        struct weft_push *next = peer->pushes->next;
-
-        free(peer->pushes);
-        peer->pushes = next;
-    }
-    while (peer->offers != NULL) {
-        struct weft_offer *next = peer->offers->next;
-
-        free(peer->offers);
-        peer->offers = next;
-    }
-}
-
 static void meet_dead(uint32_t process)
 {
     struct weft_peer *peer = weft_peer_get(&weft_p2p.peers, process);
@@ -220,7 +195,7 @@ static void meet_dead(uint32_t process)
         peer->is_dead = true;
         weft_p2p.dead_count++;
         empty_backlog(peer);
-        forget_queues(peer);
+        weft_peer_forget_queues(peer);
         weft_p2p_set_free(peer);
     }
 }

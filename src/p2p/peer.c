@@ -53,6 +53,28 @@ struct weft_peer *weft_peer_get(struct weft_peers *peers, uint32_t rank)
     return peer;
 }
 
+void weft_peer_forget_queues(struct weft_peer *peer)
+{
+    while (peer->control != NULL) {
+        struct weft_control *next = peer->control->next;
+
+        free(peer->control);
+        peer->control = next;
+    }
+    while (peer->pushes != NULL) {
+        struct weft_push *next = peer->pushes->next;
+
+        free(peer->pushes);
+        peer->pushes = next;
+    }
+    while (peer->offers != NULL) {
+        struct weft_offer *next = peer->offers->next;
+
+        free(peer->offers);
+        peer->offers = next;
+    }
+}
+
 void weft_peers_close(struct weft_peers *peers)
 {
     for (uint32_t i = 0; peers->mask != 0 && i <= peers->mask; i++) {
@@ -62,24 +84,7 @@ void weft_peers_close(struct weft_peers *peers)
             if (peer->ep != NULL) {
                 peer->ep->ops->disconnect(peer->ep);
             }
-            while (peer->control != NULL) {
-                struct weft_control *next = peer->control->next;
-
-                free(peer->control);
-                peer->control = next;
-            }
-            while (peer->pushes != NULL) {
-                struct weft_push *next = peer->pushes->next;
-
-                free(peer->pushes);
-                peer->pushes = next;
-            }
-            while (peer->offers != NULL) {
-                struct weft_offer *next = peer->offers->next;
-
-                free(peer->offers);
-                peer->offers = next;
-            }
+            weft_peer_forget_queues(peer);
             free(peer);
         }
     }

@@ -82,6 +82,9 @@ static inline struct weft_peer *weft_peer_find(const struct weft_peers *peers,
 /* The peer, made if it is new; NULL: no memory. */
 struct weft_peer *weft_peer_get(struct weft_peers *peers, uint32_t rank);
 
+/* What we were about to send besides messages, and what it has offered. */
+void weft_peer_forget_queues(struct weft_peer *peer);
+
 void weft_peers_close(struct weft_peers *peers);
 
 #endif

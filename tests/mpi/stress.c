@@ -2,7 +2,7 @@
  * stress.c - chapter 3: random traffic, all of which is checked: contents, sources, tags,
  * lengths, the order of messages, and memory around them that must stay as it was.
  *
- *   stress SEED SECONDS [THREADS]
+ *   stress SEED SECONDS [THREADS [soak [MIB]]]
  *
  * Each thread has a communicator of its own, a lane. A lane goes through rounds until the
  * time is over, which rank 0 says at the beginning of each. What is sent in a round, from
@@ -21,12 +21,16 @@
  * that gets a message of one source and tag gets the k-th that was sent; and no receive
  * gets a message while one that fits it as well and was sent earlier by the same rank
  * went to a receive posted later.
+ *
+ * With `soak` it also fails if the memory of a rank grew by more than MIB (0: any growth
+ * will do) after the first tenth of the time, or if anything leaked: see stress_soak.h.
  */
 #include "bytes.h"
 #include "check.h"
 #include "stress_aside.h"
 #include "stress_common.h"
 #include "stress_kinds.h"
+#include "stress_soak.h"
 #include "stress_types.h"
 
 #include <pthread.h>
@@ -42,6 +46,7 @@ enum {
     GAPS_UP_TO = 64 * 1024, /* bytes between a message's bytes are looked at up to here */
     UNTOUCHED = 0x5a,
     GRACE_SECONDS = 100,
+    SOAK_MIB = 4,
 };
 
 static double deadline;
@@ -607,6 +612,36 @@ static void *run_lane(void *argument)
     return NULL;
 }
 
+/* All lanes, until the time is over; then nothing is under way. */
+static void run_lanes(struct lane *lanes, int count, double duration)
+{
+    pthread_t threads[THREADS_MAX];
+
+    deadline = MPI_Wtime() + duration;
+    for (int i = 1; i < count; i++) {
+        CHECK(pthread_create(&threads[i], NULL, run_lane, &lanes[i]) == 0);
+    }
+    run_lane(&lanes[0]);
+    for (int i = 1; i < count; i++) {
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    }
+    for (int i = 0; i < count; i++) {
+        aside_unmake(&lanes[i].aside);
+    }
+}
+
+static void soak(struct lane *lanes, int count, int most)
+{
+    struct soak early;
+    struct soak late;
+
+    run_lanes(lanes, count, seconds * 0.1);
+    early = soak_take();
+    run_lanes(lanes, count, seconds * 0.9);
+    late = soak_take();
+    soak_check(&early, &late, most);
+}
+
 /* Nothing goes on any more: a bug that would hang says where to look. */
 static void give_up(int signal)
 {
@@ -624,15 +659,19 @@ static void give_up(int signal)
 int main(int argc, char **argv)
 {
     struct lane lanes[THREADS_MAX];
-    pthread_t threads[THREADS_MAX];
     uint64_t sums[3] = {0, 0, 0};
+    bool is_soak;
     int provided;
     int count;
 
     seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     seconds = argc > 2 ? atoi(argv[2]) : 1;
     count = argc > 3 ? atoi(argv[3]) : 1 + (int)(mix(seed) % THREADS_MAX);
-    CHECK(seconds > 0 && count >= 1 && count <= THREADS_MAX);
+    is_soak = argc > 4 && strcmp(argv[4], "soak") == 0;
+    CHECK(seconds > 0 && count >= 1 && count <= THREADS_MAX && (argc <= 4 || is_soak));
+    if (is_soak) {
+        soak_open();
+    }
     CHECK(MPI_Init_thread(NULL, NULL, count > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
                           &provided) == MPI_SUCCESS);
     CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS);
@@ -647,13 +686,10 @@ int main(int argc, char **argv)
         CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &lanes[i].comm) == MPI_SUCCESS);
         aside_open(&lanes[i].aside, i, mix(lanes[i].own + 1));
     }
-    deadline = MPI_Wtime() + seconds;
-    for (int i = 1; i < count; i++) {
-        CHECK(pthread_create(&threads[i], NULL, run_lane, &lanes[i]) == 0);
-    }
-    run_lane(&lanes[0]);
-    for (int i = 1; i < count; i++) {
-        CHECK(pthread_join(threads[i], NULL) == 0);
+    if (is_soak) {
+        soak(lanes, count, argc > 5 ? atoi(argv[5]) : SOAK_MIB);
+    } else {
+        run_lanes(lanes, count, seconds);
     }
     for (int i = 0; i < count; i++) {
         sums[0] += lanes[i].round;
@@ -671,5 +707,8 @@ int main(int argc, char **argv)
             (unsigned long long)sums[1], (unsigned long long)(sums[2] >> 20));
     }
     CHECK(MPI_Finalize() == MPI_SUCCESS);
+    if (is_soak) {
+        CHECK(MPI_T_finalize() == MPI_SUCCESS);
+    }
     return 0;
 }

@@ -73,6 +73,7 @@ static void aside_unmake(struct aside *a)
     free(a->whole_in);
     free(a->parted_out);
     free(a->parted_in);
+    a->whole_out = a->whole_in = a->parted_out = a->parted_in = NULL;
     a->is_made = false;
 }
 

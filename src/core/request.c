@@ -87,6 +87,16 @@ void weft_request_give(struct weft_request *request)
     }
 }
 
+uint64_t weft_request_count(void)
+{
+    uint64_t count = pool.in_use;
+
+    for (const struct weft_request *r = spare; r != NULL; r = r->next_spare) {
+        count--;
+    }
+    return count;
+}
+
 static void rest(struct weft_request *request)
 {
     request->is_inactive = true;

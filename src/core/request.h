@@ -104,6 +104,9 @@ void weft_request_close(void);
 WEFT_MUST_CHECK enum weft_rc weft_request_take(struct weft_request **out);
 void weft_request_give(struct weft_request *request);
 
+/* How many were taken and not given back; looks at all those that were. */
+uint64_t weft_request_count(void);
+
 /* The operation is one on `comm`. */
 static inline void weft_request_set_comm(struct weft_request *request,
                                          struct weft_comm *comm)

@@ -26,6 +26,17 @@ static void add_peer(struct weft_counts *counts, const struct weft_peer *peer)
     }
 }
 
+/* Those kept for blocking receives are nobody's. */
+static uint64_t requests(const struct weft_p2p *p)
+{
+    uint64_t count = weft_request_count();
+
+    for (const struct weft_p2p_request *r = p->spare; r != NULL; r = r->next) {
+        count--;
+    }
+    return count;
+}
+
 void weft_counts_read(struct weft_counts *counts)
 {
     const struct weft_p2p *p = &weft_p2p;
@@ -49,6 +60,7 @@ void weft_counts_read(struct weft_counts *counts)
     counts->sleeps += p->sleeps;
     counts->unexpected_messages = p->match.waiting_count;
     counts->unexpected_bytes = unexpected_bytes(&p->unexpected);
+    counts->requests = requests(p);
 }
 
 static void look(struct weft_watch *watch)
@@ -106,5 +118,7 @@ void weft_counts_close(void)
     weft_counts_read(&now);
     now.unexpected_messages = 0;
     now.unexpected_bytes = 0;
+    now.requests = 0;
+    now.shm.lanes = 0;
     past = now;
 }

@@ -22,6 +22,7 @@ struct weft_counts {
     struct weft_traffic shm;
     uint64_t unexpected_messages; /* waiting now */
     uint64_t unexpected_bytes;
+    uint64_t requests; /* that somebody has now: the user, or an operation under way */
 };
 
 /* The most that waited while it was in the list of watches. */

@@ -6,7 +6,16 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { SETTINGS, COUNTS, MESSAGES, UNEXPECTED, WAITING, SHARED_MEMORY, CATEGORIES };
+enum {
+    SETTINGS,
+    COUNTS,
+    MESSAGES,
+    UNEXPECTED,
+    REQUESTS,
+    WAITING,
+    SHARED_MEMORY,
+    CATEGORIES
+};
 
 static const struct {
     struct weft_category shown;
@@ -23,6 +32,9 @@ static const struct {
     [UNEXPECTED] = {{"unexpected", "Messages that came before anyone asked for them."},
                     COUNTS,
                     {"unexpected_"}},
+    [REQUESTS] = {{"requests", "Operations that can be waited for."},
+                  COUNTS,
+                  {"requests"}},
     [WAITING] = {{"waiting", "How calls wait."}, COUNTS, {"polls", "sleeps"}},
     [SHARED_MEMORY] = {{"transport_shm", "Traffic between ranks of one node."},
                        COUNTS,

@@ -32,6 +32,8 @@ static const struct weft_performance_row rows[] = {
      "The most messages that waited at once while this was started."},
     {"unexpected_bytes_high", HIGH, BASIC, IN_WATCH(bytes),
      "The most bytes in which they waited while this was started."},
+    {"requests", LEVEL, BASIC, IN_COUNTS(requests),
+     "Requests that exist: the program's, and those of operations under way."},
     {"polls", COUNTER, TUNER, IN_COUNTS(polls),
      "How often a call began to look for what has arrived."},
     {"sleeps", COUNTER, TUNER, IN_COUNTS(sleeps),
@@ -50,6 +52,8 @@ static const struct weft_performance_row rows[] = {
      "Bytes of long messages copied straight from the memory of another process."},
     {"shm_bytes_stored", AGGREGATE, TUNER, IN_COUNTS(shm.bytes_stored),
      "Bytes of long messages copied straight into the memory of another process."},
+    {"shm_lanes", LEVEL, DETAIL, IN_COUNTS(shm.lanes),
+     "Ranks of this node that have a queue to this one for themselves."},
     {"shm_wakeups", COUNTER, DETAIL, IN_COUNTS(shm.wakeups),
      "How often a rank of this node woke this one."},
 };

@@ -120,6 +120,7 @@ struct weft_traffic {
     uint64_t bytes_fetched; /* straight from a peer's memory */
     uint64_t bytes_stored;  /* straight into it */
     uint64_t wakeups;       /* how often a peer rang our doorbell */
+    uint64_t lanes;         /* queues that peers have for themselves now */
 };
 
 struct weft_transport_ops {

@@ -2,13 +2,13 @@
  * stress.c - chapter 3: random traffic, all of which is checked: contents, sources, tags,
  * lengths, the order of messages, and memory around them that must stay as it was.
  *
- *   stress SEED SECONDS [THREADS]
+ *   stress SEED SECONDS [THREADS [soak [MIB]]]
  *
  * Each thread has a communicator of its own, a lane. A lane goes through rounds until the
  * time is over, which rank 0 says at the beginning of each. What is sent in a round, from
  * whom to whom and in which order, follows from the seed, so that everyone knows what is
- * to come; how it is sent and received is everyone's own choice, from the tables `sends`
- * and `receives`. A kind of operation joins the stress by a row there.
+ * to come; how it is sent and received is everyone's own choice, from the tables in
+ * stress_kinds.h. Beside it go the messages of stress_aside.h.
  *
  * A round has a shape that no correct library can hang in:
  *
@@ -21,9 +21,16 @@
  * that gets a message of one source and tag gets the k-th that was sent; and no receive
  * gets a message while one that fits it as well and was sent earlier by the same rank
  * went to a receive posted later.
+ *
+ * With `soak` it also fails if the memory of a rank grew by more than MIB (0: any growth
+ * will do) after the first tenth of the time, or if anything leaked: see stress_soak.h.
  */
 #include "bytes.h"
 #include "check.h"
+#include "stress_aside.h"
+#include "stress_common.h"
+#include "stress_kinds.h"
+#include "stress_soak.h"
 #include "stress_types.h"
 
 #include <pthread.h>
@@ -39,29 +46,10 @@ enum {
     GAPS_UP_TO = 64 * 1024, /* bytes between a message's bytes are looked at up to here */
     UNTOUCHED = 0x5a,
     GRACE_SECONDS = 100,
+    SOAK_MIB = 4,
 };
 
-static uint64_t seed;
-static int seconds;
-static int rank;
-static int size;
 static double deadline;
-
-/* ---- numbers ---- */
-
-static uint64_t mix(uint64_t x)
-{
-    x += UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
-}
-
-/* What everyone knows: a number that follows from the seed and what it is for. */
-static uint64_t common(uint64_t lane, uint64_t round, uint64_t a, uint64_t b, uint64_t c)
-{
-    return mix(mix(mix(mix(mix(seed + lane) + round) + a) + b) + c);
-}
 
 /* ---- a round ---- */
 
@@ -69,31 +57,6 @@ enum shape { RECEIVES_FIRST, SENDS_FIRST, HALVES, SHAPES };
 
 /* By tag: from any source or a named one. By source: with any tag or a named one. */
 enum pattern { BY_TAG, BY_SOURCE, ANYTHING, PATTERNS };
-
-struct message {
-    int peer; /* receiver: the source; sender: the destination */
-    int tag;
-    size_t bytes;
-    uint32_t content;
-    int number; /* among those of this source for this destination */
-    bool is_received;
-};
-
-/* One send or receive, whatever its kind. */
-struct transfer {
-    const struct kind *kind;
-    MPI_Comm comm;
-    int peer;
-    int tag;
-    char *buffer;
-    int count;
-    MPI_Datatype type;
-    MPI_Request request; /* MPI_REQUEST_NULL: it is over */
-    MPI_Status status;   /* of a receive */
-    const struct stress_type *layout;
-    size_t memory;
-    const struct message *got;
-};
 
 struct lane {
     int number;
@@ -116,146 +79,13 @@ struct lane {
     char *buffer; /* attached to the communicator, or MPI_BUFFER_AUTOMATIC */
     uint64_t messages;
     uint64_t bytes;
+    struct aside aside;
 };
-
-static _Thread_local const struct lane *current; /* for what is said at the end */
-
-#define HOLDS(claim)                                                                     \
-    do {                                                                                 \
-        if (!(claim)) {                                                                  \
-            say_where();                                                                 \
-            CHECK(claim);                                                                \
-        }                                                                                \
-    } while (0)
-
-#define WORKS(call) HOLDS((call) == MPI_SUCCESS)
-
-static void say_where(void)
-{
-    fprintf(stderr, "stress %llu %d: rank %d of %d, lane %d, round %llu\n",
-            (unsigned long long)seed, seconds, rank, size,
-            current != NULL ? current->number : -1,
-            current != NULL ? (unsigned long long)current->round : 0ull);
-}
 
 static uint64_t choose(struct lane *lane, uint64_t n)
 {
-    lane->own = mix(lane->own);
-    return (lane->own >> 11) % n;
+    return choose_from(&lane->own, n);
 }
-
-static void *memory_for(size_t bytes)
-{
-    void *memory = malloc(bytes > 0 ? bytes : 1);
-
-    HOLDS(memory != NULL);
-    return memory;
-}
-
-/* ---- kinds of operations ---- */
-
-enum {
-    WAITS = 1,    /* may wait for its receiver */
-    NEEDS = 2,    /* its receiver must be there */
-    BUFFERED = 4, /* takes room in the buffer */
-};
-
-struct kind {
-    const char *name;
-    unsigned is; /* of the above */
-    int (*start)(struct transfer *t);
-    int (*end)(struct transfer *t); /* when its request is complete, or NULL */
-};
-
-static int do_send(struct transfer *t)
-{
-    return MPI_Send(t->buffer, t->count, t->type, t->peer, t->tag, t->comm);
-}
-
-static int do_isend(struct transfer *t)
-{
-    return MPI_Isend(t->buffer, t->count, t->type, t->peer, t->tag, t->comm, &t->request);
-}
-
-static int do_ssend(struct transfer *t)
-{
-    return MPI_Ssend(t->buffer, t->count, t->type, t->peer, t->tag, t->comm);
-}
-
-static int do_issend(struct transfer *t)
-{
-    return MPI_Issend(t->buffer, t->count, t->type, t->peer, t->tag, t->comm,
-                      &t->request);
-}
-
-static int do_rsend(struct transfer *t)
-{
-    return MPI_Rsend(t->buffer, t->count, t->type, t->peer, t->tag, t->comm);
-}
-
-static int do_irsend(struct transfer *t)
-{
-    return MPI_Irsend(t->buffer, t->count, t->type, t->peer, t->tag, t->comm,
-                      &t->request);
-}
-
-static int do_bsend(struct transfer *t)
-{
-    return MPI_Bsend(t->buffer, t->count, t->type, t->peer, t->tag, t->comm);
-}
-
-static int do_ibsend(struct transfer *t)
-{
-    return MPI_Ibsend(t->buffer, t->count, t->type, t->peer, t->tag, t->comm,
-                      &t->request);
-}
-
-static const struct kind sends[] = {
-    {"MPI_Send", WAITS, do_send, NULL},
-    {"MPI_Isend", 0, do_isend, NULL},
-    {"MPI_Isend", 0, do_isend, NULL},
-    {"MPI_Ssend", WAITS, do_ssend, NULL},
-    {"MPI_Issend", 0, do_issend, NULL},
-    {"MPI_Rsend", WAITS | NEEDS, do_rsend, NULL},
-    {"MPI_Irsend", NEEDS, do_irsend, NULL},
-    {"MPI_Bsend", BUFFERED, do_bsend, NULL},
-    {"MPI_Ibsend", BUFFERED, do_ibsend, NULL},
-};
-
-static int do_irecv(struct transfer *t)
-{
-    return MPI_Irecv(t->buffer, t->count, t->type, t->peer, t->tag, t->comm, &t->request);
-}
-
-static int do_recv(struct transfer *t)
-{
-    return MPI_Recv(t->buffer, t->count, t->type, t->peer, t->tag, t->comm, &t->status);
-}
-
-/* A receive that is cancelled at once, until one is not: that one has got its message. */
-static int do_cancelled(struct transfer *t)
-{
-    int is_cancelled = 1;
-    int err =
-        MPI_Irecv(t->buffer, t->count, t->type, t->peer, t->tag, t->comm, &t->request);
-
-    if (err == MPI_SUCCESS) {
-        err = MPI_Cancel(&t->request);
-    }
-    if (err == MPI_SUCCESS) {
-        err = MPI_Wait(&t->request, &t->status);
-    }
-    if (err == MPI_SUCCESS) {
-        err = MPI_Test_cancelled(&t->status, &is_cancelled);
-    }
-    return err != MPI_SUCCESS || !is_cancelled ? err : do_irecv(t);
-}
-
-static const struct kind receives[] = {
-    {"MPI_Irecv", 0, do_irecv, NULL},      {"MPI_Irecv", 0, do_irecv, NULL},
-    {"MPI_Irecv", 0, do_irecv, NULL},      {"MPI_Recv", WAITS, do_recv, NULL},
-    {"MPI_Cancel", 0, do_cancelled, NULL},
-};
 
 #define LENGTH(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -726,6 +556,7 @@ static void run_round(struct lane *lane)
     plan_round(lane);
     plan_mine(lane);
     attach(lane);
+    aside_begin(&lane->aside);
     if (choose(lane, 8) == 0) {
         cancel_one(lane);
     }
@@ -749,6 +580,7 @@ static void run_round(struct lane *lane)
         check_one(lane, &lane->transfers[i]);
     }
     check_order(lane);
+    aside_end(&lane->aside);
     detach(lane);
     for (int i = 0; i < lane->total; i++) {
         free(lane->transfers[i].buffer);
@@ -772,12 +604,42 @@ static void *run_lane(void *argument)
 {
     struct lane *lane = argument;
 
-    current = lane;
+    current_lane = lane->number;
     while (goes_on(lane)) {
-        lane->round++;
+        current_round = ++lane->round;
         run_round(lane);
     }
     return NULL;
+}
+
+/* All lanes, until the time is over; then nothing is under way. */
+static void run_lanes(struct lane *lanes, int count, double duration)
+{
+    pthread_t threads[THREADS_MAX];
+
+    deadline = MPI_Wtime() + duration;
+    for (int i = 1; i < count; i++) {
+        CHECK(pthread_create(&threads[i], NULL, run_lane, &lanes[i]) == 0);
+    }
+    run_lane(&lanes[0]);
+    for (int i = 1; i < count; i++) {
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    }
+    for (int i = 0; i < count; i++) {
+        aside_unmake(&lanes[i].aside);
+    }
+}
+
+static void soak(struct lane *lanes, int count, int most)
+{
+    struct soak early;
+    struct soak late;
+
+    run_lanes(lanes, count, seconds * 0.1);
+    early = soak_take();
+    run_lanes(lanes, count, seconds * 0.9);
+    late = soak_take();
+    soak_check(&early, &late, most);
 }
 
 /* Nothing goes on any more: a bug that would hang says where to look. */
@@ -797,15 +659,19 @@ static void give_up(int signal)
 int main(int argc, char **argv)
 {
     struct lane lanes[THREADS_MAX];
-    pthread_t threads[THREADS_MAX];
     uint64_t sums[3] = {0, 0, 0};
+    bool is_soak;
     int provided;
     int count;
 
     seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     seconds = argc > 2 ? atoi(argv[2]) : 1;
     count = argc > 3 ? atoi(argv[3]) : 1 + (int)(mix(seed) % THREADS_MAX);
-    CHECK(seconds > 0 && count >= 1 && count <= THREADS_MAX);
+    is_soak = argc > 4 && strcmp(argv[4], "soak") == 0;
+    CHECK(seconds > 0 && count >= 1 && count <= THREADS_MAX && (argc <= 4 || is_soak));
+    if (is_soak) {
+        soak_open();
+    }
     CHECK(MPI_Init_thread(NULL, NULL, count > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
                           &provided) == MPI_SUCCESS);
     CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS);
@@ -818,20 +684,19 @@ int main(int argc, char **argv)
         lanes[i].number = i;
         lanes[i].own = mix(seed + (uint64_t)(rank * THREADS_MAX + i));
         CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &lanes[i].comm) == MPI_SUCCESS);
+        aside_open(&lanes[i].aside, i, mix(lanes[i].own + 1));
     }
-    deadline = MPI_Wtime() + seconds;
-    for (int i = 1; i < count; i++) {
-        CHECK(pthread_create(&threads[i], NULL, run_lane, &lanes[i]) == 0);
-    }
-    run_lane(&lanes[0]);
-    for (int i = 1; i < count; i++) {
-        CHECK(pthread_join(threads[i], NULL) == 0);
+    if (is_soak) {
+        soak(lanes, count, argc > 5 ? atoi(argv[5]) : SOAK_MIB);
+    } else {
+        run_lanes(lanes, count, seconds);
     }
     for (int i = 0; i < count; i++) {
         sums[0] += lanes[i].round;
         sums[1] += lanes[i].messages;
         sums[2] += lanes[i].bytes;
         CHECK(MPI_Comm_free(&lanes[i].comm) == MPI_SUCCESS);
+        aside_close(&lanes[i].aside);
     }
     stress_types_free();
     if (rank == 0) {
@@ -842,5 +707,8 @@ int main(int argc, char **argv)
             (unsigned long long)sums[1], (unsigned long long)(sums[2] >> 20));
     }
     CHECK(MPI_Finalize() == MPI_SUCCESS);
+    if (is_soak) {
+        CHECK(MPI_T_finalize() == MPI_SUCCESS);
+    }
     return 0;
 }

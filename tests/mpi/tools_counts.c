@@ -190,6 +190,27 @@ static void marks_keep_the_highest_level(void)
     CHECK(MPI_T_pvar_handle_free(session, &bytes) == MPI_SUCCESS);
 }
 
+/* Active or not, one that was not freed is there. */
+static void requests_are_there_until_freed(void)
+{
+    MPI_T_pvar_handle level = handle_of(session, "requests", MPI_T_PVAR_CLASS_LEVEL);
+    const unsigned long long before = value_of(level);
+    MPI_Request requests[2];
+    int numbers[2] = {0, 0};
+
+    CHECK(MPI_Irecv(&numbers[0], 1, MPI_INT, MPI_ANY_SOURCE, 6, MPI_COMM_SELF,
+                    &requests[0]) == MPI_SUCCESS);
+    CHECK(MPI_Recv_init(&numbers[1], 1, MPI_INT, 0, 7, MPI_COMM_SELF, &requests[1]) ==
+          MPI_SUCCESS);
+    CHECK(value_of(level) == before + 2);
+    CHECK(MPI_Cancel(&requests[0]) == MPI_SUCCESS);
+    CHECK(MPI_Wait(&requests[0], MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(value_of(level) == before + 1);
+    CHECK(MPI_Request_free(&requests[1]) == MPI_SUCCESS);
+    CHECK(value_of(level) == before);
+    CHECK(MPI_T_pvar_handle_free(session, &level) == MPI_SUCCESS);
+}
+
 /* A ring: as many messages arrive as were sent, and so do bytes. */
 static void traffic_between_ranks(void)
 {
@@ -278,6 +299,7 @@ int main(int argc, char **argv)
     wrong_handles_are_told();
     counters_count_while_started();
     marks_keep_the_highest_level();
+    requests_are_there_until_freed();
     CHECK(MPI_T_pvar_start(session, sent) == MPI_SUCCESS);
     CHECK(MPI_T_pvar_reset(session, sent) == MPI_SUCCESS);
     CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);

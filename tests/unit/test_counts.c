@@ -50,9 +50,11 @@ static void pieces_of_a_long_message_are_no_messages(void **state)
     weft_progress();
     assert_true(fake_count(WEFT_PKT_DATA) > 2);
     assert_int_equal(read_counts().messages_sent - before.messages_sent, 1);
+    assert_int_equal(read_counts().requests - before.requests, 1);
     arrive_answer(A, WEFT_PKT_FETCHED, (struct weft_answer){.request = announce.request});
     weft_progress();
     end_request(send, WEFT_OK);
+    assert_int_equal(read_counts().requests, before.requests);
 }
 
 static void a_watch_keeps_the_most_that_waited(void **state)

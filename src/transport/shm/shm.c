@@ -179,6 +179,7 @@ static void count(const struct weft_transport *tp, struct weft_traffic *traffic)
     traffic->bytes_received += tp->inbox_bytes;
     traffic->bytes_fetched += atomic_load_explicit(&tp->fetched, memory_order_relaxed);
     traffic->bytes_stored += atomic_load_explicit(&tp->stored, memory_order_relaxed);
+    traffic->lanes += tp->lane_count;
     traffic->wakeups +=
         atomic_load_explicit(&tp->area->doorbell, memory_order_relaxed) - tp->first_bell;
 }

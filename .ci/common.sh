@@ -4,6 +4,7 @@
 # from the log that meson writes.
 
 export DEBIAN_FRONTEND=noninteractive
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 # also where a test sets nothing
 passed=0
 failed=0
 failures=

@@ -22,7 +22,7 @@ static void check_members(MPI_Group group, int n, const int *expected)
         mine = expected[i] == rank ? i : mine;
     }
     CHECK(MPI_Group_translate_ranks(group, n, ranks, world, in_world) == MPI_SUCCESS);
-    CHECK(memcmp(in_world, expected, (size_t)n * sizeof(int)) == 0);
+    CHECK(n == 0 || memcmp(in_world, expected, (size_t)n * sizeof(int)) == 0);
     CHECK(MPI_Group_rank(group, &found) == MPI_SUCCESS);
     CHECK(found == mine);
     free(ranks);

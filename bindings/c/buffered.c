@@ -17,7 +17,6 @@ static int bsend_checked(const char *function, const void *buffer, MPI_Count cou
                          MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     struct weft_data data = {.bytes = 0};
-    struct weft_datatype *type;
     struct weft_comm *c;
     enum weft_rc rc;
     int err = weft_check_comm(function, comm, &c);
@@ -31,14 +30,7 @@ static int bsend_checked(const char *function, const void *buffer, MPI_Count cou
     if (err != MPI_SUCCESS || dest == MPI_PROC_NULL) {
         return err;
     }
-    type = weft_datatype_from_handle(datatype);
-    if (data.bytes == 0 || weft_datatype_is_dense(type, count)) {
-        data.buffer = weft_datatype_data(type, buffer);
-    } else {
-        data.buffer = buffer;
-        data.type = type;
-        data.count = (uint64_t)count;
-    }
+    data = weft_data_of(buffer, count, weft_datatype_from_handle(datatype), data.bytes);
     rc = weft_bsend(c, dest, tag, &data);
     if (rc == WEFT_ERR_BUFFER) {
         return weft_raise_comm(c, MPI_ERR_BUFFER, function,

@@ -15,7 +15,6 @@ static int check_partitions(const char *function, struct weft_comm *comm,
                             MPI_Datatype datatype, struct weft_data *data,
                             uint64_t *partition_bytes)
 {
-    struct weft_datatype *type;
     MPI_Count total = 0;
     size_t bytes = 0;
     int err;
@@ -38,14 +37,7 @@ static int check_partitions(const char *function, struct weft_comm *comm,
     if (err != MPI_SUCCESS) {
         return err;
     }
-    type = weft_datatype_from_handle(datatype);
-    *data = (struct weft_data){.buffer = buffer, .bytes = bytes};
-    if (bytes == 0 || weft_datatype_is_dense(type, total)) {
-        data->buffer = weft_datatype_data(type, buffer);
-    } else {
-        data->type = type;
-        data->count = (uint64_t)total;
-    }
+    *data = weft_data_of(buffer, total, weft_datatype_from_handle(datatype), bytes);
     return MPI_SUCCESS;
 }
 

@@ -8,25 +8,6 @@
 #include "p2p/p2p.h"
 #include "progress/lock.h"
 
-static struct weft_data data_of(const void *buffer, MPI_Count count,
-                                MPI_Datatype datatype, size_t bytes)
-{
-    struct weft_datatype *type = weft_datatype_from_handle(datatype);
-
-    if (bytes == 0 || weft_datatype_is_dense(type, count)) {
-        return (struct weft_data){
-            .buffer = weft_datatype_data(type, buffer),
-            .bytes = bytes,
-        };
-    }
-    return (struct weft_data){
-        .buffer = buffer,
-        .bytes = bytes,
-        .type = type,
-        .count = (uint64_t)count,
-    };
-}
-
 static int finish_init(const char *function, struct weft_comm *comm, enum weft_rc rc,
                        const struct weft_request *made, MPI_Request *request)
 {
@@ -60,7 +41,7 @@ static int send_init_checked(const char *function, const void *buffer, MPI_Count
     if (err != MPI_SUCCESS) {
         return err;
     }
-    data = data_of(buffer, count, datatype, bytes);
+    data = weft_data_of(buffer, count, weft_datatype_from_handle(datatype), bytes);
     rc = weft_send_init(c, dest, tag, &data, WEFT_PLANE_P2P | (unsigned)mode, &made);
     return finish_init(function, c, rc, made, request);
 }
@@ -88,7 +69,7 @@ static int recv_init_checked(const char *function, void *buffer, MPI_Count count
     if (err != MPI_SUCCESS) {
         return err;
     }
-    data = data_of(buffer, count, datatype, bytes);
+    data = weft_data_of(buffer, count, weft_datatype_from_handle(datatype), bytes);
     rc = weft_recv_init(c, source, tag, &data, &made);
     return finish_init(function, c, rc, made, request);
 }

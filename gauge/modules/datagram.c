@@ -433,6 +433,15 @@ enum gauge_rc datagram_init(struct gauge_module *module, const struct gauge_worl
     return GAUGE_OK;
 }
 
+const char *datagram_tried(int fd, const char *no_right)
+{
+    if (fd < 0) {
+        return errno == EPERM || errno == EACCES ? no_right : strerror(errno);
+    }
+    close(fd);
+    return NULL;
+}
+
 const char *datagram_configure(struct gauge_option *options)
 {
     const char *kind = gauge_option_text(options, "wait");

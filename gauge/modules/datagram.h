@@ -46,6 +46,9 @@ struct datagram_carrier {
 enum gauge_rc datagram_init(struct gauge_module *module, const struct gauge_world *world,
                             const struct datagram_carrier *carrier);
 
+/* Closes a raw socket that was opened to try it; NULL, or why it could not be. */
+const char *datagram_tried(int fd, const char *no_right);
+
 /* NULL, or what is wrong with those options. */
 const char *datagram_configure(struct gauge_option *options);
 

@@ -125,16 +125,9 @@ static const char *eth_configure(struct gauge_module *module)
 
 static const char *eth_available(struct gauge_module *module)
 {
-    int fd = open_socket();
-
     (void)module;
-    if (fd < 0) {
-        return errno == EPERM || errno == EACCES
-                   ? "raw frames need the right CAP_NET_RAW, which this process lacks"
-                   : strerror(errno);
-    }
-    close(fd);
-    return NULL;
+    return datagram_tried(
+        open_socket(), "raw frames need the right CAP_NET_RAW, which this process lacks");
 }
 
 struct gauge_module gauge_eth = {

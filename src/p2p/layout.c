@@ -59,12 +59,31 @@ void weft_p2p_forget_type(struct weft_p2p_request *request)
     request->window = 0;
 }
 
+struct weft_data weft_p2p_part(const struct weft_p2p_request *request, uint64_t offset,
+                               uint64_t bytes)
+{
+    return (struct weft_data){
+        .buffer = request->buffer,
+        .bytes = (size_t)bytes,
+        .type = request->type,
+        .count = request->count,
+        .skip = request->skip + offset,
+    };
+}
+
+void weft_p2p_start_cursor(struct weft_cursor *cursor, const struct weft_data *data)
+{
+    weft_cursor_init(cursor, &data->type->layout, data->type->extent, data->count,
+                     data->buffer);
+    cursor->position = data->skip;
+}
+
 static void start(struct weft_cursor *cursor, const struct weft_p2p_request *request,
                   uint64_t offset)
 {
-    weft_cursor_init(cursor, &request->type->layout, request->type->extent,
-                     request->count, request->buffer);
-    cursor->position = request->skip + offset;
+    const struct weft_data data = weft_p2p_part(request, offset, 0);
+
+    weft_p2p_start_cursor(cursor, &data);
 }
 
 void weft_p2p_gather(const struct weft_p2p_request *send, uint64_t offset, void *to,
@@ -113,9 +132,7 @@ void weft_p2p_pack(const struct weft_data *data, void *to)
         weft_copy(to, data->buffer, data->bytes);
         return;
     }
-    weft_cursor_init(&cursor, &data->type->layout, data->type->extent, data->count,
-                     data->buffer);
-    cursor.position = data->skip;
+    weft_p2p_start_cursor(&cursor, data);
     weft_cursor_pack(&cursor, to, data->bytes);
 }
 
@@ -191,6 +208,16 @@ static struct weft_data prepare(const struct weft_comm *comm, int dest,
     return *data;
 }
 
+/* What was taken goes with the request, or back if there is none that needs it. */
+static void hand_over(struct weft_p2p_request *send, const struct weft_data *prepared)
+{
+    if (send == NULL || weft_request_is_complete(&send->base)) {
+        give_packed(prepared->memory, prepared->window);
+    } else {
+        send->packed = prepared->memory;
+    }
+}
+
 enum weft_rc weft_send_typed(const struct weft_comm *comm, int dest, int tag,
                              const void *buffer, uint64_t count,
                              struct weft_datatype *type, unsigned how)
@@ -226,11 +253,7 @@ enum weft_rc weft_isend_typed(struct weft_comm *comm, int dest, int tag,
     weft_lock();
     prepared = prepare(comm, dest, &data);
     rc = weft_p2p_send_slow(comm, dest, tag, &prepared, how, false, &send);
-    if (send == NULL || weft_request_is_complete(&send->base)) {
-        give_packed(prepared.memory, prepared.window);
-    } else {
-        send->packed = prepared.memory; /* until it is over */
-    }
+    hand_over(send, &prepared);
     if (send != NULL) {
         weft_request_set_comm(&send->base, comm);
         weft_request_hand_out(&send->base);
@@ -248,10 +271,6 @@ enum weft_rc weft_p2p_send_typed_by(struct weft_p2p_request *send,
     const struct weft_data prepared = prepare(comm, dest, data);
     const enum weft_rc rc = weft_p2p_send_by(send, comm, dest, tag, &prepared, how);
 
-    if (rc != WEFT_OK || weft_request_is_complete(&send->base)) {
-        give_packed(prepared.memory, prepared.window);
-    } else {
-        send->packed = prepared.memory; /* until it is over */
-    }
+    hand_over(rc == WEFT_OK ? send : NULL, &prepared);
     return rc;
 }

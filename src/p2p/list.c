@@ -20,13 +20,6 @@ enum {
     LIST_MAX = (WEFT_WINDOW - sizeof(struct weft_list)) / sizeof(struct weft_stretch) - 1,
 };
 
-static void start(struct weft_cursor *cursor, const struct weft_data *data)
-{
-    weft_cursor_init(cursor, &data->type->layout, data->type->extent, data->count,
-                     data->buffer);
-    cursor->position = data->skip;
-}
-
 /* Only the first blocks are looked at: the list itself notices if the others differ. */
 static bool begins_long(const struct weft_data *data)
 {
@@ -34,7 +27,7 @@ static bool begins_long(const struct weft_data *data)
     struct weft_cursor cursor;
     size_t n;
 
-    start(&cursor, data);
+    weft_p2p_start_cursor(&cursor, data);
     n = weft_cursor_vectors(&cursor, first, LOOK, data->bytes);
     return cursor.position - data->skip >= n * LIST_FROM;
 }
@@ -47,7 +40,7 @@ static bool fill(struct weft_list *list, const struct weft_data *data)
     struct weft_cursor cursor;
     uint64_t before = 0;
 
-    start(&cursor, data);
+    weft_p2p_start_cursor(&cursor, data);
     list->n = 0;
     while (before < data->bytes) {
         struct iovec part[64];
@@ -150,6 +143,7 @@ static size_t own_vectors(const struct weft_p2p_request *request, void *flat,
                           uint64_t offset, uint64_t bytes, struct iovec *out)
 {
     struct weft_cursor cursor;
+    struct weft_data part;
 
     if (flat != NULL || request->type == NULL) {
         *out = (struct iovec){
@@ -158,13 +152,8 @@ static size_t own_vectors(const struct weft_p2p_request *request, void *flat,
         };
         return 1;
     }
-    start(&cursor, &(struct weft_data){
-                       .buffer = request->buffer,
-                       .bytes = request->capacity,
-                       .type = request->type,
-                       .count = request->count,
-                       .skip = request->skip + offset,
-                   });
+    part = weft_p2p_part(request, offset, bytes);
+    weft_p2p_start_cursor(&cursor, &part);
     return weft_cursor_vectors(&cursor, out, WEFT_VECTORS_MAX, (size_t)bytes);
 }
 

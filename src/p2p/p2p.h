@@ -208,6 +208,24 @@ struct weft_data {
     void *memory;    /* what was taken for that, or for a packed copy; or NULL */
 };
 
+/* `bytes` bytes in `count` elements at `buffer`: in one block, if they are. */
+static inline struct weft_data weft_data_of(const void *buffer, MPI_Count count,
+                                            struct weft_datatype *type, size_t bytes)
+{
+    if (bytes == 0 || weft_datatype_is_dense(type, count)) {
+        return (struct weft_data){
+            .buffer = weft_datatype_data(type, buffer),
+            .bytes = bytes,
+        };
+    }
+    return (struct weft_data){
+        .buffer = buffer,
+        .bytes = bytes,
+        .type = type,
+        .count = (uint64_t)count,
+    };
+}
+
 /*
  * An inactive request that sends or receives as often as it is started. The type is kept
  * until the request is freed; MPI_PROC_NULL is a peer too. Each takes the lock.
@@ -386,6 +404,12 @@ static inline void weft_p2p_leave(void)
 /* Fills in what was received and completes. */
 void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_header *header,
                           uint64_t length);
+
+/* Bytes of a typed request from `offset` on, and a cursor at the first byte of data. */
+struct weft_data weft_p2p_part(const struct weft_p2p_request *request, uint64_t offset,
+                               uint64_t bytes);
+struct weft_cursor;
+void weft_p2p_start_cursor(struct weft_cursor *cursor, const struct weft_data *data);
 
 /* All of it, in one block; without the lock if that takes long. */
 void weft_p2p_pack(const struct weft_data *data, void *to);

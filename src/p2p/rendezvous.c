@@ -394,6 +394,7 @@ static bool can_share(struct weft_p2p_request *recv, const struct weft_announce 
                       uint64_t length)
 {
     struct weft_window list;
+    struct weft_data data;
 
     if (announce->address == 0 || weft_p2p_is_packed(announce->address) ||
         !can_reach(recv->from)) {
@@ -405,13 +406,8 @@ static bool can_share(struct weft_p2p_request *recv, const struct weft_announce 
     if (recv->from->is_self || announce->joint == WEFT_NO_JOINT || length == 0) {
         return false;
     }
-    list = weft_p2p_make_list(&(struct weft_data){
-        .buffer = recv->buffer,
-        .bytes = (size_t)length,
-        .type = recv->type,
-        .count = recv->count,
-        .skip = recv->skip,
-    });
+    data = weft_p2p_part(recv, 0, length);
+    list = weft_p2p_make_list(&data);
     recv->packed = list.at;
     recv->window = list.name;
     return list.at != NULL;

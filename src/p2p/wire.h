@@ -20,7 +20,8 @@
  *      ack       FETCHED           tells the sender that its buffer is free again
  *
  * and DATA carries the bytes that a PULL asked for, STAGED says where those are that a
- * STAGE asked for. OFFER, GRANT and CREDIT have their numbers but no sender yet.
+ * STAGE asked for. OFFER tells a sender where its message is wanted (offer.c). GRANT and
+ * CREDIT have their numbers but no sender yet.
  */
 #ifndef WEFT_P2P_WIRE_H
 #define WEFT_P2P_WIRE_H

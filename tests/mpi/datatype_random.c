@@ -7,6 +7,7 @@
  */
 #include "bytes.h"
 #include "check.h"
+#include "draw.h"
 
 #include <stdbool.h>
 
@@ -22,15 +23,6 @@ struct shape {
 
 static int rank;
 static int size;
-
-/* xorshift; the same on every machine. */
-static int draw(uint32_t *state, int below)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 17;
-    *state ^= *state << 5;
-    return (int)(*state % (uint32_t)below);
-}
 
 /* Lengths around 16, 700 or 10,000 bytes, or any of them. */
 static int draw_length(uint32_t *state, int kind)

@@ -13,6 +13,7 @@
  */
 #include "bytes.h"
 #include "check.h"
+#include "draw.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -67,15 +68,6 @@ static int size;
 static pthread_t main_thread;
 static volatile sig_atomic_t alarms;
 static volatile sig_atomic_t strays; /* taken by another thread */
-
-/* xorshift; the same on every machine. */
-static int draw(uint32_t *state, int below)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 17;
-    *state ^= *state << 5;
-    return (int)(*state % (uint32_t)below);
-}
 
 /* False if some receive would get nothing. */
 static bool match(struct round *r)

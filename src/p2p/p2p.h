@@ -288,8 +288,11 @@ const char *weft_p2p_why_dead(uint32_t process);
 /* Returns when what we owe our peers has gone out. With the lock, at both ends. */
 void weft_p2p_drain(void);
 
-/* Returns when all sends are over that the user has let go of. Takes the lock. */
-void weft_p2p_settle(const char *call);
+/*
+ * Returns when all sends are over that the user has let go of: those on `comm`, or, if it
+ * is NULL, on any communicator. Takes the lock.
+ */
+void weft_p2p_settle(const struct weft_comm *comm, const char *call);
 
 /* Polls a little, without waiting. Takes the lock. */
 void weft_progress(void);

@@ -247,7 +247,7 @@ static bool is_last_user(void)
 void weft_runtime_settle(void)
 {
     if (is_last_user()) {
-        weft_p2p_settle("MPI_Session_finalize");
+        weft_p2p_settle(NULL, "MPI_Session_finalize");
         weft_buffer_abandon((struct weft_buffer_owner){.session = 0});
     }
 }

@@ -114,6 +114,12 @@ static inline struct weft_comm *weft_comm_from_handle(MPI_Comm handle)
     return weft_likely(comm->size > 0) ? comm : NULL;
 }
 
+/*
+ * The next one that was made, from the place *index in the pool on; NULL: none. Moves
+ * *index behind it. Needs the lock.
+ */
+struct weft_comm *weft_comm_next(uint32_t *index);
+
 /* The one that messages of this context, of any plane, belong to, or NULL. */
 struct weft_comm *weft_comm_of_context(uint32_t context);
 

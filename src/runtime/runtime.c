@@ -264,8 +264,7 @@ enum weft_rc weft_world_finalize(void)
     rc = rc == WEFT_ERR_DEAD ? WEFT_OK : rc; /* those that are left can leave */
     set_lock_shared(); /* what may be called at any time, may be by any thread */
     /* All have what they want: the barrier says so. */
-    weft_buffer_abandon((struct weft_buffer_owner){.comm = &weft_comm_world});
-    weft_buffer_abandon((struct weft_buffer_owner){.comm = &weft_comm_self});
+    weft_buffer_abandon_comms();
     if (is_last_user()) {
         weft_buffer_abandon((struct weft_buffer_owner){.session = 0});
     }

@@ -37,7 +37,7 @@ static void start_child(struct job *job, int number, int count)
     child->count = count;
     child->begun = weft_clock_ns();
     child->link.in = child->link.out = -1;
-    if (!rsh_start(&job->setup.rsh, host, job->setup.path, &child->way)) {
+    if (!rsh_start(&job->setup.rsh, host, job->setup.net, job->setup.path, &child->way)) {
         char line[LINE];
 
         snprintf(line, sizeof(line),

@@ -284,11 +284,11 @@ def refuses(says, *words, code=1, names=hosts(1, 2), count=2, **settings):
 CANNOT = rf"^mpiexec: host {host(2)}: cannot start \S+/mpiexec there by ssh: "
 
 
-class SshConfig:
-    """The configuration of ssh on all hosts, changed for a while."""
+class LabFile:
+    """A file of all hosts, changed for a while."""
 
-    def __init__(self, *changes):
-        self.path = lab.file("ssh_config")
+    def __init__(self, name, *changes):
+        self.path = lab.file(name)
         self.before = self.path.read_text()
         self.text = self.before
         for old, new in changes:
@@ -318,13 +318,13 @@ class Mounted:
 @case("failures")
 def a_password():
     key = f"IdentityFile {lab.file('key')}"
-    with SshConfig((key, "IdentityFile /dev/null")):
+    with LabFile("ssh_config", (key, "IdentityFile /dev/null")):
         refuses([CANNOT + rf".*Permission denied.*password.*ssh-copy-id {host(2)}"])
 
 
 @case("failures")
 def an_unknown_key_of_the_host():
-    with SshConfig(("StrictHostKeyChecking no", "StrictHostKeyChecking ask")):
+    with LabFile("ssh_config", ("StrictHostKeyChecking no", "StrictHostKeyChecking ask")):
         refuses([CANNOT + rf"Host key verification failed.*run 'ssh {host(2)}' once"])
 
 
@@ -549,6 +549,35 @@ def each_two_hosts_have_a_network():
     for wanted in ("eth1", "10.78.0.0/16", "ib0,eth1"):
         said = report(2, 3, variables={"WEFT_NET": wanted})
         claim(pair(2, 3, 1) in said and "eth0 10.77.0.2 (not in WEFT_NET)" in said, said)
+
+
+def ways(names, wanted):
+    """The addresses between which ssh came, by host."""
+    done = run("--hosts", names, "-n", names.count(",") + 1, "sh", "-c",
+               "echo $(hostname) $SSH_CONNECTION", variables={"WEFT_NET": wanted})
+    return {words[0]: (words[1], words[3])
+            for words in map(str.split, done.lines()) if len(words) > 1}
+
+
+@case("report")
+def the_launch_goes_by_that_network_too():
+    names = hosts(1, 2, 3)
+    second = [(f"10.77.0.{i} {host(i)}\n", f"10.77.0.{i} {host(i)}\n10.78.0.{i} {host(i)}\n")
+              for i in (2, 3)]
+    by_first = {host(i): ("10.77.0.1", f"10.77.0.{i}") for i in (2, 3)}
+    by_second = {host(i): ("10.78.0.1", f"10.78.0.{i}") for i in (2, 3)}
+    equal(ways(names, "eth1"), by_first, "no address is known there")
+    with LabFile("hosts", *second):
+        equal(ways(names, "eth0"), by_first)
+        lab("cut", 2, 0)
+        try:
+            for wanted in ("eth1", "10.78.0.0/16", "ib0,eth1"):
+                equal(ways(names, wanted), by_second, wanted)
+            refuses([CANNOT + r".*10\.77\.0\.2.*timed out"], names=names, count=3,
+                    variables={"WEFT_NET": "eth0"})
+        finally:
+            lab("heal", 2, 0)
+    equal(ways(f"{host(1)},{host(2)}-b", "eth1"), {host(2): by_second[host(2)]})
 
 
 @case("report")

@@ -146,18 +146,21 @@ static void mark_descendants(struct processes *all)
     }
 }
 
-void keeper_signal_all(int signal)
+int keeper_signal_all(int signal)
 {
     struct processes all = {NULL, 0, 0};
+    int count = 0;
 
     read_all(&all);
     mark_descendants(&all);
     for (size_t i = 0; i < all.count; i++) {
         if (all.at[i].is_ours) {
             kill(all.at[i].pid, signal);
+            count++;
         }
     }
     free(all.at);
+    return count;
 }
 
 bool keeper_has_descendants(void)
@@ -191,7 +194,9 @@ bool keeper_sweep(void)
         if (weft_clock_ns() > end) {
             return false;
         }
-        keeper_signal_all(SIGKILL);
+        if (keeper_signal_all(SIGKILL) == 0) {
+            return true; /* those that are left are spared */
+        }
         nanosleep(&pause, NULL); /* what was killed needs a moment to die */
     }
 }

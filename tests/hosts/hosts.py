@@ -506,13 +506,21 @@ def a_link_is_cut():
             lab("heal", 2)
 
 
+def kill_at_once(pids):
+    """Kills processes, of which none can act on the end of another."""
+    for pid in pids[1:]:
+        os.kill(pid, signal.SIGSTOP)
+    for pid in pids:
+        common.kill_quietly(pid)
+
+
 @case("daemon")
 def a_daemon_is_killed():
     for turn in deaths():
         dying = Dying()
         pids = lab.pids(3, "mpiexec --weft-daemon")
         equal(len(pids), 2, "front and keeper")
-        common.kill_quietly(pids[turn % 2])
+        kill_at_once([pids[:1], pids[1:], pids][turn % 3])
         dying.end(1, [rf"^mpiexec: host {host(3)}: its daemon has ended"])
 
 
@@ -523,8 +531,7 @@ def mpiexec_is_killed():
         front = dying.running.front()
         keeper = [pid for pid in lab.pids(1, mpiexec_path())
                   if common.parent_of(pid) == front]
-        for pid in ([front], keeper)[turn % 2]:
-            common.kill_quietly(pid)
+        kill_at_once([[front], keeper, [front, *keeper]][turn % 3])
         dying.end(None, None)
 
 

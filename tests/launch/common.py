@@ -154,6 +154,14 @@ def state_of(pid):
         return ""
 
 
+def name_of(pid):
+    """What a process calls itself; "" if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().rstrip("\n")
+    except OSError:
+        return ""
+
+
 def parent_of(pid):
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
@@ -290,10 +298,10 @@ class Running:
         return self.process.pid
 
     def keeper(self):
-        """The process id of the keeper, which is the front's only child."""
+        """The process id of the keeper, which is a child of the front's."""
         def children():
             return [pid for pid in processes_with(self.mark)
-                    if parent_of(pid) == self.pid]
+                    if parent_of(pid) == self.pid and name_of(pid) == "weft-keeper"]
         claim(wait_until(children, 5), "there is no keeper")
         return children()[0]
 

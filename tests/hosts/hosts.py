@@ -7,7 +7,6 @@ host 1 and is held to leave nothing on any host. A lab is made for the whole scr
 import os
 import re
 import signal
-import struct
 import sys
 import tempfile
 import time
@@ -343,15 +342,17 @@ def no_weft_on_the_other_host():
 
 @case("failures")
 def another_version_on_the_other_host():
-    greeting = struct.pack("12sI48sc", b"weft-tree", 1, b"0.0.0-other", b"\n")
-    with tempfile.TemporaryDirectory() as folder:
+    says = [rf"^mpiexec: host {host(2)}: \S+ there is of Weft 0.0.0-other \(protocol 1\), "
+            r"this one of \d\S+ \(protocol 1\): install the same version on every host"]
+    with Mounted(mpiexec_path(), "--bind", program("other_version")):
+        refuses(says)
+        refuses(says, names=hosts(1, 2, 3), count=3)
+    with tempfile.TemporaryDirectory() as folder:  # under a shell that says something
         other = Path(folder) / "mpiexec"
-        other.write_text(f"#!{sys.executable}\nimport os\n"
-                         f"os.write(1, b'Welcome!\\n' + {greeting!r})\nos.read(0, 1)\n")
+        other.write_text(f"#!/bin/sh\necho Welcome!\nexec {program('other_version')} $@\n")
         other.chmod(0o755)
         with Mounted(mpiexec_path(), "--bind", other):
-            refuses([rf"^mpiexec: host {host(2)}: \S+ there is of Weft 0.0.0-other "
-                     r"\(protocol 1\), .*install the same version on every host"])
+            refuses(says)
 
 
 @case("failures")

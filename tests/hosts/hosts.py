@@ -139,7 +139,11 @@ def hydra_gives_places_and_words_across_hosts():
                2, "-n", 6]
     equal(places(Running([*command, program("place")]).end()), blocks(2, 2, 2))
     done = Running([*command, program("keys")]).end()
-    equal(len(done.lines()), 6)
+    equal(sorted(done.lines()), [f"rank {rank} of 6 on {host(rank // 2 + 1)}"
+                                 for rank in range(6)])
+    command = [*lab.command("exec", 2), "mpiexec.hydra", "-launcher", "ssh", "-hosts",
+               f"{host(3)}:3,{host(1)}:1", "-n", 4]
+    equal(places(Running([*command, program("place")]).end()), blocks(3, 1))
 
 
 @case("start")

@@ -466,16 +466,19 @@ class Dying:
             raise AssertionError(f"{lost}; {self.running.finish().err}") from None
 
     def end(self, code, says):
+        """Returns the seconds until it was over everywhere."""
         begin = time.monotonic()
         done = self.running.finish()
         ended = time.monotonic() - begin
         claim(wait_until(lambda: not self.left(), max(0, BEAT + 2 - ended)),
               f"left after {BEAT + 2} s: {self.left()}")
+        gone = time.monotonic() - begin
         claim(ended < BEAT + 2, f"it took {ended:.1f} s")
         if says is not None:
             done.hold(code, says)
         for _, pid in left():
             common.kill_quietly(pid)
+        return gone
 
     @staticmethod
     def left():
@@ -484,31 +487,36 @@ class Dying:
                 if not words.startswith("sshd: ")}
 
 
-def deaths():
-    return range(min(rounds(), 10))
+def each_time(once):
+    """Ten deaths; `once` is told which and returns how long it took."""
+    taken = sorted(once(turn) for turn in range(min(rounds(), 10)))
+    print(f"      {len(taken)} times, heartbeat {BEAT} s: over everywhere after "
+          f"{taken[0]:.2f} to {taken[-1]:.2f} s", flush=True)
 
 
 @case("crash")
 def a_host_crashes():
-    for _ in deaths():
+    def once(_):
         dying = Dying()
         lab("crash", 2)
         try:
-            dying.end(1, [rf"^mpiexec: host {host(2)}: no sign of life for {BEAT} s"])
+            return dying.end(1, [rf"^mpiexec: host {host(2)}: no sign of life for {BEAT} s"])
         finally:
             lab("boot", 2)
+    each_time(once)
 
 
 @case("cut")
 def a_link_is_cut():
-    for _ in deaths():
+    def once(_):
         dying = Dying()
         lab("cut", 2)
         try:
-            dying.end(1, [rf"^mpiexec: host {host(2)}: no sign of life for {BEAT} s: it is "
-                          "down, or the link to it is cut"])
+            return dying.end(1, [rf"^mpiexec: host {host(2)}: no sign of life for {BEAT} s: "
+                                 "it is down, or the link to it is cut"])
         finally:
             lab("heal", 2)
+    each_time(once)
 
 
 def kill_at_once(pids):
@@ -521,23 +529,25 @@ def kill_at_once(pids):
 
 @case("daemon")
 def a_daemon_is_killed():
-    for turn in deaths():
+    def once(turn):
         dying = Dying()
         pids = lab.pids(3, "mpiexec --weft-daemon")
         equal(len(pids), 2, "front and keeper")
         kill_at_once([pids[:1], pids[1:], pids][turn % 3])
-        dying.end(1, [rf"^mpiexec: host {host(3)}: its daemon has ended"])
+        return dying.end(1, [rf"^mpiexec: host {host(3)}: its daemon has ended"])
+    each_time(once)
 
 
 @case("mpiexec")
 def mpiexec_is_killed():
-    for turn in deaths():
+    def once(turn):
         dying = Dying()
         front = dying.running.front()
         keeper = [pid for pid in lab.pids(1, mpiexec_path())
                   if common.parent_of(pid) == front]
         kill_at_once([[front], keeper, [front, *keeper]][turn % 3])
-        dying.end(None, None)
+        return dying.end(None, None)
+    each_time(once)
 
 
 # ---- which network ----

@@ -29,6 +29,7 @@ import traceback
 from pathlib import Path
 
 PATIENCE = 30  # seconds after which a run counts as hanging
+OF_MPIEXEC = 3  # processes that mpiexec itself is: front, keeper, guard
 ENDING = 2  # seconds that a job may take to end, with all it has started
 HOST = socket.gethostname()
 _MARK = f"mark-{os.getpid()}-{time.monotonic_ns()}-"

@@ -12,9 +12,9 @@ import sys
 import time
 from pathlib import Path
 
-from common import (ENDING, PATIENCE, case, claim, equal, failure, main, mpiexec, mpiexec_path,
-                    name_of, nothing_is_left, processes_with, program, rounds, start,
-                    start_time, wait_until)
+from common import (ENDING, OF_MPIEXEC, PATIENCE, case, claim, equal, failure, main, mpiexec,
+                    mpiexec_path, name_of, nothing_is_left, processes_with, program, rounds,
+                    start, start_time, wait_until)
 
 RANKS = 4
 FOR_EVER = 1000
@@ -297,8 +297,8 @@ def mpiexec_killed_leaves_nothing_that_ranks_have_started():
 
     def once(_):
         run = ready("bash", "-c", script)
-        # Three of mpiexec, and for each rank its shell, the program and what it started.
-        everybody = 3 + RANKS * (2 + ALL_COUNT)
+        # For each rank its shell, the program and what it started.
+        everybody = OF_MPIEXEC + RANKS * (2 + ALL_COUNT)
         claim(wait_until(lambda: len(processes_with(run.mark)) == everybody, 5),
               f"not {everybody} but {len(processes_with(run.mark))} processes")
         return kill_front(run)

@@ -163,28 +163,13 @@ static enum gauge_rc take_turn(const struct gauge_command *command,
 static struct gauge_result estimate(const char *name, const char *unit,
                                     const double *values, size_t count)
 {
-    struct gauge_result result = {
-        .name = name, .unit = unit, .value = NAN, .low = NAN, .high = NAN};
-    double *sorted = calloc(count + 1, sizeof(*sorted));
-    size_t known = 0;
-    size_t low = 0;
-    size_t high = 0;
+    struct gauge_estimate found = gauge_estimate(values, count);
 
-    for (size_t i = 0; sorted != NULL && i < count; i++) {
-        if (isfinite(values[i])) {
-            sorted[known++] = values[i];
-        }
-    }
-    if (known > 0) {
-        gauge_sort(sorted, known);
-        result.value = gauge_quantile(sorted, known, 0.5);
-        if (gauge_interval_ranks(known, &low, &high)) {
-            result.low = sorted[low - 1];
-            result.high = sorted[high - 1];
-        }
-    }
-    free(sorted);
-    return result;
+    return (struct gauge_result){.name = name,
+                                 .unit = unit,
+                                 .value = found.value,
+                                 .low = found.low,
+                                 .high = found.high};
 }
 
 static bool put(struct gauge_report *report, const struct gauge_command *command,

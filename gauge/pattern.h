@@ -58,6 +58,7 @@ struct gauge_pattern {
     unsigned needs;          /* GAUGE_RELIABLE ... of module.h */
     int least_ends;          /* 1: it also runs on one end, which then talks to itself */
     bool has_even_ends;      /* an odd number above 1 is refused */
+    bool has_parameters;     /* its results are what to compare, not its points */
     struct gauge_option *options; /* or NULL */
 
     /* Bits that the options as given add to `needs`; may be NULL. */
@@ -134,6 +135,7 @@ struct gauge_result {
     double value, low, high;
     const char *note;
     double size_from, size_to; /* the message sizes it holds for; both 0: all */
+    bool is_bound;             /* the value is not above this; the note says of what */
 };
 void gauge_result(struct gauge_bench *bench, const struct gauge_result *result);
 

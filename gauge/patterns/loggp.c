@@ -25,7 +25,7 @@ enum { MOST_MESSAGES = 256, LEAST_TURNS = 6, PAUSES = 9, TRIES = 21 };
 
 static struct gauge_option options[] = {
     {"messages", GAUGE_COUNT, "16", "N", "messages in a round trip, 8 to 256"},
-    {"turns", GAUGE_COUNT, "9", "N",
+    {"passes", GAUGE_COUNT, "9", "N",
      "how often each size is measured, 6 to 32; --time is shared between them"},
     {"nonblocking", GAUGE_FLAG, "no", NULL,
      "sends are started and waited for at the end, for sizes that wait for the receiver"},
@@ -253,7 +253,7 @@ static enum gauge_rc check_options(const struct side *side)
         return gauge_fail("loggp: --messages is 8 to %d", MOST_MESSAGES);
     }
     if (side->turns < LEAST_TURNS || side->turns > GAUGE_TURNS) {
-        return gauge_fail("loggp: --turns is %d to %d", LEAST_TURNS, GAUGE_TURNS);
+        return gauge_fail("loggp: --passes is %d to %d", LEAST_TURNS, GAUGE_TURNS);
     }
     return GAUGE_OK;
 }
@@ -264,7 +264,7 @@ static enum gauge_rc benchmark(struct gauge_bench *bench)
         .bench = bench,
         .is_nonblocking = gauge_option_flag(bench->options, "nonblocking"),
         .messages = (int)gauge_option_bytes(bench->options, "messages"),
-        .turns = (int)gauge_option_bytes(bench->options, "turns"),
+        .turns = (int)gauge_option_bytes(bench->options, "passes"),
     };
     size_t given = 0;
     size_t count = 0;
@@ -335,5 +335,6 @@ const struct gauge_pattern gauge_loggp = {
     .least_ends = 2,
     .options = options,
     .more_needs = more_needs,
+    .has_parameters = true,
     .benchmark = benchmark,
 };

@@ -65,6 +65,7 @@ static void put(struct gauge_bench *bench, const char *name, const char *unit,
         .note = note,
         .size_from = from->size,
         .size_to = to->size,
+        .is_bound = isfinite(estimate.value) && isnan(estimate.low),
     };
 
     gauge_result(bench, &result);
@@ -73,6 +74,11 @@ static void put(struct gauge_bench *bench, const char *name, const char *unit,
 static struct gauge_estimate around(double value, double half)
 {
     return (struct gauge_estimate){value, value - half, value + half};
+}
+
+static struct gauge_estimate bound(double value)
+{
+    return (struct gauge_estimate){value, NAN, NAN};
 }
 
 static const struct gauge_estimate unseen = {NAN, NAN, NAN};
@@ -93,8 +99,8 @@ static void report_latency(struct gauge_bench *bench, const struct loggp_size *a
     if (found.value > 0) {
         put(bench, "L", "ns", found, note, from, to);
     } else if (found.high > 0) {
-        put(bench, "L", "ns", around(found.high, 0), "L <= this: the overheads hide it",
-            from, to);
+        put(bench, "L", "ns", bound(found.high), "L <= this: the overheads hide it", from,
+            to);
     } else {
         put(bench, "L", "ns", unseen,
             "not separable: o_s + o_r exceed half a round trip, so the calls contain the "
@@ -116,8 +122,8 @@ static void report_gaps(struct gauge_bench *bench, const struct hinge_piece *pie
     if (isnan(piece->gap) && piece->flat - piece->flat_half > 1.02 * overhead) {
         put(bench, "g", "ns", around(piece->flat, piece->flat_half), note, from, to);
     } else if (is_hidden && !isnan(piece->flat)) {
-        put(bench, "g", "ns", around(piece->flat, 0), "g <= c: an overhead hides it",
-            from, to);
+        put(bench, "g", "ns", bound(piece->flat), "g <= c: an overhead hides it", from,
+            to);
     } else if (!is_hidden) {
         put(bench, "g", "ns", around(piece->gap, piece->gap_half), note, from, to);
     } else {

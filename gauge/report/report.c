@@ -63,6 +63,9 @@ static bool add_turn(struct gauge_row *into, const struct gauge_row *row)
     into->turn_median[row->point.turn - 1] = row->summary.median;
     into->lost += row->lost;
     into->stop = strcmp(row->stop, "width") != 0 ? row->stop : into->stop;
+    if (row->point.turn < row->point.turns) {
+        return true; /* sorting all samples is left to the last turn */
+    }
     if (!gauge_summarise(samples, count, &into->summary)) {
         return false;
     }

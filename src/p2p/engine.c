@@ -42,7 +42,9 @@ static bool may_take(void *owner, uint32_t from)
     return peer != NULL && peer->posted + peer->incoming > 0;
 }
 
-enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops, struct weft_job *job)
+enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops,
+                           const struct weft_transport_ops *net, bool is_net_only,
+                           struct weft_job *job)
 {
     struct weft_p2p *p = &weft_p2p;
     enum weft_rc rc;
@@ -63,6 +65,14 @@ enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops, struct weft_job
     if (rc != WEFT_OK) {
         return rc;
     }
+    if (net != NULL) {
+        p->is_net_only = is_net_only;
+        rc = weft_p2p_open_network(net);
+        if (rc != WEFT_OK) {
+            p->ops->close(p->transport);
+            return rc;
+        }
+    }
     weft_match_init(&p->match);
     weft_request_open(sizeof(struct weft_p2p_request));
     weft_probe_open();
@@ -76,6 +86,7 @@ void weft_p2p_close(void)
     struct weft_p2p *p = &weft_p2p;
 
     weft_p2p_stop_helper();
+    weft_p2p_stop_sleeper();
     weft_counts_close();
     p->is_open = false;
     weft_unexpected_close(&p->unexpected, &p->match);
@@ -84,9 +95,25 @@ void weft_p2p_close(void)
     weft_peers_close(&p->peers);
     weft_p2p_free_windows();
     weft_partitioned_close();
+    weft_p2p_close_network();
     p->ops->close(p->transport);
     weft_request_close();
     p->spare = NULL;
+}
+
+/* By shared memory if that leads there, else by the network. */
+static enum weft_rc connect_to(uint32_t process, struct weft_endpoint **ep)
+{
+    const struct weft_p2p *p = &weft_p2p;
+    enum weft_rc rc = WEFT_ERR_UNSUPPORTED;
+
+    if (!p->is_net_only) {
+        rc = p->ops->connect(p->transport, process, ep);
+    }
+    if (rc == WEFT_ERR_UNSUPPORTED && p->net_ops != NULL) {
+        rc = p->net_ops->connect(p->net, process, ep);
+    }
+    return rc;
 }
 
 enum weft_rc weft_p2p_reach(uint32_t process, struct weft_peer **out)
@@ -101,10 +128,10 @@ enum weft_rc weft_p2p_reach(uint32_t process, struct weft_peer **out)
         if (process == weft_p2p.me) {
             peer->is_self = true;
         } else {
-            rc = weft_p2p.ops->connect(weft_p2p.transport, process, &peer->ep);
+            rc = connect_to(process, &peer->ep);
             if (rc != WEFT_OK) {
                 weft_log_error("no way leads to rank %u: it does not share this node's "
-                               "memory, and this version has no networks",
+                               "memory, and no network is open",
                                process);
                 return rc == WEFT_ERR_NOMEM ? rc : WEFT_ERR_UNREACHABLE;
             }

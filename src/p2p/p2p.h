@@ -24,6 +24,7 @@
  *   wait.c        polling, spinning, yielding, sleeping
  *   dead.c        processes that have ended: who waits for one gets an error
  *   attend.c      what happens while the program computes, and the helper
+ *   network.c     the transport between nodes, and the thread that sleeps on it
  *   counts.c      what went through, for those who ask (counts.h)
  */
 #ifndef WEFT_P2P_P2P_H
@@ -96,12 +97,17 @@ struct weft_p2p {
     struct weft_upcalls up;
     const struct weft_transport_ops *ops;
     struct weft_transport *transport;
+    const struct weft_transport_ops *net_ops; /* NULL: no network is open */
+    struct weft_transport *net;
+    bool is_net_only;       /* inside the node too */
+    bool is_net_due;        /* the next poll looks at the network */
+    uint32_t polls_of_node; /* since the network was polled */
     struct weft_job *job;
     uint32_t me;
     bool is_open;
     bool has_checksum;
     struct weft_match match;
-    struct weft_peers peers;
+    struct weft_ranks peers;
     struct weft_unexpected_store unexpected;
     struct weft_probe *probes;       /* that wait for a message (probe.h) */
     struct weft_peer *waiting_peers; /* those with a backlog */
@@ -132,9 +138,13 @@ struct weft_p2p {
 
 extern struct weft_p2p weft_p2p;
 
-/* Over the transport `ops` (transport/registry.c). */
+/*
+ * Over the transport `ops` inside the node, and `net`, if it is not NULL, to other nodes
+ * or, if it is to be the only one, to all ranks (transport/registry.c).
+ */
 WEFT_MUST_CHECK enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops,
-                                           struct weft_job *job);
+                                           const struct weft_transport_ops *net,
+                                           bool is_net_only, struct weft_job *job);
 void weft_p2p_close(void);
 
 /* Tells in the log how often this process was woken; when the helper has ended. */
@@ -387,6 +397,22 @@ void weft_p2p_leave_slow(void);
 /* Ends the helper, if there is one; without the lock. */
 void weft_p2p_stop_helper(void);
 
+/* Starts it, if it can be; false: nobody attends while the program computes. */
+bool weft_p2p_start_helper(void);
+/* From any thread: the network needs somebody, also if nobody attends. */
+void weft_p2p_call_helper(void);
+
+/* The network: opened and closed with the rest, the second without the lock. */
+enum weft_rc weft_p2p_open_network(const struct weft_transport_ops *ops);
+void weft_p2p_stop_sleeper(void);
+void weft_p2p_close_network(void);
+/* Lets the network wake whoever is armed. WEFT_AGAIN: something is there, poll. */
+enum weft_rc weft_p2p_arm_network(void);
+void weft_p2p_poll_network(int budget);
+
+/* Does something wait for room of which nobody will tell? */
+bool weft_p2p_needs_tick(void);
+
 /* A thread is about to leave MPI. */
 static inline void weft_p2p_leave(void)
 {
@@ -525,6 +551,12 @@ static inline enum weft_rc weft_p2p_take_request(struct weft_request **out)
         request->lender = NULL;
     }
     return rc;
+}
+
+/* Does it share this node's memory, so that it sees our windows? */
+static inline bool weft_p2p_is_near(const struct weft_peer *peer)
+{
+    return peer->ep != NULL && (peer->ep->ops->caps & WEFT_CAP_SAME_NODE) != 0;
 }
 
 struct weft_p2p_request *weft_p2p_take_spare(void);

@@ -8,6 +8,7 @@
 #ifndef WEFT_P2P_PEER_H
 #define WEFT_P2P_PEER_H
 
+#include "base/ranks.h"
 #include "p2p/wire.h"
 
 struct weft_p2p_request;
@@ -39,7 +40,10 @@ struct weft_offer {
 };
 
 struct weft_peer {
-    uint32_t rank;
+    union {
+        struct weft_ranked ranked; /* first */
+        uint32_t rank;
+    };
     bool is_self;
     bool is_waiting;          /* in the list of peers with a backlog */
     bool is_dead;             /* nothing goes to it, nothing comes any more (dead.c) */
@@ -57,34 +61,19 @@ struct weft_peer {
     struct weft_peer *next_waiting;
 };
 
-struct weft_peers {
-    struct weft_peer **slots;
-    uint32_t mask; /* slots - 1; 0: none yet */
-    uint32_t count;
-};
-
 /* The peer, or NULL if this process has not been heard of. */
-static inline struct weft_peer *weft_peer_find(const struct weft_peers *peers,
+static inline struct weft_peer *weft_peer_find(const struct weft_ranks *peers,
                                                uint32_t rank)
 {
-    if (weft_unlikely(peers->mask == 0)) {
-        return NULL;
-    }
-    for (uint32_t i = rank & peers->mask;; i = (i + 1) & peers->mask) {
-        struct weft_peer *peer = peers->slots[i];
-
-        if (weft_likely(peer == NULL || peer->rank == rank)) {
-            return peer;
-        }
-    }
+    return weft_ranks_find(peers, rank);
 }
 
 /* The peer, made if it is new; NULL: no memory. */
-struct weft_peer *weft_peer_get(struct weft_peers *peers, uint32_t rank);
+struct weft_peer *weft_peer_get(struct weft_ranks *peers, uint32_t rank);
 
 /* What we were about to send besides messages, and what it has offered. */
 void weft_peer_forget_queues(struct weft_peer *peer);
 
-void weft_peers_close(struct weft_peers *peers);
+void weft_peers_close(struct weft_ranks *peers);
 
 #endif

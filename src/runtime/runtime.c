@@ -1,10 +1,13 @@
 #include "runtime/runtime.h"
 
 #include "base/log.h"
+#include "base/settings.h"
+#include "coll/coll.h"
 #include "comm/make.h"
 #include "core/comm.h"
 #include "datatype/attribute.h"
 #include "p2p/buffered.h"
+#include "p2p/p2p.h"
 #include "progress/lock.h"
 #include "progress/wait.h"
 #include "runtime/environment.h"
@@ -71,7 +74,10 @@ static enum weft_rc wire_up(void)
 /* What sends messages. A rank's queues are in the segment, so it stays open as well. */
 static enum weft_rc open_engine(void)
 {
-    enum weft_rc rc = weft_p2p_open(weft_transports[0], &run.job);
+    const bool is_net_only = weft_setting(WEFT_SET_TRANSPORT) != 0;
+    const bool needs_net = run.job.who.size > 1 && (is_net_only || !run.job.is_one_node);
+    enum weft_rc rc = weft_p2p_open(&weft_shm_ops, needs_net ? &weft_msg_ops : NULL,
+                                    is_net_only, &run.job);
 
     if (rc == WEFT_OK) {
         weft_comm_open(run.job.who.rank);
@@ -281,10 +287,23 @@ enum weft_rc weft_world_finalize(void)
 
 enum weft_rc weft_world_barrier(void)
 {
+    const struct weft_coll leaving = {&weft_comm_world, "MPI_Finalize",
+                                      WEFT_COLL_BARRIER};
+    enum weft_rc rc;
+
     if (run.job.is_one_node) {
         return weft_p2p_barrier();
     }
-    return weft_wireup_fence(&run.job);
+    /* Messages first, because peers may still need us; then the launcher's, so that
+     * nobody closes connections from which others have not read all. */
+    rc = weft_barrier(&leaving);
+    if (rc == WEFT_OK) {
+        weft_lock();
+        weft_p2p_drain();
+        weft_unlock();
+        rc = weft_wireup_fence(&run.job);
+    }
+    return rc;
 }
 
 bool weft_world_is_main_thread(void)

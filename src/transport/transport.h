@@ -27,9 +27,14 @@
  * with vectors, may take long: they are called without the lock, from any thread, and
  * touch nothing but what they are given; so may wake().
  *
- * Sleep. arm() publishes how much attention we shall pay and then looks once more:
- * WEFT_AGAIN means something is there, poll instead of sleeping. A send wakes a peer
- * whose attention asks for it; wake() does so where nothing was sent.
+ * Sleep. Inside a node, arm() publishes how much attention we shall pay and then looks
+ * once more: WEFT_AGAIN means something is there, poll instead of sleeping. A send wakes
+ * a peer whose attention asks for it; wake() does so where nothing was sent. A network
+ * has descriptors instead, of which one becomes readable when something is there, once
+ * may_wait() has said so.
+ *
+ * Two kinds. WEFT_CAP_SAME_NODE: all of the table. A network: what is not said to be the
+ * node's alone.
  */
 #ifndef WEFT_TRANSPORT_TRANSPORT_H
 #define WEFT_TRANSPORT_TRANSPORT_H
@@ -120,7 +125,8 @@ struct weft_traffic {
     uint64_t bytes_fetched; /* straight from a peer's memory */
     uint64_t bytes_stored;  /* straight into it */
     uint64_t wakeups;       /* how often a peer rang our doorbell */
-    uint64_t lanes;         /* queues that peers have for themselves now */
+    uint64_t lanes;         /* queues or connections that peers have for themselves */
+    uint64_t strangers;     /* who tried to connect and is not of the job */
 };
 
 struct weft_transport_ops {
@@ -140,7 +146,8 @@ struct weft_transport_ops {
     enum weft_rc (*send)(struct weft_endpoint *ep, const void *header, const void *data,
                          size_t len, unsigned flags);
 
-    /* Bytes of the peer's memory at `key` + offset, to or from ours; no lock needed. */
+    /* From here to can_reach() the node's alone.
+     * Bytes of the peer's memory at `key` + offset, to or from ours; no lock needed. */
     enum weft_rc (*fetch)(struct weft_endpoint *ep, const struct weft_key *key,
                           uint64_t offset, void *to, size_t len, struct weft_op *op);
     enum weft_rc (*store)(struct weft_endpoint *ep, const struct weft_key *key,
@@ -157,7 +164,8 @@ struct weft_transport_ops {
     /* Can this peer's memory be reached? Tries it the first time. */
     bool (*can_reach)(struct weft_endpoint *ep);
 
-    /* A joint of ours and its number, or NULL; and a peer's joint by number. */
+    /* The node's alone up to window_of(). A joint of ours and its number, or NULL; and a
+     * peer's joint by number. */
     struct weft_joint *(*joint_take)(struct weft_transport *tp, uint32_t *number);
     void (*joint_give)(struct weft_transport *tp, uint32_t number);
     struct weft_joint *(*joint_of)(struct weft_endpoint *ep, uint32_t number);
@@ -176,7 +184,13 @@ struct weft_transport_ops {
     /* Handles at most `budget` packets and returns how many it handled. */
     int (*poll)(struct weft_transport *tp, int budget);
 
-    /* *bell is the doorbell's count then; whoever moves it on ends the sleep. */
+    /* A network's alone: WEFT_OK: one of the descriptors, at most two of which the
+     * number is returned, becomes readable when something comes. */
+    enum weft_rc (*may_wait)(struct weft_transport *tp);
+    int (*descriptors)(struct weft_transport *tp, int *out);
+
+    /* The node's alone up to set_inside(), but for has_asked() and those with an
+     * endpoint. *bell is the doorbell's count then; whoever moves it on ends the sleep. */
     enum weft_rc (*arm)(struct weft_transport *tp, enum weft_attention level,
                         uint32_t *bell);
     _Atomic uint32_t *(*doorbell)(struct weft_transport *tp);
@@ -189,7 +203,8 @@ struct weft_transport_ops {
      * only packets that are worth a wake-up are looked for. */
     enum weft_rc (*attend)(struct weft_transport *tp, enum weft_attention level);
     /* Has a send found a full queue since arm()? Then who wants to be told of room arms,
-     * and tries, again. */
+     * and tries, again. Of a network: since the last time that this was asked, one of
+     * which nobody will tell. */
     bool (*has_asked)(struct weft_transport *tp);
     _Atomic uint32_t *(*helper_bell)(struct weft_transport *tp);
     void (*ring)(struct weft_transport *tp); /* our own doorbell: ends our own sleep */
@@ -207,6 +222,7 @@ struct weft_transport_ops {
 };
 
 extern const struct weft_transport_ops weft_shm_ops;
+extern const struct weft_transport_ops weft_msg_ops;
 
 /* All that were built, in the order in which a new peer tries them; NULL ends them. */
 extern const struct weft_transport_ops *const weft_transports[];

@@ -163,10 +163,15 @@ static struct fi_ops_cm cm_ops = {
 int strict_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep **out,
                    void *context)
 {
-    struct strict_ep *ep = calloc(1, sizeof(*ep));
-    struct fi_info *tcp_info = strict_info_to_tcp(info);
+    struct strict_ep *ep;
+    struct fi_info *tcp_info;
     int err = -FI_ENOMEM;
 
+    if (info->handle != NULL && info->handle->fclass == FI_CLASS_PEP) {
+        return -FI_ENOSYS; /* a listener made into an endpoint */
+    }
+    ep = calloc(1, sizeof(*ep));
+    tcp_info = strict_info_to_tcp(info);
     if (ep == NULL || tcp_info == NULL) {
         goto free_both;
     }

@@ -13,44 +13,48 @@
  *     IPATH_NO_BACKTRACE=1                        before libfabric is loaded: otherwise
  *                                                 abort() ends in exit code 1
  *
- * FI_PROVIDER hides the other core providers from programs; without it libfabric offers
- * strict after tcp, with all else that Debian's build contains and loads anyway. Utility
- * providers such as ofi_rxm stay visible. Both ends of a connection should be strict,
+ * FI_PROVIDER hides the other core providers from programs. Without it libfabric offers
+ * strict last, after tcp, net and all else that Debian's build contains; it loads those
+ * in any case, which is where its 0.2 s go. Both ends of a connection should be strict,
  * since each checks its own side.
  *
  * What it demands:
- *   hints       grant mr_mode FI_MR_LOCAL, VIRT_ADDR, ALLOCATED and PROV_KEY, and mode
- *               FI_CONTEXT2 and FI_RX_CQ_DATA; more than is offered is refused. In each
- *               case fi_getinfo finds nothing (-FI_ENODATA).
- *   memory      every buffer that is not empty has the descriptor of a live registration
- * of this domain that covers it and permits the use: FI_SEND, FI_RECV, FI_READ, FI_WRITE.
- * A registration is not closed while an operation uses it. What is not mapped cannot be
- * registered (-FI_EFAULT). STRICT_REGISTRATIONS may live in a process at once, then
- * -FI_ENOMEM. Keys are the provider's and look random. Peers use key and virtual address;
- * a wrong key, range or right closes the connection, as does a message longer than its
- * receive. contexts    every operation has a struct fi_context2 of its own, aligned as
- * such, that overlaps no other in flight. It is overwritten when the operation is posted
- *               and again before its completion is handed out, and must not change
- * between. order       enable before posting receives, read FI_CONNECTED before posting
- * the rest. posts       every fourth of a process is answered with -FI_EAGAIN, as is each
- * that finds STRICT_QUEUE_SIZE operations on that side of the endpoint. A refused post
- * took nothing and left the context alone. A place is free again when the completion was
- * read. completions a queue holds STRICT_CQ_SIZE entries, whatever was asked;
- * fi_cq_attr.size says so after opening. One more that nobody has read, and the queue has
- *               overrun: a line on stderr, and -FI_EOVERRUN from then on.
- *   private data  at most STRICT_CM_DATA_SIZE bytes, else -FI_EINVAL.
- *   closing     an endpoint takes its operations and unread completions with it.
  *
- * What it has not, as its attributes say: inject (size 0), delivery-complete, selective
- * completion, shared contexts, cancel, counters, fi_cq_sread. Remote CQ data has 4 bytes
- * and comes with messages only. What the fabric interface knows beyond that is NULL in
- * the tables: a caller who did not look crashes. Waiting works as with tcp: FI_WAIT_FD,
- * FI_GETWAIT and fi_trywait.
+ * - Hints grant mr_mode FI_MR_LOCAL, VIRT_ADDR, ALLOCATED and PROV_KEY, and mode
+ *   FI_CONTEXT2 and FI_RX_CQ_DATA, and ask for no more than is offered. Otherwise
+ *   fi_getinfo finds nothing (-FI_ENODATA).
+ * - Every buffer that is not empty has the descriptor of a live registration of this
+ *   domain that covers it and permits the use: FI_SEND, FI_RECV, FI_READ or FI_WRITE. A
+ *   registration is not closed while an operation uses it.
+ * - What is not mapped cannot be registered (-FI_EFAULT), and STRICT_REGISTRATIONS may
+ *   live in a process at once, then -FI_ENOMEM.
+ * - Peers use key and virtual address. Keys are the provider's and look random. A wrong
+ *   key, range or right closes the connection, as does a message longer than its
+ *   receive; FI_LOG_LEVEL=warn tells the cause on the side that closed it.
+ * - Every operation has a struct fi_context2 of its own, aligned as such, that overlaps
+ *   no other in flight. It is overwritten when the operation is posted, again before its
+ *   completion is handed out, and must not change in between.
+ * - Enable comes before posting receives, reading FI_CONNECTED before posting the rest.
+ * - Every fourth post of a process is answered with -FI_EAGAIN, as is each that finds
+ *   STRICT_QUEUE_SIZE operations on that side of the endpoint. A refused post took
+ *   nothing and left the context alone. A place is free again when the completion was
+ *   read.
+ * - A completion queue holds STRICT_CQ_SIZE entries, whatever was asked; fi_cq_attr.size
+ *   says so after opening. One more that nobody has read, and the queue has overrun: a
+ *   line on stderr, and -FI_EOVERRUN from then on.
+ * - Private data has at most STRICT_CM_DATA_SIZE bytes, else -FI_EINVAL.
+ * - A closed endpoint takes its operations and unread completions with it.
+ *
+ * What it has not: inject (size 0), delivery-complete, selective completion, shared
+ * contexts, cancel, counters, fi_cq_sread. Remote CQ data has 4 bytes and comes with
+ * messages only. What the fabric interface knows beyond that is NULL in the tables: a
+ * caller who did not look crashes. Waiting works as with tcp: FI_WAIT_FD, FI_GETWAIT and
+ * fi_trywait.
  *
  * Ownership:  each object here owns the tcp object it stands for, whose `context` is the
  *             object's struct fid. Its own first member is that struct fid.
- * Threads:    any. One lock for the whole process guards all state; tcp is called with it
- *             held, and never calls back.
+ * Threads:    any. One lock for the whole process guards all state; where data moves, tcp
+ *             is called with it held, and never calls back.
  */
 #ifndef WEFT_TEST_STRICT_H
 #define WEFT_TEST_STRICT_H

@@ -159,8 +159,8 @@ static void memory_is_written_and_read_by_key_and_virtual_address(void **state)
     pair_close(pair);
 }
 
-/* A write to what `access` permits of the other's memory, shifted, must fail. */
-static void must_be_refused(uint64_t access, uint64_t shift, uint64_t key_change)
+/* Reads 1000 bytes, `shift` behind a registration of as many; the connection must end. */
+static void read_must_be_refused(uint64_t access, uint64_t shift, uint64_t key_change)
 {
     struct pair *pair = pair_open();
     struct side *to = &pair->side[1];
@@ -176,12 +176,108 @@ static void must_be_refused(uint64_t access, uint64_t shift, uint64_t key_change
     pair_close(pair);
 }
 
-static void remote_memory_needs_key_range_and_right(void **state)
+static void remote_memory_is_read_by_key_range_and_right_only(void **state)
 {
     (void)state;
-    must_be_refused(FI_REMOTE_WRITE, 0, 0);
-    must_be_refused(FI_REMOTE_READ, 1, 0);
-    must_be_refused(FI_REMOTE_READ, 0, 1);
+    read_must_be_refused(FI_REMOTE_WRITE, 0, 0);
+    read_must_be_refused(FI_REMOTE_READ, 1, 0);
+    read_must_be_refused(FI_REMOTE_READ, 0, 1);
+}
+
+/* A write is done when it is sent; that it was refused shows in what waits behind it. */
+static void remote_memory_is_written_with_the_right_only(void **state)
+{
+    struct pair *pair = pair_open();
+    struct side *from = &pair->side[0];
+    struct side *to = &pair->side[1];
+    struct fid_mr *mr;
+
+    (void)state;
+    pair_connect(pair);
+    pair_must("fi_mr_reg", fi_mr_reg(pair->domain, to->memory, 1000, FI_REMOTE_READ, 0, 0,
+                                     0, &mr, NULL));
+    memset(from->memory, 3, 1000);
+    pair_recv(from, 2000, 8, &from->context[1]);
+    assert_int_equal(write_across(pair, (uintptr_t)to->memory, fi_mr_key(mr)), 0);
+    assert_true((pair_wait(pair, 0).flags & FI_WRITE) != 0);
+    assert_ptr_equal(pair_wait_error(pair, 0).op_context, &from->context[1]);
+    assert_int_equal(to->memory[0], 0);
+    pair_must("fi_close", fi_close(&mr->fid));
+    pair_close(pair);
+}
+
+enum { MESSAGES = 2000, WINDOW = 16, LONGEST = PAIR_MEMORY / WINDOW };
+
+static size_t length_of(int message)
+{
+    return (size_t)message * 7919 % LONGEST + 1;
+}
+
+static void post_next_receive(struct side *to, int message)
+{
+    const size_t slot = (size_t)message % WINDOW;
+
+    pair_recv(to, slot * LONGEST, LONGEST, &to->context[slot]);
+}
+
+static void much_traffic_within_the_limits_passes(void **state)
+{
+    struct pair *pair = pair_open();
+    struct side *from = &pair->side[0];
+    struct side *to = &pair->side[1];
+    int i;
+
+    (void)state;
+    pair_connect(pair);
+    for (i = 0; i < WINDOW; i++) {
+        post_next_receive(to, i);
+    }
+    for (i = 0; i < MESSAGES; i++) {
+        const size_t slot = (size_t)i % WINDOW;
+        const size_t length = length_of(i);
+
+        memset(from->memory, i, length);
+        pair_send(from, 0, length, &from->context[slot]);
+        assert_ptr_equal(pair_wait(pair, 0).op_context, &from->context[slot]);
+        if (i >= WINDOW / 2) { /* that many stay behind */
+            const int oldest = i - WINDOW / 2;
+            const size_t place = (size_t)oldest % WINDOW;
+            const struct fi_cq_tagged_entry done = pair_wait(pair, 1);
+
+            assert_ptr_equal(done.op_context, &to->context[place]);
+            assert_int_equal(done.len, length_of(oldest));
+            assert_int_equal(to->memory[place * LONGEST + done.len - 1], (char)oldest);
+            post_next_receive(to, oldest);
+        }
+    }
+    pair_close(pair);
+}
+
+static void what_is_not_offered_is_refused(void **state)
+{
+    struct pair *pair = pair_open();
+    struct side *side = &pair->side[0];
+    const struct iovec iov = {.iov_base = side->memory, .iov_len = 8};
+    const struct fi_msg msg = {
+        .msg_iov = &iov,
+        .desc = &side->desc,
+        .iov_count = 1,
+        .context = &side->context[0],
+    };
+    struct fid_ep *other;
+
+    (void)state;
+    pair_connect(pair);
+    assert_int_equal(fi_sendmsg(side->ep, &msg, FI_DELIVERY_COMPLETE), -FI_EBADFLAGS);
+    assert_int_equal(fi_sendmsg(side->ep, &msg, FI_INJECT), -FI_EBADFLAGS);
+    assert_int_equal(fi_recvmsg(side->ep, &msg, FI_MULTI_RECV), -FI_EBADFLAGS);
+    assert_int_equal(fi_cancel(&side->ep->fid, &side->context[0]), -FI_ENOSYS);
+    pair_must("fi_endpoint", fi_endpoint(pair->domain, pair->info, &other, NULL));
+    assert_int_equal(
+        fi_ep_bind(other, &side->cq->fid, FI_TRANSMIT | FI_SELECTIVE_COMPLETION),
+        -FI_EBADFLAGS);
+    pair_must("fi_close", fi_close(&other->fid));
+    pair_close(pair);
 }
 
 static void a_receive_too_small_closes_the_connection(void **state)
@@ -670,7 +766,10 @@ int main(void)
         cmocka_unit_test(a_message_arrives_and_its_contexts_are_overwritten),
         cmocka_unit_test(data_of_four_bytes_comes_with_a_message),
         cmocka_unit_test(memory_is_written_and_read_by_key_and_virtual_address),
-        cmocka_unit_test(remote_memory_needs_key_range_and_right),
+        cmocka_unit_test(remote_memory_is_read_by_key_range_and_right_only),
+        cmocka_unit_test(remote_memory_is_written_with_the_right_only),
+        cmocka_unit_test(much_traffic_within_the_limits_passes),
+        cmocka_unit_test(what_is_not_offered_is_refused),
         cmocka_unit_test(a_receive_too_small_closes_the_connection),
         cmocka_unit_test(a_sleeper_is_woken_by_an_arrival),
         cmocka_unit_test(every_fourth_post_is_refused),

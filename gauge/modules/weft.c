@@ -124,10 +124,11 @@ static bool may_take(void *owner, uint32_t from)
     return true;
 }
 
-static void on_done(void *owner, struct weft_op *op)
+static void on_done(void *owner, struct weft_op *op, enum weft_rc rc)
 {
     (void)owner;
     (void)op; /* nothing is lent to the transport */
+    (void)rc;
 }
 
 static enum gauge_rc poll(struct weft *weft)

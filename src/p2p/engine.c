@@ -58,6 +58,7 @@ enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops,
         .owner = p,
         .arrived = weft_p2p_arrived,
         .may_take = may_take,
+        .done = weft_p2p_done,
     };
     p->deaths = &job->segment.header->deaths;
     p->ops = ops;
@@ -96,6 +97,7 @@ void weft_p2p_close(void)
     weft_p2p_free_windows();
     weft_partitioned_close();
     weft_p2p_close_network();
+    weft_p2p_free_ops();
     p->ops->close(p->transport);
     weft_request_close();
     p->spare = NULL;
@@ -202,7 +204,8 @@ static void on_matchable(uint32_t from, const struct weft_header *header,
             }
             weft_p2p_finish_recv(recv, header, len);
         } else {
-            weft_p2p_start_transfer(recv, weft_peer_get(&p->peers, from), header, data);
+            weft_p2p_start_transfer(recv, weft_peer_get(&p->peers, from), header, data,
+                                    len);
         }
         return;
     }
@@ -210,6 +213,10 @@ static void on_matchable(uint32_t from, const struct weft_header *header,
         weft_log_error(
             "rank %u sent in ready mode with tag %d, but no receive was posted", from,
             header->tag);
+    }
+    if (header->kind == WEFT_PKT_ANNOUNCE && len > header->length) {
+        p->bytes_thrown_away += len - header->length;
+        len = header->length;
     }
     kept = weft_unexpected_keep(&p->unexpected, &p->match, from, header, data, len);
     if (kept == NULL) {
@@ -228,6 +235,10 @@ static void on_answer(uint32_t from, const struct weft_header *header, const voi
     memcpy(&answer, data, sizeof(answer));
     if (header->kind == WEFT_PKT_PULL) {
         weft_p2p_on_pull(from, &answer);
+    } else if (header->kind == WEFT_PKT_PULL_PUT) {
+        weft_p2p_on_pull_put(&answer);
+    } else if (header->kind == WEFT_PKT_PLACED) {
+        weft_p2p_on_placed(&answer);
     } else if (header->kind == WEFT_PKT_OFFER) {
         weft_p2p_on_offer(from, &answer);
     } else if (header->kind == WEFT_PKT_STAGE) {

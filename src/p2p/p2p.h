@@ -24,6 +24,7 @@
  *   wait.c        polling, spinning, yielding, sleeping
  *   dead.c        processes that have ended: who waits for one gets an error
  *   attend.c      what happens while the program computes, and the helper
+ *   far.c         long messages over a network
  *   network.c     the transport between nodes, and the thread that sleeps on it
  *   counts.c      what went through, for those who ask (counts.h)
  */
@@ -88,6 +89,10 @@ struct weft_p2p_request {
     uint64_t window;              /* what the peer is told in place of an address, or 0 */
     struct weft_buffer *lender;   /* of that copy; NULL: it was allocated, or a window */
     uint64_t lent_as;             /* its number there */
+    uint32_t lent;                /* send: parts that the network still needs */
+    void *exposed;                /* receive: memory that the sender puts into */
+    bool is_told;                 /* receive: the sender needs no FETCHED */
+    bool is_sent_in_parts;        /* receive: the sender's data are in no one place */
 
     /* As sent, of a long message, where WEFT_CHECKSUM is set. */
     uint32_t sums[WEFT_SUM_BLOCKS];
@@ -134,6 +139,7 @@ struct weft_p2p {
     uint64_t sleeps;       /* how often a thread did */
     uint64_t pieces_sent;  /* DATA packets: they are no messages */
     uint64_t pieces_received;
+    uint64_t bytes_thrown_away; /* that came with announcements nobody waited for */
 };
 
 extern struct weft_p2p weft_p2p;
@@ -330,10 +336,30 @@ enum weft_rc weft_p2p_announce(struct weft_p2p_request *send);
 
 /* A receive has met an announcement; `data` is what came after the header. */
 void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *peer,
-                             const struct weft_header *header, const void *data);
+                             const struct weft_header *header, const void *data,
+                             size_t len);
 void weft_p2p_on_data(const void *data, size_t len);
 void weft_p2p_on_pull(uint32_t from, const struct weft_answer *answer);
+void weft_p2p_on_pull_put(const struct weft_answer *answer);
 void weft_p2p_on_fetched(const struct weft_answer *answer);
+
+/* Over a network (far.c). A whole message, announced or not; WEFT_PENDING: the request is
+ * complete when the network has it. What was lent comes back. */
+enum weft_rc weft_p2p_lend_message(struct weft_p2p_request *send);
+enum weft_rc weft_p2p_announce_far(struct weft_p2p_request *send, const void *head,
+                                   size_t head_len);
+void weft_p2p_done(void *owner, struct weft_op *op, enum weft_rc rc);
+void weft_p2p_free_ops(void);
+/* Notes whether the peer has thrown away what came along. */
+void weft_p2p_note_pull(struct weft_peer *peer, const struct weft_p2p_request *send,
+                        const struct weft_answer *answer);
+/* Sends what a PULL or PULL_PUT has asked for; false: no room now. */
+bool weft_p2p_push_far(struct weft_peer *peer, struct weft_push *push);
+/* A receive has met an announcement, with so many bytes along. */
+void weft_p2p_start_far(struct weft_p2p_request *recv, uint64_t length, const void *along,
+                        size_t along_len);
+void weft_p2p_on_placed(const struct weft_answer *answer);
+void weft_p2p_conceal(struct weft_p2p_request *recv);
 void weft_p2p_look_at_transfers(void);
 bool weft_p2p_transfers_have_news(void);
 bool weft_p2p_push(struct weft_peer *peer);
@@ -557,6 +583,12 @@ static inline enum weft_rc weft_p2p_take_request(struct weft_request **out)
 static inline bool weft_p2p_is_near(const struct weft_peer *peer)
 {
     return peer->ep != NULL && (peer->ep->ops->caps & WEFT_CAP_SAME_NODE) != 0;
+}
+
+/* Is it reached by a network? */
+static inline bool weft_p2p_is_far(const struct weft_peer *peer)
+{
+    return peer->ep != NULL && (peer->ep->ops->caps & WEFT_CAP_SAME_NODE) == 0;
 }
 
 struct weft_p2p_request *weft_p2p_take_spare(void);

@@ -27,6 +27,10 @@ struct weft_push {
     uint64_t offset;
     uint64_t end;
     uint64_t request; /* the receiver's */
+    bool is_put;      /* into memory of the receiver's; then also: */
+    uint64_t start;   /* the first offset, where that memory begins */
+    uint64_t name;    /* of `send` */
+    struct weft_key key;
 };
 
 /* A receive that the peer has posted for a message of ours (offer.c). */
@@ -49,6 +53,7 @@ struct weft_peer {
     bool is_dead;             /* nothing goes to it, nothing comes any more (dead.c) */
     uint32_t posted;          /* receives that name it */
     uint32_t incoming;        /* transfers that may wait for its DATA */
+    uint32_t announced_only;  /* messages that bring nothing along (far.c) */
     uint64_t next_sequence;   /* of our ordered packets to it; its lower half travels */
     struct weft_endpoint *ep; /* NULL: never sent to, or ourselves */
     struct weft_endpoint *free_ep;    /* ep, while a small message may go at once */

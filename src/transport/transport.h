@@ -11,8 +11,8 @@
  * data that nobody takes cannot hold them up.
  *
  * Ownership. The caller owns every buffer it passes in, and may reuse it once the call
- * has returned WEFT_OK. WEFT_PENDING, which only fetch and store return, lends the buffer
- * and `op` until poll() hands `op` to the `done` upcall.
+ * has returned WEFT_OK. WEFT_PENDING, which only fetch, store, lend and put return, lends
+ * the buffer and `op` until poll() hands `op` to the `done` upcall.
  *
  * Full queue. WEFT_AGAIN means nothing was taken; poll, then try again.
  *
@@ -55,6 +55,7 @@ enum {
     WEFT_CAP_JOINT = 1 << 3,  /* two processes can share one transfer's copying */
     WEFT_WINDOW = 128 * 1024, /* bytes in a window */
     WEFT_VECTORS_MAX = 256,   /* stretches of memory that one call moves */
+    WEFT_HEAD_MAX = 128,      /* bytes before those that are lent */
     WEFT_SEND_CONTROL = 1 << 0,
     WEFT_SEND_URGENT = 1 << 1, /* ordered, but worth waking a peer for */
     WEFT_SEND_QUIET = 1 << 2,  /* control, but not worth it */
@@ -79,7 +80,8 @@ struct weft_upcalls {
     void (*arrived)(void *owner, uint32_t from, const void *header, const void *data,
                     size_t len);
     bool (*may_take)(void *owner, uint32_t from);
-    void (*done)(void *owner, struct weft_op *op);
+    /* What was lent comes back; rc is not WEFT_OK: it did not reach the peer. */
+    void (*done)(void *owner, struct weft_op *op, enum weft_rc rc);
     bool is_full;  /* written by the owner, as is the next */
     bool has_dead; /* a peer has died: what it was about to write will not come */
 };
@@ -92,11 +94,13 @@ struct weft_endpoint {
     struct weft_transport *transport;
     uint32_t rank;      /* of the peer in the job */
     uint32_t short_max; /* bytes that a packet can carry */
+    uint32_t lend_max;  /* and one that is lent; 0: none is */
 };
 
 /* A piece of memory of a process, as it travels in a message. */
 struct weft_key {
     uint64_t address;
+    uint64_t key; /* of a network; else 0 */
 };
 
 /*
@@ -146,6 +150,25 @@ struct weft_transport_ops {
     enum weft_rc (*send)(struct weft_endpoint *ep, const void *header, const void *data,
                          size_t len, unsigned flags);
 
+    /*
+     * A network's alone up to conceal(). Like an ordered send(), but only the header and
+     * `head`, of at most WEFT_HEAD_MAX bytes, are copied; `data` is lent. WEFT_PENDING,
+     * WEFT_AGAIN, or a failure.
+     */
+    enum weft_rc (*lend)(struct weft_endpoint *ep, const void *header, const void *head,
+                         size_t head_len, const void *data, size_t len,
+                         struct weft_op *op);
+    /* Bytes of ours, lent, into memory that the peer has exposed; what is sent later by
+     * send() comes later. */
+    enum weft_rc (*put)(struct weft_endpoint *ep, const struct weft_key *key,
+                        uint64_t offset, const void *from, size_t len,
+                        struct weft_op *op);
+    /* Lets peers put into memory; *exposed is handed back to conceal(). WEFT_AGAIN: not
+     * now. */
+    enum weft_rc (*expose)(struct weft_transport *tp, void *memory, size_t bytes,
+                           struct weft_key *key, void **exposed);
+    void (*conceal)(struct weft_transport *tp, void *exposed);
+
     /* From here to can_reach() the node's alone.
      * Bytes of the peer's memory at `key` + offset, to or from ours; no lock needed. */
     enum weft_rc (*fetch)(struct weft_endpoint *ep, const struct weft_key *key,
@@ -190,7 +213,8 @@ struct weft_transport_ops {
     int (*descriptors)(struct weft_transport *tp, int *out);
 
     /* The node's alone up to set_inside(), but for has_asked() and those with an
-     * endpoint. *bell is the doorbell's count then; whoever moves it on ends the sleep. */
+     * endpoint. *bell is the doorbell's count then; whoever moves it on ends the sleep.
+     */
     enum weft_rc (*arm)(struct weft_transport *tp, enum weft_attention level,
                         uint32_t *bell);
     _Atomic uint32_t *(*doorbell)(struct weft_transport *tp);

@@ -92,8 +92,9 @@ static bool on_may_take(void *owner, uint32_t from)
     return from == WEFT_ANYONE ? suite.is_granting_anyone : from == suite.granted;
 }
 
-static void on_done(void *owner, struct weft_op *op)
+static void on_done(void *owner, struct weft_op *op, enum weft_rc rc)
 {
+    check(rc == WEFT_OK);
     check(owner == &suite);
     suite.done = op;
 }

@@ -6,6 +6,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* What goes at once fits into a buffer of the pool, and four times into the window. */
+static uint32_t lend_max(const struct weft_transport *tp)
+{
+    if (tp->ofi.info->tx_attr->iov_limit < 2) {
+        return 0;
+    }
+    return tp->window / 4 < WEFT_MSG_LEND_MAX ? tp->window / 4 : WEFT_MSG_LEND_MAX;
+}
+
 struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank)
 {
     struct weft_msg_peer *peer = weft_ranks_find(&tp->peers, rank);
@@ -20,6 +29,7 @@ struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank
             .transport = tp,
             .rank = rank,
             .short_max = WEFT_MSG_SHORT_MAX,
+            .lend_max = lend_max(tp),
         };
     }
     return peer;
@@ -47,14 +57,14 @@ static uint8_t *map(size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-static size_t packet_bytes(void)
+static size_t packet_bytes(size_t data)
 {
-    return (sizeof(struct weft_msg_frame) + WEFT_MSG_SHORT_MAX + 63) / 64 * 64;
+    return (sizeof(struct weft_msg_frame) + data + 63) / 64 * 64;
 }
 
 static enum weft_rc make_sends(struct weft_transport *tp)
 {
-    const size_t each = packet_bytes();
+    const size_t each = packet_bytes(WEFT_MSG_SHORT_MAX);
     const size_t most = tp->ofi.info->tx_attr->size / 2;
 
     tp->send_count = (uint32_t)(most < WEFT_MSG_SENDS ? most : WEFT_MSG_SENDS);
@@ -76,7 +86,7 @@ static enum weft_rc make_receives(struct weft_transport *tp)
 {
     enum weft_rc rc;
 
-    tp->receive_bytes = packet_bytes();
+    tp->receive_bytes = packet_bytes(WEFT_HEAD_MAX + WEFT_MSG_LEND_MAX);
     tp->receives = calloc(WEFT_MSG_RECEIVES, sizeof(*tp->receives));
     tp->receive_memory = map(WEFT_MSG_RECEIVES * tp->receive_bytes);
     if (tp->receives == NULL || tp->receive_memory == NULL) {
@@ -97,7 +107,7 @@ static void free_buffers(struct weft_transport *tp)
     weft_ofi_unregister(tp->send_mr);
     weft_ofi_unregister(tp->receive_mr);
     if (tp->send_memory != NULL) {
-        munmap(tp->send_memory, tp->send_count * packet_bytes());
+        munmap(tp->send_memory, tp->send_count * packet_bytes(WEFT_MSG_SHORT_MAX));
     }
     if (tp->receive_memory != NULL) {
         munmap(tp->receive_memory, WEFT_MSG_RECEIVES * tp->receive_bytes);
@@ -270,6 +280,7 @@ static void count_sent(const struct weft_endpoint *base, struct weft_traffic *tr
 
     traffic->packets_sent += peer->packets_sent;
     traffic->bytes_sent += peer->bytes_sent;
+    traffic->bytes_stored += peer->bytes_put;
 }
 
 static void count(const struct weft_transport *tp, struct weft_traffic *traffic)
@@ -288,6 +299,10 @@ const struct weft_transport_ops weft_msg_ops = {
     .connect = msg_connect,
     .disconnect = msg_disconnect,
     .send = weft_msg_send,
+    .lend = weft_msg_lend,
+    .put = weft_msg_put,
+    .expose = weft_msg_expose,
+    .conceal = weft_msg_conceal,
     .can_reach = can_reach,
     .may_be_queued = may_be_queued,
     .poll = weft_msg_poll,

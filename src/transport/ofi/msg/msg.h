@@ -5,6 +5,7 @@
  *   address.c   where we listen, and where a peer does
  *   connect.c   connections on first contact, without threads
  *   send.c      packets out, against the space that the peer has granted
+ *   lend.c      long ones, from and into memory of the user's
  *   poll.c      packets in; those that may not be taken yet are held
  *   sleep.c     descriptors to sleep on
  *
@@ -29,9 +30,10 @@
 #include "transport/transport.h"
 
 enum {
-    WEFT_MSG_SHORT_MAX = 4096, /* what may be copied under the lock */
-    WEFT_MSG_RECEIVES = 32,    /* buffers in the pool */
-    WEFT_MSG_SENDS = 128,      /* packets on their way, at most */
+    WEFT_MSG_SHORT_MAX = 4096, /* what send() copies */
+    WEFT_MSG_LEND_MAX = 64 * 1024,
+    WEFT_MSG_RECEIVES = 32, /* buffers in the pool */
+    WEFT_MSG_SENDS = 128,   /* packets on their way, at most */
     WEFT_MSG_WINDOW_MOST = 256 * 1024,
     WEFT_MSG_WINDOW_LEAST = 16 * 1024,
     WEFT_MSG_CONTROL_WINDOW = 64,
@@ -62,7 +64,9 @@ struct weft_msg_slot {
     struct fi_context2 context; /* first; the provider's while it is under way */
     struct weft_msg_slot *next; /* of those that are free, or to be posted again */
     struct weft_msg_peer *peer; /* of a packet */
-    uint8_t *buffer;            /* a frame and WEFT_MSG_SHORT_MAX bytes */
+    uint8_t *buffer;            /* a frame and what follows it */
+    struct weft_op *op;         /* of what was lent, or NULL */
+    struct fid_mr *mr;          /* of what was lent */
 };
 
 enum weft_msg_state {
@@ -106,6 +110,7 @@ struct weft_msg_peer {
     uint32_t slots_used; /* packets on their way to it */
     uint64_t packets_sent;
     uint64_t bytes_sent;
+    uint64_t bytes_put;
 
     struct weft_msg_held *held; /* oldest first */
     struct weft_msg_held *held_last;
@@ -176,9 +181,36 @@ void weft_msg_lose(struct weft_transport *tp, struct weft_msg_peer *peer,
 
 enum weft_rc weft_msg_send(struct weft_endpoint *ep, const void *header, const void *data,
                            size_t len, unsigned flags);
+/* May so many bytes of ordered packets go to it? Begins to connect if there is no way. */
+enum weft_rc weft_msg_may_send(struct weft_transport *tp, struct weft_msg_peer *peer,
+                               size_t bytes);
+/* What a frame to this peer says; and once it was sent. */
+struct weft_msg_frame weft_msg_frame(const struct weft_transport *tp,
+                                     const struct weft_msg_peer *peer,
+                                     enum weft_msg_kind kind);
+void weft_msg_has_sent(struct weft_msg_peer *peer, const struct weft_msg_frame *frame,
+                       size_t bytes);
+/* What became of a post. */
+enum weft_rc weft_msg_outcome(struct weft_transport *tp, struct weft_msg_peer *peer,
+                              ssize_t code);
+
+enum weft_rc weft_msg_lend(struct weft_endpoint *ep, const void *header, const void *head,
+                           size_t head_len, const void *data, size_t len,
+                           struct weft_op *op);
+enum weft_rc weft_msg_put(struct weft_endpoint *ep, const struct weft_key *key,
+                          uint64_t offset, const void *from, size_t len,
+                          struct weft_op *op);
+enum weft_rc weft_msg_expose(struct weft_transport *tp, void *memory, size_t bytes,
+                             struct weft_key *key, void **exposed);
+void weft_msg_conceal(struct weft_transport *tp, void *exposed);
+void weft_msg_return(struct weft_transport *tp, struct weft_msg_slot *slot,
+                     enum weft_rc rc);
+
 /* Tells the peer what was taken, now or when there is room. */
 void weft_msg_tell(struct weft_transport *tp, struct weft_msg_peer *peer);
 void weft_msg_tell_all(struct weft_transport *tp);
+struct weft_msg_slot *weft_msg_take_slot(struct weft_transport *tp,
+                                         struct weft_msg_peer *peer);
 void weft_msg_slot_is_free(struct weft_transport *tp, struct weft_msg_slot *slot);
 
 void weft_msg_post(struct weft_transport *tp, struct weft_msg_slot *slot);

@@ -165,7 +165,11 @@ static int complete(struct weft_transport *tp, const struct fi_cq_msg_entry *ent
         weft_msg_post(tp, slot);
         return 1;
     }
-    weft_msg_slot_is_free(tp, slot);
+    if (slot->op != NULL) {
+        weft_msg_return(tp, slot, WEFT_OK);
+    } else {
+        weft_msg_slot_is_free(tp, slot);
+    }
     return 0;
 }
 
@@ -190,7 +194,11 @@ static void complete_failed(struct weft_transport *tp)
         weft_msg_post(tp, slot);
     } else {
         weft_msg_lose(tp, slot->peer, weft_ofi_error(error.err));
-        weft_msg_slot_is_free(tp, slot);
+        if (slot->op != NULL) {
+            weft_msg_return(tp, slot, WEFT_ERR_UNREACHABLE);
+        } else {
+            weft_msg_slot_is_free(tp, slot);
+        }
     }
 }
 

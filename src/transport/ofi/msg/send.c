@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+enum { INJECT_MOST = 256 };
+
 /* How many packets one peer may have on their way, so that one that does not read leaves
  * room for others. */
 static bool has_share(const struct weft_transport *tp, const struct weft_msg_peer *peer)
@@ -13,8 +15,8 @@ static bool has_share(const struct weft_transport *tp, const struct weft_msg_pee
     return peer->slots_used < tp->send_count / 4;
 }
 
-static struct weft_msg_slot *take_slot(struct weft_transport *tp,
-                                       struct weft_msg_peer *peer)
+struct weft_msg_slot *weft_msg_take_slot(struct weft_transport *tp,
+                                         struct weft_msg_peer *peer)
 {
     struct weft_msg_slot *slot = tp->free_sends;
 
@@ -23,6 +25,7 @@ static struct weft_msg_slot *take_slot(struct weft_transport *tp,
     }
     tp->free_sends = slot->next;
     slot->peer = peer;
+    slot->op = NULL;
     peer->slots_used++;
     return slot;
 }
@@ -34,8 +37,8 @@ void weft_msg_slot_is_free(struct weft_transport *tp, struct weft_msg_slot *slot
     tp->free_sends = slot;
 }
 
-static enum weft_rc outcome(struct weft_transport *tp, struct weft_msg_peer *peer,
-                            ssize_t code)
+enum weft_rc weft_msg_outcome(struct weft_transport *tp, struct weft_msg_peer *peer,
+                              ssize_t code)
 {
     if (weft_likely(code == 0)) {
         return WEFT_OK;
@@ -62,19 +65,20 @@ static enum weft_rc inject(struct weft_transport *tp, struct weft_msg_peer *peer
 {
     union {
         struct weft_msg_frame frame;
-        uint8_t bytes[256];
+        uint8_t bytes[INJECT_MOST];
     } packet;
 
     packet.frame = frame;
     fill(&packet.frame, header, data, len);
-    return outcome(tp, peer, fi_inject(peer->ep, &packet, sizeof(frame) + len, 0));
+    return weft_msg_outcome(tp, peer,
+                            fi_inject(peer->ep, &packet, sizeof(frame) + len, 0));
 }
 
 static enum weft_rc post(struct weft_transport *tp, struct weft_msg_peer *peer,
                          struct weft_msg_frame frame, const void *header,
                          const void *data, size_t len)
 {
-    struct weft_msg_slot *slot = take_slot(tp, peer);
+    struct weft_msg_slot *slot = weft_msg_take_slot(tp, peer);
     enum weft_rc rc;
 
     if (slot == NULL) {
@@ -82,9 +86,9 @@ static enum weft_rc post(struct weft_transport *tp, struct weft_msg_peer *peer,
     }
     memcpy(slot->buffer, &frame, sizeof(frame));
     fill((struct weft_msg_frame *)(void *)slot->buffer, header, data, len);
-    rc = outcome(tp, peer,
-                 fi_send(peer->ep, slot->buffer, sizeof(frame) + len,
-                         weft_ofi_descriptor(tp->send_mr), 0, &slot->context));
+    rc = weft_msg_outcome(tp, peer,
+                          fi_send(peer->ep, slot->buffer, sizeof(frame) + len,
+                                  weft_ofi_descriptor(tp->send_mr), 0, &slot->context));
     if (rc != WEFT_OK) {
         weft_msg_slot_is_free(tp, slot);
     }
@@ -92,28 +96,78 @@ static enum weft_rc post(struct weft_transport *tp, struct weft_msg_peer *peer,
 }
 
 /* Whatever goes to a peer also says what was taken of what it has sent. */
-static enum weft_rc send_frame(struct weft_transport *tp, struct weft_msg_peer *peer,
-                               enum weft_msg_kind kind, const void *header,
-                               const void *data, size_t len)
+struct weft_msg_frame weft_msg_frame(const struct weft_transport *tp,
+                                     const struct weft_msg_peer *peer,
+                                     enum weft_msg_kind kind)
 {
-    const struct weft_msg_frame frame = {
+    return (struct weft_msg_frame){
         .version = WEFT_MSG_FRAME_VERSION,
         .kind = (uint8_t)kind,
         .from = tp->me,
         .taken = peer->taken,
         .taken_control = peer->taken_control,
     };
+}
+
+void weft_msg_has_sent(struct weft_msg_peer *peer, const struct weft_msg_frame *frame,
+                       size_t bytes)
+{
+    peer->told = frame->taken;
+    peer->told_control = frame->taken_control;
+    peer->bytes_sent += bytes;
+    if (frame->kind == WEFT_MSG_ORDERED) {
+        peer->sent += (uint32_t)bytes;
+        peer->packets_sent++;
+    } else if (frame->kind == WEFT_MSG_CONTROL) {
+        peer->sent_control++;
+    }
+}
+
+static enum weft_rc send_frame(struct weft_transport *tp, struct weft_msg_peer *peer,
+                               enum weft_msg_kind kind, const void *header,
+                               const void *data, size_t len)
+{
+    const struct weft_msg_frame frame = weft_msg_frame(tp, peer, kind);
     const size_t total = sizeof(frame) + len;
     enum weft_rc rc;
 
-    rc = total <= tp->ofi.info->tx_attr->inject_size && total <= 256
+    rc = total <= tp->ofi.info->tx_attr->inject_size && total <= INJECT_MOST
              ? inject(tp, peer, frame, header, data, len)
              : post(tp, peer, frame, header, data, len);
     if (rc == WEFT_OK) {
-        peer->told = frame.taken;
-        peer->told_control = frame.taken_control;
+        weft_msg_has_sent(peer, &frame, total);
     }
     return rc;
+}
+
+/* Without a connection there is one soon, or there never will be. */
+static enum weft_rc no_way(struct weft_transport *tp, struct weft_msg_peer *peer)
+{
+    if (peer->state == WEFT_MSG_LOST) {
+        return WEFT_ERR_UNREACHABLE;
+    }
+    weft_msg_connect(tp, peer);
+    return WEFT_AGAIN;
+}
+
+enum weft_rc weft_msg_may_send(struct weft_transport *tp, struct weft_msg_peer *peer,
+                               size_t bytes)
+{
+    if (weft_unlikely(peer->state != WEFT_MSG_OPEN)) {
+        return no_way(tp, peer);
+    }
+    return peer->sent - peer->acknowledged + bytes <= tp->window ? WEFT_OK : WEFT_AGAIN;
+}
+
+static enum weft_rc may_send_control(struct weft_transport *tp,
+                                     struct weft_msg_peer *peer)
+{
+    if (weft_unlikely(peer->state != WEFT_MSG_OPEN)) {
+        return no_way(tp, peer);
+    }
+    return peer->sent_control - peer->acknowledged_control < WEFT_MSG_CONTROL_WINDOW
+               ? WEFT_OK
+               : WEFT_AGAIN;
 }
 
 enum weft_rc weft_msg_send(struct weft_endpoint *ep, const void *header, const void *data,
@@ -121,34 +175,15 @@ enum weft_rc weft_msg_send(struct weft_endpoint *ep, const void *header, const v
 {
     struct weft_msg_peer *peer = weft_msg_peer_of(ep);
     struct weft_transport *tp = ep->transport;
-    const uint32_t bytes = (uint32_t)(sizeof(struct weft_msg_frame) + len);
     const bool is_control = (flags & WEFT_SEND_CONTROL) != 0;
-    enum weft_rc rc;
+    const enum weft_rc rc =
+        is_control ? may_send_control(tp, peer)
+                   : weft_msg_may_send(tp, peer, sizeof(struct weft_msg_frame) + len);
 
-    if (weft_unlikely(peer->state != WEFT_MSG_OPEN)) {
-        if (peer->state == WEFT_MSG_LOST) {
-            return WEFT_ERR_UNREACHABLE;
-        }
-        weft_msg_connect(tp, peer);
-        return WEFT_AGAIN;
-    }
-    if (is_control
-            ? peer->sent_control - peer->acknowledged_control >= WEFT_MSG_CONTROL_WINDOW
-            : peer->sent - peer->acknowledged + bytes > tp->window) {
-        return WEFT_AGAIN;
-    }
-    rc = send_frame(tp, peer, is_control ? WEFT_MSG_CONTROL : WEFT_MSG_ORDERED, header,
-                    data, len);
-    if (rc == WEFT_OK) {
-        if (is_control) {
-            peer->sent_control++;
-        } else {
-            peer->sent += bytes;
-            peer->packets_sent++;
-        }
-        peer->bytes_sent += bytes;
-    }
-    return rc;
+    return rc != WEFT_OK
+               ? rc
+               : send_frame(tp, peer, is_control ? WEFT_MSG_CONTROL : WEFT_MSG_ORDERED,
+                            header, data, len);
 }
 
 /* ---- what was taken ---- */

@@ -6,6 +6,7 @@
 #include "check/rc.h"
 #include "coll/coll.h"
 #include "comm/make.h"
+#include "p2p/p2p.h"
 #include "progress/lock.h"
 
 #include <string.h>
@@ -171,7 +172,10 @@ int PMPI_Comm_free(MPI_Comm *comm)
 }
 WEFT_WEAK_ALIAS(MPI_Comm_free, PMPI_Comm_free);
 
-/* Whoever has passed the barrier of its side has no operation under way on it. */
+/*
+ * Who comes here has received all that it wants, but what it has sent may be under way,
+ * though nobody can wait for it any more. Then come the others of its side.
+ */
 int PMPI_Comm_disconnect(MPI_Comm *comm)
 {
     static const char function[] = "MPI_Comm_disconnect";
@@ -182,6 +186,7 @@ int PMPI_Comm_disconnect(MPI_Comm *comm)
         const struct weft_coll coll = {c->local != NULL ? c->local : c, function,
                                        WEFT_COLL_BARRIER};
 
+        weft_p2p_settle(c, function);
         err = weft_raise_rc(c, weft_barrier(&coll), function);
     }
     return err == MPI_SUCCESS ? free_checked(function, c, comm) : err;

@@ -11,7 +11,9 @@
  * order there and all ranks call in the same order, so a constant tag is enough; one of
  * its own for each kind keeps calls apart that do not belong together.
  *
- * A failure is returned by the rank that sees it; the others may wait for it for ever.
+ * A failure is returned by the rank that sees it; the others may wait for it for ever. If
+ * it is the death of a member nobody waits: all that depend on it fail, or end as if they
+ * had been heard, and every later call on that communicator fails.
  */
 #ifndef WEFT_COLL_COLL_H
 #define WEFT_COLL_COLL_H
@@ -27,6 +29,7 @@ enum weft_coll_kind {
     WEFT_COLL_ALLGATHER,
     WEFT_COLL_ALLTOALL,
     WEFT_COLL_BARRIER,
+    WEFT_COLL_KINDS,
 };
 
 /* Who calls what; the name is the user's, for those who look at a job that hangs. */

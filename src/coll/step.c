@@ -5,11 +5,20 @@
 
 #include <string.h>
 
+/* A collective that a death has brought to an end, and all others on its communicator. */
+static bool is_given_up(const struct weft_coll *coll)
+{
+    return weft_unlikely(coll->comm->given_up != 0);
+}
+
 enum weft_rc weft_coll_post(const struct weft_coll *coll, int source, void *buffer,
                             size_t bytes, struct weft_coll_step *step)
 {
     step->peer = source;
     step->bytes = bytes;
+    if (is_given_up(coll)) {
+        return WEFT_ERR_DEAD;
+    }
     return weft_irecv(coll->comm, WEFT_PLANE_COLL, source, (int)coll->kind, buffer, bytes,
                       &step->request);
 }
@@ -28,6 +37,9 @@ enum weft_rc weft_coll_finish(const struct weft_coll *coll,
         weft_request_give(step->request);
         weft_unlock();
     }
+    if (weft_unlikely(rc == WEFT_ERR_DEAD)) {
+        weft_p2p_give_up(coll->comm, WEFT_COLL_KINDS);
+    }
     return rc;
 }
 
@@ -35,9 +47,13 @@ enum weft_rc weft_coll_send(const struct weft_coll *coll, int dest, const void *
                             size_t bytes)
 {
     struct weft_coll_step step = {.peer = dest, .bytes = bytes};
-    enum weft_rc rc = weft_isend(coll->comm, dest, (int)coll->kind, buffer, bytes,
-                                 WEFT_PLANE_COLL | WEFT_SEND_STANDARD, &step.request);
+    enum weft_rc rc;
 
+    if (is_given_up(coll)) {
+        return WEFT_ERR_DEAD;
+    }
+    rc = weft_isend(coll->comm, dest, (int)coll->kind, buffer, bytes,
+                    WEFT_PLANE_COLL | WEFT_SEND_STANDARD, &step.request);
     return rc == WEFT_OK ? weft_coll_finish(coll, &step) : rc;
 }
 
@@ -55,12 +71,18 @@ enum weft_rc weft_coll_exchange(const struct weft_coll *coll, int dest, const vo
                                 size_t recv_bytes)
 {
     struct weft_coll_step step;
+    enum weft_rc received;
     enum weft_rc rc = weft_coll_post(coll, source, recv, recv_bytes, &step);
 
-    if (rc == WEFT_OK) {
-        rc = weft_coll_send(coll, dest, send, send_bytes);
+    if (rc != WEFT_OK) {
+        return rc;
     }
-    return rc == WEFT_OK ? weft_coll_finish(coll, &step) : rc;
+    rc = weft_coll_send(coll, dest, send, send_bytes);
+    if (rc != WEFT_OK && rc != WEFT_ERR_DEAD) {
+        return rc;
+    }
+    received = weft_coll_finish(coll, &step); /* a death is the end of it, too */
+    return rc == WEFT_OK ? received : rc;
 }
 
 enum weft_rc weft_coll_copy(const void *from, size_t from_bytes, void *to,

@@ -28,8 +28,9 @@ WEFT_MUST_CHECK enum weft_rc weft_coll_recv(const struct weft_coll *coll, int so
                                             void *buffer, size_t bytes);
 
 /*
- * Both at once. If it cannot be sent, the receive stays posted and is lost: then no more
- * can come of this call, and the buffer is not safe until the process ends.
+ * Both at once. If it cannot be sent, for want of memory, the receive stays posted and is
+ * lost: then no more can come of this call, and the buffer is not safe until the process
+ * ends.
  */
 WEFT_MUST_CHECK enum weft_rc weft_coll_exchange(const struct weft_coll *coll, int dest,
                                                 const void *send, size_t send_bytes,

@@ -90,15 +90,25 @@ void weft_comm_close_predefined(void)
     memset(&weft_comm_self, 0, sizeof(weft_comm_self));
 }
 
+struct weft_comm *weft_comm_next(uint32_t *index)
+{
+    struct weft_comm *comm = NULL;
+
+    while (comm == NULL && *index < pool.made) {
+        comm = weft_pool_find(&pool, *index, weft_pool_generation(&pool, *index));
+        ++*index;
+    }
+    return comm;
+}
+
 void weft_comm_close(void)
 {
-    for (uint32_t i = 0; i < pool.made; i++) {
-        struct weft_comm *comm = weft_pool_find(&pool, i, weft_pool_generation(&pool, i));
+    struct weft_comm *comm;
+    uint32_t index = 0;
 
-        if (comm != NULL) { /* the user has not freed it */
-            weft_attributes_forget(&comm->attributes);
-            empty(comm);
-        }
+    while ((comm = weft_comm_next(&index)) != NULL) { /* the user has not freed it */
+        weft_attributes_forget(&comm->attributes);
+        empty(comm);
     }
     weft_comm_close_predefined();
     weft_pool_fini(&pool);
@@ -108,18 +118,16 @@ void weft_comm_close(void)
 struct weft_comm *weft_comm_of_context(uint32_t context)
 {
     const uint32_t wanted = context & ~(uint32_t)(WEFT_PLANES - 1);
+    struct weft_comm *comm;
+    uint32_t index = 0;
 
     if (wanted == weft_comm_world.context || wanted == weft_comm_self.context) {
         return wanted == weft_comm_world.context ? &weft_comm_world : &weft_comm_self;
     }
-    for (uint32_t i = 0; i < pool.made; i++) {
-        struct weft_comm *comm = weft_pool_find(&pool, i, weft_pool_generation(&pool, i));
-
-        if (comm != NULL && comm->context == wanted) {
-            return comm;
-        }
-    }
-    return NULL;
+    do {
+        comm = weft_comm_next(&index);
+    } while (comm != NULL && comm->context != wanted);
+    return comm;
 }
 
 enum weft_rc weft_comm_take(struct weft_group *group, struct weft_group *remote,

@@ -51,6 +51,7 @@ struct weft_comm {
     struct weft_topology *topology; /* NULL: none */
     struct weft_buffer *buffer;     /* that the user attached to it, or NULL */
     int references;
+    int given_up;  /* tags of collectives below this are nothing any more: p2p/dead.c */
     uint32_t made; /* communicators made from it by all members, for their tags */
     bool is_freed; /* the user's handle is gone */
     bool has_own_name;
@@ -113,6 +114,12 @@ static inline struct weft_comm *weft_comm_from_handle(MPI_Comm handle)
     }
     return weft_likely(comm->size > 0) ? comm : NULL;
 }
+
+/*
+ * The next one that was made, from the place *index in the pool on; NULL: none. Moves
+ * *index behind it. Needs the lock.
+ */
+struct weft_comm *weft_comm_next(uint32_t *index);
 
 /* The one that messages of this context, of any plane, belong to, or NULL. */
 struct weft_comm *weft_comm_of_context(uint32_t context);

@@ -361,3 +361,38 @@ void weft_buffer_abandon(struct weft_buffer_owner owner)
     }
     weft_unlock();
 }
+
+/* The next communicator of a session, or of the world, 0, that has a buffer, or NULL. */
+static struct weft_comm *next_with_buffer(uint64_t session, uint32_t *index)
+{
+    struct weft_comm *comm;
+
+    weft_lock();
+    do {
+        comm = weft_comm_next(index);
+    } while (comm != NULL && (comm->buffer == NULL || comm->group->session != session));
+    weft_unlock();
+    return comm;
+}
+
+void weft_buffer_detach_comms(uint64_t session, const char *call)
+{
+    struct weft_comm *comm;
+    uint32_t index = 0;
+
+    while ((comm = next_with_buffer(session, &index)) != NULL) {
+        (void)weft_buffer_detach((struct weft_buffer_owner){.comm = comm}, call);
+    }
+}
+
+void weft_buffer_abandon_comms(void)
+{
+    struct weft_comm *comm;
+    uint32_t index = 0;
+
+    weft_buffer_abandon((struct weft_buffer_owner){.comm = &weft_comm_world});
+    weft_buffer_abandon((struct weft_buffer_owner){.comm = &weft_comm_self});
+    while ((comm = next_with_buffer(0, &index)) != NULL) {
+        weft_buffer_abandon((struct weft_buffer_owner){.comm = comm});
+    }
+}

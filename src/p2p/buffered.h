@@ -38,6 +38,9 @@ struct weft_attached {
  * bytes. */
 struct weft_attached weft_buffer_detach(struct weft_buffer_owner owner, const char *call);
 
+/* The same for the communicators of a session that the user has not freed. */
+void weft_buffer_detach_comms(uint64_t session, const char *call);
+
 /* Returns, or the request is complete, when the messages now in the buffer are gone. */
 WEFT_MUST_CHECK enum weft_rc weft_buffer_flush(struct weft_buffer_owner owner,
                                                const char *call);
@@ -49,6 +52,9 @@ WEFT_MUST_CHECK enum weft_rc weft_buffer_iflush(struct weft_buffer_owner owner,
  * they want: waits for nothing. What was never received is not sent any more.
  */
 void weft_buffer_abandon(struct weft_buffer_owner owner);
+
+/* The same for the communicators of the world, the predefined ones too. */
+void weft_buffer_abandon_comms(void);
 
 /*
  * Sends in buffered mode; the data may be changed when it returns. WEFT_ERR_BUFFER: no

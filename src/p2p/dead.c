@@ -9,12 +9,19 @@
  * it was sending, receives and probes that name it, and, on a communicator with a dead
  * member, those from any source, because nobody can tell whether the message would have
  * been the dead one's, and those of collectives, because who was to send may have given
- * up. Later sends and receives of these kinds fail as soon as they are started.
+ * up. Later sends and receives of these kinds fail as soon as they are started, and so do
+ * long messages of collectives, which have to be waited for, to any member.
+ *
+ * A collective that fails so has ended for this rank, while others may still send to it.
+ * What they announce is dropped, and so they come to an end too (weft_p2p_give_up). That
+ * needs no message of its own. From then on the rank begins no collective on that
+ * communicator: others could take what it sends for a part of the one that has failed.
  *
  * A request that a thread is copying for, outside the lock, is completed when that thread
  * comes back: process_vm_* fails by itself where the other process is gone.
  */
 #include "p2p/probe.h"
+#include "progress/lock.h"
 
 enum { BUDGET = 64, TURNS = 1024 };
 
@@ -65,6 +72,72 @@ void weft_p2p_fail_recv(struct weft_p2p_request *recv, int source)
     recv->base.bytes = 0;
     weft_p2p_forget_type(recv);
     weft_request_complete(&recv->base, WEFT_ERR_DEAD);
+}
+
+/* ---- collectives that are given up ---- */
+
+static bool is_collective(const struct weft_header *header)
+{
+    return (header->context & (WEFT_PLANES - 1)) == WEFT_PLANE_COLL;
+}
+
+bool weft_p2p_is_in_vain(const struct weft_header *header)
+{
+    const struct weft_comm *comm;
+
+    if (!is_collective(header)) {
+        return false;
+    }
+    comm = weft_comm_of_context(header->context);
+    return comm != NULL && weft_p2p_dead_from(comm, 0) != MPI_UNDEFINED;
+}
+
+bool weft_p2p_is_given_up(const struct weft_header *header)
+{
+    const struct weft_comm *comm;
+
+    if (!is_collective(header)) {
+        return false;
+    }
+    comm = weft_comm_of_context(header->context);
+    return comm != NULL && header->tag < comm->given_up;
+}
+
+/* A long one is received into no memory: so its sender learns that it is over. */
+void weft_p2p_drop(uint32_t from, const struct weft_header *header, const void *data)
+{
+    struct weft_request *recv;
+
+    if (header->kind == WEFT_PKT_EAGER) {
+        return;
+    }
+    if (weft_p2p_take_request(&recv) != WEFT_OK) {
+        weft_wireup_abort(weft_p2p.job, 1, "no memory to drop a message");
+    }
+    weft_p2p_recv_message((struct weft_p2p_request *)recv, NULL, 0, from, header, data);
+    weft_request_detach(recv);
+}
+
+void weft_p2p_give_up(struct weft_comm *comm, int tags)
+{
+    struct weft_p2p *p = &weft_p2p;
+    const uint32_t context = comm->context | WEFT_PLANE_COLL;
+    struct weft_unexpected *message;
+
+    weft_lock();
+    comm->given_up = tags;
+    for (int tag = 0; tag < tags; tag++) {
+        while ((message = (struct weft_unexpected *)weft_match_find(
+                    &p->match, context, WEFT_ANY_SOURCE, tag)) != NULL) {
+            weft_match_take(&p->match, &message->waiting);
+            weft_p2p_drop(message->from, &message->header, message->data);
+            weft_unexpected_free(&p->unexpected, &p->match, message);
+        }
+    }
+    p->up.is_full = p->unexpected.is_full;
+    weft_p2p_look_at_transfers(); /* what was dropped is over */
+    weft_p2p_leave();
+    weft_unlock();
 }
 
 /* ---- what waits for it ---- */

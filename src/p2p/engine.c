@@ -209,6 +209,10 @@ static void on_matchable(uint32_t from, const struct weft_header *header,
         }
         return;
     }
+    if (weft_unlikely(p->dead_count > 0) && weft_p2p_is_given_up(header)) {
+        weft_p2p_drop(from, header, data);
+        return;
+    }
     if (weft_unlikely((header->flags & WEFT_PKT_READY) != 0)) {
         weft_log_error(
             "rank %u sent in ready mode with tag %d, but no receive was posted", from,

@@ -301,11 +301,21 @@ int weft_p2p_dead_from(const struct weft_comm *comm, int first);
 int weft_p2p_dead_source(const struct weft_comm *comm, enum weft_plane plane, int source);
 const char *weft_p2p_why_dead(uint32_t process);
 
+/*
+ * This rank has given up its collectives on `comm`, whose tags are below `tags`, because
+ * a member has died: what others have sent or will send for them is dropped, so that
+ * nobody waits for it to be received. Takes the lock.
+ */
+void weft_p2p_give_up(struct weft_comm *comm, int tags);
+
 /* Returns when what we owe our peers has gone out. With the lock, at both ends. */
 void weft_p2p_drain(void);
 
-/* Returns when all sends are over that the user has let go of. Takes the lock. */
-void weft_p2p_settle(const char *call);
+/*
+ * Returns when all sends are over that the user has let go of: those on `comm`, or, if it
+ * is NULL, on any communicator. Takes the lock.
+ */
+void weft_p2p_settle(const struct weft_comm *comm, const char *call);
 
 /* Polls a little, without waiting. Takes the lock. */
 void weft_progress(void);
@@ -385,6 +395,15 @@ static inline bool weft_p2p_has_deaths(void)
                          weft_p2p.deaths_seen);
 }
 void weft_p2p_notice_deaths(void);
+
+/* A message that nobody will receive, because the collective was given up: is it so? */
+bool weft_p2p_is_given_up(const struct weft_header *header);
+
+/* All that its sender gets is an end. */
+void weft_p2p_drop(uint32_t from, const struct weft_header *header, const void *data);
+
+/* Is it for a collective that cannot come to an end? */
+bool weft_p2p_is_in_vain(const struct weft_header *header);
 
 /* Completes what waits for the dead and could not be completed before. */
 void weft_p2p_bury(void);

@@ -212,7 +212,8 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     send->header.kind = is_announced ? WEFT_PKT_ANNOUNCE : WEFT_PKT_EAGER;
     send->is_announced = is_announced;
     send->work = WEFT_WORK_NONE;
-    if (weft_unlikely(peer->is_dead)) {
+    if (weft_unlikely(peer->is_dead || (is_announced && weft_p2p.dead_count > 0 &&
+                                        weft_p2p_is_in_vain(&send->header)))) {
         weft_p2p_forget_type(send);
         weft_request_complete(&send->base, WEFT_ERR_DEAD);
         return;

@@ -311,14 +311,18 @@ void weft_p2p_drain(void)
 }
 
 /* What nobody holds nobody can wait for; so we hold it for as long as we wait. */
-void weft_p2p_settle(const char *call)
+void weft_p2p_settle(const struct weft_comm *comm, const char *call)
 {
-    const struct weft_wait_reason why = {call, "", MPI_ANY_SOURCE, MPI_ANY_TAG, 0};
+    const struct weft_wait_reason why = {call, comm != NULL ? comm->name : "",
+                                         MPI_ANY_SOURCE, MPI_ANY_TAG, 0};
     struct weft_request *request;
     uint32_t index = 0;
 
     weft_lock();
     while ((request = weft_request_next_detached(WEFT_REQUEST_SEND, &index)) != NULL) {
+        if (comm != NULL && request->comm != comm) {
+            continue;
+        }
         request->is_detached = false;
         weft_wait_locked(request, &why);
         weft_request_give(request);

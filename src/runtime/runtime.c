@@ -253,7 +253,7 @@ static bool is_last_user(void)
 void weft_runtime_settle(void)
 {
     if (is_last_user()) {
-        weft_p2p_settle("MPI_Session_finalize");
+        weft_p2p_settle(NULL, "MPI_Session_finalize");
         weft_buffer_abandon((struct weft_buffer_owner){.session = 0});
     }
 }
@@ -270,8 +270,7 @@ enum weft_rc weft_world_finalize(void)
     rc = rc == WEFT_ERR_DEAD ? WEFT_OK : rc; /* those that are left can leave */
     set_lock_shared(); /* what may be called at any time, may be by any thread */
     /* All have what they want: the barrier says so. */
-    weft_buffer_abandon((struct weft_buffer_owner){.comm = &weft_comm_world});
-    weft_buffer_abandon((struct weft_buffer_owner){.comm = &weft_comm_self});
+    weft_buffer_abandon_comms();
     if (is_last_user()) {
         weft_buffer_abandon((struct weft_buffer_owner){.session = 0});
     }

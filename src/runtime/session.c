@@ -62,6 +62,7 @@ void weft_session_close(struct weft_session *session)
 {
     const struct weft_buffer_owner owner = {.session = session->number};
 
+    weft_buffer_detach_comms(session->number, "MPI_Session_finalize");
     (void)weft_buffer_detach(owner, "MPI_Session_finalize");
     weft_runtime_settle();
     weft_lock();

@@ -403,6 +403,39 @@ static void collectives(void)
     make_and_free(MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &made), &made);
 }
 
+/* Fails, or has nothing to wait for: not all depend on the dead. */
+static void may_fail(int err)
+{
+    if (err != MPI_SUCCESS) {
+        check_error(err);
+    }
+}
+
+/*
+ * Messages that their sender waits for, to one that has given up: it was to hear from the
+ * dead first. Every other rank comes late, and learns of the death when it waits already.
+ */
+static void given_up(void)
+{
+    const int count = LONG / 2 / size;
+    char *in = memory + LONG / 2;
+    int err;
+
+    if (is_victim()) {
+        die();
+    }
+    sleep_ms(rank % 2 == 0 ? 0 : 200);
+    err = MPI_Gather(memory, count, MPI_BYTE, in, count, MPI_BYTE, 0, MPI_COMM_WORLD);
+    may_fail(err);
+    CHECK(rank != 0 || err != MPI_SUCCESS);
+    may_fail(MPI_Bcast(memory, LONG, MPI_BYTE, size - 1, MPI_COMM_WORLD));
+    may_fail(MPI_Reduce(memory, in, LONG / 2, MPI_BYTE, MPI_BOR, 0, MPI_COMM_WORLD));
+    may_fail(MPI_Alltoall(memory, count, MPI_BYTE, in, count, MPI_BYTE, MPI_COMM_WORLD));
+    wait_for_death();
+    check_error(MPI_Barrier(MPI_COMM_WORLD));
+    check_error(MPI_Allreduce(memory, in, LONG / 2, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD));
+}
+
 static void barrier(void)
 {
     if (is_victim()) {
@@ -482,13 +515,13 @@ static const struct {
     const char *name;
     void (*run)(void);
 } cases[] = {
-    {"recv", recv_named},   {"any", recv_any},          {"probe", probe},
-    {"sent", recv_sent},    {"waitall", waitall},       {"test", test_polls},
-    {"ssend", ssend},       {"many", send_many},        {"long", send_long},
-    {"typed", send_typed},  {"sendrecv", sendrecv},     {"transfers", transfers},
-    {"rounds", rounds},     {"announced", announced},   {"collectives", collectives},
-    {"barrier", barrier},   {"inside", barrier_inside}, {"go-on", go_on},
-    {"finalize", finalize},
+    {"recv", recv_named},   {"any", recv_any},        {"probe", probe},
+    {"sent", recv_sent},    {"waitall", waitall},     {"test", test_polls},
+    {"ssend", ssend},       {"many", send_many},      {"long", send_long},
+    {"typed", send_typed},  {"sendrecv", sendrecv},   {"transfers", transfers},
+    {"rounds", rounds},     {"announced", announced}, {"collectives", collectives},
+    {"given-up", given_up}, {"barrier", barrier},     {"inside", barrier_inside},
+    {"go-on", go_on},       {"finalize", finalize},
 };
 
 int main(int argc, char **argv)

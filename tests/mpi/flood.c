@@ -7,6 +7,7 @@
  *   send     every other rank sends COUNT messages of 1 KiB to rank 0, which sleeps
  *            first and then takes them, last sender first
  *   isend    the same with MPI_Isend, a window of requests at a time
+ *   all-out  the same with the requests of all messages outstanding at once
  *   empty    the same with messages of no bytes; their order shows in the tags
  *   kept     one message of every 1024 is not received before all others are over
  *   behind   the last rank sends COUNT messages with tag 1, then one with tag 2, which
@@ -125,6 +126,25 @@ static void isend_each(int to, int tag)
     }
 }
 
+static void isend_all(int to, int tag)
+{
+    int(*messages)[WORDS] = malloc((size_t)count * sizeof(*messages));
+    MPI_Request *requests = malloc((size_t)count * sizeof(*requests));
+
+    CHECK(messages != NULL && requests != NULL);
+    for (int i = 0; i < count; i++) {
+        fill(messages[i], i);
+        CHECK(MPI_Isend(messages[i], BYTES, MPI_BYTE, to, tag, MPI_COMM_WORLD,
+                        &requests[i]) == MPI_SUCCESS);
+    }
+    CHECK(MPI_Waitall(count, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+    for (int i = 0; i < count; i++) {
+        CHECK(requests[i] == MPI_REQUEST_NULL);
+    }
+    free(requests);
+    free(messages);
+}
+
 static void take_one(int from, int tag, int i)
 {
     static int message[WORDS];
@@ -171,6 +191,11 @@ static void flood_send(void)
 static void flood_isend(void)
 {
     flood(isend_each);
+}
+
+static void flood_all_out(void)
+{
+    flood(isend_all);
 }
 
 static void flood_empty(void)
@@ -247,11 +272,9 @@ static const struct {
     void (*run)(void);
     long each_may_cost; /* bytes for each message that is let in */
 } cases[] = {
-    {"send", flood_send, 0},
-    {"isend", flood_isend, 0},
-    {"empty", flood_empty, 0},
-    {"kept", flood_kept, 0},
-    {"behind", flood_behind, BYTES + RECORD},
+    {"send", flood_send, 0},       {"isend", flood_isend, 0},
+    {"all-out", flood_all_out, 0}, {"empty", flood_empty, 0},
+    {"kept", flood_kept, 0},       {"behind", flood_behind, BYTES + RECORD},
 };
 
 static void run_case(size_t which, long limit_mib)
@@ -273,7 +296,7 @@ static void run_case(size_t which, long limit_mib)
     CHECK(MPI_Reduce(&mine, &others, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD) ==
           MPI_SUCCESS);
     if (rank == 0) {
-        printf("%-6s  %d ranks  %d messages  %.1f s  receiver %.1f MiB  "
+        printf("%-7s  %d ranks  %d messages  %.1f s  receiver %.1f MiB  "
                "largest sender %.1f MiB\n",
                cases[which].name, size, count, MPI_Wtime() - start,
                (double)atomic_load(&memory.peak_kib) / 1024, (double)others / 1024);

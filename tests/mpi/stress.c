@@ -222,7 +222,7 @@ static void start_send(struct lane *lane, const struct message *m, unsigned unwa
         t->buffer[stress_type_place(layout, i)] = (char)byte_at(m->content, i);
     }
     WORKS(t->kind->start(t));
-    if (t->request == MPI_REQUEST_NULL || (t->kind->is & BUFFERED) != 0) {
+    if (t->request == MPI_REQUEST_NULL) {
         memset(t->buffer, 0, t->memory); /* it is ours again */
     }
 }

@@ -38,9 +38,8 @@ struct transfer {
 /* ---- kinds of operations ---- */
 
 enum {
-    WAITS = 1,    /* may wait for its receiver */
-    NEEDS = 2,    /* its receiver must be there */
-    BUFFERED = 4, /* takes room in the buffer */
+    WAITS = 1, /* may wait for its receiver */
+    NEEDS = 2, /* its receiver must be there */
 };
 
 struct kind {
@@ -93,6 +92,14 @@ static int do_ibsend(struct transfer *t)
                       &t->request);
 }
 
+/* Complete whatever its receiver does, so that its memory is written to again at once. */
+static int do_ibsend_and_wait(struct transfer *t)
+{
+    const int err = do_ibsend(t);
+
+    return err == MPI_SUCCESS ? MPI_Wait(&t->request, MPI_STATUS_IGNORE) : err;
+}
+
 /* A persistent send is made, started once, and freed when it is complete. */
 static int start(struct transfer *t, int err)
 {
@@ -136,8 +143,9 @@ static const struct kind sends[] = {
     {"MPI_Issend", 0, do_issend, NULL},
     {"MPI_Rsend", WAITS | NEEDS, do_rsend, NULL},
     {"MPI_Irsend", NEEDS, do_irsend, NULL},
-    {"MPI_Bsend", BUFFERED, do_bsend, NULL},
-    {"MPI_Ibsend", BUFFERED, do_ibsend, NULL},
+    {"MPI_Bsend", 0, do_bsend, NULL},
+    {"MPI_Ibsend", 0, do_ibsend, NULL},
+    {"MPI_Ibsend", 0, do_ibsend_and_wait, NULL},
     {"MPI_Send_init", 0, do_send_init, end_persistent},
     {"MPI_Ssend_init", 0, do_ssend_init, end_persistent},
     {"MPI_Rsend_init", NEEDS, do_rsend_init, end_persistent},

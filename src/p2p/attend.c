@@ -8,6 +8,9 @@
  * room in a lane. It then takes the lock, does what a waiting thread would do, and
  * publishes the attention anew before it sleeps again.
  *
+ * The thread that sleeps on a network (network.c) does the same when something comes from
+ * there, in the helper's place: the seat is for one of them at a time.
+ *
  * `is_attending` is true while a helper is responsible: changed with the lock, read by
  * the helper without. If the helper finds the lock taken, either that thread leaves again
  * soon, or it waits in MPI and has taken responsibility back.
@@ -20,6 +23,7 @@
 #include "progress/thread.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <sched.h>
 
 enum { LEAVING_TURNS = 4, TICK_NS = 1000000, CALLED_BUDGET = 64 };
@@ -30,7 +34,8 @@ static struct {
     enum weft_attention published; /* with the lock: what it may be woken for */
     _Atomic uint32_t is_stopping;
     _Atomic bool is_called; /* by the network */
-} helper;
+    pthread_mutex_t seat;   /* of whoever takes the lock as the helper */
+} helper = {.seat = PTHREAD_MUTEX_INITIALIZER};
 
 static void set_attending(bool is_attending)
 {
@@ -101,8 +106,8 @@ static bool take_lock(void)
     return false;
 }
 
-/* True: something waits for room of which nobody will tell. */
-static bool serve(void)
+/* With the seat. True: something waits for room of which nobody will tell. */
+static bool serve_seated(void)
 {
     struct weft_p2p *p = &weft_p2p;
     bool has_backlog;
@@ -129,11 +134,22 @@ static bool serve(void)
     return has_backlog;
 }
 
+static bool serve(void)
+{
+    bool has_backlog;
+
+    pthread_mutex_lock(&helper.seat);
+    has_backlog = serve_seated();
+    pthread_mutex_unlock(&helper.seat);
+    return has_backlog;
+}
+
 /* The network needs somebody. Whoever polls would do, but nobody may be there. */
 static void answer_call(void)
 {
     struct weft_p2p *p = &weft_p2p;
 
+    pthread_mutex_lock(&helper.seat);
     weft_lock_as_helper();
     p->is_helper_inside = true;
     do {
@@ -142,6 +158,7 @@ static void answer_call(void)
     } while (weft_p2p_arm_network() != WEFT_OK);
     p->is_helper_inside = false;
     weft_lock_leave_as_helper();
+    pthread_mutex_unlock(&helper.seat);
 }
 
 static void run(void)
@@ -192,6 +209,17 @@ static void ring(void)
 
     atomic_fetch_add_explicit(bell, 1, memory_order_release);
     weft_futex_wake(bell, 1);
+}
+
+void weft_p2p_attend_network(void)
+{
+    struct weft_p2p *p = &weft_p2p;
+
+    if (!is_attending()) {
+        p->ops->ring(p->transport); /* who sleeps in MPI, if anybody does */
+    } else if (serve()) {
+        ring(); /* the helper looks for room now and then */
+    }
 }
 
 void weft_p2p_call_helper(void)

@@ -444,6 +444,8 @@ void weft_p2p_stop_helper(void);
 
 /* Starts it, if it can be; false: nobody attends while the program computes. */
 bool weft_p2p_start_helper(void);
+/* From the thread that sleeps on a network: something is there. */
+void weft_p2p_attend_network(void);
 /* From any thread: the network needs somebody, also if nobody attends. */
 void weft_p2p_call_helper(void);
 

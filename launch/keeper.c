@@ -124,40 +124,62 @@ static void read_all(struct processes *all)
     }
 }
 
+static int by_pid(const void *a, const void *b)
+{
+    const struct process *x = a;
+    const struct process *y = b;
+
+    return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static bool is_child_of_ours(const struct process *p, const struct processes *all)
+{
+    const struct process parent = {.pid = p->parent};
+    const struct process *found;
+
+    if (p->parent == getpid()) {
+        return true;
+    }
+    found = bsearch(&parent, all->at, all->count, sizeof(parent), by_pid);
+    return found != NULL && found->is_ours;
+}
+
 /* Marks the children of ours until there are no more. */
 static void mark_descendants(struct processes *all)
 {
-    const pid_t me = getpid();
-    bool is_more = true;
+    bool is_more = all->count > 0;
 
+    if (is_more) {
+        qsort(all->at, all->count, sizeof(*all->at), by_pid);
+    }
     while (is_more) {
         is_more = false;
         for (size_t i = 0; i < all->count; i++) {
             struct process *p = &all->at[i];
 
-            for (size_t k = 0; !p->is_ours && !is_spared(p->pid) && k < all->count; k++) {
-                if (p->parent == me ||
-                    (all->at[k].is_ours && all->at[k].pid == p->parent)) {
-                    p->is_ours = true;
-                    is_more = true;
-                }
+            if (!p->is_ours && is_child_of_ours(p, all) && !is_spared(p->pid)) {
+                p->is_ours = true;
+                is_more = true;
             }
         }
     }
 }
 
-void keeper_signal_all(int signal)
+int keeper_signal_all(int signal)
 {
     struct processes all = {NULL, 0, 0};
+    int count = 0;
 
     read_all(&all);
     mark_descendants(&all);
     for (size_t i = 0; i < all.count; i++) {
         if (all.at[i].is_ours) {
             kill(all.at[i].pid, signal);
+            count++;
         }
     }
     free(all.at);
+    return count;
 }
 
 bool keeper_has_descendants(void)
@@ -191,7 +213,9 @@ bool keeper_sweep(void)
         if (weft_clock_ns() > end) {
             return false;
         }
-        keeper_signal_all(SIGKILL);
+        if (keeper_signal_all(SIGKILL) == 0) {
+            return true; /* those that are left are spared */
+        }
         nanosleep(&pause, NULL); /* what was killed needs a moment to die */
     }
 }

@@ -5,7 +5,8 @@
  * passes them on. The keeper, its child, starts and serves the ranks. Both are child
  * subreapers, so whatever the ranks start stays below them, behind `bash -c` or a double
  * fork too. They watch each other through a pipe: if the front dies, the keeper ends all
- * its descendants; if the keeper dies, its children become the front's, which does so.
+ * its descendants; if the keeper dies, its children become the front's, which does so. If
+ * both die at once, there is guard.h.
  */
 #ifndef WEFT_LAUNCH_KEEPER_H
 #define WEFT_LAUNCH_KEEPER_H
@@ -22,8 +23,8 @@ void keeper_adopt_orphans(void);
 void keeper_spare(int pid);
 void keeper_spare_none(void);
 
-/* Sends a signal to every descendant of this process. */
-void keeper_signal_all(int signal);
+/* Sends a signal to every descendant of this process; returns how many there are. */
+int keeper_signal_all(int signal);
 
 /* Has this process descendants that are not spared? */
 bool keeper_has_descendants(void);

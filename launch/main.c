@@ -5,6 +5,7 @@
  * bytes through a pipe, and ends with its exit code. A second Ctrl-C ends everything at
  * once.
  */
+#include "guard.h"
 #include "job.h"
 #include "keeper.h"
 #include "plan.h"
@@ -124,6 +125,7 @@ int main(int argc, char **argv)
     int ends[2];
     pid_t keeper;
     bool is_daemon;
+    int code;
 
     fill_standard_descriptors();
     program_name = strrchr(argv[0], '/') != NULL ? strrchr(argv[0], '/') + 1 : argv[0];
@@ -138,6 +140,7 @@ int main(int argc, char **argv)
     }
     keeper_adopt_orphans();
     block_signals(&set);
+    keeper_spare(guard_start(argc, argv));
     if (pipe2(ends, O_CLOEXEC) != 0) {
         perror(program_name);
         return 1;
@@ -152,5 +155,7 @@ int main(int argc, char **argv)
         exit(keep(is_daemon ? NULL : &plan, ends[0]));
     }
     close(ends[0]);
-    return watch(keeper, ends[1], &set);
+    code = watch(keeper, ends[1], &set);
+    guard_dismiss();
+    return code;
 }

@@ -1,5 +1,7 @@
 #include "rsh.h"
 
+#include "route.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -74,10 +76,42 @@ static void become(char **argv, int talk, int error, volatile int *why)
     *why = errno;
 }
 
-bool rsh_start(const struct list *words, const char *host, const char *path,
-               struct way *way)
+static bool is_ssh(const char *command)
+{
+    const char *slash = strrchr(command, '/');
+
+    return strcmp(slash != NULL ? slash + 1 : command, "ssh") == 0;
+}
+
+/* Options of ssh that take it to a host by WEFT_NET, for as long as they are in use. */
+struct steering {
+    struct route route;
+    char to[WEFT_NET_TEXT + 16];
+    char key[512]; /* the host's key is still looked up by its name */
+};
+
+static void steer(struct list *argv, struct steering *steering, const char *host,
+                  const char *net)
+{
+    const char *at = strrchr(host, '@');
+    const char *name = at != NULL ? at + 1 : host;
+
+    if (!is_ssh(argv->at[0]) || !route_find(&steering->route, name, net)) {
+        return;
+    }
+    snprintf(steering->to, sizeof(steering->to), "-oHostName=%s", steering->route.to);
+    snprintf(steering->key, sizeof(steering->key), "-oHostKeyAlias=%s", name);
+    list_add(argv, (char *)(uintptr_t) "-b");
+    list_add(argv, steering->route.from);
+    list_add(argv, steering->to);
+    list_add(argv, steering->key);
+}
+
+bool rsh_start(const struct list *words, const char *host, const char *net,
+               const char *path, struct way *way)
 {
     struct list argv = {NULL, 0};
+    struct steering steering;
     volatile int why = 0;
     int talk[2];
     int error[2];
@@ -93,6 +127,7 @@ bool rsh_start(const struct list *words, const char *host, const char *path,
     for (int i = 0; i < words->count; i++) {
         list_add(&argv, words->at[i]);
     }
+    steer(&argv, &steering, host, net);
     list_add(&argv, (char *)(uintptr_t)host);
     list_add(&argv, (char *)(uintptr_t)path);
     list_add(&argv, (char *)(uintptr_t)DAEMON_OPTION);

@@ -26,9 +26,10 @@ struct way {
     int error; /* what it prints on standard error */
 };
 
-/* False, and errno, if nothing could be started. */
-bool rsh_start(const struct list *words, const char *host, const char *path,
-               struct way *way);
+/* False, and errno, if nothing could be started. `net` is WEFT_NET, which ssh obeys as
+ * far as route.h can tell. */
+bool rsh_start(const struct list *words, const char *host, const char *net,
+               const char *path, struct way *way);
 
 /*
  * The way has ended before a daemon spoke: one line with the host, the command, what has

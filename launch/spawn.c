@@ -6,6 +6,8 @@
  */
 #include "spawn.h"
 
+#include "guard.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -130,6 +132,7 @@ static char **make_environment(const struct birth *b, struct own *own, struct li
              b->local_rank);
     snprintf(own->local_size, sizeof(own->local_size), "MPI_LOCALNRANKS=%d",
              b->local_size);
+    set(list, guard_mark());
     list_add(list, own->job);
     list_add(list, own->fd);
     list_add(list, own->rank);

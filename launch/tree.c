@@ -2,6 +2,7 @@
 
 #include "job_parts.h"
 #include "keeper.h"
+#include "version.h"
 
 #include "base/clock.h"
 
@@ -37,7 +38,7 @@ static void start_child(struct job *job, int number, int count)
     child->count = count;
     child->begun = weft_clock_ns();
     child->link.in = child->link.out = -1;
-    if (!rsh_start(&job->setup.rsh, host, job->setup.path, &child->way)) {
+    if (!rsh_start(&job->setup.rsh, host, job->setup.net, job->setup.path, &child->way)) {
         char line[LINE];
 
         snprintf(line, sizeof(line),
@@ -331,10 +332,10 @@ void tree_on_child(struct job *job, int index)
     }
     if (news == LINK_STRANGER) {
         lose_child(job, child,
-                   "host %s: %s there is of Weft %s (protocol %u), this one of another "
+                   "host %s: %s there is of Weft %s (protocol %u), this one of %s "
                    "(protocol %d): install the same version on every host",
                    name_of(job, child->number), job->setup.path, greeting.version,
-                   greeting.protocol, PROTOCOL_VERSION);
+                   greeting.protocol, WEFT_VERSION, PROTOCOL_VERSION);
     } else if (news == LINK_ENDED) {
         child->cut = weft_clock_ns();
         drop_link(child);

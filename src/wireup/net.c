@@ -94,8 +94,7 @@ bool weft_net_is_in(const char *address, const char *network, int prefix)
     return true;
 }
 
-/* Does one of the comma-separated words name this interface or hold this address? */
-static bool is_wanted(const struct weft_net_address *address, const char *wanted)
+bool weft_net_is_wanted(const char *interface, const char *address, const char *wanted)
 {
     char words[256];
 
@@ -104,12 +103,12 @@ static bool is_wanted(const struct weft_net_address *address, const char *wanted
          word = strtok_r(NULL, ",", &rest)) {
         char *slash = strchr(word, '/');
 
-        if (strcmp(word, address->interface) == 0 || strcmp(word, address->text) == 0) {
+        if (strcmp(word, interface) == 0 || strcmp(word, address) == 0) {
             return true;
         }
         if (slash != NULL) {
             *slash = '\0';
-            if (weft_net_is_in(address->text, word, atoi(slash + 1))) {
+            if (weft_net_is_in(address, word, atoi(slash + 1))) {
                 return true;
             }
         }
@@ -130,7 +129,9 @@ static const char *judge(const struct weft_net_address *address, unsigned flags,
         return "down";
     }
     if (wanted != NULL && wanted[0] != '\0') {
-        return is_wanted(address, wanted) ? NULL : "not in WEFT_NET";
+        return weft_net_is_wanted(address->interface, address->text, wanted)
+                   ? NULL
+                   : "not in WEFT_NET";
     }
     if ((flags & IFF_LOOPBACK) != 0) {
         return "loopback";

@@ -29,6 +29,10 @@ struct weft_net_address {
 /* Fills up to WEFT_NET_MOST addresses, those that are used first; returns how many. */
 int weft_net_list(struct weft_net_address *list, const char *wanted);
 
+/* Does one of the comma-separated words of WEFT_NET name this interface or hold this
+ * address? */
+bool weft_net_is_wanted(const char *interface, const char *address, const char *wanted);
+
 /* Is an address in a network, both as text? */
 bool weft_net_is_in(const char *address, const char *network, int prefix);
 

@@ -7,7 +7,6 @@ host 1 and is held to leave nothing on any host. A lab is made for the whole scr
 import os
 import re
 import signal
-import struct
 import sys
 import tempfile
 import time
@@ -140,7 +139,11 @@ def hydra_gives_places_and_words_across_hosts():
                2, "-n", 6]
     equal(places(Running([*command, program("place")]).end()), blocks(2, 2, 2))
     done = Running([*command, program("keys")]).end()
-    equal(len(done.lines()), 6)
+    equal(sorted(done.lines()), [f"rank {rank} of 6 on {host(rank // 2 + 1)}"
+                                 for rank in range(6)])
+    command = [*lab.command("exec", 2), "mpiexec.hydra", "-launcher", "ssh", "-hosts",
+               f"{host(3)}:3,{host(1)}:1", "-n", 4]
+    equal(places(Running([*command, program("place")]).end()), blocks(3, 1))
 
 
 @case("start")
@@ -284,11 +287,11 @@ def refuses(says, *words, code=1, names=hosts(1, 2), count=2, **settings):
 CANNOT = rf"^mpiexec: host {host(2)}: cannot start \S+/mpiexec there by ssh: "
 
 
-class SshConfig:
-    """The configuration of ssh on all hosts, changed for a while."""
+class LabFile:
+    """A file of all hosts, changed for a while."""
 
-    def __init__(self, *changes):
-        self.path = lab.file("ssh_config")
+    def __init__(self, name, *changes):
+        self.path = lab.file(name)
         self.before = self.path.read_text()
         self.text = self.before
         for old, new in changes:
@@ -318,13 +321,13 @@ class Mounted:
 @case("failures")
 def a_password():
     key = f"IdentityFile {lab.file('key')}"
-    with SshConfig((key, "IdentityFile /dev/null")):
+    with LabFile("ssh_config", (key, "IdentityFile /dev/null")):
         refuses([CANNOT + rf".*Permission denied.*password.*ssh-copy-id {host(2)}"])
 
 
 @case("failures")
 def an_unknown_key_of_the_host():
-    with SshConfig(("StrictHostKeyChecking no", "StrictHostKeyChecking ask")):
+    with LabFile("ssh_config", ("StrictHostKeyChecking no", "StrictHostKeyChecking ask")):
         refuses([CANNOT + rf"Host key verification failed.*run 'ssh {host(2)}' once"])
 
 
@@ -343,15 +346,17 @@ def no_weft_on_the_other_host():
 
 @case("failures")
 def another_version_on_the_other_host():
-    greeting = struct.pack("12sI48sc", b"weft-tree", 1, b"0.0.0-other", b"\n")
-    with tempfile.TemporaryDirectory() as folder:
+    says = [rf"^mpiexec: host {host(2)}: \S+ there is of Weft 0.0.0-other \(protocol 1\), "
+            r"this one of \d\S+ \(protocol 1\): install the same version on every host"]
+    with Mounted(mpiexec_path(), "--bind", program("other_version")):
+        refuses(says)
+        refuses(says, names=hosts(1, 2, 3), count=3)
+    with tempfile.TemporaryDirectory() as folder:  # under a shell that says something
         other = Path(folder) / "mpiexec"
-        other.write_text(f"#!{sys.executable}\nimport os\n"
-                         f"os.write(1, b'Welcome!\\n' + {greeting!r})\nos.read(0, 1)\n")
+        other.write_text(f"#!/bin/sh\necho Welcome!\nexec {program('other_version')} $@\n")
         other.chmod(0o755)
         with Mounted(mpiexec_path(), "--bind", other):
-            refuses([rf"^mpiexec: host {host(2)}: \S+ there is of Weft 0.0.0-other "
-                     r"\(protocol 1\), .*install the same version on every host"])
+            refuses(says)
 
 
 @case("failures")
@@ -461,16 +466,19 @@ class Dying:
             raise AssertionError(f"{lost}; {self.running.finish().err}") from None
 
     def end(self, code, says):
+        """Returns the seconds until it was over everywhere."""
         begin = time.monotonic()
         done = self.running.finish()
         ended = time.monotonic() - begin
         claim(wait_until(lambda: not self.left(), max(0, BEAT + 2 - ended)),
               f"left after {BEAT + 2} s: {self.left()}")
+        gone = time.monotonic() - begin
         claim(ended < BEAT + 2, f"it took {ended:.1f} s")
         if says is not None:
             done.hold(code, says)
         for _, pid in left():
             common.kill_quietly(pid)
+        return gone
 
     @staticmethod
     def left():
@@ -479,53 +487,67 @@ class Dying:
                 if not words.startswith("sshd: ")}
 
 
-def deaths():
-    return range(min(rounds(), 10))
+def each_time(once):
+    """Ten deaths; `once` is told which and returns how long it took."""
+    taken = sorted(once(turn) for turn in range(min(rounds(), 10)))
+    print(f"      {len(taken)} times, heartbeat {BEAT} s: over everywhere after "
+          f"{taken[0]:.2f} to {taken[-1]:.2f} s", flush=True)
 
 
 @case("crash")
 def a_host_crashes():
-    for _ in deaths():
+    def once(_):
         dying = Dying()
         lab("crash", 2)
         try:
-            dying.end(1, [rf"^mpiexec: host {host(2)}: no sign of life for {BEAT} s"])
+            return dying.end(1, [rf"^mpiexec: host {host(2)}: no sign of life for {BEAT} s"])
         finally:
             lab("boot", 2)
+    each_time(once)
 
 
 @case("cut")
 def a_link_is_cut():
-    for _ in deaths():
+    def once(_):
         dying = Dying()
         lab("cut", 2)
         try:
-            dying.end(1, [rf"^mpiexec: host {host(2)}: no sign of life for {BEAT} s: it is "
-                          "down, or the link to it is cut"])
+            return dying.end(1, [rf"^mpiexec: host {host(2)}: no sign of life for {BEAT} s: "
+                                 "it is down, or the link to it is cut"])
         finally:
             lab("heal", 2)
+    each_time(once)
+
+
+def kill_at_once(pids):
+    """Kills processes, of which none can act on the end of another."""
+    for pid in pids[1:]:
+        os.kill(pid, signal.SIGSTOP)
+    for pid in pids:
+        common.kill_quietly(pid)
 
 
 @case("daemon")
 def a_daemon_is_killed():
-    for turn in deaths():
+    def once(turn):
         dying = Dying()
         pids = lab.pids(3, "mpiexec --weft-daemon")
         equal(len(pids), 2, "front and keeper")
-        common.kill_quietly(pids[turn % 2])
-        dying.end(1, [rf"^mpiexec: host {host(3)}: its daemon has ended"])
+        kill_at_once([pids[:1], pids[1:], pids][turn % 3])
+        return dying.end(1, [rf"^mpiexec: host {host(3)}: its daemon has ended"])
+    each_time(once)
 
 
 @case("mpiexec")
 def mpiexec_is_killed():
-    for turn in deaths():
+    def once(turn):
         dying = Dying()
         front = dying.running.front()
         keeper = [pid for pid in lab.pids(1, mpiexec_path())
                   if common.parent_of(pid) == front]
-        for pid in ([front], keeper)[turn % 2]:
-            common.kill_quietly(pid)
-        dying.end(None, None)
+        kill_at_once([[front], keeper, [front, *keeper]][turn % 3])
+        return dying.end(None, None)
+    each_time(once)
 
 
 # ---- which network ----
@@ -549,6 +571,35 @@ def each_two_hosts_have_a_network():
     for wanted in ("eth1", "10.78.0.0/16", "ib0,eth1"):
         said = report(2, 3, variables={"WEFT_NET": wanted})
         claim(pair(2, 3, 1) in said and "eth0 10.77.0.2 (not in WEFT_NET)" in said, said)
+
+
+def ways(names, wanted):
+    """The addresses between which ssh came, by host."""
+    done = run("--hosts", names, "-n", names.count(",") + 1, "sh", "-c",
+               "echo $(hostname) $SSH_CONNECTION", variables={"WEFT_NET": wanted})
+    return {words[0]: (words[1], words[3])
+            for words in map(str.split, done.lines()) if len(words) > 1}
+
+
+@case("report")
+def the_launch_goes_by_that_network_too():
+    names = hosts(1, 2, 3)
+    second = [(f"10.77.0.{i} {host(i)}\n", f"10.77.0.{i} {host(i)}\n10.78.0.{i} {host(i)}\n")
+              for i in (2, 3)]
+    by_first = {host(i): ("10.77.0.1", f"10.77.0.{i}") for i in (2, 3)}
+    by_second = {host(i): ("10.78.0.1", f"10.78.0.{i}") for i in (2, 3)}
+    equal(ways(names, "eth1"), by_first, "no address is known there")
+    with LabFile("hosts", *second):
+        equal(ways(names, "eth0"), by_first)
+        lab("cut", 2, 0)
+        try:
+            for wanted in ("eth1", "10.78.0.0/16", "ib0,eth1"):
+                equal(ways(names, wanted), by_second, wanted)
+            refuses([CANNOT + r".*10\.77\.0\.2.*timed out"], names=names, count=3,
+                    variables={"WEFT_NET": "eth0"})
+        finally:
+            lab("heal", 2, 0)
+    equal(ways(f"{host(1)},{host(2)}-b", "eth1"), {host(2): by_second[host(2)]})
 
 
 @case("report")

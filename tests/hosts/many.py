@@ -2,7 +2,8 @@
 
 The 200 are started without ssh (pretend), so that what is seen is the tree alone: that
 nobody has more children than 16 or more descriptors than they need, that the way from the
-root to anyone is short, and how long start, lookup and end take.
+root to anyone is short, and how long start, lookup and end take. Where all links are slow
+(far.c), it shows how many messages, one after the other, each of these takes.
 """
 
 import os
@@ -22,10 +23,10 @@ FAN_OUT = 16
 BASE = 24  # descriptors of a daemon with one rank and no children
 
 
-def start(count, *words):
+def start(count, *words, way=PRETEND):
     names = ",".join(f"pretended{i}" for i in range(count))
     return Running([mpiexec_path(), "--hosts", names, "-n", count, *words],
-                   variables={"WEFT_RSH": str(PRETEND)})
+                   variables={"WEFT_RSH": str(way)})
 
 
 def keepers(running):
@@ -84,6 +85,43 @@ def start_lookup_and_abort_take_their_time():
         print(f"      {count} daemons: start and end {empty:.2f} s, with MPI {met.seconds:.2f}"
               f" s, with {count * (count - 1)} lookups {looked.seconds:.2f} s, aborted after "
               f"{aborted.seconds:.2f} s", flush=True)
+
+
+DELAY = 0.2  # seconds on a slow link, each way
+SLACK = 1
+
+# What is started, its exit code, and how many times a message goes all the way between the
+# root and the farthest daemon: greeting and setup, both of which each level waits for;
+# ready, start, ended, close, closed; and besides, the failure and its stop, or a request
+# and its answer, twice the way each, and a barrier.
+JOURNEYS = {
+    "start and end": (("true",), 0, 7),
+    "lookup": (("keys", "half"), 0, 13),
+    "abort": (("sh", "-c", "test $PMI_RANK = {last} && exit 5; exec sleep 1000"), 5, 9),
+}
+
+
+def seconds_over(way, count, words, code):
+    words = [program(words[0]) if words[0] == "keys" else words[0],
+             *(word.replace("{last}", str(count - 1)) for word in words[1:])]
+    done = start(count, *words, way=way).end(code, ["code 5"] if code else (), sweep=5)
+    return done.seconds
+
+
+@case("far")
+def the_time_on_slow_links_grows_with_the_depth_alone():
+    for count, levels in ((10, 1), (50, 2), (200, 2)):
+        for name, (words, code, journeys) in JOURNEYS.items():
+            for _ in range(3):  # the machine may be busy for a while
+                near, far = (seconds_over(f"{program('far')} {ms}", count, words, code)
+                             for ms in (0, int(1000 * DELAY)))
+                if far - near < journeys * levels * DELAY + SLACK:
+                    break
+            else:
+                claim(False, f"{count} daemons, {name}: {near:.2f} s, {far:.2f} s far away")
+            print(f"      {count} daemons, {levels} levels, {name}: {near:.2f} s, with "
+                  f"{DELAY} s on each link {far - near:.2f} s more: "
+                  f"{(far - near) / DELAY / levels:.1f} a level", flush=True)
 
 
 @case("times")

@@ -29,6 +29,7 @@ import traceback
 from pathlib import Path
 
 PATIENCE = 30  # seconds after which a run counts as hanging
+OF_MPIEXEC = 3  # processes that mpiexec itself is: front, keeper, guard
 ENDING = 2  # seconds that a job may take to end, with all it has started
 HOST = socket.gethostname()
 _MARK = f"mark-{os.getpid()}-{time.monotonic_ns()}-"
@@ -150,6 +151,14 @@ def state_of(pid):
     """The kernel's letter for what a process does: R, S, T, Z; "" if it is gone."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return ""
+
+
+def name_of(pid):
+    """What a process calls itself; "" if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().rstrip("\n")
     except OSError:
         return ""
 
@@ -290,10 +299,10 @@ class Running:
         return self.process.pid
 
     def keeper(self):
-        """The process id of the keeper, which is the front's only child."""
+        """The process id of the keeper, which is a child of the front's."""
         def children():
             return [pid for pid in processes_with(self.mark)
-                    if parent_of(pid) == self.pid]
+                    if parent_of(pid) == self.pid and name_of(pid) == "weft-keeper"]
         claim(wait_until(children, 5), "there is no keeper")
         return children()[0]
 

@@ -10,9 +10,11 @@ import signal
 import statistics
 import sys
 import time
+from pathlib import Path
 
-from common import (ENDING, PATIENCE, case, claim, equal, failure, main, mpiexec, nothing_is_left,
-                    processes_with, program, rounds, start, start_time, wait_until)
+from common import (ENDING, OF_MPIEXEC, PATIENCE, case, claim, equal, failure, main, mpiexec,
+                    mpiexec_path, name_of, nothing_is_left, processes_with, program, rounds,
+                    start, start_time, wait_until)
 
 RANKS = 4
 FOR_EVER = 1000
@@ -295,8 +297,8 @@ def mpiexec_killed_leaves_nothing_that_ranks_have_started():
 
     def once(_):
         run = ready("bash", "-c", script)
-        # Two of mpiexec, and for each rank its shell, the program and what it started.
-        everybody = 2 + RANKS * (2 + ALL_COUNT)
+        # For each rank its shell, the program and what it started.
+        everybody = OF_MPIEXEC + RANKS * (2 + ALL_COUNT)
         claim(wait_until(lambda: len(processes_with(run.mark)) == everybody, 5),
               f"not {everybody} but {len(processes_with(run.mark))} processes")
         return kill_front(run)
@@ -324,7 +326,8 @@ def mpiexec_killed_leaves_nothing_when_nobody_reads_its_output():
 @case("killed")
 def the_whole_process_group_killed_leaves_nothing():
     def once(_):
-        run = start("-n", RANKS, "bash", "-c", f"echo ready; sleep {FOR_EVER}; true",
+        run = start("-n", RANKS, "bash", "-c",
+                    f"{OWN_SESSION} echo ready; sleep {FOR_EVER}; true",
                     start_new_session=True)
         run.expect("ready", RANKS)
         since = time.monotonic()
@@ -335,19 +338,42 @@ def the_whole_process_group_killed_leaves_nothing():
     each_time(once)
 
 
+def kill_both(run):
+    """Kills front and keeper; seconds until nothing is left."""
+    keeper = run.keeper()
+    os.kill(keeper, signal.SIGSTOP)  # it cannot act on the front's end
+    since = time.monotonic()
+    run.send(signal.SIGKILL)
+    os.kill(keeper, signal.SIGKILL)
+    seconds = vanishes(run, since)
+    equal(run.finish().code, 137)
+    return seconds
+
+
 @case("killed")
 def front_and_keeper_killed_together_take_the_ranks_along():
-    def once(_):
-        run = ready(program("fail"), "never", "ignore")
-        keeper = run.keeper()
-        os.kill(keeper, signal.SIGSTOP)  # it cannot act on the front's end
-        since = time.monotonic()
-        run.send(signal.SIGKILL)
-        os.kill(keeper, signal.SIGKILL)
-        seconds = vanishes(run, since)
-        equal(run.finish().code, 137)
-        return seconds
-    each_time(once)
+    each_time(lambda _: kill_both(ready(program("fail"), "never", "ignore")))
+
+
+@case("killed")
+def front_and_keeper_killed_together_take_all_along_that_ranks_started():
+    for words in (("bash", "-c", f"{OWN_SESSION} {DAEMON} echo ready; sleep {FOR_EVER}"),
+                  (mpiexec_path(), "-n", 1, "bash", "-c",
+                   f"{OWN_SESSION} echo ready; sleep {FOR_EVER}")):
+        each_time(lambda _, words=words: kill_both(ready(*words)))
+
+
+@case("killed")
+def the_guard_killed_changes_nothing():
+    run = ready("bash", "-c", f"{OWN_SESSION} echo ready; sleep 1")
+
+    def guards():
+        return [pid for pid in processes_with(run.mark) if name_of(pid) == "weft-guard"]
+    claim(wait_until(lambda: len(guards()) == 1, 5), "there is no guard")
+    guard = guards()[0]
+    equal(Path(f"/proc/{guard}/cmdline").read_bytes().rstrip(b"\0"), b"weft-guard")
+    os.kill(guard, signal.SIGKILL)
+    run.end()
 
 
 @case("killed")

@@ -14,9 +14,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from common import (HOST, Running, Terminal, case, claim, equal, failure, is_sanitized,
-                    line, lines_are_whole, main, mpiexec, mpiexec_path, program, start,
-                    state_of, wait_until, processes_with)
+from common import (HOST, OF_MPIEXEC, Running, Terminal, case, claim, equal, failure,
+                    is_sanitized, line, lines_are_whole, main, mpiexec, mpiexec_path, program,
+                    start, state_of, wait_until, processes_with)
 
 RANK_OF_SIZE = ("sh", "-c", "echo $PMI_RANK of $PMI_SIZE")
 PROCESSORS = sorted(os.sched_getaffinity(0))
@@ -329,7 +329,8 @@ def a_line_that_was_begun_is_ended_before_others_speak():
             "else head -c 255000 /dev/zero | tr '\\0' L; echo; fi")
     run = start("-n", 2, "sh", "-c", talk)
     # Nobody reads: the long line fills our pipe, the keeper, and the pipe of its rank.
-    claim(wait_until(lambda: len(processes_with(run.mark)) == 2, 5), "the ranks go on")
+    claim(wait_until(lambda: len(processes_with(run.mark)) == OF_MPIEXEC, 5),
+          "the ranks go on")
     equal(run.end().out, b"L" * 255000 + b"\nshort\n")
 
 
@@ -654,7 +655,8 @@ def a_signal_that_ends_mpiexec_ends_the_job():
 @case("signals")
 def a_signal_ends_mpiexec_that_waits_for_its_reader():
     run = start("-n", 4, program("talk"), "flood", 60000)
-    claim(wait_until(lambda: len(processes_with(run.mark)) == 2, 5), "the ranks go on")
+    claim(wait_until(lambda: len(processes_with(run.mark)) == OF_MPIEXEC, 5),
+          "the ranks go on")
     time.sleep(0.1)
     equal(run.process.poll(), None, "nobody has read, and it has ended")
     run.send(signal.SIGTERM)

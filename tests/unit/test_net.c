@@ -26,6 +26,16 @@ static void an_address_is_in_its_network(void **state)
     assert_false(weft_net_is_in("10.0.0.1", "10.0.0.0", 33));
 }
 
+static void words_want_interfaces_addresses_and_networks(void **state)
+{
+    (void)state;
+    assert_true(weft_net_is_wanted("eth1", "10.78.3.4", "ib0,eth1"));
+    assert_true(weft_net_is_wanted("", "10.78.3.4", "eth1,10.78.0.0/16"));
+    assert_true(weft_net_is_wanted("", "10.78.3.4", "10.78.3.4"));
+    assert_false(weft_net_is_wanted("eth1", "10.78.3.4", "eth10,10.79.0.0/16"));
+    assert_false(weft_net_is_wanted("", "10.78.3.4", ""));
+}
+
 static void a_range_of_ports_is_read(void **state)
 {
     static const char *const wrong[] = {"",        "47000", "2-1", "0-5",
@@ -77,6 +87,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_address_is_in_its_network),
+        cmocka_unit_test(words_want_interfaces_addresses_and_networks),
         cmocka_unit_test(a_range_of_ports_is_read),
         cmocka_unit_test(a_wanted_interface_is_the_one_rule),
         cmocka_unit_test(listeners_share_a_range),

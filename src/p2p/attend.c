@@ -228,8 +228,9 @@ void weft_p2p_call_helper(void)
     ring();
 }
 
-void weft_p2p_stop_helper(void)
+void weft_p2p_stop_threads(void)
 {
+    weft_p2p_stop_sleeper(); /* first: it calls the helper */
     if (helper.is_running) {
         atomic_store_explicit(&helper.is_stopping, 1, memory_order_release);
         ring();

@@ -86,8 +86,7 @@ void weft_p2p_close(void)
 {
     struct weft_p2p *p = &weft_p2p;
 
-    weft_p2p_stop_helper();
-    weft_p2p_stop_sleeper();
+    weft_p2p_stop_threads();
     weft_counts_close();
     p->is_open = false;
     weft_unexpected_close(&p->unexpected, &p->match);

@@ -69,10 +69,9 @@ static void run(void)
     }
 }
 
-static enum weft_rc start_sleeper(void)
+static enum weft_rc open_epoll(void)
 {
     struct weft_p2p *p = &weft_p2p;
-    const struct weft_segment_header *h = p->job->segment.header;
 
     sleeper.epoll = epoll_create1(EPOLL_CLOEXEC);
     sleeper.stop = eventfd(0, EFD_CLOEXEC);
@@ -87,11 +86,6 @@ static enum weft_rc start_sleeper(void)
             return WEFT_ERR_SYSTEM;
         }
     }
-    if (weft_thread_start(WEFT_THREAD_SLEEPER, run, h->cpu_set, WEFT_SEGMENT_CPU_BYTES) !=
-        WEFT_OK) {
-        return WEFT_ERR_SYSTEM;
-    }
-    sleeper.is_running = true;
     return WEFT_OK;
 }
 
@@ -104,26 +98,44 @@ enum weft_rc weft_p2p_open_network(const struct weft_transport_ops *ops)
         return rc;
     }
     p->net_ops = ops;
-    rc = start_sleeper();
+    rc = open_epoll();
     if (rc != WEFT_OK) {
-        weft_log_error("no thread could be started that waits for the network");
+        weft_log_error("the network offers nothing to sleep on");
         weft_p2p_close_network();
-        return rc;
     }
+    return rc;
+}
+
+void weft_p2p_start_network(void)
+{
+    struct weft_p2p *p = &weft_p2p;
+    const struct weft_segment_header *h = p->job->segment.header;
+
+    if (p->net_ops == NULL || sleeper.is_running) {
+        return;
+    }
+    if (weft_thread_start(WEFT_THREAD_SLEEPER, run, h->cpu_set, WEFT_SEGMENT_CPU_BYTES) !=
+        WEFT_OK) {
+        weft_wireup_abort(p->job, 1,
+                          "no thread could be started that waits for the "
+                          "network");
+    }
+    sleeper.is_running = true;
     if (p->has_progress) {
         (void)weft_p2p_start_helper(); /* which says so if it cannot */
     }
-    return WEFT_OK;
 }
 
 void weft_p2p_stop_sleeper(void)
 {
     if (sleeper.is_running) {
-        const uint64_t one = 1;
+        uint64_t count = 1;
 
-        while (write(sleeper.stop, &one, sizeof(one)) < 0 && errno == EINTR) {
+        while (write(sleeper.stop, &count, sizeof(count)) < 0 && errno == EINTR) {
         }
         weft_thread_join(WEFT_THREAD_SLEEPER);
+        while (read(sleeper.stop, &count, sizeof(count)) < 0 && errno == EINTR) {
+        }
         sleeper.is_running = false;
     }
 }
@@ -148,6 +160,9 @@ enum weft_rc weft_p2p_arm_network(void)
 
     if (p->net_ops == NULL) {
         return WEFT_OK;
+    }
+    if (weft_unlikely(!sleeper.is_running)) {
+        weft_p2p_start_network();
     }
     if (p->net_ops->may_wait(p->net) != WEFT_OK) {
         p->is_net_due = true;

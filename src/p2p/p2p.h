@@ -439,8 +439,9 @@ void weft_p2p_poll_once(void);
 void weft_p2p_stay(void);
 void weft_p2p_leave_slow(void);
 
-/* Ends the helper, if there is one; without the lock. */
-void weft_p2p_stop_helper(void);
+/* Ends our threads, if there are any; without the lock. They take it in one form or the
+ * other, so before that changes. The next who needs them starts them again. */
+void weft_p2p_stop_threads(void);
 
 /* Starts it, if it can be; false: nobody attends while the program computes. */
 bool weft_p2p_start_helper(void);
@@ -452,6 +453,9 @@ void weft_p2p_call_helper(void);
 /* The network: opened and closed with the rest, the second without the lock. */
 enum weft_rc weft_p2p_open_network(const struct weft_transport_ops *ops);
 void weft_p2p_stop_sleeper(void);
+/* Starts the threads that a network needs, if one is open; with the lock in the form that
+ * it keeps. */
+void weft_p2p_start_network(void);
 void weft_p2p_close_network(void);
 /* Lets the network wake whoever is armed. WEFT_AGAIN: something is there, poll. */
 enum weft_rc weft_p2p_arm_network(void);

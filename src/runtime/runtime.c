@@ -134,7 +134,7 @@ void weft_runtime_close(void)
     }
     weft_unlock();
     if (is_last) {
-        weft_p2p_stop_helper();
+        weft_p2p_stop_threads();
         weft_p2p_log_wakeups();
     }
 }
@@ -148,7 +148,7 @@ bool weft_runtime_is_open(void)
 static void set_lock_shared(void)
 {
     if (weft_lock_is_biased) {
-        weft_p2p_stop_helper(); /* it takes the lock in one form or the other */
+        weft_p2p_stop_threads();
         weft_lock_set_shared(true);
     }
 }
@@ -158,6 +158,9 @@ void weft_runtime_require_lock(void)
     set_lock_shared();
     weft_lock();
     run.is_lock_kept = true;
+    if (run.is_engine_open) {
+        weft_p2p_start_network();
+    }
     weft_unlock();
 }
 
@@ -235,7 +238,11 @@ enum weft_rc weft_world_init(bool is_threaded)
     }
     run.main_thread = pthread_self();
     weft_environment_open(&run.job);
+    weft_p2p_stop_threads(); /* of a session before */
     weft_lock_set_shared(is_threaded || run.is_lock_kept);
+    weft_lock();
+    weft_p2p_start_network();
+    weft_unlock();
     set_world(WEFT_WORLD_OPEN);
     return WEFT_OK;
 }

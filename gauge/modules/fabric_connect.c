@@ -201,20 +201,21 @@ static enum gauge_rc call(struct fabric *fabric, int end, const struct card *car
     return code == 0 ? GAUGE_OK : fabric_fail("cannot connect", code);
 }
 
-struct event {
+/* An event of a connection, and what was said with it. */
+union event {
     struct fi_eq_cm_entry entry;
-    unsigned char data[256];
+    unsigned char bytes[sizeof(struct fi_eq_cm_entry) + 256];
 };
 
 /* Whoever does not know our secret is refused. */
-static long answer(struct fabric *fabric, const struct event *event, size_t bytes,
+static long answer(struct fabric *fabric, const union event *event, size_t bytes,
                    uint64_t secret)
 {
     struct hello hello = {.end = 0};
     long code = 0;
 
     if (bytes >= sizeof(hello)) {
-        memcpy(&hello, event->data, sizeof(hello));
+        memcpy(&hello, event->entry.data, sizeof(hello));
     }
     if (bytes < sizeof(hello) || hello.secret != secret ||
         hello.end <= (uint32_t)fabric->end || hello.end >= (uint32_t)fabric->ends ||
@@ -233,7 +234,7 @@ static long answer(struct fabric *fabric, const struct event *event, size_t byte
 /* One event, if there is one; counts those that are connected. */
 static enum gauge_rc take_event(struct fabric *fabric, uint64_t secret, int *connected)
 {
-    struct event event;
+    union event event;
     uint32_t type = 0;
     ssize_t bytes = fi_eq_read(fabric->eq, &type, &event, sizeof(event), 0);
     long code = 0;

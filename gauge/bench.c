@@ -79,12 +79,27 @@ const size_t *gauge_sizes(struct gauge_bench *bench, size_t *count)
 
 /* Points and rounds */
 
+static double seconds_of(const struct gauge_core *core)
+{
+    return core->settings->seconds / (core->point.turns > 1 ? core->point.turns : 1);
+}
+
 /* An operation shorter than 100 readings of the clock is timed in batches. */
 static int32_t choose_batch(const struct gauge_core *core, double shortest)
 {
     double wanted = ceil(100 * core->timer_cost / fmax(shortest, 0.1));
 
     return (int32_t)fmin(fmax(wanted, 1), MOST_BATCH);
+}
+
+/* The live line: at once when a point is opened, then after each round. */
+static void show_progress(const struct gauge_core *core, uint64_t samples, double width,
+                          double seconds)
+{
+    if (core->report != NULL && !core->settings->is_quiet) {
+        gauge_screen_progress(core->pattern->name, core->point.size, samples, width,
+                              seconds_of(core) - seconds);
+    }
 }
 
 enum gauge_rc gauge_point_open(struct gauge_bench *bench, const struct gauge_point *point)
@@ -107,6 +122,7 @@ enum gauge_rc gauge_point_open(struct gauge_bench *bench, const struct gauge_poi
     }
     core->target = 0;
     core->empty = 0;
+    show_progress(core, 0, NAN, 0);
     return core->has_failed ? GAUGE_FAILED : GAUGE_OK;
 }
 
@@ -173,9 +189,12 @@ static struct vote join_votes(const struct vote *votes, int ends)
     return all;
 }
 
+/* The median of n turns is known 0.8 sqrt n times better than that of one. */
 static double wanted_width(const struct gauge_core *core)
 {
-    return core->point.width > 0 ? core->point.width : core->settings->width;
+    double width = core->point.width > 0 ? core->point.width : core->settings->width;
+
+    return core->point.turns > 1 ? width * 0.8 * sqrt(core->point.turns) : width;
 }
 
 static uint64_t most_samples(const struct gauge_core *core)
@@ -190,7 +209,7 @@ static uint64_t most_samples(const struct gauge_core *core)
 static uint64_t fit_into_time(const struct gauge_core *core, const struct vote *all,
                               uint64_t wanted)
 {
-    double left = core->settings->seconds - all->seconds;
+    double left = seconds_of(core) - all->seconds;
     uint64_t least = all->count < LEAST ? LEAST - all->count : 1;
     double fitting = CALIBRATION;
 
@@ -230,10 +249,9 @@ static bool is_finished(struct gauge_core *core, const struct vote *all, bool is
         core->stop = STOP_SAMPLES;
     } else if (core->empty > EMPTY_ROUNDS) {
         core->stop = STOP_LOST;
-    } else if (!is_virtual && all->seconds >= core->settings->seconds &&
-               all->count >= LEAST) {
+    } else if (!is_virtual && all->seconds >= seconds_of(core) && all->count >= LEAST) {
         core->stop = STOP_TIME;
-    } else if (!is_virtual && all->seconds >= 4 * core->settings->seconds) {
+    } else if (!is_virtual && all->seconds >= 4 * seconds_of(core)) {
         core->stop = STOP_TIME;
     } else {
         return false;
@@ -271,10 +289,7 @@ static struct verdict decide(struct gauge_core *core, const struct vote *votes,
         return verdict;
     }
     verdict.samples = plan(core, &all, is_virtual);
-    if (core->report != NULL && !core->settings->is_quiet) {
-        gauge_screen_progress(core->pattern->name, core->point.size, all.count, all.width,
-                              core->settings->seconds - all.seconds);
-    }
+    show_progress(core, all.count, all.width, all.seconds);
     return verdict;
 }
 

@@ -182,11 +182,17 @@ static bool read_layers(struct gauge_command *command, int argc, char **argv)
         }
         is_network = is_network || strcmp(argv[i], "--network") == 0;
     }
-    if (command->words > 0) {
-        gauge_fail("layers takes options alone: weft-gauge layers --over shm,weft");
+    if (command->words > 1) {
+        gauge_fail("layers takes one pattern: weft-gauge layers stream --over shm,weft");
         return false;
     }
-    command->pattern = gauge_pattern_find("one_one");
+    command->pattern =
+        gauge_pattern_find(command->words == 1 ? command->word[0] : "one_one");
+    if (command->pattern == NULL) {
+        gauge_fail("there is no pattern \"%s\"; weft-gauge list names all",
+                   command->word[0]);
+        return false;
+    }
     return gauge_layers_read(command, names, is_network);
 }
 

@@ -23,12 +23,19 @@ static const char usual_network[] = "tcp,fabric,weft,mpi";
 static char left_out[GAUGE_LAYERS][320];
 static int left_out_count;
 
-/* The medians of one turn: [layer][size]. On end 0. */
+/* What is compared: a quantity at a size, or a parameter, which has none. On end 0. */
+struct item {
+    char name[GAUGE_NAME];
+    const char *unit;
+    double size;    /* -1: of a parameter */
+    double *median; /* [layer][turn] */
+};
+
 struct measured {
     size_t layers;
-    size_t sizes;
     size_t turns;
-    double *median; /* [layer][size][turn] */
+    struct item *items;
+    size_t count;
 };
 
 static bool is_taken(const struct gauge_command *command, const char *name)
@@ -114,27 +121,87 @@ void gauge_layers_alarms(struct gauge_alarms *alarms)
     }
 }
 
-static double *cell(const struct measured *measured, size_t layer, size_t size)
+static double *cell(const struct measured *measured, const struct item *item,
+                    size_t layer)
 {
-    return measured->median + (layer * measured->sizes + size) * measured->turns;
+    return item->median + layer * measured->turns;
 }
 
 /* Measuring */
 
-/* The rows that came last, by the size of their message; of one size, the first end's. */
-static void note_rows(const struct measured *measured, const struct gauge_report *report,
-                      size_t from, const struct gauge_settings *settings, size_t layer,
-                      size_t turn)
+/* The item of that name and size, made when it is new; NULL without memory. */
+static struct item *find_item(struct measured *measured, const char *name,
+                              const char *unit, double size)
 {
-    for (size_t i = report->row_count; i > from; i--) {
-        const struct gauge_row *row = &report->rows[i - 1];
+    size_t cells = measured->layers * measured->turns;
+    struct item *items = measured->items;
 
-        for (size_t size = 0; size < measured->sizes; size++) {
-            if (settings->sizes[size] == row->point.size) {
-                cell(measured, layer, size)[turn] = row->summary.median;
-            }
+    for (size_t i = 0; i < measured->count; i++) {
+        if (items[i].size == size && strcmp(items[i].name, name) == 0) {
+            return &items[i];
         }
     }
+    items = realloc(items, (measured->count + 1) * sizeof(*items));
+    if (items == NULL) {
+        return NULL;
+    }
+    measured->items = items;
+    items += measured->count;
+    *items = (struct item){.unit = unit, .size = size};
+    snprintf(items->name, sizeof(items->name), "%s", name);
+    items->median = malloc(cells * sizeof(*items->median));
+    if (items->median == NULL) {
+        return NULL;
+    }
+    measured->count++;
+    for (size_t i = 0; i < cells; i++) {
+        items->median[i] = NAN;
+    }
+    return items;
+}
+
+/* The first value of a turn counts: that of the first end, or of the smallest sizes. */
+static enum gauge_rc note(struct measured *measured, const char *name, const char *unit,
+                          double size, size_t layer, size_t turn, double value)
+{
+    struct item *item = find_item(measured, name, unit, size);
+
+    if (item == NULL) {
+        return gauge_fail("no memory for another layer");
+    }
+    if (isnan(cell(measured, item, layer)[turn])) {
+        cell(measured, item, layer)[turn] = value;
+    }
+    return GAUGE_OK;
+}
+
+/* What the report got since it had so many rows and findings. */
+static enum gauge_rc note_all(struct measured *measured,
+                              const struct gauge_pattern *pattern,
+                              const struct gauge_report *report, size_t rows,
+                              size_t findings, size_t layer, size_t turn)
+{
+    enum gauge_rc rc = GAUGE_OK;
+
+    for (size_t i = rows;
+         rc == GAUGE_OK && !pattern->has_parameters && i < report->row_count; i++) {
+        const struct gauge_row *row = &report->rows[i];
+
+        rc = note(measured, row->point.name, "ns", (double)row->point.size, layer, turn,
+                  row->summary.median);
+    }
+    /* Parameters of the region of the smallest sizes. */
+    for (size_t i = findings;
+         rc == GAUGE_OK && pattern->has_parameters && i < report->finding_count; i++) {
+        const struct gauge_result *result = &report->findings[i].result;
+
+        if (!result->is_bound &&
+            result->size_from <= report->findings[findings].result.size_from) {
+            rc = note(measured, result->name, result->unit, -1, layer, turn,
+                      result->value);
+        }
+    }
+    return rc;
 }
 
 static void shuffle(int *order, int count, uint64_t *random)
@@ -163,12 +230,14 @@ static enum gauge_rc take_turn(const struct gauge_command *command,
 
     shuffle(order, command->layers, &random);
     for (int i = 0; rc == GAUGE_OK && i < command->layers; i++) {
-        size_t before = report != NULL ? report->row_count : 0;
+        size_t rows = report != NULL ? report->row_count : 0;
+        size_t findings = report != NULL ? report->finding_count : 0;
 
         rc = gauge_pattern_run(command->pattern, command->layer[order[i]], settings,
                                control, timer, report);
         if (rc == GAUGE_OK && report != NULL) {
-            note_rows(measured, report, before, settings, (size_t)order[i], turn);
+            rc = note_all(measured, command->pattern, report, rows, findings,
+                          (size_t)order[i], turn);
         }
     }
     return rc;
@@ -176,78 +245,77 @@ static enum gauge_rc take_turn(const struct gauge_command *command,
 
 /* Results */
 
-/* Median over the turns, and its interval; turns without a value do not count. */
-static struct gauge_result estimate(const char *name, const char *unit,
-                                    const double *values, size_t count)
-{
-    struct gauge_result result = {
-        .name = name, .unit = unit, .value = NAN, .low = NAN, .high = NAN};
-    double *sorted = calloc(count + 1, sizeof(*sorted));
-    size_t known = 0;
-    size_t low = 0;
-    size_t high = 0;
-
-    for (size_t i = 0; sorted != NULL && i < count; i++) {
-        if (isfinite(values[i])) {
-            sorted[known++] = values[i];
-        }
-    }
-    if (known > 0) {
-        gauge_sort(sorted, known);
-        result.value = gauge_quantile(sorted, known, 0.5);
-        if (gauge_interval_ranks(known, &low, &high)) {
-            result.low = sorted[low - 1];
-            result.high = sorted[high - 1];
-        }
-    }
-    free(sorted);
-    return result;
-}
-
+/* A parameter has its name as the note and no size; a time both. */
 static bool put(struct gauge_report *report, const struct gauge_command *command,
-                size_t layer, size_t size, struct gauge_result result)
+                const struct item *item, size_t layer, const char *name, const char *unit,
+                const double *values, size_t count)
 {
-    struct gauge_finding finding = {command->pattern->name, command->layer[layer]->name,
-                                    result};
+    struct gauge_estimate found = gauge_estimate(values, count);
+    double size = item->size > 0 ? item->size : 0;
+    struct gauge_finding finding = {
+        command->pattern->name,
+        command->layer[layer]->name,
+        {
+            .name = name,
+            .unit = unit,
+            .value = found.value,
+            .low = found.low,
+            .high = found.high,
+            .note = item->name,
+            .size_from = size,
+            .size_to = size,
+        },
+    };
 
-    finding.result.size_from = finding.result.size_to =
-        (double)command->settings.sizes[size];
     return gauge_report_finding(report, &finding);
 }
 
-/* The time of a layer, and what it adds to the one below. */
+/* A layer's own, and what it adds to the one below. */
 static bool report_layer(struct gauge_report *report, const struct gauge_command *command,
-                         const struct measured *measured, size_t layer, size_t size)
+                         const struct measured *measured, const struct item *item,
+                         size_t layer)
 {
-    const double *mine = cell(measured, layer, size);
-    const double *below = layer > 0 ? cell(measured, layer - 1, size) : NULL;
-    double *added = calloc(2 * measured->turns, sizeof(*added));
-    double *share = added + measured->turns;
+    size_t turns = measured->turns;
+    const double *mine = cell(measured, item, layer);
+    const double *below = layer > 0 ? cell(measured, item, layer - 1) : NULL;
+    double *added = calloc(2 * turns, sizeof(*added));
+    double *share = added + turns;
     bool is_written = added != NULL;
 
-    for (size_t turn = 0; is_written && below != NULL && turn < measured->turns; turn++) {
+    for (size_t turn = 0; is_written && below != NULL && turn < turns; turn++) {
         added[turn] = mine[turn] - below[turn];
         share[turn] = added[turn] / below[turn];
     }
-    is_written = is_written && put(report, command, layer, size,
-                                   estimate("layer", "ns", mine, measured->turns));
+    is_written =
+        is_written && put(report, command, item, layer, "layer", item->unit, mine, turns);
     if (is_written && below != NULL) {
-        is_written = put(report, command, layer, size,
-                         estimate("added", "ns", added, measured->turns)) &&
-                     put(report, command, layer, size,
-                         estimate("added_share", "ratio", share, measured->turns));
+        is_written =
+            put(report, command, item, layer, "added", item->unit, added, turns) &&
+            put(report, command, item, layer, "added_share", "ratio", share, turns);
     }
     free(added);
     return is_written;
+}
+
+static int compare_items(const void *a, const void *b)
+{
+    const struct item *one = a;
+    const struct item *two = b;
+    int order = (one->size > two->size) - (one->size < two->size);
+
+    return order != 0 ? order : strcmp(one->name, two->name);
 }
 
 static enum gauge_rc report_all(struct gauge_report *report,
                                 const struct gauge_command *command,
                                 const struct measured *measured)
 {
-    for (size_t size = 0; size < measured->sizes; size++) {
+    if (measured->count > 0) {
+        qsort(measured->items, measured->count, sizeof(*measured->items), compare_items);
+    }
+    for (size_t i = 0; i < measured->count; i++) {
         for (size_t layer = 0; layer < measured->layers; layer++) {
-            if (!report_layer(report, command, measured, layer, size)) {
+            if (!report_layer(report, command, measured, &measured->items[i], layer)) {
                 return GAUGE_FAILED;
             }
         }
@@ -260,16 +328,8 @@ static enum gauge_rc run_open(const struct gauge_command *command,
                               struct gauge_report *report, struct measured *measured)
 {
     struct gauge_settings settings = command->settings;
-    size_t count = measured->layers * measured->sizes * measured->turns;
     enum gauge_rc rc = GAUGE_OK;
 
-    measured->median = calloc(count, sizeof(*measured->median));
-    if (measured->median == NULL) {
-        return gauge_fail("no memory for %zu turns", measured->turns);
-    }
-    for (size_t i = 0; i < count; i++) {
-        measured->median[i] = NAN;
-    }
     settings.seconds /= (double)measured->turns;
     for (size_t turn = 0; rc == GAUGE_OK && turn < measured->turns; turn++) {
         settings.seed = command->settings.seed + turn;
@@ -278,7 +338,10 @@ static enum gauge_rc run_open(const struct gauge_command *command,
     if (rc == GAUGE_OK && report != NULL) {
         rc = report_all(report, command, measured);
     }
-    free(measured->median);
+    for (size_t i = 0; i < measured->count; i++) {
+        free(measured->items[i].median);
+    }
+    free(measured->items);
     return rc;
 }
 
@@ -291,7 +354,6 @@ enum gauge_rc gauge_layers_run(const struct gauge_command *command,
     size_t turns = gauge_option_bytes(gauge_layers_options, "turns");
     struct measured measured = {
         .layers = (size_t)command->layers,
-        .sizes = command->settings.size_count,
         .turns = turns > 0 ? turns : 1,
     };
     int open = 0;
@@ -325,32 +387,46 @@ static void print_times(const struct gauge_result *result, FILE *out)
     fprintf(out, " %9s %9s %9s", value, low, high);
 }
 
+/* Findings of a pattern's own come before; those of layers have a known name. */
+static bool is_of_layers(const struct gauge_result *result)
+{
+    return strcmp(result->name, "layer") == 0 || strcmp(result->name, "added") == 0 ||
+           strcmp(result->name, "added_share") == 0;
+}
+
 void gauge_layers_table(const struct gauge_report *report, FILE *out)
 {
-    double size = -1;
+    const struct gauge_result *last = NULL;
 
     for (size_t i = 0; i < report->finding_count; i++) {
         const struct gauge_finding *finding = &report->findings[i];
         const struct gauge_result *result = &finding->result;
         char text[16] = "";
 
-        if (i == 0) {
-            fprintf(out, "%s, layer by layer\n%9s %-6s %9s %9s %9s %9s %9s %9s %9s",
-                    finding->pattern, "size", "layer", "median", "95 % from", "to",
-                    "added", "95 % from", "to", "of below");
+        if (!is_of_layers(result)) {
+            continue;
+        }
+        if (last == NULL) {
+            fprintf(out, "%s, layer by layer\n%9s %-10s %-6s %9s %9s %9s %9s %9s %9s %9s",
+                    finding->pattern, "size", "what", "layer", "median", "95 % from",
+                    "to", "added", "95 % from", "to", "of below");
         }
         if (strcmp(result->name, "layer") == 0) {
-            if (result->size_to != size) {
+            bool is_new = last == NULL || last->size_to != result->size_to ||
+                          strcmp(last->note, result->note) != 0;
+
+            if (is_new && result->size_to > 0) {
                 gauge_bytes_text(result->size_to, text, sizeof(text));
             }
-            size = result->size_to;
-            fprintf(out, "\n%9s %-6s", text, finding->module);
+            fprintf(out, "\n%9s %-10s %-6s", text, is_new ? result->note : "",
+                    finding->module);
         }
         if (strcmp(result->name, "added_share") == 0) {
             fprintf(out, " %7.1f %%", 100 * result->value);
         } else {
             print_times(result, out);
         }
+        last = result;
     }
-    fprintf(out, "%s", report->finding_count > 0 ? "\n" : "");
+    fprintf(out, "%s", last != NULL ? "\n" : "");
 }

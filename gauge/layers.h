@@ -5,7 +5,9 @@
  * All modules are open at the same time, in the same processes. A turn measures each of
  * them once, in an order drawn anew; what a layer adds is taken within a turn, so that a
  * machine that grows slower or faster does not matter. The interval of what it adds is
- * that of the median over the turns.
+ * that of the median over the turns. Compared are the times of each size, and of a
+ * pattern that fits a model its parameters, for the smallest sizes if there are several
+ * regions.
  */
 #ifndef GAUGE_LAYERS_H
 #define GAUGE_LAYERS_H

@@ -37,7 +37,7 @@ static int help(void)
     printf(
         "usage: weft-gauge                   a look around, ten seconds at most\n"
         "       weft-gauge run PATTERN MODULE [option ...]\n"
-        "       weft-gauge layers [option ...]\n"
+        "       weft-gauge layers [PATTERN] [option ...]\n"
         "       weft-gauge list\n"
         "       weft-gauge describe NAME\n"
         "       weft-gauge --join HOST:PORT --token TEXT\n"
@@ -46,7 +46,8 @@ static int help(void)
         "A pattern says who talks to whom; a module moves the bytes; any pattern runs\n"
         "over any module that offers what it needs. Options of run:\n");
     print_options(gauge_core_options);
-    printf("Options of layers, besides these and those of one_one and its modules:\n");
+    printf("Options of layers, besides these and those of the pattern (one_one unless "
+           "named)\nand the modules:\n");
     print_options(gauge_layers_options);
     return EXIT_SUCCESS;
 }

@@ -58,6 +58,7 @@ struct gauge_pattern {
     unsigned needs;          /* GAUGE_RELIABLE ... of module.h */
     int least_ends;          /* 1: it also runs on one end, which then talks to itself */
     bool has_even_ends;      /* an odd number above 1 is refused */
+    bool has_parameters;     /* its results are what to compare, not its points */
     struct gauge_option *options; /* or NULL */
 
     /* Bits that the options as given add to `needs`; may be NULL. */
@@ -65,7 +66,7 @@ struct gauge_pattern {
     enum gauge_rc (*benchmark)(struct gauge_bench *bench);
 };
 
-enum { GAUGE_KEYS = 6, GAUGE_NAME = 32 };
+enum { GAUGE_KEYS = 6, GAUGE_NAME = 32, GAUGE_TURNS = 32 };
 
 /* One thing measured under one set of conditions. All times are for one operation. */
 struct gauge_point {
@@ -82,7 +83,12 @@ struct gauge_point {
     int least;      /* samples wanted at least; 0: the core's choice */
     int most;       /* samples taken at most; 0: the core's choice */
     double width;   /* of the interval that ends it, as a share; 0: the run's choice */
-    double length;  /* ns of an operation where a sample does not tell; 0: it does */
+    /* A point may be measured in several turns, with other points in between, so that its
+     * interval also has what differs from one stretch of time to the next. Each turn is
+     * opened by itself and gets its share of the time; 0: it is not. */
+    int turn;      /* from 1 */
+    int turns;     /* at most GAUGE_TURNS */
+    double length; /* ns of an operation where a sample does not tell; 0: it does */
 };
 
 struct gauge_round {
@@ -129,6 +135,7 @@ struct gauge_result {
     double value, low, high;
     const char *note;
     double size_from, size_to; /* the message sizes it holds for; both 0: all */
+    bool is_bound;             /* the value is not above this; the note says of what */
 };
 void gauge_result(struct gauge_bench *bench, const struct gauge_result *result);
 

@@ -278,3 +278,28 @@ double gauge_summary_width(const struct gauge_summary *summary)
     }
     return (summary->high - summary->low) / fabs(summary->median);
 }
+
+struct gauge_estimate gauge_estimate(const double *values, size_t count)
+{
+    struct gauge_estimate out = {NAN, NAN, NAN};
+    double *sorted = calloc(count + 1, sizeof(*sorted));
+    size_t known = 0;
+    size_t low = 0;
+    size_t high = 0;
+
+    for (size_t i = 0; sorted != NULL && i < count; i++) {
+        if (isfinite(values[i])) {
+            sorted[known++] = values[i];
+        }
+    }
+    if (known > 0) {
+        gauge_sort(sorted, known);
+        out.value = median_of_sorted(sorted, known);
+        if (gauge_interval_ranks(known, &low, &high)) {
+            out.low = sorted[low - 1];
+            out.high = sorted[high - 1];
+        }
+    }
+    free(sorted);
+    return out;
+}

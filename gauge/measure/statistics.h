@@ -41,6 +41,13 @@ double gauge_lag_one(const double *samples, size_t count);
 /* Of samples in the order they were taken, warm-up included; false: no memory. */
 bool gauge_summarise(const double *samples, size_t count, struct gauge_summary *out);
 
+/* The median of a few values that do not depend on each other, with its interval; not a
+ * number where there is none. Values that are not finite do not count. */
+struct gauge_estimate {
+    double value, low, high;
+};
+struct gauge_estimate gauge_estimate(const double *values, size_t count);
+
 /* A quantile in 0 .. 1 of sorted values: the smallest that is not below that share. */
 double gauge_quantile(const double *sorted, size_t count, double share);
 

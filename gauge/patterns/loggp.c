@@ -7,17 +7,26 @@
  * stop rule looks at the parameter and not at the long round trip that it hides in.
  *
  * The receiver pauses for 2 d where its own overhead is wanted: with equal pauses the
- * slower of the two ends would be seen, whichever it is. The fit is in loggp_fit.c.
+ * slower of the two ends would be seen, whichever it is. A pause ends with the first look
+ * at the clock that is late enough, some 50 ns after it was due, which over shared memory
+ * is more than the overhead; so each end measures how long its pauses really are.
+ *
+ * All sizes are measured in several turns. A machine is faster or slower for a while, by
+ * 30 % on one that others share, and a size measured in one go would have an interval
+ * that knows nothing of it; the fit would take the difference for a change of protocol.
+ * The fit is in loggp_fit.c.
  */
 #include "gauge/patterns/loggp.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_MESSAGES = 256 };
+enum { MOST_MESSAGES = 256, LEAST_TURNS = 6, PAUSES = 9, TRIES = 21 };
 
 static struct gauge_option options[] = {
     {"messages", GAUGE_COUNT, "16", "N", "messages in a round trip, 8 to 256"},
+    {"passes", GAUGE_COUNT, "9", "N",
+     "how often each size is measured, 6 to 32; --time is shared between them"},
     {"nonblocking", GAUGE_FLAG, "no", NULL,
      "sends are started and waited for at the end, for sizes that wait for the receiver"},
     {NULL, GAUGE_TEXT, NULL, NULL, NULL},
@@ -30,6 +39,7 @@ struct trip {
     double delay;  /* of the sender, ns */
     double pause;  /* of the receiver, ns */
     double offset; /* ns that are not the parameter's */
+    int turn;
     double length; /* ns that it takes, roughly; 0: not known */
     double width;  /* of the interval that is wanted; 0: as always */
 };
@@ -39,6 +49,8 @@ struct side {
     void *out;
     void *in;
     bool is_nonblocking;
+    int messages;
+    int turns;
     struct gauge_request request[MOST_MESSAGES];
 };
 
@@ -99,9 +111,10 @@ static enum gauge_rc take_sample(struct side *side, const struct trip *trip, siz
 }
 
 static enum gauge_rc measure(struct side *side, const struct trip *trip, size_t size,
-                             struct gauge_summary *out)
+                             double *median)
 {
     struct gauge_bench *bench = side->bench;
+    struct gauge_summary summary = {.median = NAN};
     struct gauge_point point = {
         .name = trip->name,
         .size = size,
@@ -109,6 +122,8 @@ static enum gauge_rc measure(struct side *side, const struct trip *trip, size_t 
         .divide = trip->messages > 1 ? trip->messages - 1 : 1,
         .width = trip->width,
         .length = trip->length,
+        .turn = trip->turn,
+        .turns = side->turns,
     };
     struct gauge_round round;
     enum gauge_rc rc = gauge_point_open(bench, &point);
@@ -119,40 +134,91 @@ static enum gauge_rc measure(struct side *side, const struct trip *trip, size_t 
             rc = take_sample(side, trip, size, &round, (uint64_t)i);
         }
     }
-    return rc == GAUGE_OK ? gauge_point_close(bench, out) : rc;
+    if (rc == GAUGE_OK) {
+        rc = gauge_point_close(bench, &summary);
+    }
+    *median = summary.median;
+    return rc;
 }
 
-static enum gauge_rc measure_size(struct side *side, int messages, size_t size,
-                                  struct loggp_size *out)
+/* How long a pause really is on this end: the median of a few tries. */
+static double length_of_pause(const struct gauge_bench *bench, double nanoseconds)
 {
-    double gaps = messages - 1;
-    struct trip once = {.name = "prtt", .messages = 1, .width = LOGGP_ROUND_TRIP_WIDTH};
-    enum gauge_rc rc = measure(side, &once, size, &out->round_trip);
-    double d = out->round_trip.median;
-    struct trip burst = {.name = "gap", .messages = messages, .offset = d};
-    struct trip short_burst = {.name = "gap", .messages = messages / 4, .offset = d};
-    struct trip send = {
-        .name = "o_s", .messages = messages, .delay = d, .offset = d * (1 + gaps)};
-    struct trip receive = {.name = "o_r",
-                           .messages = messages,
-                           .delay = d,
-                           .pause = 2 * d,
-                           .offset = d * (1 + 2 * gaps)};
+    double tries[TRIES];
 
-    out->size = size;
-    burst.length = short_burst.length = d;
-    send.length = d * messages;
-    receive.length = 2 * d * messages;
+    for (int i = 0; i < TRIES; i++) {
+        double start = gauge_now(bench);
+        double read = gauge_now(bench);
+
+        for (int j = 0; j < PAUSES; j++) {
+            gauge_pass(bench, nanoseconds);
+        }
+        tries[i] = (gauge_now(bench) - read - (read - start)) / PAUSES;
+    }
+    return gauge_estimate(tries, TRIES).value;
+}
+
+/* The pauses of a size: one round trip where it was first measured, and what that comes
+ * to at the sender, and twice as much at the receiver. */
+static enum gauge_rc choose_pauses(struct side *side, struct loggp_size *size)
+{
+    struct gauge_bench *bench = side->bench;
+    double mine = 0;
+    double *all = calloc((size_t)bench->ends, sizeof(*all));
+    enum gauge_rc rc = GAUGE_OK;
+
+    if (all == NULL) {
+        return gauge_fail("loggp: no memory");
+    }
+    size->delay = size->round_trip[0];
+    mine = length_of_pause(bench, bench->end == 0 ? size->delay : 2 * size->delay);
+    rc = gauge_exchange(bench, &mine, sizeof(mine), all);
+    size->send_pause = all[0];
+    size->receive_pause = all[1];
+    free(all);
+    return rc;
+}
+
+static enum gauge_rc measure_size(struct side *side, struct loggp_size *size, int turn)
+{
+    int messages = side->messages;
+    double gaps = messages - 1;
+    struct trip once = {
+        .name = "prtt", .messages = 1, .width = LOGGP_ROUND_TRIP_WIDTH, .turn = turn + 1};
+    enum gauge_rc rc = measure(side, &once, size->size, &size->round_trip[turn]);
+    double trip = size->round_trip[turn];
+    struct trip burst = {.name = "gap",
+                         .messages = messages,
+                         .offset = trip,
+                         .length = trip,
+                         .turn = turn + 1};
+    struct trip short_burst = burst;
+    struct trip send = burst;
+    struct trip receive = burst;
+
+    if (rc == GAUGE_OK && turn == 0) {
+        rc = choose_pauses(side, size);
+    }
+    short_burst.messages = messages / 4;
+    send.name = "o_s";
+    send.delay = receive.delay = size->delay;
+    send.offset = trip + gaps * size->send_pause;
+    send.length = size->delay * messages;
+    receive.name = "o_r";
+    receive.pause = 2 * size->delay;
+    receive.offset = trip + gaps * size->receive_pause;
+    receive.length = 2 * size->delay * messages;
     if (rc == GAUGE_OK) {
-        rc = measure(side, &burst, size, &out->gap);
+        rc = measure(side, &burst, size->size, &size->gap[turn]);
     }
     if (rc == GAUGE_OK) {
-        rc = measure(side, &short_burst, size, &out->short_gap);
+        rc = measure(side, &short_burst, size->size, &size->short_gap[turn]);
     }
     if (rc == GAUGE_OK) {
-        rc = measure(side, &send, size, &out->send);
+        rc = measure(side, &send, size->size, &size->send[turn]);
     }
-    return rc == GAUGE_OK ? measure(side, &receive, size, &out->receive) : rc;
+    return rc == GAUGE_OK ? measure(side, &receive, size->size, &size->receive[turn])
+                          : rc;
 }
 
 static int compare(const void *a, const void *b)
@@ -163,27 +229,33 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static enum gauge_rc measure_all(struct side *side, const size_t *sizes, size_t count,
-                                 struct loggp_size *found)
+/* In every turn the sizes have another order. */
+static enum gauge_rc measure_all(struct side *side, struct loggp_size *sizes,
+                                 size_t count, size_t *order)
 {
-    struct gauge_bench *bench = side->bench;
-    int messages = (int)gauge_option_bytes(bench->options, "messages");
     enum gauge_rc rc = GAUGE_OK;
-    size_t kept = 0;
 
-    if (messages < 8 || messages > MOST_MESSAGES) {
-        return gauge_fail("loggp: --messages is 8 to %d", MOST_MESSAGES);
-    }
-    for (size_t i = 0; rc == GAUGE_OK && i < count; i++) {
-        if (sizes[i] > 0) { /* the model begins with one byte */
-            rc = measure_size(side, messages, sizes[i], &found[kept++]);
+    for (int turn = 0; rc == GAUGE_OK && turn < side->turns; turn++) {
+        gauge_shuffle(side->bench, order, count);
+        for (size_t i = 0; rc == GAUGE_OK && i < count; i++) {
+            rc = measure_size(side, &sizes[order[i]], turn);
         }
     }
     if (rc == GAUGE_OK) {
-        qsort(found, kept, sizeof(*found), compare);
-        loggp_report(bench, found, kept, messages);
+        loggp_report(side->bench, sizes, count, side->turns);
     }
     return rc;
+}
+
+static enum gauge_rc check_options(const struct side *side)
+{
+    if (side->messages < 8 || side->messages > MOST_MESSAGES) {
+        return gauge_fail("loggp: --messages is 8 to %d", MOST_MESSAGES);
+    }
+    if (side->turns < LEAST_TURNS || side->turns > GAUGE_TURNS) {
+        return gauge_fail("loggp: --passes is %d to %d", LEAST_TURNS, GAUGE_TURNS);
+    }
+    return GAUGE_OK;
 }
 
 static enum gauge_rc benchmark(struct gauge_bench *bench)
@@ -191,26 +263,38 @@ static enum gauge_rc benchmark(struct gauge_bench *bench)
     struct side side = {
         .bench = bench,
         .is_nonblocking = gauge_option_flag(bench->options, "nonblocking"),
+        .messages = (int)gauge_option_bytes(bench->options, "messages"),
+        .turns = (int)gauge_option_bytes(bench->options, "passes"),
     };
+    size_t given = 0;
     size_t count = 0;
-    const size_t *sizes = gauge_sizes(bench, &count);
-    struct loggp_size *found = calloc(count + 1, sizeof(*found));
-    size_t largest = 0;
-    enum gauge_rc rc = GAUGE_FAILED;
+    const size_t *sizes = gauge_sizes(bench, &given);
+    struct loggp_size *found = calloc(given + 1, sizeof(*found));
+    size_t *order = calloc(given + 1, sizeof(*order));
+    enum gauge_rc rc = check_options(&side);
 
-    for (size_t i = 0; i < count; i++) {
-        largest = sizes[i] > largest ? sizes[i] : largest;
+    for (size_t i = 0; found != NULL && order != NULL && i < given; i++) {
+        if (sizes[i] > 0) { /* the model begins with one byte */
+            order[count] = count;
+            found[count++].size = sizes[i];
+        }
     }
-    side.out = gauge_alloc(bench, largest);
-    side.in = gauge_alloc(bench, largest);
-    if (side.out == NULL || side.in == NULL || found == NULL) {
-        gauge_fail("loggp: no memory for %zu bytes", largest);
-    } else {
-        rc = measure_all(&side, sizes, count, found);
+    if (count > 0) {
+        qsort(found, count, sizeof(*found), compare);
+        side.out = gauge_alloc(bench, found[count - 1].size);
+        side.in = gauge_alloc(bench, found[count - 1].size);
+    }
+    if (rc == GAUGE_OK && count > 0 && (side.out == NULL || side.in == NULL)) {
+        rc = gauge_fail("loggp: no memory for %zu bytes", found[count - 1].size);
+    } else if (rc == GAUGE_OK && (found == NULL || order == NULL)) {
+        rc = gauge_fail("loggp: no memory");
+    } else if (rc == GAUGE_OK) {
+        rc = measure_all(&side, found, count, order);
     }
     gauge_free(bench, side.out);
     gauge_free(bench, side.in);
     free(found);
+    free(order);
     return rc;
 }
 
@@ -232,6 +316,14 @@ const struct gauge_pattern gauge_loggp = {
         "    o_s(s) = (PRTT(n, d, s) - PRTT(1, 0, s)) / (n - 1) - d, d = PRTT(1, 0, s)\n"
         "    o_r(s): the same, but end 1 pauses 2 d before each receive, minus 2 d\n"
         "    L      = PRTT(1, 0, 1) / 2 - o_s - o_r\n"
+        "Pauses are taken as long as each end finds them to be. Every size is measured "
+        "in\n"
+        "several turns, all sizes in each; intervals are those of the medians of the "
+        "turns.\n"
+        "Where sending carries the message all the way, as a system call on a loopback\n"
+        "does, the way is part of o_s and both overheads together take longer than half "
+        "a\n"
+        "round trip: then L cannot be told apart from them, and it says so.\n"
         "g and G come from a fit of max(c, g + (s - 1) G) to gap(s), in as many pieces "
         "as\n"
         "the Bayesian information criterion allows: another piece is another protocol.\n"
@@ -243,5 +335,6 @@ const struct gauge_pattern gauge_loggp = {
     .least_ends = 2,
     .options = options,
     .more_needs = more_needs,
+    .has_parameters = true,
     .benchmark = benchmark,
 };

@@ -1,9 +1,10 @@
 /*
  * loggp_fit.c - from what was measured at each size to the parameters.
  *
- * A difference of two medians has an interval whose half is the root of the sum of
- * squares of theirs. Each piece of the fit is a protocol of its own, with its own
- * overheads and latency, taken at its smallest size.
+ * A parameter is the median over the turns, and its interval that of the turns; what is a
+ * difference of several is taken within each turn, where they have the machine in common.
+ * Each piece of the fit is a protocol of its own, with its own overheads and latency,
+ * taken at its smallest size.
  */
 #include "gauge/measure/hinge.h"
 #include "gauge/patterns/loggp.h"
@@ -13,16 +14,9 @@
 
 static const char biased[] = "noise-biased";
 
-static double half_of(const struct gauge_summary *s)
+static double half_of(struct gauge_estimate e)
 {
-    return isnan(s->low) ? 0 : (s->high - s->low) / 2;
-}
-
-/* Half the interval of a parameter that has the round trip subtracted once in n - 1. */
-static double half_with_trip(const struct gauge_summary *s,
-                             const struct gauge_summary *trip, int messages)
-{
-    return hypot(half_of(s), half_of(trip) / (messages - 1));
+    return isnan(e.low) ? 0 : (e.high - e.low) / 2;
 }
 
 /*
@@ -31,27 +25,27 @@ static double half_with_trip(const struct gauge_summary *s,
  * difference is left in the long one. It differs from size to size; taken as an error, it
  * is not mistaken for a change of protocol.
  */
-static double bias_of(const struct loggp_size *size)
+static double bias_of(const struct loggp_size *size, size_t turns)
 {
-    return fabs(size->short_gap.median - size->gap.median) / 3;
+    return fabs(gauge_estimate(size->short_gap, turns).value -
+                gauge_estimate(size->gap, turns).value) /
+           3;
 }
 
 /*
  * Noise that the two ends do not share lengthens a burst by the worst of its messages,
  * which counts the less the more messages there are. One size may differ by chance.
  */
-static bool is_biased(const struct loggp_size *sizes, size_t count, int messages)
+static bool is_biased(const struct loggp_size *sizes, size_t count, size_t turns)
 {
     size_t differing = 0;
 
     for (size_t i = 0; i < count; i++) {
-        double one = half_with_trip(&sizes[i].gap, &sizes[i].round_trip, messages);
-        double two =
-            half_with_trip(&sizes[i].short_gap, &sizes[i].round_trip, messages / 4);
-        double rounding = 1e-9 * sizes[i].round_trip.median;
+        struct gauge_estimate one = gauge_estimate(sizes[i].gap, turns);
+        struct gauge_estimate two = gauge_estimate(sizes[i].short_gap, turns);
+        double rounding = 1e-9 * sizes[i].round_trip[0];
 
-        if (fabs(sizes[i].gap.median - sizes[i].short_gap.median) >
-            fmax(one + two, rounding)) {
+        if (fabs(one.value - two.value) > fmax(half_of(one) + half_of(two), rounding)) {
             differing++;
         }
     }
@@ -59,92 +53,147 @@ static bool is_biased(const struct loggp_size *sizes, size_t count, int messages
 }
 
 static void put(struct gauge_bench *bench, const char *name, const char *unit,
-                double value, double half, const char *note,
+                struct gauge_estimate estimate, const char *note,
                 const struct hinge_point *from, const struct hinge_point *to)
 {
     struct gauge_result result = {
         .name = name,
         .unit = unit,
-        .value = value,
-        .low = value - half,
-        .high = value + half,
+        .value = estimate.value,
+        .low = estimate.low,
+        .high = estimate.high,
         .note = note,
         .size_from = from->size,
         .size_to = to->size,
+        .is_bound = isfinite(estimate.value) && isnan(estimate.low),
     };
 
     gauge_result(bench, &result);
 }
 
-static void report_overheads(struct gauge_bench *bench, const struct loggp_size *at,
-                             double byte, int messages, const char *note,
-                             const struct hinge_point *from, const struct hinge_point *to)
+static struct gauge_estimate around(double value, double half)
 {
-    double send_half = half_with_trip(&at->send, &at->round_trip, messages);
-    double receive_half = half_with_trip(&at->receive, &at->round_trip, messages);
-    double bytes = isnan(byte) ? 0 : byte * (double)(at->size - 1);
-    double latency =
-        at->round_trip.median / 2 - at->send.median - at->receive.median - bytes;
-    double half = hypot(half_of(&at->round_trip) / 2, hypot(send_half, receive_half));
+    return (struct gauge_estimate){value, value - half, value + half};
+}
 
-    put(bench, "L", "ns", latency, half, note, from, to);
-    put(bench, "o_s", "ns", at->send.median, send_half, note, from, to);
-    put(bench, "o_r", "ns", at->receive.median, receive_half, note, from, to);
+static struct gauge_estimate bound(double value)
+{
+    return (struct gauge_estimate){value, NAN, NAN};
+}
+
+static const struct gauge_estimate unseen = {NAN, NAN, NAN};
+
+/* A latency below 0 is none: the model counts something twice. */
+static void report_latency(struct gauge_bench *bench, const struct loggp_size *at,
+                           double byte, size_t turns, const char *note,
+                           const struct hinge_point *from, const struct hinge_point *to)
+{
+    double bytes = isnan(byte) ? 0 : byte * (double)(at->size - 1);
+    double latency[GAUGE_TURNS];
+    struct gauge_estimate found;
+
+    for (size_t i = 0; i < turns; i++) {
+        latency[i] = at->round_trip[i] / 2 - at->send[i] - at->receive[i] - bytes;
+    }
+    found = gauge_estimate(latency, turns);
+    if (found.value > 0) {
+        put(bench, "L", "ns", found, note, from, to);
+    } else if (found.high > 0) {
+        put(bench, "L", "ns", bound(found.high), "L <= this: the overheads hide it", from,
+            to);
+    } else {
+        put(bench, "L", "ns", unseen,
+            "not separable: o_s + o_r exceed half a round trip, so the calls contain the "
+            "way",
+            from, to);
+    }
 }
 
 /* g is the line's height at one byte. Where the flat part hides it and the line is too
  * uncertain so far to the left, only a bound is known; but a flat part that lies above
  * both overheads is the gap itself. */
 static void report_gaps(struct gauge_bench *bench, const struct hinge_piece *piece,
-                        const struct loggp_size *at, const char *note,
-                        const struct hinge_point *from, const struct hinge_point *to)
+                        double overhead, const char *note, const struct hinge_point *from,
+                        const struct hinge_point *to)
 {
     bool is_hidden =
         isnan(piece->gap) || piece->gap < 0 || piece->gap_half > piece->gap / 4;
-    double overhead = fmax(at->send.median, at->receive.median);
 
     if (isnan(piece->gap) && piece->flat - piece->flat_half > 1.02 * overhead) {
-        put(bench, "g", "ns", piece->flat, piece->flat_half, note, from, to);
+        put(bench, "g", "ns", around(piece->flat, piece->flat_half), note, from, to);
     } else if (is_hidden && !isnan(piece->flat)) {
-        put(bench, "g", "ns", piece->flat, 0, "g <= c: an overhead hides it", from, to);
+        put(bench, "g", "ns", bound(piece->flat), "g <= c: an overhead hides it", from,
+            to);
     } else if (!is_hidden) {
-        put(bench, "g", "ns", piece->gap, piece->gap_half, note, from, to);
+        put(bench, "g", "ns", around(piece->gap, piece->gap_half), note, from, to);
     } else {
-        put(bench, "g", "ns", NAN, 0, "not seen: the line is too uncertain", from, to);
+        put(bench, "g", "ns", unseen, "not seen: the line is too uncertain", from, to);
     }
     if (isnan(piece->byte)) {
-        put(bench, "G", "ns_per_byte", NAN, 0, "not seen: the gap does not rise here",
+        put(bench, "G", "ns_per_byte", unseen, "not seen: the gap does not rise here",
             from, to);
     } else {
-        put(bench, "G", "ns_per_byte", piece->byte, piece->byte_half, note, from, to);
+        put(bench, "G", "ns_per_byte", around(piece->byte, piece->byte_half), note, from,
+            to);
+    }
+}
+
+static void report_piece(struct gauge_bench *bench, const struct hinge_piece *piece,
+                         const struct loggp_size *sizes, size_t turns, const char *note,
+                         const struct hinge_point *points)
+{
+    const struct hinge_point *from = &points[piece->first];
+    const struct hinge_point *to = &points[piece->first + piece->count - 1];
+    const struct loggp_size *at = &sizes[piece->first];
+    struct gauge_estimate send = gauge_estimate(at->send, turns);
+    struct gauge_estimate receive = gauge_estimate(at->receive, turns);
+
+    report_latency(bench, at, piece->byte, turns, note, from, to);
+    put(bench, "o_s", "ns", send, note, from, to);
+    put(bench, "o_r", "ns", receive, note, from, to);
+    report_gaps(bench, piece, fmax(send.value, receive.value), note, from, to);
+}
+
+/*
+ * The gaps with their errors. Of nine turns an error is known to some 40 % only, and a
+ * size whose turns agree by chance would pull the line to itself or be given a piece of
+ * its own. So none counts as better known than half of the sizes are, by its share.
+ */
+static void make_points(const struct loggp_size *sizes, size_t count, size_t times,
+                        struct hinge_point *points)
+{
+    double share[HINGE_POINTS] = {0};
+    double typical = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct gauge_estimate gap = gauge_estimate(sizes[i].gap, times);
+
+        points[i] = (struct hinge_point){
+            .size = (double)sizes[i].size,
+            .value = gap.value,
+            .half = hypot(half_of(gap), bias_of(&sizes[i], times)),
+        };
+        share[i] = points[i].half / points[i].value;
+    }
+    typical = gauge_estimate(share, count).value;
+    for (size_t i = 0; i < count; i++) {
+        points[i].half = fmax(points[i].half, typical * points[i].value);
     }
 }
 
 void loggp_report(struct gauge_bench *bench, const struct loggp_size *sizes, size_t count,
-                  int messages)
+                  int turns)
 {
     struct hinge_point points[HINGE_POINTS];
     struct hinge_piece pieces[HINGE_PIECES];
-    const char *note = is_biased(sizes, count, messages) ? biased : NULL;
+    size_t times = (size_t)turns;
+    const char *note = is_biased(sizes, count, times) ? biased : NULL;
     size_t found = 0;
 
     count = count < HINGE_POINTS ? count : HINGE_POINTS;
-    for (size_t i = 0; i < count; i++) {
-        points[i] = (struct hinge_point){
-            .size = (double)sizes[i].size,
-            .value = sizes[i].gap.median,
-            .half = hypot(half_with_trip(&sizes[i].gap, &sizes[i].round_trip, messages),
-                          bias_of(&sizes[i])),
-        };
-    }
+    make_points(sizes, count, times, points);
     found = hinge_fit(points, count, pieces);
     for (size_t i = 0; i < found; i++) {
-        const struct hinge_piece *piece = &pieces[i];
-        const struct hinge_point *from = &points[piece->first];
-        const struct hinge_point *to = &points[piece->first + piece->count - 1];
-
-        report_overheads(bench, &sizes[piece->first], piece->byte, messages, note, from,
-                         to);
-        report_gaps(bench, piece, &sizes[piece->first], note, from, to);
+        report_piece(bench, &pieces[i], sizes, times, note, points);
     }
 }

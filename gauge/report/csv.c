@@ -33,6 +33,10 @@ void gauge_csv_row(FILE *out, const struct gauge_row *row)
         fprintf(out, "%s%s=%.12g", i > 0 ? ";" : "", row->point.key[i].key,
                 row->point.key[i].value);
     }
+    if (row->point.turns > 1) {
+        fprintf(out, "%sturn=%d", row->point.key[0].key != NULL ? ";" : "",
+                row->point.turn);
+    }
     fprintf(out, ",%d,%zu,%zu,%zu,%zu,%zu,%s", row->batch, s->count, s->warm_up, s->block,
             s->outliers, row->lost, row->stop);
     put(out, s->lag_one);

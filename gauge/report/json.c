@@ -42,10 +42,16 @@ static void put(FILE *out, const char *key, double number)
 
 static void put_conditions(FILE *out, const struct gauge_point *point)
 {
+    bool is_first = true;
+
     fprintf(out, ",\"conditions\":{");
     for (int i = 0; i < GAUGE_KEYS && point->key[i].key != NULL; i++) {
         fprintf(out, "%s\"%s\":", i > 0 ? "," : "", point->key[i].key);
         gauge_json_number(out, point->key[i].value);
+        is_first = false;
+    }
+    if (point->turns > 1) {
+        fprintf(out, "%s\"turn\":%d", is_first ? "" : ",", point->turn);
     }
     fprintf(out, "}");
 }

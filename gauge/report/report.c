@@ -17,7 +17,66 @@ static void *grow(void *list, size_t count, size_t each)
     return realloc(list, (count == 0 ? 1 : 2 * count) * each);
 }
 
-bool gauge_report_row(struct gauge_report *report, const struct gauge_row *row)
+static bool is_same_point(const struct gauge_row *a, const struct gauge_row *b)
+{
+    if (a->pattern != b->pattern || a->module != b->module || a->end != b->end ||
+        strcmp(a->point.name, b->point.name) != 0 || a->point.size != b->point.size) {
+        return false;
+    }
+    for (int i = 0; i < GAUGE_KEYS; i++) {
+        if (a->point.key[i].value != b->point.key[i].value) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The row of the turn before, or NULL. */
+static struct gauge_row *turn_before(struct gauge_report *report,
+                                     const struct gauge_row *row)
+{
+    for (size_t i = report->row_count; row->point.turn > 1 && i > 0; i--) {
+        struct gauge_row *before = &report->rows[i - 1];
+
+        if (before->point.turn == row->point.turn - 1 && is_same_point(before, row)) {
+            return before;
+        }
+    }
+    return NULL;
+}
+
+/* Adds a turn to a row. What ended one of them early is what is told of all. */
+static bool add_turn(struct gauge_row *into, const struct gauge_row *row)
+{
+    size_t count = into->sample_count + row->sample_count;
+    double *samples = realloc(into->samples, count * sizeof(*samples) + 1);
+    struct gauge_estimate estimate;
+
+    if (samples == NULL) {
+        return gauge_fail("no memory for another turn") == GAUGE_OK;
+    }
+    memcpy(samples + into->sample_count, row->samples,
+           row->sample_count * sizeof(*samples));
+    into->samples = samples;
+    into->sample_count = count;
+    into->point.turn = row->point.turn;
+    into->turn_median[row->point.turn - 1] = row->summary.median;
+    into->lost += row->lost;
+    into->stop = strcmp(row->stop, "width") != 0 ? row->stop : into->stop;
+    if (row->point.turn < row->point.turns) {
+        return true; /* sorting all samples is left to the last turn */
+    }
+    if (!gauge_summarise(samples, count, &into->summary)) {
+        return false;
+    }
+    estimate = gauge_estimate(into->turn_median, (size_t)into->point.turn);
+    into->summary.median = estimate.value;
+    into->summary.low = estimate.low;
+    into->summary.high = estimate.high;
+    return true;
+}
+
+static bool add_row(struct gauge_report *report, const struct gauge_row *row)
 {
     struct gauge_row *rows = grow(report->rows, report->row_count, sizeof(*rows));
     double *samples = malloc(row->sample_count * sizeof(*samples) + 1);
@@ -31,8 +90,20 @@ bool gauge_report_row(struct gauge_report *report, const struct gauge_row *row)
         return false;
     }
     memcpy(samples, row->samples, row->sample_count * sizeof(*samples));
-    rows[report->row_count] = *row;
-    rows[report->row_count++].samples = samples;
+    rows += report->row_count++;
+    *rows = *row;
+    rows->samples = samples;
+    rows->turn_median[0] = row->summary.median;
+    return true;
+}
+
+bool gauge_report_row(struct gauge_report *report, const struct gauge_row *row)
+{
+    struct gauge_row *before = turn_before(report, row);
+
+    if (!(before != NULL ? add_turn(before, row) : add_row(report, row))) {
+        return false;
+    }
     if (report->json != NULL) {
         gauge_json_row(report->json, row);
     }

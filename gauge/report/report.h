@@ -20,6 +20,7 @@ struct gauge_row {
     struct gauge_summary summary;
     double *samples;
     size_t sample_count;
+    double turn_median[GAUGE_TURNS]; /* where a point has turns */
 };
 
 /* A result with what it came from. */
@@ -56,7 +57,9 @@ struct gauge_report {
 /* Opens new files, NULL names none; false, reported, when one exists already. */
 bool gauge_report_open(struct gauge_report *report, const char *json, const char *csv);
 
-/* Take copies. false: no memory or no room on the disk, reported. */
+/* Take copies. false: no memory or no room on the disk, reported. Each turn of a point is
+ * written; here they are kept as one row, whose interval is that of the turns' medians.
+ */
 bool gauge_report_row(struct gauge_report *report, const struct gauge_row *row);
 bool gauge_report_finding(struct gauge_report *report,
                           const struct gauge_finding *finding);

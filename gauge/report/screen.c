@@ -109,13 +109,15 @@ static void print_number(const char *before, double number, FILE *out)
 static void print_finding(const struct gauge_result *r, FILE *out)
 {
     fprintf(out, "%14s =", r->name);
-    print_number(" ", r->value, out);
+    if (isfinite(r->value)) {
+        print_number(" ", r->value, out);
+    }
     if (isfinite(r->low) && isfinite(r->high) && r->low < r->high) {
         print_number(" [", r->low, out);
         print_number(", ", r->high, out);
         fprintf(out, "]");
     }
-    fprintf(out, " %s", r->unit);
+    fprintf(out, " %s", isfinite(r->value) ? r->unit : "-");
     if (r->size_to > r->size_from) {
         fprintf(out, ", %.0f to %.0f bytes", r->size_from, r->size_to);
     } else if (r->size_to > 0) {

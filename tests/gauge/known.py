@@ -76,31 +76,53 @@ def a_gap_that_is_never_seen_is_said_to_be_hidden():
     assert found["G"][0][0] is None and "not seen" in found["G"][0][1], found
 
 
-def noisy(seed, spread, detours):
-    found = results(measure("loggp", "sim", "--sizes", SIZES, "--seed", seed,
-                            "--spread", spread, "--detours", detours, "--detour", 10000))
+def noisy(seed, spread, detours, *more):
+    """The worst error, whether all is flagged, and where the regions begin."""
+    lines = measure("loggp", "sim", "--sizes", SIZES, "--seed", seed, "--spread", spread,
+                    "--detours", detours, "--detour", 10000, *more)
+    found = results(lines)
     true = {"L": 1000, "o_s": 300, "o_r": 400, "g": 500, "G": 0.1}
     worst = max(abs(value - true[name]) / true[name] if value is not None else 1
                 for name in true for value, _ in found[name])
     flagged = all(note == "noise-biased" for name in true for _, note in found[name])
-    return worst, flagged
+    return worst, flagged, [line["from_bytes"] for line in lines
+                            if line["type"] == "result" and line["name"] == "G"]
+
+
+def share_of(outcome, limit, begin):
+    """How many seeds are within the limit, flagged, and have the regions that begin so."""
+    good = sum(worst <= limit for worst, _, _ in outcome)
+    flagged = sum(flag for _, flag, _ in outcome)
+    regions = sum(found == begin for _, _, found in outcome)
+    print(f"      {good} of {SEEDS} seeds within {limit:.0%}, {flagged} flagged, "
+          f"{regions} with the true regions")
+    return good, flagged, regions
+
+
+ENOUGH = 0.95 * SEEDS - (1 if SEEDS < 20 else 0)
 
 
 @case
 def little_noise_leaves_the_parameters_within_two_per_cent():
-    good = sum(noisy(seed, 0.05, 0.001)[0] <= 0.02 for seed in range(1, SEEDS + 1))
-    print(f"      {good} of {SEEDS} seeds within 2 %")
-    assert good >= 0.95 * SEEDS - (1 if SEEDS < 20 else 0)
+    outcome = [noisy(seed, 0.05, 0.001) for seed in range(1, SEEDS + 1)]
+    print(f"      {sum(worst <= 0.01 for worst, _, _ in outcome)} of {SEEDS} within 1 %")
+    good, _, regions = share_of(outcome, 0.02, [1])
+    assert good >= ENOUGH and regions >= ENOUGH
 
 
 @case
 def much_noise_is_flagged_and_leaves_them_within_ten_per_cent():
     outcome = [noisy(seed, 0.2, 0.01) for seed in range(1, SEEDS + 1)]
-    good = sum(worst <= 0.10 for worst, _ in outcome)
-    flagged = sum(flag for _, flag in outcome)
-    print(f"      {good} of {SEEDS} seeds within 10 %, {flagged} flagged")
-    assert good >= 0.95 * SEEDS - (1 if SEEDS < 20 else 0)
-    assert flagged >= 0.95 * SEEDS
+    good, flagged, regions = share_of(outcome, 0.10, [1])
+    assert good >= ENOUGH and flagged >= 0.95 * SEEDS and regions >= ENOUGH
+
+
+@case
+def much_noise_leaves_the_regions_where_they_are():
+    more = ("--break", "2K", "--break-factor", 3)
+    outcome = [noisy(seed, 0.2, 0.01, *more) for seed in range(1, SEEDS + 1)]
+    _, flagged, regions = share_of(outcome, 0.10, [1, 2048])
+    assert flagged >= 0.95 * SEEDS and regions >= ENOUGH
 
 
 @case

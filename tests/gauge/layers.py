@@ -42,7 +42,9 @@ def what_is_no_layer_is_refused():
     assert "there is no module" in refused("layers", "--over", "shm,air")
     assert "at least two modules" in refused("layers", "--over", "shm")
     assert "different modules" in refused("layers", "--over", "shm,shm")
-    assert "takes options alone" in refused("layers", "one_one")
+    assert "takes one pattern" in refused("layers", "one_one", "shm")
+    assert "there is no pattern" in refused("layers", "shout")
+    assert "clock of its own" in refused("layers", "stream", "--over", "shm,sim")
     assert "wants its ends started by a launcher" in \
         refused("layers", "--over", "shm,mpi", *LIBRARY)
 
@@ -64,6 +66,25 @@ def an_option_reaches_the_layer_that_knows_it():
     text, _, found = layers([], "--over", "shm,tcp", "--wait", "block", "--sizes", "8",
                             "--time", "0.2", "--turns", "7")
     assert "tcp" in text and found["tcp", "added"]["value_ns"] > 0, text
+
+
+@case
+def any_pattern_goes_that_the_modules_carry():
+    text, _, found = layers([], "stream", "--over", "shm,tcp", "--sizes", "4K", "--time",
+                            "0.2", "--turns", "7")
+    assert "stream, layer by layer" in text and "message" in text, text
+    assert found["tcp", "added"]["value_ns"] > 0
+    assert "left out: weft" not in text
+
+
+@case
+def a_model_is_compared_by_its_parameters():
+    text, lines, _ = layers([], "loggp", "--over", "shm,tcp", "--sizes", "1,64,1K",
+                            "--time", "0.05", "--turns", "6", "--passes", "6")
+    added = {line["note"]: line for line in lines
+             if line["type"] == "result" and line["name"] == "added"}
+    assert {"o_s", "o_r", "L", "g", "G"} == set(added), text
+    assert added["o_s"]["value_ns"] > 0 and added["o_s"]["from_bytes"] is None, added
 
 
 @case

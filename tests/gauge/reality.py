@@ -11,7 +11,7 @@ made again, a few times.
 import os
 import subprocess
 
-from common import BUILD, case, main, measure, rows
+from common import BUILD, case, main, measure, results, rows
 
 TURNS = int(os.environ.get("GAUGE_TURNS", "7"))
 
@@ -46,6 +46,14 @@ def one_one_agrees_with_an_independent_loop():
 @case
 def stream_agrees_with_an_independent_loop():
     agree(("stream", "tcp", "--sizes", "4K"), ("stream",))
+
+
+@case
+def a_latency_over_the_loopback_is_told_in_words_where_there_is_none():
+    for value, note in results(measure("loggp", "tcp", "--sizes", "1,64,4K", "--time",
+                                       "0.1"))["L"]:
+        print(f"      L = {value} {note}")
+        assert value > 0 if value is not None else note.startswith("not separable")
 
 
 if __name__ == "__main__":

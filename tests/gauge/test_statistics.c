@@ -263,6 +263,18 @@ static void pieces_cover_all_points(void **state)
     assert_int_equal(next, 30);
 }
 
+static void turns_have_a_median_and_an_interval(void **state)
+{
+    double turns[] = {5, 1, NAN, 9, 3, 7, 2, 8, 4, 6};
+    struct gauge_estimate found = gauge_estimate(turns, 10);
+
+    (void)state;
+    assert_true(found.value == 5 && found.low == 2 && found.high == 8);
+    found = gauge_estimate(turns, 5);
+    assert_true(found.value == 4 && isnan(found.low) && isnan(found.high));
+    assert_true(isnan(gauge_estimate(turns, 0).value));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +287,7 @@ int main(void)
         cmocka_unit_test(pieces_cover_all_points),
         cmocka_unit_test(a_hinge_is_found),
         cmocka_unit_test(a_change_of_protocol_is_found_and_chance_is_not),
+        cmocka_unit_test(turns_have_a_median_and_an_interval),
         cmocka_unit_test(few_points_are_no_trouble),
     };
 

@@ -165,6 +165,7 @@ static bool try_to_tell(struct weft_transport *tp, struct weft_msg_peer *peer)
 void weft_msg_tell(struct weft_transport *tp, struct weft_msg_peer *peer)
 {
     if (!peer->is_owing && !try_to_tell(tp, peer)) {
+        tp->is_telling_refused = true; /* perhaps; the next poll finds out */
         peer->is_owing = true;
         peer->next_owing = tp->owing;
         tp->owing = peer;
@@ -174,7 +175,9 @@ void weft_msg_tell(struct weft_transport *tp, struct weft_msg_peer *peer)
 void weft_msg_tell_all(struct weft_transport *tp)
 {
     struct weft_msg_peer **at = &tp->owing;
+    const bool had_stumbled = tp->has_stumbled;
 
+    tp->has_stumbled = false;
     while (*at != NULL) {
         struct weft_msg_peer *peer = *at;
 
@@ -185,4 +188,6 @@ void weft_msg_tell_all(struct weft_transport *tp)
             at = &peer->next_owing;
         }
     }
+    tp->is_telling_refused = tp->has_stumbled;
+    tp->has_stumbled = tp->has_stumbled || had_stumbled;
 }

@@ -187,6 +187,7 @@ static enum weft_rc open_all(struct weft_transport *tp)
 static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_job *job,
                              struct weft_transport **out)
 {
+    static uint32_t openings;
     struct weft_transport *tp = calloc(1, sizeof(*tp));
     enum weft_rc rc;
 
@@ -197,6 +198,7 @@ static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_job *job,
     tp->job = job;
     tp->me = (uint32_t)job->who.rank;
     tp->window = choose_window(job);
+    tp->opening = openings++;
     tp->self = (struct weft_handshake_self){
         .secret = job->segment.header->secret,
         .rank = tp->me,

@@ -120,6 +120,7 @@ struct weft_transport {
     struct weft_job *job;
     uint32_t me;
     uint32_t window;
+    uint32_t opening; /* of this transport in this process: which */
     struct weft_ofi ofi;
     struct fid_pep *listeners[WEFT_MSG_LISTENERS];
     int listener_count;

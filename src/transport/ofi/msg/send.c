@@ -53,7 +53,9 @@ static void fill(struct weft_msg_frame *frame, const void *header, const void *d
                  size_t len)
 {
     memcpy(frame->header, header, WEFT_HEADER_BYTES);
-    memcpy(frame + 1, data, len);
+    if (len > 0) { /* else there may be no data to point at */
+        memcpy(frame + 1, data, len);
+    }
 }
 
 static enum weft_rc inject(struct weft_transport *tp, struct weft_msg_peer *peer,

@@ -190,7 +190,7 @@ struct weft_transport_ops {
     int (*descriptors)(struct weft_transport *tp, int *out);
 
     /* The node's alone up to set_inside(), but for has_asked() and those with an
-     * endpoint. *bell is the doorbell's count then; whoever moves it on ends the sleep. */
+     * endpoint. *bell is the doorbell's count then; whoever moves it ends the sleep. */
     enum weft_rc (*arm)(struct weft_transport *tp, enum weft_attention level,
                         uint32_t *bell);
     _Atomic uint32_t *(*doorbell)(struct weft_transport *tp);

@@ -215,6 +215,13 @@ void weft_p2p_stop_helper(void)
     }
 }
 
+void weft_p2p_resume_helper(void)
+{
+    if (weft_p2p.net_ops != NULL && weft_p2p.has_progress) {
+        (void)weft_p2p_start_helper(); /* which says so if it cannot */
+    }
+}
+
 void weft_p2p_log_wakeups(void)
 {
     const struct weft_p2p *p = &weft_p2p;

@@ -112,9 +112,7 @@ enum weft_rc weft_p2p_open_network(const struct weft_transport_ops *ops)
         weft_p2p_close_network();
         return rc;
     }
-    if (p->has_progress) {
-        (void)weft_p2p_start_helper(); /* which says so if it cannot */
-    }
+    weft_p2p_resume_helper();
     return WEFT_OK;
 }
 

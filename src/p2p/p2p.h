@@ -396,6 +396,8 @@ void weft_p2p_leave_slow(void);
 
 /* Ends the helper, if there is one; without the lock. */
 void weft_p2p_stop_helper(void);
+/* Starts it where a network may call for it at any time. */
+void weft_p2p_resume_helper(void);
 
 /* Starts it, if it can be; false: nobody attends while the program computes. */
 bool weft_p2p_start_helper(void);

@@ -145,11 +145,17 @@ bool weft_runtime_is_open(void)
 }
 
 /* Nobody else is inside: who calls while the lock is biased has promised that. */
+static void change_lock(bool is_shared)
+{
+    weft_p2p_stop_helper(); /* it takes the lock in one form or the other */
+    weft_lock_set_shared(is_shared);
+    weft_p2p_resume_helper();
+}
+
 static void set_lock_shared(void)
 {
     if (weft_lock_is_biased) {
-        weft_p2p_stop_helper(); /* it takes the lock in one form or the other */
-        weft_lock_set_shared(true);
+        change_lock(true);
     }
 }
 
@@ -235,7 +241,7 @@ enum weft_rc weft_world_init(bool is_threaded)
     }
     run.main_thread = pthread_self();
     weft_environment_open(&run.job);
-    weft_lock_set_shared(is_threaded || run.is_lock_kept);
+    change_lock(is_threaded || run.is_lock_kept);
     set_world(WEFT_WORLD_OPEN);
     return WEFT_OK;
 }

@@ -156,6 +156,9 @@ static void answer_call(void)
         weft_p2p_work_and_poll();
         weft_p2p_poll_network(CALLED_BUDGET);
     } while (weft_p2p_arm_network() != WEFT_OK);
+    if (p->is_armed) {
+        p->ops->ring(p->transport); /* what somebody sleeps for may have just been done */
+    }
     p->is_helper_inside = false;
     weft_lock_leave_as_helper();
     pthread_mutex_unlock(&helper.seat);

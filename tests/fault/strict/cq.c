@@ -18,6 +18,8 @@ _Static_assert(offsetof(struct fi_cq_err_entry, tag) ==
                    offsetof(struct fi_cq_tagged_entry, tag),
                "an error entry begins as a tagged one");
 
+static struct strict_cq *open_queues;
+
 static void overrun(struct strict_cq *cq)
 {
     if (!cq->has_overrun) {
@@ -33,7 +35,7 @@ static void add(struct strict_cq *cq, const struct fi_cq_err_entry *entry)
 {
     struct strict_op *op = entry->op_context;
 
-    if (op == NULL || op->ep->is_closing) {
+    if (op == NULL || op->queue->is_closing) {
         return;
     }
     if (cq->count == STRICT_CQ_SIZE) {
@@ -144,18 +146,27 @@ bool strict_cq_is_quiet(const struct strict_cq *cq)
     return cq->count == 0 && !cq->has_overrun;
 }
 
-void strict_cq_forget(struct strict_cq *cq, const struct strict_ep *ep)
+static void forget(struct strict_cq *cq, const struct strict_queue *queue)
 {
     size_t kept = 0;
     size_t i;
 
     pump(cq);
     for (i = 0; i < cq->count; i++) {
-        if (cq->unread[i].op->ep != ep) {
+        if (cq->unread[i].op->queue != queue) {
             cq->unread[kept++] = cq->unread[i];
         }
     }
     cq->count = kept;
+}
+
+void strict_cq_forget(const struct strict_queue *queue)
+{
+    struct strict_cq *cq;
+
+    for (cq = open_queues; cq != NULL; cq = cq->next) {
+        forget(cq, queue);
+    }
 }
 
 static const char *cq_strerror(struct fid_cq *fid, int prov_errno, const void *err_data,
@@ -179,8 +190,18 @@ static int cq_control(struct fid *fid, int command, void *arg)
 static int cq_close(struct fid *fid)
 {
     struct strict_cq *cq = (struct strict_cq *)fid;
-    const int err = fi_close(&cq->tcp->fid);
+    struct strict_cq **at = &open_queues;
+    int err;
 
+    strict_lock();
+    err = fi_close(&cq->tcp->fid);
+    while (err == 0 && *at != cq) {
+        at = &(*at)->next;
+    }
+    if (err == 0) {
+        *at = cq->next;
+    }
+    strict_unlock();
     if (err == 0) {
         free(cq);
     }
@@ -248,6 +269,10 @@ int strict_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
     cq->fid.ops = &cq_ops;
     cq->entry_size = entry_size(attr->format);
     attr->size = STRICT_CQ_SIZE;
+    strict_lock();
+    cq->next = open_queues;
+    open_queues = cq;
+    strict_unlock();
     *out = &cq->fid;
     return 0;
 }

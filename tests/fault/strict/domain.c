@@ -25,6 +25,7 @@ static struct fi_ops_domain domain_ops = {
     .size = sizeof(struct fi_ops_domain),
     .cq_open = strict_cq_open,
     .endpoint = strict_ep_open,
+    .srx_ctx = strict_srx_open,
 };
 
 int strict_domain_open(struct fid_fabric *fabric, struct fi_info *info,

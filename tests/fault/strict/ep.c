@@ -8,17 +8,25 @@
 
 static int bind_cq(struct strict_ep *ep, struct strict_cq *cq, uint64_t flags)
 {
-    int err;
-
     if ((flags & ~(FI_TRANSMIT | FI_RECV)) != 0) {
         return -FI_EBADFLAGS; /* FI_SELECTIVE_COMPLETION too */
     }
-    err = fi_ep_bind(ep->tcp, &cq->tcp->fid, flags);
-    if (err == 0 && (flags & FI_TRANSMIT) != 0) {
-        ep->transmit_cq = cq;
+    return fi_ep_bind(ep->tcp, &cq->tcp->fid, flags);
+}
+
+static int bind_srx(struct strict_ep *ep, struct strict_srx *srx)
+{
+    int err;
+
+    if (!ep->is_shared || ep->srx != NULL || ep->is_enabled) {
+        return -FI_EINVAL;
     }
-    if (err == 0 && (flags & FI_RECV) != 0) {
-        ep->receive_cq = cq;
+    err = fi_ep_bind(ep->tcp, &srx->tcp->fid, 0);
+    if (err == 0) {
+        strict_lock();
+        ep->srx = srx;
+        srx->used++;
+        strict_unlock();
     }
     return err;
 }
@@ -32,6 +40,8 @@ static int ep_bind(struct fid *fid, struct fid *other, uint64_t flags)
         return bind_cq(ep, (struct strict_cq *)other, flags);
     case FI_CLASS_EQ:
         return fi_ep_bind(ep->tcp, &((struct strict_eq *)other)->tcp->fid, flags);
+    case FI_CLASS_SRX_CTX:
+        return bind_srx(ep, (struct strict_srx *)other);
     default:
         return -FI_EINVAL;
     }
@@ -40,8 +50,12 @@ static int ep_bind(struct fid *fid, struct fid *other, uint64_t flags)
 static int ep_control(struct fid *fid, int command, void *arg)
 {
     struct strict_ep *ep = (struct strict_ep *)fid;
-    const int err = fi_control(&ep->tcp->fid, command, arg);
+    int err;
 
+    if (command == FI_ENABLE && ep->is_shared && ep->srx == NULL) {
+        return -FI_ENORX;
+    }
+    err = fi_control(&ep->tcp->fid, command, arg);
     if (err == 0 && command == FI_ENABLE) {
         strict_lock();
         ep->is_enabled = true;
@@ -50,15 +64,10 @@ static int ep_control(struct fid *fid, int command, void *arg)
     return err;
 }
 
-static void discard_all(struct strict_op *ops)
+static void set_closing(struct strict_ep *ep, bool is_closing)
 {
-    size_t i;
-
-    for (i = 0; i < STRICT_QUEUE_SIZE; i++) {
-        if (ops[i].call != NULL) {
-            strict_op_discard(&ops[i]);
-        }
-    }
+    ep->transmits.is_closing = is_closing;
+    ep->receives.is_closing = is_closing;
 }
 
 /* tcp reports what it drops, with operations that are about to be freed: take that out.
@@ -69,21 +78,20 @@ static int ep_close(struct fid *fid)
     int err;
 
     strict_lock();
-    ep->is_closing = true;
+    set_closing(ep, true);
     err = fi_close(&ep->tcp->fid);
     if (err != 0) {
-        ep->is_closing = false;
+        set_closing(ep, false);
         strict_unlock();
         return err;
     }
-    if (ep->transmit_cq != NULL) {
-        strict_cq_forget(ep->transmit_cq, ep);
+    strict_cq_forget(&ep->transmits);
+    strict_cq_forget(&ep->receives);
+    strict_queue_discard(&ep->transmits);
+    strict_queue_discard(&ep->receives);
+    if (ep->srx != NULL) {
+        ep->srx->used--;
     }
-    if (ep->receive_cq != NULL) {
-        strict_cq_forget(ep->receive_cq, ep);
-    }
-    discard_all(ep->transmits);
-    discard_all(ep->receives);
     strict_unlock();
     free(ep);
     return 0;
@@ -175,8 +183,10 @@ int strict_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_e
     if (ep == NULL || tcp_info == NULL) {
         goto free_both;
     }
-    ep->domain = (struct strict_domain *)domain;
-    err = fi_endpoint(ep->domain->tcp, tcp_info, &ep->tcp, &ep->fid.fid);
+    ep->transmits.domain = (struct strict_domain *)domain;
+    ep->receives.domain = ep->transmits.domain;
+    ep->is_shared = info->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT;
+    err = fi_endpoint(ep->transmits.domain->tcp, tcp_info, &ep->tcp, &ep->fid.fid);
     if (err != 0) {
         goto free_both;
     }

@@ -40,22 +40,6 @@ static bool is_intact(const struct fi_context2 *context, uint64_t pattern)
     return true;
 }
 
-static bool is_receive(const struct strict_post *post)
-{
-    return post->access == FI_RECV;
-}
-
-static void check_state(const struct strict_ep *ep, const struct strict_post *post)
-{
-    if (!ep->is_enabled) {
-        strict_violation(post->call, "endpoint %p is not enabled", (const void *)ep);
-    }
-    if (!is_receive(post) && !ep->is_connected) {
-        strict_violation(post->call, "endpoint %p: no FI_CONNECTED was read for it",
-                         (const void *)ep);
-    }
-}
-
 static void check_context(const struct strict_post *post)
 {
     const uintptr_t start = (uintptr_t)post->context;
@@ -77,8 +61,8 @@ static void check_context(const struct strict_post *post)
 }
 
 /* Fills `memory` with the registrations of what is not empty. */
-static size_t check_buffers(const struct strict_ep *ep, const struct strict_post *post,
-                            struct strict_mr **memory)
+static size_t check_buffers(const struct strict_domain *domain,
+                            const struct strict_post *post, struct strict_mr **memory)
 {
     size_t found = 0;
     size_t i;
@@ -92,7 +76,7 @@ static size_t check_buffers(const struct strict_ep *ep, const struct strict_post
 
         if (iov->iov_len != 0) {
             memory[found++] =
-                strict_mr_check(ep->domain, post->call, iov->iov_base, iov->iov_len,
+                strict_mr_check(domain, post->call, iov->iov_base, iov->iov_len,
                                 post->desc == NULL ? NULL : post->desc[i], post->access);
         }
     }
@@ -111,25 +95,24 @@ static struct strict_op *free_op(struct strict_op *ops)
     return NULL;
 }
 
-int strict_op_reserve(struct strict_ep *ep, const struct strict_post *post,
+int strict_op_reserve(struct strict_queue *queue, const struct strict_post *post,
                       struct strict_op **out)
 {
     struct strict_mr *memory[STRICT_IOV_LIMIT] = {0};
     struct strict_op *op;
     size_t count;
 
-    check_state(ep, post);
     check_context(post);
-    count = check_buffers(ep, post, memory);
+    count = check_buffers(queue->domain, post, memory);
     posts++;
     if (posts % STRICT_EAGAIN_EVERY == 0) {
         return -FI_EAGAIN;
     }
-    op = free_op(is_receive(post) ? ep->receives : ep->transmits);
+    op = free_op(queue->ops);
     if (op == NULL) {
         return -FI_EAGAIN;
     }
-    op->ep = ep;
+    op->queue = queue;
     op->call = post->call;
     op->context = post->context;
     op->pattern = 0xbadc0de5eed00000 ^ (posts << 8);
@@ -160,20 +143,7 @@ void strict_op_give_up(struct strict_op *op)
     op->call = NULL;
 }
 
-void *strict_op_finish(struct strict_op *op)
-{
-    struct fi_context2 *context = op->context;
-
-    if (!is_intact(context, op->pattern)) {
-        strict_violation(op->call, "context %p was written to while in flight",
-                         (void *)context);
-    }
-    overwrite(context, ~op->pattern);
-    strict_op_discard(op);
-    return context;
-}
-
-void strict_op_discard(struct strict_op *op)
+static void discard(struct strict_op *op)
 {
     size_t i;
 
@@ -189,4 +159,28 @@ void strict_op_discard(struct strict_op *op)
         op->memory[i]->used--;
     }
     op->call = NULL;
+}
+
+void *strict_op_finish(struct strict_op *op)
+{
+    struct fi_context2 *context = op->context;
+
+    if (!is_intact(context, op->pattern)) {
+        strict_violation(op->call, "context %p was written to while in flight",
+                         (void *)context);
+    }
+    overwrite(context, ~op->pattern);
+    discard(op);
+    return context;
+}
+
+void strict_queue_discard(struct strict_queue *queue)
+{
+    size_t i;
+
+    for (i = 0; i < STRICT_QUEUE_SIZE; i++) {
+        if (queue->ops[i].call != NULL) {
+            discard(&queue->ops[i]);
+        }
+    }
 }

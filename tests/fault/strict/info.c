@@ -60,7 +60,6 @@ int strict_info_from_tcp(struct fi_info *info)
     info->domain_attr->mr_cnt = STRICT_REGISTRATIONS;
     info->domain_attr->cq_data_size = sizeof(uint32_t);
     info->domain_attr->cntr_cnt = 0;
-    info->domain_attr->max_ep_srx_ctx = 0;
     info->fabric_attr->fabric = NULL;
     return rename_provider(info, our_name);
 }
@@ -96,7 +95,8 @@ struct fi_info *strict_info_to_tcp(const struct fi_info *info)
 static bool endpoint_accepts(const struct fi_ep_attr *attr)
 {
     return (attr->type == FI_EP_UNSPEC || attr->type == FI_EP_MSG) &&
-           attr->tx_ctx_cnt <= 1 && attr->rx_ctx_cnt <= 1 &&
+           attr->tx_ctx_cnt <= 1 &&
+           (attr->rx_ctx_cnt <= 1 || attr->rx_ctx_cnt == FI_SHARED_CONTEXT) &&
            attr->max_msg_size <= STRICT_MESSAGE_MAX;
 }
 

@@ -3,9 +3,13 @@
  */
 #include "pair.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { PATIENCE = 60 }; /* seconds */
 
@@ -64,13 +68,17 @@ static void open_queues(struct pair *pair)
 
 static void open_endpoint(struct pair *pair, struct side *side, struct fi_info *info)
 {
+    info->ep_attr->rx_ctx_cnt = pair->srx != NULL ? FI_SHARED_CONTEXT : 1;
     pair_must("fi_endpoint", fi_endpoint(pair->domain, info, &side->ep, side));
     pair_must("fi_ep_bind", fi_ep_bind(side->ep, &pair->eq->fid, 0));
     pair_must("fi_ep_bind", fi_ep_bind(side->ep, &side->cq->fid, FI_TRANSMIT | FI_RECV));
+    if (pair->srx != NULL) {
+        pair_must("fi_ep_bind", fi_ep_bind(side->ep, &pair->srx->fid, 0));
+    }
     pair_must("fi_enable", fi_enable(side->ep));
 }
 
-struct pair *pair_open(void)
+static struct pair *open_with(bool is_shared)
 {
     struct pair *pair = calloc(1, sizeof(*pair));
     struct fi_info *hints = pair_hints();
@@ -89,8 +97,22 @@ struct pair *pair_open(void)
     pair_must("fi_pep_bind", fi_pep_bind(pair->pep, &pair->eq->fid, 0));
     pair_must("fi_listen", fi_listen(pair->pep));
     open_queues(pair);
+    if (is_shared) {
+        pair_must("fi_srx_context",
+                  fi_srx_context(pair->domain, pair->info->rx_attr, &pair->srx, NULL));
+    }
     open_endpoint(pair, &pair->side[0], pair->info);
     return pair;
+}
+
+struct pair *pair_open(void)
+{
+    return open_with(false);
+}
+
+struct pair *pair_open_shared(void)
+{
+    return open_with(true);
 }
 
 void pair_event(struct pair *pair, uint32_t event, struct fi_eq_cm_entry *entry)
@@ -136,6 +158,13 @@ void pair_close(struct pair *pair)
         if (side->ep != NULL) {
             pair_must("close endpoint", fi_close(&side->ep->fid));
         }
+    }
+    if (pair->srx != NULL) {
+        pair_must("close shared receives", fi_close(&pair->srx->fid));
+    }
+    for (i = 0; i < 2; i++) {
+        struct side *side = &pair->side[i];
+
         pair_must("close queue", fi_close(&side->cq->fid));
         pair_must("close registration", fi_close(&side->mr->fid));
     }
@@ -163,6 +192,17 @@ void pair_recv(struct side *side, size_t offset, size_t length, void *context)
 
     do {
         err = fi_recv(side->ep, side->memory + offset, length, side->desc, 0, context);
+    } while (err == -FI_EAGAIN);
+    pair_must("fi_recv", err);
+}
+
+void pair_recv_shared(struct pair *pair, struct side *side, size_t offset, size_t length,
+                      void *context)
+{
+    ssize_t err;
+
+    do {
+        err = fi_recv(pair->srx, side->memory + offset, length, side->desc, 0, context);
     } while (err == -FI_EAGAIN);
     pair_must("fi_recv", err);
 }
@@ -201,4 +241,48 @@ struct fi_cq_err_entry pair_wait_error(struct pair *pair, int side)
         exit(1);
     }
     return error;
+}
+
+static void break_it(struct pair *(*open)(void), void (*broken)(struct pair *pair),
+                     const int ends[2])
+{
+    struct pair *pair;
+
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[0]);
+    close(ends[1]);
+    pair = open();
+    pair_connect(pair);
+    broken(pair);
+    _exit(0);
+}
+
+bool pair_aborts(struct pair *(*open)(void), void (*broken)(struct pair *pair),
+                 const char *cause)
+{
+    char said[4096] = "";
+    size_t length = 0;
+    ssize_t got;
+    int status = 0;
+    int ends[2];
+    pid_t child;
+
+    pair_must("pipe", pipe(ends));
+    child = fork();
+    if (child == 0) {
+        break_it(open, broken, ends);
+    }
+    close(ends[1]);
+    do {
+        got = read(ends[0], said + length, sizeof(said) - 1 - length);
+        length += got > 0 ? (size_t)got : 0;
+    } while (got > 0);
+    close(ends[0]);
+    if (waitpid(child, &status, 0) == child && WIFSIGNALED(status) &&
+        WTERMSIG(status) == SIGABRT && strstr(said, cause) != NULL &&
+        strstr(said, "strict:") != NULL) {
+        return true;
+    }
+    fprintf(stderr, "status %#x, said: %s\n", (unsigned)status, said);
+    return false;
 }

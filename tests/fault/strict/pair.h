@@ -36,6 +36,7 @@ struct pair {
     struct fid_domain *domain;
     struct fid_eq *eq;
     struct fid_pep *pep;
+    struct fid_ep *srx;  /* of both sides, or NULL */
     struct side side[2]; /* 0 connected to 1 */
 };
 
@@ -44,15 +45,26 @@ struct fi_info *pair_hints(void);
 
 /* Opened, not connected: side 0 has an endpoint, side 1 listens. */
 struct pair *pair_open(void);
+/* The same, with one shared receive context for both sides. */
+struct pair *pair_open_shared(void);
 void pair_connect(struct pair *pair);
 void pair_close(struct pair *pair);
 
 /* Ends the program if `err` is not 0. */
 void pair_must(const char *what, ssize_t err);
 
+/* Runs `broken` on a connected pair in a child, whose stderr is read: does it abort with
+ * a line of strict's that contains `cause`? */
+bool pair_aborts(struct pair *(*open)(void), void (*broken)(struct pair *pair),
+                 const char *cause);
+
 /* Posts until it is taken. */
 void pair_send(struct side *side, size_t offset, size_t length, void *context);
 void pair_recv(struct side *side, size_t offset, size_t length, void *context);
+
+/* The same for the shared receive context, in the memory of `side`. */
+void pair_recv_shared(struct pair *pair, struct side *side, size_t offset, size_t length,
+                      void *context);
 
 /* The next completion of one side; reading the other too, for tcp moves only then. */
 struct fi_cq_tagged_entry pair_wait(struct pair *pair, int side);

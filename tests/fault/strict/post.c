@@ -42,10 +42,55 @@ static ssize_t settle(struct strict_op *op, ssize_t err)
     return err;
 }
 
+/* With the lock held: where a post goes. */
+struct way {
+    struct strict_queue *queue;
+    struct fid_ep *tcp;
+};
+
+static void check_enabled(const struct strict_ep *ep, const char *call)
+{
+    if (!ep->is_enabled) {
+        strict_violation(call, "endpoint %p is not enabled", (const void *)ep);
+    }
+}
+
+static struct way way_out(struct fid_ep *fid, const char *call)
+{
+    struct strict_ep *ep = (struct strict_ep *)fid;
+
+    if (fid->fid.fclass != FI_CLASS_EP) {
+        strict_violation(call, "a shared receive context only receives");
+    }
+    check_enabled(ep, call);
+    if (!ep->is_connected) {
+        strict_violation(call, "endpoint %p: no FI_CONNECTED was read for it",
+                         (const void *)ep);
+    }
+    return (struct way){.queue = &ep->transmits, .tcp = ep->tcp};
+}
+
+static struct way way_in(struct fid_ep *fid, const char *call)
+{
+    struct strict_ep *ep = (struct strict_ep *)fid;
+
+    if (fid->fid.fclass == FI_CLASS_SRX_CTX) {
+        struct strict_srx *srx = (struct strict_srx *)fid;
+
+        return (struct way){.queue = &srx->receives, .tcp = srx->tcp};
+    }
+    check_enabled(ep, call);
+    if (ep->srx != NULL) {
+        strict_violation(call, "endpoint %p: its receives are shared ones",
+                         (const void *)ep);
+    }
+    return (struct way){.queue = &ep->receives, .tcp = ep->tcp};
+}
+
 static ssize_t post_message(struct fid_ep *fid, const char *call,
                             const struct fi_msg *msg, uint64_t flags, uint64_t access)
 {
-    struct strict_ep *ep = (struct strict_ep *)fid;
+    struct way way;
     struct strict_post post = {
         .call = call,
         .iov = msg->msg_iov,
@@ -60,7 +105,8 @@ static ssize_t post_message(struct fid_ep *fid, const char *call,
 
     check_length(call, msg->msg_iov, msg->iov_count);
     strict_lock();
-    err = strict_op_reserve(ep, &post, &op);
+    way = access == FI_RECV ? way_in(fid, call) : way_out(fid, call);
+    err = strict_op_reserve(way.queue, &post, &op);
     if (err != 0) {
         strict_unlock();
         return err;
@@ -68,8 +114,8 @@ static ssize_t post_message(struct fid_ep *fid, const char *call,
     to_tcp.desc = NULL;
     to_tcp.context = op;
     flags |= FI_COMPLETION;
-    err = access == FI_RECV ? fi_recvmsg(ep->tcp, &to_tcp, flags)
-                            : fi_sendmsg(ep->tcp, &to_tcp, flags);
+    err = access == FI_RECV ? fi_recvmsg(way.tcp, &to_tcp, flags)
+                            : fi_sendmsg(way.tcp, &to_tcp, flags);
     return settle(op, err);
 }
 
@@ -221,7 +267,7 @@ static void check_remote(const char *call, const struct fi_msg_rma *msg)
 static ssize_t post_remote(struct fid_ep *fid, const char *call,
                            const struct fi_msg_rma *msg, uint64_t flags, uint64_t access)
 {
-    struct strict_ep *ep = (struct strict_ep *)fid;
+    struct way way;
     struct strict_post post = {
         .call = call,
         .iov = msg->msg_iov,
@@ -240,7 +286,8 @@ static ssize_t post_remote(struct fid_ep *fid, const char *call,
     check_length(call, msg->msg_iov, msg->iov_count);
     check_remote(call, msg);
     strict_lock();
-    err = strict_op_reserve(ep, &post, &op);
+    way = way_out(fid, call);
+    err = strict_op_reserve(way.queue, &post, &op);
     if (err != 0) {
         strict_unlock();
         return err;
@@ -248,8 +295,8 @@ static ssize_t post_remote(struct fid_ep *fid, const char *call,
     to_tcp.desc = NULL;
     to_tcp.context = op;
     flags |= FI_COMPLETION;
-    err = access == FI_READ ? fi_readmsg(ep->tcp, &to_tcp, flags)
-                            : fi_writemsg(ep->tcp, &to_tcp, flags);
+    err = access == FI_READ ? fi_readmsg(way.tcp, &to_tcp, flags)
+                            : fi_writemsg(way.tcp, &to_tcp, flags);
     return settle(op, err);
 }
 

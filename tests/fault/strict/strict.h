@@ -35,21 +35,25 @@
  *   no other in flight. It is overwritten when the operation is posted, again before its
  *   completion is handed out, and must not change in between.
  * - Enable comes before posting receives, reading FI_CONNECTED before posting the rest.
+ * - An endpoint with a shared receive context says so when it is opened (rx_ctx_cnt is
+ *   FI_SHARED_CONTEXT), has one when it is enabled (else -FI_ENORX), and receives nothing
+ *   itself. The shared context stays open while endpoints are bound to it (-FI_EBUSY).
  * - Every fourth post of a process is answered with -FI_EAGAIN, as is each that finds
- *   STRICT_QUEUE_SIZE operations on that side of the endpoint. A refused post took
- *   nothing and left the context alone. A place is free again when the completion was
- *   read.
+ *   STRICT_QUEUE_SIZE operations on that side of the endpoint, or in the shared receive
+ *   context. A refused post took nothing and left the context alone. A place is free
+ * again when the completion was read.
  * - A completion queue holds STRICT_CQ_SIZE entries, whatever was asked; fi_cq_attr.size
  *   says so after opening. One more that nobody has read, and the queue has overrun: a
  *   line on stderr, and -FI_EOVERRUN from then on.
  * - Private data has at most STRICT_CM_DATA_SIZE bytes, else -FI_EINVAL.
- * - A closed endpoint takes its operations and unread completions with it.
+ * - A closed endpoint takes its operations and unread completions with it, but for those
+ *   of a shared receive context, which go with that.
  *
  * What it has not: inject (size 0), delivery-complete, selective completion, shared
- * contexts, cancel, counters, fi_cq_sread. Remote CQ data has 4 bytes and comes with
- * messages only. What the fabric interface knows beyond that is NULL in the tables: a
- * caller who did not look crashes. Waiting works as with tcp: FI_WAIT_FD, FI_GETWAIT and
- * fi_trywait.
+ * transmit contexts, cancel, counters, fi_cq_sread. Remote CQ data has 4 bytes and comes
+ * with messages only. What the fabric interface knows beyond that is NULL in the tables:
+ * a caller who did not look crashes. Waiting works as with tcp: FI_WAIT_FD, FI_GETWAIT
+ * and fi_trywait.
  *
  * Ownership:  each object here owns the tcp object it stands for, whose `context` is the
  *             object's struct fid. Its own first member is that struct fid.
@@ -106,18 +110,25 @@ struct strict_mr {
     unsigned used; /* buffers of operations in flight */
 };
 
-struct strict_ep;
+struct strict_queue;
 
 /* An operation from its post to the reading of its completion; tcp's op_context. */
 struct strict_op {
     struct strict_op *previous; /* in flight */
     struct strict_op *next;
-    struct strict_ep *ep;
+    struct strict_queue *queue;
     const char *call; /* NULL: not in flight */
     struct fi_context2 *context;
     uint64_t pattern; /* what the context is filled with */
     struct strict_mr *memory[STRICT_IOV_LIMIT];
     size_t memory_count;
+};
+
+/* One side of an endpoint, or a shared receive context's. */
+struct strict_queue {
+    struct strict_domain *domain;
+    bool is_closing;
+    struct strict_op ops[STRICT_QUEUE_SIZE];
 };
 
 struct strict_completion {
@@ -128,23 +139,30 @@ struct strict_completion {
 struct strict_cq {
     struct fid_cq fid;
     struct fid_cq *tcp;
+    struct strict_cq *next; /* of those that are open */
     size_t entry_size;
     bool has_overrun;
     size_t count;
     struct strict_completion unread[STRICT_CQ_SIZE]; /* oldest first */
 };
 
+/* A shared receive context: an endpoint that only receives, for others. */
+struct strict_srx {
+    struct fid_ep fid;
+    struct fid_ep *tcp;
+    unsigned used; /* endpoints that are bound to it */
+    struct strict_queue receives;
+};
+
 struct strict_ep {
     struct fid_ep fid;
     struct fid_ep *tcp;
-    struct strict_domain *domain;
-    struct strict_cq *transmit_cq;
-    struct strict_cq *receive_cq;
+    struct strict_srx *srx;
+    bool is_shared; /* it was opened for a shared receive context */
     bool is_enabled;
     bool is_connected;
-    bool is_closing;
-    struct strict_op transmits[STRICT_QUEUE_SIZE];
-    struct strict_op receives[STRICT_QUEUE_SIZE];
+    struct strict_queue transmits;
+    struct strict_queue receives;
 };
 
 /* A post as the checks see it. `call` and the arrays live until the post returns. */
@@ -195,30 +213,34 @@ struct strict_mr *strict_mr_check(const struct strict_domain *domain, const char
 
 /* flight.c: with the lock held. */
 /*
- * Checks `post` and reserves one of `ep`'s operations for it; a violation ends the
+ * Checks `post` and reserves one of the queue's operations for it; a violation ends the
  * process. -FI_EAGAIN: this was a fourth post, or the queue is full.
  */
-int strict_op_reserve(struct strict_ep *ep, const struct strict_post *post,
+int strict_op_reserve(struct strict_queue *queue, const struct strict_post *post,
                       struct strict_op **out);
 void strict_op_launch(struct strict_op *op);  /* tcp has taken it */
 void strict_op_give_up(struct strict_op *op); /* tcp has not */
 /* Its completion is handed out: returns the context, overwritten, which is free again. */
 void *strict_op_finish(struct strict_op *op);
-/* Its endpoint is closed; the context may be gone. */
-void strict_op_discard(struct strict_op *op);
+/* Those of a closed endpoint or shared context; their contexts may be gone. */
+void strict_queue_discard(struct strict_queue *queue);
 
 /* cq.c */
 int strict_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq,
                    void *context);
-/* With the lock held: nothing of `ep`, whose tcp endpoint is closed, is left in `cq`. */
-void strict_cq_forget(struct strict_cq *cq, const struct strict_ep *ep);
+/* With the lock held: nothing of `queue`, which tcp has closed, is left in any. */
+void strict_cq_forget(const struct strict_queue *queue);
 /* With the lock held. */
 bool strict_cq_is_quiet(const struct strict_cq *cq);
+
+/* srx.c */
+int strict_srx_open(struct fid_domain *domain, struct fi_rx_attr *attr,
+                    struct fid_ep **srx, void *context);
 
 /* ep.c, post.c */
 int strict_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep,
                    void *context);
-extern struct fi_ops_msg strict_msg_ops;
+extern struct fi_ops_msg strict_msg_ops; /* of a shared receive context too */
 extern struct fi_ops_rma strict_rma_ops;
 
 #endif

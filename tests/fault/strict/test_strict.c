@@ -12,9 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -26,42 +24,9 @@ static void all_bytes_set(void *context, int value)
     memset(context, value, sizeof(struct fi_context2));
 }
 
-/* Runs `broken` in a child, which must abort with a line that contains `cause`. */
 static void must_abort(void (*broken)(struct pair *pair), const char *cause)
 {
-    char said[4096] = "";
-    size_t length = 0;
-    ssize_t got;
-    int status;
-    int ends[2];
-    pid_t child;
-
-    assert_int_equal(pipe(ends), 0);
-    child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        struct pair *pair;
-
-        dup2(ends[1], STDERR_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        pair = pair_open();
-        pair_connect(pair);
-        broken(pair);
-        _exit(0);
-    }
-    close(ends[1]);
-    do {
-        got = read(ends[0], said + length, sizeof(said) - 1 - length);
-        length += got > 0 ? (size_t)got : 0;
-    } while (got > 0);
-    close(ends[0]);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT ||
-        strstr(said, cause) == NULL || strstr(said, "strict:") == NULL) {
-        print_error("status %#x, said: %s\n", (unsigned)status, said);
-        fail();
-    }
+    assert_true(pair_aborts(pair_open, broken, cause));
 }
 
 static void a_message_arrives_and_its_contexts_are_overwritten(void **state)

@@ -126,6 +126,7 @@ static enum weft_rc open_objects(struct weft_ofi *ofi, size_t completions)
     if (code != 0) {
         return fail(ofi, "no completion queue", code);
     }
+    ofi->completions = cq.size; /* written back */
     code = fi_srx_context(ofi->domain, &rx, &ofi->shared_receive, NULL);
     if (code != 0) {
         return fail(ofi, "no shared receive queue", code);

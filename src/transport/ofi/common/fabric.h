@@ -29,11 +29,13 @@ struct weft_ofi {
     struct fid_cq *cq;
     struct fid_ep *shared_receive; /* buffers for whoever sends */
     uint64_t next_key;             /* where keys are ours to choose */
+    size_t completions;            /* that may be unread, of whatever is posted */
 };
 
 /*
- * Connected endpoints at the address `at`, with room for `completions` that nobody has
- * read yet. WEFT_ERR_UNSUPPORTED: no provider offers that.
+ * Connected endpoints at the address `at`. Room for as many completions that nobody has
+ * read yet is asked for; ofi->completions is what there is, and no more than that may be
+ * posted at once. WEFT_ERR_UNSUPPORTED: no provider offers that.
  */
 WEFT_MUST_CHECK enum weft_rc weft_ofi_open(struct weft_ofi *ofi,
                                            const struct sockaddr_storage *at,

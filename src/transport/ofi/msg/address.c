@@ -18,7 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char KEY[] = "weft-msg";
+/* A key is written once, so each opening, which all ranks do together, has its own. */
+static void name_key(const struct weft_transport *tp, char *key, size_t room)
+{
+    snprintf(key, room, "msg-%u", tp->opening);
+}
 
 /* Our addresses that are for jobs; returns how many. */
 static int list_own(const struct weft_job *job, struct weft_net_address *list)
@@ -114,6 +118,7 @@ enum weft_rc weft_msg_listen(struct weft_transport *tp)
     struct weft_net_address list[WEFT_NET_MOST];
     const int count = list_own(tp->job, list);
     char value[WEFT_KVS_VALUE_MAX + 1] = "";
+    char key[32];
     size_t used = 0;
 
     for (int i = 0; i < count; i++) {
@@ -125,7 +130,8 @@ enum weft_rc weft_msg_listen(struct weft_transport *tp)
         used += (size_t)snprintf(value + used, sizeof(value) - used, "%s%s/%d",
                                  i > 0 ? "," : "", list[i].text, port);
     }
-    return weft_wireup_publish(tp->job, KEY, value);
+    name_key(tp, key, sizeof(key));
+    return weft_wireup_publish(tp->job, key, value);
 }
 
 static bool is_near(const struct weft_net_address *own, int count, const char *text)
@@ -157,9 +163,12 @@ enum weft_rc weft_msg_find(struct weft_transport *tp, struct weft_msg_peer *peer
     struct weft_net_address own[WEFT_NET_MOST];
     const int count = list_own(tp->job, own);
     char value[WEFT_KVS_VALUE_MAX + 1];
+    char key[32];
     char *rest = NULL;
-    enum weft_rc rc = weft_wireup_lookup(tp->job, (int)peer->ranked.rank, KEY, value);
+    enum weft_rc rc;
 
+    name_key(tp, key, sizeof(key));
+    rc = weft_wireup_lookup(tp->job, (int)peer->ranked.rank, key, value);
     if (rc != WEFT_OK) {
         return rc;
     }

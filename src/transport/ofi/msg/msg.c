@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+struct weft_msg_limits weft_msg_limits;
+
 /* What goes at once fits into a buffer of the pool, and four times into the window. */
 static uint32_t lend_max(const struct weft_transport *tp)
 {
@@ -41,6 +43,9 @@ static uint32_t choose_window(const struct weft_job *job)
     const int others = job->who.size > 1 ? job->who.size - 1 : 1;
     const int share = 8 * 1024 * 1024 / others;
 
+    if (weft_msg_limits.window != 0) {
+        return weft_msg_limits.window;
+    }
     return (uint32_t)(share > WEFT_MSG_WINDOW_MOST    ? WEFT_MSG_WINDOW_MOST
                       : share < WEFT_MSG_WINDOW_LEAST ? WEFT_MSG_WINDOW_LEAST
                                                       : share);
@@ -62,12 +67,30 @@ static size_t packet_bytes(size_t data)
     return (sizeof(struct weft_msg_frame) + data + 63) / 64 * 64;
 }
 
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* All that can be posted at once has room in the completion queue. */
+static void choose_counts(struct weft_transport *tp)
+{
+    const struct fi_info *info = tp->ofi.info;
+    const size_t room = tp->ofi.completions;
+    const size_t receives =
+        least(WEFT_MSG_RECEIVES, least(info->rx_attr->size, room / 2));
+
+    tp->receive_count = weft_msg_limits.receives != 0
+                            ? (uint32_t)least(weft_msg_limits.receives, receives)
+                            : (uint32_t)receives;
+    tp->send_count =
+        (uint32_t)least(WEFT_MSG_SENDS, least(info->tx_attr->size / 2, room - receives));
+}
+
 static enum weft_rc make_sends(struct weft_transport *tp)
 {
     const size_t each = packet_bytes(WEFT_MSG_SHORT_MAX);
-    const size_t most = tp->ofi.info->tx_attr->size / 2;
 
-    tp->send_count = (uint32_t)(most < WEFT_MSG_SENDS ? most : WEFT_MSG_SENDS);
     tp->sends = calloc(tp->send_count, sizeof(*tp->sends));
     tp->send_memory = map(tp->send_count * each);
     if (tp->sends == NULL || tp->send_memory == NULL) {
@@ -87,16 +110,16 @@ static enum weft_rc make_receives(struct weft_transport *tp)
     enum weft_rc rc;
 
     tp->receive_bytes = packet_bytes(WEFT_HEAD_MAX + WEFT_MSG_LEND_MAX);
-    tp->receives = calloc(WEFT_MSG_RECEIVES, sizeof(*tp->receives));
-    tp->receive_memory = map(WEFT_MSG_RECEIVES * tp->receive_bytes);
+    tp->receives = calloc(tp->receive_count, sizeof(*tp->receives));
+    tp->receive_memory = map(tp->receive_count * tp->receive_bytes);
     if (tp->receives == NULL || tp->receive_memory == NULL) {
         return WEFT_ERR_NOMEM;
     }
     rc = weft_ofi_register_local(&tp->ofi, tp->receive_memory,
-                                 WEFT_MSG_RECEIVES * tp->receive_bytes, FI_RECV,
+                                 tp->receive_count * tp->receive_bytes, FI_RECV,
                                  &tp->receive_mr);
-    for (int i = 0; rc == WEFT_OK && i < WEFT_MSG_RECEIVES; i++) {
-        tp->receives[i].buffer = tp->receive_memory + (size_t)i * tp->receive_bytes;
+    for (uint32_t i = 0; rc == WEFT_OK && i < tp->receive_count; i++) {
+        tp->receives[i].buffer = tp->receive_memory + i * tp->receive_bytes;
         weft_msg_post(tp, &tp->receives[i]);
     }
     return rc;
@@ -110,7 +133,7 @@ static void free_buffers(struct weft_transport *tp)
         munmap(tp->send_memory, tp->send_count * packet_bytes(WEFT_MSG_SHORT_MAX));
     }
     if (tp->receive_memory != NULL) {
-        munmap(tp->receive_memory, WEFT_MSG_RECEIVES * tp->receive_bytes);
+        munmap(tp->receive_memory, tp->receive_count * tp->receive_bytes);
     }
     free(tp->sends);
     free(tp->receives);
@@ -162,6 +185,7 @@ static enum weft_rc open_all(struct weft_transport *tp)
     }
     rc = weft_ofi_open(&tp->ofi, &at, at_bytes, WEFT_MSG_RECEIVES + WEFT_MSG_SENDS);
     if (rc == WEFT_OK) {
+        choose_counts(tp);
         rc = make_sends(tp);
     }
     if (rc == WEFT_OK) {
@@ -173,6 +197,7 @@ static enum weft_rc open_all(struct weft_transport *tp)
 static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_job *job,
                              struct weft_transport **out)
 {
+    static uint32_t openings;
     struct weft_transport *tp = calloc(1, sizeof(*tp));
     enum weft_rc rc;
 
@@ -183,6 +208,7 @@ static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_job *job,
     tp->job = job;
     tp->me = (uint32_t)job->who.rank;
     tp->window = choose_window(job);
+    tp->opening = openings++;
     tp->self = (struct weft_handshake_self){
         .secret = job->segment.header->secret,
         .rank = tp->me,
@@ -260,8 +286,9 @@ static enum weft_rc may_wait(struct weft_transport *tp)
 {
     struct fid *both[] = {&tp->ofi.cq->fid, &tp->ofi.eq->fid};
 
-    if (tp->to_post != NULL) {
-        return WEFT_AGAIN;
+    if (tp->to_post != NULL || (tp->owing != NULL && tp->is_telling_refused) ||
+        weft_msg_may_take_held(tp)) {
+        return WEFT_AGAIN; /* no descriptor tells of these */
     }
     return fi_trywait(tp->ofi.fabric, both, 2) == 0 ? WEFT_OK : WEFT_AGAIN;
 }

@@ -32,7 +32,7 @@
 enum {
     WEFT_MSG_SHORT_MAX = 4096, /* what send() copies */
     WEFT_MSG_LEND_MAX = 64 * 1024,
-    WEFT_MSG_RECEIVES = 32, /* buffers in the pool */
+    WEFT_MSG_RECEIVES = 32, /* buffers in the pool, at most */
     WEFT_MSG_SENDS = 128,   /* packets on their way, at most */
     WEFT_MSG_WINDOW_MOST = 256 * 1024,
     WEFT_MSG_WINDOW_LEAST = 16 * 1024,
@@ -125,6 +125,7 @@ struct weft_transport {
     struct weft_job *job;
     uint32_t me;
     uint32_t window;
+    uint32_t opening; /* of this transport in this process: which */
     struct weft_ofi ofi;
     struct fid_pep *listeners[WEFT_MSG_LISTENERS];
     int listener_count;
@@ -144,6 +145,7 @@ struct weft_transport {
     struct fid_mr *send_mr;
 
     struct weft_msg_slot *receives;
+    uint32_t receive_count;
     struct weft_msg_slot *to_post; /* could not be posted yet */
     uint8_t *receive_memory;
     struct fid_mr *receive_mr;
@@ -151,9 +153,17 @@ struct weft_transport {
 
     struct weft_msg_peer *holding;
     struct weft_msg_peer *owing;
+    bool is_telling_refused; /* one of those stumbled; nothing tells when to try again */
     uint64_t packets_received;
     uint64_t bytes_received;
 };
+
+/* What the tests make small, before a transport is opened; 0: as there is room. */
+struct weft_msg_limits {
+    uint32_t receives; /* at least 1 */
+    uint32_t window;   /* at least two of the longest packets */
+};
+extern struct weft_msg_limits weft_msg_limits;
 
 static inline struct weft_msg_peer *weft_msg_peer_of(const struct weft_endpoint *ep)
 {
@@ -213,6 +223,8 @@ struct weft_msg_slot *weft_msg_take_slot(struct weft_transport *tp,
                                          struct weft_msg_peer *peer);
 void weft_msg_slot_is_free(struct weft_transport *tp, struct weft_msg_slot *slot);
 
+/* Could a packet be taken that is held? */
+bool weft_msg_may_take_held(const struct weft_transport *tp);
 void weft_msg_post(struct weft_transport *tp, struct weft_msg_slot *slot);
 int weft_msg_poll(struct weft_transport *tp, int budget);
 

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +52,17 @@ static void count_taken(struct weft_transport *tp, struct weft_msg_peer *peer, s
 static bool may_take(const struct weft_transport *tp, uint32_t rank)
 {
     return !tp->up->is_full || tp->up->may_take(tp->up->owner, rank);
+}
+
+bool weft_msg_may_take_held(const struct weft_transport *tp)
+{
+    for (const struct weft_msg_peer *peer = tp->holding; peer != NULL;
+         peer = peer->next_holding) {
+        if (may_take(tp, peer->ranked.rank)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void hold(struct weft_transport *tp, struct weft_msg_peer *peer,
@@ -152,7 +164,7 @@ static void take_frame(struct weft_transport *tp, const struct weft_msg_frame *f
 
 static bool is_receive(const struct weft_transport *tp, const struct weft_msg_slot *slot)
 {
-    return slot >= tp->receives && slot < tp->receives + WEFT_MSG_RECEIVES;
+    return slot >= tp->receives && slot < tp->receives + tp->receive_count;
 }
 
 static int complete(struct weft_transport *tp, const struct fi_cq_msg_entry *entry)
@@ -202,6 +214,16 @@ static void complete_failed(struct weft_transport *tp)
     }
 }
 
+/* The queue itself is broken: nothing would ever complete. */
+static _Noreturn void fail(struct weft_transport *tp, ssize_t code)
+{
+    char cause[128];
+
+    snprintf(cause, sizeof(cause), "the network's completions cannot be read: %s",
+             weft_ofi_error(code));
+    weft_wireup_abort(tp->job, 1, cause);
+}
+
 int weft_msg_poll(struct weft_transport *tp, int budget)
 {
     const int whole = budget;
@@ -221,8 +243,11 @@ int weft_msg_poll(struct weft_transport *tp, int budget)
             complete_failed(tp);
             continue;
         }
-        if (count <= 0) {
+        if (count == -FI_EAGAIN) {
             break;
+        }
+        if (weft_unlikely(count < 0)) {
+            fail(tp, count);
         }
         for (ssize_t i = 0; i < count; i++) {
             budget -= complete(tp, &entries[i]);

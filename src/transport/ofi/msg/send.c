@@ -56,7 +56,9 @@ static void fill(struct weft_msg_frame *frame, const void *header, const void *d
                  size_t len)
 {
     memcpy(frame->header, header, WEFT_HEADER_BYTES);
-    memcpy(frame + 1, data, len);
+    if (len > 0) { /* else there may be no data to point at */
+        memcpy(frame + 1, data, len);
+    }
 }
 
 static enum weft_rc inject(struct weft_transport *tp, struct weft_msg_peer *peer,
@@ -200,6 +202,7 @@ static bool try_to_tell(struct weft_transport *tp, struct weft_msg_peer *peer)
 void weft_msg_tell(struct weft_transport *tp, struct weft_msg_peer *peer)
 {
     if (!peer->is_owing && !try_to_tell(tp, peer)) {
+        tp->is_telling_refused = true; /* perhaps; the next poll finds out */
         peer->is_owing = true;
         peer->next_owing = tp->owing;
         tp->owing = peer;
@@ -209,7 +212,9 @@ void weft_msg_tell(struct weft_transport *tp, struct weft_msg_peer *peer)
 void weft_msg_tell_all(struct weft_transport *tp)
 {
     struct weft_msg_peer **at = &tp->owing;
+    const bool had_stumbled = tp->has_stumbled;
 
+    tp->has_stumbled = false;
     while (*at != NULL) {
         struct weft_msg_peer *peer = *at;
 
@@ -220,4 +225,6 @@ void weft_msg_tell_all(struct weft_transport *tp)
             at = &peer->next_owing;
         }
     }
+    tp->is_telling_refused = tp->has_stumbled;
+    tp->has_stumbled = tp->has_stumbled || had_stumbled;
 }

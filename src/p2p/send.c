@@ -155,7 +155,8 @@ static bool flush_peer(struct weft_peer *peer)
         peer->backlog = next;
     }
     weft_p2p_set_free(peer);
-    return weft_p2p_push(peer);
+    /* What was pushed may have left a control packet behind. */
+    return weft_p2p_push(peer) && peer->control == NULL;
 }
 
 void weft_p2p_flush(void)

@@ -119,13 +119,14 @@ class Place(NamedTuple):
     node_count: int
     local: int
     given: int  # the local rank by the launcher's word
+    secret: str  # a sum of it
     segment: str  # device and inode
     memory: str
 
 
 LINE = re.compile(r"place rank=(\d+) size=(\d+) job_size=(\d+) shared=(\d+) "
                   r"node=(\d+) of (\d+) local=(\d+) given=(-?\d+) "
-                  r"segment=(\S+) memory=(.+)")
+                  r"secret=([0-9a-f]{8}) segment=(\S+) memory=(.+)")
 
 
 def places_in(text):
@@ -163,6 +164,7 @@ def hold_job(said, nodes, memory=MEMFD, is_launcher_right=True):
         count[nodes[p.rank]] += 1
     equal([len(of) for of in segments.values()], [1] * len(segments), about)
     equal(len(set.union(*segments.values())), len(segments), about)
+    equal(len({p.secret for p in said}), 1, about)
 
 
 def hold_one_node(said, size, **expected):

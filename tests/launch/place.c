@@ -11,8 +11,9 @@
  *
  * The line has the rank and size that MPI gives, and what the job segment says: how many
  * ranks have mapped it, its node, our local rank in its map (beside what the launcher
- * says of it, -1 if nothing), its device and inode, by which all who share it are known,
- * and what kind of memory it is.
+ * says of it, -1 if nothing), a sum of its secret, by which those of one job are known,
+ * its device and inode, by which all who share it are known, and what kind of memory it
+ * is.
  */
 #include "mpi.h"
 
@@ -107,6 +108,17 @@ static int local_rank_by_launcher(void)
     return -1;
 }
 
+/* Tells secrets apart, and says nothing of them (FNV-1a). */
+static uint32_t sum_of_secret(const struct weft_segment_header *h)
+{
+    uint32_t sum = 2166136261u;
+
+    for (size_t i = 0; i < sizeof(h->secret); i++) {
+        sum = (sum ^ h->secret[i]) * 16777619u;
+    }
+    return sum;
+}
+
 static void say(int rank, int size)
 {
     const struct found found = find_segment();
@@ -119,9 +131,9 @@ static void say(int rank, int size)
         give_up("the list of local ranks does not have us");
     }
     printf("place rank=%d size=%d job_size=%u shared=%d node=%u of %u local=%u given=%d "
-           "segment=%s memory=%s\n",
+           "secret=%08x segment=%s memory=%s\n",
            rank, size, h->job_size, count_attached(h), h->node, h->node_count, local,
-           local_rank_by_launcher(), found.id, found.memory);
+           local_rank_by_launcher(), sum_of_secret(h), found.id, found.memory);
     fflush(stdout);
 }
 

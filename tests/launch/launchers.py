@@ -374,7 +374,9 @@ def a_killed_rank_leaves_no_file_where_files_are_shared():
 
 # ---- the ladder ----
 
-OWN_SHM = ("unshare", "-n", "-m", "sh", "-c", 'mount -t tmpfs none /dev/shm && exec "$0"')
+# A host of its own, out of reach by memory and by network.
+OWN_SHM = ("unshare", "-n", "-m", "sh", "-c",
+           'mount -t tmpfs none /dev/shm && ip link set lo up && exec "$0" apart')
 
 
 @case("ladder")
@@ -390,13 +392,14 @@ def one_rank_out_of_reach_makes_all_take_the_file():
 
 @case("ladder")
 def ranks_with_nothing_in_common_count_as_different_nodes():
-    said = places(run(hydra(4, *OWN_SHM, place())))
+    said = places(run(hydra(4, *OWN_SHM, place()), code=7, says=any))
     hold_job(said, [0, 1, 2, 3], memory=f"{MEMFD}|{FILE}", is_launcher_right=False)
 
 
 @case("ladder")
 def those_who_can_share_do_and_the_others_count_as_nodes():
-    said = places(run(hydra(2, place(), ":", "-n", 2, *OWN_SHM, place())))
+    said = places(run(hydra(2, place(), "apart", ":", "-n", 2, *OWN_SHM, place()),
+                      code=7, says=any))
     hold_job(said, [0, 0, 1, 2], memory=f"{MEMFD}|{FILE}", is_launcher_right=False)
 
 

@@ -8,6 +8,8 @@
  *   place descriptors        names what Init opened and a program started now would get
  *   place brief              MPI_Init, the line and _exit, for a job of which only this
  *                            rank runs
+ *   place apart              MPI_Init and the line, for ranks that do not reach each
+ * other; when all must have said it, rank 0 aborts with code 7
  *
  * The line has the rank and size that MPI gives, and what the job segment says: how many
  * ranks have mapped it, its node, our local rank in its map (beside what the launcher
@@ -187,6 +189,11 @@ int main(int argc, char **argv)
     if (strcmp(what, "brief") == 0) {
         say(rank, size);
         _exit(0);
+    }
+    if (strcmp(what, "apart") == 0) {
+        say(rank, size);
+        sleep(rank == 0 ? 1 : 60);
+        MPI_Abort(MPI_COMM_WORLD, 7);
     }
     if (strcmp(what, "descriptors") == 0) {
         name_leaks(before);

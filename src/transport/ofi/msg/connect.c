@@ -13,14 +13,22 @@
  * one struct per rank that has asked with a right tag; a stranger leaves nothing behind
  * but a count.
  *
+ * An ask may be recorded, so it takes nothing from us: our own attempts go on, and who
+ * has answered one waits a little for the confirm and then asks itself. Another answer in
+ * between makes the first worthless; its confirm is refused, and that rank asks again.
+ *
  * If two ranks ask each other at once, the lower rank's connection is made: the lower one
- * refuses the other's ask, the higher one answers and waits.
+ * refuses the other's ask, the higher one answers and waits. If each has answered before
+ * it asked, both confirm, and the same rule decides: the lower rank, having confirmed,
+ * refuses the other's confirm; the higher one takes the lower's and gives up its own.
  */
 #include "transport/ofi/msg/msg.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -31,7 +39,8 @@ enum {
     CONFIRM_MARK = 0xc3, /* an ask begins with its version */
     CONFIRM_PREFIX = 5,  /* mark, and the rank that confirms */
     DATA_MAX = 256,      /* private data that we would read */
-    TRIES_MAX = 20,
+    TRIES_MAX = 20,      /* refusals of our confirm */
+    PATIENCE_NS = 500 * 1000 * 1000,
 };
 
 _Static_assert(CONFIRM_PREFIX + WEFT_CONFIRM_BYTES <= WEFT_HANDSHAKE_MOST_BYTES, "");
@@ -109,6 +118,12 @@ void weft_msg_lose(struct weft_transport *tp, struct weft_msg_peer *peer,
     set_state(tp, peer, WEFT_MSG_LOST); /* the endpoint stays until closing */
 }
 
+/* It is about to connect to us, or so it seems: we do not ask for some time. */
+static void expect_theirs(struct weft_msg_peer *peer)
+{
+    peer->ask_at_ns = weft_clock_ns() + PATIENCE_NS;
+}
+
 /* ---- the caller ---- */
 
 static long make_endpoint(struct weft_transport *tp, struct weft_msg_peer *peer,
@@ -183,8 +198,12 @@ static void confirm(struct weft_transport *tp, struct weft_msg_peer *peer)
 
 void weft_msg_connect(struct weft_transport *tp, struct weft_msg_peer *peer)
 {
-    if (peer->state != WEFT_MSG_NONE || peer->has_answered) {
-        return; /* it is under way, or theirs is */
+    if (peer->state != WEFT_MSG_NONE) {
+        return; /* it is under way */
+    }
+    if (peer->ask_at_ns > 0 && weft_clock_ns() < peer->ask_at_ns) {
+        tp->has_stumbled = true; /* if nothing comes of theirs, nothing will tell */
+        return;
     }
     if (!peer->has_address && weft_msg_find(tp, peer) != WEFT_OK) {
         weft_msg_lose(tp, peer, "its address is not known");
@@ -193,38 +212,49 @@ void weft_msg_connect(struct weft_transport *tp, struct weft_msg_peer *peer)
     ask(tp, peer);
 }
 
-/* Our attempt was refused: with an answer, with a reason, or because nobody is there. */
-static void on_refused(struct weft_transport *tp, struct weft_msg_peer *peer,
-                       const uint8_t *data, size_t bytes, int code)
+/* With a reason. */
+static void on_reason(struct weft_transport *tp, struct weft_msg_peer *peer,
+                      enum weft_refusal reason)
 {
-    enum weft_refusal reason;
+    const bool has_confirmed = peer->state == WEFT_MSG_CONFIRMING;
 
-    if (bytes == 0) {
-        weft_msg_lose(tp, peer, weft_ofi_error(code));
-        return;
-    }
-    if (data[0] == WEFT_WELCOME) {
-        if (peer->state == WEFT_MSG_ASKING &&
-            weft_handshake_check_answer(&tp->self, data + 1, bytes - 1, &peer->ours) ==
-                WEFT_WELCOME) {
-            confirm(tp, peer);
-        } else {
-            tp->strangers++;
-            weft_msg_lose(tp, peer, "what answers there is not of this job");
-        }
-        return;
-    }
-    reason = weft_refusal_from(data, bytes);
-    close_endpoint(peer);
-    set_state(tp, peer, WEFT_MSG_NONE);
-    if (reason == WEFT_REFUSED_STRANGER && peer->ours.caller == tp->me) {
+    if (reason == WEFT_REFUSED_CROSSED || reason == WEFT_REFUSED_DUPLICATE) {
+        close_endpoint(peer);
+        set_state(tp, peer, WEFT_MSG_NONE);
+        peer->tries = 0;
+        expect_theirs(peer);
+    } else if (reason == WEFT_REFUSED_STRANGER && has_confirmed) {
         ask(tp, peer); /* another ask in our name came between: once more */
-    } else if (reason != WEFT_REFUSED_CROSSED && reason != WEFT_REFUSED_DUPLICATE) {
+    } else {
         weft_msg_lose(tp, peer, weft_refusal_text(reason));
     }
 }
 
+/* Our attempt was refused: with an answer, with a reason, or because nobody is there. */
+static void on_refused(struct weft_transport *tp, struct weft_msg_peer *peer,
+                       const uint8_t *data, size_t bytes, int code)
+{
+    if (bytes == 0) {
+        weft_msg_lose(tp, peer, weft_ofi_error(code));
+    } else if (data[0] != WEFT_WELCOME) {
+        on_reason(tp, peer, weft_refusal_from(data, bytes));
+    } else if (peer->state == WEFT_MSG_ASKING &&
+               weft_handshake_check_answer(&tp->self, data + 1, bytes - 1, &peer->ours) ==
+                   WEFT_WELCOME) {
+        confirm(tp, peer);
+    } else {
+        weft_msg_count_stranger(tp, "it answers, and wrongly");
+        weft_msg_lose(tp, peer, "what answers there is not of this job");
+    }
+}
+
 /* ---- the listener ---- */
+
+static bool is_stranger(enum weft_refusal reason)
+{
+    return reason != WEFT_REFUSED_CROSSED && reason != WEFT_REFUSED_DUPLICATE &&
+           reason != WEFT_REFUSED_UNSAID;
+}
 
 static void refuse(struct weft_transport *tp, const struct event *event,
                    enum weft_refusal reason)
@@ -232,14 +262,27 @@ static void refuse(struct weft_transport *tp, const struct event *event,
     const uint8_t code = (uint8_t)reason;
     struct fid_pep *listener = (struct fid_pep *)(void *)event->entry.fid;
 
-    if (reason != WEFT_REFUSED_CROSSED && reason != WEFT_REFUSED_DUPLICATE) {
-        if (tp->strangers++ == 0) {
-            weft_log_warn("somebody who is not of this job tries to connect (%s); "
-                          "refused, as will be others",
-                          weft_refusal_text(reason));
-        }
+    if (is_stranger(reason)) {
+        weft_msg_count_stranger(tp, weft_refusal_text(reason));
     }
     fi_reject(listener, event->entry.info->handle, &code, sizeof(code));
+}
+
+/* Does what comes from this rank take its place beside what there is? */
+static enum weft_refusal place(const struct weft_transport *tp,
+                               const struct weft_msg_peer *peer,
+                               const struct weft_handshake *shake, bool is_confirm)
+{
+    const enum weft_msg_state state = peer->state;
+    const bool is_connected = state == WEFT_MSG_OPEN || state == WEFT_MSG_ACCEPTING ||
+                              (state == WEFT_MSG_CONFIRMING && !is_confirm);
+
+    if (state == WEFT_MSG_LOST) {
+        return WEFT_REFUSED_UNSAID;
+    }
+    return weft_handshake_place(&tp->self, shake, is_connected,
+                                state ==
+                                    (is_confirm ? WEFT_MSG_CONFIRMING : WEFT_MSG_ASKING));
 }
 
 static void on_ask(struct weft_transport *tp, const struct event *event, size_t bytes)
@@ -260,11 +303,7 @@ static void on_ask(struct weft_transport *tp, const struct event *event, size_t 
         refuse(tp, event, WEFT_REFUSED_UNSAID);
         return;
     }
-    reason = weft_handshake_place(&tp->self, &shake,
-                                  peer->state == WEFT_MSG_OPEN ||
-                                      peer->state == WEFT_MSG_ACCEPTING ||
-                                      peer->state == WEFT_MSG_CONFIRMING,
-                                  peer->state == WEFT_MSG_ASKING);
+    reason = place(tp, peer, &shake, false);
     if (reason != WEFT_WELCOME) {
         refuse(tp, event, reason);
         return;
@@ -272,6 +311,9 @@ static void on_ask(struct weft_transport *tp, const struct event *event, size_t 
     if (weft_handshake_answer(&tp->self, &shake, answer + 1) != WEFT_OK) {
         refuse(tp, event, WEFT_REFUSED_UNSAID);
         return;
+    }
+    if (!peer->has_answered) { /* so that who repeats asks cannot make us wait forever */
+        expect_theirs(peer);
     }
     peer->theirs = shake;
     peer->has_answered = true;
@@ -281,6 +323,7 @@ static void on_ask(struct weft_transport *tp, const struct event *event, size_t 
 static void on_confirm(struct weft_transport *tp, const struct event *event, size_t bytes)
 {
     struct weft_msg_peer *peer;
+    enum weft_refusal reason;
     uint32_t rank = 0;
     long code;
 
@@ -296,13 +339,12 @@ static void on_confirm(struct weft_transport *tp, const struct event *event, siz
         return;
     }
     peer->has_answered = false;
-    if (peer->state == WEFT_MSG_OPEN || peer->state == WEFT_MSG_ACCEPTING ||
-        peer->state == WEFT_MSG_LOST) {
-        refuse(tp, event, WEFT_REFUSED_DUPLICATE);
+    reason = place(tp, peer, &peer->theirs, true);
+    if (reason != WEFT_WELCOME) {
+        refuse(tp, event, reason);
         return;
     }
-    code =
-        make_endpoint(tp, peer, event->entry.info); /* ours, if any, was to be refused */
+    code = make_endpoint(tp, peer, event->entry.info); /* an attempt of ours ends here */
     if (code == 0) {
         code = fi_accept(peer->ep, NULL, 0);
     }
@@ -370,11 +412,16 @@ int weft_msg_handle_events(struct weft_transport *tp)
     for (;;) {
         struct event event;
         uint32_t type = 0;
-        const ssize_t bytes = fi_eq_read(tp->ofi.eq, &type, &event, sizeof(event), 0);
+        ssize_t bytes;
 
+        /* libfabric's tcp takes an old EAGAIN for the cause of a short read, and never
+         * closes the connection of somebody who has gone. */
+        errno = 0;
+        bytes = fi_eq_read(tp->ofi.eq, &type, &event, sizeof(event), 0);
         if (bytes == -FI_EAVAIL) {
             on_error(tp);
         } else if (bytes < (ssize_t)sizeof(event.entry)) {
+            weft_msg_sweep(tp);
             return count;
         } else {
             on_event(tp, type, &event, (size_t)bytes - sizeof(event.entry));

@@ -135,6 +135,7 @@ static void msg_close(struct weft_transport *tp)
             peer->held = next;
         }
     }
+    weft_msg_unguard(tp);
     for (int i = 0; i < tp->listener_count; i++) {
         fi_close(&tp->listeners[i]->fid);
     }

@@ -125,5 +125,6 @@ void weft_counts_close(void)
     now.unexpected_bytes = 0;
     now.requests = 0;
     now.shm.lanes = 0;
+    now.net.lanes = 0;
     past = now;
 }

@@ -429,6 +429,11 @@ bool weft_p2p_start_helper(void);
 void weft_p2p_call_helper(void);
 
 /* The network: opened and closed with the rest, the second without the lock. */
+/*
+ * Connects with every rank that is reached by the network (WEFT_CONNECT=all); returns
+ * when all have, without taking any packet.
+ */
+enum weft_rc weft_p2p_wire_all(void);
 enum weft_rc weft_p2p_open_network(const struct weft_transport_ops *ops);
 void weft_p2p_stop_sleeper(void);
 void weft_p2p_close_network(void);

@@ -14,6 +14,7 @@ enum {
     REQUESTS,
     WAITING,
     SHARED_MEMORY,
+    NETWORK,
     CATEGORIES
 };
 
@@ -39,6 +40,9 @@ static const struct {
     [SHARED_MEMORY] = {{"transport_shm", "Traffic between ranks of one node."},
                        COUNTS,
                        {"shm_"}},
+    [NETWORK] = {{"transport_net", "Traffic with ranks that a network leads to."},
+                 COUNTS,
+                 {"net_"}},
 };
 
 int weft_category_count(void)

@@ -56,6 +56,18 @@ static const struct weft_performance_row rows[] = {
      "Ranks of this node that have a queue to this one for themselves."},
     {"shm_wakeups", COUNTER, DETAIL, IN_COUNTS(shm.wakeups),
      "How often a rank of this node woke this one."},
+    {"net_packets_sent", COUNTER, TUNER, IN_COUNTS(net.packets_sent),
+     "Packets to ranks that are reached by the network."},
+    {"net_packets_received", COUNTER, TUNER, IN_COUNTS(net.packets_received),
+     "Packets from ranks that are reached by the network."},
+    {"net_bytes_sent", AGGREGATE, TUNER, IN_COUNTS(net.bytes_sent),
+     "Bytes of these packets that were sent, with headers."},
+    {"net_bytes_received", AGGREGATE, TUNER, IN_COUNTS(net.bytes_received),
+     "Bytes of these packets that were received, with headers."},
+    {"net_connections", LEVEL, DETAIL, IN_COUNTS(net.lanes),
+     "Ranks to which there is a connection."},
+    {"net_strangers", COUNTER, DETAIL, IN_COUNTS(net.strangers),
+     "Attempts to connect by somebody who is not of the job."},
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };

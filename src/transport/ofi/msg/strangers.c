@@ -33,7 +33,7 @@ enum {
     READ_US = 1000,
     SILENCE_MS = 5000,
     SWEEP_NS = 1000 * 1000 * 1000,
-    REQUEST_LEAST = 16 + 5 + WEFT_CONFIRM_BYTES, /* tcp's own header, and a confirm */
+    REQUEST_LEAST = 32 + 5 + WEFT_CONFIRM_BYTES, /* tcp's own header, and a confirm */
 };
 
 void weft_msg_count_stranger(struct weft_transport *tp, const char *why)

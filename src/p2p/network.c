@@ -113,10 +113,17 @@ enum weft_rc weft_p2p_open_network(const struct weft_transport_ops *ops)
         weft_p2p_close_network();
         return rc;
     }
-    if (p->has_progress) {
+    weft_p2p_attend_network();
+    return WEFT_OK;
+}
+
+void weft_p2p_attend_network(void)
+{
+    const struct weft_p2p *p = &weft_p2p;
+
+    if (p->net_ops != NULL && p->has_progress) {
         (void)weft_p2p_start_helper(); /* which says so if it cannot */
     }
-    return WEFT_OK;
 }
 
 /* ---- all with all ---- */

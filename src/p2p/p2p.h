@@ -434,6 +434,8 @@ void weft_p2p_call_helper(void);
  * when all have, without taking any packet.
  */
 enum weft_rc weft_p2p_wire_all(void);
+/* With a network the helper runs from the start: connections come at any time. */
+void weft_p2p_attend_network(void);
 enum weft_rc weft_p2p_open_network(const struct weft_transport_ops *ops);
 void weft_p2p_stop_sleeper(void);
 void weft_p2p_close_network(void);

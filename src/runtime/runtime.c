@@ -150,6 +150,7 @@ static void set_lock_shared(void)
     if (weft_lock_is_biased) {
         weft_p2p_stop_helper(); /* it takes the lock in one form or the other */
         weft_lock_set_shared(true);
+        weft_p2p_attend_network();
     }
 }
 
@@ -235,7 +236,9 @@ enum weft_rc weft_world_init(bool is_threaded)
     }
     run.main_thread = pthread_self();
     weft_environment_open(&run.job);
+    weft_p2p_stop_helper();
     weft_lock_set_shared(is_threaded || run.is_lock_kept);
+    weft_p2p_attend_network();
     set_world(WEFT_WORLD_OPEN);
     return WEFT_OK;
 }

@@ -79,7 +79,13 @@ enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops,
     weft_probe_open();
     weft_counts_open();
     p->is_open = true;
-    return WEFT_OK;
+    if (net != NULL && weft_setting(WEFT_SET_CONNECT) != 0) {
+        rc = weft_p2p_wire_all();
+        if (rc != WEFT_OK) {
+            weft_p2p_close();
+        }
+    }
+    return rc;
 }
 
 void weft_p2p_close(void)

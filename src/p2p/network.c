@@ -24,6 +24,7 @@
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { DESCRIPTORS = 2, EVENTS = 1, STOP = DESCRIPTORS };
@@ -124,6 +125,47 @@ void weft_p2p_start_network(void)
     if (p->has_progress) {
         (void)weft_p2p_start_helper(); /* which says so if it cannot */
     }
+}
+
+/* ---- all with all ---- */
+
+static enum weft_rc wire(uint32_t rank)
+{
+    const struct timespec pause = {.tv_nsec = 20000};
+    struct weft_p2p *p = &weft_p2p;
+    struct weft_peer *peer;
+    enum weft_rc rc = weft_p2p_reach(rank, &peer);
+
+    while (rc == WEFT_OK && weft_p2p_is_far(peer)) {
+        rc = p->net_ops->wire(peer->ep);
+        if (rc != WEFT_AGAIN) {
+            return rc;
+        }
+        rc = WEFT_OK;
+        p->net_ops->poll(p->net, 0);
+        nanosleep(&pause, NULL);
+    }
+    return rc;
+}
+
+/*
+ * In step k each rank asks the one k further, while the one k before asks it, so that
+ * nobody is asked by two at a time. A connection serves both ways: half of the n - 1
+ * steps make them all. Then we wait for those who are to ask us, or ask them.
+ */
+enum weft_rc weft_p2p_wire_all(void)
+{
+    const uint32_t size = (uint32_t)weft_p2p.job->who.size;
+    const uint32_t me = weft_p2p.me;
+    enum weft_rc rc = WEFT_OK;
+
+    for (uint32_t k = 1; k <= size / 2 && rc == WEFT_OK; k++) {
+        rc = wire((me + k) % size);
+    }
+    for (uint32_t k = 1; k <= size / 2 && rc == WEFT_OK; k++) {
+        rc = wire((me + size - k) % size);
+    }
+    return rc;
 }
 
 void weft_p2p_stop_sleeper(void)

@@ -450,6 +450,11 @@ void weft_p2p_attend_network(void);
 /* From any thread: the network needs somebody, also if nobody attends. */
 void weft_p2p_call_helper(void);
 
+/*
+ * Connects with every rank that is reached by the network (WEFT_CONNECT=all); returns
+ * when all have, without taking any packet.
+ */
+enum weft_rc weft_p2p_wire_all(void);
 /* The network: opened and closed with the rest, the second without the lock. */
 enum weft_rc weft_p2p_open_network(const struct weft_transport_ops *ops);
 void weft_p2p_stop_sleeper(void);

@@ -207,6 +207,10 @@ struct weft_transport_ops {
     /* Handles at most `budget` packets and returns how many it handled. */
     int (*poll)(struct weft_transport *tp, int budget);
 
+    /* A network's alone: connects before there is anything to send. WEFT_AGAIN: it is
+     * under way, and goes on in poll(), be it with a budget of 0. */
+    enum weft_rc (*wire)(struct weft_endpoint *ep);
+
     /* A network's alone: WEFT_OK: one of the descriptors, at most two of which the
      * number is returned, becomes readable when something comes. */
     enum weft_rc (*may_wait)(struct weft_transport *tp);

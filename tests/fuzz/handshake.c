@@ -112,7 +112,7 @@ static enum weft_refusal expected(int step, const uint8_t *bytes, size_t length,
         return (bytes[0] & 0x7f) == (right[0] & 0x7f) ? WEFT_REFUSED_BYTE_ORDER
                                                       : WEFT_REFUSED_VERSION;
     }
-    if (length < sizes[step] || (step == CONFIRM && length > sizes[step])) {
+    if (length < sizes[step]) {
         return WEFT_REFUSED_FORMAT;
     }
     for (size_t i = sizes[step]; i < length; i++) {

@@ -112,10 +112,10 @@ static enum weft_rc draw(uint8_t nonce[WEFT_HANDSHAKE_NONCE_BYTES])
 
 /*
  * Copies a packet of `size` bytes out of what arrived, if it can be one of our version;
- * the version first, for another one may have other sizes.
+ * the version first, for another one may have other sizes. Zeros may follow: some
+ * providers fill private data up.
  */
-static enum weft_refusal take(void *packet, size_t size, const void *bytes, size_t length,
-                              bool may_be_filled_up)
+static enum weft_refusal take(void *packet, size_t size, const void *bytes, size_t length)
 {
     const uint8_t *from = bytes;
 
@@ -128,7 +128,7 @@ static enum weft_refusal take(void *packet, size_t size, const void *bytes, size
     if (from[0] != our_version) {
         return WEFT_REFUSED_VERSION;
     }
-    if (length < size || (length > size && !may_be_filled_up)) {
+    if (length < size) {
         return WEFT_REFUSED_FORMAT;
     }
     for (size_t i = size; i < length; i++) {
@@ -163,7 +163,7 @@ enum weft_refusal weft_handshake_check_ask(const struct weft_handshake_self *sel
 {
     struct weft_handshake asked = {0};
     struct wire_ask wire;
-    enum weft_refusal refusal = take(&wire, sizeof(wire), bytes, length, true);
+    enum weft_refusal refusal = take(&wire, sizeof(wire), bytes, length);
 
     if (refusal != WEFT_WELCOME) {
         return refusal;
@@ -215,7 +215,7 @@ enum weft_refusal weft_handshake_check_answer(const struct weft_handshake_self *
 {
     struct weft_handshake answered = *shake;
     struct wire_answer wire;
-    enum weft_refusal refusal = take(&wire, sizeof(wire), bytes, length, true);
+    enum weft_refusal refusal = take(&wire, sizeof(wire), bytes, length);
 
     if (refusal != WEFT_WELCOME) {
         return refusal;
@@ -243,7 +243,7 @@ enum weft_refusal weft_handshake_check_confirm(const struct weft_handshake_self 
                                                const struct weft_handshake *shake)
 {
     struct wire_confirm wire;
-    enum weft_refusal refusal = take(&wire, sizeof(wire), bytes, length, false);
+    enum weft_refusal refusal = take(&wire, sizeof(wire), bytes, length);
 
     if (refusal != WEFT_WELCOME) {
         return refusal;

@@ -2,9 +2,15 @@
  * handshake.h - how two ranks of one job make sure of each other before a connection
  * carries anything.
  *
- *   1. ask      caller to listener, in connect's private data
- *   2. answer   listener to caller, in accept's private data
- *   3. confirm  caller to listener, the first packet of the connection
+ *   1. ask      caller to listener, in the private data of a connect
+ *   2. answer   listener to caller, in the private data of its reject, after a zero
+ *   3. confirm  caller to listener, in the private data of a second connect, after five
+ *               bytes: a mark that no ask begins with, and the caller's rank
+ *
+ * Only the second connect is accepted, so there is no connection before all three are
+ * right. One connect would do if a receive told where it came from; but the receive
+ * buffers are one queue for all connections, and what came through a half-checked one
+ * could not be told from the rest.
  *
  *   ask      version 1, stream 1, caller 4, listener 4, nonce A 16, tag 16    42 bytes
  *   answer   version 1, nonce B 16, tag 16                                    33
@@ -26,8 +32,9 @@
  *
  * An ask proves nothing yet: it may be recorded. The listener may answer it, but until
  * the confirm has been checked it delivers nothing, sends nothing, gives up nothing of
- * its own for it, and refuses no later ask because of it. The caller may send as soon as
- * it has checked the answer and sent the confirm.
+ * its own for it, and refuses no later ask because of it: it may wait a little with an
+ * ask of its own, and a later answer to the same rank takes the place of this one, whose
+ * caller then asks again. The caller sends when its second connect is accepted.
  *
  * The refusal of an ask is one byte in the reject's private data. It is not tagged, as
  * whoever can forge it can cut the connection too.
@@ -94,10 +101,7 @@ WEFT_MUST_CHECK enum weft_rc weft_handshake_ask(const struct weft_handshake_self
                                                 struct weft_handshake *shake,
                                                 uint8_t ask[WEFT_ASK_BYTES]);
 
-/*
- * At the listener. The zeros with which some providers fill up private data are no part
- * of it.
- */
+/* At the listener. Zeros may follow, as in all three: providers fill private data up. */
 WEFT_MUST_CHECK enum weft_refusal
 weft_handshake_check_ask(const struct weft_handshake_self *self, const void *bytes,
                          size_t length, struct weft_handshake *shake);
@@ -108,6 +112,10 @@ weft_handshake_check_ask(const struct weft_handshake_self *self, const void *byt
  * an ask of our own that is neither answered nor refused. Of two asks that cross, that of
  * the lower rank stands: there the other is refused, while the higher rank answers, and
  * keeps its own until that is refused.
+ *
+ * The same for a confirm that it has checked, given a connection whose confirm was
+ * checked, and a confirm of our own that is neither accepted nor refused. The higher rank
+ * gives up its own for that of the lower.
  */
 WEFT_MUST_CHECK enum weft_refusal
 weft_handshake_place(const struct weft_handshake_self *self,
@@ -119,7 +127,7 @@ WEFT_MUST_CHECK enum weft_rc weft_handshake_answer(const struct weft_handshake_s
                                                    struct weft_handshake *shake,
                                                    uint8_t answer[WEFT_ANSWER_BYTES]);
 
-/* At the caller, with what weft_handshake_ask() has left in `shake`. Zeros may follow. */
+/* At the caller, with what weft_handshake_ask() has left in `shake`. */
 WEFT_MUST_CHECK enum weft_refusal
 weft_handshake_check_answer(const struct weft_handshake_self *self, const void *bytes,
                             size_t length, struct weft_handshake *shake);

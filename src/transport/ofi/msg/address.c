@@ -24,23 +24,32 @@ static void name_key(const struct weft_transport *tp, char *key, size_t room)
     snprintf(key, room, "msg-%u", tp->opening);
 }
 
-/* Our addresses that are for jobs; returns how many. */
+static int list_loopback(struct weft_net_address *list)
+{
+    memset(list, 0, sizeof(*list));
+    snprintf(list->interface, sizeof(list->interface), "lo");
+    snprintf(list->text, sizeof(list->text), "127.0.0.1");
+    list->prefix = 8;
+    return 1;
+}
+
+/*
+ * Our addresses that are for jobs; returns how many. A host that is in no network has its
+ * loopback: nodes of a launcher may be one host.
+ */
 static int list_own(const struct weft_job *job, struct weft_net_address *list)
 {
+    const char *wanted = weft_setting_text(WEFT_SET_NET);
     int count = 0;
 
     if (job->is_one_node) {
-        memset(list, 0, sizeof(*list));
-        snprintf(list->interface, sizeof(list->interface), "lo");
-        snprintf(list->text, sizeof(list->text), "127.0.0.1");
-        list->prefix = 8;
-        return 1;
+        return list_loopback(list);
     }
-    for (int all = weft_net_list(list, weft_setting_text(WEFT_SET_NET));
+    for (int all = weft_net_list(list, wanted);
          count < all && count < WEFT_MSG_LISTENERS && list[count].left_out == NULL;
          count++) {
     }
-    return count;
+    return count == 0 && wanted[0] == '\0' ? list_loopback(list) : count;
 }
 
 bool weft_msg_own_address(const struct weft_job *job, struct sockaddr_storage *at,
@@ -131,6 +140,7 @@ enum weft_rc weft_msg_listen(struct weft_transport *tp)
                                  i > 0 ? "," : "", list[i].text, port);
     }
     name_key(tp, key, sizeof(key));
+    weft_msg_guard(tp);
     return weft_wireup_publish(tp->job, key, value);
 }
 

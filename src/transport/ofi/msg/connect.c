@@ -13,14 +13,22 @@
  * one struct per rank that has asked with a right tag; a stranger leaves nothing behind
  * but a count.
  *
+ * An ask may be recorded, so it takes nothing from us: our own attempts go on, and who
+ * has answered one waits a little for the confirm and then asks itself. Another answer in
+ * between makes the first worthless; its confirm is refused, and that rank asks again.
+ *
  * If two ranks ask each other at once, the lower rank's connection is made: the lower one
- * refuses the other's ask, the higher one answers and waits.
+ * refuses the other's ask, the higher one answers and waits. If each has answered before
+ * it asked, both confirm, and the same rule decides: the lower rank, having confirmed,
+ * refuses the other's confirm; the higher one takes the lower's and gives up its own.
  */
 #include "transport/ofi/msg/msg.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -31,15 +39,17 @@ enum {
     CONFIRM_MARK = 0xc3, /* an ask begins with its version */
     CONFIRM_PREFIX = 5,  /* mark, and the rank that confirms */
     DATA_MAX = 256,      /* private data that we would read */
-    TRIES_MAX = 20,
+    TRIES_MAX = 20,      /* refusals of our confirm */
+    PATIENCE_NS = 500 * 1000 * 1000,
 };
 
 _Static_assert(CONFIRM_PREFIX + WEFT_CONFIRM_BYTES <= WEFT_HANDSHAKE_MOST_BYTES, "");
 _Static_assert(1 + WEFT_ANSWER_BYTES <= WEFT_HANDSHAKE_MOST_BYTES, "");
 
-struct event {
+/* The private data follow the entry. */
+union event {
     struct fi_eq_cm_entry entry;
-    uint8_t data[DATA_MAX];
+    uint8_t room[sizeof(struct fi_eq_cm_entry) + DATA_MAX];
 };
 
 static void text_of(const struct sockaddr_storage *address, char *text, size_t room)
@@ -107,6 +117,12 @@ void weft_msg_lose(struct weft_transport *tp, struct weft_msg_peer *peer,
                        peer->ranked.rank, where, cause);
     }
     set_state(tp, peer, WEFT_MSG_LOST); /* the endpoint stays until closing */
+}
+
+/* It is about to connect to us, or so it seems: we do not ask for some time. */
+static void expect_theirs(struct weft_msg_peer *peer)
+{
+    peer->ask_at_ns = weft_clock_ns() + PATIENCE_NS;
 }
 
 /* ---- the caller ---- */
@@ -183,8 +199,12 @@ static void confirm(struct weft_transport *tp, struct weft_msg_peer *peer)
 
 void weft_msg_connect(struct weft_transport *tp, struct weft_msg_peer *peer)
 {
-    if (peer->state != WEFT_MSG_NONE || peer->has_answered) {
-        return; /* it is under way, or theirs is */
+    if (peer->state != WEFT_MSG_NONE) {
+        return; /* it is under way */
+    }
+    if (peer->ask_at_ns > 0 && weft_clock_ns() < peer->ask_at_ns) {
+        tp->has_stumbled = true; /* if nothing comes of theirs, nothing will tell */
+        return;
     }
     if (!peer->has_address && weft_msg_find(tp, peer) != WEFT_OK) {
         weft_msg_lose(tp, peer, "its address is not known");
@@ -193,63 +213,87 @@ void weft_msg_connect(struct weft_transport *tp, struct weft_msg_peer *peer)
     ask(tp, peer);
 }
 
+/* With a reason. */
+static void on_reason(struct weft_transport *tp, struct weft_msg_peer *peer,
+                      enum weft_refusal reason)
+{
+    const bool has_confirmed = peer->state == WEFT_MSG_CONFIRMING;
+
+    if (reason == WEFT_REFUSED_CROSSED || reason == WEFT_REFUSED_DUPLICATE) {
+        close_endpoint(peer);
+        set_state(tp, peer, WEFT_MSG_NONE);
+        peer->tries = 0;
+        expect_theirs(peer);
+    } else if (reason == WEFT_REFUSED_STRANGER && has_confirmed) {
+        ask(tp, peer); /* another ask in our name came between: once more */
+    } else {
+        weft_msg_lose(tp, peer, weft_refusal_text(reason));
+    }
+}
+
 /* Our attempt was refused: with an answer, with a reason, or because nobody is there. */
 static void on_refused(struct weft_transport *tp, struct weft_msg_peer *peer,
                        const uint8_t *data, size_t bytes, int code)
 {
-    enum weft_refusal reason;
-
     if (bytes == 0) {
         weft_msg_lose(tp, peer, weft_ofi_error(code));
-        return;
-    }
-    if (data[0] == WEFT_WELCOME) {
-        if (peer->state == WEFT_MSG_ASKING &&
-            weft_handshake_check_answer(&tp->self, data + 1, bytes - 1, &peer->ours) ==
-                WEFT_WELCOME) {
-            confirm(tp, peer);
-        } else {
-            tp->strangers++;
-            weft_msg_lose(tp, peer, "what answers there is not of this job");
-        }
-        return;
-    }
-    reason = weft_refusal_from(data, bytes);
-    close_endpoint(peer);
-    set_state(tp, peer, WEFT_MSG_NONE);
-    if (reason == WEFT_REFUSED_STRANGER && peer->ours.caller == tp->me) {
-        ask(tp, peer); /* another ask in our name came between: once more */
-    } else if (reason != WEFT_REFUSED_CROSSED && reason != WEFT_REFUSED_DUPLICATE) {
-        weft_msg_lose(tp, peer, weft_refusal_text(reason));
+    } else if (data[0] != WEFT_WELCOME) {
+        on_reason(tp, peer, weft_refusal_from(data, bytes));
+    } else if (peer->state == WEFT_MSG_ASKING &&
+               weft_handshake_check_answer(&tp->self, data + 1, bytes - 1, &peer->ours) ==
+                   WEFT_WELCOME) {
+        confirm(tp, peer);
+    } else {
+        weft_msg_count_stranger(tp, "it answers, and wrongly");
+        weft_msg_lose(tp, peer, "what answers there is not of this job");
     }
 }
 
 /* ---- the listener ---- */
 
-static void refuse(struct weft_transport *tp, const struct event *event,
+static bool is_stranger(enum weft_refusal reason)
+{
+    return reason != WEFT_REFUSED_CROSSED && reason != WEFT_REFUSED_DUPLICATE &&
+           reason != WEFT_REFUSED_UNSAID;
+}
+
+static void refuse(struct weft_transport *tp, const union event *event,
                    enum weft_refusal reason)
 {
     const uint8_t code = (uint8_t)reason;
     struct fid_pep *listener = (struct fid_pep *)(void *)event->entry.fid;
 
-    if (reason != WEFT_REFUSED_CROSSED && reason != WEFT_REFUSED_DUPLICATE) {
-        if (tp->strangers++ == 0) {
-            weft_log_warn("somebody who is not of this job tries to connect (%s); "
-                          "refused, as will be others",
-                          weft_refusal_text(reason));
-        }
+    if (is_stranger(reason)) {
+        weft_msg_count_stranger(tp, weft_refusal_text(reason));
     }
     fi_reject(listener, event->entry.info->handle, &code, sizeof(code));
 }
 
-static void on_ask(struct weft_transport *tp, const struct event *event, size_t bytes)
+/* Does what comes from this rank take its place beside what there is? */
+static enum weft_refusal place(const struct weft_transport *tp,
+                               const struct weft_msg_peer *peer,
+                               const struct weft_handshake *shake, bool is_confirm)
+{
+    const enum weft_msg_state state = peer->state;
+    const bool is_connected = state == WEFT_MSG_OPEN || state == WEFT_MSG_ACCEPTING ||
+                              (state == WEFT_MSG_CONFIRMING && !is_confirm);
+
+    if (state == WEFT_MSG_LOST) {
+        return WEFT_REFUSED_UNSAID;
+    }
+    return weft_handshake_place(&tp->self, shake, is_connected,
+                                state ==
+                                    (is_confirm ? WEFT_MSG_CONFIRMING : WEFT_MSG_ASKING));
+}
+
+static void on_ask(struct weft_transport *tp, const union event *event, size_t bytes)
 {
     struct fid_pep *listener = (struct fid_pep *)(void *)event->entry.fid;
     uint8_t answer[1 + WEFT_ANSWER_BYTES] = {WEFT_WELCOME};
     struct weft_handshake shake;
     struct weft_msg_peer *peer;
     enum weft_refusal reason =
-        weft_handshake_check_ask(&tp->self, event->data, bytes, &shake);
+        weft_handshake_check_ask(&tp->self, event->entry.data, bytes, &shake);
 
     if (reason != WEFT_WELCOME) {
         refuse(tp, event, reason);
@@ -260,11 +304,7 @@ static void on_ask(struct weft_transport *tp, const struct event *event, size_t 
         refuse(tp, event, WEFT_REFUSED_UNSAID);
         return;
     }
-    reason = weft_handshake_place(&tp->self, &shake,
-                                  peer->state == WEFT_MSG_OPEN ||
-                                      peer->state == WEFT_MSG_ACCEPTING ||
-                                      peer->state == WEFT_MSG_CONFIRMING,
-                                  peer->state == WEFT_MSG_ASKING);
+    reason = place(tp, peer, &shake, false);
     if (reason != WEFT_WELCOME) {
         refuse(tp, event, reason);
         return;
@@ -273,36 +313,39 @@ static void on_ask(struct weft_transport *tp, const struct event *event, size_t 
         refuse(tp, event, WEFT_REFUSED_UNSAID);
         return;
     }
+    if (!peer->has_answered) { /* so that who repeats asks cannot make us wait forever */
+        expect_theirs(peer);
+    }
     peer->theirs = shake;
     peer->has_answered = true;
     fi_reject(listener, event->entry.info->handle, answer, sizeof(answer));
 }
 
-static void on_confirm(struct weft_transport *tp, const struct event *event, size_t bytes)
+static void on_confirm(struct weft_transport *tp, const union event *event, size_t bytes)
 {
     struct weft_msg_peer *peer;
+    enum weft_refusal reason;
     uint32_t rank = 0;
     long code;
 
     for (int i = 0; i < 4; i++) {
-        rank |= (uint32_t)event->data[1 + i] << (8 * i);
+        rank |= (uint32_t)event->entry.data[1 + i] << (8 * i);
     }
     peer = weft_ranks_find(&tp->peers, rank);
     if (peer == NULL || !peer->has_answered ||
-        weft_handshake_check_confirm(&tp->self, event->data + CONFIRM_PREFIX,
+        weft_handshake_check_confirm(&tp->self, event->entry.data + CONFIRM_PREFIX,
                                      bytes - CONFIRM_PREFIX,
                                      &peer->theirs) != WEFT_WELCOME) {
         refuse(tp, event, WEFT_REFUSED_STRANGER);
         return;
     }
     peer->has_answered = false;
-    if (peer->state == WEFT_MSG_OPEN || peer->state == WEFT_MSG_ACCEPTING ||
-        peer->state == WEFT_MSG_LOST) {
-        refuse(tp, event, WEFT_REFUSED_DUPLICATE);
+    reason = place(tp, peer, &peer->theirs, true);
+    if (reason != WEFT_WELCOME) {
+        refuse(tp, event, reason);
         return;
     }
-    code =
-        make_endpoint(tp, peer, event->entry.info); /* ours, if any, was to be refused */
+    code = make_endpoint(tp, peer, event->entry.info); /* an attempt of ours ends here */
     if (code == 0) {
         code = fi_accept(peer->ep, NULL, 0);
     }
@@ -315,13 +358,13 @@ static void on_confirm(struct weft_transport *tp, const struct event *event, siz
 
 /* ---- events ---- */
 
-static void on_event(struct weft_transport *tp, uint32_t type, const struct event *event,
+static void on_event(struct weft_transport *tp, uint32_t type, const union event *event,
                      size_t bytes)
 {
     struct weft_msg_peer *peer;
 
     if (type == FI_CONNREQ) {
-        if (bytes > CONFIRM_PREFIX && event->data[0] == CONFIRM_MARK) {
+        if (bytes > CONFIRM_PREFIX && event->entry.data[0] == CONFIRM_MARK) {
             on_confirm(tp, event, bytes);
         } else {
             on_ask(tp, event, bytes);
@@ -368,13 +411,18 @@ int weft_msg_handle_events(struct weft_transport *tp)
     int count = 0;
 
     for (;;) {
-        struct event event;
+        union event event;
         uint32_t type = 0;
-        const ssize_t bytes = fi_eq_read(tp->ofi.eq, &type, &event, sizeof(event), 0);
+        ssize_t bytes;
 
+        /* libfabric's tcp takes an old EAGAIN for the cause of a short read, and never
+         * closes the connection of somebody who has gone. */
+        errno = 0;
+        bytes = fi_eq_read(tp->ofi.eq, &type, &event, sizeof(event), 0);
         if (bytes == -FI_EAVAIL) {
             on_error(tp);
         } else if (bytes < (ssize_t)sizeof(event.entry)) {
+            weft_msg_sweep(tp);
             return count;
         } else {
             on_event(tp, type, &event, (size_t)bytes - sizeof(event.entry));

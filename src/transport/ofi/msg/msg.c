@@ -158,6 +158,7 @@ static void msg_close(struct weft_transport *tp)
             peer->held = next;
         }
     }
+    weft_msg_unguard(tp);
     for (int i = 0; i < tp->listener_count; i++) {
         fi_close(&tp->listeners[i]->fid);
     }
@@ -235,6 +236,16 @@ static enum weft_rc msg_connect(struct weft_transport *tp, uint32_t rank,
     }
     *out = &peer->base;
     return WEFT_OK;
+}
+
+static enum weft_rc wire(struct weft_endpoint *ep)
+{
+    struct weft_msg_peer *peer = weft_msg_peer_of(ep);
+
+    weft_msg_connect(ep->transport, peer);
+    return peer->state == WEFT_MSG_OPEN   ? WEFT_OK
+           : peer->state == WEFT_MSG_LOST ? WEFT_ERR_UNREACHABLE
+                                          : WEFT_AGAIN;
 }
 
 /* The connection may be the other's as well; it ends with the transport. */
@@ -333,6 +344,7 @@ const struct weft_transport_ops weft_msg_ops = {
     .can_reach = can_reach,
     .may_be_queued = may_be_queued,
     .poll = weft_msg_poll,
+    .wire = wire,
     .may_wait = may_wait,
     .descriptors = descriptors,
     .has_asked = has_asked,

@@ -4,6 +4,7 @@
  *   msg.c       opening, closing, the ops table
  *   address.c   where we listen, and where a peer does
  *   connect.c   connections on first contact, without threads
+ *   strangers.c who connects and says nothing, or nothing that we know
  *   send.c      packets out, against the space that the peer has granted
  *   lend.c      long ones, from and into memory of the user's
  *   poll.c      packets in; those that may not be taken yet are held
@@ -28,6 +29,8 @@
 #include "transport/ofi/handshake.h"
 #include "transport/ofi/sodium.h"
 #include "transport/transport.h"
+
+#include <dirent.h>
 
 enum {
     WEFT_MSG_SHORT_MAX = 4096, /* what send() copies */
@@ -94,6 +97,7 @@ struct weft_msg_peer {
     uint8_t tries;
     bool has_address;
     bool has_answered;            /* their ask; then `theirs` is valid */
+    uint64_t ask_at_ns;           /* not before: theirs is expected; 0: at any time */
     struct weft_handshake ours;   /* of a connection that we ask for */
     struct weft_handshake theirs; /* and that they do */
     struct sockaddr_storage address;
@@ -134,7 +138,9 @@ struct weft_transport {
     uint32_t pending;     /* connections that are being made */
     uint32_t connections; /* that are open */
     uint32_t polls;
-    uint64_t strangers; /* asks and confirms that were refused */
+    uint64_t strangers;   /* who was refused because it is not of the job */
+    uint64_t sweep_at_ns; /* when to look for silent ones again */
+    DIR *all_descriptors; /* of this process */
     bool is_closing;
     bool has_stumbled; /* a post was refused, and nothing will tell when to try again */
 
@@ -188,6 +194,14 @@ int weft_msg_handle_events(struct weft_transport *tp);
 /* A connection has failed under a packet. */
 void weft_msg_lose(struct weft_transport *tp, struct weft_msg_peer *peer,
                    const char *cause);
+
+/* One more who is not of the job; says so the first time. */
+void weft_msg_count_stranger(struct weft_transport *tp, const char *why);
+/* Who connects where we listen cannot hold us up; undone at the end. */
+void weft_msg_guard(struct weft_transport *tp);
+void weft_msg_unguard(struct weft_transport *tp);
+/* Ends connections that have been silent since they were made; cheap if called often. */
+void weft_msg_sweep(struct weft_transport *tp);
 
 enum weft_rc weft_msg_send(struct weft_endpoint *ep, const void *header, const void *data,
                            size_t len, unsigned flags);

@@ -23,9 +23,9 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
     [WEFT_SET_NET] = {"WEFT_NET", "interfaces or networks", "", "",
                       "Which network is used between hosts, as eth1 or 10.78.0.0/16; "
                       "without it all that are up and no bridges."},
-    [WEFT_SET_TRANSPORT] = {"WEFT_TRANSPORT", "way", "auto", "auto|msg",
+    [WEFT_SET_TRANSPORT] = {"WEFT_TRANSPORT", "way", "auto", "auto|msg|shm",
                             "How ranks reach each other: by shared memory inside a node "
-                            "and connections between nodes, or by connections alone."},
+                            "and connections between nodes, or by one of them alone."},
     [WEFT_SET_CONNECT] =
         {"WEFT_CONNECT", "when", "lazy", "lazy|all",
          "When ranks of different nodes connect: at their first message, "

@@ -74,8 +74,11 @@ static enum weft_rc wire_up(void)
 /* What sends messages. A rank's queues are in the segment, so it stays open as well. */
 static enum weft_rc open_engine(void)
 {
-    const bool is_net_only = weft_setting(WEFT_SET_TRANSPORT) != 0;
-    const bool needs_net = run.job.who.size > 1 && (is_net_only || !run.job.is_one_node);
+    enum { AUTO, MSG, SHM }; /* as in base/settings.c */
+    const int64_t way = weft_setting(WEFT_SET_TRANSPORT);
+    const bool is_net_only = way == MSG;
+    const bool needs_net =
+        run.job.who.size > 1 && way != SHM && (is_net_only || !run.job.is_one_node);
     enum weft_rc rc = weft_p2p_open(&weft_shm_ops, needs_net ? &weft_msg_ops : NULL,
                                     is_net_only, &run.job);
 
@@ -302,14 +305,16 @@ enum weft_rc weft_world_barrier(void)
     }
     /* Messages first, because peers may still need us; then the launcher's, so that
      * nobody closes connections from which others have not read all. */
-    rc = weft_barrier(&leaving);
-    if (rc == WEFT_OK) {
+    if (weft_p2p.net_ops != NULL) {
+        rc = weft_barrier(&leaving);
+        if (rc != WEFT_OK) {
+            return rc;
+        }
         weft_lock();
         weft_p2p_drain();
         weft_unlock();
-        rc = weft_wireup_fence(&run.job);
     }
-    return rc;
+    return weft_wireup_fence(&run.job);
 }
 
 bool weft_world_is_main_thread(void)

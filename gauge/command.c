@@ -167,10 +167,12 @@ static int read_option(const struct gauge_command *command, int left, char **wor
     return used;
 }
 
-/* Which layers there are says which options there are, so --over is looked for first. */
+/* Which layers there are says which options there are, so what names them is looked for
+ * first. */
 static bool read_layers(struct gauge_command *command, int argc, char **argv)
 {
     const char *names = "";
+    bool is_network = false;
 
     for (int i = 1; i < argc; i++) {
         if (strncmp(argv[i], "--over=", 7) == 0) {
@@ -178,6 +180,7 @@ static bool read_layers(struct gauge_command *command, int argc, char **argv)
         } else if (strcmp(argv[i], "--over") == 0 && i + 1 < argc) {
             names = argv[i + 1];
         }
+        is_network = is_network || strcmp(argv[i], "--network") == 0;
     }
     if (command->words > 1) {
         gauge_fail("layers takes one pattern: weft-gauge layers stream --over shm,weft");
@@ -190,7 +193,7 @@ static bool read_layers(struct gauge_command *command, int argc, char **argv)
                    command->word[0]);
         return false;
     }
-    return gauge_layers_read(command, names);
+    return gauge_layers_read(command, names, is_network);
 }
 
 /* An option is text until the verb's words are known, so words come first. */

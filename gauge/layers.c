@@ -11,12 +11,15 @@
 struct gauge_option gauge_layers_options[] = {
     {"over", GAUGE_TEXT, "", "LIST",
      "modules from the bottom up; default: shm,weft,mpi, as far as they go here"},
+    {"network", GAUGE_FLAG, "no", NULL,
+     "over a network: tcp,fabric,weft,mpi, and Weft's transport is msg"},
     {"turns", GAUGE_COUNT, "15", "N",
      "how often each is measured; --time is shared between them"},
     {NULL, GAUGE_TEXT, NULL, NULL, NULL},
 };
 
 static const char usual[] = "shm,weft,mpi";
+static const char usual_network[] = "tcp,fabric,weft,mpi";
 static char left_out[GAUGE_LAYERS][320];
 static int left_out_count;
 
@@ -45,12 +48,26 @@ static bool is_taken(const struct gauge_command *command, const char *name)
     return false;
 }
 
-bool gauge_layers_read(struct gauge_command *command, const char *names)
+/* Before any option is read, so that the user may still say something else. */
+static void prefer_network(void)
+{
+    struct gauge_module *weft = gauge_module_find("weft");
+
+    gauge_option_set(gauge_option_find(weft->options, "transport"), "msg");
+    setenv("WEFT_TRANSPORT", "msg", 0); /* for Weft's MPI, also inside a node */
+}
+
+bool gauge_layers_read(struct gauge_command *command, const char *names, bool is_network)
 {
     bool is_usual = names[0] == '\0';
 
     command->layers = 0;
-    names = is_usual ? usual : names;
+    if (is_usual) {
+        names = is_network ? usual_network : usual;
+    }
+    if (is_network) {
+        prefer_network();
+    }
     while (*names != '\0') {
         size_t length = strcspn(names, ",");
         char name[32];

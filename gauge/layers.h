@@ -16,8 +16,9 @@
 
 extern struct gauge_option gauge_layers_options[];
 
-/* Reads the names of --over into command->layer; false after saying what is wrong. */
-bool gauge_layers_read(struct gauge_command *command, const char *names);
+/* Reads the names of --over into command->layer; false after saying what is wrong. Of a
+ * network, where no names are given: its layers, and Weft's go over it. */
+bool gauge_layers_read(struct gauge_command *command, const char *names, bool is_network);
 
 /* Leaves out of the default layers what does not go here, and keeps why; of those that
  * the user named, none may be left out. NULL, or a sentence. */

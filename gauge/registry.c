@@ -9,6 +9,7 @@
 /* clang-format off */
 extern struct gauge_module
     gauge_eth,
+    gauge_fabric,
     gauge_ip,
     gauge_mpi,
     gauge_self,
@@ -20,6 +21,7 @@ extern struct gauge_module
 
 struct gauge_module *const gauge_modules[] = {
     &gauge_eth,
+    &gauge_fabric,
     &gauge_ip,
     &gauge_mpi,
     &gauge_self,

@@ -6,9 +6,11 @@
  * that comes before its receive is kept in a list per peer, as MPI would; the common case
  * is a receive that waits already, into which the packet is copied straight.
  *
- * The transport stands on a job segment of its own, made by end 0 and opened by the
- * others through its /proc, and not on the launcher's: so no launcher is needed, and an
- * MPI library of Weft's may be measured by the same processes.
+ * The transport stands on a job segment of its own, and not on the launcher's: so no
+ * launcher is needed, and an MPI library of Weft's may be measured by the same processes.
+ * Inside a node end 0 makes the segment, and the others open it through its /proc. Over a
+ * network every end makes its own, with the secret of end 0, and what the transport
+ * publishes goes through the control channel.
  */
 #include "gauge/modules/queue.h"
 #include "gauge/modules/ring.h"
@@ -17,6 +19,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +28,15 @@
 enum { BUDGET = 64 };
 
 static struct gauge_option options[] = {
-    {"transport", GAUGE_TEXT, "shm", "NAME", "which of Weft's transports"},
+    {"transport", GAUGE_TEXT, "shm", "NAME", "which of Weft's transports: shm or msg"},
+    {"wait", GAUGE_TEXT, "spin", "KIND", "how to wait: spin, or block on a network"},
     {NULL, GAUGE_TEXT, NULL, NULL, NULL},
 };
+
+static bool is_network(const struct weft_transport_ops *ops)
+{
+    return (ops->caps & WEFT_CAP_SAME_NODE) == 0;
+}
 
 /* A packet that nobody waits for yet. */
 struct early {
@@ -52,6 +61,9 @@ struct weft {
     struct source *from;
     struct queues queues;
     int ends;
+    bool is_network;
+    bool is_blocking;
+    bool is_refused; /* the last packet found no room, after a look */
     bool has_failed;
 };
 
@@ -124,13 +136,14 @@ static bool may_take(void *owner, uint32_t from)
     return true;
 }
 
-static void on_done(void *owner, struct weft_op *op)
+static void on_done(void *owner, struct weft_op *op, enum weft_rc rc)
 {
     (void)owner;
     (void)op; /* nothing is lent to the transport */
+    (void)rc;
 }
 
-static enum gauge_rc poll(struct weft *weft)
+static enum gauge_rc poll_once(struct weft *weft)
 {
     weft->ops->poll(weft->transport, BUDGET);
     return weft->has_failed ? GAUGE_FAILED : GAUGE_OK;
@@ -144,7 +157,7 @@ static enum gauge_rc receive_some(struct weft *weft, struct transfer *t)
     take_early(source, t);
     if (!t->is_over) {
         source->waiting = t;
-        rc = poll(weft);
+        rc = poll_once(weft);
         source->waiting = NULL;
     }
     return rc;
@@ -155,19 +168,26 @@ static enum gauge_rc send_some(struct weft *weft, struct transfer *t)
     static const unsigned char header[WEFT_HEADER_BYTES];
     struct weft_endpoint *to = weft->to[t->peer];
 
+    weft->is_refused = false;
     do {
         size_t left = t->size - t->done;
         size_t length = left < to->short_max ? left : to->short_max;
         enum weft_rc rc = weft->ops->send(to, header, t->bytes + t->done, length, 0);
 
-        if (rc == WEFT_AGAIN) {
-            return poll(weft);
-        }
-        if (rc != WEFT_OK) {
+        if (rc == WEFT_OK) {
+            t->done += length;
+            weft->is_refused = false;
+        } else if (rc != WEFT_AGAIN) {
             return gauge_fail("weft: cannot send to end %d: error %d", t->peer, (int)rc);
+        } else if (weft->is_refused) {
+            return GAUGE_OK;
+        } else {
+            weft->is_refused = true; /* once more when there may be room */
+            if (poll_once(weft) != GAUGE_OK) {
+                return GAUGE_FAILED;
+            }
         }
-        t->done += length;
-    } while (t->done < t->size);
+    } while (t->done < t->size || weft->is_refused);
     t->is_over = true;
     return GAUGE_OK;
 }
@@ -178,6 +198,33 @@ static enum gauge_rc move(void *owner, struct transfer *t)
 }
 
 /* Messages */
+
+/* Not where the descriptors are silent: a refused packet whose room has come while we
+ * looked for other messages, and one that the provider refused. */
+static bool may_sleep(struct weft *weft)
+{
+    return weft->is_blocking && !(weft->is_refused && weft->queues.under_way > 1) &&
+           !weft->ops->has_asked(weft->transport) &&
+           weft->ops->may_wait(weft->transport) == WEFT_OK;
+}
+
+/* Between two looks that were not enough. */
+static void rest(struct weft *weft, unsigned *looks)
+{
+    struct pollfd ready[2] = {{.events = POLLIN}, {.events = POLLIN}};
+    int fds[2];
+
+    if (may_sleep(weft)) {
+        int count = weft->ops->descriptors(weft->transport, fds);
+
+        for (int i = 0; i < count; i++) {
+            ready[i].fd = fds[i];
+        }
+        poll(ready, (nfds_t)count, -1);
+    } else {
+        ring_pause(looks);
+    }
+}
 
 static enum gauge_rc weft_test(struct gauge_module *module, struct gauge_request *request)
 {
@@ -195,7 +242,9 @@ static enum gauge_rc weft_wait(struct gauge_module *module, struct gauge_request
 
     while (rc == GAUGE_OK && !request->is_done) {
         rc = queues_progress(&weft->queues);
-        ring_pause(&looks);
+        if (rc == GAUGE_OK && !request->is_done) {
+            rest(weft, &looks);
+        }
     }
     return rc;
 }
@@ -233,7 +282,7 @@ static enum gauge_rc transfer_now(struct gauge_module *module, struct transfer *
         return rc == GAUGE_OK ? weft_wait(module, &request) : rc;
     }
     for (rc = move(weft, t); rc == GAUGE_OK && !t->is_over; rc = move(weft, t)) {
-        ring_pause(&looks);
+        rest(weft, &looks);
     }
     return rc;
 }
@@ -327,12 +376,113 @@ static enum gauge_rc share_segment(struct weft *weft, const struct gauge_world *
                                   strerror(errno));
 }
 
-static enum gauge_rc connect_all(struct weft *weft, int end)
+/* Of a network: a segment for ourselves, with the secret of end 0. */
+static enum gauge_rc own_segment(struct weft *weft, const struct gauge_world *world)
+{
+    uint8_t mine[WEFT_SEGMENT_SECRET_BYTES];
+    uint8_t(*all)[WEFT_SEGMENT_SECRET_BYTES] = calloc((size_t)world->ends, sizeof(*all));
+    enum gauge_rc rc = GAUGE_OK;
+
+    if (all == NULL || getentropy(mine, sizeof(mine)) != 0) {
+        rc = gauge_fail("weft: no memory, or no random numbers");
+    }
+    rc = rc == GAUGE_OK ? world->exchange(world, mine, sizeof(mine), all) : rc;
+    if (rc == GAUGE_OK) {
+        const struct weft_segment_plan plan = {
+            .job = 1,
+            .job_size = (uint32_t)weft->ends,
+            .node = (uint32_t)world->end,
+            .node_count = (uint32_t)weft->ends,
+            .local_size = 1,
+            .secret = all[0],
+        };
+
+        if (weft_segment_create(&plan, &weft->job.segment) != WEFT_OK) {
+            rc = gauge_fail("weft: no shared memory: %s", strerror(errno));
+        }
+    }
+    free(all);
+    return rc;
+}
+
+/* What ends publish, as the transport expects it of a launcher. Its functions know no
+ * owner, so there is one of it: the module is open once. */
+static struct words {
+    char mine[WEFT_KVS_VALUE_MAX + 1];
+    char (*all)[WEFT_KVS_VALUE_MAX + 1];
+    int ends;
+} words;
+
+static enum weft_rc put_words(const char *key, const char *value)
+{
+    (void)key; /* a transport publishes one */
+    snprintf(words.mine, sizeof(words.mine), "%s", value);
+    return WEFT_OK;
+}
+
+static enum weft_rc get_words(int rank, const char *key, char *value)
+{
+    (void)key;
+    if (words.all == NULL || rank >= words.ends) {
+        return WEFT_ERR_ARGUMENT;
+    }
+    memcpy(value, words.all[rank], sizeof(*words.all));
+    return WEFT_OK;
+}
+
+static bool are_words_lazy(void)
+{
+    return true; /* they are exchanged once the transport is open */
+}
+
+static const struct weft_kvs_ops word_ops = {
+    .name = "gauge",
+    .put = put_words,
+    .get = get_words,
+    .is_lazy = are_words_lazy,
+};
+
+static enum gauge_rc exchange_words(const struct gauge_world *world)
+{
+    words.ends = world->ends;
+    words.all = calloc((size_t)world->ends, sizeof(*words.all));
+    return words.all != NULL
+               ? world->exchange(world, words.mine, sizeof(words.mine), words.all)
+               : gauge_fail("weft: no memory for %d ends", world->ends);
+}
+
+/* One packet to and from every other end, so that all are connected. */
+static enum gauge_rc greet_all(struct gauge_module *module, int end)
+{
+    struct weft *weft = module->state;
+    struct gauge_request *both = calloc(2 * (size_t)weft->ends, sizeof(*both));
+    enum gauge_rc rc = both != NULL ? GAUGE_OK : gauge_fail("weft: no memory");
+
+    for (int i = 0; rc == GAUGE_OK && i < 2 * weft->ends; i++) {
+        if (i / 2 != end) {
+            struct transfer t = transfer_make(i / 2, "", 0, i % 2 == 0);
+
+            rc = queues_start(&weft->queues, &t, &both[i]);
+        }
+    }
+    for (int i = 0; rc == GAUGE_OK && i < 2 * weft->ends; i++) {
+        rc = i / 2 != end ? weft_wait(module, &both[i]) : GAUGE_OK;
+    }
+    free(both);
+    return rc;
+}
+
+static enum gauge_rc open_transport(struct weft *weft, const struct gauge_world *world)
 {
     if (weft->ops->open(&weft->up, &weft->job, &weft->transport) != WEFT_OK) {
         weft->transport = NULL;
         return gauge_fail("weft: the transport %s does not open", weft->ops->name);
     }
+    return weft->is_network ? exchange_words(world) : GAUGE_OK;
+}
+
+static enum gauge_rc connect_all(struct weft *weft, int end)
+{
     for (int i = 0; i < weft->ends; i++) {
         if (i != end &&
             weft->ops->connect(weft->transport, (uint32_t)i, &weft->to[i]) != WEFT_OK) {
@@ -363,6 +513,8 @@ static void weft_shutdown(struct gauge_module *module)
         weft->ops->close(weft->transport);
     }
     weft_segment_close(&weft->job.segment);
+    free(words.all);
+    words.all = NULL;
     queues_close(&weft->queues);
     free(weft->to);
     free(weft->from);
@@ -370,22 +522,45 @@ static void weft_shutdown(struct gauge_module *module)
     module->state = NULL;
 }
 
+/* Ends that know each other by one address are on one host. */
+static bool is_one_host(const struct gauge_world *world)
+{
+    for (int i = 1; i < world->ends; i++) {
+        if (strcmp(world->host(world, i), world->host(world, 0)) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static struct weft_job make_job(const struct weft *weft, const struct gauge_world *world)
+{
+    const bool is_network = weft->is_network;
+
+    return (struct weft_job){
+        .who = {.rank = world->end,
+                .size = world->ends,
+                .node = is_network ? world->end : 0,
+                .node_count = is_network ? world->ends : 1,
+                .local_rank = world->end,
+                .local_size = is_network ? 1 : world->ends},
+        .segment = {.fd = -1},
+        .kvs = is_network ? &word_ops : NULL,
+        .is_kvs_open = is_network,
+        .pid = getpid(),
+        .is_one_node = !is_network || is_one_host(world), /* or at the loopback */
+    };
+}
+
 static enum gauge_rc fill(struct weft *weft, const struct gauge_world *world)
 {
     weft->ops = weft_transport_find(gauge_option_text(options, "transport"));
     weft->ends = world->ends;
+    weft->is_network = is_network(weft->ops);
+    weft->is_blocking = strcmp(gauge_option_text(options, "wait"), "block") == 0;
     weft->up = (struct weft_upcalls){
         .owner = weft, .arrived = on_arrived, .may_take = may_take, .done = on_done};
-    weft->job = (struct weft_job){
-        .who = {.rank = world->end,
-                .size = world->ends,
-                .node_count = 1,
-                .local_rank = world->end,
-                .local_size = world->ends},
-        .segment = {.fd = -1},
-        .pid = getpid(),
-        .is_one_node = true,
-    };
+    weft->job = make_job(weft, world);
     weft->to = calloc((size_t)world->ends, sizeof(*weft->to));
     weft->from = calloc((size_t)world->ends, sizeof(*weft->from));
     if (weft->to == NULL || weft->from == NULL) {
@@ -410,8 +585,12 @@ static enum gauge_rc weft_init(struct gauge_module *module,
         return gauge_fail("weft: a transport leads to others: give at least two ends");
     }
     module->state = weft;
-    if (fill(weft, world) != GAUGE_OK || share_segment(weft, world) != GAUGE_OK ||
-        connect_all(weft, world->end) != GAUGE_OK || world->barrier(world) != GAUGE_OK) {
+    if (fill(weft, world) != GAUGE_OK ||
+        (weft->is_network ? own_segment(weft, world) : share_segment(weft, world)) !=
+            GAUGE_OK ||
+        open_transport(weft, world) != GAUGE_OK ||
+        connect_all(weft, world->end) != GAUGE_OK ||
+        greet_all(module, world->end) != GAUGE_OK || world->barrier(world) != GAUGE_OK) {
         weft_shutdown(module);
         return GAUGE_FAILED;
     }
@@ -422,13 +601,25 @@ static const char *weft_configure(struct gauge_module *module)
 {
     static char fault[160];
     const char *name = gauge_option_text(options, "transport");
+    const char *kind = gauge_option_text(options, "wait");
+    const struct weft_transport_ops *ops = weft_transport_find(name);
 
-    (void)module;
-    if (weft_transport_find(name) != NULL) {
-        return NULL;
+    if (ops == NULL) {
+        snprintf(fault, sizeof(fault), "there is no transport \"%.100s\"", name);
+        return fault;
     }
-    snprintf(fault, sizeof(fault), "there is no transport \"%.100s\"", name);
-    return fault;
+    if (strcmp(kind, "spin") != 0 && strcmp(kind, "block") != 0) {
+        return "--wait is spin or block";
+    }
+    if (strcmp(kind, "block") == 0 && !is_network(ops)) {
+        return "--wait block needs a network: --transport msg";
+    }
+    if (is_network(ops)) {
+        module->flags &= ~(unsigned)GAUGE_ONE_NODE;
+    } else {
+        module->flags |= GAUGE_ONE_NODE;
+    }
+    return NULL;
 }
 
 struct gauge_module gauge_weft = {

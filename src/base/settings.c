@@ -23,6 +23,13 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
     [WEFT_SET_NET] = {"WEFT_NET", "interfaces or networks", "", "",
                       "Which network is used between hosts, as eth1 or 10.78.0.0/16; "
                       "without it all that are up and no bridges."},
+    [WEFT_SET_TRANSPORT] = {"WEFT_TRANSPORT", "way", "auto", "auto|msg|shm",
+                            "How ranks reach each other: by shared memory inside a node "
+                            "and connections between nodes, or by one of them alone."},
+    [WEFT_SET_CONNECT] =
+        {"WEFT_CONNECT", "when", "lazy", "lazy|all",
+         "When ranks of different nodes connect: at their first message, "
+         "or all with all in MPI_Init, which then takes longer."},
     [WEFT_SET_PORTS] = {"WEFT_PORTS", "range of ports", "47000-47999", "",
                         "TCP ports that hosts of a job must reach of each other."},
 };

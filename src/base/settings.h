@@ -18,6 +18,8 @@ enum weft_setting {
     WEFT_SET_HEARTBEAT,
     WEFT_SET_NET,
     WEFT_SET_PORTS,
+    WEFT_SET_TRANSPORT,
+    WEFT_SET_CONNECT,
     WEFT_SET_COUNT,
     WEFT_SET_NUMBERS = WEFT_SET_NET, /* those before it are numbers or words */
 };

@@ -8,6 +8,9 @@
  * room in a lane. It then takes the lock, does what a waiting thread would do, and
  * publishes the attention anew before it sleeps again.
  *
+ * The thread that sleeps on a network (network.c) does the same when something comes from
+ * there, in the helper's place: the seat is for one of them at a time.
+ *
  * `is_attending` is true while a helper is responsible: changed with the lock, read by
  * the helper without. If the helper finds the lock taken, either that thread leaves again
  * soon, or it waits in MPI and has taken responsibility back.
@@ -20,16 +23,19 @@
 #include "progress/thread.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <sched.h>
 
-enum { LEAVING_TURNS = 4, TICK_NS = 1000000 };
+enum { LEAVING_TURNS = 4, TICK_NS = 1000000, CALLED_BUDGET = 64 };
 
 static struct {
     bool is_running;
     bool is_refused;               /* no thread could be made: tried once */
     enum weft_attention published; /* with the lock: what it may be woken for */
     _Atomic uint32_t is_stopping;
-} helper;
+    _Atomic bool is_called; /* by the network */
+    pthread_mutex_t seat;   /* of whoever takes the lock as the helper */
+} helper = {.seat = PTHREAD_MUTEX_INITIALIZER};
 
 static void set_attending(bool is_attending)
 {
@@ -59,6 +65,10 @@ static bool has_published(void)
     do {
         helper.published = level_wanted();
         if (p->ops->attend(p->transport, helper.published) != WEFT_OK) {
+            return false;
+        }
+        if (weft_p2p_arm_network() != WEFT_OK) {
+            p->ops->disarm(p->transport);
             return false;
         }
         if (p->waiting_peers == NULL) {
@@ -96,8 +106,8 @@ static bool take_lock(void)
     return false;
 }
 
-/* True: something waits for room of which nobody will tell. */
-static bool serve(void)
+/* With the seat. True: something waits for room of which nobody will tell. */
+static bool serve_seated(void)
 {
     struct weft_p2p *p = &weft_p2p;
     bool has_backlog;
@@ -106,6 +116,7 @@ static bool serve(void)
         return false;
     }
     p->is_helper_inside = true;
+    p->is_net_due = true;
     do {
         weft_p2p_work_and_poll();
         if (!is_attending()) { /* while the lock was dropped somebody began to wait */
@@ -117,13 +128,42 @@ static bool serve(void)
             break;
         }
     } while (!has_published() || p->work != NULL);
-    has_backlog = is_attending() && p->waiting_peers != NULL;
+    has_backlog = is_attending() && weft_p2p_needs_tick();
     p->is_helper_inside = false;
     weft_lock_leave_as_helper();
     return has_backlog;
 }
 
-/* A full lane tells when it has room again; an inbox and a control queue do not. */
+static bool serve(void)
+{
+    bool has_backlog;
+
+    pthread_mutex_lock(&helper.seat);
+    has_backlog = serve_seated();
+    pthread_mutex_unlock(&helper.seat);
+    return has_backlog;
+}
+
+/* The network needs somebody. Whoever polls would do, but nobody may be there. */
+static void answer_call(void)
+{
+    struct weft_p2p *p = &weft_p2p;
+
+    pthread_mutex_lock(&helper.seat);
+    weft_lock_as_helper();
+    p->is_helper_inside = true;
+    do {
+        weft_p2p_work_and_poll();
+        weft_p2p_poll_network(CALLED_BUDGET);
+    } while (weft_p2p_arm_network() != WEFT_OK);
+    if (p->is_armed) {
+        p->ops->ring(p->transport); /* what somebody sleeps for may have just been done */
+    }
+    p->is_helper_inside = false;
+    weft_lock_leave_as_helper();
+    pthread_mutex_unlock(&helper.seat);
+}
+
 static void run(void)
 {
     struct weft_p2p *p = &weft_p2p;
@@ -140,18 +180,22 @@ static void run(void)
         if (now != rung || has_backlog) {
             rung = now; /* a later ring moves it on, and we do not sleep */
             p->helper_wakeups++;
+            if (atomic_exchange_explicit(&helper.is_called, false,
+                                         memory_order_acquire)) {
+                answer_call();
+            }
             has_backlog = serve();
         }
     }
 }
 
-static bool start_helper(void)
+bool weft_p2p_start_helper(void)
 {
     const struct weft_segment_header *h = weft_p2p.job->segment.header;
 
     if (!helper.is_running && !helper.is_refused) {
-        helper.is_running =
-            weft_thread_start(run, h->cpu_set, WEFT_SEGMENT_CPU_BYTES) == WEFT_OK;
+        helper.is_running = weft_thread_start(WEFT_THREAD_HELPER, run, h->cpu_set,
+                                              WEFT_SEGMENT_CPU_BYTES) == WEFT_OK;
         helper.is_refused = !helper.is_running;
         if (helper.is_refused) {
             weft_log_warn(
@@ -170,12 +214,30 @@ static void ring(void)
     weft_futex_wake(bell, 1);
 }
 
-void weft_p2p_stop_helper(void)
+void weft_p2p_attend_network(void)
 {
+    struct weft_p2p *p = &weft_p2p;
+
+    if (!is_attending()) {
+        p->ops->ring(p->transport); /* who sleeps in MPI, if anybody does */
+    } else if (serve()) {
+        ring(); /* the helper looks for room now and then */
+    }
+}
+
+void weft_p2p_call_helper(void)
+{
+    atomic_store_explicit(&helper.is_called, true, memory_order_release);
+    ring();
+}
+
+void weft_p2p_stop_threads(void)
+{
+    weft_p2p_stop_sleeper(); /* first: it calls the helper */
     if (helper.is_running) {
         atomic_store_explicit(&helper.is_stopping, 1, memory_order_release);
         ring();
-        weft_thread_join();
+        weft_thread_join(WEFT_THREAD_HELPER);
         weft_p2p_stay(); /* nobody attends */
         helper.is_running = false;
         atomic_store_explicit(&helper.is_stopping, 0, memory_order_relaxed);
@@ -236,7 +298,7 @@ void weft_p2p_leave_slow(void)
         }
         return;
     }
-    if (!start_helper()) {
+    if (!weft_p2p_start_helper()) {
         return;
     }
     if (!is_attending() || !is_published_enough()) {

@@ -22,7 +22,8 @@ static void add_peer(struct weft_counts *counts, const struct weft_peer *peer)
         counts->messages_to_self += peer->next_sequence;
         counts->messages_received += peer->next_sequence;
     } else if (peer->ep != NULL) {
-        peer->ep->ops->count_sent(peer->ep, &counts->shm);
+        peer->ep->ops->count_sent(peer->ep,
+                                  weft_p2p_is_near(peer) ? &counts->shm : &counts->net);
     }
 }
 
@@ -40,20 +41,24 @@ static uint64_t requests(const struct weft_p2p *p)
 void weft_counts_read(struct weft_counts *counts)
 {
     const struct weft_p2p *p = &weft_p2p;
+    const struct weft_peer *peer;
+    uint32_t at = 0;
     uint64_t received_before;
 
     *counts = past;
     if (!p->is_open) {
         return;
     }
-    for (uint32_t i = 0; p->peers.mask != 0 && i <= p->peers.mask; i++) {
-        if (p->peers.slots[i] != NULL) {
-            add_peer(counts, p->peers.slots[i]);
-        }
+    while ((peer = weft_ranks_next(&p->peers, &at)) != NULL) {
+        add_peer(counts, peer);
     }
-    received_before = counts->shm.packets_received;
+    received_before = counts->shm.packets_received + counts->net.packets_received;
     p->ops->count(p->transport, &counts->shm);
-    counts->messages_received += counts->shm.packets_received - received_before;
+    if (p->net_ops != NULL) {
+        p->net_ops->count(p->net, &counts->net);
+    }
+    counts->messages_received +=
+        counts->shm.packets_received + counts->net.packets_received - received_before;
     counts->messages_sent -= p->pieces_sent;
     counts->messages_received -= p->pieces_received;
     counts->polls += p->polls;
@@ -120,5 +125,6 @@ void weft_counts_close(void)
     now.unexpected_bytes = 0;
     now.requests = 0;
     now.shm.lanes = 0;
+    now.net.lanes = 0;
     past = now;
 }

@@ -20,6 +20,7 @@ struct weft_counts {
     uint64_t polls; /* how often a call began to poll */
     uint64_t sleeps;
     struct weft_traffic shm;
+    struct weft_traffic net;
     uint64_t unexpected_messages; /* waiting now */
     uint64_t unexpected_bytes;
     uint64_t requests; /* that somebody has now: the user, or an operation under way */

@@ -283,6 +283,9 @@ void weft_p2p_notice_deaths(void)
     p->up.has_dead = true;
     for (int i = 0; i < TURNS && p->ops->poll(p->transport, BUDGET) > 0; i++) {
     }
+    if (p->net_ops != NULL) {
+        weft_p2p_poll_network(BUDGET);
+    }
     for (uint32_t i = 0; i < segment->header->local_size; i++) {
         if (weft_segment_why_lost(segment, i) != NULL) {
             meet_dead(weft_segment_locals(segment)[i]);

@@ -42,7 +42,9 @@ static bool may_take(void *owner, uint32_t from)
     return peer != NULL && peer->posted + peer->incoming > 0;
 }
 
-enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops, struct weft_job *job)
+enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops,
+                           const struct weft_transport_ops *net, bool is_net_only,
+                           struct weft_job *job)
 {
     struct weft_p2p *p = &weft_p2p;
     enum weft_rc rc;
@@ -56,6 +58,7 @@ enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops, struct weft_job
         .owner = p,
         .arrived = weft_p2p_arrived,
         .may_take = may_take,
+        .done = weft_p2p_done,
     };
     p->deaths = &job->segment.header->deaths;
     p->ops = ops;
@@ -63,19 +66,33 @@ enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops, struct weft_job
     if (rc != WEFT_OK) {
         return rc;
     }
+    if (net != NULL) {
+        p->is_net_only = is_net_only;
+        rc = weft_p2p_open_network(net);
+        if (rc != WEFT_OK) {
+            p->ops->close(p->transport);
+            return rc;
+        }
+    }
     weft_match_init(&p->match);
     weft_request_open(sizeof(struct weft_p2p_request));
     weft_probe_open();
     weft_counts_open();
     p->is_open = true;
-    return WEFT_OK;
+    if (net != NULL && weft_setting(WEFT_SET_CONNECT) != 0) {
+        rc = weft_p2p_wire_all();
+        if (rc != WEFT_OK) {
+            weft_p2p_close();
+        }
+    }
+    return rc;
 }
 
 void weft_p2p_close(void)
 {
     struct weft_p2p *p = &weft_p2p;
 
-    weft_p2p_stop_helper();
+    weft_p2p_stop_threads();
     weft_counts_close();
     p->is_open = false;
     weft_unexpected_close(&p->unexpected, &p->match);
@@ -84,9 +101,26 @@ void weft_p2p_close(void)
     weft_peers_close(&p->peers);
     weft_p2p_free_windows();
     weft_partitioned_close();
+    weft_p2p_close_network();
+    weft_p2p_free_ops();
     p->ops->close(p->transport);
     weft_request_close();
     p->spare = NULL;
+}
+
+/* By shared memory if that leads there, else by the network. */
+static enum weft_rc connect_to(uint32_t process, struct weft_endpoint **ep)
+{
+    const struct weft_p2p *p = &weft_p2p;
+    enum weft_rc rc = WEFT_ERR_UNSUPPORTED;
+
+    if (!p->is_net_only) {
+        rc = p->ops->connect(p->transport, process, ep);
+    }
+    if (rc == WEFT_ERR_UNSUPPORTED && p->net_ops != NULL) {
+        rc = p->net_ops->connect(p->net, process, ep);
+    }
+    return rc;
 }
 
 enum weft_rc weft_p2p_reach(uint32_t process, struct weft_peer **out)
@@ -101,10 +135,10 @@ enum weft_rc weft_p2p_reach(uint32_t process, struct weft_peer **out)
         if (process == weft_p2p.me) {
             peer->is_self = true;
         } else {
-            rc = weft_p2p.ops->connect(weft_p2p.transport, process, &peer->ep);
+            rc = connect_to(process, &peer->ep);
             if (rc != WEFT_OK) {
                 weft_log_error("no way leads to rank %u: it does not share this node's "
-                               "memory, and this version has no networks",
+                               "memory, and no network is open",
                                process);
                 return rc == WEFT_ERR_NOMEM ? rc : WEFT_ERR_UNREACHABLE;
             }
@@ -175,7 +209,8 @@ static void on_matchable(uint32_t from, const struct weft_header *header,
             }
             weft_p2p_finish_recv(recv, header, len);
         } else {
-            weft_p2p_start_transfer(recv, weft_peer_get(&p->peers, from), header, data);
+            weft_p2p_start_transfer(recv, weft_peer_get(&p->peers, from), header, data,
+                                    len);
         }
         return;
     }
@@ -187,6 +222,10 @@ static void on_matchable(uint32_t from, const struct weft_header *header,
         weft_log_error(
             "rank %u sent in ready mode with tag %d, but no receive was posted", from,
             header->tag);
+    }
+    if (header->kind == WEFT_PKT_ANNOUNCE && len > header->length) {
+        p->bytes_thrown_away += len - header->length;
+        len = header->length;
     }
     kept = weft_unexpected_keep(&p->unexpected, &p->match, from, header, data, len);
     if (kept == NULL) {
@@ -205,6 +244,10 @@ static void on_answer(uint32_t from, const struct weft_header *header, const voi
     memcpy(&answer, data, sizeof(answer));
     if (header->kind == WEFT_PKT_PULL) {
         weft_p2p_on_pull(from, &answer);
+    } else if (header->kind == WEFT_PKT_PULL_PUT) {
+        weft_p2p_on_pull_put(&answer);
+    } else if (header->kind == WEFT_PKT_PLACED) {
+        weft_p2p_on_placed(&answer);
     } else if (header->kind == WEFT_PKT_OFFER) {
         weft_p2p_on_offer(from, &answer);
     } else if (header->kind == WEFT_PKT_STAGE) {

@@ -170,11 +170,13 @@ static bool pack_whole(const struct weft_comm *comm, int dest,
                        const struct weft_data *data, struct weft_data *packed)
 {
     struct weft_window window = {0};
+    struct weft_peer *peer;
 
     if (data->bytes > WEFT_WINDOW) {
         return false;
     }
-    if (weft_comm_process(comm, dest) != weft_p2p.me) {
+    if (weft_p2p_reach(weft_comm_process(comm, dest), &peer) == WEFT_OK &&
+        weft_p2p_is_near(peer)) {
         window = weft_p2p_take_shared_window();
     }
     if (window.at == NULL) {

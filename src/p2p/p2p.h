@@ -24,6 +24,8 @@
  *   wait.c        polling, spinning, yielding, sleeping
  *   dead.c        processes that have ended: who waits for one gets an error
  *   attend.c      what happens while the program computes, and the helper
+ *   far.c         long messages over a network
+ *   network.c     the transport between nodes, and the thread that sleeps on it
  *   counts.c      what went through, for those who ask (counts.h)
  */
 #ifndef WEFT_P2P_P2P_H
@@ -87,6 +89,10 @@ struct weft_p2p_request {
     uint64_t window;              /* what the peer is told in place of an address, or 0 */
     struct weft_buffer *lender;   /* of that copy; NULL: it was allocated, or a window */
     uint64_t lent_as;             /* its number there */
+    uint32_t lent;                /* send: parts that the network still needs */
+    void *exposed;                /* receive: memory that the sender puts into */
+    bool is_told;                 /* receive: the sender needs no FETCHED */
+    bool is_sent_in_parts;        /* receive: the sender's data are in no one place */
 
     /* As sent, of a long message, where WEFT_CHECKSUM is set. */
     uint32_t sums[WEFT_SUM_BLOCKS];
@@ -96,12 +102,17 @@ struct weft_p2p {
     struct weft_upcalls up;
     const struct weft_transport_ops *ops;
     struct weft_transport *transport;
+    const struct weft_transport_ops *net_ops; /* NULL: no network is open */
+    struct weft_transport *net;
+    bool is_net_only;       /* inside the node too */
+    bool is_net_due;        /* the next poll looks at the network */
+    uint32_t polls_of_node; /* since the network was polled */
     struct weft_job *job;
     uint32_t me;
     bool is_open;
     bool has_checksum;
     struct weft_match match;
-    struct weft_peers peers;
+    struct weft_ranks peers;
     struct weft_unexpected_store unexpected;
     struct weft_probe *probes;       /* that wait for a message (probe.h) */
     struct weft_peer *waiting_peers; /* those with a backlog */
@@ -128,13 +139,18 @@ struct weft_p2p {
     uint64_t sleeps;       /* how often a thread did */
     uint64_t pieces_sent;  /* DATA packets: they are no messages */
     uint64_t pieces_received;
+    uint64_t bytes_thrown_away; /* that came with announcements nobody waited for */
 };
 
 extern struct weft_p2p weft_p2p;
 
-/* Over the transport `ops` (transport/registry.c). */
+/*
+ * Over the transport `ops` inside the node, and `net`, if it is not NULL, to other nodes
+ * or, if it is to be the only one, to all ranks (transport/registry.c).
+ */
 WEFT_MUST_CHECK enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops,
-                                           struct weft_job *job);
+                                           const struct weft_transport_ops *net,
+                                           bool is_net_only, struct weft_job *job);
 void weft_p2p_close(void);
 
 /* Tells in the log how often this process was woken; when the helper has ended. */
@@ -330,10 +346,30 @@ enum weft_rc weft_p2p_announce(struct weft_p2p_request *send);
 
 /* A receive has met an announcement; `data` is what came after the header. */
 void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *peer,
-                             const struct weft_header *header, const void *data);
+                             const struct weft_header *header, const void *data,
+                             size_t len);
 void weft_p2p_on_data(const void *data, size_t len);
 void weft_p2p_on_pull(uint32_t from, const struct weft_answer *answer);
+void weft_p2p_on_pull_put(const struct weft_answer *answer);
 void weft_p2p_on_fetched(const struct weft_answer *answer);
+
+/* Over a network (far.c). A whole message, announced or not; WEFT_PENDING: the request is
+ * complete when the network has it. What was lent comes back. */
+enum weft_rc weft_p2p_lend_message(struct weft_p2p_request *send);
+enum weft_rc weft_p2p_announce_far(struct weft_p2p_request *send, const void *head,
+                                   size_t head_len);
+void weft_p2p_done(void *owner, struct weft_op *op, enum weft_rc rc);
+void weft_p2p_free_ops(void);
+/* Notes whether the peer has thrown away what came along. */
+void weft_p2p_note_pull(struct weft_peer *peer, const struct weft_p2p_request *send,
+                        const struct weft_answer *answer);
+/* Sends what a PULL or PULL_PUT has asked for; false: no room now. */
+bool weft_p2p_push_far(struct weft_peer *peer, struct weft_push *push);
+/* A receive has met an announcement, with so many bytes along. */
+void weft_p2p_start_far(struct weft_p2p_request *recv, uint64_t length, const void *along,
+                        size_t along_len);
+void weft_p2p_on_placed(const struct weft_answer *answer);
+void weft_p2p_conceal(struct weft_p2p_request *recv);
 void weft_p2p_look_at_transfers(void);
 bool weft_p2p_transfers_have_news(void);
 bool weft_p2p_push(struct weft_peer *peer);
@@ -403,8 +439,35 @@ void weft_p2p_poll_once(void);
 void weft_p2p_stay(void);
 void weft_p2p_leave_slow(void);
 
-/* Ends the helper, if there is one; without the lock. */
-void weft_p2p_stop_helper(void);
+/* Ends our threads, if there are any; without the lock. They take it in one form or the
+ * other, so before that changes. The next who needs them starts them again. */
+void weft_p2p_stop_threads(void);
+
+/* Starts it, if it can be; false: nobody attends while the program computes. */
+bool weft_p2p_start_helper(void);
+/* From the thread that sleeps on a network: something is there. */
+void weft_p2p_attend_network(void);
+/* From any thread: the network needs somebody, also if nobody attends. */
+void weft_p2p_call_helper(void);
+
+/*
+ * Connects with every rank that is reached by the network (WEFT_CONNECT=all); returns
+ * when all have, without taking any packet.
+ */
+enum weft_rc weft_p2p_wire_all(void);
+/* The network: opened and closed with the rest, the second without the lock. */
+enum weft_rc weft_p2p_open_network(const struct weft_transport_ops *ops);
+void weft_p2p_stop_sleeper(void);
+/* Starts the threads that a network needs, if one is open; with the lock in the form that
+ * it keeps. */
+void weft_p2p_start_network(void);
+void weft_p2p_close_network(void);
+/* Lets the network wake whoever is armed. WEFT_AGAIN: something is there, poll. */
+enum weft_rc weft_p2p_arm_network(void);
+void weft_p2p_poll_network(int budget);
+
+/* Does something wait for room of which nobody will tell? */
+bool weft_p2p_needs_tick(void);
 
 /* A thread is about to leave MPI. */
 static inline void weft_p2p_leave(void)
@@ -544,6 +607,18 @@ static inline enum weft_rc weft_p2p_take_request(struct weft_request **out)
         request->lender = NULL;
     }
     return rc;
+}
+
+/* Does it share this node's memory, so that it sees our windows? */
+static inline bool weft_p2p_is_near(const struct weft_peer *peer)
+{
+    return peer->ep != NULL && (peer->ep->ops->caps & WEFT_CAP_SAME_NODE) != 0;
+}
+
+/* Is it reached by a network? */
+static inline bool weft_p2p_is_far(const struct weft_peer *peer)
+{
+    return peer->ep != NULL && (peer->ep->ops->caps & WEFT_CAP_SAME_NODE) == 0;
 }
 
 struct weft_p2p_request *weft_p2p_take_spare(void);

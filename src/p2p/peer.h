@@ -8,6 +8,7 @@
 #ifndef WEFT_P2P_PEER_H
 #define WEFT_P2P_PEER_H
 
+#include "base/ranks.h"
 #include "p2p/wire.h"
 
 struct weft_p2p_request;
@@ -26,6 +27,10 @@ struct weft_push {
     uint64_t offset;
     uint64_t end;
     uint64_t request; /* the receiver's */
+    bool is_put;      /* into memory of the receiver's; then also: */
+    uint64_t start;   /* the first offset, where that memory begins */
+    uint64_t name;    /* of `send` */
+    struct weft_key key;
 };
 
 /* A receive that the peer has posted for a message of ours (offer.c). */
@@ -39,12 +44,16 @@ struct weft_offer {
 };
 
 struct weft_peer {
-    uint32_t rank;
+    union {
+        struct weft_ranked ranked; /* first */
+        uint32_t rank;
+    };
     bool is_self;
     bool is_waiting;          /* in the list of peers with a backlog */
     bool is_dead;             /* nothing goes to it, nothing comes any more (dead.c) */
     uint32_t posted;          /* receives that name it */
     uint32_t incoming;        /* transfers that may wait for its DATA */
+    uint32_t announced_only;  /* messages that bring nothing along (far.c) */
     uint64_t next_sequence;   /* of our ordered packets to it; its lower half travels */
     struct weft_endpoint *ep; /* NULL: never sent to, or ourselves */
     struct weft_endpoint *free_ep;    /* ep, while a small message may go at once */
@@ -57,34 +66,19 @@ struct weft_peer {
     struct weft_peer *next_waiting;
 };
 
-struct weft_peers {
-    struct weft_peer **slots;
-    uint32_t mask; /* slots - 1; 0: none yet */
-    uint32_t count;
-};
-
 /* The peer, or NULL if this process has not been heard of. */
-static inline struct weft_peer *weft_peer_find(const struct weft_peers *peers,
+static inline struct weft_peer *weft_peer_find(const struct weft_ranks *peers,
                                                uint32_t rank)
 {
-    if (weft_unlikely(peers->mask == 0)) {
-        return NULL;
-    }
-    for (uint32_t i = rank & peers->mask;; i = (i + 1) & peers->mask) {
-        struct weft_peer *peer = peers->slots[i];
-
-        if (weft_likely(peer == NULL || peer->rank == rank)) {
-            return peer;
-        }
-    }
+    return weft_ranks_find(peers, rank);
 }
 
 /* The peer, made if it is new; NULL: no memory. */
-struct weft_peer *weft_peer_get(struct weft_peers *peers, uint32_t rank);
+struct weft_peer *weft_peer_get(struct weft_ranks *peers, uint32_t rank);
 
 /* What we were about to send besides messages, and what it has offered. */
 void weft_peer_forget_queues(struct weft_peer *peer);
 
-void weft_peers_close(struct weft_peers *peers);
+void weft_peers_close(struct weft_ranks *peers);
 
 #endif

@@ -44,7 +44,8 @@ static void deliver(struct weft_p2p_request *recv, uint32_t from,
         }
         weft_p2p_finish_recv(recv, header, len);
     } else {
-        weft_p2p_start_transfer(recv, weft_peer_get(&weft_p2p.peers, from), header, data);
+        weft_p2p_start_transfer(recv, weft_peer_get(&weft_p2p.peers, from), header, data,
+                                header->length);
     }
 }
 

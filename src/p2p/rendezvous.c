@@ -116,6 +116,9 @@ void weft_p2p_end_transfer(struct weft_p2p_request *request, enum weft_rc rc)
     if (weft_unlikely(request->staging != NULL)) {
         weft_p2p_free_staging(request);
     }
+    if (weft_unlikely(request->exposed != NULL)) {
+        weft_p2p_conceal(request);
+    }
     request->from->incoming--;
     weft_p2p.incoming--;
     weft_p2p.awaits_data -= request->is_pulled ? 1 : 0;
@@ -123,7 +126,7 @@ void weft_p2p_end_transfer(struct weft_p2p_request *request, enum weft_rc rc)
         weft_p2p_fail_recv(request, (int)request->header.source);
         return;
     }
-    if (!request->is_joint_shared) {
+    if (!request->is_joint_shared && !request->is_told) {
         const struct weft_answer answer = {.request = request->other};
 
         weft_p2p_send_control(request->from, WEFT_PKT_FETCHED, &answer);
@@ -218,6 +221,9 @@ enum weft_rc weft_p2p_announce(struct weft_p2p_request *send)
     if (send->is_joint_ours) {
         weft_p2p_add_transfer(send); /* before it can be answered, by ourselves too */
     }
+    if (weft_p2p_is_far(send->peer)) {
+        return weft_p2p_announce_far(send, &packet, len);
+    }
     rc = weft_p2p_send_ordered(send->peer, &send->header, &packet, len, WEFT_SEND_URGENT);
     if (rc != WEFT_OK && send->is_joint_ours) {
         weft_p2p.transfers = send->next_transfer; /* nothing came between */
@@ -226,13 +232,14 @@ enum weft_rc weft_p2p_announce(struct weft_p2p_request *send)
     return rc;
 }
 
-static void start_push(struct weft_peer *peer, const struct weft_p2p_request *send,
-                       uint64_t offset, uint64_t length, uint64_t request)
+static struct weft_push *start_push(struct weft_peer *peer,
+                                    const struct weft_p2p_request *send, uint64_t offset,
+                                    uint64_t length, uint64_t request)
 {
     struct weft_push *push;
 
     if (weft_unlikely(peer->is_dead)) {
-        return; /* and the request is about to be completed (dead.c) */
+        return NULL; /* and the request is about to be completed (dead.c) */
     }
     push = malloc(sizeof(*push));
     if (push == NULL) {
@@ -247,13 +254,13 @@ static void start_push(struct weft_peer *peer, const struct weft_p2p_request *se
     };
     peer->pushes = push;
     weft_p2p_wait_for_room(peer);
+    return push;
 }
 
-/* Sends pieces while there is room; true if none is left. */
-bool weft_p2p_push(struct weft_peer *peer)
+/* Copies pieces into packets while there is room; true if none is left. */
+static bool push_pieces(struct weft_peer *peer, struct weft_push *push)
 {
-    while (peer->pushes != NULL) {
-        struct weft_push *push = peer->pushes;
+    while (push->offset < push->end) {
         uint64_t n = push->end - push->offset;
         struct weft_header header = {.version = WEFT_WIRE_VERSION, .kind = WEFT_PKT_DATA};
         struct {
@@ -279,10 +286,22 @@ bool weft_p2p_push(struct weft_peer *peer)
         }
         weft_p2p.pieces_sent++;
         push->offset += n;
-        if (push->offset == push->end) {
-            peer->pushes = push->next;
-            free(push);
+    }
+    return true;
+}
+
+/* Sends what was asked for while there is room; true if nothing is left. */
+bool weft_p2p_push(struct weft_peer *peer)
+{
+    while (peer->pushes != NULL) {
+        struct weft_push *push = peer->pushes;
+
+        if (peer->ep != NULL && peer->ep->lend_max > 0 ? !weft_p2p_push_far(peer, push)
+                                                       : !push_pieces(peer, push)) {
+            return false;
         }
+        peer->pushes = push->next;
+        free(push);
     }
     return true;
 }
@@ -294,7 +313,28 @@ void weft_p2p_on_pull(uint32_t from, const struct weft_answer *answer)
     (void)from;
     if (send != NULL && answer->offset <= send->capacity &&
         answer->length <= send->capacity - answer->offset) {
+        weft_p2p_note_pull(send->peer, send, answer);
         start_push(send->peer, send, answer->offset, answer->length, answer->other);
+    }
+}
+
+void weft_p2p_on_pull_put(const struct weft_answer *answer)
+{
+    struct weft_p2p_request *send = weft_p2p_find(answer->request, WEFT_REQUEST_SEND);
+    struct weft_push *push;
+
+    if (send == NULL || send->type != NULL || answer->offset > send->capacity ||
+        answer->length > send->capacity - answer->offset || answer->length == 0) {
+        return;
+    }
+    weft_p2p_note_pull(send->peer, send, answer);
+    push = start_push(send->peer, send, answer->offset, answer->length, answer->other);
+    if (push != NULL) {
+        push->is_put = true;
+        push->start = answer->offset;
+        push->name = answer->request;
+        push->key = (struct weft_key){.address = answer->address, .key = answer->key};
+        send->lent = 1;
     }
 }
 
@@ -414,7 +454,8 @@ static bool can_share(struct weft_p2p_request *recv, const struct weft_announce 
 }
 
 void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *peer,
-                             const struct weft_header *header, const void *data)
+                             const struct weft_header *header, const void *data,
+                             size_t len)
 {
     struct weft_announce announce;
     uint64_t length;
@@ -435,11 +476,18 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     weft_p2p.incoming++;
     recv->from = peer;
     recv->is_pulled = false;
+    recv->is_told = false;
+    recv->exposed = NULL;
     recv->header = *header;
     recv->other = announce.request;
     recv->message_length = announce.length;
     weft_p2p_add_transfer(recv);
-    if (weft_likely(can_share(recv, &announce, length))) {
+    if (weft_unlikely(weft_p2p_is_far(peer))) {
+        recv->is_sent_in_parts = announce.address == 0;
+        open_joint(recv, &announce, 0);
+        weft_p2p_start_far(recv, length, (const uint8_t *)data + header->length,
+                           len - header->length);
+    } else if (weft_likely(can_share(recv, &announce, length))) {
         open_joint(recv, &announce, weft_p2p_choose_piece(length));
         weft_p2p_add_work(recv);
     } else if (announce.address == 0 || weft_p2p_is_packed(announce.address) ||

@@ -110,6 +110,8 @@ static enum weft_rc try_send(struct weft_p2p_request *send)
 
     if (send->is_announced) {
         rc = weft_p2p_announce(send);
+    } else if (weft_unlikely(send->capacity > WEFT_EAGER_MAX)) {
+        rc = weft_p2p_lend_message(send);
     } else if (weft_unlikely(send->type != NULL)) {
         uint8_t packed[WEFT_EAGER_MAX];
 
@@ -120,8 +122,10 @@ static enum weft_rc try_send(struct weft_p2p_request *send)
         rc = weft_p2p_send_ordered(send->peer, &send->header, send->buffer,
                                    (size_t)send->capacity, 0);
     }
-    /* Announced, it is over when it was fetched; refused, it is over now. */
-    if (rc != WEFT_AGAIN && (rc != WEFT_OK || !send->is_announced)) {
+    /* Announced, it is over when it was fetched; lent, when it comes back; refused, it is
+     * over now. */
+    if (rc != WEFT_AGAIN && rc != WEFT_PENDING &&
+        (rc != WEFT_OK || !send->is_announced)) {
         weft_p2p_forget_type(send);
         weft_request_complete(&send->base, rc);
     }
@@ -151,7 +155,8 @@ static bool flush_peer(struct weft_peer *peer)
         peer->backlog = next;
     }
     weft_p2p_set_free(peer);
-    return weft_p2p_push(peer);
+    /* What was pushed may have left a control packet behind. */
+    return weft_p2p_push(peer) && peer->control == NULL;
 }
 
 void weft_p2p_flush(void)
@@ -225,10 +230,19 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     }
 }
 
-static bool is_announced(const struct weft_peer *peer, size_t bytes,
+/* A whole message in one packet is copied, or lent to a network. */
+static size_t most_at_once(const struct weft_peer *peer, bool is_contiguous)
+{
+    return peer->ep != NULL && is_contiguous && peer->ep->lend_max > WEFT_EAGER_MAX
+               ? peer->ep->lend_max
+               : WEFT_EAGER_MAX;
+}
+
+static bool is_announced(const struct weft_peer *peer, const struct weft_data *data,
                          enum weft_send_mode mode)
 {
-    return bytes > WEFT_EAGER_MAX || mode == WEFT_SEND_SYNCHRONOUS ||
+    return data->bytes > most_at_once(peer, data->type == NULL) ||
+           mode == WEFT_SEND_SYNCHRONOUS ||
            (peer->is_self && weft_p2p.unexpected.is_full);
 }
 
@@ -275,8 +289,9 @@ static enum weft_rc send_without(const struct weft_comm *comm, int dest, int tag
     }
     *header = make_header(comm, how, tag, WEFT_PKT_EAGER);
     header->flags = mode_of(how) == WEFT_SEND_READY ? WEFT_PKT_READY : 0;
-    *is_long = is_announced(*peer, data->bytes, mode_of(how));
-    if (*is_long || (*peer)->backlog != NULL || data->type != NULL || (*peer)->is_dead) {
+    *is_long = is_announced(*peer, data, mode_of(how));
+    if (*is_long || (*peer)->backlog != NULL || data->type != NULL || (*peer)->is_dead ||
+        data->bytes > WEFT_EAGER_MAX) {
         return WEFT_AGAIN;
     }
     if (weft_p2p.has_checksum) {

@@ -147,7 +147,7 @@ void weft_p2p_start_staged(struct weft_p2p_request *recv, uint64_t source,
     const struct weft_peer *peer = recv->from;
     struct weft_staging *s;
 
-    if (peer->is_self && source == 0) {
+    if (source == 0 && !weft_p2p_is_near(peer)) {
         weft_p2p_pull(recv, 0, length);
         return;
     }

@@ -23,6 +23,7 @@ enum {
     BUDGET = 64, /* packets handled at once */
     BURST = 64,  /* polls between two looks at the clock */
     TICK_NS = 1000000,
+    POLLS_BETWEEN = 8, /* of the node's queues, before the network is polled */
 };
 
 /* With the lock. */
@@ -31,6 +32,10 @@ void weft_p2p_poll_once(void)
     struct weft_p2p *p = &weft_p2p;
 
     p->ops->poll(p->transport, BUDGET);
+    if (weft_unlikely(p->net_ops != NULL) &&
+        (p->is_net_only || p->is_net_due || ++p->polls_of_node >= POLLS_BETWEEN)) {
+        weft_p2p_poll_network(BUDGET);
+    }
     if (weft_p2p_has_deaths()) {
         weft_p2p_notice_deaths();
     }
@@ -181,6 +186,10 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
     if (p->ops->arm(p->transport, WEFT_ATTENTION_ALL, &bell) != WEFT_OK) {
         return; /* something has come */
     }
+    if (weft_p2p_arm_network() != WEFT_OK) {
+        p->ops->disarm(p->transport);
+        return;
+    }
     /* Looked at after arming, so nothing is missed. */
     if (p->waiting_peers != NULL) {
         weft_p2p_flush();
@@ -190,8 +199,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
         p->ops->disarm(p->transport);
         return;
     }
-    /* A full lane tells when it has room again; an inbox does not. */
-    ns = p->waiting_peers != NULL ? TICK_NS : 0;
+    ns = weft_p2p_needs_tick() ? TICK_NS : 0;
     p->is_armed = true;
     set_sleeper(a, p->ops->doorbell(p->transport));
     p->is_taken_over = false;
@@ -211,6 +219,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
     weft_lock();
     atomic_store_explicit(&p->job->slice->sleep.is_asleep, 0, memory_order_relaxed);
     p->is_armed = false;
+    p->is_net_due = true;
     set_sleeper(a, NULL);
     p->ops->disarm(p->transport);
     p->ops->set_inside(p->transport, true);

@@ -20,8 +20,9 @@
  *      ack       FETCHED           tells the sender that its buffer is free again
  *
  * and DATA carries the bytes that a PULL asked for, STAGED says where those are that a
- * STAGE asked for. OFFER tells a sender where its message is wanted (offer.c). GRANT and
- * CREDIT have their numbers but no sender yet.
+ * STAGE asked for, PLACED follows those that a PULL_PUT asked for (far.c). OFFER tells a
+ * sender where its message is wanted (offer.c). GRANT and CREDIT have their numbers but
+ * no sender yet.
  */
 #ifndef WEFT_P2P_WIRE_H
 #define WEFT_P2P_WIRE_H
@@ -31,7 +32,7 @@
 #include <stdint.h>
 
 enum {
-    WEFT_WIRE_VERSION = 1,
+    WEFT_WIRE_VERSION = 2,
     WEFT_EAGER_MAX = 4096, /* a whole message in one packet; longer ones are announced */
     WEFT_SUM_BLOCKS = 16, /* parts of an announced message that are summed (checksum.h) */
 };
@@ -45,8 +46,10 @@ enum weft_packet {
     WEFT_PKT_OFFER,     /* control: a receive is posted, store there */
     WEFT_PKT_GRANT,
     WEFT_PKT_CREDIT,
-    WEFT_PKT_STAGE,  /* control: pack a piece of what you announced, for me to fetch */
-    WEFT_PKT_STAGED, /* control: there it is */
+    WEFT_PKT_STAGE,    /* control: pack a piece of what you announced, for me to fetch */
+    WEFT_PKT_STAGED,   /* control: there it is */
+    WEFT_PKT_PULL_PUT, /* control: put a piece of what you announced into my memory */
+    WEFT_PKT_PLACED,   /* control: it is there */
 };
 
 enum { WEFT_PKT_READY = 1 << 0 /* the sender says that a receive is posted */ };
@@ -59,10 +62,11 @@ struct weft_header {
     uint32_t context;
     uint32_t source; /* rank in the communicator */
     int32_t tag;
-    uint32_t length; /* bytes of data in this packet */
+    uint32_t length; /* bytes of data in this packet, but for what an ANNOUNCE brings
+                      * along of its message: that lies behind them */
     uint32_t crc;    /* of an EAGER's data, where WEFT_CHECKSUM is set; else 0 */
 };
-_Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 1");
+_Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 2");
 
 /* The data of ANNOUNCE; WEFT_SUM_BLOCKS checksums of 4 bytes follow where they are set.
  */
@@ -72,7 +76,7 @@ struct weft_announce {
     uint64_t request; /* the sender's, to be named in every answer */
     uint64_t joint;   /* the sender's, turn << 32 | number, or WEFT_NO_JOINT */
 };
-_Static_assert(sizeof(struct weft_announce) == 32, "wire version 1");
+_Static_assert(sizeof(struct weft_announce) == 32, "wire version 2");
 
 #define WEFT_NO_JOINT UINT64_MAX
 
@@ -91,7 +95,7 @@ struct weft_list {
     } at[];
 };
 _Static_assert(sizeof(struct weft_list) == 8 && sizeof(struct weft_stretch) == 16,
-               "wire version 1");
+               "wire version 2");
 
 /* The data of control packets, and what precedes the bytes of DATA. */
 struct weft_answer {
@@ -99,7 +103,9 @@ struct weft_answer {
     uint64_t other;   /* PULL, STAGE: of who sends it; STAGED: address or window */
     uint64_t offset;
     uint64_t length;
+    uint64_t address; /* PULL_PUT: of the memory from `offset` on, and its key */
+    uint64_t key;
 };
-_Static_assert(sizeof(struct weft_answer) == 32, "wire version 1");
+_Static_assert(sizeof(struct weft_answer) == 48, "wire version 2");
 
 #endif

@@ -7,7 +7,7 @@
 
 enum { STACK_BYTES = 128 * 1024 };
 
-static pthread_t thread;
+static pthread_t threads[WEFT_THREADS];
 
 static void *begin(void *argument)
 {
@@ -19,7 +19,7 @@ static void *begin(void *argument)
 }
 
 /* If none of these processors may be used, the thread stays where its rank is. */
-static void widen(const uint8_t *cpus, uint32_t bytes)
+static void widen(pthread_t thread, const uint8_t *cpus, uint32_t bytes)
 {
     cpu_set_t set;
 
@@ -32,7 +32,8 @@ static void widen(const uint8_t *cpus, uint32_t bytes)
     pthread_setaffinity_np(thread, sizeof(set), &set);
 }
 
-enum weft_rc weft_thread_start(void (*run)(void), const uint8_t *cpus, uint32_t bytes)
+enum weft_rc weft_thread_start(enum weft_thread which, void (*run)(void),
+                               const uint8_t *cpus, uint32_t bytes)
 {
     pthread_attr_t attributes;
     sigset_t all;
@@ -47,18 +48,19 @@ enum weft_rc weft_thread_start(void (*run)(void), const uint8_t *cpus, uint32_t 
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* a thread inherits the mask */
-    err = pthread_create(&thread, &attributes, begin, argument);
+    err = pthread_create(&threads[which], &attributes, begin, argument);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     if (err != 0) {
         return WEFT_ERR_SYSTEM;
     }
-    pthread_setname_np(thread, "weft progress");
-    widen(cpus, bytes);
+    pthread_setname_np(threads[which],
+                       which == WEFT_THREAD_HELPER ? "weft progress" : "weft network");
+    widen(threads[which], cpus, bytes);
     return WEFT_OK;
 }
 
-void weft_thread_join(void)
+void weft_thread_join(enum weft_thread which)
 {
-    pthread_join(thread, NULL);
+    pthread_join(threads[which], NULL);
 }

@@ -1,9 +1,9 @@
 /*
- * thread.h - the library's own thread.
+ * thread.h - the library's own threads: one that helps, and one that sleeps on a network.
  *
- * One per process, started at the first need. All signals are blocked in it, and it may
- * run on every processor that the job may use on the node, because the one its rank is
- * bound to is busy when it is needed. After fork() it is not in the child, which must not
+ * Each is started at the first need. All signals are blocked in them, and they may run on
+ * every processor that the job may use on the node, because the one their rank is bound
+ * to is busy when they are needed. After fork() they are not in the child, which must not
  * call MPI.
  */
 #ifndef WEFT_PROGRESS_THREAD_H
@@ -13,14 +13,16 @@
 
 #include <stdint.h>
 
+enum weft_thread { WEFT_THREAD_HELPER, WEFT_THREAD_SLEEPER, WEFT_THREADS };
+
 /*
  * Starts it; `cpus` is a set of processors, a bit each in `bytes` bytes. It ends when
  * `run` returns.
  */
-WEFT_MUST_CHECK enum weft_rc weft_thread_start(void (*run)(void), const uint8_t *cpus,
-                                               uint32_t bytes);
+WEFT_MUST_CHECK enum weft_rc weft_thread_start(enum weft_thread which, void (*run)(void),
+                                               const uint8_t *cpus, uint32_t bytes);
 
 /* Waits until it has ended; whoever calls this has told it to. */
-void weft_thread_join(void);
+void weft_thread_join(enum weft_thread which);
 
 #endif

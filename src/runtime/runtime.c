@@ -1,10 +1,13 @@
 #include "runtime/runtime.h"
 
 #include "base/log.h"
+#include "base/settings.h"
+#include "coll/coll.h"
 #include "comm/make.h"
 #include "core/comm.h"
 #include "datatype/attribute.h"
 #include "p2p/buffered.h"
+#include "p2p/p2p.h"
 #include "progress/lock.h"
 #include "progress/wait.h"
 #include "runtime/environment.h"
@@ -71,7 +74,13 @@ static enum weft_rc wire_up(void)
 /* What sends messages. A rank's queues are in the segment, so it stays open as well. */
 static enum weft_rc open_engine(void)
 {
-    enum weft_rc rc = weft_p2p_open(weft_transports[0], &run.job);
+    enum { AUTO, MSG, SHM }; /* as in base/settings.c */
+    const int64_t way = weft_setting(WEFT_SET_TRANSPORT);
+    const bool is_net_only = way == MSG;
+    const bool needs_net =
+        run.job.who.size > 1 && way != SHM && (is_net_only || !run.job.is_one_node);
+    enum weft_rc rc = weft_p2p_open(&weft_shm_ops, needs_net ? &weft_msg_ops : NULL,
+                                    is_net_only, &run.job);
 
     if (rc == WEFT_OK) {
         weft_comm_open(run.job.who.rank);
@@ -128,7 +137,7 @@ void weft_runtime_close(void)
     }
     weft_unlock();
     if (is_last) {
-        weft_p2p_stop_helper();
+        weft_p2p_stop_threads();
         weft_p2p_log_wakeups();
     }
 }
@@ -142,7 +151,7 @@ bool weft_runtime_is_open(void)
 static void set_lock_shared(void)
 {
     if (weft_lock_is_biased) {
-        weft_p2p_stop_helper(); /* it takes the lock in one form or the other */
+        weft_p2p_stop_threads();
         weft_lock_set_shared(true);
     }
 }
@@ -152,6 +161,9 @@ void weft_runtime_require_lock(void)
     set_lock_shared();
     weft_lock();
     run.is_lock_kept = true;
+    if (run.is_engine_open) {
+        weft_p2p_start_network();
+    }
     weft_unlock();
 }
 
@@ -229,7 +241,11 @@ enum weft_rc weft_world_init(bool is_threaded)
     }
     run.main_thread = pthread_self();
     weft_environment_open(&run.job);
+    weft_p2p_stop_threads(); /* of a session before */
     weft_lock_set_shared(is_threaded || run.is_lock_kept);
+    weft_lock();
+    weft_p2p_start_network();
+    weft_unlock();
     set_world(WEFT_WORLD_OPEN);
     return WEFT_OK;
 }
@@ -280,8 +296,23 @@ enum weft_rc weft_world_finalize(void)
 
 enum weft_rc weft_world_barrier(void)
 {
+    const struct weft_coll leaving = {&weft_comm_world, "MPI_Finalize",
+                                      WEFT_COLL_BARRIER};
+    enum weft_rc rc;
+
     if (run.job.is_one_node) {
         return weft_p2p_barrier();
+    }
+    /* Messages first, because peers may still need us; then the launcher's, so that
+     * nobody closes connections from which others have not read all. */
+    if (weft_p2p.net_ops != NULL) {
+        rc = weft_barrier(&leaving);
+        if (rc != WEFT_OK) {
+            return rc;
+        }
+        weft_lock();
+        weft_p2p_drain();
+        weft_unlock();
     }
     return weft_wireup_fence(&run.job);
 }

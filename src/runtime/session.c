@@ -50,6 +50,9 @@ enum weft_rc weft_session_open(struct weft_errhandler *errhandler,
         return rc;
     }
     weft_lock();
+    weft_p2p_start_network();
+    weft_unlock();
+    weft_lock();
     rc = take(errhandler, out);
     weft_unlock();
     if (rc != WEFT_OK) {

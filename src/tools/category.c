@@ -14,6 +14,7 @@ enum {
     REQUESTS,
     WAITING,
     SHARED_MEMORY,
+    CONNECTIONS,
     CATEGORIES
 };
 
@@ -39,6 +40,9 @@ static const struct {
     [SHARED_MEMORY] = {{"transport_shm", "Traffic between ranks of one node."},
                        COUNTS,
                        {"shm_"}},
+    [CONNECTIONS] = {{"transport_msg", "Traffic over network connections."},
+                     COUNTS,
+                     {"msg_"}},
 };
 
 int weft_category_count(void)

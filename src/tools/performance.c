@@ -56,6 +56,18 @@ static const struct weft_performance_row rows[] = {
      "Ranks of this node that have a queue to this one for themselves."},
     {"shm_wakeups", COUNTER, DETAIL, IN_COUNTS(shm.wakeups),
      "How often a rank of this node woke this one."},
+    {"msg_packets_sent", COUNTER, TUNER, IN_COUNTS(net.packets_sent),
+     "Packets over network connections: messages, announcements of long ones, pieces."},
+    {"msg_packets_received", COUNTER, TUNER, IN_COUNTS(net.packets_received),
+     "Packets that came over network connections."},
+    {"msg_bytes_sent", AGGREGATE, TUNER, IN_COUNTS(net.bytes_sent),
+     "Bytes of packets given to network connections, with headers."},
+    {"msg_bytes_received", AGGREGATE, TUNER, IN_COUNTS(net.bytes_received),
+     "Bytes of packets that came over network connections, with headers."},
+    {"msg_connections", LEVEL, DETAIL, IN_COUNTS(net.lanes),
+     "Ranks to which a network connection is open."},
+    {"msg_strangers", COUNTER, DETAIL, IN_COUNTS(net.strangers),
+     "Connections refused because who asked is not of this job."},
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };

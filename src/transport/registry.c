@@ -7,6 +7,7 @@
 
 const struct weft_transport_ops *const weft_transports[] = {
     &weft_shm_ops,
+    &weft_msg_ops,
     NULL,
 };
 

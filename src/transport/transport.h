@@ -11,8 +11,8 @@
  * data that nobody takes cannot hold them up.
  *
  * Ownership. The caller owns every buffer it passes in, and may reuse it once the call
- * has returned WEFT_OK. WEFT_PENDING, which only fetch and store return, lends the buffer
- * and `op` until poll() hands `op` to the `done` upcall.
+ * has returned WEFT_OK. WEFT_PENDING, which only fetch, store, lend and put return, lends
+ * the buffer and `op` until poll() hands `op` to the `done` upcall.
  *
  * Full queue. WEFT_AGAIN means nothing was taken; poll, then try again.
  *
@@ -27,9 +27,14 @@
  * with vectors, may take long: they are called without the lock, from any thread, and
  * touch nothing but what they are given; so may wake().
  *
- * Sleep. arm() publishes how much attention we shall pay and then looks once more:
- * WEFT_AGAIN means something is there, poll instead of sleeping. A send wakes a peer
- * whose attention asks for it; wake() does so where nothing was sent.
+ * Sleep. Inside a node, arm() publishes how much attention we shall pay and then looks
+ * once more: WEFT_AGAIN means something is there, poll instead of sleeping. A send wakes
+ * a peer whose attention asks for it; wake() does so where nothing was sent. A network
+ * has descriptors instead, of which one becomes readable when something is there, once
+ * may_wait() has said so.
+ *
+ * Two kinds. WEFT_CAP_SAME_NODE: all of the table. A network: what is not said to be the
+ * node's alone.
  */
 #ifndef WEFT_TRANSPORT_TRANSPORT_H
 #define WEFT_TRANSPORT_TRANSPORT_H
@@ -50,6 +55,7 @@ enum {
     WEFT_CAP_JOINT = 1 << 3,  /* two processes can share one transfer's copying */
     WEFT_WINDOW = 128 * 1024, /* bytes in a window */
     WEFT_VECTORS_MAX = 256,   /* stretches of memory that one call moves */
+    WEFT_HEAD_MAX = 128,      /* bytes before those that are lent */
     WEFT_SEND_CONTROL = 1 << 0,
     WEFT_SEND_URGENT = 1 << 1, /* ordered, but worth waking a peer for */
     WEFT_SEND_QUIET = 1 << 2,  /* control, but not worth it */
@@ -74,7 +80,8 @@ struct weft_upcalls {
     void (*arrived)(void *owner, uint32_t from, const void *header, const void *data,
                     size_t len);
     bool (*may_take)(void *owner, uint32_t from);
-    void (*done)(void *owner, struct weft_op *op);
+    /* What was lent comes back; rc is not WEFT_OK: it did not reach the peer. */
+    void (*done)(void *owner, struct weft_op *op, enum weft_rc rc);
     bool is_full;  /* written by the owner, as is the next */
     bool has_dead; /* a peer has died: what it was about to write will not come */
 };
@@ -87,11 +94,13 @@ struct weft_endpoint {
     struct weft_transport *transport;
     uint32_t rank;      /* of the peer in the job */
     uint32_t short_max; /* bytes that a packet can carry */
+    uint32_t lend_max;  /* and one that is lent; 0: none is */
 };
 
 /* A piece of memory of a process, as it travels in a message. */
 struct weft_key {
     uint64_t address;
+    uint64_t key; /* of a network; else 0 */
 };
 
 /*
@@ -120,7 +129,8 @@ struct weft_traffic {
     uint64_t bytes_fetched; /* straight from a peer's memory */
     uint64_t bytes_stored;  /* straight into it */
     uint64_t wakeups;       /* how often a peer rang our doorbell */
-    uint64_t lanes;         /* queues that peers have for themselves now */
+    uint64_t lanes;         /* queues or connections that peers have for themselves */
+    uint64_t strangers;     /* who tried to connect and is not of the job */
 };
 
 struct weft_transport_ops {
@@ -140,7 +150,27 @@ struct weft_transport_ops {
     enum weft_rc (*send)(struct weft_endpoint *ep, const void *header, const void *data,
                          size_t len, unsigned flags);
 
-    /* Bytes of the peer's memory at `key` + offset, to or from ours; no lock needed. */
+    /*
+     * A network's alone up to conceal(). Like an ordered send(), but only the header and
+     * `head`, of at most WEFT_HEAD_MAX bytes, are copied; `data` is lent. WEFT_PENDING,
+     * WEFT_AGAIN, or a failure.
+     */
+    enum weft_rc (*lend)(struct weft_endpoint *ep, const void *header, const void *head,
+                         size_t head_len, const void *data, size_t len,
+                         struct weft_op *op);
+    /* Bytes of ours, lent, into memory that the peer has exposed; what is sent later by
+     * send() comes later. */
+    enum weft_rc (*put)(struct weft_endpoint *ep, const struct weft_key *key,
+                        uint64_t offset, const void *from, size_t len,
+                        struct weft_op *op);
+    /* Lets peers put into memory; *exposed is handed back to conceal(). WEFT_AGAIN: not
+     * now. */
+    enum weft_rc (*expose)(struct weft_transport *tp, void *memory, size_t bytes,
+                           struct weft_key *key, void **exposed);
+    void (*conceal)(struct weft_transport *tp, void *exposed);
+
+    /* From here to can_reach() the node's alone.
+     * Bytes of the peer's memory at `key` + offset, to or from ours; no lock needed. */
     enum weft_rc (*fetch)(struct weft_endpoint *ep, const struct weft_key *key,
                           uint64_t offset, void *to, size_t len, struct weft_op *op);
     enum weft_rc (*store)(struct weft_endpoint *ep, const struct weft_key *key,
@@ -157,7 +187,8 @@ struct weft_transport_ops {
     /* Can this peer's memory be reached? Tries it the first time. */
     bool (*can_reach)(struct weft_endpoint *ep);
 
-    /* A joint of ours and its number, or NULL; and a peer's joint by number. */
+    /* The node's alone up to window_of(). A joint of ours and its number, or NULL; and a
+     * peer's joint by number. */
     struct weft_joint *(*joint_take)(struct weft_transport *tp, uint32_t *number);
     void (*joint_give)(struct weft_transport *tp, uint32_t number);
     struct weft_joint *(*joint_of)(struct weft_endpoint *ep, uint32_t number);
@@ -176,7 +207,18 @@ struct weft_transport_ops {
     /* Handles at most `budget` packets and returns how many it handled. */
     int (*poll)(struct weft_transport *tp, int budget);
 
-    /* *bell is the doorbell's count then; whoever moves it on ends the sleep. */
+    /* A network's alone: connects before there is anything to send. WEFT_AGAIN: it is
+     * under way, and goes on in poll(), be it with a budget of 0. */
+    enum weft_rc (*wire)(struct weft_endpoint *ep);
+
+    /* A network's alone: WEFT_OK: one of the descriptors, at most two of which the
+     * number is returned, becomes readable when something comes. */
+    enum weft_rc (*may_wait)(struct weft_transport *tp);
+    int (*descriptors)(struct weft_transport *tp, int *out);
+
+    /* The node's alone up to set_inside(), but for has_asked() and those with an
+     * endpoint. *bell is the doorbell's count then; whoever moves it on ends the sleep.
+     */
     enum weft_rc (*arm)(struct weft_transport *tp, enum weft_attention level,
                         uint32_t *bell);
     _Atomic uint32_t *(*doorbell)(struct weft_transport *tp);
@@ -189,7 +231,8 @@ struct weft_transport_ops {
      * only packets that are worth a wake-up are looked for. */
     enum weft_rc (*attend)(struct weft_transport *tp, enum weft_attention level);
     /* Has a send found a full queue since arm()? Then who wants to be told of room arms,
-     * and tries, again. */
+     * and tries, again. Of a network: since the last time that this was asked, one of
+     * which nobody will tell. */
     bool (*has_asked)(struct weft_transport *tp);
     _Atomic uint32_t *(*helper_bell)(struct weft_transport *tp);
     void (*ring)(struct weft_transport *tp); /* our own doorbell: ends our own sleep */
@@ -207,6 +250,7 @@ struct weft_transport_ops {
 };
 
 extern const struct weft_transport_ops weft_shm_ops;
+extern const struct weft_transport_ops weft_msg_ops;
 
 /* All that were built, in the order in which a new peer tries them; NULL ends them. */
 extern const struct weft_transport_ops *const weft_transports[];

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/log.h"
+#include "wireup/secret.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -386,8 +387,14 @@ static enum weft_rc lead(const struct weft_kvs_ops *kvs, const struct weft_who *
         return WEFT_ERR_SYSTEM;
     }
     rc = kvs->put(key, name);
+    if (rc == WEFT_OK && who->rank == 0) {
+        rc = weft_secret_leave(kvs, out);
+    }
     if (rc == WEFT_OK) {
         rc = kvs->fence(false); /* the name is known */
+    }
+    if (rc == WEFT_OK && who->rank != 0) {
+        rc = weft_secret_take(kvs, out);
     }
     weft_segment_join(out, (uint32_t)who->local_rank);
     if (rc == WEFT_OK) {
@@ -446,5 +453,6 @@ enum weft_rc weft_handover(const struct weft_kvs_ops *kvs, struct weft_who *who,
     }
     weft_segment_close(out);
     weft_log_info("no memory can be shared with the other ranks of this node");
-    return weft_handover_alone(who, out);
+    rc = weft_handover_alone(who, out);
+    return rc == WEFT_OK ? weft_secret_take(kvs, out) : rc;
 }

@@ -11,7 +11,8 @@
  * memory. All-zero is a valid empty state of everything behind the header, so a rank can
  * write to another's slice before that one has started, and nobody has to wait.
  *
- * The header is written once, before anyone else can see the segment; its layout version
+ * The header is written once, before anyone else can see the segment, but for the secret,
+ * which under another launcher is there when the handover is through. Its layout version
  * must be ours, else the segment is not used. Ownership: weft_segment_close() unmaps and
  * closes; the memory lives on while another rank has it.
  */

@@ -88,14 +88,44 @@ def a_model_is_compared_by_its_parameters():
 
 
 @case
+def a_network_has_layers_of_its_own():
+    text, _, found = layers([], "--network", "--sizes", "8,8K", "--time", "0.2", "--turns",
+                            "7", *LIBRARY)
+    assert "! left out: mpi wants its ends started by a launcher" in text, text
+    assert {module for module, _ in found} == {"tcp", "fabric", "weft"}
+    assert ("tcp", "added") not in found and ("fabric", "added") in found
+
+
+@case
+def the_user_may_still_say_which_transport():
+    assert "there is no transport" in refused("layers", "--network", "--over", "tcp,weft",
+                                              "--transport", "air")
+
+
+def add_up(found, *modules):
+    """The parts of the last module agree with its whole, within their intervals."""
+    whole = found[modules[-1], "layer"]
+    parts = [found[modules[0], "layer"], *(found[name, "added"] for name in modules[1:])]
+    low, high = (sum(part[key] for part in parts) for key in ("low_ns", "high_ns"))
+    assert low <= whole["high_ns"] and whole["low_ns"] <= high
+
+
+@case
 def the_parts_make_up_the_whole():
     text, _, found = layers([BUILD / "launch/mpiexec", "-n", "2"], "--sizes", "8",
                             *LIBRARY)
-    whole = found["mpi", "layer"]
-    parts = [found["shm", "layer"], found["weft", "added"], found["mpi", "added"]]
-    low, high = (sum(part[key] for part in parts) for key in ("low_ns", "high_ns"))
     print(text)
-    assert low <= whole["high_ns"] and whole["low_ns"] <= high
+    add_up(found, "shm", "weft", "mpi")
+
+
+@case
+def the_parts_make_up_the_whole_of_a_network():
+    text, _, found = layers([BUILD / "launch/mpiexec", "-n", "2"], "--network", "--sizes",
+                            "8", *LIBRARY)
+    print(text)
+    add_up(found, "tcp", "fabric", "weft", "mpi")
+    bare, mpi = (found[name, "layer"]["value_ns"] for name in ("fabric", "mpi"))
+    assert mpi > bare / 2, "MPI went through shared memory"
 
 
 if __name__ == "__main__":

@@ -153,8 +153,9 @@ def ranks_meet_across_hosts():
 
 
 @case("start")
-def messages_to_another_host_are_refused_in_words():
+def messages_to_another_host_are_refused_in_words_without_a_network():
     run("--hosts", hosts(1, 2), "-n", 2, program("meet"), "send", code=16,
+        variables={"WEFT_TRANSPORT": "shm"},
         says=[rf"^weft: rank 0 on {host(1)}: no way leads to rank 1",
               rf"^mpiexec: rank 0 on {host(1)} .*MPI_Send.*no transport leads to that rank"])
 

@@ -119,13 +119,14 @@ class Place(NamedTuple):
     node_count: int
     local: int
     given: int  # the local rank by the launcher's word
+    secret: str  # a sum of it
     segment: str  # device and inode
     memory: str
 
 
 LINE = re.compile(r"place rank=(\d+) size=(\d+) job_size=(\d+) shared=(\d+) "
                   r"node=(\d+) of (\d+) local=(\d+) given=(-?\d+) "
-                  r"segment=(\S+) memory=(.+)")
+                  r"secret=([0-9a-f]{8}) segment=(\S+) memory=(.+)")
 
 
 def places_in(text):
@@ -163,6 +164,7 @@ def hold_job(said, nodes, memory=MEMFD, is_launcher_right=True):
         count[nodes[p.rank]] += 1
     equal([len(of) for of in segments.values()], [1] * len(segments), about)
     equal(len(set.union(*segments.values())), len(segments), about)
+    equal(len({p.secret for p in said}), 1, about)
 
 
 def hold_one_node(said, size, **expected):
@@ -372,7 +374,9 @@ def a_killed_rank_leaves_no_file_where_files_are_shared():
 
 # ---- the ladder ----
 
-OWN_SHM = ("unshare", "-n", "-m", "sh", "-c", 'mount -t tmpfs none /dev/shm && exec "$0"')
+# A host of its own, out of reach by memory and by network.
+OWN_SHM = ("unshare", "-n", "-m", "sh", "-c",
+           'mount -t tmpfs none /dev/shm && ip link set lo up && exec "$0" apart')
 
 
 @case("ladder")
@@ -388,13 +392,14 @@ def one_rank_out_of_reach_makes_all_take_the_file():
 
 @case("ladder")
 def ranks_with_nothing_in_common_count_as_different_nodes():
-    said = places(run(hydra(4, *OWN_SHM, place())))
+    said = places(run(hydra(4, *OWN_SHM, place()), code=7, says=any))
     hold_job(said, [0, 1, 2, 3], memory=f"{MEMFD}|{FILE}", is_launcher_right=False)
 
 
 @case("ladder")
 def those_who_can_share_do_and_the_others_count_as_nodes():
-    said = places(run(hydra(2, place(), ":", "-n", 2, *OWN_SHM, place())))
+    said = places(run(hydra(2, place(), "apart", ":", "-n", 2, *OWN_SHM, place()),
+                      code=7, says=any))
     hold_job(said, [0, 0, 1, 2], memory=f"{MEMFD}|{FILE}", is_launcher_right=False)
 
 
@@ -467,7 +472,8 @@ def what_init_opens_under_srun_is_close_on_exec():
 
 @case("million")
 def a_rank_of_a_million_starts_quickly_and_small():
-    done = run([program("million"), place(), "brief"])
+    done = run([program("million"), place(), "brief"],
+               variables={"WEFT_TRANSPORT": "shm"})
     text, measured = done.out.decode().split("million ")
     said = places_in(text)
     equal([p[:7] for p in said], [(640000, 1000000, 1000000, 1, 10000, 15625, 0)])

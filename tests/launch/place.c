@@ -8,11 +8,14 @@
  *   place descriptors        names what Init opened and a program started now would get
  *   place brief              MPI_Init, the line and _exit, for a job of which only this
  *                            rank runs
+ *   place apart              MPI_Init and the line, for ranks that do not reach each
+ * other; when all must have said it, rank 0 aborts with code 7
  *
  * The line has the rank and size that MPI gives, and what the job segment says: how many
  * ranks have mapped it, its node, our local rank in its map (beside what the launcher
- * says of it, -1 if nothing), its device and inode, by which all who share it are known,
- * and what kind of memory it is.
+ * says of it, -1 if nothing), a sum of its secret, by which those of one job are known,
+ * its device and inode, by which all who share it are known, and what kind of memory it
+ * is.
  */
 #include "mpi.h"
 
@@ -107,6 +110,17 @@ static int local_rank_by_launcher(void)
     return -1;
 }
 
+/* Tells secrets apart, and says nothing of them (FNV-1a). */
+static uint32_t sum_of_secret(const struct weft_segment_header *h)
+{
+    uint32_t sum = 2166136261u;
+
+    for (size_t i = 0; i < sizeof(h->secret); i++) {
+        sum = (sum ^ h->secret[i]) * 16777619u;
+    }
+    return sum;
+}
+
 static void say(int rank, int size)
 {
     const struct found found = find_segment();
@@ -119,9 +133,9 @@ static void say(int rank, int size)
         give_up("the list of local ranks does not have us");
     }
     printf("place rank=%d size=%d job_size=%u shared=%d node=%u of %u local=%u given=%d "
-           "segment=%s memory=%s\n",
+           "secret=%08x segment=%s memory=%s\n",
            rank, size, h->job_size, count_attached(h), h->node, h->node_count, local,
-           local_rank_by_launcher(), found.id, found.memory);
+           local_rank_by_launcher(), sum_of_secret(h), found.id, found.memory);
     fflush(stdout);
 }
 
@@ -175,6 +189,11 @@ int main(int argc, char **argv)
     if (strcmp(what, "brief") == 0) {
         say(rank, size);
         _exit(0);
+    }
+    if (strcmp(what, "apart") == 0) {
+        say(rank, size);
+        sleep(rank == 0 ? 1 : 60);
+        MPI_Abort(MPI_COMM_WORLD, 7);
     }
     if (strcmp(what, "descriptors") == 0) {
         name_leaks(before);

@@ -1,6 +1,9 @@
 /* tools_counts.c - chapter 15: performance variables count what happens. */
 #include "check.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 enum { MESSAGES = 10, LONG_BYTES = 1 << 20 };
 
 static MPI_T_pvar_session session;
@@ -211,17 +214,49 @@ static void requests_are_there_until_freed(void)
     CHECK(MPI_T_pvar_handle_free(session, &level) == MPI_SUCCESS);
 }
 
+/* The variable of what carries messages between ranks here. */
+static MPI_T_pvar_handle carrier_handle(const char *what, int class)
+{
+    const char *forced = getenv("WEFT_TRANSPORT");
+    const bool is_msg = size > 1 && forced != NULL && strcmp(forced, "msg") == 0;
+    char name[64];
+
+    snprintf(name, sizeof(name), "%s_%s", is_msg ? "msg" : "shm", what);
+    return handle_of(session, name, class);
+}
+
+static void connections_are_those_that_were_used(void)
+{
+    MPI_T_pvar_handle open =
+        handle_of(session, "msg_connections", MPI_T_PVAR_CLASS_LEVEL);
+    MPI_T_pvar_handle strangers =
+        handle_of(session, "msg_strangers", MPI_T_PVAR_CLASS_COUNTER);
+    MPI_T_pvar_handle sent =
+        handle_of(session, "msg_packets_sent", MPI_T_PVAR_CLASS_COUNTER);
+    const char *forced = getenv("WEFT_TRANSPORT");
+
+    if (forced != NULL && strcmp(forced, "msg") == 0) {
+        CHECK(value_of(open) <= (unsigned long long)size - 1);
+        CHECK(value_of(open) >= (size > 1 ? 1 : 0));
+    } else {
+        CHECK(value_of(open) == 0);
+        CHECK(value_of(sent) == 0);
+    }
+    CHECK(value_of(strangers) == 0);
+    CHECK(MPI_T_pvar_handle_free(session, &open) == MPI_SUCCESS);
+    CHECK(MPI_T_pvar_handle_free(session, &strangers) == MPI_SUCCESS);
+    CHECK(MPI_T_pvar_handle_free(session, &sent) == MPI_SUCCESS);
+}
+
 /* A ring: as many messages arrive as were sent, and so do bytes. */
 static void traffic_between_ranks(void)
 {
-    MPI_T_pvar_handle sent =
-        handle_of(session, "shm_packets_sent", MPI_T_PVAR_CLASS_COUNTER);
+    MPI_T_pvar_handle sent = carrier_handle("packets_sent", MPI_T_PVAR_CLASS_COUNTER);
     MPI_T_pvar_handle received =
-        handle_of(session, "shm_packets_received", MPI_T_PVAR_CLASS_COUNTER);
-    MPI_T_pvar_handle bytes =
-        handle_of(session, "shm_bytes_sent", MPI_T_PVAR_CLASS_AGGREGATE);
+        carrier_handle("packets_received", MPI_T_PVAR_CLASS_COUNTER);
+    MPI_T_pvar_handle bytes = carrier_handle("bytes_sent", MPI_T_PVAR_CLASS_AGGREGATE);
     MPI_T_pvar_handle bytes_in =
-        handle_of(session, "shm_bytes_received", MPI_T_PVAR_CLASS_AGGREGATE);
+        carrier_handle("bytes_received", MPI_T_PVAR_CLASS_AGGREGATE);
     MPI_T_pvar_handle fetched =
         handle_of(session, "shm_bytes_fetched", MPI_T_PVAR_CLASS_AGGREGATE);
     MPI_T_pvar_handle stored =
@@ -308,6 +343,7 @@ int main(int argc, char **argv)
     before = value_of(sent);
     CHECK(before >= 4);
     traffic_between_ranks();
+    connections_are_those_that_were_used();
     CHECK(MPI_T_pvar_start(session, sent) == MPI_SUCCESS);
     before = value_of(sent);
     CHECK(MPI_Finalize() == MPI_SUCCESS);

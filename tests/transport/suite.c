@@ -92,8 +92,9 @@ static bool on_may_take(void *owner, uint32_t from)
     return from == WEFT_ANYONE ? suite.is_granting_anyone : from == suite.granted;
 }
 
-static void on_done(void *owner, struct weft_op *op)
+static void on_done(void *owner, struct weft_op *op, enum weft_rc rc)
 {
+    check(rc == WEFT_OK);
     check(owner == &suite);
     suite.done = op;
 }
@@ -171,6 +172,31 @@ void suite_progress(void)
     }
 }
 
+/* A network also handles packets of its own, which nobody here sees. */
+void suite_poll_within(int budget)
+{
+    const uint32_t before = suite.arrived;
+    const int done = suite.ops->poll(suite.tp, budget);
+
+    check(done >= 0 && done <= budget);
+    check(suite_is_network() ? suite.arrived - before <= (uint32_t)done
+                             : suite.arrived - before == (uint32_t)done);
+}
+
+void suite_expect_nothing(void)
+{
+    const uint32_t before = suite.arrived;
+    const int done = suite.ops->poll(suite.tp, SUITE_BUDGET);
+
+    check(suite.arrived == before);
+    check(done == 0 || suite_is_network());
+}
+
+bool suite_is_network(void)
+{
+    return (suite.ops->caps & WEFT_CAP_SAME_NODE) == 0;
+}
+
 uint32_t suite_next(void)
 {
     return (suite.me + 1) % suite.size;
@@ -188,7 +214,7 @@ void suite_meet(void)
     _Atomic uint32_t *turn = &suite.job.segment.header->turn;
     uint32_t old;
 
-    check(suite.job.is_one_node); /* over networks: through wire-up, when there are any */
+    check(suite.job.is_one_node); /* also over a network: by its loopback */
     if (!weft_segment_arrive(&suite.job.segment, (uint32_t)suite.job.who.local_rank,
                              &old)) {
         while (atomic_load_explicit(turn, memory_order_acquire) == old) {

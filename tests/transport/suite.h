@@ -7,6 +7,9 @@
  * what one holds follows from its sender and number; so each packet is checked when it
  * arrives, whichever case is running, and a case only has to count.
  *
+ * Cases about memory, joints, windows, doorbells and attention are the node's alone,
+ * those about descriptors a network's (contract.c).
+ *
  * A check that fails ends the job; so does a case that takes too long.
  */
 #ifndef WEFT_TEST_SUITE_H
@@ -55,12 +58,19 @@ void suite_open_job(void);
 void suite_open(const char *name);
 void suite_close(void);
 
+/* A network, whose peers need not be on this node? */
+bool suite_is_network(void);
+
 /* Every rank arrives before any goes on; polls meanwhile, or does not. */
 void suite_meet(void);
 void suite_meet_quietly(void);
 
 /* Polls once, gives the processor away if nothing came. */
 void suite_progress(void);
+/* Polls once for no more than `budget`, and checks that it was no more. */
+void suite_poll_within(int budget);
+/* Polls once: nothing comes. */
+void suite_expect_nothing(void);
 
 /* A packet with the next number for that rank. WEFT_AGAIN: it was not sent. */
 enum weft_rc suite_try(uint32_t to, size_t len, unsigned flags);
@@ -95,6 +105,10 @@ void case_vectors(void);
 void case_inside(void);
 void case_sleep_ends(void);
 void case_no_wakeup_is_lost(void);
+void case_network_sleep(void);
+void case_held_packets_wait(void);
+void case_idle_is_quiet(void);
+void case_all_pairs_at_once(void);
 void case_counts(void);
 
 #endif

@@ -42,7 +42,7 @@ int fixture_open(void **state)
         .references = 1,
         .name = "fixture",
     };
-    if (weft_p2p_open(&fake_ops, &fixture_job) != WEFT_OK) {
+    if (weft_p2p_open(&fake_ops, NULL, false, &fixture_job) != WEFT_OK) {
         return -1;
     }
     weft_p2p.has_progress = false; /* nothing happens but what a test does */

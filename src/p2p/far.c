@@ -1,0 +1,319 @@
+/*
+ * far.c - long messages over a network.
+ *
+ *   sender                                     receiver
+ *   ANNOUNCE, and the first bytes         -->  matched: takes these bytes
+ *   in the same packet                         not matched: throws them away, and
+ *                                              matches later
+ *                                              exposes the rest of its buffer
+ *   PULL_PUT offset, length, key          <--
+ *   puts, then PLACED                     -->  all is in its place
+ *   over when the puts are
+ *
+ * So the request for the rest travels while the first bytes do. Data that do not lie in
+ * one block on one side are asked for by PULL and come as DATA, as inside a node where a
+ * peer's memory is out of reach (rendezvous.c). A sender that is told nothing else learns
+ * the end from FETCHED. A peer that has thrown bytes away gets announcements without any
+ * for a while.
+ *
+ * Messages of at most lend_max bytes go at once, in one packet, and need no answer: the
+ * peer has granted the room.
+ */
+#include "p2p/p2p.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PUT_MAX = 64 * 1024 * 1024, /* at once */
+    ANNOUNCED_ONLY = 16,        /* messages after one whose bytes were thrown away */
+};
+
+/* What is lent to the transport. */
+struct weft_op {
+    struct weft_op *next; /* of those that are free */
+    uint64_t request;     /* the send whose buffer it is, or 0 if that does not wait */
+    void *memory;         /* to be freed with it, or NULL */
+};
+
+static struct weft_op *free_ops;
+
+static struct weft_op *take_op(uint64_t request, void *memory)
+{
+    struct weft_op *op = free_ops;
+
+    if (op != NULL) {
+        free_ops = op->next;
+    } else {
+        op = malloc(sizeof(*op));
+        if (op == NULL) {
+            weft_wireup_abort(weft_p2p.job, 1, "no memory to send a long message");
+        }
+    }
+    *op = (struct weft_op){.request = request, .memory = memory};
+    return op;
+}
+
+static void give_op(struct weft_op *op)
+{
+    free(op->memory);
+    op->next = free_ops;
+    free_ops = op;
+}
+
+void weft_p2p_free_ops(void)
+{
+    while (free_ops != NULL) {
+        struct weft_op *next = free_ops->next;
+
+        free(free_ops);
+        free_ops = next;
+    }
+}
+
+/* The last of what a send waits for. */
+static void count_lent(struct weft_p2p_request *send, enum weft_rc rc)
+{
+    if (--send->lent > 0) {
+        return;
+    }
+    weft_p2p_forget_type(send);
+    weft_request_complete(&send->base, rc);
+}
+
+void weft_p2p_done(void *owner, struct weft_op *op, enum weft_rc rc)
+{
+    struct weft_p2p_request *send =
+        op->request != 0 ? weft_p2p_find(op->request, WEFT_REQUEST_SEND) : NULL;
+
+    (void)owner;
+    give_op(op);
+    if (send != NULL) {
+        count_lent(send, rc);
+    }
+}
+
+static uint64_t name_of(const struct weft_p2p_request *request)
+{
+    return (uint64_t)(uintptr_t)request->base.handle;
+}
+
+/* An ordered packet with bytes of the user's. WEFT_OK: it is on its way. */
+static enum weft_rc lend(struct weft_peer *peer, struct weft_header *header,
+                         const void *head, size_t head_len, const void *data, size_t len,
+                         struct weft_op *op)
+{
+    enum weft_rc rc;
+
+    header->sequence = (uint32_t)peer->next_sequence;
+    rc = peer->ep->ops->lend(peer->ep, header, head, head_len, data, len, op);
+    if (rc != WEFT_PENDING) {
+        op->memory = NULL; /* still the caller's */
+        give_op(op);
+        return rc;
+    }
+    peer->next_sequence++;
+    return WEFT_OK;
+}
+
+/* ---- whole messages ---- */
+
+enum weft_rc weft_p2p_lend_message(struct weft_p2p_request *send)
+{
+    enum weft_rc rc;
+
+    send->header.length = (uint32_t)send->capacity;
+    send->lent = 1;
+    rc = lend(send->peer, &send->header, NULL, 0, send->buffer, (size_t)send->capacity,
+              take_op(name_of(send), NULL));
+    return rc == WEFT_OK ? WEFT_PENDING : rc;
+}
+
+/* ---- the sender's half ---- */
+
+/* How many bytes go with an announcement. */
+static size_t bytes_along(struct weft_p2p_request *send)
+{
+    struct weft_peer *peer = send->peer;
+    const size_t most = peer->ep->lend_max;
+
+    if (send->type != NULL || most == 0 || send->capacity == 0) {
+        return 0;
+    }
+    if (peer->announced_only > 0) {
+        peer->announced_only--;
+        return 0;
+    }
+    return send->capacity < most ? (size_t)send->capacity : most;
+}
+
+enum weft_rc weft_p2p_announce_far(struct weft_p2p_request *send, const void *head,
+                                   size_t head_len)
+{
+    const size_t along = bytes_along(send);
+
+    send->lent = 0;
+    send->header.length = (uint32_t)head_len;
+    if (along == 0) {
+        return weft_p2p_send_ordered(send->peer, &send->header, head, head_len,
+                                     WEFT_SEND_URGENT);
+    }
+    return lend(send->peer, &send->header, head, head_len, send->buffer, along,
+                take_op(0, NULL));
+}
+
+void weft_p2p_note_pull(struct weft_peer *peer, const struct weft_p2p_request *send,
+                        const struct weft_answer *answer)
+{
+    if (answer->offset == 0 && send->type == NULL && peer->ep != NULL &&
+        peer->ep->lend_max > 0) {
+        peer->announced_only = ANNOUNCED_ONLY;
+    }
+}
+
+/* The next bytes of what a receiver has exposed memory for; false: no room now. */
+static bool put_next(struct weft_peer *peer, struct weft_push *push)
+{
+    struct weft_p2p_request *send = weft_p2p_find(push->name, WEFT_REQUEST_SEND);
+    const uint64_t left = push->end - push->offset;
+    const uint64_t n = left < PUT_MAX ? left : PUT_MAX;
+    struct weft_op *op;
+    enum weft_rc rc;
+
+    if (send == NULL) { /* the peer is dead, and so is this message */
+        push->offset = push->end;
+        return true;
+    }
+    op = take_op(push->name, NULL);
+    rc = peer->ep->ops->put(peer->ep, &push->key, push->offset - push->start,
+                            (const uint8_t *)send->buffer + push->offset, (size_t)n, op);
+    if (rc == WEFT_AGAIN) {
+        give_op(op);
+        return false;
+    }
+    push->offset += n;
+    if (push->offset < push->end) {
+        send->lent++; /* one more than what is asked for */
+    }
+    if (rc != WEFT_PENDING) {
+        give_op(op);
+        push->offset = push->end;
+        count_lent(send, rc);
+    }
+    return true;
+}
+
+/* A packet with the next bytes, as many as are lent at once; false: no room now. */
+static bool lend_next(struct weft_peer *peer, struct weft_push *push)
+{
+    const uint64_t most = peer->ep->lend_max - sizeof(struct weft_answer);
+    const uint64_t left = push->end - push->offset;
+    const size_t n = (size_t)(left < most ? left : most);
+    struct weft_header header = {.version = WEFT_WIRE_VERSION, .kind = WEFT_PKT_DATA};
+    const struct weft_answer answer = {
+        .request = push->request,
+        .offset = push->offset,
+        .length = n,
+    };
+    const uint8_t *from = (const uint8_t *)push->send->buffer + push->offset;
+    void *packed = NULL;
+
+    if (push->send->type != NULL) {
+        packed = malloc(n);
+        if (packed == NULL) {
+            weft_wireup_abort(weft_p2p.job, 1, "no memory to pack a message");
+        }
+        weft_p2p_gather(push->send, push->offset, packed, n);
+        from = packed;
+    }
+    header.length = (uint32_t)(sizeof(answer) + n);
+    if (lend(peer, &header, &answer, sizeof(answer), from, n, take_op(0, packed)) !=
+        WEFT_OK) {
+        free(packed);
+        return false;
+    }
+    weft_p2p.pieces_sent++;
+    push->offset += n;
+    return true;
+}
+
+bool weft_p2p_push_far(struct weft_peer *peer, struct weft_push *push)
+{
+    while (push->offset < push->end) {
+        if (push->is_put ? !put_next(peer, push) : !lend_next(peer, push)) {
+            return false;
+        }
+    }
+    if (push->is_put) {
+        const struct weft_answer placed = {
+            .request = push->request,
+            .offset = push->start,
+            .length = push->end - push->start,
+        };
+
+        weft_p2p_send_control(peer, WEFT_PKT_PLACED, &placed);
+    }
+    return true;
+}
+
+/* ---- the receiver's half ---- */
+
+/* Asks for what did not come along: into its place, or as DATA. */
+static void ask_for_rest(struct weft_p2p_request *recv, uint64_t offset, uint64_t length)
+{
+    struct weft_p2p *p = &weft_p2p;
+    struct weft_key key;
+    struct weft_answer answer;
+
+    if (recv->type != NULL || recv->is_sent_in_parts ||
+        p->net_ops->expose(p->net, (uint8_t *)recv->buffer + offset, (size_t)length, &key,
+                           &recv->exposed) != WEFT_OK) {
+        recv->exposed = NULL;
+        weft_p2p_pull(recv, offset, length);
+        return;
+    }
+    answer = (struct weft_answer){
+        .request = recv->other,
+        .other = name_of(recv),
+        .offset = offset,
+        .length = length,
+        .address = key.address,
+        .key = key.key,
+    };
+    weft_p2p_send_control(recv->from, WEFT_PKT_PULL_PUT, &answer);
+}
+
+void weft_p2p_start_far(struct weft_p2p_request *recv, uint64_t length, const void *along,
+                        size_t along_len)
+{
+    const uint64_t here = along_len < length ? along_len : length;
+
+    if (length > here) {
+        ask_for_rest(recv, here, length - here);
+    }
+    if (here > 0) {
+        if (recv->type == NULL) {
+            memcpy(recv->buffer, along, (size_t)here);
+        } else {
+            weft_p2p_scatter(recv, 0, along, (size_t)here);
+        }
+        weft_p2p_count(recv, here);
+    }
+}
+
+void weft_p2p_on_placed(const struct weft_answer *answer)
+{
+    struct weft_p2p_request *recv = weft_p2p_find(answer->request, WEFT_REQUEST_RECV);
+
+    if (recv != NULL && recv->exposed != NULL) {
+        weft_p2p_conceal(recv);
+        recv->is_told = true; /* the sender knows by itself */
+        weft_p2p_count(recv, answer->length);
+    }
+}
+
+void weft_p2p_conceal(struct weft_p2p_request *recv)
+{
+    weft_p2p.net_ops->conceal(weft_p2p.net, recv->exposed);
+    recv->exposed = NULL;
+}

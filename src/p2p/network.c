@@ -1,0 +1,245 @@
+/*
+ * network.c - the transport between nodes, and the thread that sleeps on it.
+ *
+ * Whoever polls the node's queues polls the network too, but less often, because a look
+ * there is a system call. A thread cannot sleep on a futex and on descriptors at once, so
+ * a thread of ours, the sleeper, waits for the descriptors. When something has come it
+ * rings the doorbell of a thread that sleeps in MPI; or, while the program computes, it
+ * does what the helper would do (attend.c), because waking that one costs another 6 us.
+ *
+ * A descriptor fires once (EPOLLONESHOT) and is set again by the next who arms. So a
+ * process that polls is disturbed once at most, and one that leaves MPI again and again
+ * pays for a system call only if something has come in between. `is_set` is cleared by
+ * the sleeper before it rings, and set with the lock before epoll_ctl: who finds it set
+ * knows that a later event will ring.
+ *
+ * Connections are made also while nobody is in MPI or attends: for those the sleeper
+ * calls the helper.
+ */
+#include "p2p/p2p.h"
+
+#include "base/log.h"
+#include "progress/thread.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { DESCRIPTORS = 2, EVENTS = 1, STOP = DESCRIPTORS };
+
+static struct {
+    bool is_running;
+    int epoll;
+    int stop;
+    int descriptors[DESCRIPTORS];
+    _Atomic bool is_set[DESCRIPTORS];
+} sleeper;
+
+static bool watch(int operation, int descriptor, int which)
+{
+    struct epoll_event event = {
+        .events = EPOLLIN | (which == STOP ? 0 : EPOLLONESHOT),
+        .data = {.u32 = (uint32_t)which},
+    };
+
+    return epoll_ctl(sleeper.epoll, operation, descriptor, &event) == 0;
+}
+
+static void run(void)
+{
+    for (;;) {
+        struct epoll_event events[DESCRIPTORS + 1];
+        const int count = epoll_wait(sleeper.epoll, events, DESCRIPTORS + 1, -1);
+        bool is_called = false;
+
+        for (int i = 0; i < count; i++) {
+            const uint32_t which = events[i].data.u32;
+
+            if (which == STOP) {
+                return;
+            }
+            atomic_store_explicit(&sleeper.is_set[which], false, memory_order_release);
+            is_called = is_called || which == EVENTS;
+        }
+        if (is_called) {
+            weft_p2p_call_helper();
+        }
+        weft_p2p_attend_network();
+    }
+}
+
+static enum weft_rc open_epoll(void)
+{
+    struct weft_p2p *p = &weft_p2p;
+
+    sleeper.epoll = epoll_create1(EPOLL_CLOEXEC);
+    sleeper.stop = eventfd(0, EFD_CLOEXEC);
+    if (sleeper.epoll < 0 || sleeper.stop < 0 ||
+        p->net_ops->descriptors(p->net, sleeper.descriptors) != DESCRIPTORS ||
+        !watch(EPOLL_CTL_ADD, sleeper.stop, STOP)) {
+        return WEFT_ERR_SYSTEM;
+    }
+    for (int i = 0; i < DESCRIPTORS; i++) {
+        atomic_store_explicit(&sleeper.is_set[i], true, memory_order_relaxed);
+        if (!watch(EPOLL_CTL_ADD, sleeper.descriptors[i], i)) {
+            return WEFT_ERR_SYSTEM;
+        }
+    }
+    return WEFT_OK;
+}
+
+enum weft_rc weft_p2p_open_network(const struct weft_transport_ops *ops)
+{
+    struct weft_p2p *p = &weft_p2p;
+    enum weft_rc rc = ops->open(&p->up, p->job, &p->net);
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    p->net_ops = ops;
+    rc = open_epoll();
+    if (rc != WEFT_OK) {
+        weft_log_error("the network offers nothing to sleep on");
+        weft_p2p_close_network();
+    }
+    return rc;
+}
+
+void weft_p2p_start_network(void)
+{
+    struct weft_p2p *p = &weft_p2p;
+    const struct weft_segment_header *h = p->job->segment.header;
+
+    if (p->net_ops == NULL || sleeper.is_running) {
+        return;
+    }
+    if (weft_thread_start(WEFT_THREAD_SLEEPER, run, h->cpu_set, WEFT_SEGMENT_CPU_BYTES) !=
+        WEFT_OK) {
+        weft_wireup_abort(p->job, 1,
+                          "no thread could be started that waits for the "
+                          "network");
+    }
+    sleeper.is_running = true;
+    if (p->has_progress) {
+        (void)weft_p2p_start_helper(); /* which says so if it cannot */
+    }
+}
+
+/* ---- all with all ---- */
+
+static enum weft_rc wire(uint32_t rank)
+{
+    const struct timespec pause = {.tv_nsec = 20000};
+    struct weft_p2p *p = &weft_p2p;
+    struct weft_peer *peer;
+    enum weft_rc rc = weft_p2p_reach(rank, &peer);
+
+    while (rc == WEFT_OK && weft_p2p_is_far(peer)) {
+        rc = p->net_ops->wire(peer->ep);
+        if (rc != WEFT_AGAIN) {
+            return rc;
+        }
+        rc = WEFT_OK;
+        p->net_ops->poll(p->net, 0);
+        nanosleep(&pause, NULL);
+    }
+    return rc;
+}
+
+/*
+ * In step k each rank asks the one k further, while the one k before asks it, so that
+ * nobody is asked by two at a time. A connection serves both ways: half of the n - 1
+ * steps make them all. Then we wait for those who are to ask us, or ask them.
+ */
+enum weft_rc weft_p2p_wire_all(void)
+{
+    const uint32_t size = (uint32_t)weft_p2p.job->who.size;
+    const uint32_t me = weft_p2p.me;
+    enum weft_rc rc = WEFT_OK;
+
+    for (uint32_t k = 1; k <= size / 2 && rc == WEFT_OK; k++) {
+        rc = wire((me + k) % size);
+    }
+    for (uint32_t k = 1; k <= size / 2 && rc == WEFT_OK; k++) {
+        rc = wire((me + size - k) % size);
+    }
+    return rc;
+}
+
+void weft_p2p_stop_sleeper(void)
+{
+    if (sleeper.is_running) {
+        uint64_t count = 1;
+
+        while (write(sleeper.stop, &count, sizeof(count)) < 0 && errno == EINTR) {
+        }
+        weft_thread_join(WEFT_THREAD_SLEEPER);
+        while (read(sleeper.stop, &count, sizeof(count)) < 0 && errno == EINTR) {
+        }
+        sleeper.is_running = false;
+    }
+}
+
+void weft_p2p_close_network(void)
+{
+    struct weft_p2p *p = &weft_p2p;
+
+    if (p->net_ops != NULL) {
+        weft_p2p_stop_sleeper();
+        close(sleeper.epoll);
+        close(sleeper.stop);
+        p->net_ops->close(p->net);
+        p->net_ops = NULL;
+        p->net = NULL;
+    }
+}
+
+enum weft_rc weft_p2p_arm_network(void)
+{
+    struct weft_p2p *p = &weft_p2p;
+
+    if (p->net_ops == NULL) {
+        return WEFT_OK;
+    }
+    if (weft_unlikely(!sleeper.is_running)) {
+        weft_p2p_start_network();
+    }
+    if (p->net_ops->may_wait(p->net) != WEFT_OK) {
+        p->is_net_due = true;
+        return WEFT_AGAIN;
+    }
+    for (int i = 0; i < DESCRIPTORS; i++) {
+        /* Acquire: the sleeper is through with the event before. */
+        if (!atomic_load_explicit(&sleeper.is_set[i], memory_order_acquire)) {
+            atomic_store_explicit(&sleeper.is_set[i], true, memory_order_relaxed);
+            if (!watch(EPOLL_CTL_MOD, sleeper.descriptors[i], i)) {
+                return WEFT_AGAIN;
+            }
+        }
+    }
+    return WEFT_OK;
+}
+
+void weft_p2p_poll_network(int budget)
+{
+    struct weft_p2p *p = &weft_p2p;
+
+    p->polls_of_node = 0;
+    p->is_net_due = false;
+    p->net_ops->poll(p->net, budget);
+}
+
+bool weft_p2p_needs_tick(void)
+{
+    const struct weft_p2p *p = &weft_p2p;
+
+    for (const struct weft_peer *peer = p->waiting_peers; peer != NULL;
+         peer = peer->next_waiting) {
+        if (weft_p2p_is_near(peer)) {
+            return true; /* a full lane tells, an inbox and a control queue do not */
+        }
+    }
+    return p->waiting_peers != NULL && p->net_ops->has_asked(p->net);
+}

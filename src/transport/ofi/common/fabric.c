@@ -1,0 +1,199 @@
+#include "transport/ofi/common/fabric.h"
+
+#include "base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What we can live with, so that every provider finds what it needs. */
+static struct fi_info *make_hints(const char *provider)
+{
+    struct fi_info *hints = weft_libfabric.dupinfo(NULL);
+
+    if (hints == NULL) {
+        return NULL;
+    }
+    hints->caps = FI_MSG | FI_RMA;
+    hints->mode = FI_CONTEXT | FI_CONTEXT2 | FI_RX_CQ_DATA;
+    hints->ep_attr->type = FI_EP_MSG;
+    hints->domain_attr->mr_mode =
+        FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+    hints->domain_attr->threading = FI_THREAD_DOMAIN;
+    hints->domain_attr->resource_mgmt = FI_RM_UNSPEC;
+    if (provider != NULL) {
+        hints->fabric_attr->prov_name = strdup(provider);
+    }
+    return hints;
+}
+
+static bool set_address(void **slot, size_t *length, const void *address, size_t bytes)
+{
+    *slot = malloc(bytes);
+    if (*slot == NULL) {
+        return false;
+    }
+    memcpy(*slot, address, bytes);
+    *length = bytes;
+    return true;
+}
+
+static uint32_t format_of(const struct sockaddr_storage *address)
+{
+    return address->ss_family == AF_INET6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
+}
+
+/*
+ * Of what is offered, the first that we can sleep on and that shares receive buffers.
+ * `net` never becomes quiet again after its first message, `sockets` is not kept up
+ * (docs/engine.md, 1 and 2).
+ */
+static struct fi_info *choose(struct fi_info *list)
+{
+    for (struct fi_info *i = list; i != NULL; i = i->next) {
+        const char *name = i->fabric_attr->prov_name;
+
+        if (strcmp(name, "net") != 0 && strcmp(name, "sockets") != 0 &&
+            i->domain_attr->max_ep_srx_ctx > 0) {
+            return weft_libfabric.dupinfo(i);
+        }
+    }
+    return NULL;
+}
+
+static struct fi_info *find(const char *provider, const struct sockaddr_storage *from,
+                            size_t from_bytes, const struct sockaddr_storage *to,
+                            size_t to_bytes)
+{
+    struct fi_info *hints = make_hints(provider);
+    struct fi_info *list = NULL;
+    struct fi_info *chosen = NULL;
+
+    if (hints == NULL) {
+        return NULL;
+    }
+    hints->addr_format = format_of(from != NULL ? from : to);
+    if ((from == NULL ||
+         set_address(&hints->src_addr, &hints->src_addrlen, from, from_bytes)) &&
+        (to == NULL ||
+         set_address(&hints->dest_addr, &hints->dest_addrlen, to, to_bytes)) &&
+        weft_libfabric.getinfo(WEFT_OFI_API, NULL, NULL, 0, hints, &list) == 0) {
+        chosen = choose(list);
+        weft_libfabric.freeinfo(list);
+    }
+    weft_libfabric.freeinfo(hints);
+    return chosen;
+}
+
+struct fi_info *weft_ofi_info(const struct weft_ofi *ofi,
+                              const struct sockaddr_storage *from,
+                              const struct sockaddr_storage *to, socklen_t bytes)
+{
+    return find(ofi->info->fabric_attr->prov_name, from, bytes, to, bytes);
+}
+
+/* Says which step failed, and closes what was opened. */
+static enum weft_rc fail(struct weft_ofi *ofi, const char *step, long code)
+{
+    weft_log_error("libfabric's provider %s: %s: %s", ofi->info->fabric_attr->prov_name,
+                   step, weft_ofi_error(code));
+    weft_ofi_close(ofi);
+    return WEFT_ERR_SYSTEM;
+}
+
+static enum weft_rc open_objects(struct weft_ofi *ofi, size_t completions)
+{
+    struct fi_eq_attr eq = {.wait_obj = FI_WAIT_FD};
+    struct fi_cq_attr cq = {
+        .size = completions,
+        .format = FI_CQ_FORMAT_MSG,
+        .wait_obj = FI_WAIT_FD,
+    };
+    struct fi_rx_attr rx = *ofi->info->rx_attr;
+    long code = weft_libfabric.fabric(ofi->info->fabric_attr, &ofi->fabric, NULL);
+
+    if (code != 0) {
+        return fail(ofi, "no fabric", code);
+    }
+    code = fi_domain(ofi->fabric, ofi->info, &ofi->domain, NULL);
+    if (code != 0) {
+        return fail(ofi, "no domain", code);
+    }
+    code = fi_eq_open(ofi->fabric, &eq, &ofi->eq, NULL);
+    if (code != 0) {
+        return fail(ofi, "no event queue", code);
+    }
+    code = fi_cq_open(ofi->domain, &cq, &ofi->cq, NULL);
+    if (code != 0) {
+        return fail(ofi, "no completion queue", code);
+    }
+    ofi->completions = cq.size; /* written back */
+    code = fi_srx_context(ofi->domain, &rx, &ofi->shared_receive, NULL);
+    if (code != 0) {
+        return fail(ofi, "no shared receive queue", code);
+    }
+    return WEFT_OK;
+}
+
+enum weft_rc weft_ofi_open(struct weft_ofi *ofi, const struct sockaddr_storage *at,
+                           socklen_t at_bytes, size_t completions)
+{
+    enum weft_rc rc = weft_libfabric_open();
+
+    *ofi = (struct weft_ofi){.next_key = 1};
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    ofi->info = find(NULL, at, at_bytes, NULL, 0);
+    if (ofi->info == NULL) {
+        weft_log_error("no provider of libfabric has connected endpoints with shared "
+                       "receive queues here (fi_info -t FI_EP_MSG shows them)");
+        return WEFT_ERR_UNSUPPORTED;
+    }
+    weft_log_info("network: libfabric's provider %s", ofi->info->fabric_attr->prov_name);
+    return open_objects(ofi, completions);
+}
+
+void weft_ofi_close(struct weft_ofi *ofi)
+{
+    if (ofi->shared_receive != NULL) {
+        fi_close(&ofi->shared_receive->fid);
+    }
+    if (ofi->cq != NULL) {
+        fi_close(&ofi->cq->fid);
+    }
+    if (ofi->eq != NULL) {
+        fi_close(&ofi->eq->fid);
+    }
+    if (ofi->domain != NULL) {
+        fi_close(&ofi->domain->fid);
+    }
+    if (ofi->fabric != NULL) {
+        fi_close(&ofi->fabric->fid);
+    }
+    if (ofi->info != NULL) {
+        weft_libfabric.freeinfo(ofi->info);
+    }
+    *ofi = (struct weft_ofi){.info = NULL};
+}
+
+enum weft_rc weft_ofi_register(struct weft_ofi *ofi, const void *memory, size_t bytes,
+                               uint64_t access, struct fid_mr **mr)
+{
+    const uint64_t key = ofi->next_key++; /* ignored where the provider chooses */
+    const int code = fi_mr_reg(ofi->domain, memory, bytes, access, 0, key, 0, mr, NULL);
+
+    if (code != 0) {
+        *mr = NULL;
+        return code == -FI_ENOMEM || code == -FI_EAGAIN ? WEFT_AGAIN : WEFT_ERR_SYSTEM;
+    }
+    return WEFT_OK;
+}
+
+enum weft_rc weft_ofi_register_local(struct weft_ofi *ofi, const void *memory,
+                                     size_t bytes, uint64_t access, struct fid_mr **mr)
+{
+    *mr = NULL;
+    return weft_ofi_is_local_checked(ofi)
+               ? weft_ofi_register(ofi, memory, bytes, access, mr)
+               : WEFT_OK;
+}

@@ -1,0 +1,79 @@
+/*
+ * fabric.h - what every transport over libfabric opens: a provider that was chosen, its
+ * fabric and domain, the queues for events and completions, and memory it may touch.
+ *
+ * The domain is used by one thread at a time, with the library's lock. Hardware is
+ * written for from the start: buffers handed down have a descriptor where the provider
+ * wants one, and addresses and keys of remote memory are as its mr_mode says.
+ */
+#ifndef WEFT_OFI_FABRIC_H
+#define WEFT_OFI_FABRIC_H
+
+#include "transport/ofi/common/library.h"
+
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+struct weft_ofi {
+    struct fi_info *info; /* of the provider, at our own address */
+    struct fid_fabric *fabric;
+    struct fid_domain *domain;
+    struct fid_eq *eq;
+    struct fid_cq *cq;
+    struct fid_ep *shared_receive; /* buffers for whoever sends */
+    uint64_t next_key;             /* where keys are ours to choose */
+    size_t completions;            /* that may be unread, of whatever is posted */
+};
+
+/*
+ * Connected endpoints at the address `at`. Room for as many completions that nobody has
+ * read yet is asked for; ofi->completions is what there is, and no more than that may be
+ * posted at once. WEFT_ERR_UNSUPPORTED: no provider offers that.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_ofi_open(struct weft_ofi *ofi,
+                                           const struct sockaddr_storage *at,
+                                           socklen_t at_bytes, size_t completions);
+void weft_ofi_close(struct weft_ofi *ofi);
+
+/* What the same provider needs to reach `to`, or to listen at `from`, of which one is
+ * NULL; the caller gives it to freeinfo(). */
+struct fi_info *weft_ofi_info(const struct weft_ofi *ofi,
+                              const struct sockaddr_storage *from,
+                              const struct sockaddr_storage *to, socklen_t bytes);
+
+/* Must buffers that only we use be registered? */
+static inline bool weft_ofi_is_local_checked(const struct weft_ofi *ofi)
+{
+    return (ofi->info->domain_attr->mr_mode & FI_MR_LOCAL) != 0;
+}
+
+/* Registers memory for FI_SEND, FI_RECV, FI_READ, FI_WRITE and the REMOTE ones. */
+WEFT_MUST_CHECK enum weft_rc weft_ofi_register(struct weft_ofi *ofi, const void *memory,
+                                               size_t bytes, uint64_t access,
+                                               struct fid_mr **mr);
+
+/* The same for what only we use; *mr is NULL where nobody asks for it. */
+WEFT_MUST_CHECK enum weft_rc weft_ofi_register_local(struct weft_ofi *ofi,
+                                                     const void *memory, size_t bytes,
+                                                     uint64_t access, struct fid_mr **mr);
+
+static inline void weft_ofi_unregister(struct fid_mr *mr)
+{
+    if (mr != NULL) {
+        fi_close(&mr->fid);
+    }
+}
+
+static inline void *weft_ofi_descriptor(struct fid_mr *mr)
+{
+    return mr != NULL ? fi_mr_desc(mr) : NULL;
+}
+
+#endif

@@ -1,0 +1,52 @@
+#include "transport/ofi/common/library.h"
+
+#include "base/log.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+struct weft_libfabric weft_libfabric;
+
+static void *library;
+
+/* All of it, or nothing. */
+static bool find_functions(struct weft_libfabric *f)
+{
+    f->getinfo = (__typeof__(fi_getinfo) *)dlsym(library, "fi_getinfo");
+    f->freeinfo = (__typeof__(fi_freeinfo) *)dlsym(library, "fi_freeinfo");
+    f->dupinfo = (__typeof__(fi_dupinfo) *)dlsym(library, "fi_dupinfo");
+    f->fabric = (__typeof__(fi_fabric) *)dlsym(library, "fi_fabric");
+    f->strerror = (__typeof__(fi_strerror) *)dlsym(library, "fi_strerror");
+    f->version = (__typeof__(fi_version) *)dlsym(library, "fi_version");
+    return f->getinfo != NULL && f->freeinfo != NULL && f->dupinfo != NULL &&
+           f->fabric != NULL && f->strerror != NULL && f->version != NULL;
+}
+
+enum weft_rc weft_libfabric_open(void)
+{
+    if (library != NULL) {
+        return WEFT_OK;
+    }
+    /* Else the old InfiniPath library behind it catches signals, and exits by itself. */
+    setenv("IPATH_NO_BACKTRACE", "1", 0);
+    library = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) {
+        weft_log_error("no network without libfabric (Debian's package libfabric1): %s",
+                       dlerror());
+        return WEFT_ERR_UNSUPPORTED;
+    }
+    if (!find_functions(&weft_libfabric) ||
+        FI_VERSION_LT(weft_libfabric.version(), WEFT_OFI_API)) {
+        weft_log_error("the libfabric that was found is older than %d.%d",
+                       (int)FI_MAJOR(WEFT_OFI_API), (int)FI_MINOR(WEFT_OFI_API));
+        dlclose(library);
+        library = NULL;
+        return WEFT_ERR_UNSUPPORTED;
+    }
+    return WEFT_OK;
+}
+
+const char *weft_ofi_error(long code)
+{
+    return weft_libfabric.strerror((int)(code < 0 ? -code : code));
+}

@@ -1,0 +1,208 @@
+/*
+ * address.c - where we listen, and where a peer does.
+ *
+ * A rank listens at each of its host's addresses that are for jobs (wireup/net.h), at a
+ * port of WEFT_PORTS, and publishes them as "ADDRESS/PORT,ADDRESS/PORT". Who wants to
+ * connect takes the first that lies in a network of its own. Ranks of a job on one host
+ * use the loopback.
+ */
+#include "transport/ofi/msg/msg.h"
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "wireup/net.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A key is written once, so each opening, which all ranks do together, has its own. */
+static void name_key(const struct weft_transport *tp, char *key, size_t room)
+{
+    snprintf(key, room, "msg-%u", tp->opening);
+}
+
+static int list_loopback(struct weft_net_address *list)
+{
+    memset(list, 0, sizeof(*list));
+    snprintf(list->interface, sizeof(list->interface), "lo");
+    snprintf(list->text, sizeof(list->text), "127.0.0.1");
+    list->prefix = 8;
+    return 1;
+}
+
+/*
+ * Our addresses that are for jobs; returns how many. A host that is in no network has its
+ * loopback: nodes of a launcher may be one host.
+ */
+static int list_own(const struct weft_job *job, struct weft_net_address *list)
+{
+    const char *wanted = weft_setting_text(WEFT_SET_NET);
+    int count = 0;
+
+    if (job->is_one_node) {
+        return list_loopback(list);
+    }
+    for (int all = weft_net_list(list, wanted);
+         count < all && count < WEFT_MSG_LISTENERS && list[count].left_out == NULL;
+         count++) {
+    }
+    return count == 0 && wanted[0] == '\0' ? list_loopback(list) : count;
+}
+
+bool weft_msg_own_address(const struct weft_job *job, struct sockaddr_storage *at,
+                          socklen_t *bytes)
+{
+    struct weft_net_address list[WEFT_NET_MOST];
+
+    if (list_own(job, list) == 0) {
+        weft_log_error("this host has no address for jobs (WEFT_NET=%s); mpiexec "
+                       "--report shows why",
+                       weft_setting_text(WEFT_SET_NET));
+        return false;
+    }
+    return weft_net_address_of(list[0].text, 0, at, bytes);
+}
+
+/* Listens at one address and port; the code is libfabric's. */
+static long try_port(struct weft_transport *tp, const char *text, int port,
+                     struct fid_pep **out)
+{
+    struct sockaddr_storage at;
+    socklen_t bytes;
+    struct fi_info *info = NULL;
+    long code = -FI_EINVAL;
+
+    if (weft_net_address_of(text, port, &at, &bytes)) {
+        info = weft_ofi_info(&tp->ofi, &at, NULL, bytes);
+    }
+    if (info == NULL) {
+        return code;
+    }
+    *out = NULL;
+    code = fi_passive_ep(tp->ofi.fabric, info, out, NULL);
+    if (code == 0) {
+        code = fi_pep_bind(*out, &tp->ofi.eq->fid, 0);
+    }
+    if (code == 0) {
+        code = fi_listen(*out);
+    }
+    if (code != 0 && *out != NULL) {
+        fi_close(&(*out)->fid);
+    }
+    weft_libfabric.freeinfo(info);
+    return code;
+}
+
+/* At a port of the range; ranks of a host begin at different ones. */
+static int listen_at(struct weft_transport *tp, const char *text)
+{
+    int first = 0;
+    int last = -1;
+    long code = -FI_EADDRINUSE;
+
+    if (!weft_net_read_ports(weft_setting_text(WEFT_SET_PORTS), &first, &last)) {
+        weft_log_error("WEFT_PORTS=%s is no range of ports",
+                       weft_setting_text(WEFT_SET_PORTS));
+        return 0;
+    }
+    for (int i = 0; i <= last - first && code == -FI_EADDRINUSE; i++) {
+        const int port = first + (tp->job->who.local_rank + i) % (last - first + 1);
+
+        code = try_port(tp, text, port, &tp->listeners[tp->listener_count]);
+        if (code == 0) {
+            tp->listener_count++;
+            return port;
+        }
+    }
+    weft_log_error("cannot listen at %s, ports %d to %d (WEFT_PORTS): %s", text, first,
+                   last, weft_ofi_error(code));
+    return 0;
+}
+
+enum weft_rc weft_msg_listen(struct weft_transport *tp)
+{
+    struct weft_net_address list[WEFT_NET_MOST];
+    const int count = list_own(tp->job, list);
+    char value[WEFT_KVS_VALUE_MAX + 1] = "";
+    char key[32];
+    size_t used = 0;
+
+    for (int i = 0; i < count; i++) {
+        const int port = listen_at(tp, list[i].text);
+
+        if (port == 0) {
+            return WEFT_ERR_SYSTEM;
+        }
+        used += (size_t)snprintf(value + used, sizeof(value) - used, "%s%s/%d",
+                                 i > 0 ? "," : "", list[i].text, port);
+    }
+    name_key(tp, key, sizeof(key));
+    weft_msg_guard(tp);
+    return weft_wireup_publish(tp->job, key, value);
+}
+
+static bool is_near(const struct weft_net_address *own, int count, const char *text)
+{
+    for (int i = 0; i < count; i++) {
+        if ((strchr(own[i].text, ':') == NULL) == (strchr(text, ':') == NULL) &&
+            weft_net_is_in(text, own[i].text, own[i].prefix)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One "ADDRESS/PORT"; changes the text. */
+static bool read_address(char *text, struct weft_msg_peer *peer)
+{
+    char *slash = strchr(text, '/');
+
+    if (slash == NULL) {
+        return false;
+    }
+    *slash = '\0';
+    return weft_net_address_of(text, atoi(slash + 1), &peer->address,
+                               &peer->address_bytes);
+}
+
+enum weft_rc weft_msg_find(struct weft_transport *tp, struct weft_msg_peer *peer)
+{
+    struct weft_net_address own[WEFT_NET_MOST];
+    const int count = list_own(tp->job, own);
+    char value[WEFT_KVS_VALUE_MAX + 1];
+    char key[32];
+    char *rest = NULL;
+    enum weft_rc rc;
+
+    name_key(tp, key, sizeof(key));
+    rc = weft_wireup_lookup(tp->job, (int)peer->ranked.rank, key, value);
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    for (char *one = strtok_r(value, ",", &rest); one != NULL;
+         one = strtok_r(NULL, ",", &rest)) {
+        char *slash = strchr(one, '/');
+        bool is_good;
+
+        if (slash == NULL) {
+            continue;
+        }
+        *slash = '\0';
+        is_good = is_near(own, count, one);
+        *slash = '/';
+        if ((is_good || !peer->has_address) && read_address(one, peer)) {
+            peer->has_address = true;
+            if (is_good) {
+                break;
+            }
+        }
+    }
+    if (!peer->has_address) {
+        weft_log_error("rank %u has published no address", peer->ranked.rank);
+        return WEFT_ERR_UNREACHABLE;
+    }
+    return WEFT_OK;
+}

@@ -1,0 +1,140 @@
+/*
+ * lend.c - long packets out of memory of the user's, and puts into a peer's memory. A
+ * slot carries the frame and the head, and finds what was lent when the provider is
+ * through with it. Memory is registered for as long as that takes, where the provider
+ * wants it: a cache of registrations is the provider's affair, which knows when memory is
+ * unmapped.
+ */
+#include "transport/ofi/msg/msg.h"
+
+#include <string.h>
+
+/* A slot whose memory is registered; NULL: not now. */
+static struct weft_msg_slot *borrow(struct weft_transport *tp, struct weft_msg_peer *peer,
+                                    const void *data, size_t len, uint64_t access,
+                                    struct weft_op *op)
+{
+    struct weft_msg_slot *slot = weft_msg_take_slot(tp, peer);
+
+    if (slot == NULL) {
+        return NULL;
+    }
+    if (weft_ofi_register_local(&tp->ofi, data, len, access, &slot->mr) != WEFT_OK) {
+        weft_msg_slot_is_free(tp, slot);
+        tp->has_stumbled = true;
+        return NULL;
+    }
+    slot->op = op;
+    return slot;
+}
+
+static enum weft_rc give_back(struct weft_transport *tp, struct weft_msg_slot *slot,
+                              enum weft_rc rc)
+{
+    weft_ofi_unregister(slot->mr);
+    slot->op = NULL;
+    weft_msg_slot_is_free(tp, slot);
+    return rc;
+}
+
+void weft_msg_return(struct weft_transport *tp, struct weft_msg_slot *slot,
+                     enum weft_rc rc)
+{
+    struct weft_op *op = slot->op;
+
+    (void)give_back(tp, slot, rc);
+    tp->up->done(tp->up->owner, op, rc);
+}
+
+enum weft_rc weft_msg_lend(struct weft_endpoint *ep, const void *header, const void *head,
+                           size_t head_len, const void *data, size_t len,
+                           struct weft_op *op)
+{
+    struct weft_msg_peer *peer = weft_msg_peer_of(ep);
+    struct weft_transport *tp = ep->transport;
+    struct weft_msg_frame frame;
+    const size_t total = sizeof(frame) + head_len + len;
+    struct weft_msg_slot *slot;
+    enum weft_rc rc = weft_msg_may_send(tp, peer, total);
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    slot = borrow(tp, peer, data, len, FI_SEND, op);
+    if (slot == NULL) {
+        return WEFT_AGAIN;
+    }
+    frame = weft_msg_frame(tp, peer, WEFT_MSG_ORDERED);
+    memcpy(frame.header, header, WEFT_HEADER_BYTES);
+    memcpy(slot->buffer, &frame, sizeof(frame));
+    memcpy(slot->buffer + sizeof(frame), head, head_len);
+    {
+        const struct iovec parts[] = {
+            {.iov_base = slot->buffer, .iov_len = sizeof(frame) + head_len},
+            {.iov_base = (void *)(uintptr_t)data, .iov_len = len},
+        };
+        void *descriptors[] = {weft_ofi_descriptor(tp->send_mr),
+                               weft_ofi_descriptor(slot->mr)};
+
+        rc = weft_msg_outcome(
+            tp, peer, fi_sendv(peer->ep, parts, descriptors, 2, 0, &slot->context));
+    }
+    if (rc != WEFT_OK) {
+        return give_back(tp, slot, rc);
+    }
+    weft_msg_has_sent(peer, &frame, total);
+    return WEFT_PENDING;
+}
+
+enum weft_rc weft_msg_put(struct weft_endpoint *ep, const struct weft_key *key,
+                          uint64_t offset, const void *from, size_t len,
+                          struct weft_op *op)
+{
+    struct weft_msg_peer *peer = weft_msg_peer_of(ep);
+    struct weft_transport *tp = ep->transport;
+    struct weft_msg_slot *slot;
+    enum weft_rc rc = weft_msg_may_send(tp, peer, 0);
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    slot = borrow(tp, peer, from, len, FI_WRITE, op);
+    if (slot == NULL) {
+        return WEFT_AGAIN;
+    }
+    rc = weft_msg_outcome(tp, peer,
+                          fi_write(peer->ep, from, len, weft_ofi_descriptor(slot->mr), 0,
+                                   key->address + offset, key->key, &slot->context));
+    if (rc != WEFT_OK) {
+        return give_back(tp, slot, rc);
+    }
+    peer->bytes_put += len;
+    return WEFT_PENDING;
+}
+
+/* ---- memory that peers write to ---- */
+
+enum weft_rc weft_msg_expose(struct weft_transport *tp, void *memory, size_t bytes,
+                             struct weft_key *key, void **exposed)
+{
+    const bool is_virtual = (tp->ofi.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
+    struct fid_mr *mr;
+    const enum weft_rc rc =
+        weft_ofi_register(&tp->ofi, memory, bytes, FI_REMOTE_WRITE, &mr);
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    *key = (struct weft_key){
+        .address = is_virtual ? (uint64_t)(uintptr_t)memory : 0,
+        .key = fi_mr_key(mr),
+    };
+    *exposed = mr;
+    return WEFT_OK;
+}
+
+void weft_msg_conceal(struct weft_transport *tp, void *exposed)
+{
+    (void)tp;
+    weft_ofi_unregister(exposed);
+}

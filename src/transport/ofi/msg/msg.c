@@ -1,0 +1,355 @@
+#include "transport/ofi/msg/msg.h"
+
+#include "base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+struct weft_msg_limits weft_msg_limits;
+
+/* What goes at once fits into a buffer of the pool, and four times into the window. */
+static uint32_t lend_max(const struct weft_transport *tp)
+{
+    if (tp->ofi.info->tx_attr->iov_limit < 2) {
+        return 0;
+    }
+    return tp->window / 4 < WEFT_MSG_LEND_MAX ? tp->window / 4 : WEFT_MSG_LEND_MAX;
+}
+
+struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank)
+{
+    struct weft_msg_peer *peer = weft_ranks_find(&tp->peers, rank);
+
+    if (peer != NULL) {
+        return peer;
+    }
+    peer = weft_ranks_add(&tp->peers, rank, sizeof(*peer));
+    if (peer != NULL) {
+        peer->base = (struct weft_endpoint){
+            .ops = &weft_msg_ops,
+            .transport = tp,
+            .rank = rank,
+            .short_max = WEFT_MSG_SHORT_MAX,
+            .lend_max = lend_max(tp),
+        };
+    }
+    return peer;
+}
+
+/* Less for each where there are many, so that all together stay bounded. */
+static uint32_t choose_window(const struct weft_job *job)
+{
+    const int others = job->who.size > 1 ? job->who.size - 1 : 1;
+    const int share = 8 * 1024 * 1024 / others;
+
+    if (weft_msg_limits.window != 0) {
+        return weft_msg_limits.window;
+    }
+    return (uint32_t)(share > WEFT_MSG_WINDOW_MOST    ? WEFT_MSG_WINDOW_MOST
+                      : share < WEFT_MSG_WINDOW_LEAST ? WEFT_MSG_WINDOW_LEAST
+                                                      : share);
+}
+
+/* ---- buffers ---- */
+
+/* Pages are touched when they are used: a buffer costs what has come in it. */
+static uint8_t *map(size_t bytes)
+{
+    void *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static size_t packet_bytes(size_t data)
+{
+    return (sizeof(struct weft_msg_frame) + data + 63) / 64 * 64;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* All that can be posted at once has room in the completion queue. */
+static void choose_counts(struct weft_transport *tp)
+{
+    const struct fi_info *info = tp->ofi.info;
+    const size_t room = tp->ofi.completions;
+    const size_t receives =
+        least(WEFT_MSG_RECEIVES, least(info->rx_attr->size, room / 2));
+
+    tp->receive_count = weft_msg_limits.receives != 0
+                            ? (uint32_t)least(weft_msg_limits.receives, receives)
+                            : (uint32_t)receives;
+    tp->send_count =
+        (uint32_t)least(WEFT_MSG_SENDS, least(info->tx_attr->size / 2, room - receives));
+}
+
+static enum weft_rc make_sends(struct weft_transport *tp)
+{
+    const size_t each = packet_bytes(WEFT_MSG_SHORT_MAX);
+
+    tp->sends = calloc(tp->send_count, sizeof(*tp->sends));
+    tp->send_memory = map(tp->send_count * each);
+    if (tp->sends == NULL || tp->send_memory == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    for (uint32_t i = 0; i < tp->send_count; i++) {
+        tp->sends[i].buffer = tp->send_memory + i * each;
+        tp->sends[i].next = tp->free_sends;
+        tp->free_sends = &tp->sends[i];
+    }
+    return weft_ofi_register_local(&tp->ofi, tp->send_memory, tp->send_count * each,
+                                   FI_SEND, &tp->send_mr);
+}
+
+static enum weft_rc make_receives(struct weft_transport *tp)
+{
+    enum weft_rc rc;
+
+    tp->receive_bytes = packet_bytes(WEFT_HEAD_MAX + WEFT_MSG_LEND_MAX);
+    tp->receives = calloc(tp->receive_count, sizeof(*tp->receives));
+    tp->receive_memory = map(tp->receive_count * tp->receive_bytes);
+    if (tp->receives == NULL || tp->receive_memory == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    rc = weft_ofi_register_local(&tp->ofi, tp->receive_memory,
+                                 tp->receive_count * tp->receive_bytes, FI_RECV,
+                                 &tp->receive_mr);
+    for (uint32_t i = 0; rc == WEFT_OK && i < tp->receive_count; i++) {
+        tp->receives[i].buffer = tp->receive_memory + i * tp->receive_bytes;
+        weft_msg_post(tp, &tp->receives[i]);
+    }
+    return rc;
+}
+
+static void free_buffers(struct weft_transport *tp)
+{
+    weft_ofi_unregister(tp->send_mr);
+    weft_ofi_unregister(tp->receive_mr);
+    if (tp->send_memory != NULL) {
+        munmap(tp->send_memory, tp->send_count * packet_bytes(WEFT_MSG_SHORT_MAX));
+    }
+    if (tp->receive_memory != NULL) {
+        munmap(tp->receive_memory, tp->receive_count * tp->receive_bytes);
+    }
+    free(tp->sends);
+    free(tp->receives);
+}
+
+/* ---- opening and closing ---- */
+
+static void msg_close(struct weft_transport *tp)
+{
+    struct weft_msg_peer *peer;
+    uint32_t at = 0;
+
+    tp->is_closing = true;
+    while ((peer = weft_ranks_next(&tp->peers, &at)) != NULL) {
+        if (peer->ep != NULL) {
+            fi_close(&peer->ep->fid);
+        }
+        while (peer->held != NULL) {
+            struct weft_msg_held *next = peer->held->next;
+
+            free(peer->held);
+            peer->held = next;
+        }
+    }
+    weft_msg_unguard(tp);
+    for (int i = 0; i < tp->listener_count; i++) {
+        fi_close(&tp->listeners[i]->fid);
+    }
+    if (tp->ofi.shared_receive != NULL) { /* before the buffers that are posted there */
+        fi_close(&tp->ofi.shared_receive->fid);
+        tp->ofi.shared_receive = NULL;
+    }
+    free_buffers(tp);
+    weft_ofi_close(&tp->ofi);
+    weft_ranks_close(&tp->peers);
+    free(tp);
+}
+
+static enum weft_rc open_all(struct weft_transport *tp)
+{
+    struct sockaddr_storage at;
+    socklen_t at_bytes;
+    enum weft_rc rc = weft_sodium_open();
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    if (!weft_msg_own_address(tp->job, &at, &at_bytes)) {
+        return WEFT_ERR_UNREACHABLE;
+    }
+    rc = weft_ofi_open(&tp->ofi, &at, at_bytes, WEFT_MSG_RECEIVES + WEFT_MSG_SENDS);
+    if (rc == WEFT_OK) {
+        choose_counts(tp);
+        rc = make_sends(tp);
+    }
+    if (rc == WEFT_OK) {
+        rc = make_receives(tp);
+    }
+    return rc == WEFT_OK ? weft_msg_listen(tp) : rc;
+}
+
+static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_job *job,
+                             struct weft_transport **out)
+{
+    static uint32_t openings;
+    struct weft_transport *tp = calloc(1, sizeof(*tp));
+    enum weft_rc rc;
+
+    if (tp == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    tp->up = up;
+    tp->job = job;
+    tp->me = (uint32_t)job->who.rank;
+    tp->window = choose_window(job);
+    tp->opening = openings++;
+    tp->self = (struct weft_handshake_self){
+        .secret = job->segment.header->secret,
+        .rank = tp->me,
+        .ranks = (uint32_t)job->who.size,
+        .streams = 1,
+    };
+    rc = open_all(tp);
+    if (rc != WEFT_OK) {
+        msg_close(tp);
+        return rc;
+    }
+    *out = tp;
+    return WEFT_OK;
+}
+
+/* Nothing is sent before there is something to send. */
+static enum weft_rc msg_connect(struct weft_transport *tp, uint32_t rank,
+                                struct weft_endpoint **out)
+{
+    struct weft_msg_peer *peer = weft_msg_peer_get(tp, rank);
+
+    if (peer == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    *out = &peer->base;
+    return WEFT_OK;
+}
+
+static enum weft_rc wire(struct weft_endpoint *ep)
+{
+    struct weft_msg_peer *peer = weft_msg_peer_of(ep);
+
+    weft_msg_connect(ep->transport, peer);
+    return peer->state == WEFT_MSG_OPEN   ? WEFT_OK
+           : peer->state == WEFT_MSG_LOST ? WEFT_ERR_UNREACHABLE
+                                          : WEFT_AGAIN;
+}
+
+/* The connection may be the other's as well; it ends with the transport. */
+static void msg_disconnect(struct weft_endpoint *ep)
+{
+    (void)ep;
+}
+
+static bool can_reach(struct weft_endpoint *ep)
+{
+    (void)ep;
+    return false;
+}
+
+static bool may_be_queued(struct weft_endpoint *ep,
+                          bool (*is_it)(const void *header, const void *argument),
+                          const void *argument)
+{
+    (void)ep;
+    (void)is_it;
+    (void)argument;
+    return true;
+}
+
+static bool is_inside(struct weft_endpoint *ep)
+{
+    (void)ep;
+    return false;
+}
+
+/* Nothing but a packet wakes who is on another node. */
+static void wake(struct weft_endpoint *ep, enum weft_attention level)
+{
+    (void)ep;
+    (void)level;
+}
+
+/* ---- sleeping, and counts ---- */
+
+static bool has_asked(struct weft_transport *tp)
+{
+    const bool has = tp->has_stumbled;
+
+    tp->has_stumbled = false;
+    return has;
+}
+
+static enum weft_rc may_wait(struct weft_transport *tp)
+{
+    struct fid *both[] = {&tp->ofi.cq->fid, &tp->ofi.eq->fid};
+
+    if (tp->to_post != NULL || (tp->owing != NULL && tp->is_telling_refused) ||
+        weft_msg_may_take_held(tp)) {
+        return WEFT_AGAIN; /* no descriptor tells of these */
+    }
+    return fi_trywait(tp->ofi.fabric, both, 2) == 0 ? WEFT_OK : WEFT_AGAIN;
+}
+
+static int descriptors(struct weft_transport *tp, int *out)
+{
+    return fi_control(&tp->ofi.cq->fid, FI_GETWAIT, &out[0]) == 0 &&
+                   fi_control(&tp->ofi.eq->fid, FI_GETWAIT, &out[1]) == 0
+               ? 2
+               : 0;
+}
+
+static void count_sent(const struct weft_endpoint *base, struct weft_traffic *traffic)
+{
+    const struct weft_msg_peer *peer = weft_msg_peer_of(base);
+
+    traffic->packets_sent += peer->packets_sent;
+    traffic->bytes_sent += peer->bytes_sent;
+    traffic->bytes_stored += peer->bytes_put;
+}
+
+static void count(const struct weft_transport *tp, struct weft_traffic *traffic)
+{
+    traffic->packets_received += tp->packets_received;
+    traffic->bytes_received += tp->bytes_received;
+    traffic->lanes += tp->connections;
+    traffic->strangers += tp->strangers;
+}
+
+const struct weft_transport_ops weft_msg_ops = {
+    .name = "msg",
+    .caps = WEFT_CAP_ORDERED,
+    .open = msg_open,
+    .close = msg_close,
+    .connect = msg_connect,
+    .disconnect = msg_disconnect,
+    .send = weft_msg_send,
+    .lend = weft_msg_lend,
+    .put = weft_msg_put,
+    .expose = weft_msg_expose,
+    .conceal = weft_msg_conceal,
+    .can_reach = can_reach,
+    .may_be_queued = may_be_queued,
+    .poll = weft_msg_poll,
+    .wire = wire,
+    .may_wait = may_wait,
+    .descriptors = descriptors,
+    .has_asked = has_asked,
+    .wake = wake,
+    .is_inside = is_inside,
+    .count_sent = count_sent,
+    .count = count,
+};

@@ -1,0 +1,245 @@
+/*
+ * msg.h - what the files of the transport over connected endpoints share.
+ *
+ *   msg.c       opening, closing, the ops table
+ *   address.c   where we listen, and where a peer does
+ *   connect.c   connections on first contact, without threads
+ *   strangers.c who connects and says nothing, or nothing that we know
+ *   send.c      packets out, against the space that the peer has granted
+ *   lend.c      long ones, from and into memory of the user's
+ *   poll.c      packets in; those that may not be taken yet are held
+ *   sleep.c     descriptors to sleep on
+ *
+ * One pool of receive buffers serves all peers: a shared receive queue. What has arrived
+ * is taken out of its buffer, or copied aside if the layer above may not take it now, and
+ * the buffer goes back at once; so no peer can hold another up, however small the pool.
+ * What can be aside is bounded: a peer sends ordered packets only against a window, and
+ * every packet tells how much of it was taken. Control packets have a window of their
+ * own, counted in packets, and are always taken. See tests/models/pool.pml.
+ *
+ * A completion of a shared queue does not tell who sent. The frame does, and it can be
+ * believed, because no connection exists before both ends have proved that they belong to
+ * the job (connect.c).
+ */
+#ifndef WEFT_OFI_MSG_H
+#define WEFT_OFI_MSG_H
+
+#include "base/ranks.h"
+#include "transport/ofi/common/fabric.h"
+#include "transport/ofi/handshake.h"
+#include "transport/ofi/sodium.h"
+#include "transport/transport.h"
+
+#include <dirent.h>
+
+enum {
+    WEFT_MSG_SHORT_MAX = 4096, /* what send() copies */
+    WEFT_MSG_LEND_MAX = 64 * 1024,
+    WEFT_MSG_RECEIVES = 32, /* buffers in the pool, at most */
+    WEFT_MSG_SENDS = 128,   /* packets on their way, at most */
+    WEFT_MSG_WINDOW_MOST = 256 * 1024,
+    WEFT_MSG_WINDOW_LEAST = 16 * 1024,
+    WEFT_MSG_CONTROL_WINDOW = 64,
+    WEFT_MSG_FRAME_VERSION = 1,
+    WEFT_MSG_LISTENERS = 4, /* addresses of ours that are listened at */
+};
+
+enum weft_msg_kind {
+    WEFT_MSG_ORDERED = 1,
+    WEFT_MSG_CONTROL,
+    WEFT_MSG_CREDIT, /* nothing but what was taken */
+};
+
+/* In front of every packet, in the byte order of the machine (p2p/wire.h). */
+struct weft_msg_frame {
+    uint8_t version;
+    uint8_t kind; /* enum weft_msg_kind */
+    uint16_t zero;
+    uint32_t from;          /* rank in the job */
+    uint32_t taken;         /* bytes of ordered packets of who receives this, so far */
+    uint32_t taken_control; /* the same, in control packets */
+    uint8_t header[WEFT_HEADER_BYTES];
+};
+_Static_assert(sizeof(struct weft_msg_frame) == 44, "frame version 1");
+
+/* One packet on its way out, or a buffer of the pool: found by its context. */
+struct weft_msg_slot {
+    struct fi_context2 context; /* first; the provider's while it is under way */
+    struct weft_msg_slot *next; /* of those that are free, or to be posted again */
+    struct weft_msg_peer *peer; /* of a packet */
+    uint8_t *buffer;            /* a frame and what follows it */
+    struct weft_op *op;         /* of what was lent, or NULL */
+    struct fid_mr *mr;          /* of what was lent */
+};
+
+enum weft_msg_state {
+    WEFT_MSG_NONE,
+    WEFT_MSG_ASKING,     /* step 1 is on its way */
+    WEFT_MSG_CONFIRMING, /* step 3 is */
+    WEFT_MSG_ACCEPTING,  /* step 3 was right */
+    WEFT_MSG_OPEN,
+    WEFT_MSG_LOST,
+};
+
+/* A packet that came while it could not be taken. */
+struct weft_msg_held {
+    struct weft_msg_held *next;
+    uint32_t length;
+    uint8_t header[WEFT_HEADER_BYTES];
+    uint8_t data[];
+};
+
+struct weft_msg_peer {
+    struct weft_ranked ranked; /* first */
+    struct weft_endpoint base;
+    struct fid_ep *ep;
+    enum weft_msg_state state;
+    uint8_t tries;
+    bool has_address;
+    bool has_answered;            /* their ask; then `theirs` is valid */
+    uint64_t ask_at_ns;           /* not before: theirs is expected; 0: at any time */
+    struct weft_handshake ours;   /* of a connection that we ask for */
+    struct weft_handshake theirs; /* and that they do */
+    struct sockaddr_storage address;
+    socklen_t address_bytes;
+
+    uint32_t sent; /* bytes of ordered packets; these six wrap around */
+    uint32_t acknowledged;
+    uint32_t sent_control; /* packets */
+    uint32_t acknowledged_control;
+    uint32_t taken; /* of theirs, bytes */
+    uint32_t taken_control;
+    uint32_t told; /* of the above, what they know */
+    uint32_t told_control;
+    uint32_t slots_used; /* packets on their way to it */
+    uint64_t packets_sent;
+    uint64_t bytes_sent;
+    uint64_t bytes_put;
+
+    struct weft_msg_held *held; /* oldest first */
+    struct weft_msg_held *held_last;
+    bool is_holding; /* in the list of those with held packets */
+    struct weft_msg_peer *next_holding;
+    bool is_owing; /* in the list of those to be told */
+    struct weft_msg_peer *next_owing;
+};
+
+struct weft_transport {
+    struct weft_upcalls *up;
+    struct weft_job *job;
+    uint32_t me;
+    uint32_t window;
+    uint32_t opening; /* of this transport in this process: which */
+    struct weft_ofi ofi;
+    struct fid_pep *listeners[WEFT_MSG_LISTENERS];
+    int listener_count;
+    struct weft_handshake_self self;
+    struct weft_ranks peers;
+    uint32_t pending;     /* connections that are being made */
+    uint32_t connections; /* that are open */
+    uint32_t polls;
+    uint64_t strangers;   /* who was refused because it is not of the job */
+    uint64_t sweep_at_ns; /* when to look for silent ones again */
+    DIR *all_descriptors; /* of this process */
+    bool is_closing;
+    bool has_stumbled; /* a post was refused, and nothing will tell when to try again */
+
+    struct weft_msg_slot *sends; /* WEFT_MSG_SENDS or fewer */
+    struct weft_msg_slot *free_sends;
+    uint32_t send_count;
+    uint8_t *send_memory;
+    struct fid_mr *send_mr;
+
+    struct weft_msg_slot *receives;
+    uint32_t receive_count;
+    struct weft_msg_slot *to_post; /* could not be posted yet */
+    uint8_t *receive_memory;
+    struct fid_mr *receive_mr;
+    size_t receive_bytes; /* of each */
+
+    struct weft_msg_peer *holding;
+    struct weft_msg_peer *owing;
+    bool is_telling_refused; /* one of those stumbled; nothing tells when to try again */
+    uint64_t packets_received;
+    uint64_t bytes_received;
+};
+
+/* What the tests make small, before a transport is opened; 0: as there is room. */
+struct weft_msg_limits {
+    uint32_t receives; /* at least 1 */
+    uint32_t window;   /* at least two of the longest packets */
+};
+extern struct weft_msg_limits weft_msg_limits;
+
+static inline struct weft_msg_peer *weft_msg_peer_of(const struct weft_endpoint *ep)
+{
+    return (struct weft_msg_peer *)((char *)(uintptr_t)ep -
+                                    offsetof(struct weft_msg_peer, base));
+}
+
+/* The peer, made if it is new; NULL: no memory. */
+struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank);
+
+/* Listens at our addresses and publishes them; finds out where a peer listens. */
+enum weft_rc weft_msg_listen(struct weft_transport *tp);
+enum weft_rc weft_msg_find(struct weft_transport *tp, struct weft_msg_peer *peer);
+/* The first of our addresses that are for jobs. */
+bool weft_msg_own_address(const struct weft_job *job, struct sockaddr_storage *at,
+                          socklen_t *bytes);
+
+/* Begins to connect, if that has not begun. */
+void weft_msg_connect(struct weft_transport *tp, struct weft_msg_peer *peer);
+/* Handles what has happened to connections; returns how much. */
+int weft_msg_handle_events(struct weft_transport *tp);
+/* A connection has failed under a packet. */
+void weft_msg_lose(struct weft_transport *tp, struct weft_msg_peer *peer,
+                   const char *cause);
+
+/* One more who is not of the job; says so the first time. */
+void weft_msg_count_stranger(struct weft_transport *tp, const char *why);
+/* Who connects where we listen cannot hold us up; undone at the end. */
+void weft_msg_guard(struct weft_transport *tp);
+void weft_msg_unguard(struct weft_transport *tp);
+/* Ends connections that have been silent since they were made; cheap if called often. */
+void weft_msg_sweep(struct weft_transport *tp);
+
+enum weft_rc weft_msg_send(struct weft_endpoint *ep, const void *header, const void *data,
+                           size_t len, unsigned flags);
+/* May so many bytes of ordered packets go to it? Begins to connect if there is no way. */
+enum weft_rc weft_msg_may_send(struct weft_transport *tp, struct weft_msg_peer *peer,
+                               size_t bytes);
+/* What a frame to this peer says; and once it was sent. */
+struct weft_msg_frame weft_msg_frame(const struct weft_transport *tp,
+                                     const struct weft_msg_peer *peer,
+                                     enum weft_msg_kind kind);
+void weft_msg_has_sent(struct weft_msg_peer *peer, const struct weft_msg_frame *frame,
+                       size_t bytes);
+/* What became of a post. */
+enum weft_rc weft_msg_outcome(struct weft_transport *tp, struct weft_msg_peer *peer,
+                              ssize_t code);
+
+enum weft_rc weft_msg_lend(struct weft_endpoint *ep, const void *header, const void *head,
+                           size_t head_len, const void *data, size_t len,
+                           struct weft_op *op);
+enum weft_rc weft_msg_put(struct weft_endpoint *ep, const struct weft_key *key,
+                          uint64_t offset, const void *from, size_t len,
+                          struct weft_op *op);
+enum weft_rc weft_msg_expose(struct weft_transport *tp, void *memory, size_t bytes,
+                             struct weft_key *key, void **exposed);
+void weft_msg_conceal(struct weft_transport *tp, void *exposed);
+void weft_msg_return(struct weft_transport *tp, struct weft_msg_slot *slot,
+                     enum weft_rc rc);
+
+/* Tells the peer what was taken, now or when there is room. */
+void weft_msg_tell(struct weft_transport *tp, struct weft_msg_peer *peer);
+void weft_msg_tell_all(struct weft_transport *tp);
+struct weft_msg_slot *weft_msg_take_slot(struct weft_transport *tp,
+                                         struct weft_msg_peer *peer);
+void weft_msg_slot_is_free(struct weft_transport *tp, struct weft_msg_slot *slot);
+
+/* Could a packet be taken that is held? */
+bool weft_msg_may_take_held(const struct weft_transport *tp);
+void weft_msg_post(struct weft_transport *tp, struct weft_msg_slot *slot);
+int weft_msg_poll(struct weft_transport *tp, int budget);
+
+#endif

@@ -1,0 +1,266 @@
+/*
+ * poll.c - packets in.
+ */
+#include "transport/ofi/msg/msg.h"
+
+#include "base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { AT_ONCE = 16, EVENTS_EVERY = 64 };
+
+void weft_msg_post(struct weft_transport *tp, struct weft_msg_slot *slot)
+{
+    const ssize_t code = fi_recv(tp->ofi.shared_receive, slot->buffer, tp->receive_bytes,
+                                 weft_ofi_descriptor(tp->receive_mr), 0, &slot->context);
+
+    if (weft_unlikely(code != 0)) {
+        slot->next = tp->to_post; /* tried again by the next poll */
+        tp->to_post = slot;
+        if (code != -FI_EAGAIN) {
+            weft_log_error("no receive could be posted: %s", weft_ofi_error(code));
+        }
+    }
+}
+
+static void post_again(struct weft_transport *tp)
+{
+    struct weft_msg_slot *list = tp->to_post;
+
+    tp->to_post = NULL;
+    while (list != NULL) {
+        struct weft_msg_slot *next = list->next;
+
+        weft_msg_post(tp, list);
+        list = next;
+    }
+}
+
+/* ---- taking, or holding ---- */
+
+static void count_taken(struct weft_transport *tp, struct weft_msg_peer *peer, size_t len)
+{
+    peer->taken += (uint32_t)(sizeof(struct weft_msg_frame) + len);
+    tp->packets_received++;
+    if (weft_unlikely(peer->taken - peer->told >= tp->window / 2)) {
+        weft_msg_tell(tp, peer);
+    }
+}
+
+static bool may_take(const struct weft_transport *tp, uint32_t rank)
+{
+    return !tp->up->is_full || tp->up->may_take(tp->up->owner, rank);
+}
+
+bool weft_msg_may_take_held(const struct weft_transport *tp)
+{
+    for (const struct weft_msg_peer *peer = tp->holding; peer != NULL;
+         peer = peer->next_holding) {
+        if (may_take(tp, peer->ranked.rank)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void hold(struct weft_transport *tp, struct weft_msg_peer *peer,
+                 const struct weft_msg_frame *frame, size_t len)
+{
+    struct weft_msg_held *held = malloc(sizeof(*held) + len);
+
+    if (held == NULL) {
+        weft_wireup_abort(tp->job, 1, "no memory for a message from the network");
+    }
+    held->next = NULL;
+    held->length = (uint32_t)len;
+    memcpy(held->header, frame->header, WEFT_HEADER_BYTES);
+    memcpy(held->data, frame + 1, len);
+    if (peer->held == NULL) {
+        peer->held = held;
+    } else {
+        peer->held_last->next = held;
+    }
+    peer->held_last = held;
+    if (!peer->is_holding) {
+        peer->is_holding = true;
+        peer->next_holding = tp->holding;
+        tp->holding = peer;
+    }
+}
+
+/* Takes what may be taken now; true if none is left. */
+static bool take_held(struct weft_transport *tp, struct weft_msg_peer *peer, int *budget)
+{
+    while (peer->held != NULL) {
+        struct weft_msg_held *held = peer->held;
+
+        if (*budget == 0 || !may_take(tp, peer->ranked.rank)) {
+            return false;
+        }
+        peer->held = held->next;
+        tp->up->arrived(tp->up->owner, peer->ranked.rank, held->header, held->data,
+                        held->length);
+        count_taken(tp, peer, held->length);
+        free(held);
+        (*budget)--;
+    }
+    return true;
+}
+
+static void take_all_held(struct weft_transport *tp, int *budget)
+{
+    struct weft_msg_peer **at = &tp->holding;
+
+    while (*at != NULL) {
+        struct weft_msg_peer *peer = *at;
+
+        if (take_held(tp, peer, budget)) {
+            peer->is_holding = false;
+            *at = peer->next_holding;
+        } else {
+            at = &peer->next_holding;
+        }
+    }
+}
+
+static void take_frame(struct weft_transport *tp, const struct weft_msg_frame *frame,
+                       size_t bytes)
+{
+    struct weft_msg_peer *peer;
+    size_t len;
+
+    if (bytes < sizeof(*frame) || frame->version != WEFT_MSG_FRAME_VERSION) {
+        weft_log_error("a packet of %zu bytes and version %d came, and was dropped",
+                       bytes, bytes > 0 ? frame->version : 0);
+        return;
+    }
+    peer = weft_ranks_find(&tp->peers, frame->from);
+    if (weft_unlikely(peer == NULL)) {
+        return;
+    }
+    len = bytes - sizeof(*frame);
+    tp->bytes_received += bytes;
+    peer->acknowledged = frame->taken;
+    peer->acknowledged_control = frame->taken_control;
+    if (weft_likely(frame->kind == WEFT_MSG_ORDERED)) {
+        if (weft_likely(peer->held == NULL && may_take(tp, frame->from))) {
+            tp->up->arrived(tp->up->owner, frame->from, frame->header, frame + 1, len);
+            count_taken(tp, peer, len);
+        } else {
+            hold(tp, peer, frame, len);
+        }
+    } else if (frame->kind == WEFT_MSG_CONTROL) {
+        tp->up->arrived(tp->up->owner, frame->from, frame->header, frame + 1, len);
+        peer->taken_control++;
+        if (peer->taken_control - peer->told_control >= WEFT_MSG_CONTROL_WINDOW / 2) {
+            weft_msg_tell(tp, peer);
+        }
+    }
+}
+
+/* ---- completions ---- */
+
+static bool is_receive(const struct weft_transport *tp, const struct weft_msg_slot *slot)
+{
+    return slot >= tp->receives && slot < tp->receives + tp->receive_count;
+}
+
+static int complete(struct weft_transport *tp, const struct fi_cq_msg_entry *entry)
+{
+    struct weft_msg_slot *slot = entry->op_context;
+
+    if (is_receive(tp, slot)) {
+        take_frame(tp, (const struct weft_msg_frame *)(const void *)slot->buffer,
+                   entry->len);
+        weft_msg_post(tp, slot);
+        return 1;
+    }
+    if (slot->op != NULL) {
+        weft_msg_return(tp, slot, WEFT_OK);
+    } else {
+        weft_msg_slot_is_free(tp, slot);
+    }
+    return 0;
+}
+
+/* The queue stays blocked until its error was read. */
+static void complete_failed(struct weft_transport *tp)
+{
+    struct fi_cq_err_entry error = {.err = 0};
+    struct weft_msg_slot *slot;
+
+    if (fi_cq_readerr(tp->ofi.cq, &error, 0) <= 0) {
+        return;
+    }
+    slot = error.op_context;
+    if (slot == NULL) {
+        return;
+    }
+    if (is_receive(tp, slot)) {
+        if (!tp->is_closing && abs(error.err) != FI_ECANCELED) {
+            weft_log_error("a packet could not be received: %s",
+                           weft_ofi_error(error.err));
+        }
+        weft_msg_post(tp, slot);
+    } else {
+        weft_msg_lose(tp, slot->peer, weft_ofi_error(error.err));
+        if (slot->op != NULL) {
+            weft_msg_return(tp, slot, WEFT_ERR_UNREACHABLE);
+        } else {
+            weft_msg_slot_is_free(tp, slot);
+        }
+    }
+}
+
+/* The queue itself is broken: nothing would ever complete. */
+static _Noreturn void fail(struct weft_transport *tp, ssize_t code)
+{
+    char cause[128];
+
+    snprintf(cause, sizeof(cause), "the network's completions cannot be read: %s",
+             weft_ofi_error(code));
+    weft_wireup_abort(tp->job, 1, cause);
+}
+
+int weft_msg_poll(struct weft_transport *tp, int budget)
+{
+    const int whole = budget;
+
+    if (weft_unlikely(tp->pending > 0 || ++tp->polls % EVENTS_EVERY == 0)) {
+        weft_msg_handle_events(tp);
+    }
+    if (weft_unlikely(tp->holding != NULL)) {
+        take_all_held(tp, &budget);
+    }
+    while (budget > 0) {
+        struct fi_cq_msg_entry entries[AT_ONCE];
+        const size_t most = budget < AT_ONCE ? (size_t)budget : AT_ONCE;
+        const ssize_t count = fi_cq_read(tp->ofi.cq, entries, most);
+
+        if (count == -FI_EAVAIL) {
+            complete_failed(tp);
+            continue;
+        }
+        if (count == -FI_EAGAIN) {
+            break;
+        }
+        if (weft_unlikely(count < 0)) {
+            fail(tp, count);
+        }
+        for (ssize_t i = 0; i < count; i++) {
+            budget -= complete(tp, &entries[i]);
+        }
+        if ((size_t)count < most) {
+            break; /* the next look is the caller's: it costs a system call */
+        }
+    }
+    if (weft_unlikely(tp->to_post != NULL)) {
+        post_again(tp);
+    }
+    if (weft_unlikely(tp->owing != NULL)) {
+        weft_msg_tell_all(tp);
+    }
+    return whole - budget;
+}

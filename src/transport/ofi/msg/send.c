@@ -1,0 +1,230 @@
+/*
+ * send.c - packets out. Small ones are injected where the provider can; others are copied
+ * into a buffer of ours, which is free again when the provider says so.
+ */
+#include "transport/ofi/msg/msg.h"
+
+#include <string.h>
+
+enum { INJECT_MOST = 256 };
+
+/* How many packets one peer may have on their way, so that one that does not read leaves
+ * room for others. */
+static bool has_share(const struct weft_transport *tp, const struct weft_msg_peer *peer)
+{
+    return peer->slots_used < tp->send_count / 4;
+}
+
+struct weft_msg_slot *weft_msg_take_slot(struct weft_transport *tp,
+                                         struct weft_msg_peer *peer)
+{
+    struct weft_msg_slot *slot = tp->free_sends;
+
+    if (slot == NULL || !has_share(tp, peer)) {
+        return NULL;
+    }
+    tp->free_sends = slot->next;
+    slot->peer = peer;
+    slot->op = NULL;
+    peer->slots_used++;
+    return slot;
+}
+
+void weft_msg_slot_is_free(struct weft_transport *tp, struct weft_msg_slot *slot)
+{
+    slot->peer->slots_used--;
+    slot->next = tp->free_sends;
+    tp->free_sends = slot;
+}
+
+enum weft_rc weft_msg_outcome(struct weft_transport *tp, struct weft_msg_peer *peer,
+                              ssize_t code)
+{
+    if (weft_likely(code == 0)) {
+        return WEFT_OK;
+    }
+    if (code == -FI_EAGAIN) {
+        tp->has_stumbled = true;
+        return WEFT_AGAIN;
+    }
+    weft_msg_lose(tp, peer, weft_ofi_error(code));
+    return WEFT_ERR_UNREACHABLE;
+}
+
+/* Header and data of a packet are copied behind the frame's own fields. */
+static void fill(struct weft_msg_frame *frame, const void *header, const void *data,
+                 size_t len)
+{
+    memcpy(frame->header, header, WEFT_HEADER_BYTES);
+    if (len > 0) { /* else there may be no data to point at */
+        memcpy(frame + 1, data, len);
+    }
+}
+
+static enum weft_rc inject(struct weft_transport *tp, struct weft_msg_peer *peer,
+                           struct weft_msg_frame frame, const void *header,
+                           const void *data, size_t len)
+{
+    union {
+        struct weft_msg_frame frame;
+        uint8_t bytes[INJECT_MOST];
+    } packet;
+
+    packet.frame = frame;
+    fill(&packet.frame, header, data, len);
+    return weft_msg_outcome(tp, peer,
+                            fi_inject(peer->ep, &packet, sizeof(frame) + len, 0));
+}
+
+static enum weft_rc post(struct weft_transport *tp, struct weft_msg_peer *peer,
+                         struct weft_msg_frame frame, const void *header,
+                         const void *data, size_t len)
+{
+    struct weft_msg_slot *slot = weft_msg_take_slot(tp, peer);
+    enum weft_rc rc;
+
+    if (slot == NULL) {
+        return WEFT_AGAIN;
+    }
+    memcpy(slot->buffer, &frame, sizeof(frame));
+    fill((struct weft_msg_frame *)(void *)slot->buffer, header, data, len);
+    rc = weft_msg_outcome(tp, peer,
+                          fi_send(peer->ep, slot->buffer, sizeof(frame) + len,
+                                  weft_ofi_descriptor(tp->send_mr), 0, &slot->context));
+    if (rc != WEFT_OK) {
+        weft_msg_slot_is_free(tp, slot);
+    }
+    return rc;
+}
+
+/* Whatever goes to a peer also says what was taken of what it has sent. */
+struct weft_msg_frame weft_msg_frame(const struct weft_transport *tp,
+                                     const struct weft_msg_peer *peer,
+                                     enum weft_msg_kind kind)
+{
+    return (struct weft_msg_frame){
+        .version = WEFT_MSG_FRAME_VERSION,
+        .kind = (uint8_t)kind,
+        .from = tp->me,
+        .taken = peer->taken,
+        .taken_control = peer->taken_control,
+    };
+}
+
+void weft_msg_has_sent(struct weft_msg_peer *peer, const struct weft_msg_frame *frame,
+                       size_t bytes)
+{
+    peer->told = frame->taken;
+    peer->told_control = frame->taken_control;
+    peer->bytes_sent += bytes;
+    if (frame->kind == WEFT_MSG_ORDERED) {
+        peer->sent += (uint32_t)bytes;
+        peer->packets_sent++;
+    } else if (frame->kind == WEFT_MSG_CONTROL) {
+        peer->sent_control++;
+    }
+}
+
+static enum weft_rc send_frame(struct weft_transport *tp, struct weft_msg_peer *peer,
+                               enum weft_msg_kind kind, const void *header,
+                               const void *data, size_t len)
+{
+    const struct weft_msg_frame frame = weft_msg_frame(tp, peer, kind);
+    const size_t total = sizeof(frame) + len;
+    enum weft_rc rc;
+
+    rc = total <= tp->ofi.info->tx_attr->inject_size && total <= INJECT_MOST
+             ? inject(tp, peer, frame, header, data, len)
+             : post(tp, peer, frame, header, data, len);
+    if (rc == WEFT_OK) {
+        weft_msg_has_sent(peer, &frame, total);
+    }
+    return rc;
+}
+
+/* Without a connection there is one soon, or there never will be. */
+static enum weft_rc no_way(struct weft_transport *tp, struct weft_msg_peer *peer)
+{
+    if (peer->state == WEFT_MSG_LOST) {
+        return WEFT_ERR_UNREACHABLE;
+    }
+    weft_msg_connect(tp, peer);
+    return WEFT_AGAIN;
+}
+
+enum weft_rc weft_msg_may_send(struct weft_transport *tp, struct weft_msg_peer *peer,
+                               size_t bytes)
+{
+    if (weft_unlikely(peer->state != WEFT_MSG_OPEN)) {
+        return no_way(tp, peer);
+    }
+    return peer->sent - peer->acknowledged + bytes <= tp->window ? WEFT_OK : WEFT_AGAIN;
+}
+
+static enum weft_rc may_send_control(struct weft_transport *tp,
+                                     struct weft_msg_peer *peer)
+{
+    if (weft_unlikely(peer->state != WEFT_MSG_OPEN)) {
+        return no_way(tp, peer);
+    }
+    return peer->sent_control - peer->acknowledged_control < WEFT_MSG_CONTROL_WINDOW
+               ? WEFT_OK
+               : WEFT_AGAIN;
+}
+
+enum weft_rc weft_msg_send(struct weft_endpoint *ep, const void *header, const void *data,
+                           size_t len, unsigned flags)
+{
+    struct weft_msg_peer *peer = weft_msg_peer_of(ep);
+    struct weft_transport *tp = ep->transport;
+    const bool is_control = (flags & WEFT_SEND_CONTROL) != 0;
+    const enum weft_rc rc =
+        is_control ? may_send_control(tp, peer)
+                   : weft_msg_may_send(tp, peer, sizeof(struct weft_msg_frame) + len);
+
+    return rc != WEFT_OK
+               ? rc
+               : send_frame(tp, peer, is_control ? WEFT_MSG_CONTROL : WEFT_MSG_ORDERED,
+                            header, data, len);
+}
+
+/* ---- what was taken ---- */
+
+static bool try_to_tell(struct weft_transport *tp, struct weft_msg_peer *peer)
+{
+    static const uint8_t nothing[WEFT_HEADER_BYTES];
+
+    return peer->state != WEFT_MSG_OPEN ||
+           (peer->told == peer->taken && peer->told_control == peer->taken_control) ||
+           send_frame(tp, peer, WEFT_MSG_CREDIT, nothing, nothing, 0) != WEFT_AGAIN;
+}
+
+void weft_msg_tell(struct weft_transport *tp, struct weft_msg_peer *peer)
+{
+    if (!peer->is_owing && !try_to_tell(tp, peer)) {
+        tp->is_telling_refused = true; /* perhaps; the next poll finds out */
+        peer->is_owing = true;
+        peer->next_owing = tp->owing;
+        tp->owing = peer;
+    }
+}
+
+void weft_msg_tell_all(struct weft_transport *tp)
+{
+    struct weft_msg_peer **at = &tp->owing;
+    const bool had_stumbled = tp->has_stumbled;
+
+    tp->has_stumbled = false;
+    while (*at != NULL) {
+        struct weft_msg_peer *peer = *at;
+
+        if (try_to_tell(tp, peer)) {
+            peer->is_owing = false;
+            *at = peer->next_owing;
+        } else {
+            at = &peer->next_owing;
+        }
+    }
+    tp->is_telling_refused = tp->has_stumbled;
+    tp->has_stumbled = tp->has_stumbled || had_stumbled;
+}

@@ -1,0 +1,214 @@
+"""strangers.py - a job over connections goes on, whoever else connects to its ports.
+
+A job of four exchanges messages and looks at every byte (job.c). Meanwhile its ports,
+found in /proc, are scanned, fed with garbage, half a request and valid requests of a job
+with another secret, kept open in silence, and given requests with a right tag, as recorded
+ones have, whose confirm never comes or is wrong; then the job connects all with all. The
+data stay right, the job ends well, each process says one line at most, counts strangers,
+and has no descriptor left of them. All of it is on the loopback and bounded.
+
+    strangers.py MPIEXEC JOB
+"""
+
+import hashlib
+import os
+import re
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+RANKS = 4
+SILENT = 100  # connections to each rank that say nothing
+PATIENCE = 150
+LINE = "somebody who is not of this job tries to connect"
+
+ASK, ANSWER, CONFIRM = 1, 2, 3
+MARK = 0xC3
+
+
+def claim(is_so, about):
+    if not is_so:
+        raise AssertionError(about)
+
+
+# ---- the handshake, once more, from handshake.h ----
+
+def tag(secret, step, caller, listener, nonce_a, nonce_b=bytes(16)):
+    covered = (b"weft handshake" + bytes([step, 1, 0])
+               + struct.pack("<II", caller, listener) + nonce_a + nonce_b)
+    return hashlib.blake2b(covered, key=secret, digest_size=16).digest()
+
+
+def ask(secret, caller, listener, nonce=None):
+    nonce = nonce or os.urandom(16)
+    return (bytes([1, 0]) + struct.pack("<II", caller, listener) + nonce
+            + tag(secret, ASK, caller, listener, nonce))
+
+
+def confirm(secret, caller, listener, nonce_a, nonce_b):
+    return (bytes([MARK]) + struct.pack("<I", caller) + bytes([1])
+            + tag(secret, CONFIRM, caller, listener, nonce_a, nonce_b))
+
+
+def request(data):
+    """As libfabric's tcp asks for a connection: version 3, type 0, length, zeros, a one."""
+    return struct.pack(">BBHIQQ", 3, 0, len(data), 0, 0, 0) + struct.pack("=Q", 1) + data
+
+
+# ---- what strangers do ----
+
+def connect(port):
+    made = socket.create_connection(("127.0.0.1", port), timeout=20)
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return made
+
+
+def say(port, data):
+    """Sends it, and returns what comes back until the other end closes."""
+    answer = b""
+    with connect(port) as made:
+        try:
+            made.sendall(data)
+            made.shutdown(socket.SHUT_WR)
+            while more := made.recv(4096):
+                answer += more
+        except OSError:  # it has closed already
+            pass
+    return answer
+
+
+def refusal(answer):
+    """The private data of a reject."""
+    claim(len(answer) > 32 and answer[1] == 6, f"not a reject: {answer!r}")
+    return answer[32:]
+
+
+def scan(port):
+    for _ in range(50):
+        connect(port).close()
+
+
+def garbage(port):
+    for length in (1, 8, 16, 31, 32, 33, 74, 100, 500, 70000):
+        say(port, os.urandom(length))
+        say(port, bytes(length))
+        say(port, request(os.urandom(min(length, 256))))
+        say(port, request(bytes(256))[:length])
+
+
+def silence(port):
+    """Connections that say nothing, or half a request; the caller keeps them."""
+    kept = [connect(port) for _ in range(SILENT)]
+    for made in kept[::4]:
+        made.sendall(request(bytes(42))[:32])
+    return kept
+
+
+def of_another_job(port, rank):
+    other = os.urandom(32)
+    for caller in range(RANKS):
+        for _ in range(5):
+            if caller != rank:
+                said = refusal(say(port, request(ask(other, caller, rank))))
+                claim(said[:1] == b"\x04", f"another job's is refused with {said!r}")
+    for data in (confirm(other, 1, rank, bytes(16), bytes(16)), bytes([MARK]),
+                 bytes([MARK]) + bytes(200)):
+        claim(refusal(say(port, request(data)))[:1] != b"\0", "a confirm of another job")
+
+
+def recorded(port, rank, secret):
+    """Right asks, again and again; confirms that are right for another answer."""
+    for caller in range(RANKS):
+        if caller == rank:
+            continue
+        nonce = os.urandom(16)
+        again = request(ask(secret, caller, rank, nonce))
+        said = refusal(say(port, again))
+        if said[:1] == b"\x07":
+            continue  # they are connected
+        claim(said[:1] == b"\0", f"a right ask is refused with {said!r}")
+        old = confirm(secret, caller, rank, nonce, said[2:18])
+        for _ in range(5):
+            claim(refusal(say(port, again))[:1] == b"\0", "an ask once more")
+            claim(refusal(say(port, request(old)))[:1] == b"\x04", "an old confirm")
+
+
+# ---- the job ----
+
+def port_of(pid):
+    """Where a process listens."""
+    inodes = set()
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            inodes.update(re.findall(r"socket:\[(\d+)\]", os.readlink(f"/proc/{pid}/fd/{fd}")))
+        except OSError:
+            pass  # closed meanwhile
+    for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]:
+        words = line.split()
+        if words[3] == "0A" and words[9] in inodes:
+            return int(words[1].split(":")[1], 16)
+    raise AssertionError(f"process {pid} listens nowhere")
+
+
+def secret_of(pid):
+    fd = Path(f"/proc/{pid}/environ").read_bytes().split(b"WEFT_JOB=")[1].split()[0]
+    with open(f"/proc/{pid}/fd/{fd.decode()}", "rb") as segment:
+        return segment.read(512)[104 + 128:104 + 128 + 32]
+
+
+def attack(ports, secret):
+    kept = []
+    for rank, port in sorted(ports.items()):
+        scan(port)
+        garbage(port)
+        kept += silence(port)
+        of_another_job(port, rank)
+        recorded(port, rank, secret)
+    return kept
+
+
+def main(mpiexec, job):
+    with tempfile.TemporaryDirectory() as folder:
+        stop = Path(folder) / "stop"
+        variables = dict(os.environ, WEFT_TRANSPORT="msg", WEFT_LOG="warn")
+        running = subprocess.Popen([mpiexec, "--timeout", str(PATIENCE), "-n", str(RANKS),
+                                    job, stop], env=variables, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        try:
+            pids = {}
+            while len(pids) < RANKS:
+                words = running.stdout.readline().split()
+                claim(words[:1] == ["pid"], f"no word of the job: {words}")
+                pids[int(words[1])] = int(words[2])
+            ports = {rank: port_of(pid) for rank, pid in pids.items()}
+            began = time.monotonic()
+            kept = attack(ports, secret_of(pids[0]))
+            print(f"strangers for {time.monotonic() - began:.1f} s, {len(kept)} are silent")
+            stop.touch()
+            out, err = running.communicate(timeout=PATIENCE)
+        finally:
+            running.kill()
+        for made in kept:
+            made.close()
+    hold(running.returncode, out, err)
+
+
+def hold(code, out, err):
+    claim(code == 0, f"code {code}\n{out}{err}")
+    said = re.findall(r"^end (\d) strangers (\d+) connections (\d+) more (-?\d+)$", out,
+                      re.MULTILINE)
+    claim(len(said) == RANKS, out)
+    for rank, strangers, connections, more in said:
+        claim(int(strangers) > SILENT, f"rank {rank} counted {strangers} strangers")
+        claim(int(connections) == RANKS - 1, f"rank {rank}: {connections} connections")
+        claim(int(more) <= 0, f"rank {rank} has {more} descriptors more")
+    lines = err.splitlines()
+    claim(len(lines) == RANKS and all(LINE in line for line in lines), err)
+    print(out, end="")
+
+
+main(*sys.argv[1:])

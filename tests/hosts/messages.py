@@ -1,0 +1,85 @@
+"""messages.py - messages between hosts, which are netlab's.
+
+The programs of ../mpi on two and four hosts, several ranks on each, so that shared memory
+and connections are mixed; under our mpiexec and under hydra. Cases are called as those of
+../launch (common.py); the programs are found beside mpiexec.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "launch"))
+
+import common
+from common import Running, case, claim, mpiexec_path, wait_until
+from lab import NAME, Lab, skip_without_means
+
+HOSTS = 4
+PROGRAMS = ("p2p", "probe", "requests", "datatype_random", "comm", "persistent",
+            "partitioned", "buffered", "coll_alltoall", "p2p_flood", "progress")
+lab = Lab(HOSTS, "--links", 2)
+
+
+def hosts(*numbers):
+    return ",".join(f"{NAME}{number}" for number in numbers)
+
+
+def mpi(name):
+    return Path(mpiexec_path()).parent.parent / "tests/mpi" / f"mpi_{name}"
+
+
+def left():
+    return [pid for number in range(1, HOSTS + 1) for pid in lab.pids(number, "mpi_")]
+
+
+def run(command, *words, code=0, variables=None):
+    """Standard error is the programs' affair: many of them provoke errors."""
+    done = Running([*lab.command("exec", 1), *command, *words],
+                   variables=variables).finish()
+    claim(done.code == code,
+          f"{words}: code {done.code} instead of {code}\n{done.err[-3000:].decode()}")
+    claim(wait_until(lambda: not left(), 2), f"{words}: processes are left: {left()}")
+    return done
+
+
+@case("mpiexec")
+def programs_run_on_two_hosts():
+    for name in PROGRAMS:
+        run([mpiexec_path(), "--hosts", hosts(1, 2), "-n", 4], mpi(name))
+
+
+@case("mpiexec")
+def programs_run_on_four_hosts():
+    for name in PROGRAMS:
+        run([mpiexec_path(), "--hosts", hosts(1, 2, 3, 4), "-n", 8], mpi(name))
+
+
+@case("mpiexec")
+def random_traffic_goes_between_hosts():
+    for names, ranks in ((hosts(1, 2), 4), (hosts(1, 2, 3, 4), 8)):
+        run([mpiexec_path(), "--hosts", names, "-n", ranks], mpi("stress"), 1, 4, 1)
+
+
+@case("mpiexec")
+def the_named_network_carries_the_messages():
+    """Without the first link, only the second can."""
+    lab("cut", 2, 0)
+    try:
+        run([mpiexec_path(), "--hosts", f"{NAME}1-b,{NAME}2-b", "-n", 4], mpi("p2p"),
+            variables={"WEFT_NET": "10.78.0.0/16"})
+    finally:
+        lab("heal", 2, 0)
+
+
+@case("hydra")
+def programs_run_under_hydra():
+    for name in ("p2p", "probe", "coll_alltoall"):
+        run(["mpiexec.hydra", "-launcher", "ssh", "-hosts", hosts(1, 2), "-ppn", 2, "-n",
+             4], mpi(name))
+
+
+if __name__ == "__main__":
+    skip_without_means("mpiexec.hydra")
+    with lab:
+        code = common.main()
+    sys.exit(code)

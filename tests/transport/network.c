@@ -1,0 +1,177 @@
+/*
+ * network.c - cases for networks: sleeping on descriptors, and connections that many ask
+ * for at once.
+ */
+#include "suite.h"
+
+#include "base/clock.h"
+#include "sanitized.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+enum {
+    ROUNDS = IS_SANITIZED ? 500 : 4000,
+    LONG_MS = 20 * 1000, /* a sleep that takes so long has lost its wake-up */
+    IDLE_MS = 300,
+    IDLE_LOOKS = 10, /* at most, while nothing happens for so long */
+    CONNECTS = IS_SANITIZED ? 5 : 20,
+    DESCRIPTORS = 2,
+};
+
+static uint32_t packets_from(uint32_t rank)
+{
+    return suite.from[rank].ordered + suite.from[rank].control;
+}
+
+/* Sleeps on the descriptors; false: nothing came. */
+static bool sleep_for(int ms)
+{
+    struct pollfd fds[DESCRIPTORS];
+    int descriptors[DESCRIPTORS];
+    const int count = suite.ops->descriptors(suite.tp, descriptors);
+
+    check(count > 0 && count <= DESCRIPTORS);
+    for (int i = 0; i < count; i++) {
+        fds[i] = (struct pollfd){.fd = descriptors[i], .events = POLLIN};
+    }
+    return poll(fds, (nfds_t)count, ms) > 0;
+}
+
+/* Sleeps whenever it may until so many packets have come; returns how often it did. */
+static uint32_t sleep_until(uint32_t from, uint32_t expected)
+{
+    uint32_t slept = 0;
+
+    for (;;) {
+        suite.ops->poll(suite.tp, SUITE_BUDGET);
+        if (packets_from(from) == expected) {
+            return slept;
+        }
+        if (suite.ops->may_wait(suite.tp) == WEFT_OK) {
+            check(sleep_for(LONG_MS));
+            slept++;
+        }
+    }
+}
+
+/* To and fro between ranks 0 and 1. */
+void case_network_sleep(void)
+{
+    const uint32_t other = 1 - suite.me;
+    uint64_t random = 1 + suite.me;
+    uint32_t slept = 0;
+
+    for (int i = 0; suite.me < 2 && i < ROUNDS; i++) {
+        const uint64_t r = suite_random(&random) >> 20;
+
+        if (suite.me == (uint32_t)i % 2) {
+            const uint64_t end = weft_clock_ns() + (r % 3 == 0 ? 0 : r % 20000);
+
+            while (weft_clock_ns() < end) {
+            }
+            suite_send(other, r % (suite.ep[other]->short_max + 1),
+                       r % 5 == 0 ? WEFT_SEND_CONTROL : 0, false);
+        } else {
+            slept += sleep_until(other, packets_from(other) + 1);
+        }
+    }
+    check(slept > ROUNDS / 100 || suite.me > 1); /* else nothing was tried */
+    suite_meet();
+}
+
+/* Packets that may not be taken keep nobody awake; once they may be, nobody sleeps. */
+void case_held_packets_wait(void)
+{
+    enum { EACH = 100 }; /* more than one look takes */
+    const uint32_t from = suite_previous();
+    const uint32_t before = suite.from[from].ordered;
+    int looks = 0;
+
+    suite.up.is_full = true;
+    suite_meet();
+    for (int i = 0; i < EACH; i++) {
+        suite_send(suite_next(), 8, 0, false);
+    }
+    suite_send_word(suite_next(), 0);
+    (void)suite_await_word(from);
+    suite_meet();
+    do {
+        suite.ops->poll(suite.tp, SUITE_BUDGET);
+        check(++looks < 10000);
+    } while (suite.ops->may_wait(suite.tp) != WEFT_OK || sleep_for(0));
+    check(suite.from[from].ordered == before);
+    suite_meet_quietly();
+    suite.up.is_full = false;
+    (void)sleep_until(from, packets_from(from) + EACH);
+    suite_meet();
+}
+
+/* Nothing is sent: nobody is called. */
+void case_idle_is_quiet(void)
+{
+    uint64_t now = weft_clock_ns();
+    const uint64_t settled = now + IDLE_MS / 4 * UINT64_C(1000000);
+    const uint64_t end = settled + IDLE_MS * UINT64_C(1000000);
+    uint32_t looks = 0;
+
+    suite_meet();
+    for (; now < end; now = weft_clock_ns()) {
+        suite.ops->poll(suite.tp, SUITE_BUDGET);
+        if (suite.ops->may_wait(suite.tp) == WEFT_OK) {
+            (void)sleep_for((int)((end - now) / 1000000) + 1);
+        }
+        looks += now > settled ? 1 : 0;
+    }
+    check(looks <= IDLE_LOOKS);
+    suite_meet_quietly(); /* whose polling would disturb those that still sleep */
+    suite_meet();
+}
+
+/* Each speaks to all in an order of its own, at the same moment or nearly. */
+static void speak_to_all(uint64_t *random)
+{
+    const uint32_t shift = (uint32_t)(suite_random(random) >> 20);
+
+    if (shift % 2 == 0) {
+        usleep(shift / 2 % 2000);
+    }
+    for (uint32_t i = 0; i < suite.size; i++) {
+        const uint32_t to = (i + shift) % suite.size;
+
+        if (to != suite.me) {
+            (void)suite_try(to, 10, 0); /* begins to connect */
+        }
+    }
+    for (uint32_t to = 0; to < suite.size; to++) {
+        while (to != suite.me && suite.sent[to] == 0) {
+            suite_send(to, 10, 0, false);
+        }
+    }
+}
+
+void case_all_pairs_at_once(void)
+{
+    const char *name = suite.ops->name;
+    uint64_t random = 3 + suite.me;
+
+    for (int i = 0; i < CONNECTS; i++) {
+        struct weft_traffic traffic = {.lanes = 0};
+
+        suite_meet_quietly();
+        suite_close();
+        suite_meet_quietly();
+        suite_open(name);
+        suite_meet_quietly();
+        speak_to_all(&random);
+        for (uint32_t r = 0; r < suite.size; r++) {
+            while (r != suite.me && suite.from[r].ordered == 0) {
+                suite_progress();
+            }
+        }
+        suite_meet();
+        suite.ops->count(suite.tp, &traffic);
+        check(traffic.lanes == suite.size - 1); /* one for each pair */
+        check(traffic.strangers == 0);
+    }
+}

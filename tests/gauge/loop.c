@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TRIPS = 4000 };
+enum { TRIPS = 4000, LIMIT_SECONDS = 150 };
 
 static int compare(const void *a, const void *b)
 {
@@ -70,6 +70,7 @@ int main(int argc, char **argv)
         return 1;
     }
     int first = fork() != 0;
+    alarm(LIMIT_SECONDS); /* who has lost the other would read for ever */
     int fd = first ? accept(listener, NULL, NULL) : socket(AF_INET, SOCK_STREAM, 0);
     if (!first && connect(fd, (struct sockaddr *)&here, length) != 0) {
         return 1;

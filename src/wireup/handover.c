@@ -391,7 +391,7 @@ static enum weft_rc lead(const struct weft_kvs_ops *kvs, const struct weft_who *
         rc = weft_secret_leave(kvs, out);
     }
     if (rc == WEFT_OK) {
-        rc = kvs->fence(false); /* the name is known */
+        rc = kvs->fence(true); /* the name is known, and the secret to other nodes */
     }
     if (rc == WEFT_OK && who->rank != 0) {
         rc = weft_secret_take(kvs, out);
@@ -410,7 +410,7 @@ static enum weft_rc follow(const struct weft_kvs_ops *kvs, const struct weft_who
                            const char *key, char *name, struct weft_segment *out)
 {
     char value[WEFT_KVS_VALUE_MAX + 1];
-    enum weft_rc rc = kvs->fence(false);
+    enum weft_rc rc = kvs->fence(true);
 
     if (rc != WEFT_OK) {
         return rc;

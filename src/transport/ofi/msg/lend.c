@@ -67,7 +67,9 @@ enum weft_rc weft_msg_lend(struct weft_endpoint *ep, const void *header, const v
     frame = weft_msg_frame(tp, peer, WEFT_MSG_ORDERED);
     memcpy(frame.header, header, WEFT_HEADER_BYTES);
     memcpy(slot->buffer, &frame, sizeof(frame));
-    memcpy(slot->buffer + sizeof(frame), head, head_len);
+    if (head_len > 0) {
+        memcpy(slot->buffer + sizeof(frame), head, head_len);
+    }
     {
         const struct iovec parts[] = {
             {.iov_base = slot->buffer, .iov_len = sizeof(frame) + head_len},

@@ -72,7 +72,7 @@ static void print_all(void)
 {
     print_version();
     printf("library    libmpi_abi.so.1\n");
-    printf("transports shm (inside a node)\n\n");
+    printf("transports shm (inside a node), msg (between nodes, by libfabric)\n\n");
     print_settings();
 }
 

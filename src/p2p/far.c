@@ -22,7 +22,6 @@
 #include "p2p/p2p.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     PUT_MAX = 64 * 1024 * 1024, /* at once */
@@ -292,11 +291,7 @@ void weft_p2p_start_far(struct weft_p2p_request *recv, uint64_t length, const vo
         ask_for_rest(recv, here, length - here);
     }
     if (here > 0) {
-        if (recv->type == NULL) {
-            memcpy(recv->buffer, along, (size_t)here);
-        } else {
-            weft_p2p_scatter(recv, 0, along, (size_t)here);
-        }
+        weft_p2p_place(recv, 0, along, (size_t)here);
         weft_p2p_count(recv, here);
     }
 }

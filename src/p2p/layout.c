@@ -104,6 +104,16 @@ void weft_p2p_scatter(const struct weft_p2p_request *recv, uint64_t offset,
     weft_cursor_unpack(&cursor, from, bytes);
 }
 
+void weft_p2p_place(const struct weft_p2p_request *recv, uint64_t offset,
+                    const void *from, size_t bytes)
+{
+    if (weft_likely(recv->type == NULL)) {
+        memcpy((uint8_t *)recv->buffer + offset, from, bytes);
+    } else {
+        weft_p2p_scatter(recv, offset, from, bytes);
+    }
+}
+
 uint32_t weft_p2p_packed_crc(const struct weft_p2p_request *request, uint64_t offset,
                              uint64_t bytes)
 {

@@ -540,6 +540,9 @@ void weft_p2p_gather(const struct weft_p2p_request *send, uint64_t offset, void 
                      size_t bytes);
 void weft_p2p_scatter(const struct weft_p2p_request *recv, uint64_t offset,
                       const void *from, size_t bytes);
+/* The same into a receive's buffer, contiguous or typed. */
+void weft_p2p_place(const struct weft_p2p_request *recv, uint64_t offset,
+                    const void *from, size_t bytes);
 
 /* The checksum of some packed bytes of a typed request. */
 uint32_t weft_p2p_packed_crc(const struct weft_p2p_request *request, uint64_t offset,

@@ -515,13 +515,8 @@ void weft_p2p_on_data(const void *data, size_t len)
     recv = weft_p2p_find(answer.request, WEFT_REQUEST_RECV);
     if (recv != NULL && answer.length == len - sizeof(answer) &&
         answer.offset + answer.length <= recv->capacity) {
-        const uint8_t *bytes = (const uint8_t *)data + sizeof(answer);
-
-        if (weft_likely(recv->type == NULL)) {
-            memcpy((uint8_t *)recv->buffer + answer.offset, bytes, (size_t)answer.length);
-        } else {
-            weft_p2p_scatter(recv, answer.offset, bytes, (size_t)answer.length);
-        }
+        weft_p2p_place(recv, answer.offset, (const uint8_t *)data + sizeof(answer),
+                       (size_t)answer.length);
         weft_p2p_count(recv, answer.length);
     }
 }

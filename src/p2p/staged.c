@@ -199,16 +199,6 @@ void weft_p2p_on_staged(const struct weft_answer *answer)
     start_work(recv);
 }
 
-static void place(const struct weft_p2p_request *recv, uint64_t offset, const void *from,
-                  size_t length)
-{
-    if (recv->type == NULL) {
-        memcpy((uint8_t *)recv->buffer + offset, from, length);
-    } else {
-        weft_p2p_scatter(recv, offset, from, length);
-    }
-}
-
 /* Window by window where it is to be unpacked. Without the lock. */
 static enum weft_rc fetch(const struct weft_p2p_request *recv, uint64_t address,
                           uint64_t offset, uint64_t length, void *window)
@@ -257,7 +247,7 @@ static enum weft_rc take_piece(struct weft_p2p_request *recv, unsigned at)
     }
     is_helper = weft_p2p_drop_lock();
     if (seen != NULL) {
-        place(recv, offset, seen, (size_t)length);
+        weft_p2p_place(recv, offset, seen, (size_t)length);
     } else {
         rc = fetch(recv, address, offset, length, window);
     }

@@ -51,8 +51,6 @@ enum weft_rc weft_session_open(struct weft_errhandler *errhandler,
     }
     weft_lock();
     weft_p2p_start_network();
-    weft_unlock();
-    weft_lock();
     rc = take(errhandler, out);
     weft_unlock();
     if (rc != WEFT_OK) {

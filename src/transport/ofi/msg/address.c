@@ -10,7 +10,6 @@
 
 #include "base/log.h"
 #include "base/settings.h"
-#include "wireup/net.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -52,18 +51,20 @@ static int list_own(const struct weft_job *job, struct weft_net_address *list)
     return count == 0 && wanted[0] == '\0' ? list_loopback(list) : count;
 }
 
-bool weft_msg_own_address(const struct weft_job *job, struct sockaddr_storage *at,
+bool weft_msg_own_address(struct weft_transport *tp, struct sockaddr_storage *at,
                           socklen_t *bytes)
 {
     struct weft_net_address list[WEFT_NET_MOST];
 
-    if (list_own(job, list) == 0) {
+    tp->own_count = list_own(tp->job, list);
+    memcpy(tp->own, list, (size_t)tp->own_count * sizeof(list[0]));
+    if (tp->own_count == 0) {
         weft_log_error("this host has no address for jobs (WEFT_NET=%s); mpiexec "
                        "--report shows why",
                        weft_setting_text(WEFT_SET_NET));
         return false;
     }
-    return weft_net_address_of(list[0].text, 0, at, bytes);
+    return weft_net_address_of(tp->own[0].text, 0, at, bytes);
 }
 
 /* Listens at one address and port; the code is libfabric's. */
@@ -124,54 +125,40 @@ static int listen_at(struct weft_transport *tp, const char *text)
 
 enum weft_rc weft_msg_listen(struct weft_transport *tp)
 {
-    struct weft_net_address list[WEFT_NET_MOST];
-    const int count = list_own(tp->job, list);
     char value[WEFT_KVS_VALUE_MAX + 1] = "";
     char key[32];
     size_t used = 0;
 
-    for (int i = 0; i < count; i++) {
-        const int port = listen_at(tp, list[i].text);
+    for (int i = 0; i < tp->own_count; i++) {
+        const int port = listen_at(tp, tp->own[i].text);
 
         if (port == 0) {
             return WEFT_ERR_SYSTEM;
         }
         used += (size_t)snprintf(value + used, sizeof(value) - used, "%s%s/%d",
-                                 i > 0 ? "," : "", list[i].text, port);
+                                 i > 0 ? "," : "", tp->own[i].text, port);
     }
     name_key(tp, key, sizeof(key));
     weft_msg_guard(tp);
     return weft_wireup_publish(tp->job, key, value);
 }
 
-static bool is_near(const struct weft_net_address *own, int count, const char *text)
+/* Is it in a network that we are in? */
+static bool is_near(const struct weft_transport *tp, const char *text)
 {
-    for (int i = 0; i < count; i++) {
-        if ((strchr(own[i].text, ':') == NULL) == (strchr(text, ':') == NULL) &&
-            weft_net_is_in(text, own[i].text, own[i].prefix)) {
+    for (int i = 0; i < tp->own_count; i++) {
+        const struct weft_net_address *own = &tp->own[i];
+
+        if ((strchr(own->text, ':') == NULL) == (strchr(text, ':') == NULL) &&
+            weft_net_is_in(text, own->text, own->prefix)) {
             return true;
         }
     }
     return false;
 }
 
-/* One "ADDRESS/PORT"; changes the text. */
-static bool read_address(char *text, struct weft_msg_peer *peer)
-{
-    char *slash = strchr(text, '/');
-
-    if (slash == NULL) {
-        return false;
-    }
-    *slash = '\0';
-    return weft_net_address_of(text, atoi(slash + 1), &peer->address,
-                               &peer->address_bytes);
-}
-
 enum weft_rc weft_msg_find(struct weft_transport *tp, struct weft_msg_peer *peer)
 {
-    struct weft_net_address own[WEFT_NET_MOST];
-    const int count = list_own(tp->job, own);
     char value[WEFT_KVS_VALUE_MAX + 1];
     char key[32];
     char *rest = NULL;
@@ -191,9 +178,10 @@ enum weft_rc weft_msg_find(struct weft_transport *tp, struct weft_msg_peer *peer
             continue;
         }
         *slash = '\0';
-        is_good = is_near(own, count, one);
-        *slash = '/';
-        if ((is_good || !peer->has_address) && read_address(one, peer)) {
+        is_good = is_near(tp, one);
+        if ((is_good || !peer->has_address) &&
+            weft_net_address_of(one, atoi(slash + 1), &peer->address,
+                                &peer->address_bytes)) {
             peer->has_address = true;
             if (is_good) {
                 break;

@@ -28,13 +28,11 @@ static struct weft_msg_slot *borrow(struct weft_transport *tp, struct weft_msg_p
     return slot;
 }
 
-static enum weft_rc give_back(struct weft_transport *tp, struct weft_msg_slot *slot,
-                              enum weft_rc rc)
+static void give_back(struct weft_transport *tp, struct weft_msg_slot *slot)
 {
     weft_ofi_unregister(slot->mr);
     slot->op = NULL;
     weft_msg_slot_is_free(tp, slot);
-    return rc;
 }
 
 void weft_msg_return(struct weft_transport *tp, struct weft_msg_slot *slot,
@@ -42,7 +40,11 @@ void weft_msg_return(struct weft_transport *tp, struct weft_msg_slot *slot,
 {
     struct weft_op *op = slot->op;
 
-    (void)give_back(tp, slot, rc);
+    if (op == NULL) {
+        weft_msg_slot_is_free(tp, slot);
+        return;
+    }
+    give_back(tp, slot);
     tp->up->done(tp->up->owner, op, rc);
 }
 
@@ -82,7 +84,8 @@ enum weft_rc weft_msg_lend(struct weft_endpoint *ep, const void *header, const v
             tp, peer, fi_sendv(peer->ep, parts, descriptors, 2, 0, &slot->context));
     }
     if (rc != WEFT_OK) {
-        return give_back(tp, slot, rc);
+        give_back(tp, slot);
+        return rc;
     }
     weft_msg_has_sent(peer, &frame, total);
     return WEFT_PENDING;
@@ -108,7 +111,8 @@ enum weft_rc weft_msg_put(struct weft_endpoint *ep, const struct weft_key *key,
                           fi_write(peer->ep, from, len, weft_ofi_descriptor(slot->mr), 0,
                                    key->address + offset, key->key, &slot->context));
     if (rc != WEFT_OK) {
-        return give_back(tp, slot, rc);
+        give_back(tp, slot);
+        return rc;
     }
     peer->bytes_put += len;
     return WEFT_PENDING;

@@ -181,7 +181,7 @@ static enum weft_rc open_all(struct weft_transport *tp)
     if (rc != WEFT_OK) {
         return rc;
     }
-    if (!weft_msg_own_address(tp->job, &at, &at_bytes)) {
+    if (!weft_msg_own_address(tp, &at, &at_bytes)) {
         return WEFT_ERR_UNREACHABLE;
     }
     rc = weft_ofi_open(&tp->ofi, &at, at_bytes, WEFT_MSG_RECEIVES + WEFT_MSG_SENDS);

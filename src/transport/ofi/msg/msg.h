@@ -8,7 +8,6 @@
  *   send.c      packets out, against the space that the peer has granted
  *   lend.c      long ones, from and into memory of the user's
  *   poll.c      packets in; those that may not be taken yet are held
- *   sleep.c     descriptors to sleep on
  *
  * One pool of receive buffers serves all peers: a shared receive queue. What has arrived
  * is taken out of its buffer, or copied aside if the layer above may not take it now, and
@@ -29,6 +28,7 @@
 #include "transport/ofi/handshake.h"
 #include "transport/ofi/sodium.h"
 #include "transport/transport.h"
+#include "wireup/net.h"
 
 #include <dirent.h>
 
@@ -103,7 +103,7 @@ struct weft_msg_peer {
     struct sockaddr_storage address;
     socklen_t address_bytes;
 
-    uint32_t sent; /* bytes of ordered packets; these six wrap around */
+    uint32_t sent; /* bytes of ordered packets; these eight wrap around */
     uint32_t acknowledged;
     uint32_t sent_control; /* packets */
     uint32_t acknowledged_control;
@@ -131,6 +131,8 @@ struct weft_transport {
     uint32_t window;
     uint32_t opening; /* of this transport in this process: which */
     struct weft_ofi ofi;
+    struct weft_net_address own[WEFT_MSG_LISTENERS]; /* that are for jobs */
+    int own_count;
     struct fid_pep *listeners[WEFT_MSG_LISTENERS];
     int listener_count;
     struct weft_handshake_self self;
@@ -183,8 +185,8 @@ struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank
 /* Listens at our addresses and publishes them; finds out where a peer listens. */
 enum weft_rc weft_msg_listen(struct weft_transport *tp);
 enum weft_rc weft_msg_find(struct weft_transport *tp, struct weft_msg_peer *peer);
-/* The first of our addresses that are for jobs. */
-bool weft_msg_own_address(const struct weft_job *job, struct sockaddr_storage *at,
+/* Finds our addresses that are for jobs; the first of them. */
+bool weft_msg_own_address(struct weft_transport *tp, struct sockaddr_storage *at,
                           socklen_t *bytes);
 
 /* Begins to connect, if that has not begun. */
@@ -227,6 +229,7 @@ enum weft_rc weft_msg_put(struct weft_endpoint *ep, const struct weft_key *key,
 enum weft_rc weft_msg_expose(struct weft_transport *tp, void *memory, size_t bytes,
                              struct weft_key *key, void **exposed);
 void weft_msg_conceal(struct weft_transport *tp, void *exposed);
+/* A packet is out, or failed: its slot is free, and what was lent goes back. */
 void weft_msg_return(struct weft_transport *tp, struct weft_msg_slot *slot,
                      enum weft_rc rc);
 

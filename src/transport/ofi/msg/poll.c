@@ -177,11 +177,7 @@ static int complete(struct weft_transport *tp, const struct fi_cq_msg_entry *ent
         weft_msg_post(tp, slot);
         return 1;
     }
-    if (slot->op != NULL) {
-        weft_msg_return(tp, slot, WEFT_OK);
-    } else {
-        weft_msg_slot_is_free(tp, slot);
-    }
+    weft_msg_return(tp, slot, WEFT_OK);
     return 0;
 }
 
@@ -206,11 +202,7 @@ static void complete_failed(struct weft_transport *tp)
         weft_msg_post(tp, slot);
     } else {
         weft_msg_lose(tp, slot->peer, weft_ofi_error(error.err));
-        if (slot->op != NULL) {
-            weft_msg_return(tp, slot, WEFT_ERR_UNREACHABLE);
-        } else {
-            weft_msg_slot_is_free(tp, slot);
-        }
+        weft_msg_return(tp, slot, WEFT_ERR_UNREACHABLE);
     }
 }
 

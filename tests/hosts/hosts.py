@@ -436,21 +436,22 @@ def no_ssh_at_all():
 
 @case("failures")
 def a_daemon_killed_during_the_start():
-    with tempfile.NamedTemporaryFile("w", delete=False) as file:
-        file.write(f"#!/bin/sh\ntest $1 = {host(3)} && sleep 5\n"
-                   "exec ssh -x -T -o BatchMode=yes \"$@\"\n")
-    os.chmod(file.name, 0o755)
-    try:
+    """Host 2's has been greeted, since mpiexec has sent it words; host 3's has not begun."""
+    with tempfile.TemporaryDirectory() as folder:
+        way, sent = Path(folder) / "way", Path(folder) / "sent"
+        way.write_text("#!/bin/sh\nssh=\"ssh -x -T -o BatchMode=yes\"\n"
+                       f"test $1 = {host(3)} && sleep 25\n"
+                       f"test $1 = {host(2)} && {{ tee {sent} | $ssh \"$@\"; exit; }}\n"
+                       "exec $ssh \"$@\"\n")
+        way.chmod(0o755)
         running = OnHost("--hosts", hosts(1, 2, 3), "-n", 3, "sleep", 30,
-                         variables={"WEFT_RSH": file.name})
-        claim(wait_until(lambda: len(lab.pids(2, "weft-daemon")) >= 2, 5), "no daemon")
-        time.sleep(0.2)
+                         variables={"WEFT_RSH": str(way)})
+        claim(wait_until(lambda: sent.exists() and sent.stat().st_size > 0, 20),
+              "mpiexec has sent the daemon nothing")
         for pid in lab.pids(2, "mpiexec --weft-daemon"):
             common.kill_quietly(pid)
         done = running.end(1, [rf"^mpiexec: host {host(2)}: its daemon has ended"], sweep=3)
-        claim(done.seconds < 5, f"it took {done.seconds} s")
-    finally:
-        os.unlink(file.name)
+        claim(done.seconds < 20, f"it took {done.seconds} s")
 
 
 # ---- the death of a host, a link, a daemon, of mpiexec ----

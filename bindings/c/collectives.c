@@ -17,9 +17,9 @@ int PMPI_Barrier(MPI_Comm comm)
     if (err != MPI_SUCCESS) {
         return err;
     }
-    /* That of all ranks goes through the segment. */
+    /* That of all ranks can go through the node's segment. */
     rc = c == &weft_comm_world
-             ? weft_world_barrier()
+             ? weft_world_barrier("MPI_Barrier")
              : weft_barrier(&(struct weft_coll){c, "MPI_Barrier", WEFT_COLL_BARRIER});
     return weft_raise_rc(c, rc, "MPI_Barrier");
 }

@@ -214,13 +214,10 @@ static void rest(struct weft *weft, unsigned *looks)
     struct pollfd ready[2] = {{.events = POLLIN}, {.events = POLLIN}};
     int fds[2];
 
-    if (may_sleep(weft)) {
-        int count = weft->ops->descriptors(weft->transport, fds);
-
-        for (int i = 0; i < count; i++) {
-            ready[i].fd = fds[i];
-        }
-        poll(ready, (nfds_t)count, -1);
+    if (may_sleep(weft) && weft->ops->descriptors(weft->transport, fds)) {
+        ready[0].fd = fds[0]; /* poll passes over one that is -1 */
+        ready[1].fd = fds[1];
+        poll(ready, 2, -1);
     } else {
         ring_pause(looks);
     }

@@ -14,7 +14,8 @@
  * knows that a later event will ring.
  *
  * Connections are made also while nobody is in MPI or attends: for those the sleeper
- * calls the helper.
+ * calls the helper. Before the first, the network may not even be there; when it comes up
+ * it has other descriptors, and the next who arms watches these.
  */
 #include "p2p/p2p.h"
 
@@ -33,7 +34,8 @@ static struct {
     bool is_running;
     int epoll;
     int stop;
-    int descriptors[DESCRIPTORS];
+    int descriptors[DESCRIPTORS]; /* -1: none */
+    bool is_warm;                 /* the sleeper's own */
     _Atomic bool is_set[DESCRIPTORS];
 } sleeper;
 
@@ -47,8 +49,24 @@ static bool watch(int operation, int descriptor, int which)
     return epoll_ctl(sleeper.epoll, operation, descriptor, &event) == 0;
 }
 
+/* The long part of a first contact, while the program goes on. */
+static void warm_up(void)
+{
+    const struct weft_p2p *p = &weft_p2p;
+
+    if (!sleeper.is_warm) {
+        p->net_ops->warm_up(p->net);
+        sleeper.is_warm = true;
+    }
+}
+
+/* A node's first rank is the likeliest to speak with other nodes: it does not wait for
+ * the first contact. */
 static void run(void)
 {
+    if (weft_p2p.job->who.local_rank == 0) {
+        warm_up();
+    }
     for (;;) {
         struct epoll_event events[DESCRIPTORS + 1];
         const int count = epoll_wait(sleeper.epoll, events, DESCRIPTORS + 1, -1);
@@ -64,30 +82,39 @@ static void run(void)
             is_called = is_called || which == EVENTS;
         }
         if (is_called) {
+            warm_up();
             weft_p2p_call_helper();
         }
         weft_p2p_attend_network();
     }
 }
 
-static enum weft_rc open_epoll(void)
+/* Those that were watched before are closed, and so not watched any more. */
+static bool watch_descriptors(void)
 {
     struct weft_p2p *p = &weft_p2p;
 
-    sleeper.epoll = epoll_create1(EPOLL_CLOEXEC);
-    sleeper.stop = eventfd(0, EFD_CLOEXEC);
-    if (sleeper.epoll < 0 || sleeper.stop < 0 ||
-        p->net_ops->descriptors(p->net, sleeper.descriptors) != DESCRIPTORS ||
-        !watch(EPOLL_CTL_ADD, sleeper.stop, STOP)) {
-        return WEFT_ERR_SYSTEM;
+    if (!p->net_ops->descriptors(p->net, sleeper.descriptors)) {
+        return false;
     }
     for (int i = 0; i < DESCRIPTORS; i++) {
         atomic_store_explicit(&sleeper.is_set[i], true, memory_order_relaxed);
-        if (!watch(EPOLL_CTL_ADD, sleeper.descriptors[i], i)) {
-            return WEFT_ERR_SYSTEM;
+        if (sleeper.descriptors[i] >= 0 &&
+            !watch(EPOLL_CTL_ADD, sleeper.descriptors[i], i)) {
+            return false;
         }
     }
-    return WEFT_OK;
+    return true;
+}
+
+static enum weft_rc open_epoll(void)
+{
+    sleeper.epoll = epoll_create1(EPOLL_CLOEXEC);
+    sleeper.stop = eventfd(0, EFD_CLOEXEC);
+    return sleeper.epoll >= 0 && sleeper.stop >= 0 &&
+                   watch(EPOLL_CTL_ADD, sleeper.stop, STOP) && watch_descriptors()
+               ? WEFT_OK
+               : WEFT_ERR_SYSTEM;
 }
 
 enum weft_rc weft_p2p_open_network(const struct weft_transport_ops *ops)
@@ -199,6 +226,7 @@ void weft_p2p_close_network(void)
 enum weft_rc weft_p2p_arm_network(void)
 {
     struct weft_p2p *p = &weft_p2p;
+    enum weft_rc rc;
 
     if (p->net_ops == NULL) {
         return WEFT_OK;
@@ -206,13 +234,21 @@ enum weft_rc weft_p2p_arm_network(void)
     if (weft_unlikely(!sleeper.is_running)) {
         weft_p2p_start_network();
     }
-    if (p->net_ops->may_wait(p->net) != WEFT_OK) {
+    rc = p->net_ops->may_wait(p->net);
+    if (weft_unlikely(rc == WEFT_PENDING)) {
+        if (!watch_descriptors()) {
+            weft_wireup_abort(p->job, 1, "the network offers nothing to sleep on");
+        }
+        rc = p->net_ops->may_wait(p->net);
+    }
+    if (rc != WEFT_OK) {
         p->is_net_due = true;
         return WEFT_AGAIN;
     }
     for (int i = 0; i < DESCRIPTORS; i++) {
         /* Acquire: the sleeper is through with the event before. */
-        if (!atomic_load_explicit(&sleeper.is_set[i], memory_order_acquire)) {
+        if (sleeper.descriptors[i] >= 0 &&
+            !atomic_load_explicit(&sleeper.is_set[i], memory_order_acquire)) {
             atomic_store_explicit(&sleeper.is_set[i], true, memory_order_relaxed);
             if (!watch(EPOLL_CTL_MOD, sleeper.descriptors[i], i)) {
                 return WEFT_AGAIN;

@@ -268,7 +268,26 @@ void weft_runtime_settle(void)
     }
 }
 
-/* The leaving barrier: nobody is gone while another may still need it. */
+/*
+ * The leaving barrier: nobody is gone while another may still need it. Over a network by
+ * messages first, because peers may still need us; then by the launcher, so that nobody
+ * closes connections from which others have not read all. In between we stop looking at
+ * them: what is closed from now on is no loss.
+ */
+static enum weft_rc leave_together(void)
+{
+    enum weft_rc rc = weft_world_barrier("MPI_Finalize");
+
+    if (rc != WEFT_OK || weft_p2p.net_ops == NULL) {
+        return rc;
+    }
+    weft_lock();
+    weft_p2p_drain();
+    weft_unlock();
+    weft_p2p_stop_threads();
+    return weft_wireup_fence(&run.job);
+}
+
 enum weft_rc weft_world_finalize(void)
 {
     enum weft_rc rc;
@@ -276,7 +295,7 @@ enum weft_rc weft_world_finalize(void)
     if (!step_world(WEFT_WORLD_OPEN, WEFT_WORLD_CLOSED)) {
         return WEFT_ERR_ARGUMENT;
     }
-    rc = weft_world_barrier();
+    rc = leave_together();
     rc = rc == WEFT_ERR_DEAD ? WEFT_OK : rc; /* those that are left can leave */
     set_lock_shared(); /* what may be called at any time, may be by any thread */
     /* All have what they want: the barrier says so. */
@@ -294,27 +313,14 @@ enum weft_rc weft_world_finalize(void)
     return rc;
 }
 
-enum weft_rc weft_world_barrier(void)
+enum weft_rc weft_world_barrier(const char *call)
 {
-    const struct weft_coll leaving = {&weft_comm_world, "MPI_Finalize",
-                                      WEFT_COLL_BARRIER};
-    enum weft_rc rc;
+    const struct weft_coll all = {&weft_comm_world, call, WEFT_COLL_BARRIER};
 
     if (run.job.is_one_node) {
         return weft_p2p_barrier();
     }
-    /* Messages first, because peers may still need us; then the launcher's, so that
-     * nobody closes connections from which others have not read all. */
-    if (weft_p2p.net_ops != NULL) {
-        rc = weft_barrier(&leaving);
-        if (rc != WEFT_OK) {
-            return rc;
-        }
-        weft_lock();
-        weft_p2p_drain();
-        weft_unlock();
-    }
-    return weft_wireup_fence(&run.job);
+    return weft_p2p.net_ops != NULL ? weft_barrier(&all) : weft_wireup_fence(&run.job);
 }
 
 bool weft_world_is_main_thread(void)

@@ -65,8 +65,9 @@ const char *weft_runtime_host(void);
 /* How many ranks of the job share this node, and which. */
 int weft_runtime_node(const uint32_t **ranks);
 
-/* Returns when every rank of the job has called it as often as this one. */
-WEFT_MUST_CHECK enum weft_rc weft_world_barrier(void);
+/* Returns when every rank of the job has called it as often as this one; `call` is the
+ * function of MPI in which. */
+WEFT_MUST_CHECK enum weft_rc weft_world_barrier(const char *call);
 
 /* Ends a process that could not become a rank; the cause has been told. */
 _Noreturn void weft_runtime_give_up(void);

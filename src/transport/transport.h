@@ -207,14 +207,20 @@ struct weft_transport_ops {
     /* Handles at most `budget` packets and returns how many it handled. */
     int (*poll)(struct weft_transport *tp, int budget);
 
+    /* A network's alone: what takes long at the first contact, done before it. From any
+     * thread, without the lock. */
+    void (*warm_up)(struct weft_transport *tp);
+
     /* A network's alone: connects before there is anything to send. WEFT_AGAIN: it is
      * under way, and goes on in poll(), be it with a budget of 0. */
     enum weft_rc (*wire)(struct weft_endpoint *ep);
 
-    /* A network's alone: WEFT_OK: one of the descriptors, at most two of which the
-     * number is returned, becomes readable when something comes. */
+    /* A network's alone: WEFT_OK: one of the descriptors becomes readable when something
+     * comes. WEFT_PENDING, once: they are others than before, which are closed; ask for
+     * them again. There are two, the first for packets, the second for connections; -1
+     * stands for none. */
     enum weft_rc (*may_wait)(struct weft_transport *tp);
-    int (*descriptors)(struct weft_transport *tp, int *out);
+    bool (*descriptors)(struct weft_transport *tp, int out[2]);
 
     /* The node's alone up to set_inside(), but for has_asked() and those with an
      * endpoint. *bell is the doorbell's count then; whoever moves it on ends the sleep.

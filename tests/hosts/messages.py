@@ -11,7 +11,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parent.parent / "launch"))
 
 import common
-from common import Running, case, claim, mpiexec_path, wait_until
+from common import Running, case, claim, mpiexec_path, program, wait_until
 from lab import NAME, Lab, skip_without_means
 
 HOSTS = 4
@@ -76,6 +76,17 @@ def the_named_network_carries_the_messages():
             variables={"WEFT_NET": "10.78.0.0/16"})
     finally:
         lab("heal", 2, 0)
+
+
+@case("mpiexec")
+def the_network_comes_up_with_the_first_contact():
+    run(mpiexec(hosts(1, 2), 8), program("contact"))
+
+
+@case("hydra")
+def the_network_comes_up_with_the_first_contact_under_hydra():
+    run(["mpiexec.hydra", "-launcher", "ssh", "-hosts", hosts(1, 2), "-ppn", 4, "-n", 8],
+        program("contact"))
 
 
 @case("hydra")

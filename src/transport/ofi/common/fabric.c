@@ -134,6 +134,16 @@ static enum weft_rc open_objects(struct weft_ofi *ofi, size_t completions)
     return WEFT_OK;
 }
 
+void weft_ofi_warm_up(void)
+{
+    struct fi_info *list = NULL;
+
+    if (weft_libfabric_open() == WEFT_OK &&
+        weft_libfabric.getinfo(WEFT_OFI_API, NULL, NULL, 0, NULL, &list) == 0) {
+        weft_libfabric.freeinfo(list);
+    }
+}
+
 enum weft_rc weft_ofi_open(struct weft_ofi *ofi, const struct sockaddr_storage *at,
                            socklen_t at_bytes, size_t completions)
 {

@@ -32,6 +32,9 @@ struct weft_ofi {
     size_t completions;            /* that may be unread, of whatever is posted */
 };
 
+/* Does what takes long the first time that a network is opened. From any thread. */
+void weft_ofi_warm_up(void);
+
 /*
  * Connected endpoints at the address `at`. Room for as many completions that nobody has
  * read yet is asked for; ofi->completions is what there is, and no more than that may be

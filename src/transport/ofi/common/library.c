@@ -3,11 +3,13 @@
 #include "base/log.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 struct weft_libfabric weft_libfabric;
 
 static void *library;
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 
 /* All of it, or nothing. */
 static bool find_functions(struct weft_libfabric *f)
@@ -22,13 +24,20 @@ static bool find_functions(struct weft_libfabric *f)
            f->fabric != NULL && f->strerror != NULL && f->version != NULL;
 }
 
-enum weft_rc weft_libfabric_open(void)
+void weft_libfabric_prepare(void)
+{
+    /* Else the old InfiniPath library behind it catches signals, and exits by itself. */
+    if (getenv("IPATH_NO_BACKTRACE") == NULL) {
+        setenv("IPATH_NO_BACKTRACE", "1", 0);
+    }
+}
+
+static enum weft_rc load(void)
 {
     if (library != NULL) {
         return WEFT_OK;
     }
-    /* Else the old InfiniPath library behind it catches signals, and exits by itself. */
-    setenv("IPATH_NO_BACKTRACE", "1", 0);
+    weft_libfabric_prepare();
     library = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
         weft_log_error("no network without libfabric (Debian's package libfabric1): %s",
@@ -44,6 +53,16 @@ enum weft_rc weft_libfabric_open(void)
         return WEFT_ERR_UNSUPPORTED;
     }
     return WEFT_OK;
+}
+
+enum weft_rc weft_libfabric_open(void)
+{
+    enum weft_rc rc;
+
+    pthread_mutex_lock(&loading);
+    rc = load();
+    pthread_mutex_unlock(&loading);
+    return rc;
 }
 
 const char *weft_ofi_error(long code)

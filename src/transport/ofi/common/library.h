@@ -2,8 +2,9 @@
  * library.h - libfabric, loaded when a job needs a network.
  *
  * Loading costs 0.2 s and the first look for networks as much again, and one of the
- * libraries behind it would take over signals (docs/engine.md, 0). So it is loaded inside
- * MPI_Init, on the caller's thread, only if a network is wanted, and stays until exit.
+ * libraries behind it would take over signals (docs/engine.md, 0). So it is loaded on the
+ * first contact with another node, and stays until exit; what must be said in the
+ * environment is said inside MPI_Init, because later it races with the program's threads.
  * It exports a handful of functions; all else in its headers calls through tables.
  */
 #ifndef WEFT_OFI_LIBRARY_H
@@ -27,7 +28,11 @@ struct weft_libfabric {
 
 extern struct weft_libfabric weft_libfabric;
 
-/* Once it has succeeded, the functions above can be called. Says why it could not. */
+/* Inside MPI_Init, on the caller's thread. */
+void weft_libfabric_prepare(void);
+
+/* Once it has succeeded, the functions above can be called. Says why it could not. From
+ * any thread, and without the library's lock, because it takes long. */
 WEFT_MUST_CHECK enum weft_rc weft_libfabric_open(void);
 
 /* The text for a code as libfabric returns it, negative or not. */

@@ -2,9 +2,9 @@
  * address.c - where we listen, and where a peer does.
  *
  * A rank listens at each of its host's addresses that are for jobs (wireup/net.h), at a
- * port of WEFT_PORTS, and publishes them as "ADDRESS/PORT,ADDRESS/PORT". Who wants to
- * connect takes the first that lies in a network of its own. Ranks of a job on one host
- * use the loopback.
+ * port of WEFT_PORTS (door.c), and publishes them as "ADDRESS/PORT,ADDRESS/PORT". Who
+ * wants to connect takes the first that lies in a network of its own. Ranks of a job on
+ * one host use the loopback.
  */
 #include "transport/ofi/msg/msg.h"
 
@@ -51,8 +51,7 @@ static int list_own(const struct weft_job *job, struct weft_net_address *list)
     return count == 0 && wanted[0] == '\0' ? list_loopback(list) : count;
 }
 
-bool weft_msg_own_address(struct weft_transport *tp, struct sockaddr_storage *at,
-                          socklen_t *bytes)
+bool weft_msg_find_own(struct weft_transport *tp)
 {
     struct weft_net_address list[WEFT_NET_MOST];
 
@@ -64,7 +63,7 @@ bool weft_msg_own_address(struct weft_transport *tp, struct sockaddr_storage *at
                        weft_setting_text(WEFT_SET_NET));
         return false;
     }
-    return weft_net_address_of(tp->own[0].text, 0, at, bytes);
+    return true;
 }
 
 /* Listens at one address and port; the code is libfabric's. */
@@ -97,49 +96,38 @@ static long try_port(struct weft_transport *tp, const char *text, int port,
     return code;
 }
 
-/* At a port of the range; ranks of a host begin at different ones. */
-static int listen_at(struct weft_transport *tp, const char *text)
+enum weft_rc weft_msg_listen(struct weft_transport *tp)
 {
-    int first = 0;
-    int last = -1;
-    long code = -FI_EADDRINUSE;
+    for (int i = 0; i < tp->own_count; i++) {
+        struct fid_pep **out = &tp->listeners[tp->listener_count];
+        long code = try_port(tp, tp->own[i].text, tp->ports[i], out);
 
-    if (!weft_net_read_ports(weft_setting_text(WEFT_SET_PORTS), &first, &last)) {
-        weft_log_error("WEFT_PORTS=%s is no range of ports",
-                       weft_setting_text(WEFT_SET_PORTS));
-        return 0;
-    }
-    for (int i = 0; i <= last - first && code == -FI_EADDRINUSE; i++) {
-        const int port = first + (tp->job->who.local_rank + i) % (last - first + 1);
-
-        code = try_port(tp, text, port, &tp->listeners[tp->listener_count]);
-        if (code == 0) {
-            tp->listener_count++;
-            return port;
+        if (code == -FI_EADDRINUSE) { /* by the door */
+            weft_msg_close_door(tp, i);
+            code = try_port(tp, tp->own[i].text, tp->ports[i], out);
         }
+        if (code != 0) {
+            weft_log_error("cannot listen at %s, port %d: %s", tp->own[i].text,
+                           tp->ports[i], weft_ofi_error(code));
+            return WEFT_ERR_SYSTEM;
+        }
+        tp->listener_count++;
     }
-    weft_log_error("cannot listen at %s, ports %d to %d (WEFT_PORTS): %s", text, first,
-                   last, weft_ofi_error(code));
-    return 0;
+    weft_msg_guard(tp);
+    return WEFT_OK;
 }
 
-enum weft_rc weft_msg_listen(struct weft_transport *tp)
+enum weft_rc weft_msg_publish(struct weft_transport *tp)
 {
     char value[WEFT_KVS_VALUE_MAX + 1] = "";
     char key[32];
     size_t used = 0;
 
     for (int i = 0; i < tp->own_count; i++) {
-        const int port = listen_at(tp, tp->own[i].text);
-
-        if (port == 0) {
-            return WEFT_ERR_SYSTEM;
-        }
         used += (size_t)snprintf(value + used, sizeof(value) - used, "%s%s/%d",
-                                 i > 0 ? "," : "", tp->own[i].text, port);
+                                 i > 0 ? "," : "", tp->own[i].text, tp->ports[i]);
     }
     name_key(tp, key, sizeof(key));
-    weft_msg_guard(tp);
     return weft_wireup_publish(tp->job, key, value);
 }
 

@@ -41,6 +41,8 @@ enum {
     DATA_MAX = 256,      /* private data that we would read */
     TRIES_MAX = 20,      /* refusals of our confirm */
     PATIENCE_NS = 500 * 1000 * 1000,
+    PAUSE_NS = 1000 * 1000, /* before we ask again where nobody has answered, times */
+    PAUSES_MOST = 100,      /* the number of tries, squared, and at most so often */
 };
 
 _Static_assert(CONFIRM_PREFIX + WEFT_CONFIRM_BYTES <= WEFT_HANDSHAKE_MOST_BYTES, "");
@@ -231,12 +233,31 @@ static void on_reason(struct weft_transport *tp, struct weft_msg_peer *peer,
     }
 }
 
+/*
+ * Nobody has answered. It may have turned us away at its door, and will listen at once;
+ * a rank that has died is known by other means.
+ */
+static void ask_later(struct weft_transport *tp, struct weft_msg_peer *peer, int code)
+{
+    const uint64_t pauses = (uint64_t)peer->tries * peer->tries;
+
+    if (peer->tries >= TRIES_MAX) {
+        weft_msg_lose(tp, peer, weft_ofi_error(code));
+        return;
+    }
+    close_endpoint(peer);
+    set_state(tp, peer, WEFT_MSG_NONE);
+    peer->ask_at_ns =
+        weft_clock_ns() + PAUSE_NS * (pauses < PAUSES_MOST ? pauses : PAUSES_MOST);
+    tp->has_stumbled = true;
+}
+
 /* Our attempt was refused: with an answer, with a reason, or because nobody is there. */
 static void on_refused(struct weft_transport *tp, struct weft_msg_peer *peer,
                        const uint8_t *data, size_t bytes, int code)
 {
     if (bytes == 0) {
-        weft_msg_lose(tp, peer, weft_ofi_error(code));
+        ask_later(tp, peer, code);
     } else if (data[0] != WEFT_WELCOME) {
         on_reason(tp, peer, weft_refusal_from(data, bytes));
     } else if (peer->state == WEFT_MSG_ASKING &&

@@ -129,6 +129,8 @@ static void free_buffers(struct weft_transport *tp)
 {
     weft_ofi_unregister(tp->send_mr);
     weft_ofi_unregister(tp->receive_mr);
+    tp->send_mr = NULL;
+    tp->receive_mr = NULL;
     if (tp->send_memory != NULL) {
         munmap(tp->send_memory, tp->send_count * packet_bytes(WEFT_MSG_SHORT_MAX));
     }
@@ -137,9 +139,29 @@ static void free_buffers(struct weft_transport *tp)
     }
     free(tp->sends);
     free(tp->receives);
+    tp->send_memory = NULL;
+    tp->receive_memory = NULL;
+    tp->sends = NULL;
+    tp->receives = NULL;
 }
 
 /* ---- opening and closing ---- */
+
+/* What needs libfabric, as far as it is there. */
+static void go_down(struct weft_transport *tp)
+{
+    weft_msg_unguard(tp);
+    for (int i = 0; i < tp->listener_count; i++) {
+        fi_close(&tp->listeners[i]->fid);
+    }
+    tp->listener_count = 0;
+    if (tp->ofi.shared_receive != NULL) { /* before the buffers that are posted there */
+        fi_close(&tp->ofi.shared_receive->fid);
+        tp->ofi.shared_receive = NULL;
+    }
+    free_buffers(tp);
+    weft_ofi_close(&tp->ofi);
+}
 
 static void msg_close(struct weft_transport *tp)
 {
@@ -158,31 +180,20 @@ static void msg_close(struct weft_transport *tp)
             peer->held = next;
         }
     }
-    weft_msg_unguard(tp);
-    for (int i = 0; i < tp->listener_count; i++) {
-        fi_close(&tp->listeners[i]->fid);
-    }
-    if (tp->ofi.shared_receive != NULL) { /* before the buffers that are posted there */
-        fi_close(&tp->ofi.shared_receive->fid);
-        tp->ofi.shared_receive = NULL;
-    }
-    free_buffers(tp);
-    weft_ofi_close(&tp->ofi);
+    go_down(tp);
+    weft_msg_close_doors(tp);
     weft_ranks_close(&tp->peers);
     free(tp);
 }
 
-static enum weft_rc open_all(struct weft_transport *tp)
+static enum weft_rc go_up(struct weft_transport *tp)
 {
     struct sockaddr_storage at;
     socklen_t at_bytes;
-    enum weft_rc rc = weft_sodium_open();
+    enum weft_rc rc;
 
-    if (rc != WEFT_OK) {
-        return rc;
-    }
-    if (!weft_msg_own_address(tp, &at, &at_bytes)) {
-        return WEFT_ERR_UNREACHABLE;
+    if (!weft_net_address_of(tp->own[0].text, 0, &at, &at_bytes)) {
+        return WEFT_ERR_ARGUMENT;
     }
     rc = weft_ofi_open(&tp->ofi, &at, at_bytes, WEFT_MSG_RECEIVES + WEFT_MSG_SENDS);
     if (rc == WEFT_OK) {
@@ -193,6 +204,44 @@ static enum weft_rc open_all(struct weft_transport *tp)
         rc = make_receives(tp);
     }
     return rc == WEFT_OK ? weft_msg_listen(tp) : rc;
+}
+
+enum weft_rc weft_msg_come_up(struct weft_transport *tp)
+{
+    enum weft_rc rc;
+
+    if (tp->is_up || tp->has_failed) {
+        return tp->is_up ? WEFT_OK : WEFT_ERR_UNREACHABLE;
+    }
+    rc = go_up(tp);
+    tp->is_up = rc == WEFT_OK;
+    tp->has_failed = rc != WEFT_OK;
+    tp->has_moved = true;
+    weft_msg_end_knocks(tp);
+    if (tp->has_failed) {
+        go_down(tp);
+        weft_msg_close_doors(tp); /* who knocks shall not wait for nothing */
+    }
+    return rc;
+}
+
+/* Doors first; libfabric now or later. */
+static enum weft_rc open_all(struct weft_transport *tp)
+{
+    enum weft_rc rc = weft_sodium_open();
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    if (!weft_msg_find_own(tp)) {
+        return WEFT_ERR_UNREACHABLE;
+    }
+    rc = weft_msg_open_doors(tp);
+    if (rc == WEFT_OK) {
+        rc = weft_msg_publish(tp);
+    }
+    weft_libfabric_prepare();
+    return rc != WEFT_OK || weft_msg_may_defer() ? rc : weft_msg_come_up(tp);
 }
 
 static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_job *job,
@@ -216,11 +265,17 @@ static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_job *job,
         .ranks = (uint32_t)job->who.size,
         .streams = 1,
     };
+    tp->knocks = -1;
+    for (int i = 0; i < WEFT_MSG_LISTENERS; i++) {
+        tp->doors[i] = -1;
+        tp->names[i] = -1;
+    }
     rc = open_all(tp);
     if (rc != WEFT_OK) {
         msg_close(tp);
         return rc;
     }
+    tp->has_moved = false; /* nobody has asked for descriptors before */
     *out = tp;
     return WEFT_OK;
 }
@@ -229,13 +284,24 @@ static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_job *job,
 static enum weft_rc msg_connect(struct weft_transport *tp, uint32_t rank,
                                 struct weft_endpoint **out)
 {
-    struct weft_msg_peer *peer = weft_msg_peer_get(tp, rank);
+    struct weft_msg_peer *peer;
+    enum weft_rc rc = weft_msg_come_up(tp);
 
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    peer = weft_msg_peer_get(tp, rank);
     if (peer == NULL) {
         return WEFT_ERR_NOMEM;
     }
     *out = &peer->base;
     return WEFT_OK;
+}
+
+static void warm_up(struct weft_transport *tp)
+{
+    (void)tp;
+    weft_ofi_warm_up();
 }
 
 static enum weft_rc wire(struct weft_endpoint *ep)
@@ -295,8 +361,17 @@ static bool has_asked(struct weft_transport *tp)
 
 static enum weft_rc may_wait(struct weft_transport *tp)
 {
-    struct fid *both[] = {&tp->ofi.cq->fid, &tp->ofi.eq->fid};
+    struct fid *both[2];
 
+    if (weft_unlikely(tp->has_moved)) {
+        tp->has_moved = false;
+        return WEFT_PENDING;
+    }
+    if (weft_unlikely(!tp->is_up)) {
+        return WEFT_OK;
+    }
+    both[0] = &tp->ofi.cq->fid;
+    both[1] = &tp->ofi.eq->fid;
     if (tp->to_post != NULL || (tp->owing != NULL && tp->is_telling_refused) ||
         weft_msg_may_take_held(tp)) {
         return WEFT_AGAIN; /* no descriptor tells of these */
@@ -304,12 +379,15 @@ static enum weft_rc may_wait(struct weft_transport *tp)
     return fi_trywait(tp->ofi.fabric, both, 2) == 0 ? WEFT_OK : WEFT_AGAIN;
 }
 
-static int descriptors(struct weft_transport *tp, int *out)
+static bool descriptors(struct weft_transport *tp, int out[2])
 {
+    if (!tp->is_up) {
+        out[0] = -1;
+        out[1] = tp->knocks;
+        return true;
+    }
     return fi_control(&tp->ofi.cq->fid, FI_GETWAIT, &out[0]) == 0 &&
-                   fi_control(&tp->ofi.eq->fid, FI_GETWAIT, &out[1]) == 0
-               ? 2
-               : 0;
+           fi_control(&tp->ofi.eq->fid, FI_GETWAIT, &out[1]) == 0;
 }
 
 static void count_sent(const struct weft_endpoint *base, struct weft_traffic *traffic)
@@ -344,6 +422,7 @@ const struct weft_transport_ops weft_msg_ops = {
     .can_reach = can_reach,
     .may_be_queued = may_be_queued,
     .poll = weft_msg_poll,
+    .warm_up = warm_up,
     .wire = wire,
     .may_wait = may_wait,
     .descriptors = descriptors,

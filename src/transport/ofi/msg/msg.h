@@ -3,6 +3,7 @@
  *
  *   msg.c       opening, closing, the ops table
  *   address.c   where we listen, and where a peer does
+ *   door.c      ports that are ours before libfabric is there
  *   connect.c   connections on first contact, without threads
  *   strangers.c who connects and says nothing, or nothing that we know
  *   send.c      packets out, against the space that the peer has granted
@@ -131,8 +132,15 @@ struct weft_transport {
     uint32_t window;
     uint32_t opening; /* of this transport in this process: which */
     struct weft_ofi ofi;
+    bool is_up;      /* libfabric is there, and all below that needs it */
+    bool has_failed; /* to come up */
+    bool has_moved;  /* other descriptors than before are to be waited for */
     struct weft_net_address own[WEFT_MSG_LISTENERS]; /* that are for jobs */
     int own_count;
+    int ports[WEFT_MSG_LISTENERS]; /* one for each */
+    int doors[WEFT_MSG_LISTENERS]; /* descriptors, or -1 */
+    int names[WEFT_MSG_LISTENERS]; /* the same, of the ports' names */
+    int knocks;                    /* epoll's, for all doors; or -1 */
     struct fid_pep *listeners[WEFT_MSG_LISTENERS];
     int listener_count;
     struct weft_handshake_self self;
@@ -182,12 +190,27 @@ static inline struct weft_msg_peer *weft_msg_peer_of(const struct weft_endpoint 
 /* The peer, made if it is new; NULL: no memory. */
 struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank);
 
-/* Listens at our addresses and publishes them; finds out where a peer listens. */
+/* Brings libfabric up, if it is not; says why it cannot, the first time. */
+enum weft_rc weft_msg_come_up(struct weft_transport *tp);
+
+/* Finds our addresses that are for jobs; listens at the ports that the doors have taken;
+ * publishes both; finds out where a peer listens. */
+bool weft_msg_find_own(struct weft_transport *tp);
 enum weft_rc weft_msg_listen(struct weft_transport *tp);
+enum weft_rc weft_msg_publish(struct weft_transport *tp);
 enum weft_rc weft_msg_find(struct weft_transport *tp, struct weft_msg_peer *peer);
-/* Finds our addresses that are for jobs; the first of them. */
-bool weft_msg_own_address(struct weft_transport *tp, struct sockaddr_storage *at,
-                          socklen_t *bytes);
+
+/* May libfabric wait until it is needed? */
+bool weft_msg_may_defer(void);
+/* A door at each of our addresses. */
+enum weft_rc weft_msg_open_doors(struct weft_transport *tp);
+bool weft_msg_is_knocked(const struct weft_transport *tp);
+/* Who stands there is turned away. */
+void weft_msg_close_door(struct weft_transport *tp, int which);
+/* Doors, if there still are some, are not looked at any more. */
+void weft_msg_end_knocks(struct weft_transport *tp);
+/* All of them, and the ports are given up. */
+void weft_msg_close_doors(struct weft_transport *tp);
 
 /* Begins to connect, if that has not begun. */
 void weft_msg_connect(struct weft_transport *tp, struct weft_msg_peer *peer);

@@ -220,6 +220,10 @@ int weft_msg_poll(struct weft_transport *tp, int budget)
 {
     const int whole = budget;
 
+    if (weft_unlikely(!tp->is_up) &&
+        (!weft_msg_is_knocked(tp) || weft_msg_come_up(tp) != WEFT_OK)) {
+        return 0;
+    }
     if (weft_unlikely(tp->pending > 0 || ++tp->polls % EVENTS_EVERY == 0)) {
         weft_msg_handle_events(tp);
     }

@@ -190,10 +190,10 @@ static enum weft_rc go_up(struct weft_transport *tp)
 {
     struct sockaddr_storage at;
     socklen_t at_bytes;
-    enum weft_rc rc;
+    enum weft_rc rc = weft_sodium_open();
 
-    if (!weft_net_address_of(tp->own[0].text, 0, &at, &at_bytes)) {
-        return WEFT_ERR_ARGUMENT;
+    if (rc != WEFT_OK || !weft_net_address_of(tp->own[0].text, 0, &at, &at_bytes)) {
+        return rc != WEFT_OK ? rc : WEFT_ERR_ARGUMENT;
     }
     rc = weft_ofi_open(&tp->ofi, &at, at_bytes, WEFT_MSG_RECEIVES + WEFT_MSG_SENDS);
     if (rc == WEFT_OK) {
@@ -228,11 +228,8 @@ enum weft_rc weft_msg_come_up(struct weft_transport *tp)
 /* Doors first; libfabric now or later. */
 static enum weft_rc open_all(struct weft_transport *tp)
 {
-    enum weft_rc rc = weft_sodium_open();
+    enum weft_rc rc;
 
-    if (rc != WEFT_OK) {
-        return rc;
-    }
     if (!weft_msg_find_own(tp)) {
         return WEFT_ERR_UNREACHABLE;
     }

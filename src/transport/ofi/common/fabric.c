@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* What we can live with, so that every provider finds what it needs. */
-static struct fi_info *make_hints(const char *provider)
+static struct fi_info *make_hints(void)
 {
     struct fi_info *hints = weft_libfabric.dupinfo(NULL);
 
@@ -20,9 +20,6 @@ static struct fi_info *make_hints(const char *provider)
         FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
     hints->domain_attr->resource_mgmt = FI_RM_UNSPEC;
-    if (provider != NULL) {
-        hints->fabric_attr->prov_name = strdup(provider);
-    }
     return hints;
 }
 
@@ -60,22 +57,17 @@ static struct fi_info *choose(struct fi_info *list)
     return NULL;
 }
 
-static struct fi_info *find(const char *provider, const struct sockaddr_storage *from,
-                            size_t from_bytes, const struct sockaddr_storage *to,
-                            size_t to_bytes)
+static struct fi_info *find(const struct sockaddr_storage *at, size_t bytes)
 {
-    struct fi_info *hints = make_hints(provider);
+    struct fi_info *hints = make_hints();
     struct fi_info *list = NULL;
     struct fi_info *chosen = NULL;
 
     if (hints == NULL) {
         return NULL;
     }
-    hints->addr_format = format_of(from != NULL ? from : to);
-    if ((from == NULL ||
-         set_address(&hints->src_addr, &hints->src_addrlen, from, from_bytes)) &&
-        (to == NULL ||
-         set_address(&hints->dest_addr, &hints->dest_addrlen, to, to_bytes)) &&
+    hints->addr_format = format_of(at);
+    if (set_address(&hints->src_addr, &hints->src_addrlen, at, bytes) &&
         weft_libfabric.getinfo(WEFT_OFI_API, NULL, NULL, 0, hints, &list) == 0) {
         chosen = choose(list);
         weft_libfabric.freeinfo(list);
@@ -88,7 +80,24 @@ struct fi_info *weft_ofi_info(const struct weft_ofi *ofi,
                               const struct sockaddr_storage *from,
                               const struct sockaddr_storage *to, socklen_t bytes)
 {
-    return find(ofi->info->fabric_attr->prov_name, from, bytes, to, bytes);
+    struct fi_info *info = weft_libfabric.dupinfo(ofi->info);
+    bool is_set;
+
+    if (info == NULL) {
+        return NULL;
+    }
+    free(info->src_addr); /* where a caller calls from, the system knows best */
+    info->src_addr = NULL;
+    info->src_addrlen = 0;
+    info->addr_format = format_of(from != NULL ? from : to);
+    is_set = from != NULL
+                 ? set_address(&info->src_addr, &info->src_addrlen, from, bytes)
+                 : set_address(&info->dest_addr, &info->dest_addrlen, to, bytes);
+    if (!is_set) {
+        weft_libfabric.freeinfo(info);
+        return NULL;
+    }
+    return info;
 }
 
 /* Says which step failed, and closes what was opened. */
@@ -153,7 +162,7 @@ enum weft_rc weft_ofi_open(struct weft_ofi *ofi, const struct sockaddr_storage *
     if (rc != WEFT_OK) {
         return rc;
     }
-    ofi->info = find(NULL, at, at_bytes, NULL, 0);
+    ofi->info = find(at, at_bytes);
     if (ofi->info == NULL) {
         weft_log_error("no provider of libfabric has connected endpoints with shared "
                        "receive queues here (fi_info -t FI_EP_MSG shows them)");

@@ -131,16 +131,12 @@ enum weft_rc weft_p2p_lend_message(struct weft_p2p_request *send)
 /* ---- the sender's half ---- */
 
 /* How many bytes go with an announcement. */
-static size_t bytes_along(struct weft_p2p_request *send)
+static size_t bytes_along(const struct weft_p2p_request *send)
 {
-    struct weft_peer *peer = send->peer;
+    const struct weft_peer *peer = send->peer;
     const size_t most = peer->ep->lend_max;
 
-    if (send->type != NULL || most == 0 || send->capacity == 0) {
-        return 0;
-    }
-    if (peer->announced_only > 0) {
-        peer->announced_only--;
+    if (send->type != NULL || most == 0 || peer->announced_only > 0) {
         return 0;
     }
     return send->capacity < most ? (size_t)send->capacity : most;
@@ -150,12 +146,17 @@ enum weft_rc weft_p2p_announce_far(struct weft_p2p_request *send, const void *he
                                    size_t head_len)
 {
     const size_t along = bytes_along(send);
+    enum weft_rc rc;
 
     send->lent = 0;
     send->header.length = (uint32_t)head_len;
     if (along == 0) {
-        return weft_p2p_send_ordered(send->peer, &send->header, head, head_len,
-                                     WEFT_SEND_URGENT);
+        rc = weft_p2p_send_ordered(send->peer, &send->header, head, head_len,
+                                   WEFT_SEND_URGENT);
+        if (rc == WEFT_OK && send->peer->announced_only > 0) {
+            send->peer->announced_only--;
+        }
+        return rc;
     }
     return lend(send->peer, &send->header, head, head_len, send->buffer, along,
                 take_op(0, NULL));

@@ -276,6 +276,9 @@ enum weft_rc weft_world_finalize(void)
     if (!step_world(WEFT_WORLD_OPEN, WEFT_WORLD_CLOSED)) {
         return WEFT_ERR_ARGUMENT;
     }
+    weft_lock();
+    weft_p2p.up.is_leaving = true;
+    weft_unlock();
     rc = weft_world_barrier();
     rc = rc == WEFT_ERR_DEAD ? WEFT_OK : rc; /* those that are left can leave */
     set_lock_shared(); /* what may be called at any time, may be by any thread */

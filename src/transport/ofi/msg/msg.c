@@ -1,6 +1,7 @@
 #include "transport/ofi/msg/msg.h"
 
 #include "base/log.h"
+#include "base/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,13 +27,18 @@ struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank
     }
     peer = weft_ranks_add(&tp->peers, rank, sizeof(*peer));
     if (peer != NULL) {
-        peer->base = (struct weft_endpoint){
-            .ops = &weft_msg_ops,
-            .transport = tp,
-            .rank = rank,
-            .short_max = WEFT_MSG_SHORT_MAX,
-            .lend_max = lend_max(tp),
+        peer->first = (struct weft_msg_stream){
+            .base =
+                {
+                    .ops = &weft_msg_ops,
+                    .transport = tp,
+                    .rank = rank,
+                    .short_max = WEFT_MSG_SHORT_MAX,
+                    .lend_max = lend_max(tp),
+                },
+            .peer = peer,
         };
+        peer->streams[0] = &peer->first;
     }
     return peer;
 }
@@ -49,6 +55,14 @@ static uint32_t choose_window(const struct weft_job *job)
     return (uint32_t)(share > WEFT_MSG_WINDOW_MOST    ? WEFT_MSG_WINDOW_MOST
                       : share < WEFT_MSG_WINDOW_LEAST ? WEFT_MSG_WINDOW_LEAST
                                                       : share);
+}
+
+static uint32_t choose_streams(void)
+{
+    const int64_t wanted = weft_setting(WEFT_SET_STREAMS);
+    const int64_t most = wanted < WEFT_STREAMS_MAX ? wanted : WEFT_STREAMS_MAX;
+
+    return most < 1 ? 1 : (uint32_t)most;
 }
 
 /* ---- buffers ---- */
@@ -148,15 +162,8 @@ static void msg_close(struct weft_transport *tp)
 
     tp->is_closing = true;
     while ((peer = weft_ranks_next(&tp->peers, &at)) != NULL) {
-        if (peer->ep != NULL) {
-            fi_close(&peer->ep->fid);
-        }
-        while (peer->held != NULL) {
-            struct weft_msg_held *next = peer->held->next;
-
-            free(peer->held);
-            peer->held = next;
-        }
+        weft_msg_close_streams(peer);
+        weft_msg_empty(&peer->held);
     }
     weft_msg_unguard(tp);
     for (int i = 0; i < tp->listener_count; i++) {
@@ -209,12 +216,13 @@ static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_job *job,
     tp->job = job;
     tp->me = (uint32_t)job->who.rank;
     tp->window = choose_window(job);
+    tp->streams = choose_streams();
     tp->opening = openings++;
     tp->self = (struct weft_handshake_self){
         .secret = job->segment.header->secret,
         .rank = tp->me,
         .ranks = (uint32_t)job->who.size,
-        .streams = 1,
+        .streams = WEFT_STREAMS_MAX, /* as many as the other side wants */
     };
     rc = open_all(tp);
     if (rc != WEFT_OK) {
@@ -234,18 +242,18 @@ static enum weft_rc msg_connect(struct weft_transport *tp, uint32_t rank,
     if (peer == NULL) {
         return WEFT_ERR_NOMEM;
     }
-    *out = &peer->base;
+    *out = &peer->first.base;
     return WEFT_OK;
 }
 
 static enum weft_rc wire(struct weft_endpoint *ep)
 {
-    struct weft_msg_peer *peer = weft_msg_peer_of(ep);
+    struct weft_msg_stream *stream = weft_msg_stream_of(ep);
 
-    weft_msg_connect(ep->transport, peer);
-    return peer->state == WEFT_MSG_OPEN   ? WEFT_OK
-           : peer->state == WEFT_MSG_LOST ? WEFT_ERR_UNREACHABLE
-                                          : WEFT_AGAIN;
+    weft_msg_connect(ep->transport, stream);
+    return stream->state == WEFT_MSG_OPEN   ? WEFT_OK
+           : stream->state == WEFT_MSG_LOST ? WEFT_ERR_UNREACHABLE
+                                            : WEFT_AGAIN;
 }
 
 /* The connection may be the other's as well; it ends with the transport. */
@@ -314,7 +322,7 @@ static int descriptors(struct weft_transport *tp, int *out)
 
 static void count_sent(const struct weft_endpoint *base, struct weft_traffic *traffic)
 {
-    const struct weft_msg_peer *peer = weft_msg_peer_of(base);
+    const struct weft_msg_peer *peer = weft_msg_stream_of(base)->peer;
 
     traffic->packets_sent += peer->packets_sent;
     traffic->bytes_sent += peer->bytes_sent;
@@ -337,6 +345,7 @@ const struct weft_transport_ops weft_msg_ops = {
     .connect = msg_connect,
     .disconnect = msg_disconnect,
     .send = weft_msg_send,
+    .next_stream = weft_msg_next_stream,
     .lend = weft_msg_lend,
     .put = weft_msg_put,
     .expose = weft_msg_expose,

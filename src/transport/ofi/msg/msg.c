@@ -43,18 +43,20 @@ struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank
     return peer;
 }
 
-/* Less for each where there are many, so that all together stay bounded. */
-static uint32_t choose_window(const struct weft_job *job)
+/* Less for each where there are many, so that all together stay bounded; more for
+ * several streams, of which each has packets under way. */
+static uint32_t choose_window(const struct weft_job *job, uint32_t streams)
 {
-    const int others = job->who.size > 1 ? job->who.size - 1 : 1;
-    const int share = 8 * 1024 * 1024 / others;
+    const uint32_t others = job->who.size > 1 ? (uint32_t)job->who.size - 1 : 1;
+    const uint32_t share = 8 * 1024 * 1024 / others;
+    const uint32_t most = WEFT_MSG_WINDOW_MOST * streams;
 
     if (weft_msg_limits.window != 0) {
         return weft_msg_limits.window;
     }
-    return (uint32_t)(share > WEFT_MSG_WINDOW_MOST    ? WEFT_MSG_WINDOW_MOST
-                      : share < WEFT_MSG_WINDOW_LEAST ? WEFT_MSG_WINDOW_LEAST
-                                                      : share);
+    return share > most                    ? most
+           : share < WEFT_MSG_WINDOW_LEAST ? WEFT_MSG_WINDOW_LEAST
+                                           : share;
 }
 
 static uint32_t choose_streams(void)
@@ -215,8 +217,9 @@ static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_job *job,
     tp->up = up;
     tp->job = job;
     tp->me = (uint32_t)job->who.rank;
-    tp->window = choose_window(job);
     tp->streams = choose_streams();
+    tp->window = choose_window(job, tp->streams);
+    tp->told_each = choose_window(job, 1) / 2;
     tp->opening = openings++;
     tp->self = (struct weft_handshake_self){
         .secret = job->segment.header->secret,

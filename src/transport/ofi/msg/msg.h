@@ -156,9 +156,10 @@ struct weft_transport {
     struct weft_upcalls *up;
     struct weft_job *job;
     uint32_t me;
-    uint32_t window;
-    uint32_t streams; /* that our long messages take */
-    uint32_t opening; /* of this transport in this process: which */
+    uint32_t window;    /* bytes of ordered packets that may be under way to a peer */
+    uint32_t told_each; /* bytes taken; at most half of any peer's window */
+    uint32_t streams;   /* that our long messages take */
+    uint32_t opening;   /* of this transport in this process: which */
     struct weft_ofi ofi;
     struct weft_net_address own[WEFT_MSG_LISTENERS]; /* that are for jobs */
     int own_count;

@@ -44,7 +44,7 @@ static void count_taken(struct weft_transport *tp, struct weft_msg_peer *peer, s
 {
     peer->taken += (uint32_t)(sizeof(struct weft_msg_frame) + len);
     tp->packets_received++;
-    if (weft_unlikely(peer->taken - peer->told >= tp->window / 2)) {
+    if (weft_unlikely(peer->taken - peer->told >= tp->told_each)) {
         weft_msg_tell(tp, peer);
     }
 }

@@ -20,6 +20,11 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
     [WEFT_SET_HEARTBEAT] = {"WEFT_HEARTBEAT", "seconds", "5", NULL,
                             "Silence after which mpiexec takes a host for dead and ends "
                             "the job; each host is heard four times in it."},
+    [WEFT_SET_STREAMS] =
+        {"WEFT_STREAMS", "connections", "1", NULL,
+         "Connections to a peer, at most 8, over which this process spreads "
+         "its long messages; more pay where one is not given all of "
+         "the network's bandwidth."},
     [WEFT_SET_NET] = {"WEFT_NET", "interfaces or networks", "", "",
                       "Which network is used between hosts, as eth1 or 10.78.0.0/16; "
                       "without it all that are up and no bridges."},

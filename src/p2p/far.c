@@ -2,6 +2,7 @@
  * far.c - long messages over a network.
  *
  *   sender                                     receiver
+ *   chooses a stream
  *   ANNOUNCE, and the first bytes         -->  matched: takes these bytes
  *   in the same packet                         not matched: throws them away, and
  *                                              matches later
@@ -16,6 +17,10 @@
  * the end from FETCHED. A peer that has thrown bytes away gets announcements without any
  * for a while.
  *
+ * All that goes from the sender to the receiver takes the stream that was chosen, and
+ * that the announcement names; so PLACED cannot overtake the puts. What goes back takes
+ * the first, as do short messages: other streams would make them wait for their turn.
+ *
  * Messages of at most lend_max bytes go at once, in one packet, and need no answer: the
  * peer has granted the room.
  */
@@ -26,6 +31,7 @@
 enum {
     PUT_MAX = 64 * 1024 * 1024, /* at once */
     ANNOUNCED_ONLY = 16,        /* messages after one whose bytes were thrown away */
+    STREAM_FROM = 32 * 1024,    /* bytes of a message that takes a stream in turn */
 };
 
 /* What is lent to the transport. */
@@ -97,15 +103,27 @@ static uint64_t name_of(const struct weft_p2p_request *request)
     return (uint64_t)(uintptr_t)request->base.handle;
 }
 
+/* The stream of a message, chosen when it is tried for the first time. */
+static struct weft_endpoint *way_of(struct weft_p2p_request *send)
+{
+    struct weft_endpoint *ep = send->peer->ep;
+
+    if (send->way == NULL) {
+        send->way = send->capacity < STREAM_FROM ? ep : ep->ops->next_stream(ep);
+        send->header.stream = (uint8_t)send->way->stream;
+    }
+    return send->way;
+}
+
 /* An ordered packet with bytes of the user's. WEFT_OK: it is on its way. */
-static enum weft_rc lend(struct weft_peer *peer, struct weft_header *header,
-                         const void *head, size_t head_len, const void *data, size_t len,
-                         struct weft_op *op)
+static enum weft_rc lend(struct weft_peer *peer, struct weft_endpoint *way,
+                         struct weft_header *header, const void *head, size_t head_len,
+                         const void *data, size_t len, struct weft_op *op)
 {
     enum weft_rc rc;
 
     header->sequence = (uint32_t)peer->next_sequence;
-    rc = peer->ep->ops->lend(peer->ep, header, head, head_len, data, len, op);
+    rc = way->ops->lend(way, header, head, head_len, data, len, op);
     if (rc != WEFT_PENDING) {
         op->memory = NULL; /* still the caller's */
         give_op(op);
@@ -119,12 +137,13 @@ static enum weft_rc lend(struct weft_peer *peer, struct weft_header *header,
 
 enum weft_rc weft_p2p_lend_message(struct weft_p2p_request *send)
 {
+    struct weft_endpoint *way = way_of(send);
     enum weft_rc rc;
 
     send->header.length = (uint32_t)send->capacity;
     send->lent = 1;
-    rc = lend(send->peer, &send->header, NULL, 0, send->buffer, (size_t)send->capacity,
-              take_op(name_of(send), NULL));
+    rc = lend(send->peer, way, &send->header, NULL, 0, send->buffer,
+              (size_t)send->capacity, take_op(name_of(send), NULL));
     return rc == WEFT_OK ? WEFT_PENDING : rc;
 }
 
@@ -145,6 +164,7 @@ static size_t bytes_along(const struct weft_p2p_request *send)
 enum weft_rc weft_p2p_announce_far(struct weft_p2p_request *send, const void *head,
                                    size_t head_len)
 {
+    struct weft_endpoint *way = way_of(send);
     const size_t along = bytes_along(send);
     enum weft_rc rc;
 
@@ -158,7 +178,7 @@ enum weft_rc weft_p2p_announce_far(struct weft_p2p_request *send, const void *he
         }
         return rc;
     }
-    return lend(send->peer, &send->header, head, head_len, send->buffer, along,
+    return lend(send->peer, way, &send->header, head, head_len, send->buffer, along,
                 take_op(0, NULL));
 }
 
@@ -172,7 +192,7 @@ void weft_p2p_note_pull(struct weft_peer *peer, const struct weft_p2p_request *s
 }
 
 /* The next bytes of what a receiver has exposed memory for; false: no room now. */
-static bool put_next(struct weft_peer *peer, struct weft_push *push)
+static bool put_next(struct weft_push *push)
 {
     struct weft_p2p_request *send = weft_p2p_find(push->name, WEFT_REQUEST_SEND);
     const uint64_t left = push->end - push->offset;
@@ -185,8 +205,8 @@ static bool put_next(struct weft_peer *peer, struct weft_push *push)
         return true;
     }
     op = take_op(push->name, NULL);
-    rc = peer->ep->ops->put(peer->ep, &push->key, push->offset - push->start,
-                            (const uint8_t *)send->buffer + push->offset, (size_t)n, op);
+    rc = push->way->ops->put(push->way, &push->key, push->offset - push->start,
+                             (const uint8_t *)send->buffer + push->offset, (size_t)n, op);
     if (rc == WEFT_AGAIN) {
         give_op(op);
         return false;
@@ -227,8 +247,8 @@ static bool lend_next(struct weft_peer *peer, struct weft_push *push)
         from = packed;
     }
     header.length = (uint32_t)(sizeof(answer) + n);
-    if (lend(peer, &header, &answer, sizeof(answer), from, n, take_op(0, packed)) !=
-        WEFT_OK) {
+    if (lend(peer, push->way, &header, &answer, sizeof(answer), from, n,
+             take_op(0, packed)) != WEFT_OK) {
         free(packed);
         return false;
     }
@@ -240,7 +260,7 @@ static bool lend_next(struct weft_peer *peer, struct weft_push *push)
 bool weft_p2p_push_far(struct weft_peer *peer, struct weft_push *push)
 {
     while (push->offset < push->end) {
-        if (push->is_put ? !put_next(peer, push) : !lend_next(peer, push)) {
+        if (push->is_put ? !put_next(push) : !lend_next(peer, push)) {
             return false;
         }
     }
@@ -251,7 +271,7 @@ bool weft_p2p_push_far(struct weft_peer *peer, struct weft_push *push)
             .length = push->end - push->start,
         };
 
-        weft_p2p_send_control(peer, WEFT_PKT_PLACED, &placed);
+        weft_p2p_send_control_by(peer, push->way, WEFT_PKT_PLACED, &placed);
     }
     return true;
 }

@@ -89,6 +89,7 @@ struct weft_p2p_request {
     uint64_t window;              /* what the peer is told in place of an address, or 0 */
     struct weft_buffer *lender;   /* of that copy; NULL: it was allocated, or a window */
     uint64_t lent_as;             /* its number there */
+    struct weft_endpoint *way;    /* send: its stream over a network; NULL: none yet */
     uint32_t lent;                /* send: parts that the network still needs */
     void *exposed;                /* receive: memory that the sender puts into */
     bool is_told;                 /* receive: the sender needs no FETCHED */
@@ -335,6 +336,9 @@ void weft_p2p_arrived(void *owner, uint32_t from, const void *header, const void
 
 void weft_p2p_send_control(struct weft_peer *peer, enum weft_packet kind,
                            const struct weft_answer *answer);
+/* The same, by a stream to the peer. */
+void weft_p2p_send_control_by(struct weft_peer *peer, struct weft_endpoint *way,
+                              enum weft_packet kind, const struct weft_answer *answer);
 enum weft_rc weft_p2p_send_ordered(struct weft_peer *peer, struct weft_header *header,
                                    const void *data, size_t len, unsigned flags);
 void weft_p2p_flush(void);

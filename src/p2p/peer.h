@@ -16,6 +16,7 @@ struct weft_p2p_request;
 /* A control packet that found its queue full. */
 struct weft_control {
     struct weft_control *next;
+    struct weft_endpoint *way; /* the peer's, or a stream of it */
     struct weft_header header;
     struct weft_answer answer;
 };
@@ -26,10 +27,11 @@ struct weft_push {
     const struct weft_p2p_request *send; /* which lives until all of it has arrived */
     uint64_t offset;
     uint64_t end;
-    uint64_t request; /* the receiver's */
-    bool is_put;      /* into memory of the receiver's; then also: */
-    uint64_t start;   /* the first offset, where that memory begins */
-    uint64_t name;    /* of `send` */
+    uint64_t request;          /* the receiver's */
+    struct weft_endpoint *way; /* over a network: the message's stream */
+    bool is_put;               /* into memory of the receiver's; then also: */
+    uint64_t start;            /* the first offset, where that memory begins */
+    uint64_t name;             /* of `send` */
     struct weft_key key;
 };
 

@@ -251,6 +251,7 @@ static struct weft_push *start_push(struct weft_peer *peer,
         .offset = offset,
         .end = offset + length,
         .request = request,
+        .way = send->way,
     };
     peer->pushes = push;
     weft_p2p_wait_for_room(peer);

@@ -70,6 +70,12 @@ void weft_p2p_wait_for_room(struct weft_peer *peer)
 void weft_p2p_send_control(struct weft_peer *peer, enum weft_packet kind,
                            const struct weft_answer *answer)
 {
+    weft_p2p_send_control_by(peer, peer->ep, kind, answer);
+}
+
+void weft_p2p_send_control_by(struct weft_peer *peer, struct weft_endpoint *way,
+                              enum weft_packet kind, const struct weft_answer *answer)
+{
     struct weft_header header = {
         .version = WEFT_WIRE_VERSION,
         .kind = (uint8_t)kind,
@@ -84,16 +90,15 @@ void weft_p2p_send_control(struct weft_peer *peer, enum weft_packet kind,
     if (weft_unlikely(peer->is_dead)) {
         return;
     }
-    if (peer->control == NULL &&
-        peer->ep->ops->send(peer->ep, &header, answer, sizeof(*answer),
-                            WEFT_SEND_CONTROL) == WEFT_OK) {
+    if (peer->control == NULL && way->ops->send(way, &header, answer, sizeof(*answer),
+                                                WEFT_SEND_CONTROL) == WEFT_OK) {
         return;
     }
     kept = malloc(sizeof(*kept));
     if (kept == NULL) {
         weft_wireup_abort(weft_p2p.job, 1, "no memory for an answer to a peer");
     }
-    *kept = (struct weft_control){.next = NULL, .header = header, .answer = *answer};
+    *kept = (struct weft_control){.way = way, .header = header, .answer = *answer};
     if (peer->control == NULL) {
         peer->control = kept;
     } else {
@@ -138,8 +143,8 @@ static bool flush_peer(struct weft_peer *peer)
     while (peer->control != NULL) {
         struct weft_control *c = peer->control;
 
-        if (peer->ep->ops->send(peer->ep, &c->header, &c->answer, sizeof(c->answer),
-                                WEFT_SEND_CONTROL) != WEFT_OK) {
+        if (c->way->ops->send(c->way, &c->header, &c->answer, sizeof(c->answer),
+                              WEFT_SEND_CONTROL) != WEFT_OK) {
             return false;
         }
         peer->control = c->next;
@@ -212,6 +217,7 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     send->header = *header;
     send->header.kind = is_announced ? WEFT_PKT_ANNOUNCE : WEFT_PKT_EAGER;
     send->is_announced = is_announced;
+    send->way = NULL;
     send->work = WEFT_WORK_NONE;
     if (weft_unlikely(peer->is_dead || (is_announced && weft_p2p.dead_count > 0 &&
                                         weft_p2p_is_in_vain(&send->header)))) {
@@ -261,6 +267,7 @@ static inline enum weft_rc send_now(const struct weft_comm *comm, int dest, int 
         header.version = WEFT_WIRE_VERSION;
         header.kind = WEFT_PKT_EAGER;
         header.flags = 0;
+        header.stream = 0;
         header.sequence = (uint32_t)peer->next_sequence;
         header.context = comm->context | plane_of(how);
         header.source = (uint32_t)comm->rank;

@@ -32,7 +32,7 @@
 #include <stdint.h>
 
 enum {
-    WEFT_WIRE_VERSION = 2,
+    WEFT_WIRE_VERSION = 3,
     WEFT_EAGER_MAX = 4096, /* a whole message in one packet; longer ones are announced */
     WEFT_SUM_BLOCKS = 16, /* parts of an announced message that are summed (checksum.h) */
 };
@@ -57,7 +57,8 @@ enum { WEFT_PKT_READY = 1 << 0 /* the sender says that a receive is posted */ };
 struct weft_header {
     uint8_t version;
     uint8_t kind; /* enum weft_packet */
-    uint16_t flags;
+    uint8_t flags;
+    uint8_t stream;    /* over a network: what a long message takes, announced or not */
     uint32_t sequence; /* of the ordered packets of one sender to one receiver */
     uint32_t context;
     uint32_t source; /* rank in the communicator */
@@ -66,7 +67,7 @@ struct weft_header {
                       * along of its message: that lies behind them */
     uint32_t crc;    /* of an EAGER's data, where WEFT_CHECKSUM is set; else 0 */
 };
-_Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 2");
+_Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 3");
 
 /* The data of ANNOUNCE; WEFT_SUM_BLOCKS checksums of 4 bytes follow where they are set.
  */
@@ -76,7 +77,7 @@ struct weft_announce {
     uint64_t request; /* the sender's, to be named in every answer */
     uint64_t joint;   /* the sender's, turn << 32 | number, or WEFT_NO_JOINT */
 };
-_Static_assert(sizeof(struct weft_announce) == 32, "wire version 2");
+_Static_assert(sizeof(struct weft_announce) == 32, "wire version 3");
 
 #define WEFT_NO_JOINT UINT64_MAX
 
@@ -95,7 +96,7 @@ struct weft_list {
     } at[];
 };
 _Static_assert(sizeof(struct weft_list) == 8 && sizeof(struct weft_stretch) == 16,
-               "wire version 2");
+               "wire version 3");
 
 /* The data of control packets, and what precedes the bytes of DATA. */
 struct weft_answer {
@@ -106,6 +107,6 @@ struct weft_answer {
     uint64_t address; /* PULL_PUT: of the memory from `offset` on, and its key */
     uint64_t key;
 };
-_Static_assert(sizeof(struct weft_answer) == 48, "wire version 2");
+_Static_assert(sizeof(struct weft_answer) == 48, "wire version 3");
 
 #endif

@@ -14,6 +14,12 @@
  * has returned WEFT_OK. WEFT_PENDING, which only fetch, store, lend and put return, lends
  * the buffer and `op` until poll() hands `op` to the `done` upcall.
  *
+ * Streams. A network may have several ways to a peer. next_stream() chooses one for a
+ * long message: an endpoint of that peer, whose `stream` is its number, for send, lend
+ * and put, which lives as long as the peer's own, the stream 0. Ordered packets arrive in
+ * the order sent by whichever streams; a control packet arrives later than what was put
+ * before it by the same one.
+ *
  * Full queue. WEFT_AGAIN means nothing was taken; poll, then try again.
  *
  * Direction. A transport never names a layer above it. Arrivals and completions go to the
@@ -56,6 +62,7 @@ enum {
     WEFT_WINDOW = 128 * 1024, /* bytes in a window */
     WEFT_VECTORS_MAX = 256,   /* stretches of memory that one call moves */
     WEFT_HEAD_MAX = 128,      /* bytes before those that are lent */
+    WEFT_STREAMS_MAX = 8,     /* to a peer */
     WEFT_SEND_CONTROL = 1 << 0,
     WEFT_SEND_URGENT = 1 << 1, /* ordered, but worth waking a peer for */
     WEFT_SEND_QUIET = 1 << 2,  /* control, but not worth it */
@@ -95,6 +102,7 @@ struct weft_endpoint {
     uint32_t rank;      /* of the peer in the job */
     uint32_t short_max; /* bytes that a packet can carry */
     uint32_t lend_max;  /* and one that is lent; 0: none is */
+    uint32_t stream;
 };
 
 /* A piece of memory of a process, as it travels in a message. */
@@ -150,8 +158,11 @@ struct weft_transport_ops {
     enum weft_rc (*send)(struct weft_endpoint *ep, const void *header, const void *data,
                          size_t len, unsigned flags);
 
+    /* A network's alone up to conceal(). The stream of the next long message; `ep` itself
+     * while no other stands. */
+    struct weft_endpoint *(*next_stream)(struct weft_endpoint *ep);
     /*
-     * A network's alone up to conceal(). Like an ordered send(), but only the header and
+     * Like an ordered send(), but only the header and
      * `head`, of at most WEFT_HEAD_MAX bytes, are copied; `data` is lent. WEFT_PENDING,
      * WEFT_AGAIN, or a failure.
      */
@@ -159,7 +170,7 @@ struct weft_transport_ops {
                          size_t head_len, const void *data, size_t len,
                          struct weft_op *op);
     /* Bytes of ours, lent, into memory that the peer has exposed; what is sent later by
-     * send() comes later. */
+     * send() and the same endpoint comes later. */
     enum weft_rc (*put)(struct weft_endpoint *ep, const struct weft_key *key,
                         uint64_t offset, const void *from, size_t len,
                         struct weft_op *op);

@@ -8,16 +8,17 @@ from pathlib import Path
 from lab import NAME, Lab, skip_without_means
 
 LISTEN = """
-import socket, sys
-s = socket.create_server(("", 5000))
-print("ready", flush=True)
-while True:
-    c = s.accept()[0]
+import socket, threading
+def serve(c):
     n = 0
     while part := c.recv(65536):
         n += len(part)
     c.sendall(b"%d" % n)
     c.close()
+s = socket.create_server(("", 5000))
+print("ready", flush=True)
+while True:
+    threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).start()
 """
 SEND = """
 import socket, sys, time
@@ -27,6 +28,17 @@ c.sendall(bytes(int(sys.argv[2])))
 c.shutdown(socket.SHUT_WR)
 assert c.recv(100) == sys.argv[2].encode()
 print(time.monotonic() - begin)
+"""
+SEND_BY_FOUR = """
+import socket, sys, threading
+def send():
+    c = socket.create_connection((sys.argv[1], 5000), timeout=30)
+    c.sendall(bytes(int(sys.argv[2])))
+    c.shutdown(socket.SHUT_WR)
+    assert c.recv(100) == sys.argv[2].encode()
+threads = [threading.Thread(target=send) for _ in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
 """
 
 
@@ -71,6 +83,20 @@ def each_link_is_capped_alone(lab):
     assert seconds_for(lab, "10.78.0.2", size) < slow
 
 
+def each_connection_is_capped_alone(lab):
+    """As much by four connections at once as by one after the other is faster."""
+    size = 1_000_000
+    lab("flow", 1, "32mbit", 1)
+    slow, fast = seconds_for(lab, "10.78.0.2", size), seconds_for(lab, "10.77.0.2", size)
+    assert slow > 0.2 > fast or slow > 4 * fast, f"{slow} s, {fast} s"
+    begin = time.monotonic()
+    assert lab.has(1, "python3", "-c", SEND_BY_FOUR, "10.78.0.2", size)
+    together = time.monotonic() - begin
+    assert together < 3 * slow, f"{together} s, {slow} s each"
+    lab("flow", 1, "off", 1)
+    assert seconds_for(lab, "10.78.0.2", size) < slow
+
+
 def packets_are_lost(lab):
     lab("loss", 1, 100, 0)
     assert not reaches(lab, "10.77.0.2") and reaches(lab, "10.78.0.2")
@@ -101,7 +127,7 @@ def main():
             try:
                 server.stdout.readline()
                 for test in (each_link_is_cut_alone, each_link_is_capped_alone,
-                             packets_are_lost, a_host_crashes_and_comes_back):
+                             each_connection_is_capped_alone, packets_are_lost, a_host_crashes_and_comes_back):
                     begin = time.monotonic()
                     test(lab)
                     print(f"ok    {test.__name__} ({time.monotonic() - begin:.1f} s)")

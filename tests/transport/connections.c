@@ -1,8 +1,11 @@
 /*
- * connections.c - how many connections a rank has, with WEFT_CONNECT=all or without.
+ * connections.c - how many connections a rank has, with WEFT_CONNECT=all or without, and
+ * with WEFT_STREAMS=2 in the first half of the ranks.
  *
- *   connections all     after MPI_Init there is one to every other rank
- *   connections lazy    after messages with three ranks there are three
+ *   connections all      after MPI_Init there is one to every other rank
+ *   connections lazy     after messages with three ranks there are three
+ *   connections streams  the same, and after long ones one more to each with whom one of
+ *                        the two has two streams
  *
  * For eight ranks, so that each has three at a distance of one bit.
  */
@@ -10,6 +13,8 @@
 
 #include <stdio.h>
 #include <string.h>
+
+enum { LONG = 100000, ROUNDS = 1000 };
 
 static int rank;
 
@@ -53,8 +58,43 @@ static void speak(int size)
     }
 }
 
+/* Is it so at all ranks? Without a collective, which may speak to others. */
+static int are_all(int size, int is_so)
+{
+    for (int bit = 1; bit < size; bit *= 2) {
+        int is_so_there;
+
+        MPI_Sendrecv(&is_so, 1, MPI_INT, rank ^ bit, 2, &is_so_there, 1, MPI_INT,
+                     rank ^ bit, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        is_so = is_so && is_so_there;
+    }
+    return is_so;
+}
+
+/* Long messages to and fro, as many as it takes until the streams stand. */
+static void speak_at_length(int size, int expected)
+{
+    static char out[LONG];
+    static char in[LONG];
+    int all_are_there = 0;
+
+    for (int i = 0; i < ROUNDS && !all_are_there; i++) {
+        all_are_there = are_all(size, count() == expected);
+        for (int bit = 1; bit < size; bit *= 2) {
+            memset(out, rank + i, sizeof(out));
+            MPI_Sendrecv(out, LONG, MPI_CHAR, rank ^ bit, 1, in, LONG, MPI_CHAR,
+                         rank ^ bit, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            if (in[0] != (char)((rank ^ bit) + i) || memcmp(in, in + 1, LONG - 1) != 0) {
+                MPI_Abort(MPI_COMM_WORLD, 3);
+            }
+        }
+    }
+    demand(expected, "after long messages");
+}
+
 int main(int argc, char **argv)
 {
+    const int has_streams = argc > 1 && strcmp(argv[1], "streams") == 0;
     const int is_all = argc > 1 && strcmp(argv[1], "all") == 0;
     int provided;
     int size;
@@ -68,6 +108,9 @@ int main(int argc, char **argv)
     }
     speak(size);
     demand(is_all ? size - 1 : 3, "after messages");
+    if (has_streams) {
+        speak_at_length(size, rank < size / 2 ? 6 : 4);
+    }
     speak(
         size); /* nobody goes on to MPI_Finalize, and its messages, before all are here */
     MPI_T_finalize();

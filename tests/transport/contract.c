@@ -2,7 +2,8 @@
  * contract.c - "contract TRANSPORT reachable|unreachable [CASE...]", under mpiexec: all
  * cases of the suite, or some, over one transport. The second word says whether peers'
  * memory must be within reach; WEFT_TEST_SHOW prints how long each case takes, and
- * WEFT_TEST_POOL gives a network as many receive buffers and its smallest window.
+ * WEFT_TEST_POOL gives a network as many receive buffers and its smallest window, and
+ * WEFT_STREAMS as many streams.
  */
 #include "suite.h"
 
@@ -48,6 +49,7 @@ static const struct {
     {"held_packets_wait", case_held_packets_wait, 20, NETWORK},
     {"idle_is_quiet", case_idle_is_quiet, 1, NETWORK},
     {"all_pairs_at_once", case_all_pairs_at_once, 1, NETWORK},
+    {"streams", case_streams, 5, NETWORK},
     {"counts", case_counts, 1, BOTH},
 };
 

@@ -5,9 +5,12 @@
 #include "suite.h"
 
 #include "base/clock.h"
+#include "base/settings.h"
 #include "sanitized.h"
 
 #include <poll.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -17,7 +20,11 @@ enum {
     IDLE_LOOKS = 10, /* at most, while nothing happens for so long */
     CONNECTS = IS_SANITIZED ? 5 : 20,
     DESCRIPTORS = 2,
+    BLOCKS = 40, /* fewer than words may be unread */
+    BLOCK = 100 * 1000,
 };
+
+#define ARE_PACKETS (UINT64_C(1) << 32)
 
 static uint32_t packets_from(uint32_t rank)
 {
@@ -149,6 +156,11 @@ static void speak_to_all(uint64_t *random)
     }
 }
 
+static uint32_t stream_count(void)
+{
+    return (uint32_t)weft_setting(WEFT_SET_STREAMS);
+}
+
 void case_all_pairs_at_once(void)
 {
     const char *name = suite.ops->name;
@@ -170,7 +182,120 @@ void case_all_pairs_at_once(void)
         }
         suite_meet();
         suite.ops->count(suite.tp, &traffic);
-        check(traffic.lanes == suite.size - 1); /* one for each pair */
+        check(traffic.lanes >= suite.size - 1); /* one for each pair, and each stream */
+        check(traffic.lanes <= (suite.size - 1) * stream_count());
         check(traffic.strangers == 0);
     }
+}
+
+/* ---- streams ---- */
+
+static uint8_t *make_blocks(uint32_t rank)
+{
+    uint8_t *blocks = malloc((size_t)BLOCKS * BLOCK);
+    uint64_t random = 5 + rank;
+
+    check(blocks != NULL);
+    for (size_t i = 0; i < (size_t)BLOCKS * BLOCK; i++) {
+        blocks[i] = (uint8_t)(suite_random(&random) >> 32);
+    }
+    return blocks;
+}
+
+/* A block into the peer's memory, a long packet, and a word that it is there. */
+static void put_block(struct weft_endpoint *way, const struct weft_key *key, size_t i,
+                      const uint8_t *block, struct weft_op *op)
+{
+    const uint32_t to = way->rank;
+    enum weft_rc rc;
+
+    while ((rc = suite.ops->put(way, key, i * BLOCK, block, BLOCK, op)) == WEFT_AGAIN) {
+        suite_progress();
+    }
+    check(rc == WEFT_PENDING);
+    suite_send_word_by(to, way, i);
+    suite_lend(to, way, way->lend_max / (1 + i % 3), op);
+    suite_send(to, i, 0, false);
+}
+
+/* All streams to a rank, once they stand. */
+static void find_ways(uint32_t to, struct weft_endpoint *ways[WEFT_STREAMS_MAX])
+{
+    for (uint32_t found = 0; found < stream_count(); suite_progress()) {
+        struct weft_endpoint *way = suite.ops->next_stream(suite.ep[to]);
+
+        check(way->rank == to && way->ops == suite.ops);
+        check(way->stream < stream_count());
+        found += ways[way->stream] == NULL ? 1 : 0;
+        ways[way->stream] = way;
+    }
+    check(ways[0] == suite.ep[to]);
+}
+
+static void put_all(uint32_t to, const struct weft_key *key)
+{
+    struct weft_endpoint *ways[WEFT_STREAMS_MAX] = {NULL};
+    const uint32_t before = suite.done_count;
+    uint8_t *blocks = make_blocks(suite.me);
+
+    find_ways(to, ways);
+    for (size_t i = 0; i < BLOCKS; i++) {
+        put_block(ways[i % stream_count()], key, i, blocks + i * BLOCK,
+                  (struct weft_op *)(void *)blocks);
+        suite_progress();
+    }
+    while (suite.done_count - before < 2 * BLOCKS) {
+        suite_progress();
+    }
+    free(blocks);
+}
+
+/* Words of several streams come in any order: a block's number, or how many packets. */
+static void await_blocks(uint32_t from, const uint8_t *memory, const uint8_t *expected)
+{
+    uint64_t packets = 0;
+
+    for (int i = 0; i < BLOCKS + 1; i++) {
+        const uint64_t word = suite_await_word(from);
+        const size_t at = (size_t)word * BLOCK;
+
+        if (word >= ARE_PACKETS) {
+            packets = word - ARE_PACKETS;
+        } else {
+            check(word < BLOCKS);
+            check(memcmp(memory + at, expected + at, BLOCK) == 0);
+        }
+    }
+    while (suite.from[from].ordered != packets) {
+        suite_progress();
+    }
+}
+
+/* All streams are used; what says that something is there never comes before it. */
+void case_streams(void)
+{
+    const uint32_t to = suite_next();
+    const uint32_t from = suite_previous();
+    uint8_t *memory = calloc(BLOCKS, BLOCK);
+    uint8_t *expected = make_blocks(from);
+    struct weft_key key;
+    void *exposed;
+
+    check(memory != NULL);
+    while (suite.ops->expose(suite.tp, memory, (size_t)BLOCKS * BLOCK, &key, &exposed) !=
+           WEFT_OK) {
+        suite_progress();
+    }
+    suite_send_word(from, key.address);
+    suite_send_word(from, key.key);
+    key.address = suite_await_word(to);
+    key.key = suite_await_word(to);
+    suite_meet(); /* before words that could come before these */
+    put_all(to, &key);
+    suite_send_word(to, ARE_PACKETS + suite.sent[to]);
+    await_blocks(from, memory, expected);
+    suite_meet();
+    suite.ops->conceal(suite.tp, exposed);
+    free(expected);
+    free(memory);
 }

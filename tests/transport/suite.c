@@ -97,11 +97,23 @@ static void on_done(void *owner, struct weft_op *op, enum weft_rc rc)
     check(rc == WEFT_OK);
     check(owner == &suite);
     suite.done = op;
+    suite.done_count++;
 }
 
-static enum weft_rc send_head(uint32_t to, struct head *head)
+/* Ordered packets of any length take a network's streams in turn, so that many of them
+ * come before their turn. */
+static struct weft_endpoint *way_to(uint32_t to, const struct head *head)
 {
-    return suite.ops->send(suite.ep[to], head, data_of(suite.me, head->number, head->len),
+    struct weft_endpoint *ep = suite.ep[to];
+
+    return suite_is_network() && (head->flags & WEFT_SEND_CONTROL) == 0
+               ? suite.ops->next_stream(ep)
+               : ep;
+}
+
+static enum weft_rc send_head(struct weft_endpoint *way, struct head *head)
+{
+    return suite.ops->send(way, head, data_of(suite.me, head->number, head->len),
                            head->len,
                            head->flags & (WEFT_SEND_CONTROL | WEFT_SEND_URGENT));
 }
@@ -117,9 +129,9 @@ static struct head next_head(uint32_t to, size_t len, unsigned flags)
     };
 }
 
-static enum weft_rc try_head(uint32_t to, struct head *head)
+static enum weft_rc try_head(uint32_t to, struct weft_endpoint *way, struct head *head)
 {
-    enum weft_rc rc = send_head(to, head);
+    enum weft_rc rc = send_head(way, head);
 
     check(rc == WEFT_OK || rc == WEFT_AGAIN);
     if (rc == WEFT_OK && (head->flags & WEFT_SEND_CONTROL) == 0) {
@@ -132,25 +144,43 @@ enum weft_rc suite_try(uint32_t to, size_t len, unsigned flags)
 {
     struct head head = next_head(to, len, flags);
 
-    return try_head(to, &head);
+    return try_head(to, way_to(to, &head), &head);
 }
 
 void suite_send(uint32_t to, size_t len, unsigned flags, bool is_last)
 {
     struct head head = next_head(to, len, flags | (is_last ? IS_LAST : 0));
 
-    while (try_head(to, &head) == WEFT_AGAIN) {
+    while (try_head(to, way_to(to, &head), &head) == WEFT_AGAIN) {
         suite_progress();
     }
 }
 
+void suite_lend(uint32_t to, struct weft_endpoint *way, size_t len, struct weft_op *op)
+{
+    struct head head = next_head(to, len, 0);
+    enum weft_rc rc;
+
+    while ((rc = suite.ops->lend(way, &head, NULL, 0, data_of(suite.me, head.number, len),
+                                 len, op)) == WEFT_AGAIN) {
+        suite_progress();
+    }
+    check(rc == WEFT_PENDING);
+    suite.sent[to]++;
+}
+
 void suite_send_word(uint32_t to, uint64_t word)
+{
+    suite_send_word_by(to, suite.ep[to], word);
+}
+
+void suite_send_word_by(uint32_t to, struct weft_endpoint *way, uint64_t word)
 {
     struct head head = next_head(to, 0, WEFT_SEND_CONTROL | HAS_WORD);
 
     head.word[0] = (uint32_t)word;
     head.word[1] = (uint32_t)(word >> 32);
-    while (try_head(to, &head) == WEFT_AGAIN) {
+    while (try_head(to, way, &head) == WEFT_AGAIN) {
         suite_progress();
     }
 }

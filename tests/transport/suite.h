@@ -46,6 +46,7 @@ struct suite {
     bool is_granting_anyone; /* and to a queue that many share */
     uint32_t endings;        /* ordered packets that said they are the last */
     const struct weft_op *done;
+    uint32_t done_count;
 };
 
 extern struct suite suite;
@@ -79,6 +80,9 @@ void suite_send(uint32_t to, size_t len, unsigned flags, bool is_last);
 /* A control packet with a word, and the next such word of a rank. */
 void suite_send_word(uint32_t to, uint64_t word);
 uint64_t suite_await_word(uint32_t from);
+/* A network's: the next packet, lent, and a word, both by a stream to that rank. */
+void suite_lend(uint32_t to, struct weft_endpoint *way, size_t len, struct weft_op *op);
+void suite_send_word_by(uint32_t to, struct weft_endpoint *way, uint64_t word);
 
 /* The next rank, and the one before. */
 uint32_t suite_next(void);
@@ -109,6 +113,7 @@ void case_network_sleep(void);
 void case_held_packets_wait(void);
 void case_idle_is_quiet(void);
 void case_all_pairs_at_once(void);
+void case_streams(void);
 void case_counts(void);
 
 #endif

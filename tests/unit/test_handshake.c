@@ -102,7 +102,7 @@ static void two_ranks_of_a_job_get_through(void **state)
 
 static void an_ask_is_laid_out_as_the_header_says(void **state)
 {
-    static const uint8_t head[] = {1, STREAM, 3, 0, 0, 0, 2, 1, 0, 0};
+    static const uint8_t head[] = {2, STREAM, 3, 0, 0, 0, 2, 1, 0, 0};
     struct meeting m;
 
     (void)state;

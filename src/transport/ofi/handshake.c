@@ -31,9 +31,9 @@ struct wire_confirm {
     uint8_t version;
     uint8_t tag[WEFT_HANDSHAKE_TAG_BYTES];
 };
-_Static_assert(sizeof(struct wire_ask) == WEFT_ASK_BYTES, "handshake version 1");
-_Static_assert(sizeof(struct wire_answer) == WEFT_ANSWER_BYTES, "handshake version 1");
-_Static_assert(sizeof(struct wire_confirm) == WEFT_CONFIRM_BYTES, "handshake version 1");
+_Static_assert(sizeof(struct wire_ask) == WEFT_ASK_BYTES, "handshake version 2");
+_Static_assert(sizeof(struct wire_answer) == WEFT_ANSWER_BYTES, "handshake version 2");
+_Static_assert(sizeof(struct wire_confirm) == WEFT_CONFIRM_BYTES, "handshake version 2");
 _Static_assert((int)WEFT_ASK_BYTES <= (int)WEFT_HANDSHAKE_MOST_BYTES &&
                    (int)WEFT_ANSWER_BYTES <= (int)WEFT_HANDSHAKE_MOST_BYTES,
                "private data of verbs");
@@ -51,7 +51,7 @@ struct covered {
     uint8_t nonce_a[WEFT_HANDSHAKE_NONCE_BYTES];
     uint8_t nonce_b[WEFT_HANDSHAKE_NONCE_BYTES]; /* zeros in step 1 */
 };
-_Static_assert(sizeof(struct covered) == 57, "handshake version 1");
+_Static_assert(sizeof(struct covered) == 57, "handshake version 2");
 
 static const uint8_t our_version = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
                                        ? WEFT_HANDSHAKE_VERSION

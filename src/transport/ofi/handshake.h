@@ -4,8 +4,8 @@
  *
  *   1. ask      caller to listener, in the private data of a connect
  *   2. answer   listener to caller, in the private data of its reject, after a zero
- *   3. confirm  caller to listener, in the private data of a second connect, after five
- *               bytes: a mark that no ask begins with, and the caller's rank
+ *   3. confirm  caller to listener, in the private data of a second connect, after six
+ *               bytes: a mark that no ask begins with, the caller's rank, the stream
  *
  * Only the second connect is accepted, so there is no connection before all three are
  * right. One connect would do if a receive told where it came from; but the receive
@@ -53,7 +53,7 @@
 #include <stdint.h>
 
 enum {
-    WEFT_HANDSHAKE_VERSION = 1, /* below 128; changes with any of the sizes */
+    WEFT_HANDSHAKE_VERSION = 2, /* below 128; changes with any of the sizes */
     WEFT_HANDSHAKE_SECRET_BYTES = 32,
     WEFT_HANDSHAKE_NONCE_BYTES = 16,
     WEFT_HANDSHAKE_TAG_BYTES = 16,
@@ -61,6 +61,7 @@ enum {
     WEFT_ASK_BYTES = 42,
     WEFT_ANSWER_BYTES = 33,
     WEFT_CONFIRM_BYTES = 17,
+    WEFT_CONFIRM_PREFIX = 6,
 };
 
 /* Who we are; `secret` is the job's, and stays the caller's. */
@@ -68,7 +69,7 @@ struct weft_handshake_self {
     const uint8_t *secret; /* WEFT_HANDSHAKE_SECRET_BYTES */
     uint32_t rank;         /* in the job */
     uint32_t ranks;        /* of the job */
-    uint32_t streams;      /* to each peer; at most 256 */
+    uint32_t streams;      /* that a peer may ask for; at most 256 */
 };
 
 /* What one end knows of one handshake. */

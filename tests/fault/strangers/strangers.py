@@ -26,6 +26,7 @@ SILENT = 100  # connections to each rank that say nothing
 PATIENCE = 150
 LINE = "somebody who is not of this job tries to connect"
 
+VERSION = 2
 ASK, ANSWER, CONFIRM = 1, 2, 3
 MARK = 0xC3
 
@@ -37,21 +38,23 @@ def claim(is_so, about):
 
 # ---- the handshake, once more, from handshake.h ----
 
-def tag(secret, step, caller, listener, nonce_a, nonce_b=bytes(16)):
-    covered = (b"weft handshake" + bytes([step, 1, 0])
+def tag(secret, step, caller, listener, stream, nonce_a, nonce_b=bytes(16)):
+    covered = (b"weft handshake" + bytes([step, VERSION, stream])
                + struct.pack("<II", caller, listener) + nonce_a + nonce_b)
     return hashlib.blake2b(covered, key=secret, digest_size=16).digest()
 
 
-def ask(secret, caller, listener, nonce=None):
+def ask(secret, caller, listener, nonce=None, stream=0):
     nonce = nonce or os.urandom(16)
-    return (bytes([1, 0]) + struct.pack("<II", caller, listener) + nonce
-            + tag(secret, ASK, caller, listener, nonce))
+    return (bytes([VERSION, stream]) + struct.pack("<II", caller, listener) + nonce
+            + tag(secret, ASK, caller, listener, stream, nonce))
 
 
-def confirm(secret, caller, listener, nonce_a, nonce_b):
-    return (bytes([MARK]) + struct.pack("<I", caller) + bytes([1])
-            + tag(secret, CONFIRM, caller, listener, nonce_a, nonce_b))
+def confirm(secret, caller, listener, nonce_a, nonce_b, stream=0, named=None):
+    """`named`: the stream that stands in the clear, where it is another."""
+    return (bytes([MARK]) + struct.pack("<I", caller)
+            + bytes([stream if named is None else named, VERSION])
+            + tag(secret, CONFIRM, caller, listener, stream, nonce_a, nonce_b))
 
 
 def request(data):
@@ -125,16 +128,24 @@ def recorded(port, rank, secret):
     for caller in range(RANKS):
         if caller == rank:
             continue
-        nonce = os.urandom(16)
-        again = request(ask(secret, caller, rank, nonce))
-        said = refusal(say(port, again))
-        if said[:1] == b"\x07":
-            continue  # they are connected
-        claim(said[:1] == b"\0", f"a right ask is refused with {said!r}")
-        old = confirm(secret, caller, rank, nonce, said[2:18])
-        for _ in range(5):
-            claim(refusal(say(port, again))[:1] == b"\0", "an ask once more")
-            claim(refusal(say(port, request(old)))[:1] == b"\x04", "an old confirm")
+        for stream in (0, 3):
+            nonce = os.urandom(16)
+            again = request(ask(secret, caller, rank, nonce, stream))
+            said = refusal(say(port, again))
+            if said[:1] == b"\x07":
+                continue  # they are connected
+            claim(said[:1] == b"\0", f"a right ask is refused with {said!r}")
+            right = (secret, caller, rank, nonce, said[2:18], stream)
+            # of this answer, but for a stream that was not answered, or does not exist
+            for other in (stream + 1, 200):
+                said = refusal(say(port, request(confirm(*right, named=other))))
+                claim(said[:1] == b"\x04", f"a confirm as stream {other}'s: {said!r}")
+            for _ in range(5):
+                claim(refusal(say(port, again))[:1] == b"\0", "an ask once more")
+                claim(refusal(say(port, request(confirm(*right))))[:1] == b"\x04",
+                      "an old confirm")
+        said = refusal(say(port, request(ask(secret, caller, rank, stream=8))))
+        claim(said[:1] == b"\x05", f"a stream that there is not is refused with {said!r}")
 
 
 # ---- the job ----

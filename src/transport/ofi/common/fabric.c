@@ -90,9 +90,8 @@ struct fi_info *weft_ofi_info(const struct weft_ofi *ofi,
     info->src_addr = NULL;
     info->src_addrlen = 0;
     info->addr_format = format_of(from != NULL ? from : to);
-    is_set = from != NULL
-                 ? set_address(&info->src_addr, &info->src_addrlen, from, bytes)
-                 : set_address(&info->dest_addr, &info->dest_addrlen, to, bytes);
+    is_set = from != NULL ? set_address(&info->src_addr, &info->src_addrlen, from, bytes)
+                          : set_address(&info->dest_addr, &info->dest_addrlen, to, bytes);
     if (!is_set) {
         weft_libfabric.freeinfo(info);
         return NULL;

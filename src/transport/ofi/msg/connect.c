@@ -10,8 +10,8 @@
  *
  * The second attempt is needed because receive buffers are shared: what comes through
  * them does not tell which connection it came by. What the listener keeps of an ask is
- * one struct per rank that has asked with a right tag; a stranger leaves nothing behind
- * but a count.
+ * one struct per rank and stream that was asked for with a right tag; a stranger leaves
+ * nothing behind but a count.
  *
  * An ask may be recorded, so it takes nothing from us: our own attempts go on, and who
  * has answered one waits a little for the confirm and then asks itself. Another answer in
@@ -21,6 +21,9 @@
  * refuses the other's ask, the higher one answers and waits. If each has answered before
  * it asked, both confirm, and the same rule decides: the lower rank, having confirmed,
  * refuses the other's confirm; the higher one takes the lower's and gives up its own.
+ *
+ * All this is done for each stream by itself: its number is in the ask and, before the
+ * confirm, in the clear; every tag covers it.
  */
 #include "transport/ofi/msg/msg.h"
 
@@ -37,7 +40,6 @@
 
 enum {
     CONFIRM_MARK = 0xc3, /* an ask begins with its version */
-    CONFIRM_PREFIX = 5,  /* mark, and the rank that confirms */
     DATA_MAX = 256,      /* private data that we would read */
     TRIES_MAX = 20,      /* refusals of our confirm */
     PATIENCE_NS = 500 * 1000 * 1000,
@@ -45,7 +47,7 @@ enum {
     PAUSES_MOST = 100,      /* the number of tries, squared, and at most so often */
 };
 
-_Static_assert(CONFIRM_PREFIX + WEFT_CONFIRM_BYTES <= WEFT_HANDSHAKE_MOST_BYTES, "");
+_Static_assert(WEFT_CONFIRM_PREFIX + WEFT_CONFIRM_BYTES <= WEFT_HANDSHAKE_MOST_BYTES, "");
 _Static_assert(1 + WEFT_ANSWER_BYTES <= WEFT_HANDSHAKE_MOST_BYTES, "");
 
 /* The private data follow the entry. */
@@ -81,155 +83,178 @@ static bool is_pending(enum weft_msg_state state)
            state == WEFT_MSG_ACCEPTING;
 }
 
-static void set_state(struct weft_transport *tp, struct weft_msg_peer *peer,
+static void set_state(struct weft_transport *tp, struct weft_msg_stream *stream,
                       enum weft_msg_state state)
 {
     tp->pending += is_pending(state) ? 1 : 0;
-    tp->pending -= is_pending(peer->state) ? 1 : 0;
+    tp->pending -= is_pending(stream->state) ? 1 : 0;
     tp->connections += state == WEFT_MSG_OPEN ? 1 : 0;
-    tp->connections -= peer->state == WEFT_MSG_OPEN ? 1 : 0;
-    peer->state = state;
+    tp->connections -= stream->state == WEFT_MSG_OPEN ? 1 : 0;
+    stream->state = state;
 }
 
-static void close_endpoint(struct weft_msg_peer *peer)
+static void close_endpoint(struct weft_msg_stream *stream)
 {
-    if (peer->ep != NULL) {
-        fi_close(&peer->ep->fid);
-        peer->ep = NULL;
+    if (stream->ep != NULL) {
+        fi_close(&stream->ep->fid);
+        stream->ep = NULL;
     }
 }
 
-void weft_msg_lose(struct weft_transport *tp, struct weft_msg_peer *peer,
+static bool is_first(const struct weft_msg_stream *stream)
+{
+    return stream == &stream->peer->first;
+}
+
+/* The endpoints stay until closing. */
+static void lose_peer(struct weft_transport *tp, struct weft_msg_peer *peer)
+{
+    for (uint32_t i = 0; i < WEFT_STREAMS_MAX; i++) {
+        if (peer->streams[i] != NULL) {
+            set_state(tp, peer->streams[i], WEFT_MSG_LOST);
+        }
+    }
+}
+
+void weft_msg_lose(struct weft_transport *tp, struct weft_msg_stream *stream,
                    const char *cause)
 {
+    struct weft_msg_peer *peer = stream->peer;
     char where[64] = "its host";
 
-    if (peer->state == WEFT_MSG_LOST || tp->is_closing) {
+    if (stream->state == WEFT_MSG_LOST || tp->is_closing) {
         return;
     }
     if (peer->has_address) {
         text_of(&peer->address, where, sizeof(where));
     }
-    if (peer->state == WEFT_MSG_OPEN) {
+    if (stream->state == WEFT_MSG_OPEN) {
         weft_log_warn("the connection to rank %u at %s is lost: %s", peer->ranked.rank,
                       where, cause);
-    } else {
+        lose_peer(tp, peer);
+    } else if (is_first(stream)) {
         weft_log_error("no connection to rank %u at %s: %s; do the hosts reach each "
                        "other's ports (WEFT_PORTS)?",
                        peer->ranked.rank, where, cause);
+        lose_peer(tp, peer);
+    } else {
+        weft_log_warn("no stream %u to rank %u at %s: %s; long messages take fewer",
+                      stream->base.stream, peer->ranked.rank, where, cause);
+        set_state(tp, stream, WEFT_MSG_LOST);
     }
-    set_state(tp, peer, WEFT_MSG_LOST); /* the endpoint stays until closing */
 }
 
 /* It is about to connect to us, or so it seems: we do not ask for some time. */
-static void expect_theirs(struct weft_msg_peer *peer)
+static void expect_theirs(struct weft_msg_stream *stream)
 {
-    peer->ask_at_ns = weft_clock_ns() + PATIENCE_NS;
+    stream->ask_at_ns = weft_clock_ns() + PATIENCE_NS;
 }
 
 /* ---- the caller ---- */
 
-static long make_endpoint(struct weft_transport *tp, struct weft_msg_peer *peer,
+static long make_endpoint(struct weft_transport *tp, struct weft_msg_stream *stream,
                           struct fi_info *info)
 {
     long code;
 
-    close_endpoint(peer);
+    close_endpoint(stream);
     info->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
-    code = fi_endpoint(tp->ofi.domain, info, &peer->ep, peer);
+    code = fi_endpoint(tp->ofi.domain, info, &stream->ep, stream);
     if (code == 0) {
-        code = fi_ep_bind(peer->ep, &tp->ofi.eq->fid, 0);
+        code = fi_ep_bind(stream->ep, &tp->ofi.eq->fid, 0);
     }
     if (code == 0) {
-        code = fi_ep_bind(peer->ep, &tp->ofi.cq->fid, FI_TRANSMIT | FI_RECV);
+        code = fi_ep_bind(stream->ep, &tp->ofi.cq->fid, FI_TRANSMIT | FI_RECV);
     }
     if (code == 0) {
-        code = fi_ep_bind(peer->ep, &tp->ofi.shared_receive->fid, 0);
+        code = fi_ep_bind(stream->ep, &tp->ofi.shared_receive->fid, 0);
     }
-    return code == 0 ? fi_enable(peer->ep) : code;
+    return code == 0 ? fi_enable(stream->ep) : code;
 }
 
-static void call(struct weft_transport *tp, struct weft_msg_peer *peer, const void *data,
-                 size_t bytes, enum weft_msg_state state)
+static void call(struct weft_transport *tp, struct weft_msg_stream *stream,
+                 const void *data, size_t bytes, enum weft_msg_state state)
 {
-    struct fi_info *info =
-        weft_ofi_info(&tp->ofi, NULL, &peer->address, peer->address_bytes);
+    struct fi_info *info = weft_ofi_info(&tp->ofi, NULL, &stream->peer->address,
+                                         stream->peer->address_bytes);
     long code = -FI_ENOMEM;
 
     if (info != NULL) {
-        code = make_endpoint(tp, peer, info);
+        code = make_endpoint(tp, stream, info);
         if (code == 0) {
-            code = fi_connect(peer->ep, info->dest_addr, data, bytes);
+            code = fi_connect(stream->ep, info->dest_addr, data, bytes);
         }
         weft_libfabric.freeinfo(info);
     }
     if (code != 0) {
-        weft_msg_lose(tp, peer, weft_ofi_error(code));
+        weft_msg_lose(tp, stream, weft_ofi_error(code));
         return;
     }
-    set_state(tp, peer, state);
+    set_state(tp, stream, state);
 }
 
-static void ask(struct weft_transport *tp, struct weft_msg_peer *peer)
+static void ask(struct weft_transport *tp, struct weft_msg_stream *stream)
 {
     uint8_t data[WEFT_ASK_BYTES];
 
-    if (++peer->tries > TRIES_MAX) {
-        weft_msg_lose(tp, peer, "it keeps refusing");
+    if (++stream->tries > TRIES_MAX) {
+        weft_msg_lose(tp, stream, "it keeps refusing");
         return;
     }
-    peer->ours.caller = tp->me;
-    peer->ours.listener = peer->ranked.rank;
-    peer->ours.stream = 0;
-    if (weft_handshake_ask(&tp->self, &peer->ours, data) != WEFT_OK) {
-        weft_msg_lose(tp, peer, "no random numbers");
+    stream->ours.caller = tp->me;
+    stream->ours.listener = stream->peer->ranked.rank;
+    stream->ours.stream = (uint8_t)stream->base.stream;
+    if (weft_handshake_ask(&tp->self, &stream->ours, data) != WEFT_OK) {
+        weft_msg_lose(tp, stream, "no random numbers");
         return;
     }
-    call(tp, peer, data, sizeof(data), WEFT_MSG_ASKING);
+    call(tp, stream, data, sizeof(data), WEFT_MSG_ASKING);
 }
 
-static void confirm(struct weft_transport *tp, struct weft_msg_peer *peer)
+static void confirm(struct weft_transport *tp, struct weft_msg_stream *stream)
 {
-    uint8_t data[CONFIRM_PREFIX + WEFT_CONFIRM_BYTES] = {CONFIRM_MARK};
+    uint8_t data[WEFT_CONFIRM_PREFIX + WEFT_CONFIRM_BYTES] = {CONFIRM_MARK};
 
     for (int i = 0; i < 4; i++) {
         data[1 + i] = (uint8_t)(tp->me >> (8 * i));
     }
-    weft_handshake_confirm(&tp->self, &peer->ours, data + CONFIRM_PREFIX);
-    call(tp, peer, data, sizeof(data), WEFT_MSG_CONFIRMING);
+    data[5] = stream->ours.stream;
+    weft_handshake_confirm(&tp->self, &stream->ours, data + WEFT_CONFIRM_PREFIX);
+    call(tp, stream, data, sizeof(data), WEFT_MSG_CONFIRMING);
 }
 
-void weft_msg_connect(struct weft_transport *tp, struct weft_msg_peer *peer)
+void weft_msg_connect(struct weft_transport *tp, struct weft_msg_stream *stream)
 {
-    if (peer->state != WEFT_MSG_NONE) {
+    if (stream->state != WEFT_MSG_NONE) {
         return; /* it is under way */
     }
-    if (peer->ask_at_ns > 0 && weft_clock_ns() < peer->ask_at_ns) {
-        tp->has_stumbled = true; /* if nothing comes of theirs, nothing will tell */
+    if (stream->ask_at_ns > 0 && weft_clock_ns() < stream->ask_at_ns) {
+        /* If nothing comes of theirs, nothing will tell; nobody waits for the others. */
+        tp->has_stumbled = tp->has_stumbled || is_first(stream);
         return;
     }
-    if (!peer->has_address && weft_msg_find(tp, peer) != WEFT_OK) {
-        weft_msg_lose(tp, peer, "its address is not known");
+    if (!stream->peer->has_address && weft_msg_find(tp, stream->peer) != WEFT_OK) {
+        weft_msg_lose(tp, stream, "its address is not known");
         return;
     }
-    ask(tp, peer);
+    ask(tp, stream);
 }
 
 /* With a reason. */
-static void on_reason(struct weft_transport *tp, struct weft_msg_peer *peer,
+static void on_reason(struct weft_transport *tp, struct weft_msg_stream *stream,
                       enum weft_refusal reason)
 {
-    const bool has_confirmed = peer->state == WEFT_MSG_CONFIRMING;
+    const bool has_confirmed = stream->state == WEFT_MSG_CONFIRMING;
 
     if (reason == WEFT_REFUSED_CROSSED || reason == WEFT_REFUSED_DUPLICATE) {
-        close_endpoint(peer);
-        set_state(tp, peer, WEFT_MSG_NONE);
-        peer->tries = 0;
-        expect_theirs(peer);
+        close_endpoint(stream);
+        set_state(tp, stream, WEFT_MSG_NONE);
+        stream->tries = 0;
+        expect_theirs(stream);
     } else if (reason == WEFT_REFUSED_STRANGER && has_confirmed) {
-        ask(tp, peer); /* another ask in our name came between: once more */
+        ask(tp, stream); /* another ask in our name came between: once more */
     } else {
-        weft_msg_lose(tp, peer, weft_refusal_text(reason));
+        weft_msg_lose(tp, stream, weft_refusal_text(reason));
     }
 }
 
@@ -237,36 +262,36 @@ static void on_reason(struct weft_transport *tp, struct weft_msg_peer *peer,
  * Nobody has answered. It may have turned us away at its door, and will listen at once;
  * a rank that has died is known by other means.
  */
-static void ask_later(struct weft_transport *tp, struct weft_msg_peer *peer, int code)
+static void ask_later(struct weft_transport *tp, struct weft_msg_stream *stream, int code)
 {
-    const uint64_t pauses = (uint64_t)peer->tries * peer->tries;
+    const uint64_t pauses = (uint64_t)stream->tries * stream->tries;
 
-    if (peer->tries >= TRIES_MAX) {
-        weft_msg_lose(tp, peer, weft_ofi_error(code));
+    if (stream->tries >= TRIES_MAX) {
+        weft_msg_lose(tp, stream, weft_ofi_error(code));
         return;
     }
-    close_endpoint(peer);
-    set_state(tp, peer, WEFT_MSG_NONE);
-    peer->ask_at_ns =
+    close_endpoint(stream);
+    set_state(tp, stream, WEFT_MSG_NONE);
+    stream->ask_at_ns =
         weft_clock_ns() + PAUSE_NS * (pauses < PAUSES_MOST ? pauses : PAUSES_MOST);
     tp->has_stumbled = true;
 }
 
 /* Our attempt was refused: with an answer, with a reason, or because nobody is there. */
-static void on_refused(struct weft_transport *tp, struct weft_msg_peer *peer,
+static void on_refused(struct weft_transport *tp, struct weft_msg_stream *stream,
                        const uint8_t *data, size_t bytes, int code)
 {
     if (bytes == 0) {
-        ask_later(tp, peer, code);
+        ask_later(tp, stream, code);
     } else if (data[0] != WEFT_WELCOME) {
-        on_reason(tp, peer, weft_refusal_from(data, bytes));
-    } else if (peer->state == WEFT_MSG_ASKING &&
-               weft_handshake_check_answer(&tp->self, data + 1, bytes - 1, &peer->ours) ==
-                   WEFT_WELCOME) {
-        confirm(tp, peer);
+        on_reason(tp, stream, weft_refusal_from(data, bytes));
+    } else if (stream->state == WEFT_MSG_ASKING &&
+               weft_handshake_check_answer(&tp->self, data + 1, bytes - 1,
+                                           &stream->ours) == WEFT_WELCOME) {
+        confirm(tp, stream);
     } else {
         weft_msg_count_stranger(tp, "it answers, and wrongly");
-        weft_msg_lose(tp, peer, "what answers there is not of this job");
+        weft_msg_lose(tp, stream, "what answers there is not of this job");
     }
 }
 
@@ -292,10 +317,10 @@ static void refuse(struct weft_transport *tp, const union event *event,
 
 /* Does what comes from this rank take its place beside what there is? */
 static enum weft_refusal place(const struct weft_transport *tp,
-                               const struct weft_msg_peer *peer,
+                               const struct weft_msg_stream *stream,
                                const struct weft_handshake *shake, bool is_confirm)
 {
-    const enum weft_msg_state state = peer->state;
+    const enum weft_msg_state state = stream->state;
     const bool is_connected = state == WEFT_MSG_OPEN || state == WEFT_MSG_ACCEPTING ||
                               (state == WEFT_MSG_CONFIRMING && !is_confirm);
 
@@ -312,6 +337,7 @@ static void on_ask(struct weft_transport *tp, const union event *event, size_t b
     struct fid_pep *listener = (struct fid_pep *)(void *)event->entry.fid;
     uint8_t answer[1 + WEFT_ANSWER_BYTES] = {WEFT_WELCOME};
     struct weft_handshake shake;
+    struct weft_msg_stream *stream;
     struct weft_msg_peer *peer;
     enum weft_refusal reason =
         weft_handshake_check_ask(&tp->self, event->entry.data, bytes, &shake);
@@ -321,11 +347,12 @@ static void on_ask(struct weft_transport *tp, const union event *event, size_t b
         return;
     }
     peer = weft_msg_peer_get(tp, shake.caller);
-    if (peer == NULL) {
+    stream = peer != NULL ? weft_msg_stream_get(peer, shake.stream) : NULL;
+    if (stream == NULL) {
         refuse(tp, event, WEFT_REFUSED_UNSAID);
         return;
     }
-    reason = place(tp, peer, &shake, false);
+    reason = place(tp, stream, &shake, false);
     if (reason != WEFT_WELCOME) {
         refuse(tp, event, reason);
         return;
@@ -334,47 +361,59 @@ static void on_ask(struct weft_transport *tp, const union event *event, size_t b
         refuse(tp, event, WEFT_REFUSED_UNSAID);
         return;
     }
-    if (!peer->has_answered) { /* so that who repeats asks cannot make us wait forever */
-        expect_theirs(peer);
+    if (!stream
+             ->has_answered) { /* so that who repeats asks cannot make us wait forever */
+        expect_theirs(stream);
     }
-    peer->theirs = shake;
-    peer->has_answered = true;
+    stream->theirs = shake;
+    stream->has_answered = true;
     fi_reject(listener, event->entry.info->handle, answer, sizeof(answer));
+}
+
+/* The stream that a confirm names, or NULL. */
+static struct weft_msg_stream *find_confirmed(struct weft_transport *tp,
+                                              const uint8_t *data)
+{
+    const uint8_t number = data[5];
+    struct weft_msg_peer *peer;
+    uint32_t rank = 0;
+
+    for (int i = 0; i < 4; i++) {
+        rank |= (uint32_t)data[1 + i] << (8 * i);
+    }
+    peer = weft_ranks_find(&tp->peers, rank);
+    return peer != NULL && number < WEFT_STREAMS_MAX ? peer->streams[number] : NULL;
 }
 
 static void on_confirm(struct weft_transport *tp, const union event *event, size_t bytes)
 {
-    struct weft_msg_peer *peer;
+    struct weft_msg_stream *stream = find_confirmed(tp, event->entry.data);
     enum weft_refusal reason;
-    uint32_t rank = 0;
     long code;
 
-    for (int i = 0; i < 4; i++) {
-        rank |= (uint32_t)event->entry.data[1 + i] << (8 * i);
-    }
-    peer = weft_ranks_find(&tp->peers, rank);
-    if (peer == NULL || !peer->has_answered ||
-        weft_handshake_check_confirm(&tp->self, event->entry.data + CONFIRM_PREFIX,
-                                     bytes - CONFIRM_PREFIX,
-                                     &peer->theirs) != WEFT_WELCOME) {
+    if (stream == NULL || !stream->has_answered ||
+        weft_handshake_check_confirm(&tp->self, event->entry.data + WEFT_CONFIRM_PREFIX,
+                                     bytes - WEFT_CONFIRM_PREFIX,
+                                     &stream->theirs) != WEFT_WELCOME) {
         refuse(tp, event, WEFT_REFUSED_STRANGER);
         return;
     }
-    peer->has_answered = false;
-    reason = place(tp, peer, &peer->theirs, true);
+    stream->has_answered = false;
+    reason = place(tp, stream, &stream->theirs, true);
     if (reason != WEFT_WELCOME) {
         refuse(tp, event, reason);
         return;
     }
-    code = make_endpoint(tp, peer, event->entry.info); /* an attempt of ours ends here */
+    code =
+        make_endpoint(tp, stream, event->entry.info); /* an attempt of ours ends here */
     if (code == 0) {
-        code = fi_accept(peer->ep, NULL, 0);
+        code = fi_accept(stream->ep, NULL, 0);
     }
     if (code != 0) {
-        weft_msg_lose(tp, peer, weft_ofi_error(code));
+        weft_msg_lose(tp, stream, weft_ofi_error(code));
         return;
     }
-    set_state(tp, peer, WEFT_MSG_ACCEPTING);
+    set_state(tp, stream, WEFT_MSG_ACCEPTING);
 }
 
 /* ---- events ---- */
@@ -382,10 +421,12 @@ static void on_confirm(struct weft_transport *tp, const union event *event, size
 static void on_event(struct weft_transport *tp, uint32_t type, const union event *event,
                      size_t bytes)
 {
-    struct weft_msg_peer *peer;
+    struct weft_msg_stream *stream;
 
     if (type == FI_CONNREQ) {
-        if (bytes > CONFIRM_PREFIX && event->entry.data[0] == CONFIRM_MARK) {
+        if (tp->is_closing) {
+            refuse(tp, event, WEFT_REFUSED_UNSAID);
+        } else if (bytes > WEFT_CONFIRM_PREFIX && event->entry.data[0] == CONFIRM_MARK) {
             on_confirm(tp, event, bytes);
         } else {
             on_ask(tp, event, bytes);
@@ -393,16 +434,17 @@ static void on_event(struct weft_transport *tp, uint32_t type, const union event
         weft_libfabric.freeinfo(event->entry.info);
         return;
     }
-    peer = event->entry.fid->context;
-    if (peer == NULL || peer->ep == NULL || event->entry.fid != &peer->ep->fid) {
+    stream = event->entry.fid->context;
+    if (stream == NULL || stream->ep == NULL || event->entry.fid != &stream->ep->fid) {
         return; /* of an endpoint that was given up */
     }
     if (type == FI_CONNECTED) {
-        peer->tries = 0;
-        set_state(tp, peer, WEFT_MSG_OPEN);
-        weft_log_info("connected to rank %u", peer->ranked.rank);
+        stream->tries = 0;
+        set_state(tp, stream, WEFT_MSG_OPEN);
+        weft_log_info("connected to rank %u, stream %u", stream->peer->ranked.rank,
+                      stream->base.stream);
     } else if (type == FI_SHUTDOWN) {
-        weft_msg_lose(tp, peer, "the other side has closed it");
+        weft_msg_lose(tp, stream, "the other side has closed it");
     }
 }
 
@@ -410,20 +452,20 @@ static void on_error(struct weft_transport *tp)
 {
     uint8_t data[DATA_MAX];
     struct fi_eq_err_entry error = {.err_data = data, .err_data_size = sizeof(data)};
-    struct weft_msg_peer *peer;
+    struct weft_msg_stream *stream;
 
     if (fi_eq_readerr(tp->ofi.eq, &error, 0) <= 0 || error.fid == NULL ||
         error.fid->fclass != FI_CLASS_EP) {
         return;
     }
-    peer = error.fid->context;
-    if (peer == NULL || peer->ep == NULL || error.fid != &peer->ep->fid) {
+    stream = error.fid->context;
+    if (stream == NULL || stream->ep == NULL || error.fid != &stream->ep->fid) {
         return;
     }
-    if (peer->state == WEFT_MSG_ASKING || peer->state == WEFT_MSG_CONFIRMING) {
-        on_refused(tp, peer, error.err_data, error.err_data_size, error.err);
+    if (stream->state == WEFT_MSG_ASKING || stream->state == WEFT_MSG_CONFIRMING) {
+        on_refused(tp, stream, error.err_data, error.err_data_size, error.err);
     } else {
-        weft_msg_lose(tp, peer, weft_ofi_error(error.err));
+        weft_msg_lose(tp, stream, weft_ofi_error(error.err));
     }
 }
 

@@ -10,11 +10,11 @@
 #include <string.h>
 
 /* A slot whose memory is registered; NULL: not now. */
-static struct weft_msg_slot *borrow(struct weft_transport *tp, struct weft_msg_peer *peer,
-                                    const void *data, size_t len, uint64_t access,
-                                    struct weft_op *op)
+static struct weft_msg_slot *borrow(struct weft_transport *tp,
+                                    struct weft_msg_stream *stream, const void *data,
+                                    size_t len, uint64_t access, struct weft_op *op)
 {
-    struct weft_msg_slot *slot = weft_msg_take_slot(tp, peer);
+    struct weft_msg_slot *slot = weft_msg_take_slot(tp, stream);
 
     if (slot == NULL) {
         return NULL;
@@ -52,21 +52,21 @@ enum weft_rc weft_msg_lend(struct weft_endpoint *ep, const void *header, const v
                            size_t head_len, const void *data, size_t len,
                            struct weft_op *op)
 {
-    struct weft_msg_peer *peer = weft_msg_peer_of(ep);
+    struct weft_msg_stream *stream = weft_msg_stream_of(ep);
     struct weft_transport *tp = ep->transport;
     struct weft_msg_frame frame;
     const size_t total = sizeof(frame) + head_len + len;
     struct weft_msg_slot *slot;
-    enum weft_rc rc = weft_msg_may_send(tp, peer, total);
+    enum weft_rc rc = weft_msg_may_send(tp, stream, total);
 
     if (rc != WEFT_OK) {
         return rc;
     }
-    slot = borrow(tp, peer, data, len, FI_SEND, op);
+    slot = borrow(tp, stream, data, len, FI_SEND, op);
     if (slot == NULL) {
         return WEFT_AGAIN;
     }
-    frame = weft_msg_frame(tp, peer, WEFT_MSG_ORDERED);
+    frame = weft_msg_frame(tp, stream, WEFT_MSG_ORDERED);
     memcpy(frame.header, header, WEFT_HEADER_BYTES);
     memcpy(slot->buffer, &frame, sizeof(frame));
     if (head_len > 0) {
@@ -81,13 +81,13 @@ enum weft_rc weft_msg_lend(struct weft_endpoint *ep, const void *header, const v
                                weft_ofi_descriptor(slot->mr)};
 
         rc = weft_msg_outcome(
-            tp, peer, fi_sendv(peer->ep, parts, descriptors, 2, 0, &slot->context));
+            tp, stream, fi_sendv(stream->ep, parts, descriptors, 2, 0, &slot->context));
     }
     if (rc != WEFT_OK) {
         give_back(tp, slot);
         return rc;
     }
-    weft_msg_has_sent(peer, &frame, total);
+    weft_msg_has_sent(stream->peer, &frame, total);
     return WEFT_PENDING;
 }
 
@@ -95,26 +95,26 @@ enum weft_rc weft_msg_put(struct weft_endpoint *ep, const struct weft_key *key,
                           uint64_t offset, const void *from, size_t len,
                           struct weft_op *op)
 {
-    struct weft_msg_peer *peer = weft_msg_peer_of(ep);
+    struct weft_msg_stream *stream = weft_msg_stream_of(ep);
     struct weft_transport *tp = ep->transport;
     struct weft_msg_slot *slot;
-    enum weft_rc rc = weft_msg_may_send(tp, peer, 0);
+    enum weft_rc rc = weft_msg_may_send(tp, stream, 0);
 
     if (rc != WEFT_OK) {
         return rc;
     }
-    slot = borrow(tp, peer, from, len, FI_WRITE, op);
+    slot = borrow(tp, stream, from, len, FI_WRITE, op);
     if (slot == NULL) {
         return WEFT_AGAIN;
     }
-    rc = weft_msg_outcome(tp, peer,
-                          fi_write(peer->ep, from, len, weft_ofi_descriptor(slot->mr), 0,
-                                   key->address + offset, key->key, &slot->context));
+    rc = weft_msg_outcome(tp, stream,
+                          fi_write(stream->ep, from, len, weft_ofi_descriptor(slot->mr),
+                                   0, key->address + offset, key->key, &slot->context));
     if (rc != WEFT_OK) {
         give_back(tp, slot);
         return rc;
     }
-    peer->bytes_put += len;
+    stream->peer->bytes_put += len;
     return WEFT_PENDING;
 }
 

@@ -1,6 +1,7 @@
 #include "transport/ofi/msg/msg.h"
 
 #include "base/log.h"
+#include "base/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,29 +27,44 @@ struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank
     }
     peer = weft_ranks_add(&tp->peers, rank, sizeof(*peer));
     if (peer != NULL) {
-        peer->base = (struct weft_endpoint){
-            .ops = &weft_msg_ops,
-            .transport = tp,
-            .rank = rank,
-            .short_max = WEFT_MSG_SHORT_MAX,
-            .lend_max = lend_max(tp),
+        peer->first = (struct weft_msg_stream){
+            .base =
+                {
+                    .ops = &weft_msg_ops,
+                    .transport = tp,
+                    .rank = rank,
+                    .short_max = WEFT_MSG_SHORT_MAX,
+                    .lend_max = lend_max(tp),
+                },
+            .peer = peer,
         };
+        peer->streams[0] = &peer->first;
     }
     return peer;
 }
 
-/* Less for each where there are many, so that all together stay bounded. */
-static uint32_t choose_window(const struct weft_job *job)
+/* Less for each where there are many, so that all together stay bounded; more for
+ * several streams, of which each has packets under way. */
+static uint32_t choose_window(const struct weft_job *job, uint32_t streams)
 {
-    const int others = job->who.size > 1 ? job->who.size - 1 : 1;
-    const int share = 8 * 1024 * 1024 / others;
+    const uint32_t others = job->who.size > 1 ? (uint32_t)job->who.size - 1 : 1;
+    const uint32_t share = 8 * 1024 * 1024 / others;
+    const uint32_t most = WEFT_MSG_WINDOW_MOST * streams;
 
     if (weft_msg_limits.window != 0) {
         return weft_msg_limits.window;
     }
-    return (uint32_t)(share > WEFT_MSG_WINDOW_MOST    ? WEFT_MSG_WINDOW_MOST
-                      : share < WEFT_MSG_WINDOW_LEAST ? WEFT_MSG_WINDOW_LEAST
-                                                      : share);
+    return share > most                    ? most
+           : share < WEFT_MSG_WINDOW_LEAST ? WEFT_MSG_WINDOW_LEAST
+                                           : share;
+}
+
+static uint32_t choose_streams(void)
+{
+    const int64_t wanted = weft_setting(WEFT_SET_STREAMS);
+    const int64_t most = wanted < WEFT_STREAMS_MAX ? wanted : WEFT_STREAMS_MAX;
+
+    return most < 1 ? 1 : (uint32_t)most;
 }
 
 /* ---- buffers ---- */
@@ -170,15 +186,8 @@ static void msg_close(struct weft_transport *tp)
 
     tp->is_closing = true;
     while ((peer = weft_ranks_next(&tp->peers, &at)) != NULL) {
-        if (peer->ep != NULL) {
-            fi_close(&peer->ep->fid);
-        }
-        while (peer->held != NULL) {
-            struct weft_msg_held *next = peer->held->next;
-
-            free(peer->held);
-            peer->held = next;
-        }
+        weft_msg_close_streams(peer);
+        weft_msg_empty(&peer->held);
     }
     go_down(tp);
     weft_msg_close_doors(tp);
@@ -254,13 +263,15 @@ static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_job *job,
     tp->up = up;
     tp->job = job;
     tp->me = (uint32_t)job->who.rank;
-    tp->window = choose_window(job);
+    tp->streams = choose_streams();
+    tp->window = choose_window(job, tp->streams);
+    tp->told_each = choose_window(job, 1) / 2;
     tp->opening = openings++;
     tp->self = (struct weft_handshake_self){
         .secret = job->segment.header->secret,
         .rank = tp->me,
         .ranks = (uint32_t)job->who.size,
-        .streams = 1,
+        .streams = WEFT_STREAMS_MAX, /* as many as the other side wants */
     };
     tp->knocks = -1;
     for (int i = 0; i < WEFT_MSG_LISTENERS; i++) {
@@ -291,7 +302,7 @@ static enum weft_rc msg_connect(struct weft_transport *tp, uint32_t rank,
     if (peer == NULL) {
         return WEFT_ERR_NOMEM;
     }
-    *out = &peer->base;
+    *out = &peer->first.base;
     return WEFT_OK;
 }
 
@@ -303,12 +314,12 @@ static void warm_up(struct weft_transport *tp)
 
 static enum weft_rc wire(struct weft_endpoint *ep)
 {
-    struct weft_msg_peer *peer = weft_msg_peer_of(ep);
+    struct weft_msg_stream *stream = weft_msg_stream_of(ep);
 
-    weft_msg_connect(ep->transport, peer);
-    return peer->state == WEFT_MSG_OPEN   ? WEFT_OK
-           : peer->state == WEFT_MSG_LOST ? WEFT_ERR_UNREACHABLE
-                                          : WEFT_AGAIN;
+    weft_msg_connect(ep->transport, stream);
+    return stream->state == WEFT_MSG_OPEN   ? WEFT_OK
+           : stream->state == WEFT_MSG_LOST ? WEFT_ERR_UNREACHABLE
+                                            : WEFT_AGAIN;
 }
 
 /* The connection may be the other's as well; it ends with the transport. */
@@ -389,7 +400,7 @@ static bool descriptors(struct weft_transport *tp, int out[2])
 
 static void count_sent(const struct weft_endpoint *base, struct weft_traffic *traffic)
 {
-    const struct weft_msg_peer *peer = weft_msg_peer_of(base);
+    const struct weft_msg_peer *peer = weft_msg_stream_of(base)->peer;
 
     traffic->packets_sent += peer->packets_sent;
     traffic->bytes_sent += peer->bytes_sent;
@@ -412,6 +423,7 @@ const struct weft_transport_ops weft_msg_ops = {
     .connect = msg_connect,
     .disconnect = msg_disconnect,
     .send = weft_msg_send,
+    .next_stream = weft_msg_next_stream,
     .lend = weft_msg_lend,
     .put = weft_msg_put,
     .expose = weft_msg_expose,

@@ -5,6 +5,7 @@
  *   address.c   where we listen, and where a peer does
  *   door.c      ports that are ours before libfabric is there
  *   connect.c   connections on first contact, without threads
+ *   stream.c    further connections to a peer, for long messages
  *   strangers.c who connects and says nothing, or nothing that we know
  *   send.c      packets out, against the space that the peer has granted
  *   lend.c      long ones, from and into memory of the user's
@@ -16,6 +17,13 @@
  * What can be aside is bounded: a peer sends ordered packets only against a window, and
  * every packet tells how much of it was taken. Control packets have a window of their
  * own, counted in packets, and are always taken. See tests/models/pool.pml.
+ *
+ * A peer has up to WEFT_STREAMS_MAX streams, each a connection. The first carries small
+ * messages and control packets; the others are made when a long message wants them. How
+ * many is the sender's affair (WEFT_STREAMS): a receiver takes as many as it is asked
+ * for, and who has them uses them in both directions. Windows, order and death are the
+ * peer's: ordered packets are numbered through all its streams, what comes before its
+ * turn waits with its stream, within the window, and the end of one is the end of all.
  *
  * A completion of a shared queue does not tell who sent. The frame does, and it can be
  * believed, because no connection exists before both ends have proved that they belong to
@@ -41,7 +49,7 @@ enum {
     WEFT_MSG_WINDOW_MOST = 256 * 1024,
     WEFT_MSG_WINDOW_LEAST = 16 * 1024,
     WEFT_MSG_CONTROL_WINDOW = 64,
-    WEFT_MSG_FRAME_VERSION = 1,
+    WEFT_MSG_FRAME_VERSION = 2,
     WEFT_MSG_LISTENERS = 4, /* addresses of ours that are listened at */
 };
 
@@ -55,22 +63,24 @@ enum weft_msg_kind {
 struct weft_msg_frame {
     uint8_t version;
     uint8_t kind; /* enum weft_msg_kind */
-    uint16_t zero;
+    uint8_t stream;
+    uint8_t zero;
     uint32_t from;          /* rank in the job */
+    uint32_t number;        /* of an ordered packet, among all of this peer's */
     uint32_t taken;         /* bytes of ordered packets of who receives this, so far */
     uint32_t taken_control; /* the same, in control packets */
     uint8_t header[WEFT_HEADER_BYTES];
 };
-_Static_assert(sizeof(struct weft_msg_frame) == 44, "frame version 1");
+_Static_assert(sizeof(struct weft_msg_frame) == 48, "frame version 2");
 
 /* One packet on its way out, or a buffer of the pool: found by its context. */
 struct weft_msg_slot {
-    struct fi_context2 context; /* first; the provider's while it is under way */
-    struct weft_msg_slot *next; /* of those that are free, or to be posted again */
-    struct weft_msg_peer *peer; /* of a packet */
-    uint8_t *buffer;            /* a frame and what follows it */
-    struct weft_op *op;         /* of what was lent, or NULL */
-    struct fid_mr *mr;          /* of what was lent */
+    struct fi_context2 context;     /* first; the provider's while it is under way */
+    struct weft_msg_slot *next;     /* of those that are free, or to be posted again */
+    struct weft_msg_stream *stream; /* of a packet */
+    uint8_t *buffer;                /* a frame and what follows it */
+    struct weft_op *op;             /* of what was lent, or NULL */
+    struct fid_mr *mr;              /* of what was lent */
 };
 
 enum weft_msg_state {
@@ -82,29 +92,48 @@ enum weft_msg_state {
     WEFT_MSG_LOST,
 };
 
-/* A packet that came while it could not be taken. */
+/* A packet that came while it could not be taken, or before its turn. */
 struct weft_msg_held {
     struct weft_msg_held *next;
+    uint32_t number;
     uint32_t length;
     uint8_t header[WEFT_HEADER_BYTES];
     uint8_t data[];
 };
 
-struct weft_msg_peer {
-    struct weft_ranked ranked; /* first */
+/* Packets, oldest first. */
+struct weft_msg_queue {
+    struct weft_msg_held *first;
+    struct weft_msg_held *last;
+};
+
+/* One connection to a peer. */
+struct weft_msg_stream {
     struct weft_endpoint base;
+    struct weft_msg_peer *peer;
     struct fid_ep *ep;
     enum weft_msg_state state;
     uint8_t tries;
-    bool has_address;
     bool has_answered;            /* their ask; then `theirs` is valid */
     uint64_t ask_at_ns;           /* not before: theirs is expected; 0: at any time */
     struct weft_handshake ours;   /* of a connection that we ask for */
     struct weft_handshake theirs; /* and that they do */
+    struct weft_msg_queue early;  /* what came by it before its turn */
+};
+
+struct weft_msg_peer {
+    struct weft_ranked ranked;    /* first */
+    struct weft_msg_stream first; /* small messages, and control packets */
+    struct weft_msg_stream *streams[WEFT_STREAMS_MAX]; /* the first, and those made */
+    uint32_t next_stream; /* whose turn it is; counts on and on */
+    bool has_address;
     struct sockaddr_storage address;
     socklen_t address_bytes;
 
-    uint32_t sent; /* bytes of ordered packets; these eight wrap around */
+    uint32_t number_out; /* of the next ordered packet to it; wraps, as do all below */
+    uint32_t number_in;  /* and of the next one from it */
+    uint32_t early;      /* packets that wait for that one */
+    uint32_t sent;       /* bytes of ordered packets */
     uint32_t acknowledged;
     uint32_t sent_control; /* packets */
     uint32_t acknowledged_control;
@@ -117,9 +146,8 @@ struct weft_msg_peer {
     uint64_t bytes_sent;
     uint64_t bytes_put;
 
-    struct weft_msg_held *held; /* oldest first */
-    struct weft_msg_held *held_last;
-    bool is_holding; /* in the list of those with held packets */
+    struct weft_msg_queue held; /* whose turn it is, but they may not be taken */
+    bool is_holding;            /* in the list of those with held packets */
     struct weft_msg_peer *next_holding;
     bool is_owing; /* in the list of those to be told */
     struct weft_msg_peer *next_owing;
@@ -129,8 +157,10 @@ struct weft_transport {
     struct weft_upcalls *up;
     struct weft_job *job;
     uint32_t me;
-    uint32_t window;
-    uint32_t opening; /* of this transport in this process: which */
+    uint32_t window;    /* bytes of ordered packets that may be under way to a peer */
+    uint32_t told_each; /* bytes taken; at most half of any peer's window */
+    uint32_t streams;   /* that our long messages take */
+    uint32_t opening;   /* of this transport in this process: which */
     struct weft_ofi ofi;
     bool is_up;      /* libfabric is there, and all below that needs it */
     bool has_failed; /* to come up */
@@ -181,10 +211,10 @@ struct weft_msg_limits {
 };
 extern struct weft_msg_limits weft_msg_limits;
 
-static inline struct weft_msg_peer *weft_msg_peer_of(const struct weft_endpoint *ep)
+static inline struct weft_msg_stream *weft_msg_stream_of(const struct weft_endpoint *ep)
 {
-    return (struct weft_msg_peer *)((char *)(uintptr_t)ep -
-                                    offsetof(struct weft_msg_peer, base));
+    return (struct weft_msg_stream *)((char *)(uintptr_t)ep -
+                                      offsetof(struct weft_msg_stream, base));
 }
 
 /* The peer, made if it is new; NULL: no memory. */
@@ -212,17 +242,27 @@ void weft_msg_end_knocks(struct weft_transport *tp);
 /* All of them, and the ports are given up. */
 void weft_msg_close_doors(struct weft_transport *tp);
 
+/* The peer's stream of a number below WEFT_STREAMS_MAX, made if it is new; NULL: no
+ * memory. */
+struct weft_msg_stream *weft_msg_stream_get(struct weft_msg_peer *peer, uint32_t number);
+/* The stream of the next long message to the peer; the first, while another whose turn it
+ * is is being connected. */
+struct weft_endpoint *weft_msg_next_stream(struct weft_endpoint *ep);
+void weft_msg_close_streams(struct weft_msg_peer *peer);
+
 /* Begins to connect, if that has not begun. */
-void weft_msg_connect(struct weft_transport *tp, struct weft_msg_peer *peer);
+void weft_msg_connect(struct weft_transport *tp, struct weft_msg_stream *stream);
 /* Handles what has happened to connections; returns how much. */
 int weft_msg_handle_events(struct weft_transport *tp);
-/* A connection has failed under a packet. */
-void weft_msg_lose(struct weft_transport *tp, struct weft_msg_peer *peer,
+/* A connection has failed, or cannot be made, and with it the peer is lost; a further
+ * stream that never stood is given up alone. */
+void weft_msg_lose(struct weft_transport *tp, struct weft_msg_stream *stream,
                    const char *cause);
 
 /* One more who is not of the job; says so the first time. */
 void weft_msg_count_stranger(struct weft_transport *tp, const char *why);
-/* Who connects where we listen cannot hold us up; undone at the end. */
+/* Who connects where we listen cannot hold us up; undone at the end, when no stream is
+ * left. */
 void weft_msg_guard(struct weft_transport *tp);
 void weft_msg_unguard(struct weft_transport *tp);
 /* Ends connections that have been silent since they were made; cheap if called often. */
@@ -230,17 +270,17 @@ void weft_msg_sweep(struct weft_transport *tp);
 
 enum weft_rc weft_msg_send(struct weft_endpoint *ep, const void *header, const void *data,
                            size_t len, unsigned flags);
-/* May so many bytes of ordered packets go to it? Begins to connect if there is no way. */
-enum weft_rc weft_msg_may_send(struct weft_transport *tp, struct weft_msg_peer *peer,
+/* May so many bytes of ordered packets go by it? Begins to connect if there is no way. */
+enum weft_rc weft_msg_may_send(struct weft_transport *tp, struct weft_msg_stream *stream,
                                size_t bytes);
-/* What a frame to this peer says; and once it was sent. */
+/* What a frame by this stream says; and once it was sent. */
 struct weft_msg_frame weft_msg_frame(const struct weft_transport *tp,
-                                     const struct weft_msg_peer *peer,
+                                     const struct weft_msg_stream *stream,
                                      enum weft_msg_kind kind);
 void weft_msg_has_sent(struct weft_msg_peer *peer, const struct weft_msg_frame *frame,
                        size_t bytes);
 /* What became of a post. */
-enum weft_rc weft_msg_outcome(struct weft_transport *tp, struct weft_msg_peer *peer,
+enum weft_rc weft_msg_outcome(struct weft_transport *tp, struct weft_msg_stream *stream,
                               ssize_t code);
 
 enum weft_rc weft_msg_lend(struct weft_endpoint *ep, const void *header, const void *head,
@@ -260,9 +300,11 @@ void weft_msg_return(struct weft_transport *tp, struct weft_msg_slot *slot,
 void weft_msg_tell(struct weft_transport *tp, struct weft_msg_peer *peer);
 void weft_msg_tell_all(struct weft_transport *tp);
 struct weft_msg_slot *weft_msg_take_slot(struct weft_transport *tp,
-                                         struct weft_msg_peer *peer);
+                                         struct weft_msg_stream *stream);
 void weft_msg_slot_is_free(struct weft_transport *tp, struct weft_msg_slot *slot);
 
+void weft_msg_enqueue(struct weft_msg_queue *queue, struct weft_msg_held *held);
+void weft_msg_empty(struct weft_msg_queue *queue);
 /* Could a packet be taken that is held? */
 bool weft_msg_may_take_held(const struct weft_transport *tp);
 void weft_msg_post(struct weft_transport *tp, struct weft_msg_slot *slot);

@@ -44,7 +44,7 @@ static void count_taken(struct weft_transport *tp, struct weft_msg_peer *peer, s
 {
     peer->taken += (uint32_t)(sizeof(struct weft_msg_frame) + len);
     tp->packets_received++;
-    if (weft_unlikely(peer->taken - peer->told >= tp->window / 2)) {
+    if (weft_unlikely(peer->taken - peer->told >= tp->told_each)) {
         weft_msg_tell(tp, peer);
     }
 }
@@ -65,24 +65,51 @@ bool weft_msg_may_take_held(const struct weft_transport *tp)
     return false;
 }
 
-static void hold(struct weft_transport *tp, struct weft_msg_peer *peer,
-                 const struct weft_msg_frame *frame, size_t len)
+void weft_msg_enqueue(struct weft_msg_queue *queue, struct weft_msg_held *held)
+{
+    held->next = NULL;
+    if (queue->first == NULL) {
+        queue->first = held;
+    } else {
+        queue->last->next = held;
+    }
+    queue->last = held;
+}
+
+static struct weft_msg_held *dequeue(struct weft_msg_queue *queue)
+{
+    struct weft_msg_held *held = queue->first;
+
+    queue->first = held->next;
+    return held;
+}
+
+void weft_msg_empty(struct weft_msg_queue *queue)
+{
+    while (queue->first != NULL) {
+        free(dequeue(queue));
+    }
+}
+
+static struct weft_msg_held *copy(struct weft_transport *tp,
+                                  const struct weft_msg_frame *frame, size_t len)
 {
     struct weft_msg_held *held = malloc(sizeof(*held) + len);
 
     if (held == NULL) {
         weft_wireup_abort(tp->job, 1, "no memory for a message from the network");
     }
-    held->next = NULL;
+    held->number = frame->number;
     held->length = (uint32_t)len;
     memcpy(held->header, frame->header, WEFT_HEADER_BYTES);
     memcpy(held->data, frame + 1, len);
-    if (peer->held == NULL) {
-        peer->held = held;
-    } else {
-        peer->held_last->next = held;
-    }
-    peer->held_last = held;
+    return held;
+}
+
+static void hold(struct weft_transport *tp, struct weft_msg_peer *peer,
+                 struct weft_msg_held *held)
+{
+    weft_msg_enqueue(&peer->held, held);
     if (!peer->is_holding) {
         peer->is_holding = true;
         peer->next_holding = tp->holding;
@@ -93,13 +120,13 @@ static void hold(struct weft_transport *tp, struct weft_msg_peer *peer,
 /* Takes what may be taken now; true if none is left. */
 static bool take_held(struct weft_transport *tp, struct weft_msg_peer *peer, int *budget)
 {
-    while (peer->held != NULL) {
-        struct weft_msg_held *held = peer->held;
+    while (peer->held.first != NULL) {
+        struct weft_msg_held *held;
 
         if (*budget == 0 || !may_take(tp, peer->ranked.rank)) {
             return false;
         }
-        peer->held = held->next;
+        held = dequeue(&peer->held);
         tp->up->arrived(tp->up->owner, peer->ranked.rank, held->header, held->data,
                         held->length);
         count_taken(tp, peer, held->length);
@@ -125,6 +152,64 @@ static void take_all_held(struct weft_transport *tp, int *budget)
     }
 }
 
+/* ---- order among streams ---- */
+
+/* What came by a stream before its turn, and now has it. */
+static bool take_early(struct weft_transport *tp, struct weft_msg_peer *peer,
+                       struct weft_msg_queue *early)
+{
+    bool has_taken = false;
+
+    while (early->first != NULL && early->first->number == peer->number_in) {
+        hold(tp, peer, dequeue(early));
+        peer->number_in++;
+        peer->early--;
+        has_taken = true;
+    }
+    return has_taken;
+}
+
+static void take_all_early(struct weft_transport *tp, struct weft_msg_peer *peer)
+{
+    bool has_taken;
+
+    do {
+        has_taken = false;
+        for (uint32_t i = 0; i < WEFT_STREAMS_MAX; i++) {
+            has_taken |= peer->streams[i] != NULL &&
+                         take_early(tp, peer, &peer->streams[i]->early);
+        }
+    } while (has_taken && peer->early > 0);
+}
+
+static void take_ordered(struct weft_transport *tp, struct weft_msg_peer *peer,
+                         const struct weft_msg_frame *frame, size_t len)
+{
+    if (weft_unlikely(frame->number != peer->number_in)) {
+        weft_msg_enqueue(&peer->streams[frame->stream]->early, copy(tp, frame, len));
+        peer->early++;
+        return;
+    }
+    peer->number_in++;
+    if (weft_likely(peer->held.first == NULL && may_take(tp, frame->from))) {
+        tp->up->arrived(tp->up->owner, frame->from, frame->header, frame + 1, len);
+        count_taken(tp, peer, len);
+    } else {
+        hold(tp, peer, copy(tp, frame, len));
+    }
+    if (weft_unlikely(peer->early > 0)) {
+        take_all_early(tp, peer);
+    }
+}
+
+/* Frames of several streams may come in another order than they were sent in. */
+static void acknowledge(uint32_t *acknowledged, uint32_t taken)
+{
+    if ((int32_t)(taken - *acknowledged) > 0) {
+        *acknowledged = taken;
+    }
+}
+
 static void take_frame(struct weft_transport *tp, const struct weft_msg_frame *frame,
                        size_t bytes)
 {
@@ -137,20 +222,16 @@ static void take_frame(struct weft_transport *tp, const struct weft_msg_frame *f
         return;
     }
     peer = weft_ranks_find(&tp->peers, frame->from);
-    if (weft_unlikely(peer == NULL)) {
+    if (weft_unlikely(peer == NULL || frame->stream >= WEFT_STREAMS_MAX ||
+                      peer->streams[frame->stream] == NULL)) {
         return;
     }
     len = bytes - sizeof(*frame);
     tp->bytes_received += bytes;
-    peer->acknowledged = frame->taken;
-    peer->acknowledged_control = frame->taken_control;
+    acknowledge(&peer->acknowledged, frame->taken);
+    acknowledge(&peer->acknowledged_control, frame->taken_control);
     if (weft_likely(frame->kind == WEFT_MSG_ORDERED)) {
-        if (weft_likely(peer->held == NULL && may_take(tp, frame->from))) {
-            tp->up->arrived(tp->up->owner, frame->from, frame->header, frame + 1, len);
-            count_taken(tp, peer, len);
-        } else {
-            hold(tp, peer, frame, len);
-        }
+        take_ordered(tp, peer, frame, len);
     } else if (frame->kind == WEFT_MSG_CONTROL) {
         tp->up->arrived(tp->up->owner, frame->from, frame->header, frame + 1, len);
         peer->taken_control++;
@@ -201,7 +282,7 @@ static void complete_failed(struct weft_transport *tp)
         }
         weft_msg_post(tp, slot);
     } else {
-        weft_msg_lose(tp, slot->peer, weft_ofi_error(error.err));
+        weft_msg_lose(tp, slot->stream, weft_ofi_error(error.err));
         weft_msg_return(tp, slot, WEFT_ERR_UNREACHABLE);
     }
 }
@@ -247,6 +328,9 @@ int weft_msg_poll(struct weft_transport *tp, int budget)
         }
         for (ssize_t i = 0; i < count; i++) {
             budget -= complete(tp, &entries[i]);
+        }
+        if (weft_unlikely(tp->holding != NULL)) { /* what came early, and has its turn */
+            take_all_held(tp, &budget);
         }
         if ((size_t)count < most) {
             break; /* the next look is the caller's: it costs a system call */

@@ -16,28 +16,28 @@ static bool has_share(const struct weft_transport *tp, const struct weft_msg_pee
 }
 
 struct weft_msg_slot *weft_msg_take_slot(struct weft_transport *tp,
-                                         struct weft_msg_peer *peer)
+                                         struct weft_msg_stream *stream)
 {
     struct weft_msg_slot *slot = tp->free_sends;
 
-    if (slot == NULL || !has_share(tp, peer)) {
+    if (slot == NULL || !has_share(tp, stream->peer)) {
         return NULL;
     }
     tp->free_sends = slot->next;
-    slot->peer = peer;
+    slot->stream = stream;
     slot->op = NULL;
-    peer->slots_used++;
+    stream->peer->slots_used++;
     return slot;
 }
 
 void weft_msg_slot_is_free(struct weft_transport *tp, struct weft_msg_slot *slot)
 {
-    slot->peer->slots_used--;
+    slot->stream->peer->slots_used--;
     slot->next = tp->free_sends;
     tp->free_sends = slot;
 }
 
-enum weft_rc weft_msg_outcome(struct weft_transport *tp, struct weft_msg_peer *peer,
+enum weft_rc weft_msg_outcome(struct weft_transport *tp, struct weft_msg_stream *stream,
                               ssize_t code)
 {
     if (weft_likely(code == 0)) {
@@ -47,7 +47,7 @@ enum weft_rc weft_msg_outcome(struct weft_transport *tp, struct weft_msg_peer *p
         tp->has_stumbled = true;
         return WEFT_AGAIN;
     }
-    weft_msg_lose(tp, peer, weft_ofi_error(code));
+    weft_msg_lose(tp, stream, weft_ofi_error(code));
     return WEFT_ERR_UNREACHABLE;
 }
 
@@ -61,7 +61,7 @@ static void fill(struct weft_msg_frame *frame, const void *header, const void *d
     }
 }
 
-static enum weft_rc inject(struct weft_transport *tp, struct weft_msg_peer *peer,
+static enum weft_rc inject(struct weft_transport *tp, struct weft_msg_stream *stream,
                            struct weft_msg_frame frame, const void *header,
                            const void *data, size_t len)
 {
@@ -72,15 +72,15 @@ static enum weft_rc inject(struct weft_transport *tp, struct weft_msg_peer *peer
 
     packet.frame = frame;
     fill(&packet.frame, header, data, len);
-    return weft_msg_outcome(tp, peer,
-                            fi_inject(peer->ep, &packet, sizeof(frame) + len, 0));
+    return weft_msg_outcome(tp, stream,
+                            fi_inject(stream->ep, &packet, sizeof(frame) + len, 0));
 }
 
-static enum weft_rc post(struct weft_transport *tp, struct weft_msg_peer *peer,
+static enum weft_rc post(struct weft_transport *tp, struct weft_msg_stream *stream,
                          struct weft_msg_frame frame, const void *header,
                          const void *data, size_t len)
 {
-    struct weft_msg_slot *slot = weft_msg_take_slot(tp, peer);
+    struct weft_msg_slot *slot = weft_msg_take_slot(tp, stream);
     enum weft_rc rc;
 
     if (slot == NULL) {
@@ -88,8 +88,8 @@ static enum weft_rc post(struct weft_transport *tp, struct weft_msg_peer *peer,
     }
     memcpy(slot->buffer, &frame, sizeof(frame));
     fill((struct weft_msg_frame *)(void *)slot->buffer, header, data, len);
-    rc = weft_msg_outcome(tp, peer,
-                          fi_send(peer->ep, slot->buffer, sizeof(frame) + len,
+    rc = weft_msg_outcome(tp, stream,
+                          fi_send(stream->ep, slot->buffer, sizeof(frame) + len,
                                   weft_ofi_descriptor(tp->send_mr), 0, &slot->context));
     if (rc != WEFT_OK) {
         weft_msg_slot_is_free(tp, slot);
@@ -99,13 +99,17 @@ static enum weft_rc post(struct weft_transport *tp, struct weft_msg_peer *peer,
 
 /* Whatever goes to a peer also says what was taken of what it has sent. */
 struct weft_msg_frame weft_msg_frame(const struct weft_transport *tp,
-                                     const struct weft_msg_peer *peer,
+                                     const struct weft_msg_stream *stream,
                                      enum weft_msg_kind kind)
 {
+    const struct weft_msg_peer *peer = stream->peer;
+
     return (struct weft_msg_frame){
         .version = WEFT_MSG_FRAME_VERSION,
         .kind = (uint8_t)kind,
+        .stream = (uint8_t)stream->base.stream,
         .from = tp->me,
+        .number = peer->number_out,
         .taken = peer->taken,
         .taken_control = peer->taken_control,
     };
@@ -118,6 +122,7 @@ void weft_msg_has_sent(struct weft_msg_peer *peer, const struct weft_msg_frame *
     peer->told_control = frame->taken_control;
     peer->bytes_sent += bytes;
     if (frame->kind == WEFT_MSG_ORDERED) {
+        peer->number_out++;
         peer->sent += (uint32_t)bytes;
         peer->packets_sent++;
     } else if (frame->kind == WEFT_MSG_CONTROL) {
@@ -125,47 +130,51 @@ void weft_msg_has_sent(struct weft_msg_peer *peer, const struct weft_msg_frame *
     }
 }
 
-static enum weft_rc send_frame(struct weft_transport *tp, struct weft_msg_peer *peer,
+static enum weft_rc send_frame(struct weft_transport *tp, struct weft_msg_stream *stream,
                                enum weft_msg_kind kind, const void *header,
                                const void *data, size_t len)
 {
-    const struct weft_msg_frame frame = weft_msg_frame(tp, peer, kind);
+    const struct weft_msg_frame frame = weft_msg_frame(tp, stream, kind);
     const size_t total = sizeof(frame) + len;
     enum weft_rc rc;
 
     rc = total <= tp->ofi.info->tx_attr->inject_size && total <= INJECT_MOST
-             ? inject(tp, peer, frame, header, data, len)
-             : post(tp, peer, frame, header, data, len);
+             ? inject(tp, stream, frame, header, data, len)
+             : post(tp, stream, frame, header, data, len);
     if (rc == WEFT_OK) {
-        weft_msg_has_sent(peer, &frame, total);
+        weft_msg_has_sent(stream->peer, &frame, total);
     }
     return rc;
 }
 
 /* Without a connection there is one soon, or there never will be. */
-static enum weft_rc no_way(struct weft_transport *tp, struct weft_msg_peer *peer)
+static enum weft_rc no_way(struct weft_transport *tp, struct weft_msg_stream *stream)
 {
-    if (peer->state == WEFT_MSG_LOST) {
+    if (stream->state == WEFT_MSG_LOST) {
         return WEFT_ERR_UNREACHABLE;
     }
-    weft_msg_connect(tp, peer);
+    weft_msg_connect(tp, stream);
     return WEFT_AGAIN;
 }
 
-enum weft_rc weft_msg_may_send(struct weft_transport *tp, struct weft_msg_peer *peer,
+enum weft_rc weft_msg_may_send(struct weft_transport *tp, struct weft_msg_stream *stream,
                                size_t bytes)
 {
-    if (weft_unlikely(peer->state != WEFT_MSG_OPEN)) {
-        return no_way(tp, peer);
+    const struct weft_msg_peer *peer = stream->peer;
+
+    if (weft_unlikely(stream->state != WEFT_MSG_OPEN)) {
+        return no_way(tp, stream);
     }
     return peer->sent - peer->acknowledged + bytes <= tp->window ? WEFT_OK : WEFT_AGAIN;
 }
 
 static enum weft_rc may_send_control(struct weft_transport *tp,
-                                     struct weft_msg_peer *peer)
+                                     struct weft_msg_stream *stream)
 {
-    if (weft_unlikely(peer->state != WEFT_MSG_OPEN)) {
-        return no_way(tp, peer);
+    const struct weft_msg_peer *peer = stream->peer;
+
+    if (weft_unlikely(stream->state != WEFT_MSG_OPEN)) {
+        return no_way(tp, stream);
     }
     return peer->sent_control - peer->acknowledged_control < WEFT_MSG_CONTROL_WINDOW
                ? WEFT_OK
@@ -175,16 +184,16 @@ static enum weft_rc may_send_control(struct weft_transport *tp,
 enum weft_rc weft_msg_send(struct weft_endpoint *ep, const void *header, const void *data,
                            size_t len, unsigned flags)
 {
-    struct weft_msg_peer *peer = weft_msg_peer_of(ep);
+    struct weft_msg_stream *stream = weft_msg_stream_of(ep);
     struct weft_transport *tp = ep->transport;
     const bool is_control = (flags & WEFT_SEND_CONTROL) != 0;
     const enum weft_rc rc =
-        is_control ? may_send_control(tp, peer)
-                   : weft_msg_may_send(tp, peer, sizeof(struct weft_msg_frame) + len);
+        is_control ? may_send_control(tp, stream)
+                   : weft_msg_may_send(tp, stream, sizeof(struct weft_msg_frame) + len);
 
     return rc != WEFT_OK
                ? rc
-               : send_frame(tp, peer, is_control ? WEFT_MSG_CONTROL : WEFT_MSG_ORDERED,
+               : send_frame(tp, stream, is_control ? WEFT_MSG_CONTROL : WEFT_MSG_ORDERED,
                             header, data, len);
 }
 
@@ -194,9 +203,10 @@ static bool try_to_tell(struct weft_transport *tp, struct weft_msg_peer *peer)
 {
     static const uint8_t nothing[WEFT_HEADER_BYTES];
 
-    return peer->state != WEFT_MSG_OPEN ||
+    return peer->first.state != WEFT_MSG_OPEN ||
            (peer->told == peer->taken && peer->told_control == peer->taken_control) ||
-           send_frame(tp, peer, WEFT_MSG_CREDIT, nothing, nothing, 0) != WEFT_AGAIN;
+           send_frame(tp, &peer->first, WEFT_MSG_CREDIT, nothing, nothing, 0) !=
+               WEFT_AGAIN;
 }
 
 void weft_msg_tell(struct weft_transport *tp, struct weft_msg_peer *peer)

@@ -33,7 +33,9 @@ enum {
     READ_US = 1000,
     SILENCE_MS = 5000,
     SWEEP_NS = 1000 * 1000 * 1000,
-    REQUEST_LEAST = 32 + 5 + WEFT_CONFIRM_BYTES, /* tcp's own header, and a confirm */
+    ENDINGS = 10,
+    /* tcp's own header, and a confirm */
+    REQUEST_LEAST = 32 + WEFT_CONFIRM_PREFIX + WEFT_CONFIRM_BYTES,
 };
 
 void weft_msg_count_stranger(struct weft_transport *tp, const char *why)
@@ -113,11 +115,13 @@ static int next_descriptor(DIR *all)
     return entry == NULL ? -1 : atoi(entry->d_name);
 }
 
-/* Calls for every socket at one of our addresses, the listeners' own included. */
-static void for_all_sockets(struct weft_transport *tp,
-                            void (*call)(struct weft_transport *tp, int fd))
+/* Calls for every socket at one of our addresses, the listeners' own included; returns
+ * for how many of them that was true. */
+static int for_all_sockets(struct weft_transport *tp,
+                           bool (*call)(struct weft_transport *tp, int fd))
 {
     struct place ours[WEFT_MSG_LISTENERS];
+    int count = 0;
 
     for (int i = 0; i < tp->listener_count; i++) {
         (void)find_listener(tp->listeners[i], &ours[i]); /* else it is like no socket's */
@@ -128,14 +132,15 @@ static void for_all_sockets(struct weft_transport *tp,
 
         for (int i = 0; find_socket(fd, &place) && i < tp->listener_count; i++) {
             if (is_same(&place, &ours[i])) {
-                call(tp, fd);
+                count += call(tp, fd) ? 1 : 0;
                 break;
             }
         }
     }
+    return count;
 }
 
-static void guard_one(struct weft_transport *tp, int fd)
+static bool guard_one(struct weft_transport *tp, int fd)
 {
     const struct timeval patience = {.tv_usec = READ_US};
 
@@ -143,30 +148,49 @@ static void guard_one(struct weft_transport *tp, int fd)
     if (is_listening(fd)) {
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     }
+    return true;
 }
 
 void weft_msg_guard(struct weft_transport *tp)
 {
     tp->all_descriptors = opendir("/proc/self/fd");
     if (tp->all_descriptors != NULL) {
-        for_all_sockets(tp, guard_one);
+        (void)for_all_sockets(tp, guard_one);
     }
 }
 
+static bool end_one(struct weft_transport *tp, int fd)
+{
+    (void)tp;
+    return !is_listening(fd) && shutdown(fd, SHUT_RDWR) == 0;
+}
+
+/* The provider would forget those who are about to ask, and their descriptors with them;
+ * what has ended it closes. */
 void weft_msg_unguard(struct weft_transport *tp)
 {
     if (tp->all_descriptors != NULL) {
+        for (int i = 0; i < ENDINGS; i++) { /* it accepts further ones meanwhile */
+            const int count = weft_msg_handle_events(tp);
+
+            if (for_all_sockets(tp, end_one) + count == 0) {
+                break;
+            }
+        }
         closedir(tp->all_descriptors);
         tp->all_descriptors = NULL;
     }
 }
 
-static void sweep_one(struct weft_transport *tp, int fd)
+static bool sweep_one(struct weft_transport *tp, int fd)
 {
-    if (!is_listening(fd) && is_silent(fd)) {
+    const bool is_to_end = !is_listening(fd) && is_silent(fd);
+
+    if (is_to_end) {
         weft_msg_count_stranger(tp, "it says nothing");
         shutdown(fd, SHUT_RDWR);
     }
+    return is_to_end;
 }
 
 void weft_msg_sweep(struct weft_transport *tp)
@@ -175,6 +199,6 @@ void weft_msg_sweep(struct weft_transport *tp)
 
     if (now >= tp->sweep_at_ns && tp->all_descriptors != NULL) {
         tp->sweep_at_ns = now + SWEEP_NS;
-        for_all_sockets(tp, sweep_one);
+        (void)for_all_sockets(tp, sweep_one);
     }
 }

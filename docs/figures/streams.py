@@ -33,7 +33,7 @@ LINKS = {"plain": "off", "capped": CAP}
 STREAMS = {1: "#111111", 2: "#0b5fa5", 4: "#4d7c0f", 8: "#c2410c"}
 PATTERNS = {"one_one": "8,64,512,4K", "stream": "64K:4M"}
 ROW = {"one_one": "latency", "stream": "message"}
-COMMAND = ("env WEFT_STREAMS={streams} {prefix}/bin/mpiexec --bind-to none "
+COMMAND = ("env WEFT_HEARTBEAT=60 WEFT_STREAMS={streams} {prefix}/bin/mpiexec --bind-to none "
            "--hosts {lab}1:1,{lab}2:1 -n 2 {prefix}/bin/weft-gauge run {pattern} mpi "
            "--sizes {sizes} --time {time} --quiet")
 MEETING = "--control 10.77.0.1:5000 --token 00112233445566778899aabbccddeeff"

@@ -25,6 +25,10 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
          "Connections to a peer, at most 8, over which this process spreads "
          "its long messages; more pay where one is not given all of "
          "the network's bandwidth."},
+    [WEFT_SET_LONG] = {"WEFT_LONG", "way", "auto", "auto|push|fetch",
+                       "How long messages cross a network: pushed by their senders, "
+                       "fetched by their receivers, or fetched where the network's "
+                       "hardware does it (verbs)."},
     [WEFT_SET_NET] = {"WEFT_NET", "interfaces or networks", "", "",
                       "Which network is used between hosts, as eth1 or 10.78.0.0/16; "
                       "without it all that are up and no bridges."},

@@ -17,6 +17,13 @@
  * the end from FETCHED. A peer that has thrown bytes away gets announcements without any
  * for a while.
  *
+ * Where the network's hardware reads a peer's memory by itself (WEFT_LONG), a message
+ * that is long and in one block goes the other way round:
+ *
+ *   exposes its buffer
+ *   ANNOUNCE with a key to it             -->  matched: gets all of it, or, into more
+ * than one block, asks for it by PULL over, conceals it                     <--  FETCHED
+ *
  * All that goes from the sender to the receiver takes the stream that was chosen, and
  * that the announcement names; so PLACED cannot overtake the puts. What goes back takes
  * the first, as do short messages: other streams would make them wait for their turn.
@@ -37,7 +44,8 @@ enum {
 /* What is lent to the transport. */
 struct weft_op {
     struct weft_op *next; /* of those that are free */
-    uint64_t request;     /* the send whose buffer it is, or 0 if that does not wait */
+    uint64_t request;     /* whose buffer it is, or 0 if that does not wait */
+    uint64_t got;         /* bytes, if the request is a receive; else 0 */
     void *memory;         /* to be freed with it, or NULL */
 };
 
@@ -88,13 +96,21 @@ static void count_lent(struct weft_p2p_request *send, enum weft_rc rc)
 
 void weft_p2p_done(void *owner, struct weft_op *op, enum weft_rc rc)
 {
-    struct weft_p2p_request *send =
-        op->request != 0 ? weft_p2p_find(op->request, WEFT_REQUEST_SEND) : NULL;
+    const uint64_t got = op->got;
+    struct weft_p2p_request *request =
+        op->request != 0
+            ? weft_p2p_find(op->request, got > 0 ? WEFT_REQUEST_RECV : WEFT_REQUEST_SEND)
+            : NULL;
 
     (void)owner;
     give_op(op);
-    if (send != NULL) {
-        count_lent(send, rc);
+    if (request == NULL) {
+        return;
+    }
+    if (got == 0) {
+        count_lent(request, rc);
+    } else if (rc == WEFT_OK) { /* else the peer is lost, and what it owes us with it */
+        weft_p2p_count(request, got);
     }
 }
 
@@ -155,10 +171,31 @@ static size_t bytes_along(const struct weft_p2p_request *send)
     const struct weft_peer *peer = send->peer;
     const size_t most = peer->ep->lend_max;
 
-    if (send->type != NULL || most == 0 || peer->announced_only > 0) {
+    if (send->type != NULL || most == 0 || peer->announced_only > 0 ||
+        send->exposed != NULL) {
         return 0;
     }
     return send->capacity < most ? (size_t)send->capacity : most;
+}
+
+/* Once, however often it is tried; a message that cannot be exposed now is pushed. */
+void weft_p2p_expose_far(struct weft_p2p_request *send, struct weft_announce *announce)
+{
+    struct weft_p2p *p = &weft_p2p;
+    const struct weft_endpoint *ep = send->peer->ep;
+
+    if (!ep->is_fetched || send->type != NULL || send->capacity <= ep->lend_max) {
+        return;
+    }
+    if (send->exposed == NULL &&
+        p->net_ops->expose(p->net, send->buffer, (size_t)send->capacity, WEFT_EXPOSE_GET,
+                           &send->key, &send->exposed) != WEFT_OK) {
+        send->exposed = NULL;
+        return;
+    }
+    send->header.flags |= WEFT_PKT_EXPOSED;
+    announce->address = send->key.address;
+    announce->joint = send->key.key;
 }
 
 enum weft_rc weft_p2p_announce_far(struct weft_p2p_request *send, const void *head,
@@ -257,10 +294,43 @@ static bool lend_next(struct weft_peer *peer, struct weft_push *push)
     return true;
 }
 
+/* The next bytes of what a sender has exposed; false: no room now. */
+static bool get_next(struct weft_push *push)
+{
+    struct weft_p2p_request *recv = weft_p2p_find(push->name, WEFT_REQUEST_RECV);
+    const uint64_t left = push->end - push->offset;
+    const uint64_t n = left < PUT_MAX ? left : PUT_MAX;
+    struct weft_op *op;
+    enum weft_rc rc;
+
+    if (recv == NULL) { /* the peer is dead, and so is this message */
+        push->offset = push->end;
+        return true;
+    }
+    op = take_op(push->name, NULL);
+    op->got = n;
+    rc = push->way->ops->get(push->way, &push->key, push->offset,
+                             (uint8_t *)recv->buffer + push->offset, (size_t)n, op);
+    if (rc != WEFT_PENDING) {
+        give_op(op);
+    }
+    push->offset = rc == WEFT_PENDING ? push->offset + n
+                   : rc == WEFT_AGAIN ? push->offset
+                                      : push->end; /* it is lost */
+    return rc != WEFT_AGAIN;
+}
+
+static bool push_next(struct weft_peer *peer, struct weft_push *push)
+{
+    return push->is_get   ? get_next(push)
+           : push->is_put ? put_next(push)
+                          : lend_next(peer, push);
+}
+
 bool weft_p2p_push_far(struct weft_peer *peer, struct weft_push *push)
 {
     while (push->offset < push->end) {
-        if (push->is_put ? !put_next(push) : !lend_next(peer, push)) {
+        if (!push_next(peer, push)) {
             return false;
         }
     }
@@ -286,8 +356,8 @@ static void ask_for_rest(struct weft_p2p_request *recv, uint64_t offset, uint64_
     struct weft_answer answer;
 
     if (recv->type != NULL || recv->is_sent_in_parts ||
-        p->net_ops->expose(p->net, (uint8_t *)recv->buffer + offset, (size_t)length, &key,
-                           &recv->exposed) != WEFT_OK) {
+        p->net_ops->expose(p->net, (uint8_t *)recv->buffer + offset, (size_t)length,
+                           WEFT_EXPOSE_PUT, &key, &recv->exposed) != WEFT_OK) {
         recv->exposed = NULL;
         weft_p2p_pull(recv, offset, length);
         return;
@@ -317,6 +387,37 @@ void weft_p2p_start_far(struct weft_p2p_request *recv, uint64_t length, const vo
     }
 }
 
+void weft_p2p_get_far(struct weft_p2p_request *recv, uint64_t length,
+                      const struct weft_key *key)
+{
+    struct weft_peer *peer = recv->from;
+    struct weft_push *push;
+
+    if (length == 0) {
+        return;
+    }
+    if (recv->type != NULL) {
+        weft_p2p_pull(recv, 0, length);
+        return;
+    }
+    push = malloc(sizeof(*push));
+    if (push == NULL) {
+        weft_wireup_abort(weft_p2p.job, 1, "no memory to fetch a long message");
+    }
+    *push = (struct weft_push){
+        .next = peer->pushes,
+        .end = length,
+        .way = peer->ep->ops->find_stream(peer->ep, recv->header.stream),
+        .is_get = true,
+        .name = name_of(recv),
+        .key = *key,
+    };
+    peer->pushes = push;
+    if (!weft_p2p_push(peer)) {
+        weft_p2p_wait_for_room(peer);
+    }
+}
+
 void weft_p2p_on_placed(const struct weft_answer *answer)
 {
     struct weft_p2p_request *recv = weft_p2p_find(answer->request, WEFT_REQUEST_RECV);
@@ -328,8 +429,8 @@ void weft_p2p_on_placed(const struct weft_answer *answer)
     }
 }
 
-void weft_p2p_conceal(struct weft_p2p_request *recv)
+void weft_p2p_conceal(struct weft_p2p_request *request)
 {
-    weft_p2p.net_ops->conceal(weft_p2p.net, recv->exposed);
-    recv->exposed = NULL;
+    weft_p2p.net_ops->conceal(weft_p2p.net, request->exposed);
+    request->exposed = NULL;
 }

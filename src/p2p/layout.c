@@ -47,6 +47,9 @@ void weft_p2p_forget_type(struct weft_p2p_request *request)
     if (weft_unlikely(request->staging != NULL)) {
         weft_p2p_free_staging(request);
     }
+    if (weft_unlikely(request->exposed != NULL)) {
+        weft_p2p_conceal(request);
+    }
     if (weft_unlikely(request->packed != NULL)) {
         if (request->lender != NULL) {
             weft_buffer_give_back(request);

@@ -91,7 +91,8 @@ struct weft_p2p_request {
     uint64_t lent_as;             /* its number there */
     struct weft_endpoint *way;    /* send: its stream over a network; NULL: none yet */
     uint32_t lent;                /* send: parts that the network still needs */
-    void *exposed;                /* receive: memory that the sender puts into */
+    void *exposed;                /* memory that a sender puts into, a receiver gets */
+    struct weft_key key;          /* send: to that memory */
     bool is_told;                 /* receive: the sender needs no FETCHED */
     bool is_sent_in_parts;        /* receive: the sender's data are in no one place */
 
@@ -362,6 +363,8 @@ void weft_p2p_on_fetched(const struct weft_answer *answer);
 enum weft_rc weft_p2p_lend_message(struct weft_p2p_request *send);
 enum weft_rc weft_p2p_announce_far(struct weft_p2p_request *send, const void *head,
                                    size_t head_len);
+/* Lets the receiver get the message, where that is how they go. */
+void weft_p2p_expose_far(struct weft_p2p_request *send, struct weft_announce *announce);
 void weft_p2p_done(void *owner, struct weft_op *op, enum weft_rc rc);
 void weft_p2p_free_ops(void);
 /* Notes whether the peer has thrown away what came along. */
@@ -372,8 +375,11 @@ bool weft_p2p_push_far(struct weft_peer *peer, struct weft_push *push);
 /* A receive has met an announcement, with so many bytes along. */
 void weft_p2p_start_far(struct weft_p2p_request *recv, uint64_t length, const void *along,
                         size_t along_len);
+/* The same with one that can be got by `key`. */
+void weft_p2p_get_far(struct weft_p2p_request *recv, uint64_t length,
+                      const struct weft_key *key);
 void weft_p2p_on_placed(const struct weft_answer *answer);
-void weft_p2p_conceal(struct weft_p2p_request *recv);
+void weft_p2p_conceal(struct weft_p2p_request *request);
 void weft_p2p_look_at_transfers(void);
 bool weft_p2p_transfers_have_news(void);
 bool weft_p2p_push(struct weft_peer *peer);

@@ -21,7 +21,8 @@ struct weft_control {
     struct weft_answer answer;
 };
 
-/* A part of an announced message that its receiver asked for, in pieces. */
+/* A part of an announced message that its receiver asked for, in pieces; or that we get,
+ * being the receiver. */
 struct weft_push {
     struct weft_push *next;
     const struct weft_p2p_request *send; /* which lives until all of it has arrived */
@@ -31,7 +32,8 @@ struct weft_push {
     struct weft_endpoint *way; /* over a network: the message's stream */
     bool is_put;               /* into memory of the receiver's; then also: */
     uint64_t start;            /* the first offset, where that memory begins */
-    uint64_t name;             /* of `send` */
+    bool is_get;               /* from memory of the sender's; `send` is NULL */
+    uint64_t name;             /* of `send`, or of our receive */
     struct weft_key key;
 };
 

@@ -222,6 +222,7 @@ enum weft_rc weft_p2p_announce(struct weft_p2p_request *send)
         weft_p2p_add_transfer(send); /* before it can be answered, by ourselves too */
     }
     if (weft_p2p_is_far(send->peer)) {
+        weft_p2p_expose_far(send, &packet.announce);
         return weft_p2p_announce_far(send, &packet, len);
     }
     rc = weft_p2p_send_ordered(send->peer, &send->header, &packet, len, WEFT_SEND_URGENT);
@@ -483,7 +484,13 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     recv->other = announce.request;
     recv->message_length = announce.length;
     weft_p2p_add_transfer(recv);
-    if (weft_unlikely(weft_p2p_is_far(peer))) {
+    if (weft_unlikely((header->flags & WEFT_PKT_EXPOSED) != 0)) {
+        const struct weft_key key = {.address = announce.address, .key = announce.joint};
+
+        announce.joint = WEFT_NO_JOINT;
+        open_joint(recv, &announce, 0);
+        weft_p2p_get_far(recv, length, &key);
+    } else if (weft_unlikely(weft_p2p_is_far(peer))) {
         recv->is_sent_in_parts = announce.address == 0;
         open_joint(recv, &announce, 0);
         weft_p2p_start_far(recv, length, (const uint8_t *)data + header->length,

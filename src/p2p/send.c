@@ -218,6 +218,7 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     send->header.kind = is_announced ? WEFT_PKT_ANNOUNCE : WEFT_PKT_EAGER;
     send->is_announced = is_announced;
     send->way = NULL;
+    send->exposed = NULL;
     send->work = WEFT_WORK_NONE;
     if (weft_unlikely(peer->is_dead || (is_announced && weft_p2p.dead_count > 0 &&
                                         weft_p2p_is_in_vain(&send->header)))) {

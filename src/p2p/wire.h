@@ -52,7 +52,11 @@ enum weft_packet {
     WEFT_PKT_PLACED,   /* control: it is there */
 };
 
-enum { WEFT_PKT_READY = 1 << 0 /* the sender says that a receive is posted */ };
+enum {
+    WEFT_PKT_READY = 1 << 0, /* the sender says that a receive is posted */
+    WEFT_PKT_EXPOSED =
+        1 << 1, /* ANNOUNCE: `address` and `joint` are a key to get it by */
+};
 
 struct weft_header {
     uint8_t version;

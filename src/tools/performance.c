@@ -64,8 +64,13 @@ static const struct weft_performance_row rows[] = {
      "Bytes of packets given to network connections, with headers."},
     {"msg_bytes_received", AGGREGATE, TUNER, IN_COUNTS(net.bytes_received),
      "Bytes of packets that came over network connections, with headers."},
+    {"msg_bytes_fetched", AGGREGATE, TUNER, IN_COUNTS(net.bytes_fetched),
+     "Bytes of long messages read straight from memory of other ranks over a network."},
+    {"msg_bytes_stored", AGGREGATE, TUNER, IN_COUNTS(net.bytes_stored),
+     "Bytes of long messages written straight into memory of other ranks over a "
+     "network."},
     {"msg_connections", LEVEL, DETAIL, IN_COUNTS(net.lanes),
-     "Ranks to which a network connection is open."},
+     "Network connections that are open: one to a rank, or several (WEFT_STREAMS)."},
     {"msg_strangers", COUNTER, DETAIL, IN_COUNTS(net.strangers),
      "Connections refused because who asked is not of this job."},
 };

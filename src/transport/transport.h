@@ -11,8 +11,8 @@
  * data that nobody takes cannot hold them up.
  *
  * Ownership. The caller owns every buffer it passes in, and may reuse it once the call
- * has returned WEFT_OK. WEFT_PENDING, which only fetch, store, lend and put return, lends
- * the buffer and `op` until poll() hands `op` to the `done` upcall.
+ * has returned WEFT_OK. WEFT_PENDING, which only fetch, store, lend, put and get return,
+ * lends the buffer and `op` until poll() hands `op` to the `done` upcall.
  *
  * Streams. A network may have several ways to a peer. next_stream() chooses one for a
  * long message: an endpoint of that peer, whose `stream` is its number, for send, lend
@@ -63,6 +63,8 @@ enum {
     WEFT_VECTORS_MAX = 256,   /* stretches of memory that one call moves */
     WEFT_HEAD_MAX = 128,      /* bytes before those that are lent */
     WEFT_STREAMS_MAX = 8,     /* to a peer */
+    WEFT_EXPOSE_PUT = 1 << 0,
+    WEFT_EXPOSE_GET = 1 << 1,
     WEFT_SEND_CONTROL = 1 << 0,
     WEFT_SEND_URGENT = 1 << 1, /* ordered, but worth waking a peer for */
     WEFT_SEND_QUIET = 1 << 2,  /* control, but not worth it */
@@ -103,6 +105,7 @@ struct weft_endpoint {
     uint32_t short_max; /* bytes that a packet can carry */
     uint32_t lend_max;  /* and one that is lent; 0: none is */
     uint32_t stream;
+    bool is_fetched; /* long messages: their receivers get them; else their senders put */
 };
 
 /* A piece of memory of a process, as it travels in a message. */
@@ -161,6 +164,8 @@ struct weft_transport_ops {
     /* A network's alone up to conceal(). The stream of the next long message; `ep` itself
      * while no other stands. */
     struct weft_endpoint *(*next_stream)(struct weft_endpoint *ep);
+    /* One that the peer has named; `ep` itself if it does not stand. */
+    struct weft_endpoint *(*find_stream)(struct weft_endpoint *ep, uint32_t number);
     /*
      * Like an ordered send(), but only the header and
      * `head`, of at most WEFT_HEAD_MAX bytes, are copied; `data` is lent. WEFT_PENDING,
@@ -174,10 +179,13 @@ struct weft_transport_ops {
     enum weft_rc (*put)(struct weft_endpoint *ep, const struct weft_key *key,
                         uint64_t offset, const void *from, size_t len,
                         struct weft_op *op);
-    /* Lets peers put into memory; *exposed is handed back to conceal(). WEFT_AGAIN: not
-     * now. */
+    /* Bytes that the peer has exposed into memory of ours, which is lent. */
+    enum weft_rc (*get)(struct weft_endpoint *ep, const struct weft_key *key,
+                        uint64_t offset, void *to, size_t len, struct weft_op *op);
+    /* Lets peers put into memory, or get from it (WEFT_EXPOSE_*); *exposed is handed back
+     * to conceal(). WEFT_AGAIN: not now. */
     enum weft_rc (*expose)(struct weft_transport *tp, void *memory, size_t bytes,
-                           struct weft_key *key, void **exposed);
+                           unsigned how, struct weft_key *key, void **exposed);
     void (*conceal)(struct weft_transport *tp, void *exposed);
 
     /* From here to can_reach() the node's alone.

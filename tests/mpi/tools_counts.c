@@ -258,9 +258,8 @@ static void traffic_between_ranks(void)
     MPI_T_pvar_handle bytes_in =
         carrier_handle("bytes_received", MPI_T_PVAR_CLASS_AGGREGATE);
     MPI_T_pvar_handle fetched =
-        handle_of(session, "shm_bytes_fetched", MPI_T_PVAR_CLASS_AGGREGATE);
-    MPI_T_pvar_handle stored =
-        handle_of(session, "shm_bytes_stored", MPI_T_PVAR_CLASS_AGGREGATE);
+        carrier_handle("bytes_fetched", MPI_T_PVAR_CLASS_AGGREGATE);
+    MPI_T_pvar_handle stored = carrier_handle("bytes_stored", MPI_T_PVAR_CLASS_AGGREGATE);
     MPI_T_pvar_handle messages =
         handle_of(session, "messages_received", MPI_T_PVAR_CLASS_COUNTER);
     char *out = calloc(2, LONG_BYTES);

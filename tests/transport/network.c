@@ -250,6 +250,35 @@ static void put_all(uint32_t to, const struct weft_key *key)
     free(blocks);
 }
 
+/* The blocks once more, out of the peer's memory. */
+static void get_all(uint32_t to, const struct weft_key *key)
+{
+    const uint32_t before = suite.done_count;
+    uint8_t *blocks = make_blocks(suite.me);
+    uint8_t *back = calloc(BLOCKS, BLOCK);
+
+    check(back != NULL);
+    for (size_t i = 0; i < BLOCKS; i++) {
+        const size_t at = i * BLOCK;
+        struct weft_endpoint *way =
+            suite.ops->find_stream(suite.ep[to], (uint32_t)i % (WEFT_STREAMS_MAX + 1));
+        enum weft_rc rc;
+
+        check(way->stream == i % (WEFT_STREAMS_MAX + 1) || way == suite.ep[to]);
+        while ((rc = suite.ops->get(way, key, at, back + at, BLOCK,
+                                    (struct weft_op *)(void *)back)) == WEFT_AGAIN) {
+            suite_progress();
+        }
+        check(rc == WEFT_PENDING);
+    }
+    while (suite.done_count - before < BLOCKS) {
+        suite_progress();
+    }
+    check(memcmp(back, blocks, (size_t)BLOCKS * BLOCK) == 0);
+    free(back);
+    free(blocks);
+}
+
 /* Words of several streams come in any order: a block's number, or how many packets. */
 static void await_blocks(uint32_t from, const uint8_t *memory, const uint8_t *expected)
 {
@@ -282,8 +311,9 @@ void case_streams(void)
     void *exposed;
 
     check(memory != NULL);
-    while (suite.ops->expose(suite.tp, memory, (size_t)BLOCKS * BLOCK, &key, &exposed) !=
-           WEFT_OK) {
+    while (suite.ops->expose(suite.tp, memory, (size_t)BLOCKS * BLOCK,
+                             WEFT_EXPOSE_PUT | WEFT_EXPOSE_GET, &key,
+                             &exposed) != WEFT_OK) {
         suite_progress();
     }
     suite_send_word(from, key.address);
@@ -294,6 +324,8 @@ void case_streams(void)
     put_all(to, &key);
     suite_send_word(to, ARE_PACKETS + suite.sent[to]);
     await_blocks(from, memory, expected);
+    suite_meet();
+    get_all(to, &key);
     suite_meet();
     suite.ops->conceal(suite.tp, exposed);
     free(expected);

@@ -1,5 +1,6 @@
 /*
- * lend.c - long packets out of memory of the user's, and puts into a peer's memory. A
+ * lend.c - long packets out of memory of the user's, puts into a peer's memory and gets
+ * from it. A
  * slot carries the frame and the head, and finds what was lent when the provider is
  * through with it. Memory is registered for as long as that takes, where the provider
  * wants it: a cache of registrations is the provider's affair, which knows when memory is
@@ -118,15 +119,42 @@ enum weft_rc weft_msg_put(struct weft_endpoint *ep, const struct weft_key *key,
     return WEFT_PENDING;
 }
 
-/* ---- memory that peers write to ---- */
+enum weft_rc weft_msg_get(struct weft_endpoint *ep, const struct weft_key *key,
+                          uint64_t offset, void *to, size_t len, struct weft_op *op)
+{
+    struct weft_msg_stream *stream = weft_msg_stream_of(ep);
+    struct weft_transport *tp = ep->transport;
+    struct weft_msg_slot *slot;
+    enum weft_rc rc = weft_msg_may_send(tp, stream, 0);
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    slot = borrow(tp, stream, to, len, FI_READ, op);
+    if (slot == NULL) {
+        return WEFT_AGAIN;
+    }
+    rc = weft_msg_outcome(tp, stream,
+                          fi_read(stream->ep, to, len, weft_ofi_descriptor(slot->mr), 0,
+                                  key->address + offset, key->key, &slot->context));
+    if (rc != WEFT_OK) {
+        give_back(tp, slot);
+        return rc;
+    }
+    stream->peer->bytes_got += len;
+    return WEFT_PENDING;
+}
+
+/* ---- memory that peers write to, or read ---- */
 
 enum weft_rc weft_msg_expose(struct weft_transport *tp, void *memory, size_t bytes,
-                             struct weft_key *key, void **exposed)
+                             unsigned how, struct weft_key *key, void **exposed)
 {
     const bool is_virtual = (tp->ofi.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
+    const uint64_t access = ((how & WEFT_EXPOSE_PUT) != 0 ? FI_REMOTE_WRITE : 0) |
+                            ((how & WEFT_EXPOSE_GET) != 0 ? FI_REMOTE_READ : 0);
     struct fid_mr *mr;
-    const enum weft_rc rc =
-        weft_ofi_register(&tp->ofi, memory, bytes, FI_REMOTE_WRITE, &mr);
+    const enum weft_rc rc = weft_ofi_register(&tp->ofi, memory, bytes, access, &mr);
 
     if (rc != WEFT_OK) {
         return rc;

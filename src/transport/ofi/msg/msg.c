@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+enum { WAY_AUTO, WAY_PUSH, WAY_FETCH }; /* words of WEFT_LONG */
+
 struct weft_msg_limits weft_msg_limits;
 
 /* What goes at once fits into a buffer of the pool, and four times into the window. */
@@ -16,6 +18,16 @@ static uint32_t lend_max(const struct weft_transport *tp)
         return 0;
     }
     return tp->window / 4 < WEFT_MSG_LEND_MAX ? tp->window / 4 : WEFT_MSG_LEND_MAX;
+}
+
+/* Hardware reads a peer's memory by itself; over tcp the peer has to be asked, and could
+ * have sent at once. */
+static bool is_fetching(const struct weft_transport *tp)
+{
+    const char *provider = tp->ofi.info->fabric_attr->prov_name;
+    const int64_t way = weft_setting(WEFT_SET_LONG);
+
+    return way == WAY_FETCH || (way == WAY_AUTO && strncmp(provider, "verbs", 5) == 0);
 }
 
 struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank)
@@ -35,6 +47,7 @@ struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank
                     .rank = rank,
                     .short_max = WEFT_MSG_SHORT_MAX,
                     .lend_max = lend_max(tp),
+                    .is_fetched = is_fetching(tp),
                 },
             .peer = peer,
         };
@@ -405,6 +418,7 @@ static void count_sent(const struct weft_endpoint *base, struct weft_traffic *tr
     traffic->packets_sent += peer->packets_sent;
     traffic->bytes_sent += peer->bytes_sent;
     traffic->bytes_stored += peer->bytes_put;
+    traffic->bytes_fetched += peer->bytes_got;
 }
 
 static void count(const struct weft_transport *tp, struct weft_traffic *traffic)
@@ -424,8 +438,10 @@ const struct weft_transport_ops weft_msg_ops = {
     .disconnect = msg_disconnect,
     .send = weft_msg_send,
     .next_stream = weft_msg_next_stream,
+    .find_stream = weft_msg_find_stream,
     .lend = weft_msg_lend,
     .put = weft_msg_put,
+    .get = weft_msg_get,
     .expose = weft_msg_expose,
     .conceal = weft_msg_conceal,
     .can_reach = can_reach,

@@ -145,6 +145,7 @@ struct weft_msg_peer {
     uint64_t packets_sent;
     uint64_t bytes_sent;
     uint64_t bytes_put;
+    uint64_t bytes_got;
 
     struct weft_msg_queue held; /* whose turn it is, but they may not be taken */
     bool is_holding;            /* in the list of those with held packets */
@@ -248,6 +249,7 @@ struct weft_msg_stream *weft_msg_stream_get(struct weft_msg_peer *peer, uint32_t
 /* The stream of the next long message to the peer; the first, while another whose turn it
  * is is being connected. */
 struct weft_endpoint *weft_msg_next_stream(struct weft_endpoint *ep);
+struct weft_endpoint *weft_msg_find_stream(struct weft_endpoint *ep, uint32_t number);
 void weft_msg_close_streams(struct weft_msg_peer *peer);
 
 /* Begins to connect, if that has not begun. */
@@ -289,8 +291,10 @@ enum weft_rc weft_msg_lend(struct weft_endpoint *ep, const void *header, const v
 enum weft_rc weft_msg_put(struct weft_endpoint *ep, const struct weft_key *key,
                           uint64_t offset, const void *from, size_t len,
                           struct weft_op *op);
+enum weft_rc weft_msg_get(struct weft_endpoint *ep, const struct weft_key *key,
+                          uint64_t offset, void *to, size_t len, struct weft_op *op);
 enum weft_rc weft_msg_expose(struct weft_transport *tp, void *memory, size_t bytes,
-                             struct weft_key *key, void **exposed);
+                             unsigned how, struct weft_key *key, void **exposed);
 void weft_msg_conceal(struct weft_transport *tp, void *exposed);
 /* A packet is out, or failed: its slot is free, and what was lent goes back. */
 void weft_msg_return(struct weft_transport *tp, struct weft_msg_slot *slot,

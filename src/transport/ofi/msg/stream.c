@@ -46,6 +46,15 @@ struct weft_endpoint *weft_msg_next_stream(struct weft_endpoint *ep)
     return ep;
 }
 
+struct weft_endpoint *weft_msg_find_stream(struct weft_endpoint *ep, uint32_t number)
+{
+    const struct weft_msg_peer *peer = weft_msg_stream_of(ep)->peer;
+    struct weft_msg_stream *stream =
+        number < WEFT_STREAMS_MAX ? peer->streams[number] : NULL;
+
+    return stream != NULL && stream->state == WEFT_MSG_OPEN ? &stream->base : ep;
+}
+
 void weft_msg_close_streams(struct weft_msg_peer *peer)
 {
     for (uint32_t i = 0; i < WEFT_STREAMS_MAX; i++) {

@@ -106,6 +106,7 @@ struct weft_p2p {
     struct weft_transport *net;
     bool is_net_only;       /* inside the node too */
     bool is_net_due;        /* the next poll looks at the network */
+    bool is_net_busy;       /* every poll does: what came last came from there */
     uint32_t polls_of_node; /* since the network was polled */
     struct weft_job *job;
     uint32_t me;

@@ -71,6 +71,7 @@ struct weft_p2p_request {
     struct weft_p2p_request *next; /* in a backlog, or in the list of work */
     enum weft_work work;
     bool is_announced; /* send: it goes as an announcement */
+    bool is_along;     /* send: and its first bytes with it, over a network */
 
     /* Long messages. */
     struct weft_p2p_request *next_transfer; /* in the list of transfers */

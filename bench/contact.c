@@ -1,9 +1,9 @@
 /* contact: what the first messages cost, connections included.
- *   contact AT: all ranks of the job begin at this time (seconds since 1970), so that none
- *   measures how long the others took to start; nobody has sent anything before.
+ *   contact AT: all ranks of the job begin at this time (seconds since 1970), so that
+ *   none measures how long the others took to start; nobody has sent anything before.
  *   init:  MPI_Init
- *   first: 8 bytes to the rank of this place on the next host and from the one on the host
- *          before (ranks go by blocks to HOSTS hosts), less the same once more
+ *   first: 8 bytes to the rank of this place on the next host and from the one on the
+ *          host before (ranks go by blocks to HOSTS hosts), less the same later
  *   all:   8 bytes to and from every rank, all at once, less the same once more
  * Each is the largest of all ranks. */
 #include "bench.h"

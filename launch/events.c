@@ -120,9 +120,14 @@ void job_on_abort(void *owner, int rank, int code)
     job_happen(job, RANK_FAILED);
 }
 
+static bool is_an_end(int signal)
+{
+    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
 bool job_is_asked_to_end(struct job *job, int signal)
 {
-    if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP && signal != SIGQUIT) {
+    if (!is_an_end(signal)) {
         return false;
     }
     if (!job->has_failed || job_is_going_on(job)) {
@@ -149,13 +154,15 @@ static void on_front(struct job *job)
         }
     }
     for (ssize_t i = 0; i < n; i++) {
-        if (job_is_daemon(job)) { /* who ends a daemon ends its part of the job */
-            tree_cut_off(job);
+        if (job_is_daemon(job) && is_an_end(signals[i])) {
+            tree_cut_off(job); /* who ends a daemon ends its part of the job */
         } else if (job_is_asked_to_end(job, signals[i])) {
             job_happen(job, ASKED_TO_END);
         } else { /* SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT */
             job_signal_ranks(job, signals[i]);
-            tree_tell(job, FRAME_SIGNAL, signals[i]);
+            if (!job_is_daemon(job)) {
+                tree_tell(job, FRAME_SIGNAL, signals[i]);
+            }
         }
     }
 }

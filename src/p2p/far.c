@@ -206,6 +206,7 @@ enum weft_rc weft_p2p_announce_far(struct weft_p2p_request *send, const void *he
     enum weft_rc rc;
 
     send->lent = 0;
+    send->is_along = along > 0;
     send->header.length = (uint32_t)head_len;
     if (along == 0) {
         rc = weft_p2p_send_ordered(send->peer, &send->header, head, head_len,
@@ -222,8 +223,7 @@ enum weft_rc weft_p2p_announce_far(struct weft_p2p_request *send, const void *he
 void weft_p2p_note_pull(struct weft_peer *peer, const struct weft_p2p_request *send,
                         const struct weft_answer *answer)
 {
-    if (answer->offset == 0 && send->type == NULL && peer->ep != NULL &&
-        peer->ep->lend_max > 0) {
+    if (answer->offset == 0 && send->is_along) { /* what went along was thrown away */
         peer->announced_only = ANNOUNCED_ONLY;
     }
 }

@@ -264,7 +264,9 @@ void weft_p2p_poll_network(int budget)
 
     p->polls_of_node = 0;
     p->is_net_due = false;
-    p->net_ops->poll(p->net, budget);
+    if (p->net_ops->poll(p->net, budget) > 0) {
+        p->is_net_busy = true;
+    }
 }
 
 bool weft_p2p_needs_tick(void)

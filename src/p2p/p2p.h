@@ -71,6 +71,7 @@ struct weft_p2p_request {
     struct weft_p2p_request *next; /* in a backlog, or in the list of work */
     enum weft_work work;
     bool is_announced; /* send: it goes as an announcement */
+    bool is_along;     /* send: and its first bytes with it, over a network */
 
     /* Long messages. */
     struct weft_p2p_request *next_transfer; /* in the list of transfers */
@@ -108,6 +109,7 @@ struct weft_p2p {
     struct weft_transport *net;
     bool is_net_only;       /* inside the node too */
     bool is_net_due;        /* the next poll looks at the network */
+    bool is_net_busy;       /* every poll does: what came last came from there */
     uint32_t polls_of_node; /* since the network was polled */
     struct weft_job *job;
     uint32_t me;

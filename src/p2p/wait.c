@@ -23,7 +23,9 @@ enum {
     BUDGET = 64, /* packets handled at once */
     BURST = 64,  /* polls between two looks at the clock */
     TICK_NS = 1000000,
-    POLLS_BETWEEN = 8, /* of the node's queues, before the network is polled */
+    /* Of the node's queues before the network is polled, if something came from them
+     * last; each time, if something came from the network. */
+    POLLS_BETWEEN = 8,
 };
 
 /* With the lock. */
@@ -31,9 +33,12 @@ void weft_p2p_poll_once(void)
 {
     struct weft_p2p *p = &weft_p2p;
 
-    p->ops->poll(p->transport, BUDGET);
+    if (p->ops->poll(p->transport, BUDGET) > 0) {
+        p->is_net_busy = false;
+    }
     if (weft_unlikely(p->net_ops != NULL) &&
-        (p->is_net_only || p->is_net_due || ++p->polls_of_node >= POLLS_BETWEEN)) {
+        (p->is_net_busy || p->is_net_only || p->is_net_due ||
+         ++p->polls_of_node >= POLLS_BETWEEN)) {
         weft_p2p_poll_network(BUDGET);
     }
     if (weft_p2p_has_deaths()) {

@@ -17,10 +17,13 @@ Debian's source package) with Weft's `mpicc` and runs them as their lists say. A
 of such a list: a program, its ranks and arguments. It passes if the job ends with code 0, says
 "No Errors" and nothing else; where the line asks for a job that fails, if it ends with an error
 by itself. What is not built or not run has not passed. A source that does not compile, because it
-uses what the standard ABI leaves out, is built with `mpi_legacy.h` (`docs/abi.md`).
+uses what the standard ABI leaves out, is built with `mpi_legacy.h` (`docs/abi.md`). The last column
+is of another run (`--connections`), in which all messages went over network connections by the
+loopback.
 
 """
-SUMMARY = "| list | entries | passed | failed | not built | not run |\n|---|--:|--:|--:|--:|--:|\n"
+SUMMARY = ("| list | entries | passed | failed | not built | not run | passed over connections |\n"
+           "|---|--:|--:|--:|--:|--:|--:|\n")
 DETAILS = "| entry | result | reason |\n|---|---|---|\n"
 NOT_PASSED = (job.FAILED, job.NOT_BUILT, job.NOT_RUN)
 
@@ -39,12 +42,16 @@ def read_reasons(path):
 
 
 class Table:
-    """`lists`: name to number of entries; `others`: (list, entry) to (result, reason)."""
+    """
+    `lists`: name to number of entries; `others`: (list, entry) to (result, reason);
+    `connected`: name to number of entries that passed over connections.
+    """
 
     def __init__(self, version=""):
         self.version = version
         self.lists = {}
         self.others = {}
+        self.connected = {}
 
     def set_list(self, listed, results, reasons):
         """Puts a run's results of one list in place of what was there."""
@@ -64,14 +71,19 @@ class Table:
         others = [results.count(result) for result in NOT_PASSED]
         return [self.lists[listed], self.lists[listed] - len(results), *others]
 
+    def set_connected(self, listed, results):
+        self.connected[listed] = sum(r == job.PASSED for r, _ in results.values())
+
     def text(self):
         out = [HEAD.format(version=self.version), SUMMARY]
         sums = [0] * (2 + len(NOT_PASSED))
         for listed in self.lists:
             counts = self.counts(listed)
             sums = [a + b for a, b in zip(sums, counts)]
-            out.append(f"| {listed} | {' | '.join(map(str, counts))} |\n")
-        out.append(f"| all | {' | '.join(map(str, sums))} |\n")
+            out.append(f"| {listed} | {' | '.join(map(str, counts))} | "
+                       f"{self.connected.get(listed, '-')} |\n")
+        out.append(f"| all | {' | '.join(map(str, sums))} | "
+                   f"{sum(self.connected.values()) or '-'} |\n")
         for listed in self.lists:
             rows = self.not_passed(listed)
             if rows:
@@ -87,9 +99,12 @@ def parse(text):
     version = re.search(r"test programs of MPICH (\S+)", text)
     table = Table(version[1] if version else "")
     summary, *sections = re.split(r"^## ", text, flags=re.M)
-    for listed, entries in re.findall(r"^\| (\S+) \| (\d+) \|", summary, re.M):
+    row = r"^\| (\S+) \| (\d+) \|(?: \d+ \|){4}(?: (\S+) \|)?"
+    for listed, entries, connected in re.findall(row, summary, re.M):
         if listed != "all":
             table.lists[listed] = int(entries)
+            if connected.isdigit():
+                table.connected[listed] = int(connected)
     for section in sections:
         listed = section.split("\n", 1)[0].strip()
         for name, result, why in re.findall(r"^\| `(.*?)` \| ([\w ]+?) \| (.*) \|$",

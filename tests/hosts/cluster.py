@@ -1,6 +1,8 @@
 """cluster.py - Slurm over three hosts of netlab's: srun with PMIx, and mpiexec within.
 
-munged and slurmctld run on host 1 and a slurmd on each; all of it ends with the lab.
+Places and words, and messages: the programs of ../mpi, two ranks on each host, so that
+shared memory and connections are mixed. munged and slurmctld run on host 1 and a slurmd on
+each; all of it ends with the lab.
 """
 
 import os
@@ -100,18 +102,24 @@ def nodes(done):
     return sorted(found)
 
 
+def mpi(name):
+    return Path(mpiexec_path()).parent.parent / "tests/mpi" / f"mpi_{name}"
+
+
+SRUN = ("srun", "-Q", "-N3", "-n6", "--ntasks-per-node=2", "--mpi=pmix")
+PROGRAMS = ("p2p", "probe", "requests", "comm", "persistent", "buffered",
+            "coll_alltoall", "p2p_flood", "progress")
 EXPECTED = [(rank, 6, rank // 2, rank % 2) for rank in range(6)]
 
 
-@case("cluster")
+@case("start")
 def srun_gives_places_and_words_across_hosts():
-    srun = ("srun", "-Q", "-N3", "-n6", "--ntasks-per-node=2", "--mpi=pmix")
-    equal(nodes(run(*srun, program("place"))), EXPECTED)
-    said = run(*srun, program("keys"), 300).lines()
+    equal(nodes(run(*SRUN, program("place"))), EXPECTED)
+    said = run(*SRUN, program("keys"), 300).lines()
     equal(said, [f"rank {rank} of 6 on {NAME}{rank // 2 + 1}" for rank in range(6)])
 
 
-@case("cluster")
+@case("start")
 def mpiexec_uses_the_allocation():
     salloc = ("salloc", "-Q", "-N3", "-n6", "--ntasks-per-node=2", mpiexec_path())
     equal(nodes(run(*salloc, program("place"))), EXPECTED)
@@ -119,6 +127,15 @@ def mpiexec_uses_the_allocation():
     run(*salloc, "-n", 7, "true", code=2, says=["only 6 slots"])
     run(*salloc, "sh", "-c", "test $PMI_RANK = 5 && exit 4; sleep 60", code=4,
         says=[rf"rank 5 on {NAME}3 \(sh\): ended with code 4"])
+
+
+@case("messages")
+def messages_go_between_hosts_under_srun():
+    """Standard error is the programs' affair: many of them provoke errors."""
+    for path in (program("mixed"), *(mpi(name) for name in PROGRAMS)):
+        done = Running([*lab.command("exec", 1), *SRUN, path],
+                       variables=variables()).finish()
+        claim(done.code == 0, f"{path}: code {done.code}\n{done.err[-3000:].decode()}")
 
 
 if __name__ == "__main__":

@@ -540,6 +540,20 @@ def a_daemon_is_killed():
     each_time(once)
 
 
+@case("daemon")
+def a_daemon_that_was_stopped_goes_on():
+    """As a batch system does that suspends a job."""
+    running = OnHost("--hosts", hosts(1, 3), "-n", 2, "sh", "-c", "echo ready; sleep 1")
+    running.expect("ready", 2)
+    pids = lab.pids(3, "mpiexec --weft-daemon")
+    equal(len(pids), 2, "front and keeper")
+    for number in (signal.SIGSTOP, signal.SIGCONT):
+        for pid in pids:
+            os.kill(pid, number)
+        time.sleep(0.2)
+    running.end()
+
+
 @case("mpiexec")
 def mpiexec_is_killed():
     def once(turn):

@@ -3,7 +3,7 @@
     with Lab(4, ssh=True) as lab:
         lab.run(1, "hostname")
 
-The lab has a name of its own, so that it disturbs no other. Needs root and what netlab
+The lab has a name of its own, or NETLAB_NAME's, so that it disturbs no other. Needs root and what netlab
 needs; where that is missing, a test script ends with 77, which meson counts as skipped.
 """
 
@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 NETLAB = Path(__file__).resolve().parent.parent / "netlab"
-NAME = "weft"
+NAME = os.environ.get("NETLAB_NAME", "weft")
 SKIPPED = 77
 
 # What every host runs: its first process with its child, and sshd, which listens.

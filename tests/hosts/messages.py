@@ -29,7 +29,8 @@ def mpi(name):
 
 
 def left():
-    return [pid for number in range(1, HOSTS + 1) for pid in lab.pids(number, "mpi_")]
+    return [pid for number in range(1, HOSTS + 1) for word in ("mpi_", "launch_mixed")
+            for pid in lab.pids(number, word)]
 
 
 def mpiexec(names, ranks):
@@ -62,6 +63,19 @@ def programs_run_on_four_hosts():
 
 
 @case("mpiexec")
+def any_source_takes_from_both_ways():
+    for names, ranks in ((hosts(1, 2), 4), (hosts(1, 2, 3, 4), 8)):
+        run(mpiexec(names, ranks), program("mixed"))
+
+
+@case("mpiexec")
+def who_speaks_to_three_has_three_connections():
+    for when in ("lazy", "all"):
+        run(mpiexec(hosts(1, 2, 3, 4), 8), program("connections"), when,
+            variables={"WEFT_TRANSPORT": "msg", "WEFT_CONNECT": when})
+
+
+@case("mpiexec")
 def random_traffic_goes_between_hosts():
     for names, ranks in ((hosts(1, 2), 4), (hosts(1, 2, 3, 4), 8)):
         run(mpiexec(names, ranks), mpi("stress"), 1, 4, 1)
@@ -91,9 +105,10 @@ def the_network_comes_up_with_the_first_contact_under_hydra():
 
 @case("hydra")
 def programs_run_under_hydra():
-    for name in ("p2p", "probe", "coll_alltoall"):
-        run(["mpiexec.hydra", "-launcher", "ssh", "-hosts", hosts(1, 2), "-ppn", 2, "-n",
-             4], mpi(name))
+    for names, ranks in ((hosts(1, 2), 4), (hosts(1, 2, 3, 4), 8)):
+        for path in (program("mixed"), *map(mpi, ("p2p", "probe", "coll_alltoall"))):
+            run(["mpiexec.hydra", "-launcher", "ssh", "-hosts", names, "-ppn", 2, "-n",
+                 ranks], path)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def case(group):
 def program(name):
     """The path of a test program, by its name."""
     for path in _options.programs:
-        if os.path.basename(path) == "launch_" + name:
+        if os.path.basename(path) in (name, "launch_" + name):
             return path
     raise LookupError(f"{name} is not among the programs on the command line")
 

@@ -1,0 +1,126 @@
+"""lab.py - what the benchmarks between hosts of tests/netlab share; needs root.
+
+A lab has a name of its own (NETLAB_NAME, or wnet). The words of MEASURE_WITH stand before each
+command that is measured; it may name a program that keeps others from the processors meanwhile.
+"""
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+NETLAB = HERE.parent / "tests" / "netlab"
+DOCUMENT = HERE.parent / "docs" / "performance.md"
+LAB = os.environ.setdefault("NETLAB_NAME", "wnet")
+PEERS = ("openmpi", "mpich")
+NAMES = {"weft": "Weft", "openmpi": "Open MPI", "mpich": "MPICH"}
+
+
+class Failed(Exception):
+    """A command did not end well."""
+
+
+class Weft:
+    """Where the parts of a Weft are, installed or built."""
+
+    def __init__(self, prefix):
+        prefix = Path(prefix).resolve()
+        is_installed = (prefix / "bin").is_dir()
+        self.mpicc = prefix / ("bin" if is_installed else "wrappers") / "mpicc"
+        self.mpiexec = prefix / ("bin" if is_installed else "launch") / "mpiexec"
+        self.gauge = prefix / ("bin" if is_installed else "gauge") / "weft-gauge"
+        self.library = prefix / ("lib" if is_installed else "bindings") / "libmpi_abi.so.1"
+
+
+@contextmanager
+def hosts(count):
+    """A lab of so many hosts, for as long as it is used."""
+    subprocess.run([NETLAB, "up", str(count), "--ssh"], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run([NETLAB, "down"], check=True)
+
+
+def launcher(name, weft, count, each=1):
+    """Starts so many ranks on each of `count` hosts, on processors of their choice."""
+    names = [f"{LAB}{i}" for i in range(1, count + 1)]
+    slots = ",".join(f"{name}:{each}" for name in names)
+    words = {
+        "weft": [weft.mpiexec, "--bind-to", "none", "--hosts", slots],
+        "openmpi": ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to",
+                    "none", "--mca", "pml", "ob1", "--mca", "btl", "tcp,vader,self", "--host",
+                    slots],
+        "mpich": ["mpiexec.mpich", "-launcher", "ssh", "-hosts", ",".join(names), "-ppn",
+                  each],
+    }
+    return [NETLAB, "exec", 1, *words[name], "-n", count * each]
+
+
+def end(job):
+    """Ends a job that hangs, politely first: launchers sweep up."""
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        os.killpg(job.pid, how)
+        try:
+            job.wait(10)
+            return
+        except subprocess.TimeoutExpired:
+            pass
+
+
+def run(words, limit=300):
+    """What a command prints; hydra fails where its input ends before the job."""
+    command = [*shlex.split(os.environ.get("MEASURE_WITH", "")), *map(str, words)]
+    silence, silent = os.pipe()
+    with subprocess.Popen(command, stdin=silence, stdout=subprocess.PIPE, text=True,
+                          stderr=subprocess.PIPE, start_new_session=True) as job:
+        try:
+            out, err = job.communicate(timeout=limit)
+        except subprocess.TimeoutExpired as late:
+            end(job)
+            raise Failed(f"{shlex.join(command)}: not over after {limit} s") from late
+        finally:
+            os.close(silence)
+            os.close(silent)
+    if job.returncode != 0:
+        raise Failed(f"{shlex.join(command)}: code {job.returncode}\n{err[-2000:]}"
+                     f"{out[-2000:]}")
+    return out
+
+
+def build(name, who, weft, folder):
+    """A program of this folder, built for one of the MPIs."""
+    program = Path(folder) / f"{name}-{who}"
+    if not program.exists():
+        compiler = weft.mpicc if who == "weft" else f"mpicc.{who}"
+        subprocess.run([compiler, "-O2", "-std=gnu11", "-w", "-o", program,
+                        HERE / f"{name}.c"], check=True)
+    return program
+
+
+def rows(text):
+    """The lines that programs of this folder print: bench, parameter, value, unit."""
+    for line in text.splitlines():
+        bench, parameter, value, unit = line.split("\t")
+        yield bench, parameter, float(value), unit
+
+
+def version_of(package):
+    text = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout
+    found = re.search(r"\d+\.\d+(\.\d+)?", text)
+    return found[0] if found else "?"
+
+
+def write(name, text):
+    """Puts a text between the marks of this name in the document."""
+    begin, over = f"<!-- begin: {name} -->\n", f"<!-- end: {name} -->\n"
+    old = DOCUMENT.read_text()
+    if begin not in old or over not in old:
+        raise Failed(f"{DOCUMENT}: the lines {begin.strip()} and {over.strip()} are missing")
+    before, rest = old.split(begin)
+    DOCUMENT.write_text(before + begin + text + over + rest.split(over)[1])

@@ -49,7 +49,8 @@ struct gauge_ends {
 struct gauge_ends gauge_ends_make(struct gauge_control *control, uint64_t seed);
 enum gauge_rc gauge_module_open(struct gauge_module *module,
                                 const struct gauge_ends *ends);
-void gauge_module_close(struct gauge_module *module);
+/* `rc` is how the run went; see `Failure` in module.h. */
+void gauge_module_close(struct gauge_module *module, enum gauge_rc rc);
 enum gauge_rc gauge_pattern_run(const struct gauge_pattern *pattern,
                                 struct gauge_module *module,
                                 const struct gauge_settings *settings,

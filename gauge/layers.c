@@ -370,7 +370,7 @@ enum gauge_rc gauge_layers_run(const struct gauge_command *command,
         rc = run_open(command, control, timer, report, &measured);
     }
     while (open > 0) {
-        gauge_module_close(command->layer[--open]);
+        gauge_module_close(command->layer[--open], rc);
     }
     return rc;
 }

@@ -16,7 +16,10 @@
  *             the round: every end falls out of it the same way. Before the ends meet,
  *             the core calls finish() on each; when all have stopped sending, drain(),
  *             which throws away what came late.
- * Failure:    GAUGE_FAILED, after gauge_fail() has said what and why; the run ends.
+ * Failure:    GAUGE_FAILED, after gauge_fail() has said what and why; the run ends. One
+ *             end may have failed alone, while others wait for its messages. A module
+ *             with GAUGE_LAUNCHED is then left without shutdown(), which may wait for
+ *             them: the process ends, and the launcher ends the others.
  * Memory:     buffers belong to the caller. With GAUGE_REGISTRATION they come from
  *             alloc(). Requests belong to the caller too, who keeps them in place until
  *             they are done; `space` is the module's while they are not.

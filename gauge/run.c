@@ -109,9 +109,11 @@ enum gauge_rc gauge_module_open(struct gauge_module *module,
     return module->init != NULL ? module->init(module, &ends->world) : GAUGE_OK;
 }
 
-void gauge_module_close(struct gauge_module *module)
+void gauge_module_close(struct gauge_module *module, enum gauge_rc rc)
 {
-    if (module->shutdown != NULL) {
+    bool is_left = rc != GAUGE_OK && (module->flags & GAUGE_LAUNCHED);
+
+    if (module->shutdown != NULL && !is_left) {
         module->shutdown(module);
     }
 }
@@ -202,6 +204,6 @@ enum gauge_rc gauge_bench_run(const struct gauge_pattern *pattern,
     if (rc == GAUGE_OK) {
         rc = gauge_pattern_run(pattern, module, settings, control, timer, report);
     }
-    gauge_module_close(module);
+    gauge_module_close(module, rc);
     return rc;
 }

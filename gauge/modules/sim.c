@@ -25,7 +25,7 @@
  * `queue`.
  *
  * Each end reads its clock with its own offset and drift: end i is i * offset ahead and
- * runs i * drift faster.
+ * runs i * drift faster. With --late it also comes i * late later from each barrier.
  */
 #include "gauge/module.h"
 #include "gauge/modules/ring.h"
@@ -51,6 +51,7 @@ static struct gauge_option options[] = {
     {"patience", GAUGE_NUMBER, "100000", "NS", "how long a receive waits for a lost one"},
     {"offset", GAUGE_NUMBER, "0", "NS", "end i's clock is i times this ahead"},
     {"drift", GAUGE_NUMBER, "0", "PPM", "end i's clock runs i times this faster"},
+    {"late", GAUGE_NUMBER, "0", "NS", "end i comes i times this later from a barrier"},
     {"poll", GAUGE_NUMBER, "20", "NS", "cost of a test that finds nothing"},
     {"entry", GAUGE_NUMBER, "0", "NS",
      "cost of each other receive or message that waits while one is received"},
@@ -97,7 +98,7 @@ struct sim {
     double latency, send, receive, gap, byte; /* LogGP */
     size_t break_at;
     double break_factor;
-    double spread, detours, detour, loss, patience, poll, entry;
+    double spread, detours, detour, loss, patience, late, poll, entry;
     int posted;          /* receives that wait */
     int letters;         /* messages that have come and were not asked for */
     double now;          /* true virtual time of this end */
@@ -408,7 +409,7 @@ static void sim_finish(struct gauge_module *module)
     sim->posted = sim->loss > 0 ? 0 : sim->posted; /* given up with the round */
 }
 
-/* All that is left in the mailboxes, up to the mark of each end. */
+/* Takes all that is left in the mailboxes, up to the mark of each end. */
 static void sim_drain(struct gauge_module *module)
 {
     struct sim *sim = module->state;
@@ -422,14 +423,16 @@ static void sim_drain(struct gauge_module *module)
             remove_first(sim, i);
         }
     }
+    sim->now += sim->end * sim->late;
 }
 
 /* Opening and closing */
 
 static const char *sim_configure(struct gauge_module *module)
 {
-    static const char *const positive[] = {
-        "L", "os", "or", "g", "G", "spread", "detours", "detour", "loss", "entry"};
+    static const char *const positive[] = {"L",    "os",     "or",      "g",
+                                           "G",    "spread", "detours", "detour",
+                                           "loss", "late",   "entry"};
 
     for (size_t i = 0; i < sizeof(positive) / sizeof(*positive); i++) {
         if (gauge_option_number(options, positive[i]) < 0) {
@@ -457,6 +460,7 @@ static void read_options(struct sim *sim)
     sim->detour = gauge_option_number(options, "detour");
     sim->loss = gauge_option_number(options, "loss");
     sim->patience = gauge_option_number(options, "patience");
+    sim->late = gauge_option_number(options, "late");
     sim->poll = gauge_option_number(options, "poll");
     sim->entry = gauge_option_number(options, "entry");
     sim->offset = sim->end * gauge_option_number(options, "offset");

@@ -7,6 +7,15 @@
 
 #include "gauge/pattern.h"
 
+/*
+ * Messages, or windows of them, that are sent again before the clock starts. They leave
+ * the buffers in the caches as sending does. Without them each sample would begin with
+ * buffers as the check of the sample before left them, all of whose bytes were looked at:
+ * between two ranks of one machine that doubled the time from 64 KiB on, and at 1 MiB one
+ * message was not enough to forget it.
+ */
+enum { BUFFERS_SETTLE = 4 };
+
 struct buffers {
     unsigned char *out;
     unsigned char *in;

@@ -86,6 +86,32 @@ def a_stream_is_as_fast_as_the_gap_allows():
 
 
 @case
+def a_partner_that_comes_late_from_the_barrier_is_not_timed():
+    """It comes a millisecond later in every round, and no sample of any round tells."""
+    late = ("sim", "--sizes", "1,4K", "--late", 1e6, *options(NETWORK))
+    for words in (("one_one",), ("one_one", "--cold"), ("one_one", "--both"), ("stream",)):
+        found = rows(measure(*words[:1], *late, *words[1:]))
+        assert len(found) == 2, words
+        for row in found:
+            true = (1700 + (row["size_bytes"] - 1) * 0.1 if words[0] == "one_one"
+                    else window_time(row["size_bytes"], 64) / 64)
+            worst = max(row["samples_ns"], key=lambda time: abs(time - true))
+            assert near(worst, true), (words, row["size_bytes"], worst, true)
+
+
+@case
+def lateness_from_the_barrier_moves_no_median():
+    for words in (("loggp",), ("plogp",), ("many_one", "--ends", 4), ("one_many", "--ends", 4),
+                  ("overlap",), ("queue", "--ends", 3)):
+        said = [[(row["name"], row["median_ns"]) for row in rows(measure(
+            words[0], "sim", "--sizes", "1,4K", "--late", late, *words[1:],
+            *options(NETWORK)))] for late in (0, 1e6)]
+        assert len(said[0]) == len(said[1]) > 0, words
+        for (name, without), (_, median) in zip(*said):
+            assert near(median, without), (words, name, median, without)
+
+
+@case
 def the_window_shrinks_before_memory_runs_out():
     lines = measure("stream", "sim", "--sizes", "1M,16M", "--no-verify")
     assert [row["conditions"]["window"] for row in rows(lines)

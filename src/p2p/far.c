@@ -165,14 +165,26 @@ enum weft_rc weft_p2p_lend_message(struct weft_p2p_request *send)
 
 /* ---- the sender's half ---- */
 
-/* How many bytes go with an announcement. */
+/* Is the message announced before this one still under way? */
+static bool is_one_before(const struct weft_p2p_request *send)
+{
+    const struct weft_p2p_request *last =
+        weft_p2p_find(send->peer->announced_last, WEFT_REQUEST_SEND);
+
+    return last != NULL && last != send;
+}
+
+/*
+ * How many bytes go with an announcement. They are there sooner, but the receiver copies
+ * them once more; so none go where others are on the way meanwhile.
+ */
 static size_t bytes_along(const struct weft_p2p_request *send)
 {
     const struct weft_peer *peer = send->peer;
     const size_t most = peer->ep->lend_max;
 
     if (send->type != NULL || most == 0 || peer->announced_only > 0 ||
-        send->exposed != NULL) {
+        send->exposed != NULL || is_one_before(send)) {
         return 0;
     }
     return send->capacity < most ? (size_t)send->capacity : most;
@@ -208,16 +220,20 @@ enum weft_rc weft_p2p_announce_far(struct weft_p2p_request *send, const void *he
     send->lent = 0;
     send->is_along = along > 0;
     send->header.length = (uint32_t)head_len;
-    if (along == 0) {
+    if (along > 0) {
+        rc = lend(send->peer, way, &send->header, head, head_len, send->buffer, along,
+                  take_op(0, NULL));
+    } else {
         rc = weft_p2p_send_ordered(send->peer, &send->header, head, head_len,
                                    WEFT_SEND_URGENT);
-        if (rc == WEFT_OK && send->peer->announced_only > 0) {
+    }
+    if (rc == WEFT_OK) {
+        send->peer->announced_last = name_of(send);
+        if (along == 0 && send->peer->announced_only > 0) {
             send->peer->announced_only--;
         }
-        return rc;
     }
-    return lend(send->peer, way, &send->header, head, head_len, send->buffer, along,
-                take_op(0, NULL));
+    return rc;
 }
 
 void weft_p2p_note_pull(struct weft_peer *peer, const struct weft_p2p_request *send,

@@ -58,6 +58,7 @@ struct weft_peer {
     uint32_t posted;          /* receives that name it */
     uint32_t incoming;        /* transfers that may wait for its DATA */
     uint32_t announced_only;  /* messages that bring nothing along (far.c) */
+    uint64_t announced_last;  /* the request of the last message announced there */
     uint64_t next_sequence;   /* of our ordered packets to it; its lower half travels */
     struct weft_endpoint *ep; /* NULL: never sent to, or ourselves */
     struct weft_endpoint *free_ep;    /* ep, while a small message may go at once */

@@ -101,6 +101,11 @@ bool weft_lock_try_as_helper(void)
     if (!weft_lock_is_biased) {
         return weft_lock_try();
     }
+    /* The barrier interrupts the program's thread: not while that is seen to be inside.
+     */
+    if (atomic_load_explicit(&weft_the_lock.inside, memory_order_relaxed) != 0) {
+        return false;
+    }
     atomic_store_explicit(&weft_the_lock.helper, 1, memory_order_relaxed);
     membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
     if (atomic_load_explicit(&weft_the_lock.inside, memory_order_acquire) == 0) {

@@ -145,10 +145,14 @@ static enum weft_rc open_objects(struct weft_ofi *ofi, size_t completions)
 void weft_ofi_warm_up(void)
 {
     struct fi_info *list = NULL;
+    struct fi_info *hints = weft_libfabric_open() == WEFT_OK ? make_hints() : NULL;
 
-    if (weft_libfabric_open() == WEFT_OK &&
-        weft_libfabric.getinfo(WEFT_OFI_API, NULL, NULL, 0, NULL, &list) == 0) {
+    if (hints != NULL &&
+        weft_libfabric.getinfo(WEFT_OFI_API, NULL, NULL, 0, hints, &list) == 0) {
         weft_libfabric.freeinfo(list);
+    }
+    if (hints != NULL) {
+        weft_libfabric.freeinfo(hints);
     }
 }
 

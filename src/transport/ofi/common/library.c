@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 
 struct weft_libfabric weft_libfabric;
 
@@ -32,13 +33,31 @@ void weft_libfabric_prepare(void)
     }
 }
 
+/*
+ * The InfiniPath library calibrates a clock by a thousand naps, to each of which the
+ * kernel adds a slack of 50 us by default: the loading takes 0.13 s without it, 0.2 s
+ * with it.
+ */
+static void *dlopen_without_slack(const char *name)
+{
+    const int slack = prctl(PR_GET_TIMERSLACK);
+    void *found;
+
+    prctl(PR_SET_TIMERSLACK, 1);
+    found = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (slack > 0) {
+        prctl(PR_SET_TIMERSLACK, slack);
+    }
+    return found;
+}
+
 static enum weft_rc load(void)
 {
     if (library != NULL) {
         return WEFT_OK;
     }
     weft_libfabric_prepare();
-    library = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
+    library = dlopen_without_slack("libfabric.so.1");
     if (library == NULL) {
         weft_log_error("no network without libfabric (Debian's package libfabric1): %s",
                        dlerror());

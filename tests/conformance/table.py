@@ -82,8 +82,9 @@ class Table:
             sums = [a + b for a, b in zip(sums, counts)]
             out.append(f"| {listed} | {' | '.join(map(str, counts))} | "
                        f"{self.connected.get(listed, '-')} |\n")
+        is_whole = self.connected.keys() >= self.lists.keys()
         out.append(f"| all | {' | '.join(map(str, sums))} | "
-                   f"{sum(self.connected.values()) or '-'} |\n")
+                   f"{sum(self.connected.values()) if is_whole else '-'} |\n")
         for listed in self.lists:
             rows = self.not_passed(listed)
             if rows:

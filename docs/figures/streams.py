@@ -8,7 +8,8 @@ against the number of streams, between two hosts of tests/netlab.
 
 Measured by weft-gauge over MPI, on the plain link and on one that gives each connection
 CAP alone (netlab flow). All numbers of streams take turns in every run; the median over the
-runs is what counts. The words of MEASURE_WITH stand before each command; they may name a
+runs is what counts. The hosts share the machine's processors, so each end has one of its own.
+The words of MEASURE_WITH stand before each command; they may name a
 program that keeps others from the processors meanwhile. Needs root, for netlab; the lab's
 name is NETLAB_NAME, or streams.
 """
@@ -34,7 +35,8 @@ STREAMS = {1: "#111111", 2: "#0b5fa5", 4: "#4d7c0f", 8: "#c2410c"}
 PATTERNS = {"one_one": "8,64,512,4K", "stream": "64K:4M"}
 ROW = {"one_one": "latency", "stream": "message"}
 COMMAND = ("env WEFT_HEARTBEAT=60 WEFT_STREAMS={streams} {prefix}/bin/mpiexec --bind-to none "
-           "--hosts {lab}1:1,{lab}2:1 -n 2 {prefix}/bin/weft-gauge run {pattern} mpi "
+           "--hosts {lab}1:1,{lab}2:1 -n 2 sh -c 'exec taskset -c $PMI_RANK \"$@\"' sh "
+           "{prefix}/bin/weft-gauge run {pattern} mpi "
            "--sizes {sizes} --time {time} --quiet")
 MEETING = "--control 10.77.0.1:5000 --token 00112233445566778899aabbccddeeff"
 

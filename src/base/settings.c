@@ -20,6 +20,11 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
     [WEFT_SET_HEARTBEAT] = {"WEFT_HEARTBEAT", "seconds", "5", NULL,
                             "Silence after which mpiexec takes a host for dead and ends "
                             "the job; each host is heard four times in it."},
+    [WEFT_SET_WARM] =
+        {"WEFT_WARM", "milliseconds", "1000", NULL,
+         "When, after MPI_Init, a rank of a job on several nodes loads what "
+         "a network needs, so that its first message there finds it; 0: "
+         "not before that message."},
     [WEFT_SET_STREAMS] =
         {"WEFT_STREAMS", "connections", "1", NULL,
          "Connections to a peer, at most 8, over which this process spreads "

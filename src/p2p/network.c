@@ -20,9 +20,11 @@
 #include "p2p/p2p.h"
 
 #include "base/log.h"
+#include "base/settings.h"
 #include "progress/thread.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -60,17 +62,28 @@ static void warm_up(void)
     }
 }
 
-/* A node's first rank is the likeliest to speak with other nodes: it does not wait for
- * the first contact. */
+/*
+ * A node's first rank is the likeliest to speak with other nodes, and warms up at once;
+ * the others when the job has lasted for a while, so that short ones do not pay for it.
+ */
 static void run(void)
 {
+    const int64_t warm = weft_setting(WEFT_SET_WARM);
+    const int patience = warm > 0 && warm < INT_MAX ? (int)warm : -1;
+
     if (weft_p2p.job->who.local_rank == 0) {
         warm_up();
     }
     for (;;) {
         struct epoll_event events[DESCRIPTORS + 1];
-        const int count = epoll_wait(sleeper.epoll, events, DESCRIPTORS + 1, -1);
+        const int count = epoll_wait(sleeper.epoll, events, DESCRIPTORS + 1,
+                                     sleeper.is_warm ? -1 : patience);
         bool is_called = false;
+
+        if (count == 0) { /* that long nothing has come */
+            warm_up();
+            continue;
+        }
 
         for (int i = 0; i < count; i++) {
             const uint32_t which = events[i].data.u32;

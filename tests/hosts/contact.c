@@ -4,7 +4,10 @@
  * Eight ranks on two hosts, four on each: after a barrier, in which only the first of a
  * host speaks to the other host, and messages inside the hosts, nobody else has loaded
  * libfabric. Rank 1 sends to rank 5, which computes; rank 2 to rank 6, which sleeps in a
- * receive from anybody: both have loaded it then, and ranks 3 and 7 never do.
+ * receive from anybody: both have loaded it then, and ranks 3 and 7 have not
+ * (WEFT_WARM=0).
+ *
+ *   contact alone     with another WEFT_WARM they all load it, without a message
  */
 #include "mpi.h"
 
@@ -40,6 +43,14 @@ static void claim(int is_so, const char *what)
     }
 }
 
+static int has_loaded_in_time(void)
+{
+    for (int i = 0; i < PATIENCE * 1000 && !has_loaded(); i++) {
+        usleep(1000);
+    }
+    return has_loaded();
+}
+
 /* Computes until somebody has knocked, without a call of MPI. */
 static void receive_while_computing(int from)
 {
@@ -47,10 +58,7 @@ static void receive_while_computing(int from)
     int word = 0;
 
     MPI_Irecv(&word, 1, MPI_INT, from, 1, MPI_COMM_WORLD, &request);
-    for (int i = 0; i < PATIENCE * 1000 && !has_loaded(); i++) {
-        usleep(1000);
-    }
-    claim(has_loaded(), "who computes comes up when somebody knocks");
+    claim(has_loaded_in_time(), "who computes comes up when somebody knocks");
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     claim(word == from, "the message is right");
 }
@@ -65,6 +73,10 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     claim(size == 2 * EACH, "there are eight ranks");
+    if (argc > 1) {
+        claim(has_loaded_in_time(), "it is loaded after a while");
+        return MPI_Finalize();
+    }
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Sendrecv(&rank, 1, MPI_INT, rank ^ 1, 0, &word, 1, MPI_INT, rank ^ 1, 0,
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -94,13 +94,19 @@ def the_named_network_carries_the_messages():
 
 @case("mpiexec")
 def the_network_comes_up_with_the_first_contact():
-    run(mpiexec(hosts(1, 2), 8), program("contact"))
+    run(mpiexec(hosts(1, 2), 8), program("contact"), variables={"WEFT_WARM": "0"})
+
+
+@case("mpiexec")
+def a_job_that_lasts_is_ready_for_the_first_contact():
+    run(mpiexec(hosts(1, 2), 8), program("contact"), "alone",
+        variables={"WEFT_WARM": "200"})
 
 
 @case("hydra")
 def the_network_comes_up_with_the_first_contact_under_hydra():
     run(["mpiexec.hydra", "-launcher", "ssh", "-hosts", hosts(1, 2), "-ppn", 4, "-n", 8],
-        program("contact"))
+        program("contact"), variables={"WEFT_WARM": "0"})
 
 
 @case("hydra")

@@ -21,8 +21,9 @@
  * that is long and in one block goes the other way round:
  *
  *   exposes its buffer
- *   ANNOUNCE with a key to it             -->  matched: gets all of it, or, into more
- * than one block, asks for it by PULL over, conceals it                     <--  FETCHED
+ *   ANNOUNCE with a key to it             -->  matched: gets all of it; where it goes
+ *                                              into several blocks, asks by PULL
+ *   over, conceals its buffer             <--  FETCHED
  *
  * All that goes from the sender to the receiver takes the stream that was chosen, and
  * that the announcement names; so PLACED cannot overtake the puts. What goes back takes
@@ -244,17 +245,30 @@ void weft_p2p_note_pull(struct weft_peer *peer, const struct weft_p2p_request *s
     }
 }
 
+/* Whose bytes are put or got, and how many come next; NULL: the peer is dead, and so is
+ * this message. */
+static struct weft_p2p_request *next_of(struct weft_push *push, uint64_t *n)
+{
+    struct weft_p2p_request *request =
+        weft_p2p_find(push->name, push->is_get ? WEFT_REQUEST_RECV : WEFT_REQUEST_SEND);
+    const uint64_t left = push->end - push->offset;
+
+    *n = left < PUT_MAX ? left : PUT_MAX;
+    if (request == NULL) {
+        push->offset = push->end;
+    }
+    return request;
+}
+
 /* The next bytes of what a receiver has exposed memory for; false: no room now. */
 static bool put_next(struct weft_push *push)
 {
-    struct weft_p2p_request *send = weft_p2p_find(push->name, WEFT_REQUEST_SEND);
-    const uint64_t left = push->end - push->offset;
-    const uint64_t n = left < PUT_MAX ? left : PUT_MAX;
+    uint64_t n;
+    struct weft_p2p_request *send = next_of(push, &n);
     struct weft_op *op;
     enum weft_rc rc;
 
-    if (send == NULL) { /* the peer is dead, and so is this message */
-        push->offset = push->end;
+    if (send == NULL) {
         return true;
     }
     op = take_op(push->name, NULL);
@@ -313,14 +327,12 @@ static bool lend_next(struct weft_peer *peer, struct weft_push *push)
 /* The next bytes of what a sender has exposed; false: no room now. */
 static bool get_next(struct weft_push *push)
 {
-    struct weft_p2p_request *recv = weft_p2p_find(push->name, WEFT_REQUEST_RECV);
-    const uint64_t left = push->end - push->offset;
-    const uint64_t n = left < PUT_MAX ? left : PUT_MAX;
+    uint64_t n;
+    struct weft_p2p_request *recv = next_of(push, &n);
     struct weft_op *op;
     enum weft_rc rc;
 
-    if (recv == NULL) { /* the peer is dead, and so is this message */
-        push->offset = push->end;
+    if (recv == NULL) {
         return true;
     }
     op = take_op(push->name, NULL);

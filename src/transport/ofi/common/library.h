@@ -2,8 +2,9 @@
  * library.h - libfabric, loaded when a job needs a network.
  *
  * Loading costs 0.2 s and the first look for networks as much again, and one of the
- * libraries behind it would take over signals (docs/engine.md, 0). So it is loaded on the
- * first contact with another node, and stays until exit; what must be said in the
+ * libraries behind it would take over signals (docs/engine.md, 0). So it is loaded at the
+ * first contact with another node, or in the background of a job that lasts (WEFT_WARM),
+ * and stays until exit; what must be said in the
  * environment is said inside MPI_Init, because later it races with the program's threads.
  * It exports a handful of functions; all else in its headers calls through tables.
  */

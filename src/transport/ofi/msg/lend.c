@@ -1,10 +1,9 @@
 /*
  * lend.c - long packets out of memory of the user's, puts into a peer's memory and gets
- * from it. A
- * slot carries the frame and the head, and finds what was lent when the provider is
- * through with it. Memory is registered for as long as that takes, where the provider
- * wants it: a cache of registrations is the provider's affair, which knows when memory is
- * unmapped.
+ * from it. A slot carries the frame and the head, and finds what was lent when the
+ * provider is through with it. Memory is registered for as long as that takes, where the
+ * provider wants it: a cache of registrations is the provider's affair, which knows when
+ * memory is unmapped.
  */
 #include "transport/ofi/msg/msg.h"
 
@@ -92,57 +91,51 @@ enum weft_rc weft_msg_lend(struct weft_endpoint *ep, const void *header, const v
     return WEFT_PENDING;
 }
 
-enum weft_rc weft_msg_put(struct weft_endpoint *ep, const struct weft_key *key,
-                          uint64_t offset, const void *from, size_t len,
-                          struct weft_op *op)
+/* Between memory of ours and a peer's: FI_WRITE there, or FI_READ from there. */
+static enum weft_rc move(struct weft_endpoint *ep, uint64_t access,
+                         const struct weft_key *key, uint64_t offset, void *ours,
+                         size_t len, struct weft_op *op)
 {
     struct weft_msg_stream *stream = weft_msg_stream_of(ep);
     struct weft_transport *tp = ep->transport;
+    const uint64_t theirs = key->address + offset;
     struct weft_msg_slot *slot;
     enum weft_rc rc = weft_msg_may_send(tp, stream, 0);
+    void *descriptor;
 
     if (rc != WEFT_OK) {
         return rc;
     }
-    slot = borrow(tp, stream, from, len, FI_WRITE, op);
+    slot = borrow(tp, stream, ours, len, access, op);
     if (slot == NULL) {
         return WEFT_AGAIN;
     }
+    descriptor = weft_ofi_descriptor(slot->mr);
     rc = weft_msg_outcome(tp, stream,
-                          fi_write(stream->ep, from, len, weft_ofi_descriptor(slot->mr),
-                                   0, key->address + offset, key->key, &slot->context));
+                          access == FI_WRITE
+                              ? fi_write(stream->ep, ours, len, descriptor, 0, theirs,
+                                         key->key, &slot->context)
+                              : fi_read(stream->ep, ours, len, descriptor, 0, theirs,
+                                        key->key, &slot->context));
     if (rc != WEFT_OK) {
         give_back(tp, slot);
         return rc;
     }
-    stream->peer->bytes_put += len;
+    *(access == FI_WRITE ? &stream->peer->bytes_put : &stream->peer->bytes_got) += len;
     return WEFT_PENDING;
+}
+
+enum weft_rc weft_msg_put(struct weft_endpoint *ep, const struct weft_key *key,
+                          uint64_t offset, const void *from, size_t len,
+                          struct weft_op *op)
+{
+    return move(ep, FI_WRITE, key, offset, (void *)(uintptr_t)from, len, op);
 }
 
 enum weft_rc weft_msg_get(struct weft_endpoint *ep, const struct weft_key *key,
                           uint64_t offset, void *to, size_t len, struct weft_op *op)
 {
-    struct weft_msg_stream *stream = weft_msg_stream_of(ep);
-    struct weft_transport *tp = ep->transport;
-    struct weft_msg_slot *slot;
-    enum weft_rc rc = weft_msg_may_send(tp, stream, 0);
-
-    if (rc != WEFT_OK) {
-        return rc;
-    }
-    slot = borrow(tp, stream, to, len, FI_READ, op);
-    if (slot == NULL) {
-        return WEFT_AGAIN;
-    }
-    rc = weft_msg_outcome(tp, stream,
-                          fi_read(stream->ep, to, len, weft_ofi_descriptor(slot->mr), 0,
-                                  key->address + offset, key->key, &slot->context));
-    if (rc != WEFT_OK) {
-        give_back(tp, slot);
-        return rc;
-    }
-    stream->peer->bytes_got += len;
-    return WEFT_PENDING;
+    return move(ep, FI_READ, key, offset, to, len, op);
 }
 
 /* ---- memory that peers write to, or read ---- */

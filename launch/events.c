@@ -15,45 +15,71 @@
 
 static const uint64_t SILENCE_NS = UINT64_C(1000000000);
 
+/*
+ * What the kernel says of a rank's end: its exit code, and the cause in words. 0: it is
+ * no failure.
+ */
+static int describe(int status, enum weft_slice_state state, char *cause, size_t size)
+{
+    if (WIFSIGNALED(status)) {
+        snprintf(cause, size, "killed by signal %d, %s%s", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)), WCOREDUMP(status) ? ", core dumped" : "");
+        return 128 + WTERMSIG(status);
+    }
+    if (WEXITSTATUS(status) == 127 && state == WEFT_SLICE_EMPTY) {
+        snprintf(cause, size,
+                 "ended with code 127: a library or command that it needs is not there");
+    } else if (WEXITSTATUS(status) != 0) {
+        snprintf(cause, size, "ended with code %d", WEXITSTATUS(status));
+    } else if (state == WEFT_SLICE_OPEN) {
+        snprintf(cause, size, "ended without calling MPI_Finalize");
+        return 1;
+    }
+    return WEXITSTATUS(status);
+}
+
+/* The same for a rank whose slice was overwritten: nobody knows whether it was through.
+ */
+static int describe_overwritten(int status, char *cause, size_t size)
+{
+    char said[128] = "ended with code 0";
+    const int code = describe(status, WEFT_SLICE_CLOSED, said, sizeof(said));
+
+    snprintf(cause, size,
+             "%s; some rank has overwritten memory of MPI: look for a write outside of "
+             "an array",
+             said);
+    return code != 0 ? code : 1;
+}
+
 /* How one of our ranks ended, and whether that is a failure. */
 static void judge(struct job *job, int local, int status)
 {
     const struct weft_slice *slice = weft_segment_slice(&job->segment, (uint32_t)local);
     const int rank = local + job->first;
+    struct weft_slice_end end;
     char cause[256];
+    bool is_sound;
     int code;
-    /* Acquire: pairs with the rank's release, after it wrote code and cause. */
-    uint32_t state = atomic_load_explicit(&slice->state, memory_order_acquire);
 
     if (job->state == STOPPING || job->state == KILLING) {
         return; /* our own doing */
     }
-    if (state == WEFT_SLICE_ABORTED) {
-        job_fail(job, slice->code, rank, "%s", slice->cause);
+    is_sound = weft_slice_read_end(slice, &end);
+    if (is_sound && end.state == WEFT_SLICE_ABORTED) {
+        job_fail(job, end.code, rank, "%s", end.cause);
         job_happen(job, RANK_FAILED);
         return;
     }
-    if (WIFSIGNALED(status)) {
-        code = 128 + WTERMSIG(status);
-        snprintf(cause, sizeof(cause), "killed by signal %d, %s%s", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)), WCOREDUMP(status) ? ", core dumped" : "");
-    } else if (WEXITSTATUS(status) == 127 && state == WEFT_SLICE_EMPTY) {
-        code = 127;
-        snprintf(cause, sizeof(cause),
-                 "ended with code 127: a library or command that it needs is not there");
-    } else if (WEXITSTATUS(status) != 0) {
-        code = WEXITSTATUS(status);
-        snprintf(cause, sizeof(cause), "ended with code %d", code);
-    } else if (state == WEFT_SLICE_OPEN) {
-        code = 1;
-        snprintf(cause, sizeof(cause), "ended without calling MPI_Finalize");
-    } else {
+    code = is_sound ? describe(status, end.state, cause, sizeof(cause))
+                    : describe_overwritten(status, cause, sizeof(cause));
+    if (code == 0) {
         return;
     }
     job_fail(job, code, rank, "%s", cause);
     if (!job->plan->keeps_going) {
         job_happen(job, RANK_FAILED);
-    } else if (state != WEFT_SLICE_CLOSED) { /* else nobody can miss it */
+    } else if (!is_sound || end.state != WEFT_SLICE_CLOSED) { /* else none can miss it */
         weft_segment_lose(&job->segment, (uint32_t)local, cause);
     }
 }
@@ -110,9 +136,10 @@ void job_on_abort(void *owner, int rank, int code)
     struct job *job = owner;
     const struct weft_slice *slice =
         weft_segment_slice(&job->segment, (uint32_t)(rank - job->first));
+    struct weft_slice_end end;
 
-    if (atomic_load_explicit(&slice->state, memory_order_acquire) == WEFT_SLICE_ABORTED) {
-        job_fail(job, slice->code, rank, "%s", slice->cause);
+    if (weft_slice_read_end(slice, &end) && end.state == WEFT_SLICE_ABORTED) {
+        job_fail(job, end.code, rank, "%s", end.cause);
     } else { /* another library's rank */
         job_fail(job, (code & 0xff) == 0 ? 1 : code & 0xff, rank,
                  "MPI_Abort with code %d", code);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,26 +57,75 @@ static void note_processors(struct weft_segment_header *h, bool is_by_launcher)
     memcpy(h->cpu_set, &set, sizeof(h->cpu_set));
 }
 
-static enum weft_rc map_it(int fd, size_t bytes, struct weft_segment *out)
+/* Maps all but the heap; `h` is the header, as it was before anyone else could write. */
+static enum weft_rc map_it(int fd, const struct weft_segment_header *h,
+                           struct weft_segment *out)
 {
+    const size_t bytes = h->heap_at;
     void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
     if (base == MAP_FAILED) {
-        weft_log_error("map the job segment, %zu bytes: %s", bytes, strerror(errno));
+        weft_log_error("map the job segment, %zu bytes: %s%s", bytes, strerror(errno),
+                       errno == ENOMEM ? ": raise the limit of address space (ulimit -v)"
+                                       : "");
         return WEFT_ERR_SYSTEM;
     }
     madvise(base, bytes, MADV_DONTDUMP); /* a core file of one rank is about that rank */
-    out->header = base;
-    out->mapped = bytes;
-    out->fd = fd;
+    *out = (struct weft_segment){
+        .header = base,
+        .mapped = bytes,
+        .fd = fd,
+        .map_at = h->map_at,
+        .locals_at = h->locals_at,
+        .slices_at = h->slices_at,
+        .slice_bytes = h->slice_bytes,
+        .local_size = h->local_size,
+    };
     return WEFT_OK;
+}
+
+/*
+ * Gives the file its size. The limit of file sizes (ulimit -f) holds for memory files,
+ * too, and to exceed it is a deadly signal: so it is raised for this moment, as far as it
+ * may be, and where that is not enough the size is not asked for.
+ */
+static bool set_size(int fd, uint64_t bytes)
+{
+    struct rlimit before;
+    struct rlimit raised;
+    bool is_done;
+    int error;
+
+    if (getrlimit(RLIMIT_FSIZE, &before) != 0 || before.rlim_cur >= bytes) {
+        return ftruncate(fd, (off_t)bytes) == 0;
+    }
+    raised = before;
+    raised.rlim_cur = before.rlim_max;
+    if (raised.rlim_cur < bytes || setrlimit(RLIMIT_FSIZE, &raised) != 0) {
+        errno = EFBIG;
+        return false;
+    }
+    is_done = ftruncate(fd, (off_t)bytes) == 0;
+    error = errno;
+    setrlimit(RLIMIT_FSIZE, &before);
+    errno = error;
+    return is_done;
+}
+
+static enum weft_rc fail_to_make(int fd, uint64_t bytes)
+{
+    weft_log_error("make the job segment, %llu bytes: %s%s", (unsigned long long)bytes,
+                   strerror(errno),
+                   errno == EFBIG ? ": raise the limit of file sizes (ulimit -f)" : "");
+    close(fd);
+    return WEFT_ERR_SYSTEM;
 }
 
 enum weft_rc weft_segment_create(const struct weft_segment_plan *plan,
                                  struct weft_segment *out)
 {
     struct weft_segment_header h = {.magic = 0};
-    int fd = memfd_create("weft", MFD_CLOEXEC);
+    int fd = memfd_create("weft", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
     if (fd < 0) {
         weft_log_error("make the job segment: %s", strerror(errno));
@@ -88,14 +138,11 @@ enum weft_rc weft_segment_create(const struct weft_segment_plan *plan,
     }
     if ((plan->secret == NULL &&
          getrandom(h.secret, sizeof(h.secret), 0) != (ssize_t)sizeof(h.secret)) ||
-        ftruncate(fd, (off_t)h.bytes) != 0 ||
-        pwrite(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h)) {
-        weft_log_error("make the job segment, %llu bytes: %s",
-                       (unsigned long long)h.bytes, strerror(errno));
-        close(fd);
-        return WEFT_ERR_SYSTEM;
+        !set_size(fd, h.bytes) || pwrite(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+        return fail_to_make(fd, h.bytes);
     }
-    if (map_it(fd, h.heap_at, out) != WEFT_OK) {
+    if (map_it(fd, &h, out) != WEFT_OK) {
         close(fd);
         return WEFT_ERR_SYSTEM;
     }
@@ -140,7 +187,7 @@ enum weft_rc weft_segment_attach(int fd, struct weft_segment *out)
         return WEFT_ERR_ARGUMENT;
     }
     fcntl(fd, F_SETFD, FD_CLOEXEC);
-    return map_it(fd, h.heap_at, out);
+    return map_it(fd, &h, out);
 }
 
 void weft_segment_close(struct weft_segment *segment)
@@ -160,20 +207,18 @@ static void *at(const struct weft_segment *segment, uint64_t offset)
 
 struct weft_place *weft_segment_map(const struct weft_segment *segment)
 {
-    return at(segment, segment->header->map_at);
+    return at(segment, segment->map_at);
 }
 
 uint32_t *weft_segment_locals(const struct weft_segment *segment)
 {
-    return at(segment, segment->header->locals_at);
+    return at(segment, segment->locals_at);
 }
 
 struct weft_slice *weft_segment_slice(const struct weft_segment *segment,
                                       uint32_t local_rank)
 {
-    const struct weft_segment_header *h = segment->header;
-
-    return at(segment, h->slices_at + h->slice_bytes * local_rank);
+    return at(segment, segment->slices_at + segment->slice_bytes * local_rank);
 }
 
 uint32_t weft_segment_join(const struct weft_segment *segment, uint32_t local_rank)
@@ -204,7 +249,7 @@ bool weft_segment_arrive(const struct weft_segment *segment, uint32_t local_rank
         return weft_segment_release(segment, *turn);
     }
     if (atomic_fetch_add_explicit(&h->arrived, 1, memory_order_acq_rel) + 1 <
-        h->local_size) {
+        segment->local_size) {
         return false;
     }
     atomic_store_explicit(&h->arrived, 0, memory_order_relaxed);
@@ -232,7 +277,7 @@ bool weft_segment_release(const struct weft_segment *segment, uint32_t turn)
 {
     struct weft_segment_header *h = segment->header;
 
-    for (uint32_t i = 0; i < h->local_size; i++) {
+    for (uint32_t i = 0; i < segment->local_size; i++) {
         if (!has_come(segment, i, turn) && weft_segment_why_lost(segment, i) == NULL) {
             return false;
         }
@@ -246,7 +291,7 @@ bool weft_segment_release(const struct weft_segment *segment, uint32_t turn)
 
 bool weft_segment_all_came(const struct weft_segment *segment, uint32_t turn)
 {
-    for (uint32_t i = 0; i < segment->header->local_size; i++) {
+    for (uint32_t i = 0; i < segment->local_size; i++) {
         if (!has_come(segment, i, turn)) {
             return false;
         }
@@ -259,7 +304,8 @@ static void ring(const struct weft_segment *segment, uint32_t local_rank)
     struct weft_slice *slice = weft_segment_slice(segment, local_rank);
     const uint32_t at = atomic_load_explicit(&slice->bell_at, memory_order_seq_cst);
 
-    if (at > 0 && at <= segment->header->slice_bytes - sizeof(uint32_t)) {
+    if (at >= sizeof(*slice) && at % sizeof(uint32_t) == 0 &&
+        at <= segment->slice_bytes - sizeof(uint32_t)) {
         _Atomic uint32_t *bell = (_Atomic uint32_t *)(void *)((char *)slice + at);
 
         atomic_fetch_add_explicit(bell, 1, memory_order_release);
@@ -279,7 +325,7 @@ void weft_segment_lose(const struct weft_segment *segment, uint32_t local_rank,
     snprintf(slice->cause, sizeof(slice->cause), "%s", cause);
     atomic_store_explicit(&slice->state, WEFT_SLICE_LOST, memory_order_release);
     atomic_fetch_add_explicit(&segment->header->deaths, 1, memory_order_seq_cst);
-    for (uint32_t i = 0; i < segment->header->local_size; i++) {
+    for (uint32_t i = 0; i < segment->local_size; i++) {
         ring(segment, i);
     }
 }
@@ -305,4 +351,32 @@ void weft_slice_abort(struct weft_slice *slice, int code, const char *cause)
     snprintf(slice->cause, sizeof(slice->cause), "%s", cause);
     /* Pairs with the launcher's acquire load before it reads code and cause. */
     atomic_store_explicit(&slice->state, WEFT_SLICE_ABORTED, memory_order_release);
+}
+
+/* Copies a text that ends within its room, as one line; false if it does not end. */
+static bool copy_line(char *to, const char *from, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        const unsigned char c = (unsigned char)from[i];
+
+        to[i] = c != '\0' && (c < ' ' || c == 0x7f) ? ' ' : (char)c;
+        if (c == '\0') {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool weft_slice_read_end(const struct weft_slice *slice, struct weft_slice_end *end)
+{
+    /* Acquire: pairs with the rank's release, after it wrote code and cause. */
+    const uint32_t state = atomic_load_explicit(&slice->state, memory_order_acquire);
+
+    *end = (struct weft_slice_end){.state = (enum weft_slice_state)state};
+    if (state != WEFT_SLICE_ABORTED) {
+        return state < WEFT_SLICE_ABORTED;
+    }
+    end->code = slice->code;
+    return end->code >= 1 && end->code <= 255 &&
+           copy_line(end->cause, slice->cause, sizeof(end->cause));
 }

@@ -111,6 +111,13 @@ struct weft_segment {
     struct weft_segment_header *header;
     size_t mapped;
     int fd;
+    /* Where things lie: a copy of the header's numbers, which no stray write of another
+     * process reaches. The functions below use these. */
+    uint64_t map_at;
+    uint64_t locals_at;
+    uint64_t slices_at;
+    uint64_t slice_bytes;
+    uint32_t local_size;
 };
 
 /* What a new segment has to know. */
@@ -125,9 +132,10 @@ struct weft_segment_plan {
 };
 
 /*
- * Makes a segment; the caller then fills map and local ranks. `fd` is close-on-exec. The
- * job's secret is filled in, and the processors: the caller's, if it is a launcher; else
- * all that are online, because a rank may be bound to a part of what the job has.
+ * Makes a segment; the caller then fills map and local ranks. `fd` is close-on-exec, and
+ * its size is sealed: no process that has it can make another's access fail. The job's
+ * secret is filled in, and the processors: the caller's, if it is a launcher; else all
+ * that are online, because a rank may be bound to a part of what the job has.
  */
 WEFT_MUST_CHECK enum weft_rc weft_segment_create(const struct weft_segment_plan *plan,
                                                  struct weft_segment *out);
@@ -178,5 +186,19 @@ const char *weft_segment_why_lost(const struct weft_segment *segment,
 
 /* Writes why a rank ends the job; safe from any thread, the first one counts. */
 void weft_slice_abort(struct weft_slice *slice, int code, const char *cause);
+
+/* What a rank has written about its end: a copy that does not change any more. */
+struct weft_slice_end {
+    enum weft_slice_state state;
+    int code;                     /* 1 to 255, if the rank has aborted; else 0 */
+    char cause[WEFT_CAUSE_BYTES]; /* one line, if the rank has aborted; else "" */
+};
+
+/*
+ * For the launcher, about a rank that it has not marked as lost. False if the slice holds
+ * what no rank writes: a stray write of some rank has overwritten it. Then `end` says
+ * nothing.
+ */
+bool weft_slice_read_end(const struct weft_slice *slice, struct weft_slice_end *end);
 
 #endif

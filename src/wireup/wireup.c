@@ -52,6 +52,9 @@ static enum inherited attach_inherited(struct weft_job *job)
     if (rc == WEFT_ERR_UNSUPPORTED) {
         return FOREIGN;
     }
+    if (rc == WEFT_ERR_SYSTEM) {
+        return BROKEN; /* it is there, but cannot be mapped, as was said */
+    }
     if (rc != WEFT_OK || rank < 0 || (uint32_t)rank >= job->segment.header->job_size) {
         weft_log_error(
             "descriptor %d, through which mpiexec shares the job's memory, was "

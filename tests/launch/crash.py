@@ -6,6 +6,7 @@ See common.py for how cases are written and called.
 """
 
 import os
+import resource
 import signal
 import statistics
 import sys
@@ -91,6 +92,39 @@ def when_all_fail_one_is_named():
 @case("ranks")
 def one_of_64_ends_them_all():
     fails("segv", 139, "killed by signal 11, Segmentation fault", count=64)
+
+
+OVERWRITTEN = "; some rank has overwritten memory of MPI: look for a write outside of an array"
+
+
+@case("stray")
+def a_rank_that_overwrites_the_header_of_the_segment_does_not_take_mpiexec_along():
+    fails("scribble-header", 6, "ended with code 6")
+
+
+@case("stray")
+def a_rank_that_overwrites_its_slice_is_still_a_failure_of_the_job():
+    fails("scribble-slice", 6, "ended with code 6" + OVERWRITTEN)
+
+
+@case("stray")
+def a_slice_without_code_and_cause_does_not_make_a_failure_a_success():
+    fails("scribble-states", 6, "ended with code 6" + OVERWRITTEN)
+
+
+@case("stray")
+def a_rank_cannot_shorten_the_segment_under_the_others():
+    fails("truncate", 6, "ended with code 6")
+
+
+@case("stray")
+def a_limit_of_file_sizes_below_the_segment_is_told_in_one_line():
+    def limit(soft, hard):
+        return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    small = 64 * 1024
+    mpiexec("-n", 2, "true", preexec_fn=limit(small, resource.RLIM_INFINITY))
+    mpiexec("-n", 2, "true", code=1, preexec_fn=limit(small, small),
+            says=[r"the job segment, \d+ bytes: File too large: raise .*ulimit -f"])
 
 
 @case("stubborn")

@@ -10,6 +10,10 @@
  *   thread          MPI_Abort with code 5 from a second thread
  *   abort-N         MPI_Abort with code N
  *   mute            MPI_Abort with code 5, when the way to the launcher is closed
+ *   scribble-header, scribble-slice, scribble-states
+ *                   overwrites the header of the job segment, all of its own slice, or
+ *                   the states of all slices, and ends with code 6
+ *   truncate        tries to shorten the job segment, and ends with code 6
  *   comm            calls MPI_Barrier on no communicator
  *   never           does what the others do
  *
@@ -23,12 +27,15 @@
  * A rank that is about to wait says "ready" first, on standard output.
  */
 #include "mpi.h"
+#include "wireup/segment.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { VICTIM = 1, A_MOMENT_US = 10000 };
@@ -49,6 +56,45 @@ static void abort_in_thread(void)
     pause();
 }
 
+static struct weft_slice *slice_of(struct weft_segment_header *h, uint32_t rank)
+{
+    return (struct weft_slice *)(void *)((char *)h + h->slices_at +
+                                         h->slice_bytes * rank);
+}
+
+static void scribble_states(struct weft_segment_header *h)
+{
+    for (uint32_t r = 0; r < h->local_size; r++) {
+        slice_of(h, r)->state = WEFT_SLICE_ABORTED;
+    }
+}
+
+/* What a program with a stray pointer may do to the memory that the job shares. */
+static void scribble(const char *what)
+{
+    const int fd = atoi(getenv("WEFT_JOB"));
+    struct weft_segment_header *h;
+    struct stat st;
+
+    if (fstat(fd, &st) != 0) {
+        exit(97);
+    }
+    h = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (h == MAP_FAILED) {
+        exit(97);
+    }
+    if (strcmp(what, "header") == 0) {
+        memset(h, 0xff, sizeof(*h));
+    } else if (strcmp(what, "slice") == 0) {
+        memset(slice_of(h, VICTIM), 'A', (size_t)h->slice_bytes);
+        slice_of(h, VICTIM)->code = 0;
+        slice_of(h, VICTIM)->state = WEFT_SLICE_ABORTED;
+    } else {
+        scribble_states(h);
+    }
+    _exit(6);
+}
+
 static void fail_inside(const char *how)
 {
     if (strcmp(how, "segv") == 0) {
@@ -66,6 +112,10 @@ static void fail_inside(const char *how)
         MPI_Abort(MPI_COMM_WORLD, 5);
     } else if (strncmp(how, "abort-", 6) == 0) {
         MPI_Abort(MPI_COMM_WORLD, atoi(how + 6));
+    } else if (strncmp(how, "scribble-", 9) == 0) {
+        scribble(how + 9);
+    } else if (strcmp(how, "truncate") == 0) {
+        _exit(ftruncate(atoi(getenv("WEFT_JOB")), 4096) != 0 ? 6 : 7);
     } else if (strcmp(how, "comm") == 0) {
         MPI_Barrier(MPI_COMM_NULL);
     }

@@ -911,5 +911,14 @@ def a_wrapper_that_closes_descriptors_is_named():
     equal(done.out, b"", "a lonely rank 0 has run")
 
 
+@case("wire-up")
+def a_limit_of_address_space_is_not_told_as_a_closed_descriptor():
+    if is_sanitized():
+        return  # sanitizers need more address space than there is
+    limited = ("bash", "-c", f"ulimit -v 200000; exec {program('probe')} hello")
+    done = start("-n", 64, *limited).finish()  # the segment alone is larger
+    claim(done.code != 0 and b"ulimit -v" in done.err and b"closed on" not in done.err, done.err)
+
+
 if __name__ == "__main__":
     sys.exit(main())

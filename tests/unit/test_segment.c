@@ -4,11 +4,13 @@
 #include "progress/wait.h"
 #include "wireup/segment.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -459,6 +461,110 @@ static void abort_at_length(struct weft_segment *s)
     weft_slice_abort(weft_segment_slice(s, 1), 300, text);
 }
 
+static void what_a_rank_says_of_its_end_is_read_as_one_line(void **state)
+{
+    struct weft_segment s = create(RANKS, LOCALS);
+    struct weft_slice *slice = weft_segment_slice(&s, 1);
+    struct weft_slice_end end;
+
+    (void)state;
+    assert_true(weft_slice_read_end(slice, &end));
+    assert_int_equal(end.state, WEFT_SLICE_EMPTY);
+    slice->state = WEFT_SLICE_ABORTED;
+    slice->code = 7;
+    memcpy(slice->cause, "two\nlines\033[1m", sizeof("two\nlines\033[1m"));
+    assert_true(weft_slice_read_end(slice, &end));
+    assert_int_equal(end.state, WEFT_SLICE_ABORTED);
+    assert_int_equal(end.code, 7);
+    assert_string_equal(end.cause, "two lines [1m");
+    weft_segment_close(&s);
+}
+
+static void a_slice_that_was_overwritten_is_not_believed(void **state)
+{
+    static const int codes[] = {0, -1, 256, 0x41414141};
+    struct weft_segment s = create(RANKS, LOCALS);
+    struct weft_slice *slice = weft_segment_slice(&s, 1);
+    struct weft_slice_end end;
+
+    (void)state;
+    slice->state = WEFT_SLICE_ABORTED;
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+        slice->code = codes[i]; /* no failure has these */
+        assert_false(weft_slice_read_end(slice, &end));
+    }
+    slice->code = 7;
+    memset(slice->cause, 'A', sizeof(slice->cause)); /* and no end */
+    assert_false(weft_slice_read_end(slice, &end));
+    slice->state = WEFT_SLICE_LOST; /* which only the launcher writes, later */
+    assert_false(weft_slice_read_end(slice, &end));
+    slice->state = 0xffffffff;
+    assert_false(weft_slice_read_end(slice, &end));
+    weft_segment_close(&s);
+}
+
+static void an_overwritten_header_does_not_move_what_is_found_by_it(void **state)
+{
+    struct weft_segment s = create(RANKS, LOCALS);
+    const struct weft_slice *slice = weft_segment_slice(&s, 2);
+    const struct weft_place *map = weft_segment_map(&s);
+
+    (void)state;
+    weft_segment_slice(&s, 0)->bell_at = 0xfffffff1;
+    weft_segment_slice(&s, 1)->bell_at = 3; /* neither is a place of a bell */
+    memset(s.header, 0xff, sizeof(*s.header));
+    assert_ptr_equal(weft_segment_slice(&s, 2), slice);
+    assert_ptr_equal(weft_segment_map(&s), map);
+    weft_segment_lose(&s, 2, "killed");
+    assert_string_equal(weft_segment_why_lost(&s, 2), "killed");
+    assert_int_equal(weft_segment_slice(&s, 0)->state, WEFT_SLICE_EMPTY);
+    weft_segment_close(&s);
+}
+
+static void nobody_can_change_the_size_of_a_segment(void **state)
+{
+    struct weft_segment s = create(RANKS, LOCALS);
+    struct stat st;
+
+    (void)state;
+    assert_int_equal(fstat(s.fd, &st), 0);
+    assert_int_equal(ftruncate(s.fd, 4096), -1);
+    assert_int_equal(errno, EPERM);
+    assert_int_equal(ftruncate(s.fd, st.st_size + 4096), -1);
+    assert_int_equal(ftruncate(s.fd, st.st_size), 0);
+    weft_segment_close(&s);
+}
+
+/* Lowers the limit of file sizes; in a child, because it cannot be raised again. */
+static void create_below(rlim_t soft, rlim_t hard, enum weft_rc expected)
+{
+    const struct rlimit limit = {.rlim_cur = soft, .rlim_max = hard};
+    const struct weft_segment_plan plan = {
+        .job_size = 1, .node_count = 1, .local_size = 1};
+    struct weft_segment segment;
+    struct rlimit after;
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        if (setrlimit(RLIMIT_FSIZE, &limit) != 0 ||
+            weft_segment_create(&plan, &segment) != expected ||
+            getrlimit(RLIMIT_FSIZE, &after) != 0) {
+            _exit(1);
+        }
+        _exit(after.rlim_cur == soft ? 0 : 2);
+    }
+    assert_true(waitpid(pid, &status, 0) == pid);
+    assert_int_equal(status, 0);
+}
+
+static void the_limit_of_file_sizes_is_raised_or_told(void **state)
+{
+    (void)state;
+    create_below(64 * 1024, RLIM_INFINITY, WEFT_OK);
+    create_below(64 * 1024, 64 * 1024, WEFT_ERR_SYSTEM);
+}
+
 static void the_first_abort_leaves_its_code_and_cause(void **state)
 {
     struct weft_segment s = create(RANKS, LOCALS);
@@ -559,6 +665,11 @@ int main(void)
         cmocka_unit_test(nobody_passes_the_barrier_before_all_have_come),
         cmocka_unit_test(the_barrier_wakes_whoever_sleeps),
         cmocka_unit_test(the_barrier_holds_between_processes),
+        cmocka_unit_test(what_a_rank_says_of_its_end_is_read_as_one_line),
+        cmocka_unit_test(a_slice_that_was_overwritten_is_not_believed),
+        cmocka_unit_test(an_overwritten_header_does_not_move_what_is_found_by_it),
+        cmocka_unit_test(nobody_can_change_the_size_of_a_segment),
+        cmocka_unit_test(the_limit_of_file_sizes_is_raised_or_told),
         cmocka_unit_test(the_first_abort_leaves_its_code_and_cause),
         cmocka_unit_test(a_long_cause_is_cut_within_its_place),
     };

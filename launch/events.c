@@ -55,7 +55,8 @@ static int describe_overwritten(int status, char *cause, size_t size)
 /* How one of our ranks ended, and whether that is a failure. */
 static void judge(struct job *job, int local, int status)
 {
-    const struct weft_slice *slice = weft_segment_slice(&job->segment, (uint32_t)local);
+    const struct weft_slice *slice =
+        weft_segment_slice(job_segment_of(job, local), (uint32_t)local);
     const int rank = local + job->first;
     struct weft_slice_end end;
     char cause[256];
@@ -73,14 +74,16 @@ static void judge(struct job *job, int local, int status)
     }
     code = is_sound ? describe(status, end.state, cause, sizeof(cause))
                     : describe_overwritten(status, cause, sizeof(cause));
+    if (code == 0 && job_has_left_out_program(job, local, cause, sizeof(cause))) {
+        code = 1;
+    }
     if (code == 0) {
         return;
     }
     job_fail(job, code, rank, "%s", cause);
-    if (!job->plan->keeps_going) {
-        job_happen(job, RANK_FAILED);
-    } else if (!is_sound || end.state != WEFT_SLICE_CLOSED) { /* else none can miss it */
-        weft_segment_lose(&job->segment, (uint32_t)local, cause);
+    job_happen_unless_going_on(job);
+    if (job->plan->keeps_going) {
+        job_lose_rank(job, local, cause);
     }
 }
 
@@ -134,8 +137,8 @@ void job_look_for_end(struct job *job)
 void job_on_abort(void *owner, int rank, int code)
 {
     struct job *job = owner;
-    const struct weft_slice *slice =
-        weft_segment_slice(&job->segment, (uint32_t)(rank - job->first));
+    const struct weft_slice *slice = weft_segment_slice(
+        job_segment_of(job, rank - job->first), (uint32_t)(rank - job->first));
     struct weft_slice_end end;
 
     if (weft_slice_read_end(slice, &end) && end.state == WEFT_SLICE_ABORTED) {

@@ -125,7 +125,7 @@ static void run_loop(struct job *job)
     }
 }
 
-static bool make_segment(struct job *job)
+bool job_make_segment(const struct job *job, struct weft_segment *out)
 {
     const struct layout *layout = &job->setup.layout;
     const struct weft_segment_plan plan = {
@@ -138,19 +138,19 @@ static bool make_segment(struct job *job)
         .secret = job->setup.secret,
     };
 
-    if (weft_segment_create(&plan, &job->segment) != WEFT_OK) {
+    if (weft_segment_create(&plan, out) != WEFT_OK) {
         return false;
     }
     for (int n = 0; n < layout->nodes; n++) {
         const struct station *station = &layout->stations[layout->by_node[n]];
 
         for (int r = 0; r < station->ranks; r++) {
-            weft_segment_map(&job->segment)[station->first + r] =
+            weft_segment_map(out)[station->first + r] =
                 (struct weft_place){.node = (uint32_t)n, .local_rank = (uint32_t)r};
         }
     }
     for (int r = 0; r < job->count; r++) {
-        weft_segment_locals(&job->segment)[r] = (uint32_t)(job->first + r);
+        weft_segment_locals(out)[r] = (uint32_t)(job->first + r);
     }
     return true;
 }
@@ -172,7 +172,8 @@ bool job_open_ranks(struct job *job)
     if (job->count == 0) {
         return true;
     }
-    if (!make_segment(job) || !placement_open(&job->placement, job->plan, job->count)) {
+    if (!job_make_segment(job, &job->segment) ||
+        !placement_open(&job->placement, job->plan, job->count)) {
         return false;
     }
     placement_report(&job->placement, job->plan, job->first, job->count);

@@ -7,6 +7,7 @@
  *   events.c   what ranks, front and terminal do: from descriptors to events of the table
  *   remote.c   ranks on other hosts: what the frames of the tree mean (tree.h)
  *   lookup.c   keys and barriers that span hosts
+ *   programs.c the MPI programs that a rank runs one after the other
  *   report.c   --report: which networks would be used
  *   input.c    standard input, on its way to rank 0
  *   job.c      the loop around it, beginning and end
@@ -49,6 +50,7 @@ enum event {
 struct rank {
     pid_t pid;
     bool is_running;
+    int program; /* the MPI program that it runs, counted from 0 */
     struct stream output;
     struct stream error;
 };
@@ -60,6 +62,7 @@ struct remote_rank {
 };
 
 struct report;
+struct program;
 
 struct job {
     const struct plan *plan;
@@ -78,7 +81,9 @@ struct job {
     bool is_remote_left_out;     /* some of it could not be passed on */
     size_t untaken;              /* of our output, by the root */
     bool is_output_left_out;     /* until it has been taken */
-    struct weft_segment segment;
+    struct weft_segment segment; /* of the first MPI program, which ranks inherit */
+    struct program *programs;    /* those that followed, and are in use here */
+    int last_program;            /* the last that a rank of the job has begun */
     struct placement placement;
     struct pmi_service pmi;
     struct sink output;
@@ -104,6 +109,9 @@ struct job {
 
 /* Something has happened: does what the table says. */
 void job_happen(struct job *job, enum event event);
+
+/* One of our ranks has failed: ends the job, unless the others are to go on. */
+void job_happen_unless_going_on(struct job *job);
 
 /* A line to the user, on standard error. */
 void job_say(struct job *job, const char *format, ...)
@@ -157,6 +165,22 @@ void job_relay(struct job *job, struct stream *stream, int which);
 void job_report_addresses(struct job *job);
 void job_on_probe(struct job *job, const char *table, size_t bytes);
 void job_on_report(struct job *job, const struct frame *frame, const char *payload);
+
+/* Fills a new segment for the ranks of this host; false after a line. */
+bool job_make_segment(const struct job *job, struct weft_segment *out);
+
+/* The segment of the MPI program that one of our ranks runs. */
+const struct weft_segment *job_segment_of(const struct job *job, int local);
+
+/* For --keep-going: this rank has ended, and those that still need it are told so. */
+void job_lose_rank(struct job *job, int local, const char *cause);
+
+/* Has this rank, which has ended well, left out a program that others run? Then why. */
+bool job_has_left_out_program(const struct job *job, int local, char *why, size_t size);
+
+/* A rank has begun its next MPI program: here, or elsewhere. */
+int job_on_next_program(void *job, int rank, int *program, const char **why);
+void job_on_program(struct job *job, int program);
 
 /* Keys and barriers. */
 void job_open_lookup(struct job *job);

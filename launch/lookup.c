@@ -149,6 +149,7 @@ void job_open_lookup(struct job *job)
     pmi->put = on_put;
     pmi->ask = on_ask;
     pmi->found = on_found;
+    pmi->next_program = job_on_next_program;
     pmi->owner = job;
     snprintf(pmi->name, sizeof(pmi->name), "weft-%llx",
              (unsigned long long)job->setup.job);

@@ -1,5 +1,7 @@
 #include "pmi_service.h"
 
+#include "wireup/passing.h"
+
 #include <errno.h>
 #include <search.h>
 #include <stdarg.h>
@@ -266,6 +268,26 @@ static void on_abort(struct pmi_service *service, struct pmi_client *client, cha
     service->aborted(service->owner, client->rank, code != NULL ? atoi(code) : 1);
 }
 
+/* Weft's own: a rank that has run an MPI program before runs another one. */
+static void on_next_program(struct pmi_service *service, struct pmi_client *client)
+{
+    const char *why = "no_memory";
+    char line[64];
+    int program;
+    int fd = service->next_program(service->owner, client->rank, &program, &why);
+    int n;
+
+    if (fd < 0) {
+        answer(client, "cmd=next_program_result rc=-1 msg=%s\n", why);
+        return;
+    }
+    n = snprintf(line, sizeof(line), "cmd=next_program_result rc=0 program=%d\n",
+                 program);
+    if (weft_pass_descriptor(client->fd, line, (size_t)n, fd, MSG_DONTWAIT) < 0) {
+        return; /* it does not read its answers, or is gone */
+    }
+}
+
 static void on_line(struct pmi_service *service, struct pmi_client *client, char *line)
 {
     char command[32] = "";
@@ -288,6 +310,8 @@ static void on_line(struct pmi_service *service, struct pmi_client *client, char
         on_get(service, client, line);
     } else if (strcmp(command, "barrier_in") == 0) {
         on_barrier(service, client);
+    } else if (strcmp(command, "next_program") == 0) {
+        on_next_program(service, client);
     } else if (strcmp(command, "abort") == 0) {
         on_abort(service, client, line);
     } else if (strcmp(command, "finalize") == 0) {

@@ -56,6 +56,9 @@ struct pmi_service {
     bool (*ask)(void *owner, int rank, int of, const char *name);
     /* A rank on another host waited for a key that is now here, or never will be. */
     void (*found)(void *owner, int daemon, int rank, const char *name, const char *value);
+    /* A rank begins its next MPI program: its number goes to *program. The descriptor of
+     * its memory, which stays ours, or -1, and *why says in a word why not. */
+    int (*next_program)(void *owner, int rank, int *program, const char **why);
     void *owner;
 };
 

@@ -79,6 +79,9 @@ enum frame_kind {
                       */
     FRAME_PROBE,     /* from it: port and addresses of all daemons */
     FRAME_REACHED,   /* to it: for each daemon a bit for each address that was reached */
+
+    /* For jobs whose ranks run several MPI programs (programs.c). */
+    FRAME_PROGRAM, /* to the root, and from it to all: a rank has begun program `value` */
     FRAME_KINDS,
 };
 

@@ -302,6 +302,9 @@ static void on_order(struct job *job, const struct frame *frame)
     case FRAME_RELEASE:
         job_release(job);
         break;
+    case FRAME_PROGRAM:
+        job_on_program(job, frame->value);
+        break;
     default:
         break;
     }
@@ -345,6 +348,9 @@ static void on_message(struct job *job, const struct frame *frame, const char *p
     case FRAME_ADDRESSES:
     case FRAME_REACHED:
         job_on_report(job, frame, payload);
+        break;
+    case FRAME_PROGRAM:
+        job_on_program(job, frame->value);
         break;
     case FRAME_PROBE:
         job_on_probe(job, payload, frame->bytes);

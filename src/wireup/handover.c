@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/log.h"
+#include "wireup/passing.h"
 #include "wireup/secret.h"
 
 #include <errno.h>
@@ -122,22 +123,7 @@ static int listen_at(const char *name)
 
 static void send_descriptor(int to, int fd)
 {
-    char byte = 'w';
-    struct iovec data = {.iov_base = &byte, .iov_len = 1};
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {0};
-    struct msghdr message = {
-        .msg_iov = &data,
-        .msg_iovlen = 1,
-        .msg_control = control,
-        .msg_controllen = sizeof(control),
-    };
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(header), &fd, sizeof(int));
-    if (sendmsg(to, &message, MSG_NOSIGNAL) < 0) {
+    if (weft_pass_descriptor(to, "w", 1, fd, 0) < 0) {
         weft_log_info("hand the segment over: %s", strerror(errno));
     }
 }
@@ -146,26 +132,9 @@ static void send_descriptor(int to, int fd)
 static int receive_descriptor(int from)
 {
     char byte;
-    struct iovec data = {.iov_base = &byte, .iov_len = 1};
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {0};
-    struct msghdr message = {
-        .msg_iov = &data,
-        .msg_iovlen = 1,
-        .msg_control = control,
-        .msg_controllen = sizeof(control),
-    };
-    struct cmsghdr *header;
-    int fd = -1;
+    int fd;
 
-    if (recvmsg(from, &message, MSG_CMSG_CLOEXEC) != 1) {
-        return -1;
-    }
-    header = CMSG_FIRSTHDR(&message);
-    if (header != NULL && header->cmsg_level == SOL_SOCKET &&
-        header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int))) {
-        memcpy(&fd, CMSG_DATA(header), sizeof(int));
-    }
-    return fd;
+    return weft_take_descriptor(from, &byte, 1, &fd) == 1 ? fd : -1;
 }
 
 /* The leader's helper during Init: gives the descriptor to whoever comes. */

@@ -58,6 +58,13 @@ extern const struct weft_kvs_ops weft_pmix_ops;
 void weft_pmi1_adopt(int fd, int rank);
 
 /*
+ * Asks our own mpiexec, after weft_pmi1_adopt(), for the memory of this rank's next MPI
+ * program. On success the caller owns *fd, and *program is the number of the program,
+ * counted from 0. WEFT_ERR_LAUNCH, after a line that says why: mpiexec has refused.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_pmi1_next_program(int *fd, int *program);
+
+/*
  * Reads PMI-1's map of ranks, "(vector,(first node, nodes, ranks per node),...)", which
  * repeats until all ranks are placed. Fills `map` if it is not NULL, and the fields of
  * `who` that concern nodes. WEFT_ERR_ARGUMENT if the text is not such a map.

@@ -6,6 +6,7 @@
 #include "wireup/kvs.h"
 
 #include "base/log.h"
+#include "wireup/passing.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,8 +28,11 @@ static struct {
 
 static enum weft_rc lost(const char *doing, const char *why)
 {
-    weft_log_error("%s over PMI-1: %s: the launcher is gone, or is not one for MPI",
-                   doing, why);
+    weft_log_error(
+        "%s over PMI-1: %s: the launcher is gone, or is not one for MPI%s", doing, why,
+        pmi.kvs[0] != '\0' ? ""
+                           : ", or it has served another MPI program of this "
+                             "rank before (only Weft's mpiexec serves several)");
     return WEFT_ERR_LAUNCH;
 }
 
@@ -236,6 +240,55 @@ void weft_pmi1_adopt(int fd, int rank)
         pmi.fd = fd;
         pmi.own_rank = rank;
     }
+}
+
+/* Why our mpiexec has no memory for another MPI program of this rank. */
+static enum weft_rc refused(const char *answer)
+{
+    char why[64] = "";
+
+    find_word(answer, "msg", why, sizeof(why));
+    if (strcmp(why, "in_use") != 0) { /* which mpiexec says itself, and ends the job */
+        weft_log_error("this rank has run another MPI program before, and mpiexec cannot "
+                       "give this one memory of its own (%s): start it by an mpiexec of "
+                       "its own",
+                       why[0] != '\0' ? why : "no answer");
+    }
+    return WEFT_ERR_LAUNCH;
+}
+
+/* The descriptor comes with the first byte of the answer, which is one short line. */
+enum weft_rc weft_pmi1_next_program(int *fd, int *program)
+{
+    char answer[LINE] = "";
+    char number[16];
+    size_t held = 0;
+
+    *fd = -1;
+    if (pmi.fd < 0 || send_line("cmd=next_program\n") != WEFT_OK) {
+        return refused("");
+    }
+    while (memchr(answer, '\n', held) == NULL && held < sizeof(answer) - 1) {
+        int passed = -1;
+        ssize_t n = weft_take_descriptor(pmi.fd, answer + held, sizeof(answer) - 1 - held,
+                                         &passed);
+
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        *fd = passed >= 0 ? passed : *fd;
+        if (n <= 0) {
+            break;
+        }
+        held += (size_t)n;
+    }
+    answer[strcspn(answer, "\n")] = '\0';
+    if (*fd < 0 || !is_granted(answer) ||
+        !find_word(answer, "program", number, sizeof(number))) {
+        return refused(answer);
+    }
+    *program = atoi(number);
+    return WEFT_OK;
 }
 
 static bool pmi1_is_lazy(void)

@@ -221,6 +221,13 @@ struct weft_slice *weft_segment_slice(const struct weft_segment *segment,
     return at(segment, segment->slices_at + segment->slice_bytes * local_rank);
 }
 
+bool weft_segment_claim(const struct weft_segment *segment, uint32_t local_rank)
+{
+    struct weft_slice *slice = weft_segment_slice(segment, local_rank);
+
+    return atomic_exchange_explicit(&slice->is_attached, 1, memory_order_acq_rel) == 0;
+}
+
 uint32_t weft_segment_join(const struct weft_segment *segment, uint32_t local_rank)
 {
     struct weft_slice *slice = weft_segment_slice(segment, local_rank);

@@ -154,6 +154,13 @@ uint32_t *weft_segment_locals(const struct weft_segment *segment);
 struct weft_slice *weft_segment_slice(const struct weft_segment *segment,
                                       uint32_t local_rank);
 
+/*
+ * Takes a rank's slice for this process. False: another process has had it, whose
+ * messages and state it holds, so that it must not be used.
+ */
+WEFT_MUST_CHECK bool weft_segment_claim(const struct weft_segment *segment,
+                                        uint32_t local_rank);
+
 /* Counts this rank among those that have mapped the segment; returns how many have. */
 uint32_t weft_segment_join(const struct weft_segment *segment, uint32_t local_rank);
 

@@ -25,6 +25,32 @@ static bool is_set(const char *name)
 
 enum inherited { NONE, USABLE, FOREIGN, BROKEN };
 
+/* False: this rank has run another MPI program before, in this segment. */
+static bool claim_slice(struct weft_job *job)
+{
+    const struct weft_place *place = &weft_segment_map(&job->segment)[job->who.rank];
+
+    return weft_segment_claim(&job->segment, place->local_rank);
+}
+
+/* Takes the segment of the job's next MPI program instead; false after a line. */
+static bool attach_next(struct weft_job *job)
+{
+    struct weft_segment next = {.fd = -1};
+    int fd;
+
+    if (weft_pmi1_next_program(&fd, &job->program) != WEFT_OK) {
+        return false;
+    }
+    if (weft_segment_attach(fd, &next) != WEFT_OK) {
+        close(fd);
+        return false;
+    }
+    weft_segment_close(&job->segment);
+    job->segment = next;
+    return claim_slice(job);
+}
+
 /*
  * WEFT_JOB is "descriptor rank pmi-descriptor". The last is what PMI_FD was set to beside
  * it; where PMI_FD says something else now, or PMIx is spoken, another launcher stands
@@ -65,7 +91,7 @@ static enum inherited attach_inherited(struct weft_job *job)
     }
     job->who.rank = rank;
     weft_pmi1_adopt(pmi_fd, rank);
-    return USABLE;
+    return claim_slice(job) || attach_next(job) ? USABLE : BROKEN;
 }
 
 static void read_segment(struct weft_job *job)
@@ -263,10 +289,18 @@ enum weft_rc weft_wireup_fence(struct weft_job *job)
     return rc == WEFT_OK ? job->kvs->fence(false) : rc;
 }
 
-/* PMI-1 has one space for all ranks, so the rank is in the name. */
-static void name_key(char *name, size_t size, const char *key, int rank)
+/*
+ * PMI-1 has one space for all ranks, and for all programs that they run one after the
+ * other, so both are in the name.
+ */
+static void name_key(const struct weft_job *job, const char *key, int rank, char *name,
+                     size_t size)
 {
-    snprintf(name, size, "weft-%s-%d", key, rank);
+    if (job->program == 0) {
+        snprintf(name, size, "weft-%s-%d", key, rank);
+    } else {
+        snprintf(name, size, "weft-%s-%d-%d", key, rank, job->program);
+    }
 }
 
 enum weft_rc weft_wireup_publish(struct weft_job *job, const char *key, const char *value)
@@ -277,7 +311,7 @@ enum weft_rc weft_wireup_publish(struct weft_job *job, const char *key, const ch
     if (job->kvs == NULL) {
         return WEFT_OK; /* nobody else is there to ask */
     }
-    name_key(name, sizeof(name), key, job->who.rank);
+    name_key(job, key, job->who.rank, name, sizeof(name));
     rc = open_kvs(job);
     if (rc == WEFT_OK) {
         rc = job->kvs->put(name, value);
@@ -297,7 +331,7 @@ enum weft_rc weft_wireup_lookup(struct weft_job *job, int rank, const char *key,
     if (job->kvs == NULL) {
         return WEFT_ERR_ARGUMENT;
     }
-    name_key(name, sizeof(name), key, rank);
+    name_key(job, key, rank, name, sizeof(name));
     rc = open_kvs(job);
     return rc == WEFT_OK ? job->kvs->get(rank, name, value) : rc;
 }

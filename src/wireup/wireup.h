@@ -15,6 +15,11 @@
  * rank after MPI_Init (WEFT_INSIDE names another process) is a job of one, unless that
  * rank started another launcher in between.
  *
+ * A rank under our own mpiexec may run several MPI programs, one after the other (a shell
+ * script, say). The second finds that its slice of the inherited segment was used, and
+ * asks mpiexec for the segment of the job's second program; so does the third. Keys are
+ * kept apart by the number of the program.
+ *
  * It is opened once, on the thread that calls MPI_Init, and stays open until exit,
  * because PMI-1 cannot be reopened.
  */
@@ -31,6 +36,7 @@ struct weft_job {
     bool is_kvs_open;
     int pid;            /* of the process that opened it; a forked child is not a rank */
     bool is_by_mpiexec; /* our mpiexec watches the segment */
+    int program;        /* how many MPI programs this rank has run before this one */
     bool is_one_node;   /* every rank of the job has mapped the segment */
 };
 

@@ -160,6 +160,29 @@ def messages_to_another_host_are_refused_in_words_without_a_network():
               rf"^mpiexec: rank 0 on {host(1)} .*MPI_Send.*no transport leads to that rank"])
 
 
+# ---- several MPI programs in one rank ----
+
+def script(text):
+    return ("sh", "-c", text.format(ring=program("ring")))
+
+
+@case("programs")
+def a_second_program_has_a_world_of_its_own():
+    done = run("--hosts", hosts(1, 2, 3), "-n", 5,
+               *script("{ring} a && {ring} b && {ring} c"))
+    equal(done.lines(), [f"{word} {rank} of 5" for word in "abc" for rank in range(5)])
+
+
+@case("programs")
+def a_rank_that_leaves_a_program_out_ends_the_job_wherever_it_is():
+    for pause, missing in (("true", 1), ("sleep 0.5", 0), ("sleep 0.5", 2)):
+        words = script(f"{{ring}} a && ([ $PMI_RANK = {missing} ] || "
+                       f"({pause}; {{ring}} b))")
+        run("--hosts", hosts(1, 2, 3), "-n", 3, *words, code=1,
+            says=[rf"^mpiexec: rank {missing} on {host(missing + 1)} \(sh\): "
+                  "has ended after fewer MPI programs"])
+
+
 # ---- what travels ----
 
 @case("streams")

@@ -470,6 +470,27 @@ def what_init_opens_under_srun_is_close_on_exec():
 
 # ---- a very large job ----
 
+# ---- several MPI programs in one rank ----
+
+def two_programs():
+    ring = program("ring")
+    return ("sh", "-c", f"{ring} a && {ring} b")
+
+
+@case("programs")
+def a_second_program_works_by_pmix():
+    expected = [f"{word} {rank} of 2" for word in "ab" for rank in range(2)]
+    equal(run(open_mpi(2, *two_programs())).lines(), expected)
+    equal(srun(2, *two_programs()).lines(), expected)
+
+
+@case("programs")
+def hydra_serves_one_program_and_the_second_says_so():
+    done = run(hydra(2, *two_programs()), code=None, says=())
+    equal(done.lines(), ["a 0 of 2", "a 1 of 2"])
+    claim(b"only Weft's mpiexec serves several" in done.err, done.err)
+
+
 @case("million")
 def a_rank_of_a_million_starts_quickly_and_small():
     done = run([program("million"), place(), "brief"],

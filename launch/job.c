@@ -334,6 +334,7 @@ static void sweep(struct job *job)
         keeper_signal_all(SIGKILL);
         nanosleep(&pause, NULL);
         job_dispatch(job, (uint64_t)FROM_CHILDREN << 32); /* reaps them */
+        tree_show_life(job);
     }
     if (keeper_has_descendants()) {
         job_say(job, "some processes cannot be killed");

@@ -19,6 +19,7 @@ struct link {
     int out;
     bool is_greeted; /* frames come; before that a greeting is looked for */
     bool is_watched_for_room;
+    bool is_busy; /* the other side has said that it may be silent for a while */
     struct bytes arrived;
     struct bytes waiting; /* to be written */
     uint64_t heard;       /* when something last came */

@@ -72,7 +72,8 @@ enum frame_kind {
     FRAME_GET,   /* the daemon `from` asks for its `rank`; the bytes are the key; `value`
                     is the rank that has put it, or -1: a key for all, at the root */
     FRAME_VALUE, /* the answer: name, 0, value; `value` is 0, or -1: there is none */
-    FRAME_BEAT,  /* over one link: I am alive */
+    FRAME_BEAT,  /* over one link: I am alive; `value` is 1 while the sender starts
+                    processes: it may then be silent for as long as a start may take */
 
     /* For --report (report.c). */
     FRAME_ADDRESSES, /* to the root: port, then interface, address, prefix, speed, why not

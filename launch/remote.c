@@ -370,6 +370,7 @@ void tree_on_frame(void *owner, struct link *link, const struct frame *frame,
     struct child *child = child_of(job, link);
 
     if (frame->kind == FRAME_BEAT) {
+        link->is_busy = frame->value != 0;
         return;
     }
     if (frame->to < 0 && child != NULL) {

@@ -13,8 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define CANNOT_RUN "cannot run "
+
+/* ControlMaster: an ssh of ours ends with the job, so it must not serve the user's. */
 static const char ssh_words[] =
-    "ssh -x -T -o BatchMode=yes -o ConnectTimeout=10 -o ConnectionAttempts=1";
+    "ssh -x -T -o BatchMode=yes -o ConnectTimeout=10 -o ConnectionAttempts=1 "
+    "-o ControlMaster=no";
 static const char srun_words[] =
     "srun --overlap --nodes=1 --ntasks=1 --mpi=none --quiet --kill-on-bad-exit=0 "
     "--input=0 --nodelist";
@@ -22,9 +26,8 @@ static const char srun_words[] =
 void rsh_choose(struct list *words, bool is_in_slurm)
 {
     const char *own = getenv("WEFT_RSH");
-    const char *text = own != NULL && own[0] != '\0' ? own
-                       : is_in_slurm                 ? srun_words
-                                                     : ssh_words;
+    const bool is_set = own != NULL && own[strspn(own, " ")] != '\0';
+    const char *text = is_set ? own : is_in_slurm ? srun_words : ssh_words;
     char *copy = strdup(text);
 
     for (char *rest, *word = copy != NULL ? strtok_r(copy, " ", &rest) : NULL;
@@ -33,17 +36,30 @@ void rsh_choose(struct list *words, bool is_in_slurm)
     }
 }
 
-/* In quotes, where a shell would not read it as one word. */
+/* In quotes, where a shell would not read it as one word; a quote ends and resumes them.
+ */
 static char *quote(const char *path)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=,@%";
     char *quoted = NULL;
+    size_t size = 0;
+    FILE *to;
 
     if (path[strspn(path, plain)] == '\0') {
         return strdup(path);
     }
-    return asprintf(&quoted, "'%s'", path) < 0 ? NULL : quoted;
+    to = open_memstream(&quoted, &size);
+    if (to == NULL) {
+        return NULL;
+    }
+    putc('\'', to);
+    for (const char *c = path; *c != '\0'; c++) {
+        fputs(*c == '\'' ? "'\\''" : (char[]){*c, '\0'}, to);
+    }
+    putc('\'', to);
+    fclose(to);
+    return quoted;
 }
 
 char *rsh_own_path(void)
@@ -56,24 +72,6 @@ char *rsh_own_path(void)
     }
     path[n] = '\0';
     return quote(path);
-}
-
-/* The child's life until it is the way; a session of its own has no terminal to ask at.
- */
-static void become(char **argv, int talk, int error, volatile int *why)
-{
-    sigset_t none;
-
-    setsid();
-    for (int s = 1; s < 32; s++) {
-        signal(s, SIG_DFL);
-    }
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    if (dup2(talk, 0) >= 0 && dup2(talk, 1) >= 0 && dup2(error, 2) >= 0) {
-        execvp(argv[0], argv);
-    }
-    *why = errno;
 }
 
 static bool is_ssh(const char *command)
@@ -107,14 +105,56 @@ static void steer(struct list *argv, struct steering *steering, const char *host
     list_add(argv, steering->key);
 }
 
-bool rsh_start(const struct list *words, const char *host, const char *net,
-               const char *path, struct way *way)
+/* What the way is started with. */
+struct start {
+    const struct list *words;
+    const char *host;
+    const char *net;
+    const char *path;
+    int talk;
+    int error;
+};
+
+/*
+ * The child's life until it is the way. A session of its own has no terminal to ask at.
+ * Names are looked up here: a name server that does not answer must not keep the keeper
+ * from its links.
+ */
+_Noreturn static void become(const struct start *start)
 {
     struct list argv = {NULL, 0};
     struct steering steering;
-    volatile int why = 0;
+    sigset_t none;
+
+    setsid();
+    for (int s = 1; s < 32; s++) {
+        signal(s, SIG_DFL);
+    }
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (dup2(start->talk, 0) < 0 || dup2(start->talk, 1) < 0 ||
+        dup2(start->error, 2) < 0) {
+        _exit(127);
+    }
+    for (int i = 0; i < start->words->count; i++) {
+        list_add(&argv, start->words->at[i]);
+    }
+    steer(&argv, &steering, start->host, start->net);
+    list_add(&argv, (char *)(uintptr_t)start->host);
+    list_add(&argv, (char *)(uintptr_t)start->path);
+    list_add(&argv, (char *)(uintptr_t)DAEMON_OPTION);
+    execvp(argv.at[0], argv.at);
+    dprintf(STDERR_FILENO, CANNOT_RUN "%s: %s\n", argv.at[0], strerror(errno));
+    _exit(127);
+}
+
+bool rsh_start(const struct list *words, const char *host, const char *net,
+               const char *path, struct way *way)
+{
+    struct start start = {.words = words, .host = host, .net = net, .path = path};
     int talk[2];
     int error[2];
+    int why;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, talk) != 0) {
         return false;
@@ -124,25 +164,16 @@ bool rsh_start(const struct list *words, const char *host, const char *net,
         close(talk[1]);
         return false;
     }
-    for (int i = 0; i < words->count; i++) {
-        list_add(&argv, words->at[i]);
-    }
-    steer(&argv, &steering, host, net);
-    list_add(&argv, (char *)(uintptr_t)host);
-    list_add(&argv, (char *)(uintptr_t)path);
-    list_add(&argv, (char *)(uintptr_t)DAEMON_OPTION);
-    way->pid = vfork();
+    start.talk = talk[1];
+    start.error = error[1];
+    way->pid = fork();
     if (way->pid == 0) {
-        become(argv.at, talk[1], error[1], &why);
-        _exit(127);
+        become(&start);
     }
-    if (way->pid < 0) {
-        why = errno;
-    }
-    free(argv.at);
+    why = errno;
     close(talk[1]);
     close(error[1]);
-    if (why != 0) {
+    if (way->pid < 0) {
         close(talk[0]);
         close(error[0]);
         errno = why;
@@ -159,6 +190,7 @@ static const struct {
     const char *words;
     const char *help;
 } known[] = {
+    {CANNOT_RUN, "install it, or name another way in WEFT_RSH"},
     {"Permission denied",
      "ssh would have to ask for a password: make 'ssh %s true' work without one "
      "(ssh-copy-id %s)"},

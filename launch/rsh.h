@@ -26,8 +26,11 @@ struct way {
     int error; /* what it prints on standard error */
 };
 
-/* False, and errno, if nothing could be started. `net` is WEFT_NET, which ssh obeys as
- * far as route.h can tell. */
+/*
+ * Makes the process that becomes the way, and does not wait for it. False, and errno, if
+ * there is none; that the command cannot be run is told by its end (rsh_explain). `net`
+ * is WEFT_NET, which ssh obeys as far as route.h can tell.
+ */
 bool rsh_start(const struct list *words, const char *host, const char *net,
                const char *path, struct way *way);
 

@@ -106,11 +106,14 @@ void job_start_ranks(struct job *job)
     int feed;
     int input = job_choose_input(job, &feed);
 
+    tree_be_busy(job, true); /* a program may have to come over a slow network */
     for (int r = 0; r < job->count && job->state == STARTING; r++) {
         if (!start_rank(job, r, r + job->first == 0 ? input : nothing)) {
             job_happen(job, START_FAILED);
         }
+        tree_show_life(job);
     }
+    tree_be_busy(job, false);
     if (feed >= 0) {
         close(feed);
     }

@@ -19,7 +19,6 @@
 enum { SAID_MOST = 4096, LINE = 2048 };
 
 static const uint64_t SECOND = UINT64_C(1000000000);
-static const uint64_t START_NS = UINT64_C(60000000000);
 
 static const char *name_of(const struct job *job, int number)
 {
@@ -41,10 +40,8 @@ static void start_child(struct job *job, int number, int count)
     if (!rsh_start(&job->setup.rsh, host, job->setup.net, job->setup.path, &child->way)) {
         char line[LINE];
 
-        snprintf(line, sizeof(line),
-                 "host %s: cannot start %s: %s: install it, or name another way in "
-                 "WEFT_RSH",
-                 host, job->setup.rsh.at[0], strerror(errno));
+        snprintf(line, sizeof(line), "host %s: cannot make a process for %s: %s", host,
+                 job->setup.rsh.at[0], strerror(errno));
         tree_lose(job, line);
         return;
     }
@@ -418,14 +415,70 @@ static void watch_for_room(struct job *job, struct link *link, enum source sourc
     }
 }
 
-static void beat(struct job *job, struct link *link, uint64_t now)
+static void send_beat(struct job *job, struct link *link)
 {
-    const struct frame frame = {
-        .kind = FRAME_BEAT, .to = -1, .from = job->tree.me, .rank = -1};
+    const struct frame frame = {.kind = FRAME_BEAT,
+                                .to = -1,
+                                .from = job->tree.me,
+                                .rank = -1,
+                                .value = job->tree.is_busy ? 1 : 0};
 
+    link_send(link, &frame, NULL);
+}
+
+static void beat_if_due(struct job *job, struct link *link, uint64_t now)
+{
     if (link->out >= 0 && now - link->spoke >= job->setup.beat_ns / 4) {
-        link_send(link, &frame, NULL);
+        send_beat(job, link);
     }
+}
+
+/* Calls `act` for every neighbour that knows of the job. */
+static void for_each_link(struct job *job, uint64_t now,
+                          void (*act)(struct job *job, struct link *link, uint64_t now))
+{
+    for (int i = 0; i < job->tree.child_count; i++) {
+        struct child *child = &job->tree.children[i];
+
+        if (!child->is_gone && child->link.is_greeted) {
+            act(job, &child->link, now);
+        }
+    }
+    if (job->tree.has_up && !job->tree.is_cut_off && job->setup.beat_ns != 0) {
+        act(job, &job->tree.up, now);
+    }
+}
+
+static void say_busy(struct job *job, struct link *link, uint64_t now)
+{
+    (void)now;
+    send_beat(job, link);
+}
+
+void tree_be_busy(struct job *job, bool is_busy)
+{
+    job->tree.is_busy = is_busy;
+    for_each_link(job, 0, say_busy);
+}
+
+void tree_show_life(struct job *job)
+{
+    for_each_link(job, weft_clock_ns(), beat_if_due);
+}
+
+/* How long the other side may be silent. */
+static uint64_t patience_with(const struct job *job, const struct link *link)
+{
+    if (job->setup.beat_ns == 0 ||
+        (link->is_busy && job->setup.beat_ns < TREE_START_NS)) {
+        return TREE_START_NS; /* we have not heard of our job yet, or it is busy */
+    }
+    return job->setup.beat_ns;
+}
+
+static bool is_silent(const struct job *job, const struct link *link, uint64_t now)
+{
+    return now > link->heard && now - link->heard > patience_with(job, link);
 }
 
 static void tend_child(struct job *job, int index, uint64_t now)
@@ -442,31 +495,55 @@ static void tend_child(struct job *job, int index, uint64_t now)
             kill(child->way.pid, SIGKILL);
         }
     } else if (!child->link.is_greeted) {
-        if (now - child->begun > START_NS) {
+        if (now - child->begun > TREE_START_NS) {
             lose_child(job, child,
                        "host %s: cannot start %s there by %s: no answer for %d s: try "
                        "the command by hand",
                        host, job->setup.path, job->setup.rsh.at[0],
-                       (int)(START_NS / SECOND));
+                       (int)(TREE_START_NS / SECOND));
         }
-    } else if (now - child->link.heard > job->setup.beat_ns) {
+    } else if (is_silent(job, &child->link, now)) {
         lose_child(job, child,
                    "host %s: no sign of life for %g s: it is down, or the link to it is "
                    "cut",
-                   host, (double)job->setup.beat_ns / 1e9);
+                   host, (double)patience_with(job, &child->link) / 1e9);
     } else {
-        beat(job, &child->link, now);
+        beat_if_due(job, &child->link, now);
         watch_for_room(job, &child->link, FROM_CHILD, index);
     }
 }
 
-/* We were stopped, or had no processor: that nobody was heard says nothing. */
-static void forgive(struct job *job, uint64_t now)
+/*
+ * How long links were not looked after, beyond the time for which the loop sleeps: we
+ * were stopped, had no processor, or did something else.
+ */
+static uint64_t time_missed(const struct job *job, uint64_t now)
 {
-    job->tree.up.heard = now;
-    for (int i = 0; i < job->tree.child_count; i++) {
-        job->tree.children[i].link.heard = now;
+    const uint64_t due = job->tree.looked + job->setup.beat_ns / 8;
+
+    return job->tree.looked != 0 && now > due ? now - due : 0;
+}
+
+/* That nothing was heard while we did not listen says nothing about the other side. */
+static void forgive(struct job *job, struct link *link, uint64_t now)
+{
+    const uint64_t heard = link->heard + time_missed(job, now);
+
+    link->heard = heard < now ? heard : now;
+}
+
+static void tend_up(struct job *job, uint64_t now)
+{
+    struct link *up = &job->tree.up;
+
+    if (is_silent(job, up, now)) {
+        tree_cut_off(job);
+        return;
     }
+    if (job->setup.beat_ns != 0) {
+        beat_if_due(job, up, now);
+    }
+    watch_for_room(job, up, FROM_UP, 0);
 }
 
 void tree_tend(struct job *job, uint64_t now)
@@ -476,22 +553,13 @@ void tree_tend(struct job *job, uint64_t now)
     if (!tree->has_up && tree->child_count == 0) {
         return;
     }
-    if (tree->looked != 0 && now - tree->looked > job->setup.beat_ns / 2) {
-        forgive(job, now);
-    }
+    for_each_link(job, now, forgive);
     tree->looked = now;
     for (int i = 0; i < tree->child_count; i++) {
         tend_child(job, i, now);
     }
     if (tree->has_up && !tree->is_cut_off) {
-        if (job->setup.beat_ns != 0 && now - tree->up.heard > job->setup.beat_ns) {
-            tree_cut_off(job);
-            return;
-        }
-        if (job->setup.beat_ns != 0) {
-            beat(job, &tree->up, now);
-        }
-        watch_for_room(job, &tree->up, FROM_UP, 0);
+        tend_up(job, now);
     }
 }
 

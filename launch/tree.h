@@ -4,8 +4,12 @@
  * mpiexec starts up to FAN_OUT daemons, and each of them the daemons of its own range, so
  * that a thousand hosts are three steps away and nobody holds more than two descriptors
  * for each of 16 children. Every link carries a sign of life at least four times in the
- * time after which silence means death. A daemon that loses its parent ends all it has;
- * one that loses a child tells the root, which ends the job.
+ * time after which silence means death (WEFT_HEARTBEAT). A daemon that loses its parent
+ * ends all it has; one that loses a child tells the root, which ends the job.
+ *
+ * Silence counts only while we listen: the time for which we ourselves were stopped, had
+ * no processor or did something else is subtracted. Who is about to do something that may
+ * take long says so (tree_be_busy), and may then be silent for TREE_START_NS.
  *
  * All functions concern the tree in `job`; without children and parent they do nothing.
  */
@@ -48,7 +52,11 @@ struct tree {
     int child_count;
     struct bytes setup; /* what children are told first */
     uint64_t looked;    /* when links were last looked after */
+    bool is_busy;       /* we have told our neighbours that we may be silent */
 };
+
+/* How long starting a process may take, here or on another host. */
+#define TREE_START_NS UINT64_C(60000000000)
 
 /* Starts the daemons of our range; `setup` has been packed. */
 void tree_grow(struct job *job);
@@ -75,6 +83,14 @@ void tree_on_child_error(struct job *job, int child);
 bool tree_reap(struct job *job, pid_t pid, int status); /* was it one of ours? */
 void tree_tend(struct job *job, uint64_t now);
 int tree_patience_ms(const struct job *job); /* -1: for ever */
+
+/*
+ * From now on, or no longer, we do something during which links are not looked after. In
+ * the meantime tree_show_life() is to be called now and then: it sends the signs of life
+ * that are due, and does nothing else.
+ */
+void tree_be_busy(struct job *job, bool is_busy);
+void tree_show_life(struct job *job);
 
 /* The job is to end: who has not answered yet is not waited for. */
 void tree_give_up_starting(struct job *job);

@@ -453,7 +453,8 @@ def too_few_slots():
 
 @case("failures")
 def no_ssh_at_all():
-    refuses([rf"^mpiexec: host {host(2)}: cannot start nossh: No such file.*WEFT_RSH"],
+    refuses([rf"^mpiexec: host {host(2)}: cannot start .* by nossh: cannot run nossh: "
+             "No such file or directory: install it, .*WEFT_RSH$"],
             variables={"WEFT_RSH": "nossh -x"})
 
 

@@ -8,7 +8,11 @@ root to anyone is short, and how long start, lookup and end take. Where all link
 
 import os
 import re
+import shutil
+import socket
+import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -133,6 +137,76 @@ def a_daemon_in_the_middle_dies():
     common.kill_quietly(middle[0])
     done = running.end(1, [r"^mpiexec: host pretended\d+: its daemon has ended"], sweep=4)
     claim(done.seconds < 20, f"it took {done.seconds} s")
+
+
+# ---- what takes longer than a heartbeat ----
+
+class SlowFile:
+    """A program whose every start takes so long; `path` is None where that cannot be had."""
+
+    def __init__(self, seconds):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = Path(self.folder.name) / "slow-true"
+        shutil.copy("/bin/true", self.path)
+        self.process = subprocess.Popen([program("slow"), self.path, str(int(1000 * seconds))],
+                                        stdout=subprocess.PIPE)
+        if self.process.stdout.readline() != b"ready\n":
+            self.path = None
+
+    def __enter__(self):
+        return self.path
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+        self.folder.cleanup()
+
+
+def start_slowly(ranks, path):
+    names = ("--hosts", f"pretended1:{ranks},pretended2:{ranks}", "-n", 2 * ranks)
+    return Running([mpiexec_path(), *names, path],
+                   variables={"WEFT_RSH": str(PRETEND), "WEFT_HEARTBEAT": "2"})
+
+
+@case("slow")
+def a_host_that_takes_long_to_start_its_ranks_is_not_dead():
+    for ranks, seconds in ((4, 0.4), (1, 1.5)):  # one after the other: 3.2 s, 3 s
+        with SlowFile(seconds) as path:
+            if path is None:
+                print("      left out: no fanotify")
+                return
+            start_slowly(ranks, path).end(sweep=5)
+
+
+@case("slow")
+def a_name_server_that_does_not_answer_does_not_end_the_job():
+    """Each lookup takes longer than a heartbeat; with 18 hosts daemons look up names, too."""
+    count = 18
+    with tempfile.TemporaryDirectory() as folder, socket.socket(type=socket.SOCK_DGRAM) as dead:
+        dead.bind(("127.93.0.53", 53))
+        way, settings = Path(folder) / "ssh", Path(folder) / "resolv.conf"
+        way.write_text(f"#!/bin/sh\nexec {PRETEND} \"$@\"\n")
+        way.chmod(0o755)
+        settings.write_text("nameserver 127.93.0.53\noptions timeout:3 attempts:1\n")
+        names = ",".join(f"nowhere{i}" for i in range(count))
+        command = ["unshare", "-m", "sh", "-c",
+                   f'mount --bind {settings} /etc/resolv.conf && exec "$@"', "sh",
+                   mpiexec_path(), "--hosts", names, "-n", count, "true"]
+        Running(command, variables={"WEFT_RSH": str(way), "WEFT_HEARTBEAT": "2",
+                                    "WEFT_NET": "127.0.0.0/8"}).end(sweep=5)
+
+
+@case("slow")
+def a_path_with_a_quote_reaches_the_shell_of_a_host_as_it_is():
+    with tempfile.TemporaryDirectory() as folder:
+        way, strange = Path(folder) / "way", Path(folder) / "it's a $path"
+        way.write_text("#!/bin/sh\nshift\nexec sh -c \"$*\"\n")  # as sshd does
+        way.chmod(0o755)
+        strange.mkdir()
+        shutil.copy(mpiexec_path(), strange / "mpiexec")
+        done = Running([strange / "mpiexec", "--hosts", "pretended1", "-n", 2, "echo", "here"],
+                       variables={"WEFT_RSH": str(way)}).end(sweep=5)
+        equal(done.lines(), ["here", "here"])
 
 
 @case("allocation")

@@ -99,22 +99,22 @@ OVERWRITTEN = "; some rank has overwritten memory of MPI: look for a write outsi
 
 @case("stray")
 def a_rank_that_overwrites_the_header_of_the_segment_does_not_take_mpiexec_along():
-    fails("scribble-header", 6, "ended with code 6")
+    fails("scribble-header", 6, "ended with code 6", others="pause")
 
 
 @case("stray")
 def a_rank_that_overwrites_its_slice_is_still_a_failure_of_the_job():
-    fails("scribble-slice", 6, "ended with code 6" + OVERWRITTEN)
+    fails("scribble-slice", 6, "ended with code 6" + OVERWRITTEN, others="pause")
 
 
 @case("stray")
 def a_slice_without_code_and_cause_does_not_make_a_failure_a_success():
-    fails("scribble-states", 6, "ended with code 6" + OVERWRITTEN)
+    fails("scribble-states", 6, "ended with code 6" + OVERWRITTEN, others="pause")
 
 
 @case("stray")
 def a_rank_cannot_shorten_the_segment_under_the_others():
-    fails("truncate", 6, "ended with code 6")
+    fails("truncate", 6, "ended with code 6", others="pause")
 
 
 @case("stray")

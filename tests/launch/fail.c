@@ -163,6 +163,9 @@ int main(int argc, char **argv)
     }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (strncmp(how, "scribble-", 9) == 0) {
+        MPI_Barrier(MPI_COMM_WORLD); /* all have attached to the segment */
+    }
     if (strcmp(others, "also") == 0) {
         MPI_Barrier(MPI_COMM_WORLD); /* all at once */
         fail_inside(how);

@@ -1,0 +1,230 @@
+/* tree.c - whom a keeper takes for dead, and when: the clock is the test's. */
+#include "unit.h"
+
+#include "job_parts.h"
+#include "rsh.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const uint64_t SECOND = UINT64_C(1000000000);
+
+/* A daemon whose parent is the test. */
+struct daemon {
+    struct job job;
+    struct link parent;
+    uint64_t begin;
+};
+
+static void open_daemon(struct daemon *daemon, uint64_t beat_ns)
+{
+    int ends[2];
+
+    memset(daemon, 0, sizeof(*daemon));
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    daemon->job.epoll = epoll_create1(EPOLL_CLOEXEC);
+    daemon->job.front = daemon->job.input = -1;
+    daemon->job.setup.beat_ns = beat_ns;
+    daemon->job.tree.has_up = true;
+    link_open(&daemon->job.tree.up, ends[0], ends[0]);
+    link_open(&daemon->parent, ends[1], ends[1]);
+    daemon->job.tree.up.is_greeted = daemon->parent.is_greeted = true;
+    daemon->begin = weft_clock_ns();
+}
+
+static void close_daemon(struct daemon *daemon)
+{
+    link_close(&daemon->parent);
+    link_close(&daemon->job.tree.up);
+    close(daemon->job.epoll);
+}
+
+/* The loop of the daemon goes round, seconds after its beginning. */
+static void look_after(struct daemon *daemon, double seconds)
+{
+    tree_tend(&daemon->job, daemon->begin + (uint64_t)(seconds * (double)SECOND));
+}
+
+/* Goes round several times a second, as the loop does. */
+static void look_from_to(struct daemon *daemon, double from, double to)
+{
+    for (double at = from; at < to; at += 0.1) {
+        look_after(daemon, at);
+    }
+}
+
+/* The parent says that it is busy, or no longer. */
+static void parent_says(struct daemon *daemon, int is_busy)
+{
+    const struct frame frame = {
+        .kind = FRAME_BEAT, .to = -1, .rank = -1, .value = is_busy};
+
+    link_send(&daemon->parent, &frame, NULL);
+    tree_on_up(&daemon->job);
+}
+
+static bool count_beat(struct link *link)
+{
+    struct frame frame;
+    char end;
+
+    return read(link->in, &frame, sizeof(frame)) == (ssize_t)sizeof(frame) &&
+           frame.kind == FRAME_BEAT && read(link->in, &end, 1) == 1;
+}
+
+static void a_parent_that_is_silent_for_a_heartbeat_is_lost(void **state)
+{
+    struct daemon daemon;
+
+    (void)state;
+    open_daemon(&daemon, SECOND);
+    look_from_to(&daemon, 0, 0.95);
+    assert_false(daemon.job.tree.is_cut_off);
+    look_after(&daemon, 1.2);
+    assert_true(daemon.job.tree.is_cut_off);
+    close_daemon(&daemon);
+}
+
+static void time_in_which_we_did_not_look_is_no_silence(void **state)
+{
+    struct daemon daemon;
+
+    (void)state;
+    open_daemon(&daemon, SECOND);
+    look_from_to(&daemon, 0, 0.3);
+    look_after(&daemon, 100); /* we were stopped */
+    assert_false(daemon.job.tree.is_cut_off);
+    look_from_to(&daemon, 100.1, 100.3);
+    assert_false(daemon.job.tree.is_cut_off);
+    look_from_to(&daemon, 100.3, 101.5); /* but we listen again, and hear nothing */
+    assert_true(daemon.job.tree.is_cut_off);
+    close_daemon(&daemon);
+}
+
+static void a_machine_that_lets_us_run_rarely_does_not_make_others_dead(void **state)
+{
+    struct daemon daemon;
+
+    (void)state;
+    open_daemon(&daemon, SECOND);
+    for (int i = 0; i < 4; i++) {
+        look_after(&daemon, 0.45 * i); /* we wanted to look eight times a second */
+    }
+    assert_false(daemon.job.tree.is_cut_off);
+    close_daemon(&daemon);
+}
+
+static void a_parent_that_is_busy_may_be_silent_for_longer(void **state)
+{
+    struct daemon daemon;
+
+    (void)state;
+    open_daemon(&daemon, SECOND);
+    parent_says(&daemon, 1);
+    look_from_to(&daemon, 0, 50);
+    assert_false(daemon.job.tree.is_cut_off);
+    parent_says(&daemon, 0);
+    daemon.job.tree.up.heard = daemon.begin + 50 * SECOND; /* on the test's clock */
+    look_from_to(&daemon, 50, 50.9);
+    assert_false(daemon.job.tree.is_cut_off);
+    look_after(&daemon, 51.2);
+    assert_true(daemon.job.tree.is_cut_off);
+    close_daemon(&daemon);
+}
+
+static void a_parent_that_is_busy_for_ever_is_lost(void **state)
+{
+    struct daemon daemon;
+
+    (void)state;
+    open_daemon(&daemon, SECOND);
+    parent_says(&daemon, 1);
+    look_from_to(&daemon, 0, 62);
+    assert_true(daemon.job.tree.is_cut_off);
+    close_daemon(&daemon);
+}
+
+static void a_daemon_that_never_hears_of_its_job_ends(void **state)
+{
+    struct daemon daemon;
+
+    (void)state;
+    open_daemon(&daemon, 0);
+    look_from_to(&daemon, 0, 59);
+    assert_false(daemon.job.tree.is_cut_off);
+    look_after(&daemon, 61);
+    assert_true(daemon.job.tree.is_cut_off);
+    assert_int_equal(daemon.job.state, DONE);
+    close_daemon(&daemon);
+}
+
+static void who_is_busy_still_shows_life(void **state)
+{
+    struct daemon daemon;
+
+    (void)state;
+    open_daemon(&daemon, SECOND);
+    tree_be_busy(&daemon.job, true);
+    assert_true(count_beat(&daemon.parent));
+    tree_show_life(&daemon.job); /* none is due yet */
+    assert_false(count_beat(&daemon.parent));
+    daemon.job.tree.up.spoke -= SECOND / 2;
+    tree_show_life(&daemon.job);
+    assert_true(count_beat(&daemon.parent));
+    close_daemon(&daemon);
+}
+
+static void blanks_are_no_command_to_reach_a_host_with(void **state)
+{
+    static const char *const texts[] = {"", " ", "   "};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct list words = {NULL, 0};
+
+        setenv("WEFT_RSH", texts[i], 1);
+        rsh_choose(&words, false);
+        assert_true(words.count > 0);
+        assert_string_equal(words.at[0], "ssh");
+        free(words.at[0]); /* the words are one copy of the text */
+        free(words.at);
+    }
+    unsetenv("WEFT_RSH");
+}
+
+static void our_ssh_does_not_become_the_users_master(void **state)
+{
+    struct list words = {NULL, 0};
+    bool is_told = false;
+
+    (void)state;
+    unsetenv("WEFT_RSH");
+    rsh_choose(&words, false);
+    for (int i = 0; i < words.count; i++) {
+        is_told |= strcmp(words.at[i], "ControlMaster=no") == 0;
+    }
+    assert_true(is_told);
+    free(words.at[0]);
+    free(words.at);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_parent_that_is_silent_for_a_heartbeat_is_lost),
+        cmocka_unit_test(time_in_which_we_did_not_look_is_no_silence),
+        cmocka_unit_test(a_machine_that_lets_us_run_rarely_does_not_make_others_dead),
+        cmocka_unit_test(a_parent_that_is_busy_may_be_silent_for_longer),
+        cmocka_unit_test(a_parent_that_is_busy_for_ever_is_lost),
+        cmocka_unit_test(a_daemon_that_never_hears_of_its_job_ends),
+        cmocka_unit_test(who_is_busy_still_shows_life),
+        cmocka_unit_test(blanks_are_no_command_to_reach_a_host_with),
+        cmocka_unit_test(our_ssh_does_not_become_the_users_master),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

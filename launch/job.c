@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,6 +156,33 @@ bool job_make_segment(const struct job *job, struct weft_segment *out)
     return true;
 }
 
+/* Notes why ranks cannot be started. The user hears it from the root, once. */
+static void job_refuse(struct job *job, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void job_refuse(struct job *job, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(job->refusal, sizeof(job->refusal), format, args);
+    va_end(args);
+    if (!job_is_daemon(job)) {
+        job_say(job, "%s", job->refusal);
+        job->code = 2; /* as for all that is wrong with the command line */
+    }
+}
+
+static void report_bindings(struct job *job)
+{
+    char text[1024];
+
+    for (int r = 0; r < job->count; r++) {
+        placement_describe(&job->placement, r, text, sizeof(text));
+        job_say(job, "rank %d: %s", job->first + r, text);
+    }
+}
+
 bool job_open_ranks(struct job *job)
 {
     const size_t count = job->count > 0 ? (size_t)job->count : 1;
@@ -172,11 +200,19 @@ bool job_open_ranks(struct job *job)
     if (job->count == 0) {
         return true;
     }
-    if (!job_make_segment(job, &job->segment) ||
-        !placement_open(&job->placement, job->plan, job->count)) {
+    if (!job_make_segment(job, &job->segment)) {
         return false;
     }
-    placement_report(&job->placement, job->plan, job->first, job->count);
+    if (!placement_open(&job->placement, job->plan, job->first, job->count)) {
+        job_refuse(job,
+                   "ranks cannot be bound as asked: %s; --bind-to none starts them "
+                   "without",
+                   job->placement.why);
+        return false;
+    }
+    if (job->plan->is_reporting_bindings) {
+        report_bindings(job);
+    }
     return true;
 }
 
@@ -231,6 +267,13 @@ static bool make_setup(struct job *job)
     if (!layout_make(&setup->layout, &plan->hosts, plan->ranks, plan->per_host,
                      plan->may_exceed_slots)) {
         job->code = 2; /* as for all that is wrong with the command line */
+        return false;
+    }
+    if (plan->is_by_node && setup->layout.nodes > 1) {
+        job_say(job,
+                "--map-by node: ranks are placed in blocks, host by host, and not in "
+                "turn; use -ppn N to say how many each host gets");
+        job->code = 2;
         return false;
     }
     if (plan->keeps_going && setup->layout.count > 1) {

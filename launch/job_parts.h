@@ -85,6 +85,7 @@ struct job {
     struct program *programs;    /* those that followed, and are in use here */
     int last_program;            /* the last that a rank of the job has begun */
     struct placement placement;
+    char refusal[512]; /* why our ranks cannot be started; empty: it has been said */
     struct pmi_service pmi;
     struct sink output;
     struct sink error;

@@ -123,6 +123,13 @@ bool layout_make(struct layout *layout, const struct hosts *hosts, int ranks,
         return false;
     }
     set_up_root(layout);
+    if (hosts->count <= 1 && per_host > 0 && ranks > per_host && !may_exceed) {
+        fprintf(stderr,
+                "%s: %d ranks, but one host gets only %d: name more hosts, or allow more "
+                "ranks with --oversubscribe\n",
+                program_name, ranks, per_host);
+        return false;
+    }
     if (hosts->count == 0 || (hosts->count == 1 && hosts_is_here(hosts->at[0].name) &&
                               (hosts->is_from_slurm || per_host > 0))) {
         add_node(layout, layout->stations[0].name, 0, ranks);

@@ -26,6 +26,9 @@ enum option {
     OPT_ENV_NONE,
     OPT_ENV_LIST,
     OPT_BIND,
+    OPT_MAP,
+    OPT_RANK_BY,
+    OPT_WIDTH,
     OPT_REPORT,
     OPT_LABEL,
     OPT_TIMEOUT,
@@ -35,6 +38,8 @@ enum option {
     OPT_PER_HOST,
     OPT_EXCEED,
     OPT_NET_REPORT,
+    OPT_NET,
+    OPT_LAUNCHER,
     OPT_IGNORED,   /* harmless here: nothing to do, nothing to say */
     OPT_EXPLAINED, /* does nothing; one line says what does */
     OPT_HELP,
@@ -58,6 +63,9 @@ static const struct row table[] = {
     {"envlist genvlist", 1, OPT_ENV_LIST, NULL},
     {"envall genvall", 0, OPT_IGNORED, NULL},
     {"bind-to", 1, OPT_BIND, NULL},
+    {"map-by", 1, OPT_MAP, NULL},
+    {"rank-by", 1, OPT_RANK_BY, NULL},
+    {"cpus-per-rank cpus-per-proc", 1, OPT_WIDTH, NULL},
     {"report-bindings", 0, OPT_REPORT, NULL},
     {"label l prepend-rank tag-output", 0, OPT_LABEL, NULL},
     {"timeout", 1, OPT_TIMEOUT, NULL},
@@ -69,10 +77,8 @@ static const struct row table[] = {
     {"report", 0, OPT_NET_REPORT, NULL},
     {"allow-run-as-root q quiet", 0, OPT_IGNORED, NULL},
     {"mca gmca", 2, OPT_EXPLAINED, "Weft's settings are few: weft-info --settings"},
-    {"map-by rank-by", 1, OPT_EXPLAINED, "ranks are placed in order; see --bind-to"},
-    {"iface", 1, OPT_EXPLAINED, "set WEFT_NET"},
-    {"launcher bootstrap rmk", 1, OPT_EXPLAINED,
-     "set WEFT_RSH to go another way than ssh"},
+    {"iface", 1, OPT_NET, NULL},
+    {"launcher bootstrap", 1, OPT_LAUNCHER, NULL},
     {"help h ?", 0, OPT_HELP, NULL},
     {"version V", 0, OPT_VERSION, NULL},
 };
@@ -83,16 +89,25 @@ static const char help[] =
     "Starts ranks of an MPI program, on this machine or on several hosts, and waits for\n"
     "them. Several programs separated by ':' form one job.\n"
     "\n"
-    "  -n N, -np N              number of ranks; without it one per core\n"
+    "  -n N, -np N              number of ranks; without it one per processor, or as "
+    "many\n"
+    "                           as the processors suffice for\n"
     "  -wdir DIR                working directory\n"
     "  -env NAME VALUE          set a variable for this program\n"
     "  -genv NAME VALUE         set a variable for all programs\n"
     "  -x NAME[=VALUE]          the same (the environment is passed on anyway)\n"
     "  -envnone, -envlist A,B   pass nothing, or only these\n"
-    "  --bind-to core|none      keep each rank on a core of its own; the default does "
+    "  --bind-to core|none      keep each rank on cores of its own; the default does "
     "so\n"
-    "                           if there are cores for at least two ranks, and all of "
-    "them\n"
+    "                           if there are at least two ranks and free cores for all\n"
+    "  --cpus-per-rank N        cores of each rank; without it SLURM_CPUS_PER_TASK, "
+    "then\n"
+    "                           OMP_NUM_THREADS, then 1\n"
+    "  --map-by WHAT[:PE=N]     how ranks share the cores of a host: slot (evenly over "
+    "its\n"
+    "                           sockets, the default), core, socket, numa, ppr:N:socket; "
+    "or\n"
+    "                           how many each host gets: ppr:N:node\n"
     "  --report-bindings        say which rank is bound where\n"
     "  --label                  put the rank in front of every line of output\n"
     "  --timeout SECONDS        end the job after this time, with code 124\n"
@@ -175,6 +190,27 @@ static enum parsed parse_ranks(const char *text, int *ranks)
     return PARSED;
 }
 
+static enum parsed parse_width(const char *text, int *width)
+{
+    char *end;
+    long value = strtol(text, &end, 10);
+
+    if (end == text || *end != '\0' || value < 1 || value > 100000) {
+        return wrong("the number of cores of a rank must be between 1 and 100000", text);
+    }
+    *width = (int)value;
+    return PARSED;
+}
+
+/* ssh is what we use; everything else is named by WEFT_RSH. */
+static enum parsed parse_launcher(const char *text)
+{
+    return strcmp(text, "ssh") == 0
+               ? PARSED
+               : wrong("hosts are reached by ssh; set WEFT_RSH to use another command",
+                       text);
+}
+
 static enum parsed parse_bind(const char *text, enum bind_to *bind)
 {
     if (strcmp(text, "core") == 0) {
@@ -243,6 +279,12 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
         break;
     case OPT_BIND:
         return parse_bind(words[1], &plan->bind);
+    case OPT_MAP:
+        return plan_map_by(words[1], plan, app);
+    case OPT_RANK_BY:
+        return plan_rank_by(words[1]);
+    case OPT_WIDTH:
+        return parse_width(words[1], &app->width);
     case OPT_REPORT:
         plan->is_reporting_bindings = true;
         break;
@@ -266,6 +308,11 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
     case OPT_NET_REPORT:
         plan->is_report = true;
         break;
+    case OPT_NET:
+        setenv("WEFT_NET", words[1], 1);
+        break;
+    case OPT_LAUNCHER:
+        return parse_launcher(words[1]);
     case OPT_IGNORED:
         break;
     case OPT_EXPLAINED:
@@ -332,18 +379,48 @@ static enum parsed parse_app(char ***at, struct plan *plan, struct app *app)
     return PARSED;
 }
 
-static int processors(void)
+/* As many ranks of this width as mpiexec has processors for, and at least one. */
+static int ranks_for_processors(int width)
 {
     cpu_set_t set;
+    const int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 
-    return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+    return count > width ? count / width : 1;
+}
+
+/* ppr:N:socket says how many ranks a host gets; other hosts are taken to be like this one
+ * here, and refuse what does not fit. */
+static enum parsed count_per_socket(struct plan *plan)
+{
+    struct topology topology;
+    cpu_set_t set;
+
+    if (plan->spread.by != MAP_PER_SOCKET) {
+        return PARSED;
+    }
+    if (sched_getaffinity(0, sizeof(set), &set) != 0 || !topology_read(&topology, &set)) {
+        return wrong("the sockets cannot be read: install libhwloc15", "--map-by");
+    }
+    plan->per_host = topology.sockets * plan->spread.per_socket;
+    topology_close(&topology);
+    return PARSED;
+}
+
+static int ranks_if_unsaid(const struct plan *plan, const struct app *app)
+{
+    if (plan->hosts.count > 0) {
+        return hosts_ranks(&plan->hosts, plan->per_host);
+    }
+    return plan->per_host > 0 ? plan->per_host : ranks_for_processors(app->width);
 }
 
 static enum parsed count_ranks(struct plan *plan)
 {
-    if (plan->hosts.count == 0 && !hosts_add_slurm(&plan->hosts)) {
+    if ((plan->hosts.count == 0 && !hosts_add_slurm(&plan->hosts)) ||
+        count_per_socket(plan) != PARSED) {
         return PARSED_WRONG;
     }
+    plan_choose_widths(plan);
     for (int i = 0; i < plan->app_count; i++) {
         struct app *app = &plan->apps[i];
 
@@ -351,8 +428,7 @@ static enum parsed count_ranks(struct plan *plan)
             return wrong("with several programs each needs its -n", app->argv[0]);
         }
         if (app->ranks == 0) {
-            app->ranks = plan->hosts.count > 0 ? hosts_ranks(&plan->hosts, plan->per_host)
-                                               : processors();
+            app->ranks = ranks_if_unsaid(plan, app);
         }
         plan->ranks += app->ranks;
     }

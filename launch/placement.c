@@ -1,162 +1,257 @@
 #include "placement.h"
 
-#include <dlfcn.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <hwloc.h>
+enum { MOST_TRIES = 16 }; /* against others that claim the same cores in this moment */
 
-static struct {
-    int (*init)(hwloc_topology_t *);
-    int (*set_components)(hwloc_topology_t, unsigned long, const char *);
-    int (*load)(hwloc_topology_t);
-    void (*destroy)(hwloc_topology_t);
-    int (*type_depth)(hwloc_topology_t, hwloc_obj_type_t);
-    unsigned (*count_at)(hwloc_topology_t, int);
-    hwloc_obj_t (*object_at)(hwloc_topology_t, int, unsigned);
-    int (*next_bit)(hwloc_const_bitmap_t, int);
-} hw;
+/* What the ranks of this host need. */
+struct need {
+    int ranks;
+    int *widths;          /* of each rank, in cores */
+    long width;           /* of all ranks, as the plan has it */
+    bool is_asked;        /* the user wants this placement and no other */
+    bool may_share_cores; /* threads may have a hardware thread each */
+};
 
-static bool load_hwloc(void)
+static bool cannot(struct placement *placement, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Notes the reason; always false. */
+static bool cannot(struct placement *placement, const char *format, ...)
 {
-    const struct {
-        const char *name;
-        void *to;
-    } symbols[] = {
-        {"hwloc_topology_init", &hw.init},
-        {"hwloc_topology_set_components", &hw.set_components},
-        {"hwloc_topology_load", &hw.load},
-        {"hwloc_topology_destroy", &hw.destroy},
-        {"hwloc_get_type_depth", &hw.type_depth},
-        {"hwloc_get_nbobjs_by_depth", &hw.count_at},
-        {"hwloc_get_obj_by_depth", &hw.object_at},
-        {"hwloc_bitmap_next", &hw.next_bit},
-    };
-    void *library = dlopen("libhwloc.so.15", RTLD_NOW | RTLD_LOCAL);
+    va_list args;
 
-    for (size_t i = 0; library != NULL && i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-        void *found = dlsym(library, symbols[i].name);
-
-        if (found == NULL) {
-            library = NULL;
-            break;
-        }
-        memcpy(symbols[i].to, &found, sizeof(found));
-    }
-    return library != NULL;
+    va_start(args, format);
+    vsnprintf(placement->why, sizeof(placement->why), format, args);
+    va_end(args);
+    return false;
 }
 
-/* Adds every core of which we may use at least one processor. */
-static bool read_cores(struct placement *placement, const cpu_set_t *allowed,
-                       hwloc_topology_t topology)
+static bool need_open(struct need *need, const struct plan *plan, int first, int ranks)
 {
-    int depth = hw.type_depth(topology, HWLOC_OBJ_CORE);
-    unsigned count;
+    *need = (struct need){.ranks = ranks};
+    need->widths = calloc((size_t)ranks, sizeof(*need->widths));
+    need->is_asked = plan->bind == BIND_CORE || plan->spread.by != MAP_EVENLY;
+    for (int r = 0; need->widths != NULL && r < ranks; r++) {
+        const struct app *app = plan_app_of(plan, first + r);
 
-    if (depth < 0) { /* a machine that does not tell: take processors for cores */
-        depth = hw.type_depth(topology, HWLOC_OBJ_PU);
+        need->widths[r] = app->width;
+        need->width += app->width;
+        need->is_asked |= app->width_by == WIDTH_BY_OPTION;
+        need->may_share_cores |= app->width_by == WIDTH_BY_THREADS;
     }
-    count = hw.count_at(topology, depth);
-    placement->cores = calloc(count, sizeof(*placement->cores));
-    for (unsigned i = 0; placement->cores != NULL && i < count; i++) {
-        hwloc_obj_t core = hw.object_at(topology, depth, i);
-        cpu_set_t *set = &placement->cores[placement->count];
-
-        CPU_ZERO(set);
-        for (int c = hw.next_bit(core->cpuset, -1); c >= 0 && c < CPU_SETSIZE;
-             c = hw.next_bit(core->cpuset, c)) {
-            if (CPU_ISSET((size_t)c, allowed)) {
-                CPU_SET((size_t)c, set);
-            }
-        }
-        placement->count += CPU_COUNT(set) > 0 ? 1 : 0;
-    }
-    return placement->cores != NULL;
+    return need->widths != NULL;
 }
 
-static bool read_topology(struct placement *placement, const cpu_set_t *allowed)
+/*
+ * Turns widths into cores. Slurm counts processors. Threads get a core each, or, with
+ * `is_sharing`, a hardware thread each. Returns the sum.
+ */
+static long count_cores(const struct topology *topology, const struct plan *plan,
+                        int first, bool is_sharing, struct need *need)
 {
-    hwloc_topology_t topology;
-    bool is_read;
+    const int each = topology->processors_per_core;
+    long sum = 0;
 
-    /*
-     * Its plugins look for graphics cards and the like: 2.7 of the 3.7 ms that hwloc
-     * takes on a machine of two cores. The ranks' environment has been made before.
-     */
-    setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 1);
-    if (!load_hwloc() || hw.init(&topology) != 0) {
-        return false;
+    for (int r = 0; r < need->ranks; r++) {
+        const struct app *app = plan_app_of(plan, first + r);
+
+        need->widths[r] = app->width;
+        if (app->width_by == WIDTH_BY_SLURM ||
+            (app->width_by == WIDTH_BY_THREADS && is_sharing)) {
+            need->widths[r] = (app->width + each - 1) / each;
+        }
+        sum += need->widths[r];
     }
-    /* The x86 component runs on every processor in turn; Linux's own knows enough. */
-    hw.set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
-    is_read = hw.load(topology) == 0 && read_cores(placement, allowed, topology);
-    hw.destroy(topology);
-    return is_read;
+    return sum;
 }
 
-bool placement_open(struct placement *placement, const struct plan *plan, int ranks)
+static int count_free(const struct topology *topology)
 {
-    cpu_set_t allowed;
+    int count = 0;
 
-    memset(placement, 0, sizeof(*placement));
-    if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) {
-        perror("mpiexec: read the processors");
-        return plan->bind != BIND_CORE;
+    for (int c = 0; c < topology->count; c++) {
+        count += topology->cores[c].is_taken ? 0 : 1;
     }
-    /* More ranks than processors do not fit, and a single one has nobody to avoid. */
-    if (plan->bind == BIND_NONE ||
-        (plan->bind == BIND_IF_FITS && (ranks > CPU_COUNT(&allowed) || ranks == 1))) {
-        return true;
+    return count;
+}
+
+/* Notes that there are too few cores, and whether other jobs have the rest. */
+static bool too_few(struct placement *placement, const struct topology *topology,
+                    int ranks, long wanted, int free_cores)
+{
+    const char *verb = ranks == 1 ? " needs" : "s need";
+    const char *noun = wanted == 1 ? "core" : "cores";
+
+    if (free_cores == topology->count) {
+        return cannot(placement, "%d rank%s %ld %s, but this host has %d", ranks, verb,
+                      wanted, noun, topology->count);
     }
-    if (!read_topology(placement, &allowed)) {
-        placement_close(placement);
-        if (plan->bind == BIND_CORE) {
-            fprintf(stderr,
-                    "%s: --bind-to core needs hwloc, which cannot be loaded: "
-                    "install libhwloc15\n",
-                    program_name);
-        }
-        return plan->bind != BIND_CORE;
+    return cannot(
+        placement, "%d rank%s %ld %s, but other jobs have taken %d of this host's %d",
+        ranks, verb, wanted, noun, topology->count - free_cores, topology->count);
+}
+
+/* Deals the free cores: first one for each thread, then a hardware thread for each. */
+static bool deal(struct placement *placement, const struct topology *topology,
+                 const struct plan *plan, int first, struct need *need, int *owner)
+{
+    const int free_cores = count_free(topology);
+    long wanted = count_cores(topology, plan, first, false, need);
+
+    if (wanted > free_cores && need->may_share_cores) {
+        wanted = count_cores(topology, plan, first, true, need);
     }
-    if (ranks > placement->count) {
-        if (plan->bind == BIND_CORE) {
-            fprintf(stderr, "%s: %d ranks do not fit on %d cores: they are not bound\n",
-                    program_name, ranks, placement->count);
-        }
-        placement_close(placement);
+    if (wanted > free_cores) {
+        return too_few(placement, topology, need->ranks, wanted, free_cores);
+    }
+    if (!spread_ranks(topology, &plan->spread, need->widths, need->ranks, owner)) {
+        return cannot(placement, "the ranks cannot be placed on the free cores of this "
+                                 "host's sockets as --map-by asks");
     }
     return true;
 }
 
-const cpu_set_t *placement_of(const struct placement *placement, int local_rank)
+static bool set_processors(struct placement *placement, const struct topology *topology,
+                           const struct need *need, const int *owner)
 {
-    return placement->cores != NULL ? &placement->cores[local_rank] : NULL;
+    placement->sets = calloc((size_t)need->ranks, sizeof(*placement->sets));
+    if (placement->sets == NULL) {
+        return cannot(placement, "%s", strerror(errno));
+    }
+    for (int c = 0; c < topology->count; c++) {
+        if (owner[c] >= 0) {
+            cpu_set_t *set = &placement->sets[owner[c]];
+
+            CPU_OR(set, set, &topology->cores[c].set);
+        }
+    }
+    return true;
 }
 
-void placement_report(const struct placement *placement, const struct plan *plan,
-                      int first, int ranks)
+/* Claims all that was dealt, in ascending order, so that one of two rivals gets on. */
+static bool claim_all(struct placement *placement, const struct need *need)
 {
-    if (!plan->is_reporting_bindings) {
+    cpu_set_t all;
+
+    CPU_ZERO(&all);
+    for (int r = 0; r < need->ranks; r++) {
+        CPU_OR(&all, &all, &placement->sets[r]);
+    }
+    if (claims_take(&placement->claims, &all)) {
+        return true;
+    }
+    cannot(placement, "its processors cannot be claimed: %s", strerror(errno));
+    placement_close(placement);
+    return false;
+}
+
+static bool place(struct placement *placement, struct topology *topology,
+                  const struct plan *plan, int first, struct need *need)
+{
+    int *owner = calloc((size_t)topology->count, sizeof(*owner));
+    bool is_placed = false;
+
+    for (int i = 0; owner != NULL && !is_placed && i < MOST_TRIES; i++) {
+        claims_look(topology);
+        if (!deal(placement, topology, plan, first, need, owner) ||
+            !set_processors(placement, topology, need, owner)) {
+            break;
+        }
+        is_placed = claim_all(placement, need);
+    }
+    free(owner);
+    return is_placed;
+}
+
+/* What can be said before the topology is read, which takes its time. */
+static bool is_hopeless(struct placement *placement, const struct plan *plan,
+                        const struct need *need, const cpu_set_t *allowed)
+{
+    if (plan->bind == BIND_NONE) {
+        return !cannot(placement, "--bind-to none");
+    }
+    if (!need->is_asked && need->ranks == 1) {
+        return !cannot(placement, "a single rank has all cores");
+    }
+    if (!need->is_asked && need->width > CPU_COUNT(allowed)) {
+        return !cannot(placement, "%d ranks need %ld cores, but there are %d processors",
+                       need->ranks, need->width, CPU_COUNT(allowed));
+    }
+    return false;
+}
+
+static bool bind_ranks(struct placement *placement, const struct plan *plan, int first,
+                       struct need *need)
+{
+    struct topology topology;
+    cpu_set_t allowed;
+    bool is_placed;
+
+    if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) {
+        return cannot(placement, "the processors cannot be read: %s", strerror(errno));
+    }
+    if (is_hopeless(placement, plan, need, &allowed)) {
+        return false;
+    }
+    if (!topology_read(&topology, &allowed)) {
+        return cannot(placement, "binding needs hwloc, which cannot be loaded: install "
+                                 "libhwloc15");
+    }
+    is_placed = place(placement, &topology, plan, first, need);
+    topology_close(&topology);
+    return is_placed;
+}
+
+bool placement_open(struct placement *placement, const struct plan *plan, int first,
+                    int ranks)
+{
+    struct need need;
+    bool is_asked;
+
+    memset(placement, 0, sizeof(*placement));
+    if (!need_open(&need, plan, first, ranks)) {
+        return cannot(placement, "%s", strerror(errno));
+    }
+    is_asked = need.is_asked && plan->bind != BIND_NONE;
+    if (bind_ranks(placement, plan, first, &need)) {
+        free(need.widths);
+        return true;
+    }
+    free(need.widths);
+    return !is_asked;
+}
+
+const cpu_set_t *placement_of(const struct placement *placement, int local_rank)
+{
+    return placement->sets != NULL ? &placement->sets[local_rank] : NULL;
+}
+
+void placement_describe(const struct placement *placement, int local_rank, char *text,
+                        size_t size)
+{
+    const cpu_set_t *set = placement_of(placement, local_rank);
+    size_t used;
+
+    if (set == NULL) {
+        snprintf(text, size, "not bound: %s", placement->why);
         return;
     }
-    for (int r = 0; r < ranks; r++) {
-        const cpu_set_t *set = placement_of(placement, r);
-
-        fprintf(stderr, "%s: rank %d: %s", program_name, first + r,
-                set == NULL ? "not bound" : "bound to processors");
-        for (int c = 0; set != NULL && c < CPU_SETSIZE; c++) {
-            if (CPU_ISSET((size_t)c, set)) {
-                fprintf(stderr, " %d", c);
-            }
+    used = (size_t)snprintf(text, size, "bound to processors");
+    for (int c = 0; c < CPU_SETSIZE && used < size; c++) {
+        if (CPU_ISSET((size_t)c, set)) {
+            used += (size_t)snprintf(text + used, size - used, " %d", c);
         }
-        fprintf(stderr, "\n");
     }
 }
 
 void placement_close(struct placement *placement)
 {
-    free(placement->cores);
-    memset(placement, 0, sizeof(*placement));
+    claims_drop(&placement->claims);
+    free(placement->sets);
+    placement->sets = NULL;
 }

@@ -8,12 +8,13 @@
 #define WEFT_LAUNCH_PLAN_H
 
 #include "hosts.h"
+#include "spread.h"
 
 #include <stdbool.h>
 
 enum bind_to {
-    BIND_IF_FITS, /* to cores, if there is one for each rank */
-    BIND_CORE,
+    BIND_IF_FITS, /* to cores, if all ranks find free ones */
+    BIND_CORE,    /* to cores; if that cannot be, no rank is started */
     BIND_NONE,
 };
 
@@ -23,10 +24,20 @@ struct list {
     int count;
 };
 
+/* Who has said how wide a rank is; the first of these that speaks decides. */
+enum width_by {
+    WIDTH_BY_DEFAULT, /* nobody: one core */
+    WIDTH_BY_THREADS, /* OMP_NUM_THREADS, as the ranks see it: a core for each thread */
+    WIDTH_BY_SLURM,   /* SLURM_CPUS_PER_TASK, which counts processors */
+    WIDTH_BY_OPTION,  /* --cpus-per-rank, or PE= of --map-by: cores, and not fewer */
+};
+
 /* One program and its ranks; MPMD command lines have several. */
 struct app {
     char **argv;
-    int ranks;        /* 0: not said */
+    int ranks; /* 0: not said */
+    int width; /* cores of each rank; processors, if Slurm has said it */
+    enum width_by width_by;
     const char *wdir; /* NULL: where mpiexec stands */
     struct list set;  /* NAME=VALUE, for this program */
 };
@@ -36,6 +47,8 @@ struct plan {
     int app_count;
     int ranks; /* of all programs */
     enum bind_to bind;
+    struct spread spread; /* how ranks share the cores of a host */
+    bool is_by_node;      /* --map-by node: one rank to each host in turn */
     bool is_reporting_bindings;
     bool is_labelling;
     bool has_empty_environment; /* pass only what is named */
@@ -56,6 +69,19 @@ enum parsed { PARSED, PARSED_AND_DONE, PARSED_WRONG };
  * PARSED_WRONG: a line on standard error says why.
  */
 enum parsed plan_parse(int argc, char **argv, struct plan *plan);
+
+/* The program of a rank, which must be below `plan->ranks`. */
+const struct app *plan_app_of(const struct plan *plan, int rank);
+
+/*
+ * Fills `width` and `width_by` of every program, where the command line does not say it.
+ * A program inherits the width that an option has given to the one before it.
+ */
+void plan_choose_widths(struct plan *plan);
+
+/* The value of --map-by or --rank-by; PARSED_WRONG after a line. */
+enum parsed plan_map_by(const char *value, struct plan *plan, struct app *app);
+enum parsed plan_rank_by(const char *value);
 
 /* Adds a word to a list. */
 void list_add(struct list *list, char *word);

@@ -199,10 +199,12 @@ static void on_setup(struct job *job, const struct frame *frame, const char *pay
         bytes_add(&job->tree.setup, payload, frame->bytes);
     }
     if (!job_open_ranks(job)) {
-        char line[512];
+        char line[1024];
 
-        snprintf(line, sizeof(line), "host %s: its daemon cannot prepare its ranks",
-                 job->setup.layout.stations[job->tree.me].name);
+        snprintf(line, sizeof(line), "host %s: %s",
+                 job->setup.layout.stations[job->tree.me].name,
+                 job->refusal[0] != '\0' ? job->refusal
+                                         : "its daemon cannot prepare its ranks");
         tree_lose(job, line);
         return;
     }

@@ -85,6 +85,8 @@ static void pack_app(const struct app *app, struct bytes *to)
         bytes_add_text(to, app->argv[i]);
     }
     bytes_add_number(to, app->ranks);
+    bytes_add_number(to, app->width);
+    bytes_add_number(to, app->width_by);
     bytes_add_text(to, folder);
     pack_list(&app->set, to);
     free(folder);
@@ -108,6 +110,8 @@ void setup_pack(const struct setup *setup, struct bytes *to)
     bytes_add_number(to, (int64_t)mask);
     bytes_add_number(to, plan->ranks);
     bytes_add_number(to, plan->bind);
+    bytes_add_number(to, plan->spread.by);
+    bytes_add_number(to, plan->spread.per_socket);
     bytes_add_number(to, plan->is_reporting_bindings);
     bytes_add_number(to, plan->app_count);
     for (int i = 0; i < plan->app_count; i++) {
@@ -155,6 +159,8 @@ static void read_apps(struct reader *from, struct plan *plan)
         read_list(from, &words);
         app->argv = words.at;
         app->ranks = (int)reader_number(from);
+        app->width = (int)reader_number(from);
+        app->width_by = (enum width_by)reader_number(from);
         app->wdir = reader_text(from);
         read_list(from, &app->set);
     }
@@ -233,6 +239,8 @@ bool setup_unpack(struct setup *setup, const char *from, size_t bytes)
     umask((mode_t)reader_number(&reader));
     setup->plan.ranks = (int)reader_number(&reader);
     setup->plan.bind = (enum bind_to)reader_number(&reader);
+    setup->plan.spread.by = (enum map_by)reader_number(&reader);
+    setup->plan.spread.per_socket = (int)reader_number(&reader);
     setup->plan.is_reporting_bindings = reader_number(&reader) != 0;
     read_apps(&reader, &setup->plan);
     read_layout(&reader, &setup->layout);

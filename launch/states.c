@@ -107,13 +107,7 @@ void job_say(struct job *job, const char *format, ...)
 
 const struct app *job_app_of(const struct job *job, int rank)
 {
-    const struct app *app = job->plan->apps;
-
-    while (rank >= app->ranks) {
-        rank -= app->ranks;
-        app++;
-    }
-    return app;
+    return plan_app_of(job->plan, rank);
 }
 
 bool job_is_going_on(const struct job *job)

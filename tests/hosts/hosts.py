@@ -118,6 +118,15 @@ def slots_and_ppn_say_how_many():
 
 
 @case("start")
+def bindings_are_reported_for_all_hosts():
+    done = OnHost("--hosts", hosts(2, 3), "--map-by", "ppr:2:node", "--report-bindings",
+                  "true").finish()
+    told = sorted(done.err.decode().splitlines())
+    equal([text[:24] for text in told],
+          [f"mpiexec: rank {r}: bound t" for r in range(4)], done.err)
+
+
+@case("start")
 def sixteen_ranks_on_four_hosts():
     done = run("--hosts", hosts(1, 2, 3, 4), "-n", 16, program("place"))
     equal(places(done), blocks(4, 4, 4, 4))
@@ -449,6 +458,16 @@ def too_few_slots():
             names=f"{host(1)}:1,{host(2)}:1", count=3, code=2)
     refuses([rf"^mpiexec: host {host(1)}: it has 1 slots, -ppn wants 2: .*--oversubscribe"],
             "-ppn", 2, "true", names=f"{host(1)}:1,{host(2)}:4", count=3, code=2)
+
+
+@case("failures")
+def a_placement_that_the_other_host_cannot_give():
+    wide = len(os.sched_getaffinity(0)) + 1
+    refuses([rf"^mpiexec: host {host(2)}: ranks cannot be bound as asked: 1 rank needs "
+             rf"{wide} cores, but .*--bind-to none"],
+            "--cpus-per-rank", wide, program("fail"), "never", names=host(2), count=1)
+    refuses([r"^mpiexec: --map-by node: ranks are placed in blocks.*-ppn"],
+            "--map-by", "node", "true", code=2)
 
 
 @case("failures")

@@ -90,6 +90,11 @@ def a_wrong_command_line_is_refused_in_one_line():
         (["-env", "A"], "^mpiexec: -env: something must follow"),
         (["--frobnicate", "true"], "^mpiexec: --frobnicate: unknown option"),
         (["--bind-to", "moon", "true"], "^mpiexec: moon: .*--bind-to"),
+        (["--bind-to", "socket", "true"], "^mpiexec: socket: .*--bind-to"),
+        (["--map-by", "moon", "true"], "^mpiexec: --map-by moon: Weft knows slot"),
+        (["--rank-by", "node", "true"], "^mpiexec: --rank-by node: "),
+        (["--cpus-per-rank", "0", "true"], "^mpiexec: 0: the number of cores of a rank"),
+        (["-launcher", "rsh", "true"], "^mpiexec: rsh: .*WEFT_RSH"),
         (["--timeout", "soon", "true"], "^mpiexec: soon: the time"),
         (["--timeout", "0", "true"], "^mpiexec: 0: the time"),
         ([], "^mpiexec: no program"),
@@ -200,12 +205,19 @@ def core_of(processor):
 
 CORES = len({core_of(processor) for processor in PROCESSORS})
 AFFINITY = ("python3", "-c", "import os; print(sorted(os.sched_getaffinity(0)))")
+# Where no other job on this machine is seen: claims of cores belong to a network namespace.
+ALONE = ("unshare", "-rn")
 
 
-def affinities(*words, **settings):
-    """The processors of each rank, in no order."""
-    return [[int(number) for number in re.findall(r"\d+", text)]
-            for text in mpiexec(*words, *AFFINITY, **settings).lines()]
+def processors_in(lines):
+    """The lists of numbers that AFFINITY has printed."""
+    return [[int(number) for number in re.findall(r"\d+", text)] for text in lines]
+
+
+def affinities(*words, under=(), **settings):
+    """The processors of each rank, in no order, of a job that is alone on the machine."""
+    done = mpiexec(*words, *AFFINITY, under=(*ALONE, *under), **settings)
+    return processors_in(done.lines())
 
 
 def are_apart(sets):
@@ -244,19 +256,91 @@ def ranks_stay_on_the_processors_that_mpiexec_has():
 
 
 @case("placement")
-def too_many_ranks_for_bind_to_core_are_said_and_run():
-    says = [rf"^mpiexec: {CORES + 1} ranks do not fit on {CORES} cores"]
-    equal(affinities("-n", CORES + 1, "--bind-to", "core", says=says),
-          [PROCESSORS] * (CORES + 1))
+def what_was_asked_for_and_cannot_be_done_is_refused():
+    many = CORES + 1
+    why = rf"^mpiexec: ranks cannot be bound as asked: .* {many} cores, but .* {CORES};"
+    for words in (["-n", many, "--bind-to", "core"], ["-n", 1, "--cpus-per-rank", many],
+                  ["-n", 1, "--map-by", f"slot:PE={many}"],
+                  ["-n", many, "--map-by", "core"]):
+        mpiexec(*words, program("fail"), "never", under=ALONE, code=2, says=[why])
+    mpiexec("-n", 2, "--map-by", "ppr:1:node", "true", code=2, says=["only 1:"])
+
+
+@case("placement")
+def a_rank_is_as_wide_as_its_threads():
+    claim(CORES >= 2, "this machine has a single core: there is nothing to place")
+    both = [PROCESSORS[:2]] if CORES == len(PROCESSORS) == 2 else None
+    for words, variables in ((["--cpus-per-rank", 2], None),
+                             (["--map-by", "slot:PE=2"], {"OMP_NUM_THREADS": "1"}),
+                             (["--bind-to", "core"], {"OMP_NUM_THREADS": "2,4"}),
+                             (["--bind-to", "core", "-genv", "OMP_NUM_THREADS", 2], None)):
+        got = affinities("-n", 1, *words, variables=variables)
+        claim(len({core_of(p) for p in got[0]}) == 2, f"{words} {variables}: {got}")
+        claim(both in (None, got), f"{words}: {got}")
+    equal(affinities("-n", CORES, variables={"OMP_NUM_THREADS": "2"}),
+          [PROCESSORS] * CORES, "ranks that are too wide are not bound")
+
+
+@case("placement")
+def without_n_there_are_as_many_ranks_as_fit_with_their_threads():
+    threads = {"OMP_NUM_THREADS": str(len(PROCESSORS))}
+    equal(mpiexec(*RANK_OF_SIZE, variables=threads).lines(), ranks(1))
+    equal(mpiexec("--map-by", "ppr:3:node", *RANK_OF_SIZE).lines(), ranks(3))
+    threads = {"OMP_NUM_THREADS": str(10 * len(PROCESSORS))}
+    equal(mpiexec(*RANK_OF_SIZE, variables=threads).lines(), ranks(1))
+
+
+@case("placement")
+def two_jobs_at_once_do_not_share_a_core():
+    claim(CORES >= 2, "this machine has a single core: there is nothing to place")
+    held = "echo $(grep Cpus_allowed_list /proc/self/status); read x || true"
+    job = f"{mpiexec_path()} -n 1 --bind-to core sh -c '{held}' <&3 &"
+    script = f"exec 3<&0; {job} {job} wait"
+    for _ in range(10):
+        run = Running([*ALONE, "sh", "-c", script], stdin=subprocess.PIPE)
+        told = sorted(run.read_line() for _ in range(2))
+        run.end(given=b"\n\n")
+        claim(told[0] != told[1], f"both have {told[0]}")
+
+
+def beside_a_job_on_all_cores(script):
+    """Runs a shell script while another job, $!, has claimed every core."""
+    job = f"{mpiexec_path()} -n {CORES} --bind-to core sh -c 'echo; sleep 60'"
+    with Folder() as folder:
+        os.mkfifo(folder / "started")
+        before = f"exec 4<>{folder}/started; {job} >&4 & read x <&4; "
+        return Running([*ALONE, "sh", "-c", before + script]).finish()
+
+
+@case("placement")
+def a_job_that_finds_the_cores_taken_is_not_bound_and_says_so():
+    taken = f"other jobs have taken {CORES} of this host's {CORES}"
+    done = beside_a_job_on_all_cores(
+        f"{mpiexec_path()} -n 2 --report-bindings true; "
+        f"{mpiexec_path()} -n 2 --bind-to core true; echo code $? >&2; kill $!; wait")
+    told = [text for text in done.err.decode().splitlines() if "signal" not in text]
+    equal(told[:2], [f"mpiexec: rank {r}: not bound: 2 ranks need 2 cores, but {taken}"
+                     for r in range(2)])
+    claim(told[2].startswith("mpiexec: ranks cannot be bound as asked") and
+          taken in told[2] and told[3] == "code 2", told)
+
+
+@case("placement")
+def a_job_that_was_killed_gives_its_cores_back():
+    again = f"{mpiexec_path()} -n {CORES} --bind-to core true"
+    done = beside_a_job_on_all_cores(
+        f"{again} && echo too early; pkill -KILL -P $!; kill -KILL $!; "
+        f"until {again} 2>/dev/null; do :; done; echo free")
+    equal(done.out, b"free\n", done.err)
 
 
 @case("placement")
 def report_bindings_says_what_is_so():
     done = mpiexec("-n", 1, "--report-bindings", *AFFINITY,
-                   says=["^mpiexec: rank 0: not bound$"])
+                   says=["^mpiexec: rank 0: not bound: a single rank has all cores$"])
     equal(done.out.decode(), f"{PROCESSORS}\n")
     bound = "^mpiexec: rank {}: bound to processors [0-9 ]+$"
-    done = mpiexec("-n", 2, "--report-bindings", "--label", *AFFINITY,
+    done = mpiexec("-n", 2, "--report-bindings", "--label", *AFFINITY, under=ALONE,
                    says=[bound.format(0), bound.format(1)])
     for text in done.out.decode().splitlines():
         rank, processors = re.match(r"\[(\d)\] \[(.*)\]", text).groups()
@@ -731,16 +815,15 @@ def other_launchers_options_for_this_machine_work():
                       ["-hosts", f"localhost,{HOST}"], ["-f", hosts],
                       ["-machinefile", hosts], ["--hostfile", hosts], ["-ppn", 2],
                       ["-N", 2], ["--oversubscribe"], ["--allow-run-as-root"],
-                      ["-envall"], ["-genvall"]):
+                      ["-envall"], ["-genvall"], ["-launcher", "ssh"],
+                      ["--map-by", "slot"], ["--map-by", "node"], ["--rank-by", "slot"],
+                      ["--map-by", "ppr:2:node"]):
             equal(mpiexec(*words, "-n", 2, *RANK_OF_SIZE).lines(), ranks(2), str(words))
 
 
 @case("options")
 def options_without_a_meaning_here_are_answered_and_the_job_runs():
-    for words, hint in ((["--mca", "btl", "self"], "weft-info --settings"),
-                        (["--map-by", "core"], "--bind-to"),
-                        (["-iface", "eth0"], "WEFT_NET"),
-                        (["-launcher", "ssh"], "WEFT_RSH")):
+    for words, hint in ((["--mca", "btl", "self"], "weft-info --settings"),):
         says = [rf"^mpiexec: {words[0]} has no effect here: .*{hint}"]
         equal(mpiexec(*words, "-n", 2, *RANK_OF_SIZE, says=says).lines(), ranks(2))
 

@@ -1,0 +1,101 @@
+/*
+ * plan.c - what follows from a plan: a rank's program, and how many cores it gets.
+ */
+#include "plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDEST = 100000 };
+
+const struct app *plan_app_of(const struct plan *plan, int rank)
+{
+    const struct app *app = plan->apps;
+
+    while (rank >= app->ranks) {
+        rank -= app->ranks;
+        app++;
+    }
+    return app;
+}
+
+/* The value of NAME in a list of NAME=VALUE, where the last one counts; or NULL. */
+static const char *value_in(const struct list *list, const char *name)
+{
+    const size_t length = strlen(name);
+
+    for (int i = list->count - 1; i >= 0; i--) {
+        if (strncmp(list->at[i], name, length) == 0 && list->at[i][length] == '=') {
+            return list->at[i] + length + 1;
+        }
+    }
+    return NULL;
+}
+
+static bool is_passed_on(const struct plan *plan, const char *name)
+{
+    bool is_named = !plan->has_empty_environment;
+
+    for (int i = 0; i < plan->keep.count; i++) {
+        is_named = is_named || strcmp(plan->keep.at[i], name) == 0;
+    }
+    return is_named;
+}
+
+/* A variable as the ranks of a program will see it; or NULL. */
+static const char *value_for(const struct plan *plan, const struct app *app,
+                             const char *name)
+{
+    const char *value = value_in(&app->set, name);
+
+    if (value == NULL) {
+        value = value_in(&plan->set, name);
+    }
+    return value == NULL && is_passed_on(plan, name) ? getenv(name) : value;
+}
+
+/* The number at the beginning of a list such as "4,2"; 0 if there is none. */
+static int first_number(const char *text)
+{
+    char *end;
+    long value = text != NULL ? strtol(text, &end, 10) : 0;
+
+    if (value < 1 || value > WIDEST) {
+        return 0;
+    }
+    while (*end == ' ') {
+        end++;
+    }
+    return *end == '\0' || *end == ',' ? (int)value : 0;
+}
+
+static void choose(const struct plan *plan, struct app *app)
+{
+    const int by_slurm = first_number(getenv("SLURM_CPUS_PER_TASK"));
+    const int by_threads = first_number(value_for(plan, app, "OMP_NUM_THREADS"));
+
+    if (app->width > 0) {
+        app->width_by = WIDTH_BY_OPTION;
+    } else if (by_slurm > 0) {
+        app->width = by_slurm;
+        app->width_by = WIDTH_BY_SLURM;
+    } else if (by_threads > 0) {
+        app->width = by_threads;
+        app->width_by = WIDTH_BY_THREADS;
+    } else {
+        app->width = 1;
+        app->width_by = WIDTH_BY_DEFAULT;
+    }
+}
+
+void plan_choose_widths(struct plan *plan)
+{
+    for (int i = 0; i < plan->app_count; i++) {
+        struct app *app = &plan->apps[i];
+
+        if (app->width == 0 && i > 0 && plan->apps[i - 1].width_by == WIDTH_BY_OPTION) {
+            app->width = plan->apps[i - 1].width;
+        }
+        choose(plan, app);
+    }
+}

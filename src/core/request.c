@@ -14,7 +14,7 @@ static const uintptr_t SENT_HANDLE =
     (uintptr_t)1 << 32 | (uintptr_t)WEFT_KIND_REQUEST << WEFT_HANDLE_INDEX_BITS |
     ((1u << WEFT_HANDLE_INDEX_BITS) - 1);
 
-uint32_t weft_requests_outstanding;
+uint32_t weft_outstanding;
 uint32_t weft_schedule_steps;
 
 struct weft_request weft_request_sent = {
@@ -36,7 +36,7 @@ void weft_request_open(size_t size)
 void weft_request_close(void)
 {
     spare = NULL;
-    weft_requests_outstanding = 0;
+    weft_outstanding = 0;
     weft_schedule_steps = 0;
     weft_pool_fini(&pool);
 }
@@ -222,7 +222,7 @@ void weft_request_complete(struct weft_request *request, enum weft_rc rc)
     request->rc = rc;
     if (request->is_outstanding) {
         request->is_outstanding = false;
-        weft_requests_outstanding--;
+        weft_outstanding--;
     }
     /* Release: who sees it complete sees the data and the status. */
     atomic_store_explicit(&request->is_complete, 1, memory_order_release);

@@ -81,8 +81,11 @@ struct weft_request {
 
 extern struct weft_request weft_request_sent;
 
-/* Requests that the user holds and that are not complete; with the lock. */
-extern uint32_t weft_requests_outstanding;
+/*
+ * What needs progress though nobody waits for it: requests that the user holds and that
+ * are not complete, and peers to which something could not be sent yet. With the lock.
+ */
+extern uint32_t weft_outstanding;
 extern uint32_t
     weft_schedule_steps; /* those that a schedule, not a patient one, waits for */
 
@@ -157,7 +160,7 @@ static inline void weft_request_hand_out(struct weft_request *request)
 {
     if (!weft_request_is_complete(request)) {
         request->is_outstanding = true;
-        weft_requests_outstanding++;
+        weft_outstanding++;
     }
 }
 

@@ -64,6 +64,7 @@ static bool has_published(void)
 
     do {
         helper.published = level_wanted();
+        p->has_new_backlog = false;
         if (p->ops->attend(p->transport, helper.published) != WEFT_OK) {
             return false;
         }
@@ -84,7 +85,7 @@ static bool is_published_enough(void)
 {
     const struct weft_p2p *p = &weft_p2p;
 
-    return helper.published >= level_wanted() &&
+    return helper.published >= level_wanted() && !p->has_new_backlog &&
            (p->waiting_peers == NULL || !p->ops->has_asked(p->transport));
 }
 
@@ -122,7 +123,7 @@ static bool serve_seated(void)
         if (!is_attending()) { /* while the lock was dropped somebody began to wait */
             break;
         }
-        if (weft_requests_outstanding == 0 && p->work == NULL) {
+        if (weft_outstanding == 0 && p->work == NULL) {
             set_attending(false);
             p->ops->disarm(p->transport);
             break;
@@ -274,7 +275,7 @@ static void begin_attending(void)
             return;
         }
         weft_p2p_poll_once();
-        if (weft_requests_outstanding == 0) {
+        if (weft_outstanding == 0) {
             weft_p2p_stay();
             return;
         }
@@ -289,16 +290,19 @@ void weft_p2p_leave_slow(void)
 
     /* A message to ourselves may have completed a step, and who waits for it sleeps. */
     weft_schedules_run();
-    if (!p->has_progress || weft_requests_outstanding == 0) {
+    if (weft_outstanding == 0) {
         return;
     }
-    if (p->waiting_threads > 0) { /* who waits in MPI serves us too */
-        if (p->is_armed && p->work != NULL) {
+    /* A thread that waits in MPI serves us too. One that sleeps knows what there was to
+     * do when it armed: it must be woken for work, and for a backlog that is new, because
+     * nobody may tell it of room, or of a network that has come up only now. */
+    if (p->waiting_threads > 0) {
+        if (p->is_armed && (p->work != NULL || p->has_new_backlog)) {
             p->ops->ring(p->transport);
         }
         return;
     }
-    if (!weft_p2p_start_helper()) {
+    if (!p->has_progress || !weft_p2p_start_helper()) {
         return;
     }
     if (!is_attending() || !is_published_enough()) {

@@ -203,6 +203,9 @@ bool weft_p2p_send_by_offer(struct weft_p2p_request *send, bool is_blocking)
         send->other = offer.request;
         weft_p2p_add_transfer(send);
         weft_joint_open(send->joint, send->joint_turn, &terms);
+        if (terms.length == 0) { /* nobody will count a last piece */
+            ep->ops->wake(ep, WEFT_ATTENTION_ANYTHING);
+        }
         weft_p2p_add_work(send);
         return true;
     }

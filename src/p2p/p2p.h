@@ -139,6 +139,8 @@ struct weft_p2p {
     bool is_in_barrier;    /* of all ranks of the node */
     uint32_t barrier_turn; /* which one */
     bool is_armed;         /* a thread sleeps on the doorbell */
+    bool is_room_awaited;  /* and it sleeps until no peer has a backlog */
+    bool has_new_backlog;  /* a peer has got one since somebody last armed for it */
     bool is_taken_over;    /* another thread polls in its place */
     uint64_t sleeps;       /* how often a thread did */
     uint64_t pieces_sent;  /* DATA packets: they are no messages */
@@ -481,16 +483,18 @@ void weft_p2p_poll_network(int budget);
 /* Does something wait for room of which nobody will tell? */
 bool weft_p2p_needs_tick(void);
 
-/* A thread is about to leave MPI. */
+/*
+ * A thread is about to leave MPI: what is outstanding is left to a thread that waits in
+ * MPI, or to the helper.
+ */
 static inline void weft_p2p_leave(void)
 {
     if (weft_unlikely(
-            weft_requests_outstanding > 0 &&
-            (weft_schedules_ready != NULL ||
-             (weft_p2p.has_progress &&
-              (!atomic_load_explicit(&weft_p2p.is_attending, memory_order_relaxed) ||
-               weft_p2p.work != NULL || weft_p2p.waiting_peers != NULL ||
-               weft_p2p.awaits_data > 0 || weft_schedule_steps > 0))))) {
+            weft_outstanding > 0 &&
+            (!atomic_load_explicit(&weft_p2p.is_attending, memory_order_relaxed) ||
+             weft_schedules_ready != NULL || weft_p2p.work != NULL ||
+             weft_p2p.waiting_peers != NULL || weft_p2p.awaits_data > 0 ||
+             weft_schedule_steps > 0))) {
         weft_p2p_leave_slow();
     }
 }

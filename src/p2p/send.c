@@ -64,6 +64,8 @@ void weft_p2p_wait_for_room(struct weft_peer *peer)
         peer->is_waiting = true;
         peer->next_waiting = weft_p2p.waiting_peers;
         weft_p2p.waiting_peers = peer;
+        weft_p2p.has_new_backlog = true;
+        weft_outstanding++;
     }
 }
 
@@ -174,9 +176,13 @@ void weft_p2p_flush(void)
         if (flush_peer(peer)) {
             peer->is_waiting = false;
             *at = peer->next_waiting;
+            weft_outstanding--;
         } else {
             at = &peer->next_waiting;
         }
+    }
+    if (weft_p2p.waiting_peers == NULL && weft_p2p.is_room_awaited) {
+        weft_p2p.ops->ring(weft_p2p.transport);
     }
 }
 

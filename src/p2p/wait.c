@@ -188,6 +188,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
         watch_request(a);
         return;
     }
+    p->has_new_backlog = false;
     if (p->ops->arm(p->transport, WEFT_ATTENTION_ALL, &bell) != WEFT_OK) {
         return; /* something has come */
     }
@@ -200,12 +201,14 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
         weft_p2p_flush();
     }
     if (weft_p2p_transfers_have_news() || weft_schedules_ready != NULL ||
-        weft_p2p_has_deaths() || (a->is_room && p->waiting_peers == NULL)) {
+        weft_p2p_has_deaths() || p->has_new_backlog ||
+        (a->is_room && p->waiting_peers == NULL)) {
         p->ops->disarm(p->transport);
         return;
     }
     ns = weft_p2p_needs_tick() ? TICK_NS : 0;
     p->is_armed = true;
+    p->is_room_awaited = a->is_room;
     set_sleeper(a, p->ops->doorbell(p->transport));
     p->is_taken_over = false;
     p->sleeps++;
@@ -224,6 +227,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
     weft_lock();
     atomic_store_explicit(&p->job->slice->sleep.is_asleep, 0, memory_order_relaxed);
     p->is_armed = false;
+    p->is_room_awaited = false;
     p->is_net_due = true;
     set_sleeper(a, NULL);
     p->ops->disarm(p->transport);

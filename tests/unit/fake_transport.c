@@ -535,6 +535,7 @@ static void fake_disarm(struct weft_transport *tp)
 
 static void fake_ring(struct weft_transport *tp)
 {
+    fake.rings++;
     atomic_fetch_add_explicit(&tp->doorbell, 1, memory_order_release);
 }
 

@@ -72,6 +72,7 @@ struct fake {
     int endpoints; /* connected now */
     int polls;
     int sleeps;
+    int rings;      /* of our own doorbell */
     int wakes;      /* of peers, and the last of them */
     uint32_t woken; /* its rank */
     enum weft_attention wake_level;

@@ -46,7 +46,7 @@ static void assert_forgotten(void)
     assert_int_equal(weft_p2p.incoming, 0);
     assert_int_equal(weft_p2p.awaits_data, 0);
     assert_int_equal(fake.joints_used, 0);
-    assert_int_equal(weft_requests_outstanding, 0);
+    assert_int_equal(weft_outstanding, 0);
 }
 
 /* ---- receives ---- */

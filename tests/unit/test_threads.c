@@ -1,0 +1,221 @@
+/*
+ * test_threads.c - a thread that sleeps in MPI serves the others: which of them wakes it,
+ * and for what.
+ *
+ * The fake transport calls the test in place of a sleep; there the test is another thread
+ * of the program.
+ */
+#include "p2p_fixture.h"
+
+#include "progress/lock.h"
+
+#include <time.h>
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, open_fixture, fixture_close)
+
+enum { PEER = 3, OTHER = 4, LATE = 5, TAG = 7, LONG = 64 * 1024 };
+
+static struct weft_request *sends[4];
+static int rings[4]; /* how often the doorbell was rung behind each send */
+static int sends_made;
+
+static void send_without_room(int dest)
+{
+    static const char byte = 'b';
+
+    fake.rings = 0;
+    sends[sends_made] = start_send(dest, TAG, &byte, 1, WEFT_SEND_STANDARD);
+    rings[sends_made++] = fake.rings;
+}
+
+static int open_fixture(void **state)
+{
+    sends_made = 0;
+    return fixture_open(state);
+}
+
+static void end_sends(void)
+{
+    weft_progress();
+    while (sends_made > 0) {
+        end_request(sends[--sends_made], WEFT_OK);
+    }
+}
+
+/* Waits in MPI for a message that `while_asleep` lets arrive. */
+static void wait_asleep(void (*while_asleep)(void))
+{
+    static const struct weft_wait_reason why = {"a test", "", LATE, TAG, 1};
+    struct weft_request *request;
+    char byte;
+
+    request = start_recv(LATE, TAG, &byte, 1);
+    fake.sleeping = while_asleep;
+    weft_wait(request, &why);
+    fake.sleeping = NULL;
+    assert_int_equal(byte, 'e');
+    end_recv(request, LATE, TAG, 1);
+}
+
+static void arrive_the_end(void)
+{
+    fake.refuse_ordered = 0;
+    arrive_eager(LATE, TAG, "e", 1);
+}
+
+static void send_once_while_asleep(void)
+{
+    fake.refuse_ordered = FAKE_ENDLESS;
+    send_without_room(PEER);
+    arrive_the_end();
+}
+
+static void a_send_that_finds_no_room_wakes_a_thread_that_sleeps(void **state)
+{
+    (void)state;
+    wait_asleep(send_once_while_asleep);
+    assert_int_equal(rings[0], 1);
+    end_sends();
+    assert_int_equal(fake_count(WEFT_PKT_EAGER), 1);
+}
+
+static void send_often_while_asleep(void)
+{
+    fake.refuse_ordered = FAKE_ENDLESS;
+    send_without_room(PEER);
+    weft_lock();
+    weft_p2p.has_new_backlog = false; /* as if the thread had woken, and slept again */
+    weft_unlock();
+    send_without_room(PEER);
+    send_without_room(OTHER);
+    arrive_the_end();
+}
+
+static void a_sleeping_thread_is_woken_once_for_each_peer_without_room(void **state)
+{
+    (void)state;
+    wait_asleep(send_often_while_asleep);
+    assert_int_equal(rings[0], 1);
+    assert_int_equal(rings[1], 0);
+    assert_int_equal(rings[2], 1);
+    end_sends();
+    assert_int_equal(fake_count(WEFT_PKT_EAGER), 3);
+}
+
+static void send_with_room_while_asleep(void)
+{
+    send_without_room(PEER);
+    arrive_the_end();
+}
+
+static void a_send_that_finds_room_wakes_nobody(void **state)
+{
+    (void)state;
+    wait_asleep(send_with_room_while_asleep);
+    assert_int_equal(rings[0], 0);
+    end_sends();
+}
+
+/* Another thread polls, and finds room in place of the one that waits for it. */
+static void make_room_as_another_thread(void)
+{
+    fake.refuse_ordered = 0;
+    fake.rings = 0;
+    weft_lock();
+    weft_p2p_flush();
+    weft_unlock();
+    rings[0] = fake.rings;
+}
+
+static void a_thread_that_waits_for_room_is_woken_when_another_finds_it(void **state)
+{
+    (void)state;
+    fake.refuse_ordered = FAKE_ENDLESS;
+    send_without_room(PEER);
+    fake.sleeping = make_room_as_another_thread;
+    weft_lock();
+    weft_p2p_drain();
+    weft_unlock();
+    assert_int_equal(rings[0], 1);
+    end_sends();
+}
+
+/* ---- an empty message into an offered receive ---- */
+
+static void an_empty_message_by_an_offer_wakes_the_receiver(void **state)
+{
+    static uint8_t target[LONG];
+    struct weft_joint *joint = &fake.peer_joints[1];
+    const uint32_t turn = weft_joint_offer(joint, (uint64_t)(uintptr_t)target, LONG);
+    struct weft_request *request;
+    bool is_over;
+
+    (void)state;
+    fake.is_inside = false;
+    arrive_answer(PEER, WEFT_PKT_OFFER,
+                  (struct weft_answer){
+                      .request = 1,
+                      .other = (uint64_t)turn << 32 | 1,
+                      .offset = (uint64_t)FIXTURE_CONTEXT << 32 | TAG,
+                      .length = LONG,
+                  });
+    weft_progress();
+    request = start_send(PEER, TAG, target, 0, WEFT_SEND_SYNCHRONOUS);
+    assert_int_equal(weft_joint_state(joint, turn, &is_over), WEFT_JOINT_OPEN);
+    assert_int_equal(fake.wakes, 1);
+    assert_int_equal(fake.woken, PEER);
+    assert_int_equal(fake.wake_level, WEFT_ATTENTION_ANYTHING);
+    weft_progress();
+    end_request(request, WEFT_OK);
+}
+
+/* ---- nothing is outstanding but an answer ---- */
+
+static bool is_sent(enum weft_packet kind)
+{
+    bool is_it;
+
+    weft_lock();
+    is_it = fake_count(kind) > 0;
+    weft_unlock();
+    return is_it;
+}
+
+static void an_answer_without_room_goes_out_while_the_program_computes(void **state)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    static uint8_t message[LONG];
+    static uint8_t buffer[LONG];
+    struct weft_received received;
+    int patience = 30000;
+
+    (void)state;
+    fill_pattern(message, LONG, 1);
+    weft_p2p.has_progress = true;
+    fake.refuse_control = 5;
+    arrive_announced(PEER, TAG, message, LONG, 99);
+    assert_int_equal(
+        weft_recv(&fixture_comm, WEFT_PLANE_P2P, PEER, TAG, buffer, LONG, &received),
+        WEFT_OK);
+    assert_pattern(buffer, LONG, 1);
+    while (!is_sent(WEFT_PKT_FETCHED) && patience-- > 0) {
+        nanosleep(&pause, NULL);
+    }
+    assert_true(is_sent(WEFT_PKT_FETCHED));
+    assert_int_equal(weft_outstanding, 0);
+    weft_p2p_stop_threads();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_send_that_finds_no_room_wakes_a_thread_that_sleeps),
+        CASE(a_sleeping_thread_is_woken_once_for_each_peer_without_room),
+        CASE(a_send_that_finds_room_wakes_nobody),
+        CASE(a_thread_that_waits_for_room_is_woken_when_another_finds_it),
+        CASE(an_empty_message_by_an_offer_wakes_the_receiver),
+        CASE(an_answer_without_room_goes_out_while_the_program_computes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -190,14 +190,16 @@ static int next_tasks(const char **at, int *repeat)
 
 struct slurm {
     struct hosts *hosts;
-    const char *tasks;
+    const char *tasks; /* NULL: not said */
     int repeat;
 };
 
 static bool add_slurm_node(struct slurm *slurm, const char *name)
 {
-    return add(slurm->hosts, name, strlen(name),
-               next_tasks(&slurm->tasks, &slurm->repeat));
+    const int slots =
+        slurm->tasks != NULL ? next_tasks(&slurm->tasks, &slurm->repeat) : 0;
+
+    return add(slurm->hosts, name, strlen(name), slots);
 }
 
 /* "n[1-3,07]-x": one name for each number, with as many digits. */
@@ -220,7 +222,7 @@ static bool add_bracket(struct slurm *slurm, const char *text, size_t length)
         long to = from;
 
         if (digits == 0) {
-            return wrong("Slurm's list of nodes is none", text);
+            return wrong("this is no list of nodes", text);
         }
         if (*end == '-') {
             to = strtol(end + 1, &end, 10);
@@ -248,17 +250,10 @@ static bool is_in_step(void)
     return step != NULL && strtoul(step, NULL, 10) < 4294967280ul;
 }
 
-bool hosts_add_slurm(struct hosts *hosts)
+bool hosts_add_nodes(struct hosts *hosts, const char *nodes, const char *tasks)
 {
-    const char *nodes = getenv("SLURM_JOB_NODELIST");
-    const char *tasks = getenv("SLURM_TASKS_PER_NODE");
-    struct slurm slurm = {.hosts = hosts, .tasks = tasks != NULL ? tasks : "1"};
+    struct slurm slurm = {.hosts = hosts, .tasks = tasks};
 
-    if (nodes == NULL || nodes[0] == '\0' || getenv("SLURM_JOB_ID") == NULL ||
-        is_in_step()) {
-        return true;
-    }
-    hosts->is_from_slurm = true;
     while (*nodes != '\0') {
         size_t length = 0;
         bool is_inside = false;
@@ -273,4 +268,17 @@ bool hosts_add_slurm(struct hosts *hosts)
         nodes += length + (nodes[length] == ',' ? 1 : 0);
     }
     return true;
+}
+
+bool hosts_add_slurm(struct hosts *hosts)
+{
+    const char *nodes = getenv("SLURM_JOB_NODELIST");
+    const char *tasks = getenv("SLURM_TASKS_PER_NODE");
+
+    if (nodes == NULL || nodes[0] == '\0' || getenv("SLURM_JOB_ID") == NULL ||
+        is_in_step()) {
+        return true;
+    }
+    hosts->is_from_slurm = true;
+    return hosts_add_nodes(hosts, nodes, tasks != NULL ? tasks : "1");
 }

@@ -2,9 +2,9 @@
  * hosts.h - the hosts that a job may use, as the user names them, and which ranks run
  * where.
  *
- * Hosts come from --hosts, from a file, or from Slurm's allocation. Each may have a
- * number of slots. Ranks are placed in blocks, host by host: up to its slots where slots
- * are named, -ppn to each where that is given, and evenly where nothing is said.
+ * Hosts come from --hosts, from a file, or from a batch system (allocation.h). Each may
+ * have a number of slots. Ranks are placed in blocks, host by host: up to its slots where
+ * slots are named, -ppn to each where that is given, and evenly where nothing is said.
  */
 #ifndef WEFT_LAUNCH_HOSTS_H
 #define WEFT_LAUNCH_HOSTS_H
@@ -19,13 +19,16 @@ struct host {
 struct hosts {
     struct host *at;
     int count;
-    bool is_from_slurm;
+    bool is_from_slurm;      /* then srun leads there */
+    bool is_from_allocation; /* of any batch system (allocation.h) */
 };
 
 /* Each says in one line what is wrong, and is then false. */
 bool hosts_add_list(struct hosts *hosts, const char *list); /* a,b:4,c */
 bool hosts_add_file(struct hosts *hosts, const char *path); /* "b slots=4", "b:4" */
 bool hosts_add_slurm(struct hosts *hosts);                  /* nothing, if not there */
+/* Slurm's and Flux's form, "n[1-3,07],m" and "4(x2),3"; `tasks` NULL: not said. */
+bool hosts_add_nodes(struct hosts *hosts, const char *nodes, const char *tasks);
 
 /* The machine we run on, under whatever name. */
 bool hosts_is_here(const char *name);

@@ -131,7 +131,7 @@ bool layout_make(struct layout *layout, const struct hosts *hosts, int ranks,
         return false;
     }
     if (hosts->count == 0 || (hosts->count == 1 && hosts_is_here(hosts->at[0].name) &&
-                              (hosts->is_from_slurm || per_host > 0))) {
+                              (hosts->is_from_allocation || per_host > 0))) {
         add_node(layout, layout->stations[0].name, 0, ranks);
         layout->stations[0].node = 0;
         return true;

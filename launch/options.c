@@ -5,6 +5,7 @@
  * which work, do nothing harmful, or are answered with the Weft name. One dash or two
  * make no difference.
  */
+#include "allocation.h"
 #include "plan.h"
 
 #include "version.h"
@@ -416,7 +417,7 @@ static int ranks_if_unsaid(const struct plan *plan, const struct app *app)
 
 static enum parsed count_ranks(struct plan *plan)
 {
-    if ((plan->hosts.count == 0 && !hosts_add_slurm(&plan->hosts)) ||
+    if ((plan->hosts.count == 0 && !allocation_add_hosts(&plan->hosts)) ||
         count_per_socket(plan) != PARSED) {
         return PARSED_WRONG;
     }

@@ -226,6 +226,98 @@ def a_list_of_slurms_nodes_is_read():
         equal(len(said), len(expected.split()))
 
 
+class Allocation:
+    """Runs mpiexec as a batch system would: its hosts are pretended, and written down."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.way = self.folder / "way"
+        self.way.write_text(f"#!/bin/sh\necho $1 >>{folder}/called\nexec {PRETEND} \"$@\"\n")
+        self.way.chmod(0o755)
+
+    def file(self, text):
+        """A file of the batch system's, by its path."""
+        path = self.folder / "nodes"
+        path.write_text(text)
+        return str(path)
+
+    def start(self, *words, **variables):
+        (self.folder / "called").write_text("")
+        return Running([mpiexec_path(), *words],
+                       variables={"WEFT_RSH": str(self.way)} | variables)
+
+    def blocks(self, *words, **variables):
+        """The hosts, and how many ranks each has, in the order of ranks."""
+        done = self.start(*words, "sh", "-c", "echo $PMI_RANK $MPI_LOCALRANKID "
+                          "$MPI_LOCALNRANKS", **variables).end(sweep=2)
+        places = [tuple(map(int, text.split())) for text in done.lines()]
+        sizes = [size for _, local, size in sorted(places) if local == 0]
+        return sorted((self.folder / "called").read_text().split()), sizes
+
+
+@case("allocation")
+def hosts_are_read_as_pbs_lsf_sge_and_flux_tell_them():
+    with tempfile.TemporaryDirectory() as folder:
+        batch = Allocation(folder)
+        lines = batch.file("n1\nn1\nn2\nn2\nn2\n")
+        two = (["n1", "n2"], [2, 3])
+        equal(batch.blocks(PBS_NODEFILE=lines), two, "PBS")
+        equal(batch.blocks(LSB_DJOB_HOSTFILE=lines, LSB_JOBID="1"), two, "LSF, file")
+        equal(batch.blocks(LSB_MCPU_HOSTS="n1 2 n2 3"), two, "LSF, host and slots")
+        equal(batch.blocks(LSB_MCPU_HOSTS="n1 2 n2 3 ", LSB_DJOB_HOSTFILE="/nowhere"), two,
+              "LSF, the file is not there")
+        equal(batch.blocks(LSB_HOSTS="n1 n1 n2 n2 n2"), two, "LSF, words")
+        equal(batch.blocks(PBS_NODEFILE=batch.file("n2\nn1\nn2\n\nn1\nn2")),
+              (["n1", "n2"], [3, 2]), "PBS, in turn")
+        shares = batch.file("n1 2 all.q@n1 UNDEFINED\nn2 3 all.q@n2 UNDEFINED\n")
+        equal(batch.blocks(PE_HOSTFILE=shares), two, "SGE")
+        flux = batch.folder / "flux"
+        flux.write_text('#!/bin/sh\ntest "$*" = "getattr hostlist" && echo "n[1-2],m"\n')
+        flux.chmod(0o755)
+        path = f"{folder}:{os.environ['PATH']}"
+        equal(batch.blocks("-n", 6, PATH=path, FLUX_URI="local:///run/flux"),
+              (["m", "n1", "n2"], [2, 2, 2]), "Flux")
+
+
+@case("allocation")
+def hosts_that_are_named_count_more_than_an_allocation():
+    with tempfile.TemporaryDirectory() as folder:
+        batch = Allocation(folder)
+        lines = batch.file("n1\nn2\n")
+        equal(batch.blocks("--hosts", "m1", "-n", 2, PBS_NODEFILE=lines), (["m1"], [2]))
+        equal(batch.blocks("--hosts", "localhost", "-n", 3, PBS_NODEFILE="/nowhere"), ([], [3]))
+
+
+@case("allocation")
+def this_host_with_its_domain_is_this_host():
+    with tempfile.TemporaryDirectory() as folder:
+        batch = Allocation(folder)
+        lines = batch.file(f"{common.HOST}.cluster\n{common.HOST}.cluster\n")
+        equal(batch.blocks(PBS_NODEFILE=lines), ([], [2]))
+        equal(batch.blocks("-n", 5, PBS_NODEFILE=lines), ([], [5]))
+
+
+@case("allocation")
+def an_allocation_whose_hosts_cannot_be_read_is_an_error():
+    with tempfile.TemporaryDirectory() as folder:
+        batch = Allocation(folder)
+        empty = batch.file("")
+        told = "^mpiexec: this is an allocation of {}, but its hosts .*--hosts localhost$"
+        for system, variables, before in (
+                ("PBS", {"PBS_NODEFILE": "/nowhere"}, ["/nowhere: No such file"]),
+                ("PBS", {"PBS_NODEFILE": empty}, []),
+                ("PBS", {"PBS_NUM_NODES": "2"}, []),
+                ("LSF", {"LSB_DJOB_HOSTFILE": "/nowhere"}, ["/nowhere: No such file"]),
+                ("LSF", {"LSB_MCPU_HOSTS": "n1 2 n2"}, []),
+                ("LSF", {"LSB_DJOB_NUMPROC": "8"}, []),
+                ("SGE", {"PE_HOSTFILE": empty}, []),
+                ("SGE", {"SGE_ROOT": "/sge", "NHOSTS": "2"}, []),
+                ("Slurm", {"SLURM_JOB_ID": "1", "SLURM_JOB_NUM_NODES": "2"}, []),
+                ("Flux", {"FLUX_URI": "local:///run/flux", "PATH": "/usr/bin:/bin"},
+                 [r"flux:.* not found"])):
+            batch.start("-n", 2, "true", **variables).end(2, [*before, told.format(system)])
+
+
 @case("twenty")
 def twenty_hosts_over_ssh():
     skip_without_means()

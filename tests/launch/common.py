@@ -241,7 +241,8 @@ SANITIZERS = {
     "LSAN_OPTIONS": "exitcode=99",
     "UBSAN_OPTIONS": "halt_on_error=1:exitcode=99",
 }
-FOREIGN = ("PMI", "WEFT_", "SLURM_", "OMPI_", "HYDI_", "MPI_LOCAL")
+FOREIGN = ("PMI", "WEFT_", "SLURM_", "OMPI_", "HYDI_", "MPI_LOCAL", "PBS_", "LSB_", "FLUX_",
+           "PE_HOSTFILE", "NHOSTS")
 
 
 def environment(mark, variables=None):

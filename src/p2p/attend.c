@@ -22,9 +22,11 @@
 #include "progress/lock.h"
 #include "progress/thread.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
+#include <string.h>
 
 enum { LEAVING_TURNS = 4, TICK_NS = 1000000, CALLED_BUDGET = 64 };
 
@@ -199,9 +201,9 @@ bool weft_p2p_start_helper(void)
                                               WEFT_SEGMENT_CPU_BYTES) == WEFT_OK;
         helper.is_refused = !helper.is_running;
         if (helper.is_refused) {
-            weft_log_warn(
-                "no thread could be started for progress: messages advance only "
-                "inside MPI calls");
+            weft_log_error("the progress thread cannot be started (%s): messages advance "
+                           "only inside MPI calls",
+                           strerror(errno));
         }
     }
     return helper.is_running;

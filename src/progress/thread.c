@@ -1,11 +1,14 @@
 #include "progress/thread.h"
 
+#include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { STACK_BYTES = 128 * 1024 };
+enum { STACK_BYTES = 256 * 1024 }; /* what our own code and libfabric need of it */
 
 static pthread_t threads[WEFT_THREADS];
 
@@ -16,6 +19,32 @@ static void *begin(void *argument)
     memcpy(&run, &argument, sizeof(run));
     run();
     return NULL;
+}
+
+static int add_tls(struct dl_phdr_info *module, size_t size, void *sum)
+{
+    (void)size;
+    for (int i = 0; i < module->dlpi_phnum; i++) {
+        if (module->dlpi_phdr[i].p_type == PT_TLS) {
+            *(size_t *)sum += module->dlpi_phdr[i].p_memsz + module->dlpi_phdr[i].p_align;
+        }
+    }
+    return 0;
+}
+
+/*
+ * The C library takes the program's thread-local variables out of each thread's stack: it
+ * has to be larger by that, which may be megabytes. What is not touched costs address
+ * space only.
+ */
+static size_t stack_bytes(void)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const long least = sysconf(_SC_THREAD_STACK_MIN);
+    size_t bytes = STACK_BYTES + (least > 0 ? (size_t)least : 0);
+
+    dl_iterate_phdr(add_tls, &bytes);
+    return (bytes + page - 1) / page * page;
 }
 
 /* If none of these processors may be used, the thread stays where its rank is. */
@@ -45,13 +74,14 @@ enum weft_rc weft_thread_start(enum weft_thread which, void (*run)(void),
     if (pthread_attr_init(&attributes) != 0) {
         return WEFT_ERR_NOMEM;
     }
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    pthread_attr_setstacksize(&attributes, stack_bytes());
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* a thread inherits the mask */
     err = pthread_create(&threads[which], &attributes, begin, argument);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     if (err != 0) {
+        errno = err;
         return WEFT_ERR_SYSTEM;
     }
     pthread_setname_np(threads[which],

@@ -17,7 +17,7 @@ enum weft_thread { WEFT_THREAD_HELPER, WEFT_THREAD_SLEEPER, WEFT_THREADS };
 
 /*
  * Starts it; `cpus` is a set of processors, a bit each in `bytes` bytes. It ends when
- * `run` returns.
+ * `run` returns. WEFT_ERR_SYSTEM: errno says why not.
  */
 WEFT_MUST_CHECK enum weft_rc weft_thread_start(enum weft_thread which, void (*run)(void),
                                                const uint8_t *cpus, uint32_t bytes);

@@ -9,6 +9,8 @@
 
 #include "progress/lock.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <time.h>
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_fixture, fixture_close)
@@ -206,6 +208,43 @@ static void an_answer_without_room_goes_out_while_the_program_computes(void **st
     weft_p2p_stop_threads();
 }
 
+/* ---- no thread can be made ---- */
+
+static bool is_thread_refused;
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*start)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*start)(void *), void *argument);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*start)(void *), void *argument)
+{
+    return is_thread_refused ? EAGAIN
+                             : __real_pthread_create(thread, attributes, start, argument);
+}
+
+/* Last: it is tried once in the life of a process. */
+static void a_helper_that_cannot_be_started_is_told_once(void **state)
+{
+    char byte;
+    struct weft_request *request;
+    const char *said;
+
+    (void)state;
+    is_thread_refused = true;
+    weft_p2p.has_progress = true;
+    start_listening();
+    request = start_recv(PEER, TAG, &byte, 1);
+    weft_progress();
+    said = stop_listening();
+    assert_non_null(strstr(said, "the progress thread cannot be started (Resource"));
+    assert_null(strstr(strchr(said, '\n') + 1, "cannot be started"));
+    arrive_eager(PEER, TAG, "x", 1);
+    weft_progress();
+    end_recv(request, PEER, TAG, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +254,7 @@ int main(void)
         CASE(a_thread_that_waits_for_room_is_woken_when_another_finds_it),
         CASE(an_empty_message_by_an_offer_wakes_the_receiver),
         CASE(an_answer_without_room_goes_out_while_the_program_computes),
+        CASE(a_helper_that_cannot_be_started_is_told_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,10 @@ static struct meaning meaning_of(enum weft_rc rc)
     case WEFT_ERR_BUFFER:
         return (struct meaning){MPI_ERR_BUFFER, "no room in the attached buffer"};
     case WEFT_ERR_DEAD:
-        return (struct meaning){MPI_ERR_PROC_ABORTED, "the other process has ended"};
+        return (struct meaning){MPI_ERR_PROC_ABORTED,
+                                "the other process has ended, or cannot be reached"};
+    case WEFT_ERR_ADDRESS:
+        return (struct meaning){MPI_ERR_BUFFER, "the buffer's memory is not accessible"};
     }
     return (struct meaning){MPI_ERR_INTERN, "a return code that is not for users"};
 }
@@ -47,6 +50,20 @@ static struct meaning meaning_of(enum weft_rc rc)
 int weft_class_of(enum weft_rc rc)
 {
     return meaning_of(rc).class;
+}
+
+/* Who has died did so on this host: others' deaths are not counted here. */
+static size_t describe_one(const struct weft_comm *comm, int rank, const char *before,
+                           char *text, size_t size)
+{
+    const uint32_t process = weft_comm_process(comm, rank);
+    const char *why = weft_p2p_why_dead(process);
+    const int n = weft_p2p_is_lost(process)
+                      ? snprintf(text, size, "%s%s", before, why)
+                      : snprintf(text, size, "%srank %d on %s died: %s", before, rank,
+                                 weft_runtime_host(), why);
+
+    return n < 0 ? 0 : (size_t)n;
 }
 
 const char *weft_describe_dead(const struct weft_comm *comm, char *text, size_t size)
@@ -65,9 +82,7 @@ const char *weft_describe_dead(const struct weft_comm *comm, char *text, size_t 
     text[0] = '\0';
     for (rank = weft_p2p_dead_from(comm, 0); rank != MPI_UNDEFINED && used < size;
          rank = weft_p2p_dead_from(comm, rank + 1)) {
-        used += (size_t)snprintf(text + used, size - used, "%srank %d on %s died: %s",
-                                 used > 0 ? "; " : "", rank, weft_runtime_host(),
-                                 weft_p2p_why_dead(weft_comm_process(comm, rank)));
+        used += describe_one(comm, rank, used > 0 ? "; " : "", text + used, size - used);
     }
     weft_unlock();
     return text;

@@ -22,7 +22,8 @@ enum weft_rc {
     WEFT_ERR_UNREACHABLE, /* no transport leads to that rank */
     WEFT_ERR_CHECKSUM,    /* what arrived is not what was sent */
     WEFT_ERR_BUFFER,      /* no room in the buffer that the user attached */
-    WEFT_ERR_DEAD,        /* the other process has ended */
+    WEFT_ERR_DEAD,        /* the other process has ended, or cannot be reached any more */
+    WEFT_ERR_ADDRESS,     /* the user's memory cannot be read, or written */
 };
 
 #define WEFT_MUST_CHECK   __attribute__((warn_unused_result))

@@ -79,7 +79,8 @@ static bool has_published(void)
         }
         weft_p2p_flush(); /* tried after publishing, so no room is missed */
     } while (p->ops->has_asked(p->transport));
-    return weft_schedules_ready == NULL; /* what went out may be a step of one */
+    /* What went out may be a step of one; what did not, to a peer that is lost. */
+    return weft_schedules_ready == NULL && !weft_p2p_has_deaths();
 }
 
 /* Posting may have made more packets count, or asked for room. */

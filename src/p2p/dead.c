@@ -17,11 +17,20 @@
  * needs no message of its own. From then on the rank begins no collective on that
  * communicator: others could take what it sends for a part of the one that has failed.
  *
+ * A process that the network has lost (weft_p2p_lost) is treated in the same way. It may
+ * be alive, but nothing goes there and nothing comes from it. Only the two processes at
+ * the ends of a connection learn that it is lost. So a collective that fails for that
+ * reason ends the job, unless these two are its only members, and so does MPI_Finalize.
+ *
  * A request that a thread is copying for, outside the lock, is completed when that thread
  * comes back: process_vm_* fails by itself where the other process is gone.
  */
 #include "p2p/probe.h"
 #include "progress/lock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { BUDGET = 64, TURNS = 1024 };
 
@@ -56,12 +65,36 @@ int weft_p2p_dead_source(const struct weft_comm *comm, enum weft_plane plane, in
     return is_on_all(plane, source) ? weft_p2p_dead_from(comm, 0) : MPI_UNDEFINED;
 }
 
+bool weft_p2p_is_lost(uint32_t process)
+{
+    const struct weft_peer *peer = weft_peer_find(&weft_p2p.peers, process);
+
+    return peer != NULL && peer->why_lost != NULL;
+}
+
+const char *weft_p2p_why_lost(const struct weft_comm *comm)
+{
+    for (int rank = weft_p2p_dead_from(comm, 0); rank != MPI_UNDEFINED;
+         rank = weft_p2p_dead_from(comm, rank + 1)) {
+        const uint32_t process = weft_comm_process(comm, rank);
+
+        if (weft_p2p_is_lost(process)) {
+            return weft_p2p_why_dead(process);
+        }
+    }
+    return NULL;
+}
+
 const char *weft_p2p_why_dead(uint32_t process)
 {
+    const struct weft_peer *peer = weft_peer_find(&weft_p2p.peers, process);
     const struct weft_segment *segment = &weft_p2p.job->segment;
-    const char *why =
-        weft_segment_why_lost(segment, weft_segment_map(segment)[process].local_rank);
+    const char *why;
 
+    if (peer != NULL && peer->why_lost != NULL) {
+        return peer->why_lost;
+    }
+    why = weft_segment_why_lost(segment, weft_segment_map(segment)[process].local_rank);
     return why != NULL ? why : "";
 }
 
@@ -118,6 +151,19 @@ void weft_p2p_drop(uint32_t from, const struct weft_header *header, const void *
     weft_request_detach(recv);
 }
 
+/* With two members, both know. */
+static void end_if_others_wait(const struct weft_comm *comm)
+{
+    const char *why = comm->peers > 2 ? weft_p2p_why_lost(comm) : NULL;
+    char cause[WEFT_CAUSE_BYTES];
+
+    if (why != NULL) {
+        snprintf(cause, sizeof(cause), "a collective on %s cannot come to an end: %s",
+                 comm->name, why);
+        weft_wireup_abort(weft_p2p.job, MPI_ERR_PROC_ABORTED, cause);
+    }
+}
+
 void weft_p2p_give_up(struct weft_comm *comm, int tags)
 {
     struct weft_p2p *p = &weft_p2p;
@@ -125,6 +171,7 @@ void weft_p2p_give_up(struct weft_comm *comm, int tags)
     struct weft_unexpected *message;
 
     weft_lock();
+    end_if_others_wait(comm);
     comm->given_up = tags;
     for (int tag = 0; tag < tags; tag++) {
         while ((message = (struct weft_unexpected *)weft_match_find(
@@ -257,7 +304,8 @@ static void empty_backlog(struct weft_peer *peer)
     }
 }
 
-static void meet_dead(uint32_t process)
+/* From now on nothing is started that goes there; what was started ends later. */
+static struct weft_peer *mark_dead(uint32_t process)
 {
     struct weft_peer *peer = weft_peer_get(&weft_p2p.peers, process);
 
@@ -267,9 +315,39 @@ static void meet_dead(uint32_t process)
     if (!peer->is_dead) {
         peer->is_dead = true;
         weft_p2p.dead_count++;
-        empty_backlog(peer);
-        weft_peer_forget_queues(peer);
         weft_p2p_set_free(peer);
+    }
+    return peer;
+}
+
+void weft_p2p_lost(void *owner, uint32_t rank, const char *why)
+{
+    struct weft_p2p *p = &weft_p2p;
+    struct weft_peer *peer;
+
+    (void)owner;
+    if (is_dead(rank)) {
+        return; /* the launcher has said so, and why */
+    }
+    peer = mark_dead(rank);
+    peer->why_lost = strdup(why);
+    if (peer->why_lost == NULL) {
+        weft_wireup_abort(p->job, 1, why);
+    }
+    /* The count only grows, so that whoever compares finds a death to be noticed. */
+    p->deaths_seen = atomic_load_explicit(p->deaths, memory_order_relaxed) - 1;
+}
+
+static void empty_queues_of_dead(void)
+{
+    struct weft_peer *peer;
+    uint32_t at = 0;
+
+    while ((peer = weft_ranks_next(&weft_p2p.peers, &at)) != NULL) {
+        if (peer->is_dead) {
+            empty_backlog(peer);
+            weft_peer_forget_queues(peer);
+        }
     }
 }
 
@@ -280,7 +358,7 @@ void weft_p2p_notice_deaths(void)
 
     /* Acquire: who sees the count sees the marks, and what the dead have sent. */
     p->deaths_seen = atomic_load_explicit(p->deaths, memory_order_acquire);
-    p->up.has_dead = true;
+    p->up.has_dead = p->deaths_seen > 0;
     for (int i = 0; i < TURNS && p->ops->poll(p->transport, BUDGET) > 0; i++) {
     }
     if (p->net_ops != NULL) {
@@ -288,9 +366,10 @@ void weft_p2p_notice_deaths(void)
     }
     for (uint32_t i = 0; i < segment->header->local_size; i++) {
         if (weft_segment_why_lost(segment, i) != NULL) {
-            meet_dead(weft_segment_locals(segment)[i]);
+            (void)mark_dead(weft_segment_locals(segment)[i]);
         }
     }
+    empty_queues_of_dead();
     weft_p2p_bury();
     if (p->is_in_barrier) {
         /* If not all have come, the last to come releases us. */

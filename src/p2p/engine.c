@@ -59,6 +59,7 @@ enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops,
         .arrived = weft_p2p_arrived,
         .may_take = may_take,
         .done = weft_p2p_done,
+        .lost = weft_p2p_lost,
     };
     p->deaths = &job->segment.header->deaths;
     p->ops = ops;

@@ -85,10 +85,10 @@ void weft_p2p_free_ops(void)
     }
 }
 
-/* The last of what a send waits for. */
+/* The last of what a send waits for. If the peer is lost, the end comes from dead.c. */
 static void count_lent(struct weft_p2p_request *send, enum weft_rc rc)
 {
-    if (--send->lent > 0) {
+    if (rc == WEFT_ERR_DEAD || --send->lent > 0) {
         return;
     }
     weft_p2p_forget_type(send);

@@ -27,15 +27,18 @@
 #include <limits.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { DESCRIPTORS = 2, EVENTS = 1, STOP = DESCRIPTORS };
+enum { DESCRIPTORS = 2, EVENTS = 1, STOP = DESCRIPTORS, TIMER, WATCHED };
 
 static struct {
     bool is_running;
     int epoll;
     int stop;
+    int timer;
+    uint64_t due_ns;              /* that the timer is set to; with the lock */
     int descriptors[DESCRIPTORS]; /* -1: none */
     bool is_warm;                 /* the sleeper's own */
     _Atomic bool is_set[DESCRIPTORS];
@@ -44,11 +47,36 @@ static struct {
 static bool watch(int operation, int descriptor, int which)
 {
     struct epoll_event event = {
-        .events = EPOLLIN | (which == STOP ? 0 : EPOLLONESHOT),
+        .events = EPOLLIN | (which < DESCRIPTORS ? EPOLLONESHOT : 0),
         .data = {.u32 = (uint32_t)which},
     };
 
     return epoll_ctl(sleeper.epoll, operation, descriptor, &event) == 0;
+}
+
+/*
+ * For what no descriptor tells of: the transport says until when somebody is to poll.
+ * Whoever arms sets the timer, and what has fired is read by the sleeper.
+ */
+static void set_timer(uint64_t due_ns)
+{
+    const struct itimerspec when = {.it_value = {
+                                        .tv_sec = (time_t)(due_ns / 1000000000),
+                                        .tv_nsec = (long)(due_ns % 1000000000),
+                                    }};
+
+    if (due_ns != sleeper.due_ns) {
+        sleeper.due_ns = due_ns;
+        (void)timerfd_settime(sleeper.timer, TFD_TIMER_ABSTIME, &when, NULL);
+    }
+}
+
+static void clear_timer(void)
+{
+    uint64_t count;
+
+    while (read(sleeper.timer, &count, sizeof(count)) < 0 && errno == EINTR) {
+    }
 }
 
 /* The long part of a first contact, while the program goes on. */
@@ -75,9 +103,9 @@ static void run(void)
         warm_up();
     }
     for (;;) {
-        struct epoll_event events[DESCRIPTORS + 1];
-        const int count = epoll_wait(sleeper.epoll, events, DESCRIPTORS + 1,
-                                     sleeper.is_warm ? -1 : patience);
+        struct epoll_event events[WATCHED];
+        const int count =
+            epoll_wait(sleeper.epoll, events, WATCHED, sleeper.is_warm ? -1 : patience);
         bool is_called = false;
 
         if (count == 0) { /* that long nothing has come */
@@ -91,8 +119,13 @@ static void run(void)
             if (which == STOP) {
                 return;
             }
-            atomic_store_explicit(&sleeper.is_set[which], false, memory_order_release);
-            is_called = is_called || which == EVENTS;
+            if (which == TIMER) {
+                clear_timer();
+            } else {
+                atomic_store_explicit(&sleeper.is_set[which], false,
+                                      memory_order_release);
+            }
+            is_called = is_called || which == EVENTS || which == TIMER;
         }
         if (is_called) {
             warm_up();
@@ -124,8 +157,11 @@ static enum weft_rc open_epoll(void)
 {
     sleeper.epoll = epoll_create1(EPOLL_CLOEXEC);
     sleeper.stop = eventfd(0, EFD_CLOEXEC);
-    return sleeper.epoll >= 0 && sleeper.stop >= 0 &&
-                   watch(EPOLL_CTL_ADD, sleeper.stop, STOP) && watch_descriptors()
+    sleeper.timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    sleeper.due_ns = 0;
+    return sleeper.epoll >= 0 && sleeper.stop >= 0 && sleeper.timer >= 0 &&
+                   watch(EPOLL_CTL_ADD, sleeper.stop, STOP) &&
+                   watch(EPOLL_CTL_ADD, sleeper.timer, TIMER) && watch_descriptors()
                ? WEFT_OK
                : WEFT_ERR_SYSTEM;
 }
@@ -230,6 +266,7 @@ void weft_p2p_close_network(void)
         weft_p2p_stop_sleeper();
         close(sleeper.epoll);
         close(sleeper.stop);
+        close(sleeper.timer);
         p->net_ops->close(p->net);
         p->net_ops = NULL;
         p->net = NULL;
@@ -258,6 +295,7 @@ enum weft_rc weft_p2p_arm_network(void)
         p->is_net_due = true;
         return WEFT_AGAIN;
     }
+    set_timer(p->net_ops->due_ns(p->net));
     for (int i = 0; i < DESCRIPTORS; i++) {
         /* Acquire: the sleeper is through with the event before. */
         if (sleeper.descriptors[i] >= 0 &&

@@ -306,11 +306,16 @@ WEFT_MUST_CHECK enum weft_rc weft_p2p_barrier(void);
 int weft_p2p_dead_from(const struct weft_comm *comm, int first);
 int weft_p2p_dead_source(const struct weft_comm *comm, enum weft_plane plane, int source);
 const char *weft_p2p_why_dead(uint32_t process);
+/* It may be alive, but the network does not lead there any more. The second: why, of a
+ * member of `comm` to whom that has happened, or NULL. */
+bool weft_p2p_is_lost(uint32_t process);
+const char *weft_p2p_why_lost(const struct weft_comm *comm);
 
 /*
  * This rank has given up its collectives on `comm`, whose tags are below `tags`, because
  * a member has died: what others have sent or will send for them is dropped, so that
- * nobody waits for it to be received. Takes the lock.
+ * nobody waits for it to be received. If a member was lost, others may not know, and
+ * would wait for this rank: then the job ends. Takes the lock.
  */
 void weft_p2p_give_up(struct weft_comm *comm, int tags);
 
@@ -402,13 +407,16 @@ void weft_p2p_remove_work(struct weft_p2p_request *request);
 /* A transfer that is no longer in the list is over; `rc` is not WEFT_OK: it failed. */
 void weft_p2p_end_transfer(struct weft_p2p_request *request, enum weft_rc rc);
 
-/* The launcher has counted deaths that we have not looked at yet: is it so? And then. */
+/* The launcher has counted deaths, or the network has lost peers, that we have not looked
+ * at yet: is it so? And then. */
 static inline bool weft_p2p_has_deaths(void)
 {
     return weft_unlikely(atomic_load_explicit(weft_p2p.deaths, memory_order_acquire) !=
                          weft_p2p.deaths_seen);
 }
 void weft_p2p_notice_deaths(void);
+/* The upcall: the network has lost the way to a process, which is dead to us. */
+void weft_p2p_lost(void *owner, uint32_t rank, const char *why);
 
 /* A message that nobody will receive, because the collective was given up: is it so? */
 bool weft_p2p_is_given_up(const struct weft_header *header);

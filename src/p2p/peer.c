@@ -41,6 +41,7 @@ void weft_peers_close(struct weft_ranks *peers)
             peer->ep->ops->disconnect(peer->ep);
         }
         weft_peer_forget_queues(peer);
+        free(peer->why_lost);
     }
     weft_ranks_close(peers);
 }

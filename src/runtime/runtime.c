@@ -16,6 +16,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -288,6 +289,24 @@ static enum weft_rc leave_together(void)
     return weft_wireup_fence(&run.job);
 }
 
+/* If a connection is lost, others wait for us who do not know that, or will do so. */
+static void end_if_lost(enum weft_rc rc)
+{
+    char cause[WEFT_CAUSE_BYTES];
+    const char *why;
+
+    if (rc == WEFT_OK) {
+        return;
+    }
+    weft_lock();
+    why = weft_p2p_why_lost(&weft_comm_world);
+    if (why != NULL) {
+        snprintf(cause, sizeof(cause), "MPI_Finalize: %s", why);
+        weft_wireup_abort(&run.job, MPI_ERR_PROC_ABORTED, cause);
+    }
+    weft_unlock();
+}
+
 enum weft_rc weft_world_finalize(void)
 {
     enum weft_rc rc;
@@ -296,6 +315,7 @@ enum weft_rc weft_world_finalize(void)
         return WEFT_ERR_ARGUMENT;
     }
     rc = leave_together();
+    end_if_lost(rc);
     rc = rc == WEFT_ERR_DEAD ? WEFT_OK : rc; /* those that are left can leave */
     set_lock_shared(); /* what may be called at any time, may be by any thread */
     /* All have what they want: the barrier says so. */

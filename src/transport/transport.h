@@ -89,8 +89,17 @@ struct weft_upcalls {
     void (*arrived)(void *owner, uint32_t from, const void *header, const void *data,
                     size_t len);
     bool (*may_take)(void *owner, uint32_t from);
-    /* What was lent comes back; rc is not WEFT_OK: it did not reach the peer. */
+    /* What was lent comes back; rc is not WEFT_OK: it did not reach the peer.
+     * WEFT_ERR_DEAD: `lost` says the rest, before or after. WEFT_ERR_ADDRESS: the memory
+     * that was lent cannot be read or written. */
     void (*done)(void *owner, struct weft_op *op, enum weft_rc rc);
+    /*
+     * A network's alone: the process `rank` cannot be reached, now and for ever. Called
+     * once for each; `why` is a sentence for the user. It may come from within any call
+     * of the transport, so the owner takes note and does the rest later. From then on
+     * whatever goes there fails with WEFT_ERR_DEAD; a moment before, with WEFT_AGAIN.
+     */
+    void (*lost)(void *owner, uint32_t rank, const char *why);
     bool is_full;  /* written by the owner, as is the next */
     bool has_dead; /* a peer has died: what it was about to write will not come */
 };
@@ -239,6 +248,9 @@ struct weft_transport_ops {
      * them again. There are two, the first for packets, the second for connections; -1
      * stands for none. */
     enum weft_rc (*may_wait)(struct weft_transport *tp);
+    /* A network's alone: when somebody is to poll at the latest, though no descriptor
+     * becomes readable; in weft_clock_ns(), 0: never. */
+    uint64_t (*due_ns)(const struct weft_transport *tp);
     bool (*descriptors)(struct weft_transport *tp, int out[2]);
 
     /* The node's alone up to set_inside(), but for has_asked() and those with an

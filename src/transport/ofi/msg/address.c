@@ -2,9 +2,9 @@
  * address.c - where we listen, and where a peer does.
  *
  * A rank listens at each of its host's addresses that are for jobs (wireup/net.h), at a
- * port of WEFT_PORTS (door.c), and publishes them as "ADDRESS/PORT,ADDRESS/PORT". Who
- * wants to connect takes the first that lies in a network of its own. Ranks of a job on
- * one host use the loopback.
+ * port of WEFT_PORTS (door.c), and publishes them as "ADDRESS/PORT,ADDRESS/PORT,HOST".
+ * Who wants to connect takes the first that lies in a network of its own. Ranks of a job
+ * on one host use the loopback.
  */
 #include "transport/ofi/msg/msg.h"
 
@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A key is written once, so each opening, which all ranks do together, has its own. */
 static void name_key(const struct weft_transport *tp, char *key, size_t room)
@@ -117,15 +118,26 @@ enum weft_rc weft_msg_listen(struct weft_transport *tp)
     return WEFT_OK;
 }
 
+/* May it be published, behind addresses? A slash would make it one. */
+static bool is_word(const char *text)
+{
+    return text[0] != '\0' && strpbrk(text, " ,/=") == NULL;
+}
+
 enum weft_rc weft_msg_publish(struct weft_transport *tp)
 {
     char value[WEFT_KVS_VALUE_MAX + 1] = "";
+    char host[WEFT_MSG_HOST_BYTES] = "";
     char key[32];
     size_t used = 0;
 
     for (int i = 0; i < tp->own_count; i++) {
         used += (size_t)snprintf(value + used, sizeof(value) - used, "%s%s/%d",
                                  i > 0 ? "," : "", tp->own[i].text, tp->ports[i]);
+    }
+    (void)gethostname(host, sizeof(host) - 1);
+    if (is_word(host)) {
+        snprintf(value + used, sizeof(value) - used, ",%s", host);
     }
     name_key(tp, key, sizeof(key));
     return weft_wireup_publish(tp->job, key, value);
@@ -150,6 +162,7 @@ enum weft_rc weft_msg_find(struct weft_transport *tp, struct weft_msg_peer *peer
     char value[WEFT_KVS_VALUE_MAX + 1];
     char key[32];
     char *rest = NULL;
+    bool has_near = false;
     enum weft_rc rc;
 
     name_key(tp, key, sizeof(key));
@@ -163,17 +176,16 @@ enum weft_rc weft_msg_find(struct weft_transport *tp, struct weft_msg_peer *peer
         bool is_good;
 
         if (slash == NULL) {
+            snprintf(peer->host, sizeof(peer->host), "%s", one);
             continue;
         }
         *slash = '\0';
         is_good = is_near(tp, one);
-        if ((is_good || !peer->has_address) &&
+        if ((is_good || !peer->has_address) && !has_near &&
             weft_net_address_of(one, atoi(slash + 1), &peer->address,
                                 &peer->address_bytes)) {
             peer->has_address = true;
-            if (is_good) {
-                break;
-            }
+            has_near = is_good;
         }
     }
     if (!peer->has_address) {

@@ -30,11 +30,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,25 +52,6 @@ union event {
     uint8_t room[sizeof(struct fi_eq_cm_entry) + DATA_MAX];
 };
 
-static void text_of(const struct sockaddr_storage *address, char *text, size_t room)
-{
-    char host[INET6_ADDRSTRLEN] = "?";
-    int port;
-
-    if (address->ss_family == AF_INET6) {
-        const struct sockaddr_in6 *a = (const struct sockaddr_in6 *)(const void *)address;
-
-        inet_ntop(AF_INET6, &a->sin6_addr, host, sizeof(host));
-        port = ntohs(a->sin6_port);
-    } else {
-        const struct sockaddr_in *a = (const struct sockaddr_in *)(const void *)address;
-
-        inet_ntop(AF_INET, &a->sin_addr, host, sizeof(host));
-        port = ntohs(a->sin_port);
-    }
-    snprintf(text, room, "%s port %d", host, port);
-}
-
 /* ---- states ---- */
 
 static bool is_pending(enum weft_msg_state state)
@@ -83,8 +60,8 @@ static bool is_pending(enum weft_msg_state state)
            state == WEFT_MSG_ACCEPTING;
 }
 
-static void set_state(struct weft_transport *tp, struct weft_msg_stream *stream,
-                      enum weft_msg_state state)
+void weft_msg_set_state(struct weft_transport *tp, struct weft_msg_stream *stream,
+                        enum weft_msg_state state)
 {
     tp->pending += is_pending(state) ? 1 : 0;
     tp->pending -= is_pending(stream->state) ? 1 : 0;
@@ -104,44 +81,6 @@ static void close_endpoint(struct weft_msg_stream *stream)
 static bool is_first(const struct weft_msg_stream *stream)
 {
     return stream == &stream->peer->first;
-}
-
-/* The endpoints stay until closing. */
-static void lose_peer(struct weft_transport *tp, struct weft_msg_peer *peer)
-{
-    for (uint32_t i = 0; i < WEFT_STREAMS_MAX; i++) {
-        if (peer->streams[i] != NULL) {
-            set_state(tp, peer->streams[i], WEFT_MSG_LOST);
-        }
-    }
-}
-
-void weft_msg_lose(struct weft_transport *tp, struct weft_msg_stream *stream,
-                   const char *cause)
-{
-    struct weft_msg_peer *peer = stream->peer;
-    char where[64] = "its host";
-
-    if (stream->state == WEFT_MSG_LOST || tp->is_closing) {
-        return;
-    }
-    if (peer->has_address) {
-        text_of(&peer->address, where, sizeof(where));
-    }
-    if (stream->state == WEFT_MSG_OPEN) {
-        weft_log_warn("the connection to rank %u at %s is lost: %s", peer->ranked.rank,
-                      where, cause);
-        lose_peer(tp, peer);
-    } else if (is_first(stream)) {
-        weft_log_error("no connection to rank %u at %s: %s; do the hosts reach each "
-                       "other's ports (WEFT_PORTS)?",
-                       peer->ranked.rank, where, cause);
-        lose_peer(tp, peer);
-    } else {
-        weft_log_warn("no stream %u to rank %u at %s: %s; long messages take fewer",
-                      stream->base.stream, peer->ranked.rank, where, cause);
-        set_state(tp, stream, WEFT_MSG_LOST);
-    }
 }
 
 /* It is about to connect to us, or so it seems: we do not ask for some time. */
@@ -190,7 +129,7 @@ static void call(struct weft_transport *tp, struct weft_msg_stream *stream,
         weft_msg_lose(tp, stream, weft_ofi_error(code));
         return;
     }
-    set_state(tp, stream, state);
+    weft_msg_set_state(tp, stream, state);
 }
 
 static void ask(struct weft_transport *tp, struct weft_msg_stream *stream)
@@ -248,7 +187,7 @@ static void on_reason(struct weft_transport *tp, struct weft_msg_stream *stream,
 
     if (reason == WEFT_REFUSED_CROSSED || reason == WEFT_REFUSED_DUPLICATE) {
         close_endpoint(stream);
-        set_state(tp, stream, WEFT_MSG_NONE);
+        weft_msg_set_state(tp, stream, WEFT_MSG_NONE);
         stream->tries = 0;
         expect_theirs(stream);
     } else if (reason == WEFT_REFUSED_STRANGER && has_confirmed) {
@@ -271,7 +210,7 @@ static void ask_later(struct weft_transport *tp, struct weft_msg_stream *stream,
         return;
     }
     close_endpoint(stream);
-    set_state(tp, stream, WEFT_MSG_NONE);
+    weft_msg_set_state(tp, stream, WEFT_MSG_NONE);
     stream->ask_at_ns =
         weft_clock_ns() + PAUSE_NS * (pauses < PAUSES_MOST ? pauses : PAUSES_MOST);
     tp->has_stumbled = true;
@@ -413,7 +352,7 @@ static void on_confirm(struct weft_transport *tp, const union event *event, size
         weft_msg_lose(tp, stream, weft_ofi_error(code));
         return;
     }
-    set_state(tp, stream, WEFT_MSG_ACCEPTING);
+    weft_msg_set_state(tp, stream, WEFT_MSG_ACCEPTING);
 }
 
 /* ---- events ---- */
@@ -440,7 +379,7 @@ static void on_event(struct weft_transport *tp, uint32_t type, const union event
     }
     if (type == FI_CONNECTED) {
         stream->tries = 0;
-        set_state(tp, stream, WEFT_MSG_OPEN);
+        weft_msg_set_state(tp, stream, WEFT_MSG_OPEN);
         weft_log_info("connected to rank %u, stream %u", stream->peer->ranked.rank,
                       stream->base.stream);
     } else if (type == FI_SHUTDOWN) {

@@ -1,5 +1,6 @@
 #include "transport/ofi/msg/msg.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
 
@@ -331,7 +332,7 @@ static enum weft_rc wire(struct weft_endpoint *ep)
 
     weft_msg_connect(ep->transport, stream);
     return stream->state == WEFT_MSG_OPEN   ? WEFT_OK
-           : stream->state == WEFT_MSG_LOST ? WEFT_ERR_UNREACHABLE
+           : stream->state == WEFT_MSG_LOST ? weft_msg_gone(stream->peer)
                                             : WEFT_AGAIN;
 }
 
@@ -394,10 +395,16 @@ static enum weft_rc may_wait(struct weft_transport *tp)
     both[0] = &tp->ofi.cq->fid;
     both[1] = &tp->ofi.eq->fid;
     if (tp->to_post != NULL || (tp->owing != NULL && tp->is_telling_refused) ||
-        weft_msg_may_take_held(tp)) {
+        weft_msg_may_take_held(tp) ||
+        (tp->due_ns != 0 && weft_clock_ns() >= tp->due_ns)) {
         return WEFT_AGAIN; /* no descriptor tells of these */
     }
     return fi_trywait(tp->ofi.fabric, both, 2) == 0 ? WEFT_OK : WEFT_AGAIN;
+}
+
+static uint64_t due_ns(const struct weft_transport *tp)
+{
+    return tp->due_ns;
 }
 
 static bool descriptors(struct weft_transport *tp, int out[2])
@@ -450,6 +457,7 @@ const struct weft_transport_ops weft_msg_ops = {
     .warm_up = warm_up,
     .wire = wire,
     .may_wait = may_wait,
+    .due_ns = due_ns,
     .descriptors = descriptors,
     .has_asked = has_asked,
     .wake = wake,

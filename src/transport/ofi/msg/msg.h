@@ -6,6 +6,7 @@
  *   door.c      ports that are ours before libfabric is there
  *   connect.c   connections on first contact, without threads
  *   stream.c    further connections to a peer, for long messages
+ *   lost.c      connections that have ended: who waits is told
  *   strangers.c who connects and says nothing, or nothing that we know
  *   send.c      packets out, against the space that the peer has granted
  *   lend.c      long ones, from and into memory of the user's
@@ -51,6 +52,8 @@ enum {
     WEFT_MSG_CONTROL_WINDOW = 64,
     WEFT_MSG_FRAME_VERSION = 2,
     WEFT_MSG_LISTENERS = 4, /* addresses of ours that are listened at */
+    WEFT_MSG_HOST_BYTES = 64,
+    WEFT_MSG_CAUSE_BYTES = 128,
 };
 
 enum weft_msg_kind {
@@ -129,6 +132,12 @@ struct weft_msg_peer {
     bool has_address;
     struct sockaddr_storage address;
     socklen_t address_bytes;
+    char host[WEFT_MSG_HOST_BYTES]; /* its name; "" if it is not known */
+
+    char cause[WEFT_MSG_CAUSE_BYTES]; /* why its streams are LOST */
+    bool is_told_lost;                /* the layer above knows */
+    uint64_t tell_at_ns;              /* when it is told */
+    struct weft_msg_peer *next_losing;
 
     uint32_t number_out; /* of the next ordered packet to it; wraps, as do all below */
     uint32_t number_in;  /* and of the next one from it */
@@ -183,6 +192,8 @@ struct weft_transport {
     uint64_t sweep_at_ns; /* when to look for silent ones again */
     DIR *all_descriptors; /* of this process */
     bool is_closing;
+    struct weft_msg_peer *losing; /* lost, but the layer above is not told yet */
+    uint64_t due_ns;              /* when to poll at the latest; 0: never */
     bool has_stumbled; /* a post was refused, and nothing will tell when to try again */
 
     struct weft_msg_slot *sends; /* WEFT_MSG_SENDS or fewer */
@@ -216,6 +227,12 @@ static inline struct weft_msg_stream *weft_msg_stream_of(const struct weft_endpo
 {
     return (struct weft_msg_stream *)((char *)(uintptr_t)ep -
                                       offsetof(struct weft_msg_stream, base));
+}
+
+/* What becomes of a send to a peer that is lost: an error, once the layer above knows. */
+static inline enum weft_rc weft_msg_gone(const struct weft_msg_peer *peer)
+{
+    return peer->is_told_lost ? WEFT_ERR_DEAD : WEFT_AGAIN;
 }
 
 /* The peer, made if it is new; NULL: no memory. */
@@ -256,10 +273,15 @@ void weft_msg_close_streams(struct weft_msg_peer *peer);
 void weft_msg_connect(struct weft_transport *tp, struct weft_msg_stream *stream);
 /* Handles what has happened to connections; returns how much. */
 int weft_msg_handle_events(struct weft_transport *tp);
+void weft_msg_set_state(struct weft_transport *tp, struct weft_msg_stream *stream,
+                        enum weft_msg_state state);
 /* A connection has failed, or cannot be made, and with it the peer is lost; a further
  * stream that never stood is given up alone. */
 void weft_msg_lose(struct weft_transport *tp, struct weft_msg_stream *stream,
                    const char *cause);
+/* Calls `lost` for the peers whose time has come; returns when the next one's comes, or
+ * 0. */
+uint64_t weft_msg_tell_losses(struct weft_transport *tp);
 
 /* One more who is not of the job; says so the first time. */
 void weft_msg_count_stranger(struct weft_transport *tp, const char *why);

@@ -262,6 +262,13 @@ static int complete(struct weft_transport *tp, const struct fi_cq_msg_entry *ent
     return 0;
 }
 
+/* A provider that finds a connection closed cancels what goes by it, and tells no more.
+ */
+static const char *cause_of(int error)
+{
+    return abs(error) == FI_ECANCELED ? "it was closed or reset" : weft_ofi_error(error);
+}
+
 /* The queue stays blocked until its error was read. */
 static void complete_failed(struct weft_transport *tp)
 {
@@ -282,8 +289,8 @@ static void complete_failed(struct weft_transport *tp)
         }
         weft_msg_post(tp, slot);
     } else {
-        weft_msg_lose(tp, slot->stream, weft_ofi_error(error.err));
-        weft_msg_return(tp, slot, WEFT_ERR_UNREACHABLE);
+        weft_msg_lose(tp, slot->stream, cause_of(error.err));
+        weft_msg_return(tp, slot, WEFT_ERR_DEAD);
     }
 }
 
@@ -307,6 +314,9 @@ int weft_msg_poll(struct weft_transport *tp, int budget)
     }
     if (weft_unlikely(tp->pending > 0 || ++tp->polls % EVENTS_EVERY == 0)) {
         weft_msg_handle_events(tp);
+    }
+    if (weft_unlikely(tp->losing != NULL)) {
+        tp->due_ns = weft_msg_tell_losses(tp);
     }
     if (weft_unlikely(tp->holding != NULL)) {
         take_all_held(tp, &budget);

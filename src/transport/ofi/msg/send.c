@@ -48,7 +48,7 @@ enum weft_rc weft_msg_outcome(struct weft_transport *tp, struct weft_msg_stream 
         return WEFT_AGAIN;
     }
     weft_msg_lose(tp, stream, weft_ofi_error(code));
-    return WEFT_ERR_UNREACHABLE;
+    return weft_msg_gone(stream->peer);
 }
 
 /* Header and data of a packet are copied behind the frame's own fields. */
@@ -151,7 +151,7 @@ static enum weft_rc send_frame(struct weft_transport *tp, struct weft_msg_stream
 static enum weft_rc no_way(struct weft_transport *tp, struct weft_msg_stream *stream)
 {
     if (stream->state == WEFT_MSG_LOST) {
-        return WEFT_ERR_UNREACHABLE;
+        return weft_msg_gone(stream->peer);
     }
     weft_msg_connect(tp, stream);
     return WEFT_AGAIN;

@@ -1,0 +1,154 @@
+/*
+ * lost.c - connections that have ended, and peers that cannot be reached.
+ *
+ * The layer above is told once for each peer (the `lost` upcall), with a sentence that
+ * names both hosts, the address, the cause and the settings to look at. If the process at
+ * the other end has died, the launcher knows the cause better than we do: it is about to
+ * end the job or, with --keep-going, to count the death. So the end of a connection that
+ * stood is reported GRACE_NS later. Meanwhile sends to that peer return WEFT_AGAIN.
+ */
+#include "transport/ofi/msg/msg.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { GRACE_NS = 1000 * 1000 * 1000, PLACE_BYTES = 160, WHY_BYTES = 384 };
+
+static void text_of(const struct sockaddr_storage *address, char *text, size_t room)
+{
+    char host[INET6_ADDRSTRLEN] = "?";
+    int port;
+
+    if (address->ss_family == AF_INET6) {
+        const struct sockaddr_in6 *a = (const struct sockaddr_in6 *)(const void *)address;
+
+        inet_ntop(AF_INET6, &a->sin6_addr, host, sizeof(host));
+        port = ntohs(a->sin6_port);
+    } else {
+        const struct sockaddr_in *a = (const struct sockaddr_in *)(const void *)address;
+
+        inet_ntop(AF_INET, &a->sin_addr, host, sizeof(host));
+        port = ntohs(a->sin_port);
+    }
+    snprintf(text, room, "%s port %d", host, port);
+}
+
+/* "rank 3 on node7 (10.0.0.7 port 47003)", as far as it is known. */
+static void name_peer(const struct weft_msg_peer *peer, char *text, size_t room)
+{
+    char address[80] = "its address is not known";
+
+    if (peer->has_address) {
+        text_of(&peer->address, address, sizeof(address));
+    }
+    snprintf(text, room, "rank %u%s%s (%s)", peer->ranked.rank,
+             peer->host[0] != '\0' ? " on " : "", peer->host, address);
+}
+
+static void tell_lost(struct weft_transport *tp, struct weft_msg_peer *peer,
+                      const char *what, const char *advice)
+{
+    char own[WEFT_MSG_HOST_BYTES] = "this host";
+    char place[PLACE_BYTES];
+    char why[WHY_BYTES];
+
+    if (!peer->has_address) { /* it has connected to us; by now it may be known */
+        (void)weft_msg_find(tp, peer);
+    }
+    (void)gethostname(own, sizeof(own) - 1);
+    name_peer(peer, place, sizeof(place));
+    snprintf(why, sizeof(why), "%s from %s to %s: %s%s", what, own, place, peer->cause,
+             advice);
+    weft_log_info("%s", why);
+    peer->is_told_lost = true;
+    tp->up->lost(tp->up->owner, peer->ranked.rank, why);
+}
+
+/* The end of one stream is the end of all. What was lent comes back as failed. */
+static void end_streams(struct weft_transport *tp, struct weft_msg_peer *peer)
+{
+    for (uint32_t i = 0; i < WEFT_STREAMS_MAX; i++) {
+        struct weft_msg_stream *stream = peer->streams[i];
+
+        if (stream == NULL) {
+            continue;
+        }
+        if (stream->state == WEFT_MSG_OPEN) {
+            (void)fi_shutdown(stream->ep, 0);
+        }
+        weft_msg_set_state(tp, stream, WEFT_MSG_LOST);
+    }
+}
+
+static void note_cause(struct weft_msg_peer *peer, const char *cause)
+{
+    snprintf(peer->cause, sizeof(peer->cause), "%s", cause);
+}
+
+/* A connection that stood. */
+static void note_loss(struct weft_transport *tp, struct weft_msg_peer *peer)
+{
+    if (!peer->has_address) { /* begins to ask for it */
+        (void)weft_msg_find(tp, peer);
+    }
+    peer->tell_at_ns = weft_clock_ns() + GRACE_NS;
+    if (tp->due_ns == 0 || peer->tell_at_ns < tp->due_ns) {
+        tp->due_ns = peer->tell_at_ns;
+    }
+    peer->next_losing = tp->losing;
+    tp->losing = peer;
+}
+
+void weft_msg_lose(struct weft_transport *tp, struct weft_msg_stream *stream,
+                   const char *cause)
+{
+    struct weft_msg_peer *peer = stream->peer;
+    const bool has_stood = stream->state == WEFT_MSG_OPEN;
+    char place[PLACE_BYTES];
+
+    if (stream->state == WEFT_MSG_LOST || tp->is_closing) {
+        return;
+    }
+    if (!has_stood && stream != &peer->first) {
+        name_peer(peer, place, sizeof(place));
+        weft_log_warn("no stream %u to %s: %s; long messages take fewer",
+                      stream->base.stream, place, cause);
+        weft_msg_set_state(tp, stream, WEFT_MSG_LOST);
+        return;
+    }
+    note_cause(peer, cause);
+    end_streams(tp, peer);
+    if (has_stood) {
+        note_loss(tp, peer);
+    } else {
+        tell_lost(tp, peer, "no connection",
+                  "; can the hosts reach each other's ports (WEFT_PORTS) on that network "
+                  "(WEFT_NET)?");
+    }
+}
+
+uint64_t weft_msg_tell_losses(struct weft_transport *tp)
+{
+    struct weft_msg_peer **at = &tp->losing;
+    const uint64_t now = weft_clock_ns();
+    uint64_t next = 0;
+
+    while (*at != NULL) {
+        struct weft_msg_peer *peer = *at;
+
+        if (now >= peer->tell_at_ns) {
+            *at = peer->next_losing;
+            tell_lost(tp, peer, "lost the connection", "");
+        } else {
+            next = next == 0 || peer->tell_at_ns < next ? peer->tell_at_ns : next;
+            at = &peer->next_losing;
+        }
+    }
+    return next;
+}

@@ -1,0 +1,256 @@
+/*
+ * lost.c - the connections between ranks 0 and 1 break while each of them waits for the
+ * other. Nobody hangs, and nothing that did not happen is reported as a success.
+ *
+ *     WEFT_TRANSPORT=msg mpiexec -n N lost CASE [fatal | return] [by-others]
+ *
+ * `fatal`: the error handler is MPI_ERRORS_ARE_FATAL, and the job ends. `return`: calls
+ * return MPI_ERR_PROC_ABORTED, and later ones do so too; MPI_Finalize ends the job where
+ * it needs the connection, which is so on several hosts. Rank 1 breaks the connections
+ * itself, as a reset by a firewall would, unless somebody else does it once rank 0 has
+ * printed "ready" (`by-others`). lost.py holds mpiexec to what it prints and returns.
+ */
+#include "check.h"
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <time.h>
+
+enum {
+    TAG = 3,
+    NEVER,
+    UNRECEIVED,
+    LONG = 8 * 1024 * 1024,
+    MANY = 50000,
+    DESCRIPTORS = 1024
+};
+
+static int rank;
+static int other; /* of ranks 0 and 1 */
+static bool is_fatal;
+static char *memory; /* LONG bytes */
+
+static void sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000},
+              NULL);
+}
+
+/* All connections of this process over IP; mpiexec is not reached by those. */
+static void *break_connections(void *argument)
+{
+    sleep_ms(100);
+    for (int fd = 3; fd < DESCRIPTORS; fd++) {
+        struct sockaddr_storage address;
+        socklen_t bytes = sizeof(address);
+
+        if (getpeername(fd, (struct sockaddr *)&address, &bytes) == 0 &&
+            (address.ss_family == AF_INET || address.ss_family == AF_INET6)) {
+            CHECK(shutdown(fd, SHUT_RDWR) == 0);
+        }
+    }
+    return argument;
+}
+
+static void check_error(int err)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int class;
+    int length;
+
+    CHECK(!is_fatal);
+    CHECK(MPI_Error_class(err, &class) == MPI_SUCCESS && class == MPI_ERR_PROC_ABORTED);
+    CHECK(MPI_Error_string(err, text, &length) == MPI_SUCCESS);
+    CHECK(strstr(text, "lost the connection from ") != NULL);
+}
+
+static void wait_for_loss(void)
+{
+    int word;
+
+    check_error(
+        MPI_Recv(&word, 1, MPI_INT, other, NEVER, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
+static void recv_named(void)
+{
+    wait_for_loss();
+}
+
+static void recv_any(void)
+{
+    int word;
+
+    check_error(MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, NEVER, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE));
+}
+
+static void test_polls(void)
+{
+    MPI_Request request;
+    int flag = 0;
+    int err = MPI_SUCCESS;
+    int word;
+
+    MPI_Irecv(&word, 1, MPI_INT, other, NEVER, MPI_COMM_WORLD, &request);
+    while (!flag) {
+        err = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        sleep_ms(1);
+    }
+    check_error(err);
+}
+
+/* Small ones, until the space that the peer has granted is used up. */
+static void send_many(void)
+{
+    char bytes[512] = {0};
+    int err = MPI_SUCCESS;
+
+    for (int i = 0; i < MANY && err == MPI_SUCCESS; i++) {
+        err = MPI_Send(bytes, sizeof(bytes), MPI_BYTE, other, UNRECEIVED, MPI_COMM_WORLD);
+    }
+    check_error(err);
+}
+
+/* Sends that wait for their receives, and receives, all at once. */
+static void waitall(void)
+{
+    enum { COUNT = 5 };
+    MPI_Request requests[COUNT];
+    MPI_Status statuses[COUNT];
+    int word[2];
+
+    MPI_Isend(memory, LONG, MPI_BYTE, other, UNRECEIVED, MPI_COMM_WORLD, &requests[0]);
+    MPI_Issend(&rank, 1, MPI_INT, other, UNRECEIVED, MPI_COMM_WORLD, &requests[1]);
+    MPI_Isend(memory, 40000, MPI_BYTE, other, UNRECEIVED, MPI_COMM_WORLD, &requests[2]);
+    MPI_Irecv(&word[0], 1, MPI_INT, other, TAG, MPI_COMM_WORLD, &requests[3]);
+    MPI_Irecv(&word[1], 1, MPI_INT, MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &requests[4]);
+    CHECK(MPI_Waitall(COUNT, requests, statuses) == MPI_ERR_IN_STATUS);
+    for (int i = 0; i < COUNT; i++) {
+        if (i != 2 || statuses[i].MPI_ERROR != MPI_SUCCESS) { /* it fits at once */
+            check_error(statuses[i].MPI_ERROR);
+        }
+    }
+}
+
+/* Long messages both ways, again and again, so that some are half transferred. */
+static void transfers(void)
+{
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    int err = MPI_SUCCESS;
+
+    while (err == MPI_SUCCESS) {
+        MPI_Irecv(memory, LONG / 2, MPI_BYTE, other, TAG, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(memory + LONG / 2, LONG / 2, MPI_BYTE, other, TAG, MPI_COMM_WORLD,
+                  &requests[1]);
+        err = MPI_Waitall(2, requests, statuses);
+    }
+    CHECK(err == MPI_ERR_IN_STATUS);
+    for (int i = 0; i < 2; i++) {
+        if (statuses[i].MPI_ERROR != MPI_SUCCESS) {
+            check_error(statuses[i].MPI_ERROR);
+        }
+    }
+}
+
+/* Of these two alone: a barrier of all ranks of a node needs no connection. */
+static void barrier(void)
+{
+    MPI_Comm both;
+    MPI_Group all;
+    MPI_Group two;
+    const int ranks[] = {0, 1};
+
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 2, ranks, &two);
+    MPI_Comm_create_group(MPI_COMM_WORLD, two, 0, &both);
+    MPI_Comm_set_errhandler(both, is_fatal ? MPI_ERRORS_ARE_FATAL : MPI_ERRORS_RETURN);
+    if (rank == 0) {
+        check_error(MPI_Barrier(both));
+        check_error(MPI_Barrier(both));
+    } else {
+        wait_for_loss();
+    }
+    MPI_Comm_free(&both);
+    MPI_Group_free(&two);
+    MPI_Group_free(&all);
+}
+
+static void finalize(void)
+{
+    if (rank != 0) {
+        wait_for_loss();
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} cases[] = {
+    {"recv", recv_named}, {"any", recv_any},      {"test", test_polls},
+    {"many", send_many},  {"waitall", waitall},   {"transfers", transfers},
+    {"barrier", barrier}, {"finalize", finalize},
+};
+
+/* Two messages each way, so that there is a connection; then it is broken. */
+static void connect_and_break(bool is_by_others)
+{
+    pthread_t breaker;
+
+    for (int i = 0; i < 2; i++) {
+        MPI_Sendrecv(memory, LONG / 2, MPI_BYTE, other, TAG, memory + LONG / 2, LONG / 2,
+                     MPI_BYTE, other, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (is_by_others && rank == 0) {
+        puts("ready");
+        fflush(stdout);
+    } else if (!is_by_others && rank == 1) {
+        CHECK(pthread_create(&breaker, NULL, break_connections, NULL) == 0);
+        CHECK(pthread_detach(breaker) == 0);
+    }
+}
+
+/* Once it is known, nothing goes there any more. */
+static void check_later_calls(void)
+{
+    int word = 0;
+
+    wait_for_loss();
+    check_error(MPI_Send(&word, 1, MPI_INT, other, TAG, MPI_COMM_WORLD));
+    check_error(MPI_Ssend(&word, 1, MPI_INT, other, TAG, MPI_COMM_WORLD));
+    check_error(MPI_Send(memory, LONG, MPI_BYTE, other, TAG, MPI_COMM_WORLD));
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    bool has_run = false;
+
+    is_fatal = argc > 2 && strcmp(argv[2], "fatal") == 0;
+    CHECK(MPI_Init(&argc, &argv) == MPI_SUCCESS);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    other = 1 - rank;
+    memory = calloc(1, LONG);
+    CHECK(memory != NULL);
+    if (!is_fatal) {
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    }
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]) && rank < 2; i++) {
+        if (strcmp(cases[i].name, name) == 0) {
+            connect_and_break(argc > 3);
+            cases[i].run();
+            has_run = true;
+        }
+    }
+    if (has_run && strcmp(name, "finalize") != 0) {
+        check_later_calls();
+        printf("rank %d was told\n", rank);
+    }
+    CHECK(has_run || rank > 1);
+    MPI_Finalize();
+    free(memory);
+    return 0;
+}

@@ -1,5 +1,6 @@
 #include "job.h"
 
+#include "foreign.h"
 #include "job_parts.h"
 #include "keeper.h"
 
@@ -157,10 +158,10 @@ bool job_make_segment(const struct job *job, struct weft_segment *out)
 }
 
 /* Notes why ranks cannot be started. The user hears it from the root, once. */
-static void job_refuse(struct job *job, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+static void job_refuse(struct job *job, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
-static void job_refuse(struct job *job, const char *format, ...)
+static void job_refuse(struct job *job, int code, const char *format, ...)
 {
     va_list args;
 
@@ -169,8 +170,27 @@ static void job_refuse(struct job *job, const char *format, ...)
     va_end(args);
     if (!job_is_daemon(job)) {
         job_say(job, "%s", job->refusal);
-        job->code = 2; /* as for all that is wrong with the command line */
+        job->code = code;
     }
+}
+
+/*
+ * Looks at the programs of all ranks, also at those that run elsewhere: where they are
+ * the same files, the user hears of it before anything is started anywhere.
+ */
+static bool has_foreign_program(struct job *job)
+{
+    char why[400];
+
+    for (int i = 0; i < job->plan->app_count; i++) {
+        if (!job->plan->may_be_foreign && !job->plan->is_report &&
+            foreign_find(&job->plan->apps[i], &job->setup.environment.common, why,
+                         sizeof(why))) {
+            job_refuse(job, 126, "%s", why);
+            return true;
+        }
+    }
+    return false;
 }
 
 static void report_bindings(struct job *job)
@@ -197,6 +217,9 @@ bool job_open_ranks(struct job *job)
         job->ranks[r].output.fd = job->ranks[r].error.fd = job->pmi.clients[r].fd = -1;
     }
     job_open_lookup(job);
+    if (has_foreign_program(job)) {
+        return false;
+    }
     if (job->count == 0) {
         return true;
     }
@@ -204,7 +227,7 @@ bool job_open_ranks(struct job *job)
         return false;
     }
     if (!placement_open(&job->placement, job->plan, job->first, job->count)) {
-        job_refuse(job,
+        job_refuse(job, 2, /* as for all that is wrong with the command line */
                    "ranks cannot be bound as asked: %s; --bind-to none starts them "
                    "without",
                    job->placement.why);

@@ -30,6 +30,7 @@ enum option {
     OPT_MAP,
     OPT_RANK_BY,
     OPT_WIDTH,
+    OPT_FOREIGN,
     OPT_REPORT,
     OPT_LABEL,
     OPT_TIMEOUT,
@@ -67,6 +68,7 @@ static const struct row table[] = {
     {"map-by", 1, OPT_MAP, NULL},
     {"rank-by", 1, OPT_RANK_BY, NULL},
     {"cpus-per-rank cpus-per-proc", 1, OPT_WIDTH, NULL},
+    {"allow-foreign", 0, OPT_FOREIGN, NULL},
     {"report-bindings", 0, OPT_REPORT, NULL},
     {"label l prepend-rank tag-output", 0, OPT_LABEL, NULL},
     {"timeout", 1, OPT_TIMEOUT, NULL},
@@ -110,6 +112,7 @@ static const char help[] =
     "or\n"
     "                           how many each host gets: ppr:N:node\n"
     "  --report-bindings        say which rank is bound where\n"
+    "  --allow-foreign          start programs that are linked with another MPI, too\n"
     "  --label                  put the rank in front of every line of output\n"
     "  --timeout SECONDS        end the job after this time, with code 124\n"
     "  --keep-going             when a rank ends too early, let the others go on: what "
@@ -286,6 +289,9 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
         return plan_rank_by(words[1]);
     case OPT_WIDTH:
         return parse_width(words[1], &app->width);
+    case OPT_FOREIGN:
+        plan->may_be_foreign = true;
+        break;
     case OPT_REPORT:
         plan->is_reporting_bindings = true;
         break;

@@ -19,8 +19,7 @@ const struct app *plan_app_of(const struct plan *plan, int rank)
     return app;
 }
 
-/* The value of NAME in a list of NAME=VALUE, where the last one counts; or NULL. */
-static const char *value_in(const struct list *list, const char *name)
+const char *list_value(const struct list *list, const char *name)
 {
     const size_t length = strlen(name);
 
@@ -46,10 +45,10 @@ static bool is_passed_on(const struct plan *plan, const char *name)
 static const char *value_for(const struct plan *plan, const struct app *app,
                              const char *name)
 {
-    const char *value = value_in(&app->set, name);
+    const char *value = list_value(&app->set, name);
 
     if (value == NULL) {
-        value = value_in(&plan->set, name);
+        value = list_value(&plan->set, name);
     }
     return value == NULL && is_passed_on(plan, name) ? getenv(name) : value;
 }

@@ -48,6 +48,7 @@ struct plan {
     int ranks; /* of all programs */
     enum bind_to bind;
     struct spread spread; /* how ranks share the cores of a host */
+    bool may_be_foreign;  /* programs of another MPI are started, too */
     bool is_by_node;      /* --map-by node: one rank to each host in turn */
     bool is_reporting_bindings;
     bool is_labelling;
@@ -82,6 +83,9 @@ void plan_choose_widths(struct plan *plan);
 /* The value of --map-by or --rank-by; PARSED_WRONG after a line. */
 enum parsed plan_map_by(const char *value, struct plan *plan, struct app *app);
 enum parsed plan_rank_by(const char *value);
+
+/* The value of NAME in a list of NAME=VALUE, where the last one counts; or NULL. */
+const char *list_value(const struct list *list, const char *name);
 
 /* Adds a word to a list. */
 void list_add(struct list *list, char *word);

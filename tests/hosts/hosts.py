@@ -7,6 +7,7 @@ host 1 and is held to leave nothing on any host. A lab is made for the whole scr
 import os
 import re
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -468,6 +469,19 @@ def a_placement_that_the_other_host_cannot_give():
             "--cpus-per-rank", wide, program("fail"), "never", names=host(2), count=1)
     refuses([r"^mpiexec: --map-by node: ranks are placed in blocks.*-ppn"],
             "--map-by", "node", "true", code=2)
+
+
+@case("failures")
+def a_program_that_is_of_another_mpi_there():
+    with tempfile.TemporaryDirectory(dir=Path(mpiexec_path()).parent) as name:
+        folder = Path(name).resolve()
+        (folder / "source.c").write_text("int main(void) { return 0; }\n")
+        for words in (["-shared", "-Wl,-soname,libmpi.so.40", "-o", "libmpi.so"],
+                      ["-o", "here"], ["-Wl,--no-as-needed", "-o", "there", "libmpi.so"]):
+            subprocess.run(["cc", "-fPIC", "source.c", *words], cwd=folder, check=True)
+        with Mounted(folder / "here", "--bind", folder / "there"):
+            refuses([rf"^mpiexec: host {host(2)}: \S*/here is linked with libmpi.so.40"],
+                    folder / "here", names=hosts(2), count=1)
 
 
 @case("failures")

@@ -26,7 +26,7 @@ BINDINGS = ("check", "c")  # folders of bindings/, on top of all rooms
 
 # Beside the house: what each may use of it. The gauge measures MPI too, as a program.
 BESIDE = {
-    "launch": ("base", "wireup"),
+    "launch": ("base", "wireup", "info"),
     "wrappers": (),
     "info": ("base",),
     "gauge": ("base", "wireup", "transport"),

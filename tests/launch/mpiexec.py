@@ -866,6 +866,79 @@ def a_program_that_may_not_run_is_126():
             mpiexec("-n", 2, path, code=126, says=[failure(0, str(path), cause)])
 
 
+# ---- programs of another MPI ----
+
+def link(folder, name, *words, source="int main(void) { return 0; }"):
+    """Compiles a file of this name; the words are for the linker."""
+    (folder / "source.c").write_text(source + "\n")
+    subprocess.run(["cc", "-Wl,--no-as-needed", "-o", folder / name, folder / "source.c",
+                    *words], check=True)
+    return folder / name
+
+
+def make_library(folder, name, *words):
+    return link(folder, name, "-shared", "-fPIC", f"-Wl,-soname,{name}", *words,
+                source="int something;")
+
+
+def foreign(path, library, through=""):
+    owner = "MPICH.*" if ".12" in library else "Open MPI"
+    return (rf"^mpiexec: {re.escape(str(path))} is linked with {library} \({owner}\)"
+            rf"{through}, not with .*libmpi_abi.so: rebuild it with Weft's mpicc")
+
+
+@case("foreign")
+def a_program_of_another_mpi_is_named_and_not_started():
+    for name in ("libmpi.so.40", "libmpich.so.12", "libmpi.so.12", "libmpi_mpifh.so.40"):
+        with Folder() as folder:
+            made = link(folder, "made", make_library(folder, name))
+            says = [foreign(made, name)]
+            mpiexec("-n", 2, made, code=126, says=says)
+            mpiexec("-n", 1, program("fail"), "never", ":", "-n", 1, made, code=126,
+                    says=says)
+            path = {"PATH": f"{folder}:{os.environ['PATH']}"}
+            mpiexec("-n", 2, "made", code=126, says=[foreign("made", name)],
+                    variables=path)
+            mpiexec("-n", 2, "-wdir", folder, "./made", code=126,
+                    says=[foreign("./made", name)])
+
+
+@case("foreign")
+def it_is_found_through_a_library_too():
+    with Folder() as folder:
+        mpi = make_library(folder, "libmpi.so.40")
+        between = make_library(folder, "libbetween.so", mpi)
+        loose = ("-Wl,--unresolved-symbols=ignore-all", between)
+        says = [foreign(folder / "made", "libmpi.so.40", " through libbetween.so")]
+        for path in (folder, "/nonexistent:$ORIGIN", "${ORIGIN}/."):
+            made = link(folder, "made", *loose, f"-Wl,-rpath,{path}")
+            mpiexec("-n", 2, made, code=126, says=says)
+        made = link(folder, "made", *loose)
+        search = {"LD_LIBRARY_PATH": str(folder)}
+        mpiexec("-n", 2, made, code=126, says=says, variables=search)
+        mpiexec("-env", "LD_LIBRARY_PATH", folder, "-n", 2, made, code=126, says=says)
+
+
+@case("foreign")
+def what_is_no_program_of_another_mpi_is_started():
+    with Folder() as folder:
+        like = make_library(folder, "libmpidec.so.4")
+        made = link(folder, "made", like, f"-Wl,-rpath,{folder}")
+        mpiexec("-n", 2, made)
+        (folder / "script").write_text("#!/bin/sh\necho libmpi.so.40\n")
+        (folder / "script").chmod(0o755)
+        equal(mpiexec("-n", 2, folder / "script").lines(), ["libmpi.so.40"] * 2)
+    equal(mpiexec("-n", 2, program("probe"), "hello").lines(), ranks(2, "hello"))
+
+
+@case("foreign")
+def allow_foreign_starts_it_after_all():
+    with Folder() as folder:
+        mpi = make_library(folder, "libmpi.so.40")
+        made = link(folder, "made", mpi, f"-Wl,-rpath,{folder}")
+        mpiexec("--allow-foreign", "-n", 2, made)
+
+
 @case("start")
 def a_folder_that_is_not_there_is_named():
     cause = "cannot enter /no/such/folder: No such file or directory"
@@ -946,8 +1019,9 @@ def build_with_mpich(folder):
 def a_program_of_mpich_runs_by_pmi_1():
     with Folder() as folder:
         built = build_with_mpich(folder)
-        equal(mpiexec("-n", 3, built).lines(), [f"{r} of 3, sum 3" for r in range(3)])
-        done = start("-n", 3, built, 7).finish()
+        started = ("--allow-foreign", "-n", 3, built)
+        equal(mpiexec(*started).lines(), [f"{r} of 3, sum 3" for r in range(3)])
+        done = start(*started, 7).finish()
         told = [text for text in done.err.decode().splitlines() if "mpiexec" in text]
         equal((done.code, len(told)), (7, 1), done.err)
         claim(re.match(failure(1, str(built), "MPI_Abort with code 7"), told[0]), told)

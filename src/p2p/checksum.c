@@ -37,11 +37,23 @@ static void sum_blocks(uint32_t sums[WEFT_SUM_BLOCKS],
 
 void weft_checksum_set(struct weft_p2p_request *send)
 {
-    if (send->is_announced) {
-        sum_blocks(send->sums, send, send->capacity);
-    } else {
-        send->header.crc = sum(send, 0, send->capacity);
-    }
+    sum_blocks(send->sums, send, send->capacity);
+}
+
+static uint32_t add_header(uint32_t crc, const struct weft_header *header)
+{
+    return weft_crc32c_more(crc, header, offsetof(struct weft_header, crc));
+}
+
+void weft_checksum_seal(struct weft_header *header, const void *bytes, size_t len)
+{
+    header->crc = add_header(weft_crc32c(bytes, len), header);
+}
+
+bool weft_checksum_is_intact(const struct weft_header *header, const void *bytes,
+                             size_t len)
+{
+    return header->crc == add_header(weft_crc32c(bytes, len), header);
 }
 
 static enum weft_rc report(const struct weft_header *header, uint64_t length, uint64_t at,
@@ -81,7 +93,7 @@ enum weft_rc weft_checksum_check(const struct weft_p2p_request *recv,
     if (header->kind == WEFT_PKT_ANNOUNCE) {
         return check_blocks(recv, header, length);
     }
-    is = sum(recv, 0, length);
+    is = add_header(sum(recv, 0, length), header);
     return is == header->crc ? WEFT_OK
                              : report(header, length, 0, length, is, header->crc);
 }

@@ -1,6 +1,7 @@
 /*
  * engine.c - opening and closing, peers, and where a packet goes when it has arrived.
  */
+#include "p2p/checksum.h"
 #include "p2p/counts.h"
 #include "p2p/partitioned.h"
 #include "p2p/probe.h"
@@ -10,6 +11,7 @@
 #include "base/settings.h"
 #include "core/grequest.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +19,9 @@ struct weft_p2p weft_p2p;
 
 _Static_assert(sizeof(struct weft_grequest) <= sizeof(struct weft_p2p_request),
                "all requests are taken from one pool");
+_Static_assert(WEFT_WIRE_VERSION == 4 && WEFT_SEGMENT_LAYOUT == 3,
+               "ranks that share a segment exchange packets: where the wire version "
+               "changes, the layout's does");
 
 /* The grant rule: a full store takes a message only if a receive or a probe could be
  * waiting for it. */
@@ -60,6 +65,7 @@ enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops,
         .may_take = may_take,
         .done = weft_p2p_done,
         .lost = weft_p2p_lost,
+        .packet_version = WEFT_WIRE_VERSION,
     };
     p->deaths = &job->segment.header->deaths;
     p->ops = ops;
@@ -224,6 +230,10 @@ static void on_matchable(uint32_t from, const struct weft_header *header,
             "rank %u sent in ready mode with tag %d, but no receive was posted", from,
             header->tag);
     }
+    if (weft_unlikely(p->has_checksum) && header->kind == WEFT_PKT_EAGER &&
+        !weft_checksum_is_intact(header, data, len)) {
+        weft_p2p_reject(from, header, len, "its checksum is wrong");
+    }
     if (header->kind == WEFT_PKT_ANNOUNCE && len > header->length) {
         p->bytes_thrown_away += len - header->length;
         len = header->length;
@@ -238,26 +248,129 @@ static void on_matchable(uint32_t from, const struct weft_header *header,
     p->up.is_full = p->unexpected.is_full;
 }
 
-static void on_answer(uint32_t from, const struct weft_header *header, const void *data)
-{
-    struct weft_answer answer;
+/* ---- the kinds of packets ---- */
 
-    memcpy(&answer, data, sizeof(answer));
-    if (header->kind == WEFT_PKT_PULL) {
-        weft_p2p_on_pull(from, &answer);
-    } else if (header->kind == WEFT_PKT_PULL_PUT) {
-        weft_p2p_on_pull_put(&answer);
-    } else if (header->kind == WEFT_PKT_PLACED) {
-        weft_p2p_on_placed(&answer);
-    } else if (header->kind == WEFT_PKT_OFFER) {
-        weft_p2p_on_offer(from, &answer);
-    } else if (header->kind == WEFT_PKT_STAGE) {
-        weft_p2p_on_stage(&answer);
-    } else if (header->kind == WEFT_PKT_STAGED) {
-        weft_p2p_on_staged(&answer);
-    } else {
-        weft_p2p_on_fetched(&answer);
+/*
+ * What a kind may be, and where it goes. A kind without a handler has no sender, so
+ * nobody may send it. `ahead` is how many bytes the packet's own checksum covers: of what
+ * carries pieces of a message only what precedes them (checksum.h); of an ANNOUNCE
+ * header->length.
+ */
+struct kind {
+    const char *name;
+    const char *(*on_answer)(uint32_t from, const struct weft_answer *answer);
+    uint32_t least; /* bytes behind the header, and how many more there may be */
+    uint32_t span;
+    uint32_t ahead;
+};
+
+enum { ANSWER = sizeof(struct weft_answer), ANNOUNCE = sizeof(struct weft_announce) };
+
+static const struct kind kinds[WEFT_PKT_KINDS] = {
+    [WEFT_PKT_EAGER] = {"EAGER", NULL, 0, WEFT_PACKET_MAX, 0},
+    [WEFT_PKT_ANNOUNCE] = {"ANNOUNCE", NULL, ANNOUNCE, WEFT_PACKET_MAX - ANNOUNCE, 0},
+    [WEFT_PKT_DATA] = {"DATA", NULL, ANSWER, WEFT_PACKET_MAX - ANSWER, ANSWER},
+    [WEFT_PKT_PULL] = {"PULL", weft_p2p_on_pull, ANSWER, 0, ANSWER},
+    [WEFT_PKT_FETCHED] = {"FETCHED", weft_p2p_on_fetched, ANSWER, 0, ANSWER},
+    [WEFT_PKT_OFFER] = {"OFFER", weft_p2p_on_offer, ANSWER, 0, ANSWER},
+    [WEFT_PKT_STAGE] = {"STAGE", weft_p2p_on_stage, ANSWER, 0, ANSWER},
+    [WEFT_PKT_STAGED] = {"STAGED", weft_p2p_on_staged, ANSWER, 0, ANSWER},
+    [WEFT_PKT_PULL_PUT] = {"PULL_PUT", weft_p2p_on_pull_put, ANSWER, 0, ANSWER},
+    [WEFT_PKT_PLACED] = {"PLACED", weft_p2p_on_placed, ANSWER, 0, ANSWER},
+};
+
+static const char *name_of(uint8_t kind)
+{
+    return kind < WEFT_PKT_KINDS && kinds[kind].name != NULL ? kinds[kind].name : "none";
+}
+
+void weft_p2p_reject(uint32_t from, const struct weft_header *header, size_t len,
+                     const char *what)
+{
+    struct weft_job *job = weft_p2p.job;
+    char packet[128] = "";
+    char cause[WEFT_CAUSE_BYTES];
+
+    if (header != NULL) {
+        snprintf(packet, sizeof(packet),
+                 " (a packet of kind %u, %s, with %zu bytes, of wire version %u; ours is "
+                 "%u)",
+                 header->kind, name_of(header->kind), len, header->version,
+                 WEFT_WIRE_VERSION);
     }
+    snprintf(cause, sizeof(cause),
+             "what came from rank %u on node %u makes no sense: %s%s; its memory is "
+             "damaged, or it runs another version of Weft",
+             from, weft_segment_map(&job->segment)[from].node, what, packet);
+    weft_wireup_abort(job, 1, cause);
+}
+
+/* An ANNOUNCE may bring checksums, and bytes of its message behind them. */
+static bool is_announce_sound(const struct weft_header *header, size_t len)
+{
+    const uint32_t sums = WEFT_SUM_BLOCKS * sizeof(uint32_t);
+
+    return header->length <= len &&
+           header->length == ANNOUNCE + (weft_p2p.has_checksum ? sums : 0);
+}
+
+/* NULL, or what no packet of a rank of this job looks like. */
+static const char *find_fault(const struct weft_header *header, const void *data,
+                              size_t len)
+{
+    const struct kind *kind;
+
+    if (header->version != WEFT_WIRE_VERSION) {
+        return "its version is not ours";
+    }
+    if (header->kind >= WEFT_PKT_KINDS || kinds[header->kind].name == NULL) {
+        return "there is no such kind";
+    }
+    kind = &kinds[header->kind];
+    if (len < kind->least || len - kind->least > kind->span) {
+        return "no such packet is as long";
+    }
+    if (header->kind == WEFT_PKT_ANNOUNCE ? !is_announce_sound(header, len)
+                                          : header->length != len) {
+        return "its header says another length";
+    }
+    if (weft_p2p.has_checksum && header->kind != WEFT_PKT_EAGER &&
+        !weft_checksum_is_intact(
+            header, data, kind->ahead > 0 ? kind->ahead : (size_t)header->length)) {
+        return "its checksum is wrong";
+    }
+    return NULL;
+}
+
+/* Everything but a message in one packet. */
+static __attribute__((noinline)) void arrived_other(uint32_t from,
+                                                    const struct weft_header *header,
+                                                    const void *data, size_t len)
+{
+    const char *fault = find_fault(header, data, len);
+
+    if (fault == NULL && header->kind == WEFT_PKT_ANNOUNCE) {
+        on_matchable(from, header, data, len);
+    } else if (fault == NULL && header->kind == WEFT_PKT_DATA) {
+        fault = weft_p2p_on_data(from, data, len);
+    } else if (fault == NULL) {
+        struct weft_answer answer;
+
+        memcpy(&answer, data, sizeof(answer));
+        fault = kinds[header->kind].on_answer(from, &answer);
+    }
+    if (weft_unlikely(fault != NULL)) {
+        weft_p2p_reject(from, header, len, fault);
+    }
+}
+
+/* Version and kind in one comparison: a whole message, with the length that it says. */
+static inline bool is_eager(const struct weft_header *header, size_t len)
+{
+    const struct weft_header eager = {.version = WEFT_WIRE_VERSION,
+                                      .kind = WEFT_PKT_EAGER};
+
+    return memcmp(header, &eager, 2) == 0 && header->length == len;
 }
 
 void weft_p2p_arrived(void *owner, uint32_t from, const void *bytes, const void *data,
@@ -266,12 +379,9 @@ void weft_p2p_arrived(void *owner, uint32_t from, const void *bytes, const void 
     const struct weft_header *header = bytes; /* cells keep it aligned to 4 */
 
     (void)owner;
-    if (weft_likely(header->kind == WEFT_PKT_EAGER ||
-                    header->kind == WEFT_PKT_ANNOUNCE)) {
+    if (weft_likely(is_eager(header, len))) {
         on_matchable(from, header, data, len);
-    } else if (header->kind == WEFT_PKT_DATA) {
-        weft_p2p_on_data(data, len);
     } else {
-        on_answer(from, header, data);
+        arrived_other(from, header, data, len);
     }
 }

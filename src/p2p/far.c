@@ -32,7 +32,7 @@
  * Messages of at most lend_max bytes go at once, in one packet, and need no answer: the
  * peer has granted the room.
  */
-#include "p2p/p2p.h"
+#include "p2p/checksum.h"
 
 #include <stdlib.h>
 
@@ -140,6 +140,11 @@ static enum weft_rc lend(struct weft_peer *peer, struct weft_endpoint *way,
     enum weft_rc rc;
 
     header->sequence = (uint32_t)peer->next_sequence;
+    if (weft_unlikely(weft_p2p.has_checksum)) {
+        const bool is_whole = header->kind == WEFT_PKT_EAGER;
+
+        weft_checksum_seal(header, is_whole ? data : head, is_whole ? len : head_len);
+    }
     rc = way->ops->lend(way, header, head, head_len, data, len, op);
     if (rc != WEFT_PENDING) {
         op->memory = NULL; /* still the caller's */
@@ -446,15 +451,22 @@ void weft_p2p_get_far(struct weft_p2p_request *recv, uint64_t length,
     }
 }
 
-void weft_p2p_on_placed(const struct weft_answer *answer)
+const char *weft_p2p_on_placed(uint32_t from, const struct weft_answer *answer)
 {
-    struct weft_p2p_request *recv = weft_p2p_find(answer->request, WEFT_REQUEST_RECV);
+    struct weft_p2p_request *recv;
+    const char *fault = weft_p2p_find_incoming(from, answer->request, &recv);
 
-    if (recv != NULL && recv->exposed != NULL) {
-        weft_p2p_conceal(recv);
-        recv->is_told = true; /* the sender knows by itself */
-        weft_p2p_count(recv, answer->length);
+    if (recv == NULL || fault != NULL) {
+        return fault;
     }
+    /* The rest was asked for at once, so it is all that was not counted yet. */
+    if (recv->exposed == NULL || answer->length != weft_joint_left(recv->joint)) {
+        return "it has put bytes that nobody asked for";
+    }
+    weft_p2p_conceal(recv);
+    recv->is_told = true; /* the sender knows by itself */
+    weft_p2p_count(recv, answer->length);
+    return NULL;
 }
 
 void weft_p2p_conceal(struct weft_p2p_request *request)

@@ -158,6 +158,11 @@ bool weft_joint_count(struct weft_joint *joint, uint64_t bytes)
            length;
 }
 
+uint64_t weft_joint_left(const struct weft_joint *joint)
+{
+    return length_of(joint) - atomic_load_explicit(&joint->copied, memory_order_acquire);
+}
+
 bool weft_joint_is_over(const struct weft_joint *joint, uint32_t turn)
 {
     bool is_over;

@@ -74,6 +74,9 @@ bool weft_joint_claim_piece(struct weft_joint *joint, uint32_t turn,
 /* Counts bytes of a piece that was claimed; true: that was the last. */
 bool weft_joint_count(struct weft_joint *joint, uint64_t bytes);
 
+/* Bytes of an open joint that were not counted yet. */
+uint64_t weft_joint_left(const struct weft_joint *joint);
+
 /*
  * Fields of an open joint, for who has claimed a piece of it: until that is counted they
  * stay. Relaxed, and atomic only because their next turn is written by another process.

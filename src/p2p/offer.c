@@ -124,12 +124,20 @@ static struct weft_offer *take_place(struct weft_peer *peer, uint64_t joint)
     return malloc(sizeof(struct weft_offer));
 }
 
-void weft_p2p_on_offer(uint32_t from, const struct weft_answer *answer)
+const char *weft_p2p_on_offer(uint32_t from, const struct weft_answer *answer)
 {
-    struct weft_peer *peer = weft_peer_get(&weft_p2p.peers, from);
-    struct weft_offer *offer = peer == NULL ? NULL : take_place(peer, answer->other);
+    struct weft_peer *peer;
+    struct weft_offer *offer;
     struct weft_offer **end;
 
+    if (weft_p2p_reach(from, &peer) != WEFT_OK) {
+        weft_wireup_abort(weft_p2p.job, 1, "no memory for what a peer offers");
+    }
+    if (!weft_p2p_is_near(peer) ||
+        peer->ep->ops->joint_of(peer->ep, (uint32_t)answer->other) == NULL) {
+        return "it offers a place that we do not see";
+    }
+    offer = take_place(peer, answer->other);
     if (offer == NULL) {
         weft_wireup_abort(weft_p2p.job, 1, "no memory for what a peer offers");
     }
@@ -143,6 +151,7 @@ void weft_p2p_on_offer(uint32_t from, const struct weft_answer *answer)
     for (end = &peer->offers; *end != NULL; end = &(*end)->next) {
     }
     *end = offer;
+    return NULL;
 }
 
 static bool is_same(const void *bytes, const void *argument)

@@ -70,8 +70,9 @@ struct weft_p2p_request {
     struct weft_header header;     /* send: what goes, or waits to go, in front */
     struct weft_p2p_request *next; /* in a backlog, or in the list of work */
     enum weft_work work;
-    bool is_announced; /* send: it goes as an announcement */
-    bool is_along;     /* send: and its first bytes with it, over a network */
+    bool is_announced;  /* send: it goes as an announcement */
+    bool is_along;      /* send: and its first bytes with it, over a network */
+    bool awaits_answer; /* send: the announcement went out: its receiver may answer */
 
     /* Long messages. */
     struct weft_p2p_request *next_transfer; /* in the list of transfers */
@@ -84,7 +85,7 @@ struct weft_p2p_request {
     bool is_pulled;               /* receive: bytes of it come as DATA */
     uint64_t other;               /* receive: the sender's request */
     uint64_t message_length;      /* receive: all of it, whatever fits */
-    struct weft_peer *from;       /* receive: the sender */
+    struct weft_peer *from;       /* receive: the sender, once it is known, or NULL */
     struct weft_staging *staging; /* of one that goes through windows, or NULL */
     void *packed;                 /* a copy or list to be given back with it, or NULL */
     uint64_t window;              /* what the peer is told in place of an address, or 0 */
@@ -362,10 +363,37 @@ enum weft_rc weft_p2p_announce(struct weft_p2p_request *send);
 void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *peer,
                              const struct weft_header *header, const void *data,
                              size_t len);
-void weft_p2p_on_data(const void *data, size_t len);
-void weft_p2p_on_pull(uint32_t from, const struct weft_answer *answer);
-void weft_p2p_on_pull_put(const struct weft_answer *answer);
-void weft_p2p_on_fetched(const struct weft_answer *answer);
+
+/*
+ * One for each kind of packet that answers. Each returns NULL, or in a few words what is
+ * wrong with the packet, and has then done nothing. An answer to a request that is over
+ * is not wrong: it is ignored.
+ */
+const char *weft_p2p_on_data(uint32_t from, const void *data, size_t len);
+const char *weft_p2p_on_pull(uint32_t from, const struct weft_answer *answer);
+const char *weft_p2p_on_pull_put(uint32_t from, const struct weft_answer *answer);
+const char *weft_p2p_on_fetched(uint32_t from, const struct weft_answer *answer);
+const char *weft_p2p_on_placed(uint32_t from, const struct weft_answer *answer);
+const char *weft_p2p_on_offer(uint32_t from, const struct weft_answer *answer);
+const char *weft_p2p_on_stage(uint32_t from, const struct weft_answer *answer);
+const char *weft_p2p_on_staged(uint32_t from, const struct weft_answer *answer);
+
+/*
+ * The request that an answer of the rank `from` names: a send that was announced to that
+ * rank, or a receive of a message that this rank announced. *out is NULL if there is
+ * none, or it is over. Returns what is wrong, if it belongs to somebody else.
+ */
+const char *weft_p2p_find_announced(uint32_t from, uint64_t name,
+                                    struct weft_p2p_request **out);
+const char *weft_p2p_find_incoming(uint32_t from, uint64_t name,
+                                   struct weft_p2p_request **out);
+
+/*
+ * Ends the job: the rank `from` has sent, or written into shared memory, what no rank
+ * sends. `header` is the packet's, or NULL if it is none. With or without the lock.
+ */
+_Noreturn void weft_p2p_reject(uint32_t from, const struct weft_header *header,
+                               size_t len, const char *what);
 
 /* Over a network (far.c). A whole message, announced or not; WEFT_PENDING: the request is
  * complete when the network has it. What was lent comes back. */
@@ -387,7 +415,6 @@ void weft_p2p_start_far(struct weft_p2p_request *recv, uint64_t length, const vo
 /* The same with one that can be got by `key`. */
 void weft_p2p_get_far(struct weft_p2p_request *recv, uint64_t length,
                       const struct weft_key *key);
-void weft_p2p_on_placed(const struct weft_answer *answer);
 void weft_p2p_conceal(struct weft_p2p_request *request);
 void weft_p2p_look_at_transfers(void);
 bool weft_p2p_transfers_have_news(void);
@@ -444,7 +471,6 @@ void weft_p2p_count(struct weft_p2p_request *recv, uint64_t bytes);
 void weft_p2p_offer(struct weft_p2p_request *recv);
 void weft_p2p_withdraw(struct weft_p2p_request *recv);
 void weft_p2p_offer_was_claimed(struct weft_p2p_request *recv);
-void weft_p2p_on_offer(uint32_t from, const struct weft_answer *answer);
 
 /* Stores the message of a send request where it is wanted; false: it is to be announced.
  */
@@ -604,6 +630,10 @@ static inline bool weft_p2p_is_packed(uint64_t place)
     return (place & WEFT_IN_WINDOW) != 0 && (place & WEFT_IS_LIST) == 0;
 }
 
+/* Can `length` bytes be where a peer says that they are: an address of its, or a window
+ * that we see? */
+bool weft_p2p_is_place(const struct weft_peer *peer, uint64_t place, uint64_t length);
+
 /* Where we see bytes in a window of the peer's transport; NULL: they are not in one. */
 const void *weft_p2p_see_window(const struct weft_peer *peer, uint64_t name);
 
@@ -614,8 +644,6 @@ const void *weft_p2p_see_window(const struct weft_peer *peer, uint64_t name);
  */
 void weft_p2p_start_staged(struct weft_p2p_request *recv, uint64_t source,
                            uint64_t length);
-void weft_p2p_on_stage(const struct weft_answer *answer);
-void weft_p2p_on_staged(const struct weft_answer *answer);
 void weft_p2p_do_staged(struct weft_p2p_request *request);
 void weft_p2p_free_staging(struct weft_p2p_request *request);
 

@@ -67,6 +67,7 @@ static inline void fill(struct weft_p2p_request *recv, void *buffer, size_t byte
     recv->buffer = buffer;
     recv->capacity = bytes;
     recv->peer = NULL;
+    recv->from = NULL; /* nobody may send bytes for it yet */
     recv->work = WEFT_WORK_NONE;
 }
 

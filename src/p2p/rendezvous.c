@@ -218,14 +218,20 @@ enum weft_rc weft_p2p_announce(struct weft_p2p_request *send)
         memcpy(packet.sums, send->sums, sizeof(packet.sums));
         len = sizeof(packet);
     }
+    send->awaits_answer = true; /* before it can be answered, by ourselves too */
     if (send->is_joint_ours) {
-        weft_p2p_add_transfer(send); /* before it can be answered, by ourselves too */
+        weft_p2p_add_transfer(send);
     }
     if (weft_p2p_is_far(send->peer)) {
         weft_p2p_expose_far(send, &packet.announce);
-        return weft_p2p_announce_far(send, &packet, len);
+        rc = weft_p2p_announce_far(send, &packet, len);
+        send->awaits_answer = rc == WEFT_OK;
+        return rc;
     }
     rc = weft_p2p_send_ordered(send->peer, &send->header, &packet, len, WEFT_SEND_URGENT);
+    if (rc != WEFT_OK) {
+        send->awaits_answer = false;
+    }
     if (rc != WEFT_OK && send->is_joint_ours) {
         weft_p2p.transfers = send->next_transfer; /* nothing came between */
         weft_p2p.ops->joint_give(weft_p2p.transport, send->joint_number);
@@ -292,14 +298,20 @@ static bool push_pieces(struct weft_peer *peer, struct weft_push *push)
     return true;
 }
 
+/* Does a network move it, which needs no packets of ours for puts and gets? */
+static bool is_far(const struct weft_peer *peer, const struct weft_push *push)
+{
+    return push->is_put || push->is_get || (peer->ep != NULL && peer->ep->lend_max > 0);
+}
+
 /* Sends what was asked for while there is room; true if nothing is left. */
 bool weft_p2p_push(struct weft_peer *peer)
 {
     while (peer->pushes != NULL) {
         struct weft_push *push = peer->pushes;
 
-        if (peer->ep != NULL && peer->ep->lend_max > 0 ? !weft_p2p_push_far(peer, push)
-                                                       : !push_pieces(peer, push)) {
+        if (is_far(peer, push) ? !weft_p2p_push_far(peer, push)
+                               : !push_pieces(peer, push)) {
             return false;
         }
         peer->pushes = push->next;
@@ -308,26 +320,62 @@ bool weft_p2p_push(struct weft_peer *peer)
     return true;
 }
 
-void weft_p2p_on_pull(uint32_t from, const struct weft_answer *answer)
+const char *weft_p2p_find_announced(uint32_t from, uint64_t name,
+                                    struct weft_p2p_request **out)
 {
-    struct weft_p2p_request *send = weft_p2p_find(answer->request, WEFT_REQUEST_SEND);
+    const struct weft_p2p_request *send = *out = weft_p2p_find(name, WEFT_REQUEST_SEND);
 
-    (void)from;
-    if (send != NULL && answer->offset <= send->capacity &&
-        answer->length <= send->capacity - answer->offset) {
-        weft_p2p_note_pull(send->peer, send, answer);
-        start_push(send->peer, send, answer->offset, answer->length, answer->other);
-    }
+    return send != NULL && (!send->awaits_answer || send->peer->rank != from)
+               ? "it answers a message that was not announced to it"
+               : NULL;
 }
 
-void weft_p2p_on_pull_put(const struct weft_answer *answer)
+static bool is_part(const struct weft_answer *part, uint64_t of)
 {
-    struct weft_p2p_request *send = weft_p2p_find(answer->request, WEFT_REQUEST_SEND);
+    return part->offset <= of && part->length <= of - part->offset;
+}
+
+const char *weft_p2p_on_pull(uint32_t from, const struct weft_answer *answer)
+{
+    struct weft_p2p_request *send;
+    const char *fault = weft_p2p_find_announced(from, answer->request, &send);
+
+    if (send == NULL || fault != NULL) {
+        return fault;
+    }
+    if (!is_part(answer, send->capacity)) {
+        return "it asks for bytes outside the message";
+    }
+    weft_p2p_note_pull(send->peer, send, answer);
+    start_push(send->peer, send, answer->offset, answer->length, answer->other);
+    return NULL;
+}
+
+/* Is a part of it on its way to its receiver? */
+static bool is_pushed(const struct weft_p2p_request *send)
+{
+    const struct weft_push *push = send->peer->pushes;
+
+    while (push != NULL && push->send != send) {
+        push = push->next;
+    }
+    return push != NULL || send->lent > 0;
+}
+
+const char *weft_p2p_on_pull_put(uint32_t from, const struct weft_answer *answer)
+{
+    struct weft_p2p_request *send;
+    const char *fault = weft_p2p_find_announced(from, answer->request, &send);
     struct weft_push *push;
 
-    if (send == NULL || send->type != NULL || answer->offset > send->capacity ||
-        answer->length > send->capacity - answer->offset || answer->length == 0) {
-        return;
+    if (send == NULL || fault != NULL) {
+        return fault;
+    }
+    if (send->type != NULL || !weft_p2p_is_far(send->peer) || is_pushed(send)) {
+        return "it has exposed memory for a message that goes another way";
+    }
+    if (!is_part(answer, send->capacity) || answer->length == 0) {
+        return "it asks for bytes outside the message";
     }
     weft_p2p_note_pull(send->peer, send, answer);
     push = start_push(send->peer, send, answer->offset, answer->length, answer->other);
@@ -338,16 +386,23 @@ void weft_p2p_on_pull_put(const struct weft_answer *answer)
         push->key = (struct weft_key){.address = answer->address, .key = answer->key};
         send->lent = 1;
     }
+    return NULL;
 }
 
-void weft_p2p_on_fetched(const struct weft_answer *answer)
+const char *weft_p2p_on_fetched(uint32_t from, const struct weft_answer *answer)
 {
-    struct weft_p2p_request *send = weft_p2p_find(answer->request, WEFT_REQUEST_SEND);
+    struct weft_p2p_request *send;
+    const char *fault = weft_p2p_find_announced(from, answer->request, &send);
 
-    if (send != NULL && !send->is_joint_ours && send->work == WEFT_WORK_NONE) {
-        weft_p2p_forget_type(send);
-        weft_request_complete(&send->base, WEFT_OK);
+    if (send == NULL || fault != NULL) {
+        return fault;
     }
+    if (send->is_joint_ours || send->work != WEFT_WORK_NONE || is_pushed(send)) {
+        return "it has all of a message that is still being sent";
+    }
+    weft_p2p_forget_type(send);
+    weft_request_complete(&send->base, WEFT_OK);
+    return NULL;
 }
 
 /* ---- the receiver's half ---- */
@@ -414,16 +469,11 @@ static void open_joint(struct weft_p2p_request *recv,
     weft_joint_open(recv->joint, recv->joint_turn, &terms);
 }
 
-/* An announcement without sums is one that no message fits to. */
-static void keep_sums(struct weft_p2p_request *recv, const struct weft_header *header,
-                      const void *data)
+/* The checksums that follow an announcement: its length says that they are there. */
+static void keep_sums(struct weft_p2p_request *recv, const void *data)
 {
-    const size_t at = sizeof(struct weft_announce);
-
-    memset(recv->sums, 0, sizeof(recv->sums));
-    if (header->length == at + sizeof(recv->sums)) {
-        memcpy(recv->sums, (const uint8_t *)data + at, sizeof(recv->sums));
-    }
+    memcpy(recv->sums, (const uint8_t *)data + sizeof(struct weft_announce),
+           sizeof(recv->sums));
 }
 
 static bool can_reach(const struct weft_peer *peer)
@@ -455,16 +505,53 @@ static bool can_share(struct weft_p2p_request *recv, const struct weft_announce 
     return list.at != NULL;
 }
 
+/* Is there a message of ours where a peer says that there is one? */
+bool weft_p2p_is_place(const struct weft_peer *peer, uint64_t place, uint64_t length)
+{
+    if (peer->is_self || (place & WEFT_IN_WINDOW) == 0) {
+        return true; /* an address of the peer's: the kernel knows */
+    }
+    return weft_p2p_is_near(peer) &&
+           peer->ep->ops->window_of(peer->ep, (uint32_t)(place & ~WEFT_IS_LIST)) !=
+               NULL &&
+           ((place & WEFT_IS_LIST) != 0 || length <= WEFT_WINDOW);
+}
+
+/* NULL, or what is wrong with an announcement of this peer. */
+static const char *find_fault(const struct weft_peer *peer,
+                              const struct weft_header *header,
+                              const struct weft_announce *announce, size_t len)
+{
+    const bool is_by_network = weft_p2p_is_far(peer);
+
+    if ((header->flags & WEFT_PKT_EXPOSED) != 0) {
+        return is_by_network ? NULL : "it has exposed memory that no network reaches";
+    }
+    if (len - header->length > (is_by_network ? announce->length : 0)) {
+        return "more bytes came along than the message has";
+    }
+    if (announce->joint != WEFT_NO_JOINT &&
+        (!weft_p2p_is_near(peer) ||
+         peer->ep->ops->joint_of(peer->ep, (uint32_t)announce->joint) == NULL)) {
+        return "it names a joint that we do not see";
+    }
+    if (!is_by_network && !weft_p2p_is_place(peer, announce->address, announce->length)) {
+        return "it names a window that we do not see";
+    }
+    return NULL;
+}
+
 void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *peer,
                              const struct weft_header *header, const void *data,
                              size_t len)
 {
     struct weft_announce announce;
+    const char *fault;
     uint64_t length;
 
     memcpy(&announce, data, sizeof(announce));
     if (weft_unlikely(weft_p2p.has_checksum)) {
-        keep_sums(recv, header, data);
+        keep_sums(recv, data);
     }
     length = announce.length < recv->capacity ? announce.length : recv->capacity;
     if (peer == NULL || weft_p2p_reach(peer->rank, &peer) != WEFT_OK) {
@@ -473,6 +560,10 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     if (weft_unlikely(peer->is_dead)) { /* it announced, and nobody can fetch it now */
         weft_p2p_fail_recv(recv, (int)header->source);
         return;
+    }
+    fault = find_fault(peer, header, &announce, len);
+    if (weft_unlikely(fault != NULL)) {
+        weft_p2p_reject(peer->rank, header, len, fault);
     }
     peer->incoming++;
     weft_p2p.incoming++;
@@ -513,20 +604,36 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     }
 }
 
-void weft_p2p_on_data(const void *data, size_t len)
+const char *weft_p2p_find_incoming(uint32_t from, uint64_t name,
+                                   struct weft_p2p_request **out)
+{
+    const struct weft_p2p_request *recv = *out = weft_p2p_find(name, WEFT_REQUEST_RECV);
+
+    return recv != NULL && (recv->from == NULL || recv->from->rank != from)
+               ? "it sends bytes for a receive that waits for none of it"
+               : NULL;
+}
+
+const char *weft_p2p_on_data(uint32_t from, const void *data, size_t len)
 {
     struct weft_answer answer;
     struct weft_p2p_request *recv;
+    const char *fault;
 
     weft_p2p.pieces_received++;
     memcpy(&answer, data, sizeof(answer));
-    recv = weft_p2p_find(answer.request, WEFT_REQUEST_RECV);
-    if (recv != NULL && answer.length == len - sizeof(answer) &&
-        answer.offset + answer.length <= recv->capacity) {
-        weft_p2p_place(recv, answer.offset, (const uint8_t *)data + sizeof(answer),
-                       (size_t)answer.length);
-        weft_p2p_count(recv, answer.length);
+    fault = weft_p2p_find_incoming(from, answer.request, &recv);
+    if (recv == NULL || fault != NULL) {
+        return fault;
     }
+    if (answer.length != len - sizeof(answer) || !is_part(&answer, recv->capacity) ||
+        answer.length > weft_joint_left(recv->joint)) {
+        return "it sends bytes outside the message";
+    }
+    weft_p2p_place(recv, answer.offset, (const uint8_t *)data + sizeof(answer),
+                   (size_t)answer.length);
+    weft_p2p_count(recv, answer.length);
+    return NULL;
 }
 
 /* ---- copying, by both ---- */
@@ -607,6 +714,11 @@ static void copy(struct weft_p2p_request *request)
     is_helper = weft_p2p_drop_lock();
     while (weft_joint_claim_piece(request->joint, request->joint_turn, side, &offset,
                                   &length)) {
+        if (weft_unlikely(offset > request->capacity ||
+                          length > request->capacity - offset)) {
+            weft_p2p_reject(other_side(request)->rank, NULL, 0,
+                            "it claims bytes outside a message that both copy");
+        }
         if (weft_unlikely(move_piece(request, offset, length) != WEFT_OK)) {
             weft_p2p_retake_lock(is_helper);
             give_up_copying(request, offset, length);

@@ -4,7 +4,6 @@
  */
 #include "p2p/p2p.h"
 
-#include "base/crc32c.h"
 #include "p2p/checksum.h"
 #include "progress/lock.h"
 
@@ -40,6 +39,11 @@ enum weft_rc weft_p2p_send_ordered(struct weft_peer *peer, struct weft_header *h
 
     header->sequence = (uint32_t)peer->next_sequence;
     header->length = (uint32_t)len;
+    if (weft_unlikely(weft_p2p.has_checksum)) {
+        weft_checksum_seal(header, data,
+                           header->kind == WEFT_PKT_DATA ? sizeof(struct weft_answer)
+                                                         : len);
+    }
     if (weft_unlikely(peer->is_self)) {
         weft_p2p.up.arrived(&weft_p2p, peer->rank, header, data, len);
     } else {
@@ -85,6 +89,9 @@ void weft_p2p_send_control_by(struct weft_peer *peer, struct weft_endpoint *way,
     };
     struct weft_control *kept;
 
+    if (weft_unlikely(weft_p2p.has_checksum)) {
+        weft_checksum_seal(&header, answer, sizeof(*answer));
+    }
     if (peer->is_self) {
         weft_p2p.up.arrived(&weft_p2p, peer->rank, &header, answer, sizeof(*answer));
         return;
@@ -223,6 +230,8 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     send->header = *header;
     send->header.kind = is_announced ? WEFT_PKT_ANNOUNCE : WEFT_PKT_EAGER;
     send->is_announced = is_announced;
+    send->awaits_answer = false;
+    send->lent = 0;
     send->way = NULL;
     send->exposed = NULL;
     send->work = WEFT_WORK_NONE;
@@ -232,7 +241,7 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
         weft_request_complete(&send->base, WEFT_ERR_DEAD);
         return;
     }
-    if (weft_unlikely(weft_p2p.has_checksum)) {
+    if (weft_unlikely(weft_p2p.has_checksum) && is_announced) {
         weft_checksum_set(send);
     }
     if (is_announced && send->type == NULL && weft_p2p_send_by_offer(send, is_blocking)) {
@@ -307,9 +316,6 @@ static enum weft_rc send_without(const struct weft_comm *comm, int dest, int tag
     if (*is_long || (*peer)->backlog != NULL || data->type != NULL || (*peer)->is_dead ||
         data->bytes > WEFT_EAGER_MAX) {
         return WEFT_AGAIN;
-    }
-    if (weft_p2p.has_checksum) {
-        header->crc = weft_crc32c(data->buffer, data->bytes);
     }
     return weft_p2p_send_ordered(*peer, header, data->buffer, data->bytes, 0);
 }

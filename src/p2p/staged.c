@@ -83,20 +83,30 @@ static void start_work(struct weft_p2p_request *request)
 
 /* ---- the sender's half ---- */
 
-void weft_p2p_on_stage(const struct weft_answer *answer)
+const char *weft_p2p_on_stage(uint32_t from, const struct weft_answer *answer)
 {
-    struct weft_p2p_request *send = weft_p2p_find(answer->request, WEFT_REQUEST_SEND);
+    struct weft_p2p_request *send;
+    const char *fault = weft_p2p_find_announced(from, answer->request, &send);
     struct weft_staging *s;
 
-    if (send == NULL || send->type == NULL) {
-        return;
+    if (send == NULL || fault != NULL) {
+        return fault;
+    }
+    /* A joint with pieces is the receiver's other way; no message goes both. */
+    if (send->type == NULL || send->is_joint_ours || answer->length > WEFT_PIECE) {
+        return "it asks for windows that this message does not go through";
     }
     s = send->staging != NULL ? send->staging : new_staging(send);
-    if (answer->offset == s->end && answer->length <= send->capacity - s->end) {
-        s->end += answer->length;
-        send->other = answer->other;
-        start_work(send);
+    if (answer->offset < s->end) {
+        return NULL; /* a second time */
     }
+    if (answer->offset != s->end || answer->length > send->capacity - s->end) {
+        return "it asks for bytes outside the message";
+    }
+    s->end += answer->length;
+    send->other = answer->other;
+    start_work(send);
+    return NULL;
 }
 
 static void pack_pieces(struct weft_p2p_request *send)
@@ -176,20 +186,38 @@ static void fall_back(struct weft_p2p_request *recv)
     }
 }
 
-void weft_p2p_on_staged(const struct weft_answer *answer)
+/* Is there room for a piece, and are its bytes the next that were asked for? */
+static bool is_next_piece(const struct weft_p2p_request *recv,
+                          const struct weft_answer *answer)
 {
-    struct weft_p2p_request *recv = weft_p2p_find(answer->request, WEFT_REQUEST_RECV);
-    struct weft_staging *s = recv != NULL ? recv->staging : NULL;
+    const struct weft_staging *s = recv->staging;
+
+    return s != NULL && answer->offset == s->staged && answer->length > 0 &&
+           answer->length <= s->next - s->staged && answer->length <= WEFT_PIECE &&
+           s->count < 2 && weft_p2p_is_place(recv->from, answer->other, answer->length);
+}
+
+const char *weft_p2p_on_staged(uint32_t from, const struct weft_answer *answer)
+{
+    struct weft_p2p_request *recv;
+    const char *fault = weft_p2p_find_incoming(from, answer->request, &recv);
+    struct weft_staging *s;
     unsigned at;
 
-    if (s == NULL || answer->offset != s->staged ||
-        answer->length > s->next - s->staged || answer->length > WEFT_PIECE) {
-        return;
+    if (recv == NULL || fault != NULL) {
+        return fault;
+    }
+    s = recv->staging;
+    if (s != NULL && answer->offset < s->staged) {
+        return NULL; /* a second time */
+    }
+    if (!is_next_piece(recv, answer)) {
+        return "it has packed bytes that nobody asked for";
     }
     s->staged += answer->length;
     if (s->is_failed) {
         fall_back(recv);
-        return;
+        return NULL;
     }
     at = (s->first + s->count) % 2;
     s->piece[at].offset = answer->offset;
@@ -197,6 +225,7 @@ void weft_p2p_on_staged(const struct weft_answer *answer)
     s->piece[at].address = answer->other;
     s->count++;
     start_work(recv);
+    return NULL;
 }
 
 /* Window by window where it is to be unpacked. Without the lock. */

@@ -3,7 +3,11 @@
  *
  * Every packet begins with this header of 28 bytes, in the byte order of the machine:
  * ranks of one job run on machines of one byte order, which connecting checks. All sizes
- * are asserted; `version` changes with any of them.
+ * are asserted; `version` changes with any of them. Two ranks of different versions do
+ * not get to exchange packets: the handshake compares the version, and so does whoever
+ * attaches a job segment. A packet whose version, kind or length is none that a peer
+ * sends, or that asks for bytes outside the message that it names, ends the job with one
+ * line that names the peer (weft_p2p_reject): its memory is damaged, or ours.
  *
  * The match word. A receive is an entry with a source and 64 match bits; what the user
  * leaves open is left out of the comparison (match.h). The same 64 bits are given to a
@@ -32,9 +36,11 @@
 #include <stdint.h>
 
 enum {
-    WEFT_WIRE_VERSION = 3,
+    WEFT_WIRE_VERSION = 4,
     WEFT_EAGER_MAX = 4096, /* a whole message in one packet; longer ones are announced */
     WEFT_SUM_BLOCKS = 16, /* parts of an announced message that are summed (checksum.h) */
+    WEFT_PACKET_MAX =
+        64 * 1024 + WEFT_HEAD_MAX, /* bytes behind the header, of any kind */
 };
 
 enum weft_packet {
@@ -50,6 +56,7 @@ enum weft_packet {
     WEFT_PKT_STAGED,   /* control: there it is */
     WEFT_PKT_PULL_PUT, /* control: put a piece of what you announced into my memory */
     WEFT_PKT_PLACED,   /* control: it is there */
+    WEFT_PKT_KINDS,
 };
 
 enum {
@@ -69,9 +76,11 @@ struct weft_header {
     int32_t tag;
     uint32_t length; /* bytes of data in this packet, but for what an ANNOUNCE brings
                       * along of its message: that lies behind them */
-    uint32_t crc;    /* of an EAGER's data, where WEFT_CHECKSUM is set; else 0 */
+    uint32_t crc;    /* where WEFT_CHECKSUM is set: of an EAGER's data, or of what
+                      * precedes a piece of a message, then of the header up to here;
+                      * else 0 */
 };
-_Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 3");
+_Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 4");
 
 /* The data of ANNOUNCE; WEFT_SUM_BLOCKS checksums of 4 bytes follow where they are set.
  */
@@ -81,7 +90,7 @@ struct weft_announce {
     uint64_t request; /* the sender's, to be named in every answer */
     uint64_t joint;   /* the sender's, turn << 32 | number, or WEFT_NO_JOINT */
 };
-_Static_assert(sizeof(struct weft_announce) == 32, "wire version 3");
+_Static_assert(sizeof(struct weft_announce) == 32, "wire version 4");
 
 #define WEFT_NO_JOINT UINT64_MAX
 
@@ -100,7 +109,7 @@ struct weft_list {
     } at[];
 };
 _Static_assert(sizeof(struct weft_list) == 8 && sizeof(struct weft_stretch) == 16,
-               "wire version 3");
+               "wire version 4");
 
 /* The data of control packets, and what precedes the bytes of DATA. */
 struct weft_answer {
@@ -111,6 +120,6 @@ struct weft_answer {
     uint64_t address; /* PULL_PUT: of the memory from `offset` on, and its key */
     uint64_t key;
 };
-_Static_assert(sizeof(struct weft_answer) == 48, "wire version 3");
+_Static_assert(sizeof(struct weft_answer) == 48, "wire version 4");
 
 #endif

@@ -100,8 +100,9 @@ struct weft_upcalls {
      * whatever goes there fails with WEFT_ERR_DEAD; a moment before, with WEFT_AGAIN.
      */
     void (*lost)(void *owner, uint32_t rank, const char *why);
-    bool is_full;  /* written by the owner, as is the next */
+    bool is_full;  /* written by the owner, as are the next two */
     bool has_dead; /* a peer has died: what it was about to write will not come */
+    uint8_t packet_version; /* of headers and data: peers of another are refused */
 };
 
 struct weft_transport_ops;
@@ -216,7 +217,7 @@ struct weft_transport_ops {
     bool (*can_reach)(struct weft_endpoint *ep);
 
     /* The node's alone up to window_of(). A joint of ours and its number, or NULL; and a
-     * peer's joint by number. */
+     * peer's joint by number, or NULL if there is none of that number. */
     struct weft_joint *(*joint_take)(struct weft_transport *tp, uint32_t *number);
     void (*joint_give)(struct weft_transport *tp, uint32_t number);
     struct weft_joint *(*joint_of)(struct weft_endpoint *ep, uint32_t number);

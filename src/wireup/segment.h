@@ -29,7 +29,7 @@
 #define WEFT_SEGMENT_MAGIC UINT64_C(0x62f0746665775f6a)
 
 enum {
-    WEFT_SEGMENT_LAYOUT = 2,
+    WEFT_SEGMENT_LAYOUT = 3, /* changes with the packets in it too (p2p/wire.h) */
     WEFT_SEGMENT_SLICE_BYTES = 4 * 1024 * 1024, /* sparse: touched when used */
     WEFT_SEGMENT_CPU_BYTES = 128,               /* a set of up to 1,024 processors */
     WEFT_SEGMENT_SECRET_BYTES = 32,
@@ -71,7 +71,7 @@ struct weft_segment_header {
     _Alignas(64) _Atomic uint32_t attached; /* ranks that have mapped the segment */
     _Atomic uint32_t deaths;                /* local ranks that were lost */
 };
-_Static_assert(sizeof(struct weft_segment_header) == 512, "layout version 2");
+_Static_assert(sizeof(struct weft_segment_header) == 512, "layout version 3");
 
 enum weft_slice_state {
     WEFT_SLICE_EMPTY = 0, /* the rank has not called MPI_Init */
@@ -92,7 +92,7 @@ struct weft_sleep {
     char call[32];
     char comm[64];
 };
-_Static_assert(sizeof(struct weft_sleep) == 128, "layout version 1");
+_Static_assert(sizeof(struct weft_sleep) == 128, "layout version 3");
 
 /* The first page of a rank's slice. */
 struct weft_slice {
@@ -105,7 +105,7 @@ struct weft_slice {
     _Atomic uint32_t arrived; /* the turn after the barrier that the rank has come to */
     _Atomic uint32_t bell_at; /* bytes to a futex to be rung when one is lost; or 0 */
 };
-_Static_assert(sizeof(struct weft_slice) == 664, "layout version 2");
+_Static_assert(sizeof(struct weft_slice) == 664, "layout version 3");
 
 struct weft_segment {
     struct weft_segment_header *header;

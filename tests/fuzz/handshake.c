@@ -21,8 +21,8 @@ enum { HEAD = 3, MOST = 128 };
 
 static const size_t sizes[] = {WEFT_ASK_BYTES, WEFT_ANSWER_BYTES, WEFT_CONFIRM_BYTES};
 static const uint8_t secret[WEFT_HANDSHAKE_SECRET_BYTES] = {7};
-static const struct weft_handshake_self listener = {secret, 5, 9, 2};
-static const struct weft_handshake_self caller = {secret, 2, 9, 2};
+static const struct weft_handshake_self listener = {secret, 5, 9, 2, 4};
+static const struct weft_handshake_self caller = {secret, 2, 9, 2, 4};
 
 static const uint8_t *next_nonce; /* what is drawn next */
 
@@ -67,25 +67,27 @@ static struct weft_handshake known_after(int step, const uint8_t *bytes)
         shake.listener = number(bytes + 6);
         memcpy(shake.nonce_a, bytes + 10, sizeof(shake.nonce_a));
     } else if (step == ANSWER) {
-        memcpy(shake.nonce_b, bytes + 1, sizeof(shake.nonce_b));
+        memcpy(shake.nonce_b, bytes + 2, sizeof(shake.nonce_b));
     }
     return shake;
 }
 
-/* The packet that the other end would send. */
-static void make(int step, struct weft_handshake shake, uint8_t *packet)
+/* The packet that the other end would send, if its packets are of that version. */
+static void make(int step, struct weft_handshake shake, uint8_t packets, uint8_t *packet)
 {
+    struct weft_handshake_self self = step == ANSWER ? listener : caller;
     enum weft_rc rc = WEFT_OK;
     uint8_t nonce[WEFT_HANDSHAKE_NONCE_BYTES];
 
     memcpy(nonce, step == ASK ? shake.nonce_a : shake.nonce_b, sizeof(nonce));
     next_nonce = nonce;
+    self.packets = packets;
     if (step == ASK) {
-        rc = weft_handshake_ask(&caller, &shake, packet);
+        rc = weft_handshake_ask(&self, &shake, packet);
     } else if (step == ANSWER) {
-        rc = weft_handshake_answer(&listener, &shake, packet);
+        rc = weft_handshake_answer(&self, &shake, packet);
     } else {
-        weft_handshake_confirm(&caller, &shake, packet);
+        weft_handshake_confirm(&self, &shake, packet);
     }
     demand(rc == WEFT_OK, "nothing was made");
 }
@@ -127,6 +129,9 @@ static enum weft_refusal expected(int step, const uint8_t *bytes, size_t length,
                         number(bytes + 2) >= 9 || bytes[1] >= 2)) {
         return WEFT_REFUSED_NOT_FOR_ME;
     }
+    if (step != ASK && bytes[1] != caller.packets) {
+        return WEFT_REFUSED_PACKETS;
+    }
     return WEFT_WELCOME;
 }
 
@@ -156,7 +161,7 @@ static void try_step(int step, int kind, unsigned bit, const uint8_t *data, size
     demand(bytes != NULL, "no memory");
     memcpy(padded, data, length);
     memcpy(bytes, data, length);
-    make(step, known_after(step, padded), right);
+    make(step, known_after(step, padded), padded[1], right);
     change_tag(step, kind, bytes, length, right, bit);
 
     refusal = check(step, bytes, length, &shake);
@@ -164,7 +169,7 @@ static void try_step(int step, int kind, unsigned bit, const uint8_t *data, size
     if (refusal == WEFT_WELCOME) {
         uint8_t again[WEFT_HANDSHAKE_MOST_BYTES];
 
-        make(step, shake, again);
+        make(step, shake, caller.packets, again);
         demand(memcmp(again, bytes, sizes[step]) == 0, "made again it differs");
     } else {
         demand(memcmp(&shake, &before, sizeof(shake)) == 0, "a refusal left something");

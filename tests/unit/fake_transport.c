@@ -479,13 +479,13 @@ static void fake_window_give(struct weft_transport *tp, uint32_t number)
 static const void *fake_window_of(struct weft_endpoint *ep, uint32_t number)
 {
     (void)ep;
-    return fake.peer_windows[number % FAKE_WINDOWS];
+    return number < FAKE_WINDOWS ? fake.peer_windows[number] : NULL;
 }
 
 static struct weft_joint *fake_joint_of(struct weft_endpoint *ep, uint32_t number)
 {
     (void)ep;
-    return &fake.peer_joints[number % FAKE_JOINTS];
+    return number < FAKE_JOINTS ? &fake.peer_joints[number] : NULL;
 }
 
 /* ---- sleeping ---- */

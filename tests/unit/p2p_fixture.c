@@ -1,5 +1,8 @@
 #include "p2p_fixture.h"
 
+#include "p2p/checksum.h"
+#include "progress/lock.h"
+
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,6 +13,11 @@ struct weft_comm fixture_comm;
 struct weft_job fixture_job;
 
 static struct weft_slice slice;
+static jmp_buf *rejecting; /* where to go on when the job is ended; NULL: nowhere */
+static char last_words[WEFT_CAUSE_BYTES];
+
+_Noreturn void __real_weft_wireup_abort(struct weft_job *job, int code, const char *why);
+_Noreturn void __wrap_weft_wireup_abort(struct weft_job *job, int code, const char *why);
 
 int fixture_open(void **state)
 {
@@ -103,7 +111,45 @@ const char *stop_listening(void)
     return said;
 }
 
+/* ---- a job that is ended ---- */
+
+_Noreturn void __wrap_weft_wireup_abort(struct weft_job *job, int code, const char *why)
+{
+    if (rejecting == NULL) {
+        __real_weft_wireup_abort(job, code, why);
+    }
+    snprintf(last_words, sizeof(last_words), "%s", why);
+    longjmp(*rejecting, 1);
+}
+
+const char *rejection_of(uint32_t from, const struct weft_header *header,
+                         const void *data, size_t len)
+{
+    jmp_buf here;
+    const char *volatile words = last_words;
+
+    weft_lock();
+    rejecting = &here;
+    if (setjmp(here) == 0) {
+        weft_p2p_arrived(&weft_p2p, from, header, data, len);
+        words = NULL;
+    }
+    rejecting = NULL;
+    weft_unlock();
+    return words;
+}
+
 /* ---- peers ---- */
+
+/* With the checksum of a packet that carries an answer first, where they are on. */
+static struct weft_header sealed(struct weft_header header, const void *data, size_t len)
+{
+    header.length = (uint32_t)len;
+    if (weft_p2p.has_checksum) {
+        weft_checksum_seal(&header, data, sizeof(struct weft_answer));
+    }
+    return header;
+}
 
 void arrive_eager(uint32_t from, int tag, const void *data, size_t len)
 {
@@ -142,8 +188,8 @@ uint32_t arrive_with_joint(uint32_t from, int tag, const void *data, uint64_t le
 
 void arrive_answer(uint32_t from, enum weft_packet kind, struct weft_answer answer)
 {
-    fake_arrive(from, fixture_header(kind, from, 0), &answer, sizeof(answer),
-                WEFT_SEND_CONTROL);
+    fake_arrive(from, sealed(fixture_header(kind, from, 0), &answer, sizeof(answer)),
+                &answer, sizeof(answer), WEFT_SEND_CONTROL);
 }
 
 void arrive_data(uint32_t from, uint64_t request, const uint8_t *message, uint64_t offset,
@@ -159,8 +205,10 @@ void arrive_data(uint32_t from, uint64_t request, const uint8_t *message, uint64
     assert_true(sizeof(answer) + length <= sizeof(packet));
     memcpy(packet, &answer, sizeof(answer));
     memcpy(packet + sizeof(answer), message + offset, length);
-    fake_arrive(from, fixture_header(WEFT_PKT_DATA, from, 0), packet,
-                sizeof(answer) + length, 0);
+    fake_arrive(from,
+                sealed(fixture_header(WEFT_PKT_DATA, from, 0), packet,
+                       sizeof(answer) + (size_t)length),
+                packet, sizeof(answer) + (size_t)length, 0);
 }
 
 /* ---- us ---- */

@@ -33,6 +33,13 @@ void arrive_answer(uint32_t from, enum weft_packet kind, struct weft_answer answ
 void arrive_data(uint32_t from, uint64_t request, const uint8_t *message, uint64_t offset,
                  uint64_t length);
 
+/*
+ * Hands a packet over as it is. Returns with what words the job was ended, or NULL if it
+ * was not.
+ */
+const char *rejection_of(uint32_t from, const struct weft_header *header,
+                         const void *data, size_t len);
+
 /* What we do; a call that fails fails the test. */
 struct weft_request *start_send(int dest, int tag, const void *data, size_t bytes,
                                 enum weft_send_mode mode);

@@ -9,8 +9,8 @@ static const uint8_t other_secret[WEFT_HANDSHAKE_SECRET_BYTES] = {1, 2, 3, [31] 
 
 enum { CALLER = 3, LISTENER = 258, STREAM = 1 };
 
-static const struct weft_handshake_self caller = {secret, CALLER, 300, 2};
-static const struct weft_handshake_self listener = {secret, LISTENER, 300, 2};
+static const struct weft_handshake_self caller = {secret, CALLER, 300, 2, 4};
+static const struct weft_handshake_self listener = {secret, LISTENER, 300, 2, 4};
 
 /* One handshake, seen from both ends, and its packets. */
 struct meeting {
@@ -102,7 +102,7 @@ static void two_ranks_of_a_job_get_through(void **state)
 
 static void an_ask_is_laid_out_as_the_header_says(void **state)
 {
-    static const uint8_t head[] = {2, STREAM, 3, 0, 0, 0, 2, 1, 0, 0};
+    static const uint8_t head[] = {3, STREAM, 3, 0, 0, 0, 2, 1, 0, 0};
     struct meeting m;
 
     (void)state;
@@ -110,7 +110,9 @@ static void an_ask_is_laid_out_as_the_header_says(void **state)
     assert_memory_equal(m.ask + 1, head + 1, sizeof(head) - 1);
     assert_int_equal(m.ask[0] & 0x7f, head[0]);
     assert_memory_equal(m.ask + 10, m.of_caller.nonce_a, 16);
-    assert_memory_equal(m.answer + 1, m.of_caller.nonce_b, 16);
+    assert_memory_equal(m.answer + 2, m.of_caller.nonce_b, 16);
+    assert_int_equal(m.answer[1], caller.packets);
+    assert_int_equal(m.confirm[1], caller.packets);
     assert_int_equal(m.answer[0], m.ask[0]);
     assert_int_equal(m.confirm[0], m.ask[0]);
 }
@@ -130,7 +132,7 @@ static void a_tag_is_keyed_blake2b(void **state)
 
 static void the_tag_of_an_ask_covers_name_step_and_all_before_it(void **state)
 {
-    uint8_t covered[57] = "weft handshake\x01";
+    uint8_t covered[58] = "weft handshake\x01";
     uint8_t tag[16];
     struct meeting m;
 
@@ -303,6 +305,25 @@ static void another_job_is_refused_at_every_step(void **state)
     }
 }
 
+/* Of the same job, so with a right tag; and yet neither would understand the other. */
+static void a_rank_with_other_packets_is_refused_at_both_ends(void **state)
+{
+    struct meeting m;
+    struct weft_handshake_self newer = listener;
+
+    (void)state;
+    meet(&m);
+    newer.packets++;
+    assert_int_equal(weft_handshake_answer(&newer, &m.of_listener, m.answer), WEFT_OK);
+    assert_int_equal(check(ANSWER, &caller, m.answer, sizeof(m.answer), &m.of_caller),
+                     WEFT_REFUSED_PACKETS);
+    assert_int_equal(weft_handshake_packets_of(m.answer), newer.packets);
+    meet(&m);
+    assert_int_equal(check(CONFIRM, &newer, m.confirm, sizeof(m.confirm), &m.of_listener),
+                     WEFT_REFUSED_PACKETS);
+    assert_int_equal(weft_handshake_packets_of(m.confirm), caller.packets);
+}
+
 static void only_the_rank_that_is_meant_answers(void **state)
 {
     struct meeting m;
@@ -408,6 +429,7 @@ int main(void)
         cmocka_unit_test(no_step_passes_for_another),
         cmocka_unit_test(what_is_sent_back_to_its_maker_is_refused),
         cmocka_unit_test(another_job_is_refused_at_every_step),
+        cmocka_unit_test(a_rank_with_other_packets_is_refused_at_both_ends),
         cmocka_unit_test(only_the_rank_that_is_meant_answers),
         cmocka_unit_test(ranks_and_streams_that_do_not_exist_are_refused),
         cmocka_unit_test(an_answer_counts_only_for_its_own_ask),

@@ -162,6 +162,31 @@ static void a_zeroed_lane_is_empty(void **state)
     assert_null(weft_lane_next(&b.in, &len));
 }
 
+/* Longer than any, beyond the end of the lane, or a second jump to its beginning. */
+static void what_no_sender_writes_is_no_message(void **state)
+{
+    const uint32_t flags[] = {WEFT_SHORT_MAX + 2, 1u << 20, UINT32_MAX - 1};
+    struct both b;
+    size_t len;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        both_open(&b);
+        lane.cells[0].flag = flags[i];
+        assert_non_null(weft_lane_next(&b.in, &len));
+        assert_true(len == SIZE_MAX);
+    }
+    both_open(&b);
+    b.in.position = WEFT_LANE_CELLS - 1;
+    lane.cells[WEFT_LANE_CELLS - 1].flag = IN_ONE_CELL + 2;
+    assert_non_null(weft_lane_next(&b.in, &len));
+    assert_true(len == SIZE_MAX);
+    both_open(&b);
+    lane.cells[0].flag = WEFT_CELL_WRAP;
+    assert_non_null(weft_lane_next(&b.in, &len));
+    assert_true(len == SIZE_MAX);
+}
+
 static void messages_of_every_size_pass_an_empty_lane(void **state)
 {
     struct both b;
@@ -412,6 +437,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_zeroed_lane_is_empty),
+        cmocka_unit_test(what_no_sender_writes_is_no_message),
         cmocka_unit_test(messages_of_every_size_pass_an_empty_lane),
         cmocka_unit_test(messages_of_every_size_begin_at_every_place),
         cmocka_unit_test(the_rest_that_is_left_unused_leads_to_no_old_message),

@@ -655,12 +655,11 @@ static void a_message_with_a_checksum_that_fits_is_accepted(void **state)
 
         fill_pattern(data, sizes[i], (unsigned)i);
         end_request(start_send(A, 1, data, sizes[i], WEFT_SEND_STANDARD), WEFT_OK);
-        header = fixture_header(WEFT_PKT_EAGER, A, 1);
-        header.crc = fake.sent[i]->header.crc; /* what we send we also accept */
-        request = start_recv(A, 1, buffer, sizeof(buffer));
+        header = fake.sent[i]->header; /* what we send we also accept */
+        request = start_recv(0, 1, buffer, sizeof(buffer));
         fake_arrive(A, header, data, sizes[i], 0);
         weft_progress();
-        end_recv(request, A, 1, sizes[i]);
+        end_recv(request, 0, 1, sizes[i]);
     }
 }
 
@@ -698,14 +697,14 @@ static void a_message_that_changed_on_its_way_is_reported(void **state)
     header.sequence = 77;
     request = start_recv(A, 1, buffer, sizeof(buffer));
     start_listening();
-    fake_arrive(A, header, "wrong", 6, 0); /* posted */
-    fake_arrive(A, header, "wrong", 6, 0); /* kept */
-    fake_arrive(A, header, "right", 6, 0);
+    fake_arrive(A, header, "wrong", 6, 0);
     weft_progress();
     end_request(request, WEFT_ERR_CHECKSUM);
-    end_request(start_recv(A, 1, buffer, sizeof(buffer)), WEFT_ERR_CHECKSUM);
-    end_request(start_recv(A, 1, buffer, 3), WEFT_ERR_TRUNCATE); /* nothing to compare */
-    assert_reported(stop_listening(), 2);
+    request = start_recv(A, 1, buffer, 3);
+    fake_arrive(A, header, "wrong", 6, 0);
+    weft_progress();
+    end_request(request, WEFT_ERR_TRUNCATE); /* nothing to compare */
+    assert_reported(stop_listening(), 1);
 }
 
 int main(void)

@@ -103,7 +103,7 @@ static void assert_next(uint32_t count, const struct packet *p)
 
     assert_true(weft_ring_peek(&ring, cells, count, &head));
     assert_memory_equal(&head, &p->head, sizeof(head));
-    weft_ring_pop(&ring, cells, count, &got);
+    weft_ring_pop(&ring, cells, count, &head, &got);
     assert_true(is_same(&got, p));
 }
 
@@ -122,6 +122,33 @@ static void a_zeroed_ring_is_empty(void **state)
     ring_open();
     assert_empty(WEFT_INBOX_CELLS);
     assert_empty(WEFT_CONTROL_CELLS);
+}
+
+/* Lengths and numbers of cells that no sender writes, in a packet that was one. */
+static void what_no_sender_writes_is_no_packet(void **state)
+{
+    const uint32_t lengths[] = {WEFT_SHORT_MAX + 1, 400, UINT32_MAX - PREFIX, UINT32_MAX};
+    const uint32_t counts[] = {0, 2, WEFT_INBOX_CELLS + 1, UINT32_MAX};
+    const struct packet p = packet_of(1, 0, 8);
+    struct weft_ring_head head;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        ring_open();
+        assert_int_equal(push(WEFT_INBOX_CELLS, &p), WEFT_OK);
+        memcpy(cells[0].data + offsetof(struct weft_ring_head, len), &lengths[i], 4);
+        assert_true(weft_ring_peek(&ring, cells, WEFT_INBOX_CELLS, &head));
+        assert_true(head.len == UINT32_MAX);
+    }
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        ring_open();
+        for (uint32_t k = 0; k < WEFT_INBOX_CELLS; k++) {
+            assert_int_equal(push(WEFT_INBOX_CELLS, &p), WEFT_OK);
+        }
+        cells[0].cells = counts[i];
+        assert_true(weft_ring_peek(&ring, cells, WEFT_INBOX_CELLS, &head));
+        assert_true(head.len == UINT32_MAX);
+    }
 }
 
 static void packets_of_every_size_pass_an_empty_ring(void **state)
@@ -276,7 +303,7 @@ static bool read_one(uint32_t *next, uint32_t writers)
     while (!weft_ring_peek(&ring, cells, WEFT_INBOX_CELLS, &head)) {
         sched_yield();
     }
-    weft_ring_pop(&ring, cells, WEFT_INBOX_CELLS, &got);
+    weft_ring_pop(&ring, cells, WEFT_INBOX_CELLS, &head, &got);
     if (got.head.from >= writers) {
         return false;
     }
@@ -396,6 +423,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_zeroed_ring_is_empty),
+        cmocka_unit_test(what_no_sender_writes_is_no_packet),
         cmocka_unit_test(packets_of_every_size_pass_an_empty_ring),
         cmocka_unit_test(packets_of_every_size_begin_at_every_cell),
         cmocka_unit_test(a_full_ring_says_so_and_takes_nothing),

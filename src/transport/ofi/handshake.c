@@ -24,16 +24,18 @@ struct wire_ask {
 };
 struct wire_answer {
     uint8_t version;
+    uint8_t packets;
     uint8_t nonce[WEFT_HANDSHAKE_NONCE_BYTES];
     uint8_t tag[WEFT_HANDSHAKE_TAG_BYTES];
 };
 struct wire_confirm {
     uint8_t version;
+    uint8_t packets;
     uint8_t tag[WEFT_HANDSHAKE_TAG_BYTES];
 };
-_Static_assert(sizeof(struct wire_ask) == WEFT_ASK_BYTES, "handshake version 2");
-_Static_assert(sizeof(struct wire_answer) == WEFT_ANSWER_BYTES, "handshake version 2");
-_Static_assert(sizeof(struct wire_confirm) == WEFT_CONFIRM_BYTES, "handshake version 2");
+_Static_assert(sizeof(struct wire_ask) == WEFT_ASK_BYTES, "handshake version 3");
+_Static_assert(sizeof(struct wire_answer) == WEFT_ANSWER_BYTES, "handshake version 3");
+_Static_assert(sizeof(struct wire_confirm) == WEFT_CONFIRM_BYTES, "handshake version 3");
 _Static_assert((int)WEFT_ASK_BYTES <= (int)WEFT_HANDSHAKE_MOST_BYTES &&
                    (int)WEFT_ANSWER_BYTES <= (int)WEFT_HANDSHAKE_MOST_BYTES,
                "private data of verbs");
@@ -50,8 +52,9 @@ struct covered {
     uint8_t listener[4];
     uint8_t nonce_a[WEFT_HANDSHAKE_NONCE_BYTES];
     uint8_t nonce_b[WEFT_HANDSHAKE_NONCE_BYTES]; /* zeros in step 1 */
+    uint8_t packets;                             /* zero in step 1 */
 };
-_Static_assert(sizeof(struct covered) == 57, "handshake version 2");
+_Static_assert(sizeof(struct covered) == 58, "handshake version 3");
 
 static const uint8_t our_version = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
                                        ? WEFT_HANDSHAKE_VERSION
@@ -71,7 +74,7 @@ static uint32_t get_number(const uint8_t from[4])
 }
 
 static void make_tag(const struct weft_handshake_self *self,
-                     const struct weft_handshake *shake, enum step step,
+                     const struct weft_handshake *shake, enum step step, uint8_t packets,
                      uint8_t tag[WEFT_HANDSHAKE_TAG_BYTES])
 {
     struct covered covered = {
@@ -79,6 +82,7 @@ static void make_tag(const struct weft_handshake_self *self,
         .step = (uint8_t)step,
         .version = our_version,
         .stream = shake->stream,
+        .packets = packets,
     };
 
     put_number(covered.caller, shake->caller);
@@ -93,11 +97,11 @@ static void make_tag(const struct weft_handshake_self *self,
 
 static bool is_tag_right(const struct weft_handshake_self *self,
                          const struct weft_handshake *shake, enum step step,
-                         const uint8_t tag[WEFT_HANDSHAKE_TAG_BYTES])
+                         uint8_t packets, const uint8_t tag[WEFT_HANDSHAKE_TAG_BYTES])
 {
     uint8_t right[WEFT_HANDSHAKE_TAG_BYTES];
 
-    make_tag(self, shake, step, right);
+    make_tag(self, shake, step, packets, right);
     return weft_sodium_is_same(tag, right, sizeof(right));
 }
 
@@ -152,7 +156,7 @@ enum weft_rc weft_handshake_ask(const struct weft_handshake_self *self,
     put_number(wire.caller, shake->caller);
     put_number(wire.listener, shake->listener);
     memcpy(wire.nonce, shake->nonce_a, sizeof(wire.nonce));
-    make_tag(self, shake, ASK, wire.tag);
+    make_tag(self, shake, ASK, 0, wire.tag);
     memcpy(ask, &wire, sizeof(wire));
     return WEFT_OK;
 }
@@ -172,7 +176,7 @@ enum weft_refusal weft_handshake_check_ask(const struct weft_handshake_self *sel
     asked.caller = get_number(wire.caller);
     asked.listener = get_number(wire.listener);
     memcpy(asked.nonce_a, wire.nonce, sizeof(asked.nonce_a));
-    if (!is_tag_right(self, &asked, ASK, wire.tag)) {
+    if (!is_tag_right(self, &asked, ASK, 0, wire.tag)) {
         return WEFT_REFUSED_STRANGER;
     }
     if (asked.listener != self->rank || asked.caller == self->rank ||
@@ -197,14 +201,14 @@ enum weft_rc weft_handshake_answer(const struct weft_handshake_self *self,
                                    struct weft_handshake *shake,
                                    uint8_t answer[WEFT_ANSWER_BYTES])
 {
-    struct wire_answer wire = {.version = our_version};
+    struct wire_answer wire = {.version = our_version, .packets = self->packets};
     enum weft_rc rc = draw(shake->nonce_b);
 
     if (rc != WEFT_OK) {
         return rc;
     }
     memcpy(wire.nonce, shake->nonce_b, sizeof(wire.nonce));
-    make_tag(self, shake, ANSWER, wire.tag);
+    make_tag(self, shake, ANSWER, wire.packets, wire.tag);
     memcpy(answer, &wire, sizeof(wire));
     return WEFT_OK;
 }
@@ -221,8 +225,11 @@ enum weft_refusal weft_handshake_check_answer(const struct weft_handshake_self *
         return refusal;
     }
     memcpy(answered.nonce_b, wire.nonce, sizeof(answered.nonce_b));
-    if (!is_tag_right(self, &answered, ANSWER, wire.tag)) {
+    if (!is_tag_right(self, &answered, ANSWER, wire.packets, wire.tag)) {
         return WEFT_REFUSED_STRANGER;
+    }
+    if (wire.packets != self->packets) {
+        return WEFT_REFUSED_PACKETS;
     }
     *shake = answered;
     return WEFT_WELCOME;
@@ -232,9 +239,9 @@ void weft_handshake_confirm(const struct weft_handshake_self *self,
                             const struct weft_handshake *shake,
                             uint8_t confirm[WEFT_CONFIRM_BYTES])
 {
-    struct wire_confirm wire = {.version = our_version};
+    struct wire_confirm wire = {.version = our_version, .packets = self->packets};
 
-    make_tag(self, shake, CONFIRM, wire.tag);
+    make_tag(self, shake, CONFIRM, wire.packets, wire.tag);
     memcpy(confirm, &wire, sizeof(wire));
 }
 
@@ -248,8 +255,15 @@ enum weft_refusal weft_handshake_check_confirm(const struct weft_handshake_self 
     if (refusal != WEFT_WELCOME) {
         return refusal;
     }
-    return is_tag_right(self, shake, CONFIRM, wire.tag) ? WEFT_WELCOME
-                                                        : WEFT_REFUSED_STRANGER;
+    if (!is_tag_right(self, shake, CONFIRM, wire.packets, wire.tag)) {
+        return WEFT_REFUSED_STRANGER;
+    }
+    return wire.packets == self->packets ? WEFT_WELCOME : WEFT_REFUSED_PACKETS;
+}
+
+uint8_t weft_handshake_packets_of(const void *bytes)
+{
+    return ((const struct wire_confirm *)bytes)->packets; /* as in an answer */
 }
 
 enum weft_refusal weft_refusal_from(const void *bytes, size_t length)
@@ -273,6 +287,7 @@ const char *weft_refusal_text(enum weft_refusal refusal)
         [WEFT_REFUSED_NOT_FOR_ME] = "meant for another rank or stream",
         [WEFT_REFUSED_CROSSED] = "both have asked, and the lower rank's request stands",
         [WEFT_REFUSED_DUPLICATE] = "connected already",
+        [WEFT_REFUSED_PACKETS] = "another version of Weft, with other packets",
         [WEFT_REFUSED_UNSAID] = "refused without a reason",
     };
 

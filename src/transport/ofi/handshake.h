@@ -13,8 +13,12 @@
  * could not be told from the rest.
  *
  *   ask      version 1, stream 1, caller 4, listener 4, nonce A 16, tag 16    42 bytes
- *   answer   version 1, nonce B 16, tag 16                                    33
- *   confirm  version 1, tag 16                                                17
+ *   answer   version 1, packets' 1, nonce B 16, tag 16                        34
+ *   confirm  version 1, packets' 1, tag 16                                    18
+ *
+ * The packets' version is that of what will travel (p2p/wire.h). Who gets an answer or a
+ * confirm of another one refuses it, although its tag is right: the two can prove that
+ * they are of one job, and could not understand each other.
  *
  * Numbers are little endian. The first byte is the version, with the highest bit set on
  * big endian machines: packets are in the byte order of the machine, so both ends must
@@ -22,13 +26,14 @@
  * here. They leave no room to name the job, nor need they: another job has another
  * secret, and its tag is wrong.
  *
- * A tag is BLAKE2b under the job's secret, over the step, the ask's fields and the nonces
- * known by then. Who has not the secret guesses one with probability 2^-128. A nonce of
- * 16 bytes never comes twice, so what was recorded is of no use: of an old ask and
- * confirm the confirm is wrong, since the listener draws B anew; an old answer is wrong,
- * since the caller draws A anew. The step in the tag keeps one packet from passing as
- * another; the ranks in it keep a packet from being sent back to who made it. This proves
- * who opened the connection. What travels later is neither encrypted nor tagged.
+ * A tag is BLAKE2b under the job's secret, over the step, the ask's fields, the packets'
+ * version of who sends it and the nonces known by then. Who has not the secret guesses
+ * one with probability 2^-128. A nonce of 16 bytes never comes twice, so what was
+ * recorded is of no use: of an old ask and confirm the confirm is wrong, since the
+ * listener draws B anew; an old answer is wrong, since the caller draws A anew. The step
+ * in the tag keeps one packet from passing as another; the ranks in it keep a packet from
+ * being sent back to who made it. This proves who opened the connection. What travels
+ * later is neither encrypted nor tagged.
  *
  * An ask proves nothing yet: it may be recorded. The listener may answer it, but until
  * the confirm has been checked it delivers nothing, sends nothing, gives up nothing of
@@ -53,14 +58,14 @@
 #include <stdint.h>
 
 enum {
-    WEFT_HANDSHAKE_VERSION = 2, /* below 128; changes with any of the sizes */
+    WEFT_HANDSHAKE_VERSION = 3, /* below 128; changes with any of the sizes */
     WEFT_HANDSHAKE_SECRET_BYTES = 32,
     WEFT_HANDSHAKE_NONCE_BYTES = 16,
     WEFT_HANDSHAKE_TAG_BYTES = 16,
     WEFT_HANDSHAKE_MOST_BYTES = 42, /* of private data */
     WEFT_ASK_BYTES = 42,
-    WEFT_ANSWER_BYTES = 33,
-    WEFT_CONFIRM_BYTES = 17,
+    WEFT_ANSWER_BYTES = 34,
+    WEFT_CONFIRM_BYTES = 18,
     WEFT_CONFIRM_PREFIX = 6,
 };
 
@@ -70,6 +75,7 @@ struct weft_handshake_self {
     uint32_t rank;         /* in the job */
     uint32_t ranks;        /* of the job */
     uint32_t streams;      /* that a peer may ask for; at most 256 */
+    uint8_t packets;       /* version of the packets that we send */
 };
 
 /* What one end knows of one handshake. */
@@ -91,7 +97,8 @@ enum weft_refusal {
     WEFT_REFUSED_NOT_FOR_ME = 5, /* another rank is meant, or a stream that we have not */
     WEFT_REFUSED_CROSSED = 6,    /* we ask too, and ours stands: wait for it */
     WEFT_REFUSED_DUPLICATE = 7,  /* you are connected */
-    WEFT_REFUSED_UNSAID = 8,     /* never sent: a reject without a reason that we know */
+    WEFT_REFUSED_PACKETS = 8,    /* of the job, but its packets are of another version */
+    WEFT_REFUSED_UNSAID = 9,     /* never sent: a reject without a reason that we know */
 };
 
 /*
@@ -142,6 +149,9 @@ void weft_handshake_confirm(const struct weft_handshake_self *self,
 WEFT_MUST_CHECK enum weft_refusal
 weft_handshake_check_confirm(const struct weft_handshake_self *self, const void *bytes,
                              size_t length, const struct weft_handshake *shake);
+
+/* The version of the packets in an answer or a confirm that was refused for it. */
+uint8_t weft_handshake_packets_of(const void *bytes);
 
 /* What the private data of a reject says: its first byte is one of the above. */
 enum weft_refusal weft_refusal_from(const void *bytes, size_t length);

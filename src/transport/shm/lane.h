@@ -166,7 +166,10 @@ static inline bool weft_lane_push(struct weft_lane_out *out, const void *header,
     return true;
 }
 
-/* The next message and its length, or NULL. It stays until weft_lane_drop(). */
+/*
+ * The next message and its length, or NULL. It stays until weft_lane_drop(). A length of
+ * SIZE_MAX: what is written there is no message.
+ */
 static inline struct weft_cell *weft_lane_next(struct weft_lane_in *in, size_t *len)
 {
     struct weft_cell *cell = weft_lane_cell(in->lane, in->position);
@@ -182,6 +185,12 @@ static inline struct weft_cell *weft_lane_next(struct weft_lane_in *in, size_t *
         return NULL;
     }
     *len = flag - 1;
+    if (*len > sizeof(cell->data) &&
+        weft_unlikely(*len > WEFT_SHORT_MAX ||
+                      (in->position & WEFT_LANE_MASK) + weft_lane_cells(*len) >
+                          WEFT_LANE_CELLS)) {
+        *len = SIZE_MAX;
+    }
     return cell;
 }
 

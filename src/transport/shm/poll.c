@@ -7,6 +7,39 @@
  */
 #include "transport/shm/shm.h"
 
+#include <stdio.h>
+
+/*
+ * Queues are memory that every rank of the node can write to. What no rank writes there
+ * means that one has overwritten it: the job ends, for nobody knows what else is wrong.
+ */
+static _Noreturn __attribute__((noinline)) void reject(struct weft_transport *tp,
+                                                       const char *queue, uint32_t from)
+{
+    char who[64] = "a rank";
+    char cause[WEFT_CAUSE_BYTES];
+
+    if (from != WEFT_ANYONE) {
+        snprintf(who, sizeof(who), "rank %u, or another,", from);
+    }
+    snprintf(cause, sizeof(cause),
+             "what is written in the %s of this rank, in memory that the ranks of this "
+             "node share, is no packet: %s has overwritten it",
+             queue, who);
+    weft_wireup_abort(tp->job, 1, cause);
+}
+
+/* Does the head of a packet name a rank of this node, and not ourselves? */
+static bool is_from_here(const struct weft_transport *tp,
+                         const struct weft_ring_head *head)
+{
+    const struct weft_segment *segment = &tp->job->segment;
+
+    return head->len != UINT32_MAX && head->local < segment->local_size &&
+           head->local != tp->local &&
+           head->from == weft_segment_locals(segment)[head->local];
+}
+
 /* A sender has been given a lane since we last looked. */
 static void meet_lanes(struct weft_transport *tp, uint32_t mask)
 {
@@ -17,6 +50,9 @@ static void meet_lanes(struct weft_transport *tp, uint32_t mask)
         uint32_t local =
             atomic_load_explicit(&tp->area->lane_owner[i], memory_order_acquire) - 1;
 
+        if (weft_unlikely(local >= tp->job->segment.local_size)) {
+            reject(tp, "list of lanes", WEFT_ANYONE);
+        }
         tp->lanes[tp->lane_count++] = (struct weft_lane_in){
             .lane = &tp->area->lanes[i],
             .position = 0,
@@ -40,6 +76,9 @@ static int poll_lane(struct weft_transport *tp, struct weft_lane_in *in, int bud
 
         if (cell == NULL) {
             break;
+        }
+        if (weft_unlikely(len == SIZE_MAX)) {
+            reject(tp, "lane", in->from);
         }
         if (done > 0) { /* a backlog: the sender is done with the cells behind it too */
             __builtin_prefetch(weft_lane_cell(in->lane, in->position + WEFT_LANE_LOOK));
@@ -83,7 +122,11 @@ static int poll_control(struct weft_transport *tp, int budget)
 
     while (done < budget && weft_ring_peek(&area->control, area->control_cells,
                                            WEFT_CONTROL_CELLS, &head)) {
-        weft_ring_pop(&area->control, area->control_cells, WEFT_CONTROL_CELLS, &packet);
+        if (weft_unlikely(!is_from_here(tp, &head))) {
+            reject(tp, "control queue", WEFT_ANYONE);
+        }
+        weft_ring_pop(&area->control, area->control_cells, WEFT_CONTROL_CELLS, &head,
+                      &packet);
         deliver(tp, &packet);
         done++;
     }
@@ -100,13 +143,16 @@ static int poll_inbox(struct weft_transport *tp, int budget)
 
     while (done < budget &&
            weft_ring_peek(&area->inbox, area->inbox_cells, WEFT_INBOX_CELLS, &head)) {
+        if (weft_unlikely(!is_from_here(tp, &head))) {
+            reject(tp, "inbox", WEFT_ANYONE);
+        }
         if (weft_unlikely(head.number != (uint32_t)tp->expected[head.local])) {
             break; /* its lane has to come first: it is polled before us */
         }
         if (weft_unlikely(up->is_full) && !up->may_take(up->owner, WEFT_ANYONE)) {
             break;
         }
-        weft_ring_pop(&area->inbox, area->inbox_cells, WEFT_INBOX_CELLS, &packet);
+        weft_ring_pop(&area->inbox, area->inbox_cells, WEFT_INBOX_CELLS, &head, &packet);
         deliver(tp, &packet);
         tp->expected[head.local]++;
         tp->inbox_bytes += WEFT_HEADER_BYTES + head.len;

@@ -1,5 +1,6 @@
 #include "transport/shm/ring.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { CELL_DATA = WEFT_RING_CELL_BYTES - 8, PREFIX = 16 + WEFT_HEADER_BYTES };
@@ -95,28 +96,34 @@ bool weft_ring_peek(struct weft_ring *ring, struct weft_ring_cell *cells, uint32
                     struct weft_ring_head *head)
 {
     uint64_t first = atomic_load_explicit(&ring->taken, memory_order_relaxed); /* ours */
+    uint32_t n;
 
     if (weft_likely(!is_there(cells, count, first))) {
         return false;
     }
-    for (uint32_t i = 1; i < cells[first % count].cells; i++) {
+    n = cells[first % count].cells;
+    for (uint32_t i = 1; i < n && i < count; i++) {
         if (!is_there(cells, count, first + i)) {
             return false;
         }
     }
     memcpy(head, cells[first % count].data, sizeof(*head));
+    if (weft_unlikely(head->len > WEFT_SHORT_MAX || n != cells_for(head->len))) {
+        head->len = UINT32_MAX;
+    }
     return true;
 }
 
 void weft_ring_pop(struct weft_ring *ring, struct weft_ring_cell *cells, uint32_t count,
-                   struct weft_ring_packet *out)
+                   const struct weft_ring_head *head, struct weft_ring_packet *out)
 {
     uint64_t first = atomic_load_explicit(&ring->taken, memory_order_relaxed);
-    uint32_t n = cells[first % count].cells;
 
-    memcpy(&out->head, cells[first % count].data, sizeof(out->head));
-    get_bytes(cells, count, first, (uint8_t *)out, PREFIX + out->head.len);
-    atomic_store_explicit(&ring->taken, first + n, memory_order_release);
+    assert(head->len <= WEFT_SHORT_MAX);
+    get_bytes(cells, count, first, (uint8_t *)out, PREFIX + head->len);
+    out->head = *head; /* as it was checked, whatever is written there now */
+    atomic_store_explicit(&ring->taken, first + cells_for(head->len),
+                          memory_order_release);
 }
 
 /*

@@ -50,12 +50,15 @@ void weft_ring_mend(struct weft_ring *ring, struct weft_ring_cell *cells, uint32
                     struct weft_ring_writer (*writer)(const void *of, uint32_t n),
                     const void *of);
 
-/* Is a whole packet there? Its head is copied to `head`. */
+/*
+ * Is a whole packet there? Its head is copied to `head`. A length of UINT32_MAX in it:
+ * what is written there is no packet.
+ */
 bool weft_ring_peek(struct weft_ring *ring, struct weft_ring_cell *cells, uint32_t count,
                     struct weft_ring_head *head);
 
-/* Takes the packet that was seen. */
+/* Takes the packet whose head was seen, which is one. */
 void weft_ring_pop(struct weft_ring *ring, struct weft_ring_cell *cells, uint32_t count,
-                   struct weft_ring_packet *out);
+                   const struct weft_ring_head *head, struct weft_ring_packet *out);
 
 #endif

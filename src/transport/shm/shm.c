@@ -103,7 +103,8 @@ static void joint_give(struct weft_transport *tp, uint32_t number)
 
 static struct weft_joint *joint_of(struct weft_endpoint *ep, uint32_t number)
 {
-    return &((struct weft_shm_endpoint *)ep)->area->joints[number % WEFT_JOINTS];
+    return number < WEFT_JOINTS ? &((struct weft_shm_endpoint *)ep)->area->joints[number]
+                                : NULL;
 }
 
 static void *window_take(struct weft_transport *tp, uint32_t *number)
@@ -119,7 +120,8 @@ static void window_give(struct weft_transport *tp, uint32_t number)
 
 static const void *window_of(struct weft_endpoint *ep, uint32_t number)
 {
-    return ((struct weft_shm_endpoint *)ep)->area->windows[number % WEFT_WINDOWS];
+    return number < WEFT_WINDOWS ? ((struct weft_shm_endpoint *)ep)->area->windows[number]
+                                 : NULL;
 }
 
 static bool has_asked(struct weft_transport *tp)

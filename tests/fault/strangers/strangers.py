@@ -26,7 +26,8 @@ SILENT = 100  # connections to each rank that say nothing
 PATIENCE = 150
 LINE = "somebody who is not of this job tries to connect"
 
-VERSION = 2
+VERSION = 3
+PACKETS = 4  # version of what travels later
 ASK, ANSWER, CONFIRM = 1, 2, 3
 MARK = 0xC3
 
@@ -38,9 +39,10 @@ def claim(is_so, about):
 
 # ---- the handshake, once more, from handshake.h ----
 
-def tag(secret, step, caller, listener, stream, nonce_a, nonce_b=bytes(16)):
+def tag(secret, step, caller, listener, stream, nonce_a, nonce_b=bytes(16), packets=0):
     covered = (b"weft handshake" + bytes([step, VERSION, stream])
-               + struct.pack("<II", caller, listener) + nonce_a + nonce_b)
+               + struct.pack("<II", caller, listener) + nonce_a + nonce_b
+               + bytes([packets]))
     return hashlib.blake2b(covered, key=secret, digest_size=16).digest()
 
 
@@ -50,11 +52,12 @@ def ask(secret, caller, listener, nonce=None, stream=0):
             + tag(secret, ASK, caller, listener, stream, nonce))
 
 
-def confirm(secret, caller, listener, nonce_a, nonce_b, stream=0, named=None):
+def confirm(secret, caller, listener, nonce_a, nonce_b, stream=0, named=None,
+            packets=PACKETS):
     """`named`: the stream that stands in the clear, where it is another."""
     return (bytes([MARK]) + struct.pack("<I", caller)
-            + bytes([stream if named is None else named, VERSION])
-            + tag(secret, CONFIRM, caller, listener, stream, nonce_a, nonce_b))
+            + bytes([stream if named is None else named, VERSION, packets])
+            + tag(secret, CONFIRM, caller, listener, stream, nonce_a, nonce_b, packets))
 
 
 def request(data):
@@ -135,7 +138,11 @@ def recorded(port, rank, secret):
             if said[:1] == b"\x07":
                 continue  # they are connected
             claim(said[:1] == b"\0", f"a right ask is refused with {said!r}")
-            right = (secret, caller, rank, nonce, said[2:18], stream)
+            claim(said[2] == PACKETS, f"its packets are of version {said[2]}")
+            right = (secret, caller, rank, nonce, said[3:19], stream)
+            # of the job, but what it would send is of another version
+            said = refusal(say(port, request(confirm(*right, packets=PACKETS + 1))))
+            claim(said[:1] == b"\x08", f"a confirm of other packets: {said!r}")
             # of this answer, but for a stream that was not answered, or does not exist
             for other in (stream + 1, 200):
                 said = refusal(say(port, request(confirm(*right, named=other))))

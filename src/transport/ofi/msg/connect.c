@@ -31,6 +31,7 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,6 +217,46 @@ static void ask_later(struct weft_transport *tp, struct weft_msg_stream *stream,
     tp->has_stumbled = true;
 }
 
+static void on_wrong_answer(struct weft_transport *tp, struct weft_msg_stream *stream)
+{
+    weft_msg_count_stranger(tp, "it answers, and wrongly");
+    weft_msg_lose(tp, stream, "what answers there is not of this job");
+}
+
+/* A rank of this job was built from another version: there is nothing that we could do.
+ */
+static _Noreturn void on_other_version(struct weft_transport *tp,
+                                       const struct weft_msg_stream *stream,
+                                       unsigned theirs)
+{
+    char place[WEFT_MSG_PLACE_BYTES];
+    char cause[WEFT_CAUSE_BYTES];
+
+    weft_msg_name_peer(stream->peer, place, sizeof(place));
+    snprintf(cause, sizeof(cause),
+             "%s runs another version of Weft: its packets are of version %u, ours of "
+             "version %u; install the same version on all hosts of the job",
+             place, theirs, tp->self.packets);
+    weft_wireup_abort(tp->job, 1, cause);
+}
+
+/* Step 2, or what somebody else says in its place. */
+static void on_answer(struct weft_transport *tp, struct weft_msg_stream *stream,
+                      const uint8_t *data, size_t bytes)
+{
+    const enum weft_refusal refusal =
+        weft_handshake_check_answer(&tp->self, data, bytes, &stream->ours);
+
+    if (refusal == WEFT_REFUSED_PACKETS) {
+        on_other_version(tp, stream, weft_handshake_packets_of(data));
+    }
+    if (refusal == WEFT_WELCOME) {
+        confirm(tp, stream);
+    } else {
+        on_wrong_answer(tp, stream);
+    }
+}
+
 /* Our attempt was refused: with an answer, with a reason, or because nobody is there. */
 static void on_refused(struct weft_transport *tp, struct weft_msg_stream *stream,
                        const uint8_t *data, size_t bytes, int code)
@@ -224,13 +265,10 @@ static void on_refused(struct weft_transport *tp, struct weft_msg_stream *stream
         ask_later(tp, stream, code);
     } else if (data[0] != WEFT_WELCOME) {
         on_reason(tp, stream, weft_refusal_from(data, bytes));
-    } else if (stream->state == WEFT_MSG_ASKING &&
-               weft_handshake_check_answer(&tp->self, data + 1, bytes - 1,
-                                           &stream->ours) == WEFT_WELCOME) {
-        confirm(tp, stream);
+    } else if (stream->state == WEFT_MSG_ASKING) {
+        on_answer(tp, stream, data + 1, bytes - 1);
     } else {
-        weft_msg_count_stranger(tp, "it answers, and wrongly");
-        weft_msg_lose(tp, stream, "what answers there is not of this job");
+        on_wrong_answer(tp, stream);
     }
 }
 
@@ -330,11 +368,17 @@ static void on_confirm(struct weft_transport *tp, const union event *event, size
     enum weft_refusal reason;
     long code;
 
-    if (stream == NULL || !stream->has_answered ||
-        weft_handshake_check_confirm(&tp->self, event->entry.data + WEFT_CONFIRM_PREFIX,
-                                     bytes - WEFT_CONFIRM_PREFIX,
-                                     &stream->theirs) != WEFT_WELCOME) {
+    if (stream == NULL || !stream->has_answered) {
         refuse(tp, event, WEFT_REFUSED_STRANGER);
+        return;
+    }
+    reason =
+        weft_handshake_check_confirm(&tp->self, event->entry.data + WEFT_CONFIRM_PREFIX,
+                                     bytes - WEFT_CONFIRM_PREFIX, &stream->theirs);
+    if (reason != WEFT_WELCOME) {
+        /* The caller takes this for another's ask that came between, and asks again. */
+        refuse(tp, event,
+               reason == WEFT_REFUSED_PACKETS ? reason : WEFT_REFUSED_STRANGER);
         return;
     }
     stream->has_answered = false;

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { GRACE_NS = 1000 * 1000 * 1000, PLACE_BYTES = 160, WHY_BYTES = 384 };
+enum { GRACE_NS = 1000 * 1000 * 1000, WHY_BYTES = 384 };
 
 static void text_of(const struct sockaddr_storage *address, char *text, size_t room)
 {
@@ -39,8 +39,7 @@ static void text_of(const struct sockaddr_storage *address, char *text, size_t r
     snprintf(text, room, "%s port %d", host, port);
 }
 
-/* "rank 3 on node7 (10.0.0.7 port 47003)", as far as it is known. */
-static void name_peer(const struct weft_msg_peer *peer, char *text, size_t room)
+void weft_msg_name_peer(const struct weft_msg_peer *peer, char *text, size_t room)
 {
     char address[80] = "its address is not known";
 
@@ -55,14 +54,14 @@ static void tell_lost(struct weft_transport *tp, struct weft_msg_peer *peer,
                       const char *what, const char *advice)
 {
     char own[WEFT_MSG_HOST_BYTES] = "this host";
-    char place[PLACE_BYTES];
+    char place[WEFT_MSG_PLACE_BYTES];
     char why[WHY_BYTES];
 
     if (!peer->has_address) { /* it has connected to us; by now it may be known */
         (void)weft_msg_find(tp, peer);
     }
     (void)gethostname(own, sizeof(own) - 1);
-    name_peer(peer, place, sizeof(place));
+    weft_msg_name_peer(peer, place, sizeof(place));
     snprintf(why, sizeof(why), "%s from %s to %s: %s%s", what, own, place, peer->cause,
              advice);
     weft_log_info("%s", why);
@@ -110,13 +109,13 @@ void weft_msg_lose(struct weft_transport *tp, struct weft_msg_stream *stream,
 {
     struct weft_msg_peer *peer = stream->peer;
     const bool has_stood = stream->state == WEFT_MSG_OPEN;
-    char place[PLACE_BYTES];
+    char place[WEFT_MSG_PLACE_BYTES];
 
     if (stream->state == WEFT_MSG_LOST || tp->is_closing) {
         return;
     }
     if (!has_stood && stream != &peer->first) {
-        name_peer(peer, place, sizeof(place));
+        weft_msg_name_peer(peer, place, sizeof(place));
         weft_log_warn("no stream %u to %s: %s; long messages take fewer",
                       stream->base.stream, place, cause);
         weft_msg_set_state(tp, stream, WEFT_MSG_LOST);

@@ -286,6 +286,7 @@ static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_job *job,
         .rank = tp->me,
         .ranks = (uint32_t)job->who.size,
         .streams = WEFT_STREAMS_MAX, /* as many as the other side wants */
+        .packets = up->packet_version,
     };
     tp->knocks = -1;
     for (int i = 0; i < WEFT_MSG_LISTENERS; i++) {

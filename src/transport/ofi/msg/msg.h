@@ -75,6 +75,8 @@ struct weft_msg_frame {
     uint8_t header[WEFT_HEADER_BYTES];
 };
 _Static_assert(sizeof(struct weft_msg_frame) == 48, "frame version 2");
+_Static_assert((int)WEFT_MSG_FRAME_VERSION == 2 && (int)WEFT_HANDSHAKE_VERSION == 3,
+               "connecting compares the handshake's: where the frame's changes, it does");
 
 /* One packet on its way out, or a buffer of the pool: found by its context. */
 struct weft_msg_slot {
@@ -279,6 +281,10 @@ void weft_msg_set_state(struct weft_transport *tp, struct weft_msg_stream *strea
  * stream that never stood is given up alone. */
 void weft_msg_lose(struct weft_transport *tp, struct weft_msg_stream *stream,
                    const char *cause);
+
+/* "rank 3 on node7 (10.0.0.7 port 47003)", as far as it is known. */
+enum { WEFT_MSG_PLACE_BYTES = 160 };
+void weft_msg_name_peer(const struct weft_msg_peer *peer, char *text, size_t room);
 /* Calls `lost` for the peers whose time has come; returns when the next one's comes, or
  * 0. */
 uint64_t weft_msg_tell_losses(struct weft_transport *tp);

@@ -38,6 +38,25 @@ static void post_again(struct weft_transport *tp)
     }
 }
 
+/*
+ * Both ends of a connection have proved that they are of this job, and their versions are
+ * the same. So a frame that no rank sends comes from damaged memory: the job ends.
+ */
+static _Noreturn __attribute__((noinline)) void reject(struct weft_transport *tp,
+                                                       const struct weft_msg_frame *frame,
+                                                       size_t bytes, const char *what)
+{
+    char cause[WEFT_CAUSE_BYTES];
+
+    snprintf(cause, sizeof(cause),
+             "what came over the network, in the name of rank %u, makes no sense: %s (a "
+             "frame of kind %u with %zu bytes, of version %u; ours is %u); its memory is "
+             "damaged, or it runs another version of Weft",
+             frame->from, what, frame->kind, bytes, frame->version,
+             WEFT_MSG_FRAME_VERSION);
+    weft_wireup_abort(tp->job, 1, cause);
+}
+
 /* ---- taking, or holding ---- */
 
 static void count_taken(struct weft_transport *tp, struct weft_msg_peer *peer, size_t len)
@@ -182,10 +201,27 @@ static void take_all_early(struct weft_transport *tp, struct weft_msg_peer *peer
     } while (has_taken && peer->early > 0);
 }
 
+/*
+ * May this packet have come before its turn? Its stream brings numbers that grow, and a
+ * peer has no more packets under way than its window has room for.
+ */
+static bool may_be_early(const struct weft_msg_peer *peer,
+                         const struct weft_msg_frame *frame)
+{
+    const struct weft_msg_queue *early = &peer->streams[frame->stream]->early;
+    const uint32_t ahead = frame->number - peer->number_in;
+
+    return ahead <= WEFT_STREAMS_MAX * WEFT_MSG_WINDOW_MOST / sizeof(*frame) &&
+           (early->first == NULL || (int32_t)(frame->number - early->last->number) > 0);
+}
+
 static void take_ordered(struct weft_transport *tp, struct weft_msg_peer *peer,
                          const struct weft_msg_frame *frame, size_t len)
 {
     if (weft_unlikely(frame->number != peer->number_in)) {
+        if (!may_be_early(peer, frame)) {
+            reject(tp, frame, len, "its number is none that comes next");
+        }
         weft_msg_enqueue(&peer->streams[frame->stream]->early, copy(tp, frame, len));
         peer->early++;
         return;
@@ -202,34 +238,56 @@ static void take_ordered(struct weft_transport *tp, struct weft_msg_peer *peer,
     }
 }
 
-/* Frames of several streams may come in another order than they were sent in. */
-static void acknowledge(uint32_t *acknowledged, uint32_t taken)
+/*
+ * Frames of several streams may come in another order than they were sent in. False: more
+ * was taken than we have sent.
+ */
+static bool acknowledge(uint32_t *acknowledged, uint32_t taken, uint32_t sent)
 {
     if ((int32_t)(taken - *acknowledged) > 0) {
         *acknowledged = taken;
     }
+    return (int32_t)(sent - taken) >= 0;
+}
+
+/* The frame's peer: peers and their streams stay until the transport is closed. */
+static struct weft_msg_peer *check_frame(struct weft_transport *tp,
+                                         const struct weft_msg_frame *frame, size_t bytes)
+{
+    struct weft_msg_peer *peer;
+
+    if (bytes < sizeof(*frame)) {
+        const struct weft_msg_frame none = {.from = UINT32_MAX};
+
+        reject(tp, &none, bytes, "it is shorter than any");
+    }
+    if (frame->version != WEFT_MSG_FRAME_VERSION) {
+        reject(tp, frame, bytes, "its version is not ours");
+    }
+    if (frame->kind < WEFT_MSG_ORDERED || frame->kind > WEFT_MSG_CREDIT ||
+        (frame->kind == WEFT_MSG_CREDIT && bytes > sizeof(*frame))) {
+        reject(tp, frame, bytes, "there is no such kind");
+    }
+    peer = weft_ranks_find(&tp->peers, frame->from);
+    if (frame->stream >= WEFT_STREAMS_MAX || peer == NULL ||
+        peer->streams[frame->stream] == NULL) {
+        reject(tp, frame, bytes, "no such stream is connected");
+    }
+    return peer;
 }
 
 static void take_frame(struct weft_transport *tp, const struct weft_msg_frame *frame,
                        size_t bytes)
 {
-    struct weft_msg_peer *peer;
-    size_t len;
+    struct weft_msg_peer *peer = check_frame(tp, frame, bytes);
+    const size_t len = bytes - sizeof(*frame);
 
-    if (bytes < sizeof(*frame) || frame->version != WEFT_MSG_FRAME_VERSION) {
-        weft_log_error("a packet of %zu bytes and version %d came, and was dropped",
-                       bytes, bytes > 0 ? frame->version : 0);
-        return;
-    }
-    peer = weft_ranks_find(&tp->peers, frame->from);
-    if (weft_unlikely(peer == NULL || frame->stream >= WEFT_STREAMS_MAX ||
-                      peer->streams[frame->stream] == NULL)) {
-        return;
-    }
-    len = bytes - sizeof(*frame);
     tp->bytes_received += bytes;
-    acknowledge(&peer->acknowledged, frame->taken);
-    acknowledge(&peer->acknowledged_control, frame->taken_control);
+    if (weft_unlikely(!acknowledge(&peer->acknowledged, frame->taken, peer->sent) ||
+                      !acknowledge(&peer->acknowledged_control, frame->taken_control,
+                                   peer->sent_control))) {
+        reject(tp, frame, bytes, "it has taken more than we have sent");
+    }
     if (weft_likely(frame->kind == WEFT_MSG_ORDERED)) {
         take_ordered(tp, peer, frame, len);
     } else if (frame->kind == WEFT_MSG_CONTROL) {

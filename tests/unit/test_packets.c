@@ -1,0 +1,386 @@
+/*
+ * test_packets.c - packets that no rank sends: of a peer whose memory is damaged, or
+ * whose version is another. Each ends the job with one line that names the peer, the kind
+ * and the length; none completes a request, and none touches memory that is not the
+ * message's.
+ */
+#include "p2p_fixture.h"
+
+#include "p2p/checksum.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { A = 1, B = 2, TAG = 5, LONG = 70000, BEFORE = 2048 };
+
+static uint8_t message[LONG];
+static uint8_t buffer[LONG];
+
+/* The packet ends the job with a line that contains these words, and what all contain. */
+static void assert_rejected(uint32_t from, const struct weft_header *header,
+                            const void *data, size_t len, const char *words)
+{
+    const char *said = rejection_of(from, header, data, len);
+    char expected[64];
+
+    assert_non_null(said);
+    if (strstr(said, words) == NULL) {
+        fail_msg("\"%s\" is not in \"%s\"", words, said);
+    }
+    snprintf(expected, sizeof(expected), "rank %u on node 0", from);
+    assert_non_null(strstr(said, expected));
+    snprintf(expected, sizeof(expected), "kind %u", header->kind);
+    assert_non_null(strstr(said, expected));
+    snprintf(expected, sizeof(expected), "with %zu bytes", len);
+    assert_non_null(strstr(said, expected));
+}
+
+static void assert_answer_rejected(uint32_t from, enum weft_packet kind,
+                                   const struct weft_answer *answer, const char *words)
+{
+    struct weft_header header = fixture_header(kind, from, 0);
+
+    header.length = sizeof(*answer);
+    assert_rejected(from, &header, answer, sizeof(*answer), words);
+}
+
+static uint64_t name_of(const struct weft_request *request)
+{
+    return (uint64_t)(uintptr_t)request->handle;
+}
+
+static void a_packet_of_another_version_is_refused(void **state)
+{
+    (void)state;
+    for (unsigned kind = WEFT_PKT_EAGER; kind < WEFT_PKT_KINDS; kind++) {
+        struct weft_header header = fixture_header((enum weft_packet)kind, A, TAG);
+
+        header.version = WEFT_WIRE_VERSION - 1;
+        header.length = sizeof(struct weft_answer);
+        assert_rejected(A, &header, message, header.length, "its version is not ours");
+    }
+}
+
+static void a_kind_that_nobody_sends_is_refused(void **state)
+{
+    const unsigned none[] = {0, WEFT_PKT_GRANT, WEFT_PKT_CREDIT, WEFT_PKT_KINDS, 255};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+        struct weft_header header = fixture_header((enum weft_packet)none[i], A, TAG);
+
+        header.length = sizeof(struct weft_answer);
+        assert_rejected(A, &header, message, header.length, "no such kind");
+    }
+}
+
+/* From a block of exactly that length, so that a sanitizer sees who reads past it. */
+static void a_packet_that_is_too_short_or_too_long_is_refused(void **state)
+{
+    (void)state;
+    for (unsigned kind = WEFT_PKT_ANNOUNCE; kind < WEFT_PKT_KINDS; kind++) {
+        const size_t least = kind == WEFT_PKT_ANNOUNCE ? sizeof(struct weft_announce)
+                                                       : sizeof(struct weft_answer);
+        const size_t lengths[] = {0, 1, least - 1, WEFT_PACKET_MAX + 1};
+        struct weft_header header = fixture_header((enum weft_packet)kind, A, TAG);
+
+        if (kind == WEFT_PKT_GRANT || kind == WEFT_PKT_CREDIT) {
+            continue;
+        }
+        for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+            void *exact = calloc(1, lengths[i] + (lengths[i] == 0));
+
+            header.length = (uint32_t)lengths[i];
+            assert_rejected(A, &header, exact, lengths[i], "no such packet is as long");
+            free(exact);
+        }
+    }
+}
+
+static void a_header_that_is_wrong_about_the_length_is_refused(void **state)
+{
+    const enum weft_packet kinds[] = {WEFT_PKT_EAGER, WEFT_PKT_ANNOUNCE, WEFT_PKT_DATA,
+                                      WEFT_PKT_PULL};
+    const uint32_t wrong[] = {0, 47, 49, 100000, UINT32_MAX};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+        for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+            struct weft_header header = fixture_header(kinds[k], A, TAG);
+
+            header.length = wrong[i];
+            assert_rejected(A, &header, message, 48, "its header says another length");
+        }
+    }
+    assert_int_equal(weft_p2p.match.waiting_count, 0); /* nothing was kept */
+}
+
+static void an_answer_of_somebody_else_is_refused(void **state)
+{
+    const enum weft_packet kinds[] = {WEFT_PKT_PULL, WEFT_PKT_PULL_PUT, WEFT_PKT_STAGE,
+                                      WEFT_PKT_FETCHED};
+    struct weft_request *send;
+    struct weft_answer answer = {.length = 8};
+
+    (void)state;
+    fake.joints = 0;
+    send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
+    answer.request = name_of(send);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        assert_answer_rejected(B, kinds[i], &answer,
+                               "a message that was not announced to it");
+    }
+    assert_false(weft_request_is_complete(send));
+    arrive_answer(A, WEFT_PKT_FETCHED, answer);
+    weft_progress();
+    end_request(send, WEFT_OK);
+}
+
+static void an_answer_to_what_was_not_announced_yet_is_refused(void **state)
+{
+    struct weft_request *send;
+    struct weft_answer answer = {.length = 8};
+
+    (void)state;
+    fake.joints = 0;
+    fake.refuse_ordered = 2;
+    send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
+    answer.request = name_of(send);
+    assert_answer_rejected(A, WEFT_PKT_FETCHED, &answer, "was not announced to it");
+    assert_answer_rejected(A, WEFT_PKT_PULL, &answer, "was not announced to it");
+    weft_progress();
+    weft_progress();
+    arrive_answer(A, WEFT_PKT_FETCHED, answer);
+    weft_progress();
+    end_request(send, WEFT_OK);
+}
+
+static void a_request_for_bytes_outside_the_message_is_refused(void **state)
+{
+    const uint64_t parts[][2] = {
+        {0, LONG + 1}, {LONG, 1}, {LONG + 1, 0}, {1, UINT64_MAX}, {UINT64_MAX, 1}};
+    struct weft_request *send;
+    struct weft_answer answer = {0};
+
+    (void)state;
+    fake.joints = 0;
+    send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
+    answer.request = name_of(send);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        answer.offset = parts[i][0];
+        answer.length = parts[i][1];
+        assert_answer_rejected(A, WEFT_PKT_PULL, &answer, "outside the message");
+    }
+    assert_answer_rejected(A, WEFT_PKT_STAGE, &answer, "does not go through");
+    assert_answer_rejected(A, WEFT_PKT_PULL_PUT, &answer, "goes another way");
+    assert_int_equal(fake_count(WEFT_PKT_DATA), 0);
+    arrive_answer(A, WEFT_PKT_FETCHED, (struct weft_answer){.request = answer.request});
+    weft_progress();
+    end_request(send, WEFT_OK);
+}
+
+static void the_end_of_a_message_that_is_still_being_sent_is_refused(void **state)
+{
+    struct weft_request *send;
+    struct weft_answer answer = {.length = LONG};
+
+    (void)state;
+    fake.joints = 0;
+    send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
+    answer.request = name_of(send);
+    fake.refuse_ordered = 1;
+    arrive_answer(A, WEFT_PKT_PULL, answer);
+    weft_progress(); /* some pieces are to be sent yet */
+    assert_answer_rejected(A, WEFT_PKT_FETCHED, &answer, "still being sent");
+    assert_false(weft_request_is_complete(send));
+    weft_progress();
+    arrive_answer(A, WEFT_PKT_FETCHED, answer);
+    weft_progress();
+    end_request(send, WEFT_OK);
+}
+
+/* A receive of 70 bytes, announced by A, whose buffer is in the middle of `block`. */
+static struct weft_request *start_pulled(uint8_t *block)
+{
+    struct weft_request *recv = start_recv(A, TAG, block + BEFORE, 70);
+
+    fake.is_reachable = false;
+    arrive_announced(A, TAG, message, 70, 42);
+    weft_progress();
+    assert_int_equal(fake_count(WEFT_PKT_PULL), 1);
+    return recv;
+}
+
+static void assert_data_rejected(uint32_t from, struct weft_answer answer, size_t bytes,
+                                 const char *words)
+{
+    struct weft_header header = fixture_header(WEFT_PKT_DATA, from, 0);
+    uint8_t packet[sizeof(answer) + 128] = {0};
+
+    memcpy(packet, &answer, sizeof(answer));
+    header.length = (uint32_t)(sizeof(answer) + bytes);
+    assert_rejected(from, &header, packet, header.length, words);
+}
+
+static void pieces_outside_a_receive_are_refused(void **state)
+{
+    static uint8_t block[2 * BEFORE];
+    const uint64_t parts[][2] = {
+        {UINT64_MAX - 15, 16}, {70, 1}, {71, 0}, {0, 71}, {64, 16}, {UINT64_MAX, 1}};
+    struct weft_request *recv;
+    struct weft_answer answer = {0};
+
+    (void)state;
+    memset(block, 'o', sizeof(block));
+    recv = start_pulled(block);
+    answer.request = name_of(recv);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        answer.offset = parts[i][0];
+        answer.length = parts[i][1];
+        assert_data_rejected(A, answer, (size_t)answer.length, "outside the message");
+    }
+    answer = (struct weft_answer){.request = answer.request, .length = 8};
+    assert_data_rejected(A, answer, 9, "outside the message");
+    assert_data_rejected(B, answer, 8, "waits for none of it");
+    for (size_t i = 0; i < sizeof(block); i++) {
+        assert_int_equal(block[i], 'o');
+    }
+    arrive_data(A, answer.request, message, 0, 70);
+    weft_progress();
+    end_recv(recv, A, TAG, 70);
+}
+
+static void pieces_that_came_twice_do_not_complete_a_receive(void **state)
+{
+    static uint8_t block[2 * BEFORE];
+    struct weft_request *recv;
+    struct weft_answer answer = {.length = 40};
+
+    (void)state;
+    recv = start_pulled(block);
+    answer.request = name_of(recv);
+    arrive_data(A, answer.request, message, 0, 40);
+    weft_progress();
+    assert_data_rejected(A, answer, 40, "outside the message"); /* 30 bytes are left */
+    assert_false(weft_request_is_complete(recv));
+    arrive_data(A, answer.request, message, 40, 30);
+    weft_progress();
+    end_recv(recv, A, TAG, 70);
+}
+
+static void pieces_for_a_receive_without_a_message_are_refused(void **state)
+{
+    struct weft_request *recv;
+    struct weft_answer answer = {.length = 8};
+
+    (void)state;
+    recv = start_recv(A, TAG, buffer, sizeof(buffer));
+    answer.request = name_of(recv);
+    assert_data_rejected(A, answer, 8, "waits for none of it");
+    assert_answer_rejected(A, WEFT_PKT_STAGED, &answer, "waits for none of it");
+    assert_answer_rejected(A, WEFT_PKT_PLACED, &answer, "waits for none of it");
+    arrive_eager(A, TAG, "x", 1);
+    weft_progress();
+    end_recv(recv, A, TAG, 1);
+}
+
+static void an_announcement_of_what_we_do_not_see_is_refused(void **state)
+{
+    const struct weft_announce wrong[] = {
+        {.length = 70, .address = 4096, .joint = FAKE_JOINTS},
+        {.length = 70, .address = WEFT_IN_WINDOW | FAKE_WINDOWS, .joint = WEFT_NO_JOINT},
+        {.length = WEFT_WINDOW + 1, .address = WEFT_IN_WINDOW, .joint = WEFT_NO_JOINT},
+        {.length = 70,
+         .address = WEFT_IN_WINDOW | WEFT_IS_LIST | FAKE_WINDOWS,
+         .joint = WEFT_NO_JOINT},
+    };
+    struct weft_header header = fixture_header(WEFT_PKT_ANNOUNCE, A, TAG);
+
+    (void)state;
+    header.length = sizeof(struct weft_announce);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        start_recv(A, TAG, buffer, sizeof(buffer));
+        assert_rejected(A, &header, &wrong[i], sizeof(wrong[i]), "that we do not see");
+    }
+    start_recv(A, TAG, buffer, sizeof(buffer));
+    header.flags = WEFT_PKT_EXPOSED;
+    assert_rejected(A, &header, &wrong[0], sizeof(wrong[0]), "no network reaches");
+    start_recv(A, TAG, buffer, sizeof(buffer));
+    header.flags = 0;
+    assert_rejected(A, &header, message, sizeof(wrong[0]) + 1, "more bytes came along");
+}
+
+static void an_offer_of_a_place_that_we_do_not_see_is_refused(void **state)
+{
+    const struct weft_answer offer = {.other = FAKE_JOINTS, .length = LONG};
+
+    (void)state;
+    assert_answer_rejected(A, WEFT_PKT_OFFER, &offer, "a place that we do not see");
+}
+
+/* Every bit of the header and of what it precedes is covered by the checksum. */
+static void a_flipped_bit_in_a_packet_is_noticed(void **state)
+{
+    struct weft_header header = fixture_header(WEFT_PKT_PULL, A, 0);
+    struct weft_answer answer = {.request = 1, .length = 8};
+    const size_t all = sizeof(header) + sizeof(answer);
+
+    (void)state;
+    weft_p2p.has_checksum = true;
+    header.length = sizeof(answer);
+    weft_checksum_seal(&header, &answer, sizeof(answer));
+    assert_null(rejection_of(A, &header, &answer, sizeof(answer)));
+    for (size_t bit = 0; bit < 8 * all; bit++) {
+        struct weft_header bad_header = header;
+        struct weft_answer bad_answer = answer;
+        uint8_t *bytes = (uint8_t *)&bad_header;
+        size_t at = bit / 8;
+
+        if (at >= sizeof(header)) {
+            bytes = (uint8_t *)&bad_answer;
+            at -= sizeof(header);
+        }
+        bytes[at] ^= (uint8_t)(1u << bit % 8);
+        assert_non_null(rejection_of(A, &bad_header, &bad_answer, sizeof(bad_answer)));
+    }
+}
+
+/* Nobody may ever ask for it, for what was damaged may be its tag: so it is told now. */
+static void a_message_that_waits_and_was_changed_is_noticed(void **state)
+{
+    struct weft_header header = fixture_header(WEFT_PKT_EAGER, A, TAG);
+
+    (void)state;
+    weft_p2p.has_checksum = true;
+    header.length = 6;
+    weft_checksum_seal(&header, "right", 6);
+    header.tag++;
+    assert_rejected(A, &header, "right", 6, "its checksum is wrong");
+    header.tag--;
+    assert_null(rejection_of(A, &header, "right", 6));
+    assert_rejected(A, &header, "wrong", 6, "its checksum is wrong");
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
+    const struct CMUnitTest tests[] = {
+        CASE(a_packet_of_another_version_is_refused),
+        CASE(a_kind_that_nobody_sends_is_refused),
+        CASE(a_packet_that_is_too_short_or_too_long_is_refused),
+        CASE(a_header_that_is_wrong_about_the_length_is_refused),
+        CASE(an_answer_of_somebody_else_is_refused),
+        CASE(an_answer_to_what_was_not_announced_yet_is_refused),
+        CASE(a_request_for_bytes_outside_the_message_is_refused),
+        CASE(the_end_of_a_message_that_is_still_being_sent_is_refused),
+        CASE(pieces_outside_a_receive_are_refused),
+        CASE(pieces_that_came_twice_do_not_complete_a_receive),
+        CASE(pieces_for_a_receive_without_a_message_are_refused),
+        CASE(an_announcement_of_what_we_do_not_see_is_refused),
+        CASE(an_offer_of_a_place_that_we_do_not_see_is_refused),
+        CASE(a_flipped_bit_in_a_packet_is_noticed),
+        CASE(a_message_that_waits_and_was_changed_is_noticed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -6,6 +6,7 @@ _Static_assert(sizeof(uintptr_t) == 8, "handles keep their generation in the upp
 _Static_assert(WEFT_KIND_END <= 16, "a kind has four bits");
 
 static struct weft_pool *pools[WEFT_KIND_END];
+static uintptr_t outside[WEFT_KIND_END]; /* 0: all are in the pool */
 
 static uint32_t index_of(uintptr_t handle)
 {
@@ -28,6 +29,12 @@ void weft_handle_register(enum weft_kind kind, struct weft_pool *pool)
 {
     assert(pools[kind] == NULL || pools[kind] == pool);
     pools[kind] = pool;
+}
+
+void weft_handle_register_outside(enum weft_kind kind, uintptr_t handle)
+{
+    assert(kind_of(handle) == (unsigned)kind);
+    outside[kind] = handle;
 }
 
 enum weft_rc weft_handle_take(enum weft_kind kind, void **object, uintptr_t *handle)
@@ -78,6 +85,9 @@ uintptr_t weft_handle_fromint(enum weft_kind kind, int number)
     }
     if (kind_of(low) != (unsigned)kind || pools[kind] == NULL) {
         return 0;
+    }
+    if (low == (uint32_t)outside[kind]) {
+        return outside[kind];
     }
     generation = weft_pool_generation(pools[kind], index_of(low));
     return generation == 0 ? 0 : make(kind, index_of(low), generation);

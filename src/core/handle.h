@@ -51,6 +51,12 @@ static inline bool weft_handle_is_predefined(uintptr_t handle)
 /* Says which pool holds the objects of `kind`; doing it again is harmless. */
 void weft_handle_register(enum weft_kind kind, struct weft_pool *pool);
 
+/*
+ * Names the one handle of `kind` whose object is not in the pool, so that its integer can
+ * be turned back. Its index is one that the pool does not give out.
+ */
+void weft_handle_register_outside(enum weft_kind kind, uintptr_t handle);
+
 /* Takes a zeroed object from the kind's pool and makes its handle. */
 WEFT_MUST_CHECK enum weft_rc weft_handle_take(enum weft_kind kind, void **object,
                                               uintptr_t *handle);

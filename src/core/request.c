@@ -29,6 +29,7 @@ void weft_request_open(size_t size)
 {
     weft_pool_init(&pool, size, 16, (1u << WEFT_HANDLE_INDEX_BITS) - 1);
     weft_handle_register(WEFT_KIND_REQUEST, &pool);
+    weft_handle_register_outside(WEFT_KIND_REQUEST, SENT_HANDLE);
     weft_request_sent.handle = (MPI_Request)SENT_HANDLE;
     weft_schedules_ready = NULL;
 }

@@ -28,6 +28,44 @@ static void predefined(void)
     ROUND_TRIP(Win, MPI_WIN_NULL, MPI_WIN_NULL);
 }
 
+static void return_through_integer(MPI_Request *request)
+{
+    const int number = MPI_Request_toint(*request);
+
+    CHECK(MPI_Request_fromint(number) == *request);
+    *request = MPI_Request_fromint(number);
+}
+
+/* The way of every Fortran binding: a send that is over when it returns, one that is not,
+ * receives, persistent ones, and those of nobody. */
+static void requests_survive_integers(void)
+{
+    MPI_Request all[8];
+    int values[8] = {1, 2, 3};
+    int index;
+    int done = 0;
+
+    CHECK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN) == MPI_SUCCESS);
+    MPI_Irecv(&values[4], 1, MPI_INT, 0, 1, MPI_COMM_SELF, &all[0]);
+    MPI_Irecv(&values[5], 1, MPI_INT, 0, 2, MPI_COMM_SELF, &all[1]);
+    MPI_Irecv(&values[6], 1, MPI_INT, 0, 3, MPI_COMM_SELF, &all[2]);
+    MPI_Isend(&values[0], 1, MPI_INT, 0, 1, MPI_COMM_SELF, &all[3]);
+    MPI_Isend(&values[1], 1, MPI_INT, 0, 2, MPI_COMM_SELF, &all[4]);
+    MPI_Issend(&values[2], 1, MPI_INT, 0, 3, MPI_COMM_SELF, &all[5]);
+    MPI_Isend(&values[3], 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF, &all[6]);
+    MPI_Send_init(&values[3], 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF, &all[7]);
+    for (int i = 0; i < 8; i++) {
+        return_through_integer(&all[i]);
+    }
+    CHECK(MPI_Request_free(&all[7]) == MPI_SUCCESS);
+    CHECK(MPI_Request_free(&all[6]) == MPI_SUCCESS);
+    for (; done < 6; done++) {
+        CHECK(MPI_Waitany(6, all, &index, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        CHECK(index != MPI_UNDEFINED);
+    }
+    CHECK(values[4] == 1 && values[5] == 2 && values[6] == 3);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Errhandler handler;
@@ -45,5 +83,6 @@ int main(int argc, char **argv)
     CHECK(MPI_Errhandler_free(&handler) == MPI_SUCCESS);
     CHECK(MPI_Errhandler_fromint(number) == MPI_ERRHANDLER_NULL);
     predefined();
+    requests_survive_integers();
     return MPI_Finalize();
 }

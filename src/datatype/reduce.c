@@ -205,13 +205,25 @@ const char *weft_reduce_name(MPI_Op op)
     return at < OPS ? names[at] : NULL;
 }
 
-static loop *find(MPI_Op op, const struct weft_datatype *type)
+/* NULL: nothing is defined for the type, as for all derived ones. */
+static const struct loops *loops_of(const struct weft_datatype *type)
 {
-    const uintptr_t at = INDEX(op);
     const bool is_pair = type->number == WEFT_NUMBER_PAIR;
     const size_t kind = is_pair ? (size_t)type->number + type->pair_of : type->number;
     const size_t width = is_pair ? type->size - sizeof(int) : type->size;
-    const struct loops *loops = table[kind][__builtin_ctzl(width)];
+
+    if (type->number == WEFT_NUMBER_NONE || width == 0 || (width & (width - 1)) != 0 ||
+        width >= 1u << WIDTHS) {
+        return NULL;
+    }
+    assert(kind < KINDS);
+    return table[kind][__builtin_ctzl(width)];
+}
+
+static loop *find(MPI_Op op, const struct weft_datatype *type)
+{
+    const uintptr_t at = INDEX(op);
+    const struct loops *loops = loops_of(type);
 
     return loops != NULL && at < OPS ? loops->of[at] : NULL;
 }

@@ -255,6 +255,25 @@ static void errors(enum way way)
     IS_ERROR(run(way, &a, &b, 0, MPI_INT, MPI_OP_NULL, rank), MPI_ERR_OP);
 }
 
+/* Predefined operations know no derived types, whatever their size. */
+static void derived_types(enum way way)
+{
+    static const MPI_Op ops[] = {MPI_SUM, MPI_MINLOC, MPI_BAND};
+    static double a[256];
+    static double b[256];
+
+    for (int n = 0; n <= 256; n = n == 0 ? 1 : 2 * n) {
+        MPI_Datatype type;
+
+        CHECK(MPI_Type_contiguous(n, MPI_DOUBLE, &type) == MPI_SUCCESS);
+        CHECK(MPI_Type_commit(&type) == MPI_SUCCESS);
+        for (size_t o = 0; o < sizeof(ops) / sizeof(ops[0]); o++) {
+            IS_ERROR(run(way, a, b, 1, type, ops[o], rank), MPI_ERR_OP);
+        }
+        CHECK(MPI_Type_free(&type) == MPI_SUCCESS);
+    }
+}
+
 static void other_errors(void)
 {
     MPI_Comm w = MPI_COMM_WORLD;
@@ -288,6 +307,7 @@ int main(int argc, char **argv)
     return_errors();
     for (int way = 0; way < WAYS; way++) {
         errors((enum way)way);
+        derived_types((enum way)way);
     }
     other_errors();
     return MPI_Finalize();

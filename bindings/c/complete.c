@@ -26,7 +26,7 @@ int weft_find_request(const char *function, MPI_Request handle, struct weft_requ
     if (weft_likely(*out != NULL)) {
         return MPI_SUCCESS;
     }
-    err = weft_check_world(function);
+    err = weft_check_open(function);
     if (err != MPI_SUCCESS) {
         return err;
     }
@@ -165,6 +165,9 @@ static int raise_own(const char *function, struct weft_comm *comm, int err)
     if (err == MPI_ERR_PROC_ABORTED) {
         return weft_raise_rc(comm, WEFT_ERR_DEAD, function);
     }
+    if (err == MPI_ERR_TRUNCATE) {
+        return weft_raise_rc(comm, WEFT_ERR_TRUNCATE, function);
+    }
     return weft_raise_comm(comm, err, function, "%s",
                            row != NULL ? row->meaning
                                        : "from a callback of a generalized request");
@@ -293,6 +296,7 @@ static void note(struct weft_batch *b, struct weft_comm *comm, int err)
         }
     }
     b->has_met_dead = b->has_met_dead || err == MPI_ERR_PROC_ABORTED;
+    b->has_truncated = b->has_truncated || err == MPI_ERR_TRUNCATE;
     if (weft_unlikely(b->has_failed) && b->statuses != MPI_STATUSES_IGNORE) {
         b->statuses[b->done].MPI_ERROR = err;
     }
@@ -331,10 +335,15 @@ int weft_batch_finish(const struct weft_batch *b)
     if (weft_likely(!b->has_failed)) {
         return MPI_SUCCESS;
     }
-    err = weft_raise_comm(
-        b->failed_on, MPI_ERR_IN_STATUS, b->function,
-        "at least one of %d operations failed%s%s", b->done, b->has_met_dead ? ": " : "",
-        b->has_met_dead ? weft_describe_dead(b->failed_on, text, sizeof(text)) : "");
+    text[0] = '\0';
+    if (b->has_met_dead) {
+        weft_describe_dead(b->failed_on, text, sizeof(text));
+    } else if (b->has_truncated) {
+        weft_describe_truncated(b->failed_on, text, sizeof(text));
+    }
+    err = weft_raise_comm(b->failed_on, MPI_ERR_IN_STATUS, b->function,
+                          "at least one of %d operations failed%s%s", b->done,
+                          text[0] != '\0' ? ": " : "", text);
     release_comm(b->failed_on);
     return err;
 }

@@ -107,6 +107,7 @@ static int set_elements_checked(const char *function, MPI_Status *status,
                                 MPI_Datatype datatype, MPI_Count count)
 {
     struct weft_datatype *type;
+    char text[WEFT_DATATYPE_TEXT];
     MPI_Count bytes;
     int err = weft_check_out(function, NULL, status, "status");
 
@@ -121,9 +122,9 @@ static int set_elements_checked(const char *function, MPI_Status *status,
     }
     bytes = weft_elements_bytes(type, (uint64_t)count);
     if (bytes < 0) {
-        return weft_raise(MPI_ERR_COUNT, function,
-                          "%lld elements of %s are more than memory can hold",
-                          (long long)count, weft_datatype_name(type));
+        return weft_raise(
+            MPI_ERR_COUNT, function, "%lld elements of %s are more than memory can hold",
+            (long long)count, weft_datatype_describe(type, text, sizeof(text)));
     }
     memcpy(status->MPI_internal, &bytes, sizeof(bytes));
     return MPI_SUCCESS;

@@ -79,14 +79,14 @@ int weft_check_op(const char *function, struct weft_comm *comm, MPI_Op op,
                   const struct weft_datatype *type)
 {
     const char *name = weft_reduce_name(op);
-    char text[128];
+    char text[WEFT_DATATYPE_TEXT];
 
     if (weft_likely(weft_reduce_is_defined(op, type))) {
         return MPI_SUCCESS;
     }
     if (name != NULL) {
         return weft_raise_comm(comm, MPI_ERR_OP, function, "%s is not defined for %s",
-                               name, weft_datatype_name(type));
+                               name, weft_datatype_describe(type, text, sizeof(text)));
     }
     return weft_raise_comm(comm, MPI_ERR_OP, function, "%s",
                            weft_describe_handle(WEFT_KIND_OP, op, text, sizeof(text)));

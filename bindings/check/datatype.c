@@ -15,7 +15,7 @@ int weft_bad_type(const char *function, struct weft_comm *comm, MPI_Datatype han
 
 int weft_check_type(const char *function, MPI_Datatype handle, struct weft_datatype **out)
 {
-    int err = weft_check_world(function);
+    int err = weft_check_open(function);
 
     if (err != MPI_SUCCESS) {
         return err;
@@ -27,12 +27,14 @@ int weft_check_type(const char *function, MPI_Datatype handle, struct weft_datat
 int weft_check_committed(const char *function, struct weft_comm *comm,
                          const struct weft_datatype *type)
 {
+    char text[WEFT_DATATYPE_TEXT];
+
     if (type->is_committed) {
         return MPI_SUCCESS;
     }
     return weft_raise_comm(comm, MPI_ERR_TYPE, function,
-                           "the datatype \"%s\" is not committed: call MPI_Type_commit",
-                           weft_datatype_name(type));
+                           "the datatype (%s) is not committed: call MPI_Type_commit",
+                           weft_datatype_describe(type, text, sizeof(text)));
 }
 
 int weft_check_number(const char *function, const char *name, MPI_Count number)

@@ -6,6 +6,7 @@ int weft_bad_buffer(const char *function, struct weft_comm *comm, const void *bu
                     MPI_Count count, MPI_Datatype datatype)
 {
     const struct weft_datatype *type = weft_datatype_from_handle(datatype);
+    char text[WEFT_DATATYPE_TEXT];
 
     if (type == NULL) {
         return weft_bad_type(function, comm, datatype);
@@ -20,11 +21,13 @@ int weft_bad_buffer(const char *function, struct weft_comm *comm, const void *bu
     if (buffer == NULL) {
         return weft_raise_comm(comm, MPI_ERR_BUFFER, function,
                                "the buffer is NULL, but %lld elements of %s must move",
-                               (long long)count, weft_datatype_name(type));
+                               (long long)count,
+                               weft_datatype_describe(type, text, sizeof(text)));
     }
     return weft_raise_comm(comm, MPI_ERR_COUNT, function,
                            "%lld elements of %s are more than memory can hold",
-                           (long long)count, weft_datatype_name(type));
+                           (long long)count,
+                           weft_datatype_describe(type, text, sizeof(text)));
 }
 
 static int bad_rank(const char *function, struct weft_comm *comm, const char *what,

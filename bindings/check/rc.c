@@ -1,6 +1,7 @@
 #include "check/rc.h"
 
 #include "p2p/p2p.h"
+#include "p2p/truncated.h"
 #include "progress/lock.h"
 #include "runtime/runtime.h"
 
@@ -88,6 +89,16 @@ const char *weft_describe_dead(const struct weft_comm *comm, char *text, size_t 
     return text;
 }
 
+const char *weft_describe_truncated(const struct weft_comm *comm, char *text, size_t size)
+{
+    weft_lock();
+    if (!weft_truncated_describe(comm, text, size)) {
+        snprintf(text, size, "%s", meaning_of(WEFT_ERR_TRUNCATE).text);
+    }
+    weft_unlock();
+    return text;
+}
+
 int weft_raise_rc(struct weft_comm *comm, enum weft_rc rc, const char *function)
 {
     if (weft_likely(rc == WEFT_OK)) {
@@ -99,6 +110,12 @@ int weft_raise_rc(struct weft_comm *comm, enum weft_rc rc, const char *function)
         weft_describe_dead(comm, text, sizeof(text));
         return weft_raise_comm(comm, MPI_ERR_PROC_ABORTED, function, "%s",
                                text[0] != '\0' ? text : meaning_of(rc).text);
+    }
+    if (rc == WEFT_ERR_TRUNCATE) {
+        char text[WEFT_TRUNCATED_TEXT];
+
+        return weft_raise_comm(comm, MPI_ERR_TRUNCATE, function, "%s",
+                               weft_describe_truncated(comm, text, sizeof(text)));
     }
     return weft_raise_comm(comm, weft_class_of(rc), function, "%s", meaning_of(rc).text);
 }

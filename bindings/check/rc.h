@@ -6,7 +6,10 @@
 
 #include "check/raise.h"
 
-enum { WEFT_DEAD_TEXT = 384 }; /* bytes for weft_describe_dead() */
+enum {
+    WEFT_DEAD_TEXT = 384,      /* bytes for weft_describe_dead() */
+    WEFT_TRUNCATED_TEXT = 160, /* bytes for weft_describe_truncated() */
+};
 
 /* The error class of a return code; MPI_SUCCESS for WEFT_OK. */
 int weft_class_of(enum weft_rc rc);
@@ -17,6 +20,14 @@ int weft_class_of(enum weft_rc rc);
  * the job, by their rank in it. Without the lock.
  */
 const char *weft_describe_dead(const struct weft_comm *comm, char *text, size_t size);
+
+/*
+ * "rank 1 has sent 400 bytes with tag 7, and the receive has room for 100": the last
+ * message on `comm` that was longer than its buffer; told once, then in general words.
+ * Without the lock.
+ */
+const char *weft_describe_truncated(const struct weft_comm *comm, char *text,
+                                    size_t size);
 
 /* MPI_SUCCESS for WEFT_OK; anything else is raised on the communicator and returned. */
 int weft_raise_rc(struct weft_comm *comm, enum weft_rc rc, const char *function);

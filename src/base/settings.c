@@ -1,10 +1,12 @@
 #include "base/settings.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const struct weft_setting_row table[WEFT_SET_COUNT] = {
     [WEFT_SET_LOG] = {"WEFT_LOG", "level", "error", "none|error|warn|info|debug",
@@ -150,4 +152,93 @@ const char *weft_setting_text(enum weft_setting which)
     const char *source = getenv(row->name);
 
     return source != NULL && source[0] != '\0' ? source : row->fallback;
+}
+
+/* ---- misspelt names ---- */
+
+enum { NAME_MOST = 32 }; /* longer ones are no misspelt settings */
+
+/* Variables that are no settings of the table: the user's, and the launcher's own. */
+static const char *const others[] = {"WEFT_RSH", "WEFT_JOB", "WEFT_INSIDE", "WEFT_KEPT"};
+enum { OTHERS = sizeof(others) / sizeof(others[0]), FOR_USERS = 1 };
+
+static const char *known_name(int i)
+{
+    return i < WEFT_SET_COUNT ? table[i].name : others[i - WEFT_SET_COUNT];
+}
+
+static int least(int a, int b, int c)
+{
+    const int smaller = a < b ? a : b;
+
+    return smaller < c ? smaller : c;
+}
+
+/* How many letters have to be changed, added or left out; case does not count. */
+static int distance(const char *a, const char *b)
+{
+    int row[NAME_MOST + 1];
+
+    for (int j = 0; j <= (int)strlen(b); j++) {
+        row[j] = j;
+    }
+    for (int i = 1; a[i - 1] != '\0'; i++) {
+        int corner = row[0];
+
+        row[0] = i;
+        for (int j = 1; b[j - 1] != '\0'; j++) {
+            const int above = row[j];
+            const bool is_same =
+                toupper((unsigned char)a[i - 1]) == toupper((unsigned char)b[j - 1]);
+
+            row[j] = least(above + 1, row[j - 1] + 1, corner + (is_same ? 0 : 1));
+            corner = above;
+        }
+    }
+    return row[strlen(b)];
+}
+
+/* The longer the name, the more letters may be wrong; WEFT_NETWORK is WEFT_NET, too. */
+static bool is_near(const char *name, const char *setting)
+{
+    const int allowed = strlen(setting) > strlen("WEFT_LONG") ? 2 : 1;
+
+    return distance(name, setting) <= allowed ||
+           strncasecmp(name, setting, strlen(setting)) == 0;
+}
+
+const char *weft_setting_nearest(const char *name)
+{
+    const char *found = NULL;
+
+    if (strlen(name) >= NAME_MOST || strncasecmp(name, "WEFT_", 5) != 0) {
+        return NULL;
+    }
+    for (int i = 0; i < WEFT_SET_COUNT + OTHERS; i++) {
+        if (strcmp(name, known_name(i)) == 0) {
+            return NULL;
+        }
+        if (i < WEFT_SET_COUNT + FOR_USERS && is_near(name, known_name(i)) &&
+            (found == NULL || distance(name, known_name(i)) < distance(name, found))) {
+            found = known_name(i);
+        }
+    }
+    return found;
+}
+
+void weft_settings_warn(void)
+{
+    extern char **environ;
+
+    for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
+        char name[NAME_MOST + 1];
+        const char *nearest;
+
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(*entry, "="), *entry);
+        nearest = weft_setting_nearest(name);
+        if (nearest != NULL) {
+            fprintf(stderr, "weft: %s is no setting and has no effect: is %s meant?\n",
+                    name, nearest);
+        }
+    }
 }

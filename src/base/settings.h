@@ -54,6 +54,16 @@ void weft_setting_write(enum weft_setting which, int64_t value);
 /* The value in force in this process. */
 int64_t weft_setting(enum weft_setting which);
 
+/*
+ * The name of the setting that a variable of this name was probably meant to be; NULL: it
+ * is a setting, or nothing like one.
+ */
+const char *weft_setting_nearest(const char *name);
+
+/* Says in one line for each variable of the environment that is a misspelt setting that
+ * it has no effect. */
+void weft_settings_warn(void);
+
 /* The same for a setting that is a text; who uses it judges it. Never NULL. */
 const char *weft_setting_text(enum weft_setting which);
 

@@ -3,6 +3,7 @@
 #include "datatype/compile.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,4 +110,40 @@ enum weft_rc weft_datatype_set_name(struct weft_datatype *type, const char *name
 const char *weft_datatype_name(const struct weft_datatype *type)
 {
     return type->given_name != NULL ? type->given_name : type->name;
+}
+
+static const char *combiner_name(int combiner)
+{
+    static const char *const names[] = {
+        "named",    "duplicate",       "contiguous",    "vector",         "hvector",
+        "indexed",  "hindexed",        "indexed block", "hindexed block", "struct",
+        "subarray", "darray",          "f90 real",      "f90 complex",    "f90 integer",
+        "resized",  "value and index",
+    };
+    const int at = combiner - MPI_COMBINER_NAMED;
+
+    _Static_assert(sizeof(names) / sizeof(names[0]) ==
+                       MPI_COMBINER_VALUE_INDEX - MPI_COMBINER_NAMED + 1,
+                   "a name for each");
+    return at >= 0 && at < (int)(sizeof(names) / sizeof(names[0])) ? names[at]
+                                                                   : "unknown";
+}
+
+const char *weft_datatype_describe(const struct weft_datatype *type, char *text,
+                                   size_t size)
+{
+    const struct weft_contents *c = type->contents;
+    const char *name = weft_datatype_name(type);
+    const char *inner;
+
+    if (name[0] != '\0' || c == NULL) {
+        snprintf(text, size, "%s", name[0] != '\0' ? name : "an unnamed datatype");
+        return text;
+    }
+    inner = c->types > 0 ? weft_datatype_name(c->type[0]) : "";
+    snprintf(text, size, "%s%s%s%s, %zu bytes", combiner_name(c->combiner),
+             c->types > 0 ? " of " : "",
+             c->types > 0 && inner[0] == '\0' ? "an unnamed datatype" : inner,
+             c->types > 1 ? " and others" : "", type->size);
+    return text;
 }

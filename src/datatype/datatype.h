@@ -131,4 +131,13 @@ WEFT_MUST_CHECK enum weft_rc weft_datatype_set_name(struct weft_datatype *type,
                                                     const char *name);
 const char *weft_datatype_name(const struct weft_datatype *type);
 
+/*
+ * What a type is called in a message: its name; of one without a name, how it was made:
+ * "contiguous of MPI_DOUBLE, 24 bytes". Returns `text`, of `size` bytes.
+ */
+const char *weft_datatype_describe(const struct weft_datatype *type, char *text,
+                                   size_t size);
+
+enum { WEFT_DATATYPE_TEXT = 192 }; /* bytes for weft_datatype_describe() */
+
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/copy.h"
 #include "p2p/checksum.h"
+#include "p2p/truncated.h"
 #include "progress/lock.h"
 
 void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_header *header,
@@ -19,6 +20,7 @@ void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_heade
     if (weft_unlikely(length > recv->capacity)) {
         recv->base.bytes = recv->capacity;
         rc = WEFT_ERR_TRUNCATE;
+        weft_truncated_note(header, length, recv->capacity);
     }
     if (weft_unlikely(weft_p2p.has_checksum) && rc == WEFT_OK) {
         rc = weft_checksum_check(recv, header, length);
@@ -143,6 +145,7 @@ static bool take_at_once(const struct weft_comm *comm, enum weft_plane plane, in
     *rc = WEFT_OK;
     if (weft_unlikely(n > bytes)) {
         *rc = WEFT_ERR_TRUNCATE;
+        weft_truncated_note(&message->header, n, bytes);
         n = bytes;
     }
     weft_copy(buffer, message->data, n);

@@ -1,5 +1,6 @@
 #include "runtime/runtime.h"
 
+#include "base/flush.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "coll/coll.h"
@@ -67,6 +68,10 @@ static enum weft_rc wire_up(void)
     run.is_wired = true;
     header = run.job.segment.header;
     weft_log_identity(run.job.who.rank, run.host);
+    if (run.job.who.rank == 0) { /* once for the whole job */
+        weft_settings_warn();
+    }
+    weft_environment_open(&run.job);
     weft_wait_set_crowded(header->local_size > header->cpu_count);
     atexit(at_exit);
     return WEFT_OK;
@@ -241,7 +246,6 @@ enum weft_rc weft_world_init(bool is_threaded)
         return rc;
     }
     run.main_thread = pthread_self();
-    weft_environment_open(&run.job);
     weft_p2p_stop_threads(); /* of a session before */
     weft_lock_set_shared(is_threaded || run.is_lock_kept);
     weft_lock();
@@ -348,8 +352,14 @@ bool weft_world_is_main_thread(void)
     return pthread_equal(pthread_self(), run.main_thread) != 0;
 }
 
+static void end_process(void)
+{
+    _exit(1);
+}
+
 _Noreturn void weft_runtime_give_up(void)
 {
+    weft_flush_or_end(end_process);
     _exit(1);
 }
 

@@ -1,9 +1,12 @@
 #include "wireup/wireup.h"
 
+#include "base/flush.h"
 #include "base/log.h"
 #include "wireup/handover.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { INSIDE_BYTES = 512 };
+enum { INSIDE_BYTES = 512, LAST_SECONDS = 3 };
 
 static bool is_set(const char *name)
 {
@@ -340,37 +343,65 @@ enum weft_rc weft_wireup_lookup(struct weft_job *job, int rank, const char *key,
  * Waits, at most 100 ms, until the launcher has read our last words from its pipe: hydra
  * kills a rank that aborts without looking there again.
  */
-static void let_words_be_read(void)
+static void let_words_be_read(int fd)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
     struct stat st;
     int left = 0;
 
-    if (fstat(STDERR_FILENO, &st) != 0 || !S_ISFIFO(st.st_mode)) {
+    if (fstat(fd, &st) != 0 || !S_ISFIFO(st.st_mode)) {
         return;
     }
     for (int i = 0; i < 100; i++) {
-        if (ioctl(STDERR_FILENO, FIONREAD, &left) != 0 || left == 0) {
+        if (ioctl(fd, FIONREAD, &left) != 0 || left == 0) {
             return;
         }
         nanosleep(&pause, NULL);
     }
 }
 
-_Noreturn void weft_wireup_abort(struct weft_job *job, int code, const char *cause)
+/* How the job ends; written by the first thread that ends it. */
+static struct {
+    atomic_flag is_taken;
+    struct weft_job *job;
+    int code;
+    char cause[WEFT_CAUSE_BYTES];
+} ending = {.is_taken = ATOMIC_FLAG_INIT};
+
+/* The last step, perhaps in a signal handler: takes no lock. */
+static void end_now(void)
 {
     const struct timespec second = {.tv_sec = 1, .tv_nsec = 0};
-    int visible = (code & 0xff) == 0 ? 1 : code & 0xff;
+    const struct weft_job *job = ending.job;
 
     if (job->is_by_mpiexec) {
-        weft_slice_abort(job->slice, visible, cause); /* mpiexec prints it */
+        weft_slice_abort(job->slice, ending.code, ending.cause); /* mpiexec prints it */
     } else {
-        weft_log_always("%s", cause);
-        let_words_be_read();
+        weft_log_always("%s", ending.cause);
+        let_words_be_read(STDOUT_FILENO);
+        let_words_be_read(STDERR_FILENO);
     }
     if (job->kvs != NULL) {
-        job->kvs->abort(visible, cause);
+        signal(SIGALRM, SIG_DFL); /* libpmix may not come back from a signal handler */
+        alarm(LAST_SECONDS);
+        job->kvs->abort(ending.code, ending.cause);
         nanosleep(&second, NULL); /* to be ended by the launcher, with everyone else */
     }
-    _exit(visible);
+    _exit(ending.code);
+}
+
+_Noreturn void weft_wireup_abort(struct weft_job *job, int code, const char *cause)
+{
+    const struct timespec patience = {.tv_sec = 5, .tv_nsec = 0};
+
+    if (atomic_flag_test_and_set(&ending.is_taken)) {
+        nanosleep(&patience, NULL); /* another thread is at it */
+        _exit(1);
+    }
+    ending.job = job;
+    ending.code = (code & 0xff) == 0 ? 1 : code & 0xff;
+    snprintf(ending.cause, sizeof(ending.cause), "%s", cause);
+    weft_flush_or_end(end_now);
+    end_now();
+    _exit(ending.code);
 }

@@ -68,8 +68,9 @@ WEFT_MUST_CHECK enum weft_rc weft_wireup_lookup(struct weft_job *job, int rank,
 
 /*
  * Ends the job with this exit code, naming the cause once; from any thread, takes no
- * lock. A code that would read as success becomes 1. Does not return: exits by itself if
- * the launcher has not ended the process within a second.
+ * lock of the library. What the program has printed is written out first, for half a
+ * second at most. A code that would read as success becomes 1. Does not return: exits by
+ * itself if the launcher has not ended the process within a second.
  */
 _Noreturn void weft_wireup_abort(struct weft_job *job, int code, const char *cause);
 

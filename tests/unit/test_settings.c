@@ -54,6 +54,46 @@ static void every_row_is_complete_and_its_default_is_valid(void **state)
     }
 }
 
+static void a_misspelt_name_finds_its_setting(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *meant;
+    } rows[] = {
+        {"WEFT_NETT", "WEFT_NET"},
+        {"WEFT_NTE", NULL}, /* two letters of three: too far */
+        {"WEFT_NETWORK", "WEFT_NET"},
+        {"WEFT_STREAM", "WEFT_STREAMS"},
+        {"WEFT_TRANPSORT", "WEFT_TRANSPORT"},
+        {"WEFT_CHECK_SUM", "WEFT_CHECKSUM"},
+        {"weft_ports", "WEFT_PORTS"},
+        {"WEFT_RHS", NULL},
+        {"WEFT_RS", "WEFT_RSH"},
+        {"WEFT_NET", NULL},
+        {"WEFT_JOB", NULL},
+        {"WEFT_KEPT", NULL},
+        {"WEFT_INSIDE", NULL},
+        {"WEFT_", NULL},
+        {"WEFT_CC", NULL},
+        {"WEFTNET", NULL},
+        {"PATH", NULL},
+        {"", NULL},
+        {"WEFT_A_NAME_THAT_IS_LONGER_THAN_ALL_SETTINGS", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *found = weft_setting_nearest(rows[i].name);
+
+        if (rows[i].meant == NULL) {
+            assert_null(found);
+        } else {
+            assert_non_null(found);
+            assert_string_equal(found, rows[i].meant);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -61,6 +101,7 @@ int main(void)
         cmocka_unit_test(an_accepted_word_is_its_position),
         cmocka_unit_test(a_refused_word_is_reported_and_replaced_by_the_default),
         cmocka_unit_test(every_row_is_complete_and_its_default_is_valid),
+        cmocka_unit_test(a_misspelt_name_finds_its_setting),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,82 @@
+"""says.py - what a user reads when a program ends badly, or a setting is misspelt.
+
+See common.py for how cases are written and called.
+"""
+
+import os
+import sys
+import tempfile
+
+from common import Running, case, claim, equal, failure, main, mpiexec, program
+
+
+def fails(how, code, cause, count=1, rank=None):
+    """One line for the failure; what was printed before it is there."""
+    name = program("says")
+    with tempfile.NamedTemporaryFile() as file:
+        done = mpiexec("-n", count, name, how, file.name, code=code,
+                       says=[failure(rank, name, cause)])
+        return done.lines(), file.read().decode().splitlines()
+
+
+@case("output")
+def what_was_printed_before_an_abort_is_shown():
+    for count in (1, 2, 5):
+        printed, written = fails("abort", 7, "MPI_Abort on MPI_COMM_WORLD with code 7", count)
+        claim("before" in printed and "in a file" in written, (printed, written))
+
+
+@case("output")
+def what_was_printed_before_a_fatal_error_is_shown():
+    printed, written = fails("fatal", 6, ".*MPI_Send.*MPI_ERR_RANK.*")
+    equal((printed, written), (["before"], ["in a file"]))
+
+
+@case("output")
+def a_stream_that_is_locked_does_not_hold_an_abort_up():
+    fails("locked", 7, "MPI_Abort on MPI_COMM_WORLD with code 7")
+    fails("handler", 7, "MPI_Abort on MPI_COMM_WORLD with code 7")
+
+
+@case("output")
+def the_same_under_other_launchers_and_alone():
+    silence = os.pipe()[0]  # hydra wants an input without an end
+    for under in ((), ("mpiexec.hydra", "-launcher", "fork", "-n", 2)):
+        done = Running([*under, program("says"), "abort"], stdin=silence).finish()
+        claim(done.code != 0 and b"before" in done.out, (under, done.code, done.out))
+
+
+@case("errors")
+def a_message_longer_than_its_buffer_is_described():
+    short = "rank 1 has sent 400 bytes with tag 5, and the receive has room for 40"
+    for how, call in (("recv", "MPI_Recv"), ("posted", "MPI_Wait"), ("waitall", "MPI_Waitall")):
+        fails(how, {"waitall": 19}.get(how, 15), f"{call} on MPI_COMM_WORLD: .*{short}", 2, 0)
+    fails("collective", 15, "MPI_Bcast .*rank 0 has sent 400 bytes, and the receive has room "
+          "for 40", 2, 1)
+
+
+@case("errors")
+def a_long_message_is_described_too():
+    fails("long", 15, "MPI_Recv .*rank 1 has sent 400000 bytes with tag 5, .* room for 40",
+          2, 0)
+
+
+@case("errors")
+def a_type_without_a_name_is_described():
+    fails("unnamed", 10, "MPI_Allreduce .*MPI_SUM is not defined for contiguous of "
+          "MPI_DOUBLE, 24 bytes")
+    fails("uncommitted", 3, r"MPI_Send .*the datatype \(contiguous of MPI_DOUBLE, 24 bytes\) "
+          "is not committed: call MPI_Type_commit")
+
+
+@case("settings")
+def a_misspelt_setting_is_told_once_for_the_job():
+    for name, meant in (("WEFT_NETT", "WEFT_NET"), ("WEFT_TRANPSORT", "WEFT_TRANSPORT"),
+                        ("weft_log", "WEFT_LOG")):
+        mpiexec("-n", 5, program("says"), "nothing", variables={name: "1"},
+                says=[f"^weft: {name} is no setting and has no effect: is {meant} meant\\?$"])
+    mpiexec("-n", 2, program("says"), "nothing", variables={"WEFT_OF_MINE": "1"})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

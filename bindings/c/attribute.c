@@ -22,7 +22,7 @@ static int create_checked(const char *function, enum weft_kind family,
                           union weft_copy_fn copy, union weft_delete_fn delete_fn,
                           int *keyval, void *extra_state)
 {
-    int err = weft_check_world(function);
+    int err = weft_check_open(function);
 
     if (err == MPI_SUCCESS) {
         err = weft_check_out(function, NULL, keyval, "keyval");
@@ -52,7 +52,7 @@ static int bad_keyval(const char *function, const struct owner *o, int keyval)
 static int free_checked(const char *function, enum weft_kind family, int *keyval)
 {
     const struct owner nobody = {.family = family};
-    int err = weft_check_world(function);
+    int err = weft_check_open(function);
 
     if (err == MPI_SUCCESS) {
         err = weft_check_out(function, NULL, keyval, "keyval");

@@ -116,7 +116,7 @@ int PMPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen)
     static const char function[] = "MPI_Comm_get_name";
     const char *name = "MPI_COMM_NULL";
     struct weft_comm *c = NULL;
-    int err = comm == MPI_COMM_NULL ? weft_check_world(function)
+    int err = comm == MPI_COMM_NULL ? weft_check_open(function)
                                     : weft_check_comm(function, comm, &c);
 
     if (err == MPI_SUCCESS) {

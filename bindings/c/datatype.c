@@ -295,7 +295,7 @@ static int struct_checked(const char *function, bool is_large, MPI_Count count,
     struct weft_datatype **types;
     struct weft_datatype *made;
     enum weft_rc rc;
-    int err = weft_check_world(function);
+    int err = weft_check_open(function);
 
     if (err == MPI_SUCCESS) {
         err = weft_check_out(function, NULL, newtype, "newtype");
@@ -533,7 +533,7 @@ static int f90_checked(const char *function, int combiner, int precision, int ra
 {
     struct weft_datatype *made;
     enum weft_rc rc;
-    int err = weft_check_world(function);
+    int err = weft_check_open(function);
 
     if (err == MPI_SUCCESS) {
         err = weft_check_out(function, NULL, newtype, "newtype");
@@ -578,7 +578,7 @@ int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)
 {
     static const char name[] = "MPI_Type_match_size";
     MPI_Datatype found;
-    int err = weft_check_world(name);
+    int err = weft_check_open(name);
 
     if (err == MPI_SUCCESS) {
         err = weft_check_out(name, NULL, datatype, "datatype");

@@ -156,7 +156,7 @@ int PMPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)
 {
     static const char name[] = "MPI_Type_get_name";
     struct weft_datatype *type;
-    int err = weft_check_world(name);
+    int err = weft_check_open(name);
 
     if (err == MPI_SUCCESS) {
         err = weft_check_out(name, NULL, type_name, "type_name");

@@ -109,7 +109,7 @@ int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
     static const char function[] = "MPI_Alloc_mem";
     struct weft_info *hints = NULL;
     void *memory = NULL;
-    int err = weft_check_world(function);
+    int err = weft_check_open(function);
 
     if (err == MPI_SUCCESS) {
         err = weft_check_out(function, NULL, baseptr, "baseptr");
@@ -134,7 +134,7 @@ WEFT_WEAK_ALIAS(MPI_Alloc_mem, PMPI_Alloc_mem);
 
 int PMPI_Free_mem(void *base)
 {
-    int err = weft_check_world("MPI_Free_mem");
+    int err = weft_check_open("MPI_Free_mem");
 
     if (err == MPI_SUCCESS) {
         free(base);
@@ -168,7 +168,7 @@ int PMPI_Get_hw_resource_info(MPI_Info *hw_info)
     static const char function[] = "MPI_Get_hw_resource_info";
     struct weft_info *made = NULL;
     enum weft_rc rc;
-    int err = weft_check_world(function);
+    int err = weft_check_open(function);
 
     if (err == MPI_SUCCESS) {
         err = weft_check_out(function, NULL, hw_info, "hw_info");

@@ -179,7 +179,7 @@ WEFT_WEAK_ALIAS(MPI_Comm_call_errhandler, PMPI_Comm_call_errhandler);
 static int check_file(const char *function, MPI_File file)
 {
     char text[128];
-    int err = weft_check_world(function);
+    int err = weft_check_open(function);
 
     if (err != MPI_SUCCESS || file == MPI_FILE_NULL) {
         return err;

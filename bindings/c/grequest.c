@@ -15,7 +15,7 @@ int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn,
     static const char function[] = "MPI_Grequest_start";
     struct weft_request *made = NULL;
     enum weft_rc rc;
-    int err = weft_check_world(function);
+    int err = weft_check_open(function);
 
     if (err == MPI_SUCCESS) {
         err = weft_check_out(function, NULL, request, "request");

@@ -33,7 +33,7 @@ static int check_datarep(const char *function, const char *datarep)
             weft_raise(MPI_ERR_ARG, function,
                        "the data representation is \"%s\", not \"external32\"", datarep);
     }
-    return err == MPI_SUCCESS ? weft_check_world(function) : err;
+    return err == MPI_SUCCESS ? weft_check_open(function) : err;
 }
 
 /* Checks everything, and gives type and size. */

@@ -251,7 +251,7 @@ int PMPI_Parrived(MPI_Request request, int partition, int *flag)
 
     if (err == MPI_SUCCESS && request == MPI_REQUEST_NULL) {
         *flag = 1;
-        return weft_check_world(function);
+        return weft_check_open(function);
     }
     if (err == MPI_SUCCESS) {
         err = weft_find_request(function, request, &r);

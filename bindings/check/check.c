@@ -21,6 +21,9 @@ int weft_check_open(const char *function)
 {
     bool is_open;
 
+    if (weft_likely(weft_world_state() == WEFT_WORLD_OPEN)) {
+        return MPI_SUCCESS;
+    }
     weft_lock();
     is_open = weft_runtime_is_open();
     weft_unlock();
@@ -49,7 +52,7 @@ int weft_bad_comm(const char *function, MPI_Comm handle)
     char text[128];
     int err;
 
-    err = weft_check_world(function);
+    err = weft_check_open(function);
     if (err != MPI_SUCCESS) {
         return err;
     }

@@ -10,10 +10,10 @@
 #include "check/raise.h"
 #include "runtime/runtime.h"
 
-/* MPI_Init has run and MPI_Finalize has not. */
+/* MPI_Init has run and MPI_Finalize has not: for the few calls that are about them. */
 int weft_check_world(const char *function);
 
-/* The same, or a session is open. */
+/* The same, or a session is open: for all other calls. */
 int weft_check_open(const char *function);
 
 int weft_bad_comm(const char *function, MPI_Comm handle);

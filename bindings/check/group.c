@@ -16,7 +16,7 @@ int weft_check_group(const char *function, MPI_Group handle, struct weft_group *
     if (weft_likely(*out != NULL)) {
         return MPI_SUCCESS;
     }
-    err = weft_check_world(function);
+    err = weft_check_open(function);
     if (err != MPI_SUCCESS) {
         return err;
     }

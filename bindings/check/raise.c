@@ -110,6 +110,16 @@ static int run_file_handler(const struct raised *e)
     return e->class;
 }
 
+static bool is_open(void)
+{
+    bool is_open;
+
+    weft_lock();
+    is_open = weft_runtime_is_open();
+    weft_unlock();
+    return is_open;
+}
+
 static int raise_on_comm(struct weft_comm *comm, struct raised *e)
 {
     if (comm == NULL && weft_world_state() != WEFT_WORLD_OPEN) {
@@ -194,7 +204,7 @@ int weft_raise_file(void *file, int class, const char *function, const char *for
     va_start(args, format);
     vsnprintf(e.text, sizeof(e.text), format, args);
     va_end(args);
-    if (weft_world_state() != WEFT_WORLD_OPEN) {
+    if (!is_open()) {
         end_job(&e);
     }
     return run_file_handler(&e);

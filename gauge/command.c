@@ -28,7 +28,8 @@ struct gauge_option gauge_core_options[] = {
     {"listen", GAUGE_TEXT, "", "HOST:PORT", "wait for the other ends here"},
     {"join", GAUGE_TEXT, "", "HOST:PORT", "be one of the other ends, and do as told"},
     {"token", GAUGE_TEXT, "", "TEXT",
-     "what ends that join must know; also in WEFT_GAUGE_TOKEN"},
+     "what ends that join must know; better in WEFT_GAUGE_TOKEN, which others cannot "
+     "see"},
     {"control", GAUGE_TEXT, "", "HOST:PORT",
      "where launched ends on several machines meet, on the machine of end 0"},
     {NULL, GAUGE_TEXT, NULL, NULL, NULL},
@@ -277,6 +278,33 @@ static bool settle(struct gauge_command *command)
     return fault == NULL;
 }
 
+/*
+ * Every user of the machine can read the words that a program was started with. The value
+ * of --token is kept elsewhere and overwritten there.
+ */
+static bool hide_token(struct gauge_command *command, int argc, char **argv)
+{
+    static char kept[256];
+
+    if (command->start.token == NULL) {
+        return true;
+    }
+    if (strlen(command->start.token) >= sizeof(kept)) {
+        gauge_fail("--token: at most %zu characters", sizeof(kept) - 1);
+        return false;
+    }
+    strcpy(kept, command->start.token);
+    command->start.token = kept;
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], "--token=", 8) == 0) {
+            memset(argv[i] + 8, 'x', strlen(argv[i] + 8));
+        } else if (strcmp(argv[i - 1], "--token") == 0) {
+            memset(argv[i], 'x', strlen(argv[i]));
+        }
+    }
+    return true;
+}
+
 bool gauge_command_read(struct gauge_command *command, int argc, char **argv)
 {
     int i = 1;
@@ -299,7 +327,7 @@ bool gauge_command_read(struct gauge_command *command, int argc, char **argv)
         }
         i += used;
     }
-    return settle(command);
+    return settle(command) && hide_token(command, argc, argv);
 }
 
 void gauge_command_free(struct gauge_command *command)

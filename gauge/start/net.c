@@ -2,8 +2,9 @@
  * net.c - how ends that were not forked find end 0: over TCP with a token, or, started by
  * one launcher on one machine, by a local socket named after their common parent.
  *
- * Whoever connects sends a greeting first. One that does not know the token, or sends
- * nothing for two seconds, is refused and told nothing; the wait goes on.
+ * Whoever connects sends a greeting first. One that does not know the token, that is of
+ * another user on a local socket, or that sends nothing for two seconds, is refused and
+ * told nothing; the wait goes on.
  */
 #include "gauge/start/start.h"
 
@@ -63,6 +64,26 @@ static void limit_wait(int fd, int seconds)
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 }
 
+/* Anybody may bind or reach a local name; only our own user is trusted behind it. */
+static bool is_own_user(int fd)
+{
+    struct ucred peer;
+    socklen_t length = sizeof(peer);
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+           peer.uid == getuid();
+}
+
+/* Local ends have no token that others do not know: they have the same user instead. */
+static bool is_stranger(int fd)
+{
+    int domain = AF_UNSPEC;
+    socklen_t length = sizeof(domain);
+
+    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) != 0 ||
+           (domain == AF_UNIX && !is_own_user(fd));
+}
+
 /* Which end the new stream is, or -1. */
 static int welcome(int fd, const char *token, int ends, const int *fds)
 {
@@ -70,6 +91,9 @@ static int welcome(int fd, const char *token, int ends, const int *fds)
     struct greeting got;
     struct answer answer = {.ends = ends};
 
+    if (is_stranger(fd)) {
+        return -1;
+    }
     limit_wait(fd, PATIENCE_SECONDS);
     if (!gauge_read_all(fd, &got, sizeof(got)) || got.magic != want.magic ||
         !is_same(got.token, want.token, TOKEN)) {
@@ -220,16 +244,6 @@ static socklen_t local_name(struct sockaddr_un *name)
     length = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "weft-gauge-%u-%d",
                       (unsigned)getuid(), (int)getppid());
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
-}
-
-/* Anybody may bind a name; only our own user is trusted behind it. */
-static bool is_own_user(int fd)
-{
-    struct ucred peer;
-    socklen_t length = sizeof(peer);
-
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
-           peer.uid == getuid();
 }
 
 enum gauge_rc gauge_net_local(int end, int ends, int *fds)

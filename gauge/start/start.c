@@ -183,8 +183,8 @@ static const char *make_token(const char *where, int ends)
     }
     fprintf(stderr,
             "weft-gauge: waiting for %d more; start each with\n"
-            "  weft-gauge --join %s --token %s\n",
-            ends - 1, where, token);
+            "  WEFT_GAUGE_TOKEN=%s weft-gauge --join %s\n",
+            ends - 1, token, where);
     return token;
 }
 
@@ -217,7 +217,8 @@ static enum gauge_rc join(struct gauge_start *start, const char *where, int want
     int end = 0;
 
     if (token == NULL) {
-        return gauge_fail("--join wants the token that --listen showed: --token TOKEN");
+        return gauge_fail(
+            "--join wants the token that --listen showed, in WEFT_GAUGE_TOKEN");
     }
     if (gauge_net_join(where, token, wanted, &fd, &end, &start->ends) != GAUGE_OK) {
         return GAUGE_FAILED;

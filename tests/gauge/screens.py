@@ -7,6 +7,7 @@ import pty
 import re
 import shutil
 import socket
+import struct
 import subprocess
 import tempfile
 import time
@@ -165,6 +166,63 @@ def ends_join_over_tcp_and_strangers_are_refused():
     for process in (stranger, friend):
         process.stdout.close()
         process.stderr.close()
+
+
+@case
+def a_token_is_not_seen_among_the_words_of_the_command():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        where = f"127.0.0.1:{probe.getsockname()[1]}"
+    for words in (("--token", "open-sesame"), ("--token=open-sesame",)):
+        with subprocess.Popen([common.GAUGE, "run", "one_one", "tcp", "--listen", where, *words],
+                              stderr=subprocess.DEVNULL, env=clean()) as first:
+            words_of = Path(f"/proc/{first.pid}/cmdline")
+            end = time.monotonic() + 30
+            while b"--token" not in words_of.read_bytes() or b"sesame" in words_of.read_bytes():
+                if time.monotonic() > end or first.poll() is not None:
+                    first.kill()
+                    raise AssertionError(words_of.read_bytes())
+                time.sleep(0.01)
+            first.kill()
+
+
+def knock_as_nobody(name):
+    """Another user greets end 0 at its local name; returns what end 0 answers."""
+    with socket.socket(socket.AF_UNIX) as stream:
+        stream.settimeout(60)
+        os.seteuid(65534)
+        try:
+            stream.connect(b"\0" + name.encode())
+        finally:
+            os.seteuid(0)
+        try:
+            stream.sendall(struct.pack("=Q64sii", 0x7765667467617501, b"local", 1, 0))
+            return stream.recv(8)
+        except ConnectionError:
+            return b""  # refused before it has read
+
+
+@case
+def another_user_is_no_local_end():
+    if os.geteuid() != 0:
+        return  # only root can be somebody else
+    words = [common.GAUGE, "run", "one_one", "shm", "--sizes", "8", "--time", "0.05"]
+    variables = {**clean(), "PMI_SIZE": "2"}
+    first = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             env={**variables, "PMI_RANK": "0"})
+    name = f"weft-gauge-{os.getuid()}-{os.getpid()}"
+    end = time.monotonic() + 30
+    while f"@{name}\n" not in Path("/proc/net/unix").read_text():
+        assert time.monotonic() < end and first.poll() is None
+        time.sleep(0.01)
+    answer = knock_as_nobody(name)
+    if answer != b"":
+        first.kill()  # the place of end 1 is taken
+    second = subprocess.run(words, env={**variables, "PMI_RANK": "1"}, capture_output=True,
+                            check=False, timeout=120)
+    err = first.communicate(timeout=120)[1]
+    assert answer == b"" and "refused somebody" in err, (answer, err)
+    assert second.returncode == 0 and first.returncode == 0, (second.stderr, err)
 
 
 def launch(rank, size, *words):

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
 
 #include <sodium.h>
@@ -15,6 +16,17 @@ static struct {
     __typeof__(&sodium_memcmp) compare;
     bool is_open;
 } sodium;
+
+/* What helps; the dynamic linker tells the cause in words alone. */
+static const char *help_for(const char *why)
+{
+    if (strstr(why, strerror(ENOENT)) != NULL) {
+        return ": install it (Debian: libsodium23)";
+    }
+    return strstr(why, strerror(EMFILE)) != NULL
+               ? ": raise the limit of descriptors (ulimit -n)"
+               : "";
+}
 
 enum weft_rc weft_sodium_open(void)
 {
@@ -33,10 +45,11 @@ enum weft_rc weft_sodium_open(void)
     }
     library = dlopen("libsodium.so.23", RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
-        weft_log_error(
-            "connections between ranks are authenticated with libsodium, which "
-            "cannot be loaded (%s): install it (Debian: libsodium23)",
-            dlerror());
+        const char *why = dlerror();
+
+        weft_log_error("connections between ranks are authenticated with libsodium, "
+                       "which cannot be loaded: %s%s",
+                       why, help_for(why));
         return WEFT_ERR_UNSUPPORTED;
     }
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {

@@ -8,6 +8,7 @@
 #include "allocation.h"
 #include "plan.h"
 
+#include "base/spelling.h"
 #include "version.h"
 
 #include <sched.h>
@@ -141,6 +142,13 @@ static enum parsed wrong(const char *what, const char *about)
     return PARSED_WRONG;
 }
 
+/* The same for the value of an option; both are named. */
+static enum parsed wrong_value(const char *what, char **words)
+{
+    fprintf(stderr, "%s: %s %s: %s\n", program_name, words[0], words[1], what);
+    return PARSED_WRONG;
+}
+
 void list_add(struct list *list, char *word)
 {
     char **grown = realloc(list->at, ((size_t)list->count + 2) * sizeof(*grown));
@@ -182,58 +190,103 @@ static const struct row *find(const char *word)
     return NULL;
 }
 
-static enum parsed parse_ranks(const char *text, int *ranks)
+/*
+ * The name of the table that is nearest to an unknown option, to be freed; NULL if none
+ * is near. A longer word may have two letters wrong; one of three letters or fewer is
+ * near to nothing.
+ */
+static char *nearest(const char *word)
+{
+    const char *name = word + (word[1] == '-' ? 2 : 1);
+    int least = strlen(name) > 5 ? 3 : 2;
+    char *found = NULL;
+
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        char *names = strdup(table[i].names);
+
+        for (char *rest, *n = names != NULL ? strtok_r(names, " ", &rest) : NULL;
+             n != NULL; n = strtok_r(NULL, " ", &rest)) {
+            const int distance = weft_edit_distance(name, n);
+
+            if (distance < least && strlen(n) > 3) {
+                least = distance;
+                free(found);
+                found = strdup(n);
+            }
+        }
+        free(names);
+    }
+    return found;
+}
+
+static enum parsed wrong_option(const char *word)
+{
+    char *meant = nearest(word);
+
+    fprintf(stderr, "%s: %s: unknown option; ", program_name, word);
+    if (meant != NULL) {
+        fprintf(stderr, "is --%s meant? ", meant);
+    }
+    fprintf(stderr, "mpiexec --help lists them\n");
+    free(meant);
+    return PARSED_WRONG;
+}
+
+/* A whole number from 1 to `most`; `what` says so in words. */
+static enum parsed parse_number(char **words, long most, const char *what, int *number)
 {
     char *end;
-    long value = strtol(text, &end, 10);
+    long value = strtol(words[1], &end, 10);
 
-    if (end == text || *end != '\0' || value < 1 || value > 1000000) {
-        return wrong("the number of ranks must be between 1 and 1000000", text);
+    if (end == words[1] || *end != '\0' || value < 1 || value > most) {
+        return wrong_value(what, words);
     }
-    *ranks = (int)value;
+    *number = (int)value;
     return PARSED;
 }
 
-static enum parsed parse_width(const char *text, int *width)
+static enum parsed parse_ranks(char **words, int *ranks)
 {
-    char *end;
-    long value = strtol(text, &end, 10);
+    return parse_number(words, 1000000,
+                        "the number of ranks must be between 1 and 1000000", ranks);
+}
 
-    if (end == text || *end != '\0' || value < 1 || value > 100000) {
-        return wrong("the number of cores of a rank must be between 1 and 100000", text);
-    }
-    *width = (int)value;
-    return PARSED;
+static enum parsed parse_width(char **words, int *width)
+{
+    return parse_number(words, 100000,
+                        "the number of cores of a rank must be between 1 and 100000",
+                        width);
 }
 
 /* ssh is what we use; everything else is named by WEFT_RSH. */
-static enum parsed parse_launcher(const char *text)
+static enum parsed parse_launcher(char **words)
 {
-    return strcmp(text, "ssh") == 0
+    return strcmp(words[1], "ssh") == 0
                ? PARSED
-               : wrong("hosts are reached by ssh; set WEFT_RSH to use another command",
-                       text);
+               : wrong_value("hosts are reached by ssh; set WEFT_RSH to use another "
+                             "command",
+                             words);
 }
 
-static enum parsed parse_bind(const char *text, enum bind_to *bind)
+static enum parsed parse_bind(char **words, enum bind_to *bind)
 {
-    if (strcmp(text, "core") == 0) {
+    if (strcmp(words[1], "core") == 0) {
         *bind = BIND_CORE;
-    } else if (strcmp(text, "none") == 0) {
+    } else if (strcmp(words[1], "none") == 0) {
         *bind = BIND_NONE;
     } else {
-        return wrong("Weft knows --bind-to core and --bind-to none", text);
+        return wrong_value("Weft knows core and none; see also --cpus-per-rank", words);
     }
     return PARSED;
 }
 
-static enum parsed parse_timeout(const char *text, double *timeout)
+static enum parsed parse_timeout(char **words, double *timeout)
 {
     char *end;
 
-    *timeout = strtod(text, &end);
-    if (end == text || *end != '\0' || !(*timeout > 0) || *timeout > 1e9) {
-        return wrong("the time must be a positive number of seconds", text);
+    *timeout = strtod(words[1], &end);
+    if (end == words[1] || *end != '\0' || !(*timeout > 0) || *timeout > 1e9) {
+        return wrong_value("the time must be a positive number of seconds", words);
     }
     return PARSED;
 }
@@ -257,7 +310,7 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
 {
     switch (row->option) {
     case OPT_RANKS:
-        return parse_ranks(words[1], &app->ranks);
+        return parse_ranks(words, &app->ranks);
     case OPT_WDIR:
         app->wdir = words[1];
         break;
@@ -282,13 +335,13 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
         keep_names(plan, words[1]);
         break;
     case OPT_BIND:
-        return parse_bind(words[1], &plan->bind);
+        return parse_bind(words, &plan->bind);
     case OPT_MAP:
         return plan_map_by(words[1], plan, app);
     case OPT_RANK_BY:
         return plan_rank_by(words[1]);
     case OPT_WIDTH:
-        return parse_width(words[1], &app->width);
+        return parse_width(words, &app->width);
     case OPT_FOREIGN:
         plan->may_be_foreign = true;
         break;
@@ -299,7 +352,7 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
         plan->is_labelling = true;
         break;
     case OPT_TIMEOUT:
-        return parse_timeout(words[1], &plan->timeout);
+        return parse_timeout(words, &plan->timeout);
     case OPT_KEEP_GOING:
         plan->keeps_going = true;
         break;
@@ -308,7 +361,7 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
     case OPT_HOSTFILE:
         return hosts_add_file(&plan->hosts, words[1]) ? PARSED : PARSED_WRONG;
     case OPT_PER_HOST:
-        return parse_ranks(words[1], &plan->per_host);
+        return parse_ranks(words, &plan->per_host);
     case OPT_EXCEED:
         plan->may_exceed_slots = true;
         break;
@@ -319,7 +372,7 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
         setenv("WEFT_NET", words[1], 1);
         break;
     case OPT_LAUNCHER:
-        return parse_launcher(words[1]);
+        return parse_launcher(words);
     case OPT_IGNORED:
         break;
     case OPT_EXPLAINED:
@@ -351,7 +404,7 @@ static enum parsed parse_app(char ***at, struct plan *plan, struct app *app)
         }
         row = find(*words);
         if (row == NULL) {
-            return wrong("unknown option; mpiexec --help lists them", *words);
+            return wrong_option(*words);
         }
         for (int i = 1; i <= row->words; i++) {
             if (words[i] == NULL) {

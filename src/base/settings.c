@@ -1,6 +1,7 @@
 #include "base/settings.h"
 
-#include <ctype.h>
+#include "base/spelling.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -167,43 +168,12 @@ static const char *known_name(int i)
     return i < WEFT_SET_COUNT ? table[i].name : others[i - WEFT_SET_COUNT];
 }
 
-static int least(int a, int b, int c)
-{
-    const int smaller = a < b ? a : b;
-
-    return smaller < c ? smaller : c;
-}
-
-/* How many letters have to be changed, added or left out; case does not count. */
-static int distance(const char *a, const char *b)
-{
-    int row[NAME_MOST + 1];
-
-    for (int j = 0; j <= (int)strlen(b); j++) {
-        row[j] = j;
-    }
-    for (int i = 1; a[i - 1] != '\0'; i++) {
-        int corner = row[0];
-
-        row[0] = i;
-        for (int j = 1; b[j - 1] != '\0'; j++) {
-            const int above = row[j];
-            const bool is_same =
-                toupper((unsigned char)a[i - 1]) == toupper((unsigned char)b[j - 1]);
-
-            row[j] = least(above + 1, row[j - 1] + 1, corner + (is_same ? 0 : 1));
-            corner = above;
-        }
-    }
-    return row[strlen(b)];
-}
-
 /* The longer the name, the more letters may be wrong; WEFT_NETWORK is WEFT_NET, too. */
 static bool is_near(const char *name, const char *setting)
 {
     const int allowed = strlen(setting) > strlen("WEFT_LONG") ? 2 : 1;
 
-    return distance(name, setting) <= allowed ||
+    return weft_edit_distance(name, setting) <= allowed ||
            strncasecmp(name, setting, strlen(setting)) == 0;
 }
 
@@ -219,7 +189,8 @@ const char *weft_setting_nearest(const char *name)
             return NULL;
         }
         if (i < WEFT_SET_COUNT + FOR_USERS && is_near(name, known_name(i)) &&
-            (found == NULL || distance(name, known_name(i)) < distance(name, found))) {
+            (found == NULL ||
+             weft_edit_distance(name, known_name(i)) < weft_edit_distance(name, found))) {
             found = known_name(i);
         }
     }

@@ -22,7 +22,8 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
                            "until a peer needs an answer."},
     [WEFT_SET_HEARTBEAT] = {"WEFT_HEARTBEAT", "seconds", "5", NULL,
                             "Silence after which mpiexec takes a host for dead and ends "
-                            "the job; each host is heard four times in it."},
+                            "the job; each host is heard four times in it. A rank whose "
+                            "host does not answer for twice as long is lost."},
     [WEFT_SET_WARM] =
         {"WEFT_WARM", "milliseconds", "1000", NULL,
          "When, after MPI_Init, a rank of a job on several nodes loads what "

@@ -76,6 +76,7 @@ static void close_endpoint(struct weft_msg_stream *stream)
     if (stream->ep != NULL) {
         fi_close(&stream->ep->fid);
         stream->ep = NULL;
+        stream->socket = 0;
     }
 }
 
@@ -130,6 +131,7 @@ static void call(struct weft_transport *tp, struct weft_msg_stream *stream,
         weft_msg_lose(tp, stream, weft_ofi_error(code));
         return;
     }
+    weft_msg_watch_connecting(stream);
     weft_msg_set_state(tp, stream, state);
 }
 
@@ -198,6 +200,13 @@ static void on_reason(struct weft_transport *tp, struct weft_msg_stream *stream,
     }
 }
 
+/* No way leads there; whoever listens is not reached by trying again. */
+static bool is_hopeless(int code)
+{
+    return abs(code) == FI_EHOSTUNREACH || abs(code) == FI_ENETUNREACH ||
+           abs(code) == FI_ENETDOWN || abs(code) == FI_EHOSTDOWN;
+}
+
 /*
  * Nobody has answered. It may have turned us away at its door, and will listen at once;
  * a rank that has died is known by other means.
@@ -206,6 +215,14 @@ static void ask_later(struct weft_transport *tp, struct weft_msg_stream *stream,
 {
     const uint64_t pauses = (uint64_t)stream->tries * stream->tries;
 
+    if (abs(code) == FI_ETIMEDOUT) {
+        weft_msg_lose_silent(tp, stream);
+        return;
+    }
+    if (is_hopeless(code)) {
+        weft_msg_lose(tp, stream, weft_ofi_error(code));
+        return;
+    }
     if (stream->tries >= TRIES_MAX) {
         weft_msg_lose(tp, stream, weft_ofi_error(code));
         return;
@@ -423,6 +440,7 @@ static void on_event(struct weft_transport *tp, uint32_t type, const union event
     }
     if (type == FI_CONNECTED) {
         stream->tries = 0;
+        weft_msg_watch(stream);
         weft_msg_set_state(tp, stream, WEFT_MSG_OPEN);
         weft_log_info("connected to rank %u, stream %u", stream->peer->ranked.rank,
                       stream->base.stream);
@@ -469,6 +487,7 @@ int weft_msg_handle_events(struct weft_transport *tp)
             on_error(tp);
         } else if (bytes < (ssize_t)sizeof(event.entry)) {
             weft_msg_sweep(tp);
+            weft_msg_look_at_clock(tp);
             return count;
         } else {
             on_event(tp, type, &event, (size_t)bytes - sizeof(event.entry));

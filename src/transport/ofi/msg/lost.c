@@ -18,6 +18,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#define ADVICE                                                                           \
+    "; can the hosts reach each other's ports (WEFT_PORTS) on that network (WEFT_NET)?"
+
 enum { GRACE_NS = 1000 * 1000 * 1000, WHY_BYTES = 384 };
 
 static void text_of(const struct sockaddr_storage *address, char *text, size_t room)
@@ -91,12 +94,13 @@ static void note_cause(struct weft_msg_peer *peer, const char *cause)
 }
 
 /* A connection that stood. */
-static void note_loss(struct weft_transport *tp, struct weft_msg_peer *peer)
+static void note_loss(struct weft_transport *tp, struct weft_msg_peer *peer,
+                      uint64_t grace_ns)
 {
     if (!peer->has_address) { /* begins to ask for it */
         (void)weft_msg_find(tp, peer);
     }
-    peer->tell_at_ns = weft_clock_ns() + GRACE_NS;
+    peer->tell_at_ns = weft_clock_ns() + grace_ns;
     if (tp->due_ns == 0 || peer->tell_at_ns < tp->due_ns) {
         tp->due_ns = peer->tell_at_ns;
     }
@@ -104,8 +108,8 @@ static void note_loss(struct weft_transport *tp, struct weft_msg_peer *peer)
     tp->losing = peer;
 }
 
-void weft_msg_lose(struct weft_transport *tp, struct weft_msg_stream *stream,
-                   const char *cause)
+static void lose(struct weft_transport *tp, struct weft_msg_stream *stream,
+                 const char *cause, uint64_t grace_ns)
 {
     struct weft_msg_peer *peer = stream->peer;
     const bool has_stood = stream->state == WEFT_MSG_OPEN;
@@ -124,12 +128,27 @@ void weft_msg_lose(struct weft_transport *tp, struct weft_msg_stream *stream,
     note_cause(peer, cause);
     end_streams(tp, peer);
     if (has_stood) {
-        note_loss(tp, peer);
+        note_loss(tp, peer, grace_ns);
     } else {
-        tell_lost(tp, peer, "no connection",
-                  "; can the hosts reach each other's ports (WEFT_PORTS) on that network "
-                  "(WEFT_NET)?");
+        tell_lost(tp, peer, "no connection", ADVICE);
     }
+}
+
+void weft_msg_lose(struct weft_transport *tp, struct weft_msg_stream *stream,
+                   const char *cause)
+{
+    lose(tp, stream, cause, GRACE_NS);
+}
+
+/* The launcher has had time enough. */
+void weft_msg_lose_silent(struct weft_transport *tp, struct weft_msg_stream *stream)
+{
+    char cause[WEFT_MSG_CAUSE_BYTES];
+
+    snprintf(cause, sizeof(cause), "no answer for %.1f s (WEFT_HEARTBEAT)",
+             (double)weft_msg_silence_ms() / 1e3);
+    stream->peer->is_silent = true;
+    lose(tp, stream, cause, 0);
 }
 
 uint64_t weft_msg_tell_losses(struct weft_transport *tp)
@@ -143,7 +162,7 @@ uint64_t weft_msg_tell_losses(struct weft_transport *tp)
 
         if (now >= peer->tell_at_ns) {
             *at = peer->next_losing;
-            tell_lost(tp, peer, "lost the connection", "");
+            tell_lost(tp, peer, "lost the connection", peer->is_silent ? ADVICE : "");
         } else {
             next = next == 0 || peer->tell_at_ns < next ? peer->tell_at_ns : next;
             at = &peer->next_losing;

@@ -7,6 +7,7 @@
  *   connect.c   connections on first contact, without threads
  *   stream.c    further connections to a peer, for long messages
  *   lost.c      connections that have ended: who waits is told
+ *   silence.c   connections whose other end does not answer any more
  *   strangers.c who connects and says nothing, or nothing that we know
  *   send.c      packets out, against the space that the peer has granted
  *   lend.c      long ones, from and into memory of the user's
@@ -117,6 +118,7 @@ struct weft_msg_stream {
     struct weft_endpoint base;
     struct weft_msg_peer *peer;
     struct fid_ep *ep;
+    int socket; /* the provider's descriptor for it, or 0 */
     enum weft_msg_state state;
     uint8_t tries;
     bool has_answered;            /* their ask; then `theirs` is valid */
@@ -137,6 +139,7 @@ struct weft_msg_peer {
     char host[WEFT_MSG_HOST_BYTES]; /* its name; "" if it is not known */
 
     char cause[WEFT_MSG_CAUSE_BYTES]; /* why its streams are LOST */
+    bool is_silent;                   /* because it does not answer */
     bool is_told_lost;                /* the layer above knows */
     uint64_t tell_at_ns;              /* when it is told */
     struct weft_msg_peer *next_losing;
@@ -195,6 +198,7 @@ struct weft_transport {
     DIR *all_descriptors; /* of this process */
     bool is_closing;
     struct weft_msg_peer *losing; /* lost, but the layer above is not told yet */
+    uint64_t check_at_ns;         /* when to look for silent connections again */
     uint64_t due_ns;              /* when to poll at the latest; 0: never */
     bool has_stumbled; /* a post was refused, and nothing will tell when to try again */
 
@@ -281,6 +285,8 @@ void weft_msg_set_state(struct weft_transport *tp, struct weft_msg_stream *strea
  * stream that never stood is given up alone. */
 void weft_msg_lose(struct weft_transport *tp, struct weft_msg_stream *stream,
                    const char *cause);
+/* The same for one whose other end has not answered for weft_msg_silence_ms(). */
+void weft_msg_lose_silent(struct weft_transport *tp, struct weft_msg_stream *stream);
 
 /* "rank 3 on node7 (10.0.0.7 port 47003)", as far as it is known. */
 enum { WEFT_MSG_PLACE_BYTES = 160 };
@@ -288,6 +294,15 @@ void weft_msg_name_peer(const struct weft_msg_peer *peer, char *text, size_t roo
 /* Calls `lost` for the peers whose time has come; returns when the next one's comes, or
  * 0. */
 uint64_t weft_msg_tell_losses(struct weft_transport *tp);
+
+/* After how many milliseconds without an answer a peer is lost. */
+uint64_t weft_msg_silence_ms(void);
+/* Finds the socket of a stream that has begun to connect, or of one that stands, and asks
+ * the kernel for the time-outs that it needs. */
+void weft_msg_watch_connecting(struct weft_msg_stream *stream);
+void weft_msg_watch(struct weft_msg_stream *stream);
+/* Loses who is silent, tells of those who are lost, and sets `due_ns`. */
+void weft_msg_look_at_clock(struct weft_transport *tp);
 
 /* One more who is not of the job; says so the first time. */
 void weft_msg_count_stranger(struct weft_transport *tp, const char *why);

@@ -374,7 +374,7 @@ int weft_msg_poll(struct weft_transport *tp, int budget)
         weft_msg_handle_events(tp);
     }
     if (weft_unlikely(tp->losing != NULL)) {
-        tp->due_ns = weft_msg_tell_losses(tp);
+        weft_msg_look_at_clock(tp);
     }
     if (weft_unlikely(tp->holding != NULL)) {
         take_all_held(tp, &budget);

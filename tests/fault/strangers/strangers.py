@@ -1,11 +1,12 @@
 """strangers.py - a job over connections goes on, whoever else connects to its ports.
 
 A job of four exchanges messages and looks at every byte (job.c). Meanwhile its ports,
-found in /proc, are scanned, fed with garbage, half a request and valid requests of a job
-with another secret, kept open in silence, and given requests with a right tag, as recorded
-ones have, whose confirm never comes or is wrong; then the job connects all with all. The
-data stay right, the job ends well, each process says one line at most, counts strangers,
-and has no descriptor left of them. All of it is on the loopback and bounded.
+found in /proc, are scanned, fed with garbage and half a request, kept open in silence, and
+given requests of a job with another secret, which the kernel drops. Then requests come that
+have the right token, as recorded ones do: with garbage, with a wrong tag, with a right tag
+whose confirm never comes or is wrong. Then the job connects all with all. The data stay
+right, the job ends well, each process says one line at most, counts strangers, and has no
+descriptor left of them. All of it is on the loopback and bounded.
 
     strangers.py MPIEXEC JOB
 """
@@ -23,6 +24,7 @@ from pathlib import Path
 
 RANKS = 4
 SILENT = 100  # connections to each rank that say nothing
+REFUSED = 10 + 15  # of those with the token, at least: garbage, and another job's
 PATIENCE = 150
 LINE = "somebody who is not of this job tries to connect"
 
@@ -61,7 +63,8 @@ def confirm(secret, caller, listener, nonce_a, nonce_b, stream=0, named=None,
 
 
 def request(data):
-    """As libfabric's tcp asks for a connection: version 3, type 0, length, zeros, a one."""
+    """As libfabric's tcp asks for a connection: version 3, type 0, length, zeros, a one.
+    The data begin with the token of who is asked."""
     return struct.pack(">BBHIQQ", 3, 0, len(data), 0, 0, 0) + struct.pack("=Q", 1) + data
 
 
@@ -79,12 +82,17 @@ def say(port, data):
     with connect(port) as made:
         try:
             made.sendall(data)
-            made.shutdown(socket.SHUT_WR)
             while more := made.recv(4096):
                 answer += more
         except OSError:  # it has closed already
             pass
     return answer
+
+
+def say_in_vain(port, data):
+    """Sends it, and goes; what the kernel drops is never answered."""
+    with connect(port) as made:
+        made.sendall(data)
 
 
 def refusal(answer):
@@ -98,42 +106,48 @@ def scan(port):
         connect(port).close()
 
 
-def garbage(port):
+def garbage(port, token):
     for length in (1, 8, 16, 31, 32, 33, 74, 100, 500, 70000):
-        say(port, os.urandom(length))
-        say(port, bytes(length))
-        say(port, request(os.urandom(min(length, 256))))
-        say(port, request(bytes(256))[:length])
+        say_in_vain(port, os.urandom(length))
+        say_in_vain(port, bytes(length))
+        say_in_vain(port, request(os.urandom(min(length, 256))))
+        say_in_vain(port, request(token + bytes(248))[:min(length, 287)])
+        say_in_vain(port, request(token + bytes(248)) + bytes(length))
+        claim(refusal(say(port, request(token + os.urandom(min(length, 248)))))[:1] != b"\0",
+              "garbage behind the token")
+    claim(refusal(say(port, request(token)))[:1] != b"\0", "nothing behind the token")
 
 
-def silence(port):
+def silence(port, token):
     """Connections that say nothing, or half a request; the caller keeps them."""
     kept = [connect(port) for _ in range(SILENT)]
     for made in kept[::4]:
-        made.sendall(request(bytes(42))[:32])
+        made.sendall(request(token + bytes(42))[:32])
     return kept
 
 
-def of_another_job(port, rank):
+def of_another_job(port, rank, token):
     other = os.urandom(32)
+    say_in_vain(port, request(os.urandom(8) + ask(other, 0, rank)))
     for caller in range(RANKS):
         for _ in range(5):
             if caller != rank:
-                said = refusal(say(port, request(ask(other, caller, rank))))
+                said = refusal(say(port, request(token + ask(other, caller, rank))))
                 claim(said[:1] == b"\x04", f"another job's is refused with {said!r}")
     for data in (confirm(other, 1, rank, bytes(16), bytes(16)), bytes([MARK]),
                  bytes([MARK]) + bytes(200)):
-        claim(refusal(say(port, request(data)))[:1] != b"\0", "a confirm of another job")
+        claim(refusal(say(port, request(token + data)))[:1] != b"\0",
+              "a confirm of another job")
 
 
-def recorded(port, rank, secret):
+def recorded(port, rank, token, secret):
     """Right asks, again and again; confirms that are right for another answer."""
     for caller in range(RANKS):
         if caller == rank:
             continue
         for stream in (0, 3):
             nonce = os.urandom(16)
-            again = request(ask(secret, caller, rank, nonce, stream))
+            again = request(token + ask(secret, caller, rank, nonce, stream))
             said = refusal(say(port, again))
             if said[:1] == b"\x07":
                 continue  # they are connected
@@ -141,17 +155,17 @@ def recorded(port, rank, secret):
             claim(said[2] == PACKETS, f"its packets are of version {said[2]}")
             right = (secret, caller, rank, nonce, said[3:19], stream)
             # of the job, but what it would send is of another version
-            said = refusal(say(port, request(confirm(*right, packets=PACKETS + 1))))
+            said = refusal(say(port, request(token + confirm(*right, packets=PACKETS + 1))))
             claim(said[:1] == b"\x08", f"a confirm of other packets: {said!r}")
             # of this answer, but for a stream that was not answered, or does not exist
             for other in (stream + 1, 200):
-                said = refusal(say(port, request(confirm(*right, named=other))))
+                said = refusal(say(port, request(token + confirm(*right, named=other))))
                 claim(said[:1] == b"\x04", f"a confirm as stream {other}'s: {said!r}")
             for _ in range(5):
                 claim(refusal(say(port, again))[:1] == b"\0", "an ask once more")
-                claim(refusal(say(port, request(confirm(*right))))[:1] == b"\x04",
+                claim(refusal(say(port, request(token + confirm(*right))))[:1] == b"\x04",
                       "an old confirm")
-        said = refusal(say(port, request(ask(secret, caller, rank, stream=8))))
+        said = refusal(say(port, request(token + ask(secret, caller, rank, stream=8))))
         claim(said[:1] == b"\x05", f"a stream that there is not is refused with {said!r}")
 
 
@@ -178,14 +192,41 @@ def secret_of(pid):
         return segment.read(512)[104 + 128:104 + 128 + 32]
 
 
-def attack(ports, secret):
+def parent_of(pid):
+    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+
+
+def memory_of(pid):
+    """What a process that we have started has written to its heap."""
+    for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+        words = line.split()
+        if words[1].startswith("rw") and (len(words) < 6 or words[5] == "[heap]"):
+            begin, end = (int(word, 16) for word in words[0].split("-"))
+            with open(f"/proc/{pid}/mem", "rb") as memory:
+                memory.seek(begin)
+                yield memory.read(end - begin)
+
+
+def token_of(pid, port):
+    """What a rank has published with its port, which its keeper remembers; somebody who
+    records packets finds it there."""
+    for part in memory_of(parent_of(pid)):
+        found = re.search(rb"127\.0\.0\.1/%d[^;]{0,99};([0-9a-f]{16})" % port, part)
+        if found:
+            return bytes.fromhex(found[1].decode())
+    raise AssertionError(f"no token was published with port {port}")
+
+
+def attack(ports, pids):
     kept = []
+    secret = secret_of(pids[0])
     for rank, port in sorted(ports.items()):
+        token = token_of(pids[rank], port)
         scan(port)
-        garbage(port)
-        kept += silence(port)
-        of_another_job(port, rank)
-        recorded(port, rank, secret)
+        garbage(port, token)
+        kept += silence(port, token)
+        of_another_job(port, rank, token)
+        recorded(port, rank, token, secret)
     return kept
 
 
@@ -204,7 +245,7 @@ def main(mpiexec, job):
                 pids[int(words[1])] = int(words[2])
             ports = {rank: port_of(pid) for rank, pid in pids.items()}
             began = time.monotonic()
-            kept = attack(ports, secret_of(pids[0]))
+            kept = attack(ports, pids)
             print(f"strangers for {time.monotonic() - began:.1f} s, {len(kept)} are silent")
             stop.touch()
             out, err = running.communicate(timeout=PATIENCE)
@@ -221,7 +262,7 @@ def hold(code, out, err):
                       re.MULTILINE)
     claim(len(said) == RANKS, out)
     for rank, strangers, connections, more in said:
-        claim(int(strangers) > SILENT, f"rank {rank} counted {strangers} strangers")
+        claim(int(strangers) >= REFUSED, f"rank {rank} counted {strangers} strangers")
         claim(int(connections) == RANKS - 1, f"rank {rank}: {connections} connections")
         claim(int(more) <= 0, f"rank {rank} has {more} descriptors more")
     lines = err.splitlines()
@@ -229,4 +270,5 @@ def hold(code, out, err):
     print(out, end="")
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

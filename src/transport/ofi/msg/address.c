@@ -2,9 +2,9 @@
  * address.c - where we listen, and where a peer does.
  *
  * A rank listens at each of its host's addresses that are for jobs (wireup/net.h), at a
- * port of WEFT_PORTS (door.c), and publishes them as "ADDRESS/PORT,ADDRESS/PORT,HOST".
- * Who wants to connect takes the first that lies in a network of its own. Ranks of a job
- * on one host use the loopback.
+ * port of WEFT_PORTS (door.c), and publishes "ADDRESS/PORT,ADDRESS/PORT,HOST;TOKEN". Who
+ * wants to connect takes the first that lies in a network of its own, and shows the token
+ * (strangers.c). Ranks of a job on one host use the loopback.
  */
 #include "transport/ofi/msg/msg.h"
 
@@ -12,6 +12,7 @@
 #include "base/settings.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,9 +68,9 @@ bool weft_msg_find_own(struct weft_transport *tp)
     return true;
 }
 
-/* Listens at one address and port; the code is libfabric's. */
-static long try_port(struct weft_transport *tp, const char *text, int port,
-                     struct fid_pep **out)
+/* libfabric's listener at one address, without listening yet; the code is libfabric's. */
+static long open_listener(struct weft_transport *tp, const char *text, int port,
+                          struct fid_pep **out)
 {
     struct sockaddr_storage at;
     socklen_t bytes;
@@ -79,49 +80,62 @@ static long try_port(struct weft_transport *tp, const char *text, int port,
     if (weft_net_address_of(text, port, &at, &bytes)) {
         info = weft_ofi_info(&tp->ofi, &at, NULL, bytes);
     }
-    if (info == NULL) {
+    if (info != NULL) {
+        code = fi_passive_ep(tp->ofi.fabric, info, out, NULL);
+        weft_libfabric.freeinfo(info);
+    }
+    return code;
+}
+
+/* A provider that finds our port taken, by the door, is over sockets, and the door
+ * becomes its listener; others have ports of their own. */
+static long listen_at(struct weft_transport *tp, int which)
+{
+    struct fid_pep *listener = NULL;
+    long code = open_listener(tp, tp->own[which].text, tp->port, &listener);
+
+    if (code == -FI_EADDRINUSE) {
+        tp->is_over_sockets = true;
+        code = open_listener(tp, tp->own[which].text, 0, &listener);
+    }
+    if (code != 0) {
         return code;
     }
-    *out = NULL;
-    code = fi_passive_ep(tp->ofi.fabric, info, out, NULL);
-    if (code == 0) {
-        code = fi_pep_bind(*out, &tp->ofi.eq->fid, 0);
+    code = fi_pep_bind(listener, &tp->ofi.eq->fid, 0);
+    if (code == 0 && tp->is_over_sockets && !weft_msg_lay_under(tp, which, listener)) {
+        code = -FI_ENOENT;
     }
     if (code == 0) {
-        code = fi_listen(*out);
+        code = fi_listen(listener);
     }
-    if (code != 0 && *out != NULL) {
-        fi_close(&(*out)->fid);
+    if (code != 0) {
+        fi_close(&listener->fid);
+        return code;
     }
-    weft_libfabric.freeinfo(info);
-    return code;
+    (void)weft_msg_place_of(&listener->fid, &tp->places[which]);
+    tp->listeners[which] = listener;
+    tp->listener_count++;
+    return 0;
 }
 
 enum weft_rc weft_msg_listen(struct weft_transport *tp)
 {
     for (int i = 0; i < tp->own_count; i++) {
-        struct fid_pep **out = &tp->listeners[tp->listener_count];
-        long code = try_port(tp, tp->own[i].text, tp->ports[i], out);
+        const long code = listen_at(tp, i);
 
-        if (code == -FI_EADDRINUSE) { /* by the door */
-            weft_msg_close_door(tp, i);
-            code = try_port(tp, tp->own[i].text, tp->ports[i], out);
-        }
         if (code != 0) {
-            weft_log_error("cannot listen at %s, port %d: %s", tp->own[i].text,
-                           tp->ports[i], weft_ofi_error(code));
+            weft_log_error("cannot listen at %s, port %d: %s", tp->own[i].text, tp->port,
+                           weft_ofi_error(code));
             return WEFT_ERR_SYSTEM;
         }
-        tp->listener_count++;
     }
-    weft_msg_guard(tp);
     return WEFT_OK;
 }
 
 /* May it be published, behind addresses? A slash would make it one. */
 static bool is_word(const char *text)
 {
-    return text[0] != '\0' && strpbrk(text, " ,/=") == NULL;
+    return text[0] != '\0' && strpbrk(text, " ,/=;") == NULL;
 }
 
 enum weft_rc weft_msg_publish(struct weft_transport *tp)
@@ -133,12 +147,18 @@ enum weft_rc weft_msg_publish(struct weft_transport *tp)
 
     for (int i = 0; i < tp->own_count; i++) {
         used += (size_t)snprintf(value + used, sizeof(value) - used, "%s%s/%d",
-                                 i > 0 ? "," : "", tp->own[i].text, tp->ports[i]);
+                                 i > 0 ? "," : "", tp->own[i].text, tp->port);
     }
     (void)gethostname(host, sizeof(host) - 1);
     if (is_word(host)) {
-        snprintf(value + used, sizeof(value) - used, ",%s", host);
+        used += (size_t)snprintf(value + used, sizeof(value) - used, ",%s", host);
     }
+    used += (size_t)snprintf(value + used, sizeof(value) - used, ";");
+    for (size_t i = 0; i < sizeof(tp->token); i++) {
+        used +=
+            (size_t)snprintf(value + used, sizeof(value) - used, "%02x", tp->token[i]);
+    }
+    assert(used < sizeof(value));
     name_key(tp, key, sizeof(key));
     return weft_wireup_publish(tp->job, key, value);
 }
@@ -157,6 +177,23 @@ static bool is_near(const struct weft_transport *tp, const char *text)
     return false;
 }
 
+/* Cuts the token off what a peer has published; false: there is none. */
+static bool take_token(char *value, uint8_t token[WEFT_MSG_TOKEN_BYTES])
+{
+    char *text = strchr(value, ';');
+
+    if (text == NULL || strlen(text) != 1 + 2 * WEFT_MSG_TOKEN_BYTES) {
+        return false;
+    }
+    for (size_t i = 0; i < WEFT_MSG_TOKEN_BYTES; i++) {
+        if (sscanf(text + 1 + 2 * i, "%2hhx", &token[i]) != 1) {
+            return false;
+        }
+    }
+    *text = '\0';
+    return true;
+}
+
 enum weft_rc weft_msg_find(struct weft_transport *tp, struct weft_msg_peer *peer)
 {
     char value[WEFT_KVS_VALUE_MAX + 1];
@@ -170,8 +207,8 @@ enum weft_rc weft_msg_find(struct weft_transport *tp, struct weft_msg_peer *peer
     if (rc != WEFT_OK) {
         return rc;
     }
-    for (char *one = strtok_r(value, ",", &rest); one != NULL;
-         one = strtok_r(NULL, ",", &rest)) {
+    for (char *one = take_token(value, peer->token) ? strtok_r(value, ",", &rest) : NULL;
+         one != NULL; one = strtok_r(NULL, ",", &rest)) {
         char *slash = strchr(one, '/');
         bool is_good;
 

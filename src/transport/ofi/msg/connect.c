@@ -113,9 +113,23 @@ static long make_endpoint(struct weft_transport *tp, struct weft_msg_stream *str
     return code == 0 ? fi_enable(stream->ep) : code;
 }
 
+/* In front of the handshake's bytes, over sockets, comes the token of who is asked. */
+static size_t add_token(const struct weft_transport *tp, const uint8_t *token,
+                        const void *data, size_t bytes, uint8_t *out)
+{
+    const size_t before = tp->is_over_sockets ? WEFT_MSG_TOKEN_BYTES : 0;
+
+    memcpy(out, token, before);
+    memcpy(out + before, data, bytes);
+    return before + bytes;
+}
+
 static void call(struct weft_transport *tp, struct weft_msg_stream *stream,
                  const void *data, size_t bytes, enum weft_msg_state state)
 {
+    uint8_t request[WEFT_MSG_TOKEN_BYTES + WEFT_HANDSHAKE_MOST_BYTES];
+    const size_t all = add_token(tp, stream->peer->token, data, bytes, request);
+
     struct fi_info *info = weft_ofi_info(&tp->ofi, NULL, &stream->peer->address,
                                          stream->peer->address_bytes);
     long code = -FI_ENOMEM;
@@ -123,7 +137,7 @@ static void call(struct weft_transport *tp, struct weft_msg_stream *stream,
     if (info != NULL) {
         code = make_endpoint(tp, stream, info);
         if (code == 0) {
-            code = fi_connect(stream->ep, info->dest_addr, data, bytes);
+            code = fi_connect(stream->ep, info->dest_addr, request, all);
         }
         weft_libfabric.freeinfo(info);
     }
@@ -326,15 +340,15 @@ static enum weft_refusal place(const struct weft_transport *tp,
                                     (is_confirm ? WEFT_MSG_CONFIRMING : WEFT_MSG_ASKING));
 }
 
-static void on_ask(struct weft_transport *tp, const union event *event, size_t bytes)
+static void on_ask(struct weft_transport *tp, const union event *event,
+                   const uint8_t *data, size_t bytes)
 {
     struct fid_pep *listener = (struct fid_pep *)(void *)event->entry.fid;
     uint8_t answer[1 + WEFT_ANSWER_BYTES] = {WEFT_WELCOME};
     struct weft_handshake shake;
     struct weft_msg_stream *stream;
     struct weft_msg_peer *peer;
-    enum weft_refusal reason =
-        weft_handshake_check_ask(&tp->self, event->entry.data, bytes, &shake);
+    enum weft_refusal reason = weft_handshake_check_ask(&tp->self, data, bytes, &shake);
 
     if (reason != WEFT_WELCOME) {
         refuse(tp, event, reason);
@@ -379,9 +393,10 @@ static struct weft_msg_stream *find_confirmed(struct weft_transport *tp,
     return peer != NULL && number < WEFT_STREAMS_MAX ? peer->streams[number] : NULL;
 }
 
-static void on_confirm(struct weft_transport *tp, const union event *event, size_t bytes)
+static void on_confirm(struct weft_transport *tp, const union event *event,
+                       const uint8_t *data, size_t bytes)
 {
-    struct weft_msg_stream *stream = find_confirmed(tp, event->entry.data);
+    struct weft_msg_stream *stream = find_confirmed(tp, data);
     enum weft_refusal reason;
     long code;
 
@@ -389,9 +404,8 @@ static void on_confirm(struct weft_transport *tp, const union event *event, size
         refuse(tp, event, WEFT_REFUSED_STRANGER);
         return;
     }
-    reason =
-        weft_handshake_check_confirm(&tp->self, event->entry.data + WEFT_CONFIRM_PREFIX,
-                                     bytes - WEFT_CONFIRM_PREFIX, &stream->theirs);
+    reason = weft_handshake_check_confirm(&tp->self, data + WEFT_CONFIRM_PREFIX,
+                                          bytes - WEFT_CONFIRM_PREFIX, &stream->theirs);
     if (reason != WEFT_WELCOME) {
         /* The caller takes this for another's ask that came between, and asks again. */
         refuse(tp, event,
@@ -416,6 +430,22 @@ static void on_confirm(struct weft_transport *tp, const union event *event, size
     weft_msg_set_state(tp, stream, WEFT_MSG_ACCEPTING);
 }
 
+static void on_request(struct weft_transport *tp, const union event *event, size_t bytes)
+{
+    const size_t token = tp->is_over_sockets ? WEFT_MSG_TOKEN_BYTES : 0;
+    const uint8_t *data = event->entry.data + token;
+
+    if (tp->is_closing || !weft_msg_unfilter(tp, event->entry.fid, event->entry.info)) {
+        refuse(tp, event, WEFT_REFUSED_UNSAID);
+    } else if (bytes < token || memcmp(event->entry.data, tp->token, token) != 0) {
+        refuse(tp, event, WEFT_REFUSED_STRANGER);
+    } else if (bytes - token > WEFT_CONFIRM_PREFIX && data[0] == CONFIRM_MARK) {
+        on_confirm(tp, event, data, bytes - token);
+    } else {
+        on_ask(tp, event, data, bytes - token);
+    }
+}
+
 /* ---- events ---- */
 
 static void on_event(struct weft_transport *tp, uint32_t type, const union event *event,
@@ -424,13 +454,7 @@ static void on_event(struct weft_transport *tp, uint32_t type, const union event
     struct weft_msg_stream *stream;
 
     if (type == FI_CONNREQ) {
-        if (tp->is_closing) {
-            refuse(tp, event, WEFT_REFUSED_UNSAID);
-        } else if (bytes > WEFT_CONFIRM_PREFIX && event->entry.data[0] == CONFIRM_MARK) {
-            on_confirm(tp, event, bytes);
-        } else {
-            on_ask(tp, event, bytes);
-        }
+        on_request(tp, event, bytes);
         weft_libfabric.freeinfo(event->entry.info);
         return;
     }
@@ -481,12 +505,13 @@ int weft_msg_handle_events(struct weft_transport *tp)
 
         /* libfabric's tcp takes an old EAGAIN for the cause of a short read, and never
          * closes the connection of somebody who has gone. */
+        weft_msg_watch_listeners(tp);
         errno = 0;
         bytes = fi_eq_read(tp->ofi.eq, &type, &event, sizeof(event), 0);
+        weft_msg_has_accepted(tp);
         if (bytes == -FI_EAVAIL) {
             on_error(tp);
         } else if (bytes < (ssize_t)sizeof(event.entry)) {
-            weft_msg_sweep(tp);
             weft_msg_look_at_clock(tp);
             return count;
         } else {

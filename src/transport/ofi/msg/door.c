@@ -4,9 +4,15 @@
  * Loading libfabric and asking what it offers takes a third of a second, a tenth of it
  * processor time in every rank (docs/engine.md, 0), and many ranks never speak to another
  * node. So a rank begins with plain sockets, its doors, that listen where it will listen
- * itself. It opens the network when it wants to speak, or when somebody knocks, which is
- * any attempt to connect: those at the door are turned away then, and ask again
- * (connect.c). Whoever knocks without being of the job has achieved that, and no more.
+ * itself. It opens the network when it wants to speak, or when somebody knocks: has asked
+ * for a connection and knows our token. The kernel turns others away (strangers.c).
+ * Whoever knocks with a recorded token achieves that libfabric comes up, and no more.
+ *
+ * The doors stay for the whole job. libfabric makes a socket of its own to listen at, at
+ * any port; before it listens, the door is laid under its descriptor. So the port is
+ * never free for others in between, and who has knocked is accepted.
+ *
+ * A rank has one port for all its addresses, so that WEFT_PORTS is a number of ranks.
  *
  * Knocking works where the provider connects by sockets. With other hardware in the
  * machine, or a provider chosen by the user, the network is opened at once. A provider
@@ -19,13 +25,13 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <stddef.h>
-#include <stdio.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 /* Where the kernel lists devices that libfabric would reach past the sockets. */
@@ -58,32 +64,8 @@ bool weft_msg_may_defer(void)
     return chosen == NULL || strcmp(chosen, "tcp") == 0;
 }
 
-/*
- * A port is given from hand to hand: the door is shut before libfabric can listen there.
- * So that no other rank takes it in between, whoever wants a port first takes its name,
- * an abstract socket's, which exists in the same network namespace and ends with us.
- */
-static int take_name(int port)
-{
-    struct sockaddr_un at = {.sun_family = AF_UNIX};
-    const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    const int used =
-        snprintf(at.sun_path + 1, sizeof(at.sun_path) - 1, "weft-port-%d", port);
-    const socklen_t bytes =
-        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)used);
-
-    if (fd >= 0 && bind(fd, (const struct sockaddr *)&at, bytes) != 0) {
-        const int cause = errno;
-
-        close(fd);
-        errno = cause;
-        return -1;
-    }
-    return fd;
-}
-
 /* Listens at an address; -1, and errno says why. */
-static int listen_at(const char *text, int port)
+static int listen_at(const struct weft_transport *tp, const char *text, int port)
 {
     const int is_reused = 1; /* what is left of another job's connections is no matter */
     struct sockaddr_storage at;
@@ -95,6 +77,9 @@ static int listen_at(const char *text, int port)
         return -1;
     }
     fd = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0) {
+        weft_msg_guard(tp, fd);
+    }
     if (fd >= 0 &&
         (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &is_reused, sizeof(is_reused)) != 0 ||
          bind(fd, (const struct sockaddr *)&at, bytes) != 0 ||
@@ -108,29 +93,36 @@ static int listen_at(const char *text, int port)
     return fd;
 }
 
-static bool try_door(struct weft_transport *tp, int which, int port)
+static void close_all(struct weft_transport *tp)
 {
-    tp->names[which] = take_name(port);
-    if (tp->names[which] < 0) {
-        return false;
+    for (int i = 0; i < WEFT_MSG_LISTENERS; i++) {
+        if (tp->doors[i] >= 0) {
+            close(tp->doors[i]);
+            tp->doors[i] = -1;
+        }
     }
-    tp->doors[which] = listen_at(tp->own[which].text, port);
-    if (tp->doors[which] < 0) {
-        const int cause = errno;
+}
 
-        close(tp->names[which]);
-        tp->names[which] = -1;
-        errno = cause;
-        return false;
+/* At all our addresses; false, and errno says why, if one of them has no such port. */
+static bool try_port(struct weft_transport *tp, int port)
+{
+    for (int i = 0; i < tp->own_count; i++) {
+        tp->doors[i] = listen_at(tp, tp->own[i].text, port);
+        if (tp->doors[i] < 0) {
+            const int cause = errno;
+
+            close_all(tp);
+            errno = cause;
+            return false;
+        }
     }
-    tp->ports[which] = port;
+    tp->port = port;
     return true;
 }
 
 /* At a port of the range; ranks of a host begin at different ones. */
-static enum weft_rc open_door(struct weft_transport *tp, int which)
+static enum weft_rc take_port(struct weft_transport *tp)
 {
-    struct epoll_event event = {.events = EPOLLIN};
     int first = 0;
     int last = -1;
 
@@ -141,57 +133,67 @@ static enum weft_rc open_door(struct weft_transport *tp, int which)
     }
     errno = EADDRINUSE;
     for (int i = 0; i <= last - first && errno == EADDRINUSE; i++) {
-        if (try_door(tp, which,
-                     first + (tp->job->who.local_rank + i) % (last - first + 1))) {
-            return epoll_ctl(tp->knocks, EPOLL_CTL_ADD, tp->doors[which], &event) == 0
-                       ? WEFT_OK
-                       : WEFT_ERR_SYSTEM;
+        if (try_port(tp, first + (tp->job->who.local_rank + i) % (last - first + 1))) {
+            return WEFT_OK;
         }
     }
-    weft_log_error("cannot listen at %s, ports %d to %d (WEFT_PORTS): %s",
-                   tp->own[which].text, first, last, strerror(errno));
+    weft_log_error("cannot listen at %s%s, ports %d to %d (WEFT_PORTS): %s",
+                   tp->own[0].text, tp->own_count > 1 ? " and further addresses" : "",
+                   first, last, strerror(errno));
     return WEFT_ERR_SYSTEM;
+}
+
+static enum weft_rc watch_doors(struct weft_transport *tp)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    tp->knocks = epoll_create1(EPOLL_CLOEXEC);
+    for (int i = 0; tp->knocks >= 0 && i < tp->own_count; i++) {
+        if (epoll_ctl(tp->knocks, EPOLL_CTL_ADD, tp->doors[i], &event) != 0) {
+            return WEFT_ERR_SYSTEM;
+        }
+    }
+    return tp->knocks >= 0 ? WEFT_OK : WEFT_ERR_SYSTEM;
 }
 
 enum weft_rc weft_msg_open_doors(struct weft_transport *tp)
 {
-    enum weft_rc rc = WEFT_OK;
+    enum weft_rc rc;
 
-    tp->knocks = epoll_create1(EPOLL_CLOEXEC);
-    if (tp->knocks < 0) {
+    if (getrandom(tp->token, sizeof(tp->token), 0) != sizeof(tp->token)) {
+        weft_log_error("no random numbers: %s", strerror(errno));
         return WEFT_ERR_SYSTEM;
     }
-    for (int i = 0; i < tp->own_count && rc == WEFT_OK; i++) {
-        rc = open_door(tp, i);
-    }
-    return rc;
+    rc = take_port(tp);
+    return rc == WEFT_OK ? watch_doors(tp) : rc;
 }
 
 bool weft_msg_is_knocked(const struct weft_transport *tp)
 {
-    struct epoll_event event;
+    struct pollfd fds[WEFT_MSG_LISTENERS];
 
-    return tp->knocks >= 0 && epoll_wait(tp->knocks, &event, 1, 0) > 0;
+    for (int i = 0; i < tp->own_count; i++) {
+        fds[i] = (struct pollfd){.fd = tp->doors[i], .events = POLLIN};
+    }
+    return poll(fds, (nfds_t)tp->own_count, 0) > 0;
 }
 
-void weft_msg_close_door(struct weft_transport *tp, int which)
+bool weft_msg_lay_under(struct weft_transport *tp, int which, struct fid_pep *listener)
 {
-    if (tp->doors[which] >= 0) {
-        close(tp->doors[which]);
-        tp->doors[which] = -1;
+    struct weft_msg_place place;
+    int fd;
+
+    if (!weft_msg_place_of(&listener->fid, &place)) {
+        return false;
     }
+    fd = weft_msg_find_socket(tp, &place, NULL);
+    return fd >= 0 && dup3(tp->doors[which], fd, O_CLOEXEC) == fd;
 }
 
 void weft_msg_close_doors(struct weft_transport *tp)
 {
     weft_msg_end_knocks(tp);
-    for (int i = 0; i < WEFT_MSG_LISTENERS; i++) {
-        weft_msg_close_door(tp, i);
-        if (tp->names[i] >= 0) {
-            close(tp->names[i]);
-            tp->names[i] = -1;
-        }
-    }
+    close_all(tp);
 }
 
 void weft_msg_end_knocks(struct weft_transport *tp)

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -209,17 +210,49 @@ static void msg_close(struct weft_transport *tp)
     free(tp);
 }
 
-static enum weft_rc go_up(struct weft_transport *tp)
+/* libfabric and its queues, whose descriptors our children do not inherit. */
+static enum weft_rc open_fabric(struct weft_transport *tp)
 {
+    struct weft_msg_noted before;
     struct sockaddr_storage at;
     socklen_t at_bytes;
+    enum weft_rc rc;
+
+    if (!weft_net_address_of(tp->own[0].text, 0, &at, &at_bytes)) {
+        return WEFT_ERR_ARGUMENT;
+    }
+    rc = weft_libfabric_open(); /* which takes long: others may open files meanwhile */
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    tp->all_descriptors = opendir("/proc/self/fd");
+    if (tp->all_descriptors == NULL) {
+        weft_log_error("cannot list our descriptors: %s", strerror(errno));
+        return WEFT_ERR_SYSTEM;
+    }
+    weft_msg_note_sockets(tp, &before);
+    rc = weft_ofi_open(&tp->ofi, &at, at_bytes, WEFT_MSG_RECEIVES + WEFT_MSG_SENDS);
+    weft_msg_close_new_on_exec(tp, &before);
+    for (int i = 0; rc == WEFT_OK && i < 2; i++) {
+        struct fid *queue = i == 0 ? &tp->ofi.eq->fid : &tp->ofi.cq->fid;
+        int fd = -1;
+
+        if (fi_control(queue, FI_GETWAIT, &fd) == 0) {
+            weft_msg_close_on_exec(fd);
+        }
+    }
+    return rc;
+}
+
+static enum weft_rc go_up(struct weft_transport *tp)
+{
     enum weft_rc rc = weft_sodium_open();
 
-    if (rc != WEFT_OK || !weft_net_address_of(tp->own[0].text, 0, &at, &at_bytes)) {
-        return rc != WEFT_OK ? rc : WEFT_ERR_ARGUMENT;
-    }
-    rc = weft_ofi_open(&tp->ofi, &at, at_bytes, WEFT_MSG_RECEIVES + WEFT_MSG_SENDS);
     if (rc == WEFT_OK) {
+        rc = open_fabric(tp);
+    }
+    if (rc == WEFT_OK) {
+        weft_msg_keep_reserve(tp);
         choose_counts(tp);
         rc = make_sends(tp);
     }
@@ -289,9 +322,10 @@ static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_job *job,
         .packets = up->packet_version,
     };
     tp->knocks = -1;
+    tp->reserved = -1;
+    tp->next_accepted = -1;
     for (int i = 0; i < WEFT_MSG_LISTENERS; i++) {
         tp->doors[i] = -1;
-        tp->names[i] = -1;
     }
     rc = open_all(tp);
     if (rc != WEFT_OK) {

@@ -3,12 +3,13 @@
  *
  *   msg.c       opening, closing, the ops table
  *   address.c   where we listen, and where a peer does
- *   door.c      ports that are ours before libfabric is there
+ *   door.c      sockets that listen, before libfabric is there and after
  *   connect.c   connections on first contact, without threads
  *   stream.c    further connections to a peer, for long messages
  *   lost.c      connections that have ended: who waits is told
  *   silence.c   connections whose other end does not answer any more
- *   strangers.c who connects and says nothing, or nothing that we know
+ *   strangers.c who connects and is not of the job
+ *   sockets.c   descriptors of libfabric's sockets
  *   send.c      packets out, against the space that the peer has granted
  *   lend.c      long ones, from and into memory of the user's
  *   poll.c      packets in; those that may not be taken yet are held
@@ -55,6 +56,12 @@ enum {
     WEFT_MSG_LISTENERS = 4, /* addresses of ours that are listened at */
     WEFT_MSG_HOST_BYTES = 64,
     WEFT_MSG_CAUSE_BYTES = 128,
+    WEFT_MSG_TOKEN_BYTES = 8,
+    WEFT_MSG_UNKNOWN_MOST = 64, /* accepted, and have not asked, after a sweep */
+    WEFT_MSG_LOOKS_MOST = 16,   /* at waiting ones, before the next sweep */
+    /* ... and so many at most at any time: each look accepts one of each listener. */
+    WEFT_MSG_UNKNOWN_ROOM =
+        WEFT_MSG_UNKNOWN_MOST + WEFT_MSG_LOOKS_MOST * WEFT_MSG_LISTENERS,
 };
 
 enum weft_msg_kind {
@@ -136,7 +143,8 @@ struct weft_msg_peer {
     bool has_address;
     struct sockaddr_storage address;
     socklen_t address_bytes;
-    char host[WEFT_MSG_HOST_BYTES]; /* its name; "" if it is not known */
+    uint8_t token[WEFT_MSG_TOKEN_BYTES]; /* what its kernel wants to see */
+    char host[WEFT_MSG_HOST_BYTES];      /* its name; "" if it is not known */
 
     char cause[WEFT_MSG_CAUSE_BYTES]; /* why its streams are LOST */
     bool is_silent;                   /* because it does not answer */
@@ -168,6 +176,30 @@ struct weft_msg_peer {
     struct weft_msg_peer *next_owing;
 };
 
+/* Where a socket is, or its peer. */
+struct weft_msg_place {
+    struct sockaddr_storage at;
+};
+
+/* A connection that was accepted, and has asked for nothing yet. */
+struct weft_msg_unknown {
+    uint64_t cookie; /* the kernel's name for the socket */
+    uint64_t since_ns;
+    int fd;
+};
+
+struct weft_msg_unknowns {
+    struct weft_msg_unknown all[WEFT_MSG_UNKNOWN_ROOM];
+    int count;
+};
+
+/* Sockets that were open at some moment, by their inodes: another thread may close one,
+ * and the next has its number. */
+struct weft_msg_noted {
+    uint64_t *all;
+    size_t count;
+};
+
 struct weft_transport {
     struct weft_upcalls *up;
     struct weft_job *job;
@@ -182,20 +214,30 @@ struct weft_transport {
     bool has_moved;  /* other descriptors than before are to be waited for */
     struct weft_net_address own[WEFT_MSG_LISTENERS]; /* that are for jobs */
     int own_count;
-    int ports[WEFT_MSG_LISTENERS]; /* one for each */
-    int doors[WEFT_MSG_LISTENERS]; /* descriptors, or -1 */
-    int names[WEFT_MSG_LISTENERS]; /* the same, of the ports' names */
-    int knocks;                    /* epoll's, for all doors; or -1 */
+    int port;                            /* the same at all of them */
+    int doors[WEFT_MSG_LISTENERS];       /* descriptors, or -1 */
+    int knocks;                          /* epoll's, for all doors; or -1 */
+    uint8_t token[WEFT_MSG_TOKEN_BYTES]; /* what requests to connect begin with */
+    bool is_over_sockets;                /* the provider: libfabric's tcp */
     struct fid_pep *listeners[WEFT_MSG_LISTENERS];
+    struct weft_msg_place places[WEFT_MSG_LISTENERS]; /* of the listeners */
     int listener_count;
     struct weft_handshake_self self;
     struct weft_ranks peers;
     uint32_t pending;     /* connections that are being made */
     uint32_t connections; /* that are open */
     uint32_t polls;
-    uint64_t strangers;   /* who was refused because it is not of the job */
-    uint64_t sweep_at_ns; /* when to look for silent ones again */
-    DIR *all_descriptors; /* of this process */
+    uint64_t strangers; /* who was refused because it is not of the job */
+    uint64_t swept_at_ns;
+    uint32_t looks_since; /* at waiting connections, since then */
+    int ended;            /* connections, by one pass */
+    struct weft_msg_unknowns unknowns;
+    struct weft_msg_unknowns unknowns_seen; /* by the sweep that is under way */
+    int reserved;                           /* a descriptor for when there is no other */
+    bool has_exhausted;                     /* them; it was said */
+    int last_found;                         /* descriptor of a socket */
+    int next_accepted;                      /* descriptor of the next one; -1: none */
+    DIR *all_descriptors;                   /* of this process */
     bool is_closing;
     struct weft_msg_peer *losing; /* lost, but the layer above is not told yet */
     uint64_t check_at_ns;         /* when to look for silent connections again */
@@ -256,12 +298,13 @@ enum weft_rc weft_msg_find(struct weft_transport *tp, struct weft_msg_peer *peer
 
 /* May libfabric wait until it is needed? */
 bool weft_msg_may_defer(void);
-/* A door at each of our addresses. */
+/* Draws our token; opens a door at each of our addresses. */
 enum weft_rc weft_msg_open_doors(struct weft_transport *tp);
 bool weft_msg_is_knocked(const struct weft_transport *tp);
-/* Who stands there is turned away. */
-void weft_msg_close_door(struct weft_transport *tp, int which);
-/* Doors, if there still are some, are not looked at any more. */
+/* Puts a door in the place of the socket of libfabric's listener, which has not begun to
+ * listen; false: that was not found. */
+bool weft_msg_lay_under(struct weft_transport *tp, int which, struct fid_pep *listener);
+/* Nobody sleeps on the doors any more: libfabric's listeners tell. */
 void weft_msg_end_knocks(struct weft_transport *tp);
 /* All of them, and the ports are given up. */
 void weft_msg_close_doors(struct weft_transport *tp);
@@ -297,8 +340,8 @@ uint64_t weft_msg_tell_losses(struct weft_transport *tp);
 
 /* After how many milliseconds without an answer a peer is lost. */
 uint64_t weft_msg_silence_ms(void);
-/* Finds the socket of a stream that has begun to connect, or of one that stands, and asks
- * the kernel for the time-outs that it needs. */
+/* Finds the socket of a stream that has begun to connect, or of one that stands, sets
+ * close-on-exec, and asks the kernel for the time-outs that it needs. */
 void weft_msg_watch_connecting(struct weft_msg_stream *stream);
 void weft_msg_watch(struct weft_msg_stream *stream);
 /* Loses who is silent, tells of those who are lost, and sets `due_ns`. */
@@ -306,12 +349,44 @@ void weft_msg_look_at_clock(struct weft_transport *tp);
 
 /* One more who is not of the job; says so the first time. */
 void weft_msg_count_stranger(struct weft_transport *tp, const char *why);
-/* Who connects where we listen cannot hold us up; undone at the end, when no stream is
- * left. */
-void weft_msg_guard(struct weft_transport *tp);
+/*
+ * Who connects where we listen and is not of the job can neither hold us up nor use us
+ * up: the kernel drops what it sends and never accepts it. Where there is no such kernel,
+ * at most WEFT_MSG_UNKNOWN_ROOM connections have a descriptor at any time that have asked
+ * for nothing; each is ended after some seconds. See strangers.c.
+ *
+ * A socket that is about to listen is guarded; undone at the end, when no stream is left.
+ */
+void weft_msg_guard(const struct weft_transport *tp, int fd);
 void weft_msg_unguard(struct weft_transport *tp);
-/* Ends connections that have been silent since they were made; cheap if called often. */
-void weft_msg_sweep(struct weft_transport *tp);
+/* Takes a descriptor for when there is no other. */
+void weft_msg_keep_reserve(struct weft_transport *tp);
+/* Sees to those who wait to be accepted, and those who were; cheap if called often. To be
+ * called before the provider is, which accepts. */
+void weft_msg_watch_listeners(struct weft_transport *tp);
+/* To be called after the provider was. */
+void weft_msg_has_accepted(struct weft_transport *tp);
+/* A request has been read: from now on its connection may carry anything. False: it was
+ * not found. */
+bool weft_msg_unfilter(struct weft_transport *tp, const struct fid *listener,
+                       const struct fi_info *info);
+
+/* Where an endpoint of libfabric's is; where the other end of its connection is. */
+bool weft_msg_place_of(struct fid *fid, struct weft_msg_place *out);
+bool weft_msg_place_of_peer(struct fid_ep *ep, struct weft_msg_place *out);
+/* The descriptor of the socket at a place, with a peer at another, or any if that is
+ * NULL; -1: there is none. */
+int weft_msg_find_socket(struct weft_transport *tp, const struct weft_msg_place *at,
+                         const struct weft_msg_place *peer);
+/* Calls for every socket at one of our addresses, the listeners' own included. */
+void weft_msg_for_all_sockets(struct weft_transport *tp,
+                              void (*call)(struct weft_transport *tp, int fd));
+/* Programs that this process starts shall not inherit it. */
+void weft_msg_close_on_exec(int fd);
+/* The same for all sockets that are opened between these two calls, by libfabric, which
+ * does not see to that itself. */
+void weft_msg_note_sockets(struct weft_transport *tp, struct weft_msg_noted *noted);
+void weft_msg_close_new_on_exec(struct weft_transport *tp, struct weft_msg_noted *noted);
 
 enum weft_rc weft_msg_send(struct weft_endpoint *ep, const void *header, const void *data,
                            size_t len, unsigned flags);

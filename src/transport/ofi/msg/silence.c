@@ -19,12 +19,8 @@
 #include "base/clock.h"
 #include "base/settings.h"
 
-#include <dirent.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 enum { LIMIT_BEATS = 2, CHECKS_PER_BEAT = 4, UNANSWERED = 2 };
@@ -43,64 +39,21 @@ uint64_t weft_msg_silence_ms(void)
 
 /* ---- the provider's sockets ---- */
 
-struct ends {
-    struct sockaddr_storage own;
-    struct sockaddr_storage peer; /* zero while it is being connected */
-};
-
-static bool find_ends(const struct weft_msg_stream *stream, struct ends *out)
-{
-    size_t bytes = sizeof(out->own);
-
-    memset(out, 0, sizeof(*out));
-    if (fi_getname(&stream->ep->fid, &out->own, &bytes) != 0 ||
-        (out->own.ss_family != AF_INET && out->own.ss_family != AF_INET6)) {
-        return false;
-    }
-    bytes = sizeof(out->peer);
-    if (fi_getpeer(stream->ep, &out->peer, &bytes) != 0) {
-        memset(&out->peer, 0, sizeof(out->peer));
-    }
-    return true;
-}
-
-/* Both come from the kernel, which leaves no byte to chance. */
-static bool has_ends(int fd, const struct ends *ends)
-{
-    struct ends found = {0};
-    socklen_t bytes = sizeof(found.own);
-
-    if (getsockname(fd, (struct sockaddr *)&found.own, &bytes) != 0) {
-        return false;
-    }
-    bytes = sizeof(found.peer);
-    if (getpeername(fd, (struct sockaddr *)&found.peer, &bytes) != 0) {
-        memset(&found.peer, 0, sizeof(found.peer));
-    }
-    return memcmp(&found, ends, sizeof(found)) == 0;
-}
-
 /* The descriptor of the stream's socket, or 0. */
 static int find_socket(const struct weft_msg_stream *stream)
 {
-    const struct dirent *entry;
-    struct ends ends;
-    DIR *all;
-    int found = 0;
+    struct weft_transport *tp = stream->base.transport;
+    struct weft_msg_place own;
+    struct weft_msg_place peer;
+    bool has_peer;
+    int fd;
 
-    if (!find_ends(stream, &ends)) {
+    if (!tp->is_over_sockets || !weft_msg_place_of(&stream->ep->fid, &own)) {
         return 0;
     }
-    all = opendir("/proc/self/fd");
-    while (all != NULL && found == 0 && (entry = readdir(all)) != NULL) {
-        const int fd = atoi(entry->d_name);
-
-        found = fd > 0 && has_ends(fd, &ends) ? fd : 0;
-    }
-    if (all != NULL) {
-        closedir(all);
-    }
-    return found;
+    has_peer = weft_msg_place_of_peer(stream->ep, &peer); /* not while it connects */
+    fd = weft_msg_find_socket(tp, &own, has_peer ? &peer : NULL);
+    return fd > 0 ? fd : 0;
 }
 
 static void set_option(int fd, int level, int name, uint64_t value)
@@ -114,6 +67,7 @@ void weft_msg_watch_connecting(struct weft_msg_stream *stream)
 {
     stream->socket = find_socket(stream);
     if (stream->socket != 0) {
+        weft_msg_close_on_exec(stream->socket);
         set_option(stream->socket, IPPROTO_TCP, TCP_USER_TIMEOUT, weft_msg_silence_ms());
     }
 }

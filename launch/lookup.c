@@ -63,6 +63,12 @@ static const char *value_in(const char *pair, size_t bytes)
                                                                             : NULL;
 }
 
+/* The name of a pair, or NULL. */
+static const char *name_in(const char *pair, size_t bytes)
+{
+    return memchr(pair, '\0', bytes) != NULL ? pair : NULL;
+}
+
 static void on_put(void *owner, const char *name, const char *value)
 {
     struct job *job = owner;
@@ -134,7 +140,7 @@ void job_on_value(struct job *job, const struct frame *frame, const char *payloa
     if (value != NULL) {
         pmi_service_put(&job->pmi, payload, value);
     }
-    pmi_service_answer(&job->pmi, frame->rank, value);
+    pmi_service_answer(&job->pmi, frame->rank, name_in(payload, frame->bytes), value);
 }
 
 void job_open_lookup(struct job *job)

@@ -100,6 +100,12 @@ static void name_of(char *name, size_t size, int rank, const char *key)
     snprintf(name, size, "%d %s", rank, key);
 }
 
+/* The rank in a name that name_of() has made; -1: it is a name for all. */
+static int rank_in(const char *name)
+{
+    return strchr(name, ' ') != NULL ? atoi(name) : -1;
+}
+
 static struct pmi_client *client_of(struct pmi_service *service, int rank)
 {
     const int at = rank - service->first;
@@ -107,17 +113,23 @@ static struct pmi_client *client_of(struct pmi_service *service, int rank)
     return at >= 0 && at < service->count ? &service->clients[at] : NULL;
 }
 
-void pmi_service_answer(struct pmi_service *service, int rank, const char *value)
+void pmi_service_answer(struct pmi_service *service, int rank, const char *name,
+                        const char *value)
 {
     struct pmi_client *client = client_of(service, rank);
+    const int of = name != NULL ? rank_in(name) : -1;
+    char whose[PMI_KEY + 32] = "";
 
     if (client == NULL || client->fd < 0) {
         return;
     }
+    if (of >= 0) {
+        snprintf(whose, sizeof(whose), " rank=%d key=%s", of, strchr(name, ' ') + 1);
+    }
     if (value == NULL) {
-        answer(client, "cmd=get_result rc=-1 msg=key_not_found value=unknown\n");
+        answer(client, "cmd=get_result rc=-1 msg=key_not_found value=unknown%s\n", whose);
     } else {
-        answer(client, "cmd=get_result rc=0 msg=success value=%s\n", value);
+        answer(client, "cmd=get_result rc=0 msg=success value=%s%s\n", value, whose);
     }
 }
 
@@ -126,7 +138,7 @@ static void tell(struct pmi_service *service, int daemon, int rank, const char *
                  const char *value)
 {
     if (client_of(service, rank) != NULL) {
-        pmi_service_answer(service, rank, value);
+        pmi_service_answer(service, rank, name, value);
     } else {
         service->found(service->owner, daemon, rank, name, value);
     }
@@ -221,8 +233,11 @@ static void on_get(struct pmi_service *service, struct pmi_client *client, char 
     const char *value = NULL;
 
     if (name == NULL || of >= service->size) {
-        pmi_service_answer(service, client->rank, NULL);
+        pmi_service_answer(service, client->rank, NULL, NULL);
         return;
+    }
+    if (of >= 0) {
+        name_of(own_name, sizeof(own_name), of, name);
     }
     if (client_of(service, of) != NULL) {
         pmi_service_want(service, -1, client->rank, of, name);
@@ -231,13 +246,12 @@ static void on_get(struct pmi_service *service, struct pmi_client *client, char 
     if (strcmp(name, "PMI_process_mapping") == 0) {
         value = service->mapping;
     } else if (of >= 0) {
-        name_of(own_name, sizeof(own_name), of, name);
         value = pmi_service_find(service, own_name);
     } else {
         value = pmi_service_find(service, name);
     }
     if (value != NULL || !service->ask(service->owner, client->rank, of, name)) {
-        pmi_service_answer(service, client->rank, value);
+        pmi_service_answer(service, client->rank, of >= 0 ? own_name : name, value);
     }
 }
 

@@ -4,7 +4,9 @@
  * Each rank of this host has a socket. Keys live in one space for the whole job: those
  * that are for all go to the root of the tree, where other hosts ask for them and then
  * keep a copy. Weft's own ranks say beside a key which rank puts it ("rank=7"): such keys
- * stay on the host of that rank, and whoever gets one is answered when it is there. What
+ * stay on the host of that rank, and whoever gets one is answered when it is there. Such
+ * an answer ends with that word and the key, so that a rank may ask for several at once.
+ * What
  * a rank asks that concerns the job or other hosts is told to the owner through the
  * upcalls. A request that is no request gets no answer and a line on standard error; the
  * job goes on.
@@ -15,7 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { PMI_LINE = 4096 };
+enum { PMI_LINE = 4096, PMI_KEY = 64 };
 
 struct pmi_client {
     int fd; /* our end; -1: closed */
@@ -82,8 +84,10 @@ void pmi_service_want(struct pmi_service *service, int daemon, int rank, int of,
                       const char *name);
 void pmi_service_rank_ended(struct pmi_service *service, int rank);
 
-/* The answer to ask(), for one of our ranks; NULL: there is no such key. */
-void pmi_service_answer(struct pmi_service *service, int rank, const char *value);
+/* The answer to ask() for one of our ranks: `name` as in found(), or NULL if it is not
+ * known; `value`, or NULL: there is no such key. A rank may have asked for several. */
+void pmi_service_answer(struct pmi_service *service, int rank, const char *name,
+                        const char *value);
 
 /* Forgets all keys. */
 void pmi_service_close(struct pmi_service *service);

@@ -42,6 +42,9 @@ struct weft_kvs_ops {
     enum weft_rc (*fence)(bool is_collecting);
     /* What `rank` has put; `value` has room for WEFT_KVS_VALUE_MAX + 1. */
     enum weft_rc (*get)(int rank, const char *key, char *value);
+    /* The same, but WEFT_AGAIN: it is not there yet, and was asked for; call again. NULL:
+     * get() does not wait. */
+    enum weft_rc (*try_get)(int rank, const char *key, char *value);
     /* Does get() wait for what is not put yet, so that nobody needs a fence? */
     bool (*is_lazy)(void);
     /* Asks the launcher to end the job; from any thread, takes no lock, may return. */

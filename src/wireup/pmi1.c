@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +19,24 @@
 
 enum { LINE = 4096 };
 
+/*
+ * A word of another rank that was asked for. Our mpiexec answers when that rank has put
+ * it, and names rank and key, so that several can be asked for at once.
+ */
+struct lookup {
+    struct lookup *next;
+    int rank;
+    char key[64];
+    char *answer; /* the whole line; NULL: it has not come */
+};
+
 static struct {
     int fd;
     char kvs[256];     /* the name of our job's key-value space */
     char buffer[LINE]; /* what has arrived beyond the last line */
     size_t held;
-    int own_rank; /* under our own mpiexec, which keeps keys by rank; else -1 */
+    int own_rank;           /* under our own mpiexec, which keeps keys by rank; else -1 */
+    struct lookup *lookups; /* that were asked for, under our own mpiexec */
 } pmi = {.fd = -1, .own_rank = -1};
 
 static enum weft_rc lost(const char *doing, const char *why)
@@ -114,6 +127,46 @@ static bool find_word(const char *line, const char *key, char *value, size_t siz
     return false;
 }
 
+static struct lookup **find_lookup(int rank, const char *key)
+{
+    struct lookup **at = &pmi.lookups;
+
+    while (*at != NULL && ((*at)->rank != rank || strcmp((*at)->key, key) != 0)) {
+        at = &(*at)->next;
+    }
+    return at;
+}
+
+/* Is this the answer to a lookup? Then it is kept for whoever has asked. */
+static bool keep_answer(const char *line)
+{
+    char number[16];
+    char key[64];
+    struct lookup *found;
+
+    if (strncmp(line, "cmd=get_result ", 15) != 0 ||
+        !find_word(line, "rank", number, sizeof(number)) ||
+        !find_word(line, "key", key, sizeof(key))) {
+        return false;
+    }
+    found = *find_lookup(atoi(number), key);
+    if (found != NULL && found->answer == NULL) { /* else a program before us has asked */
+        found->answer = strdup(line);
+    }
+    return true;
+}
+
+/* The next line that is no answer to a lookup. */
+static enum weft_rc read_other_line(char *line)
+{
+    enum weft_rc rc;
+
+    do {
+        rc = read_line(line);
+    } while (rc == WEFT_OK && keep_answer(line));
+    return rc;
+}
+
 /*
  * One request and its answer, which must be the command `wanted`. `answer` holds the
  * whole line, of LINE bytes.
@@ -124,7 +177,7 @@ static enum weft_rc ask(const char *request, const char *wanted, char *answer)
     enum weft_rc rc = send_line(request);
 
     if (rc == WEFT_OK) {
-        rc = read_line(answer);
+        rc = read_other_line(answer);
     }
     if (rc != WEFT_OK) {
         return rc;
@@ -189,9 +242,98 @@ static enum weft_rc get_value(int rank, const char *key, char *value, size_t siz
     return WEFT_OK;
 }
 
+/* ---- lookups, which do not wait ---- */
+
+static enum weft_rc begin_lookup(int rank, const char *key)
+{
+    struct lookup *made = calloc(1, sizeof(*made));
+    char request[LINE];
+
+    if (made == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    made->rank = rank;
+    snprintf(made->key, sizeof(made->key), "%s", key);
+    made->next = pmi.lookups;
+    pmi.lookups = made;
+    snprintf(request, sizeof(request), "cmd=get kvsname=%s key=%s rank=%d\n", pmi.kvs,
+             key, rank);
+    return send_line(request);
+}
+
+/* Has something come? Waits for it for so many milliseconds; -1: until it has. */
+static bool has_come(int patience)
+{
+    struct pollfd come = {.fd = pmi.fd, .events = POLLIN};
+
+    return memchr(pmi.buffer, '\n', pmi.held) != NULL || poll(&come, 1, patience) > 0;
+}
+
+/* Takes what has come. Nothing but answers to lookups comes without being waited for. */
+static enum weft_rc take_answers(int patience)
+{
+    char line[LINE];
+
+    while (has_come(patience)) {
+        const enum weft_rc rc = read_line(line);
+
+        if (rc != WEFT_OK) {
+            return rc;
+        }
+        if (!keep_answer(line)) {
+            weft_log_error("PMI-1: the launcher said, unasked: %.200s", line);
+            return WEFT_ERR_LAUNCH;
+        }
+        patience = 0;
+    }
+    return WEFT_OK;
+}
+
+/* What has come of it; it is over then. */
+static enum weft_rc end_lookup(struct lookup **at, char *value)
+{
+    struct lookup *over = *at;
+    const bool is_there = is_granted(over->answer) &&
+                          find_word(over->answer, "value", value, WEFT_KVS_VALUE_MAX + 1);
+
+    *at = over->next;
+    free(over->answer);
+    free(over);
+    return is_there ? WEFT_OK : WEFT_ERR_ARGUMENT; /* it ended, and had put nothing */
+}
+
+static enum weft_rc look_up(int rank, const char *key, char *value, int patience)
+{
+    struct lookup **at = find_lookup(rank, key);
+    enum weft_rc rc = *at == NULL ? begin_lookup(rank, key) : WEFT_OK;
+
+    if (rc == WEFT_OK) {
+        rc = take_answers(patience);
+    }
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    at = find_lookup(rank, key);
+    return (*at)->answer != NULL ? end_lookup(at, value) : WEFT_AGAIN;
+}
+
+static enum weft_rc try_get(int rank, const char *key, char *value)
+{
+    return pmi.own_rank >= 0 ? look_up(rank, key, value, 0)
+                             : get_value(rank, key, value, WEFT_KVS_VALUE_MAX + 1);
+}
+
 static enum weft_rc get(int rank, const char *key, char *value)
 {
-    return get_value(rank, key, value, WEFT_KVS_VALUE_MAX + 1);
+    enum weft_rc rc;
+
+    if (pmi.own_rank < 0) {
+        return get_value(rank, key, value, WEFT_KVS_VALUE_MAX + 1);
+    }
+    do {
+        rc = look_up(rank, key, value, -1);
+    } while (rc == WEFT_AGAIN);
+    return rc;
 }
 
 static enum weft_rc read_places(struct weft_who *who, struct weft_place *map)
@@ -389,6 +531,7 @@ const struct weft_kvs_ops weft_pmi1_ops = {
     .put = put,
     .fence = fence,
     .get = get,
+    .try_get = try_get,
     .is_lazy = pmi1_is_lazy,
     .abort = pmi1_abort,
     .close = pmi1_close,

@@ -325,8 +325,8 @@ enum weft_rc weft_wireup_publish(struct weft_job *job, const char *key, const ch
     return rc;
 }
 
-enum weft_rc weft_wireup_lookup(struct weft_job *job, int rank, const char *key,
-                                char *value)
+static enum weft_rc look_up(struct weft_job *job, int rank, const char *key, char *value,
+                            bool is_waiting)
 {
     char name[64];
     enum weft_rc rc;
@@ -336,7 +336,23 @@ enum weft_rc weft_wireup_lookup(struct weft_job *job, int rank, const char *key,
     }
     name_key(job, key, rank, name, sizeof(name));
     rc = open_kvs(job);
-    return rc == WEFT_OK ? job->kvs->get(rank, name, value) : rc;
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    return is_waiting || job->kvs->try_get == NULL ? job->kvs->get(rank, name, value)
+                                                   : job->kvs->try_get(rank, name, value);
+}
+
+enum weft_rc weft_wireup_lookup(struct weft_job *job, int rank, const char *key,
+                                char *value)
+{
+    return look_up(job, rank, key, value, true);
+}
+
+enum weft_rc weft_wireup_try_lookup(struct weft_job *job, int rank, const char *key,
+                                    char *value)
+{
+    return look_up(job, rank, key, value, false);
 }
 
 /*

@@ -67,6 +67,13 @@ WEFT_MUST_CHECK enum weft_rc weft_wireup_lookup(struct weft_job *job, int rank,
                                                 const char *key, char *value);
 
 /*
+ * The same without waiting. WEFT_AGAIN: it is not known yet; call again, some time, with
+ * the same key. Several ranks may be asked for at once.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_wireup_try_lookup(struct weft_job *job, int rank,
+                                                    const char *key, char *value);
+
+/*
  * Ends the job with this exit code, naming the cause once; from any thread, takes no
  * lock of the library. What the program has printed is written out first, for half a
  * second at most. A code that would read as success becomes 1. Does not return: exits by

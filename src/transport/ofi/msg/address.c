@@ -203,7 +203,7 @@ enum weft_rc weft_msg_find(struct weft_transport *tp, struct weft_msg_peer *peer
     enum weft_rc rc;
 
     name_key(tp, key, sizeof(key));
-    rc = weft_wireup_lookup(tp->job, (int)peer->ranked.rank, key, value);
+    rc = weft_wireup_try_lookup(tp->job, (int)peer->ranked.rank, key, value);
     if (rc != WEFT_OK) {
         return rc;
     }

@@ -181,6 +181,8 @@ static void confirm(struct weft_transport *tp, struct weft_msg_stream *stream)
 
 void weft_msg_connect(struct weft_transport *tp, struct weft_msg_stream *stream)
 {
+    enum weft_rc rc;
+
     if (stream->state != WEFT_MSG_NONE) {
         return; /* it is under way */
     }
@@ -189,11 +191,15 @@ void weft_msg_connect(struct weft_transport *tp, struct weft_msg_stream *stream)
         tp->has_stumbled = tp->has_stumbled || is_first(stream);
         return;
     }
-    if (!stream->peer->has_address && weft_msg_find(tp, stream->peer) != WEFT_OK) {
+    rc = stream->peer->has_address ? WEFT_OK : weft_msg_find(tp, stream->peer);
+    if (rc ==
+        WEFT_AGAIN) { /* it has not called MPI_Init, and nothing tells when it has */
+        tp->has_stumbled = tp->has_stumbled || is_first(stream);
+    } else if (rc != WEFT_OK) {
         weft_msg_lose(tp, stream, "its address is not known");
-        return;
+    } else {
+        ask(tp, stream);
     }
-    ask(tp, stream);
 }
 
 /* With a reason. */

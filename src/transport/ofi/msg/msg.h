@@ -290,7 +290,7 @@ struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank
 enum weft_rc weft_msg_come_up(struct weft_transport *tp);
 
 /* Finds our addresses that are for jobs; listens at the ports that the doors have taken;
- * publishes both; finds out where a peer listens. */
+ * publishes both; finds out where a peer listens, WEFT_AGAIN: it has not said so yet. */
 bool weft_msg_find_own(struct weft_transport *tp);
 enum weft_rc weft_msg_listen(struct weft_transport *tp);
 enum weft_rc weft_msg_publish(struct weft_transport *tp);

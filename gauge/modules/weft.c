@@ -15,6 +15,7 @@
 #include "gauge/modules/queue.h"
 #include "gauge/modules/ring.h"
 
+#include "base/clock.h"
 #include "transport/transport.h"
 
 #include <errno.h>
@@ -192,6 +193,17 @@ static enum gauge_rc send_some(struct weft *weft, struct transfer *t)
     return GAUGE_OK;
 }
 
+/* An end that has left is through with its part. */
+static void on_lost(void *owner, uint32_t rank, bool has_left, const char *why)
+{
+    struct weft *weft = owner;
+
+    if (!has_left) {
+        gauge_fail("weft: end %u: %s", rank, why);
+        weft->has_failed = true;
+    }
+}
+
 static enum gauge_rc move(void *owner, struct transfer *t)
 {
     return t->is_send ? send_some(owner, t) : receive_some(owner, t);
@@ -208,6 +220,18 @@ static bool may_sleep(struct weft *weft)
            weft->ops->may_wait(weft->transport) == WEFT_OK;
 }
 
+/* Milliseconds until the transport wants to be polled again, for poll(); -1: no end. */
+static int patience(const struct weft *weft)
+{
+    const uint64_t due = weft->ops->due_ns(weft->transport);
+    const uint64_t now = weft_clock_ns();
+
+    if (due == 0) {
+        return -1;
+    }
+    return due <= now ? 0 : (int)((due - now) / 1000000) + 1;
+}
+
 /* Between two looks that were not enough. */
 static void rest(struct weft *weft, unsigned *looks)
 {
@@ -217,7 +241,7 @@ static void rest(struct weft *weft, unsigned *looks)
     if (may_sleep(weft) && weft->ops->descriptors(weft->transport, fds)) {
         ready[0].fd = fds[0]; /* poll passes over one that is -1 */
         ready[1].fd = fds[1];
-        poll(ready, 2, -1);
+        poll(ready, 2, patience(weft));
     } else {
         ring_pause(looks);
     }
@@ -556,7 +580,12 @@ static enum gauge_rc fill(struct weft *weft, const struct gauge_world *world)
     weft->is_network = is_network(weft->ops);
     weft->is_blocking = strcmp(gauge_option_text(options, "wait"), "block") == 0;
     weft->up = (struct weft_upcalls){
-        .owner = weft, .arrived = on_arrived, .may_take = may_take, .done = on_done};
+        .owner = weft,
+        .arrived = on_arrived,
+        .may_take = may_take,
+        .done = on_done,
+        .lost = on_lost,
+    };
     weft->job = make_job(weft, world);
     weft->to = calloc((size_t)world->ends, sizeof(*weft->to));
     weft->from = calloc((size_t)world->ends, sizeof(*weft->from));

@@ -21,6 +21,9 @@
  * be alive, but nothing goes there and nothing comes from it. Only the two processes at
  * the ends of a connection learn that it is lost. So a collective that fails for that
  * reason ends the job, unless these two are its only members, and so does MPI_Finalize.
+ * A process that has closed its last session before its connections ended has left in
+ * good order: what names it fails, but receives from any source and collectives of others
+ * go on.
  *
  * A request that a thread is copying for, outside the lock, is completed when that thread
  * comes back: process_vm_* fails by itself where the other process is gone.
@@ -41,10 +44,18 @@ static bool is_dead(uint32_t process)
     return peer != NULL && peer->is_dead;
 }
 
+/* Is it dead without having left in good order? */
+static bool has_failed(uint32_t process)
+{
+    const struct weft_peer *peer = weft_peer_find(&weft_p2p.peers, process);
+
+    return peer != NULL && peer->is_dead && !peer->has_left;
+}
+
 int weft_p2p_dead_from(const struct weft_comm *comm, int first)
 {
     for (int rank = first; weft_p2p.dead_count > 0 && rank < comm->peers; rank++) {
-        if (is_dead(weft_comm_process(comm, rank))) {
+        if (has_failed(weft_comm_process(comm, rank))) {
             return rank;
         }
     }
@@ -320,7 +331,7 @@ static struct weft_peer *mark_dead(uint32_t process)
     return peer;
 }
 
-void weft_p2p_lost(void *owner, uint32_t rank, const char *why)
+void weft_p2p_lost(void *owner, uint32_t rank, bool has_left, const char *why)
 {
     struct weft_p2p *p = &weft_p2p;
     struct weft_peer *peer;
@@ -330,6 +341,7 @@ void weft_p2p_lost(void *owner, uint32_t rank, const char *why)
         return; /* the launcher has said so, and why */
     }
     peer = mark_dead(rank);
+    peer->has_left = has_left;
     peer->why_lost = strdup(why);
     if (peer->why_lost == NULL) {
         weft_wireup_abort(p->job, 1, why);

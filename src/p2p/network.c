@@ -320,6 +320,13 @@ void weft_p2p_poll_network(int budget)
     }
 }
 
+void weft_p2p_say_goodbye(void)
+{
+    if (weft_p2p.net_ops != NULL) {
+        weft_p2p.net_ops->leave(weft_p2p.net);
+    }
+}
+
 bool weft_p2p_needs_tick(void)
 {
     const struct weft_p2p *p = &weft_p2p;

@@ -323,6 +323,10 @@ void weft_p2p_give_up(struct weft_comm *comm, int tags);
 /* Returns when what we owe our peers has gone out. With the lock, at both ends. */
 void weft_p2p_drain(void);
 
+/* This process has ended its last use of MPI: peers over a network are told, so that the
+ * end of its connections is no failure for them. With the lock. */
+void weft_p2p_say_goodbye(void);
+
 /*
  * Returns when all sends are over that the user has let go of: those on `comm`, or, if it
  * is NULL, on any communicator. Takes the lock.
@@ -443,7 +447,7 @@ static inline bool weft_p2p_has_deaths(void)
 }
 void weft_p2p_notice_deaths(void);
 /* The upcall: the network has lost the way to a process, which is dead to us. */
-void weft_p2p_lost(void *owner, uint32_t rank, const char *why);
+void weft_p2p_lost(void *owner, uint32_t rank, bool has_left, const char *why);
 
 /* A message that nobody will receive, because the collective was given up: is it so? */
 bool weft_p2p_is_given_up(const struct weft_header *header);

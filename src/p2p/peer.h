@@ -56,6 +56,7 @@ struct weft_peer {
     bool is_waiting;          /* in the list of peers with a backlog */
     bool is_dead;             /* nothing goes to it, nothing comes any more (dead.c) */
     char *why_lost;           /* the way to it is, for this reason; NULL: it is not */
+    bool has_left;            /* dead, but in good order: only what names it fails */
     uint32_t posted;          /* receives that name it */
     uint32_t incoming;        /* transfers that may wait for its DATA */
     uint32_t announced_only;  /* messages that bring nothing along (far.c) */

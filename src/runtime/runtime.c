@@ -140,6 +140,7 @@ void weft_runtime_close(void)
     is_last = --run.users == 0;
     if (is_last) {
         set_state(WEFT_SLICE_CLOSED);
+        weft_p2p_say_goodbye();
     }
     weft_unlock();
     if (is_last) {

@@ -98,8 +98,9 @@ struct weft_upcalls {
      * once for each; `why` is a sentence for the user. It may come from within any call
      * of the transport, so the owner takes note and does the rest later. From then on
      * whatever goes there fails with WEFT_ERR_DEAD; a moment before, with WEFT_AGAIN.
+     * `has_left`: the process had ended its use of MPI before (leave()).
      */
-    void (*lost)(void *owner, uint32_t rank, const char *why);
+    void (*lost)(void *owner, uint32_t rank, bool has_left, const char *why);
     bool is_full;  /* written by the owner, as are the next two */
     bool has_dead; /* a peer has died: what it was about to write will not come */
     uint8_t packet_version; /* of headers and data: peers of another are refused */
@@ -253,6 +254,10 @@ struct weft_transport_ops {
      * becomes readable; in weft_clock_ns(), 0: never. */
     uint64_t (*due_ns)(const struct weft_transport *tp);
     bool (*descriptors)(struct weft_transport *tp, int out[2]);
+    /* A network's alone: tells peers that this process has ended its last use of MPI, so
+     * that the end of its connections is no failure. Whatever it sends later takes that
+     * back. */
+    void (*leave)(struct weft_transport *tp);
 
     /* The node's alone up to set_inside(), but for has_asked() and those with an
      * endpoint. *bell is the doorbell's count then; whoever moves it on ends the sleep.

@@ -100,6 +100,14 @@ static void on_done(void *owner, struct weft_op *op, enum weft_rc rc)
     suite.done_count++;
 }
 
+static void on_lost(void *owner, uint32_t rank, bool has_left, const char *why)
+{
+    (void)owner;
+    (void)has_left;
+    fprintf(stderr, "rank %u is lost: %s\n", rank, why);
+    check(false);
+}
+
 /* Ordered packets of any length take a network's streams in turn, so that many of them
  * come before their turn. */
 static struct weft_endpoint *way_to(uint32_t to, const struct head *head)
@@ -310,6 +318,7 @@ void suite_open(const char *name)
         .owner = &suite,
         .arrived = on_arrived,
         .may_take = on_may_take,
+        .lost = on_lost,
         .done = on_done,
     };
     check(suite.ops->open(&suite.up, &suite.job, &suite.tp) == WEFT_OK);

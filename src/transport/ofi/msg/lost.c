@@ -69,7 +69,7 @@ static void tell_lost(struct weft_transport *tp, struct weft_msg_peer *peer,
              advice);
     weft_log_info("%s", why);
     peer->is_told_lost = true;
-    tp->up->lost(tp->up->owner, peer->ranked.rank, why);
+    tp->up->lost(tp->up->owner, peer->ranked.rank, peer->has_left, why);
 }
 
 /* The end of one stream is the end of all. What was lent comes back as failed. */
@@ -162,7 +162,11 @@ uint64_t weft_msg_tell_losses(struct weft_transport *tp)
 
         if (now >= peer->tell_at_ns) {
             *at = peer->next_losing;
-            tell_lost(tp, peer, "lost the connection", peer->is_silent ? ADVICE : "");
+            tell_lost(tp, peer,
+                      peer->has_left ? "that process has ended its use of MPI; "
+                                       "lost the connection"
+                                     : "lost the connection",
+                      peer->is_silent ? ADVICE : "");
         } else {
             next = next == 0 || peer->tell_at_ns < next ? peer->tell_at_ns : next;
             at = &peer->next_losing;

@@ -493,6 +493,7 @@ const struct weft_transport_ops weft_msg_ops = {
     .wire = wire,
     .may_wait = may_wait,
     .due_ns = due_ns,
+    .leave = weft_msg_leave,
     .descriptors = descriptors,
     .has_asked = has_asked,
     .wake = wake,

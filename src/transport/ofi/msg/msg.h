@@ -68,6 +68,7 @@ enum weft_msg_kind {
     WEFT_MSG_ORDERED = 1,
     WEFT_MSG_CONTROL,
     WEFT_MSG_CREDIT, /* nothing but what was taken */
+    WEFT_MSG_LEAVE,  /* its sender has ended its last use of MPI */
 };
 
 /* In front of every packet, in the byte order of the machine (p2p/wire.h). */
@@ -148,6 +149,7 @@ struct weft_msg_peer {
 
     char cause[WEFT_MSG_CAUSE_BYTES]; /* why its streams are LOST */
     bool is_silent;                   /* because it does not answer */
+    bool has_left;                    /* its last word was LEAVE */
     bool is_told_lost;                /* the layer above knows */
     uint64_t tell_at_ns;              /* when it is told */
     struct weft_msg_peer *next_losing;
@@ -418,6 +420,8 @@ void weft_msg_conceal(struct weft_transport *tp, void *exposed);
 void weft_msg_return(struct weft_transport *tp, struct weft_msg_slot *slot,
                      enum weft_rc rc);
 
+/* Sends LEAVE to all peers with a connection; see transport.h. */
+void weft_msg_leave(struct weft_transport *tp);
 /* Tells the peer what was taken, now or when there is room. */
 void weft_msg_tell(struct weft_transport *tp, struct weft_msg_peer *peer);
 void weft_msg_tell_all(struct weft_transport *tp);

@@ -264,8 +264,8 @@ static struct weft_msg_peer *check_frame(struct weft_transport *tp,
     if (frame->version != WEFT_MSG_FRAME_VERSION) {
         reject(tp, frame, bytes, "its version is not ours");
     }
-    if (frame->kind < WEFT_MSG_ORDERED || frame->kind > WEFT_MSG_CREDIT ||
-        (frame->kind == WEFT_MSG_CREDIT && bytes > sizeof(*frame))) {
+    if (frame->kind < WEFT_MSG_ORDERED || frame->kind > WEFT_MSG_LEAVE ||
+        (frame->kind >= WEFT_MSG_CREDIT && bytes > sizeof(*frame))) {
         reject(tp, frame, bytes, "there is no such kind");
     }
     peer = weft_ranks_find(&tp->peers, frame->from);
@@ -289,8 +289,12 @@ static void take_frame(struct weft_transport *tp, const struct weft_msg_frame *f
         reject(tp, frame, bytes, "it has taken more than we have sent");
     }
     if (weft_likely(frame->kind == WEFT_MSG_ORDERED)) {
+        peer->has_left = false;
         take_ordered(tp, peer, frame, len);
+    } else if (frame->kind == WEFT_MSG_LEAVE) {
+        peer->has_left = true;
     } else if (frame->kind == WEFT_MSG_CONTROL) {
+        peer->has_left = false;
         tp->up->arrived(tp->up->owner, frame->from, frame->header, frame + 1, len);
         peer->taken_control++;
         if (peer->taken_control - peer->told_control >= WEFT_MSG_CONTROL_WINDOW / 2) {

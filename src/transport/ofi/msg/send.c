@@ -4,9 +4,12 @@
  */
 #include "transport/ofi/msg/msg.h"
 
+#include "base/clock.h"
+
+#include <sched.h>
 #include <string.h>
 
-enum { INJECT_MOST = 256 };
+enum { INJECT_MOST = 256, LEAVING_NS = 1000 * 1000 * 1000 };
 
 /* How many packets one peer may have on their way, so that one that does not read leaves
  * room for others. */
@@ -197,16 +200,39 @@ enum weft_rc weft_msg_send(struct weft_endpoint *ep, const void *header, const v
                             header, data, len);
 }
 
-/* ---- what was taken ---- */
+/* ---- frames without a packet ---- */
 
-static bool try_to_tell(struct weft_transport *tp, struct weft_msg_peer *peer)
+/* False: there is no room now. */
+static bool send_bare(struct weft_transport *tp, struct weft_msg_peer *peer,
+                      enum weft_msg_kind kind)
 {
     static const uint8_t nothing[WEFT_HEADER_BYTES];
 
+    return send_frame(tp, &peer->first, kind, nothing, nothing, 0) != WEFT_AGAIN;
+}
+
+/* A peer that does not read, so that nothing can be sent to it, is not waited for long.
+ */
+void weft_msg_leave(struct weft_transport *tp)
+{
+    const uint64_t until = weft_clock_ns() + LEAVING_NS;
+    struct weft_msg_peer *peer;
+    uint32_t at = 0;
+
+    while ((peer = weft_ranks_next(&tp->peers, &at)) != NULL) {
+        while (peer->first.state == WEFT_MSG_OPEN &&
+               !send_bare(tp, peer, WEFT_MSG_LEAVE) && weft_clock_ns() < until) {
+            weft_msg_poll(tp, 0);
+            sched_yield();
+        }
+    }
+}
+
+static bool try_to_tell(struct weft_transport *tp, struct weft_msg_peer *peer)
+{
     return peer->first.state != WEFT_MSG_OPEN ||
            (peer->told == peer->taken && peer->told_control == peer->taken_control) ||
-           send_frame(tp, &peer->first, WEFT_MSG_CREDIT, nothing, nothing, 0) !=
-               WEFT_AGAIN;
+           send_bare(tp, peer, WEFT_MSG_CREDIT);
 }
 
 void weft_msg_tell(struct weft_transport *tp, struct weft_msg_peer *peer)

@@ -11,8 +11,10 @@
 /* The address of a processor's claim; returns its length. */
 static socklen_t name_of(int processor, struct sockaddr_un *address)
 {
+    const char *scope = getenv(CLAIMS_SCOPE);
     int length = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1,
-                          "weft-cpu-%d", processor);
+                          "weft-cpu-%d%s%.40s", processor, scope != NULL ? "-in-" : "",
+                          scope != NULL ? scope : "");
 
     address->sun_family = AF_UNIX;
     address->sun_path[0] = '\0'; /* abstract: it has no place in a file system */

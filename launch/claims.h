@@ -16,6 +16,14 @@
 
 #include "topology.h"
 
+/*
+ * The variable by which a rank that is bound, and whatever it starts, knows the claims
+ * made inside it. An mpiexec that finds it claims processors under names of that rank:
+ * they are the rank's already, so that others do not look at them, and two such mpiexec
+ * see each other.
+ */
+#define CLAIMS_SCOPE "WEFT_BOUND"
+
 /* Claims that are held; zeroed memory holds none. */
 struct claims {
     int *sockets;

@@ -1,5 +1,7 @@
 #include "setup.h"
 
+#include "claims.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +12,8 @@
 static bool is_of_host(const char *entry)
 {
     static const char *const starts[] = {
-        "HOSTNAME=", "HOST=",  "SSH_",         "XDG_RUNTIME_DIR=",
-        "_=",        "SHLVL=", "XDG_SESSION_", "DBUS_SESSION_BUS_ADDRESS=",
+        "HOSTNAME=", "HOST=",        "SSH_",           "XDG_RUNTIME_DIR=",          "_=",
+        "SHLVL=",    "XDG_SESSION_", CLAIMS_SCOPE "=", "DBUS_SESSION_BUS_ADDRESS=",
     };
 
     for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {

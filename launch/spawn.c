@@ -6,6 +6,7 @@
  */
 #include "spawn.h"
 
+#include "claims.h"
 #include "guard.h"
 
 #include <errno.h>
@@ -113,6 +114,7 @@ struct own {
     char size[32];
     char local_rank[48];
     char local_size[48];
+    char bound[64];
 };
 
 static char **make_environment(const struct birth *b, struct own *own, struct list *list)
@@ -132,6 +134,11 @@ static char **make_environment(const struct birth *b, struct own *own, struct li
              b->local_rank);
     snprintf(own->local_size, sizeof(own->local_size), "MPI_LOCALNRANKS=%d",
              b->local_size);
+    if (b->processors != NULL) {
+        snprintf(own->bound, sizeof(own->bound), CLAIMS_SCOPE "=%d.%d", (int)getpid(),
+                 b->rank);
+        set(list, own->bound);
+    }
     set(list, guard_mark());
     list_add(list, own->job);
     list_add(list, own->fd);

@@ -161,7 +161,8 @@ const char *weft_setting_text(enum weft_setting which)
 enum { NAME_MOST = 32 }; /* longer ones are no misspelt settings */
 
 /* Variables that are no settings of the table: the user's, and the launcher's own. */
-static const char *const others[] = {"WEFT_RSH", "WEFT_JOB", "WEFT_INSIDE", "WEFT_KEPT"};
+static const char *const others[] = {"WEFT_RSH", "WEFT_JOB", "WEFT_INSIDE", "WEFT_KEPT",
+                                     "WEFT_BOUND"};
 enum { OTHERS = sizeof(others) / sizeof(others[0]), FOR_USERS = 1 };
 
 static const char *known_name(int i)

@@ -307,6 +307,16 @@ def two_jobs_at_once_do_not_share_a_core():
         claim(told[0] != told[1], f"both have {told[0]}")
 
 
+@case("placement")
+def a_job_inside_a_bound_rank_shares_its_cores():
+    claim(CORES >= 2, "this machine has a single core: there is nothing to place")
+    inner = f"{mpiexec_path()} -n {CORES} --bind-to core {AFFINITY[0]} -c '{AFFINITY[2]}'"
+    done = mpiexec("-n", 1, "--cpus-per-rank", CORES, "bash", "-c", inner, under=ALONE)
+    sets = processors_in(done.lines())
+    equal(len(sets), CORES)
+    claim(are_apart(sets), sets)
+
+
 def beside_a_job_on_all_cores(script):
     """Runs a shell script while another job, $!, has claimed every core."""
     job = f"{mpiexec_path()} -n {CORES} --bind-to core sh -c 'echo; sleep 60'"

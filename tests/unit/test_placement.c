@@ -353,6 +353,29 @@ static void a_claim_is_seen_by_others_until_it_is_dropped(void **state)
     topology_close(&topology);
 }
 
+static void a_job_inside_a_bound_rank_has_claims_of_its_own(void **state)
+{
+    struct topology topology = far_machine();
+    struct claims outer = {.sockets = NULL};
+    struct claims inner = {.sockets = NULL};
+
+    (void)state;
+    assert_true(claims_take(&outer, &topology.cores[0].set));
+    setenv(CLAIMS_SCOPE, "123456.7", 1);
+    claims_look(&topology);
+    assert_false(topology.cores[0].is_taken);
+    assert_true(claims_take(&inner, &topology.cores[0].set));
+    claims_look(&topology);
+    assert_true(topology.cores[0].is_taken);
+    setenv(CLAIMS_SCOPE, "123456.8", 1); /* another rank */
+    claims_look(&topology);
+    assert_false(topology.cores[0].is_taken);
+    unsetenv(CLAIMS_SCOPE);
+    claims_drop(&inner);
+    claims_drop(&outer);
+    topology_close(&topology);
+}
+
 /* A plan of one program with these variables set by -env, or NULL. */
 static struct app app_with(char *variable)
 {
@@ -561,6 +584,7 @@ int main(void)
         cmocka_unit_test(ranks_of_several_widths_fit_where_there_are_cores_for_all),
         cmocka_unit_test(whatever_fits_is_placed_and_whatever_does_not_is_refused),
         cmocka_unit_test(a_claim_is_seen_by_others_until_it_is_dropped),
+        cmocka_unit_test(a_job_inside_a_bound_rank_has_claims_of_its_own),
         cmocka_unit_test(width_is_of_the_option_then_slurm_then_threads),
         cmocka_unit_test(what_is_no_number_of_threads_is_none),
         cmocka_unit_test(map_by_takes_what_weft_does_and_refuses_the_rest),

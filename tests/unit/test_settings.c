@@ -72,6 +72,7 @@ static void a_misspelt_name_finds_its_setting(void **state)
         {"WEFT_NET", NULL},
         {"WEFT_JOB", NULL},
         {"WEFT_KEPT", NULL},
+        {"WEFT_BOUND", NULL},
         {"WEFT_INSIDE", NULL},
         {"WEFT_", NULL},
         {"WEFT_CC", NULL},

@@ -1,5 +1,6 @@
 #include "check/rc.h"
 
+#include "base/memory.h"
 #include "p2p/p2p.h"
 #include "p2p/truncated.h"
 #include "progress/lock.h"
@@ -110,6 +111,14 @@ int weft_raise_rc(struct weft_comm *comm, enum weft_rc rc, const char *function)
         weft_describe_dead(comm, text, sizeof(text));
         return weft_raise_comm(comm, MPI_ERR_PROC_ABORTED, function, "%s",
                                text[0] != '\0' ? text : meaning_of(rc).text);
+    }
+    if (rc == WEFT_ERR_ADDRESS) {
+        char text[WEFT_MEMORY_TEXT];
+
+        weft_lock();
+        weft_p2p_describe_buffer(text, sizeof(text));
+        weft_unlock();
+        return weft_raise_comm(comm, MPI_ERR_BUFFER, function, "the buffer: %s", text);
     }
     if (rc == WEFT_ERR_TRUNCATE) {
         char text[WEFT_TRUNCATED_TEXT];

@@ -22,6 +22,7 @@
  *   space.c       room in such a buffer (space.h)
  *   checksum.c    whether what arrived is what was sent
  *   wait.c        polling, spinning, yielding, sleeping
+ *   accessible.c  buffers that cannot be read or written
  *   dead.c        processes that have ended: who waits for one gets an error
  *   attend.c      what happens while the program computes, and the helper
  *   far.c         long messages over a network
@@ -307,6 +308,8 @@ WEFT_MUST_CHECK enum weft_rc weft_p2p_barrier(void);
 int weft_p2p_dead_from(const struct weft_comm *comm, int first);
 int weft_p2p_dead_source(const struct weft_comm *comm, enum weft_plane plane, int source);
 const char *weft_p2p_why_dead(uint32_t process);
+/* What is wrong with the buffer of the last WEFT_ERR_ADDRESS. */
+const char *weft_p2p_describe_buffer(char *text, size_t size);
 /* It may be alive, but the network does not lead there any more. The second: why, of a
  * member of `comm` to whom that has happened, or NULL. */
 bool weft_p2p_is_lost(uint32_t process);
@@ -437,6 +440,18 @@ void weft_p2p_remove_work(struct weft_p2p_request *request);
 
 /* A transfer that is no longer in the list is over; `rc` is not WEFT_OK: it failed. */
 void weft_p2p_end_transfer(struct weft_p2p_request *request, enum weft_rc rc);
+
+/*
+ * Is the buffer of a long message to or from this peer not accessible? The first of a
+ * send, the second of a receive of so many bytes; asked only over a network. The third:
+ * bytes of a request go by packets though the peer's memory can be reached, which happens
+ * if they could not be moved; ends the job if our own memory is the cause.
+ */
+bool weft_p2p_is_unreadable(const struct weft_peer *peer, const struct weft_data *data);
+bool weft_p2p_is_unwritable(const struct weft_p2p_request *recv,
+                            const struct weft_peer *peer, uint64_t length);
+void weft_p2p_end_if_inaccessible(const struct weft_p2p_request *request, uint64_t offset,
+                                  uint64_t length);
 
 /* The launcher has counted deaths, or the network has lost peers, that we have not looked
  * at yet: is it so? And then. */

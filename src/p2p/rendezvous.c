@@ -347,6 +347,7 @@ const char *weft_p2p_on_pull(uint32_t from, const struct weft_answer *answer)
         return "it asks for bytes outside the message";
     }
     weft_p2p_note_pull(send->peer, send, answer);
+    weft_p2p_end_if_inaccessible(send, answer->offset, answer->length);
     start_push(send->peer, send, answer->offset, answer->length, answer->other);
     return NULL;
 }
@@ -541,6 +542,17 @@ static const char *find_fault(const struct weft_peer *peer,
     return NULL;
 }
 
+/* Its sender, who is not to blame, is told that all was received. */
+static void fail_inaccessible(struct weft_p2p_request *recv, const struct weft_peer *peer,
+                              const struct weft_header *header, const void *data)
+{
+    weft_p2p_drop(peer->rank, header, data);
+    recv->base.source = (int)header->source;
+    recv->base.tag = header->tag;
+    recv->base.bytes = 0;
+    weft_request_complete(&recv->base, WEFT_ERR_ADDRESS);
+}
+
 void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *peer,
                              const struct weft_header *header, const void *data,
                              size_t len)
@@ -564,6 +576,10 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     fault = find_fault(peer, header, &announce, len);
     if (weft_unlikely(fault != NULL)) {
         weft_p2p_reject(peer->rank, header, len, fault);
+    }
+    if (weft_unlikely(weft_p2p_is_unwritable(recv, peer, length))) {
+        fail_inaccessible(recv, peer, header, data);
+        return;
     }
     peer->incoming++;
     weft_p2p.incoming++;
@@ -630,6 +646,7 @@ const char *weft_p2p_on_data(uint32_t from, const void *data, size_t len)
         answer.length > weft_joint_left(recv->joint)) {
         return "it sends bytes outside the message";
     }
+    weft_p2p_end_if_inaccessible(recv, answer.offset, answer.length);
     weft_p2p_place(recv, answer.offset, (const uint8_t *)data + sizeof(answer),
                    (size_t)answer.length);
     weft_p2p_count(recv, answer.length);
@@ -721,6 +738,7 @@ static void copy(struct weft_p2p_request *request)
         }
         if (weft_unlikely(move_piece(request, offset, length) != WEFT_OK)) {
             weft_p2p_retake_lock(is_helper);
+            weft_p2p_end_if_inaccessible(request, offset, length);
             give_up_copying(request, offset, length);
             request->work = WEFT_WORK_NONE;
             return;

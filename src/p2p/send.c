@@ -310,6 +310,9 @@ static enum weft_rc send_without(const struct weft_comm *comm, int dest, int tag
     if (rc != WEFT_OK) {
         return rc;
     }
+    if (weft_unlikely(weft_p2p_is_unreadable(*peer, data))) {
+        return WEFT_ERR_ADDRESS;
+    }
     *header = make_header(comm, how, tag, WEFT_PKT_EAGER);
     header->flags = mode_of(how) == WEFT_SEND_READY ? WEFT_PKT_READY : 0;
     *is_long = is_announced(*peer, data, mode_of(how));

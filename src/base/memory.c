@@ -1,0 +1,133 @@
+#include "base/memory.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { POINTER_MEMORY_TYPE = 2 }; /* CU_POINTER_ATTRIBUTE_MEMORY_TYPE, and HIP's */
+
+/* The two bytes, as the kernel sees them in this process's memory. */
+struct ends {
+    unsigned char bytes[2];
+    struct iovec ours;
+    struct iovec theirs[2];
+};
+
+static void set_ends(struct ends *ends, const void *at, size_t bytes)
+{
+    char *first = (char *)(uintptr_t)at;
+
+    ends->ours = (struct iovec){.iov_base = ends->bytes, .iov_len = sizeof(ends->bytes)};
+    ends->theirs[0] = (struct iovec){.iov_base = first, .iov_len = 1};
+    ends->theirs[1] = (struct iovec){.iov_base = first + bytes - 1, .iov_len = 1};
+}
+
+/* Part of it, or nothing, because there is no such memory; not because of another cause.
+ */
+static bool is_refused(ssize_t moved)
+{
+    return moved < 0 ? errno == EFAULT : moved < 2;
+}
+
+bool weft_memory_is_readable(const void *at, size_t bytes)
+{
+    struct ends ends;
+
+    if (bytes == 0) {
+        return true;
+    }
+    set_ends(&ends, at, bytes);
+    return !is_refused(process_vm_readv(getpid(), &ends.ours, 1, ends.theirs, 2, 0));
+}
+
+bool weft_memory_is_writable(void *at, size_t bytes)
+{
+    struct ends ends;
+    ssize_t moved;
+
+    if (bytes == 0) {
+        return true;
+    }
+    set_ends(&ends, at, bytes);
+    moved = process_vm_readv(getpid(), &ends.ours, 1, ends.theirs, 2, 0);
+    if (moved != 2) {
+        return !is_refused(moved);
+    }
+    return !is_refused(process_vm_writev(getpid(), &ends.ours, 1, ends.theirs, 2, 0));
+}
+
+bool weft_memory_is_all_readable(const void *at, size_t bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    for (size_t done = 0; done < bytes; done += page) {
+        if (!weft_memory_is_readable((const char *)at + done, 1)) {
+            return false;
+        }
+    }
+    return weft_memory_is_readable(at, bytes);
+}
+
+/* ---- what it is ---- */
+
+/* The same for CUDA and HIP: attribute `what` of a pointer; 0: it is one of theirs. */
+typedef int pointer_attribute_fn(void *out, int what, uintptr_t pointer);
+
+static const char *device_of(const void *at)
+{
+    static const struct {
+        const char *function;
+        const char *name;
+    } libraries[] = {
+        {"cuPointerGetAttribute", "CUDA"},
+        {"hipPointerGetAttribute", "HIP"},
+    };
+
+    for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+        union {
+            void *symbol;
+            pointer_attribute_fn *call;
+        } found = {.symbol = dlsym(RTLD_DEFAULT, libraries[i].function)};
+        uint64_t type = 0;
+
+        if (found.symbol != NULL &&
+            found.call(&type, POINTER_MEMORY_TYPE, (uintptr_t)at) == 0) {
+            return libraries[i].name;
+        }
+    }
+    return NULL;
+}
+
+static bool is_mapped(const void *at)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    unsigned char here;
+
+    return mincore((void *)((uintptr_t)at / page * page), 1, &here) == 0;
+}
+
+const char *weft_memory_describe(const void *at, size_t bytes, char *text, size_t size)
+{
+    const char *device = device_of(at);
+    char *last = (char *)(uintptr_t)at + (bytes > 0 ? bytes - 1 : 0);
+
+    if (device != NULL) {
+        snprintf(
+            text, size,
+            "its %zu bytes at %p are memory of a device (%s), which Weft cannot reach; "
+            "copy them to host memory",
+            bytes, at, device);
+    } else if (!is_mapped(at)) {
+        snprintf(text, size, "its %zu bytes at %p are not mapped", bytes, at);
+    } else if (!is_mapped(last)) {
+        snprintf(text, size, "its %zu bytes at %p end in memory that is not mapped",
+                 bytes, at);
+    } else {
+        snprintf(text, size, "its %zu bytes at %p cannot be accessed", bytes, at);
+    }
+    return text;
+}

@@ -1,0 +1,28 @@
+/*
+ * memory.h - can memory that the user has named be read, or written? For what takes long
+ * anyway: each question is a system call. Only the first and the last byte are looked at.
+ * Where the system refuses to answer, the answer is yes. Thread safe; no lock is needed.
+ */
+#ifndef WEFT_BASE_MEMORY_H
+#define WEFT_BASE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { WEFT_MEMORY_TEXT = 160 };
+
+bool weft_memory_is_readable(const void *at, size_t bytes);
+
+/* Writes these two bytes as they are: the caller is the only one who may write there. */
+bool weft_memory_is_writable(void *at, size_t bytes);
+
+/* The same as the first for every page: for the time after something has failed. */
+bool weft_memory_is_all_readable(const void *at, size_t bytes);
+
+/*
+ * What is wrong with memory that is not accessible: "its 100 bytes at 0x10 are not
+ * mapped", or that they belong to a device, if the program has loaded such a library.
+ */
+const char *weft_memory_describe(const void *at, size_t bytes, char *text, size_t size);
+
+#endif

@@ -454,6 +454,7 @@ static void close_job(struct job *job)
     pmi_service_close(&job->pmi);
     placement_close(&job->placement);
     environment_close(&job->setup.environment);
+    job_close_networks(job);
 }
 
 int job_run(const struct plan *plan, int front)

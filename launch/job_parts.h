@@ -9,6 +9,7 @@
  *   lookup.c   keys and barriers that span hosts
  *   programs.c the MPI programs that a rank runs one after the other
  *   report.c   --report: which networks would be used
+ *   networks.c the networks that hosts share, where ranks listen
  *   input.c    standard input, on its way to rank 0
  *   job.c      the loop around it, beginning and end
  *
@@ -62,6 +63,7 @@ struct remote_rank {
 };
 
 struct report;
+struct networks;
 struct program;
 
 struct job {
@@ -76,6 +78,8 @@ struct job {
     bool has_told_end;
     bool is_closing;
     struct report *report;       /* the root's, for --report */
+    struct networks *networks;   /* the root's: which host is in which */
+    char *shared;                /* what ranks are told of that, in their environment */
     struct remote_rank **remote; /* by rank, made when it speaks; the root's */
     size_t *taken;               /* by daemon: of its output, and not told yet */
     bool is_remote_left_out;     /* some of it could not be passed on */
@@ -166,6 +170,14 @@ void job_relay(struct job *job, struct stream *stream, int which);
 void job_report_addresses(struct job *job);
 void job_on_probe(struct job *job, const char *table, size_t bytes);
 void job_on_report(struct job *job, const struct frame *frame, const char *payload);
+
+/* Tells the root which networks this host is in; as the root, tells all which of them
+ * hosts share, and hears both. */
+void job_tell_networks(struct job *job);
+void job_tell_shared(struct job *job);
+void job_on_networks(struct job *job, const struct frame *frame, const char *payload);
+void job_on_shared(struct job *job, const char *text, size_t bytes);
+void job_close_networks(struct job *job);
 
 /* Fills a new segment for the ranks of this host; false after a line. */
 bool job_make_segment(const struct job *job, struct weft_segment *out);

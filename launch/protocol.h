@@ -83,6 +83,10 @@ enum frame_kind {
 
     /* For jobs whose ranks run several MPI programs (programs.c). */
     FRAME_PROGRAM, /* to the root, and from it to all: a rank has begun program `value` */
+
+    /* For jobs over several hosts (networks.c). */
+    FRAME_NETWORKS, /* to the root, before FRAME_READY: how many, and their texts */
+    FRAME_SHARED,   /* from it, before FRAME_START: a text, those that hosts share */
     FRAME_KINDS,
 };
 

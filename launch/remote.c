@@ -226,9 +226,11 @@ void job_start_when_ready(struct job *job)
     if (job->state != STARTING || job->setup.path == NULL || !tree_is_ready(job)) {
         return;
     }
+    job_tell_networks(job);
     if (job_is_daemon(job)) {
         tree_answer(job, FRAME_READY);
     } else {
+        job_tell_shared(job);
         tree_tell(job, FRAME_START, 0);
         start(job);
     }
@@ -353,6 +355,12 @@ static void on_message(struct job *job, const struct frame *frame, const char *p
         break;
     case FRAME_PROGRAM:
         job_on_program(job, frame->value);
+        break;
+    case FRAME_NETWORKS:
+        job_on_networks(job, frame, payload);
+        break;
+    case FRAME_SHARED:
+        job_on_shared(job, payload, frame->bytes);
         break;
     case FRAME_PROBE:
         job_on_probe(job, payload, frame->bytes);

@@ -56,23 +56,37 @@ static void deliver(struct job *job, enum frame_kind kind, struct bytes *payload
     bytes_free(payload);
 }
 
+/* Listens where jobs would; the sockets stay open until the process ends. */
+static int listen_for_probes(struct job *job, const struct weft_net_address *list,
+                             int count)
+{
+    const struct weft_net_ports ports = {.first = job->setup.first_port,
+                                         .last = job->setup.last_port,
+                                         .begin = (int)getpid()};
+    int fds[WEFT_NET_MOST];
+    const int port =
+        weft_net_listen(list, weft_net_count_used(list, count), &ports, NULL, NULL, fds);
+
+    if (port < 0) {
+        job_say(job, "host %s: no port of %d-%d is free: %s: widen WEFT_PORTS",
+                job->setup.layout.stations[job->tree.me].name, job->setup.first_port,
+                job->setup.last_port, strerror(errno));
+    }
+    return port;
+}
+
 void job_report_addresses(struct job *job)
 {
     struct weft_net_address list[WEFT_NET_MOST];
     const int count = weft_net_list(list, job->setup.net);
     struct bytes payload = {NULL, 0, 0};
-    int port = 0;
-    int listener = weft_net_listen(job->setup.first_port, job->setup.last_port, &port);
+    int port;
 
     if (!takes_part(job, job->tree.me)) {
         return;
     }
-    if (listener < 0) { /* it stays open until the process ends */
-        job_say(job, "host %s: no port of %d-%d is free: %s: widen WEFT_PORTS",
-                job->setup.layout.stations[job->tree.me].name, job->setup.first_port,
-                job->setup.last_port, strerror(errno));
-    }
-    bytes_add_number(&payload, listener < 0 ? 0 : port);
+    port = listen_for_probes(job, list, count);
+    bytes_add_number(&payload, port < 0 ? 0 : port);
     bytes_add_number(&payload, count);
     for (int i = 0; i < count; i++) {
         bytes_add_text(&payload, list[i].interface);

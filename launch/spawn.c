@@ -45,8 +45,8 @@ static bool has_name(const char *entry, const char *name)
 /* What another launcher, or another job of ours, has left; it would mislead the ranks. */
 static bool is_of_launcher(const char *entry)
 {
-    static const char *const names[] = {"WEFT_JOB", "WEFT_INSIDE", "MPI_LOCALRANKID",
-                                        "MPI_LOCALNRANKS"};
+    static const char *const names[] = {"WEFT_JOB", "WEFT_INSIDE", "WEFT_NETWORKS",
+                                        "MPI_LOCALRANKID", "MPI_LOCALNRANKS"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (has_name(entry, names[i])) {

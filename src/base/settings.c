@@ -40,7 +40,7 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
                        "hardware does it (verbs)."},
     [WEFT_SET_NET] = {"WEFT_NET", "interfaces or networks", "", "",
                       "Which network is used between hosts, as eth1 or 10.78.0.0/16; "
-                      "without it all that are up and no bridges."},
+                      "without it those that the hosts share, and no bridges."},
     [WEFT_SET_TRANSPORT] = {"WEFT_TRANSPORT", "way", "auto", "auto|msg|shm",
                             "How ranks reach each other: by shared memory inside a node "
                             "and connections between nodes, or by one of them alone."},
@@ -161,8 +161,8 @@ const char *weft_setting_text(enum weft_setting which)
 enum { NAME_MOST = 32 }; /* longer ones are no misspelt settings */
 
 /* Variables that are no settings of the table: the user's, and the launcher's own. */
-static const char *const others[] = {"WEFT_RSH", "WEFT_JOB", "WEFT_INSIDE", "WEFT_KEPT",
-                                     "WEFT_BOUND"};
+static const char *const others[] = {"WEFT_RSH",  "WEFT_JOB",   "WEFT_INSIDE",
+                                     "WEFT_KEPT", "WEFT_BOUND", "WEFT_NETWORKS"};
 enum { OTHERS = sizeof(others) / sizeof(others[0]), FOR_USERS = 1 };
 
 static const char *known_name(int i)

@@ -96,7 +96,7 @@ bool weft_net_is_in(const char *address, const char *network, int prefix)
 
 bool weft_net_is_wanted(const char *interface, const char *address, const char *wanted)
 {
-    char words[256];
+    char words[WEFT_NET_WORDS];
 
     snprintf(words, sizeof(words), "%s", wanted);
     for (char *rest, *word = strtok_r(words, ",", &rest); word != NULL;
@@ -114,6 +114,32 @@ bool weft_net_is_wanted(const char *interface, const char *address, const char *
         }
     }
     return false;
+}
+
+void weft_net_network_of(const struct weft_net_address *address, char out[WEFT_NET_TEXT])
+{
+    const int family = strchr(address->text, ':') != NULL ? AF_INET6 : AF_INET;
+    unsigned char bytes[16] = {0};
+    char text[INET6_ADDRSTRLEN] = "";
+
+    (void)inet_pton(family, address->text, bytes);
+    for (int i = address->prefix; i < (int)sizeof(bytes) * 8; i++) {
+        bytes[i / 8] &= (unsigned char)~(0x80 >> i % 8);
+    }
+    inet_ntop(family, bytes, text, sizeof(text));
+    snprintf(out, WEFT_NET_TEXT, "%s/%d", text, address->prefix);
+}
+
+int weft_net_keep(struct weft_net_address *list, int count, const char *networks)
+{
+    int kept = 0;
+
+    for (int i = 0; networks != NULL && i < count; i++) {
+        if (weft_net_is_wanted("", list[i].text, networks)) {
+            list[kept++] = list[i];
+        }
+    }
+    return kept > 0 ? kept : count;
 }
 
 static bool is_link_local(const char *text)
@@ -221,53 +247,82 @@ bool weft_net_read_ports(const char *text, int *first, int *last)
            *first >= 1 && *first <= *last && *last <= 65535;
 }
 
-/* Both families where the host has both, else IPv4. */
-static int open_listener(int port)
+int weft_net_count_used(const struct weft_net_address *list, int count)
 {
-    const int off = 0;
-    struct sockaddr_in6 six = {.sin6_family = AF_INET6,
-                               .sin6_addr = IN6ADDR_ANY_INIT,
-                               .sin6_port = htons((uint16_t)port)};
-    struct sockaddr_in four = {.sin_family = AF_INET,
-                               .sin_addr.s_addr = htonl(INADDR_ANY),
-                               .sin_port = htons((uint16_t)port)};
-    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int used = 0;
 
-    if (fd >= 0) {
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-        if (bind(fd, (struct sockaddr *)&six, sizeof(six)) == 0 &&
-            listen(fd, 1024) == 0) {
-            return fd;
-        }
-        close(fd);
+    while (used < count && list[used].left_out == NULL) {
+        used++;
     }
-    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd >= 0 && bind(fd, (struct sockaddr *)&four, sizeof(four)) == 0 &&
-        listen(fd, 1024) == 0) {
-        return fd;
-    }
-    if (fd >= 0) {
-        int why = errno;
-
-        close(fd);
-        errno = why;
-    }
-    return -1;
+    return used;
 }
 
-int weft_net_listen(int first, int last, int *port)
+/* Listens at an address; -1, and errno says why. */
+static int listen_at(const char *text, int port, weft_net_prepare prepare,
+                     const void *argument)
 {
-    const int count = last - first + 1;
+    const int is_reused = 1; /* what is left of another job's connections is no matter */
+    struct sockaddr_storage at;
+    socklen_t bytes;
+    int fd;
 
-    /* Processes of one host begin at different ports, and seldom meet. */
+    if (!weft_net_address_of(text, port, &at, &bytes)) {
+        errno = EINVAL;
+        return -1;
+    }
+    fd = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && prepare != NULL) {
+        prepare(fd, argument);
+    }
+    if (fd >= 0 &&
+        (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &is_reused, sizeof(is_reused)) != 0 ||
+         bind(fd, (const struct sockaddr *)&at, bytes) != 0 ||
+         listen(fd, SOMAXCONN) != 0)) {
+        const int cause = errno;
+
+        close(fd);
+        errno = cause;
+        return -1;
+    }
+    return fd;
+}
+
+/* At all addresses; false, and errno says why, if one of them has no such port. */
+static bool listen_at_all(const struct weft_net_address *list, int count, int port,
+                          weft_net_prepare prepare, const void *argument, int *fds)
+{
     for (int i = 0; i < count; i++) {
-        int fd;
+        fds[i] = listen_at(list[i].text, port, prepare, argument);
+        if (fds[i] < 0) {
+            const int cause = errno;
 
-        *port = first + ((int)getpid() + i) % count;
-        fd = open_listener(*port);
-        if (fd >= 0 || errno != EADDRINUSE) {
-            return fd;
+            while (i > 0) {
+                close(fds[--i]);
+                fds[i] = -1;
+            }
+            errno = cause;
+            return false;
         }
     }
+    return true;
+}
+
+int weft_net_listen(const struct weft_net_address *list, int count,
+                    const struct weft_net_ports *ports, weft_net_prepare prepare,
+                    const void *argument, int *fds)
+{
+    const int all = ports->last - ports->first + 1;
+
+    for (int i = 0; i < all; i++) {
+        const int port = ports->first + (ports->begin + i) % all;
+
+        if (listen_at_all(list, count, port, prepare, argument, fds)) {
+            return port;
+        }
+        if (errno != EADDRINUSE) {
+            return -1;
+        }
+    }
+    errno = EADDRINUSE;
     return -1;
 }

@@ -692,6 +692,34 @@ def bridges_and_addresses_of_several_hosts_are_left_out():
             lab.run(number, "sh", "-c", "ip link del br9; ip link del dup0")
 
 
+def listening(names, **settings):
+    """At which addresses ranks listen, by host."""
+    done = run("--bind-to", "none", "--hosts", names, "-n", names.count(",") + 1,
+               program("listen"), **settings)
+    return {words[0]: words[1:] for words in map(str.split, done.lines())}
+
+
+@case("report")
+def ranks_listen_in_networks_that_hosts_share_and_nowhere_else():
+    both = {host(i): [f"10.77.0.{i}", f"10.78.0.{i}"] for i in (2, 3)}
+    public = {2: "203.0.113.2", 3: "198.51.100.3"}
+    for number, address in public.items():
+        lab.run(number, "sh", "-c", "ip link add pub0 type veth peer name pub1 && ip addr add "
+                f"{address}/24 dev pub0 && ip link set pub0 up && ip link set pub1 up")
+    try:
+        equal(listening(hosts(2, 3)), both)
+        equal(listening(hosts(2, 3), variables={"WEFT_NET": "pub0,eth0"}),
+              {host(i): sorted([f"10.77.0.{i}", public[i]]) for i in (2, 3)},
+              "WEFT_NET is the one rule")
+        equal(listening(hosts(2, 3), variables={"WEFT_NETWORKS": "203.0.113.0/24"}), both,
+              "what another launcher has left is not believed")
+    finally:
+        for number in public:
+            lab.run(number, "ip", "link", "del", "pub0")
+    equal(listening(hosts(2, 2), variables={"WEFT_TRANSPORT": "msg"}), {host(2): ["127.0.0.1"]},
+          "a job on one host is on its own")
+
+
 @case("report")
 def another_network_is_taken_where_one_is_blocked_and_a_matrix_shown_where_all_are():
     rule = "add table ip t; add chain ip t c {{ type filter hook input priority 0; }}; " \

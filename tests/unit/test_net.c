@@ -9,6 +9,8 @@
 #include <setjmp.h>
 
 #include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -67,20 +69,103 @@ static void a_wanted_interface_is_the_one_rule(void **state)
     }
 }
 
+static void an_address_tells_its_network(void **state)
+{
+    static const struct {
+        struct weft_net_address address;
+        const char *network;
+    } cases[] = {
+        {{.text = "10.78.3.4", .prefix = 16}, "10.78.0.0/16"},
+        {{.text = "10.78.3.77", .prefix = 29}, "10.78.3.72/29"},
+        {{.text = "1.2.3.4", .prefix = 32}, "1.2.3.4/32"},
+        {{.text = "255.255.255.255", .prefix = 0}, "0.0.0.0/0"},
+        {{.text = "2001:db8::ff:1", .prefix = 64}, "2001:db8::/64"},
+        {{.text = "2001:db8::ff:1", .prefix = 121}, "2001:db8::ff:0/121"},
+    };
+    char text[WEFT_NET_TEXT];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        weft_net_network_of(&cases[i].address, text);
+        assert_string_equal(text, cases[i].network);
+        assert_true(weft_net_is_wanted("", cases[i].address.text, text));
+    }
+}
+
+static void shared_networks_are_kept_or_all(void **state)
+{
+    struct weft_net_address list[] = {{.text = "203.0.113.5"},
+                                      {.text = "10.78.3.4"},
+                                      {.text = "10.77.3.4"},
+                                      {.text = "10.79.3.4"}};
+
+    (void)state;
+    assert_int_equal(weft_net_keep(list, 4, NULL), 4);
+    assert_int_equal(weft_net_keep(list, 4, "10.1.0.0/16"), 4);
+    assert_string_equal(list[0].text, "203.0.113.5");
+    assert_int_equal(weft_net_keep(list, 3, "10.77.0.0/16,10.78.0.0/16,10.79.0.0/16"), 2);
+    assert_string_equal(list[0].text, "10.78.3.4");
+    assert_string_equal(list[1].text, "10.77.3.4");
+}
+
+static bool can_connect(const char *text, int port)
+{
+    struct sockaddr_storage to;
+    socklen_t bytes;
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    bool can;
+
+    assert_true(weft_net_address_of(text, port, &to, &bytes));
+    can = connect(fd, (const struct sockaddr *)&to, bytes) == 0;
+    close(fd);
+    return can;
+}
+
 static void listeners_share_a_range(void **state)
 {
-    int ports[2];
+    const struct weft_net_address here = {.text = "127.0.0.1"};
+    const struct weft_net_ports range = {.first = 29990, .last = 29991, .begin = 5};
+    int ports[3];
     int fds[3];
 
     (void)state;
-    fds[0] = weft_net_listen(47990, 47991, &ports[0]);
-    fds[1] = weft_net_listen(47990, 47991, &ports[1]);
-    assert_true(fds[0] >= 0 && fds[1] >= 0);
-    assert_int_not_equal(ports[0], ports[1]);
-    fds[2] = weft_net_listen(47990, 47991, &ports[1]);
-    assert_int_equal(fds[2], -1);
+    for (int i = 0; i < 3; i++) {
+        ports[i] = weft_net_listen(&here, 1, &range, NULL, NULL, &fds[i]);
+    }
+    assert_int_equal(ports[0], 29991);
+    assert_int_equal(ports[1], 29990);
+    assert_int_equal(ports[2], -1);
+    assert_int_equal(errno, EADDRINUSE);
+    assert_int_not_equal(fcntl(fds[0], F_GETFD) & FD_CLOEXEC, 0);
     close(fds[0]);
     close(fds[1]);
+}
+
+/* 127.0.0.0/8 is all ours. */
+static void one_port_serves_all_addresses_and_no_others(void **state)
+{
+    const struct weft_net_address ours[] = {
+        {.text = "127.0.0.2"}, {.text = "127.0.0.3"}, {.text = "127.0.0.4"}};
+    const struct weft_net_address taken = {.text = "127.0.0.3"};
+    const struct weft_net_ports first = {.first = 29995, .last = 29995};
+    const struct weft_net_ports both = {.first = 29995, .last = 29996};
+    int other;
+    int fds[3];
+
+    (void)state;
+    assert_int_equal(weft_net_listen(&taken, 1, &first, NULL, NULL, &other), 29995);
+    assert_int_equal(weft_net_listen(ours, 3, &both, NULL, NULL, fds), 29996);
+    for (int i = 0; i < 3; i++) {
+        assert_true(can_connect(ours[i].text, 29996));
+        close(fds[i]);
+    }
+    assert_int_equal(weft_net_listen(ours, 2, &both, NULL, NULL, fds), 29996);
+    assert_false(can_connect("127.0.0.1", 29996));
+    assert_false(can_connect("127.0.0.4", 29996));
+    assert_false(can_connect("127.0.0.2", 29995)); /* what was tried is given back */
+    close(fds[0]);
+    close(fds[1]);
+    close(other);
 }
 
 int main(void)
@@ -90,7 +175,10 @@ int main(void)
         cmocka_unit_test(words_want_interfaces_addresses_and_networks),
         cmocka_unit_test(a_range_of_ports_is_read),
         cmocka_unit_test(a_wanted_interface_is_the_one_rule),
+        cmocka_unit_test(an_address_tells_its_network),
+        cmocka_unit_test(shared_networks_are_kept_or_all),
         cmocka_unit_test(listeners_share_a_range),
+        cmocka_unit_test(one_port_serves_all_addresses_and_no_others),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

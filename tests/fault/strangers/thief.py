@@ -18,7 +18,7 @@ from strangers import claim
 
 JOBS = 5
 RANKS = 5
-FIRST = 46000
+FIRST = 21000  # outgoing connections take higher ones
 PORTS = 8  # more than ranks, fewer than ranks and addresses
 PATIENCE = 60
 

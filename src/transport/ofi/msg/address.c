@@ -46,10 +46,11 @@ static int list_own(const struct weft_job *job, struct weft_net_address *list)
     if (job->is_one_node) {
         return list_loopback(list);
     }
-    for (int all = weft_net_list(list, wanted);
-         count < all && count < WEFT_MSG_LISTENERS && list[count].left_out == NULL;
-         count++) {
+    count = weft_net_count_used(list, weft_net_list(list, wanted));
+    if (wanted[0] == '\0') {
+        count = weft_net_keep(list, count, getenv("WEFT_NETWORKS"));
     }
+    count = count < WEFT_MSG_LISTENERS ? count : WEFT_MSG_LISTENERS;
     return count == 0 && wanted[0] == '\0' ? list_loopback(list) : count;
 }
 

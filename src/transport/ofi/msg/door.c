@@ -64,83 +64,30 @@ bool weft_msg_may_defer(void)
     return chosen == NULL || strcmp(chosen, "tcp") == 0;
 }
 
-/* Listens at an address; -1, and errno says why. */
-static int listen_at(const struct weft_transport *tp, const char *text, int port)
+static void guard(int fd, const void *argument)
 {
-    const int is_reused = 1; /* what is left of another job's connections is no matter */
-    struct sockaddr_storage at;
-    socklen_t bytes;
-    int fd;
-
-    if (!weft_net_address_of(text, port, &at, &bytes)) {
-        errno = EINVAL;
-        return -1;
-    }
-    fd = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd >= 0) {
-        weft_msg_guard(tp, fd);
-    }
-    if (fd >= 0 &&
-        (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &is_reused, sizeof(is_reused)) != 0 ||
-         bind(fd, (const struct sockaddr *)&at, bytes) != 0 ||
-         listen(fd, SOMAXCONN) != 0)) {
-        const int cause = errno;
-
-        close(fd);
-        errno = cause;
-        return -1;
-    }
-    return fd;
-}
-
-static void close_all(struct weft_transport *tp)
-{
-    for (int i = 0; i < WEFT_MSG_LISTENERS; i++) {
-        if (tp->doors[i] >= 0) {
-            close(tp->doors[i]);
-            tp->doors[i] = -1;
-        }
-    }
-}
-
-/* At all our addresses; false, and errno says why, if one of them has no such port. */
-static bool try_port(struct weft_transport *tp, int port)
-{
-    for (int i = 0; i < tp->own_count; i++) {
-        tp->doors[i] = listen_at(tp, tp->own[i].text, port);
-        if (tp->doors[i] < 0) {
-            const int cause = errno;
-
-            close_all(tp);
-            errno = cause;
-            return false;
-        }
-    }
-    tp->port = port;
-    return true;
+    weft_msg_guard(argument, fd);
 }
 
 /* At a port of the range; ranks of a host begin at different ones. */
 static enum weft_rc take_port(struct weft_transport *tp)
 {
-    int first = 0;
-    int last = -1;
+    struct weft_net_ports ports = {.begin = tp->job->who.local_rank};
 
-    if (!weft_net_read_ports(weft_setting_text(WEFT_SET_PORTS), &first, &last)) {
+    if (!weft_net_read_ports(weft_setting_text(WEFT_SET_PORTS), &ports.first,
+                             &ports.last)) {
         weft_log_error("WEFT_PORTS=%s is no range of ports",
                        weft_setting_text(WEFT_SET_PORTS));
         return WEFT_ERR_ARGUMENT;
     }
-    errno = EADDRINUSE;
-    for (int i = 0; i <= last - first && errno == EADDRINUSE; i++) {
-        if (try_port(tp, first + (tp->job->who.local_rank + i) % (last - first + 1))) {
-            return WEFT_OK;
-        }
+    tp->port = weft_net_listen(tp->own, tp->own_count, &ports, guard, tp, tp->doors);
+    if (tp->port < 0) {
+        weft_log_error("cannot listen at %s%s, ports %d to %d (WEFT_PORTS): %s",
+                       tp->own[0].text, tp->own_count > 1 ? " and further addresses" : "",
+                       ports.first, ports.last, strerror(errno));
+        return WEFT_ERR_SYSTEM;
     }
-    weft_log_error("cannot listen at %s%s, ports %d to %d (WEFT_PORTS): %s",
-                   tp->own[0].text, tp->own_count > 1 ? " and further addresses" : "",
-                   first, last, strerror(errno));
-    return WEFT_ERR_SYSTEM;
+    return WEFT_OK;
 }
 
 static enum weft_rc watch_doors(struct weft_transport *tp)
@@ -193,7 +140,12 @@ bool weft_msg_lay_under(struct weft_transport *tp, int which, struct fid_pep *li
 void weft_msg_close_doors(struct weft_transport *tp)
 {
     weft_msg_end_knocks(tp);
-    close_all(tp);
+    for (int i = 0; i < WEFT_MSG_LISTENERS; i++) {
+        if (tp->doors[i] >= 0) {
+            close(tp->doors[i]);
+            tp->doors[i] = -1;
+        }
+    }
 }
 
 void weft_msg_end_knocks(struct weft_transport *tp)

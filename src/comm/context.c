@@ -4,7 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT = 3, CONTEXT_BITS = 29, WORD_BITS = 64 };
+enum {
+    KEPT = 3,
+    CONTEXT_BITS = 29,
+    WORD_BITS = 64,
+    ROUND = 65536, /* that are given before one is given again, where there are as many */
+};
 
 static struct {
     uint32_t me;
@@ -12,7 +17,7 @@ static struct {
     uint32_t limit;    /* how many are ours */
     uint64_t *is_used; /* a bit for each */
     uint32_t words;
-    uint32_t lowest; /* no word before this one has a free bit */
+    uint32_t next; /* the one behind that which was given last */
 } own;
 
 void weft_context_open(uint32_t me, uint32_t size)
@@ -44,22 +49,59 @@ static bool make_room(void)
     return true;
 }
 
+/* How many there are bits for. */
+static uint32_t made(void)
+{
+    const uint64_t bits = (uint64_t)own.words * WORD_BITS;
+
+    return bits < own.limit ? (uint32_t)bits : own.limit;
+}
+
+/* The first free one from `from` on and before `to`; `to` if there is none. */
+static uint32_t find_free(uint32_t from, uint32_t to)
+{
+    while (from < to) {
+        const uint64_t behind = UINT64_MAX << from % WORD_BITS;
+        const uint64_t is_free = ~own.is_used[from / WORD_BITS] & behind;
+
+        if (is_free != 0) {
+            from += (uint32_t)__builtin_ctzll(is_free) - from % WORD_BITS;
+            return from < to ? from : to;
+        }
+        from += WORD_BITS - from % WORD_BITS;
+    }
+    return to;
+}
+
+/* The next free one behind the last that was given; `limit`: there is none. */
+static uint32_t find_next(void)
+{
+    uint32_t number = find_free(own.next, made());
+
+    if (number == made() && made() < ROUND && made() < own.limit && make_room()) {
+        number = find_free(own.next, made());
+    }
+    if (number == made()) {
+        const uint32_t before = own.next < made() ? own.next : made();
+
+        number = find_free(0, before);
+        number = number == before ? made() : number;
+    }
+    if (number == made() && made() < own.limit && make_room()) {
+        number = find_free(number, made());
+    }
+    return number == made() ? own.limit : number;
+}
+
 uint32_t weft_context_take(void)
 {
-    uint32_t number;
+    const uint32_t number = find_next();
 
-    while (own.lowest < own.words && own.is_used[own.lowest] == UINT64_MAX) {
-        own.lowest++;
-    }
-    number = own.lowest * WORD_BITS;
-    if (number >= own.limit || (own.lowest == own.words && !make_room())) {
-        return 0;
-    }
-    number += (uint32_t)__builtin_ctzll(~own.is_used[own.lowest]);
     if (number >= own.limit) {
         return 0;
     }
-    own.is_used[own.lowest] |= UINT64_C(1) << number % WORD_BITS;
+    own.is_used[number / WORD_BITS] |= UINT64_C(1) << number % WORD_BITS;
+    own.next = number + 1;
     return (number << own.owner_bits | own.me) * WEFT_PLANES;
 }
 
@@ -74,7 +116,6 @@ void weft_context_give(uint32_t context)
     assert(weft_context_owner(context) == own.me);
     assert((own.is_used[word] >> number % WORD_BITS & 1) != 0);
     own.is_used[word] &= ~(UINT64_C(1) << number % WORD_BITS);
-    own.lowest = word < own.lowest ? word : own.lowest;
 }
 
 uint32_t weft_context_owner(uint32_t context)

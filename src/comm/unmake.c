@@ -45,6 +45,7 @@ static void done(struct weft_sweep *sweep, enum weft_rc rc)
     struct release *release = sweep->owner;
     struct weft_comm *comm = release->comm;
 
+    weft_p2p_drop_waiting(comm->context | WEFT_PLANE_P2P);
     if (rc == WEFT_OK && weft_context_owner(comm->context) == weft_p2p.me) {
         weft_context_give(comm->context);
     }

@@ -552,6 +552,12 @@ static inline void weft_p2p_leave(void)
     }
 }
 
+/*
+ * Frees the messages that wait on this context and that nobody can receive any more; those
+ * that were only announced stay, as their senders wait. With the lock.
+ */
+void weft_p2p_drop_waiting(uint32_t context);
+
 /* Fills in what was received and completes. */
 void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_header *header,
                           uint64_t length);

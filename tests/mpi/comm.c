@@ -277,6 +277,32 @@ static void creates_with_one_tag(void)
     }
 }
 
+/* A message that nobody has received ends with its communicator, also one that comes
+ * after its receiver has freed it. */
+static void unreceived_messages(void)
+{
+    const int to = (rank + 1) % size;
+    const int from = (rank + size - 1) % size;
+    MPI_Comm one;
+    int value = 4711;
+    int is_there = 0;
+
+    CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &one) == MPI_SUCCESS);
+    CHECK(MPI_Send(&value, 1, MPI_INT, to, 5, one) == MPI_SUCCESS);
+    while (rank % 2 == 0 && !is_there) {
+        CHECK(MPI_Iprobe(from, 5, one, &is_there, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    }
+    CHECK(MPI_Comm_free(&one) == MPI_SUCCESS);
+    for (int i = 0; i < 20; i++) {
+        CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &one) == MPI_SUCCESS);
+        CHECK(MPI_Barrier(one) == MPI_SUCCESS);
+        CHECK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, one, &is_there,
+                         MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        CHECK(!is_there);
+        CHECK(MPI_Comm_free(&one) == MPI_SUCCESS);
+    }
+}
+
 static void names(void)
 {
     char long_name[2 * MPI_MAX_OBJECT_NAME];
@@ -318,6 +344,7 @@ int main(int argc, char **argv)
     splits_by_hardware();
     creates();
     creates_with_one_tag();
+    unreceived_messages();
     names();
     return MPI_Finalize();
 }

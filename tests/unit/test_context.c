@@ -3,7 +3,7 @@
 
 #include "comm/context.h"
 
-enum { MANY = 2000, MILLION = 1000000 };
+enum { ROUND = 65536, MILLION = 1000000 };
 
 static void no_two_processes_give_the_same(void **state)
 {
@@ -23,24 +23,44 @@ static void no_two_processes_give_the_same(void **state)
     }
 }
 
-static void one_that_came_back_is_given_again(void **state)
+static void one_that_came_back_is_given_again_after_all_others(void **state)
 {
-    static uint32_t given[MANY];
+    static uint32_t given[ROUND - 3];
     uint32_t again;
 
     (void)state;
     weft_context_open(3, 8);
-    for (int i = 0; i < MANY; i++) {
+    for (int i = 0; i < ROUND - 3; i++) {
         given[i] = weft_context_take();
         assert_true(given[i] != 0 && (i == 0 || given[i] > given[i - 1]));
+        if (i == 1234) {
+            weft_context_give(given[1234]);
+            weft_context_give(given[77]);
+            weft_context_give(0);
+        }
     }
-    weft_context_give(given[1234]);
-    weft_context_give(given[77]);
-    weft_context_give(0);
     assert_int_equal(weft_context_take(), given[77]);
     assert_int_equal(weft_context_take(), given[1234]);
-    again = weft_context_take();
-    assert_true(again > given[MANY - 1]);
+    again = weft_context_take(); /* all are used: there are more */
+    assert_true(again > given[ROUND - 4]);
+    weft_context_close();
+}
+
+static void one_at_a_time_goes_round(void **state)
+{
+    uint32_t first;
+
+    (void)state;
+    weft_context_open(0, 2);
+    first = weft_context_take();
+    weft_context_give(first);
+    for (int i = 1; i < ROUND - 3; i++) {
+        const uint32_t context = weft_context_take();
+
+        assert_int_not_equal(context, first);
+        weft_context_give(context);
+    }
+    assert_int_equal(weft_context_take(), first);
     weft_context_close();
 }
 
@@ -81,7 +101,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_two_processes_give_the_same),
-        cmocka_unit_test(one_that_came_back_is_given_again),
+        cmocka_unit_test(one_that_came_back_is_given_again_after_all_others),
+        cmocka_unit_test(one_at_a_time_goes_round),
         cmocka_unit_test(an_owner_may_have_none_left),
         cmocka_unit_test(a_job_of_one_has_them_all),
     };

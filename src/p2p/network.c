@@ -25,6 +25,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -177,7 +178,8 @@ enum weft_rc weft_p2p_open_network(const struct weft_transport_ops *ops)
     p->net_ops = ops;
     rc = open_epoll();
     if (rc != WEFT_OK) {
-        weft_log_error("the network offers nothing to sleep on");
+        weft_log_error("nothing to sleep on until the network has something: %s",
+                       strerror(errno));
         weft_p2p_close_network();
     }
     return rc;

@@ -21,9 +21,18 @@
 #include <unistd.h>
 
 enum {
-    NAME_BYTES = 33,    /* 16 random bytes in hexadecimal */
+    NAME_BYTES = 32,    /* 16 random bytes in hexadecimal */
     CLOSED = 1 << 30,   /* in `attached`: too late to join */
     DEADLINE_MS = 3000, /* for the file, which only few jobs need */
+};
+
+/*
+ * Where the ranks of a node find the segment, as the leader publishes it. Anyone can list
+ * the names of sockets, so that of the file cannot be found from it.
+ */
+struct names {
+    char socket[NAME_BYTES + 1];
+    char file[NAME_BYTES + 1];
 };
 
 /* ---- making it ---- */
@@ -233,6 +242,24 @@ static void pause_ms(long ms)
     nanosleep(&t, NULL);
 }
 
+/* Whoever else can write to the file could put words into our mouth. */
+static enum weft_rc attach_own_file(const char *path, int fd, struct weft_segment *out)
+{
+    enum weft_rc rc = WEFT_ERR_SYSTEM;
+
+    if (!weft_segment_is_private(fd)) {
+        weft_log_error("%s is not this user's alone, and is left alone: another user has "
+                       "put it there",
+                       path);
+    } else {
+        rc = weft_segment_attach(fd, out);
+    }
+    if (rc != WEFT_OK) {
+        close(fd);
+    }
+    return rc;
+}
+
 /* Opens the leader's file as soon as it is there. */
 static enum weft_rc attach_by_file(const char *name, struct weft_segment *out)
 {
@@ -244,12 +271,7 @@ static enum weft_rc attach_by_file(const char *name, struct weft_segment *out)
         int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 
         if (fd >= 0) {
-            enum weft_rc rc = weft_segment_attach(fd, out);
-
-            if (rc != WEFT_OK) {
-                close(fd);
-            }
-            return rc;
+            return attach_own_file(path, fd, out);
         }
         pause_ms(1);
     } while (weft_clock_ns() < end);
@@ -317,7 +339,7 @@ static enum weft_rc share_file(const char *name, const struct weft_who *who,
 
 static enum weft_rc random_name(char *name)
 {
-    unsigned char bytes[(NAME_BYTES - 1) / 2];
+    unsigned char bytes[NAME_BYTES / 2];
 
     if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
         weft_log_error("random bytes: %s", strerror(errno));
@@ -329,6 +351,34 @@ static enum weft_rc random_name(char *name)
     return WEFT_OK;
 }
 
+static enum weft_rc random_names(struct names *names)
+{
+    enum weft_rc rc = random_name(names->socket);
+
+    return rc == WEFT_OK ? random_name(names->file) : rc;
+}
+
+/* One word holds both. */
+static enum weft_rc publish_names(const struct weft_kvs_ops *kvs, const char *key,
+                                  const struct names *names)
+{
+    char value[2 * NAME_BYTES + 1];
+
+    snprintf(value, sizeof(value), "%s%s", names->socket, names->file);
+    return kvs->put(key, value);
+}
+
+static bool read_names(const char *value, struct names *names)
+{
+    if (strlen(value) != 2 * NAME_BYTES ||
+        strspn(value, "0123456789abcdef") != 2 * NAME_BYTES) {
+        return false; /* it becomes a path */
+    }
+    snprintf(names->socket, sizeof(names->socket), "%.*s", NAME_BYTES, value);
+    snprintf(names->file, sizeof(names->file), "%.*s", NAME_BYTES, value + NAME_BYTES);
+    return true;
+}
+
 static uint32_t attached_count(const struct weft_segment *segment)
 {
     return atomic_load_explicit(&segment->header->attached, memory_order_acquire) &
@@ -337,11 +387,11 @@ static uint32_t attached_count(const struct weft_segment *segment)
 
 /* The leader's part until everyone has tried the socket. */
 static enum weft_rc lead(const struct weft_kvs_ops *kvs, const struct weft_who *who,
-                         const char *key, char *name, struct weft_segment *out)
+                         const char *key, struct names *names, struct weft_segment *out)
 {
     struct server server = {.listener = -1, .fd = -1};
     pthread_t thread;
-    enum weft_rc rc = random_name(name);
+    enum weft_rc rc = random_names(names);
 
     if (rc == WEFT_OK) {
         rc = make(kvs, who, out);
@@ -350,12 +400,12 @@ static enum weft_rc lead(const struct weft_kvs_ops *kvs, const struct weft_who *
         return rc;
     }
     server.fd = out->fd;
-    server.listener = listen_at(name);
+    server.listener = listen_at(names->socket);
     if (server.listener < 0 || pthread_create(&thread, NULL, serve, &server) != 0) {
         weft_segment_close(out);
         return WEFT_ERR_SYSTEM;
     }
-    rc = kvs->put(key, name);
+    rc = publish_names(kvs, key, names);
     if (rc == WEFT_OK && who->rank == 0) {
         rc = weft_secret_leave(kvs, out);
     }
@@ -376,7 +426,7 @@ static enum weft_rc lead(const struct weft_kvs_ops *kvs, const struct weft_who *
 }
 
 static enum weft_rc follow(const struct weft_kvs_ops *kvs, const struct weft_who *who,
-                           const char *key, char *name, struct weft_segment *out)
+                           const char *key, struct names *names, struct weft_segment *out)
 {
     char value[WEFT_KVS_VALUE_MAX + 1];
     enum weft_rc rc = kvs->fence(true);
@@ -385,13 +435,12 @@ static enum weft_rc follow(const struct weft_kvs_ops *kvs, const struct weft_who
         return rc;
     }
     rc = kvs->get(who->leader, key, value);
-    if (rc != WEFT_OK || strlen(value) != NAME_BYTES - 1) {
+    if (rc != WEFT_OK || !read_names(value, names)) {
         weft_log_error("rank %d, the first of this node, left no word of the job segment",
                        who->leader);
         return WEFT_ERR_LAUNCH;
     }
-    memcpy(name, value, NAME_BYTES);
-    if (attach_by_socket(name, out) == WEFT_OK) {
+    if (attach_by_socket(names->socket, out) == WEFT_OK) {
         weft_segment_join(out, (uint32_t)who->local_rank);
     }
     return kvs->fence(false);
@@ -402,19 +451,20 @@ enum weft_rc weft_handover(const struct weft_kvs_ops *kvs, struct weft_who *who,
 {
     const bool is_leader = who->rank == who->leader;
     char key[32];
-    char name[NAME_BYTES];
+    struct names names;
     enum weft_rc rc;
 
     out->header = NULL;
     snprintf(key, sizeof(key), "weft-segment-%d", who->node);
-    rc = is_leader ? lead(kvs, who, key, name, out) : follow(kvs, who, key, name, out);
+    rc =
+        is_leader ? lead(kvs, who, key, &names, out) : follow(kvs, who, key, &names, out);
     if (rc != WEFT_OK) {
         return rc;
     }
     if (out->header != NULL && attached_count(out) == out->header->local_size) {
         return WEFT_OK;
     }
-    if (share_file(name, who, out) == WEFT_OK) {
+    if (share_file(names.file, who, out) == WEFT_OK) {
         return WEFT_OK;
     }
     if (out->header != NULL && attached_count(out) > 1) {

@@ -7,8 +7,9 @@
  *   1. over an abstract socket of random name, whose two ends check that the other is the
  *      same user (such names can be listed by anyone);
  *   2. where a rank cannot reach that socket (a network namespace of its own), all of the
- *      node take a file in /dev/shm instead, which is unlinked once all have mapped it or
- *      a deadline has passed;
+ *      node take a file in /dev/shm instead, of another random name, which is unlinked
+ *      once all have mapped it or a deadline has passed; one that another user owns, may
+ *      write to or has linked is not taken;
  *   3. where that fails too, the rank gets a segment of its own and counts as another
  * node.
  *

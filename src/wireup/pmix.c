@@ -5,6 +5,7 @@
  */
 #include "wireup/kvs.h"
 
+#include "base/library.h"
 #include "base/log.h"
 
 #include <arpa/inet.h>
@@ -56,9 +57,11 @@ static enum weft_rc load(void)
     void *library = dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL);
 
     if (library == NULL) {
-        weft_log_error("the launcher speaks PMIx, but its library cannot be loaded (%s): "
-                       "install libpmix (Debian: libpmix2)",
-                       dlerror());
+        const char *why = dlerror();
+
+        weft_log_error(
+            "the launcher speaks PMIx, but its library cannot be loaded (%s): %s", why,
+            weft_library_advice(why, "install libpmix (Debian: libpmix2)"));
         return WEFT_ERR_LAUNCH;
     }
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {

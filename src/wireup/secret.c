@@ -18,6 +18,12 @@ enum weft_rc weft_secret_leave(const struct weft_kvs_ops *kvs,
         text[2 * i] = DIGITS[segment->header->secret[i] >> 4];
         text[2 * i + 1] = DIGITS[segment->header->secret[i] & 0xf];
     }
+    if (segment->header->node_count > 1) {
+        weft_log_warn("the job's secret goes to other hosts through the launcher (%s), "
+                      "which may not encrypt it: whoever can read its connections can "
+                      "take part in the job",
+                      kvs->name);
+    }
     return kvs->put(KEY, text);
 }
 

@@ -190,6 +190,14 @@ enum weft_rc weft_segment_attach(int fd, struct weft_segment *out)
     return map_it(fd, &h, out);
 }
 
+bool weft_segment_is_private(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+           (st.st_mode & (S_IRWXG | S_IRWXO)) == 0 && st.st_nlink <= 1;
+}
+
 void weft_segment_close(struct weft_segment *segment)
 {
     if (segment->header != NULL) {

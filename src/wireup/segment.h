@@ -147,6 +147,10 @@ WEFT_MUST_CHECK enum weft_rc weft_segment_create(const struct weft_segment_plan 
  */
 WEFT_MUST_CHECK enum weft_rc weft_segment_attach(int fd, struct weft_segment *out);
 
+/* Is `fd` a file that this user owns and nobody else can read, write or reach by another
+ * name? */
+bool weft_segment_is_private(int fd);
+
 void weft_segment_close(struct weft_segment *segment);
 
 struct weft_place *weft_segment_map(const struct weft_segment *segment);

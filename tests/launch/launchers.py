@@ -409,6 +409,46 @@ def ranks_in_user_namespaces_of_their_own_share_a_node():
         hold_one_node(places(run(launcher(4, "unshare", "-Ur", place()))), 4)
 
 
+# Another user who reads the names of our sockets, and puts a file of each name into place.
+SQUATTER = """
+import os, re, sys
+os.setuid(65534)
+os.umask(0)
+print("ready", flush=True)
+seen = set()
+while os.getppid() == int(sys.argv[1]):
+    for name in re.findall(r"@(weft-[0-9a-f]+)", open("/proc/net/unix").read()):
+        if name not in seen:
+            seen.add(name)
+            try:
+                fd = os.open("/dev/shm/" + name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+                os.write(fd, b"not a segment")
+            except OSError:
+                pass
+"""
+
+
+@case("ladder")
+def another_user_cannot_put_a_segment_into_place():
+    squatter = subprocess.Popen([sys.executable, "-c", SQUATTER, str(os.getpid())],
+                                stdout=subprocess.PIPE)
+    squatter.stdout.readline()
+    left = []
+    try:
+        for _ in range(3):
+            command = hydra(3, place(), ":", "-n", 1, "unshare", "-n", place())
+            done = Running(command, stdin=SILENCE).finish()
+            hold_one_node(places_in(done.out.decode()), 4, memory=FILE)
+    finally:
+        squatter.kill()
+        squatter.wait()
+        for entry in os.scandir("/dev/shm"):
+            if entry.name.startswith("weft-") and entry.stat().st_uid == 65534:
+                left.append(entry.name)
+                os.unlink(entry.path)
+    claim(left, "the squatter has seen no name, so that this proves nothing")
+
+
 # ---- wire-up that fails ----
 
 @case("errors")

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -646,6 +647,45 @@ static void a_barrier_ends_when_the_last_to_come_is_lost(void **state)
     weft_segment_close(&segment);
 }
 
+/* What another user owns, can open or has linked is not taken. */
+static void only_a_file_of_this_user_alone_is_private(void **state)
+{
+    char path[] = "/tmp/weft-test-XXXXXX";
+    char second[sizeof(path) + 1];
+    int fd = mkstemp(path);
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_true(weft_segment_is_private(fd));
+    for (mode_t other = S_IXOTH; other <= S_IRGRP; other <<= 1) {
+        assert_int_equal(fchmod(fd, S_IRUSR | S_IWUSR | other), 0);
+        assert_false(weft_segment_is_private(fd));
+    }
+    assert_int_equal(fchmod(fd, S_IRUSR | S_IWUSR), 0);
+    snprintf(second, sizeof(second), "%s2", path);
+    assert_int_equal(link(path, second), 0);
+    assert_false(weft_segment_is_private(fd));
+    assert_int_equal(unlink(second), 0);
+    assert_true(weft_segment_is_private(fd));
+    if (fchown(fd, 65534, (gid_t)-1) == 0) { /* as root */
+        assert_false(weft_segment_is_private(fd));
+    }
+    assert_int_equal(unlink(path), 0);
+    close(fd);
+    assert_false(weft_segment_is_private(-1));
+}
+
+static void a_slice_is_taken_once(void **state)
+{
+    struct weft_segment segment = create(RANKS, LOCALS);
+
+    (void)state;
+    assert_true(weft_segment_claim(&segment, 1));
+    assert_false(weft_segment_claim(&segment, 1));
+    assert_true(weft_segment_claim(&segment, 2));
+    weft_segment_close(&segment);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -670,6 +710,8 @@ int main(void)
         cmocka_unit_test(an_overwritten_header_does_not_move_what_is_found_by_it),
         cmocka_unit_test(nobody_can_change_the_size_of_a_segment),
         cmocka_unit_test(the_limit_of_file_sizes_is_raised_or_told),
+        cmocka_unit_test(only_a_file_of_this_user_alone_is_private),
+        cmocka_unit_test(a_slice_is_taken_once),
         cmocka_unit_test(the_first_abort_leaves_its_code_and_cause),
         cmocka_unit_test(a_long_cause_is_cut_within_its_place),
     };

@@ -1,11 +1,11 @@
 /* sodium.c - libsodium, loaded when a network is opened: see sodium.h. */
 #include "transport/ofi/sodium.h"
 
+#include "base/library.h"
 #include "base/log.h"
 
 #include <assert.h>
 #include <dlfcn.h>
-#include <errno.h>
 #include <string.h>
 
 #include <sodium.h>
@@ -16,17 +16,6 @@ static struct {
     __typeof__(&sodium_memcmp) compare;
     bool is_open;
 } sodium;
-
-/* What helps; the dynamic linker tells the cause in words alone. */
-static const char *help_for(const char *why)
-{
-    if (strstr(why, strerror(ENOENT)) != NULL) {
-        return ": install it (Debian: libsodium23)";
-    }
-    return strstr(why, strerror(EMFILE)) != NULL
-               ? ": raise the limit of descriptors (ulimit -n)"
-               : "";
-}
 
 enum weft_rc weft_sodium_open(void)
 {
@@ -47,9 +36,10 @@ enum weft_rc weft_sodium_open(void)
     if (library == NULL) {
         const char *why = dlerror();
 
-        weft_log_error("connections between ranks are authenticated with libsodium, "
-                       "which cannot be loaded: %s%s",
-                       why, help_for(why));
+        weft_log_error(
+            "connections between ranks are authenticated with libsodium, which "
+            "cannot be loaded (%s): %s",
+            why, weft_library_advice(why, "install it (Debian: libsodium23)"));
         return WEFT_ERR_UNSUPPORTED;
     }
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {

@@ -1,5 +1,6 @@
 #include "transport/ofi/common/library.h"
 
+#include "base/library.h"
 #include "base/log.h"
 
 #include <dlfcn.h>
@@ -59,8 +60,10 @@ static enum weft_rc load(void)
     weft_libfabric_prepare();
     library = dlopen_without_slack("libfabric.so.1");
     if (library == NULL) {
-        weft_log_error("no network without libfabric (Debian's package libfabric1): %s",
-                       dlerror());
+        const char *why = dlerror();
+
+        weft_log_error("no network without libfabric, which cannot be loaded (%s): %s",
+                       why, weft_library_advice(why, "install it (Debian: libfabric1)"));
         return WEFT_ERR_UNSUPPORTED;
     }
     if (!find_functions(&weft_libfabric) ||

@@ -13,6 +13,8 @@
 
 #include <arpa/inet.h>
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +90,18 @@ static long open_listener(struct weft_transport *tp, const char *text, int port,
     return code;
 }
 
+/* libfabric says EIO where descriptors have run out: one more shows it. */
+static long true_cause(long code)
+{
+    const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0) {
+        return -errno;
+    }
+    close(fd);
+    return code;
+}
+
 /* A provider that finds our port taken, by the door, is over sockets, and the door
  * becomes its listener; others have ports of their own. */
 static long listen_at(struct weft_transport *tp, int which)
@@ -100,7 +114,7 @@ static long listen_at(struct weft_transport *tp, int which)
         code = open_listener(tp, tp->own[which].text, 0, &listener);
     }
     if (code != 0) {
-        return code;
+        return true_cause(code);
     }
     code = fi_pep_bind(listener, &tp->ofi.eq->fid, 0);
     if (code == 0 && tp->is_over_sockets && !weft_msg_lay_under(tp, which, listener)) {
@@ -110,6 +124,7 @@ static long listen_at(struct weft_transport *tp, int which)
         code = fi_listen(listener);
     }
     if (code != 0) {
+        code = true_cause(code);
         fi_close(&listener->fid);
         return code;
     }

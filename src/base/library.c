@@ -15,7 +15,8 @@ const char *weft_library_advice(const char *error, const char *install)
     if (is_because(error, EMFILE)) {
         return "raise the limit of open files (ulimit -n)";
     }
-    if (is_because(error, ENOMEM) || strstr(error, "failed to map segment") != NULL) {
+    if (is_because(error, ENOMEM) || strstr(error, "failed to map segment") != NULL ||
+        strstr(error, "out of memory") != NULL) {
         return "raise the limit of address space (ulimit -v)";
     }
     if (is_because(error, ENFILE)) {

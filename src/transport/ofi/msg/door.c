@@ -94,13 +94,18 @@ static enum weft_rc watch_doors(struct weft_transport *tp)
 {
     struct epoll_event event = {.events = EPOLLIN};
 
+    bool is_good;
+
     tp->knocks = epoll_create1(EPOLL_CLOEXEC);
-    for (int i = 0; tp->knocks >= 0 && i < tp->own_count; i++) {
-        if (epoll_ctl(tp->knocks, EPOLL_CTL_ADD, tp->doors[i], &event) != 0) {
-            return WEFT_ERR_SYSTEM;
-        }
+    is_good = tp->knocks >= 0;
+    for (int i = 0; is_good && i < tp->own_count; i++) {
+        is_good = epoll_ctl(tp->knocks, EPOLL_CTL_ADD, tp->doors[i], &event) == 0;
     }
-    return tp->knocks >= 0 ? WEFT_OK : WEFT_ERR_SYSTEM;
+    if (!is_good) {
+        weft_log_error("watch for connections: %s", strerror(errno));
+        return WEFT_ERR_SYSTEM;
+    }
+    return WEFT_OK;
 }
 
 enum weft_rc weft_msg_open_doors(struct weft_transport *tp)

@@ -120,13 +120,21 @@ static struct fi_ops fid_ops = {
     .close = mr_close,
 };
 
+/* As if the limit of locked memory left room for so many: STRICT_MOST. */
+static size_t most_registrations(void)
+{
+    const char *most = getenv("STRICT_MOST");
+
+    return most != NULL ? (size_t)strtoul(most, NULL, 10) : STRICT_REGISTRATIONS;
+}
+
 /* With the lock held: gives `mr` a place and a descriptor. */
 static int enter(struct strict_mr *mr)
 {
     const size_t place = free_place();
     int err;
 
-    if (place == STRICT_REGISTRATIONS) {
+    if (place == STRICT_REGISTRATIONS || place >= most_registrations()) {
         return -FI_ENOMEM;
     }
     if (getrandom(&mr->fid.key, sizeof(mr->fid.key), 0) != sizeof(mr->fid.key)) {

@@ -15,22 +15,31 @@ static struct weft_msg_slot *borrow(struct weft_transport *tp,
                                     size_t len, uint64_t access, struct weft_op *op)
 {
     struct weft_msg_slot *slot = weft_msg_take_slot(tp, stream);
+    enum weft_rc rc;
 
     if (slot == NULL) {
         return NULL;
     }
-    if (weft_ofi_register_local(&tp->ofi, data, len, access, &slot->mr) != WEFT_OK) {
+    rc = weft_ofi_register_local(&tp->ofi, data, len, access, &slot->mr);
+    if (rc != WEFT_OK) {
         weft_msg_slot_is_free(tp, slot);
         tp->has_stumbled = true;
+        if (rc != WEFT_AGAIN || tp->registered == 0) { /* nothing will be given back */
+            weft_msg_lose(tp, stream,
+                          "the message's memory cannot be registered; is the limit of "
+                          "locked memory too low (ulimit -l)?");
+        }
         return NULL;
     }
     slot->op = op;
+    tp->registered++;
     return slot;
 }
 
 static void give_back(struct weft_transport *tp, struct weft_msg_slot *slot)
 {
     weft_ofi_unregister(slot->mr);
+    tp->registered--;
     slot->op = NULL;
     weft_msg_slot_is_free(tp, slot);
 }
@@ -157,11 +166,12 @@ enum weft_rc weft_msg_expose(struct weft_transport *tp, void *memory, size_t byt
         .key = fi_mr_key(mr),
     };
     *exposed = mr;
+    tp->registered++;
     return WEFT_OK;
 }
 
 void weft_msg_conceal(struct weft_transport *tp, void *exposed)
 {
-    (void)tp;
+    tp->registered--;
     weft_ofi_unregister(exposed);
 }

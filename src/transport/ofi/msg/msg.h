@@ -249,6 +249,7 @@ struct weft_transport {
     struct weft_msg_slot *sends; /* WEFT_MSG_SENDS or fewer */
     struct weft_msg_slot *free_sends;
     uint32_t send_count;
+    uint32_t registered; /* pieces of the user's memory, lent or exposed */
     uint8_t *send_memory;
     struct fid_mr *send_mr;
 

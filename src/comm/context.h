@@ -9,8 +9,8 @@
  * given again, for the messages of a member that is still there would be taken for those
  * of a new one.
  *
- * They are given in turn, so that one that came back is not given again before thousands of
- * others: a message that its communicator did not receive may still be on its way, and
+ * They are given in turn, so that one that came back is not given again before thousands
+ * of others: a message that its communicator did not receive may still be on its way, and
  * would be taken for one of the new communicator.
  *
  * The first three of every owner are kept: they hold MPI_COMM_WORLD's, MPI_COMM_SELF's

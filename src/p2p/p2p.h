@@ -553,8 +553,8 @@ static inline void weft_p2p_leave(void)
 }
 
 /*
- * Frees the messages that wait on this context and that nobody can receive any more; those
- * that were only announced stay, as their senders wait. With the lock.
+ * Frees the messages that wait on this context and that nobody can receive any more;
+ * those that were only announced stay, as their senders wait. With the lock.
  */
 void weft_p2p_drop_waiting(uint32_t context);
 

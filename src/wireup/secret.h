@@ -4,9 +4,9 @@
  * Rank 0 draws it with its segment and leaves it in the launcher's key-value space, which
  * hydra, Slurm and PRRTE open to the processes of the job alone. Nobody has it on a
  * command line, in the environment or in a file that others can read. Between hosts it is
- * as safe as the launcher's own connections: hydra's are not encrypted, so that whoever
- * reads the network has it (docs/launch.md has the other launchers). On one host it stays
- * there.
+ * as safe as the launcher's own connections: those of hydra, Slurm and Open MPI's mpirun
+ * are not encrypted, so that whoever reads the network has it (docs/launch.md). On one
+ * host it stays there.
  */
 #ifndef WEFT_WIREUP_SECRET_H
 #define WEFT_WIREUP_SECRET_H

@@ -10,11 +10,19 @@
 
 static uintptr_t fromint(enum weft_kind kind, int number, const void *null_handle)
 {
+    const bool is_any_time = kind == WEFT_KIND_INFO || kind == WEFT_KIND_ERRHANDLER ||
+                             kind == WEFT_KIND_SESSION;
     uintptr_t handle;
 
-    weft_lock();
-    handle = weft_handle_fromint(kind, number);
-    weft_unlock();
+    if (is_any_time) {
+        weft_object_lock();
+        handle = weft_handle_fromint(kind, number);
+        weft_object_unlock();
+    } else {
+        weft_lock();
+        handle = weft_handle_fromint(kind, number);
+        weft_unlock();
+    }
     return handle != 0 ? handle : (uintptr_t)null_handle;
 }
 

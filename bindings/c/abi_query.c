@@ -56,7 +56,7 @@ int PMPI_Abi_get_info(MPI_Info *info)
     if (err != MPI_SUCCESS) {
         return err;
     }
-    weft_lock();
+    weft_object_lock();
     rc = weft_info_create(&made);
     if (rc == WEFT_OK) {
         rc = describe_sizes(made);
@@ -65,7 +65,7 @@ int PMPI_Abi_get_info(MPI_Info *info)
             weft_info_free(made);
         }
     }
-    weft_unlock();
+    weft_object_unlock();
     return weft_raise_rc(NULL, rc, "MPI_Abi_get_info");
 }
 WEFT_WEAK_ALIAS(MPI_Abi_get_info, PMPI_Abi_get_info);
@@ -96,9 +96,9 @@ int PMPI_Abi_set_fortran_info(MPI_Info info)
     if (err != MPI_SUCCESS) {
         return err;
     }
-    weft_lock();
+    weft_object_lock();
     told = weft_fortran_set_info(from);
-    weft_unlock();
+    weft_object_unlock();
     return raise_told(function, told);
 }
 WEFT_WEAK_ALIAS(MPI_Abi_set_fortran_info, PMPI_Abi_set_fortran_info);
@@ -114,14 +114,14 @@ int PMPI_Abi_get_fortran_info(MPI_Info *info)
         return err;
     }
     *info = MPI_INFO_NULL; /* nobody has said */
-    weft_lock();
+    weft_object_lock();
     if (weft_fortran_info() != NULL) {
         rc = weft_info_dup(weft_fortran_info(), &made);
         if (rc == WEFT_OK) {
             *info = weft_info_handle(made);
         }
     }
-    weft_unlock();
+    weft_object_unlock();
     return weft_raise_rc(NULL, rc, function);
 }
 WEFT_WEAK_ALIAS(MPI_Abi_get_fortran_info, PMPI_Abi_get_fortran_info);
@@ -144,9 +144,9 @@ int PMPI_Abi_set_fortran_booleans(int logical_size, void *logical_true,
     if (err != MPI_SUCCESS) {
         return err;
     }
-    weft_lock();
+    weft_object_lock();
     told = weft_fortran_set_booleans(logical_size, logical_true, logical_false);
-    weft_unlock();
+    weft_object_unlock();
     if (told == WEFT_TOLD_IMPOSSIBLE) {
         return weft_raise(MPI_ERR_ARG, function, "a LOGICAL cannot have %d bytes",
                           logical_size);
@@ -165,9 +165,9 @@ int PMPI_Abi_get_fortran_booleans(int logical_size, void *logical_true,
         err = weft_check_out(function, NULL, is_set, "is_set");
     }
     if (err == MPI_SUCCESS) {
-        weft_lock();
+        weft_object_lock();
         *is_set = weft_fortran_booleans(logical_size, logical_true, logical_false);
-        weft_unlock();
+        weft_object_unlock();
     }
     return err;
 }

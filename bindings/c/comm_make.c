@@ -38,8 +38,10 @@ static void set_hints(struct weft_comm *comm, const MPI_Info *info)
 {
     if (info != NULL) {
         weft_lock();
+        weft_object_lock();
         comm->hints = 0;
         weft_hints_update(&comm->hints, weft_info_from_handle(*info));
+        weft_object_unlock();
         weft_unlock();
     }
 }
@@ -225,9 +227,7 @@ static int check_parentless(const char *function, const char *stringtag,
                           "the string tag has more than %d characters",
                           MPI_MAX_STRINGTAG_LEN - 1);
     }
-    weft_lock();
     *out = weft_errhandler_from_handle(errhandler);
-    weft_unlock();
     if (*out == NULL || ((*out)->family != WEFT_KIND_COMM && (*out)->call.any != NULL)) {
         return weft_raise(
             MPI_ERR_ARG, function, "%s",
@@ -297,7 +297,14 @@ WEFT_WEAK_ALIAS(MPI_Comm_split, PMPI_Comm_split);
 /* The value of "mpi_hw_resource_type", or NULL; it lives as long as the info object. */
 static const char *resource_of(const struct weft_info *info)
 {
-    return info != NULL ? weft_info_get(info, "mpi_hw_resource_type") : NULL;
+    const char *value = NULL;
+
+    if (info != NULL) {
+        weft_object_lock();
+        value = weft_info_get(info, "mpi_hw_resource_type");
+        weft_object_unlock();
+    }
+    return value;
 }
 
 int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info,

@@ -92,14 +92,14 @@ static size_t alignment_of(const struct weft_info *info)
     unsigned long long wanted = 0;
     char *end = NULL;
 
-    weft_lock();
+    weft_object_lock();
     if (info != NULL) {
         value = weft_info_get(info, "mpi_minimum_memory_alignment");
     }
     if (value != NULL) {
         wanted = strtoull(value, &end, 10);
     }
-    weft_unlock();
+    weft_object_unlock();
     return wanted > ALIGNMENT && (wanted & (wanted - 1)) == 0 ? (size_t)wanted
                                                               : ALIGNMENT;
 }
@@ -176,7 +176,7 @@ int PMPI_Get_hw_resource_info(MPI_Info *hw_info)
     if (err != MPI_SUCCESS) {
         return err;
     }
-    weft_lock();
+    weft_object_lock();
     rc = weft_info_create(&made);
     if (rc == WEFT_OK) {
         rc = describe_hardware(made);
@@ -186,7 +186,7 @@ int PMPI_Get_hw_resource_info(MPI_Info *hw_info)
             weft_info_free(made);
         }
     }
-    weft_unlock();
+    weft_object_unlock();
     return weft_raise_rc(NULL, rc, function);
 }
 WEFT_WEAK_ALIAS(MPI_Get_hw_resource_info, PMPI_Get_hw_resource_info);

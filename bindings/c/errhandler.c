@@ -21,9 +21,7 @@ static int create_checked(const char *function, enum weft_kind family, void (*ca
     if (call == NULL) {
         return weft_raise(MPI_ERR_ARG, function, "the function is NULL");
     }
-    weft_lock();
     rc = weft_errhandler_create(family, call, &made);
-    weft_unlock();
     if (rc != WEFT_OK) {
         return weft_raise(MPI_ERR_NO_MEM, function, "no memory for an error handler");
     }
@@ -73,17 +71,13 @@ int PMPI_Errhandler_free(MPI_Errhandler *errhandler)
     if (err != MPI_SUCCESS) {
         return err;
     }
-    weft_lock();
     handler = weft_errhandler_from_handle(*errhandler);
-    if (handler != NULL) {
-        weft_errhandler_let_go(handler);
-    }
-    weft_unlock();
     if (handler == NULL) {
         return weft_raise(
             MPI_ERR_ERRHANDLER, function, "%s",
             weft_describe_handle(WEFT_KIND_ERRHANDLER, *errhandler, text, sizeof(text)));
     }
+    weft_errhandler_let_go(handler);
     *errhandler = MPI_ERRHANDLER_NULL;
     return MPI_SUCCESS;
 }
@@ -96,35 +90,21 @@ WEFT_WEAK_ALIAS(MPI_Errhandler_free, PMPI_Errhandler_free);
 static int replace(enum weft_kind family, struct weft_errhandler **place,
                    MPI_Errhandler handle, char *text, size_t size)
 {
-    struct weft_errhandler *handler;
-    int err = MPI_ERR_ERRHANDLER;
+    struct weft_errhandler *handler = weft_errhandler_from_handle(handle);
 
-    weft_lock();
-    handler = weft_errhandler_from_handle(handle);
     if (handler == NULL) {
         weft_describe_handle(WEFT_KIND_ERRHANDLER, handle, text, size);
-    } else if (handler->call.any != NULL && handler->family != family) {
+        return MPI_ERR_ERRHANDLER;
+    }
+    if (handler->call.any != NULL && handler->family != family) {
         snprintf(text, size, "the handler was made for a %s, not for a %s",
                  weft_kind_name(handler->family), weft_kind_name(family));
-    } else {
-        weft_errhandler_use(handler);
-        weft_errhandler_release(*place);
-        *place = handler;
-        err = MPI_SUCCESS;
+        return MPI_ERR_ERRHANDLER;
     }
+    weft_lock(); /* those who make communicators look at the place with this lock */
+    weft_errhandler_replace(place, handler);
     weft_unlock();
-    return err;
-}
-
-static MPI_Errhandler hold(struct weft_errhandler **place)
-{
-    MPI_Errhandler handle;
-
-    weft_lock();
-    weft_errhandler_hold(*place);
-    handle = (*place)->handle;
-    weft_unlock();
-    return handle;
+    return MPI_SUCCESS;
 }
 
 /* ---- communicators ---- */
@@ -154,7 +134,7 @@ int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler)
         err = weft_check_out(function, c, errhandler, "errhandler");
     }
     if (err == MPI_SUCCESS) {
-        *errhandler = hold(&c->errhandler);
+        *errhandler = weft_errhandler_hold(&c->errhandler);
     }
     return err;
 }
@@ -212,7 +192,7 @@ int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler *errhandler)
         err = weft_raise_file(NULL, MPI_ERR_ARG, function, "argument errhandler is NULL");
     }
     if (err == MPI_SUCCESS) {
-        *errhandler = hold(&weft_file_errhandler);
+        *errhandler = weft_errhandler_hold(&weft_file_errhandler);
     }
     return err;
 }

@@ -38,12 +38,12 @@ static bool look_up(int code, int *class, char *text, size_t size)
         }
         return true;
     }
-    weft_lock();
+    weft_object_lock();
     is_known = weft_user_error_find(code, class, &own);
     if (is_known) {
         snprintf(text, size, "%s", own);
     }
-    weft_unlock();
+    weft_object_unlock();
     return is_known;
 }
 
@@ -88,9 +88,9 @@ int PMPI_Add_error_class(int *errorclass)
     if (err != MPI_SUCCESS) {
         return err;
     }
-    weft_lock();
+    weft_object_lock();
     rc = weft_user_error_add_class(errorclass);
-    weft_unlock();
+    weft_object_unlock();
     return weft_raise_rc(NULL, rc, "MPI_Add_error_class");
 }
 WEFT_WEAK_ALIAS(MPI_Add_error_class, PMPI_Add_error_class);
@@ -110,9 +110,9 @@ int PMPI_Add_error_code(int errorclass, int *errorcode)
         class == MPI_SUCCESS) {
         return weft_raise(MPI_ERR_ARG, function, "%d is not an error class", errorclass);
     }
-    weft_lock();
+    weft_object_lock();
     rc = weft_user_error_add_code(errorclass, errorcode);
-    weft_unlock();
+    weft_object_unlock();
     return weft_raise_rc(NULL, rc, function);
 }
 WEFT_WEAK_ALIAS(MPI_Add_error_code, PMPI_Add_error_code);
@@ -133,11 +133,11 @@ int PMPI_Add_error_string(int errorcode, const char *string)
                           "the string \"%.40s...\" is longer than %d bytes", string,
                           MPI_MAX_ERROR_STRING - 1);
     }
-    weft_lock();
+    weft_object_lock();
     if (weft_user_error_find(errorcode, &class, &old)) {
         rc = weft_user_error_set_text(errorcode, string);
     }
-    weft_unlock();
+    weft_object_unlock();
     if (rc == WEFT_ERR_ARGUMENT) {
         return weft_raise(MPI_ERR_ARG, function,
                           "%d is not an error class or code that this program added",
@@ -152,9 +152,9 @@ int PMPI_Remove_error_class(int errorclass)
     static const char function[] = "MPI_Remove_error_class";
     enum weft_removed result;
 
-    weft_lock();
+    weft_object_lock();
     result = weft_user_error_remove_class(errorclass);
-    weft_unlock();
+    weft_object_unlock();
     if (result == WEFT_REMOVED_UNKNOWN) {
         return weft_raise(MPI_ERR_ARG, function,
                           "%d is not an error class that this program added", errorclass);
@@ -172,9 +172,9 @@ int PMPI_Remove_error_code(int errorcode)
     static const char function[] = "MPI_Remove_error_code";
     enum weft_removed result;
 
-    weft_lock();
+    weft_object_lock();
     result = weft_user_error_remove_code(errorcode);
-    weft_unlock();
+    weft_object_unlock();
     if (result == WEFT_REMOVED_UNKNOWN) {
         return weft_raise(MPI_ERR_ARG, function,
                           "%d is not an error code that this program added", errorcode);
@@ -190,9 +190,9 @@ int PMPI_Remove_error_string(int errorcode)
 {
     enum weft_removed result;
 
-    weft_lock();
+    weft_object_lock();
     result = weft_user_error_remove_text(errorcode);
-    weft_unlock();
+    weft_object_unlock();
     return result == WEFT_REMOVED
                ? MPI_SUCCESS
                : weft_raise(MPI_ERR_ARG, "MPI_Remove_error_string",

@@ -30,9 +30,9 @@ int PMPI_Info_create(MPI_Info *info)
     if (err != MPI_SUCCESS) {
         return err;
     }
-    weft_lock();
+    weft_object_lock();
     rc = weft_info_create(&made);
-    weft_unlock();
+    weft_object_unlock();
     return give("MPI_Info_create", NULL, rc, made, info);
 }
 WEFT_WEAK_ALIAS(MPI_Info_create, PMPI_Info_create);
@@ -50,12 +50,12 @@ int PMPI_Info_create_env(int argc, char *argv[], MPI_Info *info)
     if (err != MPI_SUCCESS) {
         return err;
     }
-    weft_lock();
+    weft_object_lock();
     environment = weft_info_from_handle(MPI_INFO_ENV);
     if (environment != NULL) {
         rc = weft_info_dup(environment, &made);
     }
-    weft_unlock();
+    weft_object_unlock();
     return give("MPI_Info_create_env", NULL, rc, made, info);
 }
 WEFT_WEAK_ALIAS(MPI_Info_create_env, PMPI_Info_create_env);
@@ -73,9 +73,9 @@ int PMPI_Info_dup(MPI_Info info, MPI_Info *newinfo)
     if (err != MPI_SUCCESS) {
         return err;
     }
-    weft_lock();
+    weft_object_lock();
     rc = weft_info_dup(from, &made);
-    weft_unlock();
+    weft_object_unlock();
     return give("MPI_Info_dup", NULL, rc, made, newinfo);
 }
 WEFT_WEAK_ALIAS(MPI_Info_dup, PMPI_Info_dup);
@@ -100,9 +100,9 @@ int PMPI_Info_free(MPI_Info *info)
     if (err != MPI_SUCCESS) {
         return err;
     }
-    weft_lock();
+    weft_object_lock();
     weft_info_free(gone);
-    weft_unlock();
+    weft_object_unlock();
     *info = MPI_INFO_NULL;
     return MPI_SUCCESS;
 }
@@ -137,9 +137,9 @@ int PMPI_Info_set(MPI_Info info, const char *key, const char *value)
     if (err != MPI_SUCCESS) {
         return err;
     }
-    weft_lock();
+    weft_object_lock();
     rc = weft_info_set(to, key, value);
-    weft_unlock();
+    weft_object_unlock();
     return weft_raise_rc(NULL, rc, function);
 }
 WEFT_WEAK_ALIAS(MPI_Info_set, PMPI_Info_set);
@@ -157,9 +157,9 @@ int PMPI_Info_delete(MPI_Info info, const char *key)
     if (err != MPI_SUCCESS) {
         return err;
     }
-    weft_lock();
+    weft_object_lock();
     was_there = weft_info_delete(from, key);
-    weft_unlock();
+    weft_object_unlock();
     return was_there ? MPI_SUCCESS
                      : weft_raise(MPI_ERR_INFO_NOKEY, function,
                                   "the info object has no key \"%s\"", key);
@@ -175,9 +175,9 @@ int PMPI_Info_get_nkeys(MPI_Info info, int *nkeys)
         err = weft_check_out("MPI_Info_get_nkeys", NULL, nkeys, "nkeys");
     }
     if (err == MPI_SUCCESS) {
-        weft_lock();
+        weft_object_lock();
         *nkeys = weft_info_count(from);
-        weft_unlock();
+        weft_object_unlock();
     }
     return err;
 }
@@ -196,12 +196,12 @@ int PMPI_Info_get_nthkey(MPI_Info info, int n, char *key)
     if (err != MPI_SUCCESS) {
         return err;
     }
-    weft_lock();
+    weft_object_lock();
     count = weft_info_count(from);
     if (n >= 0 && n < count) {
         snprintf(key, MPI_MAX_INFO_KEY, "%s", weft_info_key(from, n));
     }
-    weft_unlock();
+    weft_object_unlock();
     return n >= 0 && n < count
                ? MPI_SUCCESS
                : weft_raise(MPI_ERR_ARG, function,
@@ -230,7 +230,7 @@ static int read_value(const struct weft_info *from, const char *key, char *buffe
 {
     const char *value;
 
-    weft_lock();
+    weft_object_lock();
     value = weft_info_get(from, key);
     if (value != NULL) {
         *length = (int)strlen(value);
@@ -238,7 +238,7 @@ static int read_value(const struct weft_info *from, const char *key, char *buffe
             snprintf(buffer, size, "%s", value);
         }
     }
-    weft_unlock();
+    weft_object_unlock();
     return value != NULL;
 }
 
@@ -319,7 +319,9 @@ int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info)
     }
     if (err == MPI_SUCCESS) {
         weft_lock();
+        weft_object_lock();
         weft_hints_update(&c->hints, from);
+        weft_object_unlock();
         weft_unlock();
     }
     return err;
@@ -339,9 +341,9 @@ int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info *info_used)
     if (err != MPI_SUCCESS) {
         return err;
     }
-    weft_lock();
+    weft_object_lock();
     rc = weft_hints_to_info(c->hints, &made);
-    weft_unlock();
+    weft_object_unlock();
     return give("MPI_Comm_get_info", c, rc, made, info_used);
 }
 WEFT_WEAK_ALIAS(MPI_Comm_get_info, PMPI_Comm_get_info);

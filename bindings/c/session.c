@@ -27,9 +27,7 @@ static int check_errhandler(const char *function, struct weft_session *session,
 {
     char text[128];
 
-    weft_lock();
     *out = weft_errhandler_from_handle(handle);
-    weft_unlock();
     if (*out == NULL) {
         return weft_raise_session(
             session, MPI_ERR_ERRHANDLER, function, "%s",
@@ -43,7 +41,8 @@ static int check_errhandler(const char *function, struct weft_session *session,
     return MPI_SUCCESS;
 }
 
-/* The level that `info` asks for, or the highest. With the lock; `info` may be NULL. */
+/* The level that `info` asks for, or the highest. With the objects' lock;
+ * `info` may be NULL. */
 static const char *thread_level(const struct weft_info *info)
 {
     static const char *const levels[] = {"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED",
@@ -63,10 +62,10 @@ static bool read_info(MPI_Info handle, const char **level)
 {
     const struct weft_info *info;
 
-    weft_lock();
+    weft_object_lock();
     info = handle != MPI_INFO_NULL ? weft_info_from_handle(handle) : NULL;
     *level = thread_level(info);
-    weft_unlock();
+    weft_object_unlock();
     return info != NULL || handle == MPI_INFO_NULL;
 }
 
@@ -189,7 +188,7 @@ static int give_info(const char *function, struct weft_session *session,
     struct weft_info *info;
     enum weft_rc rc;
 
-    weft_lock();
+    weft_object_lock();
     rc = weft_info_create(&info);
     for (int i = 0; rc == WEFT_OK && i < 4 && pairs[i] != NULL; i += 2) {
         rc = weft_info_set(info, pairs[i], pairs[i + 1]);
@@ -200,7 +199,7 @@ static int give_info(const char *function, struct weft_session *session,
     if (rc == WEFT_OK) {
         *out = weft_info_handle(info);
     }
-    weft_unlock();
+    weft_object_unlock();
     return rc == WEFT_OK ? MPI_SUCCESS
                          : weft_raise_session(session, MPI_ERR_NO_MEM, function,
                                               "no memory for an info object");
@@ -304,11 +303,7 @@ int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler)
         err = check_errhandler(function, s, errhandler, &handler);
     }
     if (err == MPI_SUCCESS) {
-        weft_lock();
-        weft_errhandler_use(handler);
-        weft_errhandler_release(s->errhandler);
-        s->errhandler = handler;
-        weft_unlock();
+        weft_errhandler_replace(&s->errhandler, handler);
     }
     return err;
 }
@@ -324,10 +319,7 @@ int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler *errhandler)
         err = check_out(function, s, errhandler, "errhandler");
     }
     if (err == MPI_SUCCESS) {
-        weft_lock();
-        weft_errhandler_hold(s->errhandler);
-        *errhandler = s->errhandler->handle;
-        weft_unlock();
+        *errhandler = weft_errhandler_hold(&s->errhandler);
     }
     return err;
 }

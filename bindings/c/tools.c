@@ -19,11 +19,12 @@ WEFT_WEAK_ALIAS(MPI_Pcontrol, PMPI_Pcontrol);
 
 static int tools; /* that have called MPI_T_init_thread; under the lock */
 
+/* A tool may call from any thread, whatever the program has promised about its own. */
 int weft_tools_enter(void)
 {
-    weft_lock();
+    weft_lock_as_visitor();
     if (tools == 0) {
-        weft_unlock();
+        weft_lock_leave_as_visitor();
         return MPI_T_ERR_NOT_INITIALIZED;
     }
     return MPI_SUCCESS;
@@ -31,7 +32,7 @@ int weft_tools_enter(void)
 
 int weft_tools_leave(int err)
 {
-    weft_unlock();
+    weft_lock_leave_as_visitor();
     return err;
 }
 
@@ -62,15 +63,11 @@ void weft_tools_give_int(int *to, int value)
     }
 }
 
-/* Several threads can call if the lock is on, and was not promised to be needless. */
 int PMPI_T_init_thread(int required, int *provided)
 {
-    if (required >= MPI_THREAD_MULTIPLE && !weft_runtime_keep_lock()) {
-        required = MPI_THREAD_SERIALIZED;
-    }
-    weft_lock();
+    weft_lock_as_visitor();
     tools++;
-    weft_unlock();
+    weft_lock_leave_as_visitor();
     weft_tools_give_int(provided, required);
     return MPI_SUCCESS;
 }

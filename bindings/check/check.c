@@ -1,7 +1,5 @@
 #include "check/check.h"
 
-#include "progress/lock.h"
-
 #include <stdio.h>
 
 int weft_check_world(const char *function)
@@ -19,15 +17,9 @@ int weft_check_world(const char *function)
 
 int weft_check_open(const char *function)
 {
-    bool is_open;
-
-    if (weft_likely(weft_world_state() == WEFT_WORLD_OPEN)) {
-        return MPI_SUCCESS;
-    }
-    weft_lock();
-    is_open = weft_runtime_is_open();
-    weft_unlock();
-    return is_open ? MPI_SUCCESS : weft_check_world(function);
+    return weft_likely(weft_world_state() == WEFT_WORLD_OPEN) || weft_runtime_is_open()
+               ? MPI_SUCCESS
+               : weft_check_world(function);
 }
 
 const char *weft_describe_handle(enum weft_kind kind, const void *handle, char *buffer,
@@ -95,9 +87,7 @@ int weft_check_session(const char *function, MPI_Session handle,
 {
     char text[128];
 
-    weft_lock();
     *out = weft_session_from_handle(handle);
-    weft_unlock();
     if (*out != NULL) {
         return MPI_SUCCESS;
     }

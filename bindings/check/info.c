@@ -9,9 +9,9 @@ int weft_check_info(const char *function, struct weft_comm *comm, MPI_Info handl
 {
     char text[128];
 
-    weft_lock();
+    weft_object_lock();
     *out = weft_info_from_handle(handle);
-    weft_unlock();
+    weft_object_unlock();
     if (*out != NULL) {
         return MPI_SUCCESS;
     }

@@ -28,14 +28,14 @@ static void write_name(int code, char *name, size_t size)
         snprintf(name, size, "%s", row->name);
         return;
     }
-    weft_lock();
+    weft_object_lock();
     if (weft_user_error_find(code, &class, &text)) {
         snprintf(name, size, "error code %d of class %d%s%s", code, class,
                  text[0] != '\0' ? ", " : "", text);
     } else {
         snprintf(name, size, "%d, which is no error code", code);
     }
-    weft_unlock();
+    weft_object_unlock();
 }
 
 /* The whole sentence: call, object, class, what is wrong. */
@@ -80,15 +80,11 @@ static int run_comm_handler(struct weft_comm *comm, const struct raised *e)
     MPI_Comm handle = comm->handle;
     int class = e->class;
 
-    weft_lock();
-    handler = weft_errhandler_use(comm->errhandler);
-    weft_unlock();
+    handler = weft_errhandler_use_at(&comm->errhandler);
     if (is_for_user(handler, e)) {
         handler->call.comm(&handle, &class);
     }
-    weft_lock();
     weft_errhandler_release(handler);
-    weft_unlock();
     return e->class;
 }
 
@@ -98,15 +94,11 @@ static int run_file_handler(const struct raised *e)
     MPI_File handle = MPI_FILE_NULL;
     int class = e->class;
 
-    weft_lock();
-    handler = weft_errhandler_use(weft_file_errhandler);
-    weft_unlock();
+    handler = weft_errhandler_use_at(&weft_file_errhandler);
     if (is_for_user(handler, e)) {
         handler->call.file(&handle, &class);
     }
-    weft_lock();
     weft_errhandler_release(handler);
-    weft_unlock();
     return e->class;
 }
 
@@ -154,9 +146,7 @@ static int run_session_handler(struct weft_errhandler *handler, MPI_Session hand
     if (is_for_user(handler, e)) {
         handler->call.session(&handle, &class);
     }
-    weft_lock();
     weft_errhandler_release(handler);
-    weft_unlock();
     return e->class;
 }
 
@@ -174,9 +164,7 @@ int weft_raise_session(struct weft_session *session, int class, const char *func
         return raise_on_comm(NULL, &e);
     }
     e.object = "a session";
-    weft_lock();
-    handler = weft_errhandler_use(session->errhandler);
-    weft_unlock();
+    handler = weft_errhandler_use_at(&session->errhandler);
     return run_session_handler(handler, session->handle, &e);
 }
 
@@ -189,9 +177,7 @@ int weft_raise_on(struct weft_errhandler *handler, int class, const char *functi
     va_start(args, format);
     vsnprintf(e.text, sizeof(e.text), format, args);
     va_end(args);
-    weft_lock();
     weft_errhandler_use(handler);
-    weft_unlock();
     return run_session_handler(handler, MPI_SESSION_NULL, &e);
 }
 

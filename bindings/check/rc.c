@@ -77,7 +77,7 @@ const char *weft_describe_dead(const struct weft_comm *comm, char *text, size_t 
     size_t used = 0;
     int rank;
 
-    weft_lock();
+    weft_lock_as_visitor(); /* MPI_Error_string may be called by any thread */
     if (comm == NULL || weft_p2p_dead_from(comm, 0) == MPI_UNDEFINED) {
         comm = &job;
     }
@@ -86,7 +86,7 @@ const char *weft_describe_dead(const struct weft_comm *comm, char *text, size_t 
          rank = weft_p2p_dead_from(comm, rank + 1)) {
         used += describe_one(comm, rank, used > 0 ? "; " : "", text + used, size - used);
     }
-    weft_unlock();
+    weft_lock_leave_as_visitor();
     return text;
 }
 

@@ -1,5 +1,7 @@
 #include "core/errhandler.h"
 
+#include "progress/lock.h"
+
 static struct weft_pool pool;
 
 struct weft_errhandler weft_errors_are_fatal = {.handle = MPI_ERRORS_ARE_FATAL};
@@ -21,12 +23,17 @@ struct weft_errhandler *weft_errhandler_from_handle(MPI_Errhandler handle)
     if (handle == MPI_ERRORS_ABORT) {
         return &weft_errors_abort;
     }
+    weft_object_lock();
     found = weft_handle_find(WEFT_KIND_ERRHANDLER, (uintptr_t)handle);
-    return found != NULL && found->held > 0 ? found : NULL;
+    if (found != NULL && found->held == 0) {
+        found = NULL;
+    }
+    weft_object_unlock();
+    return found;
 }
 
-enum weft_rc weft_errhandler_create(enum weft_kind family, void (*call)(void),
-                                    struct weft_errhandler **out)
+static enum weft_rc create(enum weft_kind family, void (*call)(void),
+                           struct weft_errhandler **out)
 {
     void *object;
     uintptr_t handle;
@@ -51,6 +58,18 @@ enum weft_rc weft_errhandler_create(enum weft_kind family, void (*call)(void),
     return WEFT_OK;
 }
 
+enum weft_rc weft_errhandler_create(enum weft_kind family, void (*call)(void),
+                                    struct weft_errhandler **out)
+{
+    enum weft_rc rc;
+
+    weft_object_lock();
+    rc = create(family, call, out);
+    weft_object_unlock();
+    return rc;
+}
+
+/* With the objects' lock. */
 static void free_unless_needed(struct weft_errhandler *handler)
 {
     if (handler->call.any != NULL && handler->held == 0 && handler->used == 0) {
@@ -58,25 +77,59 @@ static void free_unless_needed(struct weft_errhandler *handler)
     }
 }
 
-void weft_errhandler_hold(struct weft_errhandler *handler)
+MPI_Errhandler weft_errhandler_hold(struct weft_errhandler *const *place)
 {
-    handler->held++;
+    MPI_Errhandler handle;
+
+    weft_object_lock();
+    (*place)->held++;
+    handle = (*place)->handle;
+    weft_object_unlock();
+    return handle;
 }
 
 void weft_errhandler_let_go(struct weft_errhandler *handler)
 {
+    weft_object_lock();
     handler->held--;
     free_unless_needed(handler);
+    weft_object_unlock();
+}
+
+struct weft_errhandler *weft_errhandler_use_at(struct weft_errhandler *const *place)
+{
+    struct weft_errhandler *handler;
+
+    weft_object_lock();
+    handler = *place;
+    handler->used++;
+    weft_object_unlock();
+    return handler;
 }
 
 struct weft_errhandler *weft_errhandler_use(struct weft_errhandler *handler)
 {
+    return weft_errhandler_use_at(&handler);
+}
+
+void weft_errhandler_replace(struct weft_errhandler **place,
+                             struct weft_errhandler *handler)
+{
+    struct weft_errhandler *old;
+
+    weft_object_lock();
+    old = *place;
     handler->used++;
-    return handler;
+    *place = handler;
+    old->used--;
+    free_unless_needed(old);
+    weft_object_unlock();
 }
 
 void weft_errhandler_release(struct weft_errhandler *handler)
 {
+    weft_object_lock();
     handler->used--;
     free_unless_needed(handler);
+    weft_object_unlock();
 }

@@ -5,8 +5,11 @@
  * things are counted: how often the user holds the handle, and how many objects use it.
  * While the user does not hold it the handle is invalid, whoever uses the handler; when
  * nobody does either, it is freed. Predefined handlers are not counted. Which handler
- * runs for which call is decided in bindings/check/raise.c. All calls need the library's
- * lock.
+ * runs for which call is decided in bindings/check/raise.c.
+ *
+ * Handlers may be made, freed and run at any time, from any thread. So all calls take the
+ * lock of objects (progress/lock.h) themselves, and a place in which an object keeps its
+ * handler is read and written by them alone, or with the library's lock.
  */
 #ifndef WEFT_CORE_ERRHANDLER_H
 #define WEFT_CORE_ERRHANDLER_H
@@ -44,12 +47,16 @@ WEFT_MUST_CHECK enum weft_rc weft_errhandler_create(enum weft_kind family,
                                                     void (*call)(void),
                                                     struct weft_errhandler **out);
 
-/* The user gets the handle once more, or gives it back. */
-void weft_errhandler_hold(struct weft_errhandler *handler);
+/* The user gets the handle of an object's handler once more, or gives one back. */
+MPI_Errhandler weft_errhandler_hold(struct weft_errhandler *const *place);
 void weft_errhandler_let_go(struct weft_errhandler *handler);
 
-/* An object uses the handler, or no longer does. */
+/* An object, or who runs it, uses the handler, or that of an object; uses another from
+ * now on; or no longer does. */
 struct weft_errhandler *weft_errhandler_use(struct weft_errhandler *handler);
+struct weft_errhandler *weft_errhandler_use_at(struct weft_errhandler *const *place);
+void weft_errhandler_replace(struct weft_errhandler **place,
+                             struct weft_errhandler *handler);
 void weft_errhandler_release(struct weft_errhandler *handler);
 
 #endif

@@ -9,7 +9,7 @@
  * publishes the attention anew before it sleeps again.
  *
  * The thread that sleeps on a network (network.c) does the same when something comes from
- * there, in the helper's place: the seat is for one of them at a time.
+ * there, in the helper's place: the seat (progress/lock.h) is for one of them at a time.
  *
  * `is_attending` is true while a helper is responsible: changed with the lock, read by
  * the helper without. If the helper finds the lock taken, either that thread leaves again
@@ -24,7 +24,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 
@@ -36,8 +35,7 @@ static struct {
     enum weft_attention published; /* with the lock: what it may be woken for */
     _Atomic uint32_t is_stopping;
     _Atomic bool is_called; /* by the network */
-    pthread_mutex_t seat;   /* of whoever takes the lock as the helper */
-} helper = {.seat = PTHREAD_MUTEX_INITIALIZER};
+} helper;
 
 static void set_attending(bool is_attending)
 {
@@ -142,9 +140,9 @@ static bool serve(void)
 {
     bool has_backlog;
 
-    pthread_mutex_lock(&helper.seat);
+    weft_seat_take();
     has_backlog = serve_seated();
-    pthread_mutex_unlock(&helper.seat);
+    weft_seat_give();
     return has_backlog;
 }
 
@@ -153,7 +151,7 @@ static void answer_call(void)
 {
     struct weft_p2p *p = &weft_p2p;
 
-    pthread_mutex_lock(&helper.seat);
+    weft_seat_take();
     weft_lock_as_helper();
     p->is_helper_inside = true;
     do {
@@ -165,7 +163,7 @@ static void answer_call(void)
     }
     p->is_helper_inside = false;
     weft_lock_leave_as_helper();
-    pthread_mutex_unlock(&helper.seat);
+    weft_seat_give();
 }
 
 static void run(void)

@@ -2,7 +2,9 @@
 
 #include "base/futex.h"
 
+#include <limits.h>
 #include <linux/membarrier.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,17 +12,57 @@
 enum { SPINS = 100 };
 
 struct weft_lock_word weft_the_lock;
-bool weft_lock_is_biased;
+_Atomic bool weft_lock_biased;
+
+static pthread_mutex_t seat = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t objects = PTHREAD_MUTEX_INITIALIZER;
 
 static int membarrier(int command)
 {
     return (int)syscall(SYS_membarrier, command, 0, 0);
 }
 
-void weft_lock_set_shared(bool is_shared)
+void weft_object_lock(void)
 {
-    weft_lock_is_biased =
-        !is_shared && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+    pthread_mutex_lock(&objects);
+}
+
+void weft_object_unlock(void)
+{
+    pthread_mutex_unlock(&objects);
+}
+
+void weft_seat_take(void)
+{
+    pthread_mutex_lock(&seat);
+}
+
+void weft_seat_give(void)
+{
+    pthread_mutex_unlock(&seat);
+}
+
+void weft_lock_bias(void)
+{
+    if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0) {
+        atomic_store_explicit(&weft_the_lock.helper, 0, memory_order_relaxed);
+        atomic_store_explicit(&weft_lock_biased, true, memory_order_relaxed);
+    }
+}
+
+void weft_lock_share(void)
+{
+    weft_seat_take();
+    if (weft_lock_is_biased()) {
+        weft_lock_as_helper();
+        atomic_store_explicit(&weft_lock_biased, false, memory_order_relaxed);
+        /* Release: who sees the mark sees the other form. */
+        if (atomic_exchange_explicit(&weft_the_lock.helper, WEFT_LOCK_SHARED,
+                                     memory_order_release) == 2) {
+            weft_futex_wake(&weft_the_lock.helper, INT_MAX);
+        }
+    }
+    weft_seat_give();
 }
 
 void weft_lock_slow(void)
@@ -48,24 +90,26 @@ void weft_unlock_slow(void)
     weft_futex_wake(&weft_the_lock.state, 1);
 }
 
-/* Returns when the helper neither has the lock nor tries to get it. */
-static void await_no_helper(void)
+/* Returns when the helper neither has the lock nor tries to get it: 0, or the mark. */
+static uint32_t await_no_helper(void)
 {
+    uint32_t helper = 1;
+
     for (int i = 0; i < SPINS; i++) {
-        if (atomic_load_explicit(&weft_the_lock.helper, memory_order_acquire) == 0) {
-            return;
+        helper = atomic_load_explicit(&weft_the_lock.helper, memory_order_acquire);
+        if (helper == 0 || helper == WEFT_LOCK_SHARED) {
+            return helper;
         }
     }
     for (;;) {
-        uint32_t helper = 1;
-
+        helper = 1;
         if (atomic_compare_exchange_strong_explicit(&weft_the_lock.helper, &helper, 2,
                                                     memory_order_acquire,
                                                     memory_order_acquire) ||
             helper == 2) {
             weft_futex_wait(&weft_the_lock.helper, 2, 0);
         } else {
-            return;
+            return helper;
         }
     }
 }
@@ -75,7 +119,12 @@ void weft_lock_await_helper(void)
 {
     do {
         atomic_store_explicit(&weft_the_lock.inside, 0, memory_order_release);
-        await_no_helper();
+        if (await_no_helper() == WEFT_LOCK_SHARED) {
+            if (!weft_lock_take()) {
+                weft_lock_slow();
+            }
+            return;
+        }
         atomic_store_explicit(&weft_the_lock.inside, 1, memory_order_relaxed);
         __asm__ volatile("" ::: "memory");
     } while (atomic_load_explicit(&weft_the_lock.helper, memory_order_acquire) != 0);
@@ -83,7 +132,7 @@ void weft_lock_await_helper(void)
 
 void weft_lock_as_helper(void)
 {
-    if (!weft_lock_is_biased) {
+    if (!weft_lock_is_biased()) {
         weft_lock();
         return;
     }
@@ -98,7 +147,7 @@ void weft_lock_as_helper(void)
 
 bool weft_lock_try_as_helper(void)
 {
-    if (!weft_lock_is_biased) {
+    if (!weft_lock_is_biased()) {
         return weft_lock_try();
     }
     /* The barrier interrupts the program's thread: not while that is seen to be inside.
@@ -117,10 +166,22 @@ bool weft_lock_try_as_helper(void)
 
 void weft_lock_leave_as_helper(void)
 {
-    if (!weft_lock_is_biased) {
+    if (!weft_lock_is_biased()) {
         weft_unlock();
     } else if (atomic_exchange_explicit(&weft_the_lock.helper, 0, memory_order_release) ==
                2) {
         weft_futex_wake(&weft_the_lock.helper, 1);
     }
+}
+
+void weft_lock_as_visitor(void)
+{
+    weft_seat_take();
+    weft_lock_as_helper();
+}
+
+void weft_lock_leave_as_visitor(void)
+{
+    weft_lock_leave_as_helper();
+    weft_seat_give();
 }

@@ -1,9 +1,9 @@
 /*
- * lock.h - the one lock that guards the library's state.
+ * lock.h - the lock that guards the library's state, and the one for objects that may be
+ * used at any time.
  *
  * Held for short: nothing over 4 KiB is copied, nothing sleeps and no callback of the
- * user runs under it. It works before MPI_Init too, because info objects and error
- * handlers may be made at any time. It has two forms:
+ * user runs under it. It has two forms:
  *
  *   shared  Several threads of the program may call MPI: a futex lock, two atomic
  *           exchanges when nobody else wants it, 10-16 ns.
@@ -14,6 +14,20 @@
  *           barrier on every processor that runs a thread of this process
  *           (membarrier), and looks at `inside`. Either the program's thread sees
  *           `helper` and gives way, or the helper sees `inside` and waits or gives up.
+ *
+ * A biased lock becomes a shared one at any moment (weft_lock_share), as MPI_Session_init
+ * demands, which may be called by any thread: who shares it takes it as the helper would
+ * and leaves a mark in `helper` that stays, so that a thread that has read the old form
+ * finds it and takes the other.
+ *
+ * Threads that take it as the helper, the helper itself, the one that sleeps on a
+ * network, visitors and who shares it, sit on one seat, one at a time (weft_seat_take):
+ * so the form does not change under them.
+ *
+ * Objects that the standard lets any thread use at any time, whatever the program has
+ * promised (info objects, error handlers, error codes, the list of sessions), have a lock
+ * of their own, which knows one form. It may be taken with the other held, and nothing is
+ * called under it.
  *
  * Who polls yields to who posts: a poller tries (weft_lock_try) and lets go as soon as
  * weft_lock_is_wanted(), else threads that post would starve behind one that waits.
@@ -29,17 +43,33 @@ struct weft_lock_word {
     _Atomic uint32_t state;   /* 0: free, 1: held, 2: held and somebody sleeps */
     _Atomic uint32_t waiters; /* threads in weft_lock() that do not have it yet */
     _Atomic uint32_t inside;  /* biased: the program's thread has it */
-    _Atomic uint32_t helper;  /* biased: 1: the helper has it or tries, 2: awaited */
+    _Atomic uint32_t helper;  /* biased: 1: the helper has it or tries, 2: awaited;
+                               * WEFT_LOCK_SHARED: biased no longer */
 };
 
+enum { WEFT_LOCK_SHARED = 3 };
+
 extern struct weft_lock_word weft_the_lock;
-extern bool weft_lock_is_biased;
+extern _Atomic bool weft_lock_biased;
+
+/* Relaxed: who takes the lock in the old form finds that out in `helper`. */
+static inline bool weft_lock_is_biased(void)
+{
+    return atomic_load_explicit(&weft_lock_biased, memory_order_relaxed);
+}
 
 /*
- * Called when no other thread can be inside the library: in MPI_Init and MPI_Finalize.
- * Where the kernel has no membarrier the lock stays shared.
+ * To the biased form: in MPI_Init, when no other thread can be inside the library. Where
+ * the kernel has no membarrier the lock stays shared.
  */
-void weft_lock_set_shared(bool is_shared);
+void weft_lock_bias(void);
+
+/* To the shared form: at any time, from any thread that has not got it. */
+void weft_lock_share(void);
+
+/* The lock of objects that any thread may use at any time. */
+void weft_object_lock(void);
+void weft_object_unlock(void);
 
 void weft_lock_slow(void);
 void weft_unlock_slow(void);
@@ -67,7 +97,7 @@ static inline void weft_lock_take_biased(void)
 
 static inline void weft_lock(void)
 {
-    if (__builtin_expect(weft_lock_is_biased, 1)) {
+    if (__builtin_expect(weft_lock_is_biased(), 1)) {
         weft_lock_take_biased();
     } else if (__builtin_expect(!weft_lock_take(), 0)) {
         weft_lock_slow();
@@ -76,7 +106,7 @@ static inline void weft_lock(void)
 
 static inline void weft_unlock(void)
 {
-    if (__builtin_expect(weft_lock_is_biased, 1)) {
+    if (__builtin_expect(weft_lock_is_biased(), 1)) {
         /* Release pairs with the acquire in weft_lock_try_as_helper(). */
         atomic_store_explicit(&weft_the_lock.inside, 0, memory_order_release);
     } else if (atomic_exchange_explicit(&weft_the_lock.state, 0, memory_order_release) ==
@@ -93,7 +123,7 @@ static inline bool weft_lock_is_wanted(void)
 /* For pollers: false if it is held, or wanted by somebody who has more to do. */
 static inline bool weft_lock_try(void)
 {
-    if (weft_lock_is_biased) {
+    if (weft_lock_is_biased()) {
         weft_lock_take_biased();
         return true;
     }
@@ -101,11 +131,22 @@ static inline bool weft_lock_try(void)
 }
 
 /*
- * For the progress thread, in both forms. A try fails if a thread of the program has it;
- * a thread that polls is asked to let go (weft_lock_is_wanted) by the other.
+ * For the progress thread, in both forms, with the seat. A try fails if a thread of the
+ * program has it; a thread that polls is asked to let go (weft_lock_is_wanted) by the
+ * other.
  */
 bool weft_lock_try_as_helper(void);
 void weft_lock_as_helper(void);
 void weft_lock_leave_as_helper(void);
+
+void weft_seat_take(void);
+void weft_seat_give(void);
+
+/*
+ * For a thread of the program that may not be the one that the lock is biased to: seat
+ * and lock. Dearer than weft_lock() where it is biased.
+ */
+void weft_lock_as_visitor(void);
+void weft_lock_leave_as_visitor(void);
 
 #endif

@@ -21,9 +21,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/*
+ * Who opens, closes or changes the form of the lock does so alone: with the lock dropped,
+ * threads of ours end and start, which take it. Taken before the lock.
+ */
+static pthread_mutex_t life = PTHREAD_MUTEX_INITIALIZER;
+
 static struct {
-    int users;     /* under the lock */
-    bool is_wired; /* wire-up was opened, and stays so */
+    atomic_int users; /* written under the lock */
+    bool is_wired;    /* wire-up was opened, and stays so */
     bool is_engine_open;
     bool is_lock_kept; /* somebody calls from several threads, whatever MPI_Init says */
     struct weft_job job;
@@ -116,7 +122,8 @@ static enum weft_rc open_first(void)
     return rc;
 }
 
-enum weft_rc weft_runtime_open(void)
+/* With `life`. */
+static enum weft_rc open_alone(void)
 {
     enum weft_rc rc = WEFT_OK;
 
@@ -131,6 +138,30 @@ enum weft_rc weft_runtime_open(void)
     return rc;
 }
 
+enum weft_rc weft_runtime_open(void)
+{
+    enum weft_rc rc;
+
+    pthread_mutex_lock(&life);
+    rc = open_alone();
+    pthread_mutex_unlock(&life);
+    return rc;
+}
+
+/* Ends our threads if at most so many users are left: another may have come meanwhile. */
+static bool stop_threads_for(int users)
+{
+    bool is_so;
+
+    pthread_mutex_lock(&life);
+    is_so = run.users <= users;
+    if (is_so) {
+        weft_p2p_stop_threads();
+    }
+    pthread_mutex_unlock(&life);
+    return is_so;
+}
+
 void weft_runtime_close(void)
 {
     bool is_last;
@@ -142,9 +173,9 @@ void weft_runtime_close(void)
         set_state(WEFT_SLICE_CLOSED);
         weft_p2p_say_goodbye();
     }
+    weft_p2p_leave(); /* others may have something outstanding */
     weft_unlock();
-    if (is_last) {
-        weft_p2p_stop_threads();
+    if (is_last && stop_threads_for(0)) {
         weft_p2p_log_wakeups();
     }
 }
@@ -154,41 +185,18 @@ bool weft_runtime_is_open(void)
     return run.users > 0;
 }
 
-/* Nobody else is inside: who calls while the lock is biased has promised that. */
-static void set_lock_shared(void)
+void weft_runtime_share_lock(void)
 {
-    if (weft_lock_is_biased) {
-        weft_p2p_stop_threads();
-        weft_lock_set_shared(true);
-    }
-}
-
-void weft_runtime_require_lock(void)
-{
-    set_lock_shared();
-    weft_lock();
+    pthread_mutex_lock(&life);
     run.is_lock_kept = true;
-    if (run.is_engine_open) {
-        weft_p2p_start_network();
-    }
-    weft_unlock();
+    weft_lock_share();
+    pthread_mutex_unlock(&life);
 }
 
 int weft_runtime_node(const uint32_t **ranks)
 {
     *ranks = weft_segment_locals(&run.job.segment);
     return (int)run.job.segment.header->local_size;
-}
-
-bool weft_runtime_keep_lock(void)
-{
-    bool is_kept;
-
-    weft_lock();
-    run.is_lock_kept = run.is_lock_kept || !weft_lock_is_biased;
-    is_kept = run.is_lock_kept;
-    weft_unlock();
-    return is_kept;
 }
 
 int weft_runtime_rank(void)
@@ -226,34 +234,48 @@ static bool step_world(enum weft_world_state from, enum weft_world_state to)
         &run.world, &expected, (int)to, memory_order_acq_rel, memory_order_acquire);
 }
 
+/* With `life`: what is left of MPI_Init when the runtime is open. */
+static enum weft_rc open_world(bool is_threaded)
+{
+    enum weft_rc rc;
+
+    weft_lock();
+    rc = weft_comm_open_predefined(run.job.who.rank, run.job.who.size);
+    weft_unlock();
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    run.main_thread = pthread_self();
+    if (!is_threaded && !run.is_lock_kept) {
+        weft_p2p_stop_threads(); /* they take the lock in one form or the other */
+        weft_lock_bias();
+    }
+    weft_lock();
+    weft_p2p_start_network();
+    weft_unlock();
+    return WEFT_OK;
+}
+
 enum weft_rc weft_world_init(bool is_threaded)
 {
+    bool is_open;
     enum weft_rc rc;
 
     if (!step_world(WEFT_WORLD_BEFORE, WEFT_WORLD_OPENING)) {
         return WEFT_ERR_ARGUMENT;
     }
-    rc = weft_runtime_open();
-    if (rc != WEFT_OK) {
-        set_world(WEFT_WORLD_BEFORE);
-        return rc;
+    pthread_mutex_lock(&life);
+    rc = open_alone();
+    is_open = rc == WEFT_OK;
+    if (is_open) {
+        rc = open_world(is_threaded);
     }
-    weft_lock();
-    rc = weft_comm_open_predefined(run.job.who.rank, run.job.who.size);
-    weft_unlock();
-    if (rc != WEFT_OK) {
+    pthread_mutex_unlock(&life);
+    if (is_open && rc != WEFT_OK) {
         weft_runtime_close();
-        set_world(WEFT_WORLD_BEFORE);
-        return rc;
     }
-    run.main_thread = pthread_self();
-    weft_p2p_stop_threads(); /* of a session before */
-    weft_lock_set_shared(is_threaded || run.is_lock_kept);
-    weft_lock();
-    weft_p2p_start_network();
-    weft_unlock();
-    set_world(WEFT_WORLD_OPEN);
-    return WEFT_OK;
+    set_world(rc == WEFT_OK ? WEFT_WORLD_OPEN : WEFT_WORLD_BEFORE);
+    return rc;
 }
 
 static bool is_last_user(void)
@@ -289,8 +311,9 @@ static enum weft_rc leave_together(void)
     }
     weft_lock();
     weft_p2p_drain();
+    weft_p2p_leave(); /* sessions may have something outstanding, and need the threads */
     weft_unlock();
-    weft_p2p_stop_threads();
+    (void)stop_threads_for(1);
     return weft_wireup_fence(&run.job);
 }
 
@@ -322,7 +345,6 @@ enum weft_rc weft_world_finalize(void)
     rc = leave_together();
     end_if_lost(rc);
     rc = rc == WEFT_ERR_DEAD ? WEFT_OK : rc; /* those that are left can leave */
-    set_lock_shared(); /* what may be called at any time, may be by any thread */
     /* All have what they want: the barrier says so. */
     weft_buffer_abandon_comms();
     if (is_last_user()) {

@@ -45,17 +45,12 @@ void weft_runtime_close(void);
  */
 void weft_runtime_settle(void);
 
-/* Does anybody use the library? Needs the lock. */
+/* Does anybody use the library? */
 bool weft_runtime_is_open(void);
 
-/*
- * Several threads will call, and the lock is to stay on. False: it is off already,
- * because MPI_Init was promised that one thread at a time calls.
- */
-bool weft_runtime_keep_lock(void);
-
-/* The same from a call that is part of the promise, so that it always succeeds. */
-void weft_runtime_require_lock(void);
+/* Several threads will call from now on, whatever MPI_Init was or will be promised: the
+ * lock is shared, for ever. From any thread, at any time, without the lock. */
+void weft_runtime_share_lock(void);
 
 /* This process's place in the job, and its host; valid while the runtime is open. */
 int weft_runtime_rank(void);

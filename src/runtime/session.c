@@ -32,7 +32,7 @@ static enum weft_rc take(struct weft_errhandler *errhandler, struct weft_session
     if (rc == WEFT_OK) {
         *out = object;
         (*out)->handle = (MPI_Session)handle;
-        (*out)->errhandler = weft_errhandler_use(errhandler);
+        (*out)->errhandler = errhandler;
         (*out)->number = ++sessions_made;
     }
     return rc;
@@ -44,16 +44,20 @@ enum weft_rc weft_session_open(struct weft_errhandler *errhandler,
 {
     enum weft_rc rc;
 
-    weft_runtime_require_lock();
+    weft_runtime_share_lock();
     rc = weft_runtime_open();
     if (rc != WEFT_OK) {
         return rc;
     }
     weft_lock();
     weft_p2p_start_network();
-    rc = take(errhandler, out);
     weft_unlock();
+    errhandler = weft_errhandler_use(errhandler);
+    weft_object_lock();
+    rc = take(errhandler, out);
+    weft_object_unlock();
     if (rc != WEFT_OK) {
+        weft_errhandler_release(errhandler);
         weft_runtime_close();
     }
     return rc;
@@ -66,16 +70,21 @@ void weft_session_close(struct weft_session *session)
     weft_buffer_detach_comms(session->number, "MPI_Session_finalize");
     (void)weft_buffer_detach(owner, "MPI_Session_finalize");
     weft_runtime_settle();
-    weft_lock();
     weft_errhandler_release(session->errhandler);
+    weft_object_lock();
     weft_handle_give(WEFT_KIND_SESSION, (uintptr_t)session->handle);
-    weft_unlock();
+    weft_object_unlock();
     weft_runtime_close();
 }
 
 struct weft_session *weft_session_from_handle(MPI_Session handle)
 {
-    return weft_handle_find(WEFT_KIND_SESSION, (uintptr_t)handle);
+    struct weft_session *session;
+
+    weft_object_lock();
+    session = weft_handle_find(WEFT_KIND_SESSION, (uintptr_t)handle);
+    weft_object_unlock();
+    return session;
 }
 
 int weft_pset_count(void)

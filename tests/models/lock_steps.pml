@@ -1,10 +1,11 @@
 /*
- * lock_steps.pml - the biased lock, for lock.pml and leave.pml: thread 0 is the program's,
- * thread 1 the helper.
+ * lock_steps.pml - the biased lock, for lock.pml, leave.pml and share.pml: thread 0 is the
+ * program's, thread 1 the helper.
  *
  * Models src/progress/lock.h, weft_lock_take_biased() and weft_unlock(), and
- * src/progress/lock.c, weft_lock_await_helper() and all that is named as_helper. A turn of
- * a loop that only spins is a wait for what ends it.
+ * src/progress/lock.c, weft_lock_await_helper() and all that is named as_helper; share.pml
+ * has what is done when the lock becomes a shared one. A turn of a loop that only spins is
+ * a wait for what ends it.
  */
 
 /* Returns when the helper neither has the lock nor tries to get it. */

@@ -390,6 +390,7 @@ static struct {
     struct weft_joint joint;
     _Atomic uint32_t told;
     _Atomic uint64_t helped; /* pieces that the sender has got */
+    _Atomic bool is_last;    /* no turn follows the one that was told */
     uint8_t marks[MARKS];    /* how often each unit was handed out in this turn */
 } meeting;
 
@@ -417,9 +418,13 @@ static void *send_thread(void *ignored)
     uint32_t seen = 0;
 
     (void)ignored;
-    while (seen < ROUNDS) {
+    for (;;) {
+        const bool is_last = atomic_load_explicit(&meeting.is_last, memory_order_acquire);
         const uint32_t turn = atomic_load_explicit(&meeting.told, memory_order_acquire);
 
+        if (turn == seen && is_last) {
+            return NULL;
+        }
         if (turn == seen) {
             sched_yield();
             continue;
@@ -434,7 +439,14 @@ static void *send_thread(void *ignored)
                                   mark_all(turn, WEFT_JOINT_SENDER, &random),
                                   memory_order_relaxed);
     }
-    return NULL;
+}
+
+/* Where other programs leave one processor to both threads, the sender may come too late
+ * in every round: then this proves nothing yet, and goes on. */
+static bool proves_enough(uint32_t rounds)
+{
+    return rounds >= ROUNDS &&
+           (atomic_load(&meeting.helped) > 0 || rounds >= 50 * (uint32_t)ROUNDS);
 }
 
 static void two_threads_are_never_given_the_same_bytes(void **state)
@@ -444,7 +456,7 @@ static void two_threads_are_never_given_the_same_bytes(void **state)
 
     (void)state;
     assert_int_equal(pthread_create(&thread, NULL, send_thread, NULL), 0);
-    for (uint32_t round = 1; round <= ROUNDS; round++) {
+    for (uint32_t round = 1; !proves_enough(round - 1); round++) {
         const uint64_t length = some_length(&random);
         const uint64_t piece = round % 2 == 0 ? UNIT : some_piece(&random);
         const struct weft_joint_terms terms = terms_of(length, piece);
@@ -466,6 +478,7 @@ static void two_threads_are_never_given_the_same_bytes(void **state)
             meeting.marks[at] = 0;
         }
     }
+    atomic_store_explicit(&meeting.is_last, true, memory_order_release);
     pthread_join(thread, NULL);
     assert_true(atomic_load(&meeting.helped) > 0); /* or this proves nothing */
 }

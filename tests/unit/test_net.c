@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -121,9 +122,21 @@ static bool can_connect(const char *text, int port)
     return can;
 }
 
+/* An address of this process's own, so that a second run of this test does not disturb
+ * it: 127.0.0.0/8 is all loopback. */
+static struct weft_net_address own_address(int which)
+{
+    const unsigned pid = (unsigned)getpid();
+    struct weft_net_address own = {.prefix = 8};
+
+    snprintf(own.text, sizeof(own.text), "127.%u.%u.%d", pid >> 8 & 255, pid & 255,
+             which);
+    return own;
+}
+
 static void listeners_share_a_range(void **state)
 {
-    const struct weft_net_address here = {.text = "127.0.0.1"};
+    const struct weft_net_address here = own_address(1);
     const struct weft_net_ports range = {.first = 29990, .last = 29991, .begin = 5};
     int ports[3];
     int fds[3];
@@ -141,12 +154,11 @@ static void listeners_share_a_range(void **state)
     close(fds[1]);
 }
 
-/* 127.0.0.0/8 is all ours. */
 static void one_port_serves_all_addresses_and_no_others(void **state)
 {
-    const struct weft_net_address ours[] = {
-        {.text = "127.0.0.2"}, {.text = "127.0.0.3"}, {.text = "127.0.0.4"}};
-    const struct weft_net_address taken = {.text = "127.0.0.3"};
+    const struct weft_net_address ours[] = {own_address(2), own_address(3),
+                                            own_address(4)};
+    const struct weft_net_address taken = ours[1];
     const struct weft_net_ports first = {.first = 29995, .last = 29995};
     const struct weft_net_ports both = {.first = 29995, .last = 29996};
     int other;
@@ -160,9 +172,9 @@ static void one_port_serves_all_addresses_and_no_others(void **state)
         close(fds[i]);
     }
     assert_int_equal(weft_net_listen(ours, 2, &both, NULL, NULL, fds), 29996);
-    assert_false(can_connect("127.0.0.1", 29996));
-    assert_false(can_connect("127.0.0.4", 29996));
-    assert_false(can_connect("127.0.0.2", 29995)); /* what was tried is given back */
+    assert_false(can_connect(own_address(1).text, 29996));
+    assert_false(can_connect(ours[2].text, 29996));
+    assert_false(can_connect(ours[0].text, 29995)); /* what was tried is given back */
     close(fds[0]);
     close(fds[1]);
     close(other);

@@ -157,6 +157,14 @@ static void finish_attempts(struct attempts *tries, uint32_t *can, uint64_t end)
 }
 
 /* The root's table has come. */
+static void free_attempts(struct attempts *tries, uint32_t *can)
+{
+    free(tries->at);
+    free(tries->daemon);
+    free(tries->address);
+    free(can);
+}
+
 void job_on_probe(struct job *job, const char *table, size_t bytes)
 {
     struct reader reader = {.at = table, .left = bytes};
@@ -171,7 +179,9 @@ void job_on_probe(struct job *job, const char *table, size_t bytes)
 
     if (tries.at == NULL || tries.daemon == NULL || tries.address == NULL ||
         can == NULL) {
-        return; /* then the report waits, and the user ends it */
+        free_attempts(&tries, can);
+        tree_lose(job, "no memory for the report: start it with fewer hosts");
+        return;
     }
     for (int d = 0; d < daemons && !reader.is_bad; d++) {
         const int port = (int)reader_number(&reader);
@@ -193,10 +203,7 @@ void job_on_probe(struct job *job, const char *table, size_t bytes)
     patience = patience < PATIENCE_NS ? patience : PATIENCE_NS;
     finish_attempts(&tries, can, weft_clock_ns() + patience);
     bytes_add(&payload, can, (size_t)daemons * sizeof(*can));
-    free(tries.at);
-    free(tries.daemon);
-    free(tries.address);
-    free(can);
+    free_attempts(&tries, can);
     deliver(job, FRAME_REACHED, &payload);
 }
 

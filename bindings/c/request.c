@@ -139,7 +139,8 @@ int PMPI_Request_free(MPI_Request *request)
 {
     static const char function[] = "MPI_Request_free";
     struct weft_request *r;
-    const struct weft_grequest *g;
+    struct weft_grequest freed;
+    bool is_over;
     int err = weft_check_out(function, NULL, request, "request");
 
     if (err == MPI_SUCCESS) {
@@ -148,14 +149,15 @@ int PMPI_Request_free(MPI_Request *request)
     if (err != MPI_SUCCESS) {
         return err;
     }
-    g = (const struct weft_grequest *)r;
-    if (r->kind == WEFT_REQUEST_GENERALIZED && weft_request_is_complete(r)) {
-        err = g->free_fn(g->extra_state);
-    }
-    weft_lock();
+    weft_lock(); /* another thread may complete it: one of the two calls the callback */
+    freed = *(const struct weft_grequest *)r;
+    is_over = r->kind == WEFT_REQUEST_GENERALIZED && weft_request_is_complete(r);
     weft_request_detach(r);
     weft_unlock();
     *request = MPI_REQUEST_NULL;
+    if (is_over) {
+        err = freed.free_fn(freed.extra_state);
+    }
     return err == MPI_SUCCESS
                ? err
                : weft_raise(err, function, "the request's free callback returned %d",

@@ -2,6 +2,7 @@
 
 #include "core/topology.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,9 +68,7 @@ enum weft_rc weft_comm_open_predefined(int rank, int size)
 /* Gives back all that a communicator owns or uses. */
 static void empty(struct weft_comm *comm)
 {
-    if (comm->has_own_name) {
-        free((void *)(uintptr_t)comm->name);
-    }
+    free(comm->own_name);
     if (comm->errhandler != NULL) {
         weft_errhandler_release(comm->errhandler);
     }
@@ -151,17 +150,16 @@ void weft_comm_give(struct weft_comm *comm)
     weft_handle_give(WEFT_KIND_COMM, (uintptr_t)comm->handle);
 }
 
+/* In place: a thread that waits may read the old name, with the lock, or the new one. */
 enum weft_rc weft_comm_set_name(struct weft_comm *comm, const char *name)
 {
-    char *copy = strndup(name, MPI_MAX_OBJECT_NAME - 1);
-
-    if (copy == NULL) {
+    if (comm->own_name == NULL) {
+        comm->own_name = malloc(MPI_MAX_OBJECT_NAME);
+    }
+    if (comm->own_name == NULL) {
         return WEFT_ERR_NOMEM;
     }
-    if (comm->has_own_name) {
-        free((void *)(uintptr_t)comm->name);
-    }
-    comm->name = copy;
-    comm->has_own_name = true;
+    snprintf(comm->own_name, MPI_MAX_OBJECT_NAME, "%s", name);
+    comm->name = comm->own_name;
     return WEFT_OK;
 }

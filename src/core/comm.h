@@ -42,7 +42,8 @@ struct weft_comm {
     uint32_t context;    /* a multiple of WEFT_PLANES, the same on all members */
     struct weft_map map; /* where they are: of `remote`, or of `group` */
     uint32_t hints;      /* what the user has promised: core/hints.h */
-    const char *name;
+    const char *name;    /* what it points to stays until the communicator is freed */
+    char *own_name;      /* given by the user, or NULL */
     struct weft_errhandler *errhandler;
     struct weft_attributes attributes;
     struct weft_group *group;
@@ -54,7 +55,6 @@ struct weft_comm {
     int given_up;  /* tags of collectives below this are nothing any more: p2p/dead.c */
     uint32_t made; /* communicators made from it by all members, for their tags */
     bool is_freed; /* the user's handle is gone */
-    bool has_own_name;
 };
 _Static_assert(sizeof(struct weft_comm) < 240, "a duplicate costs under 256 bytes");
 

@@ -6,12 +6,16 @@
 #include "plan.h"
 
 #include <ctype.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { SLOTS_MOST = 1000000, HOSTS_MOST = 100000 };
+enum { SLOTS_MOST = 1000000, HOSTS_MOST = 100000, NAME_BYTES = 512 };
+
+static const char *const TOO_MANY_SLOTS =
+    "the number of slots must be between 1 and 1000000";
 
 static bool wrong(const char *what, const char *about)
 {
@@ -38,13 +42,93 @@ bool hosts_is_here(const char *name)
            strncmp(host, name, length) == 0;
 }
 
+/* ---- names that were there before: an open hash, never more than half full ---- */
+
+static size_t hash(const char *name)
+{
+    uint64_t value = UINT64_C(14695981039346656037);
+
+    for (; *name != '\0'; name++) {
+        value = (value ^ (unsigned char)*name) * UINT64_C(1099511628211);
+    }
+    return (size_t)(value ^ value >> 32);
+}
+
+/* The place of a name in the index: of its number, or free. */
+static int *place_of(const struct hosts *hosts, const char *name)
+{
+    size_t at = hash(name) % (size_t)hosts->index_room;
+
+    while (hosts->index[at] != 0 &&
+           strcmp(hosts->at[hosts->index[at] - 1].name, name) != 0) {
+        at = (at + 1) % (size_t)hosts->index_room;
+    }
+    return &hosts->index[at];
+}
+
+/* Makes room for one more name, also where a list was filled without an index. */
+static bool grow_index(struct hosts *hosts)
+{
+    const int room = hosts->index_room == 0 ? 64 : 2 * hosts->index_room;
+
+    if (2 * hosts->count < hosts->index_room) {
+        return true;
+    }
+    free(hosts->index);
+    hosts->index = calloc((size_t)room, sizeof(*hosts->index));
+    hosts->index_room = hosts->index != NULL ? room : 0;
+    for (int i = 0; hosts->index != NULL && i < hosts->count; i++) {
+        *place_of(hosts, hosts->at[i].name) = i + 1;
+    }
+    return hosts->index != NULL;
+}
+
+/* The host with this name, or this machine under another one; NULL: it is new. */
+static struct host *find(const struct hosts *hosts, const char *name, bool is_here)
+{
+    const int number = is_here && hosts->here != 0 ? hosts->here : *place_of(hosts, name);
+
+    return number != 0 ? &hosts->at[number - 1] : NULL;
+}
+
+static bool append(struct hosts *hosts, char *name, int slots, bool is_here)
+{
+    struct host *grown =
+        hosts->count < HOSTS_MOST
+            ? realloc(hosts->at, ((size_t)hosts->count + 1) * sizeof(*grown))
+            : NULL;
+
+    if (grown == NULL) {
+        return wrong("too many hosts", name);
+    }
+    hosts->at = grown;
+    *place_of(hosts, name) = hosts->count + 1;
+    hosts->at[hosts->count++] = (struct host){.name = name, .slots = slots};
+    hosts->here = is_here ? hosts->count : hosts->here;
+    return true;
+}
+
+static bool add_slots(struct host *host, int slots)
+{
+    const int sum = (host->slots > 0 ? host->slots : 1) + (slots > 0 ? slots : 1);
+
+    if (sum > SLOTS_MOST) {
+        return wrong(TOO_MANY_SLOTS, host->name);
+    }
+    host->slots = sum;
+    return true;
+}
+
 /* A name that comes again has the slots of both. */
 static bool add(struct hosts *hosts, const char *name, size_t length, int slots)
 {
     char *copy = strndup(name, length);
-    struct host *grown;
+    struct host *known;
+    bool is_good;
+    bool is_here;
 
-    if (copy == NULL) {
+    if (copy == NULL || !grow_index(hosts)) {
+        free(copy);
         return wrong("no memory", name);
     }
     /* ssh must not take a name for an option, nor a shell for more than a name. */
@@ -53,23 +137,14 @@ static bool add(struct hosts *hosts, const char *name, size_t length, int slots)
         free(copy);
         return false;
     }
-    for (int i = 0; i < hosts->count; i++) {
-        if (strcmp(hosts->at[i].name, copy) == 0 ||
-            (hosts_is_here(hosts->at[i].name) && hosts_is_here(copy))) {
-            hosts->at[i].slots = (hosts->at[i].slots > 0 ? hosts->at[i].slots : 1) +
-                                 (slots > 0 ? slots : 1);
-            free(copy);
-            return true;
-        }
-    }
-    grown = realloc(hosts->at, ((size_t)hosts->count + 1) * sizeof(*grown));
-    if (grown == NULL || hosts->count == HOSTS_MOST) {
+    is_here = hosts_is_here(copy);
+    known = find(hosts, copy, is_here);
+    is_good =
+        known != NULL ? add_slots(known, slots) : append(hosts, copy, slots, is_here);
+    if (known != NULL || !is_good) {
         free(copy);
-        return wrong("too many hosts", name);
     }
-    hosts->at = grown;
-    hosts->at[hosts->count++] = (struct host){.name = copy, .slots = slots};
-    return true;
+    return is_good;
 }
 
 static bool read_slots(const char *text, const char *about, int *slots)
@@ -79,7 +154,7 @@ static bool read_slots(const char *text, const char *about, int *slots)
 
     if (end == text || (*end != '\0' && !isspace((unsigned char)*end)) || value < 1 ||
         value > SLOTS_MOST) {
-        return wrong("the number of slots must be between 1 and 1000000", about);
+        return wrong(TOO_MANY_SLOTS, about);
     }
     *slots = (int)value;
     return true;
@@ -145,7 +220,8 @@ static bool add_line(struct hosts *hosts, char *line)
 bool hosts_add_file(struct hosts *hosts, const char *path)
 {
     FILE *file = fopen(path, "re");
-    char line[1024];
+    char *line = NULL;
+    size_t room = 0;
     bool is_good = true;
     int before = hosts->count;
 
@@ -153,9 +229,10 @@ bool hosts_add_file(struct hosts *hosts, const char *path)
         perror(path);
         return false;
     }
-    while (is_good && fgets(line, sizeof(line), file) != NULL) {
+    while (is_good && getline(&line, &room, file) > 0) {
         is_good = add_line(hosts, line);
     }
+    free(line);
     fclose(file);
     if (is_good && hosts->count == before && before == 0) {
         fprintf(stderr, "%s: %s: no hosts in this file\n", program_name, path);
@@ -174,7 +251,8 @@ static int next_tasks(const char **at, int *repeat)
 
         *repeat = 1;
         x = strchr(*at, '(');
-        if (x != NULL && (strchr(*at, ',') == NULL || x < strchr(*at, ','))) {
+        if (x != NULL && x[1] == 'x' &&
+            (strchr(*at, ',') == NULL || x < strchr(*at, ','))) {
             *repeat = atoi(x + 2);
         }
     }
@@ -185,7 +263,7 @@ static int next_tasks(const char **at, int *repeat)
         *repeat = 0;
         *at = comma != NULL ? comma + 1 : *at;
     }
-    return tasks > 0 ? tasks : 1;
+    return tasks < 1 ? 1 : tasks < SLOTS_MOST ? tasks : SLOTS_MOST;
 }
 
 struct slurm {
@@ -202,39 +280,76 @@ static bool add_slurm_node(struct slurm *slurm, const char *name)
     return add(slurm->hosts, name, strlen(name), slots);
 }
 
+/* "1-3" or "07" at *at, behind which a comma or the bracket stands. */
+struct range {
+    long from;
+    long to;
+    int digits; /* of the first */
+};
+
+static bool read_range(const char **at, struct range *range)
+{
+    char *end;
+
+    if (!isdigit((unsigned char)**at)) {
+        return false;
+    }
+    range->from = range->to = strtol(*at, &end, 10);
+    range->digits = (int)(end - *at);
+    if (end[0] == '-' && isdigit((unsigned char)end[1])) {
+        range->to = strtol(end + 1, &end, 10);
+    }
+    *at = end + (*end == ',' ? 1 : 0);
+    return (*end == ',' || *end == ']') && range->from <= range->to &&
+           range->to - range->from < HOSTS_MOST && range->digits < NAME_BYTES;
+}
+
+/* What stands before and behind the bracket, around each number of the range. */
+static bool add_range(struct slurm *slurm, const struct range *range, int before,
+                      const char *text, int behind, const char *rest)
+{
+    char name[NAME_BYTES];
+
+    for (long n = range->from; n <= range->to; n++) {
+        const int length = snprintf(name, sizeof(name), "%.*s%0*ld%.*s", before, text,
+                                    range->digits, n, behind, rest);
+
+        if (length < 0 || length >= NAME_BYTES) {
+            return wrong("this name is too long", text);
+        }
+        if (!add_slurm_node(slurm, name)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* "n[1-3,07]-x": one name for each number, with as many digits. */
 static bool add_bracket(struct slurm *slurm, const char *text, size_t length)
 {
     const char *open = memchr(text, '[', length);
     const char *close =
         open != NULL ? memchr(open, ']', (size_t)(text + length - open)) : NULL;
-    char name[512];
+    char name[NAME_BYTES];
     const char *at;
 
     if (open == NULL || close == NULL) {
+        if (length >= sizeof(name)) {
+            return wrong("this name is too long", text);
+        }
         snprintf(name, sizeof(name), "%.*s", (int)length, text);
         return add_slurm_node(slurm, name);
     }
     for (at = open + 1; at < close;) {
-        char *end;
-        long from = strtol(at, &end, 10);
-        int digits = (int)(end - at);
-        long to = from;
+        struct range range;
 
-        if (digits == 0) {
+        if (!read_range(&at, &range)) {
             return wrong("this is no list of nodes", text);
         }
-        if (*end == '-') {
-            to = strtol(end + 1, &end, 10);
+        if (!add_range(slurm, &range, (int)(open - text), text,
+                       (int)(text + length - close - 1), close + 1)) {
+            return false;
         }
-        for (long n = from; n <= to; n++) {
-            snprintf(name, sizeof(name), "%.*s%0*ld%.*s", (int)(open - text), text,
-                     digits, n, (int)(text + length - close - 1), close + 1);
-            if (!add_slurm_node(slurm, name)) {
-                return false;
-            }
-        }
-        at = end + 1;
     }
     return true;
 }

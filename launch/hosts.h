@@ -19,6 +19,9 @@ struct host {
 struct hosts {
     struct host *at;
     int count;
+    int *index; /* a hash of names: number in `at` + 1, or 0; hosts.c alone uses it */
+    int index_room;
+    int here; /* the number + 1 of this machine, under whatever name; 0: not among them */
     bool is_from_slurm;      /* then srun leads there */
     bool is_from_allocation; /* of any batch system (allocation.h) */
 };

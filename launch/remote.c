@@ -51,9 +51,15 @@ static void take_up(struct job *job, int fd, enum source source, int local)
     }
 }
 
+/* What the other side says that it has taken, and not more than there is. */
+static size_t taken_of(size_t untaken, int32_t value)
+{
+    return value < 0 ? 0 : (size_t)value < untaken ? (size_t)value : untaken;
+}
+
 static void on_taken(struct job *job, size_t bytes)
 {
-    job->untaken -= bytes < job->untaken ? bytes : job->untaken;
+    job->untaken -= bytes;
     for (int r = 0; job->is_output_left_out && r < job->count; r++) {
         take_up(job, job->ranks[r].output.fd, FROM_OUTPUT, r);
         take_up(job, job->ranks[r].error.fd, FROM_ERROR, r);
@@ -186,7 +192,8 @@ void tree_lose(struct job *job, const char *line)
 static void on_setup(struct job *job, const struct frame *frame, const char *payload)
 {
     if (job->setup.path != NULL || !setup_unpack(&job->setup, payload, frame->bytes) ||
-        frame->to < 1 || frame->to + frame->value > job->setup.layout.count) {
+        frame->to < 1 || frame->value < 1 || frame->to >= job->setup.layout.count ||
+        frame->value > job->setup.layout.count - frame->to) {
         tree_cut_off(job);
         return;
     }
@@ -338,13 +345,13 @@ static void on_message(struct job *job, const struct frame *frame, const char *p
         job_on_put(job, payload, frame->bytes);
         break;
     case FRAME_TAKEN:
-        on_taken(job, (size_t)frame->value);
+        on_taken(job, taken_of(job->untaken, frame->value));
         break;
     case FRAME_INPUT:
         job_on_input_frame(job, payload, frame->bytes);
         break;
     case FRAME_INPUT_TAKEN:
-        job->input_untaken -= (size_t)frame->value;
+        job->input_untaken -= taken_of(job->input_untaken, frame->value);
         break;
     case FRAME_GET:
         job_on_get(job, frame, payload);
@@ -373,6 +380,77 @@ static void on_message(struct job *job, const struct frame *frame, const char *p
     }
 }
 
+/* Is this what a daemon says to the one that has started it? */
+static bool may_come_from_child(const struct job *job, const struct frame *frame)
+{
+    switch ((enum frame_kind)frame->kind) {
+    case FRAME_READY:
+    case FRAME_ARRIVE:
+    case FRAME_ENDED:
+    case FRAME_CLOSED:
+        return frame->to < 0;
+    case FRAME_TEXT:
+    case FRAME_FAILED:
+    case FRAME_LOST:
+    case FRAME_SAY:
+    case FRAME_PUT:
+    case FRAME_INPUT_TAKEN:
+    case FRAME_ADDRESSES:
+    case FRAME_REACHED:
+    case FRAME_PROGRAM:
+        return frame->to == 0;
+    case FRAME_GET:
+    case FRAME_VALUE:
+        return frame->to >= 0 && frame->to < job->setup.layout.count;
+    default:
+        return false;
+    }
+}
+
+/* And this what it is told? Before it knows its job, only of that, and of the end. */
+static bool may_come_from_parent(const struct job *job, const struct frame *frame)
+{
+    switch ((enum frame_kind)frame->kind) {
+    case FRAME_SETUP:
+        return job->setup.path == NULL;
+    case FRAME_STOP:
+    case FRAME_KILL:
+    case FRAME_CLOSE:
+        return frame->to < 0;
+    case FRAME_START:
+    case FRAME_SIGNAL:
+    case FRAME_RELEASE:
+        return frame->to < 0 && job->setup.path != NULL;
+    case FRAME_PROGRAM:
+        return job->setup.path != NULL;
+    case FRAME_TAKEN:
+    case FRAME_INPUT:
+    case FRAME_GET:
+    case FRAME_VALUE:
+    case FRAME_PROBE:
+        return frame->to >= job->tree.me && job->setup.path != NULL &&
+               frame->to < job->tree.me + job->tree.count;
+    default:
+        return false;
+    }
+}
+
+/* What no daemon says: its memory is damaged, or it is none. */
+static void reject(struct job *job, const struct child *child, const struct frame *frame)
+{
+    char line[256];
+
+    if (child == NULL) {
+        tree_cut_off(job);
+        return;
+    }
+    snprintf(line, sizeof(line),
+             "host %s: its daemon has said what makes no sense (a frame of kind %u with "
+             "%u bytes)",
+             job->setup.layout.stations[child->number].name, frame->kind, frame->bytes);
+    tree_lose(job, line);
+}
+
 void tree_on_frame(void *owner, struct link *link, const struct frame *frame,
                    const char *payload)
 {
@@ -381,6 +459,11 @@ void tree_on_frame(void *owner, struct link *link, const struct frame *frame,
 
     if (frame->kind == FRAME_BEAT) {
         link->is_busy = frame->value != 0;
+        return;
+    }
+    if (child != NULL ? !may_come_from_child(job, frame)
+                      : !may_come_from_parent(job, frame)) {
+        reject(job, child, frame);
         return;
     }
     if (frame->to < 0 && child != NULL) {

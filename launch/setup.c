@@ -145,11 +145,22 @@ static void read_list(struct reader *from, struct list *list)
     }
 }
 
-static void read_apps(struct reader *from, struct plan *plan)
+/* How many things follow, each of which takes a number at least; 0 at a fault. */
+static int64_t reader_count(struct reader *from)
 {
     const int64_t count = reader_number(from);
 
-    if (from->is_bad || count < 1 || count > 1000000) {
+    return from->is_bad || count < 0 || count > 1000000 ||
+                   (uint64_t)count > from->left / sizeof(int64_t)
+               ? 0
+               : count;
+}
+
+static void read_apps(struct reader *from, struct plan *plan)
+{
+    const int64_t count = reader_count(from);
+
+    if (count < 1) {
         from->is_bad = true;
         return;
     }
@@ -171,9 +182,9 @@ static void read_apps(struct reader *from, struct plan *plan)
 
 static void read_layout(struct reader *from, struct layout *layout)
 {
-    const int64_t count = reader_number(from);
+    const int64_t count = reader_count(from);
 
-    if (from->is_bad || count < 1 || count > 1000000) {
+    if (count < 1) {
         from->is_bad = true;
         return;
     }
@@ -192,6 +203,46 @@ static void read_layout(struct reader *from, struct layout *layout)
             layout->nodes++;
         }
     }
+}
+
+/* Are the ranks of all programs those of the job, and is there a program to start? */
+static bool are_apps_sound(const struct plan *plan)
+{
+    int64_t ranks = 0;
+
+    for (int i = 0; i < plan->app_count; i++) {
+        const struct app *app = &plan->apps[i];
+
+        if (app->ranks < 0 || app->argv == NULL ||
+            (app->argv[0] == NULL && !plan->is_report)) {
+            return false;
+        }
+        ranks += app->ranks;
+    }
+    return plan->app_count > 0 && plan->ranks > 0 && ranks == plan->ranks;
+}
+
+/* Does each daemon have a name, and a range of ranks of the job on a node of its own? */
+static bool is_layout_sound(const struct layout *layout, int ranks)
+{
+    for (int d = 0; d < layout->count; d++) {
+        const struct station *station = &layout->stations[d];
+
+        if (station->name == NULL || station->ranks < 0 || station->first < 0 ||
+            station->first > ranks || station->ranks > ranks - station->first ||
+            station->node < -1 || station->node >= layout->nodes ||
+            (station->node < 0) != (station->ranks == 0)) {
+            return false;
+        }
+    }
+    return layout->count > 0;
+}
+
+static bool is_sound(const struct setup *setup)
+{
+    return setup->path != NULL && setup->beat_ns > 0 && setup->rsh.count > 0 &&
+           are_apps_sound(&setup->plan) &&
+           is_layout_sound(&setup->layout, setup->plan.ranks);
 }
 
 /* Programs are looked for where mpiexec would look for them. */
@@ -221,6 +272,7 @@ bool setup_unpack(struct setup *setup, const char *from, size_t bytes)
     char *copy = malloc(bytes);
     struct reader reader = {.at = copy, .left = bytes};
     const void *secret;
+    mode_t mask;
 
     memset(setup, 0, sizeof(*setup));
     if (copy == NULL) {
@@ -239,7 +291,7 @@ bool setup_unpack(struct setup *setup, const char *from, size_t bytes)
     setup->last_port = (int)reader_number(&reader);
     setup->plan.is_report = reader_number(&reader) != 0;
     setup->path = (char *)(uintptr_t)reader_text(&reader);
-    umask((mode_t)reader_number(&reader));
+    mask = (mode_t)reader_number(&reader);
     setup->plan.ranks = (int)reader_number(&reader);
     setup->plan.bind = (enum bind_to)reader_number(&reader);
     setup->plan.spread.by = (enum map_by)reader_number(&reader);
@@ -249,7 +301,11 @@ bool setup_unpack(struct setup *setup, const char *from, size_t bytes)
     read_apps(&reader, &setup->plan);
     read_layout(&reader, &setup->layout);
     read_list(&reader, &setup->environment.common);
+    if (reader.is_bad || !is_sound(setup)) {
+        return false;
+    }
+    umask(mask & 0777);
     adopt_path(&setup->environment);
     complete_environment(&setup->environment);
-    return !reader.is_bad && setup->layout.count > 0 && setup->plan.app_count > 0;
+    return true;
 }

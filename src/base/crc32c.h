@@ -1,9 +1,12 @@
 /*
  * crc32c.h - the Castagnoli checksum, by the processor's instruction where it has one.
+ *
+ * Which way is taken is decided on first use, from any thread. All ways give the same.
  */
 #ifndef WEFT_BASE_CRC32C_H
 #define WEFT_BASE_CRC32C_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,5 +14,12 @@ uint32_t weft_crc32c(const void *data, size_t len);
 
 /* Of bytes that follow others, whose checksum is `crc`; 0: there are none. */
 uint32_t weft_crc32c_more(uint32_t crc, const void *data, size_t len);
+
+/* For tests: one of the ways, and whether this processor has it. */
+enum weft_crc32c_way { WEFT_CRC32C_TABLE, WEFT_CRC32C_INSTRUCTION };
+
+bool weft_crc32c_has(enum weft_crc32c_way way);
+uint32_t weft_crc32c_by(enum weft_crc32c_way way, uint32_t crc, const void *data,
+                        size_t len);
 
 #endif

@@ -122,21 +122,45 @@ _Noreturn void __wrap_weft_wireup_abort(struct weft_job *job, int code, const ch
     longjmp(*rejecting, 1);
 }
 
-const char *rejection_of(uint32_t from, const struct weft_header *header,
-                         const void *data, size_t len)
+const char *rejection_in(void (*act)(void *argument), void *argument)
 {
     jmp_buf here;
     const char *volatile words = last_words;
 
-    weft_lock();
     rejecting = &here;
     if (setjmp(here) == 0) {
-        weft_p2p_arrived(&weft_p2p, from, header, data, len);
+        act(argument);
         words = NULL;
+    } else if (atomic_load_explicit(&weft_the_lock.state, memory_order_relaxed) != 0) {
+        weft_unlock();
     }
     rejecting = NULL;
-    weft_unlock();
     return words;
+}
+
+struct arrival {
+    uint32_t from;
+    const struct weft_header *header;
+    const void *data;
+    size_t len;
+};
+
+static void arrive_as_it_is(void *argument)
+{
+    const struct arrival *arrival = argument;
+
+    weft_lock();
+    weft_p2p_arrived(&weft_p2p, arrival->from, arrival->header, arrival->data,
+                     arrival->len);
+    weft_unlock();
+}
+
+const char *rejection_of(uint32_t from, const struct weft_header *header,
+                         const void *data, size_t len)
+{
+    struct arrival arrival = {from, header, data, len};
+
+    return rejection_in(arrive_as_it_is, &arrival);
 }
 
 /* ---- peers ---- */

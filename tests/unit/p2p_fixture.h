@@ -33,6 +33,9 @@ void arrive_answer(uint32_t from, enum weft_packet kind, struct weft_answer answ
 void arrive_data(uint32_t from, uint64_t request, const uint8_t *message, uint64_t offset,
                  uint64_t length);
 
+/* With what words the job was ended meanwhile, or NULL if it was not. */
+const char *rejection_in(void (*act)(void *argument), void *argument);
+
 /*
  * Hands a packet over as it is. Returns with what words the job was ended, or NULL if it
  * was not.

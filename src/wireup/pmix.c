@@ -140,30 +140,41 @@ static bool get_number(pmix_rank_t rank, const char *key, int *out)
     return is_good;
 }
 
+/* The text in a value, which goes with it; to be freed. NULL if it is none. */
+static char *take_text(pmix_value_t *value)
+{
+    char *text = value != NULL && value->type == PMIX_STRING ? value->data.string : NULL;
+
+    free(value);
+    return text;
+}
+
 /* Counts the comma-separated ranks on this node and finds our place among them. */
 static bool read_peers(struct weft_who *who)
 {
-    pmix_value_t *value = lookup(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS);
+    char *text = take_text(lookup(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS));
     bool is_found = false;
     char *rest;
 
-    if (value == NULL || value->type != PMIX_STRING) {
-        return false;
-    }
     who->local_size = 0;
     who->local_rank = 0;
     who->leader = who->rank;
-    for (char *w = strtok_r(value->data.string, ",", &rest); w != NULL;
+    for (char *w = text != NULL ? strtok_r(text, ",", &rest) : NULL; w != NULL;
          w = strtok_r(NULL, ",", &rest)) {
-        int peer = atoi(w);
+        char *end;
+        const long peer = strtol(w, &end, 10);
 
+        if (end == w || *end != '\0' || peer < 0 || peer >= who->size ||
+            who->local_size == who->size) {
+            is_found = false;
+            break;
+        }
         who->local_size++;
         who->local_rank += peer < who->rank ? 1 : 0;
-        who->leader = peer < who->leader ? peer : who->leader;
+        who->leader = peer < who->leader ? (int)peer : who->leader;
         is_found = is_found || peer == who->rank;
     }
-    free(value->data.string);
-    free(value);
+    free(text);
     return is_found;
 }
 
@@ -173,27 +184,24 @@ static bool read_peers(struct weft_who *who)
  */
 static bool find_node(struct weft_who *who)
 {
-    pmix_value_t *mine = lookup(pmix.me.rank, PMIX_HOSTNAME);
+    char *mine = take_text(lookup(pmix.me.rank, PMIX_HOSTNAME));
     char *nodes = NULL;
     bool is_found = false;
     char *rest;
     int index = 0;
 
-    if (mine != NULL && mine->type == PMIX_STRING &&
-        pmix.resolve_nodes(pmix.me.nspace, &nodes) == PMIX_SUCCESS && nodes != NULL) {
+    if (mine != NULL && pmix.resolve_nodes(pmix.me.nspace, &nodes) == PMIX_SUCCESS &&
+        nodes != NULL) {
         for (char *w = strtok_r(nodes, ",", &rest); w != NULL && !is_found;
              w = strtok_r(NULL, ",", &rest)) {
-            is_found = strcmp(w, mine->data.string) == 0;
+            is_found = strcmp(w, mine) == 0;
             who->node = is_found ? index : who->node;
             index++;
         }
     }
     free(nodes);
-    if (mine != NULL && mine->type == PMIX_STRING) {
-        free(mine->data.string);
-    }
     free(mine);
-    return is_found;
+    return is_found && who->node < who->node_count;
 }
 
 static enum weft_rc ask_who(struct weft_who *who)
@@ -202,11 +210,14 @@ static enum weft_rc ask_who(struct weft_who *who)
     who->rank = (int)pmix.me.rank;
     who->node = 0;
     who->node_count = 1;
-    if (!get_number(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, &who->size)) {
+    if (!get_number(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, &who->size) ||
+        pmix.me.rank >= (pmix_rank_t)who->size) {
         weft_log_error("PMIx: the launcher does not say how many ranks the job has");
         return WEFT_ERR_LAUNCH;
     }
-    if (!get_number(PMIX_RANK_WILDCARD, PMIX_NUM_NODES, &who->node_count)) {
+    if (!get_number(PMIX_RANK_WILDCARD, PMIX_NUM_NODES, &who->node_count) ||
+        who->node_count < 1) {
+        who->node_count = 1;
         weft_log_info("PMIx: the launcher does not say how many nodes the job has");
     }
     if (!read_peers(who) || (who->node_count > 1 && !find_node(who))) {
@@ -337,18 +348,19 @@ static enum weft_rc get(int rank, const char *key, char *text)
 {
     pmix_proc_t whom = pmix.me;
     pmix_value_t *value = NULL;
+    char *found;
     enum weft_rc rc = WEFT_ERR_ARGUMENT;
 
     whom.rank = (pmix_rank_t)rank;
     if (pmix.get(&whom, key, NULL, 0, &value) != PMIX_SUCCESS || value == NULL) {
         return WEFT_ERR_ARGUMENT; /* nobody put it */
     }
-    if (value->type == PMIX_STRING) {
-        snprintf(text, WEFT_KVS_VALUE_MAX + 1, "%s", value->data.string);
-        free(value->data.string);
+    found = take_text(value);
+    if (found != NULL && strlen(found) <= WEFT_KVS_VALUE_MAX) {
+        strcpy(text, found);
         rc = WEFT_OK;
     }
-    free(value);
+    free(found);
     return rc;
 }
 

@@ -1,0 +1,122 @@
+/*
+ * frames.c - frames of a connection whose peer has gone wrong, against the transport over
+ * connected endpoints without libfabric: they are taken, held, or end the job.
+ */
+#include "fuzz.h"
+
+#include "transport/ofi/msg/poll.c" /* for what takes a frame, which is its own */
+
+enum { LARGEST = 200, STREAMS = 2 };
+
+static struct weft_upcalls up;
+static struct weft_transport tp;
+static struct weft_msg_peer *peer;
+static jmp_buf ended;
+
+_Noreturn void __wrap_weft_wireup_abort(struct weft_job *job, int code, const char *why);
+void __wrap_weft_msg_tell(struct weft_transport *of, struct weft_msg_peer *whom);
+
+_Noreturn void __wrap_weft_wireup_abort(struct weft_job *job, int code, const char *why)
+{
+    (void)job;
+    (void)code;
+    demand(strstr(why, "makes no sense") != NULL, "another cause");
+    longjmp(ended, 1);
+}
+
+void __wrap_weft_msg_tell(struct weft_transport *of, struct weft_msg_peer *whom)
+{
+    (void)of;
+    whom->told = whom->taken;
+    whom->told_control = whom->taken_control;
+}
+
+static void arrived(void *owner, uint32_t from, const void *header, const void *bytes,
+                    size_t len)
+{
+    uint8_t sum = 0;
+
+    (void)owner;
+    demand(from == 1, "a frame of nobody");
+    for (size_t i = 0; i < WEFT_HEADER_BYTES; i++) {
+        sum ^= ((const uint8_t *)header)[i];
+    }
+    for (size_t i = 0; i < len; i++) {
+        sum ^= ((const uint8_t *)bytes)[i];
+    }
+    up.is_full = sum % 8 == 1;
+}
+
+static bool takes(void *owner, uint32_t from)
+{
+    (void)owner;
+    return from % 2 == 0;
+}
+
+static void set_up(void)
+{
+    static struct weft_msg_stream second;
+
+    up = (struct weft_upcalls){.arrived = arrived, .may_take = takes};
+    memset(&tp, 0, sizeof(tp));
+    memset(&second, 0, sizeof(second));
+    tp.up = &up;
+    tp.told_each = 1000;
+    peer = weft_ranks_add(&tp.peers, 1, sizeof(*peer));
+    demand(peer != NULL, "no memory");
+    peer->streams[0] = &peer->first;
+    peer->streams[1] = &second;
+    peer->sent = 5000;
+    peer->sent_control = 10;
+}
+
+static void tear_down(void)
+{
+    weft_msg_empty(&peer->held);
+    for (int i = 0; i < STREAMS; i++) {
+        weft_msg_empty(&peer->streams[i]->early);
+    }
+    weft_ranks_close(&tp.peers);
+}
+
+/* A frame with every field as drawn, or right. */
+static void draw(struct input *in, struct weft_msg_frame *frame)
+{
+    const uint64_t wrong = input_number(in, 1);
+
+    frame->version =
+        (wrong & 1) != 0 ? (uint8_t)input_number(in, 1) : WEFT_MSG_FRAME_VERSION;
+    frame->kind = (uint8_t)(input_number(in, 1) % 5);
+    frame->stream = (uint8_t)((wrong & 2) != 0 ? input_number(in, 1) : wrong >> 7);
+    frame->from = (wrong & 4) != 0 ? (uint32_t)input_number(in, 4) : 1;
+    frame->number =
+        peer->number_in + (uint32_t)((wrong & 8) != 0 ? input_number(in, 4) : wrong >> 6);
+    frame->taken = (uint32_t)((wrong & 16) != 0 ? input_number(in, 4) : 0);
+    frame->taken_control = (uint32_t)((wrong & 32) != 0 ? input_number(in, 4) : 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct input in = {data, size};
+    uint8_t *volatile block = NULL;
+
+    set_up();
+    if (setjmp(ended) == 0) {
+        while (in.left > 0) {
+            const size_t bytes = (size_t)input_number(&in, 1) % LARGEST;
+            struct weft_msg_frame frame = {.version = 0};
+            int budget = 4;
+
+            draw(&in, &frame);
+            block = input_block(&in, bytes);
+            memcpy(block, &frame, bytes < sizeof(frame) ? bytes : sizeof(frame));
+            take_frame(&tp, (const struct weft_msg_frame *)(const void *)block, bytes);
+            free(block);
+            block = NULL;
+            take_all_held(&tp, &budget);
+        }
+    }
+    free(block);
+    tear_down();
+    return 0;
+}

@@ -27,6 +27,7 @@ enum weft_rc {
 };
 
 #define WEFT_MUST_CHECK   __attribute__((warn_unused_result))
+#define WEFT_COLD         __attribute__((cold, noinline))
 #define WEFT_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
 #define weft_likely(x)   __builtin_expect(!!(x), 1)

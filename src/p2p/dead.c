@@ -162,6 +162,29 @@ void weft_p2p_drop(uint32_t from, const struct weft_header *header, const void *
     weft_request_detach(recv);
 }
 
+/* Drops a message that waits, of any source; false: none does, or it is announced. */
+static bool drop_oldest(uint32_t context, int tag, bool is_eager_only)
+{
+    struct weft_p2p *p = &weft_p2p;
+    struct weft_unexpected *message = (struct weft_unexpected *)weft_match_find(
+        &p->match, context, WEFT_ANY_SOURCE, tag);
+
+    if (message == NULL || (is_eager_only && message->header.kind != WEFT_PKT_EAGER)) {
+        return false;
+    }
+    weft_match_take(&p->match, &message->waiting);
+    weft_p2p_drop(message->from, &message->header, message->data);
+    weft_unexpected_free(&p->unexpected, &p->match, message);
+    p->up.is_full = p->unexpected.is_full;
+    return true;
+}
+
+void weft_p2p_drop_waiting(uint32_t context)
+{
+    while (drop_oldest(context, MPI_ANY_TAG, true)) {
+    }
+}
+
 /* With two members, both know. */
 static void end_if_others_wait(const struct weft_comm *comm)
 {
@@ -177,22 +200,15 @@ static void end_if_others_wait(const struct weft_comm *comm)
 
 void weft_p2p_give_up(struct weft_comm *comm, int tags)
 {
-    struct weft_p2p *p = &weft_p2p;
     const uint32_t context = comm->context | WEFT_PLANE_COLL;
-    struct weft_unexpected *message;
 
     weft_lock();
     end_if_others_wait(comm);
     comm->given_up = tags;
     for (int tag = 0; tag < tags; tag++) {
-        while ((message = (struct weft_unexpected *)weft_match_find(
-                    &p->match, context, WEFT_ANY_SOURCE, tag)) != NULL) {
-            weft_match_take(&p->match, &message->waiting);
-            weft_p2p_drop(message->from, &message->header, message->data);
-            weft_unexpected_free(&p->unexpected, &p->match, message);
+        while (drop_oldest(context, tag, false)) {
         }
     }
-    p->up.is_full = p->unexpected.is_full;
     weft_p2p_look_at_transfers(); /* what was dropped is over */
     weft_p2p_leave();
     weft_unlock();

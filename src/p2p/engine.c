@@ -342,16 +342,18 @@ static const char *find_fault(const struct weft_header *header, const void *data
     return NULL;
 }
 
-/* Everything but a message in one packet. */
-static __attribute__((noinline)) void arrived_other(uint32_t from,
+/* Everything but a message in one packet. True: it was announced, and is to be matched.
+ */
+static __attribute__((noinline)) bool arrived_other(uint32_t from,
                                                     const struct weft_header *header,
                                                     const void *data, size_t len)
 {
     const char *fault = find_fault(header, data, len);
 
     if (fault == NULL && header->kind == WEFT_PKT_ANNOUNCE) {
-        on_matchable(from, header, data, len);
-    } else if (fault == NULL && header->kind == WEFT_PKT_DATA) {
+        return true;
+    }
+    if (fault == NULL && header->kind == WEFT_PKT_DATA) {
         fault = weft_p2p_on_data(from, data, len);
     } else if (fault == NULL) {
         struct weft_answer answer;
@@ -362,6 +364,7 @@ static __attribute__((noinline)) void arrived_other(uint32_t from,
     if (weft_unlikely(fault != NULL)) {
         weft_p2p_reject(from, header, len, fault);
     }
+    return false;
 }
 
 /* Version and kind in one comparison: a whole message, with the length that it says. */
@@ -379,9 +382,7 @@ void weft_p2p_arrived(void *owner, uint32_t from, const void *bytes, const void 
     const struct weft_header *header = bytes; /* cells keep it aligned to 4 */
 
     (void)owner;
-    if (weft_likely(is_eager(header, len))) {
+    if (weft_likely(is_eager(header, len)) || arrived_other(from, header, data, len)) {
         on_matchable(from, header, data, len);
-    } else {
-        arrived_other(from, header, data, len);
     }
 }

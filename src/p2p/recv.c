@@ -128,23 +128,6 @@ static enum weft_rc start(struct weft_p2p_request *recv, const struct weft_comm 
     return rc;
 }
 
-void weft_p2p_drop_waiting(uint32_t context)
-{
-    struct weft_p2p *p = &weft_p2p;
-
-    while (p->match.waiting_count > 0) {
-        struct weft_unexpected *message = (struct weft_unexpected *)weft_match_find(
-            &p->match, context, MPI_ANY_SOURCE, MPI_ANY_TAG);
-
-        if (message == NULL || message->header.kind != WEFT_PKT_EAGER) {
-            return;
-        }
-        weft_match_take(&p->match, &message->waiting);
-        weft_unexpected_free(&p->unexpected, &p->match, message);
-        p->up.is_full = p->unexpected.is_full;
-    }
-}
-
 /* A small message that waits already goes straight to its place. */
 static bool take_at_once(const struct weft_comm *comm, enum weft_plane plane, int source,
                          int tag, void *buffer, size_t bytes,

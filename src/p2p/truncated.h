@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 /* A message of `length` bytes has met a receive with room for `capacity`. */
-void weft_truncated_note(const struct weft_header *header, uint64_t length,
-                         uint64_t capacity);
+WEFT_COLD void weft_truncated_note(const struct weft_header *header, uint64_t length,
+                                   uint64_t capacity);
 
 /* Writes sender, tag and both sizes of the last one on this communicator and forgets it;
  * false if there is none. */

@@ -331,6 +331,27 @@ static const char *cause_of(int error)
     return abs(error) == FI_ECANCELED ? "it was closed or reset" : weft_ofi_error(error);
 }
 
+/* Errors of the connection by which a packet came. Its end is an event, too: the peer is
+ * reported as lost, with both hosts and the cause. */
+static bool is_of_connection(int error)
+{
+    switch (abs(error)) {
+    case FI_ECANCELED:
+    case FI_ENOTCONN:
+    case FI_ECONNRESET:
+    case FI_ECONNABORTED:
+    case FI_ETIMEDOUT:
+    case FI_EHOSTUNREACH:
+    case FI_ENETUNREACH:
+    case FI_ENETDOWN:
+    case FI_EHOSTDOWN:
+    case FI_ESHUTDOWN:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* The queue stays blocked until its error was read. */
 static void complete_failed(struct weft_transport *tp)
 {
@@ -345,7 +366,7 @@ static void complete_failed(struct weft_transport *tp)
         return;
     }
     if (is_receive(tp, slot)) {
-        if (!tp->is_closing && abs(error.err) != FI_ECANCELED) {
+        if (!tp->is_closing && !is_of_connection(error.err)) {
             weft_log_error("a packet could not be received: %s",
                            weft_ofi_error(error.err));
         }

@@ -12,7 +12,8 @@
  *   mute            MPI_Abort with code 5, when the way to the launcher is closed
  *   scribble-header, scribble-slice, scribble-states
  *                   overwrites the header of the job segment, all of its own slice, or
- *                   the states of all slices, and ends with code 6
+ *                   the states of all slices, once the others have left MPI and wait,
+ *                   and ends with code 6
  *   truncate        tries to shorten the job segment, and ends with code 6
  *   comm            calls MPI_Barrier on no communicator
  *   never           does what the others do
@@ -31,6 +32,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +97,43 @@ static void scribble(const char *what)
     _exit(6);
 }
 
+/*
+ * Until all others have left MPI, and wait: what is overwritten is in use before. They
+ * tell by signals, because a message would leave its sender inside MPI for a moment. The
+ * signal is blocked already (main).
+ */
+static void wait_for_others(int rank)
+{
+    sigset_t one;
+    int victim = getpid();
+    int size;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Bcast(&victim, 1, MPI_INT, VICTIM, MPI_COMM_WORLD);
+    if (rank != VICTIM) {
+        if (sigqueue(victim, SIGRTMIN, (union sigval){.sival_int = rank}) != 0) {
+            exit(96);
+        }
+        return;
+    }
+    sigemptyset(&one);
+    sigaddset(&one, SIGRTMIN);
+    for (int i = 1; i < size; i++) {
+        while (sigwaitinfo(&one, NULL) < 0) {
+        }
+    }
+}
+
+/* In all threads that there will be: it would end the process. */
+static void block_signal(void)
+{
+    sigset_t one;
+
+    sigemptyset(&one);
+    sigaddset(&one, SIGRTMIN);
+    pthread_sigmask(SIG_BLOCK, &one, NULL);
+}
+
 static void fail_inside(const char *how)
 {
     if (strcmp(how, "segv") == 0) {
@@ -151,6 +190,7 @@ int main(int argc, char **argv)
     const char *how = argc > 1 ? argv[1] : "never";
     const char *others = argc > 2 ? argv[2] : "barrier";
     const char *rank_text = getenv("PMI_RANK");
+    const bool is_scribbling = strncmp(how, "scribble-", 9) == 0;
     int rank;
 
     if (strcmp(others, "ignore") == 0) {
@@ -161,10 +201,13 @@ int main(int argc, char **argv)
         atoi(rank_text) == VICTIM) {
         exit(3);
     }
+    if (is_scribbling) {
+        block_signal();
+    }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (strncmp(how, "scribble-", 9) == 0) {
-        MPI_Barrier(MPI_COMM_WORLD); /* all have attached to the segment */
+    if (is_scribbling) {
+        wait_for_others(rank);
     }
     if (strcmp(others, "also") == 0) {
         MPI_Barrier(MPI_COMM_WORLD); /* all at once */

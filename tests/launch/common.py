@@ -28,7 +28,7 @@ import time
 import traceback
 from pathlib import Path
 
-PATIENCE = 30  # seconds after which a run counts as hanging
+PATIENCE = 60  # seconds after which a run counts as hanging
 OF_MPIEXEC = 3  # processes that mpiexec itself is: front, keeper, guard
 ENDING = 2  # seconds that a job may take to end, with all it has started
 HOST = socket.gethostname()
@@ -305,7 +305,7 @@ class Running:
         def children():
             return [pid for pid in processes_with(self.mark)
                     if parent_of(pid) == self.pid and name_of(pid) == "weft-keeper"]
-        claim(wait_until(children, 5), "there is no keeper")
+        claim(wait_until(children, PATIENCE), "there is no keeper")
         return children()[0]
 
     def read_line(self):
@@ -369,11 +369,6 @@ def mpiexec(*words, code=0, says=(), given=None, under=(), **settings):
 
 def start(*words, **settings):
     return Running([_options.mpiexec, *words], **settings)
-
-
-def start_time(count=4):
-    """How long a job takes that does nothing: the worst of three."""
-    return max(mpiexec("-n", count, "true").seconds for _ in range(3))
 
 
 def failure(rank, name, cause):

@@ -1,34 +1,42 @@
 """crash.py - whatever fails, the job ends within two seconds and leaves nothing behind.
 
 Each case is repeated (--rounds), and each time is held to its exit code, to the one line
-that says what happened, to the time, and to what is left: no process, no file, no socket.
-See common.py for how cases are written and called.
+that says what happened, and to what is left: no process, no file, no socket. The time that
+most of them take is compared with that of jobs that end well, run in between: a machine
+that is busy with something else slows both down. See common.py for how cases are written
+and called.
 """
 
 import os
 import resource
 import signal
 import statistics
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 from common import (ENDING, OF_MPIEXEC, PATIENCE, case, claim, equal, failure, main, mpiexec,
                     mpiexec_path, name_of, nothing_is_left, processes_with, program, rounds,
-                    start, start_time, wait_until)
+                    start, wait_until)
 
 RANKS = 4
 FOR_EVER = 1000
+ROUNDS_EACH = 4  # rounds for each job that ends well
+SLOWNESS = 3  # times as long as such a job: the work that the end of one may be
 
 
 def each_time(once, count=RANKS):
     """Calls `once` again and again; it returns how many seconds the end took."""
-    limit = ENDING + start_time(count)
-    taken = [once(round_number) for round_number in range(rounds())]
+    taken, well = [], []
+    for round_number in range(rounds()):
+        if round_number % ROUNDS_EACH == 0:
+            well.append(mpiexec("-n", count, program("ring")).seconds)
+        taken.append(once(round_number))
     middle = statistics.median(taken)
-    # The machine may be busy with something else for a while, but not most of the time.
+    limit = ENDING + SLOWNESS * statistics.median(well)
+    # A single one may be as late as the machine makes it, but for PATIENCE: a hang.
     claim(middle < limit, f"{middle:.2f} s in the middle, not {limit:.2f}")
-    claim(max(taken) < 5 * limit, f"{max(taken):.2f} s at worst, not {5 * limit:.2f}")
 
 
 def fails(how, code, cause, others="barrier", count=RANKS, rank=1):
@@ -168,9 +176,9 @@ def each_rank_that_dies_is_named():
 @case("keep going")
 def an_abort_ends_the_others_all_the_same():
     name = program("fail")
-    done = mpiexec("-n", RANKS, "--keep-going", name, "abort-5", "pause", code=5,
-                   says=[failure(1, name, ".*MPI_Abort.*5.*")])
-    claim(done.seconds < ENDING + start_time(RANKS), f"it took {done.seconds:.2f} s")
+    says = [failure(1, name, ".*MPI_Abort.*5.*")]
+    each_time(lambda _: mpiexec("-n", RANKS, "--keep-going", name, "abort-5", "pause",
+                                code=5, says=says).seconds)
 
 
 @case("keep going")
@@ -292,10 +300,10 @@ BEHIND_BASH = ("bash", "-c", f"sleep {FOR_EVER}; true")
 
 def vanishes(run, since):
     """Seconds from `since` until the last process of a run is gone."""
-    gone = wait_until(lambda: not processes_with(run.mark), 10)
+    gone = wait_until(lambda: not processes_with(run.mark), PATIENCE)
     seconds = time.monotonic() - since
     nothing_is_left(run.mark, run.before)
-    claim(gone, "it takes more than 10 s")
+    claim(gone, f"it takes more than {PATIENCE} s")
     return seconds
 
 
@@ -333,7 +341,7 @@ def mpiexec_killed_leaves_nothing_that_ranks_have_started():
         run = ready("bash", "-c", script)
         # For each rank its shell, the program and what it started.
         everybody = OF_MPIEXEC + RANKS * (2 + ALL_COUNT)
-        claim(wait_until(lambda: len(processes_with(run.mark)) == everybody, 5),
+        claim(wait_until(lambda: len(processes_with(run.mark)) == everybody, PATIENCE),
               f"not {everybody} but {len(processes_with(run.mark))} processes")
         return kill_front(run)
     each_time(once)
@@ -399,15 +407,16 @@ def front_and_keeper_killed_together_take_all_along_that_ranks_started():
 
 @case("killed")
 def the_guard_killed_changes_nothing():
-    run = ready("bash", "-c", f"{OWN_SESSION} echo ready; sleep 1")
+    run = ready("bash", "-c", f"{OWN_SESSION} echo ready; test $PMI_RANK != 0 || read -r _",
+                stdin=subprocess.PIPE)
 
     def guards():
         return [pid for pid in processes_with(run.mark) if name_of(pid) == "weft-guard"]
-    claim(wait_until(lambda: len(guards()) == 1, 5), "there is no guard")
+    claim(wait_until(lambda: len(guards()) == 1, PATIENCE), "there is no guard")
     guard = guards()[0]
     equal(Path(f"/proc/{guard}/cmdline").read_bytes().rstrip(b"\0"), b"weft-guard")
     os.kill(guard, signal.SIGKILL)
-    run.end()
+    run.end(given=b"go on\n")
 
 
 @case("killed")

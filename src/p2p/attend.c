@@ -11,6 +11,9 @@
  * The thread that sleeps on a network (network.c) does the same when something comes from
  * there, in the helper's place: the seat (progress/lock.h) is for one of them at a time.
  *
+ * Where no barrier makes sure that peers see what we want to be woken for, the helper
+ * looks every millisecond while it is responsible (may_miss in transport.h).
+ *
  * `is_attending` is true while a helper is responsible: changed with the lock, read by
  * the helper without. If the helper finds the lock taken, either that thread leaves again
  * soon, or it waits in MPI and has taken responsibility back.
@@ -34,7 +37,8 @@ static struct {
     bool is_refused;               /* no thread could be made: tried once */
     enum weft_attention published; /* with the lock: what it may be woken for */
     _Atomic uint32_t is_stopping;
-    _Atomic bool is_called; /* by the network */
+    _Atomic bool is_called;  /* by the network */
+    _Atomic bool is_ticking; /* peers may not wake it: it wakes by itself */
 } helper;
 
 static void set_attending(bool is_attending)
@@ -57,6 +61,29 @@ static enum weft_attention level_wanted(void)
                : WEFT_ATTENTION_REQUESTS;
 }
 
+static void ring(void)
+{
+    _Atomic uint32_t *bell = weft_p2p.ops->helper_bell(weft_p2p.transport);
+
+    atomic_fetch_add_explicit(bell, 1, memory_order_release);
+    weft_futex_wake(bell, 1);
+}
+
+static bool is_ticking(void)
+{
+    return atomic_load_explicit(&helper.is_ticking, memory_order_relaxed);
+}
+
+/* With the lock, after publishing. The helper may sleep without end: it learns of it. */
+static void tick_if_missed(void)
+{
+    if (helper.published == WEFT_ATTENTION_ANYTHING && !is_ticking() &&
+        weft_p2p.ops->may_miss(weft_p2p.transport)) {
+        atomic_store_explicit(&helper.is_ticking, true, memory_order_relaxed);
+        ring();
+    }
+}
+
 /* With the lock: publishes what we want to be woken for, once nothing is there. */
 static bool has_published(void)
 {
@@ -72,6 +99,7 @@ static bool has_published(void)
             p->ops->disarm(p->transport);
             return false;
         }
+        tick_if_missed();
         if (p->waiting_peers == NULL) {
             return true;
         }
@@ -177,9 +205,9 @@ static void run(void)
         const uint32_t now = atomic_load_explicit(bell, memory_order_acquire);
 
         if (now == rung) {
-            weft_futex_wait(bell, rung, has_backlog ? TICK_NS : 0);
+            weft_futex_wait(bell, rung, has_backlog || is_ticking() ? TICK_NS : 0);
         }
-        if (now != rung || has_backlog) {
+        if (now != rung || has_backlog || (is_ticking() && is_attending())) {
             rung = now; /* a later ring moves it on, and we do not sleep */
             p->helper_wakeups++;
             if (atomic_exchange_explicit(&helper.is_called, false,
@@ -208,14 +236,6 @@ bool weft_p2p_start_helper(void)
     return helper.is_running;
 }
 
-static void ring(void)
-{
-    _Atomic uint32_t *bell = weft_p2p.ops->helper_bell(weft_p2p.transport);
-
-    atomic_fetch_add_explicit(bell, 1, memory_order_release);
-    weft_futex_wake(bell, 1);
-}
-
 void weft_p2p_attend_network(void)
 {
     struct weft_p2p *p = &weft_p2p;
@@ -242,6 +262,7 @@ void weft_p2p_stop_threads(void)
         weft_thread_join(WEFT_THREAD_HELPER);
         weft_p2p_stay(); /* nobody attends */
         helper.is_running = false;
+        atomic_store_explicit(&helper.is_ticking, false, memory_order_relaxed);
         atomic_store_explicit(&helper.is_stopping, 0, memory_order_relaxed);
     }
 }

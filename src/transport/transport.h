@@ -273,6 +273,9 @@ struct weft_transport_ops {
     /* Like arm(), for a process that leaves MPI: what wakes its helper. Cheaper, because
      * only packets that are worth a wake-up are looked for. */
     enum weft_rc (*attend)(struct weft_transport *tp, enum weft_attention level);
+    /* After attend(): may ordinary packets, or room, come without waking the helper? Then
+     * it has to look now and then, for as long as the transport is open. */
+    bool (*may_miss)(struct weft_transport *tp);
     /* Has a send found a full queue since arm()? Then who wants to be told of room arms,
      * and tries, again. Of a network: since the last time that this was asked, one of
      * which nobody will tell. */

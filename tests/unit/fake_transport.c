@@ -560,6 +560,12 @@ static _Atomic uint32_t *fake_helper_bell(struct weft_transport *tp)
     return &fake.helper_bell;
 }
 
+static bool fake_may_miss(struct weft_transport *tp)
+{
+    (void)tp;
+    return fake.may_miss;
+}
+
 static bool fake_has_asked(struct weft_transport *tp)
 {
     (void)tp;
@@ -626,6 +632,7 @@ const struct weft_transport_ops fake_ops = {
     .disarm = fake_disarm,
     .attend = fake_attend,
     .helper_bell = fake_helper_bell,
+    .may_miss = fake_may_miss,
     .has_asked = fake_has_asked,
     .may_be_queued = fake_may_be_queued,
     .ring = fake_ring,

@@ -49,6 +49,7 @@ struct fake {
     bool is_reachable;
     bool is_inside;     /* is every peer? */
     bool may_be_queued; /* what it answers about packets on their way */
+    bool may_miss;      /* nobody rings for the helper */
     _Atomic uint32_t helper_bell;
     int joints;  /* that can be taken, at most FAKE_JOINTS */
     int windows; /* the same, at most FAKE_WINDOWS; none unless the test says so */

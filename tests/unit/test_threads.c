@@ -208,6 +208,49 @@ static void an_answer_without_room_goes_out_while_the_program_computes(void **st
     weft_p2p_stop_threads();
 }
 
+/* ---- peers cannot wake the helper ---- */
+
+static bool is_done(const struct weft_request *request)
+{
+    bool is_it;
+
+    weft_lock();
+    is_it = weft_request_is_complete(request);
+    weft_unlock();
+    return is_it;
+}
+
+static void a_helper_that_nobody_wakes_looks_for_packets(void **state)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    static uint8_t message[LONG];
+    static uint8_t buffer[LONG];
+    struct weft_request *request;
+    int patience = 30000;
+
+    (void)state;
+    fill_pattern(message, LONG, 1);
+    fake.is_reachable = false; /* so it comes in pieces */
+    fake.may_miss = true;
+    request = start_recv(PEER, TAG, buffer, LONG);
+    arrive_announced(PEER, TAG, message, LONG, 99);
+    weft_p2p.has_progress = true;
+    weft_progress();
+    weft_lock();
+    for (uint64_t at = 0; at < LONG; at += 4000) {
+        arrive_data(PEER, answer_in(fake_nth(WEFT_PKT_PULL, 0)).other, message, at,
+                    LONG - at < 4000 ? LONG - at : 4000);
+    }
+    weft_unlock();
+    while (!is_done(request) && patience-- > 0) {
+        nanosleep(&pause, NULL);
+    }
+    assert_true(is_done(request));
+    weft_p2p_stop_threads();
+    assert_pattern(buffer, LONG, 1);
+    end_recv(request, PEER, TAG, LONG);
+}
+
 /* ---- no thread can be made ---- */
 
 static bool is_thread_refused;
@@ -254,6 +297,7 @@ int main(void)
         CASE(a_thread_that_waits_for_room_is_woken_when_another_finds_it),
         CASE(an_empty_message_by_an_offer_wakes_the_receiver),
         CASE(an_answer_without_room_goes_out_while_the_program_computes),
+        CASE(a_helper_that_nobody_wakes_looks_for_packets),
         CASE(a_helper_that_cannot_be_started_is_told_once),
     };
 

@@ -212,6 +212,7 @@ const struct weft_transport_ops weft_shm_ops = {
     .sleep = weft_shm_sleep,
     .disarm = weft_shm_disarm,
     .attend = weft_shm_attend,
+    .may_miss = weft_shm_may_miss,
     .has_asked = has_asked,
     .helper_bell = helper_bell,
     .ring = ring,

@@ -78,6 +78,7 @@ void weft_shm_sleep(struct weft_transport *tp, uint32_t bell, _Atomic uint32_t *
 void weft_shm_disarm(struct weft_transport *tp);
 void weft_shm_wake(struct weft_endpoint *ep, enum weft_attention level);
 void weft_shm_register_barrier(struct weft_transport *tp);
+bool weft_shm_may_miss(struct weft_transport *tp);
 
 /* After something was published for `area`: wakes its owner if it asked for that. */
 static inline void weft_shm_notice(struct weft_shm_area *area,

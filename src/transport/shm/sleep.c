@@ -6,7 +6,9 @@
  * we store our attention, call membarrier(), which passes a full barrier on every
  * processor that runs a rank, and look once more. Either the sender's read comes after
  * our store and it rings, or its packet was published before the barrier and we see it.
- * Where the kernel does not offer membarrier, a sleep ends by itself after a millisecond.
+ * The barrier reaches only ranks that have registered for it. Where the kernel refuses
+ * that to a rank of the node, as filters of containers do, no rank relies on it: a sleep
+ * ends by itself after a millisecond, and helpers look as often (weft_shm_may_miss).
  *
  * Two bells, so that waking a thread that sleeps in MPI does not wake the helper too.
  */
@@ -25,11 +27,29 @@ static int membarrier(int command)
     return (int)syscall(SYS_membarrier, command, 0, 0);
 }
 
+/* Before this rank sends anything: who does not see it has armed before that. */
+static void tell_of_refusal(struct weft_transport *tp)
+{
+    tp->has_membarrier = false;
+    atomic_store_explicit(&tp->job->segment.header->is_barrier_refused, 1,
+                          memory_order_seq_cst);
+}
+
 void weft_shm_register_barrier(struct weft_transport *tp)
 {
     tp->has_membarrier =
         membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0 &&
         (membarrier(MEMBARRIER_CMD_QUERY) & MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0;
+    if (!tp->has_membarrier) {
+        tell_of_refusal(tp);
+    }
+}
+
+/* Asked after arming: a rank that is refused the barrier later sees that we are armed. */
+bool weft_shm_may_miss(struct weft_transport *tp)
+{
+    return atomic_load_explicit(&tp->job->segment.header->is_barrier_refused,
+                                memory_order_seq_cst) != 0;
 }
 
 enum weft_rc weft_shm_arm(struct weft_transport *tp, enum weft_attention level,
@@ -38,8 +58,8 @@ enum weft_rc weft_shm_arm(struct weft_transport *tp, enum weft_attention level,
     *bell = atomic_load_explicit(&tp->area->doorbell, memory_order_acquire);
     atomic_store_explicit(&tp->area->attention, (uint32_t)level, memory_order_seq_cst);
     tp->has_asked = false;
-    if (tp->has_membarrier) {
-        membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+    if (tp->has_membarrier && membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0) {
+        tell_of_refusal(tp); /* by a filter that came later */
     }
     if (weft_shm_has_work(tp)) {
         weft_shm_disarm(tp);
@@ -53,7 +73,7 @@ enum weft_rc weft_shm_arm(struct weft_transport *tp, enum weft_attention level,
 void weft_shm_sleep(struct weft_transport *tp, uint32_t bell, _Atomic uint32_t *word,
                     uint32_t old, uint64_t ns)
 {
-    if (!tp->has_membarrier && (ns == 0 || ns > WITHOUT_BARRIER_NS)) {
+    if (weft_shm_may_miss(tp) && (ns == 0 || ns > WITHOUT_BARRIER_NS)) {
         ns = WITHOUT_BARRIER_NS;
     }
     weft_futex_wait_two(&tp->area->doorbell, bell, word, old, ns);

@@ -3,6 +3,8 @@
 #include "base/spelling.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,10 +131,40 @@ void weft_setting_write(enum weft_setting which, int64_t value)
     written[which].is_written = true;
 }
 
+/* What the environment said when the library was opened. */
+static struct {
+    pthread_once_t once;
+    _Atomic bool is_kept;
+    char *texts[WEFT_SET_COUNT]; /* NULL: nothing */
+} kept = {.once = PTHREAD_ONCE_INIT};
+
+static void keep_all(void)
+{
+    for (int i = 0; i < WEFT_SET_COUNT; i++) {
+        const char *text = getenv(table[i].name);
+
+        kept.texts[i] = text != NULL ? strdup(text) : NULL;
+    }
+    atomic_store_explicit(&kept.is_kept, true, memory_order_release);
+}
+
+void weft_settings_keep(void)
+{
+    pthread_once(&kept.once, keep_all);
+}
+
+/* What the environment says of it, or NULL. */
+static const char *source_of(enum weft_setting which)
+{
+    return atomic_load_explicit(&kept.is_kept, memory_order_acquire)
+               ? kept.texts[which]
+               : getenv(table[which].name);
+}
+
 int64_t weft_setting(enum weft_setting which)
 {
     const struct weft_setting_row *row = &table[which];
-    const char *source = getenv(row->name);
+    const char *source = source_of(which);
     int is_bad;
     int64_t value;
 
@@ -151,7 +183,7 @@ int64_t weft_setting(enum weft_setting which)
 const char *weft_setting_text(enum weft_setting which)
 {
     const struct weft_setting_row *row = &table[which];
-    const char *source = getenv(row->name);
+    const char *source = source_of(which);
 
     return source != NULL && source[0] != '\0' ? source : row->fallback;
 }

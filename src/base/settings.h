@@ -2,8 +2,11 @@
  * settings.h - every setting of the library, in one table that prints its own
  * documentation (weft-info, docs/settings.md).
  *
- * A setting is an environment variable. It is read once, when first asked for, and an
- * unusable value is reported in one line and replaced by the default. The library keeps
+ * A setting is an environment variable. All are read when the library is opened for the
+ * first time, by the thread that opens it: what the program does to its environment later
+ * has no effect, and does not race with the library's own threads. Before that, as in
+ * mpiexec, the environment is asked each time. An unusable value is reported in one line
+ * and replaced by the default. The library keeps
  * this table under forty entries: a good default beats a knob.
  */
 #ifndef WEFT_BASE_SETTINGS_H
@@ -50,6 +53,12 @@ int64_t weft_setting_parse(enum weft_setting which, const char *source, int *is_
  * must be one that the row accepts.
  */
 void weft_setting_write(enum weft_setting which, int64_t value);
+
+/*
+ * Reads them all: from now on what the environment says now is what it has said. Later
+ * calls do nothing. What cannot be kept for lack of memory has its default.
+ */
+void weft_settings_keep(void);
 
 /* The value in force in this process. */
 int64_t weft_setting(enum weft_setting which);

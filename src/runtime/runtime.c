@@ -66,8 +66,10 @@ static void at_exit(void)
 static enum weft_rc wire_up(void)
 {
     const struct weft_segment_header *header;
-    enum weft_rc rc = weft_wireup_open(&run.job);
+    enum weft_rc rc;
 
+    weft_settings_keep();
+    rc = weft_wireup_open(&run.job);
     if (rc != WEFT_OK) {
         return rc;
     }

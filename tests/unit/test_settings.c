@@ -4,6 +4,8 @@
 #include "base/log.h"
 #include "base/settings.h"
 
+#include <stdlib.h>
+
 static void nothing_in_the_environment_means_the_default(void **state)
 {
     int is_bad;
@@ -95,6 +97,28 @@ static void a_misspelt_name_finds_its_setting(void **state)
     }
 }
 
+/* Last: they are kept for the life of the process. */
+static void what_was_kept_does_not_change_with_the_environment(void **state)
+{
+    (void)state;
+    unsetenv("WEFT_NET");
+    setenv("WEFT_STREAMS", "2", 1);
+    setenv("WEFT_PORTS", "5000-5001", 1);
+    assert_int_equal(weft_setting(WEFT_SET_STREAMS), 2);
+    setenv("WEFT_STREAMS", "3", 1);
+    assert_int_equal(weft_setting(WEFT_SET_STREAMS), 3);
+    weft_settings_keep();
+    setenv("WEFT_STREAMS", "4", 1);
+    unsetenv("WEFT_PORTS");
+    setenv("WEFT_NET", "eth1", 1);
+    weft_settings_keep();
+    assert_int_equal(weft_setting(WEFT_SET_STREAMS), 3);
+    assert_string_equal(weft_setting_text(WEFT_SET_PORTS), "5000-5001");
+    assert_string_equal(weft_setting_text(WEFT_SET_NET), "");
+    weft_setting_write(WEFT_SET_STREAMS, 5);
+    assert_int_equal(weft_setting(WEFT_SET_STREAMS), 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +127,7 @@ int main(void)
         cmocka_unit_test(a_refused_word_is_reported_and_replaced_by_the_default),
         cmocka_unit_test(every_row_is_complete_and_its_default_is_valid),
         cmocka_unit_test(a_misspelt_name_finds_its_setting),
+        cmocka_unit_test(what_was_kept_does_not_change_with_the_environment),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,6 +28,12 @@ static bool find_functions(struct weft_libfabric *f)
 
 void weft_libfabric_prepare(void)
 {
+    static bool is_prepared; /* in MPI_Init, before a thread of ours loads it */
+
+    if (is_prepared) {
+        return;
+    }
+    is_prepared = true;
     /* Else the old InfiniPath library behind it catches signals, and exits by itself. */
     if (getenv("IPATH_NO_BACKTRACE") == NULL) {
         setenv("IPATH_NO_BACKTRACE", "1", 0);

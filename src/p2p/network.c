@@ -10,8 +10,9 @@
  * A descriptor fires once (EPOLLONESHOT) and is set again by the next who arms. So a
  * process that polls is disturbed once at most, and one that leaves MPI again and again
  * pays for a system call only if something has come in between. `is_set` is cleared by
- * the sleeper before it rings, and set with the lock before epoll_ctl: who finds it set
- * knows that a later event will ring.
+ * the sleeper before it rings or ends, and set with the lock before epoll_ctl: who finds
+ * it set knows that a later event will ring. It outlives the sleeper, which ends with the
+ * last session and is started again with the next.
  *
  * Connections are made also while nobody is in MPI or attends: for those the sleeper
  * calls the helper. Before the first, the network may not even be there; when it comes up
@@ -91,6 +92,34 @@ static void warm_up(void)
     }
 }
 
+struct fired {
+    bool is_stop;
+    bool is_call; /* for somebody who polls, also if nobody is in MPI */
+};
+
+/*
+ * All of them, also behind a stop: a descriptor that has fired is not watched any more,
+ * and the next sleeper would wait for it in vain if `is_set` did not say so.
+ */
+static struct fired note_fired(const struct epoll_event *events, int count)
+{
+    struct fired fired = {false, false};
+
+    for (int i = 0; i < count; i++) {
+        const uint32_t which = events[i].data.u32;
+
+        if (which == STOP) {
+            fired.is_stop = true;
+        } else if (which == TIMER) {
+            clear_timer();
+        } else {
+            atomic_store_explicit(&sleeper.is_set[which], false, memory_order_release);
+        }
+        fired.is_call = fired.is_call || which == EVENTS || which == TIMER;
+    }
+    return fired;
+}
+
 /*
  * A node's first rank is the likeliest to speak with other nodes, and warms up at once;
  * the others when the job has lasted for a while, so that short ones do not pay for it.
@@ -107,28 +136,17 @@ static void run(void)
         struct epoll_event events[WATCHED];
         const int count =
             epoll_wait(sleeper.epoll, events, WATCHED, sleeper.is_warm ? -1 : patience);
-        bool is_called = false;
+        struct fired fired;
 
         if (count == 0) { /* that long nothing has come */
             warm_up();
             continue;
         }
-
-        for (int i = 0; i < count; i++) {
-            const uint32_t which = events[i].data.u32;
-
-            if (which == STOP) {
-                return;
-            }
-            if (which == TIMER) {
-                clear_timer();
-            } else {
-                atomic_store_explicit(&sleeper.is_set[which], false,
-                                      memory_order_release);
-            }
-            is_called = is_called || which == EVENTS || which == TIMER;
+        fired = note_fired(events, count);
+        if (fired.is_stop) {
+            return;
         }
-        if (is_called) {
+        if (fired.is_call) {
             warm_up();
             weft_p2p_call_helper();
         }
@@ -304,6 +322,7 @@ enum weft_rc weft_p2p_arm_network(void)
             !atomic_load_explicit(&sleeper.is_set[i], memory_order_acquire)) {
             atomic_store_explicit(&sleeper.is_set[i], true, memory_order_relaxed);
             if (!watch(EPOLL_CTL_MOD, sleeper.descriptors[i], i)) {
+                atomic_store_explicit(&sleeper.is_set[i], false, memory_order_relaxed);
                 return WEFT_AGAIN;
             }
         }

@@ -1,0 +1,227 @@
+/*
+ * test_sleeper.c - the thread that sleeps on a network is ended and started again, as
+ * sessions come and go; what comes from the network in between is not forgotten.
+ *
+ * The network is one descriptor. The doorbell is the test's: it holds the sleeper for as
+ * long as the test wants, so that what happens meanwhile is found by it at once.
+ */
+#include "p2p_fixture.h"
+
+#include "progress/lock.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
+
+enum { PATIENCE_S = 20 };
+
+static struct {
+    int descriptor;
+    sem_t rung;
+    sem_t go_on; /* who rings waits for this */
+    bool comes_before_stop;
+    bool comes_behind_stop;
+} net;
+
+static void let_come(void)
+{
+    assert_int_equal(eventfd_write(net.descriptor, 1), 0);
+}
+
+static void take(void)
+{
+    eventfd_t count;
+
+    assert_int_equal(eventfd_read(net.descriptor, &count), 0);
+}
+
+/* ---- a network ---- */
+
+static enum weft_rc net_open(struct weft_upcalls *up, struct weft_job *job,
+                             struct weft_transport **out)
+{
+    (void)up;
+    (void)job;
+    net.descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    *out = NULL;
+    return net.descriptor >= 0 ? WEFT_OK : WEFT_ERR_SYSTEM;
+}
+
+static void net_close(struct weft_transport *tp)
+{
+    (void)tp;
+    close(net.descriptor);
+}
+
+static void net_warm_up(struct weft_transport *tp)
+{
+    (void)tp;
+}
+
+static bool net_descriptors(struct weft_transport *tp, int out[2])
+{
+    (void)tp;
+    out[0] = net.descriptor;
+    out[1] = -1;
+    return true;
+}
+
+static enum weft_rc net_may_wait(struct weft_transport *tp)
+{
+    (void)tp;
+    return WEFT_OK;
+}
+
+static uint64_t net_due_ns(const struct weft_transport *tp)
+{
+    (void)tp;
+    return 0;
+}
+
+static const struct weft_transport_ops net_ops = {
+    .name = "one descriptor",
+    .open = net_open,
+    .close = net_close,
+    .warm_up = net_warm_up,
+    .descriptors = net_descriptors,
+    .may_wait = net_may_wait,
+    .due_ns = net_due_ns,
+};
+
+/* ---- the sleeper ---- */
+
+static void wait_for(sem_t *semaphore)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE_S;
+    assert_int_equal(sem_timedwait(semaphore, &until), 0);
+}
+
+static void ring(struct weft_transport *tp)
+{
+    (void)tp;
+    sem_post(&net.rung);
+    sem_wait(&net.go_on);
+}
+
+static struct weft_transport_ops node_ops;
+
+static int open_fixture(void **state)
+{
+    if (fixture_open(state) != 0) {
+        return -1;
+    }
+    node_ops = fake_ops;
+    node_ops.ring = ring;
+    weft_p2p.ops = &node_ops;
+    sem_init(&net.rung, 0, 0);
+    sem_init(&net.go_on, 0, 0);
+    net.comes_before_stop = false;
+    net.comes_behind_stop = false;
+    return weft_p2p_open_network(&net_ops) == WEFT_OK ? 0 : -1;
+}
+
+static int close_fixture(void **state)
+{
+    weft_p2p_close_network();
+    sem_destroy(&net.rung);
+    sem_destroy(&net.go_on);
+    return fixture_close(state);
+}
+
+int __real_pthread_join(pthread_t thread, void **out);
+int __wrap_pthread_join(pthread_t thread, void **out);
+
+/* The sleeper was told to end, and is still held where it rings. */
+int __wrap_pthread_join(pthread_t thread, void **out)
+{
+    if (net.comes_behind_stop) {
+        let_come();
+        net.comes_behind_stop = false;
+    }
+    sem_post(&net.go_on);
+    return __real_pthread_join(thread, out);
+}
+
+static void arm(void)
+{
+    weft_lock();
+    assert_int_equal(weft_p2p_arm_network(), WEFT_OK);
+    weft_unlock();
+}
+
+/* A sleeper that has rung once, is held there, and is to watch the descriptor again. */
+static void hold_sleeper(void)
+{
+    arm();
+    let_come();
+    wait_for(&net.rung);
+    take();
+    arm();
+}
+
+static void end_sleeper(void)
+{
+    if (net.comes_before_stop) {
+        let_come();
+    }
+    weft_p2p_stop_sleeper();
+    while (sem_trywait(&net.rung) == 0) { /* that was for the time before */
+    }
+    while (sem_trywait(&net.go_on) == 0) {
+    }
+}
+
+/* Nobody has taken what came: who arms and sleeps is woken by the next sleeper. */
+static void assert_next_sleeper_rings(void)
+{
+    arm();
+    wait_for(&net.rung);
+    sem_post(&net.go_on);
+}
+
+/* ---- cases ---- */
+
+static void what_comes_behind_the_stop_is_told_by_the_next_sleeper(void **state)
+{
+    (void)state;
+    hold_sleeper();
+    net.comes_behind_stop = true;
+    end_sleeper();
+    assert_next_sleeper_rings();
+}
+
+static void what_comes_before_the_stop_is_told_by_the_next_sleeper(void **state)
+{
+    (void)state;
+    hold_sleeper();
+    net.comes_before_stop = true;
+    end_sleeper();
+    assert_next_sleeper_rings();
+}
+
+static void what_comes_while_there_is_none_is_told_by_the_next_sleeper(void **state)
+{
+    (void)state;
+    hold_sleeper();
+    end_sleeper();
+    let_come();
+    assert_next_sleeper_rings();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(what_comes_behind_the_stop_is_told_by_the_next_sleeper),
+        CASE(what_comes_before_the_stop_is_told_by_the_next_sleeper),
+        CASE(what_comes_while_there_is_none_is_told_by_the_next_sleeper),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

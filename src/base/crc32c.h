@@ -1,5 +1,5 @@
 /*
- * crc32c.h - the Castagnoli checksum, by the processor's instruction where it has one.
+ * crc32c.h - the Castagnoli checksum, by the processor's instructions where it has some.
  *
  * Which way is taken is decided on first use, from any thread. All ways give the same.
  */
@@ -16,7 +16,12 @@ uint32_t weft_crc32c(const void *data, size_t len);
 uint32_t weft_crc32c_more(uint32_t crc, const void *data, size_t len);
 
 /* For tests: one of the ways, and whether this processor has it. */
-enum weft_crc32c_way { WEFT_CRC32C_TABLE, WEFT_CRC32C_INSTRUCTION };
+enum weft_crc32c_way {
+    WEFT_CRC32C_TABLE,
+    WEFT_CRC32C_INSTRUCTION,
+    WEFT_CRC32C_WIDE,
+    WEFT_CRC32C_WAYS,
+};
 
 bool weft_crc32c_has(enum weft_crc32c_way way);
 uint32_t weft_crc32c_by(enum weft_crc32c_way way, uint32_t crc, const void *data,

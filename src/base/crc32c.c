@@ -216,8 +216,8 @@ IS_WIDE static uint32_t whole_steps(uint32_t crc, const uint8_t **p, size_t *len
     for (int i = 0; i < 4; i++) {
         part[i] = _mm512_loadu_si512(at + i * VECTOR);
     }
-    part[0] = _mm512_xor_si512(part[0],
-                               _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)crc)));
+    part[0] =
+        _mm512_xor_si512(part[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)crc)));
     for (at += STEP; at < end; at += STEP) {
         for (int i = 0; i < 4; i++) {
             part[i] = add_moved(_mm512_loadu_si512(at + i * VECTOR), part[i], step);

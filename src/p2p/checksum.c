@@ -40,6 +40,52 @@ void weft_checksum_set(struct weft_p2p_request *send)
     sum_blocks(send->sums, send, send->capacity);
 }
 
+void weft_checksum_begin(struct weft_p2p_request *send, bool is_blocking)
+{
+    send->owes_sums = is_blocking && send->type == NULL && weft_p2p_is_near(send->peer);
+    if (!send->owes_sums) {
+        weft_checksum_set(send);
+    }
+}
+
+void weft_checksum_give(struct weft_p2p_request *send, uint64_t receive)
+{
+    struct weft_sums sums = {.request = receive};
+    struct weft_answer answer;
+
+    memcpy(sums.sums, send->sums, sizeof(sums.sums));
+    memcpy(&answer, &sums, sizeof(answer));
+    weft_p2p_send_control(send->peer, WEFT_PKT_SUMS, &answer);
+    send->owes_sums = false;
+}
+
+const char *weft_checksum_on_sums(uint32_t from, const struct weft_answer *answer)
+{
+    struct weft_p2p_request *recv;
+    struct weft_sums sums;
+    const char *fault = weft_p2p_find_incoming(from, answer->request, &recv);
+
+    if (recv == NULL || fault != NULL) {
+        return fault;
+    }
+    if (!weft_p2p.has_checksum || !recv->awaits_sums) {
+        return "it sends checksums that nobody waits for";
+    }
+    memcpy(&sums, answer, sizeof(sums));
+    memcpy(recv->sums, sums.sums, sizeof(recv->sums));
+    recv->awaits_sums = false;
+    return NULL;
+}
+
+bool weft_checksum_is_ready(struct weft_p2p_request *recv)
+{
+    if (!recv->is_summed && recv->message_length <= recv->capacity) {
+        sum_blocks(recv->arrived, recv, recv->message_length);
+    }
+    recv->is_summed = true;
+    return !recv->awaits_sums;
+}
+
 static uint32_t add_header(uint32_t crc, const struct weft_header *header)
 {
     return weft_crc32c_more(crc, header, offsetof(struct weft_header, crc));
@@ -74,12 +120,11 @@ static enum weft_rc check_blocks(const struct weft_p2p_request *recv,
                                  const struct weft_header *header, uint64_t length)
 {
     const uint64_t block = block_bytes(length);
-    uint32_t sums[WEFT_SUM_BLOCKS];
 
-    sum_blocks(sums, recv, length);
     for (uint64_t i = 0; i < WEFT_SUM_BLOCKS && i * block < length; i++) {
-        if (sums[i] != recv->sums[i]) {
-            return report(header, length, i * block, block, sums[i], recv->sums[i]);
+        if (recv->arrived[i] != recv->sums[i]) {
+            return report(header, length, i * block, block, recv->arrived[i],
+                          recv->sums[i]);
         }
     }
     return WEFT_OK;

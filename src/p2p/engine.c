@@ -19,7 +19,7 @@ struct weft_p2p weft_p2p;
 
 _Static_assert(sizeof(struct weft_grequest) <= sizeof(struct weft_p2p_request),
                "all requests are taken from one pool");
-_Static_assert(WEFT_WIRE_VERSION == 4 && WEFT_SEGMENT_LAYOUT == 3,
+_Static_assert(WEFT_WIRE_VERSION == 5 && WEFT_SEGMENT_LAYOUT == 4,
                "ranks that share a segment exchange packets: where the wire version "
                "changes, the layout's does");
 
@@ -277,6 +277,7 @@ static const struct kind kinds[WEFT_PKT_KINDS] = {
     [WEFT_PKT_STAGED] = {"STAGED", weft_p2p_on_staged, ANSWER, 0, ANSWER},
     [WEFT_PKT_PULL_PUT] = {"PULL_PUT", weft_p2p_on_pull_put, ANSWER, 0, ANSWER},
     [WEFT_PKT_PLACED] = {"PLACED", weft_p2p_on_placed, ANSWER, 0, ANSWER},
+    [WEFT_PKT_SUMS] = {"SUMS", weft_checksum_on_sums, ANSWER, 0, ANSWER},
 };
 
 static const char *name_of(uint8_t kind)
@@ -311,7 +312,8 @@ static bool is_announce_sound(const struct weft_header *header, size_t len)
     const uint32_t sums = WEFT_SUM_BLOCKS * sizeof(uint32_t);
 
     return header->length <= len &&
-           header->length == ANNOUNCE + (weft_p2p.has_checksum ? sums : 0);
+           (header->length == ANNOUNCE ||
+            (weft_p2p.has_checksum && header->length == ANNOUNCE + sums));
 }
 
 /* NULL, or what no packet of a rank of this job looks like. */

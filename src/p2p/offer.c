@@ -21,6 +21,8 @@
  */
 #include "p2p/p2p.h"
 
+#include "p2p/checksum.h"
+
 #include <stdlib.h>
 
 enum { OFFER_FROM = 32 * 1024 };
@@ -31,9 +33,9 @@ static bool is_worth_it(const struct weft_p2p_request *recv)
 {
     const struct weft_peer *peer = recv->peer;
 
-    return recv->capacity >= OFFER_FROM && weft_p2p.has_progress &&
-           !weft_p2p.has_checksum && peer != NULL && peer->ep != NULL &&
-           recv->posted.tag != WEFT_ANY_TAG && peer->ep->ops->can_reach(peer->ep);
+    return recv->capacity >= OFFER_FROM && weft_p2p.has_progress && peer != NULL &&
+           peer->ep != NULL && recv->posted.tag != WEFT_ANY_TAG &&
+           peer->ep->ops->can_reach(peer->ep);
 }
 
 void weft_p2p_offer(struct weft_p2p_request *recv)
@@ -63,6 +65,9 @@ void weft_p2p_offer(struct weft_p2p_request *recv)
         .offset = (uint64_t)recv->posted.context << 32 | (uint32_t)recv->posted.tag,
         .length = recv->capacity,
     };
+    if (weft_unlikely(p->has_checksum)) {
+        weft_checksum_seal(&header, &offer, sizeof(offer));
+    }
     if (ep->ops->send(ep, &header, &offer, sizeof(offer),
                       WEFT_SEND_CONTROL | WEFT_SEND_QUIET) != WEFT_OK) {
         p->ops->joint_give(p->transport, recv->joint_number);
@@ -71,6 +76,8 @@ void weft_p2p_offer(struct weft_p2p_request *recv)
     recv->from = recv->peer; /* its DATA may come before we see that it claimed */
     recv->is_joint_ours = true;
     recv->is_joint_shared = true;
+    recv->awaits_sums = p->has_checksum;
+    recv->is_summed = false;
     recv->posted.offer = recv->joint;
     recv->posted.offer_turn = recv->joint_turn;
     weft_p2p_add_transfer(recv);
@@ -102,6 +109,7 @@ void weft_p2p_offer_was_claimed(struct weft_p2p_request *recv)
     recv->is_pulled = false;
     recv->message_length = weft_joint_field(&recv->joint->note);
     recv->header = (struct weft_header){
+        .kind = WEFT_PKT_ANNOUNCE, /* in its place */
         .source = (uint32_t)recv->posted.source,
         .tag = recv->posted.tag,
         .context = recv->posted.context,
@@ -214,6 +222,9 @@ bool weft_p2p_send_by_offer(struct weft_p2p_request *send, bool is_blocking)
         weft_joint_open(send->joint, send->joint_turn, &terms);
         if (terms.length == 0) { /* nobody will count a last piece */
             ep->ops->wake(ep, WEFT_ATTENTION_ANYTHING);
+        }
+        if (weft_unlikely(weft_p2p.has_checksum) && !send->owes_sums) {
+            weft_checksum_give(send, offer.request);
         }
         weft_p2p_add_work(send);
         return true;

@@ -99,8 +99,12 @@ struct weft_p2p_request {
     bool is_told;                 /* receive: the sender needs no FETCHED */
     bool is_sent_in_parts;        /* receive: the sender's data are in no one place */
 
-    /* As sent, of a long message, where WEFT_CHECKSUM is set. */
-    uint32_t sums[WEFT_SUM_BLOCKS];
+    /* Of a long message, where WEFT_CHECKSUM is set (checksum.h). */
+    uint32_t sums[WEFT_SUM_BLOCKS];    /* as sent */
+    uint32_t arrived[WEFT_SUM_BLOCKS]; /* receive: where it lies now */
+    bool owes_sums;                    /* send: they are not made yet, or not sent */
+    bool awaits_sums;                  /* receive: the sender owes them */
+    bool is_summed;                    /* receive: `arrived` is set */
 };
 
 struct weft_p2p {

@@ -20,6 +20,7 @@
  */
 #include "p2p/p2p.h"
 
+#include "p2p/checksum.h"
 #include "progress/lock.h"
 
 #include <stdlib.h>
@@ -134,6 +135,35 @@ void weft_p2p_end_transfer(struct weft_p2p_request *request, enum weft_rc rc)
     weft_p2p_finish_recv(request, &request->header, request->message_length);
 }
 
+/* Has a receive all bytes, and nothing to do until their checksums come? */
+static bool waits_for_sums(const struct weft_p2p_request *request)
+{
+    return weft_unlikely(weft_p2p.has_checksum) && !is_send(request) &&
+           request->is_summed && request->awaits_sums;
+}
+
+/* Does a transfer, all of whose bytes are there, lack no checksums? */
+static bool is_summed(struct weft_p2p_request *request)
+{
+    if (weft_likely(!weft_p2p.has_checksum)) {
+        return true;
+    }
+    return is_send(request) ? !request->owes_sums : weft_checksum_is_ready(request);
+}
+
+static bool owes_sums(const struct weft_p2p_request *request)
+{
+    return weft_unlikely(weft_p2p.has_checksum) && is_send(request) && request->owes_sums;
+}
+
+/* A sender that owes checksums is to make them, once it knows for which receive. */
+static bool has_work(const struct weft_p2p_request *request)
+{
+    return weft_joint_has_pieces(request->joint, request->joint_turn) ||
+           (owes_sums(request) &&
+            weft_joint_is_open(request->joint, request->joint_turn));
+}
+
 void weft_p2p_look_at_transfers(void)
 {
     struct weft_p2p_request **at = &weft_p2p.transfers;
@@ -149,13 +179,13 @@ void weft_p2p_look_at_transfers(void)
             weft_p2p_offer_was_claimed(request);
         }
         if (request->work != WEFT_WORK_RUNNING &&
-            weft_joint_is_over(request->joint, request->joint_turn)) {
+            weft_joint_is_over(request->joint, request->joint_turn) &&
+            is_summed(request)) {
             *at = request->next_transfer;
             weft_p2p_end_transfer(request, WEFT_OK);
             continue;
         }
-        if (request->work == WEFT_WORK_NONE &&
-            weft_joint_has_pieces(request->joint, request->joint_turn)) {
+        if (request->work == WEFT_WORK_NONE && has_work(request)) {
             weft_p2p_add_work(request);
         }
         at = &request->next_transfer;
@@ -167,8 +197,8 @@ bool weft_p2p_transfers_have_news(void)
     for (struct weft_p2p_request *r = weft_p2p.transfers; r != NULL;
          r = r->next_transfer) {
         if (r->work != WEFT_WORK_RUNNING &&
-            (weft_joint_is_over(r->joint, r->joint_turn) ||
-             weft_joint_has_pieces(r->joint, r->joint_turn))) {
+            (has_work(r) ||
+             (weft_joint_is_over(r->joint, r->joint_turn) && !waits_for_sums(r)))) {
             return true;
         }
     }
@@ -197,6 +227,20 @@ static uint64_t take_joint(struct weft_p2p_request *send)
     return (uint64_t)send->joint_turn << 32 | send->joint_number;
 }
 
+/* Puts the checksums behind an announcement, unless they are to follow; their bytes. */
+static size_t add_sums(struct weft_p2p_request *send, uint32_t sums[WEFT_SUM_BLOCKS])
+{
+    if (send->owes_sums && send->is_joint_ours) {
+        return 0;
+    }
+    if (send->owes_sums) {
+        weft_checksum_set(send);
+        send->owes_sums = false;
+    }
+    memcpy(sums, send->sums, sizeof(send->sums));
+    return sizeof(send->sums);
+}
+
 enum weft_rc weft_p2p_announce(struct weft_p2p_request *send)
 {
     struct {
@@ -215,8 +259,7 @@ enum weft_rc weft_p2p_announce(struct weft_p2p_request *send)
         .joint = take_joint(send),
     };
     if (weft_unlikely(weft_p2p.has_checksum)) {
-        memcpy(packet.sums, send->sums, sizeof(packet.sums));
-        len = sizeof(packet);
+        len += add_sums(send, packet.sums);
     }
     send->awaits_answer = true; /* before it can be answered, by ourselves too */
     if (send->is_joint_ours) {
@@ -470,11 +513,16 @@ static void open_joint(struct weft_p2p_request *recv,
     weft_joint_open(recv->joint, recv->joint_turn, &terms);
 }
 
-/* The checksums that follow an announcement: its length says that they are there. */
-static void keep_sums(struct weft_p2p_request *recv, const void *data)
+/* The checksums that follow an announcement: its length says whether they are there. */
+static void keep_sums(struct weft_p2p_request *recv, const struct weft_header *header,
+                      const void *data)
 {
-    memcpy(recv->sums, (const uint8_t *)data + sizeof(struct weft_announce),
-           sizeof(recv->sums));
+    recv->is_summed = false;
+    recv->awaits_sums = header->length == sizeof(struct weft_announce);
+    if (!recv->awaits_sums) {
+        memcpy(recv->sums, (const uint8_t *)data + sizeof(struct weft_announce),
+               sizeof(recv->sums));
+    }
 }
 
 static bool can_reach(const struct weft_peer *peer)
@@ -531,6 +579,10 @@ static const char *find_fault(const struct weft_peer *peer,
     if (len - header->length > (is_by_network ? announce->length : 0)) {
         return "more bytes came along than the message has";
     }
+    if (weft_p2p.has_checksum && header->length == sizeof(*announce) &&
+        announce->joint == WEFT_NO_JOINT) {
+        return "it brings no checksums, and cannot owe them";
+    }
     if (announce->joint != WEFT_NO_JOINT &&
         (!weft_p2p_is_near(peer) ||
          peer->ep->ops->joint_of(peer->ep, (uint32_t)announce->joint) == NULL)) {
@@ -563,7 +615,7 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
 
     memcpy(&announce, data, sizeof(announce));
     if (weft_unlikely(weft_p2p.has_checksum)) {
-        keep_sums(recv, data);
+        keep_sums(recv, header, data);
     }
     length = announce.length < recv->capacity ? announce.length : recv->capacity;
     if (peer == NULL || weft_p2p_reach(peer->rank, &peer) != WEFT_OK) {
@@ -678,14 +730,18 @@ static enum weft_rc move_piece(const struct weft_p2p_request *request, uint64_t 
                : ep->ops->fetch(ep, &key, offset, mine, (size_t)length, NULL);
 }
 
+/* The receive that a message goes to, whose joint is open. */
+static uint64_t receive_of(const struct weft_p2p_request *send)
+{
+    return send->is_joint_ours ? weft_joint_field(&send->joint->note) : send->other;
+}
+
 /* This piece goes another way, and so does what nobody has claimed yet. */
 static void give_up_copying(struct weft_p2p_request *request, uint64_t offset,
                             uint64_t length)
 {
     if (is_send(request)) {
-        start_push(request->peer, request, offset, length,
-                   request->is_joint_ours ? weft_joint_field(&request->joint->note)
-                                          : request->other);
+        start_push(request->peer, request, offset, length, receive_of(request));
     } else {
         weft_p2p_pull(request, offset, length);
         pull_all(request);
@@ -714,38 +770,50 @@ void weft_p2p_retake_lock(bool is_helper)
     }
 }
 
-/*
- * Moves pieces until none is left. Drops the lock meanwhile; RUNNING keeps the request
- * from ending under us.
- */
-static void copy(struct weft_p2p_request *request)
+/* Moves pieces until none is left; false: this one could not be moved. */
+static bool move_pieces(struct weft_p2p_request *request, uint64_t *offset,
+                        uint64_t *length)
 {
     const enum weft_joint_side side =
         is_send(request) ? WEFT_JOINT_SENDER : WEFT_JOINT_RECEIVER;
     struct weft_endpoint *ep = other_side(request)->ep;
-    uint64_t offset;
-    uint64_t length;
-    bool is_helper;
 
-    request->work = WEFT_WORK_RUNNING;
-    is_helper = weft_p2p_drop_lock();
-    while (weft_joint_claim_piece(request->joint, request->joint_turn, side, &offset,
-                                  &length)) {
-        if (weft_unlikely(offset > request->capacity ||
-                          length > request->capacity - offset)) {
+    while (weft_joint_claim_piece(request->joint, request->joint_turn, side, offset,
+                                  length)) {
+        if (weft_unlikely(*offset > request->capacity ||
+                          *length > request->capacity - *offset)) {
             weft_p2p_reject(other_side(request)->rank, NULL, 0,
                             "it claims bytes outside a message that both copy");
         }
-        if (weft_unlikely(move_piece(request, offset, length) != WEFT_OK)) {
-            weft_p2p_retake_lock(is_helper);
-            weft_p2p_end_if_inaccessible(request, offset, length);
-            give_up_copying(request, offset, length);
-            request->work = WEFT_WORK_NONE;
-            return;
+        if (weft_unlikely(move_piece(request, *offset, *length) != WEFT_OK)) {
+            return false;
         }
-        count_piece(request->joint, ep, length);
+        count_piece(request->joint, ep, *length);
+    }
+    return true;
+}
+
+/* Drops the lock meanwhile; RUNNING keeps the request from ending under us. */
+static void copy(struct weft_p2p_request *request)
+{
+    uint64_t offset;
+    uint64_t length;
+    bool is_helper;
+    bool is_moved;
+
+    request->work = WEFT_WORK_RUNNING;
+    is_helper = weft_p2p_drop_lock();
+    is_moved = move_pieces(request, &offset, &length);
+    if (weft_unlikely(owes_sums(request)) && is_moved) {
+        weft_checksum_set(request);
     }
     weft_p2p_retake_lock(is_helper);
+    if (weft_unlikely(!is_moved)) {
+        weft_p2p_end_if_inaccessible(request, offset, length);
+        give_up_copying(request, offset, length);
+    } else if (weft_unlikely(owes_sums(request))) {
+        weft_checksum_give(request, receive_of(request));
+    }
     request->work = WEFT_WORK_NONE;
 }
 

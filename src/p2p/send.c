@@ -242,7 +242,7 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
         return;
     }
     if (weft_unlikely(weft_p2p.has_checksum) && is_announced) {
-        weft_checksum_set(send);
+        weft_checksum_begin(send, is_blocking);
     }
     if (is_announced && send->type == NULL && weft_p2p_send_by_offer(send, is_blocking)) {
         return;

@@ -25,7 +25,8 @@
  *
  * and DATA carries the bytes that a PULL asked for, STAGED says where those are that a
  * STAGE asked for, PLACED follows those that a PULL_PUT asked for (far.c). OFFER tells a
- * sender where its message is wanted (offer.c). GRANT and CREDIT have their numbers but
+ * sender where its message is wanted (offer.c). SUMS brings the checksums of a message
+ * whose announcement came without (checksum.h). GRANT and CREDIT have their numbers but
  * no sender yet.
  */
 #ifndef WEFT_P2P_WIRE_H
@@ -36,9 +37,9 @@
 #include <stdint.h>
 
 enum {
-    WEFT_WIRE_VERSION = 4,
+    WEFT_WIRE_VERSION = 5,
     WEFT_EAGER_MAX = 4096, /* a whole message in one packet; longer ones are announced */
-    WEFT_SUM_BLOCKS = 16, /* parts of an announced message that are summed (checksum.h) */
+    WEFT_SUM_BLOCKS = 8, /* parts of an announced message that are summed (checksum.h) */
     WEFT_PACKET_MAX =
         64 * 1024 + WEFT_HEAD_MAX, /* bytes behind the header, of any kind */
 };
@@ -56,6 +57,7 @@ enum weft_packet {
     WEFT_PKT_STAGED,   /* control: there it is */
     WEFT_PKT_PULL_PUT, /* control: put a piece of what you announced into my memory */
     WEFT_PKT_PLACED,   /* control: it is there */
+    WEFT_PKT_SUMS,     /* control: the checksums of what you receive from me */
     WEFT_PKT_KINDS,
 };
 
@@ -80,17 +82,17 @@ struct weft_header {
                       * precedes a piece of a message, then of the header up to here;
                       * else 0 */
 };
-_Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 4");
+_Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 5");
 
-/* The data of ANNOUNCE; WEFT_SUM_BLOCKS checksums of 4 bytes follow where they are set.
- */
+/* The data of ANNOUNCE; WEFT_SUM_BLOCKS checksums of 4 bytes follow where they are set,
+ * but for a message with a joint, whose checksums may come later, in SUMS. */
 struct weft_announce {
     uint64_t length;  /* of the message */
     uint64_t address; /* in the sender's memory, or a window; 0: it is in no one place */
     uint64_t request; /* the sender's, to be named in every answer */
     uint64_t joint;   /* the sender's, turn << 32 | number, or WEFT_NO_JOINT */
 };
-_Static_assert(sizeof(struct weft_announce) == 32, "wire version 4");
+_Static_assert(sizeof(struct weft_announce) == 32, "wire version 5");
 
 #define WEFT_NO_JOINT UINT64_MAX
 
@@ -109,7 +111,7 @@ struct weft_list {
     } at[];
 };
 _Static_assert(sizeof(struct weft_list) == 8 && sizeof(struct weft_stretch) == 16,
-               "wire version 4");
+               "wire version 5");
 
 /* The data of control packets, and what precedes the bytes of DATA. */
 struct weft_answer {
@@ -120,6 +122,14 @@ struct weft_answer {
     uint64_t address; /* PULL_PUT: of the memory from `offset` on, and its key */
     uint64_t key;
 };
-_Static_assert(sizeof(struct weft_answer) == 48, "wire version 4");
+_Static_assert(sizeof(struct weft_answer) == 48, "wire version 5");
+
+/* The data of SUMS, in place of an answer. */
+struct weft_sums {
+    uint64_t request; /* the receiver's */
+    uint32_t sums[WEFT_SUM_BLOCKS];
+    uint64_t unused; /* 0 */
+};
+_Static_assert(sizeof(struct weft_sums) == sizeof(struct weft_answer), "wire version 5");
 
 #endif

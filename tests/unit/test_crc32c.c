@@ -70,8 +70,8 @@ static void all_ways_agree_at_every_short_length_and_alignment(void **state)
 
 static void all_ways_agree_around_the_blocks(void **state)
 {
-    const size_t sizes[] = {383,  384,  385,  511,  512,  513, 767, 768,
-                            1023, 1024, 1025, 3071, 3072, 3073, 3456, 6144, 9599};
+    const size_t sizes[] = {383,  384,  385,  511,  512,  513,  767,  768, 1023,
+                            1024, 1025, 3071, 3072, 3073, 3456, 6144, 9599};
 
     (void)state;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {

@@ -4,6 +4,7 @@
  */
 #include "p2p_fixture.h"
 
+#include "base/crc32c.h"
 #include "p2p/checksum.h"
 
 #include "base/log.h"
@@ -1471,6 +1472,120 @@ static void data_for_an_offered_receive_may_come_before_its_claim_is_seen(void *
     assert_woken_once();
 }
 
+/* What A sends after a message of ours, or for one that takes our offer. */
+static void arrive_sums(uint64_t receive, const uint8_t *bytes, uint64_t length)
+{
+    const uint64_t pages = UINT64_C(4096) * WEFT_SUM_BLOCKS;
+    const uint64_t block = (length + pages - 1) / pages * 4096;
+    struct weft_sums sums = {.request = receive};
+    struct weft_answer answer;
+
+    for (uint64_t at = 0; at < length; at += block) {
+        sums.sums[at / block] =
+            weft_crc32c(bytes + at, (size_t)(length - at < block ? length - at : block));
+    }
+    memcpy(&answer, &sums, sizeof(answer));
+    arrive_answer(A, WEFT_PKT_SUMS, answer);
+}
+
+/* A takes an offer and stores the message, of which it sends the sums, before or after.
+ */
+static void store_by_offer(bool are_sums_first, uint64_t changed, enum weft_rc rc)
+{
+    struct weft_joint_terms terms = {
+        .length = SHARE_FROM, .note = SHARE_FROM, .piece = SHARE_FROM};
+    struct weft_answer offer;
+    struct weft_joint *joint;
+    struct weft_request *request;
+    uint64_t at;
+    uint64_t part;
+
+    fake_forget();
+    request = offer_to(&joint, &offer);
+    assert_true(weft_joint_claim(joint, (uint32_t)(offer.other >> 32)));
+    weft_joint_open(joint, (uint32_t)(offer.other >> 32), &terms);
+    assert_true(weft_joint_claim_piece(joint, (uint32_t)(offer.other >> 32),
+                                       WEFT_JOINT_SENDER, &at, &part));
+    if (are_sums_first) {
+        arrive_sums(offer.request, message, SHARE_FROM);
+        weft_progress();
+    }
+    memcpy(buffer, message, SHARE_FROM);
+    buffer[changed] ^= (uint8_t)(rc == WEFT_OK ? 0 : 1);
+    assert_true(weft_joint_count(joint, SHARE_FROM));
+    weft_progress();
+    if (!are_sums_first) {
+        assert_false(weft_request_is_complete(request));
+        assert_false(weft_p2p_transfers_have_news());
+        arrive_sums(offer.request, message, SHARE_FROM);
+        weft_progress();
+    }
+    end_request(request, rc);
+    assert_int_equal(fake.joints_used, 0);
+}
+
+static void a_stored_message_is_received_when_its_sums_have_come_and_fit(void **state)
+{
+    (void)state;
+    weft_p2p.has_checksum = true;
+    for (int first = 0; first < 2; first++) {
+        store_by_offer(first, 0, WEFT_OK);
+        for (uint64_t part = 0; part < WEFT_SUM_BLOCKS; part++) {
+            start_listening();
+            store_by_offer(first, (part + 1) * SHARE_FROM / WEFT_SUM_BLOCKS - 1,
+                           WEFT_ERR_CHECKSUM);
+            assert_non_null(strstr(stop_listening(), "changed on its way"));
+        }
+    }
+}
+
+/* A announces a message whose sums it owes, and we fetch all of it. */
+static void fetch_with_late_sums(uint64_t length, uint64_t changed, enum weft_rc rc)
+{
+    struct weft_announce announce = {
+        .length = length,
+        .address = (uint64_t)(uintptr_t)message,
+        .request = 42,
+        .joint = (uint64_t)weft_joint_announce(&fake.peer_joints[0],
+                                               (uint64_t)(uintptr_t)message)
+                 << 32,
+    };
+    struct weft_header header = fixture_header(WEFT_PKT_ANNOUNCE, A, 5);
+    struct weft_request *request = start_recv(A, 5, buffer, sizeof(buffer));
+
+    header.length = sizeof(announce);
+    weft_checksum_seal(&header, &announce, sizeof(announce));
+    fake_arrive(A, header, &announce, sizeof(announce), WEFT_SEND_URGENT);
+    message[changed] ^= (uint8_t)(rc == WEFT_OK ? 0 : 1);
+    while (fake_pending() != 0) {
+        weft_progress();
+    }
+    weft_progress();
+    message[changed] ^= (uint8_t)(rc == WEFT_OK ? 0 : 1);
+    assert_false(weft_request_is_complete(request));
+    arrive_sums((uint64_t)(uintptr_t)request->handle, message, length);
+    weft_progress();
+    end_request(request, rc);
+}
+
+static void a_message_whose_sums_follow_is_received_when_they_fit(void **state)
+{
+    static const uint64_t lengths[] = {4097, LONG, 65536, 65537, HUGE_BYTES};
+
+    (void)state;
+    weft_p2p.has_checksum = true;
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        fake_forget();
+        fetch_with_late_sums(lengths[i], 0, WEFT_OK);
+        for (uint64_t part = 1; part <= WEFT_SUM_BLOCKS; part++) {
+            start_listening();
+            fetch_with_late_sums(lengths[i], part * lengths[i] / WEFT_SUM_BLOCKS - 1,
+                                 WEFT_ERR_CHECKSUM);
+            assert_non_null(strstr(stop_listening(), "changed on its way"));
+        }
+    }
+}
+
 /* A says that it has posted a receive, with a joint of its own. */
 static void arrive_offer(int tag, uint32_t number, void *target)
 {
@@ -1560,6 +1675,8 @@ int main(void)
 
         CASE(a_long_message_that_changed_on_its_way_is_reported),
         CASE(a_synchronous_message_of_no_or_few_bytes_has_a_checksum_that_fits),
+        CASE(a_stored_message_is_received_when_its_sums_have_come_and_fit),
+        CASE(a_message_whose_sums_follow_is_received_when_they_fit),
         CASE(data_for_an_offered_receive_may_come_before_its_claim_is_seen),
         CASE(a_message_takes_the_oldest_of_many_offers),
     };

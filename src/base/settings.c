@@ -15,12 +15,11 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
     [WEFT_SET_LOG] = {"WEFT_LOG", "level", "error", "none|error|warn|info|debug",
                       "How much the library tells on standard error; it costs nothing "
                       "in the data path."},
-    [WEFT_SET_CHECKSUM] =
-        {"WEFT_CHECKSUM", "flag", "0", "0|1",
-         "Checks every message with crc32c, from the user's buffer to "
-         "the user's buffer. Both sides read the data once more: long "
-         "messages take two to three times as long inside a node, a tenth "
-         "to a quarter longer over a network."},
+    [WEFT_SET_CHECKSUM] = {"WEFT_CHECKSUM", "flag", "0", "0|1",
+                           "Checks every message with crc32c, from the user's buffer to "
+                           "the user's buffer. Both sides read the data once more: long "
+                           "messages take up to 2.5 times as long inside a node, and a "
+                           "third longer over a network."},
     [WEFT_SET_PROGRESS] = {"WEFT_PROGRESS", "flag", "1", "0|1",
                            "Messages advance while the program computes: by senders that "
                            "know a posted receive's buffer, and by a thread that sleeps "

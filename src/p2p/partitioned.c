@@ -28,6 +28,7 @@
 #include "p2p/parts.h"
 #include "progress/lock.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +66,7 @@ struct partitioned {
     struct greeting greeting;
     struct weft_schedule greeted;          /* goes on when the greeting is through */
     struct weft_request *greeting_request; /* while it is not */
+    enum weft_rc greeting_rc;              /* how it has ended */
     struct unit *units;                    /* receive: NULL until greeted */
 
     uint32_t left; /* units of this start that are not done */
@@ -258,16 +260,18 @@ static enum weft_rc start_send(struct weft_request *request)
     return WEFT_OK;
 }
 
-/* The greeting has come: posts a receive for each unit. */
+/* The greeting has come: posts a receive for each unit. If it failed, so does this. */
 static void receive_units(struct partitioned *p)
 {
     const uint32_t units = p->greeting.parts.units;
 
     p->left = units;
+    p->rc = p->greeting_rc;
     if (units == 0) {
         finish(p);
         return;
     }
+    assert(p->units != NULL && p->rc == WEFT_OK); /* meet() */
     for (uint32_t i = 0; i < units; i++) {
         p->units[i].is_done = false;
     }
@@ -292,9 +296,12 @@ static enum weft_rc start_recv(struct weft_request *request)
 
 /* ---- greetings ---- */
 
-/* A receive knows how its message is cut. */
+/* A receive knows how its message is cut, or that nobody will send it. */
 static void meet(struct partitioned *p)
 {
+    if (p->greeting_rc != WEFT_OK) {
+        p->greeting.parts.units = 0;
+    }
     p->units = make_units(p);
     if (p->units == NULL && p->greeting.parts.units > 0) {
         weft_wireup_abort(weft_p2p.job, 1, "no memory for a partitioned receive");
@@ -309,6 +316,7 @@ static void advance_greeting(struct weft_schedule *schedule)
     struct partitioned *p =
         (struct partitioned *)((char *)schedule - offsetof(struct partitioned, greeted));
 
+    p->greeting_rc = p->greeting_request->rc;
     weft_request_give(p->greeting_request);
     p->greeting_request = NULL;
     if (p->request == NULL) {

@@ -118,6 +118,25 @@ static void probe(void)
     check_error(MPI_Iprobe(VICTIM, TAG, MPI_COMM_WORLD, &flag, &status));
 }
 
+/* Nobody will say how the message is cut: each start fails, before the death and after.
+ */
+static void recv_partitioned(void)
+{
+    MPI_Request request;
+    int words[2];
+
+    if (is_victim()) {
+        die_after(50);
+    }
+    CHECK(MPI_Precv_init(words, 2, 1, MPI_INT, VICTIM, TAG, MPI_COMM_WORLD, MPI_INFO_NULL,
+                         &request) == MPI_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        CHECK(MPI_Start(&request) == MPI_SUCCESS);
+        check_error(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    }
+    CHECK(MPI_Request_free(&request) == MPI_SUCCESS);
+}
+
 /* What had been sent before can still be received, in order. */
 static void recv_sent(void)
 {
@@ -521,7 +540,7 @@ static const struct {
     {"typed", send_typed},  {"sendrecv", sendrecv},   {"transfers", transfers},
     {"rounds", rounds},     {"announced", announced}, {"collectives", collectives},
     {"given-up", given_up}, {"barrier", barrier},     {"inside", barrier_inside},
-    {"go-on", go_on},       {"finalize", finalize},
+    {"go-on", go_on},       {"finalize", finalize},   {"partitioned", recv_partitioned},
 };
 
 int main(int argc, char **argv)

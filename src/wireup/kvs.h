@@ -75,7 +75,9 @@ WEFT_MUST_CHECK enum weft_rc weft_pmi1_next_program(int *fd, int *program);
 WEFT_MUST_CHECK enum weft_rc
 weft_pmi1_read_mapping(const char *text, struct weft_who *who, struct weft_place *map);
 
-/* The nodes of the ranks are known in `map`; works the rest of `who` out. */
-void weft_who_from_nodes(struct weft_who *who, struct weft_place *map);
+/* The nodes of the ranks are known in `map`; works the rest of `who` out. WEFT_ERR_NOMEM
+ * if it lacks memory to count with. */
+WEFT_MUST_CHECK enum weft_rc weft_who_from_nodes(struct weft_who *who,
+                                                 struct weft_place *map);
 
 #endif

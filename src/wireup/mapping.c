@@ -97,7 +97,7 @@ static enum weft_rc renumber(struct weft_place *map, const uint32_t *node_of, in
     return WEFT_OK;
 }
 
-void weft_who_from_nodes(struct weft_who *who, struct weft_place *map)
+enum weft_rc weft_who_from_nodes(struct weft_who *who, struct weft_place *map)
 {
     uint32_t nodes = 0;
     uint32_t *filled;
@@ -106,18 +106,22 @@ void weft_who_from_nodes(struct weft_who *who, struct weft_place *map)
         nodes = map[r].node >= nodes ? map[r].node + 1 : nodes;
     }
     filled = calloc(nodes, sizeof(*filled));
+    if (filled == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
     who->node = (int)map[who->rank].node;
     who->node_count = (int)nodes;
     who->leader = who->size;
-    for (int r = 0; filled != NULL && r < who->size; r++) {
+    for (int r = 0; r < who->size; r++) {
         map[r].local_rank = filled[map[r].node]++;
         if ((int)map[r].node == who->node && r < who->leader) {
             who->leader = r;
         }
     }
     who->local_rank = (int)map[who->rank].local_rank;
-    who->local_size = filled != NULL ? (int)filled[who->node] : 1;
+    who->local_size = (int)filled[who->node];
     free(filled);
+    return WEFT_OK;
 }
 
 enum weft_rc weft_pmi1_read_mapping(const char *text, struct weft_who *who,
@@ -146,7 +150,7 @@ enum weft_rc weft_pmi1_read_mapping(const char *text, struct weft_who *who,
     }
     rc = renumber(places, node_of, who->size);
     if (rc == WEFT_OK) {
-        weft_who_from_nodes(who, places);
+        rc = weft_who_from_nodes(who, places);
     }
 
 free_both:

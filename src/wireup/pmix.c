@@ -311,8 +311,7 @@ static enum weft_rc pmix_places(const struct weft_who *who, struct weft_place *m
         weft_log_error("PMIx: the launcher does not say which rank runs where");
         return WEFT_ERR_LAUNCH;
     }
-    weft_who_from_nodes(&copy, map);
-    return WEFT_OK;
+    return weft_who_from_nodes(&copy, map);
 }
 
 static enum weft_rc put(const char *key, const char *text)

@@ -6,6 +6,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* ---- memory that fails: linked with --wrap=calloc ---- */
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+/* Negative: no end. Volatile, as the compiler believes that calloc() cannot look at it.
+ */
+static volatile int allocations_left = -1;
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    if (allocations_left == 0) {
+        return NULL;
+    }
+    allocations_left -= allocations_left > 0;
+    return __real_calloc(count, size);
+}
+
 enum { MOST = 64, MUTATIONS = 100000, LONGEST = 128 };
 
 static struct weft_who asked(int rank, int size)
@@ -257,7 +275,7 @@ static void node_numbers_give_local_ranks_and_leaders(void **state)
     for (int rank = 0; rank < 6; rank++) {
         struct weft_who who = asked(rank, 6);
 
-        weft_who_from_nodes(&who, map);
+        assert_int_equal(weft_who_from_nodes(&who, map), WEFT_OK);
         for (int r = 0; r < 6; r++) {
             assert_int_equal(map[r].local_rank, locals[r]);
         }
@@ -266,6 +284,23 @@ static void node_numbers_give_local_ranks_and_leaders(void **state)
         assert_int_equal(who.local_rank, locals[rank]);
         assert_int_equal(who.local_size, sizes[rank]);
         assert_int_equal(who.leader, leaders[rank]);
+    }
+}
+
+static void what_lacks_memory_says_so(void **state)
+{
+    enum { NEEDED = 3 }; /* the nodes as read, their new numbers, and the local ranks */
+    struct weft_place map[4] = {{0, 0}};
+
+    (void)state;
+    for (int left = 0; left <= NEEDED; left++) {
+        struct weft_who who = asked(2, 4);
+
+        allocations_left = left;
+        assert_int_equal(weft_pmi1_read_mapping("(vector,(0,2,2))", &who, map),
+                         left < NEEDED ? WEFT_ERR_NOMEM : WEFT_OK);
+        allocations_left = -1;
+        assert_int_equal(who.leader, left < NEEDED ? -7 : 2);
     }
 }
 
@@ -281,6 +316,7 @@ int main(void)
         cmocka_unit_test(what_is_no_map_is_refused_and_changes_nothing),
         cmocka_unit_test(no_text_whatever_breaks_it),
         cmocka_unit_test(node_numbers_give_local_ranks_and_leaders),
+        cmocka_unit_test(what_lacks_memory_says_so),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,8 @@ static inline int weft_check_comm(const char *function, MPI_Comm handle,
                                   struct weft_comm **out)
 {
     *out = weft_comm_from_handle(handle);
-    return weft_likely(*out != NULL) ? MPI_SUCCESS : weft_bad_comm(function, handle);
+    return weft_likely(*out != NULL) ? MPI_SUCCESS
+                                     : weft_refused(weft_bad_comm(function, handle));
 }
 
 /* As above, and it is an intercommunicator, or is none. */
@@ -39,8 +40,9 @@ int weft_check_session(const char *function, MPI_Session handle,
 static inline int weft_check_out(const char *function, struct weft_comm *comm,
                                  const void *address, const char *name)
 {
-    return weft_likely(address != NULL) ? MPI_SUCCESS
-                                        : weft_bad_out(function, comm, name);
+    return weft_likely(address != NULL)
+               ? MPI_SUCCESS
+               : weft_refused(weft_bad_out(function, comm, name));
 }
 
 /* "MPI_COMM_NULL", "a freed or foreign handle 0x...": for messages. */

@@ -39,7 +39,7 @@ static inline int weft_check_buffer(const char *function, struct weft_comm *comm
                     (buffer != NULL || *bytes == 0 || type->contents != NULL))) {
         return MPI_SUCCESS;
     }
-    return weft_bad_buffer(function, comm, buffer, count, datatype);
+    return weft_refused(weft_bad_buffer(function, comm, buffer, count, datatype));
 }
 
 int weft_bad_dest(const char *function, struct weft_comm *comm, int dest, int tag);

@@ -21,6 +21,8 @@
 #ifndef WEFT_CHECK_RAISE_H
 #define WEFT_CHECK_RAISE_H
 
+#include <assert.h>
+
 #include "base/rc.h"
 #include "core/comm.h"
 #include "runtime/session.h"
@@ -38,6 +40,13 @@ int weft_raise_file(void *file, int class, const char *function, const char *for
     WEFT_PRINTF(4, 5);
 int weft_raise(int class, const char *function, const char *format, ...)
     WEFT_PRINTF(3, 4);
+
+/* What a check answers that has refused: never a success, on which its caller relies. */
+static inline int weft_refused(int class)
+{
+    assert(class != MPI_SUCCESS);
+    return class;
+}
 
 /* What a function that is not built yet does: bindings/gen/unbuilt.py calls these. */
 int weft_unbuilt_comm(MPI_Comm comm, const char *function);

@@ -281,6 +281,7 @@ static enum weft_rc fold_blocks(struct weft_layout *layout, struct weft_row *row
 enum weft_rc weft_row_end(struct weft_row *row, struct weft_layout *layout,
                           struct weft_piece *out)
 {
+    static const struct weft_piece nothing = {.count = 0};
     enum weft_rc rc = WEFT_OK;
 
     if (row->n > 1) {
@@ -288,7 +289,7 @@ enum weft_rc weft_row_end(struct weft_row *row, struct weft_layout *layout,
                                              : fold(layout, row->pieces, &row->n);
     }
     if (rc != WEFT_OK || row->n <= 1) {
-        *out = row->n == 0 ? (struct weft_piece){.count = 0} : row->pieces[0];
+        *out = row->n == 0 ? nothing : row->pieces[0];
     } else if (are_blocks(row->pieces, row->n)) {
         rc = make_blocks(layout, row->pieces, row->n, out);
     } else {

@@ -297,7 +297,7 @@ void weft_p2p_reject(uint32_t from, const struct weft_header *header, size_t len
                  " (a packet of kind %u, %s, with %zu bytes, of wire version %u; ours is "
                  "%u)",
                  header->kind, name_of(header->kind), len, header->version,
-                 WEFT_WIRE_VERSION);
+                 (unsigned)WEFT_WIRE_VERSION);
     }
     snprintf(cause, sizeof(cause),
              "what came from rank %u on node %u makes no sense: %s%s; its memory is "

@@ -7,6 +7,7 @@
 #include "p2p/checksum.h"
 #include "progress/lock.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -307,6 +308,7 @@ static enum weft_rc send_without(const struct weft_comm *comm, int dest, int tag
 {
     enum weft_rc rc = weft_p2p_reach(weft_comm_process(comm, dest), peer);
 
+    assert(rc != WEFT_AGAIN);
     if (rc != WEFT_OK) {
         return rc;
     }

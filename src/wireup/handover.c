@@ -298,7 +298,7 @@ static bool join(struct weft_segment *segment, const struct weft_who *who)
     weft_futex_wake(attached, 1 << 20);
     while ((count & CLOSED) == 0 && count < segment->header->local_size) {
         if (is_leader && weft_clock_ns() >= end) {
-            count = atomic_fetch_or_explicit(attached, CLOSED, memory_order_acq_rel);
+            atomic_fetch_or_explicit(attached, CLOSED, memory_order_acq_rel);
             weft_futex_wake(attached, 1 << 20);
             break;
         }

@@ -244,7 +244,7 @@ static void close_on_exec(void)
         port = uri != NULL ? strrchr(uri, ':') : NULL;
     }
     for (int fd = 0; port != NULL && fd < MOST_DESCRIPTORS; fd++) {
-        struct sockaddr_in peer; /* for IPv6 the port lies at the same place */
+        struct sockaddr_in peer = {0}; /* for IPv6 the port lies at the same place */
         socklen_t length = sizeof(peer);
 
         if (getpeername(fd, (struct sockaddr *)&peer, &length) == 0 &&

@@ -53,7 +53,7 @@ static _Noreturn __attribute__((noinline)) void reject(struct weft_transport *tp
              "frame of kind %u with %zu bytes, of version %u; ours is %u); its memory is "
              "damaged, or it runs another version of Weft",
              frame->from, what, frame->kind, bytes, frame->version,
-             WEFT_MSG_FRAME_VERSION);
+             (unsigned)WEFT_MSG_FRAME_VERSION);
     weft_wireup_abort(tp->job, 1, cause);
 }
 

@@ -30,8 +30,12 @@ void rsh_choose(struct list *words, bool is_in_slurm)
     const char *text = is_set ? own : is_in_slurm ? srun_words : ssh_words;
     char *copy = strdup(text);
 
-    for (char *rest, *word = copy != NULL ? strtok_r(copy, " ", &rest) : NULL;
-         word != NULL; word = strtok_r(NULL, " ", &rest)) {
+    if (copy == NULL) {
+        perror(program_name);
+        exit(1);
+    }
+    for (char *rest, *word = strtok_r(copy, " ", &rest); word != NULL;
+         word = strtok_r(NULL, " ", &rest)) {
         list_add(words, word);
     }
 }

@@ -6,6 +6,7 @@
 #include "plan.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -301,7 +302,8 @@ static bool read_range(const char **at, struct range *range)
     }
     *at = end + (*end == ',' ? 1 : 0);
     return (*end == ',' || *end == ']') && range->from <= range->to &&
-           range->to - range->from < HOSTS_MOST && range->digits < NAME_BYTES;
+           range->to < LONG_MAX && range->to - range->from < HOSTS_MOST &&
+           range->digits < NAME_BYTES;
 }
 
 /* What stands before and behind the bracket, around each number of the range. */

@@ -20,6 +20,7 @@ enum {
     SOON_MS = 200,
     TAG_LATER = 1,
     TAG_LONG,
+    TAG_BACK,
 };
 
 static char buffer[FAR_BYTES];
@@ -38,6 +39,9 @@ static double send_one(int to)
     CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
     waited = (MPI_Wtime() - start) * 1000;
     CHECK(MPI_Send(buffer, 1, MPI_CHAR, to, TAG_LATER, MPI_COMM_WORLD) == MPI_SUCCESS);
+    /* Else the next round begins while the receiver is still away. */
+    CHECK(MPI_Recv(NULL, 0, MPI_CHAR, to, TAG_BACK, MPI_COMM_WORLD, MPI_STATUS_IGNORE) ==
+          MPI_SUCCESS);
     return waited;
 }
 
@@ -58,6 +62,7 @@ static void receive_one(int from)
                     &requests[1]) == MPI_SUCCESS);
     usleep(AWAY_MS * 1000);
     CHECK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_Send(NULL, 0, MPI_CHAR, from, TAG_BACK, MPI_COMM_WORLD) == MPI_SUCCESS);
 }
 
 int main(int argc, char **argv)

@@ -101,8 +101,14 @@ static void unfinished_numbers_of_tasks_are_not_read_past_their_end(void **state
 
 static void wrong_lists_of_nodes_are_refused(void **state)
 {
-    const char *const wrong[] = {
-        "n[x]", "n[-3]", "n[3-1]", "n[1;2]", "n[1-99999999999999999999]", "a b", "-x"};
+    const char *const wrong[] = {"n[x]",
+                                 "n[-3]",
+                                 "n[3-1]",
+                                 "n[1;2]",
+                                 "n[1-99999999999999999999]",
+                                 "n[99999999999999999999]",
+                                 "a b",
+                                 "-x"};
     char long_name[700];
 
     (void)state;

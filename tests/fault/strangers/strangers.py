@@ -29,7 +29,9 @@ PATIENCE = 150
 LINE = "somebody who is not of this job tries to connect"
 
 VERSION = 3
-PACKETS = 4  # version of what travels later
+# The version of what travels later.
+PACKETS = int(re.search(r"WEFT_WIRE_VERSION = (\d+)",
+                        (Path(os.environ["WEFT_SOURCE"]) / "src/p2p/wire.h").read_text())[1])
 ASK, ANSWER, CONFIRM = 1, 2, 3
 MARK = 0xC3
 

@@ -25,9 +25,9 @@ static struct weft_msg_slot *borrow(struct weft_transport *tp,
         weft_msg_slot_is_free(tp, slot);
         tp->has_stumbled = true;
         if (rc != WEFT_AGAIN || tp->registered == 0) { /* nothing will be given back */
-            weft_msg_lose(tp, stream,
-                          "the message's memory cannot be registered; is the limit of "
-                          "locked memory too low (ulimit -l)?");
+            weft_msg_give_up(tp, stream,
+                             "the message's memory cannot be registered; is the limit of "
+                             "locked memory too low (ulimit -l)?");
         }
         return NULL;
     }

@@ -140,6 +140,14 @@ void weft_msg_lose(struct weft_transport *tp, struct weft_msg_stream *stream,
     lose(tp, stream, cause, GRACE_NS);
 }
 
+/* Before the peer says that the connection was closed; meanwhile its address is looked
+ * up, if it has connected to us. */
+void weft_msg_give_up(struct weft_transport *tp, struct weft_msg_stream *stream,
+                      const char *cause)
+{
+    lose(tp, stream, cause, GRACE_NS / 2);
+}
+
 /* The launcher has had time enough. */
 void weft_msg_lose_silent(struct weft_transport *tp, struct weft_msg_stream *stream)
 {

@@ -331,6 +331,10 @@ void weft_msg_set_state(struct weft_transport *tp, struct weft_msg_stream *strea
  * stream that never stood is given up alone. */
 void weft_msg_lose(struct weft_transport *tp, struct weft_msg_stream *stream,
                    const char *cause);
+/* Ends a connection for a cause that lies in this process: the layer above is told before
+ * the peer, which sees only the end, says so. */
+void weft_msg_give_up(struct weft_transport *tp, struct weft_msg_stream *stream,
+                      const char *cause);
 /* The same for one whose other end has not answered for weft_msg_silence_ms(). */
 void weft_msg_lose_silent(struct weft_transport *tp, struct weft_msg_stream *stream);
 

@@ -26,6 +26,7 @@ RANKS = 4
 SILENT = 100  # connections to each rank that say nothing
 REFUSED = 10 + 15  # of those with the token, at least: garbage, and another job's
 PATIENCE = 150
+HEAP_MOST = 1 << 30
 LINE = "somebody who is not of this job tries to connect"
 
 VERSION = 3
@@ -204,6 +205,8 @@ def memory_of(pid):
         words = line.split()
         if words[1].startswith("rw") and (len(words) < 6 or words[5] == "[heap]"):
             begin, end = (int(word, 16) for word in words[0].split("-"))
+            if end - begin > HEAP_MOST:  # a sanitizer's own
+                continue
             with open(f"/proc/{pid}/mem", "rb") as memory:
                 memory.seek(begin)
                 yield memory.read(end - begin)

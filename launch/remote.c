@@ -398,6 +398,7 @@ static bool may_come_from_child(const struct job *job, const struct frame *frame
     case FRAME_ADDRESSES:
     case FRAME_REACHED:
     case FRAME_PROGRAM:
+    case FRAME_NETWORKS:
         return frame->to == 0;
     case FRAME_GET:
     case FRAME_VALUE:
@@ -428,6 +429,7 @@ static bool may_come_from_parent(const struct job *job, const struct frame *fram
     case FRAME_GET:
     case FRAME_VALUE:
     case FRAME_PROBE:
+    case FRAME_SHARED:
         return frame->to >= job->tree.me && job->setup.path != NULL &&
                frame->to < job->tree.me + job->tree.count;
     default:

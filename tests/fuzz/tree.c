@@ -90,6 +90,7 @@ static void close_root(void)
         }
     }
     pmi_service_close(&job.pmi);
+    job_close_networks(&job);
     free(job.pmi.mapping);
     free(job.remote);
     free(job.taken);

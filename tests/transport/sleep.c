@@ -186,6 +186,7 @@ void case_sleep_ends(void)
         suite_await_word(0);
     }
     suite_meet();
+    suite_meet_quietly(); /* nobody polls any more who could take it too early */
 
     suite_send(suite_next(), 8, 0, false);
     suite_meet_quietly();

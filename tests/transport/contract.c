@@ -49,6 +49,7 @@ static const struct {
     {"held_packets_wait", case_held_packets_wait, 20, NETWORK},
     {"idle_is_quiet", case_idle_is_quiet, 1, NETWORK},
     {"all_pairs_at_once", case_all_pairs_at_once, 1, NETWORK},
+    {"late_close", case_late_close, 1, NETWORK},
     {"streams", case_streams, 5, NETWORK},
     {"counts", case_counts, 1, BOTH},
 };

@@ -188,6 +188,25 @@ void case_all_pairs_at_once(void)
     }
 }
 
+/* A transport that closes when it is time to look for silent connections tells nobody of
+ * a loss, and reads no stream that it has closed. */
+void case_late_close(void)
+{
+    const int64_t beat = weft_setting(WEFT_SET_HEARTBEAT);
+    const char *name = suite.ops->name;
+
+    for (int i = 0; i < 16; i++) { /* all streams are connected */
+        suite_send(suite_next(), 10, 0, false);
+    }
+    suite_meet();
+    usleep((useconds_t)(beat * 1000 * 1000 / 4 + 1000)); /* four looks in a beat */
+    suite_meet_quietly();
+    suite_close();
+    suite_meet_quietly();
+    suite_open(name);
+    suite_meet();
+}
+
 /* ---- streams ---- */
 
 static uint8_t *make_blocks(uint32_t rank)

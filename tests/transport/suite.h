@@ -113,6 +113,7 @@ void case_network_sleep(void);
 void case_held_packets_wait(void);
 void case_idle_is_quiet(void);
 void case_all_pairs_at_once(void);
+void case_late_close(void);
 void case_streams(void);
 void case_counts(void);
 

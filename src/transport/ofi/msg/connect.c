@@ -518,7 +518,9 @@ int weft_msg_handle_events(struct weft_transport *tp)
         if (bytes == -FI_EAVAIL) {
             on_error(tp);
         } else if (bytes < (ssize_t)sizeof(event.entry)) {
-            weft_msg_look_at_clock(tp);
+            if (!tp->is_closing) { /* then nobody is told of a loss */
+                weft_msg_look_at_clock(tp);
+            }
             return count;
         } else {
             on_event(tp, type, &event, (size_t)bytes - sizeof(event.entry));

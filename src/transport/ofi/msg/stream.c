@@ -65,8 +65,10 @@ void weft_msg_close_streams(struct weft_msg_peer *peer)
         }
         if (stream->ep != NULL) {
             fi_close(&stream->ep->fid);
+            stream->ep = NULL;
         }
         weft_msg_empty(&stream->early);
+        peer->streams[i] = NULL;
         if (stream != &peer->first) {
             free(stream);
         }

@@ -6,7 +6,7 @@
  */
 #include "binding.h"
 
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 static uintptr_t fromint(enum weft_kind kind, int number, const void *null_handle)
 {

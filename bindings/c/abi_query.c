@@ -7,7 +7,7 @@
 #include "check/info.h"
 #include "check/rc.h"
 #include "core/fortran.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <stdio.h>
 

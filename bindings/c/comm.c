@@ -7,7 +7,7 @@
 #include "coll/coll.h"
 #include "comm/make.h"
 #include "p2p/p2p.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <string.h>
 

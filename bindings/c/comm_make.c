@@ -9,7 +9,7 @@
 #include "check/rc.h"
 #include "comm/make.h"
 #include "core/hints.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <string.h>
 

@@ -13,7 +13,7 @@
 #include "core/grequest.h"
 #include "datatype/datatype.h"
 #include "p2p/p2p.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 int weft_find_request(const char *function, MPI_Request handle, struct weft_request **out)
 {

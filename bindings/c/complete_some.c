@@ -6,7 +6,7 @@
 #include "status.h"
 
 #include "p2p/p2p.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <stdlib.h>
 

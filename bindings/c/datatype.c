@@ -8,7 +8,7 @@
 #include "check/rc.h"
 #include "datatype/attribute.h"
 #include "datatype/fortran.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 
 #include "check/datatype.h"
 #include "check/rc.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <limits.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "check/info.h"
 #include "check/rc.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 #include "version.h"
 
 #include <sched.h>

@@ -4,7 +4,7 @@
  */
 #include "binding.h"
 
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <stdio.h>
 

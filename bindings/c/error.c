@@ -7,7 +7,7 @@
 #include "check/rc.h"
 #include "core/error.h"
 #include "core/user_error.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "check/rc.h"
 #include "core/grequest.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn,
                         MPI_Grequest_free_function *free_fn,

@@ -5,7 +5,7 @@
 
 #include "check/group.h"
 #include "check/rc.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 int PMPI_Group_size(MPI_Group group, int *size)
 {

@@ -6,7 +6,7 @@
 #include "check/info.h"
 #include "check/rc.h"
 #include "core/hints.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "check/p2p.h"
 #include "check/rc.h"
 #include "p2p/partitioned.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 /* Partitions of `count` elements each: all the data, and the bytes of one. */
 static int check_partitions(const char *function, struct weft_comm *comm,

@@ -11,7 +11,7 @@
 #include "check/p2p.h"
 #include "check/rc.h"
 #include "p2p/probe.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 /* Where results go; what a call does not have is NULL. */
 struct results {

@@ -7,7 +7,7 @@
 
 #include "core/grequest.h"
 #include "p2p/p2p.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {

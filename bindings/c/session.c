@@ -6,7 +6,7 @@
 
 #include "check/rc.h"
 #include "core/info.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 #include "runtime/session.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
  */
 #include "tools.h"
 
-#include "progress/lock.h"
+#include "engine/lock.h"
 #include "tools/control.h"
 #include "tools/performance.h"
 

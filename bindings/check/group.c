@@ -1,7 +1,7 @@
 #include "check/group.h"
 
 #include "check/rc.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <stdlib.h>
 

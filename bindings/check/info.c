@@ -1,6 +1,6 @@
 #include "check/info.h"
 
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <string.h>
 

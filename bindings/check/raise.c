@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "core/error.h"
 #include "core/user_error.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 #include "runtime/runtime.h"
 
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "p2p/p2p.h"
 #include "p2p/truncated.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 #include "runtime/runtime.h"
 
 #include <stdio.h>

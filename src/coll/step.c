@@ -1,7 +1,7 @@
 #include "coll/step.h"
 
 #include "p2p/p2p.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <string.h>
 

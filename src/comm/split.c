@@ -7,7 +7,7 @@
 #include "comm/agree.h"
 #include "comm/context.h"
 #include "p2p/p2p.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <stdlib.h>
 #include <string.h>

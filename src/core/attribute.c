@@ -1,6 +1,6 @@
 #include "core/attribute.h"
 
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "core/errhandler.h"
 
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 static struct weft_pool pool;
 

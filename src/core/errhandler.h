@@ -8,7 +8,7 @@
  * runs for which call is decided in bindings/check/raise.c.
  *
  * Handlers may be made, freed and run at any time, from any thread. So all calls take the
- * lock of objects (progress/lock.h) themselves, and a place in which an object keeps its
+ * lock of objects (engine/lock.h) themselves, and a place in which an object keeps its
  * handler is read and written by them alone, or with the library's lock.
  */
 #ifndef WEFT_CORE_ERRHANDLER_H

@@ -5,7 +5,7 @@
  * values were checked in bindings/: keys are not empty, and both are within the ABI's
  * limits. MPI_INFO_ENV is one of them; it is filled from what the process is when
  * somebody first looks at it, and nobody can change it. All calls need the lock of
- * objects (progress/lock.h); a string that is handed out is valid until its key is set or
+ * objects (engine/lock.h); a string that is handed out is valid until its key is set or
  * deleted.
  */
 #ifndef WEFT_CORE_INFO_H

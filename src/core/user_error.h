@@ -4,7 +4,7 @@
  * They lie above MPI_ERR_LASTCODE; removed numbers are used again. A class is a code of
  * its own class. A class goes only when its codes have gone, a code only when its string
  * has. Nothing here grows with how many came and went. All calls need the lock of
- * objects (progress/lock.h), but for the address that weft_user_error_last() gives, which
+ * objects (engine/lock.h), but for the address that weft_user_error_last() gives, which
  * is valid for ever.
  */
 #ifndef WEFT_CORE_USER_ERROR_H

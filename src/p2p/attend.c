@@ -9,7 +9,7 @@
  * publishes the attention anew before it sleeps again.
  *
  * The thread that sleeps on a network (network.c) does the same when something comes from
- * there, in the helper's place: the seat (progress/lock.h) is for one of them at a time.
+ * there, in the helper's place: the seat (engine/lock.h) is for one of them at a time.
  *
  * Where no barrier makes sure that peers see what we want to be woken for, the helper
  * looks every millisecond while it is responsible (may_miss in transport.h).
@@ -22,8 +22,8 @@
 
 #include "base/futex.h"
 #include "base/log.h"
-#include "progress/lock.h"
-#include "progress/thread.h"
+#include "engine/lock.h"
+#include "engine/thread.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 #include "p2p/buffered.h"
 
 #include "p2p/space.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <sched.h>
 #include <stdlib.h>

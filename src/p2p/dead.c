@@ -29,7 +29,7 @@
  * comes back: process_vm_* fails by itself where the other process is gone.
  */
 #include "p2p/probe.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

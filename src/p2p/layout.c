@@ -16,7 +16,7 @@
 #include "base/crc32c.h"
 #include "datatype/cursor.h"
 #include "p2p/buffered.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <stdlib.h>
 

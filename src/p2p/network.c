@@ -22,7 +22,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
-#include "progress/thread.h"
+#include "engine/thread.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -34,10 +34,10 @@
 
 #include "core/request.h"
 #include "datatype/datatype.h"
-#include "p2p/joint.h"
-#include "p2p/match.h"
+#include "node/joint.h"
+#include "match/match.h"
 #include "p2p/peer.h"
-#include "p2p/unexpected.h"
+#include "match/unexpected.h"
 
 /* How a message is sent: a mode, and the plane of its context; one argument, so that all
  * of them stay in registers. */

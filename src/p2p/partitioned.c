@@ -26,7 +26,7 @@
 #include "p2p/partitioned.h"
 
 #include "p2p/parts.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #define WEFT_P2P_PEER_H
 
 #include "base/ranks.h"
-#include "p2p/wire.h"
+#include "engine/wire.h"
 
 struct weft_p2p_request;
 

@@ -9,7 +9,7 @@
  */
 #include "p2p/buffered.h"
 
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 #include "p2p/probe.h"
 
 #include "base/copy.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <stdlib.h>
 #include <string.h>

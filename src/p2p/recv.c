@@ -7,7 +7,7 @@
 #include "base/copy.h"
 #include "p2p/checksum.h"
 #include "p2p/truncated.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_header *header,
                           uint64_t length)

@@ -5,7 +5,7 @@
 #include "p2p/p2p.h"
 
 #include "p2p/checksum.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <assert.h>
 #include <stdlib.h>

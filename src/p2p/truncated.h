@@ -8,7 +8,7 @@
 #define WEFT_P2P_TRUNCATED_H
 
 #include "core/comm.h"
-#include "p2p/wire.h"
+#include "engine/wire.h"
 
 #include <stdbool.h>
 #include <stddef.h>

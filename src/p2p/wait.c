@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "base/futex.h"
-#include "progress/lock.h"
-#include "progress/wait.h"
+#include "engine/lock.h"
+#include "base/wait.h"
 
 #include <sched.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "runtime/session.h"
 
 #include "p2p/buffered.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 #include "runtime/runtime.h"
 
 #include <strings.h>

@@ -2,7 +2,7 @@
 
 #include "comm/make.h"
 #include "p2p/p2p.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 #include "topo/order.h"
 
 #include <stdlib.h>

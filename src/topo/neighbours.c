@@ -10,7 +10,7 @@
 
 #include "coll/coll.h"
 #include "p2p/p2p.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <stdlib.h>
 #include <string.h>

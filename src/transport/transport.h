@@ -46,6 +46,7 @@
 #define WEFT_TRANSPORT_TRANSPORT_H
 
 #include "base/rc.h"
+#include "node/joint.h"
 #include "wireup/wireup.h"
 
 #include <stdbool.h>
@@ -124,23 +125,6 @@ struct weft_key {
     uint64_t address;
     uint64_t key; /* of a network; else 0 */
 };
-
-/*
- * One long transfer that two processes can work on at once, in memory that both see. Zero
- * is a valid empty one. What the words mean is in p2p/joint.h.
- */
-struct weft_joint {
-    _Atomic uint64_t state;  /* turn and enum weft_joint_state */
-    _Atomic uint64_t range;  /* what nobody has claimed yet */
-    _Atomic uint64_t copied; /* bytes */
-    _Atomic uint64_t source; /* address in the sender */
-    _Atomic uint64_t target; /* address in the receiver */
-    _Atomic uint64_t length; /* bytes to be copied */
-    _Atomic uint64_t note;   /* from who opened it to its owner */
-    _Atomic uint32_t unit;   /* bytes that `range` counts in */
-    _Atomic uint32_t piece;  /* units claimed at once */
-};
-_Static_assert(sizeof(struct weft_joint) == 64, "one cache line each");
 
 /* What went through since opening. Bytes: those in queues, headers and padding too. */
 struct weft_traffic {

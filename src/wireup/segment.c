@@ -2,7 +2,7 @@
 
 #include "base/futex.h"
 #include "base/log.h"
-#include "progress/wait.h"
+#include "base/wait.h"
 
 #include <errno.h>
 #include <fcntl.h>

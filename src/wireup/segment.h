@@ -29,7 +29,7 @@
 #define WEFT_SEGMENT_MAGIC UINT64_C(0x62f0746665775f6a)
 
 enum {
-    WEFT_SEGMENT_LAYOUT = 4, /* changes with the packets in it too (p2p/wire.h) */
+    WEFT_SEGMENT_LAYOUT = 4, /* changes with the packets in it too (engine/wire.h) */
     WEFT_SEGMENT_SLICE_BYTES = 4 * 1024 * 1024, /* sparse: touched when used */
     WEFT_SEGMENT_CPU_BYTES = 128,               /* a set of up to 1,024 processors */
     WEFT_SEGMENT_SECRET_BYTES = 32,
@@ -171,7 +171,7 @@ uint32_t weft_segment_join(const struct weft_segment *segment, uint32_t local_ra
 
 /*
  * The barrier of all local ranks: true for the last to arrive, who has released the
- * others; they wait until header->turn is no longer *turn (progress/wait.h, with
+ * others; they wait until header->turn is no longer *turn (base/wait.h, with
  * header->sleepers). Nobody waits for a rank that was lost: who sees header->deaths grow
  * while it waits calls weft_segment_release().
  */

@@ -12,7 +12,7 @@
 
 #include "p2p_fixture.h"
 
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 enum { MOST = 8, TAG = 5, BYTES = 70000 };
 

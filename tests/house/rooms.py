@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # From the ground up; docs/architecture.md says what each is for.
-ROOMS = ("base", "progress", "wireup", "transport", "core", "datatype", "p2p", "coll",
-         "comm", "topo", "rma", "runtime", "tools")
+ROOMS = ("base", "wireup", "node", "transport", "engine", "core", "datatype", "match", "transfer",
+         "p2p", "sched", "coll", "comm", "topo", "rma", "io", "runtime", "tools")
 FIRST_WITH_MPI_H = "core"
 BINDINGS = ("check", "c")  # folders of bindings/, on top of all rooms
 
@@ -29,7 +29,7 @@ BESIDE = {
     "launch": ("base", "wireup", "info"),
     "wrappers": (),
     "info": ("base",),
-    "gauge": ("base", "wireup", "transport"),
+    "gauge": ("base", "wireup", "node", "transport"),
 }
 PROGRAMS_WITH_MPI_H = ("gauge",)
 

@@ -1,7 +1,7 @@
 /*
  * claim.pml - a receive that its receiver offers, and that a sender may claim.
  *
- * Models src/p2p/joint.c, weft_p2p_look_at_transfers() in rendezvous.c, and who takes an
+ * Models src/node/joint.c, weft_p2p_look_at_transfers() in rendezvous.c, and who takes an
  * offered receive: weft_p2p_send_by_offer() in offer.c, or an arrival or MPI_Cancel by
  * claim() in match.c. The receiver has one joint and offers it twice, each time to
  * another sender; a message has two pieces. Where the receiver has taken the offer back,

@@ -1,7 +1,7 @@
 /*
  * lock.pml - the biased lock between the program's thread and the helper.
  *
- * Models src/progress/lock.h and lock.c by the steps of lock_steps.pml.
+ * Models src/engine/lock.h and lock.c by the steps of lock_steps.pml.
  *
  * Holds: one thread at a time is inside, and it sees what the other wrote there; none
  * waits for ever.

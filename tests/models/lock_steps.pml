@@ -2,8 +2,8 @@
  * lock_steps.pml - the biased lock, for lock.pml, leave.pml and share.pml: thread 0 is the
  * program's, thread 1 the helper.
  *
- * Models src/progress/lock.h, weft_lock_take_biased() and weft_unlock(), and
- * src/progress/lock.c, weft_lock_await_helper() and all that is named as_helper; share.pml
+ * Models src/engine/lock.h, weft_lock_take_biased() and weft_unlock(), and
+ * src/engine/lock.c, weft_lock_await_helper() and all that is named as_helper; share.pml
  * has what is done when the lock becomes a shared one. A turn of a loop that only spins is
  * a wait for what ends it.
  */

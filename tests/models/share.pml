@@ -1,7 +1,7 @@
 /*
  * share.pml - the biased lock becomes a shared one while the program's thread uses it.
  *
- * Models src/progress/lock.c: weft_lock_share() and weft_lock_await_helper(), and in lock.h
+ * Models src/engine/lock.c: weft_lock_share() and weft_lock_await_helper(), and in lock.h
  * weft_lock() and weft_unlock(), which read the form each time. Thread 1 sits on the seat:
  * it shares the lock, and then takes it as any other thread does. The shared lock is one
  * step, because it is an ordinary futex lock.

@@ -1,6 +1,6 @@
 #include "suite.h"
 
-#include "progress/wait.h"
+#include "base/wait.h"
 
 #include <sched.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "fake_transport.h"
 
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #ifndef WEFT_TEST_FAKE_TRANSPORT_H
 #define WEFT_TEST_FAKE_TRANSPORT_H
 
-#include "p2p/wire.h"
+#include "engine/wire.h"
 
 enum {
     FAKE_PEERS = 16,

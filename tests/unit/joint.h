@@ -1,10 +1,10 @@
 /*
- * joint.h - the other side of a joint (p2p/joint.h), for tests that stand in for it.
+ * joint.h - the other side of a joint (node/joint.h), for tests that stand in for it.
  */
 #ifndef WEFT_TEST_JOINT_H
 #define WEFT_TEST_JOINT_H
 
-#include "p2p/joint.h"
+#include "node/joint.h"
 
 /* The turn that a joint is in, whoever began it. */
 static inline uint32_t joint_turn(const struct weft_joint *joint)

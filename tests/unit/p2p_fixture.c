@@ -1,7 +1,7 @@
 #include "p2p_fixture.h"
 
 #include "p2p/checksum.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <stdio.h>
 #include <sys/mman.h>

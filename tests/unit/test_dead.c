@@ -5,7 +5,7 @@
 #include "p2p_fixture.h"
 
 #include "joint.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 enum { A = 1, B = 2, TAG = 5, LONG = 100 * 1000, JOINT = 2 };
 

@@ -10,7 +10,7 @@
  */
 #include "unit.h"
 
-#include "p2p/match.h"
+#include "match/match.h"
 #include "portals_model.h"
 #include "sanitized.h"
 

@@ -14,7 +14,7 @@
 #include "unit.h"
 
 #include "base/futex.h"
-#include "p2p/joint.h"
+#include "node/joint.h"
 #include "sanitized.h"
 #include "transport/shm/shm.h"
 

@@ -6,7 +6,7 @@
 
 #include "p2p/partitioned.h"
 #include "p2p/parts.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 enum { A = 1, TAG = 5, PARTS = 4, LOWEST = INT32_MIN };
 

@@ -4,7 +4,7 @@
  */
 #include "p2p_fixture.h"
 
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 enum { A = 1, TAG = 5, LONG = 10000 };
 

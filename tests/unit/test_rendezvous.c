@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "joint.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <pthread.h>
 #include <sched.h>

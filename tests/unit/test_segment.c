@@ -1,7 +1,7 @@
 /* test_segment.c - the job segment: what is in it, what is refused, its barrier. */
 #include "unit.h"
 
-#include "progress/wait.h"
+#include "base/wait.h"
 #include "wireup/segment.h"
 
 #include <errno.h>

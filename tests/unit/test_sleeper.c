@@ -7,7 +7,7 @@
  */
 #include "p2p_fixture.h"
 
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include <pthread.h>
 #include <semaphore.h>

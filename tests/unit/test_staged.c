@@ -7,7 +7,7 @@
 #include "joint.h"
 
 #include "datatype/construct.h"
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 enum {
     A = 1,

@@ -7,7 +7,7 @@
  */
 #include "unit.h"
 
-#include "p2p/unexpected.h"
+#include "match/unexpected.h"
 
 #include <sys/mman.h>
 #include "sanitized.h"

@@ -16,8 +16,8 @@
  *   answer   version 1, packets' 1, nonce B 16, tag 16                        34
  *   confirm  version 1, packets' 1, tag 16                                    18
  *
- * The packets' version is that of what will travel (p2p/wire.h). Who gets an answer or a
- * confirm of another one refuses it, although its tag is right: the two can prove that
+ * The packets' version is that of what will travel (engine/wire.h). Who gets an answer or
+ * a confirm of another one refuses it, although its tag is right: the two can prove that
  * they are of one job, and could not understand each other.
  *
  * Numbers are little endian. The first byte is the version, with the highest bit set on

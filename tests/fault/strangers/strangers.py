@@ -32,7 +32,7 @@ LINE = "somebody who is not of this job tries to connect"
 VERSION = 3
 # The version of what travels later.
 PACKETS = int(re.search(r"WEFT_WIRE_VERSION = (\d+)",
-                        (Path(os.environ["WEFT_SOURCE"]) / "src/p2p/wire.h").read_text())[1])
+                        (Path(os.environ["WEFT_SOURCE"]) / "src/engine/wire.h").read_text())[1])
 ASK, ANSWER, CONFIRM = 1, 2, 3
 MARK = 0xC3
 

@@ -71,7 +71,7 @@ enum weft_msg_kind {
     WEFT_MSG_LEAVE,  /* its sender has ended its last use of MPI */
 };
 
-/* In front of every packet, in the byte order of the machine (p2p/wire.h). */
+/* In front of every packet, in the byte order of the machine (engine/wire.h). */
 struct weft_msg_frame {
     uint8_t version;
     uint8_t kind; /* enum weft_msg_kind */

@@ -9,8 +9,8 @@
  * then looks at the word; the waker changes the word and then looks at `sleepers`; all
  * four are sequentially consistent, so at least one of them sees the other.
  */
-#ifndef WEFT_PROGRESS_WAIT_H
-#define WEFT_PROGRESS_WAIT_H
+#ifndef WEFT_BASE_WAIT_H
+#define WEFT_BASE_WAIT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

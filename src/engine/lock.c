@@ -1,4 +1,4 @@
-#include "progress/lock.h"
+#include "engine/lock.h"
 
 #include "base/futex.h"
 

@@ -2,7 +2,7 @@
  * match.c - see match.h. Keys that have become empty stay in their table and are thrown
  * out when it would have to grow, so that a key in steady use is made once.
  */
-#include "p2p/match.h"
+#include "match/match.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,11 +11,11 @@
  * matcher's owner then takes further messages only by the grant rule (docs/design.md, 7),
  * and those live outside the buffers, counted as `beyond`. Needs the lock.
  */
-#ifndef WEFT_P2P_UNEXPECTED_H
-#define WEFT_P2P_UNEXPECTED_H
+#ifndef WEFT_MATCH_UNEXPECTED_H
+#define WEFT_MATCH_UNEXPECTED_H
 
-#include "p2p/match.h"
-#include "p2p/wire.h"
+#include "match/match.h"
+#include "engine/wire.h"
 
 enum {
     WEFT_UNEXPECTED_BUFFERS = 3,

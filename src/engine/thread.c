@@ -1,4 +1,4 @@
-#include "progress/thread.h"
+#include "engine/thread.h"
 
 #include <errno.h>
 #include <link.h>

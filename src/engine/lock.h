@@ -32,8 +32,8 @@
  * Who polls yields to who posts: a poller tries (weft_lock_try) and lets go as soon as
  * weft_lock_is_wanted(), else threads that post would starve behind one that waits.
  */
-#ifndef WEFT_PROGRESS_LOCK_H
-#define WEFT_PROGRESS_LOCK_H
+#ifndef WEFT_ENGINE_LOCK_H
+#define WEFT_ENGINE_LOCK_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

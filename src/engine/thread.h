@@ -6,8 +6,8 @@
  * to is busy when they are needed. After fork() they are not in the child, which must not
  * call MPI.
  */
-#ifndef WEFT_PROGRESS_THREAD_H
-#define WEFT_PROGRESS_THREAD_H
+#ifndef WEFT_ENGINE_THREAD_H
+#define WEFT_ENGINE_THREAD_H
 
 #include "base/rc.h"
 

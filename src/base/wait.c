@@ -1,4 +1,4 @@
-#include "progress/wait.h"
+#include "base/wait.h"
 
 #include "base/clock.h"
 #include "base/futex.h"

@@ -1,4 +1,4 @@
-#include "p2p/joint.h"
+#include "node/joint.h"
 
 enum { UNIT = 4096, FIELD_BITS = 24, TURN_AT = 48 };
 

@@ -29,8 +29,8 @@
  * whose announcement came without (checksum.h). GRANT and CREDIT have their numbers but
  * no sender yet.
  */
-#ifndef WEFT_P2P_WIRE_H
-#define WEFT_P2P_WIRE_H
+#ifndef WEFT_ENGINE_WIRE_H
+#define WEFT_ENGINE_WIRE_H
 
 #include "transport/transport.h"
 

@@ -21,10 +21,11 @@
  * while they are in the matcher. All calls need the library's lock, so that looking for a
  * waiting message and posting is one step and no arrival falls between.
  */
-#ifndef WEFT_P2P_MATCH_H
-#define WEFT_P2P_MATCH_H
+#ifndef WEFT_MATCH_MATCH_H
+#define WEFT_MATCH_MATCH_H
 
-#include "p2p/joint.h"
+#include "base/rc.h"
+#include "node/joint.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -22,12 +22,30 @@
  * counted, and which is the barrier between a last piece and a look at whether the other
  * side sleeps.
  */
-#ifndef WEFT_P2P_JOINT_H
-#define WEFT_P2P_JOINT_H
-
-#include "transport/transport.h"
+#ifndef WEFT_NODE_JOINT_H
+#define WEFT_NODE_JOINT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * One long transfer that two processes can work on at once, in memory that both see. Zero
+ * is a valid empty one.
+ */
+struct weft_joint {
+    _Atomic uint64_t state;  /* turn and enum weft_joint_state */
+    _Atomic uint64_t range;  /* what nobody has claimed yet */
+    _Atomic uint64_t copied; /* bytes */
+    _Atomic uint64_t source; /* address in the sender */
+    _Atomic uint64_t target; /* address in the receiver */
+    _Atomic uint64_t length; /* bytes to be copied */
+    _Atomic uint64_t note;   /* from who opened it to its owner */
+    _Atomic uint32_t unit;   /* bytes that `range` counts in */
+    _Atomic uint32_t piece;  /* units claimed at once */
+};
+_Static_assert(sizeof(struct weft_joint) == 64, "one cache line each");
 
 enum weft_joint_state {
     WEFT_JOINT_FREE,

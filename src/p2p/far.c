@@ -29,7 +29,7 @@
  * that the announcement names; so PLACED cannot overtake the puts. What goes back takes
  * the first, as do short messages: other streams would make them wait for their turn.
  *
- * Messages of at most lend_max bytes go at once, in one packet, and need no answer: the
+ * Messages of at most zcopy_max bytes go at once, in one packet, and need no answer: the
  * peer has granted the room.
  */
 #include "p2p/checksum.h"
@@ -145,7 +145,7 @@ static enum weft_rc lend(struct weft_peer *peer, struct weft_endpoint *way,
 
         weft_checksum_seal(header, is_whole ? data : head, is_whole ? len : head_len);
     }
-    rc = way->ops->lend(way, header, head, head_len, data, len, op);
+    rc = way->ops->send_zcopy(way, header, head, head_len, data, len, op);
     if (rc != WEFT_PENDING) {
         op->memory = NULL; /* still the caller's */
         give_op(op);
@@ -187,7 +187,7 @@ static bool is_one_before(const struct weft_p2p_request *send)
 static size_t bytes_along(const struct weft_p2p_request *send)
 {
     const struct weft_peer *peer = send->peer;
-    const size_t most = peer->ep->lend_max;
+    const size_t most = peer->ep->zcopy_max;
 
     if (send->type != NULL || most == 0 || peer->announced_only > 0 ||
         send->exposed != NULL || is_one_before(send)) {
@@ -202,12 +202,12 @@ void weft_p2p_expose_far(struct weft_p2p_request *send, struct weft_announce *an
     struct weft_p2p *p = &weft_p2p;
     const struct weft_endpoint *ep = send->peer->ep;
 
-    if (!ep->is_fetched || send->type != NULL || send->capacity <= ep->lend_max) {
+    if (!ep->is_fetched || send->type != NULL || send->capacity <= ep->zcopy_max) {
         return;
     }
     if (send->exposed == NULL &&
-        p->net_ops->expose(p->net, send->buffer, (size_t)send->capacity, WEFT_EXPOSE_GET,
-                           &send->key, &send->exposed) != WEFT_OK) {
+        p->net_ops->mr_register(p->net, send->buffer, (size_t)send->capacity, WEFT_MR_GET,
+                                &send->key, &send->exposed) != WEFT_OK) {
         send->exposed = NULL;
         return;
     }
@@ -298,7 +298,7 @@ static bool put_next(struct weft_push *push)
 /* A packet with the next bytes, as many as are lent at once; false: no room now. */
 static bool lend_next(struct weft_peer *peer, struct weft_push *push)
 {
-    const uint64_t most = peer->ep->lend_max - sizeof(struct weft_answer);
+    const uint64_t most = peer->ep->zcopy_max - sizeof(struct weft_answer);
     const uint64_t left = push->end - push->offset;
     const size_t n = (size_t)(left < most ? left : most);
     struct weft_header header = {.version = WEFT_WIRE_VERSION, .kind = WEFT_PKT_DATA};
@@ -389,8 +389,8 @@ static void ask_for_rest(struct weft_p2p_request *recv, uint64_t offset, uint64_
     struct weft_answer answer;
 
     if (recv->type != NULL || recv->is_sent_in_parts ||
-        p->net_ops->expose(p->net, (uint8_t *)recv->buffer + offset, (size_t)length,
-                           WEFT_EXPOSE_PUT, &key, &recv->exposed) != WEFT_OK) {
+        p->net_ops->mr_register(p->net, (uint8_t *)recv->buffer + offset, (size_t)length,
+                                WEFT_MR_PUT, &key, &recv->exposed) != WEFT_OK) {
         recv->exposed = NULL;
         weft_p2p_pull(recv, offset, length);
         return;
@@ -471,6 +471,6 @@ const char *weft_p2p_on_placed(uint32_t from, const struct weft_answer *answer)
 
 void weft_p2p_conceal(struct weft_p2p_request *request)
 {
-    weft_p2p.net_ops->conceal(weft_p2p.net, request->exposed);
+    weft_p2p.net_ops->mr_deregister(weft_p2p.net, request->exposed);
     request->exposed = NULL;
 }

@@ -344,7 +344,7 @@ static bool push_pieces(struct weft_peer *peer, struct weft_push *push)
 /* Does a network move it, which needs no packets of ours for puts and gets? */
 static bool is_far(const struct weft_peer *peer, const struct weft_push *push)
 {
-    return push->is_put || push->is_get || (peer->ep != NULL && peer->ep->lend_max > 0);
+    return push->is_put || push->is_get || (peer->ep != NULL && peer->ep->zcopy_max > 0);
 }
 
 /* Sends what was asked for while there is room; true if nothing is left. */

@@ -256,8 +256,8 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
 /* A whole message in one packet is copied, or lent to a network. */
 static size_t most_at_once(const struct weft_peer *peer, bool is_contiguous)
 {
-    return peer->ep != NULL && is_contiguous && peer->ep->lend_max > WEFT_EAGER_MAX
-               ? peer->ep->lend_max
+    return peer->ep != NULL && is_contiguous && peer->ep->zcopy_max > WEFT_EAGER_MAX
+               ? peer->ep->zcopy_max
                : WEFT_EAGER_MAX;
 }
 

@@ -71,8 +71,8 @@ static const struct weft_performance_row rows[] = {
      "network."},
     {"msg_connections", LEVEL, DETAIL, IN_COUNTS(net.lanes),
      "Network connections that are open: one to a rank, or several (WEFT_STREAMS)."},
-    {"msg_strangers", COUNTER, DETAIL, IN_COUNTS(net.strangers),
-     "Connections refused because who asked is not of this job."},
+    {"msg_rejected", COUNTER, DETAIL, IN_COUNTS(net.rejected),
+     "Connections refused because the process that asked is not of this job."},
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };

@@ -11,14 +11,15 @@
  * data that nobody takes cannot hold them up.
  *
  * Ownership. The caller owns every buffer it passes in, and may reuse it once the call
- * has returned WEFT_OK. WEFT_PENDING, which only fetch, store, lend, put and get return,
- * lends the buffer and `op` until poll() hands `op` to the `done` upcall.
+ * has returned WEFT_OK. WEFT_PENDING, which only fetch, store, send_zcopy, put and get
+ * return, leaves the buffer and `op` with the transport until poll() hands `op` to
+ * `done`.
  *
  * Streams. A network may have several ways to a peer. next_stream() chooses one for a
- * long message: an endpoint of that peer, whose `stream` is its number, for send, lend
- * and put, which lives as long as the peer's own, the stream 0. Ordered packets arrive in
- * the order sent by whichever streams; a control packet arrives later than what was put
- * before it by the same one.
+ * long message: an endpoint of that peer, whose `stream` is its number, for send,
+ * send_zcopy and put, which lives as long as the peer's own, the stream 0. Ordered
+ * packets arrive in the order sent by whichever streams; a control packet arrives later
+ * than what was put before it by the same one.
  *
  * Full queue. WEFT_AGAIN means nothing was taken; poll, then try again.
  *
@@ -62,10 +63,10 @@ enum {
     WEFT_CAP_JOINT = 1 << 3,  /* two processes can share one transfer's copying */
     WEFT_WINDOW = 128 * 1024, /* bytes in a window */
     WEFT_VECTORS_MAX = 256,   /* stretches of memory that one call moves */
-    WEFT_HEAD_MAX = 128,      /* bytes before those that are lent */
+    WEFT_HEAD_MAX = 128,      /* bytes before those of a zero-copy send */
     WEFT_STREAMS_MAX = 8,     /* to a peer */
-    WEFT_EXPOSE_PUT = 1 << 0,
-    WEFT_EXPOSE_GET = 1 << 1,
+    WEFT_MR_PUT = 1 << 0,
+    WEFT_MR_GET = 1 << 1,
     WEFT_SEND_CONTROL = 1 << 0,
     WEFT_SEND_URGENT = 1 << 1, /* ordered, but worth waking a peer for */
     WEFT_SEND_QUIET = 1 << 2,  /* control, but not worth it */
@@ -90,9 +91,9 @@ struct weft_upcalls {
     void (*arrived)(void *owner, uint32_t from, const void *header, const void *data,
                     size_t len);
     bool (*may_take)(void *owner, uint32_t from);
-    /* What was lent comes back; rc is not WEFT_OK: it did not reach the peer.
-     * WEFT_ERR_DEAD: `lost` says the rest, before or after. WEFT_ERR_ADDRESS: the memory
-     * that was lent cannot be read or written. */
+    /* The operation is complete and its buffer is the caller's again. WEFT_ERR_DEAD: it
+     * did not reach the peer; `lost` says the rest, before or after. WEFT_ERR_ADDRESS:
+     * the buffer cannot be read or written. */
     void (*done)(void *owner, struct weft_op *op, enum weft_rc rc);
     /*
      * A network's alone: the process `rank` cannot be reached, now and for ever. Called
@@ -115,7 +116,7 @@ struct weft_endpoint {
     struct weft_transport *transport;
     uint32_t rank;      /* of the peer in the job */
     uint32_t short_max; /* bytes that a packet can carry */
-    uint32_t lend_max;  /* and one that is lent; 0: none is */
+    uint32_t zcopy_max; /* bytes of a zero-copy send; 0: there is none */
     uint32_t stream;
     bool is_fetched; /* long messages: their receivers get them; else their senders put */
 };
@@ -136,7 +137,7 @@ struct weft_traffic {
     uint64_t bytes_stored;  /* straight into it */
     uint64_t wakeups;       /* how often a peer rang our doorbell */
     uint64_t lanes;         /* queues or connections that peers have for themselves */
-    uint64_t strangers;     /* who tried to connect and is not of the job */
+    uint64_t rejected;      /* connections refused: not of the job */
 };
 
 struct weft_transport_ops {
@@ -156,32 +157,32 @@ struct weft_transport_ops {
     enum weft_rc (*send)(struct weft_endpoint *ep, const void *header, const void *data,
                          size_t len, unsigned flags);
 
-    /* A network's alone up to conceal(). The stream of the next long message; `ep` itself
-     * while no other stands. */
+    /* A network's alone up to mr_deregister(). The stream of the next long message; `ep`
+     * itself while no other stands. */
     struct weft_endpoint *(*next_stream)(struct weft_endpoint *ep);
     /* One that the peer has named; `ep` itself if it does not stand. */
     struct weft_endpoint *(*find_stream)(struct weft_endpoint *ep, uint32_t number);
     /*
-     * Like an ordered send(), but only the header and
-     * `head`, of at most WEFT_HEAD_MAX bytes, are copied; `data` is lent. WEFT_PENDING,
-     * WEFT_AGAIN, or a failure.
+     * An ordered send that copies only the header and `head`, of at most WEFT_HEAD_MAX
+     * bytes. `data`, of at most zcopy_max bytes together with `head`, is read until
+     * `done`. WEFT_PENDING, WEFT_AGAIN, or a failure.
      */
-    enum weft_rc (*lend)(struct weft_endpoint *ep, const void *header, const void *head,
-                         size_t head_len, const void *data, size_t len,
-                         struct weft_op *op);
-    /* Bytes of ours, lent, into memory that the peer has exposed; what is sent later by
-     * send() and the same endpoint comes later. */
+    enum weft_rc (*send_zcopy)(struct weft_endpoint *ep, const void *header,
+                               const void *head, size_t head_len, const void *data,
+                               size_t len, struct weft_op *op);
+    /* Writes into memory that the peer has registered. `from` is read until `done`. What
+     * is sent later by send() and the same endpoint arrives later. */
     enum weft_rc (*put)(struct weft_endpoint *ep, const struct weft_key *key,
                         uint64_t offset, const void *from, size_t len,
                         struct weft_op *op);
-    /* Bytes that the peer has exposed into memory of ours, which is lent. */
+    /* Reads memory that the peer has registered; `to` is written until `done`. */
     enum weft_rc (*get)(struct weft_endpoint *ep, const struct weft_key *key,
                         uint64_t offset, void *to, size_t len, struct weft_op *op);
-    /* Lets peers put into memory, or get from it (WEFT_EXPOSE_*); *exposed is handed back
-     * to conceal(). WEFT_AGAIN: not now. */
-    enum weft_rc (*expose)(struct weft_transport *tp, void *memory, size_t bytes,
-                           unsigned how, struct weft_key *key, void **exposed);
-    void (*conceal)(struct weft_transport *tp, void *exposed);
+    /* Registers memory so that peers can put into it or get from it (WEFT_MR_*). *mr goes
+     * back by mr_deregister(). WEFT_AGAIN: not now. */
+    enum weft_rc (*mr_register)(struct weft_transport *tp, void *memory, size_t bytes,
+                                unsigned how, struct weft_key *key, void **mr);
+    void (*mr_deregister)(struct weft_transport *tp, void *mr);
 
     /* From here to can_reach() the node's alone.
      * Bytes of the peer's memory at `key` + offset, to or from ours; no lock needed. */

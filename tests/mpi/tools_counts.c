@@ -230,7 +230,7 @@ static void connections_are_those_that_were_used(void)
     MPI_T_pvar_handle open =
         handle_of(session, "msg_connections", MPI_T_PVAR_CLASS_LEVEL);
     MPI_T_pvar_handle strangers =
-        handle_of(session, "msg_strangers", MPI_T_PVAR_CLASS_COUNTER);
+        handle_of(session, "msg_rejected", MPI_T_PVAR_CLASS_COUNTER);
     MPI_T_pvar_handle sent =
         handle_of(session, "msg_packets_sent", MPI_T_PVAR_CLASS_COUNTER);
     const char *forced = getenv("WEFT_TRANSPORT");

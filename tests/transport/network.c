@@ -184,7 +184,7 @@ void case_all_pairs_at_once(void)
         suite.ops->count(suite.tp, &traffic);
         check(traffic.lanes >= suite.size - 1); /* one for each pair, and each stream */
         check(traffic.lanes <= (suite.size - 1) * stream_count());
-        check(traffic.strangers == 0);
+        check(traffic.rejected == 0);
     }
 }
 
@@ -233,7 +233,7 @@ static void put_block(struct weft_endpoint *way, const struct weft_key *key, siz
     }
     check(rc == WEFT_PENDING);
     suite_send_word_by(to, way, i);
-    suite_lend(to, way, way->lend_max / (1 + i % 3), op);
+    suite_lend(to, way, way->zcopy_max / (1 + i % 3), op);
     suite_send(to, i, 0, false);
 }
 
@@ -330,9 +330,8 @@ void case_streams(void)
     void *exposed;
 
     check(memory != NULL);
-    while (suite.ops->expose(suite.tp, memory, (size_t)BLOCKS * BLOCK,
-                             WEFT_EXPOSE_PUT | WEFT_EXPOSE_GET, &key,
-                             &exposed) != WEFT_OK) {
+    while (suite.ops->mr_register(suite.tp, memory, (size_t)BLOCKS * BLOCK,
+                                  WEFT_MR_PUT | WEFT_MR_GET, &key, &exposed) != WEFT_OK) {
         suite_progress();
     }
     suite_send_word(from, key.address);
@@ -346,7 +345,7 @@ void case_streams(void)
     suite_meet();
     get_all(to, &key);
     suite_meet();
-    suite.ops->conceal(suite.tp, exposed);
+    suite.ops->mr_deregister(suite.tp, exposed);
     free(expected);
     free(memory);
 }

@@ -59,8 +59,8 @@ void case_table_is_complete(void)
     check(ops->count_sent != NULL && ops->count != NULL);
     if (suite_is_network()) {
         check(ops->may_wait != NULL && ops->descriptors != NULL);
-        check(ops->next_stream != NULL && ops->lend != NULL && ops->put != NULL);
-        check(ops->expose != NULL && ops->conceal != NULL && ops->get != NULL);
+        check(ops->next_stream != NULL && ops->send_zcopy != NULL && ops->put != NULL);
+        check(ops->mr_register != NULL && ops->mr_deregister != NULL && ops->get != NULL);
         check(ops->find_stream != NULL);
     } else {
         check_node_table(ops);

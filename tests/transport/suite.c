@@ -169,8 +169,9 @@ void suite_lend(uint32_t to, struct weft_endpoint *way, size_t len, struct weft_
     struct head head = next_head(to, len, 0);
     enum weft_rc rc;
 
-    while ((rc = suite.ops->lend(way, &head, NULL, 0, data_of(suite.me, head.number, len),
-                                 len, op)) == WEFT_AGAIN) {
+    while ((rc = suite.ops->send_zcopy(way, &head, NULL, 0,
+                                       data_of(suite.me, head.number, len), len, op)) ==
+           WEFT_AGAIN) {
         suite_progress();
     }
     check(rc == WEFT_PENDING);

@@ -98,7 +98,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_T_pvar_session_create(&session);
-    strangers = find("msg_strangers", MPI_T_PVAR_CLASS_COUNTER);
+    strangers = find("msg_rejected", MPI_T_PVAR_CLASS_COUNTER);
     connections = find("msg_connections", MPI_T_PVAR_CLASS_LEVEL);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

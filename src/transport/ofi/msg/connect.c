@@ -256,7 +256,7 @@ static void ask_later(struct weft_transport *tp, struct weft_msg_stream *stream,
 
 static void on_wrong_answer(struct weft_transport *tp, struct weft_msg_stream *stream)
 {
-    weft_msg_count_stranger(tp, "it answers, and wrongly");
+    weft_msg_count_rejected(tp, "it answers, and wrongly");
     weft_msg_lose(tp, stream, "what answers there is not of this job");
 }
 
@@ -324,7 +324,7 @@ static void refuse(struct weft_transport *tp, const union event *event,
     struct fid_pep *listener = (struct fid_pep *)(void *)event->entry.fid;
 
     if (is_stranger(reason)) {
-        weft_msg_count_stranger(tp, weft_refusal_text(reason));
+        weft_msg_count_rejected(tp, weft_refusal_text(reason));
     }
     fi_reject(listener, event->entry.info->handle, &code, sizeof(code));
 }

@@ -57,9 +57,9 @@ void weft_msg_return(struct weft_transport *tp, struct weft_msg_slot *slot,
     tp->up->done(tp->up->owner, op, rc);
 }
 
-enum weft_rc weft_msg_lend(struct weft_endpoint *ep, const void *header, const void *head,
-                           size_t head_len, const void *data, size_t len,
-                           struct weft_op *op)
+enum weft_rc weft_msg_send_zcopy(struct weft_endpoint *ep, const void *header,
+                                 const void *head, size_t head_len, const void *data,
+                                 size_t len, struct weft_op *op)
 {
     struct weft_msg_stream *stream = weft_msg_stream_of(ep);
     struct weft_transport *tp = ep->transport;
@@ -149,29 +149,30 @@ enum weft_rc weft_msg_get(struct weft_endpoint *ep, const struct weft_key *key,
 
 /* ---- memory that peers write to, or read ---- */
 
-enum weft_rc weft_msg_expose(struct weft_transport *tp, void *memory, size_t bytes,
-                             unsigned how, struct weft_key *key, void **exposed)
+enum weft_rc weft_msg_mr_register(struct weft_transport *tp, void *memory, size_t bytes,
+                                  unsigned how, struct weft_key *key, void **mr)
 {
     const bool is_virtual = (tp->ofi.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
-    const uint64_t access = ((how & WEFT_EXPOSE_PUT) != 0 ? FI_REMOTE_WRITE : 0) |
-                            ((how & WEFT_EXPOSE_GET) != 0 ? FI_REMOTE_READ : 0);
-    struct fid_mr *mr;
-    const enum weft_rc rc = weft_ofi_register(&tp->ofi, memory, bytes, access, &mr);
+    const uint64_t access = ((how & WEFT_MR_PUT) != 0 ? FI_REMOTE_WRITE : 0) |
+                            ((how & WEFT_MR_GET) != 0 ? FI_REMOTE_READ : 0);
+    struct fid_mr *registered;
+    const enum weft_rc rc =
+        weft_ofi_register(&tp->ofi, memory, bytes, access, &registered);
 
     if (rc != WEFT_OK) {
         return rc;
     }
     *key = (struct weft_key){
         .address = is_virtual ? (uint64_t)(uintptr_t)memory : 0,
-        .key = fi_mr_key(mr),
+        .key = fi_mr_key(registered),
     };
-    *exposed = mr;
+    *mr = registered;
     tp->registered++;
     return WEFT_OK;
 }
 
-void weft_msg_conceal(struct weft_transport *tp, void *exposed)
+void weft_msg_mr_deregister(struct weft_transport *tp, void *mr)
 {
     tp->registered--;
-    weft_ofi_unregister(exposed);
+    weft_ofi_unregister(mr);
 }

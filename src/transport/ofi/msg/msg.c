@@ -14,12 +14,12 @@ enum { WAY_AUTO, WAY_PUSH, WAY_FETCH }; /* words of WEFT_LONG */
 struct weft_msg_limits weft_msg_limits;
 
 /* What goes at once fits into a buffer of the pool, and four times into the window. */
-static uint32_t lend_max(const struct weft_transport *tp)
+static uint32_t zcopy_max(const struct weft_transport *tp)
 {
     if (tp->ofi.info->tx_attr->iov_limit < 2) {
         return 0;
     }
-    return tp->window / 4 < WEFT_MSG_LEND_MAX ? tp->window / 4 : WEFT_MSG_LEND_MAX;
+    return tp->window / 4 < WEFT_MSG_ZCOPY_MAX ? tp->window / 4 : WEFT_MSG_ZCOPY_MAX;
 }
 
 /* Hardware reads a peer's memory by itself; over tcp the peer has to be asked, and could
@@ -48,7 +48,7 @@ struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank
                     .transport = tp,
                     .rank = rank,
                     .short_max = WEFT_MSG_SHORT_MAX,
-                    .lend_max = lend_max(tp),
+                    .zcopy_max = zcopy_max(tp),
                     .is_fetched = is_fetching(tp),
                 },
             .peer = peer,
@@ -140,7 +140,7 @@ static enum weft_rc make_receives(struct weft_transport *tp)
 {
     enum weft_rc rc;
 
-    tp->receive_bytes = packet_bytes(WEFT_HEAD_MAX + WEFT_MSG_LEND_MAX);
+    tp->receive_bytes = packet_bytes(WEFT_HEAD_MAX + WEFT_MSG_ZCOPY_MAX);
     tp->receives = calloc(tp->receive_count, sizeof(*tp->receives));
     tp->receive_memory = map(tp->receive_count * tp->receive_bytes);
     if (tp->receives == NULL || tp->receive_memory == NULL) {
@@ -468,7 +468,7 @@ static void count(const struct weft_transport *tp, struct weft_traffic *traffic)
     traffic->packets_received += tp->packets_received;
     traffic->bytes_received += tp->bytes_received;
     traffic->lanes += tp->connections;
-    traffic->strangers += tp->strangers;
+    traffic->rejected += tp->rejected;
 }
 
 const struct weft_transport_ops weft_msg_ops = {
@@ -481,11 +481,11 @@ const struct weft_transport_ops weft_msg_ops = {
     .send = weft_msg_send,
     .next_stream = weft_msg_next_stream,
     .find_stream = weft_msg_find_stream,
-    .lend = weft_msg_lend,
+    .send_zcopy = weft_msg_send_zcopy,
     .put = weft_msg_put,
     .get = weft_msg_get,
-    .expose = weft_msg_expose,
-    .conceal = weft_msg_conceal,
+    .mr_register = weft_msg_mr_register,
+    .mr_deregister = weft_msg_mr_deregister,
     .can_reach = can_reach,
     .may_be_queued = may_be_queued,
     .poll = weft_msg_poll,

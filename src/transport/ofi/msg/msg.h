@@ -46,7 +46,7 @@
 
 enum {
     WEFT_MSG_SHORT_MAX = 4096, /* what send() copies */
-    WEFT_MSG_LEND_MAX = 64 * 1024,
+    WEFT_MSG_ZCOPY_MAX = 64 * 1024,
     WEFT_MSG_RECEIVES = 32, /* buffers in the pool, at most */
     WEFT_MSG_SENDS = 128,   /* packets on their way, at most */
     WEFT_MSG_WINDOW_MOST = 256 * 1024,
@@ -229,7 +229,7 @@ struct weft_transport {
     uint32_t pending;     /* connections that are being made */
     uint32_t connections; /* that are open */
     uint32_t polls;
-    uint64_t strangers; /* who was refused because it is not of the job */
+    uint64_t rejected; /* who was refused because it is not of the job */
     uint64_t swept_at_ns;
     uint32_t looks_since; /* at waiting connections, since then */
     int ended;            /* connections, by one pass */
@@ -249,7 +249,7 @@ struct weft_transport {
     struct weft_msg_slot *sends; /* WEFT_MSG_SENDS or fewer */
     struct weft_msg_slot *free_sends;
     uint32_t send_count;
-    uint32_t registered; /* pieces of the user's memory, lent or exposed */
+    uint32_t registered; /* pieces of the user's memory, by us or for peers */
     uint8_t *send_memory;
     struct fid_mr *send_mr;
 
@@ -355,7 +355,7 @@ void weft_msg_watch(struct weft_msg_stream *stream);
 void weft_msg_look_at_clock(struct weft_transport *tp);
 
 /* One more who is not of the job; says so the first time. */
-void weft_msg_count_stranger(struct weft_transport *tp, const char *why);
+void weft_msg_count_rejected(struct weft_transport *tp, const char *why);
 /*
  * Who connects where we listen and is not of the job can neither hold us up nor use us
  * up: the kernel drops what it sends and never accepts it. Where there is no such kernel,
@@ -410,17 +410,17 @@ void weft_msg_has_sent(struct weft_msg_peer *peer, const struct weft_msg_frame *
 enum weft_rc weft_msg_outcome(struct weft_transport *tp, struct weft_msg_stream *stream,
                               ssize_t code);
 
-enum weft_rc weft_msg_lend(struct weft_endpoint *ep, const void *header, const void *head,
-                           size_t head_len, const void *data, size_t len,
-                           struct weft_op *op);
+enum weft_rc weft_msg_send_zcopy(struct weft_endpoint *ep, const void *header,
+                                 const void *head, size_t head_len, const void *data,
+                                 size_t len, struct weft_op *op);
 enum weft_rc weft_msg_put(struct weft_endpoint *ep, const struct weft_key *key,
                           uint64_t offset, const void *from, size_t len,
                           struct weft_op *op);
 enum weft_rc weft_msg_get(struct weft_endpoint *ep, const struct weft_key *key,
                           uint64_t offset, void *to, size_t len, struct weft_op *op);
-enum weft_rc weft_msg_expose(struct weft_transport *tp, void *memory, size_t bytes,
-                             unsigned how, struct weft_key *key, void **exposed);
-void weft_msg_conceal(struct weft_transport *tp, void *exposed);
+enum weft_rc weft_msg_mr_register(struct weft_transport *tp, void *memory, size_t bytes,
+                                  unsigned how, struct weft_key *key, void **mr);
+void weft_msg_mr_deregister(struct weft_transport *tp, void *mr);
 /* A packet is out, or failed: its slot is free, and what was lent goes back. */
 void weft_msg_return(struct weft_transport *tp, struct weft_msg_slot *slot,
                      enum weft_rc rc);

@@ -58,9 +58,9 @@ enum {
 
 static const uint64_t PATIENCE_NS = UINT64_C(5000000000);
 
-void weft_msg_count_stranger(struct weft_transport *tp, const char *why)
+void weft_msg_count_rejected(struct weft_transport *tp, const char *why)
 {
-    if (tp->strangers++ == 0) {
+    if (tp->rejected++ == 0) {
         weft_log_warn("somebody who is not of this job tries to connect (%s); refused, "
                       "as will be others",
                       why);
@@ -184,7 +184,7 @@ static uint64_t cookie_of(int fd)
 
 static void end(struct weft_transport *tp, int fd)
 {
-    weft_msg_count_stranger(tp, "it says nothing that we know");
+    weft_msg_count_rejected(tp, "it says nothing that we know");
     (void)shutdown(fd, SHUT_RDWR);
 }
 

@@ -38,6 +38,14 @@ int *weft_topology_list(struct weft_topology *topology, int which)
     return topology->numbers + (weft_topology_see(topology, which) - topology->numbers);
 }
 
+void weft_topology_fill(struct weft_topology *topology, int which, const int from[])
+{
+    if (topology->lengths[which] > 0) {
+        memcpy(weft_topology_list(topology, which), from,
+               (size_t)topology->lengths[which] * sizeof(int));
+    }
+}
+
 struct weft_topology *weft_topology_use(struct weft_topology *topology)
 {
     if (topology != NULL) {

@@ -37,6 +37,9 @@ WEFT_MUST_CHECK enum weft_rc weft_topology_take(int kind,
 int *weft_topology_list(struct weft_topology *topology, int which);
 const int *weft_topology_see(const struct weft_topology *topology, int which);
 
+/* Copies as many numbers as the list is long. */
+void weft_topology_fill(struct weft_topology *topology, int which, const int from[]);
+
 /* NULL is none. */
 struct weft_topology *weft_topology_use(struct weft_topology *topology);
 void weft_topology_release(struct weft_topology *topology);

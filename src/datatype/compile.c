@@ -5,7 +5,7 @@
  */
 #include "datatype/compile.h"
 
-#include "datatype/construct.h"
+#include "datatype/placement.h"
 
 /* The layout of `length` elements in a row. */
 static enum weft_rc compile_elements(struct weft_layout *layout,

@@ -31,17 +31,6 @@ static inline MPI_Count weft_number_at(const struct weft_numbers *numbers, MPI_C
                                       : numbers->count[i];
 }
 
-/* Where a type lies in another: `length` of them in a row, at `offset` bytes. */
-struct weft_placement {
-    int64_t offset;
-    MPI_Count length;
-    const struct weft_datatype *type;
-};
-
-/* The placements of a type that is not predefined. */
-MPI_Count weft_placements(const struct weft_datatype *type);
-struct weft_placement weft_placement_at(const struct weft_datatype *type, MPI_Count i);
-
 WEFT_MUST_CHECK enum weft_rc weft_type_contiguous(bool is_large, MPI_Count count,
                                                   struct weft_datatype *old,
                                                   struct weft_datatype **out);

@@ -1,6 +1,6 @@
 #include "datatype/elements.h"
 
-#include "datatype/construct.h"
+#include "datatype/placement.h"
 
 /* Of a pair: the value comes first, an int or another like it behind. */
 static size_t first_of_pair(const struct weft_datatype *type)

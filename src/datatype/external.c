@@ -1,6 +1,6 @@
 #include "datatype/external.h"
 
-#include "datatype/construct.h"
+#include "datatype/placement.h"
 #include "datatype/elements.h"
 
 #include <float.h>

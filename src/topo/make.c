@@ -6,7 +6,6 @@
 #include "topo/order.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- places ---- */
 
@@ -118,14 +117,6 @@ static enum weft_rc make_with(const char *call, struct weft_comm *comm, int coun
     return rc;
 }
 
-static void copy_list(struct weft_topology *topology, int which, const int from[])
-{
-    if (topology->lengths[which] > 0) {
-        memcpy(weft_topology_list(topology, which), from,
-               (size_t)topology->lengths[which] * sizeof(int));
-    }
-}
-
 /* ---- grids ---- */
 
 static enum weft_rc order_grid(const void *what, const uint32_t nodes[], int place[])
@@ -139,8 +130,8 @@ static enum weft_rc keep_grid(const struct weft_grid *grid, struct weft_topology
     enum weft_rc rc = weft_topology_take(MPI_CART, lengths, out);
 
     if (rc == WEFT_OK) {
-        copy_list(*out, 0, grid->dims);
-        copy_list(*out, 1, grid->periods);
+        weft_topology_fill(*out, 0, grid->dims);
+        weft_topology_fill(*out, 1, grid->periods);
     }
     return rc;
 }
@@ -270,8 +261,8 @@ enum weft_rc weft_graph_create(const char *call, struct weft_comm *comm,
     if (rc != WEFT_OK) {
         return rc;
     }
-    copy_list(topology, 0, graph->index);
-    copy_list(topology, 1, graph->edges);
+    weft_topology_fill(topology, 0, graph->index);
+    weft_topology_fill(topology, 1, graph->edges);
     if (is_reordered) {
         rc = order_ranks(comm, graph->count, order_graph, graph, &order);
     }
@@ -298,51 +289,6 @@ enum weft_rc weft_graph_map(const struct weft_comm *comm, const struct weft_grap
 }
 
 /* ---- distributed graphs ---- */
-
-enum { IN, IN_WEIGHTS, OUT, OUT_WEIGHTS };
-
-enum weft_rc weft_neighbours_keep(const struct weft_neighbours *in,
-                                  const struct weft_neighbours *out_of, bool is_weighted,
-                                  struct weft_topology **out)
-{
-    const int lengths[WEFT_TOPOLOGY_LISTS] = {
-        in->count,
-        is_weighted ? in->count : 0,
-        out_of->count,
-        is_weighted ? out_of->count : 0,
-    };
-    enum weft_rc rc = weft_topology_take(MPI_DIST_GRAPH, lengths, out);
-
-    if (rc == WEFT_OK) {
-        (*out)->is_weighted = is_weighted;
-        copy_list(*out, IN, in->ranks);
-        copy_list(*out, IN_WEIGHTS, in->weights);
-        copy_list(*out, OUT, out_of->ranks);
-        copy_list(*out, OUT_WEIGHTS, out_of->weights);
-    }
-    return rc;
-}
-
-static struct weft_neighbours side_of(const struct weft_comm *comm, int ranks)
-{
-    const struct weft_topology *topology = comm->topology;
-
-    return (struct weft_neighbours){
-        .count = topology->lengths[ranks],
-        .ranks = weft_topology_see(topology, ranks),
-        .weights = topology->is_weighted ? weft_topology_see(topology, ranks + 1) : NULL,
-    };
-}
-
-struct weft_neighbours weft_dist_graph_in(const struct weft_comm *comm)
-{
-    return side_of(comm, IN);
-}
-
-struct weft_neighbours weft_dist_graph_out(const struct weft_comm *comm)
-{
-    return side_of(comm, OUT);
-}
 
 enum weft_rc weft_dist_graph_create_adjacent(const char *call, struct weft_comm *comm,
                                              const struct weft_neighbours *in,

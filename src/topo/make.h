@@ -12,6 +12,7 @@
 #include "core/comm.h"
 #include "core/topology.h"
 #include "topo/cart.h"
+#include "topo/neighbours.h"
 
 /* The grid has at most as many positions as `comm` has ranks. */
 WEFT_MUST_CHECK enum weft_rc weft_cart_create(const char *call, struct weft_comm *comm,
@@ -44,13 +45,6 @@ struct weft_graph weft_graph_of(const struct weft_comm *comm);
 WEFT_MUST_CHECK enum weft_rc weft_graph_map(const struct weft_comm *comm,
                                             const struct weft_graph *graph, int *rank);
 
-/* Neighbours on one side of a process; weights is NULL where there are none. */
-struct weft_neighbours {
-    int count;
-    const int *ranks;
-    const int *weights;
-};
-
 /*
  * A distributed graph of which each process knows its own neighbours. Ranks keep their
  * order: nobody here knows the whole graph.
@@ -59,36 +53,11 @@ WEFT_MUST_CHECK enum weft_rc weft_dist_graph_create_adjacent(
     const char *call, struct weft_comm *comm, const struct weft_neighbours *in,
     const struct weft_neighbours *out_of, bool is_weighted, struct weft_comm **out);
 
-/* Edges from sources[i] to `degrees[i]` destinations, which follow each other. */
-struct weft_edges {
-    int count; /* of sources */
-    const int *sources;
-    const int *degrees;
-    const int *destinations;
-    const int *weights; /* of the edges, or NULL */
-};
-
-/* The same, where any process may name any edge. */
+/* A distributed graph of which any process may name any edge. */
 WEFT_MUST_CHECK enum weft_rc weft_dist_graph_create(const char *call,
                                                     struct weft_comm *comm,
                                                     const struct weft_edges *edges,
                                                     bool is_weighted,
                                                     struct weft_comm **out);
-
-/* Of a communicator that has one. */
-struct weft_neighbours weft_dist_graph_in(const struct weft_comm *comm);
-struct weft_neighbours weft_dist_graph_out(const struct weft_comm *comm);
-
-/* neighbours.c: tells every process its neighbours; made->topology is the result. */
-WEFT_MUST_CHECK enum weft_rc weft_neighbours_exchange(const char *call,
-                                                      struct weft_comm *made,
-                                                      const struct weft_edges *edges,
-                                                      bool is_weighted);
-
-/* The lists of a distributed graph, filled in. */
-WEFT_MUST_CHECK enum weft_rc weft_neighbours_keep(const struct weft_neighbours *in,
-                                                  const struct weft_neighbours *out_of,
-                                                  bool is_weighted,
-                                                  struct weft_topology **out);
 
 #endif

@@ -1,19 +1,67 @@
 /*
- * neighbours.c - edges that anyone may name, brought to the two processes they join.
+ * neighbours.c - the lists of a distributed graph, and the exchange of edges.
  *
- * First all add up how many messages, and edges in them, each process will get; then each
- * sends what it knows to whom it concerns, and takes as many messages as it was promised.
- * Neighbours end up in the order of who named them, so that the result is always the
- * same.
+ * In the exchange, first all add up how many messages, and edges in them, each process
+ * will get; then each sends what it knows to whom it concerns, and takes as many messages
+ * as it was promised. Neighbours end up in the order of who named them, so that the
+ * result is always the same.
  */
-#include "topo/make.h"
+#include "topo/neighbours.h"
 
 #include "coll/coll.h"
 #include "p2p/p2p.h"
 #include "engine/lock.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+/* ---- the lists ---- */
+
+enum { IN, IN_WEIGHTS, OUT, OUT_WEIGHTS };
+
+enum weft_rc weft_neighbours_keep(const struct weft_neighbours *in,
+                                  const struct weft_neighbours *out_of, bool is_weighted,
+                                  struct weft_topology **out)
+{
+    const int lengths[WEFT_TOPOLOGY_LISTS] = {
+        in->count,
+        is_weighted ? in->count : 0,
+        out_of->count,
+        is_weighted ? out_of->count : 0,
+    };
+    enum weft_rc rc = weft_topology_take(MPI_DIST_GRAPH, lengths, out);
+
+    if (rc == WEFT_OK) {
+        (*out)->is_weighted = is_weighted;
+        weft_topology_fill(*out, IN, in->ranks);
+        weft_topology_fill(*out, IN_WEIGHTS, in->weights);
+        weft_topology_fill(*out, OUT, out_of->ranks);
+        weft_topology_fill(*out, OUT_WEIGHTS, out_of->weights);
+    }
+    return rc;
+}
+
+static struct weft_neighbours side_of(const struct weft_comm *comm, int ranks)
+{
+    const struct weft_topology *topology = comm->topology;
+
+    return (struct weft_neighbours){
+        .count = topology->lengths[ranks],
+        .ranks = weft_topology_see(topology, ranks),
+        .weights = topology->is_weighted ? weft_topology_see(topology, ranks + 1) : NULL,
+    };
+}
+
+struct weft_neighbours weft_dist_graph_in(const struct weft_comm *comm)
+{
+    return side_of(comm, IN);
+}
+
+struct weft_neighbours weft_dist_graph_out(const struct weft_comm *comm)
+{
+    return side_of(comm, OUT);
+}
+
+/* ---- the exchange ---- */
 
 enum { TAG = 1 << 20 }; /* away from those of collective operations */
 

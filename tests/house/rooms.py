@@ -57,11 +57,6 @@ KNOWN_CYCLES = {
         "shm/poll.c",
         "shm/sleep.c",
     )),
-    "src/datatype": ("a type is compiled from the placements that construct.c lists", (
-        "compile.c",
-        "construct.c",
-        "datatype.c",
-    )),
     "src/p2p": ("engine, transfers and messages in one room; they are being taken apart", (
         "accessible.c",
         "attend.c",
@@ -83,10 +78,6 @@ KNOWN_CYCLES = {
         "staged.c",
         "wait.c",
         "window.c",
-    )),
-    "src/topo": ("neighbours.c keeps what make.c made", (
-        "make.c",
-        "neighbours.c",
     )),
     "launch": ("one job, told in many files; options know hosts, and hosts the options", (
         "allocation.c",

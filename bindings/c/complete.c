@@ -13,6 +13,7 @@
 #include "core/grequest.h"
 #include "datatype/datatype.h"
 #include "p2p/p2p.h"
+#include "p2p/state.h"
 #include "engine/lock.h"
 
 int weft_find_request(const char *function, MPI_Request handle, struct weft_request **out)
@@ -114,9 +115,6 @@ static int reap_locked(struct weft_request *request, MPI_Request *handle,
 
 static struct weft_wait_reason reason(const char *function, const struct weft_request *r)
 {
-    const struct weft_p2p_request *p = (const struct weft_p2p_request *)r;
-    const bool is_recv = r->kind == WEFT_REQUEST_RECV;
-
     if (r->kind == WEFT_REQUEST_SCHEDULE) {
         return (struct weft_wait_reason){function, r->comm != NULL ? r->comm->name : "",
                                          MPI_ANY_SOURCE, MPI_ANY_TAG, 0};
@@ -124,13 +122,7 @@ static struct weft_wait_reason reason(const char *function, const struct weft_re
     if (r->kind == WEFT_REQUEST_GENERALIZED) {
         return (struct weft_wait_reason){function, "a generalized request", -1, -2, 0};
     }
-    return (struct weft_wait_reason){
-        .call = function,
-        .comm = r->comm != NULL ? r->comm->name : "",
-        .peer = is_recv ? p->posted.source : (int)p->peer->rank,
-        .tag = is_recv ? p->posted.tag : p->header.tag,
-        .bytes = p->capacity,
-    };
+    return weft_p2p_wait_reason(r, function);
 }
 
 /*

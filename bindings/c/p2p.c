@@ -25,7 +25,7 @@ static __attribute__((noinline)) int
 send_unusual(const void *buffer, MPI_Count count, MPI_Datatype datatype, int dest,
              int tag, MPI_Comm comm, const char *function, enum weft_send_mode mode)
 {
-    struct weft_datatype *type;
+    struct weft_data data;
     struct weft_comm *c;
     size_t bytes = 0;
     enum weft_rc rc;
@@ -40,12 +40,8 @@ send_unusual(const void *buffer, MPI_Count count, MPI_Datatype datatype, int des
     if (err != MPI_SUCCESS || dest == MPI_PROC_NULL) {
         return err;
     }
-    type = weft_datatype_from_handle(datatype);
-    rc = is_dense(type, count, bytes)
-             ? weft_send(c, dest, tag, weft_datatype_data(type, buffer), bytes,
-                         WEFT_PLANE_P2P | (unsigned)mode)
-             : weft_send_typed(c, dest, tag, buffer, (uint64_t)count, type,
-                               WEFT_PLANE_P2P | (unsigned)mode);
+    data = weft_data_of(buffer, count, weft_datatype_from_handle(datatype), bytes);
+    rc = weft_send_data(c, dest, tag, &data, WEFT_PLANE_P2P | (unsigned)mode);
     return rc == WEFT_OK ? MPI_SUCCESS : weft_raise_rc(c, rc, function);
 }
 
@@ -90,12 +86,26 @@ static ALWAYS_INLINE int send_checked(const char *function, const void *buffer,
                : send_elsewhere(buffer, count, datatype, dest, tag, comm, function, mode);
 }
 
+static ALWAYS_INLINE enum weft_rc start_isend(struct weft_comm *c, int dest, int tag,
+                                              const void *buffer, MPI_Count count,
+                                              struct weft_datatype *type, size_t bytes,
+                                              unsigned how, struct weft_request **made)
+{
+    if (weft_likely(is_dense(type, count, bytes))) {
+        return weft_isend(c, dest, tag, weft_datatype_data(type, buffer), bytes, how,
+                          made);
+    } else {
+        const struct weft_data data = weft_data_of(buffer, count, type, bytes);
+
+        return weft_isend_data(c, dest, tag, &data, how, made);
+    }
+}
+
 static ALWAYS_INLINE int isend_checked(const char *function, const void *buffer,
                                        MPI_Count count, MPI_Datatype datatype, int dest,
                                        int tag, MPI_Comm comm, enum weft_send_mode mode,
                                        MPI_Request *request)
 {
-    struct weft_datatype *type;
     struct weft_comm *c;
     struct weft_request *made = &weft_request_sent;
     size_t bytes = 0;
@@ -115,12 +125,8 @@ static ALWAYS_INLINE int isend_checked(const char *function, const void *buffer,
         return err;
     }
     if (weft_likely(dest != MPI_PROC_NULL)) {
-        type = weft_datatype_from_handle(datatype);
-        rc = weft_likely(is_dense(type, count, bytes))
-                 ? weft_isend(c, dest, tag, weft_datatype_data(type, buffer), bytes,
-                              WEFT_PLANE_P2P | (unsigned)mode, &made)
-                 : weft_isend_typed(c, dest, tag, buffer, (uint64_t)count, type,
-                                    WEFT_PLANE_P2P | (unsigned)mode, &made);
+        rc = start_isend(c, dest, tag, buffer, count, weft_datatype_from_handle(datatype),
+                         bytes, WEFT_PLANE_P2P | (unsigned)mode, &made);
     }
     if (weft_unlikely(rc != WEFT_OK)) {
         return weft_raise_rc(c, rc, function);
@@ -156,7 +162,7 @@ recv_unusual(void *buffer, MPI_Count count, MPI_Datatype datatype, int source, i
              MPI_Comm comm, MPI_Status *status, const char *function)
 {
     struct weft_received received;
-    struct weft_datatype *type;
+    struct weft_data data;
     struct weft_comm *c;
     size_t bytes = 0;
     enum weft_rc rc;
@@ -175,13 +181,8 @@ recv_unusual(void *buffer, MPI_Count count, MPI_Datatype datatype, int source, i
         weft_status_set_proc_null(status);
         return MPI_SUCCESS;
     }
-    type = weft_datatype_from_handle(datatype);
-    if (is_dense(type, count, bytes)) {
-        return recv_into(function, c, source, tag, weft_datatype_data(type, buffer),
-                         bytes, status);
-    }
-    rc = weft_recv_typed(c, WEFT_PLANE_P2P, source, tag, buffer, (uint64_t)count, type,
-                         &received);
+    data = weft_data_of(buffer, count, weft_datatype_from_handle(datatype), bytes);
+    rc = weft_recv_data(c, WEFT_PLANE_P2P, source, tag, &data, &received);
     return finish_recv(function, c, rc, &received, status);
 }
 
@@ -230,8 +231,9 @@ static ALWAYS_INLINE int irecv_checked(const char *function, void *buffer,
         rc = weft_irecv(c, WEFT_PLANE_P2P, source, tag, weft_datatype_data(type, buffer),
                         bytes, &made);
     } else {
-        rc = weft_irecv_typed(c, WEFT_PLANE_P2P, source, tag, buffer, (uint64_t)count,
-                              type, &made);
+        const struct weft_data data = weft_data_of(buffer, count, type, bytes);
+
+        rc = weft_irecv_data(c, WEFT_PLANE_P2P, source, tag, &data, &made);
     }
     if (weft_unlikely(rc != WEFT_OK)) {
         return weft_raise_rc(c, rc, function);

@@ -7,6 +7,7 @@
 #include "check/p2p.h"
 #include "check/rc.h"
 #include "p2p/partitioned.h"
+#include "p2p/state.h"
 #include "engine/lock.h"
 
 /* Partitions of `count` elements each: all the data, and the bytes of one. */

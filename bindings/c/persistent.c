@@ -6,6 +6,7 @@
 #include "check/p2p.h"
 #include "check/rc.h"
 #include "p2p/p2p.h"
+#include "p2p/state.h"
 #include "engine/lock.h"
 
 static int finish_init(const char *function, struct weft_comm *comm, enum weft_rc rc,

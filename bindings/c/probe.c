@@ -162,14 +162,11 @@ static int find_message(const char *function, MPI_Message handle,
 static enum weft_rc start(struct weft_message *message, void *buffer, MPI_Count count,
                           MPI_Datatype datatype, size_t bytes, struct weft_request **out)
 {
-    struct weft_datatype *type = weft_datatype_from_handle(datatype);
+    const struct weft_data data =
+        weft_data_of(buffer, count, weft_datatype_from_handle(datatype), bytes);
 
-    if (message == NULL) {
-        return weft_irecv_nothing(NULL, out);
-    }
-    return weft_datatype_is_dense(type, count) || bytes == 0
-               ? weft_imrecv(message, weft_datatype_data(type, buffer), bytes, out)
-               : weft_imrecv_typed(message, buffer, (uint64_t)count, type, out);
+    return message == NULL ? weft_irecv_nothing(NULL, out)
+                           : weft_imrecv(message, &data, out);
 }
 
 static int imrecv_checked(const char *function, void *buffer, MPI_Count count,

@@ -10,7 +10,6 @@
 
 #include "check/p2p.h"
 #include "check/rc.h"
-#include "datatype/cursor.h"
 #include "p2p/p2p.h"
 
 #include <stdlib.h>
@@ -25,9 +24,10 @@ struct side {
     size_t bytes; /* found by check() */
 };
 
-static bool is_dense(const struct weft_datatype *type, const struct side *side)
+static struct weft_data data_of(const struct side *side)
 {
-    return weft_datatype_is_dense(type, side->count) || side->bytes == 0;
+    return weft_data_of(side->buffer, side->count,
+                        weft_datatype_from_handle(side->datatype), side->bytes);
 }
 
 static int check(const char *function, MPI_Comm comm, struct side *send,
@@ -55,8 +55,7 @@ static int check(const char *function, MPI_Comm comm, struct side *send,
 /* The data of a side, packed; NULL if there are none, or they go nowhere. */
 static enum weft_rc copy_of(const struct side *side, void **out)
 {
-    const struct weft_datatype *type = weft_datatype_from_handle(side->datatype);
-    struct weft_cursor cursor;
+    const struct weft_data data = data_of(side);
 
     *out = NULL;
     if (side->bytes == 0 || side->rank == MPI_PROC_NULL) {
@@ -66,49 +65,35 @@ static enum weft_rc copy_of(const struct side *side, void **out)
     if (*out == NULL) {
         return WEFT_ERR_NOMEM;
     }
-    if (is_dense(type, side)) {
-        memcpy(*out, weft_datatype_data(type, side->buffer), side->bytes);
-        return WEFT_OK;
-    }
-    weft_cursor_init(&cursor, &type->layout, type->extent, (uint64_t)side->count,
-                     side->buffer);
-    weft_cursor_pack(&cursor, *out, side->bytes);
+    weft_data_pack(&data, *out);
     return WEFT_OK;
 }
 
 static enum weft_rc start_recv(struct weft_comm *comm, const struct side *side,
                                struct weft_request **out)
 {
-    struct weft_datatype *type = weft_datatype_from_handle(side->datatype);
+    const struct weft_data data = data_of(side);
 
     if (side->rank == MPI_PROC_NULL) {
         return weft_irecv_nothing(comm, out);
     }
-    return is_dense(type, side)
-               ? weft_irecv(comm, WEFT_PLANE_P2P, side->rank, side->tag,
-                            weft_datatype_data(type, side->buffer), side->bytes, out)
-               : weft_irecv_typed(comm, WEFT_PLANE_P2P, side->rank, side->tag,
-                                  side->buffer, (uint64_t)side->count, type, out);
+    return weft_irecv_data(comm, WEFT_PLANE_P2P, side->rank, side->tag, &data, out);
 }
 
 /* `copy` is what goes out, or NULL: it is in the buffer. */
 static enum weft_rc start_send(struct weft_comm *comm, const struct side *side,
                                const void *copy, struct weft_request **out)
 {
-    struct weft_datatype *type = weft_datatype_from_handle(side->datatype);
     const unsigned how = WEFT_PLANE_P2P | (unsigned)WEFT_SEND_STANDARD;
+    struct weft_data data;
 
     *out = &weft_request_sent;
     if (side->rank == MPI_PROC_NULL) {
         return WEFT_OK;
     }
-    if (copy != NULL || is_dense(type, side)) {
-        const void *data = copy != NULL ? copy : weft_datatype_data(type, side->buffer);
-
-        return weft_isend(comm, side->rank, side->tag, data, side->bytes, how, out);
-    }
-    return weft_isend_typed(comm, side->rank, side->tag, side->buffer,
-                            (uint64_t)side->count, type, how, out);
+    data = copy != NULL ? (struct weft_data){.buffer = copy, .bytes = side->bytes}
+                        : data_of(side);
+    return weft_isend_data(comm, side->rank, side->tag, &data, how, out);
 }
 
 /* Both, as one request, which owns the copy if it is made. */

@@ -4,6 +4,7 @@
 #include "comm/context.h"
 #include "core/topology.h"
 #include "p2p/p2p.h"
+#include "p2p/state.h"
 #include "engine/lock.h"
 
 void weft_make_open(void)

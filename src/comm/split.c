@@ -7,6 +7,7 @@
 #include "comm/agree.h"
 #include "comm/context.h"
 #include "p2p/p2p.h"
+#include "p2p/state.h"
 #include "engine/lock.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 #include "comm/sweep.h"
 
 #include "p2p/p2p.h"
+#include "p2p/state.h"
 
 enum phase { PHASE_COLLECT, PHASE_HEAR, PHASE_TELL };
 

@@ -10,6 +10,7 @@
 #include "comm/agree.h"
 #include "comm/context.h"
 #include "p2p/buffered.h"
+#include "p2p/state.h"
 #include "engine/lock.h"
 
 #include <sched.h>

@@ -11,7 +11,7 @@
  * the other side waits in the middle of the message. What is small, or not contiguous, is
  * copied by the processor: there a bad pointer is a signal, as it is anywhere else.
  */
-#include "p2p/p2p.h"
+#include "p2p/internal.h"
 
 #include "base/memory.h"
 

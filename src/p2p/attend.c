@@ -18,7 +18,7 @@
  * the helper without. If the helper finds the lock taken, either that thread leaves again
  * soon, or it waits in MPI and has taken responsibility back.
  */
-#include "p2p/p2p.h"
+#include "p2p/internal.h"
 
 #include "base/futex.h"
 #include "base/log.h"

@@ -1,5 +1,6 @@
 #include "p2p/buffered.h"
 
+#include "p2p/internal.h"
 #include "p2p/space.h"
 #include "engine/lock.h"
 
@@ -147,7 +148,7 @@ static enum weft_rc send_copy(struct weft_comm *comm, int dest, int tag,
     }
     number = buffer->taken - 1;
     weft_unlock(); /* it has a message, so the buffer stays */
-    weft_p2p_pack(data, copy);
+    weft_data_pack(data, copy);
     weft_lock();
     packed.buffer = copy;
     rc = weft_p2p_send_slow(comm, dest, tag, &packed,
@@ -180,7 +181,7 @@ enum weft_rc weft_bsend_locked(struct weft_comm *comm, int dest, int tag,
     if (data->bytes <= WEFT_EAGER_MAX && data->type == NULL) {
         rc = weft_p2p_try_send(comm, dest, tag, data->buffer, data->bytes);
     } else if (data->bytes <= WEFT_EAGER_MAX) {
-        weft_p2p_pack(data, packed);
+        weft_data_pack(data, packed);
         rc = weft_p2p_try_send(comm, dest, tag, packed, data->bytes);
     }
     return rc == WEFT_AGAIN ? send_copy(comm, dest, tag, data) : rc;

@@ -67,7 +67,4 @@ WEFT_MUST_CHECK enum weft_rc weft_bsend_locked(struct weft_comm *comm, int dest,
 WEFT_MUST_CHECK enum weft_rc weft_bsend(struct weft_comm *comm, int dest, int tag,
                                         const struct weft_data *data);
 
-/* With the lock: a send from a buffer is over, and its copy is not needed any more. */
-void weft_buffer_give_back(struct weft_p2p_request *send);
-
 #endif

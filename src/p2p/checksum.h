@@ -22,7 +22,7 @@
 #ifndef WEFT_P2P_CHECKSUM_H
 #define WEFT_P2P_CHECKSUM_H
 
-#include "p2p/p2p.h"
+#include "p2p/internal.h"
 
 /* A send request that is to be announced, or takes an offer, sums its message, or will
  * owe the sums. */

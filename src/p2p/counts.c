@@ -1,6 +1,6 @@
 #include "p2p/counts.h"
 
-#include "p2p/p2p.h"
+#include "p2p/internal.h"
 
 static struct weft_counts past; /* of engines that were closed */
 static struct weft_watch *watches;

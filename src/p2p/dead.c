@@ -28,8 +28,9 @@
  * A request that a thread is copying for, outside the lock, is completed when that thread
  * comes back: process_vm_* fails by itself where the other process is gone.
  */
-#include "p2p/probe.h"
 #include "engine/lock.h"
+#include "p2p/internal.h"
+#include "p2p/probe.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,6 +151,7 @@ bool weft_p2p_is_given_up(const struct weft_header *header)
 /* A long one is received into no memory: so its sender learns that it is over. */
 void weft_p2p_drop(uint32_t from, const struct weft_header *header, const void *data)
 {
+    const struct weft_data nowhere = {.bytes = 0};
     struct weft_request *recv;
 
     if (header->kind == WEFT_PKT_EAGER) {
@@ -158,7 +160,7 @@ void weft_p2p_drop(uint32_t from, const struct weft_header *header, const void *
     if (weft_p2p_take_request(&recv) != WEFT_OK) {
         weft_wireup_abort(weft_p2p.job, 1, "no memory to drop a message");
     }
-    weft_p2p_recv_message((struct weft_p2p_request *)recv, NULL, 0, from, header, data);
+    weft_p2p_recv_message((struct weft_p2p_request *)recv, &nowhere, from, header, data);
     weft_request_detach(recv);
 }
 

@@ -10,23 +10,22 @@
  * through a window. A request knows its buffer, type and count; a piece is found by its
  * offset alone, so pieces may move in any order and by any thread.
  */
-#include "p2p/p2p.h"
+#include "p2p/internal.h"
 
-#include "base/copy.h"
 #include "base/crc32c.h"
 #include "datatype/cursor.h"
 #include "p2p/buffered.h"
 #include "engine/lock.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-void weft_p2p_set_type(struct weft_p2p_request *request, struct weft_datatype *type,
-                       uint64_t count)
+void weft_p2p_set_type(struct weft_p2p_request *request, const struct weft_data *data)
 {
-    weft_datatype_keep(type);
-    request->type = type;
-    request->count = count;
-    request->skip = 0;
+    weft_datatype_keep(data->type);
+    request->type = data->type;
+    request->count = data->count;
+    request->skip = data->skip;
 }
 
 static void give_packed(void *packed, uint64_t window)
@@ -74,19 +73,12 @@ struct weft_data weft_p2p_part(const struct weft_p2p_request *request, uint64_t 
     };
 }
 
-void weft_p2p_start_cursor(struct weft_cursor *cursor, const struct weft_data *data)
-{
-    weft_cursor_init(cursor, &data->type->layout, data->type->extent, data->count,
-                     data->buffer);
-    cursor->position = data->skip;
-}
-
 static void start(struct weft_cursor *cursor, const struct weft_p2p_request *request,
                   uint64_t offset)
 {
     const struct weft_data data = weft_p2p_part(request, offset, 0);
 
-    weft_p2p_start_cursor(cursor, &data);
+    weft_data_start_cursor(cursor, &data);
 }
 
 void weft_p2p_gather(const struct weft_p2p_request *send, uint64_t offset, void *to,
@@ -137,29 +129,6 @@ uint32_t weft_p2p_packed_crc(const struct weft_p2p_request *request, uint64_t of
 
 /* ---- sending; receiving differs too little from recv.c to be here ---- */
 
-void weft_p2p_pack(const struct weft_data *data, void *to)
-{
-    struct weft_cursor cursor;
-
-    if (data->type == NULL) {
-        weft_copy(to, data->buffer, data->bytes);
-        return;
-    }
-    weft_p2p_start_cursor(&cursor, data);
-    weft_cursor_pack(&cursor, to, data->bytes);
-}
-
-static struct weft_data data_of(const void *buffer, uint64_t count,
-                                struct weft_datatype *type)
-{
-    return (struct weft_data){
-        .buffer = buffer,
-        .bytes = count * type->size,
-        .type = type,
-        .count = count,
-    };
-}
-
 /* Data that the peer, which can reach our memory, is told where to find. */
 static bool list_blocks(const struct weft_comm *comm, int dest,
                         const struct weft_data *data, struct weft_data *listed)
@@ -199,7 +168,7 @@ static bool pack_whole(const struct weft_comm *comm, int dest,
         return false;
     }
     weft_unlock();
-    weft_p2p_pack(data, window.at);
+    weft_data_pack(data, window.at);
     weft_lock();
     *packed = (struct weft_data){
         .buffer = window.at,
@@ -233,40 +202,51 @@ static void hand_over(struct weft_p2p_request *send, const struct weft_data *pre
     }
 }
 
-enum weft_rc weft_send_typed(const struct weft_comm *comm, int dest, int tag,
-                             const void *buffer, uint64_t count,
-                             struct weft_datatype *type, unsigned how)
+/* Packs a message that fits into one packet on the stack. */
+static __attribute__((noinline)) enum weft_rc send_small(const struct weft_comm *comm,
+                                                         int dest, int tag,
+                                                         const struct weft_data *data,
+                                                         unsigned how)
 {
-    const struct weft_data data = data_of(buffer, count, type);
+    uint8_t small[WEFT_EAGER_MAX];
+
+    weft_data_pack(data, small);
+    return weft_send(comm, dest, tag, small, data->bytes, how);
+}
+
+enum weft_rc weft_send_data(const struct weft_comm *comm, int dest, int tag,
+                            const struct weft_data *data, unsigned how)
+{
     struct weft_data prepared;
     enum weft_rc rc;
 
-    if (data.bytes <= WEFT_EAGER_MAX) {
-        uint8_t small[WEFT_EAGER_MAX];
-
-        weft_p2p_pack(&data, small);
-        return weft_send(comm, dest, tag, small, data.bytes, how);
+    if (data->type == NULL) {
+        return weft_send(comm, dest, tag, data->buffer, data->bytes, how);
+    }
+    if (data->bytes <= WEFT_EAGER_MAX) {
+        return send_small(comm, dest, tag, data, how);
     }
     weft_lock();
-    prepared = prepare(comm, dest, &data);
+    prepared = prepare(comm, dest, data);
     rc = weft_p2p_send_and_wait(comm, dest, tag, &prepared, how);
     give_packed(prepared.memory, prepared.window);
     weft_unlock();
     return rc;
 }
 
-enum weft_rc weft_isend_typed(struct weft_comm *comm, int dest, int tag,
-                              const void *buffer, uint64_t count,
-                              struct weft_datatype *type, unsigned how,
-                              struct weft_request **out)
+enum weft_rc weft_isend_data(struct weft_comm *comm, int dest, int tag,
+                             const struct weft_data *data, unsigned how,
+                             struct weft_request **out)
 {
-    const struct weft_data data = data_of(buffer, count, type);
     struct weft_data prepared;
     struct weft_p2p_request *send;
     enum weft_rc rc;
 
+    if (data->type == NULL) {
+        return weft_isend(comm, dest, tag, data->buffer, data->bytes, how, out);
+    }
     weft_lock();
-    prepared = prepare(comm, dest, &data);
+    prepared = prepare(comm, dest, data);
     rc = weft_p2p_send_slow(comm, dest, tag, &prepared, how, false, &send);
     hand_over(send, &prepared);
     if (send != NULL) {

@@ -10,7 +10,7 @@
  * Short blocks are packed instead: the kernel spends on each stretch what packing and
  * unpacking LIST_FROM bytes cost (docs/performance.md).
  */
-#include "p2p/p2p.h"
+#include "p2p/internal.h"
 
 #include "datatype/cursor.h"
 
@@ -27,7 +27,7 @@ static bool begins_long(const struct weft_data *data)
     struct weft_cursor cursor;
     size_t n;
 
-    weft_p2p_start_cursor(&cursor, data);
+    weft_data_start_cursor(&cursor, data);
     n = weft_cursor_vectors(&cursor, first, LOOK, data->bytes);
     return cursor.position - data->skip >= n * LIST_FROM;
 }
@@ -40,7 +40,7 @@ static bool fill(struct weft_list *list, const struct weft_data *data)
     struct weft_cursor cursor;
     uint64_t before = 0;
 
-    weft_p2p_start_cursor(&cursor, data);
+    weft_data_start_cursor(&cursor, data);
     list->n = 0;
     while (before < data->bytes) {
         struct iovec part[64];
@@ -153,7 +153,7 @@ static size_t own_vectors(const struct weft_p2p_request *request, void *flat,
         return 1;
     }
     part = weft_p2p_part(request, offset, bytes);
-    weft_p2p_start_cursor(&cursor, &part);
+    weft_data_start_cursor(&cursor, &part);
     return weft_cursor_vectors(&cursor, out, WEFT_VECTORS_MAX, (size_t)bytes);
 }
 

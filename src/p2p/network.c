@@ -18,7 +18,7 @@
  * calls the helper. Before the first, the network may not even be there; when it comes up
  * it has other descriptors, and the next who arms watches these.
  */
-#include "p2p/p2p.h"
+#include "p2p/internal.h"
 
 #include "base/log.h"
 #include "base/settings.h"

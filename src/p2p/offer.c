@@ -19,7 +19,7 @@
  * younger one for its message: of a joint it keeps the last turn only, so that it has at
  * most one offer for each of the peer's joints.
  */
-#include "p2p/p2p.h"
+#include "p2p/internal.h"
 
 #include "p2p/checksum.h"
 

@@ -25,6 +25,7 @@
  */
 #include "p2p/partitioned.h"
 
+#include "p2p/internal.h"
 #include "p2p/parts.h"
 #include "engine/lock.h"
 

@@ -8,6 +8,7 @@
  * taken for one of the next start.
  */
 #include "p2p/buffered.h"
+#include "p2p/internal.h"
 
 #include "engine/lock.h"
 

@@ -1,5 +1,6 @@
 #include "p2p/probe.h"
 
+#include "p2p/internal.h"
 #include "base/copy.h"
 #include "engine/lock.h"
 
@@ -287,9 +288,8 @@ enum weft_rc weft_iprobe(struct weft_comm *comm, int source, int tag, bool *is_f
 
 /* ---- receiving what was taken ---- */
 
-static enum weft_rc receive(struct weft_message *message, void *buffer, size_t bytes,
-                            uint64_t count, struct weft_datatype *type,
-                            struct weft_request **out)
+enum weft_rc weft_imrecv(struct weft_message *message, const struct weft_data *data,
+                         struct weft_request **out)
 {
     enum weft_rc rc;
 
@@ -298,28 +298,12 @@ static enum weft_rc receive(struct weft_message *message, void *buffer, size_t b
     if (rc == WEFT_OK) {
         struct weft_p2p_request *recv = (struct weft_p2p_request *)*out;
 
-        if (type != NULL) {
-            weft_p2p_set_type(recv, type, count);
-        }
         recv->base.comm = message->comm; /* with the reference */
-        weft_p2p_recv_message(recv, buffer, bytes, message->from, &message->header,
-                              message->data);
+        weft_p2p_recv_message(recv, data, message->from, &message->header, message->data);
         weft_request_hand_out(&recv->base);
         free_message(message);
     }
     weft_p2p_leave();
     weft_unlock();
     return rc;
-}
-
-enum weft_rc weft_imrecv(struct weft_message *message, void *buffer, size_t bytes,
-                         struct weft_request **out)
-{
-    return receive(message, buffer, bytes, 0, NULL, out);
-}
-
-enum weft_rc weft_imrecv_typed(struct weft_message *message, void *buffer, uint64_t count,
-                               struct weft_datatype *type, struct weft_request **out)
-{
-    return receive(message, buffer, count * type->size, count, type, out);
 }

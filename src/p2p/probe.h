@@ -15,6 +15,7 @@
 #ifndef WEFT_P2P_PROBE_H
 #define WEFT_P2P_PROBE_H
 
+#include "match/unexpected.h"
 #include "p2p/p2p.h"
 
 /* A message that was taken out of matching. */
@@ -40,11 +41,9 @@ WEFT_MUST_CHECK enum weft_rc weft_iprobe(struct weft_comm *comm, int source, int
                                          struct weft_received *received);
 
 /* Receives a message that was taken, which is gone then, if the call succeeds. */
-WEFT_MUST_CHECK enum weft_rc weft_imrecv(struct weft_message *message, void *buffer,
-                                         size_t bytes, struct weft_request **out);
-WEFT_MUST_CHECK enum weft_rc weft_imrecv_typed(struct weft_message *message, void *buffer,
-                                               uint64_t count, struct weft_datatype *type,
-                                               struct weft_request **out);
+WEFT_MUST_CHECK enum weft_rc weft_imrecv(struct weft_message *message,
+                                         const struct weft_data *data,
+                                         struct weft_request **out);
 
 /* The message behind a handle, or NULL. Needs the lock. */
 struct weft_message *weft_message_from_handle(MPI_Message handle);

@@ -2,7 +2,7 @@
  * recv.c - the way of a message in: a receive looks for a waiting message and is posted
  * if there is none, in one step under the lock.
  */
-#include "p2p/p2p.h"
+#include "p2p/internal.h"
 
 #include "base/copy.h"
 #include "p2p/checksum.h"
@@ -73,11 +73,14 @@ static inline void fill(struct weft_p2p_request *recv, void *buffer, size_t byte
     recv->work = WEFT_WORK_NONE;
 }
 
-void weft_p2p_recv_message(struct weft_p2p_request *recv, void *buffer, size_t bytes,
+void weft_p2p_recv_message(struct weft_p2p_request *recv, const struct weft_data *into,
                            uint32_t from, const struct weft_header *header,
                            const void *data)
 {
-    fill(recv, buffer, bytes);
+    if (weft_unlikely(into->type != NULL)) {
+        weft_p2p_set_type(recv, into);
+    }
+    fill(recv, (void *)(uintptr_t)into->buffer, into->bytes);
     recv->posted.source = (int32_t)header->source; /* for who asks what is waited for */
     recv->posted.tag = header->tag;
     deliver(recv, from, header, data);
@@ -206,25 +209,27 @@ enum weft_rc weft_recv(const struct weft_comm *comm, enum weft_plane plane, int 
     return finish_blocking(recv, rc, comm, source, tag, bytes, received);
 }
 
-/* The same with a type. */
-static enum weft_rc start_typed(struct weft_p2p_request *recv,
-                                const struct weft_comm *comm, enum weft_plane plane,
-                                int source, int tag, void *buffer, uint64_t count,
-                                struct weft_datatype *type)
+/* Fills the request, with the type if there is one, and takes a message or posts. */
+static enum weft_rc start_data(struct weft_p2p_request *recv,
+                               const struct weft_comm *comm, enum weft_plane plane,
+                               int source, int tag, const struct weft_data *data)
 {
+    void *buffer = (void *)(uintptr_t)data->buffer;
     enum weft_rc rc;
 
-    weft_p2p_set_type(recv, type, count);
-    rc = start(recv, comm, plane, source, tag, buffer, count * type->size);
-    if (rc != WEFT_OK) {
+    if (weft_unlikely(data->type != NULL)) {
+        weft_p2p_set_type(recv, data);
+    }
+    rc = start(recv, comm, plane, source, tag, buffer, data->bytes);
+    if (weft_unlikely(rc != WEFT_OK && data->type != NULL)) {
         weft_p2p_forget_type(recv);
     }
     return rc;
 }
 
-enum weft_rc weft_recv_typed(const struct weft_comm *comm, enum weft_plane plane,
-                             int source, int tag, void *buffer, uint64_t count,
-                             struct weft_datatype *type, struct weft_received *received)
+enum weft_rc weft_recv_data(const struct weft_comm *comm, enum weft_plane plane,
+                            int source, int tag, const struct weft_data *data,
+                            struct weft_received *received)
 {
     struct weft_p2p_request *recv;
     enum weft_rc rc = WEFT_ERR_NOMEM;
@@ -232,9 +237,9 @@ enum weft_rc weft_recv_typed(const struct weft_comm *comm, enum weft_plane plane
     weft_lock();
     recv = weft_p2p_take_spare();
     if (recv != NULL) {
-        rc = start_typed(recv, comm, plane, source, tag, buffer, count, type);
+        rc = start_data(recv, comm, plane, source, tag, data);
     }
-    return finish_blocking(recv, rc, comm, source, tag, count * type->size, received);
+    return finish_blocking(recv, rc, comm, source, tag, data->bytes, received);
 }
 
 static void hand_out(struct weft_p2p_request *recv)
@@ -279,9 +284,9 @@ enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane, int sourc
     return rc;
 }
 
-enum weft_rc weft_irecv_typed(struct weft_comm *comm, enum weft_plane plane, int source,
-                              int tag, void *buffer, uint64_t count,
-                              struct weft_datatype *type, struct weft_request **out)
+enum weft_rc weft_irecv_data(struct weft_comm *comm, enum weft_plane plane, int source,
+                             int tag, const struct weft_data *data,
+                             struct weft_request **out)
 {
     struct weft_request *request;
     enum weft_rc rc;
@@ -289,13 +294,13 @@ enum weft_rc weft_irecv_typed(struct weft_comm *comm, enum weft_plane plane, int
     weft_lock();
     rc = weft_p2p_take_request(&request);
     if (rc == WEFT_OK) {
+        struct weft_p2p_request *recv = (struct weft_p2p_request *)request;
+
         weft_request_set_comm(request, comm);
-        rc = start_typed((struct weft_p2p_request *)request, comm, plane, source, tag,
-                         buffer, count, type);
+        rc = weft_p2p_recv_by(recv, comm, plane, source, tag, data);
         if (rc != WEFT_OK) {
             weft_request_give(request);
         } else {
-            hand_out((struct weft_p2p_request *)request);
             *out = request;
         }
     }
@@ -308,18 +313,10 @@ enum weft_rc weft_p2p_recv_by(struct weft_p2p_request *recv, const struct weft_c
                               enum weft_plane plane, int source, int tag,
                               const struct weft_data *data)
 {
-    void *buffer = (void *)(uintptr_t)data->buffer;
-    enum weft_rc rc;
+    const enum weft_rc rc = start_data(recv, comm, plane, source, tag, data);
 
-    if (weft_unlikely(data->type != NULL)) {
-        weft_p2p_set_type(recv, data->type, data->count);
-        recv->skip = data->skip;
-    }
-    rc = start(recv, comm, plane, source, tag, buffer, data->bytes);
     if (weft_likely(rc == WEFT_OK)) {
         hand_out(recv);
-    } else if (data->type != NULL) {
-        weft_p2p_forget_type(recv);
     }
     return rc;
 }

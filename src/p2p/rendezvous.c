@@ -18,7 +18,7 @@
  * the lock, by threads that wait in MPI (weft_p2p_do_work). A piece that cannot be moved
  * is asked for, or sent, as DATA: each transfer falls back by itself.
  */
-#include "p2p/p2p.h"
+#include "p2p/internal.h"
 
 #include "p2p/checksum.h"
 #include "engine/lock.h"

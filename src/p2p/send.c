@@ -2,7 +2,7 @@
  * send.c - the way of a message out. The common case, small and with room in the queue,
  * goes straight down; everything rarer leaves through a named function.
  */
-#include "p2p/p2p.h"
+#include "p2p/internal.h"
 
 #include "p2p/checksum.h"
 #include "engine/lock.h"
@@ -225,8 +225,7 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     send->capacity = data->bytes;
     send->window = data->window;
     if (weft_unlikely(data->type != NULL)) {
-        weft_p2p_set_type(send, data->type, data->count);
-        send->skip = data->skip;
+        weft_p2p_set_type(send, data);
     }
     send->header = *header;
     send->header.kind = is_announced ? WEFT_PKT_ANNOUNCE : WEFT_PKT_EAGER;

@@ -3,7 +3,7 @@
  * the receive got. It is a schedule of one step, so it also ends while the program
  * computes.
  */
-#include "p2p/p2p.h"
+#include "p2p/internal.h"
 
 #include "engine/lock.h"
 

@@ -22,7 +22,7 @@
  * cannot be fetched, the rest is asked for as DATA (rendezvous.c), once the sender has
  * answered what it was asked before: so it has nothing to pack when it hears of the end.
  */
-#include "p2p/p2p.h"
+#include "p2p/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

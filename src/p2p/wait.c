@@ -8,7 +8,7 @@
  * and the sleeper watches its own request, a millisecond at a time, for as long as
  * somebody polls.
  */
-#include "p2p/p2p.h"
+#include "p2p/internal.h"
 
 #include "base/clock.h"
 #include "base/futex.h"

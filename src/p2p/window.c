@@ -5,7 +5,7 @@
  * the transport has none, a private one does, which peers fetch. A few private ones are
  * kept until the end.
  */
-#include "p2p/p2p.h"
+#include "p2p/internal.h"
 
 #include <stdlib.h>
 

@@ -9,6 +9,7 @@
 #include "datatype/attribute.h"
 #include "p2p/buffered.h"
 #include "p2p/p2p.h"
+#include "p2p/state.h"
 #include "engine/lock.h"
 #include "base/wait.h"
 #include "runtime/environment.h"

@@ -2,6 +2,7 @@
 
 #include "comm/make.h"
 #include "p2p/p2p.h"
+#include "p2p/state.h"
 #include "engine/lock.h"
 #include "topo/order.h"
 

@@ -9,6 +9,7 @@
 #include "topo/neighbours.h"
 
 #include "coll/coll.h"
+#include "match/match.h"
 #include "p2p/p2p.h"
 #include "engine/lock.h"
 

@@ -258,6 +258,32 @@ struct weft_request *start_recv(int source, int tag, void *buffer, size_t bytes)
     return request;
 }
 
+struct weft_data elements_at(const void *buffer, uint64_t count,
+                             struct weft_datatype *type)
+{
+    return weft_data_of(buffer, (MPI_Count)count, type, count * type->size);
+}
+
+struct weft_request *start_send_data(int dest, int tag, struct weft_data data)
+{
+    struct weft_request *request;
+
+    assert_int_equal(weft_isend_data(&fixture_comm, dest, tag, &data,
+                                     WEFT_PLANE_P2P | WEFT_SEND_STANDARD, &request),
+                     WEFT_OK);
+    return request;
+}
+
+struct weft_request *start_recv_data(int source, int tag, struct weft_data data)
+{
+    struct weft_request *request;
+
+    assert_int_equal(
+        weft_irecv_data(&fixture_comm, WEFT_PLANE_P2P, source, tag, &data, &request),
+        WEFT_OK);
+    return request;
+}
+
 void end_request(struct weft_request *request, enum weft_rc rc)
 {
     assert_true(weft_request_is_complete(request));

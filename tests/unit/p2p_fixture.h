@@ -8,7 +8,7 @@
 #include "unit.h"
 
 #include "fake_transport.h"
-#include "p2p/p2p.h"
+#include "p2p/internal.h"
 
 enum { FIXTURE_RANKS = 8, FIXTURE_CONTEXT = 16 };
 
@@ -47,6 +47,12 @@ const char *rejection_of(uint32_t from, const struct weft_header *header,
 struct weft_request *start_send(int dest, int tag, const void *data, size_t bytes,
                                 enum weft_send_mode mode);
 struct weft_request *start_recv(int source, int tag, void *buffer, size_t bytes);
+
+/* `count` elements of a committed type, all of them, at `buffer`. */
+struct weft_data elements_at(const void *buffer, uint64_t count,
+                             struct weft_datatype *type);
+struct weft_request *start_send_data(int dest, int tag, struct weft_data data);
+struct weft_request *start_recv_data(int source, int tag, struct weft_data data);
 
 /* The request must be complete with `rc`; gives it back. */
 void end_request(struct weft_request *request, enum weft_rc rc);

@@ -37,10 +37,11 @@ static struct weft_message *take(int source, int tag)
 static struct weft_request *receive(struct weft_message *message, void *buffer,
                                     size_t bytes)
 {
+    const struct weft_data data = {.buffer = buffer, .bytes = bytes};
     struct weft_request *request;
 
     assert_non_null(message);
-    assert_int_equal(weft_imrecv(message, buffer, bytes, &request), WEFT_OK);
+    assert_int_equal(weft_imrecv(message, &data, &request), WEFT_OK);
     return request;
 }
 
@@ -310,6 +311,7 @@ static void a_taken_message_goes_where_its_type_says(void **state)
 {
     struct weft_datatype *every_second;
     struct weft_request *request;
+    struct weft_data data;
     char buffer[7] = "......";
 
     (void)state;
@@ -318,8 +320,8 @@ static void a_taken_message_goes_where_its_type_says(void **state)
                      WEFT_OK);
     assert_int_equal(weft_datatype_commit(every_second), WEFT_OK);
     arrive_eager(A, 1, "abc", 3);
-    assert_int_equal(weft_imrecv_typed(take(A, 1), buffer, 1, every_second, &request),
-                     WEFT_OK);
+    data = elements_at(buffer, 1, every_second);
+    assert_int_equal(weft_imrecv(take(A, 1), &data, &request), WEFT_OK);
     weft_datatype_free(every_second);
     end_recv(request, A, 1, 3);
     assert_string_equal(buffer, "a.b.c.");

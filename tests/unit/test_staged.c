@@ -78,9 +78,7 @@ static struct weft_request *start_typed_recv(void)
 {
     struct weft_request *request;
 
-    assert_int_equal(weft_irecv_typed(&fixture_comm, WEFT_PLANE_P2P, A, 5, spread, 1,
-                                      every_second, &request),
-                     WEFT_OK);
+    request = start_recv_data(A, 5, elements_at(spread, 1, every_second));
     return request;
 }
 
@@ -230,9 +228,7 @@ static void a_sender_packs_what_it_is_asked_for(void **state)
     for (size_t i = 0; i < DOUBLES; i++) {
         memcpy(spread + 16 * i, message + 8 * i, 8);
     }
-    assert_int_equal(weft_isend_typed(&fixture_comm, A, 5, spread, 1, every_second,
-                                      WEFT_PLANE_P2P | WEFT_SEND_STANDARD, &request),
-                     WEFT_OK);
+    request = start_send_data(A, 5, elements_at(spread, 1, every_second));
     announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
     assert_int_equal(announce.address, 0);
     assert_int_equal(announce.length, BYTES);
@@ -301,9 +297,7 @@ static void a_sender_packs_into_windows_in_turn(void **state)
     for (size_t i = 0; i < DOUBLES; i++) {
         memcpy(spread + 16 * i, message + 8 * i, 8);
     }
-    assert_int_equal(weft_isend_typed(&fixture_comm, A, 5, spread, 1, every_second,
-                                      WEFT_PLANE_P2P | WEFT_SEND_STANDARD, &request),
-                     WEFT_OK);
+    request = start_send_data(A, 5, elements_at(spread, 1, every_second));
     announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
     for (uint64_t i = 0; i < 3; i++) {
         const uint64_t at = i * WEFT_PIECE;
@@ -342,10 +336,7 @@ static void a_message_of_one_window_is_announced_in_it(void **state)
     for (uint32_t i = 0; i < SENDS; i++) {
         const void *at;
 
-        assert_int_equal(weft_isend_typed(&fixture_comm, A, 5, spread, 1, part,
-                                          WEFT_PLANE_P2P | WEFT_SEND_STANDARD,
-                                          &requests[i]),
-                         WEFT_OK);
+        requests[i] = start_send_data(A, 5, elements_at(spread, 1, part));
         announces[i] = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, i));
         if (i < FAKE_WINDOWS) {
             assert_int_equal(announces[i].address, WEFT_IN_WINDOW | i);
@@ -442,9 +433,7 @@ static void a_sender_shows_long_blocks_and_stores_what_is_wanted(void **state)
     for (size_t i = 0; i < ROWS; i++) {
         memcpy(spread + i * (BLOCK + GAP), message + i * BLOCK, BLOCK);
     }
-    assert_int_equal(weft_isend_typed(&fixture_comm, A, 5, spread, 1, rows,
-                                      WEFT_PLANE_P2P | WEFT_SEND_STANDARD, &request),
-                     WEFT_OK);
+    request = start_send_data(A, 5, elements_at(spread, 1, rows));
     announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
     list = list_at(fake.own_windows, announce.address);
     assert_int_equal(list->n, ROWS);
@@ -496,9 +485,7 @@ static void both_may_have_long_blocks(void **state)
             list->at[i].address = (uint64_t)(uintptr_t)(message + i * BLOCK);
         }
         announce.joint = (uint64_t)weft_joint_announce(joint, announce.address) << 32;
-        assert_int_equal(weft_irecv_typed(&fixture_comm, WEFT_PLANE_P2P, A, 5, spread, 1,
-                                          rows, &request),
-                         WEFT_OK);
+        request = start_recv_data(A, 5, elements_at(spread, 1, rows));
         fake_arrive(A, header, &announce, sizeof(announce), 0);
         weft_progress();
         assert_int_equal(list_at(fake.own_windows, weft_joint_field(&joint->target))->n,

@@ -1,0 +1,363 @@
+/*
+ * internal.h - what the files of this room share. All functions need the lock, unless
+ * they say otherwise.
+ *
+ *   send.c        the way of a small message out, the backlog
+ *   recv.c        posting, arrivals, the way of a small message in
+ *   request.c     requests as such (request.h)
+ *   probe.c       looking at messages that wait, taking them apart (probe.h)
+ *   rendezvous.c  long messages: announced, then fetched by one side or copied by both,
+ *                 or sent in pieces where the other's memory cannot be reached
+ *   layout.c      data that are not contiguous: packed and unpacked piece by piece
+ *   staged.c      long messages of such data
+ *   persistent.c  operations that are started again and again
+ *   partitioned.c messages that become ready and arrive in parts (partitioned.h)
+ *   sendrecv.c    one request for a send and a receive
+ *   offer.c       a posted receive tells its sender where its message goes
+ *   buffered.c    sends in buffered mode, and the buffers attached for them (buffered.h)
+ *   space.c       room in such a buffer (space.h)
+ *   checksum.c    whether what arrived is what was sent
+ *   wait.c        polling, spinning, yielding, sleeping
+ *   accessible.c  buffers that cannot be read or written
+ *   dead.c        processes that have ended: who waits for one gets an error
+ *   attend.c      what happens while the program computes, and the helper
+ *   far.c         long messages over a network
+ *   network.c     the transport between nodes, and the thread that sleeps on it
+ *   counts.c      what went through, for those who ask (counts.h)
+ */
+#ifndef WEFT_P2P_INTERNAL_H
+#define WEFT_P2P_INTERNAL_H
+
+#include "p2p/p2p.h"
+#include "p2p/request.h"
+#include "p2p/state.h"
+
+/* The peer with its endpoint, made on first use; or why not. */
+enum weft_rc weft_p2p_reach(uint32_t process, struct weft_peer **out);
+
+/* A packet, to ourselves too. */
+void weft_p2p_arrived(void *owner, uint32_t from, const void *header, const void *data,
+                      size_t len);
+
+void weft_p2p_send_control(struct weft_peer *peer, enum weft_packet kind,
+                           const struct weft_answer *answer);
+/* The same, by a stream to the peer. */
+void weft_p2p_send_control_by(struct weft_peer *peer, struct weft_endpoint *way,
+                              enum weft_packet kind, const struct weft_answer *answer);
+enum weft_rc weft_p2p_send_ordered(struct weft_peer *peer, struct weft_header *header,
+                                   const void *data, size_t len, unsigned flags);
+void weft_p2p_flush(void);
+void weft_p2p_set_free(struct weft_peer *peer); /* after its backlog has changed */
+void weft_p2p_wait_for_room(struct weft_peer *peer);
+
+/* Announces the message of a send request. WEFT_AGAIN: no room. */
+enum weft_rc weft_p2p_announce(struct weft_p2p_request *send);
+
+/* A receive has met an announcement; `data` is what came after the header. */
+void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *peer,
+                             const struct weft_header *header, const void *data,
+                             size_t len);
+
+/*
+ * One for each kind of packet that answers. Each returns NULL, or in a few words what is
+ * wrong with the packet, and has then done nothing. An answer to a request that is over
+ * is not wrong: it is ignored.
+ */
+const char *weft_p2p_on_data(uint32_t from, const void *data, size_t len);
+const char *weft_p2p_on_pull(uint32_t from, const struct weft_answer *answer);
+const char *weft_p2p_on_pull_put(uint32_t from, const struct weft_answer *answer);
+const char *weft_p2p_on_fetched(uint32_t from, const struct weft_answer *answer);
+const char *weft_p2p_on_placed(uint32_t from, const struct weft_answer *answer);
+const char *weft_p2p_on_offer(uint32_t from, const struct weft_answer *answer);
+const char *weft_p2p_on_stage(uint32_t from, const struct weft_answer *answer);
+const char *weft_p2p_on_staged(uint32_t from, const struct weft_answer *answer);
+
+/*
+ * The request that an answer of the rank `from` names: a send that was announced to that
+ * rank, or a receive of a message that this rank announced. *out is NULL if there is
+ * none, or it is over. Returns what is wrong, if it belongs to somebody else.
+ */
+const char *weft_p2p_find_announced(uint32_t from, uint64_t name,
+                                    struct weft_p2p_request **out);
+const char *weft_p2p_find_incoming(uint32_t from, uint64_t name,
+                                   struct weft_p2p_request **out);
+
+/*
+ * Ends the job: the rank `from` has sent, or written into shared memory, what no rank
+ * sends. `header` is the packet's, or NULL if it is none. With or without the lock.
+ */
+_Noreturn void weft_p2p_reject(uint32_t from, const struct weft_header *header,
+                               size_t len, const char *what);
+
+/* Over a network (far.c). A whole message, announced or not; WEFT_PENDING: the request is
+ * complete when the network has it. What was lent comes back. */
+enum weft_rc weft_p2p_lend_message(struct weft_p2p_request *send);
+enum weft_rc weft_p2p_announce_far(struct weft_p2p_request *send, const void *head,
+                                   size_t head_len);
+/* Lets the receiver get the message, where that is how they go. */
+void weft_p2p_expose_far(struct weft_p2p_request *send, struct weft_announce *announce);
+void weft_p2p_done(void *owner, struct weft_op *op, enum weft_rc rc);
+void weft_p2p_free_ops(void);
+/* Notes whether the peer has thrown away what came along. */
+void weft_p2p_note_pull(struct weft_peer *peer, const struct weft_p2p_request *send,
+                        const struct weft_answer *answer);
+/* Sends what a PULL or PULL_PUT has asked for; false: no room now. */
+bool weft_p2p_push_far(struct weft_peer *peer, struct weft_push *push);
+/* A receive has met an announcement, with so many bytes along. */
+void weft_p2p_start_far(struct weft_p2p_request *recv, uint64_t length, const void *along,
+                        size_t along_len);
+/* The same with one that can be got by `key`. */
+void weft_p2p_get_far(struct weft_p2p_request *recv, uint64_t length,
+                      const struct weft_key *key);
+void weft_p2p_conceal(struct weft_p2p_request *request);
+void weft_p2p_look_at_transfers(void);
+bool weft_p2p_transfers_have_news(void);
+bool weft_p2p_push(struct weft_peer *peer);
+
+/* Does one piece of the work that waits; drops and retakes the lock. False: none. */
+bool weft_p2p_do_work(void);
+
+/* Around what is done outside the lock; the first tells the second who had it. */
+WEFT_MUST_CHECK bool weft_p2p_drop_lock(void);
+void weft_p2p_retake_lock(bool is_helper);
+
+void weft_p2p_add_transfer(struct weft_p2p_request *request);
+void weft_p2p_add_work(struct weft_p2p_request *request);
+void weft_p2p_remove_work(struct weft_p2p_request *request);
+
+/* A transfer that is no longer in the list is over; `rc` is not WEFT_OK: it failed. */
+void weft_p2p_end_transfer(struct weft_p2p_request *request, enum weft_rc rc);
+
+/*
+ * Is the buffer of a long message to or from this peer not accessible? The first of a
+ * send, the second of a receive of so many bytes; asked only over a network. The third:
+ * bytes of a request go by packets though the peer's memory can be reached, which happens
+ * if they could not be moved; ends the job if our own memory is the cause.
+ */
+bool weft_p2p_is_unreadable(const struct weft_peer *peer, const struct weft_data *data);
+bool weft_p2p_is_unwritable(const struct weft_p2p_request *recv,
+                            const struct weft_peer *peer, uint64_t length);
+void weft_p2p_end_if_inaccessible(const struct weft_p2p_request *request, uint64_t offset,
+                                  uint64_t length);
+
+/* The launcher has counted deaths, or the network has lost peers, that we have not looked
+ * at yet: is it so? And then. */
+static inline bool weft_p2p_has_deaths(void)
+{
+    return weft_unlikely(atomic_load_explicit(weft_p2p.deaths, memory_order_acquire) !=
+                         weft_p2p.deaths_seen);
+}
+void weft_p2p_notice_deaths(void);
+/* The upcall: the network has lost the way to a process, which is dead to us. */
+void weft_p2p_lost(void *owner, uint32_t rank, bool has_left, const char *why);
+
+/* A message that nobody will receive, because the collective was given up: is it so? */
+bool weft_p2p_is_given_up(const struct weft_header *header);
+
+/* All that its sender gets is an end. */
+void weft_p2p_drop(uint32_t from, const struct weft_header *header, const void *data);
+
+/* Is it for a collective that cannot come to an end? */
+bool weft_p2p_is_in_vain(const struct weft_header *header);
+
+/* Completes what waits for the dead and could not be completed before. */
+void weft_p2p_bury(void);
+
+/* A receive that waits for nobody but this rank, which has died. */
+void weft_p2p_fail_recv(struct weft_p2p_request *recv, int source);
+uint64_t weft_p2p_choose_piece(uint64_t length);
+
+/* Asks the sender for bytes as DATA. */
+void weft_p2p_pull(struct weft_p2p_request *recv, uint64_t offset, uint64_t length);
+
+/* Counts bytes of a receive that are in their place. */
+void weft_p2p_count(struct weft_p2p_request *recv, uint64_t bytes);
+
+/* Tells the sender of a posted receive where it goes, if that is worth it. */
+void weft_p2p_offer(struct weft_p2p_request *recv);
+void weft_p2p_withdraw(struct weft_p2p_request *recv);
+void weft_p2p_offer_was_claimed(struct weft_p2p_request *recv);
+
+/* Stores the message of a send request where it is wanted; false: it is to be announced.
+ */
+bool weft_p2p_send_by_offer(struct weft_p2p_request *send, bool is_blocking);
+
+/* Polls, and does the work that waits; drops and retakes the lock. */
+void weft_p2p_work_and_poll(void);
+
+/* The same for a thread that looks once; takes over from one that sleeps. */
+void weft_p2p_poll_as_thread(void);
+void weft_p2p_poll_once(void);
+
+/* A thread begins to wait: it polls, and no helper is needed meanwhile. */
+void weft_p2p_stay(void);
+
+/* Starts it, if it can be; false: nobody attends while the program computes. */
+bool weft_p2p_start_helper(void);
+/* From the thread that sleeps on a network: something is there. */
+void weft_p2p_attend_network(void);
+/* From any thread: the network needs somebody, also if nobody attends. */
+void weft_p2p_call_helper(void);
+
+/*
+ * Connects with every rank that is reached by the network (WEFT_CONNECT=all); returns
+ * when all have, without taking any packet.
+ */
+enum weft_rc weft_p2p_wire_all(void);
+/* The network: opened and closed with the rest, the second without the lock. */
+enum weft_rc weft_p2p_open_network(const struct weft_transport_ops *ops);
+void weft_p2p_stop_sleeper(void);
+void weft_p2p_close_network(void);
+/* Lets the network wake whoever is armed. WEFT_AGAIN: something is there, poll. */
+enum weft_rc weft_p2p_arm_network(void);
+void weft_p2p_poll_network(int budget);
+
+/* Does something wait for room of which nobody will tell? */
+bool weft_p2p_needs_tick(void);
+
+/* Fills in what was received and completes. */
+void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_header *header,
+                          uint64_t length);
+
+/* Bytes of a typed request from `offset` on. */
+struct weft_data weft_p2p_part(const struct weft_p2p_request *request, uint64_t offset,
+                               uint64_t bytes);
+
+/* A small message in standard mode, if it can go out at once; WEFT_AGAIN: it cannot. */
+enum weft_rc weft_p2p_try_send(const struct weft_comm *comm, int dest, int tag,
+                               const void *buffer, size_t bytes);
+
+/* A request that was taken receives a message that has arrived and that nobody else
+ * gets. */
+void weft_p2p_recv_message(struct weft_p2p_request *recv, const struct weft_data *into,
+                           uint32_t from, const struct weft_header *header,
+                           const void *data);
+
+/* A send that could not, or is not to, go out at once (send.c). */
+enum weft_rc weft_p2p_send_slow(const struct weft_comm *comm, int dest, int tag,
+                                const struct weft_data *data, unsigned how, bool is_spare,
+                                struct weft_p2p_request **out);
+enum weft_rc weft_p2p_send_and_wait(const struct weft_comm *comm, int dest, int tag,
+                                    const struct weft_data *data, unsigned how);
+
+/*
+ * Sends and receives by a request that is there, neither complete nor outstanding, and
+ * hands it out; the second may drop the lock to pack. On failure nothing has begun.
+ */
+enum weft_rc weft_p2p_send_by(struct weft_p2p_request *send, const struct weft_comm *comm,
+                              int dest, int tag, const struct weft_data *data,
+                              unsigned how);
+enum weft_rc weft_p2p_send_typed_by(struct weft_p2p_request *send,
+                                    const struct weft_comm *comm, int dest, int tag,
+                                    const struct weft_data *data, unsigned how);
+enum weft_rc weft_p2p_recv_by(struct weft_p2p_request *recv, const struct weft_comm *comm,
+                              enum weft_plane plane, int source, int tag,
+                              const struct weft_data *data);
+
+/* The request moves elements of the type of `data`, which it keeps. A request that was
+ * just taken has none, so contiguous messages need not say so. */
+void weft_p2p_set_type(struct weft_p2p_request *request, const struct weft_data *data);
+
+/* It is over: type, windows and copy, if it has any, are not needed any more. */
+void weft_p2p_forget_type(struct weft_p2p_request *request);
+
+/* A send from an attached buffer is over: its copy is not needed any more (buffered.c).
+ */
+void weft_buffer_give_back(struct weft_p2p_request *send);
+
+/* Some packed bytes from `offset` on, out of and into the buffer of a typed request. */
+void weft_p2p_gather(const struct weft_p2p_request *send, uint64_t offset, void *to,
+                     size_t bytes);
+void weft_p2p_scatter(const struct weft_p2p_request *recv, uint64_t offset,
+                      const void *from, size_t bytes);
+/* The same into a receive's buffer, contiguous or typed. */
+void weft_p2p_place(const struct weft_p2p_request *recv, uint64_t offset,
+                    const void *from, size_t bytes);
+
+/* The checksum of some packed bytes of a typed request. */
+uint32_t weft_p2p_packed_crc(const struct weft_p2p_request *request, uint64_t offset,
+                             uint64_t bytes);
+
+/* Memory for WEFT_WINDOW bytes, and what a peer is told: an address or a window. */
+struct weft_window {
+    void *at; /* NULL: there is none */
+    uint64_t name;
+};
+
+struct weft_window weft_p2p_take_window(void);
+struct weft_window weft_p2p_take_shared_window(void);
+void weft_p2p_give_window(struct weft_window window);
+void weft_p2p_free_windows(void);
+
+/*
+ * Data in long blocks, as a list that peers see; `at` is NULL if they are not, or there
+ * is no window. The second moves bytes of a request that are in the place that `peer` has
+ * named: an address, or a list. `flat`, if not NULL, stands for the request's own data
+ * from `offset` on. Without the lock.
+ */
+struct weft_window weft_p2p_make_list(const struct weft_data *data);
+enum weft_rc weft_p2p_move_vectors(const struct weft_p2p_request *request,
+                                   const struct weft_peer *peer, uint64_t place,
+                                   uint64_t offset, uint64_t length, void *flat);
+
+static inline bool weft_p2p_is_list(uint64_t place)
+{
+    return (place & WEFT_IN_WINDOW) != 0 && (place & WEFT_IS_LIST) != 0;
+}
+
+static inline bool weft_p2p_is_packed(uint64_t place)
+{
+    return (place & WEFT_IN_WINDOW) != 0 && (place & WEFT_IS_LIST) == 0;
+}
+
+/* Can `length` bytes be where a peer says that they are: an address of its, or a window
+ * that we see? */
+bool weft_p2p_is_place(const struct weft_peer *peer, uint64_t place, uint64_t length);
+
+/* Where we see bytes in a window of the peer's transport; NULL: they are not in one. */
+const void *weft_p2p_see_window(const struct weft_peer *peer, uint64_t name);
+
+/*
+ * A receive, whose joint is open and has no pieces, has met an announcement of a message
+ * that is not contiguous on one side or both. `source` is where it can be fetched from,
+ * or 0: it is to be packed into windows.
+ */
+void weft_p2p_start_staged(struct weft_p2p_request *recv, uint64_t source,
+                           uint64_t length);
+void weft_p2p_do_staged(struct weft_p2p_request *request);
+void weft_p2p_free_staging(struct weft_p2p_request *request);
+
+/* A request that moves nothing yet; what it was before may not have been ours. */
+static inline enum weft_rc weft_p2p_take_request(struct weft_request **out)
+{
+    const enum weft_rc rc = weft_request_take(out);
+
+    if (weft_likely(rc == WEFT_OK)) {
+        struct weft_p2p_request *request = (struct weft_p2p_request *)*out;
+
+        request->type = NULL;
+        request->staging = NULL;
+        request->packed = NULL;
+        request->window = 0;
+        request->lender = NULL;
+    }
+    return rc;
+}
+
+/* Does it share this node's memory, so that it sees our windows? */
+static inline bool weft_p2p_is_near(const struct weft_peer *peer)
+{
+    return peer->ep != NULL && (peer->ep->ops->caps & WEFT_CAP_SAME_NODE) != 0;
+}
+
+/* Is it reached by a network? */
+static inline bool weft_p2p_is_far(const struct weft_peer *peer)
+{
+    return peer->ep != NULL && (peer->ep->ops->caps & WEFT_CAP_SAME_NODE) == 0;
+}
+
+struct weft_p2p_request *weft_p2p_take_spare(void);
+void weft_p2p_give_spare(struct weft_p2p_request *request);
+struct weft_p2p_request *weft_p2p_find(uint64_t request, enum weft_request_kind kind);
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * request.h - the request of a send or a receive, for the files of this room.
+ *
+ * All requests of the library come from one pool, sized by this struct.
+ */
+#ifndef WEFT_P2P_REQUEST_H
+#define WEFT_P2P_REQUEST_H
+
+#include "core/request.h"
+#include "datatype/datatype.h"
+#include "match/match.h"
+#include "node/joint.h"
+#include "p2p/peer.h"
+
+/* Copying is done outside the lock: in the list of work, or by a thread right now. */
+enum weft_work { WEFT_WORK_NONE, WEFT_WORK_WAITING, WEFT_WORK_RUNNING };
+
+/*
+ * What is packed, and then unpacked, at once of a message that is longer than a window:
+ * two packets for each cost little beside it, and two of them stay in the cache.
+ */
+enum { WEFT_PIECE = 64 * 1024 };
+
+struct weft_staging;
+
+struct weft_p2p_request {
+    struct weft_request base; /* first */
+    struct weft_peer *peer;   /* send: to whom; receive: from whom, NULL if from anyone */
+    void *buffer;             /* send: read only */
+    uint64_t capacity;        /* bytes in it */
+    struct weft_datatype *type; /* NULL: it is contiguous; else kept until it is over */
+    uint64_t count;             /* elements of that type */
+    uint64_t skip;              /* packed bytes of them that are not ours to move */
+    struct weft_posted posted;
+    struct weft_header header;     /* send: what goes, or waits to go, in front */
+    struct weft_p2p_request *next; /* in a backlog, or in the list of work */
+    enum weft_work work;
+    bool is_announced;  /* send: it goes as an announcement */
+    bool is_along;      /* send: and its first bytes with it, over a network */
+    bool awaits_answer; /* send: the announcement went out: its receiver may answer */
+
+    /* Long messages. */
+    struct weft_p2p_request *next_transfer; /* in the list of transfers */
+    struct weft_joint *joint;               /* ours, the peer's, or own_joint */
+    struct weft_joint own_joint;            /* where there is none that both see */
+    uint32_t joint_number;                  /* of one that we own */
+    uint32_t joint_turn;
+    bool is_joint_ours;           /* taken from our transport, to be given back */
+    bool is_joint_shared;         /* the peer sees it too */
+    bool is_pulled;               /* receive: bytes of it come as DATA */
+    uint64_t other;               /* receive: the sender's request */
+    uint64_t message_length;      /* receive: all of it, whatever fits */
+    struct weft_peer *from;       /* receive: the sender, once it is known, or NULL */
+    struct weft_staging *staging; /* of one that goes through windows, or NULL */
+    void *packed;                 /* a copy or list to be given back with it, or NULL */
+    uint64_t window;              /* what the peer is told in place of an address, or 0 */
+    struct weft_buffer *lender;   /* of that copy; NULL: it was allocated, or a window */
+    uint64_t lent_as;             /* its number there */
+    struct weft_endpoint *way;    /* send: its stream over a network; NULL: none yet */
+    uint32_t lent;                /* send: parts that the network still needs */
+    void *exposed;                /* memory that a sender puts into, a receiver gets */
+    struct weft_key key;          /* send: to that memory */
+    bool is_told;                 /* receive: the sender needs no FETCHED */
+    bool is_sent_in_parts;        /* receive: the sender's data are in no one place */
+
+    /* Of a long message, where WEFT_CHECKSUM is set (checksum.h). */
+    uint32_t sums[WEFT_SUM_BLOCKS];    /* as sent */
+    uint32_t arrived[WEFT_SUM_BLOCKS]; /* receive: where it lies now */
+    bool owes_sums;                    /* send: they are not made yet, or not sent */
+    bool awaits_sums;                  /* receive: the sender owes them */
+    bool is_summed;                    /* receive: `arrived` is set */
+};
+
+#endif

@@ -102,11 +102,19 @@ static void keep(struct weft *weft, struct source *source, const void *data,
     source->last = &early->next;
 }
 
-static void on_arrived(void *owner, uint32_t from, const void *header, const void *data,
-                       size_t length)
+/* To the transport, a peer is where its packets go. */
+static struct weft_peer *on_meet(void *owner, uint32_t process)
 {
     struct weft *weft = owner;
-    struct source *source = &weft->from[from];
+
+    return (struct weft_peer *)&weft->from[process];
+}
+
+static void on_arrived(void *owner, struct weft_peer *from, const void *header,
+                       const void *data, size_t length)
+{
+    struct weft *weft = owner;
+    struct source *source = (struct source *)from;
 
     (void)header;
     if (source->waiting != NULL && !source->waiting->is_over) {
@@ -130,7 +138,7 @@ static void take_early(struct source *source, struct transfer *t)
     }
 }
 
-static bool may_take(void *owner, uint32_t from)
+static bool may_take(void *owner, const struct weft_peer *from)
 {
     (void)owner;
     (void)from;
@@ -581,6 +589,7 @@ static enum gauge_rc fill(struct weft *weft, const struct gauge_world *world)
     weft->is_blocking = strcmp(gauge_option_text(options, "wait"), "block") == 0;
     weft->up = (struct weft_upcalls){
         .owner = weft,
+        .meet = on_meet,
         .arrived = on_arrived,
         .may_take = may_take,
         .done = on_done,

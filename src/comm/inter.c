@@ -10,6 +10,7 @@
 #include "comm/agree.h"
 #include "comm/context.h"
 #include "p2p/p2p.h"
+#include "engine/hot.h"
 #include "p2p/state.h"
 #include "engine/lock.h"
 
@@ -30,7 +31,7 @@ struct side {
 static struct side describe(const struct weft_group *group, uint32_t context)
 {
     return (struct side){
-        .leader = weft_process(0, weft_p2p.me),
+        .leader = weft_process(0, weft_engine.me),
         .size = group->size,
         .has_table = group->map.table != NULL,
         .job = group->map.job,
@@ -76,7 +77,7 @@ static enum weft_rc exchange(const struct weft_way *way, int process, const void
                              size_t out_bytes, void *in, size_t in_bytes)
 {
     struct weft_comm via = {
-        .rank = (int)weft_p2p.me,
+        .rank = (int)weft_engine.me,
         .context = way->context,
         .map = {.first = 0, .stride = 1},
         .references = 1,

@@ -4,12 +4,13 @@
 #include "comm/context.h"
 #include "core/topology.h"
 #include "p2p/p2p.h"
+#include "engine/hot.h"
 #include "p2p/state.h"
 #include "engine/lock.h"
 
 void weft_make_open(void)
 {
-    weft_context_open(weft_p2p.me, (uint32_t)weft_p2p.job->who.size);
+    weft_context_open(weft_engine.me, (uint32_t)weft_engine.job->who.size);
     weft_agree_open();
     weft_unmake_open();
 }

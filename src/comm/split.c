@@ -7,6 +7,7 @@
 #include "comm/agree.h"
 #include "comm/context.h"
 #include "p2p/p2p.h"
+#include "engine/hot.h"
 #include "p2p/state.h"
 #include "engine/lock.h"
 
@@ -312,7 +313,7 @@ static bool is_one_color(const struct split *split)
 
 static int my_node(void)
 {
-    return (int)weft_p2p.job->segment.header->node;
+    return (int)weft_engine.job->segment.header->node;
 }
 
 /*

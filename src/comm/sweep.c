@@ -1,7 +1,7 @@
 #include "comm/sweep.h"
 
 #include "p2p/p2p.h"
-#include "p2p/state.h"
+#include "engine/hot.h"
 
 enum phase { PHASE_COLLECT, PHASE_HEAR, PHASE_TELL };
 
@@ -230,7 +230,7 @@ void weft_sweep_start(struct weft_sweep *sweep)
 {
     find_in_tree(sweep);
     sweep->via = (struct weft_comm){
-        .rank = (int)weft_p2p.me,
+        .rank = (int)weft_engine.me,
         .context = sweep->context,
         .map = {.first = 0, .stride = 1},
         .references = 1,

@@ -10,6 +10,7 @@
 #include "comm/agree.h"
 #include "comm/context.h"
 #include "p2p/buffered.h"
+#include "engine/hot.h"
 #include "p2p/state.h"
 #include "engine/lock.h"
 
@@ -47,7 +48,7 @@ static void done(struct weft_sweep *sweep, enum weft_rc rc)
     struct weft_comm *comm = release->comm;
 
     weft_p2p_drop_waiting(comm->context | WEFT_PLANE_P2P);
-    if (rc == WEFT_OK && weft_context_owner(comm->context) == weft_p2p.me) {
+    if (rc == WEFT_OK && weft_context_owner(comm->context) == weft_engine.me) {
         weft_context_give(comm->context);
     }
     weft_comm_give(comm);

@@ -3,11 +3,15 @@
  *
  * Every packet begins with this header of 28 bytes, in the byte order of the machine:
  * ranks of one job run on machines of one byte order, which connecting checks. All sizes
- * are asserted; `version` changes with any of them. Two ranks of different versions do
- * not get to exchange packets: the handshake compares the version, and so does whoever
- * attaches a job segment. A packet whose version, kind or length is none that a peer
- * sends, or that asks for bytes outside the message that it names, ends the job with one
- * line that names the peer (weft_p2p_reject): its memory is damaged, or ours.
+ * are asserted; WEFT_WIRE_VERSION changes with any of them. It is not in the packets: two
+ * ranks of different versions do not get to exchange any, because the handshake compares
+ * the version, and so does whoever attaches a job segment. A packet whose kind or length
+ * is none that a peer sends, or that asks for bytes outside the message that it names,
+ * ends the job with one line that names the peer (weft_engine_reject): its memory is
+ * damaged, or ours.
+ *
+ * The kinds of packets are registered by the rooms that handle them (engine/engine.h).
+ * Control packets may arrive twice, and the second one changes nothing.
  *
  * The match word. A receive is an entry with a source and 64 match bits; what the user
  * leaves open is left out of the comparison (match.h). The same 64 bits are given to a
@@ -37,26 +41,28 @@
 #include <stdint.h>
 
 enum {
-    WEFT_WIRE_VERSION = 5,
+    WEFT_WIRE_VERSION = 6,
     WEFT_EAGER_MAX = 4096, /* a whole message in one packet; longer ones are announced */
     WEFT_SUM_BLOCKS = 8, /* parts of an announced message that are summed (checksum.h) */
     WEFT_PACKET_MAX =
         64 * 1024 + WEFT_HEAD_MAX, /* bytes behind the header, of any kind */
 };
 
+/* The field's names for some of them are in capitals behind the colon. */
 enum weft_packet {
     WEFT_PKT_EAGER = 1, /* ordered: a whole message */
-    WEFT_PKT_ANNOUNCE,  /* ordered: a message that the receiver is to fetch */
+    WEFT_PKT_ANNOUNCE,  /* ordered: RTS: a message that the receiver is to fetch */
     WEFT_PKT_DATA,      /* ordered: a piece of an announced message */
-    WEFT_PKT_PULL,      /* control: send me a piece of what you announced */
-    WEFT_PKT_FETCHED,   /* control: I have all of what you announced without a joint */
-    WEFT_PKT_OFFER,     /* control: a receive is posted, store there */
+    WEFT_PKT_PULL,      /* control: RTR: send me a piece of what you announced */
+    WEFT_PKT_FETCHED, /* control: ATS: I have all of what you announced without a joint */
+    WEFT_PKT_OFFER,   /* control: a receive is posted, store there */
     WEFT_PKT_GRANT,
     WEFT_PKT_CREDIT,
     WEFT_PKT_STAGE,    /* control: pack a piece of what you announced, for me to fetch */
     WEFT_PKT_STAGED,   /* control: there it is */
-    WEFT_PKT_PULL_PUT, /* control: put a piece of what you announced into my memory */
-    WEFT_PKT_PLACED,   /* control: it is there */
+    WEFT_PKT_PULL_PUT, /* control: RTR: put a piece of what you announced into my memory
+                        */
+    WEFT_PKT_PLACED,   /* control: ATP: it is there */
     WEFT_PKT_SUMS,     /* control: the checksums of what you receive from me */
     WEFT_PKT_KINDS,
 };
@@ -68,21 +74,21 @@ enum {
 };
 
 struct weft_header {
-    uint8_t version;
-    uint8_t kind; /* enum weft_packet */
+    uint8_t kind;    /* enum weft_packet */
+    uint8_t channel; /* 0 */
     uint8_t flags;
-    uint8_t stream;    /* over a network: what a long message takes, announced or not */
+    uint8_t path;      /* over a network: what a long message takes, announced or not */
     uint32_t sequence; /* of the ordered packets of one sender to one receiver */
     uint32_t context;
     uint32_t source; /* rank in the communicator */
     int32_t tag;
     uint32_t length; /* bytes of data in this packet, but for what an ANNOUNCE brings
                       * along of its message: that lies behind them */
-    uint32_t crc;    /* where WEFT_CHECKSUM is set: of an EAGER's data, or of what
+    uint32_t check;  /* where WEFT_CHECKSUM is set: CRC32C of an EAGER's data, or of what
                       * precedes a piece of a message, then of the header up to here;
                       * else 0 */
 };
-_Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 5");
+_Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 6");
 
 /* The data of ANNOUNCE; WEFT_SUM_BLOCKS checksums of 4 bytes follow where they are set,
  * but for a message with a joint, whose checksums may come later, in SUMS. */
@@ -92,7 +98,7 @@ struct weft_announce {
     uint64_t request; /* the sender's, to be named in every answer */
     uint64_t joint;   /* the sender's, turn << 32 | number, or WEFT_NO_JOINT */
 };
-_Static_assert(sizeof(struct weft_announce) == 32, "wire version 5");
+_Static_assert(sizeof(struct weft_announce) == 32, "wire version 6");
 
 #define WEFT_NO_JOINT UINT64_MAX
 
@@ -111,7 +117,7 @@ struct weft_list {
     } at[];
 };
 _Static_assert(sizeof(struct weft_list) == 8 && sizeof(struct weft_stretch) == 16,
-               "wire version 5");
+               "wire version 6");
 
 /* The data of control packets, and what precedes the bytes of DATA. */
 struct weft_answer {
@@ -122,7 +128,7 @@ struct weft_answer {
     uint64_t address; /* PULL_PUT: of the memory from `offset` on, and its key */
     uint64_t key;
 };
-_Static_assert(sizeof(struct weft_answer) == 48, "wire version 5");
+_Static_assert(sizeof(struct weft_answer) == 48, "wire version 6");
 
 /* The data of SUMS, in place of an answer. */
 struct weft_sums {
@@ -130,6 +136,6 @@ struct weft_sums {
     uint32_t sums[WEFT_SUM_BLOCKS];
     uint64_t unused; /* 0 */
 };
-_Static_assert(sizeof(struct weft_sums) == sizeof(struct weft_answer), "wire version 5");
+_Static_assert(sizeof(struct weft_sums) == sizeof(struct weft_answer), "wire version 6");
 
 #endif

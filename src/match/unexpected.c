@@ -132,7 +132,8 @@ static struct weft_unexpected *make(struct weft_unexpected_store *store,
 }
 
 struct weft_unexpected *weft_unexpected_keep(struct weft_unexpected_store *store,
-                                             struct weft_match *match, uint32_t from,
+                                             struct weft_match *match,
+                                             struct weft_peer *from,
                                              const struct weft_header *header,
                                              const void *data, size_t len)
 {

@@ -26,7 +26,7 @@ enum {
 struct weft_unexpected {
     struct weft_waiting waiting;
     struct weft_header header;
-    uint32_t from;  /* rank of the sender in the job */
+    struct weft_peer *from;
     uint32_t bytes; /* of this record in its buffer */
     uint8_t buffer;
     _Alignas(8) uint8_t data[];
@@ -50,7 +50,8 @@ struct weft_unexpected_store {
  * copied. NULL: no memory.
  */
 struct weft_unexpected *weft_unexpected_keep(struct weft_unexpected_store *store,
-                                             struct weft_match *match, uint32_t from,
+                                             struct weft_match *match,
+                                             struct weft_peer *from,
                                              const struct weft_header *header,
                                              const void *data, size_t len);
 

@@ -69,5 +69,5 @@ void weft_p2p_end_if_inaccessible(const struct weft_p2p_request *request, uint64
              is_send ? "send" : "receive", request->header.tag,
              weft_memory_describe(request->buffer, (size_t)request->capacity, what,
                                   sizeof(what)));
-    weft_wireup_abort(weft_p2p.job, MPI_ERR_BUFFER, cause);
+    weft_wireup_abort(weft_engine.job, MPI_ERR_BUFFER, cause);
 }

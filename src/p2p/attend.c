@@ -103,7 +103,7 @@ static bool has_published(void)
         if (p->waiting_peers == NULL) {
             return true;
         }
-        weft_p2p_flush(); /* tried after publishing, so no room is missed */
+        weft_p2p_retry(); /* tried after publishing, so no room is missed */
     } while (p->ops->has_asked(p->transport));
     /* What went out may be a step of one; what did not, to a peer that is lost. */
     return weft_schedules_ready == NULL && !weft_p2p_has_deaths();
@@ -221,7 +221,7 @@ static void run(void)
 
 bool weft_p2p_start_helper(void)
 {
-    const struct weft_segment_header *h = weft_p2p.job->segment.header;
+    const struct weft_segment_header *h = weft_engine.job->segment.header;
 
     if (!helper.is_running && !helper.is_refused) {
         helper.is_running = weft_thread_start(WEFT_THREAD_HELPER, run, h->cpu_set,
@@ -273,7 +273,7 @@ void weft_p2p_log_wakeups(void)
 
     weft_log_info("rank %u was woken %" PRIu64 " times by peers, its helper %" PRIu64
                   " times",
-                  p->me, p->ops->rings(p->transport), p->helper_wakeups);
+                  weft_engine.me, p->ops->rings(p->transport), p->helper_wakeups);
 }
 
 /* ---- threads of the program ---- */

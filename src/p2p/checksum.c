@@ -59,7 +59,8 @@ void weft_checksum_give(struct weft_p2p_request *send, uint64_t receive)
     send->owes_sums = false;
 }
 
-const char *weft_checksum_on_sums(uint32_t from, const struct weft_answer *answer)
+const char *weft_checksum_on_sums(struct weft_peer *from,
+                                  const struct weft_answer *answer)
 {
     struct weft_p2p_request *recv;
     struct weft_sums sums;
@@ -68,10 +69,14 @@ const char *weft_checksum_on_sums(uint32_t from, const struct weft_answer *answe
     if (recv == NULL || fault != NULL) {
         return fault;
     }
+    memcpy(&sums, answer, sizeof(sums));
+    if (weft_p2p.has_checksum && !recv->awaits_sums &&
+        memcmp(recv->sums, sums.sums, sizeof(recv->sums)) == 0) {
+        return NULL; /* a second time */
+    }
     if (!weft_p2p.has_checksum || !recv->awaits_sums) {
         return "it sends checksums that nobody waits for";
     }
-    memcpy(&sums, answer, sizeof(sums));
     memcpy(recv->sums, sums.sums, sizeof(recv->sums));
     recv->awaits_sums = false;
     return NULL;
@@ -88,18 +93,18 @@ bool weft_checksum_is_ready(struct weft_p2p_request *recv)
 
 static uint32_t add_header(uint32_t crc, const struct weft_header *header)
 {
-    return weft_crc32c_more(crc, header, offsetof(struct weft_header, crc));
+    return weft_crc32c_more(crc, header, offsetof(struct weft_header, check));
 }
 
 void weft_checksum_seal(struct weft_header *header, const void *bytes, size_t len)
 {
-    header->crc = add_header(weft_crc32c(bytes, len), header);
+    header->check = add_header(weft_crc32c(bytes, len), header);
 }
 
 bool weft_checksum_is_intact(const struct weft_header *header, const void *bytes,
                              size_t len)
 {
-    return header->crc == add_header(weft_crc32c(bytes, len), header);
+    return header->check == add_header(weft_crc32c(bytes, len), header);
 }
 
 static enum weft_rc report(const struct weft_header *header, uint64_t length, uint64_t at,
@@ -139,6 +144,6 @@ enum weft_rc weft_checksum_check(const struct weft_p2p_request *recv,
         return check_blocks(recv, header, length);
     }
     is = add_header(sum(recv, 0, length), header);
-    return is == header->crc ? WEFT_OK
-                             : report(header, length, 0, length, is, header->crc);
+    return is == header->check ? WEFT_OK
+                               : report(header, length, 0, length, is, header->check);
 }

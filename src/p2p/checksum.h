@@ -35,7 +35,8 @@ void weft_checksum_set(struct weft_p2p_request *send);
 void weft_checksum_give(struct weft_p2p_request *send, uint64_t receive);
 
 /* SUMS has come. NULL, or what is wrong with it. */
-const char *weft_checksum_on_sums(uint32_t from, const struct weft_answer *answer);
+const char *weft_checksum_on_sums(struct weft_peer *from,
+                                  const struct weft_answer *answer);
 
 /* All bytes have come: sums them where they lie. False: the sums as sent are missing. */
 bool weft_checksum_is_ready(struct weft_p2p_request *recv);

@@ -49,7 +49,7 @@ void weft_counts_read(struct weft_counts *counts)
     if (!p->is_open) {
         return;
     }
-    while ((peer = weft_ranks_next(&p->peers, &at)) != NULL) {
+    while ((peer = weft_ranks_next(&weft_engine.peers, &at)) != NULL) {
         add_peer(counts, peer);
     }
     received_before = counts->shm.packets_received + counts->net.packets_received;
@@ -77,10 +77,10 @@ static void look(struct weft_watch *watch)
     watch->bytes = bytes > watch->bytes ? bytes : watch->bytes;
 }
 
-static void arrived_while_watched(void *owner, uint32_t from, const void *header,
+static void arrived_while_watched(void *owner, struct weft_peer *from, const void *header,
                                   const void *data, size_t len)
 {
-    weft_p2p_arrived(owner, from, header, data, len);
+    weft_engine_arrived(owner, from, header, data, len);
     for (struct weft_watch *w = watches; w != NULL; w = w->next) {
         look(w);
     }
@@ -88,7 +88,8 @@ static void arrived_while_watched(void *owner, uint32_t from, const void *header
 
 static void choose_upcall(void)
 {
-    weft_p2p.up.arrived = watches != NULL ? arrived_while_watched : weft_p2p_arrived;
+    weft_engine.up.arrived =
+        watches != NULL ? arrived_while_watched : weft_engine_arrived;
 }
 
 void weft_counts_watch(struct weft_watch *watch)

@@ -40,7 +40,7 @@ enum { BUDGET = 64, TURNS = 1024 };
 
 static bool is_dead(uint32_t process)
 {
-    const struct weft_peer *peer = weft_peer_find(&weft_p2p.peers, process);
+    const struct weft_peer *peer = weft_peer_find(process);
 
     return peer != NULL && peer->is_dead;
 }
@@ -48,7 +48,7 @@ static bool is_dead(uint32_t process)
 /* Is it dead without having left in good order? */
 static bool has_failed(uint32_t process)
 {
-    const struct weft_peer *peer = weft_peer_find(&weft_p2p.peers, process);
+    const struct weft_peer *peer = weft_peer_find(process);
 
     return peer != NULL && peer->is_dead && !peer->has_left;
 }
@@ -79,7 +79,7 @@ int weft_p2p_dead_source(const struct weft_comm *comm, enum weft_plane plane, in
 
 bool weft_p2p_is_lost(uint32_t process)
 {
-    const struct weft_peer *peer = weft_peer_find(&weft_p2p.peers, process);
+    const struct weft_peer *peer = weft_peer_find(process);
 
     return peer != NULL && peer->why_lost != NULL;
 }
@@ -99,8 +99,8 @@ const char *weft_p2p_why_lost(const struct weft_comm *comm)
 
 const char *weft_p2p_why_dead(uint32_t process)
 {
-    const struct weft_peer *peer = weft_peer_find(&weft_p2p.peers, process);
-    const struct weft_segment *segment = &weft_p2p.job->segment;
+    const struct weft_peer *peer = weft_peer_find(process);
+    const struct weft_segment *segment = &weft_engine.job->segment;
     const char *why;
 
     if (peer != NULL && peer->why_lost != NULL) {
@@ -149,7 +149,8 @@ bool weft_p2p_is_given_up(const struct weft_header *header)
 }
 
 /* A long one is received into no memory: so its sender learns that it is over. */
-void weft_p2p_drop(uint32_t from, const struct weft_header *header, const void *data)
+void weft_p2p_drop(struct weft_peer *from, const struct weft_header *header,
+                   const void *data)
 {
     const struct weft_data nowhere = {.bytes = 0};
     struct weft_request *recv;
@@ -158,7 +159,7 @@ void weft_p2p_drop(uint32_t from, const struct weft_header *header, const void *
         return;
     }
     if (weft_p2p_take_request(&recv) != WEFT_OK) {
-        weft_wireup_abort(weft_p2p.job, 1, "no memory to drop a message");
+        weft_wireup_abort(weft_engine.job, 1, "no memory to drop a message");
     }
     weft_p2p_recv_message((struct weft_p2p_request *)recv, &nowhere, from, header, data);
     weft_request_detach(recv);
@@ -177,7 +178,7 @@ static bool drop_oldest(uint32_t context, int tag, bool is_eager_only)
     weft_match_take(&p->match, &message->waiting);
     weft_p2p_drop(message->from, &message->header, message->data);
     weft_unexpected_free(&p->unexpected, &p->match, message);
-    p->up.is_full = p->unexpected.is_full;
+    weft_engine.up.is_full = p->unexpected.is_full;
     return true;
 }
 
@@ -196,7 +197,7 @@ static void end_if_others_wait(const struct weft_comm *comm)
     if (why != NULL) {
         snprintf(cause, sizeof(cause), "a collective on %s cannot come to an end: %s",
                  comm->name, why);
-        weft_wireup_abort(weft_p2p.job, MPI_ERR_PROC_ABORTED, cause);
+        weft_wireup_abort(weft_engine.job, MPI_ERR_PROC_ABORTED, cause);
     }
 }
 
@@ -289,7 +290,7 @@ static void fail_posted(struct weft_p2p_request *recv)
     }
     weft_match_claimed(&weft_p2p.match, &recv->posted);
     if (recv->peer != NULL) {
-        recv->peer->posted--;
+        recv->peer->wanted--;
     }
     if (recv->posted.offer != NULL) {
         weft_p2p_withdraw(recv);
@@ -336,15 +337,15 @@ static void empty_backlog(struct weft_peer *peer)
 /* From now on nothing is started that goes there; what was started ends later. */
 static struct weft_peer *mark_dead(uint32_t process)
 {
-    struct weft_peer *peer = weft_peer_get(&weft_p2p.peers, process);
+    struct weft_peer *peer = weft_peer_get(process);
 
     if (peer == NULL) {
-        weft_wireup_abort(weft_p2p.job, 1, "no memory to note that a peer has died");
+        weft_wireup_abort(weft_engine.job, 1, "no memory to note that a peer has died");
     }
     if (!peer->is_dead) {
         peer->is_dead = true;
         weft_p2p.dead_count++;
-        weft_p2p_set_free(peer);
+        weft_p2p_update_fast(peer);
     }
     return peer;
 }
@@ -362,7 +363,7 @@ void weft_p2p_lost(void *owner, uint32_t rank, bool has_left, const char *why)
     peer->has_left = has_left;
     peer->why_lost = strdup(why);
     if (peer->why_lost == NULL) {
-        weft_wireup_abort(p->job, 1, why);
+        weft_wireup_abort(weft_engine.job, 1, why);
     }
     /* The count only grows, so that whoever compares finds a death to be noticed. */
     p->deaths_seen = atomic_load_explicit(p->deaths, memory_order_relaxed) - 1;
@@ -373,10 +374,11 @@ static void empty_queues_of_dead(void)
     struct weft_peer *peer;
     uint32_t at = 0;
 
-    while ((peer = weft_ranks_next(&weft_p2p.peers, &at)) != NULL) {
+    while ((peer = weft_ranks_next(&weft_engine.peers, &at)) != NULL) {
         if (peer->is_dead) {
             empty_backlog(peer);
-            weft_peer_forget_queues(peer);
+            weft_peer_forget_control(peer);
+            weft_p2p_peer_forget(peer);
         }
     }
 }
@@ -384,11 +386,11 @@ static void empty_queues_of_dead(void)
 void weft_p2p_notice_deaths(void)
 {
     struct weft_p2p *p = &weft_p2p;
-    const struct weft_segment *segment = &p->job->segment;
+    const struct weft_segment *segment = &weft_engine.job->segment;
 
     /* Acquire: who sees the count sees the marks, and what the dead have sent. */
     p->deaths_seen = atomic_load_explicit(p->deaths, memory_order_acquire);
-    p->up.has_dead = p->deaths_seen > 0;
+    weft_engine.up.has_dead = p->deaths_seen > 0;
     for (int i = 0; i < TURNS && p->ops->poll(p->transport, BUDGET) > 0; i++) {
     }
     if (p->net_ops != NULL) {

@@ -61,7 +61,7 @@ static struct weft_op *take_op(uint64_t request, void *memory)
     } else {
         op = malloc(sizeof(*op));
         if (op == NULL) {
-            weft_wireup_abort(weft_p2p.job, 1, "no memory to send a long message");
+            weft_wireup_abort(weft_engine.job, 1, "no memory to send a long message");
         }
     }
     *op = (struct weft_op){.request = request, .memory = memory};
@@ -127,7 +127,7 @@ static struct weft_endpoint *way_of(struct weft_p2p_request *send)
 
     if (send->way == NULL) {
         send->way = send->capacity < STREAM_FROM ? ep : ep->ops->next_stream(ep);
-        send->header.stream = (uint8_t)send->way->stream;
+        send->header.path = (uint8_t)send->way->stream;
     }
     return send->way;
 }
@@ -175,7 +175,7 @@ enum weft_rc weft_p2p_lend_message(struct weft_p2p_request *send)
 static bool is_one_before(const struct weft_p2p_request *send)
 {
     const struct weft_p2p_request *last =
-        weft_p2p_find(send->peer->announced_last, WEFT_REQUEST_SEND);
+        weft_p2p_find(send->peer->p2p->announced_last, WEFT_REQUEST_SEND);
 
     return last != NULL && last != send;
 }
@@ -189,7 +189,7 @@ static size_t bytes_along(const struct weft_p2p_request *send)
     const struct weft_peer *peer = send->peer;
     const size_t most = peer->ep->zcopy_max;
 
-    if (send->type != NULL || most == 0 || peer->announced_only > 0 ||
+    if (send->type != NULL || most == 0 || peer->p2p->announced_only > 0 ||
         send->exposed != NULL || is_one_before(send)) {
         return 0;
     }
@@ -234,9 +234,9 @@ enum weft_rc weft_p2p_announce_far(struct weft_p2p_request *send, const void *he
                                    WEFT_SEND_URGENT);
     }
     if (rc == WEFT_OK) {
-        send->peer->announced_last = name_of(send);
-        if (along == 0 && send->peer->announced_only > 0) {
-            send->peer->announced_only--;
+        send->peer->p2p->announced_last = name_of(send);
+        if (along == 0 && send->peer->p2p->announced_only > 0) {
+            send->peer->p2p->announced_only--;
         }
     }
     return rc;
@@ -246,7 +246,7 @@ void weft_p2p_note_pull(struct weft_peer *peer, const struct weft_p2p_request *s
                         const struct weft_answer *answer)
 {
     if (answer->offset == 0 && send->is_along) { /* what went along was thrown away */
-        peer->announced_only = ANNOUNCED_ONLY;
+        peer->p2p->announced_only = ANNOUNCED_ONLY;
     }
 }
 
@@ -301,7 +301,7 @@ static bool lend_next(struct weft_peer *peer, struct weft_push *push)
     const uint64_t most = peer->ep->zcopy_max - sizeof(struct weft_answer);
     const uint64_t left = push->end - push->offset;
     const size_t n = (size_t)(left < most ? left : most);
-    struct weft_header header = {.version = WEFT_WIRE_VERSION, .kind = WEFT_PKT_DATA};
+    struct weft_header header = {.kind = WEFT_PKT_DATA};
     const struct weft_answer answer = {
         .request = push->request,
         .offset = push->offset,
@@ -313,7 +313,7 @@ static bool lend_next(struct weft_peer *peer, struct weft_push *push)
     if (push->send->type != NULL) {
         packed = malloc(n);
         if (packed == NULL) {
-            weft_wireup_abort(weft_p2p.job, 1, "no memory to pack a message");
+            weft_wireup_abort(weft_engine.job, 1, "no memory to pack a message");
         }
         weft_p2p_gather(push->send, push->offset, packed, n);
         from = packed;
@@ -435,29 +435,32 @@ void weft_p2p_get_far(struct weft_p2p_request *recv, uint64_t length,
     }
     push = malloc(sizeof(*push));
     if (push == NULL) {
-        weft_wireup_abort(weft_p2p.job, 1, "no memory to fetch a long message");
+        weft_wireup_abort(weft_engine.job, 1, "no memory to fetch a long message");
     }
     *push = (struct weft_push){
-        .next = peer->pushes,
+        .next = peer->p2p->pushes,
         .end = length,
-        .way = peer->ep->ops->find_stream(peer->ep, recv->header.stream),
+        .way = peer->ep->ops->find_stream(peer->ep, recv->header.path),
         .is_get = true,
         .name = name_of(recv),
         .key = *key,
     };
-    peer->pushes = push;
+    peer->p2p->pushes = push;
     if (!weft_p2p_push(peer)) {
-        weft_p2p_wait_for_room(peer);
+        weft_p2p_retry_later(peer);
     }
 }
 
-const char *weft_p2p_on_placed(uint32_t from, const struct weft_answer *answer)
+const char *weft_p2p_on_placed(struct weft_peer *from, const struct weft_answer *answer)
 {
     struct weft_p2p_request *recv;
     const char *fault = weft_p2p_find_incoming(from, answer->request, &recv);
 
     if (recv == NULL || fault != NULL) {
         return fault;
+    }
+    if (recv->is_told) {
+        return NULL; /* a second time */
     }
     /* The rest was asked for at once, so it is all that was not counted yet. */
     if (recv->exposed == NULL || answer->length != weft_joint_left(recv->joint)) {

@@ -3,7 +3,8 @@
  * they say otherwise.
  *
  *   send.c        the way of a small message out, the backlog
- *   recv.c        posting, arrivals, the way of a small message in
+ *   recv.c        posting, the way of a small message in
+ *   arrive.c      packets that have arrived
  *   request.c     requests as such (request.h)
  *   probe.c       looking at messages that wait, taking them apart (probe.h)
  *   rendezvous.c  long messages: announced, then fetched by one side or copied by both,
@@ -28,16 +29,21 @@
 #ifndef WEFT_P2P_INTERNAL_H
 #define WEFT_P2P_INTERNAL_H
 
+#include "engine/engine.h"
 #include "p2p/p2p.h"
 #include "p2p/request.h"
 #include "p2p/state.h"
 
 /* The peer with its endpoint, made on first use; or why not. */
 enum weft_rc weft_p2p_reach(uint32_t process, struct weft_peer **out);
+enum weft_rc weft_p2p_reach_peer(struct weft_peer *peer);
 
-/* A packet, to ourselves too. */
-void weft_p2p_arrived(void *owner, uint32_t from, const void *header, const void *data,
-                      size_t len);
+/* The engine hands our kinds of packets to arrive.c. */
+void weft_p2p_register_kinds(void);
+
+/* A message reaches the receive that it matches; `data` is what came after the header. */
+void weft_p2p_deliver(struct weft_p2p_request *recv, struct weft_peer *from,
+                      const struct weft_header *header, const void *data, size_t len);
 
 void weft_p2p_send_control(struct weft_peer *peer, enum weft_packet kind,
                            const struct weft_answer *answer);
@@ -46,9 +52,9 @@ void weft_p2p_send_control_by(struct weft_peer *peer, struct weft_endpoint *way,
                               enum weft_packet kind, const struct weft_answer *answer);
 enum weft_rc weft_p2p_send_ordered(struct weft_peer *peer, struct weft_header *header,
                                    const void *data, size_t len, unsigned flags);
-void weft_p2p_flush(void);
-void weft_p2p_set_free(struct weft_peer *peer); /* after its backlog has changed */
-void weft_p2p_wait_for_room(struct weft_peer *peer);
+void weft_p2p_retry(void);
+void weft_p2p_update_fast(struct weft_peer *peer); /* after its backlog has changed */
+void weft_p2p_retry_later(struct weft_peer *peer);
 
 /* Announces the message of a send request. WEFT_AGAIN: no room. */
 enum weft_rc weft_p2p_announce(struct weft_p2p_request *send);
@@ -63,31 +69,25 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
  * wrong with the packet, and has then done nothing. An answer to a request that is over
  * is not wrong: it is ignored.
  */
-const char *weft_p2p_on_data(uint32_t from, const void *data, size_t len);
-const char *weft_p2p_on_pull(uint32_t from, const struct weft_answer *answer);
-const char *weft_p2p_on_pull_put(uint32_t from, const struct weft_answer *answer);
-const char *weft_p2p_on_fetched(uint32_t from, const struct weft_answer *answer);
-const char *weft_p2p_on_placed(uint32_t from, const struct weft_answer *answer);
-const char *weft_p2p_on_offer(uint32_t from, const struct weft_answer *answer);
-const char *weft_p2p_on_stage(uint32_t from, const struct weft_answer *answer);
-const char *weft_p2p_on_staged(uint32_t from, const struct weft_answer *answer);
+const char *weft_p2p_on_data(struct weft_peer *from, const void *data, size_t len);
+const char *weft_p2p_on_pull(struct weft_peer *from, const struct weft_answer *answer);
+const char *weft_p2p_on_pull_put(struct weft_peer *from,
+                                 const struct weft_answer *answer);
+const char *weft_p2p_on_fetched(struct weft_peer *from, const struct weft_answer *answer);
+const char *weft_p2p_on_placed(struct weft_peer *from, const struct weft_answer *answer);
+const char *weft_p2p_on_offer(struct weft_peer *from, const struct weft_answer *answer);
+const char *weft_p2p_on_stage(struct weft_peer *from, const struct weft_answer *answer);
+const char *weft_p2p_on_staged(struct weft_peer *from, const struct weft_answer *answer);
 
 /*
- * The request that an answer of the rank `from` names: a send that was announced to that
- * rank, or a receive of a message that this rank announced. *out is NULL if there is
- * none, or it is over. Returns what is wrong, if it belongs to somebody else.
+ * The request that an answer of the peer `from` names: a send that was announced to it,
+ * or a receive of a message that it announced. *out is NULL if there is none, or it is
+ * over. Returns what is wrong, if it belongs to somebody else.
  */
-const char *weft_p2p_find_announced(uint32_t from, uint64_t name,
+const char *weft_p2p_find_announced(struct weft_peer *from, uint64_t name,
                                     struct weft_p2p_request **out);
-const char *weft_p2p_find_incoming(uint32_t from, uint64_t name,
+const char *weft_p2p_find_incoming(struct weft_peer *from, uint64_t name,
                                    struct weft_p2p_request **out);
-
-/*
- * Ends the job: the rank `from` has sent, or written into shared memory, what no rank
- * sends. `header` is the packet's, or NULL if it is none. With or without the lock.
- */
-_Noreturn void weft_p2p_reject(uint32_t from, const struct weft_header *header,
-                               size_t len, const char *what);
 
 /* Over a network (far.c). A whole message, announced or not; WEFT_PENDING: the request is
  * complete when the network has it. What was lent comes back. */
@@ -155,7 +155,8 @@ void weft_p2p_lost(void *owner, uint32_t rank, bool has_left, const char *why);
 bool weft_p2p_is_given_up(const struct weft_header *header);
 
 /* All that its sender gets is an end. */
-void weft_p2p_drop(uint32_t from, const struct weft_header *header, const void *data);
+void weft_p2p_drop(struct weft_peer *from, const struct weft_header *header,
+                   const void *data);
 
 /* Is it for a collective that cannot come to an end? */
 bool weft_p2p_is_in_vain(const struct weft_header *header);
@@ -230,7 +231,7 @@ enum weft_rc weft_p2p_try_send(const struct weft_comm *comm, int dest, int tag,
 /* A request that was taken receives a message that has arrived and that nobody else
  * gets. */
 void weft_p2p_recv_message(struct weft_p2p_request *recv, const struct weft_data *into,
-                           uint32_t from, const struct weft_header *header,
+                           struct weft_peer *from, const struct weft_header *header,
                            const void *data);
 
 /* A send that could not, or is not to, go out at once (send.c). */

@@ -129,7 +129,7 @@ static void run(void)
     const int64_t warm = weft_setting(WEFT_SET_WARM);
     const int patience = warm > 0 && warm < INT_MAX ? (int)warm : -1;
 
-    if (weft_p2p.job->who.local_rank == 0) {
+    if (weft_engine.job->who.local_rank == 0) {
         warm_up();
     }
     for (;;) {
@@ -188,7 +188,7 @@ static enum weft_rc open_epoll(void)
 enum weft_rc weft_p2p_open_network(const struct weft_transport_ops *ops)
 {
     struct weft_p2p *p = &weft_p2p;
-    enum weft_rc rc = ops->open(&p->up, p->job, &p->net);
+    enum weft_rc rc = ops->open(&weft_engine.up, weft_engine.job, &p->net);
 
     if (rc != WEFT_OK) {
         return rc;
@@ -206,14 +206,14 @@ enum weft_rc weft_p2p_open_network(const struct weft_transport_ops *ops)
 void weft_p2p_start_network(void)
 {
     struct weft_p2p *p = &weft_p2p;
-    const struct weft_segment_header *h = p->job->segment.header;
+    const struct weft_segment_header *h = weft_engine.job->segment.header;
 
     if (p->net_ops == NULL || sleeper.is_running) {
         return;
     }
     if (weft_thread_start(WEFT_THREAD_SLEEPER, run, h->cpu_set, WEFT_SEGMENT_CPU_BYTES) !=
         WEFT_OK) {
-        weft_wireup_abort(p->job, 1,
+        weft_wireup_abort(weft_engine.job, 1,
                           "no thread could be started that waits for the "
                           "network");
     }
@@ -251,8 +251,8 @@ static enum weft_rc wire(uint32_t rank)
  */
 enum weft_rc weft_p2p_wire_all(void)
 {
-    const uint32_t size = (uint32_t)weft_p2p.job->who.size;
-    const uint32_t me = weft_p2p.me;
+    const uint32_t size = (uint32_t)weft_engine.job->who.size;
+    const uint32_t me = weft_engine.me;
     enum weft_rc rc = WEFT_OK;
 
     for (uint32_t k = 1; k <= size / 2 && rc == WEFT_OK; k++) {
@@ -307,7 +307,8 @@ enum weft_rc weft_p2p_arm_network(void)
     rc = p->net_ops->may_wait(p->net);
     if (weft_unlikely(rc == WEFT_PENDING)) {
         if (!watch_descriptors()) {
-            weft_wireup_abort(p->job, 1, "the network offers nothing to sleep on");
+            weft_wireup_abort(weft_engine.job, 1,
+                              "the network offers nothing to sleep on");
         }
         rc = p->net_ops->may_wait(p->net);
     }

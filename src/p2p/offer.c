@@ -42,7 +42,6 @@ void weft_p2p_offer(struct weft_p2p_request *recv)
 {
     struct weft_p2p *p = &weft_p2p;
     struct weft_header header = {
-        .version = WEFT_WIRE_VERSION,
         .kind = WEFT_PKT_OFFER,
         .length = sizeof(struct weft_answer),
     };
@@ -99,12 +98,8 @@ void weft_p2p_withdraw(struct weft_p2p_request *recv)
 /* A sender has claimed it: from now on it is a transfer like others. */
 void weft_p2p_offer_was_claimed(struct weft_p2p_request *recv)
 {
-    struct weft_peer *peer = recv->peer;
-
     weft_match_claimed(&weft_p2p.match, &recv->posted);
     recv->posted.offer = NULL;
-    peer->posted--;
-    peer->incoming++;
     weft_p2p.incoming++;
     recv->is_pulled = false;
     recv->message_length = weft_joint_field(&recv->joint->note);
@@ -118,10 +113,21 @@ void weft_p2p_offer_was_claimed(struct weft_p2p_request *recv)
 
 /* ---- the sender ---- */
 
+/* Is this very offer there already? Then it has come twice, and keeps its place. */
+static bool is_known(const struct weft_peer *peer, uint64_t joint)
+{
+    const struct weft_offer *offer = peer->p2p->offers;
+
+    while (offer != NULL && offer->joint != joint) {
+        offer = offer->next;
+    }
+    return offer != NULL;
+}
+
 /* The one that the peer took back before it used the joint again, or a new one. */
 static struct weft_offer *take_place(struct weft_peer *peer, uint64_t joint)
 {
-    for (struct weft_offer **at = &peer->offers; *at != NULL; at = &(*at)->next) {
+    for (struct weft_offer **at = &peer->p2p->offers; *at != NULL; at = &(*at)->next) {
         struct weft_offer *offer = *at;
 
         if ((uint32_t)offer->joint == (uint32_t)joint) {
@@ -132,22 +138,24 @@ static struct weft_offer *take_place(struct weft_peer *peer, uint64_t joint)
     return malloc(sizeof(struct weft_offer));
 }
 
-const char *weft_p2p_on_offer(uint32_t from, const struct weft_answer *answer)
+const char *weft_p2p_on_offer(struct weft_peer *peer, const struct weft_answer *answer)
 {
-    struct weft_peer *peer;
     struct weft_offer *offer;
     struct weft_offer **end;
 
-    if (weft_p2p_reach(from, &peer) != WEFT_OK) {
-        weft_wireup_abort(weft_p2p.job, 1, "no memory for what a peer offers");
+    if (weft_p2p_reach_peer(peer) != WEFT_OK) {
+        weft_wireup_abort(weft_engine.job, 1, "no memory for what a peer offers");
     }
     if (!weft_p2p_is_near(peer) ||
         peer->ep->ops->joint_of(peer->ep, (uint32_t)answer->other) == NULL) {
         return "it offers a place that we do not see";
     }
+    if (is_known(peer, answer->other)) {
+        return NULL;
+    }
     offer = take_place(peer, answer->other);
     if (offer == NULL) {
-        weft_wireup_abort(weft_p2p.job, 1, "no memory for what a peer offers");
+        weft_wireup_abort(weft_engine.job, 1, "no memory for what a peer offers");
     }
     *offer = (struct weft_offer){
         .request = answer->request,
@@ -156,7 +164,7 @@ const char *weft_p2p_on_offer(uint32_t from, const struct weft_answer *answer)
         .tag = (int32_t)(uint32_t)answer->offset,
         .length = answer->length,
     };
-    for (end = &peer->offers; *end != NULL; end = &(*end)->next) {
+    for (end = &peer->p2p->offers; *end != NULL; end = &(*end)->next) {
     }
     *end = offer;
     return NULL;
@@ -175,7 +183,7 @@ static bool is_same(const void *bytes, const void *argument)
 static bool take_offer(struct weft_peer *peer, const struct weft_header *header,
                        struct weft_offer *out)
 {
-    for (struct weft_offer **at = &peer->offers; *at != NULL; at = &(*at)->next) {
+    for (struct weft_offer **at = &peer->p2p->offers; *at != NULL; at = &(*at)->next) {
         struct weft_offer *offer = *at;
 
         if (offer->context == header->context && offer->tag == header->tag) {
@@ -194,7 +202,7 @@ bool weft_p2p_send_by_offer(struct weft_p2p_request *send, bool is_blocking)
     struct weft_endpoint *ep = peer->ep;
     struct weft_offer offer;
 
-    while (weft_unlikely(peer->offers != NULL) &&
+    while (weft_unlikely(peer->p2p->offers != NULL) &&
            take_offer(peer, &send->header, &offer)) {
         struct weft_joint_terms terms;
 

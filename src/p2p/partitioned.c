@@ -305,7 +305,7 @@ static void meet(struct partitioned *p)
     }
     p->units = make_units(p);
     if (p->units == NULL && p->greeting.parts.units > 0) {
-        weft_wireup_abort(weft_p2p.job, 1, "no memory for a partitioned receive");
+        weft_wireup_abort(weft_engine.job, 1, "no memory for a partitioned receive");
     }
     if (!p->request->is_inactive) {
         receive_units(p);

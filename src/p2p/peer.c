@@ -2,46 +2,30 @@
 
 #include <stdlib.h>
 
-struct weft_peer *weft_peer_get(struct weft_ranks *peers, uint32_t rank)
+void weft_p2p_peer_forget(struct weft_peer *peer)
 {
-    struct weft_peer *peer = weft_ranks_find(peers, rank);
+    struct weft_p2p_peer *known = peer->p2p;
 
-    return weft_likely(peer != NULL) ? peer : weft_ranks_add(peers, rank, sizeof(*peer));
-}
-
-void weft_peer_forget_queues(struct weft_peer *peer)
-{
-    while (peer->control != NULL) {
-        struct weft_control *next = peer->control->next;
-
-        free(peer->control);
-        peer->control = next;
+    if (known == NULL) {
+        return;
     }
-    while (peer->pushes != NULL) {
-        struct weft_push *next = peer->pushes->next;
+    while (known->pushes != NULL) {
+        struct weft_push *next = known->pushes->next;
 
-        free(peer->pushes);
-        peer->pushes = next;
+        free(known->pushes);
+        known->pushes = next;
     }
-    while (peer->offers != NULL) {
-        struct weft_offer *next = peer->offers->next;
+    while (known->offers != NULL) {
+        struct weft_offer *next = known->offers->next;
 
-        free(peer->offers);
-        peer->offers = next;
+        free(known->offers);
+        known->offers = next;
     }
 }
 
-void weft_peers_close(struct weft_ranks *peers)
+void weft_p2p_peer_close(struct weft_peer *peer)
 {
-    struct weft_peer *peer;
-    uint32_t at = 0;
-
-    while ((peer = weft_ranks_next(peers, &at)) != NULL) {
-        if (peer->ep != NULL) {
-            peer->ep->ops->disconnect(peer->ep);
-        }
-        weft_peer_forget_queues(peer);
-        free(peer->why_lost);
-    }
-    weft_ranks_close(peers);
+    weft_p2p_peer_forget(peer);
+    free(peer->p2p);
+    peer->p2p = NULL;
 }

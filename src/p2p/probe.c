@@ -115,7 +115,7 @@ static void answer(struct weft_probe *probe, struct weft_unexpected *found)
         probe->message->comm = probe->comm;
         weft_match_take(&p->match, &found->waiting);
         weft_unexpected_free(&p->unexpected, &p->match, found);
-        p->up.is_full = p->unexpected.is_full;
+        weft_engine.up.is_full = p->unexpected.is_full;
     }
     weft_request_complete(&probe->base, rc);
 }
@@ -146,12 +146,12 @@ void weft_probe_tell(struct weft_unexpected *message)
     }
 }
 
-bool weft_probe_wants(uint32_t from)
+bool weft_probe_wants(const struct weft_peer *from)
 {
     for (const struct weft_probe *probe = weft_p2p.probes; probe != NULL;
          probe = probe->next) {
-        if (from == WEFT_ANYONE || probe->source == WEFT_ANY_SOURCE ||
-            weft_comm_process(probe->comm, probe->source) == from) {
+        if (from == NULL || probe->source == WEFT_ANY_SOURCE ||
+            weft_comm_process(probe->comm, probe->source) == from->rank) {
             return true;
         }
     }

@@ -23,8 +23,8 @@ struct weft_message {
     MPI_Message handle;
     struct weft_comm *comm;    /* one of its references is ours */
     struct weft_header header; /* as it arrived */
-    uint32_t from;             /* rank of the sender in the job */
-    void *data;                /* what came behind the header; NULL: nothing */
+    struct weft_peer *from;
+    void *data; /* what came behind the header; NULL: nothing */
 };
 
 /*
@@ -59,7 +59,7 @@ void weft_probe_tell(struct weft_unexpected *message);
 /* Fails the probes that only the dead could have answered. */
 void weft_probe_bury(void);
 
-/* Does a probe wait for a message of this process, or, if WEFT_ANYONE, of any? */
-bool weft_probe_wants(uint32_t from);
+/* Does a probe wait for a message of this peer, or, if it is NULL, of any? */
+bool weft_probe_wants(const struct weft_peer *from);
 
 #endif

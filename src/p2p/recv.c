@@ -31,34 +31,15 @@ void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_heade
     weft_request_complete(&recv->base, rc);
 }
 
-/* What a receive that is filled in gets. */
-static void deliver(struct weft_p2p_request *recv, uint32_t from,
-                    const struct weft_header *header, const void *data)
-{
-    if (header->kind == WEFT_PKT_EAGER) {
-        uint64_t len = header->length;
-        size_t n = (size_t)(len < recv->capacity ? len : recv->capacity);
-
-        if (weft_likely(recv->type == NULL)) {
-            weft_copy(recv->buffer, data, n);
-        } else {
-            weft_p2p_scatter(recv, 0, data, n);
-        }
-        weft_p2p_finish_recv(recv, header, len);
-    } else {
-        weft_p2p_start_transfer(recv, weft_peer_get(&weft_p2p.peers, from), header, data,
-                                header->length);
-    }
-}
-
 static void take_waiting(struct weft_p2p_request *recv, struct weft_unexpected *message)
 {
     struct weft_p2p *p = &weft_p2p;
 
     weft_match_take(&p->match, &message->waiting);
-    deliver(recv, message->from, &message->header, message->data);
+    weft_p2p_deliver(recv, message->from, &message->header, message->data,
+                     message->header.length);
     weft_unexpected_free(&p->unexpected, &p->match, message);
-    p->up.is_full = p->unexpected.is_full;
+    weft_engine.up.is_full = p->unexpected.is_full;
 }
 
 static inline void fill(struct weft_p2p_request *recv, void *buffer, size_t bytes)
@@ -74,7 +55,7 @@ static inline void fill(struct weft_p2p_request *recv, void *buffer, size_t byte
 }
 
 void weft_p2p_recv_message(struct weft_p2p_request *recv, const struct weft_data *into,
-                           uint32_t from, const struct weft_header *header,
+                           struct weft_peer *from, const struct weft_header *header,
                            const void *data)
 {
     if (weft_unlikely(into->type != NULL)) {
@@ -83,7 +64,7 @@ void weft_p2p_recv_message(struct weft_p2p_request *recv, const struct weft_data
     fill(recv, (void *)(uintptr_t)into->buffer, into->bytes);
     recv->posted.source = (int32_t)header->source; /* for who asks what is waited for */
     recv->posted.tag = header->tag;
-    deliver(recv, from, header, data);
+    weft_p2p_deliver(recv, from, header, data, header->length);
 }
 
 /* Fills the request and takes a message or posts. */
@@ -108,10 +89,7 @@ static enum weft_rc start(struct weft_p2p_request *recv, const struct weft_comm 
     if (weft_likely(source != WEFT_ANY_SOURCE)) {
         const uint32_t process = weft_comm_process(comm, source);
 
-        recv->peer = weft_peer_find(&p->peers, process);
-        if (weft_unlikely(recv->peer == NULL)) {
-            recv->peer = weft_peer_get(&p->peers, process);
-        }
+        recv->peer = weft_peer_get(process);
         if (weft_unlikely(recv->peer == NULL)) {
             return WEFT_ERR_NOMEM;
         }
@@ -126,7 +104,7 @@ static enum weft_rc start(struct weft_p2p_request *recv, const struct weft_comm 
     }
     rc = weft_match_post(&p->match, &recv->posted);
     if (weft_likely(rc == WEFT_OK) && recv->peer != NULL) {
-        recv->peer->posted++;
+        recv->peer->wanted++;
     }
     return rc;
 }
@@ -157,7 +135,7 @@ static bool take_at_once(const struct weft_comm *comm, enum weft_plane plane, in
     received->bytes = n;
     weft_match_take(&p->match, &message->waiting);
     weft_unexpected_free(&p->unexpected, &p->match, message);
-    p->up.is_full = p->unexpected.is_full;
+    weft_engine.up.is_full = p->unexpected.is_full;
     return true;
 }
 
@@ -334,7 +312,7 @@ bool weft_p2p_cancel(struct weft_request *request)
         return false;
     }
     if (recv->peer != NULL) {
-        recv->peer->posted--;
+        recv->peer->wanted--;
     }
     if (is_offered) {
         weft_p2p_withdraw(recv);

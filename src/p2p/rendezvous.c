@@ -120,7 +120,7 @@ void weft_p2p_end_transfer(struct weft_p2p_request *request, enum weft_rc rc)
     if (weft_unlikely(request->exposed != NULL)) {
         weft_p2p_conceal(request);
     }
-    request->from->incoming--;
+    request->from->wanted--;
     weft_p2p.incoming--;
     weft_p2p.awaits_data -= request->is_pulled ? 1 : 0;
     if (weft_unlikely(rc != WEFT_OK)) {
@@ -293,18 +293,19 @@ static struct weft_push *start_push(struct weft_peer *peer,
     }
     push = malloc(sizeof(*push));
     if (push == NULL) {
-        weft_wireup_abort(weft_p2p.job, 1, "no memory to send a long message in pieces");
+        weft_wireup_abort(weft_engine.job, 1,
+                          "no memory to send a long message in pieces");
     }
     *push = (struct weft_push){
-        .next = peer->pushes,
+        .next = peer->p2p->pushes,
         .send = send,
         .offset = offset,
         .end = offset + length,
         .request = request,
         .way = send->way,
     };
-    peer->pushes = push;
-    weft_p2p_wait_for_room(peer);
+    peer->p2p->pushes = push;
+    weft_p2p_retry_later(peer);
     return push;
 }
 
@@ -313,7 +314,7 @@ static bool push_pieces(struct weft_peer *peer, struct weft_push *push)
 {
     while (push->offset < push->end) {
         uint64_t n = push->end - push->offset;
-        struct weft_header header = {.version = WEFT_WIRE_VERSION, .kind = WEFT_PKT_DATA};
+        struct weft_header header = {.kind = WEFT_PKT_DATA};
         struct {
             struct weft_answer answer;
             uint8_t bytes[DATA_MAX];
@@ -350,25 +351,25 @@ static bool is_far(const struct weft_peer *peer, const struct weft_push *push)
 /* Sends what was asked for while there is room; true if nothing is left. */
 bool weft_p2p_push(struct weft_peer *peer)
 {
-    while (peer->pushes != NULL) {
-        struct weft_push *push = peer->pushes;
+    while (peer->p2p->pushes != NULL) {
+        struct weft_push *push = peer->p2p->pushes;
 
         if (is_far(peer, push) ? !weft_p2p_push_far(peer, push)
                                : !push_pieces(peer, push)) {
             return false;
         }
-        peer->pushes = push->next;
+        peer->p2p->pushes = push->next;
         free(push);
     }
     return true;
 }
 
-const char *weft_p2p_find_announced(uint32_t from, uint64_t name,
+const char *weft_p2p_find_announced(struct weft_peer *from, uint64_t name,
                                     struct weft_p2p_request **out)
 {
     const struct weft_p2p_request *send = *out = weft_p2p_find(name, WEFT_REQUEST_SEND);
 
-    return send != NULL && (!send->awaits_answer || send->peer->rank != from)
+    return send != NULL && (!send->awaits_answer || send->peer != from)
                ? "it answers a message that was not announced to it"
                : NULL;
 }
@@ -378,7 +379,21 @@ static bool is_part(const struct weft_answer *part, uint64_t of)
     return part->offset <= of && part->length <= of - part->offset;
 }
 
-const char *weft_p2p_on_pull(uint32_t from, const struct weft_answer *answer)
+/*
+ * A receiver asks for the bytes of a message from the front to the back and for none
+ * twice. What lies before the end of what was asked for last is a packet that has come
+ * twice.
+ */
+static bool is_first_pull(struct weft_p2p_request *send, const struct weft_answer *part)
+{
+    if (part->offset < send->pulled_to) {
+        return false;
+    }
+    send->pulled_to = part->offset + part->length;
+    return true;
+}
+
+const char *weft_p2p_on_pull(struct weft_peer *from, const struct weft_answer *answer)
 {
     struct weft_p2p_request *send;
     const char *fault = weft_p2p_find_announced(from, answer->request, &send);
@@ -389,6 +404,9 @@ const char *weft_p2p_on_pull(uint32_t from, const struct weft_answer *answer)
     if (!is_part(answer, send->capacity)) {
         return "it asks for bytes outside the message";
     }
+    if (!is_first_pull(send, answer)) {
+        return NULL;
+    }
     weft_p2p_note_pull(send->peer, send, answer);
     weft_p2p_end_if_inaccessible(send, answer->offset, answer->length);
     start_push(send->peer, send, answer->offset, answer->length, answer->other);
@@ -398,7 +416,7 @@ const char *weft_p2p_on_pull(uint32_t from, const struct weft_answer *answer)
 /* Is a part of it on its way to its receiver? */
 static bool is_pushed(const struct weft_p2p_request *send)
 {
-    const struct weft_push *push = send->peer->pushes;
+    const struct weft_push *push = send->peer->p2p->pushes;
 
     while (push != NULL && push->send != send) {
         push = push->next;
@@ -406,7 +424,7 @@ static bool is_pushed(const struct weft_p2p_request *send)
     return push != NULL || send->lent > 0;
 }
 
-const char *weft_p2p_on_pull_put(uint32_t from, const struct weft_answer *answer)
+const char *weft_p2p_on_pull_put(struct weft_peer *from, const struct weft_answer *answer)
 {
     struct weft_p2p_request *send;
     const char *fault = weft_p2p_find_announced(from, answer->request, &send);
@@ -415,11 +433,17 @@ const char *weft_p2p_on_pull_put(uint32_t from, const struct weft_answer *answer
     if (send == NULL || fault != NULL) {
         return fault;
     }
-    if (send->type != NULL || !weft_p2p_is_far(send->peer) || is_pushed(send)) {
+    if (send->type != NULL || !weft_p2p_is_far(send->peer)) {
         return "it has exposed memory for a message that goes another way";
     }
     if (!is_part(answer, send->capacity) || answer->length == 0) {
         return "it asks for bytes outside the message";
+    }
+    if (!is_first_pull(send, answer)) {
+        return NULL;
+    }
+    if (is_pushed(send)) {
+        return "it has exposed memory for a message that goes another way";
     }
     weft_p2p_note_pull(send->peer, send, answer);
     push = start_push(send->peer, send, answer->offset, answer->length, answer->other);
@@ -433,7 +457,7 @@ const char *weft_p2p_on_pull_put(uint32_t from, const struct weft_answer *answer
     return NULL;
 }
 
-const char *weft_p2p_on_fetched(uint32_t from, const struct weft_answer *answer)
+const char *weft_p2p_on_fetched(struct weft_peer *from, const struct weft_answer *answer)
 {
     struct weft_p2p_request *send;
     const char *fault = weft_p2p_find_announced(from, answer->request, &send);
@@ -595,10 +619,10 @@ static const char *find_fault(const struct weft_peer *peer,
 }
 
 /* Its sender, who is not to blame, is told that all was received. */
-static void fail_inaccessible(struct weft_p2p_request *recv, const struct weft_peer *peer,
+static void fail_inaccessible(struct weft_p2p_request *recv, struct weft_peer *peer,
                               const struct weft_header *header, const void *data)
 {
-    weft_p2p_drop(peer->rank, header, data);
+    weft_p2p_drop(peer, header, data);
     recv->base.source = (int)header->source;
     recv->base.tag = header->tag;
     recv->base.bytes = 0;
@@ -618,8 +642,8 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
         keep_sums(recv, header, data);
     }
     length = announce.length < recv->capacity ? announce.length : recv->capacity;
-    if (peer == NULL || weft_p2p_reach(peer->rank, &peer) != WEFT_OK) {
-        weft_wireup_abort(weft_p2p.job, 1, "no memory to answer a peer");
+    if (weft_p2p_reach_peer(peer) != WEFT_OK) {
+        weft_wireup_abort(weft_engine.job, 1, "no memory to answer a peer");
     }
     if (weft_unlikely(peer->is_dead)) { /* it announced, and nobody can fetch it now */
         weft_p2p_fail_recv(recv, (int)header->source);
@@ -627,13 +651,13 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     }
     fault = find_fault(peer, header, &announce, len);
     if (weft_unlikely(fault != NULL)) {
-        weft_p2p_reject(peer->rank, header, len, fault);
+        weft_engine_reject(peer, header, len, fault);
     }
     if (weft_unlikely(weft_p2p_is_unwritable(recv, peer, length))) {
         fail_inaccessible(recv, peer, header, data);
         return;
     }
-    peer->incoming++;
+    peer->wanted++;
     weft_p2p.incoming++;
     recv->from = peer;
     recv->is_pulled = false;
@@ -672,17 +696,17 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     }
 }
 
-const char *weft_p2p_find_incoming(uint32_t from, uint64_t name,
+const char *weft_p2p_find_incoming(struct weft_peer *from, uint64_t name,
                                    struct weft_p2p_request **out)
 {
     const struct weft_p2p_request *recv = *out = weft_p2p_find(name, WEFT_REQUEST_RECV);
 
-    return recv != NULL && (recv->from == NULL || recv->from->rank != from)
+    return recv != NULL && recv->from != from
                ? "it sends bytes for a receive that waits for none of it"
                : NULL;
 }
 
-const char *weft_p2p_on_data(uint32_t from, const void *data, size_t len)
+const char *weft_p2p_on_data(struct weft_peer *from, const void *data, size_t len)
 {
     struct weft_answer answer;
     struct weft_p2p_request *recv;
@@ -782,8 +806,8 @@ static bool move_pieces(struct weft_p2p_request *request, uint64_t *offset,
                                   length)) {
         if (weft_unlikely(*offset > request->capacity ||
                           *length > request->capacity - *offset)) {
-            weft_p2p_reject(other_side(request)->rank, NULL, 0,
-                            "it claims bytes outside a message that both copy");
+            weft_engine_reject(other_side(request), NULL, 0,
+                               "it claims bytes outside a message that both copy");
         }
         if (weft_unlikely(move_piece(request, *offset, *length) != WEFT_OK)) {
             return false;

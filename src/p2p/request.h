@@ -38,6 +38,7 @@ struct weft_p2p_request {
     bool is_announced;  /* send: it goes as an announcement */
     bool is_along;      /* send: and its first bytes with it, over a network */
     bool awaits_answer; /* send: the announcement went out: its receiver may answer */
+    uint64_t pulled_to; /* send: the end of what its receiver asked for last */
 
     /* Long messages. */
     struct weft_p2p_request *next_transfer; /* in the list of transfers */

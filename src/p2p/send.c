@@ -25,7 +25,6 @@ static struct weft_header make_header(const struct weft_comm *comm, unsigned how
                                       enum weft_packet kind)
 {
     return (struct weft_header){
-        .version = WEFT_WIRE_VERSION,
         .kind = (uint8_t)kind,
         .context = comm->context | plane_of(how),
         .source = (uint32_t)comm->rank,
@@ -46,7 +45,7 @@ enum weft_rc weft_p2p_send_ordered(struct weft_peer *peer, struct weft_header *h
                                                          : len);
     }
     if (weft_unlikely(peer->is_self)) {
-        weft_p2p.up.arrived(&weft_p2p, peer->rank, header, data, len);
+        weft_engine.up.arrived(&weft_engine, peer, header, data, len);
     } else {
         rc = peer->ep->ops->send(peer->ep, header, data, len, flags);
     }
@@ -56,14 +55,14 @@ enum weft_rc weft_p2p_send_ordered(struct weft_peer *peer, struct weft_header *h
     return rc;
 }
 
-void weft_p2p_set_free(struct weft_peer *peer)
+void weft_p2p_update_fast(struct weft_peer *peer)
 {
-    peer->free_ep = peer->backlog == NULL && !weft_p2p.has_checksum && !peer->is_dead
-                        ? peer->ep
-                        : NULL;
+    peer->fast = peer->backlog == NULL && !weft_p2p.has_checksum && !peer->is_dead
+                     ? peer->ep
+                     : NULL;
 }
 
-void weft_p2p_wait_for_room(struct weft_peer *peer)
+void weft_p2p_retry_later(struct weft_peer *peer)
 {
     if (!peer->is_waiting) {
         peer->is_waiting = true;
@@ -84,7 +83,6 @@ void weft_p2p_send_control_by(struct weft_peer *peer, struct weft_endpoint *way,
                               enum weft_packet kind, const struct weft_answer *answer)
 {
     struct weft_header header = {
-        .version = WEFT_WIRE_VERSION,
         .kind = (uint8_t)kind,
         .length = sizeof(*answer),
     };
@@ -94,7 +92,7 @@ void weft_p2p_send_control_by(struct weft_peer *peer, struct weft_endpoint *way,
         weft_checksum_seal(&header, answer, sizeof(*answer));
     }
     if (peer->is_self) {
-        weft_p2p.up.arrived(&weft_p2p, peer->rank, &header, answer, sizeof(*answer));
+        weft_engine.up.arrived(&weft_engine, peer, &header, answer, sizeof(*answer));
         return;
     }
     if (weft_unlikely(peer->is_dead)) {
@@ -106,7 +104,7 @@ void weft_p2p_send_control_by(struct weft_peer *peer, struct weft_endpoint *way,
     }
     kept = malloc(sizeof(*kept));
     if (kept == NULL) {
-        weft_wireup_abort(weft_p2p.job, 1, "no memory for an answer to a peer");
+        weft_wireup_abort(weft_engine.job, 1, "no memory for an answer to a peer");
     }
     *kept = (struct weft_control){.way = way, .header = header, .answer = *answer};
     if (peer->control == NULL) {
@@ -115,7 +113,7 @@ void weft_p2p_send_control_by(struct weft_peer *peer, struct weft_endpoint *way,
         peer->control_last->next = kept;
     }
     peer->control_last = kept;
-    weft_p2p_wait_for_room(peer);
+    weft_p2p_retry_later(peer);
 }
 
 /* One try to get a send request's packet out. */
@@ -169,12 +167,12 @@ static bool flush_peer(struct weft_peer *peer)
         }
         peer->backlog = next;
     }
-    weft_p2p_set_free(peer);
+    weft_p2p_update_fast(peer);
     /* What was pushed may have left a control packet behind. */
     return weft_p2p_push(peer) && peer->control == NULL;
 }
 
-void weft_p2p_flush(void)
+void weft_p2p_retry(void)
 {
     struct weft_peer **at = &weft_p2p.waiting_peers;
 
@@ -205,8 +203,8 @@ static void join_backlog(struct weft_p2p_request *send)
         peer->backlog_last->next = send;
     }
     peer->backlog_last = send;
-    weft_p2p_set_free(peer);
-    weft_p2p_wait_for_room(peer);
+    weft_p2p_update_fast(peer);
+    weft_p2p_retry_later(peer);
 }
 
 /* A send that needs a request: long, synchronous, or without room. */
@@ -231,6 +229,7 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     send->header.kind = is_announced ? WEFT_PKT_ANNOUNCE : WEFT_PKT_EAGER;
     send->is_announced = is_announced;
     send->awaits_answer = false;
+    send->pulled_to = 0;
     send->lent = 0;
     send->way = NULL;
     send->exposed = NULL;
@@ -272,25 +271,24 @@ static bool is_announced(const struct weft_peer *peer, const struct weft_data *d
 static inline enum weft_rc send_now(const struct weft_comm *comm, int dest, int tag,
                                     const void *buffer, size_t bytes, unsigned how)
 {
-    struct weft_peer *peer =
-        weft_peer_find(&weft_p2p.peers, weft_comm_process(comm, dest));
+    struct weft_peer *peer = weft_peer_find(weft_comm_process(comm, dest));
 
-    if (weft_likely(peer != NULL && peer->free_ep != NULL && bytes <= WEFT_EAGER_MAX &&
+    if (weft_likely(peer != NULL && peer->fast != NULL && bytes <= WEFT_EAGER_MAX &&
                     mode_of(how) == WEFT_SEND_STANDARD)) {
         struct weft_header header; /* field by field: an initialiser clears it first */
         enum weft_rc rc;
 
-        header.version = WEFT_WIRE_VERSION;
         header.kind = WEFT_PKT_EAGER;
+        header.channel = 0;
         header.flags = 0;
-        header.stream = 0;
+        header.path = 0;
         header.sequence = (uint32_t)peer->next_sequence;
         header.context = comm->context | plane_of(how);
         header.source = (uint32_t)comm->rank;
         header.tag = tag;
         header.length = (uint32_t)bytes;
-        header.crc = 0;
-        rc = peer->free_ep->ops->send(peer->free_ep, &header, buffer, bytes, 0);
+        header.check = 0;
+        rc = peer->fast->ops->send(peer->fast, &header, buffer, bytes, 0);
         if (weft_likely(rc == WEFT_OK)) {
             peer->next_sequence++;
         }

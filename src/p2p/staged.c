@@ -57,7 +57,7 @@ static struct weft_staging *new_staging(struct weft_p2p_request *request)
 {
     request->staging = calloc(1, sizeof(*request->staging));
     if (request->staging == NULL) {
-        weft_wireup_abort(weft_p2p.job, 1, "no memory for a message in pieces");
+        weft_wireup_abort(weft_engine.job, 1, "no memory for a message in pieces");
     }
     return request->staging;
 }
@@ -67,7 +67,7 @@ static struct weft_window window_of(struct weft_staging *s, int i)
     if (s->window[i].at == NULL) {
         s->window[i] = weft_p2p_take_window();
         if (s->window[i].at == NULL) {
-            weft_wireup_abort(weft_p2p.job, 1, "no memory to pack a message");
+            weft_wireup_abort(weft_engine.job, 1, "no memory to pack a message");
         }
     }
     return s->window[i];
@@ -83,7 +83,7 @@ static void start_work(struct weft_p2p_request *request)
 
 /* ---- the sender's half ---- */
 
-const char *weft_p2p_on_stage(uint32_t from, const struct weft_answer *answer)
+const char *weft_p2p_on_stage(struct weft_peer *from, const struct weft_answer *answer)
 {
     struct weft_p2p_request *send;
     const char *fault = weft_p2p_find_announced(from, answer->request, &send);
@@ -197,7 +197,7 @@ static bool is_next_piece(const struct weft_p2p_request *recv,
            s->count < 2 && weft_p2p_is_place(recv->from, answer->other, answer->length);
 }
 
-const char *weft_p2p_on_staged(uint32_t from, const struct weft_answer *answer)
+const char *weft_p2p_on_staged(struct weft_peer *from, const struct weft_answer *answer)
 {
     struct weft_p2p_request *recv;
     const char *fault = weft_p2p_find_incoming(from, answer->request, &recv);

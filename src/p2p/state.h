@@ -1,7 +1,7 @@
 /*
- * state.h - what this process knows of its peers, its transports and its own threads.
+ * state.h - what this process knows of its messages, its transports and its own threads.
  *
- * Guarded by the library's lock. Rooms above use weft_p2p_leave(), `me` and `job`.
+ * Guarded by the library's lock. Rooms above use weft_p2p_leave().
  */
 #ifndef WEFT_P2P_STATE_H
 #define WEFT_P2P_STATE_H
@@ -12,7 +12,6 @@
 #include "p2p/peer.h"
 
 struct weft_p2p {
-    struct weft_upcalls up;
     const struct weft_transport_ops *ops;
     struct weft_transport *transport;
     const struct weft_transport_ops *net_ops; /* NULL: no network is open */
@@ -21,12 +20,9 @@ struct weft_p2p {
     bool is_net_due;        /* the next poll looks at the network */
     bool is_net_busy;       /* every poll does: what came last came from there */
     uint32_t polls_of_node; /* since the network was polled */
-    struct weft_job *job;
-    uint32_t me;
     bool is_open;
     bool has_checksum;
     struct weft_match match;
-    struct weft_ranks peers;
     struct weft_unexpected_store unexpected;
     struct weft_probe *probes;       /* that wait for a message (probe.h) */
     struct weft_peer *waiting_peers; /* those with a backlog */

@@ -45,7 +45,7 @@ void weft_p2p_poll_once(void)
         weft_p2p_notice_deaths();
     }
     if (weft_unlikely(p->waiting_peers != NULL)) {
-        weft_p2p_flush();
+        weft_p2p_retry();
     }
     if (weft_unlikely(p->transfers != NULL)) {
         weft_p2p_look_at_transfers();
@@ -145,7 +145,7 @@ static bool poll_burst(const struct awaited *a, int turns)
 /* Leaves word of what we wait for, for whoever looks at a job that hangs. */
 static void note_sleep(const struct weft_wait_reason *why)
 {
-    struct weft_sleep *s = &weft_p2p.job->slice->sleep;
+    struct weft_sleep *s = &weft_engine.job->slice->sleep;
 
     s->peer = why->peer;
     s->tag = why->tag;
@@ -198,7 +198,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
     }
     /* Looked at after arming, so nothing is missed. */
     if (p->waiting_peers != NULL) {
-        weft_p2p_flush();
+        weft_p2p_retry();
     }
     if (weft_p2p_transfers_have_news() || weft_schedules_ready != NULL ||
         weft_p2p_has_deaths() || p->has_new_backlog ||
@@ -225,7 +225,8 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
         atomic_fetch_sub_explicit(a->sleepers, 1, memory_order_relaxed);
     }
     weft_lock();
-    atomic_store_explicit(&p->job->slice->sleep.is_asleep, 0, memory_order_relaxed);
+    atomic_store_explicit(&weft_engine.job->slice->sleep.is_asleep, 0,
+                          memory_order_relaxed);
     p->is_armed = false;
     p->is_room_awaited = false;
     p->is_net_due = true;
@@ -344,14 +345,14 @@ enum weft_rc weft_p2p_barrier(void)
 {
     static const struct weft_wait_reason why = {"MPI_Barrier", "MPI_COMM_WORLD", -1, -2,
                                                 0};
-    struct weft_segment_header *h = weft_p2p.job->segment.header;
+    struct weft_segment_header *h = weft_engine.job->segment.header;
     struct awaited a = {.word = &h->turn, .sleepers = &h->sleepers};
-    const uint32_t local_rank = (uint32_t)weft_p2p.job->who.local_rank;
+    const uint32_t local_rank = (uint32_t)weft_engine.job->who.local_rank;
     enum weft_rc rc;
 
     weft_lock();
     weft_p2p_drain();
-    if (!weft_segment_arrive(&weft_p2p.job->segment, local_rank, &a.old)) {
+    if (!weft_segment_arrive(&weft_engine.job->segment, local_rank, &a.old)) {
         weft_p2p.is_in_barrier = true;
         weft_p2p.barrier_turn = a.old;
         wait_for(&a, &why);
@@ -360,7 +361,8 @@ enum weft_rc weft_p2p_barrier(void)
     if (weft_p2p_has_deaths()) {
         weft_p2p_notice_deaths();
     }
-    rc = weft_p2p.dead_count == 0 || weft_segment_all_came(&weft_p2p.job->segment, a.old)
+    rc = weft_p2p.dead_count == 0 ||
+                 weft_segment_all_came(&weft_engine.job->segment, a.old)
              ? WEFT_OK
              : WEFT_ERR_DEAD;
     weft_p2p_leave();

@@ -2,7 +2,7 @@
 
 #include "comm/make.h"
 #include "p2p/p2p.h"
-#include "p2p/state.h"
+#include "engine/hot.h"
 #include "engine/lock.h"
 #include "topo/order.h"
 
@@ -19,7 +19,7 @@ typedef enum weft_rc find_order(const void *what, const uint32_t nodes[], int pl
 static enum weft_rc order_ranks(const struct weft_comm *comm, int count, find_order *find,
                                 const void *what, int **out)
 {
-    const struct weft_segment *segment = &weft_p2p.job->segment;
+    const struct weft_segment *segment = &weft_engine.job->segment;
     uint32_t *nodes;
     int *place;
     enum weft_rc rc;

@@ -81,16 +81,19 @@ enum weft_attention {
 };
 
 struct weft_transport;
-struct weft_op; /* the caller's; handed back through `done` */
-
-#define WEFT_ANYONE UINT32_MAX /* for may_take: a queue that many senders share */
+struct weft_op;   /* the caller's; handed back through `done` */
+struct weft_peer; /* the owner's: what it knows of a process */
 
 struct weft_upcalls {
     void *owner;
-    /* A packet of the process `from`. */
-    void (*arrived)(void *owner, uint32_t from, const void *header, const void *data,
-                    size_t len);
-    bool (*may_take)(void *owner, uint32_t from);
+    /* What the owner calls a process that the transport hears of for the first time.
+     * Never NULL, and valid until the transport is closed: lanes and connections keep it.
+     */
+    struct weft_peer *(*meet)(void *owner, uint32_t process);
+    void (*arrived)(void *owner, struct weft_peer *from, const void *header,
+                    const void *data, size_t len);
+    /* NULL: the packet is in a queue that many senders share. */
+    bool (*may_take)(void *owner, const struct weft_peer *from);
     /* The operation is complete and its buffer is the caller's again. WEFT_ERR_DEAD: it
      * did not reach the peer; `lost` says the rest, before or after. WEFT_ERR_ADDRESS:
      * the buffer cannot be read or written. */

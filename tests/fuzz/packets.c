@@ -4,8 +4,8 @@
  *
  * An input is a row of steps: post a receive, start a send, let a packet arrive. Handles,
  * which no search finds, are filled in on request. A packet either is taken or ends the
- * job (weft_p2p_reject); both are right, and what a sanitizer sees is not. Peers' memory
- * is this process's own here, so addresses are left out, as are offers, which are
+ * job (weft_engine_reject); both are right, and what a sanitizer sees is not. Peers'
+ * memory is this process's own here, so addresses are left out, as are offers, which are
  * addresses.
  */
 #include "fuzz.h"
@@ -47,7 +47,7 @@ static struct weft_header draw_header(struct input *in, size_t len)
 
     header.length = (how & 1) != 0 ? (uint32_t)input_number(in, 4) : (uint32_t)len;
     header.flags = (how & 2) != 0 ? (uint8_t)input_number(in, 1) : 0;
-    header.version = (how & 4) != 0 ? (uint8_t)input_number(in, 1) : WEFT_WIRE_VERSION;
+    header.channel = (how & 4) != 0 ? (uint8_t)input_number(in, 1) : 0;
     if (header.kind == WEFT_PKT_OFFER) {
         header.kind = WEFT_PKT_DATA;
     }
@@ -70,7 +70,8 @@ static void arrive(struct requests *r, struct input *in)
         memset(bytes + offsetof(struct weft_announce, joint), 0xff, 8);
     }
     weft_lock();
-    weft_p2p_arrived(&weft_p2p, (how & 8) != 0 ? 2 : 1, &header, bytes, len);
+    weft_engine_arrived(NULL, weft_engine_meet(NULL, (how & 8) != 0 ? 2 : 1), &header,
+                        bytes, len);
     weft_unlock();
     free(bytes); /* unless it has ended the job */
 }

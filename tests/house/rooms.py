@@ -58,7 +58,7 @@ KNOWN_CYCLES = {
         "shm/sleep.c",
     )),
     "src/p2p": ("engine, transfers and messages in one room; they are being taken apart", (
-        "accessible.c",
+        "arrive.c",
         "attend.c",
         "buffered.c",
         "checksum.c",

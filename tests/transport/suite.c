@@ -55,9 +55,23 @@ static const uint8_t *data_of(uint32_t from, uint32_t number, size_t len)
     return pattern + suite_random(&state) % (PATTERN_BYTES - len + 1);
 }
 
-static void on_arrived(void *owner, uint32_t from, const void *header, const void *data,
-                       size_t len)
+/* To the transport, a peer is what has come from it. */
+static struct weft_peer *on_meet(void *owner, uint32_t process)
 {
+    check(owner == &suite);
+    check(process < suite.size && process != suite.me);
+    return (struct weft_peer *)&suite.from[process];
+}
+
+static uint32_t rank_of(const struct weft_peer *peer)
+{
+    return (uint32_t)((const struct suite_from *)peer - suite.from);
+}
+
+static void on_arrived(void *owner, struct weft_peer *peer, const void *header,
+                       const void *data, size_t len)
+{
+    const uint32_t from = rank_of(peer);
     struct suite_from *f;
     struct head head;
 
@@ -85,11 +99,11 @@ static void on_arrived(void *owner, uint32_t from, const void *header, const voi
     suite.endings += (head.flags & IS_LAST) != 0 ? 1 : 0;
 }
 
-static bool on_may_take(void *owner, uint32_t from)
+static bool on_may_take(void *owner, const struct weft_peer *from)
 {
     check(owner == &suite);
-    check(from < suite.size || from == WEFT_ANYONE);
-    return from == WEFT_ANYONE ? suite.is_granting_anyone : from == suite.granted;
+    check(from == NULL || rank_of(from) < suite.size);
+    return from == NULL ? suite.is_granting_anyone : rank_of(from) == suite.granted;
 }
 
 static void on_done(void *owner, struct weft_op *op, enum weft_rc rc)
@@ -314,9 +328,10 @@ void suite_open(const char *name)
     suite.from = make(suite.size, sizeof(*suite.from));
     suite.sent = make(suite.size, sizeof(*suite.sent));
     suite.ep = make(suite.size, sizeof(*suite.ep));
-    suite.granted = WEFT_ANYONE - 1;
+    suite.granted = UINT32_MAX;
     suite.up = (struct weft_upcalls){
         .owner = &suite,
+        .meet = on_meet,
         .arrived = on_arrived,
         .may_take = on_may_take,
         .lost = on_lost,

@@ -229,7 +229,7 @@ static void watch_send(const struct weft_header *header, size_t len, unsigned fl
 {
     note_fault(!is_locked(), "send without the lock");
     note_fault(len > FAKE_SHORT_MAX, "send of more than fits");
-    note_fault(header->version != WEFT_WIRE_VERSION, "send with another version");
+    note_fault(header->channel != 0, "send on another channel");
     note_fault(header->length != len, "a header that is wrong about its length");
     note_fault(is_control(header) != ((flags & WEFT_SEND_CONTROL) != 0),
                "a kind of packet that went the wrong way");
@@ -270,7 +270,7 @@ static struct fake_packet **first_ready(const struct weft_transport *tp, struct 
 
         if (!is_behind[from] && !fake.is_held[from] &&
             (q == &control || !tp->up->is_full ||
-             tp->up->may_take(tp->up->owner, from))) {
+             tp->up->may_take(tp->up->owner, tp->up->meet(tp->up->owner, from)))) {
             return at;
         }
         is_behind[from] = true;
@@ -291,8 +291,8 @@ static int poll_queue(struct weft_transport *tp, struct queue *q, int budget)
         if (q->end == &packet->next) {
             q->end = at;
         }
-        tp->up->arrived(tp->up->owner, packet->peer, &packet->header, packet->data,
-                        packet->len);
+        tp->up->arrived(tp->up->owner, tp->up->meet(tp->up->owner, packet->peer),
+                        &packet->header, packet->data, packet->len);
         free(packet);
         done++;
     }

@@ -77,7 +77,6 @@ int fixture_close(void **state)
 struct weft_header fixture_header(enum weft_packet kind, uint32_t source, int tag)
 {
     return (struct weft_header){
-        .version = WEFT_WIRE_VERSION,
         .kind = (uint8_t)kind,
         .context = FIXTURE_CONTEXT,
         .source = source,
@@ -150,8 +149,8 @@ static void arrive_as_it_is(void *argument)
     const struct arrival *arrival = argument;
 
     weft_lock();
-    weft_p2p_arrived(&weft_p2p, arrival->from, arrival->header, arrival->data,
-                     arrival->len);
+    weft_engine_arrived(NULL, weft_engine_meet(NULL, arrival->from), arrival->header,
+                        arrival->data, arrival->len);
     weft_unlock();
 }
 
@@ -350,9 +349,9 @@ void fill_store(void)
 {
     static const uint8_t large[WEFT_EAGER_MAX];
 
-    for (int i = 0; i < 10000 && !weft_p2p.up.is_full; i++) {
+    for (int i = 0; i < 10000 && !weft_engine.up.is_full; i++) {
         arrive_eager(FILLER, FILLER_TAG, large, sizeof(large));
         weft_progress();
     }
-    assert_true(weft_p2p.up.is_full);
+    assert_true(weft_engine.up.is_full);
 }

@@ -88,7 +88,8 @@ static void a_watch_keeps_the_most_that_waited(void **state)
     assert_int_equal(late.messages, 5);
     assert_true(late.bytes >= 5);
     weft_counts_unwatch(&late);
-    assert_ptr_equal(weft_p2p.up.arrived, weft_p2p_arrived); /* nobody looks: no cost */
+    assert_ptr_equal(weft_engine.up.arrived,
+                     weft_engine_arrived); /* nobody looks: no cost */
 }
 
 static void what_was_counted_stays_when_the_engine_closes(void **state)

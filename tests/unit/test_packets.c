@@ -49,15 +49,15 @@ static uint64_t name_of(const struct weft_request *request)
     return (uint64_t)(uintptr_t)request->handle;
 }
 
-static void a_packet_of_another_version_is_refused(void **state)
+static void a_packet_of_another_channel_is_refused(void **state)
 {
     (void)state;
     for (unsigned kind = WEFT_PKT_EAGER; kind < WEFT_PKT_KINDS; kind++) {
         struct weft_header header = fixture_header((enum weft_packet)kind, A, TAG);
 
-        header.version = WEFT_WIRE_VERSION - 1;
+        header.channel = 1;
         header.length = sizeof(struct weft_answer);
-        assert_rejected(A, &header, message, header.length, "its version is not ours");
+        assert_rejected(A, &header, message, header.length, "no such channel");
     }
 }
 
@@ -365,7 +365,7 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
     const struct CMUnitTest tests[] = {
-        CASE(a_packet_of_another_version_is_refused),
+        CASE(a_packet_of_another_channel_is_refused),
         CASE(a_kind_that_nobody_sends_is_refused),
         CASE(a_packet_that_is_too_short_or_too_long_is_refused),
         CASE(a_header_that_is_wrong_about_the_length_is_refused),

@@ -215,14 +215,23 @@ static bool is_done(const struct side *s)
 
 /* ---- packets ---- */
 
-static void on_arrived(void *owner, uint32_t from, const void *header, const void *data,
-                       size_t len)
+/* There is one peer: it stands for itself. */
+static struct weft_peer *on_meet(void *owner, uint32_t process)
+{
+    struct side *s = owner;
+
+    check(process == 1 - s->me);
+    return owner;
+}
+
+static void on_arrived(void *owner, struct weft_peer *from, const void *header,
+                       const void *data, size_t len)
 {
     struct side *s = owner;
     struct head head;
 
     memcpy(&head, header, sizeof(head));
-    check(from == 1 - s->me);
+    check((void *)from == owner);
     if (head.kind == KIND_OFFER) {
         check(!s->has_offer);
         s->has_offer = true;
@@ -235,7 +244,7 @@ static void on_arrived(void *owner, uint32_t from, const void *header, const voi
     s->arrived++;
 }
 
-static bool may_take(void *owner, uint32_t from)
+static bool may_take(void *owner, const struct weft_peer *from)
 {
     (void)owner;
     (void)from;
@@ -486,6 +495,7 @@ static void open_side(struct side *s, uint32_t me, const struct weft_segment *se
     s->job.is_by_mpiexec = true;
     s->up = (struct weft_upcalls){
         .owner = s,
+        .meet = on_meet,
         .arrived = on_arrived,
         .may_take = may_take,
     };

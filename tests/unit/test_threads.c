@@ -124,7 +124,7 @@ static void make_room_as_another_thread(void)
     fake.refuse_ordered = 0;
     fake.rings = 0;
     weft_lock();
-    weft_p2p_flush();
+    weft_p2p_retry();
     weft_unlock();
     rings[0] = fake.rings;
 }

@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+#define ANY_RANK UINT32_MAX /* for reject(): nobody knows whose fault it is */
+
 /*
  * Queues are memory that every rank of the node can write to. What no rank writes there
  * means that one has overwritten it: the job ends, for nobody knows what else is wrong.
@@ -19,7 +21,7 @@ static _Noreturn __attribute__((noinline)) void reject(struct weft_transport *tp
     char who[64] = "a rank";
     char cause[WEFT_CAUSE_BYTES];
 
-    if (from != WEFT_ANYONE) {
+    if (from != ANY_RANK) {
         snprintf(who, sizeof(who), "rank %u, or another,", from);
     }
     snprintf(cause, sizeof(cause),
@@ -49,15 +51,18 @@ static void meet_lanes(struct weft_transport *tp, uint32_t mask)
         uint32_t i = (uint32_t)__builtin_ctz(fresh);
         uint32_t local =
             atomic_load_explicit(&tp->area->lane_owner[i], memory_order_acquire) - 1;
+        uint32_t from;
 
         if (weft_unlikely(local >= tp->job->segment.local_size)) {
-            reject(tp, "list of lanes", WEFT_ANYONE);
+            reject(tp, "list of lanes", ANY_RANK);
         }
+        from = weft_segment_locals(&tp->job->segment)[local];
         tp->lanes[tp->lane_count++] = (struct weft_lane_in){
             .lane = &tp->area->lanes[i],
             .position = 0,
+            .peer = tp->up->meet(tp->up->owner, from),
             .local = local,
-            .from = weft_segment_locals(&tp->job->segment)[local],
+            .from = from,
             .is_in_order = false,
         };
         tp->known_mask |= 1u << i;
@@ -89,10 +94,10 @@ static int poll_lane(struct weft_transport *tp, struct weft_lane_in *in, int bud
             }
             in->is_in_order = true;
         }
-        if (weft_unlikely(up->is_full) && !up->may_take(up->owner, in->from)) {
+        if (weft_unlikely(up->is_full) && !up->may_take(up->owner, in->peer)) {
             break;
         }
-        up->arrived(up->owner, in->from, cell->header, (uint8_t *)cell + WEFT_CELL_HEAD,
+        up->arrived(up->owner, in->peer, cell->header, (uint8_t *)cell + WEFT_CELL_HEAD,
                     len);
         weft_lane_drop(in, len);
         tp->expected[in->local]++;
@@ -109,8 +114,10 @@ static int poll_lane(struct weft_transport *tp, struct weft_lane_in *in, int bud
 
 static void deliver(struct weft_transport *tp, const struct weft_ring_packet *packet)
 {
-    tp->up->arrived(tp->up->owner, packet->head.from, packet->header, packet->data,
-                    packet->head.len);
+    struct weft_upcalls *up = tp->up;
+
+    up->arrived(up->owner, up->meet(up->owner, packet->head.from), packet->header,
+                packet->data, packet->head.len);
 }
 
 static int poll_control(struct weft_transport *tp, int budget)
@@ -123,7 +130,7 @@ static int poll_control(struct weft_transport *tp, int budget)
     while (done < budget && weft_ring_peek(&area->control, area->control_cells,
                                            WEFT_CONTROL_CELLS, &head)) {
         if (weft_unlikely(!is_from_here(tp, &head))) {
-            reject(tp, "control queue", WEFT_ANYONE);
+            reject(tp, "control queue", ANY_RANK);
         }
         weft_ring_pop(&area->control, area->control_cells, WEFT_CONTROL_CELLS, &head,
                       &packet);
@@ -144,12 +151,12 @@ static int poll_inbox(struct weft_transport *tp, int budget)
     while (done < budget &&
            weft_ring_peek(&area->inbox, area->inbox_cells, WEFT_INBOX_CELLS, &head)) {
         if (weft_unlikely(!is_from_here(tp, &head))) {
-            reject(tp, "inbox", WEFT_ANYONE);
+            reject(tp, "inbox", ANY_RANK);
         }
         if (weft_unlikely(head.number != (uint32_t)tp->expected[head.local])) {
             break; /* its lane has to come first: it is polled before us */
         }
-        if (weft_unlikely(up->is_full) && !up->may_take(up->owner, WEFT_ANYONE)) {
+        if (weft_unlikely(up->is_full) && !up->may_take(up->owner, NULL)) {
             break;
         }
         weft_ring_pop(&area->inbox, area->inbox_cells, WEFT_INBOX_CELLS, &head, &packet);
@@ -230,12 +237,12 @@ bool weft_shm_has_work(struct weft_transport *tp)
         size_t len;
 
         if (weft_lane_next(in, &len) != NULL &&
-            (!tp->up->is_full || tp->up->may_take(tp->up->owner, in->from))) {
+            (!tp->up->is_full || tp->up->may_take(tp->up->owner, in->peer))) {
             return true;
         }
     }
     return weft_ring_peek(&area->control, area->control_cells, WEFT_CONTROL_CELLS,
                           &head) ||
            (weft_ring_peek(&area->inbox, area->inbox_cells, WEFT_INBOX_CELLS, &head) &&
-            (!tp->up->is_full || tp->up->may_take(tp->up->owner, WEFT_ANYONE)));
+            (!tp->up->is_full || tp->up->may_take(tp->up->owner, NULL)));
 }

@@ -41,6 +41,7 @@ struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank
     }
     peer = weft_ranks_add(&tp->peers, rank, sizeof(*peer));
     if (peer != NULL) {
+        peer->above = tp->up->meet(tp->up->owner, rank);
         peer->first = (struct weft_msg_stream){
             .base =
                 {

@@ -138,6 +138,7 @@ struct weft_msg_stream {
 
 struct weft_msg_peer {
     struct weft_ranked ranked;    /* first */
+    struct weft_peer *above;      /* as the upcalls call it */
     struct weft_msg_stream first; /* small messages, and control packets */
     struct weft_msg_stream *streams[WEFT_STREAMS_MAX]; /* the first, and those made */
     uint32_t next_stream; /* whose turn it is; counts on and on */

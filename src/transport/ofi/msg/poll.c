@@ -68,16 +68,16 @@ static void count_taken(struct weft_transport *tp, struct weft_msg_peer *peer, s
     }
 }
 
-static bool may_take(const struct weft_transport *tp, uint32_t rank)
+static bool may_take(const struct weft_transport *tp, const struct weft_msg_peer *peer)
 {
-    return !tp->up->is_full || tp->up->may_take(tp->up->owner, rank);
+    return !tp->up->is_full || tp->up->may_take(tp->up->owner, peer->above);
 }
 
 bool weft_msg_may_take_held(const struct weft_transport *tp)
 {
     for (const struct weft_msg_peer *peer = tp->holding; peer != NULL;
          peer = peer->next_holding) {
-        if (may_take(tp, peer->ranked.rank)) {
+        if (may_take(tp, peer)) {
             return true;
         }
     }
@@ -142,11 +142,11 @@ static bool take_held(struct weft_transport *tp, struct weft_msg_peer *peer, int
     while (peer->held.first != NULL) {
         struct weft_msg_held *held;
 
-        if (*budget == 0 || !may_take(tp, peer->ranked.rank)) {
+        if (*budget == 0 || !may_take(tp, peer)) {
             return false;
         }
         held = dequeue(&peer->held);
-        tp->up->arrived(tp->up->owner, peer->ranked.rank, held->header, held->data,
+        tp->up->arrived(tp->up->owner, peer->above, held->header, held->data,
                         held->length);
         count_taken(tp, peer, held->length);
         free(held);
@@ -227,8 +227,8 @@ static void take_ordered(struct weft_transport *tp, struct weft_msg_peer *peer,
         return;
     }
     peer->number_in++;
-    if (weft_likely(peer->held.first == NULL && may_take(tp, frame->from))) {
-        tp->up->arrived(tp->up->owner, frame->from, frame->header, frame + 1, len);
+    if (weft_likely(peer->held.first == NULL && may_take(tp, peer))) {
+        tp->up->arrived(tp->up->owner, peer->above, frame->header, frame + 1, len);
         count_taken(tp, peer, len);
     } else {
         hold(tp, peer, copy(tp, frame, len));
@@ -295,7 +295,7 @@ static void take_frame(struct weft_transport *tp, const struct weft_msg_frame *f
         peer->has_left = true;
     } else if (frame->kind == WEFT_MSG_CONTROL) {
         peer->has_left = false;
-        tp->up->arrived(tp->up->owner, frame->from, frame->header, frame + 1, len);
+        tp->up->arrived(tp->up->owner, peer->above, frame->header, frame + 1, len);
         peer->taken_control++;
         if (peer->taken_control - peer->told_control >= WEFT_MSG_CONTROL_WINDOW / 2) {
             weft_msg_tell(tp, peer);

@@ -1,0 +1,116 @@
+/*
+ * dispatch.c - where a packet goes when it has arrived: one comparison for its kind, one
+ * for its length, then its handler. Every entry of the table has a handler; that of a
+ * kind that nobody has registered refuses the packet.
+ */
+#include "engine/engine.h"
+
+#include "engine/hot.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+static const char *on_unknown(struct weft_peer *from, const struct weft_header *header,
+                              const void *data, size_t len)
+{
+    (void)from;
+    (void)header;
+    (void)data;
+    (void)len;
+    return "there is no such kind";
+}
+
+static const struct weft_packet_kind unknown = {
+    .handler = on_unknown,
+    .span = UINT32_MAX,
+    .name = "none",
+};
+
+void weft_engine_open(struct weft_job *job)
+{
+    struct weft_engine *e = &weft_engine;
+
+    *e = (struct weft_engine){
+        .up =
+            {
+                .owner = e,
+                .meet = weft_engine_meet,
+                .arrived = weft_engine_arrived,
+                .packet_version = WEFT_WIRE_VERSION,
+            },
+        .job = job,
+        .me = (uint32_t)job->who.rank,
+    };
+    for (int i = 0; i < WEFT_KINDS; i++) {
+        e->kinds[i] = unknown;
+    }
+}
+
+void weft_engine_kind(uint8_t number, const struct weft_packet_kind *kind)
+{
+    assert(number < WEFT_KINDS && kind->handler != NULL && kind->name != NULL);
+    assert(weft_engine.kinds[number].handler == on_unknown);
+    weft_engine.kinds[number] = *kind;
+}
+
+static const char *name_of(uint8_t kind)
+{
+    return kind < WEFT_KINDS ? weft_engine.kinds[kind].name : unknown.name;
+}
+
+void weft_engine_reject(const struct weft_peer *from, const struct weft_header *header,
+                        size_t len, const char *what)
+{
+    struct weft_job *job = weft_engine.job;
+    char packet[128] = "";
+    char cause[WEFT_CAUSE_BYTES];
+
+    if (header != NULL) {
+        snprintf(packet, sizeof(packet), " (a packet of kind %u, %s, with %zu bytes)",
+                 header->kind, name_of(header->kind), len);
+    }
+    snprintf(cause, sizeof(cause),
+             "what came from rank %u on node %u makes no sense: %s%s; its memory is "
+             "damaged, or it runs another version of Weft",
+             from->rank, weft_segment_map(&job->segment)[from->rank].node, what, packet);
+    weft_wireup_abort(job, 1, cause);
+}
+
+/* Why a packet did not get to a handler. */
+static const char *describe(const struct weft_header *header)
+{
+    if (header->channel != 0) {
+        return "there is no such channel";
+    }
+    return header->kind < WEFT_KINDS ? "no such packet is as long"
+                                     : "there is no such kind";
+}
+
+void weft_engine_arrived(void *owner, struct weft_peer *from, const void *bytes,
+                         const void *data, size_t len)
+{
+    const struct weft_header *header = bytes; /* cells keep it aligned to 4 */
+    const struct weft_packet_kind *kind = &weft_engine.kinds[header->kind % WEFT_KINDS];
+    const char *fault;
+
+    (void)owner;
+    if (weft_unlikely((header->kind | header->channel << 8) >= WEFT_KINDS ||
+                      len - kind->least > kind->span)) {
+        weft_engine_reject(from, header, len, describe(header));
+    }
+    fault = kind->handler(from, header, data, len);
+    if (weft_unlikely(fault != NULL)) {
+        weft_engine_reject(from, header, len, fault);
+    }
+}
+
+struct weft_peer *weft_engine_meet(void *owner, uint32_t process)
+{
+    struct weft_peer *peer = weft_peer_get(process);
+
+    (void)owner;
+    if (peer == NULL) {
+        weft_wireup_abort(weft_engine.job, 1, "out of memory: cannot note a new peer");
+    }
+    return peer;
+}

@@ -1,0 +1,190 @@
+/*
+ * arrive.c - what p2p/ does with packets: messages are matched or kept, answers go to the
+ * file of the protocol that asked.
+ *
+ * A handler is given a packet whose kind and length can be right (engine/dispatch.c). It
+ * compares what the header says of the length and, where WEFT_CHECKSUM is set, the
+ * checksum: of what carries pieces of a message only what precedes them (checksum.h).
+ */
+#include "p2p/internal.h"
+
+#include "base/copy.h"
+#include "base/log.h"
+#include "p2p/checksum.h"
+#include "p2p/probe.h"
+
+#include <string.h>
+
+void weft_p2p_deliver(struct weft_p2p_request *recv, struct weft_peer *from,
+                      const struct weft_header *header, const void *data, size_t len)
+{
+    size_t n;
+
+    if (weft_unlikely(header->kind != WEFT_PKT_EAGER)) {
+        weft_p2p_start_transfer(recv, from, header, data, len);
+        return;
+    }
+    n = len < recv->capacity ? len : (size_t)recv->capacity;
+    if (weft_likely(recv->type == NULL)) {
+        weft_copy(recv->buffer, data, n);
+    } else {
+        weft_p2p_scatter(recv, 0, data, n);
+    }
+    weft_p2p_finish_recv(recv, header, len);
+}
+
+static void on_matchable(struct weft_peer *from, const struct weft_header *header,
+                         const void *data, size_t len)
+{
+    struct weft_p2p *p = &weft_p2p;
+    struct weft_posted *posted = weft_match_arrive(&p->match, header->context,
+                                                   (int32_t)header->source, header->tag);
+    struct weft_unexpected *kept;
+
+    if (weft_likely(posted != NULL)) {
+        struct weft_p2p_request *recv =
+            (struct weft_p2p_request *)((char *)posted -
+                                        offsetof(struct weft_p2p_request, posted));
+
+        if (recv->peer != NULL) {
+            recv->peer->wanted--;
+        }
+        if (weft_unlikely(posted->offer != NULL)) {
+            weft_p2p_withdraw(recv);
+        }
+        weft_p2p_deliver(recv, from, header, data, len);
+        return;
+    }
+    if (weft_unlikely(p->dead_count > 0) && weft_p2p_is_given_up(header)) {
+        weft_p2p_drop(from, header, data);
+        return;
+    }
+    if (weft_unlikely((header->flags & WEFT_PKT_READY) != 0)) {
+        weft_log_error(
+            "rank %u sent in ready mode with tag %d, but no receive was posted",
+            from->rank, header->tag);
+    }
+    if (weft_unlikely(p->has_checksum) && header->kind == WEFT_PKT_EAGER &&
+        !weft_checksum_is_intact(header, data, len)) {
+        weft_engine_reject(from, header, len, "its checksum is wrong");
+    }
+    if (header->kind == WEFT_PKT_ANNOUNCE && len > header->length) {
+        p->bytes_thrown_away += len - header->length;
+        len = header->length;
+    }
+    kept = weft_unexpected_keep(&p->unexpected, &p->match, from, header, data, len);
+    if (kept == NULL) {
+        weft_wireup_abort(weft_engine.job, 1,
+                          "no memory for a message that nobody has asked for");
+    }
+    if (weft_unlikely(p->probes != NULL)) {
+        weft_probe_tell(kept);
+    }
+    weft_engine.up.is_full = p->unexpected.is_full;
+}
+
+/* ---- the kinds of packets ---- */
+
+enum { ANSWER = sizeof(struct weft_answer), ANNOUNCE = sizeof(struct weft_announce) };
+
+static const char other_length[] = "its header says another length";
+
+static const char *on_eager(struct weft_peer *from, const struct weft_header *header,
+                            const void *data, size_t len)
+{
+    if (weft_unlikely(header->length != len)) {
+        return other_length;
+    }
+    on_matchable(from, header, data, len);
+    return NULL;
+}
+
+/* NULL, or that the first `len` bytes behind the header are not those that were sent. */
+static const char *check(const struct weft_header *header, const void *data, size_t len)
+{
+    return weft_unlikely(weft_p2p.has_checksum) &&
+                   !weft_checksum_is_intact(header, data, len)
+               ? "its checksum is wrong"
+               : NULL;
+}
+
+/* An ANNOUNCE may bring checksums, and bytes of its message behind them. */
+static bool is_announce_sound(const struct weft_header *header, size_t len)
+{
+    const uint32_t sums = WEFT_SUM_BLOCKS * sizeof(uint32_t);
+
+    return header->length <= len &&
+           (header->length == ANNOUNCE ||
+            (weft_p2p.has_checksum && header->length == ANNOUNCE + sums));
+}
+
+static const char *on_announce(struct weft_peer *from, const struct weft_header *header,
+                               const void *data, size_t len)
+{
+    const char *fault = is_announce_sound(header, len)
+                            ? check(header, data, header->length)
+                            : other_length;
+
+    if (fault == NULL) {
+        on_matchable(from, header, data, len);
+    }
+    return fault;
+}
+
+static const char *on_data(struct weft_peer *from, const struct weft_header *header,
+                           const void *data, size_t len)
+{
+    const char *fault =
+        header->length == len ? check(header, data, ANSWER) : other_length;
+
+    return fault != NULL ? fault : weft_p2p_on_data(from, data, len);
+}
+
+typedef const char *answer_handler(struct weft_peer *from,
+                                   const struct weft_answer *answer);
+
+static answer_handler *const on_answer[WEFT_PKT_KINDS] = {
+    [WEFT_PKT_PULL] = weft_p2p_on_pull,     [WEFT_PKT_FETCHED] = weft_p2p_on_fetched,
+    [WEFT_PKT_OFFER] = weft_p2p_on_offer,   [WEFT_PKT_STAGE] = weft_p2p_on_stage,
+    [WEFT_PKT_STAGED] = weft_p2p_on_staged, [WEFT_PKT_PULL_PUT] = weft_p2p_on_pull_put,
+    [WEFT_PKT_PLACED] = weft_p2p_on_placed, [WEFT_PKT_SUMS] = weft_checksum_on_sums,
+};
+
+static const char *on_control(struct weft_peer *from, const struct weft_header *header,
+                              const void *data, size_t len)
+{
+    const char *fault =
+        header->length == len ? check(header, data, ANSWER) : other_length;
+    struct weft_answer answer;
+
+    if (fault != NULL) {
+        return fault;
+    }
+    memcpy(&answer, data, sizeof(answer));
+    return on_answer[header->kind](from, &answer);
+}
+
+/* A kind without an entry has no sender, so nobody may send it. */
+static const struct weft_packet_kind kinds[WEFT_PKT_KINDS] = {
+    [WEFT_PKT_EAGER] = {on_eager, 0, WEFT_PACKET_MAX, "EAGER", true},
+    [WEFT_PKT_ANNOUNCE] = {on_announce, ANNOUNCE, WEFT_PACKET_MAX - ANNOUNCE, "ANNOUNCE",
+                           true},
+    [WEFT_PKT_DATA] = {on_data, ANSWER, WEFT_PACKET_MAX - ANSWER, "DATA", true},
+    [WEFT_PKT_PULL] = {on_control, ANSWER, 0, "PULL", false},
+    [WEFT_PKT_FETCHED] = {on_control, ANSWER, 0, "FETCHED", false},
+    [WEFT_PKT_OFFER] = {on_control, ANSWER, 0, "OFFER", false},
+    [WEFT_PKT_STAGE] = {on_control, ANSWER, 0, "STAGE", false},
+    [WEFT_PKT_STAGED] = {on_control, ANSWER, 0, "STAGED", false},
+    [WEFT_PKT_PULL_PUT] = {on_control, ANSWER, 0, "PULL_PUT", false},
+    [WEFT_PKT_PLACED] = {on_control, ANSWER, 0, "PLACED", false},
+    [WEFT_PKT_SUMS] = {on_control, ANSWER, 0, "SUMS", false},
+};
+
+void weft_p2p_register_kinds(void)
+{
+    for (uint8_t i = 0; i < WEFT_PKT_KINDS; i++) {
+        if (kinds[i].handler != NULL) {
+            weft_engine_kind(i, &kinds[i]);
+        }
+    }
+}

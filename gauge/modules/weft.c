@@ -56,6 +56,7 @@ struct source {
 struct weft {
     const struct weft_transport_ops *ops;
     struct weft_job job;
+    struct weft_node node;
     struct weft_upcalls up;
     struct weft_transport *transport;
     struct weft_endpoint **to; /* each end; NULL to ourselves */
@@ -225,7 +226,7 @@ static bool may_sleep(struct weft *weft)
 {
     return weft->is_blocking && !(weft->is_refused && weft->queues.under_way > 1) &&
            !weft->ops->has_asked(weft->transport) &&
-           weft->ops->may_wait(weft->transport) == WEFT_OK;
+           weft->ops->arm(weft->transport) == WEFT_OK;
 }
 
 /* Milliseconds until the transport wants to be polled again, for poll(); -1: no end. */
@@ -503,7 +504,9 @@ static enum gauge_rc greet_all(struct gauge_module *module, int end)
 
 static enum gauge_rc open_transport(struct weft *weft, const struct gauge_world *world)
 {
-    if (weft->ops->open(&weft->up, &weft->job, &weft->transport) != WEFT_OK) {
+    weft_node_open(&weft->job, &weft->node);
+    if (weft->ops->open(&weft->up, &weft->node, &weft->transport) != WEFT_OK) {
+        weft_node_close(&weft->node);
         weft->transport = NULL;
         return gauge_fail("weft: the transport %s does not open", weft->ops->name);
     }
@@ -540,6 +543,7 @@ static void weft_shutdown(struct gauge_module *module)
     }
     if (weft->transport != NULL) {
         weft->ops->close(weft->transport);
+        weft_node_close(&weft->node);
     }
     weft_segment_close(&weft->job.segment);
     free(words.all);
@@ -571,7 +575,7 @@ static struct weft_job make_job(const struct weft *weft, const struct gauge_worl
                 .size = world->ends,
                 .node = is_network ? world->end : 0,
                 .node_count = is_network ? world->ends : 1,
-                .local_rank = world->end,
+                .local_rank = is_network ? 0 : world->end,
                 .local_size = is_network ? 1 : world->ends},
         .segment = {.fd = -1},
         .kvs = is_network ? &word_ops : NULL,

@@ -12,6 +12,7 @@
 
 #include "base/ranks.h"
 #include "engine/wire.h"
+#include "node/node.h"
 
 enum { WEFT_KINDS = 64 };
 
@@ -58,6 +59,7 @@ struct weft_peer {
     uint32_t wanted;        /* receives and transfers that wait for it: the grant rule */
     uint64_t next_sequence; /* of our ordered packets to it; its lower half travels */
     struct weft_endpoint *ep;         /* NULL: never sent to, or ourselves */
+    struct weft_node_area *area;      /* NULL: none, or a network leads to it */
     struct weft_endpoint *fast;       /* ep, while a small message may go at once */
     struct weft_p2p_request *backlog; /* sends that found the queue full, oldest first */
     struct weft_p2p_request *backlog_last;
@@ -71,6 +73,7 @@ struct weft_peer {
 struct weft_engine {
     struct weft_upcalls up;
     struct weft_job *job;
+    struct weft_node node;
     uint32_t me; /* our rank in the job */
     struct weft_ranks peers;
     struct weft_packet_kind kinds[WEFT_KINDS];

@@ -54,7 +54,7 @@ enum weft_packet {
     WEFT_PKT_ANNOUNCE,  /* ordered: RTS: a message that the receiver is to fetch */
     WEFT_PKT_DATA,      /* ordered: a piece of an announced message */
     WEFT_PKT_PULL,      /* control: RTR: send me a piece of what you announced */
-    WEFT_PKT_FETCHED, /* control: ATS: I have all of what you announced without a joint */
+    WEFT_PKT_FETCHED, /* control: ATS: I have all of what you announced without a share */
     WEFT_PKT_OFFER,   /* control: a receive is posted, store there */
     WEFT_PKT_GRANT,
     WEFT_PKT_CREDIT,
@@ -70,7 +70,7 @@ enum weft_packet {
 enum {
     WEFT_PKT_READY = 1 << 0, /* the sender says that a receive is posted */
     WEFT_PKT_EXPOSED =
-        1 << 1, /* ANNOUNCE: `address` and `joint` are a key to get it by */
+        1 << 1, /* ANNOUNCE: `address` and `share` are a key to get it by */
 };
 
 struct weft_header {
@@ -91,23 +91,23 @@ struct weft_header {
 _Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 6");
 
 /* The data of ANNOUNCE; WEFT_SUM_BLOCKS checksums of 4 bytes follow where they are set,
- * but for a message with a joint, whose checksums may come later, in SUMS. */
+ * but for a message with a share, whose checksums may come later, in SUMS. */
 struct weft_announce {
     uint64_t length;  /* of the message */
-    uint64_t address; /* in the sender's memory, or a window; 0: it is in no one place */
+    uint64_t address; /* in the sender's memory, or a stage; 0: it is in no one place */
     uint64_t request; /* the sender's, to be named in every answer */
-    uint64_t joint;   /* the sender's, turn << 32 | number, or WEFT_NO_JOINT */
+    uint64_t share;   /* the sender's, generation << 32 | number, or WEFT_NO_SHARE */
 };
 _Static_assert(sizeof(struct weft_announce) == 32, "wire version 6");
 
-#define WEFT_NO_JOINT UINT64_MAX
+#define WEFT_NO_SHARE UINT64_MAX
 
 /*
- * In place of an address: | the number of a window of the transport of who says so. The
+ * In place of an address: | the number of a stage of the transport of who says so. The
  * bytes are in it, or it is the list of where they are (list.c).
  */
-#define WEFT_IN_WINDOW (UINT64_C(1) << 63)
-#define WEFT_IS_LIST   (UINT64_C(1) << 62)
+#define WEFT_IN_STAGE (UINT64_C(1) << 63)
+#define WEFT_IS_LIST  (UINT64_C(1) << 62)
 
 struct weft_list {
     uint64_t n;
@@ -122,7 +122,7 @@ _Static_assert(sizeof(struct weft_list) == 8 && sizeof(struct weft_stretch) == 1
 /* The data of control packets, and what precedes the bytes of DATA. */
 struct weft_answer {
     uint64_t request; /* of who receives this packet */
-    uint64_t other;   /* PULL, STAGE: of who sends it; STAGED: address or window */
+    uint64_t other;   /* PULL, STAGE: of who sends it; STAGED: address or stage */
     uint64_t offset;
     uint64_t length;
     uint64_t address; /* PULL_PUT: of the memory from `offset` on, and its key */

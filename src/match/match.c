@@ -274,7 +274,7 @@ static bool claim(struct weft_match *match, struct weft_posted *entry,
 {
     unpost(match, entry);
     if (weft_unlikely(entry->offer != NULL) &&
-        !weft_joint_take_back(entry->offer, entry->offer_turn)) {
+        !weft_share_take_back(entry->offer, entry->offer_generation)) {
         entry->state = WEFT_POSTED_CLAIMED;
         return false;
     }

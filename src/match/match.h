@@ -25,7 +25,7 @@
 #define WEFT_MATCH_MATCH_H
 
 #include "base/rc.h"
-#include "node/joint.h"
+#include "node/copy_share.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,7 +52,7 @@ struct weft_match_node; /* one key of one class */
  * The life of a posted receive. All of it happens under the lock but for one step: the
  * sender that was offered a receive claims it from another process. So an offered receive
  * is taken by an arrival or MPI_Cancel only if its offer can be taken back, in one
- * compare-and-swap on the word that the sender claims (joint.h).
+ * compare-and-swap on the word that the sender claims (copy_share.h).
  */
 enum weft_posted_state {
     WEFT_POSTED_FREE,
@@ -66,11 +66,11 @@ struct weft_posted {
     struct weft_link link;
     uint64_t number; /* in posting order */
     uint32_t context;
-    int32_t source;           /* or WEFT_ANY_SOURCE */
-    int32_t tag;              /* or WEFT_ANY_TAG */
-    uint32_t state;           /* enum weft_posted_state */
-    struct weft_joint *offer; /* NULL: not offered */
-    uint32_t offer_turn;
+    int32_t source;                /* or WEFT_ANY_SOURCE */
+    int32_t tag;                   /* or WEFT_ANY_TAG */
+    uint32_t state;                /* enum weft_posted_state */
+    struct weft_copy_share *offer; /* NULL: not offered */
+    uint32_t offer_generation;
 };
 
 struct weft_waiting {
@@ -115,7 +115,7 @@ bool weft_match_cancel(struct weft_match *match, struct weft_posted *entry);
 /*
  * May its sender be told where a posted receive, exact, wants its message? Only if it is
  * the next for every message that it could take, or those before it have been offered to
- * the same sender. Then `offer` and `offer_turn` are set.
+ * the same sender. Then `offer` and `offer_generation` are set.
  */
 bool weft_match_may_offer(struct weft_match *match, const struct weft_posted *entry);
 

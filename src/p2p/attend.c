@@ -6,13 +6,13 @@
  * and polls itself. So the helper, a thread of ours, sleeps unless a peer needs something
  * of a process that computes: an announcement to be matched, bytes to be sent in pieces,
  * room in a lane. It then takes the lock, does what a waiting thread would do, and
- * publishes the attention anew before it sleeps again.
+ * publishes the wake level anew before it sleeps again.
  *
  * The thread that sleeps on a network (network.c) does the same when something comes from
  * there, in the helper's place: the seat (engine/lock.h) is for one of them at a time.
  *
  * Where no barrier makes sure that peers see what we want to be woken for, the helper
- * looks every millisecond while it is responsible (may_miss in transport.h).
+ * looks every millisecond while it is responsible (weft_node_may_miss).
  *
  * `is_attending` is true while a helper is responsible: changed with the lock, read by
  * the helper without. If the helper finds the lock taken, either that thread leaves again
@@ -34,8 +34,8 @@ enum { LEAVING_TURNS = 4, TICK_NS = 1000000, CALLED_BUDGET = 64 };
 
 static struct {
     bool is_running;
-    bool is_refused;               /* no thread could be made: tried once */
-    enum weft_attention published; /* with the lock: what it may be woken for */
+    bool is_refused;                /* no thread could be made: tried once */
+    enum weft_wake_level published; /* with the lock: what it may be woken for */
     _Atomic uint32_t is_stopping;
     _Atomic bool is_called;  /* by the network */
     _Atomic bool is_ticking; /* peers may not wake it: it wakes by itself */
@@ -52,18 +52,18 @@ static bool is_attending(void)
 }
 
 /* Pieces of messages, and what schedules wait for, come as ordinary packets. */
-static enum weft_attention level_wanted(void)
+static enum weft_wake_level level_wanted(void)
 {
     const struct weft_p2p *p = &weft_p2p;
 
     return p->awaits_data > 0 || p->waiting_peers != NULL || weft_schedule_steps > 0
-               ? WEFT_ATTENTION_ANYTHING
-               : WEFT_ATTENTION_REQUESTS;
+               ? WEFT_WAKE_ANYTHING
+               : WEFT_WAKE_REQUESTS;
 }
 
 static void ring(void)
 {
-    _Atomic uint32_t *bell = weft_p2p.ops->helper_bell(weft_p2p.transport);
+    _Atomic uint32_t *bell = &weft_engine.node.area->helper_bell;
 
     atomic_fetch_add_explicit(bell, 1, memory_order_release);
     weft_futex_wake(bell, 1);
@@ -77,8 +77,8 @@ static bool is_ticking(void)
 /* With the lock, after publishing. The helper may sleep without end: it learns of it. */
 static void tick_if_missed(void)
 {
-    if (helper.published == WEFT_ATTENTION_ANYTHING && !is_ticking() &&
-        weft_p2p.ops->may_miss(weft_p2p.transport)) {
+    if (helper.published == WEFT_WAKE_ANYTHING && !is_ticking() &&
+        weft_node_may_miss(&weft_engine.node)) {
         atomic_store_explicit(&helper.is_ticking, true, memory_order_relaxed);
         ring();
     }
@@ -92,11 +92,9 @@ static bool has_published(void)
     do {
         helper.published = level_wanted();
         p->has_new_backlog = false;
-        if (p->ops->attend(p->transport, helper.published) != WEFT_OK) {
-            return false;
-        }
-        if (weft_p2p_arm_network() != WEFT_OK) {
-            p->ops->disarm(p->transport);
+        weft_node_publish_leaving(&weft_engine.node, helper.published);
+        if (p->ops->arm(p->transport) != WEFT_OK || weft_p2p_arm_network() != WEFT_OK) {
+            weft_node_disarm(&weft_engine.node);
             return false;
         }
         tick_if_missed();
@@ -104,7 +102,7 @@ static bool has_published(void)
             return true;
         }
         weft_p2p_retry(); /* tried after publishing, so no room is missed */
-    } while (p->ops->has_asked(p->transport));
+    } while (weft_engine.node.has_asked);
     /* What went out may be a step of one; what did not, to a peer that is lost. */
     return weft_schedules_ready == NULL && !weft_p2p_has_deaths();
 }
@@ -115,7 +113,7 @@ static bool is_published_enough(void)
     const struct weft_p2p *p = &weft_p2p;
 
     return helper.published >= level_wanted() && !p->has_new_backlog &&
-           (p->waiting_peers == NULL || !p->ops->has_asked(p->transport));
+           (p->waiting_peers == NULL || !weft_engine.node.has_asked);
 }
 
 /* ---- the helper ---- */
@@ -154,7 +152,7 @@ static bool serve_seated(void)
         }
         if (weft_outstanding == 0 && p->work == NULL) {
             set_attending(false);
-            p->ops->disarm(p->transport);
+            weft_node_disarm(&weft_engine.node);
             break;
         }
     } while (!has_published() || p->work != NULL);
@@ -187,7 +185,8 @@ static void answer_call(void)
         weft_p2p_poll_network(CALLED_BUDGET);
     } while (weft_p2p_arm_network() != WEFT_OK);
     if (p->is_armed) {
-        p->ops->ring(p->transport); /* what somebody sleeps for may have just been done */
+        weft_node_ring(
+            &weft_engine.node); /* what somebody sleeps for may have just been done */
     }
     p->is_helper_inside = false;
     weft_lock_leave_as_helper();
@@ -197,7 +196,7 @@ static void answer_call(void)
 static void run(void)
 {
     struct weft_p2p *p = &weft_p2p;
-    _Atomic uint32_t *bell = p->ops->helper_bell(p->transport);
+    _Atomic uint32_t *bell = &weft_engine.node.area->helper_bell;
     bool has_backlog = false;
     uint32_t rung = 0;
 
@@ -238,10 +237,8 @@ bool weft_p2p_start_helper(void)
 
 void weft_p2p_attend_network(void)
 {
-    struct weft_p2p *p = &weft_p2p;
-
     if (!is_attending()) {
-        p->ops->ring(p->transport); /* who sleeps in MPI, if anybody does */
+        weft_node_ring(&weft_engine.node); /* who sleeps in MPI, if anybody does */
     } else if (serve()) {
         ring(); /* the helper looks for room now and then */
     }
@@ -273,18 +270,16 @@ void weft_p2p_log_wakeups(void)
 
     weft_log_info("rank %u was woken %" PRIu64 " times by peers, its helper %" PRIu64
                   " times",
-                  weft_engine.me, p->ops->rings(p->transport), p->helper_wakeups);
+                  weft_engine.me, weft_node_rings(&weft_engine.node), p->helper_wakeups);
 }
 
 /* ---- threads of the program ---- */
 
 void weft_p2p_stay(void)
 {
-    struct weft_p2p *p = &weft_p2p;
-
     if (weft_unlikely(is_attending())) {
         set_attending(false);
-        p->ops->disarm(p->transport);
+        weft_node_disarm(&weft_engine.node);
     }
 }
 
@@ -320,7 +315,7 @@ void weft_p2p_leave_slow(void)
      * nobody may tell it of room, or of a network that has come up only now. */
     if (p->waiting_threads > 0) {
         if (p->is_armed && (p->work != NULL || p->has_new_backlog)) {
-            p->ops->ring(p->transport);
+            weft_node_ring(&weft_engine.node);
         }
         return;
     }

@@ -12,7 +12,7 @@
  * the one that was received, after the last byte has come.
  *
  * When the sender sums: before the announcement, which carries the sums. But a sender
- * that stays in MPI until its message has been taken, and shares a joint with the
+ * that stays in MPI until its message has been taken, and shares a share with the
  * receiver, owes them: first the two copy, then both sum at the same time, and SUMS
  * carries what the sender has got. A message that takes an offer is not announced: its
  * sums always come in SUMS. The receive ends when the bytes are there, and the sums.

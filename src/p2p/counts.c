@@ -54,6 +54,7 @@ void weft_counts_read(struct weft_counts *counts)
     }
     received_before = counts->shm.packets_received + counts->net.packets_received;
     p->ops->count(p->transport, &counts->shm);
+    counts->shm.wakeups += weft_node_wakeups(&weft_engine.node);
     if (p->net_ops != NULL) {
         p->net_ops->count(p->net, &counts->net);
     }

@@ -63,8 +63,10 @@ enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops,
     p->has_progress = weft_setting(WEFT_SET_PROGRESS) != 0;
     p->deaths = &job->segment.header->deaths;
     p->ops = ops;
-    rc = p->ops->open(&weft_engine.up, job, &p->transport);
+    weft_node_open(job, &weft_engine.node);
+    rc = p->ops->open(&weft_engine.up, &weft_engine.node, &p->transport);
     if (rc != WEFT_OK) {
+        weft_node_close(&weft_engine.node);
         return rc;
     }
     if (net != NULL) {
@@ -72,6 +74,7 @@ enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops,
         rc = weft_p2p_open_network(net);
         if (rc != WEFT_OK) {
             p->ops->close(p->transport);
+            weft_node_close(&weft_engine.node);
             return rc;
         }
     }
@@ -111,11 +114,12 @@ void weft_p2p_close(void)
     weft_match_fini(&p->match);
     weft_probe_close();
     weft_peers_disconnect();
-    weft_p2p_free_windows();
+    weft_p2p_free_stages();
     weft_partitioned_close();
     weft_p2p_close_network();
     weft_p2p_free_ops();
     p->ops->close(p->transport);
+    weft_node_close(&weft_engine.node);
     close_peers();
     weft_request_close();
     p->spare = NULL;
@@ -157,6 +161,9 @@ static enum weft_rc begin(struct weft_peer *peer)
                        "memory, and no network is open",
                        peer->rank);
         return rc == WEFT_ERR_NOMEM ? rc : WEFT_ERR_UNREACHABLE;
+    }
+    if (weft_p2p_is_near(peer)) {
+        peer->area = weft_node_find(&weft_engine.node, peer->rank);
     }
     weft_p2p_update_fast(peer);
     return WEFT_OK;

@@ -213,7 +213,7 @@ void weft_p2p_expose_far(struct weft_p2p_request *send, struct weft_announce *an
     }
     send->header.flags |= WEFT_PKT_EXPOSED;
     announce->address = send->key.address;
-    announce->joint = send->key.key;
+    announce->share = send->key.key;
 }
 
 enum weft_rc weft_p2p_announce_far(struct weft_p2p_request *send, const void *head,
@@ -463,7 +463,7 @@ const char *weft_p2p_on_placed(struct weft_peer *from, const struct weft_answer 
         return NULL; /* a second time */
     }
     /* The rest was asked for at once, so it is all that was not counted yet. */
-    if (recv->exposed == NULL || answer->length != weft_joint_left(recv->joint)) {
+    if (recv->exposed == NULL || answer->length != weft_share_left(recv->share)) {
         return "it has put bytes that nobody asked for";
     }
     weft_p2p_conceal(recv);

@@ -30,6 +30,9 @@
 #define WEFT_P2P_INTERNAL_H
 
 #include "engine/engine.h"
+#include "node/copy_share.h"
+#include "node/doorbell.h"
+#include "node/stage.h"
 #include "p2p/p2p.h"
 #include "p2p/request.h"
 #include "p2p/state.h"
@@ -259,7 +262,7 @@ enum weft_rc weft_p2p_recv_by(struct weft_p2p_request *recv, const struct weft_c
  * just taken has none, so contiguous messages need not say so. */
 void weft_p2p_set_type(struct weft_p2p_request *request, const struct weft_data *data);
 
-/* It is over: type, windows and copy, if it has any, are not needed any more. */
+/* It is over: type, stages and copy, if it has any, are not needed any more. */
 void weft_p2p_forget_type(struct weft_p2p_request *request);
 
 /* A send from an attached buffer is over: its copy is not needed any more (buffered.c).
@@ -279,49 +282,49 @@ void weft_p2p_place(const struct weft_p2p_request *recv, uint64_t offset,
 uint32_t weft_p2p_packed_crc(const struct weft_p2p_request *request, uint64_t offset,
                              uint64_t bytes);
 
-/* Memory for WEFT_WINDOW bytes, and what a peer is told: an address or a window. */
-struct weft_window {
+/* Memory for WEFT_STAGE_BYTES bytes, and what a peer is told: an address or a stage. */
+struct weft_stage {
     void *at; /* NULL: there is none */
     uint64_t name;
 };
 
-struct weft_window weft_p2p_take_window(void);
-struct weft_window weft_p2p_take_shared_window(void);
-void weft_p2p_give_window(struct weft_window window);
-void weft_p2p_free_windows(void);
+struct weft_stage weft_p2p_take_stage(void);
+struct weft_stage weft_p2p_take_shared_stage(void);
+void weft_p2p_give_stage(struct weft_stage stage);
+void weft_p2p_free_stages(void);
 
 /*
  * Data in long blocks, as a list that peers see; `at` is NULL if they are not, or there
- * is no window. The second moves bytes of a request that are in the place that `peer` has
+ * is no stage. The second moves bytes of a request that are in the place that `peer` has
  * named: an address, or a list. `flat`, if not NULL, stands for the request's own data
  * from `offset` on. Without the lock.
  */
-struct weft_window weft_p2p_make_list(const struct weft_data *data);
+struct weft_stage weft_p2p_make_list(const struct weft_data *data);
 enum weft_rc weft_p2p_move_vectors(const struct weft_p2p_request *request,
                                    const struct weft_peer *peer, uint64_t place,
                                    uint64_t offset, uint64_t length, void *flat);
 
 static inline bool weft_p2p_is_list(uint64_t place)
 {
-    return (place & WEFT_IN_WINDOW) != 0 && (place & WEFT_IS_LIST) != 0;
+    return (place & WEFT_IN_STAGE) != 0 && (place & WEFT_IS_LIST) != 0;
 }
 
 static inline bool weft_p2p_is_packed(uint64_t place)
 {
-    return (place & WEFT_IN_WINDOW) != 0 && (place & WEFT_IS_LIST) == 0;
+    return (place & WEFT_IN_STAGE) != 0 && (place & WEFT_IS_LIST) == 0;
 }
 
-/* Can `length` bytes be where a peer says that they are: an address of its, or a window
+/* Can `length` bytes be where a peer says that they are: an address of its, or a stage
  * that we see? */
 bool weft_p2p_is_place(const struct weft_peer *peer, uint64_t place, uint64_t length);
 
-/* Where we see bytes in a window of the peer's transport; NULL: they are not in one. */
-const void *weft_p2p_see_window(const struct weft_peer *peer, uint64_t name);
+/* Where we see bytes in a stage of the peer's transport; NULL: they are not in one. */
+const void *weft_p2p_see_stage(const struct weft_peer *peer, uint64_t name);
 
 /*
- * A receive, whose joint is open and has no pieces, has met an announcement of a message
+ * A receive, whose share is open and has no pieces, has met an announcement of a message
  * that is not contiguous on one side or both. `source` is where it can be fetched from,
- * or 0: it is to be packed into windows.
+ * or 0: it is to be packed into stages.
  */
 void weft_p2p_start_staged(struct weft_p2p_request *recv, uint64_t source,
                            uint64_t length);
@@ -339,13 +342,13 @@ static inline enum weft_rc weft_p2p_take_request(struct weft_request **out)
         request->type = NULL;
         request->staging = NULL;
         request->packed = NULL;
-        request->window = 0;
+        request->stage = 0;
         request->lender = NULL;
     }
     return rc;
 }
 
-/* Does it share this node's memory, so that it sees our windows? */
+/* Does it share this node's memory, so that it sees our stages? */
 static inline bool weft_p2p_is_near(const struct weft_peer *peer)
 {
     return peer->ep != NULL && (peer->ep->ops->caps & WEFT_CAP_SAME_NODE) != 0;

@@ -3,11 +3,11 @@
  *
  * A small message is packed on the stack and goes the way of all small messages. Of one
  * in long blocks the receiver is told where they are (list.c); of others, one that fits
- * into a window is packed there and goes the way of long ones. Anything longer is
+ * into a stage is packed there and goes the way of long ones. Anything longer is
  * never packed whole: it is announced without an address, so that the receiver asks for
- * its bytes, which are packed window by window (staged.c) or, where it cannot reach our
+ * its bytes, which are packed stage by stage (staged.c) or, where it cannot reach our
  * memory, packet by packet (rendezvous.c). What arrives is unpacked from the packet, or
- * through a window. A request knows its buffer, type and count; a piece is found by its
+ * through a stage. A request knows its buffer, type and count; a piece is found by its
  * offset alone, so pieces may move in any order and by any thread.
  */
 #include "p2p/internal.h"
@@ -28,10 +28,10 @@ void weft_p2p_set_type(struct weft_p2p_request *request, const struct weft_data 
     request->skip = data->skip;
 }
 
-static void give_packed(void *packed, uint64_t window)
+static void give_packed(void *packed, uint64_t stage)
 {
-    if (window != 0) {
-        weft_p2p_give_window((struct weft_window){packed, window});
+    if (stage != 0) {
+        weft_p2p_give_stage((struct weft_stage){packed, stage});
     } else {
         free(packed);
     }
@@ -54,11 +54,11 @@ void weft_p2p_forget_type(struct weft_p2p_request *request)
             weft_buffer_give_back(request);
             request->lender = NULL;
         } else {
-            give_packed(request->packed, request->window);
+            give_packed(request->packed, request->stage);
         }
         request->packed = NULL;
     }
-    request->window = 0;
+    request->stage = 0;
 }
 
 struct weft_data weft_p2p_part(const struct weft_p2p_request *request, uint64_t offset,
@@ -134,7 +134,7 @@ static bool list_blocks(const struct weft_comm *comm, int dest,
                         const struct weft_data *data, struct weft_data *listed)
 {
     struct weft_peer *peer;
-    struct weft_window list;
+    struct weft_stage list;
 
     if (weft_p2p_reach(weft_comm_process(comm, dest), &peer) != WEFT_OK ||
         peer->is_self || !peer->ep->ops->can_reach(peer->ep)) {
@@ -142,39 +142,39 @@ static bool list_blocks(const struct weft_comm *comm, int dest,
     }
     list = weft_p2p_make_list(data);
     *listed = *data;
-    listed->window = list.name;
+    listed->stage = list.name;
     listed->memory = list.at;
     return list.at != NULL;
 }
 
-/* Data that fit into a window but not into a packet. Drops the lock and retakes it. */
+/* Data that fit into a stage but not into a packet. Drops the lock and retakes it. */
 static bool pack_whole(const struct weft_comm *comm, int dest,
                        const struct weft_data *data, struct weft_data *packed)
 {
-    struct weft_window window = {0};
+    struct weft_stage stage = {0};
     struct weft_peer *peer;
 
-    if (data->bytes > WEFT_WINDOW) {
+    if (data->bytes > WEFT_STAGE_BYTES) {
         return false;
     }
     if (weft_p2p_reach(weft_comm_process(comm, dest), &peer) == WEFT_OK &&
         weft_p2p_is_near(peer)) {
-        window = weft_p2p_take_shared_window();
+        stage = weft_p2p_take_shared_stage();
     }
-    if (window.at == NULL) {
-        window.at = malloc(data->bytes);
+    if (stage.at == NULL) {
+        stage.at = malloc(data->bytes);
     }
-    if (window.at == NULL) {
+    if (stage.at == NULL) {
         return false;
     }
     weft_unlock();
-    weft_data_pack(data, window.at);
+    weft_data_pack(data, stage.at);
     weft_lock();
     *packed = (struct weft_data){
-        .buffer = window.at,
+        .buffer = stage.at,
         .bytes = data->bytes,
-        .window = window.name,
-        .memory = window.at,
+        .stage = stage.name,
+        .memory = stage.at,
     };
     return true;
 }
@@ -196,7 +196,7 @@ static struct weft_data prepare(const struct weft_comm *comm, int dest,
 static void hand_over(struct weft_p2p_request *send, const struct weft_data *prepared)
 {
     if (send == NULL || weft_request_is_complete(&send->base)) {
-        give_packed(prepared->memory, prepared->window);
+        give_packed(prepared->memory, prepared->stage);
     } else {
         send->packed = prepared->memory;
     }
@@ -229,7 +229,7 @@ enum weft_rc weft_send_data(const struct weft_comm *comm, int dest, int tag,
     weft_lock();
     prepared = prepare(comm, dest, data);
     rc = weft_p2p_send_and_wait(comm, dest, tag, &prepared, how);
-    give_packed(prepared.memory, prepared.window);
+    give_packed(prepared.memory, prepared.stage);
     weft_unlock();
     return rc;
 }

@@ -1,7 +1,7 @@
 /*
  * list.c - data in long blocks, moved with one copy.
  *
- * Who has them shows where they are: a list of addresses in a window of the transport,
+ * Who has them shows where they are: a list of addresses in a stage of the transport,
  * named in place of an address. Who copies walks its own data with a cursor and the
  * peer's with the list, from any byte to any, and moves as many stretches in one call as
  * both allow. So sender and receiver can share a transfer in pieces as they do with
@@ -17,7 +17,8 @@
 enum {
     LIST_FROM = 4096, /* bytes in a block, on average */
     LOOK = 16,        /* so many are looked at before a list is begun */
-    LIST_MAX = (WEFT_WINDOW - sizeof(struct weft_list)) / sizeof(struct weft_stretch) - 1,
+    LIST_MAX =
+        (WEFT_STAGE_BYTES - sizeof(struct weft_list)) / sizeof(struct weft_stretch) - 1,
 };
 
 /* Only the first blocks are looked at: the list itself notices if the others differ. */
@@ -63,22 +64,22 @@ static bool fill(struct weft_list *list, const struct weft_data *data)
     return true;
 }
 
-struct weft_window weft_p2p_make_list(const struct weft_data *data)
+struct weft_stage weft_p2p_make_list(const struct weft_data *data)
 {
-    struct weft_window window = {0};
+    struct weft_stage stage = {0};
 
     if (!begins_long(data)) {
-        return window;
+        return stage;
     }
-    window = weft_p2p_take_shared_window();
-    if (window.at != NULL && !fill(window.at, data)) {
-        weft_p2p_give_window(window);
-        window = (struct weft_window){0};
+    stage = weft_p2p_take_shared_stage();
+    if (stage.at != NULL && !fill(stage.at, data)) {
+        weft_p2p_give_stage(stage);
+        stage = (struct weft_stage){0};
     }
-    if (window.at != NULL) {
-        window.name |= WEFT_IS_LIST;
+    if (stage.at != NULL) {
+        stage.name |= WEFT_IS_LIST;
     }
-    return window;
+    return stage;
 }
 
 /* ---- moving ---- */
@@ -165,7 +166,7 @@ enum weft_rc weft_p2p_move_vectors(const struct weft_p2p_request *request,
     enum weft_rc rc = WEFT_OK;
 
     if (weft_p2p_is_list(place)) {
-        list = peer->ep->ops->window_of(peer->ep, (uint32_t)place);
+        list = weft_stage_of(peer->area, (uint32_t)place);
     }
     while (length > 0 && rc == WEFT_OK) {
         struct iovec ours[WEFT_VECTORS_MAX];

@@ -188,7 +188,7 @@ static enum weft_rc open_epoll(void)
 enum weft_rc weft_p2p_open_network(const struct weft_transport_ops *ops)
 {
     struct weft_p2p *p = &weft_p2p;
-    enum weft_rc rc = ops->open(&weft_engine.up, weft_engine.job, &p->net);
+    enum weft_rc rc = ops->open(&weft_engine.up, &weft_engine.node, &p->net);
 
     if (rc != WEFT_OK) {
         return rc;
@@ -304,13 +304,13 @@ enum weft_rc weft_p2p_arm_network(void)
     if (weft_unlikely(!sleeper.is_running)) {
         weft_p2p_start_network();
     }
-    rc = p->net_ops->may_wait(p->net);
+    rc = p->net_ops->arm(p->net);
     if (weft_unlikely(rc == WEFT_PENDING)) {
         if (!watch_descriptors()) {
             weft_wireup_abort(weft_engine.job, 1,
                               "the network offers nothing to sleep on");
         }
-        rc = p->net_ops->may_wait(p->net);
+        rc = p->net_ops->arm(p->net);
     }
     if (rc != WEFT_OK) {
         p->is_net_due = true;

@@ -3,8 +3,8 @@
  *
  *   receiver                                    sender
  *   Irecv, 32 KiB or more: posted, and
- *   OFFER joint, context, tag, length      -->  kept with the peer
- *   computes                                    Send: claims the joint, opens it, stores
+ *   OFFER share, context, tag, length      -->  kept with the peer
+ *   computes                                    Send: claims the share, opens it, stores
  *   Wait: sees all counted                      sees all counted
  *
  * Such a message takes no part in the queues. That it does not overtake another is seen
@@ -12,12 +12,12 @@
  * they were offered to the same sender (weft_match_may_offer); and a sender uses an offer
  * only if nothing that it has queued to this peer and that may not have been taken yet
  * has the same context and tag. What was taken since has been matched, and if that took
- * the offered receive, the joint cannot be claimed any more.
+ * the offered receive, the share cannot be claimed any more.
  *
  * A receiver that finds the queue full offers nothing, nor what comes after this receive
  * and may match the same. A sender never forgets an offer that holds, or it would take a
- * younger one for its message: of a joint it keeps the last turn only, so that it has at
- * most one offer for each of the peer's joints.
+ * younger one for its message: of a share it keeps the last generation only, so that it
+ * has at most one offer for each of the peer's shares.
  */
 #include "p2p/internal.h"
 
@@ -52,15 +52,15 @@ void weft_p2p_offer(struct weft_p2p_request *recv)
         return;
     }
     ep = recv->peer->ep;
-    recv->joint = p->ops->joint_take(p->transport, &recv->joint_number);
-    if (recv->joint == NULL) {
+    recv->share = weft_share_take(&weft_engine.node, &recv->share_number);
+    if (recv->share == NULL) {
         return;
     }
-    recv->joint_turn =
-        weft_joint_offer(recv->joint, (uint64_t)(uintptr_t)recv->buffer, recv->capacity);
+    recv->share_generation =
+        weft_share_offer(recv->share, (uint64_t)(uintptr_t)recv->buffer, recv->capacity);
     offer = (struct weft_answer){
         .request = (uint64_t)(uintptr_t)recv->base.handle,
-        .other = (uint64_t)recv->joint_turn << 32 | recv->joint_number,
+        .other = (uint64_t)recv->share_generation << 32 | recv->share_number,
         .offset = (uint64_t)recv->posted.context << 32 | (uint32_t)recv->posted.tag,
         .length = recv->capacity,
     };
@@ -69,20 +69,20 @@ void weft_p2p_offer(struct weft_p2p_request *recv)
     }
     if (ep->ops->send(ep, &header, &offer, sizeof(offer),
                       WEFT_SEND_CONTROL | WEFT_SEND_QUIET) != WEFT_OK) {
-        p->ops->joint_give(p->transport, recv->joint_number);
+        weft_share_give(&weft_engine.node, recv->share_number);
         return;
     }
     recv->from = recv->peer; /* its DATA may come before we see that it claimed */
-    recv->is_joint_ours = true;
-    recv->is_joint_shared = true;
+    recv->is_share_ours = true;
+    recv->is_share_common = true;
     recv->awaits_sums = p->has_checksum;
     recv->is_summed = false;
-    recv->posted.offer = recv->joint;
-    recv->posted.offer_turn = recv->joint_turn;
+    recv->posted.offer = recv->share;
+    recv->posted.offer_generation = recv->share_generation;
     weft_p2p_add_transfer(recv);
 }
 
-/* Something else took the receive, or it was cancelled: the joint is ours again. */
+/* Something else took the receive, or it was cancelled: the share is ours again. */
 void weft_p2p_withdraw(struct weft_p2p_request *recv)
 {
     struct weft_p2p_request **at = &weft_p2p.transfers;
@@ -91,7 +91,7 @@ void weft_p2p_withdraw(struct weft_p2p_request *recv)
         at = &(*at)->next_transfer;
     }
     *at = recv->next_transfer;
-    weft_p2p.ops->joint_give(weft_p2p.transport, recv->joint_number);
+    weft_share_give(&weft_engine.node, recv->share_number);
     recv->posted.offer = NULL;
 }
 
@@ -102,7 +102,7 @@ void weft_p2p_offer_was_claimed(struct weft_p2p_request *recv)
     recv->posted.offer = NULL;
     weft_p2p.incoming++;
     recv->is_pulled = false;
-    recv->message_length = weft_joint_field(&recv->joint->note);
+    recv->message_length = weft_share_field(&recv->share->note);
     recv->header = (struct weft_header){
         .kind = WEFT_PKT_ANNOUNCE, /* in its place */
         .source = (uint32_t)recv->posted.source,
@@ -114,23 +114,23 @@ void weft_p2p_offer_was_claimed(struct weft_p2p_request *recv)
 /* ---- the sender ---- */
 
 /* Is this very offer there already? Then it has come twice, and keeps its place. */
-static bool is_known(const struct weft_peer *peer, uint64_t joint)
+static bool is_known(const struct weft_peer *peer, uint64_t share)
 {
     const struct weft_offer *offer = peer->p2p->offers;
 
-    while (offer != NULL && offer->joint != joint) {
+    while (offer != NULL && offer->share != share) {
         offer = offer->next;
     }
     return offer != NULL;
 }
 
-/* The one that the peer took back before it used the joint again, or a new one. */
-static struct weft_offer *take_place(struct weft_peer *peer, uint64_t joint)
+/* The one that the peer took back before it used the share again, or a new one. */
+static struct weft_offer *take_place(struct weft_peer *peer, uint64_t share)
 {
     for (struct weft_offer **at = &peer->p2p->offers; *at != NULL; at = &(*at)->next) {
         struct weft_offer *offer = *at;
 
-        if ((uint32_t)offer->joint == (uint32_t)joint) {
+        if ((uint32_t)offer->share == (uint32_t)share) {
             *at = offer->next;
             return offer;
         }
@@ -146,8 +146,8 @@ const char *weft_p2p_on_offer(struct weft_peer *peer, const struct weft_answer *
     if (weft_p2p_reach_peer(peer) != WEFT_OK) {
         weft_wireup_abort(weft_engine.job, 1, "no memory for what a peer offers");
     }
-    if (!weft_p2p_is_near(peer) ||
-        peer->ep->ops->joint_of(peer->ep, (uint32_t)answer->other) == NULL) {
+    if (peer->area == NULL ||
+        weft_share_of(peer->area, (uint32_t)answer->other) == NULL) {
         return "it offers a place that we do not see";
     }
     if (is_known(peer, answer->other)) {
@@ -159,7 +159,7 @@ const char *weft_p2p_on_offer(struct weft_peer *peer, const struct weft_answer *
     }
     *offer = (struct weft_offer){
         .request = answer->request,
-        .joint = answer->other,
+        .share = answer->other,
         .context = (uint32_t)(answer->offset >> 32),
         .tag = (int32_t)(uint32_t)answer->offset,
         .length = answer->length,
@@ -204,32 +204,32 @@ bool weft_p2p_send_by_offer(struct weft_p2p_request *send, bool is_blocking)
 
     while (weft_unlikely(peer->p2p->offers != NULL) &&
            take_offer(peer, &send->header, &offer)) {
-        struct weft_joint_terms terms;
+        struct weft_share_terms terms;
 
         /* Who goes on at once lets a receiver that is there copy: it is told as usual. */
-        if (peer->backlog != NULL || (!is_blocking && ep->ops->is_inside(ep)) ||
+        if (peer->backlog != NULL || (!is_blocking && weft_node_is_inside(peer->area)) ||
             !ep->ops->can_reach(ep) ||
             ep->ops->may_be_queued(ep, is_same, &send->header)) {
             return false;
         }
-        send->joint = ep->ops->joint_of(ep, (uint32_t)offer.joint);
-        send->joint_turn = (uint32_t)(offer.joint >> 32);
-        if (!weft_joint_claim(send->joint, send->joint_turn)) {
+        send->share = weft_share_of(peer->area, (uint32_t)offer.share);
+        send->share_generation = (uint32_t)(offer.share >> 32);
+        if (!weft_share_claim(send->share, send->share_generation)) {
             continue; /* another message took it, or it was cancelled */
         }
-        terms = (struct weft_joint_terms){
+        terms = (struct weft_share_terms){
             .source = (uint64_t)(uintptr_t)send->buffer,
-            .target = weft_joint_field(&send->joint->target),
+            .target = weft_share_field(&send->share->target),
             .length = send->capacity < offer.length ? send->capacity : offer.length,
             .note = send->capacity,
         };
         terms.piece = weft_p2p_choose_piece(terms.length);
-        send->is_joint_ours = false;
+        send->is_share_ours = false;
         send->other = offer.request;
         weft_p2p_add_transfer(send);
-        weft_joint_open(send->joint, send->joint_turn, &terms);
+        weft_share_open(send->share, send->share_generation, &terms);
         if (terms.length == 0) { /* nobody will count a last piece */
-            ep->ops->wake(ep, WEFT_ATTENTION_ANYTHING);
+            weft_node_wake(peer->area, WEFT_WAKE_ANYTHING);
         }
         if (weft_unlikely(weft_p2p.has_checksum) && !send->owes_sums) {
             weft_checksum_give(send, offer.request);

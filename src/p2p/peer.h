@@ -27,7 +27,7 @@ struct weft_push {
 struct weft_offer {
     struct weft_offer *next;
     uint64_t request; /* the receiver's */
-    uint64_t joint;   /* turn << 32 | number; at most one of each number */
+    uint64_t share;   /* generation << 32 | number; at most one of each number */
     uint32_t context;
     int32_t tag;
     uint64_t length; /* of its buffer */

@@ -1,11 +1,11 @@
 /*
  * rendezvous.c - long messages. The two halves of a transfer are two small state
- * machines, which meet in a joint (joint.h).
+ * machines, which meet in a share (copy_share.h).
  *
  *   sender                                     receiver
  *   ANNOUNCE length, address, request,    -->  matched, now or later
- *            joint                             can the sender's memory be reached?
- *                                         yes: opens the joint, claims piece after piece
+ *            share                             can the sender's memory be reached?
+ *                                         yes: opens the share, claims piece after piece
  *   sees it open: claims pieces too,           and fetches each
  *   if it is inside MPI, and stores them
  *                                         one buffer is not contiguous: staged.c
@@ -14,7 +14,7 @@
  *   DATA piece, DATA piece, ...           -->  copies each to its place
  *   sees all counted                           sees all counted
  *
- * A sender without a joint to give learns the end from FETCHED. Pieces are moved outside
+ * A sender without a share to give learns the end from FETCHED. Pieces are moved outside
  * the lock, by threads that wait in MPI (weft_p2p_do_work). A piece that cannot be moved
  * is asked for, or sent, as DATA: each transfer falls back by itself.
  */
@@ -88,17 +88,17 @@ static struct weft_peer *other_side(const struct weft_p2p_request *request)
 }
 
 /* Counts a piece; who counts the last one tells a peer that sleeps until then. */
-static void count_piece(struct weft_joint *joint, struct weft_endpoint *ep,
+static void count_piece(struct weft_copy_share *share, const struct weft_peer *peer,
                         uint64_t bytes)
 {
-    if (weft_joint_count(joint, bytes) && ep != NULL) {
-        ep->ops->wake(ep, WEFT_ATTENTION_ANYTHING);
+    if (weft_share_count(share, bytes) && peer->area != NULL) {
+        weft_node_wake(peer->area, WEFT_WAKE_ANYTHING);
     }
 }
 
 void weft_p2p_count(struct weft_p2p_request *recv, uint64_t bytes)
 {
-    count_piece(recv->joint, recv->from->ep, bytes);
+    count_piece(recv->share, recv->from, bytes);
 }
 
 void weft_p2p_end_transfer(struct weft_p2p_request *request, enum weft_rc rc)
@@ -106,8 +106,8 @@ void weft_p2p_end_transfer(struct weft_p2p_request *request, enum weft_rc rc)
     if (request->work == WEFT_WORK_WAITING) {
         weft_p2p_remove_work(request);
     }
-    if (request->is_joint_ours) {
-        weft_p2p.ops->joint_give(weft_p2p.transport, request->joint_number);
+    if (request->is_share_ours) {
+        weft_share_give(&weft_engine.node, request->share_number);
     }
     if (is_send(request)) {
         weft_p2p_forget_type(request);
@@ -127,7 +127,7 @@ void weft_p2p_end_transfer(struct weft_p2p_request *request, enum weft_rc rc)
         weft_p2p_fail_recv(request, (int)request->header.source);
         return;
     }
-    if (!request->is_joint_shared && !request->is_told) {
+    if (!request->is_share_common && !request->is_told) {
         const struct weft_answer answer = {.request = request->other};
 
         weft_p2p_send_control(request->from, WEFT_PKT_FETCHED, &answer);
@@ -159,9 +159,9 @@ static bool owes_sums(const struct weft_p2p_request *request)
 /* A sender that owes checksums is to make them, once it knows for which receive. */
 static bool has_work(const struct weft_p2p_request *request)
 {
-    return weft_joint_has_pieces(request->joint, request->joint_turn) ||
+    return weft_share_has_pieces(request->share, request->share_generation) ||
            (owes_sums(request) &&
-            weft_joint_is_open(request->joint, request->joint_turn));
+            weft_share_is_open(request->share, request->share_generation));
 }
 
 void weft_p2p_look_at_transfers(void)
@@ -172,14 +172,14 @@ void weft_p2p_look_at_transfers(void)
         struct weft_p2p_request *request = *at;
 
         if (weft_unlikely(!is_send(request) && request->posted.offer != NULL)) {
-            if (!weft_joint_is_open(request->joint, request->joint_turn)) {
+            if (!weft_share_is_open(request->share, request->share_generation)) {
                 at = &request->next_transfer;
                 continue;
             }
             weft_p2p_offer_was_claimed(request);
         }
         if (request->work != WEFT_WORK_RUNNING &&
-            weft_joint_is_over(request->joint, request->joint_turn) &&
+            weft_share_is_over(request->share, request->share_generation) &&
             is_summed(request)) {
             *at = request->next_transfer;
             weft_p2p_end_transfer(request, WEFT_OK);
@@ -198,7 +198,7 @@ bool weft_p2p_transfers_have_news(void)
          r = r->next_transfer) {
         if (r->work != WEFT_WORK_RUNNING &&
             (has_work(r) ||
-             (weft_joint_is_over(r->joint, r->joint_turn) && !waits_for_sums(r)))) {
+             (weft_share_is_over(r->share, r->share_generation) && !waits_for_sums(r)))) {
             return true;
         }
     }
@@ -207,30 +207,30 @@ bool weft_p2p_transfers_have_news(void)
 
 /* ---- the sender's half ---- */
 
-/* A joint for an announcement, where the two could copy for each other. */
-static uint64_t take_joint(struct weft_p2p_request *send)
+/* A share for an announcement, where the two could copy for each other. */
+static uint64_t take_share(struct weft_p2p_request *send)
 {
     struct weft_endpoint *ep = send->peer->ep;
 
-    send->is_joint_ours = false;
-    if (ep == NULL || send->capacity == 0 || (send->type != NULL && send->window == 0) ||
+    send->is_share_ours = false;
+    if (ep == NULL || send->capacity == 0 || (send->type != NULL && send->stage == 0) ||
         !ep->ops->can_reach(ep)) {
-        return WEFT_NO_JOINT;
+        return WEFT_NO_SHARE;
     }
-    send->joint = ep->ops->joint_take(weft_p2p.transport, &send->joint_number);
-    if (send->joint == NULL) {
-        return WEFT_NO_JOINT;
+    send->share = weft_share_take(&weft_engine.node, &send->share_number);
+    if (send->share == NULL) {
+        return WEFT_NO_SHARE;
     }
-    send->is_joint_ours = true;
-    send->joint_turn =
-        weft_joint_announce(send->joint, (uint64_t)(uintptr_t)send->buffer);
-    return (uint64_t)send->joint_turn << 32 | send->joint_number;
+    send->is_share_ours = true;
+    send->share_generation =
+        weft_share_announce(send->share, (uint64_t)(uintptr_t)send->buffer);
+    return (uint64_t)send->share_generation << 32 | send->share_number;
 }
 
 /* Puts the checksums behind an announcement, unless they are to follow; their bytes. */
 static size_t add_sums(struct weft_p2p_request *send, uint32_t sums[WEFT_SUM_BLOCKS])
 {
-    if (send->owes_sums && send->is_joint_ours) {
+    if (send->owes_sums && send->is_share_ours) {
         return 0;
     }
     if (send->owes_sums) {
@@ -252,17 +252,17 @@ enum weft_rc weft_p2p_announce(struct weft_p2p_request *send)
 
     packet.announce = (struct weft_announce){
         .length = send->capacity,
-        .address = send->window != 0    ? send->window
+        .address = send->stage != 0     ? send->stage
                    : send->type == NULL ? (uint64_t)(uintptr_t)send->buffer
                                         : 0,
         .request = (uint64_t)(uintptr_t)send->base.handle,
-        .joint = take_joint(send),
+        .share = take_share(send),
     };
     if (weft_unlikely(weft_p2p.has_checksum)) {
         len += add_sums(send, packet.sums);
     }
     send->awaits_answer = true; /* before it can be answered, by ourselves too */
-    if (send->is_joint_ours) {
+    if (send->is_share_ours) {
         weft_p2p_add_transfer(send);
     }
     if (weft_p2p_is_far(send->peer)) {
@@ -275,9 +275,9 @@ enum weft_rc weft_p2p_announce(struct weft_p2p_request *send)
     if (rc != WEFT_OK) {
         send->awaits_answer = false;
     }
-    if (rc != WEFT_OK && send->is_joint_ours) {
+    if (rc != WEFT_OK && send->is_share_ours) {
         weft_p2p.transfers = send->next_transfer; /* nothing came between */
-        weft_p2p.ops->joint_give(weft_p2p.transport, send->joint_number);
+        weft_share_give(&weft_engine.node, send->share_number);
     }
     return rc;
 }
@@ -465,7 +465,7 @@ const char *weft_p2p_on_fetched(struct weft_peer *from, const struct weft_answer
     if (send == NULL || fault != NULL) {
         return fault;
     }
-    if (send->is_joint_ours || send->work != WEFT_WORK_NONE || is_pushed(send)) {
+    if (send->is_share_ours || send->work != WEFT_WORK_NONE || is_pushed(send)) {
         return "it has all of a message that is still being sent";
     }
     weft_p2p_forget_type(send);
@@ -497,8 +497,8 @@ static void pull_all(struct weft_p2p_request *recv)
     uint64_t offset;
     uint64_t length;
 
-    while (weft_joint_claim_piece(recv->joint, recv->joint_turn, WEFT_JOINT_RECEIVER,
-                                  &offset, &length)) {
+    while (weft_share_claim_piece(recv->share, recv->share_generation,
+                                  WEFT_SHARE_RECEIVER, &offset, &length)) {
         weft_p2p_pull(recv, offset, length);
     }
 }
@@ -512,29 +512,28 @@ uint64_t weft_p2p_choose_piece(uint64_t length)
     return length / 2 < LARGEST_PIECE ? (length + 1) / 2 : LARGEST_PIECE;
 }
 
-/* Opens the sender's joint, or one that only we see. */
-static void open_joint(struct weft_p2p_request *recv,
+/* Opens the sender's share, or one that only we see. */
+static void open_share(struct weft_p2p_request *recv,
                        const struct weft_announce *announce, uint64_t piece)
 {
-    struct weft_endpoint *ep = recv->from->ep;
-    const struct weft_joint_terms terms = {
+    const struct weft_share_terms terms = {
         .source = announce->address,
-        .target = recv->window != 0 ? recv->window : (uint64_t)(uintptr_t)recv->buffer,
+        .target = recv->stage != 0 ? recv->stage : (uint64_t)(uintptr_t)recv->buffer,
         .length = announce->length < recv->capacity ? announce->length : recv->capacity,
         .note = (uint64_t)(uintptr_t)recv->base.handle,
         .piece = piece,
     };
 
-    recv->is_joint_ours = false;
-    recv->is_joint_shared = announce->joint != WEFT_NO_JOINT;
-    if (recv->is_joint_shared) {
-        recv->joint = ep->ops->joint_of(ep, (uint32_t)announce->joint);
-        recv->joint_turn = (uint32_t)(announce->joint >> 32);
+    recv->is_share_ours = false;
+    recv->is_share_common = announce->share != WEFT_NO_SHARE;
+    if (recv->is_share_common) {
+        recv->share = weft_share_of(recv->from->area, (uint32_t)announce->share);
+        recv->share_generation = (uint32_t)(announce->share >> 32);
     } else {
-        recv->joint = &recv->own_joint;
-        recv->joint_turn = weft_joint_announce(recv->joint, announce->address);
+        recv->share = &recv->own_share;
+        recv->share_generation = weft_share_announce(recv->share, announce->address);
     }
-    weft_joint_open(recv->joint, recv->joint_turn, &terms);
+    weft_share_open(recv->share, recv->share_generation, &terms);
 }
 
 /* The checksums that follow an announcement: its length says whether they are there. */
@@ -558,7 +557,7 @@ static bool can_reach(const struct weft_peer *peer)
 static bool can_share(struct weft_p2p_request *recv, const struct weft_announce *announce,
                       uint64_t length)
 {
-    struct weft_window list;
+    struct weft_stage list;
     struct weft_data data;
 
     if (announce->address == 0 || weft_p2p_is_packed(announce->address) ||
@@ -568,26 +567,25 @@ static bool can_share(struct weft_p2p_request *recv, const struct weft_announce 
     if (weft_likely(recv->type == NULL)) {
         return true;
     }
-    if (recv->from->is_self || announce->joint == WEFT_NO_JOINT || length == 0) {
+    if (recv->from->is_self || announce->share == WEFT_NO_SHARE || length == 0) {
         return false;
     }
     data = weft_p2p_part(recv, 0, length);
     list = weft_p2p_make_list(&data);
     recv->packed = list.at;
-    recv->window = list.name;
+    recv->stage = list.name;
     return list.at != NULL;
 }
 
 /* Is there a message of ours where a peer says that there is one? */
 bool weft_p2p_is_place(const struct weft_peer *peer, uint64_t place, uint64_t length)
 {
-    if (peer->is_self || (place & WEFT_IN_WINDOW) == 0) {
+    if (peer->is_self || (place & WEFT_IN_STAGE) == 0) {
         return true; /* an address of the peer's: the kernel knows */
     }
-    return weft_p2p_is_near(peer) &&
-           peer->ep->ops->window_of(peer->ep, (uint32_t)(place & ~WEFT_IS_LIST)) !=
-               NULL &&
-           ((place & WEFT_IS_LIST) != 0 || length <= WEFT_WINDOW);
+    return peer->area != NULL &&
+           weft_stage_of(peer->area, (uint32_t)(place & ~WEFT_IS_LIST)) != NULL &&
+           ((place & WEFT_IS_LIST) != 0 || length <= WEFT_STAGE_BYTES);
 }
 
 /* NULL, or what is wrong with an announcement of this peer. */
@@ -604,16 +602,16 @@ static const char *find_fault(const struct weft_peer *peer,
         return "more bytes came along than the message has";
     }
     if (weft_p2p.has_checksum && header->length == sizeof(*announce) &&
-        announce->joint == WEFT_NO_JOINT) {
+        announce->share == WEFT_NO_SHARE) {
         return "it brings no checksums, and cannot owe them";
     }
-    if (announce->joint != WEFT_NO_JOINT &&
-        (!weft_p2p_is_near(peer) ||
-         peer->ep->ops->joint_of(peer->ep, (uint32_t)announce->joint) == NULL)) {
-        return "it names a joint that we do not see";
+    if (announce->share != WEFT_NO_SHARE &&
+        (peer->area == NULL ||
+         weft_share_of(peer->area, (uint32_t)announce->share) == NULL)) {
+        return "it names a share that we do not see";
     }
     if (!is_by_network && !weft_p2p_is_place(peer, announce->address, announce->length)) {
-        return "it names a window that we do not see";
+        return "it names a stage that we do not see";
     }
     return NULL;
 }
@@ -668,31 +666,31 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     recv->message_length = announce.length;
     weft_p2p_add_transfer(recv);
     if (weft_unlikely((header->flags & WEFT_PKT_EXPOSED) != 0)) {
-        const struct weft_key key = {.address = announce.address, .key = announce.joint};
+        const struct weft_key key = {.address = announce.address, .key = announce.share};
 
-        announce.joint = WEFT_NO_JOINT;
-        open_joint(recv, &announce, 0);
+        announce.share = WEFT_NO_SHARE;
+        open_share(recv, &announce, 0);
         weft_p2p_get_far(recv, length, &key);
     } else if (weft_unlikely(weft_p2p_is_far(peer))) {
         recv->is_sent_in_parts = announce.address == 0;
-        open_joint(recv, &announce, 0);
+        open_share(recv, &announce, 0);
         weft_p2p_start_far(recv, length, (const uint8_t *)data + header->length,
                            len - header->length);
     } else if (weft_likely(can_share(recv, &announce, length))) {
-        open_joint(recv, &announce, weft_p2p_choose_piece(length));
+        open_share(recv, &announce, weft_p2p_choose_piece(length));
         weft_p2p_add_work(recv);
     } else if (announce.address == 0 || weft_p2p_is_packed(announce.address) ||
                (recv->type != NULL && can_reach(peer))) {
-        open_joint(recv, &announce, 0);
+        open_share(recv, &announce, 0);
         if (length > 0) {
             weft_p2p_start_staged(recv, announce.address, length);
         }
     } else {
-        open_joint(recv, &announce, length);
+        open_share(recv, &announce, length);
         pull_all(recv);
     }
     if (weft_unlikely(length == 0)) { /* nobody will count a last piece */
-        count_piece(recv->joint, peer->ep, 0);
+        count_piece(recv->share, peer, 0);
     }
 }
 
@@ -719,7 +717,7 @@ const char *weft_p2p_on_data(struct weft_peer *from, const void *data, size_t le
         return fault;
     }
     if (answer.length != len - sizeof(answer) || !is_part(&answer, recv->capacity) ||
-        answer.length > weft_joint_left(recv->joint)) {
+        answer.length > weft_share_left(recv->share)) {
         return "it sends bytes outside the message";
     }
     weft_p2p_end_if_inaccessible(recv, answer.offset, answer.length);
@@ -735,10 +733,10 @@ static enum weft_rc move_piece(const struct weft_p2p_request *request, uint64_t 
                                uint64_t length)
 {
     struct weft_endpoint *ep = other_side(request)->ep;
-    const struct weft_joint *joint = request->joint;
+    const struct weft_copy_share *share = request->share;
     const struct weft_key key = {.address = is_send(request)
-                                                ? weft_joint_field(&joint->target)
-                                                : weft_joint_field(&joint->source)};
+                                                ? weft_share_field(&share->target)
+                                                : weft_share_field(&share->source)};
     uint8_t *mine = (uint8_t *)request->buffer + offset;
 
     if (weft_unlikely(request->type != NULL || weft_p2p_is_list(key.address))) {
@@ -754,10 +752,10 @@ static enum weft_rc move_piece(const struct weft_p2p_request *request, uint64_t 
                : ep->ops->fetch(ep, &key, offset, mine, (size_t)length, NULL);
 }
 
-/* The receive that a message goes to, whose joint is open. */
+/* The receive that a message goes to, whose share is open. */
 static uint64_t receive_of(const struct weft_p2p_request *send)
 {
-    return send->is_joint_ours ? weft_joint_field(&send->joint->note) : send->other;
+    return send->is_share_ours ? weft_share_field(&send->share->note) : send->other;
 }
 
 /* This piece goes another way, and so does what nobody has claimed yet. */
@@ -798,21 +796,21 @@ void weft_p2p_retake_lock(bool is_helper)
 static bool move_pieces(struct weft_p2p_request *request, uint64_t *offset,
                         uint64_t *length)
 {
-    const enum weft_joint_side side =
-        is_send(request) ? WEFT_JOINT_SENDER : WEFT_JOINT_RECEIVER;
-    struct weft_endpoint *ep = other_side(request)->ep;
+    const enum weft_share_side side =
+        is_send(request) ? WEFT_SHARE_SENDER : WEFT_SHARE_RECEIVER;
+    const struct weft_peer *other = other_side(request);
 
-    while (weft_joint_claim_piece(request->joint, request->joint_turn, side, offset,
+    while (weft_share_claim_piece(request->share, request->share_generation, side, offset,
                                   length)) {
         if (weft_unlikely(*offset > request->capacity ||
                           *length > request->capacity - *offset)) {
-            weft_engine_reject(other_side(request), NULL, 0,
+            weft_engine_reject(other, NULL, 0,
                                "it claims bytes outside a message that both copy");
         }
         if (weft_unlikely(move_piece(request, *offset, *length) != WEFT_OK)) {
             return false;
         }
-        count_piece(request->joint, ep, *length);
+        count_piece(request->share, other, *length);
     }
     return true;
 }

@@ -9,14 +9,14 @@
 #include "core/request.h"
 #include "datatype/datatype.h"
 #include "match/match.h"
-#include "node/joint.h"
+#include "node/copy_share.h"
 #include "p2p/peer.h"
 
 /* Copying is done outside the lock: in the list of work, or by a thread right now. */
 enum weft_work { WEFT_WORK_NONE, WEFT_WORK_WAITING, WEFT_WORK_RUNNING };
 
 /*
- * What is packed, and then unpacked, at once of a message that is longer than a window:
+ * What is packed, and then unpacked, at once of a message that is longer than a stage:
  * two packets for each cost little beside it, and two of them stay in the cache.
  */
 enum { WEFT_PIECE = 64 * 1024 };
@@ -42,20 +42,20 @@ struct weft_p2p_request {
 
     /* Long messages. */
     struct weft_p2p_request *next_transfer; /* in the list of transfers */
-    struct weft_joint *joint;               /* ours, the peer's, or own_joint */
-    struct weft_joint own_joint;            /* where there is none that both see */
-    uint32_t joint_number;                  /* of one that we own */
-    uint32_t joint_turn;
-    bool is_joint_ours;           /* taken from our transport, to be given back */
-    bool is_joint_shared;         /* the peer sees it too */
+    struct weft_copy_share *share;          /* ours, the peer's, or own_share */
+    struct weft_copy_share own_share;       /* where there is none that both see */
+    uint32_t share_number;                  /* of one that we own */
+    uint32_t share_generation;
+    bool is_share_ours;           /* taken from our transport, to be given back */
+    bool is_share_common;         /* the peer sees it too */
     bool is_pulled;               /* receive: bytes of it come as DATA */
     uint64_t other;               /* receive: the sender's request */
     uint64_t message_length;      /* receive: all of it, whatever fits */
     struct weft_peer *from;       /* receive: the sender, once it is known, or NULL */
-    struct weft_staging *staging; /* of one that goes through windows, or NULL */
+    struct weft_staging *staging; /* of one that goes through stages, or NULL */
     void *packed;                 /* a copy or list to be given back with it, or NULL */
-    uint64_t window;              /* what the peer is told in place of an address, or 0 */
-    struct weft_buffer *lender;   /* of that copy; NULL: it was allocated, or a window */
+    uint64_t stage;               /* what the peer is told in place of an address, or 0 */
+    struct weft_buffer *lender;   /* of that copy; NULL: it was allocated, or a stage */
     uint64_t lent_as;             /* its number there */
     struct weft_endpoint *way;    /* send: its stream over a network; NULL: none yet */
     uint32_t lent;                /* send: parts that the network still needs */

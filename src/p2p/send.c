@@ -188,7 +188,7 @@ void weft_p2p_retry(void)
         }
     }
     if (weft_p2p.waiting_peers == NULL && weft_p2p.is_room_awaited) {
-        weft_p2p.ops->ring(weft_p2p.transport);
+        weft_node_ring(&weft_engine.node);
     }
 }
 
@@ -221,7 +221,7 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     send->peer = peer;
     send->buffer = (void *)(uintptr_t)data->buffer;
     send->capacity = data->bytes;
-    send->window = data->window;
+    send->stage = data->stage;
     if (weft_unlikely(data->type != NULL)) {
         weft_p2p_set_type(send, data);
     }
@@ -376,7 +376,7 @@ enum weft_rc weft_p2p_send_and_wait(const struct weft_comm *comm, int dest, int 
     struct weft_p2p_request *send;
     enum weft_rc rc;
 
-    weft_p2p.ops->set_inside(weft_p2p.transport, true); /* we are there to copy with */
+    weft_node_set_inside(&weft_engine.node, true); /* we are there to copy with */
     rc = weft_p2p_send_slow(comm, dest, tag, data, how, true, &send);
     if (send != NULL) {
         if (!weft_request_is_complete(&send->base)) {
@@ -385,7 +385,7 @@ enum weft_rc weft_p2p_send_and_wait(const struct weft_comm *comm, int dest, int 
         rc = send->base.rc;
         weft_p2p_give_spare(send);
     }
-    weft_p2p.ops->set_inside(weft_p2p.transport, false);
+    weft_node_set_inside(&weft_engine.node, false);
     weft_p2p_leave();
     return rc;
 }

@@ -3,19 +3,19 @@
  *
  *   sender                                  receiver
  *   ANNOUNCE length, no address        -->  matched, now or later
- *   packs a piece into a window        <--  STAGE piece, STAGE piece
+ *   packs a piece into a stage        <--  STAGE piece, STAGE piece
  *   STAGED where it is                 -->  copies it to its place
  *   packs the next into the other      <--  STAGE piece
  *   ...                                     and so on, until all bytes are counted
  *   FETCHED                            <--
  *
- * The sender packs one window while the receiver empties the other; the memory is two
- * windows, however long the message. The receiver asks for pieces in order and for a
- * third only when it has the first, so a window is never written while it is read. A
- * message that is contiguous at the sender, or was packed into one window, needs no
- * STAGE: it is one piece, all of it. Windows of the transport are read where they are;
- * what lies in the sender's own memory is fetched, through a window of the receiver if it
- * is not to be contiguous there. The receiver opens the sender's joint, if there is one,
+ * The sender packs one stage while the receiver empties the other; the memory is two
+ * stages, however long the message. The receiver asks for pieces in order and for a
+ * third only when it has the first, so a stage is never written while it is read. A
+ * message that is contiguous at the sender, or was packed into one stage, needs no
+ * STAGE: it is one piece, all of it. Stages of the transport are read where they are;
+ * what lies in the sender's own memory is fetched, through a stage of the receiver if it
+ * is not to be contiguous there. The receiver opens the sender's share, if there is one,
  * without pieces, so that nobody stores into a buffer that is not contiguous.
  *
  * Pieces are packed and copied outside the lock, by threads that wait in MPI. When one
@@ -40,15 +40,15 @@ struct weft_staging {
         uint64_t length;
         uint64_t address;
     } piece[2];
-    struct weft_window window[2];
+    struct weft_stage stage[2];
 };
 
 void weft_p2p_free_staging(struct weft_p2p_request *request)
 {
     struct weft_staging *s = request->staging;
 
-    weft_p2p_give_window(s->window[0]);
-    weft_p2p_give_window(s->window[1]);
+    weft_p2p_give_stage(s->stage[0]);
+    weft_p2p_give_stage(s->stage[1]);
     free(s);
     request->staging = NULL;
 }
@@ -62,15 +62,15 @@ static struct weft_staging *new_staging(struct weft_p2p_request *request)
     return request->staging;
 }
 
-static struct weft_window window_of(struct weft_staging *s, int i)
+static struct weft_stage stage_of(struct weft_staging *s, int i)
 {
-    if (s->window[i].at == NULL) {
-        s->window[i] = weft_p2p_take_window();
-        if (s->window[i].at == NULL) {
+    if (s->stage[i].at == NULL) {
+        s->stage[i] = weft_p2p_take_stage();
+        if (s->stage[i].at == NULL) {
             weft_wireup_abort(weft_engine.job, 1, "no memory to pack a message");
         }
     }
-    return s->window[i];
+    return s->stage[i];
 }
 
 /* What is at work sees by itself that there is more. */
@@ -92,9 +92,9 @@ const char *weft_p2p_on_stage(struct weft_peer *from, const struct weft_answer *
     if (send == NULL || fault != NULL) {
         return fault;
     }
-    /* A joint with pieces is the receiver's other way; no message goes both. */
-    if (send->type == NULL || send->is_joint_ours || answer->length > WEFT_PIECE) {
-        return "it asks for windows that this message does not go through";
+    /* A share with pieces is the receiver's other way; no message goes both. */
+    if (send->type == NULL || send->is_share_ours || answer->length > WEFT_PIECE) {
+        return "it asks for stages that this message does not go through";
     }
     s = send->staging != NULL ? send->staging : new_staging(send);
     if (answer->offset < s->end) {
@@ -116,16 +116,16 @@ static void pack_pieces(struct weft_p2p_request *send)
     while (s->next < s->end) {
         const uint64_t left = s->end - s->next;
         const uint64_t length = left < WEFT_PIECE ? left : WEFT_PIECE;
-        const struct weft_window window = window_of(s, (int)(s->next / WEFT_PIECE % 2));
+        const struct weft_stage stage = stage_of(s, (int)(s->next / WEFT_PIECE % 2));
         const struct weft_answer answer = {
             .request = send->other,
-            .other = window.name,
+            .other = stage.name,
             .offset = s->next,
             .length = length,
         };
         const bool is_helper = weft_p2p_drop_lock();
 
-        weft_p2p_gather(send, answer.offset, window.at, (size_t)length);
+        weft_p2p_gather(send, answer.offset, stage.at, (size_t)length);
         weft_p2p_retake_lock(is_helper);
         s->next += length;
         weft_p2p_send_control(send->peer, WEFT_PKT_STAGED, &answer);
@@ -228,27 +228,27 @@ const char *weft_p2p_on_staged(struct weft_peer *from, const struct weft_answer 
     return NULL;
 }
 
-/* Window by window where it is to be unpacked. Without the lock. */
+/* Stage by stage where it is to be unpacked. Without the lock. */
 static enum weft_rc fetch(const struct weft_p2p_request *recv, uint64_t address,
-                          uint64_t offset, uint64_t length, void *window)
+                          uint64_t offset, uint64_t length, void *stage)
 {
     struct weft_endpoint *ep = recv->from->ep;
     const struct weft_key key = {.address = address};
     enum weft_rc rc = WEFT_OK;
 
-    if (window == NULL) {
+    if (stage == NULL) {
         return ep->ops->fetch(ep, &key, 0, (uint8_t *)recv->buffer + offset,
                               (size_t)length, NULL);
     }
-    for (uint64_t done = 0; done < length && rc == WEFT_OK; done += WEFT_WINDOW) {
+    for (uint64_t done = 0; done < length && rc == WEFT_OK; done += WEFT_STAGE_BYTES) {
         const uint64_t left = length - done;
-        const size_t part = (size_t)(left < WEFT_WINDOW ? left : WEFT_WINDOW);
+        const size_t part = (size_t)(left < WEFT_STAGE_BYTES ? left : WEFT_STAGE_BYTES);
 
         rc = weft_p2p_is_list(address)
-                 ? weft_p2p_move_vectors(recv, recv->from, address, done, part, window)
-                 : ep->ops->fetch(ep, &key, done, window, part, NULL);
+                 ? weft_p2p_move_vectors(recv, recv->from, address, done, part, stage)
+                 : ep->ops->fetch(ep, &key, done, stage, part, NULL);
         if (rc == WEFT_OK) {
-            weft_p2p_scatter(recv, offset + done, window, part);
+            weft_p2p_scatter(recv, offset + done, stage, part);
         }
     }
     return rc;
@@ -263,8 +263,8 @@ static enum weft_rc take_piece(struct weft_p2p_request *recv, unsigned at)
     const uint64_t length = s->piece[at].length;
     const struct weft_peer *peer = recv->from;
     const void *seen = peer->is_self ? (const void *)(uintptr_t)address
-                                     : weft_p2p_see_window(peer, address);
-    void *window = NULL;
+                                     : weft_p2p_see_stage(peer, address);
+    void *stage = NULL;
     enum weft_rc rc = WEFT_OK;
     bool is_helper;
 
@@ -272,13 +272,13 @@ static enum weft_rc take_piece(struct weft_p2p_request *recv, unsigned at)
         if (!peer->ep->ops->can_reach(peer->ep)) {
             return WEFT_ERR_UNSUPPORTED;
         }
-        window = recv->type == NULL ? NULL : window_of(s, 0).at;
+        stage = recv->type == NULL ? NULL : stage_of(s, 0).at;
     }
     is_helper = weft_p2p_drop_lock();
     if (seen != NULL) {
         weft_p2p_place(recv, offset, seen, (size_t)length);
     } else {
-        rc = fetch(recv, address, offset, length, window);
+        rc = fetch(recv, address, offset, length, stage);
     }
     weft_p2p_retake_lock(is_helper);
     return rc;

@@ -63,7 +63,7 @@ static void take_over(void)
     p->polls++;
     if (weft_unlikely(p->is_armed && !p->is_taken_over)) {
         p->is_taken_over = true;
-        p->ops->ring(p->transport);
+        weft_node_ring(&weft_engine.node);
     }
 }
 
@@ -189,11 +189,9 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
         return;
     }
     p->has_new_backlog = false;
-    if (p->ops->arm(p->transport, WEFT_ATTENTION_ALL, &bell) != WEFT_OK) {
-        return; /* something has come */
-    }
-    if (weft_p2p_arm_network() != WEFT_OK) {
-        p->ops->disarm(p->transport);
+    bell = weft_node_publish(&weft_engine.node, WEFT_WAKE_ALL);
+    if (p->ops->arm(p->transport) != WEFT_OK || weft_p2p_arm_network() != WEFT_OK) {
+        weft_node_disarm(&weft_engine.node); /* something has come */
         return;
     }
     /* Looked at after arming, so nothing is missed. */
@@ -203,23 +201,23 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
     if (weft_p2p_transfers_have_news() || weft_schedules_ready != NULL ||
         weft_p2p_has_deaths() || p->has_new_backlog ||
         (a->is_room && p->waiting_peers == NULL)) {
-        p->ops->disarm(p->transport);
+        weft_node_disarm(&weft_engine.node);
         return;
     }
     ns = weft_p2p_needs_tick() ? TICK_NS : 0;
     p->is_armed = true;
     p->is_room_awaited = a->is_room;
-    set_sleeper(a, p->ops->doorbell(p->transport));
+    set_sleeper(a, &weft_engine.node.area->doorbell);
     p->is_taken_over = false;
     p->sleeps++;
     note_sleep(why);
-    p->ops->set_inside(p->transport, false); /* who sleeps does not help */
+    weft_node_set_inside(&weft_engine.node, false); /* who sleeps does not help */
     weft_unlock();
     if (a->word != NULL) { /* pairs with weft_wait_wake() */
         atomic_fetch_add_explicit(a->sleepers, 1, memory_order_seq_cst);
     }
     if (!is_over(a)) {
-        p->ops->sleep(p->transport, bell, a->word, a->old, ns);
+        weft_node_sleep(&weft_engine.node, bell, a->word, a->old, ns);
     }
     if (a->word != NULL) {
         atomic_fetch_sub_explicit(a->sleepers, 1, memory_order_relaxed);
@@ -231,8 +229,8 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
     p->is_room_awaited = false;
     p->is_net_due = true;
     set_sleeper(a, NULL);
-    p->ops->disarm(p->transport);
-    p->ops->set_inside(p->transport, true);
+    weft_node_disarm(&weft_engine.node);
+    weft_node_set_inside(&weft_engine.node, true);
     if (p->is_taken_over && !is_over(a)) {
         watch_request(a);
     }
@@ -241,11 +239,10 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
 /* It takes longer: gives the processor away, then sleeps. With the lock, at both ends. */
 static void wait_longer(const struct awaited *a, const struct weft_wait_reason *why)
 {
-    struct weft_p2p *p = &weft_p2p;
     const bool is_crowded = weft_wait_is_crowded();
     uint64_t start = weft_clock_ns();
 
-    p->ops->set_inside(p->transport, true);
+    weft_node_set_inside(&weft_engine.node, true);
     while (!poll_burst(a, is_crowded ? 1 : BURST)) {
         uint64_t waited = weft_clock_ns() - start;
 
@@ -258,12 +255,12 @@ static void wait_longer(const struct awaited *a, const struct weft_wait_reason *
             weft_lock();
         }
     }
-    p->ops->set_inside(p->transport, false);
+    weft_node_set_inside(&weft_engine.node, false);
 }
 
 /*
  * One small message: it comes soon, and nothing that a peer would wake a helper for. So
- * the attention that was published for other requests may stay: to take it back and
+ * the wake level that was published for other requests may stay: to take it back and
  * publish it again costs 0.1 us, a third of the message.
  */
 static bool is_small(const struct awaited *a)

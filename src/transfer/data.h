@@ -18,9 +18,9 @@ struct weft_data {
     size_t bytes;
     struct weft_datatype *type; /* NULL: contiguous */
     uint64_t count;
-    uint64_t skip;   /* packed bytes of those elements that come before `bytes` */
-    uint64_t window; /* the transport's that has these bytes, or their list; or 0 */
-    void *memory;    /* what was taken for that, or for a packed copy; or NULL */
+    uint64_t skip;  /* packed bytes of those elements that come before `bytes` */
+    uint64_t stage; /* the transport's that has these bytes, or their list; or 0 */
+    void *memory;   /* what was taken for that, or for a packed copy; or NULL */
 };
 
 /* `bytes` bytes in `count` elements at `buffer`: contiguous, if they lie in one block. */

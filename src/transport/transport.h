@@ -1,9 +1,9 @@
 /*
  * transport.h - what every transport offers, and what it may ask in return.
  *
- * Life. open() with the upcalls and the job; address() bytes are published through
- * wire-up where peers need them; connect() on first contact makes an endpoint; poll()
- * moves everything; disconnect() and close() end it.
+ * Life. open() with the upcalls and the node, which knows the job; address() bytes are
+ * published through wire-up where peers need them; connect() on first contact makes an
+ * endpoint; poll() moves everything; disconnect() and close() end it.
  *
  * Messages. A packet is a header of WEFT_HEADER_BYTES, which a transport carries without
  * reading it, and up to `short_max` bytes. Ordered packets of one sender arrive in the
@@ -32,13 +32,13 @@
  *
  * Threads. One at a time, with the library's lock held. fetch and store, and the same
  * with vectors, may take long: they are called without the lock, from any thread, and
- * touch nothing but what they are given; so may wake().
+ * touch nothing but what they are given.
  *
- * Sleep. Inside a node, arm() publishes how much attention we shall pay and then looks
- * once more: WEFT_AGAIN means something is there, poll instead of sleeping. A send wakes
- * a peer whose attention asks for it; wake() does so where nothing was sent. A network
- * has descriptors instead, of which one becomes readable when something is there, once
- * may_wait() has said so.
+ * Sleep. Before the caller stops polling it calls arm(), a last look: WEFT_AGAIN means
+ * that something is there, and that the caller polls instead of sleeping. Inside a node
+ * the caller has published before that what it wants to be woken for (node/doorbell.h),
+ * and a send wakes a peer whose wake level asks for it. A network has descriptors
+ * instead, of which one becomes readable when something comes after arm().
  *
  * Two kinds. WEFT_CAP_SAME_NODE: all of the table. A network: what is not said to be the
  * node's alone.
@@ -47,8 +47,7 @@
 #define WEFT_TRANSPORT_TRANSPORT_H
 
 #include "base/rc.h"
-#include "node/joint.h"
-#include "wireup/wireup.h"
+#include "node/node.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,25 +58,15 @@ enum {
     WEFT_HEADER_BYTES = 28,
     WEFT_CAP_SAME_NODE = 1 << 0,
     WEFT_CAP_ORDERED = 1 << 1,
-    WEFT_CAP_FETCH = 1 << 2,  /* fetch and store reach a peer's memory, if it allows it */
-    WEFT_CAP_JOINT = 1 << 3,  /* two processes can share one transfer's copying */
-    WEFT_WINDOW = 128 * 1024, /* bytes in a window */
-    WEFT_VECTORS_MAX = 256,   /* stretches of memory that one call moves */
-    WEFT_HEAD_MAX = 128,      /* bytes before those of a zero-copy send */
-    WEFT_STREAMS_MAX = 8,     /* to a peer */
+    WEFT_CAP_FETCH = 1 << 2, /* fetch and store reach a peer's memory, if it allows it */
+    WEFT_VECTORS_MAX = 256,  /* stretches of memory that one call moves */
+    WEFT_HEAD_MAX = 128,     /* bytes before those of a zero-copy send */
+    WEFT_STREAMS_MAX = 8,    /* to a peer */
     WEFT_MR_PUT = 1 << 0,
     WEFT_MR_GET = 1 << 1,
     WEFT_SEND_CONTROL = 1 << 0,
     WEFT_SEND_URGENT = 1 << 1, /* ordered, but worth waking a peer for */
     WEFT_SEND_QUIET = 1 << 2,  /* control, but not worth it */
-};
-
-/* How much a process that does not poll wants to be woken for. */
-enum weft_attention {
-    WEFT_ATTENTION_NONE,     /* it polls, or wants nothing */
-    WEFT_ATTENTION_REQUESTS, /* its helper, for control packets and announcements */
-    WEFT_ATTENTION_ANYTHING, /* its helper, for any packet */
-    WEFT_ATTENTION_ALL,      /* for anything: a thread of the program sleeps in MPI */
 };
 
 struct weft_transport;
@@ -138,7 +127,7 @@ struct weft_traffic {
     uint64_t bytes_received;
     uint64_t bytes_fetched; /* straight from a peer's memory */
     uint64_t bytes_stored;  /* straight into it */
-    uint64_t wakeups;       /* how often a peer rang our doorbell */
+    uint64_t wakeups;       /* how often a peer rang our doorbell: the node's */
     uint64_t lanes;         /* queues or connections that peers have for themselves */
     uint64_t rejected;      /* connections refused: not of the job */
 };
@@ -147,7 +136,7 @@ struct weft_transport_ops {
     const char *name; /* as the user writes it */
     unsigned caps;    /* WEFT_CAP_* bits, only what is true */
 
-    enum weft_rc (*open)(struct weft_upcalls *up, struct weft_job *job,
+    enum weft_rc (*open)(struct weft_upcalls *up, struct weft_node *node,
                          struct weft_transport **out);
     void (*close)(struct weft_transport *tp);
 
@@ -205,17 +194,6 @@ struct weft_transport_ops {
     /* Can this peer's memory be reached? Tries it the first time. */
     bool (*can_reach)(struct weft_endpoint *ep);
 
-    /* The node's alone up to window_of(). A joint of ours and its number, or NULL; and a
-     * peer's joint by number, or NULL if there is none of that number. */
-    struct weft_joint *(*joint_take)(struct weft_transport *tp, uint32_t *number);
-    void (*joint_give)(struct weft_transport *tp, uint32_t number);
-    struct weft_joint *(*joint_of)(struct weft_endpoint *ep, uint32_t number);
-
-    /* The same for windows: WEFT_WINDOW bytes that peers can read without a copy. */
-    void *(*window_take)(struct weft_transport *tp, uint32_t *number);
-    void (*window_give)(struct weft_transport *tp, uint32_t number);
-    const void *(*window_of)(struct weft_endpoint *ep, uint32_t number);
-
     /* May an ordered packet for which `is_it` is true be on its way to the peer, not
      * taken yet? Yes, if in doubt. */
     bool (*may_be_queued)(struct weft_endpoint *ep,
@@ -233,11 +211,11 @@ struct weft_transport_ops {
      * under way, and goes on in poll(), be it with a budget of 0. */
     enum weft_rc (*wire)(struct weft_endpoint *ep);
 
-    /* A network's alone: WEFT_OK: one of the descriptors becomes readable when something
-     * comes. WEFT_PENDING, once: they are others than before, which are closed; ask for
-     * them again. There are two, the first for packets, the second for connections; -1
-     * stands for none. */
-    enum weft_rc (*may_wait)(struct weft_transport *tp);
+    /* The last look before sleeping. WEFT_AGAIN: something is there, poll instead. From a
+     * network alone, and once: WEFT_PENDING, its descriptors are others than before,
+     * which are closed; ask for them again. There are two, the first for packets, the
+     * second for connections; -1 stands for none. */
+    enum weft_rc (*arm)(struct weft_transport *tp);
     /* A network's alone: when somebody is to poll at the latest, though no descriptor
      * becomes readable; in weft_clock_ns(), 0: never. */
     uint64_t (*due_ns)(const struct weft_transport *tp);
@@ -247,36 +225,9 @@ struct weft_transport_ops {
      * back. */
     void (*leave)(struct weft_transport *tp);
 
-    /* The node's alone up to set_inside(), but for has_asked() and those with an
-     * endpoint. *bell is the doorbell's count then; whoever moves it on ends the sleep.
-     */
-    enum weft_rc (*arm)(struct weft_transport *tp, enum weft_attention level,
-                        uint32_t *bell);
-    _Atomic uint32_t *(*doorbell)(struct weft_transport *tp);
-    /* Once armed: until woken, until *word is no longer `old` (NULL: no such word), or
-     * for `ns` nanoseconds (0: without end). */
-    void (*sleep)(struct weft_transport *tp, uint32_t bell, _Atomic uint32_t *word,
-                  uint32_t old, uint64_t ns);
-    void (*disarm)(struct weft_transport *tp);
-    /* Like arm(), for a process that leaves MPI: what wakes its helper. Cheaper, because
-     * only packets that are worth a wake-up are looked for. */
-    enum weft_rc (*attend)(struct weft_transport *tp, enum weft_attention level);
-    /* After attend(): may ordinary packets, or room, come without waking the helper? Then
-     * it has to look now and then, for as long as the transport is open. */
-    bool (*may_miss)(struct weft_transport *tp);
-    /* Has a send found a full queue since arm()? Then who wants to be told of room arms,
-     * and tries, again. Of a network: since the last time that this was asked, one of
-     * which nobody will tell. */
+    /* A network's alone: has a send been refused, since this was last asked, of whose end
+     * nobody will tell? Then who wants to send tries again now and then. */
     bool (*has_asked)(struct weft_transport *tp);
-    _Atomic uint32_t *(*helper_bell)(struct weft_transport *tp);
-    void (*ring)(struct weft_transport *tp); /* our own doorbell: ends our own sleep */
-    /* How often peers have woken us, or our helper. */
-    uint64_t (*rings)(struct weft_transport *tp);
-    /* Wakes the peer if its attention is at least `level`. */
-    void (*wake)(struct weft_endpoint *ep, enum weft_attention level);
-    /* Is the peer inside MPI now, so that it could help? A hint. */
-    bool (*is_inside)(struct weft_endpoint *ep);
-    void (*set_inside)(struct weft_transport *tp, bool is_inside);
 
     /* Each adds what it knows: of one endpoint what was sent, and all the rest. */
     void (*count_sent)(const struct weft_endpoint *ep, struct weft_traffic *traffic);

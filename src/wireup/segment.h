@@ -60,7 +60,7 @@ struct weft_segment_header {
     uint64_t heap_at;
     uint64_t heap_bytes;
     uint32_t cpu_count; /* processors that the job may use on this node */
-    /* Not 0: the kernel refuses membarrier() to a rank (transport/shm/sleep.c). */
+    /* Not 0: the kernel refuses membarrier() to a rank (node/doorbell.c). */
     _Atomic uint32_t is_barrier_refused;
     uint8_t cpu_set[WEFT_SEGMENT_CPU_BYTES];
     uint8_t secret[WEFT_SEGMENT_SECRET_BYTES];

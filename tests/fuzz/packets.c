@@ -67,7 +67,7 @@ static void arrive(struct requests *r, struct input *in)
     if (header.kind == WEFT_PKT_ANNOUNCE && len >= sizeof(struct weft_announce) &&
         (how & 4) == 0) {
         memset(bytes + offsetof(struct weft_announce, address), 0, 8);
-        memset(bytes + offsetof(struct weft_announce, joint), 0xff, 8);
+        memset(bytes + offsetof(struct weft_announce, share), 0xff, 8);
     }
     weft_lock();
     weft_engine_arrived(NULL, weft_engine_meet(NULL, (how & 8) != 0 ? 2 : 1), &header,
@@ -104,9 +104,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     demand(fixture_open(&state) == 0, "no fixture");
     fake.is_reachable = false;
     fake.is_dry = true;
-    fake.joints = 2;
+    limit_shares(2);
     (void)rejection_in(take_steps, &in);
-    fake.joints_used = fake.windows_used = 0; /* of requests that are not over */
+    weft_engine.node.shares_used = weft_engine.node.stages_used =
+        0; /* of requests that are not over */
     fixture_close(&state);
     return 0;
 }

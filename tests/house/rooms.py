@@ -54,8 +54,6 @@ KNOWN_CYCLES = {
         "ofi/msg/silence.c",
         "ofi/msg/strangers.c",
         "ofi/msg/stream.c",
-        "shm/poll.c",
-        "shm/sleep.c",
     )),
     "src/p2p": ("engine, transfers and messages in one room; they are being taken apart", (
         "arrive.c",
@@ -77,7 +75,6 @@ KNOWN_CYCLES = {
         "send.c",
         "staged.c",
         "wait.c",
-        "window.c",
     )),
     "launch": ("one job, told in many files; options know hosts, and hosts the options", (
         "allocation.c",

@@ -1,14 +1,14 @@
 /*
  * claim.pml - a receive that its receiver offers, and that a sender may claim.
  *
- * Models src/node/joint.c, weft_p2p_look_at_transfers() in rendezvous.c, and who takes an
- * offered receive: weft_p2p_send_by_offer() in offer.c, or an arrival or MPI_Cancel by
- * claim() in match.c. The receiver has one joint and offers it twice, each time to
+ * Models src/node/copy_share.c, weft_p2p_look_at_transfers() in rendezvous.c, and who
+ * takes an offered receive: weft_p2p_send_by_offer() in offer.c, or an arrival or
+ * MPI_Cancel by claim() in match.c. The receiver has one share and offers it twice, each time to
  * another sender; a message has two pieces. Where the receiver has taken the offer back,
- * the message of that turn has come another way.
+ * the message of that generation has come another way.
  *
- * Holds: exactly one takes each turn; its pieces are copied once, to and from where they
- * belong; both sides see the end, and nobody takes one turn for another.
+ * Holds: exactly one takes each generation; its pieces are copied once, to and from where they
+ * belong; both sides see the end, and nobody takes one generation for another.
  */
 #define THREADS 3
 #define WORDS 8
@@ -18,46 +18,46 @@
 #define LENGTH 3
 #define SOURCE 4 /* of the sender; its number stands for the address */
 #define TARGET 5 /* of the receiver */
-#define OFFER(turn) (5 + (turn))
+#define OFFER(generation) (5 + (generation))
 #define DEPTH 5 /* as many stores as opening makes */
 
-/* Turn and state, and turn, back and front, in a word each. */
-#define OFFERED(turn) (8 * (turn) + 1)
-#define TAKEN(turn) (8 * (turn) + 2)
-#define CLAIMED(turn) (8 * (turn) + 3)
-#define OPEN(turn) (8 * (turn) + 4)
-#define TURN_OF_STATE(state) ((state) / 8)
-#define RANGE_OF(turn, front, back) (16 * (turn) + 4 * (back) + (front))
-#define TURN_OF_RANGE(range) ((range) / 16)
+/* Generation and state, and generation, back and front, in a word each. */
+#define OFFERED(generation) (8 * (generation) + 1)
+#define TAKEN(generation) (8 * (generation) + 2)
+#define CLAIMED(generation) (8 * (generation) + 3)
+#define OPEN(generation) (8 * (generation) + 4)
+#define GENERATION_OF_STATE(state) ((state) / 8)
+#define RANGE_OF(generation, front, back) (16 * (generation) + 4 * (back) + (front))
+#define GENERATION_OF_RANGE(range) ((range) / 16)
 #define FRONT_OF(range) ((range) % 4)
 #define BACK_OF(range) ((range) / 4 % 4)
 #define PIECES 2
 
 #include "tso.pml"
 
-byte takers[3]; /* by turn: how many took it */
-byte copies[4]; /* by turn and piece */
+byte takers[3]; /* by generation: how many took it */
+byte copies[4]; /* by generation and piece */
 
-#define COPIES(turn, piece) copies[2 * (turn) - 2 + (piece)]
-#define IS_COPIED(turn) (COPIES(turn, 0) == 1 && COPIES(turn, 1) == 1)
+#define COPIES(generation, piece) copies[2 * (generation) - 2 + (piece)]
+#define IS_COPIED(generation) (COPIES(generation, 0) == 1 && COPIES(generation, 1) == 1)
 
-inline take(turn)
+inline take(generation)
 {
-    takers[turn]++;
-    assert(takers[turn] == 1)
+    takers[generation]++;
+    assert(takers[generation] == 1)
 }
 
-/* weft_joint_claim_piece(): has_piece, and which. */
-inline claim_piece(turn, is_receiver)
+/* weft_share_claim_piece(): has_piece, and which. */
+inline claim_piece(generation, is_receiver)
 {
     has_piece = false;
     load(STATE, seen);
     do
-    :: seen == OPEN(turn) ->
+    :: seen == OPEN(generation) ->
         load(RANGE, range);
         if
-        :: TURN_OF_RANGE(range) != turn -> break /* M:turn_of_range */
-        :: TURN_OF_RANGE(range) == turn && FRONT_OF(range) >= BACK_OF(range) -> break
+        :: GENERATION_OF_RANGE(range) != generation -> break /* M:generation_of_range */
+        :: GENERATION_OF_RANGE(range) == generation && FRONT_OF(range) >= BACK_OF(range) -> break
         :: else
         fi;
         if
@@ -76,34 +76,34 @@ inline claim_piece(turn, is_receiver)
     od
 }
 
-/* move_piece() and weft_joint_count(): to where the joint says. */
-inline copy_pieces(turn, is_receiver)
+/* move_piece() and weft_share_count(): to where the share says. */
+inline copy_pieces(generation, is_receiver)
 {
-    claim_piece(turn, is_receiver);
+    claim_piece(generation, is_receiver);
     do
     :: has_piece ->
         load((is_receiver -> SOURCE : TARGET), seen);
-        assert(seen == turn);
-        COPIES(turn, piece)++;
-        assert(COPIES(turn, piece) == 1);
+        assert(seen == generation);
+        COPIES(generation, piece)++;
+        assert(COPIES(generation, piece) == 1);
         add(COPIED, 1); /* M:count */
-        claim_piece(turn, is_receiver)
+        claim_piece(generation, is_receiver)
     :: else -> break
     od
 }
 
 /*
- * weft_joint_is_over(), until it says so; a turn of the loop is a wait for a reason to
+ * weft_share_is_over(), until it says so; a generation of the loop is a wait for a reason to
  * look again. Its own stores have reached memory by then.
  */
-inline await_end(turn)
+inline await_end(generation)
 {
     drain();
     do
-    :: TURN_OF_STATE(memory[STATE]) != turn -> break /* M:turn_of_state */
-    :: TURN_OF_STATE(memory[STATE]) == turn && memory[COPIED] == memory[LENGTH] ->
+    :: GENERATION_OF_STATE(memory[STATE]) != generation -> break /* M:generation_of_state */
+    :: GENERATION_OF_STATE(memory[STATE]) == generation && memory[COPIED] == memory[LENGTH] ->
         is_open = true;
-        is_open = memory[STATE] == OPEN(turn); /* M:state */
+        is_open = memory[STATE] == OPEN(generation); /* M:state */
         load(COPIED, copied);
         load(LENGTH, length);
         if
@@ -111,37 +111,37 @@ inline await_end(turn)
         :: else
         fi
     od;
-    assert(IS_COPIED(turn))
+    assert(IS_COPIED(generation))
 }
 
 active proctype receiver()
 {
-    byte turn, seen, range, piece, copied, length;
+    byte generation, seen, range, piece, copied, length;
     bool has_piece, is_mine, is_open;
 
     do
-    :: turn < 2 ->
-        turn++;
-        store(TARGET, turn);
+    :: generation < 2 ->
+        generation++;
+        store(TARGET, generation);
         store(LENGTH, PIECES);
-        store(STATE, OFFERED(turn));
-        store(OFFER(turn), 1);
+        store(STATE, OFFERED(generation));
+        store(OFFER(generation), 1);
         is_mine = false;
         if
         :: /* an arrival or MPI_Cancel */
             is_mine = true;
-            compare_exchange(STATE, OFFERED(turn), TAKEN(turn), is_mine) /* M:take_back */
+            compare_exchange(STATE, OFFERED(generation), TAKEN(generation), is_mine) /* M:take_back */
         :: skip
         fi;
         if
         :: is_mine ->
-            take(turn)
+            take(generation)
         :: else ->
             if
-            :: memory[STATE] == OPEN(turn) -> copy_pieces(turn, true)
+            :: memory[STATE] == OPEN(generation) -> copy_pieces(generation, true)
             :: skip /* or leaves it all to the sender */
             fi;
-            await_end(turn)
+            await_end(generation)
         fi
     :: else -> break
     od

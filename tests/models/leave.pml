@@ -3,11 +3,11 @@
  * peer whose packets are worth a wake-up.
  *
  * Models src/p2p/attend.c, weft_p2p_leave() in p2p.h, sleep_armed() in wait.c, and in
- * src/transport/shm sleep.c: weft_shm_attend(), weft_shm_arm(), weft_shm_ring_doorbell()
- * and weft_shm_notice_urgent(). The lock is that of lock_steps.pml. What only the lock's
- * holder touches is an ordinary variable; words that are looked at without it are in
- * memory. The peer sends two
- * packets, each of which completes one request.
+ * src/node/doorbell.[ch]: weft_node_publish_leaving(), weft_node_publish(),
+ * weft_node_ring_area() and weft_node_notice_urgent(). The lock is that of
+ * lock_steps.pml. What only the lock's holder touches is an ordinary variable; words that
+ * are looked at without it are in memory. The peer sends two packets, each of which
+ * completes one request.
  *
  * Holds: every packet for which a request was posted is taken though the program
  * computes, so it is never without somebody who is responsible for it.
@@ -16,7 +16,7 @@
 #define WORDS 7
 #define INSIDE 0
 #define HELPER 1
-#define ATTENTION 2
+#define WAKE_LEVEL 2
 #define DOORBELL 3
 #define HELPER_BELL 4
 #define IS_ATTENDING 5
@@ -43,15 +43,15 @@ inline has_work()
     found = seen != taken
 }
 
-/* weft_shm_attend(): an exchange, then a last look. */
+/* weft_node_publish_leaving(): an exchange; then a last look. */
 inline publish()
 {
     found = false;
-    store(ATTENTION, REQUESTS); /* M:publish */
+    store(WAKE_LEVEL, REQUESTS); /* M:publish */
     drain(); /* M:publish_barrier */
     has_work(); /* M:recheck */
     if
-    :: found -> store(ATTENTION, 0)
+    :: found -> store(WAKE_LEVEL, 0)
     :: else
     fi
 }
@@ -62,7 +62,7 @@ inline stay()
     if
     :: seen != 0 ->
         store(IS_ATTENDING, 0); /* M:stay */
-        store(ATTENTION, 0)
+        store(WAKE_LEVEL, 0)
     :: else
     fi
 }
@@ -114,7 +114,7 @@ inline wait()
         :: else
         fi;
         load(DOORBELL, bell);
-        store(ATTENTION, ALL);
+        store(WAKE_LEVEL, ALL);
         found = false;
         membarrier(); /* M:arm_barrier */
         has_work(); /* M:arm_recheck */
@@ -125,7 +125,7 @@ inline wait()
             lock()
         :: else
         fi;
-        store(ATTENTION, 0)
+        store(WAKE_LEVEL, 0)
     od
 }
 
@@ -185,7 +185,7 @@ inline serve()
             :: seen == 0 -> break /* M:still_attending */
             :: seen != 0 && !IS_OUTSTANDING ->
                 store(IS_ATTENDING, 0); /* M:retire */
-                store(ATTENTION, 0);
+                store(WAKE_LEVEL, 0);
                 break
             :: else ->
                 publish();
@@ -232,10 +232,10 @@ active proctype peer()
         number++;
         store(FLAG, number);
         drain(); /* M:peer_barrier */
-        load(ATTENTION, level);
+        load(WAKE_LEVEL, level);
         if
         :: level != 0 ->
-            exchange(ATTENTION, 0, level);
+            exchange(WAKE_LEVEL, 0, level);
             if
             :: level == ALL ->
                 add(DOORBELL, 1); /* M:move_doorbell */

@@ -2,8 +2,8 @@
  * room.pml - a sender whose lane is full, and the receiver who empties it.
  *
  * Models ask_for_room() in src/transport/shm/send.c, the end of poll_lane() in poll.c,
- * weft_shm_arm() and weft_shm_attend() in sleep.c, weft_lane_has_room() in lane.h, and
- * has_published() in src/p2p/attend.c. The programs of both compute, so the threads here
+ * weft_node_publish() and weft_node_publish_leaving() in src/node/doorbell.c,
+ * weft_lane_has_room() in lane.h, and has_published() in src/p2p/attend.c. The programs of both compute, so the threads here
  * are their helpers. The lane has two cells; a message takes one or both.
  *
  * Holds: all is sent, so the sender does not sleep for ever beside room, nor the receiver
@@ -14,7 +14,7 @@
 #define HEAD 0  /* cells published */
 #define TAKEN 1 /* cells given back */
 #define WANTS_ROOM 2
-#define ATTENTION(thread) (3 + (thread))
+#define WAKE_LEVEL(thread) (3 + (thread))
 #define BELL(thread) (5 + (thread))
 #define SENDER 0
 #define RECEIVER 1
@@ -27,7 +27,7 @@
 
 inline ring(whom)
 {
-    exchange(ATTENTION(whom), 0, level);
+    exchange(WAKE_LEVEL(whom), 0, level);
     if
     :: level != 0 ->
         add(BELL(whom), 1);
@@ -38,7 +38,7 @@ inline ring(whom)
 
 inline notice(whom, needed)
 {
-    load(ATTENTION(whom), level);
+    load(WAKE_LEVEL(whom), level);
     if
     :: level >= needed -> ring(whom)
     :: else
@@ -48,7 +48,7 @@ inline notice(whom, needed)
 inline notice_urgent(whom)
 {
     drain(); /* M:urgent_barrier */
-    load(ATTENTION(whom), level);
+    load(WAKE_LEVEL(whom), level);
     if
     :: level != 0 -> ring(whom)
     :: else
@@ -93,7 +93,7 @@ active proctype sender()
         send_all();
 publish:
         has_asked = false;
-        store(ATTENTION(SENDER), ANYTHING); /* M:publish */
+        store(WAKE_LEVEL(SENDER), ANYTHING); /* M:publish */
         membarrier(); /* M:barrier */
         send_all(); /* M:look_again */
         if
@@ -133,7 +133,7 @@ active proctype receiver()
             :: else
             fi
         :: else ->
-            store(ATTENTION(RECEIVER), REQUESTS);
+            store(WAKE_LEVEL(RECEIVER), REQUESTS);
             drain(); /* M:receiver_barrier */
             load(HEAD, head); /* M:receiver_recheck */
             if
@@ -143,7 +143,7 @@ end_computes:
                 sleeps_on[ME] == 0
             :: else
             fi;
-            store(ATTENTION(RECEIVER), 0)
+            store(WAKE_LEVEL(RECEIVER), 0)
         fi
     od
 }

@@ -1,15 +1,15 @@
 /*
  * sleep.pml - a thread that sleeps in MPI and those who send to it.
  *
- * Models src/transport/shm/sleep.c: weft_shm_arm(), weft_shm_sleep() and
- * weft_shm_ring_doorbell(), and weft_shm_notice() in shm.h. The queue is a count of
+ * Models src/node/doorbell.c: weft_node_publish(), weft_node_sleep() and
+ * weft_node_ring_area(), and weft_node_notice() in doorbell.h. The queue is a count of
  * messages for each sender.
  *
  * Holds: nobody sleeps for ever beside a message; at most one ring per sleep.
  */
 #define THREADS 3
 #define WORDS 4
-#define ATTENTION 0
+#define WAKE_LEVEL 0
 #define DOORBELL 1
 #define FLAG(sender) (1 + (sender))
 #define ALL 3
@@ -52,7 +52,7 @@ active proctype receiver()
         found = false;
         load(DOORBELL, bell);
         arms++;
-        store(ATTENTION, ALL); /* M:publish */
+        store(WAKE_LEVEL, ALL); /* M:publish */
         membarrier(); /* M:barrier */
         has_work(found); /* M:recheck */
         if
@@ -60,7 +60,7 @@ active proctype receiver()
             futex_wait(DOORBELL, bell)
         :: else
         fi;
-        store(ATTENTION, 0)
+        store(WAKE_LEVEL, 0)
     od
 }
 
@@ -72,10 +72,10 @@ active [2] proctype sender()
     :: number < MESSAGES ->
         number++;
         store(FLAG(ME), number);
-        load(ATTENTION, level);
+        load(WAKE_LEVEL, level);
         if
         :: level >= ANYTHING ->
-            exchange(ATTENTION, 0, level); /* M:exchange */
+            exchange(WAKE_LEVEL, 0, level); /* M:exchange */
             if
             :: level != 0 ->
                 rings++;

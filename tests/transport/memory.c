@@ -1,7 +1,8 @@
-/* memory.c - cases about peers' memory: fetch and store, wrong addresses, joints. */
+/* memory.c - cases about peers' memory: fetch and store, wrong addresses, shares. */
 #include "suite.h"
 
-#include "joint.h"
+#include "copy_share.h"
+#include "node/stage.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -11,10 +12,10 @@
 enum {
     BYTES = 1 << 20,
     RANGES = 300,
-    JOINTS_MAX = 1024,
-    JOINT_ROUNDS = 300,
+    SHARES_MAX = 1024,
+    SHARE_ROUNDS = 300,
     PAGE = 4096,
-    JOINT_UNIT = 4096, /* lengths of pieces are multiples of it */
+    SHARE_UNIT = 4096, /* lengths of pieces are multiples of it */
 };
 
 /* The suite's own; a transport only hands it back. */
@@ -183,46 +184,46 @@ void case_wrong_addresses(void)
     munmap(pages + 2 * PAGE, PAGE);
 }
 
-void case_joints(void)
+void case_shares(void)
 {
-    uint32_t numbers[JOINTS_MAX];
+    uint32_t numbers[SHARES_MAX];
     uint32_t count;
     uint32_t first = 0;
 
     for (int round = 0; round < 3; round++) {
-        for (count = 0; count < JOINTS_MAX; count++) {
-            struct weft_joint *joint = suite.ops->joint_take(suite.tp, &numbers[count]);
+        for (count = 0; count < SHARES_MAX; count++) {
+            struct weft_copy_share *share = weft_share_take(&suite.node, &numbers[count]);
 
-            if (joint == NULL) {
+            if (share == NULL) {
                 break;
             }
-            check(((uintptr_t)joint & 63) == 0);
+            check(((uintptr_t)share & 63) == 0);
             for (uint32_t i = 0; i < count; i++) {
                 check(numbers[i] != numbers[count]);
             }
         }
-        check(count < JOINTS_MAX);
-        check((count > 0) == ((suite.ops->caps & WEFT_CAP_JOINT) != 0));
+        check(count < SHARES_MAX);
+        check(count > 0);
         check(round == 0 || count == first);
         first = count;
         for (uint32_t i = 0; i < count; i++) { /* in another order than taken */
-            suite.ops->joint_give(suite.tp, numbers[(i * 7 + (uint32_t)round) % count]);
+            weft_share_give(&suite.node, numbers[(i * 7 + (uint32_t)round) % count]);
         }
     }
     suite_meet();
 }
 
 /* Claims what it can get and returns it as bits of a word; at most 64 pieces. */
-static uint64_t claim_all(struct weft_joint *joint, uint32_t turn,
-                          enum weft_joint_side side)
+static uint64_t claim_all(struct weft_copy_share *share, uint32_t generation,
+                          enum weft_share_side side)
 {
     uint64_t pieces = 0;
     uint64_t offset;
     uint64_t length;
 
-    while (weft_joint_claim_piece(joint, turn, side, &offset, &length)) {
-        pieces |= UINT64_C(1) << (offset / joint_piece(joint));
-        weft_joint_count(joint, length);
+    while (weft_share_claim_piece(share, generation, side, &offset, &length)) {
+        pieces |= UINT64_C(1) << (offset / share_piece(share));
+        weft_share_count(share, length);
         if (offset % 3 == 0) {
             sched_yield();
         }
@@ -230,119 +231,119 @@ static uint64_t claim_all(struct weft_joint *joint, uint32_t turn,
     return pieces;
 }
 
-static void receive_jointly(uint32_t helper)
+static void receive_together(uint32_t helper)
 {
-    struct weft_joint *joint;
+    struct weft_copy_share *share;
     uint64_t random = 3;
     uint32_t number;
 
-    for (int i = 0; i < JOINT_ROUNDS; i++) {
+    for (int i = 0; i < SHARE_ROUNDS; i++) {
         const uint64_t pieces = suite_random(&random) % 64 + 1;
-        const uint64_t piece = JOINT_UNIT * (1 + (suite_random(&random) >> 52));
-        const uint64_t length = pieces * piece - suite_random(&random) % JOINT_UNIT;
-        const struct weft_joint_terms terms = {.length = length, .piece = piece};
+        const uint64_t piece = SHARE_UNIT * (1 + (suite_random(&random) >> 52));
+        const uint64_t length = pieces * piece - suite_random(&random) % SHARE_UNIT;
+        const struct weft_share_terms terms = {.length = length, .piece = piece};
         uint64_t mine;
         uint64_t theirs;
-        uint32_t turn;
+        uint32_t generation;
 
-        joint = suite.ops->joint_take(suite.tp, &number);
-        check(joint != NULL);
-        turn = joint_fill(joint, &terms);
-        suite_send_word(helper, (uint64_t)turn << 32 | number);
-        mine = claim_all(joint, turn, WEFT_JOINT_RECEIVER);
-        while (!weft_joint_is_over(joint, turn)) {
+        share = weft_share_take(&suite.node, &number);
+        check(share != NULL);
+        generation = share_fill(share, &terms);
+        suite_send_word(helper, (uint64_t)generation << 32 | number);
+        mine = claim_all(share, generation, WEFT_SHARE_RECEIVER);
+        while (!weft_share_is_over(share, generation)) {
             suite_progress();
         }
-        suite.ops->joint_give(suite.tp, number);
+        weft_share_give(&suite.node, number);
         theirs = suite_await_word(helper);
         check((mine & theirs) == 0);
         check((mine | theirs) == UINT64_MAX >> (64 - pieces));
-        check(joint_turn(joint) == turn);
+        check(share_generation(share) == generation);
 
-        /* The next turn: who comes with the old one gets nothing. */
-        turn = joint_fill(joint, &terms);
+        /* The next generation: who comes with the old one gets nothing. */
+        generation = share_fill(share, &terms);
         suite_send_word(helper, 1);
         check(suite_await_word(helper) == 0);
-        check(joint_copied(joint) == 0);
+        check(share_copied(share) == 0);
     }
 }
 
-static void help_jointly(uint32_t receiver)
+static void help_together(uint32_t receiver)
 {
-    for (int i = 0; i < JOINT_ROUNDS; i++) {
+    for (int i = 0; i < SHARE_ROUNDS; i++) {
         const uint64_t word = suite_await_word(receiver);
-        struct weft_joint *joint =
-            suite.ops->joint_of(suite.ep[receiver], (uint32_t)word);
+        struct weft_copy_share *share =
+            weft_share_of(suite_area(receiver), (uint32_t)word);
 
-        check(joint != NULL);
+        check(share != NULL);
         suite_send_word(receiver,
-                        claim_all(joint, (uint32_t)(word >> 32), WEFT_JOINT_SENDER));
+                        claim_all(share, (uint32_t)(word >> 32), WEFT_SHARE_SENDER));
         suite_await_word(receiver);
         suite_send_word(receiver,
-                        claim_all(joint, (uint32_t)(word >> 32), WEFT_JOINT_SENDER));
+                        claim_all(share, (uint32_t)(word >> 32), WEFT_SHARE_SENDER));
     }
 }
 
-void case_joint_claims(void)
+void case_share_claims(void)
 {
-    if ((suite.ops->caps & WEFT_CAP_JOINT) != 0 && (suite.me | 1) < suite.size) {
+    if ((suite.me | 1) < suite.size) {
         if (suite.me % 2 == 0) {
-            receive_jointly(suite.me + 1);
+            receive_together(suite.me + 1);
         } else {
-            help_jointly(suite.me - 1);
+            help_together(suite.me - 1);
         }
     }
     suite_meet();
 }
 
-/* Fills all its windows; its neighbour sees in each what was written. */
-static void show_windows(uint32_t reader)
+/* Fills all its stages; its neighbour sees in each what was written. */
+static void show_stages(uint32_t reader)
 {
-    uint32_t numbers[JOINTS_MAX];
+    uint32_t numbers[SHARES_MAX];
     uint32_t count = 0;
-    void *window;
+    void *stage;
 
-    while ((window = suite.ops->window_take(suite.tp, &numbers[count])) != NULL) {
-        memset(window, (int)(100 + suite.me + numbers[count]), WEFT_WINDOW);
+    while ((stage = weft_stage_take(&suite.node, &numbers[count])) != NULL) {
+        memset(stage, (int)(100 + suite.me + numbers[count]), WEFT_STAGE_BYTES);
         suite_send_word(reader, numbers[count]);
         count++;
-        check(count < JOINTS_MAX);
+        check(count < SHARES_MAX);
     }
-    suite_send_word(reader, JOINTS_MAX);
+    suite_send_word(reader, SHARES_MAX);
     check(suite_await_word(reader) == count);
     for (uint32_t i = 0; i < count; i++) {
-        suite.ops->window_give(suite.tp, numbers[i]);
+        weft_stage_give(&suite.node, numbers[i]);
     }
-    window = suite.ops->window_take(suite.tp, &numbers[0]); /* they can be taken again */
-    check((window != NULL) == (count > 0));
-    if (window != NULL) {
-        suite.ops->window_give(suite.tp, numbers[0]);
+    stage = weft_stage_take(&suite.node, &numbers[0]); /* they can be taken again */
+    check((stage != NULL) == (count > 0));
+    if (stage != NULL) {
+        weft_stage_give(&suite.node, numbers[0]);
     }
 }
 
-static void see_windows(uint32_t writer)
+static void see_stages(uint32_t writer)
 {
     uint64_t seen = 0;
     uint64_t number;
 
-    while ((number = suite_await_word(writer)) != JOINTS_MAX) {
-        const uint8_t *window = suite.ops->window_of(suite.ep[writer], (uint32_t)number);
+    while ((number = suite_await_word(writer)) != SHARES_MAX) {
+        const uint8_t *stage = weft_stage_of(suite_area(writer), (uint32_t)number);
 
-        for (size_t i = 0; i < WEFT_WINDOW; i++) {
-            check(window[i] == (uint8_t)(100 + writer + number));
+        for (size_t i = 0; i < WEFT_STAGE_BYTES; i++) {
+            check(stage[i] == (uint8_t)(100 + writer + number));
         }
         seen++;
     }
     suite_send_word(writer, seen);
 }
 
-void case_windows(void)
+void case_stages(void)
 {
     if ((suite.me | 1) < suite.size) {
         if (suite.me % 2 == 0) {
-            show_windows(suite.me + 1);
+            show_stages(suite.me + 1);
         } else {
-            see_windows(suite.me - 1);
+            see_stages(suite.me - 1);
         }
     }
     suite_meet();

@@ -54,7 +54,7 @@ static uint32_t sleep_until(uint32_t from, uint32_t expected)
         if (packets_from(from) == expected) {
             return slept;
         }
-        if (suite.ops->may_wait(suite.tp) == WEFT_OK) {
+        if (suite.ops->arm(suite.tp) == WEFT_OK) {
             check(sleep_for(LONG_MS));
             slept++;
         }
@@ -105,7 +105,7 @@ void case_held_packets_wait(void)
     do {
         suite.ops->poll(suite.tp, SUITE_BUDGET);
         check(++looks < 10000);
-    } while (suite.ops->may_wait(suite.tp) != WEFT_OK || sleep_for(0));
+    } while (suite.ops->arm(suite.tp) != WEFT_OK || sleep_for(0));
     check(suite.from[from].ordered == before);
     suite_meet_quietly();
     suite.up.is_full = false;
@@ -124,7 +124,7 @@ void case_idle_is_quiet(void)
     suite_meet();
     for (; now < end; now = weft_clock_ns()) {
         suite.ops->poll(suite.tp, SUITE_BUDGET);
-        if (suite.ops->may_wait(suite.tp) == WEFT_OK) {
+        if (suite.ops->arm(suite.tp) == WEFT_OK) {
             (void)sleep_for((int)((end - now) / 1000000) + 1);
         }
         looks += now > settled ? 1 : 0;

@@ -38,12 +38,6 @@ static void check_node_table(const struct weft_transport_ops *ops)
 {
     check(ops->fetch != NULL && ops->store != NULL);
     check(ops->fetch_vectors != NULL && ops->store_vectors != NULL);
-    check(ops->joint_take != NULL && ops->joint_give != NULL && ops->joint_of != NULL);
-    check(ops->window_take != NULL && ops->window_give != NULL && ops->window_of != NULL);
-    check(ops->arm != NULL && ops->sleep != NULL && ops->disarm != NULL);
-    check(ops->doorbell != NULL && ops->ring != NULL);
-    check(ops->set_inside != NULL);
-    check(ops->attend != NULL && ops->helper_bell != NULL);
 }
 
 /* No slot is empty: what a transport does not offer, a ready-made function refuses. */
@@ -55,10 +49,10 @@ void case_table_is_complete(void)
     check(ops->connect != NULL && ops->disconnect != NULL);
     check(ops->send != NULL && ops->poll != NULL);
     check(ops->can_reach != NULL && ops->may_be_queued != NULL);
-    check(ops->has_asked != NULL && ops->wake != NULL && ops->is_inside != NULL);
+    check(ops->arm != NULL);
     check(ops->count_sent != NULL && ops->count != NULL);
     if (suite_is_network()) {
-        check(ops->may_wait != NULL && ops->descriptors != NULL);
+        check(ops->has_asked != NULL && ops->descriptors != NULL);
         check(ops->next_stream != NULL && ops->send_zcopy != NULL && ops->put != NULL);
         check(ops->mr_register != NULL && ops->mr_deregister != NULL && ops->get != NULL);
         check(ops->find_stream != NULL);
@@ -375,11 +369,11 @@ void case_turns(void)
 void case_inside(void)
 {
     for (int turn = 0; turn < 2; turn++) {
-        suite.ops->set_inside(suite.tp, suite.me % 2 == (uint32_t)turn);
+        weft_node_set_inside(&suite.node, suite.me % 2 == (uint32_t)turn);
         suite_meet();
         for (uint32_t r = 0; r < suite.size; r++) {
             if (r != suite.me) { /* a hint, but nothing changes it here */
-                check(suite.ops->is_inside(suite.ep[r]) == (r % 2 == (uint32_t)turn));
+                check(weft_node_is_inside(suite_area(r)) == (r % 2 == (uint32_t)turn));
             }
         }
         suite_meet();

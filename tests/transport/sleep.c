@@ -1,4 +1,4 @@
-/* sleep.c - cases about attention: what ends a sleep, and that no wake-up is lost. */
+/* sleep.c - cases about wake levels: what ends a sleep, and that no wake-up is lost. */
 #include "suite.h"
 
 #include "base/clock.h"
@@ -18,30 +18,38 @@ enum {
 };
 
 /* Who sleeps in MPI wants everything; a helper sleeps on a bell of its own. */
-static enum weft_rc arm_at(enum weft_attention level, uint32_t *bell)
+static enum weft_rc arm_at(enum weft_wake_level level, uint32_t *bell)
 {
-    if (level == WEFT_ATTENTION_ALL) {
-        return suite.ops->arm(suite.tp, level, bell);
+    enum weft_rc rc;
+
+    if (level == WEFT_WAKE_ALL) {
+        *bell = weft_node_publish(&suite.node, level);
+    } else {
+        *bell = atomic_load_explicit(&suite.node.area->helper_bell, memory_order_acquire);
+        weft_node_publish_leaving(&suite.node, level);
     }
-    *bell = atomic_load_explicit(suite.ops->helper_bell(suite.tp), memory_order_acquire);
-    return suite.ops->attend(suite.tp, level);
+    rc = suite.ops->arm(suite.tp);
+    if (rc != WEFT_OK) {
+        weft_node_disarm(&suite.node);
+    }
+    return rc;
 }
 
-static void sleep_at(enum weft_attention level, uint32_t bell, _Atomic uint32_t *word,
+static void sleep_at(enum weft_wake_level level, uint32_t bell, _Atomic uint32_t *word,
                      uint32_t old, uint64_t ns)
 {
-    if (level == WEFT_ATTENTION_ALL) {
-        suite.ops->sleep(suite.tp, bell, word, old, ns);
+    if (level == WEFT_WAKE_ALL) {
+        weft_node_sleep(&suite.node, bell, word, old, ns);
     } else {
-        if (suite.ops->may_miss(suite.tp) && (ns == 0 || ns > TICK_NS)) {
+        if (weft_node_may_miss(&suite.node) && (ns == 0 || ns > TICK_NS)) {
             ns = TICK_NS; /* as the helper does */
         }
-        weft_futex_wait(suite.ops->helper_bell(suite.tp), bell, ns);
+        weft_futex_wait(&suite.node.area->helper_bell, bell, ns);
     }
 }
 
 /* Armed and nothing there: sleeps. Returns how long. */
-static uint64_t sleep_once(enum weft_attention level, _Atomic uint32_t *word,
+static uint64_t sleep_once(enum weft_wake_level level, _Atomic uint32_t *word,
                            uint32_t old, uint64_t ns)
 {
     const uint64_t start = weft_clock_ns();
@@ -49,7 +57,7 @@ static uint64_t sleep_once(enum weft_attention level, _Atomic uint32_t *word,
 
     check(arm_at(level, &bell) == WEFT_OK);
     sleep_at(level, bell, word, old, ns);
-    suite.ops->disarm(suite.tp);
+    weft_node_disarm(&suite.node);
     return weft_clock_ns() - start;
 }
 
@@ -62,7 +70,7 @@ static _Atomic uint32_t word;
 static void *end_later(void *argument)
 {
     const enum ender *by = argument;
-    _Atomic uint32_t *bell = suite.ops->doorbell(suite.tp);
+    _Atomic uint32_t *bell = &suite.node.area->doorbell;
 
     usleep(LATER_US);
     switch (*by) {
@@ -71,7 +79,7 @@ static void *end_later(void *argument)
         weft_futex_wake(&word, 1);
         break;
     case BY_RING:
-        suite.ops->ring(suite.tp);
+        weft_node_ring(&suite.node);
         break;
     case BY_DOORBELL:
         atomic_fetch_add_explicit(bell, 1, memory_order_release);
@@ -89,11 +97,11 @@ static void sleep_until(enum ender by)
     uint32_t bell;
 
     /* Armed before there is a thread that rings: a ring before that ends nothing. */
-    check(suite.ops->arm(suite.tp, WEFT_ATTENTION_ALL, &bell) == WEFT_OK);
+    check(arm_at(WEFT_WAKE_ALL, &bell) == WEFT_OK);
     check(pthread_create(&thread, NULL, end_later, &by) == 0);
-    suite.ops->sleep(suite.tp, bell, by == BY_WORD ? &word : NULL, old,
-                     2 * (uint64_t)LONG_NS);
-    suite.ops->disarm(suite.tp);
+    weft_node_sleep(&suite.node, bell, by == BY_WORD ? &word : NULL, old,
+                    2 * (uint64_t)LONG_NS);
+    weft_node_disarm(&suite.node);
     check(weft_clock_ns() - start < LONG_NS);
     check(pthread_join(thread, NULL) == 0);
 }
@@ -104,11 +112,11 @@ static void sleep_too_late(void)
     uint64_t start = weft_clock_ns();
     uint32_t bell;
 
-    check(suite.ops->arm(suite.tp, WEFT_ATTENTION_ALL, &bell) == WEFT_OK);
-    suite.ops->ring(suite.tp);
-    suite.ops->sleep(suite.tp, bell, NULL, 0, 2 * (uint64_t)LONG_NS);
-    suite.ops->disarm(suite.tp);
-    check(sleep_once(WEFT_ATTENTION_ALL, &word,
+    check(arm_at(WEFT_WAKE_ALL, &bell) == WEFT_OK);
+    weft_node_ring(&suite.node);
+    weft_node_sleep(&suite.node, bell, NULL, 0, 2 * (uint64_t)LONG_NS);
+    weft_node_disarm(&suite.node);
+    check(sleep_once(WEFT_WAKE_ALL, &word,
                      atomic_load_explicit(&word, memory_order_acquire) - 1,
                      2 * (uint64_t)LONG_NS) < LONG_NS);
     check(weft_clock_ns() - start < LONG_NS);
@@ -122,8 +130,8 @@ static void find_one_from(uint32_t rank)
     while (suite.from[rank].ordered == before) {
         uint32_t bell;
 
-        if (suite.ops->arm(suite.tp, WEFT_ATTENTION_ALL, &bell) == WEFT_OK) {
-            suite.ops->disarm(suite.tp); /* it is still on its way */
+        if (arm_at(WEFT_WAKE_ALL, &bell) == WEFT_OK) {
+            weft_node_disarm(&suite.node); /* it is still on its way */
         } else {
             check(suite.ops->poll(suite.tp, SUITE_BUDGET) > 0);
         }
@@ -141,8 +149,8 @@ static void refuse_one_from(uint32_t rank)
         suite.ops->poll(suite.tp, SUITE_BUDGET);
     }
     check(suite.from[rank].ordered == before);
-    check(suite.ops->arm(suite.tp, WEFT_ATTENTION_ALL, &bell) == WEFT_OK);
-    suite.ops->disarm(suite.tp);
+    check(arm_at(WEFT_WAKE_ALL, &bell) == WEFT_OK);
+    weft_node_disarm(&suite.node);
     suite.up.is_full = false;
 }
 
@@ -167,19 +175,18 @@ void case_first_packets_are_seen(void)
 void case_sleep_ends(void)
 {
     /* Its own time, its own process, and a peer that has sent nothing. */
-    check(sleep_once(WEFT_ATTENTION_REQUESTS, NULL, 0, SHORT_NS) < LONG_NS);
+    check(sleep_once(WEFT_WAKE_REQUESTS, NULL, 0, SHORT_NS) < LONG_NS);
     sleep_until(BY_WORD);
     sleep_until(BY_RING);
     sleep_until(BY_DOORBELL);
     sleep_too_late();
     suite_meet_quietly();
     if (suite.me == 0) {
-        check(sleep_once(WEFT_ATTENTION_REQUESTS, NULL, 0, 2 * (uint64_t)LONG_NS) <
-              LONG_NS);
+        check(sleep_once(WEFT_WAKE_REQUESTS, NULL, 0, 2 * (uint64_t)LONG_NS) < LONG_NS);
         suite_send_word(1, 0);
     } else if (suite.me == 1) {
         while (suite.from[0].words_in == suite.from[0].words_out) {
-            suite.ops->wake(suite.ep[0], WEFT_ATTENTION_REQUESTS);
+            weft_node_wake(suite_area(0), WEFT_WAKE_REQUESTS);
             usleep(LATER_US / 10);
             suite_progress();
         }
@@ -196,18 +203,18 @@ void case_sleep_ends(void)
 
 /* ---- lost wake-ups ---- */
 
-/* Kinds of packets, and how much attention asks to be woken for them. */
+/* Kinds of packets, and the wake level that asks to be woken for them. */
 static const struct {
     unsigned flags;
-    enum weft_attention level;
+    enum weft_wake_level level;
 } kinds[] = {
-    {0, WEFT_ATTENTION_ALL},
-    {WEFT_SEND_URGENT, WEFT_ATTENTION_ALL},
-    {WEFT_SEND_CONTROL, WEFT_ATTENTION_ALL},
-    {0, WEFT_ATTENTION_ANYTHING},
-    {WEFT_SEND_CONTROL, WEFT_ATTENTION_ANYTHING},
-    {WEFT_SEND_URGENT, WEFT_ATTENTION_REQUESTS},
-    {WEFT_SEND_CONTROL, WEFT_ATTENTION_REQUESTS},
+    {0, WEFT_WAKE_ALL},
+    {WEFT_SEND_URGENT, WEFT_WAKE_ALL},
+    {WEFT_SEND_CONTROL, WEFT_WAKE_ALL},
+    {0, WEFT_WAKE_ANYTHING},
+    {WEFT_SEND_CONTROL, WEFT_WAKE_ANYTHING},
+    {WEFT_SEND_URGENT, WEFT_WAKE_REQUESTS},
+    {WEFT_SEND_CONTROL, WEFT_WAKE_REQUESTS},
 };
 
 static void spin(uint64_t ns)
@@ -224,7 +231,8 @@ static uint32_t packets_from(uint32_t rank)
 }
 
 /* Sleeps until one more packet has come; without end, so that a lost one is noticed. */
-static uint32_t sleep_for_one(uint32_t from, uint32_t expected, enum weft_attention level)
+static uint32_t sleep_for_one(uint32_t from, uint32_t expected,
+                              enum weft_wake_level level)
 {
     uint32_t slept = 0;
     int again = 0;
@@ -238,7 +246,7 @@ static uint32_t sleep_for_one(uint32_t from, uint32_t expected, enum weft_attent
         }
         if (arm_at(level, &bell) == WEFT_OK) {
             sleep_at(level, bell, NULL, 0, 0);
-            suite.ops->disarm(suite.tp);
+            weft_node_disarm(&suite.node);
             slept++;
         } else {
             check(++again < 1000);

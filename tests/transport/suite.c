@@ -320,6 +320,14 @@ void suite_open_job(void)
     fill_pattern();
 }
 
+struct weft_node_area *suite_area(uint32_t rank)
+{
+    struct weft_node_area *area = weft_node_find(&suite.node, rank);
+
+    check(area != NULL);
+    return area;
+}
+
 void suite_open(const char *name)
 {
     suite.ops = weft_transport_find(name);
@@ -337,7 +345,8 @@ void suite_open(const char *name)
         .lost = on_lost,
         .done = on_done,
     };
-    check(suite.ops->open(&suite.up, &suite.job, &suite.tp) == WEFT_OK);
+    weft_node_open(&suite.job, &suite.node);
+    check(suite.ops->open(&suite.up, &suite.node, &suite.tp) == WEFT_OK);
     for (uint32_t r = 0; r < suite.size; r++) {
         if (r != suite.me) {
             check(suite.ops->connect(suite.tp, r, &suite.ep[r]) == WEFT_OK);
@@ -357,6 +366,7 @@ void suite_close(void)
         }
     }
     suite.ops->close(suite.tp);
+    weft_node_close(&suite.node);
     free(suite.ep);
     free(suite.sent);
     free(suite.from);

@@ -7,14 +7,15 @@
  * what one holds follows from its sender and number; so each packet is checked when it
  * arrives, whichever case is running, and a case only has to count.
  *
- * Cases about memory, joints, windows, doorbells and attention are the node's alone,
- * those about descriptors a network's (contract.c).
+ * Cases about memory and about the node's own (doorbells, shares, stages) run over the
+ * node's transport alone, those about descriptors over networks (contract.c).
  *
  * A check that fails ends the job; so does a case that takes too long.
  */
 #ifndef WEFT_TEST_SUITE_H
 #define WEFT_TEST_SUITE_H
 
+#include "node/doorbell.h"
 #include "transport/transport.h"
 
 enum { SUITE_BUDGET = 64, SUITE_WORDS = 64 };
@@ -30,6 +31,7 @@ struct suite_from {
 
 struct suite {
     struct weft_job job;
+    struct weft_node node;
     const struct weft_transport_ops *ops;
     struct weft_transport *tp;
     struct weft_upcalls up;
@@ -53,6 +55,9 @@ extern struct suite suite;
 
 #define check(claim) ((claim) ? (void)0 : suite_fail(__FILE__, __LINE__, #claim))
 _Noreturn void suite_fail(const char *file, int line, const char *claim);
+
+/* A peer on this node. */
+struct weft_node_area *suite_area(uint32_t rank);
 
 /* Wire-up, then the transport; at least two ranks. */
 void suite_open_job(void);
@@ -102,9 +107,9 @@ void case_budget(void);
 void case_turns(void);
 void case_memory(void);
 void case_wrong_addresses(void);
-void case_joints(void);
-void case_joint_claims(void);
-void case_windows(void);
+void case_shares(void);
+void case_share_claims(void);
+void case_stages(void);
 void case_vectors(void);
 void case_inside(void);
 void case_sleep_ends(void);

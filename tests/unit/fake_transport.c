@@ -8,7 +8,6 @@
 
 struct weft_transport {
     struct weft_upcalls *up;
-    _Atomic uint32_t doorbell;
 };
 
 struct queue {
@@ -89,8 +88,6 @@ void fake_reset(void)
     empty(&control);
     fake = (struct fake){
         .is_reachable = true,
-        .is_inside = true,
-        .joints = FAKE_JOINTS,
         .fetches = FAKE_ENDLESS,
         .stores = FAKE_ENDLESS,
     };
@@ -168,13 +165,13 @@ size_t fake_count(enum weft_packet kind)
 
 /* ---- opening and closing ---- */
 
-static enum weft_rc fake_open(struct weft_upcalls *up, struct weft_job *job,
+static enum weft_rc fake_open(struct weft_upcalls *up, struct weft_node *node,
                               struct weft_transport **out)
 {
-    (void)job;
     note_fault(fake.is_open, "opened twice");
     fake.is_open = true;
     transport.up = up;
+    fake.node = node;
     *out = &transport;
     return WEFT_OK;
 }
@@ -184,8 +181,6 @@ static void fake_close(struct weft_transport *tp)
     (void)tp;
     note_fault(!fake.is_open, "closed without being open");
     note_fault(fake.endpoints != 0, "closed with endpoints");
-    note_fault(fake.joints_used != 0, "closed with joints taken");
-    note_fault(fake.windows_used != 0, "closed with windows taken");
     fake.is_open = false;
 }
 
@@ -430,96 +425,42 @@ static enum weft_rc fake_store_vectors(struct weft_endpoint *ep,
     return fake_vectors(true, theirs, their_count, ours, our_count);
 }
 
-static struct weft_joint *fake_joint_take(struct weft_transport *tp, uint32_t *number)
-{
-    (void)tp;
-    note_fault(!is_locked(), "joint_take without the lock");
-    for (int i = 0; i < fake.joints; i++) {
-        if ((fake.joints_used & 1u << i) == 0) {
-            fake.joints_used |= 1u << i;
-            *number = (uint32_t)i;
-            return &fake.own_joints[i];
-        }
-    }
-    return NULL;
-}
+/* ---- sleeping: the last look is the transport's, the rest stands for the node ---- */
 
-static void fake_joint_give(struct weft_transport *tp, uint32_t number)
-{
-    (void)tp;
-    note_fault(!is_locked(), "joint_give without the lock");
-    note_fault(number >= FAKE_JOINTS || (fake.joints_used & 1u << number) == 0,
-               "a joint given back that was not taken");
-    fake.joints_used &= ~(1u << number);
-}
-
-static void *fake_window_take(struct weft_transport *tp, uint32_t *number)
-{
-    (void)tp;
-    note_fault(!is_locked(), "window_take without the lock");
-    for (int i = 0; i < fake.windows; i++) {
-        if ((fake.windows_used & 1u << i) == 0) {
-            fake.windows_used |= 1u << i;
-            *number = (uint32_t)i;
-            return fake.own_windows[i];
-        }
-    }
-    return NULL;
-}
-
-static void fake_window_give(struct weft_transport *tp, uint32_t number)
-{
-    (void)tp;
-    note_fault(!is_locked(), "window_give without the lock");
-    note_fault(number >= FAKE_WINDOWS || (fake.windows_used & 1u << number) == 0,
-               "a window given back that was not taken");
-    fake.windows_used &= ~(1u << number);
-}
-
-static const void *fake_window_of(struct weft_endpoint *ep, uint32_t number)
-{
-    (void)ep;
-    return number < FAKE_WINDOWS ? fake.peer_windows[number] : NULL;
-}
-
-static struct weft_joint *fake_joint_of(struct weft_endpoint *ep, uint32_t number)
-{
-    (void)ep;
-    return number < FAKE_JOINTS ? &fake.peer_joints[number] : NULL;
-}
-
-/* ---- sleeping ---- */
-
-static enum weft_rc fake_arm(struct weft_transport *tp, enum weft_attention level,
-                             uint32_t *bell)
+static enum weft_rc fake_arm(struct weft_transport *tp)
 {
     note_fault(!is_locked(), "arm without the lock");
-    note_fault(level == WEFT_ATTENTION_NONE, "armed for nothing");
-    *bell = atomic_load_explicit(&tp->doorbell, memory_order_acquire);
+    note_fault(!fake_is_armed(), "a last look before a wake level was published");
     if (first_ready(tp, &control) != NULL || first_ready(tp, &ordered) != NULL) {
         return WEFT_AGAIN;
     }
-    fake.is_armed = true;
     if (fake.arming != NULL) {
         fake.arming();
     }
     return WEFT_OK;
 }
 
-static _Atomic uint32_t *fake_doorbell(struct weft_transport *tp)
+bool fake_is_armed(void)
 {
-    return &tp->doorbell;
+    return atomic_load_explicit(&fake.node->area->wake_level, memory_order_relaxed) !=
+           WEFT_WAKE_NONE;
 }
 
-static void fake_sleep(struct weft_transport *tp, uint32_t bell, _Atomic uint32_t *word,
-                       uint32_t old, uint64_t ns)
+void __real_weft_node_ring(struct weft_node *node);
+void __wrap_weft_node_sleep(struct weft_node *node, uint32_t bell, _Atomic uint32_t *word,
+                            uint32_t old, uint64_t ns);
+void __wrap_weft_node_ring(struct weft_node *node);
+void __wrap_weft_node_wake(struct weft_node_area *area, enum weft_wake_level needed);
+
+void __wrap_weft_node_sleep(struct weft_node *node, uint32_t bell, _Atomic uint32_t *word,
+                            uint32_t old, uint64_t ns)
 {
-    (void)tp;
+    (void)node;
     (void)bell;
     (void)word;
     (void)old;
     note_fault(is_locked(), "sleep under the lock");
-    note_fault(!fake.is_armed, "sleep without being armed");
+    note_fault(!fake_is_armed(), "sleep without being armed");
     note_fault(fake.sleeping == NULL && ns == 0, "a sleep without end");
     fake.sleeps++;
     if (fake.sleeping != NULL) {
@@ -527,49 +468,22 @@ static void fake_sleep(struct weft_transport *tp, uint32_t bell, _Atomic uint32_
     }
 }
 
-static void fake_disarm(struct weft_transport *tp)
-{
-    (void)tp;
-    fake.is_armed = false;
-}
-
-static void fake_ring(struct weft_transport *tp)
+void __wrap_weft_node_ring(struct weft_node *node)
 {
     fake.rings++;
-    atomic_fetch_add_explicit(&tp->doorbell, 1, memory_order_release);
+    if (fake.ringing != NULL) {
+        fake.ringing();
+    } else {
+        __real_weft_node_ring(node);
+    }
 }
 
-static void fake_wake(struct weft_endpoint *ep, enum weft_attention level)
+void __wrap_weft_node_wake(struct weft_node_area *area, enum weft_wake_level needed)
 {
-    note_fault(level == WEFT_ATTENTION_NONE, "a peer woken that wants nothing");
+    note_fault(needed == WEFT_WAKE_NONE, "a peer woken that wants nothing");
     fake.wakes++;
-    fake.woken = ep->rank;
-    fake.wake_level = level;
-}
-
-static enum weft_rc fake_attend(struct weft_transport *tp, enum weft_attention level)
-{
-    uint32_t bell;
-
-    return fake_arm(tp, level, &bell);
-}
-
-static _Atomic uint32_t *fake_helper_bell(struct weft_transport *tp)
-{
-    (void)tp;
-    return &fake.helper_bell;
-}
-
-static bool fake_may_miss(struct weft_transport *tp)
-{
-    (void)tp;
-    return fake.may_miss;
-}
-
-static bool fake_has_asked(struct weft_transport *tp)
-{
-    (void)tp;
-    return false;
+    fake.woken = area;
+    fake.wake_level = needed;
 }
 
 static bool fake_may_be_queued(struct weft_endpoint *ep,
@@ -580,18 +494,6 @@ static bool fake_may_be_queued(struct weft_endpoint *ep,
     (void)is_it;
     (void)argument;
     return fake.may_be_queued;
-}
-
-static bool fake_is_inside(struct weft_endpoint *ep)
-{
-    (void)ep;
-    return fake.is_inside;
-}
-
-static void fake_set_inside(struct weft_transport *tp, bool is_inside)
-{
-    (void)tp;
-    (void)is_inside;
 }
 
 static void fake_count_sent(const struct weft_endpoint *ep, struct weft_traffic *traffic)
@@ -608,7 +510,7 @@ static void fake_count_rest(const struct weft_transport *tp, struct weft_traffic
 
 const struct weft_transport_ops fake_ops = {
     .name = "fake",
-    .caps = WEFT_CAP_SAME_NODE | WEFT_CAP_ORDERED | WEFT_CAP_FETCH | WEFT_CAP_JOINT,
+    .caps = WEFT_CAP_SAME_NODE | WEFT_CAP_ORDERED | WEFT_CAP_FETCH,
     .open = fake_open,
     .close = fake_close,
     .connect = fake_connect,
@@ -619,26 +521,9 @@ const struct weft_transport_ops fake_ops = {
     .fetch_vectors = fake_fetch_vectors,
     .store_vectors = fake_store_vectors,
     .can_reach = fake_can_reach,
-    .joint_take = fake_joint_take,
-    .joint_give = fake_joint_give,
-    .joint_of = fake_joint_of,
-    .window_take = fake_window_take,
-    .window_give = fake_window_give,
-    .window_of = fake_window_of,
     .poll = fake_poll,
     .arm = fake_arm,
-    .doorbell = fake_doorbell,
-    .sleep = fake_sleep,
-    .disarm = fake_disarm,
-    .attend = fake_attend,
-    .helper_bell = fake_helper_bell,
-    .may_miss = fake_may_miss,
-    .has_asked = fake_has_asked,
     .may_be_queued = fake_may_be_queued,
-    .ring = fake_ring,
-    .wake = fake_wake,
-    .is_inside = fake_is_inside,
-    .set_inside = fake_set_inside,
     .count_sent = fake_count_sent,
     .count = fake_count_rest,
 };

@@ -8,6 +8,10 @@
  * one of a peer's. On request it refuses, fails, holds packets back, and, for tests of
  * what must then not happen, drops and repeats control packets.
  *
+ * The node is the real one (node/node.h), but for what would leave the test: sleeping,
+ * ringing our own doorbell and waking a peer are noted here (the linker puts these in
+ * front of weft_node_sleep(), weft_node_ring() and weft_node_wake()).
+ *
  * It also watches its caller: what breaks the contract is noted in `fault`, the first
  * time only, and is to be NULL at the end.
  */
@@ -15,11 +19,10 @@
 #define WEFT_TEST_FAKE_TRANSPORT_H
 
 #include "engine/wire.h"
+#include "node/doorbell.h"
 
 enum {
     FAKE_PEERS = 16,
-    FAKE_JOINTS = 4,
-    FAKE_WINDOWS = 2,
     FAKE_SHORT_MAX = 4096,
     FAKE_ENDLESS = -1, /* as a number of times */
 };
@@ -47,13 +50,8 @@ struct fake {
     int refuse_control;
     enum weft_rc send_error; /* if not WEFT_OK: what every send returns */
     bool is_reachable;
-    bool is_inside;     /* is every peer? */
     bool may_be_queued; /* what it answers about packets on their way */
-    bool may_miss;      /* nobody rings for the helper */
-    _Atomic uint32_t helper_bell;
-    int joints;  /* that can be taken, at most FAKE_JOINTS */
-    int windows; /* the same, at most FAKE_WINDOWS; none unless the test says so */
-    int fetches; /* so many succeed, then they fail */
+    int fetches;        /* so many succeed, then they fail */
     int stores;
     bool is_dry;              /* fetches and stores copy nothing */
     bool is_held[FAKE_PEERS]; /* what that peer sends stays on its way */
@@ -64,6 +62,7 @@ struct fake {
     void (*arming)(void); /* after the last look at what has come */
     void (*polling)(void);
     void (*sleeping)(void); /* in place of a sleep; without it a sleep is a fault */
+    void (*ringing)(void);  /* in place of ringing our own doorbell */
 
     /* Read by the test. */
     struct fake_packet **sent;
@@ -73,26 +72,19 @@ struct fake {
     int endpoints; /* connected now */
     int polls;
     int sleeps;
-    int rings;      /* of our own doorbell */
-    int wakes;      /* of peers, and the last of them */
-    uint32_t woken; /* its rank */
-    enum weft_attention wake_level;
-    uint32_t joints_used; /* a bit each */
-    uint32_t windows_used;
+    int rings; /* of our own doorbell */
+    int wakes; /* of peers, and the last of them */
+    const struct weft_node_area *woken;
+    enum weft_wake_level wake_level;
     bool is_open;
-    bool is_armed;
+    struct weft_node *node; /* that it was opened with */
     const char *fault;
-
-    struct weft_joint own_joints[FAKE_JOINTS];  /* given out to the code under test */
-    struct weft_joint peer_joints[FAKE_JOINTS]; /* where it looks for a peer's */
-    uint8_t own_windows[FAKE_WINDOWS][WEFT_WINDOW];
-    uint8_t peer_windows[FAKE_WINDOWS][WEFT_WINDOW];
 };
 
 extern struct fake fake;
 extern const struct weft_transport_ops fake_ops;
 
-/* Forgets everything; reachable, inside, all joints, nothing refused. */
+/* Forgets everything; reachable, nothing refused. */
 void fake_reset(void);
 
 /* Lets a packet arrive at the next poll; header.length is set to `len`. */
@@ -105,6 +97,9 @@ size_t fake_pending(void);
 /* How many packets of this kind were sent; the nth of them, or NULL. */
 size_t fake_count(enum weft_packet kind);
 const struct fake_packet *fake_nth(enum weft_packet kind, size_t n);
+
+/* Is a wake level published? */
+bool fake_is_armed(void);
 
 /* What was sent and moved so far is of no interest. */
 void fake_forget(void);

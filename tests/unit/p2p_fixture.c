@@ -40,6 +40,7 @@ int fixture_open(void **state)
     for (uint32_t i = 0; i < FIXTURE_RANKS; i++) {
         weft_segment_map(&fixture_job.segment)[i].local_rank = i;
         weft_segment_locals(&fixture_job.segment)[i] = i;
+        (void)weft_segment_join(&fixture_job.segment, i);
     }
     fixture_comm = (struct weft_comm){
         .rank = 0,
@@ -50,28 +51,89 @@ int fixture_open(void **state)
         .references = 1,
         .name = "fixture",
     };
+    set_peers_inside(true);
     if (weft_p2p_open(&fake_ops, NULL, false, &fixture_job) != WEFT_OK) {
         return -1;
     }
+    limit_shares(FIXTURE_SHARES);
+    limit_stages(0);
     weft_p2p.has_progress = false; /* nothing happens but what a test does */
     return 0;
 }
 
 int fixture_close(void **state)
 {
+    bool is_clean;
+
     (void)state;
     weft_p2p_close();
+    is_clean = shares_used() == 0 && stages_used() == 0 && !fake_is_armed();
     weft_segment_close(&fixture_job.segment);
     if (fake.fault != NULL) {
         fprintf(stderr, "fake transport: %s\n", fake.fault);
         return -1;
     }
-    if (fake.is_open || fake.is_armed || fake.endpoints != 0) {
+    if (fake.is_open || !is_clean || fake.endpoints != 0) {
         fprintf(stderr, "fake transport: something is left open\n");
         return -1;
     }
     fake_reset();
     return 0;
+}
+
+/* ---- what the node shows ---- */
+
+struct weft_node_area *area_of(uint32_t rank)
+{
+    return weft_node_area_of(&fixture_job.segment, rank);
+}
+
+struct weft_copy_share *share_of(uint32_t rank, uint32_t number)
+{
+    return &area_of(rank)->shares[number];
+}
+
+uint8_t *stage_of(uint32_t rank, uint32_t number)
+{
+    return area_of(rank)->stages[number];
+}
+
+static uint32_t shares_withheld;
+static uint32_t stages_withheld;
+
+/* Those beyond the first `count` are taken by nobody. */
+static void limit(uint32_t *used, uint32_t *withheld, uint32_t count)
+{
+    *used &= ~*withheld;
+    *withheld = UINT32_MAX << count;
+    *used |= *withheld;
+}
+
+void limit_shares(uint32_t count)
+{
+    limit(&weft_engine.node.shares_used, &shares_withheld, count);
+}
+
+void limit_stages(uint32_t count)
+{
+    limit(&weft_engine.node.stages_used, &stages_withheld, count);
+}
+
+uint32_t shares_used(void)
+{
+    return weft_engine.node.shares_used & ~shares_withheld;
+}
+
+uint32_t stages_used(void)
+{
+    return weft_engine.node.stages_used & ~stages_withheld;
+}
+
+void set_peers_inside(bool is_inside)
+{
+    for (uint32_t i = 1; i < FIXTURE_RANKS; i++) {
+        atomic_store_explicit(&area_of(i)->is_inside, is_inside, memory_order_relaxed);
+    }
 }
 
 struct weft_header fixture_header(enum weft_packet kind, uint32_t source, int tag)
@@ -180,13 +242,13 @@ void arrive_eager(uint32_t from, int tag, const void *data, size_t len)
 }
 
 static void arrive_announce(uint32_t from, int tag, const void *data, uint64_t length,
-                            uint64_t request, uint64_t joint)
+                            uint64_t request, uint64_t share)
 {
     const struct weft_announce announce = {
         .length = length,
         .address = (uint64_t)(uintptr_t)data,
         .request = request,
-        .joint = joint,
+        .share = share,
     };
 
     fake_arrive(from, fixture_header(WEFT_PKT_ANNOUNCE, from, tag), &announce,
@@ -196,17 +258,18 @@ static void arrive_announce(uint32_t from, int tag, const void *data, uint64_t l
 void arrive_announced(uint32_t from, int tag, const void *data, uint64_t length,
                       uint64_t request)
 {
-    arrive_announce(from, tag, data, length, request, WEFT_NO_JOINT);
+    arrive_announce(from, tag, data, length, request, WEFT_NO_SHARE);
 }
 
-uint32_t arrive_with_joint(uint32_t from, int tag, const void *data, uint64_t length,
+uint32_t arrive_with_share(uint32_t from, int tag, const void *data, uint64_t length,
                            uint64_t request, uint32_t number)
 {
-    const uint32_t turn =
-        weft_joint_announce(&fake.peer_joints[number], (uint64_t)(uintptr_t)data);
+    const uint32_t generation =
+        weft_share_announce(share_of(from, number), (uint64_t)(uintptr_t)data);
 
-    arrive_announce(from, tag, data, length, request, (uint64_t)turn << 32 | number);
-    return turn;
+    arrive_announce(from, tag, data, length, request,
+                    (uint64_t)generation << 32 | number);
+    return generation;
 }
 
 void arrive_answer(uint32_t from, enum weft_packet kind, struct weft_answer answer)

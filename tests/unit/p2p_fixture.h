@@ -10,7 +10,7 @@
 #include "fake_transport.h"
 #include "p2p/internal.h"
 
-enum { FIXTURE_RANKS = 8, FIXTURE_CONTEXT = 16 };
+enum { FIXTURE_RANKS = 8, FIXTURE_CONTEXT = 16, FIXTURE_SHARES = 4 };
 
 extern struct weft_comm fixture_comm;
 extern struct weft_job fixture_job;
@@ -24,14 +24,30 @@ struct weft_header fixture_header(enum weft_packet kind, uint32_t source, int ta
 
 /* What peers do. */
 void arrive_eager(uint32_t from, int tag, const void *data, size_t len);
-/* Without a joint; or with one of fake.peer_joints, whose turn begins and is returned. */
+/* Without a share; or with one of the peer's, whose generation begins and is returned.
+ */
 void arrive_announced(uint32_t from, int tag, const void *data, uint64_t length,
                       uint64_t request);
-uint32_t arrive_with_joint(uint32_t from, int tag, const void *data, uint64_t length,
+uint32_t arrive_with_share(uint32_t from, int tag, const void *data, uint64_t length,
                            uint64_t request, uint32_t number);
 void arrive_answer(uint32_t from, enum weft_packet kind, struct weft_answer answer);
 void arrive_data(uint32_t from, uint64_t request, const uint8_t *message, uint64_t offset,
                  uint64_t length);
+
+/* What a rank shows to the node: ourselves, rank 0, or a peer. */
+struct weft_node_area *area_of(uint32_t rank);
+struct weft_copy_share *share_of(uint32_t rank, uint32_t number);
+uint8_t *stage_of(uint32_t rank, uint32_t number);
+
+/* How many of ours can be taken: FIXTURE_SHARES and none unless a test says otherwise. */
+void limit_shares(uint32_t count);
+void limit_stages(uint32_t count);
+/* Those that are taken: a bit each. */
+uint32_t shares_used(void);
+uint32_t stages_used(void);
+
+/* Is every peer inside MPI? They are unless a test says otherwise. */
+void set_peers_inside(bool is_inside);
 
 /* With what words the job was ended meanwhile, or NULL if it was not. */
 const char *rejection_in(void (*act)(void *argument), void *argument);

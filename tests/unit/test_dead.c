@@ -4,10 +4,10 @@
  */
 #include "p2p_fixture.h"
 
-#include "joint.h"
+#include "copy_share.h"
 #include "engine/lock.h"
 
-enum { A = 1, B = 2, TAG = 5, LONG = 100 * 1000, JOINT = 2 };
+enum { A = 1, B = 2, TAG = 5, LONG = 100 * 1000, SHARE = 2 };
 
 static uint8_t message[LONG];
 static uint8_t buffer[LONG];
@@ -45,7 +45,7 @@ static void assert_forgotten(void)
     assert_null(weft_p2p.work);
     assert_int_equal(weft_p2p.incoming, 0);
     assert_int_equal(weft_p2p.awaits_data, 0);
-    assert_int_equal(fake.joints_used, 0);
+    assert_int_equal(shares_used(), 0);
     assert_int_equal(weft_outstanding, 0);
 }
 
@@ -184,14 +184,14 @@ static void sends_that_wait_for_room_fail(void **state)
     assert_forgotten();
 }
 
-static void announced_sends_fail_with_a_joint_and_without(void **state)
+static void announced_sends_fail_with_a_share_and_without(void **state)
 {
     struct weft_request *with;
     struct weft_request *without;
 
     (void)state;
     with = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
-    fake.joints = 1; /* which is taken */
+    limit_shares(1); /* which is taken */
     without = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
     lose_and_notice(A);
     end_request(with, WEFT_ERR_DEAD);
@@ -295,7 +295,7 @@ static void a_copy_under_way_is_ended_when_it_comes_back(void **state)
 
     (void)state;
     fake.fetching = lose_a_while_copying;
-    arrive_with_joint(A, TAG, message, LONG, 77, JOINT);
+    arrive_with_share(A, TAG, message, LONG, 77, SHARE);
     weft_progress();
     end_dead(request, A);
     assert_false(weft_p2p.has_unburied);
@@ -314,7 +314,7 @@ static void a_store_under_way_is_ended_when_it_comes_back(void **state)
 {
     struct weft_request *request = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
     const struct weft_announce announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
-    const struct weft_joint_terms terms = {
+    const struct weft_share_terms terms = {
         .source = announce.address,
         .target = (uint64_t)(uintptr_t)buffer,
         .length = LONG,
@@ -322,8 +322,8 @@ static void a_store_under_way_is_ended_when_it_comes_back(void **state)
     };
 
     (void)state;
-    weft_joint_open(&fake.own_joints[(uint32_t)announce.joint],
-                    (uint32_t)(announce.joint >> 32), &terms);
+    weft_share_open(share_of(0, (uint32_t)announce.share),
+                    (uint32_t)(announce.share >> 32), &terms);
     fake.storing = lose_a_while_storing;
     weft_progress();
     assert_null(fake.storing);
@@ -338,9 +338,9 @@ static void a_transfer_that_is_over_is_over(void **state)
 {
     struct weft_request *request = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
     const struct weft_announce announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
-    struct weft_joint *joint = &fake.own_joints[(uint32_t)announce.joint];
-    const uint32_t turn = (uint32_t)(announce.joint >> 32);
-    const struct weft_joint_terms terms = {
+    struct weft_copy_share *share = share_of(0, (uint32_t)announce.share);
+    const uint32_t generation = (uint32_t)(announce.share >> 32);
+    const struct weft_share_terms terms = {
         .source = announce.address,
         .target = (uint64_t)(uintptr_t)buffer,
         .length = LONG,
@@ -348,8 +348,8 @@ static void a_transfer_that_is_over_is_over(void **state)
     };
 
     (void)state;
-    weft_joint_open(joint, turn, &terms);
-    assert_true(weft_joint_count(joint, LONG));
+    weft_share_open(share, generation, &terms);
+    assert_true(weft_share_count(share, LONG));
     lose_and_notice(A);
     end_request(request, WEFT_OK);
     assert_forgotten();
@@ -373,12 +373,12 @@ static struct weft_request *offer(void)
     return request;
 }
 
-static struct weft_joint *offered_joint(uint32_t *turn)
+static struct weft_copy_share *offered_share(uint32_t *generation)
 {
     const struct weft_answer answer = answer_in(fake_nth(WEFT_PKT_OFFER, 0));
 
-    *turn = (uint32_t)(answer.other >> 32);
-    return &fake.own_joints[(uint32_t)answer.other];
+    *generation = (uint32_t)(answer.other >> 32);
+    return share_of(0, (uint32_t)answer.other);
 }
 
 static void an_offered_receive_fails(void **state)
@@ -394,11 +394,11 @@ static void an_offered_receive_fails(void **state)
 static void an_offer_that_was_claimed_and_not_opened_fails(void **state)
 {
     struct weft_request *request = offer();
-    uint32_t turn;
-    struct weft_joint *joint = offered_joint(&turn);
+    uint32_t generation;
+    struct weft_copy_share *share = offered_share(&generation);
 
     (void)state;
-    assert_true(weft_joint_claim(joint, turn));
+    assert_true(weft_share_claim(share, generation));
     lose_and_notice(A);
     end_dead(request, A);
     assert_forgotten();
@@ -407,9 +407,9 @@ static void an_offer_that_was_claimed_and_not_opened_fails(void **state)
 static void an_offer_of_which_half_was_stored_fails(void **state)
 {
     struct weft_request *request = offer();
-    uint32_t turn;
-    struct weft_joint *joint = offered_joint(&turn);
-    const struct weft_joint_terms terms = {
+    uint32_t generation;
+    struct weft_copy_share *share = offered_share(&generation);
+    const struct weft_share_terms terms = {
         .source = (uint64_t)(uintptr_t)message,
         .target = (uint64_t)(uintptr_t)buffer,
         .length = LONG,
@@ -420,9 +420,10 @@ static void an_offer_of_which_half_was_stored_fails(void **state)
     uint64_t length;
 
     (void)state;
-    assert_true(weft_joint_claim(joint, turn));
-    weft_joint_open(joint, turn, &terms);
-    assert_true(weft_joint_claim_piece(joint, turn, WEFT_JOINT_SENDER, &offset, &length));
+    assert_true(weft_share_claim(share, generation));
+    weft_share_open(share, generation, &terms);
+    assert_true(
+        weft_share_claim_piece(share, generation, WEFT_SHARE_SENDER, &offset, &length));
     fake.fetches = 0; /* the other half is out of reach */
     lose_and_notice(A);
     weft_progress();
@@ -443,7 +444,7 @@ int main(void)
         CASE(a_blocking_receive_fails_when_it_would_sleep),
         CASE(a_death_between_arming_and_sleeping_is_seen),
         CASE(sends_that_wait_for_room_fail),
-        CASE(announced_sends_fail_with_a_joint_and_without),
+        CASE(announced_sends_fail_with_a_share_and_without),
         CASE(sends_to_the_dead_fail_at_once),
         CASE(what_was_to_come_in_pieces_fails),
         CASE(what_was_to_go_in_pieces_fails),

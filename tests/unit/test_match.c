@@ -1212,17 +1212,17 @@ static void a_cancelled_receive_posted_again_is_the_youngest(void **state)
 }
 
 /* Its sender is told of a posted receive. */
-static void offer(struct weft_posted *entry, struct weft_joint *joint)
+static void offer(struct weft_posted *entry, struct weft_copy_share *share)
 {
-    entry->offer = joint;
-    entry->offer_turn = weft_joint_offer(joint, 0, 0);
+    entry->offer = share;
+    entry->offer_generation = weft_share_offer(share, 0, 0);
 }
 
 /* And takes it. */
-static void offer_and_claim(struct weft_posted *entry, struct weft_joint *joint)
+static void offer_and_claim(struct weft_posted *entry, struct weft_copy_share *share)
 {
-    offer(entry, joint);
-    assert_true(weft_joint_claim(joint, entry->offer_turn));
+    offer(entry, share);
+    assert_true(weft_share_claim(share, entry->offer_generation));
 }
 
 static void a_receive_that_somebody_has_cannot_be_cancelled(void **state)
@@ -1231,7 +1231,7 @@ static void a_receive_that_somebody_has_cannot_be_cancelled(void **state)
     struct weft_posted matched;
     struct weft_posted claimed;
     struct weft_posted unposted;
-    struct weft_joint joint = {.state = 0};
+    struct weft_copy_share share = {.state = 0};
 
     (void)state;
     weft_match_init(&m);
@@ -1242,7 +1242,7 @@ static void a_receive_that_somebody_has_cannot_be_cancelled(void **state)
         assert_int_equal(matched.state, WEFT_POSTED_MATCHED);
 
         post(&m, &claimed, c, 1, 2, 3);
-        offer_and_claim(&claimed, &joint);
+        offer_and_claim(&claimed, &share);
         for (int i = 0; i < 2; i++) { /* the first time it is taken out */
             assert_false(weft_match_cancel(&m, &claimed));
             assert_int_equal(claimed.state, WEFT_POSTED_CLAIMED);
@@ -1260,7 +1260,7 @@ static void an_arrival_passes_over_receives_that_a_sender_has_claimed(void **sta
 {
     struct weft_match m;
     struct weft_posted entry[6];
-    struct weft_joint joint[6] = {{.state = 0}};
+    struct weft_copy_share share[6] = {{.state = 0}};
 
     (void)state;
     weft_match_init(&m);
@@ -1269,9 +1269,9 @@ static void an_arrival_passes_over_receives_that_a_sender_has_claimed(void **sta
             for (int i = 0; i < 6; i++) {
                 post(&m, &entry[i], i % 2 == 0 ? a : b, 1, 2, 3);
             }
-            offer_and_claim(&entry[0], &joint[0]);
-            offer_and_claim(&entry[1], &joint[1]);
-            offer_and_claim(&entry[3], &joint[3]);
+            offer_and_claim(&entry[0], &share[0]);
+            offer_and_claim(&entry[1], &share[1]);
+            offer_and_claim(&entry[3], &share[3]);
             assert_ptr_equal(weft_match_arrive(&m, 1, 2, 3), &entry[2]);
             assert_ptr_equal(weft_match_arrive(&m, 1, 2, 3), &entry[4]);
             assert_ptr_equal(weft_match_arrive(&m, 1, 2, 3), &entry[5]);
@@ -1288,13 +1288,13 @@ static void whoever_takes_an_offered_receive_takes_its_offer_back(void **state)
 {
     struct weft_match m;
     struct weft_posted entry;
-    struct weft_joint joint = {.state = 0};
+    struct weft_copy_share share = {.state = 0};
 
     (void)state;
     weft_match_init(&m);
     for (int is_cancelled = 0; is_cancelled < 2; is_cancelled++) {
         post(&m, &entry, 0, 1, 2, 3);
-        offer(&entry, &joint);
+        offer(&entry, &share);
         if (is_cancelled) {
             assert_true(weft_match_cancel(&m, &entry));
             assert_int_equal(entry.state, WEFT_POSTED_CANCELLED);
@@ -1302,7 +1302,7 @@ static void whoever_takes_an_offered_receive_takes_its_offer_back(void **state)
             assert_ptr_equal(weft_match_arrive(&m, 1, 2, 3), &entry);
             assert_int_equal(entry.state, WEFT_POSTED_MATCHED);
         }
-        assert_false(weft_joint_claim(&joint, entry.offer_turn));
+        assert_false(weft_share_claim(&share, entry.offer_generation));
     }
     post(&m, &entry, 0, 1, 2, 3); /* posted again it is not offered */
     assert_null(entry.offer);
@@ -1314,14 +1314,14 @@ static void a_claimed_receive_leaves_when_that_is_known(void **state)
 {
     struct weft_match m;
     struct weft_posted entry[3];
-    struct weft_joint joint = {.state = 0};
+    struct weft_copy_share share = {.state = 0};
 
     (void)state;
     weft_match_init(&m);
     for (int i = 0; i < 3; i++) {
         post(&m, &entry[i], 0, 1, 2, 3);
     }
-    offer_and_claim(&entry[1], &joint);
+    offer_and_claim(&entry[1], &share);
     weft_match_claimed(&m, &entry[1]);
     assert_int_equal(entry[1].state, WEFT_POSTED_CLAIMED);
     assert_int_equal(m.posted_count[0], 2);
@@ -1332,7 +1332,7 @@ static void a_claimed_receive_leaves_when_that_is_known(void **state)
 
     /* An arrival has found out first. */
     post(&m, &entry[0], 0, 1, 2, 3);
-    offer_and_claim(&entry[0], &joint);
+    offer_and_claim(&entry[0], &share);
     assert_null(weft_match_arrive(&m, 1, 2, 3));
     weft_match_claimed(&m, &entry[0]);
     assert_int_equal(entry[0].state, WEFT_POSTED_CLAIMED);
@@ -1373,7 +1373,7 @@ static void a_receive_is_offered_only_behind_others_that_are(void **state)
 {
     struct weft_match m;
     struct weft_posted entry[4];
-    struct weft_joint joint[4] = {{.state = 0}};
+    struct weft_copy_share share[4] = {{.state = 0}};
 
     (void)state;
     weft_match_init(&m);
@@ -1381,19 +1381,19 @@ static void a_receive_is_offered_only_behind_others_that_are(void **state)
     assert_true(weft_match_may_offer(&m, &entry[0]));
     post(&m, &entry[1], 0, 1, 2, 3);
     assert_false(weft_match_may_offer(&m, &entry[1])); /* the first is not */
-    offer(&entry[0], &joint[0]);
+    offer(&entry[0], &share[0]);
     assert_true(weft_match_may_offer(&m, &entry[1]));
-    offer(&entry[1], &joint[1]);
+    offer(&entry[1], &share[1]);
     post(&m, &entry[2], 0, 1, 2, 4); /* another key is not concerned */
     assert_true(weft_match_may_offer(&m, &entry[2]));
     post(&m, &entry[3], 0, 1, 2, 3);
     assert_true(weft_match_may_offer(&m, &entry[3]));
 
     /* Those before it are claimed: known, not known, and the others gone. */
-    assert_true(weft_joint_claim(&joint[0], entry[0].offer_turn));
+    assert_true(weft_share_claim(&share[0], entry[0].offer_generation));
     weft_match_claimed(&m, &entry[0]);
     assert_true(weft_match_may_offer(&m, &entry[3]));
-    assert_true(weft_joint_claim(&joint[1], entry[1].offer_turn));
+    assert_true(weft_share_claim(&share[1], entry[1].offer_generation));
     assert_true(weft_match_may_offer(&m, &entry[3]));
     weft_match_claimed(&m, &entry[1]);
     assert_true(weft_match_may_offer(&m, &entry[3]));
@@ -1624,8 +1624,8 @@ struct receive {
     struct weft_posted weft;
     struct portals_entry entry;
     struct portals_descriptor descriptor;
-    struct weft_joint joint; /* in which it is offered */
-    uint64_t got;            /* the model's memory: the number of the message */
+    struct weft_copy_share share; /* in which it is offered */
+    uint64_t got;                 /* the model's memory: the number of the message */
     enum { IDLE, POSTED, CLAIMED } is;
 };
 
@@ -2037,7 +2037,7 @@ static void step_offer(struct world *w, struct receive *receive, const struct ke
               "a receive may be offered, or may not");
     }
     if (may_offer && random_below(&w->random, 4) != 0) {
-        offer(&receive->weft, &receive->joint);
+        offer(&receive->weft, &receive->share);
         w->offered++;
     }
 }
@@ -2045,7 +2045,7 @@ static void step_offer(struct world *w, struct receive *receive, const struct ke
 /* A sender takes an offered receive for itself; in the model, the descriptor refuses. */
 static void claim_offered(struct world *w, struct receive *receive)
 {
-    agree(w, weft_joint_claim(&receive->joint, receive->weft.offer_turn),
+    agree(w, weft_share_claim(&receive->share, receive->weft.offer_generation),
           "an offered receive could not be claimed");
     receive->descriptor.threshold = 0;
     receive->is = CLAIMED;

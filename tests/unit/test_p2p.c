@@ -86,7 +86,7 @@ static void the_backlog_drains_in_order_when_the_queue_has_room(void **state)
     int announced = 0;
 
     (void)state;
-    fake.joints = 0; /* so that the receiver tells when it has fetched */
+    limit_shares(0); /* so that the receiver tells when it has fetched */
     fake.refuse_ordered = FAKE_ENDLESS;
     for (int i = 0; i < SENDS; i++) {
         /* Short, longest of the short ones, and long. */
@@ -564,7 +564,7 @@ static void a_receive_that_waits_long_sleeps_and_says_what_for(void **state)
         WEFT_OK);
     assert_int_equal(fake.sleeps, 2);
     assert_int_equal(fixture_job.slice->sleep.is_asleep, 0);
-    assert_false(fake.is_armed);
+    assert_false(fake_is_armed());
     assert_string_equal(buffer, "one");
     assert_int_equal(received.source, A);
     assert_int_equal(received.tag, 5);

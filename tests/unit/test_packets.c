@@ -123,7 +123,7 @@ static void an_answer_of_somebody_else_is_refused(void **state)
     struct weft_answer answer = {.length = 8};
 
     (void)state;
-    fake.joints = 0;
+    limit_shares(0);
     send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
     answer.request = name_of(send);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -142,7 +142,7 @@ static void an_answer_to_what_was_not_announced_yet_is_refused(void **state)
     struct weft_answer answer = {.length = 8};
 
     (void)state;
-    fake.joints = 0;
+    limit_shares(0);
     fake.refuse_ordered = 2;
     send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
     answer.request = name_of(send);
@@ -163,7 +163,7 @@ static void a_request_for_bytes_outside_the_message_is_refused(void **state)
     struct weft_answer answer = {0};
 
     (void)state;
-    fake.joints = 0;
+    limit_shares(0);
     send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
     answer.request = name_of(send);
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -185,7 +185,7 @@ static void the_end_of_a_message_that_is_still_being_sent_is_refused(void **stat
     struct weft_answer answer = {.length = LONG};
 
     (void)state;
-    fake.joints = 0;
+    limit_shares(0);
     send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
     answer.request = name_of(send);
     fake.refuse_ordered = 1;
@@ -287,12 +287,14 @@ static void pieces_for_a_receive_without_a_message_are_refused(void **state)
 static void an_announcement_of_what_we_do_not_see_is_refused(void **state)
 {
     const struct weft_announce wrong[] = {
-        {.length = 70, .address = 4096, .joint = FAKE_JOINTS},
-        {.length = 70, .address = WEFT_IN_WINDOW | FAKE_WINDOWS, .joint = WEFT_NO_JOINT},
-        {.length = WEFT_WINDOW + 1, .address = WEFT_IN_WINDOW, .joint = WEFT_NO_JOINT},
+        {.length = 70, .address = 4096, .share = WEFT_SHARES},
+        {.length = 70, .address = WEFT_IN_STAGE | WEFT_STAGES, .share = WEFT_NO_SHARE},
+        {.length = WEFT_STAGE_BYTES + 1,
+         .address = WEFT_IN_STAGE,
+         .share = WEFT_NO_SHARE},
         {.length = 70,
-         .address = WEFT_IN_WINDOW | WEFT_IS_LIST | FAKE_WINDOWS,
-         .joint = WEFT_NO_JOINT},
+         .address = WEFT_IN_STAGE | WEFT_IS_LIST | WEFT_STAGES,
+         .share = WEFT_NO_SHARE},
     };
     struct weft_header header = fixture_header(WEFT_PKT_ANNOUNCE, A, TAG);
 
@@ -312,7 +314,7 @@ static void an_announcement_of_what_we_do_not_see_is_refused(void **state)
 
 static void an_offer_of_a_place_that_we_do_not_see_is_refused(void **state)
 {
-    const struct weft_answer offer = {.other = FAKE_JOINTS, .length = LONG};
+    const struct weft_answer offer = {.other = WEFT_SHARES, .length = LONG};
 
     (void)state;
     assert_answer_rejected(A, WEFT_PKT_OFFER, &offer, "a place that we do not see");

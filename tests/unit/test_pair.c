@@ -5,7 +5,7 @@
  * own on one segment, and TSan sees both sides of every word that two processes share.
  *
  * A schedule is a few packets each way, and in most a receive that one side offers in a
- * joint, which the other may claim while its owner may take it back. What either side has
+ * share, which the other may claim while its owner may take it back. What either side has
  * to do follows from the schedule's number, so they need not meet in between. Who finds
  * nothing to do sleeps, as a thread in MPI or as a helper, and without end: a wake-up
  * that is lost stops the test. Before and after each step of the protocol that is a call
@@ -14,7 +14,7 @@
 #include "unit.h"
 
 #include "base/futex.h"
-#include "node/joint.h"
+#include "node/copy_share.h"
 #include "sanitized.h"
 #include "transport/shm/shm.h"
 
@@ -34,8 +34,8 @@ enum {
     FLOOD_EVERY = 64,   /* schedules in which one side fills a lane */
     FLOOD_PACKETS = 40, /* of the largest size */
     LARGEST = WEFT_SHORT_MAX,
-    JOINT_BYTES = 3 * 4096 + 100,
-    JOINT_PIECE = 4096,
+    SHARE_BYTES = 3 * 4096 + 100,
+    SHARE_PIECE = 4096,
 };
 
 enum kind { KIND_ORDERED, KIND_OFFER };
@@ -43,23 +43,24 @@ enum kind { KIND_ORDERED, KIND_OFFER };
 /* In the place of the header that a transport carries without reading it. */
 struct head {
     uint32_t kind;
-    uint32_t number; /* of ordered packets: counts from 0; of an offer: the joint */
-    uint32_t turn;
+    uint32_t number; /* of ordered packets: counts from 0; of an offer: the share */
+    uint32_t generation;
     uint32_t unused[4];
 };
 _Static_assert(sizeof(struct head) == WEFT_HEADER_BYTES, "");
 
-enum joint_step {
-    JOINT_NONE,    /* this schedule has none, or it is done with */
-    JOINT_TO_SEND, /* the owner has not told the other yet */
-    JOINT_OFFERED, /* the owner has */
-    JOINT_AWAITED, /* the other has not been told yet */
-    JOINT_CLAIMED, /* by the other, or the owner found that */
+enum share_step {
+    SHARE_NONE,    /* this schedule has none, or it is done with */
+    SHARE_TO_SEND, /* the owner has not told the other yet */
+    SHARE_OFFERED, /* the owner has */
+    SHARE_AWAITED, /* the other has not been told yet */
+    SHARE_CLAIMED, /* by the other, or the owner found that */
 };
 
 struct side {
     uint32_t me;
     struct weft_job job;
+    struct weft_node node;
     struct weft_upcalls up;
     struct weft_transport *tp;
     struct weft_endpoint *ep;
@@ -72,14 +73,14 @@ struct side {
 
     bool is_owner;
     bool may_take_back;
-    enum joint_step step;
-    struct weft_joint *joint;
-    uint32_t joint_number;
-    uint32_t turn;
+    enum share_step step;
+    struct weft_copy_share *share;
+    uint32_t share_number;
+    uint32_t generation;
     bool has_offer; /* has come, perhaps early */
     uint32_t offer_number;
-    uint32_t offer_turn;
-    uint8_t buffer[JOINT_BYTES];
+    uint32_t offer_generation;
+    uint8_t buffer[SHARE_BYTES];
 };
 
 static struct side sides[SIDES];
@@ -125,8 +126,8 @@ long __real_syscall(long number, long a, long b, long c, long d, long e, long f)
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
 bool __real_weft_shm_has_work(struct weft_transport *tp);
 bool __wrap_weft_shm_has_work(struct weft_transport *tp);
-void __real_weft_shm_ring_doorbell(struct weft_shm_area *area);
-void __wrap_weft_shm_ring_doorbell(struct weft_shm_area *area);
+void __real_weft_node_ring_area(struct weft_node_area *area);
+void __wrap_weft_node_ring_area(struct weft_node_area *area);
 
 /* membarrier and futex. */
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
@@ -149,10 +150,10 @@ bool __wrap_weft_shm_has_work(struct weft_transport *tp)
     return result;
 }
 
-void __wrap_weft_shm_ring_doorbell(struct weft_shm_area *area)
+void __wrap_weft_node_ring_area(struct weft_node_area *area)
 {
     hold_up();
-    __real_weft_shm_ring_doorbell(area);
+    __real_weft_node_ring_area(area);
 }
 
 /* ---- what a schedule asks of a side ---- */
@@ -184,33 +185,33 @@ static size_t length_of(uint32_t schedule, uint32_t number)
 
 static uint8_t *data_of(uint32_t number)
 {
-    return pattern + mix(number) % (sizeof(pattern) - JOINT_BYTES);
+    return pattern + mix(number) % (sizeof(pattern) - SHARE_BYTES);
 }
 
 static void begin_schedule(struct side *s, uint32_t schedule)
 {
-    const bool has_joint = chance(schedule, 8) % 4 != 0;
+    const bool has_share = chance(schedule, 8) % 4 != 0;
 
     s->schedule = schedule;
-    s->is_urgent = !has_joint && chance(schedule, 9) % 2 == 0;
+    s->is_urgent = !has_share && chance(schedule, 9) % 2 == 0;
     s->to_send += packets_of(schedule, s->me);
     s->to_arrive += packets_of(schedule, 1 - s->me);
     s->is_owner = schedule % SIDES == s->me;
     s->may_take_back = chance(schedule, 10) % 2 == 0;
-    s->step = !has_joint ? JOINT_NONE : s->is_owner ? JOINT_TO_SEND : JOINT_AWAITED;
-    if (has_joint && s->is_owner) {
-        s->joint = weft_shm_ops.joint_take(s->tp, &s->joint_number);
+    s->step = !has_share ? SHARE_NONE : s->is_owner ? SHARE_TO_SEND : SHARE_AWAITED;
+    if (has_share && s->is_owner) {
+        s->share = weft_share_take(&s->node, &s->share_number);
         memset(s->buffer, 0, sizeof(s->buffer));
-        s->turn =
-            weft_joint_offer(s->joint, (uint64_t)(uintptr_t)s->buffer, sizeof(s->buffer));
-    } else if (has_joint) {
+        s->generation =
+            weft_share_offer(s->share, (uint64_t)(uintptr_t)s->buffer, sizeof(s->buffer));
+    } else if (has_share) {
         memcpy(s->buffer, data_of(schedule), sizeof(s->buffer));
     }
 }
 
 static bool is_done(const struct side *s)
 {
-    return s->sent == s->to_send && s->arrived >= s->to_arrive && s->step == JOINT_NONE;
+    return s->sent == s->to_send && s->arrived >= s->to_arrive && s->step == SHARE_NONE;
 }
 
 /* ---- packets ---- */
@@ -236,7 +237,7 @@ static void on_arrived(void *owner, struct weft_peer *from, const void *header,
         check(!s->has_offer);
         s->has_offer = true;
         s->offer_number = head.number;
-        s->offer_turn = head.turn;
+        s->offer_generation = head.generation;
         return;
     }
     check(head.number == s->arrived);
@@ -256,16 +257,16 @@ static bool send_all(struct side *s)
 {
     bool has_sent = false;
 
-    if (s->step == JOINT_TO_SEND) {
+    if (s->step == SHARE_TO_SEND) {
         const struct head offer = {
             .kind = KIND_OFFER,
-            .number = s->joint_number,
-            .turn = s->turn,
+            .number = s->share_number,
+            .generation = s->generation,
         };
 
         hold_up();
         if (weft_shm_send(s->ep, &offer, "", 0, WEFT_SEND_CONTROL) == WEFT_OK) {
-            s->step = JOINT_OFFERED;
+            s->step = SHARE_OFFERED;
             has_sent = true;
         }
     }
@@ -285,86 +286,86 @@ static bool send_all(struct side *s)
     return has_sent;
 }
 
-/* ---- the joint ---- */
+/* ---- the share ---- */
 
 static void copy_pieces(struct side *s)
 {
-    const enum weft_joint_side side =
-        s->is_owner ? WEFT_JOINT_RECEIVER : WEFT_JOINT_SENDER;
+    const enum weft_share_side side =
+        s->is_owner ? WEFT_SHARE_RECEIVER : WEFT_SHARE_SENDER;
     uint64_t offset;
     uint64_t length;
 
-    while (weft_joint_claim_piece(s->joint, s->turn, side, &offset, &length)) {
-        const uint64_t there = s->is_owner ? weft_joint_field(&s->joint->source)
-                                           : weft_joint_field(&s->joint->target);
+    while (weft_share_claim_piece(s->share, s->generation, side, &offset, &length)) {
+        const uint64_t there = s->is_owner ? weft_share_field(&s->share->source)
+                                           : weft_share_field(&s->share->target);
         uint8_t *other = (uint8_t *)(uintptr_t)there;
 
         hold_up();
         memcpy((s->is_owner ? s->buffer : other) + offset,
                (s->is_owner ? other : s->buffer) + offset, (size_t)length);
         hold_up();
-        if (weft_joint_count(s->joint, length)) {
+        if (weft_share_count(s->share, length)) {
             hold_up();
-            weft_shm_wake(s->ep, WEFT_ATTENTION_ANYTHING);
+            weft_node_wake(weft_node_find(&s->node, 1 - s->me), WEFT_WAKE_ANYTHING);
         }
     }
 }
 
-static void end_joint(struct side *s)
+static void end_share(struct side *s)
 {
-    s->step = JOINT_NONE;
+    s->step = SHARE_NONE;
     if (s->is_owner) {
-        weft_shm_ops.joint_give(s->tp, s->joint_number);
+        weft_share_give(&s->node, s->share_number);
     }
 }
 
 static void claim(struct side *s)
 {
-    const struct weft_joint_terms terms = {
+    const struct weft_share_terms terms = {
         .source = (uint64_t)(uintptr_t)s->buffer,
         .target = (uint64_t)(uintptr_t)sides[1 - s->me].buffer,
         .length = sizeof(s->buffer),
         .note = s->schedule,
-        .piece = JOINT_PIECE,
+        .piece = SHARE_PIECE,
     };
 
     s->has_offer = false;
-    s->joint = weft_shm_ops.joint_of(s->ep, s->offer_number);
-    s->turn = s->offer_turn;
+    s->share = weft_share_of(weft_node_find(&s->node, 1 - s->me), s->offer_number);
+    s->generation = s->offer_generation;
     hold_up();
-    if (!weft_joint_claim(s->joint, s->turn)) {
-        s->step = JOINT_NONE; /* its owner has taken it back */
+    if (!weft_share_claim(s->share, s->generation)) {
+        s->step = SHARE_NONE; /* its owner has taken it back */
         return;
     }
     hold_up();
-    check(weft_joint_field(&s->joint->target) == terms.target);
-    weft_joint_open(s->joint, s->turn, &terms);
-    s->step = JOINT_CLAIMED;
+    check(weft_share_field(&s->share->target) == terms.target);
+    weft_share_open(s->share, s->generation, &terms);
+    s->step = SHARE_CLAIMED;
 }
 
 /* True if there was something to do. */
-static bool work_on_joint(struct side *s)
+static bool work_on_share(struct side *s)
 {
-    if (s->step == JOINT_AWAITED && s->has_offer) {
+    if (s->step == SHARE_AWAITED && s->has_offer) {
         claim(s);
         return true;
     }
-    if (s->step == JOINT_OFFERED && s->may_take_back) {
+    if (s->step == SHARE_OFFERED && s->may_take_back) {
         s->may_take_back = false;
-        if (weft_joint_take_back(s->joint, s->turn)) {
-            end_joint(s);
+        if (weft_share_take_back(s->share, s->generation)) {
+            end_share(s);
         }
         return true;
     }
-    if (s->step == JOINT_OFFERED && weft_joint_is_open(s->joint, s->turn)) {
-        check(weft_joint_field(&s->joint->note) == s->schedule);
-        s->step = JOINT_CLAIMED;
+    if (s->step == SHARE_OFFERED && weft_share_is_open(s->share, s->generation)) {
+        check(weft_share_field(&s->share->note) == s->schedule);
+        s->step = SHARE_CLAIMED;
     }
-    if (s->step != JOINT_CLAIMED) {
+    if (s->step != SHARE_CLAIMED) {
         return false;
     }
     copy_pieces(s);
-    if (!weft_joint_is_over(s->joint, s->turn)) {
+    if (!weft_share_is_over(s->share, s->generation)) {
         return false;
     }
     if (s->is_owner) {
@@ -372,14 +373,14 @@ static bool work_on_joint(struct side *s)
     } else {
         memset(s->buffer, 0xff, sizeof(s->buffer)); /* ours again */
     }
-    end_joint(s);
+    end_share(s);
     return true;
 }
 
-static bool has_joint_news(const struct side *s)
+static bool has_share_news(const struct side *s)
 {
-    return (s->step == JOINT_OFFERED && weft_joint_is_open(s->joint, s->turn)) ||
-           (s->step == JOINT_CLAIMED && weft_joint_is_over(s->joint, s->turn));
+    return (s->step == SHARE_OFFERED && weft_share_is_open(s->share, s->generation)) ||
+           (s->step == SHARE_CLAIMED && weft_share_is_over(s->share, s->generation));
 }
 
 /* ---- sleeping ---- */
@@ -388,21 +389,20 @@ static bool has_joint_news(const struct side *s)
  * With what is published, true if nothing is left to be done: then it is worth sleeping.
  * A look at the queues is made by the transport, and here at what else we wait for.
  */
-static bool has_published(struct side *s, enum weft_attention level, uint32_t *bell)
+static bool has_published(struct side *s, enum weft_wake_level level, uint32_t *bell)
 {
     do {
-        const enum weft_rc rc = level == WEFT_ATTENTION_ALL
-                                    ? weft_shm_arm(s->tp, level, bell)
-                                    : weft_shm_attend(s->tp, level);
-
-        if (rc != WEFT_OK) {
+        if (level == WEFT_WAKE_ALL) {
+            *bell = weft_node_publish(&s->node, level);
+        } else {
+            weft_node_publish_leaving(&s->node, level);
+        }
+        if (weft_shm_ops.arm(s->tp) != WEFT_OK || send_all(s) || is_done(s) ||
+            has_share_news(s)) {
+            weft_node_disarm(&s->node);
             return false;
         }
-        if (send_all(s) || is_done(s) || has_joint_news(s)) {
-            weft_shm_disarm(s->tp);
-            return false;
-        }
-    } while (s->sent < s->to_send && weft_shm_ops.has_asked(s->tp));
+    } while (s->sent < s->to_send && s->node.has_asked);
     return true;
 }
 
@@ -410,25 +410,25 @@ static void sleep_in_mpi(struct side *s)
 {
     uint32_t bell;
 
-    if (has_published(s, WEFT_ATTENTION_ALL, &bell)) {
+    if (has_published(s, WEFT_WAKE_ALL, &bell)) {
         hold_up();
-        weft_shm_sleep(s->tp, bell, NULL, 0, 0);
-        weft_shm_disarm(s->tp);
+        weft_node_sleep(&s->node, bell, NULL, 0, 0);
+        weft_node_disarm(&s->node);
     }
 }
 
 static void sleep_as_helper(struct side *s)
 {
     const bool is_urgent = s->is_urgent && s->sent == s->to_send;
-    const enum weft_attention level =
-        is_urgent ? WEFT_ATTENTION_REQUESTS : WEFT_ATTENTION_ANYTHING;
-    _Atomic uint32_t *bell = weft_shm_ops.helper_bell(s->tp);
+    const enum weft_wake_level level =
+        is_urgent ? WEFT_WAKE_REQUESTS : WEFT_WAKE_ANYTHING;
+    _Atomic uint32_t *bell = &s->node.area->helper_bell;
     const uint32_t rung = atomic_load_explicit(bell, memory_order_acquire);
 
     if (has_published(s, level, NULL)) {
         hold_up();
         weft_futex_wait(bell, rung, 0);
-        weft_shm_disarm(s->tp);
+        weft_node_disarm(&s->node);
     }
 }
 
@@ -437,7 +437,7 @@ static void run_schedule(struct side *s)
     while (!is_done(s)) {
         const bool has_sent = send_all(s);
         const bool has_taken = weft_shm_poll(s->tp, BUDGET) > 0;
-        const bool has_worked = work_on_joint(s);
+        const bool has_worked = work_on_share(s);
 
         hold_up();
         if (has_sent || has_taken || has_worked || is_done(s)) {
@@ -499,7 +499,8 @@ static void open_side(struct side *s, uint32_t me, const struct weft_segment *se
         .arrived = on_arrived,
         .may_take = may_take,
     };
-    assert_int_equal(weft_shm_ops.open(&s->up, &s->job, &s->tp), WEFT_OK);
+    weft_node_open(&s->job, &s->node);
+    assert_int_equal(weft_shm_ops.open(&s->up, &s->node, &s->tp), WEFT_OK);
     assert_int_equal(weft_shm_ops.connect(s->tp, 1 - me, &s->ep), WEFT_OK);
 }
 
@@ -523,8 +524,8 @@ static void no_schedule_hangs_or_mixes_anything_up(void **state)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     }
     alarm(0);
-    print_message("%u and %u wake-ups\n", atomic_load(&sides[0].tp->area->rings),
-                  atomic_load(&sides[1].tp->area->rings));
+    print_message("%u and %u wake-ups\n", atomic_load(&sides[0].node.area->rings),
+                  atomic_load(&sides[1].node.area->rings));
     for (int i = 0; i < SIDES; i++) {
         assert_int_equal(sides[i].arrived, sides[1 - i].sent);
         weft_shm_ops.disconnect(sides[i].ep);

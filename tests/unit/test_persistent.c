@@ -107,7 +107,7 @@ static void a_synchronous_send_waits_for_its_receiver_each_time(void **state)
     struct weft_request *send = make_send("x", 1, WEFT_SEND_SYNCHRONOUS);
 
     (void)state;
-    fake.joints = 0;
+    limit_shares(0);
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(start_again(send), WEFT_OK);
         assert_false(weft_request_is_complete(send));

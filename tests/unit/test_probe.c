@@ -201,7 +201,7 @@ static void a_probe_that_waits_long_sleeps_and_says_what_for(void **state)
     assert_int_equal(weft_probe(&fixture_comm, A, 5, NULL, &received), WEFT_OK);
     assert_received(&received, A, 5, 4);
     assert_int_equal(fake.sleeps, 2);
-    assert_false(fake.is_armed);
+    assert_false(fake_is_armed());
 
     assert_non_null(take(A, 5));
     fake.sleeps = 0;

@@ -8,7 +8,7 @@
 #include "p2p/checksum.h"
 
 #include "base/log.h"
-#include "joint.h"
+#include "copy_share.h"
 #include "engine/lock.h"
 
 #include <pthread.h>
@@ -24,7 +24,7 @@ enum {
     PIECES = 8, /* of a huge one, where both copy */
     PIECE = HUGE_BYTES / PIECES,
     SHARE_FROM = 32 * 1024, /* what is shorter goes in one piece */
-    JOINT = 2,              /* which one a peer announces with */
+    SHARE = 2,              /* which one a peer announces with */
     LIMIT_SECONDS = 120,
 };
 
@@ -46,7 +46,7 @@ static struct weft_answer only(enum weft_packet kind)
     return answer_in(fake_nth(kind, 0));
 }
 
-/* The message came whole, and a sender without a joint was told so once. */
+/* The message came whole, and a sender without a share was told so once. */
 static void assert_fetched(struct weft_request *request, uint64_t length, uint64_t name)
 {
     end_recv(request, A, 5, length);
@@ -55,27 +55,27 @@ static void assert_fetched(struct weft_request *request, uint64_t length, uint64
     weft_progress();
     weft_progress();
     assert_int_equal(fake_count(WEFT_PKT_FETCHED), 1);
-    assert_int_equal(fake.joints_used, 0);
+    assert_int_equal(shares_used(), 0);
 }
 
-/* The same for a sender with a joint, which sees it there and is told nothing. */
+/* The same for a sender with a share, which sees it there and is told nothing. */
 static void assert_received(struct weft_request *request, uint64_t length)
 {
     end_recv(request, A, 5, length);
     assert_pattern(buffer, length, 1);
     weft_progress();
     assert_int_equal(fake_count(WEFT_PKT_FETCHED), 0);
-    assert_int_equal(joint_state(&fake.peer_joints[JOINT]), WEFT_JOINT_OPEN);
-    assert_int_equal(joint_copied(&fake.peer_joints[JOINT]), length);
-    assert_int_equal(fake.joints_used, 0);
+    assert_int_equal(share_state(share_of(A, SHARE)), WEFT_SHARE_OPEN);
+    assert_int_equal(share_copied(share_of(A, SHARE)), length);
+    assert_int_equal(shares_used(), 0);
 }
 
 /* A was woken once, as somebody who may sleep until the transfer is over. */
 static void assert_woken_once(void)
 {
     assert_int_equal(fake.wakes, 1);
-    assert_int_equal(fake.woken, A);
-    assert_int_equal(fake.wake_level, WEFT_ATTENTION_ANYTHING);
+    assert_ptr_equal(fake.woken, area_of(A));
+    assert_int_equal(fake.wake_level, WEFT_WAKE_ANYTHING);
 }
 
 /* Sends what a PULL asks for. */
@@ -106,24 +106,24 @@ static void an_announced_message_is_fetched_and_the_sender_told_once(void **stat
     assert_int_equal(fake_count(WEFT_PKT_PULL), 0);
 }
 
-static void an_announced_joint_is_opened_and_its_sender_told_nothing(void **state)
+static void an_announced_share_is_opened_and_its_sender_told_nothing(void **state)
 {
-    const struct weft_joint *joint = &fake.peer_joints[JOINT];
+    const struct weft_copy_share *share = share_of(A, SHARE);
     struct weft_request *request;
-    uint32_t turn;
+    uint32_t generation;
 
     (void)state;
     request = start_recv(A, 5, buffer, sizeof(buffer));
-    turn = arrive_with_joint(A, 5, message, LONG, 42, JOINT);
-    assert_int_equal(joint_state(joint), WEFT_JOINT_ANNOUNCED);
+    generation = arrive_with_share(A, 5, message, LONG, 42, SHARE);
+    assert_int_equal(share_state(share), WEFT_SHARE_ANNOUNCED);
     weft_progress();
-    assert_int_equal(joint_turn(joint), turn);
-    assert_int_equal(weft_joint_field(&joint->source), (uint64_t)(uintptr_t)message);
-    assert_int_equal(weft_joint_field(&joint->target), (uint64_t)(uintptr_t)buffer);
-    assert_int_equal(atomic_load(&joint->length), LONG);
-    assert_int_equal(weft_joint_field(&joint->note),
+    assert_int_equal(share_generation(share), generation);
+    assert_int_equal(weft_share_field(&share->source), (uint64_t)(uintptr_t)message);
+    assert_int_equal(weft_share_field(&share->target), (uint64_t)(uintptr_t)buffer);
+    assert_int_equal(atomic_load(&share->length), LONG);
+    assert_int_equal(weft_share_field(&share->note),
                      (uint64_t)(uintptr_t)request->handle);
-    assert_true(weft_joint_is_over(joint, turn));
+    assert_true(weft_share_is_over(share, generation));
     assert_received(request, LONG);
     assert_int_equal(fake.sent_count, 0);
     assert_woken_once();
@@ -144,9 +144,9 @@ static void an_announcement_before_the_receive_is_kept(void **state)
 
     fake_forget();
     memset(buffer, 0, sizeof(buffer));
-    arrive_with_joint(A, 5, message, LONG, 42, JOINT);
+    arrive_with_share(A, 5, message, LONG, 42, SHARE);
     weft_progress();
-    assert_int_equal(joint_state(&fake.peer_joints[JOINT]), WEFT_JOINT_ANNOUNCED);
+    assert_int_equal(share_state(share_of(A, SHARE)), WEFT_SHARE_ANNOUNCED);
     assert_int_equal(fake.move_count, 0);
     request = start_recv(WEFT_ANY_SOURCE, 5, buffer, sizeof(buffer));
     weft_progress();
@@ -159,7 +159,7 @@ static void an_announced_message_of_any_length_is_fetched_whole(void **state)
 
     (void)state;
     for (int way = 0; way < 4; way++) {
-        fake.is_inside = (way & 1) != 0;
+        set_peers_inside((way & 1) != 0);
         for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++) {
             for (uint64_t length = edges[i] == 0 ? 0 : edges[i] - 1;
                  length <= edges[i] + 1; length++) {
@@ -167,7 +167,7 @@ static void an_announced_message_of_any_length_is_fetched_whole(void **state)
 
                 memset(buffer, 0, length + 1);
                 if ((way & 2) != 0) {
-                    arrive_with_joint(A, 5, message, length, 42, JOINT);
+                    arrive_with_share(A, 5, message, length, 42, SHARE);
                     weft_progress();
                     assert_received(request, length);
                 } else {
@@ -188,14 +188,14 @@ static void what_cannot_be_reached_is_asked_for_and_comes_in_any_order(void **st
 
     (void)state;
     fake.is_reachable = false;
-    for (int has_joint = 0; has_joint < 2; has_joint++) {
+    for (int has_share = 0; has_share < 2; has_share++) {
         struct weft_request *request = start_recv(A, 5, buffer, sizeof(buffer));
         struct weft_answer pull;
 
         fake_forget();
         memset(buffer, 0, sizeof(buffer));
-        if (has_joint) {
-            arrive_with_joint(A, 5, message, LONG, 42, JOINT);
+        if (has_share) {
+            arrive_with_share(A, 5, message, LONG, 42, SHARE);
         } else {
             arrive_announced(A, 5, message, LONG, 42);
         }
@@ -211,7 +211,7 @@ static void what_cannot_be_reached_is_asked_for_and_comes_in_any_order(void **st
             weft_progress();
         }
         assert_woken_once();
-        if (has_joint) {
+        if (has_share) {
             assert_received(request, LONG);
         } else {
             assert_fetched(request, LONG, 42);
@@ -280,7 +280,7 @@ static void answer_pulls(uint64_t offset, uint64_t length)
 static void a_fetch_that_fails_in_the_middle_asks_for_what_is_missing(void **state)
 {
     (void)state;
-    for (int has_joint = 0; has_joint < 2; has_joint++) {
+    for (int has_share = 0; has_share < 2; has_share++) {
         for (int done = 0; done < PIECES; done++) {
             struct weft_request *request;
 
@@ -288,8 +288,8 @@ static void a_fetch_that_fails_in_the_middle_asks_for_what_is_missing(void **sta
             memset(buffer, 0, sizeof(buffer));
             fake.fetches = done;
             request = start_recv(A, 5, buffer, sizeof(buffer));
-            if (has_joint) {
-                arrive_with_joint(A, 5, message, HUGE_BYTES, 42, JOINT);
+            if (has_share) {
+                arrive_with_share(A, 5, message, HUGE_BYTES, 42, SHARE);
             } else {
                 arrive_announced(A, 5, message, HUGE_BYTES, 42);
             }
@@ -297,7 +297,7 @@ static void a_fetch_that_fails_in_the_middle_asks_for_what_is_missing(void **sta
             assert_int_equal(fake.move_count, done + 1);
             assert_false(weft_request_is_complete(request));
             answer_pulls((uint64_t)done * PIECE, HUGE_BYTES - (uint64_t)done * PIECE);
-            if (has_joint) {
+            if (has_share) {
                 assert_received(request, HUGE_BYTES);
             } else {
                 assert_fetched(request, HUGE_BYTES, 42);
@@ -358,22 +358,22 @@ static void a_receive_without_room_fetches_nothing_and_tells_the_sender(void **s
     }
 }
 
-/* A sender that sleeps until then sees a joint of length 0 only if it is woken. */
-static void a_receive_without_room_opens_the_joint_and_wakes_the_sender(void **state)
+/* A sender that sleeps until then sees a share of length 0 only if it is woken. */
+static void a_receive_without_room_opens_the_share_and_wakes_the_sender(void **state)
 {
     struct weft_request *request;
-    uint32_t turn;
+    uint32_t generation;
 
     (void)state;
     for (int is_reachable = 0; is_reachable < 2; is_reachable++) {
         fake_forget();
         fake.is_reachable = is_reachable != 0;
-        turn = arrive_with_joint(A, 5, message, LONG, 42, JOINT);
+        generation = arrive_with_share(A, 5, message, LONG, 42, SHARE);
         request = start_recv(A, 5, NULL, 0);
         weft_progress();
         assert_int_equal(request->bytes, 0);
         end_request(request, WEFT_ERR_TRUNCATE);
-        assert_true(weft_joint_is_over(&fake.peer_joints[JOINT], turn));
+        assert_true(weft_share_is_over(share_of(A, SHARE), generation));
         assert_int_equal(fake.move_count, 0);
         assert_int_equal(fake.sent_count, 0);
         assert_woken_once();
@@ -385,16 +385,17 @@ static void a_receive_without_room_opens_the_joint_and_wakes_the_sender(void **s
 /* Stands for the sender: copies a piece from the back whenever the receiver fetches. */
 static void help_a_piece(uint64_t offset, uint64_t length)
 {
-    struct weft_joint *joint = &fake.peer_joints[JOINT];
+    struct weft_copy_share *share = share_of(A, SHARE);
     uint64_t at;
     uint64_t part;
 
     (void)offset;
     (void)length;
-    if (weft_joint_claim_piece(joint, joint_turn(joint), WEFT_JOINT_SENDER, &at, &part)) {
-        memcpy((uint8_t *)(uintptr_t)weft_joint_field(&joint->target) + at, message + at,
+    if (weft_share_claim_piece(share, share_generation(share), WEFT_SHARE_SENDER, &at,
+                               &part)) {
+        memcpy((uint8_t *)(uintptr_t)weft_share_field(&share->target) + at, message + at,
                part);
-        assert_false(weft_joint_count(joint, part));
+        assert_false(weft_share_count(share, part));
     }
 }
 
@@ -406,7 +407,7 @@ a_sender_that_helps_copies_from_the_back_and_the_receiver_the_front(void **state
     (void)state;
     fake.fetching = help_a_piece;
     request = start_recv(A, 5, buffer, sizeof(buffer));
-    arrive_with_joint(A, 5, message, HUGE_BYTES, 42, JOINT);
+    arrive_with_share(A, 5, message, HUGE_BYTES, 42, SHARE);
     weft_progress();
     assert_int_equal(fake.move_count, PIECES / 2);
     for (uint64_t i = 0; i < PIECES / 2; i++) {
@@ -426,16 +427,17 @@ static void pieces_are_small_only_where_sharing_pays(void **state)
         struct weft_request *request;
 
         fake_forget();
-        fake.is_inside = (way & 2) != 0;
+        set_peers_inside((way & 2) != 0);
         request = start_recv(A, 5, buffer, sizeof(buffer));
-        arrive_with_joint(A, 5, message, length, 42, JOINT);
+        arrive_with_share(A, 5, message, length, 42, SHARE);
         weft_progress();
         assert_int_equal(fake.move_count, is_long ? 2 : 1);
         assert_received(request, length);
     }
 }
 
-static struct weft_joint *helped; /* the sender has a piece of it and does not hurry */
+static struct weft_copy_share
+    *helped; /* the sender has a piece of it and does not hurry */
 static uint64_t helped_at;
 static uint64_t helped_length;
 
@@ -444,9 +446,10 @@ static void claim_slowly(uint64_t offset, uint64_t length)
     (void)offset;
     (void)length;
     if (helped == NULL) {
-        helped = &fake.peer_joints[JOINT];
-        assert_true(weft_joint_claim_piece(helped, joint_turn(helped), WEFT_JOINT_SENDER,
-                                           &helped_at, &helped_length));
+        helped = share_of(A, SHARE);
+        assert_true(weft_share_claim_piece(helped, share_generation(helped),
+                                           WEFT_SHARE_SENDER, &helped_at,
+                                           &helped_length));
     }
 }
 
@@ -454,7 +457,7 @@ static void claim_slowly(uint64_t offset, uint64_t length)
 static void help_at_last(void)
 {
     memcpy(buffer + helped_at, message + helped_at, helped_length);
-    assert_true(weft_joint_count(helped, helped_length));
+    assert_true(weft_share_count(helped, helped_length));
 }
 
 /* A receive of which the sender has claimed the last piece. */
@@ -464,7 +467,7 @@ static struct weft_request *start_helped(void)
 
     helped = NULL;
     fake.fetching = claim_slowly;
-    arrive_with_joint(A, 5, message, HUGE_BYTES, 42, JOINT);
+    arrive_with_share(A, 5, message, HUGE_BYTES, 42, SHARE);
     weft_progress();
     assert_int_equal(helped_at, HUGE_BYTES - PIECE);
     assert_int_equal(helped_length, PIECE);
@@ -486,22 +489,22 @@ static void a_receive_waits_for_the_pieces_that_the_sender_has_claimed(void **st
     assert_int_equal(fake.wakes, 0); /* the sender counted last: it knows */
 }
 
-/* Seeing the end is not enough: the sender may have gone on with its joint. */
-static void a_joint_in_another_turn_ends_the_receive(void **state)
+/* Seeing the end is not enough: the sender may have gone on with its share. */
+static void a_share_in_another_turn_ends_the_receive(void **state)
 {
-    struct weft_joint *joint = &fake.peer_joints[JOINT];
+    struct weft_copy_share *share = share_of(A, SHARE);
     struct weft_request *request;
 
     (void)state;
     request = start_helped();
     assert_false(weft_request_is_complete(request));
     help_at_last();
-    weft_joint_announce(joint, 12345);
+    weft_share_announce(share, 12345);
     weft_progress();
     end_recv(request, A, 5, HUGE_BYTES);
     assert_pattern(buffer, HUGE_BYTES, 1);
-    assert_int_equal(joint_state(joint), WEFT_JOINT_ANNOUNCED);
-    assert_int_equal(weft_joint_field(&joint->source), 12345);
+    assert_int_equal(share_state(share), WEFT_SHARE_ANNOUNCED);
+    assert_int_equal(weft_share_field(&share->source), 12345);
     assert_int_equal(fake.move_count, PIECES - 1);
     assert_int_equal(fake.sent_count, 0);
 }
@@ -537,7 +540,7 @@ static struct {
 
 static void *race_helper(void *ignored)
 {
-    struct weft_joint *joint = &fake.peer_joints[JOINT];
+    struct weft_copy_share *share = share_of(A, SHARE);
     int seen = 0;
 
     (void)ignored;
@@ -558,10 +561,10 @@ static void *race_helper(void *ignored)
         atomic_store_explicit(&race.ready, seen, memory_order_release);
         for (volatile int i = 0; i < race.delay[1]; i++) {
         }
-        while (weft_joint_claim_piece(joint, joint_turn(joint), WEFT_JOINT_SENDER, &at,
-                                      &part)) {
+        while (weft_share_claim_piece(share, share_generation(share), WEFT_SHARE_SENDER,
+                                      &at, &part)) {
             race.claimed[race.claims++] = at;
-            weft_joint_count(joint, part);
+            weft_share_count(share, part);
         }
         atomic_store_explicit(&race.done, seen, memory_order_release);
     }
@@ -601,7 +604,7 @@ static void every_byte_is_copied_or_asked_for_once_however_helpers_meet(void **s
         fake_forget();
         fake.fetches = 0;
         request = start_recv(A, 5, buffer, RACED);
-        arrive_with_joint(A, 5, message, RACED, 42, JOINT);
+        arrive_with_share(A, 5, message, RACED, 42, SHARE);
         weft_progress();
         while (atomic_load_explicit(&race.done, memory_order_acquire) !=
                atomic_load_explicit(&race.round, memory_order_relaxed)) {
@@ -623,7 +626,7 @@ static void every_byte_is_copied_or_asked_for_once_however_helpers_meet(void **s
         assert_int_equal(pieces, 3);
         assert_int_equal(asked + (uint64_t)race.claims * PIECE, RACED);
         if (asked > 0) { /* in place of the data */
-            assert_true(weft_joint_count(&fake.peer_joints[JOINT], asked));
+            assert_true(weft_share_count(share_of(A, SHARE), asked));
         }
         weft_progress();
         end_recv(request, A, 5, RACED);
@@ -648,51 +651,53 @@ static struct weft_request *announce(size_t bytes, enum weft_send_mode mode,
     return request;
 }
 
-/* The joint that the last announcement carries: ours, in this turn. */
-static struct weft_joint *announced_joint(uint32_t *turn)
+/* The share that the last announcement carries: ours, in this generation. */
+static struct weft_copy_share *announced_share(uint32_t *generation)
 {
     const size_t last = fake_count(WEFT_PKT_ANNOUNCE) - 1;
-    const uint64_t joint = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, last)).joint;
+    const uint64_t share = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, last)).share;
 
-    assert_true(joint != WEFT_NO_JOINT);
-    assert_true((uint32_t)joint < FAKE_JOINTS);
-    *turn = (uint32_t)(joint >> 32);
-    assert_true((fake.joints_used & 1u << (uint32_t)joint) != 0);
-    return &fake.own_joints[(uint32_t)joint];
+    assert_true(share != WEFT_NO_SHARE);
+    assert_true((uint32_t)share < FIXTURE_SHARES);
+    *generation = (uint32_t)(share >> 32);
+    assert_true((shares_used() & 1u << (uint32_t)share) != 0);
+    return share_of(0, (uint32_t)share);
 }
 
 /* Stands for the receiver: answers the announcement. */
-static struct weft_joint *open_announced(uint64_t length, uint64_t piece, uint32_t *turn)
+static struct weft_copy_share *open_announced(uint64_t length, uint64_t piece,
+                                              uint32_t *generation)
 {
-    struct weft_joint *joint = announced_joint(turn);
-    const struct weft_joint_terms terms = {
-        .source = weft_joint_field(&joint->source),
+    struct weft_copy_share *share = announced_share(generation);
+    const struct weft_share_terms terms = {
+        .source = weft_share_field(&share->source),
         .target = (uint64_t)(uintptr_t)buffer,
         .length = length,
         .note = 99,
         .piece = piece,
     };
 
-    weft_joint_open(joint, *turn, &terms);
-    return joint;
+    weft_share_open(share, *generation, &terms);
+    return share;
 }
 
 /* The same, and it claims all of it, to fetch it or to ask for it. */
-static struct weft_joint *claim_announced(uint64_t length)
+static struct weft_copy_share *claim_announced(uint64_t length)
 {
-    uint32_t turn;
-    struct weft_joint *joint = open_announced(length, length, &turn);
+    uint32_t generation;
+    struct weft_copy_share *share = open_announced(length, length, &generation);
     uint64_t at;
     uint64_t part;
 
-    assert_true(weft_joint_claim_piece(joint, turn, WEFT_JOINT_RECEIVER, &at, &part));
+    assert_true(
+        weft_share_claim_piece(share, generation, WEFT_SHARE_RECEIVER, &at, &part));
     assert_int_equal(part, length);
-    return joint;
+    return share;
 }
 
 static void fetch_announced(uint64_t length)
 {
-    assert_true(weft_joint_count(claim_announced(length), length));
+    assert_true(weft_share_count(claim_announced(length), length));
 }
 
 static void arrive_fetched(uint64_t name)
@@ -733,17 +738,17 @@ static void assert_pushed(uint64_t request, uint64_t offset, uint64_t length)
 
 static void a_long_send_is_over_when_all_is_counted(void **state)
 {
-    const struct weft_joint *joint;
+    const struct weft_copy_share *share;
     struct weft_request *request;
     uint64_t name;
-    uint32_t turn;
+    uint32_t generation;
 
     (void)state;
     request = announce(LONG, WEFT_SEND_STANDARD, &name);
-    joint = announced_joint(&turn);
-    assert_int_equal(joint_state(joint), WEFT_JOINT_ANNOUNCED);
-    assert_int_equal(joint_turn(joint), turn);
-    assert_int_equal(weft_joint_field(&joint->source), (uint64_t)(uintptr_t)message);
+    share = announced_share(&generation);
+    assert_int_equal(share_state(share), WEFT_SHARE_ANNOUNCED);
+    assert_int_equal(share_generation(share), generation);
+    assert_int_equal(weft_share_field(&share->source), (uint64_t)(uintptr_t)message);
     weft_progress();
     assert_false(weft_request_is_complete(request));
     assert_int_equal(fake.move_count, 0); /* nobody has opened it */
@@ -751,11 +756,11 @@ static void a_long_send_is_over_when_all_is_counted(void **state)
     weft_progress();
     end_request(request, WEFT_OK);
     assert_int_equal(fake.move_count, 0);
-    assert_int_equal(fake.joints_used, 0);
+    assert_int_equal(shares_used(), 0);
     assert_int_equal(fake.wakes, 0); /* the receiver counted last: it knows */
 }
 
-static void a_sender_without_a_joint_learns_the_end_from_the_receiver(void **state)
+static void a_sender_without_a_share_learns_the_end_from_the_receiver(void **state)
 {
     (void)state;
     for (int why = 0; why < 2; why++) {
@@ -763,11 +768,11 @@ static void a_sender_without_a_joint_learns_the_end_from_the_receiver(void **sta
         uint64_t name;
 
         fake_forget();
-        fake.joints = why == 0 ? 0 : FAKE_JOINTS;
+        limit_shares(why == 0 ? 0 : FIXTURE_SHARES);
         fake.is_reachable = why != 1;
         request = announce(LONG, WEFT_SEND_STANDARD, &name);
-        assert_true(announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0)).joint == WEFT_NO_JOINT);
-        assert_int_equal(fake.joints_used, 0);
+        assert_true(announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0)).share == WEFT_NO_SHARE);
+        assert_int_equal(shares_used(), 0);
         weft_progress();
         assert_false(weft_request_is_complete(request));
         arrive_fetched(name);
@@ -776,10 +781,10 @@ static void a_sender_without_a_joint_learns_the_end_from_the_receiver(void **sta
     }
 }
 
-/* One send more than there are joints; they are given back and used again. */
-static void joints_are_used_again_in_another_turn(void **state)
+/* One send more than there are shares; they are given back and used again. */
+static void shares_are_used_again_in_another_turn(void **state)
 {
-    enum { SENDS = FAKE_JOINTS + 1, ROUNDS = 3 };
+    enum { SENDS = FIXTURE_SHARES + 1, ROUNDS = 3 };
 
     (void)state;
     for (uint32_t round = 0; round < ROUNDS; round++) {
@@ -790,15 +795,15 @@ static void joints_are_used_again_in_another_turn(void **state)
         for (uint32_t i = 0; i < SENDS; i++) {
             request[i] = start_send(A, 5, message, LONG, WEFT_SEND_STANDARD);
             announced = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, i));
-            if (i < FAKE_JOINTS) {
-                uint32_t turn;
+            if (i < FIXTURE_SHARES) {
+                uint32_t generation;
 
-                assert_int_equal((uint32_t)announced.joint, i);
+                assert_int_equal((uint32_t)announced.share, i);
                 fetch_announced(LONG);
-                announced_joint(&turn);
-                assert_int_equal(turn, round + 1);
+                announced_share(&generation);
+                assert_int_equal(generation, round + 1);
             } else {
-                assert_true(announced.joint == WEFT_NO_JOINT);
+                assert_true(announced.share == WEFT_NO_SHARE);
                 arrive_fetched(announced.request);
             }
         }
@@ -806,46 +811,45 @@ static void joints_are_used_again_in_another_turn(void **state)
         for (uint32_t i = 0; i < SENDS; i++) {
             end_request(request[i], WEFT_OK);
         }
-        assert_int_equal(fake.joints_used, 0);
+        assert_int_equal(shares_used(), 0);
     }
 }
 
-static void an_announcement_that_finds_no_room_gives_its_joint_back(void **state)
+static void an_announcement_that_finds_no_room_gives_its_share_back(void **state)
 {
     struct weft_request *request;
     struct weft_request *other;
-    uint32_t turn;
+    uint32_t generation;
 
     (void)state;
     fake.refuse_ordered = 3;
     request = start_send(A, 5, message, LONG, WEFT_SEND_STANDARD);
-    assert_int_equal(fake.joints_used, 0);
+    assert_int_equal(shares_used(), 0);
     weft_progress();
-    assert_int_equal(fake.joints_used, 0);
+    assert_int_equal(shares_used(), 0);
     other = start_send(B, 5, message, LONG, WEFT_SEND_STANDARD); /* nor this one */
-    assert_int_equal(fake.joints_used, 0);
+    assert_int_equal(shares_used(), 0);
     assert_int_equal(fake.sent_count, 0);
     weft_progress();
     assert_int_equal(fake_count(WEFT_PKT_ANNOUNCE), 2);
-    assert_int_equal(fake.joints_used, 3);
-    assert_int_equal(joint_state(announced_joint(&turn)), WEFT_JOINT_ANNOUNCED);
+    assert_int_equal(shares_used(), 3);
+    assert_int_equal(share_state(announced_share(&generation)), WEFT_SHARE_ANNOUNCED);
     for (uint32_t i = 0; i < 2; i++) { /* both, in the turns that were announced */
-        const uint64_t joint = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, i)).joint;
-        const struct weft_joint_terms terms = {.length = 0};
+        const uint64_t share = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, i)).share;
+        const struct weft_share_terms terms = {.length = 0};
 
-        assert_int_equal(joint_turn(&fake.own_joints[(uint32_t)joint]), joint >> 32);
-        weft_joint_open(&fake.own_joints[(uint32_t)joint], (uint32_t)(joint >> 32),
-                        &terms);
+        assert_int_equal(share_generation(share_of(0, (uint32_t)share)), share >> 32);
+        weft_share_open(share_of(0, (uint32_t)share), (uint32_t)(share >> 32), &terms);
     }
     weft_progress();
     end_request(request, WEFT_OK);
     end_request(other, WEFT_OK);
-    assert_int_equal(fake.joints_used, 0);
+    assert_int_equal(shares_used(), 0);
 
     fake.send_error = WEFT_ERR_SYSTEM;
     request = start_send(A, 5, message, LONG, WEFT_SEND_STANDARD);
     end_request(request, WEFT_ERR_SYSTEM);
-    assert_int_equal(fake.joints_used, 0);
+    assert_int_equal(shares_used(), 0);
     weft_progress();
 }
 
@@ -864,7 +868,7 @@ static void a_synchronous_send_is_over_only_when_it_was_fetched(void **state)
         assert_false(weft_request_is_complete(request));
         assert_int_equal(fake.sent_count, 1);
         if (sizes[i] == 0) { /* there is nothing to copy together */
-            assert_int_equal(fake.joints_used, 0);
+            assert_int_equal(shares_used(), 0);
             arrive_fetched(name);
         } else {
             fetch_announced(sizes[i]);
@@ -881,18 +885,18 @@ static void a_send_that_is_cut_off_is_over_when_the_rest_is_counted(void **state
 
     (void)state;
     for (size_t i = 0; i < sizeof(fits) / sizeof(fits[0]); i++) {
-        struct weft_joint *joint;
+        struct weft_copy_share *share;
         struct weft_request *request;
         uint64_t name;
-        uint32_t turn;
+        uint32_t generation;
 
         fake_forget();
         memset(buffer, 0, sizeof(buffer));
         request = announce(LONG, WEFT_SEND_STANDARD, &name);
-        joint = open_announced(fits[i], fits[i], &turn);
+        share = open_announced(fits[i], fits[i], &generation);
         weft_progress(); /* we are there, the receiver is not */
         end_request(request, WEFT_OK);
-        assert_int_equal(joint_copied(joint), fits[i]);
+        assert_int_equal(share_copied(share), fits[i]);
         assert_pattern(buffer, fits[i], 1);
         assert_int_equal(buffer[fits[i]], 0);
     }
@@ -903,12 +907,12 @@ static void a_pull_is_answered_with_exactly_these_bytes(void **state)
     const uint64_t parts[][2] = {
         {0, 1}, {5000, 9000}, {14000, LONG - 14001}, {LONG - 1, 1}};
     struct weft_request *request;
-    struct weft_joint *joint;
+    struct weft_copy_share *share;
     uint64_t name;
 
     (void)state;
     request = announce(LONG, WEFT_SEND_STANDARD, &name);
-    joint = claim_announced(LONG);
+    share = claim_announced(LONG);
     for (uint64_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         arrive_answer(A, WEFT_PKT_PULL,
                       (struct weft_answer){.request = name,
@@ -921,7 +925,7 @@ static void a_pull_is_answered_with_exactly_these_bytes(void **state)
         assert_pushed(90 + i, parts[i][0], parts[i][1]);
     }
     assert_false(weft_request_is_complete(request));
-    assert_true(weft_joint_count(joint, LONG));
+    assert_true(weft_share_count(share, LONG));
     weft_progress();
     end_request(request, WEFT_OK);
 }
@@ -929,12 +933,12 @@ static void a_pull_is_answered_with_exactly_these_bytes(void **state)
 static void pieces_that_find_the_queue_full_wait_and_messages_pass_them(void **state)
 {
     struct weft_request *request;
-    struct weft_joint *joint;
+    struct weft_copy_share *share;
     uint64_t name;
 
     (void)state;
     request = announce(LONG, WEFT_SEND_STANDARD, &name);
-    joint = claim_announced(LONG);
+    share = claim_announced(LONG);
     arrive_answer(A, WEFT_PKT_PULL,
                   (struct weft_answer){.request = name, .other = 90, .length = LONG});
     fake.refuse_ordered = 5;
@@ -948,7 +952,7 @@ static void pieces_that_find_the_queue_full_wait_and_messages_pass_them(void **s
     for (uint32_t i = 0; i < fake.sent_count; i++) { /* no number is left out */
         assert_int_equal(fake.sent[i]->header.sequence, i);
     }
-    assert_true(weft_joint_count(joint, LONG));
+    assert_true(weft_share_count(share, LONG));
     weft_progress();
     end_request(request, WEFT_OK);
 }
@@ -957,19 +961,20 @@ static void pieces_that_find_the_queue_full_wait_and_messages_pass_them(void **s
 
 static void a_sender_stores_from_the_back_what_nobody_has_claimed(void **state)
 {
-    struct weft_joint *joint;
+    struct weft_copy_share *share;
     struct weft_request *request;
     uint64_t name;
     uint64_t at;
     uint64_t part;
-    uint32_t turn;
+    uint32_t generation;
 
     (void)state;
     request = announce(HUGE_BYTES, WEFT_SEND_STANDARD, &name);
     weft_progress();
     assert_int_equal(fake.move_count, 0); /* announced is not open */
-    joint = open_announced(HUGE_BYTES, PIECE, &turn);
-    assert_true(weft_joint_claim_piece(joint, turn, WEFT_JOINT_RECEIVER, &at, &part));
+    share = open_announced(HUGE_BYTES, PIECE, &generation);
+    assert_true(
+        weft_share_claim_piece(share, generation, WEFT_SHARE_RECEIVER, &at, &part));
     weft_progress();
     assert_int_equal(fake.move_count, PIECES - 1);
     for (uint64_t i = 0; i < PIECES - 1; i++) {
@@ -977,12 +982,12 @@ static void a_sender_stores_from_the_back_what_nobody_has_claimed(void **state)
         assert_int_equal(fake.moves[i].offset, HUGE_BYTES - (i + 1) * PIECE);
         assert_int_equal(fake.moves[i].length, PIECE);
     }
-    assert_int_equal(joint_copied(joint), HUGE_BYTES - part);
+    assert_int_equal(share_copied(share), HUGE_BYTES - part);
     assert_memory_equal(buffer + part, message + part, HUGE_BYTES - part);
     assert_int_equal(buffer[0] | buffer[1] | buffer[part - 1], 0);
     assert_false(weft_request_is_complete(request)); /* the receiver has one piece yet */
     assert_int_equal(fake.wakes, 0);
-    assert_true(weft_joint_count(joint, part));
+    assert_true(weft_share_count(share, part));
     weft_progress();
     end_request(request, WEFT_OK);
     assert_int_equal(fake.sent_count, 1);
@@ -991,50 +996,51 @@ static void a_sender_stores_from_the_back_what_nobody_has_claimed(void **state)
 
 static void a_sender_that_counts_the_last_piece_wakes_the_receiver(void **state)
 {
-    struct weft_joint *joint;
+    struct weft_copy_share *share;
     struct weft_request *request;
     uint64_t name;
     uint64_t at;
     uint64_t part;
-    uint32_t turn;
+    uint32_t generation;
 
     (void)state;
     request = announce(HUGE_BYTES, WEFT_SEND_STANDARD, &name);
-    joint = open_announced(HUGE_BYTES, PIECE, &turn);
-    assert_true(weft_joint_claim_piece(joint, turn, WEFT_JOINT_RECEIVER, &at, &part));
-    assert_false(weft_joint_count(joint, part));
+    share = open_announced(HUGE_BYTES, PIECE, &generation);
+    assert_true(
+        weft_share_claim_piece(share, generation, WEFT_SHARE_RECEIVER, &at, &part));
+    assert_false(weft_share_count(share, part));
     weft_progress();
     assert_woken_once();
     end_request(request, WEFT_OK);
-    assert_int_equal(fake.joints_used, 0);
+    assert_int_equal(shares_used(), 0);
     assert_int_equal(fake.sent_count, 1); /* and sends nothing */
 }
 
 /* Every store fails after `done`: from there on it sends what it would have stored. */
-static void a_store_that_fails_sends_that_piece_to_who_opened_the_joint(void **state)
+static void a_store_that_fails_sends_that_piece_to_who_opened_the_share(void **state)
 {
     (void)state;
     for (int done = 0; done < PIECES; done++) {
         const uint64_t rest = HUGE_BYTES - (uint64_t)done * PIECE;
-        struct weft_joint *joint;
+        struct weft_copy_share *share;
         struct weft_request *request;
         uint64_t name;
-        uint32_t turn;
+        uint32_t generation;
 
         fake_forget();
         memset(buffer, 0, sizeof(buffer));
         fake.stores = done;
         request = announce(HUGE_BYTES, WEFT_SEND_STANDARD, &name);
-        joint = open_announced(HUGE_BYTES, PIECE, &turn);
+        share = open_announced(HUGE_BYTES, PIECE, &generation);
         for (int i = 0; i < 2 * PIECES; i++) {
             weft_progress();
         }
-        assert_int_equal(joint_copied(joint), HUGE_BYTES - rest);
+        assert_int_equal(share_copied(share), HUGE_BYTES - rest);
         assert_memory_equal(buffer + rest, message + rest, HUGE_BYTES - rest);
         assert_pushed(99, 0, rest);
         assert_false(weft_request_is_complete(request)); /* nor are they counted */
         assert_int_equal(fake.wakes, 0);
-        assert_true(weft_joint_count(joint, rest));
+        assert_true(weft_share_count(share, rest));
         weft_progress();
         end_request(request, WEFT_OK);
     }
@@ -1045,35 +1051,35 @@ static struct weft_request *waited_for;
 /* The receiver takes the rest while the sender's first store is under way, and fails. */
 static void fetch_the_rest(uint64_t offset, uint64_t length)
 {
-    struct weft_joint *joint = &fake.own_joints[0];
+    struct weft_copy_share *share = share_of(0, 0);
     uint64_t at;
     uint64_t part;
 
     assert_int_equal(offset, HUGE_BYTES - PIECE);
     assert_int_equal(length, PIECE);
-    while (weft_joint_claim_piece(joint, joint_turn(joint), WEFT_JOINT_RECEIVER, &at,
-                                  &part)) {
-        weft_joint_count(joint, part);
+    while (weft_share_claim_piece(share, share_generation(share), WEFT_SHARE_RECEIVER,
+                                  &at, &part)) {
+        weft_share_count(share, part);
     }
     assert_false(weft_request_is_complete(waited_for));
 }
 
 static void a_store_that_fails_sends_exactly_that_piece(void **state)
 {
-    struct weft_joint *joint;
+    struct weft_copy_share *share;
     uint64_t name;
-    uint32_t turn;
+    uint32_t generation;
 
     (void)state;
     fake.stores = 0;
     fake.storing = fetch_the_rest;
     waited_for = announce(HUGE_BYTES, WEFT_SEND_STANDARD, &name);
-    joint = open_announced(HUGE_BYTES, PIECE, &turn);
+    share = open_announced(HUGE_BYTES, PIECE, &generation);
     weft_progress();
     weft_progress();
     assert_int_equal(fake.move_count, 1);
     assert_pushed(99, HUGE_BYTES - PIECE, PIECE);
-    assert_true(weft_joint_count(joint, PIECE));
+    assert_true(weft_share_count(share, PIECE));
     weft_progress();
     end_request(waited_for, WEFT_OK);
 }
@@ -1087,7 +1093,7 @@ static void fetch_while_asleep(void)
     }
 }
 
-static void a_blocking_send_sleeps_until_its_joint_is_over(void **state)
+static void a_blocking_send_sleeps_until_its_share_is_over(void **state)
 {
     (void)state;
     fake.sleeping = fetch_while_asleep;
@@ -1095,19 +1101,19 @@ static void a_blocking_send_sleeps_until_its_joint_is_over(void **state)
                                WEFT_PLANE_P2P | (unsigned)WEFT_SEND_STANDARD),
                      WEFT_OK);
     assert_int_equal(fake.sleeps, 2);
-    assert_int_equal(fake.joints_used, 0);
-    assert_false(fake.is_armed);
+    assert_int_equal(shares_used(), 0);
+    assert_false(fake_is_armed());
 }
 
 static bool opens_only; /* or else fetches all of it */
 
 static void answer_while_arming(void)
 {
-    uint32_t turn;
+    uint32_t generation;
 
     fake.arming = NULL;
     if (opens_only) {
-        open_announced(LONG, LONG, &turn);
+        open_announced(LONG, LONG, &generation);
     } else {
         fetch_announced(LONG);
     }
@@ -1127,7 +1133,7 @@ static void an_answer_just_before_the_sleep_is_seen(void **state)
         assert_null(fake.arming);
         assert_int_equal(fake.sleeps, 0);
         assert_int_equal(fake.move_count, opens_only ? 1 : 0);
-        assert_false(fake.is_armed);
+        assert_false(fake_is_armed());
     }
 }
 
@@ -1141,7 +1147,7 @@ static void answers_to_a_request_that_is_over_are_ignored(void **state)
     uint64_t later_name;
 
     (void)state;
-    fake.joints = 0;
+    limit_shares(0);
     fake.repeat_control = 1; /* which no transport may do */
     request = announce(LONG, WEFT_SEND_STANDARD, &name);
     arrive_fetched(name);
@@ -1202,7 +1208,7 @@ static void a_send_whose_end_is_lost_is_never_over(void **state)
     uint64_t name;
 
     (void)state;
-    fake.joints = 0;
+    limit_shares(0);
     request = announce(LONG, WEFT_SEND_SYNCHRONOUS, &name);
     fake.drop_control = 1; /* which no transport may do */
     arrive_fetched(name);
@@ -1292,14 +1298,14 @@ static void a_piece_that_could_not_be_stored_is_taken_by_a_full_store(void **sta
 
 /* ---- checksums ---- */
 
-/* An announcement of ours becomes one of a peer that has no joint to give. */
-static void without_joint(struct fake_packet *packet)
+/* An announcement of ours becomes one of a peer that has no share to give. */
+static void without_share(struct fake_packet *packet)
 {
     struct weft_announce announced;
 
     memcpy(&announced, packet->data, sizeof(announced));
     announced.request = 42;
-    announced.joint = WEFT_NO_JOINT;
+    announced.share = WEFT_NO_SHARE;
     memcpy(packet->data, &announced, sizeof(announced));
     weft_checksum_seal(&packet->header, packet->data, packet->len);
 }
@@ -1321,7 +1327,7 @@ static struct fake_packet announced_with_sums(uint64_t length)
 
     packet.header.source = A;
     packet.header.sequence = 78;
-    without_joint(&packet);
+    without_share(&packet);
     return packet;
 }
 
@@ -1411,7 +1417,7 @@ a_synchronous_message_of_no_or_few_bytes_has_a_checksum_that_fits(void **state)
         request = announce(length, WEFT_SEND_SYNCHRONOUS, &name);
         packet = *fake_nth(WEFT_PKT_ANNOUNCE, 0);
         packet.header.source = A;
-        without_joint(&packet);
+        without_share(&packet);
         if (length == 0) {
             arrive_fetched(name);
         } else {
@@ -1425,8 +1431,9 @@ a_synchronous_message_of_no_or_few_bytes_has_a_checksum_that_fits(void **state)
 
 /* ---- offers ---- */
 
-/* Posts a receive that A is told of, and says which joint it may claim. */
-static struct weft_request *offer_to(struct weft_joint **joint, struct weft_answer *offer)
+/* Posts a receive that A is told of, and says which share it may claim. */
+static struct weft_request *offer_to(struct weft_copy_share **share,
+                                     struct weft_answer *offer)
 {
     struct weft_request *request = NULL;
 
@@ -1441,27 +1448,27 @@ static struct weft_request *offer_to(struct weft_joint **joint, struct weft_answ
     weft_unlock();
     assert_int_equal(fake_count(WEFT_PKT_OFFER), 1);
     *offer = answer_in(fake_nth(WEFT_PKT_OFFER, 0));
-    *joint = &fake.own_joints[(uint32_t)offer->other];
+    *share = share_of(0, (uint32_t)offer->other);
     return request;
 }
 
 /* The sender's store failed, and its DATA come before we have seen that it claimed. */
 static void data_for_an_offered_receive_may_come_before_its_claim_is_seen(void **state)
 {
-    struct weft_joint_terms terms = {.length = SHARE_FROM, .note = SHARE_FROM};
+    struct weft_share_terms terms = {.length = SHARE_FROM, .note = SHARE_FROM};
     struct weft_answer offer;
-    struct weft_joint *joint;
+    struct weft_copy_share *share;
     struct weft_request *request;
     uint64_t at;
     uint64_t part;
 
     (void)state;
-    request = offer_to(&joint, &offer);
-    assert_true(weft_joint_claim(joint, (uint32_t)(offer.other >> 32)));
+    request = offer_to(&share, &offer);
+    assert_true(weft_share_claim(share, (uint32_t)(offer.other >> 32)));
     terms.piece = terms.length;
-    weft_joint_open(joint, (uint32_t)(offer.other >> 32), &terms);
-    assert_true(weft_joint_claim_piece(joint, (uint32_t)(offer.other >> 32),
-                                       WEFT_JOINT_SENDER, &at, &part));
+    weft_share_open(share, (uint32_t)(offer.other >> 32), &terms);
+    assert_true(weft_share_claim_piece(share, (uint32_t)(offer.other >> 32),
+                                       WEFT_SHARE_SENDER, &at, &part));
     for (at = 0; at < SHARE_FROM; at += 2048) {
         arrive_data(A, offer.request, message, at, 2048);
     }
@@ -1471,7 +1478,7 @@ static void data_for_an_offered_receive_may_come_before_its_claim_is_seen(void *
     end_recv(request, A, 5, SHARE_FROM);
     assert_pattern(buffer, SHARE_FROM, 1);
     assert_int_equal(fake_count(WEFT_PKT_FETCHED), 0);
-    assert_int_equal(fake.joints_used, 0);
+    assert_int_equal(shares_used(), 0);
     assert_woken_once();
 }
 
@@ -1495,27 +1502,27 @@ static void arrive_sums(uint64_t receive, const uint8_t *bytes, uint64_t length)
  */
 static void store_by_offer(bool are_sums_first, uint64_t changed, enum weft_rc rc)
 {
-    struct weft_joint_terms terms = {
+    struct weft_share_terms terms = {
         .length = SHARE_FROM, .note = SHARE_FROM, .piece = SHARE_FROM};
     struct weft_answer offer;
-    struct weft_joint *joint;
+    struct weft_copy_share *share;
     struct weft_request *request;
     uint64_t at;
     uint64_t part;
 
     fake_forget();
-    request = offer_to(&joint, &offer);
-    assert_true(weft_joint_claim(joint, (uint32_t)(offer.other >> 32)));
-    weft_joint_open(joint, (uint32_t)(offer.other >> 32), &terms);
-    assert_true(weft_joint_claim_piece(joint, (uint32_t)(offer.other >> 32),
-                                       WEFT_JOINT_SENDER, &at, &part));
+    request = offer_to(&share, &offer);
+    assert_true(weft_share_claim(share, (uint32_t)(offer.other >> 32)));
+    weft_share_open(share, (uint32_t)(offer.other >> 32), &terms);
+    assert_true(weft_share_claim_piece(share, (uint32_t)(offer.other >> 32),
+                                       WEFT_SHARE_SENDER, &at, &part));
     if (are_sums_first) {
         arrive_sums(offer.request, message, SHARE_FROM);
         weft_progress();
     }
     memcpy(buffer, message, SHARE_FROM);
     buffer[changed] ^= (uint8_t)(rc == WEFT_OK ? 0 : 1);
-    assert_true(weft_joint_count(joint, SHARE_FROM));
+    assert_true(weft_share_count(share, SHARE_FROM));
     weft_progress();
     if (!are_sums_first) {
         assert_false(weft_request_is_complete(request));
@@ -1524,7 +1531,7 @@ static void store_by_offer(bool are_sums_first, uint64_t changed, enum weft_rc r
         weft_progress();
     }
     end_request(request, rc);
-    assert_int_equal(fake.joints_used, 0);
+    assert_int_equal(shares_used(), 0);
 }
 
 static void a_stored_message_is_received_when_its_sums_have_come_and_fit(void **state)
@@ -1549,9 +1556,9 @@ static void fetch_with_late_sums(uint64_t length, uint64_t changed, enum weft_rc
         .length = length,
         .address = (uint64_t)(uintptr_t)message,
         .request = 42,
-        .joint = (uint64_t)weft_joint_announce(&fake.peer_joints[0],
-                                               (uint64_t)(uintptr_t)message)
-                 << 32,
+        .share =
+            (uint64_t)weft_share_announce(share_of(A, 0), (uint64_t)(uintptr_t)message)
+            << 32,
     };
     struct weft_header header = fixture_header(WEFT_PKT_ANNOUNCE, A, 5);
     struct weft_request *request = start_recv(A, 5, buffer, sizeof(buffer));
@@ -1589,15 +1596,15 @@ static void a_message_whose_sums_follow_is_received_when_they_fit(void **state)
     }
 }
 
-/* A says that it has posted a receive, with a joint of its own. */
+/* A says that it has posted a receive, with a share of its own. */
 static void arrive_offer(int tag, uint32_t number, void *target)
 {
-    const uint32_t turn = weft_joint_offer(&fake.peer_joints[number],
-                                           (uint64_t)(uintptr_t)target, SHARE_FROM);
+    const uint32_t generation =
+        weft_share_offer(share_of(A, number), (uint64_t)(uintptr_t)target, SHARE_FROM);
 
     arrive_answer(A, WEFT_PKT_OFFER,
                   (struct weft_answer){
-                      .other = (uint64_t)turn << 32 | number,
+                      .other = (uint64_t)generation << 32 | number,
                       .offset = (uint64_t)FIXTURE_CONTEXT << 32 | (uint32_t)tag,
                       .length = SHARE_FROM,
                   });
@@ -1612,7 +1619,7 @@ static void a_message_takes_the_oldest_of_many_offers(void **state)
     struct weft_request *request;
 
     (void)state;
-    fake.is_inside = false;
+    set_peers_inside(false);
     arrive_offer(5, OLD, old_place);
     arrive_offer(5, YOUNG, young_place);
     for (int i = 0; i < MANY; i++) {
@@ -1626,7 +1633,7 @@ static void a_message_takes_the_oldest_of_many_offers(void **state)
     end_request(request, WEFT_OK);
     assert_int_equal(fake_count(WEFT_PKT_ANNOUNCE), 0);
     assert_pattern(old_place, SHARE_FROM, 1);
-    assert_true(weft_joint_take_back(&fake.peer_joints[YOUNG], 1));
+    assert_true(weft_share_take_back(share_of(A, YOUNG), 1));
 }
 
 int main(void)
@@ -1634,7 +1641,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_with_message, fixture_close)
     const struct CMUnitTest tests[] = {
         CASE(an_announced_message_is_fetched_and_the_sender_told_once),
-        CASE(an_announced_joint_is_opened_and_its_sender_told_nothing),
+        CASE(an_announced_share_is_opened_and_its_sender_told_nothing),
         CASE(an_announcement_before_the_receive_is_kept),
         CASE(an_announced_message_of_any_length_is_fetched_whole),
         CASE(what_cannot_be_reached_is_asked_for_and_comes_in_any_order),
@@ -1642,19 +1649,19 @@ int main(void)
         CASE(a_fetch_that_fails_in_the_middle_asks_for_what_is_missing),
         CASE(a_truncated_receive_asks_only_for_what_fits),
         CASE(a_receive_without_room_fetches_nothing_and_tells_the_sender),
-        CASE(a_receive_without_room_opens_the_joint_and_wakes_the_sender),
+        CASE(a_receive_without_room_opens_the_share_and_wakes_the_sender),
 
         CASE(a_sender_that_helps_copies_from_the_back_and_the_receiver_the_front),
         CASE(pieces_are_small_only_where_sharing_pays),
         CASE(a_receive_waits_for_the_pieces_that_the_sender_has_claimed),
-        CASE(a_joint_in_another_turn_ends_the_receive),
+        CASE(a_share_in_another_turn_ends_the_receive),
         CASE(a_fetch_that_fails_beside_a_helper_asks_for_all_but_its_piece),
         CASE(every_byte_is_copied_or_asked_for_once_however_helpers_meet),
 
         CASE(a_long_send_is_over_when_all_is_counted),
-        CASE(a_sender_without_a_joint_learns_the_end_from_the_receiver),
-        CASE(joints_are_used_again_in_another_turn),
-        CASE(an_announcement_that_finds_no_room_gives_its_joint_back),
+        CASE(a_sender_without_a_share_learns_the_end_from_the_receiver),
+        CASE(shares_are_used_again_in_another_turn),
+        CASE(an_announcement_that_finds_no_room_gives_its_share_back),
         CASE(a_synchronous_send_is_over_only_when_it_was_fetched),
         CASE(a_send_that_is_cut_off_is_over_when_the_rest_is_counted),
         CASE(a_pull_is_answered_with_exactly_these_bytes),
@@ -1662,9 +1669,9 @@ int main(void)
 
         CASE(a_sender_stores_from_the_back_what_nobody_has_claimed),
         CASE(a_sender_that_counts_the_last_piece_wakes_the_receiver),
-        CASE(a_store_that_fails_sends_that_piece_to_who_opened_the_joint),
+        CASE(a_store_that_fails_sends_that_piece_to_who_opened_the_share),
         CASE(a_store_that_fails_sends_exactly_that_piece),
-        CASE(a_blocking_send_sleeps_until_its_joint_is_over),
+        CASE(a_blocking_send_sleeps_until_its_share_is_over),
         CASE(an_answer_just_before_the_sleep_is_seen),
 
         CASE(answers_to_a_request_that_is_over_are_ignored),

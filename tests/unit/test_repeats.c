@@ -19,7 +19,7 @@ static uint64_t name_of(const struct weft_request *request)
 /* A long send to A whose end comes from FETCHED. */
 static struct weft_request *announce(void)
 {
-    fake.joints = 0;
+    limit_shares(0);
     fill_pattern(message, LONG, 1);
     return start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
 }
@@ -132,7 +132,7 @@ static void a_second_sums_is_ignored(void **state)
     fake.is_reachable = false;
     recv = start_recv(A, TAG, buffer, LONG);
     r = (struct weft_p2p_request *)recv;
-    arrive_with_joint(A, TAG, message, LONG, 42, 0);
+    arrive_with_share(A, TAG, message, LONG, 42, 0);
     weft_progress();
     weft_p2p.has_checksum = true; /* as if the announcement had come without sums */
     r->awaits_sums = true;

@@ -195,7 +195,7 @@ static void a_receive_can_use_its_memory_again(void **state)
         weft_progress();
         end_recv(recv, A, 7, sizeof(data));
         assert_pattern(buffer, sizeof(buffer), 2);
-        assert_int_equal(fake.joints_used, 0);
+        assert_int_equal(shares_used(), 0);
     }
 }
 

@@ -41,11 +41,11 @@ static void take(void)
 
 /* ---- a network ---- */
 
-static enum weft_rc net_open(struct weft_upcalls *up, struct weft_job *job,
+static enum weft_rc net_open(struct weft_upcalls *up, struct weft_node *node,
                              struct weft_transport **out)
 {
     (void)up;
-    (void)job;
+    (void)node;
     net.descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     *out = NULL;
     return net.descriptor >= 0 ? WEFT_OK : WEFT_ERR_SYSTEM;
@@ -70,7 +70,7 @@ static bool net_descriptors(struct weft_transport *tp, int out[2])
     return true;
 }
 
-static enum weft_rc net_may_wait(struct weft_transport *tp)
+static enum weft_rc net_arm(struct weft_transport *tp)
 {
     (void)tp;
     return WEFT_OK;
@@ -88,7 +88,7 @@ static const struct weft_transport_ops net_ops = {
     .close = net_close,
     .warm_up = net_warm_up,
     .descriptors = net_descriptors,
-    .may_wait = net_may_wait,
+    .arm = net_arm,
     .due_ns = net_due_ns,
 };
 
@@ -103,23 +103,18 @@ static void wait_for(sem_t *semaphore)
     assert_int_equal(sem_timedwait(semaphore, &until), 0);
 }
 
-static void ring(struct weft_transport *tp)
+static void ring(void)
 {
-    (void)tp;
     sem_post(&net.rung);
     sem_wait(&net.go_on);
 }
-
-static struct weft_transport_ops node_ops;
 
 static int open_fixture(void **state)
 {
     if (fixture_open(state) != 0) {
         return -1;
     }
-    node_ops = fake_ops;
-    node_ops.ring = ring;
-    weft_p2p.ops = &node_ops;
+    fake.ringing = ring;
     sem_init(&net.rung, 0, 0);
     sem_init(&net.go_on, 0, 0);
     net.comes_before_stop = false;
@@ -130,6 +125,7 @@ static int open_fixture(void **state)
 static int close_fixture(void **state)
 {
     weft_p2p_close_network();
+    fake.ringing = NULL;
     sem_destroy(&net.rung);
     sem_destroy(&net.go_on);
     return fixture_close(state);

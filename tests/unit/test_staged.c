@@ -1,17 +1,17 @@
 /*
  * test_staged.c - long messages that are not contiguous, against the fake transport:
- * asked for window by window, packed, fetched, and sent in packets where fetching fails.
+ * asked for stage by stage, packed, fetched, and sent in packets where fetching fails.
  */
 #include "p2p_fixture.h"
 
-#include "joint.h"
+#include "copy_share.h"
 
 #include "datatype/construct.h"
 #include "engine/lock.h"
 
 enum {
     A = 1,
-    BYTES = 5 * WEFT_PIECE / 2, /* two pieces and a half, more than a window */
+    BYTES = 5 * WEFT_PIECE / 2, /* two pieces and a half, more than a stage */
     DOUBLES = BYTES / 8,
 };
 
@@ -132,31 +132,31 @@ static void a_piece_that_cannot_be_fetched_comes_as_data_with_the_rest(void **st
     assert_spread();
 }
 
-/* The sender sees the joint open and would help. */
+/* The sender sees the share open and would help. */
 static void claim_nothing(uint64_t offset, uint64_t length)
 {
-    struct weft_joint *joint = &fake.peer_joints[0];
+    struct weft_copy_share *share = share_of(A, 0);
     uint64_t at;
     uint64_t part;
 
     (void)offset;
     (void)length;
-    assert_true(weft_joint_is_open(joint, joint_turn(joint)));
-    assert_false(
-        weft_joint_claim_piece(joint, joint_turn(joint), WEFT_JOINT_SENDER, &at, &part));
+    assert_true(weft_share_is_open(share, share_generation(share)));
+    assert_false(weft_share_claim_piece(share, share_generation(share), WEFT_SHARE_SENDER,
+                                        &at, &part));
 }
 
 static void data_of_one_block_are_fetched_and_nobody_stores(void **state)
 {
-    struct weft_joint *joint = &fake.peer_joints[0];
+    struct weft_copy_share *share = share_of(A, 0);
     struct weft_request *request = start_typed_recv();
-    uint32_t turn;
+    uint32_t generation;
 
     (void)state;
-    turn = arrive_with_joint(A, 5, message, BYTES, 42, 0);
+    generation = arrive_with_share(A, 5, message, BYTES, 42, 0);
     fake.fetching = claim_nothing;
     weft_progress();
-    assert_true(weft_joint_is_over(joint, turn));
+    assert_true(weft_share_is_over(share, generation));
     assert_int_equal(fake_count(WEFT_PKT_STAGE), 0);
     assert_int_equal(fake_count(WEFT_PKT_FETCHED), 0);
     end_recv(request, A, 5, BYTES);
@@ -174,10 +174,10 @@ static void what_is_not_reached_comes_as_data(void **state)
         fake_forget();
         fake.is_reachable = can_try;
         fake.fetches = 1;
-        arrive_with_joint(A, 5, message, BYTES, 42, 0);
+        arrive_with_share(A, 5, message, BYTES, 42, 0);
         weft_progress();
-        assert_false(weft_joint_has_pieces(&fake.peer_joints[0],
-                                           joint_turn(&fake.peer_joints[0])));
+        assert_false(
+            weft_share_has_pieces(share_of(A, 0), share_generation(share_of(A, 0))));
         assert_int_equal(fake_count(WEFT_PKT_PULL), 1);
         pull = nth(WEFT_PKT_PULL, 0);
         assert_int_equal(pull.offset, 0);
@@ -258,9 +258,9 @@ static void a_sender_packs_what_it_is_asked_for(void **state)
     end_request(request, WEFT_OK);
 }
 
-/* ---- windows of the transport ---- */
+/* ---- stages of the transport ---- */
 
-static void pieces_in_windows_are_read_where_they_are(void **state)
+static void pieces_in_stages_are_read_where_they_are(void **state)
 {
     struct weft_request *request = start_typed_recv();
 
@@ -271,11 +271,11 @@ static void pieces_in_windows_are_read_where_they_are(void **state)
     for (size_t i = 0; i < 3; i++) {
         const struct weft_answer stage = nth(WEFT_PKT_STAGE, i);
 
-        memcpy(fake.peer_windows[i % 2], message + stage.offset, (size_t)stage.length);
+        memcpy(stage_of(A, i % 2), message + stage.offset, (size_t)stage.length);
         arrive_answer(A, WEFT_PKT_STAGED,
                       (struct weft_answer){
                           .request = stage.other,
-                          .other = WEFT_IN_WINDOW | i % 2,
+                          .other = WEFT_IN_STAGE | i % 2,
                           .offset = stage.offset,
                           .length = stage.length,
                       });
@@ -287,13 +287,13 @@ static void pieces_in_windows_are_read_where_they_are(void **state)
     assert_spread();
 }
 
-static void a_sender_packs_into_windows_in_turn(void **state)
+static void a_sender_packs_into_stages_in_turn(void **state)
 {
     struct weft_request *request;
     struct weft_announce announce;
 
     (void)state;
-    fake.windows = 2;
+    limit_stages(2);
     for (size_t i = 0; i < DOUBLES; i++) {
         memcpy(spread + 16 * i, message + 8 * i, 8);
     }
@@ -307,25 +307,25 @@ static void a_sender_packs_into_windows_in_turn(void **state)
                                            .offset = at,
                                            .length = piece_length(at)});
         weft_progress();
-        assert_int_equal(nth(WEFT_PKT_STAGED, i).other, WEFT_IN_WINDOW | i % 2);
-        assert_memory_equal(fake.own_windows[i % 2], message + at, piece_length(at));
+        assert_int_equal(nth(WEFT_PKT_STAGED, i).other, WEFT_IN_STAGE | i % 2);
+        assert_memory_equal(stage_of(0, i % 2), message + at, piece_length(at));
     }
     arrive_answer(A, WEFT_PKT_FETCHED, (struct weft_answer){.request = announce.request});
     weft_progress();
     end_request(request, WEFT_OK);
-    assert_int_equal(fake.windows_used, 0);
+    assert_int_equal(stages_used(), 0);
 }
 
-/* What fits is packed once, into a window while there is one. */
-static void a_message_of_one_window_is_announced_in_it(void **state)
+/* What fits is packed once, into a stage while there is one. */
+static void a_message_of_one_stage_is_announced_in_it(void **state)
 {
-    enum { SENDS = FAKE_WINDOWS + 1, PART = 1000 };
+    enum { STAGES = 2, SENDS = STAGES + 1, PART = 1000 };
     struct weft_datatype *part;
     struct weft_request *requests[SENDS];
     struct weft_announce announces[SENDS];
 
     (void)state;
-    fake.windows = FAKE_WINDOWS;
+    limit_stages(STAGES);
     assert_int_equal(weft_type_vector(MPI_COMBINER_VECTOR, false, PART, 1, 2,
                                       weft_datatype_from_handle(MPI_DOUBLE), &part),
                      WEFT_OK);
@@ -338,51 +338,51 @@ static void a_message_of_one_window_is_announced_in_it(void **state)
 
         requests[i] = start_send_data(A, 5, elements_at(spread, 1, part));
         announces[i] = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, i));
-        if (i < FAKE_WINDOWS) {
-            assert_int_equal(announces[i].address, WEFT_IN_WINDOW | i);
-            at = fake.own_windows[i];
+        if (i < STAGES) {
+            assert_int_equal(announces[i].address, WEFT_IN_STAGE | i);
+            at = stage_of(0, i);
         } else {
             at = (const void *)(uintptr_t)announces[i].address;
         }
         assert_memory_equal(at, message, 8 * PART);
     }
     for (uint32_t i = 0; i < SENDS; i++) {
-        struct weft_joint *joint = &fake.own_joints[(uint32_t)announces[i].joint];
+        struct weft_copy_share *share = share_of(0, (uint32_t)announces[i].share);
 
-        weft_joint_open(joint, (uint32_t)(announces[i].joint >> 32),
-                        &(struct weft_joint_terms){.length = 8 * PART});
-        assert_true(weft_joint_count(joint, 8 * PART));
+        weft_share_open(share, (uint32_t)(announces[i].share >> 32),
+                        &(struct weft_share_terms){.length = 8 * PART});
+        assert_true(weft_share_count(share, 8 * PART));
         weft_progress();
         end_request(requests[i], WEFT_OK);
     }
-    assert_int_equal(fake.windows_used, 0);
+    assert_int_equal(stages_used(), 0);
     weft_datatype_free(part);
 }
 
-static void a_message_in_a_window_goes_to_any_buffer(void **state)
+static void a_message_in_a_stage_goes_to_any_buffer(void **state)
 {
     for (int is_typed = 0; is_typed < 2; is_typed++) {
         struct weft_request *request =
             is_typed ? start_typed_recv() : start_recv(A, 5, spread, BYTES);
         struct weft_header header = fixture_header(WEFT_PKT_ANNOUNCE, A, 5);
         const struct weft_announce announce = {
-            .length = WEFT_WINDOW,
-            .address = WEFT_IN_WINDOW | 1,
+            .length = WEFT_STAGE_BYTES,
+            .address = WEFT_IN_STAGE | 1,
             .request = 42,
-            .joint = WEFT_NO_JOINT,
+            .share = WEFT_NO_SHARE,
         };
 
         (void)state;
         fake.is_reachable = false;
         fake_forget();
         memset(spread, 0, sizeof(spread));
-        memcpy(fake.peer_windows[1], message, WEFT_WINDOW);
+        memcpy(stage_of(A, 1), message, WEFT_STAGE_BYTES);
         fake_arrive(A, header, &announce, sizeof(announce), 0);
         weft_progress();
         assert_int_equal(fake_count(WEFT_PKT_FETCHED), 1);
         assert_int_equal(fake.move_count, 0);
-        end_recv(request, A, 5, WEFT_WINDOW);
-        for (size_t i = 0; i < WEFT_WINDOW / 8; i++) {
+        end_recv(request, A, 5, WEFT_STAGE_BYTES);
+        for (size_t i = 0; i < WEFT_STAGE_BYTES / 8; i++) {
             assert_memory_equal(spread + (is_typed ? 16 : 8) * i, message + 8 * i, 8);
         }
     }
@@ -413,11 +413,11 @@ static void assert_rows(size_t stride, size_t block, size_t bytes)
     }
 }
 
-/* The list that a place names, one of ours or of the peer's. */
-static const struct weft_list *list_at(uint8_t windows[][WEFT_WINDOW], uint64_t place)
+/* The list that a place names, one of ours. */
+static const struct weft_list *list_at(uint64_t place)
 {
     assert_true(weft_p2p_is_list(place));
-    return (const struct weft_list *)windows[(uint32_t)place];
+    return (const struct weft_list *)stage_of(0, (uint32_t)place);
 }
 
 static void a_sender_shows_long_blocks_and_stores_what_is_wanted(void **state)
@@ -426,35 +426,35 @@ static void a_sender_shows_long_blocks_and_stores_what_is_wanted(void **state)
     struct weft_request *request;
     struct weft_announce announce;
     const struct weft_list *list;
-    struct weft_joint *joint;
+    struct weft_copy_share *share;
 
     (void)state;
-    fake.windows = 1;
+    limit_stages(1);
     for (size_t i = 0; i < ROWS; i++) {
         memcpy(spread + i * (BLOCK + GAP), message + i * BLOCK, BLOCK);
     }
     request = start_send_data(A, 5, elements_at(spread, 1, rows));
     announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
-    list = list_at(fake.own_windows, announce.address);
+    list = list_at(announce.address);
     assert_int_equal(list->n, ROWS);
     for (uint64_t i = 0; i <= ROWS; i++) {
         assert_int_equal(list->at[i].start, i * BLOCK);
         assert_true(i == ROWS ||
                     list->at[i].address == (uintptr_t)spread + i * (BLOCK + GAP));
     }
-    joint = &fake.own_joints[(uint32_t)announce.joint];
-    weft_joint_open(joint, (uint32_t)(announce.joint >> 32),
-                    &(struct weft_joint_terms){
-                        .target = (uint64_t)(uintptr_t)fake.peer_windows,
+    share = share_of(0, (uint32_t)announce.share);
+    weft_share_open(share, (uint32_t)(announce.share >> 32),
+                    &(struct weft_share_terms){
+                        .target = (uint64_t)(uintptr_t)stage_of(A, 0),
                         .length = ROW_BYTES,
                         .piece = ROW_BYTES / 3,
                     });
     while (!weft_request_is_complete(request)) {
         weft_progress();
     }
-    assert_memory_equal(fake.peer_windows, message, ROW_BYTES);
+    assert_memory_equal(stage_of(A, 0), message, ROW_BYTES);
     end_request(request, WEFT_OK);
-    assert_int_equal(fake.windows_used, 0);
+    assert_int_equal(stages_used(), 0);
     weft_datatype_free(rows);
 }
 
@@ -462,20 +462,20 @@ static void a_sender_shows_long_blocks_and_stores_what_is_wanted(void **state)
 static void both_may_have_long_blocks(void **state)
 {
     struct weft_datatype *rows = make_rows(2 * ROWS, BLOCK / 2, BLOCK / 2 + GAP);
-    struct weft_list *list = (struct weft_list *)fake.peer_windows[1];
+    struct weft_list *list = (struct weft_list *)stage_of(A, 1);
     struct weft_announce announce = {
         .length = ROW_BYTES,
-        .address = WEFT_IN_WINDOW | WEFT_IS_LIST | 1,
+        .address = WEFT_IN_STAGE | WEFT_IS_LIST | 1,
         .request = 42,
     };
     struct weft_header header = fixture_header(WEFT_PKT_ANNOUNCE, A, 5);
 
     (void)state;
     for (int is_failing = 0; is_failing < 2; is_failing++) {
-        struct weft_joint *joint = &fake.peer_joints[0];
+        struct weft_copy_share *share = share_of(A, 0);
         struct weft_request *request;
 
-        fake.windows = 1;
+        limit_stages(1);
         fake.fetches = is_failing ? 1 : FAKE_ENDLESS;
         fake_forget();
         memset(spread, 0, sizeof(spread));
@@ -484,12 +484,11 @@ static void both_may_have_long_blocks(void **state)
             list->at[i].start = i * BLOCK;
             list->at[i].address = (uint64_t)(uintptr_t)(message + i * BLOCK);
         }
-        announce.joint = (uint64_t)weft_joint_announce(joint, announce.address) << 32;
+        announce.share = (uint64_t)weft_share_announce(share, announce.address) << 32;
         request = start_recv_data(A, 5, elements_at(spread, 1, rows));
         fake_arrive(A, header, &announce, sizeof(announce), 0);
         weft_progress();
-        assert_int_equal(list_at(fake.own_windows, weft_joint_field(&joint->target))->n,
-                         2 * ROWS);
+        assert_int_equal(list_at(weft_share_field(&share->target))->n, 2 * ROWS);
         for (size_t i = 0; i < fake_count(WEFT_PKT_PULL); i++) {
             const struct weft_answer pull = nth(WEFT_PKT_PULL, i);
 
@@ -503,20 +502,20 @@ static void both_may_have_long_blocks(void **state)
         assert_int_equal(fake_count(WEFT_PKT_PULL) > 0, is_failing);
         end_recv(request, A, 5, ROW_BYTES);
         assert_rows(BLOCK / 2 + GAP, BLOCK / 2, ROW_BYTES);
-        assert_int_equal(fake.windows_used, 0);
+        assert_int_equal(stages_used(), 0);
     }
     weft_datatype_free(rows);
 }
 
-/* A list from the sender, and short blocks here: fetched into a window, and unpacked. */
+/* A list from the sender, and short blocks here: fetched into a stage, and unpacked. */
 static void long_blocks_may_become_short_ones(void **state)
 {
-    struct weft_list *list = (struct weft_list *)fake.peer_windows[1];
+    struct weft_list *list = (struct weft_list *)stage_of(A, 1);
     const struct weft_announce announce = {
         .length = BYTES,
-        .address = WEFT_IN_WINDOW | WEFT_IS_LIST | 1,
+        .address = WEFT_IN_STAGE | WEFT_IS_LIST | 1,
         .request = 42,
-        .joint = WEFT_NO_JOINT,
+        .share = WEFT_NO_SHARE,
     };
     struct weft_header header = fixture_header(WEFT_PKT_ANNOUNCE, A, 5);
     struct weft_request *request = start_typed_recv();
@@ -548,11 +547,11 @@ static void short_blocks_are_not_listed(void **state)
             .count = 1,
         };
 
-        fake.windows = 1;
+        limit_stages(1);
         weft_lock();
         assert_null(weft_p2p_make_list(&data).at);
         weft_unlock();
-        assert_int_equal(fake.windows_used, 0);
+        assert_int_equal(stages_used(), 0);
         weft_datatype_free(rows);
     }
 }
@@ -569,10 +568,10 @@ int main(void)
         CASE(pieces_go_straight_to_a_contiguous_buffer),
         CASE(a_typed_receive_is_not_offered_and_can_be_cancelled),
         CASE(a_sender_packs_what_it_is_asked_for),
-        CASE(pieces_in_windows_are_read_where_they_are),
-        CASE(a_sender_packs_into_windows_in_turn),
-        CASE(a_message_of_one_window_is_announced_in_it),
-        CASE(a_message_in_a_window_goes_to_any_buffer),
+        CASE(pieces_in_stages_are_read_where_they_are),
+        CASE(a_sender_packs_into_stages_in_turn),
+        CASE(a_message_of_one_stage_is_announced_in_it),
+        CASE(a_message_in_a_stage_goes_to_any_buffer),
         CASE(a_sender_shows_long_blocks_and_stores_what_is_wanted),
         CASE(both_may_have_long_blocks),
         CASE(long_blocks_may_become_short_ones),

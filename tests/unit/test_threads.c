@@ -147,26 +147,27 @@ static void a_thread_that_waits_for_room_is_woken_when_another_finds_it(void **s
 static void an_empty_message_by_an_offer_wakes_the_receiver(void **state)
 {
     static uint8_t target[LONG];
-    struct weft_joint *joint = &fake.peer_joints[1];
-    const uint32_t turn = weft_joint_offer(joint, (uint64_t)(uintptr_t)target, LONG);
+    struct weft_copy_share *share = share_of(PEER, 1);
+    const uint32_t generation =
+        weft_share_offer(share, (uint64_t)(uintptr_t)target, LONG);
     struct weft_request *request;
     bool is_over;
 
     (void)state;
-    fake.is_inside = false;
+    set_peers_inside(false);
     arrive_answer(PEER, WEFT_PKT_OFFER,
                   (struct weft_answer){
                       .request = 1,
-                      .other = (uint64_t)turn << 32 | 1,
+                      .other = (uint64_t)generation << 32 | 1,
                       .offset = (uint64_t)FIXTURE_CONTEXT << 32 | TAG,
                       .length = LONG,
                   });
     weft_progress();
     request = start_send(PEER, TAG, target, 0, WEFT_SEND_SYNCHRONOUS);
-    assert_int_equal(weft_joint_state(joint, turn, &is_over), WEFT_JOINT_OPEN);
+    assert_int_equal(weft_share_state(share, generation, &is_over), WEFT_SHARE_OPEN);
     assert_int_equal(fake.wakes, 1);
-    assert_int_equal(fake.woken, PEER);
-    assert_int_equal(fake.wake_level, WEFT_ATTENTION_ANYTHING);
+    assert_ptr_equal(fake.woken, area_of(PEER));
+    assert_int_equal(fake.wake_level, WEFT_WAKE_ANYTHING);
     weft_progress();
     end_request(request, WEFT_OK);
 }
@@ -231,7 +232,8 @@ static void a_helper_that_nobody_wakes_looks_for_packets(void **state)
     (void)state;
     fill_pattern(message, LONG, 1);
     fake.is_reachable = false; /* so it comes in pieces */
-    fake.may_miss = true;
+    atomic_store_explicit(&fixture_job.segment.header->is_barrier_refused, 1,
+                          memory_order_seq_cst);
     request = start_recv(PEER, TAG, buffer, LONG);
     arrive_announced(PEER, TAG, message, LONG, 99);
     weft_p2p.has_progress = true;

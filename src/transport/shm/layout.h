@@ -1,14 +1,12 @@
 /*
  * layout.h - what the shared-memory transport keeps in a rank's slice of the job segment,
- * behind the first page, which is wire-up's. All-zero is its empty state. Nothing is
- * touched before it is used: a rank that nobody speaks to costs no memory.
+ * behind what the node keeps there (node/layout.h). All-zero is its empty state. Nothing
+ * is touched before it is used: a rank that nobody speaks to costs no memory.
  *
- *     area: attention, doorbell, identity      written by its owner, read by senders
+ *     lane owners                              written by senders that want a lane
  *     control                                  many writers, small, always taken
  *     inbox                                    many writers: first contact and rare peers
- *     joints                                   long transfers that both sides copy
  *     lanes                                    one writer each, given on demand
- *     windows                                  messages that had to be packed
  */
 #ifndef WEFT_SHM_LAYOUT_H
 #define WEFT_SHM_LAYOUT_H
@@ -26,8 +24,6 @@ enum {
     WEFT_RING_CELL_BYTES = 256,
     WEFT_CONTROL_CELLS = 64,
     WEFT_INBOX_CELLS = 128,
-    WEFT_JOINTS = 32,
-    WEFT_WINDOWS = 8,
 };
 
 /* The first cell of a message; the others are data only. */
@@ -75,17 +71,6 @@ struct weft_ring_claim {
 enum { WEFT_RING_CONTROL = 1, WEFT_RING_INBOX = 2 }; /* 0: none yet */
 
 struct weft_shm_area {
-    /* Who and how awake. */
-    _Alignas(64) _Atomic uint32_t attention; /* enum weft_attention */
-    _Atomic uint32_t doorbell;               /* a futex: for who sleeps in MPI */
-    _Atomic uint32_t helper_bell;            /* a futex: for the helper */
-    _Atomic uint32_t rings;                  /* how often either was rung by a peer */
-    _Alignas(64) _Atomic uint32_t is_inside; /* a thread is inside MPI: a hint */
-    _Alignas(64) _Atomic uint32_t is_known;  /* the three below are valid */
-    int32_t pid;
-    uint64_t probe_address; /* a word of its private memory, and what it holds */
-    uint64_t probe_value;
-
     _Alignas(64) _Atomic uint32_t lane_mask; /* lanes that were ever given */
     _Atomic uint32_t lanes_wanted;           /* senders that found none free */
     /* Here, and not in the lanes, whose pages a search would touch. */
@@ -96,12 +81,11 @@ struct weft_shm_area {
     struct weft_ring_cell control_cells[WEFT_CONTROL_CELLS];
     struct weft_ring inbox;
     struct weft_ring_cell inbox_cells[WEFT_INBOX_CELLS];
-    _Alignas(64) struct weft_joint joints[WEFT_JOINTS];
     _Alignas(4096) struct weft_lane lanes[WEFT_LANES];
-    _Alignas(4096) uint8_t windows[WEFT_WINDOWS][WEFT_WINDOW];
 };
 
-enum { WEFT_SHM_AREA_AT = 4096 };
+enum { WEFT_SHM_AREA_AT = WEFT_NODE_AREA_END };
+_Static_assert(WEFT_SHM_AREA_AT % WEFT_NODE_PAGE == 0, "lanes are aligned to pages");
 _Static_assert(WEFT_SHM_AREA_AT + sizeof(struct weft_shm_area) <=
                    WEFT_SEGMENT_SLICE_BYTES,
                "a slice holds all of it");

@@ -106,8 +106,8 @@ static int poll_lane(struct weft_transport *tp, struct weft_lane_in *in, int bud
     if (weft_unlikely(done > 0 && atomic_load_explicit(&in->lane->wants_room,
                                                        memory_order_relaxed) != 0)) {
         atomic_store_explicit(&in->lane->wants_room, 0, memory_order_relaxed);
-        weft_shm_notice(weft_shm_area_of(&tp->job->segment, in->local),
-                        WEFT_ATTENTION_REQUESTS);
+        weft_node_notice(weft_node_area_of(&tp->job->segment, in->local),
+                         WEFT_WAKE_REQUESTS);
     }
     return done;
 }

@@ -64,7 +64,7 @@ static enum weft_rc send_control(struct weft_shm_endpoint *ep, const void *heade
         WEFT_RING_CONTROL + 2 * ep->local, &head, header, data);
 
     if (rc == WEFT_OK && (flags & WEFT_SEND_QUIET) == 0) {
-        weft_shm_notice_urgent(ep->area);
+        weft_node_notice_urgent(ep->node);
     }
     return rc;
 }
@@ -72,8 +72,8 @@ static enum weft_rc send_control(struct weft_shm_endpoint *ep, const void *heade
 /*
  * The receiver tells us when it has taken something (poll.c), and a full lane is worth
  * waking it for, again when more was sent since it was told. The barrier between this
- * store and our next look at the lane is that of arm(), without which nobody sleeps: who
- * has asked after it arms again (`has_asked`).
+ * store and our next look at the lane is that of weft_node_publish(), without which
+ * nobody sleeps: who has asked after it publishes again (`has_asked`).
  */
 static void ask_for_room(struct weft_shm_endpoint *ep)
 {
@@ -82,9 +82,9 @@ static void ask_for_room(struct weft_shm_endpoint *ep)
     if (atomic_load_explicit(wants_room, memory_order_relaxed) == 0 ||
         ep->asked_at != ep->out.head) {
         ep->asked_at = ep->out.head;
-        ep->base.transport->has_asked = true;
+        ep->base.transport->node->has_asked = true;
         atomic_store_explicit(wants_room, 1, memory_order_relaxed);
-        weft_shm_notice_urgent(ep->area);
+        weft_node_notice_urgent(ep->node);
     }
 }
 
@@ -143,9 +143,9 @@ static __attribute__((noinline)) enum weft_rc send_otherwise(struct weft_shm_end
         rc = WEFT_AGAIN;
     }
     if (rc == WEFT_OK && (flags & WEFT_SEND_URGENT) != 0) {
-        weft_shm_notice_urgent(ep->area);
+        weft_node_notice_urgent(ep->node);
     } else if (rc == WEFT_OK) {
-        weft_shm_notice(ep->area, WEFT_ATTENTION_ANYTHING);
+        weft_node_notice(ep->node, WEFT_WAKE_ANYTHING);
     }
     return rc;
 }
@@ -164,6 +164,6 @@ enum weft_rc weft_shm_send(struct weft_endpoint *base, const void *header,
         return WEFT_AGAIN;
     }
     ep->number++;
-    weft_shm_notice(ep->area, WEFT_ATTENTION_ANYTHING);
+    weft_node_notice(ep->node, WEFT_WAKE_ANYTHING);
     return WEFT_OK;
 }

@@ -1,38 +1,16 @@
 /*
  * single_copy.c - bytes straight from one process's memory into another's.
  *
- * process_vm_readv and writev can be forbidden (seccomp, Yama, namespaces), and a process
- * number can mean nothing here (another PID namespace). So every process shows a word of
- * its memory and what it holds, and the first transfer to a peer begins by reading it.
- * Any later transfer can still fail by itself; then nothing is assumed about how much
- * arrived.
+ * process_vm_readv and writev can be forbidden. So every process shows a word of its
+ * memory and what it holds (node/node.c), and the first transfer to a peer begins by
+ * reading it. Any later transfer can still fail by itself; then nothing is assumed about
+ * how much arrived.
  */
 #include "transport/shm/shm.h"
 
 #include "base/log.h"
 
-#include <errno.h>
-#include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/uio.h>
-#include <unistd.h>
-
-void weft_shm_introduce(struct weft_transport *tp)
-{
-    struct weft_shm_area *area = tp->area;
-
-    if (getrandom(&tp->probe, sizeof(tp->probe), 0) != (ssize_t)sizeof(tp->probe)) {
-        tp->probe = (uint64_t)getpid() * UINT64_C(0x9e3779b97f4a7c15);
-    }
-    if (tp->job->segment.header->local_size > 1) { /* where Yama asks for it */
-        prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-    }
-    area->pid = getpid();
-    area->probe_address = (uint64_t)(uintptr_t)&tp->probe;
-    area->probe_value = tp->probe;
-    /* Pairs with the acquire in weft_shm_can_reach(). */
-    atomic_store_explicit(&area->is_known, 1, memory_order_release);
-}
 
 /* All of it, or WEFT_ERR_SYSTEM. */
 static enum weft_rc move(bool is_fetch, int pid, uint64_t there, void *here, size_t len)
@@ -61,12 +39,12 @@ bool weft_shm_can_reach(struct weft_endpoint *base)
     if (weft_likely(ep->reach != REACH_UNKNOWN)) {
         return ep->reach == REACH_YES;
     }
-    if (atomic_load_explicit(&ep->area->is_known, memory_order_acquire) == 0) {
+    if (atomic_load_explicit(&ep->node->is_known, memory_order_acquire) == 0) {
         return false; /* it has not opened its transports yet: ask again later */
     }
-    ep->reach = move(true, ep->area->pid, ep->area->probe_address, &seen, sizeof(seen)) ==
+    ep->reach = move(true, ep->node->pid, ep->node->probe_address, &seen, sizeof(seen)) ==
                             WEFT_OK &&
-                        seen == ep->area->probe_value
+                        seen == ep->node->probe_value
                     ? REACH_YES
                     : REACH_NO;
     if (ep->reach == REACH_NO) {
@@ -93,7 +71,7 @@ enum weft_rc weft_shm_fetch(struct weft_endpoint *base, const struct weft_key *k
 
     (void)op; /* done when it returns */
     return count_moved(&base->transport->fetched, len,
-                       move(true, ep->area->pid, key->address + offset, to, len));
+                       move(true, ep->node->pid, key->address + offset, to, len));
 }
 
 enum weft_rc weft_shm_store(struct weft_endpoint *base, const struct weft_key *key,
@@ -105,7 +83,7 @@ enum weft_rc weft_shm_store(struct weft_endpoint *base, const struct weft_key *k
     (void)op;
     return count_moved(
         &base->transport->stored, len,
-        move(false, ep->area->pid, key->address + offset, (void *)(uintptr_t)from, len));
+        move(false, ep->node->pid, key->address + offset, (void *)(uintptr_t)from, len));
 }
 
 static enum weft_rc move_vectors(bool is_fetch, struct weft_endpoint *base,
@@ -113,7 +91,7 @@ static enum weft_rc move_vectors(bool is_fetch, struct weft_endpoint *base,
                                  size_t their_count, const struct iovec *ours,
                                  size_t our_count)
 {
-    const int pid = ((struct weft_shm_endpoint *)base)->area->pid;
+    const int pid = ((struct weft_shm_endpoint *)base)->node->pid;
     size_t len = 0;
     ssize_t n;
 

@@ -298,10 +298,11 @@ static enum weft_rc open_all(struct weft_transport *tp)
     return rc != WEFT_OK || weft_msg_may_defer() ? rc : weft_msg_come_up(tp);
 }
 
-static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_job *job,
+static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_node *node,
                              struct weft_transport **out)
 {
     static uint32_t openings;
+    struct weft_job *job = node->job;
     struct weft_transport *tp = calloc(1, sizeof(*tp));
     enum weft_rc rc;
 
@@ -394,19 +395,6 @@ static bool may_be_queued(struct weft_endpoint *ep,
     return true;
 }
 
-static bool is_inside(struct weft_endpoint *ep)
-{
-    (void)ep;
-    return false;
-}
-
-/* Nothing but a packet wakes who is on another node. */
-static void wake(struct weft_endpoint *ep, enum weft_attention level)
-{
-    (void)ep;
-    (void)level;
-}
-
 /* ---- sleeping, and counts ---- */
 
 static bool has_asked(struct weft_transport *tp)
@@ -417,7 +405,7 @@ static bool has_asked(struct weft_transport *tp)
     return has;
 }
 
-static enum weft_rc may_wait(struct weft_transport *tp)
+static enum weft_rc arm(struct weft_transport *tp)
 {
     struct fid *both[2];
 
@@ -492,13 +480,11 @@ const struct weft_transport_ops weft_msg_ops = {
     .poll = weft_msg_poll,
     .warm_up = warm_up,
     .wire = wire,
-    .may_wait = may_wait,
+    .arm = arm,
     .due_ns = due_ns,
     .leave = weft_msg_leave,
     .descriptors = descriptors,
     .has_asked = has_asked,
-    .wake = wake,
-    .is_inside = is_inside,
     .count_sent = count_sent,
     .count = count,
 };

@@ -1,0 +1,41 @@
+/*
+ * node.h - this process as one of those that share a node's job segment.
+ *
+ * It is opened once the job is known and before any transport, and closed after them. It
+ * owns the node's part of this rank's slice (layout.h): the doorbell by which peers wake
+ * this process (doorbell.h), staging buffers that they read (stage.h) and the copy shares
+ * in which two processes copy one message (copy_share.h). A peer is a `struct
+ * weft_node_area *`, which stays valid until the node is closed.
+ *
+ * Needs the library's lock, but for what says otherwise.
+ */
+#ifndef WEFT_NODE_NODE_H
+#define WEFT_NODE_NODE_H
+
+#include "node/layout.h"
+#include "wireup/wireup.h"
+
+struct weft_node {
+    struct weft_job *job;
+    struct weft_node_area *area; /* mine */
+    uint32_t shares_used;        /* a bit each; copy_share.c */
+    uint32_t stages_used;        /* a bit each; stage.c */
+    uint32_t first_bell;         /* the doorbell's count at opening */
+    bool has_membarrier;         /* doorbell.c */
+    bool has_asked; /* a peer was asked to tell of room, since the last barrier */
+    uint64_t probe; /* the word that others read to see that they can */
+};
+
+void weft_node_open(struct weft_job *job, struct weft_node *node);
+void weft_node_close(struct weft_node *node);
+
+/*
+ * Does this rank of the job share this node's segment? *local is its number there. False
+ * also where it could not map the segment.
+ */
+bool weft_node_has(const struct weft_node *node, uint32_t rank, uint32_t *local);
+
+/* Where that rank can be woken and shows its buffers; NULL: it is not on this node. */
+struct weft_node_area *weft_node_find(const struct weft_node *node, uint32_t rank);
+
+#endif

@@ -1,6 +1,6 @@
 /*
  * agree.c - agreeing on a context: everyone proposes one of its own, the first one counts
- * (sweep.h), the others go back.
+ * (tree_agree.h), the others go back.
  */
 #include "comm/agree.h"
 
@@ -11,7 +11,7 @@ enum { TAG_OF_ALL = 1 << 30 }; /* above the tags of collectives */
 
 /* One agreement under way. */
 struct agreement {
-    struct weft_sweep sweep[2]; /* the communicator's and its local one's */
+    struct weft_tree_agree trees[2]; /* the communicator's and its local one's */
     uint32_t proposed[2];
     struct weft_comm *made;
     struct weft_request *request;
@@ -32,9 +32,9 @@ void weft_agree_close(void)
     weft_pool_fini(&pool);
 }
 
-struct weft_way weft_way_of_all(struct weft_comm *comm)
+struct weft_channel weft_channel_of_all(struct weft_comm *comm)
 {
-    return (struct weft_way){
+    return (struct weft_channel){
         .context = comm->context,
         .plane = WEFT_PLANE_COLL,
         .tag = TAG_OF_ALL | (int)(comm->made++ & (TAG_OF_ALL - 1)),
@@ -42,36 +42,36 @@ struct weft_way weft_way_of_all(struct weft_comm *comm)
 }
 
 /* Strings that are used at the same time fall together once in 2^31 pairs. */
-struct weft_way weft_way_of_string(const char *stringtag)
+struct weft_channel weft_channel_of_string(const char *stringtag)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
 
     for (const char *c = stringtag; *c != '\0'; c++) {
         hash = (hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
     }
-    return (struct weft_way){
+    return (struct weft_channel){
         .context = WEFT_CONTEXT_PARENTLESS,
         .plane = WEFT_PLANE_MAKE,
         .tag = (int)(hash >> 33),
     };
 }
 
-void weft_agree_sides(const struct weft_comm *comm, struct weft_sweep *sweep)
+void weft_agree_sides(const struct weft_comm *comm, struct weft_tree_agree *tree)
 {
     const uint64_t owner = weft_process(0, weft_context_owner(comm->context));
     const bool is_ours = weft_group_rank_of(comm->group, owner) != MPI_UNDEFINED;
 
-    sweep->first = is_ours || comm->remote == NULL ? comm->group : comm->remote;
-    sweep->second = is_ours ? comm->remote : comm->group;
+    tree->first = is_ours || comm->remote == NULL ? comm->group : comm->remote;
+    tree->second = is_ours ? comm->remote : comm->group;
 }
 
-static void done(struct weft_sweep *sweep, enum weft_rc rc)
+static void done(struct weft_tree_agree *tree, enum weft_rc rc)
 {
-    struct agreement *a = sweep->owner;
-    const int which = sweep == &a->sweep[0] ? 0 : 1;
+    struct agreement *a = tree->owner;
+    const int which = tree == &a->trees[0] ? 0 : 1;
     struct weft_comm *comm = which == 0 ? a->made : a->made->local;
 
-    comm->context = sweep->number;
+    comm->context = tree->number;
     if (comm->context != a->proposed[which]) {
         weft_context_give(a->proposed[which]);
     }
@@ -85,24 +85,23 @@ static void done(struct weft_sweep *sweep, enum weft_rc rc)
     }
 }
 
-static void start(struct agreement *a, int which, const struct weft_way *way)
+static void start(struct agreement *a, int which, const struct weft_channel *channel)
 {
-    struct weft_sweep *sweep = &a->sweep[which];
+    struct weft_tree_agree *tree = &a->trees[which];
 
     a->proposed[which] = weft_context_take();
-    sweep->kind = WEFT_SWEEP_NUMBER;
-    sweep->context = way->context;
-    sweep->plane = way->plane;
-    sweep->tag = way->tag;
-    sweep->number = a->proposed[which];
-    sweep->done = done;
-    sweep->owner = a;
-    weft_sweep_start(sweep);
+    tree->kind = WEFT_AGREE_NUMBER;
+    tree->channel = *channel;
+    tree->number = a->proposed[which];
+    tree->done = done;
+    tree->owner = a;
+    weft_tree_agree_start(tree);
 }
 
 enum weft_rc weft_agree_begin(struct weft_comm *made, struct weft_comm *parent,
-                              const struct weft_way *way,
-                              const struct weft_way *local_way, struct weft_request **out)
+                              const struct weft_channel *channel,
+                              const struct weft_channel *local_channel,
+                              struct weft_request **out)
 {
     struct agreement *a;
     void *object;
@@ -128,15 +127,15 @@ enum weft_rc weft_agree_begin(struct weft_comm *made, struct weft_comm *parent,
     if (parent != NULL) {
         weft_request_set_comm(a->request, parent);
     }
-    a->sweep[0].first = made->group;
+    a->trees[0].first = made->group;
     if (parent != NULL && made->remote != NULL) {
-        weft_agree_sides(parent, &a->sweep[0]);
+        weft_agree_sides(parent, &a->trees[0]);
     }
-    a->pending = local_way != NULL ? 2 : 1; /* before either can end */
-    start(a, 0, way);
-    if (local_way != NULL) {
-        a->sweep[1].first = made->local->group;
-        start(a, 1, local_way);
+    a->pending = local_channel != NULL ? 2 : 1; /* before either can end */
+    start(a, 0, channel);
+    if (local_channel != NULL) {
+        a->trees[1].first = made->local->group;
+        start(a, 1, local_channel);
     }
     return WEFT_OK;
 }
@@ -157,11 +156,11 @@ enum weft_rc weft_agree_wait(const char *call, struct weft_request *request)
 }
 
 enum weft_rc weft_agree(const char *call, struct weft_comm *made,
-                        struct weft_comm *parent, const struct weft_way *way,
-                        const struct weft_way *local_way)
+                        struct weft_comm *parent, const struct weft_channel *channel,
+                        const struct weft_channel *local_channel)
 {
     struct weft_request *request;
-    enum weft_rc rc = weft_agree_begin(made, parent, way, local_way, &request);
+    enum weft_rc rc = weft_agree_begin(made, parent, channel, local_channel, &request);
 
     return rc == WEFT_OK ? weft_agree_wait(call, request) : rc;
 }

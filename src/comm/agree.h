@@ -5,44 +5,37 @@
 #ifndef WEFT_COMM_AGREE_H
 #define WEFT_COMM_AGREE_H
 
-#include "comm/sweep.h"
+#include "comm/tree_agree.h"
 
-/* Over which messages go. */
-struct weft_way {
-    uint32_t context;
-    enum weft_plane plane;
-    int tag;
-};
+/* The channel of a call that all members of `comm` make, in the same order. */
+struct weft_channel weft_channel_of_all(struct weft_comm *comm);
 
-/* The way of a call that all members of `comm` make, in the same order. */
-struct weft_way weft_way_of_all(struct weft_comm *comm);
-
-/* The way of a call that only a string tells from others: without a parent. */
-struct weft_way weft_way_of_string(const char *stringtag);
+/* The channel of a call that only a string tells from others: without a parent. */
+struct weft_channel weft_channel_of_string(const char *stringtag);
 
 /*
- * Begins. Of an intercommunicator, `local_way` is that of its local one, which gets a
- * context too unless `local_way` is NULL. `parent`, or NULL, lives until the request is
- * freed. On failure nothing has begun.
+ * Begins. Of an intercommunicator, `local_channel` is that of its local one, which gets a
+ * context too unless `local_channel` is NULL. `parent`, or NULL, lives until the request
+ * is freed. On failure nothing has begun.
  */
 WEFT_MUST_CHECK enum weft_rc weft_agree_begin(struct weft_comm *made,
                                               struct weft_comm *parent,
-                                              const struct weft_way *way,
-                                              const struct weft_way *local_way,
+                                              const struct weft_channel *channel,
+                                              const struct weft_channel *local_channel,
                                               struct weft_request **out);
 
 /* The same, and waits for the end. */
 WEFT_MUST_CHECK enum weft_rc weft_agree(const char *call, struct weft_comm *made,
                                         struct weft_comm *parent,
-                                        const struct weft_way *way,
-                                        const struct weft_way *local_way);
+                                        const struct weft_channel *channel,
+                                        const struct weft_channel *local_channel);
 
 /* Waits for a request of this room and frees it. */
 WEFT_MUST_CHECK enum weft_rc weft_agree_wait(const char *call,
                                              struct weft_request *request);
 
 /* The members of an intercommunicator in the order that both sides see. */
-void weft_agree_sides(const struct weft_comm *comm, struct weft_sweep *sweep);
+void weft_agree_sides(const struct weft_comm *comm, struct weft_tree_agree *tree);
 
 /*
  * A communicator of `group` and perhaps `remote`, with an error handler: no context yet.

@@ -72,28 +72,28 @@ static enum weft_rc make_described(const struct side *side, const uint64_t *tabl
 
 /* ---- between the leaders ---- */
 
-/* A message each way, over `way`, with processes for ranks. Takes the lock. */
-static enum weft_rc exchange(const struct weft_way *way, int process, const void *out,
-                             size_t out_bytes, void *in, size_t in_bytes)
+/* A message each way, over `channel`, with processes for ranks. Takes the lock. */
+static enum weft_rc exchange(const struct weft_channel *channel, int process,
+                             const void *out, size_t out_bytes, void *in, size_t in_bytes)
 {
     struct weft_comm via = {
         .rank = (int)weft_engine.me,
-        .context = way->context,
+        .context = channel->context,
         .map = {.first = 0, .stride = 1},
         .references = 1,
         .name = "",
     };
-    const struct weft_wait_reason why = {"MPI_Intercomm_create", "", process, way->tag,
-                                         in_bytes};
+    const struct weft_wait_reason why = {"MPI_Intercomm_create", "", process,
+                                         channel->tag, in_bytes};
     struct weft_request *recv;
     enum weft_rc rc;
 
-    rc = weft_irecv(&via, way->plane, process, way->tag, in, in_bytes, &recv);
+    rc = weft_irecv(&via, channel->plane, process, channel->tag, in, in_bytes, &recv);
     if (rc != WEFT_OK) {
         return rc;
     }
-    rc = weft_send(&via, process, way->tag, out, out_bytes,
-                   (unsigned)way->plane | WEFT_SEND_STANDARD);
+    rc = weft_send(&via, process, channel->tag, out, out_bytes,
+                   (unsigned)channel->plane | WEFT_SEND_STANDARD);
     weft_wait(recv, &why);
     rc = rc == WEFT_OK ? recv->rc : rc;
     weft_lock();
@@ -104,8 +104,9 @@ static enum weft_rc exchange(const struct weft_way *way, int process, const void
 }
 
 /* The leader's part: what it learns of the other side, with the context that counts. */
-static enum weft_rc meet(const struct weft_group *group, const struct weft_way *way,
-                         int process, struct side *theirs, uint64_t **table)
+static enum weft_rc meet(const struct weft_group *group,
+                         const struct weft_channel *channel, int process,
+                         struct side *theirs, uint64_t **table)
 {
     struct side ours;
     enum weft_rc rc;
@@ -114,13 +115,13 @@ static enum weft_rc meet(const struct weft_group *group, const struct weft_way *
     ours = describe(group, weft_context_take());
     weft_p2p_leave();
     weft_unlock();
-    rc = exchange(way, process, &ours, sizeof(ours), theirs, sizeof(*theirs));
+    rc = exchange(channel, process, &ours, sizeof(ours), theirs, sizeof(*theirs));
     if (rc == WEFT_OK && theirs->has_table) {
         *table = malloc(table_bytes(theirs));
         rc = *table == NULL ? WEFT_ERR_NOMEM : WEFT_OK;
     }
     if (rc == WEFT_OK && (ours.has_table || theirs->has_table)) {
-        rc = exchange(way, process, group->map.table, table_bytes(&ours), *table,
+        rc = exchange(channel, process, group->map.table, table_bytes(&ours), *table,
                       table_bytes(theirs));
     }
     if (rc == WEFT_OK && ours.context != 0 &&
@@ -152,8 +153,9 @@ static enum weft_rc tell_side(struct weft_comm *local, int leader, struct side *
 }
 
 /* Makes the intercommunicator over `local`, which becomes a part of it. */
-static enum weft_rc join(struct weft_comm *local, int leader, const struct weft_way *way,
-                         int process, struct weft_comm **out)
+static enum weft_rc join(struct weft_comm *local, int leader,
+                         const struct weft_channel *channel, int process,
+                         struct weft_comm **out)
 {
     struct side theirs = {0};
     uint64_t *table = NULL;
@@ -161,7 +163,7 @@ static enum weft_rc join(struct weft_comm *local, int leader, const struct weft_
     enum weft_rc rc = WEFT_OK;
 
     if (local->rank == leader) {
-        rc = meet(local->group, way, process, &theirs, &table);
+        rc = meet(local->group, channel, process, &theirs, &table);
     }
     if (rc == WEFT_OK) {
         rc = tell_side(local, leader, &theirs, &table);
@@ -187,11 +189,13 @@ static enum weft_rc join(struct weft_comm *local, int leader, const struct weft_
     return rc;
 }
 
-/* Makes the local communicator, over `local_way`, and then the whole. */
-static enum weft_rc
-make_inter(const char *call, struct weft_comm *parent, struct weft_group *group,
-           struct weft_errhandler *errhandler, const struct weft_way *local_way,
-           int leader, const struct weft_way *way, int process, struct weft_comm **out)
+/* Makes the local communicator, over `local_channel`, and then the whole. */
+static enum weft_rc make_inter(const char *call, struct weft_comm *parent,
+                               struct weft_group *group,
+                               struct weft_errhandler *errhandler,
+                               const struct weft_channel *local_channel, int leader,
+                               const struct weft_channel *channel, int process,
+                               struct weft_comm **out)
 {
     struct weft_comm *local;
     enum weft_rc rc;
@@ -199,7 +203,7 @@ make_inter(const char *call, struct weft_comm *parent, struct weft_group *group,
     weft_lock();
     rc = weft_make_empty(group, NULL, errhandler, &local);
     if (rc == WEFT_OK) {
-        rc = weft_agree(call, local, parent, local_way, NULL);
+        rc = weft_agree(call, local, parent, local_channel, NULL);
         if (rc != WEFT_OK) {
             weft_make_undo(local);
         }
@@ -209,7 +213,7 @@ make_inter(const char *call, struct weft_comm *parent, struct weft_group *group,
     if (rc != WEFT_OK) {
         return rc;
     }
-    rc = join(local, leader, way, process, out);
+    rc = join(local, leader, channel, process, out);
     if (rc != WEFT_OK) {
         weft_comm_free(local);
     }
@@ -220,20 +224,20 @@ enum weft_rc weft_intercomm_create(struct weft_comm *local, int leader,
                                    struct weft_comm *peer, int remote_leader, int tag,
                                    struct weft_comm **out)
 {
-    struct weft_way local_way;
-    struct weft_way way = {.plane = WEFT_PLANE_MAKE, .tag = tag};
+    struct weft_channel local_channel;
+    struct weft_channel channel = {.plane = WEFT_PLANE_MAKE, .tag = tag};
     int process = -1;
 
     weft_lock();
-    local_way = weft_way_of_all(local);
+    local_channel = weft_channel_of_all(local);
     weft_p2p_leave();
     weft_unlock();
     if (local->rank == leader) {
-        way.context = peer->context;
+        channel.context = peer->context;
         process = (int)weft_comm_process(peer, remote_leader);
     }
     return make_inter("MPI_Intercomm_create", local, local->group, local->errhandler,
-                      &local_way, leader, &way, process, out);
+                      &local_channel, leader, &channel, process, out);
 }
 
 enum weft_rc weft_intercomm_create_from_groups(struct weft_group *local, int leader,
@@ -242,13 +246,13 @@ enum weft_rc weft_intercomm_create_from_groups(struct weft_group *local, int lea
                                                struct weft_errhandler *errhandler,
                                                struct weft_comm **out)
 {
-    const struct weft_way way = weft_way_of_string(stringtag);
+    const struct weft_channel channel = weft_channel_of_string(stringtag);
     const int process = local->rank == leader
                             ? (int)(uint32_t)weft_group_process(remote, remote_leader)
                             : -1;
 
-    return make_inter("MPI_Intercomm_create_from_groups", NULL, local, errhandler, &way,
-                      leader, &way, process, out);
+    return make_inter("MPI_Intercomm_create_from_groups", NULL, local, errhandler,
+                      &channel, leader, &channel, process, out);
 }
 
 enum weft_rc weft_intercomm_create_part(struct weft_comm *comm, struct weft_group *group,
@@ -267,19 +271,19 @@ static enum weft_rc order_sides(struct weft_comm *comm, bool is_high, bool *is_f
 {
     const struct weft_coll coll = {comm->local, "MPI_Intercomm_merge", WEFT_COLL_BCAST};
     const int mine = is_high;
-    struct weft_sweep sides;
-    struct weft_way way;
+    struct weft_tree_agree sides;
+    struct weft_channel channel;
     int theirs = 0;
     enum weft_rc rc = WEFT_OK;
 
     weft_lock();
-    way = weft_way_of_all(comm);
+    channel = weft_channel_of_all(comm);
     weft_agree_sides(comm, &sides);
     weft_p2p_leave();
     weft_unlock();
     if (comm->rank == 0) {
-        rc = exchange(&way, (int)weft_comm_process(comm, 0), &mine, sizeof(mine), &theirs,
-                      sizeof(theirs));
+        rc = exchange(&channel, (int)weft_comm_process(comm, 0), &mine, sizeof(mine),
+                      &theirs, sizeof(theirs));
     }
     if (rc == WEFT_OK) {
         rc = weft_bcast(&coll, &theirs, sizeof(theirs), 0);

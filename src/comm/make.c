@@ -72,8 +72,8 @@ static enum weft_rc make_like(struct weft_comm *comm, struct weft_comm **out)
 static enum weft_rc begin_dup(struct weft_comm *comm, struct weft_comm **out,
                               struct weft_request **request)
 {
-    const struct weft_way way = weft_way_of_all(comm);
-    struct weft_way local_way;
+    const struct weft_channel channel = weft_channel_of_all(comm);
+    struct weft_channel local_channel;
     struct weft_comm *made;
     enum weft_rc rc = make_like(comm, &made);
 
@@ -81,10 +81,10 @@ static enum weft_rc begin_dup(struct weft_comm *comm, struct weft_comm **out,
         return rc;
     }
     if (comm->local != NULL) {
-        local_way = weft_way_of_all(comm->local);
+        local_channel = weft_channel_of_all(comm->local);
     }
-    rc = weft_agree_begin(made, comm, &way, comm->local != NULL ? &local_way : NULL,
-                          request);
+    rc = weft_agree_begin(made, comm, &channel,
+                          comm->local != NULL ? &local_channel : NULL, request);
     if (rc != WEFT_OK) {
         weft_make_undo(made);
         return rc;
@@ -145,7 +145,7 @@ enum weft_rc weft_comm_idup(struct weft_comm *comm, struct weft_comm **out,
 /* With the lock: a communicator of `group`, whose members alone take part. */
 static enum weft_rc create(const char *call, struct weft_comm *parent,
                            struct weft_group *group, struct weft_errhandler *errhandler,
-                           const struct weft_way *way, struct weft_comm **out)
+                           const struct weft_channel *channel, struct weft_comm **out)
 {
     struct weft_comm *made;
     enum weft_rc rc;
@@ -158,7 +158,7 @@ static enum weft_rc create(const char *call, struct weft_comm *parent,
     if (rc != WEFT_OK) {
         return rc;
     }
-    rc = weft_agree(call, made, parent, way, NULL);
+    rc = weft_agree(call, made, parent, channel, NULL);
     if (rc != WEFT_OK) {
         weft_make_undo(made);
         return rc;
@@ -170,12 +170,12 @@ static enum weft_rc create(const char *call, struct weft_comm *parent,
 enum weft_rc weft_comm_create(const char *call, struct weft_comm *comm,
                               struct weft_group *group, struct weft_comm **out)
 {
-    struct weft_way way;
+    struct weft_channel channel;
     enum weft_rc rc;
 
     weft_lock();
-    way = weft_way_of_all(comm);
-    rc = create(call, comm, group, comm->errhandler, &way, out);
+    channel = weft_channel_of_all(comm);
+    rc = create(call, comm, group, comm->errhandler, &channel, out);
     weft_p2p_leave();
     weft_unlock();
     return rc;
@@ -184,11 +184,11 @@ enum weft_rc weft_comm_create(const char *call, struct weft_comm *comm,
 enum weft_rc weft_comm_create_group(struct weft_comm *comm, struct weft_group *group,
                                     int tag, struct weft_comm **out)
 {
-    const struct weft_way way = {comm->context, WEFT_PLANE_MAKE, tag};
+    const struct weft_channel channel = {comm->context, WEFT_PLANE_MAKE, tag};
     enum weft_rc rc;
 
     weft_lock();
-    rc = create("MPI_Comm_create_group", comm, group, comm->errhandler, &way, out);
+    rc = create("MPI_Comm_create_group", comm, group, comm->errhandler, &channel, out);
     weft_p2p_leave();
     weft_unlock();
     return rc;
@@ -198,11 +198,11 @@ enum weft_rc weft_comm_create_from_group(struct weft_group *group, const char *s
                                          struct weft_errhandler *errhandler,
                                          struct weft_comm **out)
 {
-    const struct weft_way way = weft_way_of_string(stringtag);
+    const struct weft_channel channel = weft_channel_of_string(stringtag);
     enum weft_rc rc;
 
     weft_lock();
-    rc = create("MPI_Comm_create_from_group", NULL, group, errhandler, &way, out);
+    rc = create("MPI_Comm_create_from_group", NULL, group, errhandler, &channel, out);
     weft_p2p_leave();
     weft_unlock();
     return rc;

@@ -8,9 +8,9 @@
  * was made gets NULL. The new communicator has the error handler of the one it was made
  * from, no name, and neither attributes nor topology, unless it says so.
  *
- * How members agree: one sweep up and down a tree of them (sweep.h), nobody else takes
- * part. The context is one that its first member, or another where that one has none
- * left, chose from those it owns; it gets it back when all members have released it
+ * How members agree: one pass up and down a tree of them (tree_agree.h), nobody else
+ * takes part. The context is one that its first member, or another where that one has
+ * none left, chose from those it owns; it gets it back when all members have released it
  * (context.h). So neither threads nor overlapping groups can choose the same one.
  *
  *   make.c      dup, idup, create

@@ -1,6 +1,6 @@
 /*
- * split.c - split: one sweep collects colour, key and proposed contexts of all members;
- * everyone then finds its own group in the table.
+ * split.c - split: one pass up and down a tree collects colour, key and proposed contexts
+ * of all members; everyone then finds its own group in the table.
  */
 #include "comm/make.h"
 
@@ -25,7 +25,7 @@ struct entry {
 /* One call under way. */
 struct split {
     struct weft_comm *comm;
-    struct weft_sweep sweep;
+    struct weft_tree_agree tree;
     struct entry mine;
     int count; /* of members, on both sides */
     struct weft_request *request;
@@ -33,38 +33,38 @@ struct split {
 
 static struct entry entry_at(const struct split *split, int place)
 {
-    const size_t bytes = split->sweep.entry_bytes;
+    const size_t bytes = split->tree.entry_bytes;
     struct entry entry = {0};
 
-    memcpy(&entry, split->sweep.table + bytes * (size_t)place, bytes);
+    memcpy(&entry, split->tree.table + bytes * (size_t)place, bytes);
     return entry;
 }
 
 /* ---- the table ---- */
 
-static void done(struct weft_sweep *sweep, enum weft_rc rc)
+static void done(struct weft_tree_agree *tree, enum weft_rc rc)
 {
-    struct split *split = sweep->owner;
+    struct split *split = tree->owner;
 
     weft_request_complete(split->request, rc);
 }
 
 static enum weft_rc take_table(struct split *split)
 {
-    struct weft_sweep *sweep = &split->sweep;
+    struct weft_tree_agree *tree = &split->tree;
     enum weft_rc rc;
 
-    weft_agree_sides(split->comm, sweep);
-    split->count = sweep->first->size + (sweep->second != NULL ? sweep->second->size : 0);
-    sweep->entry_bytes = sweep->second != NULL ? sizeof(struct entry)
-                                               : offsetof(struct entry, local_context);
-    sweep->table = malloc(sweep->entry_bytes * (size_t)split->count);
-    if (sweep->table == NULL) {
+    weft_agree_sides(split->comm, tree);
+    split->count = tree->first->size + (tree->second != NULL ? tree->second->size : 0);
+    tree->entry_bytes = tree->second != NULL ? sizeof(struct entry)
+                                             : offsetof(struct entry, local_context);
+    tree->table = malloc(tree->entry_bytes * (size_t)split->count);
+    if (tree->table == NULL) {
         return WEFT_ERR_NOMEM;
     }
     rc = weft_request_take(&split->request);
     if (rc != WEFT_OK) {
-        free(sweep->table);
+        free(tree->table);
         return rc;
     }
     split->request->kind = WEFT_REQUEST_SCHEDULE;
@@ -75,23 +75,21 @@ static enum weft_rc take_table(struct split *split)
 /* With the lock: returns when the table is full. */
 static enum weft_rc fill_table(const char *call, struct split *split, int color, int key)
 {
-    const struct weft_way way = weft_way_of_all(split->comm);
-    struct weft_sweep *sweep = &split->sweep;
+    const struct weft_channel channel = weft_channel_of_all(split->comm);
+    struct weft_tree_agree *tree = &split->tree;
 
     split->mine = (struct entry){.color = color, .key = key};
     if (color != MPI_UNDEFINED) {
         split->mine.context = weft_context_take();
-        split->mine.local_context = sweep->second != NULL ? weft_context_take() : 0;
+        split->mine.local_context = tree->second != NULL ? weft_context_take() : 0;
     }
-    sweep->kind = WEFT_SWEEP_TABLE;
-    sweep->context = way.context;
-    sweep->plane = way.plane;
-    sweep->tag = way.tag;
-    sweep->done = done;
-    sweep->owner = split;
-    memcpy(sweep->table + sweep->entry_bytes * (size_t)weft_sweep_place(sweep),
-           &split->mine, sweep->entry_bytes);
-    weft_sweep_start(sweep);
+    tree->kind = WEFT_AGREE_TABLE;
+    tree->channel = channel;
+    tree->done = done;
+    tree->owner = split;
+    memcpy(tree->table + tree->entry_bytes * (size_t)weft_tree_agree_position(tree),
+           &split->mine, tree->entry_bytes);
+    weft_tree_agree_start(tree);
     return weft_agree_wait(call, split->request);
 }
 
@@ -119,7 +117,7 @@ static int by_key(const void *a, const void *b)
 static int pick(const struct split *split, const struct weft_group *side,
                 struct member *members)
 {
-    const int begin = side == split->sweep.first ? 0 : split->sweep.first->size;
+    const int begin = side == split->tree.first ? 0 : split->tree.first->size;
     bool is_sorted = true;
     int count = 0;
 
@@ -204,7 +202,7 @@ static enum weft_rc make_inter(struct split *split, struct member *members,
                                struct weft_comm **out)
 {
     struct weft_comm *comm = split->comm;
-    const bool is_first = comm->group == split->sweep.first;
+    const bool is_first = comm->group == split->tree.first;
     struct member *others = members + comm->size;
     const int count = pick(split, comm->group, members);
     const int other_count = pick(split, comm->remote, others);
@@ -289,7 +287,7 @@ enum weft_rc weft_comm_split(const char *call, struct weft_comm *comm, int color
         if (rc == WEFT_OK) {
             rc = make_mine(&split, out);
         }
-        free(split.sweep.table);
+        free(split.tree.table);
     }
     weft_p2p_leave();
     weft_unlock();
@@ -344,7 +342,7 @@ enum weft_rc weft_comm_split_type(struct weft_comm *comm, int type, int key,
         } else if (rc == WEFT_OK) {
             rc = make_mine(&split, out);
         }
-        free(split.sweep.table);
+        free(split.tree.table);
     }
     weft_p2p_leave();
     weft_unlock();

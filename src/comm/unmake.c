@@ -2,8 +2,8 @@
  * unmake.c - the end of a communicator, and the way of its context home.
  *
  * A process that needs a communicator no longer says so to the next one up the tree, once
- * those below it have said so (sweep.h); the owner of the context, at the root, gives it
- * free. Nobody waits for that: it happens while MPI polls.
+ * those below it have said so (tree_agree.h); the owner of the context, at the root,
+ * gives it free. Nobody waits for that: it happens while MPI polls.
  */
 #include "comm/make.h"
 
@@ -23,7 +23,7 @@ enum {
 };
 
 struct release {
-    struct weft_sweep sweep;
+    struct weft_tree_agree tree;
     struct weft_comm *comm;
     uint32_t index;
 };
@@ -42,9 +42,9 @@ void weft_unmake_close(void)
 }
 
 /* Those below us are through; if we are the root, all are. */
-static void done(struct weft_sweep *sweep, enum weft_rc rc)
+static void done(struct weft_tree_agree *tree, enum weft_rc rc)
 {
-    struct release *release = sweep->owner;
+    struct release *release = tree->owner;
     struct weft_comm *comm = release->comm;
 
     weft_p2p_drop_waiting(comm->context | WEFT_PLANE_P2P);
@@ -59,7 +59,7 @@ void weft_unmake(struct weft_comm *comm)
 {
     const uint64_t owner = weft_process(0, weft_context_owner(comm->context));
     struct release *release;
-    struct weft_sweep *sweep;
+    struct weft_tree_agree *tree;
     void *object;
     uint32_t index;
     uint32_t generation;
@@ -74,16 +74,14 @@ void weft_unmake(struct weft_comm *comm)
     release = object;
     release->comm = comm;
     release->index = index;
-    sweep = &release->sweep;
-    weft_agree_sides(comm, sweep);
-    sweep->root = weft_group_rank_of(sweep->first, owner);
-    sweep->kind = WEFT_SWEEP_UP;
-    sweep->context = comm->context;
-    sweep->plane = WEFT_PLANE_COLL;
-    sweep->tag = TAG_RELEASE;
-    sweep->done = done;
-    sweep->owner = release;
-    weft_sweep_start(sweep);
+    tree = &release->tree;
+    weft_agree_sides(comm, tree);
+    tree->root = weft_group_rank_of(tree->first, owner);
+    tree->kind = WEFT_AGREE_UP;
+    tree->channel = (struct weft_channel){comm->context, WEFT_PLANE_COLL, TAG_RELEASE};
+    tree->done = done;
+    tree->owner = release;
+    weft_tree_agree_start(tree);
 }
 
 /* Without the lock: callbacks of the user run. */

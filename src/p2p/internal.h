@@ -120,10 +120,6 @@ bool weft_p2p_push(struct weft_peer *peer);
 /* Does one piece of the work that waits; drops and retakes the lock. False: none. */
 bool weft_p2p_do_work(void);
 
-/* Around what is done outside the lock; the first tells the second who had it. */
-WEFT_MUST_CHECK bool weft_p2p_drop_lock(void);
-void weft_p2p_retake_lock(bool is_helper);
-
 void weft_p2p_add_transfer(struct weft_p2p_request *request);
 void weft_p2p_add_work(struct weft_p2p_request *request);
 void weft_p2p_remove_work(struct weft_p2p_request *request);

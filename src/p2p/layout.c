@@ -234,26 +234,40 @@ enum weft_rc weft_send_data(const struct weft_comm *comm, int dest, int tag,
     return rc;
 }
 
+enum weft_rc weft_isend_data_locked(struct weft_comm *comm, int dest, int tag,
+                                    const struct weft_data *data, unsigned how,
+                                    struct weft_request **out)
+{
+    struct weft_data prepared;
+    struct weft_p2p_request *send;
+    enum weft_rc rc;
+
+    if (weft_likely(data->type == NULL)) {
+        return weft_isend_locked(comm, dest, tag, data->buffer, data->bytes, how, out);
+    }
+    prepared = prepare(comm, dest, data);
+    rc = weft_p2p_send_slow(comm, dest, tag, &prepared, how, false, &send);
+    hand_over(send, &prepared);
+    *out = &weft_request_sent;
+    if (send != NULL) {
+        weft_request_set_comm(&send->base, comm);
+        weft_request_hand_out(&send->base);
+        *out = &send->base;
+    }
+    return rc;
+}
+
 enum weft_rc weft_isend_data(struct weft_comm *comm, int dest, int tag,
                              const struct weft_data *data, unsigned how,
                              struct weft_request **out)
 {
-    struct weft_data prepared;
-    struct weft_p2p_request *send;
     enum weft_rc rc;
 
     if (data->type == NULL) {
         return weft_isend(comm, dest, tag, data->buffer, data->bytes, how, out);
     }
     weft_lock();
-    prepared = prepare(comm, dest, data);
-    rc = weft_p2p_send_slow(comm, dest, tag, &prepared, how, false, &send);
-    hand_over(send, &prepared);
-    if (send != NULL) {
-        weft_request_set_comm(&send->base, comm);
-        weft_request_hand_out(&send->base);
-        *out = &send->base;
-    }
+    rc = weft_isend_data_locked(comm, dest, tag, data, how, out);
     weft_p2p_leave();
     weft_unlock();
     return rc;

@@ -91,6 +91,21 @@ WEFT_MUST_CHECK enum weft_rc weft_irecv_data(struct weft_comm *comm,
                                              const struct weft_data *data,
                                              struct weft_request **out);
 
+/* Start a send or a receive of data of any layout with the lock held, for schedules. The
+ * first may drop the lock for a while, to pack. On failure nothing has begun. */
+WEFT_MUST_CHECK enum weft_rc weft_isend_data_locked(struct weft_comm *comm, int dest,
+                                                    int tag, const struct weft_data *data,
+                                                    unsigned how,
+                                                    struct weft_request **out);
+WEFT_MUST_CHECK enum weft_rc weft_irecv_data_locked(struct weft_comm *comm,
+                                                    enum weft_plane plane, int source,
+                                                    int tag, const struct weft_data *data,
+                                                    struct weft_request **out);
+
+/* Around what is done outside the lock; the first tells the second who had it. */
+WEFT_MUST_CHECK bool weft_p2p_drop_lock(void);
+void weft_p2p_retake_lock(bool is_helper);
+
 /* A receive from nobody: complete, and empty; `comm` may be NULL. */
 WEFT_MUST_CHECK enum weft_rc weft_irecv_nothing(struct weft_comm *comm,
                                                 struct weft_request **out);

@@ -262,26 +262,35 @@ enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane, int sourc
     return rc;
 }
 
-enum weft_rc weft_irecv_data(struct weft_comm *comm, enum weft_plane plane, int source,
-                             int tag, const struct weft_data *data,
-                             struct weft_request **out)
+enum weft_rc weft_irecv_data_locked(struct weft_comm *comm, enum weft_plane plane,
+                                    int source, int tag, const struct weft_data *data,
+                                    struct weft_request **out)
 {
     struct weft_request *request;
-    enum weft_rc rc;
+    enum weft_rc rc = weft_p2p_take_request(&request);
 
-    weft_lock();
-    rc = weft_p2p_take_request(&request);
-    if (rc == WEFT_OK) {
+    if (weft_likely(rc == WEFT_OK)) {
         struct weft_p2p_request *recv = (struct weft_p2p_request *)request;
 
         weft_request_set_comm(request, comm);
         rc = weft_p2p_recv_by(recv, comm, plane, source, tag, data);
-        if (rc != WEFT_OK) {
+        if (weft_unlikely(rc != WEFT_OK)) {
             weft_request_give(request);
         } else {
             *out = request;
         }
     }
+    return rc;
+}
+
+enum weft_rc weft_irecv_data(struct weft_comm *comm, enum weft_plane plane, int source,
+                             int tag, const struct weft_data *data,
+                             struct weft_request **out)
+{
+    enum weft_rc rc;
+
+    weft_lock();
+    rc = weft_irecv_data_locked(comm, plane, source, tag, data, out);
     weft_p2p_leave();
     weft_unlock();
     return rc;

@@ -1,0 +1,437 @@
+#include "sched/sched.h"
+
+#include "sched/span.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static struct weft_runs words;    /* steps that wait for a word */
+static struct weft_runs local;    /* copies and reductions, to be done outside the lock */
+static struct weft_runs calls;    /* of functions of the user */
+static struct weft_runs blocking; /* that may take long */
+
+/* ---- queues ---- */
+
+static void append(struct weft_runs *runs, struct weft_run *run)
+{
+    run->next = NULL;
+    if (runs->first == NULL) {
+        runs->first = run;
+    } else {
+        runs->last->next = run;
+    }
+    runs->last = run;
+}
+
+static struct weft_run *take_first(struct weft_runs *runs)
+{
+    struct weft_run *run = runs->first;
+
+    if (run != NULL) {
+        runs->first = run->next;
+    }
+    return run;
+}
+
+/* ---- memory ---- */
+
+static enum weft_rc make_scratch(struct weft_sched *sched)
+{
+    struct weft_data *scratch = &sched->spaces[WEFT_SPACE_SCRATCH];
+
+    sched->has_own_scratch = scratch->buffer == NULL && sched->graph->scratch > 0;
+    if (sched->has_own_scratch) {
+        scratch->bytes = (size_t)sched->graph->scratch;
+        scratch->buffer = malloc(scratch->bytes);
+    }
+    return sched->has_own_scratch && scratch->buffer == NULL ? WEFT_ERR_NOMEM : WEFT_OK;
+}
+
+enum weft_rc weft_sched_make(struct weft_sched *sched)
+{
+    const uint32_t count = sched->graph->step_count;
+
+    assert(sched->graph->rc == WEFT_OK);
+    sched->has_own_runs = sched->runs == NULL && count > 0;
+    if (sched->has_own_runs) {
+        sched->runs = reallocarray(NULL, count, sizeof(*sched->runs));
+        if (sched->runs == NULL) {
+            return WEFT_ERR_NOMEM;
+        }
+    }
+    if (make_scratch(sched) != WEFT_OK) {
+        weft_sched_free(sched);
+        return WEFT_ERR_NOMEM;
+    }
+    return WEFT_OK;
+}
+
+void weft_sched_free(struct weft_sched *sched)
+{
+    struct weft_data *scratch = &sched->spaces[WEFT_SPACE_SCRATCH];
+
+    if (sched->has_own_scratch) {
+        free((void *)(uintptr_t)scratch->buffer);
+        scratch->buffer = NULL;
+    }
+    if (sched->has_own_runs) {
+        free(sched->runs);
+        sched->runs = NULL;
+    }
+}
+
+/* ---- one step ---- */
+
+static const struct weft_step *step_of(const struct weft_run *run)
+{
+    return &run->sched->graph->steps[run - run->sched->runs];
+}
+
+static bool is_stopped(const struct weft_sched *sched)
+{
+    return sched->rc != WEFT_OK && !sched->goes_on;
+}
+
+static void make_ready(struct weft_run *run)
+{
+    run->state = WEFT_RUN_READY;
+    append(&run->sched->ready, run);
+}
+
+static void release(struct weft_run *run)
+{
+    assert(run->state == WEFT_RUN_WAITS && run->left > 0);
+    if (--run->left == 0) {
+        make_ready(run);
+    }
+}
+
+/* Takes steps of this schedule that nobody has begun out of a list. */
+static void withdraw(struct weft_runs *runs, const struct weft_sched *sched)
+{
+    struct weft_runs old = *runs;
+    struct weft_run *run;
+
+    runs->first = NULL;
+    while ((run = take_first(&old)) != NULL) {
+        if (run->sched == sched) {
+            run->state = WEFT_RUN_WAITS;
+            run->sched->running--;
+        } else {
+            append(runs, run);
+        }
+    }
+}
+
+/* Their followers end them, later. */
+static void cancel_receives(struct weft_sched *sched)
+{
+    for (uint32_t i = 0; i < sched->graph->step_count; i++) {
+        struct weft_run *run = &sched->runs[i];
+
+        if (run->request != NULL && !weft_request_is_complete(run->request) &&
+            weft_p2p_cancel(run->request)) {
+            weft_request_complete(run->request, WEFT_OK);
+        }
+    }
+}
+
+static void stop(struct weft_sched *sched)
+{
+    cancel_receives(sched);
+    withdraw(&words, sched);
+    withdraw(&local, sched);
+    withdraw(&calls, sched);
+    withdraw(&blocking, sched);
+    sched->needs_caller = false;
+}
+
+/* A step that was under way is over. */
+static void end_step(struct weft_run *run, enum weft_rc rc)
+{
+    struct weft_sched *sched = run->sched;
+    const struct weft_graph *graph = sched->graph;
+
+    assert(run->state == WEFT_RUN_RUNS && run->request == NULL);
+    run->state = WEFT_RUN_OVER;
+    sched->running--;
+    sched->left--;
+    for (uint32_t e = step_of(run)->first_edge; e != WEFT_NO_EDGE;
+         e = graph->edges[e].next) {
+        release(&sched->runs[graph->edges[e].to]);
+    }
+    if (weft_unlikely(rc != WEFT_OK && sched->rc == WEFT_OK)) {
+        sched->rc = rc;
+        if (!sched->goes_on) {
+            stop(sched);
+        }
+    }
+}
+
+/* ---- messages ---- */
+
+static void end_message(struct weft_run *run)
+{
+    struct weft_sched *sched = run->sched;
+    struct weft_request *request = run->request;
+    const enum weft_rc rc = request->rc;
+
+    if (sched->ops->heard != NULL) {
+        sched->ops->heard(sched, (uint32_t)(run - sched->runs), request);
+    }
+    run->request = NULL;
+    weft_request_give(request);
+    end_step(run, rc);
+}
+
+static enum weft_rc post(const struct weft_sched *sched, const struct weft_step *step,
+                         struct weft_request **out)
+{
+    const int rank =
+        sched->ops->rank_of != NULL ? sched->ops->rank_of(sched, step->peer) : step->peer;
+    const int tag = sched->tag + step->tag;
+    struct weft_data data;
+
+    if (step->kind == WEFT_STEP_SEND) {
+        data = weft_span_data(&sched->spaces[step->from.space], step->from);
+        return weft_isend_data_locked(sched->comm, rank, tag, &data,
+                                      (unsigned)sched->plane | WEFT_SEND_STANDARD, out);
+    }
+    data = weft_span_data(&sched->spaces[step->to.space], step->to);
+    return weft_irecv_data_locked(sched->comm, sched->plane, rank, tag, &data, out);
+}
+
+static void start_message(struct weft_run *run)
+{
+    const enum weft_rc rc = post(run->sched, step_of(run), &run->request);
+
+    if (weft_unlikely(rc != WEFT_OK)) {
+        run->request = NULL;
+        end_step(run, rc);
+    } else if (weft_request_is_complete(run->request)) {
+        end_message(run);
+    } else {
+        weft_request_set_schedule(run->request, &run->follower);
+    }
+}
+
+/* ---- steps without messages ---- */
+
+/* With or without the lock. */
+static void move(const struct weft_run *run)
+{
+    const struct weft_sched *sched = run->sched;
+    const struct weft_step *step = step_of(run);
+    const struct weft_data from =
+        weft_span_data(&sched->spaces[step->from.space], step->from);
+    const struct weft_data to = weft_span_data(&sched->spaces[step->to.space], step->to);
+
+    if (step->kind == WEFT_STEP_COPY) {
+        weft_span_copy(&from, &to);
+    } else {
+        sched->ops->reduce(sched, &from, &to);
+    }
+}
+
+static void start_move(struct weft_run *run)
+{
+    if (step_of(run)->to.bytes > WEFT_SCHED_LOCKED_BYTES) {
+        append(&local, run);
+        return;
+    }
+    move(run);
+    end_step(run, WEFT_OK);
+}
+
+static void start_call(struct weft_run *run)
+{
+    run->sched->calls++;
+    run->sched->needs_caller = true;
+    append(&calls, run);
+}
+
+static void start_word(struct weft_run *run)
+{
+    if (run->sched->ops->word(run->sched, step_of(run))) {
+        end_step(run, WEFT_OK);
+    } else {
+        append(&words, run);
+    }
+}
+
+/* ---- the whole ---- */
+
+static void start_step(struct weft_run *run)
+{
+    run->state = WEFT_RUN_RUNS;
+    run->sched->running++;
+    switch ((enum weft_step_kind)step_of(run)->kind) {
+    case WEFT_STEP_SEND:
+    case WEFT_STEP_RECV:
+        start_message(run);
+        break;
+    case WEFT_STEP_COPY:
+    case WEFT_STEP_REDUCE:
+        start_move(run);
+        break;
+    case WEFT_STEP_CALL:
+        start_call(run);
+        break;
+    case WEFT_STEP_WORD:
+        start_word(run);
+        break;
+    default:
+        append(&blocking, run);
+    }
+}
+
+static bool is_over(const struct weft_sched *sched)
+{
+    return sched->running == 0 && (sched->left == 0 || is_stopped(sched));
+}
+
+/* The schedule may be gone when this returns. */
+static void end(struct weft_sched *sched)
+{
+    struct weft_request *request = sched->request;
+    const enum weft_rc rc = sched->rc;
+
+    if (sched->ops->done != NULL) {
+        sched->ops->done(sched, rc);
+    }
+    if (request != NULL) {
+        weft_request_complete(request, rc);
+    }
+}
+
+/*
+ * Starts what is ready, until nothing is. A send may drop the lock for a while to pack
+ * its data; another thread may come here meanwhile. The step that is being started counts
+ * as running, so the schedule is not over before its thread has come back.
+ */
+static void advance(struct weft_sched *sched)
+{
+    while (sched->ready.first != NULL && !is_stopped(sched)) {
+        start_step(take_first(&sched->ready));
+    }
+    if (is_over(sched)) {
+        end(sched);
+    }
+}
+
+/* The request of a message is complete. */
+static void follow(struct weft_schedule *follower)
+{
+    struct weft_run *run = (struct weft_run *)follower;
+    struct weft_sched *sched = run->sched;
+
+    end_message(run);
+    advance(sched);
+}
+
+void weft_sched_start(struct weft_sched *sched)
+{
+    const struct weft_graph *graph = sched->graph;
+
+    sched->ready.first = NULL;
+    sched->left = graph->step_count;
+    sched->running = 0;
+    sched->calls = 0;
+    sched->needs_caller = false;
+    sched->rc = WEFT_OK;
+    for (uint32_t i = 0; i < graph->step_count; i++) {
+        struct weft_run *run = &sched->runs[i];
+
+        *run = (struct weft_run){
+            .follower = {.advance = follow, .is_patient = sched->is_patient},
+            .sched = sched,
+            .left = graph->steps[i].needs,
+        };
+        if (run->left == 0) {
+            make_ready(run);
+        }
+    }
+    advance(sched);
+}
+
+void weft_sched_release(struct weft_sched *sched, uint32_t step)
+{
+    release(&sched->runs[step]);
+    if (sched->ready.first != NULL) {
+        advance(sched);
+    }
+}
+
+/* ---- work outside the lock, and words ---- */
+
+static struct weft_run *take_work(enum weft_worker worker)
+{
+    struct weft_run *run = NULL;
+
+    if (worker == WEFT_WORKER_CALLER) {
+        run = take_first(&calls);
+    } else if (worker == WEFT_WORKER_BLOCKING) {
+        run = take_first(&blocking);
+    }
+    return run != NULL ? run : take_first(&local);
+}
+
+/* Without the lock. */
+static enum weft_rc do_step(const struct weft_run *run)
+{
+    struct weft_sched *sched = run->sched;
+
+    switch ((enum weft_step_kind)step_of(run)->kind) {
+    case WEFT_STEP_CALL:
+        return sched->ops->call(sched, step_of(run));
+    case WEFT_STEP_WORK:
+        return sched->ops->work(sched, step_of(run));
+    default:
+        move(run);
+        return WEFT_OK;
+    }
+}
+
+bool weft_sched_do_work(enum weft_worker worker)
+{
+    struct weft_run *run = take_work(worker);
+    struct weft_sched *sched;
+    bool is_helper;
+    enum weft_rc rc;
+
+    if (run == NULL) {
+        return false;
+    }
+    sched = run->sched;
+    if (step_of(run)->kind == WEFT_STEP_CALL) {
+        sched->calls--;
+        sched->needs_caller = sched->calls > 0;
+    }
+    is_helper = weft_p2p_drop_lock();
+    rc = do_step(run);
+    weft_p2p_retake_lock(is_helper);
+    end_step(run, rc);
+    advance(sched);
+    return true;
+}
+
+/* Ends those whose word has its value; then they go on, and may wait for the next word.
+ */
+bool weft_sched_look(void)
+{
+    struct weft_runs seen = words;
+    struct weft_run *run;
+
+    words.first = NULL;
+    while ((run = take_first(&seen)) != NULL) {
+        struct weft_sched *sched = run->sched;
+
+        if (is_stopped(sched) || sched->ops->word(sched, step_of(run))) {
+            end_step(run, WEFT_OK);
+            advance(sched);
+        } else {
+            append(&words, run);
+        }
+    }
+    return words.first != NULL;
+}

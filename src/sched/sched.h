@@ -1,0 +1,143 @@
+/*
+ * sched.h - running a graph: the one engine behind every operation of several steps.
+ *
+ * A schedule is a graph (graph.h), the buffers that its spaces are, and the communicator
+ * that its messages go over. Blocking operations start a schedule and wait for its
+ * request; nonblocking ones start it and return; persistent ones start the same schedule
+ * again and again. All of it happens under the library's lock, except for the work that
+ * is listed below.
+ *
+ *   owner                                    here
+ *   fills in the first part of the struct
+ *   weft_sched_make()                        takes memory for the steps and the scratch
+ *   weft_sched_start()                       starts all steps that wait for nothing
+ *                                            a step is over: those behind it start
+ *                                            all are over: done(), the request completes
+ *   weft_sched_start() again, or
+ *   weft_sched_free()                        gives the memory back
+ *
+ * A step that is over inside weft_sched_start() is nothing special: done() may be called
+ * before weft_sched_start() returns. Steps are started from a queue, never from within
+ * the end of another, so a long chain of steps does not grow the stack.
+ *
+ * Messages. Peers of the graph are ranks of `comm`, unless `rank_of` says otherwise; the
+ * tag is the sum of the schedule's and the step's. The schedule advances when whoever
+ * polls runs the followers of requests (core/request.h), so also on the progress thread.
+ *
+ * Work outside the lock. Copies and reductions of more than WEFT_SCHED_LOCKED_BYTES,
+ * calls of user functions, and blocking work are put into a list. weft_sched_do_work()
+ * runs one of them without the lock. A user function runs only on a thread that the user
+ * has inside MPI: while a schedule waits for such a thread, `needs_caller` is set.
+ *
+ * Errors. The first step that fails decides the code. By default no further step starts,
+ * receives that have met no message are cancelled, and the schedule is over when the
+ * steps under way are. With `goes_on` a step that failed counts as over: the others run,
+ * so that no peer waits for a message that does not come.
+ */
+#ifndef WEFT_SCHED_SCHED_H
+#define WEFT_SCHED_SCHED_H
+
+#include "core/request.h"
+#include "p2p/p2p.h"
+#include "sched/graph.h"
+
+enum { WEFT_SCHED_LOCKED_BYTES = 4096 };
+
+struct weft_sched;
+
+/* What the owner does for a schedule; NULL where no step, or nobody, needs it. */
+struct weft_sched_ops {
+    /* Under the lock. The rank in `comm` of a peer. NULL: they are the same. */
+    int (*rank_of)(const struct weft_sched *sched, int peer);
+    /* A message is over: its request is still there. A send may show the shared one. */
+    void (*heard)(struct weft_sched *sched, uint32_t step,
+                  const struct weft_request *request);
+    /* Has the word of this step its value? Asked by weft_sched_look(). */
+    bool (*word)(struct weft_sched *sched, const struct weft_step *step);
+    /* The end; the schedule may be started again, or freed with its owner. */
+    void (*done)(struct weft_sched *sched, enum weft_rc rc);
+
+    /* With or without the lock. Combines `from` into `to`. */
+    void (*reduce)(const struct weft_sched *sched, const struct weft_data *from,
+                   const struct weft_data *to);
+
+    /* Without the lock. */
+    enum weft_rc (*call)(struct weft_sched *sched, const struct weft_step *step);
+    enum weft_rc (*work)(struct weft_sched *sched, const struct weft_step *step);
+};
+
+/* A step of a schedule that was started. */
+struct weft_run {
+    struct weft_schedule follower; /* first: of the request below */
+    struct weft_sched *sched;
+    struct weft_request *request; /* of a message that is under way, or NULL */
+    struct weft_run *next;        /* in the one queue or list that it is in */
+    uint32_t left;                /* releases that it still waits for */
+    uint8_t state;                /* enum weft_run_state */
+};
+
+enum weft_run_state { WEFT_RUN_WAITS, WEFT_RUN_READY, WEFT_RUN_RUNS, WEFT_RUN_OVER };
+
+struct weft_runs {
+    struct weft_run *first;
+    struct weft_run *last;
+};
+
+struct weft_sched {
+    /* Filled in by the owner, and the owner's. */
+    const struct weft_graph *graph;
+    const struct weft_sched_ops *ops;
+    struct weft_comm *comm; /* NULL: no step is a message */
+    enum weft_plane plane;
+    int tag;
+    struct weft_data spaces[WEFT_SPACES]; /* the scratch is made, if it is empty */
+    struct weft_request *request;         /* that is completed after done(), or NULL */
+    struct weft_run *runs;                /* one for each step; NULL: they are made */
+    bool goes_on;                         /* after an error */
+    bool is_patient; /* nobody is woken for it: it waits until somebody polls anyway */
+
+    /* ---- */
+    struct weft_runs ready;
+    uint32_t left;    /* steps that are not over */
+    uint32_t running; /* of them, those under way */
+    uint32_t calls;   /* of those, calls that wait for a thread of the user's */
+    enum weft_rc rc;
+    bool needs_caller;
+    bool has_own_runs;
+    bool has_own_scratch;
+};
+
+/* Takes the memory that the owner has not provided; on failure there is nothing to free.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_sched_make(struct weft_sched *sched);
+void weft_sched_free(struct weft_sched *sched);
+
+/* With the lock. No step of an earlier start is under way. */
+void weft_sched_start(struct weft_sched *sched);
+
+/* With the lock: a step that also waits for somebody outside is released once by them. */
+void weft_sched_release(struct weft_sched *sched, uint32_t step);
+
+/* With the lock. */
+static inline bool weft_sched_is_over(const struct weft_sched *sched, uint32_t step)
+{
+    return sched->runs[step].state == WEFT_RUN_OVER;
+}
+
+/* Who runs work outside the lock. */
+enum weft_worker {
+    WEFT_WORKER_PROGRESS, /* a thread of ours: no user function, nothing that blocks */
+    WEFT_WORKER_CALLER,   /* a thread of the user's that is inside MPI */
+    WEFT_WORKER_BLOCKING, /* a thread of ours that may block for long */
+};
+
+/*
+ * Runs the oldest step that such a thread may run; drops and retakes the lock, which is
+ * held at both ends. False: there is none.
+ */
+bool weft_sched_do_work(enum weft_worker worker);
+
+/* With the lock: looks at all words that steps wait for. False: no step waits for one. */
+bool weft_sched_look(void);
+
+#endif

@@ -1,0 +1,387 @@
+#include "sched_model.h"
+
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum state { WAITS, READY, POSTED, ENDING, OVER };
+
+struct node { /* one step of one rank */
+    int rank;
+    const struct weft_step *step;
+    uint32_t left;
+    enum state state;
+    uint64_t order;     /* when it was posted */
+    bool is_taken;      /* send: a receive has met it */
+    struct node *match; /* receive: its send */
+    uint8_t *copy;      /* eager send: its data */
+};
+
+struct run {
+    struct model *model;
+    struct node *nodes;
+    uint32_t *first; /* of each rank */
+    uint32_t count;
+    uint32_t over;
+    uint64_t clock;
+    int eager;
+};
+
+uint32_t model_random(struct model *model, uint32_t below)
+{
+    model->random = model->random * 1664525u + 1013904223u;
+    return (uint32_t)((uint64_t)(model->random >> 8) * below >> 24);
+}
+
+static void *make(size_t count, size_t size)
+{
+    void *memory = calloc(count + 1, size + 1);
+
+    assert_non_null(memory);
+    return memory;
+}
+
+void model_open(struct model *model, weft_builder *build, const struct weft_shape *shape,
+                uint64_t send_bytes, uint64_t recv_bytes)
+{
+    *model = (struct model){
+        .n = shape->n,
+        .graphs = make((size_t)shape->n, sizeof(*model->graphs)),
+        .space_bytes = {send_bytes, recv_bytes, 0},
+    };
+    for (int s = 0; s < WEFT_SPACES; s++) {
+        model->spaces[s] = make((size_t)shape->n, sizeof(uint8_t *));
+    }
+    for (int rank = 0; rank < shape->n; rank++) {
+        struct weft_shape of_rank = *shape;
+        struct weft_graph *graph = &model->graphs[rank];
+
+        of_rank.rank = rank;
+        weft_graph_init(graph);
+        assert_int_equal(build(&of_rank, graph), WEFT_OK);
+        model->spaces[WEFT_SPACE_SEND][rank] = make(send_bytes, 1);
+        model->spaces[WEFT_SPACE_RECV][rank] = make(recv_bytes, 1);
+        model->spaces[WEFT_SPACE_SCRATCH][rank] = make(graph->scratch, 1);
+    }
+}
+
+void model_close(struct model *model)
+{
+    for (int rank = 0; rank < model->n; rank++) {
+        weft_graph_free(&model->graphs[rank]);
+        for (int s = 0; s < WEFT_SPACES; s++) {
+            free(model->spaces[s][rank]);
+        }
+    }
+    for (int s = 0; s < WEFT_SPACES; s++) {
+        free(model->spaces[s]);
+    }
+    free(model->graphs);
+}
+
+/* ---- checks ---- */
+
+/* The number of messages of a kind between two ranks with a tag, and their bytes. */
+static uint64_t sum_of(const struct model *model, int on, int with, int tag,
+                       enum weft_step_kind kind, uint32_t *count)
+{
+    const struct weft_graph *graph = &model->graphs[on];
+    uint64_t bytes = 0;
+
+    *count = 0;
+    for (uint32_t i = 0; i < graph->step_count; i++) {
+        const struct weft_step *step = &graph->steps[i];
+
+        if (step->kind == kind && step->peer == with && step->tag == tag) {
+            bytes += kind == WEFT_STEP_SEND ? step->from.bytes : step->to.bytes;
+            ++*count;
+        }
+    }
+    return bytes;
+}
+
+static const char *check_messages(const struct model *model, int rank)
+{
+    const struct weft_graph *graph = &model->graphs[rank];
+
+    for (uint32_t i = 0; i < graph->step_count; i++) {
+        const struct weft_step *step = &graph->steps[i];
+        const bool is_send = step->kind == WEFT_STEP_SEND;
+        uint32_t mine;
+        uint32_t theirs;
+
+        if (!is_send && step->kind != WEFT_STEP_RECV) {
+            continue;
+        }
+        if (sum_of(model, rank, step->peer, step->tag, step->kind, &mine) !=
+                sum_of(model, step->peer, rank, step->tag,
+                       is_send ? WEFT_STEP_RECV : WEFT_STEP_SEND, &theirs) ||
+            mine != theirs) {
+            return "messages of two ranks do not fit together";
+        }
+    }
+    return NULL;
+}
+
+static bool overlap(struct weft_span a, struct weft_span b)
+{
+    return a.space == b.space && a.offset < b.offset + b.bytes &&
+           b.offset < a.offset + a.bytes;
+}
+
+static bool reads(const struct weft_step *step)
+{
+    return step->kind == WEFT_STEP_SEND || step->kind == WEFT_STEP_COPY ||
+           step->kind == WEFT_STEP_REDUCE;
+}
+
+static bool writes(const struct weft_step *step)
+{
+    return step->kind != WEFT_STEP_SEND;
+}
+
+static bool conflict(const struct weft_step *a, const struct weft_step *b)
+{
+    return (writes(a) && writes(b) && overlap(a->to, b->to)) ||
+           (writes(a) && reads(b) && overlap(a->to, b->from)) ||
+           (reads(a) && writes(b) && overlap(a->from, b->to));
+}
+
+static bool look_the_same(const struct weft_step *a, const struct weft_step *b)
+{
+    return (a->kind == WEFT_STEP_SEND || a->kind == WEFT_STEP_RECV) &&
+           a->kind == b->kind && a->peer == b->peer && a->tag == b->tag;
+}
+
+static const char *judge_pair(const struct weft_step *a, const struct weft_step *b)
+{
+    if (look_the_same(a, b)) {
+        return "two messages that look the same are in no order";
+    }
+    return conflict(a, b) ? "two steps that may run at once touch the same bytes" : NULL;
+}
+
+/* Marks all steps behind one. */
+static void mark(const struct weft_graph *graph, uint32_t step, uint8_t *is_behind)
+{
+    uint32_t *stack = make(graph->edge_count + 1, sizeof(*stack));
+    uint32_t depth = 0;
+
+    stack[depth++] = step;
+    while (depth > 0) {
+        uint32_t e = graph->steps[stack[--depth]].first_edge;
+
+        for (; e != WEFT_NO_EDGE; e = graph->edges[e].next) {
+            if (!is_behind[graph->edges[e].to]) {
+                is_behind[graph->edges[e].to] = 1;
+                stack[depth++] = graph->edges[e].to;
+            }
+        }
+    }
+    free(stack);
+}
+
+static const char *check_conflicts(const struct weft_graph *graph)
+{
+    const uint32_t count = graph->step_count;
+    uint8_t *is_behind = make((size_t)count * count, 1);
+    const char *wrong = NULL;
+
+    for (uint32_t i = 0; i < count; i++) {
+        mark(graph, i, is_behind + (size_t)i * count);
+    }
+    for (uint32_t i = 0; i < count && wrong == NULL; i++) {
+        for (uint32_t k = i + 1; k < count && wrong == NULL; k++) {
+            if (!is_behind[(size_t)i * count + k] && !is_behind[(size_t)k * count + i]) {
+                wrong = judge_pair(&graph->steps[i], &graph->steps[k]);
+            }
+        }
+    }
+    free(is_behind);
+    return wrong;
+}
+
+const char *model_check(struct model *model)
+{
+    for (int rank = 0; rank < model->n; rank++) {
+        const struct weft_graph *graph = &model->graphs[rank];
+        const uint64_t bytes[WEFT_SPACES] = {model->space_bytes[WEFT_SPACE_SEND],
+                                             model->space_bytes[WEFT_SPACE_RECV],
+                                             graph->scratch};
+        const char *wrong = weft_graph_check(graph, model->n, bytes);
+
+        wrong = wrong != NULL ? wrong : check_messages(model, rank);
+        wrong = wrong != NULL ? wrong : check_conflicts(graph);
+        if (wrong != NULL) {
+            return wrong;
+        }
+    }
+    return NULL;
+}
+
+/* ---- running ---- */
+
+static uint8_t *bytes_of(const struct run *run, const struct node *node,
+                         struct weft_span span)
+{
+    return run->model->spaces[span.space][node->rank] + span.offset;
+}
+
+static bool is_message(const struct node *node)
+{
+    return node->step->kind == WEFT_STEP_SEND || node->step->kind == WEFT_STEP_RECV;
+}
+
+/* The oldest posted partner of a posted message, or NULL. */
+static struct node *partner_of(const struct run *run, const struct node *node)
+{
+    const bool is_send = node->step->kind == WEFT_STEP_SEND;
+    struct node *found = NULL;
+
+    for (uint32_t i = 0; i < run->count; i++) {
+        struct node *other = &run->nodes[i];
+
+        if (is_message(other) && (other->step->kind == WEFT_STEP_SEND) != is_send &&
+            other->order > 0 && !other->is_taken && other->rank == node->step->peer &&
+            other->step->peer == node->rank && other->step->tag == node->step->tag &&
+            (found == NULL || other->order < found->order)) {
+            found = other;
+        }
+    }
+    return found;
+}
+
+static void post(struct run *run, struct node *node)
+{
+    struct node *other;
+
+    node->order = ++run->clock;
+    node->state = POSTED;
+    if (node->step->kind == WEFT_STEP_SEND &&
+        model_random(run->model, 10) < (uint32_t)run->eager) {
+        node->copy = make(node->step->from.bytes, 1);
+        memcpy(node->copy, bytes_of(run, node, node->step->from), node->step->from.bytes);
+        node->state = ENDING;
+    }
+    other = partner_of(run, node);
+    if (other != NULL) {
+        struct node *recv = node->step->kind == WEFT_STEP_RECV ? node : other;
+
+        recv->match = recv == node ? other : node;
+        node->is_taken = true;
+        other->is_taken = true;
+        recv->state = ENDING;
+    }
+}
+
+/* The data of a message go over, and its send may end. */
+static void receive(struct run *run, struct node *recv)
+{
+    struct node *send = recv->match;
+    const uint64_t bytes = send->step->from.bytes;
+
+    assert_int_equal(bytes, recv->step->to.bytes);
+    memcpy(bytes_of(run, recv, recv->step->to),
+           send->copy != NULL ? send->copy : bytes_of(run, send, send->step->from),
+           bytes);
+    if (send->state == POSTED) {
+        send->state = ENDING;
+    }
+}
+
+static void end(struct run *run, struct node *node)
+{
+    const struct weft_graph *graph = &run->model->graphs[node->rank];
+
+    node->state = OVER;
+    run->over++;
+    for (uint32_t e = node->step->first_edge; e != WEFT_NO_EDGE;
+         e = graph->edges[e].next) {
+        struct node *next = &run->nodes[run->first[node->rank] + graph->edges[e].to];
+
+        if (--next->left == 0) {
+            next->state = READY;
+        }
+    }
+}
+
+static void step(struct run *run, struct node *node)
+{
+    const struct weft_step *s = node->step;
+
+    if (node->state == ENDING) {
+        if (s->kind == WEFT_STEP_RECV) {
+            receive(run, node);
+        }
+        end(run, node);
+    } else if (is_message(node)) {
+        post(run, node);
+    } else {
+        if (s->kind == WEFT_STEP_COPY) {
+            memmove(bytes_of(run, node, s->to), bytes_of(run, node, s->from),
+                    s->to.bytes);
+        } else {
+            run->model->reduce(bytes_of(run, node, s->from), bytes_of(run, node, s->to),
+                               s->to.bytes);
+        }
+        end(run, node);
+    }
+}
+
+/* A random step that can be started or ended, or NULL. */
+static struct node *choose(struct run *run)
+{
+    const uint32_t from = model_random(run->model, run->count);
+
+    for (uint32_t i = 0; i < run->count; i++) {
+        struct node *node = &run->nodes[(from + i) % run->count];
+
+        if (node->state == READY || node->state == ENDING) {
+            return node;
+        }
+    }
+    return NULL;
+}
+
+static void prepare(struct run *run)
+{
+    const struct model *model = run->model;
+
+    run->first = make((size_t)model->n, sizeof(*run->first));
+    for (int rank = 0; rank < model->n; rank++) {
+        run->first[rank] = run->count;
+        run->count += model->graphs[rank].step_count;
+    }
+    run->nodes = make(run->count, sizeof(*run->nodes));
+    for (int rank = 0; rank < model->n; rank++) {
+        const struct weft_graph *graph = &model->graphs[rank];
+
+        for (uint32_t i = 0; i < graph->step_count; i++) {
+            run->nodes[run->first[rank] + i] = (struct node){
+                .rank = rank,
+                .step = &graph->steps[i],
+                .left = graph->steps[i].needs,
+                .state = graph->steps[i].needs == 0 ? READY : WAITS,
+            };
+        }
+    }
+}
+
+const char *model_run(struct model *model, int eager, uint32_t seed)
+{
+    struct run run = {.model = model, .eager = eager};
+    struct node *node;
+
+    model->random = seed;
+    prepare(&run);
+    while (run.count > 0 && (node = choose(&run)) != NULL) {
+        step(&run, node);
+    }
+    for (uint32_t i = 0; i < run.count; i++) {
+        free(run.nodes[i].copy);
+    }
+    free(run.nodes);
+    free(run.first);
+    return run.over == run.count ? NULL : "some steps wait for ever";
+}

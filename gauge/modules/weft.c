@@ -146,13 +146,6 @@ static bool may_take(void *owner, const struct weft_peer *from)
     return true;
 }
 
-static void on_done(void *owner, struct weft_op *op, enum weft_rc rc)
-{
-    (void)owner;
-    (void)op; /* nothing is lent to the transport */
-    (void)rc;
-}
-
 static enum gauge_rc poll_once(struct weft *weft)
 {
     weft->ops->poll(weft->transport, BUDGET);
@@ -596,7 +589,6 @@ static enum gauge_rc fill(struct weft *weft, const struct gauge_world *world)
         .meet = on_meet,
         .arrived = on_arrived,
         .may_take = may_take,
-        .done = on_done,
         .lost = on_lost,
     };
     weft->job = make_job(weft, world);

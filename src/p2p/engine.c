@@ -57,7 +57,6 @@ enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops,
     weft_engine_open(job);
     weft_p2p_register_kinds();
     weft_engine.up.may_take = may_take;
-    weft_engine.up.done = weft_p2p_done;
     weft_engine.up.lost = weft_p2p_lost;
     p->has_checksum = weft_setting(WEFT_SET_CHECKSUM) != 0;
     p->has_progress = weft_setting(WEFT_SET_PROGRESS) != 0;

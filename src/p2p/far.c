@@ -42,46 +42,48 @@ enum {
     STREAM_FROM = 32 * 1024,    /* bytes of a message that takes a stream in turn */
 };
 
-/* What is lent to the transport. */
-struct weft_op {
-    struct weft_op *next; /* of those that are free */
-    uint64_t request;     /* whose buffer it is, or 0 if that does not wait */
-    uint64_t got;         /* bytes, if the request is a receive; else 0 */
-    void *memory;         /* to be freed with it, or NULL */
+/* An operation of a transport on behalf of a request. */
+struct part {
+    struct weft_op op; /* first */
+    uint64_t request;  /* whose buffer it is, or 0 if that does not wait */
+    uint64_t got;      /* bytes, if the request is a receive; else 0 */
+    void *memory;      /* to be freed with it, or NULL */
 };
 
-static struct weft_op *free_ops;
+static struct weft_op *free_parts;
 
-static struct weft_op *take_op(uint64_t request, void *memory)
+static void on_done(struct weft_op *op, enum weft_rc rc);
+
+static struct part *take_part(uint64_t request, void *memory)
 {
-    struct weft_op *op = free_ops;
+    struct part *part = (struct part *)free_parts;
 
-    if (op != NULL) {
-        free_ops = op->next;
+    if (part != NULL) {
+        free_parts = part->op.next;
     } else {
-        op = malloc(sizeof(*op));
-        if (op == NULL) {
+        part = malloc(sizeof(*part));
+        if (part == NULL) {
             weft_wireup_abort(weft_engine.job, 1, "no memory to send a long message");
         }
     }
-    *op = (struct weft_op){.request = request, .memory = memory};
-    return op;
+    *part = (struct part){.op.done = on_done, .request = request, .memory = memory};
+    return part;
 }
 
-static void give_op(struct weft_op *op)
+static void give_part(struct part *part)
 {
-    free(op->memory);
-    op->next = free_ops;
-    free_ops = op;
+    free(part->memory);
+    part->op.next = free_parts;
+    free_parts = &part->op;
 }
 
 void weft_p2p_free_ops(void)
 {
-    while (free_ops != NULL) {
-        struct weft_op *next = free_ops->next;
+    while (free_parts != NULL) {
+        struct weft_op *next = free_parts->next;
 
-        free(free_ops);
-        free_ops = next;
+        free(free_parts);
+        free_parts = next;
     }
 }
 
@@ -95,16 +97,16 @@ static void count_lent(struct weft_p2p_request *send, enum weft_rc rc)
     weft_request_complete(&send->base, rc);
 }
 
-void weft_p2p_done(void *owner, struct weft_op *op, enum weft_rc rc)
+static void on_done(struct weft_op *op, enum weft_rc rc)
 {
-    const uint64_t got = op->got;
+    struct part *part = (struct part *)op;
+    const uint64_t got = part->got;
     struct weft_p2p_request *request =
-        op->request != 0
-            ? weft_p2p_find(op->request, got > 0 ? WEFT_REQUEST_RECV : WEFT_REQUEST_SEND)
-            : NULL;
+        part->request != 0 ? weft_p2p_find(part->request, got > 0 ? WEFT_REQUEST_RECV
+                                                                  : WEFT_REQUEST_SEND)
+                           : NULL;
 
-    (void)owner;
-    give_op(op);
+    give_part(part);
     if (request == NULL) {
         return;
     }
@@ -135,7 +137,7 @@ static struct weft_endpoint *way_of(struct weft_p2p_request *send)
 /* An ordered packet with bytes of the user's. WEFT_OK: it is on its way. */
 static enum weft_rc lend(struct weft_peer *peer, struct weft_endpoint *way,
                          struct weft_header *header, const void *head, size_t head_len,
-                         const void *data, size_t len, struct weft_op *op)
+                         const void *data, size_t len, struct part *part)
 {
     enum weft_rc rc;
 
@@ -145,10 +147,10 @@ static enum weft_rc lend(struct weft_peer *peer, struct weft_endpoint *way,
 
         weft_checksum_seal(header, is_whole ? data : head, is_whole ? len : head_len);
     }
-    rc = way->ops->send_zcopy(way, header, head, head_len, data, len, op);
+    rc = way->ops->send_zcopy(way, header, head, head_len, data, len, &part->op);
     if (rc != WEFT_PENDING) {
-        op->memory = NULL; /* still the caller's */
-        give_op(op);
+        part->memory = NULL; /* still the caller's */
+        give_part(part);
         return rc;
     }
     peer->next_sequence++;
@@ -165,7 +167,7 @@ enum weft_rc weft_p2p_lend_message(struct weft_p2p_request *send)
     send->header.length = (uint32_t)send->capacity;
     send->lent = 1;
     rc = lend(send->peer, way, &send->header, NULL, 0, send->buffer,
-              (size_t)send->capacity, take_op(name_of(send), NULL));
+              (size_t)send->capacity, take_part(name_of(send), NULL));
     return rc == WEFT_OK ? WEFT_PENDING : rc;
 }
 
@@ -228,7 +230,7 @@ enum weft_rc weft_p2p_announce_far(struct weft_p2p_request *send, const void *he
     send->header.length = (uint32_t)head_len;
     if (along > 0) {
         rc = lend(send->peer, way, &send->header, head, head_len, send->buffer, along,
-                  take_op(0, NULL));
+                  take_part(0, NULL));
     } else {
         rc = weft_p2p_send_ordered(send->peer, &send->header, head, head_len,
                                    WEFT_SEND_URGENT);
@@ -270,17 +272,18 @@ static bool put_next(struct weft_push *push)
 {
     uint64_t n;
     struct weft_p2p_request *send = next_of(push, &n);
-    struct weft_op *op;
+    struct part *part;
     enum weft_rc rc;
 
     if (send == NULL) {
         return true;
     }
-    op = take_op(push->name, NULL);
+    part = take_part(push->name, NULL);
     rc = push->way->ops->put(push->way, &push->key, push->offset - push->start,
-                             (const uint8_t *)send->buffer + push->offset, (size_t)n, op);
+                             (const uint8_t *)send->buffer + push->offset, (size_t)n,
+                             &part->op);
     if (rc == WEFT_AGAIN) {
-        give_op(op);
+        give_part(part);
         return false;
     }
     push->offset += n;
@@ -288,7 +291,7 @@ static bool put_next(struct weft_push *push)
         send->lent++; /* one more than what is asked for */
     }
     if (rc != WEFT_PENDING) {
-        give_op(op);
+        give_part(part);
         push->offset = push->end;
         count_lent(send, rc);
     }
@@ -320,7 +323,7 @@ static bool lend_next(struct weft_peer *peer, struct weft_push *push)
     }
     header.length = (uint32_t)(sizeof(answer) + n);
     if (lend(peer, push->way, &header, &answer, sizeof(answer), from, n,
-             take_op(0, packed)) != WEFT_OK) {
+             take_part(0, packed)) != WEFT_OK) {
         free(packed);
         return false;
     }
@@ -334,18 +337,19 @@ static bool get_next(struct weft_push *push)
 {
     uint64_t n;
     struct weft_p2p_request *recv = next_of(push, &n);
-    struct weft_op *op;
+    struct part *part;
     enum weft_rc rc;
 
     if (recv == NULL) {
         return true;
     }
-    op = take_op(push->name, NULL);
-    op->got = n;
-    rc = push->way->ops->get(push->way, &push->key, push->offset,
-                             (uint8_t *)recv->buffer + push->offset, (size_t)n, op);
+    part = take_part(push->name, NULL);
+    part->got = n;
+    rc =
+        push->way->ops->get(push->way, &push->key, push->offset,
+                            (uint8_t *)recv->buffer + push->offset, (size_t)n, &part->op);
     if (rc != WEFT_PENDING) {
-        give_op(op);
+        give_part(part);
     }
     push->offset = rc == WEFT_PENDING ? push->offset + n
                    : rc == WEFT_AGAIN ? push->offset

@@ -99,7 +99,6 @@ enum weft_rc weft_p2p_announce_far(struct weft_p2p_request *send, const void *he
                                    size_t head_len);
 /* Lets the receiver get the message, where that is how they go. */
 void weft_p2p_expose_far(struct weft_p2p_request *send, struct weft_announce *announce);
-void weft_p2p_done(void *owner, struct weft_op *op, enum weft_rc rc);
 void weft_p2p_free_ops(void);
 /* Notes whether the peer has thrown away what came along. */
 void weft_p2p_note_pull(struct weft_peer *peer, const struct weft_p2p_request *send,

@@ -70,8 +70,19 @@ enum {
 };
 
 struct weft_transport;
-struct weft_op;   /* the caller's; handed back through `done` */
 struct weft_peer; /* the owner's: what it knows of a process */
+
+/*
+ * An operation that goes on after its call has returned WEFT_PENDING. Whoever starts it
+ * embeds this in its own struct. done() is called once, with the lock, from within
+ * poll(): the buffer is the caller's again. WEFT_ERR_DEAD: it did not reach the peer;
+ * `lost` says the rest, before or after. WEFT_ERR_ADDRESS: the buffer cannot be read or
+ * written.
+ */
+struct weft_op {
+    void (*done)(struct weft_op *op, enum weft_rc rc);
+    struct weft_op *next; /* for whoever has it */
+};
 
 struct weft_upcalls {
     void *owner;
@@ -83,10 +94,6 @@ struct weft_upcalls {
                     const void *data, size_t len);
     /* NULL: the packet is in a queue that many senders share. */
     bool (*may_take)(void *owner, const struct weft_peer *from);
-    /* The operation is complete and its buffer is the caller's again. WEFT_ERR_DEAD: it
-     * did not reach the peer; `lost` says the rest, before or after. WEFT_ERR_ADDRESS:
-     * the buffer cannot be read or written. */
-    void (*done)(void *owner, struct weft_op *op, enum weft_rc rc);
     /*
      * A network's alone: the process `rank` cannot be reached, now and for ever. Called
      * once for each; `why` is a sentence for the user. It may come from within any call

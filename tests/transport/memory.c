@@ -18,11 +18,6 @@ enum {
     SHARE_UNIT = 4096, /* lengths of pieces are multiples of it */
 };
 
-/* The suite's own; a transport only hands it back. */
-struct weft_op {
-    int unused;
-};
-
 static enum weft_rc finish(enum weft_rc rc, const struct weft_op *op)
 {
     if (rc == WEFT_PENDING) {
@@ -39,7 +34,7 @@ static enum weft_rc fetch(uint32_t rank, uint64_t address, uint64_t offset, void
                           size_t len)
 {
     const struct weft_key key = {.address = address};
-    struct weft_op op;
+    struct weft_op op = {.done = suite_on_done};
 
     return finish(suite.ops->fetch(suite.ep[rank], &key, offset, to, len, &op), &op);
 }
@@ -48,7 +43,7 @@ static enum weft_rc store(uint32_t rank, uint64_t address, uint64_t offset,
                           const void *from, size_t len)
 {
     const struct weft_key key = {.address = address};
-    struct weft_op op;
+    struct weft_op op = {.done = suite_on_done};
 
     return finish(suite.ops->store(suite.ep[rank], &key, offset, from, len, &op), &op);
 }

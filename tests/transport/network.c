@@ -256,11 +256,11 @@ static void put_all(uint32_t to, const struct weft_key *key)
     struct weft_endpoint *ways[WEFT_STREAMS_MAX] = {NULL};
     const uint32_t before = suite.done_count;
     uint8_t *blocks = make_blocks(suite.me);
+    struct weft_op op = {.done = suite_on_done};
 
     find_ways(to, ways);
     for (size_t i = 0; i < BLOCKS; i++) {
-        put_block(ways[i % stream_count()], key, i, blocks + i * BLOCK,
-                  (struct weft_op *)(void *)blocks);
+        put_block(ways[i % stream_count()], key, i, blocks + i * BLOCK, &op);
         suite_progress();
     }
     while (suite.done_count - before < 2 * BLOCKS) {
@@ -275,6 +275,7 @@ static void get_all(uint32_t to, const struct weft_key *key)
     const uint32_t before = suite.done_count;
     uint8_t *blocks = make_blocks(suite.me);
     uint8_t *back = calloc(BLOCKS, BLOCK);
+    struct weft_op op = {.done = suite_on_done};
 
     check(back != NULL);
     for (size_t i = 0; i < BLOCKS; i++) {
@@ -284,8 +285,7 @@ static void get_all(uint32_t to, const struct weft_key *key)
         enum weft_rc rc;
 
         check(way->stream == i % (WEFT_STREAMS_MAX + 1) || way == suite.ep[to]);
-        while ((rc = suite.ops->get(way, key, at, back + at, BLOCK,
-                                    (struct weft_op *)(void *)back)) == WEFT_AGAIN) {
+        while ((rc = suite.ops->get(way, key, at, back + at, BLOCK, &op)) == WEFT_AGAIN) {
             suite_progress();
         }
         check(rc == WEFT_PENDING);

@@ -59,6 +59,9 @@ _Noreturn void suite_fail(const char *file, int line, const char *claim);
 /* A peer on this node. */
 struct weft_node_area *suite_area(uint32_t rank);
 
+/* The `done` of operations: counts it, and notes which it was. */
+void suite_on_done(struct weft_op *op, enum weft_rc rc);
+
 /* Wire-up, then the transport; at least two ranks. */
 void suite_open_job(void);
 void suite_open(const char *name);

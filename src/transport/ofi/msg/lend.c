@@ -54,7 +54,7 @@ void weft_msg_return(struct weft_transport *tp, struct weft_msg_slot *slot,
         return;
     }
     give_back(tp, slot);
-    tp->up->done(tp->up->owner, op, rc);
+    op->done(op, rc);
 }
 
 enum weft_rc weft_msg_send_zcopy(struct weft_endpoint *ep, const void *header,

@@ -1,38 +1,119 @@
-/* instr: a fixed number of calls for an instruction counter to look at.
- * Two processes: rank 0 makes 640 MPI_Send of 8 bytes, in groups of 16; rank 1
- * leaves MPI until a group must have arrived, then makes 16 MPI_Recv, so that
- * neither call polls for long.  (Everything else uses other calls.)
- * One process: 640 MPI_Sendrecv with itself.
- * For example:  mpiexec -n 2 valgrind --tool=callgrind \
- *     --toggle-collect='*MPI_Send' ./instr     counts / 640 = per MPI_Send */
+/* instr: a fixed number of calls for an instruction counter to look at, by bench/instr.
+ *   instr CASE FILE   under mpiexec with 2 processes
+ * Every case makes 640 of the calls it is named after, in groups of 16, with 8 bytes:
+ *   send, isend       rank 0 sends; rank 1 receives
+ *   recv              rank 1 receives what waits in the transport: it stays out of MPI
+ *                     until a group was sent, so that no call polls for long
+ *   irecv             rank 1 begins to receive a group before it is sent, stays away as
+ *                     above, and waits for each message of it
+ *   unexpected        rank 1 receives what it has taken before without a receive for it
+ *   sendrecv          rank 0 with itself
+ * FILE is an empty file, in whose memory rank 0 counts the groups that it
+ * has sent.  All else uses other calls than the counted ones, so that a counter can be
+ * told to look at those only. */
 #include "bench.h"
-enum { GROUPS = 40, GROUP = 16 };
+#include <fcntl.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <unistd.h>
+enum { GROUPS = 40, GROUP = 16, DATA = 1, GO = 2 };
+
+static const char *which;
+static char in[8], out[8];
+static _Atomic int *sent; /* groups; shared */
+
+static int is(const char *name)
+{
+    return strcmp(which, name) == 0;
+}
+
+static void send_group(void)
+{
+    MPI_Request r;
+
+    for (int i = 0; i < GROUP; i++)
+        if (is("isend")) {
+            MPI_Isend(out, 8, MPI_BYTE, 1, DATA, MPI_COMM_WORLD, &r);
+            MPI_Wait(&r, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Send(out, 8, MPI_BYTE, 1, DATA, MPI_COMM_WORLD);
+        }
+}
+
+static void recv_group(MPI_Request *requests)
+{
+    for (int i = 0; i < GROUP; i++)
+        if (is("irecv"))
+            MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+        else
+            MPI_Recv(in, 8, MPI_BYTE, 0, DATA, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* A message from one rank to the other, by calls that no case counts. */
+static void tell(int from)
+{
+    MPI_Request r;
+
+    if (me == from)
+        MPI_Isend(out, 1, MPI_BYTE, 1 - from, GO, MPI_COMM_WORLD, &r);
+    else
+        MPI_Irecv(in, 1, MPI_BYTE, from, GO, MPI_COMM_WORLD, &r);
+    for (int done = 0; !done;)
+        MPI_Test(&r, &done, MPI_STATUS_IGNORE);
+}
+
+static void share(const char *path)
+{
+    int fd = open(path, O_RDWR);
+
+    if (fd < 0 || ftruncate(fd, sizeof *sent) != 0)
+        MPI_Abort(MPI_COMM_WORLD, 4);
+    sent = mmap(NULL, sizeof *sent, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (sent == MAP_FAILED)
+        MPI_Abort(MPI_COMM_WORLD, 4);
+    close(fd);
+}
+
+static void self(void)
+{
+    for (int i = 0; me == 0 && i < GROUPS * GROUP; i++)
+        MPI_Sendrecv(out, 8, MPI_BYTE, 0, DATA, in, 8, MPI_BYTE, 0, DATA, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+}
+
+static void pair(void)
+{
+    MPI_Request requests[GROUP];
+
+    for (int g = 0; g < GROUPS; g++) {
+        for (int i = 0; me == 1 && is("irecv") && i < GROUP; i++)
+            MPI_Irecv(in, 8, MPI_BYTE, 0, DATA, MPI_COMM_WORLD, &requests[i]);
+        tell(1); /* rank 1 is ready for a group */
+        if (me == 0) {
+            send_group();
+            atomic_store(sent, g + 1);
+        }
+        while (atomic_load(sent) <= g) /* not inside MPI */
+            sched_yield();
+        if (is("unexpected"))
+            tell(0); /* rank 1 takes the group on its way to this one */
+        if (me == 1)
+            recv_group(requests);
+    }
+}
 
 int main(int argc, char **argv)
 {
-    bench_begin(&argc, &argv, 0);
-    char in[8], out[8] = {0};
-    MPI_Request r;
-    if (np == 1) {
-        for (int i = 0; i < GROUPS * GROUP; i++)
-            MPI_Sendrecv(out, 8, MPI_BYTE, 0, 1, in, 8, MPI_BYTE, 0, 1, MPI_COMM_WORLD,
-                         MPI_STATUS_IGNORE);
-    } else if (me < 2) {
-        for (int g = -1; g < GROUPS; g++) {
-            if (me == 1)
-                away(0.02);
-            for (int i = 0; i < GROUP && g >= 0; i++)
-                if (me == 0)
-                    MPI_Send(out, 8, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
-                else
-                    MPI_Recv(in, 8, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            if (me == 0)
-                MPI_Irecv(in, 1, MPI_BYTE, 1, 2, MPI_COMM_WORLD, &r);
-            else
-                MPI_Isend(out, 1, MPI_BYTE, 0, 2, MPI_COMM_WORLD, &r);
-            MPI_Wait(&r, MPI_STATUS_IGNORE);
-        }
-    }
+    bench_begin(&argc, &argv, 2);
+    if (argc != 3)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    which = argv[1];
+    share(argv[2]);
+    if (is("sendrecv"))
+        self();
+    else
+        pair();
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;

@@ -15,7 +15,8 @@ static int above; /* what the upcalls call it */
 static jmp_buf ended;
 
 _Noreturn void __wrap_weft_wireup_abort(struct weft_job *job, int code, const char *why);
-void __wrap_weft_msg_tell(struct weft_transport *of, struct weft_msg_peer *whom);
+void __wrap_weft_msg_return_credits(struct weft_transport *of,
+                                    struct weft_msg_peer *whom);
 
 _Noreturn void __wrap_weft_wireup_abort(struct weft_job *job, int code, const char *why)
 {
@@ -25,11 +26,10 @@ _Noreturn void __wrap_weft_wireup_abort(struct weft_job *job, int code, const ch
     longjmp(ended, 1);
 }
 
-void __wrap_weft_msg_tell(struct weft_transport *of, struct weft_msg_peer *whom)
+void __wrap_weft_msg_return_credits(struct weft_transport *of, struct weft_msg_peer *whom)
 {
     (void)of;
-    whom->told = whom->taken;
-    whom->told_control = whom->taken_control;
+    weft_credits_return(&whom->credits, whom->credits.taken, whom->credits.taken_control);
 }
 
 static void arrived(void *owner, struct weft_peer *from, const void *header,
@@ -63,14 +63,14 @@ static void set_up(void)
     memset(&tp, 0, sizeof(tp));
     memset(&second, 0, sizeof(second));
     tp.up = &up;
-    tp.told_each = 1000;
+    tp.return_each = 1000;
     peer = weft_ranks_add(&tp.peers, 1, sizeof(*peer));
     demand(peer != NULL, "no memory");
     peer->above = (struct weft_peer *)&above;
     peer->streams[0] = &peer->first;
     peer->streams[1] = &second;
-    peer->sent = 5000;
-    peer->sent_control = 10;
+    peer->credits.sent = 5000;
+    peer->credits.sent_control = 10;
 }
 
 static void tear_down(void)
@@ -83,12 +83,11 @@ static void tear_down(void)
 }
 
 /* A frame with every field as drawn, or right. */
-static void draw(struct input *in, struct weft_msg_frame *frame)
+static void draw(struct input *in, struct weft_frame *frame)
 {
     const uint64_t wrong = input_number(in, 1);
 
-    frame->version =
-        (wrong & 1) != 0 ? (uint8_t)input_number(in, 1) : WEFT_MSG_FRAME_VERSION;
+    frame->version = (wrong & 1) != 0 ? (uint8_t)input_number(in, 1) : WEFT_FRAME_VERSION;
     frame->kind = (uint8_t)(input_number(in, 1) % 5);
     frame->stream = (uint8_t)((wrong & 2) != 0 ? input_number(in, 1) : wrong >> 7);
     frame->from = (wrong & 4) != 0 ? (uint32_t)input_number(in, 4) : 1;
@@ -107,13 +106,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (setjmp(ended) == 0) {
         while (in.left > 0) {
             const size_t bytes = (size_t)input_number(&in, 1) % LARGEST;
-            struct weft_msg_frame frame = {.version = 0};
+            struct weft_frame frame = {.version = 0};
             int budget = 4;
 
             draw(&in, &frame);
             block = input_block(&in, bytes);
             memcpy(block, &frame, bytes < sizeof(frame) ? bytes : sizeof(frame));
-            take_frame(&tp, (const struct weft_msg_frame *)(const void *)block, bytes);
+            take_frame(&tp, (const struct weft_frame *)(const void *)block, bytes);
             free(block);
             block = NULL;
             take_all_held(&tp, &budget);

@@ -51,14 +51,15 @@ static int has_loaded_in_time(void)
     return has_loaded();
 }
 
-/* Computes until somebody has knocked, without a call of MPI. */
+/* Computes until a connection is pending, without a call of MPI. */
 static void receive_while_computing(int from)
 {
     MPI_Request request;
     int word = 0;
 
     MPI_Irecv(&word, 1, MPI_INT, from, 1, MPI_COMM_WORLD, &request);
-    claim(has_loaded_in_time(), "who computes comes up when somebody knocks");
+    claim(has_loaded_in_time(),
+          "a process that computes comes up when a connection is pending");
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     claim(word == from, "the message is right");
 }

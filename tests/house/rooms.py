@@ -42,19 +42,6 @@ PROGRAMS_WITH_MPI_H = ("gauge",)
 
 # Cycles that are still there: folder of the room, why, and the files in cycles.
 KNOWN_CYCLES = {
-    "src/transport": ("being taken apart", (
-        "ofi/msg/address.c",
-        "ofi/msg/connect.c",
-        "ofi/msg/door.c",
-        "ofi/msg/lend.c",
-        "ofi/msg/lost.c",
-        "ofi/msg/msg.c",
-        "ofi/msg/poll.c",
-        "ofi/msg/send.c",
-        "ofi/msg/silence.c",
-        "ofi/msg/strangers.c",
-        "ofi/msg/stream.c",
-    )),
     "src/p2p": ("engine, transfers and messages in one room; they are being taken apart", (
         "arrive.c",
         "attend.c",

@@ -132,7 +132,7 @@ static void open_once(const char *name)
     if (pool != NULL) {
         weft_msg_limits = (struct weft_msg_limits){
             .receives = (uint32_t)atoi(pool),
-            .window = 2 * (sizeof(struct weft_msg_frame) + WEFT_MSG_SHORT_MAX),
+            .window = 2 * (sizeof(struct weft_frame) + WEFT_MSG_PACKET_MAX),
         };
     }
     suite_open(name);

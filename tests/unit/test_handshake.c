@@ -384,18 +384,18 @@ static void of_two_asks_that_cross_the_lower_ranks_stands(void **state)
     const struct weft_handshake by_higher = {.caller = LISTENER, .listener = CALLER};
 
     (void)state;
-    assert_int_equal(weft_handshake_place(&caller, &by_higher, false, true),
+    assert_int_equal(weft_handshake_arbitrate(&caller, &by_higher, false, true),
                      WEFT_REFUSED_CROSSED);
-    assert_int_equal(weft_handshake_place(&listener, &by_lower, false, true),
+    assert_int_equal(weft_handshake_arbitrate(&listener, &by_lower, false, true),
                      WEFT_WELCOME);
-    assert_int_equal(weft_handshake_place(&caller, &by_higher, false, false),
+    assert_int_equal(weft_handshake_arbitrate(&caller, &by_higher, false, false),
                      WEFT_WELCOME);
-    assert_int_equal(weft_handshake_place(&listener, &by_lower, false, false),
+    assert_int_equal(weft_handshake_arbitrate(&listener, &by_lower, false, false),
                      WEFT_WELCOME);
     for (int is_asking = 0; is_asking < 2; is_asking++) {
-        assert_int_equal(weft_handshake_place(&caller, &by_higher, true, is_asking),
+        assert_int_equal(weft_handshake_arbitrate(&caller, &by_higher, true, is_asking),
                          WEFT_REFUSED_DUPLICATE);
-        assert_int_equal(weft_handshake_place(&listener, &by_lower, true, is_asking),
+        assert_int_equal(weft_handshake_arbitrate(&listener, &by_lower, true, is_asking),
                          WEFT_REFUSED_DUPLICATE);
     }
 }

@@ -187,9 +187,9 @@ enum weft_refusal weft_handshake_check_ask(const struct weft_handshake_self *sel
     return WEFT_WELCOME;
 }
 
-enum weft_refusal weft_handshake_place(const struct weft_handshake_self *self,
-                                       const struct weft_handshake *shake,
-                                       bool is_connected, bool is_asking)
+enum weft_refusal weft_handshake_arbitrate(const struct weft_handshake_self *self,
+                                           const struct weft_handshake *shake,
+                                           bool is_connected, bool is_asking)
 {
     if (is_connected) {
         return WEFT_REFUSED_DUPLICATE;

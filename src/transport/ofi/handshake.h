@@ -126,9 +126,9 @@ weft_handshake_check_ask(const struct weft_handshake_self *self, const void *byt
  * gives up its own for that of the lower.
  */
 WEFT_MUST_CHECK enum weft_refusal
-weft_handshake_place(const struct weft_handshake_self *self,
-                     const struct weft_handshake *shake, bool is_connected,
-                     bool is_asking);
+weft_handshake_arbitrate(const struct weft_handshake_self *self,
+                         const struct weft_handshake *shake, bool is_connected,
+                         bool is_asking);
 
 /* Step 2, at the listener. Draws nonce B. */
 WEFT_MUST_CHECK enum weft_rc weft_handshake_answer(const struct weft_handshake_self *self,

@@ -27,7 +27,7 @@ SILENT = 100  # connections to each rank that say nothing
 REFUSED = 10 + 15  # of those with the token, at least: garbage, and another job's
 PATIENCE = 150
 HEAP_MOST = 1 << 30
-LINE = "somebody who is not of this job tries to connect"
+LINE = "rejected a connection from outside this job"
 
 VERSION = 3
 # The version of what travels later.

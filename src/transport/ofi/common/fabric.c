@@ -1,6 +1,7 @@
 #include "transport/ofi/common/fabric.h"
 
 #include "base/log.h"
+#include "transport/ofi/quirks/provider.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,17 +40,11 @@ static uint32_t format_of(const struct sockaddr_storage *address)
     return address->ss_family == AF_INET6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
 }
 
-/*
- * Of what is offered, the first that we can sleep on and that shares receive buffers.
- * `net` never becomes quiet again after its first message, `sockets` is not kept up
- * (docs/engine.md, 1 and 2).
- */
+/* Of what is offered, the first that is not avoided and that shares receive buffers. */
 static struct fi_info *choose(struct fi_info *list)
 {
     for (struct fi_info *i = list; i != NULL; i = i->next) {
-        const char *name = i->fabric_attr->prov_name;
-
-        if (strcmp(name, "net") != 0 && strcmp(name, "sockets") != 0 &&
+        if (!weft_provider_find(i->fabric_attr->prov_name)->is_avoided &&
             i->domain_attr->max_ep_srx_ctx > 0) {
             return weft_libfabric.dupinfo(i);
         }
@@ -108,7 +103,40 @@ static enum weft_rc fail(struct weft_ofi *ofi, const char *step, long code)
     return WEFT_ERR_SYSTEM;
 }
 
-static enum weft_rc open_objects(struct weft_ofi *ofi, size_t completions)
+void weft_ofi_warm_up(void)
+{
+    struct fi_info *list = NULL;
+    struct fi_info *hints = weft_libfabric_open() == WEFT_OK ? make_hints() : NULL;
+
+    if (hints != NULL &&
+        weft_libfabric.getinfo(WEFT_OFI_API, NULL, NULL, 0, hints, &list) == 0) {
+        weft_libfabric.freeinfo(list);
+    }
+    if (hints != NULL) {
+        weft_libfabric.freeinfo(hints);
+    }
+}
+
+enum weft_rc weft_ofi_choose(struct weft_ofi *ofi, const struct sockaddr_storage *at,
+                             socklen_t at_bytes)
+{
+    enum weft_rc rc = weft_libfabric_open();
+
+    *ofi = (struct weft_ofi){.next_key = 1};
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    ofi->info = find(at, at_bytes);
+    if (ofi->info == NULL) {
+        weft_log_error("no provider of libfabric has connected endpoints with shared "
+                       "receive queues here (fi_info -t FI_EP_MSG shows them)");
+        return WEFT_ERR_UNSUPPORTED;
+    }
+    weft_log_info("network: libfabric's provider %s", ofi->info->fabric_attr->prov_name);
+    return WEFT_OK;
+}
+
+enum weft_rc weft_ofi_open(struct weft_ofi *ofi, size_t completions)
 {
     struct fi_eq_attr eq = {.wait_obj = FI_WAIT_FD};
     struct fi_cq_attr cq = {
@@ -140,39 +168,6 @@ static enum weft_rc open_objects(struct weft_ofi *ofi, size_t completions)
         return fail(ofi, "no shared receive queue", code);
     }
     return WEFT_OK;
-}
-
-void weft_ofi_warm_up(void)
-{
-    struct fi_info *list = NULL;
-    struct fi_info *hints = weft_libfabric_open() == WEFT_OK ? make_hints() : NULL;
-
-    if (hints != NULL &&
-        weft_libfabric.getinfo(WEFT_OFI_API, NULL, NULL, 0, hints, &list) == 0) {
-        weft_libfabric.freeinfo(list);
-    }
-    if (hints != NULL) {
-        weft_libfabric.freeinfo(hints);
-    }
-}
-
-enum weft_rc weft_ofi_open(struct weft_ofi *ofi, const struct sockaddr_storage *at,
-                           socklen_t at_bytes, size_t completions)
-{
-    enum weft_rc rc = weft_libfabric_open();
-
-    *ofi = (struct weft_ofi){.next_key = 1};
-    if (rc != WEFT_OK) {
-        return rc;
-    }
-    ofi->info = find(at, at_bytes);
-    if (ofi->info == NULL) {
-        weft_log_error("no provider of libfabric has connected endpoints with shared "
-                       "receive queues here (fi_info -t FI_EP_MSG shows them)");
-        return WEFT_ERR_UNSUPPORTED;
-    }
-    weft_log_info("network: libfabric's provider %s", ofi->info->fabric_attr->prov_name);
-    return open_objects(ofi, completions);
 }
 
 void weft_ofi_close(struct weft_ofi *ofi)

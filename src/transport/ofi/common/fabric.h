@@ -35,14 +35,17 @@ struct weft_ofi {
 /* Does what takes long the first time that a network is opened. From any thread. */
 void weft_ofi_warm_up(void);
 
+/* Chooses a provider with connected endpoints at the address `at`. WEFT_ERR_UNSUPPORTED:
+ * there is none. */
+WEFT_MUST_CHECK enum weft_rc weft_ofi_choose(struct weft_ofi *ofi,
+                                             const struct sockaddr_storage *at,
+                                             socklen_t at_bytes);
 /*
- * Connected endpoints at the address `at`. Room for as many completions that nobody has
- * read yet is asked for; ofi->completions is what there is, and no more than that may be
- * posted at once. WEFT_ERR_UNSUPPORTED: no provider offers that.
+ * Opens the queues of the provider that was chosen. Asks for room for `completions` that
+ * are not read yet; ofi->completions is what there is, and no more than that may be
+ * posted at once. Closes all again if it fails.
  */
-WEFT_MUST_CHECK enum weft_rc weft_ofi_open(struct weft_ofi *ofi,
-                                           const struct sockaddr_storage *at,
-                                           socklen_t at_bytes, size_t completions);
+WEFT_MUST_CHECK enum weft_rc weft_ofi_open(struct weft_ofi *ofi, size_t completions);
 void weft_ofi_close(struct weft_ofi *ofi);
 
 /* What the same provider needs to reach `to`, or to listen at `from`, of which one is

@@ -1,21 +1,9 @@
-/*
- * address.c - where we listen, and where a peer does.
- *
- * A rank listens at each of its host's addresses that are for jobs (wireup/net.h), at a
- * port of WEFT_PORTS (door.c), and publishes "ADDRESS/PORT,ADDRESS/PORT,HOST;TOKEN". Who
- * wants to connect takes the first that lies in a network of its own, and shows the token
- * (strangers.c). Ranks of a job on one host use the loopback.
- */
-#include "transport/ofi/msg/msg.h"
+#include "transport/ofi/msg/address.h"
 
 #include "base/log.h"
 #include "base/settings.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +40,7 @@ static int list_own(const struct weft_job *job, struct weft_net_address *list)
     if (wanted[0] == '\0') {
         count = weft_net_keep(list, count, getenv("WEFT_NETWORKS"));
     }
-    count = count < WEFT_MSG_LISTENERS ? count : WEFT_MSG_LISTENERS;
+    count = count < WEFT_LISTENERS_MAX ? count : WEFT_LISTENERS_MAX;
     return count == 0 && wanted[0] == '\0' ? list_loopback(list) : count;
 }
 
@@ -71,83 +59,6 @@ bool weft_msg_find_own(struct weft_transport *tp)
     return true;
 }
 
-/* libfabric's listener at one address, without listening yet; the code is libfabric's. */
-static long open_listener(struct weft_transport *tp, const char *text, int port,
-                          struct fid_pep **out)
-{
-    struct sockaddr_storage at;
-    socklen_t bytes;
-    struct fi_info *info = NULL;
-    long code = -FI_EINVAL;
-
-    if (weft_net_address_of(text, port, &at, &bytes)) {
-        info = weft_ofi_info(&tp->ofi, &at, NULL, bytes);
-    }
-    if (info != NULL) {
-        code = fi_passive_ep(tp->ofi.fabric, info, out, NULL);
-        weft_libfabric.freeinfo(info);
-    }
-    return code;
-}
-
-/* libfabric says EIO where descriptors have run out: one more shows it. */
-static long true_cause(long code)
-{
-    const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0) {
-        return -errno;
-    }
-    close(fd);
-    return code;
-}
-
-/* A provider that finds our port taken, by the door, is over sockets, and the door
- * becomes its listener; others have ports of their own. */
-static long listen_at(struct weft_transport *tp, int which)
-{
-    struct fid_pep *listener = NULL;
-    long code = open_listener(tp, tp->own[which].text, tp->port, &listener);
-
-    if (code == -FI_EADDRINUSE) {
-        tp->is_over_sockets = true;
-        code = open_listener(tp, tp->own[which].text, 0, &listener);
-    }
-    if (code != 0) {
-        return true_cause(code);
-    }
-    code = fi_pep_bind(listener, &tp->ofi.eq->fid, 0);
-    if (code == 0 && tp->is_over_sockets && !weft_msg_lay_under(tp, which, listener)) {
-        code = -FI_ENOENT;
-    }
-    if (code == 0) {
-        code = fi_listen(listener);
-    }
-    if (code != 0) {
-        code = true_cause(code);
-        fi_close(&listener->fid);
-        return code;
-    }
-    (void)weft_msg_place_of(&listener->fid, &tp->places[which]);
-    tp->listeners[which] = listener;
-    tp->listener_count++;
-    return 0;
-}
-
-enum weft_rc weft_msg_listen(struct weft_transport *tp)
-{
-    for (int i = 0; i < tp->own_count; i++) {
-        const long code = listen_at(tp, i);
-
-        if (code != 0) {
-            weft_log_error("cannot listen at %s, port %d: %s", tp->own[i].text, tp->port,
-                           weft_ofi_error(code));
-            return WEFT_ERR_SYSTEM;
-        }
-    }
-    return WEFT_OK;
-}
-
 /* May it be published, behind addresses? A slash would make it one. */
 static bool is_word(const char *text)
 {
@@ -162,25 +73,26 @@ enum weft_rc weft_msg_publish(struct weft_transport *tp)
     size_t used = 0;
 
     for (int i = 0; i < tp->own_count; i++) {
-        used += (size_t)snprintf(value + used, sizeof(value) - used, "%s%s/%d",
-                                 i > 0 ? "," : "", tp->own[i].text, tp->port);
+        used +=
+            (size_t)snprintf(value + used, sizeof(value) - used, "%s%s/%d",
+                             i > 0 ? "," : "", tp->own[i].text, tp->quirks.early.port);
     }
     (void)gethostname(host, sizeof(host) - 1);
     if (is_word(host)) {
         used += (size_t)snprintf(value + used, sizeof(value) - used, ",%s", host);
     }
     used += (size_t)snprintf(value + used, sizeof(value) - used, ";");
-    for (size_t i = 0; i < sizeof(tp->token); i++) {
-        used +=
-            (size_t)snprintf(value + used, sizeof(value) - used, "%02x", tp->token[i]);
+    for (size_t i = 0; i < WEFT_TOKEN_BYTES; i++) {
+        used += (size_t)snprintf(value + used, sizeof(value) - used, "%02x",
+                                 tp->quirks.early.token[i]);
     }
     assert(used < sizeof(value));
     name_key(tp, key, sizeof(key));
     return weft_wireup_publish(tp->job, key, value);
 }
 
-/* Is it in a network that we are in? */
-static bool is_near(const struct weft_transport *tp, const char *text)
+/* Is it in a network of ours? */
+static bool is_in_our_network(const struct weft_transport *tp, const char *text)
 {
     for (int i = 0; i < tp->own_count; i++) {
         const struct weft_net_address *own = &tp->own[i];
@@ -194,14 +106,14 @@ static bool is_near(const struct weft_transport *tp, const char *text)
 }
 
 /* Cuts the token off what a peer has published; false: there is none. */
-static bool take_token(char *value, uint8_t token[WEFT_MSG_TOKEN_BYTES])
+static bool take_token(char *value, uint8_t token[WEFT_TOKEN_BYTES])
 {
     char *text = strchr(value, ';');
 
-    if (text == NULL || strlen(text) != 1 + 2 * WEFT_MSG_TOKEN_BYTES) {
+    if (text == NULL || strlen(text) != 1 + 2 * WEFT_TOKEN_BYTES) {
         return false;
     }
-    for (size_t i = 0; i < WEFT_MSG_TOKEN_BYTES; i++) {
+    for (size_t i = 0; i < WEFT_TOKEN_BYTES; i++) {
         if (sscanf(text + 1 + 2 * i, "%2hhx", &token[i]) != 1) {
             return false;
         }
@@ -215,7 +127,7 @@ enum weft_rc weft_msg_find(struct weft_transport *tp, struct weft_msg_peer *peer
     char value[WEFT_KVS_VALUE_MAX + 1];
     char key[32];
     char *rest = NULL;
-    bool has_near = false;
+    bool has_direct = false;
     enum weft_rc rc;
 
     name_key(tp, key, sizeof(key));
@@ -233,12 +145,12 @@ enum weft_rc weft_msg_find(struct weft_transport *tp, struct weft_msg_peer *peer
             continue;
         }
         *slash = '\0';
-        is_good = is_near(tp, one);
-        if ((is_good || !peer->has_address) && !has_near &&
+        is_good = is_in_our_network(tp, one);
+        if ((is_good || !peer->has_address) && !has_direct &&
             weft_net_address_of(one, atoi(slash + 1), &peer->address,
                                 &peer->address_bytes)) {
             peer->has_address = true;
-            has_near = is_good;
+            has_direct = is_good;
         }
     }
     if (!peer->has_address) {

@@ -1,19 +1,11 @@
-/*
- * lost.c - connections that have ended, and peers that cannot be reached.
- *
- * The layer above is told once for each peer (the `lost` upcall), with a sentence that
- * names both hosts, the address, the cause and the settings to look at. If the process at
- * the other end has died, the launcher knows the cause better than we do: it is about to
- * end the job or, with --keep-going, to count the death. So the end of a connection that
- * stood is reported GRACE_NS later. Meanwhile sends to that peer return WEFT_AGAIN.
- */
-#include "transport/ofi/msg/msg.h"
+#include "transport/ofi/msg/lost.h"
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "transport/ofi/msg/address.h"
+#include "transport/ofi/msg/peer.h"
+#include "transport/ofi/quirks/silence.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,56 +15,26 @@
 
 enum { GRACE_NS = 1000 * 1000 * 1000, WHY_BYTES = 384 };
 
-static void text_of(const struct sockaddr_storage *address, char *text, size_t room)
-{
-    char host[INET6_ADDRSTRLEN] = "?";
-    int port;
-
-    if (address->ss_family == AF_INET6) {
-        const struct sockaddr_in6 *a = (const struct sockaddr_in6 *)(const void *)address;
-
-        inet_ntop(AF_INET6, &a->sin6_addr, host, sizeof(host));
-        port = ntohs(a->sin6_port);
-    } else {
-        const struct sockaddr_in *a = (const struct sockaddr_in *)(const void *)address;
-
-        inet_ntop(AF_INET, &a->sin_addr, host, sizeof(host));
-        port = ntohs(a->sin_port);
-    }
-    snprintf(text, room, "%s port %d", host, port);
-}
-
-void weft_msg_name_peer(const struct weft_msg_peer *peer, char *text, size_t room)
-{
-    char address[80] = "its address is not known";
-
-    if (peer->has_address) {
-        text_of(&peer->address, address, sizeof(address));
-    }
-    snprintf(text, room, "rank %u%s%s (%s)", peer->ranked.rank,
-             peer->host[0] != '\0' ? " on " : "", peer->host, address);
-}
-
 static void tell_lost(struct weft_transport *tp, struct weft_msg_peer *peer,
                       const char *what, const char *advice)
 {
     char own[WEFT_MSG_HOST_BYTES] = "this host";
-    char place[WEFT_MSG_PLACE_BYTES];
+    char name[WEFT_MSG_NAME_BYTES];
     char why[WHY_BYTES];
 
     if (!peer->has_address) { /* it has connected to us; by now it may be known */
         (void)weft_msg_find(tp, peer);
     }
     (void)gethostname(own, sizeof(own) - 1);
-    weft_msg_name_peer(peer, place, sizeof(place));
-    snprintf(why, sizeof(why), "%s from %s to %s: %s%s", what, own, place, peer->cause,
+    weft_msg_name_peer(peer, name, sizeof(name));
+    snprintf(why, sizeof(why), "%s from %s to %s: %s%s", what, own, name, peer->cause,
              advice);
     weft_log_info("%s", why);
     peer->is_told_lost = true;
     tp->up->lost(tp->up->owner, peer->ranked.rank, peer->has_left, why);
 }
 
-/* The end of one stream is the end of all. What was lent comes back as failed. */
+/* The end of one stream is the end of all. Operations under way fail. */
 static void end_streams(struct weft_transport *tp, struct weft_msg_peer *peer)
 {
     for (uint32_t i = 0; i < WEFT_STREAMS_MAX; i++) {
@@ -93,7 +55,7 @@ static void note_cause(struct weft_msg_peer *peer, const char *cause)
     snprintf(peer->cause, sizeof(peer->cause), "%s", cause);
 }
 
-/* A connection that stood. */
+/* A connection that was open has ended. */
 static void note_loss(struct weft_transport *tp, struct weft_msg_peer *peer,
                       uint64_t grace_ns)
 {
@@ -112,22 +74,22 @@ static void lose(struct weft_transport *tp, struct weft_msg_stream *stream,
                  const char *cause, uint64_t grace_ns)
 {
     struct weft_msg_peer *peer = stream->peer;
-    const bool has_stood = stream->state == WEFT_MSG_OPEN;
-    char place[WEFT_MSG_PLACE_BYTES];
+    const bool was_open = stream->state == WEFT_MSG_OPEN;
+    char name[WEFT_MSG_NAME_BYTES];
 
     if (stream->state == WEFT_MSG_LOST || tp->is_closing) {
         return;
     }
-    if (!has_stood && stream != &peer->first) {
-        weft_msg_name_peer(peer, place, sizeof(place));
+    if (!was_open && !weft_msg_is_first(stream)) {
+        weft_msg_name_peer(peer, name, sizeof(name));
         weft_log_warn("no stream %u to %s: %s; long messages take fewer",
-                      stream->base.stream, place, cause);
+                      stream->base.stream, name, cause);
         weft_msg_set_state(tp, stream, WEFT_MSG_LOST);
         return;
     }
     note_cause(peer, cause);
     end_streams(tp, peer);
-    if (has_stood) {
+    if (was_open) {
         note_loss(tp, peer, grace_ns);
     } else {
         tell_lost(tp, peer, "no connection", ADVICE);
@@ -154,7 +116,7 @@ void weft_msg_lose_silent(struct weft_transport *tp, struct weft_msg_stream *str
     char cause[WEFT_MSG_CAUSE_BYTES];
 
     snprintf(cause, sizeof(cause), "no answer for %.1f s (WEFT_HEARTBEAT)",
-             (double)weft_msg_silence_ms() / 1e3);
+             (double)weft_silence_ms() / 1e3);
     stream->peer->is_silent = true;
     lose(tp, stream, cause, 0);
 }

@@ -1,49 +1,24 @@
-/*
- * poll.c - packets in.
- */
-#include "transport/ofi/msg/msg.h"
+#include "transport/ofi/msg/poll.h"
 
 #include "base/log.h"
+#include "transport/ofi/msg/clock.h"
+#include "transport/ofi/msg/events.h"
+#include "transport/ofi/msg/lost.h"
+#include "transport/ofi/msg/send.h"
+#include "transport/ofi/msg/slots.h"
+#include "transport/ofi/msg/up.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { AT_ONCE = 16, EVENTS_EVERY = 64 };
-
-void weft_msg_post(struct weft_transport *tp, struct weft_msg_slot *slot)
-{
-    const ssize_t code = fi_recv(tp->ofi.shared_receive, slot->buffer, tp->receive_bytes,
-                                 weft_ofi_descriptor(tp->receive_mr), 0, &slot->context);
-
-    if (weft_unlikely(code != 0)) {
-        slot->next = tp->to_post; /* tried again by the next poll */
-        tp->to_post = slot;
-        if (code != -FI_EAGAIN) {
-            weft_log_error("no receive could be posted: %s", weft_ofi_error(code));
-        }
-    }
-}
-
-static void post_again(struct weft_transport *tp)
-{
-    struct weft_msg_slot *list = tp->to_post;
-
-    tp->to_post = NULL;
-    while (list != NULL) {
-        struct weft_msg_slot *next = list->next;
-
-        weft_msg_post(tp, list);
-        list = next;
-    }
-}
 
 /*
  * Both ends of a connection have proved that they are of this job, and their versions are
  * the same. So a frame that no rank sends comes from damaged memory: the job ends.
  */
 static _Noreturn __attribute__((noinline)) void reject(struct weft_transport *tp,
-                                                       const struct weft_msg_frame *frame,
+                                                       const struct weft_frame *frame,
                                                        size_t bytes, const char *what)
 {
     char cause[WEFT_CAUSE_BYTES];
@@ -53,19 +28,24 @@ static _Noreturn __attribute__((noinline)) void reject(struct weft_transport *tp
              "frame of kind %u with %zu bytes, of version %u; ours is %u); its memory is "
              "damaged, or it runs another version of Weft",
              frame->from, what, frame->kind, bytes, frame->version,
-             (unsigned)WEFT_MSG_FRAME_VERSION);
+             (unsigned)WEFT_FRAME_VERSION);
     weft_wireup_abort(tp->job, 1, cause);
 }
 
 /* ---- taking, or holding ---- */
 
+static void return_if_due(struct weft_transport *tp, struct weft_msg_peer *peer)
+{
+    if (weft_unlikely(weft_credits_are_due(&peer->credits, tp->return_each))) {
+        weft_msg_return_credits(tp, peer);
+    }
+}
+
 static void count_taken(struct weft_transport *tp, struct weft_msg_peer *peer, size_t len)
 {
-    peer->taken += (uint32_t)(sizeof(struct weft_msg_frame) + len);
+    peer->credits.taken += (uint32_t)(sizeof(struct weft_frame) + len);
     tp->packets_received++;
-    if (weft_unlikely(peer->taken - peer->told >= tp->told_each)) {
-        weft_msg_tell(tp, peer);
-    }
+    return_if_due(tp, peer);
 }
 
 static bool may_take(const struct weft_transport *tp, const struct weft_msg_peer *peer)
@@ -84,44 +64,15 @@ bool weft_msg_may_take_held(const struct weft_transport *tp)
     return false;
 }
 
-void weft_msg_enqueue(struct weft_msg_queue *queue, struct weft_msg_held *held)
-{
-    held->next = NULL;
-    if (queue->first == NULL) {
-        queue->first = held;
-    } else {
-        queue->last->next = held;
-    }
-    queue->last = held;
-}
-
-static struct weft_msg_held *dequeue(struct weft_msg_queue *queue)
-{
-    struct weft_msg_held *held = queue->first;
-
-    queue->first = held->next;
-    return held;
-}
-
-void weft_msg_empty(struct weft_msg_queue *queue)
-{
-    while (queue->first != NULL) {
-        free(dequeue(queue));
-    }
-}
-
 static struct weft_msg_held *copy(struct weft_transport *tp,
-                                  const struct weft_msg_frame *frame, size_t len)
+                                  const struct weft_frame *frame, size_t len)
 {
-    struct weft_msg_held *held = malloc(sizeof(*held) + len);
+    struct weft_msg_held *held = weft_msg_copy(frame, len);
 
     if (held == NULL) {
-        weft_wireup_abort(tp->job, 1, "no memory for a message from the network");
+        weft_wireup_abort(tp->job, 1,
+                          "out of memory: cannot store a message from the network");
     }
-    held->number = frame->number;
-    held->length = (uint32_t)len;
-    memcpy(held->header, frame->header, WEFT_HEADER_BYTES);
-    memcpy(held->data, frame + 1, len);
     return held;
 }
 
@@ -145,7 +96,7 @@ static bool take_held(struct weft_transport *tp, struct weft_msg_peer *peer, int
         if (*budget == 0 || !may_take(tp, peer)) {
             return false;
         }
-        held = dequeue(&peer->held);
+        held = weft_msg_dequeue(&peer->held);
         tp->up->arrived(tp->up->owner, peer->above, held->header, held->data,
                         held->length);
         count_taken(tp, peer, held->length);
@@ -180,7 +131,7 @@ static bool take_early(struct weft_transport *tp, struct weft_msg_peer *peer,
     bool has_taken = false;
 
     while (early->first != NULL && early->first->number == peer->number_in) {
-        hold(tp, peer, dequeue(early));
+        hold(tp, peer, weft_msg_dequeue(early));
         peer->number_in++;
         peer->early--;
         has_taken = true;
@@ -205,8 +156,7 @@ static void take_all_early(struct weft_transport *tp, struct weft_msg_peer *peer
  * May this packet have come before its turn? Its stream brings numbers that grow, and a
  * peer has no more packets under way than its window has room for.
  */
-static bool may_be_early(const struct weft_msg_peer *peer,
-                         const struct weft_msg_frame *frame)
+static bool may_be_early(const struct weft_msg_peer *peer, const struct weft_frame *frame)
 {
     const struct weft_msg_queue *early = &peer->streams[frame->stream]->early;
     const uint32_t ahead = frame->number - peer->number_in;
@@ -216,7 +166,7 @@ static bool may_be_early(const struct weft_msg_peer *peer,
 }
 
 static void take_ordered(struct weft_transport *tp, struct weft_msg_peer *peer,
-                         const struct weft_msg_frame *frame, size_t len)
+                         const struct weft_frame *frame, size_t len)
 {
     if (weft_unlikely(frame->number != peer->number_in)) {
         if (!may_be_early(peer, frame)) {
@@ -238,34 +188,22 @@ static void take_ordered(struct weft_transport *tp, struct weft_msg_peer *peer,
     }
 }
 
-/*
- * Frames of several streams may come in another order than they were sent in. False: more
- * was taken than we have sent.
- */
-static bool acknowledge(uint32_t *acknowledged, uint32_t taken, uint32_t sent)
-{
-    if ((int32_t)(taken - *acknowledged) > 0) {
-        *acknowledged = taken;
-    }
-    return (int32_t)(sent - taken) >= 0;
-}
-
 /* The frame's peer: peers and their streams stay until the transport is closed. */
 static struct weft_msg_peer *check_frame(struct weft_transport *tp,
-                                         const struct weft_msg_frame *frame, size_t bytes)
+                                         const struct weft_frame *frame, size_t bytes)
 {
     struct weft_msg_peer *peer;
 
     if (bytes < sizeof(*frame)) {
-        const struct weft_msg_frame none = {.from = UINT32_MAX};
+        const struct weft_frame none = {.from = UINT32_MAX};
 
         reject(tp, &none, bytes, "it is shorter than any");
     }
-    if (frame->version != WEFT_MSG_FRAME_VERSION) {
+    if (frame->version != WEFT_FRAME_VERSION) {
         reject(tp, frame, bytes, "its version is not ours");
     }
-    if (frame->kind < WEFT_MSG_ORDERED || frame->kind > WEFT_MSG_LEAVE ||
-        (frame->kind >= WEFT_MSG_CREDIT && bytes > sizeof(*frame))) {
+    if (frame->kind < WEFT_FRAME_ORDERED || frame->kind > WEFT_FRAME_LEAVE ||
+        (frame->kind >= WEFT_FRAME_CREDIT && bytes > sizeof(*frame))) {
         reject(tp, frame, bytes, "there is no such kind");
     }
     peer = weft_ranks_find(&tp->peers, frame->from);
@@ -276,51 +214,42 @@ static struct weft_msg_peer *check_frame(struct weft_transport *tp,
     return peer;
 }
 
-static void take_frame(struct weft_transport *tp, const struct weft_msg_frame *frame,
+static void take_frame(struct weft_transport *tp, const struct weft_frame *frame,
                        size_t bytes)
 {
     struct weft_msg_peer *peer = check_frame(tp, frame, bytes);
     const size_t len = bytes - sizeof(*frame);
 
     tp->bytes_received += bytes;
-    if (weft_unlikely(!acknowledge(&peer->acknowledged, frame->taken, peer->sent) ||
-                      !acknowledge(&peer->acknowledged_control, frame->taken_control,
-                                   peer->sent_control))) {
+    if (weft_unlikely(!weft_credits_acknowledge(&peer->credits, frame->taken,
+                                                frame->taken_control))) {
         reject(tp, frame, bytes, "it has taken more than we have sent");
     }
-    if (weft_likely(frame->kind == WEFT_MSG_ORDERED)) {
+    if (weft_likely(frame->kind == WEFT_FRAME_ORDERED)) {
         peer->has_left = false;
         take_ordered(tp, peer, frame, len);
-    } else if (frame->kind == WEFT_MSG_LEAVE) {
+    } else if (frame->kind == WEFT_FRAME_LEAVE) {
         peer->has_left = true;
-    } else if (frame->kind == WEFT_MSG_CONTROL) {
+    } else if (frame->kind == WEFT_FRAME_CONTROL) {
         peer->has_left = false;
         tp->up->arrived(tp->up->owner, peer->above, frame->header, frame + 1, len);
-        peer->taken_control++;
-        if (peer->taken_control - peer->told_control >= WEFT_MSG_CONTROL_WINDOW / 2) {
-            weft_msg_tell(tp, peer);
-        }
+        peer->credits.taken_control++;
+        return_if_due(tp, peer);
     }
 }
 
 /* ---- completions ---- */
 
-static bool is_receive(const struct weft_transport *tp, const struct weft_msg_slot *slot)
-{
-    return slot >= tp->receives && slot < tp->receives + tp->receive_count;
-}
-
 static int complete(struct weft_transport *tp, const struct fi_cq_msg_entry *entry)
 {
     struct weft_msg_slot *slot = entry->op_context;
 
-    if (is_receive(tp, slot)) {
-        take_frame(tp, (const struct weft_msg_frame *)(const void *)slot->buffer,
-                   entry->len);
+    if (weft_msg_slot_is_receive(tp, slot)) {
+        take_frame(tp, (const struct weft_frame *)(const void *)slot->buffer, entry->len);
         weft_msg_post(tp, slot);
         return 1;
     }
-    weft_msg_return(tp, slot, WEFT_OK);
+    weft_msg_slot_done(tp, slot, WEFT_OK);
     return 0;
 }
 
@@ -365,7 +294,7 @@ static void complete_failed(struct weft_transport *tp)
     if (slot == NULL) {
         return;
     }
-    if (is_receive(tp, slot)) {
+    if (weft_msg_slot_is_receive(tp, slot)) {
         if (!tp->is_closing && !is_of_connection(error.err)) {
             weft_log_error("a packet could not be received: %s",
                            weft_ofi_error(error.err));
@@ -373,7 +302,7 @@ static void complete_failed(struct weft_transport *tp)
         weft_msg_post(tp, slot);
     } else {
         weft_msg_lose(tp, slot->stream, cause_of(error.err));
-        weft_msg_return(tp, slot, WEFT_ERR_DEAD);
+        weft_msg_slot_done(tp, slot, WEFT_ERR_DEAD);
     }
 }
 
@@ -392,7 +321,7 @@ int weft_msg_poll(struct weft_transport *tp, int budget)
     const int whole = budget;
 
     if (weft_unlikely(!tp->is_up) &&
-        (!weft_msg_is_knocked(tp) || weft_msg_come_up(tp) != WEFT_OK)) {
+        (!weft_early_is_pending(&tp->quirks.early) || weft_msg_come_up(tp) != WEFT_OK)) {
         return 0;
     }
     if (weft_unlikely(tp->pending > 0 || ++tp->polls % EVENTS_EVERY == 0)) {
@@ -430,10 +359,10 @@ int weft_msg_poll(struct weft_transport *tp, int budget)
         }
     }
     if (weft_unlikely(tp->to_post != NULL)) {
-        post_again(tp);
+        weft_msg_post_again(tp);
     }
-    if (weft_unlikely(tp->owing != NULL)) {
-        weft_msg_tell_all(tp);
+    if (weft_unlikely(tp->credits_due != NULL)) {
+        weft_msg_return_all_credits(tp);
     }
     return whole - budget;
 }

@@ -1,29 +1,7 @@
-/*
- * stream.c - further connections to a peer, for long messages in turn: where one
- * connection is not given all of a network's bandwidth, several are. They are made as the
- * first is (connect.c), each when its turn comes for the first time; nothing waits for
- * one that does not stand yet.
- */
-#include "transport/ofi/msg/msg.h"
+#include "transport/ofi/msg/stream.h"
 
-#include <stdlib.h>
-
-struct weft_msg_stream *weft_msg_stream_get(struct weft_msg_peer *peer, uint32_t number)
-{
-    struct weft_msg_stream *stream = peer->streams[number];
-
-    if (stream != NULL) {
-        return stream;
-    }
-    stream = calloc(1, sizeof(*stream));
-    if (stream != NULL) {
-        stream->base = peer->first.base;
-        stream->base.stream = number;
-        stream->peer = peer;
-        peer->streams[number] = stream;
-    }
-    return stream;
-}
+#include "transport/ofi/msg/connect.h"
+#include "transport/ofi/msg/peer.h"
 
 struct weft_endpoint *weft_msg_next_stream(struct weft_endpoint *ep)
 {
@@ -53,24 +31,4 @@ struct weft_endpoint *weft_msg_find_stream(struct weft_endpoint *ep, uint32_t nu
         number < WEFT_STREAMS_MAX ? peer->streams[number] : NULL;
 
     return stream != NULL && stream->state == WEFT_MSG_OPEN ? &stream->base : ep;
-}
-
-void weft_msg_close_streams(struct weft_msg_peer *peer)
-{
-    for (uint32_t i = 0; i < WEFT_STREAMS_MAX; i++) {
-        struct weft_msg_stream *stream = peer->streams[i];
-
-        if (stream == NULL) {
-            continue;
-        }
-        if (stream->ep != NULL) {
-            fi_close(&stream->ep->fid);
-            stream->ep = NULL;
-        }
-        weft_msg_empty(&stream->early);
-        peer->streams[i] = NULL;
-        if (stream != &peer->first) {
-            free(stream);
-        }
-    }
 }

@@ -1,16 +1,11 @@
-/*
- * sockets.c - descriptors of sockets that libfabric has made.
- *
- * libfabric gives no descriptor of an endpoint away, and makes all of them without
- * close-on-exec. It tells the address of an endpoint, which no other socket of the
- * process has together with its peer's; so we look for the socket that has both. Sockets
- * are made at the lowest free number, so the next one is searched for near the last that
- * was found, and in the list of all descriptors otherwise.
- */
-#include "transport/ofi/msg/msg.h"
+#include "transport/ofi/quirks/descriptors.h"
 
+#include "base/log.h"
+
+#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <rdma/fi_cm.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,7 +13,28 @@
 
 enum { NEAR = 16 }; /* numbers from the last one on that are tried first */
 
-static bool is_same(const struct weft_msg_place *a, const struct weft_msg_place *b)
+enum weft_rc weft_descriptors_open(struct weft_descriptors *d)
+{
+    d->all = opendir("/proc/self/fd");
+    if (d->all == NULL) {
+        weft_log_error("cannot list the descriptors of this process (/proc/self/fd): %s",
+                       strerror(errno));
+        return WEFT_ERR_SYSTEM;
+    }
+    return WEFT_OK;
+}
+
+void weft_descriptors_close(struct weft_descriptors *d)
+{
+    if (d->all != NULL) {
+        closedir(d->all);
+        d->all = NULL;
+    }
+    d->listener_count = 0;
+}
+
+static bool is_same(const struct weft_socket_address *a,
+                    const struct weft_socket_address *b)
 {
     const struct sockaddr_in *a4 = (const void *)&a->at;
     const struct sockaddr_in *b4 = (const void *)&b->at;
@@ -35,7 +51,7 @@ static bool is_same(const struct weft_msg_place *a, const struct weft_msg_place 
            memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr)) == 0;
 }
 
-bool weft_msg_place_of(struct fid *fid, struct weft_msg_place *out)
+bool weft_socket_address_of(struct fid *fid, struct weft_socket_address *out)
 {
     size_t bytes = sizeof(out->at);
 
@@ -43,7 +59,7 @@ bool weft_msg_place_of(struct fid *fid, struct weft_msg_place *out)
     return fi_getname(fid, &out->at, &bytes) == 0;
 }
 
-bool weft_msg_place_of_peer(struct fid_ep *ep, struct weft_msg_place *out)
+bool weft_socket_address_of_peer(struct fid_ep *ep, struct weft_socket_address *out)
 {
     size_t bytes = sizeof(out->at);
 
@@ -51,18 +67,18 @@ bool weft_msg_place_of_peer(struct fid_ep *ep, struct weft_msg_place *out)
     return fi_getpeer(ep, &out->at, &bytes) == 0;
 }
 
-static bool is_at(int fd, const struct weft_msg_place *place)
+static bool is_at(int fd, const struct weft_socket_address *address)
 {
-    struct weft_msg_place found = {.at.ss_family = AF_UNSPEC};
+    struct weft_socket_address found = {.at.ss_family = AF_UNSPEC};
     socklen_t bytes = sizeof(found.at);
 
     return getsockname(fd, (struct sockaddr *)&found.at, &bytes) == 0 &&
-           is_same(&found, place);
+           is_same(&found, address);
 }
 
-static bool is_connected_to(int fd, const struct weft_msg_place *peer)
+static bool is_connected_to(int fd, const struct weft_socket_address *peer)
 {
-    struct weft_msg_place found = {.at.ss_family = AF_UNSPEC};
+    struct weft_socket_address found = {.at.ss_family = AF_UNSPEC};
     socklen_t bytes = sizeof(found.at);
 
     return getpeername(fd, (struct sockaddr *)&found.at, &bytes) == 0 &&
@@ -80,25 +96,26 @@ static int next_descriptor(DIR *all)
     return entry == NULL ? -1 : atoi(entry->d_name);
 }
 
-static bool is_it(int fd, const struct weft_msg_place *at,
-                  const struct weft_msg_place *peer)
+static bool is_it(int fd, const struct weft_socket_address *at,
+                  const struct weft_socket_address *peer)
 {
     return is_at(fd, at) && (peer == NULL || is_connected_to(fd, peer));
 }
 
-int weft_msg_find_socket(struct weft_transport *tp, const struct weft_msg_place *at,
-                         const struct weft_msg_place *peer)
+int weft_descriptors_find(struct weft_descriptors *d,
+                          const struct weft_socket_address *at,
+                          const struct weft_socket_address *peer)
 {
-    for (int fd = tp->last_found; fd < tp->last_found + NEAR; fd++) {
+    for (int fd = d->last_found; fd < d->last_found + NEAR; fd++) {
         if (is_it(fd, at, peer)) {
-            tp->last_found = fd;
+            d->last_found = fd;
             return fd;
         }
     }
-    rewinddir(tp->all_descriptors);
-    for (int fd; (fd = next_descriptor(tp->all_descriptors)) >= 0;) {
+    rewinddir(d->all);
+    for (int fd; (fd = next_descriptor(d->all)) >= 0;) {
         if (is_it(fd, at, peer)) {
-            tp->last_found = fd;
+            d->last_found = fd;
             return fd;
         }
     }
@@ -106,30 +123,30 @@ int weft_msg_find_socket(struct weft_transport *tp, const struct weft_msg_place 
 }
 
 /* Is it at one of the addresses where we listen? */
-static bool is_ours(const struct weft_transport *tp, int fd)
+static bool is_ours(const struct weft_descriptors *d, int fd)
 {
-    for (int i = 0; i < tp->listener_count; i++) {
-        if (is_at(fd, &tp->places[i])) {
+    for (int i = 0; i < d->listener_count; i++) {
+        if (is_at(fd, &d->listeners[i])) {
             return true;
         }
     }
     return false;
 }
 
-void weft_msg_for_all_sockets(struct weft_transport *tp,
-                              void (*call)(struct weft_transport *tp, int fd))
+void weft_descriptors_for_all(struct weft_descriptors *d,
+                              void (*call)(void *argument, int fd), void *argument)
 {
-    rewinddir(tp->all_descriptors);
-    for (int fd; (fd = next_descriptor(tp->all_descriptors)) >= 0;) {
-        if (is_ours(tp, fd)) {
-            call(tp, fd);
+    rewinddir(d->all);
+    for (int fd; (fd = next_descriptor(d->all)) >= 0;) {
+        if (is_ours(d, fd)) {
+            call(argument, fd);
         }
     }
 }
 
 /* ---- close-on-exec ---- */
 
-void weft_msg_close_on_exec(int fd)
+void weft_close_on_exec(int fd)
 {
     const int flags = fd >= 0 ? fcntl(fd, F_GETFD) : -1;
 
@@ -138,13 +155,13 @@ void weft_msg_close_on_exec(int fd)
     }
 }
 
-void weft_msg_note_sockets(struct weft_transport *tp, struct weft_msg_noted *noted)
+void weft_descriptors_note(struct weft_descriptors *d, struct weft_noted_sockets *noted)
 {
     struct stat about;
 
-    *noted = (struct weft_msg_noted){.all = NULL};
-    rewinddir(tp->all_descriptors);
-    for (int fd; (fd = next_descriptor(tp->all_descriptors)) >= 0;) {
+    *noted = (struct weft_noted_sockets){.all = NULL};
+    rewinddir(d->all);
+    for (int fd; (fd = next_descriptor(d->all)) >= 0;) {
         uint64_t *more;
 
         if (fstat(fd, &about) != 0 || !S_ISSOCK(about.st_mode)) {
@@ -159,7 +176,7 @@ void weft_msg_note_sockets(struct weft_transport *tp, struct weft_msg_noted *not
     }
 }
 
-static bool is_noted(const struct weft_msg_noted *noted, uint64_t inode)
+static bool is_noted(const struct weft_noted_sockets *noted, uint64_t inode)
 {
     for (size_t i = 0; i < noted->count; i++) {
         if (noted->all[i] == inode) {
@@ -169,15 +186,16 @@ static bool is_noted(const struct weft_msg_noted *noted, uint64_t inode)
     return false;
 }
 
-void weft_msg_close_new_on_exec(struct weft_transport *tp, struct weft_msg_noted *noted)
+void weft_descriptors_close_new_on_exec(struct weft_descriptors *d,
+                                        struct weft_noted_sockets *noted)
 {
     struct stat about;
 
-    rewinddir(tp->all_descriptors);
-    for (int fd; (fd = next_descriptor(tp->all_descriptors)) >= 0;) {
+    rewinddir(d->all);
+    for (int fd; (fd = next_descriptor(d->all)) >= 0;) {
         if (fstat(fd, &about) == 0 && S_ISSOCK(about.st_mode) &&
             !is_noted(noted, about.st_ino)) {
-            weft_msg_close_on_exec(fd);
+            weft_close_on_exec(fd);
         }
     }
     free(noted->all);

@@ -1,0 +1,28 @@
+/*
+ * provider.h - what Weft knows about providers of libfabric by their names: one row each.
+ *
+ * The row decides which provider is chosen, how long messages travel over it, and whether
+ * the habits of sockets (the other files of this folder) apply to it.
+ */
+#ifndef WEFT_OFI_QUIRKS_PROVIDER_H
+#define WEFT_OFI_QUIRKS_PROVIDER_H
+
+#include <stdbool.h>
+
+enum weft_provider_sockets {
+    WEFT_SOCKETS_NEVER,
+    WEFT_SOCKETS_ALWAYS,
+    WEFT_SOCKETS_UNKNOWN, /* it has them if it finds a TCP port of ours taken */
+};
+
+struct weft_provider {
+    const char *name;
+    bool is_avoided; /* never chosen */
+    bool has_reads;  /* hardware reads a peer's memory without the peer's processor */
+    enum weft_provider_sockets sockets; /* do its endpoints listen and connect by TCP? */
+};
+
+/* The row of a provider as libfabric names it. Layers behind a ';' do not count. */
+const struct weft_provider *weft_provider_find(const char *name);
+
+#endif

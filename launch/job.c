@@ -152,7 +152,7 @@ bool job_make_segment(const struct job *job, struct weft_segment *out)
         }
     }
     for (int r = 0; r < job->count; r++) {
-        weft_segment_locals(out)[r] = (uint32_t)(job->first + r);
+        weft_segment_plan_slot(out, (uint32_t)r, (uint32_t)(job->first + r));
     }
     return true;
 }
@@ -274,6 +274,7 @@ static bool make_setup(struct job *job)
         job_say(job, "random bytes: %s", strerror(errno));
         return false;
     }
+    setup->job = setup->job != 0 ? setup->job : 1; /* 0 is no process's */
     setup->beat_ns = (uint64_t)(seconds > 0 ? seconds : 1) * UINT64_C(1000000000);
     setup->plan = *plan;
     setup->path = rsh_own_path();

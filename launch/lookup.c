@@ -157,7 +157,6 @@ void job_open_lookup(struct job *job)
     pmi->found = on_found;
     pmi->next_program = job_on_next_program;
     pmi->owner = job;
-    snprintf(pmi->name, sizeof(pmi->name), "weft-%llx",
-             (unsigned long long)job->setup.job);
+    snprintf(pmi->name, sizeof(pmi->name), "weft-%x", job->setup.job);
     pmi->mapping = layout_mapping(&job->setup.layout);
 }

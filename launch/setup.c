@@ -100,7 +100,7 @@ void setup_pack(const struct setup *setup, struct bytes *to)
     mode_t mask = umask(0);
 
     umask(mask);
-    bytes_add_number(to, (int64_t)setup->job);
+    bytes_add_number(to, setup->job);
     bytes_add(to, setup->secret, sizeof(setup->secret));
     bytes_add_number(to, (int64_t)setup->beat_ns);
     pack_list(&setup->rsh, to);
@@ -279,7 +279,7 @@ bool setup_unpack(struct setup *setup, const char *from, size_t bytes)
         return false;
     }
     memcpy(copy, from, bytes);
-    setup->job = (uint64_t)reader_number(&reader);
+    setup->job = (uint32_t)reader_number(&reader);
     secret = reader_take(&reader, sizeof(setup->secret));
     if (secret != NULL) {
         memcpy(setup->secret, secret, sizeof(setup->secret));

@@ -15,7 +15,7 @@
 #include "wireup/segment.h"
 
 struct setup {
-    uint64_t job;
+    uint32_t job; /* drawn by the root: tells jobs apart */
     uint8_t secret[WEFT_SEGMENT_SECRET_BYTES];
     uint64_t beat_ns; /* silence after which a daemon counts as dead */
     struct list rsh;  /* the words before the name of a host */

@@ -338,7 +338,7 @@ static bool make_segment(struct weft *weft, struct card *card)
 {
     struct weft_segment *segment = &weft->job.segment;
     const struct weft_segment_plan plan = {
-        .job = (uint64_t)getpid(),
+        .job = (uint32_t)getpid(),
         .job_size = (uint32_t)weft->ends,
         .node_count = 1,
         .local_size = (uint32_t)weft->ends,
@@ -349,7 +349,7 @@ static bool make_segment(struct weft *weft, struct card *card)
     }
     for (uint32_t i = 0; i < plan.job_size; i++) {
         weft_segment_map(segment)[i] = (struct weft_place){.node = 0, .local_rank = i};
-        weft_segment_locals(segment)[i] = i;
+        weft_segment_plan_slot(segment, i, i);
     }
     *card = (struct card){getpid(), segment->fd};
     return true;

@@ -23,6 +23,7 @@
 #ifndef WEFT_CORE_GROUP_H
 #define WEFT_CORE_GROUP_H
 
+#include "base/process.h"
 #include "core/handle.h"
 
 #include "mpi.h"
@@ -46,11 +47,6 @@ struct weft_group {
 };
 
 extern struct weft_group weft_group_empty;
-
-static inline uint64_t weft_process(uint32_t job, uint32_t rank)
-{
-    return (uint64_t)job << 32 | rank;
-}
 
 static inline uint64_t weft_map_process(const struct weft_map *map, int rank)
 {

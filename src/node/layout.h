@@ -52,8 +52,8 @@ struct weft_node_area {
             _Atomic uint32_t helper_bell; /* a futex: for the helper */
             _Atomic uint32_t rings;       /* how often peers have rung either */
             _Alignas(64) _Atomic uint32_t is_inside; /* a thread is inside MPI: a hint */
-            _Alignas(64) _Atomic uint32_t is_known;  /* the three below are valid */
-            int32_t pid;
+            _Alignas(
+                64) _Atomic uint32_t is_known; /* its slot's pid and these are valid */
             uint64_t probe_address; /* a word of its private memory, and what it holds */
             uint64_t probe_value;
             _Alignas(64) struct weft_copy_share shares[WEFT_SHARES];

@@ -21,7 +21,8 @@ static void introduce(struct weft_node *node)
     if (node->job->segment.header->local_size > 1) { /* where Yama asks for it */
         prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     }
-    area->pid = getpid();
+    weft_segment_slot(&node->job->segment, (uint32_t)node->job->who.local_rank)->pid =
+        getpid();
     area->probe_address = (uint64_t)(uintptr_t)&node->probe;
     area->probe_value = node->probe;
     /* Pairs with the acquire of peers that are about to read the probe. */
@@ -57,13 +58,11 @@ bool weft_node_has(const struct weft_node *node, uint32_t rank, uint32_t *local)
 
     if (place->node != segment->header->node ||
         place->local_rank >= segment->local_size ||
-        weft_segment_locals(segment)[place->local_rank] != rank) {
+        weft_segment_rank(segment, place->local_rank) != rank) {
         return false;
     }
     *local = place->local_rank;
-    return node->job->is_by_mpiexec ||
-           atomic_load_explicit(&weft_segment_slice(segment, *local)->is_attached,
-                                memory_order_acquire) != 0;
+    return node->job->is_by_mpiexec || weft_segment_is_attached(segment, *local);
 }
 
 struct weft_node_area *weft_node_find(const struct weft_node *node, uint32_t rank)

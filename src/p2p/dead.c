@@ -1,16 +1,17 @@
 /*
  * dead.c - processes that have ended without MPI_Finalize while others go on.
  *
- * The launcher counts them in the segment (weft_segment_lose). Who polls compares that
- * count with the one seen last, who is about to sleep compares it once more, and who
- * sleeps is rung. What a process has sent before it ended is taken first, as far as there
- * is room: messages that have arrived can be received at any time. Then everything that
- * only the dead could bring to an end is completed with WEFT_ERR_DEAD: sends to it, what
- * it was sending, receives and probes that name it, and, on a communicator with a dead
- * member, those from any source, because nobody can tell whether the message would have
- * been the dead one's, and those of collectives, because who was to send may have given
- * up. Later sends and receives of these kinds fail as soon as they are started, and so do
- * long messages of collectives, which have to be waited for, to any member.
+ * The launcher lists them in the segment of every node (weft_segment_fail). Who polls
+ * compares the list's count with the one seen last, who is about to sleep compares it
+ * once more, and who sleeps is rung. What a process has sent before it ended is taken
+ * first, as far as there is room: messages that have arrived can be received at any time.
+ * Then everything that only the dead could bring to an end is completed with
+ * WEFT_ERR_DEAD: sends to it, what it was sending, receives and probes that name it, and,
+ * on a communicator with a dead member, those from any source, because nobody can tell
+ * whether the message would have been the dead one's, and those of collectives, because
+ * who was to send may have given up. Later sends and receives of these kinds fail as soon
+ * as they are started, and so do long messages of collectives, which have to be waited
+ * for, to any member.
  *
  * A collective that fails so has ended for this rank, while others may still send to it.
  * What they announce is dropped, and so they come to an end too (weft_p2p_give_up). That
@@ -105,6 +106,9 @@ const char *weft_p2p_why_dead(uint32_t process)
 
     if (peer != NULL && peer->why_lost != NULL) {
         return peer->why_lost;
+    }
+    if (weft_segment_map(segment)[process].node != segment->header->node) {
+        return "it has ended on another node";
     }
     why = weft_segment_why_lost(segment, weft_segment_map(segment)[process].local_rank);
     return why != NULL ? why : "";
@@ -383,6 +387,18 @@ static void empty_queues_of_dead(void)
     }
 }
 
+/* The launcher's word, which all processes get, in place of a connection that broke. */
+static void note_failed(uint32_t process)
+{
+    struct weft_peer *peer;
+
+    if (process < weft_engine.job->segment.job_size) {
+        peer = mark_dead(process);
+        free(peer->why_lost);
+        peer->why_lost = NULL;
+    }
+}
+
 void weft_p2p_notice_deaths(void)
 {
     struct weft_p2p *p = &weft_p2p;
@@ -396,10 +412,8 @@ void weft_p2p_notice_deaths(void)
     if (p->net_ops != NULL) {
         weft_p2p_poll_network(BUDGET);
     }
-    for (uint32_t i = 0; i < segment->header->local_size; i++) {
-        if (weft_segment_why_lost(segment, i) != NULL) {
-            (void)mark_dead(weft_segment_locals(segment)[i]);
-        }
+    for (uint32_t i = 0; i < p->deaths_seen && i < segment->job_size; i++) {
+        note_failed(weft_segment_failed(segment, i));
     }
     empty_queues_of_dead();
     weft_p2p_bury();

@@ -60,7 +60,7 @@ enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops,
     weft_engine.up.lost = weft_p2p_lost;
     p->has_checksum = weft_setting(WEFT_SET_CHECKSUM) != 0;
     p->has_progress = weft_setting(WEFT_SET_PROGRESS) != 0;
-    p->deaths = &job->segment.header->deaths;
+    p->deaths = weft_segment_failed_count(&job->segment);
     p->ops = ops;
     weft_node_open(job, &weft_engine.node);
     rc = p->ops->open(&weft_engine.up, &weft_engine.node, &p->transport);

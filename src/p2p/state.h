@@ -38,7 +38,7 @@ struct weft_p2p {
     _Atomic bool is_attending;          /* the helper is responsible (attend.c) */
     uint64_t helper_wakeups;            /* written by the helper */
     uint64_t polls;                     /* how often somebody began to poll */
-    const _Atomic uint32_t *deaths;     /* counted by the launcher */
+    const _Atomic uint32_t *deaths;     /* how many the launcher has listed */
     uint32_t deaths_seen;               /* of them */
     uint32_t dead_count;                /* peers that are dead */
     bool has_unburied;     /* a request of a dead peer is at work, outside the lock */

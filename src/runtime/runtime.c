@@ -196,10 +196,14 @@ void weft_runtime_share_lock(void)
     pthread_mutex_unlock(&life);
 }
 
-int weft_runtime_node(const uint32_t **ranks)
+int weft_runtime_node_size(void)
 {
-    *ranks = weft_segment_locals(&run.job.segment);
-    return (int)run.job.segment.header->local_size;
+    return (int)run.job.segment.local_size;
+}
+
+uint32_t weft_runtime_node_rank(int n)
+{
+    return weft_segment_rank(&run.job.segment, (uint32_t)n);
 }
 
 int weft_runtime_rank(void)

@@ -58,7 +58,8 @@ int weft_runtime_size(void);
 const char *weft_runtime_host(void);
 
 /* How many ranks of the job share this node, and which. */
-int weft_runtime_node(const uint32_t **ranks);
+int weft_runtime_node_size(void);
+uint32_t weft_runtime_node_rank(int n);
 
 /* Returns when every rank of the job has called it as often as this one; `call` is the
  * function of MPI in which. */

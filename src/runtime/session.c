@@ -109,26 +109,24 @@ int weft_pset_find(const char *name)
 
 int weft_pset_size(int n)
 {
-    const uint32_t *ranks;
-
     switch (n) {
     case PSET_WORLD:
         return weft_runtime_size();
     case PSET_SELF:
         return 1;
     default:
-        return weft_runtime_node(&ranks);
+        return weft_runtime_node_size();
     }
 }
 
 static enum weft_rc node_group(struct weft_group **out)
 {
     struct weft_group_draft draft = {.size = 0};
-    const uint32_t *ranks;
-    const int size = weft_runtime_node(&ranks);
+    const int size = weft_runtime_node_size();
 
     for (int i = 0; i < size; i++) {
-        enum weft_rc rc = weft_group_add(&draft, weft_process(0, ranks[i]));
+        enum weft_rc rc =
+            weft_group_add(&draft, weft_process(0, weft_runtime_node_rank(i)));
 
         if (rc != WEFT_OK) {
             weft_group_drop(&draft);

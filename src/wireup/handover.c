@@ -1,6 +1,7 @@
 #include "wireup/handover.h"
 
 #include "base/clock.h"
+#include "base/crc32c.h"
 #include "base/futex.h"
 #include "base/log.h"
 #include "wireup/passing.h"
@@ -37,11 +38,27 @@ struct names {
 
 /* ---- making it ---- */
 
+/*
+ * All nodes of a job find the same number, from the launcher's name for it; a job of one
+ * without a launcher draws its own. It is never 0.
+ */
+static uint32_t number_of(const struct weft_who *who)
+{
+    uint32_t number = 0;
+
+    if (who->job[0] != '\0') {
+        number = weft_crc32c(who->job, strlen(who->job));
+    } else if (getrandom(&number, sizeof(number), 0) != sizeof(number)) {
+        number = (uint32_t)getpid();
+    }
+    return number != 0 ? number : 1;
+}
+
 static enum weft_rc make(const struct weft_kvs_ops *kvs, const struct weft_who *who,
                          struct weft_segment *out)
 {
     const struct weft_segment_plan plan = {
-        .job = (uint64_t)getpid(),
+        .job = number_of(who),
         .job_size = (uint32_t)who->size,
         .node_count = (uint32_t)who->node_count,
         .node = (uint32_t)who->node,
@@ -62,7 +79,7 @@ static enum weft_rc make(const struct weft_kvs_ops *kvs, const struct weft_who *
     }
     for (int r = 0; r < who->size && at < out->header->local_size; r++) {
         if (map[r].node == out->header->node) {
-            weft_segment_locals(out)[at++] = (uint32_t)r;
+            weft_segment_plan_slot(out, at++, (uint32_t)r);
         }
     }
     return WEFT_OK;
@@ -71,7 +88,7 @@ static enum weft_rc make(const struct weft_kvs_ops *kvs, const struct weft_who *
 enum weft_rc weft_handover_alone(struct weft_who *who, struct weft_segment *out)
 {
     const struct weft_segment_plan plan = {
-        .job = (uint64_t)getpid(),
+        .job = number_of(who),
         .job_size = (uint32_t)who->size,
         .node_count = (uint32_t)who->node_count,
         .node = (uint32_t)who->node,
@@ -88,7 +105,7 @@ enum weft_rc weft_handover_alone(struct weft_who *who, struct weft_segment *out)
     who->local_rank = 0;
     who->local_size = 1;
     who->leader = who->rank;
-    weft_segment_locals(out)[0] = (uint32_t)who->rank;
+    weft_segment_plan_slot(out, 0, (uint32_t)who->rank);
     weft_segment_join(out, 0);
     return WEFT_OK;
 }
@@ -291,8 +308,8 @@ static bool join(struct weft_segment *segment, const struct weft_who *who)
 
     if ((count & CLOSED) != 0) {
         atomic_store_explicit(
-            &weft_segment_slice(segment, (uint32_t)who->local_rank)->is_attached, 0,
-            memory_order_relaxed);
+            &weft_segment_slot(segment, (uint32_t)who->local_rank)->state,
+            WEFT_SLOT_PLANNED, memory_order_relaxed);
         return false;
     }
     weft_futex_wake(attached, 1 << 20);

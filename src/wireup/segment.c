@@ -2,6 +2,7 @@
 
 #include "base/futex.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "base/wait.h"
 
 #include <errno.h>
@@ -34,12 +35,17 @@ static void lay_out(struct weft_segment_header *h, const struct weft_segment_pla
     h->node = plan->node;
     h->local_size = plan->local_size;
     h->map_at = page;
-    h->locals_at = h->map_at + sizeof(struct weft_place) * (uint64_t)plan->job_size;
-    h->slices_at =
-        round_up(h->locals_at + sizeof(uint32_t) * (uint64_t)plan->local_size, page);
+    h->slot_count = plan->local_size + WEFT_SEGMENT_SPARE_SLOTS;
+    h->slots_at =
+        round_up(h->map_at + sizeof(struct weft_place) * (uint64_t)plan->job_size,
+                 sizeof(struct weft_slot_entry));
+    h->failed_at = h->slots_at + sizeof(struct weft_slot_entry) * (uint64_t)h->slot_count;
+    h->slices_at = round_up(h->failed_at + sizeof(struct weft_failed_log) +
+                                sizeof(uint32_t) * (uint64_t)plan->job_size,
+                            page);
     h->slice_bytes = WEFT_SEGMENT_SLICE_BYTES;
-    h->heap_at = h->slices_at + h->slice_bytes * plan->local_size;
-    h->heap_bytes = 0; /* comes with windows */
+    h->heap_at = h->slices_at + h->slice_bytes * h->slot_count;
+    h->heap_bytes = 0;
     h->bytes = h->heap_at + h->heap_bytes;
 }
 
@@ -76,9 +82,12 @@ static enum weft_rc map_it(int fd, const struct weft_segment_header *h,
         .mapped = bytes,
         .fd = fd,
         .map_at = h->map_at,
-        .locals_at = h->locals_at,
+        .slots_at = h->slots_at,
+        .failed_at = h->failed_at,
         .slices_at = h->slices_at,
         .slice_bytes = h->slice_bytes,
+        .job = h->job,
+        .job_size = h->job_size,
         .local_size = h->local_size,
     };
     return WEFT_OK;
@@ -165,7 +174,8 @@ static bool is_sound(const struct weft_segment_header *h, uint64_t file_bytes)
     return h->header_bytes == sizeof(*h) && h->local_size >= 1 &&
            h->local_size <= h->job_size && h->heap_at == expected.heap_at &&
            h->slices_at == expected.slices_at && h->map_at == expected.map_at &&
-           h->locals_at == expected.locals_at && h->slice_bytes == expected.slice_bytes &&
+           h->slots_at == expected.slots_at && h->slot_count == expected.slot_count &&
+           h->failed_at == expected.failed_at && h->slice_bytes == expected.slice_bytes &&
            h->bytes >= h->heap_at && h->bytes - h->heap_at == h->heap_bytes &&
            h->bytes <= file_bytes;
 }
@@ -218,9 +228,32 @@ struct weft_place *weft_segment_map(const struct weft_segment *segment)
     return at(segment, segment->map_at);
 }
 
-uint32_t *weft_segment_locals(const struct weft_segment *segment)
+struct weft_slot_entry *weft_segment_slot(const struct weft_segment *segment,
+                                          uint32_t local_rank)
 {
-    return at(segment, segment->locals_at);
+    return (struct weft_slot_entry *)at(segment, segment->slots_at) + local_rank;
+}
+
+void weft_segment_plan_slot(const struct weft_segment *segment, uint32_t local_rank,
+                            uint32_t rank)
+{
+    struct weft_slot_entry *slot = weft_segment_slot(segment, local_rank);
+
+    atomic_store_explicit(&slot->process, weft_process(segment->job, rank),
+                          memory_order_relaxed);
+    atomic_store_explicit(&slot->state, WEFT_SLOT_PLANNED, memory_order_release);
+}
+
+uint32_t weft_segment_rank(const struct weft_segment *segment, uint32_t local_rank)
+{
+    return (uint32_t)atomic_load_explicit(
+        &weft_segment_slot(segment, local_rank)->process, memory_order_relaxed);
+}
+
+bool weft_segment_is_attached(const struct weft_segment *segment, uint32_t local_rank)
+{
+    return atomic_load_explicit(&weft_segment_slot(segment, local_rank)->state,
+                                memory_order_acquire) == WEFT_SLOT_ATTACHED;
 }
 
 struct weft_slice *weft_segment_slice(const struct weft_segment *segment,
@@ -231,16 +264,17 @@ struct weft_slice *weft_segment_slice(const struct weft_segment *segment,
 
 bool weft_segment_claim(const struct weft_segment *segment, uint32_t local_rank)
 {
-    struct weft_slice *slice = weft_segment_slice(segment, local_rank);
+    struct weft_slot_entry *slot = weft_segment_slot(segment, local_rank);
 
-    return atomic_exchange_explicit(&slice->is_attached, 1, memory_order_acq_rel) == 0;
+    return atomic_exchange_explicit(&slot->state, WEFT_SLOT_ATTACHED,
+                                    memory_order_acq_rel) != WEFT_SLOT_ATTACHED;
 }
 
 uint32_t weft_segment_join(const struct weft_segment *segment, uint32_t local_rank)
 {
-    struct weft_slice *slice = weft_segment_slice(segment, local_rank);
+    struct weft_slot_entry *slot = weft_segment_slot(segment, local_rank);
 
-    atomic_store_explicit(&slice->is_attached, 1, memory_order_relaxed);
+    atomic_store_explicit(&slot->state, WEFT_SLOT_ATTACHED, memory_order_relaxed);
     /* Release: who sees the count sees the mark. */
     return atomic_fetch_add_explicit(&segment->header->attached, 1,
                                      memory_order_acq_rel) +
@@ -260,7 +294,8 @@ bool weft_segment_arrive(const struct weft_segment *segment, uint32_t local_rank
     *turn = atomic_load_explicit(&h->turn, memory_order_acquire);
     atomic_store_explicit(&weft_segment_slice(segment, local_rank)->arrived, *turn + 1,
                           memory_order_seq_cst);
-    if (weft_unlikely(atomic_load_explicit(&h->deaths, memory_order_seq_cst) != 0)) {
+    if (weft_unlikely(atomic_load_explicit(weft_segment_failed_count(segment),
+                                           memory_order_seq_cst) != 0)) {
         return weft_segment_release(segment, *turn);
     }
     if (atomic_fetch_add_explicit(&h->arrived, 1, memory_order_acq_rel) + 1 <
@@ -329,9 +364,34 @@ static void ring(const struct weft_segment *segment, uint32_t local_rank)
 }
 
 /*
- * A rank that goes to sleep reads its bell, then `deaths`: either it sees this one, or
- * its bell has moved on and it does not sleep.
+ * A rank that goes to sleep reads its bell, then the count: either it sees this one, or
+ * its bell has moved on and it does not sleep. A count that no launcher has written is a
+ * stray write's: then nothing is appended.
  */
+void weft_segment_fail(const struct weft_segment *segment, uint32_t rank)
+{
+    struct weft_failed_log *failed = at(segment, segment->failed_at);
+    const uint32_t n = atomic_load_explicit(&failed->count, memory_order_relaxed);
+
+    if (n < segment->job_size) {
+        failed->rank[n] = rank;
+        atomic_store_explicit(&failed->count, n + 1, memory_order_seq_cst);
+    }
+    for (uint32_t i = 0; i < segment->local_size; i++) {
+        ring(segment, i);
+    }
+}
+
+const _Atomic uint32_t *weft_segment_failed_count(const struct weft_segment *segment)
+{
+    return &((const struct weft_failed_log *)at(segment, segment->failed_at))->count;
+}
+
+uint32_t weft_segment_failed(const struct weft_segment *segment, uint32_t n)
+{
+    return ((const struct weft_failed_log *)at(segment, segment->failed_at))->rank[n];
+}
+
 void weft_segment_lose(const struct weft_segment *segment, uint32_t local_rank,
                        const char *cause)
 {
@@ -339,10 +399,7 @@ void weft_segment_lose(const struct weft_segment *segment, uint32_t local_rank,
 
     snprintf(slice->cause, sizeof(slice->cause), "%s", cause);
     atomic_store_explicit(&slice->state, WEFT_SLICE_LOST, memory_order_release);
-    atomic_fetch_add_explicit(&segment->header->deaths, 1, memory_order_seq_cst);
-    for (uint32_t i = 0; i < segment->local_size; i++) {
-        ring(segment, i);
-    }
+    weft_segment_fail(segment, weft_segment_rank(segment, local_rank));
 }
 
 const char *weft_segment_why_lost(const struct weft_segment *segment, uint32_t local_rank)

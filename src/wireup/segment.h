@@ -1,10 +1,14 @@
 /*
  * segment.h - the job segment: one sparse memfd per node for all that its ranks share.
  *
- *     +--------+-----------------+-------------+---------+- - - -+---------+- - - -
- *     | header | map: 8 bytes    | local ranks | slice 0 |       | slice n | heap
- *     |        | per rank of job |             |         |       |         |
- *     +--------+-----------------+-------------+---------+- - - -+---------+- - - -
+ *     +--------+-----------------+-------+--------+---------+- - - -+---------+- - - -
+ *     | header | map: 8 bytes    | slots | failed | slice 0 |       | slice n | heap
+ *     |        | per rank of job |       | ranks  |         |       |         |
+ *     +--------+-----------------+-------+--------+---------+- - - -+---------+- - - -
+ *
+ * A slot says which process has the slice of the same number. Local ranks have the first
+ * slots; the spare ones behind them are for processes that are started later, and are
+ * address space only.
  *
  * It is made by mpiexec before the ranks exist, or by the node's first rank under another
  * launcher, and mapped whole, but for the heap, by every rank. Only what is used takes
@@ -31,7 +35,8 @@
 enum {
     WEFT_SEGMENT_LAYOUT = 5, /* changes with the packets in it too (engine/wire.h) */
     WEFT_SEGMENT_SLICE_BYTES = 4 * 1024 * 1024, /* sparse: touched when used */
-    WEFT_SEGMENT_CPU_BYTES = 128,               /* a set of up to 1,024 processors */
+    WEFT_SEGMENT_SPARE_SLOTS = 16,
+    WEFT_SEGMENT_CPU_BYTES = 128, /* a set of up to 1,024 processors */
     WEFT_SEGMENT_SECRET_BYTES = 32,
     WEFT_CAUSE_BYTES = 512,
 };
@@ -47,14 +52,16 @@ struct weft_segment_header {
     uint64_t magic;
     uint32_t layout;
     uint32_t header_bytes;
-    uint64_t bytes; /* of the whole segment */
-    uint64_t job;   /* a number that tells jobs apart */
+    uint64_t bytes;      /* of the whole segment */
+    uint32_t job;        /* tells jobs apart: the upper half of its processes' identity */
+    uint32_t slot_count; /* local ranks, and spare ones */
     uint32_t job_size;
     uint32_t node_count;
     uint32_t node; /* this one */
     uint32_t local_size;
     uint64_t map_at;    /* struct weft_place [job_size] */
-    uint64_t locals_at; /* uint32_t [local_size]: local rank to rank */
+    uint64_t slots_at;  /* struct weft_slot_entry [slot_count] */
+    uint64_t failed_at; /* struct weft_failed_log, with room for job_size ranks */
     uint64_t slices_at;
     uint64_t slice_bytes;
     uint64_t heap_at;
@@ -70,9 +77,32 @@ struct weft_segment_header {
     _Alignas(64) _Atomic uint32_t turn;
     _Atomic uint32_t sleepers;
     _Alignas(64) _Atomic uint32_t attached; /* ranks that have mapped the segment */
-    _Atomic uint32_t deaths;                /* local ranks that were lost */
 };
-_Static_assert(sizeof(struct weft_segment_header) == 512, "layout version 3");
+_Static_assert(sizeof(struct weft_segment_header) == 512, "layout version 5");
+
+enum weft_slot_state {
+    WEFT_SLOT_FREE = 0, /* spare */
+    WEFT_SLOT_PLANNED,  /* a process is to come */
+    WEFT_SLOT_ATTACHED, /* it has mapped this segment */
+};
+
+/* Whose slice has the same number. */
+struct weft_slot_entry {
+    _Atomic uint64_t process; /* weft_process(); written before the state */
+    _Atomic uint32_t state;   /* enum weft_slot_state; release after the rest */
+    int32_t pid;              /* in the namespace of its own; 0: not known yet */
+};
+_Static_assert(sizeof(struct weft_slot_entry) == 16, "layout version 5");
+
+/*
+ * Ranks of the job, on this node or another, that have ended while the others go on; in
+ * the order in which the launcher, the only writer, has heard of them. Release after the
+ * rank, which pairs with the acquire of who reads the count.
+ */
+struct weft_failed_log {
+    _Atomic uint32_t count;
+    uint32_t rank[];
+};
 
 enum weft_slice_state {
     WEFT_SLICE_EMPTY = 0, /* the rank has not called MPI_Init */
@@ -93,20 +123,20 @@ struct weft_sleep {
     char call[32];
     char comm[64];
 };
-_Static_assert(sizeof(struct weft_sleep) == 128, "layout version 3");
+_Static_assert(sizeof(struct weft_sleep) == 128, "layout version 5");
 
 /* The first page of a rank's slice. */
 struct weft_slice {
     _Atomic uint32_t state; /* enum weft_slice_state; release after code and cause */
-    _Atomic uint32_t is_attached; /* the rank has mapped this segment */
-    int32_t code;                 /* of MPI_Abort, or the error class */
+    int32_t code;           /* of MPI_Abort, or the error class */
     uint32_t app; /* which program of an MPMD job; written by mpiexec, before the start */
+    uint32_t reserved;
     struct weft_sleep sleep;
     char cause[WEFT_CAUSE_BYTES];
     _Atomic uint32_t arrived; /* the turn after the barrier that the rank has come to */
     _Atomic uint32_t bell_at; /* bytes to a futex to be rung when one is lost; or 0 */
 };
-_Static_assert(sizeof(struct weft_slice) == 664, "layout version 3");
+_Static_assert(sizeof(struct weft_slice) == 664, "layout version 5");
 
 struct weft_segment {
     struct weft_segment_header *header;
@@ -115,15 +145,18 @@ struct weft_segment {
     /* Where things lie: a copy of the header's numbers, which no stray write of another
      * process reaches. The functions below use these. */
     uint64_t map_at;
-    uint64_t locals_at;
+    uint64_t slots_at;
+    uint64_t failed_at;
     uint64_t slices_at;
     uint64_t slice_bytes;
+    uint32_t job;
+    uint32_t job_size;
     uint32_t local_size;
 };
 
 /* What a new segment has to know. */
 struct weft_segment_plan {
-    uint64_t job;
+    uint32_t job;
     uint32_t job_size;
     uint32_t node_count;
     uint32_t node;
@@ -133,7 +166,7 @@ struct weft_segment_plan {
 };
 
 /*
- * Makes a segment; the caller then fills map and local ranks. `fd` is close-on-exec, and
+ * Makes a segment; the caller then fills map and slots. `fd` is close-on-exec, and
  * its size is sealed: no process that has it can make another's access fail. The job's
  * secret is filled in, and the processors: the caller's, if it is a launcher; else all
  * that are online, because a rank may be bound to a part of what the job has.
@@ -155,9 +188,20 @@ bool weft_segment_is_private(int fd);
 void weft_segment_close(struct weft_segment *segment);
 
 struct weft_place *weft_segment_map(const struct weft_segment *segment);
-uint32_t *weft_segment_locals(const struct weft_segment *segment);
+struct weft_slot_entry *weft_segment_slot(const struct weft_segment *segment,
+                                          uint32_t local_rank);
 struct weft_slice *weft_segment_slice(const struct weft_segment *segment,
                                       uint32_t local_rank);
+
+/* Gives a slot to a rank of this job; before others see the segment. */
+void weft_segment_plan_slot(const struct weft_segment *segment, uint32_t local_rank,
+                            uint32_t rank);
+
+/* Which rank of the job has a slot that was given to one. */
+uint32_t weft_segment_rank(const struct weft_segment *segment, uint32_t local_rank);
+
+/* Has the process of this slot mapped the segment? */
+bool weft_segment_is_attached(const struct weft_segment *segment, uint32_t local_rank);
 
 /*
  * Takes a rank's slice for this process. False: another process has had it, whose
@@ -172,8 +216,8 @@ uint32_t weft_segment_join(const struct weft_segment *segment, uint32_t local_ra
 /*
  * The barrier of all local ranks: true for the last to arrive, who has released the
  * others; they wait until header->turn is no longer *turn (base/wait.h, with
- * header->sleepers). Nobody waits for a rank that was lost: who sees header->deaths grow
- * while it waits calls weft_segment_release().
+ * header->sleepers). Nobody waits for a rank that was lost: who sees the list of failed
+ * ranks grow while it waits calls weft_segment_release().
  */
 bool weft_segment_arrive(const struct weft_segment *segment, uint32_t local_rank,
                          uint32_t *turn);
@@ -185,10 +229,17 @@ bool weft_segment_release(const struct weft_segment *segment, uint32_t turn);
 /* Have all come to this turn of the barrier, those included that were lost since? */
 bool weft_segment_all_came(const struct weft_segment *segment, uint32_t turn);
 
+/* How many ranks of the job have failed, and the nth of them. */
+const _Atomic uint32_t *weft_segment_failed_count(const struct weft_segment *segment);
+uint32_t weft_segment_failed(const struct weft_segment *segment, uint32_t n);
+
 /*
- * For the launcher: this rank has ended without MPI_Finalize, and the others are to go
- * on. Says why, counts it and rings the others.
+ * For the launcher: this rank of the job, on any node, has ended without MPI_Finalize,
+ * and the others are to go on. Appends it to the list and rings all.
  */
+void weft_segment_fail(const struct weft_segment *segment, uint32_t rank);
+
+/* For the launcher: the same of a rank of this node, and why. */
 void weft_segment_lose(const struct weft_segment *segment, uint32_t local_rank,
                        const char *cause);
 

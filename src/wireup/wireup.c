@@ -102,13 +102,13 @@ static void read_segment(struct weft_job *job)
     const struct weft_segment_header *h = job->segment.header;
     const struct weft_place *place = &weft_segment_map(&job->segment)[job->who.rank];
 
-    snprintf(job->who.job, sizeof(job->who.job), "%llu", (unsigned long long)h->job);
+    snprintf(job->who.job, sizeof(job->who.job), "%u", h->job);
     job->who.size = (int)h->job_size;
     job->who.node = (int)h->node;
     job->who.node_count = (int)h->node_count;
     job->who.local_rank = (int)place->local_rank;
     job->who.local_size = (int)h->local_size;
-    job->who.leader = (int)weft_segment_locals(&job->segment)[0];
+    job->who.leader = (int)weft_segment_rank(&job->segment, 0);
     job->kvs = &weft_pmi1_ops; /* opened when there is something to ask */
     job->is_by_mpiexec = true;
     job->is_one_node = h->local_size == h->job_size;

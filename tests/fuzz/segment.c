@@ -30,7 +30,7 @@ static void use(const struct weft_segment *segment)
 
         demand(why == NULL || strnlen(why, WEFT_CAUSE_BYTES) <= WEFT_CAUSE_BYTES,
                "a cause without end");
-        (void)weft_segment_locals(segment)[i];
+        (void)weft_segment_rank(segment, i);
     }
     if (segment->local_size <= RANKS) {
         weft_segment_lose(segment, 0, "fuzzed");

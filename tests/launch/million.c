@@ -48,7 +48,7 @@ static int make_segment(void)
         weft_segment_map(&segment)[r].node = r / PER_NODE;
         weft_segment_map(&segment)[r].local_rank = r % PER_NODE;
     }
-    weft_segment_locals(&segment)[0] = RANK;
+    weft_segment_plan_slot(&segment, 0, RANK);
     fd = dup(segment.fd);
     weft_segment_close(&segment);
     return fd;

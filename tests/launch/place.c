@@ -82,16 +82,18 @@ static struct found find_segment(void)
     return found;
 }
 
+static const struct weft_slot_entry *slots_of(const struct weft_segment_header *h)
+{
+    return (const void *)((const char *)h + h->slots_at);
+}
+
 /* The ranks that say of themselves that they have mapped the segment. */
 static int count_attached(const struct weft_segment_header *h)
 {
     int count = 0;
 
     for (uint32_t i = 0; i < h->local_size; i++) {
-        const struct weft_slice *slice =
-            (const void *)((const char *)h + h->slices_at + h->slice_bytes * i);
-
-        count += atomic_load(&slice->is_attached) != 0;
+        count += atomic_load(&slots_of(h)[i].state) == WEFT_SLOT_ATTACHED;
     }
     return count;
 }
@@ -126,10 +128,10 @@ static void say(int rank, int size)
     const struct found found = find_segment();
     const struct weft_segment_header *h = found.header;
     const struct weft_place *map = (const void *)((const char *)h + h->map_at);
-    const uint32_t *locals = (const void *)((const char *)h + h->locals_at);
     uint32_t local = map[rank].local_rank;
 
-    if (local >= h->local_size || locals[local] != (uint32_t)rank) {
+    if (local >= h->local_size || atomic_load(&slots_of(h)[local].process) !=
+                                      ((uint64_t)h->job << 32 | (uint32_t)rank)) {
         give_up("the list of local ranks does not have us");
     }
     printf("place rank=%d size=%d job_size=%u shared=%d node=%u of %u local=%u given=%d "

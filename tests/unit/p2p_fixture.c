@@ -39,7 +39,7 @@ int fixture_open(void **state)
     }
     for (uint32_t i = 0; i < FIXTURE_RANKS; i++) {
         weft_segment_map(&fixture_job.segment)[i].local_rank = i;
-        weft_segment_locals(&fixture_job.segment)[i] = i;
+        weft_segment_plan_slot(&fixture_job.segment, i, i);
         (void)weft_segment_join(&fixture_job.segment, i);
     }
     fixture_comm = (struct weft_comm){

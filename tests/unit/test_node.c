@@ -33,7 +33,7 @@ static int open_pair(void **state)
     assert_int_equal(weft_segment_create(&plan, &jobs[0].segment), WEFT_OK);
     for (uint32_t i = 0; i < RANKS; i++) {
         weft_segment_map(&jobs[0].segment)[i].local_rank = i;
-        weft_segment_locals(&jobs[0].segment)[i] = i;
+        weft_segment_plan_slot(&jobs[0].segment, i, i);
     }
     weft_segment_map(&jobs[0].segment)[RANKS].node = 1;
     assert_int_equal(weft_segment_attach(dup(jobs[0].segment.fd), &jobs[1].segment),
@@ -193,7 +193,7 @@ static void the_hint_and_the_identity_are_seen_by_peers(void **state)
     assert_false(weft_node_is_inside(other()));
 
     assert_int_equal(atomic_load(&other()->is_known), 1);
-    assert_int_equal(other()->pid, getpid());
+    assert_int_equal(weft_segment_slot(&jobs[1].segment, 0)->pid, getpid());
     assert_int_equal(*(const uint64_t *)(uintptr_t)other()->probe_address,
                      other()->probe_value);
 }

@@ -480,7 +480,7 @@ static struct weft_segment make_segment(void)
     assert_int_equal(weft_segment_create(&plan, &segment), WEFT_OK);
     for (uint32_t i = 0; i < SIDES; i++) {
         weft_segment_map(&segment)[i] = (struct weft_place){.node = 0, .local_rank = i};
-        weft_segment_locals(&segment)[i] = i;
+        weft_segment_plan_slot(&segment, i, i);
     }
     return segment;
 }

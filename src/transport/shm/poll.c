@@ -39,7 +39,7 @@ static bool is_from_here(const struct weft_transport *tp,
 
     return head->len != UINT32_MAX && head->local < segment->local_size &&
            head->local != tp->local &&
-           head->from == weft_segment_locals(segment)[head->local];
+           head->from == weft_segment_rank(segment, head->local);
 }
 
 /* A sender has been given a lane since we last looked. */
@@ -56,7 +56,7 @@ static void meet_lanes(struct weft_transport *tp, uint32_t mask)
         if (weft_unlikely(local >= tp->job->segment.local_size)) {
             reject(tp, "list of lanes", ANY_RANK);
         }
-        from = weft_segment_locals(&tp->job->segment)[local];
+        from = weft_segment_rank(&tp->job->segment, local);
         tp->lanes[tp->lane_count++] = (struct weft_lane_in){
             .lane = &tp->area->lanes[i],
             .position = 0,

@@ -55,6 +55,7 @@ static enum weft_rc shm_connect(struct weft_transport *tp, uint32_t rank,
     ep->local = local;
     ep->area = weft_shm_area_of(segment, local);
     ep->node = weft_node_area_of(segment, local);
+    ep->slot = weft_segment_slot(segment, local);
     *out = &ep->base;
     return WEFT_OK;
 }

@@ -35,7 +35,8 @@ enum reach { REACH_UNKNOWN, REACH_YES, REACH_NO };
 struct weft_shm_endpoint {
     struct weft_endpoint base;
     struct weft_shm_area *area;
-    struct weft_node_area *node; /* where the peer is woken */
+    struct weft_node_area *node;        /* where the peer is woken */
+    const struct weft_slot_entry *slot; /* its process */
     struct weft_lane_out out;
     uint32_t local;
     uint64_t number; /* of the next ordered packet; its lower half travels */

@@ -42,7 +42,7 @@ bool weft_shm_can_reach(struct weft_endpoint *base)
     if (atomic_load_explicit(&ep->node->is_known, memory_order_acquire) == 0) {
         return false; /* it has not opened its transports yet: ask again later */
     }
-    ep->reach = move(true, ep->node->pid, ep->node->probe_address, &seen, sizeof(seen)) ==
+    ep->reach = move(true, ep->slot->pid, ep->node->probe_address, &seen, sizeof(seen)) ==
                             WEFT_OK &&
                         seen == ep->node->probe_value
                     ? REACH_YES
@@ -71,7 +71,7 @@ enum weft_rc weft_shm_fetch(struct weft_endpoint *base, const struct weft_key *k
 
     (void)op; /* done when it returns */
     return count_moved(&base->transport->fetched, len,
-                       move(true, ep->node->pid, key->address + offset, to, len));
+                       move(true, ep->slot->pid, key->address + offset, to, len));
 }
 
 enum weft_rc weft_shm_store(struct weft_endpoint *base, const struct weft_key *key,
@@ -83,7 +83,7 @@ enum weft_rc weft_shm_store(struct weft_endpoint *base, const struct weft_key *k
     (void)op;
     return count_moved(
         &base->transport->stored, len,
-        move(false, ep->node->pid, key->address + offset, (void *)(uintptr_t)from, len));
+        move(false, ep->slot->pid, key->address + offset, (void *)(uintptr_t)from, len));
 }
 
 static enum weft_rc move_vectors(bool is_fetch, struct weft_endpoint *base,
@@ -91,7 +91,7 @@ static enum weft_rc move_vectors(bool is_fetch, struct weft_endpoint *base,
                                  size_t their_count, const struct iovec *ours,
                                  size_t our_count)
 {
-    const int pid = ((struct weft_shm_endpoint *)base)->node->pid;
+    const int pid = ((struct weft_shm_endpoint *)base)->slot->pid;
     size_t len = 0;
     ssize_t n;
 

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "p2p/p2p.h"
+#include "transfer/accessible.h"
 #include "p2p/truncated.h"
 #include "engine/lock.h"
 #include "runtime/runtime.h"
@@ -116,7 +117,7 @@ int weft_raise_rc(struct weft_comm *comm, enum weft_rc rc, const char *function)
         char text[WEFT_MEMORY_TEXT];
 
         weft_lock();
-        weft_p2p_describe_buffer(text, sizeof(text));
+        weft_data_describe_bad(text, sizeof(text));
         weft_unlock();
         return weft_raise_comm(comm, MPI_ERR_BUFFER, function, "the buffer: %s", text);
     }

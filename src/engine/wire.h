@@ -104,20 +104,10 @@ _Static_assert(sizeof(struct weft_announce) == 32, "wire version 6");
 
 /*
  * In place of an address: | the number of a stage of the transport of who says so. The
- * bytes are in it, or it is the list of where they are (list.c).
+ * bytes are in it, or it is the list of where they are (transfer/iov_list.h).
  */
 #define WEFT_IN_STAGE (UINT64_C(1) << 63)
 #define WEFT_IS_LIST  (UINT64_C(1) << 62)
-
-struct weft_list {
-    uint64_t n;
-    struct weft_stretch {
-        uint64_t address;
-        uint64_t start; /* bytes that come before it; behind the last: all bytes */
-    } at[];
-};
-_Static_assert(sizeof(struct weft_list) == 8 && sizeof(struct weft_stretch) == 16,
-               "wire version 6");
 
 /* The data of control packets, and what precedes the bytes of DATA. */
 struct weft_answer {

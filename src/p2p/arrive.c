@@ -24,11 +24,11 @@ void weft_p2p_deliver(struct weft_p2p_request *recv, struct weft_peer *from,
         weft_p2p_start_transfer(recv, from, header, data, len);
         return;
     }
-    n = len < recv->capacity ? len : (size_t)recv->capacity;
-    if (weft_likely(recv->type == NULL)) {
-        weft_copy(recv->buffer, data, n);
+    n = len < recv->data.bytes ? len : (size_t)recv->data.bytes;
+    if (weft_likely(recv->data.type == NULL)) {
+        weft_copy(weft_data_at(&recv->data, 0), data, n);
     } else {
-        weft_p2p_scatter(recv, 0, data, n);
+        weft_data_scatter(&recv->data, 0, data, n);
     }
     weft_p2p_finish_recv(recv, header, len);
 }

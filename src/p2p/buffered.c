@@ -101,7 +101,7 @@ static void give(struct weft_buffer *buffer, void *copy, uint64_t number)
 
 void weft_buffer_give_back(struct weft_p2p_request *send)
 {
-    give(send->lender, send->packed, send->lent_as);
+    give(send->lender, send->data.memory, send->lent_as);
 }
 
 /*
@@ -163,7 +163,7 @@ static enum weft_rc send_copy(struct weft_comm *comm, int dest, int tag,
         weft_request_give(&send->base);
         return rc;
     }
-    send->packed = copy;
+    send->data.memory = copy;
     send->lender = buffer;
     send->lent_as = number;
     weft_request_set_comm(&send->base, comm);

@@ -14,14 +14,6 @@ static uint64_t block_bytes(uint64_t length)
     return part / PAGE * PAGE + (part % PAGE != 0 ? PAGE : 0);
 }
 
-/* Of bytes as they travel, wherever they lie. */
-static uint32_t sum(const struct weft_p2p_request *request, uint64_t at, uint64_t length)
-{
-    return request->type == NULL
-               ? weft_crc32c((const uint8_t *)request->buffer + at, (size_t)length)
-               : weft_p2p_packed_crc(request, at, length);
-}
-
 static void sum_blocks(uint32_t sums[WEFT_SUM_BLOCKS],
                        const struct weft_p2p_request *request, uint64_t length)
 {
@@ -31,18 +23,19 @@ static void sum_blocks(uint32_t sums[WEFT_SUM_BLOCKS],
     for (uint64_t at = 0; at < length; at += block) {
         uint64_t n = length - at < block ? length - at : block;
 
-        sums[at / block] = sum(request, at, n);
+        sums[at / block] = weft_data_crc(&request->data, at, n);
     }
 }
 
 void weft_checksum_set(struct weft_p2p_request *send)
 {
-    sum_blocks(send->sums, send, send->capacity);
+    sum_blocks(send->sums, send, send->data.bytes);
 }
 
 void weft_checksum_begin(struct weft_p2p_request *send, bool is_blocking)
 {
-    send->owes_sums = is_blocking && send->type == NULL && weft_p2p_is_near(send->peer);
+    send->owes_sums =
+        is_blocking && send->data.type == NULL && weft_p2p_is_near(send->peer);
     if (!send->owes_sums) {
         weft_checksum_set(send);
     }
@@ -84,7 +77,7 @@ const char *weft_checksum_on_sums(struct weft_peer *from,
 
 bool weft_checksum_is_ready(struct weft_p2p_request *recv)
 {
-    if (!recv->is_summed && recv->message_length <= recv->capacity) {
+    if (!recv->is_summed && recv->message_length <= recv->data.bytes) {
         sum_blocks(recv->arrived, recv, recv->message_length);
     }
     recv->is_summed = true;
@@ -143,7 +136,7 @@ enum weft_rc weft_checksum_check(const struct weft_p2p_request *recv,
     if (header->kind == WEFT_PKT_ANNOUNCE) {
         return check_blocks(recv, header, length);
     }
-    is = add_header(sum(recv, 0, length), header);
+    is = add_header(weft_data_crc(&recv->data, 0, length), header);
     return is == header->check ? WEFT_OK
                                : report(header, length, 0, length, is, header->check);
 }

@@ -128,7 +128,7 @@ static struct weft_endpoint *way_of(struct weft_p2p_request *send)
     struct weft_endpoint *ep = send->peer->ep;
 
     if (send->way == NULL) {
-        send->way = send->capacity < STREAM_FROM ? ep : ep->ops->next_stream(ep);
+        send->way = send->data.bytes < STREAM_FROM ? ep : ep->ops->next_stream(ep);
         send->header.path = (uint8_t)send->way->stream;
     }
     return send->way;
@@ -164,10 +164,10 @@ enum weft_rc weft_p2p_lend_message(struct weft_p2p_request *send)
     struct weft_endpoint *way = way_of(send);
     enum weft_rc rc;
 
-    send->header.length = (uint32_t)send->capacity;
+    send->header.length = (uint32_t)send->data.bytes;
     send->lent = 1;
-    rc = lend(send->peer, way, &send->header, NULL, 0, send->buffer,
-              (size_t)send->capacity, take_part(name_of(send), NULL));
+    rc = lend(send->peer, way, &send->header, NULL, 0, send->data.buffer,
+              (size_t)send->data.bytes, take_part(name_of(send), NULL));
     return rc == WEFT_OK ? WEFT_PENDING : rc;
 }
 
@@ -191,11 +191,11 @@ static size_t bytes_along(const struct weft_p2p_request *send)
     const struct weft_peer *peer = send->peer;
     const size_t most = peer->ep->zcopy_max;
 
-    if (send->type != NULL || most == 0 || peer->p2p->announced_only > 0 ||
+    if (send->data.type != NULL || most == 0 || peer->p2p->announced_only > 0 ||
         send->exposed != NULL || is_one_before(send)) {
         return 0;
     }
-    return send->capacity < most ? (size_t)send->capacity : most;
+    return send->data.bytes < most ? (size_t)send->data.bytes : most;
 }
 
 /* Once, however often it is tried; a message that cannot be exposed now is pushed. */
@@ -204,12 +204,13 @@ void weft_p2p_expose_far(struct weft_p2p_request *send, struct weft_announce *an
     struct weft_p2p *p = &weft_p2p;
     const struct weft_endpoint *ep = send->peer->ep;
 
-    if (!ep->is_fetched || send->type != NULL || send->capacity <= ep->zcopy_max) {
+    if (!ep->is_fetched || send->data.type != NULL || send->data.bytes <= ep->zcopy_max) {
         return;
     }
     if (send->exposed == NULL &&
-        p->net_ops->mr_register(p->net, send->buffer, (size_t)send->capacity, WEFT_MR_GET,
-                                &send->key, &send->exposed) != WEFT_OK) {
+        p->net_ops->mr_register(p->net, weft_data_at(&send->data, 0),
+                                (size_t)send->data.bytes, WEFT_MR_GET, &send->key,
+                                &send->exposed) != WEFT_OK) {
         send->exposed = NULL;
         return;
     }
@@ -229,8 +230,8 @@ enum weft_rc weft_p2p_announce_far(struct weft_p2p_request *send, const void *he
     send->is_along = along > 0;
     send->header.length = (uint32_t)head_len;
     if (along > 0) {
-        rc = lend(send->peer, way, &send->header, head, head_len, send->buffer, along,
-                  take_part(0, NULL));
+        rc = lend(send->peer, way, &send->header, head, head_len, send->data.buffer,
+                  along, take_part(0, NULL));
     } else {
         rc = weft_p2p_send_ordered(send->peer, &send->header, head, head_len,
                                    WEFT_SEND_URGENT);
@@ -280,7 +281,7 @@ static bool put_next(struct weft_push *push)
     }
     part = take_part(push->name, NULL);
     rc = push->way->ops->put(push->way, &push->key, push->offset - push->start,
-                             (const uint8_t *)send->buffer + push->offset, (size_t)n,
+                             weft_data_at(&send->data, push->offset), (size_t)n,
                              &part->op);
     if (rc == WEFT_AGAIN) {
         give_part(part);
@@ -310,15 +311,15 @@ static bool lend_next(struct weft_peer *peer, struct weft_push *push)
         .offset = push->offset,
         .length = n,
     };
-    const uint8_t *from = (const uint8_t *)push->send->buffer + push->offset;
+    const uint8_t *from = weft_data_at(&push->send->data, push->offset);
     void *packed = NULL;
 
-    if (push->send->type != NULL) {
+    if (push->send->data.type != NULL) {
         packed = malloc(n);
         if (packed == NULL) {
             weft_wireup_abort(weft_engine.job, 1, "no memory to pack a message");
         }
-        weft_p2p_gather(push->send, push->offset, packed, n);
+        weft_data_gather(&push->send->data, push->offset, packed, n);
         from = packed;
     }
     header.length = (uint32_t)(sizeof(answer) + n);
@@ -345,9 +346,9 @@ static bool get_next(struct weft_push *push)
     }
     part = take_part(push->name, NULL);
     part->got = n;
-    rc =
-        push->way->ops->get(push->way, &push->key, push->offset,
-                            (uint8_t *)recv->buffer + push->offset, (size_t)n, &part->op);
+    rc = push->way->ops->get(push->way, &push->key, push->offset,
+                             weft_data_at(&recv->data, push->offset), (size_t)n,
+                             &part->op);
     if (rc != WEFT_PENDING) {
         give_part(part);
     }
@@ -392,8 +393,8 @@ static void ask_for_rest(struct weft_p2p_request *recv, uint64_t offset, uint64_
     struct weft_key key;
     struct weft_answer answer;
 
-    if (recv->type != NULL || recv->is_sent_in_parts ||
-        p->net_ops->mr_register(p->net, (uint8_t *)recv->buffer + offset, (size_t)length,
+    if (recv->data.type != NULL || recv->is_sent_in_parts ||
+        p->net_ops->mr_register(p->net, weft_data_at(&recv->data, offset), (size_t)length,
                                 WEFT_MR_PUT, &key, &recv->exposed) != WEFT_OK) {
         recv->exposed = NULL;
         weft_p2p_pull(recv, offset, length);
@@ -419,7 +420,7 @@ void weft_p2p_start_far(struct weft_p2p_request *recv, uint64_t length, const vo
         ask_for_rest(recv, here, length - here);
     }
     if (here > 0) {
-        weft_p2p_place(recv, 0, along, (size_t)here);
+        weft_data_scatter(&recv->data, 0, along, (size_t)here);
         weft_p2p_count(recv, here);
     }
 }
@@ -433,7 +434,7 @@ void weft_p2p_get_far(struct weft_p2p_request *recv, uint64_t length,
     if (length == 0) {
         return;
     }
-    if (recv->type != NULL) {
+    if (recv->data.type != NULL) {
         weft_p2p_pull(recv, 0, length);
         return;
     }

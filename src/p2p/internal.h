@@ -19,7 +19,6 @@
  *   space.c       room in such a buffer (space.h)
  *   checksum.c    whether what arrived is what was sent
  *   wait.c        polling, spinning, yielding, sleeping
- *   accessible.c  buffers that cannot be read or written
  *   dead.c        processes that have ended: who waits for one gets an error
  *   attend.c      what happens while the program computes, and the helper
  *   far.c         long messages over a network
@@ -36,6 +35,7 @@
 #include "p2p/p2p.h"
 #include "p2p/request.h"
 #include "p2p/state.h"
+#include "transfer/iov_list.h"
 
 /* The peer with its endpoint, made on first use; or why not. */
 enum weft_rc weft_p2p_reach(uint32_t process, struct weft_peer **out);
@@ -126,18 +126,6 @@ void weft_p2p_remove_work(struct weft_p2p_request *request);
 /* A transfer that is no longer in the list is over; `rc` is not WEFT_OK: it failed. */
 void weft_p2p_end_transfer(struct weft_p2p_request *request, enum weft_rc rc);
 
-/*
- * Is the buffer of a long message to or from this peer not accessible? The first of a
- * send, the second of a receive of so many bytes; asked only over a network. The third:
- * bytes of a request go by packets though the peer's memory can be reached, which happens
- * if they could not be moved; ends the job if our own memory is the cause.
- */
-bool weft_p2p_is_unreadable(const struct weft_peer *peer, const struct weft_data *data);
-bool weft_p2p_is_unwritable(const struct weft_p2p_request *recv,
-                            const struct weft_peer *peer, uint64_t length);
-void weft_p2p_end_if_inaccessible(const struct weft_p2p_request *request, uint64_t offset,
-                                  uint64_t length);
-
 /* The launcher has counted deaths, or the network has lost peers, that we have not looked
  * at yet: is it so? And then. */
 static inline bool weft_p2p_has_deaths(void)
@@ -218,10 +206,6 @@ bool weft_p2p_needs_tick(void);
 void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_header *header,
                           uint64_t length);
 
-/* Bytes of a typed request from `offset` on. */
-struct weft_data weft_p2p_part(const struct weft_p2p_request *request, uint64_t offset,
-                               uint64_t bytes);
-
 /* A small message in standard mode, if it can go out at once; WEFT_AGAIN: it cannot. */
 enum weft_rc weft_p2p_try_send(const struct weft_comm *comm, int dest, int tag,
                                const void *buffer, size_t bytes);
@@ -264,19 +248,6 @@ void weft_p2p_forget_type(struct weft_p2p_request *request);
  */
 void weft_buffer_give_back(struct weft_p2p_request *send);
 
-/* Some packed bytes from `offset` on, out of and into the buffer of a typed request. */
-void weft_p2p_gather(const struct weft_p2p_request *send, uint64_t offset, void *to,
-                     size_t bytes);
-void weft_p2p_scatter(const struct weft_p2p_request *recv, uint64_t offset,
-                      const void *from, size_t bytes);
-/* The same into a receive's buffer, contiguous or typed. */
-void weft_p2p_place(const struct weft_p2p_request *recv, uint64_t offset,
-                    const void *from, size_t bytes);
-
-/* The checksum of some packed bytes of a typed request. */
-uint32_t weft_p2p_packed_crc(const struct weft_p2p_request *request, uint64_t offset,
-                             uint64_t bytes);
-
 /* Memory for WEFT_STAGE_BYTES bytes, and what a peer is told: an address or a stage. */
 struct weft_stage {
     void *at; /* NULL: there is none */
@@ -288,16 +259,13 @@ struct weft_stage weft_p2p_take_shared_stage(void);
 void weft_p2p_give_stage(struct weft_stage stage);
 void weft_p2p_free_stages(void);
 
-/*
- * Data in long blocks, as a list that peers see; `at` is NULL if they are not, or there
- * is no stage. The second moves bytes of a request that are in the place that `peer` has
- * named: an address, or a list. `flat`, if not NULL, stands for the request's own data
- * from `offset` on. Without the lock.
- */
+/* The list of data in long blocks, in a stage that peers see; `at` is NULL if the blocks
+ * are short, or there is no stage. */
 struct weft_stage weft_p2p_make_list(const struct weft_data *data);
-enum weft_rc weft_p2p_move_vectors(const struct weft_p2p_request *request,
-                                   const struct weft_peer *peer, uint64_t place,
-                                   uint64_t offset, uint64_t length, void *flat);
+
+/* What is in the place that a peer has named: an address, or a list in a stage. */
+struct weft_remote_data weft_p2p_remote_data(const struct weft_peer *peer,
+                                             uint64_t place);
 
 static inline bool weft_p2p_is_list(uint64_t place)
 {
@@ -334,10 +302,10 @@ static inline enum weft_rc weft_p2p_take_request(struct weft_request **out)
     if (weft_likely(rc == WEFT_OK)) {
         struct weft_p2p_request *request = (struct weft_p2p_request *)*out;
 
-        request->type = NULL;
+        request->data.type = NULL;
         request->staging = NULL;
-        request->packed = NULL;
-        request->stage = 0;
+        request->data.memory = NULL;
+        request->data.stage = 0;
         request->lender = NULL;
     }
     return rc;

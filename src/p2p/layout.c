@@ -2,30 +2,27 @@
  * layout.c - messages whose data are not contiguous on one side or both.
  *
  * A small message is packed on the stack and goes the way of all small messages. Of one
- * in long blocks the receiver is told where they are (list.c); of others, one that fits
- * into a stage is packed there and goes the way of long ones. Anything longer is
- * never packed whole: it is announced without an address, so that the receiver asks for
- * its bytes, which are packed stage by stage (staged.c) or, where it cannot reach our
- * memory, packet by packet (rendezvous.c). What arrives is unpacked from the packet, or
- * through a stage. A request knows its buffer, type and count; a piece is found by its
- * offset alone, so pieces may move in any order and by any thread.
+ * in long blocks the receiver is told where they are (transfer/iov_list.h); of others,
+ * one that fits into a stage is packed there and goes the way of long ones. Anything
+ * longer is never packed whole: it is announced without an address, so that the receiver
+ * asks for its bytes, which are packed stage by stage (staged.c) or, where it cannot
+ * reach our memory, packet by packet (rendezvous.c). What arrives is unpacked from the
+ * packet, or through a stage. A request knows its buffer, type and count; a piece is
+ * found by its offset alone, so pieces may move in any order and by any thread.
  */
 #include "p2p/internal.h"
 
-#include "base/crc32c.h"
-#include "datatype/cursor.h"
 #include "p2p/buffered.h"
 #include "engine/lock.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 void weft_p2p_set_type(struct weft_p2p_request *request, const struct weft_data *data)
 {
     weft_datatype_keep(data->type);
-    request->type = data->type;
-    request->count = data->count;
-    request->skip = data->skip;
+    request->data.type = data->type;
+    request->data.count = data->count;
+    request->data.skip = data->skip;
 }
 
 static void give_packed(void *packed, uint64_t stage)
@@ -39,9 +36,9 @@ static void give_packed(void *packed, uint64_t stage)
 
 void weft_p2p_forget_type(struct weft_p2p_request *request)
 {
-    if (weft_unlikely(request->type != NULL)) {
-        weft_datatype_release(request->type);
-        request->type = NULL;
+    if (weft_unlikely(request->data.type != NULL)) {
+        weft_datatype_release(request->data.type);
+        request->data.type = NULL;
     }
     if (weft_unlikely(request->staging != NULL)) {
         weft_p2p_free_staging(request);
@@ -49,85 +46,38 @@ void weft_p2p_forget_type(struct weft_p2p_request *request)
     if (weft_unlikely(request->exposed != NULL)) {
         weft_p2p_conceal(request);
     }
-    if (weft_unlikely(request->packed != NULL)) {
+    if (weft_unlikely(request->data.memory != NULL)) {
         if (request->lender != NULL) {
             weft_buffer_give_back(request);
             request->lender = NULL;
         } else {
-            give_packed(request->packed, request->stage);
+            give_packed(request->data.memory, request->data.stage);
         }
-        request->packed = NULL;
+        request->data.memory = NULL;
     }
-    request->stage = 0;
-}
-
-struct weft_data weft_p2p_part(const struct weft_p2p_request *request, uint64_t offset,
-                               uint64_t bytes)
-{
-    return (struct weft_data){
-        .buffer = request->buffer,
-        .bytes = (size_t)bytes,
-        .type = request->type,
-        .count = request->count,
-        .skip = request->skip + offset,
-    };
-}
-
-static void start(struct weft_cursor *cursor, const struct weft_p2p_request *request,
-                  uint64_t offset)
-{
-    const struct weft_data data = weft_p2p_part(request, offset, 0);
-
-    weft_data_start_cursor(cursor, &data);
-}
-
-void weft_p2p_gather(const struct weft_p2p_request *send, uint64_t offset, void *to,
-                     size_t bytes)
-{
-    struct weft_cursor cursor;
-
-    start(&cursor, send, offset);
-    weft_cursor_pack(&cursor, to, bytes);
-}
-
-void weft_p2p_scatter(const struct weft_p2p_request *recv, uint64_t offset,
-                      const void *from, size_t bytes)
-{
-    struct weft_cursor cursor;
-
-    start(&cursor, recv, offset);
-    weft_cursor_unpack(&cursor, from, bytes);
-}
-
-void weft_p2p_place(const struct weft_p2p_request *recv, uint64_t offset,
-                    const void *from, size_t bytes)
-{
-    if (weft_likely(recv->type == NULL)) {
-        memcpy((uint8_t *)recv->buffer + offset, from, bytes);
-    } else {
-        weft_p2p_scatter(recv, offset, from, bytes);
-    }
-}
-
-uint32_t weft_p2p_packed_crc(const struct weft_p2p_request *request, uint64_t offset,
-                             uint64_t bytes)
-{
-    struct weft_cursor cursor;
-    uint8_t part[4096];
-    uint32_t crc = 0;
-
-    start(&cursor, request, offset);
-    while (bytes > 0) {
-        size_t n = bytes < sizeof(part) ? (size_t)bytes : sizeof(part);
-
-        weft_cursor_pack(&cursor, part, n);
-        crc = weft_crc32c_more(crc, part, n);
-        bytes -= n;
-    }
-    return crc;
+    request->data.stage = 0;
 }
 
 /* ---- sending; receiving differs too little from recv.c to be here ---- */
+
+struct weft_stage weft_p2p_make_list(const struct weft_data *data)
+{
+    struct weft_stage stage = {0};
+
+    if (!weft_iov_list_pays(data)) {
+        return stage;
+    }
+    stage = weft_p2p_take_shared_stage();
+    if (stage.at == NULL) {
+        return stage;
+    }
+    if (!weft_iov_list_fill(stage.at, WEFT_STAGE_BYTES, data)) {
+        weft_p2p_give_stage(stage);
+        return (struct weft_stage){0};
+    }
+    stage.name |= WEFT_IS_LIST;
+    return stage;
+}
 
 /* Data that the peer, which can reach our memory, is told where to find. */
 static bool list_blocks(const struct weft_comm *comm, int dest,
@@ -198,7 +148,7 @@ static void hand_over(struct weft_p2p_request *send, const struct weft_data *pre
     if (send == NULL || weft_request_is_complete(&send->base)) {
         give_packed(prepared->memory, prepared->stage);
     } else {
-        send->packed = prepared->memory;
+        send->data.memory = prepared->memory;
     }
 }
 

@@ -33,7 +33,7 @@ static bool is_worth_it(const struct weft_p2p_request *recv)
 {
     const struct weft_peer *peer = recv->peer;
 
-    return recv->capacity >= OFFER_FROM && weft_p2p.has_progress && peer != NULL &&
+    return recv->data.bytes >= OFFER_FROM && weft_p2p.has_progress && peer != NULL &&
            peer->ep != NULL && recv->posted.tag != WEFT_ANY_TAG &&
            peer->ep->ops->can_reach(peer->ep);
 }
@@ -56,13 +56,13 @@ void weft_p2p_offer(struct weft_p2p_request *recv)
     if (recv->share == NULL) {
         return;
     }
-    recv->share_generation =
-        weft_share_offer(recv->share, (uint64_t)(uintptr_t)recv->buffer, recv->capacity);
+    recv->share_generation = weft_share_offer(
+        recv->share, (uint64_t)(uintptr_t)recv->data.buffer, recv->data.bytes);
     offer = (struct weft_answer){
         .request = (uint64_t)(uintptr_t)recv->base.handle,
         .other = (uint64_t)recv->share_generation << 32 | recv->share_number,
         .offset = (uint64_t)recv->posted.context << 32 | (uint32_t)recv->posted.tag,
-        .length = recv->capacity,
+        .length = recv->data.bytes,
     };
     if (weft_unlikely(p->has_checksum)) {
         weft_checksum_seal(&header, &offer, sizeof(offer));
@@ -218,10 +218,10 @@ bool weft_p2p_send_by_offer(struct weft_p2p_request *send, bool is_blocking)
             continue; /* another message took it, or it was cancelled */
         }
         terms = (struct weft_share_terms){
-            .source = (uint64_t)(uintptr_t)send->buffer,
+            .source = (uint64_t)(uintptr_t)send->data.buffer,
             .target = weft_share_field(&send->share->target),
-            .length = send->capacity < offer.length ? send->capacity : offer.length,
-            .note = send->capacity,
+            .length = send->data.bytes < offer.length ? send->data.bytes : offer.length,
+            .note = send->data.bytes,
         };
         terms.piece = weft_p2p_choose_piece(terms.length);
         send->is_share_ours = false;

@@ -172,8 +172,6 @@ WEFT_MUST_CHECK enum weft_rc weft_p2p_barrier(void);
 int weft_p2p_dead_from(const struct weft_comm *comm, int first);
 int weft_p2p_dead_source(const struct weft_comm *comm, enum weft_plane plane, int source);
 const char *weft_p2p_why_dead(uint32_t process);
-/* Describes the buffer of the last WEFT_ERR_ADDRESS. */
-const char *weft_p2p_describe_buffer(char *text, size_t size);
 /* It may be alive, but the network does not lead there any more. The second: why, of a
  * member of `comm` to whom that has happened, or NULL. */
 bool weft_p2p_is_lost(uint32_t process);

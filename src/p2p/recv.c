@@ -17,15 +17,15 @@ void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_heade
     recv->base.source = (int)header->source;
     recv->base.tag = header->tag;
     recv->base.bytes = length;
-    if (weft_unlikely(length > recv->capacity)) {
-        recv->base.bytes = recv->capacity;
+    if (weft_unlikely(length > recv->data.bytes)) {
+        recv->base.bytes = recv->data.bytes;
         rc = WEFT_ERR_TRUNCATE;
-        weft_truncated_note(header, length, recv->capacity);
+        weft_truncated_note(header, length, recv->data.bytes);
     }
     if (weft_unlikely(weft_p2p.has_checksum) && rc == WEFT_OK) {
         rc = weft_checksum_check(recv, header, length);
     }
-    if (weft_unlikely(recv->type != NULL)) {
+    if (weft_unlikely(recv->data.type != NULL)) {
         weft_p2p_forget_type(recv);
     }
     weft_request_complete(&recv->base, rc);
@@ -47,8 +47,8 @@ static inline void fill(struct weft_p2p_request *recv, void *buffer, size_t byte
     recv->base.kind = WEFT_REQUEST_RECV;
     recv->base.sleeper = NULL;
     recv->base.is_cancelled = false;
-    recv->buffer = buffer;
-    recv->capacity = bytes;
+    recv->data.buffer = buffer;
+    recv->data.bytes = bytes;
     recv->peer = NULL;
     recv->from = NULL; /* nobody may send bytes for it yet */
     recv->work = WEFT_WORK_NONE;
@@ -223,8 +223,8 @@ enum weft_rc weft_recv_data(const struct weft_comm *comm, enum weft_plane plane,
 static void hand_out(struct weft_p2p_request *recv)
 {
     weft_request_hand_out(&recv->base);
-    if (weft_unlikely(recv->capacity > WEFT_EAGER_MAX && recv->base.is_outstanding &&
-                      recv->posted.state == WEFT_POSTED && recv->type == NULL)) {
+    if (weft_unlikely(recv->data.bytes > WEFT_EAGER_MAX && recv->base.is_outstanding &&
+                      recv->posted.state == WEFT_POSTED && recv->data.type == NULL)) {
         weft_p2p_offer(recv);
     }
 }

@@ -22,6 +22,7 @@
 
 #include "p2p/checksum.h"
 #include "engine/lock.h"
+#include "transfer/accessible.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,20 @@ static bool is_send(const struct weft_p2p_request *request)
 static struct weft_peer *other_side(const struct weft_p2p_request *request)
 {
     return is_send(request) ? request->peer : request->from;
+}
+
+/* Bytes go by packets though the peer's memory can be reached, which happens if they
+ * could not be moved: ends the job if our own memory is the cause. */
+static void end_if_inaccessible(const struct weft_p2p_request *request, uint64_t offset,
+                                uint64_t length)
+{
+    const struct weft_peer *peer = other_side(request);
+
+    if (weft_p2p_is_near(peer) && peer->ep->ops->can_reach(peer->ep)) {
+        weft_data_end_if_inaccessible(weft_engine.job, &request->data, offset, length,
+                                      is_send(request) ? "send" : "receive",
+                                      request->header.tag);
+    }
 }
 
 /* Counts a piece; who counts the last one tells a peer that sleeps until then. */
@@ -213,8 +228,8 @@ static uint64_t take_share(struct weft_p2p_request *send)
     struct weft_endpoint *ep = send->peer->ep;
 
     send->is_share_ours = false;
-    if (ep == NULL || send->capacity == 0 || (send->type != NULL && send->stage == 0) ||
-        !ep->ops->can_reach(ep)) {
+    if (ep == NULL || send->data.bytes == 0 ||
+        (send->data.type != NULL && send->data.stage == 0) || !ep->ops->can_reach(ep)) {
         return WEFT_NO_SHARE;
     }
     send->share = weft_share_take(&weft_engine.node, &send->share_number);
@@ -223,7 +238,7 @@ static uint64_t take_share(struct weft_p2p_request *send)
     }
     send->is_share_ours = true;
     send->share_generation =
-        weft_share_announce(send->share, (uint64_t)(uintptr_t)send->buffer);
+        weft_share_announce(send->share, (uint64_t)(uintptr_t)send->data.buffer);
     return (uint64_t)send->share_generation << 32 | send->share_number;
 }
 
@@ -251,10 +266,10 @@ enum weft_rc weft_p2p_announce(struct weft_p2p_request *send)
     enum weft_rc rc;
 
     packet.announce = (struct weft_announce){
-        .length = send->capacity,
-        .address = send->stage != 0     ? send->stage
-                   : send->type == NULL ? (uint64_t)(uintptr_t)send->buffer
-                                        : 0,
+        .length = send->data.bytes,
+        .address = send->data.stage != 0     ? send->data.stage
+                   : send->data.type == NULL ? (uint64_t)(uintptr_t)send->data.buffer
+                                             : 0,
         .request = (uint64_t)(uintptr_t)send->base.handle,
         .share = take_share(send),
     };
@@ -326,12 +341,7 @@ static bool push_pieces(struct weft_peer *peer, struct weft_push *push)
             .offset = push->offset,
             .length = n,
         };
-        if (weft_likely(push->send->type == NULL)) {
-            memcpy(packet.bytes, (const uint8_t *)push->send->buffer + push->offset,
-                   (size_t)n);
-        } else {
-            weft_p2p_gather(push->send, push->offset, packet.bytes, (size_t)n);
-        }
+        weft_data_gather(&push->send->data, push->offset, packet.bytes, (size_t)n);
         if (weft_p2p_send_ordered(peer, &header, &packet,
                                   sizeof(packet.answer) + (size_t)n, 0) != WEFT_OK) {
             return false;
@@ -401,14 +411,14 @@ const char *weft_p2p_on_pull(struct weft_peer *from, const struct weft_answer *a
     if (send == NULL || fault != NULL) {
         return fault;
     }
-    if (!is_part(answer, send->capacity)) {
+    if (!is_part(answer, send->data.bytes)) {
         return "it asks for bytes outside the message";
     }
     if (!is_first_pull(send, answer)) {
         return NULL;
     }
     weft_p2p_note_pull(send->peer, send, answer);
-    weft_p2p_end_if_inaccessible(send, answer->offset, answer->length);
+    end_if_inaccessible(send, answer->offset, answer->length);
     start_push(send->peer, send, answer->offset, answer->length, answer->other);
     return NULL;
 }
@@ -433,10 +443,10 @@ const char *weft_p2p_on_pull_put(struct weft_peer *from, const struct weft_answe
     if (send == NULL || fault != NULL) {
         return fault;
     }
-    if (send->type != NULL || !weft_p2p_is_far(send->peer)) {
+    if (send->data.type != NULL || !weft_p2p_is_far(send->peer)) {
         return "it has exposed memory for a message that goes another way";
     }
-    if (!is_part(answer, send->capacity) || answer->length == 0) {
+    if (!is_part(answer, send->data.bytes) || answer->length == 0) {
         return "it asks for bytes outside the message";
     }
     if (!is_first_pull(send, answer)) {
@@ -518,8 +528,10 @@ static void open_share(struct weft_p2p_request *recv,
 {
     const struct weft_share_terms terms = {
         .source = announce->address,
-        .target = recv->stage != 0 ? recv->stage : (uint64_t)(uintptr_t)recv->buffer,
-        .length = announce->length < recv->capacity ? announce->length : recv->capacity,
+        .target = recv->data.stage != 0 ? recv->data.stage
+                                        : (uint64_t)(uintptr_t)recv->data.buffer,
+        .length =
+            announce->length < recv->data.bytes ? announce->length : recv->data.bytes,
         .note = (uint64_t)(uintptr_t)recv->base.handle,
         .piece = piece,
     };
@@ -564,16 +576,16 @@ static bool can_share(struct weft_p2p_request *recv, const struct weft_announce 
         !can_reach(recv->from)) {
         return false;
     }
-    if (weft_likely(recv->type == NULL)) {
+    if (weft_likely(recv->data.type == NULL)) {
         return true;
     }
     if (recv->from->is_self || announce->share == WEFT_NO_SHARE || length == 0) {
         return false;
     }
-    data = weft_p2p_part(recv, 0, length);
+    data = weft_data_part(&recv->data, 0, length);
     list = weft_p2p_make_list(&data);
-    recv->packed = list.at;
-    recv->stage = list.name;
+    recv->data.memory = list.at;
+    recv->data.stage = list.name;
     return list.at != NULL;
 }
 
@@ -639,7 +651,7 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     if (weft_unlikely(weft_p2p.has_checksum)) {
         keep_sums(recv, header, data);
     }
-    length = announce.length < recv->capacity ? announce.length : recv->capacity;
+    length = announce.length < recv->data.bytes ? announce.length : recv->data.bytes;
     if (weft_p2p_reach_peer(peer) != WEFT_OK) {
         weft_wireup_abort(weft_engine.job, 1, "no memory to answer a peer");
     }
@@ -651,7 +663,8 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     if (weft_unlikely(fault != NULL)) {
         weft_engine_reject(peer, header, len, fault);
     }
-    if (weft_unlikely(weft_p2p_is_unwritable(recv, peer, length))) {
+    if (weft_unlikely(weft_p2p_is_far(peer) &&
+                      weft_data_is_unwritable(&recv->data, length))) {
         fail_inaccessible(recv, peer, header, data);
         return;
     }
@@ -680,7 +693,7 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
         open_share(recv, &announce, weft_p2p_choose_piece(length));
         weft_p2p_add_work(recv);
     } else if (announce.address == 0 || weft_p2p_is_packed(announce.address) ||
-               (recv->type != NULL && can_reach(peer))) {
+               (recv->data.type != NULL && can_reach(peer))) {
         open_share(recv, &announce, 0);
         if (length > 0) {
             weft_p2p_start_staged(recv, announce.address, length);
@@ -716,13 +729,13 @@ const char *weft_p2p_on_data(struct weft_peer *from, const void *data, size_t le
     if (recv == NULL || fault != NULL) {
         return fault;
     }
-    if (answer.length != len - sizeof(answer) || !is_part(&answer, recv->capacity) ||
+    if (answer.length != len - sizeof(answer) || !is_part(&answer, recv->data.bytes) ||
         answer.length > weft_share_left(recv->share)) {
         return "it sends bytes outside the message";
     }
-    weft_p2p_end_if_inaccessible(recv, answer.offset, answer.length);
-    weft_p2p_place(recv, answer.offset, (const uint8_t *)data + sizeof(answer),
-                   (size_t)answer.length);
+    end_if_inaccessible(recv, answer.offset, answer.length);
+    weft_data_scatter(&recv->data, answer.offset, (const uint8_t *)data + sizeof(answer),
+                      (size_t)answer.length);
     weft_p2p_count(recv, answer.length);
     return NULL;
 }
@@ -737,11 +750,14 @@ static enum weft_rc move_piece(const struct weft_p2p_request *request, uint64_t 
     const struct weft_key key = {.address = is_send(request)
                                                 ? weft_share_field(&share->target)
                                                 : weft_share_field(&share->source)};
-    uint8_t *mine = (uint8_t *)request->buffer + offset;
+    uint8_t *mine = weft_data_at(&request->data, offset);
 
-    if (weft_unlikely(request->type != NULL || weft_p2p_is_list(key.address))) {
-        return weft_p2p_move_vectors(request, other_side(request), key.address, offset,
-                                     length, NULL);
+    if (weft_unlikely(request->data.type != NULL || weft_p2p_is_list(key.address))) {
+        const struct weft_remote_data theirs =
+            weft_p2p_remote_data(other_side(request), key.address);
+
+        return weft_iov_list_move(ep, is_send(request) ? WEFT_STORE : WEFT_FETCH,
+                                  &request->data, offset, &theirs, offset, length);
     }
     if (ep == NULL) { /* a receive from ourselves */
         memcpy(mine, (const void *)(uintptr_t)(key.address + offset), (size_t)length);
@@ -802,8 +818,8 @@ static bool move_pieces(struct weft_p2p_request *request, uint64_t *offset,
 
     while (weft_share_claim_piece(request->share, request->share_generation, side, offset,
                                   length)) {
-        if (weft_unlikely(*offset > request->capacity ||
-                          *length > request->capacity - *offset)) {
+        if (weft_unlikely(*offset > request->data.bytes ||
+                          *length > request->data.bytes - *offset)) {
             weft_engine_reject(other, NULL, 0,
                                "it claims bytes outside a message that both copy");
         }
@@ -831,7 +847,7 @@ static void copy(struct weft_p2p_request *request)
     }
     weft_p2p_retake_lock(is_helper);
     if (weft_unlikely(!is_moved)) {
-        weft_p2p_end_if_inaccessible(request, offset, length);
+        end_if_inaccessible(request, offset, length);
         give_up_copying(request, offset, length);
     } else if (weft_unlikely(owes_sums(request))) {
         weft_checksum_give(request, receive_of(request));

@@ -14,6 +14,6 @@ struct weft_wait_reason weft_p2p_wait_reason(const struct weft_request *request,
         .comm = request->comm != NULL ? request->comm->name : "",
         .peer = is_recv ? r->posted.source : (int)r->peer->rank,
         .tag = is_recv ? r->posted.tag : r->header.tag,
-        .bytes = r->capacity,
+        .bytes = r->data.bytes,
     };
 }

@@ -7,10 +7,10 @@
 #define WEFT_P2P_REQUEST_H
 
 #include "core/request.h"
-#include "datatype/datatype.h"
 #include "match/match.h"
 #include "node/copy_share.h"
 #include "p2p/peer.h"
+#include "transfer/data.h"
 
 /* Copying is done outside the lock: in the list of work, or by a thread right now. */
 enum weft_work { WEFT_WORK_NONE, WEFT_WORK_WAITING, WEFT_WORK_RUNNING };
@@ -26,11 +26,7 @@ struct weft_staging;
 struct weft_p2p_request {
     struct weft_request base; /* first */
     struct weft_peer *peer;   /* send: to whom; receive: from whom, NULL if from anyone */
-    void *buffer;             /* send: read only */
-    uint64_t capacity;        /* bytes in it */
-    struct weft_datatype *type; /* NULL: it is contiguous; else kept until it is over */
-    uint64_t count;             /* elements of that type */
-    uint64_t skip;              /* packed bytes of them that are not ours to move */
+    struct weft_data data;    /* send: read only; a type is kept until it is over */
     struct weft_posted posted;
     struct weft_header header;     /* send: what goes, or waits to go, in front */
     struct weft_p2p_request *next; /* in a backlog, or in the list of work */
@@ -53,9 +49,7 @@ struct weft_p2p_request {
     uint64_t message_length;      /* receive: all of it, whatever fits */
     struct weft_peer *from;       /* receive: the sender, once it is known, or NULL */
     struct weft_staging *staging; /* of one that goes through stages, or NULL */
-    void *packed;                 /* a copy or list to be given back with it, or NULL */
-    uint64_t stage;               /* what the peer is told in place of an address, or 0 */
-    struct weft_buffer *lender;   /* of that copy; NULL: it was allocated, or a stage */
+    struct weft_buffer *lender;   /* of data.memory; NULL: it was allocated, or a stage */
     uint64_t lent_as;             /* its number there */
     struct weft_endpoint *way;    /* send: its stream over a network; NULL: none yet */
     uint32_t lent;                /* send: parts that the network still needs */

@@ -6,6 +6,7 @@
 
 #include "p2p/checksum.h"
 #include "engine/lock.h"
+#include "transfer/accessible.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -123,17 +124,17 @@ static enum weft_rc try_send(struct weft_p2p_request *send)
 
     if (send->is_announced) {
         rc = weft_p2p_announce(send);
-    } else if (weft_unlikely(send->capacity > WEFT_EAGER_MAX)) {
+    } else if (weft_unlikely(send->data.bytes > WEFT_EAGER_MAX)) {
         rc = weft_p2p_lend_message(send);
-    } else if (weft_unlikely(send->type != NULL)) {
+    } else if (weft_unlikely(send->data.type != NULL)) {
         uint8_t packed[WEFT_EAGER_MAX];
 
-        weft_p2p_gather(send, 0, packed, (size_t)send->capacity);
+        weft_data_gather(&send->data, 0, packed, (size_t)send->data.bytes);
         rc = weft_p2p_send_ordered(send->peer, &send->header, packed,
-                                   (size_t)send->capacity, 0);
+                                   (size_t)send->data.bytes, 0);
     } else {
-        rc = weft_p2p_send_ordered(send->peer, &send->header, send->buffer,
-                                   (size_t)send->capacity, 0);
+        rc = weft_p2p_send_ordered(send->peer, &send->header, send->data.buffer,
+                                   (size_t)send->data.bytes, 0);
     }
     /* Announced, it is over when it was fetched; lent, when it comes back; refused, it is
      * over now. */
@@ -219,9 +220,9 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     send->base.tag = MPI_ANY_TAG;
     send->base.bytes = 0;
     send->peer = peer;
-    send->buffer = (void *)(uintptr_t)data->buffer;
-    send->capacity = data->bytes;
-    send->stage = data->stage;
+    send->data.buffer = (void *)(uintptr_t)data->buffer;
+    send->data.bytes = data->bytes;
+    send->data.stage = data->stage;
     if (weft_unlikely(data->type != NULL)) {
         weft_p2p_set_type(send, data);
     }
@@ -243,7 +244,8 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     if (weft_unlikely(weft_p2p.has_checksum) && is_announced) {
         weft_checksum_begin(send, is_blocking);
     }
-    if (is_announced && send->type == NULL && weft_p2p_send_by_offer(send, is_blocking)) {
+    if (is_announced && send->data.type == NULL &&
+        weft_p2p_send_by_offer(send, is_blocking)) {
         return;
     }
     if (peer->backlog != NULL || try_send(send) == WEFT_AGAIN) {
@@ -309,7 +311,8 @@ static enum weft_rc send_without(const struct weft_comm *comm, int dest, int tag
     if (rc != WEFT_OK) {
         return rc;
     }
-    if (weft_unlikely(weft_p2p_is_unreadable(*peer, data))) {
+    if (data->bytes > WEFT_EAGER_MAX && weft_p2p_is_far(*peer) &&
+        weft_unlikely(weft_data_is_unreadable(data))) {
         return WEFT_ERR_ADDRESS;
     }
     *header = make_header(comm, how, tag, WEFT_PKT_EAGER);

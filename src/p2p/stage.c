@@ -51,6 +51,16 @@ const void *weft_p2p_see_stage(const struct weft_peer *peer, uint64_t name)
                : NULL;
 }
 
+struct weft_remote_data weft_p2p_remote_data(const struct weft_peer *peer, uint64_t place)
+{
+    struct weft_remote_data data = {.address = place, .room = WEFT_STAGE_BYTES};
+
+    if (weft_p2p_is_list(place)) {
+        data.list = weft_stage_of(peer->area, (uint32_t)place);
+    }
+    return data;
+}
+
 void weft_p2p_free_stages(void)
 {
     while (spares > 0) {

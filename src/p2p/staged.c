@@ -93,14 +93,14 @@ const char *weft_p2p_on_stage(struct weft_peer *from, const struct weft_answer *
         return fault;
     }
     /* A share with pieces is the receiver's other way; no message goes both. */
-    if (send->type == NULL || send->is_share_ours || answer->length > WEFT_PIECE) {
+    if (send->data.type == NULL || send->is_share_ours || answer->length > WEFT_PIECE) {
         return "it asks for stages that this message does not go through";
     }
     s = send->staging != NULL ? send->staging : new_staging(send);
     if (answer->offset < s->end) {
         return NULL; /* a second time */
     }
-    if (answer->offset != s->end || answer->length > send->capacity - s->end) {
+    if (answer->offset != s->end || answer->length > send->data.bytes - s->end) {
         return "it asks for bytes outside the message";
     }
     s->end += answer->length;
@@ -125,7 +125,7 @@ static void pack_pieces(struct weft_p2p_request *send)
         };
         const bool is_helper = weft_p2p_drop_lock();
 
-        weft_p2p_gather(send, answer.offset, stage.at, (size_t)length);
+        weft_data_gather(&send->data, answer.offset, stage.at, (size_t)length);
         weft_p2p_retake_lock(is_helper);
         s->next += length;
         weft_p2p_send_control(send->peer, WEFT_PKT_STAGED, &answer);
@@ -234,10 +234,12 @@ static enum weft_rc fetch(const struct weft_p2p_request *recv, uint64_t address,
 {
     struct weft_endpoint *ep = recv->from->ep;
     const struct weft_key key = {.address = address};
+    const struct weft_remote_data theirs = weft_p2p_remote_data(recv->from, address);
+    const struct weft_data flat = {.buffer = stage};
     enum weft_rc rc = WEFT_OK;
 
     if (stage == NULL) {
-        return ep->ops->fetch(ep, &key, 0, (uint8_t *)recv->buffer + offset,
+        return ep->ops->fetch(ep, &key, 0, weft_data_at(&recv->data, offset),
                               (size_t)length, NULL);
     }
     for (uint64_t done = 0; done < length && rc == WEFT_OK; done += WEFT_STAGE_BYTES) {
@@ -245,10 +247,10 @@ static enum weft_rc fetch(const struct weft_p2p_request *recv, uint64_t address,
         const size_t part = (size_t)(left < WEFT_STAGE_BYTES ? left : WEFT_STAGE_BYTES);
 
         rc = weft_p2p_is_list(address)
-                 ? weft_p2p_move_vectors(recv, recv->from, address, done, part, stage)
+                 ? weft_iov_list_move(ep, WEFT_FETCH, &flat, 0, &theirs, done, part)
                  : ep->ops->fetch(ep, &key, done, stage, part, NULL);
         if (rc == WEFT_OK) {
-            weft_p2p_scatter(recv, offset + done, stage, part);
+            weft_data_scatter(&recv->data, offset + done, stage, part);
         }
     }
     return rc;
@@ -272,11 +274,11 @@ static enum weft_rc take_piece(struct weft_p2p_request *recv, unsigned at)
         if (!peer->ep->ops->can_reach(peer->ep)) {
             return WEFT_ERR_UNSUPPORTED;
         }
-        stage = recv->type == NULL ? NULL : stage_of(s, 0).at;
+        stage = recv->data.type == NULL ? NULL : stage_of(s, 0).at;
     }
     is_helper = weft_p2p_drop_lock();
     if (seen != NULL) {
-        weft_p2p_place(recv, offset, seen, (size_t)length);
+        weft_data_scatter(&recv->data, offset, seen, (size_t)length);
     } else {
         rc = fetch(recv, address, offset, length, stage);
     }

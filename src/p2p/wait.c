@@ -271,7 +271,8 @@ static bool is_small(const struct awaited *a)
         return false;
     }
     request = (const struct weft_p2p_request *)a->requests[0];
-    return request->base.kind == WEFT_REQUEST_RECV && request->capacity <= WEFT_EAGER_MAX;
+    return request->base.kind == WEFT_REQUEST_RECV &&
+           request->data.bytes <= WEFT_EAGER_MAX;
 }
 
 /* With the lock, at both ends. What comes at once never leaves the first lines. */

@@ -52,7 +52,6 @@ KNOWN_CYCLES = {
         "engine.c",
         "far.c",
         "layout.c",
-        "list.c",
         "network.c",
         "offer.c",
         "partitioned.c",

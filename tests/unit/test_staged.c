@@ -414,10 +414,10 @@ static void assert_rows(size_t stride, size_t block, size_t bytes)
 }
 
 /* The list that a place names, one of ours. */
-static const struct weft_list *list_at(uint64_t place)
+static const struct weft_iov_list *list_at(uint64_t place)
 {
     assert_true(weft_p2p_is_list(place));
-    return (const struct weft_list *)stage_of(0, (uint32_t)place);
+    return (const struct weft_iov_list *)stage_of(0, (uint32_t)place);
 }
 
 static void a_sender_shows_long_blocks_and_stores_what_is_wanted(void **state)
@@ -425,7 +425,7 @@ static void a_sender_shows_long_blocks_and_stores_what_is_wanted(void **state)
     struct weft_datatype *rows = make_rows(ROWS, BLOCK, BLOCK + GAP);
     struct weft_request *request;
     struct weft_announce announce;
-    const struct weft_list *list;
+    const struct weft_iov_list *list;
     struct weft_copy_share *share;
 
     (void)state;
@@ -462,7 +462,7 @@ static void a_sender_shows_long_blocks_and_stores_what_is_wanted(void **state)
 static void both_may_have_long_blocks(void **state)
 {
     struct weft_datatype *rows = make_rows(2 * ROWS, BLOCK / 2, BLOCK / 2 + GAP);
-    struct weft_list *list = (struct weft_list *)stage_of(A, 1);
+    struct weft_iov_list *list = (struct weft_iov_list *)stage_of(A, 1);
     struct weft_announce announce = {
         .length = ROW_BYTES,
         .address = WEFT_IN_STAGE | WEFT_IS_LIST | 1,
@@ -510,7 +510,7 @@ static void both_may_have_long_blocks(void **state)
 /* A list from the sender, and short blocks here: fetched into a stage, and unpacked. */
 static void long_blocks_may_become_short_ones(void **state)
 {
-    struct weft_list *list = (struct weft_list *)stage_of(A, 1);
+    struct weft_iov_list *list = (struct weft_iov_list *)stage_of(A, 1);
     const struct weft_announce announce = {
         .length = BYTES,
         .address = WEFT_IN_STAGE | WEFT_IS_LIST | 1,

@@ -1,0 +1,53 @@
+#include "transfer/accessible.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+
+/* The last buffer that was found. */
+static struct {
+    const void *at;
+    size_t bytes;
+} bad;
+
+static bool note_bad(const void *at, size_t bytes)
+{
+    bad.at = at;
+    bad.bytes = bytes;
+    return true;
+}
+
+const char *weft_data_describe_bad(char *text, size_t size)
+{
+    return weft_memory_describe(bad.at, bad.bytes, text, size);
+}
+
+bool weft_data_is_unreadable(const struct weft_data *data)
+{
+    return data->type == NULL && !weft_memory_is_readable(data->buffer, data->bytes) &&
+           note_bad(data->buffer, data->bytes);
+}
+
+bool weft_data_is_unwritable(const struct weft_data *data, uint64_t length)
+{
+    return length > 0 && data->type == NULL &&
+           !weft_memory_is_writable(weft_data_at(data, 0), (size_t)length) &&
+           note_bad(data->buffer, (size_t)length);
+}
+
+void weft_data_end_if_inaccessible(struct weft_job *job, const struct weft_data *data,
+                                   uint64_t offset, uint64_t length,
+                                   const char *operation, int tag)
+{
+    char what[WEFT_MEMORY_TEXT];
+    char cause[WEFT_CAUSE_BYTES];
+
+    if (data->type != NULL ||
+        weft_memory_is_all_readable(weft_data_at(data, offset), (size_t)length)) {
+        return;
+    }
+    snprintf(cause, sizeof(cause),
+             "MPI_ERR_BUFFER: a buffer given to a %s with tag %d: %s", operation, tag,
+             weft_memory_describe(data->buffer, data->bytes, what, sizeof(what)));
+    weft_wireup_abort(job, MPI_ERR_BUFFER, cause);
+}

@@ -3,10 +3,7 @@
  */
 #include "job_parts.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -14,78 +11,6 @@
 #include <unistd.h>
 
 static const uint64_t SILENCE_NS = UINT64_C(1000000000);
-
-/*
- * What the kernel says of a rank's end: its exit code, and the cause in words. 0: it is
- * no failure.
- */
-static int describe(int status, enum weft_slice_state state, char *cause, size_t size)
-{
-    if (WIFSIGNALED(status)) {
-        snprintf(cause, size, "killed by signal %d, %s%s", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)), WCOREDUMP(status) ? ", core dumped" : "");
-        return 128 + WTERMSIG(status);
-    }
-    if (WEXITSTATUS(status) == 127 && state == WEFT_SLICE_EMPTY) {
-        snprintf(cause, size,
-                 "ended with code 127: a library or command that it needs is not there");
-    } else if (WEXITSTATUS(status) != 0) {
-        snprintf(cause, size, "ended with code %d", WEXITSTATUS(status));
-    } else if (state == WEFT_SLICE_OPEN) {
-        snprintf(cause, size, "ended without calling MPI_Finalize");
-        return 1;
-    }
-    return WEXITSTATUS(status);
-}
-
-/* The same for a rank whose slice was overwritten: nobody knows whether it was through.
- */
-static int describe_overwritten(int status, char *cause, size_t size)
-{
-    char said[128] = "ended with code 0";
-    const int code = describe(status, WEFT_SLICE_CLOSED, said, sizeof(said));
-
-    snprintf(cause, size,
-             "%s; some rank has overwritten memory of MPI: look for a write outside of "
-             "an array",
-             said);
-    return code != 0 ? code : 1;
-}
-
-/* How one of our ranks ended, and whether that is a failure. */
-static void judge(struct job *job, int local, int status)
-{
-    const struct weft_slice *slice =
-        weft_segment_slice(job_segment_of(job, local), (uint32_t)local);
-    const int rank = local + job->first;
-    struct weft_slice_end end;
-    char cause[256];
-    bool is_sound;
-    int code;
-
-    if (job->state == STOPPING || job->state == KILLING) {
-        return; /* our own doing */
-    }
-    is_sound = weft_slice_read_end(slice, &end);
-    if (is_sound && end.state == WEFT_SLICE_ABORTED) {
-        job_fail(job, end.code, rank, "%s", end.cause);
-        job_happen(job, RANK_FAILED);
-        return;
-    }
-    code = is_sound ? describe(status, end.state, cause, sizeof(cause))
-                    : describe_overwritten(status, cause, sizeof(cause));
-    if (code == 0 && job_has_left_out_program(job, local, cause, sizeof(cause))) {
-        code = 1;
-    }
-    if (code == 0) {
-        return;
-    }
-    job_fail(job, code, rank, "%s", cause);
-    job_happen_unless_going_on(job);
-    if (job->plan->keeps_going) {
-        job_lose_rank(job, local, cause);
-    }
-}
 
 static int rank_of(const struct job *job, pid_t pid)
 {
@@ -111,7 +36,7 @@ static void on_children(struct job *job)
         if (r >= 0 && job->ranks[r].is_running) {
             job->ranks[r].is_running = false;
             job->running--;
-            judge(job, r, status);
+            job_judge_end(job, r, status);
             pmi_service_rank_ended(&job->pmi, r + job->first);
         } else {
             tree_reap(job, pid, status);
@@ -132,22 +57,6 @@ void job_look_for_end(struct job *job)
         job->has_told_end = true;
         tree_answer(job, FRAME_ENDED);
     }
-}
-
-void job_on_abort(void *owner, int rank, int code)
-{
-    struct job *job = owner;
-    const struct weft_slice *slice = weft_segment_slice(
-        job_segment_of(job, rank - job->first), (uint32_t)(rank - job->first));
-    struct weft_slice_end end;
-
-    if (weft_slice_read_end(slice, &end) && end.state == WEFT_SLICE_ABORTED) {
-        job_fail(job, end.code, rank, "%s", end.cause);
-    } else { /* another library's rank */
-        job_fail(job, (code & 0xff) == 0 ? 1 : code & 0xff, rank,
-                 "MPI_Abort with code %d", code);
-    }
-    job_happen(job, RANK_FAILED);
 }
 
 static bool is_an_end(int signal)
@@ -197,18 +106,6 @@ static void on_front(struct job *job)
     }
 }
 
-void job_watch(struct job *job, int fd, enum source source, int rank)
-{
-    struct epoll_event event = {
-        .events = EPOLLIN,
-        .data.u64 = (uint64_t)source << 32 | (uint32_t)rank,
-    };
-
-    if (epoll_ctl(job->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
-        job_say(job, "watch descriptor %d: %s", fd, strerror(errno));
-    }
-}
-
 /*
  * A stream that may not be read now would wake the loop for ever, so it leaves the set
  * until there is room.
@@ -230,18 +127,13 @@ static void on_stream(struct job *job, struct stream *stream, int which)
 static bool take_up(struct job *job, struct stream *stream, const struct sink *sink,
                     enum source source, int rank)
 {
-    struct epoll_event event = {
-        .events = EPOLLIN,
-        .data.u64 = (uint64_t)source << 32 | (uint32_t)rank,
-    };
-
     if (stream->sink != sink || stream->fd < 0) {
         return false;
     }
     if (!stream_may_read(stream)) {
         return true;
     }
-    epoll_ctl(job->epoll, EPOLL_CTL_ADD, stream->fd, &event); /* or it is in it */
+    job_watch_again(job, stream->fd, source, rank);
     return false;
 }
 

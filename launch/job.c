@@ -1,6 +1,5 @@
 #include "job.h"
 
-#include "foreign.h"
 #include "job_parts.h"
 #include "keeper.h"
 
@@ -12,7 +11,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,118 +125,6 @@ static void run_loop(struct job *job)
     }
 }
 
-bool job_make_segment(const struct job *job, struct weft_segment *out)
-{
-    const struct layout *layout = &job->setup.layout;
-    const struct weft_segment_plan plan = {
-        .job = job->setup.job,
-        .job_size = (uint32_t)job->plan->ranks,
-        .node_count = (uint32_t)layout->nodes,
-        .node = (uint32_t)layout->stations[job->tree.me].node,
-        .local_size = (uint32_t)job->count,
-        .is_by_launcher = true,
-        .secret = job->setup.secret,
-    };
-
-    if (weft_segment_create(&plan, out) != WEFT_OK) {
-        return false;
-    }
-    for (int n = 0; n < layout->nodes; n++) {
-        const struct station *station = &layout->stations[layout->by_node[n]];
-
-        for (int r = 0; r < station->ranks; r++) {
-            weft_segment_map(out)[station->first + r] =
-                (struct weft_place){.node = (uint32_t)n, .local_rank = (uint32_t)r};
-        }
-    }
-    for (int r = 0; r < job->count; r++) {
-        weft_segment_plan_slot(out, (uint32_t)r, (uint32_t)(job->first + r));
-    }
-    return true;
-}
-
-/* Notes why ranks cannot be started. The user hears it from the root, once. */
-static void job_refuse(struct job *job, int code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void job_refuse(struct job *job, int code, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(job->refusal, sizeof(job->refusal), format, args);
-    va_end(args);
-    if (!job_is_daemon(job)) {
-        job_say(job, "%s", job->refusal);
-        job->code = code;
-    }
-}
-
-/*
- * Looks at the programs of all ranks, also at those that run elsewhere: where they are
- * the same files, the user hears of it before anything is started anywhere.
- */
-static bool has_foreign_program(struct job *job)
-{
-    char why[400];
-
-    for (int i = 0; i < job->plan->app_count; i++) {
-        if (!job->plan->may_be_foreign && !job->plan->is_report &&
-            foreign_find(&job->plan->apps[i], &job->setup.environment.common, why,
-                         sizeof(why))) {
-            job_refuse(job, 126, "%s", why);
-            return true;
-        }
-    }
-    return false;
-}
-
-static void report_bindings(struct job *job)
-{
-    char text[1024];
-
-    for (int r = 0; r < job->count; r++) {
-        placement_describe(&job->placement, r, text, sizeof(text));
-        job_say(job, "rank %d: %s", job->first + r, text);
-    }
-}
-
-bool job_open_ranks(struct job *job)
-{
-    const size_t count = job->count > 0 ? (size_t)job->count : 1;
-
-    job->ranks = calloc(count, sizeof(*job->ranks));
-    job->pmi.clients = calloc(count, sizeof(*job->pmi.clients));
-    if (job->ranks == NULL || job->pmi.clients == NULL) {
-        job_say(job, "prepare the job: %s", strerror(errno));
-        return false;
-    }
-    for (int r = 0; r < job->count; r++) {
-        job->ranks[r].output.fd = job->ranks[r].error.fd = job->pmi.clients[r].fd = -1;
-    }
-    job_open_lookup(job);
-    if (has_foreign_program(job)) {
-        return false;
-    }
-    if (job->count == 0) {
-        return true;
-    }
-    if (!job_make_segment(job, &job->segment)) {
-        return false;
-    }
-    if (!placement_open(&job->placement, job->plan, job->first, job->count)) {
-        job_refuse(job, 2, /* as for all that is wrong with the command line */
-                   "ranks cannot be bound as asked: %s; --bind-to none starts them "
-                   "without",
-                   job->placement.why);
-        return false;
-    }
-    if (job->plan->is_reporting_bindings) {
-        report_bindings(job);
-    }
-    return true;
-}
-
 /* What a job needs to wait for anything. */
 static bool open_loop(struct job *job, int front)
 {
@@ -248,6 +134,7 @@ static bool open_loop(struct job *job, int front)
     job->front = front;
     job->input = -1;
     job->state = STARTING;
+    job->tree.on_frame = job_on_frame;
     job->epoll = epoll_create1(EPOLL_CLOEXEC);
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);

@@ -1,17 +1,19 @@
 /*
  * job_parts.h - what the files of the keeper share: the job itself, its states and
- * events.
+ * events. From the ground up; a file calls those before it, and what comes from below is
+ * handed up by tree->on_frame and by the upcalls of the PMI-1 service:
  *
- *   states.c   the table: what happens in which state, and what is done then
- *   start.c    the birth of the ranks
- *   events.c   what ranks, front and terminal do: from descriptors to events of the table
- *   remote.c   ranks on other hosts: what the frames of the tree mean (tree.h)
- *   lookup.c   keys and barriers that span hosts
- *   programs.c the MPI programs that a rank runs one after the other
- *   report.c   --report: which networks would be used
- *   networks.c the networks that hosts share, where ranks listen
- *   input.c    standard input, on its way to rank 0
- *   job.c      the loop around it, beginning and end
+ *   neighbours.c  what the daemons next to us are told, and what they have done
+ * (neighbours.h) states.c      the table: what happens in which state, and what is done
+ * then watch.c       which descriptors the loop waits for input.c       standard input,
+ * on its way to rank 0 networks.c    the networks that hosts share, where ranks listen
+ *   report.c      --report: which networks would be used
+ *   programs.c    the MPI programs that a rank runs one after the other, and their
+ * segments ends.c        how a rank has ended, and whether that is a failure lookup.c
+ * keys and barriers that span hosts start.c       the birth of the ranks tree.c the
+ * daemons: starting, hearing and missing them (tree.h) remote.c      ranks on other
+ * hosts: what the frames of the tree mean events.c      from descriptors to events of the
+ * table: ranks, front, terminal job.c         the loop around it, beginning and end
  *
  * A daemon on another host is a keeper too and has a job of the same kind, with the ranks
  * of its host. It ends ranks by the same table; but what is printed goes to the root, and
@@ -26,6 +28,7 @@
 #include "pmi_service.h"
 #include "setup.h"
 #include "spawn.h"
+#include "neighbours.h"
 #include "tree.h"
 
 #include "wireup/segment.h"
@@ -122,6 +125,9 @@ void job_happen_unless_going_on(struct job *job);
 void job_say(struct job *job, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* A daemon is gone, or was never there: the job cannot go on. */
+void job_lose_daemon(struct job *job, const char *line);
+
 /* Do the others go on when a rank fails? Until something else ends the job. */
 bool job_is_going_on(const struct job *job);
 
@@ -165,6 +171,9 @@ void job_prompt_remote(struct job *job, uint64_t now, uint64_t ns);
 void job_finish_remote(struct job *job, void (*finish)(struct job *, struct stream *));
 /* Reads one of our ranks' outputs, on its way to the root. */
 void job_relay(struct job *job, struct stream *stream, int which);
+
+/* What a frame of the tree means, when it is for us; else it is sent on. */
+frame_fn job_on_frame;
 
 /* The steps of --report. */
 void job_report_addresses(struct job *job);
@@ -216,8 +225,10 @@ enum source {
     FROM_CHILD_ERROR,
 };
 
-/* From now on what comes from `fd` goes to job_dispatch(). */
+/* From now on what comes from `fd` goes to job_dispatch(). The second is for one that had
+ * left the set, or is in it still, or is closed (-1). */
 void job_watch(struct job *job, int fd, enum source source, int rank);
+void job_watch_again(struct job *job, int fd, enum source source, int rank);
 void job_dispatch(struct job *job, uint64_t data);
 
 /* Is this one of the signals that end a job? The first one decides the exit code. */
@@ -227,7 +238,10 @@ bool job_is_asked_to_end(struct job *job, int signal);
 void job_tend_input(struct job *job);
 void job_tend_sink(struct job *job, struct sink *sink, uint64_t now);
 
-/* The upcall of the PMI-1 service. */
+/* How one of our ranks has ended, by the status that waitpid() gave. */
+void job_judge_end(struct job *job, int local, int status);
+
+/* The upcall of the PMI-1 service: a rank has called MPI_Abort. */
 void job_on_abort(void *job, int rank, int code);
 
 #endif

@@ -17,8 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *program_name = "mpiexec";
-
 enum option {
     OPT_RANKS,
     OPT_WDIR,

@@ -8,6 +8,8 @@
 
 enum { WIDEST = 100000 };
 
+const char *program_name = "mpiexec";
+
 const struct app *plan_app_of(const struct plan *plan, int rank)
 {
     const struct app *app = plan->apps;

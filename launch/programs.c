@@ -20,6 +20,36 @@ struct program {
     struct weft_segment segment;
 };
 
+bool job_make_segment(const struct job *job, struct weft_segment *out)
+{
+    const struct layout *layout = &job->setup.layout;
+    const struct weft_segment_plan plan = {
+        .job = job->setup.job,
+        .job_size = (uint32_t)job->plan->ranks,
+        .node_count = (uint32_t)layout->nodes,
+        .node = (uint32_t)layout->stations[job->tree.me].node,
+        .local_size = (uint32_t)job->count,
+        .is_by_launcher = true,
+        .secret = job->setup.secret,
+    };
+
+    if (weft_segment_create(&plan, out) != WEFT_OK) {
+        return false;
+    }
+    for (int n = 0; n < layout->nodes; n++) {
+        const struct station *station = &layout->stations[layout->by_node[n]];
+
+        for (int r = 0; r < station->ranks; r++) {
+            weft_segment_map(out)[station->first + r] =
+                (struct weft_place){.node = (uint32_t)n, .local_rank = (uint32_t)r};
+        }
+    }
+    for (int r = 0; r < job->count; r++) {
+        weft_segment_plan_slot(out, (uint32_t)r, (uint32_t)(job->first + r));
+    }
+    return true;
+}
+
 static struct program *find(const struct job *job, int number)
 {
     struct program *at = job->programs;

@@ -39,18 +39,6 @@ void job_relay(struct job *job, struct stream *stream, int which)
     tree_report(job, FRAME_TEXT, stream->rank, which, text, (size_t)n);
 }
 
-static void take_up(struct job *job, int fd, enum source source, int local)
-{
-    struct epoll_event event = {
-        .events = EPOLLIN,
-        .data.u64 = (uint64_t)source << 32 | (uint32_t)local,
-    };
-
-    if (fd >= 0) {
-        epoll_ctl(job->epoll, EPOLL_CTL_ADD, fd, &event); /* or it is in it */
-    }
-}
-
 /* What the other side says that it has taken, and not more than there is. */
 static size_t taken_of(size_t untaken, int32_t value)
 {
@@ -61,8 +49,8 @@ static void on_taken(struct job *job, size_t bytes)
 {
     job->untaken -= bytes;
     for (int r = 0; job->is_output_left_out && r < job->count; r++) {
-        take_up(job, job->ranks[r].output.fd, FROM_OUTPUT, r);
-        take_up(job, job->ranks[r].error.fd, FROM_ERROR, r);
+        job_watch_again(job, job->ranks[r].output.fd, FROM_OUTPUT, r);
+        job_watch_again(job, job->ranks[r].error.fd, FROM_ERROR, r);
     }
     job->is_output_left_out = false;
 }
@@ -175,19 +163,6 @@ void job_finish_remote(struct job *job, void (*finish)(struct job *, struct stre
 
 /* ---- beginning and end ---- */
 
-void tree_lose(struct job *job, const char *line)
-{
-    if (job_is_daemon(job)) {
-        tree_report(job, FRAME_LOST, -1, 0, line, strlen(line) + 1);
-        return;
-    }
-    if (!job->has_failed) {
-        job_fail_silently(job, 1);
-        job_say(job, "%s", line);
-    }
-    job_happen(job, RANK_FAILED);
-}
-
 /* A daemon hears of its job. */
 static void on_setup(struct job *job, const struct frame *frame, const char *payload)
 {
@@ -212,7 +187,7 @@ static void on_setup(struct job *job, const struct frame *frame, const char *pay
                  job->setup.layout.stations[job->tree.me].name,
                  job->refusal[0] != '\0' ? job->refusal
                                          : "its daemon cannot prepare its ranks");
-        tree_lose(job, line);
+        job_lose_daemon(job, line);
         return;
     }
     tree_grow(job);
@@ -335,7 +310,7 @@ static void on_message(struct job *job, const struct frame *frame, const char *p
         break;
     case FRAME_LOST:
         if (frame->bytes > 0 && payload[frame->bytes - 1] == '\0') {
-            tree_lose(job, payload);
+            job_lose_daemon(job, payload);
         }
         break;
     case FRAME_SAY:
@@ -450,11 +425,11 @@ static void reject(struct job *job, const struct child *child, const struct fram
              "host %s: its daemon has said what makes no sense (a frame of kind %u with "
              "%u bytes)",
              job->setup.layout.stations[child->number].name, frame->kind, frame->bytes);
-    tree_lose(job, line);
+    job_lose_daemon(job, line);
 }
 
-void tree_on_frame(void *owner, struct link *link, const struct frame *frame,
-                   const char *payload)
+void job_on_frame(void *owner, struct link *link, const struct frame *frame,
+                  const char *payload)
 {
     struct job *job = owner;
     struct child *child = child_of(job, link);

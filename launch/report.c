@@ -180,7 +180,7 @@ void job_on_probe(struct job *job, const char *table, size_t bytes)
     if (tries.at == NULL || tries.daemon == NULL || tries.address == NULL ||
         can == NULL) {
         free_attempts(&tries, can);
-        tree_lose(job, "no memory for the report: start it with fewer hosts");
+        job_lose_daemon(job, "no memory for the report: start it with fewer hosts");
         return;
     }
     for (int d = 0; d < daemons && !reader.is_bad; d++) {

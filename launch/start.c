@@ -1,13 +1,101 @@
 /*
- * start.c - the birth of the ranks: descriptors, input, processes.
+ * start.c - the birth of the ranks: what has to be there before, descriptors, input,
+ * processes.
  */
 #include "job_parts.h"
 
+#include "foreign.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+/* Notes why ranks cannot be started. The user hears it from the root, once. */
+static void refuse(struct job *job, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void refuse(struct job *job, int code, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(job->refusal, sizeof(job->refusal), format, args);
+    va_end(args);
+    if (!job_is_daemon(job)) {
+        job_say(job, "%s", job->refusal);
+        job->code = code;
+    }
+}
+
+/*
+ * Looks at the programs of all ranks, also at those that run elsewhere: where they are
+ * the same files, the user hears of it before anything is started anywhere.
+ */
+static bool has_foreign_program(struct job *job)
+{
+    char why[400];
+
+    for (int i = 0; i < job->plan->app_count; i++) {
+        if (!job->plan->may_be_foreign && !job->plan->is_report &&
+            foreign_find(&job->plan->apps[i], &job->setup.environment.common, why,
+                         sizeof(why))) {
+            refuse(job, 126, "%s", why);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void report_bindings(struct job *job)
+{
+    char text[1024];
+
+    for (int r = 0; r < job->count; r++) {
+        placement_describe(&job->placement, r, text, sizeof(text));
+        job_say(job, "rank %d: %s", job->first + r, text);
+    }
+}
+
+bool job_open_ranks(struct job *job)
+{
+    const size_t count = job->count > 0 ? (size_t)job->count : 1;
+
+    job->ranks = calloc(count, sizeof(*job->ranks));
+    job->pmi.clients = calloc(count, sizeof(*job->pmi.clients));
+    if (job->ranks == NULL || job->pmi.clients == NULL) {
+        job_say(job, "prepare the job: %s", strerror(errno));
+        return false;
+    }
+    for (int r = 0; r < job->count; r++) {
+        job->ranks[r].output.fd = job->ranks[r].error.fd = job->pmi.clients[r].fd = -1;
+    }
+    job_open_lookup(job);
+    if (has_foreign_program(job)) {
+        return false;
+    }
+    if (job->count == 0) {
+        return true;
+    }
+    if (!job_make_segment(job, &job->segment)) {
+        return false;
+    }
+    if (!placement_open(&job->placement, job->plan, job->first, job->count)) {
+        refuse(job, 2, /* as for all that is wrong with the command line */
+               "ranks cannot be bound as asked: %s; --bind-to none starts them "
+               "without",
+               job->placement.why);
+        return false;
+    }
+    if (job->plan->is_reporting_bindings) {
+        report_bindings(job);
+    }
+    return true;
+}
 
 static bool open_stream(struct job *job, struct stream *stream, struct sink *sink,
                         int rank, int *theirs)

@@ -143,6 +143,19 @@ void job_fail_silently(struct job *job, int code)
     }
 }
 
+void job_lose_daemon(struct job *job, const char *line)
+{
+    if (job_is_daemon(job)) {
+        tree_report(job, FRAME_LOST, -1, 0, line, strlen(line) + 1);
+        return;
+    }
+    if (!job->has_failed) {
+        job_fail_silently(job, 1);
+        job_say(job, "%s", line);
+    }
+    job_happen(job, RANK_FAILED);
+}
+
 static void do_nothing(struct job *job)
 {
     (void)job;

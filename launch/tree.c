@@ -42,7 +42,7 @@ static void start_child(struct job *job, int number, int count)
 
         snprintf(line, sizeof(line), "host %s: cannot make a process for %s: %s", host,
                  job->setup.rsh.at[0], strerror(errno));
-        tree_lose(job, line);
+        job_lose_daemon(job, line);
         return;
     }
     keeper_spare(child->way.pid);
@@ -72,135 +72,7 @@ void tree_grow(struct job *job)
     }
 }
 
-/* ---- speaking ---- */
-
-void tree_tell(struct job *job, enum frame_kind kind, int value)
-{
-    const struct frame frame = {
-        .kind = kind, .to = -1, .from = job->tree.me, .rank = -1, .value = value};
-
-    for (int i = 0; i < job->tree.child_count; i++) {
-        struct child *child = &job->tree.children[i];
-
-        if (!child->is_gone && child->link.is_greeted) {
-            link_send(&child->link, &frame, NULL);
-        }
-    }
-}
-
-void tree_send(struct job *job, const struct frame *frame, const void *payload)
-{
-    for (int i = 0; i < job->tree.child_count; i++) {
-        struct child *child = &job->tree.children[i];
-
-        if (frame->to >= child->number && frame->to < child->number + child->count) {
-            if (!child->is_gone) {
-                link_send(&child->link, frame, payload);
-            }
-            return;
-        }
-    }
-    if (job->tree.has_up && !job->tree.is_cut_off) {
-        link_send(&job->tree.up, frame, payload);
-    }
-}
-
-void tree_report(struct job *job, enum frame_kind kind, int rank, int value,
-                 const void *payload, size_t bytes)
-{
-    const struct frame frame = {.kind = kind,
-                                .bytes = (uint32_t)bytes,
-                                .to = 0,
-                                .from = job->tree.me,
-                                .rank = rank,
-                                .value = value};
-
-    tree_send(job, &frame, payload);
-}
-
-void tree_answer(struct job *job, enum frame_kind kind)
-{
-    const struct frame frame = {.kind = kind, .to = -1, .from = job->tree.me, .rank = -1};
-
-    if (job->tree.has_up && !job->tree.is_cut_off) {
-        link_send(&job->tree.up, &frame, NULL);
-    }
-}
-
-/* ---- what all of them have done ---- */
-
-static bool is_ready(const struct child *child)
-{
-    return child->is_ready;
-}
-
-static bool has_arrived(const struct child *child)
-{
-    return child->has_arrived;
-}
-
-static bool has_ended(const struct child *child)
-{
-    return child->has_ended || child->is_gone;
-}
-
-static bool is_gone(const struct child *child)
-{
-    return child->is_gone;
-}
-
-static bool all(const struct job *job, bool (*is_so)(const struct child *child))
-{
-    for (int i = 0; i < job->tree.child_count; i++) {
-        if (!is_so(&job->tree.children[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool tree_is_ready(const struct job *job)
-{
-    return all(job, is_ready);
-}
-
-bool tree_has_arrived(const struct job *job)
-{
-    return all(job, has_arrived);
-}
-
-bool tree_has_ended(const struct job *job)
-{
-    return all(job, has_ended);
-}
-
-bool tree_is_gone(const struct job *job)
-{
-    return all(job, is_gone);
-}
-
 /* ---- losing ---- */
-
-static void drop_link(struct child *child)
-{
-    if (child->link.in >= 0) { /* closing takes it out of the epoll set */
-        link_close(&child->link);
-    }
-}
-
-static void drop(struct child *child)
-{
-    drop_link(child);
-    if (child->way.error >= 0) {
-        close(child->way.error);
-        child->way.error = -1;
-    }
-    if (!child->is_reaped) {
-        kill(child->way.pid, SIGKILL);
-    }
-    bytes_free(&child->said);
-    child->is_gone = true;
-}
 
 static void lose_child(struct job *job, struct child *child, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -213,8 +85,8 @@ static void lose_child(struct job *job, struct child *child, const char *format,
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    drop(child);
-    tree_lose(job, line);
+    child_drop(child);
+    job_lose_daemon(job, line);
 }
 
 static const char *words_of(struct child *child)
@@ -234,7 +106,7 @@ static void settle(struct job *job, struct child *child)
         return;
     }
     if (child->has_closed || job->state == DONE) {
-        drop(child);
+        child_drop(child);
     } else if (!child->link.is_greeted) {
         rsh_explain(line, sizeof(line), &job->setup.rsh, host, job->setup.path,
                     child->status, words_of(child));
@@ -263,27 +135,6 @@ void tree_cut_off(struct job *job)
     }
 }
 
-void tree_fell(struct job *job)
-{
-    keeper_spare_none();
-    for (int i = 0; i < job->tree.child_count; i++) {
-        if (!job->tree.children[i].is_gone) {
-            drop(&job->tree.children[i]);
-        }
-    }
-}
-
-void tree_give_up_starting(struct job *job)
-{
-    for (int i = 0; i < job->tree.child_count; i++) {
-        struct child *child = &job->tree.children[i];
-
-        if (!child->is_gone && !child->link.is_greeted) {
-            drop(child);
-        }
-    }
-}
-
 /* ---- descriptors and processes ---- */
 
 void tree_on_up(struct job *job)
@@ -294,7 +145,7 @@ void tree_on_up(struct job *job)
         return;
     }
     if (!link_flush(&job->tree.up) ||
-        link_read(&job->tree.up, &ignored, tree_on_frame, job) != LINK_FINE) {
+        link_read(&job->tree.up, &ignored, job->tree.on_frame, job) != LINK_FINE) {
         tree_cut_off(job);
     }
 }
@@ -323,7 +174,7 @@ void tree_on_child(struct job *job, int index)
         return;
     }
     link_flush(&child->link); /* if it is gone, reading says so */
-    news = link_read(&child->link, &greeting, tree_on_frame, job);
+    news = link_read(&child->link, &greeting, job->tree.on_frame, job);
     if (child->is_gone) {
         return;
     }
@@ -335,7 +186,7 @@ void tree_on_child(struct job *job, int index)
                    greeting.protocol, WEFT_VERSION, PROTOCOL_VERSION);
     } else if (news == LINK_ENDED) {
         child->cut = weft_clock_ns();
-        drop_link(child);
+        child_drop_link(child);
         settle(job, child);
     } else if (!was_greeted && child->link.is_greeted) {
         send_setup(job, child);
@@ -415,57 +266,6 @@ static void watch_for_room(struct job *job, struct link *link, enum source sourc
     }
 }
 
-static void send_beat(struct job *job, struct link *link)
-{
-    const struct frame frame = {.kind = FRAME_BEAT,
-                                .to = -1,
-                                .from = job->tree.me,
-                                .rank = -1,
-                                .value = job->tree.is_busy ? 1 : 0};
-
-    link_send(link, &frame, NULL);
-}
-
-static void beat_if_due(struct job *job, struct link *link, uint64_t now)
-{
-    if (link->out >= 0 && now - link->spoke >= job->setup.beat_ns / 4) {
-        send_beat(job, link);
-    }
-}
-
-/* Calls `act` for every neighbour that knows of the job. */
-static void for_each_link(struct job *job, uint64_t now,
-                          void (*act)(struct job *job, struct link *link, uint64_t now))
-{
-    for (int i = 0; i < job->tree.child_count; i++) {
-        struct child *child = &job->tree.children[i];
-
-        if (!child->is_gone && child->link.is_greeted) {
-            act(job, &child->link, now);
-        }
-    }
-    if (job->tree.has_up && !job->tree.is_cut_off && job->setup.beat_ns != 0) {
-        act(job, &job->tree.up, now);
-    }
-}
-
-static void say_busy(struct job *job, struct link *link, uint64_t now)
-{
-    (void)now;
-    send_beat(job, link);
-}
-
-void tree_be_busy(struct job *job, bool is_busy)
-{
-    job->tree.is_busy = is_busy;
-    for_each_link(job, 0, say_busy);
-}
-
-void tree_show_life(struct job *job)
-{
-    for_each_link(job, weft_clock_ns(), beat_if_due);
-}
-
 /* How long the other side may be silent. */
 static uint64_t patience_with(const struct job *job, const struct link *link)
 {
@@ -508,7 +308,7 @@ static void tend_child(struct job *job, int index, uint64_t now)
                    "cut",
                    host, (double)patience_with(job, &child->link) / 1e9);
     } else {
-        beat_if_due(job, &child->link, now);
+        tree_beat_if_due(job, &child->link, now);
         watch_for_room(job, &child->link, FROM_CHILD, index);
     }
 }
@@ -541,7 +341,7 @@ static void tend_up(struct job *job, uint64_t now)
         return;
     }
     if (job->setup.beat_ns != 0) {
-        beat_if_due(job, up, now);
+        tree_beat_if_due(job, up, now);
     }
     watch_for_room(job, up, FROM_UP, 0);
 }
@@ -553,7 +353,7 @@ void tree_tend(struct job *job, uint64_t now)
     if (!tree->has_up && tree->child_count == 0) {
         return;
     }
-    for_each_link(job, now, forgive);
+    tree_for_each_link(job, now, forgive);
     tree->looked = now;
     for (int i = 0; i < tree->child_count; i++) {
         tend_child(job, i, now);

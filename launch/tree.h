@@ -53,6 +53,7 @@ struct tree {
     struct bytes setup; /* what children are told first */
     uint64_t looked;    /* when links were last looked after */
     bool is_busy;       /* we have told our neighbours that we may be silent */
+    frame_fn *on_frame; /* what is done with a frame; set before anything is read */
 };
 
 /* How long starting a process may take, here or on another host. */
@@ -60,21 +61,6 @@ struct tree {
 
 /* Starts the daemons of our range; `setup` has been packed. */
 void tree_grow(struct job *job);
-
-/* To all children. */
-void tree_tell(struct job *job, enum frame_kind kind, int value);
-/* To wherever frame->to is; to ourselves it must not be. */
-void tree_send(struct job *job, const struct frame *frame, const void *payload);
-/* To the root; we are not it. */
-void tree_report(struct job *job, enum frame_kind kind, int rank, int value,
-                 const void *payload, size_t bytes);
-/* To the parent, about the whole range. */
-void tree_answer(struct job *job, enum frame_kind kind);
-
-bool tree_is_ready(const struct job *job);
-bool tree_has_arrived(const struct job *job);
-bool tree_has_ended(const struct job *job);
-bool tree_is_gone(const struct job *job);
 
 /* Descriptors, processes and the clock. */
 void tree_on_up(struct job *job);
@@ -84,27 +70,7 @@ bool tree_reap(struct job *job, pid_t pid, int status); /* was it one of ours? *
 void tree_tend(struct job *job, uint64_t now);
 int tree_patience_ms(const struct job *job); /* -1: for ever */
 
-/*
- * From now on, or no longer, we do something during which links are not looked after. In
- * the meantime tree_show_life() is to be called now and then: it sends the signs of life
- * that are due, and does nothing else.
- */
-void tree_be_busy(struct job *job, bool is_busy);
-void tree_show_life(struct job *job);
-
-/* The job is to end: who has not answered yet is not waited for. */
-void tree_give_up_starting(struct job *job);
-
 /* We have lost our parent: ends all that we have. */
 void tree_cut_off(struct job *job);
-
-/* Drops all that is left, at the end. */
-void tree_fell(struct job *job);
-
-/* What a frame means, when it is for us (remote.c). */
-frame_fn tree_on_frame;
-
-/* A daemon is gone, or was never there: the job cannot go on. */
-void tree_lose(struct job *job, const char *line);
 
 #endif

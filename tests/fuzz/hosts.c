@@ -10,8 +10,6 @@
 
 enum { RANKS = 17 };
 
-const char *program_name = "mpiexec";
-
 static bool read_file(struct hosts *hosts, const char *text)
 {
     const int fd = memfd_create("hosts", 0);

@@ -8,8 +8,6 @@
 
 enum { RANKS = 2, MOST = 60000 };
 
-const char *program_name = "mpiexec";
-
 static struct pmi_service service;
 
 static void on_abort(void *owner, int rank, int code)

@@ -111,7 +111,7 @@ static void read_link(struct input *in, bool is_greeted)
     }
     shutdown(pair[1], SHUT_WR);
     while (child.link.in >= 0 &&
-           link_read(&child.link, &greeting, tree_on_frame, &job) == LINK_FINE) {
+           link_read(&child.link, &greeting, job_on_frame, &job) == LINK_FINE) {
     }
     link_close(&child.link);
     close(pair[1]);

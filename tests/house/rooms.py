@@ -62,24 +62,6 @@ KNOWN_CYCLES = {
         "staged.c",
         "wait.c",
     )),
-    "launch": ("one job, told in many files; options know hosts, and hosts the options", (
-        "allocation.c",
-        "events.c",
-        "hosts.c",
-        "input.c",
-        "job.c",
-        "layout.c",
-        "lookup.c",
-        "map_by.c",
-        "networks.c",
-        "options.c",
-        "programs.c",
-        "remote.c",
-        "report.c",
-        "start.c",
-        "states.c",
-        "tree.c",
-    )),
 }
 
 MPI_HEADERS = ("mpi.h", "mpi_legacy.h")

@@ -30,6 +30,7 @@ static void open_daemon(struct daemon *daemon, uint64_t beat_ns)
     daemon->job.front = daemon->job.input = -1;
     daemon->job.setup.beat_ns = beat_ns;
     daemon->job.tree.has_up = true;
+    daemon->job.tree.on_frame = job_on_frame;
     link_open(&daemon->job.tree.up, ends[0], ends[0]);
     link_open(&daemon->parent, ends[1], ends[1]);
     daemon->job.tree.up.is_greeted = daemon->parent.is_greeted = true;

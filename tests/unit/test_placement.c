@@ -17,8 +17,6 @@
 
 enum { MOST_CORES = 256 };
 
-const char *program_name = "test_placement"; /* what launch/ puts before its messages */
-
 /* Two sockets of four cores with two hardware threads each. */
 static const char two_sockets[] = "package:2 core:4 pu:2";
 

@@ -1,0 +1,96 @@
+/*
+ * ends.c - how a rank has ended, and whether that is a failure: what the kernel says, and
+ * what the rank has left in the segment.
+ */
+#include "job_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/*
+ * What the kernel says of a rank's end: its exit code, and the cause in words. 0: it is
+ * no failure.
+ */
+static int describe(int status, enum weft_slice_state state, char *cause, size_t size)
+{
+    if (WIFSIGNALED(status)) {
+        snprintf(cause, size, "killed by signal %d, %s%s", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)), WCOREDUMP(status) ? ", core dumped" : "");
+        return 128 + WTERMSIG(status);
+    }
+    if (WEXITSTATUS(status) == 127 && state == WEFT_SLICE_EMPTY) {
+        snprintf(cause, size,
+                 "ended with code 127: a library or command that it needs is not there");
+    } else if (WEXITSTATUS(status) != 0) {
+        snprintf(cause, size, "ended with code %d", WEXITSTATUS(status));
+    } else if (state == WEFT_SLICE_OPEN) {
+        snprintf(cause, size, "ended without calling MPI_Finalize");
+        return 1;
+    }
+    return WEXITSTATUS(status);
+}
+
+/* The same for a rank whose slice was overwritten: nobody knows whether it was through.
+ */
+static int describe_overwritten(int status, char *cause, size_t size)
+{
+    char said[128] = "ended with code 0";
+    const int code = describe(status, WEFT_SLICE_CLOSED, said, sizeof(said));
+
+    snprintf(cause, size,
+             "%s; some rank has overwritten memory of MPI: look for a write outside of "
+             "an array",
+             said);
+    return code != 0 ? code : 1;
+}
+
+void job_judge_end(struct job *job, int local, int status)
+{
+    const struct weft_slice *slice =
+        weft_segment_slice(job_segment_of(job, local), (uint32_t)local);
+    const int rank = local + job->first;
+    struct weft_slice_end end;
+    char cause[256];
+    bool is_sound;
+    int code;
+
+    if (job->state == STOPPING || job->state == KILLING) {
+        return; /* our own doing */
+    }
+    is_sound = weft_slice_read_end(slice, &end);
+    if (is_sound && end.state == WEFT_SLICE_ABORTED) {
+        job_fail(job, end.code, rank, "%s", end.cause);
+        job_happen(job, RANK_FAILED);
+        return;
+    }
+    code = is_sound ? describe(status, end.state, cause, sizeof(cause))
+                    : describe_overwritten(status, cause, sizeof(cause));
+    if (code == 0 && job_has_left_out_program(job, local, cause, sizeof(cause))) {
+        code = 1;
+    }
+    if (code == 0) {
+        return;
+    }
+    job_fail(job, code, rank, "%s", cause);
+    job_happen_unless_going_on(job);
+    if (job->plan->keeps_going) {
+        job_lose_rank(job, local, cause);
+    }
+}
+
+void job_on_abort(void *owner, int rank, int code)
+{
+    struct job *job = owner;
+    const struct weft_slice *slice = weft_segment_slice(
+        job_segment_of(job, rank - job->first), (uint32_t)(rank - job->first));
+    struct weft_slice_end end;
+
+    if (weft_slice_read_end(slice, &end) && end.state == WEFT_SLICE_ABORTED) {
+        job_fail(job, end.code, rank, "%s", end.cause);
+    } else { /* another library's rank */
+        job_fail(job, (code & 0xff) == 0 ? 1 : code & 0xff, rank,
+                 "MPI_Abort with code %d", code);
+    }
+    job_happen(job, RANK_FAILED);
+}

@@ -1,0 +1,32 @@
+/*
+ * watch.c - which descriptors the loop of the job waits for.
+ */
+#include "job_parts.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+static bool add(struct job *job, int fd, enum source source, int rank)
+{
+    struct epoll_event event = {
+        .events = EPOLLIN,
+        .data.u64 = (uint64_t)source << 32 | (uint32_t)rank,
+    };
+
+    return epoll_ctl(job->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+void job_watch(struct job *job, int fd, enum source source, int rank)
+{
+    if (!add(job, fd, source, rank)) {
+        job_say(job, "watch descriptor %d: %s", fd, strerror(errno));
+    }
+}
+
+void job_watch_again(struct job *job, int fd, enum source source, int rank)
+{
+    if (fd >= 0) {
+        (void)add(job, fd, source, rank);
+    }
+}

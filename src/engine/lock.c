@@ -14,6 +14,12 @@ enum { SPINS = 100 };
 struct weft_lock_word weft_the_lock;
 _Atomic bool weft_lock_biased;
 
+#ifndef NDEBUG
+_Thread_local bool weft_lock_is_mine;
+_Thread_local bool weft_object_lock_is_mine;
+_Atomic bool weft_lock_is_checked;
+#endif
+
 static pthread_mutex_t seat = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t objects = PTHREAD_MUTEX_INITIALIZER;
 
@@ -25,10 +31,12 @@ static int membarrier(int command)
 void weft_object_lock(void)
 {
     pthread_mutex_lock(&objects);
+    weft_object_lock_note(true);
 }
 
 void weft_object_unlock(void)
 {
+    weft_object_lock_note(false);
     pthread_mutex_unlock(&objects);
 }
 
@@ -55,6 +63,7 @@ void weft_lock_share(void)
     weft_seat_take();
     if (weft_lock_is_biased()) {
         weft_lock_as_helper();
+        weft_lock_note(false);
         atomic_store_explicit(&weft_lock_biased, false, memory_order_relaxed);
         /* Release: who sees the mark sees the other form. */
         if (atomic_exchange_explicit(&weft_the_lock.helper, WEFT_LOCK_SHARED,
@@ -143,6 +152,14 @@ void weft_lock_as_helper(void)
         sched_yield();
     }
     atomic_fetch_sub_explicit(&weft_the_lock.waiters, 1, memory_order_relaxed);
+    weft_lock_note(true);
+}
+
+static void stop_being_helper(void)
+{
+    if (atomic_exchange_explicit(&weft_the_lock.helper, 0, memory_order_release) == 2) {
+        weft_futex_wake(&weft_the_lock.helper, 1);
+    }
 }
 
 bool weft_lock_try_as_helper(void)
@@ -158,9 +175,10 @@ bool weft_lock_try_as_helper(void)
     atomic_store_explicit(&weft_the_lock.helper, 1, memory_order_relaxed);
     membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
     if (atomic_load_explicit(&weft_the_lock.inside, memory_order_acquire) == 0) {
+        weft_lock_note(true);
         return true;
     }
-    weft_lock_leave_as_helper();
+    stop_being_helper();
     return false;
 }
 
@@ -168,10 +186,10 @@ void weft_lock_leave_as_helper(void)
 {
     if (!weft_lock_is_biased()) {
         weft_unlock();
-    } else if (atomic_exchange_explicit(&weft_the_lock.helper, 0, memory_order_release) ==
-               2) {
-        weft_futex_wake(&weft_the_lock.helper, 1);
+        return;
     }
+    weft_lock_note(false);
+    stop_being_helper();
 }
 
 void weft_lock_as_visitor(void)

@@ -35,6 +35,8 @@
 #ifndef WEFT_ENGINE_LOCK_H
 #define WEFT_ENGINE_LOCK_H
 
+#include "engine/held.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -102,10 +104,12 @@ static inline void weft_lock(void)
     } else if (__builtin_expect(!weft_lock_take(), 0)) {
         weft_lock_slow();
     }
+    weft_lock_note(true);
 }
 
 static inline void weft_unlock(void)
 {
+    weft_lock_note(false);
     if (__builtin_expect(weft_lock_is_biased(), 1)) {
         /* Release pairs with the acquire in weft_lock_try_as_helper(). */
         atomic_store_explicit(&weft_the_lock.inside, 0, memory_order_release);
@@ -125,9 +129,11 @@ static inline bool weft_lock_try(void)
 {
     if (weft_lock_is_biased()) {
         weft_lock_take_biased();
-        return true;
+    } else if (weft_lock_is_wanted() || !weft_lock_take()) {
+        return false;
     }
-    return !weft_lock_is_wanted() && weft_lock_take();
+    weft_lock_note(true);
+    return true;
 }
 
 /*

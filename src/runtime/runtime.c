@@ -130,6 +130,7 @@ static enum weft_rc open_alone(void)
 {
     enum weft_rc rc = WEFT_OK;
 
+    weft_lock_check();
     weft_lock();
     if (run.users == 0) {
         rc = open_first();

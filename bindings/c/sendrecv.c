@@ -10,7 +10,7 @@
 
 #include "check/p2p.h"
 #include "check/rc.h"
-#include "p2p/p2p.h"
+#include "sched/sendrecv.h"
 
 #include <stdlib.h>
 
@@ -69,54 +69,23 @@ static enum weft_rc copy_of(const struct side *side, void **out)
     return WEFT_OK;
 }
 
-static enum weft_rc start_recv(struct weft_comm *comm, const struct side *side,
-                               struct weft_request **out)
-{
-    const struct weft_data data = data_of(side);
-
-    if (side->rank == MPI_PROC_NULL) {
-        return weft_irecv_nothing(comm, out);
-    }
-    return weft_irecv_data(comm, WEFT_PLANE_P2P, side->rank, side->tag, &data, out);
-}
-
-/* `copy` is what goes out, or NULL: it is in the buffer. */
-static enum weft_rc start_send(struct weft_comm *comm, const struct side *side,
-                               const void *copy, struct weft_request **out)
-{
-    const unsigned how = WEFT_PLANE_P2P | (unsigned)WEFT_SEND_STANDARD;
-    struct weft_data data;
-
-    *out = &weft_request_sent;
-    if (side->rank == MPI_PROC_NULL) {
-        return WEFT_OK;
-    }
-    data = copy != NULL ? (struct weft_data){.buffer = copy, .bytes = side->bytes}
-                        : data_of(side);
-    return weft_isend_data(comm, side->rank, side->tag, &data, how, out);
-}
-
-/* Both, as one request, which owns the copy if it is made. */
+/* Both, as one request, which owns the copy, or NULL, if it is made. */
 static enum weft_rc start(struct weft_comm *comm, const struct side *send,
                           const struct side *recv, void *copy, struct weft_request **out)
 {
-    struct weft_request *received = NULL;
-    struct weft_request *sent;
-    enum weft_rc rc = weft_both_begin(comm, out);
+    const struct weft_data packed = {.buffer = copy, .bytes = send->bytes};
+    const struct weft_side from = {
+        .rank = send->rank,
+        .tag = send->tag,
+        .data = copy != NULL ? packed : data_of(send),
+    };
+    const struct weft_side to = {
+        .rank = recv->rank,
+        .tag = recv->tag,
+        .data = data_of(recv),
+    };
 
-    if (rc != WEFT_OK) {
-        return rc;
-    }
-    rc = start_recv(comm, recv, &received);
-    if (rc == WEFT_OK) {
-        rc = start_send(comm, send, copy, &sent);
-    }
-    if (rc != WEFT_OK) {
-        weft_both_undo(*out, received);
-        return rc;
-    }
-    weft_both_join(*out, received, sent, copy);
-    return WEFT_OK;
+    return weft_isendrecv(comm, &from, &to, copy, out);
 }
 
 static int isendrecv_checked(const char *function, struct side *send, struct side *recv,

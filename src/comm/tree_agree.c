@@ -76,7 +76,7 @@ static enum weft_rc build(struct weft_tree_agree *agree)
         .n = member_count(agree),
         .rank = weft_tree_agree_position(agree),
     };
-    struct weft_data *buffer = &agree->sched.spaces[WEFT_SPACE_RECV];
+    struct weft_data *buffer = &agree->buffer;
 
     switch (agree->kind) {
     case WEFT_AGREE_NUMBER:
@@ -114,6 +114,7 @@ void weft_tree_agree_start(struct weft_tree_agree *agree)
         .comm = &agree->via,
         .plane = agree->channel.plane,
         .tag = agree->channel.tag,
+        .spaces = {[WEFT_SPACE_RECV] = &agree->buffer},
         .goes_on = true,
     };
     weft_graph_init(&agree->graph);

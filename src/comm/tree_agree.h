@@ -47,6 +47,7 @@ struct weft_tree_agree {
     /* ---- */
     struct weft_sched sched;
     struct weft_graph graph;
+    struct weft_data buffer; /* the receive buffer of the graph */
     struct weft_comm via;
 };
 

@@ -122,18 +122,6 @@ WEFT_MUST_CHECK enum weft_rc weft_recv_init(struct weft_comm *comm, int source, 
                                             struct weft_request **out);
 
 /*
- * One request for a receive and a send: begun, then given both, which are its from then
- * on. It is complete when both are, with the status of the receive. `copy`, or NULL, is
- * memory that the send reads, freed with it. Or undone: `recv`, or NULL, is taken back,
- * and freed. Each takes the lock.
- */
-WEFT_MUST_CHECK enum weft_rc weft_both_begin(struct weft_comm *comm,
-                                             struct weft_request **out);
-void weft_both_join(struct weft_request *request, struct weft_request *recv,
-                    struct weft_request *send, void *copy);
-void weft_both_undo(struct weft_request *request, struct weft_request *recv);
-
-/*
  * With the lock: takes a posted receive back, so that no message will match it. False: it
  * is too late, or no receive. The caller completes or frees it.
  */

@@ -10,6 +10,7 @@
 #include "p2p/buffered.h"
 #include "p2p/p2p.h"
 #include "p2p/state.h"
+#include "sched/sendrecv.h"
 #include "engine/lock.h"
 #include "base/wait.h"
 #include "runtime/environment.h"
@@ -98,6 +99,7 @@ static enum weft_rc open_engine(void)
                                     is_net_only, &run.job);
 
     if (rc == WEFT_OK) {
+        weft_sendrecv_open();
         weft_comm_open(run.job.who.rank);
         weft_make_open();
         run.is_engine_open = true;

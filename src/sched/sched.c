@@ -37,14 +37,14 @@ static struct weft_run *take_first(struct weft_runs *runs)
 
 static enum weft_rc make_scratch(struct weft_sched *sched)
 {
-    struct weft_data *scratch = &sched->spaces[WEFT_SPACE_SCRATCH];
-
-    sched->has_own_scratch = scratch->buffer == NULL && sched->graph->scratch > 0;
-    if (sched->has_own_scratch) {
-        scratch->bytes = (size_t)sched->graph->scratch;
-        scratch->buffer = malloc(scratch->bytes);
+    sched->scratch.buffer = NULL;
+    if (sched->spaces[WEFT_SPACE_SCRATCH] != NULL || sched->graph->scratch == 0) {
+        return WEFT_OK;
     }
-    return sched->has_own_scratch && scratch->buffer == NULL ? WEFT_ERR_NOMEM : WEFT_OK;
+    sched->scratch = (struct weft_data){.bytes = (size_t)sched->graph->scratch};
+    sched->scratch.buffer = malloc(sched->scratch.bytes);
+    sched->spaces[WEFT_SPACE_SCRATCH] = &sched->scratch;
+    return sched->scratch.buffer != NULL ? WEFT_OK : WEFT_ERR_NOMEM;
 }
 
 enum weft_rc weft_sched_make(struct weft_sched *sched)
@@ -68,11 +68,9 @@ enum weft_rc weft_sched_make(struct weft_sched *sched)
 
 void weft_sched_free(struct weft_sched *sched)
 {
-    struct weft_data *scratch = &sched->spaces[WEFT_SPACE_SCRATCH];
-
-    if (sched->has_own_scratch) {
-        free((void *)(uintptr_t)scratch->buffer);
-        scratch->buffer = NULL;
+    if (sched->spaces[WEFT_SPACE_SCRATCH] == &sched->scratch) {
+        free((void *)(uintptr_t)sched->scratch.buffer);
+        sched->spaces[WEFT_SPACE_SCRATCH] = NULL;
     }
     if (sched->has_own_runs) {
         free(sched->runs);
@@ -81,11 +79,6 @@ void weft_sched_free(struct weft_sched *sched)
 }
 
 /* ---- one step ---- */
-
-static const struct weft_step *step_of(const struct weft_run *run)
-{
-    return &run->sched->graph->steps[run - run->sched->runs];
-}
 
 static bool is_stopped(const struct weft_sched *sched)
 {
@@ -156,7 +149,7 @@ static void end_step(struct weft_run *run, enum weft_rc rc)
     run->state = WEFT_RUN_OVER;
     sched->running--;
     sched->left--;
-    for (uint32_t e = step_of(run)->first_edge; e != WEFT_NO_EDGE;
+    for (uint32_t e = run->step->first_edge; e != WEFT_NO_EDGE;
          e = graph->edges[e].next) {
         release(&sched->runs[graph->edges[e].to]);
     }
@@ -193,17 +186,17 @@ static enum weft_rc post(const struct weft_sched *sched, const struct weft_step 
     struct weft_data data;
 
     if (step->kind == WEFT_STEP_SEND) {
-        data = weft_span_data(&sched->spaces[step->from.space], step->from);
+        data = weft_span_data(sched->spaces[step->from.space], step->from);
         return weft_isend_data_locked(sched->comm, rank, tag, &data,
                                       (unsigned)sched->plane | WEFT_SEND_STANDARD, out);
     }
-    data = weft_span_data(&sched->spaces[step->to.space], step->to);
+    data = weft_span_data(sched->spaces[step->to.space], step->to);
     return weft_irecv_data_locked(sched->comm, sched->plane, rank, tag, &data, out);
 }
 
 static void start_message(struct weft_run *run)
 {
-    const enum weft_rc rc = post(run->sched, step_of(run), &run->request);
+    const enum weft_rc rc = post(run->sched, run->step, &run->request);
 
     if (weft_unlikely(rc != WEFT_OK)) {
         run->request = NULL;
@@ -221,10 +214,10 @@ static void start_message(struct weft_run *run)
 static void move(const struct weft_run *run)
 {
     const struct weft_sched *sched = run->sched;
-    const struct weft_step *step = step_of(run);
+    const struct weft_step *step = run->step;
     const struct weft_data from =
-        weft_span_data(&sched->spaces[step->from.space], step->from);
-    const struct weft_data to = weft_span_data(&sched->spaces[step->to.space], step->to);
+        weft_span_data(sched->spaces[step->from.space], step->from);
+    const struct weft_data to = weft_span_data(sched->spaces[step->to.space], step->to);
 
     if (step->kind == WEFT_STEP_COPY) {
         weft_span_copy(&from, &to);
@@ -235,7 +228,7 @@ static void move(const struct weft_run *run)
 
 static void start_move(struct weft_run *run)
 {
-    if (step_of(run)->to.bytes > WEFT_SCHED_LOCKED_BYTES) {
+    if (run->step->to.bytes > WEFT_SCHED_LOCKED_BYTES) {
         append(&local, run);
         return;
     }
@@ -252,7 +245,7 @@ static void start_call(struct weft_run *run)
 
 static void start_word(struct weft_run *run)
 {
-    if (run->sched->ops->word(run->sched, step_of(run))) {
+    if (run->sched->ops->word(run->sched, run->step)) {
         end_step(run, WEFT_OK);
     } else {
         append(&words, run);
@@ -265,7 +258,7 @@ static void start_step(struct weft_run *run)
 {
     run->state = WEFT_RUN_RUNS;
     run->sched->running++;
-    switch ((enum weft_step_kind)step_of(run)->kind) {
+    switch ((enum weft_step_kind)run->step->kind) {
     case WEFT_STEP_SEND:
     case WEFT_STEP_RECV:
         start_message(run);
@@ -345,6 +338,7 @@ void weft_sched_start(struct weft_sched *sched)
         *run = (struct weft_run){
             .follower = {.advance = follow, .is_patient = sched->is_patient},
             .sched = sched,
+            .step = &graph->steps[i],
             .left = graph->steps[i].needs,
         };
         if (run->left == 0) {
@@ -381,11 +375,11 @@ static enum weft_rc do_step(const struct weft_run *run)
 {
     struct weft_sched *sched = run->sched;
 
-    switch ((enum weft_step_kind)step_of(run)->kind) {
+    switch ((enum weft_step_kind)run->step->kind) {
     case WEFT_STEP_CALL:
-        return sched->ops->call(sched, step_of(run));
+        return sched->ops->call(sched, run->step);
     case WEFT_STEP_WORK:
-        return sched->ops->work(sched, step_of(run));
+        return sched->ops->work(sched, run->step);
     default:
         move(run);
         return WEFT_OK;
@@ -403,7 +397,7 @@ bool weft_sched_do_work(enum weft_worker worker)
         return false;
     }
     sched = run->sched;
-    if (step_of(run)->kind == WEFT_STEP_CALL) {
+    if (run->step->kind == WEFT_STEP_CALL) {
         sched->calls--;
         sched->needs_caller = sched->calls > 0;
     }
@@ -426,7 +420,7 @@ bool weft_sched_look(void)
     while ((run = take_first(&seen)) != NULL) {
         struct weft_sched *sched = run->sched;
 
-        if (is_stopped(sched) || sched->ops->word(sched, step_of(run))) {
+        if (is_stopped(sched) || sched->ops->word(sched, run->step)) {
             end_step(run, WEFT_OK);
             advance(sched);
         } else {

@@ -70,6 +70,7 @@ struct weft_sched_ops {
 struct weft_run {
     struct weft_schedule follower; /* first: of the request below */
     struct weft_sched *sched;
+    const struct weft_step *step;
     struct weft_request *request; /* of a message that is under way, or NULL */
     struct weft_run *next;        /* in the one queue or list that it is in */
     uint32_t left;                /* releases that it still waits for */
@@ -90,10 +91,10 @@ struct weft_sched {
     struct weft_comm *comm; /* NULL: no step is a message */
     enum weft_plane plane;
     int tag;
-    struct weft_data spaces[WEFT_SPACES]; /* the scratch is made, if it is empty */
-    struct weft_request *request;         /* that is completed after done(), or NULL */
-    struct weft_run *runs;                /* one for each step; NULL: they are made */
-    bool goes_on;                         /* after an error */
+    const struct weft_data *spaces[WEFT_SPACES]; /* the scratch is made, if it is NULL */
+    struct weft_request *request; /* that is completed after done(), or NULL */
+    struct weft_run *runs;        /* one for each step; NULL: they are made */
+    bool goes_on;                 /* after an error */
     bool is_patient; /* nobody is woken for it: it waits until somebody polls anyway */
 
     /* ---- */
@@ -104,7 +105,7 @@ struct weft_sched {
     enum weft_rc rc;
     bool needs_caller;
     bool has_own_runs;
-    bool has_own_scratch;
+    struct weft_data scratch; /* that was made; no buffer: none was */
 };
 
 /* Takes the memory that the owner has not provided; on failure there is nothing to free.

@@ -7,22 +7,6 @@
 
 enum { BOUNCE = 4096 };
 
-struct weft_data weft_span_data(const struct weft_data *space, struct weft_span span)
-{
-    struct weft_data data = *space;
-
-    if (span.bytes == 0) {
-        return (struct weft_data){.buffer = NULL};
-    }
-    data.bytes = (size_t)span.bytes;
-    if (data.type == NULL) {
-        data.buffer = (const char *)space->buffer + span.offset;
-    } else {
-        data.skip = space->skip + span.offset;
-    }
-    return data;
-}
-
 /* The bytes of a receive's weft_data, which are written to. */
 static char *written(const struct weft_data *data)
 {

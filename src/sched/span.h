@@ -11,8 +11,25 @@
 #include "p2p/p2p.h"
 #include "sched/graph.h"
 
-/* The part of `space` that `span` names. The buffer of an empty part is NULL. */
-struct weft_data weft_span_data(const struct weft_data *space, struct weft_span span);
+/* The part of `space` that `span` names; an empty part needs no space. */
+static inline struct weft_data weft_span_data(const struct weft_data *space,
+                                              struct weft_span span)
+{
+    struct weft_data data = {.bytes = (size_t)span.bytes};
+
+    if (weft_unlikely(span.bytes == 0)) {
+        return data;
+    }
+    if (weft_likely(space->type == NULL)) {
+        data.buffer = (const char *)space->buffer + span.offset;
+        return data;
+    }
+    data.buffer = space->buffer;
+    data.type = space->type;
+    data.count = space->count;
+    data.skip = space->skip + span.offset;
+    return data;
+}
 
 /* Copies as many bytes as both parts have; they do not overlap. */
 void weft_span_copy(const struct weft_data *from, const struct weft_data *to);

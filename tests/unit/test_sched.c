@@ -19,6 +19,7 @@ static struct weft_graph graph;
 static struct weft_sched sched;
 static uint8_t sent[LARGE];
 static uint8_t got[LARGE];
+static struct weft_data spaces[2];
 static int ends;
 static enum weft_rc ended_with;
 static int restarts; /* that done() makes */
@@ -99,8 +100,10 @@ static int open_sched(void **state)
         .comm = &fixture_comm,
         .plane = WEFT_PLANE_P2P,
         .tag = TAG,
-        .spaces = {{.buffer = sent, .bytes = LARGE}, {.buffer = got, .bytes = LARGE}},
+        .spaces = {&spaces[0], &spaces[1]},
     };
+    spaces[0] = (struct weft_data){.buffer = sent, .bytes = LARGE};
+    spaces[1] = (struct weft_data){.buffer = got, .bytes = LARGE};
     ends = 0;
     restarts = 0;
     called = 0;
@@ -596,7 +599,7 @@ static void spaces_may_have_types(void **state)
     uint8_t flat[8];
 
     (void)state;
-    sched.spaces[WEFT_SPACE_SEND] =
+    spaces[WEFT_SPACE_SEND] =
         (struct weft_data){.buffer = sent, .bytes = 8, .type = type, .count = 1};
     weft_graph_copy(&graph, in_send(2, 4), in_recv(0, 4));
     weft_graph_send(&graph, A, in_send(2, 6));
@@ -616,9 +619,9 @@ static void both_spaces_may_have_types(void **state)
     struct weft_datatype *type = make_strided();
 
     (void)state;
-    sched.spaces[WEFT_SPACE_SEND] =
+    spaces[WEFT_SPACE_SEND] =
         (struct weft_data){.buffer = sent, .bytes = 8, .type = type, .count = 1};
-    sched.spaces[WEFT_SPACE_RECV] =
+    spaces[WEFT_SPACE_RECV] =
         (struct weft_data){.buffer = got, .bytes = 8, .type = type, .count = 1};
     weft_graph_copy(&graph, in_send(0, 8), in_recv(0, 8));
     make();

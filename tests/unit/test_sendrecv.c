@@ -4,6 +4,8 @@
  */
 #include "p2p_fixture.h"
 
+#include "sched/sendrecv.h"
+
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -11,26 +13,19 @@ enum { A = 1, B = 2, LIMIT_SECONDS = 120 };
 
 static const struct weft_wait_reason why = {"MPI_Wait", "fixture", A, 1, 0};
 
-static struct weft_request *begin(void)
-{
-    struct weft_request *request;
-
-    assert_int_equal(weft_both_begin(&fixture_comm, &request), WEFT_OK);
-    return request;
-}
-
 /* The copy is the request's; whether it is freed is for the sanitizer to say. */
 static struct weft_request *start_both(int dest, size_t bytes, int source, void *buffer,
                                        size_t room)
 {
-    struct weft_request *request = begin();
-    struct weft_request *recv = start_recv(source, 1, buffer, room);
     uint8_t *copy = malloc(bytes);
+    const struct weft_side send = {dest, 1, {.buffer = copy, .bytes = bytes}};
+    const struct weft_side recv = {source, 1, {.buffer = buffer, .bytes = room}};
+    struct weft_request *request;
 
     assert_non_null(copy);
     fill_pattern(copy, bytes, 1);
-    weft_both_join(request, recv, start_send(dest, 1, copy, bytes, WEFT_SEND_STANDARD),
-                   copy);
+    assert_int_equal(weft_isendrecv(&fixture_comm, &send, &recv, copy, &request),
+                     WEFT_OK);
     return request;
 }
 
@@ -138,19 +133,44 @@ static void one_that_the_user_has_freed_ends_by_itself(void **state)
 
 static void one_that_cannot_be_made_takes_its_receive_back(void **state)
 {
-    struct weft_request *request = begin();
+    const struct weft_side send = {A, 1, {.buffer = "abc", .bytes = 3}};
+    struct weft_request *request;
     char first[4] = "";
     char second[4] = "";
+    const struct weft_side recv = {B, 1, {.buffer = first, .bytes = sizeof(first)}};
 
     (void)state;
-    weft_both_undo(request, start_recv(B, 1, first, sizeof(first)));
-    weft_both_undo(begin(), NULL);
+    fake.send_error = WEFT_ERR_SYSTEM;
+    assert_int_equal(weft_isendrecv(&fixture_comm, &send, &recv, NULL, &request),
+                     WEFT_ERR_SYSTEM);
+    fake.send_error = WEFT_OK;
     arrive_eager(B, 1, "abc", 4);
     weft_progress();
     assert_string_equal(first, "");
     end_recv(start_recv(B, 1, second, sizeof(second)), B, 1, 4);
     assert_int_equal(weft_outstanding, 0);
+    assert_int_equal(weft_schedule_steps, 0);
     assert_int_equal(fixture_comm.references, 1);
+}
+
+static void nobody_on_one_side_is_over_at_once(void **state)
+{
+    struct weft_request *request;
+    char buffer[4] = "";
+
+    (void)state;
+    request = start_both(A, 3, MPI_PROC_NULL, buffer, sizeof(buffer));
+    assert_int_equal(fake.sent_count, 1);
+    end_recv(request, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+    request = start_both(MPI_PROC_NULL, 3, B, buffer, sizeof(buffer));
+    assert_int_equal(fake.sent_count, 1);
+    assert_false(weft_request_is_complete(request));
+    arrive_eager(B, 1, "abc", 4);
+    weft_progress();
+    end_recv(request, B, 1, 4);
+    end_recv(start_both(MPI_PROC_NULL, 3, MPI_PROC_NULL, buffer, 4), MPI_PROC_NULL,
+             MPI_ANY_TAG, 0);
+    assert_int_equal(weft_outstanding, 0);
 }
 
 static void make_room(void)
@@ -199,9 +219,21 @@ static void a_receive_can_use_its_memory_again(void **state)
     }
 }
 
+static int open_sendrecv(void **state)
+{
+    weft_sendrecv_open();
+    return fixture_open(state);
+}
+
+static int close_sendrecv(void **state)
+{
+    weft_sendrecv_close();
+    return fixture_close(state);
+}
+
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, open_sendrecv, close_sendrecv)
     const struct CMUnitTest tests[] = {
         CASE(it_is_complete_when_the_receive_is),
         CASE(it_is_complete_when_the_send_is),
@@ -210,6 +242,7 @@ int main(void)
         CASE(a_send_that_fails_later_is_its_error),
         CASE(one_that_the_user_has_freed_ends_by_itself),
         CASE(one_that_cannot_be_made_takes_its_receive_back),
+        CASE(nobody_on_one_side_is_over_at_once),
         CASE(it_is_not_slept_over_when_the_last_look_completes_it),
         CASE(a_receive_can_use_its_memory_again),
     };

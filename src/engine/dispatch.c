@@ -10,14 +10,12 @@
 #include <assert.h>
 #include <stdio.h>
 
-static const char *on_unknown(struct weft_peer *from, const struct weft_header *header,
-                              const void *data, size_t len)
+static void on_unknown(void *owner, struct weft_peer *from,
+                       const struct weft_header *header, const void *data, size_t len)
 {
-    (void)from;
-    (void)header;
+    (void)owner;
     (void)data;
-    (void)len;
-    return "there is no such kind";
+    weft_engine_reject(from, header, len, "there is no such kind");
 }
 
 static const struct weft_packet_kind unknown = {
@@ -76,14 +74,17 @@ void weft_engine_reject(const struct weft_peer *from, const struct weft_header *
     weft_wireup_abort(job, 1, cause);
 }
 
-/* Why a packet did not get to a handler. */
-static const char *describe(const struct weft_header *header)
+/* In the place of the handler, for a packet that is not like its kind. */
+static void on_unlike(void *owner, struct weft_peer *from,
+                      const struct weft_header *header, const void *data, size_t len)
 {
-    if (header->channel != 0) {
-        return "there is no such channel";
-    }
-    return header->kind < WEFT_KINDS ? "no such packet is as long"
-                                     : "there is no such kind";
+    const char *why = header->channel != 0         ? "there is no such channel"
+                      : header->kind >= WEFT_KINDS ? "there is no such kind"
+                                                   : "no such packet is as long";
+
+    (void)owner;
+    (void)data;
+    weft_engine_reject(from, header, len, why);
 }
 
 void weft_engine_arrived(void *owner, struct weft_peer *from, const void *bytes,
@@ -91,17 +92,13 @@ void weft_engine_arrived(void *owner, struct weft_peer *from, const void *bytes,
 {
     const struct weft_header *header = bytes; /* cells keep it aligned to 4 */
     const struct weft_packet_kind *kind = &weft_engine.kinds[header->kind % WEFT_KINDS];
-    const char *fault;
+    weft_handler *handler = kind->handler;
 
-    (void)owner;
     if (weft_unlikely((header->kind | header->channel << 8) >= WEFT_KINDS ||
-                      len - kind->least > kind->span)) {
-        weft_engine_reject(from, header, len, describe(header));
+                      (uint32_t)len - kind->least > kind->span)) {
+        handler = on_unlike;
     }
-    fault = kind->handler(from, header, data, len);
-    if (weft_unlikely(fault != NULL)) {
-        weft_engine_reject(from, header, len, fault);
-    }
+    handler(owner, from, header, data, len);
 }
 
 struct weft_peer *weft_engine_meet(void *owner, uint32_t process)

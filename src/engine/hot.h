@@ -21,12 +21,12 @@ struct weft_peer;
 /*
  * What a kind of packet may be, and who takes it. A packet with less than `least` bytes
  * behind its header, or more than `span` beyond them, never reaches the handler. The
- * handler returns NULL, or in a few words what is wrong with the packet, which ends the
- * job; then it has done nothing. It may send, start operations and complete requests; it
- * may not wait.
+ * handler calls weft_engine_reject() if something else is wrong with the packet. It may
+ * send, start operations and complete requests; it may not wait. Its arguments are those
+ * of the upcall arrived(), so that handing a packet on is one jump.
  */
-typedef const char *weft_handler(struct weft_peer *from, const struct weft_header *header,
-                                 const void *data, size_t len);
+typedef void weft_handler(void *owner, struct weft_peer *from,
+                          const struct weft_header *header, const void *data, size_t len);
 
 struct weft_packet_kind {
     weft_handler *handler;

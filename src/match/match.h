@@ -109,6 +109,12 @@ void weft_match_fini(struct weft_match *match);
 WEFT_MUST_CHECK enum weft_rc weft_match_post(struct weft_match *match,
                                              struct weft_posted *entry);
 
+/* Is any receive posted? If not, a caller need not ask weft_match_arrive(). */
+static inline bool weft_match_has_posted(const struct weft_match *match)
+{
+    return (match->posted_count[WEFT_MATCH_EXACT] | match->posted_wild) != 0;
+}
+
 /* Takes a receive out again; false if somebody else has claimed it. */
 bool weft_match_cancel(struct weft_match *match, struct weft_posted *entry);
 

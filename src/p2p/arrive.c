@@ -33,46 +33,44 @@ void weft_p2p_deliver(struct weft_p2p_request *recv, struct weft_peer *from,
     weft_p2p_finish_recv(recv, header, len);
 }
 
-static void on_matchable(struct weft_peer *from, const struct weft_header *header,
-                         const void *data, size_t len)
+/* What is rare about a message without a receive; false: nobody wants it any more. */
+static __attribute__((noinline)) bool is_to_be_kept(struct weft_peer *from,
+                                                    const struct weft_header *header,
+                                                    const void *data, size_t len)
 {
-    struct weft_p2p *p = &weft_p2p;
-    struct weft_posted *posted = weft_match_arrive(&p->match, header->context,
-                                                   (int32_t)header->source, header->tag);
-    struct weft_unexpected *kept;
-
-    if (weft_likely(posted != NULL)) {
-        struct weft_p2p_request *recv =
-            (struct weft_p2p_request *)((char *)posted -
-                                        offsetof(struct weft_p2p_request, posted));
-
-        if (recv->peer != NULL) {
-            recv->peer->wanted--;
-        }
-        if (weft_unlikely(posted->offer != NULL)) {
-            weft_p2p_withdraw(recv);
-        }
-        weft_p2p_deliver(recv, from, header, data, len);
-        return;
-    }
-    if (weft_unlikely(p->dead_count > 0) && weft_p2p_is_given_up(header)) {
+    if (weft_p2p.dead_count > 0 && weft_p2p_is_given_up(header)) {
         weft_p2p_drop(from, header, data);
-        return;
+        return false;
     }
-    if (weft_unlikely((header->flags & WEFT_PKT_READY) != 0)) {
+    if ((header->flags & WEFT_PKT_READY) != 0) {
         weft_log_error(
             "rank %u sent in ready mode with tag %d, but no receive was posted",
             from->rank, header->tag);
     }
-    if (weft_unlikely(p->has_checksum) && header->kind == WEFT_PKT_EAGER &&
+    if (weft_p2p.has_checksum && header->kind == WEFT_PKT_EAGER &&
         !weft_checksum_is_intact(header, data, len)) {
         weft_engine_reject(from, header, len, "its checksum is wrong");
     }
-    if (header->kind == WEFT_PKT_ANNOUNCE && len > header->length) {
-        p->bytes_thrown_away += len - header->length;
-        len = header->length;
+    weft_p2p.bytes_thrown_away += len - header->length;
+    return true;
+}
+
+/* No receive is posted for it: it is kept until one is, without the bytes that came along
+ * with an announcement. */
+static void keep(struct weft_peer *from, const struct weft_header *header,
+                 const void *data, size_t len)
+{
+    struct weft_p2p *p = &weft_p2p;
+    struct weft_unexpected *kept;
+
+    if (weft_unlikely(
+            (p->dead_count | p->has_checksum | (header->flags & WEFT_PKT_READY)) != 0 ||
+            len != header->length) &&
+        !is_to_be_kept(from, header, data, len)) {
+        return;
     }
-    kept = weft_unexpected_keep(&p->unexpected, &p->match, from, header, data, len);
+    kept = weft_unexpected_keep(&p->unexpected, &p->match, from, header, data,
+                                header->length);
     if (kept == NULL) {
         weft_wireup_abort(weft_engine.job, 1,
                           "no memory for a message that nobody has asked for");
@@ -89,16 +87,6 @@ enum { ANSWER = sizeof(struct weft_answer), ANNOUNCE = sizeof(struct weft_announ
 
 static const char other_length[] = "its header says another length";
 
-static const char *on_eager(struct weft_peer *from, const struct weft_header *header,
-                            const void *data, size_t len)
-{
-    if (weft_unlikely(header->length != len)) {
-        return other_length;
-    }
-    on_matchable(from, header, data, len);
-    return NULL;
-}
-
 /* NULL, or that the first `len` bytes behind the header are not those that were sent. */
 static const char *check(const struct weft_header *header, const void *data, size_t len)
 {
@@ -109,35 +97,61 @@ static const char *check(const struct weft_header *header, const void *data, siz
 }
 
 /* An ANNOUNCE may bring checksums, and bytes of its message behind them. */
-static bool is_announce_sound(const struct weft_header *header, size_t len)
+static const char *check_announce(const struct weft_header *header, const void *data,
+                                  size_t len)
 {
     const uint32_t sums = WEFT_SUM_BLOCKS * sizeof(uint32_t);
 
     return header->length <= len &&
-           (header->length == ANNOUNCE ||
-            (weft_p2p.has_checksum && header->length == ANNOUNCE + sums));
+                   (header->length == ANNOUNCE ||
+                    (weft_p2p.has_checksum && header->length == ANNOUNCE + sums))
+               ? check(header, data, header->length)
+               : other_length;
 }
 
-static const char *on_announce(struct weft_peer *from, const struct weft_header *header,
-                               const void *data, size_t len)
+/* A message, or an announcement of one: to its receive, or to those that have none. One
+ * handler, so that the common case is one function. */
+static void on_matchable(void *owner, struct weft_peer *from,
+                         const struct weft_header *header, const void *data, size_t len)
 {
-    const char *fault = is_announce_sound(header, len)
-                            ? check(header, data, header->length)
-                            : other_length;
+    const char *fault = weft_likely(header->kind == WEFT_PKT_EAGER)
+                            ? (header->length == len ? NULL : other_length)
+                            : check_announce(header, data, len);
+    struct weft_posted *posted;
+    struct weft_p2p_request *recv;
 
-    if (fault == NULL) {
-        on_matchable(from, header, data, len);
+    (void)owner;
+    if (weft_unlikely(fault != NULL)) {
+        weft_engine_reject(from, header, len, fault);
     }
-    return fault;
+    if (!weft_match_has_posted(&weft_p2p.match) ||
+        (posted = weft_match_arrive(&weft_p2p.match, header->context,
+                                    (int32_t)header->source, header->tag)) == NULL) {
+        keep(from, header, data, len);
+        return;
+    }
+    recv = (struct weft_p2p_request *)((char *)posted -
+                                       offsetof(struct weft_p2p_request, posted));
+    if (recv->peer != NULL) {
+        recv->peer->wanted--;
+    }
+    if (weft_unlikely(posted->offer != NULL)) {
+        weft_p2p_withdraw(recv);
+    }
+    weft_p2p_deliver(recv, from, header, data, len);
 }
 
-static const char *on_data(struct weft_peer *from, const struct weft_header *header,
-                           const void *data, size_t len)
+static void on_data(void *owner, struct weft_peer *from, const struct weft_header *header,
+                    const void *data, size_t len)
 {
     const char *fault =
         header->length == len ? check(header, data, ANSWER) : other_length;
 
-    return fault != NULL ? fault : weft_p2p_on_data(from, data, len);
+    (void)owner;
+    fault = fault != NULL ? fault : weft_p2p_on_data(from, data, len);
+    if (fault != NULL) {
+        weft_engine_reject(from, header, len, fault);
+    }
 }
 
 typedef const char *answer_handler(struct weft_peer *from,
@@ -150,24 +164,27 @@ static answer_handler *const on_answer[WEFT_PKT_KINDS] = {
     [WEFT_PKT_PLACED] = weft_p2p_on_placed, [WEFT_PKT_SUMS] = weft_checksum_on_sums,
 };
 
-static const char *on_control(struct weft_peer *from, const struct weft_header *header,
-                              const void *data, size_t len)
+static void on_control(void *owner, struct weft_peer *from,
+                       const struct weft_header *header, const void *data, size_t len)
 {
     const char *fault =
         header->length == len ? check(header, data, ANSWER) : other_length;
     struct weft_answer answer;
 
-    if (fault != NULL) {
-        return fault;
+    (void)owner;
+    if (fault == NULL) {
+        memcpy(&answer, data, sizeof(answer));
+        fault = on_answer[header->kind](from, &answer);
     }
-    memcpy(&answer, data, sizeof(answer));
-    return on_answer[header->kind](from, &answer);
+    if (fault != NULL) {
+        weft_engine_reject(from, header, len, fault);
+    }
 }
 
 /* A kind without an entry has no sender, so nobody may send it. */
 static const struct weft_packet_kind kinds[WEFT_PKT_KINDS] = {
-    [WEFT_PKT_EAGER] = {on_eager, 0, WEFT_PACKET_MAX, "EAGER", true},
-    [WEFT_PKT_ANNOUNCE] = {on_announce, ANNOUNCE, WEFT_PACKET_MAX - ANNOUNCE, "ANNOUNCE",
+    [WEFT_PKT_EAGER] = {on_matchable, 0, WEFT_PACKET_MAX, "EAGER", true},
+    [WEFT_PKT_ANNOUNCE] = {on_matchable, ANNOUNCE, WEFT_PACKET_MAX - ANNOUNCE, "ANNOUNCE",
                            true},
     [WEFT_PKT_DATA] = {on_data, ANSWER, WEFT_PACKET_MAX - ANSWER, "DATA", true},
     [WEFT_PKT_PULL] = {on_control, ANSWER, 0, "PULL", false},

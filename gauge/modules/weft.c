@@ -60,6 +60,7 @@ struct weft {
     struct weft_upcalls up;
     struct weft_transport *transport;
     struct weft_endpoint **to; /* each end; NULL to ourselves */
+    uint32_t *sent;            /* packets to each */
     struct source *from;
     struct queues queues;
     int ends;
@@ -168,16 +169,19 @@ static enum gauge_rc receive_some(struct weft *weft, struct transfer *t)
 
 static enum gauge_rc send_some(struct weft *weft, struct transfer *t)
 {
-    static const unsigned char header[WEFT_HEADER_BYTES];
+    unsigned char header[WEFT_HEADER_BYTES] = {0};
     struct weft_endpoint *to = weft->to[t->peer];
 
     weft->is_refused = false;
     do {
         size_t left = t->size - t->done;
         size_t length = left < to->short_max ? left : to->short_max;
-        enum weft_rc rc = weft->ops->send(to, header, t->bytes + t->done, length, 0);
+        enum weft_rc rc;
 
+        memcpy(header + WEFT_HEADER_SEQUENCE_AT, &weft->sent[t->peer], sizeof(uint32_t));
+        rc = weft->ops->send(to, header, t->bytes + t->done, length, 0);
         if (rc == WEFT_OK) {
+            weft->sent[t->peer]++;
             t->done += length;
             weft->is_refused = false;
         } else if (rc != WEFT_AGAIN) {
@@ -543,6 +547,7 @@ static void weft_shutdown(struct gauge_module *module)
     words.all = NULL;
     queues_close(&weft->queues);
     free(weft->to);
+    free(weft->sent);
     free(weft->from);
     free(weft);
     module->state = NULL;
@@ -593,8 +598,9 @@ static enum gauge_rc fill(struct weft *weft, const struct gauge_world *world)
     };
     weft->job = make_job(weft, world);
     weft->to = calloc((size_t)world->ends, sizeof(*weft->to));
+    weft->sent = calloc((size_t)world->ends, sizeof(*weft->sent));
     weft->from = calloc((size_t)world->ends, sizeof(*weft->from));
-    if (weft->to == NULL || weft->from == NULL) {
+    if (weft->to == NULL || weft->sent == NULL || weft->from == NULL) {
         return gauge_fail("weft: no memory for %d ends", world->ends);
     }
     for (int i = 0; i < world->ends; i++) {

@@ -89,6 +89,8 @@ struct weft_header {
                       * else 0 */
 };
 _Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 6");
+_Static_assert(offsetof(struct weft_header, sequence) == WEFT_HEADER_SEQUENCE_AT,
+               "transports with several streams order packets by it");
 
 /* The data of ANNOUNCE; WEFT_SUM_BLOCKS checksums of 4 bytes follow where they are set,
  * but for a message with a share, whose checksums may come later, in SUMS. */

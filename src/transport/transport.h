@@ -5,10 +5,12 @@
  * published through wire-up where peers need them; connect() on first contact makes an
  * endpoint; poll() moves everything; disconnect() and close() end it.
  *
- * Messages. A packet is a header of WEFT_HEADER_BYTES, which a transport carries without
- * reading it, and up to `short_max` bytes. Ordered packets of one sender arrive in the
- * order sent. Control packets (WEFT_SEND_CONTROL) may overtake them: they travel where
- * data that nobody takes cannot hold them up.
+ * Messages. A packet is a header of WEFT_HEADER_BYTES and up to `short_max` bytes. Of the
+ * header a transport may read the number of an ordered packet, 4 bytes at
+ * WEFT_HEADER_SEQUENCE_AT: 0 for the first one to a peer, one more for each that was
+ * accepted. Ordered packets of one sender arrive in the order sent. Control packets
+ * (WEFT_SEND_CONTROL) may overtake them: they travel where data that nobody takes cannot
+ * hold them up.
  *
  * Ownership. The caller owns every buffer it passes in, and may reuse it once the call
  * has returned WEFT_OK. WEFT_PENDING, which only fetch, store, send_zcopy, put and get
@@ -56,6 +58,7 @@
 
 enum {
     WEFT_HEADER_BYTES = 28,
+    WEFT_HEADER_SEQUENCE_AT = 4, /* where an ordered packet has its number */
     WEFT_CAP_SAME_NODE = 1 << 0,
     WEFT_CAP_ORDERED = 1 << 1,
     WEFT_CAP_FETCH = 1 << 2, /* fetch and store reach a peer's memory, if it allows it */

@@ -67,6 +67,10 @@ static void set_up(void)
     peer = weft_ranks_add(&tp.peers, 1, sizeof(*peer));
     demand(peer != NULL, "no memory");
     peer->above = (struct weft_peer *)&above;
+    peer->first.peer = peer;
+    second.peer = peer;
+    tp.by_index = &peer;
+    tp.index_count = 1;
     peer->streams[0] = &peer->first;
     peer->streams[1] = &second;
     peer->credits.sent = 5000;
@@ -86,15 +90,15 @@ static void tear_down(void)
 static void draw(struct input *in, struct weft_frame *frame)
 {
     const uint64_t wrong = input_number(in, 1);
-
-    frame->version = (wrong & 1) != 0 ? (uint8_t)input_number(in, 1) : WEFT_FRAME_VERSION;
-    frame->kind = (uint8_t)(input_number(in, 1) % 5);
-    frame->stream = (uint8_t)((wrong & 2) != 0 ? input_number(in, 1) : wrong >> 7);
-    frame->from = (wrong & 4) != 0 ? (uint32_t)input_number(in, 4) : 1;
-    frame->number =
+    const uint32_t number =
         peer->number_in + (uint32_t)((wrong & 8) != 0 ? input_number(in, 4) : wrong >> 6);
+
+    frame->zero = (wrong & 1) != 0 ? (uint8_t)input_number(in, 1) : 0;
+    frame->kind = (uint8_t)(input_number(in, 1) % 5);
+    frame->from = (uint32_t)((wrong & 4) != 0 ? input_number(in, 4) : wrong >> 7);
+    memcpy(frame->header + WEFT_HEADER_SEQUENCE_AT, &number, sizeof(number));
     frame->taken = (uint32_t)((wrong & 16) != 0 ? input_number(in, 4) : 0);
-    frame->taken_control = (uint32_t)((wrong & 32) != 0 ? input_number(in, 4) : 0);
+    frame->taken_control = (uint16_t)((wrong & 32) != 0 ? input_number(in, 4) : 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -106,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (setjmp(ended) == 0) {
         while (in.left > 0) {
             const size_t bytes = (size_t)input_number(&in, 1) % LARGEST;
-            struct weft_frame frame = {.version = 0};
+            struct weft_frame frame = {.from = 0};
             int budget = 4;
 
             draw(&in, &frame);

@@ -21,8 +21,9 @@ enum { HEAD = 3, MOST = 128 };
 
 static const size_t sizes[] = {WEFT_ASK_BYTES, WEFT_ANSWER_BYTES, WEFT_CONFIRM_BYTES};
 static const uint8_t secret[WEFT_HANDSHAKE_SECRET_BYTES] = {7};
-static const struct weft_handshake_self listener = {secret, 5, 9, 2, 4};
-static const struct weft_handshake_self caller = {secret, 2, 9, 2, 4};
+#define JOB (UINT64_C(6) << 32)
+static const struct weft_handshake_self listener = {secret, JOB | 5, 9, 2, 4};
+static const struct weft_handshake_self caller = {secret, JOB | 2, 9, 2, 4};
 
 static const uint8_t *next_nonce; /* what is drawn next */
 
@@ -49,11 +50,21 @@ static uint32_t number(const uint8_t *bytes)
     return bytes[0] + 256u * bytes[1] + 65536u * bytes[2] + 16777216u * bytes[3];
 }
 
+static uint64_t process(const uint8_t *bytes)
+{
+    return (uint64_t)number(bytes + 4) << 32 | number(bytes);
+}
+
 /* What both ends know before a step, and what the bytes, if they suffice, add to it. */
 static struct weft_handshake known_before(void)
 {
     return (struct weft_handshake){
-        .caller = 2, .listener = 5, .stream = 1, .nonce_a = {3}, .nonce_b = {4}};
+        .caller = JOB | 2,
+        .listener = JOB | 5,
+        .stream = 1,
+        .nonce_a = {3},
+        .nonce_b = {4},
+    };
 }
 
 static struct weft_handshake known_after(int step, const uint8_t *bytes)
@@ -63,11 +74,14 @@ static struct weft_handshake known_after(int step, const uint8_t *bytes)
     if (step == ASK) {
         memset(&shake, 0, sizeof(shake));
         shake.stream = bytes[1];
-        shake.caller = number(bytes + 2);
-        shake.listener = number(bytes + 6);
+        shake.caller = process(bytes + 2);
+        shake.listener = JOB | 5;
         memcpy(shake.nonce_a, bytes + 10, sizeof(shake.nonce_a));
     } else if (step == ANSWER) {
-        memcpy(shake.nonce_b, bytes + 2, sizeof(shake.nonce_b));
+        shake.caller_index = number(bytes + 2);
+        memcpy(shake.nonce_b, bytes + 6, sizeof(shake.nonce_b));
+    } else {
+        shake.listener_index = number(bytes + 2);
     }
     return shake;
 }
@@ -125,7 +139,7 @@ static enum weft_refusal expected(int step, const uint8_t *bytes, size_t length,
     if (memcmp(bytes, right, sizes[step]) != 0) {
         return WEFT_REFUSED_STRANGER;
     }
-    if (step == ASK && (number(bytes + 6) != 5 || number(bytes + 2) == 5 ||
+    if (step == ASK && (number(bytes + 6) != 6 || number(bytes + 2) == 5 ||
                         number(bytes + 2) >= 9 || bytes[1] >= 2)) {
         return WEFT_REFUSED_NOT_FOR_ME;
     }

@@ -12,16 +12,17 @@ enum {
     PATTERN_BYTES = 1 << 16,
 };
 
-/* In the place of the header that a transport carries without reading it. */
+/* In the place of the header, of which a transport reads the number at most. */
 struct head {
     uint32_t mark;
+    uint32_t number; /* at WEFT_HEADER_SEQUENCE_AT */
     uint32_t from;
-    uint32_t number;
     uint32_t len;
     uint32_t flags;
     uint32_t word[2];
 };
 _Static_assert(sizeof(struct head) == WEFT_HEADER_BYTES, "");
+_Static_assert(offsetof(struct head, number) == WEFT_HEADER_SEQUENCE_AT, "");
 
 enum { IS_LAST = 1 << 8, HAS_WORD = 1 << 9 }; /* beside WEFT_SEND_* */
 

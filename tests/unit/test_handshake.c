@@ -7,7 +7,11 @@
 static const uint8_t secret[WEFT_HANDSHAKE_SECRET_BYTES] = {1, 2, 3};
 static const uint8_t other_secret[WEFT_HANDSHAKE_SECRET_BYTES] = {1, 2, 3, [31] = 1};
 
-enum { CALLER = 3, LISTENER = 258, STREAM = 1 };
+enum { STREAM = 1, CALLER_INDEX = 0x01020304, LISTENER_INDEX = 77 };
+
+#define JOB      (UINT64_C(0x11223344) << 32)
+#define CALLER   (JOB | 3)
+#define LISTENER (JOB | 258)
 
 static const struct weft_handshake_self caller = {secret, CALLER, 300, 2, 4};
 static const struct weft_handshake_self listener = {secret, LISTENER, 300, 2, 4};
@@ -23,11 +27,17 @@ struct meeting {
 
 static void meet(struct meeting *m)
 {
-    m->of_caller = (struct weft_handshake){CALLER, LISTENER, STREAM, {0}, {0}};
+    m->of_caller = (struct weft_handshake){
+        .caller = CALLER,
+        .listener = LISTENER,
+        .stream = STREAM,
+        .listener_index = LISTENER_INDEX,
+    };
     assert_int_equal(weft_handshake_ask(&caller, &m->of_caller, m->ask), WEFT_OK);
     assert_int_equal(
         weft_handshake_check_ask(&listener, m->ask, sizeof(m->ask), &m->of_listener),
         WEFT_WELCOME);
+    m->of_listener.caller_index = CALLER_INDEX;
     assert_int_equal(weft_handshake_answer(&listener, &m->of_listener, m->answer),
                      WEFT_OK);
     assert_int_equal(
@@ -96,13 +106,16 @@ static void two_ranks_of_a_job_get_through(void **state)
     assert_int_equal(m.of_listener.caller, CALLER);
     assert_int_equal(m.of_listener.listener, LISTENER);
     assert_int_equal(m.of_listener.stream, STREAM);
+    assert_int_equal(m.of_listener.listener_index, LISTENER_INDEX);
+    assert_int_equal(m.of_caller.caller_index, CALLER_INDEX);
     assert_memory_equal(m.of_listener.nonce_a, m.of_caller.nonce_a, 16);
     assert_memory_equal(m.of_listener.nonce_b, m.of_caller.nonce_b, 16);
 }
 
 static void an_ask_is_laid_out_as_the_header_says(void **state)
 {
-    static const uint8_t head[] = {3, STREAM, 3, 0, 0, 0, 2, 1, 0, 0};
+    static const uint8_t head[] = {4, STREAM, 3, 0, 0, 0, 0x44, 0x33, 0x22, 0x11};
+    static const uint8_t index[] = {4, 3, 2, 1};
     struct meeting m;
 
     (void)state;
@@ -110,7 +123,9 @@ static void an_ask_is_laid_out_as_the_header_says(void **state)
     assert_memory_equal(m.ask + 1, head + 1, sizeof(head) - 1);
     assert_int_equal(m.ask[0] & 0x7f, head[0]);
     assert_memory_equal(m.ask + 10, m.of_caller.nonce_a, 16);
-    assert_memory_equal(m.answer + 2, m.of_caller.nonce_b, 16);
+    assert_memory_equal(m.answer + 2, index, 4);
+    assert_memory_equal(m.answer + 6, m.of_caller.nonce_b, 16);
+    assert_int_equal(m.confirm[2], LISTENER_INDEX);
     assert_int_equal(m.answer[1], caller.packets);
     assert_int_equal(m.confirm[1], caller.packets);
     assert_int_equal(m.answer[0], m.ask[0]);
@@ -130,15 +145,19 @@ static void a_tag_is_keyed_blake2b(void **state)
     assert_memory_equal(tag, right, sizeof(tag));
 }
 
-static void the_tag_of_an_ask_covers_name_step_and_all_before_it(void **state)
+static void the_tag_of_an_ask_covers_name_step_listener_and_all_before_it(void **state)
 {
-    uint8_t covered[58] = "weft handshake\x01";
+    uint8_t covered[70] = "weft handshake\x01";
     uint8_t tag[16];
     struct meeting m;
 
     (void)state;
     meet(&m);
-    memcpy(covered + 15, m.ask, sizeof(m.ask) - sizeof(tag));
+    memcpy(covered + 15, m.ask, 10); /* version, stream, caller */
+    covered[25] = (uint8_t)LISTENER;
+    covered[26] = (uint8_t)(LISTENER >> 8);
+    memcpy(covered + 29, m.ask + 6, 4); /* the same job */
+    memcpy(covered + 33, m.ask + 10, 16);
     weft_sodium_hash(tag, sizeof(tag), covered, sizeof(covered), secret, sizeof(secret));
     assert_memory_equal(m.ask + sizeof(m.ask) - sizeof(tag), tag, sizeof(tag));
 }
@@ -275,16 +294,16 @@ static void what_is_sent_back_to_its_maker_is_refused(void **state)
     (void)state;
     meet(&m);
     assert_int_equal(check(ASK, &caller, m.ask, sizeof(m.ask), &m.of_caller),
-                     WEFT_REFUSED_NOT_FOR_ME);
+                     WEFT_REFUSED_STRANGER);
     assert_int_equal(check(ANSWER, &caller, m.ask, sizeof(m.ask), &m.of_caller),
                      WEFT_REFUSED_FORMAT);
     assert_int_equal(
         check(CONFIRM, &listener, m.answer, sizeof(m.answer), &m.of_listener),
         WEFT_REFUSED_FORMAT);
 
-    memcpy(turned, m.ask, sizeof(turned)); /* the two ranks exchanged */
-    memcpy(turned + 2, m.ask + 6, 4);
-    memcpy(turned + 6, m.ask + 2, 4);
+    memcpy(turned, m.ask, sizeof(turned)); /* the two processes exchanged */
+    turned[2] = (uint8_t)LISTENER;
+    turned[3] = (uint8_t)(LISTENER >> 8);
     assert_int_equal(check(ASK, &caller, turned, sizeof(turned), &m.of_caller),
                      WEFT_REFUSED_STRANGER);
 }
@@ -331,19 +350,20 @@ static void only_the_rank_that_is_meant_answers(void **state)
 
     (void)state;
     meet(&m);
-    self.rank = LISTENER + 1;
+    self.process = LISTENER + 1;
     assert_int_equal(check(ASK, &self, m.ask, sizeof(m.ask), &m.of_listener),
-                     WEFT_REFUSED_NOT_FOR_ME);
+                     WEFT_REFUSED_STRANGER);
 }
 
-/* From our own job, so with a right tag, and yet nothing to index a table with. */
+/* With a right tag, and yet nothing to index a table with. */
 static void ranks_and_streams_that_do_not_exist_are_refused(void **state)
 {
     static const struct weft_handshake wrong[] = {
         {.caller = LISTENER, .listener = LISTENER, .stream = 0},
-        {.caller = 300, .listener = LISTENER, .stream = 0},
-        {.caller = UINT32_MAX, .listener = LISTENER, .stream = 0},
-        {.caller = CALLER, .listener = UINT32_MAX, .stream = 0},
+        {.caller = JOB | 300, .listener = LISTENER, .stream = 0},
+        {.caller = JOB | UINT32_MAX, .listener = LISTENER, .stream = 0},
+        {.caller = 3, .listener = LISTENER, .stream = 0}, /* another job's */
+        {.caller = UINT64_MAX, .listener = LISTENER, .stream = 0},
         {.caller = CALLER, .listener = LISTENER, .stream = 2},
         {.caller = CALLER, .listener = LISTENER, .stream = 255},
     };
@@ -365,12 +385,14 @@ static void an_answer_counts_only_for_its_own_ask(void **state)
 
     (void)state;
     meet(&m);
-    for (int field = 0; field < 3; field++) {
+    for (int field = 0; field < 5; field++) {
         struct weft_handshake shake = m.of_caller;
 
         shake.caller += field == 0;
         shake.listener += field == 1;
         shake.stream = (uint8_t)(shake.stream + (field == 2));
+        shake.caller += (uint64_t)(field == 3) << 32;
+        shake.listener += (uint64_t)(field == 4) << 32;
         assert_int_equal(check(ANSWER, &caller, m.answer, sizeof(m.answer), &shake),
                          WEFT_REFUSED_STRANGER);
         assert_int_equal(check(CONFIRM, &listener, m.confirm, sizeof(m.confirm), &shake),
@@ -415,13 +437,32 @@ static void a_refusal_says_why_whatever_its_byte(void **state)
     }
 }
 
+static void a_confirm_is_told_from_an_ask_by_what_precedes_it(void **state)
+{
+    uint8_t whole[WEFT_CONFIRM_PREFIX + WEFT_CONFIRM_BYTES];
+    struct meeting m;
+    uint64_t who = 0;
+    uint8_t stream = 0;
+
+    (void)state;
+    meet(&m);
+    weft_handshake_name(&m.of_caller, whole);
+    memcpy(whole + WEFT_CONFIRM_PREFIX, m.confirm, sizeof(m.confirm));
+    assert_true(weft_handshake_is_confirm(whole, sizeof(whole)));
+    assert_false(weft_handshake_is_confirm(whole, WEFT_CONFIRM_PREFIX));
+    assert_false(weft_handshake_is_confirm(m.ask, sizeof(m.ask)));
+    weft_handshake_read_name(whole, &who, &stream);
+    assert_true(who == CALLER);
+    assert_int_equal(stream, STREAM);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_ranks_of_a_job_get_through),
         cmocka_unit_test(an_ask_is_laid_out_as_the_header_says),
         cmocka_unit_test(a_tag_is_keyed_blake2b),
-        cmocka_unit_test(the_tag_of_an_ask_covers_name_step_and_all_before_it),
+        cmocka_unit_test(the_tag_of_an_ask_covers_name_step_listener_and_all_before_it),
         cmocka_unit_test(one_wrong_bit_anywhere_is_refused),
         cmocka_unit_test(a_packet_of_another_length_is_refused),
         cmocka_unit_test(zeros_may_fill_up_private_data),
@@ -435,6 +476,7 @@ int main(void)
         cmocka_unit_test(an_answer_counts_only_for_its_own_ask),
         cmocka_unit_test(of_two_asks_that_cross_the_lower_ranks_stands),
         cmocka_unit_test(a_refusal_says_why_whatever_its_byte),
+        cmocka_unit_test(a_confirm_is_told_from_an_ask_by_what_precedes_it),
     };
 
     return cmocka_run_group_tests(tests, load, NULL);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-enum { OTHER_BYTE_ORDER = 0x80 };
+enum { OTHER_BYTE_ORDER = 0x80, CONFIRM_MARK = 0xc3 };
 
 enum step { ASK = 1, ANSWER, CONFIRM };
 
@@ -17,25 +17,26 @@ enum step { ASK = 1, ANSWER, CONFIRM };
 struct wire_ask {
     uint8_t version;
     uint8_t stream;
-    uint8_t caller[4];
-    uint8_t listener[4];
+    uint8_t caller[8];
     uint8_t nonce[WEFT_HANDSHAKE_NONCE_BYTES];
     uint8_t tag[WEFT_HANDSHAKE_TAG_BYTES];
 };
 struct wire_answer {
     uint8_t version;
     uint8_t packets;
+    uint8_t index[4];
     uint8_t nonce[WEFT_HANDSHAKE_NONCE_BYTES];
     uint8_t tag[WEFT_HANDSHAKE_TAG_BYTES];
 };
 struct wire_confirm {
     uint8_t version;
     uint8_t packets;
+    uint8_t index[4];
     uint8_t tag[WEFT_HANDSHAKE_TAG_BYTES];
 };
-_Static_assert(sizeof(struct wire_ask) == WEFT_ASK_BYTES, "handshake version 3");
-_Static_assert(sizeof(struct wire_answer) == WEFT_ANSWER_BYTES, "handshake version 3");
-_Static_assert(sizeof(struct wire_confirm) == WEFT_CONFIRM_BYTES, "handshake version 3");
+_Static_assert(sizeof(struct wire_ask) == WEFT_ASK_BYTES, "handshake version 4");
+_Static_assert(sizeof(struct wire_answer) == WEFT_ANSWER_BYTES, "handshake version 4");
+_Static_assert(sizeof(struct wire_confirm) == WEFT_CONFIRM_BYTES, "handshake version 4");
 _Static_assert((int)WEFT_ASK_BYTES <= (int)WEFT_HANDSHAKE_MOST_BYTES &&
                    (int)WEFT_ANSWER_BYTES <= (int)WEFT_HANDSHAKE_MOST_BYTES,
                "private data of verbs");
@@ -48,29 +49,42 @@ struct covered {
     uint8_t step;
     uint8_t version;
     uint8_t stream;
-    uint8_t caller[4];
-    uint8_t listener[4];
+    uint8_t caller[8];
+    uint8_t listener[8];
     uint8_t nonce_a[WEFT_HANDSHAKE_NONCE_BYTES];
     uint8_t nonce_b[WEFT_HANDSHAKE_NONCE_BYTES]; /* zeros in step 1 */
     uint8_t packets;                             /* zero in step 1 */
+    uint8_t index[4];                            /* zero in step 1 */
 };
-_Static_assert(sizeof(struct covered) == 58, "handshake version 3");
+_Static_assert(sizeof(struct covered) == 70, "handshake version 4");
 
 static const uint8_t our_version = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
                                        ? WEFT_HANDSHAKE_VERSION
                                        : WEFT_HANDSHAKE_VERSION | OTHER_BYTE_ORDER;
 
-static void put_number(uint8_t to[4], uint32_t number)
+static void put_number(uint8_t *to, size_t bytes, uint64_t number)
 {
-    for (int i = 0; i < 4; i++) {
+    for (size_t i = 0; i < bytes; i++) {
         to[i] = (uint8_t)(number >> 8 * i);
     }
 }
 
-static uint32_t get_number(const uint8_t from[4])
+static uint64_t get_number(const uint8_t *from, size_t bytes)
 {
-    return (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 |
-           (uint32_t)from[3] << 24;
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < bytes; i++) {
+        number |= (uint64_t)from[i] << 8 * i;
+    }
+    return number;
+}
+
+/* The index that a step tells. */
+static uint32_t index_of(const struct weft_handshake *shake, enum step step)
+{
+    return step == ANSWER    ? shake->caller_index
+           : step == CONFIRM ? shake->listener_index
+                             : 0;
 }
 
 static void make_tag(const struct weft_handshake_self *self,
@@ -85,8 +99,9 @@ static void make_tag(const struct weft_handshake_self *self,
         .packets = packets,
     };
 
-    put_number(covered.caller, shake->caller);
-    put_number(covered.listener, shake->listener);
+    put_number(covered.caller, sizeof(covered.caller), shake->caller);
+    put_number(covered.listener, sizeof(covered.listener), shake->listener);
+    put_number(covered.index, sizeof(covered.index), index_of(shake, step));
     memcpy(covered.nonce_a, shake->nonce_a, sizeof(covered.nonce_a));
     if (step != ASK) {
         memcpy(covered.nonce_b, shake->nonce_b, sizeof(covered.nonce_b));
@@ -153,12 +168,18 @@ enum weft_rc weft_handshake_ask(const struct weft_handshake_self *self,
     if (rc != WEFT_OK) {
         return rc;
     }
-    put_number(wire.caller, shake->caller);
-    put_number(wire.listener, shake->listener);
+    put_number(wire.caller, sizeof(wire.caller), shake->caller);
     memcpy(wire.nonce, shake->nonce_a, sizeof(wire.nonce));
     make_tag(self, shake, ASK, 0, wire.tag);
     memcpy(ask, &wire, sizeof(wire));
     return WEFT_OK;
+}
+
+/* Another process of this job? */
+static bool is_peer(const struct weft_handshake_self *self, uint64_t process)
+{
+    return process >> 32 == self->process >> 32 && (uint32_t)process < self->ranks &&
+           process != self->process;
 }
 
 enum weft_refusal weft_handshake_check_ask(const struct weft_handshake_self *self,
@@ -173,14 +194,13 @@ enum weft_refusal weft_handshake_check_ask(const struct weft_handshake_self *sel
         return refusal;
     }
     asked.stream = wire.stream;
-    asked.caller = get_number(wire.caller);
-    asked.listener = get_number(wire.listener);
+    asked.caller = get_number(wire.caller, sizeof(wire.caller));
+    asked.listener = self->process;
     memcpy(asked.nonce_a, wire.nonce, sizeof(asked.nonce_a));
     if (!is_tag_right(self, &asked, ASK, 0, wire.tag)) {
         return WEFT_REFUSED_STRANGER;
     }
-    if (asked.listener != self->rank || asked.caller == self->rank ||
-        asked.caller >= self->ranks || asked.stream >= self->streams) {
+    if (!is_peer(self, asked.caller) || asked.stream >= self->streams) {
         return WEFT_REFUSED_NOT_FOR_ME;
     }
     *shake = asked;
@@ -194,7 +214,8 @@ enum weft_refusal weft_handshake_arbitrate(const struct weft_handshake_self *sel
     if (is_connected) {
         return WEFT_REFUSED_DUPLICATE;
     }
-    return is_asking && self->rank < shake->caller ? WEFT_REFUSED_CROSSED : WEFT_WELCOME;
+    return is_asking && self->process < shake->caller ? WEFT_REFUSED_CROSSED
+                                                      : WEFT_WELCOME;
 }
 
 enum weft_rc weft_handshake_answer(const struct weft_handshake_self *self,
@@ -207,6 +228,7 @@ enum weft_rc weft_handshake_answer(const struct weft_handshake_self *self,
     if (rc != WEFT_OK) {
         return rc;
     }
+    put_number(wire.index, sizeof(wire.index), shake->caller_index);
     memcpy(wire.nonce, shake->nonce_b, sizeof(wire.nonce));
     make_tag(self, shake, ANSWER, wire.packets, wire.tag);
     memcpy(answer, &wire, sizeof(wire));
@@ -224,6 +246,7 @@ enum weft_refusal weft_handshake_check_answer(const struct weft_handshake_self *
     if (refusal != WEFT_WELCOME) {
         return refusal;
     }
+    answered.caller_index = (uint32_t)get_number(wire.index, sizeof(wire.index));
     memcpy(answered.nonce_b, wire.nonce, sizeof(answered.nonce_b));
     if (!is_tag_right(self, &answered, ANSWER, wire.packets, wire.tag)) {
         return WEFT_REFUSED_STRANGER;
@@ -241,24 +264,51 @@ void weft_handshake_confirm(const struct weft_handshake_self *self,
 {
     struct wire_confirm wire = {.version = our_version, .packets = self->packets};
 
+    put_number(wire.index, sizeof(wire.index), shake->listener_index);
     make_tag(self, shake, CONFIRM, wire.packets, wire.tag);
     memcpy(confirm, &wire, sizeof(wire));
 }
 
 enum weft_refusal weft_handshake_check_confirm(const struct weft_handshake_self *self,
                                                const void *bytes, size_t length,
-                                               const struct weft_handshake *shake)
+                                               struct weft_handshake *shake)
 {
+    struct weft_handshake confirmed = *shake;
     struct wire_confirm wire;
     enum weft_refusal refusal = take(&wire, sizeof(wire), bytes, length);
 
     if (refusal != WEFT_WELCOME) {
         return refusal;
     }
-    if (!is_tag_right(self, shake, CONFIRM, wire.packets, wire.tag)) {
+    confirmed.listener_index = (uint32_t)get_number(wire.index, sizeof(wire.index));
+    if (!is_tag_right(self, &confirmed, CONFIRM, wire.packets, wire.tag)) {
         return WEFT_REFUSED_STRANGER;
     }
-    return wire.packets == self->packets ? WEFT_WELCOME : WEFT_REFUSED_PACKETS;
+    if (wire.packets != self->packets) {
+        return WEFT_REFUSED_PACKETS;
+    }
+    *shake = confirmed;
+    return WEFT_WELCOME;
+}
+
+void weft_handshake_name(const struct weft_handshake *shake,
+                         uint8_t prefix[WEFT_CONFIRM_PREFIX])
+{
+    prefix[0] = CONFIRM_MARK;
+    put_number(prefix + 1, 8, shake->caller);
+    prefix[9] = shake->stream;
+}
+
+bool weft_handshake_is_confirm(const uint8_t *bytes, size_t length)
+{
+    return length > WEFT_CONFIRM_PREFIX && bytes[0] == CONFIRM_MARK;
+}
+
+void weft_handshake_read_name(const uint8_t prefix[WEFT_CONFIRM_PREFIX], uint64_t *caller,
+                              uint8_t *stream)
+{
+    *caller = get_number(prefix + 1, 8);
+    *stream = prefix[9];
 }
 
 uint8_t weft_handshake_packets_of(const void *bytes)

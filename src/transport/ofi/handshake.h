@@ -4,17 +4,22 @@
  *
  *   1. ask      caller to listener, in the private data of a connect
  *   2. answer   listener to caller, in the private data of its reject, after a zero
- *   3. confirm  caller to listener, in the private data of a second connect, after six
- *               bytes: a mark that no ask begins with, the caller's rank, the stream
+ *   3. confirm  caller to listener, in the private data of a second connect, after ten
+ *               bytes: a mark that no ask begins with, the caller, the stream
  *
  * Only the second connect is accepted, so there is no connection before all three are
  * right. One connect would do if a receive told where it came from; but the receive
  * buffers are one queue for all connections, and what came through a half-checked one
  * could not be told from the rest.
  *
- *   ask      version 1, stream 1, caller 4, listener 4, nonce A 16, tag 16    42 bytes
- *   answer   version 1, packets' 1, nonce B 16, tag 16                        34
- *   confirm  version 1, packets' 1, tag 16                                    18
+ *   ask      version 1, stream 1, caller 8, nonce A 16, tag 16             42 bytes
+ *   answer   version 1, packets' 1, index 4, nonce B 16, tag 16            38
+ *   confirm  version 1, packets' 1, index 4, tag 16                        22
+ *
+ * A caller is a process: the number of its job, and its rank. The listener is in the tag
+ * of an ask, but not in its bytes, for which there is no room: an ask for another process
+ * has a wrong tag here. The index is what the sender of an answer or a confirm calls this
+ * stream; the other end puts it into its frames (common/frame.h).
  *
  * The packets' version is that of what will travel (engine/wire.h). Who gets an answer or
  * a confirm of another one refuses it, although its tag is right: the two can prove that
@@ -58,21 +63,21 @@
 #include <stdint.h>
 
 enum {
-    WEFT_HANDSHAKE_VERSION = 3, /* below 128; changes with any of the sizes */
+    WEFT_HANDSHAKE_VERSION = 4, /* below 128; changes with any of the sizes */
     WEFT_HANDSHAKE_SECRET_BYTES = 32,
     WEFT_HANDSHAKE_NONCE_BYTES = 16,
     WEFT_HANDSHAKE_TAG_BYTES = 16,
     WEFT_HANDSHAKE_MOST_BYTES = 42, /* of private data */
     WEFT_ASK_BYTES = 42,
-    WEFT_ANSWER_BYTES = 34,
-    WEFT_CONFIRM_BYTES = 18,
-    WEFT_CONFIRM_PREFIX = 6,
+    WEFT_ANSWER_BYTES = 38,
+    WEFT_CONFIRM_BYTES = 22,
+    WEFT_CONFIRM_PREFIX = 10,
 };
 
 /* Who we are; `secret` is the job's, and stays the caller's. */
 struct weft_handshake_self {
     const uint8_t *secret; /* WEFT_HANDSHAKE_SECRET_BYTES */
-    uint32_t rank;         /* in the job */
+    uint64_t process;      /* job << 32 | rank */
     uint32_t ranks;        /* of the job */
     uint32_t streams;      /* that a peer may ask for; at most 256 */
     uint8_t packets;       /* version of the packets that we send */
@@ -80,8 +85,10 @@ struct weft_handshake_self {
 
 /* What one end knows of one handshake. */
 struct weft_handshake {
-    uint32_t caller; /* ranks in the job */
-    uint32_t listener;
+    uint64_t caller; /* processes */
+    uint64_t listener;
+    uint32_t caller_index;   /* what the listener calls the caller; from step 2 on */
+    uint32_t listener_index; /* what the caller calls the listener; from step 3 on */
     uint8_t stream;
     uint8_t nonce_a[WEFT_HANDSHAKE_NONCE_BYTES]; /* the caller's */
     uint8_t nonce_b[WEFT_HANDSHAKE_NONCE_BYTES]; /* the listener's, from step 2 on */
@@ -94,7 +101,7 @@ enum weft_refusal {
     WEFT_REFUSED_BYTE_ORDER = 2, /* the other one */
     WEFT_REFUSED_VERSION = 3,    /* of the handshake */
     WEFT_REFUSED_STRANGER = 4,   /* the tag is wrong: another job's, old, or made up */
-    WEFT_REFUSED_NOT_FOR_ME = 5, /* another rank is meant, or a stream that we have not */
+    WEFT_REFUSED_NOT_FOR_ME = 5, /* of a process or a stream that there is not */
     WEFT_REFUSED_CROSSED = 6,    /* we ask too, and ours stands: wait for it */
     WEFT_REFUSED_DUPLICATE = 7,  /* you are connected */
     WEFT_REFUSED_PACKETS = 8,    /* of the job, but its packets are of another version */
@@ -130,7 +137,7 @@ weft_handshake_arbitrate(const struct weft_handshake_self *self,
                          const struct weft_handshake *shake, bool is_connected,
                          bool is_asking);
 
-/* Step 2, at the listener. Draws nonce B. */
+/* Step 2, at the listener, which has filled in `caller_index`. Draws nonce B. */
 WEFT_MUST_CHECK enum weft_rc weft_handshake_answer(const struct weft_handshake_self *self,
                                                    struct weft_handshake *shake,
                                                    uint8_t answer[WEFT_ANSWER_BYTES]);
@@ -140,7 +147,7 @@ WEFT_MUST_CHECK enum weft_refusal
 weft_handshake_check_answer(const struct weft_handshake_self *self, const void *bytes,
                             size_t length, struct weft_handshake *shake);
 
-/* Step 3, at the caller. */
+/* Step 3, at the caller, which has filled in `listener_index`. */
 void weft_handshake_confirm(const struct weft_handshake_self *self,
                             const struct weft_handshake *shake,
                             uint8_t confirm[WEFT_CONFIRM_BYTES]);
@@ -148,7 +155,16 @@ void weft_handshake_confirm(const struct weft_handshake_self *self,
 /* At the listener, with what weft_handshake_answer() has left in `shake`. */
 WEFT_MUST_CHECK enum weft_refusal
 weft_handshake_check_confirm(const struct weft_handshake_self *self, const void *bytes,
-                             size_t length, const struct weft_handshake *shake);
+                             size_t length, struct weft_handshake *shake);
+
+/* Writes what precedes a confirm, in the clear: a mark, the caller and the stream. */
+void weft_handshake_name(const struct weft_handshake *shake,
+                         uint8_t prefix[WEFT_CONFIRM_PREFIX]);
+/* Do these bytes begin as a confirm does, and not as an ask? */
+bool weft_handshake_is_confirm(const uint8_t *bytes, size_t length);
+/* Reads the caller and the stream of a confirm. */
+void weft_handshake_read_name(const uint8_t prefix[WEFT_CONFIRM_PREFIX], uint64_t *caller,
+                              uint8_t *stream);
 
 /* The version of the packets in an answer or a confirm that was refused for it. */
 uint8_t weft_handshake_packets_of(const void *bytes);

@@ -29,12 +29,14 @@ PATIENCE = 150
 HEAP_MOST = 1 << 30
 LINE = "rejected a connection from outside this job"
 
-VERSION = 3
+HANDSHAKE = Path(os.environ["WEFT_SOURCE"]) / "src/transport/ofi/handshake.h"
+VERSION = int(re.search(r"WEFT_HANDSHAKE_VERSION = (\d+)", HANDSHAKE.read_text())[1])
 # The version of what travels later.
 PACKETS = int(re.search(r"WEFT_WIRE_VERSION = (\d+)",
                         (Path(os.environ["WEFT_SOURCE"]) / "src/engine/wire.h").read_text())[1])
 ASK, ANSWER, CONFIRM = 1, 2, 3
 MARK = 0xC3
+INDEX = 12345  # what we call the listener
 
 
 def claim(is_so, about):
@@ -44,25 +46,31 @@ def claim(is_so, about):
 
 # ---- the handshake, once more, from handshake.h ----
 
-def tag(secret, step, caller, listener, stream, nonce_a, nonce_b=bytes(16), packets=0):
+def process(job, rank):
+    return job << 32 | rank
+
+
+def tag(secret, step, caller, listener, stream, nonce_a, nonce_b=bytes(16), packets=0,
+        index=0):
     covered = (b"weft handshake" + bytes([step, VERSION, stream])
-               + struct.pack("<II", caller, listener) + nonce_a + nonce_b
-               + bytes([packets]))
+               + struct.pack("<QQ", caller, listener) + nonce_a + nonce_b
+               + struct.pack("<BI", packets, index))
     return hashlib.blake2b(covered, key=secret, digest_size=16).digest()
 
 
 def ask(secret, caller, listener, nonce=None, stream=0):
     nonce = nonce or os.urandom(16)
-    return (bytes([VERSION, stream]) + struct.pack("<II", caller, listener) + nonce
+    return (bytes([VERSION, stream]) + struct.pack("<Q", caller) + nonce
             + tag(secret, ASK, caller, listener, stream, nonce))
 
 
 def confirm(secret, caller, listener, nonce_a, nonce_b, stream=0, named=None,
             packets=PACKETS):
     """`named`: the stream that stands in the clear, where it is another."""
-    return (bytes([MARK]) + struct.pack("<I", caller)
+    return (bytes([MARK]) + struct.pack("<Q", caller)
             + bytes([stream if named is None else named, VERSION, packets])
-            + tag(secret, CONFIRM, caller, listener, stream, nonce_a, nonce_b, packets))
+            + struct.pack("<I", INDEX)
+            + tag(secret, CONFIRM, caller, listener, stream, nonce_a, nonce_b, packets, INDEX))
 
 
 def request(data):
@@ -129,34 +137,37 @@ def silence(port, token):
     return kept
 
 
-def of_another_job(port, rank, token):
+def of_another_job(port, rank, token, job):
     other = os.urandom(32)
-    say_in_vain(port, request(os.urandom(8) + ask(other, 0, rank)))
+    listener = process(job, rank)
+    say_in_vain(port, request(os.urandom(8) + ask(other, process(job, 0), listener)))
     for caller in range(RANKS):
         for _ in range(5):
             if caller != rank:
-                said = refusal(say(port, request(token + ask(other, caller, rank))))
+                said = refusal(say(port, request(
+                    token + ask(other, process(job, caller), listener))))
                 claim(said[:1] == b"\x04", f"another job's is refused with {said!r}")
-    for data in (confirm(other, 1, rank, bytes(16), bytes(16)), bytes([MARK]),
+    for data in (confirm(other, process(job, 1), listener, bytes(16), bytes(16)), bytes([MARK]),
                  bytes([MARK]) + bytes(200)):
         claim(refusal(say(port, request(token + data)))[:1] != b"\0",
               "a confirm of another job")
 
 
-def recorded(port, rank, token, secret):
+def recorded(port, rank, token, secret, job):
     """Right asks, again and again; confirms that are right for another answer."""
-    for caller in range(RANKS):
-        if caller == rank:
+    listener = process(job, rank)
+    for caller in (process(job, other) for other in range(RANKS)):
+        if caller == listener:
             continue
         for stream in (0, 3):
             nonce = os.urandom(16)
-            again = request(token + ask(secret, caller, rank, nonce, stream))
+            again = request(token + ask(secret, caller, listener, nonce, stream))
             said = refusal(say(port, again))
             if said[:1] == b"\x07":
                 continue  # they are connected
             claim(said[:1] == b"\0", f"a right ask is refused with {said!r}")
             claim(said[2] == PACKETS, f"its packets are of version {said[2]}")
-            right = (secret, caller, rank, nonce, said[3:19], stream)
+            right = (secret, caller, listener, nonce, said[7:23], stream)
             # of the job, but what it would send is of another version
             said = refusal(say(port, request(token + confirm(*right, packets=PACKETS + 1))))
             claim(said[:1] == b"\x08", f"a confirm of other packets: {said!r}")
@@ -168,7 +179,7 @@ def recorded(port, rank, token, secret):
                 claim(refusal(say(port, again))[:1] == b"\0", "an ask once more")
                 claim(refusal(say(port, request(token + confirm(*right))))[:1] == b"\x04",
                       "an old confirm")
-        said = refusal(say(port, request(token + ask(secret, caller, rank, stream=8))))
+        said = refusal(say(port, request(token + ask(secret, caller, listener, stream=8))))
         claim(said[:1] == b"\x05", f"a stream that there is not is refused with {said!r}")
 
 
@@ -189,10 +200,11 @@ def port_of(pid):
     raise AssertionError(f"process {pid} listens nowhere")
 
 
-def secret_of(pid):
+def secret_and_job_of(pid):
     fd = Path(f"/proc/{pid}/environ").read_bytes().split(b"WEFT_JOB=")[1].split()[0]
     with open(f"/proc/{pid}/fd/{fd.decode()}", "rb") as segment:
-        return segment.read(512)[104 + 128:104 + 128 + 32]
+        header = segment.read(512)
+    return header[112 + 128:112 + 128 + 32], struct.unpack_from("=I", header, 24)[0]
 
 
 def parent_of(pid):
@@ -224,14 +236,14 @@ def token_of(pid, port):
 
 def attack(ports, pids):
     kept = []
-    secret = secret_of(pids[0])
+    secret, job = secret_and_job_of(pids[0])
     for rank, port in sorted(ports.items()):
         token = token_of(pids[rank], port)
         scan(port)
         garbage(port, token)
         kept += silence(port, token)
-        of_another_job(port, rank, token)
-        recorded(port, rank, token, secret)
+        of_another_job(port, rank, token, job)
+        recorded(port, rank, token, secret, job)
     return kept
 
 

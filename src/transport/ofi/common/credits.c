@@ -1,16 +1,23 @@
 #include "transport/ofi/common/credits.h"
 
-static bool acknowledge(uint32_t *acknowledged, uint32_t taken, uint32_t sent)
+static bool acknowledge(struct weft_credits *c, uint32_t taken)
 {
-    if ((int32_t)(taken - *acknowledged) > 0) {
-        *acknowledged = taken;
+    if ((int32_t)(taken - c->acknowledged) > 0) {
+        c->acknowledged = taken;
     }
-    return (int32_t)(sent - taken) >= 0;
+    return (int32_t)(c->sent - taken) >= 0;
+}
+
+static bool acknowledge_control(struct weft_credits *c, uint16_t taken)
+{
+    if ((int16_t)(uint16_t)(taken - c->acknowledged_control) > 0) {
+        c->acknowledged_control = taken;
+    }
+    return (int16_t)(uint16_t)(c->sent_control - taken) >= 0;
 }
 
 bool weft_credits_acknowledge(struct weft_credits *c, uint32_t taken,
-                              uint32_t taken_control)
+                              uint16_t taken_control)
 {
-    return acknowledge(&c->acknowledged, taken, c->sent) &&
-           acknowledge(&c->acknowledged_control, taken_control, c->sent_control);
+    return acknowledge(c, taken) && acknowledge_control(c, taken_control);
 }

@@ -8,7 +8,8 @@
  * returns credits by a frame of its own before the sender runs out. See
  * tests/models/pool.pml.
  *
- * Both ends count on and on. Differences matter, so the counts may wrap.
+ * Both ends count on and on. Differences matter, so the counts may wrap; of control
+ * packets 16 bits are enough.
  */
 #ifndef WEFT_OFI_CREDITS_H
 #define WEFT_OFI_CREDITS_H
@@ -25,12 +26,12 @@ enum { WEFT_CONTROL_CREDITS = 64 };
 struct weft_credits {
     uint32_t sent;         /* bytes of ordered packets to the peer */
     uint32_t acknowledged; /* of those, what the peer has taken */
-    uint32_t sent_control; /* control packets */
-    uint32_t acknowledged_control;
-    uint32_t taken; /* of the peer's, bytes of ordered packets */
-    uint32_t taken_control;
-    uint32_t returned; /* of `taken`, what the peer knows */
-    uint32_t returned_control;
+    uint32_t taken;        /* of the peer's, bytes of ordered packets */
+    uint32_t returned;     /* of those, what the peer knows */
+    uint16_t sent_control; /* control packets */
+    uint16_t acknowledged_control;
+    uint16_t taken_control;
+    uint16_t returned_control;
 };
 
 /* May an ordered packet of so many bytes go? */
@@ -42,7 +43,7 @@ static inline bool weft_credits_allow(const struct weft_credits *c, uint32_t win
 
 static inline bool weft_credits_allow_control(const struct weft_credits *c)
 {
-    return c->sent_control - c->acknowledged_control < WEFT_CONTROL_CREDITS;
+    return (uint16_t)(c->sent_control - c->acknowledged_control) < WEFT_CONTROL_CREDITS;
 }
 
 /* Does the receiver know all that was taken of its packets? */
@@ -56,12 +57,12 @@ static inline bool weft_credits_are_returned(const struct weft_credits *c)
 static inline bool weft_credits_are_due(const struct weft_credits *c, uint32_t each)
 {
     return c->taken - c->returned >= each ||
-           c->taken_control - c->returned_control >= WEFT_CONTROL_CREDITS / 2;
+           (uint16_t)(c->taken_control - c->returned_control) >= WEFT_CONTROL_CREDITS / 2;
 }
 
 /* A frame that says so has been sent. */
 static inline void weft_credits_return(struct weft_credits *c, uint32_t taken,
-                                       uint32_t taken_control)
+                                       uint16_t taken_control)
 {
     c->returned = taken;
     c->returned_control = taken_control;
@@ -71,6 +72,6 @@ static inline void weft_credits_return(struct weft_credits *c, uint32_t taken,
  * in another order than they were sent in. False: the peer claims to have taken more than
  * was sent. */
 WEFT_MUST_CHECK bool weft_credits_acknowledge(struct weft_credits *c, uint32_t taken,
-                                              uint32_t taken_control);
+                                              uint16_t taken_control);
 
 #endif

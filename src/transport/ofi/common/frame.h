@@ -13,7 +13,7 @@
 #include "transport/ofi/handshake.h"
 #include "transport/transport.h"
 
-enum { WEFT_FRAME_VERSION = 2 };
+#include <string.h>
 
 enum weft_frame_kind {
     WEFT_FRAME_ORDERED = 1,
@@ -23,18 +23,25 @@ enum weft_frame_kind {
 };
 
 struct weft_frame {
-    uint8_t version;
-    uint8_t kind; /* enum weft_frame_kind */
-    uint8_t stream;
+    uint32_t from;  /* index that the receiver gave this stream in the handshake */
+    uint32_t taken; /* bytes of ordered packets of the receiver's (credits.h) */
+    uint16_t taken_control; /* control packets of the receiver's */
+    uint8_t kind;           /* enum weft_frame_kind */
     uint8_t zero;
-    uint32_t from;          /* rank in the job */
-    uint32_t number;        /* of an ordered packet, among all of this peer's */
-    uint32_t taken;         /* bytes of ordered packets of the receiver's (credits.h) */
-    uint32_t taken_control; /* control packets of the receiver's */
     uint8_t header[WEFT_HEADER_BYTES];
 };
-_Static_assert(sizeof(struct weft_frame) == 48, "frame version 2");
-_Static_assert((int)WEFT_FRAME_VERSION == 2 && (int)WEFT_HANDSHAKE_VERSION == 3,
-               "connecting compares the handshake's: where the frame's changes, it does");
+_Static_assert(offsetof(struct weft_frame, header) == 12, "handshake version 4");
+_Static_assert(sizeof(struct weft_frame) == 40, "handshake version 4");
+_Static_assert((int)WEFT_HANDSHAKE_VERSION == 4,
+               "connecting compares the handshake's: where the frame changes, it does");
+
+/* The number of an ordered packet (transport.h). */
+static inline uint32_t weft_frame_number(const struct weft_frame *frame)
+{
+    uint32_t number;
+
+    memcpy(&number, frame->header + WEFT_HEADER_SEQUENCE_AT, sizeof(number));
+    return number;
+}
 
 #endif

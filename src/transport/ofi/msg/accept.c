@@ -58,7 +58,7 @@ static void on_ask(struct weft_transport *tp, const struct fi_eq_cm_entry *entry
         refuse(tp, entry, reason);
         return;
     }
-    peer = weft_msg_peer_get(tp, shake.caller);
+    peer = weft_msg_peer_get(tp, (uint32_t)shake.caller);
     stream = peer != NULL ? weft_msg_stream_get(peer, shake.stream) : NULL;
     if (stream == NULL) {
         refuse(tp, entry, WEFT_REFUSED_UNSAID);
@@ -69,6 +69,7 @@ static void on_ask(struct weft_transport *tp, const struct fi_eq_cm_entry *entry
         refuse(tp, entry, reason);
         return;
     }
+    shake.caller_index = weft_msg_index_of(stream);
     if (weft_handshake_answer(&tp->self, &shake, answer + 1) != WEFT_OK) {
         refuse(tp, entry, WEFT_REFUSED_UNSAID);
         return;
@@ -85,15 +86,16 @@ static void on_ask(struct weft_transport *tp, const struct fi_eq_cm_entry *entry
 static struct weft_msg_stream *find_confirmed(struct weft_transport *tp,
                                               const uint8_t *data)
 {
-    const uint8_t number = data[5];
     struct weft_msg_peer *peer;
-    uint32_t rank = 0;
+    uint64_t caller;
+    uint8_t number;
 
-    for (int i = 0; i < 4; i++) {
-        rank |= (uint32_t)data[1 + i] << (8 * i);
+    weft_handshake_read_name(data, &caller, &number);
+    if (caller >> 32 != tp->self.process >> 32 || number >= WEFT_STREAMS_MAX) {
+        return NULL;
     }
-    peer = weft_ranks_find(&tp->peers, rank);
-    return peer != NULL && number < WEFT_STREAMS_MAX ? peer->streams[number] : NULL;
+    peer = weft_ranks_find(&tp->peers, (uint32_t)caller);
+    return peer != NULL ? peer->streams[number] : NULL;
 }
 
 static void on_confirm(struct weft_transport *tp, const struct fi_eq_cm_entry *entry,
@@ -121,8 +123,8 @@ static void on_confirm(struct weft_transport *tp, const struct fi_eq_cm_entry *e
         refuse(tp, entry, reason);
         return;
     }
-    code = weft_msg_make_endpoint(tp, stream,
-                                  entry->info); /* an attempt of ours ends here */
+    stream->index_there = stream->theirs.listener_index;
+    code = weft_msg_make_endpoint(tp, stream, entry->info); /* ends an attempt of ours */
     if (code == 0) {
         code = fi_accept(stream->ep, NULL, 0);
     }
@@ -143,7 +145,7 @@ void weft_msg_on_request(struct weft_transport *tp, const struct fi_eq_cm_entry 
         refuse(tp, entry, WEFT_REFUSED_UNSAID);
     } else if (bytes < token || memcmp(entry->data, tp->quirks.early.token, token) != 0) {
         refuse(tp, entry, WEFT_REFUSED_STRANGER);
-    } else if (bytes - token > WEFT_CONFIRM_PREFIX && data[0] == WEFT_MSG_CONFIRM_MARK) {
+    } else if (weft_handshake_is_confirm(data, bytes - token)) {
         on_confirm(tp, entry, data, bytes - token);
     } else {
         on_ask(tp, entry, data, bytes - token);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "transport/ofi/msg/address.h"
 #include "transport/ofi/msg/lost.h"
 #include "transport/ofi/msg/peer.h"
@@ -88,8 +89,9 @@ static void ask(struct weft_transport *tp, struct weft_msg_stream *stream)
         weft_msg_lose(tp, stream, "it keeps refusing");
         return;
     }
-    stream->ours.caller = tp->me;
-    stream->ours.listener = stream->peer->ranked.rank;
+    stream->ours.caller = tp->self.process;
+    stream->ours.listener =
+        weft_process((uint32_t)(tp->self.process >> 32), stream->peer->ranked.rank);
     stream->ours.stream = (uint8_t)stream->base.stream;
     if (weft_handshake_ask(&tp->self, &stream->ours, data) != WEFT_OK) {
         weft_msg_lose(tp, stream, "no random numbers");
@@ -100,12 +102,11 @@ static void ask(struct weft_transport *tp, struct weft_msg_stream *stream)
 
 static void confirm(struct weft_transport *tp, struct weft_msg_stream *stream)
 {
-    uint8_t data[WEFT_CONFIRM_PREFIX + WEFT_CONFIRM_BYTES] = {WEFT_MSG_CONFIRM_MARK};
+    uint8_t data[WEFT_CONFIRM_PREFIX + WEFT_CONFIRM_BYTES];
 
-    for (int i = 0; i < 4; i++) {
-        data[1 + i] = (uint8_t)(tp->me >> (8 * i));
-    }
-    data[5] = stream->ours.stream;
+    stream->index_there = stream->ours.caller_index;
+    stream->ours.listener_index = weft_msg_index_of(stream);
+    weft_handshake_name(&stream->ours, data);
     weft_handshake_confirm(&tp->self, &stream->ours, data + WEFT_CONFIRM_PREFIX);
     call(tp, stream, data, sizeof(data), WEFT_MSG_CONFIRMING);
 }

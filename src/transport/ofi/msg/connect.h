@@ -19,10 +19,6 @@
 
 #include "transport/ofi/msg/msg.h"
 
-enum {
-    WEFT_MSG_CONFIRM_MARK = 0xc3
-}; /* begins a confirm; an ask begins with its version */
-
 /* Begins to connect, if that has not begun. */
 void weft_msg_connect(struct weft_transport *tp, struct weft_msg_stream *stream);
 

@@ -1,6 +1,7 @@
 #include "transport/ofi/msg/msg.h"
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "base/settings.h"
 #include "transport/ofi/msg/address.h"
 #include "transport/ofi/msg/connect.h"
@@ -56,6 +57,7 @@ static void msg_close(struct weft_transport *tp)
     weft_msg_go_down(tp);
     weft_early_close(&tp->quirks.early);
     weft_ranks_close(&tp->peers);
+    free(tp->by_index);
     free(tp);
 }
 
@@ -97,7 +99,7 @@ static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_node *node,
     tp->opening = openings++;
     tp->self = (struct weft_handshake_self){
         .secret = job->segment.header->secret,
-        .rank = tp->me,
+        .process = weft_process(job->segment.header->job, tp->me),
         .ranks = (uint32_t)job->who.size,
         .streams = WEFT_STREAMS_MAX, /* as many as the other side wants */
         .packets = up->packet_version,

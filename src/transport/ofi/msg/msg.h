@@ -90,12 +90,14 @@ struct weft_msg_stream {
     uint64_t ask_at_ns;           /* not before: theirs is expected; 0: at any time */
     struct weft_handshake ours;   /* of a connection that we ask for */
     struct weft_handshake theirs; /* of one that they ask for */
+    uint32_t index_there;         /* what the peer calls it: in our frames */
     struct weft_msg_queue early;  /* packets that came by it before their turn */
 };
 
 struct weft_msg_peer {
     struct weft_ranked ranked;    /* first */
     struct weft_peer *above;      /* as the upcalls call it */
+    uint32_t index;               /* in the transport's list */
     struct weft_msg_stream first; /* small messages, and control packets */
     struct weft_msg_stream *streams[WEFT_STREAMS_MAX]; /* the first, and those made */
     uint32_t next_stream; /* of the next long message; counts on and on */
@@ -112,9 +114,8 @@ struct weft_msg_peer {
     uint64_t tell_at_ns;              /* when it is told */
     struct weft_msg_peer *next_losing;
 
-    uint32_t number_out; /* of the next ordered packet to it; wraps */
-    uint32_t number_in;  /* of the next one from it; wraps */
-    uint32_t early;      /* packets that wait for that one */
+    uint32_t number_in; /* of the next ordered packet from it; wraps */
+    uint32_t early;     /* packets that wait for that one */
     struct weft_credits credits;
     uint32_t slots_used; /* packets on their way to it */
     uint64_t packets_sent;
@@ -133,7 +134,7 @@ struct weft_transport {
     const struct weft_transport_ops *ops;
     struct weft_upcalls *up;
     struct weft_job *job;
-    uint32_t me;
+    uint32_t me;          /* rank in the job */
     uint32_t window;      /* bytes of ordered packets that may be under way to a peer */
     uint32_t return_each; /* bytes taken; at most half of any peer's window */
     uint32_t streams;     /* that our long messages take */
@@ -151,6 +152,9 @@ struct weft_transport {
     int listener_count;
     struct weft_handshake_self self;
     struct weft_ranks peers;
+    struct weft_msg_peer **by_index; /* the peers in the order in which they were met */
+    uint32_t index_count;
+    uint32_t index_room;
     uint32_t pending;     /* connections that are being made */
     uint32_t connections; /* that are open */
     uint32_t polls;

@@ -5,6 +5,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Makes room for one more; false: no memory. */
+static bool make_room(struct weft_transport *tp)
+{
+    const uint32_t room = tp->index_room == 0 ? 16 : 2 * tp->index_room;
+    struct weft_msg_peer **more;
+
+    if (tp->index_count < tp->index_room) {
+        return true;
+    }
+    more = realloc(tp->by_index, room * sizeof(struct weft_msg_peer *));
+    if (more == NULL) {
+        return false;
+    }
+    tp->by_index = more;
+    tp->index_room = room;
+    return true;
+}
+
 struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank)
 {
     struct weft_msg_peer *peer = weft_ranks_find(&tp->peers, rank);
@@ -12,8 +30,10 @@ struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank
     if (peer != NULL) {
         return peer;
     }
-    peer = weft_ranks_add(&tp->peers, rank, sizeof(*peer));
+    peer = make_room(tp) ? weft_ranks_add(&tp->peers, rank, sizeof(*peer)) : NULL;
     if (peer != NULL) {
+        peer->index = tp->index_count++;
+        tp->by_index[peer->index] = peer;
         peer->above = tp->up->meet(tp->up->owner, rank);
         peer->first = (struct weft_msg_stream){
             .base =

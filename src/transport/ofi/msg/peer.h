@@ -8,6 +8,23 @@
 /* The peer of a rank, made if it is new; NULL: no memory. */
 struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank);
 
+/* What peers call a stream of ours in their frames, and the stream of such an index;
+ * NULL: there is none. */
+static inline uint32_t weft_msg_index_of(const struct weft_msg_stream *stream)
+{
+    return stream->peer->index * WEFT_STREAMS_MAX + stream->base.stream;
+}
+
+static inline struct weft_msg_stream *weft_msg_stream_at(const struct weft_transport *tp,
+                                                         uint32_t index)
+{
+    const uint32_t peer = index / WEFT_STREAMS_MAX;
+
+    return weft_likely(peer < tp->index_count)
+               ? tp->by_index[peer]->streams[index % WEFT_STREAMS_MAX]
+               : NULL;
+}
+
 /* The peer's stream of a number below WEFT_STREAMS_MAX, made if it is new; NULL: no
  * memory. */
 struct weft_msg_stream *weft_msg_stream_get(struct weft_msg_peer *peer, uint32_t number);

@@ -4,6 +4,7 @@
 #include "transport/ofi/msg/clock.h"
 #include "transport/ofi/msg/events.h"
 #include "transport/ofi/msg/lost.h"
+#include "transport/ofi/msg/peer.h"
 #include "transport/ofi/msg/send.h"
 #include "transport/ofi/msg/slots.h"
 #include "transport/ofi/msg/up.h"
@@ -21,14 +22,17 @@ static _Noreturn __attribute__((noinline)) void reject(struct weft_transport *tp
                                                        const struct weft_frame *frame,
                                                        size_t bytes, const char *what)
 {
+    const struct weft_msg_stream *stream = weft_msg_stream_at(tp, frame->from);
+    char who[32] = "a rank that is not known";
     char cause[WEFT_CAUSE_BYTES];
 
+    if (stream != NULL) {
+        snprintf(who, sizeof(who), "rank %u", stream->peer->ranked.rank);
+    }
     snprintf(cause, sizeof(cause),
-             "what came over the network, in the name of rank %u, makes no sense: %s (a "
-             "frame of kind %u with %zu bytes, of version %u; ours is %u); its memory is "
-             "damaged, or it runs another version of Weft",
-             frame->from, what, frame->kind, bytes, frame->version,
-             (unsigned)WEFT_FRAME_VERSION);
+             "what came over the network from %s makes no sense: %s (a frame of kind %u "
+             "with %zu bytes); its memory is damaged, or it runs another version of Weft",
+             who, what, frame->kind, bytes);
     weft_wireup_abort(tp->job, 1, cause);
 }
 
@@ -156,23 +160,26 @@ static void take_all_early(struct weft_transport *tp, struct weft_msg_peer *peer
  * May this packet have come before its turn? Its stream brings numbers that grow, and a
  * peer has no more packets under way than its window has room for.
  */
-static bool may_be_early(const struct weft_msg_peer *peer, const struct weft_frame *frame)
+static bool may_be_early(const struct weft_msg_stream *stream, uint32_t number)
 {
-    const struct weft_msg_queue *early = &peer->streams[frame->stream]->early;
-    const uint32_t ahead = frame->number - peer->number_in;
+    const struct weft_msg_queue *early = &stream->early;
+    const uint32_t ahead = number - stream->peer->number_in;
 
-    return ahead <= WEFT_STREAMS_MAX * WEFT_MSG_WINDOW_MOST / sizeof(*frame) &&
-           (early->first == NULL || (int32_t)(frame->number - early->last->number) > 0);
+    return ahead <= WEFT_STREAMS_MAX * WEFT_MSG_WINDOW_MOST / sizeof(struct weft_frame) &&
+           (early->first == NULL || (int32_t)(number - early->last->number) > 0);
 }
 
-static void take_ordered(struct weft_transport *tp, struct weft_msg_peer *peer,
+static void take_ordered(struct weft_transport *tp, struct weft_msg_stream *stream,
                          const struct weft_frame *frame, size_t len)
 {
-    if (weft_unlikely(frame->number != peer->number_in)) {
-        if (!may_be_early(peer, frame)) {
+    struct weft_msg_peer *peer = stream->peer;
+    const uint32_t number = weft_frame_number(frame);
+
+    if (weft_unlikely(number != peer->number_in)) {
+        if (!may_be_early(stream, number)) {
             reject(tp, frame, len, "its number is none that comes next");
         }
-        weft_msg_enqueue(&peer->streams[frame->stream]->early, copy(tp, frame, len));
+        weft_msg_enqueue(&stream->early, copy(tp, frame, len));
         peer->early++;
         return;
     }
@@ -188,36 +195,34 @@ static void take_ordered(struct weft_transport *tp, struct weft_msg_peer *peer,
     }
 }
 
-/* The frame's peer: peers and their streams stay until the transport is closed. */
-static struct weft_msg_peer *check_frame(struct weft_transport *tp,
-                                         const struct weft_frame *frame, size_t bytes)
+/* The frame's stream: peers and their streams stay until the transport is closed. */
+static struct weft_msg_stream *check_frame(struct weft_transport *tp,
+                                           const struct weft_frame *frame, size_t bytes)
 {
-    struct weft_msg_peer *peer;
+    struct weft_msg_stream *stream;
 
-    if (bytes < sizeof(*frame)) {
+    if (weft_unlikely(bytes < sizeof(*frame))) {
         const struct weft_frame none = {.from = UINT32_MAX};
 
         reject(tp, &none, bytes, "it is shorter than any");
     }
-    if (frame->version != WEFT_FRAME_VERSION) {
-        reject(tp, frame, bytes, "its version is not ours");
-    }
-    if (frame->kind < WEFT_FRAME_ORDERED || frame->kind > WEFT_FRAME_LEAVE ||
-        (frame->kind >= WEFT_FRAME_CREDIT && bytes > sizeof(*frame))) {
+    if (weft_unlikely(frame->kind < WEFT_FRAME_ORDERED ||
+                      frame->kind > WEFT_FRAME_LEAVE || frame->zero != 0 ||
+                      (frame->kind >= WEFT_FRAME_CREDIT && bytes > sizeof(*frame)))) {
         reject(tp, frame, bytes, "there is no such kind");
     }
-    peer = weft_ranks_find(&tp->peers, frame->from);
-    if (frame->stream >= WEFT_STREAMS_MAX || peer == NULL ||
-        peer->streams[frame->stream] == NULL) {
+    stream = weft_msg_stream_at(tp, frame->from);
+    if (weft_unlikely(stream == NULL)) {
         reject(tp, frame, bytes, "no such stream is connected");
     }
-    return peer;
+    return stream;
 }
 
 static void take_frame(struct weft_transport *tp, const struct weft_frame *frame,
                        size_t bytes)
 {
-    struct weft_msg_peer *peer = check_frame(tp, frame, bytes);
+    struct weft_msg_stream *stream = check_frame(tp, frame, bytes);
+    struct weft_msg_peer *peer = stream->peer;
     const size_t len = bytes - sizeof(*frame);
 
     tp->bytes_received += bytes;
@@ -227,7 +232,7 @@ static void take_frame(struct weft_transport *tp, const struct weft_frame *frame
     }
     if (weft_likely(frame->kind == WEFT_FRAME_ORDERED)) {
         peer->has_left = false;
-        take_ordered(tp, peer, frame, len);
+        take_ordered(tp, stream, frame, len);
     } else if (frame->kind == WEFT_FRAME_LEAVE) {
         peer->has_left = true;
     } else if (frame->kind == WEFT_FRAME_CONTROL) {

@@ -10,7 +10,7 @@ struct weft_msg_held *weft_msg_copy(const struct weft_frame *frame, size_t len)
     if (held == NULL) {
         return NULL;
     }
-    held->number = frame->number;
+    held->number = weft_frame_number(frame);
     held->length = (uint32_t)len;
     memcpy(held->header, frame->header, WEFT_HEADER_BYTES);
     memcpy(held->data, frame + 1, len);

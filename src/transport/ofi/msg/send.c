@@ -69,18 +69,14 @@ static enum weft_rc post(struct weft_transport *tp, struct weft_msg_stream *stre
 }
 
 /* Whatever goes to a peer also says what was taken of what it has sent. */
-struct weft_frame weft_msg_frame(const struct weft_transport *tp,
-                                 const struct weft_msg_stream *stream,
+struct weft_frame weft_msg_frame(const struct weft_msg_stream *stream,
                                  enum weft_frame_kind kind)
 {
     const struct weft_msg_peer *peer = stream->peer;
 
     return (struct weft_frame){
-        .version = WEFT_FRAME_VERSION,
         .kind = (uint8_t)kind,
-        .stream = (uint8_t)stream->base.stream,
-        .from = tp->me,
-        .number = peer->number_out,
+        .from = stream->index_there,
         .taken = peer->credits.taken,
         .taken_control = peer->credits.taken_control,
     };
@@ -92,7 +88,6 @@ void weft_msg_has_sent(struct weft_msg_peer *peer, const struct weft_frame *fram
     weft_credits_return(&peer->credits, frame->taken, frame->taken_control);
     peer->bytes_sent += bytes;
     if (frame->kind == WEFT_FRAME_ORDERED) {
-        peer->number_out++;
         peer->credits.sent += (uint32_t)bytes;
         peer->packets_sent++;
     } else if (frame->kind == WEFT_FRAME_CONTROL) {
@@ -104,7 +99,7 @@ static enum weft_rc send_frame(struct weft_transport *tp, struct weft_msg_stream
                                enum weft_frame_kind kind, const void *header,
                                const void *data, size_t len)
 {
-    const struct weft_frame frame = weft_msg_frame(tp, stream, kind);
+    const struct weft_frame frame = weft_msg_frame(stream, kind);
     const size_t total = sizeof(frame) + len;
     enum weft_rc rc;
 

@@ -27,8 +27,7 @@ void weft_msg_return_all_credits(struct weft_transport *tp);
 enum weft_rc weft_msg_may_send(struct weft_transport *tp, struct weft_msg_stream *stream,
                                size_t bytes);
 /* The frame of a packet by this stream; what is counted once it was sent. */
-struct weft_frame weft_msg_frame(const struct weft_transport *tp,
-                                 const struct weft_msg_stream *stream,
+struct weft_frame weft_msg_frame(const struct weft_msg_stream *stream,
                                  enum weft_frame_kind kind);
 void weft_msg_has_sent(struct weft_msg_peer *peer, const struct weft_frame *frame,
                        size_t bytes);

@@ -23,7 +23,7 @@ enum weft_rc weft_msg_send_zcopy(struct weft_endpoint *ep, const void *header,
     if (slot == NULL) {
         return WEFT_AGAIN;
     }
-    frame = weft_msg_frame(tp, stream, WEFT_FRAME_ORDERED);
+    frame = weft_msg_frame(stream, WEFT_FRAME_ORDERED);
     memcpy(frame.header, header, WEFT_HEADER_BYTES);
     memcpy(slot->buffer, &frame, sizeof(frame));
     if (head_len > 0) {

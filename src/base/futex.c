@@ -1,5 +1,6 @@
 #include "base/futex.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <stddef.h>
@@ -57,5 +58,6 @@ void weft_futex_wait_two(_Atomic uint32_t *a, uint32_t old_a, _Atomic uint32_t *
 
 void weft_futex_wake(_Atomic uint32_t *word, int count)
 {
+    assert(count > 0);
     syscall(SYS_futex, word, FUTEX_WAKE, count, NULL, NULL, 0);
 }

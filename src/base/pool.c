@@ -34,6 +34,7 @@ static struct slot *slot_at(const struct weft_pool *pool, uint32_t index)
     unsigned bit = log2_of(place);
     char *chunk = pool->chunk[bit - log2_of(pool->first)];
 
+    assert(pool->first > 0 && index < made(pool));
     return (struct slot *)(void *)(chunk + (place - (1u << bit)) * pool->object_size);
 }
 
@@ -81,6 +82,7 @@ enum weft_rc weft_pool_take(struct weft_pool *pool, void **object, uint32_t *ind
     uint32_t found;
     struct slot *slot;
 
+    assert(pool->first > 0);
     if (pool->free_head != 0) {
         found = pool->free_head - 1;
         slot = slot_at(pool, found);
@@ -113,6 +115,7 @@ uint32_t weft_pool_renew(void *object)
     struct slot *slot =
         (struct slot *)(void *)((char *)object - offsetof(struct slot, object));
 
+    assert(slot->next_free == IN_USE);
     slot->generation = next_generation(slot->generation);
     return slot->generation;
 }

@@ -1,11 +1,13 @@
 #include "base/ranks.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static void put(struct weft_ranks *ranks, struct weft_ranked *item)
 {
     uint32_t i = item->rank & ranks->mask;
 
+    assert(ranks->count <= ranks->mask);
     while (ranks->slots[i] != NULL) {
         i = (i + 1) & ranks->mask;
     }

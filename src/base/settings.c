@@ -2,6 +2,7 @@
 
 #include "base/spelling.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -58,6 +59,7 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
 
 const struct weft_setting_row *weft_setting_row(enum weft_setting which)
 {
+    assert((int)which >= 0 && which < WEFT_SET_COUNT);
     return &table[which];
 }
 

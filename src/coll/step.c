@@ -14,6 +14,7 @@ static bool is_given_up(const struct weft_coll *coll)
 enum weft_rc weft_coll_post(const struct weft_coll *coll, int source, void *buffer,
                             size_t bytes, struct weft_coll_step *step)
 {
+    weft_assert_unlocked();
     step->peer = source;
     step->bytes = bytes;
     if (is_given_up(coll)) {
@@ -30,6 +31,7 @@ enum weft_rc weft_coll_finish(const struct weft_coll *coll,
                                          (int)coll->kind, step->bytes};
     enum weft_rc rc;
 
+    weft_assert_unlocked();
     weft_wait(step->request, &why);
     rc = step->request->rc;
     if (!step->request->is_shared) {
@@ -49,6 +51,7 @@ enum weft_rc weft_coll_send(const struct weft_coll *coll, int dest, const void *
     struct weft_coll_step step = {.peer = dest, .bytes = bytes};
     enum weft_rc rc;
 
+    weft_assert_unlocked();
     if (is_given_up(coll)) {
         return WEFT_ERR_DEAD;
     }
@@ -63,6 +66,7 @@ enum weft_rc weft_coll_recv(const struct weft_coll *coll, int source, void *buff
     struct weft_coll_step step;
     enum weft_rc rc = weft_coll_post(coll, source, buffer, bytes, &step);
 
+    weft_assert_unlocked();
     return rc == WEFT_OK ? weft_coll_finish(coll, &step) : rc;
 }
 

@@ -1,5 +1,7 @@
 #include "comm/context.h"
 
+#include "engine/lock.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,8 @@ static struct {
 
 void weft_context_open(uint32_t me, uint32_t size)
 {
+    weft_assert_locked();
+    assert(me < size);
     memset(&own, 0, sizeof(own));
     own.me = me;
     own.owner_bits = size > 1 ? 32u - (unsigned)__builtin_clz(size - 1) : 0;
@@ -97,6 +101,8 @@ uint32_t weft_context_take(void)
 {
     const uint32_t number = find_next();
 
+    weft_assert_locked();
+    assert(own.limit > 0);
     if (number >= own.limit) {
         return 0;
     }
@@ -110,6 +116,7 @@ void weft_context_give(uint32_t context)
     const uint32_t number = context / WEFT_PLANES >> own.owner_bits;
     const uint32_t word = number / WORD_BITS;
 
+    weft_assert_locked();
     if (context == 0) {
         return;
     }

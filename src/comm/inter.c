@@ -14,6 +14,7 @@
 #include "p2p/state.h"
 #include "engine/lock.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -228,6 +229,7 @@ enum weft_rc weft_intercomm_create(struct weft_comm *local, int leader,
     struct weft_channel channel = {.plane = WEFT_PLANE_MAKE, .tag = tag};
     int process = -1;
 
+    weft_assert_unlocked();
     weft_lock();
     local_channel = weft_channel_of_all(local);
     weft_p2p_leave();
@@ -300,6 +302,8 @@ enum weft_rc weft_intercomm_merge(struct weft_comm *comm, bool is_high,
     bool is_first;
     enum weft_rc rc = order_sides(comm, is_high, &is_first);
 
+    weft_assert_unlocked();
+    assert(weft_comm_is_inter(comm));
     if (rc == WEFT_OK) {
         rc = is_first ? weft_group_union(comm->group, comm->remote, &draft)
                       : weft_group_union(comm->remote, comm->group, &draft);

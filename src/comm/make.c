@@ -27,6 +27,7 @@ enum weft_rc weft_make_empty(struct weft_group *group, struct weft_group *remote
 {
     enum weft_rc rc = weft_comm_take(group, remote, out);
 
+    weft_assert_locked();
     if (rc == WEFT_OK) {
         (*out)->errhandler = weft_errhandler_use(errhandler);
     }
@@ -35,6 +36,7 @@ enum weft_rc weft_make_empty(struct weft_group *group, struct weft_group *remote
 
 void weft_make_undo(struct weft_comm *made)
 {
+    weft_assert_locked();
     if (made->local != NULL) {
         weft_comm_give(made->local);
     }
@@ -100,6 +102,7 @@ enum weft_rc weft_comm_dup(const char *call, struct weft_comm *comm,
     struct weft_comm *made = NULL;
     enum weft_rc rc;
 
+    weft_assert_unlocked();
     weft_lock();
     rc = begin_dup(comm, &made, &request);
     if (rc == WEFT_OK) {
@@ -173,6 +176,7 @@ enum weft_rc weft_comm_create(const char *call, struct weft_comm *comm,
     struct weft_channel channel;
     enum weft_rc rc;
 
+    weft_assert_unlocked();
     weft_lock();
     channel = weft_channel_of_all(comm);
     rc = create(call, comm, group, comm->errhandler, &channel, out);

@@ -280,6 +280,7 @@ enum weft_rc weft_comm_split(const char *call, struct weft_comm *comm, int color
     struct split split = {.comm = comm};
     enum weft_rc rc;
 
+    weft_assert_unlocked();
     weft_lock();
     rc = take_table(&split);
     if (rc == WEFT_OK) {
@@ -327,6 +328,7 @@ enum weft_rc weft_comm_split_type(struct weft_comm *comm, int type, int key,
     int color = my_node();
     enum weft_rc rc;
 
+    weft_assert_unlocked();
     if (type == MPI_UNDEFINED ||
         ((type == MPI_COMM_TYPE_HW_GUIDED || type == MPI_COMM_TYPE_RESOURCE_GUIDED) &&
          (resource == NULL || strcmp(resource, "mpi_shared_memory") != 0))) {

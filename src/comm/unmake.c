@@ -14,6 +14,7 @@
 #include "p2p/state.h"
 #include "engine/lock.h"
 
+#include <assert.h>
 #include <sched.h>
 
 enum {
@@ -64,6 +65,8 @@ void weft_unmake(struct weft_comm *comm)
     uint32_t index;
     uint32_t generation;
 
+    weft_assert_locked();
+    assert(comm->references == 0);
     if (comm->local != NULL) {
         weft_comm_release(comm->local);
     }
@@ -95,6 +98,7 @@ int weft_comm_free(struct weft_comm *comm)
     bool is_ahead;
     int err = delete_attributes(comm);
 
+    weft_assert_unlocked();
     if (err != MPI_SUCCESS) {
         return err;
     }

@@ -2,6 +2,7 @@
 
 #include "engine/lock.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,7 @@ static struct weft_keyval *find_key(enum weft_kind family, int number)
     struct weft_keyval *key;
     uint32_t generation;
 
+    weft_assert_locked();
     if (pool.first == 0 || number < FIRST || index_of(number) >= LIMIT) {
         return NULL;
     }
@@ -66,6 +68,8 @@ static void free_unless_needed(struct weft_keyval *key)
 
 static void release_key(struct weft_keyval *key)
 {
+    weft_assert_locked();
+    assert(key->used > 0);
     key->used--;
     free_unless_needed(key);
 }
@@ -132,6 +136,7 @@ static struct weft_attribute *find(const struct weft_attributes *attributes,
 static int append(struct weft_attributes *attributes, struct weft_keyval *key,
                   void *value)
 {
+    assert(attributes->count <= attributes->capacity);
     if (attributes->count == attributes->capacity) {
         uint32_t capacity = attributes->capacity == 0 ? 4 : 2 * attributes->capacity;
         struct weft_attribute *grown =
@@ -152,6 +157,7 @@ static void remove_one(struct weft_attributes *attributes, struct weft_keyval *k
 {
     struct weft_attribute *gone = find(attributes, key);
 
+    assert(attributes->count > 0 || attributes->at == NULL);
     if (gone == NULL) {
         return; /* the callback has removed it itself */
     }
@@ -169,6 +175,7 @@ static void remove_one(struct weft_attributes *attributes, struct weft_keyval *k
 
 static int call_delete(const struct weft_keyval *key, void *handle, void *value)
 {
+    weft_assert_unlocked();
     if (key->delete_fn.any == NULL) {
         return MPI_SUCCESS;
     }
@@ -186,6 +193,7 @@ static int call_delete(const struct weft_keyval *key, void *handle, void *value)
 static int call_copy(const struct weft_keyval *key, void *handle, void *value, void **out,
                      int *is_wanted)
 {
+    weft_assert_unlocked();
     *is_wanted = 0;
     if (key->copy.any == NULL) {
         return MPI_SUCCESS;
@@ -217,6 +225,7 @@ static int delete_locked(void *handle, struct weft_attributes *attributes,
 {
     int err;
 
+    weft_assert_locked();
     key->used++;
     weft_unlock();
     err = call_delete(key, handle, value);
@@ -299,6 +308,7 @@ static int copy_one(void *handle, const struct weft_attribute *from,
     int is_wanted;
     int err;
 
+    weft_assert_locked();
     weft_unlock();
     err = call_copy(from->key, handle, from->value, &value, &is_wanted);
     weft_lock();

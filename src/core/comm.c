@@ -1,7 +1,9 @@
 #include "core/comm.h"
 
 #include "core/topology.h"
+#include "engine/lock.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +55,8 @@ enum weft_rc weft_comm_open_predefined(int rank, int size)
 {
     enum weft_rc rc;
 
+    weft_assert_locked();
+    assert(rank >= 0 && rank < size);
     rc = open_predefined(&weft_comm_world, MPI_COMM_WORLD, "MPI_COMM_WORLD", 0, size);
     if (rc == WEFT_OK) {
         rc = open_predefined(&weft_comm_self, MPI_COMM_SELF, "MPI_COMM_SELF",
@@ -93,6 +97,7 @@ struct weft_comm *weft_comm_next(uint32_t *index)
 {
     struct weft_comm *comm = NULL;
 
+    weft_assert_locked();
     while (comm == NULL && *index < pool.made) {
         comm = weft_pool_find(&pool, *index, weft_pool_generation(&pool, *index));
         ++*index;
@@ -120,6 +125,7 @@ struct weft_comm *weft_comm_of_context(uint32_t context)
     struct weft_comm *comm;
     uint32_t index = 0;
 
+    weft_assert_locked();
     if (wanted == weft_comm_world.context || wanted == weft_comm_self.context) {
         return wanted == weft_comm_world.context ? &weft_comm_world : &weft_comm_self;
     }
@@ -136,6 +142,7 @@ enum weft_rc weft_comm_take(struct weft_group *group, struct weft_group *remote,
     uintptr_t handle;
     enum weft_rc rc = weft_handle_take(WEFT_KIND_COMM, &object, &handle);
 
+    weft_assert_locked();
     if (rc == WEFT_OK) {
         *out = object;
         fill(*out, weft_group_use(group), remote != NULL ? weft_group_use(remote) : NULL);
@@ -146,6 +153,8 @@ enum weft_rc weft_comm_take(struct weft_group *group, struct weft_group *remote,
 
 void weft_comm_give(struct weft_comm *comm)
 {
+    weft_assert_locked();
+    assert(comm != &weft_comm_world && comm != &weft_comm_self);
     empty(comm);
     weft_handle_give(WEFT_KIND_COMM, (uintptr_t)comm->handle);
 }
@@ -153,6 +162,7 @@ void weft_comm_give(struct weft_comm *comm)
 /* In place: a thread that waits may read the old name, with the lock, or the new one. */
 enum weft_rc weft_comm_set_name(struct weft_comm *comm, const char *name)
 {
+    weft_assert_locked();
     if (comm->own_name == NULL) {
         comm->own_name = malloc(MPI_MAX_OBJECT_NAME);
     }

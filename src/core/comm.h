@@ -17,6 +17,9 @@
 #include "core/group.h"
 
 #include "mpi.h"
+#include "engine/lock.h"
+
+#include <assert.h>
 
 /* Bits of a context that keep the planes of one communicator apart. */
 enum weft_plane {
@@ -126,11 +129,15 @@ struct weft_comm *weft_comm_of_context(uint32_t context);
 
 static inline void weft_comm_use(struct weft_comm *comm)
 {
+    weft_assert_locked();
+    assert(comm->references > 0);
     comm->references++;
 }
 
 static inline void weft_comm_release(struct weft_comm *comm)
 {
+    weft_assert_locked();
+    assert(comm->references > 0);
     if (weft_unlikely(--comm->references == 0)) {
         weft_comm_unused(comm);
     }

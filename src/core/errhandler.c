@@ -40,6 +40,7 @@ static enum weft_rc create(enum weft_kind family, void (*call)(void),
     enum weft_rc rc;
     struct weft_errhandler *handler;
 
+    weft_assert_object_locked();
     if (pool.first == 0) {
         weft_pool_init(&pool, sizeof(struct weft_errhandler), 8,
                        1u << WEFT_HANDLE_INDEX_BITS);
@@ -72,6 +73,7 @@ enum weft_rc weft_errhandler_create(enum weft_kind family, void (*call)(void),
 /* With the objects' lock. */
 static void free_unless_needed(struct weft_errhandler *handler)
 {
+    weft_assert_object_locked();
     if (handler->call.any != NULL && handler->held == 0 && handler->used == 0) {
         weft_handle_give(WEFT_KIND_ERRHANDLER, (uintptr_t)handler->handle);
     }

@@ -1,5 +1,7 @@
 #include "core/fortran.h"
 
+#include "engine/lock.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +44,7 @@ const struct weft_info *weft_fortran_info(void)
 enum weft_told weft_fortran_set_booleans(int size, const void *is_true,
                                          const void *is_false)
 {
+    weft_assert_locked();
     if (fortran.logical_size != 0) {
         return WEFT_TOLD_BEFORE;
     }
@@ -56,6 +59,7 @@ enum weft_told weft_fortran_set_booleans(int size, const void *is_true,
 
 bool weft_fortran_booleans(int size, void *is_true, void *is_false)
 {
+    weft_assert_locked();
     if (fortran.logical_size == 0 || fortran.logical_size != size) {
         return false;
     }

@@ -4,6 +4,9 @@
  */
 #include "core/group.h"
 
+#include "engine/lock.h"
+
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,6 +117,7 @@ static bool goes_on(struct weft_group_draft *draft, uint64_t process)
 
 enum weft_rc weft_group_add(struct weft_group_draft *draft, uint64_t process)
 {
+    assert(draft->table == NULL || draft->size <= draft->capacity);
     if (draft->table == NULL && goes_on(draft, process)) {
         draft->size++;
         return WEFT_OK;
@@ -154,6 +158,7 @@ enum weft_rc weft_group_make(struct weft_group_draft *draft, struct weft_group *
     uintptr_t handle;
     enum weft_rc rc;
 
+    weft_assert_locked();
     if (draft->size == 0) {
         *out = &weft_group_empty;
         weft_group_drop(draft);
@@ -200,11 +205,14 @@ static void free_unless_needed(struct weft_group *group)
 
 void weft_group_hold(struct weft_group *group)
 {
+    weft_assert_locked();
     group->held += group != &weft_group_empty;
 }
 
 void weft_group_let_go(struct weft_group *group)
 {
+    weft_assert_locked();
+    assert(group == &weft_group_empty || group->held > 0);
     if (group != &weft_group_empty) {
         group->held--;
         free_unless_needed(group);
@@ -213,12 +221,15 @@ void weft_group_let_go(struct weft_group *group)
 
 struct weft_group *weft_group_use(struct weft_group *group)
 {
+    weft_assert_locked();
     group->used += group != &weft_group_empty;
     return group;
 }
 
 void weft_group_release(struct weft_group *group)
 {
+    weft_assert_locked();
+    assert(group == &weft_group_empty || group->used > 0);
     if (group != &weft_group_empty) {
         group->used--;
         free_unless_needed(group);

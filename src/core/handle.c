@@ -27,6 +27,7 @@ static uintptr_t make(enum weft_kind kind, uint32_t index, uint32_t generation)
 
 void weft_handle_register(enum weft_kind kind, struct weft_pool *pool)
 {
+    assert(kind > 0 && kind < WEFT_KIND_END);
     assert(pools[kind] == NULL || pools[kind] == pool);
     pools[kind] = pool;
 }
@@ -43,6 +44,7 @@ enum weft_rc weft_handle_take(enum weft_kind kind, void **object, uintptr_t *han
     uint32_t generation;
     enum weft_rc rc = weft_pool_take(pools[kind], object, &index, &generation);
 
+    assert(pools[kind] != NULL);
     if (rc == WEFT_OK) {
         *handle = make(kind, index, generation);
     }

@@ -1,5 +1,8 @@
 #include "core/info.h"
 
+#include "engine/lock.h"
+
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +26,7 @@ static struct weft_info environment; /* MPI_INFO_ENV */
 
 struct weft_info *weft_info_from_handle(MPI_Info handle)
 {
+    weft_assert_object_locked();
     if (handle == MPI_INFO_ENV) {
         if (environment.handle == NULL) {
             environment.handle = MPI_INFO_ENV;
@@ -41,6 +45,7 @@ enum weft_rc weft_info_create(struct weft_info **out)
     uintptr_t handle;
     enum weft_rc rc;
 
+    weft_assert_object_locked();
     if (pool.first == 0) {
         weft_pool_init(&pool, sizeof(struct weft_info), 8, 1u << WEFT_HANDLE_INDEX_BITS);
         weft_handle_register(WEFT_KIND_INFO, &pool);
@@ -74,6 +79,8 @@ enum weft_rc weft_info_dup(const struct weft_info *from, struct weft_info **out)
 
 void weft_info_free(struct weft_info *info)
 {
+    weft_assert_object_locked();
+    assert(info != &environment);
     for (int i = 0; i < info->count; i++) {
         free(info->at[i].key);
         free(info->at[i].value);
@@ -89,6 +96,7 @@ MPI_Info weft_info_handle(const struct weft_info *info)
 
 static struct entry *find(const struct weft_info *info, const char *key)
 {
+    weft_assert_object_locked();
     for (int i = 0; i < info->count; i++) {
         if (strcmp(info->at[i].key, key) == 0) {
             return &info->at[i];
@@ -166,6 +174,7 @@ int weft_info_count(const struct weft_info *info)
 
 const char *weft_info_key(const struct weft_info *info, int n)
 {
+    assert(n >= 0 && n < info->count);
     return info->at[n].key;
 }
 

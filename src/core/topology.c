@@ -1,5 +1,8 @@
 #include "core/topology.h"
 
+#include "engine/lock.h"
+
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +30,7 @@ const int *weft_topology_see(const struct weft_topology *topology, int which)
 {
     const int *list = topology->numbers;
 
+    assert(which >= 0 && which < WEFT_TOPOLOGY_LISTS);
     for (int i = 0; i < which; i++) {
         list += topology->lengths[i];
     }
@@ -48,6 +52,7 @@ void weft_topology_fill(struct weft_topology *topology, int which, const int fro
 
 struct weft_topology *weft_topology_use(struct weft_topology *topology)
 {
+    weft_assert_locked();
     if (topology != NULL) {
         topology->references++;
     }
@@ -56,6 +61,8 @@ struct weft_topology *weft_topology_use(struct weft_topology *topology)
 
 void weft_topology_release(struct weft_topology *topology)
 {
+    weft_assert_locked();
+    assert(topology == NULL || topology->references > 0);
     if (topology != NULL && --topology->references == 0) {
         free(topology);
     }

@@ -2,8 +2,10 @@
 
 #include "base/pool.h"
 
+#include "engine/lock.h"
 #include "mpi.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +25,7 @@ static struct user_error *find(int code)
     uint32_t index = (uint32_t)(code - FIRST);
     uint32_t generation;
 
+    weft_assert_object_locked();
     if (code < FIRST || pool.first == 0) {
         return NULL;
     }
@@ -60,6 +63,7 @@ static enum weft_removed remove_one(int code, struct user_error *gone)
 {
     struct user_error *parent = find(gone->class);
 
+    assert(gone->codes == 0);
     if (parent != NULL && parent != gone) {
         parent->codes--;
     }

@@ -6,6 +6,9 @@
 #include "datatype/compile.h"
 
 #include "datatype/placement.h"
+#include "engine/lock.h"
+
+#include <assert.h>
 
 /* The layout of `length` elements in a row. */
 static enum weft_rc compile_elements(struct weft_layout *layout,
@@ -73,6 +76,8 @@ enum weft_rc weft_compile(struct weft_datatype *type)
     struct weft_piece *top = &type->layout.top;
     enum weft_rc rc;
 
+    weft_assert_locked();
+    assert(type->is_compiled || type->contents != NULL);
     if (type->is_compiled) {
         return WEFT_OK;
     }

@@ -1,6 +1,7 @@
 #include "datatype/construct.h"
 
 #include "datatype/bounds.h"
+#include "engine/lock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,7 @@ enum weft_rc weft_type_describe(struct weft_contents *contents,
     struct weft_datatype *type;
     enum weft_rc rc = weft_datatype_new(&type);
 
+    weft_assert_locked();
     if (rc != WEFT_OK) {
         free(contents);
         return rc;

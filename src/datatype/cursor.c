@@ -3,6 +3,7 @@
 #include "base/copy.h"
 #include "datatype/blocks.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
@@ -55,6 +56,7 @@ static size_t find_piece(const struct weft_body *body, uint64_t byte)
 static void walk_row(struct walk *w, const struct weft_body *body, uintptr_t base,
                      uint64_t from, uint64_t to)
 {
+    assert(from <= to && to <= body->size);
     for (size_t i = find_piece(body, from); from < to; i++) {
         const struct weft_piece *piece = &body->pieces[i];
         uint64_t end = piece->start + weft_piece_bytes(piece);
@@ -170,6 +172,7 @@ static void walk_list(struct walk *w, const struct weft_body *body, uintptr_t ba
     size_t end = to == body->size ? body->n : find_block(body, to);
     uint64_t skip = from - block_start(body, first);
 
+    assert(from < to && to <= body->size);
     if (skip > 0 || first == end) { /* begins inside a block, and may end there */
         uint64_t stop = block_start(body, first + 1);
 
@@ -329,6 +332,7 @@ void weft_cursor_init(struct weft_cursor *cursor, const struct weft_layout *layo
 {
     const struct weft_piece *top = &layout->top;
 
+    assert(layout->top.count == 0 || layout->top.size > 0);
     cursor->all = *top;
     cursor->buffer = (uintptr_t)buffer;
     cursor->position = 0;
@@ -363,6 +367,7 @@ static size_t step(struct weft_cursor *cursor, char *packed, size_t bytes, bool 
     const uint64_t left = cursor->end - cursor->position;
     struct walk w = {packed, is_pack};
 
+    assert(cursor->position <= cursor->end);
     bytes = bytes < left ? bytes : (size_t)left;
     if (bytes > 0) {
         walk_piece(&w, &cursor->all, cursor->buffer, cursor->position,
@@ -460,6 +465,7 @@ size_t weft_cursor_vectors(struct weft_cursor *cursor, struct iovec *out, size_t
     const uint64_t left = cursor->end - cursor->position;
     struct vectors v = {.out = out, .most = most};
 
+    assert(cursor->position <= cursor->end);
     bytes = bytes < left ? bytes : (size_t)left;
     if (bytes > 0) {
         (void)list_piece(&v, &cursor->all, cursor->buffer, cursor->position,

@@ -1,6 +1,7 @@
 #include "datatype/datatype.h"
 
 #include "datatype/compile.h"
+#include "engine/lock.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ enum weft_rc weft_datatype_new(struct weft_datatype **out)
     uintptr_t handle;
     enum weft_rc rc;
 
+    weft_assert_locked();
     if (pool.first == 0) {
         weft_pool_init(&pool, sizeof(struct weft_datatype), 8,
                        1u << WEFT_HANDLE_INDEX_BITS);
@@ -40,6 +42,8 @@ enum weft_rc weft_datatype_new(struct weft_datatype **out)
 
 void weft_datatype_keep(struct weft_datatype *type)
 {
+    weft_assert_locked();
+    assert(type->contents == NULL || type->references > 0);
     if (type->contents != NULL) {
         type->references++;
     }
@@ -49,6 +53,7 @@ static void destroy(struct weft_datatype *type)
 {
     struct weft_contents *contents = type->contents;
 
+    assert(type->handles == 0 && !type->is_predefined);
     weft_layout_fini(&type->layout);
     for (MPI_Count i = 0; i < contents->types; i++) {
         weft_datatype_release(contents->type[i]);
@@ -64,6 +69,8 @@ static void destroy(struct weft_datatype *type)
 
 void weft_datatype_release(struct weft_datatype *type)
 {
+    weft_assert_locked();
+    assert(type->contents == NULL || type->references > 0);
     if (type->contents != NULL && --type->references == 0) {
         destroy(type);
     }
@@ -78,6 +85,7 @@ void weft_datatype_free(struct weft_datatype *type)
 
 void weft_datatype_share(struct weft_datatype *type)
 {
+    weft_assert_locked();
     if (type->contents != NULL && !type->is_predefined) {
         type->handles++;
         type->references++;
@@ -88,6 +96,7 @@ enum weft_rc weft_datatype_commit(struct weft_datatype *type)
 {
     enum weft_rc rc = weft_compile(type);
 
+    weft_assert_locked();
     if (rc == WEFT_OK) {
         type->is_committed = true;
         type->is_plain = type->is_contiguous && type->true_lb == 0;
@@ -99,6 +108,7 @@ enum weft_rc weft_datatype_set_name(struct weft_datatype *type, const char *name
 {
     char *copy = strndup(name, MPI_MAX_OBJECT_NAME - 1);
 
+    weft_assert_locked();
     if (copy == NULL) {
         return WEFT_ERR_NOMEM;
     }

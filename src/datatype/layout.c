@@ -1,5 +1,6 @@
 #include "datatype/layout.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,6 +148,7 @@ void weft_row_add(struct weft_row *row, const struct weft_piece *piece, int64_t 
     struct weft_piece *last = row->n > 0 ? &row->pieces[row->n - 1] : NULL;
     const int64_t at = (int64_t)((uint64_t)piece->offset + (uint64_t)offset);
 
+    assert(row->n < row->room || weft_piece_bytes(piece) == 0 || last != NULL);
     if (weft_piece_bytes(piece) == 0) {
         return;
     }
@@ -230,6 +232,7 @@ static enum weft_rc make_blocks(struct weft_layout *layout,
     bool is_even = true;
     struct weft_body *body;
 
+    assert(n > 1);
     for (size_t i = 1; i < n && is_even; i++) {
         is_even = pieces[i].size == pieces[0].size;
     }

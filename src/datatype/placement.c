@@ -1,5 +1,7 @@
 #include "datatype/placement.h"
 
+#include <assert.h>
+
 /* Wraps around where the placement is empty; weft_type_describe refuses the others. */
 static int64_t scale(MPI_Count a, int64_t b)
 {
@@ -10,6 +12,7 @@ MPI_Count weft_placements(const struct weft_datatype *type)
 {
     const struct weft_contents *c = type->contents;
 
+    assert(c != NULL);
     switch (c->combiner) {
     case MPI_COMBINER_VECTOR:
     case MPI_COMBINER_HVECTOR:
@@ -30,6 +33,7 @@ struct weft_placement weft_placement_at(const struct weft_datatype *type, MPI_Co
     struct weft_placement p = {0, 1, c->types > 0 ? c->type[0] : NULL};
     MPI_Count n;
 
+    assert(c != NULL && i >= 0);
     if (type->inner != NULL) {
         p.type = type->inner;
         return p;

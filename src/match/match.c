@@ -4,6 +4,9 @@
  */
 #include "match/match.h"
 
+#include "engine/lock.h"
+
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +34,7 @@ static bool is_empty(const struct weft_link *head)
 
 static void append(struct weft_link *head, struct weft_link *link)
 {
+    assert(head->next->previous == head && head->previous->next == head);
     link->next = head;
     link->previous = head->previous;
     head->previous->next = link;
@@ -39,6 +43,7 @@ static void append(struct weft_link *head, struct weft_link *link)
 
 static void take_out(struct weft_link *link)
 {
+    assert(link->previous->next == link && link->next->previous == link);
     link->previous->next = link->next;
     link->next->previous = link->previous;
 }
@@ -96,6 +101,7 @@ static void put_node(struct weft_match_index *index, struct weft_match_node *n)
 {
     uint32_t at = hash(n->context, n->source, n->tag) & (index->bucket_count - 1);
 
+    assert(index->bucket_count > 0);
     n->next = index->buckets[at];
     index->buckets[at] = n;
 }
@@ -247,6 +253,7 @@ enum weft_rc weft_match_post(struct weft_match *match, struct weft_posted *entry
     struct weft_link *list =
         list_for(&match->posted[class], class, entry->context, entry->source, entry->tag);
 
+    weft_assert_locked();
     if (weft_unlikely(list == NULL)) {
         return WEFT_ERR_NOMEM;
     }
@@ -263,6 +270,8 @@ static void unpost(struct weft_match *match, struct weft_posted *entry)
 {
     enum weft_match_class class = class_of(entry->source, entry->tag);
 
+    assert(entry->state == WEFT_POSTED && match->posted_count[class] > 0);
+    assert(class == WEFT_MATCH_EXACT || match->posted_wild > 0);
     take_out(&entry->link);
     match->posted_count[class]--;
     match->posted_wild -= class != WEFT_MATCH_EXACT ? 1 : 0;
@@ -284,11 +293,13 @@ static bool claim(struct weft_match *match, struct weft_posted *entry,
 
 bool weft_match_cancel(struct weft_match *match, struct weft_posted *entry)
 {
+    weft_assert_locked();
     return entry->state == WEFT_POSTED && claim(match, entry, WEFT_POSTED_CANCELLED);
 }
 
 void weft_match_claimed(struct weft_match *match, struct weft_posted *entry)
 {
+    weft_assert_locked();
     if (entry->state == WEFT_POSTED) {
         unpost(match, entry);
         entry->state = WEFT_POSTED_CLAIMED;
@@ -299,6 +310,8 @@ bool weft_match_may_offer(struct weft_match *match, const struct weft_posted *en
 {
     const struct weft_match_node *key;
 
+    weft_assert_locked();
+    assert(class_of(entry->source, entry->tag) == WEFT_MATCH_EXACT);
     for (int c = WEFT_MATCH_EXACT + 1; c < WEFT_MATCH_CLASSES; c++) {
         const struct weft_match_node *n =
             match->posted_count[c] == 0
@@ -359,6 +372,8 @@ static struct weft_posted *oldest_posted(struct weft_match *match, uint32_t cont
 struct weft_posted *weft_match_arrive(struct weft_match *match, uint32_t context,
                                       int32_t source, int32_t tag)
 {
+    weft_assert_locked();
+    assert(source != WEFT_ANY_SOURCE && tag != WEFT_ANY_TAG);
     for (;;) {
         struct weft_posted *entry = oldest_posted(match, context, source, tag);
 
@@ -402,6 +417,8 @@ enum weft_rc weft_match_keep(struct weft_match *match, struct weft_waiting *entr
     struct weft_match_index *exact = &match->waiting[WEFT_MATCH_EXACT];
     struct weft_match_node *n = exact->last;
 
+    weft_assert_locked();
+    assert(class_of(entry->source, entry->tag) == WEFT_MATCH_EXACT);
     if (weft_likely(!match->is_indexed_wild && n != NULL &&
                     has_key(n, entry->context, entry->source, entry->tag))) {
         append(&n->head, &entry->link[WEFT_MATCH_EXACT]);
@@ -461,6 +478,7 @@ struct weft_waiting *weft_match_find(struct weft_match *match, uint32_t context,
     enum weft_match_class class = class_of(source, tag);
     struct weft_match_node *n;
 
+    weft_assert_locked();
     if (weft_likely(match->waiting_count == 0)) {
         return NULL;
     }
@@ -489,6 +507,7 @@ static void relink(const struct weft_link *from, struct weft_link *to)
 void weft_match_move(struct weft_match *match, struct weft_waiting *from,
                      struct weft_waiting *to)
 {
+    weft_assert_locked();
     for (int c = 0; c < WEFT_MATCH_CLASSES; c++) {
         if (match->is_indexed[c]) {
             relink(&from->link[c], &to->link[c]);
@@ -499,6 +518,8 @@ void weft_match_move(struct weft_match *match, struct weft_waiting *from,
 
 void weft_match_take(struct weft_match *match, struct weft_waiting *entry)
 {
+    weft_assert_locked();
+    assert(match->waiting_count > 0);
     take_out(&entry->all);
     match->waiting_count--;
     take_out(&entry->link[WEFT_MATCH_EXACT]);

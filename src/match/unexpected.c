@@ -1,7 +1,9 @@
 #include "match/unexpected.h"
 
 #include "base/copy.h"
+#include "engine/lock.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -52,6 +54,7 @@ static void evacuate(struct weft_unexpected_store *store, struct weft_match *mat
 {
     uint32_t at = 0;
 
+    assert(b->live <= b->used);
     while (at < b->used && b->live > 0) {
         struct weft_unexpected *old = (struct weft_unexpected *)(void *)(b->memory + at);
         struct weft_unexpected *copy;
@@ -140,6 +143,7 @@ struct weft_unexpected *weft_unexpected_keep(struct weft_unexpected_store *store
     uint32_t bytes = record_bytes(len);
     struct weft_unexpected *message = make(store, match, bytes);
 
+    weft_assert_locked();
     if (message == NULL) {
         return NULL;
     }
@@ -163,6 +167,7 @@ struct weft_unexpected *weft_unexpected_keep(struct weft_unexpected_store *store
 void weft_unexpected_free(struct weft_unexpected_store *store, struct weft_match *match,
                           struct weft_unexpected *message)
 {
+    weft_assert_locked();
     (void)match;
     if (message->buffer == WEFT_UNEXPECTED_OUTSIDE) {
         store->beyond -= message->bytes;

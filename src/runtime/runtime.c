@@ -111,6 +111,7 @@ static enum weft_rc open_first(void)
 {
     enum weft_rc rc = WEFT_OK;
 
+    weft_assert_locked();
     if (gethostname(run.host, sizeof(run.host)) != 0) {
         run.host[0] = '?';
     }
@@ -148,6 +149,7 @@ enum weft_rc weft_runtime_open(void)
 {
     enum weft_rc rc;
 
+    weft_assert_unlocked();
     pthread_mutex_lock(&life);
     rc = open_alone();
     pthread_mutex_unlock(&life);
@@ -172,6 +174,7 @@ void weft_runtime_close(void)
 {
     bool is_last;
 
+    weft_assert_unlocked();
     weft_lock();
     weft_p2p_drain();
     is_last = --run.users == 0;
@@ -271,6 +274,7 @@ enum weft_rc weft_world_init(bool is_threaded)
     bool is_open;
     enum weft_rc rc;
 
+    weft_assert_unlocked();
     if (!step_world(WEFT_WORLD_BEFORE, WEFT_WORLD_OPENING)) {
         return WEFT_ERR_ARGUMENT;
     }
@@ -349,6 +353,7 @@ enum weft_rc weft_world_finalize(void)
 {
     enum weft_rc rc;
 
+    weft_assert_unlocked();
     if (!step_world(WEFT_WORLD_OPEN, WEFT_WORLD_CLOSED)) {
         return WEFT_ERR_ARGUMENT;
     }

@@ -4,6 +4,7 @@
 #include "engine/lock.h"
 #include "runtime/runtime.h"
 
+#include <assert.h>
 #include <strings.h>
 
 enum { PSET_WORLD, PSET_SELF, PSET_NODE, PSETS };
@@ -23,6 +24,7 @@ static enum weft_rc take(struct weft_errhandler *errhandler, struct weft_session
     uintptr_t handle;
     enum weft_rc rc;
 
+    weft_assert_object_locked();
     if (pool.limit == 0) {
         weft_pool_init(&pool, sizeof(struct weft_session), 4,
                        1u << WEFT_HANDLE_INDEX_BITS);
@@ -94,6 +96,7 @@ int weft_pset_count(void)
 
 const char *weft_pset_name(int n)
 {
+    assert(n >= 0 && n < PSETS);
     return names[n];
 }
 
@@ -153,6 +156,7 @@ enum weft_rc weft_pset_group(const struct weft_session *session, int n,
 {
     enum weft_rc rc = make_group(n, out);
 
+    weft_assert_locked();
     if (rc == WEFT_OK) { /* a set has at least this process: its group is a new one */
         (*out)->session = session->number;
     }

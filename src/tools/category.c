@@ -3,6 +3,7 @@
 #include "base/settings.h"
 #include "tools/performance.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -52,6 +53,7 @@ int weft_category_count(void)
 
 const struct weft_category *weft_category(int index)
 {
+    assert(index >= 0 && index < weft_category_count());
     return &table[index].shown;
 }
 

@@ -1,8 +1,10 @@
 #include "tools/performance.h"
 
+#include "engine/lock.h"
 #include "p2p/counts.h"
 #include "tools/token.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -84,6 +86,7 @@ int weft_performance_count(void)
 
 const struct weft_performance_row *weft_performance_row(int index)
 {
+    assert(index >= 0 && index < weft_performance_count());
     return &rows[index];
 }
 
@@ -152,6 +155,7 @@ void weft_pvar_session_free(struct weft_pvar_session *session)
 {
     struct weft_pvar_session **at = &sessions;
 
+    weft_assert_locked();
     while (session->handles != NULL) {
         weft_pvar_handle_free(session->handles);
     }
@@ -207,6 +211,7 @@ void weft_pvar_handle_free(struct weft_pvar_handle *handle)
 {
     struct weft_pvar_handle **at = &handle->session->handles;
 
+    weft_assert_locked();
     weft_pvar_stop(handle);
     while (*at != handle) {
         at = &(*at)->next;

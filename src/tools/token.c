@@ -1,5 +1,9 @@
 #include "tools/token.h"
 
+#include "engine/lock.h"
+
+#include <assert.h>
+
 enum {
     FIRST = 2, /* 0 is null, 1 is MPI_T_PVAR_ALL_HANDLES */
     LIMIT = 1 << 20,
@@ -12,6 +16,7 @@ enum weft_rc weft_token_take(struct weft_pool *pool, size_t size, void **object,
     uint32_t generation;
     enum weft_rc rc;
 
+    weft_assert_locked();
     if (pool->limit == 0) {
         weft_pool_init(pool, size, 16, LIMIT);
     }
@@ -24,6 +29,8 @@ enum weft_rc weft_token_take(struct weft_pool *pool, size_t size, void **object,
 
 void weft_token_give(struct weft_pool *pool, uintptr_t token)
 {
+    weft_assert_locked();
+    assert((uint32_t)token >= FIRST);
     weft_pool_give(pool, (uint32_t)token - FIRST);
 }
 
@@ -31,6 +38,7 @@ void *weft_token_find(const struct weft_pool *pool, uintptr_t token)
 {
     const uint32_t low = (uint32_t)token;
 
+    weft_assert_locked();
     if (low < FIRST || pool->limit == 0) {
         return NULL;
     }

@@ -1,5 +1,6 @@
 #include "topo/cart.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stddef.h>
 
@@ -44,6 +45,7 @@ int weft_grid_rank(const struct weft_grid *grid, const int coords[])
 
 void weft_grid_coords(const struct weft_grid *grid, int rank, int coords[])
 {
+    assert(rank >= 0 && rank < weft_grid_size(grid));
     for (int i = grid->ndims - 1; i >= 0; i--) {
         coords[i] = rank % grid->dims[i];
         rank /= grid->dims[i];
@@ -69,6 +71,7 @@ int weft_grid_shift(const struct weft_grid *grid, int rank, int direction,
     const int from = rank / stride % dim;
     const long long to = from + steps;
 
+    assert(direction >= 0 && direction < grid->ndims);
     if (!grid->periods[direction] && (to < 0 || to >= dim)) {
         return none;
     }

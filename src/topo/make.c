@@ -6,6 +6,7 @@
 #include "engine/lock.h"
 #include "topo/order.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* ---- places ---- */
@@ -105,6 +106,7 @@ static enum weft_rc make_with(const char *call, struct weft_comm *comm, int coun
     struct weft_comm *made = NULL;
     enum weft_rc rc = make_ordered(call, comm, count, order, &made);
 
+    weft_assert_unlocked();
     weft_lock();
     if (rc == WEFT_OK && made != NULL) {
         made->topology = topology;
@@ -116,6 +118,14 @@ static enum weft_rc make_with(const char *call, struct weft_comm *comm, int coun
         *out = made;
     }
     return rc;
+}
+
+/* A topology that no communicator has got. */
+static void drop(struct weft_topology *topology)
+{
+    weft_lock();
+    weft_topology_release(topology);
+    weft_unlock();
 }
 
 /* ---- grids ---- */
@@ -139,6 +149,7 @@ static enum weft_rc keep_grid(const struct weft_grid *grid, struct weft_topology
 
 struct weft_grid weft_cart_grid(const struct weft_comm *comm)
 {
+    assert(comm->topology->kind == MPI_CART);
     return (struct weft_grid){
         .ndims = comm->topology->lengths[0],
         .dims = weft_topology_see(comm->topology, 0),
@@ -164,7 +175,7 @@ enum weft_rc weft_cart_create(const char *call, struct weft_comm *comm,
     if (rc == WEFT_OK) {
         rc = make_with(call, comm, count, order, topology, out);
     } else {
-        weft_topology_release(topology);
+        drop(topology);
     }
     free(order);
     return rc;
@@ -243,6 +254,7 @@ static int edge_count(const struct weft_graph *graph)
 
 struct weft_graph weft_graph_of(const struct weft_comm *comm)
 {
+    assert(comm->topology->kind == MPI_GRAPH);
     return (struct weft_graph){
         .count = comm->topology->lengths[0],
         .index = weft_topology_see(comm->topology, 0),
@@ -270,7 +282,7 @@ enum weft_rc weft_graph_create(const char *call, struct weft_comm *comm,
     if (rc == WEFT_OK) {
         rc = make_with(call, comm, graph->count, order, topology, out);
     } else {
-        weft_topology_release(topology);
+        drop(topology);
     }
     free(order);
     return rc;

@@ -13,6 +13,7 @@
 #include "p2p/p2p.h"
 #include "engine/lock.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* ---- the lists ---- */
@@ -45,6 +46,7 @@ static struct weft_neighbours side_of(const struct weft_comm *comm, int ranks)
 {
     const struct weft_topology *topology = comm->topology;
 
+    assert(topology->kind == MPI_DIST_GRAPH);
     return (struct weft_neighbours){
         .count = topology->lengths[ranks],
         .ranks = weft_topology_see(topology, ranks),
@@ -289,6 +291,7 @@ enum weft_rc weft_neighbours_exchange(const char *call, struct weft_comm *made,
     struct exchange x = {.call = call, .comm = made};
     enum weft_rc rc = write_halves(&x, edges);
 
+    weft_assert_unlocked();
     if (rc == WEFT_OK) {
         rc = add_up(&x);
     }

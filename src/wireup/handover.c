@@ -7,6 +7,7 @@
 #include "wireup/passing.h"
 #include "wireup/secret.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -410,6 +411,7 @@ static enum weft_rc lead(const struct weft_kvs_ops *kvs, const struct weft_who *
     pthread_t thread;
     enum weft_rc rc = random_names(names);
 
+    assert(who->rank == who->leader);
     if (rc == WEFT_OK) {
         rc = make(kvs, who, out);
     }
@@ -448,6 +450,7 @@ static enum weft_rc follow(const struct weft_kvs_ops *kvs, const struct weft_who
     char value[WEFT_KVS_VALUE_MAX + 1];
     enum weft_rc rc = kvs->fence(true);
 
+    assert(who->rank != who->leader);
     if (rc != WEFT_OK) {
         return rc;
     }
@@ -471,6 +474,7 @@ enum weft_rc weft_handover(const struct weft_kvs_ops *kvs, struct weft_who *who,
     struct names names;
     enum weft_rc rc;
 
+    assert(who->local_rank >= 0 && who->local_rank < who->local_size);
     out->header = NULL;
     snprintf(key, sizeof(key), "weft-segment-%d", who->node);
     rc =

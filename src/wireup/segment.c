@@ -5,6 +5,7 @@
 #include "base/process.h"
 #include "base/wait.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -220,6 +221,7 @@ void weft_segment_close(struct weft_segment *segment)
 
 static void *at(const struct weft_segment *segment, uint64_t offset)
 {
+    assert(segment->header != NULL);
     return (char *)segment->header + offset;
 }
 
@@ -239,6 +241,7 @@ void weft_segment_plan_slot(const struct weft_segment *segment, uint32_t local_r
 {
     struct weft_slot_entry *slot = weft_segment_slot(segment, local_rank);
 
+    assert(local_rank < segment->local_size);
     atomic_store_explicit(&slot->process, weft_process(segment->job, rank),
                           memory_order_relaxed);
     atomic_store_explicit(&slot->state, WEFT_SLOT_PLANNED, memory_order_release);

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "wireup/handover.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -311,6 +312,7 @@ enum weft_rc weft_wireup_publish(struct weft_job *job, const char *key, const ch
     char name[64];
     enum weft_rc rc;
 
+    assert(strlen(value) <= WEFT_KVS_VALUE_MAX);
     if (job->kvs == NULL) {
         return WEFT_OK; /* nobody else is there to ask */
     }

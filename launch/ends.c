@@ -72,11 +72,7 @@ void job_judge_end(struct job *job, int local, int status)
     if (code == 0) {
         return;
     }
-    job_fail(job, code, rank, "%s", cause);
-    job_happen_unless_going_on(job);
-    if (job->plan->keeps_going) {
-        job_lose_rank(job, local, cause);
-    }
+    job_lose_or_fail(job, local, code, cause);
 }
 
 void job_on_abort(void *owner, int rank, int code)

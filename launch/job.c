@@ -187,12 +187,6 @@ static bool make_setup(struct job *job)
         job->code = 2;
         return false;
     }
-    if (plan->keeps_going && setup->layout.count > 1) {
-        job_say(job,
-                "--keep-going works for ranks on one host; leave it out, or the hosts");
-        job->code = 2;
-        return false;
-    }
     job->tree.me = 0;
     job->tree.count = setup->layout.count;
     job->first = setup->layout.stations[0].first;

@@ -4,16 +4,21 @@
  * handed up by tree->on_frame and by the upcalls of the PMI-1 service:
  *
  *   neighbours.c  what the daemons next to us are told, and what they have done
- * (neighbours.h) states.c      the table: what happens in which state, and what is done
- * then watch.c       which descriptors the loop waits for input.c       standard input,
- * on its way to rank 0 networks.c    the networks that hosts share, where ranks listen
+ *   states.c      the table: what happens in which state, and what is done then
+ *   watch.c       which descriptors the loop waits for
+ *   input.c       standard input, on its way to rank 0
+ *   networks.c    the networks that hosts share, where ranks listen
  *   report.c      --report: which networks would be used
- *   programs.c    the MPI programs that a rank runs one after the other, and their
- * segments ends.c        how a rank has ended, and whether that is a failure lookup.c
- * keys and barriers that span hosts start.c       the birth of the ranks tree.c the
- * daemons: starting, hearing and missing them (tree.h) remote.c      ranks on other
- * hosts: what the frames of the tree mean events.c      from descriptors to events of the
- * table: ranks, front, terminal job.c         the loop around it, beginning and end
+ *   segments.c    the segments of programs, and who is missing in them
+ *   failed.c      ranks that have ended while the others go on
+ *   programs.c    the MPI programs that a rank runs one after the other
+ *   ends.c        how a rank has ended, and whether that is a failure
+ *   lookup.c      keys and barriers that span hosts
+ *   start.c       the birth of the ranks
+ *   tree.c        the daemons: starting, hearing and missing them (tree.h)
+ *   remote.c      ranks on other hosts: what the frames of the tree mean
+ *   events.c      from descriptors to events of the table: ranks, front, terminal
+ *   job.c         the loop around it, beginning and end
  *
  * A daemon on another host is a keeper too and has a job of the same kind, with the ranks
  * of its host. It ends ranks by the same table; but what is printed goes to the root, and
@@ -68,6 +73,7 @@ struct remote_rank {
 struct report;
 struct networks;
 struct program;
+struct failed;
 
 struct job {
     const struct plan *plan;
@@ -91,6 +97,7 @@ struct job {
     struct weft_segment segment; /* of the first MPI program, which ranks inherit */
     struct program *programs;    /* those that followed, and are in use here */
     int last_program;            /* the last that a rank of the job has begun */
+    struct failed *failed;       /* ranks that have ended, while the others go on */
     struct placement placement;
     char refusal[512]; /* why our ranks cannot be started; empty: it has been said */
     struct pmi_service pmi;
@@ -117,9 +124,6 @@ struct job {
 
 /* Something has happened: does what the table says. */
 void job_happen(struct job *job, enum event event);
-
-/* One of our ranks has failed: ends the job, unless the others are to go on. */
-void job_happen_unless_going_on(struct job *job);
 
 /* A line to the user, on standard error. */
 void job_say(struct job *job, const char *format, ...)
@@ -194,8 +198,30 @@ bool job_make_segment(const struct job *job, struct weft_segment *out);
 /* The segment of the MPI program that one of our ranks runs. */
 const struct weft_segment *job_segment_of(const struct job *job, int local);
 
-/* For --keep-going: this rank has ended, and those that still need it are told so. */
-void job_lose_rank(struct job *job, int local, const char *cause);
+/* The descriptor of the segment of a program, which is made if it is new; or -1. */
+int job_open_program(struct job *job, int number);
+/* Closes the segments of programs that none of our ranks runs or will run. */
+void job_drop_unused_programs(struct job *job);
+
+bool job_rank_has_ended(const struct job *job, int local);
+
+/*
+ * Marks one of our ranks, which has ended, as lost in the programs that still need it;
+ * says which is the first of these.
+ */
+int job_mark_lost(struct job *job, int local, const char *cause);
+
+/* Lists a failed rank in this program and those after it, also in later ones. */
+void job_note_failed(struct job *job, int rank, int program);
+
+/* One of our ranks has ended too early: the others are told so if they are to go on, else
+ * the job ends. */
+void job_lose_or_fail(struct job *job, int local, int code, const char *cause);
+
+/* A rank has ended so on another host: by its daemon's word, to the root; by the root's,
+ * to a daemon. */
+void job_on_dead(struct job *job, const struct frame *frame, const char *payload);
+void job_on_dead_elsewhere(struct job *job, const struct frame *frame);
 
 /* Has this rank, which has ended well, left out a program that others run? Then why. */
 bool job_has_left_out_program(const struct job *job, int local, char *why, size_t size);

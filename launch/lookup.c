@@ -9,9 +9,17 @@
 
 /* ---- the barrier ---- */
 
+/* Are ranks of ours to come? Not if they all have ended, and others go on. */
+static bool is_awaited(const struct job *job)
+{
+    const bool have_all_ended = job->state != STARTING && job->running == 0;
+
+    return job->count > 0 && !job->has_arrived && !have_all_ended;
+}
+
 void job_look_for_barrier(struct job *job)
 {
-    if ((job->count > 0 && !job->has_arrived) || !tree_has_arrived(job)) {
+    if (is_awaited(job) || !tree_has_arrived(job)) {
         return;
     }
     if (job_is_daemon(job)) {

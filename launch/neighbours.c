@@ -16,8 +16,13 @@
 
 void tree_tell(struct job *job, enum frame_kind kind, int value)
 {
+    tree_tell_rank(job, kind, -1, value);
+}
+
+void tree_tell_rank(struct job *job, enum frame_kind kind, int rank, int value)
+{
     const struct frame frame = {
-        .kind = kind, .to = -1, .from = job->tree.me, .rank = -1, .value = value};
+        .kind = kind, .to = -1, .from = job->tree.me, .rank = rank, .value = value};
 
     for (int i = 0; i < job->tree.child_count; i++) {
         struct child *child = &job->tree.children[i];
@@ -76,7 +81,7 @@ static bool is_ready(const struct child *child)
 
 static bool has_arrived(const struct child *child)
 {
-    return child->has_arrived;
+    return child->has_arrived || child->has_ended;
 }
 
 static bool has_ended(const struct child *child)

@@ -10,6 +10,8 @@
 
 /* Sends to all children. */
 void tree_tell(struct job *job, enum frame_kind kind, int value);
+/* Sends to all children, about a rank. */
+void tree_tell_rank(struct job *job, enum frame_kind kind, int rank, int value);
 /* Sends to wherever frame->to is, which is not this daemon. */
 void tree_send(struct job *job, const struct frame *frame, const void *payload);
 /* Sends to the root, from a daemon that is not the root. */

@@ -255,14 +255,37 @@ static void on_get(struct pmi_service *service, struct pmi_client *client, char 
     }
 }
 
+/* Are all here that can come? */
+static void look_for_barrier(struct pmi_service *service)
+{
+    if (service->in_barrier + service->lost == service->count) {
+        service->arrived(service->owner);
+    }
+}
+
 static void on_barrier(struct pmi_service *service, struct pmi_client *client)
 {
     if (!client->is_in_barrier) {
         client->is_in_barrier = true;
         service->in_barrier++;
     }
-    if (service->in_barrier == service->count) {
-        service->arrived(service->owner);
+    look_for_barrier(service);
+}
+
+void pmi_service_rank_lost(struct pmi_service *service, int rank)
+{
+    struct pmi_client *client = client_of(service, rank);
+
+    if (client->is_lost) {
+        return;
+    }
+    client->is_lost = true;
+    service->lost++;
+    if (client->is_in_barrier) { /* all others may have come already, and be told so */
+        client->is_in_barrier = false;
+        service->in_barrier--;
+    } else if (service->in_barrier > 0) {
+        look_for_barrier(service);
     }
 }
 

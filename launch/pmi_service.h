@@ -26,6 +26,7 @@ struct pmi_client {
     bool is_in_barrier;
     bool has_finalized;
     bool has_ended; /* the process */
+    bool is_lost;   /* and the others go on: no barrier waits for it */
     size_t count;
     char *line; /* what has come of the next request; made on first use */
 };
@@ -41,9 +42,10 @@ struct pmi_waiter {
 struct pmi_service {
     struct pmi_client *clients; /* of this host */
     int count;
-    int first; /* rank of the first of them */
-    int size;  /* of the job */
-    int in_barrier;
+    int first;      /* rank of the first of them */
+    int size;       /* of the job */
+    int in_barrier; /* of those that are not lost */
+    int lost;
     char name[64]; /* of the key-value space */
     char *mapping; /* PMI_process_mapping */
     void *keys;    /* a tsearch tree */
@@ -83,6 +85,9 @@ const char *pmi_service_find(const struct pmi_service *service, const char *name
 void pmi_service_want(struct pmi_service *service, int daemon, int rank, int of,
                       const char *name);
 void pmi_service_rank_ended(struct pmi_service *service, int rank);
+
+/* It has ended too early, and the others go on. */
+void pmi_service_rank_lost(struct pmi_service *service, int rank);
 
 /* The answer to ask() for one of our ranks: `name` as in found(), or NULL if it is not
  * known; `value`, or NULL: there is no such key. A rank may have asked for several. */

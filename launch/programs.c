@@ -12,132 +12,6 @@
 #include "job_parts.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-
-struct program {
-    struct program *next;
-    int number; /* from 1: the first program has job->segment */
-    struct weft_segment segment;
-};
-
-bool job_make_segment(const struct job *job, struct weft_segment *out)
-{
-    const struct layout *layout = &job->setup.layout;
-    const struct weft_segment_plan plan = {
-        .job = job->setup.job,
-        .job_size = (uint32_t)job->plan->ranks,
-        .node_count = (uint32_t)layout->nodes,
-        .node = (uint32_t)layout->stations[job->tree.me].node,
-        .local_size = (uint32_t)job->count,
-        .is_by_launcher = true,
-        .secret = job->setup.secret,
-    };
-
-    if (weft_segment_create(&plan, out) != WEFT_OK) {
-        return false;
-    }
-    for (int n = 0; n < layout->nodes; n++) {
-        const struct station *station = &layout->stations[layout->by_node[n]];
-
-        for (int r = 0; r < station->ranks; r++) {
-            weft_segment_map(out)[station->first + r] =
-                (struct weft_place){.node = (uint32_t)n, .local_rank = (uint32_t)r};
-        }
-    }
-    for (int r = 0; r < job->count; r++) {
-        weft_segment_plan_slot(out, (uint32_t)r, (uint32_t)(job->first + r));
-    }
-    return true;
-}
-
-static struct program *find(const struct job *job, int number)
-{
-    struct program *at = job->programs;
-
-    while (at != NULL && at->number != number) {
-        at = at->next;
-    }
-    return at;
-}
-
-const struct weft_segment *job_segment_of(const struct job *job, int local)
-{
-    const struct program *program = find(job, job->ranks[local].program);
-
-    return program != NULL ? &program->segment : &job->segment;
-}
-
-static bool has_ended(const struct rank *rank)
-{
-    return rank->pid > 0 && !rank->is_running;
-}
-
-/* The segment of a program that a rank of this host is the first to begin. */
-static struct program *make(struct job *job, int number)
-{
-    struct program *made = calloc(1, sizeof(*made));
-
-    if (made == NULL || !job_make_segment(job, &made->segment)) {
-        free(made);
-        return NULL;
-    }
-    for (int r = 0; r < job->count; r++) {
-        if (job->pmi.clients[r].app > 0) { /* zero is there already */
-            weft_segment_slice(&made->segment, (uint32_t)r)->app =
-                (uint32_t)job->pmi.clients[r].app;
-        }
-        if (has_ended(&job->ranks[r])) { /* and the others go on */
-            weft_segment_lose(&made->segment, (uint32_t)r, "it has ended before");
-        }
-    }
-    made->number = number;
-    made->next = job->programs;
-    job->programs = made;
-    return made;
-}
-
-static bool is_in_use(const struct job *job, int number)
-{
-    for (int r = 0; r < job->count; r++) {
-        if (job->ranks[r].is_running && job->ranks[r].program <= number) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void drop_unused(struct job *job)
-{
-    struct program **at = &job->programs;
-
-    while (*at != NULL) {
-        struct program *program = *at;
-
-        if (is_in_use(job, program->number)) {
-            at = &program->next;
-        } else {
-            *at = program->next;
-            weft_segment_close(&program->segment);
-            free(program);
-        }
-    }
-}
-
-void job_lose_rank(struct job *job, int local, const char *cause)
-{
-    const struct weft_segment *now = job_segment_of(job, local);
-    const struct weft_slice *slice = weft_segment_slice(now, (uint32_t)local);
-
-    /* Who has finalized is missed by nobody. */
-    if (atomic_load_explicit(&slice->state, memory_order_acquire) != WEFT_SLICE_CLOSED) {
-        weft_segment_lose(now, (uint32_t)local, cause);
-    }
-    for (struct program *p = job->programs; p != NULL; p = p->next) {
-        if (p->number > job->ranks[local].program) {
-            weft_segment_lose(&p->segment, (uint32_t)local, cause);
-        }
-    }
-}
 
 bool job_has_left_out_program(const struct job *job, int local, char *why, size_t size)
 {
@@ -160,10 +34,9 @@ static void note(struct job *job, int program)
     for (int r = 0; r < job->count; r++) {
         char why[256];
 
-        if (has_ended(&job->ranks[r]) &&
+        if (job_rank_has_ended(job, r) &&
             job_has_left_out_program(job, r, why, sizeof(why))) {
-            job_fail(job, 1, r + job->first, "%s", why);
-            job_happen_unless_going_on(job);
+            job_lose_or_fail(job, r, 1, why);
         }
     }
 }
@@ -197,7 +70,7 @@ int job_on_next_program(void *owner, int rank, int *program, const char **why)
     const struct weft_slice *slice =
         weft_segment_slice(job_segment_of(job, local), (uint32_t)local);
     const int number = job->ranks[local].program + 1;
-    struct program *next = find(job, number);
+    int segment;
 
     /* Acquire: pairs with the release in MPI_Finalize. */
     if (atomic_load_explicit(&slice->state, memory_order_acquire) != WEFT_SLICE_CLOSED) {
@@ -208,14 +81,14 @@ int job_on_next_program(void *owner, int rank, int *program, const char **why)
         job_happen(job, RANK_FAILED);
         return -1;
     }
-    next = next != NULL ? next : make(job, number);
-    if (next == NULL) {
+    segment = job_open_program(job, number);
+    if (segment < 0) {
         *why = "no_memory";
         return -1;
     }
     job->ranks[local].program = number;
     *program = number;
-    drop_unused(job);
+    job_drop_unused_programs(job);
     announce(job, rank, number);
-    return next->segment.fd;
+    return segment;
 }

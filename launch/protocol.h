@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 enum {
-    PROTOCOL_VERSION = 1,
+    PROTOCOL_VERSION = 2,
     FRAME_MOST = 64 * 1024 * 1024, /* bytes behind a header: an environment, and names */
     TEXT_WINDOW = 128 * 1024,      /* of output that a daemon sends before it is taken */
     INPUT_WINDOW = 64 * 1024,      /* of standard input on its way to rank 0 */
@@ -38,7 +38,7 @@ struct greeting {
     uint32_t protocol;
     char version[48]; /* of Weft */
 };
-_Static_assert(sizeof(struct greeting) == 64, "protocol version 1");
+_Static_assert(sizeof(struct greeting) == 64, "protocol version 2");
 
 enum frame_kind {
     /* From parent to child. */
@@ -87,6 +87,11 @@ enum frame_kind {
     /* For jobs over several hosts (networks.c). */
     FRAME_NETWORKS, /* to the root, before FRAME_READY: how many, and their texts */
     FRAME_SHARED,   /* from it, before FRAME_START: a text, those that hosts share */
+
+    /* For --keep-going (failed.c). To the root: `rank` has ended too early, and the
+       others go on; `value` is its exit code, the bytes the first program in which it is
+       missing, and the cause. From the root to all: `rank`, `value` is that program. */
+    FRAME_DEAD,
     FRAME_KINDS,
 };
 
@@ -98,6 +103,6 @@ struct frame {
     int32_t rank;
     int32_t value;
 };
-_Static_assert(sizeof(struct frame) == 24, "protocol version 1");
+_Static_assert(sizeof(struct frame) == 24, "protocol version 2");
 
 #endif

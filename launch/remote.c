@@ -256,6 +256,7 @@ static void on_range(struct job *job, struct child *child, enum frame_kind kind)
         break;
     case FRAME_ENDED:
         child->has_ended = true;
+        job_look_for_barrier(job);
         break;
     case FRAME_CLOSED:
         child->has_closed = true;
@@ -290,6 +291,9 @@ static void on_order(struct job *job, const struct frame *frame)
         break;
     case FRAME_PROGRAM:
         job_on_program(job, frame->value);
+        break;
+    case FRAME_DEAD:
+        job_on_dead_elsewhere(job, frame);
         break;
     default:
         break;
@@ -338,6 +342,9 @@ static void on_message(struct job *job, const struct frame *frame, const char *p
     case FRAME_PROGRAM:
         job_on_program(job, frame->value);
         break;
+    case FRAME_DEAD:
+        job_on_dead(job, frame, payload);
+        break;
     case FRAME_NETWORKS:
         job_on_networks(job, frame, payload);
         break;
@@ -374,6 +381,7 @@ static bool may_come_from_child(const struct job *job, const struct frame *frame
     case FRAME_REACHED:
     case FRAME_PROGRAM:
     case FRAME_NETWORKS:
+    case FRAME_DEAD:
         return frame->to == 0;
     case FRAME_GET:
     case FRAME_VALUE:
@@ -396,6 +404,7 @@ static bool may_come_from_parent(const struct job *job, const struct frame *fram
     case FRAME_START:
     case FRAME_SIGNAL:
     case FRAME_RELEASE:
+    case FRAME_DEAD:
         return frame->to < 0 && job->setup.path != NULL;
     case FRAME_PROGRAM:
         return job->setup.path != NULL;

@@ -115,6 +115,7 @@ void setup_pack(const struct setup *setup, struct bytes *to)
     bytes_add_number(to, plan->spread.by);
     bytes_add_number(to, plan->spread.per_socket);
     bytes_add_number(to, plan->may_be_foreign);
+    bytes_add_number(to, plan->keeps_going);
     bytes_add_number(to, plan->is_reporting_bindings);
     bytes_add_number(to, plan->app_count);
     for (int i = 0; i < plan->app_count; i++) {
@@ -297,6 +298,7 @@ bool setup_unpack(struct setup *setup, const char *from, size_t bytes)
     setup->plan.spread.by = (enum map_by)reader_number(&reader);
     setup->plan.spread.per_socket = (int)reader_number(&reader);
     setup->plan.may_be_foreign = reader_number(&reader) != 0;
+    setup->plan.keeps_going = reader_number(&reader) != 0;
     setup->plan.is_reporting_bindings = reader_number(&reader) != 0;
     read_apps(&reader, &setup->plan);
     read_layout(&reader, &setup->layout);

@@ -69,13 +69,6 @@ void job_happen(struct job *job, enum event event)
     }
 }
 
-void job_happen_unless_going_on(struct job *job)
-{
-    if (!job->plan->keeps_going) {
-        job_happen(job, RANK_FAILED);
-    }
-}
-
 bool job_is_daemon(const struct job *job)
 {
     return job->tree.has_up;

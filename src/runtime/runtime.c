@@ -310,27 +310,6 @@ void weft_runtime_settle(void)
     }
 }
 
-/*
- * The leaving barrier: nobody is gone while another may still need it. Over a network by
- * messages first, because peers may still need us; then by the launcher, so that nobody
- * closes connections from which others have not read all. In between we stop looking at
- * them: what is closed from now on is no loss.
- */
-static enum weft_rc leave_together(void)
-{
-    enum weft_rc rc = weft_world_barrier("MPI_Finalize");
-
-    if (rc != WEFT_OK || weft_p2p.net_ops == NULL) {
-        return rc;
-    }
-    weft_lock();
-    weft_p2p_drain();
-    weft_p2p_leave(); /* sessions may have something outstanding, and need the threads */
-    weft_unlock();
-    (void)stop_threads_for(1);
-    return weft_wireup_fence(&run.job);
-}
-
 /* If a connection is lost, others wait for us who do not know that, or will do so. */
 static void end_if_lost(enum weft_rc rc)
 {
@@ -347,6 +326,48 @@ static void end_if_lost(enum weft_rc rc)
         weft_wireup_abort(&run.job, MPI_ERR_PROC_ABORTED, cause);
     }
     weft_unlock();
+}
+
+/*
+ * A member has failed, and the barrier with it; others may still be in it, and connect to
+ * us. So our threads go on until mpiexec's barrier, which waits for nobody that has
+ * failed, tells that all are through.
+ */
+static enum weft_rc leave_failed(void)
+{
+    enum weft_rc rc;
+
+    end_if_lost(WEFT_ERR_DEAD);
+    rc = weft_wireup_fence(&run.job);
+    (void)stop_threads_for(1);
+    return rc != WEFT_OK ? rc : WEFT_ERR_DEAD;
+}
+
+/*
+ * The leaving barrier: nobody is gone while another may still need it. Over a network by
+ * messages first, because peers may still need us; then by the launcher, so that nobody
+ * closes connections from which others have not read all. In between we stop looking at
+ * them: what is closed from now on is no loss.
+ */
+static enum weft_rc leave_together(void)
+{
+    const enum weft_rc rc = weft_world_barrier("MPI_Finalize");
+
+    if (weft_p2p.net_ops == NULL) {
+        return rc;
+    }
+    if (rc == WEFT_ERR_DEAD && run.job.is_by_mpiexec) {
+        return leave_failed();
+    }
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    weft_lock();
+    weft_p2p_drain();
+    weft_p2p_leave(); /* sessions may have something outstanding, and need the threads */
+    weft_unlock();
+    (void)stop_threads_for(1);
+    return weft_wireup_fence(&run.job);
 }
 
 enum weft_rc weft_world_finalize(void)

@@ -369,13 +369,18 @@ static void ring(const struct weft_segment *segment, uint32_t local_rank)
 /*
  * A rank that goes to sleep reads its bell, then the count: either it sees this one, or
  * its bell has moved on and it does not sleep. A count that no launcher has written is a
- * stray write's: then nothing is appended.
+ * stray write's: then nothing is appended. A rank is listed once.
  */
 void weft_segment_fail(const struct weft_segment *segment, uint32_t rank)
 {
     struct weft_failed_log *failed = at(segment, segment->failed_at);
     const uint32_t n = atomic_load_explicit(&failed->count, memory_order_relaxed);
 
+    for (uint32_t i = 0; i < n && i < segment->job_size; i++) {
+        if (failed->rank[i] == rank) {
+            return;
+        }
+    }
     if (n < segment->job_size) {
         failed->rank[n] = rank;
         atomic_store_explicit(&failed->count, n + 1, memory_order_seq_cst);

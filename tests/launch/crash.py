@@ -181,12 +181,6 @@ def an_abort_ends_the_others_all_the_same():
                                 code=5, says=says).seconds)
 
 
-@case("keep going")
-def ranks_on_several_hosts_cannot_go_on():
-    mpiexec("-n", 2, "--keep-going", "--hosts", "one,two", "true", code=2,
-            says=["mpiexec: --keep-going works for ranks on one host.*"])
-
-
 # ---- a rank ends the job ----
 
 @case("stubborn")

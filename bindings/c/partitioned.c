@@ -6,7 +6,7 @@
 #include "check/info.h"
 #include "check/p2p.h"
 #include "check/rc.h"
-#include "p2p/partitioned.h"
+#include "sched/partitioned.h"
 #include "p2p/state.h"
 #include "engine/lock.h"
 

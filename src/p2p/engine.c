@@ -3,7 +3,6 @@
  */
 #include "p2p/checksum.h"
 #include "p2p/counts.h"
-#include "p2p/partitioned.h"
 #include "p2p/probe.h"
 
 #include "base/copy.h"
@@ -114,7 +113,6 @@ void weft_p2p_close(void)
     weft_probe_close();
     weft_peers_disconnect();
     weft_p2p_free_stages();
-    weft_partitioned_close();
     weft_p2p_close_network();
     weft_p2p_free_ops();
     p->ops->close(p->transport);

@@ -12,7 +12,6 @@
  *   layout.c      data that are not contiguous: packed and unpacked piece by piece
  *   staged.c      long messages of such data
  *   persistent.c  operations that are started again and again
- *   partitioned.c messages that become ready and arrive in parts (partitioned.h)
  *   offer.c       a posted receive tells its sender where its message goes
  *   buffered.c    sends in buffered mode, and the buffers attached for them (buffered.h)
  *   space.c       room in such a buffer (space.h)

@@ -103,6 +103,7 @@ static bool pack_whole(const struct weft_comm *comm, int dest,
 {
     struct weft_stage stage = {0};
     struct weft_peer *peer;
+    bool is_helper;
 
     if (data->bytes > WEFT_STAGE_BYTES) {
         return false;
@@ -117,9 +118,9 @@ static bool pack_whole(const struct weft_comm *comm, int dest,
     if (stage.at == NULL) {
         return false;
     }
-    weft_unlock();
+    is_helper = weft_p2p_drop_lock(); /* a schedule may send on the progress thread */
     weft_data_pack(data, stage.at);
-    weft_lock();
+    weft_p2p_retake_lock(is_helper);
     *packed = (struct weft_data){
         .buffer = stage.at,
         .bytes = data->bytes,

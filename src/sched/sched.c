@@ -1,5 +1,6 @@
 #include "sched/sched.h"
 
+#include "engine/held.h"
 #include "sched/span.h"
 
 #include <assert.h>
@@ -186,11 +187,11 @@ static enum weft_rc post(const struct weft_sched *sched, const struct weft_step 
     struct weft_data data;
 
     if (step->kind == WEFT_STEP_SEND) {
-        data = weft_span_data(sched->spaces[step->from.space], step->from);
+        data = weft_span_data(sched->spaces[step->from.space], &step->from);
         return weft_isend_data_locked(sched->comm, rank, tag, &data,
                                       (unsigned)sched->plane | WEFT_SEND_STANDARD, out);
     }
-    data = weft_span_data(sched->spaces[step->to.space], step->to);
+    data = weft_span_data(sched->spaces[step->to.space], &step->to);
     return weft_irecv_data_locked(sched->comm, sched->plane, rank, tag, &data, out);
 }
 
@@ -216,8 +217,8 @@ static void move(const struct weft_run *run)
     const struct weft_sched *sched = run->sched;
     const struct weft_step *step = run->step;
     const struct weft_data from =
-        weft_span_data(sched->spaces[step->from.space], step->from);
-    const struct weft_data to = weft_span_data(sched->spaces[step->to.space], step->to);
+        weft_span_data(sched->spaces[step->from.space], &step->from);
+    const struct weft_data to = weft_span_data(sched->spaces[step->to.space], &step->to);
 
     if (step->kind == WEFT_STEP_COPY) {
         weft_span_copy(&from, &to);
@@ -326,6 +327,8 @@ void weft_sched_start(struct weft_sched *sched)
 {
     const struct weft_graph *graph = sched->graph;
 
+    weft_assert_locked();
+    assert(sched->running == 0);
     sched->ready.first = NULL;
     sched->left = graph->step_count;
     sched->running = 0;
@@ -350,6 +353,7 @@ void weft_sched_start(struct weft_sched *sched)
 
 void weft_sched_release(struct weft_sched *sched, uint32_t step)
 {
+    weft_assert_locked();
     release(&sched->runs[step]);
     if (sched->ready.first != NULL) {
         advance(sched);
@@ -393,6 +397,7 @@ bool weft_sched_do_work(enum weft_worker worker)
     bool is_helper;
     enum weft_rc rc;
 
+    weft_assert_locked();
     if (run == NULL) {
         return false;
     }
@@ -416,6 +421,7 @@ bool weft_sched_look(void)
     struct weft_runs seen = words;
     struct weft_run *run;
 
+    weft_assert_locked();
     words.first = NULL;
     while ((run = take_first(&seen)) != NULL) {
         struct weft_sched *sched = run->sched;

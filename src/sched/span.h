@@ -13,21 +13,21 @@
 
 /* The part of `space` that `span` names; an empty part needs no space. */
 static inline struct weft_data weft_span_data(const struct weft_data *space,
-                                              struct weft_span span)
+                                              const struct weft_span *span)
 {
-    struct weft_data data = {.bytes = (size_t)span.bytes};
+    struct weft_data data = {.bytes = (size_t)span->bytes};
 
-    if (weft_unlikely(span.bytes == 0)) {
+    if (weft_unlikely(span->bytes == 0)) {
         return data;
     }
     if (weft_likely(space->type == NULL)) {
-        data.buffer = (const char *)space->buffer + span.offset;
+        data.buffer = (const char *)space->buffer + span->offset;
         return data;
     }
     data.buffer = space->buffer;
     data.type = space->type;
     data.count = space->count;
-    data.skip = space->skip + span.offset;
+    data.skip = space->skip + span->offset;
     return data;
 }
 

@@ -54,7 +54,6 @@ KNOWN_CYCLES = {
         "layout.c",
         "network.c",
         "offer.c",
-        "partitioned.c",
         "probe.c",
         "recv.c",
         "rendezvous.c",

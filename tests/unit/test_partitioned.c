@@ -4,8 +4,8 @@
  */
 #include "p2p_fixture.h"
 
-#include "p2p/partitioned.h"
-#include "p2p/parts.h"
+#include "sched/partitioned.h"
+#include "sched/parts.h"
 #include "engine/lock.h"
 
 enum { A = 1, TAG = 5, PARTS = 4, LOWEST = INT32_MIN };
@@ -235,9 +235,17 @@ static void what_nobody_frees_is_freed_at_the_end(void **state)
     assert_non_null(make(true));
 }
 
+static int close_partitioned(void **state)
+{
+    const int rc = fixture_close(state);
+
+    weft_partitioned_close();
+    return rc;
+}
+
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_open, close_partitioned)
     const struct CMUnitTest tests[] = {
         CASE(the_sender_greets_once_and_sends_what_is_ready),
         CASE(every_pair_has_tags_of_its_own),

@@ -3,7 +3,7 @@
  */
 #include "unit.h"
 
-#include "p2p/parts.h"
+#include "sched/parts.h"
 
 static const uint32_t COUNTS[] = {1, 2, 3, 7, 1023, 1024, 1025, 3000, 5000};
 static const uint64_t BYTES[] = {1, 2, 5, 8};

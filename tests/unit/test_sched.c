@@ -614,6 +614,40 @@ static void spaces_may_have_types(void **state)
     weft_datatype_free(type);
 }
 
+/* Data that are packed before they are sent, without the lock, by the thread that runs
+ * schedules while the program computes. */
+static void data_are_packed_on_the_progress_thread_too(void **state)
+{
+    struct weft_datatype *type;
+
+    (void)state;
+    assert_int_equal(weft_type_vector(MPI_COMBINER_VECTOR, false, LARGE / 2, 1, 2,
+                                      weft_datatype_from_handle(MPI_BYTE), &type),
+                     WEFT_OK);
+    assert_int_equal(weft_datatype_commit(type), WEFT_OK);
+    spaces[WEFT_SPACE_SEND] =
+        (struct weft_data){.buffer = sent, .bytes = LARGE / 2, .type = type, .count = 1};
+    weft_graph_send(&graph, A, in_send(0, LARGE / 2));
+    make();
+    limit_shares(0);
+    weft_lock_as_helper();
+    weft_p2p.is_helper_inside = true;
+    weft_sched_start(&sched);
+    assert_true(weft_p2p.is_helper_inside);
+    weft_p2p.is_helper_inside = false;
+    weft_lock_leave_as_helper();
+    assert_int_equal(fake_count(WEFT_PKT_ANNOUNCE), 1);
+    assert_true(may_take_lock());
+    arrive_answer(A, WEFT_PKT_FETCHED,
+                  (struct weft_answer){
+                      .request = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0)).request,
+                      .length = LARGE / 2,
+                  });
+    weft_progress();
+    expect_end(1, WEFT_OK);
+    weft_datatype_free(type);
+}
+
 static void both_spaces_may_have_types(void **state)
 {
     struct weft_datatype *type = make_strided();
@@ -666,6 +700,7 @@ int main(void)
         CASE(a_word_is_waited_for),
         CASE(what_nobody_has_begun_is_withdrawn_after_an_error),
         CASE(spaces_may_have_types),
+        CASE(data_are_packed_on_the_progress_thread_too),
         CASE(both_spaces_may_have_types),
         CASE(a_graph_without_steps_is_over_at_once),
     };

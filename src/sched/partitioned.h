@@ -4,8 +4,8 @@
  * The requests are persistent ones (core/request.h), of a kind of their own. Arguments
  * were checked; those functions that say so need the lock.
  */
-#ifndef WEFT_P2P_PARTITIONED_H
-#define WEFT_P2P_PARTITIONED_H
+#ifndef WEFT_SCHED_PARTITIONED_H
+#define WEFT_SCHED_PARTITIONED_H
 
 #include "p2p/p2p.h"
 

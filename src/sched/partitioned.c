@@ -23,13 +23,17 @@
  * A request that is freed before its greeting is through leaves what it needs behind
  * until then: the peer's must not meet another's. All of it happens under the lock.
  */
-#include "p2p/partitioned.h"
+#include "sched/partitioned.h"
 
-#include "p2p/internal.h"
-#include "p2p/parts.h"
+#include "engine/engine.h"
+#include "engine/hot.h"
 #include "engine/lock.h"
+#include "p2p/state.h"
+#include "sched/parts.h"
+#include "sched/sched.h"
+#include "wireup/wireup.h"
 
-#include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,16 +45,6 @@ struct greeting {
 _Static_assert(sizeof(struct greeting) == 32, "wire version 1");
 
 enum { LOWEST_TAG = INT32_MIN, TAGS_END = -2 /* the wildcards */ };
-
-struct partitioned;
-
-struct unit {
-    struct weft_schedule schedule; /* first: its message has come, or gone */
-    struct partitioned *owner;
-    struct weft_request *request; /* of its message, while that is under way */
-    uint32_t awaited;             /* send: partitions in it that are not ready yet */
-    bool is_done;
-};
 
 struct partitioned {
     struct weft_persistent base;
@@ -68,11 +62,10 @@ struct partitioned {
     struct weft_schedule greeted;          /* goes on when the greeting is through */
     struct weft_request *greeting_request; /* while it is not */
     enum weft_rc greeting_rc;              /* how it has ended */
-    struct unit *units;                    /* receive: NULL until greeted */
 
-    uint32_t left; /* units of this start that are not done */
-    uint64_t got;  /* receive: bytes of those that are */
-    enum weft_rc rc;
+    struct weft_graph graph; /* a step for each unit; receive: empty until greeted */
+    struct weft_sched sched;
+    uint64_t got; /* receive: bytes of the units of this start that are over */
 };
 
 static struct partitioned *all;
@@ -120,7 +113,8 @@ static void free_partitioned(struct partitioned *p)
     if (p->data.type != NULL) {
         weft_datatype_release(p->data.type);
     }
-    free(p->units);
+    weft_sched_free(&p->sched);
+    weft_graph_free(&p->graph);
     free(p->is_ready);
     free(p);
 }
@@ -145,139 +139,108 @@ void weft_partitioned_close(void)
     next_tag = LOWEST_TAG;
 }
 
-static void finish(struct partitioned *p)
+static struct partitioned *of_sched(const struct weft_sched *sched)
 {
-    p->request->bytes = p->got;
-    weft_request_complete(p->request, p->rc);
+    return (struct partitioned *)((uintptr_t)sched - offsetof(struct partitioned, sched));
 }
 
-/* A unit is through; after the last one `p` may be gone. */
-static void unit_done(struct unit *unit, enum weft_rc rc, uint64_t bytes)
-{
-    struct partitioned *p = unit->owner;
+/* ---- units ---- */
 
-    unit->is_done = true;
-    p->got += bytes;
-    p->rc = p->rc == WEFT_OK ? rc : p->rc;
-    if (--p->left == 0) {
-        finish(p);
-    }
+static void heard(struct weft_sched *sched, uint32_t step,
+                  const struct weft_request *request)
+{
+    struct partitioned *p = of_sched(sched);
+
+    (void)step;
+    p->got += p->is_send ? 0 : request->bytes;
 }
 
-static void end_unit(struct unit *unit)
+static void done(struct weft_sched *sched, enum weft_rc rc)
 {
-    struct weft_request *request = unit->request;
-    const enum weft_rc rc = request->rc;
-    const uint64_t bytes = unit->owner->is_send ? 0 : request->bytes;
-
-    unit->request = NULL;
-    weft_request_give(request);
-    unit_done(unit, rc, bytes);
+    (void)rc;
+    sched->request->bytes = of_sched(sched)->got;
 }
 
-static void advance_unit(struct weft_schedule *schedule)
-{
-    end_unit((struct unit *)schedule);
-}
+static const struct weft_sched_ops ops = {.heard = heard, .done = done};
 
 /* The part of the data that a unit is; a receive may have less room than it takes. */
-static struct weft_data data_of(const struct partitioned *p, uint32_t unit)
+static struct weft_span span_of(const struct partitioned *p, uint32_t unit)
 {
     const uint64_t offset = weft_parts_offset(&p->greeting.parts, unit);
     const uint64_t length = weft_parts_length(&p->greeting.parts, unit);
     const uint64_t room = offset < p->data.bytes ? p->data.bytes - offset : 0;
-    struct weft_data data = p->data;
 
-    data.bytes = (size_t)(length < room ? length : room);
-    if (data.bytes == 0) {
-        return (struct weft_data){.buffer = NULL};
-    }
-    if (data.type == NULL) {
-        data.buffer = (const char *)data.buffer + offset;
-    } else {
-        data.skip = offset;
-    }
-    return data;
+    return weft_span(p->is_send ? WEFT_SPACE_SEND : WEFT_SPACE_RECV, offset,
+                     length < room ? length : room);
 }
 
-/* Sends or receives a unit. */
-static void start_unit(struct partitioned *p, uint32_t number)
+/* A message for each unit, in no order; a send waits for the partitions in it. */
+static void build(struct partitioned *p)
 {
-    struct unit *unit = &p->units[number];
-    struct weft_comm *comm = p->request->comm;
-    const struct weft_data data = data_of(p, number);
-    const int tag = p->greeting.first_tag + (int)number;
-    enum weft_rc rc = weft_p2p_take_request(&unit->request);
-    struct weft_p2p_request *request = (struct weft_p2p_request *)unit->request;
+    const uint32_t units = p->greeting.parts.units;
 
-    if (rc != WEFT_OK) {
-        unit_done(unit, rc, 0);
-        return;
-    }
-    weft_request_set_comm(unit->request, comm);
-    rc = p->is_send ? weft_p2p_send_by(request, comm, p->peer, tag, &data,
-                                       WEFT_PLANE_PARTITIONED | WEFT_SEND_STANDARD)
-                    : weft_p2p_recv_by(request, comm, WEFT_PLANE_PARTITIONED, p->peer,
-                                       tag, &data);
-    if (rc != WEFT_OK) {
-        weft_request_complete(unit->request, rc);
-    }
-    if (weft_request_is_complete(unit->request)) {
-        end_unit(unit);
-    } else {
-        weft_request_set_schedule(unit->request, &unit->schedule);
+    weft_graph_reserve(&p->graph, units, 0);
+    for (uint32_t i = 0; i < units; i++) {
+        weft_graph_add(&p->graph,
+                       &(struct weft_step){
+                           .kind = p->is_send ? WEFT_STEP_SEND : WEFT_STEP_RECV,
+                           .needs = p->is_send ? weft_parts_in_unit(&p->greeting.parts,
+                                                                    p->partitions, i)
+                                               : 0,
+                           .peer = p->peer,
+                           .tag = p->greeting.first_tag + (int)i,
+                           .from = p->is_send ? span_of(p, i) : (struct weft_span){0},
+                           .to = p->is_send ? (struct weft_span){0} : span_of(p, i),
+                       });
     }
 }
 
-static struct unit *make_units(struct partitioned *p)
+/* One that fails does not stop the others: their peers would wait. */
+static enum weft_rc make_units(struct partitioned *p)
 {
-    struct unit *units = calloc(p->greeting.parts.units, sizeof(*units));
-
-    for (uint32_t i = 0; i < p->greeting.parts.units && units != NULL; i++) {
-        units[i].schedule.advance = advance_unit;
-        units[i].schedule.is_patient = true;
-        units[i].owner = p;
-    }
-    return units;
+    build(p);
+    p->sched = (struct weft_sched){
+        .graph = &p->graph,
+        .ops = &ops,
+        .comm = p->request->comm,
+        .plane = WEFT_PLANE_PARTITIONED,
+        .spaces = {[WEFT_SPACE_SEND] = &p->data, [WEFT_SPACE_RECV] = &p->data},
+        .request = p->request,
+        .goes_on = true,
+        .is_patient = true,
+    };
+    return p->graph.rc == WEFT_OK ? weft_sched_make(&p->sched) : p->graph.rc;
 }
 
 /* ---- starting ---- */
+
+static void finish(struct weft_request *request, enum weft_rc rc)
+{
+    request->bytes = 0;
+    weft_request_complete(request, rc);
+}
 
 static enum weft_rc start_send(struct weft_request *request)
 {
     struct partitioned *p = (struct partitioned *)request->persistent;
 
-    p->rc = WEFT_OK;
-    p->left = p->peer == MPI_PROC_NULL ? 0 : p->greeting.parts.units;
     memset(p->is_ready, 0, p->partitions);
-    if (p->left == 0) {
-        finish(p);
-        return WEFT_OK;
-    }
-    for (uint32_t i = 0; i < p->left; i++) {
-        p->units[i].awaited = weft_parts_in_unit(&p->greeting.parts, p->partitions, i);
-        p->units[i].is_done = false;
+    if (p->peer == MPI_PROC_NULL) {
+        finish(request, WEFT_OK);
+    } else {
+        weft_sched_start(&p->sched);
     }
     return WEFT_OK;
 }
 
-/* The greeting has come: posts a receive for each unit. If it failed, so does this. */
+/* After the greeting. */
 static void receive_units(struct partitioned *p)
 {
-    const uint32_t units = p->greeting.parts.units;
-
-    p->left = units;
-    p->rc = p->greeting_rc;
-    if (units == 0) {
-        finish(p);
-        return;
-    }
-    assert(p->units != NULL && p->rc == WEFT_OK); /* meet() */
-    for (uint32_t i = 0; i < units; i++) {
-        p->units[i].is_done = false;
-    }
-    for (uint32_t i = 0; i < units; i++) { /* the last may end it all */
-        start_unit(p, i);
+    p->got = 0;
+    if (p->greeting_rc != WEFT_OK) {
+        finish(p->request, p->greeting_rc);
+    } else {
+        weft_sched_start(&p->sched);
     }
 }
 
@@ -285,10 +248,8 @@ static enum weft_rc start_recv(struct weft_request *request)
 {
     struct partitioned *p = (struct partitioned *)request->persistent;
 
-    p->rc = WEFT_OK;
-    p->got = 0;
     if (p->peer == MPI_PROC_NULL) {
-        finish(p);
+        finish(request, WEFT_OK);
     } else if (p->greeting_request == NULL) {
         receive_units(p);
     }
@@ -300,11 +261,7 @@ static enum weft_rc start_recv(struct weft_request *request)
 /* A receive knows how its message is cut, or that nobody will send it. */
 static void meet(struct partitioned *p)
 {
-    if (p->greeting_rc != WEFT_OK) {
-        p->greeting.parts.units = 0;
-    }
-    p->units = make_units(p);
-    if (p->units == NULL && p->greeting.parts.units > 0) {
+    if (p->greeting_rc == WEFT_OK && make_units(p) != WEFT_OK) {
         weft_wireup_abort(weft_engine.job, 1, "no memory for a partitioned receive");
     }
     if (!p->request->is_inactive) {
@@ -331,19 +288,14 @@ static enum weft_rc greet(struct partitioned *p)
 {
     struct weft_comm *comm = p->request->comm;
     const struct weft_data data = {.buffer = &p->greeting, .bytes = sizeof(p->greeting)};
-    enum weft_rc rc = weft_p2p_take_request(&p->greeting_request);
-    struct weft_p2p_request *request = (struct weft_p2p_request *)p->greeting_request;
+    enum weft_rc rc;
 
+    rc = p->is_send ? weft_isend_data_locked(comm, p->peer, p->tag, &data,
+                                             WEFT_PLANE_PARTITIONED | WEFT_SEND_STANDARD,
+                                             &p->greeting_request)
+                    : weft_irecv_data_locked(comm, WEFT_PLANE_PARTITIONED, p->peer,
+                                             p->tag, &data, &p->greeting_request);
     if (rc != WEFT_OK) {
-        return rc;
-    }
-    weft_request_set_comm(p->greeting_request, comm);
-    rc = p->is_send ? weft_p2p_send_by(request, comm, p->peer, p->tag, &data,
-                                       WEFT_PLANE_PARTITIONED | WEFT_SEND_STANDARD)
-                    : weft_p2p_recv_by(request, comm, WEFT_PLANE_PARTITIONED, p->peer,
-                                       p->tag, &data);
-    if (rc != WEFT_OK) {
-        weft_request_give(p->greeting_request);
         p->greeting_request = NULL;
     } else if (weft_request_is_complete(p->greeting_request)) {
         advance_greeting(&p->greeted);
@@ -392,7 +344,10 @@ static enum weft_rc make(struct partitioned *p, struct weft_comm *comm,
         free_partitioned(p);
     } else {
         *out = p->request;
-        rc = p->peer == MPI_PROC_NULL ? WEFT_OK : greet(p);
+        rc = p->is_send && p->peer != MPI_PROC_NULL ? make_units(p) : WEFT_OK;
+        if (rc == WEFT_OK && p->peer != MPI_PROC_NULL) {
+            rc = greet(p);
+        }
         if (rc != WEFT_OK) {
             weft_request_give(*out);
         }
@@ -423,10 +378,7 @@ enum weft_rc weft_psend_init(struct weft_comm *comm, int dest, int tag,
     };
     p->greeting.parts = weft_parts_cut(partitions, bytes);
     p->is_ready = calloc(partitions + 1, 1);
-    p->units = make_units(p);
-    if (p->is_ready == NULL || (p->units == NULL && p->greeting.parts.units > 0)) {
-        free(p->is_ready);
-        free(p->units);
+    if (p->is_ready == NULL) {
         free(p);
         return WEFT_ERR_NOMEM;
     }
@@ -487,8 +439,8 @@ void weft_partition_ready(struct weft_request *request, uint32_t partition)
     const uint32_t unit = partition / p->greeting.parts.per_unit;
 
     p->is_ready[partition] = 1;
-    if (p->peer != MPI_PROC_NULL && --p->units[unit].awaited == 0) {
-        start_unit(p, unit);
+    if (p->peer != MPI_PROC_NULL) {
+        weft_sched_release(&p->sched, unit);
     }
 }
 
@@ -506,7 +458,7 @@ bool weft_partition_has_arrived(const struct weft_request *request, uint32_t par
     units = weft_parts_covering(&p->greeting.parts, partition * p->partition_bytes,
                                 (partition + 1) * p->partition_bytes);
     for (uint32_t i = units.first; i < units.end; i++) {
-        if (!p->units[i].is_done) {
+        if (!weft_sched_is_over(&p->sched, i)) {
             return false;
         }
     }

@@ -6,8 +6,8 @@
  * message without bytes is one unit. What the sender tells the receiver, weft_parts, is
  * enough to find every unit, whatever the receiver's own partitions are.
  */
-#ifndef WEFT_P2P_PARTS_H
-#define WEFT_P2P_PARTS_H
+#ifndef WEFT_SCHED_PARTS_H
+#define WEFT_SCHED_PARTS_H
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-#include "p2p/parts.h"
+#include "sched/parts.h"
 
 struct weft_parts weft_parts_cut(uint32_t partitions, uint64_t partition_bytes)
 {

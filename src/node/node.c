@@ -1,6 +1,7 @@
 #include "node/node.h"
 
 #include "node/doorbell.h"
+#include "node/heap.h"
 
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -48,6 +49,7 @@ void weft_node_open(struct weft_job *job, struct weft_node *node)
 
 void weft_node_close(struct weft_node *node)
 {
+    weft_heap_close(node);
     atomic_store_explicit(&node->area->is_known, 0, memory_order_release);
 }
 

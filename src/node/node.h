@@ -4,7 +4,8 @@
  * It is opened once the job is known and before any transport, and closed after them. It
  * owns the node's part of this rank's slice (layout.h): the doorbell by which peers wake
  * this process (doorbell.h), staging buffers that they read (stage.h) and the copy shares
- * in which two processes copy one message (copy_share.h). A peer is a `struct
+ * in which two processes copy one message (copy_share.h); and a range of the segment's
+ * heap (heap.h). A peer is a `struct
  * weft_node_area *`, which stays valid until the node is closed.
  *
  * Needs the library's lock, but for what says otherwise.
@@ -15,6 +16,8 @@
 #include "node/layout.h"
 #include "wireup/wireup.h"
 
+struct weft_free;
+
 struct weft_node {
     struct weft_job *job;
     struct weft_node_area *area; /* mine */
@@ -24,6 +27,8 @@ struct weft_node {
     bool has_membarrier;         /* doorbell.c */
     bool has_asked; /* a peer was asked to tell of room, since the last barrier */
     uint64_t probe; /* the word that others read to see that they can */
+    struct weft_free *heap_free; /* what is free of our range of the heap; heap.c */
+    bool is_heap_open;
 };
 
 void weft_node_open(struct weft_job *job, struct weft_node *node);

@@ -46,7 +46,7 @@ static void lay_out(struct weft_segment_header *h, const struct weft_segment_pla
                             page);
     h->slice_bytes = WEFT_SEGMENT_SLICE_BYTES;
     h->heap_at = h->slices_at + h->slice_bytes * h->slot_count;
-    h->heap_bytes = 0;
+    h->heap_bytes = WEFT_SEGMENT_RANGE_BYTES * h->slot_count;
     h->bytes = h->heap_at + h->heap_bytes;
 }
 
@@ -87,9 +87,12 @@ static enum weft_rc map_it(int fd, const struct weft_segment_header *h,
         .failed_at = h->failed_at,
         .slices_at = h->slices_at,
         .slice_bytes = h->slice_bytes,
+        .heap_at = h->heap_at,
+        .heap_bytes = h->heap_bytes,
         .job = h->job,
         .job_size = h->job_size,
         .local_size = h->local_size,
+        .slot_count = h->slot_count,
     };
     return WEFT_OK;
 }
@@ -122,6 +125,17 @@ static bool set_size(int fd, uint64_t bytes)
     return is_done;
 }
 
+/* With a heap, or without one where the limit of file sizes leaves no room for it. */
+static bool set_size_of(int fd, struct weft_segment_header *h)
+{
+    if (set_size(fd, h->bytes)) {
+        return true;
+    }
+    h->heap_bytes = 0;
+    h->bytes = h->heap_at;
+    return errno == EFBIG && set_size(fd, h->bytes);
+}
+
 static enum weft_rc fail_to_make(int fd, uint64_t bytes)
 {
     weft_log_error("make the job segment, %llu bytes: %s%s", (unsigned long long)bytes,
@@ -148,7 +162,7 @@ enum weft_rc weft_segment_create(const struct weft_segment_plan *plan,
     }
     if ((plan->secret == NULL &&
          getrandom(h.secret, sizeof(h.secret), 0) != (ssize_t)sizeof(h.secret)) ||
-        !set_size(fd, h.bytes) || pwrite(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) ||
+        !set_size_of(fd, &h) || pwrite(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) ||
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
         return fail_to_make(fd, h.bytes);
     }
@@ -178,6 +192,7 @@ static bool is_sound(const struct weft_segment_header *h, uint64_t file_bytes)
            h->slots_at == expected.slots_at && h->slot_count == expected.slot_count &&
            h->failed_at == expected.failed_at && h->slice_bytes == expected.slice_bytes &&
            h->bytes >= h->heap_at && h->bytes - h->heap_at == h->heap_bytes &&
+           (h->heap_bytes == 0 || h->heap_bytes == expected.heap_bytes) &&
            h->bytes <= file_bytes;
 }
 

@@ -41,6 +41,9 @@ enum {
     WEFT_CAUSE_BYTES = 512,
 };
 
+/* What every slot has of the heap: bytes of the file, which take memory when used. */
+#define WEFT_SEGMENT_RANGE_BYTES (UINT64_C(64) << 30)
+
 /* Where a rank of the job lives. */
 struct weft_place {
     uint32_t node;
@@ -65,8 +68,8 @@ struct weft_segment_header {
     uint64_t slices_at;
     uint64_t slice_bytes;
     uint64_t heap_at;
-    uint64_t heap_bytes;
-    uint32_t cpu_count; /* processors that the job may use on this node */
+    uint64_t heap_bytes; /* a range for each slot; 0: no file may be that large */
+    uint32_t cpu_count;  /* processors that the job may use on this node */
     /* Not 0: the kernel refuses membarrier() to a rank (node/doorbell.c). */
     _Atomic uint32_t is_barrier_refused;
     uint8_t cpu_set[WEFT_SEGMENT_CPU_BYTES];
@@ -149,9 +152,12 @@ struct weft_segment {
     uint64_t failed_at;
     uint64_t slices_at;
     uint64_t slice_bytes;
+    uint64_t heap_at;
+    uint64_t heap_bytes;
     uint32_t job;
     uint32_t job_size;
     uint32_t local_size;
+    uint32_t slot_count;
 };
 
 /* What a new segment has to know. */

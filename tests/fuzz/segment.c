@@ -9,7 +9,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { BYTES = 4096 + 4096 + 2 * WEFT_SEGMENT_SLICE_BYTES, RANKS = 2 };
+enum {
+    RANKS = 2,
+    BYTES = 2 * 4096 + (RANKS + WEFT_SEGMENT_SPARE_SLOTS) * WEFT_SEGMENT_SLICE_BYTES,
+};
 
 /* Words of the header and the first slice, at places that the input says. */
 static void scribble(struct input *in, uint8_t *from)

@@ -195,7 +195,7 @@ int weft_complete(const char *function, MPI_Request *handle, MPI_Status *status)
 
     weft_lock();
     err = complete_one(function, handle, status, &comm);
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     return weft_likely(err == MPI_SUCCESS) ? err
                                            : raise_one(function, *handle, comm, err);
@@ -397,7 +397,7 @@ int PMPI_Waitall(int count, MPI_Request array_of_requests[],
     for (int i = 0; i < count; i++) {
         weft_batch_complete(&batch, &array_of_requests[i]);
     }
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     return weft_batch_finish(&batch);
 }

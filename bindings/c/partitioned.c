@@ -160,7 +160,7 @@ static int ready_checked(const char *function, MPI_Request handle,
     is_active = request != NULL && weft_is_psend(request) && !request->is_inactive;
     if (weft_likely(is_active)) {
         is_done = make_ready(request, chosen, &at, &is_known);
-        weft_p2p_leave();
+        weft_engine_leave();
     }
     weft_unlock();
     if (weft_likely(is_done)) {

@@ -169,7 +169,7 @@ static int start_checked(const char *function, MPI_Request handle)
     if (weft_likely(request != NULL && request->is_inactive)) {
         is_inactive = true;
         rc = weft_request_start(request);
-        weft_p2p_leave();
+        weft_engine_leave();
     }
     comm = request != NULL ? request->comm : NULL;
     weft_unlock();

@@ -60,7 +60,7 @@ static size_t describe_one(const struct weft_comm *comm, int rank, const char *b
                            char *text, size_t size)
 {
     const uint32_t process = weft_comm_process(comm, rank);
-    const char *why = weft_p2p_why_dead(process);
+    const char *why = weft_engine_why_failed(process);
     const int n = weft_p2p_is_lost(process)
                       ? snprintf(text, size, "%s%s", before, why)
                       : snprintf(text, size, "%srank %d on %s died: %s", before, rank,

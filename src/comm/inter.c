@@ -99,7 +99,7 @@ static enum weft_rc exchange(const struct weft_channel *channel, int process,
     rc = rc == WEFT_OK ? recv->rc : rc;
     weft_lock();
     weft_request_give(recv);
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     return rc;
 }
@@ -114,7 +114,7 @@ static enum weft_rc meet(const struct weft_group *group,
 
     weft_lock();
     ours = describe(group, weft_context_take());
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     rc = exchange(channel, process, &ours, sizeof(ours), theirs, sizeof(*theirs));
     if (rc == WEFT_OK && theirs->has_table) {
@@ -131,7 +131,7 @@ static enum weft_rc meet(const struct weft_group *group,
     } else {
         weft_lock();
         weft_context_give(ours.context);
-        weft_p2p_leave();
+        weft_engine_leave();
         weft_unlock();
     }
     return rc;
@@ -183,7 +183,7 @@ static enum weft_rc join(struct weft_comm *local, int leader,
             (*out)->local = local;
             (*out)->context = theirs.context;
         }
-        weft_p2p_leave();
+        weft_engine_leave();
         weft_unlock();
     }
     free(table);
@@ -209,7 +209,7 @@ static enum weft_rc make_inter(const char *call, struct weft_comm *parent,
             weft_make_undo(local);
         }
     }
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     if (rc != WEFT_OK) {
         return rc;
@@ -232,7 +232,7 @@ enum weft_rc weft_intercomm_create(struct weft_comm *local, int leader,
     weft_assert_unlocked();
     weft_lock();
     local_channel = weft_channel_of_all(local);
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     if (local->rank == leader) {
         channel.context = peer->context;
@@ -281,7 +281,7 @@ static enum weft_rc order_sides(struct weft_comm *comm, bool is_high, bool *is_f
     weft_lock();
     channel = weft_channel_of_all(comm);
     weft_agree_sides(comm, &sides);
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     if (comm->rank == 0) {
         rc = exchange(&channel, (int)weft_comm_process(comm, 0), &mine, sizeof(mine),
@@ -313,13 +313,13 @@ enum weft_rc weft_intercomm_merge(struct weft_comm *comm, bool is_high,
     }
     weft_lock();
     rc = weft_group_make(&draft, &group);
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     if (rc == WEFT_OK) {
         rc = weft_comm_create("MPI_Intercomm_merge", comm, group, out);
         weft_lock();
         weft_group_release(group);
-        weft_p2p_leave();
+        weft_engine_leave();
         weft_unlock();
     }
     return rc;

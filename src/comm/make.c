@@ -111,7 +111,7 @@ enum weft_rc weft_comm_dup(const char *call, struct weft_comm *comm,
             weft_make_undo(made);
         }
     }
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     if (rc != WEFT_OK) {
         return rc;
@@ -133,7 +133,7 @@ enum weft_rc weft_comm_idup(struct weft_comm *comm, struct weft_comm **out,
 
     weft_lock();
     rc = begin_dup(comm, &made, request);
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     if (rc != WEFT_OK) {
         return rc;
@@ -180,7 +180,7 @@ enum weft_rc weft_comm_create(const char *call, struct weft_comm *comm,
     weft_lock();
     channel = weft_channel_of_all(comm);
     rc = create(call, comm, group, comm->errhandler, &channel, out);
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     return rc;
 }
@@ -193,7 +193,7 @@ enum weft_rc weft_comm_create_group(struct weft_comm *comm, struct weft_group *g
 
     weft_lock();
     rc = create("MPI_Comm_create_group", comm, group, comm->errhandler, &channel, out);
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     return rc;
 }
@@ -207,7 +207,7 @@ enum weft_rc weft_comm_create_from_group(struct weft_group *group, const char *s
 
     weft_lock();
     rc = create("MPI_Comm_create_from_group", NULL, group, errhandler, &channel, out);
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     return rc;
 }

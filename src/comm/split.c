@@ -290,7 +290,7 @@ enum weft_rc weft_comm_split(const char *call, struct weft_comm *comm, int color
         }
         free(split.tree.table);
     }
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     return rc;
 }
@@ -346,7 +346,7 @@ enum weft_rc weft_comm_split_type(struct weft_comm *comm, int type, int key,
         }
         free(split.tree.table);
     }
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     return rc;
 }

@@ -110,14 +110,14 @@ int weft_comm_free(struct weft_comm *comm)
     comm->is_freed = true;
     weft_comm_release(comm);
     is_ahead = pool.in_use > MANY;
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     for (int i = 0; i < PATIENCE && is_ahead; i++) {
         sched_yield();
         weft_progress();
         weft_lock();
         is_ahead = pool.in_use > MANY;
-        weft_p2p_leave();
+        weft_engine_leave();
         weft_unlock();
     }
     return MPI_SUCCESS;

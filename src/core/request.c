@@ -1,12 +1,12 @@
 #include "core/request.h"
 
-#include "base/futex.h"
+#include "engine/hot.h"
 
 static struct weft_pool pool;
 static struct weft_request
     *spare; /* given back; each with the handle it will have next */
 
-struct weft_schedule *weft_schedules_ready;
+static struct weft_schedule *first_ready;
 static struct weft_schedule *last_ready;
 
 /* Outside the pool; its handle has an index that no pool gives out. */
@@ -14,16 +14,27 @@ static const uintptr_t SENT_HANDLE =
     (uintptr_t)1 << 32 | (uintptr_t)WEFT_KIND_REQUEST << WEFT_HANDLE_INDEX_BITS |
     ((1u << WEFT_HANDLE_INDEX_BITS) - 1);
 
-uint32_t weft_outstanding;
-uint32_t weft_schedule_steps;
-
 struct weft_request weft_request_sent = {
-    .is_complete = 1,
+    .event = {.is_set = 1},
     .kind = WEFT_REQUEST_SEND,
     .is_shared = true,
     .source = MPI_ANY_SOURCE,
     .tag = MPI_ANY_TAG,
 };
+
+/* The engine's hook: advances those that are ready, in the order in which they became so.
+ */
+static void run_ready(void)
+{
+    while (first_ready != NULL) {
+        struct weft_schedule *schedule = first_ready;
+
+        first_ready = schedule->next;
+        schedule->is_ready = false;
+        weft_reason_drop(WEFT_REASON_READY);
+        schedule->advance(schedule);
+    }
+}
 
 void weft_request_open(size_t size)
 {
@@ -31,14 +42,13 @@ void weft_request_open(size_t size)
     weft_handle_register(WEFT_KIND_REQUEST, &pool);
     weft_handle_register_outside(WEFT_KIND_REQUEST, SENT_HANDLE);
     weft_request_sent.handle = (MPI_Request)SENT_HANDLE;
-    weft_schedules_ready = NULL;
+    first_ready = NULL;
+    weft_engine.hooks.run_ready = run_ready;
 }
 
 void weft_request_close(void)
 {
     spare = NULL;
-    weft_outstanding = 0;
-    weft_schedule_steps = 0;
     weft_pool_fini(&pool);
 }
 
@@ -51,12 +61,11 @@ enum weft_rc weft_request_take(struct weft_request **out)
 
     if (weft_likely(request != NULL)) {
         spare = request->next_spare;
-        atomic_store_explicit(&request->is_complete, 0, memory_order_relaxed);
+        weft_event_clear(&request->event);
         request->is_cancelled = false;
         request->comm = NULL;
         request->is_spare = false;
         request->is_detached = false;
-        request->sleeper = NULL;
         request->schedule = NULL;
         *out = request;
         return WEFT_OK;
@@ -101,7 +110,7 @@ uint64_t weft_request_count(void)
 static void rest(struct weft_request *request)
 {
     request->is_inactive = true;
-    atomic_store_explicit(&request->is_complete, 1, memory_order_relaxed);
+    weft_event_set_quietly(&request->event);
 }
 
 void weft_request_set_persistent(struct weft_request *request,
@@ -117,7 +126,7 @@ enum weft_rc weft_request_start(struct weft_request *request)
 
     request->is_inactive = false;
     request->is_cancelled = false;
-    atomic_store_explicit(&request->is_complete, 0, memory_order_relaxed);
+    weft_event_clear(&request->event);
     rc = request->persistent->start(request);
     if (weft_unlikely(rc != WEFT_OK)) {
         rest(request);
@@ -180,42 +189,30 @@ static void make_ready(struct weft_schedule *schedule)
     }
     schedule->is_ready = true;
     schedule->next = NULL;
-    if (weft_schedules_ready == NULL) {
-        weft_schedules_ready = schedule;
+    weft_reason_add(WEFT_REASON_READY);
+    if (first_ready == NULL) {
+        first_ready = schedule;
     } else {
         last_ready->next = schedule;
     }
     last_ready = schedule;
 }
 
-void weft_schedules_run(void)
-{
-    while (weft_schedules_ready != NULL) {
-        struct weft_schedule *schedule = weft_schedules_ready;
-
-        weft_schedules_ready = schedule->next;
-        schedule->is_ready = false;
-        schedule->advance(schedule);
-    }
-}
-
 void weft_request_set_schedule(struct weft_request *request,
                                struct weft_schedule *schedule)
 {
     request->schedule = schedule;
-    weft_schedule_steps += schedule->is_patient ? 0 : 1;
+    if (!schedule->is_patient) {
+        weft_reason_add(WEFT_REASON_STEPS);
+    }
 }
 
-static void tell(struct weft_request *request)
+static void tell(struct weft_schedule *schedule)
 {
-    if (request->sleeper != NULL) {
-        atomic_fetch_add_explicit(request->sleeper, 1, memory_order_release);
-        weft_futex_wake(request->sleeper, 1);
+    if (!schedule->is_patient) {
+        weft_reason_drop(WEFT_REASON_STEPS);
     }
-    if (request->schedule != NULL) {
-        weft_schedule_steps -= request->schedule->is_patient ? 0 : 1;
-        make_ready(request->schedule);
-    }
+    make_ready(schedule);
 }
 
 void weft_request_complete(struct weft_request *request, enum weft_rc rc)
@@ -223,13 +220,11 @@ void weft_request_complete(struct weft_request *request, enum weft_rc rc)
     request->rc = rc;
     if (request->is_outstanding) {
         request->is_outstanding = false;
-        weft_outstanding--;
+        weft_reason_drop(WEFT_REASON_REQUESTS);
     }
-    /* Release: who sees it complete sees the data and the status. */
-    atomic_store_explicit(&request->is_complete, 1, memory_order_release);
-    if (weft_unlikely(((uintptr_t)request->sleeper | (uintptr_t)request->schedule) !=
-                      0)) {
-        tell(request);
+    weft_event_set(&request->event);
+    if (weft_unlikely(request->schedule != NULL)) {
+        tell(request->schedule);
     }
     if (weft_unlikely(request->is_detached)) {
         weft_request_give(request);

@@ -4,7 +4,7 @@
  * A request is taken from one pool and belongs to whoever started the operation until the
  * user's handle is freed by a completing call. The room that performs operations embeds
  * it in its own struct, whose size it says once (weft_request_open). A request is
- * completed under the library's lock; is_complete may be read without it (acquire).
+ * completed under the library's lock; whether it is may be read without it.
  *
  * Sends that are over when they return share one request that is always complete.
  *
@@ -16,8 +16,8 @@
 #define WEFT_CORE_REQUEST_H
 
 #include "core/comm.h"
-
-#include <stdatomic.h>
+#include "engine/event.h"
+#include "engine/hot.h"
 
 enum weft_request_kind {
     WEFT_REQUEST_SEND,
@@ -37,11 +37,6 @@ struct weft_schedule {
     bool is_patient; /* it waits until somebody polls anyway: nobody is woken for it */
 };
 
-extern struct weft_schedule *weft_schedules_ready;
-
-/* Under the lock: advances those that are ready, in the order in which they became so. */
-void weft_schedules_run(void);
-
 struct weft_request;
 
 /*
@@ -56,8 +51,8 @@ struct weft_persistent {
 };
 
 struct weft_request {
-    _Atomic uint32_t is_complete;
-    uint8_t kind; /* enum weft_request_kind */
+    struct weft_event event; /* first: set when it is complete */
+    uint8_t kind;            /* enum weft_request_kind */
     bool is_cancelled;
     bool is_shared;      /* the one for sends that are over: never freed */
     bool is_outstanding; /* counted below until it is complete */
@@ -73,21 +68,11 @@ struct weft_request {
         struct weft_request *next_spare; /* while nobody uses it */
     };
     MPI_Request handle;
-    _Atomic uint32_t
-        *sleeper; /* a futex that a thread waiting for it sleeps on, or NULL */
     struct weft_schedule *schedule;     /* that goes on when it is complete, or NULL */
     struct weft_persistent *persistent; /* NULL: it goes when it is complete */
 };
 
 extern struct weft_request weft_request_sent;
-
-/*
- * What needs progress though nobody waits for it: requests that the user holds and that
- * are not complete, and peers to which something could not be sent yet. With the lock.
- */
-extern uint32_t weft_outstanding;
-extern uint32_t
-    weft_schedule_steps; /* those that a schedule, not a patient one, waits for */
 
 /* What goes on when it is complete, which it is not yet. */
 void weft_request_set_schedule(struct weft_request *request,
@@ -153,14 +138,14 @@ struct weft_request *weft_request_from_handle(MPI_Request handle);
 
 static inline bool weft_request_is_complete(const struct weft_request *request)
 {
-    return atomic_load_explicit(&request->is_complete, memory_order_acquire) != 0;
+    return weft_event_is_set(&request->event);
 }
 
 static inline void weft_request_hand_out(struct weft_request *request)
 {
     if (!weft_request_is_complete(request)) {
         request->is_outstanding = true;
-        weft_outstanding++;
+        weft_reason_add(WEFT_REASON_REQUESTS);
     }
 }
 

@@ -34,10 +34,12 @@ void weft_engine_open(struct weft_job *job)
                 .owner = e,
                 .meet = weft_engine_meet,
                 .arrived = weft_engine_arrived,
+                .lost = weft_engine_lost,
                 .packet_version = WEFT_WIRE_VERSION,
             },
         .job = job,
         .me = (uint32_t)job->who.rank,
+        .deaths = weft_segment_failed_count(&job->segment),
     };
     for (int i = 0; i < WEFT_KINDS; i++) {
         e->kinds[i] = unknown;
@@ -99,15 +101,4 @@ void weft_engine_arrived(void *owner, struct weft_peer *from, const void *bytes,
         handler = on_unlike;
     }
     handler(owner, from, header, data, len);
-}
-
-struct weft_peer *weft_engine_meet(void *owner, uint32_t process)
-{
-    struct weft_peer *peer = weft_peer_get(process);
-
-    (void)owner;
-    if (peer == NULL) {
-        weft_wireup_abort(weft_engine.job, 1, "out of memory: cannot note a new peer");
-    }
-    return peer;
 }

@@ -5,26 +5,25 @@
  * communicators nor matching: rooms above register what they want to be called for. All
  * calls need the lock, but for those that say otherwise.
  *
- *   hot.h         the engine's state, for files on the way of a message
- *   wire.h        what travels
- *   dispatch.c    where a packet goes when it has arrived
- *   peer.c        the processes that this one knows
- *   lock.h        the lock, and the debug build's check that it is held
- *   thread.h      the library's own threads
+ *   hot.h              the engine's state, for files on the way of a message
+ *   wire.h             what travels
+ *   dispatch.c         where a packet goes when it has arrived
+ *   peer.c             the processes that this one knows
+ *   retry.c            packets out, and what is tried again
+ *   transports.c       the transports that are open, and first contact
+ *   poll.c             one look at everything that can go on
+ *   work.c             what is done outside the lock (work.h)
+ *   wait.c             waiting for events, words and room (wait.h, event.h)
+ *   failed.c           processes that have failed
+ *   progress_thread.c  progress while the program computes
+ *   network_thread.c   the thread that sleeps on descriptors (network_thread.h)
+ *   lock.h             the lock
+ *   thread.h           how the library's own threads are started
  */
 #ifndef WEFT_ENGINE_ENGINE_H
 #define WEFT_ENGINE_ENGINE_H
 
-#include "base/rc.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-struct weft_header;
-struct weft_job;
-struct weft_packet_kind;
-struct weft_peer;
+#include "engine/hot.h"
 
 /* Forgets everything; the kinds of packets are registered next, then transports opened.
  */
@@ -50,11 +49,100 @@ _Noreturn void weft_engine_reject(const struct weft_peer *from,
                                   const struct weft_header *header, size_t len,
                                   const char *what);
 
-/* What we were about to send besides messages. */
-void weft_peer_forget_control(struct weft_peer *peer);
+/*
+ * A peer's way out, made on first contact; or why there is none. The slow part is
+ * weft_engine_begin().
+ */
+WEFT_MUST_CHECK enum weft_rc weft_engine_begin(struct weft_peer *peer);
+WEFT_MUST_CHECK enum weft_rc weft_engine_reach(struct weft_peer *peer);
 
 /* Two steps of closing: before the transports are closed, and after. */
 void weft_peers_disconnect(void);
 void weft_peers_close(void);
+
+/* ---- packets out, and what is tried again (retry.c) ---- */
+
+/* An ordered packet, to ourselves too. WEFT_AGAIN: no room. */
+WEFT_MUST_CHECK enum weft_rc weft_engine_send(struct weft_peer *peer,
+                                              struct weft_header *header,
+                                              const void *data, size_t len,
+                                              unsigned flags);
+
+/* A control packet, by the peer's first path or by another one of its. It is kept if
+ * there is no room. */
+void weft_engine_control(struct weft_peer *peer, enum weft_packet kind,
+                         const struct weft_answer *answer);
+void weft_engine_control_by(struct weft_peer *peer, struct weft_endpoint *path,
+                            enum weft_packet kind, const struct weft_answer *answer);
+
+/* Queues what has found no room, or has to wait behind what has. */
+void weft_engine_retry_later(struct weft_peer *peer, enum weft_retry_class which,
+                             struct weft_retry *retry);
+
+/* Tries all of it. */
+void weft_engine_retry(void);
+
+/* Ends all of a class: its peer has failed. */
+void weft_engine_fail_retries(struct weft_peer *peer, enum weft_retry_class which);
+
+/* After something has changed that the fast path depends on. */
+void weft_engine_update_fast(struct weft_peer *peer);
+
+/* ---- transports (transports.c) ---- */
+
+/* Opens one behind those that are open; closes all. */
+WEFT_MUST_CHECK enum weft_rc weft_transport_add(const struct weft_transport_ops *ops);
+void weft_transports_close(void);
+
+/* Does one lead out of this node? */
+bool weft_transports_leave_node(void);
+
+/* Handles at most `budget` packets of each whose turn it is; after the second, it is the
+ * turn of each. The third takes what was sent before a process has failed. */
+void weft_transports_poll(int budget);
+void weft_transports_are_due(void);
+void weft_transports_poll_out(int budget, int turns);
+
+/* Does something wait for room of which nobody will tell? */
+bool weft_transports_need_tick(void);
+
+/* This process has ended its last use of MPI: peers are told, so that the end of its
+ * connections is no failure for them. */
+void weft_transports_say_goodbye(void);
+
+/* Connects with every rank to which a connection leads (WEFT_CONNECT=all); returns when
+ * all have, without taking any packet. */
+WEFT_MUST_CHECK enum weft_rc weft_transports_wire_all(void);
+
+/* ---- progress ---- */
+
+/* One look at everything; and the work that is there, for which the lock is dropped. */
+void weft_engine_poll(void);
+void weft_engine_work_and_poll(void);
+
+/* The library's own threads: prepared once transports are open; started, if there is a
+ * network, with the lock in the form that it keeps; ended, without the lock, before its
+ * form changes. Whoever needs them later starts them again. */
+WEFT_MUST_CHECK enum weft_rc weft_threads_open(void);
+void weft_threads_start(void);
+void weft_threads_stop(void);
+void weft_threads_close(void);
+
+/* Tells in the log how often this process was woken, when its threads have ended. */
+void weft_threads_log_wakeups(void);
+
+/* ---- failed processes (failed.c) ---- */
+
+/* Registers what is called, with the lock, after peers have failed (peer->is_failed). */
+void weft_engine_on_failed(void (*callback)(void));
+
+/* Looks for them, and calls. */
+void weft_engine_notice_failed(void);
+
+/* The upcall: a transport has lost the way to a process. */
+void weft_engine_lost(void *owner, uint32_t rank, bool has_left, const char *why);
+
+/* Why a process has failed, for messages. */
+const char *weft_engine_why_failed(uint32_t process);
 
 #endif

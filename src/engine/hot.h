@@ -12,7 +12,9 @@
 
 #include "base/ranks.h"
 #include "engine/wire.h"
-#include "node/node.h"
+#include "node/doorbell.h"
+
+#include <assert.h>
 
 enum { WEFT_KINDS = 64 };
 
@@ -36,15 +38,31 @@ struct weft_packet_kind {
     bool is_ordered;
 };
 
-/* A control packet that found its queue full. */
-struct weft_control {
-    struct weft_control *next;
-    struct weft_endpoint *way; /* the peer's, or a stream of it */
-    struct weft_header header;
-    struct weft_answer answer;
+/*
+ * What found a queue full and is tried again when somebody polls. Whoever queues it
+ * embeds it. again() returns WEFT_AGAIN while there is no room; else it is over, and its
+ * memory may be gone. failed() takes its place if the peer has failed.
+ */
+struct weft_retry {
+    struct weft_retry *next;
+    enum weft_rc (*again)(struct weft_retry *retry);
+    void (*failed)(struct weft_retry *retry);
 };
 
-struct weft_p2p_request;
+/* Tried in this order. Control packets pass messages, and messages pass bulk data, but
+ * nothing passes another of its own class. */
+enum weft_retry_class {
+    WEFT_RETRY_CONTROL,
+    WEFT_RETRY_ORDERED,
+    WEFT_RETRY_BULK,
+    WEFT_RETRY_CLASSES
+};
+
+struct weft_retry_queue {
+    struct weft_retry *first;
+    struct weft_retry *last;
+};
+
 struct weft_p2p_peer;
 
 struct weft_peer {
@@ -53,30 +71,95 @@ struct weft_peer {
         uint32_t rank;
     };
     bool is_self;
-    bool is_waiting;        /* in the list of peers with a backlog */
-    bool is_dead;           /* nothing goes to it, nothing comes any more */
-    bool has_left;          /* dead, but in good order: only what names it fails */
+    bool is_retrying;       /* in the list of peers with a queue below */
+    bool is_failed;         /* nothing goes to it, nothing comes any more */
+    bool has_left;          /* failed, but in good order: only what names it fails */
     uint32_t wanted;        /* receives and transfers that wait for it: the grant rule */
     uint64_t next_sequence; /* of our ordered packets to it; its lower half travels */
-    struct weft_endpoint *ep;         /* NULL: never sent to, or ourselves */
-    struct weft_node_area *area;      /* NULL: none, or a network leads to it */
-    struct weft_endpoint *fast;       /* ep, while a small message may go at once */
-    struct weft_p2p_request *backlog; /* sends that found the queue full, oldest first */
-    struct weft_p2p_request *backlog_last;
-    struct weft_control *control;
-    struct weft_control *control_last;
-    struct weft_peer *next_waiting;
+    struct weft_endpoint *ep;    /* NULL: never sent to, or ourselves */
+    struct weft_endpoint *fast;  /* ep, while a small message may go at once */
+    struct weft_node_area *area; /* NULL: none, or a network leads to it */
+    struct weft_retry_queue retry[WEFT_RETRY_CLASSES];
+    struct weft_peer *next_retrying;
     struct weft_p2p_peer *p2p; /* what p2p/ knows of it, or NULL */
     char *why_lost;            /* the way to it is, for this reason; NULL: it is not */
 };
 
+/* Why this process may have to be woken, though no thread of it waits. Each is counted,
+ * and has a bit in `reasons` while the count is not 0. */
+enum weft_reason {
+    WEFT_REASON_REQUESTS, /* the user holds a request that is not complete */
+    WEFT_REASON_STEPS,    /* ordinary packets count: for a schedule, or pieces of data */
+    WEFT_REASON_RETRY,    /* a peer has something to be tried again */
+    WEFT_REASON_WORK,     /* something is to be done outside the lock */
+    WEFT_REASON_SERVED,   /* peers may need this process at any time */
+    WEFT_REASON_READY,    /* a schedule can go on */
+    WEFT_REASONS
+};
+
+/* A transport that is open. */
+struct weft_instance {
+    const struct weft_transport_ops *ops;
+    struct weft_transport *tp;
+    uint32_t skipped; /* polls since it was polled */
+    bool is_due;      /* the next poll looks at it */
+};
+
+enum { WEFT_INSTANCES_MAX = 4, WEFT_ON_FAILED_MAX = 4 };
+
+struct weft_work;
+
+/* What rooms above want to be called for; each may be NULL. */
+struct weft_hooks {
+    /* Puts a checksum into the header of a packet that is complete. While it is set, no
+     * message takes the fast path. */
+    void (*seal)(struct weft_header *header, const void *data, size_t len);
+    /* While `watched` is not 0: looks at what peers have changed in shared memory; would
+     * that find anything? */
+    void (*look)(void);
+    bool (*has_news)(void);
+    /* While WEFT_REASON_READY is counted. */
+    void (*run_ready)(void);
+};
+
 struct weft_engine {
+    uint32_t reasons;   /* a bit each */
+    uint32_t published; /* of them, those that the wake level that is out there covers */
+    struct weft_ranks peers;
     struct weft_upcalls up;
+    struct weft_instance list[WEFT_INSTANCES_MAX];
+    int list_count;
+    struct weft_instance *busy; /* what came last came from there: polled every time */
+    struct weft_hooks hooks;
+    uint32_t watched;
+    struct weft_peer *retrying;
+    struct weft_work *work; /* oldest first */
+    struct weft_work *work_last;
+    uint32_t count[WEFT_REASONS];
+    struct weft_packet_kind kinds[WEFT_KINDS];
     struct weft_job *job;
     struct weft_node node;
     uint32_t me; /* our rank in the job */
-    struct weft_ranks peers;
-    struct weft_packet_kind kinds[WEFT_KINDS];
+
+    bool has_progress;              /* messages advance also outside MPI */
+    bool is_progress_thread_inside; /* it has the lock */
+    _Atomic bool is_attending;      /* it is responsible (progress_thread.c) */
+    uint32_t waiting_threads;       /* of the program, in MPI: they poll */
+    bool is_armed;                  /* one of them sleeps on the doorbell */
+    bool is_room_awaited;           /* and it sleeps until nothing is tried again */
+    bool is_taken_over;             /* another thread polls in its place */
+    bool has_new_retry;             /* something found no room since a thread armed */
+
+    const _Atomic uint32_t *deaths; /* how many the launcher has listed */
+    uint32_t deaths_seen;           /* of them */
+    uint32_t failed_count;          /* peers that have failed */
+    void (*on_failed[WEFT_ON_FAILED_MAX])(void);
+    bool is_in_barrier;    /* of all ranks of the node */
+    uint32_t barrier_turn; /* which one */
+
+    uint64_t polls;  /* how often a thread of the program began to poll */
+    uint64_t sleeps; /* how often one slept */
+    uint64_t progress_thread_wakeups;
 };
 
 extern struct weft_engine weft_engine;
@@ -96,6 +179,54 @@ static inline struct weft_peer *weft_peer_get(uint32_t rank)
     struct weft_peer *peer = weft_peer_find(rank);
 
     return weft_likely(peer != NULL) ? peer : weft_peer_make(rank);
+}
+
+/* A reason arises, and ends. */
+static inline void weft_reason_add(enum weft_reason reason)
+{
+    struct weft_engine *e = &weft_engine;
+
+    if (e->count[reason]++ == 0) {
+        e->reasons |= 1u << reason;
+    }
+}
+
+static inline void weft_reason_drop(enum weft_reason reason)
+{
+    struct weft_engine *e = &weft_engine;
+
+    assert(e->count[reason] > 0);
+    if (--e->count[reason] == 0) {
+        e->reasons &= ~(1u << reason);
+    }
+}
+
+/* Does something of this class wait for this peer to have room? */
+static inline bool weft_peer_retries(const struct weft_peer *peer,
+                                     enum weft_retry_class which)
+{
+    return peer->retry[which].first != NULL;
+}
+
+/* The slow part of weft_engine_leave(). */
+void weft_engine_publish(void);
+
+/*
+ * A thread is about to leave MPI: what is outstanding is left to a thread that waits in
+ * MPI, or to the progress thread.
+ */
+static inline void weft_engine_leave(void)
+{
+    if (weft_unlikely((weft_engine.reasons & ~weft_engine.published) != 0)) {
+        weft_engine_publish();
+    }
+}
+
+/* Have processes failed that nobody has looked at yet? */
+static inline bool weft_engine_has_failures(void)
+{
+    return weft_unlikely(atomic_load_explicit(weft_engine.deaths, memory_order_acquire) !=
+                         weft_engine.deaths_seen);
 }
 
 #endif

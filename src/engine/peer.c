@@ -14,14 +14,15 @@ struct weft_peer *weft_peer_make(uint32_t rank)
     return weft_ranks_add(&weft_engine.peers, rank, sizeof(struct weft_peer));
 }
 
-void weft_peer_forget_control(struct weft_peer *peer)
+struct weft_peer *weft_engine_meet(void *owner, uint32_t process)
 {
-    while (peer->control != NULL) {
-        struct weft_control *next = peer->control->next;
+    struct weft_peer *peer = weft_peer_get(process);
 
-        free(peer->control);
-        peer->control = next;
+    (void)owner;
+    if (peer == NULL) {
+        weft_wireup_abort(weft_engine.job, 1, "out of memory: cannot note a new peer");
     }
+    return peer;
 }
 
 void weft_peers_disconnect(void)
@@ -44,7 +45,6 @@ void weft_peers_close(void)
     uint32_t at = 0;
 
     while ((peer = weft_ranks_next(&weft_engine.peers, &at)) != NULL) {
-        weft_peer_forget_control(peer);
         free(peer->why_lost);
     }
     weft_ranks_close(&weft_engine.peers);

@@ -85,7 +85,7 @@ enum weft_rc weft_thread_start(enum weft_thread which, void (*run)(void),
         return WEFT_ERR_SYSTEM;
     }
     pthread_setname_np(threads[which],
-                       which == WEFT_THREAD_HELPER ? "weft progress" : "weft network");
+                       which == WEFT_THREAD_PROGRESS ? "weft progress" : "weft network");
     widen(threads[which], cpus, bytes);
     return WEFT_OK;
 }

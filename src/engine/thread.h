@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-enum weft_thread { WEFT_THREAD_HELPER, WEFT_THREAD_SLEEPER, WEFT_THREADS };
+enum weft_thread { WEFT_THREAD_PROGRESS, WEFT_THREAD_NETWORK, WEFT_THREADS };
 
 /*
  * Starts it; `cpus` is a set of processors, a bit each in `bytes` bytes. It ends when

@@ -127,7 +127,7 @@ static enum weft_rc take_room(const struct weft_comm *comm, size_t bytes,
             break;
         }
         before = (*buffer)->messages;
-        weft_p2p_work_and_poll();
+        weft_engine_work_and_poll();
         *buffer = find_buffer(comm);
     }
     return WEFT_ERR_BUFFER;
@@ -194,7 +194,7 @@ enum weft_rc weft_bsend(struct weft_comm *comm, int dest, int tag,
 
     weft_lock();
     rc = weft_bsend_locked(comm, dest, tag, data);
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     return rc;
 }
@@ -284,7 +284,7 @@ enum weft_rc weft_buffer_flush(struct weft_buffer_owner owner, const char *call)
     buffer = *slot_of(owner);
     if (buffer != NULL && buffer->messages > 0) {
         rc = flush_and_wait(buffer, owner, call);
-        weft_p2p_leave();
+        weft_engine_leave();
     }
     weft_unlock();
     return rc;
@@ -306,7 +306,7 @@ enum weft_rc weft_buffer_iflush(struct weft_buffer_owner owner, struct weft_requ
             weft_request_set_comm(*out, owner.comm);
         }
         weft_request_hand_out(*out);
-        weft_p2p_leave();
+        weft_engine_leave();
     }
     weft_unlock();
     return rc;
@@ -325,7 +325,7 @@ struct weft_attached weft_buffer_detach(struct weft_buffer_owner owner, const ch
         *slot = buffer->next;
         while (buffer->messages > 0) {
             if (flush_and_wait(buffer, owner, call) != WEFT_OK) {
-                weft_p2p_work_and_poll(); /* what leaves gives memory back */
+                weft_engine_work_and_poll(); /* what leaves gives memory back */
                 weft_unlock();
                 sched_yield();
                 weft_lock();
@@ -333,7 +333,7 @@ struct weft_attached weft_buffer_detach(struct weft_buffer_owner owner, const ch
         }
         was = (struct weft_attached){buffer->memory, buffer->size};
         free(buffer);
-        weft_p2p_leave();
+        weft_engine_leave();
     }
     weft_unlock();
     return was;
@@ -352,7 +352,7 @@ void weft_buffer_abandon(struct weft_buffer_owner owner)
         *slot = buffer->next;
         while (buffer->messages > 0 && buffer->messages < before) {
             before = buffer->messages;
-            weft_p2p_work_and_poll();
+            weft_engine_work_and_poll();
         }
         if (buffer->messages > 0) {
             buffer->is_abandoned = true;

@@ -48,7 +48,7 @@ void weft_checksum_give(struct weft_p2p_request *send, uint64_t receive)
 
     memcpy(sums.sums, send->sums, sizeof(sums.sums));
     memcpy(&answer, &sums, sizeof(answer));
-    weft_p2p_send_control(send->peer, WEFT_PKT_SUMS, &answer);
+    weft_engine_control(send->peer, WEFT_PKT_SUMS, &answer);
     send->owes_sums = false;
 }
 

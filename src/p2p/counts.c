@@ -53,17 +53,19 @@ void weft_counts_read(struct weft_counts *counts)
         add_peer(counts, peer);
     }
     received_before = counts->shm.packets_received + counts->net.packets_received;
-    p->ops->count(p->transport, &counts->shm);
-    counts->shm.wakeups += weft_node_wakeups(&weft_engine.node);
-    if (p->net_ops != NULL) {
-        p->net_ops->count(p->net, &counts->net);
+    for (int i = 0; i < weft_engine.list_count; i++) {
+        const struct weft_instance *t = &weft_engine.list[i];
+        const bool is_near = (t->ops->caps & WEFT_CAP_SAME_NODE) != 0;
+
+        t->ops->count(t->tp, is_near ? &counts->shm : &counts->net);
     }
+    counts->shm.wakeups += weft_node_wakeups(&weft_engine.node);
     counts->messages_received +=
         counts->shm.packets_received + counts->net.packets_received - received_before;
     counts->messages_sent -= p->pieces_sent;
     counts->messages_received -= p->pieces_received;
-    counts->polls += p->polls;
-    counts->sleeps += p->sleeps;
+    counts->polls += weft_engine.polls;
+    counts->sleeps += weft_engine.sleeps;
     counts->unexpected_messages = p->match.waiting_count;
     counts->unexpected_bytes = unexpected_bytes(&p->unexpected);
     counts->requests = requests(p);

@@ -87,7 +87,7 @@ void weft_p2p_free_ops(void)
     }
 }
 
-/* The last of what a send waits for. If the peer is lost, the end comes from dead.c. */
+/* The last of what a send waits for. If the peer is lost, the end comes from failed.c. */
 static void count_lent(struct weft_p2p_request *send, enum weft_rc rc)
 {
     if (rc == WEFT_ERR_DEAD || --send->lent > 0) {
@@ -201,16 +201,15 @@ static size_t bytes_along(const struct weft_p2p_request *send)
 /* Once, however often it is tried; a message that cannot be exposed now is pushed. */
 void weft_p2p_expose_far(struct weft_p2p_request *send, struct weft_announce *announce)
 {
-    struct weft_p2p *p = &weft_p2p;
     const struct weft_endpoint *ep = send->peer->ep;
 
     if (!ep->is_fetched || send->data.type != NULL || send->data.bytes <= ep->zcopy_max) {
         return;
     }
     if (send->exposed == NULL &&
-        p->net_ops->mr_register(p->net, weft_data_at(&send->data, 0),
-                                (size_t)send->data.bytes, WEFT_MR_GET, &send->key,
-                                &send->exposed) != WEFT_OK) {
+        ep->ops->mr_register(ep->transport, weft_data_at(&send->data, 0),
+                             (size_t)send->data.bytes, WEFT_MR_GET, &send->key,
+                             &send->exposed) != WEFT_OK) {
         send->exposed = NULL;
         return;
     }
@@ -233,8 +232,8 @@ enum weft_rc weft_p2p_announce_far(struct weft_p2p_request *send, const void *he
         rc = lend(send->peer, way, &send->header, head, head_len, send->data.buffer,
                   along, take_part(0, NULL));
     } else {
-        rc = weft_p2p_send_ordered(send->peer, &send->header, head, head_len,
-                                   WEFT_SEND_URGENT);
+        rc =
+            weft_engine_send(send->peer, &send->header, head, head_len, WEFT_SEND_URGENT);
     }
     if (rc == WEFT_OK) {
         send->peer->p2p->announced_last = name_of(send);
@@ -379,7 +378,7 @@ bool weft_p2p_push_far(struct weft_peer *peer, struct weft_push *push)
             .length = push->end - push->start,
         };
 
-        weft_p2p_send_control_by(peer, push->way, WEFT_PKT_PLACED, &placed);
+        weft_engine_control_by(peer, push->way, WEFT_PKT_PLACED, &placed);
     }
     return true;
 }
@@ -389,13 +388,14 @@ bool weft_p2p_push_far(struct weft_peer *peer, struct weft_push *push)
 /* Asks for what did not come along: into its place, or as DATA. */
 static void ask_for_rest(struct weft_p2p_request *recv, uint64_t offset, uint64_t length)
 {
-    struct weft_p2p *p = &weft_p2p;
+    const struct weft_endpoint *ep = recv->from->ep;
     struct weft_key key;
     struct weft_answer answer;
 
     if (recv->data.type != NULL || recv->is_sent_in_parts ||
-        p->net_ops->mr_register(p->net, weft_data_at(&recv->data, offset), (size_t)length,
-                                WEFT_MR_PUT, &key, &recv->exposed) != WEFT_OK) {
+        ep->ops->mr_register(ep->transport, weft_data_at(&recv->data, offset),
+                             (size_t)length, WEFT_MR_PUT, &key,
+                             &recv->exposed) != WEFT_OK) {
         recv->exposed = NULL;
         weft_p2p_pull(recv, offset, length);
         return;
@@ -408,7 +408,7 @@ static void ask_for_rest(struct weft_p2p_request *recv, uint64_t offset, uint64_
         .address = key.address,
         .key = key.key,
     };
-    weft_p2p_send_control(recv->from, WEFT_PKT_PULL_PUT, &answer);
+    weft_engine_control(recv->from, WEFT_PKT_PULL_PUT, &answer);
 }
 
 void weft_p2p_start_far(struct weft_p2p_request *recv, uint64_t length, const void *along,
@@ -443,16 +443,17 @@ void weft_p2p_get_far(struct weft_p2p_request *recv, uint64_t length,
         weft_wireup_abort(weft_engine.job, 1, "no memory to fetch a long message");
     }
     *push = (struct weft_push){
-        .next = peer->p2p->pushes,
+        .retry = {.again = weft_p2p_push_again, .failed = weft_p2p_push_failed},
+        .peer = peer,
         .end = length,
         .way = peer->ep->ops->find_stream(peer->ep, recv->header.path),
         .is_get = true,
         .name = name_of(recv),
         .key = *key,
     };
-    peer->p2p->pushes = push;
-    if (!weft_p2p_push(peer)) {
-        weft_p2p_retry_later(peer);
+    if (weft_peer_retries(peer, WEFT_RETRY_BULK) ||
+        weft_p2p_push_again(&push->retry) == WEFT_AGAIN) {
+        weft_engine_retry_later(peer, WEFT_RETRY_BULK, &push->retry);
     }
 }
 
@@ -479,6 +480,9 @@ const char *weft_p2p_on_placed(struct weft_peer *from, const struct weft_answer 
 
 void weft_p2p_conceal(struct weft_p2p_request *request)
 {
-    weft_p2p.net_ops->mr_deregister(weft_p2p.net, request->exposed);
+    const bool is_send = request->base.kind == WEFT_REQUEST_SEND;
+    const struct weft_endpoint *ep = is_send ? request->peer->ep : request->from->ep;
+
+    ep->ops->mr_deregister(ep->transport, request->exposed);
     request->exposed = NULL;
 }

@@ -46,17 +46,6 @@ void weft_p2p_register_kinds(void);
 void weft_p2p_deliver(struct weft_p2p_request *recv, struct weft_peer *from,
                       const struct weft_header *header, const void *data, size_t len);
 
-void weft_p2p_send_control(struct weft_peer *peer, enum weft_packet kind,
-                           const struct weft_answer *answer);
-/* The same, by a stream to the peer. */
-void weft_p2p_send_control_by(struct weft_peer *peer, struct weft_endpoint *way,
-                              enum weft_packet kind, const struct weft_answer *answer);
-enum weft_rc weft_p2p_send_ordered(struct weft_peer *peer, struct weft_header *header,
-                                   const void *data, size_t len, unsigned flags);
-void weft_p2p_retry(void);
-void weft_p2p_update_fast(struct weft_peer *peer); /* after its backlog has changed */
-void weft_p2p_retry_later(struct weft_peer *peer);
-
 /* Announces the message of a send request. WEFT_AGAIN: no room. */
 enum weft_rc weft_p2p_announce(struct weft_p2p_request *send);
 
@@ -112,28 +101,20 @@ void weft_p2p_get_far(struct weft_p2p_request *recv, uint64_t length,
 void weft_p2p_conceal(struct weft_p2p_request *request);
 void weft_p2p_look_at_transfers(void);
 bool weft_p2p_transfers_have_news(void);
-bool weft_p2p_push(struct weft_peer *peer);
 
-/* Does one piece of the work that waits; drops and retakes the lock. False: none. */
-bool weft_p2p_do_work(void);
+/* A push is tried again; its peer has failed. */
+enum weft_rc weft_p2p_push_again(struct weft_retry *retry);
+void weft_p2p_push_failed(struct weft_retry *retry);
+
+/* While WEFT_CHECKSUM is set. */
+void weft_p2p_set_checksum(bool has_checksum);
 
 void weft_p2p_add_transfer(struct weft_p2p_request *request);
+bool weft_p2p_remove_transfer(const struct weft_p2p_request *request); /* was it one? */
 void weft_p2p_add_work(struct weft_p2p_request *request);
-void weft_p2p_remove_work(struct weft_p2p_request *request);
 
 /* A transfer that is no longer in the list is over; `rc` is not WEFT_OK: it failed. */
 void weft_p2p_end_transfer(struct weft_p2p_request *request, enum weft_rc rc);
-
-/* The launcher has counted deaths, or the network has lost peers, that we have not looked
- * at yet: is it so? And then. */
-static inline bool weft_p2p_has_deaths(void)
-{
-    return weft_unlikely(atomic_load_explicit(weft_p2p.deaths, memory_order_acquire) !=
-                         weft_p2p.deaths_seen);
-}
-void weft_p2p_notice_deaths(void);
-/* The upcall: the network has lost the way to a process, which is dead to us. */
-void weft_p2p_lost(void *owner, uint32_t rank, bool has_left, const char *why);
 
 /* A message that nobody will receive, because the collective was given up: is it so? */
 bool weft_p2p_is_given_up(const struct weft_header *header);
@@ -146,7 +127,7 @@ void weft_p2p_drop(struct weft_peer *from, const struct weft_header *header,
 bool weft_p2p_is_in_vain(const struct weft_header *header);
 
 /* Completes what waits for the dead and could not be completed before. */
-void weft_p2p_bury(void);
+void weft_p2p_fail_requests(void);
 
 /* A receive that waits for nobody but this rank, which has died. */
 void weft_p2p_fail_recv(struct weft_p2p_request *recv, int source);
@@ -166,39 +147,6 @@ void weft_p2p_offer_was_claimed(struct weft_p2p_request *recv);
 /* Stores the message of a send request where it is wanted; false: it is to be announced.
  */
 bool weft_p2p_send_by_offer(struct weft_p2p_request *send, bool is_blocking);
-
-/* Polls, and does the work that waits; drops and retakes the lock. */
-void weft_p2p_work_and_poll(void);
-
-/* The same for a thread that looks once; takes over from one that sleeps. */
-void weft_p2p_poll_as_thread(void);
-void weft_p2p_poll_once(void);
-
-/* A thread begins to wait: it polls, and no helper is needed meanwhile. */
-void weft_p2p_stay(void);
-
-/* Starts it, if it can be; false: nobody attends while the program computes. */
-bool weft_p2p_start_helper(void);
-/* From the thread that sleeps on a network: something is there. */
-void weft_p2p_attend_network(void);
-/* From any thread: the network needs somebody, also if nobody attends. */
-void weft_p2p_call_helper(void);
-
-/*
- * Connects with every rank that is reached by the network (WEFT_CONNECT=all); returns
- * when all have, without taking any packet.
- */
-enum weft_rc weft_p2p_wire_all(void);
-/* The network: opened and closed with the rest, the second without the lock. */
-enum weft_rc weft_p2p_open_network(const struct weft_transport_ops *ops);
-void weft_p2p_stop_sleeper(void);
-void weft_p2p_close_network(void);
-/* Lets the network wake whoever is armed. WEFT_AGAIN: something is there, poll. */
-enum weft_rc weft_p2p_arm_network(void);
-void weft_p2p_poll_network(int budget);
-
-/* Does something wait for room of which nobody will tell? */
-bool weft_p2p_needs_tick(void);
 
 /* Fills in what was received and completes. */
 void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_header *header,

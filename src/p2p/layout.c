@@ -118,9 +118,9 @@ static bool pack_whole(const struct weft_comm *comm, int dest,
     if (stage.at == NULL) {
         return false;
     }
-    is_helper = weft_p2p_drop_lock(); /* a schedule may send on the progress thread */
+    is_helper = weft_engine_drop_lock(); /* a schedule may send on the progress thread */
     weft_data_pack(data, stage.at);
-    weft_p2p_retake_lock(is_helper);
+    weft_engine_retake_lock(is_helper);
     *packed = (struct weft_data){
         .buffer = stage.at,
         .bytes = data->bytes,
@@ -219,7 +219,7 @@ enum weft_rc weft_isend_data(struct weft_comm *comm, int dest, int tag,
     }
     weft_lock();
     rc = weft_isend_data_locked(comm, dest, tag, data, how, out);
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     return rc;
 }

@@ -33,7 +33,7 @@ static bool is_worth_it(const struct weft_p2p_request *recv)
 {
     const struct weft_peer *peer = recv->peer;
 
-    return recv->data.bytes >= OFFER_FROM && weft_p2p.has_progress && peer != NULL &&
+    return recv->data.bytes >= OFFER_FROM && weft_engine.has_progress && peer != NULL &&
            peer->ep != NULL && recv->posted.tag != WEFT_ANY_TAG &&
            peer->ep->ops->can_reach(peer->ep);
 }
@@ -85,12 +85,7 @@ void weft_p2p_offer(struct weft_p2p_request *recv)
 /* Something else took the receive, or it was cancelled: the share is ours again. */
 void weft_p2p_withdraw(struct weft_p2p_request *recv)
 {
-    struct weft_p2p_request **at = &weft_p2p.transfers;
-
-    while (*at != recv) {
-        at = &(*at)->next_transfer;
-    }
-    *at = recv->next_transfer;
+    weft_p2p_remove_transfer(recv);
     weft_share_give(&weft_engine.node, recv->share_number);
     recv->posted.offer = NULL;
 }
@@ -207,7 +202,8 @@ bool weft_p2p_send_by_offer(struct weft_p2p_request *send, bool is_blocking)
         struct weft_share_terms terms;
 
         /* Who goes on at once lets a receiver that is there copy: it is told as usual. */
-        if (peer->backlog != NULL || (!is_blocking && weft_node_is_inside(peer->area)) ||
+        if (weft_peer_retries(peer, WEFT_RETRY_ORDERED) ||
+            (!is_blocking && weft_node_is_inside(peer->area)) ||
             !ep->ops->can_reach(ep) ||
             ep->ops->may_be_queued(ep, is_same, &send->header)) {
             return false;

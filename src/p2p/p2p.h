@@ -15,6 +15,9 @@
 #define WEFT_P2P_P2P_H
 
 #include "core/request.h"
+#include "engine/engine.h"
+#include "engine/wait.h"
+#include "engine/work.h"
 #include "transfer/data.h"
 #include "transport/transport.h"
 
@@ -28,21 +31,12 @@ enum weft_send_mode {
 };
 
 /*
- * Over the transport `ops` inside the node, and `net`, if it is not NULL, to other nodes
- * or, if it is to be the only one, to all ranks (transport/registry.c).
+ * Over these transports, in the order in which a new peer tries them; NULL ends them
+ * (transport/registry.c).
  */
-WEFT_MUST_CHECK enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops,
-                                           const struct weft_transport_ops *net,
-                                           bool is_net_only, struct weft_job *job);
+WEFT_MUST_CHECK enum weft_rc
+weft_p2p_open(const struct weft_transport_ops *const *transports, struct weft_job *job);
 void weft_p2p_close(void);
-
-/* Start the threads that an open network needs, with the lock in the form that it keeps;
- * end all threads, without the lock, before its form changes. */
-void weft_p2p_start_network(void);
-void weft_p2p_stop_threads(void);
-
-/* Tells in the log how often this process was woken; when the helper has ended. */
-void weft_p2p_log_wakeups(void);
 
 /* Each takes the lock. `how` is a mode | a plane. */
 WEFT_MUST_CHECK enum weft_rc weft_send(const struct weft_comm *comm, int dest, int tag,
@@ -102,10 +96,6 @@ WEFT_MUST_CHECK enum weft_rc weft_irecv_data_locked(struct weft_comm *comm,
                                                     int tag, const struct weft_data *data,
                                                     struct weft_request **out);
 
-/* Around what is done outside the lock; the first tells the second who had it. */
-WEFT_MUST_CHECK bool weft_p2p_drop_lock(void);
-void weft_p2p_retake_lock(bool is_helper);
-
 /* A receive from nobody: complete, and empty; `comm` may be NULL. */
 WEFT_MUST_CHECK enum weft_rc weft_irecv_nothing(struct weft_comm *comm,
                                                 struct weft_request **out);
@@ -127,15 +117,6 @@ WEFT_MUST_CHECK enum weft_rc weft_recv_init(struct weft_comm *comm, int source, 
  */
 bool weft_p2p_cancel(struct weft_request *request);
 
-/* What the user calls, for those who look at a job that hangs. */
-struct weft_wait_reason {
-    const char *call;
-    const char *comm;
-    int peer;
-    int tag;
-    uint64_t bytes;
-};
-
 /* What a thread waits for that waits for this send or receive, in this MPI function. */
 struct weft_wait_reason weft_p2p_wait_reason(const struct weft_request *request,
                                              const char *call);
@@ -147,19 +128,12 @@ void weft_wait(struct weft_request *request, const struct weft_wait_reason *why)
 void weft_wait_locked(struct weft_request *request, const struct weft_wait_reason *why);
 
 /*
- * The barrier of all ranks of the node, through the segment; serves peers meanwhile.
- * WEFT_ERR_DEAD: of all that are left.
- */
-WEFT_MUST_CHECK enum weft_rc weft_p2p_barrier(void);
-
-/*
  * With the lock. A rank of `comm` that has died, from `first` on, or MPI_UNDEFINED; the
  * others: because of whom a receive from `source`, which may be any, can never come to an
- * end, and why a process has died, for messages.
+ * end,
  */
 int weft_p2p_dead_from(const struct weft_comm *comm, int first);
 int weft_p2p_dead_source(const struct weft_comm *comm, enum weft_plane plane, int source);
-const char *weft_p2p_why_dead(uint32_t process);
 /* It may be alive, but the network does not lead there any more. The second: why, of a
  * member of `comm` to whom that has happened, or NULL. */
 bool weft_p2p_is_lost(uint32_t process);
@@ -173,20 +147,11 @@ const char *weft_p2p_why_lost(const struct weft_comm *comm);
  */
 void weft_p2p_give_up(struct weft_comm *comm, int tags);
 
-/* Returns when what we owe our peers has gone out. With the lock, at both ends. */
-void weft_p2p_drain(void);
-
-/* Tells peers over a network that this process is done with MPI, so that the end of its
- * connections is no failure for them. With the lock. */
-void weft_p2p_say_goodbye(void);
-
 /*
  * Returns when all sends are over that the user has let go of: those on `comm`, or, if it
  * is NULL, on any communicator. Takes the lock.
  */
 void weft_p2p_settle(const struct weft_comm *comm, const char *call);
-/* Polls a little, without waiting. Takes the lock. */
-void weft_progress(void);
 /* Returns when any of them is complete, or at once if none is given. */
 void weft_wait_any(struct weft_request *const *requests, int count,
                    const struct weft_wait_reason *why);

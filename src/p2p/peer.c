@@ -9,12 +9,6 @@ void weft_p2p_peer_forget(struct weft_peer *peer)
     if (known == NULL) {
         return;
     }
-    while (known->pushes != NULL) {
-        struct weft_push *next = known->pushes->next;
-
-        free(known->pushes);
-        known->pushes = next;
-    }
     while (known->offers != NULL) {
         struct weft_offer *next = known->offers->next;
 

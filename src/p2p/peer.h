@@ -10,7 +10,8 @@
 /* A part of an announced message that its receiver asked for, in pieces; or that we get,
  * being the receiver. */
 struct weft_push {
-    struct weft_push *next;
+    struct weft_retry retry; /* first */
+    struct weft_peer *peer;
     const struct weft_p2p_request *send; /* which lives until all of it has arrived */
     uint64_t offset;
     uint64_t end;
@@ -34,13 +35,12 @@ struct weft_offer {
 };
 
 struct weft_p2p_peer {
-    uint32_t announced_only; /* messages that bring nothing along (far.c) */
-    uint64_t announced_last; /* the request of the last message announced there */
-    struct weft_push *pushes;
+    uint32_t announced_only;   /* messages that bring nothing along (far.c) */
+    uint64_t announced_last;   /* the request of the last message announced there */
     struct weft_offer *offers; /* oldest first */
 };
 
-/* Ends what it asked for, and forgets what it has offered. */
+/* Forgets what it has offered. */
 void weft_p2p_peer_forget(struct weft_peer *peer);
 
 /* Frees it. */

@@ -207,7 +207,7 @@ static bool has_found(struct weft_probe *probe)
 static bool has_failed(struct weft_probe *probe)
 {
     const int dead =
-        weft_p2p.dead_count == 0
+        weft_engine.failed_count == 0
             ? MPI_UNDEFINED
             : weft_p2p_dead_source(probe->comm, WEFT_PLANE_P2P, probe->source);
 
@@ -220,7 +220,7 @@ static bool has_failed(struct weft_probe *probe)
     return true;
 }
 
-void weft_probe_bury(void)
+void weft_probe_fail(void)
 {
     struct weft_probe **at = &weft_p2p.probes;
 
@@ -261,7 +261,7 @@ enum weft_rc weft_probe(struct weft_comm *comm, int source, int tag,
 
         join(&probe);
         weft_wait_locked(&probe.base, &why);
-        weft_p2p_leave();
+        weft_engine_leave();
     }
     weft_unlock();
     return tell_caller(&probe, message, received);
@@ -275,11 +275,11 @@ enum weft_rc weft_iprobe(struct weft_comm *comm, int source, int tag, bool *is_f
     weft_lock();
     if (!has_found(&probe) && !has_failed(&probe)) {
         join(&probe);
-        weft_p2p_poll_as_thread();
+        weft_engine_poll_as_thread();
         if (!weft_request_is_complete(&probe.base)) {
             leave(&probe);
         }
-        weft_p2p_leave();
+        weft_engine_leave();
     }
     weft_unlock();
     *is_found = weft_request_is_complete(&probe.base);
@@ -303,7 +303,7 @@ enum weft_rc weft_imrecv(struct weft_message *message, const struct weft_data *d
         weft_request_hand_out(&recv->base);
         free_message(message);
     }
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     return rc;
 }

@@ -57,7 +57,7 @@ void weft_probe_close(void);
 void weft_probe_tell(struct weft_unexpected *message);
 
 /* Fails the probes that only the dead could have answered. */
-void weft_probe_bury(void);
+void weft_probe_fail(void);
 
 /* Does a probe wait for a message of this peer, or, if it is NULL, of any? */
 bool weft_probe_wants(const struct weft_peer *from);

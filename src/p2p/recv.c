@@ -45,13 +45,13 @@ static void take_waiting(struct weft_p2p_request *recv, struct weft_unexpected *
 static inline void fill(struct weft_p2p_request *recv, void *buffer, size_t bytes)
 {
     recv->base.kind = WEFT_REQUEST_RECV;
-    recv->base.sleeper = NULL;
+    recv->base.event.sleeper = NULL;
     recv->base.is_cancelled = false;
     recv->data.buffer = buffer;
     recv->data.bytes = bytes;
     recv->peer = NULL;
     recv->from = NULL; /* nobody may send bytes for it yet */
-    recv->work = WEFT_WORK_NONE;
+    recv->work.state = WEFT_WORK_NONE;
 }
 
 void weft_p2p_recv_message(struct weft_p2p_request *recv, const struct weft_data *into,
@@ -94,7 +94,7 @@ static enum weft_rc start(struct weft_p2p_request *recv, const struct weft_comm 
             return WEFT_ERR_NOMEM;
         }
     }
-    if (weft_unlikely(p->dead_count > 0)) {
+    if (weft_unlikely(weft_engine.failed_count > 0)) {
         const int dead = weft_p2p_dead_source(comm, plane, source);
 
         if (dead != MPI_UNDEFINED) {
@@ -157,12 +157,12 @@ finish_blocking(struct weft_p2p_request *recv, enum weft_rc rc,
         received->tag = recv->base.tag;
         received->bytes = recv->base.bytes;
     } else if (recv != NULL) { /* nobody is to take it for one that waits */
-        atomic_store_explicit(&recv->base.is_complete, 1, memory_order_relaxed);
+        weft_event_set_quietly(&recv->base.event);
     }
     if (weft_likely(recv != NULL)) {
         weft_p2p_give_spare(recv);
     }
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     return rc;
 }
@@ -257,7 +257,7 @@ enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane, int sourc
 
     weft_lock();
     rc = weft_irecv_locked(comm, plane, source, tag, buffer, bytes, out);
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     return rc;
 }
@@ -291,7 +291,7 @@ enum weft_rc weft_irecv_data(struct weft_comm *comm, enum weft_plane plane, int 
 
     weft_lock();
     rc = weft_irecv_data_locked(comm, plane, source, tag, data, out);
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     return rc;
 }

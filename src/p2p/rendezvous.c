@@ -15,7 +15,7 @@
  *   sees all counted                           sees all counted
  *
  * A sender without a share to give learns the end from FETCHED. Pieces are moved outside
- * the lock, by threads that wait in MPI (weft_p2p_do_work). A piece that cannot be moved
+ * the lock, by threads that wait in MPI (engine/work.h). A piece that cannot be moved
  * is asked for, or sent, as DATA: each transfer falls back by itself.
  */
 #include "p2p/internal.h"
@@ -33,49 +33,26 @@ enum {
     DATA_MAX = WEFT_EAGER_MAX - sizeof(struct weft_answer),
 };
 
-/* ---- the list of work ---- */
-
-void weft_p2p_add_work(struct weft_p2p_request *request)
-{
-    struct weft_p2p *p = &weft_p2p;
-
-    request->work = WEFT_WORK_WAITING;
-    request->next = NULL;
-    if (p->work == NULL) {
-        p->work = request;
-    } else {
-        p->work_last->next = request;
-    }
-    p->work_last = request;
-}
-
-void weft_p2p_remove_work(struct weft_p2p_request *request)
-{
-    struct weft_p2p *p = &weft_p2p;
-    struct weft_p2p_request *before = NULL;
-
-    for (struct weft_p2p_request *r = p->work; r != NULL; before = r, r = r->next) {
-        if (r == request) {
-            if (before == NULL) {
-                p->work = r->next;
-            } else {
-                before->next = r->next;
-            }
-            if (p->work_last == r) {
-                p->work_last = before;
-            }
-            break;
-        }
-    }
-    request->work = WEFT_WORK_NONE;
-}
-
 /* ---- transfers ---- */
 
 void weft_p2p_add_transfer(struct weft_p2p_request *request)
 {
     request->next_transfer = weft_p2p.transfers;
     weft_p2p.transfers = request;
+    weft_engine.watched++;
+}
+
+bool weft_p2p_remove_transfer(const struct weft_p2p_request *request)
+{
+    for (struct weft_p2p_request **at = &weft_p2p.transfers; *at != NULL;
+         at = &(*at)->next_transfer) {
+        if (*at == request) {
+            *at = request->next_transfer;
+            weft_engine.watched--;
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool is_send(const struct weft_p2p_request *request)
@@ -118,8 +95,8 @@ void weft_p2p_count(struct weft_p2p_request *recv, uint64_t bytes)
 
 void weft_p2p_end_transfer(struct weft_p2p_request *request, enum weft_rc rc)
 {
-    if (request->work == WEFT_WORK_WAITING) {
-        weft_p2p_remove_work(request);
+    if (request->work.state == WEFT_WORK_WAITING) {
+        weft_work_remove(&request->work);
     }
     if (request->is_share_ours) {
         weft_share_give(&weft_engine.node, request->share_number);
@@ -137,7 +114,9 @@ void weft_p2p_end_transfer(struct weft_p2p_request *request, enum weft_rc rc)
     }
     request->from->wanted--;
     weft_p2p.incoming--;
-    weft_p2p.awaits_data -= request->is_pulled ? 1 : 0;
+    if (request->is_pulled) {
+        weft_reason_drop(WEFT_REASON_STEPS);
+    }
     if (weft_unlikely(rc != WEFT_OK)) {
         weft_p2p_fail_recv(request, (int)request->header.source);
         return;
@@ -145,7 +124,7 @@ void weft_p2p_end_transfer(struct weft_p2p_request *request, enum weft_rc rc)
     if (!request->is_share_common && !request->is_told) {
         const struct weft_answer answer = {.request = request->other};
 
-        weft_p2p_send_control(request->from, WEFT_PKT_FETCHED, &answer);
+        weft_engine_control(request->from, WEFT_PKT_FETCHED, &answer);
     }
     weft_p2p_finish_recv(request, &request->header, request->message_length);
 }
@@ -193,14 +172,15 @@ void weft_p2p_look_at_transfers(void)
             }
             weft_p2p_offer_was_claimed(request);
         }
-        if (request->work != WEFT_WORK_RUNNING &&
+        if (request->work.state != WEFT_WORK_RUNNING &&
             weft_share_is_over(request->share, request->share_generation) &&
             is_summed(request)) {
             *at = request->next_transfer;
+            weft_engine.watched--;
             weft_p2p_end_transfer(request, WEFT_OK);
             continue;
         }
-        if (request->work == WEFT_WORK_NONE && has_work(request)) {
+        if (request->work.state == WEFT_WORK_NONE && has_work(request)) {
             weft_p2p_add_work(request);
         }
         at = &request->next_transfer;
@@ -211,7 +191,7 @@ bool weft_p2p_transfers_have_news(void)
 {
     for (struct weft_p2p_request *r = weft_p2p.transfers; r != NULL;
          r = r->next_transfer) {
-        if (r->work != WEFT_WORK_RUNNING &&
+        if (r->work.state != WEFT_WORK_RUNNING &&
             (has_work(r) ||
              (weft_share_is_over(r->share, r->share_generation) && !waits_for_sums(r)))) {
             return true;
@@ -286,42 +266,15 @@ enum weft_rc weft_p2p_announce(struct weft_p2p_request *send)
         send->awaits_answer = rc == WEFT_OK;
         return rc;
     }
-    rc = weft_p2p_send_ordered(send->peer, &send->header, &packet, len, WEFT_SEND_URGENT);
+    rc = weft_engine_send(send->peer, &send->header, &packet, len, WEFT_SEND_URGENT);
     if (rc != WEFT_OK) {
         send->awaits_answer = false;
     }
     if (rc != WEFT_OK && send->is_share_ours) {
-        weft_p2p.transfers = send->next_transfer; /* nothing came between */
+        weft_p2p_remove_transfer(send);
         weft_share_give(&weft_engine.node, send->share_number);
     }
     return rc;
-}
-
-static struct weft_push *start_push(struct weft_peer *peer,
-                                    const struct weft_p2p_request *send, uint64_t offset,
-                                    uint64_t length, uint64_t request)
-{
-    struct weft_push *push;
-
-    if (weft_unlikely(peer->is_dead)) {
-        return NULL; /* and the request is about to be completed (dead.c) */
-    }
-    push = malloc(sizeof(*push));
-    if (push == NULL) {
-        weft_wireup_abort(weft_engine.job, 1,
-                          "no memory to send a long message in pieces");
-    }
-    *push = (struct weft_push){
-        .next = peer->p2p->pushes,
-        .send = send,
-        .offset = offset,
-        .end = offset + length,
-        .request = request,
-        .way = send->way,
-    };
-    peer->p2p->pushes = push;
-    weft_p2p_retry_later(peer);
-    return push;
 }
 
 /* Copies pieces into packets while there is room; true if none is left. */
@@ -342,8 +295,8 @@ static bool push_pieces(struct weft_peer *peer, struct weft_push *push)
             .length = n,
         };
         weft_data_gather(&push->send->data, push->offset, packet.bytes, (size_t)n);
-        if (weft_p2p_send_ordered(peer, &header, &packet,
-                                  sizeof(packet.answer) + (size_t)n, 0) != WEFT_OK) {
+        if (weft_engine_send(peer, &header, &packet, sizeof(packet.answer) + (size_t)n,
+                             0) != WEFT_OK) {
             return false;
         }
         weft_p2p.pieces_sent++;
@@ -358,20 +311,48 @@ static bool is_far(const struct weft_peer *peer, const struct weft_push *push)
     return push->is_put || push->is_get || (peer->ep != NULL && peer->ep->zcopy_max > 0);
 }
 
-/* Sends what was asked for while there is room; true if nothing is left. */
-bool weft_p2p_push(struct weft_peer *peer)
+enum weft_rc weft_p2p_push_again(struct weft_retry *retry)
 {
-    while (peer->p2p->pushes != NULL) {
-        struct weft_push *push = peer->p2p->pushes;
+    struct weft_push *push = (struct weft_push *)retry;
+    struct weft_peer *peer = push->peer;
 
-        if (is_far(peer, push) ? !weft_p2p_push_far(peer, push)
-                               : !push_pieces(peer, push)) {
-            return false;
-        }
-        peer->p2p->pushes = push->next;
-        free(push);
+    if (is_far(peer, push) ? !weft_p2p_push_far(peer, push) : !push_pieces(peer, push)) {
+        return WEFT_AGAIN;
     }
-    return true;
+    free(push);
+    return WEFT_OK;
+}
+
+void weft_p2p_push_failed(struct weft_retry *retry)
+{
+    free(retry);
+}
+
+static struct weft_push *start_push(struct weft_peer *peer,
+                                    const struct weft_p2p_request *send, uint64_t offset,
+                                    uint64_t length, uint64_t request)
+{
+    struct weft_push *push;
+
+    if (weft_unlikely(peer->is_failed)) {
+        return NULL; /* and the request is about to be completed (failed.c) */
+    }
+    push = malloc(sizeof(*push));
+    if (push == NULL) {
+        weft_wireup_abort(weft_engine.job, 1,
+                          "no memory to send a long message in pieces");
+    }
+    *push = (struct weft_push){
+        .retry = {.again = weft_p2p_push_again, .failed = weft_p2p_push_failed},
+        .peer = peer,
+        .send = send,
+        .offset = offset,
+        .end = offset + length,
+        .request = request,
+        .way = send->way,
+    };
+    weft_engine_retry_later(peer, WEFT_RETRY_BULK, &push->retry);
+    return push;
 }
 
 const char *weft_p2p_find_announced(struct weft_peer *from, uint64_t name,
@@ -426,12 +407,13 @@ const char *weft_p2p_on_pull(struct weft_peer *from, const struct weft_answer *a
 /* Is a part of it on its way to its receiver? */
 static bool is_pushed(const struct weft_p2p_request *send)
 {
-    const struct weft_push *push = send->peer->p2p->pushes;
+    const struct weft_retry *retry = send->peer->retry[WEFT_RETRY_BULK].first;
 
-    while (push != NULL && push->send != send) {
-        push = push->next;
+    while (retry != NULL && (retry->again != weft_p2p_push_again ||
+                             ((const struct weft_push *)retry)->send != send)) {
+        retry = retry->next;
     }
-    return push != NULL || send->lent > 0;
+    return retry != NULL || send->lent > 0;
 }
 
 const char *weft_p2p_on_pull_put(struct weft_peer *from, const struct weft_answer *answer)
@@ -475,7 +457,7 @@ const char *weft_p2p_on_fetched(struct weft_peer *from, const struct weft_answer
     if (send == NULL || fault != NULL) {
         return fault;
     }
-    if (send->is_share_ours || send->work != WEFT_WORK_NONE || is_pushed(send)) {
+    if (send->is_share_ours || send->work.state != WEFT_WORK_NONE || is_pushed(send)) {
         return "it has all of a message that is still being sent";
     }
     weft_p2p_forget_type(send);
@@ -496,9 +478,9 @@ void weft_p2p_pull(struct weft_p2p_request *recv, uint64_t offset, uint64_t leng
 
     if (!recv->is_pulled) {
         recv->is_pulled = true;
-        weft_p2p.awaits_data++;
+        weft_reason_add(WEFT_REASON_STEPS);
     }
-    weft_p2p_send_control(recv->from, WEFT_PKT_PULL, &answer);
+    weft_engine_control(recv->from, WEFT_PKT_PULL, &answer);
 }
 
 /* Asks for everything that the sender has not begun to store. */
@@ -655,7 +637,7 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     if (weft_p2p_reach_peer(peer) != WEFT_OK) {
         weft_wireup_abort(weft_engine.job, 1, "no memory to answer a peer");
     }
-    if (weft_unlikely(peer->is_dead)) { /* it announced, and nobody can fetch it now */
+    if (weft_unlikely(peer->is_failed)) { /* it announced, and nobody can fetch it now */
         weft_p2p_fail_recv(recv, (int)header->source);
         return;
     }
@@ -786,28 +768,6 @@ static void give_up_copying(struct weft_p2p_request *request, uint64_t offset,
     }
 }
 
-/* A thread that copies has the lock as one of the program's, or as the helper. */
-bool weft_p2p_drop_lock(void)
-{
-    if (weft_p2p.is_helper_inside) {
-        weft_p2p.is_helper_inside = false;
-        weft_lock_leave_as_helper();
-        return true;
-    }
-    weft_unlock();
-    return false;
-}
-
-void weft_p2p_retake_lock(bool is_helper)
-{
-    if (is_helper) {
-        weft_lock_as_helper();
-        weft_p2p.is_helper_inside = true;
-    } else {
-        weft_lock();
-    }
-}
-
 /* Moves pieces until none is left; false: this one could not be moved. */
 static bool move_pieces(struct weft_p2p_request *request, uint64_t *offset,
                         uint64_t *length)
@@ -834,44 +794,42 @@ static bool move_pieces(struct weft_p2p_request *request, uint64_t *offset,
 /* Drops the lock meanwhile; RUNNING keeps the request from ending under us. */
 static void copy(struct weft_p2p_request *request)
 {
+    const bool is_progress_thread = weft_engine_drop_lock();
     uint64_t offset;
     uint64_t length;
-    bool is_helper;
-    bool is_moved;
+    const bool is_moved = move_pieces(request, &offset, &length);
 
-    request->work = WEFT_WORK_RUNNING;
-    is_helper = weft_p2p_drop_lock();
-    is_moved = move_pieces(request, &offset, &length);
     if (weft_unlikely(owes_sums(request)) && is_moved) {
         weft_checksum_set(request);
     }
-    weft_p2p_retake_lock(is_helper);
+    weft_engine_retake_lock(is_progress_thread);
     if (weft_unlikely(!is_moved)) {
         end_if_inaccessible(request, offset, length);
         give_up_copying(request, offset, length);
     } else if (weft_unlikely(owes_sums(request))) {
         weft_checksum_give(request, receive_of(request));
     }
-    request->work = WEFT_WORK_NONE;
 }
 
-bool weft_p2p_do_work(void)
+static void do_work(struct weft_work *work)
 {
-    struct weft_p2p *p = &weft_p2p;
-    struct weft_p2p_request *request = p->work;
+    struct weft_p2p_request *request =
+        (struct weft_p2p_request *)((char *)work -
+                                    offsetof(struct weft_p2p_request, work));
 
-    if (request == NULL) {
-        return false;
-    }
-    p->work = request->next;
     if (weft_likely(request->staging == NULL)) {
         copy(request);
     } else {
         weft_p2p_do_staged(request);
     }
+    request->work.state = WEFT_WORK_NONE;
     weft_p2p_look_at_transfers();
-    if (weft_unlikely(p->has_unburied)) {
-        weft_p2p_bury();
+    if (weft_unlikely(weft_p2p.has_unfailed)) {
+        weft_p2p_fail_requests();
     }
-    return true;
+}
+
+void weft_p2p_add_work(struct weft_p2p_request *request)
+{
+    weft_work_add(&request->work, do_work);
 }

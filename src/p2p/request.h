@@ -7,13 +7,11 @@
 #define WEFT_P2P_REQUEST_H
 
 #include "core/request.h"
+#include "engine/work.h"
 #include "match/match.h"
 #include "node/copy_share.h"
 #include "p2p/peer.h"
 #include "transfer/data.h"
-
-/* Copying is done outside the lock: in the list of work, or by a thread right now. */
-enum weft_work { WEFT_WORK_NONE, WEFT_WORK_WAITING, WEFT_WORK_RUNNING };
 
 /*
  * What is packed, and then unpacked, at once of a message that is longer than a stage:
@@ -29,10 +27,11 @@ struct weft_p2p_request {
     struct weft_data data;    /* send: read only; a type is kept until it is over */
     struct weft_posted posted;
     struct weft_header header;     /* send: what goes, or waits to go, in front */
-    struct weft_p2p_request *next; /* in a backlog, or in the list of work */
-    enum weft_work work;
-    bool is_announced;  /* send: it goes as an announcement */
-    bool is_along;      /* send: and its first bytes with it, over a network */
+    struct weft_p2p_request *next; /* among spare ones */
+    struct weft_retry retry;       /* send: it has found no room */
+    struct weft_work work;         /* copying, outside the lock */
+    bool is_announced;             /* send: it goes as an announcement */
+    bool is_along;                 /* send: and its first bytes with it, over a network */
     bool awaits_answer; /* send: the announcement went out: its receiver may answer */
     uint64_t pulled_to; /* send: the end of what its receiver asked for last */
 

@@ -33,90 +33,6 @@ static struct weft_header make_header(const struct weft_comm *comm, unsigned how
     };
 }
 
-enum weft_rc weft_p2p_send_ordered(struct weft_peer *peer, struct weft_header *header,
-                                   const void *data, size_t len, unsigned flags)
-{
-    enum weft_rc rc = WEFT_OK;
-
-    header->sequence = (uint32_t)peer->next_sequence;
-    header->length = (uint32_t)len;
-    if (weft_unlikely(weft_p2p.has_checksum)) {
-        weft_checksum_seal(header, data,
-                           header->kind == WEFT_PKT_DATA ? sizeof(struct weft_answer)
-                                                         : len);
-    }
-    if (weft_unlikely(peer->is_self)) {
-        weft_engine.up.arrived(&weft_engine, peer, header, data, len);
-    } else {
-        rc = peer->ep->ops->send(peer->ep, header, data, len, flags);
-    }
-    if (weft_likely(rc == WEFT_OK)) {
-        peer->next_sequence++;
-    }
-    return rc;
-}
-
-void weft_p2p_update_fast(struct weft_peer *peer)
-{
-    peer->fast = peer->backlog == NULL && !weft_p2p.has_checksum && !peer->is_dead
-                     ? peer->ep
-                     : NULL;
-}
-
-void weft_p2p_retry_later(struct weft_peer *peer)
-{
-    if (!peer->is_waiting) {
-        peer->is_waiting = true;
-        peer->next_waiting = weft_p2p.waiting_peers;
-        weft_p2p.waiting_peers = peer;
-        weft_p2p.has_new_backlog = true;
-        weft_outstanding++;
-    }
-}
-
-void weft_p2p_send_control(struct weft_peer *peer, enum weft_packet kind,
-                           const struct weft_answer *answer)
-{
-    weft_p2p_send_control_by(peer, peer->ep, kind, answer);
-}
-
-void weft_p2p_send_control_by(struct weft_peer *peer, struct weft_endpoint *way,
-                              enum weft_packet kind, const struct weft_answer *answer)
-{
-    struct weft_header header = {
-        .kind = (uint8_t)kind,
-        .length = sizeof(*answer),
-    };
-    struct weft_control *kept;
-
-    if (weft_unlikely(weft_p2p.has_checksum)) {
-        weft_checksum_seal(&header, answer, sizeof(*answer));
-    }
-    if (peer->is_self) {
-        weft_engine.up.arrived(&weft_engine, peer, &header, answer, sizeof(*answer));
-        return;
-    }
-    if (weft_unlikely(peer->is_dead)) {
-        return;
-    }
-    if (peer->control == NULL && way->ops->send(way, &header, answer, sizeof(*answer),
-                                                WEFT_SEND_CONTROL) == WEFT_OK) {
-        return;
-    }
-    kept = malloc(sizeof(*kept));
-    if (kept == NULL) {
-        weft_wireup_abort(weft_engine.job, 1, "no memory for an answer to a peer");
-    }
-    *kept = (struct weft_control){.way = way, .header = header, .answer = *answer};
-    if (peer->control == NULL) {
-        peer->control = kept;
-    } else {
-        peer->control_last->next = kept;
-    }
-    peer->control_last = kept;
-    weft_p2p_retry_later(peer);
-}
-
 /* One try to get a send request's packet out. */
 static enum weft_rc try_send(struct weft_p2p_request *send)
 {
@@ -130,11 +46,11 @@ static enum weft_rc try_send(struct weft_p2p_request *send)
         uint8_t packed[WEFT_EAGER_MAX];
 
         weft_data_gather(&send->data, 0, packed, (size_t)send->data.bytes);
-        rc = weft_p2p_send_ordered(send->peer, &send->header, packed,
-                                   (size_t)send->data.bytes, 0);
+        rc = weft_engine_send(send->peer, &send->header, packed, (size_t)send->data.bytes,
+                              0);
     } else {
-        rc = weft_p2p_send_ordered(send->peer, &send->header, send->data.buffer,
-                                   (size_t)send->data.bytes, 0);
+        rc = weft_engine_send(send->peer, &send->header, send->data.buffer,
+                              (size_t)send->data.bytes, 0);
     }
     /* Announced, it is over when it was fetched; lent, when it comes back; refused, it is
      * over now. */
@@ -146,66 +62,29 @@ static enum weft_rc try_send(struct weft_p2p_request *send)
     return rc;
 }
 
-/* Control packets and sends that found a queue full; true if all went out. */
-static bool flush_peer(struct weft_peer *peer)
+static struct weft_p2p_request *send_of(struct weft_retry *retry)
 {
-    while (peer->control != NULL) {
-        struct weft_control *c = peer->control;
-
-        if (c->way->ops->send(c->way, &c->header, &c->answer, sizeof(c->answer),
-                              WEFT_SEND_CONTROL) != WEFT_OK) {
-            return false;
-        }
-        peer->control = c->next;
-        free(c);
-    }
-    while (peer->backlog != NULL) {
-        struct weft_p2p_request *send = peer->backlog;
-        struct weft_p2p_request *next = send->next;
-
-        if (try_send(send) == WEFT_AGAIN) {
-            return false;
-        }
-        peer->backlog = next;
-    }
-    weft_p2p_update_fast(peer);
-    /* What was pushed may have left a control packet behind. */
-    return weft_p2p_push(peer) && peer->control == NULL;
+    return (struct weft_p2p_request *)((char *)retry -
+                                       offsetof(struct weft_p2p_request, retry));
 }
 
-void weft_p2p_retry(void)
+static enum weft_rc send_again(struct weft_retry *retry)
 {
-    struct weft_peer **at = &weft_p2p.waiting_peers;
-
-    while (*at != NULL) {
-        struct weft_peer *peer = *at;
-
-        if (flush_peer(peer)) {
-            peer->is_waiting = false;
-            *at = peer->next_waiting;
-            weft_outstanding--;
-        } else {
-            at = &peer->next_waiting;
-        }
-    }
-    if (weft_p2p.waiting_peers == NULL && weft_p2p.is_room_awaited) {
-        weft_node_ring(&weft_engine.node);
-    }
+    return try_send(send_of(retry));
 }
 
-static void join_backlog(struct weft_p2p_request *send)
+static void send_failed(struct weft_retry *retry)
 {
-    struct weft_peer *peer = send->peer;
+    struct weft_p2p_request *send = send_of(retry);
 
-    send->next = NULL;
-    if (peer->backlog == NULL) {
-        peer->backlog = send;
-    } else {
-        peer->backlog_last->next = send;
-    }
-    peer->backlog_last = send;
-    weft_p2p_update_fast(peer);
-    weft_p2p_retry_later(peer);
+    weft_p2p_forget_type(send);
+    weft_request_complete(&send->base, WEFT_ERR_DEAD);
+}
+
+static void send_later(struct weft_p2p_request *send)
+{
+    send->retry = (struct weft_retry){.again = send_again, .failed = send_failed};
+    weft_engine_retry_later(send->peer, WEFT_RETRY_ORDERED, &send->retry);
 }
 
 /* A send that needs a request: long, synchronous, or without room. */
@@ -214,7 +93,7 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
                           bool is_announced, bool is_blocking)
 {
     send->base.kind = WEFT_REQUEST_SEND;
-    send->base.sleeper = NULL;
+    send->base.event.sleeper = NULL;
     send->base.is_cancelled = false;
     send->base.source = MPI_ANY_SOURCE;
     send->base.tag = MPI_ANY_TAG;
@@ -234,9 +113,9 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     send->lent = 0;
     send->way = NULL;
     send->exposed = NULL;
-    send->work = WEFT_WORK_NONE;
-    if (weft_unlikely(peer->is_dead || (is_announced && weft_p2p.dead_count > 0 &&
-                                        weft_p2p_is_in_vain(&send->header)))) {
+    send->work.state = WEFT_WORK_NONE;
+    if (weft_unlikely(peer->is_failed || (is_announced && weft_engine.failed_count > 0 &&
+                                          weft_p2p_is_in_vain(&send->header)))) {
         weft_p2p_forget_type(send);
         weft_request_complete(&send->base, WEFT_ERR_DEAD);
         return;
@@ -248,8 +127,8 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
         weft_p2p_send_by_offer(send, is_blocking)) {
         return;
     }
-    if (peer->backlog != NULL || try_send(send) == WEFT_AGAIN) {
-        join_backlog(send);
+    if (weft_peer_retries(peer, WEFT_RETRY_ORDERED) || try_send(send) == WEFT_AGAIN) {
+        send_later(send);
     }
 }
 
@@ -318,11 +197,11 @@ static enum weft_rc send_without(const struct weft_comm *comm, int dest, int tag
     *header = make_header(comm, how, tag, WEFT_PKT_EAGER);
     header->flags = mode_of(how) == WEFT_SEND_READY ? WEFT_PKT_READY : 0;
     *is_long = is_announced(*peer, data, mode_of(how));
-    if (*is_long || (*peer)->backlog != NULL || data->type != NULL || (*peer)->is_dead ||
-        data->bytes > WEFT_EAGER_MAX) {
+    if (*is_long || weft_peer_retries(*peer, WEFT_RETRY_ORDERED) || data->type != NULL ||
+        (*peer)->is_failed || data->bytes > WEFT_EAGER_MAX) {
         return WEFT_AGAIN;
     }
-    return weft_p2p_send_ordered(*peer, header, data->buffer, data->bytes, 0);
+    return weft_engine_send(*peer, header, data->buffer, data->bytes, 0);
 }
 
 enum weft_rc weft_p2p_try_send(const struct weft_comm *comm, int dest, int tag,
@@ -389,7 +268,7 @@ enum weft_rc weft_p2p_send_and_wait(const struct weft_comm *comm, int dest, int 
         weft_p2p_give_spare(send);
     }
     weft_node_set_inside(&weft_engine.node, false);
-    weft_p2p_leave();
+    weft_engine_leave();
     return rc;
 }
 
@@ -446,7 +325,7 @@ enum weft_rc weft_isend(struct weft_comm *comm, int dest, int tag, const void *b
 
     weft_lock();
     rc = weft_isend_locked(comm, dest, tag, buffer, bytes, how, out);
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     return rc;
 }

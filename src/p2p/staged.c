@@ -76,7 +76,7 @@ static struct weft_stage stage_of(struct weft_staging *s, int i)
 /* What is at work sees by itself that there is more. */
 static void start_work(struct weft_p2p_request *request)
 {
-    if (request->work == WEFT_WORK_NONE) {
+    if (request->work.state == WEFT_WORK_NONE) {
         weft_p2p_add_work(request);
     }
 }
@@ -123,12 +123,12 @@ static void pack_pieces(struct weft_p2p_request *send)
             .offset = s->next,
             .length = length,
         };
-        const bool is_helper = weft_p2p_drop_lock();
+        const bool is_progress_thread = weft_engine_drop_lock();
 
         weft_data_gather(&send->data, answer.offset, stage.at, (size_t)length);
-        weft_p2p_retake_lock(is_helper);
+        weft_engine_retake_lock(is_progress_thread);
         s->next += length;
-        weft_p2p_send_control(send->peer, WEFT_PKT_STAGED, &answer);
+        weft_engine_control(send->peer, WEFT_PKT_STAGED, &answer);
     }
 }
 
@@ -147,7 +147,7 @@ static void ask(struct weft_p2p_request *recv)
 
     if (left > 0 && !s->is_failed) {
         s->next += answer.length;
-        weft_p2p_send_control(recv->from, WEFT_PKT_STAGE, &answer);
+        weft_engine_control(recv->from, WEFT_PKT_STAGE, &answer);
     }
 }
 
@@ -268,7 +268,7 @@ static enum weft_rc take_piece(struct weft_p2p_request *recv, unsigned at)
                                      : weft_p2p_see_stage(peer, address);
     void *stage = NULL;
     enum weft_rc rc = WEFT_OK;
-    bool is_helper;
+    bool is_progress_thread;
 
     if (seen == NULL) {
         if (!peer->ep->ops->can_reach(peer->ep)) {
@@ -276,13 +276,13 @@ static enum weft_rc take_piece(struct weft_p2p_request *recv, unsigned at)
         }
         stage = recv->data.type == NULL ? NULL : stage_of(s, 0).at;
     }
-    is_helper = weft_p2p_drop_lock();
+    is_progress_thread = weft_engine_drop_lock();
     if (seen != NULL) {
         weft_data_scatter(&recv->data, offset, seen, (size_t)length);
     } else {
         rc = fetch(recv, address, offset, length, stage);
     }
-    weft_p2p_retake_lock(is_helper);
+    weft_engine_retake_lock(is_progress_thread);
     return rc;
 }
 
@@ -309,11 +309,9 @@ static void take_pieces(struct weft_p2p_request *recv)
 
 void weft_p2p_do_staged(struct weft_p2p_request *request)
 {
-    request->work = WEFT_WORK_RUNNING;
     if (request->base.kind == WEFT_REQUEST_SEND) {
         pack_pieces(request);
     } else {
         take_pieces(request);
     }
-    request->work = WEFT_WORK_NONE;
 }

@@ -92,11 +92,21 @@ static enum weft_rc open_engine(void)
 {
     enum { AUTO, MSG, SHM }; /* as in base/settings.c */
     const int64_t way = weft_setting(WEFT_SET_TRANSPORT);
-    const bool is_net_only = way == MSG;
+    const bool is_alone = run.job.who.size == 1;
     const bool needs_net =
-        run.job.who.size > 1 && way != SHM && (is_net_only || !run.job.is_one_node);
-    enum weft_rc rc = weft_p2p_open(&weft_shm_ops, needs_net ? &weft_msg_ops : NULL,
-                                    is_net_only, &run.job);
+        !is_alone && way != SHM && (way == MSG || !run.job.is_one_node);
+    const struct weft_transport_ops *transports[3] = {NULL};
+    int count = 0;
+    enum weft_rc rc;
+
+    for (int i = 0; weft_transports[i] != NULL; i++) {
+        const bool is_near = (weft_transports[i]->caps & WEFT_CAP_SAME_NODE) != 0;
+
+        if (is_near ? way != MSG || is_alone : needs_net) {
+            transports[count++] = weft_transports[i];
+        }
+    }
+    rc = weft_p2p_open(transports, &run.job);
 
     if (rc == WEFT_OK) {
         weft_sendrecv_open();
@@ -164,7 +174,7 @@ static bool stop_threads_for(int users)
     pthread_mutex_lock(&life);
     is_so = run.users <= users;
     if (is_so) {
-        weft_p2p_stop_threads();
+        weft_threads_stop();
     }
     pthread_mutex_unlock(&life);
     return is_so;
@@ -176,16 +186,16 @@ void weft_runtime_close(void)
 
     weft_assert_unlocked();
     weft_lock();
-    weft_p2p_drain();
+    weft_engine_drain();
     is_last = --run.users == 0;
     if (is_last) {
         set_state(WEFT_SLICE_CLOSED);
-        weft_p2p_say_goodbye();
+        weft_transports_say_goodbye();
     }
-    weft_p2p_leave(); /* others may have something outstanding */
+    weft_engine_leave(); /* others may have something outstanding */
     weft_unlock();
     if (is_last && stop_threads_for(0)) {
-        weft_p2p_log_wakeups();
+        weft_threads_log_wakeups();
     }
 }
 
@@ -260,11 +270,11 @@ static enum weft_rc open_world(bool is_threaded)
     }
     run.main_thread = pthread_self();
     if (!is_threaded && !run.is_lock_kept) {
-        weft_p2p_stop_threads(); /* they take the lock in one form or the other */
+        weft_threads_stop(); /* they take the lock in one form or the other */
         weft_lock_bias();
     }
     weft_lock();
-    weft_p2p_start_network();
+    weft_threads_start();
     weft_unlock();
     return WEFT_OK;
 }
@@ -353,7 +363,7 @@ static enum weft_rc leave_together(void)
 {
     const enum weft_rc rc = weft_world_barrier("MPI_Finalize");
 
-    if (weft_p2p.net_ops == NULL) {
+    if (!weft_transports_leave_node()) {
         return rc;
     }
     if (rc == WEFT_ERR_DEAD && run.job.is_by_mpiexec) {
@@ -363,8 +373,9 @@ static enum weft_rc leave_together(void)
         return rc;
     }
     weft_lock();
-    weft_p2p_drain();
-    weft_p2p_leave(); /* sessions may have something outstanding, and need the threads */
+    weft_engine_drain();
+    weft_engine_leave(); /* sessions may have something outstanding, and need the threads
+                          */
     weft_unlock();
     (void)stop_threads_for(1);
     return weft_wireup_fence(&run.job);
@@ -401,9 +412,10 @@ enum weft_rc weft_world_barrier(const char *call)
     const struct weft_coll all = {&weft_comm_world, call, WEFT_COLL_BARRIER};
 
     if (run.job.is_one_node) {
-        return weft_p2p_barrier();
+        return weft_engine_barrier();
     }
-    return weft_p2p.net_ops != NULL ? weft_barrier(&all) : weft_wireup_fence(&run.job);
+    return weft_transports_leave_node() ? weft_barrier(&all)
+                                        : weft_wireup_fence(&run.job);
 }
 
 bool weft_world_is_main_thread(void)

@@ -52,7 +52,7 @@ enum weft_rc weft_session_open(struct weft_errhandler *errhandler,
         return rc;
     }
     weft_lock();
-    weft_p2p_start_network();
+    weft_threads_start();
     weft_unlock();
     errhandler = weft_errhandler_use(errhandler);
     weft_object_lock();

@@ -352,7 +352,7 @@ static enum weft_rc make(struct partitioned *p, struct weft_comm *comm,
             weft_request_give(*out);
         }
     }
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     return rc;
 }

@@ -394,7 +394,7 @@ bool weft_sched_do_work(enum weft_worker worker)
 {
     struct weft_run *run = take_work(worker);
     struct weft_sched *sched;
-    bool is_helper;
+    bool is_progress_thread;
     enum weft_rc rc;
 
     weft_assert_locked();
@@ -406,9 +406,9 @@ bool weft_sched_do_work(enum weft_worker worker)
         sched->calls--;
         sched->needs_caller = sched->calls > 0;
     }
-    is_helper = weft_p2p_drop_lock();
+    is_progress_thread = weft_engine_drop_lock();
     rc = do_step(run);
-    weft_p2p_retake_lock(is_helper);
+    weft_engine_retake_lock(is_progress_thread);
     end_step(run, rc);
     advance(sched);
     return true;

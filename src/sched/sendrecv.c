@@ -190,7 +190,7 @@ enum weft_rc weft_isendrecv(struct weft_comm *comm, const struct weft_side *send
         end_if_complete(both);
         weft_request_hand_out(*out);
     }
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
     return rc;
 }

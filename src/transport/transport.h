@@ -145,6 +145,9 @@ struct weft_traffic {
 struct weft_transport_ops {
     const char *name; /* as the user writes it */
     unsigned caps;    /* WEFT_CAP_* bits, only what is true */
+    /* How often it is polled while others bring something: at every nth look. 0 and 1: at
+     * each, because a look costs a few loads. */
+    uint8_t poll_every;
 
     enum weft_rc (*open)(struct weft_upcalls *up, struct weft_node *node,
                          struct weft_transport **out);

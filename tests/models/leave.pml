@@ -2,7 +2,7 @@
  * leave.pml - a program that leaves MPI with requests outstanding, its helper, and a
  * peer whose packets are worth a wake-up.
  *
- * Models src/p2p/attend.c, weft_p2p_leave() in p2p.h, sleep_armed() in wait.c, and in
+ * Models src/engine/progress_thread.c, weft_engine_leave() in hot.h, sleep_armed() in wait.c, and in
  * src/node/doorbell.[ch]: weft_node_publish_leaving(), weft_node_publish(),
  * weft_node_ring_area() and weft_node_notice_urgent(). The lock is that of
  * lock_steps.pml. What only the lock's holder touches is an ordinary variable; words that

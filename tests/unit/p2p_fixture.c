@@ -21,6 +21,7 @@ _Noreturn void __wrap_weft_wireup_abort(struct weft_job *job, int code, const ch
 
 int fixture_open(void **state)
 {
+    static const struct weft_transport_ops *const transports[] = {&fake_ops, NULL};
     const struct weft_segment_plan plan = {
         .job_size = FIXTURE_RANKS,
         .node_count = 1,
@@ -52,12 +53,12 @@ int fixture_open(void **state)
         .name = "fixture",
     };
     set_peers_inside(true);
-    if (weft_p2p_open(&fake_ops, NULL, false, &fixture_job) != WEFT_OK) {
+    if (weft_p2p_open(transports, &fixture_job) != WEFT_OK) {
         return -1;
     }
     limit_shares(FIXTURE_SHARES);
     limit_stages(0);
-    weft_p2p.has_progress = false; /* nothing happens but what a test does */
+    weft_engine.has_progress = false; /* nothing happens but what a test does */
     return 0;
 }
 

@@ -40,13 +40,13 @@ static void end_dead(struct weft_request *request, int source)
 /* Nothing is left that waits for A, or was taken for it. */
 static void assert_forgotten(void)
 {
-    assert_null(weft_p2p.waiting_peers);
+    assert_null(weft_engine.retrying);
     assert_null(weft_p2p.transfers);
-    assert_null(weft_p2p.work);
+    assert_null(weft_engine.work);
     assert_int_equal(weft_p2p.incoming, 0);
-    assert_int_equal(weft_p2p.awaits_data, 0);
+    assert_int_equal(weft_engine.count[WEFT_REASON_STEPS], 0);
     assert_int_equal(shares_used(), 0);
-    assert_int_equal(weft_outstanding, 0);
+    assert_int_equal(weft_engine.count[WEFT_REASON_REQUESTS], 0);
 }
 
 /* ---- receives ---- */
@@ -67,7 +67,7 @@ static void a_receive_that_names_the_dead_fails(void **state)
     weft_lock();
     dead = weft_p2p_dead_from(&fixture_comm, 0);
     assert_int_equal(weft_p2p_dead_from(&fixture_comm, A + 1), MPI_UNDEFINED);
-    assert_string_equal(weft_p2p_why_dead(A), "killed by a test");
+    assert_string_equal(weft_engine_why_failed(A), "killed by a test");
     weft_unlock();
     assert_int_equal(dead, A);
     assert_forgotten();
@@ -248,7 +248,7 @@ static void what_was_to_go_in_pieces_fails(void **state)
         A, WEFT_PKT_PULL,
         (struct weft_answer){.request = announce.request, .other = 7, .length = LONG});
     weft_progress();
-    assert_non_null(weft_p2p.waiting_peers);
+    assert_non_null(weft_engine.retrying);
     lose_and_notice(A);
     end_request(request, WEFT_ERR_DEAD);
     assert_forgotten();
@@ -263,11 +263,11 @@ static void an_answer_to_the_dead_is_not_sent(void **state)
     fake.refuse_control = FAKE_ENDLESS;
     arrive_announced(A, TAG, message, LONG, 77);
     weft_progress();
-    assert_non_null(weft_p2p.waiting_peers);
+    assert_non_null(weft_engine.retrying);
     fake.refuse_control = 0;
     lose(A);
     weft_lock();
-    weft_p2p_notice_deaths();
+    weft_engine_notice_failed();
     weft_unlock();
     weft_progress();
     end_dead(request, A);
@@ -284,8 +284,8 @@ static void lose_a_while_copying(uint64_t offset, uint64_t length)
     fake.fetches = 0;
     lose(A);
     weft_lock();
-    weft_p2p_poll_once();
-    assert_true(weft_p2p.has_unburied);
+    weft_engine_poll();
+    assert_true(weft_p2p.has_unfailed);
     weft_unlock();
 }
 
@@ -298,7 +298,7 @@ static void a_copy_under_way_is_ended_when_it_comes_back(void **state)
     arrive_with_share(A, TAG, message, LONG, 77, SHARE);
     weft_progress();
     end_dead(request, A);
-    assert_false(weft_p2p.has_unburied);
+    assert_false(weft_p2p.has_unfailed);
     assert_forgotten();
 }
 
@@ -363,11 +363,11 @@ static struct weft_request *offer(void)
 
     end_request(start_send(A, 1, message, 8, WEFT_SEND_STANDARD), WEFT_OK);
     weft_lock(); /* so that no helper is started */
-    weft_p2p.has_progress = true;
+    weft_engine.has_progress = true;
     assert_int_equal(
         weft_irecv_locked(&fixture_comm, WEFT_PLANE_P2P, A, TAG, buffer, LONG, &request),
         WEFT_OK);
-    weft_p2p.has_progress = false;
+    weft_engine.has_progress = false;
     weft_unlock();
     assert_int_equal(fake_count(WEFT_PKT_OFFER), 1);
     return request;

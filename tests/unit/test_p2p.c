@@ -650,7 +650,7 @@ static void a_message_with_a_checksum_that_fits_is_accepted(void **state)
     const size_t sizes[] = {0, 1, 7, 8, 9, 100, WEFT_EAGER_MAX};
 
     (void)state;
-    weft_p2p.has_checksum = true;
+    weft_p2p_set_checksum(true);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         struct weft_header header;
         struct weft_request *request;
@@ -692,7 +692,7 @@ static void a_message_that_changed_on_its_way_is_reported(void **state)
     char buffer[8];
 
     (void)state;
-    weft_p2p.has_checksum = true;
+    weft_p2p_set_checksum(true);
     weft_log_identity(0, "here");
     end_request(start_send(A, 1, "right", 6, WEFT_SEND_STANDARD), WEFT_OK);
     header.check = fake.sent[0]->header.check;

@@ -328,7 +328,7 @@ static void a_flipped_bit_in_a_packet_is_noticed(void **state)
     const size_t all = sizeof(header) + sizeof(answer);
 
     (void)state;
-    weft_p2p.has_checksum = true;
+    weft_p2p_set_checksum(true);
     header.length = sizeof(answer);
     weft_checksum_seal(&header, &answer, sizeof(answer));
     assert_null(rejection_of(A, &header, &answer, sizeof(answer)));
@@ -353,7 +353,7 @@ static void a_message_that_waits_and_was_changed_is_noticed(void **state)
     struct weft_header header = fixture_header(WEFT_PKT_EAGER, A, TAG);
 
     (void)state;
-    weft_p2p.has_checksum = true;
+    weft_p2p_set_checksum(true);
     header.length = 6;
     weft_checksum_seal(&header, "right", 6);
     header.tag++;

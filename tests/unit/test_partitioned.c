@@ -144,7 +144,7 @@ static void a_send_without_room_is_over_when_all_has_gone(void **state)
     end_turn(send);
     assert_int_equal(fake.sent_count, 1 + PARTS);
     let_go(send);
-    assert_int_equal(weft_outstanding, 0);
+    assert_int_equal(weft_engine.count[WEFT_REASON_REQUESTS], 0);
 }
 
 static void a_greeting_without_room_outlives_its_request(void **state)
@@ -160,7 +160,7 @@ static void a_greeting_without_room_outlives_its_request(void **state)
     weft_progress();
     assert_int_equal(fake.sent_count, 1);
     assert_int_equal(fake.sent[0]->header.tag, TAG);
-    assert_int_equal(weft_outstanding, 0);
+    assert_int_equal(weft_engine.count[WEFT_REASON_REQUESTS], 0);
 }
 
 static void a_receive_that_was_started_goes_on_when_it_is_greeted(void **state)

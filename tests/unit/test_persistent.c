@@ -64,7 +64,7 @@ static void a_small_send_is_over_when_it_is_started(void **state)
         assert_memory_equal(fake.sent[i]->data, text, 3);
     }
     assert_ptr_equal(send->handle, handle);
-    assert_int_equal(weft_outstanding, 0);
+    assert_int_equal(weft_engine.count[WEFT_REASON_REQUESTS], 0);
     weft_request_detach(send);
     assert_null(weft_request_from_handle(handle));
 }
@@ -78,13 +78,14 @@ static void a_send_without_room_waits_and_may_be_started_again(void **state)
         fake.refuse_ordered = FAKE_ENDLESS;
         assert_int_equal(start_again(send), WEFT_OK);
         assert_false(weft_request_is_complete(send));
-        assert_int_equal(weft_outstanding, 2); /* the request, and its peer */
+        assert_int_equal(weft_engine.count[WEFT_REASON_REQUESTS], 1);
+        assert_int_equal(weft_engine.count[WEFT_REASON_RETRY], 1); /* its peer */
         fake.refuse_ordered = 0;
         weft_progress();
         end_turn(send, WEFT_OK);
         assert_int_equal(fake.sent_count, i + 1);
     }
-    assert_int_equal(weft_outstanding, 0);
+    assert_int_equal(weft_engine.count[WEFT_REASON_REQUESTS], 0);
     weft_request_detach(send);
 }
 

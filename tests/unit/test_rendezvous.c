@@ -1383,7 +1383,7 @@ static void a_long_message_that_changed_on_its_way_is_reported(void **state)
     static const uint64_t lengths[] = {4097, LONG, 65536, 65537, HUGE_BYTES};
 
     (void)state;
-    weft_p2p.has_checksum = true;
+    weft_p2p_set_checksum(true);
     weft_log_identity(0, "here");
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
         const uint64_t length = lengths[i];
@@ -1407,7 +1407,7 @@ static void
 a_synchronous_message_of_no_or_few_bytes_has_a_checksum_that_fits(void **state)
 {
     (void)state;
-    weft_p2p.has_checksum = true;
+    weft_p2p_set_checksum(true);
     for (uint64_t length = 0; length < 3; length++) {
         struct fake_packet packet;
         struct weft_request *request;
@@ -1440,11 +1440,11 @@ static struct weft_request *offer_to(struct weft_copy_share **share,
     /* A peer that was never spoken to has no queue to tell it by. */
     end_request(start_send(A, 9, message, 8, WEFT_SEND_STANDARD), WEFT_OK);
     weft_lock();
-    weft_p2p.has_progress = true;
+    weft_engine.has_progress = true;
     assert_int_equal(weft_irecv_locked(&fixture_comm, WEFT_PLANE_P2P, A, 5, buffer,
                                        SHARE_FROM, &request),
                      WEFT_OK);
-    weft_p2p.has_progress = false;
+    weft_engine.has_progress = false;
     weft_unlock();
     assert_int_equal(fake_count(WEFT_PKT_OFFER), 1);
     *offer = answer_in(fake_nth(WEFT_PKT_OFFER, 0));
@@ -1537,7 +1537,7 @@ static void store_by_offer(bool are_sums_first, uint64_t changed, enum weft_rc r
 static void a_stored_message_is_received_when_its_sums_have_come_and_fit(void **state)
 {
     (void)state;
-    weft_p2p.has_checksum = true;
+    weft_p2p_set_checksum(true);
     for (int first = 0; first < 2; first++) {
         store_by_offer(first, 0, WEFT_OK);
         for (uint64_t part = 0; part < WEFT_SUM_BLOCKS; part++) {
@@ -1583,7 +1583,7 @@ static void a_message_whose_sums_follow_is_received_when_they_fit(void **state)
     static const uint64_t lengths[] = {4097, LONG, 65536, 65537, HUGE_BYTES};
 
     (void)state;
-    weft_p2p.has_checksum = true;
+    weft_p2p_set_checksum(true);
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
         fake_forget();
         fetch_with_late_sums(lengths[i], 0, WEFT_OK);

@@ -134,7 +134,7 @@ static void a_second_sums_is_ignored(void **state)
     r = (struct weft_p2p_request *)recv;
     arrive_with_share(A, TAG, message, LONG, 42, 0);
     weft_progress();
-    weft_p2p.has_checksum = true; /* as if the announcement had come without sums */
+    weft_p2p_set_checksum(true); /* as if the announcement had come without sums */
     r->awaits_sums = true;
     memset(r->sums, 0, sizeof(r->sums));
     packet.sums.request = name_of(recv);
@@ -142,7 +142,7 @@ static void a_second_sums_is_ignored(void **state)
     arrive_twice(WEFT_PKT_SUMS, packet.answer);
     assert_false(r->awaits_sums);
     assert_int_equal(r->sums[0], 77);
-    weft_p2p.has_checksum = false;
+    weft_p2p_set_checksum(false);
     assert_false(weft_request_is_complete(recv));
     arrive_data(A, name_of(recv), message, 0, 4000);
     for (uint64_t at = 4000; at < LONG; at += 4000) {

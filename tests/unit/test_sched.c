@@ -134,8 +134,8 @@ static void expect_end(int times, enum weft_rc rc)
 {
     assert_int_equal(ends, times);
     assert_int_equal(ended_with, rc);
-    assert_int_equal(weft_outstanding, 0);
-    assert_int_equal(weft_schedule_steps, 0);
+    assert_int_equal(weft_engine.count[WEFT_REASON_REQUESTS], 0);
+    assert_int_equal(weft_engine.count[WEFT_REASON_STEPS], 0);
     assert_int_equal(fixture_comm.references, 1);
 }
 
@@ -177,7 +177,7 @@ static void a_step_starts_when_the_one_before_it_is_over(void **state)
     start();
     weft_progress();
     assert_int_equal(fake.sent_count, 0);
-    assert_int_equal(weft_schedule_steps, 1);
+    assert_int_equal(weft_engine.count[WEFT_REASON_STEPS], 1);
     arrive_eager(A, TAG, "abc", 4);
     weft_progress();
     assert_int_equal(fake.sent_count, 1);
@@ -631,10 +631,10 @@ static void data_are_packed_on_the_progress_thread_too(void **state)
     make();
     limit_shares(0);
     weft_lock_as_helper();
-    weft_p2p.is_helper_inside = true;
+    weft_engine.is_progress_thread_inside = true;
     weft_sched_start(&sched);
-    assert_true(weft_p2p.is_helper_inside);
-    weft_p2p.is_helper_inside = false;
+    assert_true(weft_engine.is_progress_thread_inside);
+    weft_engine.is_progress_thread_inside = false;
     weft_lock_leave_as_helper();
     assert_int_equal(fake_count(WEFT_PKT_ANNOUNCE), 1);
     assert_true(may_take_lock());

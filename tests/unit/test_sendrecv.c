@@ -44,8 +44,8 @@ static void it_is_complete_when_the_receive_is(void **state)
     weft_progress();
     end_recv(request, B, 1, 4);
     assert_string_equal(buffer, "abc");
-    assert_int_equal(weft_outstanding, 0);
-    assert_int_equal(weft_schedule_steps, 0);
+    assert_int_equal(weft_engine.count[WEFT_REASON_REQUESTS], 0);
+    assert_int_equal(weft_engine.count[WEFT_REASON_STEPS], 0);
     assert_int_equal(fixture_comm.references, 1);
 }
 
@@ -65,7 +65,7 @@ static void it_is_complete_when_the_send_is(void **state)
     weft_progress();
     end_recv(request, B, 1, 4);
     assert_pattern(fake.sent[0]->data, 3, 1);
-    assert_int_equal(weft_schedule_steps, 0);
+    assert_int_equal(weft_engine.count[WEFT_REASON_STEPS], 0);
     assert_int_equal(fixture_comm.references, 1);
 }
 
@@ -79,7 +79,7 @@ static void it_is_complete_at_once_when_both_are(void **state)
     weft_progress();
     request = start_both(A, 3, WEFT_ANY_SOURCE, buffer, sizeof(buffer));
     end_recv(request, B, 1, 4);
-    assert_int_equal(weft_outstanding, 0);
+    assert_int_equal(weft_engine.count[WEFT_REASON_REQUESTS], 0);
 }
 
 static void a_message_that_was_cut_off_is_its_error(void **state)
@@ -127,7 +127,7 @@ static void one_that_the_user_has_freed_ends_by_itself(void **state)
     weft_progress();
     assert_string_equal(buffer, "abc");
     assert_null(weft_request_from_handle(handle));
-    assert_int_equal(weft_outstanding, 0);
+    assert_int_equal(weft_engine.count[WEFT_REASON_REQUESTS], 0);
     assert_int_equal(fixture_comm.references, 1);
 }
 
@@ -148,8 +148,8 @@ static void one_that_cannot_be_made_takes_its_receive_back(void **state)
     weft_progress();
     assert_string_equal(first, "");
     end_recv(start_recv(B, 1, second, sizeof(second)), B, 1, 4);
-    assert_int_equal(weft_outstanding, 0);
-    assert_int_equal(weft_schedule_steps, 0);
+    assert_int_equal(weft_engine.count[WEFT_REASON_REQUESTS], 0);
+    assert_int_equal(weft_engine.count[WEFT_REASON_STEPS], 0);
     assert_int_equal(fixture_comm.references, 1);
 }
 
@@ -170,7 +170,7 @@ static void nobody_on_one_side_is_over_at_once(void **state)
     end_recv(request, B, 1, 4);
     end_recv(start_both(MPI_PROC_NULL, 3, MPI_PROC_NULL, buffer, 4), MPI_PROC_NULL,
              MPI_ANY_TAG, 0);
-    assert_int_equal(weft_outstanding, 0);
+    assert_int_equal(weft_engine.count[WEFT_REASON_REQUESTS], 0);
 }
 
 static void make_room(void)

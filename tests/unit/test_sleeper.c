@@ -8,6 +8,7 @@
 #include "p2p_fixture.h"
 
 #include "engine/lock.h"
+#include "engine/network_thread.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -82,6 +83,19 @@ static uint64_t net_due_ns(const struct weft_transport *tp)
     return 0;
 }
 
+static int net_poll(struct weft_transport *tp, int budget)
+{
+    (void)tp;
+    (void)budget;
+    return 0;
+}
+
+static void net_count(const struct weft_transport *tp, struct weft_traffic *traffic)
+{
+    (void)tp;
+    (void)traffic;
+}
+
 static const struct weft_transport_ops net_ops = {
     .name = "one descriptor",
     .open = net_open,
@@ -90,6 +104,9 @@ static const struct weft_transport_ops net_ops = {
     .descriptors = net_descriptors,
     .arm = net_arm,
     .due_ns = net_due_ns,
+    .poll_every = 8,
+    .poll = net_poll,
+    .count = net_count,
 };
 
 /* ---- the sleeper ---- */
@@ -119,12 +136,13 @@ static int open_fixture(void **state)
     sem_init(&net.go_on, 0, 0);
     net.comes_before_stop = false;
     net.comes_behind_stop = false;
-    return weft_p2p_open_network(&net_ops) == WEFT_OK ? 0 : -1;
+    return weft_transport_add(&net_ops) == WEFT_OK && weft_threads_open() == WEFT_OK ? 0
+                                                                                     : -1;
 }
 
 static int close_fixture(void **state)
 {
-    weft_p2p_close_network();
+    weft_threads_stop();
     fake.ringing = NULL;
     sem_destroy(&net.rung);
     sem_destroy(&net.go_on);
@@ -148,7 +166,7 @@ int __wrap_pthread_join(pthread_t thread, void **out)
 static void arm(void)
 {
     weft_lock();
-    assert_int_equal(weft_p2p_arm_network(), WEFT_OK);
+    assert_int_equal(weft_descriptors_arm(), WEFT_OK);
     weft_unlock();
 }
 
@@ -167,7 +185,7 @@ static void end_sleeper(void)
     if (net.comes_before_stop) {
         let_come();
     }
-    weft_p2p_stop_sleeper();
+    weft_network_thread_stop();
     while (sem_trywait(&net.rung) == 0) { /* that was for the time before */
     }
     while (sem_trywait(&net.go_on) == 0) {

@@ -183,7 +183,7 @@ static void what_is_not_reached_comes_as_data(void **state)
         assert_int_equal(pull.offset, 0);
         assert_int_equal(pull.length, BYTES);
         arrive_all_data(&pull);
-        assert_int_equal(weft_p2p.awaits_data, 0);
+        assert_int_equal(weft_engine.count[WEFT_REASON_STEPS], 0);
         end_recv(request, A, 5, BYTES);
         assert_spread();
     }

@@ -86,7 +86,7 @@ static void send_often_while_asleep(void)
     fake.refuse_ordered = FAKE_ENDLESS;
     send_without_room(PEER);
     weft_lock();
-    weft_p2p.has_new_backlog = false; /* as if the thread had woken, and slept again */
+    weft_engine.has_new_retry = false; /* as if the thread had woken, and slept again */
     weft_unlock();
     send_without_room(PEER);
     send_without_room(OTHER);
@@ -102,6 +102,34 @@ static void a_sleeping_thread_is_woken_once_for_each_peer_without_room(void **st
     assert_int_equal(rings[2], 1);
     end_sends();
     assert_int_equal(fake_count(WEFT_PKT_EAGER), 3);
+}
+
+/* An answer to the same peer finds its own queue full: nobody may tell of that room. */
+static void answer_while_asleep(void)
+{
+    fake.refuse_ordered = FAKE_ENDLESS;
+    send_without_room(PEER);
+    weft_lock();
+    weft_engine.has_new_retry = false; /* as if the thread had woken, and slept again */
+    fake.refuse_control = FAKE_ENDLESS;
+    fake.rings = 0;
+    weft_engine_control(weft_peer_find(PEER), WEFT_PKT_FETCHED,
+                        &(struct weft_answer){.request = 1});
+    weft_engine_leave();
+    rings[1] = fake.rings;
+    weft_unlock();
+    fake.refuse_control = 0;
+    arrive_the_end();
+}
+
+static void an_answer_without_room_wakes_a_thread_that_sleeps(void **state)
+{
+    (void)state;
+    wait_asleep(answer_while_asleep);
+    assert_int_equal(rings[0], 1);
+    assert_int_equal(rings[1], 1);
+    end_sends();
+    assert_int_equal(fake_count(WEFT_PKT_FETCHED), 1);
 }
 
 static void send_with_room_while_asleep(void)
@@ -124,7 +152,7 @@ static void make_room_as_another_thread(void)
     fake.refuse_ordered = 0;
     fake.rings = 0;
     weft_lock();
-    weft_p2p_retry();
+    weft_engine_retry();
     weft_unlock();
     rings[0] = fake.rings;
 }
@@ -136,7 +164,7 @@ static void a_thread_that_waits_for_room_is_woken_when_another_finds_it(void **s
     send_without_room(PEER);
     fake.sleeping = make_room_as_another_thread;
     weft_lock();
-    weft_p2p_drain();
+    weft_engine_drain();
     weft_unlock();
     assert_int_equal(rings[0], 1);
     end_sends();
@@ -194,7 +222,7 @@ static void an_answer_without_room_goes_out_while_the_program_computes(void **st
 
     (void)state;
     fill_pattern(message, LONG, 1);
-    weft_p2p.has_progress = true;
+    weft_engine.has_progress = true;
     fake.refuse_control = 5;
     arrive_announced(PEER, TAG, message, LONG, 99);
     assert_int_equal(
@@ -205,11 +233,35 @@ static void an_answer_without_room_goes_out_while_the_program_computes(void **st
         nanosleep(&pause, NULL);
     }
     assert_true(is_sent(WEFT_PKT_FETCHED));
-    assert_int_equal(weft_outstanding, 0);
-    weft_p2p_stop_threads();
+    assert_int_equal(weft_engine.count[WEFT_REASON_REQUESTS], 0);
+    weft_threads_stop();
 }
 
-/* ---- peers cannot wake the helper ---- */
+/* ---- nothing is outstanding, but peers may need us ---- */
+
+static void a_process_that_is_served_by_nobody_else_can_be_woken(void **state)
+{
+    const uint32_t *level = (const uint32_t *)&weft_engine.node.area->wake_level;
+
+    (void)state;
+    weft_engine.has_progress = true;
+    weft_progress();
+    assert_int_equal(*level, WEFT_WAKE_NONE);
+    weft_lock();
+    weft_reason_add(WEFT_REASON_SERVED);
+    weft_engine_leave();
+    weft_unlock();
+    assert_int_equal(*level, WEFT_WAKE_REQUESTS);
+    assert_int_equal(weft_engine.reasons & ~weft_engine.published,
+                     0); /* once is enough */
+    weft_lock();
+    weft_reason_drop(WEFT_REASON_SERVED);
+    weft_unlock();
+    weft_threads_stop();
+    assert_int_equal(*level, WEFT_WAKE_NONE);
+}
+
+/* ---- peers cannot wake the progress thread ---- */
 
 static bool is_done(const struct weft_request *request)
 {
@@ -221,7 +273,7 @@ static bool is_done(const struct weft_request *request)
     return is_it;
 }
 
-static void a_helper_that_nobody_wakes_looks_for_packets(void **state)
+static void a_progress_thread_that_nobody_wakes_looks_for_packets(void **state)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
     static uint8_t message[LONG];
@@ -236,7 +288,7 @@ static void a_helper_that_nobody_wakes_looks_for_packets(void **state)
                           memory_order_seq_cst);
     request = start_recv(PEER, TAG, buffer, LONG);
     arrive_announced(PEER, TAG, message, LONG, 99);
-    weft_p2p.has_progress = true;
+    weft_engine.has_progress = true;
     weft_progress();
     weft_lock();
     for (uint64_t at = 0; at < LONG; at += 4000) {
@@ -248,7 +300,7 @@ static void a_helper_that_nobody_wakes_looks_for_packets(void **state)
         nanosleep(&pause, NULL);
     }
     assert_true(is_done(request));
-    weft_p2p_stop_threads();
+    weft_threads_stop();
     assert_pattern(buffer, LONG, 1);
     end_recv(request, PEER, TAG, LONG);
 }
@@ -270,7 +322,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 }
 
 /* Last: it is tried once in the life of a process. */
-static void a_helper_that_cannot_be_started_is_told_once(void **state)
+static void a_progress_thread_that_cannot_be_started_is_told_once(void **state)
 {
     char byte;
     struct weft_request *request;
@@ -278,7 +330,7 @@ static void a_helper_that_cannot_be_started_is_told_once(void **state)
 
     (void)state;
     is_thread_refused = true;
-    weft_p2p.has_progress = true;
+    weft_engine.has_progress = true;
     start_listening();
     request = start_recv(PEER, TAG, &byte, 1);
     weft_progress();
@@ -295,12 +347,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_send_that_finds_no_room_wakes_a_thread_that_sleeps),
         CASE(a_sleeping_thread_is_woken_once_for_each_peer_without_room),
+        CASE(an_answer_without_room_wakes_a_thread_that_sleeps),
         CASE(a_send_that_finds_room_wakes_nobody),
         CASE(a_thread_that_waits_for_room_is_woken_when_another_finds_it),
         CASE(an_empty_message_by_an_offer_wakes_the_receiver),
         CASE(an_answer_without_room_goes_out_while_the_program_computes),
-        CASE(a_helper_that_nobody_wakes_looks_for_packets),
-        CASE(a_helper_that_cannot_be_started_is_told_once),
+        CASE(a_process_that_is_served_by_nobody_else_can_be_woken),
+        CASE(a_progress_thread_that_nobody_wakes_looks_for_packets),
+        CASE(a_progress_thread_that_cannot_be_started_is_told_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -257,6 +257,7 @@ static void count(const struct weft_transport *tp, struct weft_traffic *traffic)
 const struct weft_transport_ops weft_msg_ops = {
     .name = "msg",
     .caps = WEFT_CAP_ORDERED,
+    .poll_every = 8,
     .open = msg_open,
     .close = msg_close,
     .connect = msg_connect,

@@ -1,5 +1,5 @@
 /*
- * engine.c - opening and closing, first contact, requests for blocking calls.
+ * p2p.c - opening and closing, first contact, requests for blocking calls.
  */
 #include "p2p/checksum.h"
 #include "p2p/counts.h"
@@ -45,8 +45,48 @@ static bool may_take(void *owner, const struct weft_peer *from)
     return from->wanted > 0;
 }
 
-enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops,
-                           const struct weft_transport_ops *net, bool is_net_only,
+static void seal(struct weft_header *header, const void *data, size_t len)
+{
+    const bool has_pieces = header->kind == WEFT_PKT_DATA;
+
+    weft_checksum_seal(header, data, has_pieces ? sizeof(struct weft_answer) : len);
+}
+
+void weft_p2p_set_checksum(bool has_checksum)
+{
+    weft_p2p.has_checksum = has_checksum;
+    weft_engine.hooks.seal = has_checksum ? seal : NULL;
+}
+
+static void register_all(void)
+{
+    struct weft_engine *e = &weft_engine;
+
+    weft_p2p_register_kinds();
+    e->up.may_take = may_take;
+    e->hooks.look = weft_p2p_look_at_transfers;
+    e->hooks.has_news = weft_p2p_transfers_have_news;
+    weft_engine_on_failed(weft_p2p_fail_requests);
+    weft_p2p_set_checksum(weft_setting(WEFT_SET_CHECKSUM) != 0);
+}
+
+static enum weft_rc open_transports(const struct weft_transport_ops *const *list)
+{
+    enum weft_rc rc = WEFT_OK;
+
+    for (int i = 0; list[i] != NULL && rc == WEFT_OK; i++) {
+        rc = weft_transport_add(list[i]);
+    }
+    if (rc == WEFT_OK) {
+        rc = weft_threads_open();
+    }
+    if (rc != WEFT_OK) {
+        weft_transports_close();
+    }
+    return rc;
+}
+
+enum weft_rc weft_p2p_open(const struct weft_transport_ops *const *transports,
                            struct weft_job *job)
 {
     struct weft_p2p *p = &weft_p2p;
@@ -54,35 +94,21 @@ enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops,
 
     memset(p, 0, sizeof(*p));
     weft_engine_open(job);
-    weft_p2p_register_kinds();
-    weft_engine.up.may_take = may_take;
-    weft_engine.up.lost = weft_p2p_lost;
-    p->has_checksum = weft_setting(WEFT_SET_CHECKSUM) != 0;
-    p->has_progress = weft_setting(WEFT_SET_PROGRESS) != 0;
-    p->deaths = weft_segment_failed_count(&job->segment);
-    p->ops = ops;
+    weft_engine.has_progress = weft_setting(WEFT_SET_PROGRESS) != 0;
+    register_all();
     weft_node_open(job, &weft_engine.node);
-    rc = p->ops->open(&weft_engine.up, &weft_engine.node, &p->transport);
+    rc = open_transports(transports);
     if (rc != WEFT_OK) {
         weft_node_close(&weft_engine.node);
         return rc;
-    }
-    if (net != NULL) {
-        p->is_net_only = is_net_only;
-        rc = weft_p2p_open_network(net);
-        if (rc != WEFT_OK) {
-            p->ops->close(p->transport);
-            weft_node_close(&weft_engine.node);
-            return rc;
-        }
     }
     weft_match_init(&p->match);
     weft_request_open(sizeof(struct weft_p2p_request));
     weft_probe_open();
     weft_counts_open();
     p->is_open = true;
-    if (net != NULL && weft_setting(WEFT_SET_CONNECT) != 0) {
-        rc = weft_p2p_wire_all();
+    if (weft_setting(WEFT_SET_CONNECT) != 0) {
+        rc = weft_transports_wire_all();
         if (rc != WEFT_OK) {
             weft_p2p_close();
         }
@@ -90,12 +116,15 @@ enum weft_rc weft_p2p_open(const struct weft_transport_ops *ops,
     return rc;
 }
 
+/* Requests go with their pool. */
 static void close_peers(void)
 {
     struct weft_peer *peer;
     uint32_t at = 0;
 
     while ((peer = weft_ranks_next(&weft_engine.peers, &at)) != NULL) {
+        weft_engine_fail_retries(peer, WEFT_RETRY_CONTROL);
+        weft_engine_fail_retries(peer, WEFT_RETRY_BULK);
         weft_p2p_peer_close(peer);
     }
     weft_peers_close();
@@ -105,7 +134,7 @@ void weft_p2p_close(void)
 {
     struct weft_p2p *p = &weft_p2p;
 
-    weft_p2p_stop_threads();
+    weft_threads_stop();
     weft_counts_close();
     p->is_open = false;
     weft_unexpected_close(&p->unexpected, &p->match);
@@ -113,62 +142,32 @@ void weft_p2p_close(void)
     weft_probe_close();
     weft_peers_disconnect();
     weft_p2p_free_stages();
-    weft_p2p_close_network();
+    weft_threads_close();
+    weft_transports_close();
     weft_p2p_free_ops();
-    p->ops->close(p->transport);
     weft_node_close(&weft_engine.node);
     close_peers();
     weft_request_close();
     p->spare = NULL;
 }
 
-/* By shared memory if that leads there, else by the network. */
-static enum weft_rc connect_to(uint32_t process, struct weft_endpoint **ep)
-{
-    const struct weft_p2p *p = &weft_p2p;
-    enum weft_rc rc = WEFT_ERR_UNSUPPORTED;
-
-    if (!p->is_net_only) {
-        rc = p->ops->connect(p->transport, process, ep);
-    }
-    if (rc == WEFT_ERR_UNSUPPORTED && p->net_ops != NULL) {
-        rc = p->net_ops->connect(p->net, process, ep);
-    }
-    return rc;
-}
-
 /* First contact. */
 static enum weft_rc begin(struct weft_peer *peer)
 {
-    enum weft_rc rc;
-
     if (peer->p2p == NULL) {
         peer->p2p = calloc(1, sizeof(*peer->p2p));
         if (peer->p2p == NULL) {
             return WEFT_ERR_NOMEM;
         }
     }
-    if (peer->rank == weft_engine.me) {
-        peer->is_self = true;
-        return WEFT_OK;
-    }
-    rc = connect_to(peer->rank, &peer->ep);
-    if (rc != WEFT_OK) {
-        weft_log_error("no way leads to rank %u: it does not share this node's "
-                       "memory, and no network is open",
-                       peer->rank);
-        return rc == WEFT_ERR_NOMEM ? rc : WEFT_ERR_UNREACHABLE;
-    }
-    if (weft_p2p_is_near(peer)) {
-        peer->area = weft_node_find(&weft_engine.node, peer->rank);
-    }
-    weft_p2p_update_fast(peer);
-    return WEFT_OK;
+    return weft_engine_reach(peer);
 }
 
 enum weft_rc weft_p2p_reach_peer(struct weft_peer *peer)
 {
-    return weft_likely(peer->ep != NULL || peer->is_self) ? WEFT_OK : begin(peer);
+    return weft_likely(peer->p2p != NULL && (peer->ep != NULL || peer->is_self))
+               ? WEFT_OK
+               : begin(peer);
 }
 
 enum weft_rc weft_p2p_reach(uint32_t process, struct weft_peer **out)
@@ -184,7 +183,7 @@ struct weft_p2p_request *weft_p2p_take_spare(void)
 
     if (weft_likely(request != NULL)) {
         weft_p2p.spare = request->next;
-        atomic_store_explicit(&request->base.is_complete, 0, memory_order_relaxed);
+        weft_event_clear(&request->base.event);
         return request;
     }
     return weft_p2p_take_request(&fresh) == WEFT_OK ? (struct weft_p2p_request *)fresh

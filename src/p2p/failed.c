@@ -1,26 +1,22 @@
 /*
- * dead.c - processes that have ended without MPI_Finalize while others go on.
+ * failed.c - messages of processes that have failed (engine/failed.c).
  *
- * The launcher lists them in the segment of every node (weft_segment_fail). Who polls
- * compares the list's count with the one seen last, who is about to sleep compares it
- * once more, and who sleeps is rung. What a process has sent before it ended is taken
- * first, as far as there is room: messages that have arrived can be received at any time.
- * Then everything that only the dead could bring to an end is completed with
- * WEFT_ERR_DEAD: sends to it, what it was sending, receives and probes that name it, and,
- * on a communicator with a dead member, those from any source, because nobody can tell
- * whether the message would have been the dead one's, and those of collectives, because
- * who was to send may have given up. Later sends and receives of these kinds fail as soon
- * as they are started, and so do long messages of collectives, which have to be waited
- * for, to any member.
+ * Messages that have arrived can be received at any time. Everything that only a failed
+ * process could bring to an end is completed with WEFT_ERR_DEAD: sends to it, what it was
+ * sending, receives and probes that name it, and, on a communicator with a failed member,
+ * those from any source, because nobody can tell whether the message would have been that
+ * member's, and those of collectives, because whoever was to send may have given up.
+ * Later sends and receives of these kinds fail as soon as they are started, and so do
+ * long messages of collectives, which have to be waited for, to any member.
  *
  * A collective that fails so has ended for this rank, while others may still send to it.
  * What they announce is dropped, and so they come to an end too (weft_p2p_give_up). That
  * needs no message of its own. From then on the rank begins no collective on that
  * communicator: others could take what it sends for a part of the one that has failed.
  *
- * A process that the network has lost (weft_p2p_lost) is treated in the same way. It may
- * be alive, but nothing goes there and nothing comes from it. Only the two processes at
- * the ends of a connection learn that it is lost. So a collective that fails for that
+ * A process that the network has lost (weft_engine_lost) is treated in the same way. It
+ * may be alive, but nothing goes there and nothing comes from it. Only the two processes
+ * at the ends of a connection learn that it is lost. So a collective that fails for that
  * reason ends the job, unless these two are its only members, and so does MPI_Finalize.
  * A process that has closed its last session before its connections ended has left in
  * good order: what names it fails, but receives from any source and collectives of others
@@ -37,13 +33,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUDGET = 64, TURNS = 1024 };
-
-static bool is_dead(uint32_t process)
+static bool is_failed(uint32_t process)
 {
     const struct weft_peer *peer = weft_peer_find(process);
 
-    return peer != NULL && peer->is_dead;
+    return peer != NULL && peer->is_failed;
 }
 
 /* Is it dead without having left in good order? */
@@ -51,12 +45,12 @@ static bool has_failed(uint32_t process)
 {
     const struct weft_peer *peer = weft_peer_find(process);
 
-    return peer != NULL && peer->is_dead && !peer->has_left;
+    return peer != NULL && peer->is_failed && !peer->has_left;
 }
 
 int weft_p2p_dead_from(const struct weft_comm *comm, int first)
 {
-    for (int rank = first; weft_p2p.dead_count > 0 && rank < comm->peers; rank++) {
+    for (int rank = first; weft_engine.failed_count > 0 && rank < comm->peers; rank++) {
         if (has_failed(weft_comm_process(comm, rank))) {
             return rank;
         }
@@ -72,7 +66,7 @@ static bool is_on_all(uint32_t plane, int source)
 
 int weft_p2p_dead_source(const struct weft_comm *comm, enum weft_plane plane, int source)
 {
-    if (source != WEFT_ANY_SOURCE && is_dead(weft_comm_process(comm, source))) {
+    if (source != WEFT_ANY_SOURCE && is_failed(weft_comm_process(comm, source))) {
         return source;
     }
     return is_on_all(plane, source) ? weft_p2p_dead_from(comm, 0) : MPI_UNDEFINED;
@@ -92,26 +86,10 @@ const char *weft_p2p_why_lost(const struct weft_comm *comm)
         const uint32_t process = weft_comm_process(comm, rank);
 
         if (weft_p2p_is_lost(process)) {
-            return weft_p2p_why_dead(process);
+            return weft_engine_why_failed(process);
         }
     }
     return NULL;
-}
-
-const char *weft_p2p_why_dead(uint32_t process)
-{
-    const struct weft_peer *peer = weft_peer_find(process);
-    const struct weft_segment *segment = &weft_engine.job->segment;
-    const char *why;
-
-    if (peer != NULL && peer->why_lost != NULL) {
-        return peer->why_lost;
-    }
-    if (weft_segment_map(segment)[process].node != segment->header->node) {
-        return "it has ended on another node";
-    }
-    why = weft_segment_why_lost(segment, weft_segment_map(segment)[process].local_rank);
-    return why != NULL ? why : "";
 }
 
 void weft_p2p_fail_recv(struct weft_p2p_request *recv, int source)
@@ -217,37 +195,25 @@ void weft_p2p_give_up(struct weft_comm *comm, int tags)
         }
     }
     weft_p2p_look_at_transfers(); /* what was dropped is over */
-    weft_p2p_leave();
+    weft_engine_leave();
     weft_unlock();
 }
 
 /* ---- what waits for it ---- */
 
-static bool leave_transfers(const struct weft_p2p_request *request)
-{
-    for (struct weft_p2p_request **at = &weft_p2p.transfers; *at != NULL;
-         at = &(*at)->next_transfer) {
-        if (*at == request) {
-            *at = request->next_transfer;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Everything but what is in a backlog. */
 static void fail_send(struct weft_p2p_request *send)
 {
-    if (send->peer == NULL || !send->peer->is_dead) {
+    if (send->peer == NULL || !send->peer->is_failed) {
         return;
     }
-    if (send->work == WEFT_WORK_RUNNING) {
-        weft_p2p.has_unburied = true;
-    } else if (leave_transfers(send)) {
+    if (send->work.state == WEFT_WORK_RUNNING) {
+        weft_p2p.has_unfailed = true;
+    } else if (weft_p2p_remove_transfer(send)) {
         weft_p2p_end_transfer(send, WEFT_ERR_DEAD);
     } else {
-        if (send->work == WEFT_WORK_WAITING) {
-            weft_p2p_remove_work(send);
+        if (send->work.state == WEFT_WORK_WAITING) {
+            weft_work_remove(&send->work);
         }
         weft_p2p_forget_type(send);
         weft_request_complete(&send->base, WEFT_ERR_DEAD);
@@ -257,12 +223,12 @@ static void fail_send(struct weft_p2p_request *send)
 /* Bytes of its message were to come. */
 static void fail_transfer(struct weft_p2p_request *recv)
 {
-    if (recv->from == NULL || !recv->from->is_dead) {
+    if (recv->from == NULL || !recv->from->is_failed) {
         return;
     }
-    if (recv->work == WEFT_WORK_RUNNING) {
-        weft_p2p.has_unburied = true;
-    } else if (leave_transfers(recv)) {
+    if (recv->work.state == WEFT_WORK_RUNNING) {
+        weft_p2p.has_unfailed = true;
+    } else if (weft_p2p_remove_transfer(recv)) {
         weft_p2p_end_transfer(recv, WEFT_ERR_DEAD);
     }
 }
@@ -272,7 +238,7 @@ static int blocked_by(const struct weft_p2p_request *recv)
 {
     const struct weft_comm *comm = recv->base.comm;
 
-    if (recv->peer != NULL && recv->peer->is_dead) {
+    if (recv->peer != NULL && recv->peer->is_failed) {
         return recv->posted.source;
     }
     if (!is_on_all(recv->posted.context & (WEFT_PLANES - 1), recv->posted.source)) {
@@ -302,7 +268,7 @@ static void fail_posted(struct weft_p2p_request *recv)
     weft_p2p_fail_recv(recv, dead);
 }
 
-static void fail_if_dead(struct weft_request *base)
+static void fail_if_failed(struct weft_request *base)
 {
     struct weft_p2p_request *request = (struct weft_p2p_request *)base;
 
@@ -317,108 +283,23 @@ static void fail_if_dead(struct weft_request *base)
     }
 }
 
-void weft_p2p_bury(void)
-{
-    weft_p2p.has_unburied = false;
-    weft_p2p_look_at_transfers(); /* what is over is over */
-    weft_request_each(fail_if_dead);
-    weft_probe_bury();
-}
-
-/* ---- the dead ---- */
-
-static void empty_backlog(struct weft_peer *peer)
-{
-    while (peer->backlog != NULL) {
-        struct weft_p2p_request *send = peer->backlog;
-
-        peer->backlog = send->next;
-        weft_p2p_forget_type(send);
-        weft_request_complete(&send->base, WEFT_ERR_DEAD);
-    }
-}
-
-/* From now on nothing is started that goes there; what was started ends later. */
-static struct weft_peer *mark_dead(uint32_t process)
-{
-    struct weft_peer *peer = weft_peer_get(process);
-
-    if (peer == NULL) {
-        weft_wireup_abort(weft_engine.job, 1, "no memory to note that a peer has died");
-    }
-    if (!peer->is_dead) {
-        peer->is_dead = true;
-        weft_p2p.dead_count++;
-        weft_p2p_update_fast(peer);
-    }
-    return peer;
-}
-
-void weft_p2p_lost(void *owner, uint32_t rank, bool has_left, const char *why)
-{
-    struct weft_p2p *p = &weft_p2p;
-    struct weft_peer *peer;
-
-    (void)owner;
-    if (is_dead(rank)) {
-        return; /* the launcher has said so, and why */
-    }
-    peer = mark_dead(rank);
-    peer->has_left = has_left;
-    peer->why_lost = strdup(why);
-    if (peer->why_lost == NULL) {
-        weft_wireup_abort(weft_engine.job, 1, why);
-    }
-    /* The count only grows, so that whoever compares finds a death to be noticed. */
-    p->deaths_seen = atomic_load_explicit(p->deaths, memory_order_relaxed) - 1;
-}
-
-static void empty_queues_of_dead(void)
+static void forget_offers(void)
 {
     struct weft_peer *peer;
     uint32_t at = 0;
 
     while ((peer = weft_ranks_next(&weft_engine.peers, &at)) != NULL) {
-        if (peer->is_dead) {
-            empty_backlog(peer);
-            weft_peer_forget_control(peer);
+        if (peer->is_failed) {
             weft_p2p_peer_forget(peer);
         }
     }
 }
 
-/* The launcher's word, which all processes get, in place of a connection that broke. */
-static void note_failed(uint32_t process)
+void weft_p2p_fail_requests(void)
 {
-    struct weft_peer *peer;
-
-    if (process < weft_engine.job->segment.job_size) {
-        peer = mark_dead(process);
-        free(peer->why_lost);
-        peer->why_lost = NULL;
-    }
-}
-
-void weft_p2p_notice_deaths(void)
-{
-    struct weft_p2p *p = &weft_p2p;
-    const struct weft_segment *segment = &weft_engine.job->segment;
-
-    /* Acquire: who sees the count sees the marks, and what the dead have sent. */
-    p->deaths_seen = atomic_load_explicit(p->deaths, memory_order_acquire);
-    weft_engine.up.has_dead = p->deaths_seen > 0;
-    for (int i = 0; i < TURNS && p->ops->poll(p->transport, BUDGET) > 0; i++) {
-    }
-    if (p->net_ops != NULL) {
-        weft_p2p_poll_network(BUDGET);
-    }
-    for (uint32_t i = 0; i < p->deaths_seen && i < segment->job_size; i++) {
-        note_failed(weft_segment_failed(segment, i));
-    }
-    empty_queues_of_dead();
-    weft_p2p_bury();
-    if (p->is_in_barrier) {
-        /* If not all have come, the last to come releases us. */
-        (void)weft_segment_release(segment, p->barrier_turn);
-    }
+    forget_offers();
+    weft_p2p.has_unfailed = false;
+    weft_p2p_look_at_transfers(); /* what is over is over */
+    weft_request_each(fail_if_failed);
+    weft_probe_fail();
 }

@@ -1,0 +1,52 @@
+/*
+ * event.h - something that happens once, and a thread that sleeps until it does.
+ *
+ * Requests begin with one. It is set with the lock; `is_set` may be read without
+ * (acquire), and pairs with the release in weft_event_set(): a thread that sees it set
+ * sees what was written before.
+ */
+#ifndef WEFT_ENGINE_EVENT_H
+#define WEFT_ENGINE_EVENT_H
+
+#include "base/futex.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct weft_event {
+    _Atomic uint32_t is_set;
+    _Atomic uint32_t
+        *sleeper; /* a futex that a thread waiting for it sleeps on, or NULL */
+};
+
+static inline bool weft_event_is_set(const struct weft_event *event)
+{
+    return atomic_load_explicit(&event->is_set, memory_order_acquire) != 0;
+}
+
+/* It has not happened yet, and nobody sleeps; before anybody else sees it. */
+static inline void weft_event_clear(struct weft_event *event)
+{
+    atomic_store_explicit(&event->is_set, 0, memory_order_relaxed);
+    event->sleeper = NULL;
+}
+
+/* It has happened, without waking anybody: nobody can wait for it. */
+static inline void weft_event_set_quietly(struct weft_event *event)
+{
+    atomic_store_explicit(&event->is_set, 1, memory_order_relaxed);
+}
+
+/* It happens now. */
+static inline void weft_event_set(struct weft_event *event)
+{
+    atomic_store_explicit(&event->is_set, 1, memory_order_release);
+    if (__builtin_expect(event->sleeper != NULL, 0)) {
+        atomic_fetch_add_explicit(event->sleeper, 1, memory_order_release);
+        weft_futex_wake(event->sleeper, 1);
+    }
+}
+
+#endif

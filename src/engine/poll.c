@@ -1,0 +1,36 @@
+/*
+ * poll.c - one look at everything that can go on, with the lock.
+ */
+#include "engine/engine.h"
+
+#include "engine/hot.h"
+#include "engine/work.h"
+
+enum { BUDGET = 64 /* packets handled at once */ };
+
+void weft_engine_poll(void)
+{
+    struct weft_engine *e = &weft_engine;
+
+    weft_transports_poll(BUDGET);
+    if (weft_engine_has_failures()) {
+        weft_engine_notice_failed();
+    }
+    if (weft_unlikely(e->retrying != NULL)) {
+        weft_engine_retry();
+    }
+    if (weft_unlikely(e->watched > 0)) {
+        e->hooks.look();
+    }
+    if (weft_unlikely((e->reasons & 1u << WEFT_REASON_READY) != 0)) {
+        e->hooks.run_ready();
+    }
+}
+
+void weft_engine_work_and_poll(void)
+{
+    weft_engine_poll();
+    while (weft_unlikely(weft_engine.work != NULL) && weft_work_do()) {
+        weft_engine_poll();
+    }
+}

@@ -1,0 +1,388 @@
+/*
+ * progress_thread.c - progress while the program computes.
+ *
+ * A thread that leaves MPI publishes how much of what comes is worth waking the progress
+ * thread for, if there is any reason (weft_engine_leave); one that begins to wait takes
+ * that back and polls itself. So the progress thread sleeps unless a peer needs something
+ * of a process that computes: an announcement to be matched, bytes to be sent in pieces,
+ * room in a lane. It then takes the lock, does what a waiting thread would do, and
+ * publishes the wake level anew before it sleeps again.
+ *
+ * `published` has the reasons that the level out there covers. Work, what is tried again
+ * and what is ready are never covered: whoever leaves MPI with these has something to do,
+ * or to ring for.
+ *
+ * The thread that sleeps on descriptors (network_thread.c) does the same when something
+ * comes from there, in the progress thread's place: the seat (engine/lock.h) is for one
+ * of them at a time.
+ *
+ * Where no barrier makes sure that peers see what we want to be woken for, the progress
+ * thread looks every millisecond while it is responsible (weft_node_may_miss).
+ *
+ * `is_attending` is true while it is responsible: changed with the lock, read by the
+ * thread without. If it finds the lock taken, either that thread leaves again soon, or it
+ * waits in MPI and has taken responsibility back.
+ */
+#include "engine/progress_thread.h"
+
+#include "base/futex.h"
+#include "base/log.h"
+#include "engine/engine.h"
+#include "engine/hot.h"
+#include "engine/lock.h"
+#include "engine/network_thread.h"
+#include "engine/thread.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <string.h>
+
+enum { LEAVING_TURNS = 4, TICK_NS = 1000000, CALLED_BUDGET = 64 };
+
+static struct {
+    bool is_running;
+    bool is_refused;            /* no thread could be made: tried once */
+    enum weft_wake_level level; /* with the lock: what it may be woken for */
+    _Atomic uint32_t is_stopping;
+    _Atomic bool is_called;  /* by the network */
+    _Atomic bool is_ticking; /* peers may not wake it: it wakes by itself */
+} thread;
+
+static void set_attending(bool is_attending)
+{
+    atomic_store_explicit(&weft_engine.is_attending, is_attending, memory_order_relaxed);
+    weft_engine.published = 0;
+}
+
+static bool is_attending(void)
+{
+    return atomic_load_explicit(&weft_engine.is_attending, memory_order_relaxed);
+}
+
+static uint32_t bit(enum weft_reason reason)
+{
+    return 1u << reason;
+}
+
+/* Pieces of messages, and what schedules wait for, come as ordinary packets. */
+static enum weft_wake_level level_wanted(void)
+{
+    const uint32_t ordinary = bit(WEFT_REASON_STEPS) | bit(WEFT_REASON_RETRY);
+
+    return (weft_engine.reasons & ordinary) != 0 ? WEFT_WAKE_ANYTHING
+                                                 : WEFT_WAKE_REQUESTS;
+}
+
+/* The reasons that a level covers. */
+static uint32_t covered_by(enum weft_wake_level level)
+{
+    const uint32_t always = bit(WEFT_REASON_REQUESTS) | bit(WEFT_REASON_SERVED);
+
+    return level == WEFT_WAKE_ANYTHING ? always | bit(WEFT_REASON_STEPS) : always;
+}
+
+static void ring(void)
+{
+    _Atomic uint32_t *bell = &weft_engine.node.area->helper_bell;
+
+    atomic_fetch_add_explicit(bell, 1, memory_order_release);
+    weft_futex_wake(bell, 1);
+}
+
+static bool is_ticking(void)
+{
+    return atomic_load_explicit(&thread.is_ticking, memory_order_relaxed);
+}
+
+/* With the lock, after publishing. The progress thread may sleep without end: it learns
+ * of it. */
+static void tick_if_missed(void)
+{
+    if (thread.level == WEFT_WAKE_ANYTHING && !is_ticking() &&
+        weft_node_may_miss(&weft_engine.node)) {
+        atomic_store_explicit(&thread.is_ticking, true, memory_order_relaxed);
+        ring();
+    }
+}
+
+/* With the lock: publishes what we want to be woken for, once nothing is there. */
+static bool has_published(void)
+{
+    struct weft_engine *e = &weft_engine;
+
+    do {
+        thread.level = level_wanted();
+        e->published = covered_by(thread.level);
+        e->has_new_retry = false;
+        weft_node_publish_leaving(&e->node, thread.level);
+        if (weft_transports_arm() != WEFT_OK) {
+            weft_node_disarm(&e->node);
+            e->published = 0;
+            return false;
+        }
+        tick_if_missed();
+        if (e->retrying == NULL) {
+            return true;
+        }
+        weft_engine_retry(); /* tried after publishing, so no room is missed */
+    } while (e->node.has_asked);
+    /* What went out may be a step of one; what did not, to a peer that is lost. */
+    return (e->reasons & bit(WEFT_REASON_READY)) == 0 && !weft_engine_has_failures();
+}
+
+/* Posting may have made more packets count, or asked for room. */
+static bool is_published_enough(void)
+{
+    const struct weft_engine *e = &weft_engine;
+
+    return thread.level >= level_wanted() && !e->has_new_retry &&
+           (e->retrying == NULL || !e->node.has_asked);
+}
+
+void weft_engine_stay(void)
+{
+    if (weft_unlikely(is_attending())) {
+        set_attending(false);
+        weft_node_disarm(&weft_engine.node);
+    }
+}
+
+/* ---- the progress thread ---- */
+
+/* Until it has the lock, or has no reason to want it any more. */
+static bool take_lock(void)
+{
+    while (!weft_lock_try_as_helper()) {
+        if (!is_attending()) {
+            return false;
+        }
+        sched_yield();
+    }
+    if (is_attending()) {
+        return true;
+    }
+    weft_lock_leave_as_helper();
+    return false;
+}
+
+/* With the seat. True: something waits for room of which nobody will tell. */
+static bool serve_seated(void)
+{
+    struct weft_engine *e = &weft_engine;
+    bool has_backlog;
+
+    if (!take_lock()) {
+        return false;
+    }
+    e->is_progress_thread_inside = true;
+    weft_transports_are_due();
+    do {
+        weft_engine_work_and_poll();
+        if (!is_attending()) { /* while the lock was dropped somebody began to wait */
+            break;
+        }
+        if (e->reasons == 0) {
+            weft_engine_stay();
+            break;
+        }
+    } while (!has_published() || e->work != NULL);
+    has_backlog = is_attending() && weft_transports_need_tick();
+    e->is_progress_thread_inside = false;
+    weft_lock_leave_as_helper();
+    return has_backlog;
+}
+
+static bool serve(void)
+{
+    bool has_backlog;
+
+    weft_seat_take();
+    has_backlog = serve_seated();
+    weft_seat_give();
+    return has_backlog;
+}
+
+/* The network needs somebody. Whoever polls would do, but nobody may be there. */
+static void answer_call(void)
+{
+    struct weft_engine *e = &weft_engine;
+
+    weft_seat_take();
+    weft_lock_as_helper();
+    e->is_progress_thread_inside = true;
+    do {
+        weft_transports_are_due();
+        weft_engine_work_and_poll();
+    } while (weft_descriptors_arm() != WEFT_OK);
+    if (e->is_armed) { /* what a thread sleeps for may have just been done */
+        weft_node_ring(&e->node);
+    }
+    e->is_progress_thread_inside = false;
+    weft_lock_leave_as_helper();
+    weft_seat_give();
+}
+
+static void run(void)
+{
+    _Atomic uint32_t *bell = &weft_engine.node.area->helper_bell;
+    bool has_backlog = false;
+    uint32_t rung = 0;
+
+    while (atomic_load_explicit(&thread.is_stopping, memory_order_acquire) == 0) {
+        const uint32_t now = atomic_load_explicit(bell, memory_order_acquire);
+
+        if (now == rung) {
+            weft_futex_wait(bell, rung, has_backlog || is_ticking() ? TICK_NS : 0);
+        }
+        if (now != rung || has_backlog || (is_ticking() && is_attending())) {
+            rung = now; /* a later ring moves it on, and we do not sleep */
+            weft_engine.progress_thread_wakeups++;
+            if (atomic_exchange_explicit(&thread.is_called, false,
+                                         memory_order_acquire)) {
+                answer_call();
+            }
+            has_backlog = serve();
+        }
+    }
+}
+
+/* False: nobody attends while the program computes. */
+static bool start(void)
+{
+    const struct weft_segment_header *h = weft_engine.job->segment.header;
+
+    if (!thread.is_running && !thread.is_refused) {
+        thread.is_running = weft_thread_start(WEFT_THREAD_PROGRESS, run, h->cpu_set,
+                                              WEFT_SEGMENT_CPU_BYTES) == WEFT_OK;
+        thread.is_refused = !thread.is_running;
+        if (thread.is_refused) {
+            weft_log_error("the progress thread cannot be started (%s): messages advance "
+                           "only inside MPI calls",
+                           strerror(errno));
+        }
+    }
+    return thread.is_running;
+}
+
+/* ---- the network thread calls ---- */
+
+static void on_came(void)
+{
+    if (!is_attending()) {
+        weft_node_ring(&weft_engine.node); /* a thread that sleeps in MPI */
+    } else if (serve()) {
+        ring(); /* the progress thread looks for room now and then */
+    }
+}
+
+static void on_call(void)
+{
+    atomic_store_explicit(&thread.is_called, true, memory_order_release);
+    ring();
+}
+
+static const struct weft_network_callbacks callbacks = {on_came, on_call};
+
+enum weft_rc weft_threads_open(void)
+{
+    return weft_network_thread_open(&callbacks);
+}
+
+void weft_threads_start(void)
+{
+    if (weft_transports_leave_node()) {
+        weft_network_thread_start();
+        if (weft_engine.has_progress) {
+            (void)start(); /* which says so if it cannot */
+        }
+    }
+}
+
+void weft_threads_stop(void)
+{
+    weft_network_thread_stop(); /* first: it calls the progress thread */
+    if (thread.is_running) {
+        atomic_store_explicit(&thread.is_stopping, 1, memory_order_release);
+        ring();
+        weft_thread_join(WEFT_THREAD_PROGRESS);
+        weft_engine_stay(); /* nobody attends */
+        thread.is_running = false;
+        atomic_store_explicit(&thread.is_ticking, false, memory_order_relaxed);
+        atomic_store_explicit(&thread.is_stopping, 0, memory_order_relaxed);
+    }
+}
+
+void weft_threads_close(void)
+{
+    weft_network_thread_close();
+}
+
+void weft_threads_log_wakeups(void)
+{
+    weft_log_info("rank %u was woken %" PRIu64 " times by peers, its progress thread "
+                  "%" PRIu64 " times",
+                  weft_engine.me, weft_node_rings(&weft_engine.node),
+                  weft_engine.progress_thread_wakeups);
+}
+
+/* ---- threads of the program ---- */
+
+/* Publishes, and takes what is there already; the thread takes what keeps coming. */
+static void begin_attending(void)
+{
+    set_attending(true);
+    for (int i = 0; i < LEAVING_TURNS; i++) {
+        if (has_published()) {
+            return;
+        }
+        weft_engine_poll();
+        if (weft_engine.reasons == 0) {
+            weft_engine_stay();
+            return;
+        }
+    }
+    weft_engine.published = 0;
+    ring();
+}
+
+/* A thread that waits in MPI serves us too. One that sleeps knows what there was to do
+ * when it armed: it must be woken for work, and for what has found no room since, because
+ * nobody may tell it of room, or of a network that has come up only now. */
+static void leave_to_waiting(void)
+{
+    const struct weft_engine *e = &weft_engine;
+
+    if (e->is_armed && (e->work != NULL || e->has_new_retry)) {
+        weft_node_ring(&weft_engine.node);
+    }
+}
+
+void weft_engine_publish(void)
+{
+    struct weft_engine *e = &weft_engine;
+    bool has_begun = false;
+
+    /* A message to ourselves may have completed a step, and who waits for it sleeps. */
+    if ((e->reasons & bit(WEFT_REASON_READY)) != 0) {
+        e->hooks.run_ready();
+    }
+    if (e->reasons == 0) {
+        return;
+    }
+    if (e->waiting_threads > 0) {
+        leave_to_waiting();
+        return;
+    }
+    if (!e->has_progress || !start()) {
+        return;
+    }
+    if (!is_attending() || !is_published_enough()) {
+        begin_attending();
+        has_begun = true;
+    }
+    /* Nobody but the progress thread copies now, or looks for room. */
+    if (is_attending() && (e->work != NULL || (has_begun && e->retrying != NULL))) {
+        ring();
+    }
+}

@@ -1,0 +1,220 @@
+/*
+ * retry.c - packets out, and what is tried again because a queue was full.
+ */
+#include "engine/engine.h"
+
+#include "engine/hot.h"
+
+#include <stdlib.h>
+
+/* A control packet that found its queue full. */
+struct control {
+    struct weft_retry retry; /* first */
+    struct weft_endpoint *path;
+    struct weft_header header;
+    struct weft_answer answer;
+};
+
+void weft_engine_update_fast(struct weft_peer *peer)
+{
+    const bool is_free = !weft_peer_retries(peer, WEFT_RETRY_ORDERED) &&
+                         weft_engine.hooks.seal == NULL && !peer->is_failed;
+
+    peer->fast = is_free ? peer->ep : NULL;
+}
+
+void weft_engine_retry_later(struct weft_peer *peer, enum weft_retry_class which,
+                             struct weft_retry *retry)
+{
+    struct weft_engine *e = &weft_engine;
+    struct weft_retry_queue *queue = &peer->retry[which];
+
+    retry->next = NULL;
+    if (queue->first == NULL) {
+        queue->first = retry;
+        e->has_new_retry = true;
+    } else {
+        queue->last->next = retry;
+    }
+    queue->last = retry;
+    weft_engine_update_fast(peer);
+    if (!peer->is_retrying) {
+        peer->is_retrying = true;
+        peer->next_retrying = e->retrying;
+        e->retrying = peer;
+        weft_reason_add(WEFT_REASON_RETRY);
+    }
+}
+
+static void replace_first(struct weft_retry_queue *queue, struct weft_retry *by)
+{
+    by->next = queue->first->next;
+    queue->last = queue->last == queue->first ? by : queue->last;
+    queue->first = by;
+}
+
+/*
+ * Tries the first of a queue; false: no room. A stand-in has its place meanwhile, so that
+ * nothing of its class passes it and what is queued behind it is kept, though its own
+ * memory may go.
+ */
+static bool retry_first(struct weft_retry_queue *queue)
+{
+    struct weft_retry *tried = queue->first;
+    struct weft_retry stand_in = {.next = NULL};
+    enum weft_rc rc;
+
+    replace_first(queue, &stand_in);
+    rc = tried->again(tried);
+    assert(queue->first == &stand_in);
+    if (rc == WEFT_AGAIN) {
+        replace_first(queue, tried);
+        return false;
+    }
+    queue->first = stand_in.next;
+    return true;
+}
+
+/* True if nothing is left. */
+static bool retry_queue(struct weft_peer *peer, enum weft_retry_class which)
+{
+    struct weft_retry_queue *queue = &peer->retry[which];
+
+    while (queue->first != NULL) {
+        if (!retry_first(queue)) {
+            return false;
+        }
+        weft_engine.has_new_retry |= queue->first != NULL;
+    }
+    return true;
+}
+
+static bool retry_peer(struct weft_peer *peer)
+{
+    if (!retry_queue(peer, WEFT_RETRY_CONTROL) ||
+        !retry_queue(peer, WEFT_RETRY_ORDERED)) {
+        return false;
+    }
+    weft_engine_update_fast(peer);
+    /* Bulk data may have left a control packet behind. */
+    return retry_queue(peer, WEFT_RETRY_BULK) &&
+           !weft_peer_retries(peer, WEFT_RETRY_CONTROL);
+}
+
+void weft_engine_retry(void)
+{
+    struct weft_engine *e = &weft_engine;
+    struct weft_peer **at = &e->retrying;
+
+    while (*at != NULL) {
+        struct weft_peer *peer = *at;
+
+        if (retry_peer(peer)) {
+            peer->is_retrying = false;
+            *at = peer->next_retrying;
+            weft_reason_drop(WEFT_REASON_RETRY);
+        } else {
+            at = &peer->next_retrying;
+        }
+    }
+    if (e->retrying == NULL && e->is_room_awaited) {
+        weft_node_ring(&e->node);
+    }
+}
+
+void weft_engine_fail_retries(struct weft_peer *peer, enum weft_retry_class which)
+{
+    struct weft_retry_queue *queue = &peer->retry[which];
+
+    while (queue->first != NULL) {
+        struct weft_retry *retry = queue->first;
+
+        queue->first = retry->next;
+        retry->failed(retry);
+    }
+}
+
+/* ---- packets ---- */
+
+enum weft_rc weft_engine_send(struct weft_peer *peer, struct weft_header *header,
+                              const void *data, size_t len, unsigned flags)
+{
+    struct weft_engine *e = &weft_engine;
+    enum weft_rc rc = WEFT_OK;
+
+    header->sequence = (uint32_t)peer->next_sequence;
+    header->length = (uint32_t)len;
+    if (weft_unlikely(e->hooks.seal != NULL)) {
+        e->hooks.seal(header, data, len);
+    }
+    if (weft_unlikely(peer->is_self)) {
+        e->up.arrived(e, peer, header, data, len);
+    } else {
+        rc = peer->ep->ops->send(peer->ep, header, data, len, flags);
+    }
+    if (weft_likely(rc == WEFT_OK)) {
+        peer->next_sequence++;
+    }
+    return rc;
+}
+
+static enum weft_rc try_control(struct weft_endpoint *path,
+                                const struct weft_header *header,
+                                const struct weft_answer *answer)
+{
+    return path->ops->send(path, header, answer, sizeof(*answer), WEFT_SEND_CONTROL);
+}
+
+static void free_control(struct weft_retry *retry)
+{
+    free(retry);
+}
+
+static enum weft_rc retry_control(struct weft_retry *retry)
+{
+    struct control *c = (struct control *)retry;
+
+    if (try_control(c->path, &c->header, &c->answer) != WEFT_OK) {
+        return WEFT_AGAIN;
+    }
+    free(c);
+    return WEFT_OK;
+}
+
+void weft_engine_control_by(struct weft_peer *peer, struct weft_endpoint *path,
+                            enum weft_packet kind, const struct weft_answer *answer)
+{
+    struct weft_engine *e = &weft_engine;
+    struct weft_header header = {.kind = (uint8_t)kind, .length = sizeof(*answer)};
+    struct control *kept;
+
+    if (weft_unlikely(e->hooks.seal != NULL)) {
+        e->hooks.seal(&header, answer, sizeof(*answer));
+    }
+    if (peer->is_self) {
+        e->up.arrived(e, peer, &header, answer, sizeof(*answer));
+        return;
+    }
+    if (weft_unlikely(peer->is_failed) ||
+        (!weft_peer_retries(peer, WEFT_RETRY_CONTROL) &&
+         try_control(path, &header, answer) == WEFT_OK)) {
+        return;
+    }
+    kept = malloc(sizeof(*kept));
+    if (kept == NULL) {
+        weft_wireup_abort(e->job, 1, "out of memory: cannot keep an answer to a peer");
+    }
+    *kept = (struct control){
+        .retry = {.again = retry_control, .failed = free_control},
+        .path = path,
+        .header = header,
+        .answer = *answer,
+    };
+    weft_engine_retry_later(peer, WEFT_RETRY_CONTROL, &kept->retry);
+}
+
+void weft_engine_control(struct weft_peer *peer, enum weft_packet kind,
+                         const struct weft_answer *answer)
+{
+    weft_engine_control_by(peer, peer->ep, kind, answer);
+}

@@ -1,0 +1,215 @@
+/*
+ * transports.c - the transports that are open, in the order in which a new peer tries
+ * them, and first contact.
+ */
+#include "engine/engine.h"
+
+#include "base/log.h"
+#include "engine/hot.h"
+
+#include <time.h>
+
+#define EACH_INSTANCE(t)                                                                 \
+    (struct weft_instance *t = weft_engine.list;                                         \
+     t < weft_engine.list + weft_engine.list_count; t++)
+
+enum weft_rc weft_transport_add(const struct weft_transport_ops *ops)
+{
+    struct weft_engine *e = &weft_engine;
+    struct weft_instance *t = &e->list[e->list_count];
+    enum weft_rc rc;
+
+    assert(e->list_count < WEFT_INSTANCES_MAX);
+    *t = (struct weft_instance){.ops = ops};
+    rc = ops->open(&e->up, &e->node, &t->tp);
+    e->list_count += rc == WEFT_OK ? 1 : 0;
+    return rc;
+}
+
+void weft_transports_close(void)
+{
+    struct weft_engine *e = &weft_engine;
+
+    while (e->list_count > 0) {
+        struct weft_instance *t = &e->list[--e->list_count];
+
+        t->ops->close(t->tp);
+    }
+    e->busy = NULL;
+}
+
+bool weft_transports_leave_node(void)
+{
+    for
+        EACH_INSTANCE(t)
+        {
+            if ((t->ops->caps & WEFT_CAP_SAME_NODE) == 0) {
+                return true;
+            }
+        }
+    return false;
+}
+
+/* A look at some costs a system call: they are polled less often, unless it pays. */
+static bool is_turn(struct weft_instance *t)
+{
+    return t->ops->poll_every <= 1 || t->is_due || t == weft_engine.busy ||
+           weft_engine.list_count == 1 || ++t->skipped >= t->ops->poll_every;
+}
+
+static void poll(struct weft_instance *t, int budget)
+{
+    t->skipped = 0;
+    t->is_due = false;
+    if (t->ops->poll(t->tp, budget) > 0) {
+        weft_engine.busy = t;
+    }
+}
+
+void weft_transports_poll(int budget)
+{
+    for
+        EACH_INSTANCE(t)
+        {
+            if (is_turn(t)) {
+                poll(t, budget);
+            }
+        }
+}
+
+/* Those at which a look is cheap until nothing comes; the others once. */
+void weft_transports_poll_out(int budget, int turns)
+{
+    for
+        EACH_INSTANCE(t)
+        {
+            int left = t->ops->poll_every <= 1 ? turns : 1;
+
+            while (left-- > 0 && t->ops->poll(t->tp, budget) > 0) {
+            }
+        }
+}
+
+void weft_transports_are_due(void)
+{
+    for
+        EACH_INSTANCE(t)
+        {
+            t->is_due = true;
+        }
+}
+
+void weft_transports_say_goodbye(void)
+{
+    for
+        EACH_INSTANCE(t)
+        {
+            if (t->ops->leave != NULL) {
+                t->ops->leave(t->tp);
+            }
+        }
+}
+
+bool weft_transports_need_tick(void)
+{
+    bool has_asked = false;
+
+    for (const struct weft_peer *peer = weft_engine.retrying; peer != NULL;
+         peer = peer->next_retrying) {
+        if (peer->ep != NULL && (peer->ep->ops->caps & WEFT_CAP_SAME_NODE) != 0) {
+            return true; /* a full lane tells, an inbox and a control queue do not */
+        }
+    }
+    for
+        EACH_INSTANCE(t)
+        {
+            has_asked |= weft_engine.retrying != NULL && t->ops->has_asked != NULL &&
+                         t->ops->has_asked(t->tp);
+        }
+    return has_asked;
+}
+
+/* ---- first contact ---- */
+
+static enum weft_rc connect_to(struct weft_peer *peer)
+{
+    enum weft_rc rc = WEFT_ERR_UNSUPPORTED;
+
+    for
+        EACH_INSTANCE(t)
+        {
+            rc = t->ops->connect(t->tp, peer->rank, &peer->ep);
+            if (rc != WEFT_ERR_UNSUPPORTED) {
+                break;
+            }
+        }
+    return rc;
+}
+
+enum weft_rc weft_engine_begin(struct weft_peer *peer)
+{
+    enum weft_rc rc;
+
+    if (peer->rank == weft_engine.me) {
+        peer->is_self = true;
+        return WEFT_OK;
+    }
+    rc = connect_to(peer);
+    if (rc != WEFT_OK) {
+        weft_log_error("no way leads to rank %u: it does not share this node's "
+                       "memory, and no network is open",
+                       peer->rank);
+        return rc == WEFT_ERR_NOMEM ? rc : WEFT_ERR_UNREACHABLE;
+    }
+    if ((peer->ep->ops->caps & WEFT_CAP_SAME_NODE) != 0) {
+        peer->area = weft_node_find(&weft_engine.node, peer->rank);
+    }
+    weft_engine_update_fast(peer);
+    return WEFT_OK;
+}
+
+enum weft_rc weft_engine_reach(struct weft_peer *peer)
+{
+    return weft_likely(peer->ep != NULL || peer->is_self) ? WEFT_OK
+                                                          : weft_engine_begin(peer);
+}
+
+/* ---- all with all ---- */
+
+static enum weft_rc wire(uint32_t rank)
+{
+    const struct timespec pause = {.tv_nsec = 20000};
+    struct weft_peer *peer = weft_peer_get(rank);
+    enum weft_rc rc = peer != NULL ? weft_engine_reach(peer) : WEFT_ERR_NOMEM;
+
+    while (rc == WEFT_OK && peer->ep != NULL && peer->ep->ops->wire != NULL) {
+        rc = peer->ep->ops->wire(peer->ep);
+        if (rc != WEFT_AGAIN) {
+            return rc;
+        }
+        rc = WEFT_OK;
+        peer->ep->ops->poll(peer->ep->transport, 0);
+        nanosleep(&pause, NULL);
+    }
+    return rc;
+}
+
+/*
+ * In step k each rank asks the one k further, while the one k before asks it, so that
+ * nobody is asked by two at a time. A connection serves both ways: half of the n - 1
+ * steps make them all. Then we wait for those who are to ask us, or ask them.
+ */
+enum weft_rc weft_transports_wire_all(void)
+{
+    const uint32_t size = (uint32_t)weft_engine.job->who.size;
+    const uint32_t me = weft_engine.me;
+    enum weft_rc rc = WEFT_OK;
+
+    for (uint32_t k = 1; k <= size / 2 && rc == WEFT_OK; k++) {
+        rc = wire((me + k) % size);
+    }
+    for (uint32_t k = 1; k <= size / 2 && rc == WEFT_OK; k++) {
+        rc = wire((me + size - k) % size);
+    }
+    return rc;
+}

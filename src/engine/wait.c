@@ -1,0 +1,314 @@
+/*
+ * wait.c - waiting: poll while it pays, give the processor away for a bounded time, then
+ * sleep.
+ *
+ * One thread at a time polls, with the lock, and lets go as soon as another wants to
+ * post. A thread that goes to sleep arms the doorbell, so that peers wake the process;
+ * when another thread of the process begins to poll meanwhile, it takes over: it disarms,
+ * and the thread that slept watches its own event, a millisecond at a time, for as long
+ * as somebody polls.
+ */
+#include "engine/wait.h"
+
+#include "base/clock.h"
+#include "base/wait.h"
+#include "engine/engine.h"
+#include "engine/hot.h"
+#include "engine/lock.h"
+#include "engine/network_thread.h"
+#include "engine/progress_thread.h"
+
+#include <sched.h>
+#include <stdio.h>
+
+enum {
+    BURST = 64, /* polls between two looks at the clock */
+    TICK_NS = 1000000,
+};
+
+/* With the lock: another thread of ours sleeps on the doorbell; we poll in its place. */
+static void take_over(void)
+{
+    struct weft_engine *e = &weft_engine;
+
+    e->polls++;
+    if (weft_unlikely(e->is_armed && !e->is_taken_over)) {
+        e->is_taken_over = true;
+        weft_node_ring(&e->node);
+    }
+}
+
+void weft_engine_poll_as_thread(void)
+{
+    take_over();
+    weft_engine_work_and_poll();
+}
+
+void weft_progress(void)
+{
+    if (weft_lock_try()) {
+        weft_engine_poll_as_thread();
+        weft_engine_leave();
+        weft_unlock();
+    }
+}
+
+/* ---- what is waited for: events, a word, or room ---- */
+
+struct awaited {
+    const struct weft_wait *events; /* NULL: none */
+    _Atomic uint32_t *word;         /* NULL: none */
+    uint32_t old;
+    _Atomic uint32_t *sleepers; /* of the word */
+    bool is_room;               /* instead of all that: nothing is tried again */
+};
+
+bool weft_wait_is_over(const struct weft_wait *wait)
+{
+    for (int i = 0; i < wait->count; i++) {
+        if (weft_event_is_set(wait->at(wait->list, i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_over(const struct awaited *a)
+{
+    if (a->word != NULL) {
+        return atomic_load_explicit(a->word, memory_order_acquire) != a->old;
+    }
+    return a->events != NULL && weft_wait_is_over(a->events);
+}
+
+/* With the lock: another thread of ours that sets one of them wakes us there. */
+static void set_sleeper(const struct awaited *a, _Atomic uint32_t *sleeper)
+{
+    for (int i = 0; a->events != NULL && i < a->events->count; i++) {
+        a->events->at(a->events->list, i)->sleeper = sleeper;
+    }
+}
+
+/*
+ * With the lock: polls for a short while. Lets go for a moment when another thread wants
+ * to post. True: over.
+ */
+static bool poll_burst(const struct awaited *a, int turns)
+{
+    for (int i = 0; i < turns; i++) {
+        weft_engine_work_and_poll();
+        if (is_over(a)) {
+            return true;
+        }
+        if (weft_unlikely(weft_lock_is_wanted())) {
+            weft_unlock();
+            sched_yield();
+            weft_lock();
+        }
+    }
+    return false;
+}
+
+/* Leaves word of what we wait for, for whoever looks at a job that hangs. */
+static void note_sleep(const struct weft_wait_reason *why)
+{
+    struct weft_sleep *s = &weft_engine.job->slice->sleep;
+
+    s->peer = why->peer;
+    s->tag = why->tag;
+    s->bytes = why->bytes;
+    s->since_ns = weft_clock_ns();
+    snprintf(s->call, sizeof(s->call), "%s", why->call);
+    snprintf(s->comm, sizeof(s->comm), "%.60s", why->comm);
+    atomic_store_explicit(&s->is_asleep, 1, memory_order_release);
+}
+
+/* Another thread polls: sleeps until our event has happened, or nobody polls. */
+static void watch_event(const struct awaited *a)
+{
+    struct weft_engine *e = &weft_engine;
+    _Atomic uint32_t gate = 0;
+    uint64_t seen;
+
+    do {
+        seen = e->polls;
+        set_sleeper(a, &gate);
+        weft_unlock();
+        if (a->word != NULL) {
+            weft_futex_wait(a->word, a->old, TICK_NS);
+        } else {
+            weft_futex_wait(&gate, 0, TICK_NS);
+        }
+        weft_lock();
+        set_sleeper(a, NULL);
+    } while (!is_over(a) && e->polls != seen);
+}
+
+/* Is there something that nobody would ring for? */
+static bool has_something_to_do(void)
+{
+    const struct weft_engine *e = &weft_engine;
+
+    return (e->watched > 0 && e->hooks.has_news()) ||
+           (e->reasons & 1u << WEFT_REASON_READY) != 0 || weft_engine_has_failures() ||
+           e->has_new_retry;
+}
+
+/* Sleeps until a peer rings, another thread takes over, or the word changes. */
+static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *why)
+{
+    struct weft_engine *e = &weft_engine;
+    uint32_t bell;
+    uint64_t ns;
+
+    if (e->is_armed) { /* another thread sleeps there already */
+        watch_event(a);
+        return;
+    }
+    e->has_new_retry = false;
+    bell = weft_node_publish(&e->node, WEFT_WAKE_ALL);
+    if (weft_transports_arm() != WEFT_OK) {
+        weft_node_disarm(&e->node); /* something has come */
+        return;
+    }
+    /* Looked at after arming, so nothing is missed. */
+    if (e->retrying != NULL) {
+        weft_engine_retry();
+    }
+    if (has_something_to_do() || (a->is_room && e->retrying == NULL)) {
+        weft_node_disarm(&e->node);
+        return;
+    }
+    ns = weft_transports_need_tick() ? TICK_NS : 0;
+    e->is_armed = true;
+    e->is_room_awaited = a->is_room;
+    set_sleeper(a, &e->node.area->doorbell);
+    e->is_taken_over = false;
+    e->sleeps++;
+    note_sleep(why);
+    weft_node_set_inside(&e->node, false); /* who sleeps does not help */
+    weft_unlock();
+    if (a->word != NULL) { /* pairs with weft_wait_wake() */
+        atomic_fetch_add_explicit(a->sleepers, 1, memory_order_seq_cst);
+    }
+    if (!is_over(a)) {
+        weft_node_sleep(&e->node, bell, a->word, a->old, ns);
+    }
+    if (a->word != NULL) {
+        atomic_fetch_sub_explicit(a->sleepers, 1, memory_order_relaxed);
+    }
+    weft_lock();
+    atomic_store_explicit(&weft_engine.job->slice->sleep.is_asleep, 0,
+                          memory_order_relaxed);
+    e->is_armed = false;
+    e->is_room_awaited = false;
+    weft_transports_are_due();
+    set_sleeper(a, NULL);
+    weft_node_disarm(&e->node);
+    weft_node_set_inside(&e->node, true);
+    if (e->is_taken_over && !is_over(a)) {
+        watch_event(a);
+    }
+}
+
+/* It takes longer: gives the processor away, then sleeps. With the lock, at both ends. */
+static void wait_longer(const struct awaited *a, const struct weft_wait_reason *why)
+{
+    struct weft_engine *e = &weft_engine;
+    const bool is_crowded = weft_wait_is_crowded();
+    uint64_t start = weft_clock_ns();
+
+    weft_node_set_inside(&e->node, true);
+    while (!poll_burst(a, is_crowded ? 1 : BURST)) {
+        uint64_t waited = weft_clock_ns() - start;
+
+        if (waited >= WEFT_YIELD_NS) {
+            sleep_armed(a, why);
+            start = weft_clock_ns();
+        } else if (is_crowded || waited >= WEFT_SPIN_NS) {
+            weft_unlock();
+            sched_yield();
+            weft_lock();
+        }
+    }
+    weft_node_set_inside(&e->node, false);
+}
+
+/* With the lock, at both ends. What comes at once never leaves the first lines. */
+static void wait_for(const struct awaited *a, const struct weft_wait_reason *why)
+{
+    take_over();
+    if (a->events == NULL || !a->events->is_brief) {
+        weft_engine_stay();
+    }
+    weft_engine.waiting_threads++;
+    if (!poll_burst(a, weft_wait_is_crowded() ? 1 : BURST)) {
+        weft_engine_stay();
+        wait_longer(a, why);
+    }
+    weft_engine.waiting_threads--;
+}
+
+/* Peers tell when a lane has room again, else the clock does: no request is waited for.
+ */
+void weft_engine_drain(void)
+{
+    static const struct weft_wait_reason why = {"a full queue", "", -1, -2, 0};
+    const struct awaited room = {.is_room = true};
+    uint64_t start;
+
+    if (weft_engine.retrying == NULL) {
+        return;
+    }
+    take_over();
+    weft_engine_stay();
+    weft_engine.waiting_threads++;
+    start = weft_clock_ns();
+    while (weft_engine.retrying != NULL) {
+        weft_engine_work_and_poll();
+        if (weft_clock_ns() - start >= WEFT_YIELD_NS) {
+            sleep_armed(&room, &why);
+        } else {
+            weft_unlock();
+            sched_yield();
+            weft_lock();
+        }
+    }
+    weft_engine.waiting_threads--;
+}
+
+enum weft_rc weft_engine_barrier(void)
+{
+    static const struct weft_wait_reason why = {"MPI_Barrier", "MPI_COMM_WORLD", -1, -2,
+                                                0};
+    struct weft_segment_header *h = weft_engine.job->segment.header;
+    struct awaited a = {.word = &h->turn, .sleepers = &h->sleepers};
+    const uint32_t local_rank = (uint32_t)weft_engine.job->who.local_rank;
+    enum weft_rc rc;
+
+    weft_lock();
+    weft_engine_drain();
+    if (!weft_segment_arrive(&weft_engine.job->segment, local_rank, &a.old)) {
+        weft_engine.is_in_barrier = true;
+        weft_engine.barrier_turn = a.old;
+        wait_for(&a, &why);
+        weft_engine.is_in_barrier = false;
+    }
+    if (weft_engine_has_failures()) {
+        weft_engine_notice_failed();
+    }
+    rc = weft_engine.failed_count == 0 ||
+                 weft_segment_all_came(&weft_engine.job->segment, a.old)
+             ? WEFT_OK
+             : WEFT_ERR_DEAD;
+    weft_engine_leave();
+    weft_unlock();
+    return rc;
+}
+
+void weft_engine_wait(const struct weft_wait *wait, const struct weft_wait_reason *why)
+{
+    const struct awaited a = {.events = wait};
+
+    wait_for(&a, why);
+}

@@ -1,0 +1,52 @@
+/*
+ * wait.h - waiting: for events, for words of the segment, and for room. All calls need
+ * the lock, which is dropped meanwhile and held again at the end.
+ */
+#ifndef WEFT_ENGINE_WAIT_H
+#define WEFT_ENGINE_WAIT_H
+
+#include "base/rc.h"
+#include "engine/event.h"
+
+/* What the user calls, for those who look at a job that hangs. */
+struct weft_wait_reason {
+    const char *call;
+    const char *comm;
+    int peer;
+    int tag;
+    uint64_t bytes;
+};
+
+/*
+ * What is waited for: any of `count` events, found by at(list, i). `is_brief`: one small
+ * message, which comes soon and for which no peer would wake the progress thread. So the
+ * wake level that was published for other requests may stay: to take it back and publish
+ * it again costs 0.1 us, a third of the message.
+ */
+struct weft_wait {
+    struct weft_event *(*at)(const void *list, int i);
+    const void *list;
+    int count;
+    bool is_brief;
+};
+
+/* Has one of them happened? With or without the lock. */
+bool weft_wait_is_over(const struct weft_wait *wait);
+
+/* Returns when one has happened. */
+void weft_engine_wait(const struct weft_wait *wait, const struct weft_wait_reason *why);
+
+/* Returns when nothing is tried again: what we owe our peers has gone out. */
+void weft_engine_drain(void);
+
+/*
+ * The barrier of all ranks of the node, through the segment; serves peers meanwhile.
+ * WEFT_ERR_DEAD: of all that are left. Takes the lock itself.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_engine_barrier(void);
+
+/* Polls a little, without waiting; the second takes the lock itself. */
+void weft_engine_poll_as_thread(void);
+void weft_progress(void);
+
+#endif

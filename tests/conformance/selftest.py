@@ -161,6 +161,16 @@ class WholeRuns(unittest.TestCase):
                                     if "`bad 1`" not in line))
         self.assertEqual(self.run_it(), 1)
 
+    def test_ten_days_run_every_entry_once(self):
+        entries = list(range(54))
+        days = [conformance.rotating_tenth(entries, 20000 + day) for day in range(10)]
+        self.assertEqual(sorted(sum(days, [])), entries)
+        self.assertTrue(all(5 <= len(day) <= 6 for day in days))
+
+    def test_a_part_of_a_list_is_not_a_list_that_lost_entries(self):
+        self.assertEqual(self.run_it("--update"), 0)
+        self.assertEqual(self.run_it("--rotating"), 0)
+
     def test_without_programs_and_network_it_is_skipped(self):
         self.arguments[3] = str(self.place / "empty")
         self.assertEqual(self.run_it("--offline"), conformance.SKIPPED)

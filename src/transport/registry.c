@@ -5,8 +5,15 @@
 
 #include <string.h>
 
+#ifdef WEFT_TEST_TRANSPORT
+extern const struct weft_transport_ops WEFT_TEST_TRANSPORT;
+#endif
+
 const struct weft_transport_ops *const weft_transports[] = {
     &weft_shm_ops,
+#ifdef WEFT_TEST_TRANSPORT /* in builds for tests: docs/adding-a-transport.md */
+    &WEFT_TEST_TRANSPORT,
+#endif
     &weft_msg_ops,
     NULL,
 };

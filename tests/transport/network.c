@@ -221,19 +221,21 @@ static uint8_t *make_blocks(uint32_t rank)
     return blocks;
 }
 
-/* A block into the peer's memory, a long packet, and a word that it is there. */
+/* A block into the peer's memory, a long packet, and a word that it is there; an
+ * operation for each of the first two. */
 static void put_block(struct weft_endpoint *way, const struct weft_key *key, size_t i,
-                      const uint8_t *block, struct weft_op *op)
+                      const uint8_t *block, struct weft_op ops[2])
 {
     const uint32_t to = way->rank;
     enum weft_rc rc;
 
-    while ((rc = suite.ops->put(way, key, i * BLOCK, block, BLOCK, op)) == WEFT_AGAIN) {
+    while ((rc = suite.ops->put(way, key, i * BLOCK, block, BLOCK, &ops[0])) ==
+           WEFT_AGAIN) {
         suite_progress();
     }
     check(rc == WEFT_PENDING);
     suite_send_word_by(to, way, i);
-    suite_lend(to, way, way->zcopy_max / (1 + i % 3), op);
+    suite_lend(to, way, way->zcopy_max / (1 + i % 3), &ops[1]);
     suite_send(to, i, 0, false);
 }
 
@@ -251,16 +253,25 @@ static void find_ways(uint32_t to, struct weft_endpoint *ways[WEFT_STREAMS_MAX])
     check(ways[0] == suite.ep[to]);
 }
 
+/* A transport that has several at a time links them by `next`: each is its own. */
+static void make_ops(struct weft_op *ops, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ops[i] = (struct weft_op){.done = suite_on_done};
+    }
+}
+
 static void put_all(uint32_t to, const struct weft_key *key)
 {
     struct weft_endpoint *ways[WEFT_STREAMS_MAX] = {NULL};
     const uint32_t before = suite.done_count;
     uint8_t *blocks = make_blocks(suite.me);
-    struct weft_op op = {.done = suite_on_done};
+    struct weft_op ops[2 * BLOCKS];
 
+    make_ops(ops, 2 * BLOCKS);
     find_ways(to, ways);
     for (size_t i = 0; i < BLOCKS; i++) {
-        put_block(ways[i % stream_count()], key, i, blocks + i * BLOCK, &op);
+        put_block(ways[i % stream_count()], key, i, blocks + i * BLOCK, &ops[2 * i]);
         suite_progress();
     }
     while (suite.done_count - before < 2 * BLOCKS) {
@@ -275,9 +286,10 @@ static void get_all(uint32_t to, const struct weft_key *key)
     const uint32_t before = suite.done_count;
     uint8_t *blocks = make_blocks(suite.me);
     uint8_t *back = calloc(BLOCKS, BLOCK);
-    struct weft_op op = {.done = suite_on_done};
+    struct weft_op ops[BLOCKS];
 
     check(back != NULL);
+    make_ops(ops, BLOCKS);
     for (size_t i = 0; i < BLOCKS; i++) {
         const size_t at = i * BLOCK;
         struct weft_endpoint *way =
@@ -285,7 +297,8 @@ static void get_all(uint32_t to, const struct weft_key *key)
         enum weft_rc rc;
 
         check(way->stream == i % (WEFT_STREAMS_MAX + 1) || way == suite.ep[to]);
-        while ((rc = suite.ops->get(way, key, at, back + at, BLOCK, &op)) == WEFT_AGAIN) {
+        while ((rc = suite.ops->get(way, key, at, back + at, BLOCK, &ops[i])) ==
+               WEFT_AGAIN) {
             suite_progress();
         }
         check(rc == WEFT_PENDING);

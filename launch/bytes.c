@@ -1,5 +1,6 @@
 #include "bytes.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ void bytes_add(struct bytes *bytes, const void *from, size_t count)
 
 void bytes_drop(struct bytes *bytes, size_t count)
 {
+    assert(count <= bytes->count);
     bytes->count -= count;
     if (bytes->count > 0 && count > 0) {
         memmove(bytes->at, bytes->at + count, bytes->count);

@@ -4,6 +4,7 @@
  */
 #include "job_parts.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -55,6 +56,7 @@ void job_judge_end(struct job *job, int local, int status)
     bool is_sound;
     int code;
 
+    assert(local >= 0 && local < job->count && !job->ranks[local].is_running);
     if (job->state == STOPPING || job->state == KILLING) {
         return; /* our own doing */
     }

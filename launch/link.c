@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -53,6 +54,7 @@ bool link_flush(struct link *link)
 
 void link_send(struct link *link, const struct frame *frame, const void *payload)
 {
+    assert(frame->bytes == 0 || payload != NULL);
     if (link->out < 0) {
         return;
     }

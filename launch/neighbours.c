@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -35,6 +36,7 @@ void tree_tell_rank(struct job *job, enum frame_kind kind, int rank, int value)
 
 void tree_send(struct job *job, const struct frame *frame, const void *payload)
 {
+    assert(frame->to >= 0 && frame->to != job->tree.me);
     for (int i = 0; i < job->tree.child_count; i++) {
         struct child *child = &job->tree.children[i];
 
@@ -60,6 +62,7 @@ void tree_report(struct job *job, enum frame_kind kind, int rank, int value,
                                 .rank = rank,
                                 .value = value};
 
+    assert(job->tree.has_up);
     tree_send(job, &frame, payload);
 }
 
@@ -187,6 +190,7 @@ void child_drop_link(struct child *child)
 
 void child_drop(struct child *child)
 {
+    assert(!child->is_gone);
     child_drop_link(child);
     if (child->way.error >= 0) {
         close(child->way.error);

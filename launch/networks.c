@@ -13,6 +13,7 @@
 
 #include "wireup/net.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,7 @@ void job_tell_shared(struct job *job)
 {
     char text[WEFT_NET_WORDS] = "";
 
+    assert(!job_is_daemon(job));
     if (!is_needed(job) || open_networks(job) == NULL ||
         !find_shared(job, text, sizeof(text))) {
         return;

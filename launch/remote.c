@@ -4,6 +4,7 @@
  */
 #include "job_parts.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,7 @@ static size_t taken_of(size_t untaken, int32_t value)
 
 static void on_taken(struct job *job, size_t bytes)
 {
+    assert(bytes <= job->untaken);
     job->untaken -= bytes;
     for (int r = 0; job->is_output_left_out && r < job->count; r++) {
         job_watch_again(job, job->ranks[r].output.fd, FROM_OUTPUT, r);
@@ -62,6 +64,7 @@ static struct remote_rank *remote_of(struct job *job, int rank)
     const int daemon = layout_daemon_of(&job->setup.layout, rank);
     struct remote_rank *made;
 
+    assert(!job_is_daemon(job) && rank >= 0 && rank < job->plan->ranks);
     if (job->remote[rank] != NULL) {
         return job->remote[rank];
     }

@@ -6,6 +6,7 @@
 
 #include "foreign.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -169,6 +170,7 @@ static bool start_rank(struct job *job, int r, int input)
     struct stillborn why = {.step = "make pipes", .object = "", .error = 0};
     pid_t pid = -1;
 
+    assert(job->ranks[r].pid == 0 && !job->ranks[r].is_running);
     if (open_rank(job, r, &birth)) {
         pid = spawn_rank(&birth, &why);
     } else {

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -63,6 +64,7 @@ void job_happen(struct job *job, enum event event)
 {
     const struct transition *t = &table[job->state][event];
 
+    assert(job->state < STATES && event < EVENT_COUNT);
     if (t->action != NULL) {
         job->state = t->next;
         t->action(job);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -141,6 +142,7 @@ void tree_on_up(struct job *job)
 {
     struct greeting ignored;
 
+    assert(job->tree.has_up && job->tree.on_frame != NULL);
     if (job->tree.is_cut_off) {
         return;
     }
@@ -170,6 +172,7 @@ void tree_on_child(struct job *job, int index)
     struct greeting greeting;
     enum link_news news;
 
+    assert(index >= 0 && index < job->tree.child_count);
     if (child->is_gone || child->link.in < 0) {
         return;
     }
@@ -200,6 +203,7 @@ void tree_on_child_error(struct job *job, int index)
     char text[1024];
     ssize_t n = child->way.error >= 0 ? read(child->way.error, text, sizeof(text)) : -1;
 
+    assert(index >= 0 && index < job->tree.child_count);
     if (n > 0 && child->said.count < SAID_MOST) {
         bytes_add(&child->said, text, (size_t)n);
         child->said_at = weft_clock_ns();

@@ -3,6 +3,7 @@
  */
 #include "job_parts.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -19,6 +20,7 @@ static bool add(struct job *job, int fd, enum source source, int rank)
 
 void job_watch(struct job *job, int fd, enum source source, int rank)
 {
+    assert(fd >= 0);
     if (!add(job, fd, source, rank)) {
         job_say(job, "watch descriptor %d: %s", fd, strerror(errno));
     }

@@ -103,7 +103,7 @@ static bool pack_whole(const struct weft_comm *comm, int dest,
 {
     struct weft_stage stage = {0};
     struct weft_peer *peer;
-    bool is_helper;
+    bool is_progress_thread;
 
     if (data->bytes > WEFT_STAGE_BYTES) {
         return false;
@@ -118,9 +118,10 @@ static bool pack_whole(const struct weft_comm *comm, int dest,
     if (stage.at == NULL) {
         return false;
     }
-    is_helper = weft_engine_drop_lock(); /* a schedule may send on the progress thread */
+    is_progress_thread =
+        weft_engine_drop_lock(); /* a schedule may send on the progress thread */
     weft_data_pack(data, stage.at);
-    weft_engine_retake_lock(is_helper);
+    weft_engine_retake_lock(is_progress_thread);
     *packed = (struct weft_data){
         .buffer = stage.at,
         .bytes = data->bytes,

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 static struct weft_runs words;    /* steps that wait for a word */
-static struct weft_runs local;    /* copies and reductions, to be done outside the lock */
 static struct weft_runs calls;    /* of functions of the user */
 static struct weft_runs blocking; /* that may take long */
 
@@ -130,11 +129,32 @@ static void cancel_receives(struct weft_sched *sched)
     }
 }
 
+/* Copies and reductions of this size are work for a thread without the lock. */
+static bool is_large(const struct weft_step *step)
+{
+    return (step->kind == WEFT_STEP_COPY || step->kind == WEFT_STEP_REDUCE) &&
+           step->to.bytes > WEFT_SCHED_LOCKED_BYTES;
+}
+
+static void remove_work(struct weft_sched *sched)
+{
+    for (uint32_t i = 0; i < sched->graph->step_count; i++) {
+        struct weft_run *run = &sched->runs[i];
+
+        if (run->state == WEFT_RUN_RUNS && is_large(run->step) &&
+            run->work.state == WEFT_WORK_WAITING) {
+            weft_work_remove(&run->work);
+            run->state = WEFT_RUN_WAITS;
+            sched->running--;
+        }
+    }
+}
+
 static void stop(struct weft_sched *sched)
 {
     cancel_receives(sched);
+    remove_work(sched);
     withdraw(&words, sched);
-    withdraw(&local, sched);
     withdraw(&calls, sched);
     withdraw(&blocking, sched);
     sched->needs_caller = false;
@@ -227,10 +247,27 @@ static void move(const struct weft_run *run)
     }
 }
 
+static void advance(struct weft_sched *sched);
+
+/* With the lock at both ends. */
+static void move_unlocked(struct weft_work *work)
+{
+    struct weft_run *run = (struct weft_run *)work;
+    struct weft_sched *sched = run->sched;
+    const bool is_progress_thread = weft_engine_drop_lock();
+
+    move(run);
+    weft_engine_retake_lock(is_progress_thread);
+    work->state = WEFT_WORK_NONE;
+    end_step(run, WEFT_OK);
+    advance(sched);
+}
+
 static void start_move(struct weft_run *run)
 {
-    if (run->step->to.bytes > WEFT_SCHED_LOCKED_BYTES) {
-        append(&local, run);
+    if (is_large(run->step)) {
+        run->work.state = WEFT_WORK_NONE;
+        weft_work_add(&run->work, move_unlocked);
         return;
     }
     move(run);
@@ -362,37 +399,10 @@ void weft_sched_release(struct weft_sched *sched, uint32_t step)
 
 /* ---- work outside the lock, and words ---- */
 
-static struct weft_run *take_work(enum weft_worker worker)
-{
-    struct weft_run *run = NULL;
-
-    if (worker == WEFT_WORKER_CALLER) {
-        run = take_first(&calls);
-    } else if (worker == WEFT_WORKER_BLOCKING) {
-        run = take_first(&blocking);
-    }
-    return run != NULL ? run : take_first(&local);
-}
-
-/* Without the lock. */
-static enum weft_rc do_step(const struct weft_run *run)
-{
-    struct weft_sched *sched = run->sched;
-
-    switch ((enum weft_step_kind)run->step->kind) {
-    case WEFT_STEP_CALL:
-        return sched->ops->call(sched, run->step);
-    case WEFT_STEP_WORK:
-        return sched->ops->work(sched, run->step);
-    default:
-        move(run);
-        return WEFT_OK;
-    }
-}
-
 bool weft_sched_do_work(enum weft_worker worker)
 {
-    struct weft_run *run = take_work(worker);
+    const bool is_call = worker == WEFT_WORKER_CALLER;
+    struct weft_run *run = take_first(is_call ? &calls : &blocking);
     struct weft_sched *sched;
     bool is_progress_thread;
     enum weft_rc rc;
@@ -402,12 +412,13 @@ bool weft_sched_do_work(enum weft_worker worker)
         return false;
     }
     sched = run->sched;
-    if (run->step->kind == WEFT_STEP_CALL) {
+    if (is_call) {
         sched->calls--;
         sched->needs_caller = sched->calls > 0;
     }
     is_progress_thread = weft_engine_drop_lock();
-    rc = do_step(run);
+    rc =
+        is_call ? sched->ops->call(sched, run->step) : sched->ops->work(sched, run->step);
     weft_engine_retake_lock(is_progress_thread);
     end_step(run, rc);
     advance(sched);

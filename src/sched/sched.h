@@ -24,10 +24,11 @@
  * tag is the sum of the schedule's and the step's. The schedule advances when whoever
  * polls runs the followers of requests (core/request.h), so also on the progress thread.
  *
- * Work outside the lock. Copies and reductions of more than WEFT_SCHED_LOCKED_BYTES,
- * calls of user functions, and blocking work are put into a list. weft_sched_do_work()
- * runs one of them without the lock. A user function runs only on a thread that the user
- * has inside MPI: while a schedule waits for such a thread, `needs_caller` is set.
+ * Work outside the lock. Copies and reductions of more than WEFT_SCHED_LOCKED_BYTES are
+ * work for any thread that polls (engine/work.h). Calls of user functions and work that
+ * may block are put into lists, from which weft_sched_do_work() takes one. A user
+ * function runs only on a thread that the user has inside MPI: while a schedule waits for
+ * such a thread, `needs_caller` is set.
  *
  * Errors. The first step that fails decides the code. By default no further step starts,
  * receives that have met no message are cancelled, and the schedule is over when the
@@ -38,6 +39,7 @@
 #define WEFT_SCHED_SCHED_H
 
 #include "core/request.h"
+#include "engine/work.h"
 #include "p2p/p2p.h"
 #include "sched/graph.h"
 
@@ -68,7 +70,10 @@ struct weft_sched_ops {
 
 /* A step of a schedule that was started. */
 struct weft_run {
-    struct weft_schedule follower; /* first: of the request below */
+    union {                            /* first */
+        struct weft_schedule follower; /* of the request below */
+        struct weft_work work;         /* a large copy or reduction */
+    };
     struct weft_sched *sched;
     const struct weft_step *step;
     struct weft_request *request; /* of a message that is under way, or NULL */
@@ -125,9 +130,8 @@ static inline bool weft_sched_is_over(const struct weft_sched *sched, uint32_t s
     return sched->runs[step].state == WEFT_RUN_OVER;
 }
 
-/* Who runs work outside the lock. */
+/* Who runs what no thread that polls may run. */
 enum weft_worker {
-    WEFT_WORKER_PROGRESS, /* a thread of ours: no user function, nothing that blocks */
     WEFT_WORKER_CALLER,   /* a thread of the user's that is inside MPI */
     WEFT_WORKER_BLOCKING, /* a thread of ours that may block for long */
 };

@@ -22,9 +22,9 @@ def main(command):
     done = subprocess.run(command, env={**os.environ, "WEFT_LOG": "info"},
                           capture_output=True, text=True)
     allowed = counts(r"rank (\d+) may be woken (\d+) times", done.stdout)
-    woken = counts(r"rank (\d+) was woken (\d+) times by peers, its helper (\d+) times",
+    woken = counts(r"rank (\d+) was woken (\d+) times by peers, its progress thread (\d+) times",
                    done.stderr)
-    print(f"may be woken: {allowed}; was woken, and its helper: {woken}")
+    print(f"may be woken: {allowed}; was woken, and its progress thread: {woken}")
     if done.returncode != 0 or sorted(allowed) != sorted(woken) or len(woken) != RANKS:
         print(done.stdout, done.stderr, f"ended with {done.returncode}")
         return 1

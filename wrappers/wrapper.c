@@ -314,16 +314,55 @@ static bool answer(const char *word, const struct config *conf)
     return true;
 }
 
+/* Takes our own words out of the user's, into the settings. True: the command is to be
+ * shown. */
+static bool sort_words(char **argv, bool is_cxx, struct config *conf, struct words *user)
+{
+    bool is_showing = false;
+
+    push(user, "");
+    user->count = 0;
+    for (int i = 1; argv[i] != NULL; i++) {
+        if (strcmp(argv[i], "-show") == 0 || strcmp(argv[i], "-showme") == 0) {
+            is_showing = true;
+        } else if (strncmp(argv[i], is_cxx ? "-cxx=" : "-cc=", is_cxx ? 5 : 4) == 0) {
+            set_text(conf->compiler, sizeof(conf->compiler), strchr(argv[i], '=') + 1);
+        } else {
+            push(user, argv[i]);
+        }
+    }
+    user->at[user->count] = NULL;
+    return is_showing;
+}
+
+/* The compiler, the user's words, and what they need to find MPI. */
+static void make_command(struct config *conf, struct words *user, bool is_showing,
+                         struct words *command)
+{
+    push_split(command, conf->compiler);
+    if (command->count == 0) {
+        fail("no compiler", "set WEFT_CC or WEFT_CXX to one");
+    }
+    for (size_t i = 0; i < user->count; i++) {
+        push(command, user->at[i]);
+    }
+    push_compile(command, conf);
+    if (is_linking(user->at) || (is_showing && user->count == 0)) {
+        push_link(command, conf);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct config conf = {.version = ""};
     static struct words user;
     static struct words command;
-    bool is_showing = false;
+    bool is_showing;
     bool is_cxx;
     char self[PATH_MAX];
     const char *name = find_self(self);
 
+    (void)argc;
     program = strrchr(argv[0], '/') != NULL ? strrchr(argv[0], '/') + 1 : argv[0];
     if (strncmp(name, "mpif", 4) == 0) {
         fail("Fortran",
@@ -333,35 +372,14 @@ int main(int argc, char **argv)
     read_config(&conf, self, is_cxx ? "cxx" : "cc");
     override_compiler(&conf, is_cxx);
 
-    push(&user, "");
-    user.count = 0;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "-show") == 0 || strcmp(argv[i], "-showme") == 0) {
-            is_showing = true;
-        } else if (strncmp(argv[i], is_cxx ? "-cxx=" : "-cc=", is_cxx ? 5 : 4) == 0) {
-            set_text(conf.compiler, sizeof(conf.compiler), strchr(argv[i], '=') + 1);
-        } else {
-            push(&user, argv[i]);
-        }
-    }
-    user.at[user.count] = NULL;
+    is_showing = sort_words(argv, is_cxx, &conf, &user);
     for (size_t i = 0; i < user.count; i++) {
         if (answer(user.at[i], &conf)) {
             return 0;
         }
     }
 
-    push_split(&command, conf.compiler);
-    if (command.count == 0) {
-        fail("no compiler", "set WEFT_CC or WEFT_CXX to one");
-    }
-    for (size_t i = 0; i < user.count; i++) {
-        push(&command, user.at[i]);
-    }
-    push_compile(&command, &conf);
-    if (is_linking(user.at) || (is_showing && user.count == 0)) {
-        push_link(&command, &conf);
-    }
+    make_command(&conf, &user, is_showing, &command);
     if (is_showing) {
         print_words(&command);
         return 0;

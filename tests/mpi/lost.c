@@ -30,7 +30,8 @@ enum {
 static int rank;
 static int other; /* of ranks 0 and 1 */
 static bool is_fatal;
-static char *memory; /* LONG bytes */
+static char *memory;  /* LONG bytes */
+static MPI_Comm both; /* of ranks 0 and 1 */
 
 static void sleep_ms(long ms)
 {
@@ -156,18 +157,24 @@ static void transfers(void)
     }
 }
 
-/* Of these two alone: a barrier of all ranks of a node needs no connection. */
-static void barrier(void)
+/* Of these two alone, and made before anything breaks: a barrier of all ranks of a node
+ * needs no connection. */
+static void make_both(void)
 {
-    MPI_Comm both;
     MPI_Group all;
     MPI_Group two;
     const int ranks[] = {0, 1};
 
     MPI_Comm_group(MPI_COMM_WORLD, &all);
     MPI_Group_incl(all, 2, ranks, &two);
-    MPI_Comm_create_group(MPI_COMM_WORLD, two, 0, &both);
+    CHECK(MPI_Comm_create_group(MPI_COMM_WORLD, two, 0, &both) == MPI_SUCCESS);
     MPI_Comm_set_errhandler(both, is_fatal ? MPI_ERRORS_ARE_FATAL : MPI_ERRORS_RETURN);
+    MPI_Group_free(&two);
+    MPI_Group_free(&all);
+}
+
+static void barrier(void)
+{
     if (rank == 0) {
         check_error(MPI_Barrier(both));
         check_error(MPI_Barrier(both));
@@ -175,8 +182,6 @@ static void barrier(void)
         wait_for_loss();
     }
     MPI_Comm_free(&both);
-    MPI_Group_free(&two);
-    MPI_Group_free(&all);
 }
 
 static void finalize(void)
@@ -254,6 +259,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]) && rank < 2; i++) {
         if (strcmp(cases[i].name, name) == 0) {
+            make_both();
             connect_and_break(argc > 3);
             cases[i].run();
             has_run = true;

@@ -73,6 +73,38 @@ static void a_receive_that_names_the_dead_fails(void **state)
     assert_forgotten();
 }
 
+/* Nobody here has a slice of it: the list alone says so. */
+static void a_rank_of_another_node_fails_when_it_is_listed(void **state)
+{
+    struct weft_request *from_a;
+
+    (void)state;
+    weft_segment_map(&fixture_job.segment)[A].node = 1;
+    from_a = start_recv(A, TAG, buffer, 8);
+    weft_segment_fail(&fixture_job.segment, A);
+    weft_progress();
+    end_dead(from_a, A);
+    assert_string_equal(weft_engine_why_failed(A), "it has ended on another node");
+    assert_forgotten();
+}
+
+/* All learn of it then, so that a collective need not end the job. */
+static void the_launchers_word_replaces_a_lost_connection(void **state)
+{
+    (void)state;
+    weft_lock();
+    weft_engine_lost(NULL, A, false, "lost the connection");
+    assert_true(weft_p2p_is_lost(A));
+    weft_unlock();
+    weft_progress();
+    lose_and_notice(A);
+    weft_lock();
+    assert_false(weft_p2p_is_lost(A));
+    assert_null(weft_p2p_why_lost(&fixture_comm));
+    assert_string_equal(weft_engine_why_failed(A), "killed by a test");
+    weft_unlock();
+}
+
 static void receives_from_any_fail_where_the_dead_is_a_member(void **state)
 {
     struct weft_comm evens = fixture_comm; /* ranks 0, 2, 4, 6 of the job */
@@ -437,6 +469,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(a_receive_that_names_the_dead_fails),
+        CASE(a_rank_of_another_node_fails_when_it_is_listed),
+        CASE(the_launchers_word_replaces_a_lost_connection),
         CASE(receives_from_any_fail_where_the_dead_is_a_member),
         CASE(receives_of_collectives_fail_whomever_they_name),
         CASE(what_was_sent_before_is_received),

@@ -119,6 +119,6 @@ void weft_engine_notice_failed(void)
     }
     if (e->is_in_barrier) {
         /* If not all have come, the last to come releases us. */
-        (void)weft_segment_release(segment, e->barrier_turn);
+        (void)weft_segment_release(segment, e->barrier_generation);
     }
 }

@@ -154,8 +154,8 @@ struct weft_engine {
     uint32_t deaths_seen;           /* of them */
     uint32_t failed_count;          /* peers that have failed */
     void (*on_failed[WEFT_ON_FAILED_MAX])(void);
-    bool is_in_barrier;    /* of all ranks of the node */
-    uint32_t barrier_turn; /* which one */
+    bool is_in_barrier;          /* of all ranks of the node */
+    uint32_t barrier_generation; /* which one */
 
     uint64_t polls;  /* how often a thread of the program began to poll */
     uint64_t sleeps; /* how often one slept */

@@ -282,7 +282,7 @@ enum weft_rc weft_engine_barrier(void)
     static const struct weft_wait_reason why = {"MPI_Barrier", "MPI_COMM_WORLD", -1, -2,
                                                 0};
     struct weft_segment_header *h = weft_engine.job->segment.header;
-    struct awaited a = {.word = &h->turn, .sleepers = &h->sleepers};
+    struct awaited a = {.word = &h->generation, .sleepers = &h->sleepers};
     const uint32_t local_rank = (uint32_t)weft_engine.job->who.local_rank;
     enum weft_rc rc;
 
@@ -290,7 +290,7 @@ enum weft_rc weft_engine_barrier(void)
     weft_engine_drain();
     if (!weft_segment_arrive(&weft_engine.job->segment, local_rank, &a.old)) {
         weft_engine.is_in_barrier = true;
-        weft_engine.barrier_turn = a.old;
+        weft_engine.barrier_generation = a.old;
         wait_for(&a, &why);
         weft_engine.is_in_barrier = false;
     }

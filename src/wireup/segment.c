@@ -300,67 +300,69 @@ uint32_t weft_segment_join(const struct weft_segment *segment, uint32_t local_ra
 }
 
 /*
- * The last to arrive resets the count and advances the turn; the others wait for the
- * turn. The reset is ordered before the turn (release in the seq_cst store), so nobody
- * of the next round can meet the old count.
+ * The last to arrive resets the count and advances the generation; the others wait for
+ * the generation. The reset is ordered before the generation (release in the seq_cst
+ * store), so nobody of the next round can meet the old count.
  */
 bool weft_segment_arrive(const struct weft_segment *segment, uint32_t local_rank,
-                         uint32_t *turn)
+                         uint32_t *generation)
 {
     struct weft_segment_header *h = segment->header;
 
-    *turn = atomic_load_explicit(&h->turn, memory_order_acquire);
-    atomic_store_explicit(&weft_segment_slice(segment, local_rank)->arrived, *turn + 1,
-                          memory_order_seq_cst);
+    *generation = atomic_load_explicit(&h->generation, memory_order_acquire);
+    atomic_store_explicit(&weft_segment_slice(segment, local_rank)->arrived,
+                          *generation + 1, memory_order_seq_cst);
     if (weft_unlikely(atomic_load_explicit(weft_segment_failed_count(segment),
                                            memory_order_seq_cst) != 0)) {
-        return weft_segment_release(segment, *turn);
+        return weft_segment_release(segment, *generation);
     }
     if (atomic_fetch_add_explicit(&h->arrived, 1, memory_order_acq_rel) + 1 <
         segment->local_size) {
         return false;
     }
     atomic_store_explicit(&h->arrived, 0, memory_order_relaxed);
-    atomic_store_explicit(&h->turn, *turn + 1, memory_order_seq_cst);
-    weft_wait_wake(&h->turn, &h->sleepers);
+    atomic_store_explicit(&h->generation, *generation + 1, memory_order_seq_cst);
+    weft_wait_wake(&h->generation, &h->sleepers);
     return true;
 }
 
 static bool has_come(const struct weft_segment *segment, uint32_t local_rank,
-                     uint32_t turn)
+                     uint32_t generation)
 {
     const uint32_t arrived = atomic_load_explicit(
         &weft_segment_slice(segment, local_rank)->arrived, memory_order_seq_cst);
 
-    return (int32_t)(arrived - (turn + 1)) >= 0;
+    return (int32_t)(arrived - (generation + 1)) >= 0;
 }
 
 /*
  * Once a rank was lost the count means nothing: it may have come before it ended, or not.
- * So each rank has written down to which turn it has come, in sequential order with its
- * look at the others: of two that come last at least one sees both. Several may find that
- * all are there; one of them advances the turn.
+ * So each rank has written down to which generation it has come, in sequential order with
+ * its look at the others: of two that come last at least one sees both. Several may find
+ * that all are there; one of them advances the generation.
  */
-bool weft_segment_release(const struct weft_segment *segment, uint32_t turn)
+bool weft_segment_release(const struct weft_segment *segment, uint32_t generation)
 {
     struct weft_segment_header *h = segment->header;
 
     for (uint32_t i = 0; i < segment->local_size; i++) {
-        if (!has_come(segment, i, turn) && weft_segment_why_lost(segment, i) == NULL) {
+        if (!has_come(segment, i, generation) &&
+            weft_segment_why_lost(segment, i) == NULL) {
             return false;
         }
     }
-    if (atomic_compare_exchange_strong_explicit(
-            &h->turn, &turn, turn + 1, memory_order_seq_cst, memory_order_seq_cst)) {
-        weft_wait_wake(&h->turn, &h->sleepers);
+    if (atomic_compare_exchange_strong_explicit(&h->generation, &generation,
+                                                generation + 1, memory_order_seq_cst,
+                                                memory_order_seq_cst)) {
+        weft_wait_wake(&h->generation, &h->sleepers);
     }
     return true;
 }
 
-bool weft_segment_all_came(const struct weft_segment *segment, uint32_t turn)
+bool weft_segment_all_came(const struct weft_segment *segment, uint32_t generation)
 {
     for (uint32_t i = 0; i < segment->local_size; i++) {
-        if (!has_come(segment, i, turn)) {
+        if (!has_come(segment, i, generation)) {
             return false;
         }
     }

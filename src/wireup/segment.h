@@ -77,7 +77,7 @@ struct weft_segment_header {
 
     /* The barrier of all local ranks; each on its own cache line. */
     _Alignas(64) _Atomic uint32_t arrived;
-    _Alignas(64) _Atomic uint32_t turn;
+    _Alignas(64) _Atomic uint32_t generation;
     _Atomic uint32_t sleepers;
     _Alignas(64) _Atomic uint32_t attached; /* ranks that have mapped the segment */
 };
@@ -136,7 +136,8 @@ struct weft_slice {
     uint32_t reserved;
     struct weft_sleep sleep;
     char cause[WEFT_CAUSE_BYTES];
-    _Atomic uint32_t arrived; /* the turn after the barrier that the rank has come to */
+    _Atomic uint32_t
+        arrived; /* the generation after the barrier that the rank has come to */
     _Atomic uint32_t bell_at; /* bytes to a futex to be rung when one is lost; or 0 */
 };
 _Static_assert(sizeof(struct weft_slice) == 664, "layout version 5");
@@ -221,19 +222,21 @@ uint32_t weft_segment_join(const struct weft_segment *segment, uint32_t local_ra
 
 /*
  * The barrier of all local ranks: true for the last to arrive, who has released the
- * others; they wait until header->turn is no longer *turn (base/wait.h, with
+ * others; they wait until header->generation is no longer *generation (base/wait.h, with
  * header->sleepers). Nobody waits for a rank that was lost: who sees the list of failed
  * ranks grow while it waits calls weft_segment_release().
  */
 bool weft_segment_arrive(const struct weft_segment *segment, uint32_t local_rank,
-                         uint32_t *turn);
+                         uint32_t *generation);
 
-/* Ends this turn of the barrier if all that are left have arrived; false: they have not.
+/* Ends this generation of the barrier if all that are left have arrived; false: they have
+ * not.
  */
-bool weft_segment_release(const struct weft_segment *segment, uint32_t turn);
+bool weft_segment_release(const struct weft_segment *segment, uint32_t generation);
 
-/* Have all come to this turn of the barrier, those included that were lost since? */
-bool weft_segment_all_came(const struct weft_segment *segment, uint32_t turn);
+/* Have all come to this generation of the barrier, those included that were lost since?
+ */
+bool weft_segment_all_came(const struct weft_segment *segment, uint32_t generation);
 
 /* How many ranks of the job have failed, and the nth of them. */
 const _Atomic uint32_t *weft_segment_failed_count(const struct weft_segment *segment);

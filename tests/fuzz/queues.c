@@ -21,7 +21,7 @@ static void read_ring(struct input *in)
     memset(&ring, 0, sizeof(ring));
     memset(cells, 0, sizeof(cells));
     for (uint32_t i = 0; i < CELLS && in->left > 0; i++) {
-        cells[i].turn = (uint32_t)input_number(in, 1) % 3;
+        cells[i].generation = (uint32_t)input_number(in, 1) % 3;
         cells[i].cells = (uint32_t)input_number(in, 2);
         for (size_t k = 0; k < sizeof(head); k += 4) {
             const uint32_t word = (uint32_t)input_number(in, 2);

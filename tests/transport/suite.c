@@ -264,13 +264,13 @@ uint32_t suite_previous(void)
 
 void suite_meet(void)
 {
-    _Atomic uint32_t *turn = &suite.job.segment.header->turn;
+    _Atomic uint32_t *generation = &suite.job.segment.header->generation;
     uint32_t old;
 
     check(suite.job.is_one_node); /* also over a network: by its loopback */
     if (!weft_segment_arrive(&suite.job.segment, (uint32_t)suite.job.who.local_rank,
                              &old)) {
-        while (atomic_load_explicit(turn, memory_order_acquire) == old) {
+        while (atomic_load_explicit(generation, memory_order_acquire) == old) {
             suite_progress();
         }
     }
@@ -284,7 +284,7 @@ void suite_meet_quietly(void)
     check(suite.job.is_one_node);
     if (!weft_segment_arrive(&suite.job.segment, (uint32_t)suite.job.who.local_rank,
                              &old)) {
-        weft_wait_change(&h->turn, old, &h->sleepers);
+        weft_wait_change(&h->generation, old, &h->sleepers);
     }
 }
 

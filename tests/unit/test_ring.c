@@ -262,7 +262,7 @@ static void a_writer_that_stops_holds_up_those_behind_it_and_loses_none(void **s
     for (int i = 2; i >= 0; i--) {
         assert_empty(count);
         memcpy(cells[i].data, stream + i * CELL_DATA, CELL_DATA);
-        atomic_store(&cells[i].turn, 1);
+        atomic_store(&cells[i].generation, 1);
     }
     assert_next(count, &slow);
     assert_next(count, &quick);
@@ -369,7 +369,7 @@ static void stop_in_push(uint32_t writer, uint32_t n, uint32_t published)
     atomic_store(&ring.claimed, first + n);
     cells[first % WEFT_INBOX_CELLS].cells = n;
     for (uint32_t i = 0; i < published; i++) {
-        atomic_store(&cells[(first + i) % WEFT_INBOX_CELLS].turn,
+        atomic_store(&cells[(first + i) % WEFT_INBOX_CELLS].generation,
                      (uint32_t)((first + i) / WEFT_INBOX_CELLS) + 1);
     }
 }
@@ -413,7 +413,7 @@ static void what_a_living_writer_has_claimed_is_left_to_it(void **state)
     is_dead[3] = true;
     mend();
     assert_int_equal(atomic_load(&ring.taken), first);
-    atomic_store(&cells[0].turn, 1); /* published */
+    atomic_store(&cells[0].generation, 1); /* published */
     atomic_store(&claims[4].first, 77);
     mend();
     assert_int_equal(atomic_load(&ring.taken), first);

@@ -317,10 +317,10 @@ struct team {
 static void pass_barrier(const struct weft_segment *segment, int me)
 {
     struct weft_segment_header *h = segment->header;
-    uint32_t turn;
+    uint32_t generation;
 
-    if (!weft_segment_arrive(segment, (uint32_t)me, &turn)) {
-        weft_wait_change(&h->turn, turn, &h->sleepers);
+    if (!weft_segment_arrive(segment, (uint32_t)me, &generation)) {
+        weft_wait_change(&h->generation, generation, &h->sleepers);
     }
 }
 
@@ -365,7 +365,7 @@ static void expect_fair(const struct team *team)
     assert_int_equal(team->late, 0);
     assert_int_equal(team->segment.header->arrived, 0);
     assert_int_equal(team->segment.header->sleepers, 0);
-    assert_int_equal(team->segment.header->turn, team->rounds);
+    assert_int_equal(team->segment.header->generation, team->rounds);
 }
 
 static void play_with_threads(int size, int rounds, bool is_slow)
@@ -600,7 +600,7 @@ static void a_barrier_does_not_wait_for_a_rank_that_was_lost(void **state)
     (void)state;
     for (int has_come = 0; has_come < 2; has_come++) {
         struct weft_segment segment = create(3, 3);
-        _Atomic uint32_t *turn = &segment.header->turn;
+        _Atomic uint32_t *generation = &segment.header->generation;
         uint32_t old;
         uint32_t other;
 
@@ -612,17 +612,17 @@ static void a_barrier_does_not_wait_for_a_rank_that_was_lost(void **state)
         weft_segment_lose(&segment, 1, "by a test");
         assert_string_equal(weft_segment_why_lost(&segment, 1), "by a test");
         assert_false(weft_segment_release(&segment, old));
-        assert_int_equal(atomic_load(turn), old);
+        assert_int_equal(atomic_load(generation), old);
         assert_true(weft_segment_arrive(&segment, 2, &other));
         assert_int_equal(other, old);
-        assert_int_equal(atomic_load(turn), old + 1);
+        assert_int_equal(atomic_load(generation), old + 1);
         assert_int_equal(weft_segment_all_came(&segment, old), has_come);
         assert_true(weft_segment_release(&segment, old)); /* once more changes nothing */
-        assert_int_equal(atomic_load(turn), old + 1);
+        assert_int_equal(atomic_load(generation), old + 1);
         /* And the next one, in the other order. */
         assert_false(weft_segment_arrive(&segment, 2, &old));
         assert_true(weft_segment_arrive(&segment, 0, &old));
-        assert_int_equal(atomic_load(turn), old + 1);
+        assert_int_equal(atomic_load(generation), old + 1);
         weft_segment_close(&segment);
     }
 }
@@ -643,7 +643,7 @@ static void a_barrier_ends_when_the_last_to_come_is_lost(void **state)
     assert_int_equal(atomic_load(bell), 1);
     assert_int_equal(atomic_load(weft_segment_failed_count(&segment)), 1);
     assert_true(weft_segment_release(&segment, old));
-    assert_int_equal(atomic_load(&segment.header->turn), old + 1);
+    assert_int_equal(atomic_load(&segment.header->generation), old + 1);
     weft_segment_close(&segment);
 }
 

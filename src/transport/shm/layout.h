@@ -45,8 +45,8 @@ struct weft_lane {
 };
 
 struct weft_ring_cell {
-    _Atomic uint32_t turn; /* how often this cell was filled, this time included */
-    uint32_t cells;        /* of this message; in its first cell */
+    _Atomic uint32_t generation; /* how often this cell was filled, this time included */
+    uint32_t cells;              /* of this message; in its first cell */
     uint8_t data[WEFT_RING_CELL_BYTES - 8];
 };
 _Static_assert(sizeof(struct weft_ring_cell) == WEFT_RING_CELL_BYTES, "");

@@ -80,7 +80,7 @@ enum weft_rc weft_ring_push(struct weft_ring *ring, struct weft_ring_cell *cells
     cells[first % count].cells = n;
     for (uint32_t i = 0; i < n; i++) {
         /* Pairs with the acquire in weft_ring_peek(). */
-        atomic_store_explicit(&cells[(first + i) % count].turn,
+        atomic_store_explicit(&cells[(first + i) % count].generation,
                               (uint32_t)((first + i) / count) + 1, memory_order_release);
     }
     return WEFT_OK;
@@ -88,7 +88,7 @@ enum weft_rc weft_ring_push(struct weft_ring *ring, struct weft_ring_cell *cells
 
 static bool is_there(struct weft_ring_cell *cells, uint32_t count, uint64_t at)
 {
-    return atomic_load_explicit(&cells[at % count].turn, memory_order_acquire) ==
+    return atomic_load_explicit(&cells[at % count].generation, memory_order_acquire) ==
            (uint32_t)(at / count) + 1;
 }
 

@@ -17,6 +17,7 @@
  *   failed.c           processes that have failed
  *   progress_thread.c  progress while the program computes
  *   network_thread.c   the thread that sleeps on descriptors (network_thread.h)
+ *   seal.h             checksums of packets
  *   lock.h             the lock
  *   thread.h           how the library's own threads are started
  */

@@ -63,7 +63,7 @@ struct weft_retry_queue {
     struct weft_retry *last;
 };
 
-struct weft_p2p_peer;
+struct weft_peer_transfers;
 
 struct weft_peer {
     union {
@@ -81,8 +81,8 @@ struct weft_peer {
     struct weft_node_area *area; /* NULL: none, or a network leads to it */
     struct weft_retry_queue retry[WEFT_RETRY_CLASSES];
     struct weft_peer *next_retrying;
-    struct weft_p2p_peer *p2p; /* what p2p/ knows of it, or NULL */
-    char *why_lost;            /* the way to it is, for this reason; NULL: it is not */
+    struct weft_peer_transfers *transfers; /* what transfer/ knows of it, or NULL */
+    char *why_lost; /* the way to it is, for this reason; NULL: it is not */
 };
 
 /* Why this process may have to be woken, though no thread of it waits. Each is counted,

@@ -28,10 +28,10 @@
  *      ack       FETCHED           tells the sender that its buffer is free again
  *
  * and DATA carries the bytes that a PULL asked for, STAGED says where those are that a
- * STAGE asked for, PLACED follows those that a PULL_PUT asked for (far.c). OFFER tells a
- * sender where its message is wanted (offer.c). SUMS brings the checksums of a message
- * whose announcement came without (checksum.h). GRANT and CREDIT have their numbers but
- * no sender yet.
+ * STAGE asked for, PLACED follows those that a PULL_PUT asked for (rndv_net.h). OFFER
+ * tells a sender where its message is wanted (offer.h). SUMS brings the checksums of a
+ * message whose announcement came without (sums.h). GRANT and CREDIT have their numbers
+ * but no sender yet.
  */
 #ifndef WEFT_ENGINE_WIRE_H
 #define WEFT_ENGINE_WIRE_H
@@ -43,7 +43,7 @@
 enum {
     WEFT_WIRE_VERSION = 6,
     WEFT_EAGER_MAX = 4096, /* a whole message in one packet; longer ones are announced */
-    WEFT_SUM_BLOCKS = 8, /* parts of an announced message that are summed (checksum.h) */
+    WEFT_SUM_BLOCKS = 8,   /* parts of an announced message that are summed (sums.h) */
     WEFT_PACKET_MAX =
         64 * 1024 + WEFT_HEAD_MAX, /* bytes behind the header, of any kind */
 };

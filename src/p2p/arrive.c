@@ -4,14 +4,19 @@
  *
  * A handler is given a packet whose kind and length can be right (engine/dispatch.c). It
  * compares what the header says of the length and, where WEFT_CHECKSUM is set, the
- * checksum: of what carries pieces of a message only what precedes them (checksum.h).
+ * checksum: of what carries pieces of a message only what precedes them (engine/seal.h).
  */
 #include "p2p/internal.h"
 
 #include "base/copy.h"
 #include "base/log.h"
-#include "p2p/checksum.h"
+#include "engine/seal.h"
 #include "p2p/probe.h"
+#include "transfer/late_sums.h"
+#include "transfer/offer.h"
+#include "transfer/rndv.h"
+#include "transfer/rndv_net.h"
+#include "transfer/staged.h"
 
 #include <string.h>
 
@@ -48,7 +53,7 @@ static __attribute__((noinline)) bool is_to_be_kept(struct weft_peer *from,
             from->rank, header->tag);
     }
     if (weft_p2p.has_checksum && header->kind == WEFT_PKT_EAGER &&
-        !weft_checksum_is_intact(header, data, len)) {
+        !weft_seal_is_intact(header, data, len)) {
         weft_engine_reject(from, header, len, "its checksum is wrong");
     }
     weft_p2p.bytes_thrown_away += len - header->length;
@@ -90,8 +95,7 @@ static const char other_length[] = "its header says another length";
 /* NULL, or that the first `len` bytes behind the header are not those that were sent. */
 static const char *check(const struct weft_header *header, const void *data, size_t len)
 {
-    return weft_unlikely(weft_p2p.has_checksum) &&
-                   !weft_checksum_is_intact(header, data, len)
+    return weft_unlikely(weft_p2p.has_checksum) && !weft_seal_is_intact(header, data, len)
                ? "its checksum is wrong"
                : NULL;
 }
@@ -148,7 +152,7 @@ static void on_data(void *owner, struct weft_peer *from, const struct weft_heade
         header->length == len ? check(header, data, ANSWER) : other_length;
 
     (void)owner;
-    fault = fault != NULL ? fault : weft_p2p_on_data(from, data, len);
+    fault = fault != NULL ? fault : weft_rndv_on_data(from, data, len);
     if (fault != NULL) {
         weft_engine_reject(from, header, len, fault);
     }
@@ -157,11 +161,24 @@ static void on_data(void *owner, struct weft_peer *from, const struct weft_heade
 typedef const char *answer_handler(struct weft_peer *from,
                                    const struct weft_answer *answer);
 
+/* A peer that offers may be one that we have never sent to. */
+static const char *on_offer(struct weft_peer *from, const struct weft_answer *answer)
+{
+    if (weft_p2p_reach_peer(from) != WEFT_OK) {
+        weft_wireup_abort(weft_engine.job, 1, "no memory for what a peer offers");
+    }
+    return weft_offer_on_offer(from, answer);
+}
+
 static answer_handler *const on_answer[WEFT_PKT_KINDS] = {
-    [WEFT_PKT_PULL] = weft_p2p_on_pull,     [WEFT_PKT_FETCHED] = weft_p2p_on_fetched,
-    [WEFT_PKT_OFFER] = weft_p2p_on_offer,   [WEFT_PKT_STAGE] = weft_p2p_on_stage,
-    [WEFT_PKT_STAGED] = weft_p2p_on_staged, [WEFT_PKT_PULL_PUT] = weft_p2p_on_pull_put,
-    [WEFT_PKT_PLACED] = weft_p2p_on_placed, [WEFT_PKT_SUMS] = weft_checksum_on_sums,
+    [WEFT_PKT_PULL] = weft_rndv_on_pull,
+    [WEFT_PKT_FETCHED] = weft_rndv_on_fetched,
+    [WEFT_PKT_OFFER] = on_offer,
+    [WEFT_PKT_STAGE] = weft_staged_on_stage,
+    [WEFT_PKT_STAGED] = weft_staged_on_staged,
+    [WEFT_PKT_PULL_PUT] = weft_rndv_net_on_pull_put,
+    [WEFT_PKT_PLACED] = weft_rndv_net_on_placed,
+    [WEFT_PKT_SUMS] = weft_sums_on_sums,
 };
 
 static void on_control(void *owner, struct weft_peer *from,

@@ -5,7 +5,7 @@
  * A message uses the first of these that there is, in this order, and fails if that has
  * no room, whatever the others have. A small message that can go out at once needs none.
  * Any other is copied, contiguous, into the buffer and sent from there by a request that
- * nobody holds; when that is over the room is free again (weft_p2p_forget_type).
+ * nobody holds; when that is over the room is free again (weft_p2p_release).
  *
  * The memory is the user's, lent from attach until detach returns; MPI_BUFFER_AUTOMATIC
  * instead of an address asks us to allocate for each message. A detached buffer takes no

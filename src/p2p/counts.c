@@ -22,8 +22,8 @@ static void add_peer(struct weft_counts *counts, const struct weft_peer *peer)
         counts->messages_to_self += peer->next_sequence;
         counts->messages_received += peer->next_sequence;
     } else if (peer->ep != NULL) {
-        peer->ep->ops->count_sent(peer->ep,
-                                  weft_p2p_is_near(peer) ? &counts->shm : &counts->net);
+        peer->ep->ops->count_sent(peer->ep, weft_peer_is_on_node(peer) ? &counts->shm
+                                                                       : &counts->net);
     }
 }
 
@@ -62,8 +62,8 @@ void weft_counts_read(struct weft_counts *counts)
     counts->shm.wakeups += weft_node_wakeups(&weft_engine.node);
     counts->messages_received +=
         counts->shm.packets_received + counts->net.packets_received - received_before;
-    counts->messages_sent -= p->pieces_sent;
-    counts->messages_received -= p->pieces_received;
+    counts->messages_sent -= weft_transfers.pieces_sent;
+    counts->messages_received -= weft_transfers.pieces_received;
     counts->polls += weft_engine.polls;
     counts->sleeps += weft_engine.sleeps;
     counts->unexpected_messages = p->match.waiting_count;

@@ -97,7 +97,7 @@ void weft_p2p_fail_recv(struct weft_p2p_request *recv, int source)
     recv->base.source = source;
     recv->base.tag = MPI_ANY_TAG;
     recv->base.bytes = 0;
-    weft_p2p_forget_type(recv);
+    weft_p2p_release(recv);
     weft_request_complete(&recv->base, WEFT_ERR_DEAD);
 }
 
@@ -194,42 +194,36 @@ void weft_p2p_give_up(struct weft_comm *comm, int tags)
         while (drop_oldest(context, tag, false)) {
         }
     }
-    weft_p2p_look_at_transfers(); /* what was dropped is over */
+    weft_transfers_look(); /* what was dropped is over */
     weft_engine_leave();
     weft_unlock();
 }
 
 /* ---- what waits for it ---- */
 
-/* Everything but what is in a backlog. */
+/* Everything but what waits for room. */
 static void fail_send(struct weft_p2p_request *send)
 {
     if (send->peer == NULL || !send->peer->is_failed) {
         return;
     }
-    if (send->work.state == WEFT_WORK_RUNNING) {
+    if (send->transfer != NULL && send->transfer->work.state == WEFT_WORK_RUNNING) {
         weft_p2p.has_unfailed = true;
-    } else if (weft_p2p_remove_transfer(send)) {
-        weft_p2p_end_transfer(send, WEFT_ERR_DEAD);
     } else {
-        if (send->work.state == WEFT_WORK_WAITING) {
-            weft_work_remove(&send->work);
-        }
-        weft_p2p_forget_type(send);
-        weft_request_complete(&send->base, WEFT_ERR_DEAD);
+        weft_p2p_end_send(send, WEFT_ERR_DEAD);
     }
 }
 
 /* Bytes of its message were to come. */
-static void fail_transfer(struct weft_p2p_request *recv)
+static void fail_transfer(struct weft_transfer *recv)
 {
-    if (recv->from == NULL || !recv->from->is_failed) {
+    if (recv == NULL || !recv->peer->is_failed) {
         return;
     }
     if (recv->work.state == WEFT_WORK_RUNNING) {
         weft_p2p.has_unfailed = true;
-    } else if (weft_p2p_remove_transfer(recv)) {
-        weft_p2p_end_transfer(recv, WEFT_ERR_DEAD);
+    } else {
+        weft_transfer_end(recv, WEFT_ERR_DEAD);
     }
 }
 
@@ -278,7 +272,7 @@ static void fail_if_failed(struct weft_request *base)
         if (request->posted.state == WEFT_POSTED || request->posted.offer != NULL) {
             fail_posted(request);
         } else {
-            fail_transfer(request);
+            fail_transfer(request->transfer);
         }
     }
 }
@@ -290,7 +284,7 @@ static void forget_offers(void)
 
     while ((peer = weft_ranks_next(&weft_engine.peers, &at)) != NULL) {
         if (peer->is_failed) {
-            weft_p2p_peer_forget(peer);
+            weft_transfer_forget(peer);
         }
     }
 }
@@ -299,7 +293,7 @@ void weft_p2p_fail_requests(void)
 {
     forget_offers();
     weft_p2p.has_unfailed = false;
-    weft_p2p_look_at_transfers(); /* what is over is over */
+    weft_transfers_look(); /* what is over is over */
     weft_request_each(fail_if_failed);
     weft_probe_fail();
 }

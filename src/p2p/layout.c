@@ -5,15 +5,17 @@
  * in long blocks the receiver is told where they are (transfer/iov_list.h); of others,
  * one that fits into a stage is packed there and goes the way of long ones. Anything
  * longer is never packed whole: it is announced without an address, so that the receiver
- * asks for its bytes, which are packed stage by stage (staged.c) or, where it cannot
- * reach our memory, packet by packet (rendezvous.c). What arrives is unpacked from the
- * packet, or through a stage. A request knows its buffer, type and count; a piece is
- * found by its offset alone, so pieces may move in any order and by any thread.
+ * asks for its bytes, which are packed stage by stage (transfer/staged.h) or, where it
+ * cannot reach our memory, packet by packet (transfer/rndv_node.h). What arrives is
+ * unpacked from the packet, or through a stage. A request knows its buffer, type and
+ * count; a piece is found by its offset alone, so pieces may move in any order and by any
+ * thread.
  */
 #include "p2p/internal.h"
 
 #include "p2p/buffered.h"
 #include "engine/lock.h"
+#include "transfer/stage.h"
 
 #include <stdlib.h>
 
@@ -28,23 +30,17 @@ void weft_p2p_set_type(struct weft_p2p_request *request, const struct weft_data 
 static void give_packed(void *packed, uint64_t stage)
 {
     if (stage != 0) {
-        weft_p2p_give_stage((struct weft_stage){packed, stage});
+        weft_stage_return((struct weft_stage){packed, stage});
     } else {
         free(packed);
     }
 }
 
-void weft_p2p_forget_type(struct weft_p2p_request *request)
+void weft_p2p_release(struct weft_p2p_request *request)
 {
     if (weft_unlikely(request->data.type != NULL)) {
         weft_datatype_release(request->data.type);
         request->data.type = NULL;
-    }
-    if (weft_unlikely(request->staging != NULL)) {
-        weft_p2p_free_staging(request);
-    }
-    if (weft_unlikely(request->exposed != NULL)) {
-        weft_p2p_conceal(request);
     }
     if (weft_unlikely(request->data.memory != NULL)) {
         if (request->lender != NULL) {
@@ -60,25 +56,6 @@ void weft_p2p_forget_type(struct weft_p2p_request *request)
 
 /* ---- sending; receiving differs too little from recv.c to be here ---- */
 
-struct weft_stage weft_p2p_make_list(const struct weft_data *data)
-{
-    struct weft_stage stage = {0};
-
-    if (!weft_iov_list_pays(data)) {
-        return stage;
-    }
-    stage = weft_p2p_take_shared_stage();
-    if (stage.at == NULL) {
-        return stage;
-    }
-    if (!weft_iov_list_fill(stage.at, WEFT_STAGE_BYTES, data)) {
-        weft_p2p_give_stage(stage);
-        return (struct weft_stage){0};
-    }
-    stage.name |= WEFT_IS_LIST;
-    return stage;
-}
-
 /* Data that the peer, which can reach our memory, is told where to find. */
 static bool list_blocks(const struct weft_comm *comm, int dest,
                         const struct weft_data *data, struct weft_data *listed)
@@ -90,7 +67,7 @@ static bool list_blocks(const struct weft_comm *comm, int dest,
         peer->is_self || !peer->ep->ops->can_reach(peer->ep)) {
         return false;
     }
-    list = weft_p2p_make_list(data);
+    list = weft_stage_list(data);
     *listed = *data;
     listed->stage = list.name;
     listed->memory = list.at;
@@ -109,8 +86,8 @@ static bool pack_whole(const struct weft_comm *comm, int dest,
         return false;
     }
     if (weft_p2p_reach(weft_comm_process(comm, dest), &peer) == WEFT_OK &&
-        weft_p2p_is_near(peer)) {
-        stage = weft_p2p_take_shared_stage();
+        weft_peer_is_on_node(peer)) {
+        stage = weft_stage_take_shared();
     }
     if (stage.at == NULL) {
         stage.at = malloc(data->bytes);

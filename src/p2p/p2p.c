@@ -1,9 +1,11 @@
 /*
  * p2p.c - opening and closing, first contact, requests for blocking calls.
  */
-#include "p2p/checksum.h"
 #include "p2p/counts.h"
+#include "p2p/internal.h"
 #include "p2p/probe.h"
+#include "engine/seal.h"
+#include "transfer/rndv_net.h"
 
 #include "base/copy.h"
 #include "base/log.h"
@@ -40,7 +42,7 @@ static bool may_take(void *owner, const struct weft_peer *from)
     if (from == NULL) {
         return m->posted_count[WEFT_MATCH_EXACT] + m->posted_count[WEFT_MATCH_ANY_TAG] >
                    0 ||
-               p->incoming > 0;
+               weft_transfers.incoming > 0;
     }
     return from->wanted > 0;
 }
@@ -49,7 +51,7 @@ static void seal(struct weft_header *header, const void *data, size_t len)
 {
     const bool has_pieces = header->kind == WEFT_PKT_DATA;
 
-    weft_checksum_seal(header, data, has_pieces ? sizeof(struct weft_answer) : len);
+    weft_seal_packet(header, data, has_pieces ? sizeof(struct weft_answer) : len);
 }
 
 void weft_p2p_set_checksum(bool has_checksum)
@@ -58,14 +60,23 @@ void weft_p2p_set_checksum(bool has_checksum)
     weft_engine.hooks.seal = has_checksum ? seal : NULL;
 }
 
+/* A copy has come back that kept a request of a failed peer from ending. */
+static void work_rested(void)
+{
+    if (weft_unlikely(weft_p2p.has_unfailed)) {
+        weft_p2p_fail_requests();
+    }
+}
+
 static void register_all(void)
 {
     struct weft_engine *e = &weft_engine;
 
+    weft_transfer_open(work_rested);
     weft_p2p_register_kinds();
     e->up.may_take = may_take;
-    e->hooks.look = weft_p2p_look_at_transfers;
-    e->hooks.has_news = weft_p2p_transfers_have_news;
+    e->hooks.look = weft_transfers_look;
+    e->hooks.has_news = weft_transfers_have_news;
     weft_engine_on_failed(weft_p2p_fail_requests);
     weft_p2p_set_checksum(weft_setting(WEFT_SET_CHECKSUM) != 0);
 }
@@ -125,7 +136,7 @@ static void close_peers(void)
     while ((peer = weft_ranks_next(&weft_engine.peers, &at)) != NULL) {
         weft_engine_fail_retries(peer, WEFT_RETRY_CONTROL);
         weft_engine_fail_retries(peer, WEFT_RETRY_BULK);
-        weft_p2p_peer_close(peer);
+        weft_transfer_leave(peer);
     }
     weft_peers_close();
 }
@@ -141,12 +152,12 @@ void weft_p2p_close(void)
     weft_match_fini(&p->match);
     weft_probe_close();
     weft_peers_disconnect();
-    weft_p2p_free_stages();
     weft_threads_close();
     weft_transports_close();
-    weft_p2p_free_ops();
+    weft_rndv_net_close();
     weft_node_close(&weft_engine.node);
     close_peers();
+    weft_transfer_close();
     weft_request_close();
     p->spare = NULL;
 }
@@ -154,18 +165,14 @@ void weft_p2p_close(void)
 /* First contact. */
 static enum weft_rc begin(struct weft_peer *peer)
 {
-    if (peer->p2p == NULL) {
-        peer->p2p = calloc(1, sizeof(*peer->p2p));
-        if (peer->p2p == NULL) {
-            return WEFT_ERR_NOMEM;
-        }
-    }
-    return weft_engine_reach(peer);
+    const enum weft_rc rc = weft_transfer_meet(peer);
+
+    return rc == WEFT_OK ? weft_engine_reach(peer) : rc;
 }
 
 enum weft_rc weft_p2p_reach_peer(struct weft_peer *peer)
 {
-    return weft_likely(peer->p2p != NULL && (peer->ep != NULL || peer->is_self))
+    return weft_likely(peer->transfers != NULL && (peer->ep != NULL || peer->is_self))
                ? WEFT_OK
                : begin(peer);
 }
@@ -194,15 +201,4 @@ void weft_p2p_give_spare(struct weft_p2p_request *request)
 {
     request->next = weft_p2p.spare;
     weft_p2p.spare = request;
-}
-
-/* The request that an answer names; NULL if there is none, or it is over. */
-struct weft_p2p_request *weft_p2p_find(uint64_t request, enum weft_request_kind kind)
-{
-    struct weft_p2p_request *found = weft_handle_find(WEFT_KIND_REQUEST, request);
-
-    return found != NULL && found->base.kind == (uint8_t)kind &&
-                   !weft_request_is_complete(&found->base)
-               ? found
-               : NULL;
 }

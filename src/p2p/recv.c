@@ -5,15 +5,14 @@
 #include "p2p/internal.h"
 
 #include "base/copy.h"
-#include "p2p/checksum.h"
+#include "engine/seal.h"
 #include "p2p/truncated.h"
 #include "engine/lock.h"
 
-void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_header *header,
-                          uint64_t length)
+/* Fills in what was received and completes with `rc`, unless the message is too long. */
+static inline void finish(struct weft_p2p_request *recv, const struct weft_header *header,
+                          uint64_t length, enum weft_rc rc)
 {
-    enum weft_rc rc = WEFT_OK;
-
     recv->base.source = (int)header->source;
     recv->base.tag = header->tag;
     recv->base.bytes = length;
@@ -22,13 +21,43 @@ void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_heade
         rc = WEFT_ERR_TRUNCATE;
         weft_truncated_note(header, length, recv->data.bytes);
     }
-    if (weft_unlikely(weft_p2p.has_checksum) && rc == WEFT_OK) {
-        rc = weft_checksum_check(recv, header, length);
-    }
     if (weft_unlikely(recv->data.type != NULL)) {
-        weft_p2p_forget_type(recv);
+        weft_p2p_release(recv);
     }
     weft_request_complete(&recv->base, rc);
+}
+
+/* Is a message that came in one packet, if it fits, where it lies what was sent? */
+static __attribute__((noinline)) enum weft_rc
+check_sum(const struct weft_p2p_request *recv, const struct weft_header *header,
+          uint64_t length)
+{
+    uint32_t is;
+
+    if (length > recv->data.bytes) {
+        return WEFT_OK;
+    }
+    is = weft_seal_of(weft_data_crc(&recv->data, 0, length), header);
+    return is == header->check
+               ? WEFT_OK
+               : weft_seal_report(header, length, 0, length, is, header->check);
+}
+
+void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_header *header,
+                          uint64_t length)
+{
+    enum weft_rc rc = WEFT_OK;
+
+    if (weft_unlikely(weft_p2p.has_checksum)) {
+        rc = check_sum(recv, header, length);
+    }
+    finish(recv, header, length, rc);
+}
+
+void weft_p2p_finish_long(struct weft_p2p_request *recv, const struct weft_header *header,
+                          uint64_t length, enum weft_rc rc)
+{
+    finish(recv, header, length, rc);
 }
 
 static void take_waiting(struct weft_p2p_request *recv, struct weft_unexpected *message)
@@ -50,8 +79,6 @@ static inline void fill(struct weft_p2p_request *recv, void *buffer, size_t byte
     recv->data.buffer = buffer;
     recv->data.bytes = bytes;
     recv->peer = NULL;
-    recv->from = NULL; /* nobody may send bytes for it yet */
-    recv->work.state = WEFT_WORK_NONE;
 }
 
 void weft_p2p_recv_message(struct weft_p2p_request *recv, const struct weft_data *into,
@@ -200,7 +227,7 @@ static enum weft_rc start_data(struct weft_p2p_request *recv,
     }
     rc = start(recv, comm, plane, source, tag, buffer, data->bytes);
     if (weft_unlikely(rc != WEFT_OK && data->type != NULL)) {
-        weft_p2p_forget_type(recv);
+        weft_p2p_release(recv);
     }
     return rc;
 }
@@ -326,7 +353,7 @@ bool weft_p2p_cancel(struct weft_request *request)
     if (is_offered) {
         weft_p2p_withdraw(recv);
     }
-    weft_p2p_forget_type(recv);
+    weft_p2p_release(recv);
     return true;
 }
 

@@ -4,7 +4,6 @@
  */
 #include "p2p/internal.h"
 
-#include "p2p/checksum.h"
 #include "engine/lock.h"
 #include "transfer/accessible.h"
 
@@ -38,11 +37,10 @@ static enum weft_rc try_send(struct weft_p2p_request *send)
 {
     enum weft_rc rc;
 
-    if (send->is_announced) {
-        rc = weft_p2p_announce(send);
-    } else if (weft_unlikely(send->data.bytes > WEFT_EAGER_MAX)) {
-        rc = weft_p2p_lend_message(send);
-    } else if (weft_unlikely(send->data.type != NULL)) {
+    if (send->transfer != NULL) {
+        return weft_p2p_try_long(send);
+    }
+    if (weft_unlikely(send->data.type != NULL)) {
         uint8_t packed[WEFT_EAGER_MAX];
 
         weft_data_gather(&send->data, 0, packed, (size_t)send->data.bytes);
@@ -52,12 +50,8 @@ static enum weft_rc try_send(struct weft_p2p_request *send)
         rc = weft_engine_send(send->peer, &send->header, send->data.buffer,
                               (size_t)send->data.bytes, 0);
     }
-    /* Announced, it is over when it was fetched; lent, when it comes back; refused, it is
-     * over now. */
-    if (rc != WEFT_AGAIN && rc != WEFT_PENDING &&
-        (rc != WEFT_OK || !send->is_announced)) {
-        weft_p2p_forget_type(send);
-        weft_request_complete(&send->base, rc);
+    if (rc != WEFT_AGAIN) {
+        weft_p2p_end_send(send, rc);
     }
     return rc;
 }
@@ -75,10 +69,7 @@ static enum weft_rc send_again(struct weft_retry *retry)
 
 static void send_failed(struct weft_retry *retry)
 {
-    struct weft_p2p_request *send = send_of(retry);
-
-    weft_p2p_forget_type(send);
-    weft_request_complete(&send->base, WEFT_ERR_DEAD);
+    weft_p2p_end_send(send_of(retry), WEFT_ERR_DEAD);
 }
 
 static void send_later(struct weft_p2p_request *send)
@@ -99,7 +90,7 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     send->base.tag = MPI_ANY_TAG;
     send->base.bytes = 0;
     send->peer = peer;
-    send->data.buffer = (void *)(uintptr_t)data->buffer;
+    send->data.buffer = data->buffer;
     send->data.bytes = data->bytes;
     send->data.stage = data->stage;
     if (weft_unlikely(data->type != NULL)) {
@@ -108,23 +99,13 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     send->header = *header;
     send->header.kind = is_announced ? WEFT_PKT_ANNOUNCE : WEFT_PKT_EAGER;
     send->is_announced = is_announced;
-    send->awaits_answer = false;
-    send->pulled_to = 0;
-    send->lent = 0;
-    send->way = NULL;
-    send->exposed = NULL;
-    send->work.state = WEFT_WORK_NONE;
     if (weft_unlikely(peer->is_failed || (is_announced && weft_engine.failed_count > 0 &&
                                           weft_p2p_is_in_vain(&send->header)))) {
-        weft_p2p_forget_type(send);
-        weft_request_complete(&send->base, WEFT_ERR_DEAD);
+        weft_p2p_end_send(send, WEFT_ERR_DEAD);
         return;
     }
-    if (weft_unlikely(weft_p2p.has_checksum) && is_announced) {
-        weft_checksum_begin(send, is_blocking);
-    }
-    if (is_announced && send->data.type == NULL &&
-        weft_p2p_send_by_offer(send, is_blocking)) {
+    if ((is_announced || data->bytes > WEFT_EAGER_MAX) &&
+        weft_p2p_start_long(send, is_blocking)) {
         return;
     }
     if (weft_peer_retries(peer, WEFT_RETRY_ORDERED) || try_send(send) == WEFT_AGAIN) {
@@ -190,7 +171,7 @@ static enum weft_rc send_without(const struct weft_comm *comm, int dest, int tag
     if (rc != WEFT_OK) {
         return rc;
     }
-    if (data->bytes > WEFT_EAGER_MAX && weft_p2p_is_far(*peer) &&
+    if (data->bytes > WEFT_EAGER_MAX && weft_peer_is_on_net(*peer) &&
         weft_unlikely(weft_data_is_unreadable(data))) {
         return WEFT_ERR_ADDRESS;
     }

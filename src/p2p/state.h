@@ -7,7 +7,9 @@
 #include "core/request.h"
 #include "match/match.h"
 #include "match/unexpected.h"
-#include "p2p/peer.h"
+#include "transfer/transfer.h"
+
+struct weft_p2p_request;
 
 struct weft_p2p {
     bool is_open;
@@ -15,13 +17,9 @@ struct weft_p2p {
     bool has_unfailed; /* a request of a failed peer is at work, outside the lock */
     struct weft_match match;
     struct weft_unexpected_store unexpected;
-    struct weft_probe *probes;          /* that wait for a message (probe.h) */
-    struct weft_p2p_request *spare;     /* for blocking calls */
-    struct weft_p2p_request *transfers; /* long messages that are not over */
-    uint32_t incoming;                  /* of them, receives */
-    uint64_t pieces_sent;               /* DATA packets: they are no messages */
-    uint64_t pieces_received;
-    uint64_t bytes_thrown_away; /* that came with announcements nobody waited for */
+    struct weft_probe *probes;      /* that wait for a message (probe.h) */
+    struct weft_p2p_request *spare; /* for blocking calls */
+    uint64_t bytes_thrown_away;     /* that came with announcements nobody waited for */
 };
 
 extern struct weft_p2p weft_p2p;

@@ -1,8 +1,8 @@
 /*
  * claim.pml - a receive that its receiver offers, and that a sender may claim.
  *
- * Models src/node/copy_share.c, weft_p2p_look_at_transfers() in rendezvous.c, and who
- * takes an offered receive: weft_p2p_send_by_offer() in offer.c, or an arrival or
+ * Models src/node/copy_share.c, weft_transfers_look() in transfer.c, and who
+ * takes an offered receive: weft_offer_use() in offer.c, or an arrival or
  * MPI_Cancel by claim() in match.c. The receiver has one share and offers it twice, each time to
  * another sender; a message has two pieces. Where the receiver has taken the offer back,
  * the message of that generation has come another way.

@@ -1,6 +1,6 @@
 #include "p2p_fixture.h"
 
-#include "p2p/checksum.h"
+#include "engine/seal.h"
 #include "engine/lock.h"
 
 #include <stdio.h>
@@ -21,7 +21,13 @@ _Noreturn void __wrap_weft_wireup_abort(struct weft_job *job, int code, const ch
 
 int fixture_open(void **state)
 {
-    static const struct weft_transport_ops *const transports[] = {&fake_ops, NULL};
+    return fixture_open_over(state, NULL);
+}
+
+int fixture_open_over(void **state, const struct weft_transport_ops *net)
+{
+    const struct weft_transport_ops *const transports[] = {
+        net != NULL ? net : &fake_ops, net != NULL ? &fake_ops : NULL, NULL};
     const struct weft_segment_plan plan = {
         .job_size = FIXTURE_RANKS,
         .node_count = 1,
@@ -232,7 +238,7 @@ static struct weft_header sealed(struct weft_header header, const void *data, si
 {
     header.length = (uint32_t)len;
     if (weft_p2p.has_checksum) {
-        weft_checksum_seal(&header, data, sizeof(struct weft_answer));
+        weft_seal_packet(&header, data, sizeof(struct weft_answer));
     }
     return header;
 }
@@ -345,6 +351,14 @@ struct weft_request *start_recv_data(int source, int tag, struct weft_data data)
         weft_irecv_data(&fixture_comm, WEFT_PLANE_P2P, source, tag, &data, &request),
         WEFT_OK);
     return request;
+}
+
+uint64_t transfer_name(const struct weft_request *request)
+{
+    const struct weft_transfer *transfer =
+        ((const struct weft_p2p_request *)request)->transfer;
+
+    return transfer != NULL ? transfer->name : 0;
 }
 
 void end_request(struct weft_request *request, enum weft_rc rc)

@@ -17,6 +17,8 @@ extern struct weft_job fixture_job;
 
 /* For each test; the teardown also asks the fake what it has noticed. */
 int fixture_open(void **state);
+/* With a network, by which all peers are reached, if it is not NULL. */
+int fixture_open_over(void **state, const struct weft_transport_ops *net);
 int fixture_close(void **state);
 
 /* A header as rank `source` of the communicator would send it. */
@@ -69,6 +71,9 @@ struct weft_data elements_at(const void *buffer, uint64_t count,
                              struct weft_datatype *type);
 struct weft_request *start_send_data(int dest, int tag, struct weft_data data);
 struct weft_request *start_recv_data(int source, int tag, struct weft_data data);
+
+/* What a peer calls the transfer of a request; 0: it has none. */
+uint64_t transfer_name(const struct weft_request *request);
 
 /* The request must be complete with `rc`; gives it back. */
 void end_request(struct weft_request *request, enum weft_rc rc);

@@ -41,9 +41,9 @@ static void end_dead(struct weft_request *request, int source)
 static void assert_forgotten(void)
 {
     assert_null(weft_engine.retrying);
-    assert_null(weft_p2p.transfers);
+    assert_null(weft_transfers.list);
     assert_null(weft_engine.work);
-    assert_int_equal(weft_p2p.incoming, 0);
+    assert_int_equal(weft_transfers.incoming, 0);
     assert_int_equal(weft_engine.count[WEFT_REASON_STEPS], 0);
     assert_int_equal(shares_used(), 0);
     assert_int_equal(weft_engine.count[WEFT_REASON_REQUESTS], 0);

@@ -6,7 +6,7 @@
  */
 #include "p2p_fixture.h"
 
-#include "p2p/checksum.h"
+#include "engine/seal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,11 +42,6 @@ static void assert_answer_rejected(uint32_t from, enum weft_packet kind,
 
     header.length = sizeof(*answer);
     assert_rejected(from, &header, answer, sizeof(*answer), words);
-}
-
-static uint64_t name_of(const struct weft_request *request)
-{
-    return (uint64_t)(uintptr_t)request->handle;
 }
 
 static void a_packet_of_another_channel_is_refused(void **state)
@@ -125,7 +120,7 @@ static void an_answer_of_somebody_else_is_refused(void **state)
     (void)state;
     limit_shares(0);
     send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
-    answer.request = name_of(send);
+    answer.request = transfer_name(send);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         assert_answer_rejected(B, kinds[i], &answer,
                                "a message that was not announced to it");
@@ -145,7 +140,7 @@ static void an_answer_to_what_was_not_announced_yet_is_refused(void **state)
     limit_shares(0);
     fake.refuse_ordered = 2;
     send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
-    answer.request = name_of(send);
+    answer.request = transfer_name(send);
     assert_answer_rejected(A, WEFT_PKT_FETCHED, &answer, "was not announced to it");
     assert_answer_rejected(A, WEFT_PKT_PULL, &answer, "was not announced to it");
     weft_progress();
@@ -165,7 +160,7 @@ static void a_request_for_bytes_outside_the_message_is_refused(void **state)
     (void)state;
     limit_shares(0);
     send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
-    answer.request = name_of(send);
+    answer.request = transfer_name(send);
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         answer.offset = parts[i][0];
         answer.length = parts[i][1];
@@ -187,7 +182,7 @@ static void the_end_of_a_message_that_is_still_being_sent_is_refused(void **stat
     (void)state;
     limit_shares(0);
     send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
-    answer.request = name_of(send);
+    answer.request = transfer_name(send);
     fake.refuse_ordered = 1;
     arrive_answer(A, WEFT_PKT_PULL, answer);
     weft_progress(); /* some pieces are to be sent yet */
@@ -233,7 +228,7 @@ static void pieces_outside_a_receive_are_refused(void **state)
     (void)state;
     memset(block, 'o', sizeof(block));
     recv = start_pulled(block);
-    answer.request = name_of(recv);
+    answer.request = transfer_name(recv);
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         answer.offset = parts[i][0];
         answer.length = parts[i][1];
@@ -258,7 +253,7 @@ static void pieces_that_came_twice_do_not_complete_a_receive(void **state)
 
     (void)state;
     recv = start_pulled(block);
-    answer.request = name_of(recv);
+    answer.request = transfer_name(recv);
     arrive_data(A, answer.request, message, 0, 40);
     weft_progress();
     assert_data_rejected(A, answer, 40, "outside the message"); /* 30 bytes are left */
@@ -268,20 +263,19 @@ static void pieces_that_came_twice_do_not_complete_a_receive(void **state)
     end_recv(recv, A, TAG, 70);
 }
 
-static void pieces_for_a_receive_without_a_message_are_refused(void **state)
+static void pieces_for_the_receive_of_another_message_are_refused(void **state)
 {
-    struct weft_request *recv;
-    struct weft_answer answer = {.length = 8};
+    static uint8_t block[2 * BEFORE];
+    struct weft_request *recv = start_pulled(block);
+    struct weft_answer answer = {.request = transfer_name(recv), .length = 8};
 
     (void)state;
-    recv = start_recv(A, TAG, buffer, sizeof(buffer));
-    answer.request = name_of(recv);
-    assert_data_rejected(A, answer, 8, "waits for none of it");
-    assert_answer_rejected(A, WEFT_PKT_STAGED, &answer, "waits for none of it");
-    assert_answer_rejected(A, WEFT_PKT_PLACED, &answer, "waits for none of it");
-    arrive_eager(A, TAG, "x", 1);
+    assert_data_rejected(B, answer, 8, "waits for none of it");
+    assert_answer_rejected(B, WEFT_PKT_STAGED, &answer, "waits for none of it");
+    assert_answer_rejected(B, WEFT_PKT_PLACED, &answer, "waits for none of it");
+    arrive_data(A, answer.request, message, 0, 70);
     weft_progress();
-    end_recv(recv, A, TAG, 1);
+    end_recv(recv, A, TAG, 70);
 }
 
 static void an_announcement_of_what_we_do_not_see_is_refused(void **state)
@@ -330,7 +324,7 @@ static void a_flipped_bit_in_a_packet_is_noticed(void **state)
     (void)state;
     weft_p2p_set_checksum(true);
     header.length = sizeof(answer);
-    weft_checksum_seal(&header, &answer, sizeof(answer));
+    weft_seal_packet(&header, &answer, sizeof(answer));
     assert_null(rejection_of(A, &header, &answer, sizeof(answer)));
     for (size_t bit = 0; bit < 8 * all; bit++) {
         struct weft_header bad_header = header;
@@ -355,7 +349,7 @@ static void a_message_that_waits_and_was_changed_is_noticed(void **state)
     (void)state;
     weft_p2p_set_checksum(true);
     header.length = 6;
-    weft_checksum_seal(&header, "right", 6);
+    weft_seal_packet(&header, "right", 6);
     header.tag++;
     assert_rejected(A, &header, "right", 6, "its checksum is wrong");
     header.tag--;
@@ -377,7 +371,7 @@ int main(void)
         CASE(the_end_of_a_message_that_is_still_being_sent_is_refused),
         CASE(pieces_outside_a_receive_are_refused),
         CASE(pieces_that_came_twice_do_not_complete_a_receive),
-        CASE(pieces_for_a_receive_without_a_message_are_refused),
+        CASE(pieces_for_the_receive_of_another_message_are_refused),
         CASE(an_announcement_of_what_we_do_not_see_is_refused),
         CASE(an_offer_of_a_place_that_we_do_not_see_is_refused),
         CASE(a_flipped_bit_in_a_packet_is_noticed),

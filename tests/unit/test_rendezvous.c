@@ -5,7 +5,7 @@
 #include "p2p_fixture.h"
 
 #include "base/crc32c.h"
-#include "p2p/checksum.h"
+#include "engine/seal.h"
 
 #include "base/log.h"
 #include "copy_share.h"
@@ -121,8 +121,7 @@ static void an_announced_share_is_opened_and_its_sender_told_nothing(void **stat
     assert_int_equal(weft_share_field(&share->source), (uint64_t)(uintptr_t)message);
     assert_int_equal(weft_share_field(&share->target), (uint64_t)(uintptr_t)buffer);
     assert_int_equal(atomic_load(&share->length), LONG);
-    assert_int_equal(weft_share_field(&share->note),
-                     (uint64_t)(uintptr_t)request->handle);
+    assert_int_not_equal(weft_share_field(&share->note), 0);
     assert_true(weft_share_is_over(share, generation));
     assert_received(request, LONG);
     assert_int_equal(fake.sent_count, 0);
@@ -1183,9 +1182,8 @@ static void answers_that_name_no_request_are_ignored(void **state)
     recv = start_recv(A, 5, buffer, 64);
     for (size_t i = 0; i <= sizeof(names) / sizeof(names[0]); i++) {
         /* Also one that is a receive, where a send is meant, and the shared one. */
-        const uint64_t name = i < sizeof(names) / sizeof(names[0])
-                                  ? names[i]
-                                  : (uint64_t)(uintptr_t)recv->handle;
+        const uint64_t name =
+            i < sizeof(names) / sizeof(names[0]) ? names[i] : transfer_name(recv);
         const struct weft_answer answer = {.request = name, .length = 32};
 
         arrive_fetched(name);
@@ -1283,7 +1281,7 @@ static void a_piece_that_could_not_be_stored_is_taken_by_a_full_store(void **sta
     assert_false(weft_request_is_complete(request));
     assert_true(is_granted(A));
     assert_true(is_granted(ANYONE));
-    assert_int_equal(helped->note, (uint64_t)(uintptr_t)request->handle);
+    assert_int_equal(helped->note, transfer_name(request));
     for (uint64_t at = helped_at; at < helped_at + helped_length; at += 2048) {
         arrive_data(A, helped->note, message, at, 2048);
     }
@@ -1307,7 +1305,7 @@ static void without_share(struct fake_packet *packet)
     announced.request = 42;
     announced.share = WEFT_NO_SHARE;
     memcpy(packet->data, &announced, sizeof(announced));
-    weft_checksum_seal(&packet->header, packet->data, packet->len);
+    weft_seal_packet(&packet->header, packet->data, packet->len);
 }
 
 /* Announces the message to A and lets its packet come back as an announcement of A's. */
@@ -1526,7 +1524,7 @@ static void store_by_offer(bool are_sums_first, uint64_t changed, enum weft_rc r
     weft_progress();
     if (!are_sums_first) {
         assert_false(weft_request_is_complete(request));
-        assert_false(weft_p2p_transfers_have_news());
+        assert_false(weft_transfers_have_news());
         arrive_sums(offer.request, message, SHARE_FROM);
         weft_progress();
     }
@@ -1564,7 +1562,7 @@ static void fetch_with_late_sums(uint64_t length, uint64_t changed, enum weft_rc
     struct weft_request *request = start_recv(A, 5, buffer, sizeof(buffer));
 
     header.length = sizeof(announce);
-    weft_checksum_seal(&header, &announce, sizeof(announce));
+    weft_seal_packet(&header, &announce, sizeof(announce));
     fake_arrive(A, header, &announce, sizeof(announce), WEFT_SEND_URGENT);
     message[changed] ^= (uint8_t)(rc == WEFT_OK ? 0 : 1);
     while (fake_pending() != 0) {
@@ -1573,7 +1571,7 @@ static void fetch_with_late_sums(uint64_t length, uint64_t changed, enum weft_rc
     weft_progress();
     message[changed] ^= (uint8_t)(rc == WEFT_OK ? 0 : 1);
     assert_false(weft_request_is_complete(request));
-    arrive_sums((uint64_t)(uintptr_t)request->handle, message, length);
+    arrive_sums(transfer_name(request), message, length);
     weft_progress();
     end_request(request, rc);
 }

@@ -4,17 +4,14 @@
  */
 #include "p2p_fixture.h"
 
-#include "p2p/checksum.h"
+#include "transfer/protocol.h"
+
+#include "engine/seal.h"
 
 enum { A = 1, TAG = 5, LONG = 70000 };
 
 static uint8_t message[LONG];
 static uint8_t buffer[LONG];
-
-static uint64_t name_of(const struct weft_request *request)
-{
-    return (uint64_t)(uintptr_t)request->handle;
-}
 
 /* A long send to A whose end comes from FETCHED. */
 static struct weft_request *announce(void)
@@ -43,7 +40,8 @@ static uint64_t bytes_pushed(void)
 
 static void end_announced(struct weft_request *send)
 {
-    arrive_answer(A, WEFT_PKT_FETCHED, (struct weft_answer){.request = name_of(send)});
+    arrive_answer(A, WEFT_PKT_FETCHED,
+                  (struct weft_answer){.request = transfer_name(send)});
     weft_progress();
     end_request(send, WEFT_OK);
 }
@@ -52,7 +50,7 @@ static void a_second_pull_sends_nothing(void **state)
 {
     struct weft_request *send = announce();
     const struct weft_answer pull = {
-        .request = name_of(send), .other = 90, .length = LONG};
+        .request = transfer_name(send), .other = 90, .length = LONG};
 
     (void)state;
     arrive_twice(WEFT_PKT_PULL, pull);
@@ -66,7 +64,8 @@ static void a_second_pull_sends_nothing(void **state)
 static void a_second_pull_of_a_part_sends_nothing(void **state)
 {
     struct weft_request *send = announce();
-    struct weft_answer pull = {.request = name_of(send), .other = 90, .length = 1000};
+    struct weft_answer pull = {
+        .request = transfer_name(send), .other = 90, .length = 1000};
 
     (void)state;
     arrive_twice(WEFT_PKT_PULL, pull);
@@ -80,7 +79,7 @@ static void a_second_pull_of_a_part_sends_nothing(void **state)
 static void a_second_fetched_finds_nothing(void **state)
 {
     struct weft_request *send = announce();
-    const uint64_t name = name_of(send);
+    const uint64_t name = transfer_name(send);
 
     (void)state;
     arrive_twice(WEFT_PKT_FETCHED, (struct weft_answer){.request = name});
@@ -112,7 +111,7 @@ static void a_second_offer_keeps_its_place(void **state)
     arrive_answer(A, WEFT_PKT_OFFER, offer_of(1));
     arrive_answer(A, WEFT_PKT_OFFER, offer_of(0));
     weft_progress();
-    first = weft_peer_find(A)->p2p->offers;
+    first = weft_peer_find(A)->transfers->offers;
     assert_non_null(first);
     assert_int_equal(first->request, 40);
     assert_int_equal(first->next->request, 41);
@@ -126,27 +125,28 @@ static void a_second_sums_is_ignored(void **state)
         struct weft_sums sums;
         struct weft_answer answer;
     } packet = {.sums = {.unused = 0}};
-    struct weft_p2p_request *r;
+    struct weft_transfer *r;
 
     (void)state;
     fake.is_reachable = false;
     recv = start_recv(A, TAG, buffer, LONG);
-    r = (struct weft_p2p_request *)recv;
     arrive_with_share(A, TAG, message, LONG, 42, 0);
     weft_progress();
+    r = ((struct weft_p2p_request *)recv)->transfer;
     weft_p2p_set_checksum(true); /* as if the announcement had come without sums */
     r->awaits_sums = true;
     memset(r->sums, 0, sizeof(r->sums));
-    packet.sums.request = name_of(recv);
+    packet.sums.request = transfer_name(recv);
     packet.sums.sums[0] = 77;
     arrive_twice(WEFT_PKT_SUMS, packet.answer);
     assert_false(r->awaits_sums);
     assert_int_equal(r->sums[0], 77);
     weft_p2p_set_checksum(false);
     assert_false(weft_request_is_complete(recv));
-    arrive_data(A, name_of(recv), message, 0, 4000);
+    arrive_data(A, transfer_name(recv), message, 0, 4000);
     for (uint64_t at = 4000; at < LONG; at += 4000) {
-        arrive_data(A, name_of(recv), message, at, LONG - at < 4000 ? LONG - at : 4000);
+        arrive_data(A, transfer_name(recv), message, at,
+                    LONG - at < 4000 ? LONG - at : 4000);
     }
     weft_progress();
     end_recv(recv, A, TAG, LONG);

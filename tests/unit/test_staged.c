@@ -8,10 +8,12 @@
 
 #include "datatype/construct.h"
 #include "engine/lock.h"
+#include "transfer/stage.h"
+#include "transfer/staged.h"
 
 enum {
     A = 1,
-    BYTES = 5 * WEFT_PIECE / 2, /* two pieces and a half, more than a stage */
+    BYTES = 5 * WEFT_STAGED_PIECE / 2, /* two pieces and a half, more than a stage */
     DOUBLES = BYTES / 8,
 };
 
@@ -45,7 +47,7 @@ static struct weft_answer nth(enum weft_packet kind, size_t i)
 
 static uint64_t piece_length(uint64_t offset)
 {
-    return BYTES - offset < WEFT_PIECE ? BYTES - offset : WEFT_PIECE;
+    return BYTES - offset < WEFT_STAGED_PIECE ? BYTES - offset : WEFT_STAGED_PIECE;
 }
 
 /* The sender's answer to the i-th request for a piece. */
@@ -54,7 +56,7 @@ static void arrive_staged(size_t i)
     const struct weft_answer stage = nth(WEFT_PKT_STAGE, i);
 
     assert_int_equal(stage.request, 42);
-    assert_int_equal(stage.offset, i * WEFT_PIECE);
+    assert_int_equal(stage.offset, i * WEFT_STAGED_PIECE);
     assert_int_equal(stage.length, piece_length(stage.offset));
     arrive_answer(A, WEFT_PKT_STAGED,
                   (struct weft_answer){
@@ -124,8 +126,8 @@ static void a_piece_that_cannot_be_fetched_comes_as_data_with_the_rest(void **st
     arrive_staged(2); /* which was on its way, and is not wanted any more */
     assert_int_equal(fake_count(WEFT_PKT_PULL), 1);
     pull = nth(WEFT_PKT_PULL, 0);
-    assert_int_equal(pull.offset, WEFT_PIECE);
-    assert_int_equal(pull.length, BYTES - WEFT_PIECE);
+    assert_int_equal(pull.offset, WEFT_STAGED_PIECE);
+    assert_int_equal(pull.length, BYTES - WEFT_STAGED_PIECE);
     arrive_all_data(&pull);
     assert_int_equal(fake_count(WEFT_PKT_FETCHED), 1);
     end_recv(request, A, 5, BYTES);
@@ -232,7 +234,7 @@ static void a_sender_packs_what_it_is_asked_for(void **state)
     announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
     assert_int_equal(announce.address, 0);
     assert_int_equal(announce.length, BYTES);
-    for (uint64_t at = 0; at < BYTES; at += WEFT_PIECE) {
+    for (uint64_t at = 0; at < BYTES; at += WEFT_STAGED_PIECE) {
         struct weft_answer staged;
 
         arrive_answer(A, WEFT_PKT_STAGE,
@@ -241,7 +243,7 @@ static void a_sender_packs_what_it_is_asked_for(void **state)
                                            .offset = at,
                                            .length = piece_length(at)});
         weft_progress();
-        staged = nth(WEFT_PKT_STAGED, at / WEFT_PIECE);
+        staged = nth(WEFT_PKT_STAGED, at / WEFT_STAGED_PIECE);
         assert_int_equal(staged.request, 77);
         assert_int_equal(staged.offset, at);
         assert_int_equal(staged.length, piece_length(at));
@@ -300,7 +302,7 @@ static void a_sender_packs_into_stages_in_turn(void **state)
     request = start_send_data(A, 5, elements_at(spread, 1, every_second));
     announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
     for (uint64_t i = 0; i < 3; i++) {
-        const uint64_t at = i * WEFT_PIECE;
+        const uint64_t at = i * WEFT_STAGED_PIECE;
 
         arrive_answer(A, WEFT_PKT_STAGE,
                       (struct weft_answer){.request = announce.request,
@@ -416,7 +418,7 @@ static void assert_rows(size_t stride, size_t block, size_t bytes)
 /* The list that a place names, one of ours. */
 static const struct weft_iov_list *list_at(uint64_t place)
 {
-    assert_true(weft_p2p_is_list(place));
+    assert_true(weft_place_is_list(place));
     return (const struct weft_iov_list *)stage_of(0, (uint32_t)place);
 }
 
@@ -549,7 +551,7 @@ static void short_blocks_are_not_listed(void **state)
 
         limit_stages(1);
         weft_lock();
-        assert_null(weft_p2p_make_list(&data).at);
+        assert_null(weft_stage_list(&data).at);
         weft_unlock();
         assert_int_equal(stages_used(), 0);
         weft_datatype_free(rows);

@@ -1,31 +1,10 @@
-/*
- * staged.c - long messages that are not contiguous on one side or both.
- *
- *   sender                                  receiver
- *   ANNOUNCE length, no address        -->  matched, now or later
- *   packs a piece into a stage        <--  STAGE piece, STAGE piece
- *   STAGED where it is                 -->  copies it to its place
- *   packs the next into the other      <--  STAGE piece
- *   ...                                     and so on, until all bytes are counted
- *   FETCHED                            <--
- *
- * The sender packs one stage while the receiver empties the other; the memory is two
- * stages, however long the message. The receiver asks for pieces in order and for a
- * third only when it has the first, so a stage is never written while it is read. A
- * message that is contiguous at the sender, or was packed into one stage, needs no
- * STAGE: it is one piece, all of it. Stages of the transport are read where they are;
- * what lies in the sender's own memory is fetched, through a stage of the receiver if it
- * is not to be contiguous there. The receiver opens the sender's share, if there is one,
- * without pieces, so that nobody stores into a buffer that is not contiguous.
- *
- * Pieces are packed and copied outside the lock, by threads that wait in MPI. When one
- * cannot be fetched, the rest is asked for as DATA (rendezvous.c), once the sender has
- * answered what it was asked before: so it has nothing to pack when it hears of the end.
- */
-#include "p2p/internal.h"
+#include "transfer/staged.h"
+
+#include "transfer/stage.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+static const struct weft_transfer_ops staged;
 
 struct weft_staging {
     uint64_t next;   /* send: to be packed; receive: to be asked for */
@@ -43,29 +22,32 @@ struct weft_staging {
     struct weft_stage stage[2];
 };
 
-void weft_p2p_free_staging(struct weft_p2p_request *request)
+static void free_staging(struct weft_transfer *t)
 {
-    struct weft_staging *s = request->staging;
+    struct weft_staging *s = t->staging;
 
-    weft_p2p_give_stage(s->stage[0]);
-    weft_p2p_give_stage(s->stage[1]);
-    free(s);
-    request->staging = NULL;
+    if (s != NULL) {
+        weft_stage_return(s->stage[0]);
+        weft_stage_return(s->stage[1]);
+        free(s);
+        t->staging = NULL;
+    }
 }
 
-static struct weft_staging *new_staging(struct weft_p2p_request *request)
+static struct weft_staging *new_staging(struct weft_transfer *t)
 {
-    request->staging = calloc(1, sizeof(*request->staging));
-    if (request->staging == NULL) {
+    t->staging = calloc(1, sizeof(*t->staging));
+    if (t->staging == NULL) {
         weft_wireup_abort(weft_engine.job, 1, "no memory for a message in pieces");
     }
-    return request->staging;
+    t->ops = &staged;
+    return t->staging;
 }
 
 static struct weft_stage stage_of(struct weft_staging *s, int i)
 {
     if (s->stage[i].at == NULL) {
-        s->stage[i] = weft_p2p_take_stage();
+        s->stage[i] = weft_stage_take_any();
         if (s->stage[i].at == NULL) {
             weft_wireup_abort(weft_engine.job, 1, "no memory to pack a message");
         }
@@ -74,26 +56,27 @@ static struct weft_stage stage_of(struct weft_staging *s, int i)
 }
 
 /* What is at work sees by itself that there is more. */
-static void start_work(struct weft_p2p_request *request)
+static void start_work(struct weft_transfer *transfer)
 {
-    if (request->work.state == WEFT_WORK_NONE) {
-        weft_p2p_add_work(request);
+    if (transfer->work.state == WEFT_WORK_NONE) {
+        weft_transfer_add_work(transfer);
     }
 }
 
 /* ---- the sender's half ---- */
 
-const char *weft_p2p_on_stage(struct weft_peer *from, const struct weft_answer *answer)
+const char *weft_staged_on_stage(struct weft_peer *from, const struct weft_answer *answer)
 {
-    struct weft_p2p_request *send;
-    const char *fault = weft_p2p_find_announced(from, answer->request, &send);
+    struct weft_transfer *send;
+    const char *fault = weft_transfer_find_announced(from, answer->request, &send);
     struct weft_staging *s;
 
     if (send == NULL || fault != NULL) {
         return fault;
     }
     /* A share with pieces is the receiver's other way; no message goes both. */
-    if (send->data.type == NULL || send->is_share_ours || answer->length > WEFT_PIECE) {
+    if (send->data.type == NULL || send->is_share_ours ||
+        answer->length > WEFT_STAGED_PIECE) {
         return "it asks for stages that this message does not go through";
     }
     s = send->staging != NULL ? send->staging : new_staging(send);
@@ -109,24 +92,25 @@ const char *weft_p2p_on_stage(struct weft_peer *from, const struct weft_answer *
     return NULL;
 }
 
-static void pack_pieces(struct weft_p2p_request *send)
+static void pack_pieces(struct weft_transfer *send)
 {
     struct weft_staging *s = send->staging;
 
     while (s->next < s->end) {
         const uint64_t left = s->end - s->next;
-        const uint64_t length = left < WEFT_PIECE ? left : WEFT_PIECE;
-        const struct weft_stage stage = stage_of(s, (int)(s->next / WEFT_PIECE % 2));
+        const uint64_t length = left < WEFT_STAGED_PIECE ? left : WEFT_STAGED_PIECE;
+        const struct weft_stage stage =
+            stage_of(s, (int)(s->next / WEFT_STAGED_PIECE % 2));
         const struct weft_answer answer = {
             .request = send->other,
             .other = stage.name,
             .offset = s->next,
             .length = length,
         };
-        const bool is_progress_thread = weft_engine_drop_lock();
+        const bool is_helper = weft_engine_drop_lock();
 
         weft_data_gather(&send->data, answer.offset, stage.at, (size_t)length);
-        weft_engine_retake_lock(is_progress_thread);
+        weft_engine_retake_lock(is_helper);
         s->next += length;
         weft_engine_control(send->peer, WEFT_PKT_STAGED, &answer);
     }
@@ -134,31 +118,30 @@ static void pack_pieces(struct weft_p2p_request *send)
 
 /* ---- the receiver's half ---- */
 
-static void ask(struct weft_p2p_request *recv)
+static void ask(struct weft_transfer *recv)
 {
     struct weft_staging *s = recv->staging;
     const uint64_t left = s->end - s->next;
     const struct weft_answer answer = {
         .request = recv->other,
-        .other = (uint64_t)(uintptr_t)recv->base.handle,
+        .other = recv->name,
         .offset = s->next,
-        .length = left < WEFT_PIECE ? left : WEFT_PIECE,
+        .length = left < WEFT_STAGED_PIECE ? left : WEFT_STAGED_PIECE,
     };
 
     if (left > 0 && !s->is_failed) {
         s->next += answer.length;
-        weft_engine_control(recv->from, WEFT_PKT_STAGE, &answer);
+        weft_engine_control(recv->peer, WEFT_PKT_STAGE, &answer);
     }
 }
 
-void weft_p2p_start_staged(struct weft_p2p_request *recv, uint64_t source,
-                           uint64_t length)
+void weft_staged_begin(struct weft_transfer *recv, uint64_t source, uint64_t length)
 {
-    const struct weft_peer *peer = recv->from;
+    const struct weft_peer *peer = recv->peer;
     struct weft_staging *s;
 
-    if (source == 0 && !weft_p2p_is_near(peer)) {
-        weft_p2p_pull(recv, 0, length);
+    if (source == 0 && !weft_peer_is_on_node(peer)) {
+        weft_transfer_pull(recv, 0, length);
         return;
     }
     s = new_staging(recv);
@@ -177,30 +160,31 @@ void weft_p2p_start_staged(struct weft_p2p_request *recv, uint64_t source,
 }
 
 /* A piece could not be fetched: the rest goes another way. */
-static void fall_back(struct weft_p2p_request *recv)
+static void fall_back(struct weft_transfer *recv)
 {
     const struct weft_staging *s = recv->staging;
 
     if (s->staged == s->next) {
-        weft_p2p_pull(recv, s->failed, s->end - s->failed);
+        weft_transfer_pull(recv, s->failed, s->end - s->failed);
     }
 }
 
 /* Is there room for a piece, and are its bytes the next that were asked for? */
-static bool is_next_piece(const struct weft_p2p_request *recv,
+static bool is_next_piece(const struct weft_transfer *recv,
                           const struct weft_answer *answer)
 {
     const struct weft_staging *s = recv->staging;
 
     return s != NULL && answer->offset == s->staged && answer->length > 0 &&
-           answer->length <= s->next - s->staged && answer->length <= WEFT_PIECE &&
-           s->count < 2 && weft_p2p_is_place(recv->from, answer->other, answer->length);
+           answer->length <= s->next - s->staged && answer->length <= WEFT_STAGED_PIECE &&
+           s->count < 2 && weft_place_is_sound(recv->peer, answer->other, answer->length);
 }
 
-const char *weft_p2p_on_staged(struct weft_peer *from, const struct weft_answer *answer)
+const char *weft_staged_on_staged(struct weft_peer *from,
+                                  const struct weft_answer *answer)
 {
-    struct weft_p2p_request *recv;
-    const char *fault = weft_p2p_find_incoming(from, answer->request, &recv);
+    struct weft_transfer *recv;
+    const char *fault = weft_transfer_find_incoming(from, answer->request, &recv);
     struct weft_staging *s;
     unsigned at;
 
@@ -229,12 +213,12 @@ const char *weft_p2p_on_staged(struct weft_peer *from, const struct weft_answer 
 }
 
 /* Stage by stage where it is to be unpacked. Without the lock. */
-static enum weft_rc fetch(const struct weft_p2p_request *recv, uint64_t address,
+static enum weft_rc fetch(const struct weft_transfer *recv, uint64_t address,
                           uint64_t offset, uint64_t length, void *stage)
 {
-    struct weft_endpoint *ep = recv->from->ep;
+    struct weft_endpoint *ep = recv->peer->ep;
     const struct weft_key key = {.address = address};
-    const struct weft_remote_data theirs = weft_p2p_remote_data(recv->from, address);
+    const struct weft_remote_data theirs = weft_place_open(recv->peer, address);
     const struct weft_data flat = {.buffer = stage};
     enum weft_rc rc = WEFT_OK;
 
@@ -246,7 +230,7 @@ static enum weft_rc fetch(const struct weft_p2p_request *recv, uint64_t address,
         const uint64_t left = length - done;
         const size_t part = (size_t)(left < WEFT_STAGE_BYTES ? left : WEFT_STAGE_BYTES);
 
-        rc = weft_p2p_is_list(address)
+        rc = weft_place_is_list(address)
                  ? weft_iov_list_move(ep, WEFT_FETCH, &flat, 0, &theirs, done, part)
                  : ep->ops->fetch(ep, &key, done, stage, part, NULL);
         if (rc == WEFT_OK) {
@@ -257,18 +241,18 @@ static enum weft_rc fetch(const struct weft_p2p_request *recv, uint64_t address,
 }
 
 /* One piece to its place. Drops the lock. */
-static enum weft_rc take_piece(struct weft_p2p_request *recv, unsigned at)
+static enum weft_rc take_piece(struct weft_transfer *recv, unsigned at)
 {
     struct weft_staging *s = recv->staging;
     const uint64_t address = s->piece[at].address;
     const uint64_t offset = s->piece[at].offset;
     const uint64_t length = s->piece[at].length;
-    const struct weft_peer *peer = recv->from;
-    const void *seen = peer->is_self ? (const void *)(uintptr_t)address
-                                     : weft_p2p_see_stage(peer, address);
+    const struct weft_peer *peer = recv->peer;
+    const void *seen =
+        peer->is_self ? (const void *)(uintptr_t)address : weft_place_see(peer, address);
     void *stage = NULL;
     enum weft_rc rc = WEFT_OK;
-    bool is_progress_thread;
+    bool is_helper;
 
     if (seen == NULL) {
         if (!peer->ep->ops->can_reach(peer->ep)) {
@@ -276,17 +260,17 @@ static enum weft_rc take_piece(struct weft_p2p_request *recv, unsigned at)
         }
         stage = recv->data.type == NULL ? NULL : stage_of(s, 0).at;
     }
-    is_progress_thread = weft_engine_drop_lock();
+    is_helper = weft_engine_drop_lock();
     if (seen != NULL) {
         weft_data_scatter(&recv->data, offset, seen, (size_t)length);
     } else {
         rc = fetch(recv, address, offset, length, stage);
     }
-    weft_engine_retake_lock(is_progress_thread);
+    weft_engine_retake_lock(is_helper);
     return rc;
 }
 
-static void take_pieces(struct weft_p2p_request *recv)
+static void take_pieces(struct weft_transfer *recv)
 {
     struct weft_staging *s = recv->staging;
 
@@ -300,18 +284,23 @@ static void take_pieces(struct weft_p2p_request *recv)
             fall_back(recv);
             return;
         }
-        weft_p2p_count(recv, s->piece[at].length);
+        weft_transfer_count(recv, s->piece[at].length);
         s->first = (at + 1) % 2;
         s->count--;
         ask(recv);
     }
 }
 
-void weft_p2p_do_staged(struct weft_p2p_request *request)
+static void work(struct weft_transfer *t)
 {
-    if (request->base.kind == WEFT_REQUEST_SEND) {
-        pack_pieces(request);
+    if (t->is_send) {
+        pack_pieces(t);
     } else {
-        take_pieces(request);
+        take_pieces(t);
     }
 }
+
+static const struct weft_transfer_ops staged = {
+    .work = work,
+    .close = free_staging,
+};

@@ -1,0 +1,183 @@
+/*
+ * long.c - long messages: requests and their transfers (transfer/transfer.h).
+ *
+ * A request has a transfer from the moment its message is found to be long until that is
+ * over. The transfer tells the request its end.
+ */
+#include "p2p/internal.h"
+
+#include "transfer/accessible.h"
+#include "transfer/offer.h"
+#include "transfer/rndv.h"
+#include "transfer/rndv_net.h"
+#include "transfer/sums.h"
+
+/* ---- sends ---- */
+
+static void send_is_done(struct weft_transfer *transfer, enum weft_rc rc)
+{
+    struct weft_p2p_request *send = transfer->owner;
+
+    send->transfer = NULL;
+    weft_p2p_release(send);
+    weft_request_complete(&send->base, rc);
+}
+
+static const struct weft_transfer_events send_events = {.done = send_is_done};
+
+void weft_p2p_end_send(struct weft_p2p_request *send, enum weft_rc rc)
+{
+    if (send->transfer != NULL) {
+        weft_transfer_end(send->transfer, rc);
+        return;
+    }
+    weft_p2p_release(send);
+    weft_request_complete(&send->base, rc);
+}
+
+bool weft_p2p_start_long(struct weft_p2p_request *send, bool is_blocking)
+{
+    struct weft_transfer *transfer =
+        weft_transfer_take(send->peer, true, &send->data, &send_events, send);
+
+    if (transfer == NULL) {
+        weft_p2p_end_send(send, WEFT_ERR_NOMEM);
+        return true;
+    }
+    send->transfer = transfer;
+    transfer->header = send->header;
+    if (!send->is_announced) {
+        return false;
+    }
+    if (weft_has_checksum()) {
+        weft_sums_begin(transfer, is_blocking);
+    }
+    return send->data.type == NULL && weft_offer_use(transfer, is_blocking);
+}
+
+enum weft_rc weft_p2p_try_long(struct weft_p2p_request *send)
+{
+    const enum weft_rc rc = send->is_announced ? weft_rndv_announce(send->transfer)
+                                               : weft_rndv_net_send(send->transfer);
+
+    if (rc != WEFT_OK && rc != WEFT_AGAIN && rc != WEFT_PENDING) {
+        weft_transfer_end(send->transfer, rc);
+    }
+    return rc;
+}
+
+/* ---- receives ---- */
+
+static void recv_is_done(struct weft_transfer *transfer, enum weft_rc rc)
+{
+    struct weft_p2p_request *recv = transfer->owner;
+
+    recv->transfer = NULL;
+    if (weft_unlikely(rc == WEFT_ERR_DEAD)) {
+        weft_p2p_fail_recv(recv, (int)transfer->header.source);
+    } else {
+        weft_p2p_finish_long(recv, &transfer->header, transfer->message_length, rc);
+    }
+}
+
+/* From now on it is a transfer like others: no message is matched to it any more. */
+static void offer_is_claimed(struct weft_transfer *transfer)
+{
+    struct weft_p2p_request *recv = transfer->owner;
+
+    weft_match_claimed(&weft_p2p.match, &recv->posted);
+    recv->posted.offer = NULL;
+    recv->peer->wanted--; /* as a posted receive; the transfer counts by itself */
+}
+
+static const struct weft_transfer_events recv_events = {
+    .done = recv_is_done,
+    .claimed = offer_is_claimed,
+};
+
+/* Its sender, who is not to blame, is told that all was received. */
+static void fail_inaccessible(struct weft_p2p_request *recv, struct weft_peer *peer,
+                              const struct weft_header *header, const void *data)
+{
+    weft_p2p_drop(peer, header, data);
+    recv->base.source = (int)header->source;
+    recv->base.tag = header->tag;
+    recv->base.bytes = 0;
+    weft_request_complete(&recv->base, WEFT_ERR_ADDRESS);
+}
+
+void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *peer,
+                             const struct weft_header *header, const void *data,
+                             size_t len)
+{
+    const char *fault;
+
+    if (weft_p2p_reach_peer(peer) != WEFT_OK) {
+        weft_wireup_abort(weft_engine.job, 1, "no memory to answer a peer");
+    }
+    if (weft_unlikely(peer->is_failed)) { /* it announced, and nobody can fetch it now */
+        weft_p2p_fail_recv(recv, (int)header->source);
+        return;
+    }
+    fault = weft_rndv_find_fault(peer, header, data, len);
+    if (weft_unlikely(fault != NULL)) {
+        weft_engine_reject(peer, header, len, fault);
+    }
+    if (weft_unlikely(weft_peer_is_on_net(peer) &&
+                      weft_data_is_unwritable(
+                          &recv->data, weft_rndv_length(data, recv->data.bytes)))) {
+        fail_inaccessible(recv, peer, header, data);
+        return;
+    }
+    recv->transfer = weft_transfer_take(peer, false, &recv->data, &recv_events, recv);
+    if (recv->transfer == NULL) {
+        weft_wireup_abort(weft_engine.job, 1, "no memory to receive a long message");
+    }
+    weft_rndv_begin(recv->transfer, header, data, len);
+}
+
+/* ---- offers ---- */
+
+static bool is_worth_offering(const struct weft_p2p_request *recv)
+{
+    const struct weft_peer *peer = recv->peer;
+
+    return recv->data.bytes >= WEFT_OFFER_FROM && weft_engine.has_progress &&
+           peer != NULL && peer->ep != NULL && recv->posted.tag != WEFT_ANY_TAG &&
+           weft_peer_can_reach(peer);
+}
+
+void weft_p2p_offer(struct weft_p2p_request *recv)
+{
+    struct weft_transfer *transfer;
+
+    if (!is_worth_offering(recv) ||
+        !weft_match_may_offer(&weft_p2p.match, &recv->posted)) {
+        return;
+    }
+    transfer = weft_transfer_take(recv->peer, false, &recv->data, &recv_events, recv);
+    if (transfer == NULL) {
+        return;
+    }
+    transfer->is_offered = true;
+    transfer->header = (struct weft_header){
+        .kind = WEFT_PKT_ANNOUNCE, /* in its place */
+        .context = recv->posted.context,
+        .source = (uint32_t)recv->posted.source,
+        .tag = recv->posted.tag,
+    };
+    if (!weft_offer_make(transfer)) {
+        weft_transfer_drop(transfer);
+        return;
+    }
+    recv->transfer = transfer;
+    recv->posted.offer = transfer->share;
+    recv->posted.offer_generation = transfer->share_generation;
+}
+
+void weft_p2p_withdraw(struct weft_p2p_request *recv)
+{
+    weft_transfer_drop(recv->transfer);
+    recv->transfer = NULL;
+    recv->posted.offer = NULL;
+}

@@ -1,0 +1,175 @@
+#include "transfer/offer.h"
+
+#include "transfer/rndv_node.h"
+#include "transfer/late_sums.h"
+#include "transfer/sums.h"
+
+#include <stdlib.h>
+
+/* ---- the receiver ---- */
+
+bool weft_offer_make(struct weft_transfer *recv)
+{
+    struct weft_endpoint *ep = recv->peer->ep;
+    struct weft_header header = {
+        .kind = WEFT_PKT_OFFER,
+        .length = sizeof(struct weft_answer),
+    };
+    struct weft_answer offer;
+
+    recv->share = weft_share_take(&weft_engine.node, &recv->share_number);
+    if (recv->share == NULL) {
+        return false;
+    }
+    recv->share_generation = weft_share_offer(
+        recv->share, (uint64_t)(uintptr_t)recv->data.buffer, recv->data.bytes);
+    recv->is_share_ours = true;
+    offer = (struct weft_answer){
+        .request = recv->name,
+        .other = (uint64_t)recv->share_generation << 32 | recv->share_number,
+        .offset = (uint64_t)recv->header.context << 32 | (uint32_t)recv->header.tag,
+        .length = recv->data.bytes,
+    };
+    if (weft_has_checksum()) {
+        weft_engine.hooks.seal(&header, &offer, sizeof(offer));
+    }
+    if (ep->ops->send(ep, &header, &offer, sizeof(offer),
+                      WEFT_SEND_CONTROL | WEFT_SEND_QUIET) != WEFT_OK) {
+        return false;
+    }
+    weft_rndv_node_use(recv);
+    recv->is_share_common = true;
+    recv->awaits_sums = weft_has_checksum();
+    weft_transfer_add(recv);
+    return true;
+}
+
+/* ---- the sender ---- */
+
+/* Is this very offer there already? Then it has come twice, and keeps its place. */
+static bool is_known(const struct weft_peer *peer, uint64_t share)
+{
+    const struct weft_offer *offer = peer->transfers->offers;
+
+    while (offer != NULL && offer->share != share) {
+        offer = offer->next;
+    }
+    return offer != NULL;
+}
+
+/* The one that the peer took back before it used the share again, or a new one. */
+static struct weft_offer *take_place(struct weft_peer *peer, uint64_t share)
+{
+    for (struct weft_offer **at = &peer->transfers->offers; *at != NULL;
+         at = &(*at)->next) {
+        struct weft_offer *offer = *at;
+
+        if ((uint32_t)offer->share == (uint32_t)share) {
+            *at = offer->next;
+            return offer;
+        }
+    }
+    return malloc(sizeof(struct weft_offer));
+}
+
+const char *weft_offer_on_offer(struct weft_peer *peer, const struct weft_answer *answer)
+{
+    struct weft_offer *offer;
+    struct weft_offer **end;
+
+    if (peer->area == NULL ||
+        weft_share_of(peer->area, (uint32_t)answer->other) == NULL) {
+        return "it offers a place that we do not see";
+    }
+    if (is_known(peer, answer->other)) {
+        return NULL;
+    }
+    offer = take_place(peer, answer->other);
+    if (offer == NULL) {
+        weft_wireup_abort(weft_engine.job, 1, "no memory for what a peer offers");
+    }
+    *offer = (struct weft_offer){
+        .request = answer->request,
+        .share = answer->other,
+        .context = (uint32_t)(answer->offset >> 32),
+        .tag = (int32_t)(uint32_t)answer->offset,
+        .length = answer->length,
+    };
+    for (end = &peer->transfers->offers; *end != NULL; end = &(*end)->next) {
+    }
+    *end = offer;
+    return NULL;
+}
+
+static bool is_same(const void *bytes, const void *argument)
+{
+    const struct weft_header *queued = bytes;
+    const struct weft_header *wanted = argument;
+
+    return queued->context == wanted->context && queued->tag == wanted->tag &&
+           (queued->kind == WEFT_PKT_EAGER || queued->kind == WEFT_PKT_ANNOUNCE);
+}
+
+/* The oldest offer for such a message, taken from the list. */
+static bool take_offer(struct weft_peer *peer, const struct weft_header *header,
+                       struct weft_offer *out)
+{
+    for (struct weft_offer **at = &peer->transfers->offers; *at != NULL;
+         at = &(*at)->next) {
+        struct weft_offer *offer = *at;
+
+        if (offer->context == header->context && offer->tag == header->tag) {
+            *out = *offer;
+            *at = offer->next;
+            free(offer);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool weft_offer_use(struct weft_transfer *send, bool is_blocking)
+{
+    struct weft_peer *peer = send->peer;
+    struct weft_endpoint *ep = peer->ep;
+    struct weft_offer offer;
+
+    while (weft_unlikely(peer->transfers->offers != NULL) &&
+           take_offer(peer, &send->header, &offer)) {
+        struct weft_share_terms terms;
+
+        /* A nonblocking send does not copy if the receiver is inside MPI: it announces
+         * the message, and the receiver copies. */
+        if (weft_peer_retries(peer, WEFT_RETRY_ORDERED) ||
+            (!is_blocking && weft_node_is_inside(peer->area)) ||
+            !weft_peer_can_reach(peer) ||
+            ep->ops->may_be_queued(ep, is_same, &send->header)) {
+            return false;
+        }
+        send->share = weft_share_of(peer->area, (uint32_t)offer.share);
+        send->share_generation = (uint32_t)(offer.share >> 32);
+        if (!weft_share_claim(send->share, send->share_generation)) {
+            continue; /* another message took it, or it was cancelled */
+        }
+        terms = (struct weft_share_terms){
+            .source = (uint64_t)(uintptr_t)send->data.buffer,
+            .target = weft_share_field(&send->share->target),
+            .length = send->data.bytes < offer.length ? send->data.bytes : offer.length,
+            .note = send->data.bytes,
+        };
+        terms.piece = weft_transfer_choose_piece(terms.length);
+        weft_rndv_node_use(send);
+        send->other = offer.request;
+        weft_transfer_add(send);
+        weft_share_open(send->share, send->share_generation, &terms);
+        if (terms.length == 0) { /* nobody will count a last piece */
+            weft_node_wake(peer->area, WEFT_WAKE_ANYTHING);
+        }
+        if (weft_has_checksum() && !send->owes_sums) {
+            weft_sums_give(send, offer.request);
+        }
+        weft_transfer_add_work(send);
+        return true;
+    }
+    return false;
+}

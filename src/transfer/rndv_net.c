@@ -1,0 +1,470 @@
+#include "transfer/rndv_net.h"
+
+#include <stdlib.h>
+
+enum {
+    PUT_MAX = 64 * 1024 * 1024, /* at once */
+    ANNOUNCED_ONLY = 16,        /* messages after one whose bytes were thrown away */
+    STREAM_FROM = 32 * 1024,    /* bytes of a message that takes a stream in turn */
+};
+
+static const struct weft_transfer_ops on_net;
+
+/* An operation of a transport on behalf of a transfer. */
+struct part {
+    struct weft_op op; /* first */
+    uint64_t name;     /* whose buffer it is, or 0 if that does not wait */
+    uint64_t got;      /* bytes, if that is a receive; else 0 */
+    void *memory;      /* to be freed with it, or NULL */
+};
+
+static struct weft_op *free_parts;
+
+static void on_done(struct weft_op *op, enum weft_rc rc);
+
+static struct part *take_part(uint64_t name, void *memory)
+{
+    struct part *part = (struct part *)free_parts;
+
+    if (part != NULL) {
+        free_parts = part->op.next;
+    } else {
+        part = malloc(sizeof(*part));
+        if (part == NULL) {
+            weft_wireup_abort(weft_engine.job, 1, "no memory to send a long message");
+        }
+    }
+    *part = (struct part){.op.done = on_done, .name = name, .memory = memory};
+    return part;
+}
+
+static void give_part(struct part *part)
+{
+    free(part->memory);
+    part->op.next = free_parts;
+    free_parts = &part->op;
+}
+
+void weft_rndv_net_close(void)
+{
+    while (free_parts != NULL) {
+        struct weft_op *next = free_parts->next;
+
+        free(free_parts);
+        free_parts = next;
+    }
+}
+
+/* The last of what a send waits for. If the peer is lost, p2p/ ends the transfer. */
+static void count_zcopy(struct weft_transfer *send, enum weft_rc rc)
+{
+    if (rc == WEFT_ERR_DEAD || --send->zcopies > 0) {
+        return;
+    }
+    weft_transfer_end(send, rc);
+}
+
+static void on_done(struct weft_op *op, enum weft_rc rc)
+{
+    struct part *part = (struct part *)op;
+    const uint64_t got = part->got;
+    struct weft_transfer *t =
+        part->name != 0 ? weft_transfer_find(part->name, got == 0) : NULL;
+
+    give_part(part);
+    if (t == NULL) {
+        return;
+    }
+    if (got == 0) {
+        count_zcopy(t, rc);
+    } else if (rc == WEFT_OK) { /* else the peer is lost, and what it owes us with it */
+        weft_transfer_count(t, got);
+    }
+}
+
+/* The stream of a message, chosen when it is tried for the first time. */
+static struct weft_endpoint *path_of(struct weft_transfer *send)
+{
+    struct weft_endpoint *ep = send->peer->ep;
+
+    if (send->path == NULL) {
+        send->path = send->data.bytes < STREAM_FROM ? ep : ep->ops->next_stream(ep);
+        send->header.path = (uint8_t)send->path->stream;
+    }
+    return send->path;
+}
+
+/* An ordered packet with bytes of the user's. WEFT_OK: it is on its way. */
+static enum weft_rc send_zcopy(struct weft_peer *peer, struct weft_endpoint *path,
+                               struct weft_header *header, const void *head,
+                               size_t head_len, const void *data, size_t len,
+                               struct part *part)
+{
+    enum weft_rc rc;
+
+    header->sequence = (uint32_t)peer->next_sequence;
+    if (weft_has_checksum()) {
+        const bool is_whole = header->kind == WEFT_PKT_EAGER;
+
+        weft_engine.hooks.seal(header, is_whole ? data : head, is_whole ? len : head_len);
+    }
+    rc = path->ops->send_zcopy(path, header, head, head_len, data, len, &part->op);
+    if (rc != WEFT_PENDING) {
+        part->memory = NULL; /* still the caller's */
+        give_part(part);
+        return rc;
+    }
+    peer->next_sequence++;
+    return WEFT_OK;
+}
+
+/* ---- whole messages ---- */
+
+enum weft_rc weft_rndv_net_send(struct weft_transfer *send)
+{
+    struct weft_endpoint *path = path_of(send);
+    enum weft_rc rc;
+
+    send->header.length = (uint32_t)send->data.bytes;
+    send->zcopies = 1;
+    rc = send_zcopy(send->peer, path, &send->header, NULL, 0, send->data.buffer,
+                    (size_t)send->data.bytes, take_part(send->name, NULL));
+    return rc == WEFT_OK ? WEFT_PENDING : rc;
+}
+
+/* ---- the sender's half ---- */
+
+/* Is the message announced before this one still under way? */
+static bool is_one_before(const struct weft_transfer *send)
+{
+    const struct weft_transfer *last =
+        weft_transfer_find(send->peer->transfers->announced_last, true);
+
+    return last != NULL && last != send;
+}
+
+/*
+ * How many bytes go with an announcement. They are there sooner, but the receiver copies
+ * them once more; so none go where others are on the way meanwhile.
+ */
+static size_t bytes_along(const struct weft_transfer *send)
+{
+    const struct weft_peer *peer = send->peer;
+    const size_t most = peer->ep->zcopy_max;
+
+    if (send->data.type != NULL || most == 0 || peer->transfers->announced_only > 0 ||
+        send->mr != NULL || is_one_before(send)) {
+        return 0;
+    }
+    return send->data.bytes < most ? (size_t)send->data.bytes : most;
+}
+
+/* Once, however often it is tried; a message that cannot be registered now is pushed. */
+void weft_rndv_net_register(struct weft_transfer *send, struct weft_announce *announce)
+{
+    const struct weft_endpoint *ep = send->peer->ep;
+
+    send->ops = &on_net;
+    if (!ep->is_fetched || send->data.type != NULL || send->data.bytes <= ep->zcopy_max) {
+        return;
+    }
+    if (send->mr == NULL &&
+        ep->ops->mr_register(ep->transport, weft_data_at(&send->data, 0),
+                             (size_t)send->data.bytes, WEFT_MR_GET, &send->key,
+                             &send->mr) != WEFT_OK) {
+        send->mr = NULL;
+        return;
+    }
+    send->header.flags |= WEFT_PKT_EXPOSED;
+    announce->address = send->key.address;
+    announce->share = send->key.key;
+}
+
+enum weft_rc weft_rndv_net_announce(struct weft_transfer *send, const void *head,
+                                    size_t head_len)
+{
+    struct weft_endpoint *path = path_of(send);
+    const size_t along = bytes_along(send);
+    enum weft_rc rc;
+
+    send->zcopies = 0;
+    send->is_along = along > 0;
+    send->header.length = (uint32_t)head_len;
+    if (along > 0) {
+        rc = send_zcopy(send->peer, path, &send->header, head, head_len,
+                        send->data.buffer, along, take_part(0, NULL));
+    } else {
+        rc =
+            weft_engine_send(send->peer, &send->header, head, head_len, WEFT_SEND_URGENT);
+    }
+    if (rc == WEFT_OK) {
+        send->peer->transfers->announced_last = send->name;
+        if (along == 0 && send->peer->transfers->announced_only > 0) {
+            send->peer->transfers->announced_only--;
+        }
+    }
+    return rc;
+}
+
+void weft_rndv_net_note_pull(const struct weft_transfer *send, uint64_t offset)
+{
+    if (offset == 0 && send->is_along) { /* what went along was thrown away */
+        send->peer->transfers->announced_only = ANNOUNCED_ONLY;
+    }
+}
+
+/* Whose bytes are put or got, and how many come next; NULL: the peer is dead, and so is
+ * this message. */
+static struct weft_transfer *next_of(struct weft_push *push, bool is_send, uint64_t *n)
+{
+    struct weft_transfer *t = weft_transfer_find(push->name, is_send);
+    const uint64_t left = push->end - push->offset;
+
+    *n = left < PUT_MAX ? left : PUT_MAX;
+    if (t == NULL) {
+        push->offset = push->end;
+    }
+    return t;
+}
+
+/* The next bytes for memory that a receiver has registered; false: no room now. */
+static bool put_next(struct weft_peer *peer, struct weft_push *push)
+{
+    uint64_t n;
+    struct weft_transfer *send = next_of(push, true, &n);
+    struct part *part;
+    enum weft_rc rc;
+
+    (void)peer;
+    if (send == NULL) {
+        return true;
+    }
+    part = take_part(push->name, NULL);
+    rc = push->path->ops->put(push->path, &push->key, push->offset - push->start,
+                              weft_data_at(&send->data, push->offset), (size_t)n,
+                              &part->op);
+    if (rc == WEFT_AGAIN) {
+        give_part(part);
+        return false;
+    }
+    push->offset += n;
+    if (push->offset < push->end) {
+        send->zcopies++; /* one more than what is asked for */
+    }
+    if (rc != WEFT_PENDING) {
+        give_part(part);
+        push->offset = push->end;
+        count_zcopy(send, rc);
+    }
+    return true;
+}
+
+/* A packet with the next bytes, as many as go at once; false: no room now. */
+static bool send_next(struct weft_peer *peer, struct weft_push *push)
+{
+    const uint64_t most = peer->ep->zcopy_max - sizeof(struct weft_answer);
+    const uint64_t left = push->end - push->offset;
+    const size_t n = (size_t)(left < most ? left : most);
+    struct weft_header header = {.kind = WEFT_PKT_DATA};
+    const struct weft_answer answer = {
+        .request = push->request,
+        .offset = push->offset,
+        .length = n,
+    };
+    const uint8_t *from = weft_data_at(&push->send->data, push->offset);
+    void *packed = NULL;
+
+    if (push->send->data.type != NULL) {
+        packed = malloc(n);
+        if (packed == NULL) {
+            weft_wireup_abort(weft_engine.job, 1, "no memory to pack a message");
+        }
+        weft_data_gather(&push->send->data, push->offset, packed, n);
+        from = packed;
+    }
+    header.length = (uint32_t)(sizeof(answer) + n);
+    if (send_zcopy(peer, push->path, &header, &answer, sizeof(answer), from, n,
+                   take_part(0, packed)) != WEFT_OK) {
+        free(packed);
+        return false;
+    }
+    weft_transfers.pieces_sent++;
+    push->offset += n;
+    return true;
+}
+
+/* The next bytes of memory that a sender has registered; false: no room now. */
+static bool get_next(struct weft_peer *peer, struct weft_push *push)
+{
+    uint64_t n;
+    struct weft_transfer *recv = next_of(push, false, &n);
+    struct part *part;
+    enum weft_rc rc;
+
+    (void)peer;
+    if (recv == NULL) {
+        return true;
+    }
+    part = take_part(push->name, NULL);
+    part->got = n;
+    rc = push->path->ops->get(push->path, &push->key, push->offset,
+                              weft_data_at(&recv->data, push->offset), (size_t)n,
+                              &part->op);
+    if (rc != WEFT_PENDING) {
+        give_part(part);
+    }
+    push->offset = rc == WEFT_PENDING ? push->offset + n
+                   : rc == WEFT_AGAIN ? push->offset
+                                      : push->end; /* it is lost */
+    return rc != WEFT_AGAIN;
+}
+
+static void send_placed(struct weft_peer *peer, struct weft_push *push)
+{
+    const struct weft_answer placed = {
+        .request = push->request,
+        .offset = push->start,
+        .length = push->end - push->start,
+    };
+
+    weft_engine_control_by(peer, push->path, WEFT_PKT_PLACED, &placed);
+}
+
+static void deregister(struct weft_transfer *t)
+{
+    const struct weft_endpoint *ep = t->peer->ep;
+
+    if (t->mr != NULL) {
+        ep->ops->mr_deregister(ep->transport, t->mr);
+        t->mr = NULL;
+    }
+}
+
+static const struct weft_transfer_ops on_net = {.push = send_next, .close = deregister};
+
+static const struct weft_transfer_ops put_ops = {.push = put_next, .pushed = send_placed};
+static const struct weft_transfer_ops get_ops = {.push = get_next};
+
+static const char another_way[] =
+    "it has registered memory for a message that goes another way";
+
+const char *weft_rndv_net_on_pull_put(struct weft_peer *from,
+                                      const struct weft_answer *answer)
+{
+    struct weft_transfer *send;
+    const char *fault = weft_transfer_find_announced(from, answer->request, &send);
+    struct weft_push *push;
+
+    if (send == NULL || fault != NULL) {
+        return fault;
+    }
+    if (send->data.type != NULL || !weft_peer_is_on_net(from)) {
+        return another_way;
+    }
+    if (!weft_is_part(answer, send->data.bytes) || answer->length == 0) {
+        return "it asks for bytes outside the message";
+    }
+    if (!weft_transfer_is_first_pull(send, answer)) {
+        return NULL;
+    }
+    if (weft_transfer_is_pushed(send)) {
+        return another_way;
+    }
+    weft_rndv_net_note_pull(send, answer->offset);
+    push = weft_transfer_start_push(send, answer->offset, answer->length, answer->other);
+    if (push != NULL) {
+        push->ops = &put_ops;
+        push->key = (struct weft_key){.address = answer->address, .key = answer->key};
+        send->zcopies = 1;
+    }
+    return NULL;
+}
+
+/* ---- the receiver's half ---- */
+
+/* Asks for what did not come along: into its place, or as DATA. */
+static void ask_for_rest(struct weft_transfer *recv, uint64_t offset, uint64_t length)
+{
+    const struct weft_endpoint *ep = recv->peer->ep;
+    struct weft_key key;
+    struct weft_answer answer;
+
+    if (recv->data.type != NULL || recv->is_sent_in_parts ||
+        ep->ops->mr_register(ep->transport, weft_data_at(&recv->data, offset),
+                             (size_t)length, WEFT_MR_PUT, &key, &recv->mr) != WEFT_OK) {
+        recv->mr = NULL;
+        weft_transfer_pull(recv, offset, length);
+        return;
+    }
+    answer = (struct weft_answer){
+        .request = recv->other,
+        .other = recv->name,
+        .offset = offset,
+        .length = length,
+        .address = key.address,
+        .key = key.key,
+    };
+    weft_engine_control(recv->peer, WEFT_PKT_PULL_PUT, &answer);
+}
+
+void weft_rndv_net_begin(struct weft_transfer *recv, uint64_t length, const void *along,
+                         size_t along_len)
+{
+    const uint64_t here = along_len < length ? along_len : length;
+
+    recv->ops = &on_net;
+    if (length > here) {
+        ask_for_rest(recv, here, length - here);
+    }
+    if (here > 0) {
+        weft_data_scatter(&recv->data, 0, along, (size_t)here);
+        weft_transfer_count(recv, here);
+    }
+}
+
+void weft_rndv_net_get(struct weft_transfer *recv, uint64_t length,
+                       const struct weft_key *key)
+{
+    struct weft_peer *peer = recv->peer;
+    struct weft_push *push;
+
+    recv->ops = &on_net;
+    if (length == 0) {
+        return;
+    }
+    if (recv->data.type != NULL) {
+        weft_transfer_pull(recv, 0, length);
+        return;
+    }
+    push = weft_push_make(
+        peer, &(struct weft_push){
+                  .ops = &get_ops,
+                  .name = recv->name,
+                  .end = length,
+                  .path = peer->ep->ops->find_stream(peer->ep, recv->header.path),
+                  .key = *key,
+              });
+    weft_push_begin(push);
+}
+
+const char *weft_rndv_net_on_placed(struct weft_peer *from,
+                                    const struct weft_answer *answer)
+{
+    struct weft_transfer *recv;
+    const char *fault = weft_transfer_find_incoming(from, answer->request, &recv);
+
+    if (recv == NULL || fault != NULL) {
+        return fault;
+    }
+    if (recv->is_told) {
+        return NULL; /* a second time */
+    }
+    /* The rest was asked for at once, so it is all that was not counted yet. */
+    if (recv->mr == NULL || answer->length != weft_share_left(recv->share)) {
+        return "it has put bytes that nobody asked for";
+    }
+    deregister(recv);
+    recv->is_told = true; /* the sender knows by itself */
+    weft_transfer_count(recv, answer->length);
+    return NULL;
+}

@@ -1,0 +1,40 @@
+/*
+ * rndv_node.h - long messages inside a node. The two halves of a transfer are two small
+ * state machines, which meet in a copy share (node/copy_share.h).
+ *
+ *   sender                                     receiver
+ *   ANNOUNCE length, address, transfer,   -->  matched, now or later
+ *            share                             can the sender's memory be reached?
+ *                                         yes: opens the share, claims piece after piece
+ *   sees it open: claims pieces too,           and fetches each
+ *   if it is inside MPI, and stores them
+ *                                          no: claims all and asks for the bytes
+ *   PULL offset, length                   <--
+ *   DATA piece, DATA piece, ...           -->  copies each to its place
+ *   sees all counted                           sees all counted
+ *
+ * A sender without a share to give learns the end from FETCHED. Pieces are moved outside
+ * the lock, by threads that wait in MPI. A piece that cannot be moved is asked for, or
+ * sent, as DATA: each transfer falls back by itself.
+ */
+#ifndef WEFT_TRANSFER_RNDV_NODE_H
+#define WEFT_TRANSFER_RNDV_NODE_H
+
+#include "transfer/protocol.h"
+
+/* From now on the transfer goes this way. */
+void weft_rndv_node_use(struct weft_transfer *transfer);
+
+/* A share for the announcement of a send, where the two could copy for each other: what
+ * the announcement says of it. */
+uint64_t weft_rndv_node_take_share(struct weft_transfer *send);
+
+/* Opens the sender's share for a receive, or one that only we see. `piece` is what is
+ * claimed at once, in bytes; 0: nobody claims any. */
+void weft_rndv_node_open_share(struct weft_transfer *recv,
+                               const struct weft_announce *announce, uint64_t piece);
+
+/* Asks for everything that the sender has not begun to store. */
+void weft_rndv_node_pull_all(struct weft_transfer *recv);
+
+#endif

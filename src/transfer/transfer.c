@@ -1,0 +1,457 @@
+#include "transfer/protocol.h"
+
+#include "base/pool.h"
+#include "transfer/accessible.h"
+#include "transfer/stage.h"
+#include "transfer/sums.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+enum {
+    SHARE_FROM = 32 * 1024, /* copying together pays from here on */
+    LARGEST_PIECE = 128 * 1024,
+    DATA_MAX = WEFT_EAGER_MAX - sizeof(struct weft_answer),
+    FIRST = 16,     /* transfers in the first chunk of the pool */
+    MOST = 1 << 24, /* at once */
+};
+
+struct weft_transfers weft_transfers;
+
+static struct weft_pool pool;
+
+void weft_transfer_open(void (*rested)(void))
+{
+    weft_transfers = (struct weft_transfers){.rested = rested};
+    weft_pool_init(&pool, sizeof(struct weft_transfer), FIRST, MOST);
+}
+
+void weft_transfer_close(void)
+{
+    weft_pool_fini(&pool);
+    weft_stages_free();
+}
+
+/* ---- names: generation << 32 | index ---- */
+
+struct weft_transfer *weft_transfer_find(uint64_t name, bool is_send)
+{
+    struct weft_transfer *found =
+        weft_pool_find(&pool, (uint32_t)name, (uint32_t)(name >> 32));
+
+    return found != NULL && found->is_send == is_send ? found : NULL;
+}
+
+struct weft_transfer *weft_transfer_take(struct weft_peer *peer, bool is_send,
+                                         const struct weft_data *data,
+                                         const struct weft_transfer_events *events,
+                                         void *owner)
+{
+    struct weft_transfer *t;
+    void *object;
+    uint32_t index;
+    uint32_t generation;
+
+    if (weft_pool_take(&pool, &object, &index, &generation) != WEFT_OK) {
+        return NULL;
+    }
+    t = object;
+    t->name = (uint64_t)generation << 32 | index;
+    t->peer = peer;
+    t->is_send = is_send;
+    t->data = *data;
+    t->events = events;
+    t->owner = owner;
+    return t;
+}
+
+const char *weft_transfer_find_announced(const struct weft_peer *from, uint64_t name,
+                                         struct weft_transfer **out)
+{
+    const struct weft_transfer *send = *out = weft_transfer_find(name, true);
+
+    return send != NULL && (!send->awaits_answer || send->peer != from)
+               ? "it answers a message that was not announced to it"
+               : NULL;
+}
+
+const char *weft_transfer_find_incoming(const struct weft_peer *from, uint64_t name,
+                                        struct weft_transfer **out)
+{
+    const struct weft_transfer *recv = *out = weft_transfer_find(name, false);
+
+    return recv != NULL && recv->peer != from
+               ? "it sends bytes for a receive that waits for none of it"
+               : NULL;
+}
+
+/* ---- the two lists ---- */
+
+void weft_transfer_add(struct weft_transfer *t)
+{
+    struct weft_transfers *all = &weft_transfers;
+
+    assert(t->link == NULL);
+    t->next = all->list;
+    t->link = &all->list;
+    if (t->next != NULL) {
+        t->next->link = &t->next;
+    }
+    all->list = t;
+    weft_engine.watched++;
+}
+
+void weft_transfer_remove(struct weft_transfer *t)
+{
+    if (t->link == NULL) {
+        return;
+    }
+    *t->link = t->next;
+    if (t->next != NULL) {
+        t->next->link = t->link;
+    }
+    t->link = NULL;
+    weft_engine.watched--;
+}
+
+/* ---- the end ---- */
+
+/* Frees everything but the transfer itself. */
+static void release(struct weft_transfer *t)
+{
+    assert(t->work.state != WEFT_WORK_RUNNING);
+    if (t->work.state == WEFT_WORK_WAITING) {
+        weft_work_remove(&t->work);
+    }
+    weft_transfer_remove(t);
+    if (t->is_share_ours) {
+        weft_share_give(&weft_engine.node, t->share_number);
+    }
+    if (t->ops != NULL && t->ops->close != NULL) {
+        t->ops->close(t);
+    }
+    if (weft_unlikely(t->list != NULL)) {
+        weft_stage_return((struct weft_stage){t->list, t->data.stage});
+    }
+}
+
+void weft_transfer_drop(struct weft_transfer *t)
+{
+    assert(t->is_offered);
+    release(t);
+    weft_pool_give(&pool, (uint32_t)t->name);
+}
+
+/* What a receive leaves behind; what it ends with. */
+static enum weft_rc end_receive(struct weft_transfer *recv, enum weft_rc rc)
+{
+    recv->peer->wanted--;
+    weft_transfers.incoming--;
+    if (recv->is_pulled) {
+        weft_reason_drop(WEFT_REASON_STEPS);
+    }
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    if (!recv->is_share_common && !recv->is_told) {
+        const struct weft_answer answer = {.request = recv->other};
+
+        weft_engine_control(recv->peer, WEFT_PKT_FETCHED, &answer);
+    }
+    return weft_has_checksum() ? weft_sums_check(recv) : WEFT_OK;
+}
+
+void weft_transfer_end(struct weft_transfer *t, enum weft_rc rc)
+{
+    release(t);
+    if (t->is_incoming) {
+        rc = end_receive(t, rc);
+    }
+    t->events->done(t, rc);
+    weft_pool_give(&pool, (uint32_t)t->name);
+}
+
+/* ---- progress ---- */
+
+/* Has a receive all bytes, and nothing to do until their checksums come? */
+static bool waits_for_sums(const struct weft_transfer *t)
+{
+    return weft_has_checksum() && !t->is_send && t->is_summed && t->awaits_sums;
+}
+
+/* Does a transfer, all of whose bytes are there, lack no checksums? */
+static bool is_summed(struct weft_transfer *t)
+{
+    if (!weft_has_checksum()) {
+        return true;
+    }
+    return t->is_send ? !t->owes_sums : weft_sums_are_there(t);
+}
+
+/* A sender that owes checksums is to make them, once it knows for which receive. */
+static bool has_work(const struct weft_transfer *t)
+{
+    return weft_share_has_pieces(t->share, t->share_generation) ||
+           (weft_sums_are_owed(t) && weft_share_is_open(t->share, t->share_generation));
+}
+
+/* Ends it if it is over, or adds its work. */
+static void look_at(struct weft_transfer *t)
+{
+    if (weft_unlikely(t->is_offered)) {
+        if (!weft_share_is_open(t->share, t->share_generation)) {
+            return;
+        }
+        t->is_offered = false;
+        weft_transfer_came(t);
+        t->message_length = weft_share_field(&t->share->note);
+        t->events->claimed(t);
+    }
+    if (t->work.state != WEFT_WORK_RUNNING &&
+        weft_share_is_over(t->share, t->share_generation) && is_summed(t)) {
+        weft_transfer_end(t, WEFT_OK);
+    } else if (t->work.state == WEFT_WORK_NONE && has_work(t)) {
+        weft_transfer_add_work(t);
+    }
+}
+
+void weft_transfers_look(void)
+{
+    struct weft_transfer *next;
+
+    for (struct weft_transfer *t = weft_transfers.list; t != NULL; t = next) {
+        next = t->next;
+        look_at(t);
+    }
+}
+
+bool weft_transfers_have_news(void)
+{
+    for (const struct weft_transfer *t = weft_transfers.list; t != NULL; t = t->next) {
+        if (t->work.state != WEFT_WORK_RUNNING &&
+            (has_work(t) ||
+             (weft_share_is_over(t->share, t->share_generation) && !waits_for_sums(t)))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The state RUNNING keeps the transfer from ending meanwhile. */
+static void run(struct weft_work *work)
+{
+    struct weft_transfer *t =
+        (struct weft_transfer *)((char *)work - offsetof(struct weft_transfer, work));
+
+    t->ops->work(t);
+    t->work.state = WEFT_WORK_NONE;
+    weft_transfers_look();
+    if (weft_transfers.rested != NULL) {
+        weft_transfers.rested();
+    }
+}
+
+void weft_transfer_add_work(struct weft_transfer *t)
+{
+    weft_work_add(&t->work, run);
+}
+
+/* ---- what protocols share ---- */
+
+void weft_transfer_came(struct weft_transfer *recv)
+{
+    recv->is_incoming = true;
+    recv->peer->wanted++;
+    weft_transfers.incoming++;
+}
+
+void weft_transfer_count(const struct weft_transfer *t, uint64_t bytes)
+{
+    if (weft_share_count(t->share, bytes) && t->peer->area != NULL) {
+        weft_node_wake(t->peer->area, WEFT_WAKE_ANYTHING);
+    }
+}
+
+void weft_transfer_pull(struct weft_transfer *recv, uint64_t offset, uint64_t length)
+{
+    const struct weft_answer answer = {
+        .request = recv->other,
+        .other = recv->name,
+        .offset = offset,
+        .length = length,
+    };
+
+    if (!recv->is_pulled) {
+        recv->is_pulled = true;
+        weft_reason_add(WEFT_REASON_STEPS);
+    }
+    weft_engine_control(recv->peer, WEFT_PKT_PULL, &answer);
+}
+
+bool weft_transfer_is_first_pull(struct weft_transfer *send,
+                                 const struct weft_answer *part)
+{
+    if (part->offset < send->pulled_to) {
+        return false;
+    }
+    send->pulled_to = part->offset + part->length;
+    return true;
+}
+
+uint64_t weft_transfer_choose_piece(uint64_t length)
+{
+    if (length < SHARE_FROM) {
+        return length;
+    }
+    return length / 2 < LARGEST_PIECE ? (length + 1) / 2 : LARGEST_PIECE;
+}
+
+void weft_transfer_end_if_inaccessible(const struct weft_transfer *t, uint64_t offset,
+                                       uint64_t length)
+{
+    if (weft_peer_is_on_node(t->peer) && weft_peer_can_reach(t->peer)) {
+        weft_data_end_if_inaccessible(weft_engine.job, &t->data, offset, length,
+                                      t->is_send ? "send" : "receive", t->header.tag);
+    }
+}
+
+/* ---- what peers have asked for ---- */
+
+/* A packet with the next bytes; false: no room now. */
+static bool push_piece(struct weft_peer *peer, struct weft_push *push)
+{
+    const uint64_t left = push->end - push->offset;
+    const size_t n = (size_t)(left < DATA_MAX ? left : DATA_MAX);
+    struct weft_header header = {.kind = WEFT_PKT_DATA};
+    struct {
+        struct weft_answer answer;
+        uint8_t bytes[DATA_MAX];
+    } packet;
+
+    packet.answer = (struct weft_answer){
+        .request = push->request,
+        .offset = push->offset,
+        .length = n,
+    };
+    weft_data_gather(&push->send->data, push->offset, packet.bytes, n);
+    if (weft_engine_send(peer, &header, &packet, sizeof(packet.answer) + n, 0) !=
+        WEFT_OK) {
+        return false;
+    }
+    weft_transfers.pieces_sent++;
+    push->offset += n;
+    return true;
+}
+
+static const struct weft_transfer_ops pieces = {.push = push_piece};
+
+static enum weft_rc push_again(struct weft_retry *retry)
+{
+    struct weft_push *push = (struct weft_push *)retry;
+
+    while (push->offset < push->end) {
+        if (!push->ops->push(push->peer, push)) {
+            return WEFT_AGAIN;
+        }
+    }
+    if (push->ops->pushed != NULL) {
+        push->ops->pushed(push->peer, push);
+    }
+    free(push);
+    return WEFT_OK;
+}
+
+static void push_failed(struct weft_retry *retry)
+{
+    free(retry);
+}
+
+struct weft_push *weft_push_make(struct weft_peer *peer, const struct weft_push *push)
+{
+    struct weft_push *made = malloc(sizeof(*made));
+
+    if (made == NULL) {
+        weft_wireup_abort(weft_engine.job, 1,
+                          "out of memory: cannot move a long message in pieces");
+    }
+    *made = *push;
+    made->peer = peer;
+    made->retry = (struct weft_retry){.again = push_again, .failed = push_failed};
+    return made;
+}
+
+void weft_push_begin(struct weft_push *push)
+{
+    struct weft_peer *peer = push->peer;
+
+    if (weft_peer_retries(peer, WEFT_RETRY_BULK) ||
+        push_again(&push->retry) == WEFT_AGAIN) {
+        weft_engine_retry_later(peer, WEFT_RETRY_BULK, &push->retry);
+    }
+}
+
+struct weft_push *weft_transfer_start_push(struct weft_transfer *send, uint64_t offset,
+                                           uint64_t length, uint64_t request)
+{
+    struct weft_peer *peer = send->peer;
+    const bool is_own = send->ops->push != NULL && peer->ep->zcopy_max > 0;
+    struct weft_push *push;
+
+    if (weft_unlikely(peer->is_failed)) {
+        return NULL; /* and the transfer is about to be ended */
+    }
+    push = weft_push_make(peer, &(struct weft_push){
+                                    .ops = is_own ? send->ops : &pieces,
+                                    .send = send,
+                                    .name = send->name,
+                                    .start = offset,
+                                    .offset = offset,
+                                    .end = offset + length,
+                                    .request = request,
+                                    .path = send->path,
+                                });
+    weft_engine_retry_later(peer, WEFT_RETRY_BULK, &push->retry);
+    return push;
+}
+
+bool weft_transfer_is_pushed(const struct weft_transfer *send)
+{
+    const struct weft_retry *retry = send->peer->retry[WEFT_RETRY_BULK].first;
+
+    while (retry != NULL && (retry->again != push_again ||
+                             ((const struct weft_push *)retry)->send != send)) {
+        retry = retry->next;
+    }
+    return retry != NULL || send->zcopies > 0;
+}
+
+enum weft_rc weft_transfer_meet(struct weft_peer *peer)
+{
+    if (peer->transfers == NULL) {
+        peer->transfers = calloc(1, sizeof(*peer->transfers));
+    }
+    return peer->transfers != NULL ? WEFT_OK : WEFT_ERR_NOMEM;
+}
+
+void weft_transfer_forget(struct weft_peer *peer)
+{
+    struct weft_peer_transfers *known = peer->transfers;
+
+    if (known == NULL) {
+        return;
+    }
+    while (known->offers != NULL) {
+        struct weft_offer *next = known->offers->next;
+
+        free(known->offers);
+        known->offers = next;
+    }
+}
+
+void weft_transfer_leave(struct weft_peer *peer)
+{
+    weft_transfer_forget(peer);
+    free(peer->transfers);
+    peer->transfers = NULL;
+}

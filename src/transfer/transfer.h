@@ -1,0 +1,160 @@
+/*
+ * transfer.h - long messages on their way: what a request points to while it lasts.
+ *
+ * A transfer is one side of a message that does not go in one packet. p2p/ takes it for a
+ * send or a receive, says what it is to be told, and begins it:
+ *
+ *   rndv.h        announcements (RTS), sent and received: the protocol is chosen here
+ *   offer.h       a posted receive tells its sender where the message goes
+ *
+ * The protocols, which do not know each other:
+ *
+ *   rndv_node.h   inside a node: both sides copy, or pieces go in packets
+ *   staged.h      inside a node: packed into staging buffers, piece by piece
+ *   rndv_net.h    over a network: zero copy, put, get
+ *
+ * and what all of them use: this file's part for protocols (protocol.h), sums.h
+ * (checksums of long messages), late_sums.h, stage.h (staging buffers), iov_list.h,
+ * data.h.
+ *
+ * Ownership. A transfer describes data that the request owns and keeps until `done`. It
+ * ends once, by weft_transfer_end(), which tells its owner and frees it; a receive that
+ * was only offered may be dropped without a word (weft_transfer_drop).
+ *
+ * Peers name a transfer by a number that is never used again, so an answer to one that is
+ * over finds nothing and is ignored.
+ *
+ * Needs the lock, unless a function says otherwise.
+ */
+#ifndef WEFT_TRANSFER_TRANSFER_H
+#define WEFT_TRANSFER_TRANSFER_H
+
+#include "engine/engine.h"
+#include "engine/work.h"
+#include "node/copy_share.h"
+#include "node/doorbell.h"
+#include "transfer/data.h"
+
+struct weft_staging;
+struct weft_transfer;
+struct weft_transfer_ops;
+
+/* What the owner of a transfer is told. */
+struct weft_transfer_events {
+    /* It is over, and gone when this returns. Of a receive, WEFT_ERR_CHECKSUM says that
+     * other bytes arrived than were sent. */
+    void (*done)(struct weft_transfer *transfer, enum weft_rc rc);
+    /* A receive that was offered: its sender uses the offer. */
+    void (*claimed)(struct weft_transfer *transfer);
+};
+
+struct weft_transfer {
+    struct weft_transfer *next;          /* in the list of those that share a copy */
+    struct weft_transfer **link;         /* what points to it there; NULL: in no list */
+    const struct weft_transfer_ops *ops; /* the protocol */
+    const struct weft_transfer_events *events;
+    void *owner;
+    uint64_t name;             /* what the peer calls it */
+    struct weft_peer *peer;    /* the other side */
+    struct weft_data data;     /* ours */
+    struct weft_header header; /* send: what goes in front; receive: what came so */
+    uint64_t other;            /* the peer's transfer, once it is known */
+    uint64_t message_length;   /* receive: all of it, whatever fits */
+    uint64_t pulled_to;        /* send: the end of what its receiver asked for last */
+    struct weft_work work;     /* copying, outside the lock */
+    bool is_send;
+    bool awaits_answer;    /* send: the announcement went out: its receiver may answer */
+    bool is_incoming;      /* receive: its message has come, or is being stored */
+    bool is_offered;       /* receive: and no sender has used the offer yet */
+    bool is_pulled;        /* receive: bytes of it come as DATA */
+    bool is_told;          /* receive: the sender needs no FETCHED */
+    bool is_sent_in_parts; /* receive: the sender's data are in no one place */
+    bool is_along;         /* send: the first bytes went with the announcement */
+
+    bool is_share_ours;    /* taken from our node, to be given back */
+    bool is_share_common;  /* the peer sees it too */
+    uint32_t share_number; /* of one that we own */
+    uint32_t share_generation;
+    struct weft_copy_share *share;    /* ours, the peer's, or own_share */
+    struct weft_copy_share own_share; /* where there is none that both see */
+
+    struct weft_staging *staging; /* staged.c */
+    void *list;                   /* a stage with the list of our blocks, or NULL */
+
+    struct weft_endpoint *path; /* send over a network: its stream; NULL: none yet */
+    uint32_t zcopies;           /* send: parts that the network still needs */
+    void *mr;                   /* registered memory, or NULL */
+    struct weft_key key;        /* send: to that memory */
+
+    /* Where WEFT_CHECKSUM is set (sums.h). */
+    uint32_t sums[WEFT_SUM_BLOCKS];    /* as sent */
+    uint32_t arrived[WEFT_SUM_BLOCKS]; /* receive: where it lies now */
+    bool owes_sums;                    /* send: they are not made yet, or not sent */
+    bool awaits_sums;                  /* receive: the sender owes them */
+    bool is_summed;                    /* receive: `arrived` is set */
+};
+
+struct weft_transfers {
+    void (*rested)(void);       /* called when a piece of work was done; may be NULL */
+    struct weft_transfer *list; /* those that share a copy */
+    uint32_t incoming;          /* receives among all */
+    uint64_t pieces_sent;       /* DATA packets: they are no messages */
+    uint64_t pieces_received;
+};
+
+extern struct weft_transfers weft_transfers;
+
+/* `rested` is called when a piece of work was done, which kept its transfer from ending.
+ */
+void weft_transfer_open(void (*rested)(void));
+void weft_transfer_close(void);
+
+/* A transfer to or from a peer that was reached; NULL: no memory. */
+struct weft_transfer *weft_transfer_take(struct weft_peer *peer, bool is_send,
+                                         const struct weft_data *data,
+                                         const struct weft_transfer_events *events,
+                                         void *owner);
+
+/* It is over, or has failed: frees all it has, and tells its owner. It is not at work. */
+void weft_transfer_end(struct weft_transfer *transfer, enum weft_rc rc);
+
+/* A receive that was offered, and that another message takes, or nobody wants any more.
+ */
+void weft_transfer_drop(struct weft_transfer *transfer);
+
+/* Ends what is over, and adds what can go on to the list of work. */
+void weft_transfers_look(void);
+/* Would it find something? */
+bool weft_transfers_have_news(void);
+
+/* A peer: what transfers know of it, made when it is reached (WEFT_ERR_NOMEM); forgotten
+ * when it has died; freed. */
+WEFT_MUST_CHECK enum weft_rc weft_transfer_meet(struct weft_peer *peer);
+void weft_transfer_forget(struct weft_peer *peer);
+void weft_transfer_leave(struct weft_peer *peer);
+
+/* Is WEFT_CHECKSUM set in the whole job? */
+static inline bool weft_has_checksum(void)
+{
+    return weft_unlikely(weft_engine.hooks.seal != NULL);
+}
+
+/* Does it share this node's memory, so that it sees our stages? */
+static inline bool weft_peer_is_on_node(const struct weft_peer *peer)
+{
+    return peer->ep != NULL && (peer->ep->ops->caps & WEFT_CAP_SAME_NODE) != 0;
+}
+
+/* Is it reached by a network? */
+static inline bool weft_peer_is_on_net(const struct weft_peer *peer)
+{
+    return peer->ep != NULL && (peer->ep->ops->caps & WEFT_CAP_SAME_NODE) == 0;
+}
+
+/* Can its memory be read and written? */
+static inline bool weft_peer_can_reach(const struct weft_peer *peer)
+{
+    return peer->is_self || peer->ep->ops->can_reach(peer->ep);
+}
+
+#endif

@@ -1,0 +1,377 @@
+#include "fake_network.h"
+
+#include "transport/transport.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct fake_net fake_net;
+
+/* An operation that is under way; its bytes move when it is finished. */
+struct pending {
+    struct weft_op *op;
+    void *to;
+    const void *from;
+    size_t len;
+};
+
+struct arrival {
+    struct arrival *next;
+    uint32_t from;
+    struct weft_header header;
+    size_t len;
+    _Alignas(8) uint8_t data[];
+};
+
+static struct {
+    struct weft_upcalls *up;
+    int descriptor;                        /* never readable */
+    struct weft_endpoint ep[NET_PEERS][2]; /* two streams each */
+    struct pending pending[NET_OPS];
+    bool is_finishing;
+    enum weft_rc rc;
+    struct arrival *arrivals;
+} net;
+
+static void fail(const char *what)
+{
+    if (fake_net.fault == NULL) {
+        fake_net.fault = what;
+    }
+}
+
+void fake_net_reset(void)
+{
+    memset(&fake_net, 0, sizeof(fake_net));
+    memset(&net, 0, sizeof(net));
+}
+
+static enum weft_rc net_open(struct weft_upcalls *up, struct weft_node *node,
+                             struct weft_transport **out)
+{
+    (void)node;
+    net.up = up;
+    net.descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    *out = NULL;
+    return net.descriptor >= 0 ? WEFT_OK : WEFT_ERR_SYSTEM;
+}
+
+static void net_close(struct weft_transport *tp)
+{
+    (void)tp;
+    close(net.descriptor);
+    if (fake_net.registered != 0) {
+        fail("memory is registered at the end");
+    }
+    if (net.arrivals != NULL) {
+        fail("packets have not arrived");
+    }
+}
+
+static enum weft_rc net_connect(struct weft_transport *tp, uint32_t rank,
+                                struct weft_endpoint **out)
+{
+    for (uint32_t stream = 0; stream < 2; stream++) {
+        net.ep[rank][stream] = (struct weft_endpoint){
+            .ops = &fake_net_ops,
+            .transport = tp,
+            .rank = rank,
+            .short_max = WEFT_EAGER_MAX,
+            .zcopy_max = NET_ZCOPY_MAX,
+            .stream = stream,
+            .is_fetched = fake_net.is_fetched,
+        };
+    }
+    *out = &net.ep[rank][0];
+    return WEFT_OK;
+}
+
+static void net_disconnect(struct weft_endpoint *ep)
+{
+    (void)ep;
+}
+
+static struct net_packet *new_packet(const struct weft_endpoint *ep, const void *header)
+{
+    struct net_packet *packet = &fake_net.sent[fake_net.sent_count++ % NET_PACKETS];
+
+    memset(packet, 0, offsetof(struct net_packet, data));
+    packet->peer = ep->rank;
+    packet->stream = ep->stream;
+    memcpy(&packet->header, header, sizeof(packet->header));
+    return packet;
+}
+
+static enum weft_rc net_send(struct weft_endpoint *ep, const void *header,
+                             const void *data, size_t len, unsigned flags)
+{
+    struct net_packet *packet = new_packet(ep, header);
+
+    packet->flags = flags;
+    packet->len = len;
+    if (len > 0) {
+        memcpy(packet->data, data, len);
+    }
+    return WEFT_OK;
+}
+
+static struct weft_endpoint *net_next_stream(struct weft_endpoint *ep)
+{
+    return &net.ep[ep->rank][1];
+}
+
+static struct weft_endpoint *net_find_stream(struct weft_endpoint *ep, uint32_t number)
+{
+    return &net.ep[ep->rank][number];
+}
+
+static enum weft_rc begin(struct weft_op *op, void *to, const void *from, size_t len)
+{
+    if (fake_net.pending == NET_OPS) {
+        fail("too many operations");
+        return WEFT_ERR_NOMEM;
+    }
+    net.pending[fake_net.pending++] = (struct pending){op, to, from, len};
+    return WEFT_PENDING;
+}
+
+static bool refuses(int *times)
+{
+    if (*times == 0) {
+        return false;
+    }
+    --*times;
+    return true;
+}
+
+static enum weft_rc net_send_zcopy(struct weft_endpoint *ep, const void *header,
+                                   const void *head, size_t head_len, const void *data,
+                                   size_t len, struct weft_op *op)
+{
+    struct net_packet *packet;
+
+    if (refuses(&fake_net.refuse_zcopy)) {
+        return WEFT_AGAIN;
+    }
+    if (head_len > WEFT_HEAD_MAX || len > NET_ZCOPY_MAX) {
+        fail("a zero-copy send is too long");
+    }
+    packet = new_packet(ep, header);
+    packet->is_zcopy = true;
+    packet->head_len = head_len;
+    packet->len = head_len + len;
+    if (head_len > 0) {
+        memcpy(packet->data, head, head_len);
+    }
+    return begin(op, packet->data + head_len, data, len);
+}
+
+static enum weft_rc net_put(struct weft_endpoint *ep, const struct weft_key *key,
+                            uint64_t offset, const void *from, size_t len,
+                            struct weft_op *op)
+{
+    (void)ep;
+    if (refuses(&fake_net.refuse_rma)) {
+        return WEFT_AGAIN;
+    }
+    fake_net.puts++;
+    return begin(op, (void *)(uintptr_t)(key->address + offset), from, len);
+}
+
+static enum weft_rc net_get(struct weft_endpoint *ep, const struct weft_key *key,
+                            uint64_t offset, void *to, size_t len, struct weft_op *op)
+{
+    (void)ep;
+    if (refuses(&fake_net.refuse_rma)) {
+        return WEFT_AGAIN;
+    }
+    fake_net.gets++;
+    return begin(op, to, (const void *)(uintptr_t)(key->address + offset), len);
+}
+
+static enum weft_rc net_mr_register(struct weft_transport *tp, void *memory, size_t bytes,
+                                    unsigned how, struct weft_key *key, void **mr)
+{
+    (void)tp;
+    (void)bytes;
+    if (fake_net.refuse_mr) {
+        return WEFT_AGAIN;
+    }
+    if (how != WEFT_MR_PUT && how != WEFT_MR_GET) {
+        fail("memory is registered for nothing, or for both");
+    }
+    fake_net.registered++;
+    *key = (struct weft_key){.address = (uint64_t)(uintptr_t)memory, .key = 77};
+    *mr = memory;
+    return WEFT_OK;
+}
+
+static void net_mr_deregister(struct weft_transport *tp, void *mr)
+{
+    (void)tp;
+    if (mr == NULL || fake_net.registered == 0) {
+        fail("memory that is not registered is deregistered");
+    }
+    fake_net.registered--;
+}
+
+static void finish_all(void)
+{
+    const int count = fake_net.pending;
+    struct pending finished[NET_OPS];
+
+    memcpy(finished, net.pending, sizeof(finished));
+    fake_net.pending = 0;
+    net.is_finishing = false;
+    for (int i = 0; i < count; i++) {
+        if (net.rc == WEFT_OK) {
+            memcpy(finished[i].to, finished[i].from, finished[i].len);
+        }
+        finished[i].op->done(finished[i].op, net.rc);
+    }
+}
+
+static int net_poll(struct weft_transport *tp, int budget)
+{
+    int n = 0;
+
+    (void)tp;
+    if (net.is_finishing) {
+        finish_all();
+    }
+    while (net.arrivals != NULL && n < budget) {
+        struct arrival *a = net.arrivals;
+
+        net.arrivals = a->next;
+        net.up->arrived(net.up->owner, net.up->meet(net.up->owner, a->from), &a->header,
+                        a->data, a->len);
+        free(a);
+        n++;
+    }
+    return n;
+}
+
+static enum weft_rc net_arm(struct weft_transport *tp)
+{
+    (void)tp;
+    return net.arrivals != NULL ? WEFT_AGAIN : WEFT_OK;
+}
+
+static bool net_descriptors(struct weft_transport *tp, int out[2])
+{
+    (void)tp;
+    out[0] = net.descriptor;
+    out[1] = -1;
+    return true;
+}
+
+static void net_do_nothing(struct weft_transport *tp)
+{
+    (void)tp;
+}
+
+static uint64_t net_due_ns(const struct weft_transport *tp)
+{
+    (void)tp;
+    return 0;
+}
+
+static bool net_has_asked(struct weft_transport *tp)
+{
+    (void)tp;
+    return false;
+}
+
+static bool net_can_reach(struct weft_endpoint *ep)
+{
+    (void)ep;
+    return false;
+}
+
+static void net_count_sent(const struct weft_endpoint *ep, struct weft_traffic *traffic)
+{
+    (void)ep;
+    (void)traffic;
+}
+
+static void net_count(const struct weft_transport *tp, struct weft_traffic *traffic)
+{
+    (void)tp;
+    (void)traffic;
+}
+
+const struct weft_transport_ops fake_net_ops = {
+    .name = "fake network",
+    .caps = WEFT_CAP_ORDERED,
+    .open = net_open,
+    .close = net_close,
+    .connect = net_connect,
+    .disconnect = net_disconnect,
+    .send = net_send,
+    .next_stream = net_next_stream,
+    .find_stream = net_find_stream,
+    .send_zcopy = net_send_zcopy,
+    .put = net_put,
+    .get = net_get,
+    .mr_register = net_mr_register,
+    .mr_deregister = net_mr_deregister,
+    .can_reach = net_can_reach,
+    .poll = net_poll,
+    .warm_up = net_do_nothing,
+    .arm = net_arm,
+    .due_ns = net_due_ns,
+    .descriptors = net_descriptors,
+    .leave = net_do_nothing,
+    .has_asked = net_has_asked,
+    .count_sent = net_count_sent,
+    .count = net_count,
+};
+
+void fake_net_finish(enum weft_rc rc)
+{
+    net.is_finishing = true;
+    net.rc = rc;
+}
+
+void fake_net_arrive(uint32_t from, const struct weft_header *header, const void *data,
+                     size_t len)
+{
+    struct arrival **end = &net.arrivals;
+    struct arrival *a = malloc(sizeof(*a) + len);
+
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *a = (struct arrival){.from = from, .header = *header, .len = len};
+    if (len > 0) {
+        memcpy(a->data, data, len);
+    }
+    *end = a;
+}
+
+void fake_net_lose(uint32_t rank)
+{
+    net.up->lost(net.up->owner, rank, false, "lost by a test");
+}
+
+const struct net_packet *fake_net_nth(enum weft_packet kind, int n)
+{
+    for (int i = 0; i < fake_net.sent_count; i++) {
+        if (fake_net.sent[i].header.kind == (uint8_t)kind && n-- == 0) {
+            return &fake_net.sent[i];
+        }
+    }
+    return NULL;
+}
+
+int fake_net_count(enum weft_packet kind)
+{
+    int n = 0;
+
+    while (fake_net_nth(kind, n) != NULL) {
+        n++;
+    }
+    return n;
+}

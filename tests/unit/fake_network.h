@@ -1,0 +1,68 @@
+/*
+ * fake_network.h - a network without peers: the test stands for all of them.
+ *
+ * It keeps what is sent, zero-copy sends too, for the test to look at, and hands over
+ * what the test lets arrive when it is polled. Puts and gets move bytes when the test
+ * finishes them: peers' memory is this process's own. What breaks the contract in
+ * transport.h is noted in `fault`, the first time only, and is to be NULL at the end.
+ */
+#ifndef WEFT_TEST_FAKE_NETWORK_H
+#define WEFT_TEST_FAKE_NETWORK_H
+
+#include "engine/wire.h"
+
+enum {
+    NET_PEERS = 8,
+    NET_ZCOPY_MAX = 16 * 1024,
+    NET_PACKETS = 256,
+    NET_OPS = 64,
+};
+
+struct net_packet {
+    uint32_t peer;
+    uint32_t stream;
+    unsigned flags; /* WEFT_SEND_* */
+    bool is_zcopy;
+    size_t head_len; /* bytes of a zero-copy send before those of the message */
+    size_t len;
+    struct weft_header header;
+    _Alignas(8) uint8_t data[NET_ZCOPY_MAX + WEFT_HEAD_MAX];
+};
+
+struct fake_net {
+    /* Set by the test. */
+    int refuse_zcopy; /* so many zero-copy sends find no room */
+    int refuse_rma;   /* so many puts and gets */
+    bool refuse_mr;   /* no memory can be registered */
+    bool is_fetched;  /* receivers get long messages; before the first contact */
+
+    /* Read by the test. */
+    struct net_packet sent[NET_PACKETS];
+    int sent_count;
+    int pending; /* operations that were not finished yet */
+    int puts;
+    int gets;
+    int registered; /* pieces of memory now */
+    const char *fault;
+};
+
+extern struct fake_net fake_net;
+extern const struct weft_transport_ops fake_net_ops;
+
+void fake_net_reset(void);
+
+/* Finishes all operations that are under way, at the next poll. */
+void fake_net_finish(enum weft_rc rc);
+
+/* A packet of a peer's arrives at the next poll. */
+void fake_net_arrive(uint32_t from, const struct weft_header *header, const void *data,
+                     size_t len);
+
+/* The network loses its way to a peer. */
+void fake_net_lose(uint32_t rank);
+
+/* The n-th packet of this kind that was sent, from 0 on; NULL: there are fewer. */
+const struct net_packet *fake_net_nth(enum weft_packet kind, int n);
+int fake_net_count(enum weft_packet kind);
+
+#endif

@@ -17,6 +17,7 @@
 #include "transport/transport.h"
 #include "wireup/wireup.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -91,11 +92,12 @@ static enum weft_rc wire_up(void)
 static enum weft_rc open_engine(void)
 {
     enum { AUTO, MSG, SHM }; /* as in base/settings.c */
+    enum { LIST_MAX = 8 };   /* with the NULL that ends it */
     const int64_t way = weft_setting(WEFT_SET_TRANSPORT);
     const bool is_alone = run.job.who.size == 1;
     const bool needs_net =
         !is_alone && way != SHM && (way == MSG || !run.job.is_one_node);
-    const struct weft_transport_ops *transports[3] = {NULL};
+    const struct weft_transport_ops *transports[LIST_MAX] = {NULL};
     int count = 0;
     enum weft_rc rc;
 
@@ -103,6 +105,7 @@ static enum weft_rc open_engine(void)
         const bool is_near = (weft_transports[i]->caps & WEFT_CAP_SAME_NODE) != 0;
 
         if (is_near ? way != MSG || is_alone : needs_net) {
+            assert(count < LIST_MAX - 1);
             transports[count++] = weft_transports[i];
         }
     }

@@ -601,6 +601,7 @@ static void count(const struct weft_transport *tp, struct weft_traffic *traffic)
 const struct weft_transport_ops weft_pairs_ops = {
     .name = "pairs",
     .caps = WEFT_CAP_ORDERED,
+    .poll_every = 8,
     .open = open_all,
     .close = close_all,
     .connect = connect_to,

@@ -93,12 +93,14 @@ void weft_engine_arrived(void *owner, struct weft_peer *from, const void *bytes,
                          const void *data, size_t len)
 {
     const struct weft_header *header = bytes; /* cells keep it aligned to 4 */
-    const struct weft_packet_kind *kind = &weft_engine.kinds[header->kind % WEFT_KINDS];
-    weft_handler *handler = kind->handler;
+    weft_handler *handler = on_unlike;
 
-    if (weft_unlikely((header->kind | header->channel << 8) >= WEFT_KINDS ||
-                      (uint32_t)len - kind->least > kind->span)) {
-        handler = on_unlike;
+    if (weft_likely((header->kind | header->channel << 8) < WEFT_KINDS)) {
+        const struct weft_packet_kind *kind = &weft_engine.kinds[header->kind];
+
+        if (weft_likely((uint32_t)len - kind->least <= kind->span)) {
+            handler = kind->handler;
+        }
     }
     handler(owner, from, header, data, len);
 }

@@ -140,7 +140,7 @@ int PMPI_Request_free(MPI_Request *request)
     static const char function[] = "MPI_Request_free";
     struct weft_request *r;
     struct weft_grequest freed;
-    bool is_over;
+    bool is_over = false;
     int err = weft_check_out(function, NULL, request, "request");
 
     if (err == MPI_SUCCESS) {
@@ -150,8 +150,10 @@ int PMPI_Request_free(MPI_Request *request)
         return err;
     }
     weft_lock(); /* another thread may complete it: one of the two calls the callback */
-    freed = *(const struct weft_grequest *)r;
-    is_over = r->kind == WEFT_REQUEST_GENERALIZED && weft_request_is_complete(r);
+    if (r->kind == WEFT_REQUEST_GENERALIZED) { /* no other request is one of these */
+        freed = *(const struct weft_grequest *)r;
+        is_over = weft_request_is_complete(r);
+    }
     weft_request_detach(r);
     weft_unlock();
     *request = MPI_REQUEST_NULL;

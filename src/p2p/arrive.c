@@ -8,7 +8,6 @@
  */
 #include "p2p/internal.h"
 
-#include "base/copy.h"
 #include "base/log.h"
 #include "engine/seal.h"
 #include "p2p/probe.h"
@@ -19,24 +18,6 @@
 #include "transfer/staged.h"
 
 #include <string.h>
-
-void weft_p2p_deliver(struct weft_p2p_request *recv, struct weft_peer *from,
-                      const struct weft_header *header, const void *data, size_t len)
-{
-    size_t n;
-
-    if (weft_unlikely(header->kind != WEFT_PKT_EAGER)) {
-        weft_p2p_start_transfer(recv, from, header, data, len);
-        return;
-    }
-    n = len < recv->data.bytes ? len : (size_t)recv->data.bytes;
-    if (weft_likely(recv->data.type == NULL)) {
-        weft_copy(weft_data_at(&recv->data, 0), data, n);
-    } else {
-        weft_data_scatter(&recv->data, 0, data, n);
-    }
-    weft_p2p_finish_recv(recv, header, len);
-}
 
 /* What is rare about a message without a receive; false: nobody wants it any more. */
 static __attribute__((noinline)) bool is_to_be_kept(struct weft_peer *from,

@@ -33,119 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_failed(uint32_t process)
-{
-    const struct weft_peer *peer = weft_peer_find(process);
-
-    return peer != NULL && peer->is_failed;
-}
-
-/* Is it dead without having left in good order? */
-static bool has_failed(uint32_t process)
-{
-    const struct weft_peer *peer = weft_peer_find(process);
-
-    return peer != NULL && peer->is_failed && !peer->has_left;
-}
-
-int weft_p2p_dead_from(const struct weft_comm *comm, int first)
-{
-    for (int rank = first; weft_engine.failed_count > 0 && rank < comm->peers; rank++) {
-        if (has_failed(weft_comm_process(comm, rank))) {
-            return rank;
-        }
-    }
-    return MPI_UNDEFINED;
-}
-
-/* Does it depend on all ranks, and not only on the one that it names? */
-static bool is_on_all(uint32_t plane, int source)
-{
-    return source == WEFT_ANY_SOURCE || plane == WEFT_PLANE_COLL;
-}
-
-int weft_p2p_dead_source(const struct weft_comm *comm, enum weft_plane plane, int source)
-{
-    if (source != WEFT_ANY_SOURCE && is_failed(weft_comm_process(comm, source))) {
-        return source;
-    }
-    return is_on_all(plane, source) ? weft_p2p_dead_from(comm, 0) : MPI_UNDEFINED;
-}
-
-bool weft_p2p_is_lost(uint32_t process)
-{
-    const struct weft_peer *peer = weft_peer_find(process);
-
-    return peer != NULL && peer->why_lost != NULL;
-}
-
-const char *weft_p2p_why_lost(const struct weft_comm *comm)
-{
-    for (int rank = weft_p2p_dead_from(comm, 0); rank != MPI_UNDEFINED;
-         rank = weft_p2p_dead_from(comm, rank + 1)) {
-        const uint32_t process = weft_comm_process(comm, rank);
-
-        if (weft_p2p_is_lost(process)) {
-            return weft_engine_why_failed(process);
-        }
-    }
-    return NULL;
-}
-
-void weft_p2p_fail_recv(struct weft_p2p_request *recv, int source)
-{
-    recv->base.source = source;
-    recv->base.tag = MPI_ANY_TAG;
-    recv->base.bytes = 0;
-    weft_p2p_release(recv);
-    weft_request_complete(&recv->base, WEFT_ERR_DEAD);
-}
-
 /* ---- collectives that are given up ---- */
-
-static bool is_collective(const struct weft_header *header)
-{
-    return (header->context & (WEFT_PLANES - 1)) == WEFT_PLANE_COLL;
-}
-
-bool weft_p2p_is_in_vain(const struct weft_header *header)
-{
-    const struct weft_comm *comm;
-
-    if (!is_collective(header)) {
-        return false;
-    }
-    comm = weft_comm_of_context(header->context);
-    return comm != NULL && weft_p2p_dead_from(comm, 0) != MPI_UNDEFINED;
-}
-
-bool weft_p2p_is_given_up(const struct weft_header *header)
-{
-    const struct weft_comm *comm;
-
-    if (!is_collective(header)) {
-        return false;
-    }
-    comm = weft_comm_of_context(header->context);
-    return comm != NULL && header->tag < comm->given_up;
-}
-
-/* A long one is received into no memory: so its sender learns that it is over. */
-void weft_p2p_drop(struct weft_peer *from, const struct weft_header *header,
-                   const void *data)
-{
-    const struct weft_data nowhere = {.bytes = 0};
-    struct weft_request *recv;
-
-    if (header->kind == WEFT_PKT_EAGER) {
-        return;
-    }
-    if (weft_p2p_take_request(&recv) != WEFT_OK) {
-        weft_wireup_abort(weft_engine.job, 1, "no memory to drop a message");
-    }
-    weft_p2p_recv_message((struct weft_p2p_request *)recv, &nowhere, from, header, data);
-    weft_request_detach(recv);
-}
 
 /* Drops a message that waits, of any source; false: none does, or it is announced. */
 static bool drop_oldest(uint32_t context, int tag, bool is_eager_only)
@@ -235,7 +123,8 @@ static int blocked_by(const struct weft_p2p_request *recv)
     if (recv->peer != NULL && recv->peer->is_failed) {
         return recv->posted.source;
     }
-    if (!is_on_all(recv->posted.context & (WEFT_PLANES - 1), recv->posted.source)) {
+    if (!weft_p2p_is_on_all(recv->posted.context & (WEFT_PLANES - 1),
+                            recv->posted.source)) {
         return MPI_UNDEFINED;
     }
     if (comm == NULL) { /* a blocking receive has none */

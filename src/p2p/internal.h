@@ -2,10 +2,12 @@
  * internal.h - what the files of this room share. All functions need the lock, unless
  * they say otherwise.
  *
+ *   state.c       the room's state, first contact (state.h)
+ *   request.c     requests as such (request.h)
+ *   finish.c      the end of a receive
  *   send.c        the way of a small message out, the backlog
  *   recv.c        posting, the way of a small message in
  *   arrive.c      packets that have arrived
- *   request.c     requests as such (request.h)
  *   probe.c       looking at messages that wait, taking them apart (probe.h)
  *   long.c        long messages, by transfers (transfer/transfer.h)
  *   layout.c      sends of data that are not contiguous
@@ -14,6 +16,7 @@
  *   space.c       room in such a buffer (space.h)
  *   wait.c        waiting for requests
  *   failed.c      processes that have failed: what waits for one gets an error
+ *   failed_members.c  which members of a communicator have failed
  *   counts.c      what went through, for those who ask (counts.h)
  */
 #ifndef WEFT_P2P_INTERNAL_H
@@ -53,6 +56,9 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
 
 /* While WEFT_CHECKSUM is set. */
 void weft_p2p_set_checksum(bool has_checksum);
+
+/* Does it depend on all ranks, and not only on the one that it names? */
+bool weft_p2p_is_on_all(uint32_t plane, int source);
 
 /* A message that nobody will receive, because the collective was given up: is it so? */
 bool weft_p2p_is_given_up(const struct weft_header *header);
@@ -116,12 +122,11 @@ enum weft_rc weft_p2p_recv_by(struct weft_p2p_request *recv, const struct weft_c
  * just taken has none, so contiguous messages need not say so. */
 void weft_p2p_set_type(struct weft_p2p_request *request, const struct weft_data *data);
 
+/* A packed copy, or a stage, is not needed any more. */
+void weft_p2p_give_packed(void *packed, uint64_t stage);
+
 /* It is over: type, stage and copy, if it has any, are not needed any more. */
 void weft_p2p_release(struct weft_p2p_request *request);
-
-/* A send from an attached buffer is over: its copy is not needed any more (buffered.c).
- */
-void weft_buffer_give_back(struct weft_p2p_request *send);
 
 /* A request that moves nothing yet; what it was before may not have been ours. */
 static inline enum weft_rc weft_p2p_take_request(struct weft_request **out)
@@ -138,6 +143,18 @@ static inline enum weft_rc weft_p2p_take_request(struct weft_request **out)
         request->lender = NULL;
     }
     return rc;
+}
+
+/* A receive of `bytes` bytes, from anybody so far. */
+static inline void weft_p2p_fill_recv(struct weft_p2p_request *recv, void *buffer,
+                                      size_t bytes)
+{
+    recv->base.kind = WEFT_REQUEST_RECV;
+    recv->base.event.sleeper = NULL;
+    recv->base.is_cancelled = false;
+    recv->data.buffer = buffer;
+    recv->data.bytes = bytes;
+    recv->peer = NULL;
 }
 
 struct weft_p2p_request *weft_p2p_take_spare(void);

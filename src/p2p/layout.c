@@ -13,48 +13,10 @@
  */
 #include "p2p/internal.h"
 
-#include "p2p/buffered.h"
 #include "engine/lock.h"
 #include "transfer/stage.h"
 
 #include <stdlib.h>
-
-void weft_p2p_set_type(struct weft_p2p_request *request, const struct weft_data *data)
-{
-    weft_datatype_keep(data->type);
-    request->data.type = data->type;
-    request->data.count = data->count;
-    request->data.skip = data->skip;
-}
-
-static void give_packed(void *packed, uint64_t stage)
-{
-    if (stage != 0) {
-        weft_stage_return((struct weft_stage){packed, stage});
-    } else {
-        free(packed);
-    }
-}
-
-void weft_p2p_release(struct weft_p2p_request *request)
-{
-    if (weft_unlikely(request->data.type != NULL)) {
-        weft_datatype_release(request->data.type);
-        request->data.type = NULL;
-    }
-    if (weft_unlikely(request->data.memory != NULL)) {
-        if (request->lender != NULL) {
-            weft_buffer_give_back(request);
-            request->lender = NULL;
-        } else {
-            give_packed(request->data.memory, request->data.stage);
-        }
-        request->data.memory = NULL;
-    }
-    request->data.stage = 0;
-}
-
-/* ---- sending; receiving differs too little from recv.c to be here ---- */
 
 /* Data that the peer, which can reach our memory, is told where to find. */
 static bool list_blocks(const struct weft_comm *comm, int dest,
@@ -108,7 +70,7 @@ static bool pack_whole(const struct weft_comm *comm, int dest,
     return true;
 }
 
-/* How the data travel; what that takes is in `memory`, until give_packed(). */
+/* How the data travel; what that takes is in `memory`, until weft_p2p_give_packed(). */
 static struct weft_data prepare(const struct weft_comm *comm, int dest,
                                 const struct weft_data *data)
 {
@@ -125,7 +87,7 @@ static struct weft_data prepare(const struct weft_comm *comm, int dest,
 static void hand_over(struct weft_p2p_request *send, const struct weft_data *prepared)
 {
     if (send == NULL || weft_request_is_complete(&send->base)) {
-        give_packed(prepared->memory, prepared->stage);
+        weft_p2p_give_packed(prepared->memory, prepared->stage);
     } else {
         send->data.memory = prepared->memory;
     }
@@ -158,7 +120,7 @@ enum weft_rc weft_send_data(const struct weft_comm *comm, int dest, int tag,
     weft_lock();
     prepared = prepare(comm, dest, data);
     rc = weft_p2p_send_and_wait(comm, dest, tag, &prepared, how);
-    give_packed(prepared.memory, prepared.stage);
+    weft_p2p_give_packed(prepared.memory, prepared.stage);
     weft_unlock();
     return rc;
 }

@@ -136,6 +136,27 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     weft_rndv_begin(recv->transfer, header, data, len);
 }
 
+/* A long one is received into no memory: so its sender learns that it is over. */
+void weft_p2p_drop(struct weft_peer *from, const struct weft_header *header,
+                   const void *data)
+{
+    struct weft_request *request;
+    struct weft_p2p_request *recv;
+
+    if (header->kind == WEFT_PKT_EAGER) {
+        return;
+    }
+    if (weft_p2p_take_request(&request) != WEFT_OK) {
+        weft_wireup_abort(weft_engine.job, 1, "no memory to drop a message");
+    }
+    recv = (struct weft_p2p_request *)request;
+    weft_p2p_fill_recv(recv, NULL, 0);
+    recv->posted.source = (int32_t)header->source;
+    recv->posted.tag = header->tag;
+    weft_p2p_start_transfer(recv, from, header, data, header->length);
+    weft_request_detach(request);
+}
+
 /* ---- offers ---- */
 
 static bool is_worth_offering(const struct weft_p2p_request *recv)

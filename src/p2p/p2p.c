@@ -1,5 +1,5 @@
 /*
- * p2p.c - opening and closing, first contact, requests for blocking calls.
+ * p2p.c - opening and closing: the files of this room are put together here.
  */
 #include "p2p/counts.h"
 #include "p2p/internal.h"
@@ -15,8 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct weft_p2p weft_p2p;
 
 _Static_assert(sizeof(struct weft_grequest) <= sizeof(struct weft_p2p_request),
                "all requests are taken from one pool");
@@ -160,45 +158,4 @@ void weft_p2p_close(void)
     weft_transfer_close();
     weft_request_close();
     p->spare = NULL;
-}
-
-/* First contact. */
-static enum weft_rc begin(struct weft_peer *peer)
-{
-    const enum weft_rc rc = weft_transfer_meet(peer);
-
-    return rc == WEFT_OK ? weft_engine_reach(peer) : rc;
-}
-
-enum weft_rc weft_p2p_reach_peer(struct weft_peer *peer)
-{
-    return weft_likely(peer->transfers != NULL && (peer->ep != NULL || peer->is_self))
-               ? WEFT_OK
-               : begin(peer);
-}
-
-enum weft_rc weft_p2p_reach(uint32_t process, struct weft_peer **out)
-{
-    *out = weft_peer_get(process);
-    return weft_likely(*out != NULL) ? weft_p2p_reach_peer(*out) : WEFT_ERR_NOMEM;
-}
-
-struct weft_p2p_request *weft_p2p_take_spare(void)
-{
-    struct weft_p2p_request *request = weft_p2p.spare;
-    struct weft_request *fresh;
-
-    if (weft_likely(request != NULL)) {
-        weft_p2p.spare = request->next;
-        weft_event_clear(&request->base.event);
-        return request;
-    }
-    return weft_p2p_take_request(&fresh) == WEFT_OK ? (struct weft_p2p_request *)fresh
-                                                    : NULL;
-}
-
-void weft_p2p_give_spare(struct weft_p2p_request *request)
-{
-    request->next = weft_p2p.spare;
-    weft_p2p.spare = request;
 }

@@ -5,59 +5,25 @@
 #include "p2p/internal.h"
 
 #include "base/copy.h"
-#include "engine/seal.h"
 #include "p2p/truncated.h"
 #include "engine/lock.h"
 
-/* Fills in what was received and completes with `rc`, unless the message is too long. */
-static inline void finish(struct weft_p2p_request *recv, const struct weft_header *header,
-                          uint64_t length, enum weft_rc rc)
+void weft_p2p_deliver(struct weft_p2p_request *recv, struct weft_peer *from,
+                      const struct weft_header *header, const void *data, size_t len)
 {
-    recv->base.source = (int)header->source;
-    recv->base.tag = header->tag;
-    recv->base.bytes = length;
-    if (weft_unlikely(length > recv->data.bytes)) {
-        recv->base.bytes = recv->data.bytes;
-        rc = WEFT_ERR_TRUNCATE;
-        weft_truncated_note(header, length, recv->data.bytes);
+    size_t n;
+
+    if (weft_unlikely(header->kind != WEFT_PKT_EAGER)) {
+        weft_p2p_start_transfer(recv, from, header, data, len);
+        return;
     }
-    if (weft_unlikely(recv->data.type != NULL)) {
-        weft_p2p_release(recv);
+    n = len < recv->data.bytes ? len : (size_t)recv->data.bytes;
+    if (weft_likely(recv->data.type == NULL)) {
+        weft_copy(weft_data_at(&recv->data, 0), data, n);
+    } else {
+        weft_data_scatter(&recv->data, 0, data, n);
     }
-    weft_request_complete(&recv->base, rc);
-}
-
-/* Is a message that came in one packet, if it fits, where it lies what was sent? */
-static __attribute__((noinline)) enum weft_rc
-check_sum(const struct weft_p2p_request *recv, const struct weft_header *header,
-          uint64_t length)
-{
-    uint32_t is;
-
-    if (length > recv->data.bytes) {
-        return WEFT_OK;
-    }
-    is = weft_seal_of(weft_data_crc(&recv->data, 0, length), header);
-    return is == header->check
-               ? WEFT_OK
-               : weft_seal_report(header, length, 0, length, is, header->check);
-}
-
-void weft_p2p_finish_recv(struct weft_p2p_request *recv, const struct weft_header *header,
-                          uint64_t length)
-{
-    enum weft_rc rc = WEFT_OK;
-
-    if (weft_unlikely(weft_p2p.has_checksum)) {
-        rc = check_sum(recv, header, length);
-    }
-    finish(recv, header, length, rc);
-}
-
-void weft_p2p_finish_long(struct weft_p2p_request *recv, const struct weft_header *header,
-                          uint64_t length, enum weft_rc rc)
-{
-    finish(recv, header, length, rc);
+    weft_p2p_finish_recv(recv, header, len);
 }
 
 static void take_waiting(struct weft_p2p_request *recv, struct weft_unexpected *message)
@@ -71,16 +37,6 @@ static void take_waiting(struct weft_p2p_request *recv, struct weft_unexpected *
     weft_engine.up.is_full = p->unexpected.is_full;
 }
 
-static inline void fill(struct weft_p2p_request *recv, void *buffer, size_t bytes)
-{
-    recv->base.kind = WEFT_REQUEST_RECV;
-    recv->base.event.sleeper = NULL;
-    recv->base.is_cancelled = false;
-    recv->data.buffer = buffer;
-    recv->data.bytes = bytes;
-    recv->peer = NULL;
-}
-
 void weft_p2p_recv_message(struct weft_p2p_request *recv, const struct weft_data *into,
                            struct weft_peer *from, const struct weft_header *header,
                            const void *data)
@@ -88,7 +44,7 @@ void weft_p2p_recv_message(struct weft_p2p_request *recv, const struct weft_data
     if (weft_unlikely(into->type != NULL)) {
         weft_p2p_set_type(recv, into);
     }
-    fill(recv, (void *)(uintptr_t)into->buffer, into->bytes);
+    weft_p2p_fill_recv(recv, (void *)(uintptr_t)into->buffer, into->bytes);
     recv->posted.source = (int32_t)header->source; /* for who asks what is waited for */
     recv->posted.tag = header->tag;
     weft_p2p_deliver(recv, from, header, data, header->length);
@@ -104,7 +60,7 @@ static enum weft_rc start(struct weft_p2p_request *recv, const struct weft_comm 
     struct weft_waiting *waiting;
     enum weft_rc rc;
 
-    fill(recv, buffer, bytes);
+    weft_p2p_fill_recv(recv, buffer, bytes);
     waiting = weft_match_find(&p->match, context, source, tag);
     if (waiting != NULL) {
         take_waiting(recv, (struct weft_unexpected *)waiting);

@@ -10,6 +10,11 @@
 #include "match/match.h"
 #include "transfer/transfer.h"
 
+/* Whoever has lent a send the memory that it reads; lent_as is the memory's number. */
+struct weft_lender {
+    void (*give_back)(struct weft_lender *lender, void *memory, uint64_t lent_as);
+};
+
 struct weft_p2p_request {
     struct weft_request base; /* first */
     struct weft_peer *peer;   /* send: to whom; receive: from whom, NULL if from anyone */
@@ -20,7 +25,7 @@ struct weft_p2p_request {
     struct weft_retry retry;        /* send: it has found no room */
     struct weft_transfer *transfer; /* of a long message, until that is over; or NULL */
     bool is_announced;              /* send: it goes as an announcement */
-    struct weft_buffer *lender; /* of data.memory; NULL: it was allocated, or a stage */
+    struct weft_lender *lender; /* of data.memory; NULL: it was allocated, or a stage */
     uint64_t lent_as;           /* its number there */
 };
 

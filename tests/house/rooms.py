@@ -41,20 +41,7 @@ BESIDE = {
 PROGRAMS_WITH_MPI_H = ("gauge",)
 
 # Cycles that are still there: folder of the room, why, and the files in cycles.
-KNOWN_CYCLES = {
-    "src/p2p": ("engine, transfers and messages in one room; they are being taken apart", (
-        "arrive.c",
-        "buffered.c",
-        "counts.c",
-        "failed.c",
-        "layout.c",
-        "long.c",
-        "p2p.c",
-        "probe.c",
-        "recv.c",
-        "send.c",
-    )),
-}
+KNOWN_CYCLES = {}
 
 MPI_HEADERS = ("mpi.h", "mpi_legacy.h")
 GENERATED = ("version.h",)  # made by the top meson.build, names no room

@@ -1,0 +1,91 @@
+/*
+ * failed_members.c - which members of a communicator have failed, and what can never come
+ * to an end because of them.
+ */
+#include "p2p/internal.h"
+
+static bool is_failed(uint32_t process)
+{
+    const struct weft_peer *peer = weft_peer_find(process);
+
+    return peer != NULL && peer->is_failed;
+}
+
+/* Is it dead without having left in good order? */
+static bool has_failed(uint32_t process)
+{
+    const struct weft_peer *peer = weft_peer_find(process);
+
+    return peer != NULL && peer->is_failed && !peer->has_left;
+}
+
+int weft_p2p_dead_from(const struct weft_comm *comm, int first)
+{
+    for (int rank = first; weft_engine.failed_count > 0 && rank < comm->peers; rank++) {
+        if (has_failed(weft_comm_process(comm, rank))) {
+            return rank;
+        }
+    }
+    return MPI_UNDEFINED;
+}
+
+bool weft_p2p_is_on_all(uint32_t plane, int source)
+{
+    return source == WEFT_ANY_SOURCE || plane == WEFT_PLANE_COLL;
+}
+
+int weft_p2p_dead_source(const struct weft_comm *comm, enum weft_plane plane, int source)
+{
+    if (source != WEFT_ANY_SOURCE && is_failed(weft_comm_process(comm, source))) {
+        return source;
+    }
+    return weft_p2p_is_on_all(plane, source) ? weft_p2p_dead_from(comm, 0)
+                                             : MPI_UNDEFINED;
+}
+
+bool weft_p2p_is_lost(uint32_t process)
+{
+    const struct weft_peer *peer = weft_peer_find(process);
+
+    return peer != NULL && peer->why_lost != NULL;
+}
+
+const char *weft_p2p_why_lost(const struct weft_comm *comm)
+{
+    for (int rank = weft_p2p_dead_from(comm, 0); rank != MPI_UNDEFINED;
+         rank = weft_p2p_dead_from(comm, rank + 1)) {
+        const uint32_t process = weft_comm_process(comm, rank);
+
+        if (weft_p2p_is_lost(process)) {
+            return weft_engine_why_failed(process);
+        }
+    }
+    return NULL;
+}
+
+static bool is_collective(const struct weft_header *header)
+{
+    return (header->context & (WEFT_PLANES - 1)) == WEFT_PLANE_COLL;
+}
+
+bool weft_p2p_is_in_vain(const struct weft_header *header)
+{
+    const struct weft_comm *comm;
+
+    if (!is_collective(header)) {
+        return false;
+    }
+    comm = weft_comm_of_context(header->context);
+    return comm != NULL && weft_p2p_dead_from(comm, 0) != MPI_UNDEFINED;
+}
+
+bool weft_p2p_is_given_up(const struct weft_header *header)
+{
+    const struct weft_comm *comm;
+
+    if (!is_collective(header)) {
+        return false;
+    }
+    comm = weft_comm_of_context(header->context);
+    return comm != NULL && header->tag < comm->given_up;
+}

@@ -207,12 +207,17 @@ void weft_request_set_schedule(struct weft_request *request,
     }
 }
 
-static void tell(struct weft_schedule *schedule)
+static void tell(struct weft_request *request)
 {
-    if (!schedule->is_patient) {
-        weft_reason_drop(WEFT_REASON_STEPS);
+    struct weft_schedule *schedule = request->schedule;
+
+    weft_event_wake(&request->event);
+    if (schedule != NULL) {
+        if (!schedule->is_patient) {
+            weft_reason_drop(WEFT_REASON_STEPS);
+        }
+        make_ready(schedule);
     }
-    make_ready(schedule);
 }
 
 void weft_request_complete(struct weft_request *request, enum weft_rc rc)
@@ -223,8 +228,9 @@ void weft_request_complete(struct weft_request *request, enum weft_rc rc)
         weft_reason_drop(WEFT_REASON_REQUESTS);
     }
     weft_event_set(&request->event);
-    if (weft_unlikely(request->schedule != NULL)) {
-        tell(request->schedule);
+    if (weft_unlikely(
+            ((uintptr_t)request->event.sleeper | (uintptr_t)request->schedule) != 0)) {
+        tell(request);
     }
     if (weft_unlikely(request->is_detached)) {
         weft_request_give(request);

@@ -39,11 +39,15 @@ static inline void weft_event_set_quietly(struct weft_event *event)
     atomic_store_explicit(&event->is_set, 1, memory_order_relaxed);
 }
 
-/* It happens now. */
+/* It happens now; if a thread sleeps, weft_event_wake() follows. */
 static inline void weft_event_set(struct weft_event *event)
 {
     atomic_store_explicit(&event->is_set, 1, memory_order_release);
-    if (__builtin_expect(event->sleeper != NULL, 0)) {
+}
+
+static inline void weft_event_wake(struct weft_event *event)
+{
+    if (event->sleeper != NULL) {
         atomic_fetch_add_explicit(event->sleeper, 1, memory_order_release);
         weft_futex_wake(event->sleeper, 1);
     }

@@ -13,6 +13,7 @@
  */
 #include "engine/engine.h"
 
+#include "engine/held.h"
 #include "engine/hot.h"
 
 #include <stdlib.h>
@@ -49,6 +50,7 @@ void weft_engine_lost(void *owner, uint32_t rank, bool has_left, const char *why
     struct weft_engine *e = &weft_engine;
     struct weft_peer *peer = weft_engine_meet(owner, rank);
 
+    weft_assert_locked();
     if (peer->is_failed) {
         return; /* the launcher has said so, and why */
     }
@@ -106,6 +108,7 @@ void weft_engine_notice_failed(void)
     struct weft_engine *e = &weft_engine;
     const struct weft_segment *segment = &e->job->segment;
 
+    weft_assert_locked();
     /* Acquire: who sees the count sees the marks, and what the process has sent. */
     e->deaths_seen = atomic_load_explicit(e->deaths, memory_order_acquire);
     e->up.has_dead = e->deaths_seen > 0;

@@ -20,6 +20,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "engine/held.h"
 #include "engine/hot.h"
 #include "engine/thread.h"
 
@@ -339,6 +340,7 @@ enum weft_rc weft_transports_arm(void)
 {
     const enum weft_rc rc = arm_those(false);
 
+    weft_assert_locked();
     return rc == WEFT_OK ? weft_descriptors_arm() : rc;
 }
 
@@ -346,6 +348,7 @@ enum weft_rc weft_descriptors_arm(void)
 {
     enum weft_rc rc = arm_those(true);
 
+    weft_assert_locked();
     if (thread.callbacks == NULL || rc != WEFT_OK) {
         return rc;
     }

@@ -3,6 +3,7 @@
  */
 #include "engine/engine.h"
 
+#include "engine/held.h"
 #include "engine/hot.h"
 #include "engine/work.h"
 
@@ -12,6 +13,7 @@ void weft_engine_poll(void)
 {
     struct weft_engine *e = &weft_engine;
 
+    weft_assert_locked();
     weft_transports_poll(BUDGET);
     if (weft_engine_has_failures()) {
         weft_engine_notice_failed();

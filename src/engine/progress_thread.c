@@ -363,6 +363,7 @@ void weft_engine_publish(void)
     struct weft_engine *e = &weft_engine;
     bool has_begun = false;
 
+    weft_assert_locked();
     /* A message to ourselves may have completed a step, and who waits for it sleeps. */
     if ((e->reasons & bit(WEFT_REASON_READY)) != 0) {
         e->hooks.run_ready();

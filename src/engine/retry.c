@@ -3,6 +3,7 @@
  */
 #include "engine/engine.h"
 
+#include "engine/held.h"
 #include "engine/hot.h"
 
 #include <stdlib.h>
@@ -29,6 +30,7 @@ void weft_engine_retry_later(struct weft_peer *peer, enum weft_retry_class which
     struct weft_engine *e = &weft_engine;
     struct weft_retry_queue *queue = &peer->retry[which];
 
+    weft_assert_locked();
     retry->next = NULL;
     if (queue->first == NULL) {
         queue->first = retry;
@@ -38,6 +40,7 @@ void weft_engine_retry_later(struct weft_peer *peer, enum weft_retry_class which
     }
     queue->last = retry;
     weft_engine_update_fast(peer);
+    assert(which != WEFT_RETRY_ORDERED || peer->fast == NULL);
     if (!peer->is_retrying) {
         peer->is_retrying = true;
         peer->next_retrying = e->retrying;
@@ -106,6 +109,7 @@ void weft_engine_retry(void)
     struct weft_engine *e = &weft_engine;
     struct weft_peer **at = &e->retrying;
 
+    weft_assert_locked();
     while (*at != NULL) {
         struct weft_peer *peer = *at;
 
@@ -188,6 +192,7 @@ void weft_engine_control_by(struct weft_peer *peer, struct weft_endpoint *path,
     struct weft_header header = {.kind = (uint8_t)kind, .length = sizeof(*answer)};
     struct control *kept;
 
+    weft_assert_locked();
     if (weft_unlikely(e->hooks.seal != NULL)) {
         e->hooks.seal(&header, answer, sizeof(*answer));
     }

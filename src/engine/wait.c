@@ -40,6 +40,7 @@ static void take_over(void)
 
 void weft_engine_poll_as_thread(void)
 {
+    weft_assert_locked();
     take_over();
     weft_engine_work_and_poll();
 }
@@ -180,6 +181,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
         return;
     }
     ns = weft_transports_need_tick() ? TICK_NS : 0;
+    assert((e->reasons & 1u << WEFT_REASON_READY) == 0);
     e->is_armed = true;
     e->is_room_awaited = a->is_room;
     set_sleeper(a, &e->node.area->doorbell);
@@ -192,6 +194,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
         atomic_fetch_add_explicit(a->sleepers, 1, memory_order_seq_cst);
     }
     if (!is_over(a)) {
+        weft_assert_unlocked();
         weft_node_sleep(&e->node, bell, a->word, a->old, ns);
     }
     if (a->word != NULL) {
@@ -257,6 +260,7 @@ void weft_engine_drain(void)
     const struct awaited room = {.is_room = true};
     uint64_t start;
 
+    weft_assert_locked();
     if (weft_engine.retrying == NULL) {
         return;
     }
@@ -310,5 +314,6 @@ void weft_engine_wait(const struct weft_wait *wait, const struct weft_wait_reaso
 {
     const struct awaited a = {.events = wait};
 
+    weft_assert_locked();
     wait_for(&a, why);
 }

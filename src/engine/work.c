@@ -7,6 +7,7 @@ void weft_work_add(struct weft_work *work, void (*run)(struct weft_work *work))
 {
     struct weft_engine *e = &weft_engine;
 
+    weft_assert_locked();
     assert(work->state == WEFT_WORK_NONE);
     *work = (struct weft_work){.run = run, .state = WEFT_WORK_WAITING};
     if (e->work == NULL) {
@@ -24,6 +25,7 @@ void weft_work_remove(struct weft_work *work)
     struct weft_work *before = NULL;
     struct weft_work *at = e->work;
 
+    weft_assert_locked();
     assert(work->state == WEFT_WORK_WAITING);
     while (at != work) {
         before = at;
@@ -46,6 +48,7 @@ bool weft_work_do(void)
     struct weft_engine *e = &weft_engine;
     struct weft_work *work = e->work;
 
+    weft_assert_locked();
     if (work == NULL) {
         return false;
     }

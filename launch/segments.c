@@ -174,7 +174,7 @@ void job_note_failed(struct job *job, int rank, int program)
     if (rank >= job->first && rank < job->first + job->count) {
         return; /* ours: job_mark_lost() has marked it, with the cause */
     }
-    if (program == 0) {
+    if (program == 0 && job->segment.header != NULL) { /* a daemon may say so too early */
         weft_segment_fail(&job->segment, (uint32_t)rank);
     }
     for (struct program *p = job->programs; p != NULL; p = p->next) {

@@ -259,7 +259,9 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]) && rank < 2; i++) {
         if (strcmp(cases[i].name, name) == 0) {
-            make_both();
+            if (cases[i].run == barrier) {
+                make_both();
+            }
             connect_and_break(argc > 3);
             cases[i].run();
             has_run = true;

@@ -40,7 +40,7 @@ bool job_make_segment(const struct job *job, struct weft_segment *out)
 
         for (int r = 0; r < station->ranks; r++) {
             weft_segment_map(out)[station->first + r] =
-                (struct weft_place){.node = (uint32_t)n, .local_rank = (uint32_t)r};
+                (struct weft_location){.node = (uint32_t)n, .local_rank = (uint32_t)r};
         }
     }
     for (int r = 0; r < job->count; r++) {

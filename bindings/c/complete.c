@@ -155,7 +155,7 @@ static int raise_own(const char *function, struct weft_comm *comm, int err)
     const struct weft_error_row *row = weft_error_row(err);
 
     if (err == MPI_ERR_PROC_ABORTED) {
-        return weft_raise_rc(comm, WEFT_ERR_DEAD, function);
+        return weft_raise_rc(comm, WEFT_ERR_PROC_FAILED, function);
     }
     if (err == MPI_ERR_TRUNCATE) {
         return weft_raise_rc(comm, WEFT_ERR_TRUNCATE, function);
@@ -287,7 +287,7 @@ static void note(struct weft_batch *b, struct weft_comm *comm, int err)
             b->statuses[k].MPI_ERROR = MPI_SUCCESS;
         }
     }
-    b->has_met_dead = b->has_met_dead || err == MPI_ERR_PROC_ABORTED;
+    b->has_met_failed = b->has_met_failed || err == MPI_ERR_PROC_ABORTED;
     b->has_truncated = b->has_truncated || err == MPI_ERR_TRUNCATE;
     if (weft_unlikely(b->has_failed) && b->statuses != MPI_STATUSES_IGNORE) {
         b->statuses[b->done].MPI_ERROR = err;
@@ -321,15 +321,15 @@ void weft_batch_peek(struct weft_batch *b, struct weft_request *request)
 
 int weft_batch_finish(const struct weft_batch *b)
 {
-    char text[WEFT_DEAD_TEXT];
+    char text[WEFT_FAILED_TEXT];
     int err;
 
     if (weft_likely(!b->has_failed)) {
         return MPI_SUCCESS;
     }
     text[0] = '\0';
-    if (b->has_met_dead) {
-        weft_describe_dead(b->failed_on, text, sizeof(text));
+    if (b->has_met_failed) {
+        weft_describe_failed(b->failed_on, text, sizeof(text));
     } else if (b->has_truncated) {
         weft_describe_truncated(b->failed_on, text, sizeof(text));
     }

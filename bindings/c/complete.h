@@ -31,8 +31,8 @@ struct weft_batch {
     MPI_Status *statuses; /* NULL: ignored */
     int done;             /* statuses that are filled */
     bool has_failed;
-    bool has_met_dead;  /* one because a process has died */
-    bool has_truncated; /* one because its message was longer than its buffer */
+    bool has_met_failed; /* one because a process has died */
+    bool has_truncated;  /* one because its message was longer than its buffer */
     struct weft_comm *failed_on;
 };
 

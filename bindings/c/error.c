@@ -13,12 +13,13 @@
 #include <string.h>
 
 /* Who it was, as far as this process knows. */
-static void name_dead(char *text, size_t size)
+static void name_failed(char *text, size_t size)
 {
     const size_t used = strlen(text);
-    char dead[WEFT_DEAD_TEXT];
+    char dead[WEFT_FAILED_TEXT];
 
-    if (weft_runtime_is_open() && weft_describe_dead(NULL, dead, sizeof(dead))[0] != 0) {
+    if (weft_runtime_is_open() &&
+        weft_describe_failed(NULL, dead, sizeof(dead))[0] != 0) {
         snprintf(text + used, size - used, ": %s", dead);
     }
 }
@@ -34,7 +35,7 @@ static bool look_up(int code, int *class, char *text, size_t size)
         *class = code;
         snprintf(text, size, "%s: %s", row->name, row->meaning);
         if (code == MPI_ERR_PROC_ABORTED) {
-            name_dead(text, size);
+            name_failed(text, size);
         }
         return true;
     }

@@ -89,15 +89,15 @@ static ALWAYS_INLINE int send_checked(const char *function, const void *buffer,
 static ALWAYS_INLINE enum weft_rc start_isend(struct weft_comm *c, int dest, int tag,
                                               const void *buffer, MPI_Count count,
                                               struct weft_datatype *type, size_t bytes,
-                                              unsigned how, struct weft_request **made)
+                                              unsigned flags, struct weft_request **made)
 {
     if (weft_likely(is_dense(type, count, bytes))) {
-        return weft_isend(c, dest, tag, weft_datatype_data(type, buffer), bytes, how,
+        return weft_isend(c, dest, tag, weft_datatype_data(type, buffer), bytes, flags,
                           made);
     } else {
         const struct weft_data data = weft_data_of(buffer, count, type, bytes);
 
-        return weft_isend_data(c, dest, tag, &data, how, made);
+        return weft_isend_data(c, dest, tag, &data, flags, made);
     }
 }
 
@@ -141,7 +141,7 @@ static ALWAYS_INLINE int finish_recv(const char *function, struct weft_comm *com
                                      MPI_Status *status)
 {
     if (status != MPI_STATUS_IGNORE &&
-        (rc == WEFT_OK || rc == WEFT_ERR_TRUNCATE || rc == WEFT_ERR_DEAD)) {
+        (rc == WEFT_OK || rc == WEFT_ERR_TRUNCATE || rc == WEFT_ERR_PROC_FAILED)) {
         weft_status_set(status, received->source, received->tag, received->bytes, false);
     }
     return weft_likely(rc == WEFT_OK) ? MPI_SUCCESS : weft_raise_rc(comm, rc, function);

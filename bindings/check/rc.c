@@ -41,7 +41,7 @@ static struct meaning meaning_of(enum weft_rc rc)
         return (struct meaning){MPI_ERR_OTHER, "what arrived is not what was sent"};
     case WEFT_ERR_BUFFER:
         return (struct meaning){MPI_ERR_BUFFER, "no room in the attached buffer"};
-    case WEFT_ERR_DEAD:
+    case WEFT_ERR_PROC_FAILED:
         return (struct meaning){MPI_ERR_PROC_ABORTED,
                                 "the other process has ended, or cannot be reached"};
     case WEFT_ERR_ADDRESS:
@@ -69,7 +69,7 @@ static size_t describe_one(const struct weft_comm *comm, int rank, const char *b
     return n < 0 ? 0 : (size_t)n;
 }
 
-const char *weft_describe_dead(const struct weft_comm *comm, char *text, size_t size)
+const char *weft_describe_failed(const struct weft_comm *comm, char *text, size_t size)
 {
     const struct weft_comm job = {
         .peers = weft_runtime_size(),
@@ -79,12 +79,12 @@ const char *weft_describe_dead(const struct weft_comm *comm, char *text, size_t 
     int rank;
 
     weft_lock_as_visitor(); /* MPI_Error_string may be called by any thread */
-    if (comm == NULL || weft_p2p_dead_from(comm, 0) == MPI_UNDEFINED) {
+    if (comm == NULL || weft_p2p_failed_from(comm, 0) == MPI_UNDEFINED) {
         comm = &job;
     }
     text[0] = '\0';
-    for (rank = weft_p2p_dead_from(comm, 0); rank != MPI_UNDEFINED && used < size;
-         rank = weft_p2p_dead_from(comm, rank + 1)) {
+    for (rank = weft_p2p_failed_from(comm, 0); rank != MPI_UNDEFINED && used < size;
+         rank = weft_p2p_failed_from(comm, rank + 1)) {
         used += describe_one(comm, rank, used > 0 ? "; " : "", text + used, size - used);
     }
     weft_lock_leave_as_visitor();
@@ -106,10 +106,10 @@ int weft_raise_rc(struct weft_comm *comm, enum weft_rc rc, const char *function)
     if (weft_likely(rc == WEFT_OK)) {
         return MPI_SUCCESS;
     }
-    if (rc == WEFT_ERR_DEAD) {
-        char text[WEFT_DEAD_TEXT];
+    if (rc == WEFT_ERR_PROC_FAILED) {
+        char text[WEFT_FAILED_TEXT];
 
-        weft_describe_dead(comm, text, sizeof(text));
+        weft_describe_failed(comm, text, sizeof(text));
         return weft_raise_comm(comm, MPI_ERR_PROC_ABORTED, function, "%s",
                                text[0] != '\0' ? text : meaning_of(rc).text);
     }

@@ -7,7 +7,7 @@
 #include "check/raise.h"
 
 enum {
-    WEFT_DEAD_TEXT = 384,      /* bytes for weft_describe_dead() */
+    WEFT_FAILED_TEXT = 384,    /* bytes for weft_describe_failed() */
     WEFT_TRUNCATED_TEXT = 160, /* bytes for weft_describe_truncated() */
 };
 
@@ -19,7 +19,7 @@ int weft_class_of(enum weft_rc rc);
  * messages on `comm` go to and that have died; if there are none, or it is NULL, those of
  * the job, by their rank in it. Without the lock.
  */
-const char *weft_describe_dead(const struct weft_comm *comm, char *text, size_t size);
+const char *weft_describe_failed(const struct weft_comm *comm, char *text, size_t size);
 
 /*
  * "rank 1 has sent 400 bytes with tag 7, and the receive has room for 100": the last

@@ -222,7 +222,7 @@ static enum gauge_rc move(void *owner, struct transfer *t)
 static bool may_sleep(struct weft *weft)
 {
     return weft->is_blocking && !(weft->is_refused && weft->queues.under_way > 1) &&
-           !weft->ops->has_asked(weft->transport) &&
+           !weft->ops->needs_retry(weft->transport) &&
            weft->ops->arm(weft->transport) == WEFT_OK;
 }
 
@@ -352,7 +352,7 @@ static bool make_segment(struct weft *weft, struct card *card)
         return false;
     }
     for (uint32_t i = 0; i < plan.job_size; i++) {
-        weft_segment_map(segment)[i] = (struct weft_place){.node = 0, .local_rank = i};
+        weft_segment_map(segment)[i] = (struct weft_location){.node = 0, .local_rank = i};
         weft_segment_plan_slot(segment, i, i);
     }
     *card = (struct card){getpid(), segment->fd};

@@ -2,7 +2,7 @@
  * rc.h - what functions of the library return.
  *
  * WEFT_AGAIN means that nothing was taken and the call may be repeated after a poll;
- * WEFT_PENDING that something was lent and comes back through an upcall. The rest are
+ * WEFT_PENDING that a buffer is in use and comes back through an upcall. The rest are
  * failures: whoever first sees one logs it, once. They become MPI error classes in
  * bindings/ and nowhere else.
  */
@@ -22,7 +22,7 @@ enum weft_rc {
     WEFT_ERR_UNREACHABLE, /* no transport leads to that rank */
     WEFT_ERR_CHECKSUM,    /* what arrived is not what was sent */
     WEFT_ERR_BUFFER,      /* no room in the buffer that the user attached */
-    WEFT_ERR_DEAD,        /* the other process has ended, or cannot be reached any more */
+    WEFT_ERR_PROC_FAILED, /* the other process has ended, or cannot be reached any more */
     WEFT_ERR_ADDRESS,     /* the user's memory cannot be read, or written */
 };
 

@@ -39,14 +39,14 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
          "Connections to a peer, at most 8, over which this process spreads "
          "its long messages; more pay where one is not given all of "
          "the network's bandwidth."},
-    [WEFT_SET_LONG] = {"WEFT_LONG", "way", "auto", "auto|push|fetch",
+    [WEFT_SET_LONG] = {"WEFT_LONG", "choice", "auto", "auto|push|fetch",
                        "How long messages cross a network: pushed by their senders, "
                        "fetched by their receivers, or fetched where the network's "
                        "hardware does it (verbs)."},
     [WEFT_SET_NET] = {"WEFT_NET", "interfaces or networks", "", "",
                       "Which network is used between hosts, as eth1 or 10.78.0.0/16; "
                       "without it those that the hosts share, and no bridges."},
-    [WEFT_SET_TRANSPORT] = {"WEFT_TRANSPORT", "way", "auto", "auto|msg|shm",
+    [WEFT_SET_TRANSPORT] = {"WEFT_TRANSPORT", "choice", "auto", "auto|msg|shm",
                             "How ranks reach each other: by shared memory inside a node "
                             "and connections between nodes, or by one of them alone."},
     [WEFT_SET_CONNECT] =
@@ -207,7 +207,7 @@ static const char *known_name(int i)
 }
 
 /* The longer the name, the more letters may be wrong; WEFT_NETWORK is WEFT_NET, too. */
-static bool is_near(const char *name, const char *setting)
+static bool is_similar(const char *name, const char *setting)
 {
     const int allowed = strlen(setting) > strlen("WEFT_LONG") ? 2 : 1;
 
@@ -226,7 +226,7 @@ const char *weft_setting_nearest(const char *name)
         if (strcmp(name, known_name(i)) == 0) {
             return NULL;
         }
-        if (i < WEFT_SET_COUNT + FOR_USERS && is_near(name, known_name(i)) &&
+        if (i < WEFT_SET_COUNT + FOR_USERS && is_similar(name, known_name(i)) &&
             (found == NULL ||
              weft_edit_distance(name, known_name(i)) < weft_edit_distance(name, found))) {
             found = known_name(i);

@@ -26,7 +26,7 @@ enum weft_rc weft_alltoall(const struct weft_coll *coll, const void *send,
         }
     }
     for (int step = 0; step < comm->size && rc == WEFT_OK; step++) {
-        const int peer = weft_coll_place(comm, step, comm->rank);
+        const int peer = weft_coll_position(comm, step, comm->rank);
         char *to = weft_coll_block(recv, recv_bytes, peer);
         const char *from = aside != NULL ? memcpy(aside, to, recv_bytes)
                                          : (const char *)send + send_bytes * (size_t)peer;

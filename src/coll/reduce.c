@@ -1,7 +1,7 @@
 /*
  * reduce.c - a binomial tree: each rank combines what it has with what its children send,
  * nearest first whoever is ready first, and passes the outcome to its parent. What it has
- * always comes from lower places than what a child sends, so it is the left operand.
+ * always comes from lower positions than what a child sends, so it is the left operand.
  */
 #include "coll/step.h"
 
@@ -46,7 +46,7 @@ enum weft_rc weft_reduce(const struct weft_coll *coll, const void *send, void *r
                          int root)
 {
     const struct weft_comm *comm = coll->comm;
-    const int place = weft_coll_place(comm, comm->rank, root);
+    const int position = weft_coll_position(comm, comm->rank, root);
     const size_t bytes = count * (size_t)type->extent;
     struct partial partial = {.have = send == MPI_IN_PLACE ? recv : send};
     int distance = 1;
@@ -55,15 +55,15 @@ enum weft_rc weft_reduce(const struct weft_coll *coll, const void *send, void *r
     if (bytes == 0) {
         return WEFT_OK;
     }
-    while (distance < comm->size && (place & distance) == 0 && rc == WEFT_OK) {
-        if (place + distance < comm->size) {
-            rc = add_child(coll, weft_coll_rank_at(comm, place + distance, root), count,
-                           type, op, &partial);
+    while (distance < comm->size && (position & distance) == 0 && rc == WEFT_OK) {
+        if (position + distance < comm->size) {
+            rc = add_child(coll, weft_coll_rank_at(comm, position + distance, root),
+                           count, type, op, &partial);
         }
         distance *= 2;
     }
-    if (rc == WEFT_OK && place != 0) {
-        rc = weft_coll_send(coll, weft_coll_rank_at(comm, place - distance, root),
+    if (rc == WEFT_OK && position != 0) {
+        rc = weft_coll_send(coll, weft_coll_rank_at(comm, position - distance, root),
                             partial.have, bytes);
     } else if (rc == WEFT_OK && partial.have != recv) {
         memcpy(recv, partial.have, bytes);

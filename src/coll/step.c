@@ -6,9 +6,9 @@
 #include <string.h>
 
 /* A collective that a death has brought to an end, and all others on its communicator. */
-static bool is_given_up(const struct weft_coll *coll)
+static bool is_revoked(const struct weft_coll *coll)
 {
-    return weft_unlikely(coll->comm->given_up != 0);
+    return weft_unlikely(coll->comm->revoked_below != 0);
 }
 
 enum weft_rc weft_coll_post(const struct weft_coll *coll, int source, void *buffer,
@@ -17,8 +17,8 @@ enum weft_rc weft_coll_post(const struct weft_coll *coll, int source, void *buff
     weft_assert_unlocked();
     step->peer = source;
     step->bytes = bytes;
-    if (is_given_up(coll)) {
-        return WEFT_ERR_DEAD;
+    if (is_revoked(coll)) {
+        return WEFT_ERR_PROC_FAILED;
     }
     return weft_irecv(coll->comm, WEFT_PLANE_COLL, source, (int)coll->kind, buffer, bytes,
                       &step->request);
@@ -39,8 +39,8 @@ enum weft_rc weft_coll_finish(const struct weft_coll *coll,
         weft_request_give(step->request);
         weft_unlock();
     }
-    if (weft_unlikely(rc == WEFT_ERR_DEAD)) {
-        weft_p2p_give_up(coll->comm, WEFT_COLL_KINDS);
+    if (weft_unlikely(rc == WEFT_ERR_PROC_FAILED)) {
+        weft_p2p_revoke(coll->comm, WEFT_COLL_KINDS);
     }
     return rc;
 }
@@ -52,8 +52,8 @@ enum weft_rc weft_coll_send(const struct weft_coll *coll, int dest, const void *
     enum weft_rc rc;
 
     weft_assert_unlocked();
-    if (is_given_up(coll)) {
-        return WEFT_ERR_DEAD;
+    if (is_revoked(coll)) {
+        return WEFT_ERR_PROC_FAILED;
     }
     rc = weft_isend(coll->comm, dest, (int)coll->kind, buffer, bytes,
                     WEFT_PLANE_COLL | WEFT_SEND_STANDARD, &step.request);
@@ -82,7 +82,7 @@ enum weft_rc weft_coll_exchange(const struct weft_coll *coll, int dest, const vo
         return rc;
     }
     rc = weft_coll_send(coll, dest, send, send_bytes);
-    if (rc != WEFT_OK && rc != WEFT_ERR_DEAD) {
+    if (rc != WEFT_OK && rc != WEFT_ERR_PROC_FAILED) {
         return rc;
     }
     received = weft_coll_finish(coll, &step); /* a death is the end of it, too */

@@ -47,15 +47,15 @@ static inline char *weft_coll_block(void *buffer, size_t bytes, int rank)
     return (char *)buffer + bytes * (size_t)rank;
 }
 
-/* Trees are built for root 0; a rank's place in a tree, and the rank at a place. */
-static inline int weft_coll_place(const struct weft_comm *comm, int rank, int root)
+/* Trees are built for root 0; a rank's position in a tree, and the rank at a position. */
+static inline int weft_coll_position(const struct weft_comm *comm, int rank, int root)
 {
     return rank >= root ? rank - root : rank - root + comm->size;
 }
 
-static inline int weft_coll_rank_at(const struct weft_comm *comm, int place, int root)
+static inline int weft_coll_rank_at(const struct weft_comm *comm, int position, int root)
 {
-    return weft_coll_place(comm, place, comm->size - root);
+    return weft_coll_position(comm, position, comm->size - root);
 }
 
 #endif

@@ -55,9 +55,10 @@ struct weft_comm {
     struct weft_topology *topology; /* NULL: none */
     struct weft_buffer *buffer;     /* that the user attached to it, or NULL */
     int references;
-    int given_up;  /* tags of collectives below this are nothing any more: p2p/failed.c */
-    uint32_t made; /* communicators made from it by all members, for their tags */
-    bool is_freed; /* the user's handle is gone */
+    int revoked_below; /* messages of collectives with smaller tags are dropped:
+                        * p2p/failed.c */
+    uint32_t made;     /* communicators made from it by all members, for their tags */
+    bool is_freed;     /* the user's handle is gone */
 };
 _Static_assert(sizeof(struct weft_comm) < 240, "a duplicate costs under 256 bytes");
 

@@ -10,7 +10,7 @@
 
 enum { RECORD_BLOCKS = 32, /* more in a round are walked round by round */ CHUNK = 4096 };
 
-/* A stretch of the walk; `packed` is where its first byte goes to or comes from. */
+/* A block of the walk; `packed` is where its first byte goes to or comes from. */
 struct walk {
     char *packed;
     bool is_pack;

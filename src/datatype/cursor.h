@@ -38,7 +38,7 @@ size_t weft_cursor_pack(struct weft_cursor *cursor, void *to, size_t room);
 size_t weft_cursor_unpack(struct weft_cursor *cursor, const void *from, size_t length);
 
 /*
- * At most `most` contiguous stretches of memory, of together at most `bytes` bytes, and
+ * At most `most` contiguous blocks of memory, of together at most `bytes` bytes, and
  * steps behind them; how many. Neighbours are one. Only at the end none.
  */
 size_t weft_cursor_vectors(struct weft_cursor *cursor, struct iovec *out, size_t most,

@@ -39,7 +39,7 @@ void weft_engine_open(struct weft_job *job)
             },
         .job = job,
         .me = (uint32_t)job->who.rank,
-        .deaths = weft_segment_failed_count(&job->segment),
+        .failures = weft_segment_failed_count(&job->segment),
     };
     for (int i = 0; i < WEFT_KINDS; i++) {
         e->kinds[i] = unknown;

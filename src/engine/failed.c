@@ -61,7 +61,7 @@ void weft_engine_lost(void *owner, uint32_t rank, bool has_left, const char *why
         weft_wireup_abort(e->job, 1, why);
     }
     /* The count only grows, so that whoever compares finds a failure to be noticed. */
-    e->deaths_seen = atomic_load_explicit(e->deaths, memory_order_relaxed) - 1;
+    e->failures_seen = atomic_load_explicit(e->failures, memory_order_relaxed) - 1;
 }
 
 const char *weft_engine_why_failed(uint32_t process)
@@ -110,10 +110,10 @@ void weft_engine_notice_failed(void)
 
     weft_assert_locked();
     /* Acquire: who sees the count sees the marks, and what the process has sent. */
-    e->deaths_seen = atomic_load_explicit(e->deaths, memory_order_acquire);
-    e->up.has_dead = e->deaths_seen > 0;
+    e->failures_seen = atomic_load_explicit(e->failures, memory_order_acquire);
+    e->up.has_failed = e->failures_seen > 0;
     weft_transports_poll_out(BUDGET, TURNS);
-    for (uint32_t i = 0; i < e->deaths_seen && i < segment->job_size; i++) {
+    for (uint32_t i = 0; i < e->failures_seen && i < segment->job_size; i++) {
         note_failed(weft_segment_failed(segment, i));
     }
     fail_retries();

@@ -3,8 +3,8 @@
  *
  * A function that needs the lock begins with weft_assert_locked(), one that takes it
  * itself or calls the user with weft_assert_unlocked(). They look at what each thread has
- * noted about itself when it took or gave the lock, in whichever form and on whichever
- * seat, so that a thread that takes a lock twice is found, too. In release builds nothing
+ * noted about itself when it took or gave the lock, in whichever form and
+ * role, so that a thread that takes a lock twice is found, too. In release builds nothing
  * is noted and nothing is asked.
  *
  * Nothing is demanded before weft_lock_check(), which opening the library calls: unit

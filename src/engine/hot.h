@@ -143,16 +143,16 @@ struct weft_engine {
 
     bool has_progress;              /* messages advance also outside MPI */
     bool is_progress_thread_inside; /* it has the lock */
-    _Atomic bool is_attending;      /* it is responsible (progress_thread.c) */
+    _Atomic bool is_delegated;      /* it is responsible (progress_thread.c) */
     uint32_t waiting_threads;       /* of the program, in MPI: they poll */
     bool is_armed;                  /* one of them sleeps on the doorbell */
     bool is_room_awaited;           /* and it sleeps until nothing is tried again */
     bool is_taken_over;             /* another thread polls in its place */
     bool has_new_retry;             /* something found no room since a thread armed */
 
-    const _Atomic uint32_t *deaths; /* how many the launcher has listed */
-    uint32_t deaths_seen;           /* of them */
-    uint32_t failed_count;          /* peers that have failed */
+    const _Atomic uint32_t *failures; /* how many the launcher has listed */
+    uint32_t failures_seen;           /* of them */
+    uint32_t failed_count;            /* peers that have failed */
     void (*on_failed[WEFT_ON_FAILED_MAX])(void);
     bool is_in_barrier;          /* of all ranks of the node */
     uint32_t barrier_generation; /* which one */
@@ -225,8 +225,9 @@ static inline void weft_engine_leave(void)
 /* Have processes failed that nobody has looked at yet? */
 static inline bool weft_engine_has_failures(void)
 {
-    return weft_unlikely(atomic_load_explicit(weft_engine.deaths, memory_order_acquire) !=
-                         weft_engine.deaths_seen);
+    return weft_unlikely(
+        atomic_load_explicit(weft_engine.failures, memory_order_acquire) !=
+        weft_engine.failures_seen);
 }
 
 #endif

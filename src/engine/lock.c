@@ -20,7 +20,7 @@ _Thread_local bool weft_object_lock_is_mine;
 _Atomic bool weft_lock_is_checked;
 #endif
 
-static pthread_mutex_t seat = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t progress_role = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t objects = PTHREAD_MUTEX_INITIALIZER;
 
 static int membarrier(int command)
@@ -40,38 +40,38 @@ void weft_object_unlock(void)
     pthread_mutex_unlock(&objects);
 }
 
-void weft_seat_take(void)
+void weft_progress_role_take(void)
 {
-    pthread_mutex_lock(&seat);
+    pthread_mutex_lock(&progress_role);
 }
 
-void weft_seat_give(void)
+void weft_progress_role_give(void)
 {
-    pthread_mutex_unlock(&seat);
+    pthread_mutex_unlock(&progress_role);
 }
 
 void weft_lock_bias(void)
 {
     if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0) {
-        atomic_store_explicit(&weft_the_lock.helper, 0, memory_order_relaxed);
+        atomic_store_explicit(&weft_the_lock.progress, 0, memory_order_relaxed);
         atomic_store_explicit(&weft_lock_biased, true, memory_order_relaxed);
     }
 }
 
 void weft_lock_share(void)
 {
-    weft_seat_take();
+    weft_progress_role_take();
     if (weft_lock_is_biased()) {
-        weft_lock_as_helper();
+        weft_lock_as_progress();
         weft_lock_note(false);
         atomic_store_explicit(&weft_lock_biased, false, memory_order_relaxed);
         /* Release: who sees the mark sees the other form. */
-        if (atomic_exchange_explicit(&weft_the_lock.helper, WEFT_LOCK_SHARED,
+        if (atomic_exchange_explicit(&weft_the_lock.progress, WEFT_LOCK_SHARED,
                                      memory_order_release) == 2) {
-            weft_futex_wake(&weft_the_lock.helper, INT_MAX);
+            weft_futex_wake(&weft_the_lock.progress, INT_MAX);
         }
     }
-    weft_seat_give();
+    weft_progress_role_give();
 }
 
 void weft_lock_slow(void)
@@ -99,36 +99,38 @@ void weft_unlock_slow(void)
     weft_futex_wake(&weft_the_lock.state, 1);
 }
 
-/* Returns when the helper neither has the lock nor tries to get it: 0, or the mark. */
-static uint32_t await_no_helper(void)
+/* Returns when the progress thread neither has the lock nor tries to get it: 0, or the
+ * mark. */
+static uint32_t await_no_progress(void)
 {
-    uint32_t helper = 1;
+    uint32_t seen = 1;
 
     for (int i = 0; i < SPINS; i++) {
-        helper = atomic_load_explicit(&weft_the_lock.helper, memory_order_acquire);
-        if (helper == 0 || helper == WEFT_LOCK_SHARED) {
-            return helper;
+        seen = atomic_load_explicit(&weft_the_lock.progress, memory_order_acquire);
+        if (seen == 0 || seen == WEFT_LOCK_SHARED) {
+            return seen;
         }
     }
     for (;;) {
-        helper = 1;
-        if (atomic_compare_exchange_strong_explicit(&weft_the_lock.helper, &helper, 2,
+        seen = 1;
+        if (atomic_compare_exchange_strong_explicit(&weft_the_lock.progress, &seen, 2,
                                                     memory_order_acquire,
                                                     memory_order_acquire) ||
-            helper == 2) {
-            weft_futex_wait(&weft_the_lock.helper, 2, 0);
+            seen == 2) {
+            weft_futex_wait(&weft_the_lock.progress, 2, 0);
         } else {
-            return helper;
+            return seen;
         }
     }
 }
 
-/* The program's thread gives way: `inside` is taken back while the helper is there. */
-void weft_lock_await_helper(void)
+/* The program's thread gives way: `inside` is taken back while the progress thread is
+ * there. */
+void weft_lock_await_progress(void)
 {
     do {
         atomic_store_explicit(&weft_the_lock.inside, 0, memory_order_release);
-        if (await_no_helper() == WEFT_LOCK_SHARED) {
+        if (await_no_progress() == WEFT_LOCK_SHARED) {
             if (!weft_lock_take()) {
                 weft_lock_slow();
             }
@@ -136,17 +138,17 @@ void weft_lock_await_helper(void)
         }
         atomic_store_explicit(&weft_the_lock.inside, 1, memory_order_relaxed);
         __asm__ volatile("" ::: "memory");
-    } while (atomic_load_explicit(&weft_the_lock.helper, memory_order_acquire) != 0);
+    } while (atomic_load_explicit(&weft_the_lock.progress, memory_order_acquire) != 0);
 }
 
-void weft_lock_as_helper(void)
+void weft_lock_as_progress(void)
 {
     if (!weft_lock_is_biased()) {
         weft_lock();
         return;
     }
     atomic_fetch_add_explicit(&weft_the_lock.waiters, 1, memory_order_relaxed);
-    atomic_store_explicit(&weft_the_lock.helper, 1, memory_order_relaxed);
+    atomic_store_explicit(&weft_the_lock.progress, 1, memory_order_relaxed);
     membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
     while (atomic_load_explicit(&weft_the_lock.inside, memory_order_acquire) != 0) {
         sched_yield();
@@ -155,14 +157,14 @@ void weft_lock_as_helper(void)
     weft_lock_note(true);
 }
 
-static void stop_being_helper(void)
+static void give_progress(void)
 {
-    if (atomic_exchange_explicit(&weft_the_lock.helper, 0, memory_order_release) == 2) {
-        weft_futex_wake(&weft_the_lock.helper, 1);
+    if (atomic_exchange_explicit(&weft_the_lock.progress, 0, memory_order_release) == 2) {
+        weft_futex_wake(&weft_the_lock.progress, 1);
     }
 }
 
-bool weft_lock_try_as_helper(void)
+bool weft_lock_try_as_progress(void)
 {
     if (!weft_lock_is_biased()) {
         return weft_lock_try();
@@ -172,34 +174,34 @@ bool weft_lock_try_as_helper(void)
     if (atomic_load_explicit(&weft_the_lock.inside, memory_order_relaxed) != 0) {
         return false;
     }
-    atomic_store_explicit(&weft_the_lock.helper, 1, memory_order_relaxed);
+    atomic_store_explicit(&weft_the_lock.progress, 1, memory_order_relaxed);
     membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
     if (atomic_load_explicit(&weft_the_lock.inside, memory_order_acquire) == 0) {
         weft_lock_note(true);
         return true;
     }
-    stop_being_helper();
+    give_progress();
     return false;
 }
 
-void weft_lock_leave_as_helper(void)
+void weft_lock_leave_as_progress(void)
 {
     if (!weft_lock_is_biased()) {
         weft_unlock();
         return;
     }
     weft_lock_note(false);
-    stop_being_helper();
+    give_progress();
 }
 
 void weft_lock_as_visitor(void)
 {
-    weft_seat_take();
-    weft_lock_as_helper();
+    weft_progress_role_take();
+    weft_lock_as_progress();
 }
 
 void weft_lock_leave_as_visitor(void)
 {
-    weft_lock_leave_as_helper();
-    weft_seat_give();
+    weft_lock_leave_as_progress();
+    weft_progress_role_give();
 }

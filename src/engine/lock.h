@@ -8,21 +8,22 @@
  *   shared  Several threads of the program may call MPI: a futex lock, two atomic
  *           exchanges when nobody else wants it, 10-16 ns.
  *   biased  One thread at a time calls MPI, as the program has promised. The only other
- *           one is the progress thread, the helper, which wants the lock rarely. So the
- *           program's thread takes it with a plain store and a load (`inside`, then
- *           `helper`), and the helper pays for both: it stores `helper`, passes a full
- *           barrier on every processor that runs a thread of this process
- *           (membarrier), and looks at `inside`. Either the program's thread sees
- *           `helper` and gives way, or the helper sees `inside` and waits or gives up.
+ *           one is the progress thread, which wants the lock rarely. So the program's
+ *           thread takes it with a plain store and a load (`inside`, then `progress`),
+ *           and the progress thread pays for both: it stores `progress`, passes a full
+ *           barrier on every processor that runs a thread of this process (membarrier),
+ *           and looks at `inside`. Either the program's thread sees `progress` and gives
+ *           way, or the progress thread sees `inside` and waits or gives up.
  *
  * A biased lock becomes a shared one at any moment (weft_lock_share), as MPI_Session_init
- * demands, which may be called by any thread: who shares it takes it as the helper would
- * and leaves a mark in `helper` that stays, so that a thread that has read the old form
- * finds it and takes the other.
+ * demands, which may be called by any thread. The thread that shares it takes it as the
+ * progress thread would, and leaves a mark in `progress` that stays, so that a thread
+ * that has read the old form finds it and takes the other.
  *
- * Threads that take it as the helper, the helper itself, the one that sleeps on a
- * network, visitors and who shares it, sit on one seat, one at a time (weft_seat_take):
- * so the form does not change under them.
+ * Several threads take the lock as the progress thread does: itself, the network thread,
+ * threads for blocking work, visitors, and whoever shares the lock. Each takes the
+ * progress role first (weft_progress_role_take), which one thread at a time has. So the
+ * form does not change under them.
  *
  * Objects that the standard lets any thread use at any time, whatever the program has
  * promised (info objects, error handlers, error codes, the list of sessions), have a lock
@@ -42,11 +43,11 @@
 #include <stdint.h>
 
 struct weft_lock_word {
-    _Atomic uint32_t state;   /* 0: free, 1: held, 2: held and somebody sleeps */
-    _Atomic uint32_t waiters; /* threads in weft_lock() that do not have it yet */
-    _Atomic uint32_t inside;  /* biased: the program's thread has it */
-    _Atomic uint32_t helper;  /* biased: 1: the helper has it or tries, 2: awaited;
-                               * WEFT_LOCK_SHARED: biased no longer */
+    _Atomic uint32_t state;    /* 0: free, 1: held, 2: held and somebody sleeps */
+    _Atomic uint32_t waiters;  /* threads in weft_lock() that do not have it yet */
+    _Atomic uint32_t inside;   /* biased: the program's thread has it */
+    _Atomic uint32_t progress; /* biased: 1: the progress thread has it or tries, 2: it is
+                                * awaited; WEFT_LOCK_SHARED: biased no longer */
 };
 
 enum { WEFT_LOCK_SHARED = 3 };
@@ -54,7 +55,7 @@ enum { WEFT_LOCK_SHARED = 3 };
 extern struct weft_lock_word weft_the_lock;
 extern _Atomic bool weft_lock_biased;
 
-/* Relaxed: who takes the lock in the old form finds that out in `helper`. */
+/* Relaxed: who takes the lock in the old form finds that out in `progress`. */
 static inline bool weft_lock_is_biased(void)
 {
     return atomic_load_explicit(&weft_lock_biased, memory_order_relaxed);
@@ -75,7 +76,7 @@ void weft_object_unlock(void);
 
 void weft_lock_slow(void);
 void weft_unlock_slow(void);
-void weft_lock_await_helper(void);
+void weft_lock_await_progress(void);
 
 static inline bool weft_lock_take(void)
 {
@@ -89,11 +90,12 @@ static inline bool weft_lock_take(void)
 static inline void weft_lock_take_biased(void)
 {
     atomic_store_explicit(&weft_the_lock.inside, 1, memory_order_relaxed);
-    __asm__ volatile("" ::: "memory"); /* the processor's part is the helper's barrier */
-    /* Acquire pairs with the release in weft_lock_leave_as_helper(). */
+    __asm__ volatile("" ::: "memory"); /* the processor's part is the other's barrier */
+    /* Acquire pairs with the release in weft_lock_leave_as_progress(). */
     if (__builtin_expect(
-            atomic_load_explicit(&weft_the_lock.helper, memory_order_acquire) != 0, 0)) {
-        weft_lock_await_helper();
+            atomic_load_explicit(&weft_the_lock.progress, memory_order_acquire) != 0,
+            0)) {
+        weft_lock_await_progress();
     }
 }
 
@@ -111,7 +113,7 @@ static inline void weft_unlock(void)
 {
     weft_lock_note(false);
     if (__builtin_expect(weft_lock_is_biased(), 1)) {
-        /* Release pairs with the acquire in weft_lock_try_as_helper(). */
+        /* Release pairs with the acquire in weft_lock_try_as_progress(). */
         atomic_store_explicit(&weft_the_lock.inside, 0, memory_order_release);
     } else if (atomic_exchange_explicit(&weft_the_lock.state, 0, memory_order_release) ==
                2) {
@@ -137,19 +139,19 @@ static inline bool weft_lock_try(void)
 }
 
 /*
- * For the progress thread, in both forms, with the seat. A try fails if a thread of the
+ * For the progress thread, in both forms, with the role. A try fails if a thread of the
  * program has it; a thread that polls is asked to let go (weft_lock_is_wanted) by the
  * other.
  */
-bool weft_lock_try_as_helper(void);
-void weft_lock_as_helper(void);
-void weft_lock_leave_as_helper(void);
+bool weft_lock_try_as_progress(void);
+void weft_lock_as_progress(void);
+void weft_lock_leave_as_progress(void);
 
-void weft_seat_take(void);
-void weft_seat_give(void);
+void weft_progress_role_take(void);
+void weft_progress_role_give(void);
 
 /*
- * For a thread of the program that may not be the one that the lock is biased to: seat
+ * For a thread of the program that may not be the one that the lock is biased to: role
  * and lock. Dearer than weft_lock() where it is biased.
  */
 void weft_lock_as_visitor(void);

@@ -12,9 +12,9 @@
  * it set knows that a later event will ring. It outlives the thread, which ends with the
  * last session and is started again with the next.
  *
- * Connections are made also while nobody is in MPI or attends: for those this thread
- * calls the progress thread. Before the first, a transport may have no descriptors yet;
- * when it comes up it has others, and the next who arms watches these.
+ * Connections are made also while no thread is in MPI and nothing is outstanding: for
+ * those this thread calls the progress thread. Before the first, a transport may have no
+ * descriptors yet; when it comes up it has others, and the next who arms watches these.
  */
 #include "engine/network_thread.h"
 

@@ -11,7 +11,7 @@
 #include "base/rc.h"
 
 /* What it calls, without the lock: something has come; somebody has to poll, also if no
- * thread is in MPI or attends. */
+ * thread is in MPI and nothing is outstanding. */
 struct weft_network_callbacks {
     void (*came)(void);
     void (*call)(void);

@@ -13,13 +13,13 @@
  * or to ring for.
  *
  * The thread that sleeps on descriptors (network_thread.c) does the same when something
- * comes from there, in the progress thread's place: the seat (engine/lock.h) is for one
+ * comes from there, in the progress thread's place: the role (engine/lock.h) is for one
  * of them at a time.
  *
  * Where no barrier makes sure that peers see what we want to be woken for, the progress
  * thread looks every millisecond while it is responsible (weft_node_may_miss).
  *
- * `is_attending` is true while it is responsible: changed with the lock, read by the
+ * `is_delegated` is true while it is responsible: changed with the lock, read by the
  * thread without. If it finds the lock taken, either that thread leaves again soon, or it
  * waits in MPI and has taken responsibility back.
  */
@@ -49,15 +49,15 @@ static struct {
     _Atomic bool is_ticking; /* peers may not wake it: it wakes by itself */
 } thread;
 
-static void set_attending(bool is_attending)
+static void set_delegated(bool is_delegated)
 {
-    atomic_store_explicit(&weft_engine.is_attending, is_attending, memory_order_relaxed);
+    atomic_store_explicit(&weft_engine.is_delegated, is_delegated, memory_order_relaxed);
     weft_engine.published = 0;
 }
 
-static bool is_attending(void)
+static bool is_delegated(void)
 {
-    return atomic_load_explicit(&weft_engine.is_attending, memory_order_relaxed);
+    return atomic_load_explicit(&weft_engine.is_delegated, memory_order_relaxed);
 }
 
 static uint32_t bit(enum weft_reason reason)
@@ -84,7 +84,7 @@ static uint32_t covered_by(enum weft_wake_level level)
 
 static void ring(void)
 {
-    _Atomic uint32_t *bell = &weft_engine.node.area->helper_bell;
+    _Atomic uint32_t *bell = &weft_engine.node.area->progress_bell;
 
     atomic_fetch_add_explicit(bell, 1, memory_order_release);
     weft_futex_wake(bell, 1);
@@ -140,10 +140,10 @@ static bool is_published_enough(void)
            (e->retrying == NULL || !e->node.has_asked);
 }
 
-void weft_engine_stay(void)
+void weft_engine_enter(void)
 {
-    if (weft_unlikely(is_attending())) {
-        set_attending(false);
+    if (weft_unlikely(is_delegated())) {
+        set_delegated(false);
         weft_node_disarm(&weft_engine.node);
     }
 }
@@ -153,21 +153,21 @@ void weft_engine_stay(void)
 /* Until it has the lock, or has no reason to want it any more. */
 static bool take_lock(void)
 {
-    while (!weft_lock_try_as_helper()) {
-        if (!is_attending()) {
+    while (!weft_lock_try_as_progress()) {
+        if (!is_delegated()) {
             return false;
         }
         sched_yield();
     }
-    if (is_attending()) {
+    if (is_delegated()) {
         return true;
     }
-    weft_lock_leave_as_helper();
+    weft_lock_leave_as_progress();
     return false;
 }
 
-/* With the seat. True: something waits for room of which nobody will tell. */
-static bool serve_seated(void)
+/* With the role. True: something waits for room of which nobody will tell. */
+static bool serve_in_role(void)
 {
     struct weft_engine *e = &weft_engine;
     bool has_backlog;
@@ -179,17 +179,17 @@ static bool serve_seated(void)
     weft_transports_are_due();
     do {
         weft_engine_work_and_poll();
-        if (!is_attending()) { /* while the lock was dropped somebody began to wait */
+        if (!is_delegated()) { /* while the lock was dropped somebody began to wait */
             break;
         }
         if (e->reasons == 0) {
-            weft_engine_stay();
+            weft_engine_enter();
             break;
         }
     } while (!has_published() || e->work != NULL);
-    has_backlog = is_attending() && weft_transports_need_tick();
+    has_backlog = is_delegated() && weft_transports_need_tick();
     e->is_progress_thread_inside = false;
-    weft_lock_leave_as_helper();
+    weft_lock_leave_as_progress();
     return has_backlog;
 }
 
@@ -197,9 +197,9 @@ static bool serve(void)
 {
     bool has_backlog;
 
-    weft_seat_take();
-    has_backlog = serve_seated();
-    weft_seat_give();
+    weft_progress_role_take();
+    has_backlog = serve_in_role();
+    weft_progress_role_give();
     return has_backlog;
 }
 
@@ -208,8 +208,8 @@ static void answer_call(void)
 {
     struct weft_engine *e = &weft_engine;
 
-    weft_seat_take();
-    weft_lock_as_helper();
+    weft_progress_role_take();
+    weft_lock_as_progress();
     e->is_progress_thread_inside = true;
     do {
         weft_transports_are_due();
@@ -219,13 +219,13 @@ static void answer_call(void)
         weft_node_ring(&e->node);
     }
     e->is_progress_thread_inside = false;
-    weft_lock_leave_as_helper();
-    weft_seat_give();
+    weft_lock_leave_as_progress();
+    weft_progress_role_give();
 }
 
 static void run(void)
 {
-    _Atomic uint32_t *bell = &weft_engine.node.area->helper_bell;
+    _Atomic uint32_t *bell = &weft_engine.node.area->progress_bell;
     bool has_backlog = false;
     uint32_t rung = 0;
 
@@ -235,7 +235,7 @@ static void run(void)
         if (now == rung) {
             weft_futex_wait(bell, rung, has_backlog || is_ticking() ? TICK_NS : 0);
         }
-        if (now != rung || has_backlog || (is_ticking() && is_attending())) {
+        if (now != rung || has_backlog || (is_ticking() && is_delegated())) {
             rung = now; /* a later ring moves it on, and we do not sleep */
             weft_engine.progress_thread_wakeups++;
             if (atomic_exchange_explicit(&thread.is_called, false,
@@ -247,7 +247,7 @@ static void run(void)
     }
 }
 
-/* False: nobody attends while the program computes. */
+/* False: nobody makes progress while the program computes. */
 static bool start(void)
 {
     const struct weft_segment_header *h = weft_engine.job->segment.header;
@@ -269,7 +269,7 @@ static bool start(void)
 
 static void on_came(void)
 {
-    if (!is_attending()) {
+    if (!is_delegated()) {
         weft_node_ring(&weft_engine.node); /* a thread that sleeps in MPI */
     } else if (serve()) {
         ring(); /* the progress thread looks for room now and then */
@@ -306,7 +306,7 @@ void weft_threads_stop(void)
         atomic_store_explicit(&thread.is_stopping, 1, memory_order_release);
         ring();
         weft_thread_join(WEFT_THREAD_PROGRESS);
-        weft_engine_stay(); /* nobody attends */
+        weft_engine_enter(); /* progress is nobody else's */
         thread.is_running = false;
         atomic_store_explicit(&thread.is_ticking, false, memory_order_relaxed);
         atomic_store_explicit(&thread.is_stopping, 0, memory_order_relaxed);
@@ -329,16 +329,16 @@ void weft_threads_log_wakeups(void)
 /* ---- threads of the program ---- */
 
 /* Publishes, and takes what is there already; the thread takes what keeps coming. */
-static void begin_attending(void)
+static void delegate(void)
 {
-    set_attending(true);
+    set_delegated(true);
     for (int i = 0; i < LEAVING_TURNS; i++) {
         if (has_published()) {
             return;
         }
         weft_engine_poll();
         if (weft_engine.reasons == 0) {
-            weft_engine_stay();
+            weft_engine_enter();
             return;
         }
     }
@@ -378,12 +378,12 @@ void weft_engine_publish(void)
     if (!e->has_progress || !start()) {
         return;
     }
-    if (!is_attending() || !is_published_enough()) {
-        begin_attending();
+    if (!is_delegated() || !is_published_enough()) {
+        delegate();
         has_begun = true;
     }
     /* Nobody but the progress thread copies now, or looks for room. */
-    if (is_attending() && (e->work != NULL || (has_begun && e->retrying != NULL))) {
+    if (is_delegated() && (e->work != NULL || (has_begun && e->retrying != NULL))) {
         ring();
     }
 }

@@ -7,6 +7,6 @@
 #include <stdbool.h>
 
 /* A thread begins to wait: it polls, and the progress thread is not needed meanwhile. */
-void weft_engine_stay(void);
+void weft_engine_enter(void);
 
 #endif

@@ -112,7 +112,7 @@ void weft_transports_say_goodbye(void)
 
 bool weft_transports_need_tick(void)
 {
-    bool has_asked = false;
+    bool needs_retry = false;
 
     for (const struct weft_peer *peer = weft_engine.retrying; peer != NULL;
          peer = peer->next_retrying) {
@@ -123,10 +123,10 @@ bool weft_transports_need_tick(void)
     for
         EACH_INSTANCE(t)
         {
-            has_asked |= weft_engine.retrying != NULL && t->ops->has_asked != NULL &&
-                         t->ops->has_asked(t->tp);
+            needs_retry |= weft_engine.retrying != NULL && t->ops->needs_retry != NULL &&
+                           t->ops->needs_retry(t->tp);
         }
-    return has_asked;
+    return needs_retry;
 }
 
 /* ---- first contact ---- */

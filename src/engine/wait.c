@@ -242,11 +242,11 @@ static void wait_for(const struct awaited *a, const struct weft_wait_reason *why
 {
     take_over();
     if (a->events == NULL || !a->events->is_brief) {
-        weft_engine_stay();
+        weft_engine_enter();
     }
     weft_engine.waiting_threads++;
     if (!poll_burst(a, weft_wait_is_crowded() ? 1 : BURST)) {
-        weft_engine_stay();
+        weft_engine_enter();
         wait_longer(a, why);
     }
     weft_engine.waiting_threads--;
@@ -254,7 +254,7 @@ static void wait_for(const struct awaited *a, const struct weft_wait_reason *why
 
 /* Peers tell when a lane has room again, else the clock does: no request is waited for.
  */
-void weft_engine_drain(void)
+void weft_engine_wait_sent(void)
 {
     static const struct weft_wait_reason why = {"a full queue", "", -1, -2, 0};
     const struct awaited room = {.is_room = true};
@@ -265,7 +265,7 @@ void weft_engine_drain(void)
         return;
     }
     take_over();
-    weft_engine_stay();
+    weft_engine_enter();
     weft_engine.waiting_threads++;
     start = weft_clock_ns();
     while (weft_engine.retrying != NULL) {
@@ -291,7 +291,7 @@ enum weft_rc weft_engine_barrier(void)
     enum weft_rc rc;
 
     weft_lock();
-    weft_engine_drain();
+    weft_engine_wait_sent();
     if (!weft_segment_arrive(&weft_engine.job->segment, local_rank, &a.old)) {
         weft_engine.is_in_barrier = true;
         weft_engine.barrier_generation = a.old;
@@ -304,7 +304,7 @@ enum weft_rc weft_engine_barrier(void)
     rc = weft_engine.failed_count == 0 ||
                  weft_segment_all_came(&weft_engine.job->segment, a.old)
              ? WEFT_OK
-             : WEFT_ERR_DEAD;
+             : WEFT_ERR_PROC_FAILED;
     weft_engine_leave();
     weft_unlock();
     return rc;

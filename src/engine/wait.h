@@ -37,11 +37,11 @@ bool weft_wait_is_over(const struct weft_wait *wait);
 void weft_engine_wait(const struct weft_wait *wait, const struct weft_wait_reason *why);
 
 /* Returns when nothing is tried again: what we owe our peers has gone out. */
-void weft_engine_drain(void);
+void weft_engine_wait_sent(void);
 
 /*
  * The barrier of all ranks of the node, through the segment; serves peers meanwhile.
- * WEFT_ERR_DEAD: of all that are left. Takes the lock itself.
+ * WEFT_ERR_PROC_FAILED: of all that are left. Takes the lock itself.
  */
 WEFT_MUST_CHECK enum weft_rc weft_engine_barrier(void);
 

@@ -65,7 +65,7 @@ bool weft_engine_drop_lock(void)
 
     if (e->is_progress_thread_inside) {
         e->is_progress_thread_inside = false;
-        weft_lock_leave_as_helper();
+        weft_lock_leave_as_progress();
         return true;
     }
     weft_unlock();
@@ -75,7 +75,7 @@ bool weft_engine_drop_lock(void)
 void weft_engine_retake_lock(bool is_progress_thread)
 {
     if (is_progress_thread) {
-        weft_lock_as_helper();
+        weft_lock_as_progress();
         weft_engine.is_progress_thread_inside = true;
     } else {
         weft_lock();

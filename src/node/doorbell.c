@@ -8,7 +8,7 @@
  * and it rings, or its packet was published before the barrier and we see it. The barrier
  * reaches only ranks that have registered for it. Where the kernel refuses that to a rank
  * of the node, as filters of containers do, no rank relies on it: a sleep ends by itself
- * after a millisecond, and helpers look as often (weft_node_may_miss).
+ * after a millisecond, and progress threads look as often (weft_node_may_miss).
  */
 #include "node/doorbell.h"
 
@@ -101,7 +101,7 @@ void weft_node_ring_area(struct weft_node_area *area)
     const uint32_t level =
         atomic_exchange_explicit(&area->wake_level, WEFT_WAKE_NONE, memory_order_acq_rel);
     _Atomic uint32_t *bell =
-        level == WEFT_WAKE_ALL ? &area->doorbell : &area->helper_bell;
+        level == WEFT_WAKE_ALL ? &area->doorbell : &area->progress_bell;
 
     if (level != WEFT_WAKE_NONE) {
         atomic_fetch_add_explicit(&area->rings, 1, memory_order_relaxed);

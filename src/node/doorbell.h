@@ -10,7 +10,7 @@
  * load.
  *
  * There are two bells, so that waking a thread that sleeps in MPI does not wake the
- * helper too.
+ * progress thread too.
  */
 #ifndef WEFT_NODE_DOORBELL_H
 #define WEFT_NODE_DOORBELL_H
@@ -21,8 +21,8 @@
 /* What a process that does not poll wants to be woken for. */
 enum weft_wake_level {
     WEFT_WAKE_NONE,     /* it polls, or wants nothing */
-    WEFT_WAKE_REQUESTS, /* its helper, for control packets and announcements */
-    WEFT_WAKE_ANYTHING, /* its helper, for any packet */
+    WEFT_WAKE_REQUESTS, /* its progress thread, for control packets and announcements */
+    WEFT_WAKE_ANYTHING, /* its progress thread, for any packet */
     WEFT_WAKE_ALL,      /* for anything: a thread of the program sleeps in MPI */
 };
 
@@ -36,8 +36,8 @@ enum weft_wake_level {
 uint32_t weft_node_publish(struct weft_node *node, enum weft_wake_level level);
 
 /*
- * Publishes what wakes the helper of a process that leaves MPI. It is cheaper than
- * weft_node_publish(), because WEFT_WAKE_REQUESTS needs no barrier.
+ * Publishes what wakes the progress thread of a process that leaves MPI. It is cheaper
+ * than weft_node_publish(), because WEFT_WAKE_REQUESTS needs no barrier.
  */
 void weft_node_publish_leaving(struct weft_node *node, enum weft_wake_level level);
 void weft_node_disarm(struct weft_node *node);
@@ -50,12 +50,13 @@ void weft_node_sleep(struct weft_node *node, uint32_t bell, _Atomic uint32_t *wo
                      uint32_t old, uint64_t ns);
 
 /*
- * After publishing: may packets, or room, come without waking the helper? Then it has to
- * look now and then, for as long as the node is open.
+ * After publishing: may packets, or room, come without waking the progress thread? Then
+ * it has to look now and then, for as long as the node is open.
  */
 bool weft_node_may_miss(const struct weft_node *node);
 
-/* Ends our own sleep, or wakes our helper, whichever has published. From any thread. */
+/* Ends our own sleep, or wakes our progress thread, whichever has published. From any
+ * thread. */
 void weft_node_ring(struct weft_node *node);
 
 /* How often peers have rung either bell, and the doorbell alone since opening. */

@@ -56,7 +56,7 @@ void weft_node_close(struct weft_node *node)
 bool weft_node_has(const struct weft_node *node, uint32_t rank, uint32_t *local)
 {
     const struct weft_segment *segment = &node->job->segment;
-    const struct weft_place *place = &weft_segment_map(segment)[rank];
+    const struct weft_location *place = &weft_segment_map(segment)[rank];
 
     if (place->node != segment->header->node ||
         place->local_rank >= segment->local_size ||

@@ -24,7 +24,7 @@ static __attribute__((noinline)) bool is_to_be_kept(struct weft_peer *from,
                                                     const struct weft_header *header,
                                                     const void *data, size_t len)
 {
-    if (weft_engine.failed_count > 0 && weft_p2p_is_given_up(header)) {
+    if (weft_engine.failed_count > 0 && weft_p2p_is_revoked(header)) {
         weft_p2p_drop(from, header, data);
         return false;
     }

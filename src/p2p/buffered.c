@@ -16,8 +16,8 @@ struct flush {
 };
 
 struct weft_buffer {
-    struct weft_lender lender; /* first */
-    struct weft_buffer *next;  /* among those of sessions */
+    struct weft_memory_owner memory_owner; /* first */
+    struct weft_buffer *next;              /* among those of sessions */
     uint64_t session;
     void *memory;
     uint64_t size;
@@ -74,9 +74,9 @@ static void *take(struct weft_buffer *buffer, size_t bytes)
     return copy;
 }
 
-static void give(struct weft_lender *lender, void *copy, uint64_t number)
+static void give(struct weft_memory_owner *memory_owner, void *copy, uint64_t number)
 {
-    struct weft_buffer *buffer = (struct weft_buffer *)lender;
+    struct weft_buffer *buffer = (struct weft_buffer *)memory_owner;
     struct flush **at = &buffer->flushes;
 
     if (buffer->is_automatic) {
@@ -151,18 +151,18 @@ static enum weft_rc send_copy(struct weft_comm *comm, int dest, int tag,
     rc = weft_p2p_send_slow(comm, dest, tag, &packed,
                             WEFT_PLANE_P2P | (unsigned)WEFT_SEND_STANDARD, false, &send);
     if (send == NULL) { /* it has gone, or cannot go */
-        give(&buffer->lender, copy, number);
+        give(&buffer->memory_owner, copy, number);
         return rc;
     }
     if (weft_request_is_complete(&send->base)) {
         rc = send->base.rc;
-        give(&buffer->lender, copy, number);
+        give(&buffer->memory_owner, copy, number);
         weft_request_give(&send->base);
         return rc;
     }
     send->data.memory = copy;
-    send->lender = &buffer->lender;
-    send->lent_as = number;
+    send->memory_owner = &buffer->memory_owner;
+    send->memory_number = number;
     weft_request_set_comm(&send->base, comm);
     weft_request_hand_out(&send->base);
     weft_request_detach(&send->base);
@@ -208,7 +208,7 @@ enum weft_rc weft_buffer_attach(struct weft_buffer_owner owner, void *memory,
     if (buffer == NULL) {
         return WEFT_ERR_NOMEM;
     }
-    buffer->lender.give_back = give;
+    buffer->memory_owner.give_back = give;
     buffer->session = owner.session;
     buffer->memory = memory;
     buffer->is_automatic = memory == MPI_BUFFER_AUTOMATIC;

@@ -55,9 +55,9 @@ void weft_counts_read(struct weft_counts *counts)
     received_before = counts->shm.packets_received + counts->net.packets_received;
     for (int i = 0; i < weft_engine.list_count; i++) {
         const struct weft_instance *t = &weft_engine.list[i];
-        const bool is_near = (t->ops->caps & WEFT_CAP_SAME_NODE) != 0;
+        const bool is_same_node = (t->ops->caps & WEFT_CAP_SAME_NODE) != 0;
 
-        t->ops->count(t->tp, is_near ? &counts->shm : &counts->net);
+        t->ops->count(t->tp, is_same_node ? &counts->shm : &counts->net);
     }
     counts->shm.wakeups += weft_node_wakeups(&weft_engine.node);
     counts->messages_received +=

@@ -2,15 +2,15 @@
  * failed.c - messages of processes that have failed (engine/failed.c).
  *
  * Messages that have arrived can be received at any time. Everything that only a failed
- * process could bring to an end is completed with WEFT_ERR_DEAD: sends to it, what it was
- * sending, receives and probes that name it, and, on a communicator with a failed member,
- * those from any source, because nobody can tell whether the message would have been that
- * member's, and those of collectives, because whoever was to send may have given up.
- * Later sends and receives of these kinds fail as soon as they are started, and so do
- * long messages of collectives, which have to be waited for, to any member.
+ * process could bring to an end is completed with WEFT_ERR_PROC_FAILED: sends to it, what
+ * it was sending, receives and probes that name it, and, on a communicator with a failed
+ * member, those from any source, because nobody can tell whether the message would have
+ * been that member's, and those of collectives, because whoever was to send may have
+ * given up. Later sends and receives of these kinds fail as soon as they are started, and
+ * so do long messages of collectives, which have to be waited for, to any member.
  *
  * A collective that fails so has ended for this rank, while others may still send to it.
- * What they announce is dropped, and so they come to an end too (weft_p2p_give_up). That
+ * What they announce is dropped, and so they come to an end too (weft_p2p_revoke). That
  * needs no message of its own. From then on the rank begins no collective on that
  * communicator: others could take what it sends for a part of the one that has failed.
  *
@@ -71,13 +71,13 @@ static void end_if_others_wait(const struct weft_comm *comm)
     }
 }
 
-void weft_p2p_give_up(struct weft_comm *comm, int tags)
+void weft_p2p_revoke(struct weft_comm *comm, int tags)
 {
     const uint32_t context = comm->context | WEFT_PLANE_COLL;
 
     weft_lock();
     end_if_others_wait(comm);
-    comm->given_up = tags;
+    comm->revoked_below = tags;
     for (int tag = 0; tag < tags; tag++) {
         while (drop_oldest(context, tag, false)) {
         }
@@ -98,7 +98,7 @@ static void fail_send(struct weft_p2p_request *send)
     if (send->transfer != NULL && send->transfer->work.state == WEFT_WORK_RUNNING) {
         weft_p2p.has_unfailed = true;
     } else {
-        weft_p2p_end_send(send, WEFT_ERR_DEAD);
+        weft_p2p_end_send(send, WEFT_ERR_PROC_FAILED);
     }
 }
 
@@ -111,7 +111,7 @@ static void fail_transfer(struct weft_transfer *recv)
     if (recv->work.state == WEFT_WORK_RUNNING) {
         weft_p2p.has_unfailed = true;
     } else {
-        weft_transfer_end(recv, WEFT_ERR_DEAD);
+        weft_transfer_end(recv, WEFT_ERR_PROC_FAILED);
     }
 }
 
@@ -130,7 +130,7 @@ static int blocked_by(const struct weft_p2p_request *recv)
     if (comm == NULL) { /* a blocking receive has none */
         comm = weft_comm_of_context(recv->posted.context);
     }
-    return comm != NULL ? weft_p2p_dead_from(comm, 0) : MPI_UNDEFINED;
+    return comm != NULL ? weft_p2p_failed_from(comm, 0) : MPI_UNDEFINED;
 }
 
 /* A sender that died between claiming an offer and opening it will not open it. */

@@ -19,7 +19,7 @@ static bool has_failed(uint32_t process)
     return peer != NULL && peer->is_failed && !peer->has_left;
 }
 
-int weft_p2p_dead_from(const struct weft_comm *comm, int first)
+int weft_p2p_failed_from(const struct weft_comm *comm, int first)
 {
     for (int rank = first; weft_engine.failed_count > 0 && rank < comm->peers; rank++) {
         if (has_failed(weft_comm_process(comm, rank))) {
@@ -34,12 +34,13 @@ bool weft_p2p_is_on_all(uint32_t plane, int source)
     return source == WEFT_ANY_SOURCE || plane == WEFT_PLANE_COLL;
 }
 
-int weft_p2p_dead_source(const struct weft_comm *comm, enum weft_plane plane, int source)
+int weft_p2p_failed_source(const struct weft_comm *comm, enum weft_plane plane,
+                           int source)
 {
     if (source != WEFT_ANY_SOURCE && is_failed(weft_comm_process(comm, source))) {
         return source;
     }
-    return weft_p2p_is_on_all(plane, source) ? weft_p2p_dead_from(comm, 0)
+    return weft_p2p_is_on_all(plane, source) ? weft_p2p_failed_from(comm, 0)
                                              : MPI_UNDEFINED;
 }
 
@@ -52,8 +53,8 @@ bool weft_p2p_is_lost(uint32_t process)
 
 const char *weft_p2p_why_lost(const struct weft_comm *comm)
 {
-    for (int rank = weft_p2p_dead_from(comm, 0); rank != MPI_UNDEFINED;
-         rank = weft_p2p_dead_from(comm, rank + 1)) {
+    for (int rank = weft_p2p_failed_from(comm, 0); rank != MPI_UNDEFINED;
+         rank = weft_p2p_failed_from(comm, rank + 1)) {
         const uint32_t process = weft_comm_process(comm, rank);
 
         if (weft_p2p_is_lost(process)) {
@@ -76,10 +77,10 @@ bool weft_p2p_is_in_vain(const struct weft_header *header)
         return false;
     }
     comm = weft_comm_of_context(header->context);
-    return comm != NULL && weft_p2p_dead_from(comm, 0) != MPI_UNDEFINED;
+    return comm != NULL && weft_p2p_failed_from(comm, 0) != MPI_UNDEFINED;
 }
 
-bool weft_p2p_is_given_up(const struct weft_header *header)
+bool weft_p2p_is_revoked(const struct weft_header *header)
 {
     const struct weft_comm *comm;
 
@@ -87,5 +88,5 @@ bool weft_p2p_is_given_up(const struct weft_header *header)
         return false;
     }
     comm = weft_comm_of_context(header->context);
-    return comm != NULL && header->tag < comm->given_up;
+    return comm != NULL && header->tag < comm->revoked_below;
 }

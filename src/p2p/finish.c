@@ -64,5 +64,5 @@ void weft_p2p_fail_recv(struct weft_p2p_request *recv, int source)
     recv->base.tag = MPI_ANY_TAG;
     recv->base.bytes = 0;
     weft_p2p_release(recv);
-    weft_request_complete(&recv->base, WEFT_ERR_DEAD);
+    weft_request_complete(&recv->base, WEFT_ERR_PROC_FAILED);
 }

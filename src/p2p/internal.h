@@ -60,8 +60,8 @@ void weft_p2p_set_checksum(bool has_checksum);
 /* Does it depend on all ranks, and not only on the one that it names? */
 bool weft_p2p_is_on_all(uint32_t plane, int source);
 
-/* A message that nobody will receive, because the collective was given up: is it so? */
-bool weft_p2p_is_given_up(const struct weft_header *header);
+/* A message that nobody will receive, because its collective was revoked: is it so? */
+bool weft_p2p_is_revoked(const struct weft_header *header);
 
 /* All that its sender gets is an end. */
 void weft_p2p_drop(struct weft_peer *from, const struct weft_header *header,
@@ -99,24 +99,35 @@ void weft_p2p_recv_message(struct weft_p2p_request *recv, const struct weft_data
 
 /* A send that could not, or is not to, go out at once (send.c). */
 enum weft_rc weft_p2p_send_slow(const struct weft_comm *comm, int dest, int tag,
-                                const struct weft_data *data, unsigned how, bool is_spare,
-                                struct weft_p2p_request **out);
+                                const struct weft_data *data, unsigned flags,
+                                bool is_spare, struct weft_p2p_request **out);
 enum weft_rc weft_p2p_send_and_wait(const struct weft_comm *comm, int dest, int tag,
-                                    const struct weft_data *data, unsigned how);
+                                    const struct weft_data *data, unsigned flags);
+
+/* weft_isend() and weft_irecv() with the lock held. */
+WEFT_MUST_CHECK enum weft_rc weft_isend_locked(struct weft_comm *comm, int dest, int tag,
+                                               const void *buffer, size_t bytes,
+                                               unsigned flags, struct weft_request **out);
+WEFT_MUST_CHECK enum weft_rc weft_irecv_locked(struct weft_comm *comm,
+                                               enum weft_plane plane, int source, int tag,
+                                               void *buffer, size_t bytes,
+                                               struct weft_request **out);
 
 /*
  * Sends and receives by a request that is there, neither complete nor outstanding, and
  * hands it out; the second may drop the lock to pack. On failure nothing has begun.
  */
-enum weft_rc weft_p2p_send_by(struct weft_p2p_request *send, const struct weft_comm *comm,
-                              int dest, int tag, const struct weft_data *data,
-                              unsigned how);
-enum weft_rc weft_p2p_send_typed_by(struct weft_p2p_request *send,
-                                    const struct weft_comm *comm, int dest, int tag,
-                                    const struct weft_data *data, unsigned how);
-enum weft_rc weft_p2p_recv_by(struct weft_p2p_request *recv, const struct weft_comm *comm,
-                              enum weft_plane plane, int source, int tag,
-                              const struct weft_data *data);
+enum weft_rc weft_p2p_send_with_request(struct weft_p2p_request *send,
+                                        const struct weft_comm *comm, int dest, int tag,
+                                        const struct weft_data *data, unsigned flags);
+enum weft_rc weft_p2p_send_data_with_request(struct weft_p2p_request *send,
+                                             const struct weft_comm *comm, int dest,
+                                             int tag, const struct weft_data *data,
+                                             unsigned flags);
+enum weft_rc weft_p2p_recv_with_request(struct weft_p2p_request *recv,
+                                        const struct weft_comm *comm,
+                                        enum weft_plane plane, int source, int tag,
+                                        const struct weft_data *data);
 
 /* The request moves elements of the type of `data`, which it keeps. A request that was
  * just taken has none, so contiguous messages need not say so. */
@@ -140,7 +151,7 @@ static inline enum weft_rc weft_p2p_take_request(struct weft_request **out)
         request->transfer = NULL;
         request->data.memory = NULL;
         request->data.stage = 0;
-        request->lender = NULL;
+        request->memory_owner = NULL;
     }
     return rc;
 }

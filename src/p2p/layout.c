@@ -97,36 +97,36 @@ static void hand_over(struct weft_p2p_request *send, const struct weft_data *pre
 static __attribute__((noinline)) enum weft_rc send_small(const struct weft_comm *comm,
                                                          int dest, int tag,
                                                          const struct weft_data *data,
-                                                         unsigned how)
+                                                         unsigned flags)
 {
     uint8_t small[WEFT_EAGER_MAX];
 
     weft_data_pack(data, small);
-    return weft_send(comm, dest, tag, small, data->bytes, how);
+    return weft_send(comm, dest, tag, small, data->bytes, flags);
 }
 
 enum weft_rc weft_send_data(const struct weft_comm *comm, int dest, int tag,
-                            const struct weft_data *data, unsigned how)
+                            const struct weft_data *data, unsigned flags)
 {
     struct weft_data prepared;
     enum weft_rc rc;
 
     if (data->type == NULL) {
-        return weft_send(comm, dest, tag, data->buffer, data->bytes, how);
+        return weft_send(comm, dest, tag, data->buffer, data->bytes, flags);
     }
     if (data->bytes <= WEFT_EAGER_MAX) {
-        return send_small(comm, dest, tag, data, how);
+        return send_small(comm, dest, tag, data, flags);
     }
     weft_lock();
     prepared = prepare(comm, dest, data);
-    rc = weft_p2p_send_and_wait(comm, dest, tag, &prepared, how);
+    rc = weft_p2p_send_and_wait(comm, dest, tag, &prepared, flags);
     weft_p2p_give_packed(prepared.memory, prepared.stage);
     weft_unlock();
     return rc;
 }
 
 enum weft_rc weft_isend_data_locked(struct weft_comm *comm, int dest, int tag,
-                                    const struct weft_data *data, unsigned how,
+                                    const struct weft_data *data, unsigned flags,
                                     struct weft_request **out)
 {
     struct weft_data prepared;
@@ -134,10 +134,10 @@ enum weft_rc weft_isend_data_locked(struct weft_comm *comm, int dest, int tag,
     enum weft_rc rc;
 
     if (weft_likely(data->type == NULL)) {
-        return weft_isend_locked(comm, dest, tag, data->buffer, data->bytes, how, out);
+        return weft_isend_locked(comm, dest, tag, data->buffer, data->bytes, flags, out);
     }
     prepared = prepare(comm, dest, data);
-    rc = weft_p2p_send_slow(comm, dest, tag, &prepared, how, false, &send);
+    rc = weft_p2p_send_slow(comm, dest, tag, &prepared, flags, false, &send);
     hand_over(send, &prepared);
     *out = &weft_request_sent;
     if (send != NULL) {
@@ -149,27 +149,29 @@ enum weft_rc weft_isend_data_locked(struct weft_comm *comm, int dest, int tag,
 }
 
 enum weft_rc weft_isend_data(struct weft_comm *comm, int dest, int tag,
-                             const struct weft_data *data, unsigned how,
+                             const struct weft_data *data, unsigned flags,
                              struct weft_request **out)
 {
     enum weft_rc rc;
 
     if (data->type == NULL) {
-        return weft_isend(comm, dest, tag, data->buffer, data->bytes, how, out);
+        return weft_isend(comm, dest, tag, data->buffer, data->bytes, flags, out);
     }
     weft_lock();
-    rc = weft_isend_data_locked(comm, dest, tag, data, how, out);
+    rc = weft_isend_data_locked(comm, dest, tag, data, flags, out);
     weft_engine_leave();
     weft_unlock();
     return rc;
 }
 
-enum weft_rc weft_p2p_send_typed_by(struct weft_p2p_request *send,
-                                    const struct weft_comm *comm, int dest, int tag,
-                                    const struct weft_data *data, unsigned how)
+enum weft_rc weft_p2p_send_data_with_request(struct weft_p2p_request *send,
+                                             const struct weft_comm *comm, int dest,
+                                             int tag, const struct weft_data *data,
+                                             unsigned flags)
 {
     const struct weft_data prepared = prepare(comm, dest, data);
-    const enum weft_rc rc = weft_p2p_send_by(send, comm, dest, tag, &prepared, how);
+    const enum weft_rc rc =
+        weft_p2p_send_with_request(send, comm, dest, tag, &prepared, flags);
 
     hand_over(rc == WEFT_OK ? send : NULL, &prepared);
     return rc;

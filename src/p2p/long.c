@@ -73,7 +73,7 @@ static void recv_is_done(struct weft_transfer *transfer, enum weft_rc rc)
     struct weft_p2p_request *recv = transfer->owner;
 
     recv->transfer = NULL;
-    if (weft_unlikely(rc == WEFT_ERR_DEAD)) {
+    if (weft_unlikely(rc == WEFT_ERR_PROC_FAILED)) {
         weft_p2p_fail_recv(recv, (int)transfer->header.source);
     } else {
         weft_p2p_finish_long(recv, &transfer->header, transfer->message_length, rc);

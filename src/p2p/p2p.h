@@ -38,11 +38,11 @@ WEFT_MUST_CHECK enum weft_rc
 weft_p2p_open(const struct weft_transport_ops *const *transports, struct weft_job *job);
 void weft_p2p_close(void);
 
-/* Each takes the lock. `how` is a mode | a plane. */
+/* Each takes the lock. `flags` is a mode | a plane. */
 WEFT_MUST_CHECK enum weft_rc weft_send(const struct weft_comm *comm, int dest, int tag,
-                                       const void *buffer, size_t bytes, unsigned how);
+                                       const void *buffer, size_t bytes, unsigned flags);
 WEFT_MUST_CHECK enum weft_rc weft_isend(struct weft_comm *comm, int dest, int tag,
-                                        const void *buffer, size_t bytes, unsigned how,
+                                        const void *buffer, size_t bytes, unsigned flags,
                                         struct weft_request **out);
 
 /* What a blocking receive tells. */
@@ -60,21 +60,12 @@ WEFT_MUST_CHECK enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane 
                                         int source, int tag, void *buffer, size_t bytes,
                                         struct weft_request **out);
 
-/* Start a send or a receive with the lock held, for schedules. */
-WEFT_MUST_CHECK enum weft_rc weft_isend_locked(struct weft_comm *comm, int dest, int tag,
-                                               const void *buffer, size_t bytes,
-                                               unsigned how, struct weft_request **out);
-WEFT_MUST_CHECK enum weft_rc weft_irecv_locked(struct weft_comm *comm,
-                                               enum weft_plane plane, int source, int tag,
-                                               void *buffer, size_t bytes,
-                                               struct weft_request **out);
-
 /* The four calls for data of any layout. Each takes the lock. */
 WEFT_MUST_CHECK enum weft_rc weft_send_data(const struct weft_comm *comm, int dest,
                                             int tag, const struct weft_data *data,
-                                            unsigned how);
+                                            unsigned flags);
 WEFT_MUST_CHECK enum weft_rc weft_isend_data(struct weft_comm *comm, int dest, int tag,
-                                             const struct weft_data *data, unsigned how,
+                                             const struct weft_data *data, unsigned flags,
                                              struct weft_request **out);
 WEFT_MUST_CHECK enum weft_rc weft_recv_data(const struct weft_comm *comm,
                                             enum weft_plane plane, int source, int tag,
@@ -89,7 +80,7 @@ WEFT_MUST_CHECK enum weft_rc weft_irecv_data(struct weft_comm *comm,
  * first may drop the lock for a while, to pack. On failure nothing has begun. */
 WEFT_MUST_CHECK enum weft_rc weft_isend_data_locked(struct weft_comm *comm, int dest,
                                                     int tag, const struct weft_data *data,
-                                                    unsigned how,
+                                                    unsigned flags,
                                                     struct weft_request **out);
 WEFT_MUST_CHECK enum weft_rc weft_irecv_data_locked(struct weft_comm *comm,
                                                     enum weft_plane plane, int source,
@@ -105,7 +96,7 @@ WEFT_MUST_CHECK enum weft_rc weft_irecv_nothing(struct weft_comm *comm,
  * until the request is freed; MPI_PROC_NULL is a peer too. Each takes the lock.
  */
 WEFT_MUST_CHECK enum weft_rc weft_send_init(struct weft_comm *comm, int dest, int tag,
-                                            const struct weft_data *data, unsigned how,
+                                            const struct weft_data *data, unsigned flags,
                                             struct weft_request **out);
 WEFT_MUST_CHECK enum weft_rc weft_recv_init(struct weft_comm *comm, int source, int tag,
                                             const struct weft_data *data,
@@ -128,24 +119,25 @@ void weft_wait(struct weft_request *request, const struct weft_wait_reason *why)
 void weft_wait_locked(struct weft_request *request, const struct weft_wait_reason *why);
 
 /*
- * With the lock. A rank of `comm` that has died, from `first` on, or MPI_UNDEFINED; the
- * others: because of whom a receive from `source`, which may be any, can never come to an
- * end,
+ * With the lock. The first finds a rank of `comm` that has failed, from `first` on. The
+ * second finds the failed rank because of which a receive from `source`, which may be
+ * any, can never complete. Both return MPI_UNDEFINED if there is none.
  */
-int weft_p2p_dead_from(const struct weft_comm *comm, int first);
-int weft_p2p_dead_source(const struct weft_comm *comm, enum weft_plane plane, int source);
+int weft_p2p_failed_from(const struct weft_comm *comm, int first);
+int weft_p2p_failed_source(const struct weft_comm *comm, enum weft_plane plane,
+                           int source);
 /* It may be alive, but the network does not lead there any more. The second: why, of a
  * member of `comm` to whom that has happened, or NULL. */
 bool weft_p2p_is_lost(uint32_t process);
 const char *weft_p2p_why_lost(const struct weft_comm *comm);
 
 /*
- * This rank has given up its collectives on `comm`, whose tags are below `tags`, because
+ * This rank revokes its collectives on `comm`, whose tags are below `tags`, because
  * a member has died: what others have sent or will send for them is dropped, so that
  * nobody waits for it to be received. If a member was lost, others may not know, and
  * would wait for this rank: then the job ends. Takes the lock.
  */
-void weft_p2p_give_up(struct weft_comm *comm, int tags);
+void weft_p2p_revoke(struct weft_comm *comm, int tags);
 
 /*
  * Returns when all sends are over that the user has let go of: those on `comm`, or, if it

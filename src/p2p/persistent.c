@@ -19,7 +19,7 @@ struct standing {
     struct weft_data data;
     int peer; /* or MPI_PROC_NULL */
     int tag;
-    unsigned how; /* of a send */
+    unsigned flags; /* of a send */
 };
 
 /* It is over when it has been copied. */
@@ -47,9 +47,10 @@ static enum weft_rc start_send(struct weft_request *request)
         return WEFT_OK;
     }
     return weft_likely(s->data.type == NULL)
-               ? weft_p2p_send_by(send, request->comm, s->peer, s->tag, &s->data, s->how)
-               : weft_p2p_send_typed_by(send, request->comm, s->peer, s->tag, &s->data,
-                                        s->how);
+               ? weft_p2p_send_with_request(send, request->comm, s->peer, s->tag,
+                                            &s->data, s->flags)
+               : weft_p2p_send_data_with_request(send, request->comm, s->peer, s->tag,
+                                                 &s->data, s->flags);
 }
 
 static enum weft_rc start_recv(struct weft_request *request)
@@ -63,8 +64,8 @@ static enum weft_rc start_recv(struct weft_request *request)
         weft_request_complete(request, WEFT_OK);
         return WEFT_OK;
     }
-    return weft_p2p_recv_by((struct weft_p2p_request *)request, request->comm,
-                            WEFT_PLANE_P2P, s->peer, s->tag, &s->data);
+    return weft_p2p_recv_with_request((struct weft_p2p_request *)request, request->comm,
+                                      WEFT_PLANE_P2P, s->peer, s->tag, &s->data);
 }
 
 static void close_standing(struct weft_persistent *persistent)
@@ -110,17 +111,17 @@ static enum weft_rc make(struct weft_comm *comm, const struct standing *descript
 }
 
 enum weft_rc weft_send_init(struct weft_comm *comm, int dest, int tag,
-                            const struct weft_data *data, unsigned how,
+                            const struct weft_data *data, unsigned flags,
                             struct weft_request **out)
 {
     const struct standing s = {
-        .base = {(how & WEFT_SEND_BUFFERED) == WEFT_SEND_BUFFERED ? start_bsend
-                                                                  : start_send,
+        .base = {(flags & WEFT_SEND_BUFFERED) == WEFT_SEND_BUFFERED ? start_bsend
+                                                                    : start_send,
                  close_standing},
         .data = *data,
         .peer = dest,
         .tag = tag,
-        .how = how,
+        .flags = flags,
     };
 
     return make(comm, &s, WEFT_REQUEST_SEND, out);

@@ -203,20 +203,20 @@ static bool has_found(struct weft_probe *probe)
     return true;
 }
 
-/* Nobody is left who could send it (dead.c). */
+/* Nobody is left who could send it (failed.c). */
 static bool has_failed(struct weft_probe *probe)
 {
     const int dead =
         weft_engine.failed_count == 0
             ? MPI_UNDEFINED
-            : weft_p2p_dead_source(probe->comm, WEFT_PLANE_P2P, probe->source);
+            : weft_p2p_failed_source(probe->comm, WEFT_PLANE_P2P, probe->source);
 
     if (dead == MPI_UNDEFINED) {
         return false;
     }
     probe->base.source = dead;
     probe->base.tag = MPI_ANY_TAG;
-    weft_request_complete(&probe->base, WEFT_ERR_DEAD);
+    weft_request_complete(&probe->base, WEFT_ERR_PROC_FAILED);
     return true;
 }
 

@@ -78,7 +78,7 @@ static enum weft_rc start(struct weft_p2p_request *recv, const struct weft_comm 
         }
     }
     if (weft_unlikely(weft_engine.failed_count > 0)) {
-        const int dead = weft_p2p_dead_source(comm, plane, source);
+        const int dead = weft_p2p_failed_source(comm, plane, source);
 
         if (dead != MPI_UNDEFINED) {
             weft_p2p_fail_recv(recv, dead);
@@ -256,7 +256,7 @@ enum weft_rc weft_irecv_data_locked(struct weft_comm *comm, enum weft_plane plan
         struct weft_p2p_request *recv = (struct weft_p2p_request *)request;
 
         weft_request_set_comm(request, comm);
-        rc = weft_p2p_recv_by(recv, comm, plane, source, tag, data);
+        rc = weft_p2p_recv_with_request(recv, comm, plane, source, tag, data);
         if (weft_unlikely(rc != WEFT_OK)) {
             weft_request_give(request);
         } else {
@@ -279,9 +279,10 @@ enum weft_rc weft_irecv_data(struct weft_comm *comm, enum weft_plane plane, int 
     return rc;
 }
 
-enum weft_rc weft_p2p_recv_by(struct weft_p2p_request *recv, const struct weft_comm *comm,
-                              enum weft_plane plane, int source, int tag,
-                              const struct weft_data *data)
+enum weft_rc weft_p2p_recv_with_request(struct weft_p2p_request *recv,
+                                        const struct weft_comm *comm,
+                                        enum weft_plane plane, int source, int tag,
+                                        const struct weft_data *data)
 {
     const enum weft_rc rc = start_data(recv, comm, plane, source, tag, data);
 

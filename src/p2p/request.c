@@ -46,10 +46,10 @@ void weft_p2p_release(struct weft_p2p_request *request)
         request->data.type = NULL;
     }
     if (weft_unlikely(request->data.memory != NULL)) {
-        if (request->lender != NULL) {
-            request->lender->give_back(request->lender, request->data.memory,
-                                       request->lent_as);
-            request->lender = NULL;
+        if (request->memory_owner != NULL) {
+            request->memory_owner->give_back(request->memory_owner, request->data.memory,
+                                             request->memory_number);
+            request->memory_owner = NULL;
         } else {
             weft_p2p_give_packed(request->data.memory, request->data.stage);
         }

@@ -10,9 +10,11 @@
 #include "match/match.h"
 #include "transfer/transfer.h"
 
-/* Whoever has lent a send the memory that it reads; lent_as is the memory's number. */
-struct weft_lender {
-    void (*give_back)(struct weft_lender *lender, void *memory, uint64_t lent_as);
+/* Whoever has lent a send the memory that it reads; memory_number is the memory's number.
+ */
+struct weft_memory_owner {
+    void (*give_back)(struct weft_memory_owner *memory_owner, void *memory,
+                      uint64_t memory_number);
 };
 
 struct weft_p2p_request {
@@ -25,8 +27,9 @@ struct weft_p2p_request {
     struct weft_retry retry;        /* send: it has found no room */
     struct weft_transfer *transfer; /* of a long message, until that is over; or NULL */
     bool is_announced;              /* send: it goes as an announcement */
-    struct weft_lender *lender; /* of data.memory; NULL: it was allocated, or a stage */
-    uint64_t lent_as;           /* its number there */
+    struct weft_memory_owner
+        *memory_owner;      /* of data.memory; NULL: it was allocated, or a stage */
+    uint64_t memory_number; /* its number there */
 };
 
 #endif

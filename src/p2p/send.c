@@ -11,22 +11,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static unsigned plane_of(unsigned how)
+static unsigned plane_of(unsigned flags)
 {
-    return how & (WEFT_PLANES - 1);
+    return flags & (WEFT_PLANES - 1);
 }
 
-static enum weft_send_mode mode_of(unsigned how)
+static enum weft_send_mode mode_of(unsigned flags)
 {
-    return (enum weft_send_mode)(how & ~(unsigned)(WEFT_PLANES - 1));
+    return (enum weft_send_mode)(flags & ~(unsigned)(WEFT_PLANES - 1));
 }
 
-static struct weft_header make_header(const struct weft_comm *comm, unsigned how, int tag,
-                                      enum weft_packet kind)
+static struct weft_header make_header(const struct weft_comm *comm, unsigned flags,
+                                      int tag, enum weft_packet kind)
 {
     return (struct weft_header){
         .kind = (uint8_t)kind,
-        .context = comm->context | plane_of(how),
+        .context = comm->context | plane_of(flags),
         .source = (uint32_t)comm->rank,
         .tag = tag,
     };
@@ -69,7 +69,7 @@ static enum weft_rc send_again(struct weft_retry *retry)
 
 static void send_failed(struct weft_retry *retry)
 {
-    weft_p2p_end_send(send_of(retry), WEFT_ERR_DEAD);
+    weft_p2p_end_send(send_of(retry), WEFT_ERR_PROC_FAILED);
 }
 
 static void send_later(struct weft_p2p_request *send)
@@ -101,7 +101,7 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     send->is_announced = is_announced;
     if (weft_unlikely(peer->is_failed || (is_announced && weft_engine.failed_count > 0 &&
                                           weft_p2p_is_in_vain(&send->header)))) {
-        weft_p2p_end_send(send, WEFT_ERR_DEAD);
+        weft_p2p_end_send(send, WEFT_ERR_PROC_FAILED);
         return;
     }
     if ((is_announced || data->bytes > WEFT_EAGER_MAX) &&
@@ -113,7 +113,7 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     }
 }
 
-/* A whole message in one packet is copied, or lent to a network. */
+/* A whole message in one packet is copied, or sent without a copy by a network. */
 static size_t most_at_once(const struct weft_peer *peer, bool is_contiguous)
 {
     return peer->ep != NULL && is_contiguous && peer->ep->zcopy_max > WEFT_EAGER_MAX
@@ -131,12 +131,12 @@ static bool is_announced(const struct weft_peer *peer, const struct weft_data *d
 
 /* The way of a small message in the common case, with the lock; AGAIN: another way. */
 static inline enum weft_rc send_now(const struct weft_comm *comm, int dest, int tag,
-                                    const void *buffer, size_t bytes, unsigned how)
+                                    const void *buffer, size_t bytes, unsigned flags)
 {
     struct weft_peer *peer = weft_peer_find(weft_comm_process(comm, dest));
 
     if (weft_likely(peer != NULL && peer->fast != NULL && bytes <= WEFT_EAGER_MAX &&
-                    mode_of(how) == WEFT_SEND_STANDARD)) {
+                    mode_of(flags) == WEFT_SEND_STANDARD)) {
         struct weft_header header; /* field by field: an initialiser clears it first */
         enum weft_rc rc;
 
@@ -145,7 +145,7 @@ static inline enum weft_rc send_now(const struct weft_comm *comm, int dest, int 
         header.flags = 0;
         header.path = 0;
         header.sequence = (uint32_t)peer->next_sequence;
-        header.context = comm->context | plane_of(how);
+        header.context = comm->context | plane_of(flags);
         header.source = (uint32_t)comm->rank;
         header.tag = tag;
         header.length = (uint32_t)bytes;
@@ -160,10 +160,10 @@ static inline enum weft_rc send_now(const struct weft_comm *comm, int dest, int 
 }
 
 /* Fills the header and tries without a request, with the lock; AGAIN: it needs one. */
-static enum weft_rc send_without(const struct weft_comm *comm, int dest, int tag,
-                                 const struct weft_data *data, unsigned how,
-                                 struct weft_header *header, struct weft_peer **peer,
-                                 bool *is_long)
+static enum weft_rc try_without_request(const struct weft_comm *comm, int dest, int tag,
+                                        const struct weft_data *data, unsigned flags,
+                                        struct weft_header *header,
+                                        struct weft_peer **peer, bool *is_long)
 {
     enum weft_rc rc = weft_p2p_reach(weft_comm_process(comm, dest), peer);
 
@@ -175,9 +175,9 @@ static enum weft_rc send_without(const struct weft_comm *comm, int dest, int tag
         weft_unlikely(weft_data_is_unreadable(data))) {
         return WEFT_ERR_ADDRESS;
     }
-    *header = make_header(comm, how, tag, WEFT_PKT_EAGER);
-    header->flags = mode_of(how) == WEFT_SEND_READY ? WEFT_PKT_READY : 0;
-    *is_long = is_announced(*peer, data, mode_of(how));
+    *header = make_header(comm, flags, tag, WEFT_PKT_EAGER);
+    header->flags = mode_of(flags) == WEFT_SEND_READY ? WEFT_PKT_READY : 0;
+    *is_long = is_announced(*peer, data, mode_of(flags));
     if (*is_long || weft_peer_retries(*peer, WEFT_RETRY_ORDERED) || data->type != NULL ||
         (*peer)->is_failed || data->bytes > WEFT_EAGER_MAX) {
         return WEFT_AGAIN;
@@ -188,16 +188,16 @@ static enum weft_rc send_without(const struct weft_comm *comm, int dest, int tag
 enum weft_rc weft_p2p_try_send(const struct weft_comm *comm, int dest, int tag,
                                const void *buffer, size_t bytes)
 {
-    const unsigned how = WEFT_PLANE_P2P | (unsigned)WEFT_SEND_STANDARD;
+    const unsigned flags = WEFT_PLANE_P2P | (unsigned)WEFT_SEND_STANDARD;
     const struct weft_data data = {.buffer = buffer, .bytes = bytes};
     struct weft_header header;
     struct weft_peer *peer;
     bool is_long;
-    enum weft_rc rc = send_now(comm, dest, tag, buffer, bytes, how);
+    enum weft_rc rc = send_now(comm, dest, tag, buffer, bytes, flags);
 
-    return rc == WEFT_AGAIN
-               ? send_without(comm, dest, tag, &data, how, &header, &peer, &is_long)
-               : rc;
+    return rc == WEFT_AGAIN ? try_without_request(comm, dest, tag, &data, flags, &header,
+                                                  &peer, &is_long)
+                            : rc;
 }
 
 /*
@@ -206,14 +206,15 @@ enum weft_rc weft_p2p_try_send(const struct weft_comm *comm, int dest, int tag,
  * request.
  */
 enum weft_rc weft_p2p_send_slow(const struct weft_comm *comm, int dest, int tag,
-                                const struct weft_data *data, unsigned how, bool is_spare,
-                                struct weft_p2p_request **out)
+                                const struct weft_data *data, unsigned flags,
+                                bool is_spare, struct weft_p2p_request **out)
 {
     struct weft_header header;
     struct weft_request *fresh = NULL;
     struct weft_peer *peer;
     bool is_long;
-    enum weft_rc rc = send_without(comm, dest, tag, data, how, &header, &peer, &is_long);
+    enum weft_rc rc =
+        try_without_request(comm, dest, tag, data, flags, &header, &peer, &is_long);
 
     *out = NULL;
     if (rc != WEFT_AGAIN) {
@@ -233,14 +234,14 @@ enum weft_rc weft_p2p_send_slow(const struct weft_comm *comm, int dest, int tag,
 
 /* A blocking send that did not go out at once; with the lock. */
 enum weft_rc weft_p2p_send_and_wait(const struct weft_comm *comm, int dest, int tag,
-                                    const struct weft_data *data, unsigned how)
+                                    const struct weft_data *data, unsigned flags)
 {
     const struct weft_wait_reason why = {"MPI_Send", comm->name, dest, tag, data->bytes};
     struct weft_p2p_request *send;
     enum weft_rc rc;
 
     weft_node_set_inside(&weft_engine.node, true); /* we are there to copy with */
-    rc = weft_p2p_send_slow(comm, dest, tag, data, how, true, &send);
+    rc = weft_p2p_send_slow(comm, dest, tag, data, flags, true, &send);
     if (send != NULL) {
         if (!weft_request_is_complete(&send->base)) {
             weft_wait_locked(&send->base, &why);
@@ -257,39 +258,39 @@ enum weft_rc weft_p2p_send_and_wait(const struct weft_comm *comm, int dest, int 
 static __attribute__((noinline)) enum weft_rc send_block(const struct weft_comm *comm,
                                                          int dest, int tag,
                                                          const void *buffer, size_t bytes,
-                                                         unsigned how)
+                                                         unsigned flags)
 {
     const struct weft_data data = {.buffer = buffer, .bytes = bytes};
 
-    return weft_p2p_send_and_wait(comm, dest, tag, &data, how);
+    return weft_p2p_send_and_wait(comm, dest, tag, &data, flags);
 }
 
 enum weft_rc weft_send(const struct weft_comm *comm, int dest, int tag,
-                       const void *buffer, size_t bytes, unsigned how)
+                       const void *buffer, size_t bytes, unsigned flags)
 {
     enum weft_rc rc;
 
     weft_lock();
-    rc = send_now(comm, dest, tag, buffer, bytes, how);
+    rc = send_now(comm, dest, tag, buffer, bytes, flags);
     if (weft_unlikely(rc == WEFT_AGAIN)) {
-        rc = send_block(comm, dest, tag, buffer, bytes, how);
+        rc = send_block(comm, dest, tag, buffer, bytes, flags);
     }
     weft_unlock();
     return rc;
 }
 
 enum weft_rc weft_isend_locked(struct weft_comm *comm, int dest, int tag,
-                               const void *buffer, size_t bytes, unsigned how,
+                               const void *buffer, size_t bytes, unsigned flags,
                                struct weft_request **out)
 {
-    enum weft_rc rc = send_now(comm, dest, tag, buffer, bytes, how);
+    enum weft_rc rc = send_now(comm, dest, tag, buffer, bytes, flags);
 
     *out = &weft_request_sent;
     if (weft_unlikely(rc == WEFT_AGAIN)) {
         const struct weft_data data = {.buffer = buffer, .bytes = bytes};
         struct weft_p2p_request *send;
 
-        rc = weft_p2p_send_slow(comm, dest, tag, &data, how, false, &send);
+        rc = weft_p2p_send_slow(comm, dest, tag, &data, flags, false, &send);
         if (send != NULL) {
             weft_request_set_comm(&send->base, comm);
             weft_request_hand_out(&send->base);
@@ -300,30 +301,30 @@ enum weft_rc weft_isend_locked(struct weft_comm *comm, int dest, int tag,
 }
 
 enum weft_rc weft_isend(struct weft_comm *comm, int dest, int tag, const void *buffer,
-                        size_t bytes, unsigned how, struct weft_request **out)
+                        size_t bytes, unsigned flags, struct weft_request **out)
 {
     enum weft_rc rc;
 
     weft_lock();
-    rc = weft_isend_locked(comm, dest, tag, buffer, bytes, how, out);
+    rc = weft_isend_locked(comm, dest, tag, buffer, bytes, flags, out);
     weft_engine_leave();
     weft_unlock();
     return rc;
 }
 
-enum weft_rc weft_p2p_send_by(struct weft_p2p_request *send, const struct weft_comm *comm,
-                              int dest, int tag, const struct weft_data *data,
-                              unsigned how)
+enum weft_rc weft_p2p_send_with_request(struct weft_p2p_request *send,
+                                        const struct weft_comm *comm, int dest, int tag,
+                                        const struct weft_data *data, unsigned flags)
 {
     struct weft_header header;
     struct weft_peer *peer;
     bool is_long;
     enum weft_rc rc = weft_likely(data->type == NULL)
-                          ? send_now(comm, dest, tag, data->buffer, data->bytes, how)
+                          ? send_now(comm, dest, tag, data->buffer, data->bytes, flags)
                           : WEFT_AGAIN;
 
     if (weft_unlikely(rc == WEFT_AGAIN)) {
-        rc = send_without(comm, dest, tag, data, how, &header, &peer, &is_long);
+        rc = try_without_request(comm, dest, tag, data, flags, &header, &peer, &is_long);
     }
     if (weft_likely(rc == WEFT_OK)) {
         weft_request_complete(&send->base, WEFT_OK);

@@ -93,18 +93,18 @@ static enum weft_rc open_engine(void)
 {
     enum { AUTO, MSG, SHM }; /* as in base/settings.c */
     enum { LIST_MAX = 8 };   /* with the NULL that ends it */
-    const int64_t way = weft_setting(WEFT_SET_TRANSPORT);
+    const int64_t choice = weft_setting(WEFT_SET_TRANSPORT);
     const bool is_alone = run.job.who.size == 1;
     const bool needs_net =
-        !is_alone && way != SHM && (way == MSG || !run.job.is_one_node);
+        !is_alone && choice != SHM && (choice == MSG || !run.job.is_one_node);
     const struct weft_transport_ops *transports[LIST_MAX] = {NULL};
     int count = 0;
     enum weft_rc rc;
 
     for (int i = 0; weft_transports[i] != NULL; i++) {
-        const bool is_near = (weft_transports[i]->caps & WEFT_CAP_SAME_NODE) != 0;
+        const bool is_same_node = (weft_transports[i]->caps & WEFT_CAP_SAME_NODE) != 0;
 
-        if (is_near ? way != MSG || is_alone : needs_net) {
+        if (is_same_node ? choice != MSG || is_alone : needs_net) {
             assert(count < LIST_MAX - 1);
             transports[count++] = weft_transports[i];
         }
@@ -189,7 +189,7 @@ void weft_runtime_close(void)
 
     weft_assert_unlocked();
     weft_lock();
-    weft_engine_drain();
+    weft_engine_wait_sent();
     is_last = --run.users == 0;
     if (is_last) {
         set_state(WEFT_SLICE_CLOSED);
@@ -350,10 +350,10 @@ static enum weft_rc leave_failed(void)
 {
     enum weft_rc rc;
 
-    end_if_lost(WEFT_ERR_DEAD);
+    end_if_lost(WEFT_ERR_PROC_FAILED);
     rc = weft_wireup_fence(&run.job);
     (void)stop_threads_for(1);
-    return rc != WEFT_OK ? rc : WEFT_ERR_DEAD;
+    return rc != WEFT_OK ? rc : WEFT_ERR_PROC_FAILED;
 }
 
 /*
@@ -369,14 +369,14 @@ static enum weft_rc leave_together(void)
     if (!weft_transports_leave_node()) {
         return rc;
     }
-    if (rc == WEFT_ERR_DEAD && run.job.is_by_mpiexec) {
+    if (rc == WEFT_ERR_PROC_FAILED && run.job.is_by_mpiexec) {
         return leave_failed();
     }
     if (rc != WEFT_OK) {
         return rc;
     }
     weft_lock();
-    weft_engine_drain();
+    weft_engine_wait_sent();
     weft_engine_leave(); /* sessions may have something outstanding, and need the threads
                           */
     weft_unlock();
@@ -394,7 +394,7 @@ enum weft_rc weft_world_finalize(void)
     }
     rc = leave_together();
     end_if_lost(rc);
-    rc = rc == WEFT_ERR_DEAD ? WEFT_OK : rc; /* those that are left can leave */
+    rc = rc == WEFT_ERR_PROC_FAILED ? WEFT_OK : rc; /* those that are left can leave */
     /* All have what they want: the barrier says so. */
     weft_buffer_abandon_comms();
     if (is_last_user()) {

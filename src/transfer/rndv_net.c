@@ -58,7 +58,7 @@ void weft_rndv_net_close(void)
 /* The last of what a send waits for. If the peer is lost, p2p/ ends the transfer. */
 static void count_zcopy(struct weft_transfer *send, enum weft_rc rc)
 {
-    if (rc == WEFT_ERR_DEAD || --send->zcopies > 0) {
+    if (rc == WEFT_ERR_PROC_FAILED || --send->zcopies > 0) {
         return;
     }
     weft_transfer_end(send, rc);

@@ -128,13 +128,13 @@ static void copy(struct weft_transfer *t)
 {
     uint64_t offset;
     uint64_t length;
-    const bool is_helper = weft_engine_drop_lock();
+    const bool is_progress_thread = weft_engine_drop_lock();
     const bool is_moved = move_pieces(t, &offset, &length);
 
     if (weft_sums_are_owed(t) && is_moved) {
         weft_sums_make(t);
     }
-    weft_engine_retake_lock(is_helper);
+    weft_engine_retake_lock(is_progress_thread);
     if (weft_unlikely(!is_moved)) {
         weft_transfer_end_if_inaccessible(t, offset, length);
         give_up_copying(t, offset, length);

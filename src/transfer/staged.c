@@ -107,10 +107,10 @@ static void pack_pieces(struct weft_transfer *send)
             .offset = s->next,
             .length = length,
         };
-        const bool is_helper = weft_engine_drop_lock();
+        const bool is_progress_thread = weft_engine_drop_lock();
 
         weft_data_gather(&send->data, answer.offset, stage.at, (size_t)length);
-        weft_engine_retake_lock(is_helper);
+        weft_engine_retake_lock(is_progress_thread);
         s->next += length;
         weft_engine_control(send->peer, WEFT_PKT_STAGED, &answer);
     }
@@ -252,7 +252,7 @@ static enum weft_rc take_piece(struct weft_transfer *recv, unsigned at)
         peer->is_self ? (const void *)(uintptr_t)address : weft_place_see(peer, address);
     void *stage = NULL;
     enum weft_rc rc = WEFT_OK;
-    bool is_helper;
+    bool is_progress_thread;
 
     if (seen == NULL) {
         if (!peer->ep->ops->can_reach(peer->ep)) {
@@ -260,13 +260,13 @@ static enum weft_rc take_piece(struct weft_transfer *recv, unsigned at)
         }
         stage = recv->data.type == NULL ? NULL : stage_of(s, 0).at;
     }
-    is_helper = weft_engine_drop_lock();
+    is_progress_thread = weft_engine_drop_lock();
     if (seen != NULL) {
         weft_data_scatter(&recv->data, offset, seen, (size_t)length);
     } else {
         rc = fetch(recv, address, offset, length, stage);
     }
-    weft_engine_retake_lock(is_helper);
+    weft_engine_retake_lock(is_progress_thread);
     return rc;
 }
 

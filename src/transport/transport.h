@@ -62,7 +62,7 @@ enum {
     WEFT_CAP_SAME_NODE = 1 << 0,
     WEFT_CAP_ORDERED = 1 << 1,
     WEFT_CAP_FETCH = 1 << 2, /* fetch and store reach a peer's memory, if it allows it */
-    WEFT_VECTORS_MAX = 256,  /* stretches of memory that one call moves */
+    WEFT_VECTORS_MAX = 256,  /* blocks of memory that one call moves */
     WEFT_HEAD_MAX = 128,     /* bytes before those of a zero-copy send */
     WEFT_STREAMS_MAX = 8,    /* to a peer */
     WEFT_MR_PUT = 1 << 0,
@@ -78,9 +78,9 @@ struct weft_peer; /* the owner's: what it knows of a process */
 /*
  * An operation that goes on after its call has returned WEFT_PENDING. Whoever starts it
  * embeds this in its own struct. done() is called once, with the lock, from within
- * poll(): the buffer is the caller's again. WEFT_ERR_DEAD: it did not reach the peer;
- * `lost` says the rest, before or after. WEFT_ERR_ADDRESS: the buffer cannot be read or
- * written.
+ * poll(): the buffer is the caller's again. WEFT_ERR_PROC_FAILED: it did not reach the
+ * peer; `lost` says the rest, before or after. WEFT_ERR_ADDRESS: the buffer cannot be
+ * read or written.
  */
 struct weft_op {
     void (*done)(struct weft_op *op, enum weft_rc rc);
@@ -101,12 +101,12 @@ struct weft_upcalls {
      * A network's alone: the process `rank` cannot be reached, now and for ever. Called
      * once for each; `why` is a sentence for the user. It may come from within any call
      * of the transport, so the owner takes note and does the rest later. From then on
-     * whatever goes there fails with WEFT_ERR_DEAD; a moment before, with WEFT_AGAIN.
-     * `has_left`: the process had ended its use of MPI before (leave()).
+     * whatever goes there fails with WEFT_ERR_PROC_FAILED; a moment before, with
+     * WEFT_AGAIN. `has_left`: the process had ended its use of MPI before (leave()).
      */
     void (*lost)(void *owner, uint32_t rank, bool has_left, const char *why);
-    bool is_full;  /* written by the owner, as are the next two */
-    bool has_dead; /* a peer has died: what it was about to write will not come */
+    bool is_full;    /* written by the owner, as are the next two */
+    bool has_failed; /* a peer has died: what it was about to write will not come */
     uint8_t packet_version; /* of headers and data: peers of another are refused */
 };
 
@@ -196,7 +196,7 @@ struct weft_transport_ops {
     enum weft_rc (*store)(struct weft_endpoint *ep, const struct weft_key *key,
                           uint64_t offset, const void *from, size_t len,
                           struct weft_op *op);
-    /* The same for at most WEFT_VECTORS_MAX stretches on each side, as many bytes here as
+    /* The same for at most WEFT_VECTORS_MAX blocks on each side, as many bytes here as
      * there; done when it returns. */
     enum weft_rc (*fetch_vectors)(struct weft_endpoint *ep, const struct iovec *theirs,
                                   size_t their_count, const struct iovec *ours,
@@ -240,7 +240,7 @@ struct weft_transport_ops {
 
     /* A network's alone: has a send been refused, since this was last asked, of whose end
      * nobody will tell? Then who wants to send tries again now and then. */
-    bool (*has_asked)(struct weft_transport *tp);
+    bool (*needs_retry)(struct weft_transport *tp);
 
     /* Each adds what it knows: of one endpoint what was sent, and all the rest. */
     void (*count_sent)(const struct weft_endpoint *ep, struct weft_traffic *traffic);

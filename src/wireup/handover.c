@@ -66,7 +66,7 @@ static enum weft_rc make(const struct weft_kvs_ops *kvs, const struct weft_who *
         .local_size = (uint32_t)who->local_size,
     };
     enum weft_rc rc = weft_segment_create(&plan, out);
-    struct weft_place *map;
+    struct weft_location *map;
     uint32_t at = 0;
 
     if (rc != WEFT_OK) {
@@ -164,7 +164,7 @@ static int receive_descriptor(int from)
     return weft_take_descriptor(from, &byte, 1, &fd) == 1 ? fd : -1;
 }
 
-/* The leader's helper during Init: gives the descriptor to whoever comes. */
+/* The leader's thread during Init: gives the descriptor to whoever comes. */
 struct server {
     int listener;
     int fd;

@@ -36,7 +36,7 @@ struct weft_kvs_ops {
     /* Connects and finds out who we are. */
     enum weft_rc (*open)(struct weft_who *who);
     /* Fills the node and local rank of every rank of the job. */
-    enum weft_rc (*places)(const struct weft_who *who, struct weft_place *map);
+    enum weft_rc (*places)(const struct weft_who *who, struct weft_location *map);
     enum weft_rc (*put)(const char *key, const char *value);
     /* Collecting: what was put is brought near to everyone, too. */
     enum weft_rc (*fence)(bool is_collecting);
@@ -73,11 +73,11 @@ WEFT_MUST_CHECK enum weft_rc weft_pmi1_next_program(int *fd, int *program);
  * `who` that concern nodes. WEFT_ERR_ARGUMENT if the text is not such a map.
  */
 WEFT_MUST_CHECK enum weft_rc
-weft_pmi1_read_mapping(const char *text, struct weft_who *who, struct weft_place *map);
+weft_pmi1_read_mapping(const char *text, struct weft_who *who, struct weft_location *map);
 
 /* The nodes of the ranks are known in `map`; works the rest of `who` out. WEFT_ERR_NOMEM
  * if it lacks memory to count with. */
 WEFT_MUST_CHECK enum weft_rc weft_who_from_nodes(struct weft_who *who,
-                                                 struct weft_place *map);
+                                                 struct weft_location *map);
 
 #endif

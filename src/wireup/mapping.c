@@ -74,7 +74,7 @@ static bool place_once(const char *text, const struct weft_who *who, uint32_t *n
 }
 
 /* Gives nodes numbers 0, 1, ... in the order of their first ranks. */
-static enum weft_rc renumber(struct weft_place *map, const uint32_t *node_of, int size)
+static enum weft_rc renumber(struct weft_location *map, const uint32_t *node_of, int size)
 {
     uint32_t most = 0;
     uint32_t *number; /* by the launcher's number, ours + 1 */
@@ -97,7 +97,7 @@ static enum weft_rc renumber(struct weft_place *map, const uint32_t *node_of, in
     return WEFT_OK;
 }
 
-enum weft_rc weft_who_from_nodes(struct weft_who *who, struct weft_place *map)
+enum weft_rc weft_who_from_nodes(struct weft_who *who, struct weft_location *map)
 {
     uint32_t nodes = 0;
     uint32_t *filled;
@@ -125,10 +125,10 @@ enum weft_rc weft_who_from_nodes(struct weft_who *who, struct weft_place *map)
 }
 
 enum weft_rc weft_pmi1_read_mapping(const char *text, struct weft_who *who,
-                                    struct weft_place *map)
+                                    struct weft_location *map)
 {
     static const char start[] = "(vector";
-    struct weft_place *places;
+    struct weft_location *places;
     uint32_t *node_of;
     enum weft_rc rc = WEFT_ERR_ARGUMENT;
     int rank = 0;

@@ -336,7 +336,7 @@ static enum weft_rc get(int rank, const char *key, char *value)
     return rc;
 }
 
-static enum weft_rc read_places(struct weft_who *who, struct weft_place *map)
+static enum weft_rc read_places(struct weft_who *who, struct weft_location *map)
 {
     char text[LINE];
     enum weft_rc rc = get_value(-1, "PMI_process_mapping", text, sizeof(text));
@@ -464,7 +464,7 @@ static enum weft_rc pmi1_open(struct weft_who *who)
     return rc != WEFT_OK ? rc : read_places(who, NULL);
 }
 
-static enum weft_rc pmi1_places(const struct weft_who *who, struct weft_place *map)
+static enum weft_rc pmi1_places(const struct weft_who *who, struct weft_location *map)
 {
     struct weft_who copy = *who;
 

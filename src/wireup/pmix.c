@@ -274,7 +274,7 @@ static enum weft_rc pmix_open(struct weft_who *who)
 
 /* Marks the ranks of the node with this name; false if there are none. */
 static bool place_node(const char *name, uint32_t node, const struct weft_who *who,
-                       struct weft_place *map)
+                       struct weft_location *map)
 {
     pmix_proc_t *peers = NULL;
     size_t count = 0;
@@ -291,7 +291,7 @@ static bool place_node(const char *name, uint32_t node, const struct weft_who *w
     return count > 0;
 }
 
-static enum weft_rc pmix_places(const struct weft_who *who, struct weft_place *map)
+static enum weft_rc pmix_places(const struct weft_who *who, struct weft_location *map)
 {
     struct weft_who copy = *who;
     char *nodes = NULL;

@@ -38,7 +38,7 @@ static void lay_out(struct weft_segment_header *h, const struct weft_segment_pla
     h->map_at = page;
     h->slot_count = plan->local_size + WEFT_SEGMENT_SPARE_SLOTS;
     h->slots_at =
-        round_up(h->map_at + sizeof(struct weft_place) * (uint64_t)plan->job_size,
+        round_up(h->map_at + sizeof(struct weft_location) * (uint64_t)plan->job_size,
                  sizeof(struct weft_slot_entry));
     h->failed_at = h->slots_at + sizeof(struct weft_slot_entry) * (uint64_t)h->slot_count;
     h->slices_at = round_up(h->failed_at + sizeof(struct weft_failed_log) +
@@ -240,7 +240,7 @@ static void *at(const struct weft_segment *segment, uint64_t offset)
     return (char *)segment->header + offset;
 }
 
-struct weft_place *weft_segment_map(const struct weft_segment *segment)
+struct weft_location *weft_segment_map(const struct weft_segment *segment)
 {
     return at(segment, segment->map_at);
 }

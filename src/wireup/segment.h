@@ -45,11 +45,11 @@ enum {
 #define WEFT_SEGMENT_RANGE_BYTES (UINT64_C(64) << 30)
 
 /* Where a rank of the job lives. */
-struct weft_place {
+struct weft_location {
     uint32_t node;
     uint32_t local_rank;
 };
-_Static_assert(sizeof(struct weft_place) == 8, "the map has 8 bytes per rank");
+_Static_assert(sizeof(struct weft_location) == 8, "the map has 8 bytes per rank");
 
 struct weft_segment_header {
     uint64_t magic;
@@ -62,7 +62,7 @@ struct weft_segment_header {
     uint32_t node_count;
     uint32_t node; /* this one */
     uint32_t local_size;
-    uint64_t map_at;    /* struct weft_place [job_size] */
+    uint64_t map_at;    /* struct weft_location [job_size] */
     uint64_t slots_at;  /* struct weft_slot_entry [slot_count] */
     uint64_t failed_at; /* struct weft_failed_log, with room for job_size ranks */
     uint64_t slices_at;
@@ -194,7 +194,7 @@ bool weft_segment_is_private(int fd);
 
 void weft_segment_close(struct weft_segment *segment);
 
-struct weft_place *weft_segment_map(const struct weft_segment *segment);
+struct weft_location *weft_segment_map(const struct weft_segment *segment);
 struct weft_slot_entry *weft_segment_slot(const struct weft_segment *segment,
                                           uint32_t local_rank);
 struct weft_slice *weft_segment_slice(const struct weft_segment *segment,

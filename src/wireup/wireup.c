@@ -32,7 +32,7 @@ enum inherited { NONE, USABLE, FOREIGN, BROKEN };
 /* False: this rank has run another MPI program before, in this segment. */
 static bool claim_slice(struct weft_job *job)
 {
-    const struct weft_place *place = &weft_segment_map(&job->segment)[job->who.rank];
+    const struct weft_location *place = &weft_segment_map(&job->segment)[job->who.rank];
 
     return weft_segment_claim(&job->segment, place->local_rank);
 }
@@ -101,7 +101,7 @@ static enum inherited attach_inherited(struct weft_job *job)
 static void read_segment(struct weft_job *job)
 {
     const struct weft_segment_header *h = job->segment.header;
-    const struct weft_place *place = &weft_segment_map(&job->segment)[job->who.rank];
+    const struct weft_location *place = &weft_segment_map(&job->segment)[job->who.rank];
 
     snprintf(job->who.job, sizeof(job->who.job), "%u", h->job);
     job->who.size = (int)h->job_size;

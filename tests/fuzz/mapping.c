@@ -12,7 +12,7 @@ enum { RANKS = 64 };
 
 static void read_map(const char *text, int size)
 {
-    struct weft_place map[RANKS];
+    struct weft_location map[RANKS];
     struct weft_who who = {.rank = size / 2, .size = size};
 
     if (weft_pmi1_read_mapping(text, &who, map) != WEFT_OK) {

@@ -11,7 +11,7 @@ enum { RANKS = 4, MOST = 60000 };
 static void ask_everything(void)
 {
     struct weft_who who;
-    struct weft_place map[RANKS];
+    struct weft_location map[RANKS];
     char value[WEFT_KVS_VALUE_MAX + 1];
     int program;
     int fd;

@@ -127,7 +127,7 @@ static void say(int rank, int size)
 {
     const struct found found = find_segment();
     const struct weft_segment_header *h = found.header;
-    const struct weft_place *map = (const void *)((const char *)h + h->map_at);
+    const struct weft_location *map = (const void *)((const char *)h + h->map_at);
     uint32_t local = map[rank].local_rank;
 
     if (local >= h->local_size || atomic_load(&slots_of(h)[local].process) !=

@@ -1,5 +1,5 @@
 /*
- * leave.pml - a program that leaves MPI with requests outstanding, its helper, and a
+ * leave.pml - a program that leaves MPI with requests outstanding, its progress thread, and a
  * peer whose packets are worth a wake-up.
  *
  * Models src/engine/progress_thread.c, weft_engine_leave() in hot.h, sleep_armed() in wait.c, and in
@@ -15,11 +15,11 @@
 #define THREADS 3
 #define WORDS 7
 #define INSIDE 0
-#define HELPER 1
+#define PROGRESS 1
 #define WAKE_LEVEL 2
 #define DOORBELL 3
-#define HELPER_BELL 4
-#define IS_ATTENDING 5
+#define PROGRESS_BELL 4
+#define IS_DELEGATED 5
 #define FLAG 6 /* packets published */
 #define REQUESTS 1
 #define ALL 3
@@ -58,28 +58,28 @@ inline publish()
 
 inline stay()
 {
-    load(IS_ATTENDING, seen);
+    load(IS_DELEGATED, seen);
     if
     :: seen != 0 ->
-        store(IS_ATTENDING, 0); /* M:stay */
+        store(IS_DELEGATED, 0); /* M:stay */
         store(WAKE_LEVEL, 0)
     :: else
     fi
 }
 
-inline ring_helper()
+inline ring_progress()
 {
-    add(HELPER_BELL, 1);
-    futex_wake(HELPER_BELL)
+    add(PROGRESS_BELL, 1);
+    futex_wake(PROGRESS_BELL)
 }
 
-/* weft_p2p_leave() and begin_attending(). */
+/* weft_p2p_leave() and delegate(). */
 inline leave()
 {
-    load(IS_ATTENDING, seen);
+    load(IS_DELEGATED, seen);
     if
     :: IS_OUTSTANDING && seen == 0 ->
-        store(IS_ATTENDING, 1); /* M:attend */
+        store(IS_DELEGATED, 1); /* M:delegate */
         do
         :: true ->
             publish();
@@ -95,7 +95,7 @@ inline leave()
             :: else
             fi
         :: true -> /* that has gone on for long enough */
-            ring_helper(); /* M:hand_over */
+            ring_progress(); /* M:hand_over */
             break
         od
     :: else
@@ -163,8 +163,8 @@ inline serve()
 {
     do
     :: true ->
-        try_as_helper(is_mine);
-        load(IS_ATTENDING, seen);
+        try_as_progress(is_mine);
+        load(IS_DELEGATED, seen);
         if
         :: is_mine || seen == 0 -> break
         :: else
@@ -176,15 +176,15 @@ inline serve()
         :: true ->
             poll();
             if
-            :: leave_as_helper(); /* copies a piece */
-                lock_as_helper()
+            :: leave_as_progress(); /* copies a piece */
+                lock_as_progress()
             :: skip
             fi;
-            load(IS_ATTENDING, seen);
+            load(IS_DELEGATED, seen);
             if
-            :: seen == 0 -> break /* M:still_attending */
+            :: seen == 0 -> break /* M:still_delegated */
             :: seen != 0 && !IS_OUTSTANDING ->
-                store(IS_ATTENDING, 0); /* M:retire */
+                store(IS_DELEGATED, 0); /* M:retire */
                 store(WAKE_LEVEL, 0);
                 break
             :: else ->
@@ -198,22 +198,22 @@ inline serve()
     :: else
     fi;
     if
-    :: is_mine -> leave_as_helper()
+    :: is_mine -> leave_as_progress()
     :: else
     fi
 }
 
-active proctype helper()
+active proctype progress()
 {
     byte lock_seen, seen, now, rung;
     bool found, is_mine;
 
     do
     :: true ->
-        load(HELPER_BELL, now);
+        load(PROGRESS_BELL, now);
         if
         :: now == rung ->
-            futex_sleep(HELPER_BELL, rung);
+            futex_sleep(PROGRESS_BELL, rung);
 end_asleep:
             sleeps_on[ME] == 0
         :: else ->
@@ -241,8 +241,8 @@ active proctype peer()
                 add(DOORBELL, 1); /* M:move_doorbell */
                 futex_wake(DOORBELL) /* M:wake_program */
             :: level == REQUESTS ->
-                add(HELPER_BELL, 1); /* M:move_helper_bell */
-                futex_wake(HELPER_BELL) /* M:wake_helper */
+                add(PROGRESS_BELL, 1); /* M:move_progress_bell */
+                futex_wake(PROGRESS_BELL) /* M:wake_progress */
             :: else
             fi
         :: else

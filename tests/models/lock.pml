@@ -1,5 +1,5 @@
 /*
- * lock.pml - the biased lock between the program's thread and the helper.
+ * lock.pml - the biased lock between the program's thread and the progress thread.
  *
  * Models src/engine/lock.h and lock.c by the steps of lock_steps.pml.
  *
@@ -9,7 +9,7 @@
 #define THREADS 2
 #define WORDS 3
 #define INSIDE 0
-#define HELPER 1
+#define PROGRESS 1
 #define DATA 2
 #define TIMES 3
 
@@ -44,7 +44,7 @@ active proctype program()
     od
 }
 
-active proctype helper()
+active proctype progress()
 {
     byte lock_seen, seen, i;
     bool is_mine;
@@ -52,14 +52,14 @@ active proctype helper()
     do
     :: i < TIMES ->
         if
-        :: lock_as_helper();
+        :: lock_as_progress();
             is_mine = true
-        :: try_as_helper(is_mine)
+        :: try_as_progress(is_mine)
         fi;
         if
         :: is_mine ->
             work();
-            leave_as_helper()
+            leave_as_progress()
         :: else
         fi;
         i++

@@ -1,8 +1,8 @@
 /*
  * share.pml - the biased lock becomes a shared one while the program's thread uses it.
  *
- * Models src/engine/lock.c: weft_lock_share() and weft_lock_await_helper(), and in lock.h
- * weft_lock() and weft_unlock(), which read the form each time. Thread 1 sits on the seat:
+ * Models src/engine/lock.c: weft_lock_share() and weft_lock_await_progress(), and in lock.h
+ * weft_lock() and weft_unlock(), which read the form each time. Thread 1 has the progress role:
  * it shares the lock, and then takes it as any other thread does. The shared lock is one
  * step, because it is an ordinary futex lock.
  *
@@ -12,7 +12,7 @@
 #define THREADS 2
 #define WORDS 5
 #define INSIDE 0
-#define HELPER 1
+#define PROGRESS 1
 #define DATA 2
 #define IS_SHARED 3
 #define STATE 4
@@ -41,26 +41,26 @@ inline take_shared()
     }
 }
 
-inline await_no_helper()
+inline await_no_progress()
 {
     do
     :: true -> /* it spins for a while */
-        load(HELPER, helper);
+        load(PROGRESS, awaited);
         if
-        :: helper == 0 || helper == SHARED -> break
+        :: awaited == 0 || awaited == SHARED -> break
         :: else
         fi
     :: true -> /* and then sleeps */
         drain();
         d_step {
-            helper = memory[HELPER];
+            awaited = memory[PROGRESS];
             if
-            :: helper == 1 -> memory[HELPER] = 2
+            :: awaited == 1 -> memory[PROGRESS] = 2
             :: else
             fi
         }
         if
-        :: helper == 1 || helper == 2 -> futex_wait(HELPER, 2)
+        :: awaited == 1 || awaited == 2 -> futex_wait(PROGRESS, 2)
         :: else -> break
         fi
     od
@@ -69,19 +69,19 @@ inline await_no_helper()
 inline take_biased()
 {
     store(INSIDE, 1);
-    load(HELPER, helper); /* M:look_for_mark */
+    load(PROGRESS, awaited); /* M:look_for_mark */
     do
-    :: helper != 0 ->
+    :: awaited != 0 ->
         store(INSIDE, 0);
-        await_no_helper();
+        await_no_progress();
         if
-        :: helper == SHARED ->
+        :: awaited == SHARED ->
             take_shared(); /* M:take_the_other */
             break
         :: else
         fi;
         store(INSIDE, 1);
-        load(HELPER, helper)
+        load(PROGRESS, awaited)
     :: else -> break
     od
 }
@@ -106,7 +106,7 @@ inline unlock()
 
 active proctype program()
 {
-    byte helper, seen, form, i;
+    byte awaited, seen, form, i;
 
     do
     :: i < TIMES ->
@@ -120,15 +120,15 @@ active proctype program()
 
 active proctype sharer()
 {
-    byte helper, seen, form;
+    byte awaited, seen, form;
 
-    store(HELPER, 1); /* M:say_so */
+    store(PROGRESS, 1); /* M:say_so */
     membarrier(); /* M:barrier */
     memory[INSIDE] == 0; /* M:wait_outside */
     store(IS_SHARED, 1);
-    exchange(HELPER, SHARED, helper); /* M:mark */
+    exchange(PROGRESS, SHARED, awaited); /* M:mark */
     if
-    :: helper == 2 -> futex_wake(HELPER) /* M:wake */
+    :: awaited == 2 -> futex_wake(PROGRESS) /* M:wake */
     :: else
     fi;
     lock();

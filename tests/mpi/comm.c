@@ -173,10 +173,10 @@ static void count_near(int first, int *near, int *before)
     *near = 0;
     *before = 0;
     for (int i = first; i < size; i++) {
-        const int is_near = strcmp(names + (size_t)i * sizeof(name), name) == 0;
+        const int is_same_node = strcmp(names + (size_t)i * sizeof(name), name) == 0;
 
-        *near += is_near;
-        *before += is_near && i < rank;
+        *near += is_same_node;
+        *before += is_same_node && i < rank;
     }
     free(names);
 }

@@ -235,7 +235,7 @@ static void put_block(struct weft_endpoint *way, const struct weft_key *key, siz
     }
     check(rc == WEFT_PENDING);
     suite_send_word_by(to, way, i);
-    suite_lend(to, way, way->zcopy_max / (1 + i % 3), &ops[1]);
+    suite_send_zcopy(to, way, way->zcopy_max / (1 + i % 3), &ops[1]);
     suite_send(to, i, 0, false);
 }
 
@@ -340,11 +340,11 @@ void case_streams(void)
     uint8_t *memory = calloc(BLOCKS, BLOCK);
     uint8_t *expected = make_blocks(from);
     struct weft_key key;
-    void *exposed;
+    void *region;
 
     check(memory != NULL);
     while (suite.ops->mr_register(suite.tp, memory, (size_t)BLOCKS * BLOCK,
-                                  WEFT_MR_PUT | WEFT_MR_GET, &key, &exposed) != WEFT_OK) {
+                                  WEFT_MR_PUT | WEFT_MR_GET, &key, &region) != WEFT_OK) {
         suite_progress();
     }
     suite_send_word(from, key.address);
@@ -358,7 +358,7 @@ void case_streams(void)
     suite_meet();
     get_all(to, &key);
     suite_meet();
-    suite.ops->mr_deregister(suite.tp, exposed);
+    suite.ops->mr_deregister(suite.tp, region);
     free(expected);
     free(memory);
 }

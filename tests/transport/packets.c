@@ -52,7 +52,7 @@ void case_table_is_complete(void)
     check(ops->arm != NULL);
     check(ops->count_sent != NULL && ops->count != NULL);
     if (suite_is_network()) {
-        check(ops->has_asked != NULL && ops->descriptors != NULL);
+        check(ops->needs_retry != NULL && ops->descriptors != NULL);
         check(ops->next_stream != NULL && ops->send_zcopy != NULL && ops->put != NULL);
         check(ops->mr_register != NULL && ops->mr_deregister != NULL && ops->get != NULL);
         check(ops->find_stream != NULL);
@@ -136,7 +136,7 @@ void case_every_size(void)
 /* A network's provider may refuse now what it takes at once if asked again. */
 static bool has_only_stumbled(void)
 {
-    return suite_is_network() && suite.ops->has_asked(suite.tp);
+    return suite_is_network() && suite.ops->needs_retry(suite.tp);
 }
 
 /* Sends until the queue is full; nobody takes anything meanwhile. */
@@ -145,7 +145,7 @@ static void fill_queue(uint32_t to, size_t len, uint64_t *random)
     int stumbles = 0;
 
     if (suite_is_network()) {
-        (void)suite.ops->has_asked(suite.tp); /* of what was before */
+        (void)suite.ops->needs_retry(suite.tp); /* of what was before */
     }
     for (uint32_t i = 0; i < MANY; i++) {
         size_t n = random != NULL ? suite_random(random) % (len + 1) : len;

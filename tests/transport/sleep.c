@@ -17,7 +17,7 @@ enum {
     FIRST_PACKETS = 10,
 };
 
-/* Who sleeps in MPI wants everything; a helper sleeps on a bell of its own. */
+/* Who sleeps in MPI wants everything; a progress thread sleeps on a bell of its own. */
 static enum weft_rc arm_at(enum weft_wake_level level, uint32_t *bell)
 {
     enum weft_rc rc;
@@ -25,7 +25,8 @@ static enum weft_rc arm_at(enum weft_wake_level level, uint32_t *bell)
     if (level == WEFT_WAKE_ALL) {
         *bell = weft_node_publish(&suite.node, level);
     } else {
-        *bell = atomic_load_explicit(&suite.node.area->helper_bell, memory_order_acquire);
+        *bell =
+            atomic_load_explicit(&suite.node.area->progress_bell, memory_order_acquire);
         weft_node_publish_leaving(&suite.node, level);
     }
     rc = suite.ops->arm(suite.tp);
@@ -42,9 +43,9 @@ static void sleep_at(enum weft_wake_level level, uint32_t bell, _Atomic uint32_t
         weft_node_sleep(&suite.node, bell, word, old, ns);
     } else {
         if (weft_node_may_miss(&suite.node) && (ns == 0 || ns > TICK_NS)) {
-            ns = TICK_NS; /* as the helper does */
+            ns = TICK_NS; /* as the progress thread does */
         }
-        weft_futex_wait(&suite.node.area->helper_bell, bell, ns);
+        weft_futex_wait(&suite.node.area->progress_bell, bell, ns);
     }
 }
 

@@ -178,7 +178,8 @@ void suite_send(uint32_t to, size_t len, unsigned flags, bool is_last)
     }
 }
 
-void suite_lend(uint32_t to, struct weft_endpoint *way, size_t len, struct weft_op *op)
+void suite_send_zcopy(uint32_t to, struct weft_endpoint *way, size_t len,
+                      struct weft_op *op)
 {
     struct head head = next_head(to, len, 0);
     enum weft_rc rc;

@@ -88,8 +88,10 @@ void suite_send(uint32_t to, size_t len, unsigned flags, bool is_last);
 /* A control packet with a word, and the next such word of a rank. */
 void suite_send_word(uint32_t to, uint64_t word);
 uint64_t suite_await_word(uint32_t from);
-/* A network's: the next packet, lent, and a word, both by a stream to that rank. */
-void suite_lend(uint32_t to, struct weft_endpoint *way, size_t len, struct weft_op *op);
+/* A network's: the next packet, without a copy, and a word, both by a stream to that
+ * rank. */
+void suite_send_zcopy(uint32_t to, struct weft_endpoint *way, size_t len,
+                      struct weft_op *op);
 void suite_send_word_by(uint32_t to, struct weft_endpoint *way, uint64_t word);
 
 /* The next rank, and the one before. */

@@ -278,7 +278,7 @@ static uint64_t net_due_ns(const struct weft_transport *tp)
     return 0;
 }
 
-static bool net_has_asked(struct weft_transport *tp)
+static bool net_needs_retry(struct weft_transport *tp)
 {
     (void)tp;
     return false;
@@ -324,7 +324,7 @@ const struct weft_transport_ops fake_net_ops = {
     .due_ns = net_due_ns,
     .descriptors = net_descriptors,
     .leave = net_do_nothing,
-    .has_asked = net_has_asked,
+    .needs_retry = net_needs_retry,
     .count_sent = net_count_sent,
     .count = net_count,
 };

@@ -81,22 +81,22 @@ static void a_visitor_may_go_on(void **state)
     assert_int_equal(would_end_us(), IS_ASSERTED);
 }
 
-static void *fail_as_helper(void *answer)
+static void *fail_as_progress(void *answer)
 {
-    weft_seat_take();
-    *(bool *)answer = !weft_lock_try_as_helper() && would_end_us() == IS_ASSERTED;
-    weft_seat_give();
+    weft_progress_role_take();
+    *(bool *)answer = !weft_lock_try_as_progress() && would_end_us() == IS_ASSERTED;
+    weft_progress_role_give();
     return NULL;
 }
 
-static void a_helper_that_failed_has_not_got_the_lock(void **state)
+static void a_try_that_failed_has_not_got_the_lock(void **state)
 {
     pthread_t thread;
     bool answer = false;
 
     (void)state;
     weft_lock();
-    assert_int_equal(pthread_create(&thread, NULL, fail_as_helper, &answer), 0);
+    assert_int_equal(pthread_create(&thread, NULL, fail_as_progress, &answer), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_true(answer);
     weft_unlock();
@@ -124,13 +124,13 @@ int main(void)
         cmocka_unit_test(the_thread_with_the_lock_may_go_on_and_no_other),
         cmocka_unit_test(a_poller_that_got_the_lock_may_go_on),
         cmocka_unit_test(a_visitor_may_go_on),
-        cmocka_unit_test(a_helper_that_failed_has_not_got_the_lock),
+        cmocka_unit_test(a_try_that_failed_has_not_got_the_lock),
     };
     const struct CMUnitTest biased[] = {
         cmocka_unit_test(the_thread_with_the_lock_may_go_on_and_no_other),
         cmocka_unit_test(a_poller_that_got_the_lock_may_go_on),
         cmocka_unit_test(a_visitor_may_go_on),
-        cmocka_unit_test(a_helper_that_failed_has_not_got_the_lock),
+        cmocka_unit_test(a_try_that_failed_has_not_got_the_lock),
         cmocka_unit_test(a_lock_that_is_shared_again_is_nobodys),
     };
 

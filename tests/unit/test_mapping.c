@@ -38,7 +38,7 @@ static struct weft_who asked(int rank, int size)
 static void expect_nodes(const char *text, int size, const int *nodes)
 {
     for (int rank = 0; rank < size; rank++) {
-        struct weft_place map[MOST];
+        struct weft_location map[MOST];
         struct weft_who who = asked(rank, size);
         struct weft_who same = asked(rank, size);
         uint32_t filled[MOST] = {0};
@@ -178,8 +178,8 @@ static void what_is_no_map_is_refused_and_changes_nothing(void **state)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         const struct weft_who before = asked(1, 4);
         struct weft_who who = asked(1, 4);
-        struct weft_place map[4];
-        struct weft_place same[4];
+        struct weft_location map[4];
+        struct weft_location same[4];
 
         memset(map, 0x5a, sizeof(map));
         memset(same, 0x5a, sizeof(same));
@@ -242,7 +242,7 @@ static void no_text_whatever_breaks_it(void **state)
         char *text = calloc(1, LONGEST); /* its own block: an overrun is seen */
         int size = (int)(1 + next_random(&seed) % 16);
         struct weft_who who = asked((int)(next_random(&seed) % (uint32_t)size), size);
-        struct weft_place *map = calloc((size_t)size, sizeof(*map));
+        struct weft_location *map = calloc((size_t)size, sizeof(*map));
 
         assert_true(text != NULL && map != NULL);
         strcpy(text, good[next_random(&seed) % 3]);
@@ -266,7 +266,7 @@ static void no_text_whatever_breaks_it(void **state)
 
 static void node_numbers_give_local_ranks_and_leaders(void **state)
 {
-    struct weft_place map[] = {{2, 9}, {0, 9}, {2, 9}, {1, 9}, {0, 9}, {2, 9}};
+    struct weft_location map[] = {{2, 9}, {0, 9}, {2, 9}, {1, 9}, {0, 9}, {2, 9}};
     static const uint32_t locals[] = {0, 0, 1, 0, 1, 2};
     static const int leaders[] = {0, 1, 0, 3, 1, 0};
     static const int sizes[] = {3, 2, 3, 1, 2, 3};
@@ -290,7 +290,7 @@ static void node_numbers_give_local_ranks_and_leaders(void **state)
 static void what_lacks_memory_says_so(void **state)
 {
     enum { NEEDED = 3 }; /* the nodes as read, their new numbers, and the local ranks */
-    struct weft_place map[4] = {{0, 0}};
+    struct weft_location map[4] = {{0, 0}};
 
     (void)state;
     for (int left = 0; left <= NEEDED; left++) {

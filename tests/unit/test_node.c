@@ -62,9 +62,9 @@ static struct weft_node_area *other(void)
     return weft_node_find(&nodes[1], 0);
 }
 
-static uint32_t helper_bell(void)
+static uint32_t progress_bell(void)
 {
-    return atomic_load(&nodes[0].area->helper_bell);
+    return atomic_load(&nodes[0].area->progress_bell);
 }
 
 static uint32_t doorbell(void)
@@ -95,18 +95,18 @@ static void a_notice_rings_only_who_asked_for_that_much(void **state)
     (void)state;
     for (size_t out = 0; out < 3; out++) {
         for (size_t needed = 0; needed < 3; needed++) {
-            const uint32_t before = doorbell() + helper_bell();
+            const uint32_t before = doorbell() + progress_bell();
 
             (void)weft_node_publish(&nodes[0], levels[out]);
             weft_node_notice(other(), levels[needed]);
-            assert_int_equal(doorbell() + helper_bell() - before,
+            assert_int_equal(doorbell() + progress_bell() - before,
                              levels[out] >= levels[needed]);
         }
     }
     weft_node_disarm(&nodes[0]);
     weft_node_notice_urgent(other());
     weft_node_ring(&nodes[0]); /* nobody sleeps */
-    assert_int_equal(weft_node_rings(&nodes[0]), doorbell() + helper_bell());
+    assert_int_equal(weft_node_rings(&nodes[0]), doorbell() + progress_bell());
 }
 
 static void each_sleeper_has_its_own_bell_and_is_rung_once(void **state)
@@ -116,15 +116,15 @@ static void each_sleeper_has_its_own_bell_and_is_rung_once(void **state)
     weft_node_wake(other(), WEFT_WAKE_ANYTHING);
     weft_node_wake(other(), WEFT_WAKE_ANYTHING);
     assert_int_equal(doorbell(), 1);
-    assert_int_equal(helper_bell(), 0);
+    assert_int_equal(progress_bell(), 0);
     assert_int_equal(weft_node_wakeups(&nodes[0]), 1);
 
     weft_node_publish_leaving(&nodes[0], WEFT_WAKE_REQUESTS);
     weft_node_wake(other(), WEFT_WAKE_ANYTHING); /* not worth it */
-    assert_int_equal(helper_bell(), 0);
+    assert_int_equal(progress_bell(), 0);
     weft_node_notice_urgent(other());
     weft_node_notice_urgent(other());
-    assert_int_equal(helper_bell(), 1);
+    assert_int_equal(progress_bell(), 1);
     assert_int_equal(doorbell(), 1);
 }
 
@@ -160,7 +160,8 @@ static void a_peer_ends_a_sleep(void **state)
     assert_int_equal(weft_node_wakeups(&nodes[0]), 1);
 }
 
-/* Where a rank has no barrier nobody sleeps for long, and helpers are told to look. */
+/* Where a rank has no barrier nobody sleeps for long, and progress threads are told to
+ * look. */
 static void without_a_barrier_no_sleep_lasts(void **state)
 {
     (void)state;

@@ -7,9 +7,9 @@
  * A schedule is a few packets each way, and in most a receive that one side offers in a
  * share, which the other may claim while its owner may take it back. What either side has
  * to do follows from the schedule's number, so they need not meet in between. Who finds
- * nothing to do sleeps, as a thread in MPI or as a helper, and without end: a wake-up
- * that is lost stops the test. Before and after each step of the protocol that is a call
- * (the linker puts ours in front of it) a thread may be held up for a while.
+ * nothing to do sleeps, as a thread in MPI or as the progress thread, and without end: a
+ * wake-up that is lost stops the test. Before and after each step of the protocol that is
+ * a call (the linker puts ours in front of it) a thread may be held up for a while.
  */
 #include "unit.h"
 
@@ -417,12 +417,12 @@ static void sleep_in_mpi(struct side *s)
     }
 }
 
-static void sleep_as_helper(struct side *s)
+static void sleep_as_progress(struct side *s)
 {
     const bool is_urgent = s->is_urgent && s->sent == s->to_send;
     const enum weft_wake_level level =
         is_urgent ? WEFT_WAKE_REQUESTS : WEFT_WAKE_ANYTHING;
-    _Atomic uint32_t *bell = &s->node.area->helper_bell;
+    _Atomic uint32_t *bell = &s->node.area->progress_bell;
     const uint32_t rung = atomic_load_explicit(bell, memory_order_acquire);
 
     if (has_published(s, level, NULL)) {
@@ -446,7 +446,7 @@ static void run_schedule(struct side *s)
         if (mix(delays) % 2 == 0) {
             sleep_in_mpi(s);
         } else {
-            sleep_as_helper(s);
+            sleep_as_progress(s);
         }
     }
 }
@@ -479,7 +479,8 @@ static struct weft_segment make_segment(void)
 
     assert_int_equal(weft_segment_create(&plan, &segment), WEFT_OK);
     for (uint32_t i = 0; i < SIDES; i++) {
-        weft_segment_map(&segment)[i] = (struct weft_place){.node = 0, .local_rank = i};
+        weft_segment_map(&segment)[i] =
+            (struct weft_location){.node = 0, .local_rank = i};
         weft_segment_plan_slot(&segment, i, i);
     }
     return segment;

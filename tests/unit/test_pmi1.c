@@ -405,7 +405,7 @@ static void numbers_that_make_no_sense_are_refused(void **state)
 static int ask_places(void)
 {
     struct weft_who who = opened();
-    struct weft_place places[5];
+    struct weft_location places[5];
 
     memset(places, 0xff, sizeof(places));
     SO(weft_pmi1_ops.places(&who, places) == WEFT_OK);

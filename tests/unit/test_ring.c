@@ -27,7 +27,7 @@ static uint8_t bytes[BYTES]; /* all packets are parts of this */
 static struct weft_ring ring;
 static struct weft_ring_cell cells[WEFT_INBOX_CELLS];
 static struct weft_ring_claim claims[WRITERS];
-static bool is_dead[WRITERS];
+static bool is_failed[WRITERS];
 
 static uint64_t mix(uint64_t x)
 {
@@ -49,7 +49,7 @@ static void ring_open(void)
     memset(&ring, 0, sizeof(ring));
     memset(cells, 0, sizeof(cells));
     memset(claims, 0, sizeof(claims));
-    memset(is_dead, 0, sizeof(is_dead));
+    memset(is_failed, 0, sizeof(is_failed));
 }
 
 static uint32_t cells_for(uint32_t len)
@@ -350,7 +350,7 @@ static void packets_of_each_writer_arrive_whole_and_in_order(void **state)
 static struct weft_ring_writer writer_of(const void *of, uint32_t n)
 {
     (void)of;
-    return (struct weft_ring_writer){.claim = &claims[n], .is_dead = is_dead[n]};
+    return (struct weft_ring_writer){.claim = &claims[n], .is_failed = is_failed[n]};
 }
 
 static void mend(void)
@@ -383,7 +383,7 @@ static void a_writer_that_dies_holds_up_nobody(void **state)
         struct packet before = packet_of(1, 2 * round, round % 600);
         struct packet behind = packet_of(2, 2 * round + 1, round % 900);
 
-        is_dead[3] = false;
+        is_failed[3] = false;
         assert_int_equal(push(WEFT_INBOX_CELLS, &before), WEFT_OK);
         stop_in_push(3, n, round / 5 % n);
         assert_int_equal(push(WEFT_INBOX_CELLS, &behind), WEFT_OK);
@@ -391,7 +391,7 @@ static void a_writer_that_dies_holds_up_nobody(void **state)
         assert_next(WEFT_INBOX_CELLS, &before);
         mend(); /* it lives */
         assert_empty(WEFT_INBOX_CELLS);
-        is_dead[3] = true;
+        is_failed[3] = true;
         mend();
         assert_next(WEFT_INBOX_CELLS, &behind);
         assert_empty(WEFT_INBOX_CELLS);
@@ -410,7 +410,7 @@ static void what_a_living_writer_has_claimed_is_left_to_it(void **state)
     stop_in_push(4, 1, 0);
     atomic_store(&claims[3].ring, NAME);
     atomic_store(&claims[3].cells, 2);
-    is_dead[3] = true;
+    is_failed[3] = true;
     mend();
     assert_int_equal(atomic_load(&ring.taken), first);
     atomic_store(&cells[0].generation, 1); /* published */

@@ -343,8 +343,8 @@ static void a_send_ends_when_its_peer_is_lost_during_a_put(void **state)
     assert_int_equal(fake_net.pending, 1);
     fake_net_lose(A);
     poll_some();
-    end_request(send, WEFT_ERR_DEAD);
-    finish(WEFT_ERR_DEAD); /* finds nothing any more */
+    end_request(send, WEFT_ERR_PROC_FAILED);
+    finish(WEFT_ERR_PROC_FAILED); /* finds nothing any more */
 }
 
 static void a_send_whose_operation_fails_first_ends_with_the_loss(void **state)
@@ -352,11 +352,11 @@ static void a_send_whose_operation_fails_first_ends_with_the_loss(void **state)
     struct weft_request *send = start_send(A, TAG, message, MIDDLE, WEFT_SEND_STANDARD);
 
     (void)state;
-    finish(WEFT_ERR_DEAD);
+    finish(WEFT_ERR_PROC_FAILED);
     assert_false(weft_request_is_complete(send)); /* until the network says the rest */
     fake_net_lose(A);
     poll_some();
-    end_request(send, WEFT_ERR_DEAD);
+    end_request(send, WEFT_ERR_PROC_FAILED);
 }
 
 static void a_registered_send_is_deregistered_when_its_peer_is_lost(void **state)
@@ -368,7 +368,7 @@ static void a_registered_send_is_deregistered_when_its_peer_is_lost(void **state
     fake_net_lose(A);
     poll_some();
     assert_int_equal(fake_net.registered, 0);
-    end_request(send, WEFT_ERR_DEAD);
+    end_request(send, WEFT_ERR_PROC_FAILED);
 }
 
 static void a_receive_ends_when_its_peer_is_lost_before_placed(void **state)
@@ -381,7 +381,7 @@ static void a_receive_ends_when_its_peer_is_lost_before_placed(void **state)
     fake_net_lose(A);
     poll_some();
     assert_int_equal(fake_net.registered, 0);
-    end_request(recv, WEFT_ERR_DEAD);
+    end_request(recv, WEFT_ERR_PROC_FAILED);
     assert_int_equal(weft_transfers.incoming, 0);
     assert_null(weft_transfers.list);
 }
@@ -394,8 +394,8 @@ static void a_receive_ends_when_its_peer_is_lost_during_a_get(void **state)
     announce((uint64_t)(uintptr_t)message, 77, WEFT_PKT_EXPOSED, 0);
     fake_net_lose(A);
     poll_some();
-    end_request(recv, WEFT_ERR_DEAD);
-    finish(WEFT_ERR_DEAD);
+    end_request(recv, WEFT_ERR_PROC_FAILED);
+    finish(WEFT_ERR_PROC_FAILED);
 }
 
 int main(void)

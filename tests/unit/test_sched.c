@@ -636,12 +636,12 @@ static void data_are_packed_on_the_progress_thread_too(void **state)
     weft_graph_send(&graph, A, in_send(0, LARGE / 2));
     make();
     limit_shares(0);
-    weft_lock_as_helper();
+    weft_lock_as_progress();
     weft_engine.is_progress_thread_inside = true;
     weft_sched_start(&sched);
     assert_true(weft_engine.is_progress_thread_inside);
     weft_engine.is_progress_thread_inside = false;
-    weft_lock_leave_as_helper();
+    weft_lock_leave_as_progress();
     assert_int_equal(fake_count(WEFT_PKT_ANNOUNCE), 1);
     assert_true(may_take_lock());
     arrive_answer(A, WEFT_PKT_FETCHED,

@@ -50,7 +50,8 @@ static void who_attaches_sees_what_the_maker_wrote(void **state)
 
     (void)state;
     for (uint32_t r = 0; r < RANKS; r++) {
-        weft_segment_map(&made)[r] = (struct weft_place){.node = r, .local_rank = 10 + r};
+        weft_segment_map(&made)[r] =
+            (struct weft_location){.node = r, .local_rank = 10 + r};
     }
     for (uint32_t l = 0; l < LOCALS; l++) {
         weft_segment_plan_slot(&made, l, 100 + l);
@@ -508,7 +509,7 @@ static void an_overwritten_header_does_not_move_what_is_found_by_it(void **state
 {
     struct weft_segment s = create(RANKS, LOCALS);
     const struct weft_slice *slice = weft_segment_slice(&s, 2);
-    const struct weft_place *map = weft_segment_map(&s);
+    const struct weft_location *map = weft_segment_map(&s);
 
     (void)state;
     weft_segment_slice(&s, 0)->bell_at = 0xfffffff1;

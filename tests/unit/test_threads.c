@@ -164,7 +164,7 @@ static void a_thread_that_waits_for_room_is_woken_when_another_finds_it(void **s
     send_without_room(PEER);
     fake.sleeping = make_room_as_another_thread;
     weft_lock();
-    weft_engine_drain();
+    weft_engine_wait_sent();
     weft_unlock();
     assert_int_equal(rings[0], 1);
     end_sends();

@@ -176,7 +176,7 @@ static struct weft_ring_writer writer(const void *of, uint32_t local)
 
     return (struct weft_ring_writer){
         .claim = &weft_shm_area_of(segment, local)->claim,
-        .is_dead = weft_segment_why_lost(segment, local) != NULL,
+        .is_failed = weft_segment_why_lost(segment, local) != NULL,
     };
 }
 
@@ -199,7 +199,7 @@ int weft_shm_poll(struct weft_transport *tp, int budget)
     uint32_t at = tp->poll_from;
     int done;
 
-    if (weft_unlikely(tp->up->has_dead)) {
+    if (weft_unlikely(tp->up->has_failed)) {
         mend_rings(tp);
     }
     done = poll_control(tp, budget);
@@ -226,7 +226,7 @@ bool weft_shm_has_work(struct weft_transport *tp)
     struct weft_shm_area *area = tp->area;
     struct weft_ring_head head;
 
-    if (weft_unlikely(tp->up->has_dead)) {
+    if (weft_unlikely(tp->up->has_failed)) {
         mend_rings(tp);
     }
     if (atomic_load_explicit(&area->lane_mask, memory_order_acquire) != tp->known_mask) {

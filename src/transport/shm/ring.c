@@ -139,7 +139,7 @@ void weft_ring_mend(struct weft_ring *ring, struct weft_ring_cell *cells, uint32
 {
     const uint64_t first = atomic_load_explicit(&ring->taken, memory_order_relaxed);
     struct weft_ring_head ignored;
-    uint32_t dead_cells = 0;
+    uint32_t failed_cells = 0;
 
     if (atomic_load_explicit(&ring->claimed, memory_order_acquire) == first ||
         weft_ring_peek(ring, cells, count, &ignored)) {
@@ -152,12 +152,12 @@ void weft_ring_mend(struct weft_ring *ring, struct weft_ring_cell *cells, uint32
             atomic_load_explicit(&w.claim->ring, memory_order_acquire) != name) {
             continue;
         }
-        if (!w.is_dead) {
+        if (!w.is_failed) {
             return; /* it will be published */
         }
-        dead_cells = atomic_load_explicit(&w.claim->cells, memory_order_relaxed);
+        failed_cells = atomic_load_explicit(&w.claim->cells, memory_order_relaxed);
     }
-    if (dead_cells > 0 && !weft_ring_peek(ring, cells, count, &ignored)) {
-        atomic_store_explicit(&ring->taken, first + dead_cells, memory_order_release);
+    if (failed_cells > 0 && !weft_ring_peek(ring, cells, count, &ignored)) {
+        atomic_store_explicit(&ring->taken, first + failed_cells, memory_order_release);
     }
 }

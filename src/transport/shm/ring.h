@@ -38,7 +38,7 @@ WEFT_MUST_CHECK enum weft_rc weft_ring_push(struct weft_ring *ring,
 /* Claims of one writer, for weft_ring_mend(). */
 struct weft_ring_writer {
     const struct weft_ring_claim *claim;
-    bool is_dead;
+    bool is_failed;
 };
 
 /*

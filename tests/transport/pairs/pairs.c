@@ -181,7 +181,7 @@ static enum weft_rc wire(struct weft_endpoint *ep)
     enum weft_rc rc;
 
     if (pair->is_lost) {
-        return WEFT_ERR_DEAD;
+        return WEFT_ERR_PROC_FAILED;
     }
     if (pair->out[CONTROL].fd >= 0) {
         return WEFT_OK;
@@ -246,7 +246,7 @@ static enum weft_rc send_parts(struct pair *pair, int lane, struct iovec *parts,
     sent = sendmsg(line->fd, &message, MSG_NOSIGNAL);
     if (sent < 0 && (errno == EPIPE || errno == ECONNRESET)) {
         lose(pair);
-        return WEFT_ERR_DEAD;
+        return WEFT_ERR_PROC_FAILED;
     }
     if (sent < 0) {
         (void)watch(tp, line, EPOLL_CTL_MOD, EPOLLOUT);
@@ -469,7 +469,7 @@ static bool descriptors(struct weft_transport *tp, int out[2])
     return true;
 }
 
-static bool has_asked(struct weft_transport *tp)
+static bool needs_retry(struct weft_transport *tp)
 {
     const bool has_stumbled = tp->has_stumbled;
 
@@ -621,7 +621,7 @@ const struct weft_transport_ops weft_pairs_ops = {
     .arm = arm,
     .descriptors = descriptors,
     .leave = leave,
-    .has_asked = has_asked,
+    .needs_retry = needs_retry,
     .count_sent = count_sent,
     .count = count,
 };

@@ -191,7 +191,7 @@ static void leave(struct weft_transport *tp)
 
 /* ---- sleeping, and counts ---- */
 
-static bool has_asked(struct weft_transport *tp)
+static bool needs_retry(struct weft_transport *tp)
 {
     const bool has = tp->needs_retry;
 
@@ -279,7 +279,7 @@ const struct weft_transport_ops weft_msg_ops = {
     .due_ns = due_ns,
     .leave = leave,
     .descriptors = descriptors,
-    .has_asked = has_asked,
+    .needs_retry = needs_retry,
     .count_sent = count_sent,
     .count = count,
 };

@@ -201,7 +201,7 @@ static inline struct weft_msg_stream *weft_msg_stream_of(const struct weft_endpo
 /* What becomes of a send to a peer that is lost: an error, once the layer above knows. */
 static inline enum weft_rc weft_msg_gone(const struct weft_msg_peer *peer)
 {
-    return peer->is_told_lost ? WEFT_ERR_DEAD : WEFT_AGAIN;
+    return peer->is_told_lost ? WEFT_ERR_PROC_FAILED : WEFT_AGAIN;
 }
 
 #endif

@@ -307,7 +307,7 @@ static void complete_failed(struct weft_transport *tp)
         weft_msg_post(tp, slot);
     } else {
         weft_msg_lose(tp, slot->stream, cause_of(error.err));
-        weft_msg_slot_done(tp, slot, WEFT_ERR_DEAD);
+        weft_msg_slot_done(tp, slot, WEFT_ERR_PROC_FAILED);
     }
 }
 

@@ -1,6 +1,6 @@
 /*
- * test_dead.c - a peer dies, over the fake transport: whatever waits for it is completed
- * with an error, and nothing else is.
+ * test_failed.c - a peer dies, over the fake transport: whatever waits for it is
+ * completed with an error, and nothing else is.
  */
 #include "p2p_fixture.h"
 
@@ -31,10 +31,10 @@ static void lose_and_notice(uint32_t rank)
     weft_progress();
 }
 
-static void end_dead(struct weft_request *request, int source)
+static void end_failed(struct weft_request *request, int source)
 {
     assert_int_equal(request->source, source);
-    end_request(request, WEFT_ERR_DEAD);
+    end_request(request, WEFT_ERR_PROC_FAILED);
 }
 
 /* Nothing is left that waits for A, or was taken for it. */
@@ -59,14 +59,14 @@ static void a_receive_that_names_the_dead_fails(void **state)
 
     (void)state;
     lose_and_notice(A);
-    end_dead(from_a, A);
+    end_failed(from_a, A);
     assert_false(weft_request_is_complete(from_b));
     arrive_eager(B, TAG, message, 8);
     weft_progress();
     end_recv(from_b, B, TAG, 8);
     weft_lock();
-    dead = weft_p2p_dead_from(&fixture_comm, 0);
-    assert_int_equal(weft_p2p_dead_from(&fixture_comm, A + 1), MPI_UNDEFINED);
+    dead = weft_p2p_failed_from(&fixture_comm, 0);
+    assert_int_equal(weft_p2p_failed_from(&fixture_comm, A + 1), MPI_UNDEFINED);
     assert_string_equal(weft_engine_why_failed(A), "killed by a test");
     weft_unlock();
     assert_int_equal(dead, A);
@@ -83,7 +83,7 @@ static void a_rank_of_another_node_fails_when_it_is_listed(void **state)
     from_a = start_recv(A, TAG, buffer, 8);
     weft_segment_fail(&fixture_job.segment, A);
     weft_progress();
-    end_dead(from_a, A);
+    end_failed(from_a, A);
     assert_string_equal(weft_engine_why_failed(A), "it has ended on another node");
     assert_forgotten();
 }
@@ -119,11 +119,11 @@ static void receives_from_any_fail_where_the_dead_is_a_member(void **state)
         weft_irecv(&evens, WEFT_PLANE_P2P, MPI_ANY_SOURCE, TAG, buffer, 8, &of_evens),
         WEFT_OK);
     lose_and_notice(A);
-    end_dead(of_all, A);
+    end_failed(of_all, A);
     assert_false(weft_request_is_complete(of_evens));
-    end_dead(start_recv(MPI_ANY_SOURCE, TAG, buffer, 8), A);
+    end_failed(start_recv(MPI_ANY_SOURCE, TAG, buffer, 8), A);
     lose_and_notice(B);
-    end_dead(of_evens, 1);
+    end_failed(of_evens, 1);
     assert_forgotten();
 }
 
@@ -135,7 +135,7 @@ static void receives_of_collectives_fail_whomever_they_name(void **state)
     assert_int_equal(
         weft_irecv(&fixture_comm, WEFT_PLANE_COLL, B, TAG, buffer, 8, &request), WEFT_OK);
     lose_and_notice(A);
-    end_dead(request, A);
+    end_failed(request, A);
     assert_forgotten();
 }
 
@@ -149,7 +149,7 @@ static void what_was_sent_before_is_received(void **state)
     lose_and_notice(A);
     end_recv(request, A, TAG, 8);
     end_recv(start_recv(A, TAG + 1, buffer, 16), A, TAG + 1, 16);
-    end_dead(start_recv(A, TAG + 1, buffer, 16), A);
+    end_failed(start_recv(A, TAG + 1, buffer, 16), A);
     assert_forgotten();
 }
 
@@ -158,7 +158,7 @@ static void an_announcement_of_the_dead_cannot_be_received(void **state)
     (void)state;
     arrive_announced(A, TAG, message, LONG, 77);
     lose_and_notice(A);
-    end_dead(start_recv(A, TAG, buffer, LONG), A);
+    end_failed(start_recv(A, TAG, buffer, LONG), A);
     assert_int_equal(fake.move_count, 0);
     assert_int_equal(fake.sent_count, 0);
     assert_forgotten();
@@ -172,7 +172,7 @@ static void a_blocking_receive_fails_when_it_would_sleep(void **state)
     lose(B); /* and is noticed by who waits */
     assert_int_equal(
         weft_recv(&fixture_comm, WEFT_PLANE_P2P, B, TAG, buffer, 8, &received),
-        WEFT_ERR_DEAD);
+        WEFT_ERR_PROC_FAILED);
     assert_int_equal(received.source, B);
     assert_forgotten();
 }
@@ -191,7 +191,7 @@ static void a_death_between_arming_and_sleeping_is_seen(void **state)
     fake.arming = lose_a_while_arming; /* and no `sleeping`: a sleep is a fault */
     assert_int_equal(
         weft_recv(&fixture_comm, WEFT_PLANE_P2P, A, TAG, buffer, 8, &received),
-        WEFT_ERR_DEAD);
+        WEFT_ERR_PROC_FAILED);
     assert_null(fake.arming);
     assert_forgotten();
 }
@@ -208,7 +208,7 @@ static void sends_that_wait_for_room_fail(void **state)
     to_a = start_send(A, TAG, message, 8, WEFT_SEND_STANDARD);
     to_b = start_send(B, TAG, message, 8, WEFT_SEND_STANDARD);
     lose_and_notice(A);
-    end_request(to_a, WEFT_ERR_DEAD);
+    end_request(to_a, WEFT_ERR_PROC_FAILED);
     assert_false(weft_request_is_complete(to_b));
     fake.refuse_ordered = 0;
     weft_progress();
@@ -226,8 +226,8 @@ static void announced_sends_fail_with_a_share_and_without(void **state)
     limit_shares(1); /* which is taken */
     without = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
     lose_and_notice(A);
-    end_request(with, WEFT_ERR_DEAD);
-    end_request(without, WEFT_ERR_DEAD);
+    end_request(with, WEFT_ERR_PROC_FAILED);
+    end_request(without, WEFT_ERR_PROC_FAILED);
     assert_forgotten();
 }
 
@@ -237,14 +237,15 @@ static void sends_to_the_dead_fail_at_once(void **state)
     end_request(start_send(A, TAG, message, 8, WEFT_SEND_STANDARD), WEFT_OK);
     lose_and_notice(A);
     fake_forget();
-    end_request(start_send(A, TAG, message, 8, WEFT_SEND_STANDARD), WEFT_ERR_DEAD);
-    end_request(start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD), WEFT_ERR_DEAD);
+    end_request(start_send(A, TAG, message, 8, WEFT_SEND_STANDARD), WEFT_ERR_PROC_FAILED);
+    end_request(start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD),
+                WEFT_ERR_PROC_FAILED);
     assert_int_equal(weft_send(&fixture_comm, A, TAG, message, 8,
                                WEFT_PLANE_P2P | WEFT_SEND_SYNCHRONOUS),
-                     WEFT_ERR_DEAD);
+                     WEFT_ERR_PROC_FAILED);
     assert_int_equal(
         weft_send(&fixture_comm, A, TAG, message, 8, WEFT_PLANE_P2P | WEFT_SEND_STANDARD),
-        WEFT_ERR_DEAD);
+        WEFT_ERR_PROC_FAILED);
     assert_int_equal(fake.sent_count, 0);
     assert_forgotten();
 }
@@ -261,7 +262,7 @@ static void what_was_to_come_in_pieces_fails(void **state)
     weft_progress();
     assert_int_equal(fake_count(WEFT_PKT_PULL), 1);
     lose_and_notice(A);
-    end_dead(request, A);
+    end_failed(request, A);
     assert_int_equal(fake_count(WEFT_PKT_FETCHED), 0);
     assert_forgotten();
 }
@@ -282,7 +283,7 @@ static void what_was_to_go_in_pieces_fails(void **state)
     weft_progress();
     assert_non_null(weft_engine.retrying);
     lose_and_notice(A);
-    end_request(request, WEFT_ERR_DEAD);
+    end_request(request, WEFT_ERR_PROC_FAILED);
     assert_forgotten();
 }
 
@@ -302,7 +303,7 @@ static void an_answer_to_the_dead_is_not_sent(void **state)
     weft_engine_notice_failed();
     weft_unlock();
     weft_progress();
-    end_dead(request, A);
+    end_failed(request, A);
     assert_int_equal(fake_count(WEFT_PKT_PULL), 0);
     assert_forgotten();
 }
@@ -329,7 +330,7 @@ static void a_copy_under_way_is_ended_when_it_comes_back(void **state)
     fake.fetching = lose_a_while_copying;
     arrive_with_share(A, TAG, message, LONG, 77, SHARE);
     weft_progress();
-    end_dead(request, A);
+    end_failed(request, A);
     assert_false(weft_p2p.has_unfailed);
     assert_forgotten();
 }
@@ -359,7 +360,7 @@ static void a_store_under_way_is_ended_when_it_comes_back(void **state)
     fake.storing = lose_a_while_storing;
     weft_progress();
     assert_null(fake.storing);
-    end_request(request, WEFT_ERR_DEAD);
+    end_request(request, WEFT_ERR_PROC_FAILED);
     weft_progress();
     assert_int_equal(fake_count(WEFT_PKT_DATA), 0);
     assert_forgotten();
@@ -394,7 +395,7 @@ static struct weft_request *offer(void)
     struct weft_request *request;
 
     end_request(start_send(A, 1, message, 8, WEFT_SEND_STANDARD), WEFT_OK);
-    weft_lock(); /* so that no helper is started */
+    weft_lock(); /* so that no progress thread is started */
     weft_engine.has_progress = true;
     assert_int_equal(
         weft_irecv_locked(&fixture_comm, WEFT_PLANE_P2P, A, TAG, buffer, LONG, &request),
@@ -419,7 +420,7 @@ static void an_offered_receive_fails(void **state)
 
     (void)state;
     lose_and_notice(A);
-    end_dead(request, A);
+    end_failed(request, A);
     assert_forgotten();
 }
 
@@ -432,7 +433,7 @@ static void an_offer_that_was_claimed_and_not_opened_fails(void **state)
     (void)state;
     assert_true(weft_share_claim(share, generation));
     lose_and_notice(A);
-    end_dead(request, A);
+    end_failed(request, A);
     assert_forgotten();
 }
 
@@ -459,7 +460,7 @@ static void an_offer_of_which_half_was_stored_fails(void **state)
     fake.fetches = 0; /* the other half is out of reach */
     lose_and_notice(A);
     weft_progress();
-    end_dead(request, A);
+    end_failed(request, A);
     assert_forgotten();
 }
 

@@ -1,6 +1,6 @@
 /*
- * test_sleeper.c - the thread that sleeps on a network is ended and started again, as
- * sessions come and go; what comes from the network in between is not forgotten.
+ * test_network_thread.c - the thread that sleeps on a network is ended and started again,
+ * as sessions come and go; what comes from the network in between is not forgotten.
  *
  * The network is one descriptor. The doorbell is the test's: it holds the sleeper for as
  * long as the test wants, so that what happens meanwhile is found by it at once.

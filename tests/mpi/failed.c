@@ -1,11 +1,11 @@
 /*
- * dead.c - chapters 3, 6 and 9: rank 1 ends without MPI_Finalize while the others wait
+ * failed.c - chapters 3, 6 and 9: rank 1 ends without MPI_Finalize while the others wait
  * for it, each in its way. Nobody hangs, and each gets MPI_ERR_PROC_ABORTED.
  *
- *     mpiexec --keep-going -n N dead CASE [kill | exit | fatal]
+ *     mpiexec --keep-going -n N failed CASE [kill | exit | fatal]
  *
  * `kill`: by a signal; `exit`: with code 7. `fatal`: by a signal, and the error handler
- * of the others is MPI_ERRORS_ARE_FATAL. dead.py holds mpiexec to what it prints and
+ * of the others is MPI_ERRORS_ARE_FATAL. failed.py holds mpiexec to what it prints and
  * returns.
  */
 #include "check.h"
@@ -434,7 +434,7 @@ static void may_fail(int err)
  * Messages that their sender waits for, to one that has given up: it was to hear from the
  * dead first. Every other rank comes late, and learns of the death when it waits already.
  */
-static void given_up(void)
+static void revoked(void)
 {
     const int count = LONG / 2 / size;
     char *in = memory + LONG / 2;
@@ -534,13 +534,13 @@ static const struct {
     const char *name;
     void (*run)(void);
 } cases[] = {
-    {"recv", recv_named},   {"any", recv_any},        {"probe", probe},
-    {"sent", recv_sent},    {"waitall", waitall},     {"test", test_polls},
-    {"ssend", ssend},       {"many", send_many},      {"long", send_long},
-    {"typed", send_typed},  {"sendrecv", sendrecv},   {"transfers", transfers},
-    {"rounds", rounds},     {"announced", announced}, {"collectives", collectives},
-    {"given-up", given_up}, {"barrier", barrier},     {"inside", barrier_inside},
-    {"go-on", go_on},       {"finalize", finalize},   {"partitioned", recv_partitioned},
+    {"recv", recv_named},  {"any", recv_any},        {"probe", probe},
+    {"sent", recv_sent},   {"waitall", waitall},     {"test", test_polls},
+    {"ssend", ssend},      {"many", send_many},      {"long", send_long},
+    {"typed", send_typed}, {"sendrecv", sendrecv},   {"transfers", transfers},
+    {"rounds", rounds},    {"announced", announced}, {"collectives", collectives},
+    {"revoked", revoked},  {"barrier", barrier},     {"inside", barrier_inside},
+    {"go-on", go_on},      {"finalize", finalize},   {"partitioned", recv_partitioned},
 };
 
 int main(int argc, char **argv)

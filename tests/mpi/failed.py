@@ -1,4 +1,4 @@
-"""dead.py HOW CASES MPIEXEC [WRAPPER...] PROGRAM - runs dead.c in every case with 2, 3, 4 and 8
+"""failed.py HOW CASES MPIEXEC [WRAPPER...] PROGRAM - runs failed.c in every case with 2, 3, 4 and 8
 ranks and holds mpiexec --keep-going to its exit code and to what it says: one line that names
 the dead rank and why it died, and no other unless its death is fatal for the others; then one
 more, which names a rank, its call and the dead one.

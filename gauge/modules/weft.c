@@ -1,7 +1,7 @@
 /*
  * weft.c - Weft's transports as they are below MPI: packets and polling, no matching.
  *
- * A message goes as packets of at most `short_max` bytes, and one of 0 bytes as an empty
+ * A message goes as packets of at most `packet_max` bytes, and one of 0 bytes as an empty
  * packet; both ends name the same size, so every packet belongs to one message. A packet
  * that comes before its receive is kept in a list per peer, as MPI would; the common case
  * is a receive that waits already, into which the packet is copied straight.
@@ -34,9 +34,9 @@ static struct gauge_option options[] = {
     {NULL, GAUGE_TEXT, NULL, NULL, NULL},
 };
 
-static bool is_network(const struct weft_transport_ops *ops)
+static bool is_network(const struct weft_packet_ops *ops)
 {
-    return (ops->caps & WEFT_CAP_SAME_NODE) == 0;
+    return !ops->is_node_local;
 }
 
 /* A packet that nobody waits for yet. */
@@ -54,13 +54,13 @@ struct source {
 };
 
 struct weft {
-    const struct weft_transport_ops *ops;
+    const struct weft_packet_ops *ops;
     struct weft_job job;
     struct weft_node node;
     struct weft_upcalls up;
     struct weft_transport *transport;
-    struct weft_endpoint **to; /* each end; NULL to ourselves */
-    uint32_t *sent;            /* packets to each */
+    struct weft_path **to; /* each end; NULL to ourselves */
+    uint32_t *sent;        /* packets to each */
     struct source *from;
     struct queues queues;
     int ends;
@@ -170,12 +170,12 @@ static enum gauge_rc receive_some(struct weft *weft, struct transfer *t)
 static enum gauge_rc send_some(struct weft *weft, struct transfer *t)
 {
     unsigned char header[WEFT_HEADER_BYTES] = {0};
-    struct weft_endpoint *to = weft->to[t->peer];
+    struct weft_path *to = weft->to[t->peer];
 
     weft->is_refused = false;
     do {
         size_t left = t->size - t->done;
-        size_t length = left < to->short_max ? left : to->short_max;
+        size_t length = left < to->packet_max ? left : to->packet_max;
         enum weft_rc rc;
 
         memcpy(header + WEFT_HEADER_SEQUENCE_AT, &weft->sent[t->peer], sizeof(uint32_t));
@@ -217,19 +217,24 @@ static enum gauge_rc move(void *owner, struct transfer *t)
 
 /* Messages */
 
+static bool needs_retry(const struct weft *weft)
+{
+    return weft->ops->needs_retry != NULL && weft->ops->needs_retry(weft->transport);
+}
+
 /* Not where the descriptors are silent: a refused packet whose room has come while we
  * looked for other messages, and one that the provider refused. */
 static bool may_sleep(struct weft *weft)
 {
     return weft->is_blocking && !(weft->is_refused && weft->queues.under_way > 1) &&
-           !weft->ops->needs_retry(weft->transport) &&
-           weft->ops->arm(weft->transport) == WEFT_OK;
+           !needs_retry(weft) && weft->ops->arm(weft->transport) == WEFT_OK;
 }
 
 /* Milliseconds until the transport wants to be polled again, for poll(); -1: no end. */
 static int patience(const struct weft *weft)
 {
-    const uint64_t due = weft->ops->due_ns(weft->transport);
+    const uint64_t due =
+        weft->ops->deadline != NULL ? weft->ops->deadline(weft->transport) : 0;
     const uint64_t now = weft_clock_ns();
 
     if (due == 0) {
@@ -241,13 +246,17 @@ static int patience(const struct weft *weft)
 /* Between two looks that were not enough. */
 static void rest(struct weft *weft, unsigned *looks)
 {
-    struct pollfd ready[2] = {{.events = POLLIN}, {.events = POLLIN}};
-    int fds[2];
+    struct pollfd ready[WEFT_DESCRIPTORS];
+    int fds[WEFT_DESCRIPTORS];
+    const int count = may_sleep(weft) && weft->ops->descriptors != NULL
+                          ? weft->ops->descriptors(weft->transport, fds)
+                          : 0;
 
-    if (may_sleep(weft) && weft->ops->descriptors(weft->transport, fds)) {
-        ready[0].fd = fds[0]; /* poll passes over one that is -1 */
-        ready[1].fd = fds[1];
-        poll(ready, 2, patience(weft));
+    for (int i = 0; i < count; i++) { /* poll passes over one that is -1 */
+        ready[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+    }
+    if (count > 0) {
+        poll(ready, (nfds_t)count, patience(weft));
     } else {
         ring_pause(looks);
     }
@@ -513,8 +522,8 @@ static enum gauge_rc open_transport(struct weft *weft, const struct gauge_world 
 static enum gauge_rc connect_all(struct weft *weft, int end)
 {
     for (int i = 0; i < weft->ends; i++) {
-        if (i != end &&
-            weft->ops->connect(weft->transport, (uint32_t)i, &weft->to[i]) != WEFT_OK) {
+        if (i != end && weft->ops->connect(weft->transport, on_meet(weft, (uint32_t)i),
+                                           (uint32_t)i, &weft->to[i]) != WEFT_OK) {
             weft->to[i] = NULL;
             return gauge_fail("weft: the transport %s does not reach end %d",
                               weft->ops->name, i);
@@ -528,7 +537,7 @@ static void weft_shutdown(struct gauge_module *module)
     struct weft *weft = module->state;
 
     for (int i = 0; i < weft->ends; i++) {
-        if (weft->to != NULL && weft->to[i] != NULL) {
+        if (weft->to != NULL && weft->to[i] != NULL && weft->ops->disconnect != NULL) {
             weft->ops->disconnect(weft->to[i]);
         }
         while (weft->from != NULL && weft->from[i].first != NULL) {
@@ -639,7 +648,7 @@ static const char *weft_configure(struct gauge_module *module)
     static char fault[160];
     const char *name = gauge_option_text(options, "transport");
     const char *kind = gauge_option_text(options, "wait");
-    const struct weft_transport_ops *ops = weft_transport_find(name);
+    const struct weft_packet_ops *ops = weft_transport_find(name);
 
     if (ops == NULL) {
         snprintf(fault, sizeof(fault), "there is no transport \"%.100s\"", name);

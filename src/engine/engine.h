@@ -73,7 +73,7 @@ WEFT_MUST_CHECK enum weft_rc weft_engine_send(struct weft_peer *peer,
  * there is no room. */
 void weft_engine_control(struct weft_peer *peer, enum weft_packet kind,
                          const struct weft_answer *answer);
-void weft_engine_control_by(struct weft_peer *peer, struct weft_endpoint *path,
+void weft_engine_control_by(struct weft_peer *peer, struct weft_path *path,
                             enum weft_packet kind, const struct weft_answer *answer);
 
 /* Queues what has found no room, or has to wait behind what has. */
@@ -92,7 +92,7 @@ void weft_engine_update_fast(struct weft_peer *peer);
 /* ---- transports (transports.c) ---- */
 
 /* Opens one behind those that are open; closes all. */
-WEFT_MUST_CHECK enum weft_rc weft_transport_add(const struct weft_transport_ops *ops);
+WEFT_MUST_CHECK enum weft_rc weft_transport_add(const struct weft_packet_ops *ops);
 void weft_transports_close(void);
 
 /* Does one lead out of this node? */

@@ -76,8 +76,8 @@ struct weft_peer {
     bool has_left;          /* failed, but in good order: only what names it fails */
     uint32_t wanted;        /* receives and transfers that wait for it: the grant rule */
     uint64_t next_sequence; /* of our ordered packets to it; its lower half travels */
-    struct weft_endpoint *ep;    /* NULL: never sent to, or ourselves */
-    struct weft_endpoint *fast;  /* ep, while a small message may go at once */
+    struct weft_path *path; /* NULL: never sent to, or ourselves */
+    struct weft_path *fast; /* path, while a small message may go at once */
     struct weft_node_area *area; /* NULL: none, or a network leads to it */
     struct weft_retry_queue retry[WEFT_RETRY_CLASSES];
     struct weft_peer *next_retrying;
@@ -99,7 +99,7 @@ enum weft_reason {
 
 /* A transport that is open. */
 struct weft_instance {
-    const struct weft_transport_ops *ops;
+    const struct weft_packet_ops *ops;
     struct weft_transport *tp;
     uint32_t skipped; /* polls since it was polled */
     bool is_due;      /* the next poll looks at it */

@@ -14,10 +14,12 @@
  *
  * Connections are made also while no thread is in MPI and nothing is outstanding: for
  * those this thread calls the progress thread. Before the first, a transport may have no
- * descriptors yet; when it comes up it has others, and the next who arms watches these.
+ * descriptors yet; when it comes up it has others, and the next who arms watches these. A
+ * transport that never has any has a deadline instead, a millisecond after each arming.
  */
 #include "engine/network_thread.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "engine/held.h"
@@ -33,10 +35,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A transport has two descriptors, the first for packets, the second for connections. */
 enum {
-    EACH = 2,
+    EACH = WEFT_DESCRIPTORS, /* of a transport: for packets, for connections */
     EVENTS = 1,
+    TICK_NS = 1000000,
     DESCRIPTORS = EACH * WEFT_INSTANCES_MAX,
     STOP = DESCRIPTORS,
     TIMER,
@@ -49,9 +51,10 @@ static struct {
     int epoll;
     int stop;
     int timer;
-    uint64_t due_ns;              /* that the timer is set to; with the lock */
+    uint64_t deadline;            /* that the timer is set to; with the lock */
     int descriptors[DESCRIPTORS]; /* -1: none */
-    bool is_warm;                 /* the thread's own */
+    bool needs_tick[WEFT_INSTANCES_MAX];
+    bool is_warm; /* the thread's own */
     _Atomic bool is_set[DESCRIPTORS];
 } thread;
 
@@ -69,15 +72,15 @@ static bool watch(int operation, int descriptor, int which)
  * For what no descriptor tells of: a transport says until when somebody is to poll.
  * Whoever arms sets the timer, and what has fired is read by the thread.
  */
-static void set_timer(uint64_t due_ns)
+static void set_timer(uint64_t deadline)
 {
     const struct itimerspec when = {.it_value = {
-                                        .tv_sec = (time_t)(due_ns / 1000000000),
-                                        .tv_nsec = (long)(due_ns % 1000000000),
+                                        .tv_sec = (time_t)(deadline / 1000000000),
+                                        .tv_nsec = (long)(deadline % 1000000000),
                                     }};
 
-    if (due_ns != thread.due_ns) {
-        thread.due_ns = due_ns;
+    if (deadline != thread.deadline) {
+        thread.deadline = deadline;
         (void)timerfd_settime(thread.timer, TFD_TIMER_ABSTIME, &when, NULL);
     }
 }
@@ -168,24 +171,27 @@ static void run(void)
 
 /* ---- descriptors ---- */
 
-static bool has_descriptors(int instance)
+/* A transport inside the node rings the doorbell instead. */
+static bool is_ours(int instance)
 {
-    return weft_engine.list[instance].ops->descriptors != NULL;
+    return !weft_engine.list[instance].ops->is_node_local;
 }
 
 /* Those that were watched before are closed, and so not watched any more. */
 static bool watch_descriptors(int instance)
 {
     const struct weft_instance *t = &weft_engine.list[instance];
-    const int first = EACH * instance;
+    int *descriptors = &thread.descriptors[EACH * instance];
+    const int count =
+        t->ops->descriptors != NULL ? t->ops->descriptors(t->tp, descriptors) : 0;
 
-    if (!t->ops->descriptors(t->tp, &thread.descriptors[first])) {
-        return false;
-    }
-    for (int i = first; i < first + EACH; i++) {
-        atomic_store_explicit(&thread.is_set[i], true, memory_order_relaxed);
-        if (thread.descriptors[i] >= 0 &&
-            !watch(EPOLL_CTL_ADD, thread.descriptors[i], i)) {
+    thread.needs_tick[instance] = count == 0;
+    for (int i = 0; i < EACH; i++) {
+        const int which = EACH * instance + i;
+
+        descriptors[i] = i < count ? descriptors[i] : -1;
+        atomic_store_explicit(&thread.is_set[which], true, memory_order_relaxed);
+        if (descriptors[i] >= 0 && !watch(EPOLL_CTL_ADD, descriptors[i], which)) {
             return false;
         }
     }
@@ -200,7 +206,7 @@ static bool watch_all(void)
         thread.descriptors[i] = -1;
     }
     for (int i = 0; i < weft_engine.list_count && is_watching; i++) {
-        is_watching = !has_descriptors(i) || watch_descriptors(i);
+        is_watching = !is_ours(i) || watch_descriptors(i);
     }
     return is_watching;
 }
@@ -210,7 +216,7 @@ static bool open_epoll(void)
     thread.epoll = epoll_create1(EPOLL_CLOEXEC);
     thread.stop = eventfd(0, EFD_CLOEXEC);
     thread.timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    thread.due_ns = 0;
+    thread.deadline = 0;
     return thread.epoll >= 0 && thread.stop >= 0 && thread.timer >= 0 &&
            watch(EPOLL_CTL_ADD, thread.stop, STOP) &&
            watch(EPOLL_CTL_ADD, thread.timer, TIMER) && watch_all();
@@ -221,7 +227,7 @@ enum weft_rc weft_network_thread_open(const struct weft_network_callbacks *callb
     bool is_needed = false;
 
     for (int i = 0; i < weft_engine.list_count; i++) {
-        is_needed = is_needed || has_descriptors(i);
+        is_needed = is_needed || is_ours(i);
     }
     if (!is_needed) {
         return WEFT_OK;
@@ -297,16 +303,26 @@ static enum weft_rc arm(int instance)
     return rc == WEFT_OK ? WEFT_OK : WEFT_AGAIN;
 }
 
-/* The time of the first of them, 0: none. */
-static uint64_t first_due(void)
+/* When a transport is to be polled at the latest, 0: never. */
+static uint64_t deadline_of(int instance)
+{
+    const struct weft_instance *t = &weft_engine.list[instance];
+
+    if (thread.needs_tick[instance]) {
+        return weft_clock_ns() + TICK_NS;
+    }
+    return t->ops->deadline != NULL ? t->ops->deadline(t->tp) : 0;
+}
+
+/* The first of all their deadlines, 0: there is none. */
+static uint64_t first_deadline(void)
 {
     uint64_t first = 0;
 
     for (int i = 0; i < weft_engine.list_count; i++) {
-        const struct weft_instance *t = &weft_engine.list[i];
-        const uint64_t due = t->ops->due_ns != NULL ? t->ops->due_ns(t->tp) : 0;
+        const uint64_t next = deadline_of(i);
 
-        first = due != 0 && (first == 0 || due < first) ? due : first;
+        first = next != 0 && (first == 0 || next < first) ? next : first;
     }
     return first;
 }
@@ -326,12 +342,12 @@ static enum weft_rc watch_again(int which)
     return WEFT_OK;
 }
 
-static enum weft_rc arm_those(bool with_descriptors)
+static enum weft_rc arm_those(bool are_ours)
 {
     enum weft_rc rc = WEFT_OK;
 
     for (int i = 0; i < weft_engine.list_count && rc == WEFT_OK; i++) {
-        rc = has_descriptors(i) == with_descriptors ? arm(i) : WEFT_OK;
+        rc = is_ours(i) == are_ours ? arm(i) : WEFT_OK;
     }
     return rc;
 }
@@ -353,7 +369,7 @@ enum weft_rc weft_descriptors_arm(void)
         return rc;
     }
     weft_network_thread_start();
-    set_timer(first_due());
+    set_timer(first_deadline());
     for (int i = 0; i < EACH * weft_engine.list_count && rc == WEFT_OK; i++) {
         rc = watch_again(i);
     }

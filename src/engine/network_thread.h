@@ -2,8 +2,8 @@
  * network_thread.h - the thread that sleeps on the descriptors of transports.
  *
  * A thread cannot sleep on a futex and on descriptors at once, so a thread of ours waits
- * for the descriptors and tells of what has come. A process without transports that have
- * descriptors has no such thread.
+ * for the descriptors and tells of what has come. A process all of whose transports are
+ * inside the node has no such thread.
  */
 #ifndef WEFT_ENGINE_NETWORK_THREAD_H
 #define WEFT_ENGINE_NETWORK_THREAD_H
@@ -21,7 +21,7 @@ struct weft_network_callbacks {
 WEFT_MUST_CHECK enum weft_rc
 weft_network_thread_open(const struct weft_network_callbacks *callbacks);
 
-/* Starts it, if a transport has descriptors and it does not run; ends it. */
+/* Starts it, if a transport needs it and it does not run; ends it. */
 void weft_network_thread_start(void);
 void weft_network_thread_stop(void);
 void weft_network_thread_close(void);
@@ -32,7 +32,7 @@ void weft_network_thread_close(void);
  */
 WEFT_MUST_CHECK enum weft_rc weft_transports_arm(void);
 
-/* Arms those with descriptors alone, whatever is published. */
+/* Arms those outside the node alone, whatever is published. */
 WEFT_MUST_CHECK enum weft_rc weft_descriptors_arm(void);
 
 #endif

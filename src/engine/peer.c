@@ -25,15 +25,22 @@ struct weft_peer *weft_engine_meet(void *owner, uint32_t process)
     return peer;
 }
 
+static void disconnect(struct weft_path *path)
+{
+    if (path->packets->disconnect != NULL) {
+        path->packets->disconnect(path);
+    }
+}
+
 void weft_peers_disconnect(void)
 {
     struct weft_peer *peer;
     uint32_t at = 0;
 
     while ((peer = weft_ranks_next(&weft_engine.peers, &at)) != NULL) {
-        if (peer->ep != NULL) {
-            peer->ep->ops->disconnect(peer->ep);
-            peer->ep = NULL;
+        if (peer->path != NULL) {
+            disconnect(peer->path);
+            peer->path = NULL;
             peer->fast = NULL;
         }
     }

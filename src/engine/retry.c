@@ -11,7 +11,7 @@
 /* A control packet that found its queue full. */
 struct control {
     struct weft_retry retry; /* first */
-    struct weft_endpoint *path;
+    struct weft_path *path;
     struct weft_header header;
     struct weft_answer answer;
 };
@@ -21,7 +21,7 @@ void weft_engine_update_fast(struct weft_peer *peer)
     const bool is_free = !weft_peer_retries(peer, WEFT_RETRY_ORDERED) &&
                          weft_engine.hooks.seal == NULL && !peer->is_failed;
 
-    peer->fast = is_free ? peer->ep : NULL;
+    peer->fast = is_free ? peer->path : NULL;
 }
 
 void weft_engine_retry_later(struct weft_peer *peer, enum weft_retry_class which,
@@ -154,7 +154,7 @@ enum weft_rc weft_engine_send(struct weft_peer *peer, struct weft_header *header
     if (weft_unlikely(peer->is_self)) {
         e->up.arrived(e, peer, header, data, len);
     } else {
-        rc = peer->ep->ops->send(peer->ep, header, data, len, flags);
+        rc = peer->path->packets->send(peer->path, header, data, len, flags);
     }
     if (weft_likely(rc == WEFT_OK)) {
         peer->next_sequence++;
@@ -162,11 +162,10 @@ enum weft_rc weft_engine_send(struct weft_peer *peer, struct weft_header *header
     return rc;
 }
 
-static enum weft_rc try_control(struct weft_endpoint *path,
-                                const struct weft_header *header,
+static enum weft_rc try_control(struct weft_path *path, const struct weft_header *header,
                                 const struct weft_answer *answer)
 {
-    return path->ops->send(path, header, answer, sizeof(*answer), WEFT_SEND_CONTROL);
+    return path->packets->send(path, header, answer, sizeof(*answer), WEFT_SEND_CONTROL);
 }
 
 static void free_control(struct weft_retry *retry)
@@ -185,7 +184,7 @@ static enum weft_rc retry_control(struct weft_retry *retry)
     return WEFT_OK;
 }
 
-void weft_engine_control_by(struct weft_peer *peer, struct weft_endpoint *path,
+void weft_engine_control_by(struct weft_peer *peer, struct weft_path *path,
                             enum weft_packet kind, const struct weft_answer *answer)
 {
     struct weft_engine *e = &weft_engine;
@@ -221,5 +220,5 @@ void weft_engine_control_by(struct weft_peer *peer, struct weft_endpoint *path,
 void weft_engine_control(struct weft_peer *peer, enum weft_packet kind,
                          const struct weft_answer *answer)
 {
-    weft_engine_control_by(peer, peer->ep, kind, answer);
+    weft_engine_control_by(peer, peer->path, kind, answer);
 }

@@ -13,7 +13,7 @@
     (struct weft_instance *t = weft_engine.list;                                         \
      t < weft_engine.list + weft_engine.list_count; t++)
 
-enum weft_rc weft_transport_add(const struct weft_transport_ops *ops)
+enum weft_rc weft_transport_add(const struct weft_packet_ops *ops)
 {
     struct weft_engine *e = &weft_engine;
     struct weft_instance *t = &e->list[e->list_count];
@@ -43,7 +43,7 @@ bool weft_transports_leave_node(void)
     for
         EACH_INSTANCE(t)
         {
-            if ((t->ops->caps & WEFT_CAP_SAME_NODE) == 0) {
+            if (!t->ops->is_node_local) {
                 return true;
             }
         }
@@ -112,21 +112,17 @@ void weft_transports_say_goodbye(void)
 
 bool weft_transports_need_tick(void)
 {
-    bool needs_retry = false;
+    bool is_needed = false;
 
     for (const struct weft_peer *peer = weft_engine.retrying; peer != NULL;
          peer = peer->next_retrying) {
-        if (peer->ep != NULL && (peer->ep->ops->caps & WEFT_CAP_SAME_NODE) != 0) {
-            return true; /* a full lane tells, an inbox and a control queue do not */
+        const struct weft_path *path = peer->path;
+
+        if (path != NULL && path->packets->needs_retry != NULL) {
+            is_needed |= path->packets->needs_retry(path->transport);
         }
     }
-    for
-        EACH_INSTANCE(t)
-        {
-            needs_retry |= weft_engine.retrying != NULL && t->ops->needs_retry != NULL &&
-                           t->ops->needs_retry(t->tp);
-        }
-    return needs_retry;
+    return is_needed;
 }
 
 /* ---- first contact ---- */
@@ -138,7 +134,7 @@ static enum weft_rc connect_to(struct weft_peer *peer)
     for
         EACH_INSTANCE(t)
         {
-            rc = t->ops->connect(t->tp, peer->rank, &peer->ep);
+            rc = t->ops->connect(t->tp, peer, peer->rank, &peer->path);
             if (rc != WEFT_ERR_UNSUPPORTED) {
                 break;
             }
@@ -161,7 +157,7 @@ enum weft_rc weft_engine_begin(struct weft_peer *peer)
                        peer->rank);
         return rc == WEFT_ERR_NOMEM ? rc : WEFT_ERR_UNREACHABLE;
     }
-    if ((peer->ep->ops->caps & WEFT_CAP_SAME_NODE) != 0) {
+    if (peer->path->packets->is_node_local) {
         peer->area = weft_node_find(&weft_engine.node, peer->rank);
     }
     weft_engine_update_fast(peer);
@@ -170,8 +166,8 @@ enum weft_rc weft_engine_begin(struct weft_peer *peer)
 
 enum weft_rc weft_engine_reach(struct weft_peer *peer)
 {
-    return weft_likely(peer->ep != NULL || peer->is_self) ? WEFT_OK
-                                                          : weft_engine_begin(peer);
+    return weft_likely(peer->path != NULL || peer->is_self) ? WEFT_OK
+                                                            : weft_engine_begin(peer);
 }
 
 /* ---- all with all ---- */
@@ -182,13 +178,14 @@ static enum weft_rc wire(uint32_t rank)
     struct weft_peer *peer = weft_peer_get(rank);
     enum weft_rc rc = peer != NULL ? weft_engine_reach(peer) : WEFT_ERR_NOMEM;
 
-    while (rc == WEFT_OK && peer->ep != NULL && peer->ep->ops->wire != NULL) {
-        rc = peer->ep->ops->wire(peer->ep);
+    while (rc == WEFT_OK && peer->path != NULL &&
+           peer->path->packets->establish != NULL) {
+        rc = peer->path->packets->establish(peer->path);
         if (rc != WEFT_AGAIN) {
             return rc;
         }
         rc = WEFT_OK;
-        peer->ep->ops->poll(peer->ep->transport, 0);
+        peer->path->packets->poll(peer->path->transport, 0);
         nanosleep(&pause, NULL);
     }
     return rc;

@@ -21,9 +21,6 @@ static void add_peer(struct weft_counts *counts, const struct weft_peer *peer)
     if (peer->is_self) {
         counts->messages_to_self += peer->next_sequence;
         counts->messages_received += peer->next_sequence;
-    } else if (peer->ep != NULL) {
-        peer->ep->ops->count_sent(peer->ep, weft_peer_is_on_node(peer) ? &counts->shm
-                                                                       : &counts->net);
     }
 }
 
@@ -55,9 +52,8 @@ void weft_counts_read(struct weft_counts *counts)
     received_before = counts->shm.packets_received + counts->net.packets_received;
     for (int i = 0; i < weft_engine.list_count; i++) {
         const struct weft_instance *t = &weft_engine.list[i];
-        const bool is_same_node = (t->ops->caps & WEFT_CAP_SAME_NODE) != 0;
 
-        t->ops->count(t->tp, is_same_node ? &counts->shm : &counts->net);
+        t->ops->count(t->tp, t->ops->is_node_local ? &counts->shm : &counts->net);
     }
     counts->shm.wakeups += weft_node_wakeups(&weft_engine.node);
     counts->messages_received +=

@@ -26,7 +26,7 @@ static bool list_blocks(const struct weft_comm *comm, int dest,
     struct weft_stage list;
 
     if (weft_p2p_reach(weft_comm_process(comm, dest), &peer) != WEFT_OK ||
-        peer->is_self || !peer->ep->ops->can_reach(peer->ep)) {
+        peer->is_self || !weft_peer_can_reach(peer)) {
         return false;
     }
     list = weft_stage_list(data);

@@ -164,7 +164,7 @@ static bool is_worth_offering(const struct weft_p2p_request *recv)
     const struct weft_peer *peer = recv->peer;
 
     return recv->data.bytes >= WEFT_OFFER_FROM && weft_engine.has_progress &&
-           peer != NULL && peer->ep != NULL && recv->posted.tag != WEFT_ANY_TAG &&
+           peer != NULL && peer->path != NULL && recv->posted.tag != WEFT_ANY_TAG &&
            weft_peer_can_reach(peer);
 }
 

@@ -79,7 +79,7 @@ static void register_all(void)
     weft_p2p_set_checksum(weft_setting(WEFT_SET_CHECKSUM) != 0);
 }
 
-static enum weft_rc open_transports(const struct weft_transport_ops *const *list)
+static enum weft_rc open_transports(const struct weft_packet_ops *const *list)
 {
     enum weft_rc rc = WEFT_OK;
 
@@ -95,7 +95,7 @@ static enum weft_rc open_transports(const struct weft_transport_ops *const *list
     return rc;
 }
 
-enum weft_rc weft_p2p_open(const struct weft_transport_ops *const *transports,
+enum weft_rc weft_p2p_open(const struct weft_packet_ops *const *transports,
                            struct weft_job *job)
 {
     struct weft_p2p *p = &weft_p2p;

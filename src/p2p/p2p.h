@@ -35,7 +35,7 @@ enum weft_send_mode {
  * (transport/registry.c).
  */
 WEFT_MUST_CHECK enum weft_rc
-weft_p2p_open(const struct weft_transport_ops *const *transports, struct weft_job *job);
+weft_p2p_open(const struct weft_packet_ops *const *transports, struct weft_job *job);
 void weft_p2p_close(void);
 
 /* Each takes the lock. `flags` is a mode | a plane. */

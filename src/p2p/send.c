@@ -116,8 +116,8 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
 /* A whole message in one packet is copied, or sent without a copy by a network. */
 static size_t most_at_once(const struct weft_peer *peer, bool is_contiguous)
 {
-    return peer->ep != NULL && is_contiguous && peer->ep->zcopy_max > WEFT_EAGER_MAX
-               ? peer->ep->zcopy_max
+    return peer->path != NULL && is_contiguous && peer->path->zcopy_max > WEFT_EAGER_MAX
+               ? peer->path->zcopy_max
                : WEFT_EAGER_MAX;
 }
 
@@ -150,7 +150,7 @@ static inline enum weft_rc send_now(const struct weft_comm *comm, int dest, int 
         header.tag = tag;
         header.length = (uint32_t)bytes;
         header.check = 0;
-        rc = peer->fast->ops->send(peer->fast, &header, buffer, bytes, 0);
+        rc = peer->fast->packets->send(peer->fast, &header, buffer, bytes, 0);
         if (weft_likely(rc == WEFT_OK)) {
             peer->next_sequence++;
         }

@@ -15,7 +15,7 @@ static enum weft_rc begin(struct weft_peer *peer)
 
 enum weft_rc weft_p2p_reach_peer(struct weft_peer *peer)
 {
-    return weft_likely(peer->transfers != NULL && (peer->ep != NULL || peer->is_self))
+    return weft_likely(peer->transfers != NULL && (peer->path != NULL || peer->is_self))
                ? WEFT_OK
                : begin(peer);
 }

@@ -97,12 +97,12 @@ static enum weft_rc open_engine(void)
     const bool is_alone = run.job.who.size == 1;
     const bool needs_net =
         !is_alone && choice != SHM && (choice == MSG || !run.job.is_one_node);
-    const struct weft_transport_ops *transports[LIST_MAX] = {NULL};
+    const struct weft_packet_ops *transports[LIST_MAX] = {NULL};
     int count = 0;
     enum weft_rc rc;
 
     for (int i = 0; weft_transports[i] != NULL; i++) {
-        const bool is_same_node = (weft_transports[i]->caps & WEFT_CAP_SAME_NODE) != 0;
+        const bool is_same_node = weft_transports[i]->is_node_local;
 
         if (is_same_node ? choice != MSG || is_alone : needs_net) {
             assert(count < LIST_MAX - 1);

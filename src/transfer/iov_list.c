@@ -2,6 +2,8 @@
 
 #include "datatype/cursor.h"
 
+#include <assert.h>
+
 enum {
     BLOCK_FROM = 4096, /* bytes in a block, on average, for which a list pays */
     LOOK = 16,         /* blocks that are looked at before a list is begun */
@@ -149,7 +151,23 @@ static size_t cut(struct iovec *blocks, uint64_t bytes)
     return n + 1;
 }
 
-enum weft_rc weft_iov_list_move(struct weft_endpoint *ep, enum weft_direction direction,
+static enum weft_rc move_blocks(struct weft_path *path, enum weft_direction direction,
+                                const struct iovec *theirs, size_t their_count,
+                                const struct iovec *ours, size_t our_count)
+{
+    const struct weft_move move = {
+        .theirs = theirs,
+        .their_count = their_count,
+        .ours = ours,
+        .our_count = our_count,
+    };
+
+    assert(path->memory->is_unlocked && path->memory->iov_max >= WEFT_VECTORS_MAX);
+    return direction == WEFT_STORE ? path->memory->put(path, &move, NULL)
+                                   : path->memory->get(path, &move, NULL);
+}
+
+enum weft_rc weft_iov_list_move(struct weft_path *path, enum weft_direction direction,
                                 const struct weft_data *ours, uint64_t at,
                                 const struct weft_remote_data *theirs, uint64_t offset,
                                 uint64_t length)
@@ -168,9 +186,7 @@ enum weft_rc weft_iov_list_move(struct weft_endpoint *ep, enum weft_direction di
             return WEFT_ERR_ARGUMENT;
         }
         my_count = bytes < my_bytes ? cut(mine, bytes) : my_count;
-        rc = direction == WEFT_STORE
-                 ? ep->ops->store_vectors(ep, other, other_count, mine, my_count)
-                 : ep->ops->fetch_vectors(ep, other, other_count, mine, my_count);
+        rc = move_blocks(path, direction, other, other_count, mine, my_count);
         at += bytes;
         offset += bytes;
         length -= bytes;

@@ -50,7 +50,7 @@ enum weft_direction { WEFT_FETCH, WEFT_STORE };
  * Moves `length` bytes between our data, from `at` on, and a peer's, from `offset` on.
  * WEFT_ERR_ARGUMENT: the peer's list has no such bytes; other codes: the transport's.
  */
-enum weft_rc weft_iov_list_move(struct weft_endpoint *ep, enum weft_direction direction,
+enum weft_rc weft_iov_list_move(struct weft_path *path, enum weft_direction direction,
                                 const struct weft_data *ours, uint64_t at,
                                 const struct weft_remote_data *theirs, uint64_t offset,
                                 uint64_t length);

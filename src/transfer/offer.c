@@ -10,7 +10,7 @@
 
 bool weft_offer_make(struct weft_transfer *recv)
 {
-    struct weft_endpoint *ep = recv->peer->ep;
+    struct weft_path *path = recv->peer->path;
     struct weft_header header = {
         .kind = WEFT_PKT_OFFER,
         .length = sizeof(struct weft_answer),
@@ -33,8 +33,8 @@ bool weft_offer_make(struct weft_transfer *recv)
     if (weft_has_checksum()) {
         weft_engine.hooks.seal(&header, &offer, sizeof(offer));
     }
-    if (ep->ops->send(ep, &header, &offer, sizeof(offer),
-                      WEFT_SEND_CONTROL | WEFT_SEND_QUIET) != WEFT_OK) {
+    if (path->packets->send(path, &header, &offer, sizeof(offer),
+                            WEFT_SEND_CONTROL | WEFT_SEND_QUIET) != WEFT_OK) {
         return false;
     }
     weft_rndv_node_use(recv);
@@ -110,6 +110,13 @@ static bool is_same(const void *bytes, const void *argument)
            (queued->kind == WEFT_PKT_EAGER || queued->kind == WEFT_PKT_ANNOUNCE);
 }
 
+/* May a message that fits the same receive be on its way? */
+static bool may_be_queued(struct weft_path *path, const struct weft_header *header)
+{
+    return path->packets->may_be_queued == NULL ||
+           path->packets->may_be_queued(path, is_same, header);
+}
+
 /* The oldest offer for such a message, taken from the list. */
 static bool take_offer(struct weft_peer *peer, const struct weft_header *header,
                        struct weft_offer *out)
@@ -131,7 +138,7 @@ static bool take_offer(struct weft_peer *peer, const struct weft_header *header,
 bool weft_offer_use(struct weft_transfer *send, bool is_blocking)
 {
     struct weft_peer *peer = send->peer;
-    struct weft_endpoint *ep = peer->ep;
+    struct weft_path *path = peer->path;
     struct weft_offer offer;
 
     while (weft_unlikely(peer->transfers->offers != NULL) &&
@@ -142,8 +149,7 @@ bool weft_offer_use(struct weft_transfer *send, bool is_blocking)
          * the message, and the receiver copies. */
         if (weft_peer_retries(peer, WEFT_RETRY_ORDERED) ||
             (!is_blocking && weft_node_is_inside(peer->area)) ||
-            !weft_peer_can_reach(peer) ||
-            ep->ops->may_be_queued(ep, is_same, &send->header)) {
+            !weft_peer_can_reach(peer) || may_be_queued(path, &send->header)) {
             return false;
         }
         send->share = weft_share_of(peer->area, (uint32_t)offer.share);

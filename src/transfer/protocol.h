@@ -37,9 +37,9 @@ struct weft_push {
     uint64_t start;                   /* the first offset */
     uint64_t offset;                  /* of what is sent next */
     uint64_t end;
-    uint64_t request;           /* the receiver's */
-    struct weft_endpoint *path; /* over a network: the message's stream */
-    struct weft_key key;        /* of memory that is written or read; rndv_net.c */
+    uint64_t request;       /* the receiver's */
+    struct weft_path *path; /* over a network: the message's stream */
+    struct weft_key key;    /* of memory that is written or read; rndv_net.c */
 };
 
 /* A receive that the peer has posted for a message of ours (offer.c). */

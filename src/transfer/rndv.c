@@ -162,7 +162,9 @@ const char *weft_rndv_find_fault(const struct weft_peer *peer,
 
     memcpy(&announce, data, sizeof(announce));
     if ((header->flags & WEFT_PKT_EXPOSED) != 0) {
-        return is_on_net ? NULL : "it has registered memory that no network reaches";
+        return is_on_net && peer->path->memory != NULL
+                   ? NULL
+                   : "it has registered memory that no network reaches";
     }
     if (len - header->length > (is_on_net ? announce.length : 0)) {
         return "more bytes came along than the message has";

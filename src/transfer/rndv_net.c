@@ -82,20 +82,31 @@ static void on_done(struct weft_op *op, enum weft_rc rc)
     }
 }
 
-/* The stream of a message, chosen when it is tried for the first time. */
-static struct weft_endpoint *path_of(struct weft_transfer *send)
+static struct weft_path *next_path(struct weft_path *path)
 {
-    struct weft_endpoint *ep = send->peer->ep;
+    return path->packets->next_path != NULL ? path->packets->next_path(path) : path;
+}
+
+static struct weft_path *find_path(struct weft_path *path, uint32_t number)
+{
+    return path->packets->find_path != NULL ? path->packets->find_path(path, number)
+                                            : path;
+}
+
+/* The path of a message, chosen when it is tried for the first time. */
+static struct weft_path *path_of(struct weft_transfer *send)
+{
+    struct weft_path *path = send->peer->path;
 
     if (send->path == NULL) {
-        send->path = send->data.bytes < STREAM_FROM ? ep : ep->ops->next_stream(ep);
-        send->header.path = (uint8_t)send->path->stream;
+        send->path = send->data.bytes < STREAM_FROM ? path : next_path(path);
+        send->header.path = send->path->number;
     }
     return send->path;
 }
 
 /* An ordered packet with bytes of the user's. WEFT_OK: it is on its way. */
-static enum weft_rc send_zcopy(struct weft_peer *peer, struct weft_endpoint *path,
+static enum weft_rc send_zcopy(struct weft_peer *peer, struct weft_path *path,
                                struct weft_header *header, const void *head,
                                size_t head_len, const void *data, size_t len,
                                struct part *part)
@@ -108,7 +119,7 @@ static enum weft_rc send_zcopy(struct weft_peer *peer, struct weft_endpoint *pat
 
         weft_engine.hooks.seal(header, is_whole ? data : head, is_whole ? len : head_len);
     }
-    rc = path->ops->send_zcopy(path, header, head, head_len, data, len, &part->op);
+    rc = path->packets->send_zcopy(path, header, head, head_len, data, len, &part->op);
     if (rc != WEFT_PENDING) {
         part->memory = NULL; /* still the caller's */
         give_part(part);
@@ -122,7 +133,7 @@ static enum weft_rc send_zcopy(struct weft_peer *peer, struct weft_endpoint *pat
 
 enum weft_rc weft_rndv_net_send(struct weft_transfer *send)
 {
-    struct weft_endpoint *path = path_of(send);
+    struct weft_path *path = path_of(send);
     enum weft_rc rc;
 
     send->header.length = (uint32_t)send->data.bytes;
@@ -150,7 +161,7 @@ static bool is_one_before(const struct weft_transfer *send)
 static size_t bytes_along(const struct weft_transfer *send)
 {
     const struct weft_peer *peer = send->peer;
-    const size_t most = peer->ep->zcopy_max;
+    const size_t most = peer->path->zcopy_max;
 
     if (send->data.type != NULL || most == 0 || peer->transfers->announced_only > 0 ||
         send->mr != NULL || is_one_before(send)) {
@@ -162,16 +173,17 @@ static size_t bytes_along(const struct weft_transfer *send)
 /* Once, however often it is tried; a message that cannot be registered now is pushed. */
 void weft_rndv_net_register(struct weft_transfer *send, struct weft_announce *announce)
 {
-    const struct weft_endpoint *ep = send->peer->ep;
+    const struct weft_path *path = send->peer->path;
 
     send->ops = &on_net;
-    if (!ep->is_fetched || send->data.type != NULL || send->data.bytes <= ep->zcopy_max) {
+    if (path->memory == NULL || !path->prefers_get || send->data.type != NULL ||
+        send->data.bytes <= path->zcopy_max) {
         return;
     }
     if (send->mr == NULL &&
-        ep->ops->mr_register(ep->transport, weft_data_at(&send->data, 0),
-                             (size_t)send->data.bytes, WEFT_MR_GET, &send->key,
-                             &send->mr) != WEFT_OK) {
+        path->memory->mr_register(path->transport, weft_data_at(&send->data, 0),
+                                  (size_t)send->data.bytes, WEFT_MR_GET, &send->key,
+                                  &send->mr) != WEFT_OK) {
         send->mr = NULL;
         return;
     }
@@ -183,7 +195,7 @@ void weft_rndv_net_register(struct weft_transfer *send, struct weft_announce *an
 enum weft_rc weft_rndv_net_announce(struct weft_transfer *send, const void *head,
                                     size_t head_len)
 {
-    struct weft_endpoint *path = path_of(send);
+    struct weft_path *path = path_of(send);
     const size_t along = bytes_along(send);
     enum weft_rc rc;
 
@@ -240,9 +252,8 @@ static bool put_next(struct weft_peer *peer, struct weft_push *push)
         return true;
     }
     part = take_part(push->name, NULL);
-    rc = push->path->ops->put(push->path, &push->key, push->offset - push->start,
-                              weft_data_at(&send->data, push->offset), (size_t)n,
-                              &part->op);
+    rc = weft_path_put(push->path, &push->key, push->offset - push->start,
+                       weft_data_at(&send->data, push->offset), (size_t)n, &part->op);
     if (rc == WEFT_AGAIN) {
         give_part(part);
         return false;
@@ -262,7 +273,7 @@ static bool put_next(struct weft_peer *peer, struct weft_push *push)
 /* A packet with the next bytes, as many as go at once; false: no room now. */
 static bool send_next(struct weft_peer *peer, struct weft_push *push)
 {
-    const uint64_t most = peer->ep->zcopy_max - sizeof(struct weft_answer);
+    const uint64_t most = peer->path->zcopy_max - sizeof(struct weft_answer);
     const uint64_t left = push->end - push->offset;
     const size_t n = (size_t)(left < most ? left : most);
     struct weft_header header = {.kind = WEFT_PKT_DATA};
@@ -307,9 +318,8 @@ static bool get_next(struct weft_peer *peer, struct weft_push *push)
     }
     part = take_part(push->name, NULL);
     part->got = n;
-    rc = push->path->ops->get(push->path, &push->key, push->offset,
-                              weft_data_at(&recv->data, push->offset), (size_t)n,
-                              &part->op);
+    rc = weft_path_get(push->path, &push->key, push->offset,
+                       weft_data_at(&recv->data, push->offset), (size_t)n, &part->op);
     if (rc != WEFT_PENDING) {
         give_part(part);
     }
@@ -332,10 +342,10 @@ static void send_placed(struct weft_peer *peer, struct weft_push *push)
 
 static void deregister(struct weft_transfer *t)
 {
-    const struct weft_endpoint *ep = t->peer->ep;
+    const struct weft_path *path = t->peer->path;
 
     if (t->mr != NULL) {
-        ep->ops->mr_deregister(ep->transport, t->mr);
+        path->memory->mr_deregister(path->transport, t->mr);
         t->mr = NULL;
     }
 }
@@ -358,7 +368,8 @@ const char *weft_rndv_net_on_pull_put(struct weft_peer *from,
     if (send == NULL || fault != NULL) {
         return fault;
     }
-    if (send->data.type != NULL || !weft_peer_is_on_net(from)) {
+    if (send->data.type != NULL || !weft_peer_is_on_net(from) ||
+        from->path->memory == NULL) {
         return another_way;
     }
     if (!weft_is_part(answer, send->data.bytes) || answer->length == 0) {
@@ -385,13 +396,14 @@ const char *weft_rndv_net_on_pull_put(struct weft_peer *from,
 /* Asks for what did not come along: into its place, or as DATA. */
 static void ask_for_rest(struct weft_transfer *recv, uint64_t offset, uint64_t length)
 {
-    const struct weft_endpoint *ep = recv->peer->ep;
+    const struct weft_path *path = recv->peer->path;
     struct weft_key key;
     struct weft_answer answer;
 
-    if (recv->data.type != NULL || recv->is_sent_in_parts ||
-        ep->ops->mr_register(ep->transport, weft_data_at(&recv->data, offset),
-                             (size_t)length, WEFT_MR_PUT, &key, &recv->mr) != WEFT_OK) {
+    if (recv->data.type != NULL || recv->is_sent_in_parts || path->memory == NULL ||
+        path->memory->mr_register(path->transport, weft_data_at(&recv->data, offset),
+                                  (size_t)length, WEFT_MR_PUT, &key,
+                                  &recv->mr) != WEFT_OK) {
         recv->mr = NULL;
         weft_transfer_pull(recv, offset, length);
         return;
@@ -436,14 +448,13 @@ void weft_rndv_net_get(struct weft_transfer *recv, uint64_t length,
         weft_transfer_pull(recv, 0, length);
         return;
     }
-    push = weft_push_make(
-        peer, &(struct weft_push){
-                  .ops = &get_ops,
-                  .name = recv->name,
-                  .end = length,
-                  .path = peer->ep->ops->find_stream(peer->ep, recv->header.path),
-                  .key = *key,
-              });
+    push = weft_push_make(peer, &(struct weft_push){
+                                    .ops = &get_ops,
+                                    .name = recv->name,
+                                    .end = length,
+                                    .path = find_path(peer->path, recv->header.path),
+                                    .key = *key,
+                                });
     weft_push_begin(push);
 }
 

@@ -12,7 +12,7 @@
 uint64_t weft_rndv_node_take_share(struct weft_transfer *send)
 {
     send->is_share_ours = false;
-    if (send->peer->ep == NULL || send->data.bytes == 0 ||
+    if (send->peer->path == NULL || send->data.bytes == 0 ||
         (send->data.type != NULL && send->data.stage == 0) ||
         !weft_peer_can_reach(send->peer)) {
         return WEFT_NO_SHARE;
@@ -68,7 +68,7 @@ void weft_rndv_node_pull_all(struct weft_transfer *recv)
 static enum weft_rc move_piece(const struct weft_transfer *t, uint64_t offset,
                                uint64_t length)
 {
-    struct weft_endpoint *ep = t->peer->ep;
+    struct weft_path *path = t->peer->path;
     const struct weft_key key = {
         .address = weft_share_field(t->is_send ? &t->share->target : &t->share->source)};
     void *mine = weft_data_at(&t->data, offset);
@@ -76,15 +76,15 @@ static enum weft_rc move_piece(const struct weft_transfer *t, uint64_t offset,
     if (weft_unlikely(t->data.type != NULL || weft_place_is_list(key.address))) {
         const struct weft_remote_data theirs = weft_place_open(t->peer, key.address);
 
-        return weft_iov_list_move(ep, t->is_send ? WEFT_STORE : WEFT_FETCH, &t->data,
+        return weft_iov_list_move(path, t->is_send ? WEFT_STORE : WEFT_FETCH, &t->data,
                                   offset, &theirs, offset, length);
     }
-    if (ep == NULL) { /* a receive from ourselves */
+    if (path == NULL) { /* a receive from ourselves */
         memcpy(mine, (const void *)(uintptr_t)(key.address + offset), (size_t)length);
         return WEFT_OK;
     }
-    return t->is_send ? ep->ops->store(ep, &key, offset, mine, (size_t)length, NULL)
-                      : ep->ops->fetch(ep, &key, offset, mine, (size_t)length, NULL);
+    return t->is_send ? weft_path_put(path, &key, offset, mine, (size_t)length, NULL)
+                      : weft_path_get(path, &key, offset, mine, (size_t)length, NULL);
 }
 
 /* Moves pieces until none is left; false: this one could not be moved. Without the lock.

@@ -216,23 +216,23 @@ const char *weft_staged_on_staged(struct weft_peer *from,
 static enum weft_rc fetch(const struct weft_transfer *recv, uint64_t address,
                           uint64_t offset, uint64_t length, void *stage)
 {
-    struct weft_endpoint *ep = recv->peer->ep;
+    struct weft_path *path = recv->peer->path;
     const struct weft_key key = {.address = address};
     const struct weft_remote_data theirs = weft_place_open(recv->peer, address);
     const struct weft_data flat = {.buffer = stage};
     enum weft_rc rc = WEFT_OK;
 
     if (stage == NULL) {
-        return ep->ops->fetch(ep, &key, 0, weft_data_at(&recv->data, offset),
-                              (size_t)length, NULL);
+        return weft_path_get(path, &key, 0, weft_data_at(&recv->data, offset),
+                             (size_t)length, NULL);
     }
     for (uint64_t done = 0; done < length && rc == WEFT_OK; done += WEFT_STAGE_BYTES) {
         const uint64_t left = length - done;
         const size_t part = (size_t)(left < WEFT_STAGE_BYTES ? left : WEFT_STAGE_BYTES);
 
         rc = weft_place_is_list(address)
-                 ? weft_iov_list_move(ep, WEFT_FETCH, &flat, 0, &theirs, done, part)
-                 : ep->ops->fetch(ep, &key, done, stage, part, NULL);
+                 ? weft_iov_list_move(path, WEFT_FETCH, &flat, 0, &theirs, done, part)
+                 : weft_path_get(path, &key, done, stage, part, NULL);
         if (rc == WEFT_OK) {
             weft_data_scatter(&recv->data, offset + done, stage, part);
         }
@@ -255,7 +255,7 @@ static enum weft_rc take_piece(struct weft_transfer *recv, unsigned at)
     bool is_progress_thread;
 
     if (seen == NULL) {
-        if (!peer->ep->ops->can_reach(peer->ep)) {
+        if (!weft_peer_can_reach(peer)) {
             return WEFT_ERR_UNSUPPORTED;
         }
         stage = recv->data.type == NULL ? NULL : stage_of(s, 0).at;

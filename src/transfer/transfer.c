@@ -395,7 +395,7 @@ struct weft_push *weft_transfer_start_push(struct weft_transfer *send, uint64_t 
                                            uint64_t length, uint64_t request)
 {
     struct weft_peer *peer = send->peer;
-    const bool is_own = send->ops->push != NULL && peer->ep->zcopy_max > 0;
+    const bool is_own = send->ops->push != NULL && peer->path->zcopy_max > 0;
     struct weft_push *push;
 
     if (weft_unlikely(peer->is_failed)) {

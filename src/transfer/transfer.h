@@ -81,10 +81,10 @@ struct weft_transfer {
     struct weft_staging *staging; /* staged.c */
     void *list;                   /* a stage with the list of our blocks, or NULL */
 
-    struct weft_endpoint *path; /* send over a network: its stream; NULL: none yet */
-    uint32_t zcopies;           /* send: parts that the network still needs */
-    void *mr;                   /* registered memory, or NULL */
-    struct weft_key key;        /* send: to that memory */
+    struct weft_path *path; /* send over a network: its stream; NULL: none yet */
+    uint32_t zcopies;       /* send: parts that the network still needs */
+    void *mr;               /* registered memory, or NULL */
+    struct weft_key key;    /* send: to that memory */
 
     /* Where WEFT_CHECKSUM is set (sums.h). */
     uint32_t sums[WEFT_SUM_BLOCKS];    /* as sent */
@@ -142,19 +142,22 @@ static inline bool weft_has_checksum(void)
 /* Does it share this node's memory, so that it sees our stages? */
 static inline bool weft_peer_is_on_node(const struct weft_peer *peer)
 {
-    return peer->ep != NULL && (peer->ep->ops->caps & WEFT_CAP_SAME_NODE) != 0;
+    return peer->path != NULL && peer->path->packets->is_node_local;
 }
 
 /* Is it reached by a network? */
 static inline bool weft_peer_is_on_net(const struct weft_peer *peer)
 {
-    return peer->ep != NULL && (peer->ep->ops->caps & WEFT_CAP_SAME_NODE) == 0;
+    return peer->path != NULL && !peer->path->packets->is_node_local;
 }
 
-/* Can its memory be read and written? */
+/* Can any thread read and write its memory at any time? */
 static inline bool weft_peer_can_reach(const struct weft_peer *peer)
 {
-    return peer->is_self || peer->ep->ops->can_reach(peer->ep);
+    const struct weft_memory_ops *memory =
+        peer->is_self ? NULL : weft_path_memory(peer->path);
+
+    return peer->is_self || (memory != NULL && memory->is_unlocked);
 }
 
 #endif

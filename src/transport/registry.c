@@ -6,10 +6,10 @@
 #include <string.h>
 
 #ifdef WEFT_TEST_TRANSPORT
-extern const struct weft_transport_ops WEFT_TEST_TRANSPORT;
+extern const struct weft_packet_ops WEFT_TEST_TRANSPORT;
 #endif
 
-const struct weft_transport_ops *const weft_transports[] = {
+const struct weft_packet_ops *const weft_transports[] = {
     &weft_shm_ops,
 #ifdef WEFT_TEST_TRANSPORT /* in builds for tests: docs/adding-a-transport.md */
     &WEFT_TEST_TRANSPORT,
@@ -18,7 +18,7 @@ const struct weft_transport_ops *const weft_transports[] = {
     NULL,
 };
 
-const struct weft_transport_ops *weft_transport_find(const char *name)
+const struct weft_packet_ops *weft_transport_find(const char *name)
 {
     for (int i = 0; weft_transports[i] != NULL; i++) {
         if (strcmp(weft_transports[i]->name, name) == 0) {

@@ -1,27 +1,31 @@
 /*
  * transport.h - what every transport offers, and what it may ask in return.
  *
- * Life. open() with the upcalls and the node, which knows the job; address() bytes are
- * published through wire-up where peers need them; connect() on first contact makes an
- * endpoint; poll() moves everything; disconnect() and close() end it.
+ * Tables. A path leads to one peer. Its table of packets moves packets and makes
+ * progress. Its table of memory reads and writes the peer's memory; the path has none
+ * where that cannot be done, which may differ from peer to peer. The slots of a table
+ * that are said to be optional may be NULL, and whoever calls one asks first.
  *
- * Messages. A packet is a header of WEFT_HEADER_BYTES and up to `short_max` bytes. Of the
- * header a transport may read the number of an ordered packet, 4 bytes at
+ * Life. open() with the upcalls and the node, which knows the job; what peers need to
+ * find this process is published through wire-up; connect() on first contact makes a
+ * path; poll() moves everything; disconnect() and close() end it.
+ *
+ * Messages. A packet is a header of WEFT_HEADER_BYTES and up to `packet_max` bytes. Of
+ * the header a transport may read the number of an ordered packet, 4 bytes at
  * WEFT_HEADER_SEQUENCE_AT: 0 for the first one to a peer, one more for each that was
  * accepted. Ordered packets of one sender arrive in the order sent. Control packets
  * (WEFT_SEND_CONTROL) may overtake them: they travel where data that nobody takes cannot
  * hold them up.
  *
  * Ownership. The caller owns every buffer it passes in, and may reuse it once the call
- * has returned WEFT_OK. WEFT_PENDING, which only fetch, store, send_zcopy, put and get
- * return, leaves the buffer and `op` with the transport until poll() hands `op` to
- * `done`.
+ * has returned WEFT_OK. WEFT_PENDING, which only send_zcopy, put and get return, leaves
+ * the buffer and `op` with the transport until poll() hands `op` to `done`.
  *
- * Streams. A network may have several ways to a peer. next_stream() chooses one for a
- * long message: an endpoint of that peer, whose `stream` is its number, for send,
- * send_zcopy and put, which lives as long as the peer's own, the stream 0. Ordered
- * packets arrive in the order sent by whichever streams; a control packet arrives later
- * than what was put before it by the same one.
+ * Several paths. A transport may have more than one path to a peer. next_path() chooses
+ * one for a long message, and `number` names it. All of them live as long as the one that
+ * connect() made, which has the number 0. Ordered packets arrive in the order sent by
+ * whichever path; a control packet arrives later than what was put before it by the same
+ * path.
  *
  * Full queue. WEFT_AGAIN means nothing was taken; poll, then try again.
  *
@@ -32,18 +36,17 @@
  * says so for its sender; it waits in the transport, and further ones with its sender.
  * Control packets are always taken.
  *
- * Threads. One at a time, with the library's lock held. fetch and store, and the same
- * with vectors, may take long: they are called without the lock, from any thread, and
- * touch nothing but what they are given.
+ * Threads. One at a time, with the library's lock held. A table of memory with
+ * `is_unlocked` is the exception: its put and get may take long, are called without the
+ * lock, from any thread, and touch nothing but what they are given.
  *
  * Sleep. Before the caller stops polling it calls arm(), a last look: WEFT_AGAIN means
- * that something is there, and that the caller polls instead of sleeping. Inside a node
- * the caller has published before that what it wants to be woken for (node/doorbell.h),
- * and a send wakes a peer whose wake level asks for it. A network has descriptors
- * instead, of which one becomes readable when something comes after arm().
- *
- * Two kinds. WEFT_CAP_SAME_NODE: all of the table. A network: what is not said to be the
- * node's alone.
+ * that something is there, and that the caller polls instead of sleeping. What comes
+ * later wakes the caller in one of three ways. A transport inside the node
+ * (`is_node_local`): the caller has published before what it wants to be woken for
+ * (node/doorbell.h), and a send wakes a peer whose wake level asks for it. A transport
+ * with descriptors: one of them becomes readable. A transport with neither is polled by
+ * the clock, every millisecond.
  */
 #ifndef WEFT_TRANSPORT_TRANSPORT_H
 #define WEFT_TRANSPORT_TRANSPORT_H
@@ -59,12 +62,10 @@
 enum {
     WEFT_HEADER_BYTES = 28,
     WEFT_HEADER_SEQUENCE_AT = 4, /* where an ordered packet has its number */
-    WEFT_CAP_SAME_NODE = 1 << 0,
-    WEFT_CAP_ORDERED = 1 << 1,
-    WEFT_CAP_FETCH = 1 << 2, /* fetch and store reach a peer's memory, if it allows it */
-    WEFT_VECTORS_MAX = 256,  /* blocks of memory that one call moves */
-    WEFT_HEAD_MAX = 128,     /* bytes before those of a zero-copy send */
-    WEFT_STREAMS_MAX = 8,    /* to a peer */
+    WEFT_VECTORS_MAX = 256,      /* blocks of memory that one call moves */
+    WEFT_HEAD_MAX = 128,         /* bytes before those of a zero-copy send */
+    WEFT_STREAMS_MAX = 8,        /* paths to a peer */
+    WEFT_DESCRIPTORS = 2,        /* of a transport */
     WEFT_MR_PUT = 1 << 0,
     WEFT_MR_GET = 1 << 1,
     WEFT_SEND_CONTROL = 1 << 0,
@@ -98,7 +99,7 @@ struct weft_upcalls {
     /* NULL: the packet is in a queue that many senders share. */
     bool (*may_take)(void *owner, const struct weft_peer *from);
     /*
-     * A network's alone: the process `rank` cannot be reached, now and for ever. Called
+     * The process `rank` cannot be reached by this transport, now and for ever. Called
      * once for each; `why` is a sentence for the user. It may come from within any call
      * of the transport, so the owner takes note and does the rest later. From then on
      * whatever goes there fails with WEFT_ERR_PROC_FAILED; a moment before, with
@@ -110,23 +111,35 @@ struct weft_upcalls {
     uint8_t packet_version; /* of headers and data: peers of another are refused */
 };
 
-struct weft_transport_ops;
+struct weft_packet_ops;
+struct weft_memory_ops;
 
-/* The way to one peer; transports put their own behind it. */
-struct weft_endpoint {
-    const struct weft_transport_ops *ops;
+/* One way to one peer; transports put their own behind it. */
+struct weft_path {
+    const struct weft_packet_ops *packets;
+    const struct weft_memory_ops *memory; /* NULL: none; see weft_path_memory() */
     struct weft_transport *transport;
-    uint32_t rank;      /* of the peer in the job */
-    uint32_t short_max; /* bytes that a packet can carry */
-    uint32_t zcopy_max; /* bytes of a zero-copy send; 0: there is none */
-    uint32_t stream;
-    bool is_fetched; /* long messages: their receivers get them; else their senders put */
+    struct weft_peer *peer;
+    uint32_t process;    /* the peer's rank in the job */
+    uint32_t packet_max; /* bytes that a packet can carry */
+    uint32_t zcopy_max;  /* bytes of a zero-copy send; 0: there is none */
+    uint8_t number;      /* among the paths to this peer */
+    bool prefers_get;    /* long messages: their receivers get them; else senders put */
 };
 
 /* A piece of memory of a process, as it travels in a message. */
 struct weft_key {
     uint64_t address;
-    uint64_t key; /* of a network; else 0 */
+    uint64_t key; /* of registered memory; else 0 */
+};
+
+/* Bytes of the peer's memory, in blocks, and as many of ours, in others. */
+struct weft_move {
+    uint64_t key;               /* of the peer's registered memory; else 0 */
+    const struct iovec *theirs; /* at its addresses */
+    size_t their_count;
+    const struct iovec *ours;
+    size_t our_count;
 };
 
 /* What went through since opening. Bytes: those in queues, headers and padding too. */
@@ -142,9 +155,9 @@ struct weft_traffic {
     uint64_t rejected;      /* connections refused: not of the job */
 };
 
-struct weft_transport_ops {
-    const char *name; /* as the user writes it */
-    unsigned caps;    /* WEFT_CAP_* bits, only what is true */
+struct weft_packet_ops {
+    const char *name;   /* as the user writes it */
+    bool is_node_local; /* its peers share this node's segment, and it wakes them there */
     /* How often it is polled while others bring something: at every nth look. 0 and 1: at
      * each, because a look costs a few loads. */
     uint8_t poll_every;
@@ -153,107 +166,141 @@ struct weft_transport_ops {
                          struct weft_transport **out);
     void (*close)(struct weft_transport *tp);
 
-    /* WEFT_ERR_UNSUPPORTED: this transport does not reach that rank. */
-    enum weft_rc (*connect)(struct weft_transport *tp, uint32_t rank,
-                            struct weft_endpoint **out);
-    void (*disconnect)(struct weft_endpoint *ep);
+    /* Makes a path to a process, which upcalls call `peer`. It sends nothing yet.
+     * WEFT_ERR_UNSUPPORTED: this transport does not reach that process. */
+    enum weft_rc (*connect)(struct weft_transport *tp, struct weft_peer *peer,
+                            uint32_t process, struct weft_path **out);
 
     /* Header and data are copied. */
-    enum weft_rc (*send)(struct weft_endpoint *ep, const void *header, const void *data,
+    enum weft_rc (*send)(struct weft_path *path, const void *header, const void *data,
                          size_t len, unsigned flags);
-
-    /* A network's alone up to mr_deregister(). The stream of the next long message; `ep`
-     * itself while no other stands. */
-    struct weft_endpoint *(*next_stream)(struct weft_endpoint *ep);
-    /* One that the peer has named; `ep` itself if it does not stand. */
-    struct weft_endpoint *(*find_stream)(struct weft_endpoint *ep, uint32_t number);
-    /*
-     * An ordered send that copies only the header and `head`, of at most WEFT_HEAD_MAX
-     * bytes. `data`, of at most zcopy_max bytes together with `head`, is read until
-     * `done`. WEFT_PENDING, WEFT_AGAIN, or a failure.
-     */
-    enum weft_rc (*send_zcopy)(struct weft_endpoint *ep, const void *header,
-                               const void *head, size_t head_len, const void *data,
-                               size_t len, struct weft_op *op);
-    /* Writes into memory that the peer has registered. `from` is read until `done`. What
-     * is sent later by send() and the same endpoint arrives later. */
-    enum weft_rc (*put)(struct weft_endpoint *ep, const struct weft_key *key,
-                        uint64_t offset, const void *from, size_t len,
-                        struct weft_op *op);
-    /* Reads memory that the peer has registered; `to` is written until `done`. */
-    enum weft_rc (*get)(struct weft_endpoint *ep, const struct weft_key *key,
-                        uint64_t offset, void *to, size_t len, struct weft_op *op);
-    /* Registers memory so that peers can put into it or get from it (WEFT_MR_*). *mr goes
-     * back by mr_deregister(). WEFT_AGAIN: not now. */
-    enum weft_rc (*mr_register)(struct weft_transport *tp, void *memory, size_t bytes,
-                                unsigned how, struct weft_key *key, void **mr);
-    void (*mr_deregister)(struct weft_transport *tp, void *mr);
-
-    /* From here to can_reach() the node's alone.
-     * Bytes of the peer's memory at `key` + offset, to or from ours; no lock needed. */
-    enum weft_rc (*fetch)(struct weft_endpoint *ep, const struct weft_key *key,
-                          uint64_t offset, void *to, size_t len, struct weft_op *op);
-    enum weft_rc (*store)(struct weft_endpoint *ep, const struct weft_key *key,
-                          uint64_t offset, const void *from, size_t len,
-                          struct weft_op *op);
-    /* The same for at most WEFT_VECTORS_MAX blocks on each side, as many bytes here as
-     * there; done when it returns. */
-    enum weft_rc (*fetch_vectors)(struct weft_endpoint *ep, const struct iovec *theirs,
-                                  size_t their_count, const struct iovec *ours,
-                                  size_t our_count);
-    enum weft_rc (*store_vectors)(struct weft_endpoint *ep, const struct iovec *theirs,
-                                  size_t their_count, const struct iovec *ours,
-                                  size_t our_count);
-    /* Can this peer's memory be reached? Tries it the first time. */
-    bool (*can_reach)(struct weft_endpoint *ep);
-
-    /* May an ordered packet for which `is_it` is true be on its way to the peer, not
-     * taken yet? Yes, if in doubt. */
-    bool (*may_be_queued)(struct weft_endpoint *ep,
-                          bool (*is_it)(const void *header, const void *argument),
-                          const void *argument);
 
     /* Handles at most `budget` packets and returns how many it handled. */
     int (*poll)(struct weft_transport *tp, int budget);
 
-    /* A network's alone: what takes long at the first contact, done before it. From any
-     * thread, without the lock. */
+    /* The last look before sleeping. WEFT_AGAIN: something is there, poll instead.
+     * WEFT_PENDING, at most once: its descriptors are others than before, which are
+     * closed; ask for them again. */
+    enum weft_rc (*arm)(struct weft_transport *tp);
+
+    /* Adds what it knows. */
+    void (*count)(const struct weft_transport *tp, struct weft_traffic *traffic);
+
+    /* All slots below are optional. */
+
+    void (*disconnect)(struct weft_path *path);
+
+    /*
+     * Where paths have a zcopy_max. An ordered send that copies only the header and
+     * `head`, of at most WEFT_HEAD_MAX bytes. `data`, of at most zcopy_max bytes together
+     * with `head`, is read until `done`. WEFT_PENDING, WEFT_AGAIN, or a failure.
+     */
+    enum weft_rc (*send_zcopy)(struct weft_path *path, const void *header,
+                               const void *head, size_t head_len, const void *data,
+                               size_t len, struct weft_op *op);
+
+    /* Where there are several paths to a peer; both or none. The path of the next long
+     * message; `path` itself while no other is open. */
+    struct weft_path *(*next_path)(struct weft_path *path);
+    /* The path that the peer has named; `path` itself if it is not open. */
+    struct weft_path *(*find_path)(struct weft_path *path, uint32_t number);
+
+    /* Where only a trial shows whether a peer's memory can be reached, and the peer may
+     * not be ready for it on first contact. Sets path->memory, now or never. */
+    void (*try_memory)(struct weft_path *path);
+
+    /* May an ordered packet for which `is_it` is true be on its way to the peer, not
+     * taken yet? Yes, if in doubt; without the slot, always. */
+    bool (*may_be_queued)(struct weft_path *path,
+                          bool (*is_it)(const void *header, const void *argument),
+                          const void *argument);
+
+    /* What takes long at the first contact, done before it. From any thread, without the
+     * lock. */
     void (*warm_up)(struct weft_transport *tp);
 
-    /* A network's alone: connects before there is anything to send. WEFT_AGAIN: it is
-     * under way, and goes on in poll(), be it with a budget of 0. */
-    enum weft_rc (*wire)(struct weft_endpoint *ep);
+    /* Connects before there is anything to send. WEFT_AGAIN: it is under way, and goes on
+     * in poll(), be it with a budget of 0. */
+    enum weft_rc (*establish)(struct weft_path *path);
 
-    /* The last look before sleeping. WEFT_AGAIN: something is there, poll instead. From a
-     * network alone, and once: WEFT_PENDING, its descriptors are others than before,
-     * which are closed; ask for them again. There are two, the first for packets, the
-     * second for connections; -1 stands for none. */
-    enum weft_rc (*arm)(struct weft_transport *tp);
-    /* A network's alone: when somebody is to poll at the latest, though no descriptor
-     * becomes readable; in weft_clock_ns(), 0: never. */
-    uint64_t (*due_ns)(const struct weft_transport *tp);
-    bool (*descriptors)(struct weft_transport *tp, int out[2]);
-    /* A network's alone: tells peers that this process has ended its last use of MPI, so
-     * that the end of its connections is no failure. Whatever it sends later takes that
-     * back. */
-    void (*leave)(struct weft_transport *tp);
+    /* What becomes readable when something comes after arm(): the first for packets, the
+     * second for connections, which are made also while nobody is in MPI. -1 stands for
+     * none at present. Returns how many there are; 0: none ever. */
+    int (*descriptors)(struct weft_transport *tp, int out[WEFT_DESCRIPTORS]);
 
-    /* A network's alone: has a send been refused, since this was last asked, of whose end
-     * nobody will tell? Then who wants to send tries again now and then. */
+    /* When somebody is to poll at the latest, though no descriptor becomes readable; in
+     * weft_clock_ns(), 0: never. */
+    uint64_t (*deadline)(const struct weft_transport *tp);
+
+    /* Has a send been refused, since this was last asked, of whose end nobody will tell?
+     * Then whoever wants to send tries again now and then. */
     bool (*needs_retry)(struct weft_transport *tp);
 
-    /* Each adds what it knows: of one endpoint what was sent, and all the rest. */
-    void (*count_sent)(const struct weft_endpoint *ep, struct weft_traffic *traffic);
-    void (*count)(const struct weft_transport *tp, struct weft_traffic *traffic);
+    /* Tells peers that this process has ended its last use of MPI, so that the end of its
+     * connections is no failure. Whatever it sends later takes that back. */
+    void (*leave)(struct weft_transport *tp);
 };
 
-extern const struct weft_transport_ops weft_shm_ops;
-extern const struct weft_transport_ops weft_msg_ops;
+struct weft_memory_ops {
+    /* put and get are done when they return, and need neither the lock nor `op`. Peers'
+     * memory need not be registered. */
+    bool is_unlocked;
+    uint16_t iov_max; /* blocks on each side of a move */
+
+    /* Writes `ours` into the peer's memory. What is sent later by send() and the same
+     * path arrives later. */
+    enum weft_rc (*put)(struct weft_path *path, const struct weft_move *move,
+                        struct weft_op *op);
+    /* Reads the peer's memory into `ours`. */
+    enum weft_rc (*get)(struct weft_path *path, const struct weft_move *move,
+                        struct weft_op *op);
+
+    /* Unless is_unlocked: registers memory so that peers can put into it or get from it
+     * (WEFT_MR_*). *mr goes back by mr_deregister(). WEFT_AGAIN: not now. */
+    enum weft_rc (*mr_register)(struct weft_transport *tp, void *memory, size_t bytes,
+                                unsigned how, struct weft_key *key, void **mr);
+    void (*mr_deregister)(struct weft_transport *tp, void *mr);
+};
+
+/* How the peer's memory is reached, or NULL: it is not. With the lock. */
+static inline const struct weft_memory_ops *weft_path_memory(struct weft_path *path)
+{
+    if (path->memory == NULL && path->packets->try_memory != NULL) {
+        path->packets->try_memory(path);
+    }
+    return path->memory;
+}
+
+/* One block: `len` bytes at `key` + offset, to or from ours. */
+static inline enum weft_rc weft_path_put(struct weft_path *path,
+                                         const struct weft_key *key, uint64_t offset,
+                                         const void *from, size_t len, struct weft_op *op)
+{
+    const struct iovec theirs = {(void *)(uintptr_t)(key->address + offset), len};
+    const struct iovec ours = {(void *)(uintptr_t)from, len};
+    const struct weft_move move = {key->key, &theirs, 1, &ours, 1};
+
+    return path->memory->put(path, &move, op);
+}
+
+static inline enum weft_rc weft_path_get(struct weft_path *path,
+                                         const struct weft_key *key, uint64_t offset,
+                                         void *to, size_t len, struct weft_op *op)
+{
+    const struct iovec theirs = {(void *)(uintptr_t)(key->address + offset), len};
+    const struct iovec ours = {to, len};
+    const struct weft_move move = {key->key, &theirs, 1, &ours, 1};
+
+    return path->memory->get(path, &move, op);
+}
+
+extern const struct weft_packet_ops weft_shm_ops;
+extern const struct weft_packet_ops weft_msg_ops;
 
 /* All that were built, in the order in which a new peer tries them; NULL ends them. */
-extern const struct weft_transport_ops *const weft_transports[];
+extern const struct weft_packet_ops *const weft_transports[];
 
 /* By the name that the user writes, or NULL. */
-const struct weft_transport_ops *weft_transport_find(const char *name);
+const struct weft_packet_ops *weft_transport_find(const char *name);
 
 #endif

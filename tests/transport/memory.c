@@ -1,4 +1,4 @@
-/* memory.c - cases about peers' memory: fetch and store, wrong addresses, shares. */
+/* memory.c - cases about peers' memory: put and get, wrong addresses, shares. */
 #include "suite.h"
 
 #include "copy_share.h"
@@ -18,6 +18,11 @@ enum {
     SHARE_UNIT = 4096, /* lengths of pieces are multiples of it */
 };
 
+static bool has_memory(uint32_t rank)
+{
+    return weft_path_memory(suite.path[rank]) != NULL;
+}
+
 static enum weft_rc finish(enum weft_rc rc, const struct weft_op *op)
 {
     if (rc == WEFT_PENDING) {
@@ -30,22 +35,22 @@ static enum weft_rc finish(enum weft_rc rc, const struct weft_op *op)
     return rc;
 }
 
-static enum weft_rc fetch(uint32_t rank, uint64_t address, uint64_t offset, void *to,
-                          size_t len)
+static enum weft_rc get(uint32_t rank, uint64_t address, uint64_t offset, void *to,
+                        size_t len)
 {
     const struct weft_key key = {.address = address};
     struct weft_op op = {.done = suite_on_done};
 
-    return finish(suite.ops->fetch(suite.ep[rank], &key, offset, to, len, &op), &op);
+    return finish(weft_path_get(suite.path[rank], &key, offset, to, len, &op), &op);
 }
 
-static enum weft_rc store(uint32_t rank, uint64_t address, uint64_t offset,
-                          const void *from, size_t len)
+static enum weft_rc put(uint32_t rank, uint64_t address, uint64_t offset,
+                        const void *from, size_t len)
 {
     const struct weft_key key = {.address = address};
     struct weft_op op = {.done = suite_on_done};
 
-    return finish(suite.ops->store(suite.ep[rank], &key, offset, from, len, &op), &op);
+    return finish(weft_path_put(suite.path[rank], &key, offset, from, len, &op), &op);
 }
 
 static uint8_t byte_of(uint32_t rank, size_t i)
@@ -97,16 +102,16 @@ static void move_ranges(uint32_t rank, uint64_t there, uint64_t to)
 
         choose_range(&random, &offset, &len);
         memset(got, 0, BYTES);
-        check(fetch(rank, there, offset, got + offset, len) == WEFT_OK);
+        check(get(rank, there, offset, got + offset, len) == WEFT_OK);
         check(is_of(got + offset, rank, offset, len));
         check(offset == 0 || got[offset - 1] == 0); /* and nothing beside it */
         check(offset + len == BYTES || got[offset + len] == 0);
 
         choose_range(&random, &offset, &len);
-        check(store(rank, to, offset, mine + offset, len) == WEFT_OK);
+        check(put(rank, to, offset, mine + offset, len) == WEFT_OK);
         memcpy(mirror + offset, mine + offset, len);
     }
-    check(fetch(rank, to, 0, got, BYTES) == WEFT_OK);
+    check(get(rank, to, 0, got, BYTES) == WEFT_OK);
     check(memcmp(got, mirror, BYTES) == 0);
     free(got);
     free(mine);
@@ -119,7 +124,6 @@ void case_memory(void)
     uint8_t *target = make(BYTES);
     uint64_t there;
     uint64_t to;
-    uint8_t byte = 0;
 
     for (size_t i = 0; i < BYTES; i++) {
         source[i] = byte_of(suite.me, i);
@@ -128,14 +132,10 @@ void case_memory(void)
     suite_send_word(suite_previous(), (uint64_t)(uintptr_t)target);
     there = suite_await_word(suite_next());
     to = suite_await_word(suite_next());
-    check(suite.ops->can_reach(suite.ep[suite_next()]) == suite.is_reachable);
-    check(suite.ops->can_reach(suite.ep[suite_next()]) == suite.is_reachable);
+    check(has_memory(suite_next()) == suite.is_reachable);
+    check(has_memory(suite_next()) == suite.is_reachable);
     if (suite.is_reachable) {
-        check((suite.ops->caps & WEFT_CAP_FETCH) != 0);
         move_ranges(suite_next(), there, to);
-    } else { /* an error, and nothing else */
-        check(fetch(suite_next(), there, 0, &byte, 1) > WEFT_PENDING);
-        check(store(suite_next(), to, 0, &byte, 1) > WEFT_PENDING);
     }
     suite_meet();
     check(is_of(source, suite.me, 0, BYTES));
@@ -148,13 +148,29 @@ void case_memory(void)
     free(target);
 }
 
+/* An error, and nothing else. */
+static void move_wrongly(uint32_t rank, uint64_t theirs)
+{
+    const uint64_t wrong[] = {0, 1, 8, UINT64_MAX / 2, UINT64_MAX - PAGE};
+    uint8_t bytes[2 * PAGE] = {0};
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        check(get(rank, wrong[i], 0, bytes, 64) > WEFT_PENDING);
+        check(put(rank, wrong[i], 0, bytes, 64) > WEFT_PENDING);
+    }
+    check(get(rank, theirs, PAGE, bytes, 1) > WEFT_PENDING);
+    check(get(rank, theirs, PAGE - 8, bytes, 16) > WEFT_PENDING); /* half */
+    check(put(rank, theirs, PAGE - 8, bytes, 16) > WEFT_PENDING);
+    check(put(rank, theirs, 2 * PAGE, bytes, 8) > WEFT_PENDING); /* read only */
+    check(get(rank, theirs, 0, bytes, PAGE - 8) == WEFT_OK);     /* what is right works */
+    check(bytes[0] == 7 && bytes[PAGE - 9] == 7);
+}
+
 void case_wrong_addresses(void)
 {
     uint8_t *pages =
         mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    const uint64_t wrong[] = {0, 1, 8, UINT64_MAX / 2, UINT64_MAX - PAGE};
     uint64_t theirs;
-    uint8_t bytes[2 * PAGE] = {0};
 
     check(pages != MAP_FAILED);
     check(munmap(pages + PAGE, PAGE) == 0);
@@ -162,17 +178,8 @@ void case_wrong_addresses(void)
     memset(pages, 7, PAGE);
     suite_send_word(suite_previous(), (uint64_t)(uintptr_t)pages);
     theirs = suite_await_word(suite_next());
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        check(fetch(suite_next(), wrong[i], 0, bytes, 64) > WEFT_PENDING);
-        check(store(suite_next(), wrong[i], 0, bytes, 64) > WEFT_PENDING);
-    }
-    check(fetch(suite_next(), theirs, PAGE, bytes, 1) > WEFT_PENDING);
-    check(fetch(suite_next(), theirs, PAGE - 8, bytes, 16) > WEFT_PENDING); /* half */
-    check(store(suite_next(), theirs, PAGE - 8, bytes, 16) > WEFT_PENDING);
-    check(store(suite_next(), theirs, 2 * PAGE, bytes, 8) > WEFT_PENDING); /* read only */
-    if (suite.is_reachable) { /* and what is right still works */
-        check(fetch(suite_next(), theirs, 0, bytes, PAGE - 8) == WEFT_OK);
-        check(bytes[0] == 7 && bytes[PAGE - 9] == 7);
+    if (suite.is_reachable) {
+        move_wrongly(suite_next(), theirs);
     }
     suite_meet();
     munmap(pages, PAGE);
@@ -368,14 +375,20 @@ static void make_vectors(struct iovec *theirs, struct iovec *ours, uint64_t ther
 static void move_by_vectors(uint32_t owner)
 {
     static uint8_t mine[VECTOR_BYTES];
-    struct weft_endpoint *ep = suite.ep[owner];
+    struct weft_path *path = suite.path[owner];
+    const struct weft_memory_ops *memory = weft_path_memory(path);
     struct iovec theirs[STRETCHES / 2];
     struct iovec ours[STRETCHES / 4];
+    const struct weft_move move = {
+        .theirs = theirs,
+        .their_count = STRETCHES / 2,
+        .ours = ours,
+        .our_count = STRETCHES / 4,
+    };
 
     make_vectors(theirs, ours, suite_await_word(owner), mine);
-    if (suite.ops->can_reach(ep)) {
-        check(suite.ops->fetch_vectors(ep, theirs, STRETCHES / 2, ours, STRETCHES / 4) ==
-              WEFT_OK);
+    if (memory != NULL) {
+        check(memory->get(path, &move, NULL) == WEFT_OK);
         for (size_t i = 0; i < VECTOR_BYTES; i++) {
             const size_t at = VECTOR_BYTES - (i / (2 * STRETCH) + 1) * 2 * STRETCH +
                               i % (2 * STRETCH); /* in their order */
@@ -383,10 +396,9 @@ static void move_by_vectors(uint32_t owner)
             check(mine[i] == (uint8_t)(at / STRETCH + at % STRETCH));
             mine[i] = (uint8_t)(mine[i] + 1);
         }
-        check(suite.ops->store_vectors(ep, theirs, STRETCHES / 2, ours, STRETCHES / 4) ==
-              WEFT_OK);
+        check(memory->put(path, &move, NULL) == WEFT_OK);
     }
-    suite_send_word(owner, suite.ops->can_reach(ep));
+    suite_send_word(owner, memory != NULL);
 }
 
 static void lend_vectors(uint32_t mover)
@@ -412,7 +424,7 @@ static void lend_vectors(uint32_t mover)
 
 void case_vectors(void)
 {
-    if ((suite.ops->caps & WEFT_CAP_FETCH) != 0 && (suite.me | 1) < suite.size) {
+    if ((suite.me | 1) < suite.size) {
         if (suite.me % 2 == 0) {
             lend_vectors(suite.me + 1);
         } else {

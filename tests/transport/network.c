@@ -19,7 +19,6 @@ enum {
     IDLE_MS = 300,
     IDLE_LOOKS = 10, /* at most, while nothing happens for so long */
     CONNECTS = IS_SANITIZED ? 5 : 20,
-    DESCRIPTORS = 2,
     BLOCKS = 40, /* fewer than words may be unread */
     BLOCK = 100 * 1000,
 };
@@ -34,14 +33,15 @@ static uint32_t packets_from(uint32_t rank)
 /* Sleeps on the descriptors; false: nothing came. */
 static bool sleep_for(int ms)
 {
-    struct pollfd fds[DESCRIPTORS];
-    int descriptors[DESCRIPTORS];
+    struct pollfd fds[WEFT_DESCRIPTORS];
+    int descriptors[WEFT_DESCRIPTORS];
+    const int count = suite.ops->descriptors(suite.tp, descriptors);
 
-    check(suite.ops->descriptors(suite.tp, descriptors));
-    for (int i = 0; i < DESCRIPTORS; i++) { /* poll passes over those that are -1 */
+    check(count > 0 && count <= WEFT_DESCRIPTORS);
+    for (int i = 0; i < count; i++) { /* poll passes over those that are -1 */
         fds[i] = (struct pollfd){.fd = descriptors[i], .events = POLLIN};
     }
-    return poll(fds, DESCRIPTORS, ms) > 0;
+    return poll(fds, (nfds_t)count, ms) > 0;
 }
 
 /* Sleeps whenever it may until so many packets have come; returns how often it did. */
@@ -76,7 +76,7 @@ void case_network_sleep(void)
 
             while (weft_clock_ns() < end) {
             }
-            suite_send(other, r % (suite.ep[other]->short_max + 1),
+            suite_send(other, r % (suite.path[other]->packet_max + 1),
                        r % 5 == 0 ? WEFT_SEND_CONTROL : 0, false);
         } else {
             slept += sleep_until(other, packets_from(other) + 1);
@@ -223,13 +223,13 @@ static uint8_t *make_blocks(uint32_t rank)
 
 /* A block into the peer's memory, a long packet, and a word that it is there; an
  * operation for each of the first two. */
-static void put_block(struct weft_endpoint *way, const struct weft_key *key, size_t i,
+static void put_block(struct weft_path *way, const struct weft_key *key, size_t i,
                       const uint8_t *block, struct weft_op ops[2])
 {
-    const uint32_t to = way->rank;
+    const uint32_t to = way->process;
     enum weft_rc rc;
 
-    while ((rc = suite.ops->put(way, key, i * BLOCK, block, BLOCK, &ops[0])) ==
+    while ((rc = weft_path_put(way, key, i * BLOCK, block, BLOCK, &ops[0])) ==
            WEFT_AGAIN) {
         suite_progress();
     }
@@ -239,18 +239,28 @@ static void put_block(struct weft_endpoint *way, const struct weft_key *key, siz
     suite_send(to, i, 0, false);
 }
 
-/* All streams to a rank, once they stand. */
-static void find_ways(uint32_t to, struct weft_endpoint *ways[WEFT_STREAMS_MAX])
+static struct weft_path *next_path(struct weft_path *path)
+{
+    return suite.ops->next_path != NULL ? suite.ops->next_path(path) : path;
+}
+
+static struct weft_path *find_path(struct weft_path *path, uint32_t number)
+{
+    return suite.ops->find_path != NULL ? suite.ops->find_path(path, number) : path;
+}
+
+/* All paths to a rank, once they are open. */
+static void find_ways(uint32_t to, struct weft_path *ways[WEFT_STREAMS_MAX])
 {
     for (uint32_t found = 0; found < stream_count(); suite_progress()) {
-        struct weft_endpoint *way = suite.ops->next_stream(suite.ep[to]);
+        struct weft_path *way = next_path(suite.path[to]);
 
-        check(way->rank == to && way->ops == suite.ops);
-        check(way->stream < stream_count());
-        found += ways[way->stream] == NULL ? 1 : 0;
-        ways[way->stream] = way;
+        check(way->process == to && way->packets == suite.ops);
+        check(way->number < stream_count());
+        found += ways[way->number] == NULL ? 1 : 0;
+        ways[way->number] = way;
     }
-    check(ways[0] == suite.ep[to]);
+    check(ways[0] == suite.path[to]);
 }
 
 /* A transport that has several at a time links them by `next`: each is its own. */
@@ -263,7 +273,7 @@ static void make_ops(struct weft_op *ops, size_t count)
 
 static void put_all(uint32_t to, const struct weft_key *key)
 {
-    struct weft_endpoint *ways[WEFT_STREAMS_MAX] = {NULL};
+    struct weft_path *ways[WEFT_STREAMS_MAX] = {NULL};
     const uint32_t before = suite.done_count;
     uint8_t *blocks = make_blocks(suite.me);
     struct weft_op ops[2 * BLOCKS];
@@ -292,12 +302,12 @@ static void get_all(uint32_t to, const struct weft_key *key)
     make_ops(ops, BLOCKS);
     for (size_t i = 0; i < BLOCKS; i++) {
         const size_t at = i * BLOCK;
-        struct weft_endpoint *way =
-            suite.ops->find_stream(suite.ep[to], (uint32_t)i % (WEFT_STREAMS_MAX + 1));
+        struct weft_path *way =
+            find_path(suite.path[to], (uint32_t)i % (WEFT_STREAMS_MAX + 1));
         enum weft_rc rc;
 
-        check(way->stream == i % (WEFT_STREAMS_MAX + 1) || way == suite.ep[to]);
-        while ((rc = suite.ops->get(way, key, at, back + at, BLOCK, &ops[i])) ==
+        check(way->number == i % (WEFT_STREAMS_MAX + 1) || way == suite.path[to]);
+        while ((rc = weft_path_get(way, key, at, back + at, BLOCK, &ops[i])) ==
                WEFT_AGAIN) {
             suite_progress();
         }
@@ -343,8 +353,9 @@ void case_streams(void)
     void *region;
 
     check(memory != NULL);
-    while (suite.ops->mr_register(suite.tp, memory, (size_t)BLOCKS * BLOCK,
-                                  WEFT_MR_PUT | WEFT_MR_GET, &key, &region) != WEFT_OK) {
+    while (suite.path[to]->memory->mr_register(suite.tp, memory, (size_t)BLOCKS * BLOCK,
+                                               WEFT_MR_PUT | WEFT_MR_GET, &key,
+                                               &region) != WEFT_OK) {
         suite_progress();
     }
     suite_send_word(from, key.address);
@@ -358,7 +369,7 @@ void case_streams(void)
     suite_meet();
     get_all(to, &key);
     suite_meet();
-    suite.ops->mr_deregister(suite.tp, region);
+    suite.path[to]->memory->mr_deregister(suite.tp, region);
     free(expected);
     free(memory);
 }

@@ -13,9 +13,9 @@ enum {
     SLOW_US = 5000,
 };
 
-static uint32_t short_max(uint32_t rank)
+static uint32_t packet_max(uint32_t rank)
 {
-    return suite.ep[rank]->short_max;
+    return suite.path[rank]->packet_max;
 }
 
 /* Everything that rank `from` says it has sent has come. */
@@ -33,31 +33,27 @@ static void tell_all_sent(uint32_t to)
     suite_send_word(to, suite.sent[to]);
 }
 
-/* What the node's transport alone has to offer. */
-static void check_node_table(const struct weft_transport_ops *ops)
+static void check_memory(const struct weft_memory_ops *memory)
 {
-    check(ops->fetch != NULL && ops->store != NULL);
-    check(ops->fetch_vectors != NULL && ops->store_vectors != NULL);
+    check(memory->put != NULL && memory->get != NULL && memory->iov_max > 0);
+    check(memory->is_unlocked ||
+          (memory->mr_register != NULL && memory->mr_deregister != NULL));
 }
 
-/* No slot is empty: what a transport does not offer, a ready-made function refuses. */
+/* Slots that are not optional, and those that go together. */
 void case_table_is_complete(void)
 {
-    const struct weft_transport_ops *ops = suite.ops;
+    const struct weft_packet_ops *ops = suite.ops;
+    struct weft_path *path = suite.path[suite_next()];
+    const struct weft_memory_ops *memory = weft_path_memory(path);
 
-    check(ops->open != NULL && ops->close != NULL);
-    check(ops->connect != NULL && ops->disconnect != NULL);
-    check(ops->send != NULL && ops->poll != NULL);
-    check(ops->can_reach != NULL && ops->may_be_queued != NULL);
-    check(ops->arm != NULL);
-    check(ops->count_sent != NULL && ops->count != NULL);
-    if (suite_is_network()) {
-        check(ops->needs_retry != NULL && ops->descriptors != NULL);
-        check(ops->next_stream != NULL && ops->send_zcopy != NULL && ops->put != NULL);
-        check(ops->mr_register != NULL && ops->mr_deregister != NULL && ops->get != NULL);
-        check(ops->find_stream != NULL);
-    } else {
-        check_node_table(ops);
+    check(ops->open != NULL && ops->close != NULL && ops->connect != NULL);
+    check(ops->send != NULL && ops->poll != NULL && ops->arm != NULL);
+    check(ops->count != NULL);
+    check((ops->next_path == NULL) == (ops->find_path == NULL));
+    check(path->zcopy_max == 0 || ops->send_zcopy != NULL);
+    if (memory != NULL) {
+        check_memory(memory);
     }
 }
 
@@ -83,7 +79,7 @@ void case_first_contact(void)
             for (uint32_t i = 0; i < count; i++) {
                 const uint64_t r = suite_random(&random) >> 16;
 
-                suite_send(to, r % 8 == 0 ? r / 8 % (short_max(to) + 1) : r / 8 % 100, 0,
+                suite_send(to, r % 8 == 0 ? r / 8 % (packet_max(to) + 1) : r / 8 % 100, 0,
                            false);
             }
             tell_all_sent(to);
@@ -101,7 +97,6 @@ void case_counts(void)
 
     for (uint32_t r = 0; r < suite.size; r++) {
         if (r != suite.me) {
-            suite.ops->count_sent(suite.ep[r], &traffic);
             sent += suite.sent[r];
             received += suite.from[r].ordered;
         }
@@ -119,10 +114,10 @@ void case_every_size(void)
 {
     const uint32_t to = suite_next();
 
-    for (size_t len = 0; len <= short_max(to); len++) {
+    for (size_t len = 0; len <= packet_max(to); len++) {
         suite_send(to, len, len % 2 == 0 ? 0 : WEFT_SEND_URGENT, false);
     }
-    for (size_t len = short_max(to) + 1; len-- > 0;) {
+    for (size_t len = packet_max(to) + 1; len-- > 0;) {
         suite_send(to, len, 0, false);
         if (len % 64 == 0) {
             suite_send(to, len % 512, WEFT_SEND_CONTROL, false);
@@ -136,7 +131,8 @@ void case_every_size(void)
 /* A network's provider may refuse now what it takes at once if asked again. */
 static bool has_only_stumbled(void)
 {
-    return suite_is_network() && suite.ops->needs_retry(suite.tp);
+    return suite_is_network() && suite.ops->needs_retry != NULL &&
+           suite.ops->needs_retry(suite.tp);
 }
 
 /* Sends until the queue is full; nobody takes anything meanwhile. */
@@ -144,9 +140,7 @@ static void fill_queue(uint32_t to, size_t len, uint64_t *random)
 {
     int stumbles = 0;
 
-    if (suite_is_network()) {
-        (void)suite.ops->needs_retry(suite.tp); /* of what was before */
-    }
+    (void)has_only_stumbled(); /* of what was before */
     for (uint32_t i = 0; i < MANY; i++) {
         size_t n = random != NULL ? suite_random(random) % (len + 1) : len;
 
@@ -165,7 +159,7 @@ void case_full_queue(void)
 {
     const uint32_t to = suite_next();
     uint64_t random = 5 + suite.me;
-    const size_t lengths[] = {0, 1, short_max(to), short_max(to)};
+    const size_t lengths[] = {0, 1, packet_max(to), packet_max(to)};
 
     for (int i = 0; i < 4; i++) {
         const uint32_t endings = suite.endings + 1;

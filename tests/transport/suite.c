@@ -122,18 +122,18 @@ static void on_lost(void *owner, uint32_t rank, bool has_left, const char *why)
     check(false);
 }
 
-/* Ordered packets of any length take a network's streams in turn, so that many of them
+/* Ordered packets of any length take all paths in turn, so that many of them
  * come before their turn. */
-static struct weft_endpoint *way_to(uint32_t to, const struct head *head)
+static struct weft_path *way_to(uint32_t to, const struct head *head)
 {
-    struct weft_endpoint *ep = suite.ep[to];
+    struct weft_path *first = suite.path[to];
 
-    return suite_is_network() && (head->flags & WEFT_SEND_CONTROL) == 0
-               ? suite.ops->next_stream(ep)
-               : ep;
+    return suite.ops->next_path != NULL && (head->flags & WEFT_SEND_CONTROL) == 0
+               ? suite.ops->next_path(first)
+               : first;
 }
 
-static enum weft_rc send_head(struct weft_endpoint *way, struct head *head)
+static enum weft_rc send_head(struct weft_path *way, struct head *head)
 {
     return suite.ops->send(way, head, data_of(suite.me, head->number, head->len),
                            head->len,
@@ -151,7 +151,7 @@ static struct head next_head(uint32_t to, size_t len, unsigned flags)
     };
 }
 
-static enum weft_rc try_head(uint32_t to, struct weft_endpoint *way, struct head *head)
+static enum weft_rc try_head(uint32_t to, struct weft_path *way, struct head *head)
 {
     enum weft_rc rc = send_head(way, head);
 
@@ -178,8 +178,7 @@ void suite_send(uint32_t to, size_t len, unsigned flags, bool is_last)
     }
 }
 
-void suite_send_zcopy(uint32_t to, struct weft_endpoint *way, size_t len,
-                      struct weft_op *op)
+void suite_send_zcopy(uint32_t to, struct weft_path *way, size_t len, struct weft_op *op)
 {
     struct head head = next_head(to, len, 0);
     enum weft_rc rc;
@@ -195,10 +194,10 @@ void suite_send_zcopy(uint32_t to, struct weft_endpoint *way, size_t len,
 
 void suite_send_word(uint32_t to, uint64_t word)
 {
-    suite_send_word_by(to, suite.ep[to], word);
+    suite_send_word_by(to, suite.path[to], word);
 }
 
-void suite_send_word_by(uint32_t to, struct weft_endpoint *way, uint64_t word)
+void suite_send_word_by(uint32_t to, struct weft_path *way, uint64_t word)
 {
     struct head head = next_head(to, 0, WEFT_SEND_CONTROL | HAS_WORD);
 
@@ -248,7 +247,7 @@ void suite_expect_nothing(void)
 
 bool suite_is_network(void)
 {
-    return (suite.ops->caps & WEFT_CAP_SAME_NODE) == 0;
+    return !suite.ops->is_node_local;
 }
 
 uint32_t suite_next(void)
@@ -336,7 +335,7 @@ void suite_open(const char *name)
     check(strcmp(suite.ops->name, name) == 0);
     suite.from = make(suite.size, sizeof(*suite.from));
     suite.sent = make(suite.size, sizeof(*suite.sent));
-    suite.ep = make(suite.size, sizeof(*suite.ep));
+    suite.path = make(suite.size, sizeof(*suite.path));
     suite.granted = UINT32_MAX;
     suite.up = (struct weft_upcalls){
         .owner = &suite,
@@ -349,11 +348,13 @@ void suite_open(const char *name)
     check(suite.ops->open(&suite.up, &suite.node, &suite.tp) == WEFT_OK);
     for (uint32_t r = 0; r < suite.size; r++) {
         if (r != suite.me) {
-            check(suite.ops->connect(suite.tp, r, &suite.ep[r]) == WEFT_OK);
-            check(suite.ep[r]->ops == suite.ops);
-            check(suite.ep[r]->rank == r);
-            check(suite.ep[r]->short_max > 0);
-            check(suite.ep[r]->short_max <= PATTERN_BYTES);
+            check(suite.ops->connect(suite.tp, on_meet(&suite, r), r, &suite.path[r]) ==
+                  WEFT_OK);
+            check(suite.path[r]->packets == suite.ops);
+            check(suite.path[r]->peer == on_meet(&suite, r));
+            check(suite.path[r]->number == 0);
+            check(suite.path[r]->packet_max > 0);
+            check(suite.path[r]->packet_max <= PATTERN_BYTES);
         }
     }
 }
@@ -361,13 +362,13 @@ void suite_open(const char *name)
 void suite_close(void)
 {
     for (uint32_t r = 0; r < suite.size; r++) {
-        if (r != suite.me) {
-            suite.ops->disconnect(suite.ep[r]);
+        if (r != suite.me && suite.ops->disconnect != NULL) {
+            suite.ops->disconnect(suite.path[r]);
         }
     }
     suite.ops->close(suite.tp);
     weft_node_close(&suite.node);
-    free(suite.ep);
+    free(suite.path);
     free(suite.sent);
     free(suite.from);
 }

@@ -7,8 +7,9 @@
  * what one holds follows from its sender and number; so each packet is checked when it
  * arrives, whichever case is running, and a case only has to count.
  *
- * Cases about memory and about the node's own (doorbells, shares, stages) run over the
- * node's transport alone, those about descriptors over networks (contract.c).
+ * Cases about the node's own (doorbells, shares, stages) run over the transport inside
+ * the node alone, those about descriptors over networks (contract.c). Cases about
+ * optional slots do what they can where these are empty.
  *
  * A check that fails ends the job; so does a case that takes too long.
  */
@@ -32,10 +33,10 @@ struct suite_from {
 struct suite {
     struct weft_job job;
     struct weft_node node;
-    const struct weft_transport_ops *ops;
+    const struct weft_packet_ops *ops;
     struct weft_transport *tp;
     struct weft_upcalls up;
-    struct weft_endpoint **ep; /* by rank; NULL: ourselves */
+    struct weft_path **path; /* by rank; NULL: ourselves */
     uint32_t me;
     uint32_t size;
     bool is_reachable; /* should peers' memory be? */
@@ -88,11 +89,9 @@ void suite_send(uint32_t to, size_t len, unsigned flags, bool is_last);
 /* A control packet with a word, and the next such word of a rank. */
 void suite_send_word(uint32_t to, uint64_t word);
 uint64_t suite_await_word(uint32_t from);
-/* A network's: the next packet, without a copy, and a word, both by a stream to that
- * rank. */
-void suite_send_zcopy(uint32_t to, struct weft_endpoint *way, size_t len,
-                      struct weft_op *op);
-void suite_send_word_by(uint32_t to, struct weft_endpoint *way, uint64_t word);
+/* The next packet, without a copy, and a word, both by a path to that rank. */
+void suite_send_zcopy(uint32_t to, struct weft_path *way, size_t len, struct weft_op *op);
+void suite_send_word_by(uint32_t to, struct weft_path *way, uint64_t word);
 
 /* The next rank, and the one before. */
 uint32_t suite_next(void);

@@ -25,10 +25,12 @@ struct arrival {
     _Alignas(8) uint8_t data[];
 };
 
+static const struct weft_memory_ops memory_ops;
+
 static struct {
     struct weft_upcalls *up;
-    int descriptor;                        /* never readable */
-    struct weft_endpoint ep[NET_PEERS][2]; /* two streams each */
+    int descriptor;                      /* never readable */
+    struct weft_path path[NET_PEERS][2]; /* two each */
     struct pending pending[NET_OPS];
     bool is_finishing;
     enum weft_rc rc;
@@ -70,44 +72,41 @@ static void net_close(struct weft_transport *tp)
     }
 }
 
-static enum weft_rc net_connect(struct weft_transport *tp, uint32_t rank,
-                                struct weft_endpoint **out)
+static enum weft_rc net_connect(struct weft_transport *tp, struct weft_peer *peer,
+                                uint32_t process, struct weft_path **out)
 {
-    for (uint32_t stream = 0; stream < 2; stream++) {
-        net.ep[rank][stream] = (struct weft_endpoint){
-            .ops = &fake_net_ops,
+    for (uint8_t number = 0; number < 2; number++) {
+        net.path[process][number] = (struct weft_path){
+            .packets = &fake_net_ops,
+            .memory = fake_net.has_no_memory ? NULL : &memory_ops,
             .transport = tp,
-            .rank = rank,
-            .short_max = WEFT_EAGER_MAX,
+            .peer = peer,
+            .process = process,
+            .packet_max = WEFT_EAGER_MAX,
             .zcopy_max = NET_ZCOPY_MAX,
-            .stream = stream,
-            .is_fetched = fake_net.is_fetched,
+            .number = number,
+            .prefers_get = fake_net.prefers_get,
         };
     }
-    *out = &net.ep[rank][0];
+    *out = &net.path[process][0];
     return WEFT_OK;
 }
 
-static void net_disconnect(struct weft_endpoint *ep)
-{
-    (void)ep;
-}
-
-static struct net_packet *new_packet(const struct weft_endpoint *ep, const void *header)
+static struct net_packet *new_packet(const struct weft_path *path, const void *header)
 {
     struct net_packet *packet = &fake_net.sent[fake_net.sent_count++ % NET_PACKETS];
 
     memset(packet, 0, offsetof(struct net_packet, data));
-    packet->peer = ep->rank;
-    packet->stream = ep->stream;
+    packet->peer = path->process;
+    packet->path = path->number;
     memcpy(&packet->header, header, sizeof(packet->header));
     return packet;
 }
 
-static enum weft_rc net_send(struct weft_endpoint *ep, const void *header,
-                             const void *data, size_t len, unsigned flags)
+static enum weft_rc net_send(struct weft_path *path, const void *header, const void *data,
+                             size_t len, unsigned flags)
 {
-    struct net_packet *packet = new_packet(ep, header);
+    struct net_packet *packet = new_packet(path, header);
 
     packet->flags = flags;
     packet->len = len;
@@ -117,14 +116,14 @@ static enum weft_rc net_send(struct weft_endpoint *ep, const void *header,
     return WEFT_OK;
 }
 
-static struct weft_endpoint *net_next_stream(struct weft_endpoint *ep)
+static struct weft_path *net_next_path(struct weft_path *path)
 {
-    return &net.ep[ep->rank][1];
+    return &net.path[path->process][1];
 }
 
-static struct weft_endpoint *net_find_stream(struct weft_endpoint *ep, uint32_t number)
+static struct weft_path *net_find_path(struct weft_path *path, uint32_t number)
 {
-    return &net.ep[ep->rank][number];
+    return &net.path[path->process][number];
 }
 
 static enum weft_rc begin(struct weft_op *op, void *to, const void *from, size_t len)
@@ -146,7 +145,7 @@ static bool refuses(int *times)
     return true;
 }
 
-static enum weft_rc net_send_zcopy(struct weft_endpoint *ep, const void *header,
+static enum weft_rc net_send_zcopy(struct weft_path *path, const void *header,
                                    const void *head, size_t head_len, const void *data,
                                    size_t len, struct weft_op *op)
 {
@@ -158,7 +157,7 @@ static enum weft_rc net_send_zcopy(struct weft_endpoint *ep, const void *header,
     if (head_len > WEFT_HEAD_MAX || len > NET_ZCOPY_MAX) {
         fail("a zero-copy send is too long");
     }
-    packet = new_packet(ep, header);
+    packet = new_packet(path, header);
     packet->is_zcopy = true;
     packet->head_len = head_len;
     packet->len = head_len + len;
@@ -168,27 +167,26 @@ static enum weft_rc net_send_zcopy(struct weft_endpoint *ep, const void *header,
     return begin(op, packet->data + head_len, data, len);
 }
 
-static enum weft_rc net_put(struct weft_endpoint *ep, const struct weft_key *key,
-                            uint64_t offset, const void *from, size_t len,
+static enum weft_rc net_put(struct weft_path *path, const struct weft_move *move,
                             struct weft_op *op)
 {
-    (void)ep;
+    (void)path;
     if (refuses(&fake_net.refuse_rma)) {
         return WEFT_AGAIN;
     }
     fake_net.puts++;
-    return begin(op, (void *)(uintptr_t)(key->address + offset), from, len);
+    return begin(op, move->theirs->iov_base, move->ours->iov_base, move->ours->iov_len);
 }
 
-static enum weft_rc net_get(struct weft_endpoint *ep, const struct weft_key *key,
-                            uint64_t offset, void *to, size_t len, struct weft_op *op)
+static enum weft_rc net_get(struct weft_path *path, const struct weft_move *move,
+                            struct weft_op *op)
 {
-    (void)ep;
+    (void)path;
     if (refuses(&fake_net.refuse_rma)) {
         return WEFT_AGAIN;
     }
     fake_net.gets++;
-    return begin(op, to, (const void *)(uintptr_t)(key->address + offset), len);
+    return begin(op, move->ours->iov_base, move->theirs->iov_base, move->ours->iov_len);
 }
 
 static enum weft_rc net_mr_register(struct weft_transport *tp, void *memory, size_t bytes,
@@ -216,6 +214,14 @@ static void net_mr_deregister(struct weft_transport *tp, void *mr)
     }
     fake_net.registered--;
 }
+
+static const struct weft_memory_ops memory_ops = {
+    .iov_max = 1,
+    .put = net_put,
+    .get = net_get,
+    .mr_register = net_mr_register,
+    .mr_deregister = net_mr_deregister,
+};
 
 static void finish_all(void)
 {
@@ -259,41 +265,11 @@ static enum weft_rc net_arm(struct weft_transport *tp)
     return net.arrivals != NULL ? WEFT_AGAIN : WEFT_OK;
 }
 
-static bool net_descriptors(struct weft_transport *tp, int out[2])
+static int net_descriptors(struct weft_transport *tp, int out[WEFT_DESCRIPTORS])
 {
     (void)tp;
     out[0] = net.descriptor;
-    out[1] = -1;
-    return true;
-}
-
-static void net_do_nothing(struct weft_transport *tp)
-{
-    (void)tp;
-}
-
-static uint64_t net_due_ns(const struct weft_transport *tp)
-{
-    (void)tp;
-    return 0;
-}
-
-static bool net_needs_retry(struct weft_transport *tp)
-{
-    (void)tp;
-    return false;
-}
-
-static bool net_can_reach(struct weft_endpoint *ep)
-{
-    (void)ep;
-    return false;
-}
-
-static void net_count_sent(const struct weft_endpoint *ep, struct weft_traffic *traffic)
-{
-    (void)ep;
-    (void)traffic;
+    return 1;
 }
 
 static void net_count(const struct weft_transport *tp, struct weft_traffic *traffic)
@@ -302,31 +278,19 @@ static void net_count(const struct weft_transport *tp, struct weft_traffic *traf
     (void)traffic;
 }
 
-const struct weft_transport_ops fake_net_ops = {
+const struct weft_packet_ops fake_net_ops = {
     .name = "fake network",
-    .caps = WEFT_CAP_ORDERED,
     .open = net_open,
     .close = net_close,
     .connect = net_connect,
-    .disconnect = net_disconnect,
     .send = net_send,
-    .next_stream = net_next_stream,
-    .find_stream = net_find_stream,
-    .send_zcopy = net_send_zcopy,
-    .put = net_put,
-    .get = net_get,
-    .mr_register = net_mr_register,
-    .mr_deregister = net_mr_deregister,
-    .can_reach = net_can_reach,
     .poll = net_poll,
-    .warm_up = net_do_nothing,
     .arm = net_arm,
-    .due_ns = net_due_ns,
-    .descriptors = net_descriptors,
-    .leave = net_do_nothing,
-    .needs_retry = net_needs_retry,
-    .count_sent = net_count_sent,
     .count = net_count,
+    .send_zcopy = net_send_zcopy,
+    .next_path = net_next_path,
+    .find_path = net_find_path,
+    .descriptors = net_descriptors,
 };
 
 void fake_net_finish(enum weft_rc rc)

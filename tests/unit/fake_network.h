@@ -20,7 +20,7 @@ enum {
 
 struct net_packet {
     uint32_t peer;
-    uint32_t stream;
+    uint32_t path;
     unsigned flags; /* WEFT_SEND_* */
     bool is_zcopy;
     size_t head_len; /* bytes of a zero-copy send before those of the message */
@@ -31,10 +31,11 @@ struct net_packet {
 
 struct fake_net {
     /* Set by the test. */
-    int refuse_zcopy; /* so many zero-copy sends find no room */
-    int refuse_rma;   /* so many puts and gets */
-    bool refuse_mr;   /* no memory can be registered */
-    bool is_fetched;  /* receivers get long messages; before the first contact */
+    int refuse_zcopy;   /* so many zero-copy sends find no room */
+    int refuse_rma;     /* so many puts and gets */
+    bool refuse_mr;     /* no memory can be registered */
+    bool prefers_get;   /* receivers get long messages; before the first contact */
+    bool has_no_memory; /* peers' memory is out of reach; before the first contact */
 
     /* Read by the test. */
     struct net_packet sent[NET_PACKETS];
@@ -47,7 +48,7 @@ struct fake_net {
 };
 
 extern struct fake_net fake_net;
-extern const struct weft_transport_ops fake_net_ops;
+extern const struct weft_packet_ops fake_net_ops;
 
 void fake_net_reset(void);
 

@@ -20,6 +20,8 @@ struct fake fake;
 static struct weft_transport transport;
 static struct queue ordered;
 static struct queue control;
+static struct weft_path *paths[FAKE_PEERS]; /* that are connected */
+static bool is_reachable;
 static size_t sent_room;
 static size_t move_room;
 
@@ -86,10 +88,10 @@ void fake_reset(void)
     move_room = 0;
     empty(&ordered);
     empty(&control);
+    is_reachable = true;
     fake = (struct fake){
-        .is_reachable = true,
-        .fetches = FAKE_ENDLESS,
-        .stores = FAKE_ENDLESS,
+        .gets = FAKE_ENDLESS,
+        .puts = FAKE_ENDLESS,
     };
 }
 
@@ -180,35 +182,38 @@ static void fake_close(struct weft_transport *tp)
 {
     (void)tp;
     note_fault(!fake.is_open, "closed without being open");
-    note_fault(fake.endpoints != 0, "closed with endpoints");
+    note_fault(fake.paths != 0, "closed with paths");
     fake.is_open = false;
 }
 
-static enum weft_rc fake_connect(struct weft_transport *tp, uint32_t rank,
-                                 struct weft_endpoint **out)
+static enum weft_rc fake_connect(struct weft_transport *tp, struct weft_peer *peer,
+                                 uint32_t process, struct weft_path **out)
 {
-    struct weft_endpoint *ep;
+    struct weft_path *path;
 
     note_fault(!is_locked(), "connect without the lock");
-    if (rank >= FAKE_PEERS) {
+    if (process >= FAKE_PEERS) {
         return WEFT_ERR_UNSUPPORTED;
     }
-    ep = must(malloc(sizeof(*ep)));
-    *ep = (struct weft_endpoint){
-        .ops = &fake_ops,
+    path = must(malloc(sizeof(*path)));
+    *path = (struct weft_path){
+        .packets = &fake_ops,
         .transport = tp,
-        .rank = rank,
-        .short_max = FAKE_SHORT_MAX,
+        .peer = peer,
+        .process = process,
+        .packet_max = FAKE_SHORT_MAX,
     };
-    fake.endpoints++;
-    *out = ep;
+    fake.paths++;
+    paths[process] = path;
+    *out = path;
     return WEFT_OK;
 }
 
-static void fake_disconnect(struct weft_endpoint *ep)
+static void fake_disconnect(struct weft_path *path)
 {
-    fake.endpoints--;
-    free(ep);
+    fake.paths--;
+    paths[path->process] = NULL;
+    free(path);
 }
 
 /* ---- packets ---- */
@@ -230,7 +235,7 @@ static void watch_send(const struct weft_header *header, size_t len, unsigned fl
                "a kind of packet that went the wrong way");
 }
 
-static enum weft_rc fake_send(struct weft_endpoint *ep, const void *header,
+static enum weft_rc fake_send(struct weft_path *path, const void *header,
                               const void *data, size_t len, unsigned flags)
 {
     struct weft_header copy;
@@ -250,7 +255,7 @@ static enum weft_rc fake_send(struct weft_endpoint *ep, const void *header,
         sent_room = sent_room == 0 ? 64 : 2 * sent_room;
         fake.sent = must(realloc(fake.sent, sent_room * sizeof(*fake.sent)));
     }
-    fake.sent[fake.sent_count++] = make(ep->rank, &copy, data, len, flags);
+    fake.sent[fake.sent_count++] = make(path->process, &copy, data, len, flags);
     return WEFT_OK;
 }
 
@@ -309,120 +314,112 @@ static int fake_poll(struct weft_transport *tp, int budget)
 
 /* ---- memory ---- */
 
-static void note_move(bool is_store, uint64_t offset, uint64_t length, bool is_done)
+static void note_move(bool is_put, uint64_t address, uint64_t length, bool is_done)
 {
-    note_fault(is_locked(), "fetch or store under the lock");
-    note_fault(length == 0, "fetch or store of nothing");
+    note_fault(is_locked(), "put or get under the lock");
+    note_fault(length == 0, "put or get of nothing");
     if (fake.move_count == move_room) {
         move_room = move_room == 0 ? 64 : 2 * move_room;
         fake.moves = must(realloc(fake.moves, move_room * sizeof(*fake.moves)));
     }
-    fake.moves[fake.move_count++] = (struct fake_move){offset, length, is_store, is_done};
+    fake.moves[fake.move_count++] = (struct fake_move){address, length, is_put, is_done};
 }
 
-static enum weft_rc fake_fetch(struct weft_endpoint *ep, const struct weft_key *key,
-                               uint64_t offset, void *to, size_t len, struct weft_op *op)
+static size_t bytes_in(const struct iovec *blocks, size_t count)
 {
-    const bool is_done = fake.is_reachable && use_up(&fake.fetches);
+    size_t bytes = 0;
 
-    (void)ep;
-    (void)op;
-    note_move(false, offset, len, is_done);
-    if (fake.fetching != NULL) {
-        fake.fetching(offset, len);
+    for (size_t i = 0; i < count; i++) {
+        bytes += blocks[i].iov_len;
     }
-    if (!is_done) {
-        if (!fake.is_dry) {
-            memset(to, 0xee, len); /* nothing is promised about what arrived */
+    return bytes;
+}
+
+/* As many bytes of `to` as of `from`. If it failed, nothing is promised about what
+ * arrived. */
+static void copy_blocks(const struct iovec *to, const struct iovec *from, size_t bytes,
+                        bool is_done)
+{
+    size_t to_at = 0;
+    size_t from_at = 0;
+
+    while (bytes > 0) {
+        const size_t to_left = to->iov_len - to_at;
+        const size_t from_left = from->iov_len - from_at;
+        size_t n = to_left < from_left ? to_left : from_left;
+
+        if (is_done) {
+            memcpy((char *)to->iov_base + to_at, (char *)from->iov_base + from_at, n);
+        } else {
+            memset((char *)to->iov_base + to_at, 0xee, n);
         }
-        return WEFT_ERR_SYSTEM;
+        bytes -= n;
+        to_at = n == to_left ? 0 : to_at + n;
+        to += n == to_left ? 1 : 0;
+        from_at = n == from_left ? 0 : from_at + n;
+        from += n == from_left ? 1 : 0;
+    }
+}
+
+static enum weft_rc move_bytes(bool is_put, const struct weft_move *move)
+{
+    const bool is_done = is_reachable && use_up(is_put ? &fake.puts : &fake.gets);
+    const size_t bytes = bytes_in(move->ours, move->our_count);
+    const uint64_t address = (uint64_t)(uintptr_t)move->theirs->iov_base;
+    void (*hook)(uint64_t address, uint64_t length) =
+        is_put ? fake.putting : fake.getting;
+
+    note_fault(move->their_count > WEFT_VECTORS_MAX || move->our_count > WEFT_VECTORS_MAX,
+               "too many blocks");
+    note_fault(bytes != bytes_in(move->theirs, move->their_count),
+               "not as many bytes there as here");
+    note_move(is_put, address, bytes, is_done);
+    if (hook != NULL) {
+        hook(address, bytes);
     }
     if (!fake.is_dry) {
-        memcpy(to, (const void *)(uintptr_t)(key->address + offset), len);
+        copy_blocks(is_put ? move->theirs : move->ours,
+                    is_put ? move->ours : move->theirs, bytes, is_done);
     }
-    return WEFT_OK;
-}
-
-static enum weft_rc fake_store(struct weft_endpoint *ep, const struct weft_key *key,
-                               uint64_t offset, const void *from, size_t len,
-                               struct weft_op *op)
-{
-    const bool is_done = fake.is_reachable && use_up(&fake.stores);
-    void *to = (void *)(uintptr_t)(key->address + offset);
-
-    (void)ep;
-    (void)op;
-    note_move(true, offset, len, is_done);
-    if (fake.storing != NULL) {
-        fake.storing(offset, len);
-    }
-    if (!is_done) {
-        if (!fake.is_dry) {
-            memset(to, 0xee, len);
-        }
-        return WEFT_ERR_SYSTEM;
-    }
-    if (!fake.is_dry) {
-        memcpy(to, from, len);
-    }
-    return WEFT_OK;
-}
-
-static bool fake_can_reach(struct weft_endpoint *ep)
-{
-    (void)ep;
-    return fake.is_reachable;
-}
-
-/* As fetch and store, byte by byte; the offset that is noted is in the first stretch. */
-static enum weft_rc fake_vectors(bool is_store, const struct iovec *theirs,
-                                 size_t their_count, const struct iovec *ours,
-                                 size_t our_count)
-{
-    const bool is_done =
-        fake.is_reachable && use_up(is_store ? &fake.stores : &fake.fetches);
-    size_t len = 0;
-    size_t at = 0;
-    size_t k = 0;
-
-    note_fault(their_count > WEFT_VECTORS_MAX || our_count > WEFT_VECTORS_MAX,
-               "too many vectors");
-    for (size_t i = 0; i < our_count; i++) {
-        for (size_t b = 0; b < ours[i].iov_len; b++, len++) {
-            uint8_t *mine = (uint8_t *)ours[i].iov_base + b;
-            uint8_t *other;
-
-            for (; k < their_count && at == theirs[k].iov_len; at = 0) {
-                k++;
-            }
-            if (k == their_count) {
-                note_fault(true, "more bytes here than there");
-                return WEFT_ERR_SYSTEM;
-            }
-            other = (uint8_t *)theirs[k].iov_base + at++;
-            *(is_store ? other : mine) = !is_done ? 0xee : is_store ? *mine : *other;
-        }
-    }
-    note_fault(k + 1 != their_count || at != theirs[k].iov_len,
-               "more bytes there than here");
-    note_move(is_store, 0, len, is_done);
     return is_done ? WEFT_OK : WEFT_ERR_SYSTEM;
 }
 
-static enum weft_rc fake_fetch_vectors(struct weft_endpoint *ep,
-                                       const struct iovec *theirs, size_t their_count,
-                                       const struct iovec *ours, size_t our_count)
+static enum weft_rc fake_put(struct weft_path *path, const struct weft_move *move,
+                             struct weft_op *op)
 {
-    (void)ep;
-    return fake_vectors(false, theirs, their_count, ours, our_count);
+    (void)path;
+    (void)op;
+    return move_bytes(true, move);
 }
 
-static enum weft_rc fake_store_vectors(struct weft_endpoint *ep,
-                                       const struct iovec *theirs, size_t their_count,
-                                       const struct iovec *ours, size_t our_count)
+static enum weft_rc fake_get(struct weft_path *path, const struct weft_move *move,
+                             struct weft_op *op)
 {
-    (void)ep;
-    return fake_vectors(true, theirs, their_count, ours, our_count);
+    (void)path;
+    (void)op;
+    return move_bytes(false, move);
+}
+
+static const struct weft_memory_ops memory_ops = {
+    .is_unlocked = true,
+    .iov_max = WEFT_VECTORS_MAX,
+    .put = fake_put,
+    .get = fake_get,
+};
+
+static void fake_try_memory(struct weft_path *path)
+{
+    path->memory = is_reachable ? &memory_ops : NULL;
+}
+
+void fake_reach(bool can_be)
+{
+    is_reachable = can_be;
+    for (int i = 0; i < FAKE_PEERS; i++) {
+        if (paths[i] != NULL) {
+            fake_try_memory(paths[i]);
+        }
+    }
 }
 
 /* ---- sleeping: the last look is the transport's, the rest stands for the node ---- */
@@ -486,20 +483,20 @@ void __wrap_weft_node_wake(struct weft_node_area *area, enum weft_wake_level nee
     fake.wake_level = needed;
 }
 
-static bool fake_may_be_queued(struct weft_endpoint *ep,
+static bool fake_may_be_queued(struct weft_path *path,
                                bool (*is_it)(const void *header, const void *argument),
                                const void *argument)
 {
-    (void)ep;
+    (void)path;
     (void)is_it;
     (void)argument;
     return fake.may_be_queued;
 }
 
-static void fake_count_sent(const struct weft_endpoint *ep, struct weft_traffic *traffic)
+static bool fake_needs_retry(struct weft_transport *tp)
 {
-    (void)ep;
-    (void)traffic;
+    (void)tp;
+    return true;
 }
 
 static void fake_count_rest(const struct weft_transport *tp, struct weft_traffic *traffic)
@@ -508,22 +505,18 @@ static void fake_count_rest(const struct weft_transport *tp, struct weft_traffic
     (void)traffic;
 }
 
-const struct weft_transport_ops fake_ops = {
+const struct weft_packet_ops fake_ops = {
     .name = "fake",
-    .caps = WEFT_CAP_SAME_NODE | WEFT_CAP_ORDERED | WEFT_CAP_FETCH,
+    .is_node_local = true,
     .open = fake_open,
     .close = fake_close,
     .connect = fake_connect,
     .disconnect = fake_disconnect,
     .send = fake_send,
-    .fetch = fake_fetch,
-    .store = fake_store,
-    .fetch_vectors = fake_fetch_vectors,
-    .store_vectors = fake_store_vectors,
-    .can_reach = fake_can_reach,
     .poll = fake_poll,
     .arm = fake_arm,
-    .may_be_queued = fake_may_be_queued,
-    .count_sent = fake_count_sent,
     .count = fake_count_rest,
+    .try_memory = fake_try_memory,
+    .may_be_queued = fake_may_be_queued,
+    .needs_retry = fake_needs_retry,
 };

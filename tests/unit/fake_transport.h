@@ -36,11 +36,11 @@ struct fake_packet {
     _Alignas(8) uint8_t data[FAKE_SHORT_MAX];
 };
 
-/* A fetch or store, in the order they were asked for. */
+/* A put or get, in the order they were asked for. */
 struct fake_move {
-    uint64_t offset;
+    uint64_t address; /* the peer's */
     uint64_t length;
-    bool is_store;
+    bool is_put;
     bool is_done; /* or it failed */
 };
 
@@ -49,16 +49,15 @@ struct fake {
     int refuse_ordered; /* so many ordered packets find the queue full */
     int refuse_control;
     enum weft_rc send_error; /* if not WEFT_OK: what every send returns */
-    bool is_reachable;
-    bool may_be_queued; /* what it answers about packets on their way */
-    int fetches;        /* so many succeed, then they fail */
-    int stores;
-    bool is_dry;              /* fetches and stores copy nothing */
+    bool may_be_queued;      /* what it answers about packets on their way */
+    int gets;                /* so many succeed, then they fail */
+    int puts;
+    bool is_dry;              /* puts and gets copy nothing */
     bool is_held[FAKE_PEERS]; /* what that peer sends stays on its way */
     int drop_control;         /* so many control packets do not arrive */
     int repeat_control;       /* so many arrive twice */
-    void (*fetching)(uint64_t offset, uint64_t length);
-    void (*storing)(uint64_t offset, uint64_t length);
+    void (*getting)(uint64_t address, uint64_t length);
+    void (*putting)(uint64_t address, uint64_t length);
     void (*arming)(void); /* after the last look at what has come */
     void (*polling)(void);
     void (*sleeping)(void); /* in place of a sleep; without it a sleep is a fault */
@@ -69,7 +68,7 @@ struct fake {
     size_t sent_count;
     struct fake_move *moves;
     size_t move_count;
-    int endpoints; /* connected now */
+    int paths; /* connected now */
     int polls;
     int sleeps;
     int rings; /* of our own doorbell */
@@ -82,10 +81,13 @@ struct fake {
 };
 
 extern struct fake fake;
-extern const struct weft_transport_ops fake_ops;
+extern const struct weft_packet_ops fake_ops;
 
 /* Forgets everything; reachable, nothing refused. */
 void fake_reset(void);
+
+/* Peers' memory can be reached, or not any more; before, it can. */
+void fake_reach(bool can_be);
 
 /* Lets a packet arrive at the next poll; header.length is set to `len`. */
 void fake_arrive(uint32_t from, struct weft_header header, const void *data, size_t len,

@@ -24,9 +24,9 @@ int fixture_open(void **state)
     return fixture_open_over(state, NULL);
 }
 
-int fixture_open_over(void **state, const struct weft_transport_ops *net)
+int fixture_open_over(void **state, const struct weft_packet_ops *net)
 {
-    const struct weft_transport_ops *const transports[] = {
+    const struct weft_packet_ops *const transports[] = {
         net != NULL ? net : &fake_ops, net != NULL ? &fake_ops : NULL, NULL};
     const struct weft_segment_plan plan = {
         .job_size = FIXTURE_RANKS,
@@ -80,7 +80,7 @@ int fixture_close(void **state)
         fprintf(stderr, "fake transport: %s\n", fake.fault);
         return -1;
     }
-    if (fake.is_open || !is_clean || fake.endpoints != 0) {
+    if (fake.is_open || !is_clean || fake.paths != 0) {
         fprintf(stderr, "fake transport: something is left open\n");
         return -1;
     }

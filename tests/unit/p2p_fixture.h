@@ -18,7 +18,7 @@ extern struct weft_job fixture_job;
 /* For each test; the teardown also asks the fake what it has noticed. */
 int fixture_open(void **state);
 /* With a network, by which all peers are reached, if it is not NULL. */
-int fixture_open_over(void **state, const struct weft_transport_ops *net);
+int fixture_open_over(void **state, const struct weft_packet_ops *net);
 int fixture_close(void **state);
 
 /* A header as rank `source` of the communicator would send it. */

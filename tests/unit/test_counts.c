@@ -39,7 +39,7 @@ static void pieces_of_a_long_message_are_no_messages(void **state)
     struct weft_request *send;
 
     (void)state;
-    fake.is_reachable = false;
+    fake_reach(false);
     send = start_send(A, 1, data, sizeof(data), WEFT_SEND_STANDARD);
     announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
     arrive_answer(A, WEFT_PKT_PULL,

@@ -171,29 +171,31 @@ static void copy_blocks(const struct iovec *to, size_t to_count, const struct io
     assert_int_equal(j, from_count);
 }
 
-static enum weft_rc fetch_blocks(struct weft_endpoint *ep, const struct iovec *theirs,
-                                 size_t their_count, const struct iovec *ours,
-                                 size_t our_count)
+static enum weft_rc put_blocks(struct weft_path *path, const struct weft_move *move,
+                               struct weft_op *op)
 {
-    (void)ep;
-    copy_blocks(ours, our_count, theirs, their_count);
+    (void)path;
+    (void)op;
+    copy_blocks(move->theirs, move->their_count, move->ours, move->our_count);
     return WEFT_OK;
 }
 
-static enum weft_rc store_blocks(struct weft_endpoint *ep, const struct iovec *theirs,
-                                 size_t their_count, const struct iovec *ours,
-                                 size_t our_count)
+static enum weft_rc get_blocks(struct weft_path *path, const struct weft_move *move,
+                               struct weft_op *op)
 {
-    (void)ep;
-    copy_blocks(theirs, their_count, ours, our_count);
+    (void)path;
+    (void)op;
+    copy_blocks(move->ours, move->our_count, move->theirs, move->their_count);
     return WEFT_OK;
 }
 
-static const struct weft_transport_ops here_ops = {
-    .fetch_vectors = fetch_blocks,
-    .store_vectors = store_blocks,
+static const struct weft_memory_ops here_ops = {
+    .is_unlocked = true,
+    .iov_max = WEFT_VECTORS_MAX,
+    .put = put_blocks,
+    .get = get_blocks,
 };
-static struct weft_endpoint here = {.ops = &here_ops};
+static struct weft_path here = {.memory = &here_ops};
 
 static uint8_t message[ROWS * BLOCK];
 static uint8_t spread[2][ROWS * (BLOCK + GAP)];

@@ -257,7 +257,7 @@ static void what_was_to_come_in_pieces_fails(void **state)
     struct weft_request *request = start_recv(A, TAG, buffer, LONG);
 
     (void)state;
-    fake.is_reachable = false;
+    fake_reach(false);
     arrive_announced(A, TAG, message, LONG, 77);
     weft_progress();
     assert_int_equal(fake_count(WEFT_PKT_PULL), 1);
@@ -273,7 +273,7 @@ static void what_was_to_go_in_pieces_fails(void **state)
     struct weft_announce announce;
 
     (void)state;
-    fake.is_reachable = false;
+    fake_reach(false);
     request = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
     announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
     fake.refuse_ordered = FAKE_ENDLESS;
@@ -292,7 +292,7 @@ static void an_answer_to_the_dead_is_not_sent(void **state)
     struct weft_request *request = start_recv(A, TAG, buffer, LONG);
 
     (void)state;
-    fake.is_reachable = false;
+    fake_reach(false);
     fake.refuse_control = FAKE_ENDLESS;
     arrive_announced(A, TAG, message, LONG, 77);
     weft_progress();
@@ -309,12 +309,12 @@ static void an_answer_to_the_dead_is_not_sent(void **state)
 }
 
 /* Another thread of ours polls while we copy, and sees that the sender is gone. */
-static void lose_a_while_copying(uint64_t offset, uint64_t length)
+static void lose_a_while_copying(uint64_t address, uint64_t length)
 {
-    (void)offset;
+    (void)address;
     (void)length;
-    fake.fetching = NULL;
-    fake.fetches = 0;
+    fake.getting = NULL;
+    fake.gets = 0;
     lose(A);
     weft_lock();
     weft_engine_poll();
@@ -327,7 +327,7 @@ static void a_copy_under_way_is_ended_when_it_comes_back(void **state)
     struct weft_request *request = start_recv(A, TAG, buffer, LONG);
 
     (void)state;
-    fake.fetching = lose_a_while_copying;
+    fake.getting = lose_a_while_copying;
     arrive_with_share(A, TAG, message, LONG, 77, SHARE);
     weft_progress();
     end_failed(request, A);
@@ -335,11 +335,11 @@ static void a_copy_under_way_is_ended_when_it_comes_back(void **state)
     assert_forgotten();
 }
 
-static void lose_a_while_storing(uint64_t offset, uint64_t length)
+static void lose_a_while_storing(uint64_t address, uint64_t length)
 {
-    fake.storing = NULL;
-    fake.stores = 0;
-    lose_a_while_copying(offset, length);
+    fake.putting = NULL;
+    fake.puts = 0;
+    lose_a_while_copying(address, length);
 }
 
 /* Else it would go on in pieces, to nobody. */
@@ -357,9 +357,9 @@ static void a_store_under_way_is_ended_when_it_comes_back(void **state)
     (void)state;
     weft_share_open(share_of(0, (uint32_t)announce.share),
                     (uint32_t)(announce.share >> 32), &terms);
-    fake.storing = lose_a_while_storing;
+    fake.putting = lose_a_while_storing;
     weft_progress();
-    assert_null(fake.storing);
+    assert_null(fake.putting);
     end_request(request, WEFT_ERR_PROC_FAILED);
     weft_progress();
     assert_int_equal(fake_count(WEFT_PKT_DATA), 0);
@@ -457,7 +457,7 @@ static void an_offer_of_which_half_was_stored_fails(void **state)
     weft_share_open(share, generation, &terms);
     assert_true(
         weft_share_claim_piece(share, generation, WEFT_SHARE_SENDER, &offset, &length));
-    fake.fetches = 0; /* the other half is out of reach */
+    fake.gets = 0; /* the other half is out of reach */
     lose_and_notice(A);
     weft_progress();
     end_failed(request, A);

@@ -58,29 +58,17 @@ static void net_close(struct weft_transport *tp)
     close(net.descriptor);
 }
 
-static void net_warm_up(struct weft_transport *tp)
-{
-    (void)tp;
-}
-
-static bool net_descriptors(struct weft_transport *tp, int out[2])
+static int net_descriptors(struct weft_transport *tp, int out[WEFT_DESCRIPTORS])
 {
     (void)tp;
     out[0] = net.descriptor;
-    out[1] = -1;
-    return true;
+    return 1;
 }
 
 static enum weft_rc net_arm(struct weft_transport *tp)
 {
     (void)tp;
     return WEFT_OK;
-}
-
-static uint64_t net_due_ns(const struct weft_transport *tp)
-{
-    (void)tp;
-    return 0;
 }
 
 static int net_poll(struct weft_transport *tp, int budget)
@@ -96,14 +84,12 @@ static void net_count(const struct weft_transport *tp, struct weft_traffic *traf
     (void)traffic;
 }
 
-static const struct weft_transport_ops net_ops = {
+static const struct weft_packet_ops net_ops = {
     .name = "one descriptor",
     .open = net_open,
     .close = net_close,
-    .warm_up = net_warm_up,
     .descriptors = net_descriptors,
     .arm = net_arm,
-    .due_ns = net_due_ns,
     .poll_every = 8,
     .poll = net_poll,
     .count = net_count,

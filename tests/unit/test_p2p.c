@@ -225,7 +225,7 @@ static void an_answer_that_found_the_queue_full_goes_out_before_newer_ones(void 
     struct weft_request *request[PULLS];
 
     (void)state;
-    fake.is_reachable = false;
+    fake_reach(false);
     fake.refuse_control = FAKE_ENDLESS;
     for (int i = 0; i < PULLS; i++) {
         if (i == PULLS / 2) {
@@ -263,7 +263,7 @@ static void a_full_queue_for_messages_does_not_hold_answers_up(void **state)
     struct weft_request *pulled;
 
     (void)state;
-    fake.is_reachable = false;
+    fake_reach(false);
     fake.refuse_ordered = FAKE_ENDLESS;
     queued = start_send(A, 1, "a", 1, WEFT_SEND_STANDARD);
     pulled = start_pull(A, 55, buffer);
@@ -388,7 +388,7 @@ static void a_message_to_ourselves_does_not_leave_the_process(void **state)
     end_recv(start_recv(WEFT_ANY_SOURCE, 1, buffer, 4), 0, 1, 4);
     assert_string_equal(buffer, "two");
     assert_int_equal(fake.sent_count, 0);
-    assert_int_equal(fake.endpoints, 0);
+    assert_int_equal(fake.paths, 0);
 }
 
 /* ---- the grant rule ---- */

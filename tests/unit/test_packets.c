@@ -199,7 +199,7 @@ static struct weft_request *start_pulled(uint8_t *block)
 {
     struct weft_request *recv = start_recv(A, TAG, block + BEFORE, 70);
 
-    fake.is_reachable = false;
+    fake_reach(false);
     arrive_announced(A, TAG, message, 70, 42);
     weft_progress();
     assert_int_equal(fake_count(WEFT_PKT_PULL), 1);

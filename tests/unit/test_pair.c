@@ -63,7 +63,7 @@ struct side {
     struct weft_node node;
     struct weft_upcalls up;
     struct weft_transport *tp;
-    struct weft_endpoint *ep;
+    struct weft_path *path;
     uint32_t schedule;
     bool is_urgent; /* all that comes in this schedule is worth a wake-up */
     uint32_t sent;
@@ -265,7 +265,7 @@ static bool send_all(struct side *s)
         };
 
         hold_up();
-        if (weft_shm_send(s->ep, &offer, "", 0, WEFT_SEND_CONTROL) == WEFT_OK) {
+        if (weft_shm_send(s->path, &offer, "", 0, WEFT_SEND_CONTROL) == WEFT_OK) {
             s->step = SHARE_OFFERED;
             has_sent = true;
         }
@@ -276,8 +276,8 @@ static bool send_all(struct side *s)
             s->is_urgent || chance(s->sent, 11) % 4 == 0 ? WEFT_SEND_URGENT : 0;
 
         hold_up();
-        if (weft_shm_send(s->ep, &head, data_of(s->sent), length_of(s->schedule, s->sent),
-                          flags) != WEFT_OK) {
+        if (weft_shm_send(s->path, &head, data_of(s->sent),
+                          length_of(s->schedule, s->sent), flags) != WEFT_OK) {
             break;
         }
         s->sent++;
@@ -502,7 +502,7 @@ static void open_side(struct side *s, uint32_t me, const struct weft_segment *se
     };
     weft_node_open(&s->job, &s->node);
     assert_int_equal(weft_shm_ops.open(&s->up, &s->node, &s->tp), WEFT_OK);
-    assert_int_equal(weft_shm_ops.connect(s->tp, 1 - me, &s->ep), WEFT_OK);
+    assert_int_equal(weft_shm_ops.connect(s->tp, NULL, 1 - me, &s->path), WEFT_OK);
 }
 
 static void no_schedule_hangs_or_mixes_anything_up(void **state)
@@ -529,7 +529,7 @@ static void no_schedule_hangs_or_mixes_anything_up(void **state)
                   atomic_load(&sides[1].node.area->rings));
     for (int i = 0; i < SIDES; i++) {
         assert_int_equal(sides[i].arrived, sides[1 - i].sent);
-        weft_shm_ops.disconnect(sides[i].ep);
+        weft_shm_ops.disconnect(sides[i].path);
         weft_shm_ops.close(sides[i].tp);
     }
     weft_segment_close(&segment);

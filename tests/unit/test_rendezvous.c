@@ -186,7 +186,7 @@ static void what_cannot_be_reached_is_asked_for_and_comes_in_any_order(void **st
     enum { PART = 4000, PARTS = LONG / PART };
 
     (void)state;
-    fake.is_reachable = false;
+    fake_reach(false);
     for (int has_share = 0; has_share < 2; has_share++) {
         struct weft_request *request = start_recv(A, 5, buffer, sizeof(buffer));
         struct weft_answer pull;
@@ -226,7 +226,7 @@ static void two_messages_in_pieces_do_not_mix(void **state)
     struct weft_answer pull[2];
 
     (void)state;
-    fake.is_reachable = false;
+    fake_reach(false);
     for (int i = 0; i < 2; i++) {
         request[i] = start_recv(A, i, buffer + i * EACH, EACH);
         arrive_announced(A, i, message + i * EACH, EACH, (uint64_t)i + 70);
@@ -285,7 +285,7 @@ static void a_fetch_that_fails_in_the_middle_asks_for_what_is_missing(void **sta
 
             fake_forget();
             memset(buffer, 0, sizeof(buffer));
-            fake.fetches = done;
+            fake.gets = done;
             request = start_recv(A, 5, buffer, sizeof(buffer));
             if (has_share) {
                 arrive_with_share(A, 5, message, HUGE_BYTES, 42, SHARE);
@@ -316,7 +316,7 @@ static void a_truncated_receive_asks_only_for_what_fits(void **state)
 
         fake_forget();
         memset(buffer, 0, sizeof(buffer));
-        fake.is_reachable = is_reachable != 0;
+        fake_reach(is_reachable != 0);
         request = start_recv(A, 5, buffer, FITS);
         arrive_announced(A, 5, message, LONG, 42);
         weft_progress();
@@ -346,7 +346,7 @@ static void a_receive_without_room_fetches_nothing_and_tells_the_sender(void **s
     (void)state;
     for (int is_reachable = 0; is_reachable < 2; is_reachable++) {
         fake_forget();
-        fake.is_reachable = is_reachable != 0;
+        fake_reach(is_reachable != 0);
         arrive_announced(A, 5, message, LONG, 42);
         request = start_recv(A, 5, NULL, 0);
         weft_progress();
@@ -366,7 +366,7 @@ static void a_receive_without_room_opens_the_share_and_wakes_the_sender(void **s
     (void)state;
     for (int is_reachable = 0; is_reachable < 2; is_reachable++) {
         fake_forget();
-        fake.is_reachable = is_reachable != 0;
+        fake_reach(is_reachable != 0);
         generation = arrive_with_share(A, 5, message, LONG, 42, SHARE);
         request = start_recv(A, 5, NULL, 0);
         weft_progress();
@@ -382,13 +382,13 @@ static void a_receive_without_room_opens_the_share_and_wakes_the_sender(void **s
 /* ---- both copy ---- */
 
 /* Stands for the sender: copies a piece from the back whenever the receiver fetches. */
-static void help_a_piece(uint64_t offset, uint64_t length)
+static void help_a_piece(uint64_t address, uint64_t length)
 {
     struct weft_copy_share *share = share_of(A, SHARE);
     uint64_t at;
     uint64_t part;
 
-    (void)offset;
+    (void)address;
     (void)length;
     if (weft_share_claim_piece(share, share_generation(share), WEFT_SHARE_SENDER, &at,
                                &part)) {
@@ -404,13 +404,13 @@ a_sender_that_helps_copies_from_the_back_and_the_receiver_the_front(void **state
     struct weft_request *request;
 
     (void)state;
-    fake.fetching = help_a_piece;
+    fake.getting = help_a_piece;
     request = start_recv(A, 5, buffer, sizeof(buffer));
     arrive_with_share(A, 5, message, HUGE_BYTES, 42, SHARE);
     weft_progress();
     assert_int_equal(fake.move_count, PIECES / 2);
     for (uint64_t i = 0; i < PIECES / 2; i++) {
-        assert_int_equal(fake.moves[i].offset, i * PIECE);
+        assert_int_equal(fake.moves[i].address, (uintptr_t)message + i * PIECE);
         assert_int_equal(fake.moves[i].length, PIECE);
     }
     assert_received(request, HUGE_BYTES);
@@ -440,9 +440,9 @@ static struct weft_copy_share
 static uint64_t helped_at;
 static uint64_t helped_length;
 
-static void claim_slowly(uint64_t offset, uint64_t length)
+static void claim_slowly(uint64_t address, uint64_t length)
 {
-    (void)offset;
+    (void)address;
     (void)length;
     if (helped == NULL) {
         helped = share_of(A, SHARE);
@@ -465,7 +465,7 @@ static struct weft_request *start_helped(void)
     struct weft_request *request = start_recv(A, 5, buffer, sizeof(buffer));
 
     helped = NULL;
-    fake.fetching = claim_slowly;
+    fake.getting = claim_slowly;
     arrive_with_share(A, 5, message, HUGE_BYTES, 42, SHARE);
     weft_progress();
     assert_int_equal(helped_at, HUGE_BYTES - PIECE);
@@ -514,7 +514,7 @@ static void a_fetch_that_fails_beside_a_helper_asks_for_all_but_its_piece(void *
     struct weft_request *request;
 
     (void)state;
-    fake.fetches = 0;
+    fake.gets = 0;
     request = start_helped();
     assert_int_equal(fake.move_count, 1);
     answer_pulls(0, HUGE_BYTES - PIECE);
@@ -569,11 +569,11 @@ static void *race_helper(void *ignored)
     }
 }
 
-static void start_race(uint64_t offset, uint64_t length)
+static void start_race(uint64_t address, uint64_t length)
 {
     const int round = atomic_fetch_add_explicit(&race.round, 1, memory_order_release) + 1;
 
-    (void)offset;
+    (void)address;
     (void)length;
     while (atomic_load_explicit(&race.ready, memory_order_acquire) != round) {
         sched_yield();
@@ -590,7 +590,7 @@ static void every_byte_is_copied_or_asked_for_once_however_helpers_meet(void **s
 
     (void)state;
     fake.is_dry = true;
-    fake.fetching = start_race;
+    fake.getting = start_race;
     assert_int_equal(pthread_create(&thread, NULL, race_helper, NULL), 0);
     for (int r = 0; r < ROUNDS; r++) {
         struct weft_request *request;
@@ -601,7 +601,7 @@ static void every_byte_is_copied_or_asked_for_once_however_helpers_meet(void **s
         race.delay[0] = (int)(random >> 33) % 50;
         race.delay[1] = (int)(random >> 45) % 200;
         fake_forget();
-        fake.fetches = 0;
+        fake.gets = 0;
         request = start_recv(A, 5, buffer, RACED);
         arrive_with_share(A, 5, message, RACED, 42, SHARE);
         weft_progress();
@@ -768,7 +768,7 @@ static void a_sender_without_a_share_learns_the_end_from_the_receiver(void **sta
 
         fake_forget();
         limit_shares(why == 0 ? 0 : FIXTURE_SHARES);
-        fake.is_reachable = why != 1;
+        fake_reach(why != 1);
         request = announce(LONG, WEFT_SEND_STANDARD, &name);
         assert_true(announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0)).share == WEFT_NO_SHARE);
         assert_int_equal(shares_used(), 0);
@@ -977,8 +977,9 @@ static void a_sender_stores_from_the_back_what_nobody_has_claimed(void **state)
     weft_progress();
     assert_int_equal(fake.move_count, PIECES - 1);
     for (uint64_t i = 0; i < PIECES - 1; i++) {
-        assert_true(fake.moves[i].is_store);
-        assert_int_equal(fake.moves[i].offset, HUGE_BYTES - (i + 1) * PIECE);
+        assert_true(fake.moves[i].is_put);
+        assert_int_equal(fake.moves[i].address,
+                         (uintptr_t)buffer + HUGE_BYTES - (i + 1) * PIECE);
         assert_int_equal(fake.moves[i].length, PIECE);
     }
     assert_int_equal(share_copied(share), HUGE_BYTES - part);
@@ -1028,7 +1029,7 @@ static void a_store_that_fails_sends_that_piece_to_who_opened_the_share(void **s
 
         fake_forget();
         memset(buffer, 0, sizeof(buffer));
-        fake.stores = done;
+        fake.puts = done;
         request = announce(HUGE_BYTES, WEFT_SEND_STANDARD, &name);
         share = open_announced(HUGE_BYTES, PIECE, &generation);
         for (int i = 0; i < 2 * PIECES; i++) {
@@ -1048,13 +1049,13 @@ static void a_store_that_fails_sends_that_piece_to_who_opened_the_share(void **s
 static struct weft_request *waited_for;
 
 /* The receiver takes the rest while the sender's first store is under way, and fails. */
-static void fetch_the_rest(uint64_t offset, uint64_t length)
+static void fetch_the_rest(uint64_t address, uint64_t length)
 {
     struct weft_copy_share *share = share_of(0, 0);
     uint64_t at;
     uint64_t part;
 
-    assert_int_equal(offset, HUGE_BYTES - PIECE);
+    assert_int_equal(address, (uintptr_t)buffer + HUGE_BYTES - PIECE);
     assert_int_equal(length, PIECE);
     while (weft_share_claim_piece(share, share_generation(share), WEFT_SHARE_RECEIVER,
                                   &at, &part)) {
@@ -1070,8 +1071,8 @@ static void a_store_that_fails_sends_exactly_that_piece(void **state)
     uint32_t generation;
 
     (void)state;
-    fake.stores = 0;
-    fake.storing = fetch_the_rest;
+    fake.puts = 0;
+    fake.putting = fetch_the_rest;
     waited_for = announce(HUGE_BYTES, WEFT_SEND_STANDARD, &name);
     share = open_announced(HUGE_BYTES, PIECE, &generation);
     weft_progress();
@@ -1255,7 +1256,7 @@ static void pieces_that_were_asked_for_are_taken_also_by_a_full_store(void **sta
 
     (void)state;
     fill_store();
-    fake.is_reachable = false;
+    fake_reach(false);
     request = start_recv(A, 5, buffer, sizeof(buffer));
     arrive_announced(A, 5, message, LONG, 42);
     weft_progress();
@@ -1336,7 +1337,7 @@ static void receive(const struct fake_packet *packet, bool is_reachable, bool is
     struct weft_request *request = NULL;
 
     fake_forget();
-    fake.is_reachable = is_reachable;
+    fake_reach(is_reachable);
     if (is_posted) {
         request = start_recv(A, 5, buffer, sizeof(buffer));
     }

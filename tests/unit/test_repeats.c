@@ -128,7 +128,7 @@ static void a_second_sums_is_ignored(void **state)
     struct weft_transfer *r;
 
     (void)state;
-    fake.is_reachable = false;
+    fake_reach(false);
     recv = start_recv(A, TAG, buffer, LONG);
     arrive_with_share(A, TAG, message, LONG, 42, 0);
     weft_progress();

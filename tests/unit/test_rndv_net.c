@@ -28,7 +28,7 @@ static int open_fetched(void **state)
 {
     const int rc = open_net(state);
 
-    fake_net.is_fetched = true;
+    fake_net.prefers_get = true;
     return rc;
 }
 
@@ -143,7 +143,7 @@ static void the_rest_of_an_announced_message_is_put_and_placed(void **state)
     (void)state;
     assert_int_equal(about.length, LONG);
     assert_true(along > 0);
-    assert_int_equal(announced->stream, 1); /* and what follows takes the same */
+    assert_int_equal(announced->path, 1); /* and what follows takes the same */
     finish(WEFT_OK);
     assert_memory_equal(announced->data + announced->head_len, message, along);
     assert_false(weft_request_is_complete(send));
@@ -158,7 +158,7 @@ static void the_rest_of_an_announced_message_is_put_and_placed(void **state)
     assert_int_equal(fake_net.puts, 1);
     assert_int_equal(net_answer(WEFT_PKT_PLACED).request, 43);
     assert_int_equal(net_answer(WEFT_PKT_PLACED).length, LONG - along);
-    assert_int_equal(fake_net_nth(WEFT_PKT_PLACED, 0)->stream, 1);
+    assert_int_equal(fake_net_nth(WEFT_PKT_PLACED, 0)->path, 1);
     assert_false(weft_request_is_complete(send));
     finish(WEFT_OK);
     assert_memory_equal(buffer + along, message + along, LONG - along);

@@ -117,7 +117,7 @@ static void a_piece_that_cannot_be_fetched_comes_as_data_with_the_rest(void **st
     struct weft_answer pull;
 
     (void)state;
-    fake.fetches = 1;
+    fake.gets = 1;
     arrive_announced(A, 5, NULL, BYTES, 42);
     weft_progress();
     arrive_staged(0);
@@ -135,13 +135,13 @@ static void a_piece_that_cannot_be_fetched_comes_as_data_with_the_rest(void **st
 }
 
 /* The sender sees the share open and would help. */
-static void claim_nothing(uint64_t offset, uint64_t length)
+static void claim_nothing(uint64_t address, uint64_t length)
 {
     struct weft_copy_share *share = share_of(A, 0);
     uint64_t at;
     uint64_t part;
 
-    (void)offset;
+    (void)address;
     (void)length;
     assert_true(weft_share_is_open(share, share_generation(share)));
     assert_false(weft_share_claim_piece(share, share_generation(share), WEFT_SHARE_SENDER,
@@ -156,7 +156,7 @@ static void data_of_one_block_are_fetched_and_nobody_stores(void **state)
 
     (void)state;
     generation = arrive_with_share(A, 5, message, BYTES, 42, 0);
-    fake.fetching = claim_nothing;
+    fake.getting = claim_nothing;
     weft_progress();
     assert_true(weft_share_is_over(share, generation));
     assert_int_equal(fake_count(WEFT_PKT_STAGE), 0);
@@ -174,8 +174,8 @@ static void what_is_not_reached_comes_as_data(void **state)
         (void)state;
         memset(spread, 0, sizeof(spread));
         fake_forget();
-        fake.is_reachable = can_try;
-        fake.fetches = 1;
+        fake_reach(can_try);
+        fake.gets = 1;
         arrive_with_share(A, 5, message, BYTES, 42, 0);
         weft_progress();
         assert_false(
@@ -267,7 +267,7 @@ static void pieces_in_stages_are_read_where_they_are(void **state)
     struct weft_request *request = start_typed_recv();
 
     (void)state;
-    fake.is_reachable = false; /* and need not be */
+    fake_reach(false); /* and need not be */
     arrive_announced(A, 5, NULL, BYTES, 42);
     weft_progress();
     for (size_t i = 0; i < 3; i++) {
@@ -375,7 +375,7 @@ static void a_message_in_a_stage_goes_to_any_buffer(void **state)
         };
 
         (void)state;
-        fake.is_reachable = false;
+        fake_reach(false);
         fake_forget();
         memset(spread, 0, sizeof(spread));
         memcpy(stage_of(A, 1), message, WEFT_STAGE_BYTES);
@@ -478,7 +478,7 @@ static void both_may_have_long_blocks(void **state)
         struct weft_request *request;
 
         limit_stages(1);
-        fake.fetches = is_failing ? 1 : FAKE_ENDLESS;
+        fake.gets = is_failing ? 1 : FAKE_ENDLESS;
         fake_forget();
         memset(spread, 0, sizeof(spread));
         list->n = ROWS;

@@ -283,7 +283,7 @@ static void a_progress_thread_that_nobody_wakes_looks_for_packets(void **state)
 
     (void)state;
     fill_pattern(message, LONG, 1);
-    fake.is_reachable = false; /* so it comes in pieces */
+    fake_reach(false); /* so it comes in pieces */
     atomic_store_explicit(&fixture_job.segment.header->is_barrier_refused, 1,
                           memory_order_seq_cst);
     request = start_recv(PEER, TAG, buffer, LONG);

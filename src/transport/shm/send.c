@@ -9,62 +9,63 @@
 enum { BEFORE_LANE = 2 };
 
 /* Looks for a free lane of the peer's. The lane says how many packets went before. */
-static void claim_lane(struct weft_shm_endpoint *ep, uint32_t me)
+static void claim_lane(struct weft_shm_path *path, uint32_t me)
 {
     for (uint32_t i = 0; i < WEFT_LANES; i++) {
-        _Atomic uint32_t *place = &ep->area->lane_owner[i];
+        _Atomic uint32_t *place = &path->area->lane_owner[i];
         uint32_t owner = 0;
 
         if (atomic_load_explicit(place, memory_order_relaxed) == 0 &&
             atomic_compare_exchange_strong_explicit(
                 place, &owner, me + 1, memory_order_acquire, memory_order_relaxed)) {
-            ep->area->lanes[i].before = (uint32_t)ep->number;
-            ep->out = (struct weft_lane_out){.lane = &ep->area->lanes[i]};
+            path->area->lanes[i].before = (uint32_t)path->number;
+            path->out = (struct weft_lane_out){.lane = &path->area->lanes[i]};
             /* Release: who sees the bit sees owner and `before`. */
-            atomic_fetch_or_explicit(&ep->area->lane_mask, 1u << i, memory_order_release);
+            atomic_fetch_or_explicit(&path->area->lane_mask, 1u << i,
+                                     memory_order_release);
             return;
         }
     }
-    atomic_fetch_add_explicit(&ep->area->lanes_wanted, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&path->area->lanes_wanted, 1, memory_order_relaxed);
 }
 
-static enum weft_rc send_by_inbox(struct weft_shm_endpoint *ep, const void *header,
+static enum weft_rc send_by_inbox(struct weft_shm_path *path, const void *header,
                                   const void *data, size_t len)
 {
-    const struct weft_transport *tp = ep->base.transport;
+    const struct weft_transport *tp = path->base.transport;
     const struct weft_ring_head head = {
         .from = tp->me,
         .local = tp->local,
-        .number = (uint32_t)ep->number,
+        .number = (uint32_t)path->number,
         .len = (uint32_t)len,
     };
     enum weft_rc rc = weft_ring_push(
-        &ep->area->inbox, ep->area->inbox_cells, WEFT_INBOX_CELLS, &tp->area->claim,
-        WEFT_RING_INBOX + 2 * ep->local, &head, header, data);
+        &path->area->inbox, path->area->inbox_cells, WEFT_INBOX_CELLS, &tp->area->claim,
+        WEFT_RING_INBOX + 2 * path->local, &head, header, data);
 
     if (rc == WEFT_OK) {
-        ep->by_inbox++;
-        ep->inbox_bytes += WEFT_HEADER_BYTES + len;
-        ep->number++;
+        path->by_inbox++;
+        path->inbox_bytes += WEFT_HEADER_BYTES + len;
+        path->number++;
     }
     return rc;
 }
 
-static enum weft_rc send_control(struct weft_shm_endpoint *ep, const void *header,
+static enum weft_rc send_control(struct weft_shm_path *path, const void *header,
                                  const void *data, size_t len, unsigned flags)
 {
-    const struct weft_transport *tp = ep->base.transport;
+    const struct weft_transport *tp = path->base.transport;
     const struct weft_ring_head head = {
         .from = tp->me,
         .local = tp->local,
         .len = (uint32_t)len,
     };
     enum weft_rc rc = weft_ring_push(
-        &ep->area->control, ep->area->control_cells, WEFT_CONTROL_CELLS, &tp->area->claim,
-        WEFT_RING_CONTROL + 2 * ep->local, &head, header, data);
+        &path->area->control, path->area->control_cells, WEFT_CONTROL_CELLS,
+        &tp->area->claim, WEFT_RING_CONTROL + 2 * path->local, &head, header, data);
 
     if (rc == WEFT_OK && (flags & WEFT_SEND_QUIET) == 0) {
-        weft_node_notice_urgent(ep->node);
+        weft_node_notice_urgent(path->node);
     }
     return rc;
 }
@@ -75,36 +76,36 @@ static enum weft_rc send_control(struct weft_shm_endpoint *ep, const void *heade
  * store and our next look at the lane is that of weft_node_publish(), without which
  * nobody sleeps: who has asked after it publishes again (`has_asked`).
  */
-static void ask_for_room(struct weft_shm_endpoint *ep)
+static void ask_for_room(struct weft_shm_path *path)
 {
-    _Atomic uint32_t *wants_room = &ep->out.lane->wants_room;
+    _Atomic uint32_t *wants_room = &path->out.lane->wants_room;
 
     if (atomic_load_explicit(wants_room, memory_order_relaxed) == 0 ||
-        ep->asked_at != ep->out.head) {
-        ep->asked_at = ep->out.head;
-        ep->base.transport->node->has_asked = true;
+        path->asked_at != path->out.head) {
+        path->asked_at = path->out.head;
+        path->base.transport->node->has_asked = true;
         atomic_store_explicit(wants_room, 1, memory_order_relaxed);
-        weft_node_notice_urgent(ep->node);
+        weft_node_notice_urgent(path->node);
     }
 }
 
-bool weft_shm_may_be_queued(struct weft_endpoint *base,
+bool weft_shm_may_be_queued(struct weft_path *base,
                             bool (*is_it)(const void *header, const void *argument),
                             const void *argument)
 {
-    struct weft_shm_endpoint *ep = (struct weft_shm_endpoint *)base;
-    struct weft_lane *lane = ep->out.lane;
+    struct weft_shm_path *path = (struct weft_shm_path *)base;
+    struct weft_lane *lane = path->out.lane;
     uint64_t at;
 
     if (lane == NULL) {
-        return ep->number > 0; /* nobody tells when the inbox was emptied */
+        return path->number > 0; /* nobody tells when the inbox was emptied */
     }
     /* Acquire: what was taken has been matched. */
     at = atomic_load_explicit(&lane->taken, memory_order_acquire);
     if (at == 0 && lane->before > 0) {
         return true;
     }
-    while (at < ep->out.head) {
+    while (at < path->out.head) {
         const struct weft_cell *cell = weft_lane_cell(lane, at);
         const uint32_t flag = atomic_load_explicit(&cell->flag, memory_order_relaxed);
 
@@ -120,7 +121,7 @@ bool weft_shm_may_be_queued(struct weft_endpoint *base,
 }
 
 /* First contact, rare peers, control packets, and messages of more than one cell. */
-static __attribute__((noinline)) enum weft_rc send_otherwise(struct weft_shm_endpoint *ep,
+static __attribute__((noinline)) enum weft_rc send_otherwise(struct weft_shm_path *path,
                                                              const void *header,
                                                              const void *data, size_t len,
                                                              unsigned flags)
@@ -128,42 +129,42 @@ static __attribute__((noinline)) enum weft_rc send_otherwise(struct weft_shm_end
     enum weft_rc rc = WEFT_OK;
 
     if ((flags & WEFT_SEND_CONTROL) != 0) {
-        return send_control(ep, header, data, len, flags);
+        return send_control(path, header, data, len, flags);
     }
-    if (ep->out.lane == NULL && ep->by_inbox >= BEFORE_LANE) {
-        claim_lane(ep, ep->base.transport->local);
-        ep->by_inbox = 0; /* asks again after as many, if there was none */
+    if (path->out.lane == NULL && path->by_inbox >= BEFORE_LANE) {
+        claim_lane(path, path->base.transport->local);
+        path->by_inbox = 0; /* asks again after as many, if there was none */
     }
-    if (ep->out.lane == NULL) {
-        rc = send_by_inbox(ep, header, data, len);
-    } else if (weft_lane_push(&ep->out, header, data, len)) {
-        ep->number++;
+    if (path->out.lane == NULL) {
+        rc = send_by_inbox(path, header, data, len);
+    } else if (weft_lane_push(&path->out, header, data, len)) {
+        path->number++;
     } else {
-        ask_for_room(ep);
+        ask_for_room(path);
         rc = WEFT_AGAIN;
     }
     if (rc == WEFT_OK && (flags & WEFT_SEND_URGENT) != 0) {
-        weft_node_notice_urgent(ep->node);
+        weft_node_notice_urgent(path->node);
     } else if (rc == WEFT_OK) {
-        weft_node_notice(ep->node, WEFT_WAKE_ANYTHING);
+        weft_node_notice(path->node, WEFT_WAKE_ANYTHING);
     }
     return rc;
 }
 
-enum weft_rc weft_shm_send(struct weft_endpoint *base, const void *header,
-                           const void *data, size_t len, unsigned flags)
+enum weft_rc weft_shm_send(struct weft_path *base, const void *header, const void *data,
+                           size_t len, unsigned flags)
 {
-    struct weft_shm_endpoint *ep = (struct weft_shm_endpoint *)base;
+    struct weft_shm_path *path = (struct weft_shm_path *)base;
 
     if (weft_unlikely(flags != 0 || len > sizeof(((struct weft_cell *)0)->data) ||
-                      ep->out.lane == NULL)) {
-        return send_otherwise(ep, header, data, len, flags);
+                      path->out.lane == NULL)) {
+        return send_otherwise(path, header, data, len, flags);
     }
-    if (weft_unlikely(!weft_lane_push_small(&ep->out, header, data, len))) {
-        ask_for_room(ep);
+    if (weft_unlikely(!weft_lane_push_small(&path->out, header, data, len))) {
+        ask_for_room(path);
         return WEFT_AGAIN;
     }
-    ep->number++;
-    weft_node_notice(ep->node, WEFT_WAKE_ANYTHING);
+    path->number++;
+    weft_node_notice(path->node, WEFT_WAKE_ANYTHING);
     return WEFT_OK;
 }

@@ -32,37 +32,55 @@ static void shm_close(struct weft_transport *tp)
     free(tp);
 }
 
-static enum weft_rc shm_connect(struct weft_transport *tp, uint32_t rank,
-                                struct weft_endpoint **out)
+static void add_path(struct weft_transport *tp, struct weft_shm_path *path)
+{
+    path->next = tp->paths;
+    path->link = &tp->paths;
+    if (path->next != NULL) {
+        path->next->link = &path->next;
+    }
+    tp->paths = path;
+}
+
+static enum weft_rc shm_connect(struct weft_transport *tp, struct weft_peer *peer,
+                                uint32_t process, struct weft_path **out)
 {
     const struct weft_segment *segment = &tp->job->segment;
-    struct weft_shm_endpoint *ep;
+    struct weft_shm_path *path;
     uint32_t local;
 
-    if (!weft_node_has(tp->node, rank, &local)) {
+    if (!weft_node_has(tp->node, process, &local)) {
         return WEFT_ERR_UNSUPPORTED;
     }
-    ep = calloc(1, sizeof(*ep));
-    if (ep == NULL) {
+    path = calloc(1, sizeof(*path));
+    if (path == NULL) {
         return WEFT_ERR_NOMEM;
     }
-    ep->base = (struct weft_endpoint){
-        .ops = &weft_shm_ops,
+    path->base = (struct weft_path){
+        .packets = &weft_shm_ops,
         .transport = tp,
-        .rank = rank,
-        .short_max = WEFT_SHORT_MAX,
+        .peer = peer,
+        .process = process,
+        .packet_max = WEFT_SHORT_MAX,
     };
-    ep->local = local;
-    ep->area = weft_shm_area_of(segment, local);
-    ep->node = weft_node_area_of(segment, local);
-    ep->slot = weft_segment_slot(segment, local);
-    *out = &ep->base;
+    path->local = local;
+    path->area = weft_shm_area_of(segment, local);
+    path->node = weft_node_area_of(segment, local);
+    path->slot = weft_segment_slot(segment, local);
+    add_path(tp, path);
+    *out = &path->base;
     return WEFT_OK;
 }
 
-static void shm_disconnect(struct weft_endpoint *ep)
+static void shm_disconnect(struct weft_path *base)
 {
-    free(ep);
+    struct weft_shm_path *path = (struct weft_shm_path *)base;
+
+    *path->link = path->next;
+    if (path->next != NULL) {
+        path->next->link = path->link;
+    }
+    free(path);
 }
 
 /* The last look before sleeping. */
@@ -71,18 +89,21 @@ static enum weft_rc shm_arm(struct weft_transport *tp)
     return weft_shm_has_work(tp) ? WEFT_AGAIN : WEFT_OK;
 }
 
-/* ---- counts: what the data path keeps anyway, added up when somebody asks ---- */
-
-static void count_sent(const struct weft_endpoint *base, struct weft_traffic *traffic)
+/* A full lane tells when it has room, an inbox and a control queue do not. */
+static bool shm_needs_retry(struct weft_transport *tp)
 {
-    const struct weft_shm_endpoint *ep = (const struct weft_shm_endpoint *)base;
-
-    traffic->packets_sent += ep->number;
-    traffic->bytes_sent += ep->out.head * WEFT_CELL_BYTES + ep->inbox_bytes;
+    (void)tp;
+    return true;
 }
+
+/* ---- counts: what the data path keeps anyway, added up when somebody asks ---- */
 
 static void count(const struct weft_transport *tp, struct weft_traffic *traffic)
 {
+    for (const struct weft_shm_path *path = tp->paths; path != NULL; path = path->next) {
+        traffic->packets_sent += path->number;
+        traffic->bytes_sent += path->out.head * WEFT_CELL_BYTES + path->inbox_bytes;
+    }
     for (uint32_t i = 0; i < tp->job->segment.header->local_size; i++) {
         traffic->packets_received += tp->expected[i];
     }
@@ -95,22 +116,18 @@ static void count(const struct weft_transport *tp, struct weft_traffic *traffic)
     traffic->lanes += tp->lane_count;
 }
 
-const struct weft_transport_ops weft_shm_ops = {
+const struct weft_packet_ops weft_shm_ops = {
     .name = "shm",
-    .caps = WEFT_CAP_SAME_NODE | WEFT_CAP_ORDERED | WEFT_CAP_FETCH,
+    .is_node_local = true,
     .open = shm_open,
     .close = shm_close,
     .connect = shm_connect,
     .disconnect = shm_disconnect,
     .send = weft_shm_send,
-    .fetch = weft_shm_fetch,
-    .store = weft_shm_store,
-    .fetch_vectors = weft_shm_fetch_vectors,
-    .store_vectors = weft_shm_store_vectors,
-    .can_reach = weft_shm_can_reach,
-    .may_be_queued = weft_shm_may_be_queued,
     .poll = weft_shm_poll,
     .arm = shm_arm,
-    .count_sent = count_sent,
     .count = count,
+    .try_memory = weft_shm_try_memory,
+    .may_be_queued = weft_shm_may_be_queued,
+    .needs_retry = shm_needs_retry,
 };

@@ -22,18 +22,17 @@ struct weft_transport {
     uint32_t local;             /* and on the node */
     uint32_t lane_count;        /* of lanes below that exist */
     struct weft_lane_in lanes[WEFT_LANES];
-    uint32_t poll_from;       /* which lane is polled first; lane_count: the inbox */
-    uint32_t known_mask;      /* lanes of area->lane_mask that are in `lanes` */
-    uint64_t *expected;       /* by local rank: number of its next ordered packet */
-    uint64_t inbox_bytes;     /* taken from the inbox */
+    uint32_t poll_from;   /* which lane is polled first; lane_count: the inbox */
+    uint32_t known_mask;  /* lanes of area->lane_mask that are in `lanes` */
+    uint64_t *expected;   /* by local rank: number of its next ordered packet */
+    uint64_t inbox_bytes; /* taken from the inbox */
+    struct weft_shm_path *paths;
     _Atomic uint64_t fetched; /* bytes; counted by any thread, without the lock */
     _Atomic uint64_t stored;
 };
 
-enum reach { REACH_UNKNOWN, REACH_YES, REACH_NO };
-
-struct weft_shm_endpoint {
-    struct weft_endpoint base;
+struct weft_shm_path {
+    struct weft_path base;
     struct weft_shm_area *area;
     struct weft_node_area *node;        /* where the peer is woken */
     const struct weft_slot_entry *slot; /* its process */
@@ -43,28 +42,19 @@ struct weft_shm_endpoint {
     uint64_t inbox_bytes;
     uint32_t by_inbox;
     uint64_t asked_at; /* out.head when it last asked for room */
-    enum reach reach;
+    bool is_memory_tried;
+    struct weft_shm_path *next; /* of the transport's */
+    struct weft_shm_path **link;
 };
 
-enum weft_rc weft_shm_send(struct weft_endpoint *ep, const void *header, const void *data,
+enum weft_rc weft_shm_send(struct weft_path *path, const void *header, const void *data,
                            size_t len, unsigned flags);
-bool weft_shm_may_be_queued(struct weft_endpoint *ep,
+bool weft_shm_may_be_queued(struct weft_path *path,
                             bool (*is_it)(const void *header, const void *argument),
                             const void *argument);
 int weft_shm_poll(struct weft_transport *tp, int budget);
 bool weft_shm_has_work(struct weft_transport *tp);
 
-enum weft_rc weft_shm_fetch(struct weft_endpoint *ep, const struct weft_key *key,
-                            uint64_t offset, void *to, size_t len, struct weft_op *op);
-enum weft_rc weft_shm_store(struct weft_endpoint *ep, const struct weft_key *key,
-                            uint64_t offset, const void *from, size_t len,
-                            struct weft_op *op);
-enum weft_rc weft_shm_fetch_vectors(struct weft_endpoint *ep, const struct iovec *theirs,
-                                    size_t their_count, const struct iovec *ours,
-                                    size_t our_count);
-enum weft_rc weft_shm_store_vectors(struct weft_endpoint *ep, const struct iovec *theirs,
-                                    size_t their_count, const struct iovec *ours,
-                                    size_t our_count);
-bool weft_shm_can_reach(struct weft_endpoint *ep);
+void weft_shm_try_memory(struct weft_path *path);
 
 #endif

@@ -12,109 +12,98 @@
 
 #include <sys/uio.h>
 
-/* All of it, or WEFT_ERR_SYSTEM. */
-static enum weft_rc move(bool is_fetch, int pid, uint64_t there, void *here, size_t len)
+typedef ssize_t syscall_move(pid_t pid, const struct iovec *ours, unsigned long our_count,
+                             const struct iovec *theirs, unsigned long their_count,
+                             unsigned long flags);
+
+/* The kernel moves 2 GiB at once; all of one block, or WEFT_ERR_SYSTEM. */
+static enum weft_rc move_block(syscall_move *call, pid_t pid, struct iovec theirs,
+                               struct iovec ours)
 {
-    while (len > 0) {
-        struct iovec local = {.iov_base = here, .iov_len = len};
-        struct iovec remote = {.iov_base = (void *)(uintptr_t)there, .iov_len = len};
-        ssize_t n = is_fetch ? process_vm_readv(pid, &local, 1, &remote, 1, 0)
-                             : process_vm_writev(pid, &local, 1, &remote, 1, 0);
+    while (ours.iov_len > 0) {
+        const ssize_t n = call(pid, &ours, 1, &theirs, 1, 0);
 
         if (n <= 0) {
             return WEFT_ERR_SYSTEM;
         }
-        here = (char *)here + n;
-        there += (uint64_t)n;
-        len -= (size_t)n;
+        ours.iov_base = (char *)ours.iov_base + n;
+        ours.iov_len -= (size_t)n;
+        theirs.iov_base = (char *)theirs.iov_base + n;
+        theirs.iov_len -= (size_t)n;
     }
     return WEFT_OK;
 }
 
-bool weft_shm_can_reach(struct weft_endpoint *base)
+static enum weft_rc move_blocks(syscall_move *call, pid_t pid,
+                                const struct weft_move *move, size_t len)
 {
-    struct weft_shm_endpoint *ep = (struct weft_shm_endpoint *)base;
-    uint64_t seen = 0;
+    const ssize_t n =
+        call(pid, move->ours, move->our_count, move->theirs, move->their_count, 0);
 
-    if (weft_likely(ep->reach != REACH_UNKNOWN)) {
-        return ep->reach == REACH_YES;
-    }
-    if (atomic_load_explicit(&ep->node->is_known, memory_order_acquire) == 0) {
-        return false; /* it has not opened its transports yet: ask again later */
-    }
-    ep->reach = move(true, ep->slot->pid, ep->node->probe_address, &seen, sizeof(seen)) ==
-                            WEFT_OK &&
-                        seen == ep->node->probe_value
-                    ? REACH_YES
-                    : REACH_NO;
-    if (ep->reach == REACH_NO) {
-        weft_log_info("the memory of rank %u cannot be reached: long messages are copied "
-                      "through the segment",
-                      base->rank);
-    }
-    return ep->reach == REACH_YES;
+    return n == (ssize_t)len ? WEFT_OK : WEFT_ERR_SYSTEM;
 }
 
-/* Adds `len` to a counter of ours, if the bytes were moved. */
-static enum weft_rc count_moved(_Atomic uint64_t *counter, size_t len, enum weft_rc rc)
+static enum weft_rc move_and_count(syscall_move *call, struct weft_path *base,
+                                   const struct weft_move *move,
+                                   _Atomic uint64_t *counter)
 {
+    const pid_t pid = ((struct weft_shm_path *)base)->slot->pid;
+    enum weft_rc rc;
+    size_t len = 0;
+
+    for (size_t i = 0; i < move->our_count; i++) {
+        len += move->ours[i].iov_len;
+    }
+    rc = move->our_count == 1 && move->their_count == 1
+             ? move_block(call, pid, move->theirs[0], move->ours[0])
+             : move_blocks(call, pid, move, len);
     if (rc == WEFT_OK) {
         atomic_fetch_add_explicit(counter, len, memory_order_relaxed);
     }
     return rc;
 }
 
-enum weft_rc weft_shm_fetch(struct weft_endpoint *base, const struct weft_key *key,
-                            uint64_t offset, void *to, size_t len, struct weft_op *op)
+static enum weft_rc put(struct weft_path *path, const struct weft_move *move,
+                        struct weft_op *op)
 {
-    struct weft_shm_endpoint *ep = (struct weft_shm_endpoint *)base;
-
     (void)op; /* done when it returns */
-    return count_moved(&base->transport->fetched, len,
-                       move(true, ep->slot->pid, key->address + offset, to, len));
+    return move_and_count(process_vm_writev, path, move, &path->transport->stored);
 }
 
-enum weft_rc weft_shm_store(struct weft_endpoint *base, const struct weft_key *key,
-                            uint64_t offset, const void *from, size_t len,
-                            struct weft_op *op)
+static enum weft_rc get(struct weft_path *path, const struct weft_move *move,
+                        struct weft_op *op)
 {
-    struct weft_shm_endpoint *ep = (struct weft_shm_endpoint *)base;
-
     (void)op;
-    return count_moved(
-        &base->transport->stored, len,
-        move(false, ep->slot->pid, key->address + offset, (void *)(uintptr_t)from, len));
+    return move_and_count(process_vm_readv, path, move, &path->transport->fetched);
 }
 
-static enum weft_rc move_vectors(bool is_fetch, struct weft_endpoint *base,
-                                 _Atomic uint64_t *counter, const struct iovec *theirs,
-                                 size_t their_count, const struct iovec *ours,
-                                 size_t our_count)
-{
-    const int pid = ((struct weft_shm_endpoint *)base)->slot->pid;
-    size_t len = 0;
-    ssize_t n;
+static const struct weft_memory_ops memory = {
+    .is_unlocked = true,
+    .iov_max = WEFT_VECTORS_MAX,
+    .put = put,
+    .get = get,
+};
 
-    for (size_t i = 0; i < our_count; i++) {
-        len += ours[i].iov_len;
+void weft_shm_try_memory(struct weft_path *base)
+{
+    struct weft_shm_path *path = (struct weft_shm_path *)base;
+    const struct weft_node_area *node = path->node;
+    uint64_t seen = 0;
+    struct iovec ours = {&seen, sizeof(seen)};
+    struct iovec theirs = {.iov_len = sizeof(seen)};
+
+    if (path->is_memory_tried ||
+        atomic_load_explicit(&node->is_known, memory_order_acquire) == 0) {
+        return; /* it has not opened its transports yet: tried again later */
     }
-    n = is_fetch ? process_vm_readv(pid, ours, our_count, theirs, their_count, 0)
-                 : process_vm_writev(pid, ours, our_count, theirs, their_count, 0);
-    return count_moved(counter, len, n == (ssize_t)len ? WEFT_OK : WEFT_ERR_SYSTEM);
-}
-
-enum weft_rc weft_shm_fetch_vectors(struct weft_endpoint *ep, const struct iovec *theirs,
-                                    size_t their_count, const struct iovec *ours,
-                                    size_t our_count)
-{
-    return move_vectors(true, ep, &ep->transport->fetched, theirs, their_count, ours,
-                        our_count);
-}
-
-enum weft_rc weft_shm_store_vectors(struct weft_endpoint *ep, const struct iovec *theirs,
-                                    size_t their_count, const struct iovec *ours,
-                                    size_t our_count)
-{
-    return move_vectors(false, ep, &ep->transport->stored, theirs, their_count, ours,
-                        our_count);
+    path->is_memory_tried = true;
+    theirs.iov_base = (void *)(uintptr_t)node->probe_address;
+    if (move_block(process_vm_readv, path->slot->pid, theirs, ours) == WEFT_OK &&
+        seen == node->probe_value) {
+        base->memory = &memory;
+    } else {
+        weft_log_info("the memory of rank %u cannot be reached: long messages are copied "
+                      "through the segment",
+                      base->process);
+    }
 }

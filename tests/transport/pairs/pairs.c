@@ -52,7 +52,7 @@ struct line {
 
 /* A peer, and our way to it. */
 struct pair {
-    struct weft_endpoint ep; /* first */
+    struct weft_path path; /* first */
     struct weft_peer *peer;
     struct line out[LANES]; /* fd -1: not connected */
     pid_t pid;
@@ -78,7 +78,8 @@ struct weft_transport {
     _Alignas(8) uint8_t packet[WEFT_HEADER_BYTES + WEFT_HEAD_MAX + ZCOPY];
 };
 
-extern const struct weft_transport_ops weft_pairs_ops;
+extern const struct weft_packet_ops weft_pairs_ops;
+static const struct weft_memory_ops memory_ops;
 
 static uint32_t size_of(const struct weft_transport *tp)
 {
@@ -118,12 +119,14 @@ static struct pair *pair_of(struct weft_transport *tp, uint32_t rank)
     struct pair *pair = &tp->pairs[rank];
 
     if (pair->peer == NULL) {
-        pair->ep = (struct weft_endpoint){.ops = &weft_pairs_ops,
-                                          .transport = tp,
-                                          .rank = rank,
-                                          .short_max = PACKET,
-                                          .zcopy_max = ZCOPY};
         pair->peer = tp->up->meet(tp->up->owner, rank);
+        pair->path = (struct weft_path){.packets = &weft_pairs_ops,
+                                        .memory = &memory_ops,
+                                        .transport = tp,
+                                        .peer = pair->peer,
+                                        .process = rank,
+                                        .packet_max = PACKET,
+                                        .zcopy_max = ZCOPY};
     }
     return pair;
 }
@@ -140,12 +143,12 @@ static void close_lanes(struct pair *pair)
 
 static void lose(struct pair *pair)
 {
-    struct weft_upcalls *up = pair->ep.transport->up;
+    struct weft_upcalls *up = pair->path.transport->up;
 
     close_lanes(pair);
     if (!pair->is_lost) {
         pair->is_lost = true;
-        up->lost(up->owner, pair->ep.rank, pair->has_left, "its sockets are closed");
+        up->lost(up->owner, pair->path.process, pair->has_left, "its sockets are closed");
     }
 }
 
@@ -173,10 +176,10 @@ static bool open_lane(struct weft_transport *tp, struct line *line, const char *
     return false;
 }
 
-static enum weft_rc wire(struct weft_endpoint *ep)
+static enum weft_rc establish(struct weft_path *path)
 {
-    struct weft_transport *tp = ep->transport;
-    struct pair *pair = (struct pair *)ep;
+    struct weft_transport *tp = path->transport;
+    struct pair *pair = (struct pair *)path;
     char text[WEFT_KVS_VALUE_MAX + 1];
     enum weft_rc rc;
 
@@ -186,7 +189,7 @@ static enum weft_rc wire(struct weft_endpoint *ep)
     if (pair->out[CONTROL].fd >= 0) {
         return WEFT_OK;
     }
-    rc = weft_wireup_try_lookup(tp->node->job, (int)ep->rank, tp->key, text);
+    rc = weft_wireup_try_lookup(tp->node->job, (int)path->process, tp->key, text);
     for (int lane = 0; lane < LANES && rc == WEFT_OK; lane++) {
         struct line *line = &pair->out[lane];
 
@@ -235,9 +238,9 @@ static enum weft_rc send_parts(struct pair *pair, int lane, struct iovec *parts,
                                int count)
 {
     const struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)count};
-    struct weft_transport *tp = pair->ep.transport;
+    struct weft_transport *tp = pair->path.transport;
     struct line *line = &pair->out[lane];
-    const enum weft_rc rc = wire(&pair->ep);
+    const enum weft_rc rc = establish(&pair->path);
     ssize_t sent;
 
     if (rc != WEFT_OK) {
@@ -257,13 +260,13 @@ static enum weft_rc send_parts(struct pair *pair, int lane, struct iovec *parts,
     return WEFT_OK;
 }
 
-static enum weft_rc send_packet(struct weft_endpoint *ep, const void *header,
+static enum weft_rc send_packet(struct weft_path *path, const void *header,
                                 const void *data, size_t len, unsigned flags)
 {
     struct iovec parts[] = {{(void *)(uintptr_t)header, WEFT_HEADER_BYTES},
                             {(void *)(uintptr_t)data, len}};
 
-    return send_parts((struct pair *)ep,
+    return send_parts((struct pair *)path,
                       (flags & WEFT_SEND_CONTROL) != 0 ? CONTROL : ORDERED, parts, 2);
 }
 
@@ -275,48 +278,46 @@ static enum weft_rc finish_later(struct weft_transport *tp, struct weft_op *op)
     return WEFT_PENDING;
 }
 
-static enum weft_rc send_zcopy(struct weft_endpoint *ep, const void *header,
+static enum weft_rc send_zcopy(struct weft_path *path, const void *header,
                                const void *head, size_t head_len, const void *data,
                                size_t len, struct weft_op *op)
 {
     struct iovec parts[] = {{(void *)(uintptr_t)header, WEFT_HEADER_BYTES},
                             {(void *)(uintptr_t)head, head_len},
                             {(void *)(uintptr_t)data, len}};
-    const enum weft_rc rc = send_parts((struct pair *)ep, ORDERED, parts, 3);
+    const enum weft_rc rc = send_parts((struct pair *)path, ORDERED, parts, 3);
 
-    return rc == WEFT_OK ? finish_later(ep->transport, op) : rc;
+    return rc == WEFT_OK ? finish_later(path->transport, op) : rc;
 }
 
 /* ---- memory ---- */
 
-static enum weft_rc move(struct weft_endpoint *ep, const struct weft_key *key,
-                         uint64_t offset, void *here, size_t len, bool is_put,
+static enum weft_rc move(struct weft_path *path, const struct weft_move *m, bool is_put,
                          struct weft_op *op)
 {
-    struct pair *pair = (struct pair *)ep;
-    const enum weft_rc rc = wire(ep);
-    struct iovec mine = {here, len};
-    struct iovec theirs = {(void *)(uintptr_t)(key->address + offset), len};
+    struct pair *pair = (struct pair *)path;
+    const enum weft_rc rc = establish(path);
     ssize_t moved;
 
     if (rc != WEFT_OK) {
         return rc;
     }
-    moved = is_put ? process_vm_writev(pair->pid, &mine, 1, &theirs, 1, 0)
-                   : process_vm_readv(pair->pid, &mine, 1, &theirs, 1, 0);
-    return moved == (ssize_t)len ? finish_later(ep->transport, op) : WEFT_ERR_ADDRESS;
+    moved = is_put ? process_vm_writev(pair->pid, m->ours, 1, m->theirs, 1, 0)
+                   : process_vm_readv(pair->pid, m->ours, 1, m->theirs, 1, 0);
+    return moved == (ssize_t)m->ours->iov_len ? finish_later(path->transport, op)
+                                              : WEFT_ERR_ADDRESS;
 }
 
-static enum weft_rc put(struct weft_endpoint *ep, const struct weft_key *key,
-                        uint64_t offset, const void *from, size_t len, struct weft_op *op)
+static enum weft_rc put(struct weft_path *path, const struct weft_move *m,
+                        struct weft_op *op)
 {
-    return move(ep, key, offset, (void *)(uintptr_t)from, len, true, op);
+    return move(path, m, true, op);
 }
 
-static enum weft_rc get(struct weft_endpoint *ep, const struct weft_key *key,
-                        uint64_t offset, void *to, size_t len, struct weft_op *op)
+static enum weft_rc get(struct weft_path *path, const struct weft_move *m,
+                        struct weft_op *op)
 {
-    return move(ep, key, offset, to, len, false, op);
+    return move(path, m, false, op);
 }
 
 static enum weft_rc mr_register(struct weft_transport *tp, void *memory, size_t bytes,
@@ -335,6 +336,14 @@ static void mr_deregister(struct weft_transport *tp, void *mr)
     (void)tp;
     (void)mr;
 }
+
+static const struct weft_memory_ops memory_ops = {
+    .iov_max = 1,
+    .put = put,
+    .get = get,
+    .mr_register = mr_register,
+    .mr_deregister = mr_deregister,
+};
 
 /* ---- receiving ---- */
 
@@ -462,11 +471,10 @@ static enum weft_rc arm(struct weft_transport *tp)
     return tp->done != NULL ? WEFT_AGAIN : WEFT_OK;
 }
 
-static bool descriptors(struct weft_transport *tp, int out[2])
+static int descriptors(struct weft_transport *tp, int out[WEFT_DESCRIPTORS])
 {
     out[0] = tp->epoll;
-    out[1] = -1;
-    return true;
+    return 1;
 }
 
 static bool needs_retry(struct weft_transport *tp)
@@ -526,22 +534,17 @@ static enum weft_rc open_all(struct weft_upcalls *up, struct weft_node *node,
     return WEFT_OK;
 }
 
-static enum weft_rc connect_to(struct weft_transport *tp, uint32_t rank,
-                               struct weft_endpoint **out)
+static enum weft_rc connect_to(struct weft_transport *tp, struct weft_peer *peer,
+                               uint32_t process, struct weft_path **out)
 {
     uint32_t local;
 
-    if (!weft_node_has(tp->node, rank, &local)) {
+    (void)peer;
+    if (!weft_node_has(tp->node, process, &local)) {
         return WEFT_ERR_UNSUPPORTED;
     }
-    *out = &pair_of(tp, rank)->ep;
+    *out = &pair_of(tp, process)->path;
     return WEFT_OK;
-}
-
-/* The pair stays until the transport is closed: packets may still come by it. */
-static void disconnect(struct weft_endpoint *ep)
-{
-    (void)ep;
 }
 
 static void leave(struct weft_transport *tp)
@@ -553,75 +556,31 @@ static void leave(struct weft_transport *tp)
     }
 }
 
-static struct weft_endpoint *next_stream(struct weft_endpoint *ep)
-{
-    return ep;
-}
-
-static struct weft_endpoint *find_stream(struct weft_endpoint *ep, uint32_t number)
-{
-    (void)number;
-    return ep;
-}
-
-static bool can_reach(struct weft_endpoint *ep)
-{
-    (void)ep;
-    return false;
-}
-
-static bool may_be_queued(struct weft_endpoint *ep,
-                          bool (*is_it)(const void *header, const void *argument),
-                          const void *argument)
-{
-    (void)ep;
-    (void)is_it;
-    (void)argument;
-    return true;
-}
-
-static void count_sent(const struct weft_endpoint *ep, struct weft_traffic *traffic)
-{
-    const struct pair *pair = (const struct pair *)ep;
-
-    traffic->packets_sent += pair->sent;
-    traffic->bytes_sent += pair->sent_bytes;
-}
-
 static void count(const struct weft_transport *tp, struct weft_traffic *traffic)
 {
     traffic->packets_received += tp->traffic.packets_received;
     traffic->bytes_received += tp->traffic.bytes_received;
     traffic->rejected += tp->traffic.rejected;
     for (uint32_t r = 0; r < size_of(tp); r++) {
+        traffic->packets_sent += tp->pairs[r].sent;
+        traffic->bytes_sent += tp->pairs[r].sent_bytes;
         traffic->lanes += tp->pairs[r].out[CONTROL].fd >= 0 ? 1 : 0;
     }
 }
 
-const struct weft_transport_ops weft_pairs_ops = {
+const struct weft_packet_ops weft_pairs_ops = {
     .name = "pairs",
-    .caps = WEFT_CAP_ORDERED,
     .poll_every = 8,
     .open = open_all,
     .close = close_all,
     .connect = connect_to,
-    .disconnect = disconnect,
     .send = send_packet,
-    .next_stream = next_stream,
-    .find_stream = find_stream,
-    .send_zcopy = send_zcopy,
-    .put = put,
-    .get = get,
-    .mr_register = mr_register,
-    .mr_deregister = mr_deregister,
-    .can_reach = can_reach,
-    .may_be_queued = may_be_queued,
     .poll = poll_all,
-    .wire = wire,
     .arm = arm,
-    .descriptors = descriptors,
-    .leave = leave,
-    .needs_retry = needs_retry,
-    .count_sent = count_sent,
     .count = count,
+    .send_zcopy = send_zcopy,
+    .establish = establish,
+    .descriptors = descriptors,
+    .needs_retry = needs_retry,
+    .leave = leave,
 };

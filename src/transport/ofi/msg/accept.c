@@ -58,7 +58,7 @@ static void on_ask(struct weft_transport *tp, const struct fi_eq_cm_entry *entry
         refuse(tp, entry, reason);
         return;
     }
-    peer = weft_msg_peer_get(tp, (uint32_t)shake.caller);
+    peer = weft_msg_peer_get(tp, (uint32_t)shake.caller, NULL);
     stream = peer != NULL ? weft_msg_stream_get(peer, shake.stream) : NULL;
     if (stream == NULL) {
         refuse(tp, entry, WEFT_REFUSED_UNSAID);

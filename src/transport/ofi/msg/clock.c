@@ -45,5 +45,5 @@ void weft_msg_look_at_clock(struct weft_transport *tp)
     if (tp->losing != NULL) {
         next = earlier(next, weft_msg_tell_losses(tp));
     }
-    tp->due_ns = next;
+    tp->deadline = next;
 }

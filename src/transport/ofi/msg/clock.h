@@ -5,7 +5,7 @@
 #include "transport/ofi/msg/msg.h"
 
 /* Loses peers that are silent (quirks/silence.h), tells of peers that are lost, and sets
- * `due_ns`. */
+ * `deadline`. */
 void weft_msg_look_at_clock(struct weft_transport *tp);
 
 #endif

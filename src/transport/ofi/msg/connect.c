@@ -92,7 +92,7 @@ static void ask(struct weft_transport *tp, struct weft_msg_stream *stream)
     stream->ours.caller = tp->self.process;
     stream->ours.listener =
         weft_process((uint32_t)(tp->self.process >> 32), stream->peer->ranked.rank);
-    stream->ours.stream = (uint8_t)stream->base.stream;
+    stream->ours.stream = (uint8_t)stream->base.number;
     if (weft_handshake_ask(&tp->self, &stream->ours, data) != WEFT_OK) {
         weft_msg_lose(tp, stream, "no random numbers");
         return;

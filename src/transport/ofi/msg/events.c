@@ -35,7 +35,7 @@ static void on_event(struct weft_transport *tp, uint32_t type, const union event
             weft_quirks_on_connected(&tp->quirks, stream->ep, stream->socket);
         weft_msg_set_state(tp, stream, WEFT_MSG_OPEN);
         weft_log_info("connected to rank %u, stream %u", stream->peer->ranked.rank,
-                      stream->base.stream);
+                      stream->base.number);
     } else if (type == FI_SHUTDOWN) {
         weft_msg_lose(tp, stream, "the other side has closed it");
     }

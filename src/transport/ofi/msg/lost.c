@@ -63,8 +63,8 @@ static void note_loss(struct weft_transport *tp, struct weft_msg_peer *peer,
         (void)weft_msg_find(tp, peer);
     }
     peer->tell_at_ns = weft_clock_ns() + grace_ns;
-    if (tp->due_ns == 0 || peer->tell_at_ns < tp->due_ns) {
-        tp->due_ns = peer->tell_at_ns;
+    if (tp->deadline == 0 || peer->tell_at_ns < tp->deadline) {
+        tp->deadline = peer->tell_at_ns;
     }
     peer->next_losing = tp->losing;
     tp->losing = peer;
@@ -83,7 +83,7 @@ static void lose(struct weft_transport *tp, struct weft_msg_stream *stream,
     if (!was_open && !weft_msg_is_first(stream)) {
         weft_msg_name_peer(peer, name, sizeof(name));
         weft_log_warn("no stream %u to %s: %s; long messages take fewer",
-                      stream->base.stream, name, cause);
+                      (unsigned)stream->base.number, name, cause);
         weft_msg_set_state(tp, stream, WEFT_MSG_LOST);
         return;
     }

@@ -3,18 +3,23 @@
 #include "transport/ofi/msg/send.h"
 #include "transport/ofi/msg/slots.h"
 
-/* Between memory of ours and a peer's: FI_WRITE there, or FI_READ from there. */
-static enum weft_rc move(struct weft_endpoint *ep, uint64_t access,
-                         const struct weft_key *key, uint64_t offset, void *ours,
-                         size_t len, struct weft_op *op)
+#include <assert.h>
+
+/* Between memory of ours and a peer's, one block each: FI_WRITE there, or FI_READ from
+ * there. */
+static enum weft_rc start(struct weft_path *path, uint64_t access,
+                          const struct weft_move *move, struct weft_op *op)
 {
-    struct weft_msg_stream *stream = weft_msg_stream_of(ep);
-    struct weft_transport *tp = ep->transport;
-    const uint64_t theirs = key->address + offset;
+    struct weft_msg_stream *stream = weft_msg_stream_of(path);
+    struct weft_transport *tp = path->transport;
+    const uint64_t theirs = (uint64_t)(uintptr_t)move->theirs->iov_base;
+    void *ours = move->ours->iov_base;
+    const size_t len = move->ours->iov_len;
     struct weft_msg_slot *slot;
     enum weft_rc rc = weft_msg_may_send(tp, stream, 0);
     void *descriptor;
 
+    assert(move->their_count == 1 && move->our_count == 1);
     if (rc != WEFT_OK) {
         return rc;
     }
@@ -26,34 +31,33 @@ static enum weft_rc move(struct weft_endpoint *ep, uint64_t access,
     rc = weft_msg_outcome(tp, stream,
                           access == FI_WRITE
                               ? fi_write(stream->ep, ours, len, descriptor, 0, theirs,
-                                         key->key, &slot->context)
+                                         move->key, &slot->context)
                               : fi_read(stream->ep, ours, len, descriptor, 0, theirs,
-                                        key->key, &slot->context));
+                                        move->key, &slot->context));
     if (rc != WEFT_OK) {
         weft_msg_slot_give(tp, slot);
         return rc;
     }
-    *(access == FI_WRITE ? &stream->peer->bytes_put : &stream->peer->bytes_got) += len;
+    *(access == FI_WRITE ? &tp->bytes_put : &tp->bytes_got) += len;
     return WEFT_PENDING;
 }
 
-enum weft_rc weft_msg_put(struct weft_endpoint *ep, const struct weft_key *key,
-                          uint64_t offset, const void *from, size_t len,
-                          struct weft_op *op)
+static enum weft_rc put(struct weft_path *path, const struct weft_move *move,
+                        struct weft_op *op)
 {
-    return move(ep, FI_WRITE, key, offset, (void *)(uintptr_t)from, len, op);
+    return start(path, FI_WRITE, move, op);
 }
 
-enum weft_rc weft_msg_get(struct weft_endpoint *ep, const struct weft_key *key,
-                          uint64_t offset, void *to, size_t len, struct weft_op *op)
+static enum weft_rc get(struct weft_path *path, const struct weft_move *move,
+                        struct weft_op *op)
 {
-    return move(ep, FI_READ, key, offset, to, len, op);
+    return start(path, FI_READ, move, op);
 }
 
 /* ---- memory that peers write to, or read ---- */
 
-enum weft_rc weft_msg_mr_register(struct weft_transport *tp, void *memory, size_t bytes,
-                                  unsigned how, struct weft_key *key, void **mr)
+static enum weft_rc mr_register(struct weft_transport *tp, void *memory, size_t bytes,
+                                unsigned how, struct weft_key *key, void **mr)
 {
     const bool is_virtual = (tp->ofi.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
     const uint64_t access = ((how & WEFT_MR_PUT) != 0 ? FI_REMOTE_WRITE : 0) |
@@ -74,8 +78,21 @@ enum weft_rc weft_msg_mr_register(struct weft_transport *tp, void *memory, size_
     return WEFT_OK;
 }
 
-void weft_msg_mr_deregister(struct weft_transport *tp, void *mr)
+static void mr_deregister(struct weft_transport *tp, void *mr)
 {
     tp->registered--;
     weft_ofi_unregister(mr);
+}
+
+const struct weft_memory_ops *weft_msg_memory(void)
+{
+    static const struct weft_memory_ops ops = {
+        .iov_max = 1,
+        .put = put,
+        .get = get,
+        .mr_register = mr_register,
+        .mr_deregister = mr_deregister,
+    };
+
+    return &ops;
 }

@@ -89,7 +89,8 @@ static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_node *node,
     if (tp == NULL) {
         return WEFT_ERR_NOMEM;
     }
-    tp->ops = &weft_msg_ops;
+    tp->packets = &weft_msg_ops;
+    tp->memory = weft_msg_memory();
     tp->up = up;
     tp->job = job;
     tp->me = (uint32_t)job->who.rank;
@@ -115,9 +116,10 @@ static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_node *node,
     return WEFT_OK;
 }
 
-/* Nothing is sent before there is something to send. */
-static enum weft_rc msg_connect(struct weft_transport *tp, uint32_t rank,
-                                struct weft_endpoint **out)
+/* Nothing is sent before there is something to send. The path has no disconnect(): its
+ * connection may be the peer's as well, and ends with the transport. */
+static enum weft_rc msg_connect(struct weft_transport *tp, struct weft_peer *above,
+                                uint32_t process, struct weft_path **out)
 {
     struct weft_msg_peer *peer;
     enum weft_rc rc = weft_msg_come_up(tp);
@@ -125,7 +127,7 @@ static enum weft_rc msg_connect(struct weft_transport *tp, uint32_t rank,
     if (rc != WEFT_OK) {
         return rc;
     }
-    peer = weft_msg_peer_get(tp, rank);
+    peer = weft_msg_peer_get(tp, process, above);
     if (peer == NULL) {
         return WEFT_ERR_NOMEM;
     }
@@ -139,36 +141,14 @@ static void warm_up(struct weft_transport *tp)
     weft_ofi_warm_up();
 }
 
-static enum weft_rc wire(struct weft_endpoint *ep)
+static enum weft_rc establish(struct weft_path *path)
 {
-    struct weft_msg_stream *stream = weft_msg_stream_of(ep);
+    struct weft_msg_stream *stream = weft_msg_stream_of(path);
 
-    weft_msg_connect(ep->transport, stream);
+    weft_msg_connect(path->transport, stream);
     return stream->state == WEFT_MSG_OPEN   ? WEFT_OK
            : stream->state == WEFT_MSG_LOST ? weft_msg_gone(stream->peer)
                                             : WEFT_AGAIN;
-}
-
-/* The connection may be the other's as well; it ends with the transport. */
-static void msg_disconnect(struct weft_endpoint *ep)
-{
-    (void)ep;
-}
-
-static bool can_reach(struct weft_endpoint *ep)
-{
-    (void)ep;
-    return false;
-}
-
-static bool may_be_queued(struct weft_endpoint *ep,
-                          bool (*is_it)(const void *header, const void *argument),
-                          const void *argument)
-{
-    (void)ep;
-    (void)is_it;
-    (void)argument;
-    return true;
 }
 
 /* A peer that does not read, so that nothing can be sent to it, is not waited for long.
@@ -193,10 +173,10 @@ static void leave(struct weft_transport *tp)
 
 static bool needs_retry(struct weft_transport *tp)
 {
-    const bool has = tp->needs_retry;
+    const bool needs_it = tp->needs_retry;
 
     tp->needs_retry = false;
-    return has;
+    return needs_it;
 }
 
 static enum weft_rc arm(struct weft_transport *tp)
@@ -214,72 +194,61 @@ static enum weft_rc arm(struct weft_transport *tp)
     both[1] = &tp->ofi.eq->fid;
     if (tp->to_post != NULL || (tp->credits_due != NULL && tp->is_return_refused) ||
         weft_msg_may_take_held(tp) ||
-        (tp->due_ns != 0 && weft_clock_ns() >= tp->due_ns)) {
+        (tp->deadline != 0 && weft_clock_ns() >= tp->deadline)) {
         return WEFT_AGAIN; /* no descriptor tells of these */
     }
     return fi_trywait(tp->ofi.fabric, both, 2) == 0 ? WEFT_OK : WEFT_AGAIN;
 }
 
-static uint64_t due_ns(const struct weft_transport *tp)
+static uint64_t deadline(const struct weft_transport *tp)
 {
-    return tp->due_ns;
+    return tp->deadline;
 }
 
-static bool descriptors(struct weft_transport *tp, int out[2])
+static int descriptors(struct weft_transport *tp, int out[WEFT_DESCRIPTORS])
 {
     if (!tp->is_up) {
         out[0] = -1;
         out[1] = tp->quirks.early.pending;
-        return true;
+        return 2;
     }
     return fi_control(&tp->ofi.cq->fid, FI_GETWAIT, &out[0]) == 0 &&
-           fi_control(&tp->ofi.eq->fid, FI_GETWAIT, &out[1]) == 0;
-}
-
-static void count_sent(const struct weft_endpoint *base, struct weft_traffic *traffic)
-{
-    const struct weft_msg_peer *peer = weft_msg_stream_of(base)->peer;
-
-    traffic->packets_sent += peer->packets_sent;
-    traffic->bytes_sent += peer->bytes_sent;
-    traffic->bytes_stored += peer->bytes_put;
-    traffic->bytes_fetched += peer->bytes_got;
+                   fi_control(&tp->ofi.eq->fid, FI_GETWAIT, &out[1]) == 0
+               ? 2
+               : 0;
 }
 
 static void count(const struct weft_transport *tp, struct weft_traffic *traffic)
 {
+    for (uint32_t i = 0; i < tp->index_count; i++) {
+        traffic->packets_sent += tp->by_index[i]->packets_sent;
+        traffic->bytes_sent += tp->by_index[i]->bytes_sent;
+    }
+    traffic->bytes_stored += tp->bytes_put;
+    traffic->bytes_fetched += tp->bytes_got;
     traffic->packets_received += tp->packets_received;
     traffic->bytes_received += tp->bytes_received;
     traffic->lanes += tp->connections;
     traffic->rejected += tp->quirks.reap.rejected;
 }
 
-const struct weft_transport_ops weft_msg_ops = {
+const struct weft_packet_ops weft_msg_ops = {
     .name = "msg",
-    .caps = WEFT_CAP_ORDERED,
     .poll_every = 8,
     .open = msg_open,
     .close = msg_close,
     .connect = msg_connect,
-    .disconnect = msg_disconnect,
     .send = weft_msg_send,
-    .next_stream = weft_msg_next_stream,
-    .find_stream = weft_msg_find_stream,
-    .send_zcopy = weft_msg_send_zcopy,
-    .put = weft_msg_put,
-    .get = weft_msg_get,
-    .mr_register = weft_msg_mr_register,
-    .mr_deregister = weft_msg_mr_deregister,
-    .can_reach = can_reach,
-    .may_be_queued = may_be_queued,
     .poll = weft_msg_poll,
-    .warm_up = warm_up,
-    .wire = wire,
     .arm = arm,
-    .due_ns = due_ns,
-    .leave = leave,
-    .descriptors = descriptors,
-    .needs_retry = needs_retry,
-    .count_sent = count_sent,
     .count = count,
+    .send_zcopy = weft_msg_send_zcopy,
+    .next_path = weft_msg_next_path,
+    .find_path = weft_msg_find_path,
+    .warm_up = warm_up,
+    .establish = establish,
+    .descriptors = descriptors,
+    .deadline = deadline,
+    .needs_retry = needs_retry,
+    .leave = leave,
 };

@@ -80,7 +80,7 @@ enum weft_msg_state {
 
 /* One connection to a peer. */
 struct weft_msg_stream {
-    struct weft_endpoint base;
+    struct weft_path base;
     struct weft_msg_peer *peer;
     struct fid_ep *ep;
     int socket; /* the provider's descriptor for it, or 0 */
@@ -120,8 +120,6 @@ struct weft_msg_peer {
     uint32_t slots_used; /* packets on their way to it */
     uint64_t packets_sent;
     uint64_t bytes_sent;
-    uint64_t bytes_put;
-    uint64_t bytes_got;
 
     struct weft_msg_queue held; /* it is their turn, but they may not be taken */
     bool is_holding;            /* in the list of peers with held packets */
@@ -131,7 +129,8 @@ struct weft_msg_peer {
 };
 
 struct weft_transport {
-    const struct weft_transport_ops *ops;
+    const struct weft_packet_ops *packets;
+    const struct weft_memory_ops *memory;
     struct weft_upcalls *up;
     struct weft_job *job;
     uint32_t me;          /* rank in the job */
@@ -161,7 +160,7 @@ struct weft_transport {
     bool is_closing;
     struct weft_msg_peer *losing; /* lost, but the layer above is not told yet */
     uint64_t check_at_ns;         /* when to look for silent connections again */
-    uint64_t due_ns;              /* when to poll at the latest; 0: never */
+    uint64_t deadline;            /* when to poll at the latest; 0: never */
     bool needs_retry; /* a post was refused, and no event will announce free space */
 
     struct weft_msg_slot *sends; /* WEFT_MSG_SENDS or fewer */
@@ -183,6 +182,8 @@ struct weft_transport {
     bool is_return_refused; /* of credits: no event will announce when to try again */
     uint64_t packets_received;
     uint64_t bytes_received;
+    uint64_t bytes_put;
+    uint64_t bytes_got;
 };
 
 /* What the tests make small, before a transport is opened; 0: as there is room. */
@@ -192,9 +193,9 @@ struct weft_msg_limits {
 };
 extern struct weft_msg_limits weft_msg_limits;
 
-static inline struct weft_msg_stream *weft_msg_stream_of(const struct weft_endpoint *ep)
+static inline struct weft_msg_stream *weft_msg_stream_of(const struct weft_path *path)
 {
-    return (struct weft_msg_stream *)((char *)(uintptr_t)ep -
+    return (struct weft_msg_stream *)((char *)(uintptr_t)path -
                                       offsetof(struct weft_msg_stream, base));
 }
 

@@ -23,7 +23,8 @@ static bool make_room(struct weft_transport *tp)
     return true;
 }
 
-struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank)
+struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank,
+                                        struct weft_peer *above)
 {
     struct weft_msg_peer *peer = weft_ranks_find(&tp->peers, rank);
 
@@ -34,16 +35,18 @@ struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank
     if (peer != NULL) {
         peer->index = tp->index_count++;
         tp->by_index[peer->index] = peer;
-        peer->above = tp->up->meet(tp->up->owner, rank);
+        peer->above = above != NULL ? above : tp->up->meet(tp->up->owner, rank);
         peer->first = (struct weft_msg_stream){
             .base =
                 {
-                    .ops = tp->ops,
+                    .packets = tp->packets,
+                    .memory = tp->memory,
                     .transport = tp,
-                    .rank = rank,
-                    .short_max = WEFT_MSG_PACKET_MAX,
+                    .peer = peer->above,
+                    .process = rank,
+                    .packet_max = WEFT_MSG_PACKET_MAX,
                     .zcopy_max = tp->zcopy_max,
-                    .is_fetched = tp->is_fetching,
+                    .prefers_get = tp->is_fetching,
                 },
             .peer = peer,
         };
@@ -62,7 +65,7 @@ struct weft_msg_stream *weft_msg_stream_get(struct weft_msg_peer *peer, uint32_t
     stream = calloc(1, sizeof(*stream));
     if (stream != NULL) {
         stream->base = peer->first.base;
-        stream->base.stream = number;
+        stream->base.number = (uint8_t)number;
         stream->peer = peer;
         peer->streams[number] = stream;
     }

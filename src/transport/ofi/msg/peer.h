@@ -5,14 +5,16 @@
 
 #include "transport/ofi/msg/msg.h"
 
-/* The peer of a rank, made if it is new; NULL: no memory. */
-struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank);
+/* The peer of a rank, made if it is new; NULL: no memory. `above`: what upcalls call it,
+ * if that is known. */
+struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank,
+                                        struct weft_peer *above);
 
 /* What peers call a stream of ours in their frames, and the stream of such an index;
  * NULL: there is none. */
 static inline uint32_t weft_msg_index_of(const struct weft_msg_stream *stream)
 {
-    return stream->peer->index * WEFT_STREAMS_MAX + stream->base.stream;
+    return stream->peer->index * WEFT_STREAMS_MAX + stream->base.number;
 }
 
 static inline struct weft_msg_stream *weft_msg_stream_at(const struct weft_transport *tp,

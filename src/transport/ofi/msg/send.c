@@ -141,11 +141,11 @@ static enum weft_rc may_send_control(struct weft_transport *tp,
     return weft_credits_allow_control(&stream->peer->credits) ? WEFT_OK : WEFT_AGAIN;
 }
 
-enum weft_rc weft_msg_send(struct weft_endpoint *ep, const void *header, const void *data,
+enum weft_rc weft_msg_send(struct weft_path *path, const void *header, const void *data,
                            size_t len, unsigned flags)
 {
-    struct weft_msg_stream *stream = weft_msg_stream_of(ep);
-    struct weft_transport *tp = ep->transport;
+    struct weft_msg_stream *stream = weft_msg_stream_of(path);
+    struct weft_transport *tp = path->transport;
     const bool is_control = (flags & WEFT_SEND_CONTROL) != 0;
     const enum weft_rc rc =
         is_control ? may_send_control(tp, stream)

@@ -9,7 +9,7 @@
 #include "transport/ofi/msg/msg.h"
 
 /* The transport's send(). */
-enum weft_rc weft_msg_send(struct weft_endpoint *ep, const void *header, const void *data,
+enum weft_rc weft_msg_send(struct weft_path *path, const void *header, const void *data,
                            size_t len, unsigned flags);
 
 /* Sends a frame without a packet by the peer's first stream. False: there is no room

@@ -9,10 +9,10 @@
 
 #include "transport/ofi/msg/msg.h"
 
-/* The stream of the next long message to the peer; `ep` itself while the stream whose
+/* The stream of the next long message to the peer; `path` itself while the stream whose
  * turn it is is not open. */
-struct weft_endpoint *weft_msg_next_stream(struct weft_endpoint *ep);
-/* The stream that the peer calls by a number; `ep` itself if it is not open. */
-struct weft_endpoint *weft_msg_find_stream(struct weft_endpoint *ep, uint32_t number);
+struct weft_path *weft_msg_next_path(struct weft_path *path);
+/* The stream that the peer calls by a number; `path` itself if it is not open. */
+struct weft_path *weft_msg_find_path(struct weft_path *path, uint32_t number);
 
 #endif

@@ -5,12 +5,12 @@
 
 #include <string.h>
 
-enum weft_rc weft_msg_send_zcopy(struct weft_endpoint *ep, const void *header,
+enum weft_rc weft_msg_send_zcopy(struct weft_path *path, const void *header,
                                  const void *head, size_t head_len, const void *data,
                                  size_t len, struct weft_op *op)
 {
-    struct weft_msg_stream *stream = weft_msg_stream_of(ep);
-    struct weft_transport *tp = ep->transport;
+    struct weft_msg_stream *stream = weft_msg_stream_of(path);
+    struct weft_transport *tp = path->transport;
     struct weft_frame frame;
     const size_t total = sizeof(frame) + head_len + len;
     struct weft_msg_slot *slot;

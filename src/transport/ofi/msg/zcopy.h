@@ -6,7 +6,7 @@
 #include "transport/ofi/msg/msg.h"
 
 /* The transport's send_zcopy(). */
-enum weft_rc weft_msg_send_zcopy(struct weft_endpoint *ep, const void *header,
+enum weft_rc weft_msg_send_zcopy(struct weft_path *path, const void *header,
                                  const void *head, size_t head_len, const void *data,
                                  size_t len, struct weft_op *op);
 

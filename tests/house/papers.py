@@ -3,9 +3,10 @@
 
 docs/papers.md has one row for every mechanism and figure of the five papers that Weft
 descends from. This program reads its tables and reports every row that is malformed or
-points to something that is not there:
+points to something that is not there, and a table of counts at the top that is not true:
 
     papers.py ROOT [--commands PROGRAM...]    checks ROOT/docs/papers.md
+    papers.py ROOT --update                   writes the table of counts anew
     papers.py --self-test                     checks this checker
 
 --commands names the programs that a `drawn` row may call. Each problem is one line with
@@ -26,9 +27,11 @@ DOCUMENT = "docs/papers.md"
 PAPERS = ("Portals", "uDAPL", "Netgauge", "one-sided", "UD")
 TABLES = ("Mechanisms", "Figures")
 COLUMNS = ["in the paper", "in Weft", "status", "where"]
-STATUSES = ("built", "drawn", "open", "left out")
+STATUSES = ("built", "drawn", "planned", "not done")
 PICTURES = (".svg", ".png")
 OUTSIDE = "row outside the tables of the five papers"
+COUNTS = re.compile(r"<!-- counted -->\n(.*?)<!-- end of the count -->\n", re.S)
+WRONG_COUNTS = "the table of counts is not that of the rows: run tests/house/papers.py --update"
 
 
 @dataclass
@@ -37,6 +40,7 @@ class Row:
 
     line: int
     cells: list
+    home: tuple = ()  # paper and table
 
 
 @dataclass
@@ -65,12 +69,14 @@ def paper_of(heading):
 
 
 def read_sections(text, problems):
-    """Sorts all table lines: {paper: (line, {table: Table})}."""
+    """Sorts all table lines: {paper: (line, {table: Table})}. Those before the first section
+    may have any form."""
     sections = {}
-    paper = table = None
+    paper = table = name = None
+    is_inside = False
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("## "):
-            paper, table = paper_of(line[3:]), None
+            paper, table, is_inside = paper_of(line[3:]), None, True
             if paper in sections:
                 problems.append((number, f"second section for {paper}"))
             elif paper is not None:
@@ -80,11 +86,11 @@ def read_sections(text, problems):
             table = None
             if paper is not None and name in TABLES:
                 table = sections[paper][1].setdefault(name, Table(number, []))
-        elif line.lstrip().startswith("|"):
+        elif is_inside and line.lstrip().startswith("|"):
             if table is None:
                 problems.append((number, OUTSIDE))
             else:
-                table.rows.append(Row(number, split_cells(line)))
+                table.rows.append(Row(number, split_cells(line), (paper, name)))
     return sections
 
 
@@ -176,19 +182,19 @@ def check_drawn(root, where, programs):
     return causes
 
 
-def check_open(_root, where, _programs):
-    """A room, in plain words, so that nothing looks finished."""
+def check_planned(_root, where, _programs):
+    """When, in plain words, so that nothing looks finished."""
     if not where:
-        return ["open, but names no room"]
-    return ["open, but has backquotes in the last column"] if "`" in where else []
+        return ["planned, but does not say when"]
+    return ["planned, but has backquotes in the last column"] if "`" in where else []
 
 
-def check_left_out(_root, where, _programs):
+def check_not_done(_root, where, _programs):
     """A reason."""
-    return [] if where else ["left out without a reason"]
+    return [] if where else ["not done, without a reason"]
 
 
-RULES = dict(zip(STATUSES, (check_built, check_drawn, check_open, check_left_out)))
+RULES = dict(zip(STATUSES, (check_built, check_drawn, check_planned, check_not_done)))
 
 
 def check_row(root, row, programs):
@@ -203,10 +209,32 @@ def check_row(root, row, programs):
         causes.append("unpaired backquote in the last column")
     if status not in STATUSES:
         return causes + [f"unknown status '{status}'"]
-    return causes + RULES[status](root, where, programs) + check_paths(root, where)
+    return causes + RULES[status](root, where, programs) + check_paths(root, f"{weft} {where}")
 
 
 # Checking the whole
+
+
+def count_table(rows):
+    """The table that stands at the top: rows by paper, kind and status."""
+    found = Counter((*row.home, row.cells[2]) for row in rows)
+    lines = ["| paper | |" + "".join(f" {status} |" for status in STATUSES) + " all |",
+             "|---|---|" + "--:|" * (len(STATUSES) + 1)]
+    for paper in (*PAPERS, "all"):
+        for table in TABLES:
+            numbers = [sum(found[p, table, status] for p in PAPERS if paper in (p, "all"))
+                       for status in STATUSES]
+            cells = [paper, table.lower(), *map(str, numbers), str(sum(numbers))]
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def check_counts(text, rows):
+    found = COUNTS.search(text)
+    if found is None:
+        return [(1, "no table of counts")]
+    line = text.count("\n", 0, found.start()) + 1
+    return [] if found.group(1) == count_table(rows) else [(line, WRONG_COUNTS)]
 
 
 def check(root, programs):
@@ -216,12 +244,23 @@ def check(root, programs):
         return [(1, "no such file")], Counter()
     problems = []
     counts = Counter()
-    for row in collect_rows(document.read_text(encoding="utf-8"), problems):
+    text = document.read_text(encoding="utf-8")
+    rows = collect_rows(text, problems)
+    for row in rows:
         causes = check_row(root, row, programs)
         problems += [(row.line, cause) for cause in causes]
         if not causes:
             counts[row.cells[2]] += 1
-    return sorted(problems), counts
+    return sorted(problems or check_counts(text, rows)), counts
+
+
+def update(root):
+    """Writes the table of counts anew."""
+    document = root / DOCUMENT
+    text = document.read_text(encoding="utf-8")
+    table = count_table(collect_rows(text, []))
+    document.write_text(COUNTS.sub(
+        lambda _: f"<!-- counted -->\n{table}<!-- end of the count -->\n", text))
 
 
 def report(problems, counts):
@@ -240,20 +279,22 @@ def report(problems, counts):
 HEADINGS = f"| {' | '.join(COLUMNS)} |\n|---|---|---|---|\n"
 BUILT = "| match | ours | built | `src/match.c`, `tests/test_match.c` |\n"
 DRAWN = "| Figure 1 | ours | drawn | `weft-gauge run x`, `docs/x.svg` |\n"
-OPEN = "| mark \\| entry | ours | open | p2p, transport/shm |\n"
-LEFT_OUT = "| old card | ours | left out | The card is gone. |\n"
-FIGURES_TABLE = "### Figures\n\n" + HEADINGS + DRAWN + LEFT_OUT
+PLANNED = "| mark \\| entry | ours | planned | p2p, transport/shm |\n"
+NOT_DONE = "| old card | ours | not done | The card is gone. |\n"
+FIGURES_TABLE = "### Figures\n\n" + HEADINGS + DRAWN + NOT_DONE
 FILES = ("src/match.c", "tests/test_match.c", "docs/x.svg", "docs/match.md")
-GOOD_COUNTS = {"built": 5, "drawn": 5, "open": 5, "left out": 5}
+GOOD_COUNTS = {"built": 5, "drawn": 5, "planned": 5, "not done": 5}
 
 
 def good_document():
     """Every paper, every table, every status."""
-    parts = ["# Papers\n"]
+    parts = ["# Papers\n\n<!-- counted -->\n<!-- end of the count -->\n"]
     for paper in PAPERS:
-        mechanisms = "### Mechanisms\n\n" + HEADINGS + BUILT + OPEN
+        mechanisms = "### Mechanisms\n\n" + HEADINGS + BUILT + PLANNED
         parts.append(f"## {paper}: a title\n\nAuthors\n\n{mechanisms}\n{FIGURES_TABLE}")
-    return "\n".join(parts)
+    text = "\n".join(parts)
+    table = count_table(collect_rows(text, []))
+    return text.replace("<!-- counted -->\n", f"<!-- counted -->\n{table}", 1)
 
 
 def last(old, new):
@@ -273,23 +314,23 @@ BREAKS = [
     ("no Mechanisms", last("### Mechanisms", "### Ways"),
      ["UD has no table Mechanisms"] + [OUTSIDE] * 4),
     ("no Figures", last(FIGURES_TABLE, ""), ["UD has no table Figures"]),
-    ("empty Mechanisms", last(BUILT + OPEN, ""), ["UD: table Mechanisms is empty"]),
-    ("empty Figures", last(DRAWN + LEFT_OUT, ""), ["UD: table Figures is empty"]),
-    ("no rows at all", last(HEADINGS + DRAWN + LEFT_OUT, ""),
+    ("empty Mechanisms", last(BUILT + PLANNED, ""), ["UD: table Mechanisms is empty"]),
+    ("empty Figures", last(DRAWN + NOT_DONE, ""), ["UD: table Figures is empty"]),
+    ("no rows at all", last(HEADINGS + DRAWN + NOT_DONE, ""),
      ["UD: table Figures is empty"]),
     ("second section", last("## UD:", "## UD: again\n\n## UD:"),
      ["second section for UD"]),
     ("wrong headings", last("| status |", "| state |"),
      ["headings are not: in the paper | in Weft | status | where"]),
-    ("a column missing", last("| ours | open |", "| open |"),
+    ("a column missing", last("| ours | planned |", "| planned |"),
      ["3 columns instead of 4"]),
-    ("a column too many", last("| ours | open |", "| our | s | open |"),
+    ("a column too many", last("| ours | planned |", "| our | s | planned |"),
      ["5 columns instead of 4"]),
-    ("empty second column", last("| ours | open |", "| | open |"),
+    ("empty second column", last("| ours | planned |", "| | planned |"),
      ["one of the first two columns is empty"]),
-    ("unknown status", last("| open |", "| Open |"), ["unknown status 'Open'"]),
-    ("a second rule", last(OPEN, "|---|---|---|---|\n"), ["unknown status '---'"]),
-    ("unpaired backquote", pointing(LEFT_OUT, "The `card is gone."),
+    ("unknown status", last("| ours | planned |", "| ours | Planned |"), ["unknown status 'Planned'"]),
+    ("a second rule", last(PLANNED, "|---|---|---|---|\n"), ["unknown status '---'"]),
+    ("unpaired backquote", pointing(NOT_DONE, "The `card is gone."),
      ["unpaired backquote in the last column"]),
     ("built without source", pointing(BUILT, "`tests/test_match.c`"),
      ["built, but names no existing source"]),
@@ -307,7 +348,7 @@ BREAKS = [
     ("a dead path beside good ones",
      pointing(BUILT, "`src/match.c`, `tests/test_match.c`, `src/gone.c`"),
      ["src/gone.c does not exist"]),
-    ("a path outside the tree", pointing(LEFT_OUT, "See `../../../etc/passwd`."),
+    ("a path outside the tree", pointing(NOT_DONE, "See `../../../etc/passwd`."),
      ["../../../etc/passwd does not exist"]),
     ("drawn without command", pointing(DRAWN, "`docs/x.svg`"),
      ["drawn, but names no command of a known program"]),
@@ -320,10 +361,15 @@ BREAKS = [
      ["drawn, but names no existing picture"]),
     ("drawn, picture gone", pointing(DRAWN, "`weft-gauge run x`, `docs/y.svg`"),
      ["docs/y.svg does not exist", "drawn, but names no existing picture"]),
-    ("open with backquotes", pointing(OPEN, "`p2p`"),
-     ["open, but has backquotes in the last column"]),
-    ("open without room", pointing(OPEN, ""), ["open, but names no room"]),
-    ("left out without reason", pointing(LEFT_OUT, ""), ["left out without a reason"]),
+    ("planned with backquotes", pointing(PLANNED, "`p2p`"),
+     ["planned, but has backquotes in the last column"]),
+    ("planned for no time", pointing(PLANNED, ""), ["planned, but does not say when"]),
+    ("not done without reason", pointing(NOT_DONE, ""), ["not done, without a reason"]),
+    ("a dead path in the second column", last("| ours | not done |", "| `src/gone.c` | not done |"),
+     ["src/gone.c does not exist"]),
+    ("a wrong count", lambda text: text.replace("| mechanisms | 1 |", "| mechanisms | 2 |", 1),
+     [WRONG_COUNTS]),
+    ("no counts", lambda text: COUNTS.sub("", text), ["no table of counts"]),
 ]
 
 
@@ -363,15 +409,15 @@ def test_breaks(failures):
 
 def test_line_number(failures):
     """A problem carries the line of its row."""
-    broken = last("| open |", "| Open |")(good_document())
-    line = [n for n, text in enumerate(broken.splitlines(), 1) if "| Open |" in text]
+    broken = last("| ours | planned |", "| ours | Planned |")(good_document())
+    line = [n for n, text in enumerate(broken.splitlines(), 1) if "| ours | Planned |" in text]
     problems, _ = check_text(broken)
     expect(failures, "line number", [number for number, _ in problems], line)
 
 
 def test_report(failures):
     """The printed lines and the exit codes."""
-    summary = "papers: 20 rows (5 built, 5 drawn, 5 open, 5 left out)\n"
+    summary = "papers: 20 rows (5 built, 5 drawn, 5 planned, 5 not done)\n"
     complaint = f"{DOCUMENT}:7: a cause\n"
     for problems, wanted in (([], (0, summary)), ([(7, "a cause")], (1, complaint))):
         with contextlib.redirect_stdout(io.StringIO()) as screen:
@@ -405,6 +451,8 @@ def main(arguments):
     parser.add_argument("root", nargs="?", type=Path, help="top of the source tree")
     parser.add_argument("--commands", nargs="+", default=[], metavar="PROGRAM",
                         help="programs that a drawn row may call")
+    parser.add_argument("--update", action="store_true",
+                        help="write the table of counts anew")
     parser.add_argument("--self-test", action="store_true",
                         help="check this checker on broken documents")
     options = parser.parse_args(arguments)
@@ -412,6 +460,8 @@ def main(arguments):
         return self_test()
     if options.root is None:
         parser.error("ROOT is missing")
+    if options.update:
+        update(options.root)
     return report(*check(options.root, options.commands))
 
 

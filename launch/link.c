@@ -102,7 +102,7 @@ static enum link_news look_for_greeting(struct link *link, struct greeting *gree
     greeting->version[sizeof(greeting->version) - 1] = '\0';
     bytes_drop(&link->arrived, sizeof(*greeting) + FRAME_END);
     link->is_greeted = true;
-    return is_ours(greeting) ? LINK_FINE : LINK_STRANGER;
+    return is_ours(greeting) ? LINK_FINE : LINK_OTHER;
 }
 
 /* The frames that are there; what they lead to may close the link. */

@@ -40,11 +40,11 @@ void link_greet(struct link *link);
 /* Writes what it can; false if the other side is gone. */
 bool link_flush(struct link *link);
 
-enum link_news { LINK_FINE, LINK_ENDED, LINK_STRANGER };
+enum link_news { LINK_FINE, LINK_ENDED, LINK_OTHER };
 
 /*
  * Reads once and hands whole frames to `handler`. LINK_ENDED: the other side is gone, or
- * speaks nonsense. LINK_STRANGER: its greeting, which is put into `greeting`, is that of
+ * speaks nonsense. LINK_OTHER: its greeting, which is put into `greeting`, is that of
  * another version.
  */
 enum link_news link_read(struct link *link, struct greeting *greeting, frame_fn *handler,

@@ -181,7 +181,7 @@ void tree_on_child(struct job *job, int index)
     if (child->is_gone) {
         return;
     }
-    if (news == LINK_STRANGER) {
+    if (news == LINK_OTHER) {
         lose_child(job, child,
                    "host %s: %s there is of Weft %s (protocol %u), this one of %s "
                    "(protocol %d): install the same version on every host",

@@ -107,13 +107,14 @@ void weft_engine_notice_failed(void)
 {
     struct weft_engine *e = &weft_engine;
     const struct weft_segment *segment = &e->job->segment;
+    /* Acquire: who sees the count sees the marks, and what the process has sent. */
+    const uint32_t failures = atomic_load_explicit(e->failures, memory_order_acquire);
 
     weft_assert_locked();
-    /* Acquire: who sees the count sees the marks, and what the process has sent. */
-    e->failures_seen = atomic_load_explicit(e->failures, memory_order_acquire);
-    e->up.has_failed = e->failures_seen > 0;
-    weft_transports_poll_out(BUDGET, TURNS);
-    for (uint32_t i = 0; i < e->failures_seen && i < segment->job_size; i++) {
+    e->failures_seen = failures;
+    e->up.has_failed = failures > 0;
+    weft_transports_poll_out(BUDGET, TURNS); /* may lose a peer: that is noticed next */
+    for (uint32_t i = 0; i < failures && i < segment->job_size; i++) {
         note_failed(weft_segment_failed(segment, i));
     }
     fail_retries();

@@ -105,6 +105,39 @@ static void the_launchers_word_replaces_a_lost_connection(void **state)
     weft_unlock();
 }
 
+/* The first poll finds nothing; the second is made while the loss of A is noticed. */
+static void lose_b_while_noticing(void)
+{
+    static int polls;
+
+    if (++polls == 2) {
+        fake.polling = NULL;
+        weft_engine_lost(NULL, B, false, "lost the connection");
+    }
+}
+
+static void two_lost_connections_fail_two_peers(void **state)
+{
+    struct weft_request *from_a = start_recv(A, TAG, buffer, 8);
+    struct weft_request *from_b = start_recv(B, TAG, buffer, 8);
+
+    (void)state;
+    weft_lock();
+    weft_engine_lost(NULL, A, false, "lost the connection");
+    weft_unlock();
+    fake.polling = lose_b_while_noticing;
+    weft_progress();
+    assert_null(fake.polling);
+    assert_int_equal(weft_engine.failed_count, 2);
+    end_failed(from_a, A);
+    weft_progress();
+    end_failed(from_b, B);
+    assert_true(weft_p2p_is_lost(A));
+    assert_true(weft_p2p_is_lost(B));
+    assert_int_equal(weft_engine.failed_count, 2);
+    assert_forgotten();
+}
+
 static void receives_from_any_fail_where_the_dead_is_a_member(void **state)
 {
     struct weft_comm evens = fixture_comm; /* ranks 0, 2, 4, 6 of the job */
@@ -472,6 +505,7 @@ int main(void)
         CASE(a_receive_that_names_the_dead_fails),
         CASE(a_rank_of_another_node_fails_when_it_is_listed),
         CASE(the_launchers_word_replaces_a_lost_connection),
+        CASE(two_lost_connections_fail_two_peers),
         CASE(receives_from_any_fail_where_the_dead_is_a_member),
         CASE(receives_of_collectives_fail_whomever_they_name),
         CASE(what_was_sent_before_is_received),

@@ -50,6 +50,8 @@ struct suite {
     uint32_t endings;        /* ordered packets that said they are the last */
     const struct weft_op *done;
     uint32_t done_count;
+    bool may_lose; /* a peer: the case breaks connections */
+    uint32_t lost; /* how often we were told of a loss */
 };
 
 extern struct suite suite;
@@ -124,6 +126,8 @@ void case_idle_is_quiet(void);
 void case_all_pairs_at_once(void);
 void case_late_close(void);
 void case_streams(void);
+void case_lost_with_pending_stream(void);
+void case_lost_before_new_stream(void);
 void case_counts(void);
 
 #endif

@@ -6,6 +6,7 @@
 #include "transport/ofi/msg/peer.h"
 #include "transport/ofi/quirks/silence.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,7 +35,8 @@ static void tell_lost(struct weft_transport *tp, struct weft_msg_peer *peer,
     tp->up->lost(tp->up->owner, peer->ranked.rank, peer->has_left, why);
 }
 
-/* The end of one stream is the end of all. Operations under way fail. */
+/* The end of one stream is the end of all. Operations under way fail. A connection that
+ * is being made is given up, so that no stream of a lost peer opens later. */
 static void end_streams(struct weft_transport *tp, struct weft_msg_peer *peer)
 {
     for (uint32_t i = 0; i < WEFT_STREAMS_MAX; i++) {
@@ -45,6 +47,8 @@ static void end_streams(struct weft_transport *tp, struct weft_msg_peer *peer)
         }
         if (stream->state == WEFT_MSG_OPEN) {
             (void)fi_shutdown(stream->ep, 0);
+        } else if (stream->state != WEFT_MSG_LOST) {
+            weft_msg_close_endpoint(stream);
         }
         weft_msg_set_state(tp, stream, WEFT_MSG_LOST);
     }
@@ -59,7 +63,8 @@ static void note_cause(struct weft_msg_peer *peer, const char *cause)
 static void note_loss(struct weft_transport *tp, struct weft_msg_peer *peer,
                       uint64_t grace_ns)
 {
-    if (!peer->has_address) { /* begins to ask for it */
+    assert(peer->tell_at_ns == 0); /* it is in the list once */
+    if (!peer->has_address) {      /* begins to ask for it */
         (void)weft_msg_find(tp, peer);
     }
     peer->tell_at_ns = weft_clock_ns() + grace_ns;
@@ -84,6 +89,7 @@ static void lose(struct weft_transport *tp, struct weft_msg_stream *stream,
         weft_msg_name_peer(peer, name, sizeof(name));
         weft_log_warn("no stream %u to %s: %s; long messages take fewer",
                       (unsigned)stream->base.number, name, cause);
+        weft_msg_close_endpoint(stream);
         weft_msg_set_state(tp, stream, WEFT_MSG_LOST);
         return;
     }

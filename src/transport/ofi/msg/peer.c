@@ -67,6 +67,8 @@ struct weft_msg_stream *weft_msg_stream_get(struct weft_msg_peer *peer, uint32_t
         stream->base = peer->first.base;
         stream->base.number = (uint8_t)number;
         stream->peer = peer;
+        stream->state =
+            peer->first.state == WEFT_MSG_LOST ? WEFT_MSG_LOST : WEFT_MSG_NONE;
         peer->streams[number] = stream;
     }
     return stream;

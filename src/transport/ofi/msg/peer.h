@@ -28,7 +28,7 @@ static inline struct weft_msg_stream *weft_msg_stream_at(const struct weft_trans
 }
 
 /* The peer's stream of a number below WEFT_STREAMS_MAX, made if it is new; NULL: no
- * memory. */
+ * memory. A new stream of a peer that is lost is lost, too. */
 struct weft_msg_stream *weft_msg_stream_get(struct weft_msg_peer *peer, uint32_t number);
 
 static inline bool weft_msg_is_first(const struct weft_msg_stream *stream)

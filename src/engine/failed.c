@@ -121,8 +121,9 @@ void weft_engine_notice_failed(void)
     for (int i = 0; i < WEFT_ON_FAILED_MAX && e->on_failed[i] != NULL; i++) {
         e->on_failed[i]();
     }
-    if (e->is_in_barrier) {
-        /* If not all have come, the last to come releases us. */
+    if (e->is_in_barrier && failures > 0) {
+        /* If not all have come, the last to come releases us. Where nobody has died the
+         * barrier counts, and who is lost to us comes there as others do. */
         (void)weft_segment_release(segment, e->barrier_generation);
     }
 }

@@ -138,6 +138,35 @@ static void two_lost_connections_fail_two_peers(void **state)
     assert_forgotten();
 }
 
+/* A rank that is about to come is marked before it is counted. It ends the barrier: if we
+ * did so, its count would be left for the next one. */
+static void a_lost_connection_does_not_release_the_barrier(void **state)
+{
+    const struct weft_segment *segment = &fixture_job.segment;
+    struct weft_segment_header *h = segment->header;
+    const uint32_t before = h->generation;
+    uint32_t when_lost;
+
+    (void)state;
+    for (uint32_t i = 0; i < segment->local_size; i++) {
+        weft_segment_slice(segment, i)->arrived = before + 1;
+    }
+    h->arrived = segment->local_size - 1;
+    weft_lock();
+    weft_engine.is_in_barrier = true;
+    weft_engine.barrier_generation = before;
+    weft_engine_lost(NULL, A, false, "lost the connection");
+    weft_engine_poll();
+    when_lost = h->generation;
+    lose(B);
+    weft_engine_poll();
+    weft_engine.is_in_barrier = false;
+    weft_unlock();
+    assert_int_equal(when_lost, before);
+    assert_int_equal(h->generation, before + 1);
+    h->arrived = 0;
+}
+
 static void receives_from_any_fail_where_the_dead_is_a_member(void **state)
 {
     struct weft_comm evens = fixture_comm; /* ranks 0, 2, 4, 6 of the job */
@@ -506,6 +535,7 @@ int main(void)
         CASE(a_rank_of_another_node_fails_when_it_is_listed),
         CASE(the_launchers_word_replaces_a_lost_connection),
         CASE(two_lost_connections_fail_two_peers),
+        CASE(a_lost_connection_does_not_release_the_barrier),
         CASE(receives_from_any_fail_where_the_dead_is_a_member),
         CASE(receives_of_collectives_fail_whomever_they_name),
         CASE(what_was_sent_before_is_received),

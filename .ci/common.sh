@@ -8,6 +8,7 @@ export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 # also where a test sets
 passed=0
 failed=0
 failures=
+logs= # those of meson, for the total
 
 install_packages() {
     apt-get update -q >/dev/null
@@ -68,23 +69,44 @@ P
     echo "      $name: ${counts% *} tests passed, ${counts#* } failed"
 }
 
-# build_and_test NAME [--tests "SUITES..."] SETUP-ARGUMENTS...: all suites, but for the one
-# that .ci/long runs, unless some are named
+# run_tests NAME LOG ARGUMENTS...: tests of $out/NAME, counted from meson-logs/LOG.json
+run_tests() {
+    local name=$1 log=$2 dir="$out/$1"
+    shift 2
+    timeout 3000 meson test -C "$dir" --num-processes 2 --logbase "$log" "$@" \
+        >"$out/$name.$log.log" 2>&1 </dev/null
+    count_log "$name" "$dir/meson-logs/$log.json"
+}
+
+# build_and_test NAME [--only] SETUP-ARGUMENTS...: builds all, or only what its tests need, and
+# runs the suites that tests/budget.tsv gives to a build of that name
 build_and_test() {
-    local name=$1 suites="--no-suite mpi-msg" dir
+    local name=$1 targets= dir="$out/$1"
     shift
-    if [ "${1:-}" = --tests ]; then
-        suites=$(for s in $2; do echo "--suite $s"; done)
-        shift 2
-    fi
-    dir="$out/$name"
     rm -rf "$dir"
-    step "$name: configure" meson setup -Dtests=enabled "$@" "$dir"
-    step "$name: build without warnings" ninja -C "$dir"
+    if [ "${1:-}" = --only ]; then
+        shift
+        step "$name: configure" meson setup -Dtests=enabled "$@" "$dir"
+        targets="$(tools/budget --targets "$name" "$dir") launch/mpiexec tests/mpi/mpi_stress"
+    else
+        step "$name: configure" meson setup -Dtests=enabled "$@" "$dir"
+    fi
     # shellcheck disable=SC2086
-    timeout 3000 meson test -C "$dir" --num-processes 2 $suites \
-        >"$out/$name.test.log" 2>&1 </dev/null
-    count_log "$name" "$dir/meson-logs/testlog.json"
+    step "$name: build without warnings" ninja -C "$dir" $targets
+    # shellcheck disable=SC2046
+    run_tests "$name" testlog $(tools/budget --suites "$name")
+    logs="$logs $dir/meson-logs/testlog.json"
+}
+
+# count_budget NAME: prints what each suite of that build spent, of what it was allowed
+count_budget() {
+    if tools/budget --report "$1" "$out/$1/meson-logs/testlog.json"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        failures="$failures
+      $1: a suite takes more than twice what tests/budget.tsv allows"
+    fi
 }
 
 # The closing line, in the form that CI reads; the exit code says the same.

@@ -29,11 +29,11 @@ import testlist
 SKIPPED = 77  # as Meson wants it
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-TENTH = HERE / "tenth.tsv"
+FIXED = HERE / "fixed.tsv"
 
 QUICK = ["attr", "comm", "errhan", "group", "info", "init", "topo", "mpi_t",
          "threads/comm", "threads/init", "datatype"]
-# Messages: too long for every commit, .ci/long runs them.
+# Messages: these take longer.
 LATER = ["pt2pt", "part", "threads/pt2pt"]
 
 
@@ -53,10 +53,10 @@ def options(arguments):
     parser.add_argument("--lists", nargs="+", metavar="LIST", default=QUICK)
     parser.add_argument("--only", metavar="TEXT", default="",
                         help="only entries that contain TEXT; nothing is compared")
-    parser.add_argument("--tenth", action="store_true",
-                        help=f"of all lists the entries that {TENTH.name} names")
+    parser.add_argument("--fixed", action="store_true",
+                        help=f"of all lists the entries that {FIXED.name} names")
     parser.add_argument("--rotating", action="store_true",
-                        help="of the lists another tenth every day; ten days run all")
+                        help="of the lists another tenth with every commit; ten run all")
     parser.add_argument("--connections", action="store_true",
                         help="all messages over network connections, by the loopback")
     parser.add_argument("--work", type=Path, metavar="DIR",
@@ -75,12 +75,12 @@ def options(arguments):
     chosen = parser.parse_args(arguments)
     if not (chosen.build or chosen.prefix or chosen.get):
         parser.error("one of --build, --prefix and --get is needed")
-    if chosen.update and (chosen.only or chosen.tenth or chosen.rotating or chosen.limit or
+    if chosen.update and (chosen.only or chosen.fixed or chosen.rotating or chosen.limit or
                           chosen.memory is not None):
         parser.error("--update wants whole lists, with their own limits")
     if chosen.connections:
         os.environ["WEFT_TRANSPORT"] = "msg"
-    if chosen.tenth or chosen.lists == ["all"]:
+    if chosen.fixed or chosen.lists == ["all"]:
         chosen.lists = QUICK + LATER
     return chosen
 
@@ -179,15 +179,22 @@ def report(results):
               f"{counts[2]} not built, {counts[3]} not run")
 
 
-def named_tenth():
+def fixed_entries():
     """List and entry of each line."""
-    lines = TENTH.read_text().splitlines()
+    lines = FIXED.read_text().splitlines()
     return {tuple(line.split("\t")) for line in lines if line and not line.startswith("#")}
 
 
-def rotating_tenth(entries, day):
-    """Every tenth entry, beginning with another one each day."""
-    return entries[day % 10::10]
+def turn_of_commit():
+    """Which tenth the current commit runs, as for the suite `long`."""
+    told = subprocess.run([HERE.parents[1] / "tools" / "budget", "--turn"], capture_output=True,
+                          text=True, check=True)
+    return int(told.stdout)
+
+
+def rotating_tenth(entries, turn):
+    """Every tenth entry, beginning with another one each turn."""
+    return entries[turn % 10::10]
 
 
 def compare(results, document, is_whole):
@@ -225,15 +232,15 @@ def run(chosen, version, programs):
     entries = [replace(e, limit=min(e.limit, chosen.limit or e.limit))
                for listed in chosen.lists for e in testlist.entries(programs, listed)
                if chosen.only in e.name]
-    if chosen.tenth:
-        named = named_tenth()
+    if chosen.fixed:
+        named = fixed_entries()
         entries = [e for e in entries if e.key in named]
         if len(entries) != len(named):
-            print(f"{TENTH.name} names entries that there are not:",
+            print(f"{FIXED.name} names entries that there are not:",
                   *sorted(named - {e.key for e in entries}))
             return 1
     if chosen.rotating:
-        entries = rotating_tenth(entries, int(time.time()) // (24 * 3600))
+        entries = rotating_tenth(entries, turn_of_commit())
     try:
         builder.prepare()
     except build.NotBuilt as error:
@@ -250,7 +257,7 @@ def run(chosen, version, programs):
                 print(f"{listed}: {name}: {result}{': ' + why if why else ''}")
         return 0
     document = ROOT / "docs" / "conformance.md"
-    is_good = compare(results, document, not (chosen.tenth or chosen.rotating))
+    is_good = compare(results, document, not (chosen.fixed or chosen.rotating))
     if chosen.update and (is_good or not chosen.connections):
         update(results, document, version, chosen.connections)
         return 0

@@ -161,11 +161,15 @@ class WholeRuns(unittest.TestCase):
                                     if "`bad 1`" not in line))
         self.assertEqual(self.run_it(), 1)
 
-    def test_ten_days_run_every_entry_once(self):
+    def test_ten_commits_run_every_entry_once(self):
         entries = list(range(54))
-        days = [conformance.rotating_tenth(entries, 20000 + day) for day in range(10)]
-        self.assertEqual(sorted(sum(days, [])), entries)
-        self.assertTrue(all(5 <= len(day) <= 6 for day in days))
+        turns = [conformance.rotating_tenth(entries, 20000 + turn) for turn in range(10)]
+        self.assertEqual(sorted(sum(turns, [])), entries)
+        self.assertTrue(all(5 <= len(turn) <= 6 for turn in turns))
+        self.assertIn(conformance.turn_of_commit(), range(10))
+
+    def test_every_commit_runs_at_most_40_fixed_entries(self):
+        self.assertIn(len(conformance.fixed_entries()), range(1, 41))
 
     def test_a_part_of_a_list_is_not_a_list_that_lost_entries(self):
         self.assertEqual(self.run_it("--update"), 0)

@@ -31,6 +31,7 @@ from pathlib import Path
 PATIENCE = 60  # seconds after which a run counts as hanging
 OF_MPIEXEC = 3  # processes that mpiexec itself is: front, keeper, guard
 ENDING = 2  # seconds that a job may take to end, with all it has started
+ROUNDS = 5  # how often a case is repeated that is left to chance
 HOST = socket.gethostname()
 _MARK = f"mark-{os.getpid()}-{time.monotonic_ns()}-"
 
@@ -86,7 +87,8 @@ def parse_arguments():
     parser.add_argument("programs", nargs="*")
     parser.add_argument("--group", help="only the cases of this group")
     parser.add_argument("--case", help="only this one")
-    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--rounds", type=int,
+                        default=int(os.environ.get("WEFT_TEST_ROUNDS", ROUNDS)))
     parser.add_argument("--sanitized", action="store_true")
     options = parser.parse_args()
     options.mpiexec = os.path.abspath(options.mpiexec)

@@ -1,6 +1,6 @@
 """crash.py - whatever fails, the job ends within two seconds and leaves nothing behind.
 
-Each case is repeated (--rounds), and each time is held to its exit code, to the one line
+Each case is repeated (--rounds, or WEFT_TEST_ROUNDS, which .ci/long sets), and each time is held to its exit code, to the one line
 that says what happened, and to what is left: no process, no file, no socket. The time that
 most of them take is compared with that of jobs that end well, run in between: a machine
 that is busy with something else slows both down. See common.py for how cases are written
@@ -37,6 +37,11 @@ def each_time(once, count=RANKS):
     limit = ENDING + SLOWNESS * statistics.median(well)
     # A single one may be as late as the machine makes it, but for PATIENCE: a hang.
     claim(middle < limit, f"{middle:.2f} s in the middle, not {limit:.2f}")
+
+
+def spread(round_number):
+    """From 0 to 19 over all rounds: a rotation of the moment at which something is killed."""
+    return round_number * 20 // rounds() % 20
 
 
 def fails(how, code, cause, others="barrier", count=RANKS, rank=1):
@@ -345,7 +350,7 @@ def mpiexec_killed_leaves_nothing_that_ranks_have_started():
 def mpiexec_killed_while_it_starts_leaves_nothing():
     def once(round_number):
         run = start("-n", 8, *BEHIND_BASH)
-        time.sleep((round_number % 20 + 1) / 1000)
+        time.sleep((spread(round_number) + 1) / 1000)
         return kill_front(run)
     each_time(once, 8)
 
@@ -431,7 +436,7 @@ def the_keeper_killed_while_it_starts_ends_the_job():
     def once(round_number):
         run = start("-n", 8, *BEHIND_BASH)
         keeper = run.keeper()
-        time.sleep(round_number % 20 / 1000)
+        time.sleep(spread(round_number) / 1000)
         since = time.monotonic()
         os.kill(keeper, signal.SIGKILL)
         run.end(137, ["^mpiexec: the keeper of the job was killed by signal 9"])

@@ -19,7 +19,8 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parent.parent / "launch"))
 
 import common
-from common import Running, case, claim, equal, mpiexec_path, program, wait_until
+from common import (Running, case, claim, equal, is_long, mpiexec_path, program,
+                    wait_until)
 from lab import NAME, Lab, skip_without_means
 
 PRETEND = Path(__file__).resolve().parent / "pretend"
@@ -76,7 +77,7 @@ def daemons_are_a_tree_with_few_descriptors():
 
 @case("times")
 def start_lookup_and_abort_take_their_time():
-    for count in (10, 50, 200):
+    for count in (10, 50, 200) if is_long() else (10, 50):
         empty = start(count, "true").end(sweep=5).seconds
         met = start(count, program("meet")).end(sweep=5)
         equal(len(met.lines()), count)
@@ -114,7 +115,7 @@ def seconds_over(way, count, words, code):
 
 @case("far")
 def the_time_on_slow_links_grows_with_the_depth_alone():
-    for count, levels in ((10, 1), (50, 2), (200, 2)):
+    for count, levels in ((10, 1), (50, 2), (200, 2))[:3 if is_long() else 2]:
         for name, (words, code, journeys) in JOURNEYS.items():
             for _ in range(3):  # the machine may be busy for a while
                 near, far = (seconds_over(f"{program('far')} {ms}", count, words, code)

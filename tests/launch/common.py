@@ -66,6 +66,11 @@ def rounds():
     return _options.rounds
 
 
+def is_long():
+    """Is this .ci/long, which leaves nothing out?"""
+    return rounds() >= 4 * ROUNDS
+
+
 def is_sanitized():
     return _options.sanitized
 

@@ -1,5 +1,6 @@
 #include "core/request.h"
 
+#include "engine/engine.h"
 #include "engine/hot.h"
 
 static struct weft_pool pool;
@@ -43,7 +44,7 @@ void weft_request_open(size_t size)
     weft_handle_register_outside(WEFT_KIND_REQUEST, SENT_HANDLE);
     weft_request_sent.handle = (MPI_Request)SENT_HANDLE;
     first_ready = NULL;
-    weft_engine.hooks.run_ready = run_ready;
+    weft_engine_on_ready(run_ready);
 }
 
 void weft_request_close(void)

@@ -12,11 +12,14 @@
  *   retry.c            packets out, and what is tried again
  *   transports.c       the transports that are open, and first contact
  *   poll.c             one look at everything that can go on
+ *   hooks.c            what rooms above are called for
  *   work.c             what is done outside the lock (work.h)
+ *   work_threads.c     adding work, and the threads for the part of it that blocks
  *   wait.c             waiting for events, words and room (wait.h, event.h)
  *   failed.c           processes that have failed
  *   progress_thread.c  progress while the program computes
  *   network_thread.c   the thread that sleeps on descriptors (network_thread.h)
+ *   threads.c          the library's own threads, all of them
  *   seal.h             checksums of packets
  *   lock.h             the lock
  *   thread.h           how the library's own threads are started
@@ -60,6 +63,25 @@ WEFT_MUST_CHECK enum weft_rc weft_engine_reach(struct weft_peer *peer);
 /* Two steps of closing: before the transports are closed, and after. */
 void weft_peers_disconnect(void);
 void weft_peers_close(void);
+
+/* ---- what rooms above are called for (hooks.c) ---- */
+
+/*
+ * Each registers a function behind those that are there; weft_engine_open() forgets all.
+ *
+ *   look       While weft_engine.watched is not 0, whoever polls looks at what peers have
+ *              changed in shared memory. Before a thread sleeps it asks whether that
+ * would find anything. ready      Whoever polls while WEFT_REASON_READY is counted.
+ *   failed     After peers have failed (peer->is_failed).
+ */
+void weft_engine_on_look(void (*look)(void), bool (*has_news)(void));
+void weft_engine_on_ready(void (*run_ready)(void));
+void weft_engine_on_failed(void (*failed)(void));
+
+/* Call them. */
+void weft_engine_look(void);
+bool weft_engine_has_news(void);
+void weft_engine_run_ready(void);
 
 /* ---- packets out, and what is tried again (retry.c) ---- */
 
@@ -123,7 +145,8 @@ void weft_engine_work_and_poll(void);
 
 /* The library's own threads: prepared once transports are open; started, if there is a
  * network, with the lock in the form that it keeps; ended, without the lock, before its
- * form changes. Whoever needs them later starts them again. */
+ * form changes, when blocking work is done. Whoever needs them later starts them again.
+ */
 WEFT_MUST_CHECK enum weft_rc weft_threads_open(void);
 void weft_threads_start(void);
 void weft_threads_stop(void);
@@ -133,9 +156,6 @@ void weft_threads_close(void);
 void weft_threads_log_wakeups(void);
 
 /* ---- failed processes (failed.c) ---- */
-
-/* Registers what is called, with the lock, after peers have failed (peer->is_failed). */
-void weft_engine_on_failed(void (*callback)(void));
 
 /* Looks for them, and calls. */
 void weft_engine_notice_failed(void);

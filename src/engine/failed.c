@@ -21,17 +21,6 @@
 
 enum { BUDGET = 64, TURNS = 1024 };
 
-void weft_engine_on_failed(void (*callback)(void))
-{
-    int at = 0;
-
-    while (weft_engine.on_failed[at] != NULL) {
-        at++;
-    }
-    assert(at < WEFT_ON_FAILED_MAX);
-    weft_engine.on_failed[at] = callback;
-}
-
 /* From now on nothing is started that goes there; what was started ends later. */
 static struct weft_peer *mark_failed(uint32_t process)
 {
@@ -118,8 +107,8 @@ void weft_engine_notice_failed(void)
         note_failed(weft_segment_failed(segment, i));
     }
     fail_retries();
-    for (int i = 0; i < WEFT_ON_FAILED_MAX && e->on_failed[i] != NULL; i++) {
-        e->on_failed[i]();
+    for (int i = 0; i < WEFT_HOOKS_MAX && e->hooks.failed[i] != NULL; i++) {
+        e->hooks.failed[i]();
     }
     if (e->is_in_barrier && failures > 0) {
         /* If not all have come, the last to come releases us. Where nobody has died the

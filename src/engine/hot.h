@@ -12,6 +12,7 @@
 
 #include "base/ranks.h"
 #include "engine/wire.h"
+#include "engine/work.h"
 #include "node/doorbell.h"
 
 #include <assert.h>
@@ -91,7 +92,8 @@ enum weft_reason {
     WEFT_REASON_REQUESTS, /* the user holds a request that is not complete */
     WEFT_REASON_STEPS,    /* ordinary packets count: for a schedule, or pieces of data */
     WEFT_REASON_RETRY,    /* a peer has something to be tried again */
-    WEFT_REASON_WORK,     /* something is to be done outside the lock */
+    WEFT_REASON_WORK,     /* something short is to be done outside the lock */
+    WEFT_REASON_CALLS,    /* a function of the user is to be called */
     WEFT_REASON_SERVED,   /* peers may need this process at any time */
     WEFT_REASON_READY,    /* a schedule can go on */
     WEFT_REASONS
@@ -105,21 +107,18 @@ struct weft_instance {
     bool is_due;      /* the next poll looks at it */
 };
 
-enum { WEFT_INSTANCES_MAX = 4, WEFT_ON_FAILED_MAX = 4 };
+enum { WEFT_INSTANCES_MAX = 4, WEFT_HOOKS_MAX = 4 };
 
-struct weft_work;
-
-/* What rooms above want to be called for; each may be NULL. */
+/* What rooms above want to be called for, with the lock, in the order in which they have
+ * registered (weft_engine_on_*). Behind the last one is NULL, or the end. */
 struct weft_hooks {
-    /* Puts a checksum into the header of a packet that is complete. While it is set, no
-     * message takes the fast path. */
+    /* Puts a checksum into the header of a packet that is complete, or NULL. While it is
+     * set, no message takes the fast path. */
     void (*seal)(struct weft_header *header, const void *data, size_t len);
-    /* While `watched` is not 0: looks at what peers have changed in shared memory; would
-     * that find anything? */
-    void (*look)(void);
-    bool (*has_news)(void);
-    /* While WEFT_REASON_READY is counted. */
-    void (*run_ready)(void);
+    void (*look[WEFT_HOOKS_MAX])(void);
+    bool (*has_news[WEFT_HOOKS_MAX])(void);
+    void (*run_ready[WEFT_HOOKS_MAX])(void);
+    void (*failed[WEFT_HOOKS_MAX])(void);
 };
 
 struct weft_engine {
@@ -131,10 +130,9 @@ struct weft_engine {
     int list_count;
     struct weft_instance *busy; /* what came last came from there: polled every time */
     struct weft_hooks hooks;
-    uint32_t watched;
+    uint32_t watched; /* things in shared memory that somebody looks at */
     struct weft_peer *retrying;
-    struct weft_work *work; /* oldest first */
-    struct weft_work *work_last;
+    struct weft_work_queue work[WEFT_WORK_CLASSES];
     uint32_t count[WEFT_REASONS];
     struct weft_packet_kind kinds[WEFT_KINDS];
     struct weft_job *job;
@@ -153,9 +151,8 @@ struct weft_engine {
     const _Atomic uint32_t *failures; /* how many the launcher has listed */
     uint32_t failures_seen;           /* of them */
     uint32_t failed_count;            /* peers that have failed */
-    void (*on_failed[WEFT_ON_FAILED_MAX])(void);
-    bool is_in_barrier;          /* of all ranks of the node */
-    uint32_t barrier_generation; /* which one */
+    bool is_in_barrier;               /* of all ranks of the node */
+    uint32_t barrier_generation;      /* which one */
 
     uint64_t polls;  /* how often a thread of the program began to poll */
     uint64_t sleeps; /* how often one slept */

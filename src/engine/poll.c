@@ -22,17 +22,19 @@ void weft_engine_poll(void)
         weft_engine_retry();
     }
     if (weft_unlikely(e->watched > 0)) {
-        e->hooks.look();
+        weft_engine_look();
     }
     if (weft_unlikely((e->reasons & 1u << WEFT_REASON_READY) != 0)) {
-        e->hooks.run_ready();
+        weft_engine_run_ready();
     }
 }
 
 void weft_engine_work_and_poll(void)
 {
+    const uint32_t work = 1u << WEFT_REASON_WORK | 1u << WEFT_REASON_CALLS;
+
     weft_engine_poll();
-    while (weft_unlikely(weft_engine.work != NULL) && weft_work_do()) {
+    while (weft_unlikely((weft_engine.reasons & work) != 0) && weft_work_do()) {
         weft_engine_poll();
     }
 }

@@ -34,7 +34,6 @@
 #include "engine/thread.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <sched.h>
 #include <string.h>
 
@@ -77,9 +76,16 @@ static enum weft_wake_level level_wanted(void)
 /* The reasons that a level covers. */
 static uint32_t covered_by(enum weft_wake_level level)
 {
-    const uint32_t always = bit(WEFT_REASON_REQUESTS) | bit(WEFT_REASON_SERVED);
+    const uint32_t always = bit(WEFT_REASON_REQUESTS) | bit(WEFT_REASON_SERVED) |
+                            bit(WEFT_REASON_CALLS); /* not the progress thread's */
 
     return level == WEFT_WAKE_ANYTHING ? always | bit(WEFT_REASON_STEPS) : always;
+}
+
+/* Short work, for whoever polls. */
+static bool has_work(void)
+{
+    return (weft_engine.reasons & bit(WEFT_REASON_WORK)) != 0;
 }
 
 static void ring(void)
@@ -186,7 +192,7 @@ static bool serve_in_role(void)
             weft_engine_enter();
             break;
         }
-    } while (!has_published() || e->work != NULL);
+    } while (!has_published() || has_work());
     has_backlog = is_delegated() && weft_transports_need_tick();
     e->is_progress_thread_inside = false;
     weft_lock_leave_as_progress();
@@ -267,7 +273,7 @@ static bool start(void)
 
 /* ---- the network thread calls ---- */
 
-static void on_came(void)
+void weft_progress_thread_came(void)
 {
     if (!is_delegated()) {
         weft_node_ring(&weft_engine.node); /* a thread that sleeps in MPI */
@@ -276,32 +282,21 @@ static void on_came(void)
     }
 }
 
-static void on_call(void)
+void weft_progress_thread_call(void)
 {
     atomic_store_explicit(&thread.is_called, true, memory_order_release);
     ring();
 }
 
-static const struct weft_network_callbacks callbacks = {on_came, on_call};
-
-enum weft_rc weft_threads_open(void)
+void weft_progress_thread_start(void)
 {
-    return weft_network_thread_open(&callbacks);
-}
-
-void weft_threads_start(void)
-{
-    if (weft_transports_leave_node()) {
-        weft_network_thread_start();
-        if (weft_engine.has_progress) {
-            (void)start(); /* which says so if it cannot */
-        }
+    if (weft_engine.has_progress) {
+        (void)start(); /* which says so if it cannot */
     }
 }
 
-void weft_threads_stop(void)
+void weft_progress_thread_stop(void)
 {
-    weft_network_thread_stop(); /* first: it calls the progress thread */
     if (thread.is_running) {
         atomic_store_explicit(&thread.is_stopping, 1, memory_order_release);
         ring();
@@ -311,19 +306,6 @@ void weft_threads_stop(void)
         atomic_store_explicit(&thread.is_ticking, false, memory_order_relaxed);
         atomic_store_explicit(&thread.is_stopping, 0, memory_order_relaxed);
     }
-}
-
-void weft_threads_close(void)
-{
-    weft_network_thread_close();
-}
-
-void weft_threads_log_wakeups(void)
-{
-    weft_log_info("rank %u was woken %" PRIu64 " times by peers, its progress thread "
-                  "%" PRIu64 " times",
-                  weft_engine.me, weft_node_rings(&weft_engine.node),
-                  weft_engine.progress_thread_wakeups);
 }
 
 /* ---- threads of the program ---- */
@@ -352,8 +334,9 @@ static void delegate(void)
 static void leave_to_waiting(void)
 {
     const struct weft_engine *e = &weft_engine;
+    const uint32_t work = bit(WEFT_REASON_WORK) | bit(WEFT_REASON_CALLS);
 
-    if (e->is_armed && (e->work != NULL || e->has_new_retry)) {
+    if (e->is_armed && ((e->reasons & work) != 0 || e->has_new_retry)) {
         weft_node_ring(&weft_engine.node);
     }
 }
@@ -366,7 +349,7 @@ void weft_engine_publish(void)
     weft_assert_locked();
     /* A message to ourselves may have completed a step, and who waits for it sleeps. */
     if ((e->reasons & bit(WEFT_REASON_READY)) != 0) {
-        e->hooks.run_ready();
+        weft_engine_run_ready();
     }
     if (e->reasons == 0) {
         return;
@@ -383,7 +366,7 @@ void weft_engine_publish(void)
         has_begun = true;
     }
     /* Nobody but the progress thread copies now, or looks for room. */
-    if (is_delegated() && (e->work != NULL || (has_begun && e->retrying != NULL))) {
+    if (is_delegated() && (has_work() || (has_begun && e->retrying != NULL))) {
         ring();
     }
 }

@@ -12,6 +12,14 @@ enum { STACK_BYTES = 256 * 1024 }; /* what our own code and libfabric need of it
 
 static pthread_t threads[WEFT_THREADS];
 
+static const char *name_of(enum weft_thread which)
+{
+    if (which >= WEFT_THREAD_BLOCKING) {
+        return "weft blocking";
+    }
+    return which == WEFT_THREAD_PROGRESS ? "weft progress" : "weft network";
+}
+
 static void *begin(void *argument)
 {
     void (*run)(void);
@@ -84,8 +92,7 @@ enum weft_rc weft_thread_start(enum weft_thread which, void (*run)(void),
         errno = err;
         return WEFT_ERR_SYSTEM;
     }
-    pthread_setname_np(threads[which],
-                       which == WEFT_THREAD_PROGRESS ? "weft progress" : "weft network");
+    pthread_setname_np(threads[which], name_of(which));
     widen(threads[which], cpus, bytes);
     return WEFT_OK;
 }

@@ -1,5 +1,6 @@
 /*
- * thread.h - the library's own threads: one that helps, and one that sleeps on a network.
+ * thread.h - the library's own threads: the progress thread, the network thread, and a
+ * few for work that blocks.
  *
  * Each is started at the first need. All signals are blocked in them, and they may run on
  * every processor that the job may use on the node, because the one their rank is bound
@@ -13,7 +14,14 @@
 
 #include <stdint.h>
 
-enum weft_thread { WEFT_THREAD_PROGRESS, WEFT_THREAD_NETWORK, WEFT_THREADS };
+enum { WEFT_BLOCKING_THREADS = 4 };
+
+enum weft_thread {
+    WEFT_THREAD_PROGRESS,
+    WEFT_THREAD_NETWORK,
+    WEFT_THREAD_BLOCKING, /* the first of them */
+    WEFT_THREADS = WEFT_THREAD_BLOCKING + WEFT_BLOCKING_THREADS
+};
 
 /*
  * Starts it; `cpus` is a set of processors, a bit each in `bytes` bytes. It ends when

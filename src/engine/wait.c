@@ -24,6 +24,7 @@
 enum {
     BURST = 64, /* polls between two looks at the clock */
     TICK_NS = 1000000,
+    TO_DO = 1 << WEFT_REASON_READY | 1 << WEFT_REASON_WORK | 1 << WEFT_REASON_CALLS,
 };
 
 /* With the lock: another thread of ours sleeps on the doorbell; we poll in its place. */
@@ -150,9 +151,8 @@ static bool has_something_to_do(void)
 {
     const struct weft_engine *e = &weft_engine;
 
-    return (e->watched > 0 && e->hooks.has_news()) ||
-           (e->reasons & 1u << WEFT_REASON_READY) != 0 || weft_engine_has_failures() ||
-           e->has_new_retry;
+    return (e->watched > 0 && weft_engine_has_news()) || (e->reasons & TO_DO) != 0 ||
+           weft_engine_has_failures() || e->has_new_retry;
 }
 
 /* Sleeps until a peer rings, another thread takes over, or the word changes. */
@@ -181,7 +181,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
         return;
     }
     ns = weft_transports_need_tick() ? TICK_NS : 0;
-    assert((e->reasons & 1u << WEFT_REASON_READY) == 0);
+    assert((e->reasons & TO_DO) == 0);
     e->is_armed = true;
     e->is_room_awaited = a->is_room;
     set_sleeper(a, &e->node.area->doorbell);
@@ -281,28 +281,37 @@ void weft_engine_wait_sent(void)
     weft_engine.waiting_threads--;
 }
 
+void weft_engine_wait_word(_Atomic uint32_t *word, uint32_t old,
+                           _Atomic uint32_t *sleepers, const struct weft_wait_reason *why)
+{
+    const struct awaited a = {.word = word, .old = old, .sleepers = sleepers};
+
+    weft_assert_locked();
+    wait_for(&a, why);
+}
+
 enum weft_rc weft_engine_barrier(void)
 {
     static const struct weft_wait_reason why = {"MPI_Barrier", "MPI_COMM_WORLD", -1, -2,
                                                 0};
     struct weft_segment_header *h = weft_engine.job->segment.header;
-    struct awaited a = {.word = &h->generation, .sleepers = &h->sleepers};
     const uint32_t local_rank = (uint32_t)weft_engine.job->who.local_rank;
+    uint32_t generation;
     enum weft_rc rc;
 
     weft_lock();
     weft_engine_wait_sent();
-    if (!weft_segment_arrive(&weft_engine.job->segment, local_rank, &a.old)) {
+    if (!weft_segment_arrive(&weft_engine.job->segment, local_rank, &generation)) {
         weft_engine.is_in_barrier = true;
-        weft_engine.barrier_generation = a.old;
-        wait_for(&a, &why);
+        weft_engine.barrier_generation = generation;
+        weft_engine_wait_word(&h->generation, generation, &h->sleepers, &why);
         weft_engine.is_in_barrier = false;
     }
     if (weft_engine_has_failures()) {
         weft_engine_notice_failed();
     }
     rc = weft_engine.failed_count == 0 ||
-                 weft_segment_all_came(&weft_engine.job->segment, a.old)
+                 weft_segment_all_came(&weft_engine.job->segment, generation)
              ? WEFT_OK
              : WEFT_ERR_PROC_FAILED;
     weft_engine_leave();

@@ -36,6 +36,16 @@ bool weft_wait_is_over(const struct weft_wait *wait);
 /* Returns when one has happened. */
 void weft_engine_wait(const struct weft_wait *wait, const struct weft_wait_reason *why);
 
+/*
+ * Returns when *word, in memory that processes share, is no longer `old`. Whoever changes
+ * the word calls weft_wait_wake() with it and `sleepers` (base/wait.h). If the process
+ * that was to change it fails, a function that was registered with
+ * weft_engine_on_failed() changes it instead.
+ */
+void weft_engine_wait_word(_Atomic uint32_t *word, uint32_t old,
+                           _Atomic uint32_t *sleepers,
+                           const struct weft_wait_reason *why);
+
 /* Returns when nothing is tried again: what we owe our peers has gone out. */
 void weft_engine_wait_sent(void);
 

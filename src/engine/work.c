@@ -3,27 +3,54 @@
 #include "engine/hot.h"
 #include "engine/lock.h"
 
-void weft_work_add(struct weft_work *work, void (*run)(struct weft_work *work))
+/* Blocking work is no reason to be woken: a thread of its own ends it, and tells. */
+static void count(const struct weft_work *work)
 {
-    struct weft_engine *e = &weft_engine;
+    weft_engine.work[work->kind].count++;
+    if (work->kind != WEFT_WORK_BLOCKING) {
+        weft_reason_add(work->kind == WEFT_WORK_SHORT ? WEFT_REASON_WORK
+                                                      : WEFT_REASON_CALLS);
+    }
+}
+
+static void uncount(const struct weft_work *work)
+{
+    weft_engine.work[work->kind].count--;
+    if (work->kind != WEFT_WORK_BLOCKING) {
+        weft_reason_drop(work->kind == WEFT_WORK_SHORT ? WEFT_REASON_WORK
+                                                       : WEFT_REASON_CALLS);
+    }
+}
+
+void weft_work_enqueue(struct weft_work *work, enum weft_work_class kind,
+                       void (*run)(struct weft_work *work),
+                       void (*done)(struct weft_work *work))
+{
+    struct weft_work_queue *queue = &weft_engine.work[kind];
 
     weft_assert_locked();
     assert(work->state == WEFT_WORK_NONE);
-    *work = (struct weft_work){.run = run, .state = WEFT_WORK_WAITING};
-    if (e->work == NULL) {
-        e->work = work;
+    assert(done != NULL || kind == WEFT_WORK_SHORT);
+    *work = (struct weft_work){
+        .run = run,
+        .done = done,
+        .state = WEFT_WORK_WAITING,
+        .kind = (uint8_t)kind,
+    };
+    if (queue->first == NULL) {
+        queue->first = work;
     } else {
-        e->work_last->next = work;
+        queue->last->next = work;
     }
-    e->work_last = work;
-    weft_reason_add(WEFT_REASON_WORK);
+    queue->last = work;
+    count(work);
 }
 
 void weft_work_remove(struct weft_work *work)
 {
-    struct weft_engine *e = &weft_engine;
+    struct weft_work_queue *queue = &weft_engine.work[work->kind];
     struct weft_work *before = NULL;
-    struct weft_work *at = e->work;
+    struct weft_work *at = queue->first;
 
     weft_assert_locked();
     assert(work->state == WEFT_WORK_WAITING);
@@ -32,30 +59,59 @@ void weft_work_remove(struct weft_work *work)
         at = at->next;
     }
     if (before == NULL) {
-        e->work = work->next;
+        queue->first = work->next;
     } else {
         before->next = work->next;
     }
-    if (e->work_last == work) {
-        e->work_last = before;
+    if (queue->last == work) {
+        queue->last = before;
     }
     work->state = WEFT_WORK_NONE;
-    weft_reason_drop(WEFT_REASON_WORK);
+    uncount(work);
+}
+
+struct weft_work *weft_work_take(enum weft_work_class kind)
+{
+    struct weft_work_queue *queue = &weft_engine.work[kind];
+    struct weft_work *work = queue->first;
+
+    weft_assert_locked();
+    if (work != NULL) {
+        assert(work->state == WEFT_WORK_WAITING);
+        queue->first = work->next;
+        uncount(work);
+        work->state = WEFT_WORK_RUNNING;
+    }
+    return work;
+}
+
+void weft_work_end(struct weft_work *work)
+{
+    weft_assert_locked();
+    assert(work->state == WEFT_WORK_RUNNING);
+    work->state = WEFT_WORK_NONE;
+    work->done(work);
 }
 
 bool weft_work_do(void)
 {
-    struct weft_engine *e = &weft_engine;
-    struct weft_work *work = e->work;
+    struct weft_work *work = weft_work_take(WEFT_WORK_SHORT);
+    bool is_progress_thread;
 
-    weft_assert_locked();
+    if (work == NULL && !weft_engine.is_progress_thread_inside) {
+        work = weft_work_take(WEFT_WORK_CALL);
+    }
     if (work == NULL) {
         return false;
     }
-    e->work = work->next;
-    weft_reason_drop(WEFT_REASON_WORK);
-    work->state = WEFT_WORK_RUNNING;
+    if (work->done == NULL) {
+        work->run(work);
+        return true;
+    }
+    is_progress_thread = weft_engine_drop_lock();
     work->run(work);
+    weft_engine_retake_lock(is_progress_thread);
+    weft_work_end(work);
     return true;
 }
 

@@ -1,7 +1,21 @@
 /*
- * work.h - what is done outside the lock, oldest first, by any thread that polls: one
- * that waits in MPI, or the progress thread. It has to be short: a copy, a checksum. All
- * calls need the lock.
+ * work.h - what is done outside the lock, oldest first of its class.
+ *
+ *   WEFT_WORK_SHORT     A copy, a checksum: any thread that polls does it, be it one that
+ *                       waits in MPI or the progress thread.
+ *   WEFT_WORK_CALL      A function of the user: a thread of the program that waits in
+ * MPI, or tests, does it, and nobody else. WEFT_WORK_BLOCKING  It may take long: a file,
+ * a name to be looked up. Threads of its own do it, at most WEFT_BLOCKING_THREADS, which
+ * are started at the first need (work_threads.c). Neither short work nor messages wait
+ *                       for it.
+ *
+ * Whoever has work embeds struct weft_work. run() is called without the lock, then done()
+ * with it; the state is WEFT_WORK_RUNNING in between, and WEFT_WORK_NONE before done(),
+ * so that done() may add the work again or free it. Work that needs the lock now and then
+ * has no done(): run() is called with the lock, drops it around what takes long
+ * (weft_engine_drop_lock), and changes the state before it returns.
+ *
+ * All calls need the lock.
  */
 #ifndef WEFT_ENGINE_WORK_H
 #define WEFT_ENGINE_WORK_H
@@ -9,30 +23,57 @@
 #include "base/rc.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum weft_work_state { WEFT_WORK_NONE, WEFT_WORK_WAITING, WEFT_WORK_RUNNING };
 
-/*
- * Whoever has work embeds this. run() is called with the lock, which it drops around what
- * takes long (weft_engine_drop_lock), and with the state WEFT_WORK_RUNNING, which it
- * changes before it returns.
- */
+enum weft_work_class {
+    WEFT_WORK_SHORT,
+    WEFT_WORK_CALL,
+    WEFT_WORK_BLOCKING,
+    WEFT_WORK_CLASSES
+};
+
 struct weft_work {
     struct weft_work *next;
     void (*run)(struct weft_work *work);
-    enum weft_work_state state;
+    void (*done)(struct weft_work *work);
+    uint8_t state; /* enum weft_work_state */
+    uint8_t kind;  /* enum weft_work_class */
 };
 
-void weft_work_add(struct weft_work *work, void (*run)(struct weft_work *work));
+struct weft_work_queue {
+    struct weft_work *first;
+    struct weft_work *last;
+    uint32_t count;
+};
+
+/* Fills in the struct, whose state is WEFT_WORK_NONE. */
+void weft_work_add(struct weft_work *work, enum weft_work_class kind,
+                   void (*run)(struct weft_work *work),
+                   void (*done)(struct weft_work *work));
 
 /* Takes back what waits. */
 void weft_work_remove(struct weft_work *work);
 
-/* Does one piece; false: there is none. */
+/* Does one piece that the calling thread may do; false: there is none. */
 bool weft_work_do(void);
 
 /* Around what is done outside the lock; the first tells the second who had it. */
 WEFT_MUST_CHECK bool weft_engine_drop_lock(void);
 void weft_engine_retake_lock(bool is_progress_thread);
+
+/* ---- for the files of this room ---- */
+
+/* Puts it into the queue of its class, tells nobody; takes the oldest of a class out of
+ * it, which runs from now on, or NULL; ends what has run. */
+void weft_work_enqueue(struct weft_work *work, enum weft_work_class kind,
+                       void (*run)(struct weft_work *work),
+                       void (*done)(struct weft_work *work));
+struct weft_work *weft_work_take(enum weft_work_class kind);
+void weft_work_end(struct weft_work *work);
+
+/* Returns when all blocking work is done and its threads have ended. Without the lock. */
+void weft_work_threads_stop(void);
 
 #endif

@@ -73,8 +73,7 @@ static void register_all(void)
     weft_transfer_open(work_rested);
     weft_p2p_register_kinds();
     e->up.may_take = may_take;
-    e->hooks.look = weft_transfers_look;
-    e->hooks.has_news = weft_transfers_have_news;
+    weft_engine_on_look(weft_transfers_look, weft_transfers_have_news);
     weft_engine_on_failed(weft_p2p_fail_requests);
     weft_p2p_set_checksum(weft_setting(WEFT_SET_CHECKSUM) != 0);
 }

@@ -10,6 +10,7 @@
 #include "p2p/buffered.h"
 #include "p2p/p2p.h"
 #include "p2p/state.h"
+#include "sched/sched.h"
 #include "sched/sendrecv.h"
 #include "engine/lock.h"
 #include "base/wait.h"
@@ -112,6 +113,7 @@ static enum weft_rc open_engine(void)
     rc = weft_p2p_open(transports, &run.job);
 
     if (rc == WEFT_OK) {
+        weft_sched_open();
         weft_sendrecv_open();
         weft_comm_open(run.job.who.rank);
         weft_make_open();

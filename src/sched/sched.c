@@ -1,14 +1,13 @@
 #include "sched/sched.h"
 
+#include "engine/engine.h"
 #include "engine/held.h"
 #include "sched/span.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-static struct weft_runs words;    /* steps that wait for a word */
-static struct weft_runs calls;    /* of functions of the user */
-static struct weft_runs blocking; /* that may take long */
+static struct weft_runs words; /* steps that wait for a word */
 
 /* ---- queues ---- */
 
@@ -99,21 +98,11 @@ static void release(struct weft_run *run)
     }
 }
 
-/* Takes steps of this schedule that nobody has begun out of a list. */
-static void withdraw(struct weft_runs *runs, const struct weft_sched *sched)
+/* The step was not begun, and is not going to be. */
+static void withdraw(struct weft_run *run)
 {
-    struct weft_runs old = *runs;
-    struct weft_run *run;
-
-    runs->first = NULL;
-    while ((run = take_first(&old)) != NULL) {
-        if (run->sched == sched) {
-            run->state = WEFT_RUN_WAITS;
-            run->sched->running--;
-        } else {
-            append(runs, run);
-        }
-    }
+    run->state = WEFT_RUN_WAITS;
+    run->sched->running--;
 }
 
 /* Their followers end them, later. */
@@ -136,16 +125,60 @@ static bool is_large(const struct weft_step *step)
            step->to.bytes > WEFT_SCHED_LOCKED_BYTES;
 }
 
+static void drop_call(struct weft_sched *sched)
+{
+    sched->calls--;
+    sched->needs_caller = sched->calls > 0;
+}
+
 static void remove_work(struct weft_sched *sched)
 {
     for (uint32_t i = 0; i < sched->graph->step_count; i++) {
         struct weft_run *run = &sched->runs[i];
+        const uint8_t kind = run->step->kind;
 
-        if (run->state == WEFT_RUN_RUNS && is_large(run->step) &&
+        if (run->state == WEFT_RUN_RUNS &&
+            (kind == WEFT_STEP_CALL || kind == WEFT_STEP_WORK || is_large(run->step)) &&
             run->work.state == WEFT_WORK_WAITING) {
             weft_work_remove(&run->work);
-            run->state = WEFT_RUN_WAITS;
-            sched->running--;
+            withdraw(run);
+            if (kind == WEFT_STEP_CALL) {
+                drop_call(sched);
+            }
+        }
+    }
+}
+
+/* A step begins to wait for a word, and ends. */
+static void add_word(struct weft_run *run)
+{
+    append(&words, run);
+    weft_engine.watched++;
+    if (!run->sched->is_patient) {
+        weft_reason_add(WEFT_REASON_STEPS);
+    }
+}
+
+static void drop_word(const struct weft_run *run)
+{
+    weft_engine.watched--;
+    if (!run->sched->is_patient) {
+        weft_reason_drop(WEFT_REASON_STEPS);
+    }
+}
+
+static void remove_words(const struct weft_sched *sched)
+{
+    struct weft_runs old = words;
+    struct weft_run *run;
+
+    words.first = NULL;
+    while ((run = take_first(&old)) != NULL) {
+        if (run->sched == sched) {
+            drop_word(run);
+            withdraw(run);
+        } else {
+            append(&words, run);
         }
     }
 }
@@ -154,10 +187,7 @@ static void stop(struct weft_sched *sched)
 {
     cancel_receives(sched);
     remove_work(sched);
-    withdraw(&words, sched);
-    withdraw(&calls, sched);
-    withdraw(&blocking, sched);
-    sched->needs_caller = false;
+    remove_words(sched);
 }
 
 /* A step that was under way is over. */
@@ -215,6 +245,8 @@ static enum weft_rc post(const struct weft_sched *sched, const struct weft_step 
     return weft_irecv_data_locked(sched->comm, sched->plane, rank, tag, &data, out);
 }
 
+static void follow(struct weft_schedule *follower);
+
 static void start_message(struct weft_run *run)
 {
     const enum weft_rc rc = post(run->sched, run->step, &run->request);
@@ -225,6 +257,8 @@ static void start_message(struct weft_run *run)
     } else if (weft_request_is_complete(run->request)) {
         end_message(run);
     } else {
+        run->follower = (struct weft_schedule){.advance = follow,
+                                               .is_patient = run->sched->is_patient};
         weft_request_set_schedule(run->request, &run->follower);
     }
 }
@@ -249,25 +283,44 @@ static void move(const struct weft_run *run)
 
 static void advance(struct weft_sched *sched);
 
-/* With the lock at both ends. */
-static void move_unlocked(struct weft_work *work)
+/* Without the lock. */
+static void run_work(struct weft_work *work)
 {
     struct weft_run *run = (struct weft_run *)work;
     struct weft_sched *sched = run->sched;
-    const bool is_progress_thread = weft_engine_drop_lock();
 
-    move(run);
-    weft_engine_retake_lock(is_progress_thread);
-    work->state = WEFT_WORK_NONE;
-    end_step(run, WEFT_OK);
+    if (run->step->kind == WEFT_STEP_CALL) {
+        run->rc = (uint8_t)sched->ops->call(sched, run->step);
+    } else if (run->step->kind == WEFT_STEP_WORK) {
+        run->rc = (uint8_t)sched->ops->work(sched, run->step);
+    } else {
+        move(run);
+    }
+}
+
+static void end_work(struct weft_work *work)
+{
+    struct weft_run *run = (struct weft_run *)work;
+    struct weft_sched *sched = run->sched;
+
+    if (run->step->kind == WEFT_STEP_CALL) {
+        drop_call(sched);
+    }
+    end_step(run, (enum weft_rc)run->rc);
     advance(sched);
+}
+
+static void add_work(struct weft_run *run, enum weft_work_class kind)
+{
+    run->rc = WEFT_OK;
+    run->work.state = WEFT_WORK_NONE;
+    weft_work_add(&run->work, kind, run_work, end_work);
 }
 
 static void start_move(struct weft_run *run)
 {
     if (is_large(run->step)) {
-        run->work.state = WEFT_WORK_NONE;
-        weft_work_add(&run->work, move_unlocked);
+        add_work(run, WEFT_WORK_SHORT);
         return;
     }
     move(run);
@@ -278,15 +331,17 @@ static void start_call(struct weft_run *run)
 {
     run->sched->calls++;
     run->sched->needs_caller = true;
-    append(&calls, run);
+    add_work(run, WEFT_WORK_CALL);
 }
 
 static void start_word(struct weft_run *run)
 {
-    if (run->sched->ops->word(run->sched, run->step)) {
-        end_step(run, WEFT_OK);
+    const enum weft_rc rc = run->sched->ops->word(run->sched, run->step);
+
+    if (rc == WEFT_AGAIN) {
+        add_word(run);
     } else {
-        append(&words, run);
+        end_step(run, rc);
     }
 }
 
@@ -312,7 +367,7 @@ static void start_step(struct weft_run *run)
         start_word(run);
         break;
     default:
-        append(&blocking, run);
+        add_work(run, WEFT_WORK_BLOCKING);
     }
 }
 
@@ -376,7 +431,6 @@ void weft_sched_start(struct weft_sched *sched)
         struct weft_run *run = &sched->runs[i];
 
         *run = (struct weft_run){
-            .follower = {.advance = follow, .is_patient = sched->is_patient},
             .sched = sched,
             .step = &graph->steps[i],
             .left = graph->steps[i].needs,
@@ -397,37 +451,11 @@ void weft_sched_release(struct weft_sched *sched, uint32_t step)
     }
 }
 
-/* ---- work outside the lock, and words ---- */
-
-bool weft_sched_do_work(enum weft_worker worker)
-{
-    const bool is_call = worker == WEFT_WORKER_CALLER;
-    struct weft_run *run = take_first(is_call ? &calls : &blocking);
-    struct weft_sched *sched;
-    bool is_progress_thread;
-    enum weft_rc rc;
-
-    weft_assert_locked();
-    if (run == NULL) {
-        return false;
-    }
-    sched = run->sched;
-    if (is_call) {
-        sched->calls--;
-        sched->needs_caller = sched->calls > 0;
-    }
-    is_progress_thread = weft_engine_drop_lock();
-    rc =
-        is_call ? sched->ops->call(sched, run->step) : sched->ops->work(sched, run->step);
-    weft_engine_retake_lock(is_progress_thread);
-    end_step(run, rc);
-    advance(sched);
-    return true;
-}
+/* ---- words ---- */
 
 /* Ends those whose word has its value; then they go on, and may wait for the next word.
  */
-bool weft_sched_look(void)
+static void look(void)
 {
     struct weft_runs seen = words;
     struct weft_run *run;
@@ -436,13 +464,31 @@ bool weft_sched_look(void)
     words.first = NULL;
     while ((run = take_first(&seen)) != NULL) {
         struct weft_sched *sched = run->sched;
+        const enum weft_rc rc =
+            is_stopped(sched) ? WEFT_OK : sched->ops->word(sched, run->step);
 
-        if (is_stopped(sched) || sched->ops->word(sched, run->step)) {
-            end_step(run, WEFT_OK);
-            advance(sched);
-        } else {
+        if (rc == WEFT_AGAIN) {
             append(&words, run);
+        } else {
+            drop_word(run);
+            end_step(run, rc);
+            advance(sched);
         }
     }
-    return words.first != NULL;
+}
+
+static bool has_news(void)
+{
+    for (const struct weft_run *run = words.first; run != NULL; run = run->next) {
+        if (run->sched->ops->word(run->sched, run->step) != WEFT_AGAIN) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void weft_sched_open(void)
+{
+    words.first = NULL;
+    weft_engine_on_look(look, has_news);
 }

@@ -24,11 +24,14 @@
  * tag is the sum of the schedule's and the step's. The schedule advances when whoever
  * polls runs the followers of requests (core/request.h), so also on the progress thread.
  *
- * Work outside the lock. Copies and reductions of more than WEFT_SCHED_LOCKED_BYTES are
- * work for any thread that polls (engine/work.h). Calls of user functions and work that
- * may block are put into lists, from which weft_sched_do_work() takes one. A user
- * function runs only on a thread that the user has inside MPI: while a schedule waits for
- * such a thread, `needs_caller` is set.
+ * Work outside the lock (engine/work.h). Copies and reductions of more than
+ * WEFT_SCHED_LOCKED_BYTES are short work, for any thread that polls. Work that may block
+ * has threads of its own. A user function runs only on a thread that the user has inside
+ * MPI: while a schedule waits for such a thread, `needs_caller` is set.
+ *
+ * Words. A step may wait for a word in memory that processes share. Whoever polls looks
+ * at it. The process that changes the word calls weft_node_notice() with
+ * WEFT_WAKE_ANYTHING, which wakes this process if it sleeps.
  *
  * Errors. The first step that fails decides the code. By default no further step starts,
  * receives that have met no message are cancelled, and the schedule is over when the
@@ -54,8 +57,9 @@ struct weft_sched_ops {
     /* A message is over: its request is still there. A send may show the shared one. */
     void (*heard)(struct weft_sched *sched, uint32_t step,
                   const struct weft_request *request);
-    /* Has the word of this step its value? Asked by weft_sched_look(). */
-    bool (*word)(struct weft_sched *sched, const struct weft_step *step);
+    /* Looks at the word of this step. WEFT_AGAIN: it has not its value yet. Another code
+     * ends the step: WEFT_OK, or why the word will never have it. */
+    enum weft_rc (*word)(struct weft_sched *sched, const struct weft_step *step);
     /* The end; the schedule may be started again, or freed with its owner. */
     void (*done)(struct weft_sched *sched, enum weft_rc rc);
 
@@ -72,15 +76,17 @@ struct weft_sched_ops {
 struct weft_run {
     union {                            /* first */
         struct weft_schedule follower; /* of the request below */
-        struct weft_work work;         /* a large copy or reduction */
+        struct weft_work work;         /* outside the lock */
+        struct weft_run *next;         /* in the queue of ready steps, or of words */
     };
     struct weft_sched *sched;
     const struct weft_step *step;
     struct weft_request *request; /* of a message that is under way, or NULL */
-    struct weft_run *next;        /* in the one queue or list that it is in */
     uint32_t left;                /* releases that it still waits for */
     uint8_t state;                /* enum weft_run_state */
+    uint8_t rc;                   /* enum weft_rc: of a call or work that has run */
 };
+_Static_assert(sizeof(struct weft_run) == 64, "a step costs one cache line");
 
 enum weft_run_state { WEFT_RUN_WAITS, WEFT_RUN_READY, WEFT_RUN_RUNS, WEFT_RUN_OVER };
 
@@ -106,12 +112,15 @@ struct weft_sched {
     struct weft_runs ready;
     uint32_t left;    /* steps that are not over */
     uint32_t running; /* of them, those under way */
-    uint32_t calls;   /* of those, calls that wait for a thread of the user's */
+    uint32_t calls;   /* of those, calls: a thread of the user's is needed */
     enum weft_rc rc;
     bool needs_caller;
     bool has_own_runs;
     struct weft_data scratch; /* that was made; no buffer: none was */
 };
+
+/* Once, when the engine is open: registers what it is to call. */
+void weft_sched_open(void);
 
 /* Takes the memory that the owner has not provided; on failure there is nothing to free.
  */
@@ -129,20 +138,5 @@ static inline bool weft_sched_is_over(const struct weft_sched *sched, uint32_t s
 {
     return sched->runs[step].state == WEFT_RUN_OVER;
 }
-
-/* Who runs what no thread that polls may run. */
-enum weft_worker {
-    WEFT_WORKER_CALLER,   /* a thread of the user's that is inside MPI */
-    WEFT_WORKER_BLOCKING, /* a thread of ours that may block for long */
-};
-
-/*
- * Runs the oldest step that such a thread may run; drops and retakes the lock, which is
- * held at both ends. False: there is none.
- */
-bool weft_sched_do_work(enum weft_worker worker);
-
-/* With the lock: looks at all words that steps wait for. False: no step waits for one. */
-bool weft_sched_look(void);
 
 #endif

@@ -254,7 +254,7 @@ static void run(struct weft_work *work)
 
 void weft_transfer_add_work(struct weft_transfer *t)
 {
-    weft_work_add(&t->work, run);
+    weft_work_add(&t->work, WEFT_WORK_SHORT, run, NULL);
 }
 
 /* ---- what protocols share ---- */

@@ -42,7 +42,7 @@ static void assert_forgotten(void)
 {
     assert_null(weft_engine.retrying);
     assert_null(weft_transfers.list);
-    assert_null(weft_engine.work);
+    assert_null(weft_engine.work[WEFT_WORK_SHORT].first);
     assert_int_equal(weft_transfers.incoming, 0);
     assert_int_equal(weft_engine.count[WEFT_REASON_STEPS], 0);
     assert_int_equal(shares_used(), 0);

@@ -10,6 +10,7 @@
 #include "sched/tree.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -78,12 +79,30 @@ static enum weft_rc call(struct weft_sched *s, const struct weft_step *step)
     return call_result;
 }
 
-static int word_value;
+static sem_t gate; /* work waits here, if the test says so */
+static bool has_gate;
 
-static bool word(struct weft_sched *s, const struct weft_step *step)
+static enum weft_rc work(struct weft_sched *s, const struct weft_step *step)
 {
     (void)s;
-    return word_value >= step->peer;
+    if (has_gate) {
+        sem_wait(&gate);
+    }
+    weft_lock(); /* hangs if this thread has it */
+    called += step->peer;
+    weft_unlock();
+    return call_result;
+}
+
+static int word_value;
+
+static enum weft_rc word(struct weft_sched *s, const struct weft_step *step)
+{
+    (void)s;
+    if (word_value < 0) {
+        return WEFT_ERR_PROC_FAILED;
+    }
+    return word_value >= step->peer ? WEFT_OK : WEFT_AGAIN;
 }
 
 static const struct weft_sched_ops ops = {
@@ -91,7 +110,7 @@ static const struct weft_sched_ops ops = {
     .done = done,
     .reduce = reduce,
     .call = call,
-    .work = call,
+    .work = work,
 };
 
 static int open_sched(void **state)
@@ -114,7 +133,11 @@ static int open_sched(void **state)
     word_value = 0;
     fill_pattern(sent, sizeof(sent), 1);
     memset(got, 0, sizeof(got));
-    return fixture_open(state);
+    if (fixture_open(state) != 0) {
+        return -1;
+    }
+    weft_sched_open();
+    return 0;
 }
 
 static int close_sched(void **state)
@@ -140,16 +163,6 @@ static void expect_end(int times, enum weft_rc rc)
     assert_int_equal(weft_engine.count[WEFT_REASON_REQUESTS], 0);
     assert_int_equal(weft_engine.count[WEFT_REASON_STEPS], 0);
     assert_int_equal(fixture_comm.references, 1);
-}
-
-static bool do_work(enum weft_worker worker)
-{
-    bool is_done;
-
-    weft_lock();
-    is_done = weft_sched_do_work(worker);
-    weft_unlock();
-    return is_done;
 }
 
 static struct weft_span in_recv(uint64_t offset, uint64_t bytes)
@@ -507,37 +520,70 @@ static void a_call_runs_on_a_thread_of_the_user_only(void **state)
     make();
     start();
     assert_true(sched.needs_caller);
-    assert_false(do_work(WEFT_WORKER_BLOCKING));
+    assert_int_equal(called, 0);
     assert_int_equal(fake.sent_count, 0);
-    assert_true(do_work(WEFT_WORKER_CALLER));
+    weft_progress();
     assert_false(sched.needs_caller);
     assert_int_equal(called, 3);
     assert_int_equal(fake.sent_count, 1);
     expect_end(1, WEFT_OK);
 }
 
+/* When the threads of the library have ended, work is done. */
 static void work_runs_on_a_thread_that_may_block(void **state)
 {
+    const uint32_t first =
+        weft_graph_add(&graph, &(struct weft_step){.kind = WEFT_STEP_WORK, .peer = 7});
+
     (void)state;
-    weft_graph_add(&graph, &(struct weft_step){.kind = WEFT_STEP_WORK, .peer = 7});
+    weft_graph_after(&graph, weft_graph_send(&graph, A, in_send(0, 4)), first);
     make();
     start();
     assert_false(sched.needs_caller);
-    assert_false(do_work(WEFT_WORKER_CALLER));
-    call_result = WEFT_ERR_SYSTEM;
-    assert_true(do_work(WEFT_WORKER_BLOCKING));
+    weft_threads_stop();
     assert_int_equal(called, 7);
-    expect_end(1, WEFT_ERR_SYSTEM);
+    assert_int_equal(fake.sent_count, 1);
+    expect_end(1, WEFT_OK);
+    call_result = WEFT_ERR_SYSTEM;
+    start();
+    weft_threads_stop();
+    assert_int_equal(fake.sent_count, 1);
+    expect_end(2, WEFT_ERR_SYSTEM);
 }
 
-static bool look(void)
+static void let_work_end(void)
 {
-    bool is_waiting;
+    sem_post(&gate);
+    weft_threads_stop();
+}
 
+static void who_waits_for_work_sleeps_and_is_woken(void **state)
+{
+    static const struct weft_wait_reason why = {"a test", "", A, TAG, 1};
+    _Atomic uint32_t *bell = &area_of(0)->doorbell;
+    struct weft_request *request;
+    uint32_t before;
+
+    (void)state;
+    weft_graph_add(&graph, &(struct weft_step){.kind = WEFT_STEP_WORK, .peer = 7});
+    make();
+    assert_int_equal(sem_init(&gate, 0, 0), 0);
+    has_gate = true;
     weft_lock();
-    is_waiting = weft_sched_look();
+    assert_int_equal(weft_request_take(&request), WEFT_OK);
+    request->kind = WEFT_REQUEST_SCHEDULE;
     weft_unlock();
-    return is_waiting;
+    sched.request = request;
+    start();
+    before = atomic_load(bell);
+    fake.sleeping = let_work_end;
+    weft_wait(request, &why);
+    fake.sleeping = NULL;
+    has_gate = false;
+    assert_int_equal(fake.sleeps, 1);
+    assert_int_equal(atomic_load(bell), before + 1);
+    end_request(request, WEFT_OK);
+    sem_destroy(&gate);
 }
 
 static void a_word_is_waited_for(void **state)
@@ -552,17 +598,36 @@ static void a_word_is_waited_for(void **state)
     weft_graph_after(&graph, weft_graph_send(&graph, A, in_send(0, 4)), second);
     make();
     start();
-    assert_true(look());
+    weft_progress();
+    assert_int_equal(weft_engine.watched, 1);
+    assert_int_equal(weft_engine.count[WEFT_REASON_STEPS], 1); /* it is to be woken */
     word_value = 1;
-    assert_true(look());
+    weft_progress();
     assert_true(weft_sched_is_over(&sched, first));
     assert_int_equal(fake.sent_count, 0);
+    assert_int_equal(weft_engine.watched, 1);
     word_value = 2;
-    assert_false(look());
+    weft_progress();
     assert_int_equal(fake.sent_count, 1);
+    assert_int_equal(weft_engine.watched, 0);
     expect_end(1, WEFT_OK);
     start(); /* now both have their values */
     expect_end(2, WEFT_OK);
+}
+
+static void a_word_that_will_never_come_is_an_error(void **state)
+{
+    (void)state;
+    weft_graph_add(&graph, &(struct weft_step){.kind = WEFT_STEP_WORD, .peer = 1});
+    weft_graph_add(&graph, &(struct weft_step){.kind = WEFT_STEP_WORD, .peer = 2});
+    make();
+    start();
+    weft_progress();
+    assert_int_equal(weft_engine.watched, 2);
+    word_value = -1;
+    weft_progress();
+    assert_int_equal(weft_engine.watched, 0);
+    expect_end(1, WEFT_ERR_PROC_FAILED);
 }
 
 static void what_nobody_has_begun_is_withdrawn_after_an_error(void **state)
@@ -576,13 +641,14 @@ static void what_nobody_has_begun_is_withdrawn_after_an_error(void **state)
     make();
     call_result = WEFT_ERR_SYSTEM;
     start();
-    assert_true(do_work(WEFT_WORKER_BLOCKING));
+    weft_threads_stop(); /* the work fails */
     expect_end(1, WEFT_ERR_SYSTEM);
     assert_false(sched.needs_caller);
-    assert_false(look());
-    assert_false(do_work(WEFT_WORKER_CALLER));
+    assert_int_equal(weft_engine.watched, 0);
+    assert_int_equal(weft_engine.reasons, 0);
     weft_progress();
-    assert_int_equal(got[1], 0); /* nor was anything copied */
+    assert_int_equal(called, 1); /* nor was the user's function */
+    assert_int_equal(got[1], 0); /* called, nor anything copied */
 }
 
 /* ---- data of other layouts ---- */
@@ -703,7 +769,9 @@ int main(void)
         CASE(a_large_reduction_runs_without_the_lock),
         CASE(a_call_runs_on_a_thread_of_the_user_only),
         CASE(work_runs_on_a_thread_that_may_block),
+        CASE(who_waits_for_work_sleeps_and_is_woken),
         CASE(a_word_is_waited_for),
+        CASE(a_word_that_will_never_come_is_an_error),
         CASE(what_nobody_has_begun_is_withdrawn_after_an_error),
         CASE(spaces_may_have_types),
         CASE(data_are_packed_on_the_progress_thread_too),

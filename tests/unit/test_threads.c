@@ -7,6 +7,7 @@
  */
 #include "p2p_fixture.h"
 
+#include "base/wait.h"
 #include "engine/lock.h"
 
 #include <errno.h>
@@ -168,6 +169,79 @@ static void a_thread_that_waits_for_room_is_woken_when_another_finds_it(void **s
     weft_unlock();
     assert_int_equal(rings[0], 1);
     end_sends();
+}
+
+/* ---- a word that processes share ---- */
+
+static _Atomic uint32_t word;
+static _Atomic uint32_t word_sleepers;
+
+static void wait_for_word(void (*while_asleep)(void))
+{
+    static const struct weft_wait_reason why = {"a test", "", LATE, TAG, 1};
+
+    atomic_store(&word, 5);
+    fake.sleeping = while_asleep;
+    weft_lock();
+    weft_engine_wait_word(&word, 5, &word_sleepers, &why);
+    weft_unlock();
+    fake.sleeping = NULL;
+    assert_int_equal(atomic_load(&word_sleepers), 0);
+    assert_false(fake_is_armed());
+}
+
+/* The first time a message wakes it, the second time the word has changed. */
+static void change_word_second(void)
+{
+    assert_int_equal(atomic_load(&word_sleepers), 1);
+    if (fake.sleeps == 1) {
+        arrive_eager(PEER, TAG, "e", 1);
+    } else {
+        atomic_store(&word, 6);
+        weft_wait_wake(&word, &word_sleepers);
+    }
+}
+
+static void who_waits_for_a_word_serves_peers(void **state)
+{
+    char byte;
+    struct weft_request *request = start_recv(PEER, TAG, &byte, 1);
+
+    (void)state;
+    wait_for_word(change_word_second);
+    assert_int_equal(fake.sleeps, 2);
+    end_recv(request, PEER, TAG, 1);
+}
+
+static void a_word_that_has_changed_is_not_waited_for(void **state)
+{
+    static const struct weft_wait_reason why = {"a test", "", LATE, TAG, 1};
+
+    (void)state;
+    atomic_store(&word, 6);
+    weft_lock();
+    weft_engine_wait_word(&word, 5, &word_sleepers, &why);
+    weft_unlock();
+    assert_int_equal(fake.sleeps, 0);
+}
+
+static void set_word_of_failed(void)
+{
+    atomic_store(&word, 7);
+}
+
+static void fail_peer(void)
+{
+    weft_segment_fail(&fixture_job.segment, PEER);
+}
+
+static void a_word_of_a_failed_process_is_changed_for_it(void **state)
+{
+    (void)state;
+    weft_engine_on_failed(set_word_of_failed);
+    wait_for_word(fail_peer);
+    assert_int_equal(fake.sleeps, 1);
+    assert_int_equal(atomic_load(&word), 7);
 }
 
 /* ---- an empty message into an offered receive ---- */
@@ -350,6 +424,9 @@ int main(void)
         CASE(an_answer_without_room_wakes_a_thread_that_sleeps),
         CASE(a_send_that_finds_room_wakes_nobody),
         CASE(a_thread_that_waits_for_room_is_woken_when_another_finds_it),
+        CASE(who_waits_for_a_word_serves_peers),
+        CASE(a_word_that_has_changed_is_not_waited_for),
+        CASE(a_word_of_a_failed_process_is_changed_for_it),
         CASE(an_empty_message_by_an_offer_wakes_the_receiver),
         CASE(an_answer_without_room_goes_out_while_the_program_computes),
         CASE(a_process_that_is_served_by_nobody_else_can_be_woken),

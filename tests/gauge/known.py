@@ -8,7 +8,7 @@ import os
 
 from common import case, main, measure, results, rows
 
-SEEDS = int(os.environ.get("GAUGE_SEEDS", "4"))
+SEEDS = int(os.environ.get("GAUGE_SEEDS", "2"))
 NAMES = {"L": "L", "os": "o_s", "or": "o_r", "g": "g", "G": "G"}
 SIZES = "1:64K"
 

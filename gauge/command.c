@@ -10,28 +10,31 @@
 #include <string.h>
 
 struct gauge_option gauge_core_options[] = {
-    {"ends", GAUGE_COUNT, "0", "N", "how many ends; 0: two, or what a launcher says"},
+    {"ends", GAUGE_COUNT, "0", "N",
+     "number of ends; 0: two, or as many as a launcher started"},
     {"sizes", GAUGE_TEXT, "0,1,8,64,512,1K,4K,16K,64K,256K,1M", "LIST",
      "message sizes, such as 0,1,64:4K; a:b goes up by doubling"},
     {"width", GAUGE_NUMBER, "2", "PERCENT",
-     "stop when the interval is so wide, in per cent of the median"},
-    {"time", GAUGE_NUMBER, "1", "SECONDS", "or after so long at a point"},
-    {"samples", GAUGE_COUNT, "20000", "N", "or after so many samples"},
-    {"seed", GAUGE_COUNT, "1", "N", "for every random choice, also that of the order"},
-    {"no-verify", GAUGE_FLAG, "no", NULL, "do not look at the bytes received"},
+     "stop when the 95 % interval is narrower than this part of the median"},
+    {"time", GAUGE_NUMBER, "1", "SECONDS", "or after this time at a point"},
+    {"samples", GAUGE_COUNT, "20000", "N", "or after this number of samples"},
+    {"seed", GAUGE_COUNT, "1", "N",
+     "seed of all random choices, the order of sizes included"},
+    {"no-verify", GAUGE_FLAG, "no", NULL, "do not check the received bytes"},
     {"json", GAUGE_TEXT, "", "FILE", "write JSON lines to a new file"},
     {"csv", GAUGE_TEXT, "", "FILE", "write the rows without samples to a new file"},
     {"plot", GAUGE_TEXT, "", "FILE", "draw a new file, .svg or .png, through gnuplot"},
-    {"quiet", GAUGE_FLAG, "no", NULL, "no live line"},
-    {"no-pin", GAUGE_FLAG, "no", NULL, "do not give each forked end its own processor"},
+    {"quiet", GAUGE_FLAG, "no", NULL, "print no live line"},
+    {"no-pin", GAUGE_FLAG, "no", NULL, "do not bind forked ends to processors"},
     {"fork", GAUGE_FLAG, "no", NULL, "fork the ends, even under a launcher"},
     {"listen", GAUGE_TEXT, "", "HOST:PORT", "wait for the other ends here"},
-    {"join", GAUGE_TEXT, "", "HOST:PORT", "be one of the other ends, and do as told"},
+    {"join", GAUGE_TEXT, "", "HOST:PORT",
+     "join the ends that HOST:PORT collects (--listen)"},
     {"token", GAUGE_TEXT, "", "TEXT",
-     "what ends that join must know; better in WEFT_GAUGE_TOKEN, which others cannot "
-     "see"},
+     "token that ends must know to join; other users cannot see it in "
+     "WEFT_GAUGE_TOKEN"},
     {"control", GAUGE_TEXT, "", "HOST:PORT",
-     "where launched ends on several machines meet, on the machine of end 0"},
+     "address on the machine of end 0 where launched ends on several machines meet"},
     {NULL, GAUGE_TEXT, NULL, NULL, NULL},
 };
 

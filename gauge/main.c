@@ -35,7 +35,7 @@ static void print_options(struct gauge_option *table)
 static int help(void)
 {
     printf(
-        "usage: weft-gauge                   a look around, ten seconds at most\n"
+        "usage: weft-gauge                   first measurements, ten seconds at most\n"
         "       weft-gauge run PATTERN MODULE [option ...]\n"
         "       weft-gauge layers [PATTERN] [option ...]\n"
         "       weft-gauge list\n"
@@ -43,11 +43,12 @@ static int help(void)
         "       weft-gauge --join HOST:PORT --token TEXT\n"
         "       weft-gauge --help | --version\n"
         "\n"
-        "A pattern says who talks to whom; a module moves the bytes; any pattern runs\n"
-        "over any module that offers what it needs. Options of run:\n");
+        "A pattern says which processes (ends) communicate and what is timed; a module\n"
+        "moves the bytes. Any pattern runs over any module that offers what it needs.\n"
+        "Options of run:\n");
     print_options(gauge_core_options);
-    printf("Options of layers, besides these and those of the pattern (one_one unless "
-           "named)\nand the modules:\n");
+    printf("Options of layers, besides these and the options of the pattern (default: "
+           "one_one)\nand of the modules:\n");
     print_options(gauge_layers_options);
     return EXIT_SUCCESS;
 }

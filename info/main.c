@@ -16,13 +16,13 @@ enum { EXIT_MISSING = 1, EXIT_TROUBLE = 2 };
 static const char usage[] =
     "usage: weft-info [--version | --chapters | --settings | --uses PROGRAM | --help]\n"
     "\n"
-    "  (nothing)        version, ABI, transports and settings\n"
-    "  --version        one line\n"
-    "  --chapters       which chapters of MPI are built, and how far\n"
-    "  --settings       every setting, its default and what it does\n"
-    "  --uses PROGRAM   the MPI functions that a program or library imports and that "
-    "are\n"
-    "                   not built yet; exit code 0: none, 1: some, 2: cannot tell\n";
+    "  (no option)      print version, ABI, transports and settings\n"
+    "  --version        print the version in one line\n"
+    "  --chapters       print how much of each chapter of MPI is built\n"
+    "  --settings       print every setting, its default and its meaning\n"
+    "  --uses PROGRAM   print the MPI functions that PROGRAM imports and that are not\n"
+    "                   built; exit code 0: none, 1: some, 2: PROGRAM cannot be read\n"
+    "  --help           print this text\n";
 
 static void print_version(void)
 {

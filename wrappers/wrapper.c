@@ -265,16 +265,16 @@ static void print_words(const struct words *list)
 
 static void print_help(const struct config *conf)
 {
-    printf("%s: %s with what Weft %s needs added\n\n"
-           "All options are the compiler's, but for these:\n"
-           "  -show, -showme        print the command instead of running it\n"
+    printf("%s: calls %s with the flags that Weft %s needs\n\n"
+           "All options go to the compiler, except these:\n"
+           "  -show, -showme        print the compiler's command; do not run it\n"
            "  -showme:compile       print the flags for compiling\n"
            "  -showme:link          print the flags for linking\n"
            "  -showme:incdirs, -showme:libdirs, -showme:libs, -showme:command,\n"
-           "  -showme:version       print that one thing\n"
-           "  -compile_info, -link_info   print the whole command for one of the two\n"
+           "  -showme:version       print only that\n"
+           "  -compile_info, -link_info    print the command for compiling, or linking\n"
            "  -cc=COMPILER, -cxx=COMPILER  use this compiler (also: WEFT_CC, WEFT_CXX)\n"
-           "  -help                 print this\n",
+           "  -help                 print this text\n",
            program, conf->compiler, conf->version);
 }
 

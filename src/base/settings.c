@@ -14,47 +14,49 @@
 
 static const struct weft_setting_row table[WEFT_SET_COUNT] = {
     [WEFT_SET_LOG] = {"WEFT_LOG", "level", "error", "none|error|warn|info|debug",
-                      "How much the library tells on standard error; it costs nothing "
-                      "in the data path."},
-    [WEFT_SET_CHECKSUM] = {"WEFT_CHECKSUM", "flag", "0", "0|1",
-                           "Checks every message with crc32c, from the user's buffer to "
-                           "the user's buffer. Both sides read the data once more: long "
-                           "messages take up to 2.5 times as long inside a node, and a "
-                           "third longer over a network."},
+                      "What the library reports on standard error. It costs nothing in "
+                      "the data path."},
+    [WEFT_SET_CHECKSUM] =
+        {"WEFT_CHECKSUM", "flag", "0", "0|1",
+         "Checks every message with CRC32C, from the sender's buffer to "
+         "the receiver's. Both sides read the data once more: long "
+         "messages take up to 2.5 times as long inside a node, and a "
+         "third longer over a network."},
     [WEFT_SET_PROGRESS] = {"WEFT_PROGRESS", "flag", "1", "0|1",
-                           "Messages advance while the program computes: by senders that "
-                           "know a posted receive's buffer, and by a thread that sleeps "
-                           "until a peer needs an answer."},
+                           "Messages advance while the program computes: senders store "
+                           "into receives that are posted, and a progress thread, asleep "
+                           "until a peer needs an answer, does the rest."},
     [WEFT_SET_HEARTBEAT] = {"WEFT_HEARTBEAT", "seconds", "5", NULL,
-                            "Silence after which mpiexec takes a host for dead and ends "
-                            "the job; each host is heard four times in it. A rank whose "
-                            "host does not answer for twice as long is lost."},
+                            "A host that mpiexec has not heard of for this time is dead, "
+                            "and the job ends; hosts send four signs of life in it. A "
+                            "rank whose host does not answer for twice as long is lost."},
     [WEFT_SET_WARM] =
         {"WEFT_WARM", "milliseconds", "1000", NULL,
-         "When, after MPI_Init, a rank of a job on several nodes loads what "
-         "a network needs, so that its first message there finds it; 0: "
-         "not before that message."},
+         "Time after MPI_Init at which a rank of a job on several nodes loads "
+         "libfabric in the background, so that its first message to another node "
+         "does not wait for it. 0: load it with that message."},
     [WEFT_SET_STREAMS] =
         {"WEFT_STREAMS", "connections", "1", NULL,
-         "Connections to a peer, at most 8, over which this process spreads "
-         "its long messages; more pay where one is not given all of "
-         "the network's bandwidth."},
-    [WEFT_SET_LONG] = {"WEFT_LONG", "choice", "auto", "auto|push|fetch",
-                       "How long messages cross a network: pushed by their senders, "
-                       "fetched by their receivers, or fetched where the network's "
-                       "hardware does it (verbs)."},
+         "Connections to each peer, at most 8, over which this process spreads "
+         "its long messages. More than one helps where the network limits the "
+         "bandwidth of a connection."},
+    [WEFT_SET_LONG] = {"WEFT_LONG", "protocol", "auto", "auto|push|fetch",
+                       "How long messages cross a network. push: the sender writes, "
+                       "fetch: the receiver reads, auto: fetch where the hardware "
+                       "reads remote memory (verbs), else push."},
     [WEFT_SET_NET] = {"WEFT_NET", "interfaces or networks", "", "",
-                      "Which network is used between hosts, as eth1 or 10.78.0.0/16; "
-                      "without it those that the hosts share, and no bridges."},
-    [WEFT_SET_TRANSPORT] = {"WEFT_TRANSPORT", "choice", "auto", "auto|msg|shm",
-                            "How ranks reach each other: by shared memory inside a node "
-                            "and connections between nodes, or by one of them alone."},
+                      "Network between hosts, as eth1 or 10.78.0.0/16. Without it, all "
+                      "networks that hosts of the job share, except bridges."},
+    [WEFT_SET_TRANSPORT] = {"WEFT_TRANSPORT", "transport", "auto", "auto|msg|shm",
+                            "auto: shared memory inside a node and connections (msg) "
+                            "between nodes; or only one of the two."},
     [WEFT_SET_CONNECT] =
         {"WEFT_CONNECT", "when", "lazy", "lazy|all",
-         "When ranks of different nodes connect: at their first message, "
-         "or all with all in MPI_Init, which then takes longer."},
+         "lazy: ranks of different nodes connect at their first message; all: "
+         "every rank connects to all others in MPI_Init, which takes longer."},
     [WEFT_SET_PORTS] = {"WEFT_PORTS", "range of ports", "47000-47999", "",
-                        "TCP ports that hosts of a job must reach of each other."},
+                        "Range of TCP ports for connections between hosts. A firewall "
+                        "must allow it."},
 };
 
 const struct weft_setting_row *weft_setting_row(enum weft_setting which)
@@ -246,7 +248,8 @@ void weft_settings_warn(void)
         snprintf(name, sizeof(name), "%.*s", (int)strcspn(*entry, "="), *entry);
         nearest = weft_setting_nearest(name);
         if (nearest != NULL) {
-            fprintf(stderr, "weft: %s is no setting and has no effect: is %s meant?\n",
+            fprintf(stderr,
+                    "weft: %s is not a setting and has no effect; did you mean %s?\n",
                     name, nearest);
         }
     }

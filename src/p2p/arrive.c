@@ -59,7 +59,7 @@ static void keep(struct weft_peer *from, const struct weft_header *header,
                                 header->length);
     if (kept == NULL) {
         weft_wireup_abort(weft_engine.job, 1,
-                          "no memory for a message that nobody has asked for");
+                          "out of memory: cannot store an unexpected message");
     }
     if (weft_unlikely(p->probes != NULL)) {
         weft_probe_tell(kept);

@@ -74,7 +74,8 @@ def a_misspelt_setting_is_told_once_for_the_job():
     for name, meant in (("WEFT_NETT", "WEFT_NET"), ("WEFT_TRANPSORT", "WEFT_TRANSPORT"),
                         ("weft_log", "WEFT_LOG")):
         mpiexec("-n", 5, program("says"), "nothing", variables={name: "1"},
-                says=[f"^weft: {name} is no setting and has no effect: is {meant} meant\\?$"])
+                says=[f"^weft: {name} is not a setting and has no effect; did you mean "
+                      f"{meant}\\?$"])
     mpiexec("-n", 2, program("says"), "nothing", variables={"WEFT_OF_MINE": "1"})
 
 

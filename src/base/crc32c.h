@@ -12,7 +12,7 @@
 
 uint32_t weft_crc32c(const void *data, size_t len);
 
-/* Of bytes that follow others, whose checksum is `crc`; 0: there are none. */
+/* The checksum of these bytes behind others whose checksum is `crc`; 0: behind none. */
 uint32_t weft_crc32c_more(uint32_t crc, const void *data, size_t len);
 
 /* For tests: one of the ways, and whether this processor has it. */

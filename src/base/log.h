@@ -1,7 +1,7 @@
 /*
  * log.h - one line to standard error, naming the rank and the host.
  *
- * Whoever first sees a failure logs it, once; those who pass it on do not. Lines are
+ * The function that finds a failure logs it, once; its callers do not. Lines are
  * lower case and name object and cause. Nothing is logged in the data path.
  */
 #ifndef WEFT_BASE_LOG_H
@@ -19,7 +19,7 @@ enum weft_log_level {
     WEFT_LOG_DEBUG,
 };
 
-/* Says who speaks from now on; before it, lines name the process id instead. */
+/* Names the rank that later lines begin with; earlier ones have the process id. */
 void weft_log_identity(int64_t rank, const char *host);
 
 /* Lines above `level` are not printed; the start value is the setting WEFT_LOG. */

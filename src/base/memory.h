@@ -13,10 +13,10 @@ enum { WEFT_MEMORY_TEXT = 160 };
 
 bool weft_memory_is_readable(const void *at, size_t bytes);
 
-/* Writes these two bytes as they are: the caller is the only one who may write there. */
+/* Writes to these bytes what they hold; no other thread may write there meanwhile. */
 bool weft_memory_is_writable(void *at, size_t bytes);
 
-/* The same as the first for every page: for the time after something has failed. */
+/* Is every page of it readable? Slow: for the report after a failure. */
 bool weft_memory_is_all_readable(const void *at, size_t bytes);
 
 /*

@@ -73,7 +73,7 @@ const char *weft_setting_nearest(const char *name);
  * it has no effect. */
 void weft_settings_warn(void);
 
-/* The same for a setting that is a text; who uses it judges it. Never NULL. */
+/* The text of a setting; the caller checks it. Never NULL. */
 const char *weft_setting_text(enum weft_setting which);
 
 #endif

@@ -11,9 +11,9 @@
  * order there and all ranks call in the same order, so a constant tag is enough; one of
  * its own for each kind keeps calls apart that do not belong together.
  *
- * A failure is returned by the rank that sees it; the others may wait for it for ever. If
- * it is the death of a member nobody waits: all that depend on it fail, or end as if they
- * had been heard, and every later call on that communicator fails.
+ * The rank that finds a failure returns it; the other ranks may then wait for ever. If a
+ * member has died, no rank waits: operations that depend on it fail, or end as if their
+ * messages had been received, and every later call on that communicator fails.
  */
 #ifndef WEFT_COLL_COLL_H
 #define WEFT_COLL_COLL_H
@@ -32,7 +32,7 @@ enum weft_coll_kind {
     WEFT_COLL_KINDS,
 };
 
-/* Who calls what; the name is the user's, for those who look at a job that hangs. */
+/* The communicator and the MPI name of the call, which a hanging job's report shows. */
 struct weft_coll {
     struct weft_comm *comm;
     const char *name;

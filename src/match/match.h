@@ -115,17 +115,18 @@ static inline bool weft_match_has_posted(const struct weft_match *match)
     return (match->posted_count[WEFT_MATCH_EXACT] | match->posted_wild) != 0;
 }
 
-/* Takes a receive out again; false if somebody else has claimed it. */
+/* Takes a posted receive out of the indexes; false if a sender has claimed its offer. */
 bool weft_match_cancel(struct weft_match *match, struct weft_posted *entry);
 
 /*
- * May its sender be told where a posted receive, exact, wants its message? Only if it is
- * the next for every message that it could take, or those before it have been offered to
- * the same sender. Then `offer` and `offer_generation` are set.
+ * May a posted receive with named source and tag be offered to its sender? Only if every
+ * older receive that could take the same message has itself been offered to that sender
+ * (`offer` and `offer_generation` are set then).
  */
 bool weft_match_may_offer(struct weft_match *match, const struct weft_posted *entry);
 
-/* A sender has claimed it: takes it out, if no arrival has found that first. */
+/* A sender has claimed the offer of this receive: takes the receive out of the indexes,
+ * unless an arrival has noticed the claim before. */
 void weft_match_claimed(struct weft_match *match, struct weft_posted *entry);
 
 /* The receive that takes this arrival, taken out, or NULL. */

@@ -1,5 +1,5 @@
 /*
- * unexpected.h - where messages wait that nobody has asked for yet.
+ * unexpected.h - the store of unexpected messages.
  *
  * As in the Portals paper's second implementation: a few large buffers, made on need, are
  * filled by space, one message behind the other. A buffer is retired when the next

@@ -21,7 +21,7 @@
 /* The variable of this name, or -1. */
 int weft_control_find(const char *name);
 
-/* An int that says which word; otherwise a number. */
+/* Is the value an int that says which word, and not a number? */
 bool weft_control_has_words(enum weft_setting which);
 
 int weft_control_scope(enum weft_setting which);

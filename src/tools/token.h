@@ -1,5 +1,5 @@
 /*
- * token.h - what a tool holds in hand: cvar handles, pvar sessions, pvar handles.
+ * token.h - handles of MPI_T: cvar handles, pvar sessions, pvar handles.
  *
  * They are no MPI handles and have no predefined values but null and, for pvar handles,
  * MPI_T_PVAR_ALL_HANDLES, which is 1. A token names a place in a pool and its generation,

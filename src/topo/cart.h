@@ -23,7 +23,7 @@ int weft_grid_rank(const struct weft_grid *grid, const int coords[]);
 
 void weft_grid_coords(const struct weft_grid *grid, int rank, int coords[]);
 
-/* The rank so many steps away along a dimension; MPI_PROC_NULL is the caller's `none`. */
+/* The rank `steps` away along a dimension, or `none` beyond the edge. */
 int weft_grid_shift(const struct weft_grid *grid, int rank, int direction,
                     long long steps, int none);
 

@@ -23,7 +23,7 @@
 WEFT_MUST_CHECK enum weft_rc weft_order_grid(const struct weft_grid *grid,
                                              const uint32_t nodes[], int place[]);
 
-/* The same for a graph as MPI_Graph_create takes it: vertices that are near go together.
+/* Fills `place` for a graph as MPI_Graph_create takes it: connected vertices share nodes.
  */
 WEFT_MUST_CHECK enum weft_rc weft_order_graph(int count, const int index[],
                                               const int edges[], const uint32_t nodes[],

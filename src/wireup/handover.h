@@ -13,8 +13,8 @@
  *   3. where that fails too, the rank gets a segment of its own and counts as another
  * node.
  *
- * The job's secret is rank 0's: everyone who makes a segment takes it from the key-value
- * space (secret.h), and the last fence comes after.
+ * Rank 0 draws the job's secret. The leaders of other nodes take it from the key-value
+ * store (secret.h), before the last fence.
  *
  * Attaching proves that two ranks share a node; what the launcher says is only a hint.
  */

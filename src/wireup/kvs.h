@@ -1,12 +1,12 @@
 /*
- * kvs.h - what a launcher tells a rank, and how ranks leave words for each other.
+ * kvs.h - what a launcher tells a rank, and the launcher's key-value store.
  *
  * Two implementations: PMI-1, one text line per request on an inherited descriptor (our
  * mpiexec, hydra), and PMIx, a library loaded when it is needed (Slurm, Open MPI's
- * mpirun). A rank puts words under a key; after everyone has called fence(), anyone can
- * get them. Calls are made by one thread at a time, but for abort().
+ * mpirun). A rank puts values under keys; after all ranks have called fence(), any rank
+ * can get them. One thread at a time calls these functions, except abort().
  *
- * Whoever first sees a failure logs it in one line that names the launcher's side of it.
+ * The function that finds a failure logs it in one line that names the launcher.
  */
 #ifndef WEFT_WIREUP_KVS_H
 #define WEFT_WIREUP_KVS_H
@@ -33,23 +33,23 @@ struct weft_who {
 struct weft_kvs_ops {
     const char *name; /* "pmi-1", "pmix" */
 
-    /* Connects and finds out who we are. */
+    /* Connects, and fills in rank, size and node of this process. */
     enum weft_rc (*open)(struct weft_who *who);
     /* Fills the node and local rank of every rank of the job. */
     enum weft_rc (*places)(const struct weft_who *who, struct weft_location *map);
     enum weft_rc (*put)(const char *key, const char *value);
-    /* Collecting: what was put is brought near to everyone, too. */
+    /* is_collecting: all values that were put are distributed to all nodes. */
     enum weft_rc (*fence)(bool is_collecting);
     /* What `rank` has put; `value` has room for WEFT_KVS_VALUE_MAX + 1. */
     enum weft_rc (*get)(int rank, const char *key, char *value);
-    /* The same, but WEFT_AGAIN: it is not there yet, and was asked for; call again. NULL:
-     * get() does not wait. */
+    /* Gets a value without waiting. WEFT_AGAIN: it has been requested; call again later.
+     * The slot is NULL where get() does not wait. */
     enum weft_rc (*try_get)(int rank, const char *key, char *value);
-    /* Does get() wait for what is not put yet, so that nobody needs a fence? */
+    /* Does get() wait for a value that is not put yet? Then no fence is needed. */
     bool (*is_lazy)(void);
     /* Asks the launcher to end the job; from any thread, takes no lock, may return. */
     void (*abort)(int code, const char *cause);
-    /* Says goodbye, at exit. */
+    /* Tells the launcher that this rank is done; at exit. */
     void (*close)(void);
 };
 
@@ -75,8 +75,8 @@ WEFT_MUST_CHECK enum weft_rc weft_pmi1_next_program(int *fd, int *program);
 WEFT_MUST_CHECK enum weft_rc
 weft_pmi1_read_mapping(const char *text, struct weft_who *who, struct weft_location *map);
 
-/* The nodes of the ranks are known in `map`; works the rest of `who` out. WEFT_ERR_NOMEM
- * if it lacks memory to count with. */
+/* Computes the fields of `who` that concern nodes, and the local ranks in `map`, from the
+ * nodes in `map`. WEFT_ERR_NOMEM: no memory for the counts. */
 WEFT_MUST_CHECK enum weft_rc weft_who_from_nodes(struct weft_who *who,
                                                  struct weft_location *map);
 

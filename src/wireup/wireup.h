@@ -1,6 +1,6 @@
 /*
- * wireup.h - how a process learns that it is a rank: who am I, who is near, the barrier
- * before there is any other, and the way to end the job.
+ * wireup.h - how a process learns its rank, the size of the job and which ranks share its
+ * node; a barrier and a key-value store through the launcher; and how the job is ended.
  *
  * weft_wireup_open() finds out how the process was started:
  *
@@ -42,7 +42,7 @@ struct weft_job {
 
 WEFT_MUST_CHECK enum weft_rc weft_wireup_open(struct weft_job *job);
 
-/* Says goodbye to the launcher; at exit, after MPI_Finalize. */
+/* Tells the launcher that this rank is done; called at exit, after MPI_Finalize. */
 void weft_wireup_close(struct weft_job *job);
 
 /*
@@ -52,9 +52,10 @@ void weft_wireup_close(struct weft_job *job);
 WEFT_MUST_CHECK enum weft_rc weft_wireup_fence(struct weft_job *job);
 
 /*
- * Leaves a word for whoever looks it up: an address, say. Collective over the job, once
- * for each key; only under other launchers than our own does anyone wait.
- * The value, of printable characters without blanks, has at most WEFT_KVS_VALUE_MAX.
+ * Publishes a value under a key, for instance an address; other ranks find it by
+ * weft_wireup_lookup(). Collective over the job, once for each key. Under our own mpiexec
+ * no rank waits for another. The value has printable characters without blanks, at most
+ * WEFT_KVS_VALUE_MAX of them.
  */
 WEFT_MUST_CHECK enum weft_rc weft_wireup_publish(struct weft_job *job, const char *key,
                                                  const char *value);
@@ -67,8 +68,8 @@ WEFT_MUST_CHECK enum weft_rc weft_wireup_lookup(struct weft_job *job, int rank,
                                                 const char *key, char *value);
 
 /*
- * The same without waiting. WEFT_AGAIN: it is not known yet; call again, some time, with
- * the same key. Several ranks may be asked for at once.
+ * Looks up what `rank` has published, without waiting. WEFT_AGAIN: it is not known yet;
+ * call again later with the same key. Lookups of several ranks may be under way at once.
  */
 WEFT_MUST_CHECK enum weft_rc weft_wireup_try_lookup(struct weft_job *job, int rank,
                                                     const char *key, char *value);

@@ -128,16 +128,9 @@ static void on_found(void *owner, int daemon, int rank, const char *name,
     send_pair(job, &frame, name, value != NULL ? value : "");
 }
 
-/* Somebody else is answered: a frame that says it is our own is none of a daemon's. */
-static bool is_answerable(const struct job *job, int from)
-{
-    return from >= 0 && from < job->setup.layout.count && from != job->tree.me;
-}
-
 void job_on_get(struct job *job, const struct frame *frame, const char *key)
 {
-    if (frame->bytes == 0 || key[frame->bytes - 1] != '\0' ||
-        !is_answerable(job, frame->from)) {
+    if (frame->bytes == 0 || key[frame->bytes - 1] != '\0') {
         return;
     }
     if (frame->value >= 0) {

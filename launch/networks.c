@@ -86,7 +86,7 @@ void job_on_networks(struct job *job, const struct frame *frame, const char *pay
     struct networks *networks = open_networks(job);
     const int64_t count = reader_number(&reader);
 
-    if (networks == NULL || frame->from < 0 || frame->from >= job->setup.layout.count) {
+    if (networks == NULL) {
         return;
     }
     for (int64_t i = 0; i < count && i < WEFT_NET_MOST && !reader.is_bad; i++) {

@@ -99,7 +99,7 @@ struct frame {
     uint32_t kind;  /* enum frame_kind */
     uint32_t bytes; /* that follow */
     int32_t to;     /* the daemon for which it is; -1: the whole subtree */
-    int32_t from;
+    int32_t from;   /* the daemon that made it; who passes it on leaves it */
     int32_t rank;
     int32_t value;
 };

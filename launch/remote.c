@@ -424,6 +424,31 @@ static bool may_come_from_parent(const struct job *job, const struct frame *fram
     }
 }
 
+/* Of the daemons in a range, which begins with the first of them. */
+static bool is_in_range(int32_t daemon, int first, int count)
+{
+    return daemon >= first && daemon - first < count;
+}
+
+/*
+ * Is its sender one of those whose frames come by this link? A child's are those of its
+ * range, our parent's all others. Before we know our job its parent alone speaks, whose
+ * number is below ours.
+ */
+static bool is_from_there(const struct job *job, const struct child *child,
+                          const struct frame *frame)
+{
+    if (child != NULL) {
+        return is_in_range(frame->from, child->number, child->count);
+    }
+    if (job->setup.path == NULL) {
+        return frame->from >= 0 &&
+               (frame->kind != FRAME_SETUP || frame->from < frame->to);
+    }
+    return is_in_range(frame->from, 0, job->setup.layout.count) &&
+           !is_in_range(frame->from, job->tree.me, job->tree.count);
+}
+
 /* What no daemon says: its memory is damaged, or it is none. */
 static void reject(struct job *job, const struct child *child, const struct frame *frame)
 {
@@ -446,12 +471,13 @@ void job_on_frame(void *owner, struct link *link, const struct frame *frame,
     struct job *job = owner;
     struct child *child = child_of(job, link);
 
-    if (frame->kind == FRAME_BEAT) {
+    if (frame->kind == FRAME_BEAT) { /* the link's own: who sends it may have no number */
         link->is_busy = frame->value != 0;
         return;
     }
-    if (child != NULL ? !may_come_from_child(job, frame)
-                      : !may_come_from_parent(job, frame)) {
+    if (!is_from_there(job, child, frame) ||
+        !(child != NULL ? may_come_from_child(job, frame)
+                        : may_come_from_parent(job, frame))) {
         reject(job, child, frame);
         return;
     }

@@ -431,7 +431,7 @@ void job_on_report(struct job *job, const struct frame *frame, const char *paylo
     struct reader reader = {.at = payload, .left = frame->bytes};
     struct report *report;
 
-    if (frame->from < 0 || frame->from >= job->setup.layout.count || !open_report(job)) {
+    if (!open_report(job)) {
         return;
     }
     report = job->report;

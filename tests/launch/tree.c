@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -179,6 +180,88 @@ static void who_is_busy_still_shows_life(void **state)
     close_daemon(&daemon);
 }
 
+/* ---- frames whose sender is none that this link leads to ---- */
+
+enum { DAEMONS = 4, RANKS = 8 };
+
+static struct station stations[DAEMONS];
+static char *argv[] = {"program", NULL};
+static struct app app = {.argv = argv, .ranks = RANKS};
+static struct plan plan = {.apps = &app, .app_count = 1, .ranks = RANKS};
+
+static void give_layout(struct job *job, int me, int count)
+{
+    static int by_node[DAEMONS];
+
+    for (int d = 0; d < DAEMONS; d++) {
+        by_node[d] = d;
+        stations[d] =
+            (struct station){.name = "host", .node = d, .first = 2 * d, .ranks = 2};
+    }
+    job->plan = &plan;
+    job->setup.plan = plan;
+    job->setup.path = "mpiexec";
+    job->setup.layout = (struct layout){stations, DAEMONS, by_node, DAEMONS};
+    job->tree.me = me;
+    job->tree.count = count;
+    job->state = RUNNING;
+}
+
+/* Is a frame rejected that a daemon, number 1 of a range of 2, gets from its parent? */
+static bool rejects_from_parent(uint32_t kind, int32_t from)
+{
+    const struct frame frame = {
+        .kind = kind, .to = 1, .from = from, .rank = -1, .value = 1};
+    struct daemon daemon;
+    bool is_rejected;
+
+    open_daemon(&daemon, 0);
+    give_layout(&daemon.job, 1, 2);
+    job_on_frame(&daemon.job, &daemon.job.tree.up, &frame, NULL);
+    is_rejected = daemon.job.tree.is_cut_off;
+    close_daemon(&daemon);
+    return is_rejected;
+}
+
+/* And one that the root gets from its child, number 1 of a range of 2? */
+static bool rejects_from_child(uint32_t kind, int32_t from)
+{
+    const struct frame frame = {
+        .kind = kind, .to = 0, .from = from, .rank = -1, .value = 1};
+    struct child child = {.number = 1, .count = 2, .is_gone = true}; /* no process */
+    struct job job = {.epoll = -1, .input = -1, .front = -1};
+
+    give_layout(&job, 0, DAEMONS);
+    job.tree.children = &child;
+    job.tree.child_count = 1;
+    sink_open(&job.output, open("/dev/null", O_WRONLY | O_CLOEXEC));
+    job.error_to = &job.output;
+    link_open(&child.link, -1, -1);
+    job_on_frame(&job, &child.link, &frame, NULL);
+    close(job.output.fd);
+    free(job.output.held);
+    return job.has_failed;
+}
+
+/* Every kind but a beat, which is the link's own; new ones, too. */
+static void a_frame_names_a_sender_to_whom_its_link_leads(void **state)
+{
+    static const int32_t not_above[] = {INT32_MIN, -1, 1, 2, DAEMONS, INT32_MAX};
+    static const int32_t not_below[] = {INT32_MIN, -1, 0, 3, DAEMONS, INT32_MAX};
+
+    (void)state;
+    for (uint32_t kind = 0; kind <= FRAME_KINDS; kind++) {
+        for (size_t i = 0; kind != FRAME_BEAT && i < 6; i++) {
+            assert_true(rejects_from_parent(kind, not_above[i]));
+            assert_true(rejects_from_child(kind, not_below[i]));
+        }
+    }
+    assert_false(rejects_from_parent(FRAME_TAKEN, 0));
+    assert_false(rejects_from_parent(FRAME_TAKEN, 3)); /* a sibling behind us */
+    assert_false(rejects_from_child(FRAME_INPUT_TAKEN, 1));
+    assert_false(rejects_from_child(FRAME_INPUT_TAKEN, 2));
+}
+
 static void blanks_are_no_command_to_reach_a_host_with(void **state)
 {
     static const char *const texts[] = {"", " ", "   "};
@@ -223,6 +306,7 @@ int main(void)
         cmocka_unit_test(a_parent_that_is_busy_for_ever_is_lost),
         cmocka_unit_test(a_daemon_that_never_hears_of_its_job_ends),
         cmocka_unit_test(who_is_busy_still_shows_life),
+        cmocka_unit_test(a_frame_names_a_sender_to_whom_its_link_leads),
         cmocka_unit_test(blanks_are_no_command_to_reach_a_host_with),
         cmocka_unit_test(our_ssh_does_not_become_the_users_master),
     };

@@ -53,6 +53,7 @@ static const struct {
     {"streams", case_streams, 5, NETWORK},
     {"lost_with_pending_stream", case_lost_with_pending_stream, 1, NETWORK},
     {"lost_before_new_stream", case_lost_before_new_stream, 1, NETWORK},
+    {"impostor", case_impostor, 1, NETWORK},
     {"counts", case_counts, 1, BOTH},
 };
 

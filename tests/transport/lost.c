@@ -1,7 +1,7 @@
 /*
  * lost.c - cases for networks: the connection between ranks 0 and 1 breaks while another
- * stream between them is being made. Each of the two is told once of the loss, and stays
- * able to poll.
+ * stream between them is being made, and each of the two is told once of the loss, and
+ * stays able to poll; or somebody else listens where rank 1 did.
  */
 #include "suite.h"
 
@@ -11,7 +11,9 @@
 
 #include <netinet/in.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 enum {
     DESCRIPTORS = 1024,
@@ -78,8 +80,8 @@ static void progress_for(uint64_t ns)
     }
 }
 
-/* A new transport, with the first stream between ranks 0 and 1. */
-static void begin(void)
+/* Closes the transport, and opens it once more. */
+static void open_afresh(void)
 {
     const char *name = suite.ops->name;
 
@@ -88,8 +90,20 @@ static void begin(void)
     suite_meet_quietly();
     suite_open(name);
     suite_meet_quietly();
+}
+
+/* A new transport, that may lose peers. */
+static void open_again(void)
+{
+    open_afresh();
     suite.lost = 0;
     suite.may_lose = true;
+}
+
+/* With the first stream between ranks 0 and 1. */
+static void begin(void)
+{
+    open_again();
     if (suite.me < 2) {
         suite_send_word(1 - suite.me, 1);
         (void)suite_await_word(1 - suite.me);
@@ -100,19 +114,13 @@ static void begin(void)
 /* Both are told, once. */
 static void end(void)
 {
-    const char *name = suite.ops->name;
-
     while (suite.me < 2 && suite.lost == 0) {
         suite_progress();
     }
     progress_for(AFTER_NS);
     check(suite.lost == (suite.me < 2 ? 1 : 0));
-    suite_meet_quietly();
-    suite_close();
     suite.may_lose = false;
-    suite_meet_quietly();
-    suite_open(name);
-    suite_meet_quietly();
+    open_afresh();
 }
 
 static bool has_streams(void)
@@ -198,4 +206,75 @@ void case_lost_before_new_stream(void)
         look_at_events_for(MAKING_NS);
     }
     end();
+}
+
+/* ---- somebody else at the address of a rank ---- */
+
+/* Where this rank would have listened, once it has closed its transport. */
+static int listen_at(const char *text, int port)
+{
+    const int one = 1;
+    struct sockaddr_storage at;
+    socklen_t bytes;
+    int fd;
+
+    check(weft_net_address_of(text, port, &at, &bytes));
+    fd = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    check(fd >= 0);
+    check(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) == 0);
+    check(bind(fd, (const struct sockaddr *)&at, bytes) == 0);
+    check(listen(fd, 1) == 0);
+    return fd;
+}
+
+/* Accepts the first that asks, as libfabric's tcp does, and waits until it has gone. */
+static void accept_one(int listener)
+{
+    const uint8_t yes[32] = {[0] = 3, [1] = 1, [24] = 1}; /* version, answer, order */
+    const int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    uint8_t request[512];
+
+    check(fd >= 0);
+    check(recv(fd, request, sizeof(request), 0) > 0);
+    check(send(fd, yes, sizeof(yes), MSG_NOSIGNAL) == (ssize_t)sizeof(yes));
+    check(recv(fd, request, sizeof(request), 0) <= 0); /* no packet comes */
+    close(fd);
+}
+
+/* Rank 1 closes its transport, and somebody else accepts what is asked for there. */
+static void be_replaced(void)
+{
+    const char *name = suite.ops->name;
+    const struct weft_net_address own = suite.tp->own[0];
+    const int port = suite.tp->quirks.early.port;
+    int listener;
+
+    suite_close();
+    listener = listen_at(own.text, port);
+    suite_meet_quietly();
+    accept_one(listener);
+    close(listener);
+    suite_open(name);
+}
+
+/* Who accepts an ask, instead of proving that it knows the secret, gets nothing. Where
+ * the network listens by itself, nobody can be put in its place. */
+void case_impostor(void)
+{
+    if (strcmp(suite.ops->name, "msg") != 0 || !suite.tp->quirks.is_over_sockets) {
+        return;
+    }
+    open_again();
+    if (suite.me == 1) {
+        be_replaced();
+    } else {
+        suite_meet_quietly();
+        while (suite.me == 0 && suite.lost == 0) {
+            check(suite_try(1, 10, 0) == WEFT_AGAIN);
+            suite_progress();
+        }
+    }
+    suite_meet_quietly();
+    suite.may_lose = false;
+    open_afresh();
 }

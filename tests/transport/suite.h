@@ -128,6 +128,7 @@ void case_late_close(void);
 void case_streams(void);
 void case_lost_with_pending_stream(void);
 void case_lost_before_new_stream(void);
+void case_impostor(void);
 void case_counts(void);
 
 #endif

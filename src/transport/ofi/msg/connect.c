@@ -186,7 +186,7 @@ static void ask_later(struct weft_transport *tp, struct weft_msg_stream *stream,
     tp->needs_retry = true;
 }
 
-static void on_wrong_answer(struct weft_transport *tp, struct weft_msg_stream *stream)
+void weft_msg_on_wrong_answer(struct weft_transport *tp, struct weft_msg_stream *stream)
 {
     weft_reap_count(&tp->quirks.reap, "its answer is wrong");
     weft_msg_lose(tp, stream, "what answers there is not of this job");
@@ -222,7 +222,7 @@ static void on_answer(struct weft_transport *tp, struct weft_msg_stream *stream,
     if (refusal == WEFT_WELCOME) {
         confirm(tp, stream);
     } else {
-        on_wrong_answer(tp, stream);
+        weft_msg_on_wrong_answer(tp, stream);
     }
 }
 
@@ -237,6 +237,6 @@ void weft_msg_on_refused(struct weft_transport *tp, struct weft_msg_stream *stre
     } else if (stream->state == WEFT_MSG_ASKING) {
         on_answer(tp, stream, data + 1, bytes - 1);
     } else {
-        on_wrong_answer(tp, stream);
+        weft_msg_on_wrong_answer(tp, stream);
     }
 }

@@ -27,6 +27,9 @@ void weft_msg_connect(struct weft_transport *tp, struct weft_msg_stream *stream)
 void weft_msg_on_refused(struct weft_transport *tp, struct weft_msg_stream *stream,
                          const uint8_t *data, size_t bytes, int code);
 
+/* What has answered our attempt is not of this job. */
+void weft_msg_on_wrong_answer(struct weft_transport *tp, struct weft_msg_stream *stream);
+
 /* The peer is about to connect to us, or so it seems: we do not ask for some time. */
 void weft_msg_expect_theirs(struct weft_msg_stream *stream);
 

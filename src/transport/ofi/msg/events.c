@@ -7,6 +7,8 @@
 #include "transport/ofi/msg/lost.h"
 #include "transport/ofi/msg/peer.h"
 
+#include <assert.h>
+
 enum { DATA_MAX = 256 }; /* private data that we would read */
 
 /* The private data follow the entry. */
@@ -14,6 +16,21 @@ union event {
     struct fi_eq_cm_entry entry;
     uint8_t room[sizeof(struct fi_eq_cm_entry) + DATA_MAX];
 };
+
+/* Every rank refuses an ask, with its answer. Who accepts one has proved nothing. */
+static void on_connected(struct weft_transport *tp, struct weft_msg_stream *stream)
+{
+    if (stream->state == WEFT_MSG_ASKING) {
+        weft_msg_on_wrong_answer(tp, stream);
+        return;
+    }
+    assert(stream->state == WEFT_MSG_CONFIRMING || stream->state == WEFT_MSG_ACCEPTING);
+    stream->tries = 0;
+    stream->socket = weft_quirks_on_connected(&tp->quirks, stream->ep, stream->socket);
+    weft_msg_set_state(tp, stream, WEFT_MSG_OPEN);
+    weft_log_info("connected to rank %u, stream %u", stream->peer->ranked.rank,
+                  stream->base.number);
+}
 
 static void on_event(struct weft_transport *tp, uint32_t type, const union event *event,
                      size_t bytes)
@@ -30,12 +47,7 @@ static void on_event(struct weft_transport *tp, uint32_t type, const union event
         return; /* of an endpoint that was given up */
     }
     if (type == FI_CONNECTED) {
-        stream->tries = 0;
-        stream->socket =
-            weft_quirks_on_connected(&tp->quirks, stream->ep, stream->socket);
-        weft_msg_set_state(tp, stream, WEFT_MSG_OPEN);
-        weft_log_info("connected to rank %u, stream %u", stream->peer->ranked.rank,
-                      stream->base.number);
+        on_connected(tp, stream);
     } else if (type == FI_SHUTDOWN) {
         weft_msg_lose(tp, stream, "the other side has closed it");
     }

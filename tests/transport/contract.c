@@ -50,7 +50,7 @@ static const struct {
     {"idle_is_quiet", case_idle_is_quiet, 1, NETWORK},
     {"all_pairs_at_once", case_all_pairs_at_once, 1, NETWORK},
     {"late_close", case_late_close, 1, NETWORK},
-    {"streams", case_streams, 5, NETWORK},
+    {"paths", case_paths, 5, NETWORK},
     {"lost_with_pending_stream", case_lost_with_pending_stream, 1, NETWORK},
     {"lost_before_new_stream", case_lost_before_new_stream, 1, NETWORK},
     {"impostor", case_impostor, 1, NETWORK},

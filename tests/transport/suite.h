@@ -125,7 +125,7 @@ void case_held_packets_wait(void);
 void case_idle_is_quiet(void);
 void case_all_pairs_at_once(void);
 void case_late_close(void);
-void case_streams(void);
+void case_paths(void);
 void case_lost_with_pending_stream(void);
 void case_lost_before_new_stream(void);
 void case_impostor(void);

@@ -22,6 +22,7 @@ enum { PATIENCE_S = 20 };
 
 static struct {
     int descriptor;
+    bool is_mute; /* it has no descriptors */
     sem_t rung;
     sem_t go_on; /* who rings waits for this */
     bool comes_before_stop;
@@ -62,7 +63,7 @@ static int net_descriptors(struct weft_transport *tp, int out[WEFT_DESCRIPTORS])
 {
     (void)tp;
     out[0] = net.descriptor;
-    return 1;
+    return net.is_mute ? 0 : 1;
 }
 
 static enum weft_rc net_arm(struct weft_transport *tp)
@@ -126,9 +127,16 @@ static int open_fixture(void **state)
                                                                                      : -1;
 }
 
+static int open_mute(void **state)
+{
+    net.is_mute = true;
+    return open_fixture(state);
+}
+
 static int close_fixture(void **state)
 {
     weft_threads_stop();
+    net.is_mute = false;
     fake.ringing = NULL;
     sem_destroy(&net.rung);
     sem_destroy(&net.go_on);
@@ -215,12 +223,24 @@ static void what_comes_while_there_is_none_is_told_by_the_next_sleeper(void **st
     assert_next_sleeper_rings();
 }
 
+/* Nothing comes that would be told of. */
+static void a_network_without_descriptors_is_polled_by_the_clock(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        assert_next_sleeper_rings();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(what_comes_behind_the_stop_is_told_by_the_next_sleeper),
         CASE(what_comes_before_the_stop_is_told_by_the_next_sleeper),
         CASE(what_comes_while_there_is_none_is_told_by_the_next_sleeper),
+        cmocka_unit_test_setup_teardown(
+            a_network_without_descriptors_is_polled_by_the_clock, open_mute,
+            close_fixture),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

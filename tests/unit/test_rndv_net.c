@@ -32,6 +32,15 @@ static int open_fetched(void **state)
     return rc;
 }
 
+/* Peers' memory is out of reach, whatever they prefer. */
+static int open_remote(void **state)
+{
+    const int rc = open_fetched(state);
+
+    fake_net.has_no_memory = true;
+    return rc;
+}
+
 static int close_net(void **state)
 {
     const int rc = fixture_close(state);
@@ -284,14 +293,12 @@ static void bytes_along_are_taken_and_the_rest_is_put(void **state)
     end_recv(recv, A, TAG, LONG);
 }
 
-static void memory_that_cannot_be_registered_is_filled_by_packets(void **state)
+/* A's message comes in packets, because it cannot be put. */
+static void receive_by_packets(void)
 {
-    struct weft_request *recv;
+    struct weft_request *recv = start_recv(A, TAG, buffer, LONG);
     struct weft_answer pull;
 
-    (void)state;
-    fake_net.refuse_mr = true;
-    recv = start_recv(A, TAG, buffer, LONG);
     announce((uint64_t)(uintptr_t)message, WEFT_NO_SHARE, 0, 0);
     pull = net_answer(WEFT_PKT_PULL);
     assert_int_equal(pull.length, LONG);
@@ -312,6 +319,13 @@ static void memory_that_cannot_be_registered_is_filled_by_packets(void **state)
     end_recv(recv, A, TAG, LONG);
 }
 
+static void memory_that_cannot_be_registered_is_filled_by_packets(void **state)
+{
+    (void)state;
+    fake_net.refuse_mr = true;
+    receive_by_packets();
+}
+
 static void registered_memory_is_got(void **state)
 {
     struct weft_request *recv = start_recv(A, TAG, buffer, LONG);
@@ -325,6 +339,59 @@ static void registered_memory_is_got(void **state)
     assert_memory_equal(buffer, message, LONG);
     assert_int_equal(net_answer(WEFT_PKT_FETCHED).request, 42);
     end_recv(recv, A, TAG, LONG);
+}
+
+/* ---- a path without a table of memory ---- */
+
+static void without_memory_a_message_comes_in_packets(void **state)
+{
+    (void)state;
+    receive_by_packets();
+}
+
+static void without_memory_a_message_goes_in_packets(void **state)
+{
+    struct weft_request *send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
+    const struct net_packet *announced = fake_net_nth(WEFT_PKT_ANNOUNCE, 0);
+    const size_t along = announced->len - announced->head_len;
+    uint64_t at = along;
+
+    (void)state;
+    assert_true((announced->header.flags & WEFT_PKT_EXPOSED) == 0);
+    finish(WEFT_OK);
+    answer(WEFT_PKT_PULL, (struct weft_answer){.request = net_announce(0).request,
+                                               .other = 43,
+                                               .offset = along,
+                                               .length = LONG - along});
+    finish(WEFT_OK);
+    for (int i = 0; i < fake_net_count(WEFT_PKT_DATA); i++) {
+        const struct net_packet *data = fake_net_nth(WEFT_PKT_DATA, i);
+
+        assert_memory_equal(data->data + data->head_len, message + at,
+                            data->len - data->head_len);
+        at += data->len - data->head_len;
+    }
+    assert_int_equal(at, LONG);
+    answer(WEFT_PKT_FETCHED, (struct weft_answer){.request = net_announce(0).request});
+    end_request(send, WEFT_OK);
+}
+
+static void without_memory_a_peer_that_asks_for_puts_is_refused(void **state)
+{
+    struct weft_request *send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
+    const struct weft_answer pull = {
+        .request = net_announce(0).request, .other = 43, .length = LONG, .key = 7};
+    struct weft_header header = fixture_header(WEFT_PKT_PULL_PUT, A, 0);
+    const char *words;
+
+    (void)state;
+    finish(WEFT_OK);
+    header.length = sizeof(pull);
+    words = rejection_of(A, &header, &pull, sizeof(pull));
+    assert_non_null(words);
+    assert_non_null(strstr(words, "another way"));
+    answer(WEFT_PKT_FETCHED, (struct weft_answer){.request = pull.request});
+    end_request(send, WEFT_OK);
 }
 
 /* ---- a peer that is lost ---- */
@@ -401,6 +468,7 @@ static void a_receive_ends_when_its_peer_is_lost_during_a_get(void **state)
 int main(void)
 {
 #define CASE(name)         cmocka_unit_test_setup_teardown(name, open_net, close_net)
+#define REMOTE_CASE(name)  cmocka_unit_test_setup_teardown(name, open_remote, close_net)
 #define FETCHED_CASE(name) cmocka_unit_test_setup_teardown(name, open_fetched, close_net)
     const struct CMUnitTest tests[] = {
         CASE(a_message_that_fits_goes_in_one_packet_and_ends_with_it),
@@ -414,6 +482,10 @@ int main(void)
         CASE(bytes_along_are_taken_and_the_rest_is_put),
         CASE(memory_that_cannot_be_registered_is_filled_by_packets),
         CASE(registered_memory_is_got),
+
+        REMOTE_CASE(without_memory_a_message_comes_in_packets),
+        REMOTE_CASE(without_memory_a_message_goes_in_packets),
+        REMOTE_CASE(without_memory_a_peer_that_asks_for_puts_is_refused),
 
         CASE(a_send_ends_when_its_peer_is_lost_during_a_put),
         CASE(a_send_whose_operation_fails_first_ends_with_the_loss),

@@ -217,7 +217,7 @@ static bool take_one(struct weft_transport *tp, struct line *line)
     }
     len = recv(line->fd, tp->packet, sizeof(tp->packet), 0);
     if (len <= 0 || (line->lane == LANES && !greet(tp, line, len))) {
-        if (len >= 0 || errno != EAGAIN) { /* its end, or a stranger */
+        if (len >= 0 || errno != EAGAIN) { /* its end, or it was rejected */
             close(line->fd);
             line->fd = -1;
         }

@@ -46,15 +46,17 @@ bool weft_offer_make(struct weft_transfer *recv)
 
 /* ---- the sender ---- */
 
-/* Is this very offer there already? Then it has come twice, and keeps its place. */
+/* Is this very offer there already, or a later one of its share? Then it has come a second
+ * time: the first keeps its place, and the later one holds. */
 static bool is_known(const struct weft_peer *peer, uint64_t share)
 {
     const struct weft_offer *offer = peer->transfers->offers;
 
-    while (offer != NULL && offer->share != share) {
+    while (offer != NULL && (uint32_t)offer->share != (uint32_t)share) {
         offer = offer->next;
     }
-    return offer != NULL;
+    return offer != NULL &&
+           (int32_t)((uint32_t)(offer->share >> 32) - (uint32_t)(share >> 32)) >= 0;
 }
 
 /* The one that the peer took back before it used the share again, or a new one. */

@@ -1,12 +1,13 @@
 /*
  * test_repeats.c - control packets that arrive twice, as over a second path: the second
- * one changes nothing. One test for each kind.
+ * one changes nothing. One test for each kind; those of networks are in test_rndv_net.c.
  */
 #include "p2p_fixture.h"
 
-#include "transfer/protocol.h"
-
+#include "datatype/construct.h"
 #include "engine/seal.h"
+#include "transfer/protocol.h"
+#include "transfer/staged.h"
 
 enum { A = 1, TAG = 5, LONG = 70000 };
 
@@ -91,14 +92,19 @@ static void a_second_fetched_finds_nothing(void **state)
     end_announced(send);
 }
 
-static struct weft_answer offer_of(uint32_t number)
+static struct weft_answer offer_of(uint32_t number, uint32_t generation)
 {
     return (struct weft_answer){
         .request = 40 + number,
-        .other = UINT64_C(1) << 32 | number,
+        .other = (uint64_t)generation << 32 | number,
         .offset = (uint64_t)FIXTURE_CONTEXT << 32 | TAG,
         .length = LONG,
     };
+}
+
+static const struct weft_offer *offers_of_a(void)
+{
+    return weft_peer_find(A)->transfers->offers;
 }
 
 /* The order of offers is the order of receives: a second one keeps its place. */
@@ -107,15 +113,135 @@ static void a_second_offer_keeps_its_place(void **state)
     const struct weft_offer *first;
 
     (void)state;
-    arrive_answer(A, WEFT_PKT_OFFER, offer_of(0));
-    arrive_answer(A, WEFT_PKT_OFFER, offer_of(1));
-    arrive_answer(A, WEFT_PKT_OFFER, offer_of(0));
+    arrive_answer(A, WEFT_PKT_OFFER, offer_of(0, 1));
+    arrive_answer(A, WEFT_PKT_OFFER, offer_of(1, 1));
+    arrive_answer(A, WEFT_PKT_OFFER, offer_of(0, 1));
     weft_progress();
-    first = weft_peer_find(A)->transfers->offers;
+    first = offers_of_a();
     assert_non_null(first);
     assert_int_equal(first->request, 40);
     assert_int_equal(first->next->request, 41);
     assert_null(first->next->next);
+}
+
+/* A share has one offer, its last: a receive that is not known here would be passed over
+ * for a younger one. */
+static void a_second_offer_does_not_displace_a_later_one_of_its_share(void **state)
+{
+    (void)state;
+    arrive_answer(A, WEFT_PKT_OFFER, offer_of(0, UINT32_MAX));
+    arrive_answer(A, WEFT_PKT_OFFER, offer_of(0, 0)); /* the next generation */
+    arrive_answer(A, WEFT_PKT_OFFER, offer_of(0, UINT32_MAX));
+    weft_progress();
+    assert_non_null(offers_of_a());
+    assert_int_equal(offers_of_a()->share, 0);
+    assert_null(offers_of_a()->next);
+}
+
+/* The share says that this offer was used, so the message is announced. */
+static void a_second_offer_is_not_used_again(void **state)
+{
+    struct weft_copy_share *share = share_of(A, 0);
+    const uint32_t generation =
+        weft_share_offer(share, (uint64_t)(uintptr_t)buffer, LONG);
+    struct weft_request *send;
+
+    (void)state;
+    set_peers_inside(false);
+    arrive_answer(A, WEFT_PKT_OFFER, offer_of(0, generation));
+    weft_progress();
+    send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
+    weft_progress();
+    end_request(send, WEFT_OK);
+    assert_int_equal(fake_count(WEFT_PKT_ANNOUNCE), 0);
+
+    arrive_answer(A, WEFT_PKT_OFFER, offer_of(0, generation));
+    weft_progress();
+    limit_shares(0);
+    memset(buffer, 0, sizeof(buffer));
+    send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
+    assert_int_equal(fake_count(WEFT_PKT_ANNOUNCE), 1);
+    assert_int_equal(buffer[0] | buffer[LONG - 1], 0);
+    end_announced(send);
+}
+
+/* ---- pieces through stages ---- */
+
+static uint8_t spread[2 * WEFT_STAGED_PIECE * 3];
+static struct weft_datatype *every_second;
+
+static int open_with_type(void **state)
+{
+    if (weft_type_vector(MPI_COMBINER_VECTOR, false, sizeof(spread) / 2, 1, 2,
+                         weft_datatype_from_handle(MPI_BYTE), &every_second) != WEFT_OK ||
+        weft_datatype_commit(every_second) != WEFT_OK) {
+        return -1;
+    }
+    return fixture_open(state);
+}
+
+static int close_with_type(void **state)
+{
+    weft_datatype_free(every_second);
+    return fixture_close(state);
+}
+
+static void a_second_stage_packs_nothing(void **state)
+{
+    struct weft_request *send =
+        start_send_data(A, TAG, elements_at(spread, 1, every_second));
+    struct weft_answer stage = {
+        .request = transfer_name(send), .other = 90, .length = WEFT_STAGED_PIECE};
+
+    (void)state;
+    arrive_twice(WEFT_PKT_STAGE, stage);
+    assert_int_equal(fake_count(WEFT_PKT_STAGED), 1);
+    stage.offset = WEFT_STAGED_PIECE;
+    arrive_twice(WEFT_PKT_STAGE, stage);
+    assert_int_equal(fake_count(WEFT_PKT_STAGED), 2);
+    stage.offset = 0; /* later than others */
+    arrive_twice(WEFT_PKT_STAGE, stage);
+    assert_int_equal(fake_count(WEFT_PKT_STAGED), 2);
+    end_announced(send);
+}
+
+static void arrive_staged(size_t i, int times)
+{
+    const struct weft_answer stage = answer_in(fake_nth(WEFT_PKT_STAGE, i));
+
+    memset(stage_of(A, i % 2), (int)i + 1, WEFT_STAGED_PIECE);
+    while (times-- > 0) {
+        arrive_answer(A, WEFT_PKT_STAGED,
+                      (struct weft_answer){
+                          .request = stage.other,
+                          .other = WEFT_IN_STAGE | i % 2,
+                          .offset = stage.offset,
+                          .length = stage.length,
+                      });
+    }
+    weft_progress();
+}
+
+static void a_second_staged_is_not_unpacked(void **state)
+{
+    struct weft_request *recv =
+        start_recv_data(A, TAG, elements_at(spread, 1, every_second));
+
+    (void)state;
+    arrive_announced(A, TAG, NULL, sizeof(spread) / 2, 42);
+    weft_progress();
+    arrive_staged(0, 2);
+    assert_int_equal(fake_count(WEFT_PKT_STAGE), 3); /* one more, not two */
+    arrive_staged(1, 1);
+    arrive_staged(0, 1); /* later than others: this stage has other bytes now */
+    assert_false(weft_request_is_complete(recv));
+    arrive_staged(2, 2);
+    assert_int_equal(fake_count(WEFT_PKT_STAGE), 3);
+    assert_int_equal(fake_count(WEFT_PKT_FETCHED), 1);
+    end_recv(recv, A, TAG, sizeof(spread) / 2);
+    for (size_t i = 0; i < sizeof(spread) / 2; i++) {
+        assert_int_equal(spread[2 * i], i / WEFT_STAGED_PIECE + 1);
+    }
 }
 
 static void a_second_sums_is_ignored(void **state)
@@ -155,9 +281,17 @@ static void a_second_sums_is_ignored(void **state)
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
+#define TYPED_CASE(name)                                                                 \
+    cmocka_unit_test_setup_teardown(name, open_with_type, close_with_type)
     const struct CMUnitTest tests[] = {
-        CASE(a_second_pull_sends_nothing),    CASE(a_second_pull_of_a_part_sends_nothing),
-        CASE(a_second_fetched_finds_nothing), CASE(a_second_offer_keeps_its_place),
+        CASE(a_second_pull_sends_nothing),
+        CASE(a_second_pull_of_a_part_sends_nothing),
+        CASE(a_second_fetched_finds_nothing),
+        CASE(a_second_offer_keeps_its_place),
+        CASE(a_second_offer_does_not_displace_a_later_one_of_its_share),
+        CASE(a_second_offer_is_not_used_again),
+        TYPED_CASE(a_second_stage_packs_nothing),
+        TYPED_CASE(a_second_staged_is_not_unpacked),
         CASE(a_second_sums_is_ignored),
     };
 

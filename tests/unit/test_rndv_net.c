@@ -293,6 +293,29 @@ static void bytes_along_are_taken_and_the_rest_is_put(void **state)
     end_recv(recv, A, TAG, LONG);
 }
 
+static void a_second_placed_is_ignored(void **state)
+{
+    struct weft_request *recv = start_recv(A, TAG, buffer, LONG);
+    struct weft_header header = fixture_header(WEFT_PKT_PLACED, A, 0);
+    struct weft_answer placed = {.length = LONG};
+
+    (void)state;
+    announce((uint64_t)(uintptr_t)message, WEFT_NO_SHARE, 0, 0);
+    placed.request = net_answer(WEFT_PKT_PULL_PUT).other;
+    header.length = sizeof(placed);
+    fake_net_arrive(A, &header, &placed, sizeof(placed)); /* both in one poll, */
+    answer(WEFT_PKT_PLACED, placed);
+    end_recv(recv, A, TAG, LONG);
+    recv = start_recv(A, TAG, buffer, LONG);
+    announce((uint64_t)(uintptr_t)message, WEFT_NO_SHARE, 0, 0);
+    answer(WEFT_PKT_PLACED, placed); /* and when it is over */
+    assert_false(weft_request_is_complete(recv));
+    assert_int_equal(fake_net.registered, 1);
+    placed.request = transfer_name(recv);
+    answer(WEFT_PKT_PLACED, placed);
+    end_recv(recv, A, TAG, LONG);
+}
+
 /* A's message comes in packets, because it cannot be put. */
 static void receive_by_packets(void)
 {
@@ -480,6 +503,7 @@ int main(void)
         FETCHED_CASE(registered_memory_is_announced_and_free_after_fetched),
 
         CASE(bytes_along_are_taken_and_the_rest_is_put),
+        CASE(a_second_placed_is_ignored),
         CASE(memory_that_cannot_be_registered_is_filled_by_packets),
         CASE(registered_memory_is_got),
 

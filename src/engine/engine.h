@@ -91,12 +91,12 @@ WEFT_MUST_CHECK enum weft_rc weft_engine_send(struct weft_peer *peer,
                                               const void *data, size_t len,
                                               unsigned flags);
 
-/* A control packet, by the peer's first path or by another one of its. It is kept if
- * there is no room. */
-void weft_engine_control(struct weft_peer *peer, enum weft_packet kind,
-                         const struct weft_answer *answer);
+/* A control packet of at most WEFT_CONTROL_MAX bytes, by the peer's first path or by
+ * another one of its. It is kept if there is no room. */
+void weft_engine_control(struct weft_peer *peer, enum weft_packet kind, const void *data,
+                         size_t len);
 void weft_engine_control_by(struct weft_peer *peer, struct weft_path *path,
-                            enum weft_packet kind, const struct weft_answer *answer);
+                            enum weft_packet kind, const void *data, size_t len);
 
 /* Queues what has found no room, or has to wait behind what has. */
 void weft_engine_retry_later(struct weft_peer *peer, enum weft_retry_class which,

@@ -7,13 +7,14 @@
 #include "engine/hot.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A control packet that found its queue full. */
 struct control {
     struct weft_retry retry; /* first */
     struct weft_path *path;
     struct weft_header header;
-    struct weft_answer answer;
+    uint8_t data[WEFT_CONTROL_MAX];
 };
 
 void weft_engine_update_fast(struct weft_peer *peer)
@@ -163,9 +164,9 @@ enum weft_rc weft_engine_send(struct weft_peer *peer, struct weft_header *header
 }
 
 static enum weft_rc try_control(struct weft_path *path, const struct weft_header *header,
-                                const struct weft_answer *answer)
+                                const void *data)
 {
-    return path->packets->send(path, header, answer, sizeof(*answer), WEFT_SEND_CONTROL);
+    return path->packets->send(path, header, data, header->length, WEFT_SEND_CONTROL);
 }
 
 static void free_control(struct weft_retry *retry)
@@ -177,48 +178,55 @@ static enum weft_rc retry_control(struct weft_retry *retry)
 {
     struct control *c = (struct control *)retry;
 
-    if (try_control(c->path, &c->header, &c->answer) != WEFT_OK) {
+    if (try_control(c->path, &c->header, c->data) != WEFT_OK) {
         return WEFT_AGAIN;
     }
     free(c);
     return WEFT_OK;
 }
 
-void weft_engine_control_by(struct weft_peer *peer, struct weft_path *path,
-                            enum weft_packet kind, const struct weft_answer *answer)
+static void keep_control(struct weft_peer *peer, struct weft_path *path,
+                         const struct weft_header *header, const void *data)
 {
-    struct weft_engine *e = &weft_engine;
-    struct weft_header header = {.kind = (uint8_t)kind, .length = sizeof(*answer)};
-    struct control *kept;
+    struct control *kept = malloc(sizeof(*kept));
 
-    weft_assert_locked();
-    if (weft_unlikely(e->hooks.seal != NULL)) {
-        e->hooks.seal(&header, answer, sizeof(*answer));
-    }
-    if (peer->is_self) {
-        e->up.arrived(e, peer, &header, answer, sizeof(*answer));
-        return;
-    }
-    if (weft_unlikely(peer->is_failed) ||
-        (!weft_peer_retries(peer, WEFT_RETRY_CONTROL) &&
-         try_control(path, &header, answer) == WEFT_OK)) {
-        return;
-    }
-    kept = malloc(sizeof(*kept));
     if (kept == NULL) {
-        weft_wireup_abort(e->job, 1, "out of memory: cannot keep an answer to a peer");
+        weft_wireup_abort(weft_engine.job, 1,
+                          "out of memory: cannot keep an answer to a peer");
     }
     *kept = (struct control){
         .retry = {.again = retry_control, .failed = free_control},
         .path = path,
-        .header = header,
-        .answer = *answer,
+        .header = *header,
     };
+    memcpy(kept->data, data, header->length);
     weft_engine_retry_later(peer, WEFT_RETRY_CONTROL, &kept->retry);
 }
 
-void weft_engine_control(struct weft_peer *peer, enum weft_packet kind,
-                         const struct weft_answer *answer)
+void weft_engine_control_by(struct weft_peer *peer, struct weft_path *path,
+                            enum weft_packet kind, const void *data, size_t len)
 {
-    weft_engine_control_by(peer, peer->path, kind, answer);
+    struct weft_engine *e = &weft_engine;
+    struct weft_header header = {.kind = (uint8_t)kind, .length = (uint32_t)len};
+
+    weft_assert_locked();
+    assert(len <= WEFT_CONTROL_MAX && !e->kinds[kind].is_ordered);
+    if (weft_unlikely(e->hooks.seal != NULL)) {
+        e->hooks.seal(&header, data, len);
+    }
+    if (peer->is_self) {
+        e->up.arrived(e, peer, &header, data, len);
+        return;
+    }
+    if (weft_unlikely(peer->is_failed) || (!weft_peer_retries(peer, WEFT_RETRY_CONTROL) &&
+                                           try_control(path, &header, data) == WEFT_OK)) {
+        return;
+    }
+    keep_control(peer, path, &header, data);
+}
+
+void weft_engine_control(struct weft_peer *peer, enum weft_packet kind, const void *data,
+                         size_t len)
+{
+    weft_engine_control_by(peer, peer->path, kind, data, len);
 }

@@ -28,10 +28,10 @@
  *      ack       FETCHED           tells the sender that its buffer is free again
  *
  * and DATA carries the bytes that a PULL asked for, STAGED says where those are that a
- * STAGE asked for, PLACED follows those that a PULL_PUT asked for (rndv_net.h). OFFER
- * tells a sender where its message is wanted (offer.h). SUMS brings the checksums of a
- * message whose announcement came without (sums.h). GRANT and CREDIT have their numbers
- * but no sender yet.
+ * STAGE asked for, PLACED follows those that a PULL_PUT asked for. OFFER tells a sender
+ * where its message is wanted. SUMS brings the checksums of a message whose announcement
+ * came without. transfer/packets.h has what each kind carries. GRANT and CREDIT have
+ * their numbers but no sender yet.
  */
 #ifndef WEFT_ENGINE_WIRE_H
 #define WEFT_ENGINE_WIRE_H
@@ -41,14 +41,15 @@
 #include <stdint.h>
 
 enum {
-    WEFT_WIRE_VERSION = 6,
+    WEFT_WIRE_VERSION = 7,
     WEFT_EAGER_MAX = 4096, /* a whole message in one packet; longer ones are announced */
-    WEFT_SUM_BLOCKS = 8,   /* parts of an announced message that are summed (sums.h) */
+    WEFT_CONTROL_MAX = 64, /* bytes behind the header of a control packet */
     WEFT_PACKET_MAX =
         64 * 1024 + WEFT_HEAD_MAX, /* bytes behind the header, of any kind */
 };
 
-/* The field's names for some of them are in capitals behind the colon. */
+/* The one list of all kinds, whichever room handles them. The field's names for some of
+ * them are in capitals behind the colon. */
 enum weft_packet {
     WEFT_PKT_EAGER = 1, /* ordered: a whole message */
     WEFT_PKT_ANNOUNCE,  /* ordered: RTS: a message that the receiver is to fetch */
@@ -88,46 +89,8 @@ struct weft_header {
                       * precedes a piece of a message, then of the header up to here;
                       * else 0 */
 };
-_Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 6");
+_Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 7");
 _Static_assert(offsetof(struct weft_header, sequence) == WEFT_HEADER_SEQUENCE_AT,
                "transports with several streams order packets by it");
-
-/* The data of ANNOUNCE; WEFT_SUM_BLOCKS checksums of 4 bytes follow where they are set,
- * but for a message with a share, whose checksums may come later, in SUMS. */
-struct weft_announce {
-    uint64_t length;  /* of the message */
-    uint64_t address; /* in the sender's memory, or a stage; 0: it is in no one place */
-    uint64_t request; /* the sender's, to be named in every answer */
-    uint64_t share;   /* the sender's, generation << 32 | number, or WEFT_NO_SHARE */
-};
-_Static_assert(sizeof(struct weft_announce) == 32, "wire version 6");
-
-#define WEFT_NO_SHARE UINT64_MAX
-
-/*
- * In place of an address: | the number of a stage of the transport of who says so. The
- * bytes are in it, or it is the list of where they are (transfer/iov_list.h).
- */
-#define WEFT_IN_STAGE (UINT64_C(1) << 63)
-#define WEFT_IS_LIST  (UINT64_C(1) << 62)
-
-/* The data of control packets, and what precedes the bytes of DATA. */
-struct weft_answer {
-    uint64_t request; /* of who receives this packet */
-    uint64_t other;   /* PULL, STAGE: of who sends it; STAGED: address or stage */
-    uint64_t offset;
-    uint64_t length;
-    uint64_t address; /* PULL_PUT: of the memory from `offset` on, and its key */
-    uint64_t key;
-};
-_Static_assert(sizeof(struct weft_answer) == 48, "wire version 6");
-
-/* The data of SUMS, in place of an answer. */
-struct weft_sums {
-    uint64_t request; /* the receiver's */
-    uint32_t sums[WEFT_SUM_BLOCKS];
-    uint64_t unused; /* 0 */
-};
-_Static_assert(sizeof(struct weft_sums) == sizeof(struct weft_answer), "wire version 6");
 
 #endif

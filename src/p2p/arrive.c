@@ -69,7 +69,7 @@ static void keep(struct weft_peer *from, const struct weft_header *header,
 
 /* ---- the kinds of packets ---- */
 
-enum { ANSWER = sizeof(struct weft_answer), ANNOUNCE = sizeof(struct weft_announce) };
+enum { DATA = sizeof(struct weft_pkt_data), ANNOUNCE = sizeof(struct weft_pkt_announce) };
 
 static const char other_length[] = "its header says another length";
 
@@ -129,8 +129,7 @@ static void on_matchable(void *owner, struct weft_peer *from,
 static void on_data(void *owner, struct weft_peer *from, const struct weft_header *header,
                     const void *data, size_t len)
 {
-    const char *fault =
-        header->length == len ? check(header, data, ANSWER) : other_length;
+    const char *fault = header->length == len ? check(header, data, DATA) : other_length;
 
     (void)owner;
     fault = fault != NULL ? fault : weft_rndv_on_data(from, data, len);
@@ -139,19 +138,19 @@ static void on_data(void *owner, struct weft_peer *from, const struct weft_heade
     }
 }
 
-typedef const char *answer_handler(struct weft_peer *from,
-                                   const struct weft_answer *answer);
+typedef const char *control_handler(struct weft_peer *from,
+                                    const union weft_pkt_control *packet);
 
 /* A peer that offers may be one that we have never sent to. */
-static const char *on_offer(struct weft_peer *from, const struct weft_answer *answer)
+static const char *on_offer(struct weft_peer *from, const union weft_pkt_control *packet)
 {
     if (weft_p2p_reach_peer(from) != WEFT_OK) {
         weft_wireup_abort(weft_engine.job, 1, "no memory for what a peer offers");
     }
-    return weft_offer_on_offer(from, answer);
+    return weft_offer_on_offer(from, packet);
 }
 
-static answer_handler *const on_answer[WEFT_PKT_KINDS] = {
+static control_handler *const on_kind[WEFT_PKT_KINDS] = {
     [WEFT_PKT_PULL] = weft_rndv_on_pull,
     [WEFT_PKT_FETCHED] = weft_rndv_on_fetched,
     [WEFT_PKT_OFFER] = on_offer,
@@ -165,34 +164,39 @@ static answer_handler *const on_answer[WEFT_PKT_KINDS] = {
 static void on_control(void *owner, struct weft_peer *from,
                        const struct weft_header *header, const void *data, size_t len)
 {
-    const char *fault =
-        header->length == len ? check(header, data, ANSWER) : other_length;
-    struct weft_answer answer;
+    const char *fault = header->length == len ? check(header, data, len) : other_length;
+    union weft_pkt_control packet;
 
     (void)owner;
     if (fault == NULL) {
-        memcpy(&answer, data, sizeof(answer));
-        fault = on_answer[header->kind](from, &answer);
+        memcpy(&packet, data, len); /* as long as its kind */
+        fault = on_kind[header->kind](from, &packet);
     }
     if (fault != NULL) {
         weft_engine_reject(from, header, len, fault);
     }
 }
 
+/* A control packet is exactly as long as its struct. */
+#define CONTROL(type, name)                                                              \
+    {                                                                                    \
+        on_control, sizeof(struct type), 0, name, false                                  \
+    }
+
 /* A kind without an entry has no sender, so nobody may send it. */
 static const struct weft_packet_kind kinds[WEFT_PKT_KINDS] = {
     [WEFT_PKT_EAGER] = {on_matchable, 0, WEFT_PACKET_MAX, "EAGER", true},
     [WEFT_PKT_ANNOUNCE] = {on_matchable, ANNOUNCE, WEFT_PACKET_MAX - ANNOUNCE, "ANNOUNCE",
                            true},
-    [WEFT_PKT_DATA] = {on_data, ANSWER, WEFT_PACKET_MAX - ANSWER, "DATA", true},
-    [WEFT_PKT_PULL] = {on_control, ANSWER, 0, "PULL", false},
-    [WEFT_PKT_FETCHED] = {on_control, ANSWER, 0, "FETCHED", false},
-    [WEFT_PKT_OFFER] = {on_control, ANSWER, 0, "OFFER", false},
-    [WEFT_PKT_STAGE] = {on_control, ANSWER, 0, "STAGE", false},
-    [WEFT_PKT_STAGED] = {on_control, ANSWER, 0, "STAGED", false},
-    [WEFT_PKT_PULL_PUT] = {on_control, ANSWER, 0, "PULL_PUT", false},
-    [WEFT_PKT_PLACED] = {on_control, ANSWER, 0, "PLACED", false},
-    [WEFT_PKT_SUMS] = {on_control, ANSWER, 0, "SUMS", false},
+    [WEFT_PKT_DATA] = {on_data, DATA, WEFT_PACKET_MAX - DATA, "DATA", true},
+    [WEFT_PKT_PULL] = CONTROL(weft_pkt_pull, "PULL"),
+    [WEFT_PKT_FETCHED] = CONTROL(weft_pkt_fetched, "FETCHED"),
+    [WEFT_PKT_OFFER] = CONTROL(weft_pkt_offer, "OFFER"),
+    [WEFT_PKT_STAGE] = CONTROL(weft_pkt_stage, "STAGE"),
+    [WEFT_PKT_STAGED] = CONTROL(weft_pkt_staged, "STAGED"),
+    [WEFT_PKT_PULL_PUT] = CONTROL(weft_pkt_pull_put, "PULL_PUT"),
+    [WEFT_PKT_PLACED] = CONTROL(weft_pkt_placed, "PLACED"),
+    [WEFT_PKT_SUMS] = CONTROL(weft_pkt_sums, "SUMS"),
 };
 
 void weft_p2p_register_kinds(void)

@@ -18,7 +18,7 @@
 
 _Static_assert(sizeof(struct weft_grequest) <= sizeof(struct weft_p2p_request),
                "all requests are taken from one pool");
-_Static_assert(WEFT_WIRE_VERSION == 6 && WEFT_SEGMENT_LAYOUT == 5,
+_Static_assert(WEFT_WIRE_VERSION == 7 && WEFT_SEGMENT_LAYOUT == 6,
                "ranks that share a segment exchange packets: where the wire version "
                "changes, the layout's does");
 
@@ -49,7 +49,7 @@ static void seal(struct weft_header *header, const void *data, size_t len)
 {
     const bool has_pieces = header->kind == WEFT_PKT_DATA;
 
-    weft_seal_packet(header, data, has_pieces ? sizeof(struct weft_answer) : len);
+    weft_seal_packet(header, data, has_pieces ? sizeof(struct weft_pkt_data) : len);
 }
 
 void weft_p2p_set_checksum(bool has_checksum)

@@ -54,7 +54,7 @@ struct weft_message *weft_message_from_handle(MPI_Message handle)
 /* How long the message is, of which this much has arrived. */
 static uint64_t length_of(const struct weft_header *header, const void *data)
 {
-    struct weft_announce announce;
+    struct weft_pkt_announce announce;
 
     if (header->kind == WEFT_PKT_EAGER) {
         return header->length;

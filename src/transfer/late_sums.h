@@ -11,6 +11,7 @@
 void weft_sums_give(struct weft_transfer *send, uint64_t receive);
 
 /* SUMS has come. NULL, or what is wrong with it. */
-const char *weft_sums_on_sums(struct weft_peer *from, const struct weft_answer *answer);
+const char *weft_sums_on_sums(struct weft_peer *from,
+                              const union weft_pkt_control *packet);
 
 #endif

@@ -13,9 +13,9 @@ bool weft_offer_make(struct weft_transfer *recv)
     struct weft_path *path = recv->peer->path;
     struct weft_header header = {
         .kind = WEFT_PKT_OFFER,
-        .length = sizeof(struct weft_answer),
+        .length = sizeof(struct weft_pkt_offer),
     };
-    struct weft_answer offer;
+    struct weft_pkt_offer offer;
 
     recv->share = weft_share_take(&weft_engine.node, &recv->share_number);
     if (recv->share == NULL) {
@@ -24,11 +24,12 @@ bool weft_offer_make(struct weft_transfer *recv)
     recv->share_generation = weft_share_offer(
         recv->share, (uint64_t)(uintptr_t)recv->data.buffer, recv->data.bytes);
     recv->is_share_ours = true;
-    offer = (struct weft_answer){
+    offer = (struct weft_pkt_offer){
         .request = recv->name,
-        .other = (uint64_t)recv->share_generation << 32 | recv->share_number,
-        .offset = (uint64_t)recv->header.context << 32 | (uint32_t)recv->header.tag,
+        .share = (uint64_t)recv->share_generation << 32 | recv->share_number,
         .length = recv->data.bytes,
+        .context = recv->header.context,
+        .tag = recv->header.tag,
     };
     if (weft_has_checksum()) {
         weft_engine.hooks.seal(&header, &offer, sizeof(offer));
@@ -46,8 +47,8 @@ bool weft_offer_make(struct weft_transfer *recv)
 
 /* ---- the sender ---- */
 
-/* Is this very offer there already, or a later one of its share? Then it has come a second
- * time: the first keeps its place, and the later one holds. */
+/* Is this very offer there already, or a later one of its share? Then it has come a
+ * second time: the first keeps its place, and the later one holds. */
 static bool is_known(const struct weft_peer *peer, uint64_t share)
 {
     const struct weft_offer *offer = peer->transfers->offers;
@@ -74,28 +75,29 @@ static struct weft_offer *take_place(struct weft_peer *peer, uint64_t share)
     return malloc(sizeof(struct weft_offer));
 }
 
-const char *weft_offer_on_offer(struct weft_peer *peer, const struct weft_answer *answer)
+const char *weft_offer_on_offer(struct weft_peer *peer,
+                                const union weft_pkt_control *packet)
 {
+    const struct weft_pkt_offer *came = &packet->offer;
     struct weft_offer *offer;
     struct weft_offer **end;
 
-    if (peer->area == NULL ||
-        weft_share_of(peer->area, (uint32_t)answer->other) == NULL) {
+    if (peer->area == NULL || weft_share_of(peer->area, (uint32_t)came->share) == NULL) {
         return "it offers a place that we do not see";
     }
-    if (is_known(peer, answer->other)) {
+    if (is_known(peer, came->share)) {
         return NULL;
     }
-    offer = take_place(peer, answer->other);
+    offer = take_place(peer, came->share);
     if (offer == NULL) {
         weft_wireup_abort(weft_engine.job, 1, "no memory for what a peer offers");
     }
     *offer = (struct weft_offer){
-        .request = answer->request,
-        .share = answer->other,
-        .context = (uint32_t)(answer->offset >> 32),
-        .tag = (int32_t)(uint32_t)answer->offset,
-        .length = answer->length,
+        .request = came->request,
+        .share = came->share,
+        .context = came->context,
+        .tag = came->tag,
+        .length = came->length,
     };
     for (end = &peer->transfers->offers; *end != NULL; end = &(*end)->next) {
     }

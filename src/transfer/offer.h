@@ -38,6 +38,7 @@ WEFT_MUST_CHECK bool weft_offer_make(struct weft_transfer *recv);
 bool weft_offer_use(struct weft_transfer *send, bool is_blocking);
 
 /* OFFER has come. NULL, or what is wrong with it. */
-const char *weft_offer_on_offer(struct weft_peer *peer, const struct weft_answer *answer);
+const char *weft_offer_on_offer(struct weft_peer *peer,
+                                const union weft_pkt_control *packet);
 
 #endif

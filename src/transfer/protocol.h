@@ -105,12 +105,12 @@ const char *weft_transfer_find_incoming(const struct weft_peer *from, uint64_t n
 /* Is it the first time that the receiver asks for these bytes? It asks for the bytes of a
  * message from the front to the back, and for none twice. */
 bool weft_transfer_is_first_pull(struct weft_transfer *send,
-                                 const struct weft_answer *part);
+                                 const struct weft_pkt_pull *piece);
 
 /* Are they bytes of a message of this length? */
-static inline bool weft_is_part(const struct weft_answer *part, uint64_t of)
+static inline bool weft_is_part(uint64_t offset, uint64_t length, uint64_t of)
 {
-    return part->offset <= of && part->length <= of - part->offset;
+    return offset <= of && length <= of - offset;
 }
 
 /* Bytes go by packets though the peer's memory can be reached, because they could not be

@@ -48,14 +48,14 @@ enum weft_rc weft_rndv_announce(struct weft_transfer *send)
 {
     const bool is_on_net = weft_peer_is_on_net(send->peer);
     struct {
-        struct weft_announce announce;
+        struct weft_pkt_announce announce;
         uint32_t sums[WEFT_SUM_BLOCKS];
     } packet;
     size_t len = sizeof(packet.announce);
     enum weft_rc rc;
 
     weft_rndv_node_use(send); /* unless a network leads there */
-    packet.announce = (struct weft_announce){
+    packet.announce = (struct weft_pkt_announce){
         .length = send->data.bytes,
         .address = place_of(&send->data),
         .request = send->name,
@@ -80,30 +80,34 @@ enum weft_rc weft_rndv_announce(struct weft_transfer *send)
     return rc;
 }
 
-const char *weft_rndv_on_pull(struct weft_peer *from, const struct weft_answer *answer)
+const char *weft_rndv_on_pull(struct weft_peer *from,
+                              const union weft_pkt_control *packet)
 {
+    const struct weft_pkt_pull *pull = &packet->pull;
     struct weft_transfer *send;
-    const char *fault = weft_transfer_find_announced(from, answer->request, &send);
+    const char *fault = weft_transfer_find_announced(from, pull->request, &send);
 
     if (send == NULL || fault != NULL) {
         return fault;
     }
-    if (!weft_is_part(answer, send->data.bytes)) {
+    if (!weft_is_part(pull->offset, pull->length, send->data.bytes)) {
         return "it asks for bytes outside the message";
     }
-    if (!weft_transfer_is_first_pull(send, answer)) {
+    if (!weft_transfer_is_first_pull(send, pull)) {
         return NULL;
     }
-    weft_rndv_net_note_pull(send, answer->offset);
-    weft_transfer_end_if_inaccessible(send, answer->offset, answer->length);
-    weft_transfer_start_push(send, answer->offset, answer->length, answer->other);
+    weft_rndv_net_note_pull(send, pull->offset);
+    weft_transfer_end_if_inaccessible(send, pull->offset, pull->length);
+    weft_transfer_start_push(send, pull->offset, pull->length, pull->receiver);
     return NULL;
 }
 
-const char *weft_rndv_on_fetched(struct weft_peer *from, const struct weft_answer *answer)
+const char *weft_rndv_on_fetched(struct weft_peer *from,
+                                 const union weft_pkt_control *packet)
 {
     struct weft_transfer *send;
-    const char *fault = weft_transfer_find_announced(from, answer->request, &send);
+    const char *fault =
+        weft_transfer_find_announced(from, packet->fetched.request, &send);
 
     if (send == NULL || fault != NULL) {
         return fault;
@@ -122,16 +126,16 @@ const char *weft_rndv_on_fetched(struct weft_peer *from, const struct weft_answe
 static void keep_sums(struct weft_transfer *recv, const struct weft_header *header,
                       const void *data)
 {
-    recv->awaits_sums = header->length == sizeof(struct weft_announce);
+    recv->awaits_sums = header->length == sizeof(struct weft_pkt_announce);
     if (!recv->awaits_sums) {
-        memcpy(recv->sums, (const uint8_t *)data + sizeof(struct weft_announce),
+        memcpy(recv->sums, (const uint8_t *)data + sizeof(struct weft_pkt_announce),
                sizeof(recv->sums));
     }
 }
 
 /* Can both copy? A sender that does so must see where our data are to lie. */
-static bool can_share(struct weft_transfer *recv, const struct weft_announce *announce,
-                      uint64_t length)
+static bool can_share(struct weft_transfer *recv,
+                      const struct weft_pkt_announce *announce, uint64_t length)
 {
     struct weft_stage list;
     struct weft_data data;
@@ -158,7 +162,7 @@ const char *weft_rndv_find_fault(const struct weft_peer *peer,
                                  size_t len)
 {
     const bool is_on_net = weft_peer_is_on_net(peer);
-    struct weft_announce announce;
+    struct weft_pkt_announce announce;
 
     memcpy(&announce, data, sizeof(announce));
     if ((header->flags & WEFT_PKT_EXPOSED) != 0) {
@@ -186,14 +190,14 @@ const char *weft_rndv_find_fault(const struct weft_peer *peer,
 
 uint64_t weft_rndv_length(const void *data, uint64_t room)
 {
-    struct weft_announce announce;
+    struct weft_pkt_announce announce;
 
     memcpy(&announce, data, sizeof(announce));
     return announce.length < room ? announce.length : room;
 }
 
 /* Over a network: by the memory that the sender has registered, or by ours. */
-static void begin_on_net(struct weft_transfer *recv, struct weft_announce *announce,
+static void begin_on_net(struct weft_transfer *recv, struct weft_pkt_announce *announce,
                          uint64_t length, const void *along, size_t along_len)
 {
     const struct weft_key key = {.address = announce->address, .key = announce->share};
@@ -210,7 +214,7 @@ static void begin_on_net(struct weft_transfer *recv, struct weft_announce *annou
 }
 
 static void begin_on_node(struct weft_transfer *recv,
-                          const struct weft_announce *announce, uint64_t length)
+                          const struct weft_pkt_announce *announce, uint64_t length)
 {
     weft_rndv_node_use(recv);
     if (weft_likely(can_share(recv, announce, length))) {
@@ -232,7 +236,7 @@ void weft_rndv_begin(struct weft_transfer *recv, const struct weft_header *heade
                      const void *data, size_t len)
 {
     const uint64_t length = weft_rndv_length(data, recv->data.bytes);
-    struct weft_announce announce;
+    struct weft_pkt_announce announce;
 
     memcpy(&announce, data, sizeof(announce));
     if (weft_has_checksum()) {
@@ -256,24 +260,25 @@ void weft_rndv_begin(struct weft_transfer *recv, const struct weft_header *heade
 
 const char *weft_rndv_on_data(struct weft_peer *from, const void *data, size_t len)
 {
-    struct weft_answer answer;
+    struct weft_pkt_data piece;
+    const size_t length = len - sizeof(piece);
     struct weft_transfer *recv;
     const char *fault;
 
     weft_transfers.pieces_received++;
-    memcpy(&answer, data, sizeof(answer));
-    fault = weft_transfer_find_incoming(from, answer.request, &recv);
+    memcpy(&piece, data, sizeof(piece));
+    fault = weft_transfer_find_incoming(from, piece.request, &recv);
     if (recv == NULL || fault != NULL) {
         return fault;
     }
-    if (answer.length != len - sizeof(answer) ||
-        !weft_is_part(&answer, recv->data.bytes) ||
-        answer.length > weft_share_left(recv->share)) {
+    if (!weft_is_part(piece.offset, length, recv->data.bytes) ||
+        !weft_share_is_open(recv->share, recv->share_generation) ||
+        length > weft_share_left(recv->share)) {
         return "it sends bytes outside the message";
     }
-    weft_transfer_end_if_inaccessible(recv, answer.offset, answer.length);
-    weft_data_scatter(&recv->data, answer.offset, (const uint8_t *)data + sizeof(answer),
-                      (size_t)answer.length);
-    weft_transfer_count(recv, answer.length);
+    weft_transfer_end_if_inaccessible(recv, piece.offset, length);
+    weft_data_scatter(&recv->data, piece.offset, (const uint8_t *)data + sizeof(piece),
+                      length);
+    weft_transfer_count(recv, length);
     return NULL;
 }

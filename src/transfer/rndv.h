@@ -34,9 +34,10 @@ void weft_rndv_begin(struct weft_transfer *recv, const struct weft_header *heade
 
 /* Packets that answer. Each returns NULL, or in a few words what is wrong with the
  * packet, and has then done nothing. An answer to a transfer that is over is ignored. */
-const char *weft_rndv_on_pull(struct weft_peer *from, const struct weft_answer *answer);
+const char *weft_rndv_on_pull(struct weft_peer *from,
+                              const union weft_pkt_control *packet);
 const char *weft_rndv_on_fetched(struct weft_peer *from,
-                                 const struct weft_answer *answer);
+                                 const union weft_pkt_control *packet);
 const char *weft_rndv_on_data(struct weft_peer *from, const void *data, size_t len);
 
 #endif

@@ -171,7 +171,8 @@ static size_t bytes_along(const struct weft_transfer *send)
 }
 
 /* Once, however often it is tried; a message that cannot be registered now is pushed. */
-void weft_rndv_net_register(struct weft_transfer *send, struct weft_announce *announce)
+void weft_rndv_net_register(struct weft_transfer *send,
+                            struct weft_pkt_announce *announce)
 {
     const struct weft_path *path = send->peer->path;
 
@@ -273,14 +274,13 @@ static bool put_next(struct weft_peer *peer, struct weft_push *push)
 /* A packet with the next bytes, as many as go at once; false: no room now. */
 static bool send_next(struct weft_peer *peer, struct weft_push *push)
 {
-    const uint64_t most = peer->path->zcopy_max - sizeof(struct weft_answer);
+    const uint64_t most = peer->path->zcopy_max - sizeof(struct weft_pkt_data);
     const uint64_t left = push->end - push->offset;
     const size_t n = (size_t)(left < most ? left : most);
     struct weft_header header = {.kind = WEFT_PKT_DATA};
-    const struct weft_answer answer = {
+    const struct weft_pkt_data piece = {
         .request = push->request,
         .offset = push->offset,
-        .length = n,
     };
     const uint8_t *from = weft_data_at(&push->send->data, push->offset);
     void *packed = NULL;
@@ -293,8 +293,8 @@ static bool send_next(struct weft_peer *peer, struct weft_push *push)
         weft_data_gather(&push->send->data, push->offset, packed, n);
         from = packed;
     }
-    header.length = (uint32_t)(sizeof(answer) + n);
-    if (send_zcopy(peer, push->path, &header, &answer, sizeof(answer), from, n,
+    header.length = (uint32_t)(sizeof(piece) + n);
+    if (send_zcopy(peer, push->path, &header, &piece, sizeof(piece), from, n,
                    take_part(0, packed)) != WEFT_OK) {
         free(packed);
         return false;
@@ -331,13 +331,12 @@ static bool get_next(struct weft_peer *peer, struct weft_push *push)
 
 static void send_placed(struct weft_peer *peer, struct weft_push *push)
 {
-    const struct weft_answer placed = {
+    const struct weft_pkt_placed placed = {
         .request = push->request,
-        .offset = push->start,
         .length = push->end - push->start,
     };
 
-    weft_engine_control_by(peer, push->path, WEFT_PKT_PLACED, &placed);
+    weft_engine_control_by(peer, push->path, WEFT_PKT_PLACED, &placed, sizeof(placed));
 }
 
 static void deregister(struct weft_transfer *t)
@@ -359,10 +358,12 @@ static const char another_way[] =
     "it has registered memory for a message that goes another way";
 
 const char *weft_rndv_net_on_pull_put(struct weft_peer *from,
-                                      const struct weft_answer *answer)
+                                      const union weft_pkt_control *packet)
 {
+    const struct weft_pkt_pull_put *pull_put = &packet->pull_put;
+    const struct weft_pkt_pull *piece = &pull_put->piece;
     struct weft_transfer *send;
-    const char *fault = weft_transfer_find_announced(from, answer->request, &send);
+    const char *fault = weft_transfer_find_announced(from, piece->request, &send);
     struct weft_push *push;
 
     if (send == NULL || fault != NULL) {
@@ -372,20 +373,21 @@ const char *weft_rndv_net_on_pull_put(struct weft_peer *from,
         from->path->memory == NULL) {
         return another_way;
     }
-    if (!weft_is_part(answer, send->data.bytes) || answer->length == 0) {
+    if (!weft_is_part(piece->offset, piece->length, send->data.bytes) ||
+        piece->length == 0) {
         return "it asks for bytes outside the message";
     }
-    if (!weft_transfer_is_first_pull(send, answer)) {
+    if (!weft_transfer_is_first_pull(send, piece)) {
         return NULL;
     }
     if (weft_transfer_is_pushed(send)) {
         return another_way;
     }
-    weft_rndv_net_note_pull(send, answer->offset);
-    push = weft_transfer_start_push(send, answer->offset, answer->length, answer->other);
+    weft_rndv_net_note_pull(send, piece->offset);
+    push = weft_transfer_start_push(send, piece->offset, piece->length, piece->receiver);
     if (push != NULL) {
         push->ops = &put_ops;
-        push->key = (struct weft_key){.address = answer->address, .key = answer->key};
+        push->key = (struct weft_key){.address = pull_put->address, .key = pull_put->key};
         send->zcopies = 1;
     }
     return NULL;
@@ -398,7 +400,7 @@ static void ask_for_rest(struct weft_transfer *recv, uint64_t offset, uint64_t l
 {
     const struct weft_path *path = recv->peer->path;
     struct weft_key key;
-    struct weft_answer answer;
+    struct weft_pkt_pull_put pull_put;
 
     if (recv->data.type != NULL || recv->is_sent_in_parts || path->memory == NULL ||
         path->memory->mr_register(path->transport, weft_data_at(&recv->data, offset),
@@ -408,15 +410,18 @@ static void ask_for_rest(struct weft_transfer *recv, uint64_t offset, uint64_t l
         weft_transfer_pull(recv, offset, length);
         return;
     }
-    answer = (struct weft_answer){
-        .request = recv->other,
-        .other = recv->name,
-        .offset = offset,
-        .length = length,
+    pull_put = (struct weft_pkt_pull_put){
+        .piece =
+            {
+                .request = recv->other,
+                .receiver = recv->name,
+                .offset = offset,
+                .length = length,
+            },
         .address = key.address,
         .key = key.key,
     };
-    weft_engine_control(recv->peer, WEFT_PKT_PULL_PUT, &answer);
+    weft_engine_control(recv->peer, WEFT_PKT_PULL_PUT, &pull_put, sizeof(pull_put));
 }
 
 void weft_rndv_net_begin(struct weft_transfer *recv, uint64_t length, const void *along,
@@ -459,10 +464,11 @@ void weft_rndv_net_get(struct weft_transfer *recv, uint64_t length,
 }
 
 const char *weft_rndv_net_on_placed(struct weft_peer *from,
-                                    const struct weft_answer *answer)
+                                    const union weft_pkt_control *packet)
 {
+    const struct weft_pkt_placed *placed = &packet->placed;
     struct weft_transfer *recv;
-    const char *fault = weft_transfer_find_incoming(from, answer->request, &recv);
+    const char *fault = weft_transfer_find_incoming(from, placed->request, &recv);
 
     if (recv == NULL || fault != NULL) {
         return fault;
@@ -471,11 +477,11 @@ const char *weft_rndv_net_on_placed(struct weft_peer *from,
         return NULL; /* a second time */
     }
     /* The rest was asked for at once, so it is all that was not counted yet. */
-    if (recv->mr == NULL || answer->length != weft_share_left(recv->share)) {
+    if (recv->mr == NULL || placed->length != weft_share_left(recv->share)) {
         return "it has put bytes that nobody asked for";
     }
     deregister(recv);
     recv->is_told = true; /* the sender knows by itself */
-    weft_transfer_count(recv, answer->length);
+    weft_transfer_count(recv, placed->length);
     return NULL;
 }

@@ -42,7 +42,8 @@
 WEFT_MUST_CHECK enum weft_rc weft_rndv_net_send(struct weft_transfer *send);
 
 /* Lets the receiver get the message by itself, where that is how they go. */
-void weft_rndv_net_register(struct weft_transfer *send, struct weft_announce *announce);
+void weft_rndv_net_register(struct weft_transfer *send,
+                            struct weft_pkt_announce *announce);
 
 /* Sends an announcement, `head`, with the first bytes of the message if that pays. */
 WEFT_MUST_CHECK enum weft_rc weft_rndv_net_announce(struct weft_transfer *send,
@@ -62,9 +63,9 @@ void weft_rndv_net_get(struct weft_transfer *recv, uint64_t length,
 
 /* PULL_PUT and PLACED have come. NULL, or what is wrong with the packet. */
 const char *weft_rndv_net_on_pull_put(struct weft_peer *from,
-                                      const struct weft_answer *answer);
+                                      const union weft_pkt_control *packet);
 const char *weft_rndv_net_on_placed(struct weft_peer *from,
-                                    const struct weft_answer *answer);
+                                    const union weft_pkt_control *packet);
 
 /* Frees what is kept for operations. */
 void weft_rndv_net_close(void);

@@ -28,7 +28,7 @@ uint64_t weft_rndv_node_take_share(struct weft_transfer *send)
 }
 
 void weft_rndv_node_open_share(struct weft_transfer *recv,
-                               const struct weft_announce *announce, uint64_t piece)
+                               const struct weft_pkt_announce *announce, uint64_t piece)
 {
     const struct weft_share_terms terms = {
         .source = announce->address,

@@ -32,7 +32,7 @@ uint64_t weft_rndv_node_take_share(struct weft_transfer *send);
 /* Opens the sender's share for a receive, or one that only we see. `piece` is what is
  * claimed at once, in bytes; 0: nobody claims any. */
 void weft_rndv_node_open_share(struct weft_transfer *recv,
-                               const struct weft_announce *announce, uint64_t piece);
+                               const struct weft_pkt_announce *announce, uint64_t piece);
 
 /* Asks for everything that the sender has not begun to store. */
 void weft_rndv_node_pull_all(struct weft_transfer *recv);

@@ -11,6 +11,7 @@
 #include "engine/hot.h"
 #include "node/stage.h"
 #include "transfer/iov_list.h"
+#include "transfer/packets.h"
 
 /* Memory for WEFT_STAGE_BYTES bytes, and what a peer is told: an address or a stage. */
 struct weft_stage {

@@ -65,10 +65,12 @@ static void start_work(struct weft_transfer *transfer)
 
 /* ---- the sender's half ---- */
 
-const char *weft_staged_on_stage(struct weft_peer *from, const struct weft_answer *answer)
+const char *weft_staged_on_stage(struct weft_peer *from,
+                                 const union weft_pkt_control *packet)
 {
+    const struct weft_pkt_stage *stage = &packet->stage;
     struct weft_transfer *send;
-    const char *fault = weft_transfer_find_announced(from, answer->request, &send);
+    const char *fault = weft_transfer_find_announced(from, stage->request, &send);
     struct weft_staging *s;
 
     if (send == NULL || fault != NULL) {
@@ -76,18 +78,18 @@ const char *weft_staged_on_stage(struct weft_peer *from, const struct weft_answe
     }
     /* A share with pieces is the receiver's other way; no message goes both. */
     if (send->data.type == NULL || send->is_share_ours ||
-        answer->length > WEFT_STAGED_PIECE) {
+        stage->length > WEFT_STAGED_PIECE) {
         return "it asks for stages that this message does not go through";
     }
     s = send->staging != NULL ? send->staging : new_staging(send);
-    if (answer->offset < s->end) {
+    if (stage->offset < s->end) {
         return NULL; /* a second time */
     }
-    if (answer->offset != s->end || answer->length > send->data.bytes - s->end) {
+    if (stage->offset != s->end || stage->length > send->data.bytes - s->end) {
         return "it asks for bytes outside the message";
     }
-    s->end += answer->length;
-    send->other = answer->other;
+    s->end += stage->length;
+    send->other = stage->receiver;
     start_work(send);
     return NULL;
 }
@@ -101,18 +103,18 @@ static void pack_pieces(struct weft_transfer *send)
         const uint64_t length = left < WEFT_STAGED_PIECE ? left : WEFT_STAGED_PIECE;
         const struct weft_stage stage =
             stage_of(s, (int)(s->next / WEFT_STAGED_PIECE % 2));
-        const struct weft_answer answer = {
+        const struct weft_pkt_staged piece = {
             .request = send->other,
-            .other = stage.name,
+            .address = stage.name,
             .offset = s->next,
             .length = length,
         };
         const bool is_progress_thread = weft_engine_drop_lock();
 
-        weft_data_gather(&send->data, answer.offset, stage.at, (size_t)length);
+        weft_data_gather(&send->data, piece.offset, stage.at, (size_t)length);
         weft_engine_retake_lock(is_progress_thread);
         s->next += length;
-        weft_engine_control(send->peer, WEFT_PKT_STAGED, &answer);
+        weft_engine_control(send->peer, WEFT_PKT_STAGED, &piece, sizeof(piece));
     }
 }
 
@@ -122,16 +124,16 @@ static void ask(struct weft_transfer *recv)
 {
     struct weft_staging *s = recv->staging;
     const uint64_t left = s->end - s->next;
-    const struct weft_answer answer = {
+    const struct weft_pkt_stage stage = {
         .request = recv->other,
-        .other = recv->name,
+        .receiver = recv->name,
         .offset = s->next,
         .length = left < WEFT_STAGED_PIECE ? left : WEFT_STAGED_PIECE,
     };
 
     if (left > 0 && !s->is_failed) {
-        s->next += answer.length;
-        weft_engine_control(recv->peer, WEFT_PKT_STAGE, &answer);
+        s->next += stage.length;
+        weft_engine_control(recv->peer, WEFT_PKT_STAGE, &stage, sizeof(stage));
     }
 }
 
@@ -171,20 +173,21 @@ static void fall_back(struct weft_transfer *recv)
 
 /* Is there room for a piece, and are its bytes the next that were asked for? */
 static bool is_next_piece(const struct weft_transfer *recv,
-                          const struct weft_answer *answer)
+                          const struct weft_pkt_staged *piece)
 {
     const struct weft_staging *s = recv->staging;
 
-    return s != NULL && answer->offset == s->staged && answer->length > 0 &&
-           answer->length <= s->next - s->staged && answer->length <= WEFT_STAGED_PIECE &&
-           s->count < 2 && weft_place_is_sound(recv->peer, answer->other, answer->length);
+    return s != NULL && piece->offset == s->staged && piece->length > 0 &&
+           piece->length <= s->next - s->staged && piece->length <= WEFT_STAGED_PIECE &&
+           s->count < 2 && weft_place_is_sound(recv->peer, piece->address, piece->length);
 }
 
 const char *weft_staged_on_staged(struct weft_peer *from,
-                                  const struct weft_answer *answer)
+                                  const union weft_pkt_control *packet)
 {
+    const struct weft_pkt_staged *piece = &packet->staged;
     struct weft_transfer *recv;
-    const char *fault = weft_transfer_find_incoming(from, answer->request, &recv);
+    const char *fault = weft_transfer_find_incoming(from, piece->request, &recv);
     struct weft_staging *s;
     unsigned at;
 
@@ -192,21 +195,21 @@ const char *weft_staged_on_staged(struct weft_peer *from,
         return fault;
     }
     s = recv->staging;
-    if (s != NULL && answer->offset < s->staged) {
+    if (s != NULL && piece->offset < s->staged) {
         return NULL; /* a second time */
     }
-    if (!is_next_piece(recv, answer)) {
+    if (!is_next_piece(recv, piece)) {
         return "it has packed bytes that nobody asked for";
     }
-    s->staged += answer->length;
+    s->staged += piece->length;
     if (s->is_failed) {
         fall_back(recv);
         return NULL;
     }
     at = (s->first + s->count) % 2;
-    s->piece[at].offset = answer->offset;
-    s->piece[at].length = answer->length;
-    s->piece[at].address = answer->other;
+    s->piece[at].offset = piece->offset;
+    s->piece[at].length = piece->length;
+    s->piece[at].address = piece->address;
     s->count++;
     start_work(recv);
     return NULL;

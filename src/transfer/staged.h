@@ -42,8 +42,8 @@ void weft_staged_begin(struct weft_transfer *recv, uint64_t source, uint64_t len
 
 /* STAGE and STAGED have come. NULL, or what is wrong with the packet. */
 const char *weft_staged_on_stage(struct weft_peer *from,
-                                 const struct weft_answer *answer);
+                                 const union weft_pkt_control *packet);
 const char *weft_staged_on_staged(struct weft_peer *from,
-                                  const struct weft_answer *answer);
+                                  const union weft_pkt_control *packet);
 
 #endif

@@ -12,7 +12,7 @@
 enum {
     SHARE_FROM = 32 * 1024, /* copying together pays from here on */
     LARGEST_PIECE = 128 * 1024,
-    DATA_MAX = WEFT_EAGER_MAX - sizeof(struct weft_answer),
+    DATA_MAX = WEFT_EAGER_MAX - sizeof(struct weft_pkt_data),
     FIRST = 16,     /* transfers in the first chunk of the pool */
     MOST = 1 << 24, /* at once */
 };
@@ -155,9 +155,9 @@ static enum weft_rc end_receive(struct weft_transfer *recv, enum weft_rc rc)
         return rc;
     }
     if (!recv->is_share_common && !recv->is_told) {
-        const struct weft_answer answer = {.request = recv->other};
+        const struct weft_pkt_fetched fetched = {.request = recv->other};
 
-        weft_engine_control(recv->peer, WEFT_PKT_FETCHED, &answer);
+        weft_engine_control(recv->peer, WEFT_PKT_FETCHED, &fetched, sizeof(fetched));
     }
     return weft_has_checksum() ? weft_sums_check(recv) : WEFT_OK;
 }
@@ -275,9 +275,9 @@ void weft_transfer_count(const struct weft_transfer *t, uint64_t bytes)
 
 void weft_transfer_pull(struct weft_transfer *recv, uint64_t offset, uint64_t length)
 {
-    const struct weft_answer answer = {
+    const struct weft_pkt_pull pull = {
         .request = recv->other,
-        .other = recv->name,
+        .receiver = recv->name,
         .offset = offset,
         .length = length,
     };
@@ -286,16 +286,16 @@ void weft_transfer_pull(struct weft_transfer *recv, uint64_t offset, uint64_t le
         recv->is_pulled = true;
         weft_reason_add(WEFT_REASON_STEPS);
     }
-    weft_engine_control(recv->peer, WEFT_PKT_PULL, &answer);
+    weft_engine_control(recv->peer, WEFT_PKT_PULL, &pull, sizeof(pull));
 }
 
 bool weft_transfer_is_first_pull(struct weft_transfer *send,
-                                 const struct weft_answer *part)
+                                 const struct weft_pkt_pull *piece)
 {
-    if (part->offset < send->pulled_to) {
+    if (piece->offset < send->pulled_to) {
         return false;
     }
-    send->pulled_to = part->offset + part->length;
+    send->pulled_to = piece->offset + piece->length;
     return true;
 }
 
@@ -325,18 +325,14 @@ static bool push_piece(struct weft_peer *peer, struct weft_push *push)
     const size_t n = (size_t)(left < DATA_MAX ? left : DATA_MAX);
     struct weft_header header = {.kind = WEFT_PKT_DATA};
     struct {
-        struct weft_answer answer;
+        struct weft_pkt_data data;
         uint8_t bytes[DATA_MAX];
     } packet;
 
-    packet.answer = (struct weft_answer){
-        .request = push->request,
-        .offset = push->offset,
-        .length = n,
-    };
+    packet.data =
+        (struct weft_pkt_data){.request = push->request, .offset = push->offset};
     weft_data_gather(&push->send->data, push->offset, packet.bytes, n);
-    if (weft_engine_send(peer, &header, &packet, sizeof(packet.answer) + n, 0) !=
-        WEFT_OK) {
+    if (weft_engine_send(peer, &header, &packet, sizeof(packet.data) + n, 0) != WEFT_OK) {
         return false;
     }
     weft_transfers.pieces_sent++;

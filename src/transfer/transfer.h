@@ -15,7 +15,7 @@
  *
  * and what all of them use: this file's part for protocols (protocol.h), sums.h
  * (checksums of long messages), late_sums.h, stage.h (staging buffers), iov_list.h,
- * data.h.
+ * data.h, packets.h (what travels).
  *
  * Ownership. A transfer describes data that the request owns and keeps until `done`. It
  * ends once, by weft_transfer_end(), which tells its owner and frees it; a receive that
@@ -34,6 +34,7 @@
 #include "node/copy_share.h"
 #include "node/doorbell.h"
 #include "transfer/data.h"
+#include "transfer/packets.h"
 
 struct weft_staging;
 struct weft_transfer;

@@ -33,7 +33,7 @@
 #define WEFT_SEGMENT_MAGIC UINT64_C(0x62f0746665775f6a)
 
 enum {
-    WEFT_SEGMENT_LAYOUT = 5, /* changes with the packets in it too (engine/wire.h) */
+    WEFT_SEGMENT_LAYOUT = 6, /* changes with the packets in it too (engine/wire.h) */
     WEFT_SEGMENT_SLICE_BYTES = 4 * 1024 * 1024, /* sparse: touched when used */
     WEFT_SEGMENT_SPARE_SLOTS = 16,
     WEFT_SEGMENT_CPU_BYTES = 128, /* a set of up to 1,024 processors */

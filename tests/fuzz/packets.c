@@ -2,11 +2,11 @@
  * packets.c - packets of a peer that has gone wrong: any header and any bytes, against
  * the matcher and the rendezvous over the fake transport of the unit tests.
  *
- * An input is a row of steps: post a receive, start a send, let a packet arrive. Handles,
- * which no search finds, are filled in on request. A packet either is taken or ends the
- * job (weft_engine_reject); both are right, and what a sanitizer sees is not. Peers'
- * memory is this process's own here, so addresses are left out, as are offers, which are
- * addresses.
+ * An input is a row of steps: post a receive, start a send, let a packet arrive. Names of
+ * transfers, which no search finds, are filled in on request. A packet either is taken or
+ * ends the job (weft_engine_reject); both are right, and what a sanitizer sees is not.
+ * Peers' memory is this process's own here, so addresses are left out, as are offers,
+ * which are addresses.
  */
 #include "fuzz.h"
 
@@ -35,7 +35,9 @@ static void post(struct requests *r, struct input *in)
 static void name(uint8_t *bytes, const struct weft_request *request)
 {
     if (request != NULL) {
-        memcpy(bytes, &request->handle, sizeof(request->handle));
+        const uint64_t transfer = transfer_name(request);
+
+        memcpy(bytes, &transfer, sizeof(transfer));
     }
 }
 
@@ -64,10 +66,10 @@ static void arrive(struct requests *r, struct input *in)
     if (len >= 8 && (how & 3) != 0) {
         name(bytes, (how & 1) != 0 ? r->recv : r->send);
     }
-    if (header.kind == WEFT_PKT_ANNOUNCE && len >= sizeof(struct weft_announce) &&
+    if (header.kind == WEFT_PKT_ANNOUNCE && len >= sizeof(struct weft_pkt_announce) &&
         (how & 4) == 0) {
-        memset(bytes + offsetof(struct weft_announce, address), 0, 8);
-        memset(bytes + offsetof(struct weft_announce, share), 0xff, 8);
+        memset(bytes + offsetof(struct weft_pkt_announce, address), 0, 8);
+        memset(bytes + offsetof(struct weft_pkt_announce, share), 0xff, 8);
     }
     weft_lock();
     weft_engine_arrived(NULL, weft_engine_meet(NULL, (how & 8) != 0 ? 2 : 1), &header,

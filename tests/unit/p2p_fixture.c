@@ -233,12 +233,14 @@ const char *rejection_of(uint32_t from, const struct weft_header *header,
 
 /* ---- peers ---- */
 
-/* With the checksum of a packet that carries an answer first, where they are on. */
+/* With the checksum of a control packet or of DATA, where they are on. */
 static struct weft_header sealed(struct weft_header header, const void *data, size_t len)
 {
     header.length = (uint32_t)len;
     if (weft_p2p.has_checksum) {
-        weft_seal_packet(&header, data, sizeof(struct weft_answer));
+        weft_seal_packet(&header, data,
+                         header.kind == WEFT_PKT_DATA ? sizeof(struct weft_pkt_data)
+                                                      : len);
     }
     return header;
 }
@@ -251,7 +253,7 @@ void arrive_eager(uint32_t from, int tag, const void *data, size_t len)
 static void arrive_announce(uint32_t from, int tag, const void *data, uint64_t length,
                             uint64_t request, uint64_t share)
 {
-    const struct weft_announce announce = {
+    const struct weft_pkt_announce announce = {
         .length = length,
         .address = (uint64_t)(uintptr_t)data,
         .request = request,
@@ -279,29 +281,27 @@ uint32_t arrive_with_share(uint32_t from, int tag, const void *data, uint64_t le
     return generation;
 }
 
-void arrive_answer(uint32_t from, enum weft_packet kind, struct weft_answer answer)
+void arrive_answer(uint32_t from, enum weft_packet kind, union weft_pkt_control answer)
 {
-    fake_arrive(from, sealed(fixture_header(kind, from, 0), &answer, sizeof(answer)),
-                &answer, sizeof(answer), WEFT_SEND_CONTROL);
+    const size_t len = weft_engine.kinds[kind].least;
+
+    fake_arrive(from, sealed(fixture_header(kind, from, 0), &answer, len), &answer, len,
+                WEFT_SEND_CONTROL);
 }
 
 void arrive_data(uint32_t from, uint64_t request, const uint8_t *message, uint64_t offset,
                  uint64_t length)
 {
-    const struct weft_answer answer = {
-        .request = request,
-        .offset = offset,
-        .length = length,
-    };
+    const struct weft_pkt_data piece = {.request = request, .offset = offset};
     uint8_t packet[FAKE_SHORT_MAX];
 
-    assert_true(sizeof(answer) + length <= sizeof(packet));
-    memcpy(packet, &answer, sizeof(answer));
-    memcpy(packet + sizeof(answer), message + offset, length);
+    assert_true(sizeof(piece) + length <= sizeof(packet));
+    memcpy(packet, &piece, sizeof(piece));
+    memcpy(packet + sizeof(piece), message + offset, length);
     fake_arrive(from,
                 sealed(fixture_header(WEFT_PKT_DATA, from, 0), packet,
-                       sizeof(answer) + (size_t)length),
-                packet, sizeof(answer) + (size_t)length, 0);
+                       sizeof(piece) + (size_t)length),
+                packet, sizeof(piece) + (size_t)length, 0);
 }
 
 /* ---- us ---- */
@@ -377,19 +377,30 @@ void end_recv(struct weft_request *request, int source, int tag, uint64_t bytes)
     end_request(request, WEFT_OK);
 }
 
-struct weft_answer answer_in(const struct fake_packet *packet)
+union weft_pkt_control answer_in(const struct fake_packet *packet)
 {
-    struct weft_answer answer;
+    union weft_pkt_control answer;
 
     assert_non_null(packet);
-    assert_true(packet->len >= sizeof(answer));
-    memcpy(&answer, packet->data, sizeof(answer));
+    assert_int_equal(packet->len, weft_engine.kinds[packet->header.kind].least);
+    memcpy(&answer, packet->data, packet->len);
     return answer;
 }
 
-struct weft_announce announce_in(const struct fake_packet *packet)
+struct weft_pkt_data data_in(const struct fake_packet *packet)
 {
-    struct weft_announce announce;
+    struct weft_pkt_data piece;
+
+    assert_non_null(packet);
+    assert_int_equal(packet->header.kind, WEFT_PKT_DATA);
+    assert_true(packet->len >= sizeof(piece));
+    memcpy(&piece, packet->data, sizeof(piece));
+    return piece;
+}
+
+struct weft_pkt_announce announce_in(const struct fake_packet *packet)
+{
+    struct weft_pkt_announce announce;
 
     assert_non_null(packet);
     assert_int_equal(packet->header.kind, WEFT_PKT_ANNOUNCE);

@@ -32,7 +32,8 @@ void arrive_announced(uint32_t from, int tag, const void *data, uint64_t length,
                       uint64_t request);
 uint32_t arrive_with_share(uint32_t from, int tag, const void *data, uint64_t length,
                            uint64_t request, uint32_t number);
-void arrive_answer(uint32_t from, enum weft_packet kind, struct weft_answer answer);
+/* A control packet, as long as its kind is. */
+void arrive_answer(uint32_t from, enum weft_packet kind, union weft_pkt_control answer);
 void arrive_data(uint32_t from, uint64_t request, const uint8_t *message, uint64_t offset,
                  uint64_t length);
 
@@ -80,9 +81,11 @@ void end_request(struct weft_request *request, enum weft_rc rc);
 /* The same for a receive, with what it must have got. */
 void end_recv(struct weft_request *request, int source, int tag, uint64_t bytes);
 
-/* The answer in a packet, and what an announcement says. */
-struct weft_answer answer_in(const struct fake_packet *packet);
-struct weft_announce announce_in(const struct fake_packet *packet);
+/* The answer in a packet, what precedes a piece of a message, and what an announcement
+ * says. */
+union weft_pkt_control answer_in(const struct fake_packet *packet);
+struct weft_pkt_data data_in(const struct fake_packet *packet);
+struct weft_pkt_announce announce_in(const struct fake_packet *packet);
 
 /* Bytes that tell position and message. */
 void fill_pattern(uint8_t *bytes, size_t len, unsigned seed);

@@ -35,7 +35,7 @@ static void pieces_of_a_long_message_are_no_messages(void **state)
 {
     static uint8_t data[20000];
     const struct weft_counts before = read_counts();
-    struct weft_announce announce;
+    struct weft_pkt_announce announce;
     struct weft_request *send;
 
     (void)state;
@@ -43,15 +43,16 @@ static void pieces_of_a_long_message_are_no_messages(void **state)
     send = start_send(A, 1, data, sizeof(data), WEFT_SEND_STANDARD);
     announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
     arrive_answer(A, WEFT_PKT_PULL,
-                  (struct weft_answer){.request = announce.request,
-                                       .other = 1,
-                                       .offset = 0,
-                                       .length = sizeof(data)});
+                  (union weft_pkt_control){.pull = {.request = announce.request,
+                                                    .receiver = 1,
+                                                    .offset = 0,
+                                                    .length = sizeof(data)}});
     weft_progress();
     assert_true(fake_count(WEFT_PKT_DATA) > 2);
     assert_int_equal(read_counts().messages_sent - before.messages_sent, 1);
     assert_int_equal(read_counts().requests - before.requests, 1);
-    arrive_answer(A, WEFT_PKT_FETCHED, (struct weft_answer){.request = announce.request});
+    arrive_answer(A, WEFT_PKT_FETCHED,
+                  (union weft_pkt_control){.fetched = {.request = announce.request}});
     weft_progress();
     end_request(send, WEFT_OK);
     assert_int_equal(read_counts().requests, before.requests);

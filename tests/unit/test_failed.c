@@ -332,7 +332,7 @@ static void what_was_to_come_in_pieces_fails(void **state)
 static void what_was_to_go_in_pieces_fails(void **state)
 {
     struct weft_request *request;
-    struct weft_announce announce;
+    struct weft_pkt_announce announce;
 
     (void)state;
     fake_reach(false);
@@ -341,7 +341,8 @@ static void what_was_to_go_in_pieces_fails(void **state)
     fake.refuse_ordered = FAKE_ENDLESS;
     arrive_answer(
         A, WEFT_PKT_PULL,
-        (struct weft_answer){.request = announce.request, .other = 7, .length = LONG});
+        (union weft_pkt_control){
+            .pull = {.request = announce.request, .receiver = 7, .length = LONG}});
     weft_progress();
     assert_non_null(weft_engine.retrying);
     lose_and_notice(A);
@@ -408,7 +409,7 @@ static void lose_a_while_storing(uint64_t address, uint64_t length)
 static void a_store_under_way_is_ended_when_it_comes_back(void **state)
 {
     struct weft_request *request = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
-    const struct weft_announce announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
+    const struct weft_pkt_announce announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
     const struct weft_share_terms terms = {
         .source = announce.address,
         .target = (uint64_t)(uintptr_t)buffer,
@@ -432,7 +433,7 @@ static void a_store_under_way_is_ended_when_it_comes_back(void **state)
 static void a_transfer_that_is_over_is_over(void **state)
 {
     struct weft_request *request = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
-    const struct weft_announce announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
+    const struct weft_pkt_announce announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
     struct weft_copy_share *share = share_of(0, (uint32_t)announce.share);
     const uint32_t generation = (uint32_t)(announce.share >> 32);
     const struct weft_share_terms terms = {
@@ -470,10 +471,10 @@ static struct weft_request *offer(void)
 
 static struct weft_copy_share *offered_share(uint32_t *generation)
 {
-    const struct weft_answer answer = answer_in(fake_nth(WEFT_PKT_OFFER, 0));
+    const struct weft_pkt_offer answer = answer_in(fake_nth(WEFT_PKT_OFFER, 0)).offer;
 
-    *generation = (uint32_t)(answer.other >> 32);
-    return share_of(0, (uint32_t)answer.other);
+    *generation = (uint32_t)(answer.share >> 32);
+    return share_of(0, (uint32_t)answer.share);
 }
 
 static void an_offered_receive_fails(void **state)

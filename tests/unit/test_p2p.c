@@ -115,7 +115,8 @@ static void the_backlog_drains_in_order_when_the_queue_has_room(void **state)
             assert_int_equal(announce_in(packet).length, 8192);
             assert_false(weft_request_is_complete(request[i]));
             arrive_answer(A, WEFT_PKT_FETCHED,
-                          (struct weft_answer){.request = announce_in(packet).request});
+                          (union weft_pkt_control){
+                              .fetched = {.request = announce_in(packet).request}});
             announced++;
         } else {
             assert_int_equal(packet->len, i % 3 == 0 ? 1 : WEFT_EAGER_MAX);
@@ -241,12 +242,12 @@ static void an_answer_that_found_the_queue_full_goes_out_before_newer_ones(void 
     assert_int_equal(fake_count(WEFT_PKT_PULL), PULLS);
     assert_int_equal(fake.sent_count, PULLS);
     for (int i = 0; i < PULLS; i++) {
-        struct weft_answer answer = answer_in(fake.sent[i]);
+        const struct weft_pkt_pull pull = answer_in(fake.sent[i]).pull;
 
-        assert_int_equal(answer.request, i + 100);
-        arrive_data(A, answer.other, message, 0, 4000);
-        arrive_data(A, answer.other, message, 4000, 4000);
-        arrive_data(A, answer.other, message, 8000, 192);
+        assert_int_equal(pull.request, i + 100);
+        arrive_data(A, pull.receiver, message, 0, 4000);
+        arrive_data(A, pull.receiver, message, 4000, 4000);
+        arrive_data(A, pull.receiver, message, 8000, 192);
     }
     weft_progress();
     weft_progress();
@@ -269,7 +270,7 @@ static void a_full_queue_for_messages_does_not_hold_answers_up(void **state)
     pulled = start_pull(A, 55, buffer);
     weft_progress();
     assert_int_equal(fake.sent_count, 1);
-    assert_int_equal(answer_in(fake_nth(WEFT_PKT_PULL, 0)).request, 55);
+    assert_int_equal(answer_in(fake_nth(WEFT_PKT_PULL, 0)).pull.request, 55);
     assert_false(weft_request_is_complete(queued));
     assert_false(weft_request_is_complete(pulled));
 }

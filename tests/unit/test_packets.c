@@ -6,6 +6,7 @@
  */
 #include "p2p_fixture.h"
 
+#include "engine/lock.h"
 #include "engine/seal.h"
 
 #include <stdio.h>
@@ -36,12 +37,13 @@ static void assert_rejected(uint32_t from, const struct weft_header *header,
 }
 
 static void assert_answer_rejected(uint32_t from, enum weft_packet kind,
-                                   const struct weft_answer *answer, const char *words)
+                                   const union weft_pkt_control *answer,
+                                   const char *words)
 {
     struct weft_header header = fixture_header(kind, from, 0);
 
-    header.length = sizeof(*answer);
-    assert_rejected(from, &header, answer, sizeof(*answer), words);
+    header.length = weft_engine.kinds[kind].least;
+    assert_rejected(from, &header, answer, header.length, words);
 }
 
 static void a_packet_of_another_channel_is_refused(void **state)
@@ -51,7 +53,7 @@ static void a_packet_of_another_channel_is_refused(void **state)
         struct weft_header header = fixture_header((enum weft_packet)kind, A, TAG);
 
         header.channel = 1;
-        header.length = sizeof(struct weft_answer);
+        header.length = sizeof(union weft_pkt_control);
         assert_rejected(A, &header, message, header.length, "no such channel");
     }
 }
@@ -64,7 +66,7 @@ static void a_kind_that_nobody_sends_is_refused(void **state)
     for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
         struct weft_header header = fixture_header((enum weft_packet)none[i], A, TAG);
 
-        header.length = sizeof(struct weft_answer);
+        header.length = sizeof(union weft_pkt_control);
         assert_rejected(A, &header, message, header.length, "no such kind");
     }
 }
@@ -74,9 +76,9 @@ static void a_packet_that_is_too_short_or_too_long_is_refused(void **state)
 {
     (void)state;
     for (unsigned kind = WEFT_PKT_ANNOUNCE; kind < WEFT_PKT_KINDS; kind++) {
-        const size_t least = kind == WEFT_PKT_ANNOUNCE ? sizeof(struct weft_announce)
-                                                       : sizeof(struct weft_answer);
-        const size_t lengths[] = {0, 1, least - 1, WEFT_PACKET_MAX + 1};
+        const size_t least = weft_engine.kinds[kind].least;
+        const size_t most = least + weft_engine.kinds[kind].span;
+        const size_t lengths[] = {0, 1, least - 1, most + 1, WEFT_PACKET_MAX + 1};
         struct weft_header header = fixture_header((enum weft_packet)kind, A, TAG);
 
         if (kind == WEFT_PKT_GRANT || kind == WEFT_PKT_CREDIT) {
@@ -96,15 +98,18 @@ static void a_header_that_is_wrong_about_the_length_is_refused(void **state)
 {
     const enum weft_packet kinds[] = {WEFT_PKT_EAGER, WEFT_PKT_ANNOUNCE, WEFT_PKT_DATA,
                                       WEFT_PKT_PULL};
-    const uint32_t wrong[] = {0, 47, 49, 100000, UINT32_MAX};
 
     (void)state;
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+        const uint32_t len = weft_engine.kinds[kinds[k]].least +
+                             (weft_engine.kinds[kinds[k]].is_ordered ? 16 : 0);
+        const uint32_t wrong[] = {0, len - 1, len + 1, 100000, UINT32_MAX};
+
         for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
             struct weft_header header = fixture_header(kinds[k], A, TAG);
 
             header.length = wrong[i];
-            assert_rejected(A, &header, message, 48, "its header says another length");
+            assert_rejected(A, &header, message, len, "its header says another length");
         }
     }
     assert_int_equal(weft_p2p.match.waiting_count, 0); /* nothing was kept */
@@ -115,12 +120,12 @@ static void an_answer_of_somebody_else_is_refused(void **state)
     const enum weft_packet kinds[] = {WEFT_PKT_PULL, WEFT_PKT_PULL_PUT, WEFT_PKT_STAGE,
                                       WEFT_PKT_FETCHED};
     struct weft_request *send;
-    struct weft_answer answer = {.length = 8};
+    union weft_pkt_control answer = {.pull = {.length = 8}};
 
     (void)state;
     limit_shares(0);
     send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
-    answer.request = transfer_name(send);
+    answer.pull.request = transfer_name(send);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         assert_answer_rejected(B, kinds[i], &answer,
                                "a message that was not announced to it");
@@ -134,13 +139,13 @@ static void an_answer_of_somebody_else_is_refused(void **state)
 static void an_answer_to_what_was_not_announced_yet_is_refused(void **state)
 {
     struct weft_request *send;
-    struct weft_answer answer = {.length = 8};
+    union weft_pkt_control answer = {.pull = {.length = 8}};
 
     (void)state;
     limit_shares(0);
     fake.refuse_ordered = 2;
     send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
-    answer.request = transfer_name(send);
+    answer.pull.request = transfer_name(send);
     assert_answer_rejected(A, WEFT_PKT_FETCHED, &answer, "was not announced to it");
     assert_answer_rejected(A, WEFT_PKT_PULL, &answer, "was not announced to it");
     weft_progress();
@@ -155,21 +160,22 @@ static void a_request_for_bytes_outside_the_message_is_refused(void **state)
     const uint64_t parts[][2] = {
         {0, LONG + 1}, {LONG, 1}, {LONG + 1, 0}, {1, UINT64_MAX}, {UINT64_MAX, 1}};
     struct weft_request *send;
-    struct weft_answer answer = {0};
+    union weft_pkt_control answer = {.pull = {0}};
 
     (void)state;
     limit_shares(0);
     send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
-    answer.request = transfer_name(send);
+    answer.pull.request = transfer_name(send);
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        answer.offset = parts[i][0];
-        answer.length = parts[i][1];
+        answer.pull.offset = parts[i][0];
+        answer.pull.length = parts[i][1];
         assert_answer_rejected(A, WEFT_PKT_PULL, &answer, "outside the message");
     }
     assert_answer_rejected(A, WEFT_PKT_STAGE, &answer, "does not go through");
     assert_answer_rejected(A, WEFT_PKT_PULL_PUT, &answer, "goes another way");
     assert_int_equal(fake_count(WEFT_PKT_DATA), 0);
-    arrive_answer(A, WEFT_PKT_FETCHED, (struct weft_answer){.request = answer.request});
+    arrive_answer(A, WEFT_PKT_FETCHED,
+                  (union weft_pkt_control){.fetched = {.request = answer.pull.request}});
     weft_progress();
     end_request(send, WEFT_OK);
 }
@@ -177,12 +183,12 @@ static void a_request_for_bytes_outside_the_message_is_refused(void **state)
 static void the_end_of_a_message_that_is_still_being_sent_is_refused(void **state)
 {
     struct weft_request *send;
-    struct weft_answer answer = {.length = LONG};
+    union weft_pkt_control answer = {.pull = {.length = LONG}};
 
     (void)state;
     limit_shares(0);
     send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
-    answer.request = transfer_name(send);
+    answer.pull.request = transfer_name(send);
     fake.refuse_ordered = 1;
     arrive_answer(A, WEFT_PKT_PULL, answer);
     weft_progress(); /* some pieces are to be sent yet */
@@ -206,14 +212,14 @@ static struct weft_request *start_pulled(uint8_t *block)
     return recv;
 }
 
-static void assert_data_rejected(uint32_t from, struct weft_answer answer, size_t bytes,
+static void assert_data_rejected(uint32_t from, struct weft_pkt_data piece, size_t bytes,
                                  const char *words)
 {
     struct weft_header header = fixture_header(WEFT_PKT_DATA, from, 0);
-    uint8_t packet[sizeof(answer) + 128] = {0};
+    uint8_t packet[sizeof(piece) + 128] = {0};
 
-    memcpy(packet, &answer, sizeof(answer));
-    header.length = (uint32_t)(sizeof(answer) + bytes);
+    memcpy(packet, &piece, sizeof(piece));
+    header.length = (uint32_t)(sizeof(piece) + bytes);
     assert_rejected(from, &header, packet, header.length, words);
 }
 
@@ -223,24 +229,22 @@ static void pieces_outside_a_receive_are_refused(void **state)
     const uint64_t parts[][2] = {
         {UINT64_MAX - 15, 16}, {70, 1}, {71, 0}, {0, 71}, {64, 16}, {UINT64_MAX, 1}};
     struct weft_request *recv;
-    struct weft_answer answer = {0};
+    struct weft_pkt_data piece = {0};
 
     (void)state;
     memset(block, 'o', sizeof(block));
     recv = start_pulled(block);
-    answer.request = transfer_name(recv);
+    piece.request = transfer_name(recv);
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        answer.offset = parts[i][0];
-        answer.length = parts[i][1];
-        assert_data_rejected(A, answer, (size_t)answer.length, "outside the message");
+        piece.offset = parts[i][0];
+        assert_data_rejected(A, piece, (size_t)parts[i][1], "outside the message");
     }
-    answer = (struct weft_answer){.request = answer.request, .length = 8};
-    assert_data_rejected(A, answer, 9, "outside the message");
-    assert_data_rejected(B, answer, 8, "waits for none of it");
+    piece.offset = 0;
+    assert_data_rejected(B, piece, 8, "waits for none of it");
     for (size_t i = 0; i < sizeof(block); i++) {
         assert_int_equal(block[i], 'o');
     }
-    arrive_data(A, answer.request, message, 0, 70);
+    arrive_data(A, piece.request, message, 0, 70);
     weft_progress();
     end_recv(recv, A, TAG, 70);
 }
@@ -249,16 +253,16 @@ static void pieces_that_came_twice_do_not_complete_a_receive(void **state)
 {
     static uint8_t block[2 * BEFORE];
     struct weft_request *recv;
-    struct weft_answer answer = {.length = 40};
+    struct weft_pkt_data piece = {0};
 
     (void)state;
     recv = start_pulled(block);
-    answer.request = transfer_name(recv);
-    arrive_data(A, answer.request, message, 0, 40);
+    piece.request = transfer_name(recv);
+    arrive_data(A, piece.request, message, 0, 40);
     weft_progress();
-    assert_data_rejected(A, answer, 40, "outside the message"); /* 30 bytes are left */
+    assert_data_rejected(A, piece, 40, "outside the message"); /* 30 bytes are left */
     assert_false(weft_request_is_complete(recv));
-    arrive_data(A, answer.request, message, 40, 30);
+    arrive_data(A, piece.request, message, 40, 30);
     weft_progress();
     end_recv(recv, A, TAG, 70);
 }
@@ -267,20 +271,79 @@ static void pieces_for_the_receive_of_another_message_are_refused(void **state)
 {
     static uint8_t block[2 * BEFORE];
     struct weft_request *recv = start_pulled(block);
-    struct weft_answer answer = {.request = transfer_name(recv), .length = 8};
+    const struct weft_pkt_data piece = {.request = transfer_name(recv)};
+    const union weft_pkt_control answer = {.staged = {.request = piece.request}};
 
     (void)state;
-    assert_data_rejected(B, answer, 8, "waits for none of it");
+    assert_data_rejected(B, piece, 8, "waits for none of it");
     assert_answer_rejected(B, WEFT_PKT_STAGED, &answer, "waits for none of it");
     assert_answer_rejected(B, WEFT_PKT_PLACED, &answer, "waits for none of it");
-    arrive_data(A, answer.request, message, 0, 70);
+    assert_answer_rejected(B, WEFT_PKT_SUMS, &answer, "waits for none of it");
+    arrive_data(A, piece.request, message, 0, 70);
+    weft_progress();
+    end_recv(recv, A, TAG, 70);
+}
+
+/* Its sender has to claim it first, and then to open it. */
+static void pieces_for_a_receive_that_was_only_offered_are_refused(void **state)
+{
+    struct weft_request *recv = NULL;
+
+    (void)state;
+    end_request(start_send(A, TAG, message, 8, WEFT_SEND_STANDARD), WEFT_OK);
+    weft_lock();
+    weft_engine.has_progress = true;
+    assert_int_equal(
+        weft_irecv_locked(&fixture_comm, WEFT_PLANE_P2P, A, TAG, buffer, LONG, &recv),
+        WEFT_OK);
+    weft_engine.has_progress = false;
+    weft_unlock();
+    assert_int_equal(fake_count(WEFT_PKT_OFFER), 1);
+    memset(buffer, 'o', sizeof(buffer));
+    assert_data_rejected(A, (struct weft_pkt_data){.request = transfer_name(recv)}, 8,
+                         "outside the message");
+    assert_int_equal(buffer[0], 'o');
+    arrive_eager(A, TAG, "x", 1);
+    weft_progress();
+    end_recv(recv, A, TAG, 1);
+}
+
+/* A transfer's name is never used again: what names one that is over finds nothing, not
+ * even the next in the same place of the pool. */
+static void what_comes_for_a_receive_that_is_over_is_ignored(void **state)
+{
+    static const enum weft_packet kinds[] = {WEFT_PKT_STAGED, WEFT_PKT_PLACED,
+                                             WEFT_PKT_SUMS};
+    static uint8_t block[2 * BEFORE];
+    struct weft_request *recv = start_pulled(block);
+    const uint64_t over = transfer_name(recv);
+    const union weft_pkt_control answer = {.staged = {.request = over, .length = 70}};
+
+    (void)state;
+    arrive_data(A, over, message, 0, 70);
+    weft_progress();
+    end_recv(recv, A, TAG, 70);
+    memset(block, 'o', sizeof(block));
+    fake_forget();
+    recv = start_pulled(block);
+    assert_int_equal((uint32_t)transfer_name(recv), (uint32_t)over);
+    arrive_data(A, over, message, 0, 70);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        arrive_answer(A, kinds[i], answer);
+    }
+    weft_progress();
+    assert_false(weft_request_is_complete(recv));
+    for (size_t i = 0; i < sizeof(block); i++) {
+        assert_int_equal(block[i], 'o');
+    }
+    arrive_data(A, transfer_name(recv), message, 0, 70);
     weft_progress();
     end_recv(recv, A, TAG, 70);
 }
 
 static void an_announcement_of_what_we_do_not_see_is_refused(void **state)
 {
-    const struct weft_announce wrong[] = {
+    const struct weft_pkt_announce wrong[] = {
         {.length = 70, .address = 4096, .share = WEFT_SHARES},
         {.length = 70, .address = WEFT_IN_STAGE | WEFT_STAGES, .share = WEFT_NO_SHARE},
         {.length = WEFT_STAGE_BYTES + 1,
@@ -293,7 +356,7 @@ static void an_announcement_of_what_we_do_not_see_is_refused(void **state)
     struct weft_header header = fixture_header(WEFT_PKT_ANNOUNCE, A, TAG);
 
     (void)state;
-    header.length = sizeof(struct weft_announce);
+    header.length = sizeof(struct weft_pkt_announce);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         start_recv(A, TAG, buffer, sizeof(buffer));
         assert_rejected(A, &header, &wrong[i], sizeof(wrong[i]), "that we do not see");
@@ -308,7 +371,8 @@ static void an_announcement_of_what_we_do_not_see_is_refused(void **state)
 
 static void an_offer_of_a_place_that_we_do_not_see_is_refused(void **state)
 {
-    const struct weft_answer offer = {.other = WEFT_SHARES, .length = LONG};
+    const union weft_pkt_control offer = {
+        .offer = {.share = WEFT_SHARES, .length = LONG}};
 
     (void)state;
     assert_answer_rejected(A, WEFT_PKT_OFFER, &offer, "a place that we do not see");
@@ -318,7 +382,7 @@ static void an_offer_of_a_place_that_we_do_not_see_is_refused(void **state)
 static void a_flipped_bit_in_a_packet_is_noticed(void **state)
 {
     struct weft_header header = fixture_header(WEFT_PKT_PULL, A, 0);
-    struct weft_answer answer = {.request = 1, .length = 8};
+    struct weft_pkt_pull answer = {.request = 1, .length = 8};
     const size_t all = sizeof(header) + sizeof(answer);
 
     (void)state;
@@ -328,7 +392,7 @@ static void a_flipped_bit_in_a_packet_is_noticed(void **state)
     assert_null(rejection_of(A, &header, &answer, sizeof(answer)));
     for (size_t bit = 0; bit < 8 * all; bit++) {
         struct weft_header bad_header = header;
-        struct weft_answer bad_answer = answer;
+        struct weft_pkt_pull bad_answer = answer;
         uint8_t *bytes = (uint8_t *)&bad_header;
         size_t at = bit / 8;
 
@@ -372,6 +436,8 @@ int main(void)
         CASE(pieces_outside_a_receive_are_refused),
         CASE(pieces_that_came_twice_do_not_complete_a_receive),
         CASE(pieces_for_the_receive_of_another_message_are_refused),
+        CASE(pieces_for_a_receive_that_was_only_offered_are_refused),
+        CASE(what_comes_for_a_receive_that_is_over_is_ignored),
         CASE(an_announcement_of_what_we_do_not_see_is_refused),
         CASE(an_offer_of_a_place_that_we_do_not_see_is_refused),
         CASE(a_flipped_bit_in_a_packet_is_noticed),

@@ -112,10 +112,11 @@ static void a_synchronous_send_waits_for_its_receiver_each_time(void **state)
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(start_again(send), WEFT_OK);
         assert_false(weft_request_is_complete(send));
-        arrive_answer(A, WEFT_PKT_FETCHED,
-                      (struct weft_answer){
-                          .request = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, i)).request,
-                      });
+        arrive_answer(
+            A, WEFT_PKT_FETCHED,
+            (union weft_pkt_control){
+                .fetched = {.request =
+                                announce_in(fake_nth(WEFT_PKT_ANNOUNCE, i)).request}});
         weft_progress();
         end_turn(send, WEFT_OK);
     }

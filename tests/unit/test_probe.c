@@ -302,7 +302,7 @@ static void an_announced_message_is_fetched_when_it_is_received(void **state)
     assert_false(weft_request_is_complete(request));
     weft_progress();
     assert_int_equal(fake_count(WEFT_PKT_FETCHED), 1);
-    assert_int_equal(answer_in(fake_nth(WEFT_PKT_FETCHED, 0)).request, 77);
+    assert_int_equal(answer_in(fake_nth(WEFT_PKT_FETCHED, 0)).fetched.request, 77);
     end_recv(request, A, 1, sizeof(data));
     assert_pattern(buffer, sizeof(buffer), 3);
 }

@@ -39,7 +39,7 @@ static int open_with_message(void **state)
 }
 
 /* The one answer of this kind that was sent, to A. */
-static struct weft_answer only(enum weft_packet kind)
+static union weft_pkt_control only(enum weft_packet kind)
 {
     assert_int_equal(fake_count(kind), 1);
     assert_int_equal(fake_nth(kind, 0)->peer, A);
@@ -51,7 +51,7 @@ static void assert_fetched(struct weft_request *request, uint64_t length, uint64
 {
     end_recv(request, A, 5, length);
     assert_pattern(buffer, length, 1);
-    assert_int_equal(only(WEFT_PKT_FETCHED).request, name);
+    assert_int_equal(only(WEFT_PKT_FETCHED).fetched.request, name);
     weft_progress();
     weft_progress();
     assert_int_equal(fake_count(WEFT_PKT_FETCHED), 1);
@@ -81,13 +81,13 @@ static void assert_woken_once(void)
 /* Sends what a PULL asks for. */
 static void answer_pull(const struct fake_packet *packet)
 {
-    const struct weft_answer pull = answer_in(packet);
+    const struct weft_pkt_pull pull = answer_in(packet).pull;
     const uint64_t end = pull.offset + pull.length;
 
     for (uint64_t at = pull.offset; at < end;) {
         uint64_t n = end - at < 4000 ? end - at : 4000;
 
-        arrive_data(packet->peer, pull.other, message, at, n);
+        arrive_data(packet->peer, pull.receiver, message, at, n);
         at += n;
     }
 }
@@ -189,7 +189,7 @@ static void what_cannot_be_reached_is_asked_for_and_comes_in_any_order(void **st
     fake_reach(false);
     for (int has_share = 0; has_share < 2; has_share++) {
         struct weft_request *request = start_recv(A, 5, buffer, sizeof(buffer));
-        struct weft_answer pull;
+        struct weft_pkt_pull pull;
 
         fake_forget();
         memset(buffer, 0, sizeof(buffer));
@@ -199,14 +199,14 @@ static void what_cannot_be_reached_is_asked_for_and_comes_in_any_order(void **st
             arrive_announced(A, 5, message, LONG, 42);
         }
         weft_progress();
-        pull = only(WEFT_PKT_PULL);
+        pull = only(WEFT_PKT_PULL).pull;
         assert_int_equal(pull.request, 42);
         assert_int_equal(pull.offset, 0);
         assert_int_equal(pull.length, LONG);
         for (uint64_t i = 0; i < PARTS; i++) {
             assert_false(weft_request_is_complete(request));
             assert_int_equal(fake.wakes, 0);
-            arrive_data(A, pull.other, message, i * 7 % PARTS * PART, PART);
+            arrive_data(A, pull.receiver, message, i * 7 % PARTS * PART, PART);
             weft_progress();
         }
         assert_woken_once();
@@ -223,7 +223,7 @@ static void two_messages_in_pieces_do_not_mix(void **state)
 {
     enum { EACH = 40 * 1000, PART = 4000 };
     struct weft_request *request[2];
-    struct weft_answer pull[2];
+    struct weft_pkt_pull pull[2];
 
     (void)state;
     fake_reach(false);
@@ -233,12 +233,12 @@ static void two_messages_in_pieces_do_not_mix(void **state)
     }
     weft_progress();
     for (int i = 0; i < 2; i++) {
-        pull[i] = answer_in(fake_nth(WEFT_PKT_PULL, (size_t)i));
+        pull[i] = answer_in(fake_nth(WEFT_PKT_PULL, (size_t)i)).pull;
         assert_int_equal(pull[i].request, i + 70);
     }
     for (uint64_t at = 0; at < EACH; at += PART) {
-        arrive_data(A, pull[1].other, message + EACH, EACH - PART - at, PART);
-        arrive_data(A, pull[0].other, message, at, PART);
+        arrive_data(A, pull[1].receiver, message + EACH, EACH - PART - at, PART);
+        arrive_data(A, pull[0].receiver, message, at, PART);
     }
     weft_progress();
     for (int i = 0; i < 2; i++) {
@@ -256,7 +256,7 @@ static void answer_pulls(uint64_t offset, uint64_t length)
 
     memset(times, 0, sizeof(times));
     for (size_t i = 0; i < pulls; i++) {
-        const struct weft_answer pull = answer_in(fake_nth(WEFT_PKT_PULL, i));
+        const struct weft_pkt_pull pull = answer_in(fake_nth(WEFT_PKT_PULL, i)).pull;
 
         assert_int_equal(pull.request, 42);
         assert_true(pull.length <= HUGE_BYTES && pull.offset <= HUGE_BYTES - pull.length);
@@ -326,8 +326,8 @@ static void a_truncated_receive_asks_only_for_what_fits(void **state)
             }
             assert_int_equal(moved, FITS);
         } else {
-            assert_int_equal(only(WEFT_PKT_PULL).offset, 0);
-            assert_int_equal(only(WEFT_PKT_PULL).length, FITS);
+            assert_int_equal(only(WEFT_PKT_PULL).pull.offset, 0);
+            assert_int_equal(only(WEFT_PKT_PULL).pull.length, FITS);
             answer_pull(fake_nth(WEFT_PKT_PULL, 0));
             weft_progress();
         }
@@ -335,7 +335,7 @@ static void a_truncated_receive_asks_only_for_what_fits(void **state)
         end_request(request, WEFT_ERR_TRUNCATE);
         assert_pattern(buffer, FITS, 1);
         assert_int_equal(buffer[FITS], 0);
-        assert_int_equal(only(WEFT_PKT_FETCHED).request, 42);
+        assert_int_equal(only(WEFT_PKT_FETCHED).fetched.request, 42);
     }
 }
 
@@ -353,7 +353,7 @@ static void a_receive_without_room_fetches_nothing_and_tells_the_sender(void **s
         end_request(request, WEFT_ERR_TRUNCATE);
         assert_int_equal(fake.move_count, 0);
         assert_int_equal(fake_count(WEFT_PKT_PULL), 0);
-        assert_int_equal(only(WEFT_PKT_FETCHED).request, 42);
+        assert_int_equal(only(WEFT_PKT_FETCHED).fetched.request, 42);
     }
 }
 
@@ -614,7 +614,7 @@ static void every_byte_is_copied_or_asked_for_once_however_helpers_meet(void **s
             pieces |= 1u << race.claimed[i] / PIECE;
         }
         for (size_t i = 0; i < fake_count(WEFT_PKT_PULL); i++) {
-            const struct weft_answer pull = answer_in(fake_nth(WEFT_PKT_PULL, i));
+            const struct weft_pkt_pull pull = answer_in(fake_nth(WEFT_PKT_PULL, i)).pull;
 
             for (uint64_t at = pull.offset; at < pull.offset + pull.length; at += PIECE) {
                 assert_int_equal(pieces & 1u << at / PIECE, 0);
@@ -640,7 +640,7 @@ static struct weft_request *announce(size_t bytes, enum weft_send_mode mode,
                                      uint64_t *name)
 {
     struct weft_request *request = start_send(A, 5, message, bytes, mode);
-    struct weft_announce announced = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
+    struct weft_pkt_announce announced = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
 
     assert_int_equal(fake_count(WEFT_PKT_ANNOUNCE), 1);
     assert_true((fake_nth(WEFT_PKT_ANNOUNCE, 0)->flags & WEFT_SEND_URGENT) != 0);
@@ -701,7 +701,8 @@ static void fetch_announced(uint64_t length)
 
 static void arrive_fetched(uint64_t name)
 {
-    arrive_answer(A, WEFT_PKT_FETCHED, (struct weft_answer){.request = name});
+    arrive_answer(A, WEFT_PKT_FETCHED,
+                  (union weft_pkt_control){.fetched = {.request = name}});
 }
 
 /* The DATA packets sent for `request` are these bytes of the message, each once. */
@@ -712,19 +713,19 @@ static void assert_pushed(uint64_t request, uint64_t offset, uint64_t length)
     memset(times, 0, sizeof(times));
     for (size_t i = 0; i < fake.sent_count; i++) {
         const struct fake_packet *packet = fake.sent[i];
-        struct weft_answer piece;
+        struct weft_pkt_data piece;
+        size_t n;
 
         if (packet->header.kind != WEFT_PKT_DATA) {
             continue;
         }
-        piece = answer_in(packet);
+        piece = data_in(packet);
         if (piece.request != request) {
             continue;
         }
-        assert_int_equal(packet->len, sizeof(piece) + piece.length);
-        assert_memory_equal(packet->data + sizeof(piece), message + piece.offset,
-                            piece.length);
-        for (uint64_t at = piece.offset; at < piece.offset + piece.length; at++) {
+        n = packet->len - sizeof(piece);
+        assert_memory_equal(packet->data + sizeof(piece), message + piece.offset, n);
+        for (uint64_t at = piece.offset; at < piece.offset + n; at++) {
             times[at]++;
         }
     }
@@ -788,7 +789,7 @@ static void shares_are_used_again_in_another_turn(void **state)
     (void)state;
     for (uint32_t round = 0; round < ROUNDS; round++) {
         struct weft_request *request[SENDS];
-        struct weft_announce announced;
+        struct weft_pkt_announce announced;
 
         fake_forget();
         for (uint32_t i = 0; i < SENDS; i++) {
@@ -914,10 +915,10 @@ static void a_pull_is_answered_with_exactly_these_bytes(void **state)
     share = claim_announced(LONG);
     for (uint64_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         arrive_answer(A, WEFT_PKT_PULL,
-                      (struct weft_answer){.request = name,
-                                           .other = 90 + i,
-                                           .offset = parts[i][0],
-                                           .length = parts[i][1]});
+                      (union weft_pkt_control){.pull = {.request = name,
+                                                        .receiver = 90 + i,
+                                                        .offset = parts[i][0],
+                                                        .length = parts[i][1]}});
     }
     weft_progress();
     for (uint64_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -939,7 +940,8 @@ static void pieces_that_find_the_queue_full_wait_and_messages_pass_them(void **s
     request = announce(LONG, WEFT_SEND_STANDARD, &name);
     share = claim_announced(LONG);
     arrive_answer(A, WEFT_PKT_PULL,
-                  (struct weft_answer){.request = name, .other = 90, .length = LONG});
+                  (union weft_pkt_control){
+                      .pull = {.request = name, .receiver = 90, .length = LONG}});
     fake.refuse_ordered = 5;
     for (int i = 0; i < 5; i++) {
         weft_progress();
@@ -1153,7 +1155,8 @@ static void answers_to_a_request_that_is_over_are_ignored(void **state)
     arrive_fetched(name);
     weft_progress();
     arrive_answer(A, WEFT_PKT_PULL,
-                  (struct weft_answer){.request = name, .other = 9, .length = LONG});
+                  (union weft_pkt_control){
+                      .pull = {.request = name, .receiver = 9, .length = LONG}});
     weft_progress();
     end_request(request, WEFT_OK);
     fake_forget();
@@ -1164,7 +1167,8 @@ static void answers_to_a_request_that_is_over_are_ignored(void **state)
     assert_true(later_name != name);
     arrive_fetched(name);
     arrive_answer(A, WEFT_PKT_PULL,
-                  (struct weft_answer){.request = name, .other = 9, .length = LONG});
+                  (union weft_pkt_control){
+                      .pull = {.request = name, .receiver = 9, .length = LONG}});
     weft_progress();
     assert_false(weft_request_is_complete(later));
     assert_int_equal(fake_count(WEFT_PKT_DATA), 0);
@@ -1185,7 +1189,7 @@ static void answers_that_name_no_request_are_ignored(void **state)
         /* Also one that is a receive, where a send is meant, and the shared one. */
         const uint64_t name =
             i < sizeof(names) / sizeof(names[0]) ? names[i] : transfer_name(recv);
-        const struct weft_answer answer = {.request = name, .length = 32};
+        const union weft_pkt_control answer = {.pull = {.request = name, .length = 32}};
 
         arrive_fetched(name);
         arrive_answer(A, WEFT_PKT_PULL, answer);
@@ -1300,7 +1304,7 @@ static void a_piece_that_could_not_be_stored_is_taken_by_a_full_store(void **sta
 /* An announcement of ours becomes one of a peer that has no share to give. */
 static void without_share(struct fake_packet *packet)
 {
-    struct weft_announce announced;
+    struct weft_pkt_announce announced;
 
     memcpy(&announced, packet->data, sizeof(announced));
     announced.request = 42;
@@ -1319,7 +1323,7 @@ static struct fake_packet announced_with_sums(uint64_t length)
     fake_forget();
     request = announce(length, WEFT_SEND_STANDARD, &name);
     packet = *fake_nth(WEFT_PKT_ANNOUNCE, 0);
-    assert_int_equal(packet.len, sizeof(struct weft_announce) + 4 * WEFT_SUM_BLOCKS);
+    assert_int_equal(packet.len, sizeof(struct weft_pkt_announce) + 4 * WEFT_SUM_BLOCKS);
     fetch_announced(length);
     weft_progress();
     end_request(request, WEFT_OK);
@@ -1432,7 +1436,7 @@ a_synchronous_message_of_no_or_few_bytes_has_a_checksum_that_fits(void **state)
 
 /* Posts a receive that A is told of, and says which share it may claim. */
 static struct weft_request *offer_to(struct weft_copy_share **share,
-                                     struct weft_answer *offer)
+                                     struct weft_pkt_offer *offer)
 {
     struct weft_request *request = NULL;
 
@@ -1446,8 +1450,8 @@ static struct weft_request *offer_to(struct weft_copy_share **share,
     weft_engine.has_progress = false;
     weft_unlock();
     assert_int_equal(fake_count(WEFT_PKT_OFFER), 1);
-    *offer = answer_in(fake_nth(WEFT_PKT_OFFER, 0));
-    *share = share_of(0, (uint32_t)offer->other);
+    *offer = answer_in(fake_nth(WEFT_PKT_OFFER, 0)).offer;
+    *share = share_of(0, (uint32_t)offer->share);
     return request;
 }
 
@@ -1455,7 +1459,7 @@ static struct weft_request *offer_to(struct weft_copy_share **share,
 static void data_for_an_offered_receive_may_come_before_its_claim_is_seen(void **state)
 {
     struct weft_share_terms terms = {.length = SHARE_FROM, .note = SHARE_FROM};
-    struct weft_answer offer;
+    struct weft_pkt_offer offer;
     struct weft_copy_share *share;
     struct weft_request *request;
     uint64_t at;
@@ -1463,10 +1467,10 @@ static void data_for_an_offered_receive_may_come_before_its_claim_is_seen(void *
 
     (void)state;
     request = offer_to(&share, &offer);
-    assert_true(weft_share_claim(share, (uint32_t)(offer.other >> 32)));
+    assert_true(weft_share_claim(share, (uint32_t)(offer.share >> 32)));
     terms.piece = terms.length;
-    weft_share_open(share, (uint32_t)(offer.other >> 32), &terms);
-    assert_true(weft_share_claim_piece(share, (uint32_t)(offer.other >> 32),
+    weft_share_open(share, (uint32_t)(offer.share >> 32), &terms);
+    assert_true(weft_share_claim_piece(share, (uint32_t)(offer.share >> 32),
                                        WEFT_SHARE_SENDER, &at, &part));
     for (at = 0; at < SHARE_FROM; at += 2048) {
         arrive_data(A, offer.request, message, at, 2048);
@@ -1486,14 +1490,12 @@ static void arrive_sums(uint64_t receive, const uint8_t *bytes, uint64_t length)
 {
     const uint64_t pages = UINT64_C(4096) * WEFT_SUM_BLOCKS;
     const uint64_t block = (length + pages - 1) / pages * 4096;
-    struct weft_sums sums = {.request = receive};
-    struct weft_answer answer;
+    union weft_pkt_control answer = {.sums = {.request = receive}};
 
     for (uint64_t at = 0; at < length; at += block) {
-        sums.sums[at / block] =
+        answer.sums.sums[at / block] =
             weft_crc32c(bytes + at, (size_t)(length - at < block ? length - at : block));
     }
-    memcpy(&answer, &sums, sizeof(answer));
     arrive_answer(A, WEFT_PKT_SUMS, answer);
 }
 
@@ -1503,7 +1505,7 @@ static void store_by_offer(bool are_sums_first, uint64_t changed, enum weft_rc r
 {
     struct weft_share_terms terms = {
         .length = SHARE_FROM, .note = SHARE_FROM, .piece = SHARE_FROM};
-    struct weft_answer offer;
+    struct weft_pkt_offer offer;
     struct weft_copy_share *share;
     struct weft_request *request;
     uint64_t at;
@@ -1511,9 +1513,9 @@ static void store_by_offer(bool are_sums_first, uint64_t changed, enum weft_rc r
 
     fake_forget();
     request = offer_to(&share, &offer);
-    assert_true(weft_share_claim(share, (uint32_t)(offer.other >> 32)));
-    weft_share_open(share, (uint32_t)(offer.other >> 32), &terms);
-    assert_true(weft_share_claim_piece(share, (uint32_t)(offer.other >> 32),
+    assert_true(weft_share_claim(share, (uint32_t)(offer.share >> 32)));
+    weft_share_open(share, (uint32_t)(offer.share >> 32), &terms);
+    assert_true(weft_share_claim_piece(share, (uint32_t)(offer.share >> 32),
                                        WEFT_SHARE_SENDER, &at, &part));
     if (are_sums_first) {
         arrive_sums(offer.request, message, SHARE_FROM);
@@ -1551,7 +1553,7 @@ static void a_stored_message_is_received_when_its_sums_have_come_and_fit(void **
 /* A announces a message whose sums it owes, and we fetch all of it. */
 static void fetch_with_late_sums(uint64_t length, uint64_t changed, enum weft_rc rc)
 {
-    struct weft_announce announce = {
+    struct weft_pkt_announce announce = {
         .length = length,
         .address = (uint64_t)(uintptr_t)message,
         .request = 42,
@@ -1601,12 +1603,12 @@ static void arrive_offer(int tag, uint32_t number, void *target)
     const uint32_t generation =
         weft_share_offer(share_of(A, number), (uint64_t)(uintptr_t)target, SHARE_FROM);
 
-    arrive_answer(A, WEFT_PKT_OFFER,
-                  (struct weft_answer){
-                      .other = (uint64_t)generation << 32 | number,
-                      .offset = (uint64_t)FIXTURE_CONTEXT << 32 | (uint32_t)tag,
-                      .length = SHARE_FROM,
-                  });
+    arrive_answer(
+        A, WEFT_PKT_OFFER,
+        (union weft_pkt_control){.offer = {.share = (uint64_t)generation << 32 | number,
+                                           .context = FIXTURE_CONTEXT,
+                                           .tag = tag,
+                                           .length = SHARE_FROM}});
 }
 
 /* However many offers A has taken back since: the oldest that holds is not forgotten. */

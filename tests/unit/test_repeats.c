@@ -22,7 +22,7 @@ static struct weft_request *announce(void)
     return start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
 }
 
-static void arrive_twice(enum weft_packet kind, struct weft_answer answer)
+static void arrive_twice(enum weft_packet kind, union weft_pkt_control answer)
 {
     arrive_answer(A, kind, answer);
     arrive_answer(A, kind, answer);
@@ -34,7 +34,7 @@ static uint64_t bytes_pushed(void)
     uint64_t bytes = 0;
 
     for (size_t i = 0; i < fake_count(WEFT_PKT_DATA); i++) {
-        bytes += answer_in(fake_nth(WEFT_PKT_DATA, i)).length;
+        bytes += fake_nth(WEFT_PKT_DATA, i)->len - sizeof(struct weft_pkt_data);
     }
     return bytes;
 }
@@ -42,7 +42,7 @@ static uint64_t bytes_pushed(void)
 static void end_announced(struct weft_request *send)
 {
     arrive_answer(A, WEFT_PKT_FETCHED,
-                  (struct weft_answer){.request = transfer_name(send)});
+                  (union weft_pkt_control){.fetched = {.request = transfer_name(send)}});
     weft_progress();
     end_request(send, WEFT_OK);
 }
@@ -50,8 +50,8 @@ static void end_announced(struct weft_request *send)
 static void a_second_pull_sends_nothing(void **state)
 {
     struct weft_request *send = announce();
-    const struct weft_answer pull = {
-        .request = transfer_name(send), .other = 90, .length = LONG};
+    const union weft_pkt_control pull = {
+        .pull = {.request = transfer_name(send), .receiver = 90, .length = LONG}};
 
     (void)state;
     arrive_twice(WEFT_PKT_PULL, pull);
@@ -65,13 +65,13 @@ static void a_second_pull_sends_nothing(void **state)
 static void a_second_pull_of_a_part_sends_nothing(void **state)
 {
     struct weft_request *send = announce();
-    struct weft_answer pull = {
-        .request = transfer_name(send), .other = 90, .length = 1000};
+    union weft_pkt_control pull = {
+        .pull = {.request = transfer_name(send), .receiver = 90, .length = 1000}};
 
     (void)state;
     arrive_twice(WEFT_PKT_PULL, pull);
-    pull.offset = 1000;
-    pull.length = LONG - 1000;
+    pull.pull.offset = 1000;
+    pull.pull.length = LONG - 1000;
     arrive_twice(WEFT_PKT_PULL, pull);
     assert_int_equal(bytes_pushed(), LONG);
     end_announced(send);
@@ -83,22 +83,28 @@ static void a_second_fetched_finds_nothing(void **state)
     const uint64_t name = transfer_name(send);
 
     (void)state;
-    arrive_twice(WEFT_PKT_FETCHED, (struct weft_answer){.request = name});
+    arrive_twice(WEFT_PKT_FETCHED,
+                 (union weft_pkt_control){.fetched = {.request = name}});
     end_request(send, WEFT_OK);
     send = announce();
-    arrive_answer(A, WEFT_PKT_FETCHED, (struct weft_answer){.request = name});
+    arrive_answer(A, WEFT_PKT_FETCHED,
+                  (union weft_pkt_control){.fetched = {.request = name}});
     weft_progress();
     assert_false(weft_request_is_complete(send));
     end_announced(send);
 }
 
-static struct weft_answer offer_of(uint32_t number, uint32_t generation)
+static union weft_pkt_control offer_of(uint32_t number, uint32_t generation)
 {
-    return (struct weft_answer){
-        .request = 40 + number,
-        .other = (uint64_t)generation << 32 | number,
-        .offset = (uint64_t)FIXTURE_CONTEXT << 32 | TAG,
-        .length = LONG,
+    return (union weft_pkt_control){
+        .offer =
+            {
+                .request = 40 + number,
+                .share = (uint64_t)generation << 32 | number,
+                .length = LONG,
+                .context = FIXTURE_CONTEXT,
+                .tag = TAG,
+            },
     };
 }
 
@@ -190,16 +196,17 @@ static void a_second_stage_packs_nothing(void **state)
 {
     struct weft_request *send =
         start_send_data(A, TAG, elements_at(spread, 1, every_second));
-    struct weft_answer stage = {
-        .request = transfer_name(send), .other = 90, .length = WEFT_STAGED_PIECE};
+    union weft_pkt_control stage = {.stage = {.request = transfer_name(send),
+                                              .receiver = 90,
+                                              .length = WEFT_STAGED_PIECE}};
 
     (void)state;
     arrive_twice(WEFT_PKT_STAGE, stage);
     assert_int_equal(fake_count(WEFT_PKT_STAGED), 1);
-    stage.offset = WEFT_STAGED_PIECE;
+    stage.stage.offset = WEFT_STAGED_PIECE;
     arrive_twice(WEFT_PKT_STAGE, stage);
     assert_int_equal(fake_count(WEFT_PKT_STAGED), 2);
-    stage.offset = 0; /* later than others */
+    stage.stage.offset = 0; /* later than others */
     arrive_twice(WEFT_PKT_STAGE, stage);
     assert_int_equal(fake_count(WEFT_PKT_STAGED), 2);
     end_announced(send);
@@ -207,17 +214,16 @@ static void a_second_stage_packs_nothing(void **state)
 
 static void arrive_staged(size_t i, int times)
 {
-    const struct weft_answer stage = answer_in(fake_nth(WEFT_PKT_STAGE, i));
+    const struct weft_pkt_stage stage = answer_in(fake_nth(WEFT_PKT_STAGE, i)).stage;
 
     memset(stage_of(A, i % 2), (int)i + 1, WEFT_STAGED_PIECE);
     while (times-- > 0) {
-        arrive_answer(A, WEFT_PKT_STAGED,
-                      (struct weft_answer){
-                          .request = stage.other,
-                          .other = WEFT_IN_STAGE | i % 2,
-                          .offset = stage.offset,
-                          .length = stage.length,
-                      });
+        arrive_answer(
+            A, WEFT_PKT_STAGED,
+            (union weft_pkt_control){.staged = {.request = stage.receiver,
+                                                .address = WEFT_IN_STAGE | i % 2,
+                                                .offset = stage.offset,
+                                                .length = stage.length}});
     }
     weft_progress();
 }
@@ -247,10 +253,7 @@ static void a_second_staged_is_not_unpacked(void **state)
 static void a_second_sums_is_ignored(void **state)
 {
     struct weft_request *recv;
-    union {
-        struct weft_sums sums;
-        struct weft_answer answer;
-    } packet = {.sums = {.unused = 0}};
+    union weft_pkt_control packet = {.sums = {.sums = {77}}};
     struct weft_transfer *r;
 
     (void)state;
@@ -263,8 +266,7 @@ static void a_second_sums_is_ignored(void **state)
     r->awaits_sums = true;
     memset(r->sums, 0, sizeof(r->sums));
     packet.sums.request = transfer_name(recv);
-    packet.sums.sums[0] = 77;
-    arrive_twice(WEFT_PKT_SUMS, packet.answer);
+    arrive_twice(WEFT_PKT_SUMS, packet);
     assert_false(r->awaits_sums);
     assert_int_equal(r->sums[0], 77);
     weft_p2p_set_checksum(false);

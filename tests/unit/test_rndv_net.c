@@ -65,12 +65,12 @@ static void finish(enum weft_rc rc)
     poll_some();
 }
 
-static void answer(enum weft_packet kind, struct weft_answer packet)
+static void answer(enum weft_packet kind, union weft_pkt_control packet)
 {
     struct weft_header header = fixture_header(kind, A, 0);
 
-    header.length = sizeof(packet);
-    fake_net_arrive(A, &header, &packet, sizeof(packet));
+    header.length = weft_engine.kinds[kind].least;
+    fake_net_arrive(A, &header, &packet, header.length);
     poll_some();
 }
 
@@ -78,7 +78,7 @@ static void answer(enum weft_packet kind, struct weft_answer packet)
 static void announce(uint64_t address, uint64_t key, unsigned flags, size_t along)
 {
     struct weft_header header = fixture_header(WEFT_PKT_ANNOUNCE, A, TAG);
-    const struct weft_announce about = {
+    const struct weft_pkt_announce about = {
         .length = LONG, .address = address, .request = 42, .share = key};
     uint8_t *packet = malloc(sizeof(about) + along);
 
@@ -92,20 +92,21 @@ static void announce(uint64_t address, uint64_t key, unsigned flags, size_t alon
     poll_some();
 }
 
-static struct weft_answer net_answer(enum weft_packet kind)
+static union weft_pkt_control net_answer(enum weft_packet kind)
 {
     const struct net_packet *packet = fake_net_nth(kind, 0);
-    struct weft_answer out;
+    union weft_pkt_control out;
 
     assert_non_null(packet);
-    memcpy(&out, packet->data, sizeof(out));
+    assert_int_equal(packet->len, weft_engine.kinds[kind].least);
+    memcpy(&out, packet->data, packet->len);
     return out;
 }
 
-static struct weft_announce net_announce(int n)
+static struct weft_pkt_announce net_announce(int n)
 {
     const struct net_packet *packet = fake_net_nth(WEFT_PKT_ANNOUNCE, n);
-    struct weft_announce out;
+    struct weft_pkt_announce out;
 
     assert_non_null(packet);
     memcpy(&out, packet->data, sizeof(out));
@@ -146,7 +147,7 @@ static void the_rest_of_an_announced_message_is_put_and_placed(void **state)
 {
     struct weft_request *send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
     const struct net_packet *announced = fake_net_nth(WEFT_PKT_ANNOUNCE, 0);
-    const struct weft_announce about = net_announce(0);
+    const struct weft_pkt_announce about = net_announce(0);
     const size_t along = announced->len - announced->head_len;
 
     (void)state;
@@ -158,15 +159,16 @@ static void the_rest_of_an_announced_message_is_put_and_placed(void **state)
     assert_false(weft_request_is_complete(send));
     fake_net.refuse_rma = 1;
     answer(WEFT_PKT_PULL_PUT,
-           (struct weft_answer){.request = about.request,
-                                .other = 43,
-                                .offset = along,
-                                .length = LONG - along,
-                                .address = (uint64_t)(uintptr_t)(buffer + along),
-                                .key = 7});
+           (union weft_pkt_control){
+               .pull_put = {.piece = {.request = about.request,
+                                      .receiver = 43,
+                                      .offset = along,
+                                      .length = LONG - along},
+                            .address = (uint64_t)(uintptr_t)(buffer + along),
+                            .key = 7}});
     assert_int_equal(fake_net.puts, 1);
-    assert_int_equal(net_answer(WEFT_PKT_PLACED).request, 43);
-    assert_int_equal(net_answer(WEFT_PKT_PLACED).length, LONG - along);
+    assert_int_equal(net_answer(WEFT_PKT_PLACED).placed.request, 43);
+    assert_int_equal(net_answer(WEFT_PKT_PLACED).placed.length, LONG - along);
     assert_int_equal(fake_net_nth(WEFT_PKT_PLACED, 0)->path, 1);
     assert_false(weft_request_is_complete(send));
     finish(WEFT_OK);
@@ -177,11 +179,11 @@ static void the_rest_of_an_announced_message_is_put_and_placed(void **state)
 static void a_second_request_to_put_is_ignored(void **state)
 {
     struct weft_request *send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
-    const struct weft_answer pull = {.request = net_announce(0).request,
-                                     .other = 43,
-                                     .length = LONG,
-                                     .address = (uint64_t)(uintptr_t)buffer,
-                                     .key = 7};
+    const union weft_pkt_control pull = {
+        .pull_put = {
+            .piece = {.request = net_announce(0).request, .receiver = 43, .length = LONG},
+            .address = (uint64_t)(uintptr_t)buffer,
+            .key = 7}};
 
     (void)state;
     finish(WEFT_OK);
@@ -200,16 +202,19 @@ static void a_peer_that_threw_bytes_away_gets_announcements_without_any(void **s
 
     (void)state;
     finish(WEFT_OK);
-    answer(WEFT_PKT_PULL_PUT, (struct weft_answer){.request = net_announce(0).request,
-                                                   .other = 43,
-                                                   .length = LONG,
-                                                   .address = (uint64_t)(uintptr_t)buffer,
-                                                   .key = 7});
+    answer(WEFT_PKT_PULL_PUT,
+           (union weft_pkt_control){
+               .pull_put = {.piece = {.request = net_announce(0).request,
+                                      .receiver = 43,
+                                      .length = LONG},
+                            .address = (uint64_t)(uintptr_t)buffer,
+                            .key = 7}});
     finish(WEFT_OK);
     end_request(send, WEFT_OK);
     send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
     assert_false(fake_net_nth(WEFT_PKT_ANNOUNCE, 1)->is_zcopy);
-    answer(WEFT_PKT_FETCHED, (struct weft_answer){.request = net_announce(1).request});
+    answer(WEFT_PKT_FETCHED,
+           (union weft_pkt_control){.fetched = {.request = net_announce(1).request}});
     end_request(send, WEFT_OK);
 }
 
@@ -233,22 +238,25 @@ static void data_in_many_blocks_go_in_pieces(void **state)
     send = start_send_data(A, TAG, elements_at(spread, 2, every_second));
     weft_datatype_free(every_second);
     assert_int_equal(net_announce(0).address, 0);
-    answer(WEFT_PKT_PULL, (struct weft_answer){.request = net_announce(0).request,
-                                               .other = 43,
-                                               .length = LONG});
+    answer(WEFT_PKT_PULL,
+           (union weft_pkt_control){.pull = {.request = net_announce(0).request,
+                                             .receiver = 43,
+                                             .length = LONG}});
     finish(WEFT_OK);
     for (int i = 0; fake_net_nth(WEFT_PKT_DATA, i) != NULL; i++) {
         const struct net_packet *packet = fake_net_nth(WEFT_PKT_DATA, i);
-        struct weft_answer piece;
+        struct weft_pkt_data piece;
+        const size_t n = packet->len - sizeof(piece);
 
         memcpy(&piece, packet->data, sizeof(piece));
         assert_int_equal(piece.request, 43);
-        memcpy(gathered + piece.offset, packet->data + sizeof(piece), piece.length);
-        got += piece.length;
+        memcpy(gathered + piece.offset, packet->data + sizeof(piece), n);
+        got += n;
     }
     assert_int_equal(got, LONG);
     assert_memory_equal(gathered, message, LONG);
-    answer(WEFT_PKT_FETCHED, (struct weft_answer){.request = net_announce(0).request});
+    answer(WEFT_PKT_FETCHED,
+           (union weft_pkt_control){.fetched = {.request = net_announce(0).request}});
     end_request(send, WEFT_OK);
 }
 
@@ -262,7 +270,8 @@ static void registered_memory_is_announced_and_free_after_fetched(void **state)
     assert_false(announced->is_zcopy); /* nothing goes along */
     assert_int_equal(net_announce(0).share, 77);
     assert_int_equal(fake_net.registered, 1);
-    answer(WEFT_PKT_FETCHED, (struct weft_answer){.request = net_announce(0).request});
+    answer(WEFT_PKT_FETCHED,
+           (union weft_pkt_control){.fetched = {.request = net_announce(0).request}});
     assert_int_equal(fake_net.registered, 0);
     end_request(send, WEFT_OK);
 }
@@ -272,21 +281,21 @@ static void registered_memory_is_announced_and_free_after_fetched(void **state)
 static void bytes_along_are_taken_and_the_rest_is_put(void **state)
 {
     struct weft_request *recv = start_recv(A, TAG, buffer, LONG);
-    struct weft_answer pull;
+    struct weft_pkt_pull_put pull;
 
     (void)state;
     announce((uint64_t)(uintptr_t)message, WEFT_NO_SHARE, 0, MIDDLE);
-    pull = net_answer(WEFT_PKT_PULL_PUT);
-    assert_int_equal(pull.request, 42);
-    assert_int_equal(pull.offset, MIDDLE);
-    assert_int_equal(pull.length, LONG - MIDDLE);
+    pull = net_answer(WEFT_PKT_PULL_PUT).pull_put;
+    assert_int_equal(pull.piece.request, 42);
+    assert_int_equal(pull.piece.offset, MIDDLE);
+    assert_int_equal(pull.piece.length, LONG - MIDDLE);
     assert_int_equal(pull.key, 77);
     assert_memory_equal(buffer, message, MIDDLE);
     assert_int_equal(fake_net.registered, 1);
     memcpy((void *)(uintptr_t)pull.address, message + MIDDLE, LONG - MIDDLE);
-    answer(WEFT_PKT_PLACED, (struct weft_answer){.request = pull.other,
-                                                 .offset = MIDDLE,
-                                                 .length = LONG - MIDDLE});
+    answer(WEFT_PKT_PLACED,
+           (union weft_pkt_control){
+               .placed = {.request = pull.piece.receiver, .length = LONG - MIDDLE}});
     assert_memory_equal(buffer, message, LONG);
     assert_int_equal(fake_net.registered, 0);
     assert_int_equal(fake_net_count(WEFT_PKT_FETCHED), 0); /* its sender knows */
@@ -297,13 +306,13 @@ static void a_second_placed_is_ignored(void **state)
 {
     struct weft_request *recv = start_recv(A, TAG, buffer, LONG);
     struct weft_header header = fixture_header(WEFT_PKT_PLACED, A, 0);
-    struct weft_answer placed = {.length = LONG};
+    union weft_pkt_control placed = {.placed = {.length = LONG}};
 
     (void)state;
     announce((uint64_t)(uintptr_t)message, WEFT_NO_SHARE, 0, 0);
-    placed.request = net_answer(WEFT_PKT_PULL_PUT).other;
-    header.length = sizeof(placed);
-    fake_net_arrive(A, &header, &placed, sizeof(placed)); /* both in one poll, */
+    placed.placed.request = net_answer(WEFT_PKT_PULL_PUT).pull_put.piece.receiver;
+    header.length = sizeof(placed.placed);
+    fake_net_arrive(A, &header, &placed, header.length); /* both in one poll, */
     answer(WEFT_PKT_PLACED, placed);
     end_recv(recv, A, TAG, LONG);
     recv = start_recv(A, TAG, buffer, LONG);
@@ -311,7 +320,7 @@ static void a_second_placed_is_ignored(void **state)
     answer(WEFT_PKT_PLACED, placed); /* and when it is over */
     assert_false(weft_request_is_complete(recv));
     assert_int_equal(fake_net.registered, 1);
-    placed.request = transfer_name(recv);
+    placed.placed.request = transfer_name(recv);
     answer(WEFT_PKT_PLACED, placed);
     end_recv(recv, A, TAG, LONG);
 }
@@ -320,16 +329,15 @@ static void a_second_placed_is_ignored(void **state)
 static void receive_by_packets(void)
 {
     struct weft_request *recv = start_recv(A, TAG, buffer, LONG);
-    struct weft_answer pull;
+    struct weft_pkt_pull pull;
 
     announce((uint64_t)(uintptr_t)message, WEFT_NO_SHARE, 0, 0);
-    pull = net_answer(WEFT_PKT_PULL);
+    pull = net_answer(WEFT_PKT_PULL).pull;
     assert_int_equal(pull.length, LONG);
     for (uint64_t at = 0; at < LONG; at += 4000) {
         struct weft_header header = fixture_header(WEFT_PKT_DATA, A, 0);
-        uint8_t packet[sizeof(struct weft_answer) + 4000];
-        const struct weft_answer piece = {
-            .request = pull.other, .offset = at, .length = 4000};
+        uint8_t packet[sizeof(struct weft_pkt_data) + 4000];
+        const struct weft_pkt_data piece = {.request = pull.receiver, .offset = at};
 
         memcpy(packet, &piece, sizeof(piece));
         memcpy(packet + sizeof(piece), message + at, 4000);
@@ -338,7 +346,7 @@ static void receive_by_packets(void)
     }
     poll_some();
     assert_memory_equal(buffer, message, LONG);
-    assert_int_equal(net_answer(WEFT_PKT_FETCHED).request, 42);
+    assert_int_equal(net_answer(WEFT_PKT_FETCHED).fetched.request, 42);
     end_recv(recv, A, TAG, LONG);
 }
 
@@ -360,7 +368,7 @@ static void registered_memory_is_got(void **state)
     assert_false(weft_request_is_complete(recv));
     finish(WEFT_OK);
     assert_memory_equal(buffer, message, LONG);
-    assert_int_equal(net_answer(WEFT_PKT_FETCHED).request, 42);
+    assert_int_equal(net_answer(WEFT_PKT_FETCHED).fetched.request, 42);
     end_recv(recv, A, TAG, LONG);
 }
 
@@ -382,10 +390,11 @@ static void without_memory_a_message_goes_in_packets(void **state)
     (void)state;
     assert_true((announced->header.flags & WEFT_PKT_EXPOSED) == 0);
     finish(WEFT_OK);
-    answer(WEFT_PKT_PULL, (struct weft_answer){.request = net_announce(0).request,
-                                               .other = 43,
-                                               .offset = along,
-                                               .length = LONG - along});
+    answer(WEFT_PKT_PULL,
+           (union weft_pkt_control){.pull = {.request = net_announce(0).request,
+                                             .receiver = 43,
+                                             .offset = along,
+                                             .length = LONG - along}});
     finish(WEFT_OK);
     for (int i = 0; i < fake_net_count(WEFT_PKT_DATA); i++) {
         const struct net_packet *data = fake_net_nth(WEFT_PKT_DATA, i);
@@ -395,15 +404,17 @@ static void without_memory_a_message_goes_in_packets(void **state)
         at += data->len - data->head_len;
     }
     assert_int_equal(at, LONG);
-    answer(WEFT_PKT_FETCHED, (struct weft_answer){.request = net_announce(0).request});
+    answer(WEFT_PKT_FETCHED,
+           (union weft_pkt_control){.fetched = {.request = net_announce(0).request}});
     end_request(send, WEFT_OK);
 }
 
 static void without_memory_a_peer_that_asks_for_puts_is_refused(void **state)
 {
     struct weft_request *send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
-    const struct weft_answer pull = {
-        .request = net_announce(0).request, .other = 43, .length = LONG, .key = 7};
+    const struct weft_pkt_pull_put pull = {
+        .piece = {.request = net_announce(0).request, .receiver = 43, .length = LONG},
+        .key = 7};
     struct weft_header header = fixture_header(WEFT_PKT_PULL_PUT, A, 0);
     const char *words;
 
@@ -413,7 +424,8 @@ static void without_memory_a_peer_that_asks_for_puts_is_refused(void **state)
     words = rejection_of(A, &header, &pull, sizeof(pull));
     assert_non_null(words);
     assert_non_null(strstr(words, "another way"));
-    answer(WEFT_PKT_FETCHED, (struct weft_answer){.request = pull.request});
+    answer(WEFT_PKT_FETCHED,
+           (union weft_pkt_control){.fetched = {.request = pull.piece.request}});
     end_request(send, WEFT_OK);
 }
 
@@ -425,11 +437,13 @@ static void a_send_ends_when_its_peer_is_lost_during_a_put(void **state)
 
     (void)state;
     finish(WEFT_OK);
-    answer(WEFT_PKT_PULL_PUT, (struct weft_answer){.request = net_announce(0).request,
-                                                   .other = 43,
-                                                   .length = LONG,
-                                                   .address = (uint64_t)(uintptr_t)buffer,
-                                                   .key = 7});
+    answer(WEFT_PKT_PULL_PUT,
+           (union weft_pkt_control){
+               .pull_put = {.piece = {.request = net_announce(0).request,
+                                      .receiver = 43,
+                                      .length = LONG},
+                            .address = (uint64_t)(uintptr_t)buffer,
+                            .key = 7}});
     assert_int_equal(fake_net.pending, 1);
     fake_net_lose(A);
     poll_some();

@@ -710,11 +710,10 @@ static void data_are_packed_on_the_progress_thread_too(void **state)
     weft_lock_leave_as_progress();
     assert_int_equal(fake_count(WEFT_PKT_ANNOUNCE), 1);
     assert_true(may_take_lock());
-    arrive_answer(A, WEFT_PKT_FETCHED,
-                  (struct weft_answer){
-                      .request = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0)).request,
-                      .length = LARGE / 2,
-                  });
+    arrive_answer(
+        A, WEFT_PKT_FETCHED,
+        (union weft_pkt_control){
+            .fetched = {.request = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0)).request}});
     weft_progress();
     expect_end(1, WEFT_OK);
     weft_datatype_free(type);

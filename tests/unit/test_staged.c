@@ -40,7 +40,7 @@ static int close_with_type(void **state)
     return fixture_close(state);
 }
 
-static struct weft_answer nth(enum weft_packet kind, size_t i)
+static union weft_pkt_control nth(enum weft_packet kind, size_t i)
 {
     return answer_in(fake_nth(kind, i));
 }
@@ -53,18 +53,17 @@ static uint64_t piece_length(uint64_t offset)
 /* The sender's answer to the i-th request for a piece. */
 static void arrive_staged(size_t i)
 {
-    const struct weft_answer stage = nth(WEFT_PKT_STAGE, i);
+    const struct weft_pkt_stage stage = nth(WEFT_PKT_STAGE, i).stage;
 
     assert_int_equal(stage.request, 42);
     assert_int_equal(stage.offset, i * WEFT_STAGED_PIECE);
     assert_int_equal(stage.length, piece_length(stage.offset));
     arrive_answer(A, WEFT_PKT_STAGED,
-                  (struct weft_answer){
-                      .request = stage.other,
-                      .other = (uint64_t)(uintptr_t)(message + stage.offset),
-                      .offset = stage.offset,
-                      .length = stage.length,
-                  });
+                  (union weft_pkt_control){
+                      .staged = {.request = stage.receiver,
+                                 .address = (uint64_t)(uintptr_t)(message + stage.offset),
+                                 .offset = stage.offset,
+                                 .length = stage.length}});
     weft_progress();
 }
 
@@ -84,10 +83,11 @@ static struct weft_request *start_typed_recv(void)
     return request;
 }
 
-static void arrive_all_data(const struct weft_answer *pull)
+static void arrive_all_data(const struct weft_pkt_pull *pull)
 {
     for (uint64_t at = pull->offset; at < BYTES; at += 4000) {
-        arrive_data(A, pull->other, message, at, BYTES - at < 4000 ? BYTES - at : 4000);
+        arrive_data(A, pull->receiver, message, at,
+                    BYTES - at < 4000 ? BYTES - at : 4000);
         weft_progress();
     }
 }
@@ -114,7 +114,7 @@ static void pieces_are_asked_for_two_at_a_time(void **state)
 static void a_piece_that_cannot_be_fetched_comes_as_data_with_the_rest(void **state)
 {
     struct weft_request *request = start_typed_recv();
-    struct weft_answer pull;
+    struct weft_pkt_pull pull;
 
     (void)state;
     fake.gets = 1;
@@ -125,7 +125,7 @@ static void a_piece_that_cannot_be_fetched_comes_as_data_with_the_rest(void **st
     assert_int_equal(fake_count(WEFT_PKT_PULL), 0);
     arrive_staged(2); /* which was on its way, and is not wanted any more */
     assert_int_equal(fake_count(WEFT_PKT_PULL), 1);
-    pull = nth(WEFT_PKT_PULL, 0);
+    pull = nth(WEFT_PKT_PULL, 0).pull;
     assert_int_equal(pull.offset, WEFT_STAGED_PIECE);
     assert_int_equal(pull.length, BYTES - WEFT_STAGED_PIECE);
     arrive_all_data(&pull);
@@ -169,7 +169,7 @@ static void what_is_not_reached_comes_as_data(void **state)
 {
     for (int can_try = 0; can_try < 2; can_try++) {
         struct weft_request *request = start_typed_recv();
-        struct weft_answer pull;
+        struct weft_pkt_pull pull;
 
         (void)state;
         memset(spread, 0, sizeof(spread));
@@ -181,7 +181,7 @@ static void what_is_not_reached_comes_as_data(void **state)
         assert_false(
             weft_share_has_pieces(share_of(A, 0), share_generation(share_of(A, 0))));
         assert_int_equal(fake_count(WEFT_PKT_PULL), 1);
-        pull = nth(WEFT_PKT_PULL, 0);
+        pull = nth(WEFT_PKT_PULL, 0).pull;
         assert_int_equal(pull.offset, 0);
         assert_int_equal(pull.length, BYTES);
         arrive_all_data(&pull);
@@ -224,7 +224,7 @@ static void a_typed_receive_is_not_offered_and_can_be_cancelled(void **state)
 static void a_sender_packs_what_it_is_asked_for(void **state)
 {
     struct weft_request *request;
-    struct weft_announce announce;
+    struct weft_pkt_announce announce;
 
     (void)state;
     for (size_t i = 0; i < DOUBLES; i++) {
@@ -235,27 +235,29 @@ static void a_sender_packs_what_it_is_asked_for(void **state)
     assert_int_equal(announce.address, 0);
     assert_int_equal(announce.length, BYTES);
     for (uint64_t at = 0; at < BYTES; at += WEFT_STAGED_PIECE) {
-        struct weft_answer staged;
+        struct weft_pkt_staged staged;
 
         arrive_answer(A, WEFT_PKT_STAGE,
-                      (struct weft_answer){.request = announce.request,
-                                           .other = 77,
-                                           .offset = at,
-                                           .length = piece_length(at)});
+                      (union weft_pkt_control){.stage = {.request = announce.request,
+                                                         .receiver = 77,
+                                                         .offset = at,
+                                                         .length = piece_length(at)}});
         weft_progress();
-        staged = nth(WEFT_PKT_STAGED, at / WEFT_STAGED_PIECE);
+        staged = nth(WEFT_PKT_STAGED, at / WEFT_STAGED_PIECE).staged;
         assert_int_equal(staged.request, 77);
         assert_int_equal(staged.offset, at);
         assert_int_equal(staged.length, piece_length(at));
-        assert_memory_equal((const void *)(uintptr_t)staged.other, message + at,
+        assert_memory_equal((const void *)(uintptr_t)staged.address, message + at,
                             (size_t)staged.length);
     }
     /* A second time: not answered. */
-    arrive_answer(A, WEFT_PKT_STAGE,
-                  (struct weft_answer){.request = announce.request, .length = 8});
+    arrive_answer(
+        A, WEFT_PKT_STAGE,
+        (union weft_pkt_control){.stage = {.request = announce.request, .length = 8}});
     weft_progress();
     assert_int_equal(fake_count(WEFT_PKT_STAGED), 3);
-    arrive_answer(A, WEFT_PKT_FETCHED, (struct weft_answer){.request = announce.request});
+    arrive_answer(A, WEFT_PKT_FETCHED,
+                  (union weft_pkt_control){.fetched = {.request = announce.request}});
     weft_progress();
     end_request(request, WEFT_OK);
 }
@@ -271,16 +273,15 @@ static void pieces_in_stages_are_read_where_they_are(void **state)
     arrive_announced(A, 5, NULL, BYTES, 42);
     weft_progress();
     for (size_t i = 0; i < 3; i++) {
-        const struct weft_answer stage = nth(WEFT_PKT_STAGE, i);
+        const struct weft_pkt_stage stage = nth(WEFT_PKT_STAGE, i).stage;
 
         memcpy(stage_of(A, i % 2), message + stage.offset, (size_t)stage.length);
-        arrive_answer(A, WEFT_PKT_STAGED,
-                      (struct weft_answer){
-                          .request = stage.other,
-                          .other = WEFT_IN_STAGE | i % 2,
-                          .offset = stage.offset,
-                          .length = stage.length,
-                      });
+        arrive_answer(
+            A, WEFT_PKT_STAGED,
+            (union weft_pkt_control){.staged = {.request = stage.receiver,
+                                                .address = WEFT_IN_STAGE | i % 2,
+                                                .offset = stage.offset,
+                                                .length = stage.length}});
         weft_progress();
     }
     assert_int_equal(fake.move_count, 0);
@@ -292,7 +293,7 @@ static void pieces_in_stages_are_read_where_they_are(void **state)
 static void a_sender_packs_into_stages_in_turn(void **state)
 {
     struct weft_request *request;
-    struct weft_announce announce;
+    struct weft_pkt_announce announce;
 
     (void)state;
     limit_stages(2);
@@ -305,14 +306,15 @@ static void a_sender_packs_into_stages_in_turn(void **state)
         const uint64_t at = i * WEFT_STAGED_PIECE;
 
         arrive_answer(A, WEFT_PKT_STAGE,
-                      (struct weft_answer){.request = announce.request,
-                                           .offset = at,
-                                           .length = piece_length(at)});
+                      (union weft_pkt_control){.stage = {.request = announce.request,
+                                                         .offset = at,
+                                                         .length = piece_length(at)}});
         weft_progress();
-        assert_int_equal(nth(WEFT_PKT_STAGED, i).other, WEFT_IN_STAGE | i % 2);
+        assert_int_equal(nth(WEFT_PKT_STAGED, i).staged.address, WEFT_IN_STAGE | i % 2);
         assert_memory_equal(stage_of(0, i % 2), message + at, piece_length(at));
     }
-    arrive_answer(A, WEFT_PKT_FETCHED, (struct weft_answer){.request = announce.request});
+    arrive_answer(A, WEFT_PKT_FETCHED,
+                  (union weft_pkt_control){.fetched = {.request = announce.request}});
     weft_progress();
     end_request(request, WEFT_OK);
     assert_int_equal(stages_used(), 0);
@@ -324,7 +326,7 @@ static void a_message_of_one_stage_is_announced_in_it(void **state)
     enum { STAGES = 2, SENDS = STAGES + 1, PART = 1000 };
     struct weft_datatype *part;
     struct weft_request *requests[SENDS];
-    struct weft_announce announces[SENDS];
+    struct weft_pkt_announce announces[SENDS];
 
     (void)state;
     limit_stages(STAGES);
@@ -367,7 +369,7 @@ static void a_message_in_a_stage_goes_to_any_buffer(void **state)
         struct weft_request *request =
             is_typed ? start_typed_recv() : start_recv(A, 5, spread, BYTES);
         struct weft_header header = fixture_header(WEFT_PKT_ANNOUNCE, A, 5);
-        const struct weft_announce announce = {
+        const struct weft_pkt_announce announce = {
             .length = WEFT_STAGE_BYTES,
             .address = WEFT_IN_STAGE | 1,
             .request = 42,
@@ -426,7 +428,7 @@ static void a_sender_shows_long_blocks_and_stores_what_is_wanted(void **state)
 {
     struct weft_datatype *rows = make_rows(ROWS, BLOCK, BLOCK + GAP);
     struct weft_request *request;
-    struct weft_announce announce;
+    struct weft_pkt_announce announce;
     const struct weft_iov_list *list;
     struct weft_copy_share *share;
 
@@ -465,7 +467,7 @@ static void both_may_have_long_blocks(void **state)
 {
     struct weft_datatype *rows = make_rows(2 * ROWS, BLOCK / 2, BLOCK / 2 + GAP);
     struct weft_iov_list *list = (struct weft_iov_list *)stage_of(A, 1);
-    struct weft_announce announce = {
+    struct weft_pkt_announce announce = {
         .length = ROW_BYTES,
         .address = WEFT_IN_STAGE | WEFT_IS_LIST | 1,
         .request = 42,
@@ -492,11 +494,11 @@ static void both_may_have_long_blocks(void **state)
         weft_progress();
         assert_int_equal(list_at(weft_share_field(&share->target))->n, 2 * ROWS);
         for (size_t i = 0; i < fake_count(WEFT_PKT_PULL); i++) {
-            const struct weft_answer pull = nth(WEFT_PKT_PULL, i);
+            const struct weft_pkt_pull pull = nth(WEFT_PKT_PULL, i).pull;
 
             assert_true(is_failing);
             for (uint64_t at = 0; at < pull.length; at += 1024) {
-                arrive_data(A, pull.other, message, pull.offset + at,
+                arrive_data(A, pull.receiver, message, pull.offset + at,
                             pull.length - at < 1024 ? pull.length - at : 1024);
                 weft_progress();
             }
@@ -513,7 +515,7 @@ static void both_may_have_long_blocks(void **state)
 static void long_blocks_may_become_short_ones(void **state)
 {
     struct weft_iov_list *list = (struct weft_iov_list *)stage_of(A, 1);
-    const struct weft_announce announce = {
+    const struct weft_pkt_announce announce = {
         .length = BYTES,
         .address = WEFT_IN_STAGE | WEFT_IS_LIST | 1,
         .request = 42,

@@ -115,7 +115,8 @@ static void answer_while_asleep(void)
     fake.refuse_control = FAKE_ENDLESS;
     fake.rings = 0;
     weft_engine_control(weft_peer_find(PEER), WEFT_PKT_FETCHED,
-                        &(struct weft_answer){.request = 1});
+                        &(struct weft_pkt_fetched){.request = 1},
+                        sizeof(struct weft_pkt_fetched));
     weft_engine_leave();
     rings[1] = fake.rings;
     weft_unlock();
@@ -257,13 +258,13 @@ static void an_empty_message_by_an_offer_wakes_the_receiver(void **state)
 
     (void)state;
     set_peers_inside(false);
-    arrive_answer(PEER, WEFT_PKT_OFFER,
-                  (struct weft_answer){
-                      .request = 1,
-                      .other = (uint64_t)generation << 32 | 1,
-                      .offset = (uint64_t)FIXTURE_CONTEXT << 32 | TAG,
-                      .length = LONG,
-                  });
+    arrive_answer(
+        PEER, WEFT_PKT_OFFER,
+        (union weft_pkt_control){.offer = {.request = 1,
+                                           .share = (uint64_t)generation << 32 | 1,
+                                           .context = FIXTURE_CONTEXT,
+                                           .tag = TAG,
+                                           .length = LONG}});
     weft_progress();
     request = start_send(PEER, TAG, target, 0, WEFT_SEND_SYNCHRONOUS);
     assert_int_equal(weft_share_state(share, generation, &is_over), WEFT_SHARE_OPEN);
@@ -366,8 +367,8 @@ static void a_progress_thread_that_nobody_wakes_looks_for_packets(void **state)
     weft_progress();
     weft_lock();
     for (uint64_t at = 0; at < LONG; at += 4000) {
-        arrive_data(PEER, answer_in(fake_nth(WEFT_PKT_PULL, 0)).other, message, at,
-                    LONG - at < 4000 ? LONG - at : 4000);
+        arrive_data(PEER, answer_in(fake_nth(WEFT_PKT_PULL, 0)).pull.receiver, message,
+                    at, LONG - at < 4000 ? LONG - at : 4000);
     }
     weft_unlock();
     while (!is_done(request) && patience-- > 0) {

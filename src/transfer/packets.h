@@ -1,0 +1,120 @@
+/*
+ * packets.h - what the packets of long messages carry behind their header: one struct for
+ * each kind. The kinds are numbered in engine/wire.h.
+ *
+ * A struct is as large as it has to be, and travels as it lies in memory. Packets are not
+ * aligned, so a handler is given a copy.
+ */
+#ifndef WEFT_TRANSFER_PACKETS_H
+#define WEFT_TRANSFER_PACKETS_H
+
+#include "engine/wire.h"
+
+enum { WEFT_SUM_BLOCKS = 8 }; /* parts of an announced message that are summed (sums.h) */
+
+/*
+ * In place of an address: | the number of a stage of the transport of who says so. The
+ * bytes are in it, or it is the list of where they are (iov_list.h).
+ */
+#define WEFT_IN_STAGE (UINT64_C(1) << 63)
+#define WEFT_IS_LIST  (UINT64_C(1) << 62)
+
+#define WEFT_NO_SHARE UINT64_MAX
+
+/* ANNOUNCE, RTS: a message that the receiver is to fetch. WEFT_SUM_BLOCKS checksums of 4
+ * bytes follow where they are set, but for a message with a share, whose checksums may
+ * come later, in SUMS. */
+struct weft_pkt_announce {
+    uint64_t length;  /* of the message */
+    uint64_t address; /* in the sender's memory, or a stage; 0: it is in no one place */
+    uint64_t request; /* the sender's, to be named in every answer */
+    uint64_t share;   /* the sender's, generation << 32 | number, or WEFT_NO_SHARE */
+};
+_Static_assert(sizeof(struct weft_pkt_announce) == 32, "wire version 7");
+
+/* DATA: precedes a piece of an announced message, which is the rest of the packet. */
+struct weft_pkt_data {
+    uint64_t request; /* the receiver's */
+    uint64_t offset;
+};
+_Static_assert(sizeof(struct weft_pkt_data) == 16, "wire version 7");
+
+/* PULL, RTR: send me a piece of what you announced, as DATA. */
+struct weft_pkt_pull {
+    uint64_t request;  /* the sender's */
+    uint64_t receiver; /* the receiver's request */
+    uint64_t offset;
+    uint64_t length;
+};
+_Static_assert(sizeof(struct weft_pkt_pull) == 32, "wire version 7");
+
+/* PULL_PUT, RTR: put a piece of what you announced into my memory. */
+struct weft_pkt_pull_put {
+    struct weft_pkt_pull piece; /* first */
+    uint64_t address;           /* of the memory from `offset` on, and its key */
+    uint64_t key;
+};
+_Static_assert(sizeof(struct weft_pkt_pull_put) == 48, "wire version 7");
+
+/* PLACED, ATP: the piece that you have asked for by PULL_PUT is in its place. */
+struct weft_pkt_placed {
+    uint64_t request; /* the receiver's */
+    uint64_t length;
+};
+_Static_assert(sizeof(struct weft_pkt_placed) == 16, "wire version 7");
+
+/* FETCHED, ATS: I have all of what you announced without a share. */
+struct weft_pkt_fetched {
+    uint64_t request; /* the sender's */
+};
+_Static_assert(sizeof(struct weft_pkt_fetched) == 8, "wire version 7");
+
+/* OFFER: a receive is posted, store there. */
+struct weft_pkt_offer {
+    uint64_t request; /* the receiver's */
+    uint64_t share;   /* the receiver's, generation << 32 | number */
+    uint64_t length;  /* of its buffer */
+    uint32_t context;
+    int32_t tag;
+};
+_Static_assert(sizeof(struct weft_pkt_offer) == 32, "wire version 7");
+
+/* STAGE: pack a piece of what you announced, for me to fetch. */
+struct weft_pkt_stage {
+    uint64_t request;  /* the sender's */
+    uint64_t receiver; /* the receiver's request */
+    uint64_t offset;
+    uint64_t length;
+};
+_Static_assert(sizeof(struct weft_pkt_stage) == 32, "wire version 7");
+
+/* STAGED: there it is. */
+struct weft_pkt_staged {
+    uint64_t request; /* the receiver's */
+    uint64_t address; /* in the sender's memory, or a stage */
+    uint64_t offset;
+    uint64_t length;
+};
+_Static_assert(sizeof(struct weft_pkt_staged) == 32, "wire version 7");
+
+/* SUMS: the checksums of what you receive from me. */
+struct weft_pkt_sums {
+    uint64_t request; /* the receiver's */
+    uint32_t sums[WEFT_SUM_BLOCKS];
+};
+_Static_assert(sizeof(struct weft_pkt_sums) == 40, "wire version 7");
+
+/* A control packet of any kind. */
+union weft_pkt_control {
+    struct weft_pkt_pull pull;
+    struct weft_pkt_pull_put pull_put;
+    struct weft_pkt_placed placed;
+    struct weft_pkt_fetched fetched;
+    struct weft_pkt_offer offer;
+    struct weft_pkt_stage stage;
+    struct weft_pkt_staged staged;
+    struct weft_pkt_sums sums;
+};
+_Static_assert(sizeof(union weft_pkt_control) <= WEFT_CONTROL_MAX, "wire version 7");
+
+#endif

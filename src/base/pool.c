@@ -5,7 +5,6 @@
 #include "base/pool.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,6 +142,19 @@ void *weft_pool_find(const struct weft_pool *pool, uint32_t index, uint32_t gene
         return NULL;
     }
     return slot->object;
+}
+
+/* Generations go round, so those of the last half of a round have been. */
+bool weft_pool_was(const struct weft_pool *pool, uint32_t index, uint32_t generation)
+{
+    const uint32_t round = INT32_MAX;
+    uint32_t next;
+
+    if (index >= made(pool) || generation == 0 || generation > round) {
+        return false;
+    }
+    next = slot_at(pool, index)->generation;
+    return generation != next && (next + round - generation) % round < round / 2;
 }
 
 uint32_t weft_pool_generation(const struct weft_pool *pool, uint32_t index)

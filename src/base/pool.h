@@ -16,6 +16,7 @@
 #include "base/rc.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -57,6 +58,9 @@ uint32_t weft_pool_renew(void *object);
 
 /* The object, or NULL if there is none of this index and generation. */
 void *weft_pool_find(const struct weft_pool *pool, uint32_t index, uint32_t generation);
+
+/* Has there been an object of this index and generation, which was given back since? */
+bool weft_pool_was(const struct weft_pool *pool, uint32_t index, uint32_t generation);
 
 /* The generation of the object now in use at this index, or 0. */
 uint32_t weft_pool_generation(const struct weft_pool *pool, uint32_t index);

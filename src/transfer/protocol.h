@@ -95,7 +95,7 @@ struct weft_transfer *weft_transfer_find(uint64_t name, bool is_send);
 /*
  * The transfer that an answer of the peer names: a send that was announced to it, or a
  * receive of a message of its. *out is NULL if it is over. Returns what is wrong, if it
- * belongs to another peer.
+ * belongs to another peer, or there never was such a transfer.
  */
 const char *weft_transfer_find_announced(const struct weft_peer *from, uint64_t name,
                                          struct weft_transfer **out);

@@ -66,12 +66,23 @@ struct weft_transfer *weft_transfer_take(struct weft_peer *peer, bool is_send,
     return t;
 }
 
+/* Of a name that is none of a transfer's now: NULL if it was one's. */
+static const char *check_over(uint64_t name)
+{
+    return weft_pool_was(&pool, (uint32_t)name, (uint32_t)(name >> 32))
+               ? NULL
+               : "it names a message that there never was";
+}
+
 const char *weft_transfer_find_announced(const struct weft_peer *from, uint64_t name,
                                          struct weft_transfer **out)
 {
     const struct weft_transfer *send = *out = weft_transfer_find(name, true);
 
-    return send != NULL && (!send->awaits_answer || send->peer != from)
+    if (send == NULL) {
+        return check_over(name);
+    }
+    return !send->awaits_answer || send->peer != from
                ? "it answers a message that was not announced to it"
                : NULL;
 }
@@ -81,9 +92,11 @@ const char *weft_transfer_find_incoming(const struct weft_peer *from, uint64_t n
 {
     const struct weft_transfer *recv = *out = weft_transfer_find(name, false);
 
-    return recv != NULL && recv->peer != from
-               ? "it sends bytes for a receive that waits for none of it"
-               : NULL;
+    if (recv == NULL) {
+        return check_over(name);
+    }
+    return recv->peer != from ? "it sends bytes for a receive that waits for none of it"
+                              : NULL;
 }
 
 /* ---- the two lists ---- */

@@ -308,6 +308,38 @@ static void pieces_for_a_receive_that_was_only_offered_are_refused(void **state)
     end_recv(recv, A, TAG, 1);
 }
 
+/* A packet that is dropped would be a hang, for whoever has lost it. */
+static void what_names_no_transfer_that_ever_was_is_refused(void **state)
+{
+    static const enum weft_packet kinds[] = {
+        WEFT_PKT_PULL,   WEFT_PKT_FETCHED, WEFT_PKT_STAGE, WEFT_PKT_PULL_PUT,
+        WEFT_PKT_STAGED, WEFT_PKT_PLACED,  WEFT_PKT_SUMS};
+    static uint8_t block[2 * BEFORE];
+    struct weft_request *recv = start_pulled(block);
+    const uint64_t name = transfer_name(recv);
+    const uint64_t names[] = {0,          1,
+                              UINT64_MAX, name + (UINT64_C(1) << 32),
+                              name + 1,   UINT64_C(0xdeadbeef12345678)};
+    union weft_pkt_control answer = {.pull = {.length = 32}};
+
+    (void)state;
+    for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
+        answer.pull.request = names[n];
+        for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+            assert_answer_rejected(A, kinds[i], &answer, "there never was");
+        }
+        assert_data_rejected(A, (struct weft_pkt_data){.request = names[n]}, 8,
+                             "there never was");
+    }
+    answer.pull.request = name; /* a receive, where a send is meant */
+    for (size_t i = 0; i < 4; i++) {
+        assert_answer_rejected(A, kinds[i], &answer, "there never was");
+    }
+    arrive_data(A, name, message, 0, 70);
+    weft_progress();
+    end_recv(recv, A, TAG, 70);
+}
+
 /* A transfer's name is never used again: what names one that is over finds nothing, not
  * even the next in the same place of the pool. */
 static void what_comes_for_a_receive_that_is_over_is_ignored(void **state)
@@ -378,11 +410,25 @@ static void an_offer_of_a_place_that_we_do_not_see_is_refused(void **state)
     assert_answer_rejected(A, WEFT_PKT_OFFER, &offer, "a place that we do not see");
 }
 
+static uint64_t name_what_is_over(void)
+{
+    union weft_pkt_control fetched;
+    struct weft_request *send;
+
+    limit_shares(0);
+    send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
+    fetched.fetched.request = transfer_name(send);
+    arrive_answer(A, WEFT_PKT_FETCHED, fetched);
+    weft_progress();
+    end_request(send, WEFT_OK);
+    return fetched.fetched.request;
+}
+
 /* Every bit of the header and of what it precedes is covered by the checksum. */
 static void a_flipped_bit_in_a_packet_is_noticed(void **state)
 {
     struct weft_header header = fixture_header(WEFT_PKT_PULL, A, 0);
-    struct weft_pkt_pull answer = {.request = 1, .length = 8};
+    struct weft_pkt_pull answer = {.request = name_what_is_over(), .length = 8};
     const size_t all = sizeof(header) + sizeof(answer);
 
     (void)state;
@@ -437,6 +483,7 @@ int main(void)
         CASE(pieces_that_came_twice_do_not_complete_a_receive),
         CASE(pieces_for_the_receive_of_another_message_are_refused),
         CASE(pieces_for_a_receive_that_was_only_offered_are_refused),
+        CASE(what_names_no_transfer_that_ever_was_is_refused),
         CASE(what_comes_for_a_receive_that_is_over_is_ignored),
         CASE(an_announcement_of_what_we_do_not_see_is_refused),
         CASE(an_offer_of_a_place_that_we_do_not_see_is_refused),

@@ -94,6 +94,31 @@ static void a_renewed_object_stays_and_is_found_by_its_new_generation_only(void 
     weft_pool_fini(&pool);
 }
 
+static void what_was_given_back_is_told_from_what_never_was(void **state)
+{
+    struct weft_pool pool;
+    void *object;
+    uint32_t index;
+    uint32_t generation;
+
+    (void)state;
+    weft_pool_init(&pool, 8, 4, 8);
+    assert_false(weft_pool_was(&pool, 0, 1));
+    for (int turn = 0; turn < 3; turn++) {
+        assert_int_equal(weft_pool_take(&pool, &object, &index, &generation), WEFT_OK);
+        assert_false(weft_pool_was(&pool, index, generation)); /* it is */
+        assert_false(weft_pool_was(&pool, index, generation + 1));
+        assert_int_equal(weft_pool_was(&pool, index, generation - 1), turn > 0);
+        weft_pool_give(&pool, index);
+        assert_true(weft_pool_was(&pool, index, generation));
+        assert_false(weft_pool_was(&pool, index, generation + 1));
+    }
+    assert_false(weft_pool_was(&pool, index, 0));
+    assert_false(weft_pool_was(&pool, index, UINT32_MAX));
+    assert_false(weft_pool_was(&pool, index + 1, 1));
+    weft_pool_fini(&pool);
+}
+
 static void an_index_never_made_is_not_found(void **state)
 {
     struct weft_pool pool;
@@ -132,6 +157,7 @@ int main(void)
         cmocka_unit_test(objects_stay_where_they_are_while_the_pool_grows),
         cmocka_unit_test(an_object_given_back_is_not_found_again),
         cmocka_unit_test(a_renewed_object_stays_and_is_found_by_its_new_generation_only),
+        cmocka_unit_test(what_was_given_back_is_told_from_what_never_was),
         cmocka_unit_test(an_index_never_made_is_not_found),
         cmocka_unit_test(a_full_pool_says_so_and_goes_on_after_a_give),
     };

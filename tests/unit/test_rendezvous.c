@@ -1177,34 +1177,6 @@ static void answers_to_a_request_that_is_over_are_ignored(void **state)
     end_request(later, WEFT_OK);
 }
 
-static void answers_that_name_no_request_are_ignored(void **state)
-{
-    const uint64_t names[] = {0, 1, UINT64_MAX, UINT64_C(0xdeadbeef12345678)};
-    struct weft_request *recv;
-    uint8_t packet[64] = {0};
-
-    (void)state;
-    recv = start_recv(A, 5, buffer, 64);
-    for (size_t i = 0; i <= sizeof(names) / sizeof(names[0]); i++) {
-        /* Also one that is a receive, where a send is meant, and the shared one. */
-        const uint64_t name =
-            i < sizeof(names) / sizeof(names[0]) ? names[i] : transfer_name(recv);
-        const union weft_pkt_control answer = {.pull = {.request = name, .length = 32}};
-
-        arrive_fetched(name);
-        arrive_answer(A, WEFT_PKT_PULL, answer);
-        if (i < sizeof(names) / sizeof(names[0])) {
-            arrive_data(A, name, packet, 0, 32);
-        }
-    }
-    weft_progress();
-    assert_false(weft_request_is_complete(recv));
-    assert_int_equal(fake.sent_count, 0);
-    arrive_eager(A, 5, "x", 1);
-    weft_progress();
-    end_recv(recv, A, 5, 1);
-}
-
 static void a_send_whose_end_is_lost_is_never_over(void **state)
 {
     struct weft_request *request;
@@ -1676,7 +1648,6 @@ int main(void)
         CASE(an_answer_just_before_the_sleep_is_seen),
 
         CASE(answers_to_a_request_that_is_over_are_ignored),
-        CASE(answers_that_name_no_request_are_ignored),
         CASE(a_send_whose_end_is_lost_is_never_over),
 
         CASE(a_long_message_to_ourselves_is_copied),

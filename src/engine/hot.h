@@ -79,6 +79,7 @@ struct weft_peer {
     uint64_t next_sequence; /* of our ordered packets to it; its lower half travels */
     struct weft_path *path; /* NULL: never sent to, or ourselves */
     struct weft_path *fast; /* path, while a small message may go at once */
+    size_t fast_below;      /* one of fewer bytes, that is; 0: none may */
     struct weft_node_area *area; /* NULL: none, or a network leads to it */
     struct weft_retry_queue retry[WEFT_RETRY_CLASSES];
     struct weft_peer *next_retrying;
@@ -176,6 +177,15 @@ static inline struct weft_peer *weft_peer_get(uint32_t rank)
     struct weft_peer *peer = weft_peer_find(rank);
 
     return weft_likely(peer != NULL) ? peer : weft_peer_make(rank);
+}
+
+/* The longest message that goes to it whole in one packet that is copied. */
+static inline size_t weft_peer_eager_max(const struct weft_peer *peer)
+{
+    const struct weft_path *path = peer->path;
+
+    return path != NULL && path->packet_max < WEFT_EAGER_MAX ? path->packet_max
+                                                             : WEFT_EAGER_MAX;
 }
 
 /* A reason arises, and ends. */

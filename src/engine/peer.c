@@ -42,6 +42,7 @@ void weft_peers_disconnect(void)
             disconnect(peer->path);
             peer->path = NULL;
             peer->fast = NULL;
+            peer->fast_below = 0;
         }
     }
 }

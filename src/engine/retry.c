@@ -23,6 +23,7 @@ void weft_engine_update_fast(struct weft_peer *peer)
                          weft_engine.hooks.seal == NULL && !peer->is_failed;
 
     peer->fast = is_free ? peer->path : NULL;
+    peer->fast_below = peer->fast != NULL ? weft_peer_eager_max(peer) + 1 : 0;
 }
 
 void weft_engine_retry_later(struct weft_peer *peer, enum weft_retry_class which,

@@ -42,7 +42,8 @@
 
 enum {
     WEFT_WIRE_VERSION = 7,
-    WEFT_EAGER_MAX = 4096, /* a whole message in one packet; longer ones are announced */
+    WEFT_EAGER_MAX = 4096, /* a whole message in one packet, if the path's packets carry
+                            * it (weft_peer_eager_max); longer ones are announced */
     WEFT_CONTROL_MAX = 64, /* bytes behind the header of a control packet */
     WEFT_PACKET_MAX =
         64 * 1024 + WEFT_HEAD_MAX, /* bytes behind the header, of any kind */

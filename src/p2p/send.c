@@ -104,7 +104,7 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
         weft_p2p_end_send(send, WEFT_ERR_PROC_FAILED);
         return;
     }
-    if ((is_announced || data->bytes > WEFT_EAGER_MAX) &&
+    if ((is_announced || data->bytes > weft_peer_eager_max(peer)) &&
         weft_p2p_start_long(send, is_blocking)) {
         return;
     }
@@ -116,9 +116,11 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
 /* A whole message in one packet is copied, or sent without a copy by a network. */
 static size_t most_at_once(const struct weft_peer *peer, bool is_contiguous)
 {
-    return peer->path != NULL && is_contiguous && peer->path->zcopy_max > WEFT_EAGER_MAX
+    const size_t copied = weft_peer_eager_max(peer);
+
+    return peer->path != NULL && is_contiguous && peer->path->zcopy_max > copied
                ? peer->path->zcopy_max
-               : WEFT_EAGER_MAX;
+               : copied;
 }
 
 static bool is_announced(const struct weft_peer *peer, const struct weft_data *data,
@@ -135,11 +137,12 @@ static inline enum weft_rc send_now(const struct weft_comm *comm, int dest, int 
 {
     struct weft_peer *peer = weft_peer_find(weft_comm_process(comm, dest));
 
-    if (weft_likely(peer != NULL && peer->fast != NULL && bytes <= WEFT_EAGER_MAX &&
+    if (weft_likely(peer != NULL && bytes < peer->fast_below &&
                     mode_of(flags) == WEFT_SEND_STANDARD)) {
         struct weft_header header; /* field by field: an initialiser clears it first */
         enum weft_rc rc;
 
+        assert(peer->fast != NULL);
         header.kind = WEFT_PKT_EAGER;
         header.channel = 0;
         header.flags = 0;
@@ -171,7 +174,7 @@ static enum weft_rc try_without_request(const struct weft_comm *comm, int dest, 
     if (rc != WEFT_OK) {
         return rc;
     }
-    if (data->bytes > WEFT_EAGER_MAX && weft_peer_is_on_net(*peer) &&
+    if (data->bytes > weft_peer_eager_max(*peer) && weft_peer_is_on_net(*peer) &&
         weft_unlikely(weft_data_is_unreadable(data))) {
         return WEFT_ERR_ADDRESS;
     }
@@ -179,7 +182,7 @@ static enum weft_rc try_without_request(const struct weft_comm *comm, int dest, 
     header->flags = mode_of(flags) == WEFT_SEND_READY ? WEFT_PKT_READY : 0;
     *is_long = is_announced(*peer, data, mode_of(flags));
     if (*is_long || weft_peer_retries(*peer, WEFT_RETRY_ORDERED) || data->type != NULL ||
-        (*peer)->is_failed || data->bytes > WEFT_EAGER_MAX) {
+        (*peer)->is_failed || data->bytes > weft_peer_eager_max(*peer)) {
         return WEFT_AGAIN;
     }
     return weft_engine_send(*peer, header, data->buffer, data->bytes, 0);

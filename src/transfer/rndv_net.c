@@ -158,10 +158,11 @@ static bool is_one_before(const struct weft_transfer *send)
  * How many bytes go with an announcement. They are there sooner, but the receiver copies
  * them once more; so none go where others are on the way meanwhile.
  */
-static size_t bytes_along(const struct weft_transfer *send)
+static size_t bytes_along(const struct weft_transfer *send, size_t head_len)
 {
     const struct weft_peer *peer = send->peer;
-    const size_t most = peer->path->zcopy_max;
+    const size_t room = peer->path->zcopy_max;
+    const size_t most = room > head_len ? room - head_len : 0;
 
     if (send->data.type != NULL || most == 0 || peer->transfers->announced_only > 0 ||
         send->mr != NULL || is_one_before(send)) {
@@ -197,7 +198,7 @@ enum weft_rc weft_rndv_net_announce(struct weft_transfer *send, const void *head
                                     size_t head_len)
 {
     struct weft_path *path = path_of(send);
-    const size_t along = bytes_along(send);
+    const size_t along = bytes_along(send, head_len);
     enum weft_rc rc;
 
     send->zcopies = 0;

@@ -335,7 +335,8 @@ void weft_transfer_end_if_inaccessible(const struct weft_transfer *t, uint64_t o
 static bool push_piece(struct weft_peer *peer, struct weft_push *push)
 {
     const uint64_t left = push->end - push->offset;
-    const size_t n = (size_t)(left < DATA_MAX ? left : DATA_MAX);
+    const uint64_t most = weft_peer_eager_max(peer) - sizeof(struct weft_pkt_data);
+    const size_t n = (size_t)(left < most ? left : most);
     struct weft_header header = {.kind = WEFT_PKT_DATA};
     struct {
         struct weft_pkt_data data;

@@ -121,7 +121,7 @@ struct weft_path {
     struct weft_transport *transport;
     struct weft_peer *peer;
     uint32_t process;    /* the peer's rank in the job */
-    uint32_t packet_max; /* bytes that a packet can carry */
+    uint32_t packet_max; /* bytes that a packet can carry: 512 or more */
     uint32_t zcopy_max;  /* bytes of a zero-copy send; 0: there is none */
     uint8_t number;      /* among the paths to this peer */
     bool prefers_get;    /* long messages: their receivers get them; else senders put */

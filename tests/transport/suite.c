@@ -356,7 +356,7 @@ void suite_open(const char *name)
             check(suite.path[r]->packets == suite.ops);
             check(suite.path[r]->peer == on_meet(&suite, r));
             check(suite.path[r]->number == 0);
-            check(suite.path[r]->packet_max > 0);
+            check(suite.path[r]->packet_max >= 512);
             check(suite.path[r]->packet_max <= PATTERN_BYTES);
         }
     }

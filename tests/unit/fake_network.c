@@ -47,6 +47,8 @@ static void fail(const char *what)
 void fake_net_reset(void)
 {
     memset(&fake_net, 0, sizeof(fake_net));
+    fake_net.packet_max = WEFT_EAGER_MAX;
+    fake_net.zcopy_max = NET_ZCOPY_MAX;
     memset(&net, 0, sizeof(net));
 }
 
@@ -82,8 +84,8 @@ static enum weft_rc net_connect(struct weft_transport *tp, struct weft_peer *pee
             .transport = tp,
             .peer = peer,
             .process = process,
-            .packet_max = WEFT_EAGER_MAX,
-            .zcopy_max = NET_ZCOPY_MAX,
+            .packet_max = fake_net.packet_max,
+            .zcopy_max = fake_net.zcopy_max,
             .number = number,
             .prefers_get = fake_net.prefers_get,
         };
@@ -108,6 +110,9 @@ static enum weft_rc net_send(struct weft_path *path, const void *header, const v
 {
     struct net_packet *packet = new_packet(path, header);
 
+    if (len > fake_net.packet_max) {
+        fail("a packet is too long");
+    }
     packet->flags = flags;
     packet->len = len;
     if (len > 0) {
@@ -154,7 +159,7 @@ static enum weft_rc net_send_zcopy(struct weft_path *path, const void *header,
     if (refuses(&fake_net.refuse_zcopy)) {
         return WEFT_AGAIN;
     }
-    if (head_len > WEFT_HEAD_MAX || len > NET_ZCOPY_MAX) {
+    if (head_len > WEFT_HEAD_MAX || head_len + len > fake_net.zcopy_max) {
         fail("a zero-copy send is too long");
     }
     packet = new_packet(path, header);

@@ -31,11 +31,13 @@ struct net_packet {
 
 struct fake_net {
     /* Set by the test. */
-    int refuse_zcopy;   /* so many zero-copy sends find no room */
-    int refuse_rma;     /* so many puts and gets */
-    bool refuse_mr;     /* no memory can be registered */
-    bool prefers_get;   /* receivers get long messages; before the first contact */
-    bool has_no_memory; /* peers' memory is out of reach; before the first contact */
+    uint32_t packet_max; /* bytes of a packet that is copied, and of one that is not; */
+    uint32_t zcopy_max;  /* before the first contact */
+    int refuse_zcopy;    /* so many zero-copy sends find no room */
+    int refuse_rma;      /* so many puts and gets */
+    bool refuse_mr;      /* no memory can be registered */
+    bool prefers_get;    /* receivers get long messages; before the first contact */
+    bool has_no_memory;  /* peers' memory is out of reach; before the first contact */
 
     /* Read by the test. */
     struct net_packet sent[NET_PACKETS];

@@ -90,6 +90,7 @@ void fake_reset(void)
     empty(&control);
     is_reachable = true;
     fake = (struct fake){
+        .packet_max = FAKE_SHORT_MAX,
         .gets = FAKE_ENDLESS,
         .puts = FAKE_ENDLESS,
     };
@@ -201,7 +202,7 @@ static enum weft_rc fake_connect(struct weft_transport *tp, struct weft_peer *pe
         .transport = tp,
         .peer = peer,
         .process = process,
-        .packet_max = FAKE_SHORT_MAX,
+        .packet_max = fake.packet_max,
     };
     fake.paths++;
     paths[process] = path;
@@ -228,7 +229,7 @@ static bool is_control(const struct weft_header *header)
 static void watch_send(const struct weft_header *header, size_t len, unsigned flags)
 {
     note_fault(!is_locked(), "send without the lock");
-    note_fault(len > FAKE_SHORT_MAX, "send of more than fits");
+    note_fault(len > fake.packet_max, "send of more than fits");
     note_fault(header->channel != 0, "send on another channel");
     note_fault(header->length != len, "a header that is wrong about its length");
     note_fault(is_control(header) != ((flags & WEFT_SEND_CONTROL) != 0),

@@ -46,7 +46,8 @@ struct fake_move {
 
 struct fake {
     /* Set by the test. A number of times can be FAKE_ENDLESS. */
-    int refuse_ordered; /* so many ordered packets find the queue full */
+    uint32_t packet_max; /* bytes of a packet, at most FAKE_SHORT_MAX; at first contact */
+    int refuse_ordered;  /* so many ordered packets find the queue full */
     int refuse_control;
     enum weft_rc send_error; /* if not WEFT_OK: what every send returns */
     bool may_be_queued;      /* what it answers about packets on their way */

@@ -27,9 +27,9 @@ enum {
     ORDERED,
     CONTROL,
     LANES,
-    PACKET = 4096,
-    NAME = 6,  /* bytes of an abstract name that the kernel chose */
-    BATCH = 8, /* packets of one connection, then it is the next one's turn */
+    PACKET = 4096, /* unless WEFT_TEST_PACKET says fewer */
+    NAME = 6,      /* bytes of an abstract name that the kernel chose */
+    BATCH = 8,     /* packets of one connection, then it is the next one's turn */
     EVENTS = 16,
     KIND = SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC,
 };
@@ -140,7 +140,8 @@ static enum weft_rc send_packet(struct weft_path *path, const void *header,
     const struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
     struct pair *pair = (struct pair *)path;
     struct weft_transport *tp = path->transport;
-    const enum weft_rc rc = open_lanes(pair);
+    const enum weft_rc rc =
+        len <= path->packet_max ? open_lanes(pair) : WEFT_ERR_ARGUMENT;
     ssize_t sent;
 
     if (rc != WEFT_OK) {
@@ -338,6 +339,7 @@ static enum weft_rc open_all(struct weft_upcalls *up, struct weft_node *node,
     static unsigned openings;
     const uint32_t size = (uint32_t)node->job->who.size;
     struct weft_transport *tp = calloc(1, sizeof(*tp) + size * sizeof(tp->pairs[0]));
+    const char *packet = getenv("WEFT_TEST_PACKET");
     enum weft_rc rc;
 
     if (tp == NULL) {
@@ -346,10 +348,11 @@ static enum weft_rc open_all(struct weft_upcalls *up, struct weft_node *node,
     tp->up = up;
     tp->node = node;
     for (uint32_t r = 0; r < size; r++) {
-        const struct weft_path path = {.packets = &weft_pairs_ops,
-                                       .transport = tp,
-                                       .process = r,
-                                       .packet_max = PACKET};
+        const struct weft_path path = {
+            .packets = &weft_pairs_ops,
+            .transport = tp,
+            .process = r,
+            .packet_max = packet != NULL ? (uint32_t)atoi(packet) : PACKET};
 
         tp->pairs[r] = (struct pair){.path = path, .out = {-1, -1}};
     }

@@ -22,6 +22,8 @@ struct weft_transfer_ops {
     bool (*push)(struct weft_peer *peer, struct weft_push *push);
     /* All of that went out; or NULL. */
     void (*pushed)(struct weft_peer *peer, struct weft_push *push);
+    /* Does the network still need parts of it? NULL: it never does. */
+    bool (*has_zcopies)(const struct weft_transfer *send);
     /* Gives back what the protocol has taken; or NULL. */
     void (*close)(struct weft_transfer *transfer);
 };

@@ -54,7 +54,6 @@ enum weft_rc weft_rndv_announce(struct weft_transfer *send)
     size_t len = sizeof(packet.announce);
     enum weft_rc rc;
 
-    weft_rndv_node_use(send); /* unless a network leads there */
     packet.announce = (struct weft_pkt_announce){
         .length = send->data.bytes,
         .address = place_of(&send->data),
@@ -72,6 +71,7 @@ enum weft_rc weft_rndv_announce(struct weft_transfer *send)
         weft_rndv_net_register(send, &packet.announce);
         rc = weft_rndv_net_announce(send, &packet, len);
     } else {
+        weft_rndv_node_use(send);
         rc = weft_engine_send(send->peer, &send->header, &packet, len, WEFT_SEND_URGENT);
     }
     if (rc != WEFT_OK) { /* else it may be over already, if it goes to ourselves */
@@ -152,7 +152,7 @@ static bool can_share(struct weft_transfer *recv,
     }
     data = weft_data_part(&recv->data, 0, length);
     list = weft_stage_list(&data);
-    recv->list = list.at;
+    recv->node.list = list.at;
     recv->data.stage = list.name;
     return list.at != NULL;
 }

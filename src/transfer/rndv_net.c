@@ -58,7 +58,7 @@ void weft_rndv_net_close(void)
 /* The last of what a send waits for. If the peer is lost, p2p/ ends the transfer. */
 static void count_zcopy(struct weft_transfer *send, enum weft_rc rc)
 {
-    if (rc == WEFT_ERR_PROC_FAILED || --send->zcopies > 0) {
+    if (rc == WEFT_ERR_PROC_FAILED || --send->net.zcopies > 0) {
         return;
     }
     weft_transfer_end(send, rc);
@@ -136,8 +136,9 @@ enum weft_rc weft_rndv_net_send(struct weft_transfer *send)
     struct weft_path *path = path_of(send);
     enum weft_rc rc;
 
+    send->ops = &on_net;
     send->header.length = (uint32_t)send->data.bytes;
-    send->zcopies = 1;
+    send->net.zcopies = 1;
     rc = send_zcopy(send->peer, path, &send->header, NULL, 0, send->data.buffer,
                     (size_t)send->data.bytes, take_part(send->name, NULL));
     return rc == WEFT_OK ? WEFT_PENDING : rc;
@@ -165,7 +166,7 @@ static size_t bytes_along(const struct weft_transfer *send, size_t head_len)
     const size_t most = room > head_len ? room - head_len : 0;
 
     if (send->data.type != NULL || most == 0 || peer->transfers->announced_only > 0 ||
-        send->mr != NULL || is_one_before(send)) {
+        send->net.mr != NULL || is_one_before(send)) {
         return 0;
     }
     return send->data.bytes < most ? (size_t)send->data.bytes : most;
@@ -182,16 +183,16 @@ void weft_rndv_net_register(struct weft_transfer *send,
         send->data.bytes <= path->zcopy_max) {
         return;
     }
-    if (send->mr == NULL &&
+    if (send->net.mr == NULL &&
         path->memory->mr_register(path->transport, weft_data_at(&send->data, 0),
-                                  (size_t)send->data.bytes, WEFT_MR_GET, &send->key,
-                                  &send->mr) != WEFT_OK) {
-        send->mr = NULL;
+                                  (size_t)send->data.bytes, WEFT_MR_GET, &send->net.key,
+                                  &send->net.mr) != WEFT_OK) {
+        send->net.mr = NULL;
         return;
     }
     send->header.flags |= WEFT_PKT_EXPOSED;
-    announce->address = send->key.address;
-    announce->share = send->key.key;
+    announce->address = send->net.key.address;
+    announce->share = send->net.key.key;
 }
 
 enum weft_rc weft_rndv_net_announce(struct weft_transfer *send, const void *head,
@@ -201,7 +202,7 @@ enum weft_rc weft_rndv_net_announce(struct weft_transfer *send, const void *head
     const size_t along = bytes_along(send, head_len);
     enum weft_rc rc;
 
-    send->zcopies = 0;
+    send->net.zcopies = 0;
     send->is_along = along > 0;
     send->header.length = (uint32_t)head_len;
     if (along > 0) {
@@ -262,7 +263,7 @@ static bool put_next(struct weft_peer *peer, struct weft_push *push)
     }
     push->offset += n;
     if (push->offset < push->end) {
-        send->zcopies++; /* one more than what is asked for */
+        send->net.zcopies++; /* one more than what is asked for */
     }
     if (rc != WEFT_PENDING) {
         give_part(part);
@@ -344,13 +345,22 @@ static void deregister(struct weft_transfer *t)
 {
     const struct weft_path *path = t->peer->path;
 
-    if (t->mr != NULL) {
-        path->memory->mr_deregister(path->transport, t->mr);
-        t->mr = NULL;
+    if (t->net.mr != NULL) {
+        path->memory->mr_deregister(path->transport, t->net.mr);
+        t->net.mr = NULL;
     }
 }
 
-static const struct weft_transfer_ops on_net = {.push = send_next, .close = deregister};
+static bool has_zcopies(const struct weft_transfer *send)
+{
+    return send->net.zcopies > 0;
+}
+
+static const struct weft_transfer_ops on_net = {
+    .push = send_next,
+    .has_zcopies = has_zcopies,
+    .close = deregister,
+};
 
 static const struct weft_transfer_ops put_ops = {.push = put_next, .pushed = send_placed};
 static const struct weft_transfer_ops get_ops = {.push = get_next};
@@ -389,7 +399,7 @@ const char *weft_rndv_net_on_pull_put(struct weft_peer *from,
     if (push != NULL) {
         push->ops = &put_ops;
         push->key = (struct weft_key){.address = pull_put->address, .key = pull_put->key};
-        send->zcopies = 1;
+        send->net.zcopies = 1;
     }
     return NULL;
 }
@@ -406,8 +416,8 @@ static void ask_for_rest(struct weft_transfer *recv, uint64_t offset, uint64_t l
     if (recv->data.type != NULL || recv->is_sent_in_parts || path->memory == NULL ||
         path->memory->mr_register(path->transport, weft_data_at(&recv->data, offset),
                                   (size_t)length, WEFT_MR_PUT, &key,
-                                  &recv->mr) != WEFT_OK) {
-        recv->mr = NULL;
+                                  &recv->net.mr) != WEFT_OK) {
+        recv->net.mr = NULL;
         weft_transfer_pull(recv, offset, length);
         return;
     }
@@ -478,7 +488,8 @@ const char *weft_rndv_net_on_placed(struct weft_peer *from,
         return NULL; /* a second time */
     }
     /* The rest was asked for at once, so it is all that was not counted yet. */
-    if (recv->mr == NULL || placed->length != weft_share_left(recv->share)) {
+    if (recv->ops != &on_net || recv->net.mr == NULL ||
+        placed->length != weft_share_left(recv->share)) {
         return "it has put bytes that nobody asked for";
     }
     deregister(recv);

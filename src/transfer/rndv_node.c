@@ -143,9 +143,16 @@ static void copy(struct weft_transfer *t)
     }
 }
 
+static void give_list(struct weft_transfer *t)
+{
+    if (weft_unlikely(t->node.list != NULL)) {
+        weft_stage_return((struct weft_stage){t->node.list, t->data.stage});
+    }
+}
+
 void weft_rndv_node_use(struct weft_transfer *t)
 {
-    static const struct weft_transfer_ops ops = {.work = copy};
+    static const struct weft_transfer_ops ops = {.work = copy, .close = give_list};
 
     t->ops = &ops;
 }

@@ -2,49 +2,23 @@
 
 #include "transfer/stage.h"
 
-#include <stdlib.h>
-
 static const struct weft_transfer_ops staged;
 
-struct weft_staging {
-    uint64_t next;   /* send: to be packed; receive: to be asked for */
-    uint64_t end;    /* send: of what was asked for; receive: of all */
-    bool is_failed;  /* receive: the rest comes as DATA */
-    uint64_t failed; /* receive: from where on */
-    uint64_t staged; /* receive: up to where packing was told to be done */
-    unsigned first;  /* receive: of the pieces that can be fetched */
-    unsigned count;
-    struct {
-        uint64_t offset;
-        uint64_t length;
-        uint64_t address;
-    } piece[2];
-    struct weft_stage stage[2];
-};
-
-static void free_staging(struct weft_transfer *t)
+static void give_stages(struct weft_transfer *t)
 {
-    struct weft_staging *s = t->staging;
-
-    if (s != NULL) {
-        weft_stage_return(s->stage[0]);
-        weft_stage_return(s->stage[1]);
-        free(s);
-        t->staging = NULL;
-    }
+    weft_stage_return(t->staged.stage[0]);
+    weft_stage_return(t->staged.stage[1]);
 }
 
-static struct weft_staging *new_staging(struct weft_transfer *t)
+/* From now on the transfer goes this way. */
+static struct weft_staged *use(struct weft_transfer *t)
 {
-    t->staging = calloc(1, sizeof(*t->staging));
-    if (t->staging == NULL) {
-        weft_wireup_abort(weft_engine.job, 1, "no memory for a message in pieces");
-    }
     t->ops = &staged;
-    return t->staging;
+    t->staged = (struct weft_staged){.next = 0};
+    return &t->staged;
 }
 
-static struct weft_stage stage_of(struct weft_staging *s, int i)
+static struct weft_stage stage_of(struct weft_staged *s, int i)
 {
     if (s->stage[i].at == NULL) {
         s->stage[i] = weft_stage_take_any();
@@ -71,17 +45,17 @@ const char *weft_staged_on_stage(struct weft_peer *from,
     const struct weft_pkt_stage *stage = &packet->stage;
     struct weft_transfer *send;
     const char *fault = weft_transfer_find_announced(from, stage->request, &send);
-    struct weft_staging *s;
+    struct weft_staged *s;
 
     if (send == NULL || fault != NULL) {
         return fault;
     }
     /* A share with pieces is the receiver's other way; no message goes both. */
-    if (send->data.type == NULL || send->is_share_ours ||
+    if (send->data.type == NULL || send->is_share_ours || weft_peer_is_on_net(from) ||
         stage->length > WEFT_STAGED_PIECE) {
         return "it asks for stages that this message does not go through";
     }
-    s = send->staging != NULL ? send->staging : new_staging(send);
+    s = send->ops == &staged ? &send->staged : use(send);
     if (stage->offset < s->end) {
         return NULL; /* a second time */
     }
@@ -96,7 +70,7 @@ const char *weft_staged_on_stage(struct weft_peer *from,
 
 static void pack_pieces(struct weft_transfer *send)
 {
-    struct weft_staging *s = send->staging;
+    struct weft_staged *s = &send->staged;
 
     while (s->next < s->end) {
         const uint64_t left = s->end - s->next;
@@ -122,7 +96,7 @@ static void pack_pieces(struct weft_transfer *send)
 
 static void ask(struct weft_transfer *recv)
 {
-    struct weft_staging *s = recv->staging;
+    struct weft_staged *s = &recv->staged;
     const uint64_t left = s->end - s->next;
     const struct weft_pkt_stage stage = {
         .request = recv->other,
@@ -140,13 +114,13 @@ static void ask(struct weft_transfer *recv)
 void weft_staged_begin(struct weft_transfer *recv, uint64_t source, uint64_t length)
 {
     const struct weft_peer *peer = recv->peer;
-    struct weft_staging *s;
+    struct weft_staged *s;
 
     if (source == 0 && !weft_peer_is_on_node(peer)) {
         weft_transfer_pull(recv, 0, length);
         return;
     }
-    s = new_staging(recv);
+    s = use(recv);
     s->end = length;
     if (source == 0) {
         ask(recv);
@@ -164,7 +138,7 @@ void weft_staged_begin(struct weft_transfer *recv, uint64_t source, uint64_t len
 /* A piece could not be fetched: the rest goes another way. */
 static void fall_back(struct weft_transfer *recv)
 {
-    const struct weft_staging *s = recv->staging;
+    const struct weft_staged *s = &recv->staged;
 
     if (s->staged == s->next) {
         weft_transfer_pull(recv, s->failed, s->end - s->failed);
@@ -175,9 +149,9 @@ static void fall_back(struct weft_transfer *recv)
 static bool is_next_piece(const struct weft_transfer *recv,
                           const struct weft_pkt_staged *piece)
 {
-    const struct weft_staging *s = recv->staging;
+    const struct weft_staged *s = &recv->staged;
 
-    return s != NULL && piece->offset == s->staged && piece->length > 0 &&
+    return recv->ops == &staged && piece->offset == s->staged && piece->length > 0 &&
            piece->length <= s->next - s->staged && piece->length <= WEFT_STAGED_PIECE &&
            s->count < 2 && weft_place_is_sound(recv->peer, piece->address, piece->length);
 }
@@ -188,14 +162,14 @@ const char *weft_staged_on_staged(struct weft_peer *from,
     const struct weft_pkt_staged *piece = &packet->staged;
     struct weft_transfer *recv;
     const char *fault = weft_transfer_find_incoming(from, piece->request, &recv);
-    struct weft_staging *s;
+    struct weft_staged *s;
     unsigned at;
 
     if (recv == NULL || fault != NULL) {
         return fault;
     }
-    s = recv->staging;
-    if (s != NULL && piece->offset < s->staged) {
+    s = &recv->staged;
+    if (recv->ops == &staged && piece->offset < s->staged) {
         return NULL; /* a second time */
     }
     if (!is_next_piece(recv, piece)) {
@@ -246,7 +220,7 @@ static enum weft_rc fetch(const struct weft_transfer *recv, uint64_t address,
 /* One piece to its place. Drops the lock. */
 static enum weft_rc take_piece(struct weft_transfer *recv, unsigned at)
 {
-    struct weft_staging *s = recv->staging;
+    struct weft_staged *s = &recv->staged;
     const uint64_t address = s->piece[at].address;
     const uint64_t offset = s->piece[at].offset;
     const uint64_t length = s->piece[at].length;
@@ -275,7 +249,7 @@ static enum weft_rc take_piece(struct weft_transfer *recv, unsigned at)
 
 static void take_pieces(struct weft_transfer *recv)
 {
-    struct weft_staging *s = recv->staging;
+    struct weft_staged *s = &recv->staged;
 
     while (s->count > 0) {
         const unsigned at = s->first;
@@ -288,7 +262,7 @@ static void take_pieces(struct weft_transfer *recv)
             return;
         }
         weft_transfer_count(recv, s->piece[at].length);
-        s->first = (at + 1) % 2;
+        s->first = (uint8_t)((at + 1) % 2);
         s->count--;
         ask(recv);
     }
@@ -305,5 +279,5 @@ static void work(struct weft_transfer *t)
 
 static const struct weft_transfer_ops staged = {
     .work = work,
-    .close = free_staging,
+    .close = give_stages,
 };

@@ -144,9 +144,6 @@ static void release(struct weft_transfer *t)
     if (t->ops != NULL && t->ops->close != NULL) {
         t->ops->close(t);
     }
-    if (weft_unlikely(t->list != NULL)) {
-        weft_stage_return((struct weft_stage){t->list, t->data.stage});
-    }
 }
 
 void weft_transfer_drop(struct weft_transfer *t)
@@ -433,7 +430,8 @@ bool weft_transfer_is_pushed(const struct weft_transfer *send)
                              ((const struct weft_push *)retry)->send != send)) {
         retry = retry->next;
     }
-    return retry != NULL || send->zcopies > 0;
+    return retry != NULL ||
+           (send->ops->has_zcopies != NULL && send->ops->has_zcopies(send));
 }
 
 enum weft_rc weft_transfer_meet(struct weft_peer *peer)

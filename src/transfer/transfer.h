@@ -35,8 +35,8 @@
 #include "node/doorbell.h"
 #include "transfer/data.h"
 #include "transfer/packets.h"
+#include "transfer/stage.h"
 
-struct weft_staging;
 struct weft_transfer;
 struct weft_transfer_ops;
 
@@ -47,6 +47,34 @@ struct weft_transfer_events {
     void (*done)(struct weft_transfer *transfer, enum weft_rc rc);
     /* A receive that was offered: its sender uses the offer. */
     void (*claimed)(struct weft_transfer *transfer);
+};
+
+/* ---- what only one protocol needs; zero when a transfer begins to go by it ---- */
+
+struct weft_rndv_node {
+    void *list; /* receive: a stage with the list of our blocks, or NULL */
+};
+
+struct weft_staged {
+    uint64_t next;   /* send: to be packed; receive: to be asked for */
+    uint64_t end;    /* send: of what was asked for; receive: of all */
+    uint64_t failed; /* receive: from where on the rest comes as DATA, if is_failed */
+    uint64_t staged; /* receive: up to where packing was told to be done */
+    struct {
+        uint64_t offset;
+        uint64_t length;
+        uint64_t address;
+    } piece[2];
+    struct weft_stage stage[2];
+    uint8_t first; /* receive: of the pieces that can be fetched */
+    uint8_t count;
+    bool is_failed;
+};
+
+struct weft_rndv_net {
+    void *mr;            /* registered memory, or NULL */
+    struct weft_key key; /* send: to that memory */
+    uint32_t zcopies;    /* send: parts that the network still needs */
 };
 
 struct weft_transfer {
@@ -79,13 +107,12 @@ struct weft_transfer {
     struct weft_copy_share *share;    /* ours, the peer's, or own_share */
     struct weft_copy_share own_share; /* where there is none that both see */
 
-    struct weft_staging *staging; /* staged.c */
-    void *list;                   /* a stage with the list of our blocks, or NULL */
-
     struct weft_path *path; /* send over a network: its stream; NULL: none yet */
-    uint32_t zcopies;       /* send: parts that the network still needs */
-    void *mr;               /* registered memory, or NULL */
-    struct weft_key key;    /* send: to that memory */
+    union {                 /* which one, `ops` says */
+        struct weft_rndv_node node;
+        struct weft_staged staged;
+        struct weft_rndv_net net;
+    };
 
     /* Where WEFT_CHECKSUM is set (sums.h). */
     uint32_t sums[WEFT_SUM_BLOCKS];    /* as sent */

@@ -29,7 +29,12 @@ static const struct weft_memory_ops memory_ops;
 
 static struct {
     struct weft_upcalls *up;
-    int descriptor;                      /* never readable */
+    int descriptor; /* readable while something has come, if the test wants it */
+    int events;     /* while a connection is asked for */
+    bool has_changed;
+    uint32_t lost[NET_PEERS]; /* ranks, to be told of */
+    int lost_count;
+    bool is_asked;
     struct weft_path path[NET_PEERS][2]; /* two each */
     struct pending pending[NET_OPS];
     bool is_finishing;
@@ -52,20 +57,57 @@ void fake_net_reset(void)
     memset(&net, 0, sizeof(net));
 }
 
+/* ---- descriptors ---- */
+
+static bool open_descriptors(void)
+{
+    net.descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    net.events = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return net.descriptor >= 0 && net.events >= 0;
+}
+
+static void close_descriptors(void)
+{
+    close(net.descriptor);
+    close(net.events);
+}
+
+static void announce(int descriptor)
+{
+    if (fake_net.has_events && eventfd_write(descriptor, 1) != 0) {
+        fail("a descriptor cannot be made readable");
+    }
+}
+
+static void quieten(int descriptor)
+{
+    eventfd_t count;
+
+    (void)eventfd_read(descriptor, &count); /* EAGAIN: it was quiet */
+}
+
+void fake_net_change_descriptors(void)
+{
+    close_descriptors();
+    if (!open_descriptors()) {
+        fail("there are no descriptors");
+    }
+    net.has_changed = true;
+}
+
 static enum weft_rc net_open(struct weft_upcalls *up, struct weft_node *node,
                              struct weft_transport **out)
 {
     (void)node;
     net.up = up;
-    net.descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     *out = NULL;
-    return net.descriptor >= 0 ? WEFT_OK : WEFT_ERR_SYSTEM;
+    return open_descriptors() ? WEFT_OK : WEFT_ERR_SYSTEM;
 }
 
 static void net_close(struct weft_transport *tp)
 {
     (void)tp;
-    close(net.descriptor);
+    close_descriptors();
     if (fake_net.registered != 0) {
         fail("memory is registered at the end");
     }
@@ -249,8 +291,15 @@ static int net_poll(struct weft_transport *tp, int budget)
     int n = 0;
 
     (void)tp;
+    quieten(net.descriptor);
+    quieten(net.events);
     if (net.is_finishing) {
         finish_all();
+    }
+    fake_net.answered += net.is_asked ? 1 : 0;
+    net.is_asked = false;
+    while (net.lost_count > 0) {
+        fake_net_lose(net.lost[--net.lost_count]);
     }
     while (net.arrivals != NULL && n < budget) {
         struct arrival *a = net.arrivals;
@@ -267,14 +316,20 @@ static int net_poll(struct weft_transport *tp, int budget)
 static enum weft_rc net_arm(struct weft_transport *tp)
 {
     (void)tp;
-    return net.arrivals != NULL ? WEFT_AGAIN : WEFT_OK;
+    if (net.has_changed) {
+        return WEFT_PENDING;
+    }
+    return net.arrivals != NULL || net.lost_count > 0 || net.is_asked ? WEFT_AGAIN
+                                                                      : WEFT_OK;
 }
 
 static int net_descriptors(struct weft_transport *tp, int out[WEFT_DESCRIPTORS])
 {
     (void)tp;
+    net.has_changed = false;
     out[0] = net.descriptor;
-    return 1;
+    out[1] = net.events;
+    return 2;
 }
 
 static void net_count(const struct weft_transport *tp, struct weft_traffic *traffic)
@@ -318,6 +373,19 @@ void fake_net_arrive(uint32_t from, const struct weft_header *header, const void
         memcpy(a->data, data, len);
     }
     *end = a;
+    announce(net.descriptor);
+}
+
+void fake_net_lose_later(uint32_t rank)
+{
+    net.lost[net.lost_count++] = rank;
+    announce(net.descriptor);
+}
+
+void fake_net_ask(void)
+{
+    net.is_asked = true;
+    announce(net.events);
 }
 
 void fake_net_lose(uint32_t rank)

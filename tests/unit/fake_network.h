@@ -4,7 +4,8 @@
  * It keeps what is sent, zero-copy sends too, for the test to look at, and hands over
  * what the test lets arrive when it is polled. Puts and gets move bytes when the test
  * finishes them: peers' memory is this process's own. What breaks the contract in
- * transport.h is noted in `fault`, the first time only, and is to be NULL at the end.
+ * transport.h is noted in `fault`, the first time only, and is to be NULL at the end. It
+ * has no lock of its own: where threads poll it, the test holds the library's.
  */
 #ifndef WEFT_TEST_FAKE_NETWORK_H
 #define WEFT_TEST_FAKE_NETWORK_H
@@ -36,6 +37,7 @@ struct fake_net {
     int refuse_zcopy;    /* so many zero-copy sends find no room */
     int refuse_rma;      /* so many puts and gets */
     bool refuse_mr;      /* no memory can be registered */
+    bool has_events;     /* a descriptor is readable while something has come */
     bool prefers_get;    /* receivers get long messages; before the first contact */
     bool has_no_memory;  /* peers' memory is out of reach; before the first contact */
 
@@ -46,6 +48,7 @@ struct fake_net {
     int puts;
     int gets;
     int registered; /* pieces of memory now */
+    int answered;   /* connections that were asked for and made */
     const char *fault;
 };
 
@@ -61,8 +64,15 @@ void fake_net_finish(enum weft_rc rc);
 void fake_net_arrive(uint32_t from, const struct weft_header *header, const void *data,
                      size_t len);
 
-/* The network loses its way to a peer. */
+/* The network loses its way to a peer, at once or at the next poll. */
 void fake_net_lose(uint32_t rank);
+void fake_net_lose_later(uint32_t rank);
+
+/* A connection is asked for: the next poll makes it. */
+void fake_net_ask(void);
+
+/* From now on other descriptors say what has come: who arms is told so. */
+void fake_net_change_descriptors(void);
 
 /* The n-th packet of this kind that was sent, from 0 on; NULL: there are fewer. */
 const struct net_packet *fake_net_nth(enum weft_packet kind, int n);

@@ -1,11 +1,11 @@
 /*
  * claim.pml - a receive that its receiver offers, and that a sender may claim.
  *
- * Models src/node/copy_share.c, weft_transfers_look() in transfer.c, and who
- * takes an offered receive: weft_offer_use() in offer.c, or an arrival or
- * MPI_Cancel by claim() in match.c. The receiver has one share and offers it twice, each time to
- * another sender; a message has two pieces. Where the receiver has taken the offer back,
- * the message of that generation has come another way.
+ * Models src/node/copy_share.c, weft_transfers_look() in src/transfer/transfer.c, and who
+ * takes an offered receive: weft_offer_use() in src/transfer/offer.c, or an arrival or
+ * MPI_Cancel by claim() in src/match/match.c. The receiver has one share and offers it
+ * twice, each time to another sender; a message has two pieces. Where the receiver has
+ * taken the offer back, the message of that generation has come another way.
  *
  * Holds: exactly one takes each generation; its pieces are copied once, to and from where they
  * belong; both sides see the end, and nobody takes one generation for another.

@@ -1,9 +1,9 @@
 /*
- * leave.pml - a program that leaves MPI with requests outstanding, its progress thread, and a
- * peer whose packets are worth a wake-up.
+ * leave.pml - a program that leaves MPI with requests outstanding, its progress thread,
+ * and a peer whose packets are worth a wake-up.
  *
- * Models src/engine/progress_thread.c, weft_engine_leave() in hot.h, sleep_armed() in wait.c, and in
- * src/node/doorbell.[ch]: weft_node_publish_leaving(), weft_node_publish(),
+ * Models src/engine/progress_thread.c, weft_engine_leave() in hot.h, sleep_armed() in
+ * wait.c, and in src/node/doorbell.[ch]: weft_node_publish_leaving(), weft_node_publish(),
  * weft_node_ring_area() and weft_node_notice_urgent(). The lock is that of
  * lock_steps.pml. What only the lock's holder touches is an ordinary variable; words that
  * are looked at without it are in memory. The peer sends two packets, each of which
@@ -56,12 +56,12 @@ inline publish()
     fi
 }
 
-inline stay()
+inline enter()
 {
     load(IS_DELEGATED, seen);
     if
     :: seen != 0 ->
-        store(IS_DELEGATED, 0); /* M:stay */
+        store(IS_DELEGATED, 0); /* M:enter */
         store(WAKE_LEVEL, 0)
     :: else
     fi
@@ -73,7 +73,7 @@ inline ring_progress()
     futex_wake(PROGRESS_BELL)
 }
 
-/* weft_p2p_leave() and delegate(). */
+/* weft_engine_publish() and delegate(). */
 inline leave()
 {
     load(IS_DELEGATED, seen);
@@ -90,7 +90,7 @@ inline leave()
             poll();
             if
             :: !IS_OUTSTANDING ->
-                stay();
+                enter();
                 break
             :: else
             fi
@@ -105,7 +105,7 @@ inline leave()
 /* wait_for() and sleep_armed(). */
 inline wait()
 {
-    stay();
+    enter();
     do
     :: true ->
         poll();
@@ -158,7 +158,7 @@ active proctype program()
     taken == PACKETS /* it computes, for as long as that takes */
 }
 
-/* take_lock() and serve(). */
+/* take_lock() and serve_in_role(). */
 inline serve()
 {
     do

@@ -3,8 +3,8 @@
  *
  * Models ask_for_room() in src/transport/shm/send.c, the end of poll_lane() in poll.c,
  * weft_node_publish() and weft_node_publish_leaving() in src/node/doorbell.c,
- * weft_lane_has_room() in lane.h, and has_published() in src/engine/progress_thread.c. The programs of both compute, so the threads here
- * are their progress threads. The lane has two cells; a message takes one or both.
+ * weft_lane_has_room() in lane.h, and has_published() in src/engine/progress_thread.c. The
+ * programs of both compute, so the threads here are their progress threads. The lane has two cells; a message takes one or both.
  *
  * Holds: all is sent, so the sender does not sleep for ever beside room, nor the receiver
  * beside a lane that is full.

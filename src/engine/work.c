@@ -93,7 +93,8 @@ void weft_work_end(struct weft_work *work)
     work->done(work);
 }
 
-bool weft_work_do(void)
+/* Not inlined: whoever polls finds none most times, and would save registers for it. */
+__attribute__((noinline)) bool weft_work_do(void)
 {
     struct weft_work *work = weft_work_take(WEFT_WORK_SHORT);
     bool is_progress_thread;

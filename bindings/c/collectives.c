@@ -1,287 +1,277 @@
 /*
- * collectives.c - MPI-5.0 chapter 6. A function and its _c twin differ only in the width
- * of their counts, so both are a line over one checked function.
+ * collectives.c - MPI-5.0 chapter 6, and the neighbourhood collectives of chapter 8:
+ * every operation is blocking, nonblocking and persistent, with counts of two widths.
+ *
+ * An operation is written down once: its parameters, by the types of counts C and of
+ * displacements D, and which of them is what (struct weft_call). FACES makes the six
+ * functions of it.
  */
 #include "binding.h"
-#include "coll_data.h"
 
+#include "check/coll.h"
 #include "check/rc.h"
-#include "coll/coll.h"
+#include "engine/lock.h"
 
-int PMPI_Barrier(MPI_Comm comm)
+/* ---- the three ways ---- */
+
+static int run(const struct weft_call *call)
 {
-    struct weft_comm *c;
-    enum weft_rc rc;
-    int err = weft_check_coll("MPI_Barrier", comm, &c);
-
-    if (err != MPI_SUCCESS) {
-        return err;
-    }
-    /* That of all ranks can go through the node's segment. */
-    rc = c == &weft_comm_world
-             ? weft_world_barrier("MPI_Barrier")
-             : weft_barrier(&(struct weft_coll){c, "MPI_Barrier", WEFT_COLL_BARRIER});
-    return weft_raise_rc(c, rc, "MPI_Barrier");
-}
-WEFT_WEAK_ALIAS(MPI_Barrier, PMPI_Barrier);
-
-static int bcast_checked(const char *function, void *buffer, MPI_Count count,
-                         MPI_Datatype datatype, int root, MPI_Comm comm)
-{
-    struct weft_blocks blocks = {buffer, count, datatype, .is_for_each = false};
-    struct weft_coll_data side;
-    struct weft_comm *c;
-    enum weft_rc rc;
-    int err = weft_check_coll(function, comm, &c);
+    struct weft_coll coll;
+    int err = weft_check_call(call, &coll);
 
     if (err == MPI_SUCCESS) {
-        err = weft_check_root(function, c, root);
+        /* The barrier of all ranks can go through the node's segment. */
+        const bool is_world =
+            call->kind == WEFT_COLL_BARRIER && coll.comm == &weft_comm_world;
+        const enum weft_rc rc =
+            is_world ? weft_world_barrier(call->function) : weft_coll_run(&coll);
+
+        err = weft_raise_rc(coll.comm, rc, call->function);
     }
-    if (err == MPI_SUCCESS) {
-        err = weft_check_blocks(function, c, &blocks);
-    }
-    if (err != MPI_SUCCESS) {
-        return err;
-    }
-    rc = weft_coll_data_open(&side, &blocks, 1);
-    if (rc == WEFT_OK) {
-        rc = weft_bcast(&(struct weft_coll){c, function, WEFT_COLL_BCAST}, side.data,
-                        blocks.bytes, root);
-        weft_coll_data_close(&side, c->rank != root);
-    }
-    return weft_raise_rc(c, rc, function);
+    weft_coll_forget(&coll);
+    return err;
 }
 
-int PMPI_Bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
-{
-    return bcast_checked("MPI_Bcast", buffer, count, datatype, root, comm);
-}
-WEFT_WEAK_ALIAS(MPI_Bcast, PMPI_Bcast);
+typedef enum weft_rc start_function(const struct weft_coll *coll,
+                                    struct weft_request **out);
 
-int PMPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root,
-                 MPI_Comm comm)
+static int begin(const struct weft_call *call, start_function *start,
+                 MPI_Request *request)
 {
-    return bcast_checked("MPI_Bcast_c", buffer, count, datatype, root, comm);
-}
-WEFT_WEAK_ALIAS(MPI_Bcast_c, PMPI_Bcast_c);
-
-/* `recvbuf` matters where `has_result`; nobody else can be in place. */
-static int check_reduction(const char *function, struct weft_comm *comm,
-                           const void *sendbuf, const void *recvbuf, MPI_Count count,
-                           MPI_Datatype datatype, MPI_Op op, bool has_result)
-{
-    struct weft_blocks send = {sendbuf, count, datatype, .is_for_each = false};
-    struct weft_blocks recv = {recvbuf, count, datatype, .is_for_each = false};
-    int err = has_result ? weft_check_sides(function, comm, &send, &recv)
-                         : weft_check_blocks(function, comm, &send);
-
-    if (err != MPI_SUCCESS) {
-        return err;
-    }
-    return weft_check_op(function, comm, op, weft_datatype_from_handle(datatype));
-}
-
-static int reduce_checked(const char *function, const void *sendbuf, void *recvbuf,
-                          MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
-                          MPI_Comm comm)
-{
-    struct weft_comm *c;
-    enum weft_rc rc;
-    int err = weft_check_coll(function, comm, &c);
+    struct weft_request *made;
+    struct weft_coll coll;
+    int err = weft_check_call(call, &coll);
 
     if (err == MPI_SUCCESS) {
-        err = weft_check_root(function, c, root);
+        err = weft_check_out(call->function, coll.comm, request, "request");
     }
     if (err == MPI_SUCCESS) {
-        err = check_reduction(function, c, sendbuf, recvbuf, count, datatype, op,
-                              c->rank == root);
-    }
-    if (err != MPI_SUCCESS) {
-        return err;
-    }
-    rc = weft_reduce(&(struct weft_coll){c, function, WEFT_COLL_REDUCE}, sendbuf, recvbuf,
-                     (size_t)count, weft_datatype_from_handle(datatype), op, root);
-    return weft_raise_rc(c, rc, function);
-}
+        const enum weft_rc rc = start(&coll, &made);
 
-int PMPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
-                MPI_Op op, int root, MPI_Comm comm)
-{
-    return reduce_checked("MPI_Reduce", sendbuf, recvbuf, count, datatype, op, root,
-                          comm);
-}
-WEFT_WEAK_ALIAS(MPI_Reduce, PMPI_Reduce);
-
-int PMPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count,
-                  MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
-{
-    return reduce_checked("MPI_Reduce_c", sendbuf, recvbuf, count, datatype, op, root,
-                          comm);
-}
-WEFT_WEAK_ALIAS(MPI_Reduce_c, PMPI_Reduce_c);
-
-static int allreduce_checked(const char *function, const void *sendbuf, void *recvbuf,
-                             MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                             MPI_Comm comm)
-{
-    struct weft_comm *c;
-    enum weft_rc rc;
-    int err = weft_check_coll(function, comm, &c);
-
-    if (err == MPI_SUCCESS) {
-        err = check_reduction(function, c, sendbuf, recvbuf, count, datatype, op, true);
-    }
-    if (err != MPI_SUCCESS) {
-        return err;
-    }
-    rc = weft_allreduce(&(struct weft_coll){c, function, WEFT_COLL_ALLREDUCE}, sendbuf,
-                        recvbuf, (size_t)count, weft_datatype_from_handle(datatype), op);
-    return weft_raise_rc(c, rc, function);
-}
-
-int PMPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
-                   MPI_Op op, MPI_Comm comm)
-{
-    return allreduce_checked("MPI_Allreduce", sendbuf, recvbuf, count, datatype, op,
-                             comm);
-}
-WEFT_WEAK_ALIAS(MPI_Allreduce, PMPI_Allreduce);
-
-int PMPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count,
-                     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
-{
-    return allreduce_checked("MPI_Allreduce_c", sendbuf, recvbuf, count, datatype, op,
-                             comm);
-}
-WEFT_WEAK_ALIAS(MPI_Allreduce_c, PMPI_Allreduce_c);
-
-/* Both or none. */
-static enum weft_rc open_sides(struct weft_coll_data *from,
-                               const struct weft_blocks *send, struct weft_coll_data *to,
-                               const struct weft_blocks *recv, int ranks)
-{
-    enum weft_rc rc = weft_coll_data_open(from, send, ranks);
-
-    if (rc == WEFT_OK) {
-        rc = weft_coll_data_open(to, recv, ranks);
-        if (rc != WEFT_OK) {
-            weft_coll_data_close(from, false);
+        err = weft_raise_rc(coll.comm, rc, call->function);
+        if (rc == WEFT_OK) {
+            *request = made->handle;
         }
     }
-    return rc;
+    weft_coll_forget(&coll);
+    return err;
 }
 
-static int gather_checked(const char *function, const void *sendbuf, MPI_Count sendcount,
-                          MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
-                          MPI_Datatype recvtype, int root, MPI_Comm comm)
-{
-    struct weft_blocks send = {sendbuf, sendcount, sendtype, .is_for_each = false};
-    struct weft_blocks recv = {recvbuf, recvcount, recvtype, .is_for_each = true};
-    struct weft_coll_data from;
-    struct weft_coll_data to;
-    struct weft_comm *c;
-    enum weft_rc rc;
-    int err = weft_check_coll(function, comm, &c);
+/* ---- six functions of one operation ---- */
 
-    if (err == MPI_SUCCESS) {
-        err = weft_check_root(function, c, root);
-    }
-    if (err == MPI_SUCCESS) {
-        err = c->rank == root ? weft_check_sides(function, c, &send, &recv)
-                              : weft_check_blocks(function, c, &send);
-    }
-    if (err != MPI_SUCCESS) {
-        return err;
-    }
-    rc = open_sides(&from, &send, &to, &recv, c->size);
-    if (rc == WEFT_OK) {
-        rc = weft_gather(&(struct weft_coll){c, function, WEFT_COLL_GATHER}, from.data,
-                         send.bytes, to.data, recv.bytes, root);
-        weft_coll_data_close(&from, false);
-        weft_coll_data_close(&to, true);
-    }
-    return weft_raise_rc(c, rc, function);
-}
+#define WIDTH(Name, name, suffix, is_large, C, D, PARAMETERS, CALL)                      \
+    int PMPI_##Name##suffix(PARAMETERS(C, D))                                            \
+    {                                                                                    \
+        const struct weft_call call = {                                                  \
+            .function = "MPI_" #Name #suffix, .comm = comm, CALL(is_large)};             \
+                                                                                         \
+        return run(&call);                                                               \
+    }                                                                                    \
+    WEFT_WEAK_ALIAS(MPI_##Name##suffix, PMPI_##Name##suffix);                            \
+                                                                                         \
+    int PMPI_I##name##suffix(PARAMETERS(C, D), MPI_Request *request)                     \
+    {                                                                                    \
+        const struct weft_call call = {                                                  \
+            .function = "MPI_I" #name #suffix, .comm = comm, CALL(is_large)};            \
+                                                                                         \
+        return begin(&call, weft_coll_start, request);                                   \
+    }                                                                                    \
+    WEFT_WEAK_ALIAS(MPI_I##name##suffix, PMPI_I##name##suffix);                          \
+                                                                                         \
+    int PMPI_##Name##_init##suffix(PARAMETERS(C, D), MPI_Info info,                      \
+                                   MPI_Request *request)                                 \
+    {                                                                                    \
+        const struct weft_call call = {                                                  \
+            .function = "MPI_" #Name "_init" #suffix, .comm = comm, CALL(is_large)};     \
+                                                                                         \
+        (void)info; /* no hint is known */                                               \
+        return begin(&call, weft_coll_init, request);                                    \
+    }                                                                                    \
+    WEFT_WEAK_ALIAS(MPI_##Name##_init##suffix, PMPI_##Name##_init##suffix)
 
-int PMPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
-                int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
-{
-    return gather_checked("MPI_Gather", sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                          recvtype, root, comm);
-}
-WEFT_WEAK_ALIAS(MPI_Gather, PMPI_Gather);
+#define FACES(Name, name, PARAMETERS, CALL)                                              \
+    WIDTH(Name, name, , false, int, int, PARAMETERS, CALL);                              \
+    WIDTH(Name, name, _c, true, MPI_Count, MPI_Aint, PARAMETERS, CALL)
 
-int PMPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-                  void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
-                  MPI_Comm comm)
-{
-    return gather_checked("MPI_Gather_c", sendbuf, sendcount, sendtype, recvbuf,
-                          recvcount, recvtype, root, comm);
-}
-WEFT_WEAK_ALIAS(MPI_Gather_c, PMPI_Gather_c);
+#define FACES_WITHOUT_COUNTS(Name, name, PARAMETERS, CALL)                               \
+    WIDTH(Name, name, , false, int, int, PARAMETERS, CALL)
 
-/* MPI_Allgather and MPI_Alltoall: one sends everyone the same, the other does not. */
-static int all_checked(const char *function, enum weft_coll_kind kind,
-                       const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-                       void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                       MPI_Comm comm)
-{
-    const bool is_for_each = kind == WEFT_COLL_ALLTOALL;
-    struct weft_blocks send = {sendbuf, sendcount, sendtype, .is_for_each = is_for_each};
-    struct weft_blocks recv = {recvbuf, recvcount, recvtype, .is_for_each = true};
-    struct weft_coll_data from;
-    struct weft_coll_data to;
-    struct weft_comm *c;
-    enum weft_rc rc;
-    int err = weft_check_coll(function, comm, &c);
+/* ---- sides ---- */
 
-    if (err == MPI_SUCCESS) {
-        err = weft_check_sides(function, c, &send, &recv);
-    }
-    if (err != MPI_SUCCESS) {
-        return err;
-    }
-    rc = open_sides(&from, &send, &to, &recv, c->size);
-    if (rc == WEFT_OK) {
-        rc = (is_for_each ? weft_alltoall
-                          : weft_allgather)(&(struct weft_coll){c, function, kind},
-                                            from.data, send.bytes, to.data, recv.bytes);
-        weft_coll_data_close(&from, false);
-        weft_coll_data_close(&to, true);
-    }
-    return weft_raise_rc(c, rc, function);
-}
+#define SEND_ONE .send = {.buffer = sendbuf, .count = sendcount, .datatype = sendtype}
+#define RECV_ONE .recv = {.buffer = recvbuf, .count = recvcount, .datatype = recvtype}
+#define SEND_SIZES(is_large)                                                             \
+    .send = {.buffer = sendbuf,                                                          \
+             .datatype = sendtype,                                                       \
+             .counts = sendcounts,                                                       \
+             .displs = sdispls,                                                          \
+             .has_large_counts = is_large,                                               \
+             .has_large_displs = is_large}
+#define RECV_SIZES(is_large, places)                                                     \
+    .recv = {.buffer = recvbuf,                                                          \
+             .datatype = recvtype,                                                       \
+             .counts = recvcounts,                                                       \
+             .displs = places,                                                           \
+             .has_large_counts = is_large,                                               \
+             .has_large_displs = is_large}
+#define SEND_TYPES(is_large, has_large_places)                                           \
+    .send = {.buffer = sendbuf,                                                          \
+             .counts = sendcounts,                                                       \
+             .displs = sdispls,                                                          \
+             .datatypes = sendtypes,                                                     \
+             .has_large_counts = is_large,                                               \
+             .has_large_displs = has_large_places}
+#define RECV_TYPES(is_large, has_large_places)                                           \
+    .recv = {.buffer = recvbuf,                                                          \
+             .counts = recvcounts,                                                       \
+             .displs = rdispls,                                                          \
+             .datatypes = recvtypes,                                                     \
+             .has_large_counts = is_large,                                               \
+             .has_large_displs = has_large_places}
 
-int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
-                   void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
-{
-    return all_checked("MPI_Allgather", WEFT_COLL_ALLGATHER, sendbuf, sendcount, sendtype,
-                       recvbuf, recvcount, recvtype, comm);
-}
-WEFT_WEAK_ALIAS(MPI_Allgather, PMPI_Allgather);
+/* ---- no data, and one root ---- */
 
-int PMPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-                     void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                     MPI_Comm comm)
-{
-    return all_checked("MPI_Allgather_c", WEFT_COLL_ALLGATHER, sendbuf, sendcount,
-                       sendtype, recvbuf, recvcount, recvtype, comm);
-}
-WEFT_WEAK_ALIAS(MPI_Allgather_c, PMPI_Allgather_c);
+#define BARRIER_PARAMETERS(C, D) MPI_Comm comm
+#define BARRIER_CALL(is_large)   .kind = WEFT_COLL_BARRIER
+FACES_WITHOUT_COUNTS(Barrier, barrier, BARRIER_PARAMETERS, BARRIER_CALL);
 
-int PMPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
-                  void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
-{
-    return all_checked("MPI_Alltoall", WEFT_COLL_ALLTOALL, sendbuf, sendcount, sendtype,
-                       recvbuf, recvcount, recvtype, comm);
-}
-WEFT_WEAK_ALIAS(MPI_Alltoall, PMPI_Alltoall);
+#define BCAST_PARAMETERS(C, D)                                                           \
+    void *buffer, C count, MPI_Datatype datatype, int root, MPI_Comm comm
+#define BCAST_CALL(is_large)                                                             \
+    .kind = WEFT_COLL_BCAST, .root = root,                                               \
+    .recv = {.buffer = buffer, .count = count, .datatype = datatype}
+FACES(Bcast, bcast, BCAST_PARAMETERS, BCAST_CALL);
 
-int PMPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-                    void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                    MPI_Comm comm)
-{
-    return all_checked("MPI_Alltoall_c", WEFT_COLL_ALLTOALL, sendbuf, sendcount, sendtype,
-                       recvbuf, recvcount, recvtype, comm);
-}
-WEFT_WEAK_ALIAS(MPI_Alltoall_c, PMPI_Alltoall_c);
+#define GATHER_PARAMETERS(C, D)                                                          \
+    const void *sendbuf, C sendcount, MPI_Datatype sendtype, void *recvbuf, C recvcount, \
+        MPI_Datatype recvtype, int root, MPI_Comm comm
+#define GATHER_CALL(is_large) .kind = WEFT_COLL_GATHER, .root = root, SEND_ONE, RECV_ONE
+FACES(Gather, gather, GATHER_PARAMETERS, GATHER_CALL);
+
+#define SCATTER_CALL(is_large) .kind = WEFT_COLL_SCATTER, .root = root, SEND_ONE, RECV_ONE
+FACES(Scatter, scatter, GATHER_PARAMETERS, SCATTER_CALL);
+
+#define GATHERV_PARAMETERS(C, D)                                                         \
+    const void *sendbuf, C sendcount, MPI_Datatype sendtype, void *recvbuf,              \
+        const C recvcounts[], const D displs[], MPI_Datatype recvtype, int root,         \
+        MPI_Comm comm
+#define GATHERV_CALL(is_large)                                                           \
+    .kind = WEFT_COLL_GATHERV, .root = root, SEND_ONE, RECV_SIZES(is_large, displs)
+FACES(Gatherv, gatherv, GATHERV_PARAMETERS, GATHERV_CALL);
+
+#define SCATTERV_PARAMETERS(C, D)                                                        \
+    const void *sendbuf, const C sendcounts[], const D displs[], MPI_Datatype sendtype,  \
+        void *recvbuf, C recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm
+#define SCATTERV_CALL(is_large)                                                          \
+    .kind = WEFT_COLL_SCATTERV, .root = root, RECV_ONE,                                  \
+    .send = {.buffer = sendbuf,                                                          \
+             .datatype = sendtype,                                                       \
+             .counts = sendcounts,                                                       \
+             .displs = displs,                                                           \
+             .has_large_counts = is_large,                                               \
+             .has_large_displs = is_large}
+FACES(Scatterv, scatterv, SCATTERV_PARAMETERS, SCATTERV_CALL);
+
+/* ---- all to all, and to neighbours ---- */
+
+#define ALL_PARAMETERS(C, D)                                                             \
+    const void *sendbuf, C sendcount, MPI_Datatype sendtype, void *recvbuf, C recvcount, \
+        MPI_Datatype recvtype, MPI_Comm comm
+#define ALLGATHER_CALL(is_large) .kind = WEFT_COLL_ALLGATHER, SEND_ONE, RECV_ONE
+#define ALLTOALL_CALL(is_large)  .kind = WEFT_COLL_ALLTOALL, SEND_ONE, RECV_ONE
+#define NEIGHBOR_ALLGATHER_CALL(is_large)                                                \
+    .kind = WEFT_COLL_NEIGHBOR_ALLGATHER, SEND_ONE, RECV_ONE
+#define NEIGHBOR_ALLTOALL_CALL(is_large)                                                 \
+    .kind = WEFT_COLL_NEIGHBOR_ALLTOALL, SEND_ONE, RECV_ONE
+FACES(Allgather, allgather, ALL_PARAMETERS, ALLGATHER_CALL);
+FACES(Alltoall, alltoall, ALL_PARAMETERS, ALLTOALL_CALL);
+FACES(Neighbor_allgather, neighbor_allgather, ALL_PARAMETERS, NEIGHBOR_ALLGATHER_CALL);
+FACES(Neighbor_alltoall, neighbor_alltoall, ALL_PARAMETERS, NEIGHBOR_ALLTOALL_CALL);
+
+#define ALLGATHERV_PARAMETERS(C, D)                                                      \
+    const void *sendbuf, C sendcount, MPI_Datatype sendtype, void *recvbuf,              \
+        const C recvcounts[], const D displs[], MPI_Datatype recvtype, MPI_Comm comm
+#define ALLGATHERV_CALL(is_large)                                                        \
+    .kind = WEFT_COLL_ALLGATHERV, SEND_ONE, RECV_SIZES(is_large, displs)
+#define NEIGHBOR_ALLGATHERV_CALL(is_large)                                               \
+    .kind = WEFT_COLL_NEIGHBOR_ALLGATHERV, SEND_ONE, RECV_SIZES(is_large, displs)
+FACES(Allgatherv, allgatherv, ALLGATHERV_PARAMETERS, ALLGATHERV_CALL);
+FACES(Neighbor_allgatherv, neighbor_allgatherv, ALLGATHERV_PARAMETERS,
+      NEIGHBOR_ALLGATHERV_CALL);
+
+#define ALLTOALLV_PARAMETERS(C, D)                                                       \
+    const void *sendbuf, const C sendcounts[], const D sdispls[], MPI_Datatype sendtype, \
+        void *recvbuf, const C recvcounts[], const D rdispls[], MPI_Datatype recvtype,   \
+        MPI_Comm comm
+#define ALLTOALLV_CALL(is_large)                                                         \
+    .kind = WEFT_COLL_ALLTOALLV, SEND_SIZES(is_large), RECV_SIZES(is_large, rdispls)
+#define NEIGHBOR_ALLTOALLV_CALL(is_large)                                                \
+    .kind = WEFT_COLL_NEIGHBOR_ALLTOALLV, SEND_SIZES(is_large),                          \
+    RECV_SIZES(is_large, rdispls)
+FACES(Alltoallv, alltoallv, ALLTOALLV_PARAMETERS, ALLTOALLV_CALL);
+FACES(Neighbor_alltoallv, neighbor_alltoallv, ALLTOALLV_PARAMETERS,
+      NEIGHBOR_ALLTOALLV_CALL);
+
+#define ALLTOALLW_PARAMETERS(C, D)                                                       \
+    const void *sendbuf, const C sendcounts[], const D sdispls[],                        \
+        const MPI_Datatype sendtypes[], void *recvbuf, const C recvcounts[],             \
+        const D rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm
+#define ALLTOALLW_CALL(is_large)                                                         \
+    .kind = WEFT_COLL_ALLTOALLW, SEND_TYPES(is_large, is_large),                         \
+    RECV_TYPES(is_large, is_large)
+FACES(Alltoallw, alltoallw, ALLTOALLW_PARAMETERS, ALLTOALLW_CALL);
+
+/* Its displacements are addresses, whatever its counts are. */
+#define NEIGHBOR_ALLTOALLW_PARAMETERS(C, D) ALLTOALLW_PARAMETERS(C, MPI_Aint)
+#define NEIGHBOR_ALLTOALLW_CALL(is_large)                                                \
+    .kind = WEFT_COLL_NEIGHBOR_ALLTOALLW, SEND_TYPES(is_large, true),                    \
+    RECV_TYPES(is_large, true)
+FACES(Neighbor_alltoallw, neighbor_alltoallw, NEIGHBOR_ALLTOALLW_PARAMETERS,
+      NEIGHBOR_ALLTOALLW_CALL);
+
+/* ---- reductions ---- */
+
+#define BOTH_SIDES                                                                       \
+    .op = op, .send = {.buffer = sendbuf, .count = count, .datatype = datatype},         \
+    .recv = {.buffer = recvbuf, .count = count, .datatype = datatype}
+
+#define REDUCE_PARAMETERS(C, D)                                                          \
+    const void *sendbuf, void *recvbuf, C count, MPI_Datatype datatype, MPI_Op op,       \
+        int root, MPI_Comm comm
+#define REDUCE_CALL(is_large) .kind = WEFT_COLL_REDUCE, .root = root, BOTH_SIDES
+FACES(Reduce, reduce, REDUCE_PARAMETERS, REDUCE_CALL);
+
+#define ALLREDUCE_PARAMETERS(C, D)                                                       \
+    const void *sendbuf, void *recvbuf, C count, MPI_Datatype datatype, MPI_Op op,       \
+        MPI_Comm comm
+#define ALLREDUCE_CALL(is_large) .kind = WEFT_COLL_ALLREDUCE, BOTH_SIDES
+#define SCAN_CALL(is_large)      .kind = WEFT_COLL_SCAN, BOTH_SIDES
+#define EXSCAN_CALL(is_large)    .kind = WEFT_COLL_EXSCAN, BOTH_SIDES
+FACES(Allreduce, allreduce, ALLREDUCE_PARAMETERS, ALLREDUCE_CALL);
+FACES(Scan, scan, ALLREDUCE_PARAMETERS, SCAN_CALL);
+FACES(Exscan, exscan, ALLREDUCE_PARAMETERS, EXSCAN_CALL);
+
+#define REDUCE_SCATTER_BLOCK_PARAMETERS(C, D)                                            \
+    const void *sendbuf, void *recvbuf, C recvcount, MPI_Datatype datatype, MPI_Op op,   \
+        MPI_Comm comm
+#define REDUCE_SCATTER_BLOCK_CALL(is_large)                                              \
+    .kind = WEFT_COLL_REDUCE_SCATTER_BLOCK, .op = op,                                    \
+    .send = {.buffer = sendbuf, .count = recvcount, .datatype = datatype},               \
+    .recv = {.buffer = recvbuf, .count = recvcount, .datatype = datatype}
+FACES(Reduce_scatter_block, reduce_scatter_block, REDUCE_SCATTER_BLOCK_PARAMETERS,
+      REDUCE_SCATTER_BLOCK_CALL);
+
+#define REDUCE_SCATTER_PARAMETERS(C, D)                                                  \
+    const void *sendbuf, void *recvbuf, const C recvcounts[], MPI_Datatype datatype,     \
+        MPI_Op op, MPI_Comm comm
+#define REDUCE_SCATTER_CALL(is_large)                                                    \
+    .kind = WEFT_COLL_REDUCE_SCATTER, .op = op,                                          \
+    .send = {.buffer = sendbuf,                                                          \
+             .datatype = datatype,                                                       \
+             .counts = recvcounts,                                                       \
+             .has_large_counts = is_large},                                              \
+    .recv = {.buffer = recvbuf,                                                          \
+             .datatype = datatype,                                                       \
+             .counts = recvcounts,                                                       \
+             .has_large_counts = is_large}
+FACES(Reduce_scatter, reduce_scatter, REDUCE_SCATTER_PARAMETERS, REDUCE_SCATTER_CALL);

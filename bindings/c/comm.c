@@ -183,11 +183,10 @@ int PMPI_Comm_disconnect(MPI_Comm *comm)
     int err = check_free(function, comm, &c);
 
     if (err == MPI_SUCCESS) {
-        const struct weft_coll coll = {c->local != NULL ? c->local : c, function,
-                                       WEFT_COLL_BARRIER};
+        struct weft_comm *side = c->local != NULL ? c->local : c;
 
         weft_p2p_settle(c, function);
-        err = weft_raise_rc(c, weft_barrier(&coll), function);
+        err = weft_raise_rc(c, weft_coll_barrier(side, function), function);
     }
     return err == MPI_SUCCESS ? free_checked(function, c, comm) : err;
 }

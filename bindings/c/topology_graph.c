@@ -32,7 +32,7 @@ int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[], const int
                       int reorder, MPI_Comm *comm_graph)
 {
     static const char function[] = "MPI_Graph_create";
-    const struct weft_graph graph = {nnodes, indx, edges};
+    const struct weft_topo_graph graph = {nnodes, indx, edges};
     struct weft_comm *c;
     struct weft_comm *made = NULL;
     enum weft_rc rc;
@@ -44,7 +44,7 @@ int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[], const int
     if (err != MPI_SUCCESS) {
         return err;
     }
-    rc = weft_graph_create(function, c, &graph, reorder != 0, &made);
+    rc = weft_topo_graph_create(function, c, &graph, reorder != 0, &made);
     return give_comm(function, c, rc, made, comm_graph);
 }
 WEFT_WEAK_ALIAS(MPI_Graph_create, PMPI_Graph_create);
@@ -53,7 +53,7 @@ int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int indx[], const int edges[
                    int *newrank)
 {
     static const char function[] = "MPI_Graph_map";
-    const struct weft_graph graph = {nnodes, indx, edges};
+    const struct weft_topo_graph graph = {nnodes, indx, edges};
     struct weft_comm *c;
     int err = check_old(function, comm, newrank, "newrank", &c);
 
@@ -63,11 +63,11 @@ int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int indx[], const int edges[
     if (err != MPI_SUCCESS) {
         return err;
     }
-    return weft_raise_rc(c, weft_graph_map(c, &graph, newrank), function);
+    return weft_raise_rc(c, weft_topo_graph_map(c, &graph, newrank), function);
 }
 WEFT_WEAK_ALIAS(MPI_Graph_map, PMPI_Graph_map);
 
-static int edge_count(const struct weft_graph *graph)
+static int edge_count(const struct weft_topo_graph *graph)
 {
     return graph->count > 0 ? graph->index[graph->count - 1] : 0;
 }
@@ -76,7 +76,7 @@ int PMPI_Graphdims_get(MPI_Comm comm, int *nnodes, int *nedges)
 {
     static const char function[] = "MPI_Graphdims_get";
     struct weft_comm *c;
-    struct weft_graph graph;
+    struct weft_topo_graph graph;
     int err = weft_check_topology(function, comm, MPI_GRAPH, &c);
 
     if (err == MPI_SUCCESS) {
@@ -86,7 +86,7 @@ int PMPI_Graphdims_get(MPI_Comm comm, int *nnodes, int *nedges)
         err = weft_check_out(function, c, nedges, "nedges");
     }
     if (err == MPI_SUCCESS) {
-        graph = weft_graph_of(c);
+        graph = weft_topo_graph_of(c);
         *nnodes = graph.count;
         *nedges = edge_count(&graph);
     }
@@ -116,13 +116,13 @@ int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int indx[], int ed
 {
     static const char function[] = "MPI_Graph_get";
     struct weft_comm *c;
-    struct weft_graph graph;
+    struct weft_topo_graph graph;
     int err = weft_check_topology(function, comm, MPI_GRAPH, &c);
 
     if (err != MPI_SUCCESS) {
         return err;
     }
-    graph = weft_graph_of(c);
+    graph = weft_topo_graph_of(c);
     err = give_list(function, c, maxindex, indx, "indx", graph.count, graph.index);
     if (err == MPI_SUCCESS) {
         err = give_list(function, c, maxedges, edges, "edges", edge_count(&graph),
@@ -136,14 +136,14 @@ WEFT_WEAK_ALIAS(MPI_Graph_get, PMPI_Graph_get);
 static int find_neighbours(const char *function, MPI_Comm comm, int rank,
                            struct weft_comm **c, const int **first, int *count)
 {
-    struct weft_graph graph;
+    struct weft_topo_graph graph;
     int start;
     int err = weft_check_topology(function, comm, MPI_GRAPH, c);
 
     if (err != MPI_SUCCESS) {
         return err;
     }
-    graph = weft_graph_of(*c);
+    graph = weft_topo_graph_of(*c);
     if (rank < 0 || rank >= graph.count) {
         return weft_raise_comm(*c, MPI_ERR_RANK, function, "rank %d, of %d", rank,
                                graph.count);

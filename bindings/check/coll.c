@@ -1,87 +1,22 @@
 #include "check/coll.h"
 
 #include "check/p2p.h"
+#include "coll/shape.h"
 #include "datatype/reduce.h"
+#include "topo/around.h"
 
-int weft_check_coll(const char *function, MPI_Comm handle, struct weft_comm **out)
-{
-    int err = weft_check_comm(function, handle, out);
+#include <stdlib.h>
 
-    if (weft_unlikely(err == MPI_SUCCESS && weft_comm_is_inter(*out))) {
-        err = weft_raise_comm(*out, MPI_ERR_UNSUPPORTED_OPERATION, function,
-                              "this version has no collectives on intercommunicators");
-    }
-    return err;
-}
-
-int weft_check_root(const char *function, struct weft_comm *comm, int root)
-{
-    if (weft_likely((unsigned)root < (unsigned)comm->size)) {
-        return MPI_SUCCESS;
-    }
-    return weft_raise_comm(comm, MPI_ERR_ROOT, function,
-                           "the root is %d, but ranks go from 0 to %d", root,
-                           comm->size - 1);
-}
-
-int weft_check_blocks(const char *function, struct weft_comm *comm,
-                      struct weft_blocks *blocks)
-{
-    size_t all;
-    int err = weft_check_buffer(function, comm, blocks->buffer, blocks->count,
-                                blocks->datatype, &blocks->bytes);
-
-    if (weft_unlikely(err != MPI_SUCCESS)) {
-        return err;
-    }
-    blocks->type = weft_datatype_from_handle(blocks->datatype);
-    if (weft_unlikely(blocks->buffer == MPI_IN_PLACE)) {
-        return weft_raise_comm(comm, MPI_ERR_BUFFER, function,
-                               "MPI_IN_PLACE is not allowed for this buffer here");
-    }
-    if (weft_unlikely(blocks->is_for_each &&
-                      __builtin_mul_overflow(blocks->bytes, (size_t)comm->size, &all))) {
-        return weft_raise_comm(comm, MPI_ERR_COUNT, function,
-                               "%lld elements for each of %d ranks are more than memory "
-                               "can hold",
-                               (long long)blocks->count, comm->size);
-    }
-    return MPI_SUCCESS;
-}
-
-int weft_check_sides(const char *function, struct weft_comm *comm,
-                     struct weft_blocks *send, struct weft_blocks *recv)
-{
-    uintptr_t own;
-    int err = weft_check_blocks(function, comm, recv);
-
-    if (weft_unlikely(err != MPI_SUCCESS) || send->buffer == MPI_IN_PLACE) {
-        return err;
-    }
-    err = weft_check_blocks(function, comm, send);
-    if (weft_unlikely(err != MPI_SUCCESS) || recv->bytes == 0) {
-        return err;
-    }
-    own = (uintptr_t)recv->buffer;
-    if (recv->is_for_each && !send->is_for_each) {
-        own += (uintptr_t)recv->count * (uintptr_t)recv->type->extent *
-               (uintptr_t)comm->rank;
-    }
-    /* Types with absolute addresses all start at MPI_BOTTOM. */
-    if (weft_unlikely((uintptr_t)send->buffer == own && own != 0)) {
-        return weft_raise_comm(comm, MPI_ERR_BUFFER, function,
-                               "both buffers are the same: use MPI_IN_PLACE");
-    }
-    return MPI_SUCCESS;
-}
+/* ---- operations ---- */
 
 int weft_check_op(const char *function, struct weft_comm *comm, MPI_Op op,
-                  const struct weft_datatype *type)
+                  const struct weft_datatype *type, struct weft_operation **out)
 {
     const char *name = weft_reduce_name(op);
     char text[WEFT_DATATYPE_TEXT];
 
-    if (weft_likely(weft_reduce_is_defined(op, type))) {
+    *out = weft_operation_from_handle(op);
+    if (weft_likely(*out != NULL && weft_operation_is_defined(*out, type))) {
         return MPI_SUCCESS;
     }
     if (name != NULL) {
@@ -90,4 +25,270 @@ int weft_check_op(const char *function, struct weft_comm *comm, MPI_Op op,
     }
     return weft_raise_comm(comm, MPI_ERR_OP, function, "%s",
                            weft_describe_handle(WEFT_KIND_OP, op, text, sizeof(text)));
+}
+
+/* ---- roots ---- */
+
+static int check_root(const struct weft_call *call, struct weft_comm *comm)
+{
+    if (weft_likely((unsigned)call->root < (unsigned)comm->peers)) {
+        return MPI_SUCCESS;
+    }
+    if (weft_comm_is_inter(comm)) {
+        if (call->root == MPI_ROOT || call->root == MPI_PROC_NULL) {
+            return MPI_SUCCESS;
+        }
+        return weft_raise_comm(comm, MPI_ERR_ROOT, call->function,
+                               "the root is %d, but ranks of the other group go from 0 "
+                               "to %d, and of this group it is MPI_ROOT or MPI_PROC_NULL",
+                               call->root, comm->peers - 1);
+    }
+    return weft_raise_comm(comm, MPI_ERR_ROOT, call->function,
+                           "the root is %d, but ranks go from 0 to %d", call->root,
+                           comm->size - 1);
+}
+
+/* Does this rank give something, and does it get something? */
+struct part {
+    bool gives;
+    bool gets;
+};
+
+static struct part part_of(const struct weft_call *call, const struct weft_comm *comm)
+{
+    const bool is_inter = weft_comm_is_inter(comm);
+    const bool is_root = is_inter ? call->root == MPI_ROOT : call->root == comm->rank;
+
+    if (weft_coll_facts(call->kind)->is_rooted && call->root == MPI_PROC_NULL) {
+        return (struct part){false, false};
+    }
+    switch (call->kind) {
+    case WEFT_COLL_BARRIER:
+        return (struct part){false, false};
+    case WEFT_COLL_BCAST:
+        return (struct part){false, true};
+    case WEFT_COLL_GATHER:
+    case WEFT_COLL_GATHERV:
+    case WEFT_COLL_REDUCE:
+        return (struct part){!is_root || !is_inter, is_root};
+    case WEFT_COLL_SCATTER:
+    case WEFT_COLL_SCATTERV:
+        return (struct part){is_root, !is_root || !is_inter};
+    default:
+        return (struct part){true, true};
+    }
+}
+
+/* ---- in place ---- */
+
+static bool is_in_place(const struct weft_call_side *side)
+{
+    return side->buffer == MPI_IN_PLACE;
+}
+
+/* Which side may be in place: what is scattered is in place where it would arrive. */
+static int check_in_place(const struct weft_call *call, struct weft_comm *comm,
+                          struct part part)
+{
+    const bool is_scatter =
+        call->kind == WEFT_COLL_SCATTER || call->kind == WEFT_COLL_SCATTERV;
+    const bool may = !weft_comm_is_inter(comm) && part.gives && part.gets &&
+                     !weft_coll_facts(call->kind)->is_around;
+    const bool is_wrong =
+        (part.gives && is_in_place(&call->send) && !(may && !is_scatter)) ||
+        (part.gets && is_in_place(&call->recv) && !(may && is_scatter));
+
+    if (weft_likely(!is_wrong)) {
+        return MPI_SUCCESS;
+    }
+    return weft_raise_comm(comm, MPI_ERR_BUFFER, call->function,
+                           "MPI_IN_PLACE is not allowed for this buffer here");
+}
+
+/* ---- sides ---- */
+
+static int check_blocks(const struct weft_call *call, struct weft_comm *comm,
+                        const struct weft_call_side *side, int blocks,
+                        struct weft_coll_side *out, struct weft_datatype **types)
+{
+    size_t bytes;
+    int err = MPI_SUCCESS;
+
+    if (blocks > 0 &&
+        (side->counts == NULL || (out->types != NULL && side->datatypes == NULL))) {
+        return weft_raise_comm(comm, MPI_ERR_ARG, call->function,
+                               "an array of counts or types is NULL");
+    }
+    for (int i = 0; i < blocks && err == MPI_SUCCESS; i++) {
+        const MPI_Datatype type =
+            side->datatypes != NULL ? side->datatypes[i] : side->datatype;
+
+        err = weft_check_buffer(call->function, comm, side->buffer,
+                                (MPI_Count)weft_coll_count(out, i), type, &bytes);
+        if (types != NULL) {
+            types[i] = weft_datatype_from_handle(type);
+        }
+    }
+    return err;
+}
+
+/* A side whose blocks have sizes of their own; its types are resolved. */
+static int check_sized(const struct weft_call *call, struct weft_comm *comm,
+                       const struct weft_call_side *side, int blocks,
+                       struct weft_coll_side *out)
+{
+    const bool has_types =
+        call->kind == WEFT_COLL_ALLTOALLW || call->kind == WEFT_COLL_NEIGHBOR_ALLTOALLW;
+    struct weft_datatype **types = NULL;
+
+    if (has_types) {
+        types = calloc((size_t)blocks + 1, sizeof(struct weft_datatype *));
+        if (types == NULL) {
+            return weft_raise_comm(comm, MPI_ERR_NO_MEM, call->function,
+                                   "memory is used up");
+        }
+        out->types = types;
+    }
+    return check_blocks(call, comm, side, blocks, out, types);
+}
+
+static int check_plain(const struct weft_call *call, struct weft_comm *comm,
+                       const struct weft_call_side *side, int blocks)
+{
+    size_t bytes = 0;
+    size_t all;
+    int err = weft_check_buffer(call->function, comm, side->buffer, side->count,
+                                side->datatype, &bytes);
+
+    if (weft_unlikely(err == MPI_SUCCESS &&
+                      __builtin_mul_overflow(bytes, (size_t)blocks, &all))) {
+        err = weft_raise_comm(comm, MPI_ERR_COUNT, call->function,
+                              "%lld elements for each of %d ranks are more than memory "
+                              "can hold",
+                              (long long)side->count, blocks);
+    }
+    return err;
+}
+
+/* The side of a rank that has one. */
+static int check_side(const struct weft_call *call, struct weft_coll *coll, bool is_send)
+{
+    const struct weft_call_side *side = is_send ? &call->send : &call->recv;
+    struct weft_coll_side *out = is_send ? &coll->send : &coll->recv;
+    const int blocks = weft_coll_peers(coll, is_send);
+
+    *out = (struct weft_coll_side){
+        .buffer = side->buffer,
+        .count = side->count,
+        .counts = side->counts,
+        .displs = side->displs,
+        .has_large_counts = side->has_large_counts,
+        .has_large_displs = side->has_large_displs,
+    };
+    if (is_in_place(side)) {
+        return MPI_SUCCESS;
+    }
+    out->type = weft_datatype_from_handle(side->datatype);
+    if (call->kind == WEFT_COLL_REDUCE_SCATTER) {
+        return check_blocks(call, coll->comm, side, coll->comm->size, out, NULL);
+    }
+    if (weft_coll_facts(call->kind)->has_own_sizes &&
+        (is_send ? weft_coll_facts(call->kind)->has_send_blocks
+                 : weft_coll_facts(call->kind)->has_recv_blocks)) {
+        return check_sized(call, coll->comm, side, blocks, out);
+    }
+    return check_plain(call, coll->comm, side, blocks);
+}
+
+/* Is what this rank gives also where its own block goes to? */
+static int check_alias(const struct weft_call *call, const struct weft_coll *coll)
+{
+    const struct weft_coll_facts *facts = weft_coll_facts(call->kind);
+    const struct weft_coll_side *recv = &coll->recv;
+    uintptr_t own = (uintptr_t)recv->buffer;
+
+    if (weft_comm_is_inter(coll->comm) || facts->is_around || facts->has_own_sizes ||
+        recv->type == NULL || coll->send.type == NULL || recv->count == 0 ||
+        recv->type->size == 0) {
+        return MPI_SUCCESS;
+    }
+    if (facts->has_recv_blocks && !facts->has_send_blocks) {
+        own += (uintptr_t)recv->count * (uintptr_t)recv->type->extent *
+               (uintptr_t)coll->comm->rank;
+    }
+    /* Types with absolute addresses all start at MPI_BOTTOM. */
+    if (weft_unlikely((uintptr_t)coll->send.buffer == own && own != 0)) {
+        return weft_raise_comm(coll->comm, MPI_ERR_BUFFER, call->function,
+                               "both buffers are the same: use MPI_IN_PLACE");
+    }
+    return MPI_SUCCESS;
+}
+
+/* ---- the whole ---- */
+
+static int check_comm(const struct weft_call *call, struct weft_coll *coll)
+{
+    const struct weft_coll_facts *facts = weft_coll_facts(call->kind);
+    int err = weft_check_comm(call->function, call->comm, &coll->comm);
+
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    if (weft_comm_is_inter(coll->comm) &&
+        (facts->is_around || call->kind == WEFT_COLL_SCAN ||
+         call->kind == WEFT_COLL_EXSCAN)) {
+        return weft_raise_comm(coll->comm, MPI_ERR_COMM, call->function,
+                               "an intercommunicator has no such operation");
+    }
+    if (facts->is_around) {
+        if (coll->comm->topology == NULL) {
+            return weft_raise_comm(coll->comm, MPI_ERR_TOPOLOGY, call->function,
+                                   "the communicator has no topology");
+        }
+        if (weft_around_take(coll->comm, &coll->around) != WEFT_OK) {
+            return weft_raise_comm(coll->comm, MPI_ERR_NO_MEM, call->function,
+                                   "memory is used up");
+        }
+    }
+    return facts->is_rooted ? check_root(call, coll->comm) : MPI_SUCCESS;
+}
+
+static int check_data(const struct weft_call *call, struct weft_coll *coll)
+{
+    const struct part part = part_of(call, coll->comm);
+    int err = check_in_place(call, coll->comm, part);
+
+    if (err == MPI_SUCCESS && part.gets) {
+        err = check_side(call, coll, false);
+    }
+    if (err == MPI_SUCCESS && part.gives) {
+        err = check_side(call, coll, true);
+    }
+    if (err == MPI_SUCCESS && part.gives && part.gets) {
+        err = check_alias(call, coll);
+    }
+    if (err == MPI_SUCCESS && weft_coll_facts(call->kind)->is_reduction &&
+        (part.gives || part.gets)) {
+        err = weft_check_op(call->function, coll->comm, call->op,
+                            coll->recv.type != NULL ? coll->recv.type : coll->send.type,
+                            &coll->op);
+    }
+    return err;
+}
+
+int weft_check_call(const struct weft_call *call, struct weft_coll *coll)
+{
+    int err;
+
+    *coll = (struct weft_coll){
+        .name = call->function, .kind = call->kind, .root = call->root};
+    err = check_comm(call, coll);
+    return err == MPI_SUCCESS ? check_data(call, coll) : err;
+}
+
+void weft_coll_forget(struct weft_coll *coll)
+{
+    free((void *)(uintptr_t)coll->send.types);
+    free((void *)(uintptr_t)coll->recv.types);
+    weft_around_give(&coll->around);
 }

@@ -5,36 +5,40 @@
 #define WEFT_CHECK_COLL_H
 
 #include "check/check.h"
-#include "datatype/datatype.h"
+#include "coll/coll.h"
 
-/* One side of a collective: a block of so many elements, or one for each rank. */
-struct weft_blocks {
+/* One side of a call, as the user wrote it: see struct weft_coll_side. */
+struct weft_call_side {
     const void *buffer;
     MPI_Count count;
     MPI_Datatype datatype;
-    bool is_for_each;
-    size_t bytes;                     /* of data in one block: filled in by the checks */
-    const struct weft_datatype *type; /* likewise; NULL: not looked at */
+    const void *counts;
+    const void *displs;
+    const MPI_Datatype *datatypes;
+    bool has_large_counts;
+    bool has_large_displs;
 };
 
-/* A communicator for collective calls, which exist for intracommunicators only so far. */
-int weft_check_coll(const char *function, MPI_Comm handle, struct weft_comm **out);
-
-int weft_check_root(const char *function, struct weft_comm *comm, int root);
-
-/* MPI_IN_PLACE is no buffer. */
-int weft_check_blocks(const char *function, struct weft_comm *comm,
-                      struct weft_blocks *blocks);
+/* A collective call, as the user wrote it. */
+struct weft_call {
+    const char *function;
+    enum weft_coll_kind kind;
+    MPI_Comm comm;
+    int root;
+    MPI_Op op;
+    struct weft_call_side send;
+    struct weft_call_side recv;
+};
 
 /*
- * Both sides on a rank that receives. What it sends may be in place, and is then not
- * looked at; otherwise it is not also where its own block goes to.
+ * Checks all arguments that matter on this rank, and describes the call. What it needs
+ * besides is freed by weft_coll_forget(), also after a failure.
  */
-int weft_check_sides(const char *function, struct weft_comm *comm,
-                     struct weft_blocks *send, struct weft_blocks *recv);
+int weft_check_call(const struct weft_call *call, struct weft_coll *coll);
+void weft_coll_forget(struct weft_coll *coll);
 
-/* An operation that is defined for a type, whose handle was checked. */
+/* An operation that is defined for a type. */
 int weft_check_op(const char *function, struct weft_comm *comm, MPI_Op op,
-                  const struct weft_datatype *type);
+                  const struct weft_datatype *type, struct weft_operation **out);
 
 #endif

@@ -69,7 +69,7 @@ int weft_check_grid(const char *function, struct weft_comm *comm,
 }
 
 int weft_check_graph(const char *function, struct weft_comm *comm,
-                     const struct weft_graph *graph)
+                     const struct weft_topo_graph *graph)
 {
     int before = 0;
     int err;

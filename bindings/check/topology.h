@@ -21,7 +21,7 @@ int weft_check_grid(const char *function, struct weft_comm *comm,
 
 /* A graph of the ranks of `comm`. */
 int weft_check_graph(const char *function, struct weft_comm *comm,
-                     const struct weft_graph *graph);
+                     const struct weft_topo_graph *graph);
 
 /* Neighbours on one side, and the edges that a process names. */
 int weft_check_neighbours(const char *function, struct weft_comm *comm,

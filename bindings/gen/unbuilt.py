@@ -2,7 +2,8 @@
 
     unbuilt.py SOURCE...     print C for every function that no SOURCE defines
 
-A source defines a function by its WEFT_WEAK_ALIAS line.  The bodies raise
+A source defines a function by its WEFT_WEAK_ALIAS line, or by a FACES line of
+collectives.c, which stands for the functions of one operation.  The bodies raise
 MPI_ERR_UNSUPPORTED_OPERATION through the error handler that fits the arguments.
 """
 
@@ -12,12 +13,23 @@ import sys
 import spec
 
 ALIAS = re.compile(r"^WEFT_WEAK_ALIAS\((MPI_\w+), PMPI_\w+\);", re.M)
+FACES = re.compile(r"^FACES(_WITHOUT_COUNTS)?\((\w+), (\w+),", re.M)
+
+
+def faces(without_counts, name, lower):
+    """The functions of one collective operation."""
+    for suffix in [""] if without_counts else ["", "_c"]:
+        yield f"MPI_{name}{suffix}"
+        yield f"MPI_I{lower}{suffix}"
+        yield f"MPI_{name}_init{suffix}"
 
 
 def defined_in(texts):
     found = set()
     for text in texts:
         found.update(ALIAS.findall(text))
+        for line in FACES.findall(text):
+            found.update(faces(*line))
     return found
 
 

@@ -1,30 +1,36 @@
 /*
- * barrier.c - a binomial tree: up goes that all below have come, down that all have.
+ * barrier.c - dissemination: in round k a rank tells the one 2^k behind it, and hears of
+ * the one 2^k before it. After the last round it has heard, through others, of all.
+ *
+ * Cost: ceil(log2 n) rounds; n messages in each, without data.
  */
-#include "coll/step.h"
+#include "coll/algorithms.h"
 
-enum weft_rc weft_barrier(const struct weft_coll *coll)
+enum weft_rc weft_barrier_dissemination(const struct weft_shape *shape,
+                                        struct weft_graph *graph)
 {
-    const struct weft_comm *comm = coll->comm;
-    int distance = 1; /* to the parent; the children are nearer */
-    enum weft_rc rc = WEFT_OK;
+    const struct weft_span nothing = weft_span(WEFT_SPACE_RECV, 0, 0);
+    uint32_t received = WEFT_NO_STEP;
+    uint32_t sent = WEFT_NO_STEP;
 
-    while (distance < comm->size && (comm->rank & distance) == 0 && rc == WEFT_OK) {
-        if (comm->rank + distance < comm->size) {
-            rc = weft_coll_recv(coll, comm->rank + distance, NULL, 0);
-        }
-        distance *= 2;
+    for (int64_t away = 1; away < shape->n; away *= 2) {
+        const int to = (int)((shape->rank + away) % shape->n);
+        const int from = (int)((shape->rank - away + shape->n) % shape->n);
+        const uint32_t send = weft_graph_send(graph, to, nothing);
+
+        weft_build_after_both(graph, send, received, sent);
+        sent = send;
+        received = weft_graph_recv(graph, from, nothing);
     }
-    if (comm->rank != 0 && rc == WEFT_OK) {
-        rc = weft_coll_send(coll, comm->rank - distance, NULL, 0);
-        if (rc == WEFT_OK) {
-            rc = weft_coll_recv(coll, comm->rank - distance, NULL, 0);
-        }
+    return graph->rc;
+}
+
+struct weft_cost weft_barrier_dissemination_cost(const struct weft_shape *shape)
+{
+    struct weft_cost cost = {0};
+
+    for (int64_t away = 1; away < shape->n; away *= 2) {
+        cost.messages += (uint64_t)shape->n;
     }
-    for (distance /= 2; distance > 0 && rc == WEFT_OK; distance /= 2) {
-        if (comm->rank + distance < comm->size) {
-            rc = weft_coll_send(coll, comm->rank + distance, NULL, 0);
-        }
-    }
-    return rc;
+    return cost;
 }

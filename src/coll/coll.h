@@ -1,73 +1,119 @@
 /*
- * coll.h - collective operations, each in a file of its own, over messages.
+ * coll.h - collective operations: blocking, nonblocking and persistent, by one code.
  *
- * The functions trust their arguments: bindings/ have checked them. Sizes are bytes: of
- * the whole buffer, or of one rank's block where there is one for each. Where the
- * standard allows MPI_IN_PLACE as `send`, it comes down to here as it is. The caller owns
- * every buffer. They take the lock themselves, return when this rank's part is done and
- * never return WEFT_AGAIN.
+ * A call is described by a struct weft_coll, which bindings/ have checked. From it comes
+ * a shape (shape.h), from the shape an algorithm (algorithm.h), from that a graph of
+ * steps, and sched/ runs the graph:
  *
- * All messages travel on the communicator's collective plane. Two ranks' messages stay in
- * order there and all ranks call in the same order, so a constant tag is enough; one of
- * its own for each kind keeps calls apart that do not belong together.
+ *   call.c        the life of a call: made, started, complete, freed
+ *   data.c        the user's buffers as spaces of a graph, and reductions on them
+ *   shape.c       the shape of a call
+ *   algorithm.c   all algorithms, and the choice among them
+ *   the others    builders: one algorithm each, with its cost
  *
- * The rank that finds a failure returns it; the other ranks may then wait for ever. If a
- * member has died, no rank waits: operations that depend on it fail, or end as if their
- * messages had been received, and every later call on that communicator fails.
+ * Which algorithm runs is the same on all members by construction: it depends on the
+ * operation, the bytes of the type signature, whether the operation commutes, the number
+ * of ranks and their placement. It does not depend on what only one rank knows: whether
+ * its buffer is contiguous, in place, or aligned.
+ *
+ * Messages travel on the communicator's collective plane. Every call has a number on its
+ * communicator, which is its tag, so any number of calls may be outstanding and complete
+ * in any order. A persistent operation keeps the number of its initialization, because
+ * ranks may start several of them in different orders.
+ *
+ * A failure is returned by the rank that sees it; the others may wait for it for ever. If
+ * it is the death of a member nobody waits: all that depend on it fail, or end as if they
+ * had been heard, and every later call on that communicator fails.
  */
 #ifndef WEFT_COLL_COLL_H
 #define WEFT_COLL_COLL_H
 
 #include "core/comm.h"
-#include "datatype/datatype.h"
+#include "core/request.h"
+#include "datatype/operation.h"
+#include "sched/graph.h"
 
 enum weft_coll_kind {
+    WEFT_COLL_BARRIER,
     WEFT_COLL_BCAST,
+    WEFT_COLL_GATHER,
+    WEFT_COLL_GATHERV,
+    WEFT_COLL_SCATTER,
+    WEFT_COLL_SCATTERV,
+    WEFT_COLL_ALLGATHER,
+    WEFT_COLL_ALLGATHERV,
+    WEFT_COLL_ALLTOALL,
+    WEFT_COLL_ALLTOALLV,
+    WEFT_COLL_ALLTOALLW,
     WEFT_COLL_REDUCE,
     WEFT_COLL_ALLREDUCE,
-    WEFT_COLL_GATHER,
-    WEFT_COLL_ALLGATHER,
-    WEFT_COLL_ALLTOALL,
-    WEFT_COLL_BARRIER,
+    WEFT_COLL_REDUCE_SCATTER,
+    WEFT_COLL_REDUCE_SCATTER_BLOCK,
+    WEFT_COLL_SCAN,
+    WEFT_COLL_EXSCAN,
+    WEFT_COLL_NEIGHBOR_ALLGATHER,
+    WEFT_COLL_NEIGHBOR_ALLGATHERV,
+    WEFT_COLL_NEIGHBOR_ALLTOALL,
+    WEFT_COLL_NEIGHBOR_ALLTOALLV,
+    WEFT_COLL_NEIGHBOR_ALLTOALLW,
     WEFT_COLL_KINDS,
 };
 
-/* The communicator and the MPI name of the call, which a hanging job's report shows. */
-struct weft_coll {
-    struct weft_comm *comm;
-    const char *name;
-    enum weft_coll_kind kind;
+/*
+ * One side of a call: what this rank gives, or what it gets. There is one block, or one
+ * for each peer. Blocks follow each other and have `count` elements of `type`, unless
+ * `counts` is set: then each block has its own count and, from `displs`, its own place,
+ * in extents of the type; with `types` set its own type, and its place in bytes. Counts
+ * and displacements are the user's and stay as they are until the operation is complete.
+ */
+struct weft_coll_side {
+    const void *buffer; /* or MPI_IN_PLACE */
+    struct weft_datatype *type;
+    MPI_Count count;
+    const void *counts;                 /* int, or MPI_Count */
+    const void *displs;                 /* int, or MPI_Aint */
+    struct weft_datatype *const *types; /* the caller's, for the time of the call */
+    bool has_large_counts;
+    bool has_large_displs;
 };
 
-/* Returns when every member has called it. */
-WEFT_MUST_CHECK enum weft_rc weft_barrier(const struct weft_coll *coll);
+/* A call, as the user made it. A side that does not matter on this rank is empty. */
+struct weft_coll {
+    struct weft_comm *comm;
+    const char *name; /* of the MPI function; a constant */
+    enum weft_coll_kind kind;
+    int root; /* as in MPI; of an intercommunicator MPI_ROOT and MPI_PROC_NULL too */
+    struct weft_operation *op; /* of a reduction */
+    struct weft_coll_side send;
+    struct weft_coll_side recv;
+    struct weft_neighbourhood around; /* of a neighbourhood collective */
+};
 
-WEFT_MUST_CHECK enum weft_rc weft_bcast(const struct weft_coll *coll, void *buffer,
-                                        size_t bytes, int root);
+/* Each takes the lock. Returns when this rank's part is done. */
+WEFT_MUST_CHECK enum weft_rc weft_coll_run(const struct weft_coll *coll);
 
-/*
- * Elements are combined in an order that depends on size and root alone, so that a
- * program that runs twice gets the same bits twice. `recv` is written at the root only.
- */
-WEFT_MUST_CHECK enum weft_rc weft_reduce(const struct weft_coll *coll, const void *send,
-                                         void *recv, size_t count,
-                                         const struct weft_datatype *type, MPI_Op op,
-                                         int root);
+/* Begins it. The request belongs to the caller; what `around` points to, to the
+ * communicator. */
+WEFT_MUST_CHECK enum weft_rc weft_coll_start(const struct weft_coll *coll,
+                                             struct weft_request **out);
 
-/* All ranks get the same bits. */
-WEFT_MUST_CHECK enum weft_rc weft_allreduce(const struct weft_coll *coll,
-                                            const void *send, void *recv, size_t count,
-                                            const struct weft_datatype *type, MPI_Op op);
+/* Makes an inactive request that performs it as often as it is started. */
+WEFT_MUST_CHECK enum weft_rc weft_coll_init(const struct weft_coll *coll,
+                                            struct weft_request **out);
 
-/* `recv` and its size matter at the root only, `send` and its size not if in place. */
-WEFT_MUST_CHECK enum weft_rc weft_gather(const struct weft_coll *coll, const void *send,
-                                         size_t send_bytes, void *recv, size_t recv_bytes,
-                                         int root);
-WEFT_MUST_CHECK enum weft_rc weft_allgather(const struct weft_coll *coll,
-                                            const void *send, size_t send_bytes,
-                                            void *recv, size_t recv_bytes);
-WEFT_MUST_CHECK enum weft_rc weft_alltoall(const struct weft_coll *coll, const void *send,
-                                           size_t send_bytes, void *recv,
-                                           size_t recv_bytes);
+/* For the library itself: barriers, bytes for all, and sums of numbers. */
+WEFT_MUST_CHECK enum weft_rc weft_coll_barrier(struct weft_comm *comm, const char *name);
+WEFT_MUST_CHECK enum weft_rc weft_coll_bcast(struct weft_comm *comm, const char *name,
+                                             void *buffer, size_t bytes, int root);
+WEFT_MUST_CHECK enum weft_rc weft_coll_sum(struct weft_comm *comm, const char *name,
+                                           const int *mine, int *all, size_t count);
+
+/* With the lock: the next number on this communicator, the same on all members. */
+int weft_coll_number(struct weft_comm *comm);
+
+/* Elements of a side's block, where it begins, and of what type. */
+uint64_t weft_coll_count(const struct weft_coll_side *side, int block);
+int64_t weft_coll_displ(const struct weft_coll_side *side, int block);
+struct weft_datatype *weft_coll_type(const struct weft_coll_side *side, int block);
 
 #endif

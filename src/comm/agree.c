@@ -7,7 +7,7 @@
 #include "comm/context.h"
 #include "p2p/p2p.h"
 
-enum { TAG_OF_ALL = 1 << 30 }; /* above the tags of collectives */
+enum { TAG_OF_ALL = WEFT_COLL_NUMBERS };
 
 /* One agreement under way. */
 struct agreement {

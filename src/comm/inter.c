@@ -143,14 +143,16 @@ static enum weft_rc meet(const struct weft_group *group,
 static enum weft_rc tell_side(struct weft_comm *local, int leader, struct side *theirs,
                               uint64_t **table)
 {
-    const struct weft_coll coll = {local, "MPI_Intercomm_create", WEFT_COLL_BCAST};
-    enum weft_rc rc = weft_bcast(&coll, theirs, sizeof(*theirs), leader);
+    static const char call[] = "MPI_Intercomm_create";
+    enum weft_rc rc = weft_coll_bcast(local, call, theirs, sizeof(*theirs), leader);
 
     if (rc == WEFT_OK && theirs->has_table && local->rank != leader) {
         *table = malloc(table_bytes(theirs));
         rc = *table == NULL ? WEFT_ERR_NOMEM : WEFT_OK;
     }
-    return rc == WEFT_OK ? weft_bcast(&coll, *table, table_bytes(theirs), leader) : rc;
+    return rc == WEFT_OK
+               ? weft_coll_bcast(local, call, *table, table_bytes(theirs), leader)
+               : rc;
 }
 
 /* Makes the intercommunicator over `local`, which becomes a part of it. */
@@ -271,7 +273,6 @@ enum weft_rc weft_intercomm_create_part(struct weft_comm *comm, struct weft_grou
 /* Does the local group come first? Both sides find the same. */
 static enum weft_rc order_sides(struct weft_comm *comm, bool is_high, bool *is_first)
 {
-    const struct weft_coll coll = {comm->local, "MPI_Intercomm_merge", WEFT_COLL_BCAST};
     const int mine = is_high;
     struct weft_tree_agree sides;
     struct weft_channel channel;
@@ -288,7 +289,8 @@ static enum weft_rc order_sides(struct weft_comm *comm, bool is_high, bool *is_f
                       &theirs, sizeof(theirs));
     }
     if (rc == WEFT_OK) {
-        rc = weft_bcast(&coll, &theirs, sizeof(theirs), 0);
+        rc = weft_coll_bcast(comm->local, "MPI_Intercomm_merge", &theirs, sizeof(theirs),
+                             0);
     }
     *is_first = mine != theirs ? theirs > mine : sides.first == comm->group;
     return rc;

@@ -42,6 +42,11 @@ static int process_at(const struct weft_sched *sched, int position)
                                              rank >= count ? rank - count : rank);
 }
 
+static struct weft_route route(const struct weft_sched *sched, int position)
+{
+    return (struct weft_route){sched->comm, process_at(sched, position), sched->tag};
+}
+
 /* The first number that is not 0 counts; `to` has that of the lower positions. */
 static void fold(const struct weft_sched *sched, const struct weft_data *from,
                  const struct weft_data *to)
@@ -64,7 +69,7 @@ static void done(struct weft_sched *sched, enum weft_rc rc)
 }
 
 static const struct weft_sched_ops ops = {
-    .rank_of = process_at,
+    .route = route,
     .done = done,
     .reduce = fold,
 };

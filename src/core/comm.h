@@ -31,7 +31,12 @@ enum weft_plane {
     WEFT_PLANES = 8,
 };
 
-enum { WEFT_TAG_UB = 0x7fffffff }; /* the largest tag */
+enum {
+    WEFT_TAG_UB = 0x7fffffff, /* the largest tag */
+    /* On the collective plane, tags below this are numbers of calls; those above belong
+     * to members that make communicators. */
+    WEFT_COLL_NUMBERS = 1 << 30,
+};
 
 struct weft_topology; /* topology.h */
 struct weft_buffer;   /* p2p/buffered.h */
@@ -55,10 +60,10 @@ struct weft_comm {
     struct weft_topology *topology; /* NULL: none */
     struct weft_buffer *buffer;     /* that the user attached to it, or NULL */
     int references;
-    int revoked_below; /* messages of collectives with smaller tags are dropped:
-                        * p2p/failed.c */
-    uint32_t made;     /* communicators made from it by all members, for their tags */
-    bool is_freed;     /* the user's handle is gone */
+    uint32_t made;        /* communicators made from it by all members, for their tags */
+    uint32_t collectives; /* that were begun on it: the next one's number */
+    bool is_freed;        /* the user's handle is gone */
+    bool is_revoked;      /* messages of its collectives are dropped: p2p/failed.c */
 };
 _Static_assert(sizeof(struct weft_comm) < 240, "a duplicate costs under 256 bytes");
 

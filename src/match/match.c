@@ -504,6 +504,20 @@ static void relink(const struct weft_link *from, struct weft_link *to)
     to->next->previous = to;
 }
 
+struct weft_waiting *weft_match_find_below(const struct weft_match *match,
+                                           uint32_t context, int32_t limit)
+{
+    for (struct weft_link *l = match->all.next; l != &match->all; l = l->next) {
+        struct weft_waiting *entry =
+            (struct weft_waiting *)((char *)l - offsetof(struct weft_waiting, all));
+
+        if (entry->context == context && entry->tag < limit) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
 void weft_match_move(struct weft_match *match, struct weft_waiting *from,
                      struct weft_waiting *to)
 {

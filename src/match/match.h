@@ -141,6 +141,11 @@ WEFT_MUST_CHECK enum weft_rc weft_match_keep(struct weft_match *match,
 struct weft_waiting *weft_match_find(struct weft_match *match, uint32_t context,
                                      int32_t source, int32_t tag);
 
+/* The oldest waiting message of a context whose tag is below `limit`, or NULL. Looks at
+ * all waiting messages. */
+struct weft_waiting *weft_match_find_below(const struct weft_match *match,
+                                           uint32_t context, int32_t limit);
+
 /* `to` is a copy of the waiting message `from` and takes its place. */
 void weft_match_move(struct weft_match *match, struct weft_waiting *from,
                      struct weft_waiting *to);

@@ -35,26 +35,25 @@
 
 /* ---- collectives that are given up ---- */
 
-/* Drops a message that waits, of any source; false: none does, or it is announced. */
-static bool drop_oldest(uint32_t context, int tag, bool is_eager_only)
+/* Drops a message that waits. */
+static void drop(struct weft_unexpected *message)
 {
     struct weft_p2p *p = &weft_p2p;
-    struct weft_unexpected *message = (struct weft_unexpected *)weft_match_find(
-        &p->match, context, WEFT_ANY_SOURCE, tag);
 
-    if (message == NULL || (is_eager_only && message->header.kind != WEFT_PKT_EAGER)) {
-        return false;
-    }
     weft_match_take(&p->match, &message->waiting);
     weft_p2p_drop(message->from, &message->header, message->data);
     weft_unexpected_free(&p->unexpected, &p->match, message);
     weft_engine.up.is_full = p->unexpected.is_full;
-    return true;
 }
 
 void weft_p2p_drop_waiting(uint32_t context)
 {
-    while (drop_oldest(context, MPI_ANY_TAG, true)) {
+    struct weft_unexpected *message;
+
+    while ((message = (struct weft_unexpected *)weft_match_find(
+                &weft_p2p.match, context, WEFT_ANY_SOURCE, MPI_ANY_TAG)) != NULL &&
+           message->header.kind == WEFT_PKT_EAGER) {
+        drop(message);
     }
 }
 
@@ -71,20 +70,19 @@ static void end_if_others_wait(const struct weft_comm *comm)
     }
 }
 
-void weft_p2p_revoke(struct weft_comm *comm, int tags)
+void weft_p2p_revoke(struct weft_comm *comm)
 {
-    const uint32_t context = comm->context | WEFT_PLANE_COLL;
+    struct weft_unexpected *message;
 
-    weft_lock();
+    weft_assert_locked();
     end_if_others_wait(comm);
-    comm->revoked_below = tags;
-    for (int tag = 0; tag < tags; tag++) {
-        while (drop_oldest(context, tag, false)) {
-        }
+    comm->is_revoked = true;
+    while ((message = (struct weft_unexpected *)weft_match_find_below(
+                &weft_p2p.match, comm->context | WEFT_PLANE_COLL, WEFT_COLL_NUMBERS)) !=
+           NULL) {
+        drop(message);
     }
     weft_transfers_look(); /* what was dropped is over */
-    weft_engine_leave();
-    weft_unlock();
 }
 
 /* ---- what waits for it ---- */

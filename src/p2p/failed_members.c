@@ -88,5 +88,5 @@ bool weft_p2p_is_revoked(const struct weft_header *header)
         return false;
     }
     comm = weft_comm_of_context(header->context);
-    return comm != NULL && header->tag < comm->revoked_below;
+    return comm != NULL && comm->is_revoked && header->tag < WEFT_COLL_NUMBERS;
 }

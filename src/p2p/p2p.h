@@ -132,12 +132,12 @@ bool weft_p2p_is_lost(uint32_t process);
 const char *weft_p2p_why_lost(const struct weft_comm *comm);
 
 /*
- * This rank revokes its collectives on `comm`, whose tags are below `tags`, because
- * a member has died: what others have sent or will send for them is dropped, so that
- * nobody waits for it to be received. If a member was lost, others may not know, and
- * would wait for this rank: then the job ends. Takes the lock.
+ * This rank revokes its collectives on `comm`, those under way and all later ones,
+ * because a member has died: what others have sent or will send for them is dropped, so
+ * that nobody waits for it to be received. If a member was lost, others may not know, and
+ * would wait for this rank: then the job ends. With the lock.
  */
-void weft_p2p_revoke(struct weft_comm *comm, int tags);
+void weft_p2p_revoke(struct weft_comm *comm);
 
 /*
  * Returns when all sends are over that the user has let go of: those on `comm`, or, if it

@@ -414,12 +414,10 @@ enum weft_rc weft_world_finalize(void)
 
 enum weft_rc weft_world_barrier(const char *call)
 {
-    const struct weft_coll all = {&weft_comm_world, call, WEFT_COLL_BARRIER};
-
     if (run.job.is_one_node) {
         return weft_engine_barrier();
     }
-    return weft_transports_leave_node() ? weft_barrier(&all)
+    return weft_transports_leave_node() ? weft_coll_barrier(&weft_comm_world, call)
                                         : weft_wireup_fence(&run.job);
 }
 

@@ -60,9 +60,10 @@ void weft_graph_reserve(struct weft_graph *graph, uint32_t steps, uint32_t edges
 
 struct weft_span weft_graph_scratch(struct weft_graph *graph, uint64_t bytes)
 {
+    const uint64_t unit = graph->unit != 0 ? graph->unit : ALIGNMENT;
     const uint64_t offset = graph->scratch;
 
-    graph->scratch += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    graph->scratch += (bytes + unit - 1) / unit * unit;
     return weft_span(WEFT_SPACE_SCRATCH, offset, bytes);
 }
 

@@ -14,7 +14,8 @@
  * and a program that counts or predicts. Two ranks that call the same builder with the
  * same shape, except for the rank, get graphs that fit together. Messages to one peer
  * with one tag match in the order in which their steps start, so such steps are in an
- * order, or have different tags.
+ * order, or have different tags. Steps that wait for nothing start in the order of their
+ * numbers.
  *
  * A graph does not change when it is run, so it can be run many times. There is no lock:
  * a graph belongs to whoever builds it. If memory runs out while it is built, it
@@ -47,9 +48,14 @@ enum weft_space {
     WEFT_SPACES,
 };
 
-/* Bytes of one space. In a buffer with a datatype, offsets count packed bytes. */
+/*
+ * Bytes of one block of a space. In a buffer with a datatype, offsets count packed bytes.
+ * A space is one block, number 0, unless the operation gives every peer a block of its
+ * own size and place.
+ */
 struct weft_span {
     uint8_t space; /* enum weft_space */
+    uint32_t block;
     uint64_t offset;
     uint64_t bytes;
 };
@@ -82,6 +88,7 @@ struct weft_graph {
     uint32_t step_room;
     uint32_t edge_room;
     uint64_t scratch; /* bytes of scratch memory that it needs */
+    uint64_t unit;    /* scratch memory begins at a multiple of it; 0: of 16 */
     enum weft_rc rc;
 };
 
@@ -91,14 +98,38 @@ struct weft_placement {
     int32_t nodes;
 };
 
-/* All that a builder may look at. */
+/* Those with whom a rank exchanges data in a neighbourhood; the same rank may be there
+ * more than once, and a negative one is nobody. */
+struct weft_neighbourhood {
+    int in;  /* how many send to this rank */
+    int out; /* to how many it sends */
+    const int *sources;
+    const int *destinations;
+    bool is_grid; /* neighbours are pairs, one in each direction: what goes to the first
+                   * of a pair is the second's for whoever gets it */
+};
+
+/* How the roots of an operation between two groups are told, in place of a rank. */
+enum { WEFT_ROOT_ME = -1, WEFT_ROOT_NONE = -2 };
+
+/*
+ * All that a builder may look at. Peers 0 to n - 1 are the ranks of this rank's own
+ * group; in an operation between two groups, n to n + remote - 1 are those of the other
+ * one.
+ */
 struct weft_shape {
     int n;
     int rank;
     int root;
-    uint64_t bytes; /* of one rank's data */
-    uint64_t unit;  /* bytes of the smallest part that can be reduced by itself */
-    bool commutes;  /* the operation of a reduction does */
+    int remote;           /* ranks of the other group; 0: there is none */
+    uint64_t bytes;       /* of one rank's data; of the block that each rank gets */
+    uint64_t given;       /* of the block that this rank gives, where that may differ */
+    uint64_t unit;        /* bytes of the smallest part that can be reduced by itself */
+    bool commutes;        /* the operation of a reduction does */
+    bool is_in_place;     /* this rank's input is where its result goes */
+    const uint64_t *to;   /* bytes of the block for each peer, where they differ */
+    const uint64_t *from; /* bytes of the block of each peer, where they differ */
+    const struct weft_neighbourhood *around;
     const struct weft_placement *placement; /* NULL: unknown */
 };
 
@@ -116,10 +147,27 @@ void weft_graph_reserve(struct weft_graph *graph, uint32_t steps, uint32_t edges
 static inline struct weft_span weft_span(enum weft_space space, uint64_t offset,
                                          uint64_t bytes)
 {
-    return (struct weft_span){(uint8_t)space, offset, bytes};
+    return (struct weft_span){.space = (uint8_t)space, .offset = offset, .bytes = bytes};
 }
 
-/* Scratch memory that no other span has, aligned for every type. */
+/* The first bytes of one block. */
+static inline struct weft_span weft_span_block(enum weft_space space, int block,
+                                               uint64_t bytes)
+{
+    return (struct weft_span){
+        .space = (uint8_t)space, .block = (uint32_t)block, .bytes = bytes};
+}
+
+/* Some bytes of a span. */
+static inline struct weft_span weft_span_part(struct weft_span span, uint64_t offset,
+                                              uint64_t bytes)
+{
+    span.offset += offset;
+    span.bytes = bytes;
+    return span;
+}
+
+/* Scratch memory that no other span has. */
 struct weft_span weft_graph_scratch(struct weft_graph *graph, uint64_t bytes);
 
 /* Adds a step that waits for nothing. Returns its number, or WEFT_NO_STEP. */

@@ -118,11 +118,18 @@ static void cancel_receives(struct weft_sched *sched)
     }
 }
 
-/* Copies and reductions of this size are work for a thread without the lock. */
-static bool is_large(const struct weft_step *step)
+/* Is it a call of the user's function? */
+static bool is_call(const struct weft_run *run)
 {
-    return (step->kind == WEFT_STEP_COPY || step->kind == WEFT_STEP_REDUCE) &&
-           step->to.bytes > WEFT_SCHED_LOCKED_BYTES;
+    return run->step->kind == WEFT_STEP_CALL ||
+           (run->step->kind == WEFT_STEP_REDUCE && run->sched->reduces_by_call);
+}
+
+/* Copies and reductions of this size are work for a thread without the lock. */
+static bool is_large(const struct weft_run *run)
+{
+    return (run->step->kind == WEFT_STEP_COPY || run->step->kind == WEFT_STEP_REDUCE) &&
+           run->step->to.bytes > WEFT_SCHED_LOCKED_BYTES && !is_call(run);
 }
 
 static void drop_call(struct weft_sched *sched)
@@ -138,11 +145,11 @@ static void remove_work(struct weft_sched *sched)
         const uint8_t kind = run->step->kind;
 
         if (run->state == WEFT_RUN_RUNS &&
-            (kind == WEFT_STEP_CALL || kind == WEFT_STEP_WORK || is_large(run->step)) &&
+            (is_call(run) || kind == WEFT_STEP_WORK || is_large(run)) &&
             run->work.state == WEFT_WORK_WAITING) {
             weft_work_remove(&run->work);
             withdraw(run);
-            if (kind == WEFT_STEP_CALL) {
+            if (is_call(run)) {
                 drop_call(sched);
             }
         }
@@ -212,6 +219,17 @@ static void end_step(struct weft_run *run, enum weft_rc rc)
     }
 }
 
+static struct weft_data data_of(const struct weft_sched *sched,
+                                const struct weft_span *span)
+{
+    const struct weft_data *space = sched->spaces[span->space];
+
+    if (weft_unlikely(space == NULL && span->bytes > 0)) {
+        return sched->ops->block(sched, span);
+    }
+    return weft_span_data(space, span);
+}
+
 /* ---- messages ---- */
 
 static void end_message(struct weft_run *run)
@@ -231,18 +249,20 @@ static void end_message(struct weft_run *run)
 static enum weft_rc post(const struct weft_sched *sched, const struct weft_step *step,
                          struct weft_request **out)
 {
-    const int rank =
-        sched->ops->rank_of != NULL ? sched->ops->rank_of(sched, step->peer) : step->peer;
-    const int tag = sched->tag + step->tag;
+    const struct weft_route route =
+        sched->ops->route != NULL
+            ? sched->ops->route(sched, step->peer)
+            : (struct weft_route){sched->comm, step->peer, sched->tag};
+    const int tag = route.tag + step->tag;
     struct weft_data data;
 
     if (step->kind == WEFT_STEP_SEND) {
-        data = weft_span_data(sched->spaces[step->from.space], &step->from);
-        return weft_isend_data_locked(sched->comm, rank, tag, &data,
+        data = data_of(sched, &step->from);
+        return weft_isend_data_locked(route.comm, route.rank, tag, &data,
                                       (unsigned)sched->plane | WEFT_SEND_STANDARD, out);
     }
-    data = weft_span_data(sched->spaces[step->to.space], &step->to);
-    return weft_irecv_data_locked(sched->comm, sched->plane, rank, tag, &data, out);
+    data = data_of(sched, &step->to);
+    return weft_irecv_data_locked(route.comm, sched->plane, route.rank, tag, &data, out);
 }
 
 static void follow(struct weft_schedule *follower);
@@ -270,13 +290,12 @@ static void move(const struct weft_run *run)
 {
     const struct weft_sched *sched = run->sched;
     const struct weft_step *step = run->step;
-    const struct weft_data from =
-        weft_span_data(sched->spaces[step->from.space], &step->from);
-    const struct weft_data to = weft_span_data(sched->spaces[step->to.space], &step->to);
+    const struct weft_data from = data_of(sched, &step->from);
+    const struct weft_data to = data_of(sched, &step->to);
 
     if (step->kind == WEFT_STEP_COPY) {
         weft_span_copy(&from, &to);
-    } else {
+    } else if (step->to.bytes > 0) {
         sched->ops->reduce(sched, &from, &to);
     }
 }
@@ -303,7 +322,7 @@ static void end_work(struct weft_work *work)
     struct weft_run *run = (struct weft_run *)work;
     struct weft_sched *sched = run->sched;
 
-    if (run->step->kind == WEFT_STEP_CALL) {
+    if (is_call(run)) {
         drop_call(sched);
     }
     end_step(run, (enum weft_rc)run->rc);
@@ -317,21 +336,25 @@ static void add_work(struct weft_run *run, enum weft_work_class kind)
     weft_work_add(&run->work, kind, run_work, end_work);
 }
 
-static void start_move(struct weft_run *run)
-{
-    if (is_large(run->step)) {
-        add_work(run, WEFT_WORK_SHORT);
-        return;
-    }
-    move(run);
-    end_step(run, WEFT_OK);
-}
-
 static void start_call(struct weft_run *run)
 {
     run->sched->calls++;
     run->sched->needs_caller = true;
     add_work(run, WEFT_WORK_CALL);
+}
+
+static void start_move(struct weft_run *run)
+{
+    if (weft_unlikely(is_call(run))) {
+        start_call(run);
+        return;
+    }
+    if (is_large(run)) {
+        add_work(run, WEFT_WORK_SHORT);
+        return;
+    }
+    move(run);
+    end_step(run, WEFT_OK);
 }
 
 static void start_word(struct weft_run *run)

@@ -20,7 +20,7 @@
  * before weft_sched_start() returns. Steps are started from a queue, never from within
  * the end of another, so a long chain of steps does not grow the stack.
  *
- * Messages. Peers of the graph are ranks of `comm`, unless `rank_of` says otherwise; the
+ * Messages. Peers of the graph are ranks of `comm`, unless `route` says otherwise; the
  * tag is the sum of the schedule's and the step's. The schedule advances when whoever
  * polls runs the followers of requests (core/request.h), so also on the progress thread.
  *
@@ -50,10 +50,18 @@ enum { WEFT_SCHED_LOCKED_BYTES = 4096 };
 
 struct weft_sched;
 
+/* A rank in a communicator, and the tag of messages there, to which that of a step is
+ * added. */
+struct weft_route {
+    struct weft_comm *comm;
+    int rank;
+    int tag;
+};
+
 /* What the owner does for a schedule; NULL where no step, or nobody, needs it. */
 struct weft_sched_ops {
-    /* Under the lock. The rank in `comm` of a peer. NULL: they are the same. */
-    int (*rank_of)(const struct weft_sched *sched, int peer);
+    /* Under the lock. How a peer is reached. NULL: it is a rank of sched->comm. */
+    struct weft_route (*route)(const struct weft_sched *sched, int peer);
     /* A message is over: its request is still there. A send may show the shared one. */
     void (*heard)(struct weft_sched *sched, uint32_t step,
                   const struct weft_request *request);
@@ -63,6 +71,9 @@ struct weft_sched_ops {
     /* The end; the schedule may be started again, or freed with its owner. */
     void (*done)(struct weft_sched *sched, enum weft_rc rc);
 
+    /* With or without the lock. What a span is, in a space that is not given. */
+    struct weft_data (*block)(const struct weft_sched *sched,
+                              const struct weft_span *span);
     /* With or without the lock. Combines `from` into `to`. */
     void (*reduce)(const struct weft_sched *sched, const struct weft_data *from,
                    const struct weft_data *to);
@@ -106,6 +117,7 @@ struct weft_sched {
     struct weft_request *request; /* that is completed after done(), or NULL */
     struct weft_run *runs;        /* one for each step; NULL: they are made */
     bool goes_on;                 /* after an error */
+    bool reduces_by_call;         /* reduce() calls a function of the user */
     bool is_patient; /* nobody is woken for it: it waits until somebody polls anyway */
 
     /* ---- */

@@ -242,29 +242,29 @@ enum weft_rc weft_cart_sub(const char *call, struct weft_comm *comm, const int r
 
 static enum weft_rc order_graph(const void *what, const uint32_t nodes[], int place[])
 {
-    const struct weft_graph *graph = what;
+    const struct weft_topo_graph *graph = what;
 
     return weft_order_graph(graph->count, graph->index, graph->edges, nodes, place);
 }
 
-static int edge_count(const struct weft_graph *graph)
+static int edge_count(const struct weft_topo_graph *graph)
 {
     return graph->count > 0 ? graph->index[graph->count - 1] : 0;
 }
 
-struct weft_graph weft_graph_of(const struct weft_comm *comm)
+struct weft_topo_graph weft_topo_graph_of(const struct weft_comm *comm)
 {
     assert(comm->topology->kind == MPI_GRAPH);
-    return (struct weft_graph){
+    return (struct weft_topo_graph){
         .count = comm->topology->lengths[0],
         .index = weft_topology_see(comm->topology, 0),
         .edges = weft_topology_see(comm->topology, 1),
     };
 }
 
-enum weft_rc weft_graph_create(const char *call, struct weft_comm *comm,
-                               const struct weft_graph *graph, bool is_reordered,
-                               struct weft_comm **out)
+enum weft_rc weft_topo_graph_create(const char *call, struct weft_comm *comm,
+                                    const struct weft_topo_graph *graph,
+                                    bool is_reordered, struct weft_comm **out)
 {
     const int lengths[WEFT_TOPOLOGY_LISTS] = {graph->count, edge_count(graph)};
     struct weft_topology *topology;
@@ -288,8 +288,8 @@ enum weft_rc weft_graph_create(const char *call, struct weft_comm *comm,
     return rc;
 }
 
-enum weft_rc weft_graph_map(const struct weft_comm *comm, const struct weft_graph *graph,
-                            int *rank)
+enum weft_rc weft_topo_graph_map(const struct weft_comm *comm,
+                                 const struct weft_topo_graph *graph, int *rank)
 {
     int *order;
     enum weft_rc rc = order_ranks(comm, graph->count, order_graph, graph, &order);

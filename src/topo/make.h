@@ -32,18 +32,21 @@ WEFT_MUST_CHECK enum weft_rc weft_cart_map(const struct weft_comm *comm,
                                            const struct weft_grid *grid, int *rank);
 
 /* A graph of `count` vertices, at most as many as ranks, with index[count - 1] edges. */
-struct weft_graph {
+struct weft_topo_graph {
     int count;
     const int *index;
     const int *edges;
 };
 
-WEFT_MUST_CHECK enum weft_rc weft_graph_create(const char *call, struct weft_comm *comm,
-                                               const struct weft_graph *graph,
-                                               bool is_reordered, struct weft_comm **out);
-struct weft_graph weft_graph_of(const struct weft_comm *comm);
-WEFT_MUST_CHECK enum weft_rc weft_graph_map(const struct weft_comm *comm,
-                                            const struct weft_graph *graph, int *rank);
+WEFT_MUST_CHECK enum weft_rc weft_topo_graph_create(const char *call,
+                                                    struct weft_comm *comm,
+                                                    const struct weft_topo_graph *graph,
+                                                    bool is_reordered,
+                                                    struct weft_comm **out);
+struct weft_topo_graph weft_topo_graph_of(const struct weft_comm *comm);
+WEFT_MUST_CHECK enum weft_rc weft_topo_graph_map(const struct weft_comm *comm,
+                                                 const struct weft_topo_graph *graph,
+                                                 int *rank);
 
 /*
  * A distributed graph of which each process knows its own neighbours. Ranks keep their

@@ -66,8 +66,6 @@ struct weft_neighbours weft_dist_graph_out(const struct weft_comm *comm)
 
 /* ---- the exchange ---- */
 
-enum { TAG = 1 << 20 }; /* away from those of collective operations */
-
 /* One side of an edge, for the process on the other. */
 struct half {
     int to;     /* whom it concerns */
@@ -86,6 +84,7 @@ struct exchange {
     struct half *incoming;
     int incoming_count;
     int messages; /* that will come */
+    int tag;
 };
 
 static int compare_numbers(int a, int b)
@@ -162,7 +161,6 @@ static int run_length(const struct exchange *x, int start)
 /* What will come, from what everyone sends. */
 static enum weft_rc add_up(struct exchange *x)
 {
-    const struct weft_coll coll = {x->comm, x->call, WEFT_COLL_ALLREDUCE};
     const size_t count = 2 * (size_t)x->comm->size;
     int *mine = calloc(2 * count, sizeof(*mine));
     int *all;
@@ -176,8 +174,10 @@ static enum weft_rc add_up(struct exchange *x)
         mine[2 * x->outgoing[at].to] = 1;
         mine[2 * x->outgoing[at].to + 1] = run_length(x, at);
     }
-    rc = weft_allreduce(&coll, mine, all, count, weft_datatype_from_handle(MPI_INT),
-                        MPI_SUM);
+    rc = weft_coll_sum(x->comm, x->call, mine, all, count);
+    weft_lock();
+    x->tag = weft_coll_number(x->comm);
+    weft_unlock();
     x->messages = all[2 * x->comm->rank];
     x->incoming_count = all[2 * x->comm->rank + 1];
     free(mine);
@@ -195,7 +195,7 @@ static enum weft_rc receive_all(struct exchange *x)
     for (int m = 0; m < x->messages; m++) {
         const size_t room = (size_t)(x->incoming_count - at) * sizeof(*x->incoming);
         struct weft_received received;
-        enum weft_rc rc = weft_recv(x->comm, WEFT_PLANE_COLL, WEFT_ANY_SOURCE, TAG,
+        enum weft_rc rc = weft_recv(x->comm, WEFT_PLANE_COLL, WEFT_ANY_SOURCE, x->tag,
                                     x->incoming + at, room, &received);
 
         if (rc != WEFT_OK) {
@@ -210,7 +210,7 @@ static enum weft_rc receive_all(struct exchange *x)
 static enum weft_rc wait_for_sends(const struct exchange *x,
                                    struct weft_request **requests, int count)
 {
-    const struct weft_wait_reason why = {x->call, x->comm->name, -1, TAG, 0};
+    const struct weft_wait_reason why = {x->call, x->comm->name, -1, x->tag, 0};
     enum weft_rc rc = WEFT_OK;
 
     for (int i = 0; i < count; i++) {
@@ -237,7 +237,7 @@ static enum weft_rc send_and_receive(struct exchange *x)
     for (int at = 0; rc == WEFT_OK && at < x->outgoing_count;) {
         const int length = run_length(x, at);
 
-        rc = weft_isend(x->comm, x->outgoing[at].to, TAG, x->outgoing + at,
+        rc = weft_isend(x->comm, x->outgoing[at].to, x->tag, x->outgoing + at,
                         (size_t)length * sizeof(*x->outgoing),
                         WEFT_PLANE_COLL | WEFT_SEND_STANDARD, &requests[count]);
         count += rc == WEFT_OK;

@@ -22,6 +22,7 @@ struct run {
     struct model *model;
     struct node *nodes;
     uint32_t *first; /* of each rank */
+    bool *has_begun;
     uint32_t count;
     uint32_t over;
     uint64_t clock;
@@ -124,9 +125,10 @@ static const char *check_messages(const struct model *model, int rank)
     return NULL;
 }
 
+/* Blocks have sizes of their own and do not overlap. */
 static bool overlap(struct weft_span a, struct weft_span b)
 {
-    return a.space == b.space && a.offset < b.offset + b.bytes &&
+    return a.space == b.space && a.block == b.block && a.offset < b.offset + b.bytes &&
            b.offset < a.offset + a.bytes;
 }
 
@@ -148,9 +150,11 @@ static bool conflict(const struct weft_step *a, const struct weft_step *b)
            (reads(a) && writes(b) && overlap(a->from, b->to));
 }
 
+/* Those that wait for nothing are started in order. */
 static bool look_the_same(const struct weft_step *a, const struct weft_step *b)
 {
-    return (a->kind == WEFT_STEP_SEND || a->kind == WEFT_STEP_RECV) &&
+    return a->needs + b->needs > 0 &&
+           (a->kind == WEFT_STEP_SEND || a->kind == WEFT_STEP_RECV) &&
            a->kind == b->kind && a->peer == b->peer && a->tag == b->tag;
 }
 
@@ -225,7 +229,13 @@ const char *model_check(struct model *model)
 static uint8_t *bytes_of(const struct run *run, const struct node *node,
                          struct weft_span span)
 {
-    return run->model->spaces[span.space][node->rank] + span.offset;
+    const struct model *model = run->model;
+    const uint64_t at = span.block == 0 && model->block_at == NULL ? 0
+                        : model->block_at != NULL
+                            ? model->block_at(model, node->rank, span.space, span.block)
+                            : span.block * model->block_bytes;
+
+    return model->spaces[span.space][node->rank] + at + span.offset;
 }
 
 static bool is_message(const struct node *node)
@@ -329,6 +339,21 @@ static void step(struct run *run, struct node *node)
     }
 }
 
+/* A rank begins: it starts what waits for nothing. */
+static void begin(struct run *run, int rank)
+{
+    const uint32_t count = run->model->graphs[rank].step_count;
+
+    run->has_begun[rank] = true;
+    for (uint32_t i = 0; i < count; i++) {
+        struct node *node = &run->nodes[run->first[rank] + i];
+
+        if (node->step->needs == 0) {
+            step(run, node);
+        }
+    }
+}
+
 /* A random step that can be started or ended, or NULL. */
 static struct node *choose(struct run *run)
 {
@@ -344,11 +369,23 @@ static struct node *choose(struct run *run)
     return NULL;
 }
 
+/* A random rank that has not begun; there is one. */
+static int next_to_begin(struct run *run)
+{
+    int rank = (int)model_random(run->model, (uint32_t)run->model->n);
+
+    while (run->has_begun[rank]) {
+        rank = (rank + 1) % run->model->n;
+    }
+    return rank;
+}
+
 static void prepare(struct run *run)
 {
     const struct model *model = run->model;
 
     run->first = make((size_t)model->n, sizeof(*run->first));
+    run->has_begun = make((size_t)model->n, sizeof(*run->has_begun));
     for (int rank = 0; rank < model->n; rank++) {
         run->first[rank] = run->count;
         run->count += model->graphs[rank].step_count;
@@ -362,7 +399,7 @@ static void prepare(struct run *run)
                 .rank = rank,
                 .step = &graph->steps[i],
                 .left = graph->steps[i].needs,
-                .state = graph->steps[i].needs == 0 ? READY : WAITS,
+                .state = WAITS,
             };
         }
     }
@@ -375,13 +412,21 @@ const char *model_run(struct model *model, int eager, uint32_t seed)
 
     model->random = seed;
     prepare(&run);
-    while (run.count > 0 && (node = choose(&run)) != NULL) {
-        step(&run, node);
+    for (int left = model->n; run.count > 0;) {
+        if (left > 0 && model_random(model, 4) == 0) {
+            begin(&run, next_to_begin(&run));
+            left--;
+        } else if ((node = choose(&run)) != NULL) {
+            step(&run, node);
+        } else if (left == 0) {
+            break;
+        }
     }
     for (uint32_t i = 0; i < run.count; i++) {
         free(run.nodes[i].copy);
     }
     free(run.nodes);
     free(run.first);
+    free(run.has_begun);
     return run.over == run.count ? NULL : "some steps wait for ever";
 }

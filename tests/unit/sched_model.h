@@ -2,6 +2,9 @@
  * sched_model.h - graphs without a library: the graphs of all ranks of one builder are
  * run against each other in one process, in a random order, and checked beforehand.
  *
+ * A rank begins at a random time: then its steps that wait for nothing are started, in
+ * the order of their numbers. All others run in any order that the edges allow.
+ *
  * Messages match by source, destination and tag in the order in which their steps were
  * started. A send is over at once, with a copy of its data, or only when it is received,
  * with the data that it has then: `eager` says how many of ten are of the first kind. A
@@ -20,6 +23,9 @@ struct model {
     uint64_t space_bytes[WEFT_SPACES]; /* the same on all ranks, but for scratch */
     uint8_t **spaces[WEFT_SPACES];     /* [space][rank] */
     void (*reduce)(const uint8_t *from, uint8_t *to, uint64_t bytes);
+    /* Where a block of a space begins; NULL: block i at i * block_bytes. */
+    uint64_t (*block_at)(const struct model *model, int rank, int space, uint32_t block);
+    uint64_t block_bytes;
     uint32_t random;
 };
 

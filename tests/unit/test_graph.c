@@ -54,8 +54,14 @@ static enum weft_rc ring(const struct weft_shape *shape, struct weft_graph *grap
 /* The same tag for two sends that may go in either order. */
 static enum weft_rc unordered(const struct weft_shape *shape, struct weft_graph *graph)
 {
+    const struct weft_span nothing = weft_span(WEFT_SPACE_RECV, 0, 0);
+    const uint32_t before = weft_graph_copy(graph, nothing, nothing);
+
     for (int i = 0; i < 2; i++) {
-        add(graph, WEFT_STEP_SEND, shape->rank, 0, block(WEFT_SPACE_SEND, 4, i));
+        weft_graph_after(
+            graph,
+            add(graph, WEFT_STEP_SEND, shape->rank, 0, block(WEFT_SPACE_SEND, 4, i)),
+            before);
         add(graph, WEFT_STEP_RECV, shape->rank, 0, block(WEFT_SPACE_RECV, 4, i));
     }
     return graph->rc;

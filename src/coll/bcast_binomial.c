@@ -1,0 +1,48 @@
+/*
+ * bcast_binomial.c - a binomial tree: who has the data passes them on to half of those
+ * that do not, the farthest first, so that the longest way begins first.
+ *
+ * Cost: ceil(log2 n) rounds; n - 1 messages of all data.
+ */
+#include "coll/algorithms.h"
+
+uint32_t weft_add_bcast(const struct weft_shape *shape, struct weft_graph *graph,
+                        struct weft_span data, uint32_t after)
+{
+    const int place = weft_build_place(shape, shape->rank);
+    int64_t distance = 1;
+    uint32_t has = after;
+
+    while (distance < shape->n && (place & distance) == 0) {
+        distance *= 2;
+    }
+    if (place != 0) {
+        has = weft_graph_recv(graph, weft_build_rank_at(shape, place - (int)distance),
+                              data);
+        weft_graph_after(graph, has, after);
+    }
+    for (distance /= 2; distance > 0; distance /= 2) {
+        if (place + distance < shape->n) {
+            weft_graph_after(
+                graph,
+                weft_graph_send(graph, weft_build_rank_at(shape, place + (int)distance),
+                                data),
+                has);
+        }
+    }
+    return has;
+}
+
+enum weft_rc weft_bcast_binomial(const struct weft_shape *shape, struct weft_graph *graph)
+{
+    weft_add_bcast(shape, graph, weft_span(WEFT_SPACE_RECV, 0, shape->bytes),
+                   WEFT_NO_STEP);
+    return graph->rc;
+}
+
+struct weft_cost weft_bcast_binomial_cost(const struct weft_shape *shape)
+{
+    const uint64_t messages = (uint64_t)shape->n - 1;
+
+    return (struct weft_cost){.messages = messages, .bytes = messages * shape->bytes};
+}

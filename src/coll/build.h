@@ -1,0 +1,72 @@
+/*
+ * build.h - what builders of collectives have in common. Pure, as they are.
+ */
+#ifndef WEFT_COLL_BUILD_H
+#define WEFT_COLL_BUILD_H
+
+#include "coll/algorithm.h"
+
+/* This rank's input, all of it: in place it is where the result goes. */
+static inline struct weft_span weft_build_input(const struct weft_shape *shape,
+                                                uint64_t bytes)
+{
+    return weft_span(shape->is_in_place ? WEFT_SPACE_RECV : WEFT_SPACE_SEND, 0, bytes);
+}
+
+/* The block that goes to a peer, and the one that comes from a peer. */
+static inline struct weft_span weft_build_block_to(const struct weft_shape *shape,
+                                                   int block)
+{
+    return shape->to != NULL
+               ? weft_span_block(WEFT_SPACE_SEND, block, shape->to[block])
+               : weft_span(WEFT_SPACE_SEND, shape->given * (uint64_t)block, shape->given);
+}
+
+static inline struct weft_span weft_build_block_from(const struct weft_shape *shape,
+                                                     int block)
+{
+    return shape->from != NULL
+               ? weft_span_block(WEFT_SPACE_RECV, block, shape->from[block])
+               : weft_span(WEFT_SPACE_RECV, shape->bytes * (uint64_t)block, shape->bytes);
+}
+
+/* Ranks counted from the root on, and back. */
+static inline int weft_build_place(const struct weft_shape *shape, int rank)
+{
+    return rank >= shape->root ? rank - shape->root : rank - shape->root + shape->n;
+}
+
+static inline int weft_build_rank_at(const struct weft_shape *shape, int place)
+{
+    const int rank = place + shape->root;
+
+    return rank >= shape->n ? rank - shape->n : rank;
+}
+
+/* A step that waits for both, or for what there is of them. */
+static inline void weft_build_after_both(struct weft_graph *graph, uint32_t step,
+                                         uint32_t a, uint32_t b)
+{
+    weft_graph_after(graph, step, a);
+    weft_graph_after(graph, step, b);
+}
+
+/* ---- parts of algorithms, for those that are made of several ---- */
+
+/*
+ * Sends what the root of a binomial tree has at `data` to all; the root's send waits for
+ * `after`, and so do the receives. Returns the step after which this rank has it, or
+ * `after` at the root.
+ */
+uint32_t weft_add_bcast(const struct weft_shape *shape, struct weft_graph *graph,
+                        struct weft_span data, uint32_t after);
+
+/*
+ * Combines the `input` of all ranks at the root, by a binomial tree. Returns the step
+ * after which *result is complete at the root; elsewhere, after which the rank's part is
+ * done. The order of operands is that of the ranks, counted from the root on.
+ */
+uint32_t weft_add_reduce(const struct weft_shape *shape, struct weft_graph *graph,
+                         struct weft_span input, struct weft_span *result);
+
+#endif

@@ -1,0 +1,443 @@
+/*
+ * call.c - the life of a collective call.
+ *
+ * A call is made without the lock: its graph comes from its shape alone. With the lock it
+ * gets its number and is started. It frees itself when it is over, unless its request is
+ * persistent; then it lives as long as the request. It keeps the communicator, the types
+ * and the operation, so that the user may free them at once.
+ */
+#include "coll/coll.h"
+
+#include "coll/algorithm.h"
+#include "coll/between.h"
+#include "coll/data.h"
+#include "coll/shape.h"
+#include "engine/held.h"
+#include "p2p/p2p.h"
+#include "sched/sched.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct call {
+    struct weft_sched sched; /* first */
+    struct weft_persistent persistent;
+    struct weft_coll coll;
+    struct weft_graph graph;
+    struct weft_data send;
+    struct weft_data recv;
+    struct weft_data scratch; /* of a reduction; no buffer: none */
+    int local_tag; /* of messages in our own group, of an operation between two */
+    bool is_persistent;
+    struct weft_datatype *types[]; /* of both sides, where blocks have their own */
+};
+
+/* ---- what sched/ asks ---- */
+
+/* In an operation between two groups, peers behind our own are those of the other. */
+static struct weft_route route(const struct weft_sched *sched, int peer)
+{
+    const struct call *call = (const struct call *)sched;
+    struct weft_comm *comm = call->coll.comm;
+
+    if (weft_likely(!weft_comm_is_inter(comm))) {
+        return (struct weft_route){comm, peer, sched->tag};
+    }
+    if (peer < comm->size) {
+        return (struct weft_route){comm->local, peer, call->local_tag};
+    }
+    return (struct weft_route){comm, peer - comm->size, sched->tag};
+}
+
+static struct weft_data block(const struct weft_sched *sched,
+                              const struct weft_span *span)
+{
+    const struct call *call = (const struct call *)sched;
+    const struct weft_data whole = weft_coll_block(
+        span->space == WEFT_SPACE_SEND ? &call->coll.send : &call->coll.recv,
+        (int)span->block);
+
+    return weft_data_part(&whole, span->offset, span->bytes);
+}
+
+static struct weft_datatype *type_of(const struct call *call)
+{
+    return call->coll.recv.type != NULL ? call->coll.recv.type : call->coll.send.type;
+}
+
+static void reduce(const struct weft_sched *sched, const struct weft_data *from,
+                   const struct weft_data *to)
+{
+    const struct call *call = (const struct call *)sched;
+
+    weft_coll_reduce(call->coll.op, type_of(call), from, to);
+}
+
+/* ---- references ---- */
+
+static void keep_side(struct weft_coll_side *side, int blocks,
+                      struct weft_datatype **copy)
+{
+    if (side->types != NULL) {
+        memcpy(copy, side->types, (size_t)blocks * sizeof(*copy));
+        side->types = copy;
+        for (int i = 0; i < blocks; i++) {
+            weft_datatype_share(copy[i]);
+        }
+    } else if (side->type != NULL) {
+        weft_datatype_share(side->type);
+    }
+}
+
+static void release_type(struct weft_datatype *type)
+{
+    if (type->contents != NULL && !type->is_predefined) {
+        weft_datatype_free(type);
+    }
+}
+
+static void release_side(const struct weft_coll_side *side, int blocks)
+{
+    if (side->types != NULL) {
+        for (int i = 0; i < blocks; i++) {
+            release_type(side->types[i]);
+        }
+    } else if (side->type != NULL) {
+        release_type(side->type);
+    }
+}
+
+/* A function of the user gets the type's handle, which therefore stays valid, too. */
+static void keep(struct call *call)
+{
+    struct weft_coll *coll = &call->coll;
+
+    weft_assert_locked();
+    keep_side(&coll->send, weft_coll_peers(coll, true), call->types);
+    keep_side(&coll->recv, weft_coll_peers(coll, false),
+              call->types + (coll->send.types != NULL ? weft_coll_peers(coll, true) : 0));
+    if (coll->op != NULL) {
+        weft_operation_keep(coll->op);
+    }
+}
+
+static void release(const struct call *call)
+{
+    const struct weft_coll *coll = &call->coll;
+
+    weft_assert_locked();
+    release_side(&coll->send, weft_coll_peers(coll, true));
+    release_side(&coll->recv, weft_coll_peers(coll, false));
+    if (coll->op != NULL) {
+        weft_operation_release(coll->op);
+    }
+}
+
+/* ---- making ---- */
+
+static size_t type_count(const struct weft_coll *coll)
+{
+    return (coll->send.types != NULL ? (size_t)weft_coll_peers(coll, true) : 0) +
+           (coll->recv.types != NULL ? (size_t)weft_coll_peers(coll, false) : 0);
+}
+
+/* One rank of a group that neither gives nor gets anything has no part in it. */
+static bool is_outside(const struct weft_coll *coll)
+{
+    return weft_coll_facts(coll->kind)->is_rooted && coll->root == MPI_PROC_NULL;
+}
+
+static enum weft_rc build(struct call *call)
+{
+    const struct weft_coll *coll = &call->coll;
+    const size_t count = weft_coll_size_count(coll);
+    uint64_t *sizes = count > 0 ? reallocarray(NULL, count, sizeof(*sizes)) : NULL;
+    struct weft_shape shape;
+    enum weft_rc rc;
+
+    if (count > 0 && sizes == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    shape = weft_coll_shape(coll, sizes);
+    call->graph.unit = shape.unit;
+    rc = (shape.remote > 0
+              ? weft_between_builder(coll->kind)
+              : weft_algorithm_choose(coll->kind, &shape)->build)(&shape, &call->graph);
+    free(sizes);
+    return rc;
+}
+
+static void set_spaces(struct call *call)
+{
+    const struct weft_coll *coll = &call->coll;
+
+    if (weft_coll_facts(coll->kind)->has_own_sizes) {
+        /* The side of one block is a space by itself. */
+        if (coll->send.counts == NULL && coll->send.type != NULL) {
+            call->send = weft_coll_space(&coll->send, (uint64_t)coll->send.count);
+            call->sched.spaces[WEFT_SPACE_SEND] = &call->send;
+        }
+        if (coll->recv.counts == NULL && coll->recv.type != NULL) {
+            call->recv = weft_coll_space(&coll->recv, (uint64_t)coll->recv.count);
+            call->sched.spaces[WEFT_SPACE_RECV] = &call->recv;
+        }
+        return;
+    }
+    call->send = weft_coll_space(&coll->send, weft_coll_elements(coll, true));
+    call->recv = weft_coll_space(&coll->recv, weft_coll_elements(coll, false));
+    call->sched.spaces[WEFT_SPACE_SEND] = &call->send;
+    call->sched.spaces[WEFT_SPACE_RECV] = &call->recv;
+}
+
+static enum weft_rc set_scratch(struct call *call)
+{
+    if (call->graph.unit == 0 || call->graph.scratch == 0) {
+        return WEFT_OK; /* sched/ makes plain memory */
+    }
+    call->sched.spaces[WEFT_SPACE_SCRATCH] = &call->scratch;
+    return weft_coll_scratch(type_of(call), call->graph.scratch, &call->scratch);
+}
+
+static void free_call(struct call *call)
+{
+    weft_sched_free(&call->sched);
+    weft_graph_free(&call->graph);
+    free(call->scratch.memory);
+    free(call);
+}
+
+/* A member has died. */
+static void revoke(struct weft_comm *comm)
+{
+    weft_p2p_revoke(comm);
+    if (comm->local != NULL) {
+        weft_p2p_revoke(comm->local);
+    }
+}
+
+static void done(struct weft_sched *sched, enum weft_rc rc)
+{
+    struct call *call = (struct call *)sched;
+
+    weft_assert_locked();
+    if (weft_unlikely(rc == WEFT_ERR_PROC_FAILED)) {
+        revoke(call->coll.comm);
+    }
+    if (!call->is_persistent) {
+        release(call);
+        free_call(call);
+    }
+}
+
+static const struct weft_sched_ops ops = {
+    .route = route,
+    .block = block,
+    .reduce = reduce,
+    .done = done,
+};
+
+static enum weft_rc make(const struct weft_coll *coll, struct call **out)
+{
+    struct call *call =
+        calloc(1, sizeof(*call) + type_count(coll) * sizeof(call->types[0]));
+    enum weft_rc rc;
+
+    *out = call;
+    if (call == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    call->coll = *coll;
+    weft_graph_init(&call->graph);
+    rc = is_outside(coll) ? WEFT_OK : build(call);
+    if (rc == WEFT_OK) {
+        call->sched = (struct weft_sched){
+            .graph = &call->graph,
+            .ops = &ops,
+            .comm = coll->comm,
+            .plane = WEFT_PLANE_COLL,
+            .reduces_by_call = coll->op != NULL && weft_operation_is_user(coll->op),
+        };
+        set_spaces(call);
+        rc = set_scratch(call);
+    }
+    if (rc == WEFT_OK) {
+        rc = weft_sched_make(&call->sched);
+    }
+    if (rc != WEFT_OK) {
+        weft_graph_free(&call->graph);
+        free(call->scratch.memory);
+        free(call);
+    }
+    return rc;
+}
+
+/* ---- starting ---- */
+
+int weft_coll_number(struct weft_comm *comm)
+{
+    weft_assert_locked();
+    return (int)(comm->collectives++ % WEFT_COLL_NUMBERS);
+}
+
+/* With the lock: its request, and its number. On failure the call is still the caller's.
+ */
+static enum weft_rc begin(struct call *call, struct weft_request **out)
+{
+    struct weft_comm *comm = call->coll.comm;
+    enum weft_rc rc = comm->is_revoked ? WEFT_ERR_PROC_FAILED : weft_request_take(out);
+
+    weft_assert_locked();
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    (*out)->kind = WEFT_REQUEST_SCHEDULE;
+    (*out)->source = MPI_ANY_SOURCE;
+    (*out)->tag = MPI_ANY_TAG;
+    (*out)->bytes = 0;
+    weft_request_set_comm(*out, comm);
+    call->sched.request = *out;
+    call->sched.tag = weft_coll_number(comm);
+    if (comm->local != NULL) {
+        call->local_tag = weft_coll_number(comm->local);
+    }
+    keep(call);
+    return WEFT_OK;
+}
+
+enum weft_rc weft_coll_start(const struct weft_coll *coll, struct weft_request **out)
+{
+    struct call *call;
+    enum weft_rc rc = make(coll, &call);
+
+    weft_assert_unlocked();
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    weft_lock();
+    rc = begin(call, out);
+    if (rc == WEFT_OK) {
+        weft_sched_start(&call->sched);
+        weft_request_hand_out(*out);
+        weft_engine_leave();
+    } else {
+        free_call(call);
+    }
+    weft_unlock();
+    return rc;
+}
+
+enum weft_rc weft_coll_run(const struct weft_coll *coll)
+{
+    const struct weft_wait_reason why = {coll->name, coll->comm->name, MPI_ANY_SOURCE,
+                                         MPI_ANY_TAG, 0};
+    struct weft_request *request;
+    struct call *call;
+    enum weft_rc rc = make(coll, &call);
+
+    weft_assert_unlocked();
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    weft_lock();
+    rc = begin(call, &request);
+    if (rc == WEFT_OK) {
+        weft_sched_start(&call->sched);
+        if (!weft_request_is_complete(request)) {
+            weft_wait_locked(request, &why);
+        }
+        rc = request->rc;
+        weft_request_give(request);
+        weft_engine_leave();
+    } else {
+        free_call(call);
+    }
+    weft_unlock();
+    return rc;
+}
+
+/* ---- persistent ---- */
+
+static struct call *call_of(struct weft_persistent *persistent)
+{
+    return (struct call *)((uintptr_t)persistent - offsetof(struct call, persistent));
+}
+
+static enum weft_rc start_again(struct weft_request *request)
+{
+    struct call *call = call_of(request->persistent);
+
+    if (call->coll.comm->is_revoked) {
+        return WEFT_ERR_PROC_FAILED;
+    }
+    weft_sched_start(&call->sched);
+    weft_request_hand_out(request);
+    return WEFT_OK;
+}
+
+static void close_call(struct weft_persistent *persistent)
+{
+    struct call *call = call_of(persistent);
+
+    release(call);
+    free_call(call);
+}
+
+enum weft_rc weft_coll_init(const struct weft_coll *coll, struct weft_request **out)
+{
+    struct call *call;
+    enum weft_rc rc = make(coll, &call);
+
+    weft_assert_unlocked();
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    call->is_persistent = true;
+    call->persistent = (struct weft_persistent){start_again, close_call};
+    weft_lock();
+    rc = begin(call, out);
+    if (rc == WEFT_OK) {
+        weft_request_set_persistent(*out, &call->persistent);
+    } else {
+        free_call(call);
+    }
+    weft_unlock();
+    return rc;
+}
+
+/* ---- for the library ---- */
+
+enum weft_rc weft_coll_barrier(struct weft_comm *comm, const char *name)
+{
+    return weft_coll_run(
+        &(struct weft_coll){.comm = comm, .name = name, .kind = WEFT_COLL_BARRIER});
+}
+
+enum weft_rc weft_coll_bcast(struct weft_comm *comm, const char *name, void *buffer,
+                             size_t bytes, int root)
+{
+    return weft_coll_run(&(struct weft_coll){
+        .comm = comm,
+        .name = name,
+        .kind = WEFT_COLL_BCAST,
+        .root = root,
+        .recv = {.buffer = buffer,
+                 .type = weft_datatype_from_handle(MPI_BYTE),
+                 .count = (MPI_Count)bytes},
+    });
+}
+
+enum weft_rc weft_coll_sum(struct weft_comm *comm, const char *name, const int *mine,
+                           int *all, size_t count)
+{
+    struct weft_datatype *type = weft_datatype_from_handle(MPI_INT);
+
+    return weft_coll_run(&(struct weft_coll){
+        .comm = comm,
+        .name = name,
+        .kind = WEFT_COLL_ALLREDUCE,
+        .op = weft_operation_from_handle(MPI_SUM),
+        .send = {.buffer = mine, .type = type, .count = (MPI_Count)count},
+        .recv = {.buffer = all, .type = type, .count = (MPI_Count)count},
+    });
+}

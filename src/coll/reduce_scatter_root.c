@@ -1,0 +1,85 @@
+/*
+ * reduce_scatter_root.c - reduced at rank 0 by a binomial tree, which sends each rank its
+ * part. In the order of the ranks, so for operations that do not commute, too.
+ *
+ * Cost: ceil(log2 n) + 1 rounds; n - 1 messages of all data, n - 1 of a part; n - 1
+ * reductions.
+ */
+#include "coll/algorithms.h"
+
+/* Bytes of a rank's part, and of the parts before it. */
+static uint64_t part(const struct weft_shape *shape, int rank)
+{
+    return shape->from != NULL ? shape->from[rank] : shape->bytes;
+}
+
+static uint64_t all_parts(const struct weft_shape *shape)
+{
+    uint64_t all = 0;
+
+    for (int rank = 0; rank < shape->n; rank++) {
+        all += part(shape, rank);
+    }
+    return all;
+}
+
+/* In place, this rank's input is no longer needed when the parts are sent out. */
+static void add_scatter(const struct weft_shape *shape, struct weft_graph *graph,
+                        struct weft_span result, uint32_t done)
+{
+    const struct weft_span own = weft_span(WEFT_SPACE_RECV, 0, part(shape, shape->rank));
+    uint64_t at = own.bytes;
+
+    if (shape->rank != 0) {
+        if (own.bytes > 0) {
+            weft_graph_after(graph, weft_graph_recv(graph, 0, own), done);
+        }
+        return;
+    }
+    if (own.bytes > 0 && result.space != WEFT_SPACE_RECV) {
+        weft_graph_after(
+            graph, weft_graph_copy(graph, weft_span_part(result, 0, own.bytes), own),
+            done);
+    }
+    for (int rank = 1; rank < shape->n; rank++) {
+        const uint64_t bytes = part(shape, rank);
+
+        if (bytes > 0) {
+            weft_graph_after(
+                graph, weft_graph_send(graph, rank, weft_span_part(result, at, bytes)),
+                done);
+        }
+        at += bytes;
+    }
+}
+
+enum weft_rc weft_reduce_scatter_root(const struct weft_shape *shape,
+                                      struct weft_graph *graph)
+{
+    struct weft_shape tree = *shape;
+    struct weft_span result;
+    uint32_t done;
+
+    tree.root = 0;
+    tree.bytes = all_parts(shape);
+    if (tree.bytes == 0) {
+        return WEFT_OK;
+    }
+    done = weft_add_reduce(&tree, graph, weft_build_input(shape, tree.bytes), &result);
+    add_scatter(shape, graph, result, done);
+    return graph->rc;
+}
+
+struct weft_cost weft_reduce_scatter_root_cost(const struct weft_shape *shape)
+{
+    const uint64_t others = (uint64_t)shape->n - 1;
+    const uint64_t all = all_parts(shape);
+    struct weft_cost cost = {.reduced = others * all, .bytes = others * all};
+
+    cost.messages = all > 0 ? others : 0;
+    for (int rank = 1; rank < shape->n; rank++) {
+        cost.messages += part(shape, rank) > 0 ? 1 : 0;
+        cost.bytes += part(shape, rank);
+    }
+    return cost;
+}

@@ -59,7 +59,7 @@ int weft_class_of(enum weft_rc rc)
 static size_t describe_one(const struct weft_comm *comm, int rank, const char *before,
                            char *text, size_t size)
 {
-    const uint32_t process = weft_comm_process(comm, rank);
+    const uint64_t process = weft_comm_process(comm, rank);
     const char *why = weft_engine_why_failed(process);
     const int n = weft_p2p_is_lost(process)
                       ? snprintf(text, size, "%s%s", before, why)
@@ -73,7 +73,7 @@ const char *weft_describe_failed(const struct weft_comm *comm, char *text, size_
 {
     const struct weft_comm job = {
         .peers = weft_runtime_size(),
-        .map = {.first = 0, .stride = 1},
+        .map = {.first = weft_engine_process(0), .stride = 1},
     };
     size_t used = 0;
     int rank;

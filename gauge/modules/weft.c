@@ -16,6 +16,7 @@
 #include "gauge/modules/ring.h"
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "transport/transport.h"
 
 #include <errno.h>
@@ -105,11 +106,11 @@ static void keep(struct weft *weft, struct source *source, const void *data,
 }
 
 /* To the transport, a peer is where its packets go. */
-static struct weft_peer *on_meet(void *owner, uint32_t process)
+static struct weft_peer *on_meet(void *owner, uint64_t process)
 {
     struct weft *weft = owner;
 
-    return (struct weft_peer *)&weft->from[process];
+    return (struct weft_peer *)&weft->from[weft_process_rank(process)];
 }
 
 static void on_arrived(void *owner, struct weft_peer *from, const void *header,
@@ -200,12 +201,12 @@ static enum gauge_rc send_some(struct weft *weft, struct transfer *t)
 }
 
 /* An end that has left is through with its part. */
-static void on_lost(void *owner, uint32_t rank, bool has_left, const char *why)
+static void on_lost(void *owner, uint64_t process, bool has_left, const char *why)
 {
     struct weft *weft = owner;
 
     if (!has_left) {
-        gauge_fail("weft: end %u: %s", rank, why);
+        gauge_fail("weft: end %u: %s", weft_process_rank(process), why);
         weft->has_failed = true;
     }
 }
@@ -522,8 +523,10 @@ static enum gauge_rc open_transport(struct weft *weft, const struct gauge_world 
 static enum gauge_rc connect_all(struct weft *weft, int end)
 {
     for (int i = 0; i < weft->ends; i++) {
-        if (i != end && weft->ops->connect(weft->transport, on_meet(weft, (uint32_t)i),
-                                           (uint32_t)i, &weft->to[i]) != WEFT_OK) {
+        const uint64_t process = weft_process(weft->job.segment.job, (uint32_t)i);
+
+        if (i != end && weft->ops->connect(weft->transport, on_meet(weft, process),
+                                           process, &weft->to[i]) != WEFT_OK) {
             weft->to[i] = NULL;
             return gauge_fail("weft: the transport %s does not reach end %d",
                               weft->ops->name, i);

@@ -58,7 +58,7 @@ struct weft_channel weft_channel_of_string(const char *stringtag)
 
 void weft_agree_sides(const struct weft_comm *comm, struct weft_tree_agree *tree)
 {
-    const uint64_t owner = weft_process(0, weft_context_owner(comm->context));
+    const uint64_t owner = weft_context_owner(comm->context);
     const bool is_ours = weft_group_rank_of(comm->group, owner) != MPI_UNDEFINED;
 
     tree->first = is_ours || comm->remote == NULL ? comm->group : comm->remote;

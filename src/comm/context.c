@@ -14,7 +14,7 @@ enum {
 };
 
 static struct {
-    uint32_t me;
+    uint64_t me;
     unsigned owner_bits;
     uint32_t limit;    /* how many are ours */
     uint64_t *is_used; /* a bit for each */
@@ -22,10 +22,10 @@ static struct {
     uint32_t next; /* the one behind that which was given last */
 } own;
 
-void weft_context_open(uint32_t me, uint32_t size)
+void weft_context_open(uint64_t me, uint32_t size)
 {
     weft_assert_locked();
-    assert(me < size);
+    assert(weft_process_rank(me) < size);
     memset(&own, 0, sizeof(own));
     own.me = me;
     own.owner_bits = size > 1 ? 32u - (unsigned)__builtin_clz(size - 1) : 0;
@@ -108,7 +108,7 @@ uint32_t weft_context_take(void)
     }
     own.is_used[number / WORD_BITS] |= UINT64_C(1) << number % WORD_BITS;
     own.next = number + 1;
-    return (number << own.owner_bits | own.me) * WEFT_PLANES;
+    return (number << own.owner_bits | weft_process_rank(own.me)) * WEFT_PLANES;
 }
 
 void weft_context_give(uint32_t context)
@@ -125,7 +125,8 @@ void weft_context_give(uint32_t context)
     own.is_used[word] &= ~(UINT64_C(1) << number % WORD_BITS);
 }
 
-uint32_t weft_context_owner(uint32_t context)
+uint64_t weft_context_owner(uint32_t context)
 {
-    return context / WEFT_PLANES & ((1u << own.owner_bits) - 1);
+    return weft_process(weft_process_job(own.me),
+                        context / WEFT_PLANES & ((1u << own.owner_bits) - 1));
 }

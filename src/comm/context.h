@@ -24,8 +24,8 @@
 
 enum { WEFT_CONTEXT_PARENTLESS = 2 * WEFT_PLANES };
 
-/* Process `me` of `size`. */
-void weft_context_open(uint32_t me, uint32_t size);
+/* This process is `me`, of a job of `size`. */
+void weft_context_open(uint64_t me, uint32_t size);
 void weft_context_close(void);
 
 /* One of our own, or 0: all are used, or there is no memory. */
@@ -35,6 +35,6 @@ uint32_t weft_context_take(void);
 void weft_context_give(uint32_t context);
 
 /* The process that owns it. */
-uint32_t weft_context_owner(uint32_t context);
+uint64_t weft_context_owner(uint32_t context);
 
 #endif

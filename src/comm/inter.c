@@ -21,21 +21,20 @@
 /* What leaders tell each other, and their sides; the table, if any, follows. */
 struct side {
     uint64_t leader;
+    uint64_t first;
+    int64_t stride;
     int32_t size;
     uint32_t has_table;
-    uint32_t job;
-    uint32_t first;
-    uint32_t stride;
     uint32_t context;
+    uint32_t zero;
 };
 
 static struct side describe(const struct weft_group *group, uint32_t context)
 {
     return (struct side){
-        .leader = weft_process(0, weft_engine.me),
+        .leader = weft_engine.me,
         .size = group->size,
         .has_table = group->map.table != NULL,
-        .job = group->map.job,
         .first = group->map.first,
         .stride = group->map.stride,
         .context = context,
@@ -53,7 +52,7 @@ static enum weft_rc make_described(const struct side *side, const uint64_t *tabl
 {
     struct weft_group_draft draft = {
         .size = side->size,
-        .map = {.first = side->first, .stride = side->stride, .job = side->job},
+        .map = {.first = side->first, .stride = side->stride},
     };
 
     if (!side->has_table) {
@@ -78,9 +77,9 @@ static enum weft_rc exchange(const struct weft_channel *channel, int process,
                              const void *out, size_t out_bytes, void *in, size_t in_bytes)
 {
     struct weft_comm via = {
-        .rank = (int)weft_engine.me,
+        .rank = (int)weft_engine_rank(weft_engine.me),
         .context = channel->context,
-        .map = {.first = 0, .stride = 1},
+        .map = {.first = weft_engine_process(0), .stride = 1},
         .references = 1,
         .name = "",
     };
@@ -238,7 +237,7 @@ enum weft_rc weft_intercomm_create(struct weft_comm *local, int leader,
     weft_unlock();
     if (local->rank == leader) {
         channel.context = peer->context;
-        process = (int)weft_comm_process(peer, remote_leader);
+        process = (int)weft_engine_rank(weft_comm_process(peer, remote_leader));
     }
     return make_inter("MPI_Intercomm_create", local, local->group, local->errhandler,
                       &local_channel, leader, &channel, process, out);
@@ -251,9 +250,10 @@ enum weft_rc weft_intercomm_create_from_groups(struct weft_group *local, int lea
                                                struct weft_comm **out)
 {
     const struct weft_channel channel = weft_channel_of_string(stringtag);
-    const int process = local->rank == leader
-                            ? (int)(uint32_t)weft_group_process(remote, remote_leader)
-                            : -1;
+    const int process =
+        local->rank == leader
+            ? (int)weft_engine_rank(weft_group_process(remote, remote_leader))
+            : -1;
 
     return make_inter("MPI_Intercomm_create_from_groups", NULL, local, errhandler,
                       &channel, leader, &channel, process, out);
@@ -285,8 +285,8 @@ static enum weft_rc order_sides(struct weft_comm *comm, bool is_high, bool *is_f
     weft_engine_leave();
     weft_unlock();
     if (comm->rank == 0) {
-        rc = exchange(&channel, (int)weft_comm_process(comm, 0), &mine, sizeof(mine),
-                      &theirs, sizeof(theirs));
+        rc = exchange(&channel, (int)weft_engine_rank(weft_comm_process(comm, 0)), &mine,
+                      sizeof(mine), &theirs, sizeof(theirs));
     }
     if (rc == WEFT_OK) {
         rc = weft_coll_bcast(comm->local, "MPI_Intercomm_merge", &theirs, sizeof(theirs),

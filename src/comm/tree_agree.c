@@ -36,10 +36,10 @@ static int process_at(const struct weft_sched *sched, int position)
     int rank = position + agree->root;
 
     if (position >= count) {
-        return (int)(uint32_t)weft_group_process(agree->second, position - count);
+        return (int)weft_engine_rank(weft_group_process(agree->second, position - count));
     }
-    return (int)(uint32_t)weft_group_process(agree->first,
-                                             rank >= count ? rank - count : rank);
+    return (int)weft_engine_rank(
+        weft_group_process(agree->first, rank >= count ? rank - count : rank));
 }
 
 static struct weft_route route(const struct weft_sched *sched, int position)
@@ -107,9 +107,9 @@ void weft_tree_agree_start(struct weft_tree_agree *agree)
         return;
     }
     agree->via = (struct weft_comm){
-        .rank = (int)weft_engine.me,
+        .rank = (int)weft_engine_rank(weft_engine.me),
         .context = agree->channel.context,
-        .map = {.first = 0, .stride = 1},
+        .map = {.first = weft_engine_process(0), .stride = 1},
         .references = 1,
         .name = "",
     };

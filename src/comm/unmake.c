@@ -58,7 +58,7 @@ static void done(struct weft_tree_agree *tree, enum weft_rc rc)
 
 void weft_unmake(struct weft_comm *comm)
 {
-    const uint64_t owner = weft_process(0, weft_context_owner(comm->context));
+    const uint64_t owner = weft_context_owner(comm->context);
     struct release *release;
     struct weft_tree_agree *tree;
     void *object;

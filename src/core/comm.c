@@ -33,7 +33,7 @@ static enum weft_rc open_predefined(struct weft_comm *comm, MPI_Comm handle,
                                     const char *name, uint32_t first, int size)
 {
     struct weft_group *group;
-    enum weft_rc rc = weft_group_make_range(first, 1, size, &group);
+    enum weft_rc rc = weft_group_make_range(first, size, &group);
 
     if (rc == WEFT_OK) {
         fill(comm, group, NULL);
@@ -44,9 +44,9 @@ static enum weft_rc open_predefined(struct weft_comm *comm, MPI_Comm handle,
     return rc;
 }
 
-void weft_comm_open(int rank)
+void weft_comm_open(uint64_t me)
 {
-    weft_group_open(weft_process(0, (uint32_t)rank));
+    weft_group_open(me);
     weft_pool_init(&pool, sizeof(struct weft_comm), 8, 1u << WEFT_HANDLE_INDEX_BITS);
     weft_handle_register(WEFT_KIND_COMM, &pool);
 }

@@ -73,13 +73,10 @@ extern struct weft_comm weft_comm_self;
 /* Takes over a communicator without references: under the lock. */
 extern void (*weft_comm_unused)(struct weft_comm *comm);
 
-/* The process behind a rank, in the own job. */
-static inline uint32_t weft_comm_process(const struct weft_comm *comm, int rank)
+/* The process behind a rank. */
+static inline uint64_t weft_comm_process(const struct weft_comm *comm, int rank)
 {
-    if (weft_likely(comm->map.table == NULL)) {
-        return comm->map.first + (uint32_t)rank * comm->map.stride;
-    }
-    return (uint32_t)comm->map.table[rank];
+    return weft_map_process(&comm->map, rank);
 }
 
 static inline bool weft_comm_is_inter(const struct weft_comm *comm)
@@ -88,7 +85,7 @@ static inline bool weft_comm_is_inter(const struct weft_comm *comm)
 }
 
 /* From now on groups and communicators can be made; frees all that there are. */
-void weft_comm_open(int rank);
+void weft_comm_open(uint64_t me);
 void weft_comm_close(void);
 
 /* Makes the two predefined communicators, and empties them. */

@@ -49,20 +49,19 @@ struct weft_group *weft_group_from_handle(MPI_Group handle)
 
 static int rank_by_formula(const struct weft_map *map, int size, uint64_t process)
 {
-    const int64_t stride = (int32_t)map->stride;
-    const int64_t distance = (int64_t)(uint32_t)process - (int64_t)map->first;
+    const int64_t distance = (int64_t)(process - map->first);
 
-    if (process >> 32 != map->job || size == 0) {
+    if (weft_process_job(process) != weft_process_job(map->first) || size == 0) {
         return MPI_UNDEFINED;
     }
     if (distance == 0) {
         return 0;
     }
-    if (stride == 0 || distance % stride != 0 || distance / stride < 0 ||
-        distance / stride >= size) {
+    if (map->stride == 0 || distance % map->stride != 0 || distance / map->stride < 0 ||
+        distance / map->stride >= size) {
         return MPI_UNDEFINED;
     }
-    return (int)(distance / stride);
+    return (int)(distance / map->stride);
 }
 
 int weft_group_rank_of(const struct weft_group *group, uint64_t process)
@@ -104,12 +103,12 @@ static enum weft_rc make_room(struct weft_group_draft *draft)
 static bool goes_on(struct weft_group_draft *draft, uint64_t process)
 {
     if (draft->size == 0) {
-        draft->map.job = (uint32_t)(process >> 32);
-        draft->map.first = (uint32_t)process;
+        draft->map.first = process;
         return true;
     }
-    if (draft->size == 1 && process >> 32 == draft->map.job) {
-        draft->map.stride = (uint32_t)process - draft->map.first;
+    if (draft->size == 1 &&
+        weft_process_job(process) == weft_process_job(draft->map.first)) {
+        draft->map.stride = (int64_t)(process - draft->map.first);
         return true;
     }
     return draft->size > 1 && process == weft_map_process(&draft->map, draft->size);
@@ -182,12 +181,12 @@ enum weft_rc weft_group_make(struct weft_group_draft *draft, struct weft_group *
     return WEFT_OK;
 }
 
-enum weft_rc weft_group_make_range(uint32_t first, uint32_t stride, int size,
-                                   struct weft_group **out)
+enum weft_rc weft_group_make_range(uint32_t first, int size, struct weft_group **out)
 {
     struct weft_group_draft draft = {
         .size = size,
-        .map = {.first = first, .stride = size > 1 ? stride : 0},
+        .map = {.first = weft_process(weft_process_job(self), first),
+                .stride = size > 1 ? 1 : 0},
     };
 
     return weft_group_make(&draft, out);

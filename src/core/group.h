@@ -1,9 +1,9 @@
 /*
  * group.h - groups: ordered sets of processes, as small as they can be written down.
  *
- * A process is known by its job and its rank there, in 64 bits; job 0 is the own one. A
- * group whose ranks follow a formula, first + rank * stride within one job, is kept as
- * that formula: the world, a row, a column, the world backwards, a single process. Only
+ * A process is known by its job and its rank there, in 64 bits (base/process.h). A group
+ * whose ranks follow a formula, first + rank * stride within one job, is kept as that
+ * formula: the world, a row, a column, the world backwards, a single process. Only
  * what no formula says has a table of its own, of 8 bytes per rank. The form is the same
  * whichever operations led to a group, so equal groups look equal.
  *
@@ -31,9 +31,8 @@
 /* Where the ranks 0, 1, 2... of a group are. */
 struct weft_map {
     const uint64_t *table; /* NULL: the formula says it */
-    uint32_t first;
-    uint32_t stride; /* modulo 2^32, so that it may count down; 0 below two ranks */
-    uint32_t job;
+    uint64_t first;
+    int64_t stride; /* 0 below two ranks */
 };
 
 struct weft_group {
@@ -50,9 +49,8 @@ extern struct weft_group weft_group_empty;
 
 static inline uint64_t weft_map_process(const struct weft_map *map, int rank)
 {
-    return weft_likely(map->table == NULL)
-               ? weft_process(map->job, map->first + (uint32_t)rank * map->stride)
-               : map->table[rank];
+    return weft_likely(map->table == NULL) ? map->first + (uint64_t)(rank * map->stride)
+                                           : map->table[rank];
 }
 
 static inline uint64_t weft_group_process(const struct weft_group *group, int rank)
@@ -92,9 +90,9 @@ void weft_group_drop(struct weft_group_draft *draft);
 WEFT_MUST_CHECK enum weft_rc weft_group_make(struct weft_group_draft *draft,
                                              struct weft_group **out);
 
-/* `size` processes of the own job by their formula. */
-WEFT_MUST_CHECK enum weft_rc weft_group_make_range(uint32_t first, uint32_t stride,
-                                                   int size, struct weft_group **out);
+/* `size` processes of our own job: `first` is a rank in it, and so are those behind. */
+WEFT_MUST_CHECK enum weft_rc weft_group_make_range(uint32_t first, int size,
+                                                   struct weft_group **out);
 
 /*
  * The operations of MPI_Group_*, into an empty draft. On failure, which is want of

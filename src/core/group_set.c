@@ -132,7 +132,7 @@ static bool is_identical(const struct weft_group *a, const struct weft_group *b)
     if (x->table != NULL) {
         return memcmp(x->table, y->table, (size_t)a->size * sizeof(*x->table)) == 0;
     }
-    return x->first == y->first && x->stride == y->stride && x->job == y->job;
+    return x->first == y->first && x->stride == y->stride;
 }
 
 enum weft_rc weft_group_compare(const struct weft_group *a, const struct weft_group *b,

@@ -38,9 +38,10 @@ void weft_engine_open(struct weft_job *job)
                 .packet_version = WEFT_WIRE_VERSION,
             },
         .job = job,
-        .me = (uint32_t)job->who.rank,
+        .me = weft_process(job->segment.job, (uint32_t)job->who.rank),
         .failures = weft_segment_failed_count(&job->segment),
     };
+    weft_table_open(&e->peers);
     for (int i = 0; i < WEFT_KINDS; i++) {
         e->kinds[i] = unknown;
     }
@@ -62,6 +63,7 @@ void weft_engine_reject(const struct weft_peer *from, const struct weft_header *
                         size_t len, const char *what)
 {
     struct weft_job *job = weft_engine.job;
+    const uint32_t rank = weft_engine_rank(from->process);
     char packet[128] = "";
     char cause[WEFT_CAUSE_BYTES];
 
@@ -72,7 +74,7 @@ void weft_engine_reject(const struct weft_peer *from, const struct weft_header *
     snprintf(cause, sizeof(cause),
              "what came from rank %u on node %u makes no sense: %s%s; its memory is "
              "damaged, or it runs another version of Weft",
-             from->rank, weft_segment_map(&job->segment)[from->rank].node, what, packet);
+             rank, weft_segment_map(&job->segment)[rank].node, what, packet);
     weft_wireup_abort(job, 1, cause);
 }
 

@@ -43,7 +43,7 @@ void weft_engine_kind(uint8_t number, const struct weft_packet_kind *kind);
  */
 void weft_engine_arrived(void *owner, struct weft_peer *from, const void *header,
                          const void *data, size_t len);
-struct weft_peer *weft_engine_meet(void *owner, uint32_t process);
+struct weft_peer *weft_engine_meet(void *owner, uint64_t process);
 
 /*
  * Ends the job: the peer has sent, or written into shared memory, what no rank sends.
@@ -161,9 +161,9 @@ void weft_threads_log_wakeups(void);
 void weft_engine_notice_failed(void);
 
 /* The upcall: a transport has lost the way to a process. */
-void weft_engine_lost(void *owner, uint32_t rank, bool has_left, const char *why);
+void weft_engine_lost(void *owner, uint64_t process, bool has_left, const char *why);
 
 /* Why a process has failed, for messages. */
-const char *weft_engine_why_failed(uint32_t process);
+const char *weft_engine_why_failed(uint64_t process);
 
 #endif

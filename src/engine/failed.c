@@ -22,7 +22,7 @@
 enum { BUDGET = 64, TURNS = 1024 };
 
 /* From now on nothing is started that goes there; what was started ends later. */
-static struct weft_peer *mark_failed(uint32_t process)
+static struct weft_peer *mark_failed(uint64_t process)
 {
     struct weft_peer *peer = weft_engine_meet(NULL, process);
 
@@ -34,16 +34,16 @@ static struct weft_peer *mark_failed(uint32_t process)
     return peer;
 }
 
-void weft_engine_lost(void *owner, uint32_t rank, bool has_left, const char *why)
+void weft_engine_lost(void *owner, uint64_t process, bool has_left, const char *why)
 {
     struct weft_engine *e = &weft_engine;
-    struct weft_peer *peer = weft_engine_meet(owner, rank);
+    struct weft_peer *peer = weft_engine_meet(owner, process);
 
     weft_assert_locked();
     if (peer->is_failed) {
         return; /* the launcher has said so, and why */
     }
-    mark_failed(rank);
+    mark_failed(process);
     peer->has_left = has_left;
     peer->why_lost = strdup(why);
     if (peer->why_lost == NULL) {
@@ -53,27 +53,29 @@ void weft_engine_lost(void *owner, uint32_t rank, bool has_left, const char *why
     e->failures_seen = atomic_load_explicit(e->failures, memory_order_relaxed) - 1;
 }
 
-const char *weft_engine_why_failed(uint32_t process)
+const char *weft_engine_why_failed(uint64_t process)
 {
     const struct weft_peer *peer = weft_peer_find(process);
     const struct weft_segment *segment = &weft_engine.job->segment;
+    const struct weft_location *place;
     const char *why;
 
     if (peer != NULL && peer->why_lost != NULL) {
         return peer->why_lost;
     }
-    if (weft_segment_map(segment)[process].node != segment->header->node) {
+    place = &weft_segment_map(segment)[weft_engine_rank(process)];
+    if (place->node != segment->header->node) {
         return "it has ended on another node";
     }
-    why = weft_segment_why_lost(segment, weft_segment_map(segment)[process].local_rank);
+    why = weft_segment_why_lost(segment, place->local_rank);
     return why != NULL ? why : "";
 }
 
 /* The launcher's word, which all processes get, in place of a connection that broke. */
-static void note_failed(uint32_t process)
+static void note_failed(uint32_t rank)
 {
-    if (process < weft_engine.job->segment.job_size) {
-        struct weft_peer *peer = mark_failed(process);
+    if (rank < weft_engine.job->segment.job_size) {
+        struct weft_peer *peer = mark_failed(weft_engine_process(rank));
 
         free(peer->why_lost);
         peer->why_lost = NULL;
@@ -85,7 +87,7 @@ static void fail_retries(void)
     struct weft_peer *peer;
     uint32_t at = 0;
 
-    while ((peer = weft_ranks_next(&weft_engine.peers, &at)) != NULL) {
+    while ((peer = weft_table_next(&weft_engine.peers, &at)) != NULL) {
         for (int i = 0; peer->is_failed && i < WEFT_RETRY_CLASSES; i++) {
             weft_engine_fail_retries(peer, (enum weft_retry_class)i);
         }

@@ -3,14 +3,15 @@
  *
  * Everybody else includes engine.h. All fields need the lock. A peer is a process that
  * this one has spoken to, has heard of, or waits for by name. Peers are made on first
- * use, found by the process's rank in the job through an open hash, and live until
+ * use, found by process (base/process.h) through an open hash, and live until
  * weft_peers_close(): a process never spoken to costs nothing, and pointers to peers stay
  * valid.
  */
 #ifndef WEFT_ENGINE_HOT_H
 #define WEFT_ENGINE_HOT_H
 
-#include "base/ranks.h"
+#include "base/process.h"
+#include "base/table.h"
 #include "engine/wire.h"
 #include "engine/work.h"
 #include "node/doorbell.h"
@@ -67,10 +68,7 @@ struct weft_retry_queue {
 struct weft_peer_transfers;
 
 struct weft_peer {
-    union {
-        struct weft_ranked ranked; /* first */
-        uint32_t rank;
-    };
+    uint64_t process; /* first: the key */
     bool is_self;
     bool is_retrying;       /* in the list of peers with a queue below */
     bool is_failed;         /* nothing goes to it, nothing comes any more */
@@ -125,7 +123,7 @@ struct weft_hooks {
 struct weft_engine {
     uint32_t reasons;   /* a bit each */
     uint32_t published; /* of them, those that the wake level that is out there covers */
-    struct weft_ranks peers;
+    struct weft_table peers;
     struct weft_upcalls up;
     struct weft_instance list[WEFT_INSTANCES_MAX];
     int list_count;
@@ -138,7 +136,7 @@ struct weft_engine {
     struct weft_packet_kind kinds[WEFT_KINDS];
     struct weft_job *job;
     struct weft_node node;
-    uint32_t me; /* our rank in the job */
+    uint64_t me; /* this process */
 
     bool has_progress;              /* messages advance also outside MPI */
     bool is_progress_thread_inside; /* it has the lock */
@@ -162,21 +160,34 @@ struct weft_engine {
 
 extern struct weft_engine weft_engine;
 
-/* The peer, or NULL if this process has not been heard of. */
-static inline struct weft_peer *weft_peer_find(uint32_t rank)
+/* The process with this rank in our own job. */
+static inline uint64_t weft_engine_process(uint32_t rank)
 {
-    return weft_ranks_find(&weft_engine.peers, rank);
+    return weft_process(weft_process_job(weft_engine.me), rank);
+}
+
+/* The rank of a process of our own job, by which the job segment lists it. */
+static inline uint32_t weft_engine_rank(uint64_t process)
+{
+    assert(weft_process_job(process) == weft_process_job(weft_engine.me));
+    return weft_process_rank(process);
+}
+
+/* The peer, or NULL if this process has not been heard of. */
+static inline struct weft_peer *weft_peer_find(uint64_t process)
+{
+    return weft_table_find(&weft_engine.peers, process);
 }
 
 /* One that is new; NULL: no memory. */
-struct weft_peer *weft_peer_make(uint32_t rank);
+struct weft_peer *weft_peer_make(uint64_t process);
 
 /* The peer, made if it is new; NULL: no memory. */
-static inline struct weft_peer *weft_peer_get(uint32_t rank)
+static inline struct weft_peer *weft_peer_get(uint64_t process)
 {
-    struct weft_peer *peer = weft_peer_find(rank);
+    struct weft_peer *peer = weft_peer_find(process);
 
-    return weft_likely(peer != NULL) ? peer : weft_peer_make(rank);
+    return weft_likely(peer != NULL) ? peer : weft_peer_make(process);
 }
 
 /* The longest message that goes to it whole in one packet that is copied. */

@@ -9,12 +9,12 @@
 
 struct weft_engine weft_engine; /* here, at the bottom of the room */
 
-struct weft_peer *weft_peer_make(uint32_t rank)
+struct weft_peer *weft_peer_make(uint64_t process)
 {
-    return weft_ranks_add(&weft_engine.peers, rank, sizeof(struct weft_peer));
+    return weft_table_add(&weft_engine.peers, process, sizeof(struct weft_peer));
 }
 
-struct weft_peer *weft_engine_meet(void *owner, uint32_t process)
+struct weft_peer *weft_engine_meet(void *owner, uint64_t process)
 {
     struct weft_peer *peer = weft_peer_get(process);
 
@@ -37,7 +37,7 @@ void weft_peers_disconnect(void)
     struct weft_peer *peer;
     uint32_t at = 0;
 
-    while ((peer = weft_ranks_next(&weft_engine.peers, &at)) != NULL) {
+    while ((peer = weft_table_next(&weft_engine.peers, &at)) != NULL) {
         if (peer->path != NULL) {
             disconnect(peer->path);
             peer->path = NULL;
@@ -52,8 +52,8 @@ void weft_peers_close(void)
     struct weft_peer *peer;
     uint32_t at = 0;
 
-    while ((peer = weft_ranks_next(&weft_engine.peers, &at)) != NULL) {
+    while ((peer = weft_table_next(&weft_engine.peers, &at)) != NULL) {
         free(peer->why_lost);
     }
-    weft_ranks_close(&weft_engine.peers);
+    weft_table_close(&weft_engine.peers);
 }

@@ -43,6 +43,6 @@ void weft_threads_log_wakeups(void)
 {
     weft_log_info("rank %u was woken %" PRIu64 " times by peers, its progress thread "
                   "%" PRIu64 " times",
-                  weft_engine.me, weft_node_rings(&weft_engine.node),
+                  weft_process_rank(weft_engine.me), weft_node_rings(&weft_engine.node),
                   weft_engine.progress_thread_wakeups);
 }

@@ -134,7 +134,7 @@ static enum weft_rc connect_to(struct weft_peer *peer)
     for
         EACH_INSTANCE(t)
         {
-            rc = t->ops->connect(t->tp, peer, peer->rank, &peer->path);
+            rc = t->ops->connect(t->tp, peer, peer->process, &peer->path);
             if (rc != WEFT_ERR_UNSUPPORTED) {
                 break;
             }
@@ -146,7 +146,7 @@ enum weft_rc weft_engine_begin(struct weft_peer *peer)
 {
     enum weft_rc rc;
 
-    if (peer->rank == weft_engine.me) {
+    if (peer->process == weft_engine.me) {
         peer->is_self = true;
         return WEFT_OK;
     }
@@ -154,11 +154,11 @@ enum weft_rc weft_engine_begin(struct weft_peer *peer)
     if (rc != WEFT_OK) {
         weft_log_error("no way leads to rank %u: it does not share this node's "
                        "memory, and no network is open",
-                       peer->rank);
+                       weft_process_rank(peer->process));
         return rc == WEFT_ERR_NOMEM ? rc : WEFT_ERR_UNREACHABLE;
     }
     if (peer->path->packets->is_node_local) {
-        peer->area = weft_node_find(&weft_engine.node, peer->rank);
+        peer->area = weft_node_find(&weft_engine.node, peer->process);
     }
     weft_engine_update_fast(peer);
     return WEFT_OK;
@@ -175,7 +175,7 @@ enum weft_rc weft_engine_reach(struct weft_peer *peer)
 static enum weft_rc wire(uint32_t rank)
 {
     const struct timespec pause = {.tv_nsec = 20000};
-    struct weft_peer *peer = weft_peer_get(rank);
+    struct weft_peer *peer = weft_peer_get(weft_engine_process(rank));
     enum weft_rc rc = peer != NULL ? weft_engine_reach(peer) : WEFT_ERR_NOMEM;
 
     while (rc == WEFT_OK && peer->path != NULL &&
@@ -199,7 +199,7 @@ static enum weft_rc wire(uint32_t rank)
 enum weft_rc weft_transports_wire_all(void)
 {
     const uint32_t size = (uint32_t)weft_engine.job->who.size;
-    const uint32_t me = weft_engine.me;
+    const uint32_t me = weft_engine_rank(weft_engine.me);
     enum weft_rc rc = WEFT_OK;
 
     for (uint32_t k = 1; k <= size / 2 && rc == WEFT_OK; k++) {

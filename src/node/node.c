@@ -1,5 +1,6 @@
 #include "node/node.h"
 
+#include "base/process.h"
 #include "node/doorbell.h"
 #include "node/heap.h"
 
@@ -53,11 +54,16 @@ void weft_node_close(struct weft_node *node)
     atomic_store_explicit(&node->area->is_known, 0, memory_order_release);
 }
 
-bool weft_node_has(const struct weft_node *node, uint32_t rank, uint32_t *local)
+bool weft_node_has(const struct weft_node *node, uint64_t process, uint32_t *local)
 {
     const struct weft_segment *segment = &node->job->segment;
-    const struct weft_location *place = &weft_segment_map(segment)[rank];
+    const uint32_t rank = weft_process_rank(process);
+    const struct weft_location *place;
 
+    if (weft_process_job(process) != segment->job) {
+        return false;
+    }
+    place = &weft_segment_map(segment)[rank];
     if (place->node != segment->header->node ||
         place->local_rank >= segment->local_size ||
         weft_segment_rank(segment, place->local_rank) != rank) {
@@ -67,11 +73,11 @@ bool weft_node_has(const struct weft_node *node, uint32_t rank, uint32_t *local)
     return node->job->is_by_mpiexec || weft_segment_is_attached(segment, *local);
 }
 
-struct weft_node_area *weft_node_find(const struct weft_node *node, uint32_t rank)
+struct weft_node_area *weft_node_find(const struct weft_node *node, uint64_t process)
 {
     uint32_t local;
 
-    return weft_node_has(node, rank, &local)
+    return weft_node_has(node, process, &local)
                ? weft_node_area_of(&node->job->segment, local)
                : NULL;
 }

@@ -35,12 +35,12 @@ void weft_node_open(struct weft_job *job, struct weft_node *node);
 void weft_node_close(struct weft_node *node);
 
 /*
- * Does this rank of the job share this node's segment? *local is its number there. False
- * also where it could not map the segment.
+ * Does this process share this node's segment? *local is its number there. False also
+ * where it could not map the segment, and for a process of another job.
  */
-bool weft_node_has(const struct weft_node *node, uint32_t rank, uint32_t *local);
+bool weft_node_has(const struct weft_node *node, uint64_t process, uint32_t *local);
 
-/* Where that rank can be woken and shows its buffers; NULL: it is not on this node. */
-struct weft_node_area *weft_node_find(const struct weft_node *node, uint32_t rank);
+/* Where a process can be woken and shows its buffers; NULL: it is not on this node. */
+struct weft_node_area *weft_node_find(const struct weft_node *node, uint64_t process);
 
 #endif

@@ -31,7 +31,7 @@ static __attribute__((noinline)) bool is_to_be_kept(struct weft_peer *from,
     if ((header->flags & WEFT_PKT_READY) != 0) {
         weft_log_error(
             "rank %u sent in ready mode with tag %d, but no receive was posted",
-            from->rank, header->tag);
+            weft_process_rank(from->process), header->tag);
     }
     if (weft_p2p.has_checksum && header->kind == WEFT_PKT_EAGER &&
         !weft_seal_is_intact(header, data, len)) {

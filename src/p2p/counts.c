@@ -46,7 +46,7 @@ void weft_counts_read(struct weft_counts *counts)
     if (!p->is_open) {
         return;
     }
-    while ((peer = weft_ranks_next(&weft_engine.peers, &at)) != NULL) {
+    while ((peer = weft_table_next(&weft_engine.peers, &at)) != NULL) {
         add_peer(counts, peer);
     }
     received_before = counts->shm.packets_received + counts->net.packets_received;

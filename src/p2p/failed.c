@@ -169,7 +169,7 @@ static void forget_offers(void)
     struct weft_peer *peer;
     uint32_t at = 0;
 
-    while ((peer = weft_ranks_next(&weft_engine.peers, &at)) != NULL) {
+    while ((peer = weft_table_next(&weft_engine.peers, &at)) != NULL) {
         if (peer->is_failed) {
             weft_transfer_forget(peer);
         }

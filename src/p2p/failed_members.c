@@ -4,7 +4,7 @@
  */
 #include "p2p/internal.h"
 
-static bool is_failed(uint32_t process)
+static bool is_failed(uint64_t process)
 {
     const struct weft_peer *peer = weft_peer_find(process);
 
@@ -12,7 +12,7 @@ static bool is_failed(uint32_t process)
 }
 
 /* Is it dead without having left in good order? */
-static bool has_failed(uint32_t process)
+static bool has_failed(uint64_t process)
 {
     const struct weft_peer *peer = weft_peer_find(process);
 
@@ -44,7 +44,7 @@ int weft_p2p_failed_source(const struct weft_comm *comm, enum weft_plane plane,
                                              : MPI_UNDEFINED;
 }
 
-bool weft_p2p_is_lost(uint32_t process)
+bool weft_p2p_is_lost(uint64_t process)
 {
     const struct weft_peer *peer = weft_peer_find(process);
 
@@ -55,7 +55,7 @@ const char *weft_p2p_why_lost(const struct weft_comm *comm)
 {
     for (int rank = weft_p2p_failed_from(comm, 0); rank != MPI_UNDEFINED;
          rank = weft_p2p_failed_from(comm, rank + 1)) {
-        const uint32_t process = weft_comm_process(comm, rank);
+        const uint64_t process = weft_comm_process(comm, rank);
 
         if (weft_p2p_is_lost(process)) {
             return weft_engine_why_failed(process);

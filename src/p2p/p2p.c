@@ -130,7 +130,7 @@ static void close_peers(void)
     struct weft_peer *peer;
     uint32_t at = 0;
 
-    while ((peer = weft_ranks_next(&weft_engine.peers, &at)) != NULL) {
+    while ((peer = weft_table_next(&weft_engine.peers, &at)) != NULL) {
         weft_engine_fail_retries(peer, WEFT_RETRY_CONTROL);
         weft_engine_fail_retries(peer, WEFT_RETRY_BULK);
         weft_transfer_leave(peer);

@@ -128,7 +128,7 @@ int weft_p2p_failed_source(const struct weft_comm *comm, enum weft_plane plane,
                            int source);
 /* It may be alive, but the network does not lead there any more. The second: why, of a
  * member of `comm` to whom that has happened, or NULL. */
-bool weft_p2p_is_lost(uint32_t process);
+bool weft_p2p_is_lost(uint64_t process);
 const char *weft_p2p_why_lost(const struct weft_comm *comm);
 
 /*

@@ -151,7 +151,7 @@ bool weft_probe_wants(const struct weft_peer *from)
     for (const struct weft_probe *probe = weft_p2p.probes; probe != NULL;
          probe = probe->next) {
         if (from == NULL || probe->source == WEFT_ANY_SOURCE ||
-            weft_comm_process(probe->comm, probe->source) == from->rank) {
+            weft_comm_process(probe->comm, probe->source) == from->process) {
             return true;
         }
     }

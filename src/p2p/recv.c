@@ -70,7 +70,7 @@ static enum weft_rc start(struct weft_p2p_request *recv, const struct weft_comm 
     recv->posted.source = source;
     recv->posted.tag = tag;
     if (weft_likely(source != WEFT_ANY_SOURCE)) {
-        const uint32_t process = weft_comm_process(comm, source);
+        const uint64_t process = weft_comm_process(comm, source);
 
         recv->peer = weft_peer_get(process);
         if (weft_unlikely(recv->peer == NULL)) {

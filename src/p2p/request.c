@@ -16,7 +16,7 @@ struct weft_wait_reason weft_p2p_wait_reason(const struct weft_request *request,
     return (struct weft_wait_reason){
         .call = call,
         .comm = request->comm != NULL ? request->comm->name : "",
-        .peer = is_recv ? r->posted.source : (int)r->peer->rank,
+        .peer = is_recv ? r->posted.source : (int)weft_process_rank(r->peer->process),
         .tag = is_recv ? r->posted.tag : r->header.tag,
         .bytes = r->data.bytes,
     };

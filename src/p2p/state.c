@@ -20,7 +20,7 @@ enum weft_rc weft_p2p_reach_peer(struct weft_peer *peer)
                : begin(peer);
 }
 
-enum weft_rc weft_p2p_reach(uint32_t process, struct weft_peer **out)
+enum weft_rc weft_p2p_reach(uint64_t process, struct weft_peer **out)
 {
     *out = weft_peer_get(process);
     return weft_likely(*out != NULL) ? weft_p2p_reach_peer(*out) : WEFT_ERR_NOMEM;

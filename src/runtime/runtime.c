@@ -115,7 +115,7 @@ static enum weft_rc open_engine(void)
     if (rc == WEFT_OK) {
         weft_sched_open();
         weft_sendrecv_open();
-        weft_comm_open(run.job.who.rank);
+        weft_comm_open(weft_engine.me);
         weft_make_open();
         run.is_engine_open = true;
     }

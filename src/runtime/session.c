@@ -129,7 +129,7 @@ static enum weft_rc node_group(struct weft_group **out)
 
     for (int i = 0; i < size; i++) {
         enum weft_rc rc =
-            weft_group_add(&draft, weft_process(0, weft_runtime_node_rank(i)));
+            weft_group_add(&draft, weft_engine_process(weft_runtime_node_rank(i)));
 
         if (rc != WEFT_OK) {
             weft_group_drop(&draft);
@@ -143,9 +143,9 @@ static enum weft_rc make_group(int n, struct weft_group **out)
 {
     switch (n) {
     case PSET_WORLD:
-        return weft_group_make_range(0, 1, weft_runtime_size(), out);
+        return weft_group_make_range(0, weft_runtime_size(), out);
     case PSET_SELF:
-        return weft_group_make_range((uint32_t)weft_runtime_rank(), 1, 1, out);
+        return weft_group_make_range((uint32_t)weft_runtime_rank(), 1, out);
     default:
         return node_group(out);
     }

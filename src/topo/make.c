@@ -37,7 +37,8 @@ static enum weft_rc order_ranks(const struct weft_comm *comm, int count, find_or
         return WEFT_ERR_NOMEM;
     }
     for (int r = 0; r < count; r++) {
-        nodes[r] = weft_segment_map(segment)[weft_comm_process(comm, r)].node;
+        nodes[r] =
+            weft_segment_map(segment)[weft_engine_rank(weft_comm_process(comm, r))].node;
     }
     rc = find(what, nodes, place);
     free(nodes);

@@ -93,19 +93,19 @@ struct weft_upcalls {
     /* What the owner calls a process that the transport hears of for the first time.
      * Never NULL, and valid until the transport is closed: lanes and connections keep it.
      */
-    struct weft_peer *(*meet)(void *owner, uint32_t process);
+    struct weft_peer *(*meet)(void *owner, uint64_t process);
     void (*arrived)(void *owner, struct weft_peer *from, const void *header,
                     const void *data, size_t len);
     /* NULL: the packet is in a queue that many senders share. */
     bool (*may_take)(void *owner, const struct weft_peer *from);
     /*
-     * The process `rank` cannot be reached by this transport, now and for ever. Called
-     * once for each; `why` is a sentence for the user. It may come from within any call
+     * The process cannot be reached by this transport, now and for ever. Called once for
+     * each; `why` is a sentence for the user. It may come from within any call
      * of the transport, so the owner takes note and does the rest later. From then on
      * whatever goes there fails with WEFT_ERR_PROC_FAILED; a moment before, with
      * WEFT_AGAIN. `has_left`: the process had ended its use of MPI before (leave()).
      */
-    void (*lost)(void *owner, uint32_t rank, bool has_left, const char *why);
+    void (*lost)(void *owner, uint64_t process, bool has_left, const char *why);
     bool is_full;    /* written by the owner, as are the next two */
     bool has_failed; /* a peer has died: what it was about to write will not come */
     uint8_t packet_version; /* of headers and data: peers of another are refused */
@@ -120,7 +120,7 @@ struct weft_path {
     const struct weft_memory_ops *memory; /* NULL: none; see weft_path_memory() */
     struct weft_transport *transport;
     struct weft_peer *peer;
-    uint32_t process;    /* the peer's rank in the job */
+    uint64_t process;    /* the peer's (base/process.h) */
     uint32_t packet_max; /* bytes that a packet can carry: 512 or more */
     uint32_t zcopy_max;  /* bytes of a zero-copy send; 0: there is none */
     uint8_t number;      /* among the paths to this peer */
@@ -169,7 +169,7 @@ struct weft_packet_ops {
     /* Makes a path to a process, which upcalls call `peer`. It sends nothing yet.
      * WEFT_ERR_UNSUPPORTED: this transport does not reach that process. */
     enum weft_rc (*connect)(struct weft_transport *tp, struct weft_peer *peer,
-                            uint32_t process, struct weft_path **out);
+                            uint64_t process, struct weft_path **out);
 
     /* Header and data are copied. */
     enum weft_rc (*send)(struct weft_path *path, const void *header, const void *data,

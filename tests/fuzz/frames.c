@@ -64,7 +64,8 @@ static void set_up(void)
     memset(&second, 0, sizeof(second));
     tp.up = &up;
     tp.return_each = 1000;
-    peer = weft_ranks_add(&tp.peers, 1, sizeof(*peer));
+    weft_table_open(&tp.peers);
+    peer = weft_table_add(&tp.peers, 1, sizeof(*peer));
     demand(peer != NULL, "no memory");
     peer->above = (struct weft_peer *)&above;
     peer->first.peer = peer;
@@ -83,7 +84,7 @@ static void tear_down(void)
     for (int i = 0; i < STREAMS; i++) {
         weft_msg_empty(&peer->streams[i]->early);
     }
-    weft_ranks_close(&tp.peers);
+    weft_table_close(&tp.peers);
 }
 
 /* A frame with every field as drawn, or right. */

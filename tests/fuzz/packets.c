@@ -72,8 +72,9 @@ static void arrive(struct requests *r, struct input *in)
         memset(bytes + offsetof(struct weft_pkt_announce, share), 0xff, 8);
     }
     weft_lock();
-    weft_engine_arrived(NULL, weft_engine_meet(NULL, (how & 8) != 0 ? 2 : 1), &header,
-                        bytes, len);
+    weft_engine_arrived(
+        NULL, weft_engine_meet(NULL, weft_engine_process((how & 8) != 0 ? 2 : 1)),
+        &header, bytes, len);
     weft_unlock();
     free(bytes); /* unless it has ended the job */
 }

@@ -5,6 +5,7 @@
 #include "suite.h"
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "base/settings.h"
 #include "sanitized.h"
 
@@ -226,7 +227,7 @@ static uint8_t *make_blocks(uint32_t rank)
 static uint32_t put_block(struct weft_path *way, const struct weft_key *key, size_t i,
                           const uint8_t *block, struct weft_op ops[2])
 {
-    const uint32_t to = way->process;
+    const uint32_t to = weft_process_rank(way->process);
     uint32_t begun = 0;
 
     if (way->memory != NULL) {
@@ -264,7 +265,7 @@ static void find_ways(uint32_t to, struct weft_path *ways[WEFT_STREAMS_MAX])
     for (uint32_t found = 0; found < stream_count(); suite_progress()) {
         struct weft_path *way = next_path(suite.path[to]);
 
-        check(way->process == to && way->packets == suite.ops);
+        check(weft_process_rank(way->process) == to && way->packets == suite.ops);
         check(way->number < stream_count());
         found += ways[way->number] == NULL ? 1 : 0;
         ways[way->number] = way;

@@ -1,5 +1,6 @@
 #include "suite.h"
 
+#include "base/process.h"
 #include "base/wait.h"
 
 #include <sched.h>
@@ -56,12 +57,20 @@ static const uint8_t *data_of(uint32_t from, uint32_t number, size_t len)
     return pattern + suite_random(&state) % (PATTERN_BYTES - len + 1);
 }
 
-/* To the transport, a peer is what has come from it. */
-static struct weft_peer *on_meet(void *owner, uint32_t process)
+static uint64_t process_of(uint32_t rank)
 {
+    return weft_process(suite.job.segment.job, rank);
+}
+
+/* To the transport, a peer is what has come from it. */
+static struct weft_peer *on_meet(void *owner, uint64_t process)
+{
+    const uint32_t rank = weft_process_rank(process);
+
     check(owner == &suite);
-    check(process < suite.size && process != suite.me);
-    return (struct weft_peer *)&suite.from[process];
+    check(weft_process_job(process) == suite.job.segment.job);
+    check(rank < suite.size && rank != suite.me);
+    return (struct weft_peer *)&suite.from[rank];
 }
 
 static uint32_t rank_of(const struct weft_peer *peer)
@@ -114,12 +123,12 @@ void suite_on_done(struct weft_op *op, enum weft_rc rc)
     suite.done_count++;
 }
 
-static void on_lost(void *owner, uint32_t rank, bool has_left, const char *why)
+static void on_lost(void *owner, uint64_t process, bool has_left, const char *why)
 {
     (void)owner;
     (void)has_left;
     if (!suite.may_lose) {
-        fprintf(stderr, "rank %u is lost: %s\n", rank, why);
+        fprintf(stderr, "rank %u is lost: %s\n", weft_process_rank(process), why);
     }
     check(suite.may_lose);
     suite.lost++;
@@ -325,7 +334,7 @@ void suite_open_job(void)
 
 struct weft_node_area *suite_area(uint32_t rank)
 {
-    struct weft_node_area *area = weft_node_find(&suite.node, rank);
+    struct weft_node_area *area = weft_node_find(&suite.node, process_of(rank));
 
     check(area != NULL);
     return area;
@@ -351,10 +360,10 @@ void suite_open(const char *name)
     check(suite.ops->open(&suite.up, &suite.node, &suite.tp) == WEFT_OK);
     for (uint32_t r = 0; r < suite.size; r++) {
         if (r != suite.me) {
-            check(suite.ops->connect(suite.tp, on_meet(&suite, r), r, &suite.path[r]) ==
-                  WEFT_OK);
+            check(suite.ops->connect(suite.tp, on_meet(&suite, process_of(r)),
+                                     process_of(r), &suite.path[r]) == WEFT_OK);
             check(suite.path[r]->packets == suite.ops);
-            check(suite.path[r]->peer == on_meet(&suite, r));
+            check(suite.path[r]->peer == on_meet(&suite, process_of(r)));
             check(suite.path[r]->number == 0);
             check(suite.path[r]->packet_max >= 512);
             check(suite.path[r]->packet_max <= PATTERN_BYTES);

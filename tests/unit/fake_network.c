@@ -1,5 +1,6 @@
 #include "fake_network.h"
 
+#include "engine/hot.h"
 #include "transport/transport.h"
 
 #include <stdlib.h>
@@ -117,10 +118,12 @@ static void net_close(struct weft_transport *tp)
 }
 
 static enum weft_rc net_connect(struct weft_transport *tp, struct weft_peer *peer,
-                                uint32_t process, struct weft_path **out)
+                                uint64_t process, struct weft_path **out)
 {
+    const uint32_t rank = weft_process_rank(process);
+
     for (uint8_t number = 0; number < 2; number++) {
-        net.path[process][number] = (struct weft_path){
+        net.path[rank][number] = (struct weft_path){
             .packets = &fake_net_ops,
             .memory = fake_net.has_no_memory ? NULL : &memory_ops,
             .transport = tp,
@@ -132,7 +135,7 @@ static enum weft_rc net_connect(struct weft_transport *tp, struct weft_peer *pee
             .prefers_get = fake_net.prefers_get,
         };
     }
-    *out = &net.path[process][0];
+    *out = &net.path[rank][0];
     return WEFT_OK;
 }
 
@@ -141,7 +144,7 @@ static struct net_packet *new_packet(const struct weft_path *path, const void *h
     struct net_packet *packet = &fake_net.sent[fake_net.sent_count++ % NET_PACKETS];
 
     memset(packet, 0, offsetof(struct net_packet, data));
-    packet->peer = path->process;
+    packet->peer = weft_process_rank(path->process);
     packet->path = path->number;
     memcpy(&packet->header, header, sizeof(packet->header));
     return packet;
@@ -165,12 +168,12 @@ static enum weft_rc net_send(struct weft_path *path, const void *header, const v
 
 static struct weft_path *net_next_path(struct weft_path *path)
 {
-    return &net.path[path->process][1];
+    return &net.path[weft_process_rank(path->process)][1];
 }
 
 static struct weft_path *net_find_path(struct weft_path *path, uint32_t number)
 {
-    return &net.path[path->process][number];
+    return &net.path[weft_process_rank(path->process)][number];
 }
 
 static enum weft_rc begin(struct weft_op *op, void *to, const void *from, size_t len)
@@ -305,8 +308,9 @@ static int net_poll(struct weft_transport *tp, int budget)
         struct arrival *a = net.arrivals;
 
         net.arrivals = a->next;
-        net.up->arrived(net.up->owner, net.up->meet(net.up->owner, a->from), &a->header,
-                        a->data, a->len);
+        net.up->arrived(net.up->owner,
+                        net.up->meet(net.up->owner, weft_engine_process(a->from)),
+                        &a->header, a->data, a->len);
         free(a);
         n++;
     }
@@ -390,7 +394,7 @@ void fake_net_ask(void)
 
 void fake_net_lose(uint32_t rank)
 {
-    net.up->lost(net.up->owner, rank, false, "lost by a test");
+    net.up->lost(net.up->owner, weft_engine_process(rank), false, "lost by a test");
 }
 
 const struct net_packet *fake_net_nth(enum weft_packet kind, int n)

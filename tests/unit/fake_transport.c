@@ -1,5 +1,6 @@
 #include "fake_transport.h"
 
+#include "engine/hot.h"
 #include "engine/lock.h"
 
 #include <stdio.h>
@@ -188,12 +189,13 @@ static void fake_close(struct weft_transport *tp)
 }
 
 static enum weft_rc fake_connect(struct weft_transport *tp, struct weft_peer *peer,
-                                 uint32_t process, struct weft_path **out)
+                                 uint64_t process, struct weft_path **out)
 {
+    const uint32_t rank = weft_process_rank(process);
     struct weft_path *path;
 
     note_fault(!is_locked(), "connect without the lock");
-    if (process >= FAKE_PEERS) {
+    if (rank >= FAKE_PEERS) {
         return WEFT_ERR_UNSUPPORTED;
     }
     path = must(malloc(sizeof(*path)));
@@ -205,7 +207,7 @@ static enum weft_rc fake_connect(struct weft_transport *tp, struct weft_peer *pe
         .packet_max = fake.packet_max,
     };
     fake.paths++;
-    paths[process] = path;
+    paths[rank] = path;
     *out = path;
     return WEFT_OK;
 }
@@ -213,7 +215,7 @@ static enum weft_rc fake_connect(struct weft_transport *tp, struct weft_peer *pe
 static void fake_disconnect(struct weft_path *path)
 {
     fake.paths--;
-    paths[path->process] = NULL;
+    paths[weft_process_rank(path->process)] = NULL;
     free(path);
 }
 
@@ -256,7 +258,8 @@ static enum weft_rc fake_send(struct weft_path *path, const void *header,
         sent_room = sent_room == 0 ? 64 : 2 * sent_room;
         fake.sent = must(realloc(fake.sent, sent_room * sizeof(*fake.sent)));
     }
-    fake.sent[fake.sent_count++] = make(path->process, &copy, data, len, flags);
+    fake.sent[fake.sent_count++] =
+        make(weft_process_rank(path->process), &copy, data, len, flags);
     return WEFT_OK;
 }
 
@@ -271,7 +274,8 @@ static struct fake_packet **first_ready(const struct weft_transport *tp, struct 
 
         if (!is_behind[from] && !fake.is_held[from] &&
             (q == &control || !tp->up->is_full ||
-             tp->up->may_take(tp->up->owner, tp->up->meet(tp->up->owner, from)))) {
+             tp->up->may_take(tp->up->owner,
+                              tp->up->meet(tp->up->owner, weft_engine_process(from))))) {
             return at;
         }
         is_behind[from] = true;
@@ -292,7 +296,8 @@ static int poll_queue(struct weft_transport *tp, struct queue *q, int budget)
         if (q->end == &packet->next) {
             q->end = at;
         }
-        tp->up->arrived(tp->up->owner, tp->up->meet(tp->up->owner, packet->peer),
+        tp->up->arrived(tp->up->owner,
+                        tp->up->meet(tp->up->owner, weft_engine_process(packet->peer)),
                         &packet->header, packet->data, packet->len);
         free(packet);
         done++;

@@ -29,6 +29,7 @@ int fixture_open_over(void **state, const struct weft_packet_ops *net)
     const struct weft_packet_ops *const transports[] = {
         net != NULL ? net : &fake_ops, net != NULL ? &fake_ops : NULL, NULL};
     const struct weft_segment_plan plan = {
+        .job = FIXTURE_JOB,
         .job_size = FIXTURE_RANKS,
         .node_count = 1,
         .local_size = FIXTURE_RANKS,
@@ -54,7 +55,7 @@ int fixture_open_over(void **state, const struct weft_packet_ops *net)
         .size = FIXTURE_RANKS,
         .context = FIXTURE_CONTEXT,
         .peers = FIXTURE_RANKS,
-        .map = {.first = 0, .stride = 1},
+        .map = {.first = weft_process(FIXTURE_JOB, 0), .stride = 1},
         .references = 1,
         .name = "fixture",
     };
@@ -218,8 +219,8 @@ static void arrive_as_it_is(void *argument)
     const struct arrival *arrival = argument;
 
     weft_lock();
-    weft_engine_arrived(NULL, weft_engine_meet(NULL, arrival->from), arrival->header,
-                        arrival->data, arrival->len);
+    weft_engine_arrived(NULL, weft_engine_meet(NULL, weft_engine_process(arrival->from)),
+                        arrival->header, arrival->data, arrival->len);
     weft_unlock();
 }
 

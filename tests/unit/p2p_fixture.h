@@ -10,6 +10,8 @@
 #include "fake_transport.h"
 #include "p2p/internal.h"
 
+#define FIXTURE_JOB UINT32_C(0x8badf00d)
+
 enum { FIXTURE_RANKS = 8, FIXTURE_CONTEXT = 16, FIXTURE_SHARES = 4 };
 
 extern struct weft_comm fixture_comm;

@@ -67,7 +67,8 @@ static void a_receive_that_names_the_dead_fails(void **state)
     weft_lock();
     dead = weft_p2p_failed_from(&fixture_comm, 0);
     assert_int_equal(weft_p2p_failed_from(&fixture_comm, A + 1), MPI_UNDEFINED);
-    assert_string_equal(weft_engine_why_failed(A), "killed by a test");
+    assert_string_equal(weft_engine_why_failed(weft_engine_process(A)),
+                        "killed by a test");
     weft_unlock();
     assert_int_equal(dead, A);
     assert_forgotten();
@@ -84,7 +85,8 @@ static void a_rank_of_another_node_fails_when_it_is_listed(void **state)
     weft_segment_fail(&fixture_job.segment, A);
     weft_progress();
     end_failed(from_a, A);
-    assert_string_equal(weft_engine_why_failed(A), "it has ended on another node");
+    assert_string_equal(weft_engine_why_failed(weft_engine_process(A)),
+                        "it has ended on another node");
     assert_forgotten();
 }
 
@@ -93,15 +95,16 @@ static void the_launchers_word_replaces_a_lost_connection(void **state)
 {
     (void)state;
     weft_lock();
-    weft_engine_lost(NULL, A, false, "lost the connection");
-    assert_true(weft_p2p_is_lost(A));
+    weft_engine_lost(NULL, weft_engine_process(A), false, "lost the connection");
+    assert_true(weft_p2p_is_lost(weft_engine_process(A)));
     weft_unlock();
     weft_progress();
     lose_and_notice(A);
     weft_lock();
-    assert_false(weft_p2p_is_lost(A));
+    assert_false(weft_p2p_is_lost(weft_engine_process(A)));
     assert_null(weft_p2p_why_lost(&fixture_comm));
-    assert_string_equal(weft_engine_why_failed(A), "killed by a test");
+    assert_string_equal(weft_engine_why_failed(weft_engine_process(A)),
+                        "killed by a test");
     weft_unlock();
 }
 
@@ -112,7 +115,7 @@ static void lose_b_while_noticing(void)
 
     if (++polls == 2) {
         fake.polling = NULL;
-        weft_engine_lost(NULL, B, false, "lost the connection");
+        weft_engine_lost(NULL, weft_engine_process(B), false, "lost the connection");
     }
 }
 
@@ -123,7 +126,7 @@ static void two_lost_connections_fail_two_peers(void **state)
 
     (void)state;
     weft_lock();
-    weft_engine_lost(NULL, A, false, "lost the connection");
+    weft_engine_lost(NULL, weft_engine_process(A), false, "lost the connection");
     weft_unlock();
     fake.polling = lose_b_while_noticing;
     weft_progress();
@@ -132,8 +135,8 @@ static void two_lost_connections_fail_two_peers(void **state)
     end_failed(from_a, A);
     weft_progress();
     end_failed(from_b, B);
-    assert_true(weft_p2p_is_lost(A));
-    assert_true(weft_p2p_is_lost(B));
+    assert_true(weft_p2p_is_lost(weft_engine_process(A)));
+    assert_true(weft_p2p_is_lost(weft_engine_process(B)));
     assert_int_equal(weft_engine.failed_count, 2);
     assert_forgotten();
 }
@@ -155,7 +158,7 @@ static void a_lost_connection_does_not_release_the_barrier(void **state)
     weft_lock();
     weft_engine.is_in_barrier = true;
     weft_engine.barrier_generation = before;
-    weft_engine_lost(NULL, A, false, "lost the connection");
+    weft_engine_lost(NULL, weft_engine_process(A), false, "lost the connection");
     weft_engine_poll();
     when_lost = h->generation;
     lose(B);
@@ -175,7 +178,7 @@ static void receives_from_any_fail_where_the_dead_is_a_member(void **state)
 
     (void)state;
     evens.context = 2 * FIXTURE_CONTEXT;
-    evens.map = (struct weft_map){.first = 0, .stride = 2};
+    evens.map = (struct weft_map){.first = weft_engine_process(0), .stride = 2};
     evens.size = evens.peers = FIXTURE_RANKS / 2;
     assert_int_equal(
         weft_irecv(&evens, WEFT_PLANE_P2P, MPI_ANY_SOURCE, TAG, buffer, 8, &of_evens),

@@ -5,6 +5,7 @@
  */
 #include "unit.h"
 
+#include "base/process.h"
 #include "node/copy_share.h"
 #include "node/doorbell.h"
 #include "node/stage.h"
@@ -14,7 +15,7 @@
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_pair, close_pair)
 
-enum { RANKS = 3, SIDES = 2 };
+enum { RANKS = 3, SIDES = 2, JOB = 4711 };
 
 static struct weft_job jobs[SIDES];
 static struct weft_node nodes[SIDES];
@@ -22,6 +23,7 @@ static struct weft_node nodes[SIDES];
 static int open_pair(void **state)
 {
     const struct weft_segment_plan plan = {
+        .job = JOB,
         .job_size = RANKS + 1,
         .node_count = 2,
         .local_size = RANKS,
@@ -59,7 +61,7 @@ static int close_pair(void **state)
 /* Rank 0 as rank 1 sees it. */
 static struct weft_node_area *other(void)
 {
-    return weft_node_find(&nodes[1], 0);
+    return weft_node_find(&nodes[1], weft_process(JOB, 0));
 }
 
 static uint32_t progress_bell(void)
@@ -79,12 +81,13 @@ static void only_ranks_that_have_mapped_the_segment_are_found(void **state)
     (void)state;
     assert_non_null(other());
     assert_ptr_not_equal(other(), nodes[0].area); /* another mapping */
-    assert_true(weft_node_has(&nodes[0], 1, &local));
+    assert_true(weft_node_has(&nodes[0], weft_process(JOB, 1), &local));
     assert_int_equal(local, 1);
-    assert_null(weft_node_find(&nodes[0], 2)); /* it has not started */
+    assert_null(weft_node_find(&nodes[0], weft_process(JOB, 2))); /* it has not started */
     jobs[0].is_by_mpiexec = true;
-    assert_non_null(weft_node_find(&nodes[0], 2)); /* it will */
-    assert_null(weft_node_find(&nodes[0], RANKS)); /* another node's */
+    assert_non_null(weft_node_find(&nodes[0], weft_process(JOB, 2))); /* it will */
+    assert_null(weft_node_find(&nodes[0], weft_process(JOB, RANKS))); /* another node's */
+    assert_null(weft_node_find(&nodes[0], weft_process(JOB + 1, 1))); /* another job's */
 }
 
 static void a_notice_rings_only_who_asked_for_that_much(void **state)

@@ -398,7 +398,8 @@ static void a_message_to_ourselves_does_not_leave_the_process(void **state)
 
 static bool is_granted(uint32_t from)
 {
-    return weft_engine.up.may_take(NULL, from == ANYONE ? NULL : weft_peer_get(from));
+    return weft_engine.up.may_take(
+        NULL, from == ANYONE ? NULL : weft_peer_get(weft_engine_process(from)));
 }
 
 static void a_full_store_takes_only_what_a_receive_may_be_waiting_for(void **state)

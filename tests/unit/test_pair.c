@@ -14,6 +14,7 @@
 #include "unit.h"
 
 #include "base/futex.h"
+#include "base/process.h"
 #include "node/copy_share.h"
 #include "sanitized.h"
 #include "transport/shm/shm.h"
@@ -29,6 +30,7 @@ enum {
     SCHEDULES = IS_SANITIZED ? 10000 : 100000,
     LIMIT_SECONDS = 280,
     SIDES = 2,
+    JOB = 4711,
     BUDGET = 8,
     MOST_PACKETS = 4,
     FLOOD_EVERY = 64,   /* schedules in which one side fills a lane */
@@ -217,11 +219,11 @@ static bool is_done(const struct side *s)
 /* ---- packets ---- */
 
 /* There is one peer: it stands for itself. */
-static struct weft_peer *on_meet(void *owner, uint32_t process)
+static struct weft_peer *on_meet(void *owner, uint64_t process)
 {
     struct side *s = owner;
 
-    check(process == 1 - s->me);
+    check(process == weft_process(JOB, 1 - s->me));
     return owner;
 }
 
@@ -306,7 +308,8 @@ static void copy_pieces(struct side *s)
         hold_up();
         if (weft_share_count(s->share, length)) {
             hold_up();
-            weft_node_wake(weft_node_find(&s->node, 1 - s->me), WEFT_WAKE_ANYTHING);
+            weft_node_wake(weft_node_find(&s->node, weft_process(JOB, 1 - s->me)),
+                           WEFT_WAKE_ANYTHING);
         }
     }
 }
@@ -330,7 +333,8 @@ static void claim(struct side *s)
     };
 
     s->has_offer = false;
-    s->share = weft_share_of(weft_node_find(&s->node, 1 - s->me), s->offer_number);
+    s->share = weft_share_of(weft_node_find(&s->node, weft_process(JOB, 1 - s->me)),
+                             s->offer_number);
     s->generation = s->offer_generation;
     hold_up();
     if (!weft_share_claim(s->share, s->generation)) {
@@ -469,7 +473,7 @@ static void *run_side(void *argument)
 static struct weft_segment make_segment(void)
 {
     const struct weft_segment_plan plan = {
-        .job = 1,
+        .job = JOB,
         .job_size = SIDES,
         .node_count = 1,
         .local_size = SIDES,
@@ -502,7 +506,8 @@ static void open_side(struct side *s, uint32_t me, const struct weft_segment *se
     };
     weft_node_open(&s->job, &s->node);
     assert_int_equal(weft_shm_ops.open(&s->up, &s->node, &s->tp), WEFT_OK);
-    assert_int_equal(weft_shm_ops.connect(s->tp, NULL, 1 - me, &s->path), WEFT_OK);
+    assert_int_equal(
+        weft_shm_ops.connect(s->tp, NULL, weft_process(JOB, 1 - me), &s->path), WEFT_OK);
 }
 
 static void no_schedule_hangs_or_mixes_anything_up(void **state)

@@ -1223,7 +1223,8 @@ static void a_long_message_to_ourselves_is_copied(void **state)
 
 static bool is_granted(uint32_t from)
 {
-    return weft_engine.up.may_take(NULL, from == ANYONE ? NULL : weft_peer_get(from));
+    return weft_engine.up.may_take(
+        NULL, from == ANYONE ? NULL : weft_peer_get(weft_engine_process(from)));
 }
 
 static void pieces_that_were_asked_for_are_taken_also_by_a_full_store(void **state)

@@ -110,7 +110,7 @@ static union weft_pkt_control offer_of(uint32_t number, uint32_t generation)
 
 static const struct weft_offer *offers_of_a(void)
 {
-    return weft_peer_find(A)->transfers->offers;
+    return weft_peer_find(weft_engine_process(A))->transfers->offers;
 }
 
 /* The order of offers is the order of receives: a second one keeps its place. */

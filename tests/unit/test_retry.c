@@ -29,8 +29,8 @@ static enum weft_rc again(struct weft_retry *retry)
     }
     done[done_count++] = thing;
     if (thing->adds != NULL) {
-        weft_engine_retry_later(weft_peer_find(A), thing->adds->class,
-                                &thing->adds->retry);
+        weft_engine_retry_later(weft_peer_find(weft_engine_process(A)),
+                                thing->adds->class, &thing->adds->retry);
     }
     memset(&thing->retry, 0xff, sizeof(thing->retry)); /* its memory is somebody else's */
     return WEFT_OK;
@@ -45,7 +45,7 @@ static void queue(struct thing *thing, enum weft_retry_class class)
 {
     thing->retry = (struct weft_retry){.again = again, .failed = failed};
     thing->class = class;
-    weft_engine_retry_later(weft_peer_get(A), class, &thing->retry);
+    weft_engine_retry_later(weft_peer_get(weft_engine_process(A)), class, &thing->retry);
 }
 
 static int open_fixture(void **state)
@@ -58,7 +58,7 @@ static int open_fixture(void **state)
         return -1;
     }
     weft_lock();
-    rc = weft_p2p_reach(A, &peer);
+    rc = weft_p2p_reach(weft_engine_process(A), &peer);
     weft_unlock();
     return rc == WEFT_OK ? 0 : -1;
 }
@@ -68,7 +68,7 @@ static void classes_are_tried_in_their_order(void **state)
     struct thing bulk = {.refusals = 0};
     struct thing ordered = {.refusals = 0};
     struct thing control = {.refusals = 0};
-    const struct weft_peer *peer = weft_peer_find(A);
+    const struct weft_peer *peer = weft_peer_find(weft_engine_process(A));
 
     (void)state;
     queue(&bulk, WEFT_RETRY_BULK);
@@ -131,14 +131,14 @@ static void a_failed_peer_ends_what_waits_for_it(void **state)
     queue(&ordered, WEFT_RETRY_ORDERED);
     queue(&bulk, WEFT_RETRY_BULK);
     weft_lock();
-    weft_engine_lost(NULL, A, false, "a test");
+    weft_engine_lost(NULL, weft_engine_process(A), false, "a test");
     weft_unlock();
     weft_progress();
     assert_true(ordered.has_failed && bulk.has_failed);
     assert_int_equal(done_count, 0);
-    assert_null(weft_peer_find(A)->fast);
+    assert_null(weft_peer_find(weft_engine_process(A))->fast);
     assert_int_equal(weft_engine.reasons, 0);
-    assert_string_equal(weft_engine_why_failed(A), "a test");
+    assert_string_equal(weft_engine_why_failed(weft_engine_process(A)), "a test");
 }
 
 int main(void)

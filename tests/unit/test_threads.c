@@ -114,7 +114,7 @@ static void answer_while_asleep(void)
     weft_engine.has_new_retry = false; /* as if the thread had woken, and slept again */
     fake.refuse_control = FAKE_ENDLESS;
     fake.rings = 0;
-    weft_engine_control(weft_peer_find(PEER), WEFT_PKT_FETCHED,
+    weft_engine_control(weft_peer_find(weft_engine_process(PEER)), WEFT_PKT_FETCHED,
                         &(struct weft_pkt_fetched){.request = 1},
                         sizeof(struct weft_pkt_fetched));
     weft_engine_leave();

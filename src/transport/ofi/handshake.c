@@ -2,6 +2,7 @@
 #include "transport/ofi/handshake.h"
 
 #include "base/log.h"
+#include "base/process.h"
 #include "transport/ofi/sodium.h"
 #include "wireup/segment.h"
 
@@ -175,11 +176,10 @@ enum weft_rc weft_handshake_ask(const struct weft_handshake_self *self,
     return WEFT_OK;
 }
 
-/* Another process of this job? */
-static bool is_peer(const struct weft_handshake_self *self, uint64_t process)
+bool weft_handshake_is_peer(const struct weft_handshake_self *self, uint64_t process)
 {
-    return process >> 32 == self->process >> 32 && (uint32_t)process < self->ranks &&
-           process != self->process;
+    return weft_process_job(process) == weft_process_job(self->process) &&
+           weft_process_rank(process) < self->ranks && process != self->process;
 }
 
 enum weft_refusal weft_handshake_check_ask(const struct weft_handshake_self *self,
@@ -200,7 +200,7 @@ enum weft_refusal weft_handshake_check_ask(const struct weft_handshake_self *sel
     if (!is_tag_right(self, &asked, ASK, 0, wire.tag)) {
         return WEFT_REFUSED_STRANGER;
     }
-    if (!is_peer(self, asked.caller) || asked.stream >= self->streams) {
+    if (!weft_handshake_is_peer(self, asked.caller) || asked.stream >= self->streams) {
         return WEFT_REFUSED_NOT_FOR_ME;
     }
     *shake = asked;

@@ -108,6 +108,9 @@ enum weft_refusal {
     WEFT_REFUSED_UNSAID = 9,     /* never sent: a reject without a reason that we know */
 };
 
+/* Is it another process of this job? */
+bool weft_handshake_is_peer(const struct weft_handshake_self *self, uint64_t process);
+
 /*
  * Step 1, at the caller, who has filled in `caller`, `listener` and `stream`. Draws nonce
  * A.

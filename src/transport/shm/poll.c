@@ -7,6 +7,8 @@
  */
 #include "transport/shm/shm.h"
 
+#include "base/process.h"
+
 #include <stdio.h>
 
 #define ANY_RANK UINT32_MAX /* for reject(): nobody knows whose fault it is */
@@ -60,7 +62,7 @@ static void meet_lanes(struct weft_transport *tp, uint32_t mask)
         tp->lanes[tp->lane_count++] = (struct weft_lane_in){
             .lane = &tp->area->lanes[i],
             .position = 0,
-            .peer = tp->up->meet(tp->up->owner, from),
+            .peer = tp->up->meet(tp->up->owner, weft_process(tp->job->segment.job, from)),
             .local = local,
             .from = from,
             .is_in_order = false,
@@ -116,8 +118,10 @@ static void deliver(struct weft_transport *tp, const struct weft_ring_packet *pa
 {
     struct weft_upcalls *up = tp->up;
 
-    up->arrived(up->owner, up->meet(up->owner, packet->head.from), packet->header,
-                packet->data, packet->head.len);
+    up->arrived(
+        up->owner,
+        up->meet(up->owner, weft_process(tp->job->segment.job, packet->head.from)),
+        packet->header, packet->data, packet->head.len);
 }
 
 static int poll_control(struct weft_transport *tp, int budget)

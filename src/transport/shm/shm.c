@@ -43,7 +43,7 @@ static void add_path(struct weft_transport *tp, struct weft_shm_path *path)
 }
 
 static enum weft_rc shm_connect(struct weft_transport *tp, struct weft_peer *peer,
-                                uint32_t process, struct weft_path **out)
+                                uint64_t process, struct weft_path **out)
 {
     const struct weft_segment *segment = &tp->job->segment;
     struct weft_shm_path *path;

@@ -9,6 +9,7 @@
 #include "transport/shm/shm.h"
 
 #include "base/log.h"
+#include "base/process.h"
 
 #include <sys/uio.h>
 
@@ -104,6 +105,6 @@ void weft_shm_try_memory(struct weft_path *base)
     } else {
         weft_log_info("the memory of rank %u cannot be reached: long messages are copied "
                       "through the segment",
-                      base->process);
+                      weft_process_rank(base->process));
     }
 }

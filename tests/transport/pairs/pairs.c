@@ -12,6 +12,7 @@
  * by, unless they are held back (Taking, in transport.h). Nothing tells when a full
  * socket has room again, so the engine is asked to try again.
  */
+#include "base/process.h"
 #include "transport/transport.h"
 
 #include <errno.h>
@@ -101,7 +102,8 @@ static enum weft_rc open_lanes(struct pair *pair)
     if (pair->is_lost || pair->out[CONTROL] >= 0) {
         return pair->is_lost ? WEFT_ERR_PROC_FAILED : WEFT_OK;
     }
-    rc = weft_wireup_try_lookup(tp->node->job, (int)pair->path.process, tp->key, text);
+    rc = weft_wireup_try_lookup(tp->node->job, (int)weft_process_rank(pair->path.process),
+                                tp->key, text);
     for (uint32_t lane = 0; lane < LANES && rc == WEFT_OK; lane++) {
         rc = pair->out[lane] >= 0 || open_lane(pair, lane, text) ? WEFT_OK : WEFT_AGAIN;
     }
@@ -189,7 +191,7 @@ static bool greet(struct weft_transport *tp, struct line *line, ssize_t len)
     }
     line->lane = hello[1];
     line->pair = &tp->pairs[hello[0]];
-    line->pair->path.peer = tp->up->meet(tp->up->owner, hello[0]);
+    line->pair->path.peer = tp->up->meet(tp->up->owner, line->pair->path.process);
     return true;
 }
 
@@ -351,7 +353,7 @@ static enum weft_rc open_all(struct weft_upcalls *up, struct weft_node *node,
         const struct weft_path path = {
             .packets = &weft_pairs_ops,
             .transport = tp,
-            .process = r,
+            .process = weft_process(node->job->segment.job, r),
             .packet_max = packet != NULL ? (uint32_t)atoi(packet) : PACKET};
 
         tp->pairs[r] = (struct pair){.path = path, .out = {-1, -1}};
@@ -368,9 +370,9 @@ static enum weft_rc open_all(struct weft_upcalls *up, struct weft_node *node,
 }
 
 static enum weft_rc connect_to(struct weft_transport *tp, struct weft_peer *peer,
-                               uint32_t process, struct weft_path **out)
+                               uint64_t process, struct weft_path **out)
 {
-    *out = &tp->pairs[process].path;
+    *out = &tp->pairs[weft_process_rank(process)].path;
     (*out)->peer = peer;
     return weft_node_find(tp->node, process) != NULL ? WEFT_OK : WEFT_ERR_UNSUPPORTED;
 }

@@ -58,7 +58,7 @@ static void on_ask(struct weft_transport *tp, const struct fi_eq_cm_entry *entry
         refuse(tp, entry, reason);
         return;
     }
-    peer = weft_msg_peer_get(tp, (uint32_t)shake.caller, NULL);
+    peer = weft_msg_peer_get(tp, shake.caller, NULL);
     stream = peer != NULL ? weft_msg_stream_get(peer, shake.stream) : NULL;
     if (stream == NULL) {
         refuse(tp, entry, WEFT_REFUSED_UNSAID);
@@ -91,10 +91,10 @@ static struct weft_msg_stream *find_confirmed(struct weft_transport *tp,
     uint8_t number;
 
     weft_handshake_read_name(data, &caller, &number);
-    if (caller >> 32 != tp->self.process >> 32 || number >= WEFT_STREAMS_MAX) {
+    if (!weft_handshake_is_peer(&tp->self, caller) || number >= WEFT_STREAMS_MAX) {
         return NULL;
     }
-    peer = weft_ranks_find(&tp->peers, (uint32_t)caller);
+    peer = weft_table_find(&tp->peers, caller);
     return peer != NULL ? peer->streams[number] : NULL;
 }
 

@@ -131,7 +131,8 @@ enum weft_rc weft_msg_find(struct weft_transport *tp, struct weft_msg_peer *peer
     enum weft_rc rc;
 
     name_key(tp, key, sizeof(key));
-    rc = weft_wireup_try_lookup(tp->job, (int)peer->ranked.rank, key, value);
+    rc = weft_wireup_try_lookup(tp->job, (int)weft_process_rank(peer->process), key,
+                                value);
     if (rc != WEFT_OK) {
         return rc;
     }
@@ -154,7 +155,8 @@ enum weft_rc weft_msg_find(struct weft_transport *tp, struct weft_msg_peer *peer
         }
     }
     if (!peer->has_address) {
-        weft_log_error("rank %u has published no address", peer->ranked.rank);
+        weft_log_error("rank %u has published no address",
+                       weft_process_rank(peer->process));
         return WEFT_ERR_UNREACHABLE;
     }
     return WEFT_OK;

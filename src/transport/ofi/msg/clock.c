@@ -23,7 +23,7 @@ static uint64_t check_all(struct weft_transport *tp, uint64_t now)
 
     if (now >= tp->check_at_ns) {
         tp->check_at_ns = now + weft_silence_check_ns();
-        while ((peer = weft_ranks_next(&tp->peers, &at)) != NULL) {
+        while ((peer = weft_table_next(&tp->peers, &at)) != NULL) {
             check_peer(tp, peer);
         }
     }

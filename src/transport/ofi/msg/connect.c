@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/process.h"
 #include "transport/ofi/msg/address.h"
 #include "transport/ofi/msg/lost.h"
 #include "transport/ofi/msg/peer.h"
@@ -90,8 +89,7 @@ static void ask(struct weft_transport *tp, struct weft_msg_stream *stream)
         return;
     }
     stream->ours.caller = tp->self.process;
-    stream->ours.listener =
-        weft_process((uint32_t)(tp->self.process >> 32), stream->peer->ranked.rank);
+    stream->ours.listener = stream->peer->process;
     stream->ours.stream = (uint8_t)stream->base.number;
     if (weft_handshake_ask(&tp->self, &stream->ours, data) != WEFT_OK) {
         weft_msg_lose(tp, stream, "no random numbers");

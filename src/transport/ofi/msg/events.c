@@ -28,8 +28,8 @@ static void on_connected(struct weft_transport *tp, struct weft_msg_stream *stre
     stream->tries = 0;
     stream->socket = weft_quirks_on_connected(&tp->quirks, stream->ep, stream->socket);
     weft_msg_set_state(tp, stream, WEFT_MSG_OPEN);
-    weft_log_info("connected to rank %u, stream %u", stream->peer->ranked.rank,
-                  stream->base.number);
+    weft_log_info("connected to rank %u, stream %u",
+                  weft_process_rank(stream->peer->process), stream->base.number);
 }
 
 static void on_event(struct weft_transport *tp, uint32_t type, const union event *event,

@@ -32,7 +32,7 @@ static void tell_lost(struct weft_transport *tp, struct weft_msg_peer *peer,
              advice);
     weft_log_info("%s", why);
     peer->is_told_lost = true;
-    tp->up->lost(tp->up->owner, peer->ranked.rank, peer->has_left, why);
+    tp->up->lost(tp->up->owner, peer->process, peer->has_left, why);
 }
 
 /* The end of one stream is the end of all. Operations under way fail. A connection that

@@ -1,7 +1,6 @@
 #include "transport/ofi/msg/msg.h"
 
 #include "base/clock.h"
-#include "base/process.h"
 #include "base/settings.h"
 #include "transport/ofi/msg/address.h"
 #include "transport/ofi/msg/connect.h"
@@ -50,13 +49,13 @@ static void msg_close(struct weft_transport *tp)
     uint32_t at = 0;
 
     tp->is_closing = true;
-    while ((peer = weft_ranks_next(&tp->peers, &at)) != NULL) {
+    while ((peer = weft_table_next(&tp->peers, &at)) != NULL) {
         weft_msg_close_streams(peer);
         weft_msg_empty(&peer->held);
     }
     weft_msg_go_down(tp);
     weft_early_close(&tp->quirks.early);
-    weft_ranks_close(&tp->peers);
+    weft_table_close(&tp->peers);
     free(tp->by_index);
     free(tp);
 }
@@ -105,6 +104,7 @@ static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_node *node,
         .streams = WEFT_STREAMS_MAX, /* as many as the other side wants */
         .packets = up->packet_version,
     };
+    weft_table_open(&tp->peers);
     weft_quirks_init(&tp->quirks);
     rc = open_all(tp);
     if (rc != WEFT_OK) {
@@ -119,7 +119,7 @@ static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_node *node,
 /* Nothing is sent before there is something to send. The path has no disconnect(): its
  * connection may be the peer's as well, and ends with the transport. */
 static enum weft_rc msg_connect(struct weft_transport *tp, struct weft_peer *above,
-                                uint32_t process, struct weft_path **out)
+                                uint64_t process, struct weft_path **out)
 {
     struct weft_msg_peer *peer;
     enum weft_rc rc = weft_msg_come_up(tp);
@@ -159,7 +159,7 @@ static void leave(struct weft_transport *tp)
     struct weft_msg_peer *peer;
     uint32_t at = 0;
 
-    while ((peer = weft_ranks_next(&tp->peers, &at)) != NULL) {
+    while ((peer = weft_table_next(&tp->peers, &at)) != NULL) {
         while (peer->first.state == WEFT_MSG_OPEN &&
                !weft_msg_send_bare(tp, peer, WEFT_FRAME_LEAVE) &&
                weft_clock_ns() < until) {

@@ -38,7 +38,8 @@
 #ifndef WEFT_OFI_MSG_H
 #define WEFT_OFI_MSG_H
 
-#include "base/ranks.h"
+#include "base/process.h"
+#include "base/table.h"
 #include "transport/ofi/common/credits.h"
 #include "transport/ofi/common/fabric.h"
 #include "transport/ofi/common/frame.h"
@@ -95,7 +96,7 @@ struct weft_msg_stream {
 };
 
 struct weft_msg_peer {
-    struct weft_ranked ranked;    /* first */
+    uint64_t process;             /* first: the key */
     struct weft_peer *above;      /* as the upcalls call it */
     uint32_t index;               /* in the transport's list */
     struct weft_msg_stream first; /* small messages, and control packets */
@@ -150,7 +151,7 @@ struct weft_transport {
     struct fid_pep *listeners[WEFT_LISTENERS_MAX];
     int listener_count;
     struct weft_handshake_self self;
-    struct weft_ranks peers;
+    struct weft_table peers;
     struct weft_msg_peer **by_index; /* the peers in the order in which they were met */
     uint32_t index_count;
     uint32_t index_room;

@@ -23,19 +23,19 @@ static bool make_room(struct weft_transport *tp)
     return true;
 }
 
-struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank,
+struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint64_t process,
                                         struct weft_peer *above)
 {
-    struct weft_msg_peer *peer = weft_ranks_find(&tp->peers, rank);
+    struct weft_msg_peer *peer = weft_table_find(&tp->peers, process);
 
     if (peer != NULL) {
         return peer;
     }
-    peer = make_room(tp) ? weft_ranks_add(&tp->peers, rank, sizeof(*peer)) : NULL;
+    peer = make_room(tp) ? weft_table_add(&tp->peers, process, sizeof(*peer)) : NULL;
     if (peer != NULL) {
         peer->index = tp->index_count++;
         tp->by_index[peer->index] = peer;
-        peer->above = above != NULL ? above : tp->up->meet(tp->up->owner, rank);
+        peer->above = above != NULL ? above : tp->up->meet(tp->up->owner, process);
         peer->first = (struct weft_msg_stream){
             .base =
                 {
@@ -43,7 +43,7 @@ struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank
                     .memory = tp->memory,
                     .transport = tp,
                     .peer = peer->above,
-                    .process = rank,
+                    .process = process,
                     .packet_max = WEFT_MSG_PACKET_MAX,
                     .zcopy_max = tp->zcopy_max,
                     .prefers_get = tp->is_fetching,
@@ -142,6 +142,6 @@ void weft_msg_name_peer(const struct weft_msg_peer *peer, char *text, size_t roo
     if (peer->has_address) {
         text_of(&peer->address, address, sizeof(address));
     }
-    snprintf(text, room, "rank %u%s%s (%s)", peer->ranked.rank,
+    snprintf(text, room, "rank %u%s%s (%s)", weft_process_rank(peer->process),
              peer->host[0] != '\0' ? " on " : "", peer->host, address);
 }

@@ -5,9 +5,9 @@
 
 #include "transport/ofi/msg/msg.h"
 
-/* The peer of a rank, made if it is new; NULL: no memory. `above`: what upcalls call it,
- * if that is known. */
-struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint32_t rank,
+/* The peer of a process, made if it is new; NULL: no memory. `above`: what upcalls call
+ * it, if that is known. */
+struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint64_t process,
                                         struct weft_peer *above);
 
 /* What peers call a stream of ours in their frames, and the stream of such an index;

@@ -27,7 +27,7 @@ static _Noreturn __attribute__((noinline)) void reject(struct weft_transport *tp
     char cause[WEFT_CAUSE_BYTES];
 
     if (stream != NULL) {
-        snprintf(who, sizeof(who), "rank %u", stream->peer->ranked.rank);
+        snprintf(who, sizeof(who), "rank %u", weft_process_rank(stream->peer->process));
     }
     snprintf(cause, sizeof(cause),
              "what came over the network from %s makes no sense: %s (a frame of kind %u "

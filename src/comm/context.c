@@ -8,10 +8,13 @@
 
 enum {
     KEPT = 3,
-    CONTEXT_BITS = 29,
+    ONE_JOB_BITS = 28, /* between the planes and WEFT_CONTEXT_SEVERAL_JOBS */
     WORD_BITS = 64,
     ROUND = 65536, /* that are given before one is given again, where there are as many */
 };
+
+_Static_assert(WEFT_CONTEXT_SEVERAL_JOBS == WEFT_PLANES * (UINT32_C(1) << ONE_JOB_BITS),
+               "planes, contexts of one job and the bit above them fill 32 bits");
 
 static struct {
     uint64_t me;
@@ -29,7 +32,7 @@ void weft_context_open(uint64_t me, uint32_t size)
     memset(&own, 0, sizeof(own));
     own.me = me;
     own.owner_bits = size > 1 ? 32u - (unsigned)__builtin_clz(size - 1) : 0;
-    own.limit = 1u << (CONTEXT_BITS - own.owner_bits);
+    own.limit = 1u << (ONE_JOB_BITS - own.owner_bits);
 }
 
 void weft_context_close(void)

@@ -3,6 +3,8 @@
 
 #include "comm/context.h"
 
+#define JOB UINT32_C(0x92345678)
+
 enum { ROUND = 65536, MILLION = 1000000 };
 
 static void no_two_processes_give_the_same(void **state)
@@ -11,11 +13,11 @@ static void no_two_processes_give_the_same(void **state)
 
     (void)state;
     for (uint32_t me = 0; me < 5; me++) {
-        weft_context_open(me, 5);
+        weft_context_open(weft_process(JOB, me), 5);
         given[me] = weft_context_take();
         assert_true(given[me] > WEFT_CONTEXT_PARENTLESS);
         assert_int_equal(given[me] % WEFT_PLANES, 0);
-        assert_int_equal(weft_context_owner(given[me]), me);
+        assert_true(weft_context_owner(given[me]) == weft_process(JOB, me));
         for (uint32_t i = 0; i < me; i++) {
             assert_int_not_equal(given[i], given[me]);
         }
@@ -71,21 +73,42 @@ static void an_owner_may_have_none_left(void **state)
     int count = 0;
 
     (void)state;
-    weft_context_open(MILLION - 1, MILLION);
+    weft_context_open(weft_process(JOB, MILLION - 1), MILLION);
     for (uint32_t c = weft_context_take(); c != 0; c = weft_context_take()) {
         assert_true(c > last);
-        assert_int_equal(weft_context_owner(c), MILLION - 1);
+        assert_true(weft_context_owner(c) == weft_process(JOB, MILLION - 1));
         last = c;
         count++;
     }
-    assert_int_equal(count, 512 - 3);
+    assert_int_equal(count, 256 - 3);
     weft_context_give(last);
     assert_int_equal(weft_context_take(), last);
     assert_int_equal(weft_context_take(), 0);
     weft_context_close();
-    weft_context_open(0, 1u << 29); /* all are kept */
+    weft_context_open(0, 1u << 28); /* all are kept */
     assert_int_equal(weft_context_take(), 0);
     weft_context_close();
+}
+
+/* The largest number of the last rank is the largest context that there is. */
+static void a_context_of_one_job_never_says_that_it_is_of_several(void **state)
+{
+    static const uint32_t sizes[] = {1u << 20, MILLION, 1u << 16, 65537, 1u << 13};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        uint32_t last = 0;
+
+        weft_context_open(weft_process(UINT32_MAX, sizes[i] - 1), sizes[i]);
+        for (uint32_t c = weft_context_take(); c != 0; c = weft_context_take()) {
+            assert_int_equal(c & WEFT_CONTEXT_SEVERAL_JOBS, 0);
+            last = c > last ? c : last;
+        }
+        if ((sizes[i] & (sizes[i] - 1)) == 0) {
+            assert_int_equal(last, WEFT_CONTEXT_SEVERAL_JOBS - WEFT_PLANES);
+        }
+        weft_context_close();
+    }
 }
 
 static void a_job_of_one_has_them_all(void **state)
@@ -104,6 +127,7 @@ int main(void)
         cmocka_unit_test(one_that_came_back_is_given_again_after_all_others),
         cmocka_unit_test(one_at_a_time_goes_round),
         cmocka_unit_test(an_owner_may_have_none_left),
+        cmocka_unit_test(a_context_of_one_job_never_says_that_it_is_of_several),
         cmocka_unit_test(a_job_of_one_has_them_all),
     };
 

@@ -124,7 +124,7 @@ static void cuts(void)
 static void early_bird(void)
 {
     enum { N = 8 };
-    int out[N];
+    int out[N] = {0};
     int in[N];
     MPI_Request pair[2];
     int flag = 0;
@@ -238,7 +238,7 @@ static void freed_before_it_was_started(void)
 static void ahead(void)
 {
     enum { AHEAD = 50, N = 4 };
-    int out[N];
+    int out[N] = {0};
     int in[N];
     MPI_Request pair[2];
 
@@ -409,7 +409,7 @@ static void truncation(void)
 
 static void wrong_inits(void)
 {
-    int data[4];
+    int data[4] = {0};
     MPI_Request r = MPI_REQUEST_NULL;
 
     IS_ERROR(

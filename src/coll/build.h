@@ -51,6 +51,18 @@ static inline void weft_build_after_both(struct weft_graph *graph, uint32_t step
     weft_graph_after(graph, step, b);
 }
 
+/* This rank's own block. Of one that is too long, what fits is copied, as of a message.
+ */
+static inline uint32_t weft_build_own(struct weft_graph *graph, struct weft_span from,
+                                      struct weft_span to)
+{
+    const uint64_t bytes = from.bytes < to.bytes ? from.bytes : to.bytes;
+
+    graph->is_truncated |= from.bytes > to.bytes;
+    return weft_graph_copy(graph, weft_span_part(from, 0, bytes),
+                           weft_span_part(to, 0, bytes));
+}
+
 /* ---- parts of algorithms, for those that are made of several ---- */
 
 /*

@@ -256,6 +256,7 @@ static enum weft_rc make(const struct weft_coll *coll, struct call **out)
             .ops = &ops,
             .comm = coll->comm,
             .plane = WEFT_PLANE_COLL,
+            .goes_on_truncated = true,
             .reduces_by_call = coll->op != NULL && weft_operation_is_user(coll->op),
         };
         set_spaces(call);

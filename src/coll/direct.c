@@ -22,8 +22,8 @@ enum weft_rc weft_gather_direct(const struct weft_shape *shape, struct weft_grap
         if (rank != shape->rank) {
             weft_graph_recv(graph, rank, weft_build_block_from(shape, rank));
         } else if (!shape->is_in_place) {
-            weft_graph_copy(graph, weft_span(WEFT_SPACE_SEND, 0, shape->given),
-                            weft_build_block_from(shape, rank));
+            weft_build_own(graph, weft_span(WEFT_SPACE_SEND, 0, shape->given),
+                           weft_build_block_from(shape, rank));
         }
     }
     return graph->rc;
@@ -41,7 +41,7 @@ enum weft_rc weft_scatter_direct(const struct weft_shape *shape, struct weft_gra
         if (rank != shape->rank) {
             weft_graph_send(graph, rank, weft_build_block_to(shape, rank));
         } else if (!shape->is_in_place) {
-            weft_graph_copy(graph, weft_build_block_to(shape, rank), own);
+            weft_build_own(graph, weft_build_block_to(shape, rank), own);
         }
     }
     return graph->rc;
@@ -75,7 +75,7 @@ enum weft_rc weft_allgather_direct(const struct weft_shape *shape,
         shape->is_in_place ? mine : weft_span(WEFT_SPACE_SEND, 0, shape->given);
 
     if (!shape->is_in_place) {
-        weft_graph_copy(graph, out, mine);
+        weft_build_own(graph, out, mine);
     }
     for (int i = 1; i < shape->n; i++) {
         const int from = before(shape, i);
@@ -102,8 +102,8 @@ enum weft_rc weft_alltoall_direct(const struct weft_shape *shape,
                                   struct weft_graph *graph)
 {
     if (!shape->is_in_place) {
-        weft_graph_copy(graph, weft_build_block_to(shape, shape->rank),
-                        weft_build_block_from(shape, shape->rank));
+        weft_build_own(graph, weft_build_block_to(shape, shape->rank),
+                       weft_build_block_from(shape, shape->rank));
     }
     for (int i = 1; i < shape->n; i++) {
         const int from = before(shape, i);

@@ -90,6 +90,7 @@ struct weft_graph {
     uint64_t scratch; /* bytes of scratch memory that it needs */
     uint64_t unit;    /* scratch memory begins at a multiple of it; 0: of 16 */
     enum weft_rc rc;
+    bool is_truncated; /* a copy has less room than data: the caller is to be told */
 };
 
 /* Where the ranks are; builders that look at nodes get it. */

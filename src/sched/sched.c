@@ -81,7 +81,8 @@ void weft_sched_free(struct weft_sched *sched)
 
 static bool is_stopped(const struct weft_sched *sched)
 {
-    return sched->rc != WEFT_OK && !sched->goes_on;
+    return sched->rc != WEFT_OK && !sched->goes_on &&
+           !(sched->goes_on_truncated && sched->rc == WEFT_ERR_TRUNCATE);
 }
 
 static void make_ready(struct weft_run *run)
@@ -197,6 +198,20 @@ static void stop(struct weft_sched *sched)
     remove_words(sched);
 }
 
+/* The first failure counts, unless the schedule went on after it and one comes that stops
+ * it. */
+static void note_failure(struct weft_sched *sched, enum weft_rc rc)
+{
+    const enum weft_rc before = sched->rc;
+
+    sched->rc = rc;
+    if (is_stopped(sched)) {
+        stop(sched);
+    } else if (before != WEFT_OK) {
+        sched->rc = before;
+    }
+}
+
 /* A step that was under way is over. */
 static void end_step(struct weft_run *run, enum weft_rc rc)
 {
@@ -211,11 +226,8 @@ static void end_step(struct weft_run *run, enum weft_rc rc)
          e = graph->edges[e].next) {
         release(&sched->runs[graph->edges[e].to]);
     }
-    if (weft_unlikely(rc != WEFT_OK && sched->rc == WEFT_OK)) {
-        sched->rc = rc;
-        if (!sched->goes_on) {
-            stop(sched);
-        }
+    if (weft_unlikely(rc != WEFT_OK && !is_stopped(sched))) {
+        note_failure(sched, rc);
     }
 }
 
@@ -449,7 +461,7 @@ void weft_sched_start(struct weft_sched *sched)
     sched->running = 0;
     sched->calls = 0;
     sched->needs_caller = false;
-    sched->rc = WEFT_OK;
+    sched->rc = graph->is_truncated ? WEFT_ERR_TRUNCATE : WEFT_OK;
     for (uint32_t i = 0; i < graph->step_count; i++) {
         struct weft_run *run = &sched->runs[i];
 

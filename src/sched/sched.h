@@ -36,7 +36,8 @@
  * Errors. The first step that fails decides the code. By default no further step starts,
  * receives that have met no message are cancelled, and the schedule is over when the
  * steps under way are. With `goes_on` a step that failed counts as over: the others run,
- * so that no peer waits for a message that does not come.
+ * so that no peer waits for a message that does not come. With `goes_on_truncated` that
+ * is so for messages that were too long.
  */
 #ifndef WEFT_SCHED_SCHED_H
 #define WEFT_SCHED_SCHED_H
@@ -117,6 +118,7 @@ struct weft_sched {
     struct weft_request *request; /* that is completed after done(), or NULL */
     struct weft_run *runs;        /* one for each step; NULL: they are made */
     bool goes_on;                 /* after an error */
+    bool goes_on_truncated;       /* after a message that was too long for its buffer */
     bool reduces_by_call;         /* reduce() calls a function of the user */
     bool is_patient; /* nobody is woken for it: it waits until somebody polls anyway */
 

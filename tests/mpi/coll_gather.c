@@ -87,6 +87,21 @@ static void many_in_a_row(void)
     free(got);
 }
 
+/* Messages whose senders wait for the receiver: all come to an end. */
+static void too_long_by_far(void)
+{
+    enum { COUNT = 30000 };
+    int *value = calloc(COUNT, sizeof(int));
+    int *got = calloc((size_t)size, sizeof(int));
+    int err;
+
+    CHECK(value != NULL && got != NULL);
+    err = MPI_Gather(value, COUNT, MPI_INT, got, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    CHECK(err == (rank == 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
+    free(value);
+    free(got);
+}
+
 /* The root has room for less than it is sent: it says so, and all goes on. */
 static void too_long(void)
 {
@@ -97,6 +112,7 @@ static void too_long(void)
     CHECK(got != NULL);
     err = MPI_Gather(value, 2, MPI_INT, got, 1, MPI_INT, 0, MPI_COMM_WORLD);
     CHECK(err == (rank == 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
+    too_long_by_far();
     CHECK(MPI_Allgather(value, 1, MPI_INT, got, 1, MPI_INT, MPI_COMM_WORLD) ==
           MPI_SUCCESS);
     for (int r = 0; r < size; r++) {

@@ -28,6 +28,7 @@ static MPI_Group made_group;
 static MPI_Info info;
 static MPI_Info made_info;
 static MPI_Errhandler handler;
+static MPI_Op op;
 static MPI_Message message = MPI_MESSAGE_NO_PROC;
 static MPI_Request request = MPI_REQUEST_NULL;
 static MPI_Datatype derived;
@@ -97,6 +98,31 @@ static int cancel(void *state, int is_complete)
 static void persist(MPI_Request *out)
 {
     MPI_Recv_init(buffer, 1, MPI_INT, MPI_PROC_NULL, 0, comm, out);
+}
+
+static void combine(void *in, void *inout, int *length, MPI_Datatype *type)
+{
+    (void)in;
+    (void)inout;
+    (void)length;
+    (void)type;
+}
+
+static void combine_c(void *in, void *inout, MPI_Count *length, MPI_Datatype *type)
+{
+    (void)in;
+    (void)inout;
+    (void)length;
+    (void)type;
+}
+
+/* One process that is its own neighbour, on both sides. */
+static void make_ring(void)
+{
+    MPI_Comm ring;
+
+    MPI_Cart_create(comm, 1, ones, ones, 0, &ring);
+    comm = ring;
 }
 
 static void no_message(void)

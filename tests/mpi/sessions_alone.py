@@ -46,7 +46,7 @@ BY_NAME = {
     "baseptr": "&memory", "base": "memory", "buffer_addr": "&memory",
 }
 ONES = ("array_of_blocklengths", "array_of_sizes", "array_of_subsizes", "array_of_gsizes",
-        "array_of_psizes")
+        "array_of_psizes", "recvcounts", "sendcounts")
 
 # Arguments of single functions.
 OF_FUNCTION = {
@@ -77,7 +77,8 @@ BY_TYPE = {
     "MPI_Session_errhandler_function *": "on_session",
     "MPI_Win_errhandler_function *": "on_win",
     "MPI_Grequest_query_function *": "query", "MPI_Grequest_free_function *": "release",
-    "MPI_Grequest_cancel_function *": "cancel",
+    "MPI_Grequest_cancel_function *": "cancel", "MPI_Op *": "&op",
+    "MPI_User_function *": "combine", "MPI_User_function_c *": "combine_c",
     "void *": "buffer", "const void *": "buffer", "char *": "text", "const char *": '"word"',
 }
 
@@ -101,6 +102,7 @@ BEFORE = {
     "MPI_Imrecv": "no_message()", "MPI_Info_get_string": "numbers[0] = 8",
     "MPI_Free_mem": "MPI_Alloc_mem(64, MPI_INFO_NULL, &memory)",
     "MPI_Session_get_nth_pset": "numbers[0] = 100",
+    "MPI_Op_free": "MPI_Op_create(combine, 1, &op)",
 }
 
 
@@ -145,6 +147,8 @@ def argument(f, p):
 
 
 def before(name):
+    if "neighbor" in name.lower():
+        return "make_ring()"
     return BEFORE.get(base_of(name), "")
 
 

@@ -10,19 +10,96 @@
         .kind = WEFT_COLL_##of, .name = called, .build = builder, .cost = costs          \
     }
 
+/* As above, if a shape is one for which it is the best. */
+#define ALGORITHM_IF(when, of, called, builder, costs)                                   \
+    {                                                                                    \
+        .kind = WEFT_COLL_##of, .name = called, .build = builder, .cost = costs,         \
+        .suits = when                                                                    \
+    }
+
+/* ---- what suits whom: moving data ---- */
+
+enum {
+    FEW_RANKS = 4,    /* up to here one round of messages is as short as any tree */
+    MANY_RANKS = 16,  /* from here n messages cost more than log2 n and 3 n copies */
+    WINDOW_RANKS = 8, /* up to here pairwise would have everything under way, too */
+    SPLIT_BYTES = 64 << 10, /* of a bcast: rendezvous, so bytes cost more than messages */
+    SPLIT_CHUNK = 4 << 10,  /* shorter chunks of it would cost their headers */
+    TREE_BYTES = 1 << 10, /* of a block: an eager message, and cheap to copy on the way */
+    TABLE_BYTES = 16 << 10, /* of all blocks: they are in the cache when copied */
+    HOP_BYTES = 128,        /* of a block: log2 n hops cost less than n headers */
+};
+
+static bool splits(const struct weft_shape *shape)
+{
+    return shape->n >= FEW_RANKS && shape->bytes >= SPLIT_BYTES &&
+           shape->bytes / (uint64_t)shape->n >= SPLIT_CHUNK;
+}
+
+static bool is_small_tree(const struct weft_shape *shape)
+{
+    return shape->n > FEW_RANKS && shape->bytes <= TREE_BYTES;
+}
+
+static bool has_few_ranks(const struct weft_shape *shape)
+{
+    return shape->n <= FEW_RANKS;
+}
+
+static bool is_small_table(const struct weft_shape *shape)
+{
+    return shape->bytes <= TABLE_BYTES / (uint64_t)shape->n;
+}
+
+/* All ranks know the sizes of all blocks. */
+static bool is_direct_table(const struct weft_shape *shape)
+{
+    uint64_t all = 0;
+
+    for (int rank = 0; rank < shape->n; rank++) {
+        all += shape->from[rank];
+    }
+    return has_few_ranks(shape) || all <= TABLE_BYTES;
+}
+
+static bool hops(const struct weft_shape *shape)
+{
+    return shape->n >= MANY_RANKS && shape->bytes <= HOP_BYTES;
+}
+
+static bool is_in_window(const struct weft_shape *shape)
+{
+    return shape->n <= WINDOW_RANKS;
+}
+
+/* ---- all of them ---- */
+
 static const struct weft_algorithm algorithms[] = {
     ALGORITHM(BARRIER, "dissemination", weft_barrier_dissemination,
               weft_barrier_dissemination_cost),
+    ALGORITHM_IF(splits, BCAST, "split", weft_bcast_split, weft_bcast_split_cost),
     ALGORITHM(BCAST, "binomial", weft_bcast_binomial, weft_bcast_binomial_cost),
+    ALGORITHM_IF(is_small_tree, GATHER, "binomial", weft_gather_binomial,
+                 weft_rooted_binomial_cost),
     ALGORITHM(GATHER, "direct", weft_gather_direct, weft_rooted_direct_cost),
     ALGORITHM(GATHERV, "direct", weft_gather_direct, NULL),
+    ALGORITHM_IF(is_small_tree, SCATTER, "binomial", weft_scatter_binomial,
+                 weft_rooted_binomial_cost),
     ALGORITHM(SCATTER, "direct", weft_scatter_direct, weft_rooted_direct_cost),
     ALGORITHM(SCATTERV, "direct", weft_scatter_direct, NULL),
-    ALGORITHM(ALLGATHER, "direct", weft_allgather_direct, weft_all_direct_cost),
-    ALGORITHM(ALLGATHERV, "direct", weft_allgather_direct, NULL),
-    ALGORITHM(ALLTOALL, "direct", weft_alltoall_direct, weft_all_direct_cost),
-    ALGORITHM(ALLTOALLV, "direct", weft_alltoall_direct, NULL),
-    ALGORITHM(ALLTOALLW, "direct", weft_alltoall_direct, NULL),
+    ALGORITHM_IF(has_few_ranks, ALLGATHER, "direct", weft_allgather_direct,
+                 weft_all_direct_cost),
+    ALGORITHM_IF(is_small_table, ALLGATHER, "bruck", weft_allgather_bruck,
+                 weft_allgather_bruck_cost),
+    ALGORITHM(ALLGATHER, "ring", weft_allgather_ring, weft_all_direct_cost),
+    ALGORITHM_IF(is_direct_table, ALLGATHERV, "direct", weft_allgather_direct, NULL),
+    ALGORITHM(ALLGATHERV, "ring", weft_allgather_ring, NULL),
+    ALGORITHM_IF(hops, ALLTOALL, "bruck", weft_alltoall_bruck, weft_alltoall_bruck_cost),
+    ALGORITHM_IF(is_in_window, ALLTOALL, "direct", weft_alltoall_direct,
+                 weft_all_direct_cost),
+    ALGORITHM(ALLTOALL, "pairwise", weft_alltoall_pairwise, weft_alltoall_pairwise_cost),
+    ALGORITHM(ALLTOALLV, "pairwise", weft_alltoall_pairwise, NULL),
+    ALGORITHM(ALLTOALLW, "pairwise", weft_alltoall_pairwise, NULL),
     ALGORITHM(REDUCE, "binomial", weft_reduce_binomial, weft_reduce_binomial_cost),
     ALGORITHM(ALLREDUCE, "binomial", weft_allreduce_binomial,
               weft_allreduce_binomial_cost),
@@ -52,9 +129,10 @@ const struct weft_algorithm *weft_algorithm_choose(enum weft_coll_kind kind,
     const struct weft_algorithm *at;
 
     for (int i = 0; (at = weft_algorithm_at(i)) != NULL; i++) {
-        if (at->kind == kind && (at->fits == NULL || at->fits(shape))) {
+        if (at->kind == kind && (at->fits == NULL || at->fits(shape)) &&
+            (at->suits == NULL || at->suits(shape))) {
             return at;
         }
     }
-    abort(); /* one of each kind always fits */
+    abort(); /* the last of each kind always fits and suits */
 }

@@ -26,10 +26,12 @@ struct weft_algorithm {
     struct weft_cost (*cost)(const struct weft_shape *shape);
     /* Can it do this? The same on all members. NULL: always. */
     bool (*fits)(const struct weft_shape *shape);
+    /* Is it better for this than those behind it? The same on all members. NULL: yes. */
+    bool (*suits)(const struct weft_shape *shape);
 };
 
 /* The algorithms for one group of ranks, one after the other; NULL: there are no more. Of
- * those of one kind the first that fits is the one for small data. */
+ * those of one kind the first that fits and suits is chosen. */
 const struct weft_algorithm *weft_algorithm_at(int i);
 
 /* The algorithm for a call of this kind; for two groups it is between.h's. */

@@ -14,6 +14,19 @@ weft_cost_of weft_barrier_dissemination_cost;
 
 weft_builder weft_bcast_binomial;
 weft_cost_of weft_bcast_binomial_cost;
+weft_builder weft_bcast_split;
+weft_cost_of weft_bcast_split_cost;
+
+weft_builder weft_gather_binomial;
+weft_builder weft_scatter_binomial;
+weft_cost_of weft_rooted_binomial_cost;
+weft_builder weft_allgather_bruck;
+weft_cost_of weft_allgather_bruck_cost;
+weft_builder weft_allgather_ring; /* costs what direct exchanges cost */
+weft_builder weft_alltoall_bruck;
+weft_cost_of weft_alltoall_bruck_cost;
+weft_builder weft_alltoall_pairwise;
+weft_cost_of weft_alltoall_pairwise_cost;
 
 weft_builder weft_gather_direct;
 weft_builder weft_scatter_direct;

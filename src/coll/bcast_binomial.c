@@ -10,12 +10,9 @@ uint32_t weft_add_bcast(const struct weft_shape *shape, struct weft_graph *graph
                         struct weft_span data, uint32_t after)
 {
     const int place = weft_build_place(shape, shape->rank);
-    int64_t distance = 1;
+    int64_t distance = weft_build_above(shape, place);
     uint32_t has = after;
 
-    while (distance < shape->n && (place & distance) == 0) {
-        distance *= 2;
-    }
     if (place != 0) {
         has = weft_graph_recv(graph, weft_build_rank_at(shape, place - (int)distance),
                               data);

@@ -43,6 +43,37 @@ static inline int weft_build_rank_at(const struct weft_shape *shape, int place)
     return rank >= shape->n ? rank - shape->n : rank;
 }
 
+/* In a binomial tree of places: how far its parent is from a place, a power of two; for
+ * place 0, which has none, the smallest that is not less than n. */
+static inline int64_t weft_build_above(const struct weft_shape *shape, int place)
+{
+    int64_t distance = 1;
+
+    while (distance < shape->n && (place & distance) == 0) {
+        distance *= 2;
+    }
+    return distance;
+}
+
+/* How many places there are in the subtree of this one, which begins with it. */
+static inline int weft_build_subtree(const struct weft_shape *shape, int place)
+{
+    const int64_t above = weft_build_above(shape, place);
+
+    return above < shape->n - place ? (int)above : shape->n - place;
+}
+
+/* The rank that is so many behind this one, and so many before it; at most n. */
+static inline int weft_build_behind(const struct weft_shape *shape, int distance)
+{
+    return (int)(((int64_t)shape->rank + distance) % shape->n);
+}
+
+static inline int weft_build_before(const struct weft_shape *shape, int distance)
+{
+    return (int)(((int64_t)shape->rank - distance + shape->n) % shape->n);
+}
+
 /* A step that waits for both, or for what there is of them. */
 static inline void weft_build_after_both(struct weft_graph *graph, uint32_t step,
                                          uint32_t a, uint32_t b)

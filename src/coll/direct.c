@@ -56,17 +56,6 @@ struct weft_cost weft_rooted_direct_cost(const struct weft_shape *shape)
 
 /* ---- all to all ---- */
 
-/* The rank that is so many behind this one; each begins with its own neighbour. */
-static int behind(const struct weft_shape *shape, int distance)
-{
-    return (int)(((int64_t)shape->rank + distance) % shape->n);
-}
-
-static int before(const struct weft_shape *shape, int distance)
-{
-    return (int)(((int64_t)shape->rank - distance + shape->n) % shape->n);
-}
-
 enum weft_rc weft_allgather_direct(const struct weft_shape *shape,
                                    struct weft_graph *graph)
 {
@@ -77,11 +66,11 @@ enum weft_rc weft_allgather_direct(const struct weft_shape *shape,
     if (!shape->is_in_place) {
         weft_build_own(graph, out, mine);
     }
-    for (int i = 1; i < shape->n; i++) {
-        const int from = before(shape, i);
+    for (int i = 1; i < shape->n; i++) { /* each begins with its own neighbour */
+        const int from = weft_build_before(shape, i);
 
         weft_graph_recv(graph, from, weft_build_block_from(shape, from));
-        weft_graph_send(graph, behind(shape, i), out);
+        weft_graph_send(graph, weft_build_behind(shape, i), out);
     }
     return graph->rc;
 }
@@ -106,8 +95,8 @@ enum weft_rc weft_alltoall_direct(const struct weft_shape *shape,
                        weft_build_block_from(shape, shape->rank));
     }
     for (int i = 1; i < shape->n; i++) {
-        const int from = before(shape, i);
-        const int to = behind(shape, i);
+        const int from = weft_build_before(shape, i);
+        const int to = weft_build_behind(shape, i);
 
         if (shape->is_in_place) {
             replace_block(shape, graph, to);

@@ -15,7 +15,13 @@
 
 #include <stdbool.h>
 
-enum { BATCH = 3, MOST_COUNT = 40, LONG_COUNT = 6000, GUARD = 4, UNTOUCHED = 0x5a5a5a5a };
+enum {
+    BATCH = 3,
+    MOST_COUNT = 40,
+    LONG_COUNT = 20000,
+    GUARD = 4,
+    UNTOUCHED = 0x5a5a5a5a
+};
 
 enum kind {
     BARRIER,

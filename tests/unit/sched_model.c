@@ -12,20 +12,28 @@ struct node { /* one step of one rank */
     const struct weft_step *step;
     uint32_t left;
     enum state state;
-    uint64_t order;     /* when it was posted */
-    bool is_taken;      /* send: a receive has met it */
+    uint32_t live_at;   /* READY, ENDING: its place among the live ones */
+    struct node *next;  /* behind it, posted by the same rank for the same peer */
     struct node *match; /* receive: its send */
     uint8_t *copy;      /* eager send: its data */
+};
+
+/* Messages of one rank to or from another that were posted and have no partner. */
+struct queue {
+    struct node *first;
+    struct node *last;
 };
 
 struct run {
     struct model *model;
     struct node *nodes;
-    uint32_t *first; /* of each rank */
+    struct node **live;   /* that can be started or ended */
+    struct queue *queues; /* of sends [rank][peer], then of receives [rank][peer] */
+    uint32_t *first;      /* of each rank */
     bool *has_begun;
     uint32_t count;
     uint32_t over;
-    uint64_t clock;
+    uint32_t live_count;
     int eager;
 };
 
@@ -243,45 +251,81 @@ static bool is_message(const struct node *node)
     return node->step->kind == WEFT_STEP_SEND || node->step->kind == WEFT_STEP_RECV;
 }
 
-/* The oldest posted partner of a posted message, or NULL. */
-static struct node *partner_of(const struct run *run, const struct node *node)
+static bool is_live(enum state state)
 {
-    const bool is_send = node->step->kind == WEFT_STEP_SEND;
-    struct node *found = NULL;
+    return state == READY || state == ENDING;
+}
 
-    for (uint32_t i = 0; i < run->count; i++) {
-        struct node *other = &run->nodes[i];
+static void set_state(struct run *run, struct node *node, enum state state)
+{
+    if (!is_live(node->state) && is_live(state)) {
+        node->live_at = run->live_count++;
+        run->live[node->live_at] = node;
+    } else if (is_live(node->state) && !is_live(state)) {
+        struct node *last = run->live[--run->live_count];
 
-        if (is_message(other) && (other->step->kind == WEFT_STEP_SEND) != is_send &&
-            other->order > 0 && !other->is_taken && other->rank == node->step->peer &&
-            other->step->peer == node->rank && other->step->tag == node->step->tag &&
-            (found == NULL || other->order < found->order)) {
-            found = other;
-        }
+        run->live[node->live_at] = last;
+        last->live_at = node->live_at;
     }
-    return found;
+    node->state = state;
+}
+
+static struct queue *queue_of(const struct run *run, enum weft_step_kind kind, int rank,
+                              int peer)
+{
+    const size_t n = (size_t)run->model->n;
+
+    return &run->queues[(kind == WEFT_STEP_SEND ? 0 : n * n) + (size_t)rank * n +
+                        (size_t)peer];
+}
+
+/* Takes the oldest posted partner of a message out of its queue, or returns NULL. */
+static struct node *take_partner(const struct run *run, const struct node *node)
+{
+    const enum weft_step_kind kind =
+        node->step->kind == WEFT_STEP_SEND ? WEFT_STEP_RECV : WEFT_STEP_SEND;
+    struct queue *queue = queue_of(run, kind, node->step->peer, node->rank);
+    struct node *before = NULL;
+    struct node *at = queue->first;
+
+    while (at != NULL && at->step->tag != node->step->tag) {
+        before = at;
+        at = at->next;
+    }
+    if (at != NULL) {
+        *(before != NULL ? &before->next : &queue->first) = at->next;
+        queue->last = queue->last == at ? before : queue->last;
+    }
+    return at;
+}
+
+static void append(const struct run *run, struct node *node)
+{
+    struct queue *queue = queue_of(run, (enum weft_step_kind)node->step->kind, node->rank,
+                                   node->step->peer);
+
+    *(queue->last != NULL ? &queue->last->next : &queue->first) = node;
+    queue->last = node;
 }
 
 static void post(struct run *run, struct node *node)
 {
-    struct node *other;
+    struct node *other = take_partner(run, node);
 
-    node->order = ++run->clock;
-    node->state = POSTED;
+    set_state(run, node, POSTED);
     if (node->step->kind == WEFT_STEP_SEND &&
         model_random(run->model, 10) < (uint32_t)run->eager) {
         node->copy = make(node->step->from.bytes, 1);
         memcpy(node->copy, bytes_of(run, node, node->step->from), node->step->from.bytes);
-        node->state = ENDING;
+        set_state(run, node, ENDING);
     }
-    other = partner_of(run, node);
-    if (other != NULL) {
+    if (other == NULL) {
+        append(run, node);
+    } else {
         struct node *recv = node->step->kind == WEFT_STEP_RECV ? node : other;
 
         recv->match = recv == node ? other : node;
-        node->is_taken = true;
-        other->is_taken = true;
-        recv->state = ENDING;
+        set_state(run, recv, ENDING);
     }
 }
 
@@ -296,7 +340,7 @@ static void receive(struct run *run, struct node *recv)
            send->copy != NULL ? send->copy : bytes_of(run, send, send->step->from),
            bytes);
     if (send->state == POSTED) {
-        send->state = ENDING;
+        set_state(run, send, ENDING);
     }
 }
 
@@ -304,14 +348,14 @@ static void end(struct run *run, struct node *node)
 {
     const struct weft_graph *graph = &run->model->graphs[node->rank];
 
-    node->state = OVER;
+    set_state(run, node, OVER);
     run->over++;
     for (uint32_t e = node->step->first_edge; e != WEFT_NO_EDGE;
          e = graph->edges[e].next) {
         struct node *next = &run->nodes[run->first[node->rank] + graph->edges[e].to];
 
         if (--next->left == 0) {
-            next->state = READY;
+            set_state(run, next, READY);
         }
     }
 }
@@ -357,16 +401,8 @@ static void begin(struct run *run, int rank)
 /* A random step that can be started or ended, or NULL. */
 static struct node *choose(struct run *run)
 {
-    const uint32_t from = model_random(run->model, run->count);
-
-    for (uint32_t i = 0; i < run->count; i++) {
-        struct node *node = &run->nodes[(from + i) % run->count];
-
-        if (node->state == READY || node->state == ENDING) {
-            return node;
-        }
-    }
-    return NULL;
+    return run->live_count > 0 ? run->live[model_random(run->model, run->live_count)]
+                               : NULL;
 }
 
 /* A random rank that has not begun; there is one. */
@@ -391,6 +427,8 @@ static void prepare(struct run *run)
         run->count += model->graphs[rank].step_count;
     }
     run->nodes = make(run->count, sizeof(*run->nodes));
+    run->live = make(run->count, sizeof(*run->live));
+    run->queues = make(2 * (size_t)model->n * (size_t)model->n, sizeof(*run->queues));
     for (int rank = 0; rank < model->n; rank++) {
         const struct weft_graph *graph = &model->graphs[rank];
 
@@ -426,6 +464,8 @@ const char *model_run(struct model *model, int eager, uint32_t seed)
         free(run.nodes[i].copy);
     }
     free(run.nodes);
+    free(run.live);
+    free(run.queues);
     free(run.first);
     free(run.has_begun);
     return run.over == run.count ? NULL : "some steps wait for ever";

@@ -52,6 +52,7 @@ struct source {
     struct transfer *waiting; /* the receive whose turn it is, or NULL */
     struct early *first;
     struct early **last;
+    uint32_t taken; /* packets */
 };
 
 struct weft {
@@ -113,18 +114,34 @@ static struct weft_peer *on_meet(void *owner, uint64_t process)
     return (struct weft_peer *)&weft->from[weft_process_rank(process)];
 }
 
-static void on_arrived(void *owner, struct weft_peer *from, const void *header,
-                       const void *data, size_t length)
+/* Every packet begins with its number. Those to one end may take several ways at first.
+ */
+static bool may_take(void *owner, const struct weft_peer *from, const void *header,
+                     unsigned flags)
+{
+    const struct source *source = (const struct source *)from;
+
+    (void)owner;
+    (void)flags;
+    return memcmp(header, &source->taken, sizeof(source->taken)) == 0;
+}
+
+static enum weft_taken on_arrived(void *owner, struct weft_peer *from, const void *header,
+                                  const void *data, size_t length, unsigned flags)
 {
     struct weft *weft = owner;
     struct source *source = (struct source *)from;
 
-    (void)header;
+    if (!may_take(owner, from, header, flags)) {
+        return WEFT_KEEP;
+    }
+    source->taken++;
     if (source->waiting != NULL && !source->waiting->is_over) {
         take(source->waiting, data, length);
     } else {
         keep(weft, source, data, length);
     }
+    return WEFT_TAKEN;
 }
 
 static void take_early(struct source *source, struct transfer *t)
@@ -139,13 +156,6 @@ static void take_early(struct source *source, struct transfer *t)
         }
         free(early);
     }
-}
-
-static bool may_take(void *owner, const struct weft_peer *from)
-{
-    (void)owner;
-    (void)from;
-    return true;
 }
 
 static enum gauge_rc poll_once(struct weft *weft)
@@ -179,7 +189,7 @@ static enum gauge_rc send_some(struct weft *weft, struct transfer *t)
         size_t length = left < to->packet_max ? left : to->packet_max;
         enum weft_rc rc;
 
-        memcpy(header + WEFT_HEADER_SEQUENCE_AT, &weft->sent[t->peer], sizeof(uint32_t));
+        memcpy(header, &weft->sent[t->peer], sizeof(uint32_t));
         rc = weft->ops->send(to, header, t->bytes + t->done, length, 0);
         if (rc == WEFT_OK) {
             weft->sent[t->peer]++;

@@ -37,12 +37,18 @@ void weft_engine_open(struct weft_job *job);
 void weft_engine_kind(uint8_t number, const struct weft_packet_kind *kind);
 
 /*
- * The upcalls of transports, and of whoever sends to itself. arrived() hands a packet to
- * the handler of its kind, or ends the job. meet() makes a peer of a process that is
- * heard for the first time; it ends the job if there is no memory.
+ * The upcalls of transports, and of whoever sends to itself. arrived() hands an ordered
+ * packet to the handler of its kind if it is its turn and there is room; a packet that
+ * makes no sense ends the job. meet() makes a peer of a process that is heard for the
+ * first time; it ends the job if there is no memory.
  */
-void weft_engine_arrived(void *owner, struct weft_peer *from, const void *header,
-                         const void *data, size_t len);
+enum weft_taken weft_engine_arrived(void *owner, struct weft_peer *from,
+                                    const void *header, const void *data, size_t len,
+                                    unsigned flags);
+bool weft_engine_may_take(void *owner, const struct weft_peer *from, const void *header,
+                          unsigned flags);
+void weft_engine_control_arrived(void *owner, struct weft_peer *from, const void *header,
+                                 const void *data, size_t len);
 struct weft_peer *weft_engine_meet(void *owner, uint64_t process);
 
 /*
@@ -138,6 +144,9 @@ void weft_transports_say_goodbye(void);
 WEFT_MUST_CHECK enum weft_rc weft_transports_wire_all(void);
 
 /* ---- progress ---- */
+
+/* What nobody sleeps for (WEFT_REASONS_NOW). */
+void weft_engine_go_on(void);
 
 /* One look at everything; and the work that is there, for which the lock is dropped. */
 void weft_engine_poll(void);

@@ -27,7 +27,7 @@ struct weft_peer;
  * behind its header, or more than `span` beyond them, never reaches the handler. The
  * handler calls weft_engine_reject() if something else is wrong with the packet. It may
  * send, start operations and complete requests; it may not wait. Its arguments are those
- * of the upcall arrived(), so that handing a packet on is one jump.
+ * of the upcalls.
  */
 typedef void weft_handler(void *owner, struct weft_peer *from,
                           const struct weft_header *header, const void *data, size_t len);
@@ -73,7 +73,9 @@ struct weft_peer {
     bool is_retrying;       /* in the list of peers with a queue below */
     bool is_failed;         /* nothing goes to it, nothing comes any more */
     bool has_left;          /* failed, but in good order: only what names it fails */
+    bool is_early;          /* a packet of it was kept because another one comes first */
     uint32_t wanted;        /* receives and transfers that wait for it: the grant rule */
+    uint32_t in_sequence;   /* of its next ordered packet that may be taken */
     uint64_t next_sequence; /* of our ordered packets to it; its lower half travels */
     struct weft_path *path; /* NULL: never sent to, or ourselves */
     struct weft_path *fast; /* path, while a small message may go at once */
@@ -95,6 +97,7 @@ enum weft_reason {
     WEFT_REASON_CALLS,    /* a function of the user is to be called */
     WEFT_REASON_SERVED,   /* peers may need this process at any time */
     WEFT_REASON_READY,    /* a schedule can go on */
+    WEFT_REASON_AGAIN,    /* a packet that was kept may have its turn: poll again */
     WEFT_REASONS
 };
 
@@ -114,6 +117,9 @@ struct weft_hooks {
     /* Puts a checksum into the header of a packet that is complete, or NULL. While it is
      * set, no message takes the fast path. */
     void (*seal)(struct weft_header *header, const void *data, size_t len);
+    /* The grant rule, while order.is_full is set: may somebody wait for a message of this
+     * peer; or, NULL, for one of anybody? */
+    bool (*wants)(const struct weft_peer *from);
     void (*look[WEFT_HOOKS_MAX])(void);
     bool (*has_news[WEFT_HOOKS_MAX])(void);
     void (*run_ready[WEFT_HOOKS_MAX])(void);
@@ -121,7 +127,15 @@ struct weft_hooks {
 };
 
 struct weft_engine {
-    uint32_t reasons;   /* a bit each */
+    union {
+        struct {
+            bool is_full;   /* ordered packets are taken by the grant rule only */
+            bool has_early; /* `early_peers` is not 0 */
+        };
+        uint16_t is_any; /* not 0: one of the two is set */
+    } order;
+    uint32_t early_peers; /* whose packets were kept because others come first */
+    uint32_t reasons;     /* a bit each */
     uint32_t published; /* of them, those that the wake level that is out there covers */
     struct weft_table peers;
     struct weft_upcalls up;
@@ -153,8 +167,9 @@ struct weft_engine {
     bool is_in_barrier;               /* of all ranks of the node */
     uint32_t barrier_generation;      /* which one */
 
-    uint64_t polls;  /* how often a thread of the program began to poll */
-    uint64_t sleeps; /* how often one slept */
+    uint64_t repeats; /* ordered packets that came once more, and were dropped */
+    uint64_t polls;   /* how often a thread of the program began to poll */
+    uint64_t sleeps;  /* how often one slept */
     uint64_t progress_thread_wakeups;
 };
 
@@ -217,6 +232,14 @@ static inline void weft_reason_drop(enum weft_reason reason)
     if (--e->count[reason] == 0) {
         e->reasons &= ~(1u << reason);
     }
+}
+
+/* The reasons for which nobody sleeps: there is something to do now. */
+enum { WEFT_REASONS_NOW = 1u << WEFT_REASON_READY | 1u << WEFT_REASON_AGAIN };
+
+static inline bool weft_engine_may_sleep(void)
+{
+    return (weft_engine.reasons & WEFT_REASONS_NOW) == 0;
 }
 
 /* Does something of this class wait for this peer to have room? */

@@ -9,6 +9,21 @@
 
 enum { BUDGET = 64 /* packets handled at once */ };
 
+/* Once: what the look brings may ask for another one, and the caller comes again. */
+__attribute__((noinline)) void weft_engine_go_on(void)
+{
+    struct weft_engine *e = &weft_engine;
+
+    if ((e->reasons & 1u << WEFT_REASON_AGAIN) != 0) {
+        weft_reason_drop(WEFT_REASON_AGAIN);
+        weft_transports_are_due();
+        weft_transports_poll(BUDGET);
+    }
+    if ((e->reasons & 1u << WEFT_REASON_READY) != 0) {
+        weft_engine_run_ready();
+    }
+}
+
 void weft_engine_poll(void)
 {
     struct weft_engine *e = &weft_engine;
@@ -24,8 +39,8 @@ void weft_engine_poll(void)
     if (weft_unlikely(e->watched > 0)) {
         weft_engine_look();
     }
-    if (weft_unlikely((e->reasons & 1u << WEFT_REASON_READY) != 0)) {
-        weft_engine_run_ready();
+    if (weft_unlikely(!weft_engine_may_sleep())) {
+        weft_engine_go_on();
     }
 }
 

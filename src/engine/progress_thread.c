@@ -117,6 +117,9 @@ static bool has_published(void)
 {
     struct weft_engine *e = &weft_engine;
 
+    if ((e->reasons & bit(WEFT_REASON_AGAIN)) != 0) {
+        return false; /* a packet that nobody will tell of may have its turn */
+    }
     do {
         thread.level = level_wanted();
         e->published = covered_by(thread.level);
@@ -134,7 +137,7 @@ static bool has_published(void)
         weft_engine_retry(); /* tried after publishing, so no room is missed */
     } while (e->node.has_asked);
     /* What went out may be a step of one; what did not, to a peer that is lost. */
-    return (e->reasons & bit(WEFT_REASON_READY)) == 0 && !weft_engine_has_failures();
+    return weft_engine_may_sleep() && !weft_engine_has_failures();
 }
 
 /* Posting may have made more packets count, or asked for room. */
@@ -336,7 +339,8 @@ static void leave_to_waiting(void)
     const struct weft_engine *e = &weft_engine;
     const uint32_t work = bit(WEFT_REASON_WORK) | bit(WEFT_REASON_CALLS);
 
-    if (e->is_armed && ((e->reasons & work) != 0 || e->has_new_retry)) {
+    if (e->is_armed &&
+        ((e->reasons & work) != 0 || e->has_new_retry || !weft_engine_may_sleep())) {
         weft_node_ring(&weft_engine.node);
     }
 }
@@ -348,8 +352,8 @@ void weft_engine_publish(void)
 
     weft_assert_locked();
     /* A message to ourselves may have completed a step, and who waits for it sleeps. */
-    if ((e->reasons & bit(WEFT_REASON_READY)) != 0) {
-        weft_engine_run_ready();
+    if (!weft_engine_may_sleep()) {
+        weft_engine_go_on();
     }
     if (e->reasons == 0) {
         return;

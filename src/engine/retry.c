@@ -142,11 +142,25 @@ void weft_engine_fail_retries(struct weft_peer *peer, enum weft_retry_class whic
 
 /* ---- packets ---- */
 
+/* It has no queue, so its turn is now. The handler may send to ourselves, too: the next
+ * number comes first. */
+static void send_to_self(struct weft_peer *self, const struct weft_header *header,
+                         const void *data, size_t len)
+{
+    struct weft_engine *e = &weft_engine;
+    enum weft_taken taken;
+
+    self->next_sequence++;
+    taken = e->up.arrived(e, self, header, data, len, 0);
+    assert(taken == WEFT_TAKEN);
+    (void)taken;
+}
+
 enum weft_rc weft_engine_send(struct weft_peer *peer, struct weft_header *header,
                               const void *data, size_t len, unsigned flags)
 {
     struct weft_engine *e = &weft_engine;
-    enum weft_rc rc = WEFT_OK;
+    enum weft_rc rc;
 
     header->sequence = (uint32_t)peer->next_sequence;
     header->length = (uint32_t)len;
@@ -154,10 +168,10 @@ enum weft_rc weft_engine_send(struct weft_peer *peer, struct weft_header *header
         e->hooks.seal(header, data, len);
     }
     if (weft_unlikely(peer->is_self)) {
-        e->up.arrived(e, peer, header, data, len);
-    } else {
-        rc = peer->path->packets->send(peer->path, header, data, len, flags);
+        send_to_self(peer, header, data, len);
+        return WEFT_OK;
     }
+    rc = peer->path->packets->send(peer->path, header, data, len, flags);
     if (weft_likely(rc == WEFT_OK)) {
         peer->next_sequence++;
     }
@@ -216,7 +230,7 @@ void weft_engine_control_by(struct weft_peer *peer, struct weft_path *path,
         e->hooks.seal(&header, data, len);
     }
     if (peer->is_self) {
-        e->up.arrived(e, peer, &header, data, len);
+        e->up.control(e, peer, &header, data, len);
         return;
     }
     if (weft_unlikely(peer->is_failed) || (!weft_peer_retries(peer, WEFT_RETRY_CONTROL) &&

@@ -24,7 +24,7 @@
 enum {
     BURST = 64, /* polls between two looks at the clock */
     TICK_NS = 1000000,
-    TO_DO = 1 << WEFT_REASON_READY | 1 << WEFT_REASON_WORK | 1 << WEFT_REASON_CALLS,
+    TO_DO = WEFT_REASONS_NOW | 1 << WEFT_REASON_WORK | 1 << WEFT_REASON_CALLS,
 };
 
 /* With the lock: another thread of ours sleeps on the doorbell; we poll in its place. */

@@ -91,7 +91,5 @@ struct weft_header {
                       * else 0 */
 };
 _Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 7");
-_Static_assert(offsetof(struct weft_header, sequence) == WEFT_HEADER_SEQUENCE_AT,
-               "transports with several streams order packets by it");
 
 #endif

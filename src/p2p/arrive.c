@@ -64,7 +64,7 @@ static void keep(struct weft_peer *from, const struct weft_header *header,
     if (weft_unlikely(p->probes != NULL)) {
         weft_probe_tell(kept);
     }
-    weft_engine.up.is_full = p->unexpected.is_full;
+    weft_engine.order.is_full = p->unexpected.is_full;
 }
 
 /* ---- the kinds of packets ---- */

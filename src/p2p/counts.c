@@ -76,13 +76,17 @@ static void look(struct weft_watch *watch)
     watch->bytes = bytes > watch->bytes ? bytes : watch->bytes;
 }
 
-static void arrived_while_watched(void *owner, struct weft_peer *from, const void *header,
-                                  const void *data, size_t len)
+static enum weft_taken arrived_while_watched(void *owner, struct weft_peer *from,
+                                             const void *header, const void *data,
+                                             size_t len, unsigned flags)
 {
-    weft_engine_arrived(owner, from, header, data, len);
+    const enum weft_taken taken =
+        weft_engine_arrived(owner, from, header, data, len, flags);
+
     for (struct weft_watch *w = watches; w != NULL; w = w->next) {
         look(w);
     }
+    return taken;
 }
 
 static void choose_upcall(void)

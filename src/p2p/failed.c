@@ -43,7 +43,7 @@ static void drop(struct weft_unexpected *message)
     weft_match_take(&p->match, &message->waiting);
     weft_p2p_drop(message->from, &message->header, message->data);
     weft_unexpected_free(&p->unexpected, &p->match, message);
-    weft_engine.up.is_full = p->unexpected.is_full;
+    weft_engine.order.is_full = p->unexpected.is_full;
 }
 
 void weft_p2p_drop_waiting(uint32_t context)

@@ -24,12 +24,11 @@ _Static_assert(WEFT_WIRE_VERSION == 7 && WEFT_SEGMENT_LAYOUT == 6,
 
 /* The grant rule: a full store takes a message only if a receive or a probe could be
  * waiting for it. */
-static bool may_take(void *owner, const struct weft_peer *from)
+static bool wants(const struct weft_peer *from)
 {
     const struct weft_p2p *p = &weft_p2p;
     const struct weft_match *m = &p->match;
 
-    (void)owner;
     if (m->posted_count[WEFT_MATCH_ANY_SOURCE] + m->posted_count[WEFT_MATCH_ANY_BOTH] >
         0) {
         return true;
@@ -72,7 +71,7 @@ static void register_all(void)
 
     weft_transfer_open(work_rested);
     weft_p2p_register_kinds();
-    e->up.may_take = may_take;
+    e->hooks.wants = wants;
     weft_engine_on_look(weft_transfers_look, weft_transfers_have_news);
     weft_engine_on_failed(weft_p2p_fail_requests);
     weft_p2p_set_checksum(weft_setting(WEFT_SET_CHECKSUM) != 0);

@@ -115,7 +115,7 @@ static void answer(struct weft_probe *probe, struct weft_unexpected *found)
         probe->message->comm = probe->comm;
         weft_match_take(&p->match, &found->waiting);
         weft_unexpected_free(&p->unexpected, &p->match, found);
-        weft_engine.up.is_full = p->unexpected.is_full;
+        weft_engine.order.is_full = p->unexpected.is_full;
     }
     weft_request_complete(&probe->base, rc);
 }

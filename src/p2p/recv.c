@@ -34,7 +34,7 @@ static void take_waiting(struct weft_p2p_request *recv, struct weft_unexpected *
     weft_p2p_deliver(recv, message->from, &message->header, message->data,
                      message->header.length);
     weft_unexpected_free(&p->unexpected, &p->match, message);
-    weft_engine.up.is_full = p->unexpected.is_full;
+    weft_engine.order.is_full = p->unexpected.is_full;
 }
 
 void weft_p2p_recv_message(struct weft_p2p_request *recv, const struct weft_data *into,
@@ -118,7 +118,7 @@ static bool take_at_once(const struct weft_comm *comm, enum weft_plane plane, in
     received->bytes = n;
     weft_match_take(&p->match, &message->waiting);
     weft_unexpected_free(&p->unexpected, &p->match, message);
-    weft_engine.up.is_full = p->unexpected.is_full;
+    weft_engine.order.is_full = p->unexpected.is_full;
     return true;
 }
 

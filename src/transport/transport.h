@@ -10,12 +10,11 @@
  * find this process is published through wire-up; connect() on first contact makes a
  * path; poll() moves everything; disconnect() and close() end it.
  *
- * Messages. A packet is a header of WEFT_HEADER_BYTES and up to `packet_max` bytes. Of
- * the header a transport may read the number of an ordered packet, 4 bytes at
- * WEFT_HEADER_SEQUENCE_AT: 0 for the first one to a peer, one more for each that was
- * accepted. Ordered packets of one sender arrive in the order sent. Control packets
- * (WEFT_SEND_CONTROL) may overtake them: they travel where data that nobody takes cannot
- * hold them up.
+ * Messages. A packet is a header of WEFT_HEADER_BYTES, which no transport reads, and up
+ * to `packet_max` bytes. Ordered packets of one sender are offered in the order in which
+ * they were sent by one path; the owner of the upcalls restores the order among paths.
+ * Control packets (WEFT_SEND_CONTROL) may overtake them: they travel where data that
+ * nobody takes cannot hold them up.
  *
  * Ownership. The caller owns every buffer it passes in, and may reuse it once the call
  * has returned WEFT_OK. WEFT_PENDING, which only send_zcopy, put and get return, leaves
@@ -23,18 +22,21 @@
  *
  * Several paths. A transport may have more than one path to a peer. next_path() chooses
  * one for a long message, and `number` names it. All of them live as long as the one that
- * connect() made, which has the number 0. Ordered packets arrive in the order sent by
- * whichever path; a control packet arrives later than what was put before it by the same
- * path.
+ * connect() made, which has the number 0. A control packet arrives later than what was
+ * put before it by the same path.
  *
  * Full queue. WEFT_AGAIN means nothing was taken; poll, then try again.
  *
  * Direction. A transport never names a layer above it. Arrivals and completions go to the
  * upcalls it was handed in open(). What an upcall is given is valid only during the call.
  *
- * Taking. While upcalls->is_full is set, an ordered packet is taken only if may_take()
- * says so for its sender; it waits in the transport, and further ones with its sender.
- * Control packets are always taken.
+ * Taking. An ordered packet is offered to arrived(). WEFT_KEEP: it is not its turn, or
+ * there is no room for what nobody waits for. The packet stays where it is, further ones
+ * of its sender and path wait behind it, and each poll offers it again. It may hold up
+ * other senders only in a queue that they share (WEFT_SHARED_QUEUE), which a sender never
+ * uses again once it has used another queue. WEFT_TAKEN comes after the packet was
+ * matched, and only then may a sender see that it was taken (may_be_queued). Control
+ * packets go to control(), which takes them always.
  *
  * Threads. One at a time, with the library's lock held. A table of memory with
  * `is_unlocked` is the exception: its put and get may take long, are called without the
@@ -61,17 +63,20 @@
 
 enum {
     WEFT_HEADER_BYTES = 28,
-    WEFT_HEADER_SEQUENCE_AT = 4, /* where an ordered packet has its number */
-    WEFT_VECTORS_MAX = 256,      /* blocks of memory that one call moves */
-    WEFT_HEAD_MAX = 128,         /* bytes before those of a zero-copy send */
-    WEFT_STREAMS_MAX = 8,        /* paths to a peer */
-    WEFT_DESCRIPTORS = 2,        /* of a transport */
+    WEFT_VECTORS_MAX = 256, /* blocks of memory that one call moves */
+    WEFT_HEAD_MAX = 128,    /* bytes before those of a zero-copy send */
+    WEFT_STREAMS_MAX = 8,   /* paths to a peer */
+    WEFT_DESCRIPTORS = 2,   /* of a transport */
     WEFT_MR_PUT = 1 << 0,
     WEFT_MR_GET = 1 << 1,
     WEFT_SEND_CONTROL = 1 << 0,
-    WEFT_SEND_URGENT = 1 << 1, /* ordered, but worth waking a peer for */
-    WEFT_SEND_QUIET = 1 << 2,  /* control, but not worth it */
+    WEFT_SEND_URGENT = 1 << 1,  /* ordered, but worth waking a peer for */
+    WEFT_SEND_QUIET = 1 << 2,   /* control, but not worth it */
+    WEFT_SHARED_QUEUE = 1 << 0, /* the packet is in a queue that many senders share */
 };
+
+/* The answer to an ordered packet that was offered. */
+enum weft_taken { WEFT_TAKEN, WEFT_KEEP };
 
 struct weft_transport;
 struct weft_peer; /* the owner's: what it knows of a process */
@@ -94,10 +99,14 @@ struct weft_upcalls {
      * Never NULL, and valid until the transport is closed: lanes and connections keep it.
      */
     struct weft_peer *(*meet)(void *owner, uint64_t process);
-    void (*arrived)(void *owner, struct weft_peer *from, const void *header,
+    /* An ordered packet is offered; `flags`: WEFT_SHARED_QUEUE or 0. */
+    enum weft_taken (*arrived)(void *owner, struct weft_peer *from, const void *header,
+                               const void *data, size_t len, unsigned flags);
+    /* Would it be taken now? For arm(), which offers nothing. */
+    bool (*may_take)(void *owner, const struct weft_peer *from, const void *header,
+                     unsigned flags);
+    void (*control)(void *owner, struct weft_peer *from, const void *header,
                     const void *data, size_t len);
-    /* NULL: the packet is in a queue that many senders share. */
-    bool (*may_take)(void *owner, const struct weft_peer *from);
     /*
      * The process cannot be reached by this transport, now and for ever. Called once for
      * each; `why` is a sentence for the user. It may come from within any call
@@ -106,8 +115,9 @@ struct weft_upcalls {
      * WEFT_AGAIN. `has_left`: the process had ended its use of MPI before (leave()).
      */
     void (*lost)(void *owner, uint64_t process, bool has_left, const char *why);
-    bool is_full;    /* written by the owner, as are the next two */
-    bool has_failed; /* a peer has died: what it was about to write will not come */
+    /* Written by the owner, as is the next: a peer has died, and what it was about to
+     * write will not come. */
+    bool has_failed;
     uint8_t packet_version; /* of headers and data: peers of another are refused */
 };
 

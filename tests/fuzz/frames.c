@@ -1,6 +1,6 @@
 /*
  * frames.c - frames of a connection whose peer has gone wrong, against the transport over
- * connected endpoints without libfabric: they are taken, held, or end the job.
+ * connected endpoints without libfabric: they are taken, kept, or end the job.
  */
 #include "fuzz.h"
 
@@ -12,6 +12,7 @@ static struct weft_upcalls up;
 static struct weft_transport tp;
 static struct weft_msg_peer *peer;
 static int above; /* what the upcalls call it */
+static unsigned offers;
 static jmp_buf ended;
 
 _Noreturn void __wrap_weft_wireup_abort(struct weft_job *job, int code, const char *why);
@@ -32,12 +33,11 @@ void __wrap_weft_msg_return_credits(struct weft_transport *of, struct weft_msg_p
     weft_credits_return(&whom->credits, whom->credits.taken, whom->credits.taken_control);
 }
 
-static void arrived(void *owner, struct weft_peer *from, const void *header,
-                    const void *bytes, size_t len)
+static uint8_t sum_of(const struct weft_peer *from, const void *header, const void *bytes,
+                      size_t len)
 {
     uint8_t sum = 0;
 
-    (void)owner;
     demand((void *)from == &above, "a frame of nobody");
     for (size_t i = 0; i < WEFT_HEADER_BYTES; i++) {
         sum ^= ((const uint8_t *)header)[i];
@@ -45,21 +45,32 @@ static void arrived(void *owner, struct weft_peer *from, const void *header,
     for (size_t i = 0; i < len; i++) {
         sum ^= ((const uint8_t *)bytes)[i];
     }
-    up.is_full = sum % 8 == 1;
+    return sum;
 }
 
-static bool takes(void *owner, const struct weft_peer *from)
+static void control(void *owner, struct weft_peer *from, const void *header,
+                    const void *bytes, size_t len)
 {
     (void)owner;
-    (void)from;
-    return false;
+    (void)sum_of(from, header, bytes, len);
+}
+
+/* Some are kept, for as often as they are offered until a few others were. */
+static enum weft_taken arrived(void *owner, struct weft_peer *from, const void *header,
+                               const void *bytes, size_t len, unsigned flags)
+{
+    (void)owner;
+    demand(flags == 0, "a queue that nobody shares");
+    return (sum_of(from, header, bytes, len) + offers++ / 4) % 8 == 1 ? WEFT_KEEP
+                                                                      : WEFT_TAKEN;
 }
 
 static void set_up(void)
 {
     static struct weft_msg_stream second;
 
-    up = (struct weft_upcalls){.arrived = arrived, .may_take = takes};
+    up = (struct weft_upcalls){.arrived = arrived, .control = control};
+    offers = 0;
     memset(&tp, 0, sizeof(tp));
     memset(&second, 0, sizeof(second));
     tp.up = &up;
@@ -80,9 +91,8 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-    weft_msg_empty(&peer->held);
     for (int i = 0; i < STREAMS; i++) {
-        weft_msg_empty(&peer->streams[i]->early);
+        weft_msg_empty(&peer->streams[i]->kept);
     }
     weft_table_close(&tp.peers);
 }
@@ -91,13 +101,10 @@ static void tear_down(void)
 static void draw(struct input *in, struct weft_frame *frame)
 {
     const uint64_t wrong = input_number(in, 1);
-    const uint32_t number =
-        peer->number_in + (uint32_t)((wrong & 8) != 0 ? input_number(in, 4) : wrong >> 6);
 
     frame->zero = (wrong & 1) != 0 ? (uint8_t)input_number(in, 1) : 0;
     frame->kind = (uint8_t)(input_number(in, 1) % 5);
     frame->from = (uint32_t)((wrong & 4) != 0 ? input_number(in, 4) : wrong >> 7);
-    memcpy(frame->header + WEFT_HEADER_SEQUENCE_AT, &number, sizeof(number));
     frame->taken = (uint32_t)((wrong & 16) != 0 ? input_number(in, 4) : 0);
     frame->taken_control = (uint16_t)((wrong & 32) != 0 ? input_number(in, 4) : 0);
 }
@@ -120,7 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             take_frame(&tp, (const struct weft_frame *)(const void *)block, bytes);
             free(block);
             block = NULL;
-            take_all_held(&tp, &budget);
+            offer_all_kept(&tp, &budget);
         }
     }
     free(block);

@@ -56,6 +56,19 @@ static struct weft_header draw_header(struct input *in, size_t len)
     return header;
 }
 
+/* As the next of its peer, mostly; or a few before or behind that one. */
+static void hand_over(struct weft_peer *from, struct weft_header header,
+                      const uint8_t *bytes, size_t len, uint64_t how)
+{
+    if ((how & 16) != 0) {
+        weft_engine_control_arrived(NULL, from, &header, bytes, len);
+        return;
+    }
+    header.sequence =
+        from->in_sequence + ((how & 32) != 0 ? (uint32_t)(how >> 6) - 2 : 0);
+    (void)weft_engine_arrived(NULL, from, &header, bytes, len, 0);
+}
+
 static void arrive(struct requests *r, struct input *in)
 {
     const size_t len = (size_t)input_number(in, 1);
@@ -72,9 +85,8 @@ static void arrive(struct requests *r, struct input *in)
         memset(bytes + offsetof(struct weft_pkt_announce, share), 0xff, 8);
     }
     weft_lock();
-    weft_engine_arrived(
-        NULL, weft_engine_meet(NULL, weft_engine_process((how & 8) != 0 ? 2 : 1)),
-        &header, bytes, len);
+    hand_over(weft_engine_meet(NULL, weft_engine_process((how & 8) != 0 ? 2 : 1)), header,
+              bytes, len, how);
     weft_unlock();
     free(bytes); /* unless it has ended the job */
 }

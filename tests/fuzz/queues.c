@@ -32,7 +32,8 @@ static void read_ring(struct input *in)
     for (int n = 0; n < AT_MOST && weft_ring_peek(&ring, cells, CELLS, &head) &&
                     head.len != UINT32_MAX;
          n++) {
-        weft_ring_pop(&ring, cells, CELLS, &head, &packet);
+        weft_ring_read(&ring, cells, CELLS, &head, &packet);
+        weft_ring_drop(&ring, &head);
         demand(packet.head.len <= WEFT_SHORT_MAX, "longer than a packet");
     }
 }

@@ -33,6 +33,7 @@ static const struct {
     {"every_size", case_every_size, 1, BOTH},
     {"full_queue", case_full_queue, 20, BOTH},
     {"control_overtakes", case_control_overtakes, 20, BOTH},
+    {"kept_packets_are_offered_again", case_kept_packets_are_offered_again, 20, BOTH},
     {"grants", case_grants, 20, BOTH},
     {"budget", case_budget, 10, BOTH},
     {"turns", case_turns, 10, BOTH},

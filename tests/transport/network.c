@@ -95,7 +95,7 @@ void case_held_packets_wait(void)
     const uint32_t before = suite.from[from].ordered;
     int looks = 0;
 
-    suite.up.is_full = true;
+    suite.is_full = true;
     suite_meet();
     for (int i = 0; i < EACH; i++) {
         suite_send(suite_next(), 8, 0, false);
@@ -109,7 +109,7 @@ void case_held_packets_wait(void)
     } while (suite.ops->arm(suite.tp) != WEFT_OK || sleep_for(0));
     check(suite.from[from].ordered == before);
     suite_meet_quietly();
-    suite.up.is_full = false;
+    suite.is_full = false;
     (void)sleep_until(from, packets_from(from) + EACH);
     suite_meet();
 }

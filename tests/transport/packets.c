@@ -188,7 +188,7 @@ void case_control_overtakes(void)
     suite_meet();
     before = suite.from[from].ordered;
     control = suite.from[from].control + CONTROLS;
-    suite.up.is_full = true;
+    suite.is_full = true;
     suite_meet();
     fill_queue(to, 100, NULL);
     for (int i = 0; i < CONTROLS; i++) {
@@ -202,11 +202,56 @@ void case_control_overtakes(void)
     }
     check(suite.from[from].ordered == before);
     suite_meet();
-    suite.up.is_full = false;
+    suite.is_full = false;
     tell_all_sent(to);
     await_all_from(from);
     check(suite.from[from].ordered > before);
     suite_meet();
+}
+
+/*
+ * Every third offer is answered with KEEP. Each packet comes once and in its order all
+ * the same, because a kept one is offered again, and nothing that is behind it on its way
+ * comes first; control packets pass it.
+ */
+void case_kept_packets_are_offered_again(void)
+{
+    enum { EACH = 200, KEEP_EACH = 3 };
+    const uint32_t to = suite_next();
+    const uint32_t from = suite_previous();
+    struct suite_from *f = &suite.from[from];
+    const uint32_t kept = f->kept;
+    const uint32_t before = f->ordered;
+    const uint32_t offers = f->offers;
+    uint32_t control;
+
+    suite_send(to, 0, 0, false); /* a network is connected by it */
+    tell_all_sent(to);
+    await_all_from(from);
+    suite_meet();
+    f->keep_each = 1; /* all */
+    control = f->control + CONTROLS;
+    suite_meet();
+    for (int i = 0; i < CONTROLS; i++) {
+        suite_send(to, 50, 0, false);
+        suite_send(to, (size_t)i, WEFT_SEND_CONTROL, false);
+    }
+    while (f->control != control || f->kept == kept) {
+        suite_progress();
+    }
+    check(f->ordered == before + 1);
+    suite_meet();
+    f->keep_each = KEEP_EACH;
+    for (int i = 0; i < EACH; i++) {
+        suite_send(to, (size_t)i % 500, 0, false);
+    }
+    tell_all_sent(to);
+    await_all_from(from);
+    check(f->ordered == before + 1 + CONTROLS + EACH);
+    check(f->kept - kept >= EACH / KEEP_EACH);
+    check(f->offers - offers == f->ordered - before + f->kept - kept);
+    suite_meet();
+    f->keep_each = 0;
 }
 
 /* Two send to rank 0, which takes from one of them; then from the other. */
@@ -218,7 +263,7 @@ void case_grants(void)
     if (suite.size < 3) {
         return;
     }
-    suite.up.is_full = suite.me == 0;
+    suite.is_full = suite.me == 0;
     suite_meet();
     if (is_sender) {
         for (int i = 0; i < 100; i++) {
@@ -238,7 +283,7 @@ void case_grants(void)
             check(suite.from[1].ordered == before[1] + (r == 1 ? 100 : 0));
         }
         suite.granted = UINT32_MAX;
-        suite.up.is_full = false;
+        suite.is_full = false;
     }
     suite_meet();
 }
@@ -289,7 +334,7 @@ static void turns_of_network(uint32_t each, int budget)
     uint32_t polls = 0;
     uint32_t words = 0;
 
-    suite.up.is_full = suite.me == 0;
+    suite.is_full = suite.me == 0;
     suite_meet();
     if (suite.me != 0) {
         for (uint32_t i = 0; i < each; i++) {
@@ -309,7 +354,7 @@ static void turns_of_network(uint32_t each, int budget)
     if (suite.me == 0) {
         const uint32_t before = suite.arrived;
 
-        suite.up.is_full = false;
+        suite.is_full = false;
         while (suite.arrived != before + each * (suite.size - 1)) {
             suite_poll_within(budget);
             check(++polls <= 2 * each * suite.size / (uint32_t)budget);

@@ -145,14 +145,14 @@ static void refuse_one_from(uint32_t rank)
     const uint32_t before = suite.from[rank].ordered;
     uint32_t bell;
 
-    suite.up.is_full = true;
+    suite.is_full = true;
     for (int i = 0; i < 100; i++) {
         suite.ops->poll(suite.tp, SUITE_BUDGET);
     }
     check(suite.from[rank].ordered == before);
     check(arm_at(WEFT_WAKE_ALL, &bell) == WEFT_OK);
     weft_node_disarm(&suite.node);
-    suite.up.is_full = false;
+    suite.is_full = false;
 }
 
 /* One packet after the other, from the first, whichever way each comes. */

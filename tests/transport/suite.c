@@ -13,17 +13,16 @@ enum {
     PATTERN_BYTES = 1 << 16,
 };
 
-/* In the place of the header, of which a transport reads the number at most. */
+/* In the place of the header, which a transport does not read. */
 struct head {
     uint32_t mark;
-    uint32_t number; /* at WEFT_HEADER_SEQUENCE_AT */
+    uint32_t number; /* of an ordered packet of this sender to this receiver */
     uint32_t from;
     uint32_t len;
     uint32_t flags;
     uint32_t word[2];
 };
 _Static_assert(sizeof(struct head) == WEFT_HEADER_BYTES, "");
-_Static_assert(offsetof(struct head, number) == WEFT_HEADER_SEQUENCE_AT, "");
 
 enum { IS_LAST = 1 << 8, HAS_WORD = 1 << 9 }; /* beside WEFT_SEND_* */
 
@@ -78,42 +77,86 @@ static uint32_t rank_of(const struct weft_peer *peer)
     return (uint32_t)((const struct suite_from *)peer - suite.from);
 }
 
-static void on_arrived(void *owner, struct weft_peer *peer, const void *header,
-                       const void *data, size_t len)
+/* What every packet is. */
+static struct head check_packet(void *owner, const struct weft_peer *peer,
+                                const void *header, const void *data, size_t len)
 {
     const uint32_t from = rank_of(peer);
-    struct suite_from *f;
     struct head head;
 
     check(owner == &suite);
     check(from < suite.size && from != suite.me);
-    f = &suite.from[from];
     memcpy(&head, header, sizeof(head));
     check(head.mark == MARK);
     check(head.from == from);
     check(head.len == len);
     check(memcmp(data, data_of(from, head.number, len), len) == 0);
-    suite.arrived++;
-    if ((head.flags & WEFT_SEND_CONTROL) != 0) {
-        f->control++;
-    } else {
-        check(!suite.up.is_full || suite.granted == from || suite.is_granting_anyone);
-        check(head.number == f->ordered);
-        f->ordered++;
-    }
-    if ((head.flags & HAS_WORD) != 0) {
-        check(f->words_in - f->words_out < SUITE_WORDS);
-        f->words[f->words_in++ % SUITE_WORDS] =
-            (uint64_t)head.word[1] << 32 | head.word[0];
-    }
-    suite.endings += (head.flags & IS_LAST) != 0 ? 1 : 0;
+    return head;
 }
 
-static bool on_may_take(void *owner, const struct weft_peer *from)
+static void note(const struct head *head)
 {
+    struct suite_from *f = &suite.from[head->from];
+
+    suite.arrived++;
+    if ((head->flags & HAS_WORD) != 0) {
+        check(f->words_in - f->words_out < SUITE_WORDS);
+        f->words[f->words_in++ % SUITE_WORDS] =
+            (uint64_t)head->word[1] << 32 | head->word[0];
+    }
+    suite.endings += (head->flags & IS_LAST) != 0 ? 1 : 0;
+}
+
+static void on_control(void *owner, struct weft_peer *peer, const void *header,
+                       const void *data, size_t len)
+{
+    const struct head head = check_packet(owner, peer, header, data, len);
+
+    check((head.flags & WEFT_SEND_CONTROL) != 0);
+    suite.from[head.from].control++;
+    note(&head);
+}
+
+/* By the order among all ways, then by the grant rule. */
+static bool on_may_take(void *owner, const struct weft_peer *peer, const void *header,
+                        unsigned flags)
+{
+    const uint32_t from = rank_of(peer);
+    struct head head;
+
     check(owner == &suite);
-    check(from == NULL || rank_of(from) < suite.size);
-    return from == NULL ? suite.is_granting_anyone : rank_of(from) == suite.granted;
+    check(from < suite.size && from != suite.me);
+    memcpy(&head, header, sizeof(head));
+    check(head.mark == MARK);
+    check((int32_t)(head.number - suite.from[from].ordered) >= 0); /* nothing repeats */
+    if (head.number != suite.from[from].ordered) {
+        check((flags & WEFT_SHARED_QUEUE) == 0); /* it would hold up other senders */
+        return false;
+    }
+    return !suite.is_full || suite.granted == from ||
+           ((flags & WEFT_SHARED_QUEUE) != 0 && suite.is_granting_anyone);
+}
+
+/* What is kept is offered again, and until then nothing that came behind it by the same
+ * way. */
+static enum weft_taken on_arrived(void *owner, struct weft_peer *peer, const void *header,
+                                  const void *data, size_t len, unsigned flags)
+{
+    const struct head head = check_packet(owner, peer, header, data, len);
+    struct suite_from *f = &suite.from[head.from];
+
+    check((head.flags & WEFT_SEND_CONTROL) == 0);
+    f->offers++;
+    /* Those whose turn it is are counted: else the ways could be offered in step with it,
+     * so that it is always the same one's turn to be kept. */
+    if (!on_may_take(owner, peer, header, flags) ||
+        (f->keep_each != 0 && ++f->since_kept % f->keep_each == 0)) {
+        f->kept++;
+        return WEFT_KEEP;
+    }
+    f->ordered++;
+    note(&head);
+    return WEFT_TAKEN;
 }
 
 void suite_on_done(struct weft_op *op, enum weft_rc rc)
@@ -354,6 +397,7 @@ void suite_open(const char *name)
         .meet = on_meet,
         .arrived = on_arrived,
         .may_take = on_may_take,
+        .control = on_control,
         .lost = on_lost,
     };
     weft_node_open(&suite.job, &suite.node);

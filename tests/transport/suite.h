@@ -25,6 +25,10 @@ enum { SUITE_BUDGET = 64, SUITE_WORDS = 64 };
 struct suite_from {
     uint32_t ordered; /* packets, all in order */
     uint32_t control;
+    uint32_t offers;             /* of ordered packets */
+    uint32_t kept;               /* of them, those that were not taken */
+    uint32_t keep_each;          /* set by a case: keeps one of so many; 0: none */
+    uint32_t since_kept;         /* counts them */
     uint64_t words[SUITE_WORDS]; /* that came with control packets, not read yet */
     uint32_t words_in;
     uint32_t words_out;
@@ -45,8 +49,9 @@ struct suite {
     struct suite_from *from; /* by rank */
     uint32_t *sent;          /* by rank: ordered packets */
     uint32_t arrived;        /* packets of any kind, from anyone */
-    uint32_t granted;        /* may_take() says yes to this rank alone */
-    bool is_granting_anyone; /* and to a queue that many share */
+    bool is_full;            /* then only from these: */
+    uint32_t granted;        /* this rank */
+    bool is_granting_anyone; /* and whoever is in a queue that many share */
     uint32_t endings;        /* ordered packets that said they are the last */
     const struct weft_op *done;
     uint32_t done_count;
@@ -108,6 +113,7 @@ void case_first_contact(void);
 void case_every_size(void);
 void case_full_queue(void);
 void case_control_overtakes(void);
+void case_kept_packets_are_offered_again(void);
 void case_grants(void);
 void case_budget(void);
 void case_turns(void);

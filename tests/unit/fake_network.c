@@ -40,7 +40,9 @@ static struct {
     struct pending pending[NET_OPS];
     bool is_finishing;
     enum weft_rc rc;
-    struct arrival *arrivals;
+    struct arrival *arrivals[NET_PATHS]; /* ordered packets */
+    struct arrival *control[NET_PATHS];
+    uint32_t numbers[NET_PEERS]; /* of the next ordered packet from each */
 } net;
 
 static void fail(const char *what)
@@ -112,8 +114,10 @@ static void net_close(struct weft_transport *tp)
     if (fake_net.registered != 0) {
         fail("memory is registered at the end");
     }
-    if (net.arrivals != NULL) {
-        fail("packets have not arrived");
+    for (int path = 0; path < NET_PATHS; path++) {
+        if (net.arrivals[path] != NULL || net.control[path] != NULL) {
+            fail("packets have not arrived");
+        }
     }
 }
 
@@ -289,11 +293,50 @@ static void finish_all(void)
     }
 }
 
+static bool is_ordered(const struct weft_header *header)
+{
+    return header->kind == WEFT_PKT_EAGER || header->kind == WEFT_PKT_ANNOUNCE ||
+           header->kind == WEFT_PKT_DATA;
+}
+
+static struct weft_peer *sender_of(const struct arrival *a)
+{
+    return net.up->meet(net.up->owner, weft_engine_process(a->from));
+}
+
+static bool offer(const struct arrival *a)
+{
+    struct weft_peer *from = sender_of(a);
+
+    if (!is_ordered(&a->header)) {
+        net.up->control(net.up->owner, from, &a->header, a->data, a->len);
+        return true;
+    }
+    return net.up->arrived(net.up->owner, from, &a->header, a->data, a->len, 0) ==
+           WEFT_TAKEN;
+}
+
+/* What is not taken stays first in its queue. */
+static int poll_arrivals(struct arrival **first, int budget)
+{
+    int n = 0;
+
+    while (*first != NULL && n < budget && offer(*first)) {
+        struct arrival *a = *first;
+
+        *first = a->next;
+        free(a);
+        n++;
+    }
+    return n;
+}
+
 static int net_poll(struct weft_transport *tp, int budget)
 {
     int n = 0;
 
     (void)tp;
+    fake_net.polls++;
     quieten(net.descriptor);
     quieten(net.events);
     if (net.is_finishing) {
@@ -304,27 +347,32 @@ static int net_poll(struct weft_transport *tp, int budget)
     while (net.lost_count > 0) {
         fake_net_lose(net.lost[--net.lost_count]);
     }
-    while (net.arrivals != NULL && n < budget) {
-        struct arrival *a = net.arrivals;
-
-        net.arrivals = a->next;
-        net.up->arrived(net.up->owner,
-                        net.up->meet(net.up->owner, weft_engine_process(a->from)),
-                        &a->header, a->data, a->len);
-        free(a);
-        n++;
+    for (int path = 0; path < NET_PATHS; path++) {
+        if (!fake_net.is_held[path]) {
+            n += poll_arrivals(&net.control[path], budget - n);
+            n += poll_arrivals(&net.arrivals[path], budget - n);
+        }
     }
     return n;
 }
 
 static enum weft_rc net_arm(struct weft_transport *tp)
 {
+    bool has_something = net.lost_count > 0 || net.is_asked;
+
     (void)tp;
     if (net.has_changed) {
         return WEFT_PENDING;
     }
-    return net.arrivals != NULL || net.lost_count > 0 || net.is_asked ? WEFT_AGAIN
-                                                                      : WEFT_OK;
+    for (int path = 0; path < NET_PATHS; path++) {
+        const struct arrival *a = net.arrivals[path];
+
+        has_something |=
+            !fake_net.is_held[path] &&
+            (net.control[path] != NULL ||
+             (a != NULL && net.up->may_take(net.up->owner, sender_of(a), &a->header, 0)));
+    }
+    return has_something ? WEFT_AGAIN : WEFT_OK;
 }
 
 static int net_descriptors(struct weft_transport *tp, int out[WEFT_DESCRIPTORS])
@@ -363,21 +411,36 @@ void fake_net_finish(enum weft_rc rc)
     net.rc = rc;
 }
 
-void fake_net_arrive(uint32_t from, const struct weft_header *header, const void *data,
-                     size_t len)
+static void append(struct arrival **end, struct arrival *a)
 {
-    struct arrival **end = &net.arrivals;
-    struct arrival *a = malloc(sizeof(*a) + len);
-
     while (*end != NULL) {
         end = &(*end)->next;
     }
+    *end = a;
+}
+
+void fake_net_arrive_by(uint32_t from, int path, const struct weft_header *header,
+                        const void *data, size_t len)
+{
+    struct arrival *a = malloc(sizeof(*a) + len);
+
     *a = (struct arrival){.from = from, .header = *header, .len = len};
     if (len > 0) {
         memcpy(a->data, data, len);
     }
-    *end = a;
+    if (is_ordered(header)) {
+        a->header.sequence = net.numbers[from]++;
+        append(&net.arrivals[path], a);
+    } else {
+        append(&net.control[path], a);
+    }
     announce(net.descriptor);
+}
+
+void fake_net_arrive(uint32_t from, const struct weft_header *header, const void *data,
+                     size_t len)
+{
+    fake_net_arrive_by(from, 0, header, data, len);
 }
 
 void fake_net_lose_later(uint32_t rank)

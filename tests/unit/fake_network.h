@@ -14,6 +14,7 @@
 
 enum {
     NET_PEERS = 8,
+    NET_PATHS = 2, /* to each */
     NET_ZCOPY_MAX = 16 * 1024,
     NET_PACKETS = 256,
     NET_OPS = 64,
@@ -40,11 +41,13 @@ struct fake_net {
     bool has_events;     /* a descriptor is readable while something has come */
     bool prefers_get;    /* receivers get long messages; before the first contact */
     bool has_no_memory;  /* peers' memory is out of reach; before the first contact */
+    bool is_held[NET_PATHS]; /* what comes by that path stays on its way */
 
     /* Read by the test. */
     struct net_packet sent[NET_PACKETS];
     int sent_count;
     int pending; /* operations that were not finished yet */
+    int polls;
     int puts;
     int gets;
     int registered; /* pieces of memory now */
@@ -60,7 +63,11 @@ void fake_net_reset(void);
 /* Finishes all operations that are under way, at the next poll. */
 void fake_net_finish(enum weft_rc rc);
 
-/* A packet of a peer's arrives at the next poll. */
+/* A packet of a peer's arrives at the next poll, by the first path or by another one.
+ * Ordered packets are numbered as they are handed in; each path keeps the order of its
+ * own, and control packets pass the others. */
+void fake_net_arrive_by(uint32_t from, int path, const struct weft_header *header,
+                        const void *data, size_t len);
 void fake_net_arrive(uint32_t from, const struct weft_header *header, const void *data,
                      size_t len);
 

@@ -25,6 +25,7 @@ static struct weft_path *paths[FAKE_PEERS]; /* that are connected */
 static bool is_reachable;
 static size_t sent_room;
 static size_t move_room;
+static uint32_t numbers[FAKE_PEERS]; /* of the next ordered packet from each */
 
 static void note_fault(bool is_fault, const char *what)
 {
@@ -90,6 +91,7 @@ void fake_reset(void)
     empty(&ordered);
     empty(&control);
     is_reachable = true;
+    memset(numbers, 0, sizeof(numbers));
     fake = (struct fake){
         .packet_max = FAKE_SHORT_MAX,
         .gets = FAKE_ENDLESS,
@@ -122,7 +124,9 @@ void fake_arrive(uint32_t from, struct weft_header header, const void *data, siz
     int copies = 1;
 
     header.length = (uint32_t)len;
-    if (q == &control) {
+    if (q == &ordered) {
+        header.sequence = numbers[from]++;
+    } else {
         copies += use_up(&fake.repeat_control) ? 1 : 0;
         copies = use_up(&fake.drop_control) ? 0 : copies;
     }
@@ -130,6 +134,11 @@ void fake_arrive(uint32_t from, struct weft_header header, const void *data, siz
         *q->end = make(from, &header, data, len, flags);
         q->end = &(*q->end)->next;
     }
+}
+
+uint32_t fake_number(uint32_t from)
+{
+    return numbers[from];
 }
 
 static size_t length_of(const struct queue *q)
@@ -263,42 +272,68 @@ static enum weft_rc fake_send(struct weft_path *path, const void *header,
     return WEFT_OK;
 }
 
-/* The first packet of a queue that may be taken, with the place that leads to it. */
-static struct fake_packet **first_ready(const struct weft_transport *tp, struct queue *q)
+static struct weft_peer *sender_of(const struct weft_transport *tp,
+                                   const struct fake_packet *packet)
 {
-    bool is_behind[FAKE_PEERS] = {false}; /* an older one of that peer waits */
-    struct fake_packet **at = &q->first;
-
-    while (*at != NULL) {
-        const uint32_t from = (*at)->peer;
-
-        if (!is_behind[from] && !fake.is_held[from] &&
-            (q == &control || !tp->up->is_full ||
-             tp->up->may_take(tp->up->owner,
-                              tp->up->meet(tp->up->owner, weft_engine_process(from))))) {
-            return at;
-        }
-        is_behind[from] = true;
-        at = &(*at)->next;
-    }
-    return NULL;
+    return tp->up->meet(tp->up->owner, weft_engine_process(packet->peer));
 }
 
+/* Would this packet be taken? For a last look, which offers nothing. */
+static bool is_ready(const struct weft_transport *tp, const struct queue *q,
+                     const struct fake_packet *packet)
+{
+    struct weft_upcalls *up = tp->up;
+
+    return q == &control ||
+           up->may_take(up->owner, sender_of(tp, packet), &packet->header, 0);
+}
+
+static bool has_ready(const struct weft_transport *tp, const struct queue *q)
+{
+    bool is_behind[FAKE_PEERS] = {false}; /* an older one of that peer waits */
+
+    for (const struct fake_packet *p = q->first; p != NULL; p = p->next) {
+        if (!is_behind[p->peer] && !fake.is_held[p->peer] && is_ready(tp, q, p)) {
+            return true;
+        }
+        is_behind[p->peer] = true;
+    }
+    return false;
+}
+
+static enum weft_taken offer(struct weft_transport *tp, const struct queue *q,
+                             const struct fake_packet *packet)
+{
+    struct weft_upcalls *up = tp->up;
+    struct weft_peer *from = sender_of(tp, packet);
+
+    if (q == &control) {
+        up->control(up->owner, from, &packet->header, packet->data, packet->len);
+        return WEFT_TAKEN;
+    }
+    return up->arrived(up->owner, from, &packet->header, packet->data, packet->len, 0);
+}
+
+/* What is not taken stays, and holds up what is behind it of the same peer. */
 static int poll_queue(struct weft_transport *tp, struct queue *q, int budget)
 {
-    struct fake_packet **at;
+    bool is_behind[FAKE_PEERS] = {false};
+    struct fake_packet **at = &q->first;
     int done = 0;
 
-    while (done < budget && (at = first_ready(tp, q)) != NULL) {
+    while (*at != NULL && done < budget) {
         struct fake_packet *packet = *at;
 
+        if (is_behind[packet->peer] || fake.is_held[packet->peer] ||
+            offer(tp, q, packet) != WEFT_TAKEN) {
+            is_behind[packet->peer] = true;
+            at = &packet->next;
+            continue;
+        }
         *at = packet->next;
         if (q->end == &packet->next) {
             q->end = at;
         }
-        tp->up->arrived(tp->up->owner,
-                        tp->up->meet(tp->up->owner, weft_engine_process(packet->peer)),
-                        &packet->header, packet->data, packet->len);
         free(packet);
         done++;
     }
@@ -434,7 +469,7 @@ static enum weft_rc fake_arm(struct weft_transport *tp)
 {
     note_fault(!is_locked(), "arm without the lock");
     note_fault(!fake_is_armed(), "a last look before a wake level was published");
-    if (first_ready(tp, &control) != NULL || first_ready(tp, &ordered) != NULL) {
+    if (has_ready(tp, &control) || has_ready(tp, &ordered)) {
         return WEFT_AGAIN;
     }
     if (fake.arming != NULL) {

@@ -2,9 +2,9 @@
  * fake_transport.h - a transport without peers: the test stands for all of them.
  *
  * It keeps what is sent for the test to look at, and hands over what the test lets arrive
- * when it is polled, as the contract in transport.h says: ordered packets of one peer in
- * order, and while the upcalls are full only those that may be taken; control packets
- * first and always. Peers' memory is this process's own, so an address of the test's is
+ * when it is polled, as the contract in transport.h says: control packets first, then
+ * ordered ones, which it numbers; one that is not taken stays, and holds up those of the
+ * same peer. Peers' memory is this process's own, so an address of the test's is
  * one of a peer's. On request it refuses, fails, holds packets back, and, for tests of
  * what must then not happen, drops and repeats control packets.
  *
@@ -90,7 +90,9 @@ void fake_reset(void);
 /* Peers' memory can be reached, or not any more; before, it can. */
 void fake_reach(bool can_be);
 
-/* Lets a packet arrive at the next poll; header.length is set to `len`. */
+/* Lets a packet arrive at the next poll; header.length is set to `len`, and the sequence
+ * of an ordered packet to the next number of that peer, which fake_number() tells. */
+uint32_t fake_number(uint32_t from);
 void fake_arrive(uint32_t from, struct weft_header header, const void *data, size_t len,
                  unsigned flags);
 

@@ -214,13 +214,24 @@ struct arrival {
     size_t len;
 };
 
+bool fixture_is_ordered(const struct weft_header *header)
+{
+    return header->kind < WEFT_KINDS && weft_engine.kinds[header->kind].is_ordered;
+}
+
 static void arrive_as_it_is(void *argument)
 {
     const struct arrival *arrival = argument;
+    struct weft_peer *from = weft_engine_meet(NULL, weft_engine_process(arrival->from));
 
     weft_lock();
-    weft_engine_arrived(NULL, weft_engine_meet(NULL, weft_engine_process(arrival->from)),
-                        arrival->header, arrival->data, arrival->len);
+    if (fixture_is_ordered(arrival->header)) {
+        (void)weft_engine_arrived(NULL, from, arrival->header, arrival->data,
+                                  arrival->len, 0);
+    } else {
+        weft_engine_control_arrived(NULL, from, arrival->header, arrival->data,
+                                    arrival->len);
+    }
     weft_unlock();
 }
 
@@ -228,16 +239,24 @@ const char *rejection_of(uint32_t from, const struct weft_header *header,
                          const void *data, size_t len)
 {
     struct arrival arrival = {from, header, data, len};
+    struct weft_peer *peer = weft_engine_meet(NULL, weft_engine_process(from));
+    const uint32_t in_sequence = peer->in_sequence;
+    const char *words;
 
-    return rejection_in(arrive_as_it_is, &arrival);
+    peer->in_sequence = header->sequence; /* it is its turn */
+    words = rejection_in(arrive_as_it_is, &arrival);
+    peer->in_sequence = in_sequence; /* and later of those that the fake numbers */
+    return words;
 }
 
 /* ---- peers ---- */
 
 /* With the checksum of a control packet or of DATA, where they are on. */
-static struct weft_header sealed(struct weft_header header, const void *data, size_t len)
+static struct weft_header sealed(uint32_t from, struct weft_header header,
+                                 const void *data, size_t len)
 {
     header.length = (uint32_t)len;
+    header.sequence = fixture_is_ordered(&header) ? fake_number(from) : 0;
     if (weft_p2p.has_checksum) {
         weft_seal_packet(&header, data,
                          header.kind == WEFT_PKT_DATA ? sizeof(struct weft_pkt_data)
@@ -286,8 +305,8 @@ void arrive_answer(uint32_t from, enum weft_packet kind, union weft_pkt_control 
 {
     const size_t len = weft_engine.kinds[kind].least;
 
-    fake_arrive(from, sealed(fixture_header(kind, from, 0), &answer, len), &answer, len,
-                WEFT_SEND_CONTROL);
+    fake_arrive(from, sealed(from, fixture_header(kind, from, 0), &answer, len), &answer,
+                len, WEFT_SEND_CONTROL);
 }
 
 void arrive_data(uint32_t from, uint64_t request, const uint8_t *message, uint64_t offset,
@@ -300,7 +319,7 @@ void arrive_data(uint32_t from, uint64_t request, const uint8_t *message, uint64
     memcpy(packet, &piece, sizeof(piece));
     memcpy(packet + sizeof(piece), message + offset, length);
     fake_arrive(from,
-                sealed(fixture_header(WEFT_PKT_DATA, from, 0), packet,
+                sealed(from, fixture_header(WEFT_PKT_DATA, from, 0), packet,
                        sizeof(piece) + (size_t)length),
                 packet, sizeof(piece) + (size_t)length, 0);
 }
@@ -439,9 +458,9 @@ void fill_store(void)
 {
     static const uint8_t large[WEFT_EAGER_MAX];
 
-    for (int i = 0; i < 10000 && !weft_engine.up.is_full; i++) {
+    for (int i = 0; i < 10000 && !weft_engine.order.is_full; i++) {
         arrive_eager(FILLER, FILLER_TAG, large, sizeof(large));
         weft_progress();
     }
-    assert_true(weft_engine.up.is_full);
+    assert_true(weft_engine.order.is_full);
 }

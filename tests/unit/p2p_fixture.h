@@ -25,6 +25,7 @@ int fixture_close(void **state);
 
 /* A header as rank `source` of the communicator would send it. */
 struct weft_header fixture_header(enum weft_packet kind, uint32_t source, int tag);
+bool fixture_is_ordered(const struct weft_header *header);
 
 /* What peers do. */
 void arrive_eager(uint32_t from, int tag, const void *data, size_t len);

@@ -227,31 +227,46 @@ static struct weft_peer *on_meet(void *owner, uint64_t process)
     return owner;
 }
 
-static void on_arrived(void *owner, struct weft_peer *from, const void *header,
+static void on_control(void *owner, struct weft_peer *from, const void *header,
                        const void *data, size_t len)
 {
     struct side *s = owner;
     struct head head;
 
+    (void)data;
     memcpy(&head, header, sizeof(head));
-    check((void *)from == owner);
-    if (head.kind == KIND_OFFER) {
-        check(!s->has_offer);
-        s->has_offer = true;
-        s->offer_number = head.number;
-        s->offer_generation = head.generation;
-        return;
-    }
-    check(head.number == s->arrived);
-    check(memcmp(data, data_of(head.number), len) == 0);
-    s->arrived++;
+    check((void *)from == owner && len == 0);
+    check(head.kind == KIND_OFFER && !s->has_offer);
+    s->has_offer = true;
+    s->offer_number = head.number;
+    s->offer_generation = head.generation;
 }
 
-static bool may_take(void *owner, const struct weft_peer *from)
+/* The first in the lane wait for those that went through the inbox. */
+static bool may_take(void *owner, const struct weft_peer *from, const void *header,
+                     unsigned flags)
 {
-    (void)owner;
-    (void)from;
-    return true;
+    const struct side *s = owner;
+    struct head head;
+
+    memcpy(&head, header, sizeof(head));
+    check((const void *)from == owner);
+    check(head.kind == KIND_ORDERED && head.number >= s->arrived);
+    check(head.number == s->arrived || flags == 0);
+    return head.number == s->arrived;
+}
+
+static enum weft_taken on_arrived(void *owner, struct weft_peer *from, const void *header,
+                                  const void *data, size_t len, unsigned flags)
+{
+    struct side *s = owner;
+
+    if (!may_take(owner, from, header, flags)) {
+        return WEFT_KEEP;
+    }
+    check(memcmp(data, data_of(s->arrived), len) == 0);
+    s->arrived++;
+    return WEFT_TAKEN;
 }
 
 /* Sends what there is room for; true if that was something. */
@@ -503,6 +518,7 @@ static void open_side(struct side *s, uint32_t me, const struct weft_segment *se
         .meet = on_meet,
         .arrived = on_arrived,
         .may_take = may_take,
+        .control = on_control,
     };
     weft_node_open(&s->job, &s->node);
     assert_int_equal(weft_shm_ops.open(&s->up, &s->node, &s->tp), WEFT_OK);
@@ -540,9 +556,91 @@ static void no_schedule_hangs_or_mixes_anything_up(void **state)
     weft_segment_close(&segment);
 }
 
+/* ---- one thread: what a sender sees of a packet ---- */
+
+static struct {
+    struct weft_path *path; /* the sender's */
+    uint32_t number;        /* of the packet that was offered last */
+    uint32_t next;
+    bool keeps;
+} seen;
+
+static bool has_number(const void *header, const void *number)
+{
+    struct head head;
+
+    memcpy(&head, header, sizeof(head));
+    return head.number == *(const uint32_t *)number;
+}
+
+static bool is_queued(uint32_t number)
+{
+    return weft_shm_ops.may_be_queued(seen.path, has_number, &number);
+}
+
+static enum weft_taken on_offered(void *owner, struct weft_peer *from, const void *header,
+                                  const void *data, size_t len, unsigned flags)
+{
+    struct head head;
+
+    (void)owner;
+    (void)from;
+    (void)data;
+    (void)len;
+    (void)flags;
+    memcpy(&head, header, sizeof(head));
+    seen.number = head.number;
+    assert_true(is_queued(head.number)); /* it is not matched yet */
+    if (seen.keeps || head.number != seen.next) {
+        return WEFT_KEEP;
+    }
+    seen.next++;
+    return WEFT_TAKEN;
+}
+
+/* A sender that finds a packet taken relies on its having been matched. */
+static void a_packet_looks_taken_only_after_it_was_handled(void **state)
+{
+    enum { PACKETS = 10 };
+    struct weft_segment segment = make_segment();
+
+    (void)state;
+    memset(sides, 0, sizeof(sides));
+    for (uint32_t i = 0; i < SIDES; i++) {
+        open_side(&sides[i], i, &segment);
+    }
+    sides[1].up.arrived = on_offered;
+    seen.path = sides[0].path;
+    for (uint32_t i = 0; i < PACKETS; i++) { /* by the inbox, then by a lane */
+        const struct head head = {.kind = KIND_ORDERED, .number = i};
+
+        assert_int_equal(weft_shm_send(seen.path, &head, "", 0, 0), WEFT_OK);
+    }
+    seen.keeps = true;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(weft_shm_poll(sides[1].tp, BUDGET), 0);
+        assert_true(is_queued(0));
+        assert_true(is_queued(PACKETS - 1));
+    }
+    seen.keeps = false;
+    assert_true(weft_shm_poll(sides[1].tp, 5) <= 5);
+    while (weft_shm_poll(sides[1].tp, 1) > 0) {
+        assert_true(seen.number == PACKETS - 1 || is_queued(seen.number + 1));
+        assert_true(seen.number < 2 || !is_queued(seen.number)); /* the inbox tells not */
+    }
+    assert_int_equal(seen.next, PACKETS);
+    assert_false(is_queued(PACKETS - 1));
+    for (int i = 0; i < SIDES; i++) {
+        weft_shm_ops.disconnect(sides[i].path);
+        weft_shm_ops.close(sides[i].tp);
+    }
+    weft_segment_close(&segment);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_packet_looks_taken_only_after_it_was_handled),
         cmocka_unit_test(no_schedule_hangs_or_mixes_anything_up),
     };
 

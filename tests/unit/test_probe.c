@@ -265,7 +265,7 @@ static void messages_that_were_taken_survive_what_comes_later(void **state)
         arrive_eager(A, 1, bytes, sizeof(bytes));
         messages[i] = take(A, 1);
     }
-    assert_false(weft_engine.up.is_full);
+    assert_false(weft_engine.order.is_full);
     for (int i = MANY - 1; i >= 0; i--) {
         end_recv(receive(messages[i], bytes, sizeof(bytes)), A, 1, sizeof(bytes));
         assert_pattern(bytes, sizeof(bytes), (unsigned)i);

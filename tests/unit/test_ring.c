@@ -68,7 +68,7 @@ static struct packet packet_of(uint32_t writer, uint32_t number, uint32_t len)
     const uint64_t r = mix((uint64_t)writer << 32 | number);
 
     return (struct packet){
-        .head = {.from = writer, .local = writer + 100, .number = number, .len = len},
+        .head = {.from = writer, .local = writer + 100, .len = len},
         .header = bytes + r % (BYTES - WEFT_HEADER_BYTES),
         .data = bytes + (r >> 20) % (BYTES - LARGEST),
     };
@@ -103,7 +103,8 @@ static void assert_next(uint32_t count, const struct packet *p)
 
     assert_true(weft_ring_peek(&ring, cells, count, &head));
     assert_memory_equal(&head, &p->head, sizeof(head));
-    weft_ring_pop(&ring, cells, count, &head, &got);
+    weft_ring_read(&ring, cells, count, &head, &got);
+    weft_ring_drop(&ring, &head);
     assert_true(is_same(&got, p));
 }
 
@@ -303,7 +304,8 @@ static bool read_one(uint32_t *next, uint32_t writers)
     while (!weft_ring_peek(&ring, cells, WEFT_INBOX_CELLS, &head)) {
         sched_yield();
     }
-    weft_ring_pop(&ring, cells, WEFT_INBOX_CELLS, &head, &got);
+    weft_ring_read(&ring, cells, WEFT_INBOX_CELLS, &head, &got);
+    weft_ring_drop(&ring, &head);
     if (got.head.from >= writers) {
         return false;
     }

@@ -42,7 +42,6 @@ struct weft_lane_in {
     struct weft_peer *peer; /* its sender, as the upcalls call it */
     uint32_t from;          /* rank of its sender in the job */
     uint32_t local;         /* and on the node */
-    bool is_in_order;       /* what the sender sent another way before has been taken */
 };
 
 static inline uint32_t weft_lane_cells(size_t len)

@@ -37,10 +37,8 @@ _Static_assert(sizeof(struct weft_cell) == WEFT_CELL_BYTES, "one cache line");
 #define WEFT_CELL_WRAP UINT32_MAX
 
 struct weft_lane {
-    _Alignas(64) _Atomic uint64_t taken; /* cells consumed; by the receiver */
-    _Alignas(
-        64) uint32_t before;     /* ordered packets of its sender that went another way */
-    _Atomic uint32_t wants_room; /* its sender waits for cells to become free */
+    _Alignas(64) _Atomic uint64_t taken;      /* cells consumed; by the receiver */
+    _Alignas(64) _Atomic uint32_t wants_room; /* its sender waits for free cells */
     _Alignas(64) struct weft_cell cells[WEFT_LANE_CELLS];
 };
 

@@ -1,9 +1,10 @@
 /*
  * poll.c - takes what has come: control packets first, then lanes and the inbox in turn.
  *
- * Ordered packets of one sender are numbered. A lane's first message has to wait for
- * those that its sender put into the inbox before it; an inbox packet for those in the
- * lane.
+ * What the upcall does not take stays where it is, and what is behind it in its lane or
+ * in the inbox waits. A sender that has a lane never goes back to the inbox: so its first
+ * packets in the lane may come before their turn, but those in the inbox do not, and hold
+ * up nobody else for that reason.
  */
 #include "transport/shm/shm.h"
 
@@ -44,6 +45,12 @@ static bool is_from_here(const struct weft_transport *tp,
            head->from == weft_segment_rank(segment, head->local);
 }
 
+/* The peer with this rank in our job. */
+static struct weft_peer *peer_of(const struct weft_transport *tp, uint32_t rank)
+{
+    return tp->up->meet(tp->up->owner, weft_process(tp->job->segment.job, rank));
+}
+
 /* A sender has been given a lane since we last looked. */
 static void meet_lanes(struct weft_transport *tp, uint32_t mask)
 {
@@ -62,10 +69,9 @@ static void meet_lanes(struct weft_transport *tp, uint32_t mask)
         tp->lanes[tp->lane_count++] = (struct weft_lane_in){
             .lane = &tp->area->lanes[i],
             .position = 0,
-            .peer = tp->up->meet(tp->up->owner, weft_process(tp->job->segment.job, from)),
+            .peer = peer_of(tp, from),
             .local = local,
             .from = from,
-            .is_in_order = false,
         };
         tp->known_mask |= 1u << i;
         fresh &= fresh - 1;
@@ -90,21 +96,15 @@ static int poll_lane(struct weft_transport *tp, struct weft_lane_in *in, int bud
         if (done > 0) { /* a backlog: the sender is done with the cells behind it too */
             __builtin_prefetch(weft_lane_cell(in->lane, in->position + WEFT_LANE_LOOK));
         }
-        if (weft_unlikely(!in->is_in_order)) {
-            if (in->lane->before != (uint32_t)tp->expected[in->local]) {
-                break; /* the inbox has to come first */
-            }
-            in->is_in_order = true;
-        }
-        if (weft_unlikely(up->is_full) && !up->may_take(up->owner, in->peer)) {
+        if (weft_unlikely(up->arrived(up->owner, in->peer, cell->header,
+                                      (uint8_t *)cell + WEFT_CELL_HEAD, len,
+                                      0) != WEFT_TAKEN)) {
             break;
         }
-        up->arrived(up->owner, in->peer, cell->header, (uint8_t *)cell + WEFT_CELL_HEAD,
-                    len);
         weft_lane_drop(in, len);
-        tp->expected[in->local]++;
         done++;
     }
+    tp->packets += (uint32_t)done;
     if (weft_unlikely(done > 0 && atomic_load_explicit(&in->lane->wants_room,
                                                        memory_order_relaxed) != 0)) {
         atomic_store_explicit(&in->lane->wants_room, 0, memory_order_relaxed);
@@ -114,31 +114,61 @@ static int poll_lane(struct weft_transport *tp, struct weft_lane_in *in, int bud
     return done;
 }
 
-static void deliver(struct weft_transport *tp, const struct weft_ring_packet *packet)
+/* One control packet; false: there is no whole one. */
+static __attribute__((noinline)) bool take_control(struct weft_transport *tp)
 {
+    struct weft_shm_area *area = tp->area;
     struct weft_upcalls *up = tp->up;
+    struct weft_ring_head head;
+    struct weft_ring_packet packet;
 
-    up->arrived(
-        up->owner,
-        up->meet(up->owner, weft_process(tp->job->segment.job, packet->head.from)),
-        packet->header, packet->data, packet->head.len);
+    if (!weft_ring_peek(&area->control, area->control_cells, WEFT_CONTROL_CELLS, &head)) {
+        return false;
+    }
+    if (weft_unlikely(!is_from_here(tp, &head))) {
+        reject(tp, "control queue", ANY_RANK);
+    }
+    weft_ring_read(&area->control, area->control_cells, WEFT_CONTROL_CELLS, &head,
+                   &packet);
+    weft_ring_drop(&area->control, &head);
+    up->control(up->owner, peer_of(tp, head.from), packet.header, packet.data, head.len);
+    return true;
+}
+
+/* One packet of the inbox; false: there is no whole one, or it was not taken. */
+static __attribute__((noinline)) bool take_from_inbox(struct weft_transport *tp)
+{
+    struct weft_shm_area *area = tp->area;
+    struct weft_upcalls *up = tp->up;
+    struct weft_ring_head head;
+    struct weft_ring_packet packet;
+
+    if (!weft_ring_peek(&area->inbox, area->inbox_cells, WEFT_INBOX_CELLS, &head)) {
+        return false;
+    }
+    if (weft_unlikely(!is_from_here(tp, &head))) {
+        reject(tp, "inbox", ANY_RANK);
+    }
+    weft_ring_read(&area->inbox, area->inbox_cells, WEFT_INBOX_CELLS, &head, &packet);
+    if (up->arrived(up->owner, peer_of(tp, head.from), packet.header, packet.data,
+                    head.len, WEFT_SHARED_QUEUE) != WEFT_TAKEN) {
+        return false;
+    }
+    weft_ring_drop(&area->inbox, &head);
+    tp->inbox_bytes += WEFT_HEADER_BYTES + head.len;
+    tp->packets++;
+    return true;
 }
 
 static int poll_control(struct weft_transport *tp, int budget)
 {
-    struct weft_shm_area *area = tp->area;
-    struct weft_ring_head head;
-    struct weft_ring_packet packet;
+    const struct weft_shm_area *area = tp->area;
     int done = 0;
 
-    while (done < budget && weft_ring_peek(&area->control, area->control_cells,
-                                           WEFT_CONTROL_CELLS, &head)) {
-        if (weft_unlikely(!is_from_here(tp, &head))) {
-            reject(tp, "control queue", ANY_RANK);
-        }
-        weft_ring_pop(&area->control, area->control_cells, WEFT_CONTROL_CELLS, &head,
-                      &packet);
-        deliver(tp, &packet);
+    while (done < budget &&
+           weft_unlikely(weft_ring_has_first(&area->control, area->control_cells,
+                                             WEFT_CONTROL_CELLS)) &&
+           take_control(tp)) {
         done++;
     }
     return done;
@@ -146,27 +176,13 @@ static int poll_control(struct weft_transport *tp, int budget)
 
 static int poll_inbox(struct weft_transport *tp, int budget)
 {
-    struct weft_shm_area *area = tp->area;
-    struct weft_upcalls *up = tp->up;
-    struct weft_ring_head head;
-    struct weft_ring_packet packet;
+    const struct weft_shm_area *area = tp->area;
     int done = 0;
 
     while (done < budget &&
-           weft_ring_peek(&area->inbox, area->inbox_cells, WEFT_INBOX_CELLS, &head)) {
-        if (weft_unlikely(!is_from_here(tp, &head))) {
-            reject(tp, "inbox", ANY_RANK);
-        }
-        if (weft_unlikely(head.number != (uint32_t)tp->expected[head.local])) {
-            break; /* its lane has to come first: it is polled before us */
-        }
-        if (weft_unlikely(up->is_full) && !up->may_take(up->owner, NULL)) {
-            break;
-        }
-        weft_ring_pop(&area->inbox, area->inbox_cells, WEFT_INBOX_CELLS, &head, &packet);
-        deliver(tp, &packet);
-        tp->expected[head.local]++;
-        tp->inbox_bytes += WEFT_HEADER_BYTES + head.len;
+           weft_unlikely(
+               weft_ring_has_first(&area->inbox, area->inbox_cells, WEFT_INBOX_CELLS)) &&
+           take_from_inbox(tp)) {
         done++;
     }
     return done;
@@ -224,13 +240,33 @@ int weft_shm_poll(struct weft_transport *tp, int budget)
     return done;
 }
 
-/* Is there anything that poll() would look at? */
+/* Would the first packet of the inbox be taken? */
+static bool inbox_has_work(struct weft_transport *tp)
+{
+    struct weft_shm_area *area = tp->area;
+    struct weft_upcalls *up = tp->up;
+    struct weft_ring_head head;
+    struct weft_ring_packet packet;
+
+    if (!weft_ring_peek(&area->inbox, area->inbox_cells, WEFT_INBOX_CELLS, &head)) {
+        return false;
+    }
+    if (!is_from_here(tp, &head)) {
+        return true; /* poll() rejects it */
+    }
+    weft_ring_read(&area->inbox, area->inbox_cells, WEFT_INBOX_CELLS, &head, &packet);
+    return up->may_take(up->owner, peer_of(tp, head.from), packet.header,
+                        WEFT_SHARED_QUEUE);
+}
+
+/* Is there anything that poll() would take? */
 bool weft_shm_has_work(struct weft_transport *tp)
 {
     struct weft_shm_area *area = tp->area;
+    struct weft_upcalls *up = tp->up;
     struct weft_ring_head head;
 
-    if (weft_unlikely(tp->up->has_failed)) {
+    if (weft_unlikely(up->has_failed)) {
         mend_rings(tp);
     }
     if (atomic_load_explicit(&area->lane_mask, memory_order_acquire) != tp->known_mask) {
@@ -239,14 +275,14 @@ bool weft_shm_has_work(struct weft_transport *tp)
     for (uint32_t i = 0; i < tp->lane_count; i++) {
         struct weft_lane_in *in = &tp->lanes[i];
         size_t len;
+        const struct weft_cell *cell = weft_lane_next(in, &len);
 
-        if (weft_lane_next(in, &len) != NULL &&
-            (!tp->up->is_full || tp->up->may_take(tp->up->owner, in->peer))) {
+        if (cell != NULL && (len == SIZE_MAX || /* poll() rejects it */
+                             up->may_take(up->owner, in->peer, cell->header, 0))) {
             return true;
         }
     }
     return weft_ring_peek(&area->control, area->control_cells, WEFT_CONTROL_CELLS,
                           &head) ||
-           (weft_ring_peek(&area->inbox, area->inbox_cells, WEFT_INBOX_CELLS, &head) &&
-            (!tp->up->is_full || tp->up->may_take(tp->up->owner, NULL)));
+           inbox_has_work(tp);
 }

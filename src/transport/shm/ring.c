@@ -3,9 +3,9 @@
 #include <assert.h>
 #include <string.h>
 
-enum { CELL_DATA = WEFT_RING_CELL_BYTES - 8, PREFIX = 16 + WEFT_HEADER_BYTES };
+enum { CELL_DATA = WEFT_RING_CELL_BYTES - 8, PREFIX = 12 + WEFT_HEADER_BYTES };
 
-_Static_assert(sizeof(struct weft_ring_head) == 16, "");
+_Static_assert(sizeof(struct weft_ring_head) == 12, "");
 _Static_assert(offsetof(struct weft_ring_packet, data) == PREFIX, "");
 _Static_assert((size_t)WEFT_INBOX_CELLS *CELL_DATA > 4 * WEFT_SHORT_MAX, "several fit");
 
@@ -114,14 +114,21 @@ bool weft_ring_peek(struct weft_ring *ring, struct weft_ring_cell *cells, uint32
     return true;
 }
 
-void weft_ring_pop(struct weft_ring *ring, struct weft_ring_cell *cells, uint32_t count,
-                   const struct weft_ring_head *head, struct weft_ring_packet *out)
+void weft_ring_read(const struct weft_ring *ring, const struct weft_ring_cell *cells,
+                    uint32_t count, const struct weft_ring_head *head,
+                    struct weft_ring_packet *out)
 {
-    uint64_t first = atomic_load_explicit(&ring->taken, memory_order_relaxed);
+    const uint64_t first = atomic_load_explicit(&ring->taken, memory_order_relaxed);
 
     assert(head->len <= WEFT_SHORT_MAX);
     get_bytes(cells, count, first, (uint8_t *)out, PREFIX + head->len);
     out->head = *head; /* as it was checked, whatever is written there now */
+}
+
+void weft_ring_drop(struct weft_ring *ring, const struct weft_ring_head *head)
+{
+    const uint64_t first = atomic_load_explicit(&ring->taken, memory_order_relaxed);
+
     atomic_store_explicit(&ring->taken, first + cells_for(head->len),
                           memory_order_release);
 }

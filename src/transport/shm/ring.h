@@ -16,9 +16,8 @@
 
 /* In front of header and data, in the first cell. */
 struct weft_ring_head {
-    uint32_t from;   /* rank of the sender in the job */
-    uint32_t local;  /* and on the node */
-    uint32_t number; /* how many ordered packets it sent us before this one */
+    uint32_t from;  /* rank of the sender in the job */
+    uint32_t local; /* and on the node */
     uint32_t len;
 };
 
@@ -50,6 +49,16 @@ void weft_ring_mend(struct weft_ring *ring, struct weft_ring_cell *cells, uint32
                     struct weft_ring_writer (*writer)(const void *of, uint32_t n),
                     const void *of);
 
+/* Is the first cell of a packet there? Else weft_ring_peek() finds none. */
+static inline bool weft_ring_has_first(const struct weft_ring *ring,
+                                       const struct weft_ring_cell *cells, uint32_t count)
+{
+    const uint64_t at = atomic_load_explicit(&ring->taken, memory_order_relaxed);
+
+    return atomic_load_explicit(&cells[at % count].generation, memory_order_relaxed) ==
+           (uint32_t)(at / count) + 1;
+}
+
 /*
  * Is a whole packet there? Its head is copied to `head`. A length of UINT32_MAX in it:
  * what is written there is no packet.
@@ -57,8 +66,10 @@ void weft_ring_mend(struct weft_ring *ring, struct weft_ring_cell *cells, uint32
 bool weft_ring_peek(struct weft_ring *ring, struct weft_ring_cell *cells, uint32_t count,
                     struct weft_ring_head *head);
 
-/* Takes the packet whose head was seen, which is one. */
-void weft_ring_pop(struct weft_ring *ring, struct weft_ring_cell *cells, uint32_t count,
-                   const struct weft_ring_head *head, struct weft_ring_packet *out);
+/* Copies the packet whose head was seen, which is one; and gives its cells back. */
+void weft_ring_read(const struct weft_ring *ring, const struct weft_ring_cell *cells,
+                    uint32_t count, const struct weft_ring_head *head,
+                    struct weft_ring_packet *out);
+void weft_ring_drop(struct weft_ring *ring, const struct weft_ring_head *head);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { BEFORE_LANE = 2 };
 
-/* Looks for a free lane of the peer's. The lane says how many packets went before. */
+/* Looks for a free lane of the peer's. */
 static void claim_lane(struct weft_shm_path *path, uint32_t me)
 {
     for (uint32_t i = 0; i < WEFT_LANES; i++) {
@@ -18,9 +18,9 @@ static void claim_lane(struct weft_shm_path *path, uint32_t me)
         if (atomic_load_explicit(place, memory_order_relaxed) == 0 &&
             atomic_compare_exchange_strong_explicit(
                 place, &owner, me + 1, memory_order_acquire, memory_order_relaxed)) {
-            path->area->lanes[i].before = (uint32_t)path->number;
+            path->before = path->number;
             path->out = (struct weft_lane_out){.lane = &path->area->lanes[i]};
-            /* Release: who sees the bit sees owner and `before`. */
+            /* Release: who sees the bit sees the owner. */
             atomic_fetch_or_explicit(&path->area->lane_mask, 1u << i,
                                      memory_order_release);
             return;
@@ -36,7 +36,6 @@ static enum weft_rc send_by_inbox(struct weft_shm_path *path, const void *header
     const struct weft_ring_head head = {
         .from = tp->me,
         .local = tp->local,
-        .number = (uint32_t)path->number,
         .len = (uint32_t)len,
     };
     enum weft_rc rc = weft_ring_push(
@@ -102,7 +101,7 @@ bool weft_shm_may_be_queued(struct weft_path *base,
     }
     /* Acquire: what was taken has been matched. */
     at = atomic_load_explicit(&lane->taken, memory_order_acquire);
-    if (at == 0 && lane->before > 0) {
+    if (at == 0 && path->before > 0) {
         return true;
     }
     while (at < path->out.head) {

@@ -11,11 +11,6 @@ static enum weft_rc shm_open(struct weft_upcalls *up, struct weft_node *node,
     if (tp == NULL) {
         return WEFT_ERR_NOMEM;
     }
-    tp->expected = calloc(job->segment.header->local_size, sizeof(*tp->expected));
-    if (tp->expected == NULL) {
-        free(tp);
-        return WEFT_ERR_NOMEM;
-    }
     tp->up = up;
     tp->node = node;
     tp->job = job;
@@ -28,7 +23,6 @@ static enum weft_rc shm_open(struct weft_upcalls *up, struct weft_node *node,
 
 static void shm_close(struct weft_transport *tp)
 {
-    free(tp->expected);
     free(tp);
 }
 
@@ -104,9 +98,7 @@ static void count(const struct weft_transport *tp, struct weft_traffic *traffic)
         traffic->packets_sent += path->number;
         traffic->bytes_sent += path->out.head * WEFT_CELL_BYTES + path->inbox_bytes;
     }
-    for (uint32_t i = 0; i < tp->job->segment.header->local_size; i++) {
-        traffic->packets_received += tp->expected[i];
-    }
+    traffic->packets_received += tp->packets;
     for (uint32_t i = 0; i < tp->lane_count; i++) {
         traffic->bytes_received += tp->lanes[i].position * WEFT_CELL_BYTES;
     }

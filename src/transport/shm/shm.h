@@ -24,7 +24,7 @@ struct weft_transport {
     struct weft_lane_in lanes[WEFT_LANES];
     uint32_t poll_from;   /* which lane is polled first; lane_count: the inbox */
     uint32_t known_mask;  /* lanes of area->lane_mask that are in `lanes` */
-    uint64_t *expected;   /* by local rank: number of its next ordered packet */
+    uint64_t packets;     /* ordered ones, taken */
     uint64_t inbox_bytes; /* taken from the inbox */
     struct weft_shm_path *paths;
     _Atomic uint64_t fetched; /* bytes; counted by any thread, without the lock */
@@ -38,7 +38,8 @@ struct weft_shm_path {
     const struct weft_slot_entry *slot; /* its process */
     struct weft_lane_out out;
     uint32_t local;
-    uint64_t number; /* of the next ordered packet; its lower half travels */
+    uint64_t number; /* ordered packets sent */
+    uint64_t before; /* of them, those that did not take the lane */
     uint64_t inbox_bytes;
     uint32_t by_inbox;
     uint64_t asked_at; /* out.head when it last asked for room */

@@ -48,7 +48,7 @@ struct line {
     int fd;
     uint32_t lane;     /* LANES: its caller has not said it yet */
     struct pair *pair; /* whose it is */
-    bool is_held;      /* its packets may not be taken: not watched */
+    bool is_held;      /* its next packet was not taken: not watched */
 };
 
 struct weft_transport {
@@ -197,10 +197,13 @@ static bool greet(struct weft_transport *tp, struct line *line, ssize_t len)
 
 /* ---- receiving ---- */
 
-static bool may_take(const struct weft_transport *tp, const struct line *line)
+/* Would the next packet of a line be taken? It stays in the socket. */
+static bool may_take(struct weft_transport *tp, const struct line *line)
 {
-    return line->lane != ORDERED || !tp->up->is_full ||
-           tp->up->may_take(tp->up->owner, line->pair->path.peer);
+    const ssize_t len = recv(line->fd, tp->packet, WEFT_HEADER_BYTES, MSG_PEEK);
+
+    return len != WEFT_HEADER_BYTES ||
+           tp->up->may_take(tp->up->owner, line->pair->path.peer, tp->packet, 0);
 }
 
 static void hold(struct weft_transport *tp, struct line *line, bool is_held)
@@ -209,16 +212,33 @@ static void hold(struct weft_transport *tp, struct line *line, bool is_held)
     (void)watch(tp, line, EPOLL_CTL_MOD, is_held ? 0 : EPOLLIN);
 }
 
-/* One message; false: there is none, or none that may be taken. */
-static bool take_one(struct weft_transport *tp, struct line *line)
+/* Offers a packet of `len` bytes. An ordered one that is not taken stays in the socket,
+ * where nobody watches it. */
+static bool offer(struct weft_transport *tp, struct line *line, size_t len)
 {
-    ssize_t len;
+    const uint8_t *data = tp->packet + WEFT_HEADER_BYTES;
+    struct weft_peer *from = line->pair->path.peer;
 
-    if (!may_take(tp, line)) {
+    if (line->lane == CONTROL) {
+        tp->up->control(tp->up->owner, from, tp->packet, data, len - WEFT_HEADER_BYTES);
+    } else if (tp->up->arrived(tp->up->owner, from, tp->packet, data,
+                               len - WEFT_HEADER_BYTES, 0) == WEFT_TAKEN) {
+        (void)recv(line->fd, tp->packet, 1, 0); /* its rest goes with it */
+        tp->traffic.packets_received++;
+    } else {
         hold(tp, line, true);
         return false;
     }
-    len = recv(line->fd, tp->packet, sizeof(tp->packet), 0);
+    tp->traffic.bytes_received += len;
+    return true;
+}
+
+/* One message; false: there is none, or it was not taken. */
+static bool take_one(struct weft_transport *tp, struct line *line)
+{
+    const ssize_t len = recv(line->fd, tp->packet, sizeof(tp->packet),
+                             line->lane == ORDERED ? MSG_PEEK : 0);
+
     if (len <= 0 || (line->lane == LANES && !greet(tp, line, len))) {
         if (len >= 0 || errno != EAGAIN) { /* its end, or it was rejected */
             close(line->fd);
@@ -226,14 +246,7 @@ static bool take_one(struct weft_transport *tp, struct line *line)
         }
         return false;
     }
-    if (len < WEFT_HEADER_BYTES) { /* the greeting */
-        return true;
-    }
-    tp->traffic.packets_received += line->lane == ORDERED ? 1 : 0;
-    tp->traffic.bytes_received += (uint64_t)len;
-    tp->up->arrived(tp->up->owner, line->pair->path.peer, tp->packet,
-                    tp->packet + WEFT_HEADER_BYTES, (size_t)len - WEFT_HEADER_BYTES);
-    return true;
+    return len < WEFT_HEADER_BYTES || offer(tp, line, (size_t)len); /* or the greeting */
 }
 
 /* Lines that may go on are watched again; those that have ended are freed. */

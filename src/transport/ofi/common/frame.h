@@ -13,8 +13,6 @@
 #include "transport/ofi/handshake.h"
 #include "transport/transport.h"
 
-#include <string.h>
-
 enum weft_frame_kind {
     WEFT_FRAME_ORDERED = 1,
     WEFT_FRAME_CONTROL,
@@ -34,14 +32,5 @@ _Static_assert(offsetof(struct weft_frame, header) == 12, "handshake version 4")
 _Static_assert(sizeof(struct weft_frame) == 40, "handshake version 4");
 _Static_assert((int)WEFT_HANDSHAKE_VERSION == 4,
                "connecting compares the handshake's: where the frame changes, it does");
-
-/* The number of an ordered packet (transport.h). */
-static inline uint32_t weft_frame_number(const struct weft_frame *frame)
-{
-    uint32_t number;
-
-    memcpy(&number, frame->header + WEFT_HEADER_SEQUENCE_AT, sizeof(number));
-    return number;
-}
 
 #endif

@@ -51,7 +51,6 @@ static void msg_close(struct weft_transport *tp)
     tp->is_closing = true;
     while ((peer = weft_table_next(&tp->peers, &at)) != NULL) {
         weft_msg_close_streams(peer);
-        weft_msg_empty(&peer->held);
     }
     weft_msg_go_down(tp);
     weft_early_close(&tp->quirks.early);
@@ -193,7 +192,7 @@ static enum weft_rc arm(struct weft_transport *tp)
     both[0] = &tp->ofi.cq->fid;
     both[1] = &tp->ofi.eq->fid;
     if (tp->to_post != NULL || (tp->credits_due != NULL && tp->is_return_refused) ||
-        weft_msg_may_take_held(tp) ||
+        weft_msg_may_take_kept(tp) ||
         (tp->deadline != 0 && weft_clock_ns() >= tp->deadline)) {
         return WEFT_AGAIN; /* no descriptor tells of these */
     }

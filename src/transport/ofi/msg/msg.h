@@ -16,11 +16,11 @@
  *   zcopy.c     packets whose data is the user's memory
  *   memory.c    puts, gets, and memory that peers may reach
  *   up.c        libfabric: brought up when it is needed, and down
- *   poll.c      packets in; those that may not be taken yet are held
+ *   poll.c      packets in; those that are not taken yet are kept
  *   msg.c       opening, closing, leaving, the ops table
  *
  * One pool of receive buffers serves all peers: a shared receive queue. A packet that has
- * arrived is taken out of its buffer, or copied aside if the layer above may not take it
+ * arrived is taken out of its buffer, or copied aside if the layer above does not take it
  * now, and the buffer goes back at once; so no peer can hold another up, however small
  * the pool. Credits bound what can be aside (credits.h). Control packets are always
  * taken. See tests/models/pool.pml.
@@ -28,10 +28,9 @@
  * A peer has up to WEFT_STREAMS_MAX streams, each a connection. The first carries small
  * messages and control packets; the others are made when a long message wants them. The
  * sender decides how many (WEFT_STREAMS): a receiver accepts as many as it is asked for,
- * and both ends use them in both directions. Credits, order and loss are the peer's:
- * ordered packets are numbered through all its streams, a packet that comes before its
- * turn waits with its stream, within the window, and the end of one stream is the end of
- * all.
+ * and both ends use them in both directions. Credits and loss are the peer's: a packet
+ * that is not taken waits with its stream, within the window, and the end of one stream
+ * is the end of all. The layer above restores the order among streams.
  *
  * All functions are called with the library's lock held.
  */
@@ -92,7 +91,9 @@ struct weft_msg_stream {
     struct weft_handshake ours;   /* of a connection that we ask for */
     struct weft_handshake theirs; /* of one that they ask for */
     uint32_t index_there;         /* what the peer calls it: in our frames */
-    struct weft_msg_queue early;  /* packets that came by it before their turn */
+    struct weft_msg_queue kept;   /* packets that came by it and were not taken */
+    bool is_keeping;              /* in the list of streams with such packets */
+    struct weft_msg_stream *next_keeping;
 };
 
 struct weft_msg_peer {
@@ -115,16 +116,11 @@ struct weft_msg_peer {
     uint64_t tell_at_ns;              /* when it is told */
     struct weft_msg_peer *next_losing;
 
-    uint32_t number_in; /* of the next ordered packet from it; wraps */
-    uint32_t early;     /* packets that wait for that one */
     struct weft_credits credits;
     uint32_t slots_used; /* packets on their way to it */
     uint64_t packets_sent;
     uint64_t bytes_sent;
 
-    struct weft_msg_queue held; /* it is their turn, but they may not be taken */
-    bool is_holding;            /* in the list of peers with held packets */
-    struct weft_msg_peer *next_holding;
     bool has_credits_due; /* in the list of peers whose credits could not be returned */
     struct weft_msg_peer *next_due;
 };
@@ -178,7 +174,7 @@ struct weft_transport {
     struct fid_mr *receive_mr;
     size_t receive_bytes; /* of each */
 
-    struct weft_msg_peer *holding;
+    struct weft_msg_stream *keeping;
     struct weft_msg_peer *credits_due;
     bool is_return_refused; /* of credits: no event will announce when to try again */
     uint64_t packets_received;

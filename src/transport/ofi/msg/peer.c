@@ -108,7 +108,7 @@ void weft_msg_close_streams(struct weft_msg_peer *peer)
             continue;
         }
         weft_msg_close_endpoint(stream);
-        weft_msg_empty(&stream->early);
+        weft_msg_empty(&stream->kept);
         peer->streams[i] = NULL;
         if (stream != &peer->first) {
             free(stream);

@@ -36,7 +36,7 @@ static _Noreturn __attribute__((noinline)) void reject(struct weft_transport *tp
     weft_wireup_abort(tp->job, 1, cause);
 }
 
-/* ---- taking, or holding ---- */
+/* ---- taking, or keeping ---- */
 
 static void return_if_due(struct weft_transport *tp, struct weft_msg_peer *peer)
 {
@@ -45,153 +45,98 @@ static void return_if_due(struct weft_transport *tp, struct weft_msg_peer *peer)
     }
 }
 
-static void count_taken(struct weft_transport *tp, struct weft_msg_peer *peer, size_t len)
+/* Offers a packet; false: it was not taken. */
+static bool offer(struct weft_transport *tp, struct weft_msg_peer *peer,
+                  const void *header, const void *data, size_t len)
 {
+    if (tp->up->arrived(tp->up->owner, peer->above, header, data, len, 0) != WEFT_TAKEN) {
+        return false;
+    }
     peer->credits.taken += (uint32_t)(sizeof(struct weft_frame) + len);
     tp->packets_received++;
     return_if_due(tp, peer);
+    return true;
 }
 
-static bool may_take(const struct weft_transport *tp, const struct weft_msg_peer *peer)
+bool weft_msg_may_take_kept(const struct weft_transport *tp)
 {
-    return !tp->up->is_full || tp->up->may_take(tp->up->owner, peer->above);
-}
+    struct weft_upcalls *up = tp->up;
 
-bool weft_msg_may_take_held(const struct weft_transport *tp)
-{
-    for (const struct weft_msg_peer *peer = tp->holding; peer != NULL;
-         peer = peer->next_holding) {
-        if (may_take(tp, peer)) {
+    for (const struct weft_msg_stream *stream = tp->keeping; stream != NULL;
+         stream = stream->next_keeping) {
+        if (stream->kept.first != NULL &&
+            up->may_take(up->owner, stream->peer->above, stream->kept.first->header, 0)) {
             return true;
         }
     }
     return false;
 }
 
-static struct weft_msg_held *copy(struct weft_transport *tp,
-                                  const struct weft_frame *frame, size_t len)
+static void keep(struct weft_transport *tp, struct weft_msg_stream *stream,
+                 const struct weft_frame *frame, size_t len)
 {
-    struct weft_msg_held *held = weft_msg_copy(frame, len);
+    struct weft_msg_kept *kept = weft_msg_copy(frame, len);
 
-    if (held == NULL) {
+    if (kept == NULL) {
         weft_wireup_abort(tp->job, 1,
                           "out of memory: cannot store a message from the network");
     }
-    return held;
-}
-
-static void hold(struct weft_transport *tp, struct weft_msg_peer *peer,
-                 struct weft_msg_held *held)
-{
-    weft_msg_enqueue(&peer->held, held);
-    if (!peer->is_holding) {
-        peer->is_holding = true;
-        peer->next_holding = tp->holding;
-        tp->holding = peer;
+    weft_msg_enqueue(&stream->kept, kept);
+    if (!stream->is_keeping) {
+        stream->is_keeping = true;
+        stream->next_keeping = tp->keeping;
+        tp->keeping = stream;
     }
 }
 
-/* Takes what may be taken now; true if none is left. */
-static bool take_held(struct weft_transport *tp, struct weft_msg_peer *peer, int *budget)
+/* Offers what a stream has kept, until one is not taken; true: some were. */
+static bool offer_kept(struct weft_transport *tp, struct weft_msg_stream *stream,
+                       int *budget)
 {
-    while (peer->held.first != NULL) {
-        struct weft_msg_held *held;
+    const int before = *budget;
 
-        if (*budget == 0 || !may_take(tp, peer)) {
-            return false;
+    while (stream->kept.first != NULL && *budget > 0) {
+        struct weft_msg_kept *kept = stream->kept.first;
+
+        if (!offer(tp, stream->peer, kept->header, kept->data, kept->length)) {
+            break;
         }
-        held = weft_msg_dequeue(&peer->held);
-        tp->up->arrived(tp->up->owner, peer->above, held->header, held->data,
-                        held->length);
-        count_taken(tp, peer, held->length);
-        free(held);
+        free(weft_msg_dequeue(&stream->kept));
         (*budget)--;
     }
-    return true;
+    return *budget != before;
 }
 
-static void take_all_held(struct weft_transport *tp, int *budget)
+/* What one stream brings may be what another one waits for. */
+static void offer_all_kept(struct weft_transport *tp, int *budget)
 {
-    struct weft_msg_peer **at = &tp->holding;
-
-    while (*at != NULL) {
-        struct weft_msg_peer *peer = *at;
-
-        if (take_held(tp, peer, budget)) {
-            peer->is_holding = false;
-            *at = peer->next_holding;
-        } else {
-            at = &peer->next_holding;
-        }
-    }
-}
-
-/* ---- order among streams ---- */
-
-/* What came by a stream before its turn, and now has it. */
-static bool take_early(struct weft_transport *tp, struct weft_msg_peer *peer,
-                       struct weft_msg_queue *early)
-{
-    bool has_taken = false;
-
-    while (early->first != NULL && early->first->number == peer->number_in) {
-        hold(tp, peer, weft_msg_dequeue(early));
-        peer->number_in++;
-        peer->early--;
-        has_taken = true;
-    }
-    return has_taken;
-}
-
-static void take_all_early(struct weft_transport *tp, struct weft_msg_peer *peer)
-{
+    struct weft_msg_stream **at = &tp->keeping;
     bool has_taken;
 
     do {
         has_taken = false;
-        for (uint32_t i = 0; i < WEFT_STREAMS_MAX; i++) {
-            has_taken |= peer->streams[i] != NULL &&
-                         take_early(tp, peer, &peer->streams[i]->early);
+        for (struct weft_msg_stream *s = tp->keeping; s != NULL; s = s->next_keeping) {
+            has_taken |= offer_kept(tp, s, budget);
         }
-    } while (has_taken && peer->early > 0);
-}
+    } while (has_taken && *budget > 0);
+    while (*at != NULL) {
+        struct weft_msg_stream *stream = *at;
 
-/*
- * May this packet have come before its turn? Its stream brings numbers that grow, and a
- * peer has no more packets under way than its window has room for.
- */
-static bool may_be_early(const struct weft_msg_stream *stream, uint32_t number)
-{
-    const struct weft_msg_queue *early = &stream->early;
-    const uint32_t ahead = number - stream->peer->number_in;
-
-    return ahead <= WEFT_STREAMS_MAX * WEFT_MSG_WINDOW_MOST / sizeof(struct weft_frame) &&
-           (early->first == NULL || (int32_t)(number - early->last->number) > 0);
+        if (stream->kept.first == NULL) {
+            stream->is_keeping = false;
+            *at = stream->next_keeping;
+        } else {
+            at = &stream->next_keeping;
+        }
+    }
 }
 
 static void take_ordered(struct weft_transport *tp, struct weft_msg_stream *stream,
                          const struct weft_frame *frame, size_t len)
 {
-    struct weft_msg_peer *peer = stream->peer;
-    const uint32_t number = weft_frame_number(frame);
-
-    if (weft_unlikely(number != peer->number_in)) {
-        if (!may_be_early(stream, number)) {
-            reject(tp, frame, len, "its number is none that comes next");
-        }
-        weft_msg_enqueue(&stream->early, copy(tp, frame, len));
-        peer->early++;
-        return;
-    }
-    peer->number_in++;
-    if (weft_likely(peer->held.first == NULL && may_take(tp, peer))) {
-        tp->up->arrived(tp->up->owner, peer->above, frame->header, frame + 1, len);
-        count_taken(tp, peer, len);
-    } else {
-        hold(tp, peer, copy(tp, frame, len));
-    }
-    if (weft_unlikely(peer->early > 0)) {
-        take_all_early(tp, peer);
+    if (weft_unlikely(stream->kept.first != NULL) ||
+        !offer(tp, stream->peer, frame->header, frame + 1, len)) {
+        keep(tp, stream, frame, len);
     }
 }
 
@@ -237,7 +182,7 @@ static void take_frame(struct weft_transport *tp, const struct weft_frame *frame
         peer->has_left = true;
     } else if (frame->kind == WEFT_FRAME_CONTROL) {
         peer->has_left = false;
-        tp->up->arrived(tp->up->owner, peer->above, frame->header, frame + 1, len);
+        tp->up->control(tp->up->owner, peer->above, frame->header, frame + 1, len);
         peer->credits.taken_control++;
         return_if_due(tp, peer);
     }
@@ -335,8 +280,8 @@ int weft_msg_poll(struct weft_transport *tp, int budget)
     if (weft_unlikely(tp->losing != NULL)) {
         weft_msg_look_at_clock(tp);
     }
-    if (weft_unlikely(tp->holding != NULL)) {
-        take_all_held(tp, &budget);
+    if (weft_unlikely(tp->keeping != NULL)) {
+        offer_all_kept(tp, &budget);
     }
     while (budget > 0) {
         struct fi_cq_msg_entry entries[AT_ONCE];
@@ -356,8 +301,8 @@ int weft_msg_poll(struct weft_transport *tp, int budget)
         for (ssize_t i = 0; i < count; i++) {
             budget -= complete(tp, &entries[i]);
         }
-        if (weft_unlikely(tp->holding != NULL)) { /* what came early, and has its turn */
-            take_all_held(tp, &budget);
+        if (weft_unlikely(tp->keeping != NULL)) { /* what came early may have its turn */
+            offer_all_kept(tp, &budget);
         }
         if ((size_t)count < most) {
             break; /* the next look is the caller's: it costs a system call */

@@ -3,37 +3,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct weft_msg_held *weft_msg_copy(const struct weft_frame *frame, size_t len)
+struct weft_msg_kept *weft_msg_copy(const struct weft_frame *frame, size_t len)
 {
-    struct weft_msg_held *held = malloc(sizeof(*held) + len);
+    struct weft_msg_kept *kept = malloc(sizeof(*kept) + len);
 
-    if (held == NULL) {
+    if (kept == NULL) {
         return NULL;
     }
-    held->number = weft_frame_number(frame);
-    held->length = (uint32_t)len;
-    memcpy(held->header, frame->header, WEFT_HEADER_BYTES);
-    memcpy(held->data, frame + 1, len);
-    return held;
+    kept->length = (uint32_t)len;
+    memcpy(kept->header, frame->header, WEFT_HEADER_BYTES);
+    memcpy(kept->data, frame + 1, len);
+    return kept;
 }
 
-void weft_msg_enqueue(struct weft_msg_queue *queue, struct weft_msg_held *held)
+void weft_msg_enqueue(struct weft_msg_queue *queue, struct weft_msg_kept *kept)
 {
-    held->next = NULL;
+    kept->next = NULL;
     if (queue->first == NULL) {
-        queue->first = held;
+        queue->first = kept;
     } else {
-        queue->last->next = held;
+        queue->last->next = kept;
     }
-    queue->last = held;
+    queue->last = kept;
 }
 
-struct weft_msg_held *weft_msg_dequeue(struct weft_msg_queue *queue)
+struct weft_msg_kept *weft_msg_dequeue(struct weft_msg_queue *queue)
 {
-    struct weft_msg_held *held = queue->first;
+    struct weft_msg_kept *kept = queue->first;
 
-    queue->first = held->next;
-    return held;
+    queue->first = kept->next;
+    return kept;
 }
 
 void weft_msg_empty(struct weft_msg_queue *queue)

@@ -51,7 +51,7 @@ def check_files(root, steps):
     problems = []
     for file, function in steps:
         text = (root / file).read_text(encoding="utf-8") if file else ""
-        if not re.search(rf"^[\w *]*\b{function}\([^;]*?\)\n\{{", text, re.M | re.S):
+        if not re.search(rf"^[\w *()]*\b{function}\([^;]*?\)\n\{{", text, re.M | re.S):
             problems.append(f"{file} does not define {function}")
     return problems
 

@@ -72,7 +72,54 @@ static bool is_in_window(const struct weft_shape *shape)
     return shape->n <= WINDOW_RANKS;
 }
 
+/* ---- what suits whom: reductions ---- */
+
+/* Thresholds in bytes of one rank's data. */
+enum {
+    /* Up to here rounds cost more than bytes: log2 n of them with all data. */
+    ALLREDUCE_SHORT = 8192,
+    /* From here on it pays that all ranks reduce, not half, a quarter, ... of them. */
+    REDUCE_LONG = 16384,
+    /* Up to here a rank waits longer for n - 1 messages than it copies log2 n. */
+    SCAN_SHORT = 16384,
+    /* Parts from here on fill a message, and there is no fold and no copy. */
+    PAIRWISE_PART = 65536,
+};
+
+static bool commutes(const struct weft_shape *shape)
+{
+    return shape->commutes;
+}
+
+static bool is_short(const struct weft_shape *shape)
+{
+    return shape->bytes <= ALLREDUCE_SHORT || shape->n <= 2;
+}
+
+static bool is_long(const struct weft_shape *shape)
+{
+    return shape->bytes >= REDUCE_LONG && shape->n > 2;
+}
+
+static bool is_short_chain(const struct weft_shape *shape)
+{
+    return shape->bytes <= SCAN_SHORT;
+}
+
+static bool has_long_parts(const struct weft_shape *shape)
+{
+    return weft_build_all_parts(shape) / (unsigned)shape->n >= PAIRWISE_PART;
+}
+
 /* ---- all of them ---- */
+
+/* For reductions, whose builders all have costs: when it can be done, and when it is
+ * better than those behind it. */
+#define IF(of, called, builder, can, is_better)                                          \
+    {                                                                                    \
+        .kind = WEFT_COLL_##of, .name = called, .build = builder,                        \
+        .cost = builder##_cost, .fits = can, .suits = is_better                          \
+    }
 
 static const struct weft_algorithm algorithms[] = {
     ALGORITHM(BARRIER, "dissemination", weft_barrier_dissemination,
@@ -100,15 +147,23 @@ static const struct weft_algorithm algorithms[] = {
     ALGORITHM(ALLTOALL, "pairwise", weft_alltoall_pairwise, weft_alltoall_pairwise_cost),
     ALGORITHM(ALLTOALLV, "pairwise", weft_alltoall_pairwise, NULL),
     ALGORITHM(ALLTOALLW, "pairwise", weft_alltoall_pairwise, NULL),
-    ALGORITHM(REDUCE, "binomial", weft_reduce_binomial, weft_reduce_binomial_cost),
-    ALGORITHM(ALLREDUCE, "binomial", weft_allreduce_binomial,
-              weft_allreduce_binomial_cost),
-    ALGORITHM(REDUCE_SCATTER, "root", weft_reduce_scatter_root,
-              weft_reduce_scatter_root_cost),
-    ALGORITHM(REDUCE_SCATTER_BLOCK, "root", weft_reduce_scatter_root,
-              weft_reduce_scatter_root_cost),
-    ALGORITHM(SCAN, "linear", weft_scan_linear, weft_scan_linear_cost),
-    ALGORITHM(EXSCAN, "linear", weft_exscan_linear, weft_exscan_linear_cost),
+    IF(REDUCE, "rabenseifner", weft_reduce_rabenseifner, commutes, is_long),
+    IF(REDUCE, "binomial", weft_reduce_binomial, NULL, NULL),
+    IF(ALLREDUCE, "doubling", weft_allreduce_doubling, NULL, is_short),
+    IF(ALLREDUCE, "rabenseifner", weft_allreduce_rabenseifner, commutes, NULL),
+    IF(ALLREDUCE, "binomial", weft_allreduce_binomial, NULL, NULL),
+    IF(REDUCE_SCATTER, "pairwise", weft_reduce_scatter_pairwise, commutes,
+       has_long_parts),
+    IF(REDUCE_SCATTER, "halving", weft_reduce_scatter_halving, commutes, NULL),
+    IF(REDUCE_SCATTER, "root", weft_reduce_scatter_root, NULL, NULL),
+    IF(REDUCE_SCATTER_BLOCK, "pairwise", weft_reduce_scatter_pairwise, commutes,
+       has_long_parts),
+    IF(REDUCE_SCATTER_BLOCK, "halving", weft_reduce_scatter_halving, commutes, NULL),
+    IF(REDUCE_SCATTER_BLOCK, "root", weft_reduce_scatter_root, NULL, NULL),
+    IF(SCAN, "doubling", weft_scan_doubling, NULL, is_short_chain),
+    IF(SCAN, "linear", weft_scan_linear, NULL, NULL),
+    IF(EXSCAN, "doubling", weft_exscan_doubling, NULL, is_short_chain),
+    IF(EXSCAN, "linear", weft_exscan_linear, NULL, NULL),
     ALGORITHM(NEIGHBOR_ALLGATHER, "direct", weft_neighbor_allgather_direct, NULL),
     ALGORITHM(NEIGHBOR_ALLGATHERV, "direct", weft_neighbor_allgather_direct, NULL),
     ALGORITHM(NEIGHBOR_ALLTOALL, "direct", weft_neighbor_alltoall_direct, NULL),

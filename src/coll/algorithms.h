@@ -39,13 +39,27 @@ weft_builder weft_neighbor_alltoall_direct;
 
 weft_builder weft_reduce_binomial;
 weft_cost_of weft_reduce_binomial_cost;
+weft_builder weft_reduce_rabenseifner;
+weft_cost_of weft_reduce_rabenseifner_cost;
 weft_builder weft_allreduce_binomial;
 weft_cost_of weft_allreduce_binomial_cost;
+weft_builder weft_allreduce_doubling;
+weft_cost_of weft_allreduce_doubling_cost;
+weft_builder weft_allreduce_rabenseifner;
+weft_cost_of weft_allreduce_rabenseifner_cost;
 weft_builder weft_reduce_scatter_root;
 weft_cost_of weft_reduce_scatter_root_cost;
+weft_builder weft_reduce_scatter_halving;
+weft_cost_of weft_reduce_scatter_halving_cost;
+weft_builder weft_reduce_scatter_pairwise;
+weft_cost_of weft_reduce_scatter_pairwise_cost;
 weft_builder weft_scan_linear;
 weft_cost_of weft_scan_linear_cost;
 weft_builder weft_exscan_linear;
 weft_cost_of weft_exscan_linear_cost;
+weft_builder weft_scan_doubling;
+weft_cost_of weft_scan_doubling_cost;
+weft_builder weft_exscan_doubling;
+weft_cost_of weft_exscan_doubling_cost;
 
 #endif

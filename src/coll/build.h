@@ -30,6 +30,27 @@ static inline struct weft_span weft_build_block_from(const struct weft_shape *sh
                : weft_span(WEFT_SPACE_RECV, shape->bytes * (uint64_t)block, shape->bytes);
 }
 
+/* Bytes of a rank's part in a reduce-scatter, and of all parts. */
+static inline uint64_t weft_build_part(const struct weft_shape *shape, int rank)
+{
+    return shape->from != NULL ? shape->from[rank] : shape->bytes;
+}
+
+static inline uint64_t weft_build_parts_before(const struct weft_shape *shape, int rank)
+{
+    uint64_t bytes = 0;
+
+    for (int before = 0; before < rank; before++) {
+        bytes += weft_build_part(shape, before);
+    }
+    return bytes;
+}
+
+static inline uint64_t weft_build_all_parts(const struct weft_shape *shape)
+{
+    return weft_build_parts_before(shape, shape->n);
+}
+
 /* Ranks counted from the root on, and back. */
 static inline int weft_build_place(const struct weft_shape *shape, int rank)
 {
@@ -92,6 +113,17 @@ static inline uint32_t weft_build_own(struct weft_graph *graph, struct weft_span
     graph->is_truncated |= from.bytes > to.bytes;
     return weft_graph_copy(graph, weft_span_part(from, 0, bytes),
                            weft_span_part(to, 0, bytes));
+}
+
+/* All of a reduction without other ranks, or without data. */
+static inline enum weft_rc weft_build_alone(const struct weft_shape *shape,
+                                            struct weft_graph *graph, uint64_t bytes)
+{
+    if (bytes > 0 && !shape->is_in_place) {
+        weft_graph_copy(graph, weft_build_input(shape, bytes),
+                        weft_span(WEFT_SPACE_RECV, 0, bytes));
+    }
+    return graph->rc;
 }
 
 /* ---- parts of algorithms, for those that are made of several ---- */

@@ -7,27 +7,12 @@
  */
 #include "coll/algorithms.h"
 
-/* Bytes of a rank's part, and of the parts before it. */
-static uint64_t part(const struct weft_shape *shape, int rank)
-{
-    return shape->from != NULL ? shape->from[rank] : shape->bytes;
-}
-
-static uint64_t all_parts(const struct weft_shape *shape)
-{
-    uint64_t all = 0;
-
-    for (int rank = 0; rank < shape->n; rank++) {
-        all += part(shape, rank);
-    }
-    return all;
-}
-
 /* In place, this rank's input is no longer needed when the parts are sent out. */
 static void add_scatter(const struct weft_shape *shape, struct weft_graph *graph,
                         struct weft_span result, uint32_t done)
 {
-    const struct weft_span own = weft_span(WEFT_SPACE_RECV, 0, part(shape, shape->rank));
+    const struct weft_span own =
+        weft_span(WEFT_SPACE_RECV, 0, weft_build_part(shape, shape->rank));
     uint64_t at = own.bytes;
 
     if (shape->rank != 0) {
@@ -42,7 +27,7 @@ static void add_scatter(const struct weft_shape *shape, struct weft_graph *graph
             done);
     }
     for (int rank = 1; rank < shape->n; rank++) {
-        const uint64_t bytes = part(shape, rank);
+        const uint64_t bytes = weft_build_part(shape, rank);
 
         if (bytes > 0) {
             weft_graph_after(
@@ -61,7 +46,7 @@ enum weft_rc weft_reduce_scatter_root(const struct weft_shape *shape,
     uint32_t done;
 
     tree.root = 0;
-    tree.bytes = all_parts(shape);
+    tree.bytes = weft_build_all_parts(shape);
     if (tree.bytes == 0) {
         return WEFT_OK;
     }
@@ -73,13 +58,13 @@ enum weft_rc weft_reduce_scatter_root(const struct weft_shape *shape,
 struct weft_cost weft_reduce_scatter_root_cost(const struct weft_shape *shape)
 {
     const uint64_t others = (uint64_t)shape->n - 1;
-    const uint64_t all = all_parts(shape);
+    const uint64_t all = weft_build_all_parts(shape);
     struct weft_cost cost = {.reduced = others * all, .bytes = others * all};
 
     cost.messages = all > 0 ? others : 0;
     for (int rank = 1; rank < shape->n; rank++) {
-        cost.messages += part(shape, rank) > 0 ? 1 : 0;
-        cost.bytes += part(shape, rank);
+        cost.messages += weft_build_part(shape, rank) > 0 ? 1 : 0;
+        cost.bytes += weft_build_part(shape, rank);
     }
     return cost;
 }

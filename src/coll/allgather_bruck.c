@@ -43,9 +43,9 @@ enum weft_rc weft_allgather_bruck(const struct weft_shape *shape,
     const struct weft_span all = weft_graph_scratch(graph, behind + before);
     const struct weft_span mine = shape->is_in_place
                                       ? weft_build_block_from(shape, shape->rank)
-                                      : weft_span(WEFT_SPACE_SEND, 0, shape->bytes);
+                                      : weft_span(WEFT_SPACE_SEND, 0, shape->given);
     const uint32_t own =
-        weft_graph_copy(graph, mine, weft_span_part(all, 0, shape->bytes));
+        weft_build_own(graph, mine, weft_span_part(all, 0, shape->bytes));
     const uint32_t has = add_rounds(shape, graph, all, own);
 
     weft_graph_after(graph,

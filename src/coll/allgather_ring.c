@@ -21,7 +21,7 @@ enum weft_rc weft_allgather_ring(const struct weft_shape *shape, struct weft_gra
     weft_graph_reserve(graph, 2 * (uint32_t)shape->n, 2 * (uint32_t)shape->n);
     if (!shape->is_in_place) {
         out = weft_span(WEFT_SPACE_SEND, 0, shape->given);
-        weft_graph_copy(graph, out, mine);
+        weft_build_own(graph, out, mine);
     }
     for (int i = 1; i < shape->n; i++) {
         const uint32_t send = weft_graph_send(graph, next, out);

@@ -106,8 +106,8 @@ enum weft_rc weft_alltoall_pairwise(const struct weft_shape *shape,
         } else if (peer != shape->rank) {
             exchange(shape, graph, peer, &slots[round % WINDOW]);
         } else if (!shape->is_in_place) {
-            weft_graph_copy(graph, weft_build_block_to(shape, peer),
-                            weft_build_block_from(shape, peer));
+            weft_build_own(graph, weft_build_block_to(shape, peer),
+                           weft_build_block_from(shape, peer));
         }
     }
     return graph->rc;

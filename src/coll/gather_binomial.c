@@ -74,8 +74,8 @@ static void gather_child_at_root(const struct weft_shape *shape, struct weft_gra
 static void gather_at_root(const struct weft_shape *shape, struct weft_graph *graph)
 {
     if (!shape->is_in_place) {
-        weft_graph_copy(graph, weft_span(WEFT_SPACE_SEND, 0, shape->bytes),
-                        ranks(shape, WEFT_SPACE_RECV, shape->root, 1));
+        weft_build_own(graph, weft_span(WEFT_SPACE_SEND, 0, shape->given),
+                       ranks(shape, WEFT_SPACE_RECV, shape->root, 1));
     }
     for (int64_t away = 1; away < shape->n; away *= 2) {
         gather_child_at_root(shape, graph, subtree_at(shape, (int)away));

@@ -15,6 +15,8 @@
  * operation, the bytes of the type signature, whether the operation commutes, the number
  * of ranks and their placement. It does not depend on what only one rank knows: whether
  * its buffer is contiguous, in place, or aligned.
+ * Members that name different sizes, against the standard, may run different algorithms
+ * and wait for ever.
  *
  * Messages travel on the communicator's collective plane. Every call has a number on its
  * communicator, which is its tag, so any number of calls may be outstanding and complete

@@ -29,6 +29,8 @@ enum weft_number {
     WEFT_NUMBER_LOGICAL, /* an integer that is true or false */
     WEFT_NUMBER_BYTE,
     WEFT_NUMBER_PAIR, /* a value and an int behind it, for MINLOC and MAXLOC */
+    WEFT_NUMBER_TWO,  /* a pair of Fortran: the index is of the value's type */
+    WEFT_NUMBERS,
 };
 
 /* What a type was made of; as MPI_Type_get_envelope and _contents tell it. */

@@ -20,13 +20,15 @@
                .is_contiguous = true,       .is_plain = true,                            \
                .number = WEFT_NUMBER_##kind}
 /* Two of a kind. */
-#define TWO(mpi, c)                                                                      \
+#define TWO(mpi, c, kind)                                                                \
     AT(mpi) = {COMMON(mpi, c[2], 2 * sizeof(c)),                                         \
                ONE_BLOCK(2 * sizeof(c)),                                                 \
                .true_extent = 2 * sizeof(c),                                             \
                .elements = 2,                                                            \
                .is_contiguous = true,                                                    \
-               .is_plain = true}
+               .is_plain = true,                                                         \
+               .number = WEFT_NUMBER_TWO,                                                \
+               .pair_of = WEFT_NUMBER_##kind}
 /* A value and an int, laid out as C does it; there may be a gap behind them. */
 #define PAIR_SIZE(c) (sizeof(c) + sizeof(int))
 #define PAIR(mpi, c, kind)                                                               \
@@ -122,9 +124,9 @@ struct weft_datatype weft_datatypes[WEFT_DATATYPE_COUNT] = {
             .pair_of = WEFT_NUMBER_SIGNED,
         },
     PAIR(LONG_DOUBLE_INT, long_double, FLOAT),
-    TWO(2REAL, float),
-    TWO(2DOUBLE_PRECISION, double),
-    TWO(2INTEGER, int),
+    TWO(2REAL, float, FLOAT),
+    TWO(2DOUBLE_PRECISION, double, FLOAT),
+    TWO(2INTEGER, int, SIGNED),
     TYPE(C_BOOL, _Bool, LOGICAL),
     TYPE(CXX_BOOL, _Bool, LOGICAL),
     TYPE(WCHAR, wchar_t, NONE),

@@ -7,13 +7,14 @@
 
 #include <assert.h>
 
-#define PAIR_OF(kind) (WEFT_NUMBER_PAIR + WEFT_NUMBER_##kind)
+#define PAIR_OF(kind) (WEFT_NUMBERS + WEFT_NUMBER_##kind)
+#define TWO_OF(kind)  (2 * WEFT_NUMBERS + WEFT_NUMBER_##kind)
 #define INDEX(op)     ((uintptr_t)(op) - (uintptr_t)MPI_OP_NULL)
 
 enum {
     BLOCK = 64, /* elements; see LOOP */
     WIDTHS = 6, /* 1 to 32 bytes, by their logarithm */
-    KINDS = PAIR_OF(FLOAT) + 1,
+    KINDS = TWO_OF(FLOAT) + 1,
     OPS = INDEX(MPI_MAXLOC) + 1,
 };
 
@@ -131,10 +132,10 @@ typedef long double _Complex ELEMENT complex32;
 /* x goes before y: it is better, or as good and of lower index. */
 #define WINS(better) (x.value better y.value || (x.value == y.value && x.index < y.index))
 
-#define PAIR(name, type)                                                                 \
+#define PAIR(name, type, place)                                                          \
     typedef struct ELEMENT {                                                             \
         type value;                                                                      \
-        int index;                                                                       \
+        place index;                                                                     \
     } name;                                                                              \
     LOOP(minloc, name, WINS(<) ? x : y)                                                  \
     LOOP(maxloc, name, WINS(>) ? x : y)                                                  \
@@ -162,12 +163,14 @@ FLOATING(float16)
 COMPLEX(complex8)
 COMPLEX(complex16)
 COMPLEX(complex32)
-PAIR(short_int, short)
-PAIR(int_int, int)
-PAIR(long_int, long)
-PAIR(float_int, float)
-PAIR(double_int, double)
-PAIR(long_double_int, long double)
+PAIR(short_int, short, int)
+PAIR(int_int, int, int)
+PAIR(long_int, long, int)
+PAIR(float_int, float, int)
+PAIR(double_int, double, int)
+PAIR(long_double_int, long double, int)
+PAIR(two_floats, float, float)
+PAIR(two_doubles, double, double)
 /* clang-format on */
 
 static const struct loops byte_loops = {{
@@ -189,6 +192,8 @@ static const struct loops *const table[KINDS][WIDTHS] = {
     [PAIR_OF(SIGNED)] = {NULL, &short_int_loops, &int_int_loops, &long_int_loops},
     [PAIR_OF(FLOAT)] = {NULL, NULL, &float_int_loops, &double_int_loops,
                         &long_double_int_loops},
+    [TWO_OF(SIGNED)] = {NULL, NULL, &int_int_loops},
+    [TWO_OF(FLOAT)] = {NULL, NULL, &two_floats_loops, &two_doubles_loops},
 };
 
 #define NAME(op) AT(op) = "MPI_" #op
@@ -208,10 +213,16 @@ const char *weft_reduce_name(MPI_Op op)
 /* NULL: nothing is defined for the type, as for all derived ones. */
 static const struct loops *loops_of(const struct weft_datatype *type)
 {
-    const bool is_pair = type->number == WEFT_NUMBER_PAIR;
-    const size_t kind = is_pair ? (size_t)type->number + type->pair_of : type->number;
-    const size_t width = is_pair ? type->size - sizeof(int) : type->size;
+    size_t kind = type->number;
+    size_t width = type->size;
 
+    if (type->number == WEFT_NUMBER_PAIR) {
+        kind = (size_t)WEFT_NUMBERS + type->pair_of;
+        width -= sizeof(int);
+    } else if (type->number == WEFT_NUMBER_TWO) {
+        kind = 2 * (size_t)WEFT_NUMBERS + type->pair_of;
+        width /= 2;
+    }
     if (type->number == WEFT_NUMBER_NONE || width == 0 || (width & (width - 1)) != 0 ||
         width >= 1u << WIDTHS) {
         return NULL;

@@ -38,7 +38,15 @@ static struct number number_of(const struct weft_datatype *type)
     if (type->number == WEFT_NUMBER_PAIR) {
         return (struct number){type->pair_of, type->size - sizeof(int)};
     }
+    if (type->number == WEFT_NUMBER_TWO) {
+        return (struct number){type->pair_of, type->size / 2};
+    }
     return (struct number){type->number, type->size};
+}
+
+static bool is_pair(const struct weft_datatype *type)
+{
+    return type->number == WEFT_NUMBER_PAIR || type->number == WEFT_NUMBER_TWO;
 }
 
 static bool is_real(struct number number)
@@ -120,6 +128,10 @@ static struct wide load(const struct weft_datatype *type, const char *from)
     }
     if (type->number == WEFT_NUMBER_PAIR) {
         memcpy(&wide.index, from + index_at(number), sizeof(int));
+    } else if (type->number == WEFT_NUMBER_TWO && is_real(number)) {
+        wide.index = (int)load_real(from + number.width, number.width);
+    } else if (type->number == WEFT_NUMBER_TWO) {
+        memcpy(&wide.index, from + number.width, sizeof(int));
     }
     return wide;
 }
@@ -128,7 +140,6 @@ static struct wide load(const struct weft_datatype *type, const char *from)
 static void fill(const struct weft_datatype *type, char *to)
 {
     const struct number number = number_of(type);
-    const bool is_pair = type->number == WEFT_NUMBER_PAIR;
     const long few = random() % 7 - 3; /* pairs: to be equal now and then */
     uint64_t integer =
         (uint64_t)random() << 42 ^ (uint64_t)random() << 21 ^ (uint64_t)random();
@@ -137,7 +148,7 @@ static void fill(const struct weft_datatype *type, char *to)
     if (random() % 4 == 0) {
         integer = 0;
     }
-    if (is_pair) {
+    if (is_pair(type)) {
         integer = (uint64_t)few;
     }
     if (number.kind == WEFT_NUMBER_COMPLEX) {
@@ -146,12 +157,14 @@ static void fill(const struct weft_datatype *type, char *to)
                    0.25L * (long double)(random() % 401 - 200));
     } else if (is_real(number)) {
         store_real(to, number.width,
-                   is_pair ? (long double)few
-                           : 0.25L * (long double)(random() % 401 - 200));
+                   is_pair(type) ? (long double)few
+                                 : 0.25L * (long double)(random() % 401 - 200));
     } else {
         memcpy(to, &integer, number.width);
     }
-    if (is_pair) {
+    if (type->number == WEFT_NUMBER_TWO && is_real(number)) {
+        store_real(to + number.width, number.width, (long double)index);
+    } else if (is_pair(type)) {
         memcpy(to + index_at(number), &index, sizeof(index));
     }
 }
@@ -257,6 +270,7 @@ static const unsigned defined[] = {
     [WEFT_NUMBER_LOGICAL] = LOGICAL,
     [WEFT_NUMBER_BYTE] = BITWISE,
     [WEFT_NUMBER_PAIR] = PLACE,
+    [WEFT_NUMBER_TWO] = PLACE,
 };
 
 /* ---- the comparison ---- */
@@ -266,7 +280,7 @@ static bool is_same(const struct weft_datatype *type, struct wide got, struct wi
     const struct number number = number_of(type);
     const int shift = 64 - 8 * (int)number.width;
 
-    if (type->number == WEFT_NUMBER_PAIR && got.index != wanted.index) {
+    if (is_pair(type) && got.index != wanted.index) {
         return false;
     }
     if (is_real(number)) {
@@ -381,6 +395,8 @@ static void some_of_the_standards_table_by_hand(void **state)
         {MPI_AINT, MPI_BOR, true},        {MPI_PACKED, MPI_BOR, false},
         {MPI_COUNT, MPI_MIN, true},       {MPI_OFFSET, MPI_PROD, true},
         {MPI_INTEGER, MPI_SUM, true},     {MPI_REAL8, MPI_SUM, true},
+        {MPI_2REAL, MPI_MINLOC, true},    {MPI_2REAL, MPI_SUM, false},
+        {MPI_2INTEGER, MPI_MAXLOC, true}, {MPI_2DOUBLE_PRECISION, MPI_MAXLOC, true},
     };
 
     (void)state;

@@ -108,7 +108,7 @@ static int idup_checked(const char *function, MPI_Comm comm, const MPI_Info *inf
     if (err != MPI_SUCCESS) {
         return err;
     }
-    rc = weft_comm_idup(c, &made, &started, &copied);
+    rc = weft_comm_idup(function, c, &made, &started, &copied);
     if (rc == WEFT_OK) {
         set_hints(made, info);
         *request = started->handle;

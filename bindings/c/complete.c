@@ -16,6 +16,8 @@
 #include "p2p/state.h"
 #include "engine/lock.h"
 
+#include <stdio.h>
+
 int weft_find_request(const char *function, MPI_Request handle, struct weft_request **out)
 {
     char text[128];
@@ -89,19 +91,30 @@ static int free_generalized(const struct weft_request *request, int err)
     return err != MPI_SUCCESS ? err : free_err;
 }
 
+/* With the lock. */
+static struct weft_failure failure_of(const struct weft_request *request)
+{
+    if (request->comm != NULL) {
+        weft_comm_use(request->comm);
+    }
+    return (struct weft_failure){
+        .comm = request->comm,
+        .collective = request->kind == WEFT_REQUEST_COLLECTIVE ? request->function : NULL,
+    };
+}
+
 /*
  * Gives the status of a complete request and ends it: the handle of a persistent one
- * stays, any other is freed. One that failed leaves *comm a reference, which the caller
- * gives back: the user may have freed the communicator.
+ * stays, any other is freed. One that failed leaves a reference to its communicator,
+ * which the caller gives back: the user may have freed it.
  */
 static int reap_locked(struct weft_request *request, MPI_Request *handle,
-                       MPI_Status *status, struct weft_comm **comm)
+                       MPI_Status *status, struct weft_failure *failure)
 {
     int err = read_locked(request, status);
 
-    *comm = request->comm;
-    if (weft_unlikely(err != MPI_SUCCESS) && *comm != NULL) {
-        weft_comm_use(*comm);
+    if (weft_unlikely(err != MPI_SUCCESS)) {
+        *failure = failure_of(request);
     }
     if (weft_unlikely(request->kind == WEFT_REQUEST_GENERALIZED)) {
         err = free_generalized(request, err);
@@ -115,7 +128,7 @@ static int reap_locked(struct weft_request *request, MPI_Request *handle,
 
 static struct weft_wait_reason reason(const char *function, const struct weft_request *r)
 {
-    if (r->kind == WEFT_REQUEST_SCHEDULE) {
+    if (r->kind == WEFT_REQUEST_SCHEDULE || r->kind == WEFT_REQUEST_COLLECTIVE) {
         return (struct weft_wait_reason){function, r->comm != NULL ? r->comm->name : "",
                                          MPI_ANY_SOURCE, MPI_ANY_TAG, 0};
     }
@@ -130,7 +143,7 @@ static struct weft_wait_reason reason(const char *function, const struct weft_re
  * that is none is MPI_ERR_REQUEST.
  */
 static int complete_one(const char *function, MPI_Request *handle, MPI_Status *status,
-                        struct weft_comm **comm)
+                        struct weft_failure *failure)
 {
     struct weft_request *request;
 
@@ -147,10 +160,10 @@ static int complete_one(const char *function, MPI_Request *handle, MPI_Status *s
 
         weft_wait_locked(request, &why);
     }
-    return reap_locked(request, handle, status, comm);
+    return reap_locked(request, handle, status, failure);
 }
 
-static int raise_own(const char *function, struct weft_comm *comm, int err)
+static int raise_class(const char *function, struct weft_comm *comm, int err)
 {
     const struct weft_error_row *row = weft_error_row(err);
 
@@ -174,42 +187,58 @@ static void release_comm(struct weft_comm *comm)
     }
 }
 
+/* Gives the failure's reference back. */
+static int raise_own(const char *call, const struct weft_failure *failure, int err)
+{
+    char both[96];
+    const char *function = call;
+
+    if (failure->collective != NULL) {
+        snprintf(both, sizeof(both), "%s of %s", call, failure->collective);
+        function = both;
+    }
+    err = raise_class(function, failure->comm, err);
+    release_comm(failure->comm);
+    return err;
+}
+
 /* For the one error of a call: the request is gone, unless the handle was none. */
-static int raise_one(const char *function, MPI_Request handle, struct weft_comm *comm,
-                     int err)
+static int raise_one(const char *function, MPI_Request handle,
+                     const struct weft_failure *failure, int err)
 {
     struct weft_request *ignored;
 
     if (err == MPI_ERR_REQUEST && handle != MPI_REQUEST_NULL) {
         return weft_find_request(function, handle, &ignored); /* says what is wrong */
     }
-    err = raise_own(function, comm, err);
-    release_comm(comm);
-    return err;
+    return raise_own(function, failure, err);
 }
 
 int weft_complete(const char *function, MPI_Request *handle, MPI_Status *status)
 {
-    struct weft_comm *comm = NULL;
+    struct weft_failure failure = {0};
     int err;
 
     weft_lock();
-    err = complete_one(function, handle, status, &comm);
+    err = complete_one(function, handle, status, &failure);
     weft_engine_leave();
     weft_unlock();
     return weft_likely(err == MPI_SUCCESS) ? err
-                                           : raise_one(function, *handle, comm, err);
+                                           : raise_one(function, *handle, &failure, err);
 }
 
 int weft_peek(const char *function, struct weft_request *request, MPI_Status *status)
 {
-    struct weft_comm *comm = request->comm;
+    struct weft_failure failure = {0};
     int err;
 
     weft_lock();
     err = read_locked(request, status);
+    if (weft_unlikely(err != MPI_SUCCESS)) {
+        failure = failure_of(request);
+    }
     weft_unlock();
-    return weft_likely(err == MPI_SUCCESS) ? err : raise_own(function, comm, err);
+    return weft_likely(err == MPI_SUCCESS) ? err : raise_own(function, &failure, err);
 }
 
 void weft_cancel_recv(MPI_Request *handle)
@@ -274,15 +303,15 @@ int weft_check_requests(const char *function, int count, const MPI_Request *requ
 }
 
 /* Notes what came of one, whose status may get its MPI_ERROR. */
-static void note(struct weft_batch *b, struct weft_comm *comm, int err)
+static void note(struct weft_batch *b, const struct weft_failure *failure, int err)
 {
     if (weft_unlikely(err != MPI_SUCCESS) && b->has_failed) {
-        if (comm != NULL) {
-            weft_comm_release(comm);
+        if (failure->comm != NULL) {
+            weft_comm_release(failure->comm);
         }
     } else if (weft_unlikely(err != MPI_SUCCESS)) {
         b->has_failed = true;
-        b->failed_on = comm;
+        b->failure = *failure;
         for (int k = 0; k < b->done && b->statuses != MPI_STATUSES_IGNORE; k++) {
             b->statuses[k].MPI_ERROR = MPI_SUCCESS;
         }
@@ -297,30 +326,31 @@ static void note(struct weft_batch *b, struct weft_comm *comm, int err)
 
 void weft_batch_complete(struct weft_batch *b, MPI_Request *handle)
 {
-    struct weft_comm *comm = NULL;
-    int err = complete_one(b->function, handle, weft_batch_status(b), &comm);
+    struct weft_failure failure = {0};
+    int err = complete_one(b->function, handle, weft_batch_status(b), &failure);
 
-    note(b, comm, err);
+    note(b, &failure, err);
 }
 
 void weft_batch_peek(struct weft_batch *b, struct weft_request *request)
 {
+    struct weft_failure failure = {0};
+    int err = MPI_SUCCESS;
+
     if (request == NULL) {
         weft_status_set_empty(weft_batch_status(b));
-        note(b, NULL, MPI_SUCCESS);
     } else {
-        struct weft_comm *comm = request->comm;
-        const int err = read_locked(request, weft_batch_status(b));
-
-        if (err != MPI_SUCCESS && comm != NULL) {
-            weft_comm_use(comm);
-        }
-        note(b, comm, err);
+        err = read_locked(request, weft_batch_status(b));
     }
+    if (err != MPI_SUCCESS) {
+        failure = failure_of(request);
+    }
+    note(b, &failure, err);
 }
 
 int weft_batch_finish(const struct weft_batch *b)
 {
+    const char *collective = b->failure.collective;
     char text[WEFT_FAILED_TEXT];
     int err;
 
@@ -329,14 +359,16 @@ int weft_batch_finish(const struct weft_batch *b)
     }
     text[0] = '\0';
     if (b->has_met_failed) {
-        weft_describe_failed(b->failed_on, text, sizeof(text));
+        weft_describe_failed(b->failure.comm, text, sizeof(text));
     } else if (b->has_truncated) {
-        weft_describe_truncated(b->failed_on, text, sizeof(text));
+        weft_describe_truncated(b->failure.comm, text, sizeof(text));
     }
-    err = weft_raise_comm(b->failed_on, MPI_ERR_IN_STATUS, b->function,
-                          "at least one of %d operations failed%s%s", b->done,
+    err = weft_raise_comm(b->failure.comm, MPI_ERR_IN_STATUS, b->function,
+                          "at least one of %d operations failed%s%s%s%s", b->done,
+                          collective != NULL ? ", " : "",
+                          collective != NULL ? collective : "",
                           text[0] != '\0' ? ": " : "", text);
-    release_comm(b->failed_on);
+    release_comm(b->failure.comm);
     return err;
 }
 

@@ -22,6 +22,12 @@ int weft_find_request(const char *function, MPI_Request handle,
 /* An array of so many requests. */
 int weft_check_requests(const char *function, int count, const MPI_Request *requests);
 
+/* Whose an operation was that failed. */
+struct weft_failure {
+    struct weft_comm *comm; /* NULL, or a reference */
+    const char *collective; /* the function that began it; NULL: it is not one */
+};
+
 /*
  * A call on several requests. The first that fails decides whose error handler runs, with
  * MPI_ERR_IN_STATUS; then, and only then, each status has the error of its own operation.
@@ -31,9 +37,9 @@ struct weft_batch {
     MPI_Status *statuses; /* NULL: ignored */
     int done;             /* statuses that are filled */
     bool has_failed;
-    bool has_met_failed; /* one because a process has died */
-    bool has_truncated;  /* one because its message was longer than its buffer */
-    struct weft_comm *failed_on;
+    bool has_met_failed;         /* one because a process has died */
+    bool has_truncated;          /* one because its message was longer than its buffer */
+    struct weft_failure failure; /* of the first that failed */
 };
 
 /* Completes the next one, waiting if need be. With the lock, at both ends. */

@@ -134,6 +134,12 @@ int PMPI_Request_get_status_some(int incount, const MPI_Request array_of_request
 }
 WEFT_WEAK_ALIAS(MPI_Request_get_status_some, PMPI_Request_get_status_some);
 
+/* Is it a collective that was started and that nobody has seen complete? */
+static bool is_under_way(const struct weft_request *request)
+{
+    return request->kind == WEFT_REQUEST_COLLECTIVE && !request->is_inactive;
+}
+
 /* An operation under way goes on to its end; the program cleans up after its own. */
 int PMPI_Request_free(MPI_Request *request)
 {
@@ -145,6 +151,11 @@ int PMPI_Request_free(MPI_Request *request)
 
     if (err == MPI_SUCCESS) {
         err = weft_find_request(function, *request, &r);
+    }
+    if (err == MPI_SUCCESS && is_under_way(r)) {
+        err = weft_raise_comm(r->comm, MPI_ERR_REQUEST, function,
+                              "the request of %s is complete by a wait or test alone",
+                              r->function);
     }
     if (err != MPI_SUCCESS) {
         return err;
@@ -195,6 +206,11 @@ int PMPI_Cancel(MPI_Request *request)
     if (r->is_inactive) {
         return weft_raise_comm(r->comm, MPI_ERR_REQUEST, function,
                                "the request is inactive");
+    }
+    if (is_under_way(r)) {
+        return weft_raise_comm(r->comm, MPI_ERR_REQUEST, function,
+                               "%s is a collective, which is never cancelled",
+                               r->function);
     }
     weft_lock();
     if (weft_p2p_cancel(r)) {

@@ -292,7 +292,8 @@ static enum weft_rc begin(struct call *call, struct weft_request **out)
     if (rc != WEFT_OK) {
         return rc;
     }
-    (*out)->kind = WEFT_REQUEST_SCHEDULE;
+    (*out)->kind = WEFT_REQUEST_COLLECTIVE;
+    (*out)->function = call->coll.name;
     (*out)->source = MPI_ANY_SOURCE;
     (*out)->tag = MPI_ANY_TAG;
     (*out)->bytes = 0;

@@ -124,6 +124,7 @@ enum weft_rc weft_agree_begin(struct weft_comm *made, struct weft_comm *parent,
     a->request->kind = WEFT_REQUEST_SCHEDULE;
     a->request->source = MPI_ANY_SOURCE;
     a->request->tag = MPI_ANY_TAG;
+    a->request->bytes = 0;
     if (parent != NULL) {
         weft_request_set_comm(a->request, parent);
     }

@@ -125,14 +125,19 @@ enum weft_rc weft_comm_dup(const char *call, struct weft_comm *comm,
     return WEFT_OK;
 }
 
-enum weft_rc weft_comm_idup(struct weft_comm *comm, struct weft_comm **out,
-                            struct weft_request **request, int *err)
+enum weft_rc weft_comm_idup(const char *call, struct weft_comm *comm,
+                            struct weft_comm **out, struct weft_request **request,
+                            int *err)
 {
     struct weft_comm *made = NULL;
     enum weft_rc rc;
 
     weft_lock();
     rc = begin_dup(comm, &made, request);
+    if (rc == WEFT_OK) {
+        (*request)->kind = WEFT_REQUEST_COLLECTIVE;
+        (*request)->function = call;
+    }
     weft_engine_leave();
     weft_unlock();
     if (rc != WEFT_OK) {

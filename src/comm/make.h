@@ -34,7 +34,7 @@ WEFT_MUST_CHECK enum weft_rc weft_comm_dup(const char *call, struct weft_comm *c
                                            struct weft_comm **out, int *err);
 
 /* The same as a request, which is on `comm`. *out may be used when it is complete. */
-WEFT_MUST_CHECK enum weft_rc weft_comm_idup(struct weft_comm *comm,
+WEFT_MUST_CHECK enum weft_rc weft_comm_idup(const char *call, struct weft_comm *comm,
                                             struct weft_comm **out,
                                             struct weft_request **request, int *err);
 

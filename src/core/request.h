@@ -23,6 +23,7 @@ enum weft_request_kind {
     WEFT_REQUEST_SEND,
     WEFT_REQUEST_RECV,
     WEFT_REQUEST_SCHEDULE,    /* complete when a schedule says so */
+    WEFT_REQUEST_COLLECTIVE,  /* of all members; neither cancelled nor freed under way */
     WEFT_REQUEST_GENERALIZED, /* core/grequest.h */
 };
 
@@ -70,6 +71,7 @@ struct weft_request {
     MPI_Request handle;
     struct weft_schedule *schedule;     /* that goes on when it is complete, or NULL */
     struct weft_persistent *persistent; /* NULL: it goes when it is complete */
+    const char *function;               /* that began it, if it is a collective */
 };
 
 extern struct weft_request weft_request_sent;

@@ -117,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     void *state = NULL;
 
     demand(fixture_open(&state) == 0, "no fixture");
-    fake.is_reachable = false;
+    fake_reach(false);
     fake.is_dry = true;
     limit_shares(2);
     (void)rejection_in(take_steps, &in);

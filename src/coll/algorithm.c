@@ -122,8 +122,7 @@ static bool has_long_parts(const struct weft_shape *shape)
     }
 
 static const struct weft_algorithm algorithms[] = {
-    ALGORITHM(BARRIER, "dissemination", weft_barrier_dissemination,
-              weft_barrier_dissemination_cost),
+    ALGORITHM(BARRIER, "tree", weft_barrier_tree, weft_barrier_tree_cost),
     ALGORITHM_IF(splits, BCAST, "split", weft_bcast_split, weft_bcast_split_cost),
     ALGORITHM(BCAST, "binomial", weft_bcast_binomial, weft_bcast_binomial_cost),
     ALGORITHM_IF(is_small_tree, GATHER, "binomial", weft_gather_binomial,

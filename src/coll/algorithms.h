@@ -9,8 +9,8 @@
 
 typedef struct weft_cost weft_cost_of(const struct weft_shape *shape);
 
-weft_builder weft_barrier_dissemination;
-weft_cost_of weft_barrier_dissemination_cost;
+weft_builder weft_barrier_tree;
+weft_cost_of weft_barrier_tree_cost;
 
 weft_builder weft_bcast_binomial;
 weft_cost_of weft_bcast_binomial_cost;

@@ -1,36 +1,40 @@
 /*
- * barrier.c - dissemination: in round k a rank tells the one 2^k behind it, and hears of
- * the one 2^k before it. After the last round it has heard, through others, of all.
+ * barrier.c - a binomial tree, up to rank 0 and down again. Where the ranks of a node
+ * follow each other, few messages leave it, and few ranks connect to another node.
  *
- * Cost: ceil(log2 n) rounds; n messages in each, without data.
+ * Cost: 2 ceil(log2 n) rounds; 2 (n - 1) messages without data.
  */
 #include "coll/algorithms.h"
 
-enum weft_rc weft_barrier_dissemination(const struct weft_shape *shape,
-                                        struct weft_graph *graph)
+enum weft_rc weft_barrier_tree(const struct weft_shape *shape, struct weft_graph *graph)
 {
     const struct weft_span nothing = weft_span(WEFT_SPACE_RECV, 0, 0);
-    uint32_t received = WEFT_NO_STEP;
-    uint32_t sent = WEFT_NO_STEP;
+    struct weft_shape tree = *shape;
+    int64_t distance = 1;
+    uint32_t heard = WEFT_NO_STEP;
 
-    for (int64_t away = 1; away < shape->n; away *= 2) {
-        const int to = (int)((shape->rank + away) % shape->n);
-        const int from = (int)((shape->rank - away + shape->n) % shape->n);
-        const uint32_t send = weft_graph_send(graph, to, nothing);
+    tree.root = 0;
+    for (; distance < shape->n && (shape->rank & distance) == 0; distance *= 2) {
+        if (shape->rank + distance < shape->n) {
+            const uint32_t received =
+                weft_graph_recv(graph, shape->rank + (int)distance, nothing);
 
-        weft_build_after_both(graph, send, received, sent);
-        sent = send;
-        received = weft_graph_recv(graph, from, nothing);
+            weft_graph_after(graph, received, heard);
+            heard = received;
+        }
     }
+    if (shape->rank != 0) {
+        const uint32_t sent =
+            weft_graph_send(graph, shape->rank - (int)distance, nothing);
+
+        weft_graph_after(graph, sent, heard);
+        heard = sent;
+    }
+    weft_add_bcast(&tree, graph, nothing, heard);
     return graph->rc;
 }
 
-struct weft_cost weft_barrier_dissemination_cost(const struct weft_shape *shape)
+struct weft_cost weft_barrier_tree_cost(const struct weft_shape *shape)
 {
-    struct weft_cost cost = {0};
-
-    for (int64_t away = 1; away < shape->n; away *= 2) {
-        cost.messages += (uint64_t)shape->n;
-    }
-    return cost;
+    return (struct weft_cost){.messages = 2 * ((uint64_t)shape->n - 1)};
 }

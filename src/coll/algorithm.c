@@ -4,17 +4,12 @@
 
 #include <stdlib.h>
 
-/* A kind, its name, the builder, and what that costs, if a shape says it. */
-#define ALGORITHM(of, called, builder, costs)                                            \
-    {                                                                                    \
-        .kind = WEFT_COLL_##of, .name = called, .build = builder, .cost = costs          \
-    }
-
-/* As above, if a shape is one for which it is the best. */
-#define ALGORITHM_IF(when, of, called, builder, costs)                                   \
+/* A kind, its name, the builder, what that costs, if a shape says it; then when it can be
+ * done (fits), and when it is better than those behind it (suits). */
+#define ALGORITHM(of, called, builder, costs, ...)                                       \
     {                                                                                    \
         .kind = WEFT_COLL_##of, .name = called, .build = builder, .cost = costs,         \
-        .suits = when                                                                    \
+        __VA_ARGS__                                                                      \
     }
 
 /* ---- what suits whom: moving data ---- */
@@ -54,12 +49,7 @@ static bool is_small_table(const struct weft_shape *shape)
 /* All ranks know the sizes of all blocks. */
 static bool is_direct_table(const struct weft_shape *shape)
 {
-    uint64_t all = 0;
-
-    for (int rank = 0; rank < shape->n; rank++) {
-        all += shape->from[rank];
-    }
-    return has_few_ranks(shape) || all <= TABLE_BYTES;
+    return has_few_ranks(shape) || weft_build_all_parts(shape) <= TABLE_BYTES;
 }
 
 static bool hops(const struct weft_shape *shape)
@@ -113,56 +103,62 @@ static bool has_long_parts(const struct weft_shape *shape)
 
 /* ---- all of them ---- */
 
-/* For reductions, whose builders all have costs: when it can be done, and when it is
- * better than those behind it. */
-#define IF(of, called, builder, can, is_better)                                          \
-    {                                                                                    \
-        .kind = WEFT_COLL_##of, .name = called, .build = builder,                        \
-        .cost = builder##_cost, .fits = can, .suits = is_better                          \
-    }
-
 static const struct weft_algorithm algorithms[] = {
     ALGORITHM(BARRIER, "tree", weft_barrier_tree, weft_barrier_tree_cost),
-    ALGORITHM_IF(splits, BCAST, "split", weft_bcast_split, weft_bcast_split_cost),
+    ALGORITHM(BCAST, "split", weft_bcast_split, weft_bcast_split_cost, .suits = splits),
     ALGORITHM(BCAST, "binomial", weft_bcast_binomial, weft_bcast_binomial_cost),
-    ALGORITHM_IF(is_small_tree, GATHER, "binomial", weft_gather_binomial,
-                 weft_rooted_binomial_cost),
+    ALGORITHM(GATHER, "binomial", weft_gather_binomial, weft_rooted_binomial_cost,
+              .suits = is_small_tree),
     ALGORITHM(GATHER, "direct", weft_gather_direct, weft_rooted_direct_cost),
     ALGORITHM(GATHERV, "direct", weft_gather_direct, NULL),
-    ALGORITHM_IF(is_small_tree, SCATTER, "binomial", weft_scatter_binomial,
-                 weft_rooted_binomial_cost),
+    ALGORITHM(SCATTER, "binomial", weft_scatter_binomial, weft_rooted_binomial_cost,
+              .suits = is_small_tree),
     ALGORITHM(SCATTER, "direct", weft_scatter_direct, weft_rooted_direct_cost),
     ALGORITHM(SCATTERV, "direct", weft_scatter_direct, NULL),
-    ALGORITHM_IF(has_few_ranks, ALLGATHER, "direct", weft_allgather_direct,
-                 weft_all_direct_cost),
-    ALGORITHM_IF(is_small_table, ALLGATHER, "bruck", weft_allgather_bruck,
-                 weft_allgather_bruck_cost),
+    ALGORITHM(ALLGATHER, "direct", weft_allgather_direct, weft_all_direct_cost,
+              .suits = has_few_ranks),
+    ALGORITHM(ALLGATHER, "bruck", weft_allgather_bruck, weft_allgather_bruck_cost,
+              .suits = is_small_table),
     ALGORITHM(ALLGATHER, "ring", weft_allgather_ring, weft_all_direct_cost),
-    ALGORITHM_IF(is_direct_table, ALLGATHERV, "direct", weft_allgather_direct, NULL),
+    ALGORITHM(ALLGATHERV, "direct", weft_allgather_direct, NULL,
+              .suits = is_direct_table),
     ALGORITHM(ALLGATHERV, "ring", weft_allgather_ring, NULL),
-    ALGORITHM_IF(hops, ALLTOALL, "bruck", weft_alltoall_bruck, weft_alltoall_bruck_cost),
-    ALGORITHM_IF(is_in_window, ALLTOALL, "direct", weft_alltoall_direct,
-                 weft_all_direct_cost),
+    ALGORITHM(ALLTOALL, "bruck", weft_alltoall_bruck, weft_alltoall_bruck_cost,
+              .suits = hops),
+    ALGORITHM(ALLTOALL, "direct", weft_alltoall_direct, weft_all_direct_cost,
+              .suits = is_in_window),
     ALGORITHM(ALLTOALL, "pairwise", weft_alltoall_pairwise, weft_alltoall_pairwise_cost),
     ALGORITHM(ALLTOALLV, "pairwise", weft_alltoall_pairwise, NULL),
     ALGORITHM(ALLTOALLW, "pairwise", weft_alltoall_pairwise, NULL),
-    IF(REDUCE, "rabenseifner", weft_reduce_rabenseifner, commutes, is_long),
-    IF(REDUCE, "binomial", weft_reduce_binomial, NULL, NULL),
-    IF(ALLREDUCE, "doubling", weft_allreduce_doubling, NULL, is_short),
-    IF(ALLREDUCE, "rabenseifner", weft_allreduce_rabenseifner, commutes, NULL),
-    IF(ALLREDUCE, "binomial", weft_allreduce_binomial, NULL, NULL),
-    IF(REDUCE_SCATTER, "pairwise", weft_reduce_scatter_pairwise, commutes,
-       has_long_parts),
-    IF(REDUCE_SCATTER, "halving", weft_reduce_scatter_halving, commutes, NULL),
-    IF(REDUCE_SCATTER, "root", weft_reduce_scatter_root, NULL, NULL),
-    IF(REDUCE_SCATTER_BLOCK, "pairwise", weft_reduce_scatter_pairwise, commutes,
-       has_long_parts),
-    IF(REDUCE_SCATTER_BLOCK, "halving", weft_reduce_scatter_halving, commutes, NULL),
-    IF(REDUCE_SCATTER_BLOCK, "root", weft_reduce_scatter_root, NULL, NULL),
-    IF(SCAN, "doubling", weft_scan_doubling, NULL, is_short_chain),
-    IF(SCAN, "linear", weft_scan_linear, NULL, NULL),
-    IF(EXSCAN, "doubling", weft_exscan_doubling, NULL, is_short_chain),
-    IF(EXSCAN, "linear", weft_exscan_linear, NULL, NULL),
+    ALGORITHM(REDUCE, "rabenseifner", weft_reduce_rabenseifner,
+              weft_reduce_rabenseifner_cost, .fits = commutes, .suits = is_long),
+    ALGORITHM(REDUCE, "binomial", weft_reduce_binomial, weft_reduce_binomial_cost),
+    ALGORITHM(ALLREDUCE, "doubling", weft_allreduce_doubling,
+              weft_allreduce_doubling_cost, .suits = is_short),
+    ALGORITHM(ALLREDUCE, "rabenseifner", weft_allreduce_rabenseifner,
+              weft_allreduce_rabenseifner_cost, .fits = commutes),
+    ALGORITHM(ALLREDUCE, "binomial", weft_allreduce_binomial,
+              weft_allreduce_binomial_cost),
+    ALGORITHM(REDUCE_SCATTER, "pairwise", weft_reduce_scatter_pairwise,
+              weft_reduce_scatter_pairwise_cost, .fits = commutes,
+              .suits = has_long_parts),
+    ALGORITHM(REDUCE_SCATTER, "halving", weft_reduce_scatter_halving,
+              weft_reduce_scatter_halving_cost, .fits = commutes),
+    ALGORITHM(REDUCE_SCATTER, "root", weft_reduce_scatter_root,
+              weft_reduce_scatter_root_cost),
+    ALGORITHM(REDUCE_SCATTER_BLOCK, "pairwise", weft_reduce_scatter_pairwise,
+              weft_reduce_scatter_pairwise_cost, .fits = commutes,
+              .suits = has_long_parts),
+    ALGORITHM(REDUCE_SCATTER_BLOCK, "halving", weft_reduce_scatter_halving,
+              weft_reduce_scatter_halving_cost, .fits = commutes),
+    ALGORITHM(REDUCE_SCATTER_BLOCK, "root", weft_reduce_scatter_root,
+              weft_reduce_scatter_root_cost),
+    ALGORITHM(SCAN, "doubling", weft_scan_doubling, weft_scan_doubling_cost,
+              .suits = is_short_chain),
+    ALGORITHM(SCAN, "linear", weft_scan_linear, weft_scan_linear_cost),
+    ALGORITHM(EXSCAN, "doubling", weft_exscan_doubling, weft_exscan_doubling_cost,
+              .suits = is_short_chain),
+    ALGORITHM(EXSCAN, "linear", weft_exscan_linear, weft_exscan_linear_cost),
     ALGORITHM(NEIGHBOR_ALLGATHER, "direct", weft_neighbor_allgather_direct, NULL),
     ALGORITHM(NEIGHBOR_ALLGATHERV, "direct", weft_neighbor_allgather_direct, NULL),
     ALGORITHM(NEIGHBOR_ALLTOALL, "direct", weft_neighbor_alltoall_direct, NULL),

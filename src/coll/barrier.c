@@ -6,14 +6,12 @@
  */
 #include "coll/algorithms.h"
 
-enum weft_rc weft_barrier_tree(const struct weft_shape *shape, struct weft_graph *graph)
+uint32_t weft_add_meet(const struct weft_shape *shape, struct weft_graph *graph)
 {
     const struct weft_span nothing = weft_span(WEFT_SPACE_RECV, 0, 0);
-    struct weft_shape tree = *shape;
     int64_t distance = 1;
     uint32_t heard = WEFT_NO_STEP;
 
-    tree.root = 0;
     for (; distance < shape->n && (shape->rank & distance) == 0; distance *= 2) {
         if (shape->rank + distance < shape->n) {
             const uint32_t received =
@@ -30,7 +28,16 @@ enum weft_rc weft_barrier_tree(const struct weft_shape *shape, struct weft_graph
         weft_graph_after(graph, sent, heard);
         heard = sent;
     }
-    weft_add_bcast(&tree, graph, nothing, heard);
+    return heard;
+}
+
+enum weft_rc weft_barrier_tree(const struct weft_shape *shape, struct weft_graph *graph)
+{
+    struct weft_shape tree = *shape;
+
+    tree.root = 0;
+    weft_add_bcast(&tree, graph, weft_span(WEFT_SPACE_RECV, 0, 0),
+                   weft_add_meet(shape, graph));
     return graph->rc;
 }
 

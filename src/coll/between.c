@@ -31,8 +31,7 @@ static enum weft_rc barrier(const struct weft_shape *shape, struct weft_graph *g
 {
     const struct weft_span nothing = weft_span(WEFT_SPACE_RECV, 0, 0);
     const struct weft_shape own = inside(shape);
-    struct weft_span result;
-    uint32_t done = weft_add_reduce(&own, graph, nothing, &result);
+    uint32_t done = weft_add_meet(&own, graph);
 
     if (shape->rank == 0) {
         const uint32_t sent = weft_graph_send(graph, other(shape, 0), nothing);
@@ -118,9 +117,10 @@ static enum weft_rc reduce(const struct weft_shape *shape, struct weft_graph *gr
 static enum weft_rc allgather(const struct weft_shape *shape, struct weft_graph *graph)
 {
     for (int rank = 0; rank < shape->remote; rank++) {
-        if (shape->from == NULL ? shape->bytes > 0 : shape->from[rank] > 0) {
-            weft_graph_recv(graph, other(shape, rank),
-                            weft_build_block_from(shape, rank));
+        const struct weft_span in = weft_build_block_from(shape, rank);
+
+        if (in.bytes > 0) {
+            weft_graph_recv(graph, other(shape, rank), in);
         }
     }
     for (int rank = 0; rank < shape->remote && shape->given > 0; rank++) {
@@ -185,9 +185,7 @@ static enum weft_rc reduce_scatter(const struct weft_shape *shape,
     uint64_t at = 0;
     uint32_t done;
 
-    if (shape->from == NULL) {
-        whole.bytes = shape->bytes * (uint64_t)shape->n;
-    }
+    whole.bytes = weft_build_all_parts(shape);
     if (whole.bytes == 0) {
         return WEFT_OK;
     }
@@ -196,7 +194,7 @@ static enum weft_rc reduce_scatter(const struct weft_shape *shape,
     }
     done = exchange_outcomes(&whole, graph, to);
     for (int rank = 0; rank < shape->n; rank++) {
-        const uint64_t bytes = shape->from != NULL ? shape->from[rank] : shape->bytes;
+        const uint64_t bytes = weft_build_part(shape, rank);
         const struct weft_span part = weft_span_part(to, at, bytes);
         const struct weft_span own = weft_span(WEFT_SPACE_RECV, 0, bytes);
 

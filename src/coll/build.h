@@ -137,6 +137,12 @@ uint32_t weft_add_bcast(const struct weft_shape *shape, struct weft_graph *graph
                         struct weft_span data, uint32_t after);
 
 /*
+ * Rank 0 learns by a binomial tree that all ranks have begun. Returns the step after
+ * which it has; elsewhere, after which the rank has told its parent.
+ */
+uint32_t weft_add_meet(const struct weft_shape *shape, struct weft_graph *graph);
+
+/*
  * Combines the `input` of all ranks at the root, by a binomial tree. Returns the step
  * after which *result is complete at the root; elsewhere, after which the rank's part is
  * done. The order of operands is that of the ranks, counted from the root on.

@@ -21,15 +21,14 @@
 #include <string.h>
 
 struct call {
-    struct weft_sched sched; /* first */
-    struct weft_persistent persistent;
+    struct weft_sched sched;           /* first */
+    struct weft_persistent persistent; /* of a persistent request, else empty */
     struct weft_coll coll;
     struct weft_graph graph;
     struct weft_data send;
     struct weft_data recv;
     struct weft_data scratch; /* of a reduction; no buffer: none */
     int local_tag; /* of messages in our own group, of an operation between two */
-    bool is_persistent;
     struct weft_datatype *types[]; /* of both sides, where blocks have their own */
 };
 
@@ -90,21 +89,14 @@ static void keep_side(struct weft_coll_side *side, int blocks,
     }
 }
 
-static void release_type(struct weft_datatype *type)
-{
-    if (type->contents != NULL && !type->is_predefined) {
-        weft_datatype_free(type);
-    }
-}
-
 static void release_side(const struct weft_coll_side *side, int blocks)
 {
     if (side->types != NULL) {
         for (int i = 0; i < blocks; i++) {
-            release_type(side->types[i]);
+            weft_datatype_unshare(side->types[i]);
         }
     } else if (side->type != NULL) {
-        release_type(side->type);
+        weft_datatype_unshare(side->type);
     }
 }
 
@@ -224,7 +216,7 @@ static void done(struct weft_sched *sched, enum weft_rc rc)
     if (weft_unlikely(rc == WEFT_ERR_PROC_FAILED)) {
         revoke(call->coll.comm);
     }
-    if (!call->is_persistent) {
+    if (call->sched.request->persistent == NULL) {
         release(call);
         free_call(call);
     }
@@ -266,9 +258,7 @@ static enum weft_rc make(const struct weft_coll *coll, struct call **out)
         rc = weft_sched_make(&call->sched);
     }
     if (rc != WEFT_OK) {
-        weft_graph_free(&call->graph);
-        free(call->scratch.memory);
-        free(call);
+        free_call(call);
     }
     return rc;
 }
@@ -307,25 +297,36 @@ static enum weft_rc begin(struct call *call, struct weft_request **out)
     return WEFT_OK;
 }
 
-enum weft_rc weft_coll_start(const struct weft_coll *coll, struct weft_request **out)
+/* Makes a call and begins it. On success the lock is held. */
+static enum weft_rc begin_new(const struct weft_coll *coll, struct call **call,
+                              struct weft_request **out)
 {
-    struct call *call;
-    enum weft_rc rc = make(coll, &call);
+    enum weft_rc rc = make(coll, call);
 
     weft_assert_unlocked();
     if (rc != WEFT_OK) {
         return rc;
     }
     weft_lock();
-    rc = begin(call, out);
+    rc = begin(*call, out);
+    if (rc != WEFT_OK) {
+        weft_unlock();
+        free_call(*call);
+    }
+    return rc;
+}
+
+enum weft_rc weft_coll_start(const struct weft_coll *coll, struct weft_request **out)
+{
+    struct call *call;
+    const enum weft_rc rc = begin_new(coll, &call, out);
+
     if (rc == WEFT_OK) {
         weft_sched_start(&call->sched);
         weft_request_hand_out(*out);
         weft_engine_leave();
-    } else {
-        free_call(call);
+        weft_unlock();
     }
-    weft_unlock();
     return rc;
 }
 
@@ -335,14 +336,8 @@ enum weft_rc weft_coll_run(const struct weft_coll *coll)
                                          MPI_ANY_TAG, 0};
     struct weft_request *request;
     struct call *call;
-    enum weft_rc rc = make(coll, &call);
+    enum weft_rc rc = begin_new(coll, &call, &request);
 
-    weft_assert_unlocked();
-    if (rc != WEFT_OK) {
-        return rc;
-    }
-    weft_lock();
-    rc = begin(call, &request);
     if (rc == WEFT_OK) {
         weft_sched_start(&call->sched);
         if (!weft_request_is_complete(request)) {
@@ -351,10 +346,8 @@ enum weft_rc weft_coll_run(const struct weft_coll *coll)
         rc = request->rc;
         weft_request_give(request);
         weft_engine_leave();
-    } else {
-        free_call(call);
+        weft_unlock();
     }
-    weft_unlock();
     return rc;
 }
 
@@ -388,22 +381,13 @@ static void close_call(struct weft_persistent *persistent)
 enum weft_rc weft_coll_init(const struct weft_coll *coll, struct weft_request **out)
 {
     struct call *call;
-    enum weft_rc rc = make(coll, &call);
+    const enum weft_rc rc = begin_new(coll, &call, out);
 
-    weft_assert_unlocked();
-    if (rc != WEFT_OK) {
-        return rc;
-    }
-    call->is_persistent = true;
-    call->persistent = (struct weft_persistent){start_again, close_call};
-    weft_lock();
-    rc = begin(call, out);
     if (rc == WEFT_OK) {
+        call->persistent = (struct weft_persistent){start_again, close_call};
         weft_request_set_persistent(*out, &call->persistent);
-    } else {
-        free_call(call);
+        weft_unlock();
     }
-    weft_unlock();
     return rc;
 }
 

@@ -21,7 +21,7 @@ struct weft_coll_facts {
 
 const struct weft_coll_facts *weft_coll_facts(enum weft_coll_kind kind);
 
-/* How many blocks the side has for which `has_blocks` is one of the two facts. */
+/* How many blocks this rank gives (is_send), or gets: one, or one for each peer. */
 int weft_coll_peers(const struct weft_coll *coll, bool is_send);
 
 /* Elements in all blocks of a side that follow each other. */

@@ -83,12 +83,25 @@ void weft_datatype_free(struct weft_datatype *type)
     weft_datatype_release(type);
 }
 
+/* One that the user made, so that its handles and references count. */
+static bool is_counted(const struct weft_datatype *type)
+{
+    return type->contents != NULL && !type->is_predefined;
+}
+
 void weft_datatype_share(struct weft_datatype *type)
 {
     weft_assert_locked();
-    if (type->contents != NULL && !type->is_predefined) {
+    if (is_counted(type)) {
         type->handles++;
         type->references++;
+    }
+}
+
+void weft_datatype_unshare(struct weft_datatype *type)
+{
+    if (is_counted(type)) {
+        weft_datatype_free(type);
     }
 }
 

@@ -122,8 +122,10 @@ void weft_datatype_release(struct weft_datatype *type);
 /* As release, and one of the user's handles goes with it. */
 void weft_datatype_free(struct weft_datatype *type);
 
-/* Hands the user one more handle, which MPI_Type_free gives back. */
+/* Hands the user one more handle, which MPI_Type_free gives back; or takes that back. A
+ * predefined type has none to count. */
 void weft_datatype_share(struct weft_datatype *type);
+void weft_datatype_unshare(struct weft_datatype *type);
 
 /* Compiles the layout; once is enough. Takes time in proportion to the description. */
 WEFT_MUST_CHECK enum weft_rc weft_datatype_commit(struct weft_datatype *type);

@@ -307,7 +307,7 @@ static void move(const struct weft_run *run)
 
     if (step->kind == WEFT_STEP_COPY) {
         weft_span_copy(&from, &to);
-    } else if (step->to.bytes > 0) {
+    } else {
         sched->ops->reduce(sched, &from, &to);
     }
 }

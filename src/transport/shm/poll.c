@@ -114,6 +114,21 @@ static int poll_lane(struct weft_transport *tp, struct weft_lane_in *in, int bud
     return done;
 }
 
+/* Copies the first packet of a queue that many write to; false: there is no whole one. */
+static bool read_first(struct weft_transport *tp, struct weft_ring *ring,
+                       struct weft_ring_cell *cells, uint32_t count, const char *name,
+                       struct weft_ring_head *head, struct weft_ring_packet *packet)
+{
+    if (!weft_ring_peek(ring, cells, count, head)) {
+        return false;
+    }
+    if (weft_unlikely(!is_from_here(tp, head))) {
+        reject(tp, name, ANY_RANK);
+    }
+    weft_ring_read(ring, cells, count, head, packet);
+    return true;
+}
+
 /* One control packet; false: there is no whole one. */
 static __attribute__((noinline)) bool take_control(struct weft_transport *tp)
 {
@@ -122,14 +137,10 @@ static __attribute__((noinline)) bool take_control(struct weft_transport *tp)
     struct weft_ring_head head;
     struct weft_ring_packet packet;
 
-    if (!weft_ring_peek(&area->control, area->control_cells, WEFT_CONTROL_CELLS, &head)) {
+    if (!read_first(tp, &area->control, area->control_cells, WEFT_CONTROL_CELLS,
+                    "control queue", &head, &packet)) {
         return false;
     }
-    if (weft_unlikely(!is_from_here(tp, &head))) {
-        reject(tp, "control queue", ANY_RANK);
-    }
-    weft_ring_read(&area->control, area->control_cells, WEFT_CONTROL_CELLS, &head,
-                   &packet);
     weft_ring_drop(&area->control, &head);
     up->control(up->owner, peer_of(tp, head.from), packet.header, packet.data, head.len);
     return true;
@@ -143,14 +154,9 @@ static __attribute__((noinline)) bool take_from_inbox(struct weft_transport *tp)
     struct weft_ring_head head;
     struct weft_ring_packet packet;
 
-    if (!weft_ring_peek(&area->inbox, area->inbox_cells, WEFT_INBOX_CELLS, &head)) {
-        return false;
-    }
-    if (weft_unlikely(!is_from_here(tp, &head))) {
-        reject(tp, "inbox", ANY_RANK);
-    }
-    weft_ring_read(&area->inbox, area->inbox_cells, WEFT_INBOX_CELLS, &head, &packet);
-    if (up->arrived(up->owner, peer_of(tp, head.from), packet.header, packet.data,
+    if (!read_first(tp, &area->inbox, area->inbox_cells, WEFT_INBOX_CELLS, "inbox", &head,
+                    &packet) ||
+        up->arrived(up->owner, peer_of(tp, head.from), packet.header, packet.data,
                     head.len, WEFT_SHARED_QUEUE) != WEFT_TAKEN) {
         return false;
     }

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { RANKS = 5, LOCALS = 3, ROUNDS = 10000, SLOW_ROUNDS = 200, MOST = 8 };
+enum { RANKS = 5, LOCALS = 3, ROUNDS = 1000, SLOW_ROUNDS = 200, MOST = 8 };
 
 static struct weft_segment create(uint32_t job_size, uint32_t local_size)
 {

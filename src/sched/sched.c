@@ -427,14 +427,19 @@ static void end(struct weft_sched *sched)
 
 /*
  * Starts what is ready, until nothing is. A send may drop the lock for a while to pack
- * its data; another thread may come here meanwhile. The step that is being started counts
- * as running, so the schedule is not over before its thread has come back.
+ * its data; a thread that comes here meanwhile leaves the rest to the first one, because
+ * messages to one peer match in the order in which they are started.
  */
 static void advance(struct weft_sched *sched)
 {
+    if (sched->is_advancing) {
+        return;
+    }
+    sched->is_advancing = true;
     while (sched->ready.first != NULL && !is_stopped(sched)) {
         start_step(take_first(&sched->ready));
     }
+    sched->is_advancing = false;
     if (is_over(sched)) {
         end(sched);
     }
@@ -455,7 +460,7 @@ void weft_sched_start(struct weft_sched *sched)
     const struct weft_graph *graph = sched->graph;
 
     weft_assert_locked();
-    assert(sched->running == 0);
+    assert(sched->running == 0 && !sched->is_advancing);
     sched->ready.first = NULL;
     sched->left = graph->step_count;
     sched->running = 0;

@@ -129,6 +129,7 @@ struct weft_sched {
     uint32_t calls;   /* of those, calls: a thread of the user's is needed */
     enum weft_rc rc;
     bool needs_caller;
+    bool is_advancing; /* a thread starts what is ready */
     bool has_own_runs;
     struct weft_data scratch; /* that was made; no buffer: none was */
 };

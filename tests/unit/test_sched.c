@@ -11,7 +11,9 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { A = 1, B = 2, TAG = 40, LARGE = 10000, LIMIT_SECONDS = 120 };
@@ -719,6 +721,77 @@ static void data_are_packed_on_the_progress_thread_too(void **state)
     weft_datatype_free(type);
 }
 
+/* ---- a send that packs, and another thread ---- */
+
+static sem_t packs;   /* the first send has begun to pack, without the lock */
+static sem_t is_over; /* and the other thread has done what it can meanwhile */
+static uint8_t *guarded;
+
+/* The first access to the data comes here: nobody may pass it by. */
+static void on_access(int number)
+{
+    (void)number;
+    if (mprotect(guarded, LARGE, PROT_READ | PROT_WRITE) != 0) {
+        abort();
+    }
+    sem_post(&packs);
+    sem_wait(&is_over);
+}
+
+/* A message arrives, so this thread advances the schedule, too. */
+static void *arrive_meanwhile(void *unused)
+{
+    (void)unused;
+    sem_wait(&packs);
+    arrive_eager(B, TAG, sent, 10);
+    weft_progress();
+    sem_post(&is_over);
+    return NULL;
+}
+
+/* Messages of one tag to one peer match in the order of the steps. */
+static void sends_keep_their_order_while_one_of_them_packs(void **state)
+{
+    struct sigaction before;
+    const struct sigaction catch = {.sa_handler = on_access};
+    struct weft_datatype *type;
+    pthread_t thread;
+
+    (void)state;
+    guarded = mmap(NULL, LARGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(guarded, MAP_FAILED);
+    assert_int_equal(sem_init(&packs, 0, 0) | sem_init(&is_over, 0, 0), 0);
+    assert_int_equal(weft_type_vector(MPI_COMBINER_VECTOR, false, LARGE / 2, 1, 2,
+                                      weft_datatype_from_handle(MPI_BYTE), &type),
+                     WEFT_OK);
+    assert_int_equal(weft_datatype_commit(type), WEFT_OK);
+    spaces[WEFT_SPACE_SEND] = (struct weft_data){
+        .buffer = guarded, .bytes = LARGE / 2, .type = type, .count = 1};
+    weft_graph_recv(&graph, B, in_recv(0, 10));
+    weft_graph_send(&graph, A, in_send(0, LARGE / 2));
+    weft_graph_send(&graph, A, in_send(0, LARGE / 2 - 1));
+    make();
+    limit_shares(0);
+    assert_int_equal(sigaction(SIGSEGV, &catch, &before), 0);
+    assert_int_equal(pthread_create(&thread, NULL, arrive_meanwhile, NULL), 0);
+    start();
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
+    assert_int_equal(fake_count(WEFT_PKT_ANNOUNCE), 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct weft_pkt_announce announce =
+            announce_in(fake_nth(WEFT_PKT_ANNOUNCE, i));
+
+        assert_int_equal(announce.length, LARGE / 2 - i);
+        arrive_answer(A, WEFT_PKT_FETCHED,
+                      (union weft_pkt_control){.fetched = {.request = announce.request}});
+    }
+    weft_progress();
+    expect_end(1, WEFT_OK);
+    weft_datatype_free(type);
+    munmap(guarded, LARGE);
+}
+
 static void both_spaces_may_have_types(void **state)
 {
     struct weft_datatype *type = make_strided();
@@ -774,6 +847,7 @@ int main(void)
         CASE(what_nobody_has_begun_is_withdrawn_after_an_error),
         CASE(spaces_may_have_types),
         CASE(data_are_packed_on_the_progress_thread_too),
+        CASE(sends_keep_their_order_while_one_of_them_packs),
         CASE(both_spaces_may_have_types),
         CASE(a_graph_without_steps_is_over_at_once),
     };

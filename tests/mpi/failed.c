@@ -422,6 +422,56 @@ static void collectives(void)
     make_and_free(MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &made), &made);
 }
 
+/* The first of the pair is the left operand. */
+static void take_left(void *in, void *inout, int *length, MPI_Datatype *type)
+{
+    (void)type;
+    memcpy(inout, in, (size_t)*length * sizeof(int));
+}
+
+/* Begun before it dies, and waited for in another order; one of them calls a function of
+ * the user, and one is persistent and is started again afterwards. */
+static void nonblocking(void)
+{
+    enum { FEW = 5 };
+    const int count = LONG / 4 / size;
+    int *in = (int *)(void *)memory;
+    int *out = (int *)(void *)(memory + LONG / 2);
+    MPI_Request requests[FEW];
+    MPI_Op op;
+    int word = rank;
+    int err;
+
+    CHECK(MPI_Op_create(take_left, 0, &op) == MPI_SUCCESS);
+    for (int i = 1; is_victim() && i < size; i++) { /* all others have begun */
+        CHECK(MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD,
+                       MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    }
+    if (is_victim()) {
+        die();
+    }
+    CHECK(MPI_Allreduce_init(in, out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                             &requests[0]) == MPI_SUCCESS);
+    CHECK(MPI_Start(&requests[0]) == MPI_SUCCESS);
+    CHECK(MPI_Ibcast(&word, 1, MPI_INT, VICTIM, MPI_COMM_WORLD, &requests[1]) ==
+          MPI_SUCCESS);
+    CHECK(MPI_Ialltoall(memory, count, MPI_BYTE, memory + LONG / 4, count, MPI_BYTE,
+                        MPI_COMM_WORLD, &requests[2]) == MPI_SUCCESS);
+    CHECK(MPI_Iallreduce(in + 1, out + 1, LONG / 16, MPI_INT, op, MPI_COMM_WORLD,
+                         &requests[3]) == MPI_SUCCESS);
+    CHECK(MPI_Ibarrier(MPI_COMM_WORLD, &requests[4]) == MPI_SUCCESS);
+    CHECK(MPI_Op_free(&op) == MPI_SUCCESS);
+    CHECK(MPI_Send(&rank, 1, MPI_INT, VICTIM, TAG, MPI_COMM_WORLD) == MPI_SUCCESS);
+    for (int i = FEW - 1; i >= 0; i--) {
+        check_error(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+        CHECK((requests[i] == MPI_REQUEST_NULL) == (i > 0));
+    }
+    err = MPI_Start(&requests[0]);
+    check_error(err != MPI_SUCCESS ? err : MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
+    CHECK(MPI_Request_free(&requests[0]) == MPI_SUCCESS);
+    check_error(MPI_Ibarrier(MPI_COMM_WORLD, &requests[1]));
+}
+
 /* Fails, or has nothing to wait for: not all depend on the dead. */
 static void may_fail(int err)
 {
@@ -534,13 +584,28 @@ static const struct {
     const char *name;
     void (*run)(void);
 } cases[] = {
-    {"recv", recv_named},  {"any", recv_any},        {"probe", probe},
-    {"sent", recv_sent},   {"waitall", waitall},     {"test", test_polls},
-    {"ssend", ssend},      {"many", send_many},      {"long", send_long},
-    {"typed", send_typed}, {"sendrecv", sendrecv},   {"transfers", transfers},
-    {"rounds", rounds},    {"announced", announced}, {"collectives", collectives},
-    {"revoked", revoked},  {"barrier", barrier},     {"inside", barrier_inside},
-    {"go-on", go_on},      {"finalize", finalize},   {"partitioned", recv_partitioned},
+    {"recv", recv_named},
+    {"any", recv_any},
+    {"probe", probe},
+    {"sent", recv_sent},
+    {"waitall", waitall},
+    {"test", test_polls},
+    {"ssend", ssend},
+    {"many", send_many},
+    {"long", send_long},
+    {"typed", send_typed},
+    {"sendrecv", sendrecv},
+    {"transfers", transfers},
+    {"rounds", rounds},
+    {"announced", announced},
+    {"collectives", collectives},
+    {"revoked", revoked},
+    {"barrier", barrier},
+    {"inside", barrier_inside},
+    {"go-on", go_on},
+    {"finalize", finalize},
+    {"partitioned", recv_partitioned},
+    {"nonblocking", nonblocking},
 };
 
 int main(int argc, char **argv)

@@ -21,8 +21,8 @@ def faults(how, case, done):
     """What is wrong with a run, a line each."""
     code, cause = DEATHS[how]
     death = re.compile(rf"mpiexec: rank 1 on \S+ \(.*\): {cause}")
-    fatal = re.compile(r"mpiexec: rank [02-9] on \S+ \(.*\): MPI_\w+ on .*: MPI_ERR_\w+: .*"
-                       rf"rank 1 on \S+ died: {cause}")
+    fatal = re.compile(r"mpiexec: rank [02-9] on \S+ \(.*\): MPI_\w+(?: of MPI_\w+)? on .*: "
+                       rf"MPI_ERR_\w+: .*rank 1 on \S+ died: {cause}")
     lines = done.stderr.splitlines()
     is_fatal = how == "fatal" and case not in NOT_FATAL
     expected = [death, fatal] if is_fatal else [death]

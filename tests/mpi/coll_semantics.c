@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <unistd.h>
 
 #define OK(call) CHECK((call) == MPI_SUCCESS)
@@ -356,13 +357,11 @@ static void in_place_reductions(void)
 static void in_place_refused(void)
 {
     MPI_Comm w = MPI_COMM_WORLD;
-    MPI_Comm line = make_grid(w, 1, &size, 0);
     const bool is_root = rank == 0;
     void *here = MPI_IN_PLACE;
     int all[MOST] = {0};
     int mine[MOST] = {0};
 
-    OK(MPI_Comm_set_errhandler(line, MPI_ERRORS_RETURN));
     IS_ERROR(MPI_Bcast(here, 1, MPI_INT, 0, w), MPI_ERR_BUFFER);
     IS_ERROR(MPI_Gather(is_root ? mine : here, 1, MPI_INT, is_root ? here : all, 1,
                         MPI_INT, 0, w),
@@ -380,11 +379,102 @@ static void in_place_refused(void)
     IS_ERROR(MPI_Exscan(mine, here, 1, MPI_INT, MPI_SUM, w), MPI_ERR_BUFFER);
     IS_ERROR(MPI_Reduce_scatter_block(mine, here, 1, MPI_INT, MPI_SUM, w),
              MPI_ERR_BUFFER);
-    IS_ERROR(MPI_Neighbor_allgather(here, 1, MPI_INT, all, 1, MPI_INT, line),
+}
+
+/* The same for blocks that have sizes of their own, and types. */
+static void in_place_refused_sizes(void)
+{
+    MPI_Comm w = MPI_COMM_WORLD;
+    const bool is_root = rank == 0;
+    void *here = MPI_IN_PLACE;
+    MPI_Datatype types[MOST];
+    MPI_Request request;
+    int counts[MOST];
+    int places[MOST];
+    int all[MOST] = {0};
+    int mine[MOST] = {0};
+
+    fill_ints(counts, 1);
+    fill_ints(places, 0);
+    for (int i = 0; i < MOST; i++) {
+        types[i] = MPI_INT;
+    }
+    IS_ERROR(MPI_Gatherv(is_root ? mine : here, 1, MPI_INT, is_root ? here : all, counts,
+                         places, MPI_INT, 0, w),
              MPI_ERR_BUFFER);
-    IS_ERROR(MPI_Neighbor_alltoall(mine, 1, MPI_INT, here, 1, MPI_INT, line),
+    IS_ERROR(MPI_Scatterv(is_root ? here : mine, counts, places, MPI_INT,
+                          is_root ? all : here, 1, MPI_INT, 0, w),
              MPI_ERR_BUFFER);
+    IS_ERROR(MPI_Allgatherv(mine, 1, MPI_INT, here, counts, places, MPI_INT, w),
+             MPI_ERR_BUFFER);
+    IS_ERROR(
+        MPI_Alltoallv(mine, counts, places, MPI_INT, here, counts, places, MPI_INT, w),
+        MPI_ERR_BUFFER);
+    IS_ERROR(MPI_Alltoallw(mine, counts, places, types, here, counts, places, types, w),
+             MPI_ERR_BUFFER);
+    IS_ERROR(MPI_Reduce_scatter(mine, here, counts, MPI_INT, MPI_SUM, w), MPI_ERR_BUFFER);
+    IS_ERROR(MPI_Ialltoallw(mine, counts, places, types, here, counts, places, types, w,
+                            &request),
+             MPI_ERR_BUFFER);
+    IS_ERROR(MPI_Allgatherv_init(mine, 1, MPI_INT, here, counts, places, MPI_INT, w,
+                                 MPI_INFO_NULL, &request),
+             MPI_ERR_BUFFER);
+}
+
+/* Of neighbours there is nothing in place, on either side. */
+static void in_place_refused_around(void)
+{
+    MPI_Comm line = make_grid(MPI_COMM_WORLD, 1, &size, 0);
+    const int counts[2] = {1, 1};
+    const int places[2] = {0, 1};
+    const MPI_Aint addresses[2] = {0, sizeof(int)};
+    const MPI_Datatype types[2] = {MPI_INT, MPI_INT};
+    void *here = MPI_IN_PLACE;
+    int got[2] = {0};
+    int mine[2] = {0};
+
+    OK(MPI_Comm_set_errhandler(line, MPI_ERRORS_RETURN));
+    for (int is_send = 0; is_send < 2; is_send++) {
+        const void *out = is_send ? here : mine;
+        void *in = is_send ? got : here;
+
+        IS_ERROR(MPI_Neighbor_allgather(out, 1, MPI_INT, in, 1, MPI_INT, line),
+                 MPI_ERR_BUFFER);
+        IS_ERROR(
+            MPI_Neighbor_allgatherv(out, 1, MPI_INT, in, counts, places, MPI_INT, line),
+            MPI_ERR_BUFFER);
+        IS_ERROR(MPI_Neighbor_alltoall(out, 1, MPI_INT, in, 1, MPI_INT, line),
+                 MPI_ERR_BUFFER);
+        IS_ERROR(MPI_Neighbor_alltoallv(out, counts, places, MPI_INT, in, counts, places,
+                                        MPI_INT, line),
+                 MPI_ERR_BUFFER);
+        IS_ERROR(MPI_Neighbor_alltoallw(out, counts, addresses, types, in, counts,
+                                        addresses, types, line),
+                 MPI_ERR_BUFFER);
+    }
     OK(MPI_Comm_free(&line));
+}
+
+/* Nor of two groups; the calls of one root are in `roots`. */
+static void in_place_refused_between(MPI_Comm inter, int peers)
+{
+    void *here = MPI_IN_PLACE;
+    int counts[MOST];
+    int all[MOST] = {0};
+
+    fill_ints(counts, 1);
+    IS_ERROR(MPI_Allreduce(here, all, 1, MPI_INT, MPI_SUM, inter), MPI_ERR_BUFFER);
+    IS_ERROR(MPI_Allgather(here, 1, MPI_INT, all, 1, MPI_INT, inter), MPI_ERR_BUFFER);
+    IS_ERROR(MPI_Allgatherv(here, 1, MPI_INT, all, counts, counts, MPI_INT, inter),
+             MPI_ERR_BUFFER);
+    IS_ERROR(MPI_Alltoall(here, 1, MPI_INT, all, 1, MPI_INT, inter), MPI_ERR_BUFFER);
+    IS_ERROR(
+        MPI_Alltoallv(here, counts, counts, MPI_INT, all, counts, counts, MPI_INT, inter),
+        MPI_ERR_BUFFER);
+    IS_ERROR(MPI_Reduce_scatter_block(here, all, peers, MPI_INT, MPI_SUM, inter),
+             MPI_ERR_BUFFER);
+    IS_ERROR(MPI_Reduce_scatter(here, all, counts, MPI_INT, MPI_SUM, inter),
+             MPI_ERR_BUFFER);
 }
 
 /* ---- roots ---- */
@@ -418,8 +508,18 @@ static void roots(void)
         CHECK(sum == (rank == 0 ? 7 * (size - size / 2) : UNTOUCHED));
     }
     OK(MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN));
-    IS_ERROR(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_SUM, inter),
-             MPI_ERR_BUFFER);
+    in_place_refused_between(inter, is_first ? size - size / 2 : size / 2);
+    if (rank == 0) {
+        IS_ERROR(MPI_Gather(NULL, 0, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, root, inter),
+                 MPI_ERR_BUFFER);
+        IS_ERROR(MPI_Scatter(MPI_IN_PLACE, 1, MPI_INT, NULL, 0, MPI_INT, root, inter),
+                 MPI_ERR_BUFFER);
+    } else if (!is_first) {
+        IS_ERROR(MPI_Gather(MPI_IN_PLACE, 1, MPI_INT, NULL, 0, MPI_INT, root, inter),
+                 MPI_ERR_BUFFER);
+        IS_ERROR(MPI_Reduce(MPI_IN_PLACE, NULL, 1, MPI_INT, MPI_SUM, root, inter),
+                 MPI_ERR_BUFFER);
+    }
     IS_ERROR(MPI_Scan(&rank, &value, 1, MPI_INT, MPI_SUM, inter), MPI_ERR_COMM);
     OK(MPI_Comm_free(&inter));
     OK(MPI_Comm_free(&half));
@@ -619,6 +719,33 @@ static void pairs(void)
     CHECK(out[1].value == -rank && out[1].at == 10 * rank);
 }
 
+/* The largest value of all ranks, and where it is, in each of the pairs of C. */
+#define LARGEST(value_type, type)                                                        \
+    do {                                                                                 \
+        struct {                                                                         \
+            value_type value;                                                            \
+            int at;                                                                      \
+        } in, out;                                                                       \
+                                                                                         \
+        memset(&in, 0, sizeof(in));                                                      \
+        in.value = (value_type)(rank % 3);                                               \
+        in.at = 7 * rank;                                                                \
+        OK(MPI_Allreduce(&in, &out, 1, type, MPI_MAXLOC, MPI_COMM_WORLD));               \
+        CHECK(out.value == (value_type)largest && out.at == 7 * largest);                \
+    } while (0)
+
+static void all_pairs(void)
+{
+    const int largest = size > 3 ? 2 : size - 1;
+
+    LARGEST(short, MPI_SHORT_INT);
+    LARGEST(int, MPI_2INT);
+    LARGEST(long, MPI_LONG_INT);
+    LARGEST(float, MPI_FLOAT_INT);
+    LARGEST(double, MPI_DOUBLE_INT);
+    LARGEST(long double, MPI_LONG_DOUBLE_INT);
+}
+
 static void fortran(void)
 {
     MPI_Comm w = MPI_COMM_WORLD;
@@ -639,6 +766,42 @@ static void fortran(void)
     OK(MPI_Allreduce(&wide, &halves, 1, MPI_DOUBLE_PRECISION, MPI_SUM, w));
     CHECK(halves == size * 0.5);
     IS_ERROR(MPI_Allreduce(complex_one, both, 1, MPI_COMPLEX, MPI_MAX, w), MPI_ERR_OP);
+}
+
+/* Types by their size, by precision and range, pairs, and logicals. */
+static void fortran_sized(void)
+{
+    MPI_Comm w = MPI_COMM_WORLD;
+    const int64_t integer = rank + 1;
+    const double real = rank - 1;
+    const int pair[2] = {-rank, rank};
+    const double wide_pair[2] = {rank, -rank};
+    const int is_true = 1;
+    MPI_Datatype type;
+    int64_t sum;
+    double most;
+    double wide[2];
+    int both[2];
+    int all;
+
+    OK(MPI_Allreduce(&integer, &sum, 1, MPI_INTEGER8, MPI_SUM, w));
+    CHECK(sum == (int64_t)size * (size + 1) / 2);
+    OK(MPI_Allreduce(&real, &most, 1, MPI_REAL8, MPI_MAX, w));
+    CHECK(most == size - 2);
+    OK(MPI_Type_create_f90_real(15, 300, &type));
+    OK(MPI_Allreduce(&real, &most, 1, type, MPI_MIN, w));
+    CHECK(most == -1);
+    OK(MPI_Type_create_f90_integer(15, &type));
+    OK(MPI_Scan(&integer, &sum, 1, type, MPI_SUM, w));
+    CHECK(sum == (int64_t)(rank + 1) * (rank + 2) / 2);
+    OK(MPI_Allreduce(pair, both, 1, MPI_2INTEGER, MPI_MINLOC, w));
+    CHECK(both[0] == 1 - size && both[1] == size - 1);
+    OK(MPI_Allreduce(wide_pair, wide, 1, MPI_2DOUBLE_PRECISION, MPI_MAXLOC, w));
+    CHECK(wide[0] == size - 1 && wide[1] == 1 - size);
+    OK(MPI_Allreduce(&is_true, &all, 1, MPI_LOGICAL, MPI_LAND, w));
+    CHECK(all == 1);
+    IS_ERROR(MPI_Allreduce(&is_true, &all, 1, MPI_LOGICAL, MPI_SUM, w), MPI_ERR_OP);
+    IS_ERROR(MPI_Allreduce(pair, both, 1, MPI_2INTEGER, MPI_SUM, w), MPI_ERR_OP);
 }
 
 /* ---- counts that do not match ---- */
@@ -744,11 +907,15 @@ int main(int argc, char **argv)
     barrier_overtaken();
     two_threads();
     pairs();
+    all_pairs();
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     in_place_refused();
+    in_place_refused_sizes();
+    in_place_refused_around();
     roots();
     cancel_refused();
     fortran();
+    fortran_sized();
     mismatched();
     MPI_Finalize();
     return 0;

@@ -88,6 +88,7 @@ build_and_test() {
         shift
         step "$name: configure" meson setup -Dtests=enabled "$@" "$dir"
         targets="$(tools/budget --targets "$name" "$dir") launch/mpiexec tests/mpi/mpi_stress"
+        targets="$targets tests/mpi/mpi_coll_functions tests/mpi/mpi_coll_random"
     else
         step "$name: configure" meson setup -Dtests=enabled "$@" "$dir"
     fi

@@ -104,6 +104,16 @@ def a_job_that_lasts_is_ready_for_the_first_contact():
         variables={"WEFT_WARM": "200"})
 
 
+@case("collectives")
+def collectives_agree_with_the_model_on_mixed_hosts():
+    """A few ranks on three hosts; .ci/long has 1, 3 and 5 on each, and different numbers."""
+    three = hosts(1, 2, 3)
+    uneven = f"{NAME}1:1,{NAME}2:3,{NAME}3:5"
+    places = [(three, 3), (three, 9), (three, 15), (uneven, 9)]
+    for names, ranks in places if is_long() else [(three, 5)]:
+        run(mpiexec(names, ranks), mpi("coll_random"), 5 + ranks, 150 if is_long() else 40)
+
+
 @case("hydra")
 def the_network_comes_up_with_the_first_contact_under_hydra():
     run(["mpiexec.hydra", "-launcher", "ssh", "-hosts", hosts(1, 2), "-ppn", 4, "-n", 8],

@@ -12,108 +12,120 @@
         JOIN(MPI_##Name, SUFFIX)(__VA_ARGS__);                                           \
         break;                                                                           \
     case NONBLOCKING:                                                                    \
-        JOIN(MPI_I##name, SUFFIX)(__VA_ARGS__, &o->request);                             \
+        JOIN(MPI_I##name, SUFFIX)(__VA_ARGS__, &o->requests[0]);                         \
         break;                                                                           \
     default:                                                                             \
-        JOIN(MPI_##Name##_init, SUFFIX)(__VA_ARGS__, MPI_INFO_NULL, &o->request);        \
+        JOIN(MPI_##Name##_init, SUFFIX)(__VA_ARGS__, MPI_INFO_NULL, &o->requests[0]);    \
     }                                                                                    \
     break
 
-#define SEND_ONE out, counts[0][0], o->types[0]
-#define RECV_ONE in, counts[1][0], o->types[1]
-#define SEND_V   out, counts[0], displs[0], o->types[0]
-#define RECV_V   in, counts[1], displs[1], o->types[1]
+#define ONE(s) (s)->passed, (COUNT_TYPE)(s)->element_count, (s)->type
+#define V(s)                                                                             \
+    (s)->passed, (s)->is_used ? (s)->COUNTS : NULL, (s)->is_used ? (s)->DISPLS : NULL,   \
+        (s)->type
+#define W(s, places)                                                                     \
+    (s)->passed, (s)->is_used ? (s)->COUNTS : NULL, (s)->is_used ? (s)->places : NULL,   \
+        (s)->is_used ? (s)->types : NULL
 
-static void JOIN(start_data, SUFFIX)(struct operation *o, const void *out, void *in)
+static void JOIN(start_data, SUFFIX)(struct operation *o, int root)
 {
-    COUNT_TYPE *const counts[2] = {COUNTS(o, 0), COUNTS(o, 1)};
-    DISPL_TYPE *const displs[2] = {DISPLS(o, 0), DISPLS(o, 1)};
-    MPI_Comm comm = comm_of(o);
+    const struct side *out = &o->send;
+    const struct side *in = &o->recv;
+    MPI_Comm comm = o->place.comm;
 
     switch (o->kind) {
     case BCAST:
-        CALL(Bcast, bcast, in, o->count, o->types[1], o->root, comm);
+        CALL(Bcast, bcast, ONE(in), root, comm);
     case GATHER:
-        CALL(Gather, gather, SEND_ONE, RECV_ONE, o->root, comm);
+        CALL(Gather, gather, ONE(out), ONE(in), root, comm);
     case GATHERV:
-        CALL(Gatherv, gatherv, SEND_ONE, RECV_V, o->root, comm);
+        CALL(Gatherv, gatherv, ONE(out), V(in), root, comm);
     case SCATTER:
-        CALL(Scatter, scatter, SEND_ONE, RECV_ONE, o->root, comm);
+        CALL(Scatter, scatter, ONE(out), ONE(in), root, comm);
     case SCATTERV:
-        CALL(Scatterv, scatterv, SEND_V, RECV_ONE, o->root, comm);
+        CALL(Scatterv, scatterv, V(out), ONE(in), root, comm);
     case ALLGATHER:
-        CALL(Allgather, allgather, SEND_ONE, RECV_ONE, comm);
+        CALL(Allgather, allgather, ONE(out), ONE(in), comm);
     case ALLGATHERV:
-        CALL(Allgatherv, allgatherv, SEND_ONE, RECV_V, comm);
+        CALL(Allgatherv, allgatherv, ONE(out), V(in), comm);
     case ALLTOALL:
-        CALL(Alltoall, alltoall, SEND_ONE, RECV_ONE, comm);
+        CALL(Alltoall, alltoall, ONE(out), ONE(in), comm);
     case ALLTOALLV:
-        CALL(Alltoallv, alltoallv, SEND_V, RECV_V, comm);
+        CALL(Alltoallv, alltoallv, V(out), V(in), comm);
+    case ALLTOALLW:
+        CALL(Alltoallw, alltoallw, W(out, DISPLS), W(in, DISPLS), comm);
     case NEIGHBOR_ALLGATHER:
-        CALL(Neighbor_allgather, neighbor_allgather, SEND_ONE, RECV_ONE, comm);
+        CALL(Neighbor_allgather, neighbor_allgather, ONE(out), ONE(in), comm);
     case NEIGHBOR_ALLGATHERV:
-        CALL(Neighbor_allgatherv, neighbor_allgatherv, SEND_ONE, RECV_V, comm);
+        CALL(Neighbor_allgatherv, neighbor_allgatherv, ONE(out), V(in), comm);
     case NEIGHBOR_ALLTOALL:
-        CALL(Neighbor_alltoall, neighbor_alltoall, SEND_ONE, RECV_ONE, comm);
+        CALL(Neighbor_alltoall, neighbor_alltoall, ONE(out), ONE(in), comm);
     case NEIGHBOR_ALLTOALLV:
-        CALL(Neighbor_alltoallv, neighbor_alltoallv, SEND_V, RECV_V, comm);
-    case NEIGHBOR_ALLTOALLW:
-        CALL(Neighbor_alltoallw, neighbor_alltoallw, out, counts[0], o->addresses[0],
-             o->lists[0], in, counts[1], o->addresses[1], o->lists[1], comm);
-    default:
-        fail(__FILE__, __LINE__, "a kind");
+        CALL(Neighbor_alltoallv, neighbor_alltoallv, V(out), V(in), comm);
+    default: /* its displacements are addresses, whatever its counts are */
+        CALL(Neighbor_alltoallw, neighbor_alltoallw, W(out, large_displs),
+             W(in, large_displs), comm);
     }
 }
 
-/* Displacements of MPI_Alltoallw are bytes. */
-static void JOIN(start_w, SUFFIX)(struct operation *o, const void *out, void *in)
+static void JOIN(start_reduction, SUFFIX)(struct operation *o, int root)
 {
-    COUNT_TYPE *const counts[2] = {COUNTS(o, 0), COUNTS(o, 1)};
-    DISPL_TYPE *const displs[2] = {DISPLS(o, 0), DISPLS(o, 1)};
-
-    switch (o->kind) {
-    default:
-        CALL(Alltoallw, alltoallw, out, counts[0], displs[0], o->lists[0], in, counts[1],
-             displs[1], o->lists[1], comm_of(o));
-    }
-}
-
-static void JOIN(start_reduction, SUFFIX)(struct operation *o, const void *out, void *in)
-{
-    COUNT_TYPE *const counts[2] = {COUNTS(o, 0), COUNTS(o, 1)};
-    DISPL_TYPE *const displs[2] = {DISPLS(o, 0), DISPLS(o, 1)};
-    MPI_Datatype type = o->is_affine ? pair : MPI_UINT32_T;
-    MPI_Op op = o->is_affine ? compose : MPI_SUM;
-    MPI_Comm comm = comm_of(o);
-
-    (void)displs;
+    const void *out = o->send.passed;
+    void *in = o->recv.passed;
+    const COUNT_TYPE count = o->count / width_of(o->arithmetic);
+    const COUNT_TYPE mine = part(o, o->place.rank) / width_of(o->arithmetic);
+    MPI_Datatype type = o->send.types[0];
+    MPI_Comm comm = o->place.comm;
 
     switch (o->kind) {
     case REDUCE:
-        CALL(Reduce, reduce, out, in, o->count, type, op, o->root, comm);
+        CALL(Reduce, reduce, out, in, count, type, o->op, root, comm);
     case ALLREDUCE:
-        CALL(Allreduce, allreduce, out, in, o->count, type, op, comm);
+        CALL(Allreduce, allreduce, out, in, count, type, o->op, comm);
     case REDUCE_SCATTER:
-        CALL(Reduce_scatter, reduce_scatter, out, in, counts[0], type, op, comm);
+        CALL(Reduce_scatter, reduce_scatter, out, in, o->parts.COUNTS, type, o->op, comm);
     case REDUCE_SCATTER_BLOCK:
-        CALL(Reduce_scatter_block, reduce_scatter_block, out, in, o->count, type, op,
+        CALL(Reduce_scatter_block, reduce_scatter_block, out, in, mine, type, o->op,
              comm);
     case SCAN:
-        CALL(Scan, scan, out, in, o->count, type, op, comm);
+        CALL(Scan, scan, out, in, count, type, o->op, comm);
     default:
-        CALL(Exscan, exscan, out, in, o->count, type, op, comm);
+        CALL(Exscan, exscan, out, in, count, type, o->op, comm);
+    }
+}
+
+static void JOIN(start_message, SUFFIX)(struct operation *o)
+{
+    const struct side *out = &o->send;
+    const struct side *in = &o->recv;
+    const int n = o->place.ranks[0];
+    const int dest = (o->place.rank + o->away) % n;
+    const int source =
+        o->seed % 2 == 0 ? (o->place.rank + n - o->away % n) % n : MPI_ANY_SOURCE;
+    MPI_Comm comm = o->place.comm;
+
+    switch (o->face) {
+    case BLOCKING:
+        JOIN(MPI_Sendrecv, SUFFIX)
+        (ONE(out), dest, o->tag, ONE(in), source, o->tag, comm, MPI_STATUS_IGNORE);
+        break;
+    case NONBLOCKING:
+        JOIN(MPI_Irecv, SUFFIX)(ONE(in), source, o->tag, comm, &o->requests[0]);
+        JOIN(MPI_Isend, SUFFIX)(ONE(out), dest, o->tag, comm, &o->requests[1]);
+        break;
+    default:
+        JOIN(MPI_Recv_init, SUFFIX)(ONE(in), source, o->tag, comm, &o->requests[0]);
+        JOIN(MPI_Ssend_init, SUFFIX)(ONE(out), dest, o->tag, comm, &o->requests[1]);
     }
 }
 
 #undef CALL
-#undef SEND_ONE
-#undef RECV_ONE
-#undef SEND_V
-#undef RECV_V
+#undef ONE
+#undef V
+#undef W
 #undef JOIN
 #undef JOIN_
 #undef SUFFIX
 #undef COUNT_TYPE
-#undef DISPL_TYPE
 #undef COUNTS
 #undef DISPLS

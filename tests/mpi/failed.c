@@ -8,26 +8,16 @@
  * of the others is MPI_ERRORS_ARE_FATAL. failed.py holds mpiexec to what it prints and
  * returns.
  */
-#include "check.h"
+#include "gone.h"
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { VICTIM = 1, LONG = 8 * 1024 * 1024, MANY = 50000, TAG = 3 };
+enum { VICTIM = 1 };
 
-static int rank;
 static int size;
 static bool is_exiting;
-static char *memory; /* LONG bytes, in two halves where two are needed */
-
-static void sleep_ms(long ms)
-{
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000},
-              NULL);
-}
 
 static _Noreturn void die(void)
 {
@@ -49,26 +39,17 @@ static bool is_victim(void)
     return rank == VICTIM;
 }
 
-/* The class of an error, and that its text says who and why. */
+/* The text says which rank has failed, and why. */
 static void check_error(int err)
 {
-    char text[MPI_MAX_ERROR_STRING];
-    int class;
-    int length;
-
-    CHECK(MPI_Error_class(err, &class) == MPI_SUCCESS && class == MPI_ERR_PROC_ABORTED);
-    CHECK(MPI_Error_string(err, text, &length) == MPI_SUCCESS);
-    CHECK(strstr(text, "rank 1 on ") != NULL);
-    CHECK(strstr(text, is_exiting ? "ended with code 7" : "killed by signal 9") != NULL);
+    check_text(err, "rank 1 on ");
+    check_text(err, is_exiting ? "ended with code 7" : "killed by signal 9");
 }
 
 /* Returns when it is known that the victim has died. */
 static void wait_for_death(void)
 {
-    int word;
-
-    check_error(
-        MPI_Recv(&word, 1, MPI_INT, VICTIM, TAG + 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    recv_until_gone(VICTIM, TAG + 9);
 }
 
 /* ---- receives ---- */
@@ -197,19 +178,10 @@ static void waitall(void)
 
 static void test_polls(void)
 {
-    MPI_Request request;
-    int flag = 0;
-    int err = MPI_SUCCESS;
-    int word;
-
     if (is_victim()) {
         die_after(50);
     }
-    MPI_Irecv(&word, 1, MPI_INT, VICTIM, TAG, MPI_COMM_WORLD, &request);
-    while (!flag) {
-        err = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
-    }
-    check_error(err);
+    test_until_gone(VICTIM, TAG, 0);
 }
 
 /* ---- sends ---- */
@@ -229,16 +201,10 @@ static void ssend(void)
 /* Small ones, until its queue is full. */
 static void send_many(void)
 {
-    int err = MPI_SUCCESS;
-    char bytes[512] = {0};
-
     if (is_victim()) {
         die_after(50);
     }
-    for (int i = 0; i < MANY && err == MPI_SUCCESS; i++) {
-        err = MPI_Send(bytes, sizeof(bytes), MPI_BYTE, VICTIM, TAG, MPI_COMM_WORLD);
-    }
-    check_error(err);
+    send_until_gone(VICTIM, TAG);
 }
 
 static void send_long(void)
@@ -289,7 +255,6 @@ static void *kill_soon(void *argument)
 /* All exchange long messages with the victim, again and again, until it is gone. */
 static void transfers(void)
 {
-    MPI_Request requests[2];
     MPI_Status statuses[2];
     pthread_t killer;
     int err = MPI_SUCCESS;
@@ -305,19 +270,10 @@ static void transfers(void)
             if (peer == rank) {
                 continue;
             }
-            MPI_Irecv(memory, LONG / 2, MPI_BYTE, peer, TAG, MPI_COMM_WORLD,
-                      &requests[0]);
-            MPI_Isend(memory + LONG / 2, LONG / 2, MPI_BYTE, peer, TAG, MPI_COMM_WORLD,
-                      &requests[1]);
-            err = MPI_Waitall(2, requests, statuses);
+            err = exchange_long(peer, statuses);
         }
     }
-    CHECK(err == MPI_ERR_IN_STATUS);
-    for (int i = 0; i < 2; i++) {
-        if (statuses[i].MPI_ERROR != MPI_SUCCESS) {
-            check_error(statuses[i].MPI_ERROR);
-        }
-    }
+    check_exchange(err, statuses);
 }
 
 static void *kill_any_time(void *argument)
@@ -580,10 +536,7 @@ static void finalize(void)
     }
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} cases[] = {
+static const struct gone_case cases[] = {
     {"recv", recv_named},
     {"any", recv_any},
     {"probe", probe},
@@ -611,26 +564,13 @@ static const struct {
 int main(int argc, char **argv)
 {
     const char *how = argc > 2 ? argv[2] : "kill";
-    bool is_known = false;
 
     CHECK(argc > 1);
-    CHECK(MPI_Init(&argc, &argv) == MPI_SUCCESS);
-    CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS);
+    open_case(&argc, &argv, strcmp(how, "fatal") == 0);
     CHECK(MPI_Comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS);
     CHECK(size > 1);
     is_exiting = strcmp(how, "exit") == 0;
-    if (strcmp(how, "fatal") != 0) {
-        CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) == MPI_SUCCESS);
-    }
-    memory = calloc(1, LONG);
-    CHECK(memory != NULL);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        if (strcmp(argv[1], cases[i].name) == 0) {
-            is_known = true;
-            cases[i].run();
-        }
-    }
-    CHECK(is_known);
+    find_case(cases, sizeof(cases) / sizeof(*cases), argv[1])->run();
     free(memory);
     CHECK(MPI_Finalize() == MPI_SUCCESS);
     if (rank == 0) {

@@ -10,34 +10,17 @@
  * itself, as a reset by a firewall would, unless somebody else does it once rank 0 has
  * printed "ready" (`by-others`). lost.py holds mpiexec to what it prints and returns.
  */
-#include "check.h"
+#include "gone.h"
 
 #include <netinet/in.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <sys/socket.h>
-#include <time.h>
 
-enum {
-    TAG = 3,
-    NEVER,
-    UNRECEIVED,
-    LONG = 8 * 1024 * 1024,
-    MANY = 50000,
-    DESCRIPTORS = 1024
-};
+enum { NEVER = TAG + 1, UNRECEIVED, DESCRIPTORS = 1024 };
 
-static int rank;
 static int other; /* of ranks 0 and 1 */
 static bool is_fatal;
-static char *memory;  /* LONG bytes */
 static MPI_Comm both; /* of ranks 0 and 1 */
-
-static void sleep_ms(long ms)
-{
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000},
-              NULL);
-}
 
 /* All connections of this process over IP; mpiexec is not reached by those. */
 static void *break_connections(void *argument)
@@ -57,22 +40,13 @@ static void *break_connections(void *argument)
 
 static void check_error(int err)
 {
-    char text[MPI_MAX_ERROR_STRING];
-    int class;
-    int length;
-
     CHECK(!is_fatal);
-    CHECK(MPI_Error_class(err, &class) == MPI_SUCCESS && class == MPI_ERR_PROC_ABORTED);
-    CHECK(MPI_Error_string(err, text, &length) == MPI_SUCCESS);
-    CHECK(strstr(text, "lost the connection from ") != NULL);
+    check_text(err, "lost the connection from ");
 }
 
 static void wait_for_loss(void)
 {
-    int word;
-
-    check_error(
-        MPI_Recv(&word, 1, MPI_INT, other, NEVER, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    recv_until_gone(other, NEVER);
 }
 
 static void recv_named(void)
@@ -82,37 +56,17 @@ static void recv_named(void)
 
 static void recv_any(void)
 {
-    int word;
-
-    check_error(MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, NEVER, MPI_COMM_WORLD,
-                         MPI_STATUS_IGNORE));
+    recv_until_gone(MPI_ANY_SOURCE, NEVER);
 }
 
 static void test_polls(void)
 {
-    MPI_Request request;
-    int flag = 0;
-    int err = MPI_SUCCESS;
-    int word;
-
-    MPI_Irecv(&word, 1, MPI_INT, other, NEVER, MPI_COMM_WORLD, &request);
-    while (!flag) {
-        err = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
-        sleep_ms(1);
-    }
-    check_error(err);
+    test_until_gone(other, NEVER, 1);
 }
 
-/* Small ones, until the space that the peer has granted is used up. */
 static void send_many(void)
 {
-    char bytes[512] = {0};
-    int err = MPI_SUCCESS;
-
-    for (int i = 0; i < MANY && err == MPI_SUCCESS; i++) {
-        err = MPI_Send(bytes, sizeof(bytes), MPI_BYTE, other, UNRECEIVED, MPI_COMM_WORLD);
-    }
-    check_error(err);
+    send_until_gone(other, UNRECEIVED);
 }
 
 /* Sends that wait for their receives, and receives, all at once. */
@@ -139,22 +93,13 @@ static void waitall(void)
 /* Long messages both ways, again and again, so that some are half transferred. */
 static void transfers(void)
 {
-    MPI_Request requests[2];
     MPI_Status statuses[2];
     int err = MPI_SUCCESS;
 
     while (err == MPI_SUCCESS) {
-        MPI_Irecv(memory, LONG / 2, MPI_BYTE, other, TAG, MPI_COMM_WORLD, &requests[0]);
-        MPI_Isend(memory + LONG / 2, LONG / 2, MPI_BYTE, other, TAG, MPI_COMM_WORLD,
-                  &requests[1]);
-        err = MPI_Waitall(2, requests, statuses);
+        err = exchange_long(other, statuses);
     }
-    CHECK(err == MPI_ERR_IN_STATUS);
-    for (int i = 0; i < 2; i++) {
-        if (statuses[i].MPI_ERROR != MPI_SUCCESS) {
-            check_error(statuses[i].MPI_ERROR);
-        }
-    }
+    check_exchange(err, statuses);
 }
 
 /* Of these two alone, and made before anything breaks: a barrier of all ranks of a node
@@ -205,10 +150,7 @@ static void patience(void)
     exit(0);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} cases[] = {
+static const struct gone_case cases[] = {
     {"recv", recv_named}, {"any", recv_any},      {"test", test_polls},
     {"many", send_many},  {"waitall", waitall},   {"transfers", transfers},
     {"barrier", barrier}, {"finalize", finalize}, {"patience", patience},
@@ -243,36 +185,29 @@ static void check_later_calls(void)
     check_error(MPI_Send(memory, LONG, MPI_BYTE, other, TAG, MPI_COMM_WORLD));
 }
 
-int main(int argc, char **argv)
+static void run(const struct gone_case *one, bool is_by_others)
 {
-    const char *name = argc > 1 ? argv[1] : "";
-    bool has_run = false;
-
-    is_fatal = argc > 2 && strcmp(argv[2], "fatal") == 0;
-    CHECK(MPI_Init(&argc, &argv) == MPI_SUCCESS);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    other = 1 - rank;
-    memory = calloc(1, LONG);
-    CHECK(memory != NULL);
-    if (!is_fatal) {
-        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (one->run == barrier) {
+        make_both();
     }
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]) && rank < 2; i++) {
-        if (strcmp(cases[i].name, name) == 0) {
-            if (cases[i].run == barrier) {
-                make_both();
-            }
-            connect_and_break(argc > 3);
-            cases[i].run();
-            has_run = true;
-        }
-    }
-    if (has_run && strcmp(name, "finalize") != 0) {
+    connect_and_break(is_by_others);
+    one->run();
+    if (one->run != finalize) {
         check_later_calls();
         printf("rank %d was told\n", rank);
         fflush(stdout);
     }
-    CHECK(has_run || rank > 1);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc > 1);
+    is_fatal = argc > 2 && strcmp(argv[2], "fatal") == 0;
+    open_case(&argc, &argv, is_fatal);
+    other = 1 - rank;
+    if (rank < 2) {
+        run(find_case(cases, sizeof(cases) / sizeof(*cases), argv[1]), argc > 3);
+    }
     MPI_Finalize();
     free(memory);
     return 0;

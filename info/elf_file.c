@@ -51,7 +51,7 @@ static void *read_part(const struct elf_file *file, uint64_t offset, uint64_t co
     return copy;
 }
 
-/* The same for a table of names, the last of which has to have an end. */
+/* Reads a table of names, the last of which has to end in 0. */
 static char *read_strings(const struct elf_file *file, uint64_t offset, uint64_t size)
 {
     char *names = read_part(file, offset, size, 1);

@@ -1,7 +1,7 @@
 /*
  * bytes.h - a piece of memory that grows: what has come, what is to go, what is packed.
  *
- * All-zero is empty. Who runs out of memory here cannot go on: the process ends.
+ * All-zero is empty. If memory runs out here, the process ends.
  */
 #ifndef WEFT_LAUNCH_BYTES_H
 #define WEFT_LAUNCH_BYTES_H

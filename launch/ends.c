@@ -32,7 +32,7 @@ static int describe(int status, enum weft_slice_state state, char *cause, size_t
     return WEXITSTATUS(status);
 }
 
-/* The same for a rank whose slice was overwritten: nobody knows whether it was through.
+/* The end of a rank whose slice was overwritten: nobody knows whether it had finalized.
  */
 static int describe_overwritten(int status, char *cause, size_t size)
 {

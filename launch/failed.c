@@ -14,7 +14,7 @@
 static void note_failed(struct job *job, int rank, int program)
 {
     job_note_failed(job, rank, program);
-    tree_tell_rank(job, FRAME_DEAD, rank, program);
+    tree_tell_rank(job, FRAME_RANK_FAILED, rank, program);
 }
 
 /* To the root: the program, and the cause. */
@@ -24,7 +24,7 @@ static void report(struct job *job, int rank, int code, int program, const char 
 
     bytes_add_number(&payload, program);
     bytes_add(&payload, cause, strlen(cause) + 1);
-    tree_report(job, FRAME_DEAD, rank, code, payload.at, payload.count);
+    tree_report(job, FRAME_RANK_FAILED, rank, code, payload.at, payload.count);
     bytes_free(&payload);
 }
 
@@ -52,7 +52,7 @@ void job_lose_or_fail(struct job *job, int local, int code, const char *cause)
     }
 }
 
-void job_on_dead(struct job *job, const struct frame *frame, const char *payload)
+void job_on_rank_failed(struct job *job, const struct frame *frame, const char *payload)
 {
     struct reader reader = {payload, frame->bytes, false};
     const int64_t program = reader_number(&reader);
@@ -65,7 +65,7 @@ void job_on_dead(struct job *job, const struct frame *frame, const char *payload
     note_failed(job, frame->rank, (int)program);
 }
 
-void job_on_dead_elsewhere(struct job *job, const struct frame *frame)
+void job_on_rank_failed_elsewhere(struct job *job, const struct frame *frame)
 {
     if (frame->rank >= 0 && frame->rank < job->plan->ranks) {
         note_failed(job, frame->rank, frame->value);

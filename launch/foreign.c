@@ -222,7 +222,8 @@ static void explain(const char *program, const char *mpi, const char *through, c
              through != NULL ? through : "");
 }
 
-/* The same for the libraries that a program is linked with. */
+/* Looks for an MPI library among those that the program's own libraries are linked with.
+ */
 static bool look_deeper(struct program *program, const struct libraries *direct,
                         const char *name, char *why, size_t size)
 {

@@ -117,7 +117,7 @@ static int kill_marked(void)
     return count;
 }
 
-/* Until nothing is found twice: who was just becoming another program had no mark. */
+/* Until nothing is found twice: a process inside execve() has no mark for a moment. */
 static void sweep(void)
 {
     const struct timespec pause = {.tv_sec = 0, .tv_nsec = 5000000};

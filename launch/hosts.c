@@ -134,7 +134,7 @@ static bool add(struct hosts *hosts, const char *name, size_t length, int slots)
     }
     /* ssh must not take a name for an option, nor a shell for more than a name. */
     if (length == 0 || name[0] == '-' || strcspn(copy, " '\"`$;&|<>()\\") != length) {
-        wrong("this is no name of a host", copy);
+        wrong("this is not a host name", copy);
         free(copy);
         return false;
     }
@@ -346,7 +346,7 @@ static bool add_bracket(struct slurm *slurm, const char *text, size_t length)
         struct range range;
 
         if (!read_range(&at, &range)) {
-            return wrong("this is no list of nodes", text);
+            return wrong("this is not a list of nodes", text);
         }
         if (!add_range(slurm, &range, (int)(open - text), text,
                        (int)(text + length - close - 1), close + 1)) {

@@ -141,7 +141,7 @@ static bool open_loop(struct job *job, int front)
     sigprocmask(SIG_BLOCK, &child, NULL);
     job->children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
     if (job->epoll < 0 || job->children < 0) {
-        job_say(job, "prepare the job: %s", strerror(errno));
+        job_say(job, "cannot prepare the job: %s", strerror(errno));
         return false;
     }
     job_watch(job, job->children, FROM_CHILDREN, 0);
@@ -370,7 +370,7 @@ int job_serve(int front)
     }
     setpgid(0, 0);
     link_open(&job.tree.up, in, out);
-    job.tree.up.is_greeted = true; /* we greet; who started us knows who we are to be */
+    job.tree.up.is_greeted = true; /* we greet; our parent knows our number */
     job.tree.has_up = true;
     job_watch(&job, in, FROM_UP, 0);
     link_greet(&job.tree.up);

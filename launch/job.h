@@ -16,7 +16,7 @@
  */
 int job_run(const struct plan *plan, int front);
 
-/* The same for a daemon, which is told over standard input what its job is. */
+/* Runs a daemon, which reads its job from standard input, and returns its exit code. */
 int job_serve(int front);
 
 #endif

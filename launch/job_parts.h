@@ -135,12 +135,12 @@ void job_lose_daemon(struct job *job, const char *line);
 /* Do the others go on when a rank fails? Until something else ends the job. */
 bool job_is_going_on(const struct job *job);
 
-/* The first failure counts: its code and its line; what follows is a consequence, and is
- * told only where the others go on. */
+/* Notes a failure. The code and the line of the first one count; later ones are its
+ * consequences, and are printed only with --keep-going. */
 void job_fail(struct job *job, int code, int rank, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The same for a failure that is not a rank's; the caller has said why. */
+/* Notes the first failure, if it is not a rank's; the caller has printed the cause. */
 void job_fail_silently(struct job *job, int code);
 
 /* To each rank and whatever it has started in its process group. */
@@ -220,8 +220,8 @@ void job_lose_or_fail(struct job *job, int local, int code, const char *cause);
 
 /* A rank has ended so on another host: by its daemon's word, to the root; by the root's,
  * to a daemon. */
-void job_on_dead(struct job *job, const struct frame *frame, const char *payload);
-void job_on_dead_elsewhere(struct job *job, const struct frame *frame);
+void job_on_rank_failed(struct job *job, const struct frame *frame, const char *payload);
+void job_on_rank_failed_elsewhere(struct job *job, const struct frame *frame);
 
 /* Has this rank, which has ended well, left out a program that others run? Then why. */
 bool job_has_left_out_program(const struct job *job, int local, char *why, size_t size);

@@ -192,12 +192,12 @@ void child_drop(struct child *child)
 {
     assert(!child->is_gone);
     child_drop_link(child);
-    if (child->way.error >= 0) {
-        close(child->way.error);
-        child->way.error = -1;
+    if (child->rsh.error >= 0) {
+        close(child->rsh.error);
+        child->rsh.error = -1;
     }
     if (!child->is_reaped) {
-        kill(child->way.pid, SIGKILL);
+        kill(child->rsh.pid, SIGKILL);
     }
     bytes_free(&child->said);
     child->is_gone = true;

@@ -3,7 +3,7 @@
  *
  * Each daemon tells the root which networks its host is in, before it says that it is
  * ready. When all are, the root knows which networks at least two hosts are in, and tells
- * all daemons before the ranks start, who find it in their environment (WEFT_NETWORKS).
+ * all daemons before the ranks start; ranks find it in their environment (WEFT_NETWORKS).
  * So a rank does not listen at an address that only leads elsewhere, to the internet for
  * one. If a host shares no network with another, they meet by a router: then nothing is
  * said, and ranks listen at all addresses for jobs. Nor is it where WEFT_NET is set,

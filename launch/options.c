@@ -138,7 +138,7 @@ static enum parsed wrong(const char *what, const char *about)
     return PARSED_WRONG;
 }
 
-/* The same for the value of an option; both are named. */
+/* Reports a wrong value of an option, and names both. */
 static enum parsed wrong_value(const char *what, char **words)
 {
     fprintf(stderr, "%s: %s %s: %s\n", program_name, words[0], words[1], what);

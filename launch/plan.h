@@ -24,7 +24,7 @@ struct list {
     int count;
 };
 
-/* Who has said how wide a rank is; the first of these that speaks decides. */
+/* What has said how many processors a rank gets; the first of these decides. */
 enum width_by {
     WIDTH_BY_DEFAULT, /* nobody: one core */
     WIDTH_BY_THREADS, /* OMP_NUM_THREADS, as the ranks see it: a core for each thread */
@@ -38,7 +38,7 @@ struct app {
     int ranks; /* 0: not said */
     int width; /* cores of each rank; processors, if Slurm has said it */
     enum width_by width_by;
-    const char *wdir; /* NULL: where mpiexec stands */
+    const char *wdir; /* NULL: mpiexec's own */
     struct list set;  /* NAME=VALUE, for this program */
 };
 

@@ -168,7 +168,7 @@ void pmi_service_want(struct pmi_service *service, int daemon, int rank, int of,
     service->waiters = waiter;
 }
 
-/* Who waits for this key, or for any of this rank, hears `value`. */
+/* Answers the ranks that wait for this key, or for any key of this rank, with `value`. */
 static void end_waits(struct pmi_service *service, const char *name, const char *value)
 {
     struct pmi_waiter **at = &service->waiters;

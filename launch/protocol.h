@@ -58,7 +58,8 @@ enum frame_kind {
 
     /* To the root. */
     FRAME_TEXT,   /* output: `rank`, `value` is 1 or 2, the bytes */
-    FRAME_FAILED, /* `rank` has failed: `value` is the exit code, the bytes say why */
+    FRAME_FAILED, /* `rank` has failed, and the job ends: `value` is the exit code, the
+                     bytes say why */
     FRAME_LOST,   /* a launch failed, or a daemon is gone: the bytes are the line */
     FRAME_SAY,    /* a line for the user */
     FRAME_PUT,    /* a key for all: its name, 0, its value */
@@ -88,10 +89,10 @@ enum frame_kind {
     FRAME_NETWORKS, /* to the root, before FRAME_READY: how many, and their texts */
     FRAME_SHARED,   /* from it, before FRAME_START: a text, those that hosts share */
 
-    /* For --keep-going (failed.c). To the root: `rank` has ended too early, and the
-       others go on; `value` is its exit code, the bytes the first program in which it is
-       missing, and the cause. From the root to all: `rank`, `value` is that program. */
-    FRAME_DEAD,
+    /* For --keep-going (failed.c). To the root: `rank` has failed, and the others go on;
+       `value` is its exit code, the bytes are the first program in which it is missing
+       and the cause. From the root to all: `rank` has failed; `value` is that program. */
+    FRAME_RANK_FAILED,
     FRAME_KINDS,
 };
 
@@ -99,7 +100,7 @@ struct frame {
     uint32_t kind;  /* enum frame_kind */
     uint32_t bytes; /* that follow */
     int32_t to;     /* the daemon for which it is; -1: the whole subtree */
-    int32_t from;   /* the daemon that made it; who passes it on leaves it */
+    int32_t from;   /* the daemon that made it; daemons that pass it on leave it */
     int32_t rank;
     int32_t value;
 };

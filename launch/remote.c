@@ -295,8 +295,8 @@ static void on_order(struct job *job, const struct frame *frame)
     case FRAME_PROGRAM:
         job_on_program(job, frame->value);
         break;
-    case FRAME_DEAD:
-        job_on_dead_elsewhere(job, frame);
+    case FRAME_RANK_FAILED:
+        job_on_rank_failed_elsewhere(job, frame);
         break;
     default:
         break;
@@ -345,8 +345,8 @@ static void on_message(struct job *job, const struct frame *frame, const char *p
     case FRAME_PROGRAM:
         job_on_program(job, frame->value);
         break;
-    case FRAME_DEAD:
-        job_on_dead(job, frame, payload);
+    case FRAME_RANK_FAILED:
+        job_on_rank_failed(job, frame, payload);
         break;
     case FRAME_NETWORKS:
         job_on_networks(job, frame, payload);
@@ -365,7 +365,7 @@ static void on_message(struct job *job, const struct frame *frame, const char *p
     }
 }
 
-/* Is this what a daemon says to the one that has started it? */
+/* May a daemon send this to its parent? */
 static bool may_come_from_child(const struct job *job, const struct frame *frame)
 {
     switch ((enum frame_kind)frame->kind) {
@@ -384,7 +384,7 @@ static bool may_come_from_child(const struct job *job, const struct frame *frame
     case FRAME_REACHED:
     case FRAME_PROGRAM:
     case FRAME_NETWORKS:
-    case FRAME_DEAD:
+    case FRAME_RANK_FAILED:
         return frame->to == 0;
     case FRAME_GET:
     case FRAME_VALUE:
@@ -394,7 +394,8 @@ static bool may_come_from_child(const struct job *job, const struct frame *frame
     }
 }
 
-/* And this what it is told? Before it knows its job, only of that, and of the end. */
+/* May a daemon's parent send this? Before the daemon knows its job, the parent sends only
+ * the job and the end. */
 static bool may_come_from_parent(const struct job *job, const struct frame *frame)
 {
     switch ((enum frame_kind)frame->kind) {
@@ -407,7 +408,7 @@ static bool may_come_from_parent(const struct job *job, const struct frame *fram
     case FRAME_START:
     case FRAME_SIGNAL:
     case FRAME_RELEASE:
-    case FRAME_DEAD:
+    case FRAME_RANK_FAILED:
         return frame->to < 0 && job->setup.path != NULL;
     case FRAME_PROGRAM:
         return job->setup.path != NULL;
@@ -459,7 +460,7 @@ static void reject(struct job *job, const struct child *child, const struct fram
         return;
     }
     snprintf(line, sizeof(line),
-             "host %s: its daemon has said what makes no sense (a frame of kind %u with "
+             "host %s: its daemon has sent an invalid frame (of kind %u with "
              "%u bytes)",
              job->setup.layout.stations[child->number].name, frame->kind, frame->bytes);
     job_lose_daemon(job, line);
@@ -471,7 +472,7 @@ void job_on_frame(void *owner, struct link *link, const struct frame *frame,
     struct job *job = owner;
     struct child *child = child_of(job, link);
 
-    if (frame->kind == FRAME_BEAT) { /* the link's own: who sends it may have no number */
+    if (frame->kind == FRAME_BEAT) { /* the link's own: its sender may have no number */
         link->is_busy = frame->value != 0;
         return;
     }

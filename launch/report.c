@@ -351,7 +351,7 @@ static void print_matrix(const struct job *job, const struct report *report)
 {
     const int daemons = job->setup.layout.count;
 
-    printf("who could not reach whom, at no address:\n");
+    printf("hosts that cannot reach each other at any address:\n");
     for (int a = 0; a < daemons; a++) {
         bool is_first = true;
 
@@ -398,8 +398,8 @@ static void print_pairs(struct job *job, const struct report *report)
                        report->all[b].addresses[j].text,
                        is_same ? "one network" : "over a router");
             } else {
-                printf("%s - %s: nothing that can be reached both ways\n",
-                       stations[a].name, stations[b].name);
+                printf("%s - %s: no address can be reached both ways\n", stations[a].name,
+                       stations[b].name);
                 is_complete = false;
             }
         }

@@ -109,7 +109,7 @@ static void steer(struct list *argv, struct steering *steering, const char *host
     list_add(argv, steering->key);
 }
 
-/* What the way is started with. */
+/* What the command is started with. */
 struct start {
     const struct list *words;
     const char *host;
@@ -120,9 +120,9 @@ struct start {
 };
 
 /*
- * The child's life until it is the way. A session of its own has no terminal to ask at.
- * Names are looked up here: a name server that does not answer must not keep the keeper
- * from its links.
+ * The child's life until it runs the command. A session of its own has no terminal to ask
+ * at. Names are looked up here: a name server that does not answer must not keep the
+ * keeper from its links.
  */
 _Noreturn static void become(const struct start *start)
 {
@@ -153,7 +153,7 @@ _Noreturn static void become(const struct start *start)
 }
 
 bool rsh_start(const struct list *words, const char *host, const char *net,
-               const char *path, struct way *way)
+               const char *path, struct rsh *rsh)
 {
     struct start start = {.words = words, .host = host, .net = net, .path = path};
     int talk[2];
@@ -170,22 +170,22 @@ bool rsh_start(const struct list *words, const char *host, const char *net,
     }
     start.talk = talk[1];
     start.error = error[1];
-    way->pid = fork();
-    if (way->pid == 0) {
+    rsh->pid = fork();
+    if (rsh->pid == 0) {
         become(&start);
     }
     why = errno;
     close(talk[1]);
     close(error[1]);
-    if (way->pid < 0) {
+    if (rsh->pid < 0) {
         close(talk[0]);
         close(error[0]);
         errno = why;
         return false;
     }
     fcntl(error[0], F_SETFL, O_NONBLOCK);
-    way->talk = talk[0];
-    way->error = error[0];
+    rsh->talk = talk[0];
+    rsh->error = error[0];
     return true;
 }
 
@@ -194,7 +194,7 @@ static const struct {
     const char *words;
     const char *help;
 } known[] = {
-    {CANNOT_RUN, "install it, or name another way in WEFT_RSH"},
+    {CANNOT_RUN, "install it, or name another command in WEFT_RSH"},
     {"Permission denied",
      "ssh would have to ask for a password: make 'ssh %s true' work without one "
      "(ssh-copy-id %s)"},
@@ -255,7 +255,7 @@ void rsh_explain(char *line, size_t size, const struct list *words, const char *
         snprintf(cause, sizeof(cause), "killed by signal %d, %s", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
     } else if (cause[0] == '\0') {
-        snprintf(cause, sizeof(cause), "ended with code %d, without a word",
+        snprintf(cause, sizeof(cause), "ended with code %d and printed nothing",
                  WEXITSTATUS(status));
     }
 #pragma GCC diagnostic push

@@ -139,7 +139,7 @@ int job_mark_lost(struct job *job, int local, const char *cause)
     const struct weft_segment *now = job_segment_of(job, local);
     const struct weft_slice *slice = weft_segment_slice(now, (uint32_t)local);
 
-    /* Who has finalized is missed by nobody. */
+    /* A rank that has finalized is not awaited by any other. */
     const bool is_missed =
         atomic_load_explicit(&slice->state, memory_order_acquire) != WEFT_SLICE_CLOSED;
 

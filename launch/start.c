@@ -69,7 +69,7 @@ bool job_open_ranks(struct job *job)
     job->ranks = calloc(count, sizeof(*job->ranks));
     job->pmi.clients = calloc(count, sizeof(*job->pmi.clients));
     if (job->ranks == NULL || job->pmi.clients == NULL) {
-        job_say(job, "prepare the job: %s", strerror(errno));
+        job_say(job, "cannot prepare the job: %s", strerror(errno));
         return false;
     }
     for (int r = 0; r < job->count; r++) {

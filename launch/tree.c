@@ -38,7 +38,7 @@ static void start_child(struct job *job, int number, int count)
     child->count = count;
     child->begun = weft_clock_ns();
     child->link.in = child->link.out = -1;
-    if (!rsh_start(&job->setup.rsh, host, job->setup.net, job->setup.path, &child->way)) {
+    if (!rsh_start(&job->setup.rsh, host, job->setup.net, job->setup.path, &child->rsh)) {
         char line[LINE];
 
         snprintf(line, sizeof(line), "host %s: cannot make a process for %s: %s", host,
@@ -46,10 +46,10 @@ static void start_child(struct job *job, int number, int count)
         job_lose_daemon(job, line);
         return;
     }
-    keeper_spare(child->way.pid);
-    link_open(&child->link, child->way.talk, child->way.talk);
-    job_watch(job, child->way.talk, FROM_CHILD, job->tree.child_count);
-    job_watch(job, child->way.error, FROM_CHILD_ERROR, job->tree.child_count);
+    keeper_spare(child->rsh.pid);
+    link_open(&child->link, child->rsh.talk, child->rsh.talk);
+    job_watch(job, child->rsh.talk, FROM_CHILD, job->tree.child_count);
+    job_watch(job, child->rsh.error, FROM_CHILD_ERROR, job->tree.child_count);
     job->tree.child_count++;
 }
 
@@ -201,16 +201,16 @@ void tree_on_child_error(struct job *job, int index)
 {
     struct child *child = &job->tree.children[index];
     char text[1024];
-    ssize_t n = child->way.error >= 0 ? read(child->way.error, text, sizeof(text)) : -1;
+    ssize_t n = child->rsh.error >= 0 ? read(child->rsh.error, text, sizeof(text)) : -1;
 
     assert(index >= 0 && index < job->tree.child_count);
     if (n > 0 && child->said.count < SAID_MOST) {
         bytes_add(&child->said, text, (size_t)n);
         child->said_at = weft_clock_ns();
     } else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-        if (child->way.error >= 0) {
-            close(child->way.error);
-            child->way.error = -1;
+        if (child->rsh.error >= 0) {
+            close(child->rsh.error);
+            child->rsh.error = -1;
         }
     }
 }
@@ -236,7 +236,7 @@ bool tree_reap(struct job *job, pid_t pid, int status)
     for (int i = 0; i < job->tree.child_count; i++) {
         struct child *child = &job->tree.children[i];
 
-        if (child->way.pid == pid && !child->is_reaped) {
+        if (child->rsh.pid == pid && !child->is_reaped) {
             child->is_reaped = true;
             child->status = status;
             tree_on_child_error(job, i); /* its last words */
@@ -296,7 +296,7 @@ static void tend_child(struct job *job, int index, uint64_t now)
     pass_words_on(job, child, now);
     if (child->cut != 0) { /* ssh does not end although its other side has */
         if (now - child->cut > SECOND && !child->is_reaped) {
-            kill(child->way.pid, SIGKILL);
+            kill(child->rsh.pid, SIGKILL);
         }
     } else if (!child->link.is_greeted) {
         if (now - child->begun > TREE_START_NS) {

@@ -8,8 +8,9 @@
  * ends all it has; one that loses a child tells the root, which ends the job.
  *
  * Silence counts only while we listen: the time for which we ourselves were stopped, had
- * no processor or did something else is subtracted. Who is about to do something that may
- * take long says so (tree_be_busy), and may then be silent for TREE_START_NS.
+ * no processor or did something else is subtracted. A daemon that is about to do
+ * something that may take long says so (tree_be_busy), and may then be silent for
+ * TREE_START_NS.
  *
  * All functions concern the tree in `job`; without children and parent they do nothing.
  */
@@ -26,7 +27,7 @@ struct job;
 
 struct child {
     struct link link;
-    struct way way;
+    struct rsh rsh;
     struct bytes said; /* what came from its standard error, as much as is of use */
     uint64_t said_at;
     int number;     /* of the daemon, the first of its range */

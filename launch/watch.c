@@ -22,7 +22,7 @@ void job_watch(struct job *job, int fd, enum source source, int rank)
 {
     assert(fd >= 0);
     if (!add(job, fd, source, rank)) {
-        job_say(job, "watch descriptor %d: %s", fd, strerror(errno));
+        job_say(job, "cannot watch descriptor %d: %s", fd, strerror(errno));
     }
 }
 

@@ -70,14 +70,14 @@ int PMPI_Abi_get_info(MPI_Info *info)
 }
 WEFT_WEAK_ALIAS(MPI_Abi_get_info, PMPI_Abi_get_info);
 
-static int raise_told(const char *function, enum weft_told told)
+static int raise_told(const char *function, enum weft_fortran_result told)
 {
     switch (told) {
-    case WEFT_TOLD:
+    case WEFT_FORTRAN_SET:
         return MPI_SUCCESS;
-    case WEFT_TOLD_BEFORE:
+    case WEFT_FORTRAN_SET_BEFORE:
         return weft_raise(MPI_ERR_ABI, function, "this was set before; once is enough");
-    case WEFT_TOLD_IMPOSSIBLE:
+    case WEFT_FORTRAN_UNSUPPORTED:
         return weft_raise(MPI_ERR_ABI, function,
                           "Weft's INTEGER, LOGICAL and REAL have 4 bytes and its DOUBLE "
                           "PRECISION has 8");
@@ -90,7 +90,7 @@ int PMPI_Abi_set_fortran_info(MPI_Info info)
 {
     static const char function[] = "MPI_Abi_set_fortran_info";
     struct weft_info *from;
-    enum weft_told told;
+    enum weft_fortran_result told;
     int err = weft_check_info(function, NULL, info, &from);
 
     if (err != MPI_SUCCESS) {
@@ -138,7 +138,7 @@ int PMPI_Abi_set_fortran_booleans(int logical_size, void *logical_true,
                                   void *logical_false)
 {
     static const char function[] = "MPI_Abi_set_fortran_booleans";
-    enum weft_told told;
+    enum weft_fortran_result told;
     int err = check_booleans(function, logical_true, logical_false);
 
     if (err != MPI_SUCCESS) {
@@ -147,7 +147,7 @@ int PMPI_Abi_set_fortran_booleans(int logical_size, void *logical_true,
     weft_object_lock();
     told = weft_fortran_set_booleans(logical_size, logical_true, logical_false);
     weft_object_unlock();
-    if (told == WEFT_TOLD_IMPOSSIBLE) {
+    if (told == WEFT_FORTRAN_UNSUPPORTED) {
         return weft_raise(MPI_ERR_ARG, function, "a LOGICAL cannot have %d bytes",
                           logical_size);
     }

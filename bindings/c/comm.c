@@ -173,7 +173,7 @@ int PMPI_Comm_free(MPI_Comm *comm)
 WEFT_WEAK_ALIAS(MPI_Comm_free, PMPI_Comm_free);
 
 /*
- * Who comes here has received all that it wants, but what it has sent may be under way,
+ * The caller has received all that it wants, but what it has sent may be under way,
  * though nobody can wait for it any more. Then come the others of its side.
  */
 int PMPI_Comm_disconnect(MPI_Comm *comm)
@@ -185,7 +185,7 @@ int PMPI_Comm_disconnect(MPI_Comm *comm)
     if (err == MPI_SUCCESS) {
         struct weft_comm *side = c->local != NULL ? c->local : c;
 
-        weft_p2p_settle(c, function);
+        weft_p2p_wait_detached(c, function);
         err = weft_raise_rc(c, weft_coll_barrier(side, function), function);
     }
     return err == MPI_SUCCESS ? free_checked(function, c, comm) : err;

@@ -19,7 +19,7 @@ void weft_cancel_recv(MPI_Request *request);
 int weft_find_request(const char *function, MPI_Request handle,
                       struct weft_request **out);
 
-/* An array of so many requests. */
+/* Checks an array of `count` requests. */
 int weft_check_requests(const char *function, int count, const MPI_Request *requests);
 
 /* Whose an operation was that failed. */
@@ -74,7 +74,8 @@ struct weft_requests {
 int weft_look_at_requests(const char *function, int count, const MPI_Request *requests,
                           struct weft_requests *out);
 
-/* The same; if not one is complete, or `wants_all` and not all are, it polls between. */
+/* Looks at the requests; if none is complete, or `wants_all` and not all are, polls once
+ * and looks again. */
 int weft_test_requests(const char *function, int count, const MPI_Request *requests,
                        bool wants_all, struct weft_requests *out);
 

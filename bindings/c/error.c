@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Who it was, as far as this process knows. */
+/* Appends the names of failed processes, as far as this process knows them. */
 static void name_failed(char *text, size_t size)
 {
     const size_t used = strlen(text);

@@ -10,16 +10,17 @@
 #include "check/raise.h"
 #include "runtime/runtime.h"
 
-/* MPI_Init has run and MPI_Finalize has not: for the few calls that are about them. */
+/* Refuses the call unless it is between MPI_Init and MPI_Finalize. */
 int weft_check_world(const char *function);
 
-/* The same, or a session is open: for all other calls. */
+/* Refuses the call unless it is between MPI_Init and MPI_Finalize, or a session is open.
+ */
 int weft_check_open(const char *function);
 
 int weft_bad_comm(const char *function, MPI_Comm handle);
 int weft_bad_out(const char *function, struct weft_comm *comm, const char *name);
 
-/* As above, and `handle` is a communicator, which goes to *out. */
+/* Refuses `handle` unless it is a communicator, which goes to *out. */
 static inline int weft_check_comm(const char *function, MPI_Comm handle,
                                   struct weft_comm **out)
 {
@@ -28,7 +29,8 @@ static inline int weft_check_comm(const char *function, MPI_Comm handle,
                                      : weft_refused(weft_bad_comm(function, handle));
 }
 
-/* As above, and it is an intercommunicator, or is none. */
+/* Refuse `handle` unless it is an intercommunicator, or an intracommunicator, which goes
+ * to *out. */
 int weft_check_inter(const char *function, MPI_Comm handle, struct weft_comm **out);
 int weft_check_intra(const char *function, MPI_Comm handle, struct weft_comm **out);
 

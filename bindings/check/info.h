@@ -12,7 +12,8 @@
 int weft_check_info(const char *function, struct weft_comm *comm, MPI_Info handle,
                     struct weft_info **out);
 
-/* The same where MPI_INFO_NULL is allowed and stands for an empty one: *out is NULL. */
+/* Checks an info object where MPI_INFO_NULL is allowed and means an empty one: then *out
+ * is NULL. */
 int weft_check_info_or_null(const char *function, struct weft_comm *comm, MPI_Info handle,
                             struct weft_info **out);
 

@@ -25,7 +25,7 @@ static inline bool weft_is_plain_buffer(const void *buffer, MPI_Count count,
 }
 
 /*
- * A buffer of so many elements of a committed type; the size of the data in them goes to
+ * Checks a buffer of `count` elements of a committed type; the size of their data goes to
  * *bytes. Derived types may have absolute addresses, so that NULL is MPI_BOTTOM for them.
  */
 static inline int weft_check_buffer(const char *function, struct weft_comm *comm,

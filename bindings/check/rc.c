@@ -36,9 +36,10 @@ static struct meaning meaning_of(enum weft_rc rc)
     case WEFT_ERR_TRUNCATE:
         return (struct meaning){MPI_ERR_TRUNCATE, "a message was longer than its buffer"};
     case WEFT_ERR_UNREACHABLE:
-        return (struct meaning){MPI_ERR_OTHER, "no transport leads to that rank"};
+        return (struct meaning){MPI_ERR_OTHER, "no transport reaches that rank"};
     case WEFT_ERR_CHECKSUM:
-        return (struct meaning){MPI_ERR_OTHER, "what arrived is not what was sent"};
+        return (struct meaning){MPI_ERR_OTHER,
+                                "the data changed on the way: a checksum is wrong"};
     case WEFT_ERR_BUFFER:
         return (struct meaning){MPI_ERR_BUFFER, "no room in the attached buffer"};
     case WEFT_ERR_PROC_FAILED:
@@ -55,7 +56,7 @@ int weft_class_of(enum weft_rc rc)
     return meaning_of(rc).class;
 }
 
-/* Who has died did so on this host: others' deaths are not counted here. */
+/* All failed processes ran on this host: those of other hosts are not counted here. */
 static size_t describe_one(const struct weft_comm *comm, int rank, const char *before,
                            char *text, size_t size)
 {

@@ -1,5 +1,5 @@
 /*
- * crc32c.c - three ways to the same checksum.
+ * crc32c.c - three methods for the same checksum.
  *
  * By table: eight bytes at a time, with eight tables of 256 words.
  *
@@ -39,7 +39,7 @@ typedef uint32_t tables[4][256];
 static uint32_t bytes_of[8][256]; /* [k][b]: of the byte b and k zeros behind it */
 static tables over_large;         /* moves a checksum over a block of zeros */
 static tables over_small;
-static bool has[WEFT_CRC32C_WAYS];
+static bool has[WEFT_CRC32C_METHODS];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* ---- by table ---- */
@@ -281,30 +281,30 @@ static void prepare(void)
     has[WEFT_CRC32C_WIDE] = has[WEFT_CRC32C_INSTRUCTION] && find_wide();
 }
 
-bool weft_crc32c_has(enum weft_crc32c_way way)
+bool weft_crc32c_has(enum weft_crc32c_method method)
 {
     pthread_once(&once, prepare);
-    return has[way];
+    return has[method];
 }
 
-uint32_t weft_crc32c_by(enum weft_crc32c_way way, uint32_t crc, const void *data,
+uint32_t weft_crc32c_by(enum weft_crc32c_method method, uint32_t crc, const void *data,
                         size_t len)
 {
-    if (way == WEFT_CRC32C_WIDE) {
+    if (method == WEFT_CRC32C_WIDE) {
         return ~by_wide(~crc, data, len);
     }
-    return ~(way == WEFT_CRC32C_INSTRUCTION ? by_instruction(~crc, data, len)
-                                            : by_table(~crc, data, len));
+    return ~(method == WEFT_CRC32C_INSTRUCTION ? by_instruction(~crc, data, len)
+                                               : by_table(~crc, data, len));
 }
 
 uint32_t weft_crc32c_more(uint32_t crc, const void *data, size_t len)
 {
-    enum weft_crc32c_way way = WEFT_CRC32C_WIDE;
+    enum weft_crc32c_method method = WEFT_CRC32C_WIDE;
 
-    while (!weft_crc32c_has(way)) {
-        way--;
+    while (!weft_crc32c_has(method)) {
+        method--;
     }
-    return weft_crc32c_by(way, crc, data, len);
+    return weft_crc32c_by(method, crc, data, len);
 }
 
 uint32_t weft_crc32c(const void *data, size_t len)

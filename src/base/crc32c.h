@@ -1,7 +1,7 @@
 /*
  * crc32c.h - the Castagnoli checksum, by the processor's instructions where it has some.
  *
- * Which way is taken is decided on first use, from any thread. All ways give the same.
+ * The method is chosen on first use, from any thread. All methods give the same result.
  */
 #ifndef WEFT_BASE_CRC32C_H
 #define WEFT_BASE_CRC32C_H
@@ -15,16 +15,16 @@ uint32_t weft_crc32c(const void *data, size_t len);
 /* The checksum of these bytes behind others whose checksum is `crc`; 0: behind none. */
 uint32_t weft_crc32c_more(uint32_t crc, const void *data, size_t len);
 
-/* For tests: one of the ways, and whether this processor has it. */
-enum weft_crc32c_way {
+/* For tests: a method by name, and whether this processor has it. */
+enum weft_crc32c_method {
     WEFT_CRC32C_TABLE,
     WEFT_CRC32C_INSTRUCTION,
     WEFT_CRC32C_WIDE,
-    WEFT_CRC32C_WAYS,
+    WEFT_CRC32C_METHODS,
 };
 
-bool weft_crc32c_has(enum weft_crc32c_way way);
-uint32_t weft_crc32c_by(enum weft_crc32c_way way, uint32_t crc, const void *data,
+bool weft_crc32c_has(enum weft_crc32c_method method);
+uint32_t weft_crc32c_by(enum weft_crc32c_method method, uint32_t crc, const void *data,
                         size_t len);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * flush.h - what the program has printed, before its process ends at once.
+ * flush.h - writes out what the program has printed, before its process ends at once.
  */
 #ifndef WEFT_BASE_FLUSH_H
 #define WEFT_BASE_FLUSH_H

@@ -15,8 +15,9 @@
 void weft_futex_wait(_Atomic uint32_t *word, uint32_t old, uint64_t ns);
 
 /*
- * The same for two words at once; `b` may be NULL. Where the kernel cannot do that
- * (before 5.16), the sleep ends by itself after a millisecond.
+ * Sleeps while *a is `old_a` and *b is `old_b`, at most `ns` nanoseconds; `b` may be
+ * NULL. Where the kernel cannot wait for two words (before 5.16), the sleep ends by
+ * itself after a millisecond.
  */
 void weft_futex_wait_two(_Atomic uint32_t *a, uint32_t old_a, _Atomic uint32_t *b,
                          uint32_t old_b, uint64_t ns);

@@ -1,5 +1,5 @@
 /*
- * library.h - a library that is loaded at run time, and could not be.
+ * library.h - loads a library at run time, and explains why it could not be loaded.
  */
 #ifndef WEFT_BASE_LIBRARY_H
 #define WEFT_BASE_LIBRARY_H

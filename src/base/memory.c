@@ -74,7 +74,7 @@ bool weft_memory_is_all_readable(const void *at, size_t bytes)
 
 /* ---- what it is ---- */
 
-/* The same for CUDA and HIP: attribute `what` of a pointer; 0: it is one of theirs. */
+/* How CUDA and HIP are asked: attribute `what` of a pointer; 0: it is one of theirs. */
 typedef int pointer_attribute_fn(void *out, int what, uintptr_t pointer);
 
 static const char *device_of(const void *at)

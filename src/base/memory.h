@@ -1,7 +1,9 @@
 /*
- * memory.h - can memory that the user has named be read, or written? For what takes long
- * anyway: each question is a system call. Only the first and the last byte are looked at.
- * Where the system refuses to answer, the answer is yes. Thread safe; no lock is needed.
+ * memory.h - finds out whether memory of the user can be read or written.
+ *
+ * Each question is a system call, so it is asked only for operations that take much
+ * longer. Only the first and the last byte are looked at. Where the system refuses to
+ * answer, the answer is yes. The functions are thread safe and need no lock.
  */
 #ifndef WEFT_BASE_MEMORY_H
 #define WEFT_BASE_MEMORY_H

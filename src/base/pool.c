@@ -16,7 +16,7 @@ struct slot {
 
 enum { IN_USE = UINT32_MAX };
 
-/* Relaxed: who asks without the lock asks for a slot that it knows to exist. */
+/* Relaxed: a caller without the lock asks for a slot that it knows to exist. */
 static uint32_t made(const struct weft_pool *pool)
 {
     return atomic_load_explicit(&pool->made, memory_order_relaxed);

@@ -1,7 +1,7 @@
 /*
- * process.h - who a process is: the number of its job, which tells jobs apart, and its
- * rank in it. These 64 bits are the same in memory, in groups, in the job segment and on
- * the wire.
+ * process.h - the identity of a process: the number of its job, which tells jobs apart,
+ * and its rank in the job. These 64 bits are the same in memory, in groups, in the job
+ * segment and on the wire.
  */
 #ifndef WEFT_BASE_PROCESS_H
 #define WEFT_BASE_PROCESS_H

@@ -26,10 +26,11 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
                            "Messages advance while the program computes: senders store "
                            "into receives that are posted, and a progress thread, asleep "
                            "until a peer needs an answer, does the rest."},
-    [WEFT_SET_HEARTBEAT] = {"WEFT_HEARTBEAT", "seconds", "5", NULL,
-                            "A host that mpiexec has not heard of for this time is dead, "
-                            "and the job ends; hosts send four signs of life in it. A "
-                            "rank whose host does not answer for twice as long is lost."},
+    [WEFT_SET_HEARTBEAT] =
+        {"WEFT_HEARTBEAT", "seconds", "5", NULL,
+         "The job ends when mpiexec has not heard from a host for this "
+         "time; hosts send a heartbeat four times in it. A rank whose "
+         "host does not answer for twice as long is lost."},
     [WEFT_SET_WARM] =
         {"WEFT_WARM", "milliseconds", "1000", NULL,
          "Time after MPI_Init at which a rank of a job on several nodes loads "

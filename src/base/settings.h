@@ -1,13 +1,13 @@
 /*
  * settings.h - every setting of the library, in one table that prints its own
- * documentation (weft-info, docs/settings.md).
+ * documentation (weft-info --settings).
  *
  * A setting is an environment variable. All are read when the library is opened for the
  * first time, by the thread that opens it: what the program does to its environment later
  * has no effect, and does not race with the library's own threads. Before that, as in
- * mpiexec, the environment is asked each time. An unusable value is reported in one line
- * and replaced by the default. The library keeps
- * this table under forty entries: a good default beats a knob.
+ * mpiexec, each call reads the environment. An unusable value is reported in one line
+ * and replaced by the default. The table stays under forty entries: a good default beats
+ * a knob.
  */
 #ifndef WEFT_BASE_SETTINGS_H
 #define WEFT_BASE_SETTINGS_H
@@ -48,15 +48,13 @@ const struct weft_setting_row *weft_setting_row(enum weft_setting which);
  */
 int64_t weft_setting_parse(enum weft_setting which, const char *source, int *is_bad);
 
-/*
- * Puts a value in place of what the environment says, for those who ask from now on. It
- * must be one that the row accepts.
- */
+/* Sets a value that all later calls return, whatever the environment says. The row must
+ * accept it. */
 void weft_setting_write(enum weft_setting which, int64_t value);
 
 /*
- * Reads them all: from now on what the environment says now is what it has said. Later
- * calls do nothing. What cannot be kept for lack of memory has its default.
+ * Reads all settings from the environment and keeps their values from now on. Later calls
+ * do nothing. A setting that cannot be kept for lack of memory has its default.
  */
 void weft_settings_keep(void);
 
@@ -64,13 +62,13 @@ void weft_settings_keep(void);
 int64_t weft_setting(enum weft_setting which);
 
 /*
- * The name of the setting that a variable of this name was probably meant to be; NULL: it
- * is a setting, or nothing like one.
+ * The setting whose name is nearest to that of this variable; NULL: `name` is a setting,
+ * or no setting has a similar name.
  */
 const char *weft_setting_nearest(const char *name);
 
-/* Says in one line for each variable of the environment that is a misspelt setting that
- * it has no effect. */
+/* Prints one line for each variable of the environment that looks like a misspelt
+ * setting: it has no effect. */
 void weft_settings_warn(void);
 
 /* The text of a setting; the caller checks it. Never NULL. */

@@ -1,5 +1,5 @@
 /*
- * spelling.h - how far a name is from another, to say which one was probably meant.
+ * spelling.h - measures how similar two names are, to suggest the one that was meant.
  */
 #ifndef WEFT_BASE_SPELLING_H
 #define WEFT_BASE_SPELLING_H

@@ -15,9 +15,9 @@
 /* ---- what suits whom: moving data ---- */
 
 enum {
-    FEW_RANKS = 4,    /* up to here one round of messages is as short as any tree */
-    MANY_RANKS = 16,  /* from here n messages cost more than log2 n and 3 n copies */
-    WINDOW_RANKS = 8, /* up to here pairwise would have everything under way, too */
+    FEW_RANKS = 4,     /* up to here one round of messages is as short as any tree */
+    MANY_RANKS = 16,   /* from here n messages cost more than log2 n and 3 n copies */
+    AT_ONCE_RANKS = 8, /* up to here pairwise would start all rounds at once, too */
     SPLIT_BYTES = 64 << 10, /* of a bcast: rendezvous, so bytes cost more than messages */
     SPLIT_CHUNK = 4 << 10,  /* shorter chunks of it would cost their headers */
     TREE_BYTES = 1 << 10, /* of a block: an eager message, and cheap to copy on the way */
@@ -57,9 +57,9 @@ static bool hops(const struct weft_shape *shape)
     return shape->n >= MANY_RANKS && shape->bytes <= HOP_BYTES;
 }
 
-static bool is_in_window(const struct weft_shape *shape)
+static bool is_all_at_once(const struct weft_shape *shape)
 {
-    return shape->n <= WINDOW_RANKS;
+    return shape->n <= AT_ONCE_RANKS;
 }
 
 /* ---- what suits whom: reductions ---- */
@@ -126,7 +126,7 @@ static const struct weft_algorithm algorithms[] = {
     ALGORITHM(ALLTOALL, "bruck", weft_alltoall_bruck, weft_alltoall_bruck_cost,
               .suits = hops),
     ALGORITHM(ALLTOALL, "direct", weft_alltoall_direct, weft_all_direct_cost,
-              .suits = is_in_window),
+              .suits = is_all_at_once),
     ALGORITHM(ALLTOALL, "pairwise", weft_alltoall_pairwise, weft_alltoall_pairwise_cost),
     ALGORITHM(ALLTOALLV, "pairwise", weft_alltoall_pairwise, NULL),
     ALGORITHM(ALLTOALLW, "pairwise", weft_alltoall_pairwise, NULL),

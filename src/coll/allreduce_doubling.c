@@ -69,10 +69,10 @@ static void combine_left(const struct weft_shape *shape, struct weft_graph *grap
 static void add_rounds(const struct weft_shape *shape, struct weft_graph *graph,
                        const struct weft_fold *fold, struct partial *partial)
 {
-    const int place = weft_fold_place(fold, shape->rank);
+    const int position = weft_fold_position(fold, shape->rank);
 
-    for (int distance = 1; distance < fold->places; distance *= 2) {
-        const int peer = weft_fold_rank(fold, place ^ distance);
+    for (int distance = 1; distance < fold->positions; distance *= 2) {
+        const int peer = weft_fold_rank(fold, position ^ distance);
         const uint32_t sent = weft_graph_send(graph, peer, partial->has);
 
         weft_graph_after(graph, sent, partial->last);
@@ -119,7 +119,7 @@ enum weft_rc weft_allreduce_doubling(const struct weft_shape *shape,
     if (shape->n == 1 || shape->bytes == 0) {
         return weft_build_alone(shape, graph, shape->bytes);
     }
-    if (weft_fold_place(&fold, shape->rank) >= 0) {
+    if (weft_fold_position(&fold, shape->rank) >= 0) {
         add_part(shape, graph, &fold);
     } else {
         const uint32_t sent = weft_graph_send(graph, shape->rank - 1,
@@ -135,7 +135,7 @@ enum weft_rc weft_allreduce_doubling(const struct weft_shape *shape,
 struct weft_cost weft_allreduce_doubling_cost(const struct weft_shape *shape)
 {
     const struct weft_fold fold = weft_fold_of(shape->n, 0);
-    const uint64_t exchanged = (uint64_t)fold.places * (uint64_t)fold.rounds;
+    const uint64_t exchanged = (uint64_t)fold.positions * (uint64_t)fold.rounds;
     const uint64_t pairs = (uint64_t)fold.pairs;
 
     if (shape->bytes == 0) {

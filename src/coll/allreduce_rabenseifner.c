@@ -55,8 +55,8 @@ enum weft_rc weft_allreduce_rabenseifner(const struct weft_shape *shape,
         return weft_build_alone(shape, graph, shape->bytes);
     }
     weft_add_halving(shape, graph, &halving);
-    if (halving.place < 0) {
-        /* In place, the input is read until it is sent. */
+    if (halving.position < 0) {
+        /* In position, the input is read until it is sent. */
         weft_graph_after(graph, weft_graph_recv(graph, neighbour, result), halving.done);
         return graph->rc;
     }

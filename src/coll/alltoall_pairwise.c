@@ -1,10 +1,12 @@
 /*
  * alltoall_pairwise.c - in round r, ranks whose sum is r modulo n exchange their blocks;
- * a rank that is its own partner copies. At most WINDOW rounds are under way at a rank.
- * Blocks may differ in size; two ranks that have nothing for each other send nothing.
+ * a rank that is its own partner copies. At most ROUNDS_AT_ONCE rounds are under way at a
+ * rank. Blocks may differ in size; two ranks that have nothing for each other send
+ * nothing.
  *
  * For large data, where all messages at once would compete for memory and links; and for
- * block sizes that only two ranks know. In place it needs memory for WINDOW blocks.
+ * block sizes that only two ranks know. In place it needs memory for ROUNDS_AT_ONCE
+ * blocks.
  *
  * No rank waits for ever: a round waits only for earlier ones of the same rank, and both
  * partners have it at the same number.
@@ -14,7 +16,7 @@
  */
 #include "coll/algorithms.h"
 
-enum { WINDOW = 8 };
+enum { ROUNDS_AT_ONCE = 8 };
 
 /* Rounds that are under way: a round waits for the last one in its slot. */
 struct slot {
@@ -84,7 +86,7 @@ static void open_slots(const struct weft_shape *shape, struct weft_graph *graph,
 {
     const uint64_t aside = shape->is_in_place ? largest_block(shape) : 0;
 
-    for (int i = 0; i < WINDOW; i++) {
+    for (int i = 0; i < ROUNDS_AT_ONCE; i++) {
         slots[i] = (struct slot){WEFT_NO_STEP, WEFT_NO_STEP, {0}};
         if (shape->is_in_place && i < shape->n) {
             slots[i].aside = weft_graph_scratch(graph, aside);
@@ -95,16 +97,16 @@ static void open_slots(const struct weft_shape *shape, struct weft_graph *graph,
 enum weft_rc weft_alltoall_pairwise(const struct weft_shape *shape,
                                     struct weft_graph *graph)
 {
-    struct slot slots[WINDOW];
+    struct slot slots[ROUNDS_AT_ONCE];
 
     open_slots(shape, graph, slots);
     for (int round = 0; round < shape->n; round++) {
         const int peer = (int)(((int64_t)round - shape->rank + shape->n) % shape->n);
 
         if (peer != shape->rank && shape->is_in_place) {
-            replace(shape, graph, peer, &slots[round % WINDOW]);
+            replace(shape, graph, peer, &slots[round % ROUNDS_AT_ONCE]);
         } else if (peer != shape->rank) {
-            exchange(shape, graph, peer, &slots[round % WINDOW]);
+            exchange(shape, graph, peer, &slots[round % ROUNDS_AT_ONCE]);
         } else if (!shape->is_in_place) {
             weft_build_own(graph, weft_build_block_to(shape, peer),
                            weft_build_block_from(shape, peer));

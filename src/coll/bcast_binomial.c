@@ -1,6 +1,6 @@
 /*
- * bcast_binomial.c - a binomial tree: who has the data passes them on to half of those
- * that do not, the farthest first, so that the longest way begins first.
+ * bcast_binomial.c - a binomial tree: a rank that has the data passes them on to half of
+ * those that do not, the farthest first, so that the longest way begins first.
  *
  * Cost: ceil(log2 n) rounds; n - 1 messages of all data.
  */
@@ -9,21 +9,21 @@
 uint32_t weft_add_bcast(const struct weft_shape *shape, struct weft_graph *graph,
                         struct weft_span data, uint32_t after)
 {
-    const int place = weft_build_place(shape, shape->rank);
-    int64_t distance = weft_build_above(shape, place);
+    const int position = weft_build_position(shape, shape->rank);
+    int64_t distance = weft_build_above(shape, position);
     uint32_t has = after;
 
-    if (place != 0) {
-        has = weft_graph_recv(graph, weft_build_rank_at(shape, place - (int)distance),
+    if (position != 0) {
+        has = weft_graph_recv(graph, weft_build_rank_at(shape, position - (int)distance),
                               data);
         weft_graph_after(graph, has, after);
     }
     for (distance /= 2; distance > 0; distance /= 2) {
-        if (place + distance < shape->n) {
+        if (position + distance < shape->n) {
             weft_graph_after(
                 graph,
-                weft_graph_send(graph, weft_build_rank_at(shape, place + (int)distance),
-                                data),
+                weft_graph_send(
+                    graph, weft_build_rank_at(shape, position + (int)distance), data),
                 has);
         }
     }

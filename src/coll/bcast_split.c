@@ -32,20 +32,22 @@ static struct weft_span chunks(const struct weft_shape *shape, int64_t first,
 }
 
 /* Returns the step after which this rank has the chunks of its subtree; *sent is its last
- * message to the next place, if there was one. */
+ * message to the next position, if there was one. */
 static uint32_t add_scatter(const struct weft_shape *shape, struct weft_graph *graph,
                             uint32_t *sent)
 {
-    const int place = weft_build_place(shape, shape->rank);
-    const int64_t above = weft_build_above(shape, place);
-    const struct weft_span own = chunks(shape, place, weft_build_subtree(shape, place));
+    const int position = weft_build_position(shape, shape->rank);
+    const int64_t above = weft_build_above(shape, position);
+    const struct weft_span own =
+        chunks(shape, position, weft_build_subtree(shape, position));
     uint32_t has = WEFT_NO_STEP;
 
-    if (place != 0 && own.bytes > 0) {
-        has = weft_graph_recv(graph, weft_build_rank_at(shape, place - (int)above), own);
+    if (position != 0 && own.bytes > 0) {
+        has =
+            weft_graph_recv(graph, weft_build_rank_at(shape, position - (int)above), own);
     }
     for (int64_t away = above / 2; away > 0; away /= 2) {
-        const int64_t child = place + away;
+        const int64_t child = position + away;
 
         if (child < shape->n && chunks(shape, child, 1).bytes > 0) {
             *sent = weft_graph_send(
@@ -58,25 +60,25 @@ static uint32_t add_scatter(const struct weft_shape *shape, struct weft_graph *g
     return has;
 }
 
-/* Has this place the chunk from the tree? */
-static bool has_already(const struct weft_shape *shape, int place, int chunk)
+/* Has this position the chunk from the tree? */
+static bool has_already(const struct weft_shape *shape, int position, int chunk)
 {
-    return chunk >= place && chunk < place + weft_build_subtree(shape, place);
+    return chunk >= position && chunk < position + weft_build_subtree(shape, position);
 }
 
-/* In round i a rank passes on the chunk of the place that is i - 1 before it. */
+/* In round i a rank passes on the chunk of the position that is i - 1 before it. */
 static void add_ring(const struct weft_shape *shape, struct weft_graph *graph,
                      uint32_t scattered, uint32_t sent)
 {
     const int n = shape->n;
-    const int place = weft_build_place(shape, shape->rank);
-    const int next = (place + 1) % n;
-    const int previous = (place + n - 1) % n;
+    const int position = weft_build_position(shape, shape->rank);
+    const int next = (position + 1) % n;
+    const int previous = (position + n - 1) % n;
     uint32_t last = scattered; /* after which it has what it sends next */
 
     for (int i = 1; i < n; i++) {
-        const int out = (place - i + 1 + n) % n;
-        const int in = (place - i + n) % n;
+        const int out = (position - i + 1 + n) % n;
+        const int in = (position - i + n) % n;
         const struct weft_span going = chunks(shape, out, 1);
         const struct weft_span coming = chunks(shape, in, 1);
 
@@ -88,7 +90,7 @@ static void add_ring(const struct weft_shape *shape, struct weft_graph *graph,
             sent = send;
         }
         last = scattered;
-        if (coming.bytes > 0 && !has_already(shape, place, in)) {
+        if (coming.bytes > 0 && !has_already(shape, position, in)) {
             last = weft_graph_recv(graph, weft_build_rank_at(shape, previous), coming);
         }
     }
@@ -107,11 +109,11 @@ struct weft_cost weft_bcast_split_cost(const struct weft_shape *shape)
 {
     struct weft_cost cost = {.bytes = ((uint64_t)shape->n - 1) * shape->bytes};
 
-    for (int place = 0; place < shape->n; place++) {
-        cost.messages += place > 0 && chunks(shape, place, 1).bytes > 0;
+    for (int position = 0; position < shape->n; position++) {
+        cost.messages += position > 0 && chunks(shape, position, 1).bytes > 0;
         for (int chunk = 0; chunk < shape->n; chunk++) {
             cost.messages +=
-                chunks(shape, chunk, 1).bytes > 0 && !has_already(shape, place, chunk);
+                chunks(shape, chunk, 1).bytes > 0 && !has_already(shape, position, chunk);
         }
     }
     return cost;

@@ -1,5 +1,5 @@
 /*
- * build.h - what builders of collectives have in common. Pure, as they are.
+ * build.h - functions that the builders of collectives share. They are pure.
  */
 #ifndef WEFT_COLL_BUILD_H
 #define WEFT_COLL_BUILD_H
@@ -52,39 +52,39 @@ static inline uint64_t weft_build_all_parts(const struct weft_shape *shape)
 }
 
 /* Ranks counted from the root on, and back. */
-static inline int weft_build_place(const struct weft_shape *shape, int rank)
+static inline int weft_build_position(const struct weft_shape *shape, int rank)
 {
     return rank >= shape->root ? rank - shape->root : rank - shape->root + shape->n;
 }
 
-static inline int weft_build_rank_at(const struct weft_shape *shape, int place)
+static inline int weft_build_rank_at(const struct weft_shape *shape, int position)
 {
-    const int rank = place + shape->root;
+    const int rank = position + shape->root;
 
     return rank >= shape->n ? rank - shape->n : rank;
 }
 
-/* In a binomial tree of places: how far its parent is from a place, a power of two; for
- * place 0, which has none, the smallest that is not less than n. */
-static inline int64_t weft_build_above(const struct weft_shape *shape, int place)
+/* In a binomial tree of positions: how far its parent is from a position, a power of two;
+ * for position 0, which has none, the smallest that is not less than n. */
+static inline int64_t weft_build_above(const struct weft_shape *shape, int position)
 {
     int64_t distance = 1;
 
-    while (distance < shape->n && (place & distance) == 0) {
+    while (distance < shape->n && (position & distance) == 0) {
         distance *= 2;
     }
     return distance;
 }
 
-/* How many places there are in the subtree of this one, which begins with it. */
-static inline int weft_build_subtree(const struct weft_shape *shape, int place)
+/* How many positions there are in the subtree of this one, which begins with it. */
+static inline int weft_build_subtree(const struct weft_shape *shape, int position)
 {
-    const int64_t above = weft_build_above(shape, place);
+    const int64_t above = weft_build_above(shape, position);
 
-    return above < shape->n - place ? (int)above : shape->n - place;
+    return above < shape->n - position ? (int)above : shape->n - position;
 }
 
-/* The rank that is so many behind this one, and so many before it; at most n. */
+/* The rank that is `distance` behind this one, and `distance` before it; at most n. */
 static inline int weft_build_behind(const struct weft_shape *shape, int distance)
 {
     return (int)(((int64_t)shape->rank + distance) % shape->n);

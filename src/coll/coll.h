@@ -12,20 +12,19 @@
  *   the others    builders: one algorithm each, with its cost
  *
  * Which algorithm runs is the same on all members by construction: it depends on the
- * operation, the bytes of the type signature, whether the operation commutes, the number
- * of ranks and their placement. It does not depend on what only one rank knows: whether
- * its buffer is contiguous, in place, or aligned.
- * Members that name different sizes, against the standard, may run different algorithms
- * and wait for ever.
+ * operation, the bytes of the type signature, whether the operation commutes, and the
+ * number of ranks. It does not depend on what only one rank knows: whether
+ * its buffer is contiguous, in place, or aligned. Members that name different sizes,
+ * against the standard, may run different algorithms and wait for ever.
  *
  * Messages travel on the communicator's collective plane. Every call has a number on its
  * communicator, which is its tag, so any number of calls may be outstanding and complete
  * in any order. A persistent operation keeps the number of its initialization, because
  * ranks may start several of them in different orders.
  *
- * A failure is returned by the rank that sees it; the others may wait for it for ever. If
- * it is the death of a member nobody waits: all that depend on it fail, or end as if they
- * had been heard, and every later call on that communicator fails.
+ * The rank that sees an error returns it; the others may wait for this rank for ever. If
+ * a member has failed, no rank waits: calls that depend on it return an error, and so
+ * does every later call on that communicator.
  */
 #ifndef WEFT_COLL_COLL_H
 #define WEFT_COLL_COLL_H

@@ -1,8 +1,8 @@
 /*
- * gather_binomial.c - gather and scatter by a binomial tree of places, which count ranks
- * from the root on. A subtree's blocks follow each other in the order of places, in one
- * message. The root's buffer has them in the order of ranks: the one subtree that has
- * both the last rank and rank 0 goes by way of scratch memory.
+ * gather_binomial.c - gather and scatter by a binomial tree of positions, which count
+ * ranks from the root on. A subtree's blocks follow each other in the order of positions,
+ * in one message. The root's buffer has them in the order of ranks: the one subtree that
+ * has both the last rank and rank 0 goes by way of scratch memory.
  *
  * For small data: blocks are sent up to log2 n times.
  *
@@ -12,15 +12,15 @@
 
 /* What one rank of the tree has. */
 struct subtree {
-    int place;
+    int position;
     int64_t above; /* how far its parent is; more than any child is */
-    int size;      /* places in it */
+    int size;      /* positions in it */
 };
 
-static struct subtree subtree_at(const struct weft_shape *shape, int place)
+static struct subtree subtree_at(const struct weft_shape *shape, int position)
 {
-    return (struct subtree){place, weft_build_above(shape, place),
-                            weft_build_subtree(shape, place)};
+    return (struct subtree){position, weft_build_above(shape, position),
+                            weft_build_subtree(shape, position)};
 }
 
 static uint64_t bytes_of(const struct weft_shape *shape, int64_t blocks)
@@ -46,7 +46,7 @@ static int until_wrap(const struct weft_shape *shape, int first, int count)
 static void gather_child_at_root(const struct weft_shape *shape, struct weft_graph *graph,
                                  struct subtree child)
 {
-    const int first = weft_build_rank_at(shape, child.place);
+    const int first = weft_build_rank_at(shape, child.position);
     const int straight = until_wrap(shape, first, child.size);
     const int rest = child.size - straight;
     struct weft_span all;
@@ -85,13 +85,13 @@ static void gather_at_root(const struct weft_shape *shape, struct weft_graph *gr
 enum weft_rc weft_gather_binomial(const struct weft_shape *shape,
                                   struct weft_graph *graph)
 {
-    const struct subtree own = subtree_at(shape, weft_build_place(shape, shape->rank));
+    const struct subtree own = subtree_at(shape, weft_build_position(shape, shape->rank));
     const struct weft_span mine = weft_span(WEFT_SPACE_SEND, 0, shape->bytes);
-    const int parent = weft_build_rank_at(shape, own.place - (int)own.above);
+    const int parent = weft_build_rank_at(shape, own.position - (int)own.above);
     struct weft_span all;
     uint32_t send;
 
-    if (own.place == 0) {
+    if (own.position == 0) {
         gather_at_root(shape, graph);
         return graph->rc;
     }
@@ -104,10 +104,10 @@ enum weft_rc weft_gather_binomial(const struct weft_shape *shape,
     weft_graph_after(graph, send,
                      weft_graph_copy(graph, mine, weft_span_part(all, 0, shape->bytes)));
     for (int64_t away = 1; away < own.above && away < own.size; away *= 2) {
-        const struct subtree child = subtree_at(shape, own.place + (int)away);
+        const struct subtree child = subtree_at(shape, own.position + (int)away);
 
         weft_graph_after(graph, send,
-                         weft_graph_recv(graph, weft_build_rank_at(shape, child.place),
+                         weft_graph_recv(graph, weft_build_rank_at(shape, child.position),
                                          weft_span_part(all, bytes_of(shape, away),
                                                         bytes_of(shape, child.size))));
     }
@@ -119,7 +119,7 @@ enum weft_rc weft_gather_binomial(const struct weft_shape *shape,
 static void scatter_child_at_root(const struct weft_shape *shape,
                                   struct weft_graph *graph, struct subtree child)
 {
-    const int first = weft_build_rank_at(shape, child.place);
+    const int first = weft_build_rank_at(shape, child.position);
     const int straight = until_wrap(shape, first, child.size);
     const int rest = child.size - straight;
     struct weft_span all;
@@ -153,13 +153,13 @@ static void scatter_at_root(const struct weft_shape *shape, struct weft_graph *g
 enum weft_rc weft_scatter_binomial(const struct weft_shape *shape,
                                    struct weft_graph *graph)
 {
-    const struct subtree own = subtree_at(shape, weft_build_place(shape, shape->rank));
+    const struct subtree own = subtree_at(shape, weft_build_position(shape, shape->rank));
     const struct weft_span mine = weft_span(WEFT_SPACE_RECV, 0, shape->bytes);
-    const int parent = weft_build_rank_at(shape, own.place - (int)own.above);
+    const int parent = weft_build_rank_at(shape, own.position - (int)own.above);
     struct weft_span all;
     uint32_t received;
 
-    if (own.place == 0) {
+    if (own.position == 0) {
         scatter_at_root(shape, graph);
         return graph->rc;
     }
@@ -171,11 +171,11 @@ enum weft_rc weft_scatter_binomial(const struct weft_shape *shape,
     received = weft_graph_recv(graph, parent, all);
     for (int64_t away = own.above / 2; away > 0; away /= 2) {
         if (away < own.size) {
-            const struct subtree child = subtree_at(shape, own.place + (int)away);
+            const struct subtree child = subtree_at(shape, own.position + (int)away);
 
             weft_graph_after(graph,
                              weft_graph_send(graph,
-                                             weft_build_rank_at(shape, child.place),
+                                             weft_build_rank_at(shape, child.position),
                                              weft_span_part(all, bytes_of(shape, away),
                                                             bytes_of(shape, child.size))),
                              received);
@@ -191,8 +191,8 @@ struct weft_cost weft_rooted_binomial_cost(const struct weft_shape *shape)
 {
     struct weft_cost cost = {.messages = (uint64_t)shape->n - 1};
 
-    for (int place = 1; place < shape->n; place++) {
-        cost.bytes += bytes_of(shape, weft_build_subtree(shape, place));
+    for (int position = 1; position < shape->n; position++) {
+        cost.bytes += bytes_of(shape, weft_build_subtree(shape, position));
     }
     return cost;
 }

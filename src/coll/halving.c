@@ -4,12 +4,12 @@ uint64_t weft_chunk_even(const struct weft_shape *shape, const struct weft_fold 
                          int first, int last)
 {
     const uint64_t units = shape->bytes / shape->unit;
-    const uint64_t places = (uint64_t)fold->places;
-    const uint64_t longer = units % places; /* the first ones have a unit more */
+    const uint64_t positions = (uint64_t)fold->positions;
+    const uint64_t longer = units % positions; /* the first ones have a unit more */
     const uint64_t a = (uint64_t)first;
     const uint64_t b = (uint64_t)last;
 
-    return shape->unit * (units / places * (b - a) + (b < longer ? b : longer) -
+    return shape->unit * (units / positions * (b - a) + (b < longer ? b : longer) -
                           (a < longer ? a : longer));
 }
 
@@ -56,18 +56,18 @@ static void combine(struct weft_graph *graph, struct weft_halving *halving, int 
     halving->done = reduced;
 }
 
-/* The ranks of a pair come together; who has no place afterwards is done. */
+/* The ranks of a pair combine their data; the one without a position is then done. */
 static void add_fold(const struct weft_shape *shape, struct weft_graph *graph,
                      struct weft_halving *halving)
 {
     const int neighbour = weft_fold_neighbour(&halving->fold, shape->rank);
 
     halving->done = WEFT_NO_STEP;
-    halving->place = weft_fold_place(&halving->fold, shape->rank);
+    halving->position = weft_fold_position(&halving->fold, shape->rank);
     if (neighbour < 0) {
         return;
     }
-    if (halving->place < 0) {
+    if (halving->position < 0) {
         halving->done = weft_graph_send(graph, neighbour, halving->input);
         return;
     }
@@ -75,7 +75,7 @@ static void add_fold(const struct weft_shape *shape, struct weft_graph *graph,
     halving->input = halving->work;
 }
 
-/* The places from `first` on, twice `half` of them, share [at, ...) of the data. */
+/* The positions from `first` on, twice `half` of them, share [at, ...) of the data. */
 static struct weft_halving_round plan(const struct weft_shape *shape,
                                       const struct weft_halving *halving, int first,
                                       int half, uint64_t at)
@@ -83,10 +83,10 @@ static struct weft_halving_round plan(const struct weft_shape *shape,
     const uint64_t low = halving->chunk(shape, &halving->fold, first, first + half);
     const uint64_t high =
         halving->chunk(shape, &halving->fold, first + half, first + 2 * half);
-    const bool is_low = (halving->place & half) == 0;
+    const bool is_low = (halving->position & half) == 0;
 
     return (struct weft_halving_round){
-        .peer = weft_fold_rank(&halving->fold, halving->place ^ half),
+        .peer = weft_fold_rank(&halving->fold, halving->position ^ half),
         .keep_at = is_low ? at : at + low,
         .keep_bytes = is_low ? low : high,
         .give_at = is_low ? at + low : at,
@@ -99,11 +99,11 @@ void weft_add_halving(const struct weft_shape *shape, struct weft_graph *graph,
                       struct weft_halving *halving)
 {
     uint64_t at = 0;
-    int half = halving->fold.places / 2;
+    int half = halving->fold.positions / 2;
 
     add_fold(shape, graph, halving);
-    for (int i = 0; i < halving->fold.rounds && halving->place >= 0; i++) {
-        const int first = halving->place & ~(2 * half - 1);
+    for (int i = 0; i < halving->fold.rounds && halving->position >= 0; i++) {
+        const int first = halving->position & ~(2 * half - 1);
         struct weft_halving_round *round = &halving->round[i];
 
         *round = plan(shape, halving, first, half, at);
@@ -122,14 +122,15 @@ void weft_add_halving(const struct weft_shape *shape, struct weft_graph *graph,
 
 /* ---- cost ---- */
 
-/* Of the rounds: so many ranks send the chunks of the others, unless they are empty. */
+/* Cost of the rounds: `half` ranks send the chunks of the others, unless these are empty.
+ */
 static uint64_t messages_of(const struct weft_shape *shape, const struct weft_fold *fold,
                             weft_chunk_bytes *chunk)
 {
     uint64_t messages = 0;
 
-    for (int half = fold->places / 2; half > 0; half /= 2) {
-        for (int first = 0; first < fold->places; first += half) {
+    for (int half = fold->positions / 2; half > 0; half /= 2) {
+        for (int first = 0; first < fold->positions; first += half) {
             messages += chunk(shape, fold, first, first + half) > 0 ? (uint64_t)half : 0;
         }
     }
@@ -139,7 +140,8 @@ static uint64_t messages_of(const struct weft_shape *shape, const struct weft_fo
 struct weft_cost weft_halving_cost(const struct weft_shape *shape,
                                    const struct weft_fold *fold, weft_chunk_bytes *chunk)
 {
-    const uint64_t all = ((uint64_t)shape->n - 1) * chunk(shape, fold, 0, fold->places);
+    const uint64_t all =
+        ((uint64_t)shape->n - 1) * chunk(shape, fold, 0, fold->positions);
 
     return (struct weft_cost){
         .messages =

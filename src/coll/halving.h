@@ -2,13 +2,13 @@
  * halving.h - a reduce-scatter by recursive halving, as a part of algorithms for
  * operations that commute.
  *
- * The data are cut into chunks, one for each place (fold.h). In each round a rank sends
- * one half of the chunks that it still has to a peer, which sends it the other half, and
- * combines what comes. At the end each place has the outcome of its own chunk. A chunk
- * may be empty; nothing is sent or combined for those.
+ * The data are cut into chunks, one for each position (fold.h). In each round a rank
+ * sends one half of the chunks that it still has to a peer, which sends it the other
+ * half, and combines what comes. At the end each position has the outcome of its own
+ * chunk. A chunk may be empty; nothing is sent or combined for those.
  *
- * Of all ranks together it costs, with p places: n - 1 times all data in messages, and as
- * much is reduced; n - p messages of the fold and, in log2 p rounds, p each.
+ * Of all ranks together it costs, with p positions: n - 1 times all data in messages, and
+ * as much is reduced; n - p messages of the fold and, in log2 p rounds, p each.
  */
 #ifndef WEFT_COLL_HALVING_H
 #define WEFT_COLL_HALVING_H
@@ -17,7 +17,7 @@
 
 enum { WEFT_HALVING_MOST = 31 }; /* rounds */
 
-/* Bytes of the chunks of the places from `first` to before `last`. */
+/* Bytes of the chunks of the positions from `first` to before `last`. */
 typedef uint64_t weft_chunk_bytes(const struct weft_shape *shape,
                                   const struct weft_fold *fold, int first, int last);
 
@@ -42,7 +42,7 @@ struct weft_halving {
     struct weft_span input; /* all data of this rank; changes if it stands for a pair */
     struct weft_span work;  /* as large; it may be the same as `input` */
     uint32_t done;          /* the last step on `work`, or the one that sent all data */
-    int place;              /* -1: the neighbour stands for this rank */
+    int position;           /* -1: the neighbour stands for this rank */
     struct weft_halving_round round[WEFT_HALVING_MOST];
 };
 

@@ -1,7 +1,7 @@
 /*
  * reduce_binomial.c - a binomial tree: a rank combines what it has with what its children
  * send, nearest first, and passes the outcome to its parent. What it has always comes
- * from lower places than what a child sends, so it is the left operand.
+ * from lower positions than what a child sends, so it is the left operand.
  *
  * An operation that does not commute is reduced at rank 0, which sends the outcome to the
  * root.
@@ -39,20 +39,20 @@ static void add_child(const struct weft_shape *shape, struct weft_graph *graph, 
 uint32_t weft_add_reduce(const struct weft_shape *shape, struct weft_graph *graph,
                          struct weft_span input, struct weft_span *result)
 {
-    const int place = weft_build_place(shape, shape->rank);
+    const int position = weft_build_position(shape, shape->rank);
     struct partial partial = {.has = input, .last = WEFT_NO_STEP};
     int64_t distance = 1;
 
-    for (; distance < shape->n && (place & distance) == 0; distance *= 2) {
-        if (place + distance < shape->n) {
-            add_child(shape, graph, weft_build_rank_at(shape, place + (int)distance),
+    for (; distance < shape->n && (position & distance) == 0; distance *= 2) {
+        if (position + distance < shape->n) {
+            add_child(shape, graph, weft_build_rank_at(shape, position + (int)distance),
                       &partial);
         }
     }
     *result = partial.has;
-    if (place != 0) {
+    if (position != 0) {
         const uint32_t sent = weft_graph_send(
-            graph, weft_build_rank_at(shape, place - (int)distance), partial.has);
+            graph, weft_build_rank_at(shape, position - (int)distance), partial.has);
 
         weft_graph_after(graph, sent, partial.last);
         return sent;
@@ -92,7 +92,7 @@ enum weft_rc weft_reduce_binomial(const struct weft_shape *shape,
     } else if (shape->rank == 0) {
         weft_graph_after(graph, weft_graph_send(graph, shape->root, result), done);
     } else if (shape->rank == shape->root) {
-        /* In place, the input is read until the rank's part is done. */
+        /* In position, the input is read until the rank's part is done. */
         weft_graph_after(
             graph, weft_graph_recv(graph, 0, weft_span(WEFT_SPACE_RECV, 0, shape->bytes)),
             done);

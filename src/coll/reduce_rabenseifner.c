@@ -13,12 +13,13 @@
 
 static void add_gather(struct weft_graph *graph, const struct weft_halving *halving)
 {
-    const int away = halving->place ^ weft_fold_place(&halving->fold, halving->fold.root);
+    const int away =
+        halving->position ^ weft_fold_position(&halving->fold, halving->fold.root);
     uint32_t last = halving->done;
 
     for (int i = halving->fold.rounds - 1; i >= 0; i--) {
         const struct weft_halving_round *round = &halving->round[i];
-        const bool is_child = (away & (halving->fold.places >> (i + 1))) != 0;
+        const bool is_child = (away & (halving->fold.positions >> (i + 1))) != 0;
 
         if (is_child && round->keep_bytes > 0) {
             const uint32_t sent = weft_graph_send(
@@ -54,11 +55,12 @@ enum weft_rc weft_reduce_rabenseifner(const struct weft_shape *shape,
     if (shape->n == 1 || shape->bytes == 0) {
         return weft_build_alone(shape, graph, shape->bytes);
     }
-    if (shape->rank != shape->root && weft_fold_place(&halving.fold, shape->rank) >= 0) {
+    if (shape->rank != shape->root &&
+        weft_fold_position(&halving.fold, shape->rank) >= 0) {
         halving.work = weft_graph_scratch(graph, shape->bytes);
     }
     weft_add_halving(shape, graph, &halving);
-    if (halving.place >= 0) {
+    if (halving.position >= 0) {
         add_gather(graph, &halving);
     }
     return graph->rc;
@@ -67,17 +69,17 @@ enum weft_rc weft_reduce_rabenseifner(const struct weft_shape *shape,
 struct weft_cost weft_reduce_rabenseifner_cost(const struct weft_shape *shape)
 {
     const struct weft_fold fold = weft_fold_of(shape->n, shape->root);
-    const int root = weft_fold_place(&fold, shape->root);
+    const int root = weft_fold_position(&fold, shape->root);
     struct weft_cost cost;
 
     if (shape->bytes == 0) {
         return (struct weft_cost){0};
     }
     cost = weft_halving_cost(shape, &fold, weft_chunk_even);
-    for (int place = 0; place < fold.places; place++) {
-        const int away = place ^ root;
-        const int width = away & -away; /* it sends the chunks of so many places */
-        const int first = place & ~(width - 1);
+    for (int position = 0; position < fold.positions; position++) {
+        const int away = position ^ root;
+        const int width = away & -away; /* it sends the chunks of so many positions */
+        const int first = position & ~(width - 1);
 
         if (away != 0 && weft_chunk_even(shape, &fold, first, first + width) > 0) {
             cost.messages++;

@@ -1,6 +1,7 @@
 /*
  * reduce_scatter_halving.c - recursive halving (halving.h) of the parts that the ranks
- * get; who stands for a pair sends its neighbour the part. For operations that commute.
+ * get; a rank that stands for a pair sends its neighbour the part. For operations that
+ * commute.
  *
  * Cost: with p, the largest power of two that is not above n, log2 p rounds, and 2 more
  * if n is not p; n - 1 times all data in messages, and as much is reduced, and the parts
@@ -9,7 +10,8 @@
 #include "coll/algorithms.h"
 #include "coll/halving.h"
 
-/* The outcome goes where the user wants it. In place, the input is there until then. */
+/* The outcome goes where the user wants it. In position, the input is there until then.
+ */
 static void deliver(const struct weft_shape *shape, struct weft_graph *graph,
                     const struct weft_halving *halving)
 {
@@ -47,11 +49,11 @@ enum weft_rc weft_reduce_scatter_halving(const struct weft_shape *shape,
     if (shape->n == 1 || all == 0) {
         return weft_build_alone(shape, graph, all);
     }
-    if (weft_fold_place(&halving.fold, shape->rank) >= 0) {
+    if (weft_fold_position(&halving.fold, shape->rank) >= 0) {
         halving.work = weft_graph_scratch(graph, all);
     }
     weft_add_halving(shape, graph, &halving);
-    if (halving.place >= 0) {
+    if (halving.position >= 0) {
         deliver(shape, graph, &halving);
     } else if (weft_build_part(shape, shape->rank) > 0) {
         weft_graph_after(graph,

@@ -1,6 +1,6 @@
 /*
- * agree.h - between the files of this room: the members of a communicator that has been
- * filled in, all but the context, agree on that. All calls need the lock.
+ * agree.h - the members of a new communicator agree on its context; for the files of this
+ * room. The rest of the communicator is filled in before. All calls need the lock.
  */
 #ifndef WEFT_COMM_AGREE_H
 #define WEFT_COMM_AGREE_H
@@ -24,7 +24,7 @@ WEFT_MUST_CHECK enum weft_rc weft_agree_begin(struct weft_comm *made,
                                               const struct weft_channel *local_channel,
                                               struct weft_request **out);
 
-/* The same, and waits for the end. */
+/* Starts an agreement, and waits until it is complete. */
 WEFT_MUST_CHECK enum weft_rc weft_agree(const char *call, struct weft_comm *made,
                                         struct weft_comm *parent,
                                         const struct weft_channel *channel,

@@ -2,11 +2,11 @@
  * make.h - making communicators, and their end.
  *
  * The functions trust their arguments: bindings/ have checked them. They take the lock
- * themselves and return when this process's part is done. `call` is the name that the
- * user called, for those who look at a job that hangs. Results are written only on
- * success, with one reference, which is the user's handle; a process that is not in what
- * was made gets NULL. The new communicator has the error handler of the one it was made
- * from, no name, and neither attributes nor topology, unless it says so.
+ * themselves and return when this process's part is done. `call` is the name of the
+ * MPI function that the user called; it explains a job that hangs. Results are written
+ * only on success, with one reference, which is the user's handle; a process that is not
+ * in what was made gets NULL. The new communicator has the error handler of the one it
+ * was made from, no name, and neither attributes nor topology, unless it says so.
  *
  * How members agree: one pass up and down a tree of them (tree_agree.h), nobody else
  * takes part. The context is one that its first member, or another where that one has
@@ -33,7 +33,9 @@ void weft_make_close(void);
 WEFT_MUST_CHECK enum weft_rc weft_comm_dup(const char *call, struct weft_comm *comm,
                                            struct weft_comm **out, int *err);
 
-/* The same as a request, which is on `comm`. *out may be used when it is complete. */
+/* Duplicates `comm` as a request on `comm`; *out may be used when the request is
+ * complete.
+ */
 WEFT_MUST_CHECK enum weft_rc weft_comm_idup(const char *call, struct weft_comm *comm,
                                             struct weft_comm **out,
                                             struct weft_request **request, int *err);
@@ -51,7 +53,8 @@ WEFT_MUST_CHECK enum weft_rc weft_comm_create_group(struct weft_comm *comm,
                                                     struct weft_group *group, int tag,
                                                     struct weft_comm **out);
 
-/* The same without a parent; the error handler is given. */
+/* Makes a communicator of `group` without a parent, with this error handler; the string
+ * keeps concurrent calls apart. */
 WEFT_MUST_CHECK enum weft_rc
 weft_comm_create_from_group(struct weft_group *group, const char *stringtag,
                             struct weft_errhandler *errhandler, struct weft_comm **out);

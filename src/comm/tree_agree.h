@@ -1,7 +1,6 @@
 /*
- * tree_agree.h - the members of a communicator in the making tell each other something,
- * up a tree of them and down again (sched/tree.h). It goes on by itself when somebody
- * polls.
+ * tree_agree.h - an agreement of the members of a new communicator, by messages up a tree
+ * of them and down again (sched/tree.h). It advances whenever a thread polls.
  *
  * The members are those of `first` and then those of `second`, and have positions from 0
  * at the member number `root` of `first` on.

@@ -1,12 +1,12 @@
 /*
- * comm.h - communicators at rest: what they are, how they are found and counted.
+ * comm.h - the object behind a communicator handle: its fields, lookup and references.
  *
  * MPI_COMM_WORLD and MPI_COMM_SELF exist while the world is initialised. Making further
  * communicators is the room comm/. Lookups need the library's lock, but for the two
  * predefined ones and those that the caller knows to live.
  *
  * References: one is the user's handle, given back by MPI_Comm_free, which makes the
- * handle invalid; each request that is not freed has one. Who gives back the last one
+ * handle invalid; each request that is not freed has one. Whoever gives back the last one
  * hands the communicator to weft_comm_unused, which comm/ has set.
  */
 #ifndef WEFT_CORE_COMM_H

@@ -79,13 +79,13 @@ static void free_unless_needed(struct weft_errhandler *handler)
     }
 }
 
-MPI_Errhandler weft_errhandler_hold(struct weft_errhandler *const *place)
+MPI_Errhandler weft_errhandler_hold(struct weft_errhandler *const *slot)
 {
     MPI_Errhandler handle;
 
     weft_object_lock();
-    (*place)->held++;
-    handle = (*place)->handle;
+    (*slot)->held++;
+    handle = (*slot)->handle;
     weft_object_unlock();
     return handle;
 }
@@ -98,12 +98,12 @@ void weft_errhandler_let_go(struct weft_errhandler *handler)
     weft_object_unlock();
 }
 
-struct weft_errhandler *weft_errhandler_use_at(struct weft_errhandler *const *place)
+struct weft_errhandler *weft_errhandler_use_at(struct weft_errhandler *const *slot)
 {
     struct weft_errhandler *handler;
 
     weft_object_lock();
-    handler = *place;
+    handler = *slot;
     handler->used++;
     weft_object_unlock();
     return handler;
@@ -114,15 +114,15 @@ struct weft_errhandler *weft_errhandler_use(struct weft_errhandler *handler)
     return weft_errhandler_use_at(&handler);
 }
 
-void weft_errhandler_replace(struct weft_errhandler **place,
+void weft_errhandler_replace(struct weft_errhandler **slot,
                              struct weft_errhandler *handler)
 {
     struct weft_errhandler *old;
 
     weft_object_lock();
-    old = *place;
+    old = *slot;
     handler->used++;
-    *place = handler;
+    *slot = handler;
     old->used--;
     free_unless_needed(old);
     weft_object_unlock();

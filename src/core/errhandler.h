@@ -8,7 +8,7 @@
  * runs for which call is decided in bindings/check/raise.c.
  *
  * Handlers may be made, freed and run at any time, from any thread. So all calls take the
- * lock of objects (engine/lock.h) themselves, and a place in which an object keeps its
+ * lock of objects (engine/lock.h) themselves, and a slot in which an object keeps its
  * handler is read and written by them alone, or with the library's lock.
  */
 #ifndef WEFT_CORE_ERRHANDLER_H
@@ -48,14 +48,14 @@ WEFT_MUST_CHECK enum weft_rc weft_errhandler_create(enum weft_kind family,
                                                     struct weft_errhandler **out);
 
 /* The user gets the handle of an object's handler once more, or gives one back. */
-MPI_Errhandler weft_errhandler_hold(struct weft_errhandler *const *place);
+MPI_Errhandler weft_errhandler_hold(struct weft_errhandler *const *slot);
 void weft_errhandler_let_go(struct weft_errhandler *handler);
 
 /* An object, or who runs it, uses the handler, or that of an object; uses another from
  * now on; or no longer does. */
 struct weft_errhandler *weft_errhandler_use(struct weft_errhandler *handler);
-struct weft_errhandler *weft_errhandler_use_at(struct weft_errhandler *const *place);
-void weft_errhandler_replace(struct weft_errhandler **place,
+struct weft_errhandler *weft_errhandler_use_at(struct weft_errhandler *const *slot);
+void weft_errhandler_replace(struct weft_errhandler **slot,
                              struct weft_errhandler *handler);
 void weft_errhandler_release(struct weft_errhandler *handler);
 

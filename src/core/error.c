@@ -27,7 +27,7 @@ static const struct weft_error_row table[] = {
     ROW(MPI_ERR_UNKNOWN, "the cause is not known"),
     ROW(MPI_ERR_TRUNCATE, "the message is longer than the receive buffer"),
     ROW(MPI_ERR_OTHER, "an error that no class of the standard describes"),
-    ROW(MPI_ERR_INTERN, "the library found its own state in disorder"),
+    ROW(MPI_ERR_INTERN, "an internal error of the library"),
     ROW(MPI_ERR_PENDING, "the operation has neither failed nor completed"),
     ROW(MPI_ERR_IN_STATUS, "each status tells the error of its own operation"),
     ROW(MPI_ERR_ACCESS, "permission to the file is denied"),

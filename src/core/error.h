@@ -1,5 +1,5 @@
 /*
- * error.h - the error classes, their names and what they mean, in one table.
+ * error.h - a table of the error classes, with their names and texts. Needs no lock.
  */
 #ifndef WEFT_CORE_ERROR_H
 #define WEFT_CORE_ERROR_H

@@ -21,19 +21,19 @@ static bool has_other_size(const struct weft_info *info, const char *key, int ou
     return value != NULL && atoi(value) != ours;
 }
 
-enum weft_told weft_fortran_set_info(const struct weft_info *info)
+enum weft_fortran_result weft_fortran_set_info(const struct weft_info *info)
 {
     if (fortran.info != NULL) {
-        return WEFT_TOLD_BEFORE;
+        return WEFT_FORTRAN_SET_BEFORE;
     }
     if (has_other_size(info, "mpi_integer_size", 4) ||
         has_other_size(info, "mpi_logical_size", 4) ||
         has_other_size(info, "mpi_real_size", 4) ||
         has_other_size(info, "mpi_double_precision_size", 8)) {
-        return WEFT_TOLD_IMPOSSIBLE;
+        return WEFT_FORTRAN_UNSUPPORTED;
     }
-    return weft_info_dup(info, &fortran.info) == WEFT_OK ? WEFT_TOLD
-                                                         : WEFT_TOLD_NO_MEMORY;
+    return weft_info_dup(info, &fortran.info) == WEFT_OK ? WEFT_FORTRAN_SET
+                                                         : WEFT_FORTRAN_NO_MEMORY;
 }
 
 const struct weft_info *weft_fortran_info(void)
@@ -41,20 +41,20 @@ const struct weft_info *weft_fortran_info(void)
     return fortran.info;
 }
 
-enum weft_told weft_fortran_set_booleans(int size, const void *is_true,
-                                         const void *is_false)
+enum weft_fortran_result weft_fortran_set_booleans(int size, const void *is_true,
+                                                   const void *is_false)
 {
     weft_assert_locked();
     if (fortran.logical_size != 0) {
-        return WEFT_TOLD_BEFORE;
+        return WEFT_FORTRAN_SET_BEFORE;
     }
     if (size <= 0 || size > LARGEST_LOGICAL) {
-        return WEFT_TOLD_IMPOSSIBLE;
+        return WEFT_FORTRAN_UNSUPPORTED;
     }
     memcpy(fortran.is_true, is_true, (size_t)size);
     memcpy(fortran.is_false, is_false, (size_t)size);
     fortran.logical_size = size;
-    return WEFT_TOLD;
+    return WEFT_FORTRAN_SET;
 }
 
 bool weft_fortran_booleans(int size, void *is_true, void *is_false)

@@ -1,9 +1,10 @@
 /*
  * grequest.h - generalized requests: operations that the program performs itself.
  *
- * Complete when the program says so; then the call that completes the request asks the
- * query callback for the status and lets the free callback clean up, both without the
- * lock. A request that was freed before it was complete is cleaned up when it is.
+ * A request is complete when the program calls MPI_Grequest_complete. The call that then
+ * waits for it or tests it runs the query callback, for the status, and the free
+ * callback, both without the lock. The free callback of a request that was freed before
+ * it was complete runs when it is complete.
  */
 #ifndef WEFT_CORE_GREQUEST_H
 #define WEFT_CORE_GREQUEST_H

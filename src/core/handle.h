@@ -1,5 +1,5 @@
 /*
- * handle.h - what the user holds in hand for an object.
+ * handle.h - makes and checks the handles by which the user names objects.
  *
  * Predefined handles are the ABI's integers 1..4095. Others are made here:
  *

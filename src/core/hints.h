@@ -2,8 +2,8 @@
  * hints.h - what the user has promised about a communicator (MPI-5.0, 7.4.4).
  *
  * The assertions of the standard are kept as bits, all off by default; other keys, and
- * values that are neither "true" nor "false", are ignored. Weft holds to none of the
- * promises but MPI_Comm_get_info() tells them. A duplicate copies the bits; one with its
+ * values that are neither "true" nor "false", are ignored. Weft uses none of
+ * them; MPI_Comm_get_info() returns them. A duplicate copies the bits; one with its
  * own info object starts from 0. Calls with an info object need the library's lock.
  */
 #ifndef WEFT_CORE_HINTS_H

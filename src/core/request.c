@@ -229,8 +229,8 @@ void weft_request_complete(struct weft_request *request, enum weft_rc rc)
         weft_reason_drop(WEFT_REASON_REQUESTS);
     }
     weft_event_set(&request->event);
-    if (weft_unlikely(
-            ((uintptr_t)request->event.sleeper | (uintptr_t)request->schedule) != 0)) {
+    if (weft_unlikely(((uintptr_t)request->event.futex | (uintptr_t)request->schedule) !=
+                      0)) {
         tell(request);
     }
     if (weft_unlikely(request->is_detached)) {

@@ -1,5 +1,5 @@
 /*
- * request.h - operations under way, at rest: what a request handle stands for.
+ * request.h - the object behind a request handle: an operation that is under way.
  *
  * A request is taken from one pool and belongs to whoever started the operation until the
  * user's handle is freed by a completing call. The room that performs operations embeds
@@ -9,8 +9,8 @@
  * Sends that are over when they return share one request that is always complete.
  *
  * A persistent request says how its operation is started again, and stays when that is
- * complete: from then on it is inactive, until it is started or freed. Who waits for an
- * inactive request finds it complete.
+ * complete: from then on it is inactive, until it is started or freed. A thread that
+ * waits for an inactive request finds it complete.
  */
 #ifndef WEFT_CORE_REQUEST_H
 #define WEFT_CORE_REQUEST_H

@@ -1,8 +1,9 @@
 /*
- * topology.h - virtual topologies at rest: what a communicator knows of its neighbours.
+ * topology.h - the virtual topology of a communicator: its grid, graph or neighbours.
  *
- * One block of memory, which never changes; duplicates of a communicator share it, so it
- * is counted. Ranks are those of the communicator. Counting needs the library's lock.
+ * A topology is one block of memory that never changes. Duplicates of a communicator
+ * share it, so it has a reference count. Ranks are those of the communicator. Counting
+ * needs the library's lock.
  */
 #ifndef WEFT_CORE_TOPOLOGY_H
 #define WEFT_CORE_TOPOLOGY_H

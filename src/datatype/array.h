@@ -1,10 +1,12 @@
 /*
- * array.h - datatypes for parts of arrays: a box of one (MPI_Type_create_subarray), and
- * what one process of a grid has of it (MPI_Type_create_darray).
+ * array.h - makes datatypes for parts of arrays: a box inside an array
+ * (MPI_Type_create_subarray), and the part of a distributed array that one process of a
+ * grid has (MPI_Type_create_darray).
  *
- * The contracts are those of construct.h. Dimensions have at least one entry, sizes are
- * positive, parts lie inside, ranks and grids fit: bindings/ have checked it. The result
- * has the lower bound 0 and the extent of the whole array.
+ * The contract of construct.h holds. The caller has checked that there is at least one
+ * dimension, that sizes are positive, that boxes lie inside the array, and that the rank
+ * lies inside the grid. The new type has the lower bound 0 and the extent of the array.
+ * All functions need the library's lock.
  */
 #ifndef WEFT_DATATYPE_ARRAY_H
 #define WEFT_DATATYPE_ARRAY_H
@@ -16,7 +18,7 @@ weft_type_subarray(bool is_large, int dimensions, struct weft_numbers sizes,
                    struct weft_numbers part_sizes, struct weft_numbers starts, int order,
                    struct weft_datatype *old, struct weft_datatype **out);
 
-/* The user's arrays, one entry a dimension. */
+/* The arguments of MPI_Type_create_darray; each array has one entry per dimension. */
 struct weft_grid {
     int processes;
     int rank;
@@ -32,7 +34,8 @@ WEFT_MUST_CHECK enum weft_rc weft_type_darray(bool is_large, const struct weft_g
                                               struct weft_datatype *old,
                                               struct weft_datatype **out);
 
-/* Elements in a block of dimension `i`, whatever MPI_DISTRIBUTE_DFLT_DARG stands for. */
+/* Returns the number of elements in a block of dimension `i`, also where the user gave
+ * MPI_DISTRIBUTE_DFLT_DARG. */
 MPI_Count weft_grid_block(const struct weft_grid *grid, int i);
 
 #endif

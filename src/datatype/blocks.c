@@ -154,7 +154,7 @@ static void copy_tile(struct weft_side to, struct weft_side from, size_t bytes,
     }
 }
 
-/* The same for doubles, whose tile is unrolled. */
+/* Copies a whole tile of 8-byte blocks, with an unrolled loop. */
 static void copy_tile_8(struct weft_side to, struct weft_side from, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++) {

@@ -1,8 +1,9 @@
 /*
- * blocks.h - the inner loops of packing: blocks of one length at regular places.
+ * blocks.h - the inner loops of packing: they copy blocks of equal length that lie at
+ * regular distances.
  *
- * Both sides have a stride, so that one function packs, unpacks and transposes. The two
- * sides do not overlap. Nothing here allocates, locks or fails.
+ * Source and destination have a stride each, so that one function packs, unpacks and
+ * transposes. Their memory must not overlap. No function allocates, locks or fails.
  */
 #ifndef WEFT_DATATYPE_BLOCKS_H
 #define WEFT_DATATYPE_BLOCKS_H
@@ -10,18 +11,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One side: where the first block lies, and how far it is to the next. */
+/* The source or the destination. */
 struct weft_side {
-    char *at;
-    int64_t stride;
-    int64_t outer; /* for weft_copy_grid: from row to row */
+    char *at;       /* the first block */
+    int64_t stride; /* bytes from one block to the next */
+    int64_t outer;  /* weft_copy_grid: bytes from one row to the next */
 };
 
-/* `n` blocks of `bytes` bytes. */
+/* Copies `n` blocks of `bytes` bytes each. */
 void weft_copy_blocks(struct weft_side to, struct weft_side from, size_t bytes,
                       uint64_t n);
 
-/* `rows` times the same. */
+/* Copies `rows` rows of `n` blocks of `bytes` bytes each. */
 void weft_copy_grid(struct weft_side to, struct weft_side from, size_t bytes, uint64_t n,
                     uint64_t rows);
 

@@ -389,7 +389,7 @@ size_t weft_cursor_unpack(struct weft_cursor *cursor, const void *from, size_t l
 
 /* ---- vectors ---- */
 
-struct vectors {
+struct iov_out {
     struct iovec *out;
     size_t n;
     size_t most;
@@ -397,7 +397,7 @@ struct vectors {
 };
 
 /* False: no room. */
-static bool add_vector(struct vectors *v, char *memory, uint64_t bytes)
+static bool add_iov(struct iov_out *v, char *memory, uint64_t bytes)
 {
     struct iovec *last = v->n > 0 ? &v->out[v->n - 1] : NULL;
 
@@ -412,10 +412,10 @@ static bool add_vector(struct vectors *v, char *memory, uint64_t bytes)
     return true;
 }
 
-static bool list_piece(struct vectors *v, const struct weft_piece *piece, uintptr_t base,
+static bool list_piece(struct iov_out *v, const struct weft_piece *piece, uintptr_t base,
                        uint64_t from, uint64_t to);
 
-static bool list_body(struct vectors *v, const struct weft_body *body, uintptr_t base,
+static bool list_body(struct iov_out *v, const struct weft_body *body, uintptr_t base,
                       uint64_t from, uint64_t to)
 {
     const bool is_row = body->pieces != NULL;
@@ -428,16 +428,16 @@ static bool list_body(struct vectors *v, const struct weft_body *body, uintptr_t
                               : block_start(body, i + 1);
 
         end = end < to ? end : to;
-        has_room =
-            is_row ? list_piece(v, &body->pieces[i], base, from - start, end - start)
-                   : add_vector(v, at(base, body->offsets[i] + (int64_t)(from - start)),
-                                end - from);
+        has_room = is_row
+                       ? list_piece(v, &body->pieces[i], base, from - start, end - start)
+                       : add_iov(v, at(base, body->offsets[i] + (int64_t)(from - start)),
+                                 end - from);
         from = end;
     }
     return has_room;
 }
 
-static bool list_piece(struct vectors *v, const struct weft_piece *piece, uintptr_t base,
+static bool list_piece(struct iov_out *v, const struct weft_piece *piece, uintptr_t base,
                        uint64_t from, uint64_t to)
 {
     uint64_t round = from / piece->size;
@@ -450,7 +450,7 @@ static bool list_piece(struct vectors *v, const struct weft_piece *piece, uintpt
         uint64_t end = to < piece->size ? to : piece->size;
 
         has_room = piece->body == NULL
-                       ? add_vector(v, memory + from, end - from)
+                       ? add_iov(v, memory + from, end - from)
                        : list_body(v, piece->body, (uintptr_t)memory, from, end);
         memory = at((uintptr_t)memory, piece->stride);
         to -= end;
@@ -459,11 +459,11 @@ static bool list_piece(struct vectors *v, const struct weft_piece *piece, uintpt
     return has_room;
 }
 
-size_t weft_cursor_vectors(struct weft_cursor *cursor, struct iovec *out, size_t most,
-                           size_t bytes)
+size_t weft_cursor_iov(struct weft_cursor *cursor, struct iovec *out, size_t most,
+                       size_t bytes)
 {
     const uint64_t left = cursor->end - cursor->position;
-    struct vectors v = {.out = out, .most = most};
+    struct iov_out v = {.out = out, .most = most};
 
     assert(cursor->position <= cursor->end);
     bytes = bytes < left ? bytes : (size_t)left;

@@ -1,12 +1,14 @@
 /*
- * cursor.h - walking through the bytes of a buffer of some datatype, in packing order.
+ * cursor.h - moves the bytes of a buffer of any datatype, in packing order.
  *
- * A cursor stands at a byte and can stop and go on at any, forwards or by a jump; it is a
- * position and a piece, and costs nothing to make or to forget. What it moves in one call
- * is found from its position alone: a division or a search for each level of the layout.
- * Several cursors may walk one buffer at once, as long as they write different bytes.
+ * A cursor has a position, counted in packed bytes. Each call moves bytes from there on
+ * and advances the position; a caller may also set the position. It may stop at any byte,
+ * inside a basic element, too. Each call finds the memory of its position by one division
+ * or binary search for each level of the layout. Several cursors may walk through one
+ * buffer at once, as long as they write different bytes.
  *
- * The caller keeps the layout and the buffer. Nothing here allocates, locks or fails.
+ * The layout and the buffer stay the caller's, and must outlive the cursor, which needs
+ * no end. No function allocates, locks or fails.
  */
 #ifndef WEFT_DATATYPE_CURSOR_H
 #define WEFT_DATATYPE_CURSOR_H
@@ -16,32 +18,35 @@
 #include <sys/uio.h>
 
 struct weft_cursor {
-    struct weft_piece all;  /* all elements */
-    struct weft_body round; /* an element, where all of them need a level of their own */
-    struct weft_piece element;
+    struct weft_piece all;     /* all elements */
+    struct weft_body round;    /* one element, if elements need a level of their own */
+    struct weft_piece element; /* in `round` */
     uintptr_t buffer;
-    uint64_t position; /* packed bytes before it */
-    uint64_t end;
+    uint64_t position; /* in packed bytes */
+    uint64_t end;      /* packed bytes of all elements */
 };
 
 /*
- * At the start of `count` elements, `extent` bytes apart. Not to be copied or moved: it
- * may point into itself.
+ * Sets the cursor to the start of `count` elements that lie `extent` bytes apart. The
+ * cursor may point into itself: do not copy or move it.
  */
 void weft_cursor_init(struct weft_cursor *cursor, const struct weft_layout *layout,
                       int64_t extent, uint64_t count, const void *buffer);
 
-/* At most `room` bytes from the buffer to `to`; how many. Only at the end less. */
+/* Packs up to `room` bytes of the buffer into `to`. Returns how many: fewer only at the
+ * end of the data. */
 size_t weft_cursor_pack(struct weft_cursor *cursor, void *to, size_t room);
 
-/* The other way. */
+/* Unpacks up to `length` bytes from `from` into the buffer. Returns how many: fewer only
+ * at the end of the data. */
 size_t weft_cursor_unpack(struct weft_cursor *cursor, const void *from, size_t length);
 
 /*
- * At most `most` contiguous blocks of memory, of together at most `bytes` bytes, and
- * steps behind them; how many. Neighbours are one. Only at the end none.
+ * Lists up to `most` contiguous blocks of memory, of at most `bytes` bytes together, and
+ * advances behind them. Returns how many: none only at the end of the data. Blocks that
+ * touch are listed as one.
  */
-size_t weft_cursor_vectors(struct weft_cursor *cursor, struct iovec *out, size_t most,
-                           size_t bytes);
+size_t weft_cursor_iov(struct weft_cursor *cursor, struct iovec *out, size_t most,
+                       size_t bytes);
 
 #endif

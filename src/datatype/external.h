@@ -3,17 +3,18 @@
  * with the sizes of the standard's table, no gaps. A long has four bytes there, whatever
  * it has here; a long double is IEEE binary128.
  *
- * Element by element, without the layout. Nothing here locks; sizes are checked by the
- * caller with weft_external_size.
+ * Elements are converted one by one, by the description of the type. The caller provides
+ * enough memory (weft_external_size). No function locks or fails.
  */
 #ifndef WEFT_DATATYPE_EXTERNAL_H
 #define WEFT_DATATYPE_EXTERNAL_H
 
 #include "datatype/datatype.h"
 
-/* Bytes of one element in that form. */
+/* The bytes of one element in this representation. */
 uint64_t weft_external_size(const struct weft_datatype *type);
 
+/* Converts `count` elements at `buffer` to `packed`, or back. */
 void weft_external_pack(const struct weft_datatype *type, const void *buffer,
                         uint64_t count, void *packed);
 void weft_external_unpack(const struct weft_datatype *type, void *buffer, uint64_t count,

@@ -1,21 +1,21 @@
 /*
- * layout.h - where the bytes of a datatype lie: a short program of nested strided blocks.
+ * layout.h - says where the bytes of a datatype lie, as nested loops over blocks.
  *
  * A piece is `count` rounds, `stride` bytes apart; a round is a contiguous block of
  * `size` bytes, or a body. A body is a row of pieces one after the other, or a list of
- * contiguous blocks at irregular places. So a vector is one piece, a face of a cube is
- * two pieces one in the other, and a list costs 8 bytes a block, 16 if the lengths
+ * contiguous blocks at irregular offsets. So a vector is one piece, a face of a cube is
+ * two nested pieces, and a list takes 8 bytes for each block, 16 if their lengths
  * differ.
  *
- * Programs are in a normal form, however the type was described: blocks that touch are
- * one, rounds that continue each other are one loop, regular places become strides, the
+ * A layout is in normal form, however the type was described: blocks that touch are one,
+ * rounds that continue each other are one loop, regular offsets become strides, and the
  * first piece of a body lies at 0. The order of bytes, which is the order of packing, is
  * never changed. Every piece and block knows how many packed bytes come before it, so
  * that any byte is found by a division or a binary search on each level.
  *
- * Bodies belong to the layout that made them (`owned`). One layout may point into
- * another: the datatype that has it keeps the other datatype alive. A finished layout is
- * read only. The lock is not needed.
+ * Bodies belong to the layout that made them (`owned`). A layout may point into another
+ * one: then its datatype keeps a reference to the other datatype. A finished layout is
+ * read only. No function needs the lock.
  */
 #ifndef WEFT_DATATYPE_LAYOUT_H
 #define WEFT_DATATYPE_LAYOUT_H
@@ -62,29 +62,33 @@ static inline uint64_t weft_piece_bytes(const struct weft_piece *piece)
     return piece->count * piece->size;
 }
 
-/* Are they the same program, bodies included? `start` does not count. */
+/* Do two pieces describe the same bytes? Compares their bodies, too, and ignores `start`.
+ */
 bool weft_piece_is_equal(const struct weft_piece *a, const struct weft_piece *b);
 
-/* `piece` so many times at a distance of `stride`, in normal form, into *out. */
+/* Repeats `piece` `count` times, `stride` bytes apart; *out is the result, in normal
+ * form.
+ */
 WEFT_MUST_CHECK enum weft_rc weft_layout_repeat(struct weft_layout *layout,
                                                 const struct weft_piece *piece,
                                                 uint64_t count, int64_t stride,
                                                 struct weft_piece *out);
 
-/* A row of pieces in the making; its array is freed by weft_row_end. */
+/* Collects pieces one after the other; weft_row_end() frees its array. */
 struct weft_row {
     struct weft_piece *pieces;
     size_t n;
     size_t room;
 };
 
-/* Room for `most` pieces: adding that many cannot fail. */
+/* Begins a row, with room for `most` pieces; adding that many cannot fail. weft_row_end()
+ * makes one piece in normal form of the row. */
 WEFT_MUST_CHECK enum weft_rc weft_row_begin(struct weft_row *row, size_t most);
 void weft_row_add(struct weft_row *row, const struct weft_piece *piece, int64_t offset);
 WEFT_MUST_CHECK enum weft_rc
 weft_row_end(struct weft_row *row, struct weft_layout *layout, struct weft_piece *out);
 
-/* Frees its bodies. */
+/* Frees the bodies that the layout owns. */
 void weft_layout_fini(struct weft_layout *layout);
 
 #endif

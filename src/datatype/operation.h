@@ -1,11 +1,11 @@
 /*
- * operation.h - what an operation handle stands for: predefined, or a function of the
- * user.
+ * operation.h - the object behind an operation handle (MPI_Op): a predefined operation,
+ * or a function of the user.
  *
- * The predefined operations are a table of constants, which nobody counts. An operation
- * of the user lives as long as anything counts on it: the handle until MPI_Op_free, and
- * each collective that uses it. Making, keeping and releasing need the library's lock. An
- * operation that the caller knows to live may be read and applied without it.
+ * The predefined operations are a table of constants without reference counts. An
+ * operation of the user has a reference for its handle, until MPI_Op_free, and one for
+ * each collective that uses it. Making, keeping and releasing need the library's lock. A
+ * caller that holds a reference may read and apply the operation without it.
  */
 #ifndef WEFT_DATATYPE_OPERATION_H
 #define WEFT_DATATYPE_OPERATION_H
@@ -30,17 +30,18 @@ static inline bool weft_operation_is_user(const struct weft_operation *op)
     return op->function != NULL || op->function_c != NULL;
 }
 
-/* A user's operation is defined for every type. */
+/* Is the operation defined for this type? One of the user is defined for every type. */
 bool weft_operation_is_defined(const struct weft_operation *op,
                                const struct weft_datatype *type);
 
-/* One of the functions is not NULL. The one reference is the user's handle. */
+/* Makes an operation of the user; exactly one of the functions is not NULL. Its one
+ * reference is that of the user's handle. */
 WEFT_MUST_CHECK enum weft_rc weft_operation_new(MPI_User_function *function,
                                                 MPI_User_function_c *function_c,
                                                 bool commutes,
                                                 struct weft_operation **out);
 
-/* The user frees the handle of an operation of his own. */
+/* MPI_Op_free: gives back the reference of the user's handle. */
 void weft_operation_free(struct weft_operation *op);
 
 void weft_operation_keep(struct weft_operation *op);

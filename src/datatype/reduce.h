@@ -1,8 +1,8 @@
 /*
- * reduce.h - the predefined operations on elements of predefined types.
+ * reduce.h - applies the predefined operations to elements of predefined types.
  *
- * Which operation is defined for which type is the table of MPI-5.0, 6.9.2. Nothing here
- * allocates, locks or fails.
+ * Which operation is defined for which type is the table of MPI-5.0, 6.9.2. No
+ * function allocates, locks or fails.
  */
 #ifndef WEFT_DATATYPE_REDUCE_H
 #define WEFT_DATATYPE_REDUCE_H
@@ -11,10 +11,11 @@
 
 #include <stdbool.h>
 
-/* "MPI_SUM"; NULL for what is no operation, and for those of one-sided calls. */
+/* The name of an operation, as "MPI_SUM"; NULL: it is not predefined, or only for
+ * one-sided calls. */
 const char *weft_reduce_name(MPI_Op op);
 
-/* False also for what has no name above. */
+/* Is the operation defined for this type? False if weft_reduce_name() returns NULL. */
 bool weft_reduce_is_defined(MPI_Op op, const struct weft_datatype *type);
 
 /*

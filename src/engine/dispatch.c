@@ -111,9 +111,10 @@ reject_unlike(void *owner, const struct weft_peer *from, const struct weft_heade
     (void)owner;
     (void)data;
     weft_engine_reject(from, header, len,
-                       header->channel != 0         ? "there is no such channel"
-                       : header->kind >= WEFT_KINDS ? "there is no such kind"
-                                                    : "no such packet is as long");
+                       header->channel != 0 ? "there is no such channel"
+                       : header->kind >= WEFT_KINDS
+                           ? "there is no such kind"
+                           : "no packet of its kind has this length");
 }
 
 /* ---- order and room ---- */
@@ -137,7 +138,7 @@ out_of_turn(void *owner, struct weft_peer *from, const struct weft_header *heade
         return WEFT_TAKEN;
     }
     if (ahead > APART_MOST) {
-        weft_engine_reject(from, header, len, "its number is none that comes next");
+        weft_engine_reject(from, header, len, "its sequence number is not the next one");
     }
     if (!from->is_early) {
         from->is_early = true;
@@ -233,7 +234,8 @@ void weft_engine_control_arrived(void *owner, struct weft_peer *from, const void
         reject_unlike(owner, from, header, data, len);
     }
     if (weft_unlikely(kind_of(header)->is_ordered)) {
-        weft_engine_reject(from, header, len, "it has passed packets that go before it");
+        weft_engine_reject(from, header, len,
+                           "it came before packets that were sent earlier");
     }
     kind_of(header)->handler(owner, from, header, data, len);
 }

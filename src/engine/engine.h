@@ -29,8 +29,8 @@
 
 #include "engine/hot.h"
 
-/* Forgets everything; the kinds of packets are registered next, then transports opened.
- */
+/* Resets the engine. The caller then registers the kinds of packets, and opens
+ * transports. */
 void weft_engine_open(struct weft_job *job);
 
 /* From now on packets of this kind go to kind->handler; the struct is copied. */
@@ -104,39 +104,39 @@ void weft_engine_control(struct weft_peer *peer, enum weft_packet kind, const vo
 void weft_engine_control_by(struct weft_peer *peer, struct weft_path *path,
                             enum weft_packet kind, const void *data, size_t len);
 
-/* Queues what has found no room, or has to wait behind what has. */
+/* Queues a packet that has found no room, or has to wait behind one that has not. */
 void weft_engine_retry_later(struct weft_peer *peer, enum weft_retry_class which,
                              struct weft_retry *retry);
 
-/* Tries all of it. */
+/* Tries everything that is queued. */
 void weft_engine_retry(void);
 
-/* Ends all of a class: its peer has failed. */
+/* Ends everything of a class that is queued for a peer, which has failed. */
 void weft_engine_fail_retries(struct weft_peer *peer, enum weft_retry_class which);
 
-/* After something has changed that the fast path depends on. */
+/* To be called when something has changed that the fast path to a peer depends on. */
 void weft_engine_update_fast(struct weft_peer *peer);
 
 /* ---- transports (transports.c) ---- */
 
-/* Opens one behind those that are open; closes all. */
+/* Opens a transport and appends it to the list; closes all of them. */
 WEFT_MUST_CHECK enum weft_rc weft_transport_add(const struct weft_packet_ops *ops);
 void weft_transports_close(void);
 
-/* Does one lead out of this node? */
+/* Does a transport lead out of this node? */
 bool weft_transports_leave_node(void);
 
-/* Handles at most `budget` packets of each whose turn it is; after the second, it is the
- * turn of each. The third takes what was sent before a process has failed. */
+/* The first handles at most `budget` packets of each transport that is due; the second
+ * makes all of them due. The third takes what a process has sent before it failed. */
 void weft_transports_poll(int budget);
 void weft_transports_are_due(void);
 void weft_transports_poll_out(int budget, int turns);
 
-/* Does something wait for room of which nobody will tell? */
+/* Does something wait for free space that no event will announce? */
 bool weft_transports_need_tick(void);
 
-/* This process has ended its last use of MPI: peers are told, so that the end of its
- * connections is no failure for them. */
+/* Tells peers that this process has ended its last use of MPI, so that they do not take
+ * the end of its connections for a failure. */
 void weft_transports_say_goodbye(void);
 
 /* Connects with every rank to which a connection leads (WEFT_CONNECT=all); returns when
@@ -145,10 +145,11 @@ WEFT_MUST_CHECK enum weft_rc weft_transports_wire_all(void);
 
 /* ---- progress ---- */
 
-/* What nobody sleeps for (WEFT_REASONS_NOW). */
+/* Does what is to be done now (WEFT_REASONS_NOW). */
 void weft_engine_go_on(void);
 
-/* One look at everything; and the work that is there, for which the lock is dropped. */
+/* The first looks once at everything. The second also does work, for which it drops the
+ * lock. */
 void weft_engine_poll(void);
 void weft_engine_work_and_poll(void);
 
@@ -161,18 +162,18 @@ void weft_threads_start(void);
 void weft_threads_stop(void);
 void weft_threads_close(void);
 
-/* Tells in the log how often this process was woken, when its threads have ended. */
+/* Logs how often this process was woken, when its threads have ended. */
 void weft_threads_log_wakeups(void);
 
 /* ---- failed processes (failed.c) ---- */
 
-/* Looks for them, and calls. */
+/* Looks for failed processes, and calls the functions that were registered for them. */
 void weft_engine_notice_failed(void);
 
-/* The upcall: a transport has lost the way to a process. */
+/* The upcall: a transport cannot reach a process any more. */
 void weft_engine_lost(void *owner, uint64_t process, bool has_left, const char *why);
 
-/* Why a process has failed, for messages. */
+/* The reason why a process has failed, for messages. */
 const char *weft_engine_why_failed(uint64_t process);
 
 #endif

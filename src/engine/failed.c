@@ -98,7 +98,7 @@ void weft_engine_notice_failed(void)
 {
     struct weft_engine *e = &weft_engine;
     const struct weft_segment *segment = &e->job->segment;
-    /* Acquire: who sees the count sees the marks, and what the process has sent. */
+    /* Acquire: after the count, the marks and what the process has sent are seen. */
     const uint32_t failures = atomic_load_explicit(e->failures, memory_order_acquire);
 
     weft_assert_locked();

@@ -23,11 +23,11 @@ enum { WEFT_KINDS = 64 };
 struct weft_peer;
 
 /*
- * What a kind of packet may be, and who takes it. A packet with less than `least` bytes
- * behind its header, or more than `span` beyond them, never reaches the handler. The
- * handler calls weft_engine_reject() if something else is wrong with the packet. It may
- * send, start operations and complete requests; it may not wait. Its arguments are those
- * of the upcalls.
+ * The handler of a kind of packet, and the lengths that it may have. A packet with less
+ * than `least` bytes behind its header, or more than `span` beyond them, never reaches
+ * the handler. The handler calls weft_engine_reject() if something else is wrong with the
+ * packet. It may send, start operations and complete requests; it may not wait. Its
+ * arguments are those of the upcalls.
  */
 typedef void weft_handler(void *owner, struct weft_peer *from,
                           const struct weft_header *header, const void *data, size_t len);
@@ -41,9 +41,10 @@ struct weft_packet_kind {
 };
 
 /*
- * What found a queue full and is tried again when somebody polls. Whoever queues it
- * embeds it. again() returns WEFT_AGAIN while there is no room; else it is over, and its
- * memory may be gone. failed() takes its place if the peer has failed.
+ * A packet or operation that found a queue full; it is tried again by threads that poll.
+ * Its owner embeds this struct. again() returns WEFT_AGAIN while there is no room;
+ * otherwise it is finished, and its memory may be gone. If the peer has failed, failed()
+ * is called instead.
  */
 struct weft_retry {
     struct weft_retry *next;
@@ -84,14 +85,14 @@ struct weft_peer {
     struct weft_retry_queue retry[WEFT_RETRY_CLASSES];
     struct weft_peer *next_retrying;
     struct weft_peer_transfers *transfers; /* what transfer/ knows of it, or NULL */
-    char *why_lost; /* the way to it is, for this reason; NULL: it is not */
+    char *why_lost; /* why it cannot be reached any more; NULL: it can */
 };
 
-/* Why this process may have to be woken, though no thread of it waits. Each is counted,
- * and has a bit in `reasons` while the count is not 0. */
+/* Reasons for which this process may have to be woken, though no thread of it waits. Each
+ * is counted, and has a bit in `reasons` while the count is not 0. */
 enum weft_reason {
     WEFT_REASON_REQUESTS, /* the user holds a request that is not complete */
-    WEFT_REASON_STEPS,    /* ordinary packets count: for a schedule, or pieces of data */
+    WEFT_REASON_STEPS,    /* ordinary packets count: for a schedule, or chunks of data */
     WEFT_REASON_RETRY,    /* a peer has something to be tried again */
     WEFT_REASON_WORK,     /* something short is to be done outside the lock */
     WEFT_REASON_CALLS,    /* a function of the user is to be called */
@@ -194,7 +195,7 @@ static inline struct weft_peer *weft_peer_find(uint64_t process)
     return weft_table_find(&weft_engine.peers, process);
 }
 
-/* One that is new; NULL: no memory. */
+/* Makes a peer for a process that has none; NULL: no memory. */
 struct weft_peer *weft_peer_make(uint64_t process);
 
 /* The peer, made if it is new; NULL: no memory. */
@@ -214,7 +215,7 @@ static inline size_t weft_peer_eager_max(const struct weft_peer *peer)
                                                              : WEFT_EAGER_MAX;
 }
 
-/* A reason arises, and ends. */
+/* Counts a reason, and counts it off. */
 static inline void weft_reason_add(enum weft_reason reason)
 {
     struct weft_engine *e = &weft_engine;

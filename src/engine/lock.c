@@ -65,7 +65,7 @@ void weft_lock_share(void)
         weft_lock_as_progress();
         weft_lock_note(false);
         atomic_store_explicit(&weft_lock_biased, false, memory_order_relaxed);
-        /* Release: who sees the mark sees the other form. */
+        /* Release: a thread that sees the mark sees the other form. */
         if (atomic_exchange_explicit(&weft_the_lock.progress, WEFT_LOCK_SHARED,
                                      memory_order_release) == 2) {
             weft_futex_wake(&weft_the_lock.progress, INT_MAX);

@@ -30,8 +30,9 @@
  * of their own, which knows one form. It may be taken with the other held, and nothing is
  * called under it.
  *
- * Who polls yields to who posts: a poller tries (weft_lock_try) and lets go as soon as
- * weft_lock_is_wanted(), else threads that post would starve behind one that waits.
+ * A polling thread yields to a posting one: a poller tries (weft_lock_try) and lets go as
+ * soon as weft_lock_is_wanted(), else threads that post would starve behind one that
+ * waits.
  */
 #ifndef WEFT_ENGINE_LOCK_H
 #define WEFT_ENGINE_LOCK_H
@@ -55,7 +56,7 @@ enum { WEFT_LOCK_SHARED = 3 };
 extern struct weft_lock_word weft_the_lock;
 extern _Atomic bool weft_lock_biased;
 
-/* Relaxed: who takes the lock in the old form finds that out in `progress`. */
+/* Relaxed: a thread that takes the lock in the old form finds that out in `progress`. */
 static inline bool weft_lock_is_biased(void)
 {
     return atomic_load_explicit(&weft_lock_biased, memory_order_relaxed);

@@ -235,8 +235,7 @@ enum weft_rc weft_network_thread_open(const struct weft_network_callbacks *callb
     thread.callbacks = callbacks;
     thread.is_warm = false;
     if (!open_epoll()) {
-        weft_log_error("nothing to sleep on until the network has something: %s",
-                       strerror(errno));
+        weft_log_error("the network thread cannot be prepared: %s", strerror(errno));
         weft_network_thread_close();
         return WEFT_ERR_SYSTEM;
     }
@@ -265,8 +264,10 @@ void weft_network_thread_start(void)
     }
     if (weft_thread_start(WEFT_THREAD_NETWORK, run, h->cpu_set, WEFT_SEGMENT_CPU_BYTES) !=
         WEFT_OK) {
-        weft_wireup_abort(weft_engine.job, 1,
-                          "no thread could be started that waits for the network");
+        weft_wireup_abort(
+            weft_engine.job, 1,
+            "the network thread cannot be started: is the limit of processes "
+            "too low (ulimit -u)?");
     }
     thread.is_running = true;
 }
@@ -295,7 +296,7 @@ static enum weft_rc arm(int instance)
     if (weft_unlikely(rc == WEFT_PENDING)) {
         if (!watch_descriptors(instance)) {
             weft_wireup_abort(weft_engine.job, 1,
-                              "the network offers nothing to sleep on");
+                              "the network has no descriptor to wait for");
         }
         rc = t->ops->arm(t->tp);
     }

@@ -4,7 +4,7 @@
  * A thread that leaves MPI publishes how much of what comes is worth waking the progress
  * thread for, if there is any reason (weft_engine_leave); one that begins to wait takes
  * that back and polls itself. So the progress thread sleeps unless a peer needs something
- * of a process that computes: an announcement to be matched, bytes to be sent in pieces,
+ * of a process that computes: an announcement to be matched, bytes to be sent in chunks,
  * room in a lane. It then takes the lock, does what a waiting thread would do, and
  * publishes the wake level anew before it sleeps again.
  *
@@ -64,7 +64,7 @@ static uint32_t bit(enum weft_reason reason)
     return 1u << reason;
 }
 
-/* Pieces of messages, and what schedules wait for, come as ordinary packets. */
+/* Chunks of messages, and what schedules wait for, come as ordinary packets. */
 static enum weft_wake_level level_wanted(void)
 {
     const uint32_t ordinary = bit(WEFT_REASON_STEPS) | bit(WEFT_REASON_RETRY);
@@ -135,7 +135,7 @@ static bool has_published(void)
             return true;
         }
         weft_engine_retry(); /* tried after publishing, so no room is missed */
-    } while (e->node.has_asked);
+    } while (e->node.has_asked_for_room);
     /* What went out may be a step of one; what did not, to a peer that is lost. */
     return weft_engine_may_sleep() && !weft_engine_has_failures();
 }
@@ -146,7 +146,7 @@ static bool is_published_enough(void)
     const struct weft_engine *e = &weft_engine;
 
     return thread.level >= level_wanted() && !e->has_new_retry &&
-           (e->retrying == NULL || !e->node.has_asked);
+           (e->retrying == NULL || !e->node.has_asked_for_room);
 }
 
 void weft_engine_enter(void)

@@ -1,14 +1,17 @@
 /*
- * progress_thread.h - progress while the program computes, for the files of this room.
+ * progress_thread.h - the thread that makes progress while the program computes; for the
+ * files of this room.
  */
 #ifndef WEFT_ENGINE_PROGRESS_THREAD_H
 #define WEFT_ENGINE_PROGRESS_THREAD_H
 
-/* The network thread calls: something has come; somebody has to poll. */
+/* Callbacks of the network thread (network_thread.h): something has come; a thread has to
+ * poll. */
 void weft_progress_thread_came(void);
 void weft_progress_thread_call(void);
 
-/* Starts it, if the program wants progress and it does not run; ends it. */
+/* The first starts the thread, if WEFT_PROGRESS asks for it and it does not run; the
+ * second ends it. */
 void weft_progress_thread_start(void);
 void weft_progress_thread_stop(void);
 

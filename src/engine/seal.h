@@ -1,12 +1,12 @@
 /*
  * seal.h - checksums of packets, where WEFT_CHECKSUM is set in the whole job.
  *
- * Every packet has a checksum in its header, which covers the header too: of an EAGER
- * packet, of the message, which the receiver sums where the user reads it; of others, of
- * what precedes pieces of a message. Long messages are summed by themselves
- * (transfer/sums.h).
+ * Every packet has a checksum in its header, which covers the header too. That of an
+ * EAGER packet covers the message, which the receiver sums in the user's buffer; that of
+ * other packets covers what precedes chunks of a message. Long messages are summed by
+ * themselves (transfer/sums.h).
  *
- * Stands on base/ and the wire's structs; needs no lock.
+ * No function needs the lock.
  */
 #ifndef WEFT_ENGINE_SEAL_H
 #define WEFT_ENGINE_SEAL_H
@@ -19,10 +19,10 @@
  * complete but for the checksum. */
 uint32_t weft_seal_of(uint32_t crc, const struct weft_header *header);
 
-/* Sets it, for `len` bytes that it covers. */
+/* Sets the checksum of a packet, which covers `len` bytes. */
 void weft_seal_packet(struct weft_header *header, const void *bytes, size_t len);
 
-/* Is it what the sender has sealed? */
+/* Is the checksum of a packet right? */
 bool weft_seal_is_intact(const struct weft_header *header, const void *bytes, size_t len);
 
 /* Logs that the block at `at` of a message arrived with checksum `is` instead of `was`;

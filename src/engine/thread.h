@@ -24,13 +24,13 @@ enum weft_thread {
 };
 
 /*
- * Starts it; `cpus` is a set of processors, a bit each in `bytes` bytes. It ends when
- * `run` returns. WEFT_ERR_SYSTEM: errno says why not.
+ * Starts a thread that ends when `run` returns; `cpus` is a set of processors, a bit each
+ * in `bytes` bytes. WEFT_ERR_SYSTEM: it cannot be started, and errno says why.
  */
 WEFT_MUST_CHECK enum weft_rc weft_thread_start(enum weft_thread which, void (*run)(void),
                                                const uint8_t *cpus, uint32_t bytes);
 
-/* Waits until it has ended; whoever calls this has told it to. */
+/* Waits until a thread has ended; the caller has asked it to end. */
 void weft_thread_join(enum weft_thread which);
 
 #endif

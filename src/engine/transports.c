@@ -152,7 +152,7 @@ enum weft_rc weft_engine_begin(struct weft_peer *peer)
     }
     rc = connect_to(peer);
     if (rc != WEFT_OK) {
-        weft_log_error("no way leads to rank %u: it does not share this node's "
+        weft_log_error("rank %u cannot be reached: it does not share this node's "
                        "memory, and no network is open",
                        weft_process_rank(peer->process));
         return rc == WEFT_ERR_NOMEM ? rc : WEFT_ERR_UNREACHABLE;

@@ -84,10 +84,10 @@ static bool is_over(const struct awaited *a)
 }
 
 /* With the lock: another thread of ours that sets one of them wakes us there. */
-static void set_sleeper(const struct awaited *a, _Atomic uint32_t *sleeper)
+static void set_futex(const struct awaited *a, _Atomic uint32_t *futex)
 {
     for (int i = 0; a->events != NULL && i < a->events->count; i++) {
-        a->events->at(a->events->list, i)->sleeper = sleeper;
+        a->events->at(a->events->list, i)->futex = futex;
     }
 }
 
@@ -134,7 +134,7 @@ static void watch_event(const struct awaited *a)
 
     do {
         seen = e->polls;
-        set_sleeper(a, &gate);
+        set_futex(a, &gate);
         weft_unlock();
         if (a->word != NULL) {
             weft_futex_wait(a->word, a->old, TICK_NS);
@@ -142,7 +142,7 @@ static void watch_event(const struct awaited *a)
             weft_futex_wait(&gate, 0, TICK_NS);
         }
         weft_lock();
-        set_sleeper(a, NULL);
+        set_futex(a, NULL);
     } while (!is_over(a) && e->polls != seen);
 }
 
@@ -184,7 +184,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
     assert((e->reasons & TO_DO) == 0);
     e->is_armed = true;
     e->is_room_awaited = a->is_room;
-    set_sleeper(a, &e->node.area->doorbell);
+    set_futex(a, &e->node.area->doorbell);
     e->is_taken_over = false;
     e->sleeps++;
     note_sleep(why);
@@ -206,7 +206,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
     e->is_armed = false;
     e->is_room_awaited = false;
     weft_transports_are_due();
-    set_sleeper(a, NULL);
+    set_futex(a, NULL);
     weft_node_disarm(&e->node);
     weft_node_set_inside(&e->node, true);
     if (e->is_taken_over && !is_over(a)) {

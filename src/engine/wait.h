@@ -1,6 +1,7 @@
 /*
- * wait.h - waiting: for events, for words of the segment, and for room. All calls need
- * the lock, which is dropped meanwhile and held again at the end.
+ * wait.h - waits for events, for words of the segment, and until everything is sent.
+ *
+ * All calls need the lock, which is dropped meanwhile and held again at the end.
  */
 #ifndef WEFT_ENGINE_WAIT_H
 #define WEFT_ENGINE_WAIT_H
@@ -8,7 +9,7 @@
 #include "base/rc.h"
 #include "engine/event.h"
 
-/* What the user calls, for those who look at a job that hangs. */
+/* The MPI call that waits, and for what; it explains a job that hangs. */
 struct weft_wait_reason {
     const char *call;
     const char *comm;
@@ -30,10 +31,10 @@ struct weft_wait {
     bool is_brief;
 };
 
-/* Has one of them happened? With or without the lock. */
+/* Has one of the events happened? With or without the lock. */
 bool weft_wait_is_over(const struct weft_wait *wait);
 
-/* Returns when one has happened. */
+/* Returns when one of the events has happened. */
 void weft_engine_wait(const struct weft_wait *wait, const struct weft_wait_reason *why);
 
 /*
@@ -46,16 +47,17 @@ void weft_engine_wait_word(_Atomic uint32_t *word, uint32_t old,
                            _Atomic uint32_t *sleepers,
                            const struct weft_wait_reason *why);
 
-/* Returns when nothing is tried again: what we owe our peers has gone out. */
+/* Returns when no packet waits to be sent again. */
 void weft_engine_wait_sent(void);
 
 /*
  * The barrier of all ranks of the node, through the segment; serves peers meanwhile.
- * WEFT_ERR_PROC_FAILED: of all that are left. Takes the lock itself.
+ * WEFT_ERR_PROC_FAILED: a rank has failed, and all others have arrived. Takes the lock
+ * itself.
  */
 WEFT_MUST_CHECK enum weft_rc weft_engine_barrier(void);
 
-/* Polls a little, without waiting; the second takes the lock itself. */
+/* Poll a little, without waiting; the second takes the lock itself. */
 void weft_engine_poll_as_thread(void);
 void weft_progress(void);
 

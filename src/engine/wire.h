@@ -18,8 +18,9 @@
  * provider that matches by itself:
  *
  *      63                        32 31                         0
- *     [ context, with plane in 2:0 ][           tag             ]     and the source
- * beside it
+ *     [ context, with plane in 2:0 ][           tag             ]
+ *
+ * and the source is beside it.
  *
  * The three tables of the Portals paper are three kinds of packets here:
  *
@@ -54,15 +55,15 @@ enum {
 enum weft_packet {
     WEFT_PKT_EAGER = 1, /* ordered: a whole message */
     WEFT_PKT_ANNOUNCE,  /* ordered: RTS: a message that the receiver is to fetch */
-    WEFT_PKT_DATA,      /* ordered: a piece of an announced message */
-    WEFT_PKT_PULL,      /* control: RTR: send me a piece of what you announced */
+    WEFT_PKT_DATA,      /* ordered: a chunk of an announced message */
+    WEFT_PKT_PULL,      /* control: RTR: send me a chunk of what you announced */
     WEFT_PKT_FETCHED, /* control: ATS: I have all of what you announced without a share */
     WEFT_PKT_OFFER,   /* control: a receive is posted, store there */
     WEFT_PKT_GRANT,
     WEFT_PKT_CREDIT,
-    WEFT_PKT_STAGE,    /* control: pack a piece of what you announced, for me to fetch */
+    WEFT_PKT_STAGE,    /* control: pack a chunk of what you announced, for me to fetch */
     WEFT_PKT_STAGED,   /* control: there it is */
-    WEFT_PKT_PULL_PUT, /* control: RTR: put a piece of what you announced into my memory
+    WEFT_PKT_PULL_PUT, /* control: RTR: put a chunk of what you announced into my memory
                         */
     WEFT_PKT_PLACED,   /* control: ATP: it is there */
     WEFT_PKT_SUMS,     /* control: the checksums of what you receive from me */
@@ -71,15 +72,16 @@ enum weft_packet {
 
 enum {
     WEFT_PKT_READY = 1 << 0, /* the sender says that a receive is posted */
-    WEFT_PKT_EXPOSED =
-        1 << 1, /* ANNOUNCE: `address` and `share` are a key to get it by */
+    WEFT_PKT_REGISTERED =
+        1 << 1, /* ANNOUNCE: the sender has registered its memory, and `address` and
+                 * `share` are the key by which the receiver gets the message */
 };
 
 struct weft_header {
     uint8_t kind;    /* enum weft_packet */
     uint8_t channel; /* 0 */
     uint8_t flags;
-    uint8_t path;      /* over a network: what a long message takes, announced or not */
+    uint8_t path;      /* over a network: the stream that a long message takes */
     uint32_t sequence; /* of the ordered packets of one sender to one receiver */
     uint32_t context;
     uint32_t source; /* rank in the communicator */
@@ -87,7 +89,7 @@ struct weft_header {
     uint32_t length; /* bytes of data in this packet, but for what an ANNOUNCE brings
                       * along of its message: that lies behind them */
     uint32_t check;  /* where WEFT_CHECKSUM is set: CRC32C of an EAGER's data, or of what
-                      * precedes a piece of a message, then of the header up to here;
+                      * precedes a chunk of a message, then of the header up to here;
                       * else 0 */
 };
 _Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 7");

@@ -1,18 +1,20 @@
 /*
- * work.h - what is done outside the lock, oldest first of its class.
+ * work.h - queues of work that is done outside the lock, the oldest of a class first.
  *
- *   WEFT_WORK_SHORT     A copy, a checksum: any thread that polls does it, be it one that
- *                       waits in MPI or the progress thread.
- *   WEFT_WORK_CALL      A function of the user: a thread of the program that waits in
- * MPI, or tests, does it, and nobody else. WEFT_WORK_BLOCKING  It may take long: a file,
- * a name to be looked up. Threads of its own do it, at most WEFT_BLOCKING_THREADS, which
- * are started at the first need (work_threads.c). Neither short work nor messages wait
- *                       for it.
+ * WEFT_WORK_SHORT is a copy or a checksum: any thread that polls does it, be it one that
+ * waits in MPI or the progress thread.
  *
- * Whoever has work embeds struct weft_work. run() is called without the lock, then done()
- * with it; the state is WEFT_WORK_RUNNING in between, and WEFT_WORK_NONE before done(),
- * so that done() may add the work again or free it. Work that needs the lock now and then
- * has no done(): run() is called with the lock, drops it around what takes long
+ * WEFT_WORK_CALL is a function of the user: only a thread of the program does it, while
+ * it waits or tests in MPI.
+ *
+ * WEFT_WORK_BLOCKING may take long, as reading a file does: threads of its own do it, at
+ * most WEFT_BLOCKING_THREADS, which are started at the first need (work_threads.c).
+ * Neither short work nor messages wait for it.
+ *
+ * The owner of work embeds struct weft_work. run() is called without the lock, then
+ * done() with it; the state is WEFT_WORK_RUNNING in between, and WEFT_WORK_NONE before
+ * done(), so that done() may add the work again or free it. Work that needs the lock now
+ * and then has no done(): run() is called with the lock, drops it around what takes long
  * (weft_engine_drop_lock), and changes the state before it returns.
  *
  * All calls need the lock.
@@ -53,20 +55,22 @@ void weft_work_add(struct weft_work *work, enum weft_work_class kind,
                    void (*run)(struct weft_work *work),
                    void (*done)(struct weft_work *work));
 
-/* Takes back what waits. */
+/* Takes back work that waits. */
 void weft_work_remove(struct weft_work *work);
 
-/* Does one piece that the calling thread may do; false: there is none. */
+/* Does one item of work that the calling thread may do; false: there is none. */
 bool weft_work_do(void);
 
-/* Around what is done outside the lock; the first tells the second who had it. */
+/* Enclose what is done outside the lock: the first returns what the second needs, whether
+ * this is the progress thread. */
 WEFT_MUST_CHECK bool weft_engine_drop_lock(void);
 void weft_engine_retake_lock(bool is_progress_thread);
 
 /* ---- for the files of this room ---- */
 
-/* Puts it into the queue of its class, tells nobody; takes the oldest of a class out of
- * it, which runs from now on, or NULL; ends what has run. */
+/* The first puts work into the queue of its class and wakes no thread. The second takes
+ * the oldest of a class out of the queue, which runs from now on; or NULL. The third ends
+ * work that has run. */
 void weft_work_enqueue(struct weft_work *work, enum weft_work_class kind,
                        void (*run)(struct weft_work *work),
                        void (*done)(struct weft_work *work));

@@ -1,5 +1,6 @@
 /*
- * bits.h - up to 32 things of which some are taken: a bit each. For this room alone.
+ * bits.h - says which of up to 32 items are taken, with one bit each. For this room
+ * alone.
  */
 #ifndef WEFT_NODE_BITS_H
 #define WEFT_NODE_BITS_H
@@ -8,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The first of `count` that is free is taken, and *number says which; false: none is. */
+/* Takes the first free item of `count`, and stores its number; false: none is free. */
 static inline bool weft_bits_take(uint32_t *used, uint32_t count, uint32_t *number)
 {
     if (~*used == 0 || (uint32_t)__builtin_ctz(~*used) >= count) {

@@ -121,17 +121,17 @@ void weft_share_open(struct weft_copy_share *share, uint32_t generation,
     set(&share->length, terms->length);
     set(&share->note, terms->note);
     atomic_store_explicit(&share->unit, (uint32_t)unit, memory_order_relaxed);
-    atomic_store_explicit(&share->piece, (uint32_t)((terms->piece + unit - 1) / unit),
+    atomic_store_explicit(&share->chunk, (uint32_t)((terms->chunk + unit - 1) / unit),
                           memory_order_relaxed);
     atomic_store_explicit(&share->copied, 0, memory_order_relaxed);
     atomic_store_explicit(&share->range,
-                          range_of(generation, terms->piece == 0 ? units : 0, units),
+                          range_of(generation, terms->chunk == 0 ? units : 0, units),
                           memory_order_relaxed);
     atomic_store_explicit(&share->state, state_of(generation, WEFT_SHARE_OPEN),
                           memory_order_release);
 }
 
-bool weft_share_claim_piece(struct weft_copy_share *share, uint32_t generation,
+bool weft_share_claim_chunk(struct weft_copy_share *share, uint32_t generation,
                             enum weft_share_side side, uint64_t *offset, uint64_t *length)
 {
     uint64_t range;
@@ -147,23 +147,23 @@ bool weft_share_claim_piece(struct weft_copy_share *share, uint32_t generation,
     }
     range = atomic_load_explicit(&share->range, memory_order_acquire);
     do {
-        const uint64_t piece = atomic_load_explicit(&share->piece, memory_order_relaxed);
+        const uint64_t chunk = atomic_load_explicit(&share->chunk, memory_order_relaxed);
 
         first = front_of(range);
         last = back_of(range);
         if ((uint16_t)(range >> GENERATION_AT) != (uint16_t)generation || first >= last) {
             return false;
         }
-        if (last - first > piece) {
-            first = side == WEFT_SHARE_RECEIVER ? first : last - piece;
-            last = first + piece;
+        if (last - first > chunk) {
+            first = side == WEFT_SHARE_RECEIVER ? first : last - chunk;
+            last = first + chunk;
         }
         wanted = side == WEFT_SHARE_RECEIVER
                      ? range_of(generation, last, back_of(range))
                      : range_of(generation, front_of(range), first);
     } while (!atomic_compare_exchange_weak_explicit(
         &share->range, &range, wanted, memory_order_acquire, memory_order_acquire));
-    /* Until this piece is counted the generation cannot end, and the fields stay. */
+    /* Until this chunk is counted the generation cannot end, and the fields stay. */
     all = length_of(share);
     unit = atomic_load_explicit(&share->unit, memory_order_relaxed);
     *offset = first * unit;
@@ -195,7 +195,7 @@ bool weft_share_is_over(const struct weft_copy_share *share, uint32_t generation
     return atomic_load_explicit(&share->copied, memory_order_acquire) == length_of(share);
 }
 
-bool weft_share_has_pieces(const struct weft_copy_share *share, uint32_t generation)
+bool weft_share_has_chunks(const struct weft_copy_share *share, uint32_t generation)
 {
     bool is_over;
     uint64_t range;

@@ -3,7 +3,7 @@
  *
  * A share lies in memory that both see. Its owner, in whose slice it is, takes it and
  * begins a generation: the sender announces a message, or the receiver offers a buffer.
- * The other side answers by opening it; from then on both claim pieces, the receiver from
+ * The other side answers by opening it; from then on both claim chunks, the receiver from
  * the front and the sender from the back, so that in the next transfer each finds the
  * same half in its own cache. Each counts what it has copied, and both are done when all
  * is counted. The owner then gives the share back and may begin another generation: a
@@ -18,9 +18,9 @@
  *
  * Only taking and giving back need the library's lock. What pairs with what: opening
  * stores the state with release, and whoever claims has loaded it with acquire; counting
- * is a read-modify-write in sequential order, which pairs with the acquire of who finds
- * all counted, and which is the barrier between a last piece and a look at whether the
- * other side sleeps.
+ * is a read-modify-write in sequential order. It pairs with the acquire load of a process
+ * that finds all counted, and it is the barrier between a last chunk and a look at
+ * whether the other side sleeps.
  */
 #ifndef WEFT_NODE_COPY_SHARE_H
 #define WEFT_NODE_COPY_SHARE_H
@@ -38,11 +38,11 @@ enum weft_share_state {
 
 enum weft_share_side { WEFT_SHARE_RECEIVER, WEFT_SHARE_SENDER };
 
-/* A share of ours and its number; NULL: all are taken. */
+/* Takes one of this process's shares, and stores its number; NULL: all are taken. */
 struct weft_copy_share *weft_share_take(struct weft_node *node, uint32_t *number);
 void weft_share_give(struct weft_node *node, uint32_t number);
 
-/* A peer's, by number; NULL: there is none of that number. */
+/* The share of a peer with this number; NULL: there is none. */
 struct weft_copy_share *weft_share_of(struct weft_node_area *area, uint32_t number);
 
 /* The owner begins a generation, and gets its number. */
@@ -57,36 +57,37 @@ bool weft_share_claim(struct weft_copy_share *share, uint32_t generation);
 bool weft_share_take_back(struct weft_copy_share *share, uint32_t generation);
 
 /*
- * What opening needs to know. `piece` is in bytes; 0: nobody may claim any, who opens it
- * sees to all of it. `note` is the length of the message
- * that takes an offer, or the receiver's request that takes an announcement.
+ * The arguments of weft_share_open(). `chunk` is in bytes; 0: nothing can be claimed, and
+ * the process that opens the share moves everything by other means. `note` is the length
+ * of the message that takes an offer, or the receiver's request that takes an
+ * announcement.
  */
 struct weft_share_terms {
     uint64_t source;
     uint64_t target;
     uint64_t length;
     uint64_t note;
-    uint64_t piece;
+    uint64_t chunk;
 };
 
 void weft_share_open(struct weft_copy_share *share, uint32_t generation,
                      const struct weft_share_terms *terms);
 
-/* The next piece for this side; false: nothing is left, or this generation is over. */
-bool weft_share_claim_piece(struct weft_copy_share *share, uint32_t generation,
+/* The next chunk for this side; false: nothing is left, or this generation is over. */
+bool weft_share_claim_chunk(struct weft_copy_share *share, uint32_t generation,
                             enum weft_share_side side, uint64_t *offset,
                             uint64_t *length);
 
-/* Counts bytes of a piece that was claimed; true: that was the last. */
+/* Counts bytes of a chunk that was claimed; true: that was the last. */
 bool weft_share_count(struct weft_copy_share *share, uint64_t bytes);
 
 /* Bytes of an open share that were not counted yet. */
 uint64_t weft_share_left(const struct weft_copy_share *share);
 
 /*
- * Fields of an open share, for who has claimed a piece of it: until that is counted they
- * stay. Relaxed, and atomic only because their next generation is written by another
- * process.
+ * Fields of an open share, for a process that has claimed a chunk of it: they do not
+ * change until that chunk is counted. Relaxed, and atomic only because their next
+ * generation is written by another process.
  */
 static inline uint64_t weft_share_field(const _Atomic uint64_t *field)
 {
@@ -113,7 +114,7 @@ static inline bool weft_share_is_open(const struct weft_copy_share *share,
 /* Is this generation's transfer over? Acquire: then the bytes are there. */
 bool weft_share_is_over(const struct weft_copy_share *share, uint32_t generation);
 
-/* Is it open, with pieces that nobody has claimed? */
-bool weft_share_has_pieces(const struct weft_copy_share *share, uint32_t generation);
+/* Is it open, with chunks that nobody has claimed? */
+bool weft_share_has_chunks(const struct weft_copy_share *share, uint32_t generation);
 
 #endif

@@ -25,8 +25,9 @@ static int membarrier(int command)
     return (int)syscall(SYS_membarrier, command, 0, 0);
 }
 
-/* Before this rank sends anything: who does not see it has published before that. */
-static void tell_of_refusal(struct weft_node *node)
+/* Called before this rank sends anything: a rank that does not see it has published
+ * before that. */
+static void publish_refusal(struct weft_node *node)
 {
     node->has_membarrier = false;
     atomic_store_explicit(&node->job->segment.header->is_barrier_refused, 1,
@@ -39,7 +40,7 @@ void weft_node_register_barrier(struct weft_node *node)
         membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0 &&
         (membarrier(MEMBARRIER_CMD_QUERY) & MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0;
     if (!node->has_membarrier) {
-        tell_of_refusal(node);
+        publish_refusal(node);
     }
 }
 
@@ -56,9 +57,9 @@ uint32_t weft_node_publish(struct weft_node *node, enum weft_wake_level level)
         atomic_load_explicit(&node->area->doorbell, memory_order_acquire);
 
     atomic_store_explicit(&node->area->wake_level, (uint32_t)level, memory_order_seq_cst);
-    node->has_asked = false;
+    node->has_asked_for_room = false;
     if (node->has_membarrier && membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0) {
-        tell_of_refusal(node); /* by a filter that came later */
+        publish_refusal(node); /* by a filter that came later */
     }
     return bell;
 }

@@ -1,9 +1,9 @@
 /*
- * doorbell.h - who on this node sleeps, what may wake it, and how.
+ * doorbell.h - how processes of one node sleep and wake each other.
  *
  * A process that is about to stop polling publishes a wake level, looks once more at all
  * that it waits for, and sleeps if nothing is there. Whoever has published something for
- * it, a packet or the last piece of a copy, reads the level (notice) and rings. No
+ * it, a packet or the last chunk of a copy, reads the level (notice) and rings. No
  * wake-up is lost, because one of the two always sees the other: a sender that makes no
  * exchange relies on the barrier in weft_node_publish(), one that leaves MPI relies on
  * the exchange of weft_node_notice_urgent(); doorbell.c says which store pairs with which
@@ -43,8 +43,8 @@ void weft_node_publish_leaving(struct weft_node *node, enum weft_wake_level leve
 void weft_node_disarm(struct weft_node *node);
 
 /*
- * Once published: until rung, until *word is no longer `old` (NULL: no such word), or for
- * `ns` nanoseconds (0: without end). Without the lock.
+ * Sleeps, after weft_node_publish(), until a peer rings, until *word differs from `old`
+ * (NULL: no such word), or for `ns` nanoseconds (0: without limit). Without the lock.
  */
 void weft_node_sleep(struct weft_node *node, uint32_t bell, _Atomic uint32_t *word,
                      uint32_t old, uint64_t ns);

@@ -1,6 +1,6 @@
 /*
  * heap.h - extents of the job segment that a rank takes when it needs them, and that the
- * other ranks of the node map by their place in the file.
+ * other ranks of the node map by their offset in the file.
  *
  * The heap lies behind the slices. Every slot has a range of it, of which only its owner
  * takes extents and gives them back; so nothing here is shared but the bytes, and no two
@@ -17,21 +17,21 @@
 
 #include "node/node.h"
 
-/* A piece of the segment's file. */
+/* A range of the segment's file. */
 struct weft_extent {
     uint64_t at;
     uint64_t bytes;
 };
 
-/* At least `bytes`, from the range of our own; WEFT_ERR_NOMEM: it is used up, or the
- * node has no memory. */
+/* Takes at least `bytes` from this process's range. WEFT_ERR_NOMEM: the range is used up,
+ * or the node has no memory. */
 WEFT_MUST_CHECK enum weft_rc weft_heap_take(struct weft_node *node, uint64_t bytes,
                                             struct weft_extent *out);
 
-/* What we have taken: its memory goes back to the node. */
+/* Gives back an extent that this process has taken; its memory goes back to the node. */
 void weft_heap_give(struct weft_node *node, struct weft_extent extent);
 
-/* Where anybody's extent is; NULL: it is none of this segment, or cannot be mapped. */
+/* Maps an extent of any rank; NULL: it is none of this segment, or cannot be mapped. */
 void *weft_heap_map(struct weft_node *node, struct weft_extent extent);
 void weft_heap_unmap(void *memory, struct weft_extent extent);
 

@@ -38,9 +38,9 @@ struct weft_copy_share {
     _Atomic uint64_t source; /* address in the sender */
     _Atomic uint64_t target; /* address in the receiver */
     _Atomic uint64_t length; /* bytes to be copied */
-    _Atomic uint64_t note;   /* from who opened it to its owner */
+    _Atomic uint64_t note;   /* from the process that opened it to its owner */
     _Atomic uint32_t unit;   /* bytes that `range` counts in */
-    _Atomic uint32_t piece;  /* units claimed at once */
+    _Atomic uint32_t chunk;  /* units claimed at once */
 };
 _Static_assert(sizeof(struct weft_copy_share) == 64, "one cache line each");
 

@@ -58,18 +58,18 @@ bool weft_node_has(const struct weft_node *node, uint64_t process, uint32_t *loc
 {
     const struct weft_segment *segment = &node->job->segment;
     const uint32_t rank = weft_process_rank(process);
-    const struct weft_location *place;
+    const struct weft_location *location;
 
     if (weft_process_job(process) != segment->job) {
         return false;
     }
-    place = &weft_segment_map(segment)[rank];
-    if (place->node != segment->header->node ||
-        place->local_rank >= segment->local_size ||
-        weft_segment_rank(segment, place->local_rank) != rank) {
+    location = &weft_segment_map(segment)[rank];
+    if (location->node != segment->header->node ||
+        location->local_rank >= segment->local_size ||
+        weft_segment_rank(segment, location->local_rank) != rank) {
         return false;
     }
-    *local = place->local_rank;
+    *local = location->local_rank;
     return node->job->is_by_mpiexec || weft_segment_is_attached(segment, *local);
 }
 

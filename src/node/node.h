@@ -25,8 +25,9 @@ struct weft_node {
     uint32_t stages_used;        /* a bit each; stage.c */
     uint32_t first_bell;         /* the doorbell's count at opening */
     bool has_membarrier;         /* doorbell.c */
-    bool has_asked; /* a peer was asked to tell of room, since the last barrier */
-    uint64_t probe; /* the word that others read to see that they can */
+    bool has_asked_for_room;     /* a peer was asked to report free space, since the last
+                                  * barrier */
+    uint64_t probe;              /* the word that others read to see that they can */
     struct weft_free *heap_free; /* what is free of our range of the heap; heap.c */
     bool is_heap_open;
 };

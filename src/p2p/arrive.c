@@ -4,7 +4,7 @@
  *
  * A handler is given a packet whose kind and length can be right (engine/dispatch.c). It
  * compares what the header says of the length and, where WEFT_CHECKSUM is set, the
- * checksum: of what carries pieces of a message only what precedes them (engine/seal.h).
+ * checksum: of what carries chunks of a message only what precedes them (engine/seal.h).
  */
 #include "p2p/internal.h"
 
@@ -12,6 +12,8 @@
 #include "engine/seal.h"
 #include "p2p/probe.h"
 #include "transfer/late_sums.h"
+
+#include <stdio.h>
 #include "transfer/offer.h"
 #include "transfer/rndv.h"
 #include "transfer/rndv_net.h"
@@ -41,6 +43,18 @@ static __attribute__((noinline)) bool is_to_be_kept(struct weft_peer *from,
     return true;
 }
 
+static _Noreturn void abort_without_memory(const struct weft_header *header)
+{
+    char text[128];
+
+    snprintf(
+        text, sizeof(text),
+        "out of memory: cannot store an unexpected message of %u bytes from rank %u of "
+        "its communicator, tag %d",
+        header->length, header->source, header->tag);
+    weft_wireup_abort(weft_engine.job, 1, text);
+}
+
 /* No receive is posted for it: it is kept until one is, without the bytes that came along
  * with an announcement. */
 static void keep(struct weft_peer *from, const struct weft_header *header,
@@ -58,11 +72,10 @@ static void keep(struct weft_peer *from, const struct weft_header *header,
     kept = weft_unexpected_keep(&p->unexpected, &p->match, from, header, data,
                                 header->length);
     if (kept == NULL) {
-        weft_wireup_abort(weft_engine.job, 1,
-                          "out of memory: cannot store an unexpected message");
+        abort_without_memory(header);
     }
     if (weft_unlikely(p->probes != NULL)) {
-        weft_probe_tell(kept);
+        weft_probe_notify(kept);
     }
     weft_engine.order.is_full = p->unexpected.is_full;
 }
@@ -145,7 +158,8 @@ typedef const char *control_handler(struct weft_peer *from,
 static const char *on_offer(struct weft_peer *from, const union weft_pkt_control *packet)
 {
     if (weft_p2p_reach_peer(from) != WEFT_OK) {
-        weft_wireup_abort(weft_engine.job, 1, "no memory for what a peer offers");
+        weft_wireup_abort(weft_engine.job, 1,
+                          "out of memory: cannot keep the offer of a peer");
     }
     return weft_offer_on_offer(from, packet);
 }

@@ -7,9 +7,10 @@
  * Any other is copied, contiguous, into the buffer and sent from there by a request that
  * nobody holds; when that is over the room is free again (weft_p2p_release).
  *
- * The memory is the user's, lent from attach until detach returns; MPI_BUFFER_AUTOMATIC
- * instead of an address asks us to allocate for each message. A detached buffer takes no
- * more messages, and detaching waits until those that it has are gone.
+ * The memory belongs to the user; Weft uses it from attach until detach returns. With
+ * MPI_BUFFER_AUTOMATIC in place of an address, Weft allocates memory for each message. A
+ * detached buffer takes no more messages, and detaching waits until those that it has are
+ * gone.
  *
  * The functions take the lock, unless they say that it is held.
  */
@@ -18,14 +19,14 @@
 
 #include "p2p/p2p.h"
 
-/* Whose buffer: a communicator's, that of the session with this number, or neither: the
- * process's. */
+/* Names a buffer by its owner: a communicator, or the session with this number; if both
+ * are 0, the process. */
 struct weft_buffer_owner {
     struct weft_comm *comm;
     uint64_t session;
 };
 
-/* WEFT_ERR_BUFFER: there is one already. */
+/* Attaches a buffer. WEFT_ERR_BUFFER: the owner has one already. */
 WEFT_MUST_CHECK enum weft_rc weft_buffer_attach(struct weft_buffer_owner owner,
                                                 void *memory, uint64_t size);
 
@@ -34,14 +35,16 @@ struct weft_attached {
     uint64_t size;
 };
 
-/* Returns, with what it was, when its messages are gone. No buffer is one at NULL of 0
- * bytes. */
+/* Detaches the owner's buffer and returns it when its messages are gone; NULL and 0 bytes
+ * if there is none. */
 struct weft_attached weft_buffer_detach(struct weft_buffer_owner owner, const char *call);
 
-/* The same for the communicators of a session that the user has not freed. */
+/* Detaches the buffers of a session's communicators that the user has not freed, and
+ * returns when their messages are gone. */
 void weft_buffer_detach_comms(uint64_t session, const char *call);
 
-/* Returns, or the request is complete, when the messages now in the buffer are gone. */
+/* The first returns, and the request of the second is complete, when the messages that
+ * are now in the buffer are gone. */
 WEFT_MUST_CHECK enum weft_rc weft_buffer_flush(struct weft_buffer_owner owner,
                                                const char *call);
 WEFT_MUST_CHECK enum weft_rc weft_buffer_iflush(struct weft_buffer_owner owner,
@@ -53,7 +56,7 @@ WEFT_MUST_CHECK enum weft_rc weft_buffer_iflush(struct weft_buffer_owner owner,
  */
 void weft_buffer_abandon(struct weft_buffer_owner owner);
 
-/* The same for the communicators of the world, the predefined ones too. */
+/* Abandons the buffers of all communicators of the world, the predefined ones too. */
 void weft_buffer_abandon_comms(void);
 
 /*
@@ -63,7 +66,7 @@ void weft_buffer_abandon_comms(void);
 WEFT_MUST_CHECK enum weft_rc weft_bsend_locked(struct weft_comm *comm, int dest, int tag,
                                                const struct weft_data *data);
 
-/* The same without the lock. */
+/* Sends in buffered mode, as weft_bsend_locked() does; takes the lock itself. */
 WEFT_MUST_CHECK enum weft_rc weft_bsend(struct weft_comm *comm, int dest, int tag,
                                         const struct weft_data *data);
 

@@ -58,8 +58,8 @@ void weft_counts_read(struct weft_counts *counts)
     counts->shm.wakeups += weft_node_wakeups(&weft_engine.node);
     counts->messages_received +=
         counts->shm.packets_received + counts->net.packets_received - received_before;
-    counts->messages_sent -= weft_transfers.pieces_sent;
-    counts->messages_received -= weft_transfers.pieces_received;
+    counts->messages_sent -= weft_transfers.chunks_sent;
+    counts->messages_received -= weft_transfers.chunks_received;
     counts->polls += weft_engine.polls;
     counts->sleeps += weft_engine.sleeps;
     counts->unexpected_messages = p->match.waiting_count;

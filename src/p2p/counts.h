@@ -1,12 +1,11 @@
 /*
- * counts.h - what went through this process: messages, packets, sleeps, and how much
- * waits that nobody has asked for.
+ * counts.h - counts of this process: messages, packets, sleeps, and how many bytes of
+ * unexpected messages wait.
  *
- * Nothing is counted twice for it: the data path numbers its packets anyway, and the
- * numbers are added up when somebody asks. What a closed engine has counted is kept, so
- * the counts never fall. High-water marks need a look at every arrival; that is taken
- * only while somebody watches, through the upcall that the transport calls. All calls
- * need the library's lock.
+ * The data path numbers its packets anyway; the counts are sums of these numbers, made
+ * when they are read. What a closed engine has counted is kept, so the counts never fall.
+ * High-water marks need a look at every arrival, in the upcall that the transport calls;
+ * this is done only while a mark is watched. All calls need the library's lock.
  */
 #ifndef WEFT_P2P_COUNTS_H
 #define WEFT_P2P_COUNTS_H

@@ -64,7 +64,7 @@ static void end_if_others_wait(const struct weft_comm *comm)
     char cause[WEFT_CAUSE_BYTES];
 
     if (why != NULL) {
-        snprintf(cause, sizeof(cause), "a collective on %s cannot come to an end: %s",
+        snprintf(cause, sizeof(cause), "a collective on %s cannot complete: %s",
                  comm->name, why);
         weft_wireup_abort(weft_engine.job, MPI_ERR_PROC_ABORTED, cause);
     }

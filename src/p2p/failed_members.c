@@ -69,7 +69,7 @@ static bool is_collective(const struct weft_header *header)
     return (header->context & (WEFT_PLANES - 1)) == WEFT_PLANE_COLL;
 }
 
-bool weft_p2p_is_in_vain(const struct weft_header *header)
+bool weft_p2p_has_failed_member(const struct weft_header *header)
 {
     const struct weft_comm *comm;
 

@@ -57,23 +57,25 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
 /* While WEFT_CHECKSUM is set. */
 void weft_p2p_set_checksum(bool has_checksum);
 
-/* Does it depend on all ranks, and not only on the one that it names? */
+/* Does a receive from `source` in this plane depend on all ranks of its communicator? If
+ * not, it depends only on `source`. */
 bool weft_p2p_is_on_all(uint32_t plane, int source);
 
-/* A message that nobody will receive, because its collective was revoked: is it so? */
+/* Does this message belong to a collective that was revoked? No rank will receive it. */
 bool weft_p2p_is_revoked(const struct weft_header *header);
 
-/* All that its sender gets is an end. */
+/* Discards a message of a revoked collective, and completes its send at the sender. */
 void weft_p2p_drop(struct weft_peer *from, const struct weft_header *header,
                    const void *data);
 
-/* Is it for a collective that cannot come to an end? */
-bool weft_p2p_is_in_vain(const struct weft_header *header);
+/* Does this message belong to a collective on a communicator with a failed member? Such
+ * a collective cannot complete. */
+bool weft_p2p_has_failed_member(const struct weft_header *header);
 
-/* Completes what waits for the dead and could not be completed before. */
+/* Completes, with an error, the requests that wait for failed processes. */
 void weft_p2p_fail_requests(void);
 
-/* A receive that waits for nobody but this rank, which has died. */
+/* Completes, with an error, a receive that waits for the failed rank `source` alone. */
 void weft_p2p_fail_recv(struct weft_p2p_request *recv, int source);
 
 /* Tells the sender of a posted receive where it goes, if that is worth it. */
@@ -161,7 +163,7 @@ static inline void weft_p2p_fill_recv(struct weft_p2p_request *recv, void *buffe
                                       size_t bytes)
 {
     recv->base.kind = WEFT_REQUEST_RECV;
-    recv->base.event.sleeper = NULL;
+    recv->base.event.futex = NULL;
     recv->base.is_cancelled = false;
     recv->data.buffer = buffer;
     recv->data.bytes = bytes;

@@ -8,7 +8,7 @@
  * asks for its bytes, which are packed stage by stage (transfer/staged.h) or, where it
  * cannot reach our memory, packet by packet (transfer/rndv_node.h). What arrives is
  * unpacked from the packet, or through a stage. A request knows its buffer, type and
- * count; a piece is found by its offset alone, so pieces may move in any order and by any
+ * count; a chunk is found by its offset alone, so chunks may move in any order and by any
  * thread.
  */
 #include "p2p/internal.h"

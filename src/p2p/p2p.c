@@ -46,9 +46,9 @@ static bool wants(const struct weft_peer *from)
 
 static void seal(struct weft_header *header, const void *data, size_t len)
 {
-    const bool has_pieces = header->kind == WEFT_PKT_DATA;
+    const bool has_chunks = header->kind == WEFT_PKT_DATA;
 
-    weft_seal_packet(header, data, has_pieces ? sizeof(struct weft_pkt_data) : len);
+    weft_seal_packet(header, data, has_chunks ? sizeof(struct weft_pkt_data) : len);
 }
 
 void weft_p2p_set_checksum(bool has_checksum)

@@ -140,10 +140,10 @@ const char *weft_p2p_why_lost(const struct weft_comm *comm);
 void weft_p2p_revoke(struct weft_comm *comm);
 
 /*
- * Returns when all sends are over that the user has let go of: those on `comm`, or, if it
- * is NULL, on any communicator. Takes the lock.
+ * Waits until all sends are complete whose requests the user has freed: those on `comm`,
+ * or, if it is NULL, on any communicator. Takes the lock.
  */
-void weft_p2p_settle(const struct weft_comm *comm, const char *call);
+void weft_p2p_wait_detached(const struct weft_comm *comm, const char *call);
 /* Returns when any of them is complete, or at once if none is given. */
 void weft_wait_any(struct weft_request *const *requests, int count,
                    const struct weft_wait_reason *why);

@@ -127,7 +127,7 @@ static bool fits(const struct weft_probe *probe, const struct weft_header *heade
            (probe->tag == WEFT_ANY_TAG || probe->tag == header->tag);
 }
 
-void weft_probe_tell(struct weft_unexpected *message)
+void weft_probe_notify(struct weft_unexpected *message)
 {
     struct weft_probe **at = &weft_p2p.probes;
 

@@ -1,14 +1,14 @@
 /*
  * probe.h - looking at messages before they are received.
  *
- * A probe looks at the messages that wait. If none fits, it stands in a list until one
- * arrives that no posted receive takes; it is a request that the arrival completes, so
- * that it waits, sleeps and is woken as a receive is, by any thread. While it stands
- * there it counts as a receive for the grant rule (docs/design.md, 7).
+ * A probe looks at the unexpected messages. If none matches, the probe is kept in a list
+ * until a message arrives that no posted receive takes. It is a request that the arrival
+ * completes, so it waits, sleeps and is woken as a receive is, by any thread. While it is
+ * in the list, it counts as a receive for the grant rule (docs/design.md, 7).
  *
- * A probe may take its message: then nobody else finds it any more. What arrived is
- * copied into an object of its own, which belongs to the program until it is received.
- * Those that never are go with weft_probe_close().
+ * A matched probe (MPI_Mprobe) takes its message: no receive finds it any more. Its bytes
+ * are copied into an object that belongs to the program until it is received;
+ * weft_probe_close() frees those that never are.
  *
  * Each function takes the lock, unless it says that it needs it.
  */
@@ -29,13 +29,14 @@ struct weft_message {
 
 /*
  * Returns when a message waits that a receive with these values, wildcards or not, would
- * take, and tells what it is. `message` is NULL, or the message is taken and goes there.
+ * take, and describes it in *received. If `message` is not NULL, takes the message out of
+ * matching and stores it there.
  */
 WEFT_MUST_CHECK enum weft_rc weft_probe(struct weft_comm *comm, int source, int tag,
                                         struct weft_message **message,
                                         struct weft_received *received);
 
-/* The same without waiting: polls a little if there is none. */
+/* Looks for such a message without waiting; polls a little if there is none. */
 WEFT_MUST_CHECK enum weft_rc weft_iprobe(struct weft_comm *comm, int source, int tag,
                                          bool *is_found, struct weft_message **message,
                                          struct weft_received *received);
@@ -54,7 +55,7 @@ void weft_probe_open(void);
 void weft_probe_close(void);
 
 /* A message has been kept: tells the probes that wait for it. It may be gone then. */
-void weft_probe_tell(struct weft_unexpected *message);
+void weft_probe_notify(struct weft_unexpected *message);
 
 /* Fails the probes that only the dead could have answered. */
 void weft_probe_fail(void);

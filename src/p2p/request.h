@@ -10,8 +10,8 @@
 #include "match/match.h"
 #include "transfer/transfer.h"
 
-/* Whoever has lent a send the memory that it reads; memory_number is the memory's number.
- */
+/* The owner of memory that a send reads. give_back() is called when the send does not
+ * need the memory any more; `memory_number` is the number that the owner gave it. */
 struct weft_memory_owner {
     void (*give_back)(struct weft_memory_owner *memory_owner, void *memory,
                       uint64_t memory_number);

@@ -84,7 +84,7 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
                           bool is_announced, bool is_blocking)
 {
     send->base.kind = WEFT_REQUEST_SEND;
-    send->base.event.sleeper = NULL;
+    send->base.event.futex = NULL;
     send->base.is_cancelled = false;
     send->base.source = MPI_ANY_SOURCE;
     send->base.tag = MPI_ANY_TAG;
@@ -100,7 +100,7 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     send->header.kind = is_announced ? WEFT_PKT_ANNOUNCE : WEFT_PKT_EAGER;
     send->is_announced = is_announced;
     if (weft_unlikely(peer->is_failed || (is_announced && weft_engine.failed_count > 0 &&
-                                          weft_p2p_is_in_vain(&send->header)))) {
+                                          weft_p2p_has_failed_member(&send->header)))) {
         weft_p2p_end_send(send, WEFT_ERR_PROC_FAILED);
         return;
     }
@@ -257,7 +257,8 @@ enum weft_rc weft_p2p_send_and_wait(const struct weft_comm *comm, int dest, int 
     return rc;
 }
 
-/* Apart, so that the common case needs no memory for what it says. */
+/* A function of its own, not inlined, so that weft_send() keeps no struct weft_data on
+ * its stack. */
 static __attribute__((noinline)) enum weft_rc send_block(const struct weft_comm *comm,
                                                          int dest, int tag,
                                                          const void *buffer, size_t bytes,

@@ -7,9 +7,9 @@
  * same place here. Where the ring has no room, a block goes into any gap that is large
  * enough: blocks are given back in any order.
  *
- * What is known of a block stands in front of it, in the user's memory. It costs at most
+ * The description of a block is in front of it, in the user's memory. It costs at most
  * WEFT_SPACE_OVERHEAD bytes a block, with all that is lost by rounding, which is what
- * MPI_BSEND_OVERHEAD is for. The user must not write there, as he must not write into the
+ * MPI_BSEND_OVERHEAD is for. The user must not write there, as for the
  * messages. Taking behind the last block is O(1), looking for a gap O(blocks).
  *
  * The caller owns the memory and sees to locking. Nothing here allocates.

@@ -1,5 +1,5 @@
 /*
- * state.h - what this process knows of its messages. Guarded by the library's lock.
+ * state.h - the state of this room. The library's lock guards it.
  */
 #ifndef WEFT_P2P_STATE_H
 #define WEFT_P2P_STATE_H

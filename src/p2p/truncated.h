@@ -1,5 +1,5 @@
 /*
- * truncated.h - what the error for a message longer than its buffer can tell.
+ * truncated.h - details for the error text of a message that is longer than its buffer.
  *
  * The last such message is remembered until its error is described. All calls need the
  * library's lock.

@@ -51,7 +51,7 @@ void weft_wait_any(struct weft_request *const *requests, int count,
 }
 
 /* What nobody holds nobody can wait for; so we hold it for as long as we wait. */
-void weft_p2p_settle(const struct weft_comm *comm, const char *call)
+void weft_p2p_wait_detached(const struct weft_comm *comm, const char *call)
 {
     const struct weft_wait_reason why = {call, comm != NULL ? comm->name : "",
                                          MPI_ANY_SOURCE, MPI_ANY_TAG, 0};

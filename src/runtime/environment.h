@@ -1,5 +1,6 @@
 /*
- * environment.h - what the predefined attributes of communicators tell (MPI-5.0, 9.1.2).
+ * environment.h - the values of the predefined attributes of communicators (MPI-5.0,
+ * 9.1.2).
  *
  * The values are fixed in MPI_Init and the same on all ranks, but for the number of the
  * program in an MPMD job and the last error code in use. The addresses are valid for
@@ -15,9 +16,10 @@
 /* Called in MPI_Init. */
 void weft_environment_open(const struct weft_job *job);
 
+/* Is this the key of a predefined attribute? */
 bool weft_environment_is_key(int keyval);
 
-/* The value under a key of which the above is true; NULL: it has none here. */
+/* The value of a predefined key; NULL: it has none in this process. */
 const int *weft_environment_value(int keyval);
 
 #endif

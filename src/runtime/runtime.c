@@ -26,8 +26,9 @@
 #include <unistd.h>
 
 /*
- * Who opens, closes or changes the form of the lock does so alone: with the lock dropped,
- * threads of ours end and start, which take it. Taken before the lock.
+ * A thread that opens or closes the library, or changes the form of the lock, does so
+ * alone: with the lock dropped, threads of ours end and start, which take it. Taken
+ * before the lock.
  */
 static pthread_mutex_t life = PTHREAD_MUTEX_INITIALIZER;
 
@@ -171,7 +172,7 @@ enum weft_rc weft_runtime_open(void)
     return rc;
 }
 
-/* Ends our threads if at most so many users are left: another may have come meanwhile. */
+/* Ends our threads if at most `users` users are left: another may have come meanwhile. */
 static bool stop_threads_for(int users)
 {
     bool is_so;
@@ -244,7 +245,8 @@ const char *weft_runtime_host(void)
 
 enum weft_world_state weft_world_state(void)
 {
-    /* Pairs with the release in set_world(): who sees OPEN sees what Init filled in. */
+    /* Pairs with the release in set_world(): a thread that sees OPEN sees what Init
+     * filled in. */
     return (enum weft_world_state)atomic_load_explicit(&run.world, memory_order_acquire);
 }
 
@@ -317,10 +319,10 @@ static bool is_last_user(void)
     return is_last;
 }
 
-void weft_runtime_settle(void)
+void weft_runtime_wait_detached(void)
 {
     if (is_last_user()) {
-        weft_p2p_settle(NULL, "MPI_Session_finalize");
+        weft_p2p_wait_detached(NULL, "MPI_Session_finalize");
         weft_buffer_abandon((struct weft_buffer_owner){.session = 0});
     }
 }

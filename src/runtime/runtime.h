@@ -41,9 +41,9 @@ bool weft_world_is_main_thread(void);
 WEFT_MUST_CHECK enum weft_rc weft_runtime_open(void);
 void weft_runtime_close(void);
 
-/* If the caller is the last user: waits for the sends whose requests the user let go of.
+/* If the caller is the last user: waits for the sends whose requests the user has freed.
  */
-void weft_runtime_settle(void);
+void weft_runtime_wait_detached(void);
 
 /* Does anybody use the library? */
 bool weft_runtime_is_open(void);
@@ -62,15 +62,15 @@ int weft_runtime_node_size(void);
 uint32_t weft_runtime_node_rank(int n);
 
 /* Returns when every rank of the job has called it as often as this one; `call` is the
- * function of MPI in which. */
+ * name of the MPI function that waits. */
 WEFT_MUST_CHECK enum weft_rc weft_world_barrier(const char *call);
 
-/* Ends a process that could not become a rank; the cause has been told. */
+/* Ends a process that could not become a rank; the cause has been reported. */
 _Noreturn void weft_runtime_give_up(void);
 
 /*
  * Ends the job: `code` becomes the exit code, 1 where that would read as success; `cause`
- * is what the user is told, once for the whole job. May be called from any thread, with
+ * is printed once for the whole job. May be called from any thread, with
  * or without the lock, in any state; does not return.
  */
 _Noreturn void weft_runtime_abort(int code, const char *cause);

@@ -71,7 +71,7 @@ void weft_session_close(struct weft_session *session)
 
     weft_buffer_detach_comms(session->number, "MPI_Session_finalize");
     (void)weft_buffer_detach(owner, "MPI_Session_finalize");
-    weft_runtime_settle();
+    weft_runtime_wait_detached();
     weft_errhandler_release(session->errhandler);
     weft_object_lock();
     weft_handle_give(WEFT_KIND_SESSION, (uintptr_t)session->handle);

@@ -93,12 +93,6 @@ struct weft_graph {
     bool is_truncated; /* a copy has less room than data: the caller is to be told */
 };
 
-/* Where the ranks are; builders that look at nodes get it. */
-struct weft_placement {
-    const int32_t *node; /* of each rank: nodes are numbered from 0 */
-    int32_t nodes;
-};
-
 /* Those with whom a rank exchanges data in a neighbourhood; the same rank may be there
  * more than once, and a negative one is nobody. */
 struct weft_neighbourhood {
@@ -131,7 +125,6 @@ struct weft_shape {
     const uint64_t *to;   /* bytes of the block for each peer, where they differ */
     const uint64_t *from; /* bytes of the block of each peer, where they differ */
     const struct weft_neighbourhood *around;
-    const struct weft_placement *placement; /* NULL: unknown */
 };
 
 /* Fills an empty graph. On failure the caller frees it, as on success. */
@@ -142,7 +135,7 @@ typedef enum weft_rc weft_builder(const struct weft_shape *shape,
 void weft_graph_init(struct weft_graph *graph);
 void weft_graph_free(struct weft_graph *graph);
 
-/* Makes room for so many steps and edges at once; more can be added all the same. */
+/* Allocates memory for this many steps and edges at once; more can be added later. */
 void weft_graph_reserve(struct weft_graph *graph, uint32_t steps, uint32_t edges);
 
 static inline struct weft_span weft_span(enum weft_space space, uint64_t offset,

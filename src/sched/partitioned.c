@@ -262,7 +262,8 @@ static enum weft_rc start_recv(struct weft_request *request)
 static void meet(struct partitioned *p)
 {
     if (p->greeting_rc == WEFT_OK && make_units(p) != WEFT_OK) {
-        weft_wireup_abort(weft_engine.job, 1, "no memory for a partitioned receive");
+        weft_wireup_abort(weft_engine.job, 1,
+                          "out of memory: cannot start a partitioned receive");
     }
     if (!p->request->is_inactive) {
         receive_units(p);

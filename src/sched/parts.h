@@ -26,7 +26,7 @@ struct weft_units {
     uint32_t end;
 };
 
-/* Cuts a message of so many partitions. */
+/* Cuts a message of `partitions` partitions of `partition_bytes` bytes each. */
 struct weft_parts weft_parts_cut(uint32_t partitions, uint64_t partition_bytes);
 
 /* How many of the partitions are in this unit. */
@@ -37,8 +37,8 @@ uint32_t weft_parts_in_unit(const struct weft_parts *parts, uint32_t partitions,
 uint64_t weft_parts_offset(const struct weft_parts *parts, uint32_t unit);
 uint64_t weft_parts_length(const struct weft_parts *parts, uint32_t unit);
 
-/* The units that bytes `begin` to `end` are in; of no bytes, those of the whole message:
- * it has to be over before one can say that nothing of it is missing. */
+/* The units that hold the bytes `begin` to `end`. For no bytes, all units: a partition
+ * without bytes has arrived when the whole message has. */
 struct weft_units weft_parts_covering(const struct weft_parts *parts, uint64_t begin,
                                       uint64_t end);
 

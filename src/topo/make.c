@@ -12,17 +12,17 @@
 /* ---- places ---- */
 
 /*
- * An order of the first `count` ranks: place[p] = old rank, the caller's to free. NULL
- * where everyone keeps his place, as it is when all share one node.
+ * An order of the first `count` ranks: rank_at[p] = old rank, the caller's to free. NULL
+ * where everyone keeps his rank_at, as it is when all share one node.
  */
-typedef enum weft_rc find_order(const void *what, const uint32_t nodes[], int place[]);
+typedef enum weft_rc find_order(const void *what, const uint32_t nodes[], int rank_at[]);
 
 static enum weft_rc order_ranks(const struct weft_comm *comm, int count, find_order *find,
                                 const void *what, int **out)
 {
     const struct weft_segment *segment = &weft_engine.job->segment;
     uint32_t *nodes;
-    int *place;
+    int *rank_at;
     enum weft_rc rc;
 
     *out = NULL;
@@ -30,28 +30,28 @@ static enum weft_rc order_ranks(const struct weft_comm *comm, int count, find_or
         return WEFT_OK;
     }
     nodes = malloc((size_t)count * sizeof(*nodes));
-    place = malloc((size_t)count * sizeof(*place));
-    if (nodes == NULL || place == NULL) {
+    rank_at = malloc((size_t)count * sizeof(*rank_at));
+    if (nodes == NULL || rank_at == NULL) {
         free(nodes);
-        free(place);
+        free(rank_at);
         return WEFT_ERR_NOMEM;
     }
     for (int r = 0; r < count; r++) {
         nodes[r] =
             weft_segment_map(segment)[weft_engine_rank(weft_comm_process(comm, r))].node;
     }
-    rc = find(what, nodes, place);
+    rc = find(what, nodes, rank_at);
     free(nodes);
     if (rc == WEFT_OK) {
-        *out = place;
+        *out = rank_at;
     } else {
-        free(place);
+        free(rank_at);
     }
     return rc;
 }
 
 /* Where `rank` is in an order of `count`, or MPI_UNDEFINED. */
-static int place_of(int rank, int count, const int *order)
+static int position_of(int rank, int count, const int *order)
 {
     if (rank >= count) {
         return MPI_UNDEFINED;
@@ -99,7 +99,7 @@ static enum weft_rc make_ordered(const char *call, struct weft_comm *comm, int c
     return rc;
 }
 
-/* The same with a topology, which is taken over or released. */
+/* Makes a communicator with a topology, which is taken over or released. */
 static enum weft_rc make_with(const char *call, struct weft_comm *comm, int count,
                               const int *order, struct weft_topology *topology,
                               struct weft_comm **out)
@@ -131,9 +131,9 @@ static void drop(struct weft_topology *topology)
 
 /* ---- grids ---- */
 
-static enum weft_rc order_grid(const void *what, const uint32_t nodes[], int place[])
+static enum weft_rc order_grid(const void *what, const uint32_t nodes[], int rank_at[])
 {
-    return weft_order_grid(what, nodes, place);
+    return weft_order_grid(what, nodes, rank_at);
 }
 
 static enum weft_rc keep_grid(const struct weft_grid *grid, struct weft_topology **out)
@@ -190,7 +190,7 @@ enum weft_rc weft_cart_map(const struct weft_comm *comm, const struct weft_grid 
     enum weft_rc rc = order_ranks(comm, count, order_grid, grid, &order);
 
     if (rc == WEFT_OK) {
-        *rank = place_of(comm->rank, count, order);
+        *rank = position_of(comm->rank, count, order);
         free(order);
     }
     return rc;
@@ -241,11 +241,11 @@ enum weft_rc weft_cart_sub(const char *call, struct weft_comm *comm, const int r
 
 /* ---- graphs ---- */
 
-static enum weft_rc order_graph(const void *what, const uint32_t nodes[], int place[])
+static enum weft_rc order_graph(const void *what, const uint32_t nodes[], int rank_at[])
 {
     const struct weft_topo_graph *graph = what;
 
-    return weft_order_graph(graph->count, graph->index, graph->edges, nodes, place);
+    return weft_order_graph(graph->count, graph->index, graph->edges, nodes, rank_at);
 }
 
 static int edge_count(const struct weft_topo_graph *graph)
@@ -296,7 +296,7 @@ enum weft_rc weft_topo_graph_map(const struct weft_comm *comm,
     enum weft_rc rc = order_ranks(comm, graph->count, order_graph, graph, &order);
 
     if (rc == WEFT_OK) {
-        *rank = place_of(comm->rank, graph->count, order);
+        *rank = position_of(comm->rank, graph->count, order);
         free(order);
     }
     return rc;

@@ -3,8 +3,8 @@
  *
  * The functions trust their arguments: bindings/ have checked them. Those that make a
  * communicator are called by all members of `comm`, an intracommunicator; they take the
- * lock themselves. `call` is the name that the user called. Results are written only on
- * success; a process that has no place in the topology gets NULL.
+ * lock themselves. `call` is the name of the MPI function that the user called. Results
+ * are written only on success; a process that has no position in the topology gets NULL.
  */
 #ifndef WEFT_TOPO_MAKE_H
 #define WEFT_TOPO_MAKE_H

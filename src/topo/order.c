@@ -8,7 +8,7 @@ enum { MOST_DIMS = 31 }; /* that are larger than 1, of a grid that fits an int *
 /* ---- what an order is worth ---- */
 
 long long weft_order_grid_cut(const struct weft_grid *grid, const uint32_t nodes[],
-                              const int place[])
+                              const int rank_at[])
 {
     const int size = weft_grid_size(grid);
     long long cut = 0;
@@ -17,21 +17,21 @@ long long weft_order_grid_cut(const struct weft_grid *grid, const uint32_t nodes
         for (int d = 0; d < grid->ndims; d++) {
             const int next = weft_grid_shift(grid, p, d, 1, p);
 
-            cut += nodes[place[p]] != nodes[place[next]];
+            cut += nodes[rank_at[p]] != nodes[rank_at[next]];
         }
     }
     return cut;
 }
 
 long long weft_order_graph_cut(int count, const int index[], const int edges[],
-                               const uint32_t nodes[], const int place[])
+                               const uint32_t nodes[], const int rank_at[])
 {
     long long cut = 0;
     int e = 0;
 
     for (int v = 0; v < count; v++) {
         for (; e < index[v]; e++) {
-            cut += nodes[place[v]] != nodes[place[edges[e]]];
+            cut += nodes[rank_at[v]] != nodes[rank_at[edges[e]]];
         }
     }
     return cut;
@@ -87,10 +87,10 @@ static int ranks_per_node(int count, const struct by_node *sorted)
     return each;
 }
 
-static void keep_places(int count, int place[])
+static void keep_ranks(int count, int rank_at[])
 {
     for (int p = 0; p < count; p++) {
-        place[p] = p;
+        rank_at[p] = p;
     }
 }
 
@@ -135,8 +135,8 @@ static void try_shapes(const struct weft_grid *grid, int d, int left, int volume
 }
 
 /* Block after block, each position of the grid: where it stands in the sorted list. */
-static void place_blocks(const struct weft_grid *grid, const int block[], int volume,
-                         const struct by_node *sorted, int place[])
+static void fill_blocks(const struct weft_grid *grid, const int block[], int volume,
+                        const struct by_node *sorted, int rank_at[])
 {
     const int size = weft_grid_size(grid);
     int coords[MOST_DIMS];
@@ -150,14 +150,14 @@ static void place_blocks(const struct weft_grid *grid, const int block[], int vo
             which = which * (grid->dims[d] / block[d]) + coords[d] / block[d];
             inside = inside * block[d] + coords[d] % block[d];
         }
-        place[p] = sorted[which * volume + inside].rank;
+        rank_at[p] = sorted[which * volume + inside].rank;
     }
 }
 
 /* ---- both kinds ---- */
 
 enum weft_rc weft_order_grid(const struct weft_grid *grid, const uint32_t nodes[],
-                             int place[])
+                             int rank_at[])
 {
     const int size = weft_grid_size(grid);
     struct shape shape = {.best_surface = -1};
@@ -165,8 +165,8 @@ enum weft_rc weft_order_grid(const struct weft_grid *grid, const uint32_t nodes[
     long long kept;
     int each;
 
-    keep_places(size, place);
-    kept = weft_order_grid_cut(grid, nodes, place);
+    keep_ranks(size, rank_at);
+    kept = weft_order_grid_cut(grid, nodes, rank_at);
     if (kept == 0 || grid->ndims > MOST_DIMS) {
         return WEFT_OK;
     }
@@ -179,14 +179,14 @@ enum weft_rc weft_order_grid(const struct weft_grid *grid, const uint32_t nodes[
         try_shapes(grid, 0, each, each, &shape);
     }
     if (shape.best_surface >= 0) {
-        place_blocks(grid, shape.best, each, sorted, place);
+        fill_blocks(grid, shape.best, each, sorted, rank_at);
     } else {
         for (int p = 0; p < size; p++) {
-            place[p] = sorted[p].rank;
+            rank_at[p] = sorted[p].rank;
         }
     }
-    if (weft_order_grid_cut(grid, nodes, place) >= kept) {
-        keep_places(size, place);
+    if (weft_order_grid_cut(grid, nodes, rank_at) >= kept) {
+        keep_ranks(size, rank_at);
     }
     free(sorted);
     return WEFT_OK;
@@ -218,7 +218,7 @@ static void walk(int count, const int index[], const int edges[], bool *is_seen,
 }
 
 enum weft_rc weft_order_graph(int count, const int index[], const int edges[],
-                              const uint32_t nodes[], int place[])
+                              const uint32_t nodes[], int rank_at[])
 {
     struct by_node *sorted;
     bool *is_seen;
@@ -226,8 +226,8 @@ enum weft_rc weft_order_graph(int count, const int index[], const int edges[],
     long long kept;
     enum weft_rc rc = WEFT_ERR_NOMEM;
 
-    keep_places(count, place);
-    kept = weft_order_graph_cut(count, index, edges, nodes, place);
+    keep_ranks(count, rank_at);
+    kept = weft_order_graph_cut(count, index, edges, nodes, rank_at);
     if (kept == 0) {
         return WEFT_OK;
     }
@@ -237,10 +237,10 @@ enum weft_rc weft_order_graph(int count, const int index[], const int edges[],
     if (sorted != NULL && is_seen != NULL && queue != NULL) {
         walk(count, index, edges, is_seen, queue);
         for (int i = 0; i < count; i++) {
-            place[queue[i]] = sorted[i].rank;
+            rank_at[queue[i]] = sorted[i].rank;
         }
-        if (weft_order_graph_cut(count, index, edges, nodes, place) >= kept) {
-            keep_places(count, place);
+        if (weft_order_graph_cut(count, index, edges, nodes, rank_at) >= kept) {
+            keep_ranks(count, rank_at);
         }
         rc = WEFT_OK;
     }

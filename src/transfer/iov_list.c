@@ -22,7 +22,7 @@ bool weft_iov_list_pays(const struct weft_data *data)
     size_t n;
 
     weft_data_start_cursor(&cursor, data);
-    n = weft_cursor_vectors(&cursor, first, LOOK, data->bytes);
+    n = weft_cursor_iov(&cursor, first, LOOK, data->bytes);
     return cursor.position - data->skip >= n * BLOCK_FROM;
 }
 
@@ -38,8 +38,8 @@ bool weft_iov_list_fill(struct weft_iov_list *list, size_t room,
     list->n = 0;
     while (before < data->bytes) {
         struct iovec part[64];
-        const size_t n = weft_cursor_vectors(&cursor, part, sizeof(part) / sizeof(*part),
-                                             data->bytes - before);
+        const size_t n = weft_cursor_iov(&cursor, part, sizeof(part) / sizeof(*part),
+                                         data->bytes - before);
 
         if (list->n + n > most) {
             return false;
@@ -86,7 +86,7 @@ static size_t listed_blocks(const struct weft_remote_data *theirs, uint64_t offs
     size_t count = 0;
 
     for (uint64_t i = find_entry(list, n, offset);
-         i < n && bytes > 0 && count < WEFT_VECTORS_MAX; i++) {
+         i < n && bytes > 0 && count < WEFT_IOV_MAX; i++) {
         const uint64_t skip = offset - list->at[i].start;
         const uint64_t left = list->at[i + 1].start - offset;
         const uint64_t part = left < bytes ? left : bytes;
@@ -126,7 +126,7 @@ static size_t our_blocks(const struct weft_data *ours, uint64_t at, uint64_t byt
     }
     weft_data_start_cursor(&cursor, ours);
     cursor.position += at;
-    return weft_cursor_vectors(&cursor, out, WEFT_VECTORS_MAX, (size_t)bytes);
+    return weft_cursor_iov(&cursor, out, WEFT_IOV_MAX, (size_t)bytes);
 }
 
 static uint64_t bytes_in(const struct iovec *blocks, size_t n)
@@ -162,7 +162,7 @@ static enum weft_rc move_blocks(struct weft_path *path, enum weft_direction dire
         .our_count = our_count,
     };
 
-    assert(path->memory->is_unlocked && path->memory->iov_max >= WEFT_VECTORS_MAX);
+    assert(path->memory->is_unlocked && path->memory->iov_max >= WEFT_IOV_MAX);
     return direction == WEFT_STORE ? path->memory->put(path, &move, NULL)
                                    : path->memory->get(path, &move, NULL);
 }
@@ -175,8 +175,8 @@ enum weft_rc weft_iov_list_move(struct weft_path *path, enum weft_direction dire
     enum weft_rc rc = WEFT_OK;
 
     while (length > 0 && rc == WEFT_OK) {
-        struct iovec mine[WEFT_VECTORS_MAX];
-        struct iovec other[WEFT_VECTORS_MAX];
+        struct iovec mine[WEFT_IOV_MAX];
+        struct iovec other[WEFT_IOV_MAX];
         size_t my_count = our_blocks(ours, at, length, mine);
         const uint64_t my_bytes = bytes_in(mine, my_count);
         const size_t other_count = their_blocks(theirs, offset, my_bytes, other);

@@ -61,7 +61,7 @@ static bool is_known(const struct weft_peer *peer, uint64_t share)
 }
 
 /* The one that the peer took back before it used the share again, or a new one. */
-static struct weft_offer *take_place(struct weft_peer *peer, uint64_t share)
+static struct weft_offer *take_slot(struct weft_peer *peer, uint64_t share)
 {
     for (struct weft_offer **at = &peer->transfers->offers; *at != NULL;
          at = &(*at)->next) {
@@ -83,14 +83,15 @@ const char *weft_offer_on_offer(struct weft_peer *peer,
     struct weft_offer **end;
 
     if (peer->area == NULL || weft_share_of(peer->area, (uint32_t)came->share) == NULL) {
-        return "it offers a place that we do not see";
+        return "it offers a share that this rank does not see";
     }
     if (is_known(peer, came->share)) {
         return NULL;
     }
-    offer = take_place(peer, came->share);
+    offer = take_slot(peer, came->share);
     if (offer == NULL) {
-        weft_wireup_abort(weft_engine.job, 1, "no memory for what a peer offers");
+        weft_wireup_abort(weft_engine.job, 1,
+                          "out of memory: cannot keep the offer of a peer");
     }
     *offer = (struct weft_offer){
         .request = came->request,
@@ -167,12 +168,12 @@ bool weft_offer_use(struct weft_transfer *send, bool is_blocking)
             .length = send->data.bytes < offer.length ? send->data.bytes : offer.length,
             .note = send->data.bytes,
         };
-        terms.piece = weft_transfer_choose_piece(terms.length);
+        terms.chunk = weft_transfer_choose_chunk(terms.length);
         weft_rndv_node_use(send);
         send->other = offer.request;
         weft_transfer_add(send);
         weft_share_open(send->share, send->share_generation, &terms);
-        if (terms.length == 0) { /* nobody will count a last piece */
+        if (terms.length == 0) { /* nobody will count a last chunk */
             weft_node_wake(peer->area, WEFT_WAKE_ANYTHING);
         }
         if (weft_has_checksum() && !send->owes_sums) {

@@ -8,24 +8,24 @@
  *   computes                                    Send: claims the share, opens it, stores
  *   Wait: sees all counted                      sees all counted
  *
- * Such a message takes no part in the queues. That it does not overtake another is seen
- * to on both sides: a receive is offered only if no older one could take its message, or
- * they were offered to the same sender (weft_match_may_offer); and a sender uses an offer
- * only if nothing that it has queued to this peer and that may not have been taken yet
- * has the same context and tag. What was taken since has been matched, and if that took
- * the offered receive, the share cannot be claimed any more.
+ * Such a message does not go through the queues. Two rules keep the order of messages. A
+ * receive is offered only if no older receive could take its message, or if such older
+ * ones were offered to the same sender (weft_match_may_offer). A sender uses an offer
+ * only if it has sent this peer nothing with the same context and tag that the peer may
+ * not have taken yet. What the peer has taken was matched; if that took the offered
+ * receive, the share cannot be claimed any more.
  *
- * A receiver that finds the queue full offers nothing, nor what comes after this receive
- * and may match the same. A sender never forgets an offer that holds, or it would take a
- * younger one for its message: of a share it keeps the last generation only, so that it
- * has at most one offer for each of the peer's shares.
+ * A receiver that finds the queue full does not offer this receive, nor later ones that
+ * could match the same message. A sender never drops a valid offer, because it would then
+ * use a younger one for its message. It keeps only the last generation of each share, so
+ * it has at most one offer for each of the peer's shares.
  */
 #ifndef WEFT_TRANSFER_OFFER_H
 #define WEFT_TRANSFER_OFFER_H
 
 #include "transfer/protocol.h"
 
-/* Worth it for receives of at least so many bytes. */
+/* Receives of fewer bytes are not offered. */
 enum { WEFT_OFFER_FROM = 32 * 1024 };
 
 /*
@@ -34,10 +34,11 @@ enum { WEFT_OFFER_FROM = 32 * 1024 };
  */
 WEFT_MUST_CHECK bool weft_offer_make(struct weft_transfer *recv);
 
-/* Stores the message of a send where it is wanted; false: it is to be announced. */
+/* Stores the message of a send into the buffer that was offered for it; false: there is
+ * no such offer, and the message is to be announced. */
 bool weft_offer_use(struct weft_transfer *send, bool is_blocking);
 
-/* OFFER has come. NULL, or what is wrong with it. */
+/* Handles a packet OFFER. Returns NULL, or what is wrong with it. */
 const char *weft_offer_on_offer(struct weft_peer *peer,
                                 const union weft_pkt_control *packet);
 

@@ -13,8 +13,9 @@
 enum { WEFT_SUM_BLOCKS = 8 }; /* parts of an announced message that are summed (sums.h) */
 
 /*
- * In place of an address: | the number of a stage of the transport of who says so. The
- * bytes are in it, or it is the list of where they are (iov_list.h).
+ * Flags of an address in a packet. WEFT_IN_STAGE: the lower bits are the number of a
+ * stage of the sender of the packet. WEFT_IS_LIST: the stage holds a list of blocks
+ * (iov_list.h); otherwise it holds the bytes.
  */
 #define WEFT_IN_STAGE (UINT64_C(1) << 63)
 #define WEFT_IS_LIST  (UINT64_C(1) << 62)
@@ -26,20 +27,20 @@ enum { WEFT_SUM_BLOCKS = 8 }; /* parts of an announced message that are summed (
  * come later, in SUMS. */
 struct weft_pkt_announce {
     uint64_t length;  /* of the message */
-    uint64_t address; /* in the sender's memory, or a stage; 0: it is in no one place */
+    uint64_t address; /* in the sender's memory, or a stage; 0: not contiguous */
     uint64_t request; /* the sender's, to be named in every answer */
     uint64_t share;   /* the sender's, generation << 32 | number, or WEFT_NO_SHARE */
 };
 _Static_assert(sizeof(struct weft_pkt_announce) == 32, "wire version 7");
 
-/* DATA: precedes a piece of an announced message, which is the rest of the packet. */
+/* DATA: precedes a chunk of an announced message, which is the rest of the packet. */
 struct weft_pkt_data {
     uint64_t request; /* the receiver's */
     uint64_t offset;
 };
 _Static_assert(sizeof(struct weft_pkt_data) == 16, "wire version 7");
 
-/* PULL, RTR: send me a piece of what you announced, as DATA. */
+/* PULL, RTR: send me a chunk of what you announced, as DATA. */
 struct weft_pkt_pull {
     uint64_t request;  /* the sender's */
     uint64_t receiver; /* the receiver's request */
@@ -48,15 +49,15 @@ struct weft_pkt_pull {
 };
 _Static_assert(sizeof(struct weft_pkt_pull) == 32, "wire version 7");
 
-/* PULL_PUT, RTR: put a piece of what you announced into my memory. */
+/* PULL_PUT, RTR: put a chunk of what you announced into my memory. */
 struct weft_pkt_pull_put {
-    struct weft_pkt_pull piece; /* first */
+    struct weft_pkt_pull chunk; /* first */
     uint64_t address;           /* of the memory from `offset` on, and its key */
     uint64_t key;
 };
 _Static_assert(sizeof(struct weft_pkt_pull_put) == 48, "wire version 7");
 
-/* PLACED, ATP: the piece that you have asked for by PULL_PUT is in its place. */
+/* PLACED, ATP: the chunk that you asked for by PULL_PUT is in your memory. */
 struct weft_pkt_placed {
     uint64_t request; /* the receiver's */
     uint64_t length;
@@ -69,7 +70,7 @@ struct weft_pkt_fetched {
 };
 _Static_assert(sizeof(struct weft_pkt_fetched) == 8, "wire version 7");
 
-/* OFFER: a receive is posted, store there. */
+/* OFFER: a receive is posted; store its message into its buffer. */
 struct weft_pkt_offer {
     uint64_t request; /* the receiver's */
     uint64_t share;   /* the receiver's, generation << 32 | number */
@@ -79,7 +80,7 @@ struct weft_pkt_offer {
 };
 _Static_assert(sizeof(struct weft_pkt_offer) == 32, "wire version 7");
 
-/* STAGE: pack a piece of what you announced, for me to fetch. */
+/* STAGE: pack a chunk of what you announced, for me to fetch. */
 struct weft_pkt_stage {
     uint64_t request;  /* the sender's */
     uint64_t receiver; /* the receiver's request */
@@ -88,7 +89,7 @@ struct weft_pkt_stage {
 };
 _Static_assert(sizeof(struct weft_pkt_stage) == 32, "wire version 7");
 
-/* STAGED: there it is. */
+/* STAGED: the chunk that you asked for by STAGE is at this address. */
 struct weft_pkt_staged {
     uint64_t request; /* the receiver's */
     uint64_t address; /* in the sender's memory, or a stage */

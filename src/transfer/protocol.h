@@ -1,9 +1,9 @@
 /*
  * protocol.h - what the protocols of this room have in common.
  *
- * A protocol is a table of functions, and a transfer points to the one by which it goes.
- * The common code calls protocols through the table only, so files of protocols call down
- * and never each other.
+ * A protocol is a table of functions; each transfer points to the table of its protocol.
+ * The common code calls protocols through the table only, so the files of two protocols
+ * never call each other.
  *
  * Needs the lock, unless a function says otherwise.
  */
@@ -17,12 +17,12 @@ struct weft_push;
 struct weft_transfer_ops {
     /* Copies what can be copied; drops the lock meanwhile. NULL: has nothing to copy. */
     void (*work)(struct weft_transfer *transfer);
-    /* Sends the next bytes that were asked for; false: no room now. NULL: they go in
+    /* Sends the next bytes that were asked for; false: no room now. NULL: they go in DATA
      * packets. */
     bool (*push)(struct weft_peer *peer, struct weft_push *push);
-    /* All of that went out; or NULL. */
+    /* Called when all of them went out; or NULL. */
     void (*pushed)(struct weft_peer *peer, struct weft_push *push);
-    /* Does the network still need parts of it? NULL: it never does. */
+    /* Does the network still read the buffer of this send? NULL: it never does. */
     bool (*has_zcopies)(const struct weft_transfer *send);
     /* Gives back what the protocol has taken; or NULL. */
     void (*close)(struct weft_transfer *transfer);
@@ -88,8 +88,8 @@ void weft_push_begin(struct weft_push *push);
 /* Is a part of a send on its way? */
 bool weft_transfer_is_pushed(const struct weft_transfer *send);
 
-/* In pieces, so that a peer that comes to wait can still help with the rest. */
-uint64_t weft_transfer_choose_piece(uint64_t length);
+/* In chunks, so that a peer that comes to wait can still help with the rest. */
+uint64_t weft_transfer_choose_chunk(uint64_t length);
 
 /* The transfer of this name, or NULL if it is over. */
 struct weft_transfer *weft_transfer_find(uint64_t name, bool is_send);
@@ -107,7 +107,7 @@ const char *weft_transfer_find_incoming(const struct weft_peer *from, uint64_t n
 /* Is it the first time that the receiver asks for these bytes? It asks for the bytes of a
  * message from the front to the back, and for none twice. */
 bool weft_transfer_is_first_pull(struct weft_transfer *send,
-                                 const struct weft_pkt_pull *piece);
+                                 const struct weft_pkt_pull *chunk);
 
 /* Are they bytes of a message of this length? */
 static inline bool weft_is_part(uint64_t offset, uint64_t length, uint64_t of)

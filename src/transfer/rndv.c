@@ -25,7 +25,7 @@ static size_t add_sums(struct weft_transfer *send, uint32_t sums[WEFT_SUM_BLOCKS
 }
 
 /* Where the receiver finds the message: a stage, an address, or 0: in no one place. */
-static uint64_t place_of(const struct weft_data *data)
+static uint64_t address_of(const struct weft_data *data)
 {
     if (data->stage != 0) {
         return data->stage;
@@ -56,7 +56,7 @@ enum weft_rc weft_rndv_announce(struct weft_transfer *send)
 
     packet.announce = (struct weft_pkt_announce){
         .length = send->data.bytes,
-        .address = place_of(&send->data),
+        .address = address_of(&send->data),
         .request = send->name,
         .share = is_on_net ? WEFT_NO_SHARE : weft_rndv_node_take_share(send),
     };
@@ -140,7 +140,7 @@ static bool can_share(struct weft_transfer *recv,
     struct weft_stage list;
     struct weft_data data;
 
-    if (announce->address == 0 || weft_place_is_packed(announce->address) ||
+    if (announce->address == 0 || weft_remote_is_packed(announce->address) ||
         !weft_peer_can_reach(recv->peer)) {
         return false;
     }
@@ -165,7 +165,7 @@ const char *weft_rndv_find_fault(const struct weft_peer *peer,
     struct weft_pkt_announce announce;
 
     memcpy(&announce, data, sizeof(announce));
-    if ((header->flags & WEFT_PKT_EXPOSED) != 0) {
+    if ((header->flags & WEFT_PKT_REGISTERED) != 0) {
         return is_on_net && peer->path->memory != NULL
                    ? NULL
                    : "it has registered memory that no network reaches";
@@ -175,15 +175,15 @@ const char *weft_rndv_find_fault(const struct weft_peer *peer,
     }
     if (weft_has_checksum() && header->length == sizeof(announce) &&
         announce.share == WEFT_NO_SHARE) {
-        return "it brings no checksums, and cannot owe them";
+        return "it has no checksums, and they cannot follow";
     }
     if (announce.share != WEFT_NO_SHARE &&
         (peer->area == NULL ||
          weft_share_of(peer->area, (uint32_t)announce.share) == NULL)) {
-        return "it names a share that we do not see";
+        return "it names a share that this rank does not see";
     }
-    if (!is_on_net && !weft_place_is_sound(peer, announce.address, announce.length)) {
-        return "it names a stage that we do not see";
+    if (!is_on_net && !weft_remote_is_sound(peer, announce.address, announce.length)) {
+        return "it names a stage that this rank does not see";
     }
     return NULL;
 }
@@ -202,7 +202,7 @@ static void begin_on_net(struct weft_transfer *recv, struct weft_pkt_announce *a
 {
     const struct weft_key key = {.address = announce->address, .key = announce->share};
 
-    if ((recv->header.flags & WEFT_PKT_EXPOSED) != 0) {
+    if ((recv->header.flags & WEFT_PKT_REGISTERED) != 0) {
         announce->share = WEFT_NO_SHARE;
         weft_rndv_node_open_share(recv, announce, 0);
         weft_rndv_net_get(recv, length, &key);
@@ -218,9 +218,9 @@ static void begin_on_node(struct weft_transfer *recv,
 {
     weft_rndv_node_use(recv);
     if (weft_likely(can_share(recv, announce, length))) {
-        weft_rndv_node_open_share(recv, announce, weft_transfer_choose_piece(length));
+        weft_rndv_node_open_share(recv, announce, weft_transfer_choose_chunk(length));
         weft_transfer_add_work(recv);
-    } else if (announce->address == 0 || weft_place_is_packed(announce->address) ||
+    } else if (announce->address == 0 || weft_remote_is_packed(announce->address) ||
                (recv->data.type != NULL && weft_peer_can_reach(recv->peer))) {
         weft_rndv_node_open_share(recv, announce, 0);
         if (length > 0) {
@@ -253,31 +253,31 @@ void weft_rndv_begin(struct weft_transfer *recv, const struct weft_header *heade
     } else {
         begin_on_node(recv, &announce, length);
     }
-    if (weft_unlikely(length == 0)) { /* nobody will count a last piece */
+    if (weft_unlikely(length == 0)) { /* nobody will count a last chunk */
         weft_transfer_count(recv, 0);
     }
 }
 
 const char *weft_rndv_on_data(struct weft_peer *from, const void *data, size_t len)
 {
-    struct weft_pkt_data piece;
-    const size_t length = len - sizeof(piece);
+    struct weft_pkt_data chunk;
+    const size_t length = len - sizeof(chunk);
     struct weft_transfer *recv;
     const char *fault;
 
-    weft_transfers.pieces_received++;
-    memcpy(&piece, data, sizeof(piece));
-    fault = weft_transfer_find_incoming(from, piece.request, &recv);
+    weft_transfers.chunks_received++;
+    memcpy(&chunk, data, sizeof(chunk));
+    fault = weft_transfer_find_incoming(from, chunk.request, &recv);
     if (recv == NULL || fault != NULL) {
         return fault;
     }
-    if (!weft_is_part(piece.offset, length, recv->data.bytes) ||
+    if (!weft_is_part(chunk.offset, length, recv->data.bytes) ||
         !weft_share_is_open(recv->share, recv->share_generation) ||
         length > weft_share_left(recv->share)) {
         return "it sends bytes outside the message";
     }
-    weft_transfer_end_if_inaccessible(recv, piece.offset, length);
-    weft_data_scatter(&recv->data, piece.offset, (const uint8_t *)data + sizeof(piece),
+    weft_transfer_end_if_inaccessible(recv, chunk.offset, length);
+    weft_data_scatter(&recv->data, chunk.offset, (const uint8_t *)data + sizeof(chunk),
                       length);
     weft_transfer_count(recv, length);
     return NULL;

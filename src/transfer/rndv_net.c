@@ -11,47 +11,48 @@ enum {
 static const struct weft_transfer_ops on_net;
 
 /* An operation of a transport on behalf of a transfer. */
-struct part {
+struct net_op {
     struct weft_op op; /* first */
     uint64_t name;     /* whose buffer it is, or 0 if that does not wait */
     uint64_t got;      /* bytes, if that is a receive; else 0 */
     void *memory;      /* to be freed with it, or NULL */
 };
 
-static struct weft_op *free_parts;
+static struct weft_op *free_ops;
 
 static void on_done(struct weft_op *op, enum weft_rc rc);
 
-static struct part *take_part(uint64_t name, void *memory)
+static struct net_op *take_op(uint64_t name, void *memory)
 {
-    struct part *part = (struct part *)free_parts;
+    struct net_op *one = (struct net_op *)free_ops;
 
-    if (part != NULL) {
-        free_parts = part->op.next;
+    if (one != NULL) {
+        free_ops = one->op.next;
     } else {
-        part = malloc(sizeof(*part));
-        if (part == NULL) {
-            weft_wireup_abort(weft_engine.job, 1, "no memory to send a long message");
+        one = malloc(sizeof(*one));
+        if (one == NULL) {
+            weft_wireup_abort(weft_engine.job, 1,
+                              "out of memory: cannot send a long message");
         }
     }
-    *part = (struct part){.op.done = on_done, .name = name, .memory = memory};
-    return part;
+    *one = (struct net_op){.op.done = on_done, .name = name, .memory = memory};
+    return one;
 }
 
-static void give_part(struct part *part)
+static void give_op(struct net_op *one)
 {
-    free(part->memory);
-    part->op.next = free_parts;
-    free_parts = &part->op;
+    free(one->memory);
+    one->op.next = free_ops;
+    free_ops = &one->op;
 }
 
 void weft_rndv_net_close(void)
 {
-    while (free_parts != NULL) {
-        struct weft_op *next = free_parts->next;
+    while (free_ops != NULL) {
+        struct weft_op *next = free_ops->next;
 
-        free(free_parts);
-        free_parts = next;
+        free(free_ops);
+        free_ops = next;
     }
 }
 
@@ -66,12 +67,12 @@ static void count_zcopy(struct weft_transfer *send, enum weft_rc rc)
 
 static void on_done(struct weft_op *op, enum weft_rc rc)
 {
-    struct part *part = (struct part *)op;
-    const uint64_t got = part->got;
+    struct net_op *one = (struct net_op *)op;
+    const uint64_t got = one->got;
     struct weft_transfer *t =
-        part->name != 0 ? weft_transfer_find(part->name, got == 0) : NULL;
+        one->name != 0 ? weft_transfer_find(one->name, got == 0) : NULL;
 
-    give_part(part);
+    give_op(one);
     if (t == NULL) {
         return;
     }
@@ -109,7 +110,7 @@ static struct weft_path *path_of(struct weft_transfer *send)
 static enum weft_rc send_zcopy(struct weft_peer *peer, struct weft_path *path,
                                struct weft_header *header, const void *head,
                                size_t head_len, const void *data, size_t len,
-                               struct part *part)
+                               struct net_op *one)
 {
     enum weft_rc rc;
 
@@ -119,10 +120,10 @@ static enum weft_rc send_zcopy(struct weft_peer *peer, struct weft_path *path,
 
         weft_engine.hooks.seal(header, is_whole ? data : head, is_whole ? len : head_len);
     }
-    rc = path->packets->send_zcopy(path, header, head, head_len, data, len, &part->op);
+    rc = path->packets->send_zcopy(path, header, head, head_len, data, len, &one->op);
     if (rc != WEFT_PENDING) {
-        part->memory = NULL; /* still the caller's */
-        give_part(part);
+        one->memory = NULL; /* still the caller's */
+        give_op(one);
         return rc;
     }
     peer->next_sequence++;
@@ -140,7 +141,7 @@ enum weft_rc weft_rndv_net_send(struct weft_transfer *send)
     send->header.length = (uint32_t)send->data.bytes;
     send->net.zcopies = 1;
     rc = send_zcopy(send->peer, path, &send->header, NULL, 0, send->data.buffer,
-                    (size_t)send->data.bytes, take_part(send->name, NULL));
+                    (size_t)send->data.bytes, take_op(send->name, NULL));
     return rc == WEFT_OK ? WEFT_PENDING : rc;
 }
 
@@ -190,7 +191,7 @@ void weft_rndv_net_register(struct weft_transfer *send,
         send->net.mr = NULL;
         return;
     }
-    send->header.flags |= WEFT_PKT_EXPOSED;
+    send->header.flags |= WEFT_PKT_REGISTERED;
     announce->address = send->net.key.address;
     announce->share = send->net.key.key;
 }
@@ -207,7 +208,7 @@ enum weft_rc weft_rndv_net_announce(struct weft_transfer *send, const void *head
     send->header.length = (uint32_t)head_len;
     if (along > 0) {
         rc = send_zcopy(send->peer, path, &send->header, head, head_len,
-                        send->data.buffer, along, take_part(0, NULL));
+                        send->data.buffer, along, take_op(0, NULL));
     } else {
         rc =
             weft_engine_send(send->peer, &send->header, head, head_len, WEFT_SEND_URGENT);
@@ -247,18 +248,18 @@ static bool put_next(struct weft_peer *peer, struct weft_push *push)
 {
     uint64_t n;
     struct weft_transfer *send = next_of(push, true, &n);
-    struct part *part;
+    struct net_op *one;
     enum weft_rc rc;
 
     (void)peer;
     if (send == NULL) {
         return true;
     }
-    part = take_part(push->name, NULL);
+    one = take_op(push->name, NULL);
     rc = weft_path_put(push->path, &push->key, push->offset - push->start,
-                       weft_data_at(&send->data, push->offset), (size_t)n, &part->op);
+                       weft_data_at(&send->data, push->offset), (size_t)n, &one->op);
     if (rc == WEFT_AGAIN) {
-        give_part(part);
+        give_op(one);
         return false;
     }
     push->offset += n;
@@ -266,7 +267,7 @@ static bool put_next(struct weft_peer *peer, struct weft_push *push)
         send->net.zcopies++; /* one more than what is asked for */
     }
     if (rc != WEFT_PENDING) {
-        give_part(part);
+        give_op(one);
         push->offset = push->end;
         count_zcopy(send, rc);
     }
@@ -280,7 +281,7 @@ static bool send_next(struct weft_peer *peer, struct weft_push *push)
     const uint64_t left = push->end - push->offset;
     const size_t n = (size_t)(left < most ? left : most);
     struct weft_header header = {.kind = WEFT_PKT_DATA};
-    const struct weft_pkt_data piece = {
+    const struct weft_pkt_data chunk = {
         .request = push->request,
         .offset = push->offset,
     };
@@ -290,18 +291,18 @@ static bool send_next(struct weft_peer *peer, struct weft_push *push)
     if (push->send->data.type != NULL) {
         packed = malloc(n);
         if (packed == NULL) {
-            weft_wireup_abort(weft_engine.job, 1, "no memory to pack a message");
+            weft_wireup_abort(weft_engine.job, 1, "out of memory: cannot pack a message");
         }
         weft_data_gather(&push->send->data, push->offset, packed, n);
         from = packed;
     }
-    header.length = (uint32_t)(sizeof(piece) + n);
-    if (send_zcopy(peer, push->path, &header, &piece, sizeof(piece), from, n,
-                   take_part(0, packed)) != WEFT_OK) {
+    header.length = (uint32_t)(sizeof(chunk) + n);
+    if (send_zcopy(peer, push->path, &header, &chunk, sizeof(chunk), from, n,
+                   take_op(0, packed)) != WEFT_OK) {
         free(packed);
         return false;
     }
-    weft_transfers.pieces_sent++;
+    weft_transfers.chunks_sent++;
     push->offset += n;
     return true;
 }
@@ -311,19 +312,19 @@ static bool get_next(struct weft_peer *peer, struct weft_push *push)
 {
     uint64_t n;
     struct weft_transfer *recv = next_of(push, false, &n);
-    struct part *part;
+    struct net_op *one;
     enum weft_rc rc;
 
     (void)peer;
     if (recv == NULL) {
         return true;
     }
-    part = take_part(push->name, NULL);
-    part->got = n;
+    one = take_op(push->name, NULL);
+    one->got = n;
     rc = weft_path_get(push->path, &push->key, push->offset,
-                       weft_data_at(&recv->data, push->offset), (size_t)n, &part->op);
+                       weft_data_at(&recv->data, push->offset), (size_t)n, &one->op);
     if (rc != WEFT_PENDING) {
-        give_part(part);
+        give_op(one);
     }
     push->offset = rc == WEFT_PENDING ? push->offset + n
                    : rc == WEFT_AGAIN ? push->offset
@@ -365,16 +366,16 @@ static const struct weft_transfer_ops on_net = {
 static const struct weft_transfer_ops put_ops = {.push = put_next, .pushed = send_placed};
 static const struct weft_transfer_ops get_ops = {.push = get_next};
 
-static const char another_way[] =
-    "it has registered memory for a message that goes another way";
+static const char wrong_protocol[] =
+    "it has registered memory for a message that takes another protocol";
 
 const char *weft_rndv_net_on_pull_put(struct weft_peer *from,
                                       const union weft_pkt_control *packet)
 {
     const struct weft_pkt_pull_put *pull_put = &packet->pull_put;
-    const struct weft_pkt_pull *piece = &pull_put->piece;
+    const struct weft_pkt_pull *chunk = &pull_put->chunk;
     struct weft_transfer *send;
-    const char *fault = weft_transfer_find_announced(from, piece->request, &send);
+    const char *fault = weft_transfer_find_announced(from, chunk->request, &send);
     struct weft_push *push;
 
     if (send == NULL || fault != NULL) {
@@ -382,20 +383,20 @@ const char *weft_rndv_net_on_pull_put(struct weft_peer *from,
     }
     if (send->data.type != NULL || !weft_peer_is_on_net(from) ||
         from->path->memory == NULL) {
-        return another_way;
+        return wrong_protocol;
     }
-    if (!weft_is_part(piece->offset, piece->length, send->data.bytes) ||
-        piece->length == 0) {
+    if (!weft_is_part(chunk->offset, chunk->length, send->data.bytes) ||
+        chunk->length == 0) {
         return "it asks for bytes outside the message";
     }
-    if (!weft_transfer_is_first_pull(send, piece)) {
+    if (!weft_transfer_is_first_pull(send, chunk)) {
         return NULL;
     }
     if (weft_transfer_is_pushed(send)) {
-        return another_way;
+        return wrong_protocol;
     }
-    weft_rndv_net_note_pull(send, piece->offset);
-    push = weft_transfer_start_push(send, piece->offset, piece->length, piece->receiver);
+    weft_rndv_net_note_pull(send, chunk->offset);
+    push = weft_transfer_start_push(send, chunk->offset, chunk->length, chunk->receiver);
     if (push != NULL) {
         push->ops = &put_ops;
         push->key = (struct weft_key){.address = pull_put->address, .key = pull_put->key};
@@ -422,7 +423,7 @@ static void ask_for_rest(struct weft_transfer *recv, uint64_t offset, uint64_t l
         return;
     }
     pull_put = (struct weft_pkt_pull_put){
-        .piece =
+        .chunk =
             {
                 .request = recv->other,
                 .receiver = recv->name,

@@ -53,7 +53,8 @@ WEFT_MUST_CHECK enum weft_rc weft_rndv_net_announce(struct weft_transfer *send,
  * went along. */
 void weft_rndv_net_note_pull(const struct weft_transfer *send, uint64_t offset);
 
-/* A receive has met an announcement, with so many bytes along. */
+/* Begins a receive that has matched an announcement, which brought `along_len` bytes of
+ * the message along. */
 void weft_rndv_net_begin(struct weft_transfer *recv, uint64_t length, const void *along,
                          size_t along_len);
 

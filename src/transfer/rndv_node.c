@@ -28,7 +28,7 @@ uint64_t weft_rndv_node_take_share(struct weft_transfer *send)
 }
 
 void weft_rndv_node_open_share(struct weft_transfer *recv,
-                               const struct weft_pkt_announce *announce, uint64_t piece)
+                               const struct weft_pkt_announce *announce, uint64_t chunk)
 {
     const struct weft_share_terms terms = {
         .source = announce->address,
@@ -37,7 +37,7 @@ void weft_rndv_node_open_share(struct weft_transfer *recv,
         .length =
             announce->length < recv->data.bytes ? announce->length : recv->data.bytes,
         .note = recv->name,
-        .piece = piece,
+        .chunk = chunk,
     };
 
     recv->is_share_common = announce->share != WEFT_NO_SHARE;
@@ -56,7 +56,7 @@ void weft_rndv_node_pull_all(struct weft_transfer *recv)
     uint64_t offset;
     uint64_t length;
 
-    while (weft_share_claim_piece(recv->share, recv->share_generation,
+    while (weft_share_claim_chunk(recv->share, recv->share_generation,
                                   WEFT_SHARE_RECEIVER, &offset, &length)) {
         weft_transfer_pull(recv, offset, length);
     }
@@ -65,7 +65,7 @@ void weft_rndv_node_pull_all(struct weft_transfer *recv)
 /* ---- copying, by both ---- */
 
 /* Without the lock. */
-static enum weft_rc move_piece(const struct weft_transfer *t, uint64_t offset,
+static enum weft_rc move_chunk(const struct weft_transfer *t, uint64_t offset,
                                uint64_t length)
 {
     struct weft_path *path = t->peer->path;
@@ -73,8 +73,8 @@ static enum weft_rc move_piece(const struct weft_transfer *t, uint64_t offset,
         .address = weft_share_field(t->is_send ? &t->share->target : &t->share->source)};
     void *mine = weft_data_at(&t->data, offset);
 
-    if (weft_unlikely(t->data.type != NULL || weft_place_is_list(key.address))) {
-        const struct weft_remote_data theirs = weft_place_open(t->peer, key.address);
+    if (weft_unlikely(t->data.type != NULL || weft_remote_is_list(key.address))) {
+        const struct weft_remote_data theirs = weft_remote_open(t->peer, key.address);
 
         return weft_iov_list_move(path, t->is_send ? WEFT_STORE : WEFT_FETCH, &t->data,
                                   offset, &theirs, offset, length);
@@ -87,19 +87,19 @@ static enum weft_rc move_piece(const struct weft_transfer *t, uint64_t offset,
                       : weft_path_get(path, &key, offset, mine, (size_t)length, NULL);
 }
 
-/* Moves pieces until none is left; false: this one could not be moved. Without the lock.
+/* Moves chunks until none is left; false: this one could not be moved. Without the lock.
  */
-static bool move_pieces(const struct weft_transfer *t, uint64_t *offset, uint64_t *length)
+static bool move_chunks(const struct weft_transfer *t, uint64_t *offset, uint64_t *length)
 {
     const enum weft_share_side side =
         t->is_send ? WEFT_SHARE_SENDER : WEFT_SHARE_RECEIVER;
 
-    while (weft_share_claim_piece(t->share, t->share_generation, side, offset, length)) {
+    while (weft_share_claim_chunk(t->share, t->share_generation, side, offset, length)) {
         if (weft_unlikely(*offset > t->data.bytes || *length > t->data.bytes - *offset)) {
             weft_engine_reject(t->peer, NULL, 0,
                                "it claims bytes outside a message that both copy");
         }
-        if (weft_unlikely(move_piece(t, *offset, *length) != WEFT_OK)) {
+        if (weft_unlikely(move_chunk(t, *offset, *length) != WEFT_OK)) {
             return false;
         }
         weft_transfer_count(t, *length);
@@ -113,7 +113,7 @@ static uint64_t receive_of(const struct weft_transfer *send)
     return send->is_share_ours ? weft_share_field(&send->share->note) : send->other;
 }
 
-/* This piece goes another way, and so does what nobody has claimed yet. */
+/* This chunk goes another way, and so does what nobody has claimed yet. */
 static void give_up_copying(struct weft_transfer *t, uint64_t offset, uint64_t length)
 {
     if (t->is_send) {
@@ -129,7 +129,7 @@ static void copy(struct weft_transfer *t)
     uint64_t offset;
     uint64_t length;
     const bool is_progress_thread = weft_engine_drop_lock();
-    const bool is_moved = move_pieces(t, &offset, &length);
+    const bool is_moved = move_chunks(t, &offset, &length);
 
     if (weft_sums_are_owed(t) && is_moved) {
         weft_sums_make(t);

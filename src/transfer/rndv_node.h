@@ -5,16 +5,16 @@
  *   sender                                     receiver
  *   ANNOUNCE length, address, transfer,   -->  matched, now or later
  *            share                             can the sender's memory be reached?
- *                                         yes: opens the share, claims piece after piece
- *   sees it open: claims pieces too,           and fetches each
+ *                                         yes: opens the share, claims chunk after chunk
+ *   sees it open: claims chunks too,           and fetches each
  *   if it is inside MPI, and stores them
  *                                          no: claims all and asks for the bytes
  *   PULL offset, length                   <--
- *   DATA piece, DATA piece, ...           -->  copies each to its place
+ *   DATA chunk, DATA chunk, ...           -->  copies each to its place
  *   sees all counted                           sees all counted
  *
- * A sender without a share to give learns the end from FETCHED. Pieces are moved outside
- * the lock, by threads that wait in MPI. A piece that cannot be moved is asked for, or
+ * A sender without a share to give learns the end from FETCHED. Chunks are moved outside
+ * the lock, by threads that wait in MPI. A chunk that cannot be moved is asked for, or
  * sent, as DATA: each transfer falls back by itself.
  */
 #ifndef WEFT_TRANSFER_RNDV_NODE_H
@@ -29,10 +29,10 @@ void weft_rndv_node_use(struct weft_transfer *transfer);
  * the announcement says of it. */
 uint64_t weft_rndv_node_take_share(struct weft_transfer *send);
 
-/* Opens the sender's share for a receive, or one that only we see. `piece` is what is
+/* Opens the sender's share for a receive, or one that only we see. `chunk` is what is
  * claimed at once, in bytes; 0: nobody claims any. */
 void weft_rndv_node_open_share(struct weft_transfer *recv,
-                               const struct weft_pkt_announce *announce, uint64_t piece);
+                               const struct weft_pkt_announce *announce, uint64_t chunk);
 
 /* Asks for everything that the sender has not begun to store. */
 void weft_rndv_node_pull_all(struct weft_transfer *recv);

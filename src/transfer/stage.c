@@ -65,29 +65,29 @@ struct weft_stage weft_stage_list(const struct weft_data *data)
     return stage;
 }
 
-bool weft_place_is_sound(const struct weft_peer *peer, uint64_t place, uint64_t length)
+bool weft_remote_is_sound(const struct weft_peer *peer, uint64_t address, uint64_t length)
 {
-    if (peer->is_self || (place & WEFT_IN_STAGE) == 0) {
+    if (peer->is_self || (address & WEFT_IN_STAGE) == 0) {
         return true; /* an address of the peer's: the kernel knows */
     }
     return peer->area != NULL &&
-           weft_stage_of(peer->area, (uint32_t)(place & ~WEFT_IS_LIST)) != NULL &&
-           ((place & WEFT_IS_LIST) != 0 || length <= WEFT_STAGE_BYTES);
+           weft_stage_of(peer->area, (uint32_t)(address & ~WEFT_IS_LIST)) != NULL &&
+           ((address & WEFT_IS_LIST) != 0 || length <= WEFT_STAGE_BYTES);
 }
 
-const void *weft_place_see(const struct weft_peer *peer, uint64_t place)
+const void *weft_remote_stage(const struct weft_peer *peer, uint64_t address)
 {
-    return weft_place_is_packed(place) && peer->area != NULL
-               ? weft_stage_of(peer->area, (uint32_t)place)
+    return weft_remote_is_packed(address) && peer->area != NULL
+               ? weft_stage_of(peer->area, (uint32_t)address)
                : NULL;
 }
 
-struct weft_remote_data weft_place_open(const struct weft_peer *peer, uint64_t place)
+struct weft_remote_data weft_remote_open(const struct weft_peer *peer, uint64_t address)
 {
-    struct weft_remote_data data = {.address = place, .room = WEFT_STAGE_BYTES};
+    struct weft_remote_data data = {.address = address, .room = WEFT_STAGE_BYTES};
 
-    if (weft_place_is_list(place)) {
-        data.list = weft_stage_of(peer->area, (uint32_t)place);
+    if (weft_remote_is_list(address)) {
+        data.list = weft_stage_of(peer->area, (uint32_t)address);
     }
     return data;
 }

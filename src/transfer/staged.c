@@ -23,7 +23,7 @@ static struct weft_stage stage_of(struct weft_staged *s, int i)
     if (s->stage[i].at == NULL) {
         s->stage[i] = weft_stage_take_any();
         if (s->stage[i].at == NULL) {
-            weft_wireup_abort(weft_engine.job, 1, "no memory to pack a message");
+            weft_wireup_abort(weft_engine.job, 1, "out of memory: cannot pack a message");
         }
     }
     return s->stage[i];
@@ -50,9 +50,9 @@ const char *weft_staged_on_stage(struct weft_peer *from,
     if (send == NULL || fault != NULL) {
         return fault;
     }
-    /* A share with pieces is the receiver's other way; no message goes both. */
+    /* A share with chunks is the receiver's other way; no message goes both. */
     if (send->data.type == NULL || send->is_share_ours || weft_peer_is_on_net(from) ||
-        stage->length > WEFT_STAGED_PIECE) {
+        stage->length > WEFT_STAGED_CHUNK) {
         return "it asks for stages that this message does not go through";
     }
     s = send->ops == &staged ? &send->staged : use(send);
@@ -68,16 +68,16 @@ const char *weft_staged_on_stage(struct weft_peer *from,
     return NULL;
 }
 
-static void pack_pieces(struct weft_transfer *send)
+static void pack_chunks(struct weft_transfer *send)
 {
     struct weft_staged *s = &send->staged;
 
     while (s->next < s->end) {
         const uint64_t left = s->end - s->next;
-        const uint64_t length = left < WEFT_STAGED_PIECE ? left : WEFT_STAGED_PIECE;
+        const uint64_t length = left < WEFT_STAGED_CHUNK ? left : WEFT_STAGED_CHUNK;
         const struct weft_stage stage =
-            stage_of(s, (int)(s->next / WEFT_STAGED_PIECE % 2));
-        const struct weft_pkt_staged piece = {
+            stage_of(s, (int)(s->next / WEFT_STAGED_CHUNK % 2));
+        const struct weft_pkt_staged chunk = {
             .request = send->other,
             .address = stage.name,
             .offset = s->next,
@@ -85,10 +85,10 @@ static void pack_pieces(struct weft_transfer *send)
         };
         const bool is_progress_thread = weft_engine_drop_lock();
 
-        weft_data_gather(&send->data, piece.offset, stage.at, (size_t)length);
+        weft_data_gather(&send->data, chunk.offset, stage.at, (size_t)length);
         weft_engine_retake_lock(is_progress_thread);
         s->next += length;
-        weft_engine_control(send->peer, WEFT_PKT_STAGED, &piece, sizeof(piece));
+        weft_engine_control(send->peer, WEFT_PKT_STAGED, &chunk, sizeof(chunk));
     }
 }
 
@@ -102,7 +102,7 @@ static void ask(struct weft_transfer *recv)
         .request = recv->other,
         .receiver = recv->name,
         .offset = s->next,
-        .length = left < WEFT_STAGED_PIECE ? left : WEFT_STAGED_PIECE,
+        .length = left < WEFT_STAGED_CHUNK ? left : WEFT_STAGED_CHUNK,
     };
 
     if (left > 0 && !s->is_failed) {
@@ -129,13 +129,13 @@ void weft_staged_begin(struct weft_transfer *recv, uint64_t source, uint64_t len
     }
     s->next = length;
     s->staged = length;
-    s->piece[0].length = length;
-    s->piece[0].address = source;
+    s->chunk[0].length = length;
+    s->chunk[0].address = source;
     s->count = 1;
     start_work(recv);
 }
 
-/* A piece could not be fetched: the rest goes another way. */
+/* A chunk could not be fetched: the rest goes another way. */
 static void fall_back(struct weft_transfer *recv)
 {
     const struct weft_staged *s = &recv->staged;
@@ -145,23 +145,24 @@ static void fall_back(struct weft_transfer *recv)
     }
 }
 
-/* Is there room for a piece, and are its bytes the next that were asked for? */
-static bool is_next_piece(const struct weft_transfer *recv,
-                          const struct weft_pkt_staged *piece)
+/* Is there room for a chunk, and are its bytes the next that were asked for? */
+static bool is_next_chunk(const struct weft_transfer *recv,
+                          const struct weft_pkt_staged *chunk)
 {
     const struct weft_staged *s = &recv->staged;
 
-    return recv->ops == &staged && piece->offset == s->staged && piece->length > 0 &&
-           piece->length <= s->next - s->staged && piece->length <= WEFT_STAGED_PIECE &&
-           s->count < 2 && weft_place_is_sound(recv->peer, piece->address, piece->length);
+    return recv->ops == &staged && chunk->offset == s->staged && chunk->length > 0 &&
+           chunk->length <= s->next - s->staged && chunk->length <= WEFT_STAGED_CHUNK &&
+           s->count < 2 &&
+           weft_remote_is_sound(recv->peer, chunk->address, chunk->length);
 }
 
 const char *weft_staged_on_staged(struct weft_peer *from,
                                   const union weft_pkt_control *packet)
 {
-    const struct weft_pkt_staged *piece = &packet->staged;
+    const struct weft_pkt_staged *chunk = &packet->staged;
     struct weft_transfer *recv;
-    const char *fault = weft_transfer_find_incoming(from, piece->request, &recv);
+    const char *fault = weft_transfer_find_incoming(from, chunk->request, &recv);
     struct weft_staged *s;
     unsigned at;
 
@@ -169,21 +170,21 @@ const char *weft_staged_on_staged(struct weft_peer *from,
         return fault;
     }
     s = &recv->staged;
-    if (recv->ops == &staged && piece->offset < s->staged) {
+    if (recv->ops == &staged && chunk->offset < s->staged) {
         return NULL; /* a second time */
     }
-    if (!is_next_piece(recv, piece)) {
+    if (!is_next_chunk(recv, chunk)) {
         return "it has packed bytes that nobody asked for";
     }
-    s->staged += piece->length;
+    s->staged += chunk->length;
     if (s->is_failed) {
         fall_back(recv);
         return NULL;
     }
     at = (s->first + s->count) % 2;
-    s->piece[at].offset = piece->offset;
-    s->piece[at].length = piece->length;
-    s->piece[at].address = piece->address;
+    s->chunk[at].offset = chunk->offset;
+    s->chunk[at].length = chunk->length;
+    s->chunk[at].address = chunk->address;
     s->count++;
     start_work(recv);
     return NULL;
@@ -195,7 +196,7 @@ static enum weft_rc fetch(const struct weft_transfer *recv, uint64_t address,
 {
     struct weft_path *path = recv->peer->path;
     const struct weft_key key = {.address = address};
-    const struct weft_remote_data theirs = weft_place_open(recv->peer, address);
+    const struct weft_remote_data theirs = weft_remote_open(recv->peer, address);
     const struct weft_data flat = {.buffer = stage};
     enum weft_rc rc = WEFT_OK;
 
@@ -207,7 +208,7 @@ static enum weft_rc fetch(const struct weft_transfer *recv, uint64_t address,
         const uint64_t left = length - done;
         const size_t part = (size_t)(left < WEFT_STAGE_BYTES ? left : WEFT_STAGE_BYTES);
 
-        rc = weft_place_is_list(address)
+        rc = weft_remote_is_list(address)
                  ? weft_iov_list_move(path, WEFT_FETCH, &flat, 0, &theirs, done, part)
                  : weft_path_get(path, &key, done, stage, part, NULL);
         if (rc == WEFT_OK) {
@@ -217,16 +218,16 @@ static enum weft_rc fetch(const struct weft_transfer *recv, uint64_t address,
     return rc;
 }
 
-/* One piece to its place. Drops the lock. */
-static enum weft_rc take_piece(struct weft_transfer *recv, unsigned at)
+/* One chunk to its place. Drops the lock. */
+static enum weft_rc take_chunk(struct weft_transfer *recv, unsigned at)
 {
     struct weft_staged *s = &recv->staged;
-    const uint64_t address = s->piece[at].address;
-    const uint64_t offset = s->piece[at].offset;
-    const uint64_t length = s->piece[at].length;
+    const uint64_t address = s->chunk[at].address;
+    const uint64_t offset = s->chunk[at].offset;
+    const uint64_t length = s->chunk[at].length;
     const struct weft_peer *peer = recv->peer;
-    const void *seen =
-        peer->is_self ? (const void *)(uintptr_t)address : weft_place_see(peer, address);
+    const void *seen = peer->is_self ? (const void *)(uintptr_t)address
+                                     : weft_remote_stage(peer, address);
     void *stage = NULL;
     enum weft_rc rc = WEFT_OK;
     bool is_progress_thread;
@@ -247,21 +248,21 @@ static enum weft_rc take_piece(struct weft_transfer *recv, unsigned at)
     return rc;
 }
 
-static void take_pieces(struct weft_transfer *recv)
+static void take_chunks(struct weft_transfer *recv)
 {
     struct weft_staged *s = &recv->staged;
 
     while (s->count > 0) {
         const unsigned at = s->first;
 
-        if (take_piece(recv, at) != WEFT_OK) {
+        if (take_chunk(recv, at) != WEFT_OK) {
             s->is_failed = true; /* what was staged meanwhile comes once more */
-            s->failed = s->piece[at].offset;
+            s->failed = s->chunk[at].offset;
             s->count = 0;
             fall_back(recv);
             return;
         }
-        weft_transfer_count(recv, s->piece[at].length);
+        weft_transfer_count(recv, s->chunk[at].length);
         s->first = (uint8_t)((at + 1) % 2);
         s->count--;
         ask(recv);
@@ -271,9 +272,9 @@ static void take_pieces(struct weft_transfer *recv)
 static void work(struct weft_transfer *t)
 {
     if (t->is_send) {
-        pack_pieces(t);
+        pack_chunks(t);
     } else {
-        take_pieces(t);
+        take_chunks(t);
     }
 }
 

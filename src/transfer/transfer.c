@@ -11,7 +11,7 @@
 
 enum {
     SHARE_FROM = 32 * 1024, /* copying together pays from here on */
-    LARGEST_PIECE = 128 * 1024,
+    LARGEST_CHUNK = 128 * 1024,
     DATA_MAX = WEFT_EAGER_MAX - sizeof(struct weft_pkt_data),
     FIRST = 16,     /* transfers in the first chunk of the pool */
     MOST = 1 << 24, /* at once */
@@ -71,7 +71,7 @@ static const char *check_over(uint64_t name)
 {
     return weft_pool_was(&pool, (uint32_t)name, (uint32_t)(name >> 32))
                ? NULL
-               : "it names a message that there never was";
+               : "it names a message that never existed";
 }
 
 const char *weft_transfer_find_announced(const struct weft_peer *from, uint64_t name,
@@ -95,7 +95,7 @@ const char *weft_transfer_find_incoming(const struct weft_peer *from, uint64_t n
     if (recv == NULL) {
         return check_over(name);
     }
-    return recv->peer != from ? "it sends bytes for a receive that waits for none of it"
+    return recv->peer != from ? "it sends bytes for a receive that does not wait for them"
                               : NULL;
 }
 
@@ -202,7 +202,7 @@ static bool is_summed(struct weft_transfer *t)
 /* A sender that owes checksums is to make them, once it knows for which receive. */
 static bool has_work(const struct weft_transfer *t)
 {
-    return weft_share_has_pieces(t->share, t->share_generation) ||
+    return weft_share_has_chunks(t->share, t->share_generation) ||
            (weft_sums_are_owed(t) && weft_share_is_open(t->share, t->share_generation));
 }
 
@@ -300,21 +300,21 @@ void weft_transfer_pull(struct weft_transfer *recv, uint64_t offset, uint64_t le
 }
 
 bool weft_transfer_is_first_pull(struct weft_transfer *send,
-                                 const struct weft_pkt_pull *piece)
+                                 const struct weft_pkt_pull *chunk)
 {
-    if (piece->offset < send->pulled_to) {
+    if (chunk->offset < send->pulled_to) {
         return false;
     }
-    send->pulled_to = piece->offset + piece->length;
+    send->pulled_to = chunk->offset + chunk->length;
     return true;
 }
 
-uint64_t weft_transfer_choose_piece(uint64_t length)
+uint64_t weft_transfer_choose_chunk(uint64_t length)
 {
     if (length < SHARE_FROM) {
         return length;
     }
-    return length / 2 < LARGEST_PIECE ? (length + 1) / 2 : LARGEST_PIECE;
+    return length / 2 < LARGEST_CHUNK ? (length + 1) / 2 : LARGEST_CHUNK;
 }
 
 void weft_transfer_end_if_inaccessible(const struct weft_transfer *t, uint64_t offset,
@@ -329,7 +329,7 @@ void weft_transfer_end_if_inaccessible(const struct weft_transfer *t, uint64_t o
 /* ---- what peers have asked for ---- */
 
 /* A packet with the next bytes; false: no room now. */
-static bool push_piece(struct weft_peer *peer, struct weft_push *push)
+static bool push_chunk(struct weft_peer *peer, struct weft_push *push)
 {
     const uint64_t left = push->end - push->offset;
     const uint64_t most = weft_peer_eager_max(peer) - sizeof(struct weft_pkt_data);
@@ -346,12 +346,12 @@ static bool push_piece(struct weft_peer *peer, struct weft_push *push)
     if (weft_engine_send(peer, &header, &packet, sizeof(packet.data) + n, 0) != WEFT_OK) {
         return false;
     }
-    weft_transfers.pieces_sent++;
+    weft_transfers.chunks_sent++;
     push->offset += n;
     return true;
 }
 
-static const struct weft_transfer_ops pieces = {.push = push_piece};
+static const struct weft_transfer_ops chunks = {.push = push_chunk};
 
 static enum weft_rc push_again(struct weft_retry *retry)
 {
@@ -380,7 +380,7 @@ struct weft_push *weft_push_make(struct weft_peer *peer, const struct weft_push 
 
     if (made == NULL) {
         weft_wireup_abort(weft_engine.job, 1,
-                          "out of memory: cannot move a long message in pieces");
+                          "out of memory: cannot move a long message in chunks");
     }
     *made = *push;
     made->peer = peer;
@@ -409,7 +409,7 @@ struct weft_push *weft_transfer_start_push(struct weft_transfer *send, uint64_t 
         return NULL; /* and the transfer is about to be ended */
     }
     push = weft_push_make(peer, &(struct weft_push){
-                                    .ops = is_own ? send->ops : &pieces,
+                                    .ops = is_own ? send->ops : &chunks,
                                     .send = send,
                                     .name = send->name,
                                     .start = offset,

@@ -9,8 +9,8 @@
  *
  * The protocols, which do not know each other:
  *
- *   rndv_node.h   inside a node: both sides copy, or pieces go in packets
- *   staged.h      inside a node: packed into staging buffers, piece by piece
+ *   rndv_node.h   inside a node: both sides copy, or chunks go in packets
+ *   staged.h      inside a node: packed into staging buffers, chunk by chunk
  *   rndv_net.h    over a network: zero copy, put, get
  *
  * and what all of them use: this file's part for protocols (protocol.h), sums.h
@@ -64,9 +64,9 @@ struct weft_staged {
         uint64_t offset;
         uint64_t length;
         uint64_t address;
-    } piece[2];
+    } chunk[2];
     struct weft_stage stage[2];
-    uint8_t first; /* receive: of the pieces that can be fetched */
+    uint8_t first; /* receive: of the chunks that can be fetched */
     uint8_t count;
     bool is_failed;
 };
@@ -123,16 +123,16 @@ struct weft_transfer {
 };
 
 struct weft_transfers {
-    void (*rested)(void);       /* called when a piece of work was done; may be NULL */
+    void (*rested)(void);       /* called when a chunk of work was done; may be NULL */
     struct weft_transfer *list; /* those that share a copy */
     uint32_t incoming;          /* receives among all */
-    uint64_t pieces_sent;       /* DATA packets: they are no messages */
-    uint64_t pieces_received;
+    uint64_t chunks_sent;       /* DATA packets: they are no messages */
+    uint64_t chunks_received;
 };
 
 extern struct weft_transfers weft_transfers;
 
-/* `rested` is called when a piece of work was done, which kept its transfer from ending.
+/* `rested` is called when a chunk of work was done, which kept its transfer from ending.
  */
 void weft_transfer_open(void (*rested)(void));
 void weft_transfer_close(void);

@@ -63,10 +63,10 @@
 
 enum {
     WEFT_HEADER_BYTES = 28,
-    WEFT_VECTORS_MAX = 256, /* blocks of memory that one call moves */
-    WEFT_HEAD_MAX = 128,    /* bytes before those of a zero-copy send */
-    WEFT_STREAMS_MAX = 8,   /* paths to a peer */
-    WEFT_DESCRIPTORS = 2,   /* of a transport */
+    WEFT_IOV_MAX = 256,   /* blocks of memory that one call moves */
+    WEFT_HEAD_MAX = 128,  /* bytes before those of a zero-copy send */
+    WEFT_STREAMS_MAX = 8, /* paths to a peer */
+    WEFT_DESCRIPTORS = 2, /* of a transport */
     WEFT_MR_PUT = 1 << 0,
     WEFT_MR_GET = 1 << 1,
     WEFT_SEND_CONTROL = 1 << 0,
@@ -137,7 +137,7 @@ struct weft_path {
     bool prefers_get;    /* long messages: their receivers get them; else senders put */
 };
 
-/* A piece of memory of a process, as it travels in a message. */
+/* A chunk of memory of a process, as it travels in a message. */
 struct weft_key {
     uint64_t address;
     uint64_t key; /* of registered memory; else 0 */
@@ -268,7 +268,7 @@ struct weft_memory_ops {
     /* Unless is_unlocked: registers memory so that peers can put into it or get from it
      * (WEFT_MR_*). *mr goes back by mr_deregister(). WEFT_AGAIN: not now. */
     enum weft_rc (*mr_register)(struct weft_transport *tp, void *memory, size_t bytes,
-                                unsigned how, struct weft_key *key, void **mr);
+                                unsigned rights, struct weft_key *key, void **mr);
     void (*mr_deregister)(struct weft_transport *tp, void *mr);
 };
 

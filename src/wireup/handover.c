@@ -73,7 +73,7 @@ static enum weft_rc make(const struct weft_kvs_ops *kvs, const struct weft_who *
         return rc;
     }
     map = weft_segment_map(out);
-    rc = kvs->places(who, map);
+    rc = kvs->locations(who, map);
     if (rc != WEFT_OK) {
         weft_segment_close(out);
         return rc;
@@ -143,7 +143,7 @@ static int listen_at(const char *name)
         fd = -1;
     }
     if (fd < 0) {
-        weft_log_error("listen for the ranks of this node: %s", strerror(errno));
+        weft_log_error("cannot listen for the ranks of this node: %s", strerror(errno));
     }
     return fd;
 }
@@ -151,7 +151,7 @@ static int listen_at(const char *name)
 static void send_descriptor(int to, int fd)
 {
     if (weft_pass_descriptor(to, "w", 1, fd, 0) < 0) {
-        weft_log_info("hand the segment over: %s", strerror(errno));
+        weft_log_info("cannot hand the job segment over: %s", strerror(errno));
     }
 }
 
@@ -224,7 +224,7 @@ static void file_name(char *path, size_t size, const char *name)
     snprintf(path, size, "/dev/shm/weft-%s", name);
 }
 
-/* The same empty segment as a file: written aside, then renamed, so nobody sees half. */
+/* Makes an empty segment as a file: written aside, then renamed, so nobody sees half. */
 static enum weft_rc make_file(const char *name, struct weft_segment *segment)
 {
     char path[64];
@@ -260,14 +260,14 @@ static void pause_ms(long ms)
     nanosleep(&t, NULL);
 }
 
-/* Whoever else can write to the file could put words into our mouth. */
+/* Another user who can write to the file could forge messages. */
 static enum weft_rc attach_own_file(const char *path, int fd, struct weft_segment *out)
 {
     enum weft_rc rc = WEFT_ERR_SYSTEM;
 
     if (!weft_segment_is_private(fd)) {
-        weft_log_error("%s is not this user's alone, and is left alone: another user has "
-                       "put it there",
+        weft_log_error("%s belongs to another user, or another user can change it: it is "
+                       "not used",
                        path);
     } else {
         rc = weft_segment_attach(fd, out);
@@ -456,8 +456,9 @@ static enum weft_rc follow(const struct weft_kvs_ops *kvs, const struct weft_who
     }
     rc = kvs->get(who->leader, key, value);
     if (rc != WEFT_OK || !read_names(value, names)) {
-        weft_log_error("rank %d, the first of this node, left no word of the job segment",
-                       who->leader);
+        weft_log_error(
+            "rank %d, the first of this node, has not published the job segment",
+            who->leader);
         return WEFT_ERR_LAUNCH;
     }
     if (attach_by_socket(names->socket, out) == WEFT_OK) {

@@ -10,8 +10,8 @@
  *      node take a file in /dev/shm instead, of another random name, which is unlinked
  *      once all have mapped it or a deadline has passed; one that another user owns, may
  *      write to or has linked is not taken;
- *   3. where that fails too, the rank gets a segment of its own and counts as another
- * node.
+ *   3. where that fails too, the rank gets a segment of its own and counts as a node of
+ *      its own.
  *
  * Rank 0 draws the job's secret. The leaders of other nodes take it from the key-value
  * store (secret.h), before the last fence.
@@ -28,7 +28,7 @@ WEFT_MUST_CHECK enum weft_rc weft_handover(const struct weft_kvs_ops *kvs,
                                            struct weft_who *who,
                                            struct weft_segment *out);
 
-/* A segment for one process alone; `who` says its place in the job. */
+/* Makes a segment for one process alone; `who` says its rank in the job. */
 WEFT_MUST_CHECK enum weft_rc weft_handover_alone(struct weft_who *who,
                                                  struct weft_segment *out);
 

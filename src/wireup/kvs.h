@@ -18,7 +18,7 @@
 
 enum { WEFT_KVS_VALUE_MAX = 1000, WEFT_JOB_ID_MAX = 256 };
 
-/* A rank's place in the job, as its launcher sees it. */
+/* A rank's position in the job, as its launcher sees it. */
 struct weft_who {
     char job[WEFT_JOB_ID_MAX];
     int rank;
@@ -36,7 +36,7 @@ struct weft_kvs_ops {
     /* Connects, and fills in rank, size and node of this process. */
     enum weft_rc (*open)(struct weft_who *who);
     /* Fills the node and local rank of every rank of the job. */
-    enum weft_rc (*places)(const struct weft_who *who, struct weft_location *map);
+    enum weft_rc (*locations)(const struct weft_who *who, struct weft_location *map);
     enum weft_rc (*put)(const char *key, const char *value);
     /* is_collecting: all values that were put are distributed to all nodes. */
     enum weft_rc (*fence)(bool is_collecting);

@@ -128,7 +128,7 @@ enum weft_rc weft_pmi1_read_mapping(const char *text, struct weft_who *who,
                                     struct weft_location *map)
 {
     static const char start[] = "(vector";
-    struct weft_location *places;
+    struct weft_location *locations;
     uint32_t *node_of;
     enum weft_rc rc = WEFT_ERR_ARGUMENT;
     int rank = 0;
@@ -138,8 +138,8 @@ enum weft_rc weft_pmi1_read_mapping(const char *text, struct weft_who *who,
     }
     text += sizeof(start) - 1;
     node_of = calloc((size_t)who->size, sizeof(*node_of));
-    places = map != NULL ? map : calloc((size_t)who->size, sizeof(*places));
-    if (node_of == NULL || places == NULL) {
+    locations = map != NULL ? map : calloc((size_t)who->size, sizeof(*locations));
+    if (node_of == NULL || locations == NULL) {
         rc = WEFT_ERR_NOMEM;
         goto free_both;
     }
@@ -148,15 +148,15 @@ enum weft_rc weft_pmi1_read_mapping(const char *text, struct weft_who *who,
             goto free_both;
         }
     }
-    rc = renumber(places, node_of, who->size);
+    rc = renumber(locations, node_of, who->size);
     if (rc == WEFT_OK) {
-        rc = weft_who_from_nodes(who, places);
+        rc = weft_who_from_nodes(who, locations);
     }
 
 free_both:
     free(node_of);
-    if (places != map) {
-        free(places);
+    if (locations != map) {
+        free(locations);
     }
     return rc;
 }

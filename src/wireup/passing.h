@@ -1,5 +1,5 @@
 /*
- * passing.h - bytes and a descriptor over a UNIX socket.
+ * passing.h - sends and receives bytes and a descriptor over a UNIX socket.
  */
 #ifndef WEFT_WIREUP_PASSING_H
 #define WEFT_WIREUP_PASSING_H

@@ -336,7 +336,7 @@ static enum weft_rc get(int rank, const char *key, char *value)
     return rc;
 }
 
-static enum weft_rc read_places(struct weft_who *who, struct weft_location *map)
+static enum weft_rc read_locations(struct weft_who *who, struct weft_location *map)
 {
     char text[LINE];
     enum weft_rc rc = get_value(-1, "PMI_process_mapping", text, sizeof(text));
@@ -359,7 +359,7 @@ static enum weft_rc hello(struct weft_who *who)
         ask("cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init", answer);
 
     if (rc == WEFT_OK && !is_granted(answer)) {
-        weft_log_error("PMI-1: the launcher does not want us: %.200s", answer);
+        weft_log_error("PMI-1: the launcher refuses this process: %.200s", answer);
         rc = WEFT_ERR_LAUNCH;
     }
     if (rc == WEFT_OK) {
@@ -369,7 +369,8 @@ static enum weft_rc hello(struct weft_who *who)
         return rc;
     }
     if (!find_word(answer, "kvsname", pmi.kvs, sizeof(pmi.kvs))) {
-        weft_log_error("PMI-1: the launcher's answer names no space: %.200s", answer);
+        weft_log_error("PMI-1: the launcher's answer names no key-value space: %.200s",
+                       answer);
         return WEFT_ERR_LAUNCH;
     }
     snprintf(who->job, sizeof(who->job), "%s", pmi.kvs);
@@ -461,14 +462,14 @@ static enum weft_rc pmi1_open(struct weft_who *who)
         return WEFT_ERR_LAUNCH;
     }
     rc = hello(who);
-    return rc != WEFT_OK ? rc : read_places(who, NULL);
+    return rc != WEFT_OK ? rc : read_locations(who, NULL);
 }
 
-static enum weft_rc pmi1_places(const struct weft_who *who, struct weft_location *map)
+static enum weft_rc pmi1_locations(const struct weft_who *who, struct weft_location *map)
 {
     struct weft_who copy = *who;
 
-    return read_places(&copy, map);
+    return read_locations(&copy, map);
 }
 
 static enum weft_rc put(const char *key, const char *value)
@@ -517,7 +518,7 @@ static void pmi1_close(void)
 
     if (pmi.fd >= 0) {
         if (ask("cmd=finalize\n", "finalize_ack", answer) != WEFT_OK) {
-            weft_log_info("PMI-1: no goodbye from the launcher");
+            weft_log_info("PMI-1: the launcher did not confirm the end of this rank");
         }
         close(pmi.fd);
         pmi.fd = -1;
@@ -527,7 +528,7 @@ static void pmi1_close(void)
 const struct weft_kvs_ops weft_pmi1_ops = {
     .name = "pmi-1",
     .open = pmi1_open,
-    .places = pmi1_places,
+    .locations = pmi1_locations,
     .put = put,
     .fence = fence,
     .get = get,

@@ -291,7 +291,7 @@ static bool place_node(const char *name, uint32_t node, const struct weft_who *w
     return count > 0;
 }
 
-static enum weft_rc pmix_places(const struct weft_who *who, struct weft_location *map)
+static enum weft_rc pmix_locations(const struct weft_who *who, struct weft_location *map)
 {
     struct weft_who copy = *who;
     char *nodes = NULL;
@@ -390,7 +390,7 @@ static void pmix_close(void)
 const struct weft_kvs_ops weft_pmix_ops = {
     .name = "pmix",
     .open = pmix_open,
-    .places = pmix_places,
+    .locations = pmix_locations,
     .put = put,
     .fence = fence,
     .get = get,

@@ -46,8 +46,9 @@ enum weft_rc weft_secret_take(const struct weft_kvs_ops *kvs,
 
     if (kvs->get(0, KEY, text) != WEFT_OK ||
         !read_secret(text, segment->header->secret)) {
-        weft_log_error("rank 0 left no secret of the job with the launcher (%s)",
-                       kvs->name);
+        weft_log_error(
+            "rank 0 has published no secret of the job through the launcher (%s)",
+            kvs->name);
         return WEFT_ERR_LAUNCH;
     }
     return WEFT_OK;

@@ -72,9 +72,9 @@ static enum weft_rc map_it(int fd, const struct weft_segment_header *h,
     void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
     if (base == MAP_FAILED) {
-        weft_log_error("map the job segment, %zu bytes: %s%s", bytes, strerror(errno),
-                       errno == ENOMEM ? ": raise the limit of address space (ulimit -v)"
-                                       : "");
+        weft_log_error(
+            "cannot map the job segment, %zu bytes: %s%s", bytes, strerror(errno),
+            errno == ENOMEM ? ": raise the limit of address space (ulimit -v)" : "");
         return WEFT_ERR_SYSTEM;
     }
     madvise(base, bytes, MADV_DONTDUMP); /* a core file of one rank is about that rank */
@@ -138,8 +138,8 @@ static bool set_size_of(int fd, struct weft_segment_header *h)
 
 static enum weft_rc fail_to_make(int fd, uint64_t bytes)
 {
-    weft_log_error("make the job segment, %llu bytes: %s%s", (unsigned long long)bytes,
-                   strerror(errno),
+    weft_log_error("cannot make the job segment, %llu bytes: %s%s",
+                   (unsigned long long)bytes, strerror(errno),
                    errno == EFBIG ? ": raise the limit of file sizes (ulimit -f)" : "");
     close(fd);
     return WEFT_ERR_SYSTEM;
@@ -152,7 +152,7 @@ enum weft_rc weft_segment_create(const struct weft_segment_plan *plan,
     int fd = memfd_create("weft", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
     if (fd < 0) {
-        weft_log_error("make the job segment: %s", strerror(errno));
+        weft_log_error("cannot make the job segment: %s", strerror(errno));
         return WEFT_ERR_SYSTEM;
     }
     lay_out(&h, plan);
@@ -293,7 +293,7 @@ uint32_t weft_segment_join(const struct weft_segment *segment, uint32_t local_ra
     struct weft_slot_entry *slot = weft_segment_slot(segment, local_rank);
 
     atomic_store_explicit(&slot->state, WEFT_SLOT_ATTACHED, memory_order_relaxed);
-    /* Release: who sees the count sees the mark. */
+    /* Release: a process that sees the count sees the mark. */
     return atomic_fetch_add_explicit(&segment->header->attached, 1,
                                      memory_order_acq_rel) +
            1;

@@ -6,19 +6,21 @@
  *     |        | per rank of job |       | ranks  |         |       |         |
  *     +--------+-----------------+-------+--------+---------+- - - -+---------+- - - -
  *
- * A slot says which process has the slice of the same number. Local ranks have the first
- * slots; the spare ones behind them are for processes that are started later, and are
- * address space only.
+ * A slot says which process owns the slice of the same number. Local ranks have the first
+ * slots. The spare slots behind them are for processes that are started later; until then
+ * they take address space only.
  *
- * It is made by mpiexec before the ranks exist, or by the node's first rank under another
- * launcher, and mapped whole, but for the heap, by every rank. Only what is used takes
- * memory. All-zero is a valid empty state of everything behind the header, so a rank can
- * write to another's slice before that one has started, and nobody has to wait.
+ * mpiexec makes the segment before the ranks exist; under another launcher the node's
+ * first rank makes it. Every rank maps all of it except the heap. Only pages that are
+ * used take memory. Zeroes are the valid empty state of everything behind the header: a
+ * rank can write to the slice of another one before that one has started, and no rank
+ * waits.
  *
- * The header is written once, before anyone else can see the segment, but for the secret,
- * which under another launcher is there when the handover is through. Its layout version
- * must be ours, else the segment is not used. Ownership: weft_segment_close() unmaps and
- * closes; the memory lives on while another rank has it.
+ * The header is written once, before other processes see the segment. The secret is an
+ * exception: under another launcher it is written during the handover (handover.h). A
+ * segment whose layout version is not ours is not used. weft_segment_close() unmaps it
+ * and closes its descriptor; the kernel frees the memory when the last process has done
+ * so.
  */
 #ifndef WEFT_WIREUP_SEGMENT_H
 #define WEFT_WIREUP_SEGMENT_H
@@ -33,7 +35,7 @@
 #define WEFT_SEGMENT_MAGIC UINT64_C(0x62f0746665775f6a)
 
 enum {
-    WEFT_SEGMENT_LAYOUT = 6, /* changes with the packets in it too (engine/wire.h) */
+    WEFT_SEGMENT_LAYOUT = 6, /* changes also when packets change (engine/wire.h) */
     WEFT_SEGMENT_SLICE_BYTES = 4 * 1024 * 1024, /* sparse: touched when used */
     WEFT_SEGMENT_SPARE_SLOTS = 16,
     WEFT_SEGMENT_CPU_BYTES = 128, /* a set of up to 1,024 processors */
@@ -41,10 +43,10 @@ enum {
     WEFT_CAUSE_BYTES = 512,
 };
 
-/* What every slot has of the heap: bytes of the file, which take memory when used. */
+/* Bytes of the heap that belong to each slot; pages of them take memory when used. */
 #define WEFT_SEGMENT_RANGE_BYTES (UINT64_C(64) << 30)
 
-/* Where a rank of the job lives. */
+/* On which node a rank of the job runs, and its number there. */
 struct weft_location {
     uint32_t node;
     uint32_t local_rank;
@@ -81,7 +83,8 @@ struct weft_segment_header {
     _Atomic uint32_t sleepers;
     _Alignas(64) _Atomic uint32_t attached; /* ranks that have mapped the segment */
 };
-_Static_assert(sizeof(struct weft_segment_header) == 512, "layout version 5");
+_Static_assert(sizeof(struct weft_segment_header) == 512,
+               "its layout is that of WEFT_SEGMENT_LAYOUT");
 
 enum weft_slot_state {
     WEFT_SLOT_FREE = 0, /* spare */
@@ -89,18 +92,19 @@ enum weft_slot_state {
     WEFT_SLOT_ATTACHED, /* it has mapped this segment */
 };
 
-/* Whose slice has the same number. */
+/* Names the process that owns the slice of the same number. */
 struct weft_slot_entry {
     _Atomic uint64_t process; /* weft_process(); written before the state */
     _Atomic uint32_t state;   /* enum weft_slot_state; release after the rest */
-    int32_t pid;              /* in the namespace of its own; 0: not known yet */
+    int32_t pid;              /* as that process sees it (PID namespaces); 0: unknown */
 };
-_Static_assert(sizeof(struct weft_slot_entry) == 16, "layout version 5");
+_Static_assert(sizeof(struct weft_slot_entry) == 16,
+               "its layout is that of WEFT_SEGMENT_LAYOUT");
 
 /*
- * Ranks of the job, on this node or another, that have ended while the others go on; in
- * the order in which the launcher, the only writer, has heard of them. Release after the
- * rank, which pairs with the acquire of who reads the count.
+ * The ranks of the job, on any node, that have failed while the others go on, in the
+ * order in which the launcher heard of them. Only the launcher writes it. It stores the
+ * count with release order after the rank; readers load the count with acquire order.
  */
 struct weft_failed_log {
     _Atomic uint32_t count;
@@ -115,7 +119,7 @@ enum weft_slice_state {
     WEFT_SLICE_LOST,    /* it has ended, and others go on; `cause` is valid */
 };
 
-/* What a rank that sleeps in MPI waits for, so that a stuck job can be explained. */
+/* What a rank waits for while it sleeps in MPI; it can explain why a job is stuck. */
 struct weft_sleep {
     _Atomic uint32_t is_asleep; /* release after the rest */
     int32_t peer;               /* rank in the communicator, or -1 for any */
@@ -126,7 +130,8 @@ struct weft_sleep {
     char call[32];
     char comm[64];
 };
-_Static_assert(sizeof(struct weft_sleep) == 128, "layout version 5");
+_Static_assert(sizeof(struct weft_sleep) == 128,
+               "its layout is that of WEFT_SEGMENT_LAYOUT");
 
 /* The first page of a rank's slice. */
 struct weft_slice {
@@ -137,17 +142,19 @@ struct weft_slice {
     struct weft_sleep sleep;
     char cause[WEFT_CAUSE_BYTES];
     _Atomic uint32_t
-        arrived; /* the generation after the barrier that the rank has come to */
-    _Atomic uint32_t bell_at; /* bytes to a futex to be rung when one is lost; or 0 */
+        arrived; /* the generation after the barrier at which the rank has arrived */
+    _Atomic uint32_t
+        bell_at; /* offset of a futex that is rung when a rank is lost; or 0 */
 };
-_Static_assert(sizeof(struct weft_slice) == 664, "layout version 5");
+_Static_assert(sizeof(struct weft_slice) == 664,
+               "its layout is that of WEFT_SEGMENT_LAYOUT");
 
 struct weft_segment {
     struct weft_segment_header *header;
     size_t mapped;
     int fd;
-    /* Where things lie: a copy of the header's numbers, which no stray write of another
-     * process reaches. The functions below use these. */
+    /* A copy of the header's numbers, which stray writes of other processes cannot
+     * change. The functions below use the copy. */
     uint64_t map_at;
     uint64_t slots_at;
     uint64_t failed_at;
@@ -161,7 +168,7 @@ struct weft_segment {
     uint32_t slot_count;
 };
 
-/* What a new segment has to know. */
+/* The arguments of weft_segment_create(). */
 struct weft_segment_plan {
     uint32_t job;
     uint32_t job_size;
@@ -173,18 +180,18 @@ struct weft_segment_plan {
 };
 
 /*
- * Makes a segment; the caller then fills map and slots. `fd` is close-on-exec, and
- * its size is sealed: no process that has it can make another's access fail. The job's
- * secret is filled in, and the processors: the caller's, if it is a launcher; else all
- * that are online, because a rank may be bound to a part of what the job has.
+ * Makes a segment with a header; the caller then fills the map and the slots. `fd` is
+ * close-on-exec, and its size is sealed, so that no process can truncate it under
+ * another. The set of processors is the caller's own, if it is a launcher; otherwise it
+ * is all that are online, because a rank may be bound to a part of the job's processors.
  */
 WEFT_MUST_CHECK enum weft_rc weft_segment_create(const struct weft_segment_plan *plan,
                                                  struct weft_segment *out);
 
 /*
  * Maps the segment behind `fd`, which the segment owns from then on and which becomes
- * close-on-exec. WEFT_ERR_ARGUMENT: no segment; WEFT_ERR_UNSUPPORTED: another layout.
- * Then nothing was taken.
+ * close-on-exec. WEFT_ERR_ARGUMENT: it is no segment; WEFT_ERR_UNSUPPORTED: it has
+ * another layout. On an error the caller still owns `fd`.
  */
 WEFT_MUST_CHECK enum weft_rc weft_segment_attach(int fd, struct weft_segment *out);
 
@@ -192,27 +199,29 @@ WEFT_MUST_CHECK enum weft_rc weft_segment_attach(int fd, struct weft_segment *ou
  * name? */
 bool weft_segment_is_private(int fd);
 
+/* Unmaps the segment and closes its descriptor. */
 void weft_segment_close(struct weft_segment *segment);
 
+/* The map, a slot and a slice; `local_rank` is below slot_count. */
 struct weft_location *weft_segment_map(const struct weft_segment *segment);
 struct weft_slot_entry *weft_segment_slot(const struct weft_segment *segment,
                                           uint32_t local_rank);
 struct weft_slice *weft_segment_slice(const struct weft_segment *segment,
                                       uint32_t local_rank);
 
-/* Gives a slot to a rank of this job; before others see the segment. */
+/* Gives a slot to a rank of this job, before other processes see the segment. */
 void weft_segment_plan_slot(const struct weft_segment *segment, uint32_t local_rank,
                             uint32_t rank);
 
-/* Which rank of the job has a slot that was given to one. */
+/* The rank of the job to which a slot was given. */
 uint32_t weft_segment_rank(const struct weft_segment *segment, uint32_t local_rank);
 
 /* Has the process of this slot mapped the segment? */
 bool weft_segment_is_attached(const struct weft_segment *segment, uint32_t local_rank);
 
 /*
- * Takes a rank's slice for this process. False: another process has had it, whose
- * messages and state it holds, so that it must not be used.
+ * Takes the slice of a rank for this process. False: another process has used it before.
+ * The slice holds the messages and the state of that process and must not be used.
  */
 WEFT_MUST_CHECK bool weft_segment_claim(const struct weft_segment *segment,
                                         uint32_t local_rank);
@@ -221,45 +230,47 @@ WEFT_MUST_CHECK bool weft_segment_claim(const struct weft_segment *segment,
 uint32_t weft_segment_join(const struct weft_segment *segment, uint32_t local_rank);
 
 /*
- * The barrier of all local ranks: true for the last to arrive, who has released the
- * others; they wait until header->generation is no longer *generation (base/wait.h, with
- * header->sleepers). Nobody waits for a rank that was lost: who sees the list of failed
- * ranks grow while it waits calls weft_segment_release().
+ * Arrives at the barrier of all local ranks. True: this rank was the last one and has
+ * released the others. False: the caller waits until header->generation differs from
+ * *generation (base/wait.h, with header->sleepers). The barrier does not wait for lost
+ * ranks: a waiting rank that sees the list of failed ranks grow calls
+ * weft_segment_release().
  */
 bool weft_segment_arrive(const struct weft_segment *segment, uint32_t local_rank,
                          uint32_t *generation);
 
-/* Ends this generation of the barrier if all that are left have arrived; false: they have
- * not.
- */
+/* Ends this generation of the barrier if all ranks that are not lost have arrived; false:
+ * one has not. */
 bool weft_segment_release(const struct weft_segment *segment, uint32_t generation);
 
-/* Have all come to this generation of the barrier, those included that were lost since?
- */
+/* Has every local rank arrived at this generation of the barrier, including ranks that
+ * were lost later? */
 bool weft_segment_all_came(const struct weft_segment *segment, uint32_t generation);
 
-/* How many ranks of the job have failed, and the nth of them. */
+/* The number of failed ranks of the job, and the nth of them. */
 const _Atomic uint32_t *weft_segment_failed_count(const struct weft_segment *segment);
 uint32_t weft_segment_failed(const struct weft_segment *segment, uint32_t n);
 
 /*
- * For the launcher: this rank of the job, on any node, has ended without MPI_Finalize,
- * and the others are to go on. Appends it to the list and rings all.
+ * For the launcher: a rank of the job, on any node, has ended without MPI_Finalize, and
+ * the others go on. Appends it to the list of failed ranks and wakes all local ranks.
  */
 void weft_segment_fail(const struct weft_segment *segment, uint32_t rank);
 
-/* For the launcher: the same of a rank of this node, and why. */
+/* For the launcher: marks a rank of this node as lost, with the cause, and does what
+ * weft_segment_fail() does. */
 void weft_segment_lose(const struct weft_segment *segment, uint32_t local_rank,
                        const char *cause);
 
-/* Why a rank was lost, or NULL if it was not. */
+/* The cause for which a rank was lost, or NULL if it was not. */
 const char *weft_segment_why_lost(const struct weft_segment *segment,
                                   uint32_t local_rank);
 
-/* Writes why a rank ends the job; safe from any thread, the first one counts. */
+/* Writes code and cause for which this rank ends the job. Any thread may call it; only
+ * the first call counts. */
 void weft_slice_abort(struct weft_slice *slice, int code, const char *cause);
 
-/* What a rank has written about its end: a copy that does not change any more. */
+/* A copy of what a rank has written about its end. */
 struct weft_slice_end {
     enum weft_slice_state state;
     int code;                     /* 1 to 255, if the rank has aborted; else 0 */
@@ -267,9 +278,9 @@ struct weft_slice_end {
 };
 
 /*
- * For the launcher, about a rank that it has not marked as lost. False if the slice holds
- * what no rank writes: a stray write of some rank has overwritten it. Then `end` says
- * nothing.
+ * For the launcher: reads how a rank has ended that is not marked as lost. False: the
+ * slice holds values that no rank writes, so a stray write of some rank has overwritten
+ * it; then `end` is not filled in.
  */
 bool weft_slice_read_end(const struct weft_slice *slice, struct weft_slice_end *end);
 

@@ -32,9 +32,10 @@ enum inherited { NONE, USABLE, FOREIGN, BROKEN };
 /* False: this rank has run another MPI program before, in this segment. */
 static bool claim_slice(struct weft_job *job)
 {
-    const struct weft_location *place = &weft_segment_map(&job->segment)[job->who.rank];
+    const struct weft_location *location =
+        &weft_segment_map(&job->segment)[job->who.rank];
 
-    return weft_segment_claim(&job->segment, place->local_rank);
+    return weft_segment_claim(&job->segment, location->local_rank);
 }
 
 /* Takes the segment of the job's next MPI program instead; false after a line. */
@@ -101,19 +102,20 @@ static enum inherited attach_inherited(struct weft_job *job)
 static void read_segment(struct weft_job *job)
 {
     const struct weft_segment_header *h = job->segment.header;
-    const struct weft_location *place = &weft_segment_map(&job->segment)[job->who.rank];
+    const struct weft_location *location =
+        &weft_segment_map(&job->segment)[job->who.rank];
 
     snprintf(job->who.job, sizeof(job->who.job), "%u", h->job);
     job->who.size = (int)h->job_size;
     job->who.node = (int)h->node;
     job->who.node_count = (int)h->node_count;
-    job->who.local_rank = (int)place->local_rank;
+    job->who.local_rank = (int)location->local_rank;
     job->who.local_size = (int)h->local_size;
     job->who.leader = (int)weft_segment_rank(&job->segment, 0);
     job->kvs = &weft_pmi1_ops; /* opened when there is something to ask */
     job->is_by_mpiexec = true;
     job->is_one_node = h->local_size == h->job_size;
-    weft_segment_join(&job->segment, place->local_rank);
+    weft_segment_join(&job->segment, location->local_rank);
 }
 
 /* ---- other launchers ---- */

@@ -10,10 +10,10 @@
  *   nothing        a job of one
  *
  * A segment of an unknown layout (a container's library under the host's mpiexec) is left
- * alone and the next way is tried. A process that was started by a launcher but cannot
- * reach it says so and fails: it never becomes a lonely rank 0. A program started by a
- * rank after MPI_Init (WEFT_INSIDE names another process) is a job of one, unless that
- * rank started another launcher in between.
+ * alone and the next line of the table is tried. A process that was started by a launcher
+ * but cannot reach it says so and fails: it never becomes a lonely rank 0. A program
+ * started by a rank after MPI_Init (WEFT_INSIDE names another process) is a job of one,
+ * unless that rank started another launcher in between.
  *
  * A rank under our own mpiexec may run several MPI programs, one after the other (a shell
  * script, say). The second finds that its slice of the inherited segment was used, and

@@ -137,7 +137,7 @@ static enum weft_refusal expected(int step, const uint8_t *bytes, size_t length,
         }
     }
     if (memcmp(bytes, right, sizes[step]) != 0) {
-        return WEFT_REFUSED_STRANGER;
+        return WEFT_REFUSED_UNAUTHENTICATED;
     }
     if (step == ASK && (number(bytes + 6) != 6 || number(bytes + 2) == 5 ||
                         number(bytes + 2) >= 9 || bytes[1] >= 2)) {

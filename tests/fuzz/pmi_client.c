@@ -23,7 +23,7 @@ static void ask_everything(void)
     demand(who.local_rank < who.local_size && who.local_size <= RANKS &&
                who.node < who.node_count && who.leader < RANKS,
            "a place that is none");
-    if (weft_pmi1_ops.places(&who, map) == WEFT_OK) {
+    if (weft_pmi1_ops.locations(&who, map) == WEFT_OK) {
         demand(map[RANKS - 1].local_rank < RANKS, "a map that is none");
     }
     if (weft_pmi1_ops.get(0, "key", value) == WEFT_OK) {

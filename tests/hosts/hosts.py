@@ -166,8 +166,8 @@ def ranks_meet_across_hosts():
 def messages_to_another_host_are_refused_in_words_without_a_network():
     run("--hosts", hosts(1, 2), "-n", 2, program("meet"), "send", code=16,
         variables={"WEFT_TRANSPORT": "shm"},
-        says=[rf"^weft: rank 0 on {host(1)}: no way leads to rank 1",
-              rf"^mpiexec: rank 0 on {host(1)} .*MPI_Send.*no transport leads to that rank"])
+        says=[rf"^weft: rank 0 on {host(1)}: rank 1 cannot be reached",
+              rf"^mpiexec: rank 0 on {host(1)} .*MPI_Send.*no transport reaches that rank"])
 
 
 # ---- several MPI programs in one rank ----
@@ -729,7 +729,7 @@ def another_network_is_taken_where_one_is_blocked_and_a_matrix_shown_where_all_a
         said = report(1, 2, 3)
         claim(pair(1, 2, 0) in said and pair(2, 3, 1) in said, said)
         said = report(2, 3, code=1, variables={"WEFT_NET": "eth0"})
-        claim(f"{host(2)} - {host(3)}: nothing that can be reached both ways" in said, said)
+        claim(f"{host(2)} - {host(3)}: no address can be reached both ways" in said, said)
         claim(f"\n{host(3)} -x-> {host(2)}\nopen TCP ports 47000-47999" in said, said)
         said = report(2, 3, variables={"WEFT_NET": "eth0", "WEFT_PORTS": "48000-48010"})
         claim(pair(2, 3, 0) in said, said)

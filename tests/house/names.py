@@ -23,6 +23,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import tree
+
 QUOTED = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 PATH = re.compile(r"[a-z][\w.-]*(/[\w.*-]+)+/?")
 FILE = re.compile(r"[a-z][\w-]*\.(?:c|h|py|md|tsv|pml|svg|json)")
@@ -40,12 +42,7 @@ FOREIGN_OPTIONS = {"--mpi"}  # srun's
 LEGACY = ("MPI_Fint", "MPI_T")
 
 
-def documents(root):
-    found = [*root.glob("*.md"), *(root / "docs").glob("*.md"), root / "gauge/README.md"]
-    return sorted(path for path in found if path.is_file())
-
-
-class Tree:
+class Known:
     """What there is: names of files, symbols, and the words of manual pages."""
 
     def __init__(self, root):
@@ -83,19 +80,19 @@ class Tree:
         return first in TOPS or (self.root / "src" / first).is_dir()
 
 
-def check_word(tree, word):
+def check_word(known, word):
     word = word.strip("(),;:\"'").removesuffix("()")
     if PATH.fullmatch(word):
-        if tree.is_of_tree(word) and not tree.has_path(word):
+        if known.is_of_tree(word) and not known.has_path(word):
             return f"`{word}` does not exist"
     elif FILE.fullmatch(word):
-        if word not in tree.files and word not in FOREIGN:
+        if word not in known.files and word not in FOREIGN:
             return f"no file has the name `{word}`"
     elif NAME.fullmatch(word.partition("=")[0]):
-        if not has_name(tree.names, word.partition("=")[0]):
+        if not has_name(known.names, word.partition("=")[0]):
             return f"`{word}` is in no source"
     elif MPI_NAME.fullmatch(word):
-        if not has_name(tree.mpi, word.removeprefix("P")) and word not in FOREIGN:
+        if not has_name(known.mpi, word.removeprefix("P")) and word not in FOREIGN:
             return f"`{word}` is no name of MPI's"
     return None
 
@@ -105,13 +102,13 @@ def has_name(names, word):
     return word in names or (word.endswith("_") and any(n.startswith(word) for n in names))
 
 
-def check_command(tree, words):
+def check_command(known, words):
     """Options of the commands of ours that a line has, and what weft-gauge is told to do."""
     found = []
     program = ""
     for at, word in enumerate(words):
         option = OPTION.match(word)
-        page = tree.pages.get(program, "")
+        page = known.pages.get(program, "")
         if at == 0 or word in PAGES:
             program = word
         elif page and option and option.group() not in FOREIGN_OPTIONS and \
@@ -123,23 +120,20 @@ def check_command(tree, words):
     return found
 
 
-def check_line(tree, line):
+def check_line(known, line):
     problems = []
     for text in QUOTED.findall(line):
         words = text.split()
-        problems += [fault for fault in (check_word(tree, word) for word in words) if fault]
-        problems += check_command(tree, words)
+        problems += [fault for fault in (check_word(known, word) for word in words) if fault]
+        problems += check_command(known, words)
     return problems
 
 
 def check(root):
-    tree = Tree(root)
-    problems = []
-    for path in documents(root):
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            problems += [f"{path.relative_to(root)}:{number}: {problem}"
-                         for problem in check_line(tree, line)]
-    return problems
+    known = Known(root)
+    return [f"{name}:{number}: {problem}"
+            for name, number, line in tree.lines(root, tree.documents(root))
+            for problem in check_line(known, line)]
 
 
 GOOD = """`src/p2p/send.c`, `p2p/send.c`, `src/p2p/`, `src/p2p/*.c`, `weft_send`, `weft_send()`,

@@ -851,7 +851,7 @@ def what_is_no_list_of_hosts_is_refused():
                             (["-f", folder / "empty"], "no hosts in this file"),
                             (["-f", folder / "slots"], "host localhost: .*slots must be"),
                             (["-hosts", "a:0"], "host a:0: .*slots must be"),
-                            (["-hosts", "-oProxyCommand=x"], "no name of a host"),
+                            (["-hosts", "-oProxyCommand=x"], "not a host name"),
                             (["-hosts", "localhost:1"], "localhost has only 1 slots"),
                             (["-ppn", "none"], "number of ranks")):
             mpiexec(*words, "-n", 2, "true", code=2, says=[says])

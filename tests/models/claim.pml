@@ -4,10 +4,10 @@
  * Models src/node/copy_share.c, weft_transfers_look() in src/transfer/transfer.c, and who
  * takes an offered receive: weft_offer_use() in src/transfer/offer.c, or an arrival or
  * MPI_Cancel by claim() in src/match/match.c. The receiver has one share and offers it
- * twice, each time to another sender; a message has two pieces. Where the receiver has
+ * twice, each time to another sender; a message has two chunks. Where the receiver has
  * taken the offer back, the message of that generation has come another way.
  *
- * Holds: exactly one takes each generation; its pieces are copied once, to and from where they
+ * Holds: exactly one takes each generation; its chunks are copied once, to and from where they
  * belong; both sides see the end, and nobody takes one generation for another.
  */
 #define THREADS 3
@@ -31,14 +31,14 @@
 #define GENERATION_OF_RANGE(range) ((range) / 16)
 #define FRONT_OF(range) ((range) % 4)
 #define BACK_OF(range) ((range) / 4 % 4)
-#define PIECES 2
+#define CHUNKS 2
 
 #include "tso.pml"
 
 byte takers[3]; /* by generation: how many took it */
-byte copies[4]; /* by generation and piece */
+byte copies[4]; /* by generation and chunk */
 
-#define COPIES(generation, piece) copies[2 * (generation) - 2 + (piece)]
+#define COPIES(generation, chunk) copies[2 * (generation) - 2 + (chunk)]
 #define IS_COPIED(generation) (COPIES(generation, 0) == 1 && COPIES(generation, 1) == 1)
 
 inline take(generation)
@@ -47,10 +47,10 @@ inline take(generation)
     assert(takers[generation] == 1)
 }
 
-/* weft_share_claim_piece(): has_piece, and which. */
-inline claim_piece(generation, is_receiver)
+/* weft_share_claim_chunk(): has_chunk, and which. */
+inline claim_chunk(generation, is_receiver)
 {
-    has_piece = false;
+    has_chunk = false;
     load(STATE, seen);
     do
     :: seen == OPEN(generation) ->
@@ -62,32 +62,32 @@ inline claim_piece(generation, is_receiver)
         fi;
         if
         :: is_receiver ->
-            piece = FRONT_OF(range);
-            compare_exchange(RANGE, range, range + 1, has_piece)
+            chunk = FRONT_OF(range);
+            compare_exchange(RANGE, range, range + 1, has_chunk)
         :: else ->
-            piece = BACK_OF(range) - 1;
-            compare_exchange(RANGE, range, range - 4, has_piece)
+            chunk = BACK_OF(range) - 1;
+            compare_exchange(RANGE, range, range - 4, has_chunk)
         fi;
         if
-        :: has_piece -> break
+        :: has_chunk -> break
         :: else
         fi
     :: else -> break
     od
 }
 
-/* move_piece() and weft_share_count(): to where the share says. */
-inline copy_pieces(generation, is_receiver)
+/* move_chunk() and weft_share_count(): to where the share says. */
+inline copy_chunks(generation, is_receiver)
 {
-    claim_piece(generation, is_receiver);
+    claim_chunk(generation, is_receiver);
     do
-    :: has_piece ->
+    :: has_chunk ->
         load((is_receiver -> SOURCE : TARGET), seen);
         assert(seen == generation);
-        COPIES(generation, piece)++;
-        assert(COPIES(generation, piece) == 1);
+        COPIES(generation, chunk)++;
+        assert(COPIES(generation, chunk) == 1);
         add(COPIED, 1); /* M:count */
-        claim_piece(generation, is_receiver)
+        claim_chunk(generation, is_receiver)
     :: else -> break
     od
 }
@@ -116,14 +116,14 @@ inline await_end(generation)
 
 active proctype receiver()
 {
-    byte generation, seen, range, piece, copied, length;
-    bool has_piece, is_mine, is_open;
+    byte generation, seen, range, chunk, copied, length;
+    bool has_chunk, is_mine, is_open;
 
     do
     :: generation < 2 ->
         generation++;
         store(TARGET, generation);
-        store(LENGTH, PIECES);
+        store(LENGTH, CHUNKS);
         store(STATE, OFFERED(generation));
         store(OFFER(generation), 1);
         is_mine = false;
@@ -138,7 +138,7 @@ active proctype receiver()
             take(generation)
         :: else ->
             if
-            :: memory[STATE] == OPEN(generation) -> copy_pieces(generation, true)
+            :: memory[STATE] == OPEN(generation) -> copy_chunks(generation, true)
             :: skip /* or leaves it all to the sender */
             fi;
             await_end(generation)
@@ -149,8 +149,8 @@ active proctype receiver()
 
 active [2] proctype sender()
 {
-    byte seen, range, piece, copied, length;
-    bool has_piece, is_mine, is_open;
+    byte seen, range, chunk, copied, length;
+    bool has_chunk, is_mine, is_open;
 
     memory[OFFER(ME)] == 1;
     is_mine = true;
@@ -161,11 +161,11 @@ active [2] proctype sender()
         load(TARGET, seen);
         assert(seen == ME);
         store(SOURCE, ME);
-        store(LENGTH, PIECES);
+        store(LENGTH, CHUNKS);
         store(COPIED, 0); /* M:copied */
-        store(RANGE, RANGE_OF(ME, 0, PIECES)); /* M:range */
+        store(RANGE, RANGE_OF(ME, 0, CHUNKS)); /* M:range */
         store(STATE, OPEN(ME)); /* M:open */
-        copy_pieces(ME, false);
+        copy_chunks(ME, false);
         await_end(ME)
     :: else
     fi

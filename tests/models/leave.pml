@@ -176,7 +176,7 @@ inline serve()
         :: true ->
             poll();
             if
-            :: leave_as_progress(); /* copies a piece */
+            :: leave_as_progress(); /* copies a chunk */
                 lock_as_progress()
             :: skip
             fi;

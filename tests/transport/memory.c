@@ -15,7 +15,7 @@ enum {
     SHARES_MAX = 1024,
     SHARE_ROUNDS = 300,
     PAGE = 4096,
-    SHARE_UNIT = 4096, /* lengths of pieces are multiples of it */
+    SHARE_UNIT = 4096, /* lengths of chunks are multiples of it */
 };
 
 static bool has_memory(uint32_t rank)
@@ -215,22 +215,22 @@ void case_shares(void)
     suite_meet();
 }
 
-/* Claims what it can get and returns it as bits of a word; at most 64 pieces. */
+/* Claims what it can get and returns it as bits of a word; at most 64 chunks. */
 static uint64_t claim_all(struct weft_copy_share *share, uint32_t generation,
                           enum weft_share_side side)
 {
-    uint64_t pieces = 0;
+    uint64_t chunks = 0;
     uint64_t offset;
     uint64_t length;
 
-    while (weft_share_claim_piece(share, generation, side, &offset, &length)) {
-        pieces |= UINT64_C(1) << (offset / share_piece(share));
+    while (weft_share_claim_chunk(share, generation, side, &offset, &length)) {
+        chunks |= UINT64_C(1) << (offset / share_chunk(share));
         weft_share_count(share, length);
         if (offset % 3 == 0) {
             sched_yield();
         }
     }
-    return pieces;
+    return chunks;
 }
 
 static void receive_together(uint32_t helper)
@@ -240,10 +240,10 @@ static void receive_together(uint32_t helper)
     uint32_t number;
 
     for (int i = 0; i < SHARE_ROUNDS; i++) {
-        const uint64_t pieces = suite_random(&random) % 64 + 1;
-        const uint64_t piece = SHARE_UNIT * (1 + (suite_random(&random) >> 52));
-        const uint64_t length = pieces * piece - suite_random(&random) % SHARE_UNIT;
-        const struct weft_share_terms terms = {.length = length, .piece = piece};
+        const uint64_t chunks = suite_random(&random) % 64 + 1;
+        const uint64_t chunk = SHARE_UNIT * (1 + (suite_random(&random) >> 52));
+        const uint64_t length = chunks * chunk - suite_random(&random) % SHARE_UNIT;
+        const struct weft_share_terms terms = {.length = length, .chunk = chunk};
         uint64_t mine;
         uint64_t theirs;
         uint32_t generation;
@@ -259,7 +259,7 @@ static void receive_together(uint32_t helper)
         weft_share_give(&suite.node, number);
         theirs = suite_await_word(helper);
         check((mine & theirs) == 0);
-        check((mine | theirs) == UINT64_MAX >> (64 - pieces));
+        check((mine | theirs) == UINT64_MAX >> (64 - chunks));
         check(share_generation(share) == generation);
 
         /* The next generation: who comes with the old one gets nothing. */
@@ -351,7 +351,7 @@ void case_stages(void)
     suite_meet();
 }
 
-enum { STRETCH = 96, GAP = 32, STRETCHES = WEFT_VECTORS_MAX, VECTOR_BYTES = 96 * 128 };
+enum { STRETCH = 96, GAP = 32, STRETCHES = WEFT_IOV_MAX, VECTOR_BYTES = 96 * 128 };
 
 /* Stretches of theirs, and half as many of twice the length of ours, last ones first. */
 static void make_vectors(struct iovec *theirs, struct iovec *ours, uint64_t there,

@@ -26,10 +26,10 @@ static inline uint64_t share_copied(const struct weft_copy_share *share)
 }
 
 /* Bytes that are claimed at once. */
-static inline uint64_t share_piece(const struct weft_copy_share *share)
+static inline uint64_t share_chunk(const struct weft_copy_share *share)
 {
     return (uint64_t)share->unit *
-           atomic_load_explicit(&share->piece, memory_order_relaxed);
+           atomic_load_explicit(&share->chunk, memory_order_relaxed);
 }
 
 /* The owner's next generation, in which the transfer is open from the start. */

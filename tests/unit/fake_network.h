@@ -50,7 +50,7 @@ struct fake_net {
     int polls;
     int puts;
     int gets;
-    int registered; /* pieces of memory now */
+    int registered; /* chunks of memory now */
     int answered;   /* connections that were asked for and made */
     const char *fault;
 };

@@ -425,7 +425,7 @@ static enum weft_rc move_bytes(bool is_put, const struct weft_move *move)
     void (*hook)(uint64_t address, uint64_t length) =
         is_put ? fake.putting : fake.getting;
 
-    note_fault(move->their_count > WEFT_VECTORS_MAX || move->our_count > WEFT_VECTORS_MAX,
+    note_fault(move->their_count > WEFT_IOV_MAX || move->our_count > WEFT_IOV_MAX,
                "too many blocks");
     note_fault(bytes != bytes_in(move->theirs, move->their_count),
                "not as many bytes there as here");
@@ -458,7 +458,7 @@ static enum weft_rc fake_get(struct weft_path *path, const struct weft_move *mov
 
 static const struct weft_memory_ops memory_ops = {
     .is_unlocked = true,
-    .iov_max = WEFT_VECTORS_MAX,
+    .iov_max = WEFT_IOV_MAX,
     .put = fake_put,
     .get = fake_get,
 };

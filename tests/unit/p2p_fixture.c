@@ -312,16 +312,16 @@ void arrive_answer(uint32_t from, enum weft_packet kind, union weft_pkt_control 
 void arrive_data(uint32_t from, uint64_t request, const uint8_t *message, uint64_t offset,
                  uint64_t length)
 {
-    const struct weft_pkt_data piece = {.request = request, .offset = offset};
+    const struct weft_pkt_data chunk = {.request = request, .offset = offset};
     uint8_t packet[FAKE_SHORT_MAX];
 
-    assert_true(sizeof(piece) + length <= sizeof(packet));
-    memcpy(packet, &piece, sizeof(piece));
-    memcpy(packet + sizeof(piece), message + offset, length);
+    assert_true(sizeof(chunk) + length <= sizeof(packet));
+    memcpy(packet, &chunk, sizeof(chunk));
+    memcpy(packet + sizeof(chunk), message + offset, length);
     fake_arrive(from,
                 sealed(from, fixture_header(WEFT_PKT_DATA, from, 0), packet,
-                       sizeof(piece) + (size_t)length),
-                packet, sizeof(piece) + (size_t)length, 0);
+                       sizeof(chunk) + (size_t)length),
+                packet, sizeof(chunk) + (size_t)length, 0);
 }
 
 /* ---- us ---- */
@@ -409,13 +409,13 @@ union weft_pkt_control answer_in(const struct fake_packet *packet)
 
 struct weft_pkt_data data_in(const struct fake_packet *packet)
 {
-    struct weft_pkt_data piece;
+    struct weft_pkt_data chunk;
 
     assert_non_null(packet);
     assert_int_equal(packet->header.kind, WEFT_PKT_DATA);
-    assert_true(packet->len >= sizeof(piece));
-    memcpy(&piece, packet->data, sizeof(piece));
-    return piece;
+    assert_true(packet->len >= sizeof(chunk));
+    memcpy(&chunk, packet->data, sizeof(chunk));
+    return chunk;
 }
 
 struct weft_pkt_announce announce_in(const struct fake_packet *packet)

@@ -84,7 +84,7 @@ void end_request(struct weft_request *request, enum weft_rc rc);
 /* The same for a receive, with what it must have got. */
 void end_recv(struct weft_request *request, int source, int tag, uint64_t bytes);
 
-/* The answer in a packet, what precedes a piece of a message, and what an announcement
+/* The answer in a packet, what precedes a chunk of a message, and what an announcement
  * says. */
 union weft_pkt_control answer_in(const struct fake_packet *packet);
 struct weft_pkt_data data_in(const struct fake_packet *packet);

@@ -12,24 +12,24 @@
 #include <unistd.h>
 
 enum {
-    UNIT = 4096, /* pieces begin at its multiples */
+    UNIT = 4096, /* chunks begin at its multiples */
     LIMIT_SECONDS = 120,
 };
 
-static struct weft_share_terms terms_of(uint64_t length, uint64_t piece)
+static struct weft_share_terms terms_of(uint64_t length, uint64_t chunk)
 {
     return (struct weft_share_terms){
         .source = 111,
         .target = 222,
         .length = length,
         .note = 333,
-        .piece = piece,
+        .chunk = chunk,
     };
 }
 
-static uint32_t fill(struct weft_copy_share *share, uint64_t length, uint64_t piece)
+static uint32_t fill(struct weft_copy_share *share, uint64_t length, uint64_t chunk)
 {
-    const struct weft_share_terms terms = terms_of(length, piece);
+    const struct weft_share_terms terms = terms_of(length, chunk);
 
     return share_fill(share, &terms);
 }
@@ -39,19 +39,19 @@ static bool can_claim(struct weft_copy_share *share, uint32_t generation)
     uint64_t offset;
     uint64_t length;
 
-    return weft_share_claim_piece(share, generation, WEFT_SHARE_RECEIVER, &offset,
+    return weft_share_claim_chunk(share, generation, WEFT_SHARE_RECEIVER, &offset,
                                   &length) ||
-           weft_share_claim_piece(share, generation, WEFT_SHARE_SENDER, &offset, &length);
+           weft_share_claim_chunk(share, generation, WEFT_SHARE_SENDER, &offset, &length);
 }
 
-/* Claims a piece, which must be this one. */
+/* Claims a chunk, which must be this one. */
 static void claim_exactly(struct weft_copy_share *share, uint32_t generation,
                           enum weft_share_side side, uint64_t offset, uint64_t length)
 {
     uint64_t at;
     uint64_t part;
 
-    assert_true(weft_share_claim_piece(share, generation, side, &at, &part));
+    assert_true(weft_share_claim_chunk(share, generation, side, &at, &part));
     assert_int_equal(at, offset);
     assert_int_equal(part, length);
 }
@@ -65,7 +65,7 @@ static void zero_is_a_share_in_which_nothing_can_be_done(void **state)
     (void)state;
     assert_int_equal(share_state(&share), WEFT_SHARE_FREE);
     assert_false(weft_share_is_over(&share, 0));
-    assert_false(weft_share_has_pieces(&share, 0));
+    assert_false(weft_share_has_chunks(&share, 0));
     assert_false(can_claim(&share, 0));
     assert_false(weft_share_claim(&share, 0));
     assert_false(weft_share_take_back(&share, 0));
@@ -81,7 +81,7 @@ static void an_announced_transfer_is_opened_claimed_and_over(void **state)
     assert_int_equal(share_generation(&share), generation);
     assert_int_equal(share_state(&share), WEFT_SHARE_ANNOUNCED);
     assert_int_equal(share.source, 111);
-    assert_false(weft_share_has_pieces(&share, generation));
+    assert_false(weft_share_has_chunks(&share, generation));
     assert_false(can_claim(&share, generation));
     assert_false(weft_share_claim(&share, generation)); /* which is for offers */
     assert_false(weft_share_take_back(&share, generation));
@@ -91,15 +91,15 @@ static void an_announced_transfer_is_opened_claimed_and_over(void **state)
     assert_int_equal(share_state(&share), WEFT_SHARE_OPEN);
     assert_int_equal(share.target, 222);
     assert_int_equal(share.note, 333);
-    assert_true(weft_share_has_pieces(&share, generation));
+    assert_true(weft_share_has_chunks(&share, generation));
     assert_false(weft_share_is_over(&share, generation));
 
     claim_exactly(&share, generation, WEFT_SHARE_RECEIVER, 0, UNIT);
     claim_exactly(&share, generation, WEFT_SHARE_SENDER, 3 * UNIT, 5);
     claim_exactly(&share, generation, WEFT_SHARE_SENDER, 2 * UNIT, UNIT);
-    assert_true(weft_share_has_pieces(&share, generation));
+    assert_true(weft_share_has_chunks(&share, generation));
     claim_exactly(&share, generation, WEFT_SHARE_RECEIVER, UNIT, UNIT);
-    assert_false(weft_share_has_pieces(&share, generation));
+    assert_false(weft_share_has_chunks(&share, generation));
     assert_false(can_claim(&share, generation));
 
     /* In any order, and in parts. */
@@ -170,11 +170,11 @@ static void who_comes_with_a_former_turn_finds_it_over_and_gets_nothing(void **s
         }
         assert_int_not_equal(generation, former);
         assert_true(weft_share_is_over(&share, former));
-        assert_false(weft_share_has_pieces(&share, former));
+        assert_false(weft_share_has_chunks(&share, former));
         assert_false(can_claim(&share, former));
         assert_false(weft_share_claim(&share, former));
         assert_false(weft_share_take_back(&share, former));
-        assert_int_equal(weft_share_has_pieces(&share, generation), round == 1);
+        assert_int_equal(weft_share_has_chunks(&share, generation), round == 1);
         former = generation;
     }
 }
@@ -204,16 +204,16 @@ static void nothing_is_over_as_soon_as_it_is_open(void **state)
     struct weft_copy_share share = {.state = 0};
 
     (void)state;
-    for (uint64_t piece = 0; piece <= UNIT + 1; piece += UNIT + 1) {
-        const uint32_t generation = fill(&share, 0, piece);
+    for (uint64_t chunk = 0; chunk <= UNIT + 1; chunk += UNIT + 1) {
+        const uint32_t generation = fill(&share, 0, chunk);
 
         assert_true(weft_share_is_over(&share, generation));
-        assert_false(weft_share_has_pieces(&share, generation));
+        assert_false(weft_share_has_chunks(&share, generation));
         assert_false(can_claim(&share, generation));
     }
 }
 
-/* Claims with either side as the bits of `random` say; the pieces meet without a gap. */
+/* Claims with either side as the bits of `random` say; the chunks meet without a gap. */
 static void claim_to_the_end(struct weft_copy_share *share, uint32_t generation,
                              uint64_t length, uint64_t random)
 {
@@ -225,8 +225,8 @@ static void claim_to_the_end(struct weft_copy_share *share, uint32_t generation,
     while (front < back) {
         const bool is_front = (random & 1) != 0;
 
-        assert_true(weft_share_has_pieces(share, generation));
-        assert_true(weft_share_claim_piece(
+        assert_true(weft_share_has_chunks(share, generation));
+        assert_true(weft_share_claim_chunk(
             share, generation, is_front ? WEFT_SHARE_RECEIVER : WEFT_SHARE_SENDER,
             &offset, &part));
         assert_true(part > 0 && part <= back - front);
@@ -252,15 +252,15 @@ static void every_length_is_handed_out_from_both_ends_without_a_gap(void **state
     (void)state;
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
         const uint64_t length = lengths[i];
-        const uint64_t pieces[] = {1,      UNIT,      UNIT + 1, (length + 1) / 2,
+        const uint64_t chunks[] = {1,      UNIT,      UNIT + 1, (length + 1) / 2,
                                    length, 2 * length};
 
-        for (size_t p = 0; p < sizeof(pieces) / sizeof(pieces[0]); p++) {
+        for (size_t p = 0; p < sizeof(chunks) / sizeof(chunks[0]); p++) {
             const uint64_t ways[] = {0, UINT64_MAX, UINT64_C(0x5555555555555555),
                                      UINT64_C(0x1234567890abcdef)};
 
             for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
-                const uint32_t generation = fill(&share, length, pieces[p]);
+                const uint32_t generation = fill(&share, length, chunks[p]);
 
                 claim_to_the_end(&share, generation, length, ways[w]);
             }
@@ -268,7 +268,7 @@ static void every_length_is_handed_out_from_both_ends_without_a_gap(void **state
     }
 }
 
-static void a_piece_is_as_long_as_was_agreed_rounded_up_to_units(void **state)
+static void a_chunk_is_as_long_as_was_agreed_rounded_up_to_units(void **state)
 {
     struct weft_copy_share share = {.state = 0};
     uint32_t generation = fill(&share, 100 * 1000, 50 * 1000);
@@ -294,12 +294,12 @@ static void very_long_transfers_are_counted_in_longer_units(void **state)
     for (size_t i = 0; i < sizeof(powers) / sizeof(powers[0]); i++) {
         for (int more = -1; more <= 1; more++) {
             const uint64_t length = (UINT64_C(1) << powers[i]) + (uint64_t)(int64_t)more;
-            const uint64_t piece = length / 100 + 1;
-            const uint32_t generation = fill(&share, length, piece);
+            const uint64_t chunk = length / 100 + 1;
+            const uint32_t generation = fill(&share, length, chunk);
 
             claim_to_the_end(&share, generation, length, UINT64_C(0x123456789abcdef0));
-            assert_true(share_piece(&share) >= piece);
-            assert_true(share_piece(&share) < piece + share.unit);
+            assert_true(share_chunk(&share) >= chunk);
+            assert_true(share_chunk(&share) < chunk + share.unit);
         }
     }
 }
@@ -321,12 +321,12 @@ static uint64_t some_length(uint64_t *random)
     return 1 + next_random(random) % (MARKS * UNIT);
 }
 
-static uint64_t some_piece(uint64_t *random)
+static uint64_t some_chunk(uint64_t *random)
 {
     return 1 + next_random(random) % (8 * UNIT);
 }
 
-/* Both sides have pieces under way and count them late, in any order. */
+/* Both sides have chunks under way and count them late, in any order. */
 static void every_byte_is_handed_out_once_in_any_interleaving(void **state)
 {
     struct weft_copy_share share = {.state = 0};
@@ -335,7 +335,7 @@ static void every_byte_is_handed_out_once_in_any_interleaving(void **state)
     (void)state;
     for (int round = 0; round < 20000; round++) {
         const uint64_t length = some_length(&random);
-        const uint32_t generation = fill(&share, length, some_piece(&random));
+        const uint32_t generation = fill(&share, length, some_chunk(&random));
         uint64_t under_way[MARKS];
         uint64_t marks = 0;
         uint64_t counted = 0;
@@ -348,7 +348,7 @@ static void every_byte_is_handed_out_once_in_any_interleaving(void **state)
 
             assert_false(weft_share_is_over(&share, generation));
             assert_false(can_claim(&share, generation - 1));
-            if (dice < 10 && weft_share_claim_piece(&share, generation,
+            if (dice < 10 && weft_share_claim_chunk(&share, generation,
                                                     (enum weft_share_side)(dice % 2),
                                                     &offset, &part)) {
                 assert_int_equal(offset % UNIT, 0);
@@ -395,27 +395,27 @@ static void pause_a_little(uint64_t *random)
 static struct {
     struct weft_copy_share share;
     _Atomic uint32_t told;
-    _Atomic uint64_t helped; /* pieces that the sender has got */
+    _Atomic uint64_t helped; /* chunks that the sender has got */
     _Atomic bool is_last;    /* no generation follows the one that was told */
     uint8_t marks[MARKS];    /* how often each unit was handed out in this generation */
 } meeting;
 
-/* Marks and counts what it can get; returns how many pieces. */
+/* Marks and counts what it can get; returns how many chunks. */
 static uint64_t mark_all(uint32_t generation, enum weft_share_side side, uint64_t *random)
 {
-    uint64_t pieces = 0;
+    uint64_t chunks = 0;
     uint64_t offset;
     uint64_t length;
 
-    while (weft_share_claim_piece(&meeting.share, generation, side, &offset, &length)) {
+    while (weft_share_claim_chunk(&meeting.share, generation, side, &offset, &length)) {
         for (uint64_t at = offset / UNIT; at * UNIT < offset + length; at++) {
             meeting.marks[at]++;
         }
         pause_a_little(random);
         weft_share_count(&meeting.share, length);
-        pieces++;
+        chunks++;
     }
-    return pieces;
+    return chunks;
 }
 
 static void *send_thread(void *ignored)
@@ -438,7 +438,7 @@ static void *send_thread(void *ignored)
         }
         seen = generation;
         while (!weft_share_is_over(&meeting.share, generation) &&
-               !weft_share_has_pieces(&meeting.share, generation)) {
+               !weft_share_has_chunks(&meeting.share, generation)) {
             sched_yield();
         }
         pause_a_little(&random);
@@ -465,8 +465,8 @@ static void two_threads_are_never_given_the_same_bytes(void **state)
     assert_int_equal(pthread_create(&thread, NULL, send_thread, NULL), 0);
     for (uint32_t round = 1; !proves_enough(round - 1); round++) {
         const uint64_t length = some_length(&random);
-        const uint64_t piece = round % 2 == 0 ? UNIT : some_piece(&random);
-        const struct weft_share_terms terms = terms_of(length, piece);
+        const uint64_t chunk = round % 2 == 0 ? UNIT : some_chunk(&random);
+        const struct weft_share_terms terms = terms_of(length, chunk);
         const uint32_t generation = weft_share_announce(&meeting.share, 111);
 
         atomic_store_explicit(&meeting.told, generation, memory_order_release);
@@ -564,7 +564,7 @@ int main(void)
 
         cmocka_unit_test(nothing_is_over_as_soon_as_it_is_open),
         cmocka_unit_test(every_length_is_handed_out_from_both_ends_without_a_gap),
-        cmocka_unit_test(a_piece_is_as_long_as_was_agreed_rounded_up_to_units),
+        cmocka_unit_test(a_chunk_is_as_long_as_was_agreed_rounded_up_to_units),
         cmocka_unit_test(very_long_transfers_are_counted_in_longer_units),
 
         cmocka_unit_test(every_byte_is_handed_out_once_in_any_interleaving),

@@ -31,7 +31,7 @@ static void messages_are_counted_whoever_gets_them(void **state)
     end_recv(start_recv(0, 3, &byte, 1), 0, 3, 1);
 }
 
-static void pieces_of_a_long_message_are_no_messages(void **state)
+static void chunks_of_a_long_message_are_no_messages(void **state)
 {
     static uint8_t data[20000];
     const struct weft_counts before = read_counts();
@@ -113,7 +113,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(messages_are_counted_whoever_gets_them,
                                         fixture_open, fixture_close),
-        cmocka_unit_test_setup_teardown(pieces_of_a_long_message_are_no_messages,
+        cmocka_unit_test_setup_teardown(chunks_of_a_long_message_are_no_messages,
                                         fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(a_watch_keeps_the_most_that_waited, fixture_open,
                                         fixture_close),

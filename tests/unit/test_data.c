@@ -191,7 +191,7 @@ static enum weft_rc get_blocks(struct weft_path *path, const struct weft_move *m
 
 static const struct weft_memory_ops here_ops = {
     .is_unlocked = true,
-    .iov_max = WEFT_VECTORS_MAX,
+    .iov_max = WEFT_IOV_MAX,
     .put = put_blocks,
     .get = get_blocks,
 };
@@ -280,7 +280,7 @@ static void bytes_move_between_two_layouts_from_any_offset(void **state)
     }
     weft_data_pack(&ours, out);
     assert_memory_equal(out, message, sizeof(message));
-    assert_true(most_blocks <= WEFT_VECTORS_MAX);
+    assert_true(most_blocks <= WEFT_IOV_MAX);
 
     /* And back, out of a flat buffer, whose offset is its own. */
     memset(spread[0], 0, sizeof(spread[0]));

@@ -126,8 +126,8 @@ static void check_vectors(const struct trial *t, uintptr_t buffer)
                     used = 0;
                 }
                 if (at == n) {
-                    n = weft_cursor_vectors(&c, v, 1 + random_below(7),
-                                            1 + random_below(200));
+                    n = weft_cursor_iov(&c, v, 1 + random_below(7),
+                                        1 + random_below(200));
                     at = 0;
                     AGREE(n > 0 && v[0].iov_len > 0);
                 }
@@ -138,7 +138,7 @@ static void check_vectors(const struct trial *t, uintptr_t buffer)
         }
     }
     AGREE(at == n || (at + 1 == n && used == v[at].iov_len));
-    AGREE(weft_cursor_vectors(&c, v, 7, 100) == 0);
+    AGREE(weft_cursor_iov(&c, v, 7, 100) == 0);
 }
 
 static void check_moves(struct trial *t)
@@ -374,7 +374,7 @@ static void a_type_may_be_larger_than_memory(void **state)
     assert_null(all->layout.top.body);
     weft_cursor_init(&c, &all->layout, all->extent, 1, (void *)((uintptr_t)1 << 12));
     c.position = c.end - 12;
-    assert_int_equal(weft_cursor_vectors(&c, v, 2, 100), 2);
+    assert_int_equal(weft_cursor_iov(&c, v, 2, 100), 2);
     assert_int_equal(v[0].iov_len, 4);
     assert_int_equal((uintptr_t)v[1].iov_base,
                      ((UINT64_C(1) << 50) - 1) * 1024 + (1 << 12));

@@ -160,7 +160,7 @@ static void a_number_that_no_packet_under_way_can_have_ends_the_job(void **state
             assert_null(said);
         } else {
             assert_non_null(said);
-            assert_non_null(strstr(said, "its number is none that comes next"));
+            assert_non_null(strstr(said, "its sequence number is not the next one"));
         }
     }
     assert_int_equal(offer(A, 1001, 0), WEFT_TAKEN); /* so that the mark is taken back */
@@ -181,7 +181,7 @@ static void an_ordered_packet_that_comes_as_a_control_packet_ends_the_job(void *
 
     (void)state;
     assert_non_null(said);
-    assert_non_null(strstr(said, "it has passed packets that go before it"));
+    assert_non_null(strstr(said, "it came before packets that were sent earlier"));
 }
 
 /* ---- with a full store ---- */

@@ -317,7 +317,7 @@ static void sends_to_the_dead_fail_at_once(void **state)
 
 /* ---- transfers ---- */
 
-static void what_was_to_come_in_pieces_fails(void **state)
+static void what_was_to_come_in_chunks_fails(void **state)
 {
     struct weft_request *request = start_recv(A, TAG, buffer, LONG);
 
@@ -332,7 +332,7 @@ static void what_was_to_come_in_pieces_fails(void **state)
     assert_forgotten();
 }
 
-static void what_was_to_go_in_pieces_fails(void **state)
+static void what_was_to_go_in_chunks_fails(void **state)
 {
     struct weft_request *request;
     struct weft_pkt_announce announce;
@@ -408,7 +408,7 @@ static void lose_a_while_storing(uint64_t address, uint64_t length)
     lose_a_while_copying(address, length);
 }
 
-/* Else it would go on in pieces, to nobody. */
+/* Else it would go on in chunks, to nobody. */
 static void a_store_under_way_is_ended_when_it_comes_back(void **state)
 {
     struct weft_request *request = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
@@ -417,7 +417,7 @@ static void a_store_under_way_is_ended_when_it_comes_back(void **state)
         .source = announce.address,
         .target = (uint64_t)(uintptr_t)buffer,
         .length = LONG,
-        .piece = LONG / 2,
+        .chunk = LONG / 2,
     };
 
     (void)state;
@@ -443,7 +443,7 @@ static void a_transfer_that_is_over_is_over(void **state)
         .source = announce.address,
         .target = (uint64_t)(uintptr_t)buffer,
         .length = LONG,
-        .piece = 0,
+        .chunk = 0,
     };
 
     (void)state;
@@ -513,7 +513,7 @@ static void an_offer_of_which_half_was_stored_fails(void **state)
         .target = (uint64_t)(uintptr_t)buffer,
         .length = LONG,
         .note = LONG,
-        .piece = LONG / 2,
+        .chunk = LONG / 2,
     };
     uint64_t offset;
     uint64_t length;
@@ -522,7 +522,7 @@ static void an_offer_of_which_half_was_stored_fails(void **state)
     assert_true(weft_share_claim(share, generation));
     weft_share_open(share, generation, &terms);
     assert_true(
-        weft_share_claim_piece(share, generation, WEFT_SHARE_SENDER, &offset, &length));
+        weft_share_claim_chunk(share, generation, WEFT_SHARE_SENDER, &offset, &length));
     fake.gets = 0; /* the other half is out of reach */
     lose_and_notice(A);
     weft_progress();
@@ -549,8 +549,8 @@ int main(void)
         CASE(sends_that_wait_for_room_fail),
         CASE(announced_sends_fail_with_a_share_and_without),
         CASE(sends_to_the_dead_fail_at_once),
-        CASE(what_was_to_come_in_pieces_fails),
-        CASE(what_was_to_go_in_pieces_fails),
+        CASE(what_was_to_come_in_chunks_fails),
+        CASE(what_was_to_go_in_chunks_fails),
         CASE(an_answer_to_the_dead_is_not_sent),
         CASE(a_copy_under_way_is_ended_when_it_comes_back),
         CASE(a_store_under_way_is_ended_when_it_comes_back),

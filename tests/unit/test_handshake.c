@@ -179,7 +179,7 @@ static void one_wrong_bit_anywhere_is_refused(void **state)
             memcpy(bent, p.bytes, p.length);
             bent[bit / 8] = (uint8_t)(bent[bit / 8] ^ 1u << bit % 8);
             refusal = check(step, p.self, bent, p.length, p.known);
-            assert_int_equal(refusal, bit > 7    ? WEFT_REFUSED_STRANGER
+            assert_int_equal(refusal, bit > 7    ? WEFT_REFUSED_UNAUTHENTICATED
                                       : bit == 7 ? WEFT_REFUSED_BYTE_ORDER
                                                  : WEFT_REFUSED_VERSION);
         }
@@ -249,15 +249,15 @@ static void what_was_recorded_is_of_no_use(void **state)
     assert_int_equal(weft_handshake_answer(&listener, &again, answer), WEFT_OK);
     assert_memory_not_equal(again.nonce_b, old.of_listener.nonce_b, 16);
     assert_int_equal(check(CONFIRM, &listener, old.confirm, sizeof(old.confirm), &again),
-                     WEFT_REFUSED_STRANGER);
+                     WEFT_REFUSED_UNAUTHENTICATED);
 
     /* An old answer does not fit a new ask, nor an old confirm a new meeting. */
     assert_int_equal(
         check(ANSWER, &caller, old.answer, sizeof(old.answer), &fresh.of_caller),
-        WEFT_REFUSED_STRANGER);
+        WEFT_REFUSED_UNAUTHENTICATED);
     assert_int_equal(
         check(CONFIRM, &listener, old.confirm, sizeof(old.confirm), &fresh.of_listener),
-        WEFT_REFUSED_STRANGER);
+        WEFT_REFUSED_UNAUTHENTICATED);
 }
 
 static void no_step_passes_for_another(void **state)
@@ -281,7 +281,7 @@ static void no_step_passes_for_another(void **state)
             memcpy(bytes, to.bytes, to.length - 16);
             memcpy(bytes + to.length - 16, from.bytes + from.length - 16, 16);
             assert_int_equal(check(taken, to.self, bytes, to.length, to.known),
-                             WEFT_REFUSED_STRANGER);
+                             WEFT_REFUSED_UNAUTHENTICATED);
         }
     }
 }
@@ -294,7 +294,7 @@ static void what_is_sent_back_to_its_maker_is_refused(void **state)
     (void)state;
     meet(&m);
     assert_int_equal(check(ASK, &caller, m.ask, sizeof(m.ask), &m.of_caller),
-                     WEFT_REFUSED_STRANGER);
+                     WEFT_REFUSED_UNAUTHENTICATED);
     assert_int_equal(check(ANSWER, &caller, m.ask, sizeof(m.ask), &m.of_caller),
                      WEFT_REFUSED_FORMAT);
     assert_int_equal(
@@ -305,7 +305,7 @@ static void what_is_sent_back_to_its_maker_is_refused(void **state)
     turned[2] = (uint8_t)LISTENER;
     turned[3] = (uint8_t)(LISTENER >> 8);
     assert_int_equal(check(ASK, &caller, turned, sizeof(turned), &m.of_caller),
-                     WEFT_REFUSED_STRANGER);
+                     WEFT_REFUSED_UNAUTHENTICATED);
 }
 
 static void another_job_is_refused_at_every_step(void **state)
@@ -320,7 +320,7 @@ static void another_job_is_refused_at_every_step(void **state)
 
         other.secret = other_secret;
         assert_int_equal(check(step, &other, p.bytes, p.length, p.known),
-                         WEFT_REFUSED_STRANGER);
+                         WEFT_REFUSED_UNAUTHENTICATED);
     }
 }
 
@@ -352,7 +352,7 @@ static void only_the_rank_that_is_meant_answers(void **state)
     meet(&m);
     self.process = LISTENER + 1;
     assert_int_equal(check(ASK, &self, m.ask, sizeof(m.ask), &m.of_listener),
-                     WEFT_REFUSED_STRANGER);
+                     WEFT_REFUSED_UNAUTHENTICATED);
 }
 
 /* With a right tag, and yet nothing to index a table with. */
@@ -394,9 +394,9 @@ static void an_answer_counts_only_for_its_own_ask(void **state)
         shake.caller += (uint64_t)(field == 3) << 32;
         shake.listener += (uint64_t)(field == 4) << 32;
         assert_int_equal(check(ANSWER, &caller, m.answer, sizeof(m.answer), &shake),
-                         WEFT_REFUSED_STRANGER);
+                         WEFT_REFUSED_UNAUTHENTICATED);
         assert_int_equal(check(CONFIRM, &listener, m.confirm, sizeof(m.confirm), &shake),
-                         WEFT_REFUSED_STRANGER);
+                         WEFT_REFUSED_UNAUTHENTICATED);
     }
 }
 

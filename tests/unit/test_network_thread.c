@@ -165,7 +165,7 @@ static void arm(void)
 }
 
 /* A sleeper that has rung once, is held there, and is to watch the descriptor again. */
-static void hold_sleeper(void)
+static void hold_thread(void)
 {
     arm();
     let_come();
@@ -174,7 +174,7 @@ static void hold_sleeper(void)
     arm();
 }
 
-static void end_sleeper(void)
+static void end_thread(void)
 {
     if (net.comes_before_stop) {
         let_come();
@@ -199,26 +199,26 @@ static void assert_next_sleeper_rings(void)
 static void what_comes_behind_the_stop_is_told_by_the_next_sleeper(void **state)
 {
     (void)state;
-    hold_sleeper();
+    hold_thread();
     net.comes_behind_stop = true;
-    end_sleeper();
+    end_thread();
     assert_next_sleeper_rings();
 }
 
 static void what_comes_before_the_stop_is_told_by_the_next_sleeper(void **state)
 {
     (void)state;
-    hold_sleeper();
+    hold_thread();
     net.comes_before_stop = true;
-    end_sleeper();
+    end_thread();
     assert_next_sleeper_rings();
 }
 
 static void what_comes_while_there_is_none_is_told_by_the_next_sleeper(void **state)
 {
     (void)state;
-    hold_sleeper();
-    end_sleeper();
+    hold_thread();
+    end_thread();
     let_come();
     assert_next_sleeper_rings();
 }

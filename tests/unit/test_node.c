@@ -179,11 +179,11 @@ static void without_a_barrier_no_sleep_lasts(void **state)
 static void only_a_barrier_forgets_that_room_was_asked_for(void **state)
 {
     (void)state;
-    nodes[0].has_asked = true;
+    nodes[0].has_asked_for_room = true;
     weft_node_publish_leaving(&nodes[0], WEFT_WAKE_REQUESTS);
-    assert_true(nodes[0].has_asked);
+    assert_true(nodes[0].has_asked_for_room);
     weft_node_publish_leaving(&nodes[0], WEFT_WAKE_ANYTHING);
-    assert_false(nodes[0].has_asked);
+    assert_false(nodes[0].has_asked_for_room);
     weft_node_disarm(&nodes[0]);
 }
 

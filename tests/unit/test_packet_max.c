@@ -50,7 +50,7 @@ static int close_net(void **state)
 
 /* ---- inside a node ---- */
 
-/* A asks for all of a message that was announced, and gets it in pieces. */
+/* A asks for all of a message that was announced, and gets it in chunks. */
 static void pull_and_end(struct weft_request *send, size_t length)
 {
     const uint64_t name = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0)).request;
@@ -63,10 +63,10 @@ static void pull_and_end(struct weft_request *send, size_t length)
     weft_progress();
     for (size_t i = 0; i < fake_count(WEFT_PKT_DATA); i++) {
         const struct fake_packet *packet = fake_nth(WEFT_PKT_DATA, i);
-        const struct weft_pkt_data piece = data_in(packet);
-        const size_t n = packet->len - sizeof(piece);
+        const struct weft_pkt_data chunk = data_in(packet);
+        const size_t n = packet->len - sizeof(chunk);
 
-        memcpy(gathered + piece.offset, packet->data + sizeof(piece), n);
+        memcpy(gathered + chunk.offset, packet->data + sizeof(chunk), n);
         got += n;
     }
     assert_int_equal(got, length);
@@ -97,7 +97,7 @@ static void what_does_not_fit_is_announced(void **state)
     }
 }
 
-static void long_messages_go_in_pieces_of_a_packet(void **state)
+static void long_messages_go_in_chunks_of_a_packet(void **state)
 {
     (void)state;
     pull_and_end(start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD), LONG);
@@ -119,7 +119,7 @@ static struct weft_datatype *make_spread(uint8_t *spread, int count)
     return type;
 }
 
-static void data_in_many_blocks_go_in_pieces_of_a_packet(void **state)
+static void data_in_many_blocks_go_in_chunks_of_a_packet(void **state)
 {
     static uint8_t spread[2 * WEFT_EAGER_MAX];
     struct weft_datatype *type = make_spread(spread, WEFT_EAGER_MAX);
@@ -170,7 +170,7 @@ static void bytes_along_and_announcement_fit_into_a_packet(void **state)
     fake_net_finish(WEFT_OK);
     arrive_net(WEFT_PKT_PULL_PUT,
                (union weft_pkt_control){
-                   .pull_put = {.piece = {.request = announced_name(),
+                   .pull_put = {.chunk = {.request = announced_name(),
                                           .receiver = 43,
                                           .offset = along,
                                           .length = LONG - along},
@@ -194,11 +194,11 @@ static void pull_over_net(void)
     poll_some();
     for (int i = 0; fake_net_nth(WEFT_PKT_DATA, i) != NULL; i++) {
         const struct net_packet *packet = fake_net_nth(WEFT_PKT_DATA, i);
-        struct weft_pkt_data piece;
-        const size_t n = packet->len - sizeof(piece);
+        struct weft_pkt_data chunk;
+        const size_t n = packet->len - sizeof(chunk);
 
-        memcpy(&piece, packet->data, sizeof(piece));
-        memcpy(gathered + piece.offset, packet->data + sizeof(piece), n);
+        memcpy(&chunk, packet->data, sizeof(chunk));
+        memcpy(gathered + chunk.offset, packet->data + sizeof(chunk), n);
         got += n;
     }
     assert_int_equal(got, LONG);
@@ -208,14 +208,14 @@ static void pull_over_net(void)
     end_request(send, WEFT_OK);
 }
 
-static void pieces_that_are_not_copied_fit_into_a_packet(void **state)
+static void chunks_that_are_not_copied_fit_into_a_packet(void **state)
 {
     (void)state;
     pull_over_net();
     assert_true(fake_net_nth(WEFT_PKT_DATA, 0)->is_zcopy);
 }
 
-static void pieces_that_are_copied_fit_into_a_packet(void **state)
+static void chunks_that_are_copied_fit_into_a_packet(void **state)
 {
     (void)state;
     fake_net.zcopy_max = 0; /* the network has no such send */
@@ -230,11 +230,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         NODE_CASE(what_fits_into_a_packet_goes_at_once),
         NODE_CASE(what_does_not_fit_is_announced),
-        NODE_CASE(long_messages_go_in_pieces_of_a_packet),
-        NODE_CASE(data_in_many_blocks_go_in_pieces_of_a_packet),
+        NODE_CASE(long_messages_go_in_chunks_of_a_packet),
+        NODE_CASE(data_in_many_blocks_go_in_chunks_of_a_packet),
         NET_CASE(bytes_along_and_announcement_fit_into_a_packet),
-        NET_CASE(pieces_that_are_not_copied_fit_into_a_packet),
-        NET_CASE(pieces_that_are_copied_fit_into_a_packet),
+        NET_CASE(chunks_that_are_not_copied_fit_into_a_packet),
+        NET_CASE(chunks_that_are_copied_fit_into_a_packet),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,7 +88,8 @@ static void a_packet_that_is_too_short_or_too_long_is_refused(void **state)
             void *exact = calloc(1, lengths[i] + (lengths[i] == 0));
 
             header.length = (uint32_t)lengths[i];
-            assert_rejected(A, &header, exact, lengths[i], "no such packet is as long");
+            assert_rejected(A, &header, exact, lengths[i],
+                            "no packet of its kind has this length");
             free(exact);
         }
     }
@@ -172,7 +173,7 @@ static void a_request_for_bytes_outside_the_message_is_refused(void **state)
         assert_answer_rejected(A, WEFT_PKT_PULL, &answer, "outside the message");
     }
     assert_answer_rejected(A, WEFT_PKT_STAGE, &answer, "does not go through");
-    assert_answer_rejected(A, WEFT_PKT_PULL_PUT, &answer, "goes another way");
+    assert_answer_rejected(A, WEFT_PKT_PULL_PUT, &answer, "takes another protocol");
     assert_int_equal(fake_count(WEFT_PKT_DATA), 0);
     arrive_answer(A, WEFT_PKT_FETCHED,
                   (union weft_pkt_control){.fetched = {.request = answer.pull.request}});
@@ -191,7 +192,7 @@ static void the_end_of_a_message_that_is_still_being_sent_is_refused(void **stat
     answer.pull.request = transfer_name(send);
     fake.refuse_ordered = 1;
     arrive_answer(A, WEFT_PKT_PULL, answer);
-    weft_progress(); /* some pieces are to be sent yet */
+    weft_progress(); /* some chunks are to be sent yet */
     assert_answer_rejected(A, WEFT_PKT_FETCHED, &answer, "still being sent");
     assert_false(weft_request_is_complete(send));
     weft_progress();
@@ -212,80 +213,80 @@ static struct weft_request *start_pulled(uint8_t *block)
     return recv;
 }
 
-static void assert_data_rejected(uint32_t from, struct weft_pkt_data piece, size_t bytes,
+static void assert_data_rejected(uint32_t from, struct weft_pkt_data chunk, size_t bytes,
                                  const char *words)
 {
     struct weft_header header = fixture_header(WEFT_PKT_DATA, from, 0);
-    uint8_t packet[sizeof(piece) + 128] = {0};
+    uint8_t packet[sizeof(chunk) + 128] = {0};
 
-    memcpy(packet, &piece, sizeof(piece));
-    header.length = (uint32_t)(sizeof(piece) + bytes);
+    memcpy(packet, &chunk, sizeof(chunk));
+    header.length = (uint32_t)(sizeof(chunk) + bytes);
     assert_rejected(from, &header, packet, header.length, words);
 }
 
-static void pieces_outside_a_receive_are_refused(void **state)
+static void chunks_outside_a_receive_are_refused(void **state)
 {
     static uint8_t block[2 * BEFORE];
     const uint64_t parts[][2] = {
         {UINT64_MAX - 15, 16}, {70, 1}, {71, 0}, {0, 71}, {64, 16}, {UINT64_MAX, 1}};
     struct weft_request *recv;
-    struct weft_pkt_data piece = {0};
+    struct weft_pkt_data chunk = {0};
 
     (void)state;
     memset(block, 'o', sizeof(block));
     recv = start_pulled(block);
-    piece.request = transfer_name(recv);
+    chunk.request = transfer_name(recv);
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        piece.offset = parts[i][0];
-        assert_data_rejected(A, piece, (size_t)parts[i][1], "outside the message");
+        chunk.offset = parts[i][0];
+        assert_data_rejected(A, chunk, (size_t)parts[i][1], "outside the message");
     }
-    piece.offset = 0;
-    assert_data_rejected(B, piece, 8, "waits for none of it");
+    chunk.offset = 0;
+    assert_data_rejected(B, chunk, 8, "does not wait for them");
     for (size_t i = 0; i < sizeof(block); i++) {
         assert_int_equal(block[i], 'o');
     }
-    arrive_data(A, piece.request, message, 0, 70);
+    arrive_data(A, chunk.request, message, 0, 70);
     weft_progress();
     end_recv(recv, A, TAG, 70);
 }
 
-static void pieces_that_came_twice_do_not_complete_a_receive(void **state)
+static void chunks_that_came_twice_do_not_complete_a_receive(void **state)
 {
     static uint8_t block[2 * BEFORE];
     struct weft_request *recv;
-    struct weft_pkt_data piece = {0};
+    struct weft_pkt_data chunk = {0};
 
     (void)state;
     recv = start_pulled(block);
-    piece.request = transfer_name(recv);
-    arrive_data(A, piece.request, message, 0, 40);
+    chunk.request = transfer_name(recv);
+    arrive_data(A, chunk.request, message, 0, 40);
     weft_progress();
-    assert_data_rejected(A, piece, 40, "outside the message"); /* 30 bytes are left */
+    assert_data_rejected(A, chunk, 40, "outside the message"); /* 30 bytes are left */
     assert_false(weft_request_is_complete(recv));
-    arrive_data(A, piece.request, message, 40, 30);
+    arrive_data(A, chunk.request, message, 40, 30);
     weft_progress();
     end_recv(recv, A, TAG, 70);
 }
 
-static void pieces_for_the_receive_of_another_message_are_refused(void **state)
+static void chunks_for_the_receive_of_another_message_are_refused(void **state)
 {
     static uint8_t block[2 * BEFORE];
     struct weft_request *recv = start_pulled(block);
-    const struct weft_pkt_data piece = {.request = transfer_name(recv)};
-    const union weft_pkt_control answer = {.staged = {.request = piece.request}};
+    const struct weft_pkt_data chunk = {.request = transfer_name(recv)};
+    const union weft_pkt_control answer = {.staged = {.request = chunk.request}};
 
     (void)state;
-    assert_data_rejected(B, piece, 8, "waits for none of it");
-    assert_answer_rejected(B, WEFT_PKT_STAGED, &answer, "waits for none of it");
-    assert_answer_rejected(B, WEFT_PKT_PLACED, &answer, "waits for none of it");
-    assert_answer_rejected(B, WEFT_PKT_SUMS, &answer, "waits for none of it");
-    arrive_data(A, piece.request, message, 0, 70);
+    assert_data_rejected(B, chunk, 8, "does not wait for them");
+    assert_answer_rejected(B, WEFT_PKT_STAGED, &answer, "does not wait for them");
+    assert_answer_rejected(B, WEFT_PKT_PLACED, &answer, "does not wait for them");
+    assert_answer_rejected(B, WEFT_PKT_SUMS, &answer, "does not wait for them");
+    arrive_data(A, chunk.request, message, 0, 70);
     weft_progress();
     end_recv(recv, A, TAG, 70);
 }
 
 /* Its sender has to claim it first, and then to open it. */
-static void pieces_for_a_receive_that_was_only_offered_are_refused(void **state)
+static void chunks_for_a_receive_that_was_only_offered_are_refused(void **state)
 {
     struct weft_request *recv = NULL;
 
@@ -326,14 +327,14 @@ static void what_names_no_transfer_that_ever_was_is_refused(void **state)
     for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
         answer.pull.request = names[n];
         for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-            assert_answer_rejected(A, kinds[i], &answer, "there never was");
+            assert_answer_rejected(A, kinds[i], &answer, "never existed");
         }
         assert_data_rejected(A, (struct weft_pkt_data){.request = names[n]}, 8,
-                             "there never was");
+                             "never existed");
     }
     answer.pull.request = name; /* a receive, where a send is meant */
     for (size_t i = 0; i < 4; i++) {
-        assert_answer_rejected(A, kinds[i], &answer, "there never was");
+        assert_answer_rejected(A, kinds[i], &answer, "never existed");
     }
     arrive_data(A, name, message, 0, 70);
     weft_progress();
@@ -391,23 +392,25 @@ static void an_announcement_of_what_we_do_not_see_is_refused(void **state)
     header.length = sizeof(struct weft_pkt_announce);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         start_recv(A, TAG, buffer, sizeof(buffer));
-        assert_rejected(A, &header, &wrong[i], sizeof(wrong[i]), "that we do not see");
+        assert_rejected(A, &header, &wrong[i], sizeof(wrong[i]),
+                        "that this rank does not see");
     }
     start_recv(A, TAG, buffer, sizeof(buffer));
-    header.flags = WEFT_PKT_EXPOSED;
+    header.flags = WEFT_PKT_REGISTERED;
     assert_rejected(A, &header, &wrong[0], sizeof(wrong[0]), "no network reaches");
     start_recv(A, TAG, buffer, sizeof(buffer));
     header.flags = 0;
     assert_rejected(A, &header, message, sizeof(wrong[0]) + 1, "more bytes came along");
 }
 
-static void an_offer_of_a_place_that_we_do_not_see_is_refused(void **state)
+static void an_offer_of_a_share_that_we_do_not_see_is_refused(void **state)
 {
     const union weft_pkt_control offer = {
         .offer = {.share = WEFT_SHARES, .length = LONG}};
 
     (void)state;
-    assert_answer_rejected(A, WEFT_PKT_OFFER, &offer, "a place that we do not see");
+    assert_answer_rejected(A, WEFT_PKT_OFFER, &offer,
+                           "a share that this rank does not see");
 }
 
 static uint64_t name_what_is_over(void)
@@ -479,14 +482,14 @@ int main(void)
         CASE(an_answer_to_what_was_not_announced_yet_is_refused),
         CASE(a_request_for_bytes_outside_the_message_is_refused),
         CASE(the_end_of_a_message_that_is_still_being_sent_is_refused),
-        CASE(pieces_outside_a_receive_are_refused),
-        CASE(pieces_that_came_twice_do_not_complete_a_receive),
-        CASE(pieces_for_the_receive_of_another_message_are_refused),
-        CASE(pieces_for_a_receive_that_was_only_offered_are_refused),
+        CASE(chunks_outside_a_receive_are_refused),
+        CASE(chunks_that_came_twice_do_not_complete_a_receive),
+        CASE(chunks_for_the_receive_of_another_message_are_refused),
+        CASE(chunks_for_a_receive_that_was_only_offered_are_refused),
         CASE(what_names_no_transfer_that_ever_was_is_refused),
         CASE(what_comes_for_a_receive_that_is_over_is_ignored),
         CASE(an_announcement_of_what_we_do_not_see_is_refused),
-        CASE(an_offer_of_a_place_that_we_do_not_see_is_refused),
+        CASE(an_offer_of_a_share_that_we_do_not_see_is_refused),
         CASE(a_flipped_bit_in_a_packet_is_noticed),
         CASE(a_message_that_waits_and_was_changed_is_noticed),
     };

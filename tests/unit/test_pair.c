@@ -37,7 +37,7 @@ enum {
     FLOOD_PACKETS = 40, /* of the largest size */
     LARGEST = WEFT_SHORT_MAX,
     SHARE_BYTES = 3 * 4096 + 100,
-    SHARE_PIECE = 4096,
+    SHARE_CHUNK = 4096,
 };
 
 enum kind { KIND_ORDERED, KIND_OFFER };
@@ -305,14 +305,14 @@ static bool send_all(struct side *s)
 
 /* ---- the share ---- */
 
-static void copy_pieces(struct side *s)
+static void copy_chunks(struct side *s)
 {
     const enum weft_share_side side =
         s->is_owner ? WEFT_SHARE_RECEIVER : WEFT_SHARE_SENDER;
     uint64_t offset;
     uint64_t length;
 
-    while (weft_share_claim_piece(s->share, s->generation, side, &offset, &length)) {
+    while (weft_share_claim_chunk(s->share, s->generation, side, &offset, &length)) {
         const uint64_t there = s->is_owner ? weft_share_field(&s->share->source)
                                            : weft_share_field(&s->share->target);
         uint8_t *other = (uint8_t *)(uintptr_t)there;
@@ -344,7 +344,7 @@ static void claim(struct side *s)
         .target = (uint64_t)(uintptr_t)sides[1 - s->me].buffer,
         .length = sizeof(s->buffer),
         .note = s->schedule,
-        .piece = SHARE_PIECE,
+        .chunk = SHARE_CHUNK,
     };
 
     s->has_offer = false;
@@ -383,7 +383,7 @@ static bool work_on_share(struct side *s)
     if (s->step != SHARE_CLAIMED) {
         return false;
     }
-    copy_pieces(s);
+    copy_chunks(s);
     if (!weft_share_is_over(s->share, s->generation)) {
         return false;
     }
@@ -421,7 +421,7 @@ static bool has_published(struct side *s, enum weft_wake_level level, uint32_t *
             weft_node_disarm(&s->node);
             return false;
         }
-    } while (s->sent < s->to_send && s->node.has_asked);
+    } while (s->sent < s->to_send && s->node.has_asked_for_room);
     return true;
 }
 

@@ -408,7 +408,7 @@ static int ask_places(void)
     struct weft_location places[5];
 
     memset(places, 0xff, sizeof(places));
-    SO(weft_pmi1_ops.places(&who, places) == WEFT_OK);
+    SO(weft_pmi1_ops.locations(&who, places) == WEFT_OK);
     for (uint32_t r = 0; r < 4; r++) {
         SO(places[r].node == r / 2 && places[r].local_rank == r % 2);
     }

@@ -1,6 +1,6 @@
 /*
  * test_rendezvous.c - long messages against the fake transport: announced, then fetched,
- * copied by both, or sent in pieces; and each of these falling back on the next.
+ * copied by both, or sent in chunks; and each of these falling back on the next.
  */
 #include "p2p_fixture.h"
 
@@ -19,11 +19,11 @@
 enum {
     A = 1,
     B = 2,
-    LONG = 100 * 1000, /* two pieces where both copy */
+    LONG = 100 * 1000, /* two chunks where both copy */
     HUGE_BYTES = 1024 * 1024,
-    PIECES = 8, /* of a huge one, where both copy */
-    PIECE = HUGE_BYTES / PIECES,
-    SHARE_FROM = 32 * 1024, /* what is shorter goes in one piece */
+    CHUNKS = 8, /* of a huge one, where both copy */
+    CHUNK = HUGE_BYTES / CHUNKS,
+    SHARE_FROM = 32 * 1024, /* what is shorter goes in one chunk */
     SHARE = 2,              /* which one a peer announces with */
     LIMIT_SECONDS = 120,
 };
@@ -219,7 +219,7 @@ static void what_cannot_be_reached_is_asked_for_and_comes_in_any_order(void **st
     }
 }
 
-static void two_messages_in_pieces_do_not_mix(void **state)
+static void two_messages_in_chunks_do_not_mix(void **state)
 {
     enum { EACH = 40 * 1000, PART = 4000 };
     struct weft_request *request[2];
@@ -275,12 +275,12 @@ static void answer_pulls(uint64_t offset, uint64_t length)
     }
 }
 
-/* `done` pieces were fetched, the next one failed; it and the rest are asked for. */
+/* `done` chunks were fetched, the next one failed; it and the rest are asked for. */
 static void a_fetch_that_fails_in_the_middle_asks_for_what_is_missing(void **state)
 {
     (void)state;
     for (int has_share = 0; has_share < 2; has_share++) {
-        for (int done = 0; done < PIECES; done++) {
+        for (int done = 0; done < CHUNKS; done++) {
             struct weft_request *request;
 
             fake_forget();
@@ -295,7 +295,7 @@ static void a_fetch_that_fails_in_the_middle_asks_for_what_is_missing(void **sta
             weft_progress();
             assert_int_equal(fake.move_count, done + 1);
             assert_false(weft_request_is_complete(request));
-            answer_pulls((uint64_t)done * PIECE, HUGE_BYTES - (uint64_t)done * PIECE);
+            answer_pulls((uint64_t)done * CHUNK, HUGE_BYTES - (uint64_t)done * CHUNK);
             if (has_share) {
                 assert_received(request, HUGE_BYTES);
             } else {
@@ -381,8 +381,8 @@ static void a_receive_without_room_opens_the_share_and_wakes_the_sender(void **s
 
 /* ---- both copy ---- */
 
-/* Stands for the sender: copies a piece from the back whenever the receiver fetches. */
-static void help_a_piece(uint64_t address, uint64_t length)
+/* Stands for the sender: copies a chunk from the back whenever the receiver fetches. */
+static void help_a_chunk(uint64_t address, uint64_t length)
 {
     struct weft_copy_share *share = share_of(A, SHARE);
     uint64_t at;
@@ -390,7 +390,7 @@ static void help_a_piece(uint64_t address, uint64_t length)
 
     (void)address;
     (void)length;
-    if (weft_share_claim_piece(share, share_generation(share), WEFT_SHARE_SENDER, &at,
+    if (weft_share_claim_chunk(share, share_generation(share), WEFT_SHARE_SENDER, &at,
                                &part)) {
         memcpy((uint8_t *)(uintptr_t)weft_share_field(&share->target) + at, message + at,
                part);
@@ -404,20 +404,20 @@ a_sender_that_helps_copies_from_the_back_and_the_receiver_the_front(void **state
     struct weft_request *request;
 
     (void)state;
-    fake.getting = help_a_piece;
+    fake.getting = help_a_chunk;
     request = start_recv(A, 5, buffer, sizeof(buffer));
     arrive_with_share(A, 5, message, HUGE_BYTES, 42, SHARE);
     weft_progress();
-    assert_int_equal(fake.move_count, PIECES / 2);
-    for (uint64_t i = 0; i < PIECES / 2; i++) {
-        assert_int_equal(fake.moves[i].address, (uintptr_t)message + i * PIECE);
-        assert_int_equal(fake.moves[i].length, PIECE);
+    assert_int_equal(fake.move_count, CHUNKS / 2);
+    for (uint64_t i = 0; i < CHUNKS / 2; i++) {
+        assert_int_equal(fake.moves[i].address, (uintptr_t)message + i * CHUNK);
+        assert_int_equal(fake.moves[i].length, CHUNK);
     }
     assert_received(request, HUGE_BYTES);
-    assert_woken_once(); /* the last piece that was counted is ours */
+    assert_woken_once(); /* the last chunk that was counted is ours */
 }
 
-static void pieces_are_small_only_where_sharing_pays(void **state)
+static void chunks_are_small_only_where_sharing_pays(void **state)
 {
     (void)state;
     for (int way = 0; way < 4; way++) {
@@ -436,7 +436,7 @@ static void pieces_are_small_only_where_sharing_pays(void **state)
 }
 
 static struct weft_copy_share
-    *helped; /* the sender has a piece of it and does not hurry */
+    *helped; /* the sender has a chunk of it and does not hurry */
 static uint64_t helped_at;
 static uint64_t helped_length;
 
@@ -446,20 +446,20 @@ static void claim_slowly(uint64_t address, uint64_t length)
     (void)length;
     if (helped == NULL) {
         helped = share_of(A, SHARE);
-        assert_true(weft_share_claim_piece(helped, share_generation(helped),
+        assert_true(weft_share_claim_chunk(helped, share_generation(helped),
                                            WEFT_SHARE_SENDER, &helped_at,
                                            &helped_length));
     }
 }
 
-/* The sender copies its piece at last; that is the last one. */
+/* The sender copies its chunk at last; that is the last one. */
 static void help_at_last(void)
 {
     memcpy(buffer + helped_at, message + helped_at, helped_length);
     assert_true(weft_share_count(helped, helped_length));
 }
 
-/* A receive of which the sender has claimed the last piece. */
+/* A receive of which the sender has claimed the last chunk. */
 static struct weft_request *start_helped(void)
 {
     struct weft_request *request = start_recv(A, 5, buffer, sizeof(buffer));
@@ -468,19 +468,19 @@ static struct weft_request *start_helped(void)
     fake.getting = claim_slowly;
     arrive_with_share(A, 5, message, HUGE_BYTES, 42, SHARE);
     weft_progress();
-    assert_int_equal(helped_at, HUGE_BYTES - PIECE);
-    assert_int_equal(helped_length, PIECE);
+    assert_int_equal(helped_at, HUGE_BYTES - CHUNK);
+    assert_int_equal(helped_length, CHUNK);
     return request;
 }
 
-static void a_receive_waits_for_the_pieces_that_the_sender_has_claimed(void **state)
+static void a_receive_waits_for_the_chunks_that_the_sender_has_claimed(void **state)
 {
     struct weft_request *request;
 
     (void)state;
     request = start_helped();
     weft_progress();
-    assert_int_equal(fake.move_count, PIECES - 1);
+    assert_int_equal(fake.move_count, CHUNKS - 1);
     assert_false(weft_request_is_complete(request));
     help_at_last();
     weft_progress();
@@ -504,12 +504,12 @@ static void a_share_in_another_turn_ends_the_receive(void **state)
     assert_pattern(buffer, HUGE_BYTES, 1);
     assert_int_equal(share_state(share), WEFT_SHARE_ANNOUNCED);
     assert_int_equal(weft_share_field(&share->source), 12345);
-    assert_int_equal(fake.move_count, PIECES - 1);
+    assert_int_equal(fake.move_count, CHUNKS - 1);
     assert_int_equal(fake.sent_count, 0);
 }
 
-/* The sender has claimed a piece when the receiver's fetch fails. */
-static void a_fetch_that_fails_beside_a_helper_asks_for_all_but_its_piece(void **state)
+/* The sender has claimed a chunk when the receiver's fetch fails. */
+static void a_fetch_that_fails_beside_a_helper_asks_for_all_but_its_chunk(void **state)
 {
     struct weft_request *request;
 
@@ -517,7 +517,7 @@ static void a_fetch_that_fails_beside_a_helper_asks_for_all_but_its_piece(void *
     fake.gets = 0;
     request = start_helped();
     assert_int_equal(fake.move_count, 1);
-    answer_pulls(0, HUGE_BYTES - PIECE);
+    answer_pulls(0, HUGE_BYTES - CHUNK);
     assert_false(weft_request_is_complete(request));
     help_at_last();
     weft_progress();
@@ -560,7 +560,7 @@ static void *race_helper(void *ignored)
         atomic_store_explicit(&race.ready, seen, memory_order_release);
         for (volatile int i = 0; i < race.delay[1]; i++) {
         }
-        while (weft_share_claim_piece(share, share_generation(share), WEFT_SHARE_SENDER,
+        while (weft_share_claim_chunk(share, share_generation(share), WEFT_SHARE_SENDER,
                                       &at, &part)) {
             race.claimed[race.claims++] = at;
             weft_share_count(share, part);
@@ -584,7 +584,7 @@ static void start_race(uint64_t address, uint64_t length)
 
 static void every_byte_is_copied_or_asked_for_once_however_helpers_meet(void **state)
 {
-    enum { ROUNDS = 20000, RACED = 2 * PIECE };
+    enum { ROUNDS = 20000, RACED = 2 * CHUNK };
     uint64_t random = 1;
     pthread_t thread;
 
@@ -594,7 +594,7 @@ static void every_byte_is_copied_or_asked_for_once_however_helpers_meet(void **s
     assert_int_equal(pthread_create(&thread, NULL, race_helper, NULL), 0);
     for (int r = 0; r < ROUNDS; r++) {
         struct weft_request *request;
-        unsigned pieces = 0;
+        unsigned chunks = 0;
         uint64_t asked = 0;
 
         random = random * UINT64_C(6364136223846793005) + 1;
@@ -610,20 +610,20 @@ static void every_byte_is_copied_or_asked_for_once_however_helpers_meet(void **s
             sched_yield();
         }
         for (int i = 0; i < race.claims; i++) {
-            assert_int_equal(pieces & 1u << race.claimed[i] / PIECE, 0);
-            pieces |= 1u << race.claimed[i] / PIECE;
+            assert_int_equal(chunks & 1u << race.claimed[i] / CHUNK, 0);
+            chunks |= 1u << race.claimed[i] / CHUNK;
         }
         for (size_t i = 0; i < fake_count(WEFT_PKT_PULL); i++) {
             const struct weft_pkt_pull pull = answer_in(fake_nth(WEFT_PKT_PULL, i)).pull;
 
-            for (uint64_t at = pull.offset; at < pull.offset + pull.length; at += PIECE) {
-                assert_int_equal(pieces & 1u << at / PIECE, 0);
-                pieces |= 1u << at / PIECE;
+            for (uint64_t at = pull.offset; at < pull.offset + pull.length; at += CHUNK) {
+                assert_int_equal(chunks & 1u << at / CHUNK, 0);
+                chunks |= 1u << at / CHUNK;
             }
             asked += pull.length;
         }
-        assert_int_equal(pieces, 3);
-        assert_int_equal(asked + (uint64_t)race.claims * PIECE, RACED);
+        assert_int_equal(chunks, 3);
+        assert_int_equal(asked + (uint64_t)race.claims * CHUNK, RACED);
         if (asked > 0) { /* in place of the data */
             assert_true(weft_share_count(share_of(A, SHARE), asked));
         }
@@ -664,7 +664,7 @@ static struct weft_copy_share *announced_share(uint32_t *generation)
 }
 
 /* Stands for the receiver: answers the announcement. */
-static struct weft_copy_share *open_announced(uint64_t length, uint64_t piece,
+static struct weft_copy_share *open_announced(uint64_t length, uint64_t chunk,
                                               uint32_t *generation)
 {
     struct weft_copy_share *share = announced_share(generation);
@@ -673,7 +673,7 @@ static struct weft_copy_share *open_announced(uint64_t length, uint64_t piece,
         .target = (uint64_t)(uintptr_t)buffer,
         .length = length,
         .note = 99,
-        .piece = piece,
+        .chunk = chunk,
     };
 
     weft_share_open(share, *generation, &terms);
@@ -689,7 +689,7 @@ static struct weft_copy_share *claim_announced(uint64_t length)
     uint64_t part;
 
     assert_true(
-        weft_share_claim_piece(share, generation, WEFT_SHARE_RECEIVER, &at, &part));
+        weft_share_claim_chunk(share, generation, WEFT_SHARE_RECEIVER, &at, &part));
     assert_int_equal(part, length);
     return share;
 }
@@ -713,19 +713,19 @@ static void assert_pushed(uint64_t request, uint64_t offset, uint64_t length)
     memset(times, 0, sizeof(times));
     for (size_t i = 0; i < fake.sent_count; i++) {
         const struct fake_packet *packet = fake.sent[i];
-        struct weft_pkt_data piece;
+        struct weft_pkt_data chunk;
         size_t n;
 
         if (packet->header.kind != WEFT_PKT_DATA) {
             continue;
         }
-        piece = data_in(packet);
-        if (piece.request != request) {
+        chunk = data_in(packet);
+        if (chunk.request != request) {
             continue;
         }
-        n = packet->len - sizeof(piece);
-        assert_memory_equal(packet->data + sizeof(piece), message + piece.offset, n);
-        for (uint64_t at = piece.offset; at < piece.offset + n; at++) {
+        n = packet->len - sizeof(chunk);
+        assert_memory_equal(packet->data + sizeof(chunk), message + chunk.offset, n);
+        for (uint64_t at = chunk.offset; at < chunk.offset + n; at++) {
             times[at]++;
         }
     }
@@ -930,7 +930,7 @@ static void a_pull_is_answered_with_exactly_these_bytes(void **state)
     end_request(request, WEFT_OK);
 }
 
-static void pieces_that_find_the_queue_full_wait_and_messages_pass_them(void **state)
+static void chunks_that_find_the_queue_full_wait_and_messages_pass_them(void **state)
 {
     struct weft_request *request;
     struct weft_copy_share *share;
@@ -973,21 +973,21 @@ static void a_sender_stores_from_the_back_what_nobody_has_claimed(void **state)
     request = announce(HUGE_BYTES, WEFT_SEND_STANDARD, &name);
     weft_progress();
     assert_int_equal(fake.move_count, 0); /* announced is not open */
-    share = open_announced(HUGE_BYTES, PIECE, &generation);
+    share = open_announced(HUGE_BYTES, CHUNK, &generation);
     assert_true(
-        weft_share_claim_piece(share, generation, WEFT_SHARE_RECEIVER, &at, &part));
+        weft_share_claim_chunk(share, generation, WEFT_SHARE_RECEIVER, &at, &part));
     weft_progress();
-    assert_int_equal(fake.move_count, PIECES - 1);
-    for (uint64_t i = 0; i < PIECES - 1; i++) {
+    assert_int_equal(fake.move_count, CHUNKS - 1);
+    for (uint64_t i = 0; i < CHUNKS - 1; i++) {
         assert_true(fake.moves[i].is_put);
         assert_int_equal(fake.moves[i].address,
-                         (uintptr_t)buffer + HUGE_BYTES - (i + 1) * PIECE);
-        assert_int_equal(fake.moves[i].length, PIECE);
+                         (uintptr_t)buffer + HUGE_BYTES - (i + 1) * CHUNK);
+        assert_int_equal(fake.moves[i].length, CHUNK);
     }
     assert_int_equal(share_copied(share), HUGE_BYTES - part);
     assert_memory_equal(buffer + part, message + part, HUGE_BYTES - part);
     assert_int_equal(buffer[0] | buffer[1] | buffer[part - 1], 0);
-    assert_false(weft_request_is_complete(request)); /* the receiver has one piece yet */
+    assert_false(weft_request_is_complete(request)); /* the receiver has one chunk yet */
     assert_int_equal(fake.wakes, 0);
     assert_true(weft_share_count(share, part));
     weft_progress();
@@ -996,7 +996,7 @@ static void a_sender_stores_from_the_back_what_nobody_has_claimed(void **state)
     assert_int_equal(fake.wakes, 0);
 }
 
-static void a_sender_that_counts_the_last_piece_wakes_the_receiver(void **state)
+static void a_sender_that_counts_the_last_chunk_wakes_the_receiver(void **state)
 {
     struct weft_copy_share *share;
     struct weft_request *request;
@@ -1007,9 +1007,9 @@ static void a_sender_that_counts_the_last_piece_wakes_the_receiver(void **state)
 
     (void)state;
     request = announce(HUGE_BYTES, WEFT_SEND_STANDARD, &name);
-    share = open_announced(HUGE_BYTES, PIECE, &generation);
+    share = open_announced(HUGE_BYTES, CHUNK, &generation);
     assert_true(
-        weft_share_claim_piece(share, generation, WEFT_SHARE_RECEIVER, &at, &part));
+        weft_share_claim_chunk(share, generation, WEFT_SHARE_RECEIVER, &at, &part));
     assert_false(weft_share_count(share, part));
     weft_progress();
     assert_woken_once();
@@ -1019,11 +1019,11 @@ static void a_sender_that_counts_the_last_piece_wakes_the_receiver(void **state)
 }
 
 /* Every store fails after `done`: from there on it sends what it would have stored. */
-static void a_store_that_fails_sends_that_piece_to_who_opened_the_share(void **state)
+static void a_store_that_fails_sends_that_chunk_to_who_opened_the_share(void **state)
 {
     (void)state;
-    for (int done = 0; done < PIECES; done++) {
-        const uint64_t rest = HUGE_BYTES - (uint64_t)done * PIECE;
+    for (int done = 0; done < CHUNKS; done++) {
+        const uint64_t rest = HUGE_BYTES - (uint64_t)done * CHUNK;
         struct weft_copy_share *share;
         struct weft_request *request;
         uint64_t name;
@@ -1033,8 +1033,8 @@ static void a_store_that_fails_sends_that_piece_to_who_opened_the_share(void **s
         memset(buffer, 0, sizeof(buffer));
         fake.puts = done;
         request = announce(HUGE_BYTES, WEFT_SEND_STANDARD, &name);
-        share = open_announced(HUGE_BYTES, PIECE, &generation);
-        for (int i = 0; i < 2 * PIECES; i++) {
+        share = open_announced(HUGE_BYTES, CHUNK, &generation);
+        for (int i = 0; i < 2 * CHUNKS; i++) {
             weft_progress();
         }
         assert_int_equal(share_copied(share), HUGE_BYTES - rest);
@@ -1057,16 +1057,16 @@ static void fetch_the_rest(uint64_t address, uint64_t length)
     uint64_t at;
     uint64_t part;
 
-    assert_int_equal(address, (uintptr_t)buffer + HUGE_BYTES - PIECE);
-    assert_int_equal(length, PIECE);
-    while (weft_share_claim_piece(share, share_generation(share), WEFT_SHARE_RECEIVER,
+    assert_int_equal(address, (uintptr_t)buffer + HUGE_BYTES - CHUNK);
+    assert_int_equal(length, CHUNK);
+    while (weft_share_claim_chunk(share, share_generation(share), WEFT_SHARE_RECEIVER,
                                   &at, &part)) {
         weft_share_count(share, part);
     }
     assert_false(weft_request_is_complete(waited_for));
 }
 
-static void a_store_that_fails_sends_exactly_that_piece(void **state)
+static void a_store_that_fails_sends_exactly_that_chunk(void **state)
 {
     struct weft_copy_share *share;
     uint64_t name;
@@ -1076,12 +1076,12 @@ static void a_store_that_fails_sends_exactly_that_piece(void **state)
     fake.puts = 0;
     fake.putting = fetch_the_rest;
     waited_for = announce(HUGE_BYTES, WEFT_SEND_STANDARD, &name);
-    share = open_announced(HUGE_BYTES, PIECE, &generation);
+    share = open_announced(HUGE_BYTES, CHUNK, &generation);
     weft_progress();
     weft_progress();
     assert_int_equal(fake.move_count, 1);
-    assert_pushed(99, HUGE_BYTES - PIECE, PIECE);
-    assert_true(weft_share_count(share, PIECE));
+    assert_pushed(99, HUGE_BYTES - CHUNK, CHUNK);
+    assert_true(weft_share_count(share, CHUNK));
     weft_progress();
     end_request(waited_for, WEFT_OK);
 }
@@ -1227,7 +1227,7 @@ static bool is_granted(uint32_t from)
         from == ANYONE ? NULL : weft_peer_get(weft_engine_process(from)));
 }
 
-static void pieces_that_were_asked_for_are_taken_also_by_a_full_store(void **state)
+static void chunks_that_were_asked_for_are_taken_also_by_a_full_store(void **state)
 {
     struct weft_request *request;
 
@@ -1238,7 +1238,7 @@ static void pieces_that_were_asked_for_are_taken_also_by_a_full_store(void **sta
     arrive_announced(A, 5, message, LONG, 42);
     weft_progress();
     assert_true(is_granted(A));
-    assert_true(is_granted(ANYONE)); /* where A has no lane, its pieces come so */
+    assert_true(is_granted(ANYONE)); /* where A has no lane, its chunks come so */
     assert_false(is_granted(B));
     answer_pull(fake_nth(WEFT_PKT_PULL, 0));
     weft_progress();
@@ -1247,8 +1247,8 @@ static void pieces_that_were_asked_for_are_taken_also_by_a_full_store(void **sta
     assert_false(is_granted(ANYONE));
 }
 
-/* A helper whose store fails sends its piece unasked. */
-static void a_piece_that_could_not_be_stored_is_taken_by_a_full_store(void **state)
+/* A helper whose store fails sends its chunk unasked. */
+static void a_chunk_that_could_not_be_stored_is_taken_by_a_full_store(void **state)
 {
     struct weft_request *request;
 
@@ -1267,7 +1267,7 @@ static void a_piece_that_could_not_be_stored_is_taken_by_a_full_store(void **sta
         weft_progress();
     }
     assert_received(request, HUGE_BYTES);
-    assert_woken_once(); /* the sender cannot know that its pieces have arrived */
+    assert_woken_once(); /* the sender cannot know that its chunks have arrived */
     assert_false(is_granted(A));
     assert_false(is_granted(ANYONE));
 }
@@ -1308,7 +1308,7 @@ static struct fake_packet announced_with_sums(uint64_t length)
 
 static uint32_t announced_as; /* the number of the packet that was received last */
 
-/* Receives it, by fetching or in pieces, posted before or after it came. */
+/* Receives it, by fetching or in chunks, posted before or after it came. */
 static void receive(const struct fake_packet *packet, bool is_reachable, bool is_posted,
                     enum weft_rc rc)
 {
@@ -1447,9 +1447,9 @@ static void data_for_an_offered_receive_may_come_before_its_claim_is_seen(void *
     (void)state;
     request = offer_to(&share, &offer);
     assert_true(weft_share_claim(share, (uint32_t)(offer.share >> 32)));
-    terms.piece = terms.length;
+    terms.chunk = terms.length;
     weft_share_open(share, (uint32_t)(offer.share >> 32), &terms);
-    assert_true(weft_share_claim_piece(share, (uint32_t)(offer.share >> 32),
+    assert_true(weft_share_claim_chunk(share, (uint32_t)(offer.share >> 32),
                                        WEFT_SHARE_SENDER, &at, &part));
     for (at = 0; at < SHARE_FROM; at += 2048) {
         arrive_data(A, offer.request, message, at, 2048);
@@ -1483,7 +1483,7 @@ static void arrive_sums(uint64_t receive, const uint8_t *bytes, uint64_t length)
 static void store_by_offer(bool are_sums_first, uint64_t changed, enum weft_rc rc)
 {
     struct weft_share_terms terms = {
-        .length = SHARE_FROM, .note = SHARE_FROM, .piece = SHARE_FROM};
+        .length = SHARE_FROM, .note = SHARE_FROM, .chunk = SHARE_FROM};
     struct weft_pkt_offer offer;
     struct weft_copy_share *share;
     struct weft_request *request;
@@ -1494,7 +1494,7 @@ static void store_by_offer(bool are_sums_first, uint64_t changed, enum weft_rc r
     request = offer_to(&share, &offer);
     assert_true(weft_share_claim(share, (uint32_t)(offer.share >> 32)));
     weft_share_open(share, (uint32_t)(offer.share >> 32), &terms);
-    assert_true(weft_share_claim_piece(share, (uint32_t)(offer.share >> 32),
+    assert_true(weft_share_claim_chunk(share, (uint32_t)(offer.share >> 32),
                                        WEFT_SHARE_SENDER, &at, &part));
     if (are_sums_first) {
         arrive_sums(offer.request, message, SHARE_FROM);
@@ -1626,17 +1626,17 @@ int main(void)
         CASE(an_announcement_before_the_receive_is_kept),
         CASE(an_announced_message_of_any_length_is_fetched_whole),
         CASE(what_cannot_be_reached_is_asked_for_and_comes_in_any_order),
-        CASE(two_messages_in_pieces_do_not_mix),
+        CASE(two_messages_in_chunks_do_not_mix),
         CASE(a_fetch_that_fails_in_the_middle_asks_for_what_is_missing),
         CASE(a_truncated_receive_asks_only_for_what_fits),
         CASE(a_receive_without_room_fetches_nothing_and_tells_the_sender),
         CASE(a_receive_without_room_opens_the_share_and_wakes_the_sender),
 
         CASE(a_sender_that_helps_copies_from_the_back_and_the_receiver_the_front),
-        CASE(pieces_are_small_only_where_sharing_pays),
-        CASE(a_receive_waits_for_the_pieces_that_the_sender_has_claimed),
+        CASE(chunks_are_small_only_where_sharing_pays),
+        CASE(a_receive_waits_for_the_chunks_that_the_sender_has_claimed),
         CASE(a_share_in_another_turn_ends_the_receive),
-        CASE(a_fetch_that_fails_beside_a_helper_asks_for_all_but_its_piece),
+        CASE(a_fetch_that_fails_beside_a_helper_asks_for_all_but_its_chunk),
         CASE(every_byte_is_copied_or_asked_for_once_however_helpers_meet),
 
         CASE(a_long_send_is_over_when_all_is_counted),
@@ -1646,12 +1646,12 @@ int main(void)
         CASE(a_synchronous_send_is_over_only_when_it_was_fetched),
         CASE(a_send_that_is_cut_off_is_over_when_the_rest_is_counted),
         CASE(a_pull_is_answered_with_exactly_these_bytes),
-        CASE(pieces_that_find_the_queue_full_wait_and_messages_pass_them),
+        CASE(chunks_that_find_the_queue_full_wait_and_messages_pass_them),
 
         CASE(a_sender_stores_from_the_back_what_nobody_has_claimed),
-        CASE(a_sender_that_counts_the_last_piece_wakes_the_receiver),
-        CASE(a_store_that_fails_sends_that_piece_to_who_opened_the_share),
-        CASE(a_store_that_fails_sends_exactly_that_piece),
+        CASE(a_sender_that_counts_the_last_chunk_wakes_the_receiver),
+        CASE(a_store_that_fails_sends_that_chunk_to_who_opened_the_share),
+        CASE(a_store_that_fails_sends_exactly_that_chunk),
         CASE(a_blocking_send_sleeps_until_its_share_is_over),
         CASE(an_answer_just_before_the_sleep_is_seen),
 
@@ -1660,8 +1660,8 @@ int main(void)
 
         CASE(a_long_message_to_ourselves_is_copied),
 
-        CASE(pieces_that_were_asked_for_are_taken_also_by_a_full_store),
-        CASE(a_piece_that_could_not_be_stored_is_taken_by_a_full_store),
+        CASE(chunks_that_were_asked_for_are_taken_also_by_a_full_store),
+        CASE(a_chunk_that_could_not_be_stored_is_taken_by_a_full_store),
 
         CASE(a_long_message_that_changed_on_its_way_is_reported),
         CASE(a_synchronous_message_of_no_or_few_bytes_has_a_checksum_that_fits),

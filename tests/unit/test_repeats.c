@@ -171,9 +171,9 @@ static void a_second_offer_is_not_used_again(void **state)
     end_announced(send);
 }
 
-/* ---- pieces through stages ---- */
+/* ---- chunks through stages ---- */
 
-static uint8_t spread[2 * WEFT_STAGED_PIECE * 3];
+static uint8_t spread[2 * WEFT_STAGED_CHUNK * 3];
 static struct weft_datatype *every_second;
 
 static int open_with_type(void **state)
@@ -198,12 +198,12 @@ static void a_second_stage_packs_nothing(void **state)
         start_send_data(A, TAG, elements_at(spread, 1, every_second));
     union weft_pkt_control stage = {.stage = {.request = transfer_name(send),
                                               .receiver = 90,
-                                              .length = WEFT_STAGED_PIECE}};
+                                              .length = WEFT_STAGED_CHUNK}};
 
     (void)state;
     arrive_twice(WEFT_PKT_STAGE, stage);
     assert_int_equal(fake_count(WEFT_PKT_STAGED), 1);
-    stage.stage.offset = WEFT_STAGED_PIECE;
+    stage.stage.offset = WEFT_STAGED_CHUNK;
     arrive_twice(WEFT_PKT_STAGE, stage);
     assert_int_equal(fake_count(WEFT_PKT_STAGED), 2);
     stage.stage.offset = 0; /* later than others */
@@ -216,7 +216,7 @@ static void arrive_staged(size_t i, int times)
 {
     const struct weft_pkt_stage stage = answer_in(fake_nth(WEFT_PKT_STAGE, i)).stage;
 
-    memset(stage_of(A, i % 2), (int)i + 1, WEFT_STAGED_PIECE);
+    memset(stage_of(A, i % 2), (int)i + 1, WEFT_STAGED_CHUNK);
     while (times-- > 0) {
         arrive_answer(
             A, WEFT_PKT_STAGED,
@@ -246,7 +246,7 @@ static void a_second_staged_is_not_unpacked(void **state)
     assert_int_equal(fake_count(WEFT_PKT_FETCHED), 1);
     end_recv(recv, A, TAG, sizeof(spread) / 2);
     for (size_t i = 0; i < sizeof(spread) / 2; i++) {
-        assert_int_equal(spread[2 * i], i / WEFT_STAGED_PIECE + 1);
+        assert_int_equal(spread[2 * i], i / WEFT_STAGED_CHUNK + 1);
     }
 }
 

@@ -1,6 +1,6 @@
 /*
  * test_rndv_net.c - long messages over a fake network: in one packet, put, got, in
- * pieces, and what becomes of them when their peer is lost in the middle.
+ * chunks, and what becomes of them when their peer is lost in the middle.
  */
 #include "p2p_fixture.h"
 
@@ -160,7 +160,7 @@ static void the_rest_of_an_announced_message_is_put_and_placed(void **state)
     fake_net.refuse_rma = 1;
     answer(WEFT_PKT_PULL_PUT,
            (union weft_pkt_control){
-               .pull_put = {.piece = {.request = about.request,
+               .pull_put = {.chunk = {.request = about.request,
                                       .receiver = 43,
                                       .offset = along,
                                       .length = LONG - along},
@@ -181,7 +181,7 @@ static void a_second_request_to_put_is_ignored(void **state)
     struct weft_request *send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
     const union weft_pkt_control pull = {
         .pull_put = {
-            .piece = {.request = net_announce(0).request, .receiver = 43, .length = LONG},
+            .chunk = {.request = net_announce(0).request, .receiver = 43, .length = LONG},
             .address = (uint64_t)(uintptr_t)buffer,
             .key = 7}};
 
@@ -204,7 +204,7 @@ static void a_peer_that_threw_bytes_away_gets_announcements_without_any(void **s
     finish(WEFT_OK);
     answer(WEFT_PKT_PULL_PUT,
            (union weft_pkt_control){
-               .pull_put = {.piece = {.request = net_announce(0).request,
+               .pull_put = {.chunk = {.request = net_announce(0).request,
                                       .receiver = 43,
                                       .length = LONG},
                             .address = (uint64_t)(uintptr_t)buffer,
@@ -218,7 +218,7 @@ static void a_peer_that_threw_bytes_away_gets_announcements_without_any(void **s
     end_request(send, WEFT_OK);
 }
 
-static void data_in_many_blocks_go_in_pieces(void **state)
+static void data_in_many_blocks_go_in_chunks(void **state)
 {
     static uint8_t spread[2 * LONG];
     static uint8_t gathered[LONG];
@@ -245,12 +245,12 @@ static void data_in_many_blocks_go_in_pieces(void **state)
     finish(WEFT_OK);
     for (int i = 0; fake_net_nth(WEFT_PKT_DATA, i) != NULL; i++) {
         const struct net_packet *packet = fake_net_nth(WEFT_PKT_DATA, i);
-        struct weft_pkt_data piece;
-        const size_t n = packet->len - sizeof(piece);
+        struct weft_pkt_data chunk;
+        const size_t n = packet->len - sizeof(chunk);
 
-        memcpy(&piece, packet->data, sizeof(piece));
-        assert_int_equal(piece.request, 43);
-        memcpy(gathered + piece.offset, packet->data + sizeof(piece), n);
+        memcpy(&chunk, packet->data, sizeof(chunk));
+        assert_int_equal(chunk.request, 43);
+        memcpy(gathered + chunk.offset, packet->data + sizeof(chunk), n);
         got += n;
     }
     assert_int_equal(got, LONG);
@@ -266,7 +266,7 @@ static void registered_memory_is_announced_and_free_after_fetched(void **state)
     const struct net_packet *announced = fake_net_nth(WEFT_PKT_ANNOUNCE, 0);
 
     (void)state;
-    assert_true((announced->header.flags & WEFT_PKT_EXPOSED) != 0);
+    assert_true((announced->header.flags & WEFT_PKT_REGISTERED) != 0);
     assert_false(announced->is_zcopy); /* nothing goes along */
     assert_int_equal(net_announce(0).share, 77);
     assert_int_equal(fake_net.registered, 1);
@@ -286,16 +286,16 @@ static void bytes_along_are_taken_and_the_rest_is_put(void **state)
     (void)state;
     announce((uint64_t)(uintptr_t)message, WEFT_NO_SHARE, 0, MIDDLE);
     pull = net_answer(WEFT_PKT_PULL_PUT).pull_put;
-    assert_int_equal(pull.piece.request, 42);
-    assert_int_equal(pull.piece.offset, MIDDLE);
-    assert_int_equal(pull.piece.length, LONG - MIDDLE);
+    assert_int_equal(pull.chunk.request, 42);
+    assert_int_equal(pull.chunk.offset, MIDDLE);
+    assert_int_equal(pull.chunk.length, LONG - MIDDLE);
     assert_int_equal(pull.key, 77);
     assert_memory_equal(buffer, message, MIDDLE);
     assert_int_equal(fake_net.registered, 1);
     memcpy((void *)(uintptr_t)pull.address, message + MIDDLE, LONG - MIDDLE);
     answer(WEFT_PKT_PLACED,
            (union weft_pkt_control){
-               .placed = {.request = pull.piece.receiver, .length = LONG - MIDDLE}});
+               .placed = {.request = pull.chunk.receiver, .length = LONG - MIDDLE}});
     assert_memory_equal(buffer, message, LONG);
     assert_int_equal(fake_net.registered, 0);
     assert_int_equal(fake_net_count(WEFT_PKT_FETCHED), 0); /* its sender knows */
@@ -310,7 +310,7 @@ static void a_second_placed_is_ignored(void **state)
 
     (void)state;
     announce((uint64_t)(uintptr_t)message, WEFT_NO_SHARE, 0, 0);
-    placed.placed.request = net_answer(WEFT_PKT_PULL_PUT).pull_put.piece.receiver;
+    placed.placed.request = net_answer(WEFT_PKT_PULL_PUT).pull_put.chunk.receiver;
     header.length = sizeof(placed.placed);
     fake_net_arrive(A, &header, &placed, header.length); /* both in one poll, */
     answer(WEFT_PKT_PLACED, placed);
@@ -337,10 +337,10 @@ static void receive_by_packets(void)
     for (uint64_t at = 0; at < LONG; at += 4000) {
         struct weft_header header = fixture_header(WEFT_PKT_DATA, A, 0);
         uint8_t packet[sizeof(struct weft_pkt_data) + 4000];
-        const struct weft_pkt_data piece = {.request = pull.receiver, .offset = at};
+        const struct weft_pkt_data chunk = {.request = pull.receiver, .offset = at};
 
-        memcpy(packet, &piece, sizeof(piece));
-        memcpy(packet + sizeof(piece), message + at, 4000);
+        memcpy(packet, &chunk, sizeof(chunk));
+        memcpy(packet + sizeof(chunk), message + at, 4000);
         header.length = sizeof(packet);
         fake_net_arrive(A, &header, packet, sizeof(packet));
     }
@@ -363,7 +363,7 @@ static void registered_memory_is_got(void **state)
 
     (void)state;
     fake_net.refuse_rma = 1;
-    announce((uint64_t)(uintptr_t)message, 77, WEFT_PKT_EXPOSED, 0);
+    announce((uint64_t)(uintptr_t)message, 77, WEFT_PKT_REGISTERED, 0);
     assert_int_equal(fake_net.gets, 1);
     assert_false(weft_request_is_complete(recv));
     finish(WEFT_OK);
@@ -388,7 +388,7 @@ static void without_memory_a_message_goes_in_packets(void **state)
     uint64_t at = along;
 
     (void)state;
-    assert_true((announced->header.flags & WEFT_PKT_EXPOSED) == 0);
+    assert_true((announced->header.flags & WEFT_PKT_REGISTERED) == 0);
     finish(WEFT_OK);
     answer(WEFT_PKT_PULL,
            (union weft_pkt_control){.pull = {.request = net_announce(0).request,
@@ -413,7 +413,7 @@ static void without_memory_a_peer_that_asks_for_puts_is_refused(void **state)
 {
     struct weft_request *send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
     const struct weft_pkt_pull_put pull = {
-        .piece = {.request = net_announce(0).request, .receiver = 43, .length = LONG},
+        .chunk = {.request = net_announce(0).request, .receiver = 43, .length = LONG},
         .key = 7};
     struct weft_header header = fixture_header(WEFT_PKT_PULL_PUT, A, 0);
     const char *words;
@@ -423,9 +423,9 @@ static void without_memory_a_peer_that_asks_for_puts_is_refused(void **state)
     header.length = sizeof(pull);
     words = rejection_of(A, &header, &pull, sizeof(pull));
     assert_non_null(words);
-    assert_non_null(strstr(words, "another way"));
+    assert_non_null(strstr(words, "another protocol"));
     answer(WEFT_PKT_FETCHED,
-           (union weft_pkt_control){.fetched = {.request = pull.piece.request}});
+           (union weft_pkt_control){.fetched = {.request = pull.chunk.request}});
     end_request(send, WEFT_OK);
 }
 
@@ -439,7 +439,7 @@ static void a_send_ends_when_its_peer_is_lost_during_a_put(void **state)
     finish(WEFT_OK);
     answer(WEFT_PKT_PULL_PUT,
            (union weft_pkt_control){
-               .pull_put = {.piece = {.request = net_announce(0).request,
+               .pull_put = {.chunk = {.request = net_announce(0).request,
                                       .receiver = 43,
                                       .length = LONG},
                             .address = (uint64_t)(uintptr_t)buffer,
@@ -495,7 +495,7 @@ static void a_receive_ends_when_its_peer_is_lost_during_a_get(void **state)
     struct weft_request *recv = start_recv(A, TAG, buffer, LONG);
 
     (void)state;
-    announce((uint64_t)(uintptr_t)message, 77, WEFT_PKT_EXPOSED, 0);
+    announce((uint64_t)(uintptr_t)message, 77, WEFT_PKT_REGISTERED, 0);
     fake_net_lose(A);
     poll_some();
     end_request(recv, WEFT_ERR_PROC_FAILED);
@@ -513,7 +513,7 @@ int main(void)
         CASE(the_rest_of_an_announced_message_is_put_and_placed),
         CASE(a_second_request_to_put_is_ignored),
         CASE(a_peer_that_threw_bytes_away_gets_announcements_without_any),
-        CASE(data_in_many_blocks_go_in_pieces),
+        CASE(data_in_many_blocks_go_in_chunks),
         FETCHED_CASE(registered_memory_is_announced_and_free_after_fetched),
 
         CASE(bytes_along_are_taken_and_the_rest_is_put),

@@ -13,7 +13,7 @@
 
 enum {
     A = 1,
-    BYTES = 5 * WEFT_STAGED_PIECE / 2, /* two pieces and a half, more than a stage */
+    BYTES = 5 * WEFT_STAGED_CHUNK / 2, /* two chunks and a half, more than a stage */
     DOUBLES = BYTES / 8,
 };
 
@@ -45,19 +45,19 @@ static union weft_pkt_control nth(enum weft_packet kind, size_t i)
     return answer_in(fake_nth(kind, i));
 }
 
-static uint64_t piece_length(uint64_t offset)
+static uint64_t chunk_length(uint64_t offset)
 {
-    return BYTES - offset < WEFT_STAGED_PIECE ? BYTES - offset : WEFT_STAGED_PIECE;
+    return BYTES - offset < WEFT_STAGED_CHUNK ? BYTES - offset : WEFT_STAGED_CHUNK;
 }
 
-/* The sender's answer to the i-th request for a piece. */
+/* The sender's answer to the i-th request for a chunk. */
 static void arrive_staged(size_t i)
 {
     const struct weft_pkt_stage stage = nth(WEFT_PKT_STAGE, i).stage;
 
     assert_int_equal(stage.request, 42);
-    assert_int_equal(stage.offset, i * WEFT_STAGED_PIECE);
-    assert_int_equal(stage.length, piece_length(stage.offset));
+    assert_int_equal(stage.offset, i * WEFT_STAGED_CHUNK);
+    assert_int_equal(stage.length, chunk_length(stage.offset));
     arrive_answer(A, WEFT_PKT_STAGED,
                   (union weft_pkt_control){
                       .staged = {.request = stage.receiver,
@@ -92,7 +92,7 @@ static void arrive_all_data(const struct weft_pkt_pull *pull)
     }
 }
 
-static void pieces_are_asked_for_two_at_a_time(void **state)
+static void chunks_are_asked_for_two_at_a_time(void **state)
 {
     struct weft_request *request = start_typed_recv();
 
@@ -111,7 +111,7 @@ static void pieces_are_asked_for_two_at_a_time(void **state)
     assert_spread();
 }
 
-static void a_piece_that_cannot_be_fetched_comes_as_data_with_the_rest(void **state)
+static void a_chunk_that_cannot_be_fetched_comes_as_data_with_the_rest(void **state)
 {
     struct weft_request *request = start_typed_recv();
     struct weft_pkt_pull pull;
@@ -126,8 +126,8 @@ static void a_piece_that_cannot_be_fetched_comes_as_data_with_the_rest(void **st
     arrive_staged(2); /* which was on its way, and is not wanted any more */
     assert_int_equal(fake_count(WEFT_PKT_PULL), 1);
     pull = nth(WEFT_PKT_PULL, 0).pull;
-    assert_int_equal(pull.offset, WEFT_STAGED_PIECE);
-    assert_int_equal(pull.length, BYTES - WEFT_STAGED_PIECE);
+    assert_int_equal(pull.offset, WEFT_STAGED_CHUNK);
+    assert_int_equal(pull.length, BYTES - WEFT_STAGED_CHUNK);
     arrive_all_data(&pull);
     assert_int_equal(fake_count(WEFT_PKT_FETCHED), 1);
     end_recv(request, A, 5, BYTES);
@@ -144,7 +144,7 @@ static void claim_nothing(uint64_t address, uint64_t length)
     (void)address;
     (void)length;
     assert_true(weft_share_is_open(share, share_generation(share)));
-    assert_false(weft_share_claim_piece(share, share_generation(share), WEFT_SHARE_SENDER,
+    assert_false(weft_share_claim_chunk(share, share_generation(share), WEFT_SHARE_SENDER,
                                         &at, &part));
 }
 
@@ -179,7 +179,7 @@ static void what_is_not_reached_comes_as_data(void **state)
         arrive_with_share(A, 5, message, BYTES, 42, 0);
         weft_progress();
         assert_false(
-            weft_share_has_pieces(share_of(A, 0), share_generation(share_of(A, 0))));
+            weft_share_has_chunks(share_of(A, 0), share_generation(share_of(A, 0))));
         assert_int_equal(fake_count(WEFT_PKT_PULL), 1);
         pull = nth(WEFT_PKT_PULL, 0).pull;
         assert_int_equal(pull.offset, 0);
@@ -191,7 +191,7 @@ static void what_is_not_reached_comes_as_data(void **state)
     }
 }
 
-static void pieces_go_straight_to_a_contiguous_buffer(void **state)
+static void chunks_go_straight_to_a_contiguous_buffer(void **state)
 {
     struct weft_request *request = start_recv(A, 5, spread, BYTES);
 
@@ -234,19 +234,19 @@ static void a_sender_packs_what_it_is_asked_for(void **state)
     announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
     assert_int_equal(announce.address, 0);
     assert_int_equal(announce.length, BYTES);
-    for (uint64_t at = 0; at < BYTES; at += WEFT_STAGED_PIECE) {
+    for (uint64_t at = 0; at < BYTES; at += WEFT_STAGED_CHUNK) {
         struct weft_pkt_staged staged;
 
         arrive_answer(A, WEFT_PKT_STAGE,
                       (union weft_pkt_control){.stage = {.request = announce.request,
                                                          .receiver = 77,
                                                          .offset = at,
-                                                         .length = piece_length(at)}});
+                                                         .length = chunk_length(at)}});
         weft_progress();
-        staged = nth(WEFT_PKT_STAGED, at / WEFT_STAGED_PIECE).staged;
+        staged = nth(WEFT_PKT_STAGED, at / WEFT_STAGED_CHUNK).staged;
         assert_int_equal(staged.request, 77);
         assert_int_equal(staged.offset, at);
-        assert_int_equal(staged.length, piece_length(at));
+        assert_int_equal(staged.length, chunk_length(at));
         assert_memory_equal((const void *)(uintptr_t)staged.address, message + at,
                             (size_t)staged.length);
     }
@@ -264,7 +264,7 @@ static void a_sender_packs_what_it_is_asked_for(void **state)
 
 /* ---- stages of the transport ---- */
 
-static void pieces_in_stages_are_read_where_they_are(void **state)
+static void chunks_in_stages_are_read_where_they_are(void **state)
 {
     struct weft_request *request = start_typed_recv();
 
@@ -303,15 +303,15 @@ static void a_sender_packs_into_stages_in_turn(void **state)
     request = start_send_data(A, 5, elements_at(spread, 1, every_second));
     announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
     for (uint64_t i = 0; i < 3; i++) {
-        const uint64_t at = i * WEFT_STAGED_PIECE;
+        const uint64_t at = i * WEFT_STAGED_CHUNK;
 
         arrive_answer(A, WEFT_PKT_STAGE,
                       (union weft_pkt_control){.stage = {.request = announce.request,
                                                          .offset = at,
-                                                         .length = piece_length(at)}});
+                                                         .length = chunk_length(at)}});
         weft_progress();
         assert_int_equal(nth(WEFT_PKT_STAGED, i).staged.address, WEFT_IN_STAGE | i % 2);
-        assert_memory_equal(stage_of(0, i % 2), message + at, piece_length(at));
+        assert_memory_equal(stage_of(0, i % 2), message + at, chunk_length(at));
     }
     arrive_answer(A, WEFT_PKT_FETCHED,
                   (union weft_pkt_control){.fetched = {.request = announce.request}});
@@ -420,7 +420,7 @@ static void assert_rows(size_t stride, size_t block, size_t bytes)
 /* The list that a place names, one of ours. */
 static const struct weft_iov_list *list_at(uint64_t place)
 {
-    assert_true(weft_place_is_list(place));
+    assert_true(weft_remote_is_list(place));
     return (const struct weft_iov_list *)stage_of(0, (uint32_t)place);
 }
 
@@ -451,7 +451,7 @@ static void a_sender_shows_long_blocks_and_stores_what_is_wanted(void **state)
                     &(struct weft_share_terms){
                         .target = (uint64_t)(uintptr_t)stage_of(A, 0),
                         .length = ROW_BYTES,
-                        .piece = ROW_BYTES / 3,
+                        .chunk = ROW_BYTES / 3,
                     });
     while (!weft_request_is_complete(request)) {
         weft_progress();
@@ -462,7 +462,7 @@ static void a_sender_shows_long_blocks_and_stores_what_is_wanted(void **state)
     weft_datatype_free(rows);
 }
 
-/* Blocks of both sides differ, and no piece ends where one does. */
+/* Blocks of both sides differ, and no chunk ends where one does. */
 static void both_may_have_long_blocks(void **state)
 {
     struct weft_datatype *rows = make_rows(2 * ROWS, BLOCK / 2, BLOCK / 2 + GAP);
@@ -565,14 +565,14 @@ static void short_blocks_are_not_listed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(pieces_are_asked_for_two_at_a_time),
-        CASE(a_piece_that_cannot_be_fetched_comes_as_data_with_the_rest),
+        CASE(chunks_are_asked_for_two_at_a_time),
+        CASE(a_chunk_that_cannot_be_fetched_comes_as_data_with_the_rest),
         CASE(data_of_one_block_are_fetched_and_nobody_stores),
         CASE(what_is_not_reached_comes_as_data),
-        CASE(pieces_go_straight_to_a_contiguous_buffer),
+        CASE(chunks_go_straight_to_a_contiguous_buffer),
         CASE(a_typed_receive_is_not_offered_and_can_be_cancelled),
         CASE(a_sender_packs_what_it_is_asked_for),
-        CASE(pieces_in_stages_are_read_where_they_are),
+        CASE(chunks_in_stages_are_read_where_they_are),
         CASE(a_sender_packs_into_stages_in_turn),
         CASE(a_message_of_one_stage_is_announced_in_it),
         CASE(a_message_in_a_stage_goes_to_any_buffer),

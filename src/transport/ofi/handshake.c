@@ -124,7 +124,7 @@ static bool is_tag_right(const struct weft_handshake_self *self,
 static enum weft_rc draw(uint8_t nonce[WEFT_HANDSHAKE_NONCE_BYTES])
 {
     if (getrandom(nonce, WEFT_HANDSHAKE_NONCE_BYTES, 0) != WEFT_HANDSHAKE_NONCE_BYTES) {
-        weft_log_error("draw a nonce: %s", strerror(errno));
+        weft_log_error("cannot draw random numbers: %s", strerror(errno));
         return WEFT_ERR_SYSTEM;
     }
     return WEFT_OK;
@@ -198,7 +198,7 @@ enum weft_refusal weft_handshake_check_ask(const struct weft_handshake_self *sel
     asked.listener = self->process;
     memcpy(asked.nonce_a, wire.nonce, sizeof(asked.nonce_a));
     if (!is_tag_right(self, &asked, ASK, 0, wire.tag)) {
-        return WEFT_REFUSED_STRANGER;
+        return WEFT_REFUSED_UNAUTHENTICATED;
     }
     if (!weft_handshake_is_peer(self, asked.caller) || asked.stream >= self->streams) {
         return WEFT_REFUSED_NOT_FOR_ME;
@@ -249,7 +249,7 @@ enum weft_refusal weft_handshake_check_answer(const struct weft_handshake_self *
     answered.caller_index = (uint32_t)get_number(wire.index, sizeof(wire.index));
     memcpy(answered.nonce_b, wire.nonce, sizeof(answered.nonce_b));
     if (!is_tag_right(self, &answered, ANSWER, wire.packets, wire.tag)) {
-        return WEFT_REFUSED_STRANGER;
+        return WEFT_REFUSED_UNAUTHENTICATED;
     }
     if (wire.packets != self->packets) {
         return WEFT_REFUSED_PACKETS;
@@ -282,7 +282,7 @@ enum weft_refusal weft_handshake_check_confirm(const struct weft_handshake_self 
     }
     confirmed.listener_index = (uint32_t)get_number(wire.index, sizeof(wire.index));
     if (!is_tag_right(self, &confirmed, CONFIRM, wire.packets, wire.tag)) {
-        return WEFT_REFUSED_STRANGER;
+        return WEFT_REFUSED_UNAUTHENTICATED;
     }
     if (wire.packets != self->packets) {
         return WEFT_REFUSED_PACKETS;
@@ -333,9 +333,9 @@ const char *weft_refusal_text(enum weft_refusal refusal)
         [WEFT_REFUSED_FORMAT] = "not a handshake",
         [WEFT_REFUSED_BYTE_ORDER] = "a machine of the other byte order",
         [WEFT_REFUSED_VERSION] = "another version of the handshake",
-        [WEFT_REFUSED_STRANGER] = "a stranger, or of another job",
+        [WEFT_REFUSED_UNAUTHENTICATED] = "not authenticated as a process of this job",
         [WEFT_REFUSED_NOT_FOR_ME] = "meant for another rank or stream",
-        [WEFT_REFUSED_CROSSED] = "both have asked, and the lower rank's request stands",
+        [WEFT_REFUSED_CROSSED] = "both have asked, and the lower rank's request is used",
         [WEFT_REFUSED_DUPLICATE] = "connected already",
         [WEFT_REFUSED_PACKETS] = "another version of Weft, with other packets",
         [WEFT_REFUSED_UNSAID] = "refused without a reason",

@@ -21,9 +21,9 @@
  * has a wrong tag here. The index is what the sender of an answer or a confirm calls this
  * stream; the other end puts it into its frames (common/frame.h).
  *
- * The packets' version is that of what will travel (engine/wire.h). Who gets an answer or
- * a confirm of another one refuses it, although its tag is right: the two can prove that
- * they are of one job, and could not understand each other.
+ * The packets' version is that of what will travel (engine/wire.h). An answer or a
+ * confirm with another version is refused, although its tag is right: the two ranks
+ * belong to one job, but could not understand each other's packets.
  *
  * Numbers are little endian. The first byte is the version, with the highest bit set on
  * big endian machines: packets are in the byte order of the machine, so both ends must
@@ -32,12 +32,12 @@
  * secret, and its tag is wrong.
  *
  * A tag is BLAKE2b under the job's secret, over the step, the ask's fields, the packets'
- * version of who sends it and the nonces known by then. Who has not the secret guesses
- * one with probability 2^-128. A nonce of 16 bytes never comes twice, so what was
- * recorded is of no use: of an old ask and confirm the confirm is wrong, since the
+ * version of its sender and the nonces known by then. A process without the secret
+ * guesses a tag with probability 2^-128. A nonce of 16 bytes never comes twice, so what
+ * was recorded is of no use: of an old ask and confirm the confirm is wrong, since the
  * listener draws B anew; an old answer is wrong, since the caller draws A anew. The step
  * in the tag keeps one packet from passing as another; the ranks in it keep a packet from
- * being sent back to who made it. This proves who opened the connection. What travels
+ * being sent back to its maker. This proves who opened the connection. What travels
  * later is neither encrypted nor tagged.
  *
  * An ask proves nothing yet: it may be recorded. The listener may answer it, but until
@@ -97,15 +97,16 @@ struct weft_handshake {
 /* Why a step was refused. The values are part of the wire format. */
 enum weft_refusal {
     WEFT_WELCOME = 0,
-    WEFT_REFUSED_FORMAT = 1,     /* too short, or something follows */
-    WEFT_REFUSED_BYTE_ORDER = 2, /* the other one */
-    WEFT_REFUSED_VERSION = 3,    /* of the handshake */
-    WEFT_REFUSED_STRANGER = 4,   /* the tag is wrong: another job's, old, or made up */
-    WEFT_REFUSED_NOT_FOR_ME = 5, /* of a process or a stream that there is not */
-    WEFT_REFUSED_CROSSED = 6,    /* we ask too, and ours stands: wait for it */
-    WEFT_REFUSED_DUPLICATE = 7,  /* you are connected */
-    WEFT_REFUSED_PACKETS = 8,    /* of the job, but its packets are of another version */
-    WEFT_REFUSED_UNSAID = 9,     /* never sent: a reject without a reason that we know */
+    WEFT_REFUSED_FORMAT = 1,          /* too short, or something follows */
+    WEFT_REFUSED_BYTE_ORDER = 2,      /* the other one */
+    WEFT_REFUSED_VERSION = 3,         /* of the handshake */
+    WEFT_REFUSED_UNAUTHENTICATED = 4, /* the tag is wrong: another job's, old, or made
+                                       * up */
+    WEFT_REFUSED_NOT_FOR_ME = 5,      /* of a process or a stream that there is not */
+    WEFT_REFUSED_CROSSED = 6,         /* we ask too, and ours stands: wait for it */
+    WEFT_REFUSED_DUPLICATE = 7,       /* you are connected */
+    WEFT_REFUSED_PACKETS = 8, /* of the job, but its packets are of another version */
+    WEFT_REFUSED_UNSAID = 9,  /* never sent: a reject without a reason that we know */
 };
 
 /* Is it another process of this job? */
@@ -131,9 +132,9 @@ weft_handshake_check_ask(const struct weft_handshake_self *self, const void *byt
  * the lower rank stands: there the other is refused, while the higher rank answers, and
  * keeps its own until that is refused.
  *
- * The same for a confirm that it has checked, given a connection whose confirm was
- * checked, and a confirm of our own that is neither accepted nor refused. The higher rank
- * gives up its own for that of the lower.
+ * It also decides whether the listener should accept a confirm that it has checked, given
+ * a connection whose confirm was checked, and a confirm of our own that is neither
+ * accepted nor refused. The higher rank gives up its own for that of the lower.
  */
 WEFT_MUST_CHECK enum weft_refusal
 weft_handshake_arbitrate(const struct weft_handshake_self *self,

@@ -1,5 +1,6 @@
 /*
- * lane.h - one sender, one receiver, in the receiver's slice of the job segment.
+ * lane.h - an SPSC ring (one sender, one receiver) in the receiver's slice of the job
+ * segment.
  *
  * A lane is a ring of 64-byte cells that a single rank writes. A message takes as many
  * neighbouring cells as it needs. The sender fills them, sets the flag of the cell behind

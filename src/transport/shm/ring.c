@@ -56,7 +56,8 @@ static bool claim(struct weft_ring *ring, uint32_t count, uint32_t cells,
         atomic_store_explicit(&mine->ring, name, memory_order_release);
         atomic_store_explicit(&mine->cells, cells, memory_order_relaxed);
         atomic_store_explicit(&mine->first, seen, memory_order_release);
-        /* Release: who sees the cells claimed sees by whom they may be. */
+        /* Release: a process that sees the cells claimed sees who may have claimed them.
+         */
     } while (!atomic_compare_exchange_weak_explicit(
         &ring->claimed, &seen, seen + cells, memory_order_release, memory_order_relaxed));
     *first = seen;

@@ -1,9 +1,9 @@
 /*
- * ring.h - many senders, one receiver: the inbox and the control queue.
+ * ring.h - an MPSC ring (many senders, one receiver): the inbox and the control queue.
  *
  * A sender claims neighbouring cells by compare-and-swap on `claimed`, fills them, and
- * publishes each by storing its turn number with release order; the receiver loads these
- * with acquire order and gives cells back by advancing `taken`. Turn numbers start at 1,
+ * publishes each by storing its generation with release order; the receiver loads these
+ * with acquire order and gives cells back by advancing `taken`. Generations start at 1,
  * so zeroed memory is an empty ring. A sender that stops between claim and publishing
  * stops those behind it, which is why those who speak often have lanes (lane.h). One that
  * dies there would stop them for ever; so each writes down what it is about to claim, in
@@ -41,8 +41,8 @@ struct weft_ring_writer {
 };
 
 /*
- * The receiver passes over the cells that a dead writer has claimed and not published, if
- * it is their turn. `writer` tells of the nth of `writers`.
+ * The receiver skips the cells that a failed writer has claimed and not published, if
+ * they are the next ones. `writer` returns the nth of `writers`.
  */
 void weft_ring_mend(struct weft_ring *ring, struct weft_ring_cell *cells, uint32_t count,
                     uint32_t name, uint32_t writers,

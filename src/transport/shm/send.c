@@ -1,8 +1,9 @@
 /*
  * send.c - lane or inbox, and the wake-up after it.
  *
- * The first few packets to a peer go through its inbox; who has more to say gets a lane,
- * if one is free. Control packets go through a queue of their own, which is always taken.
+ * The first few packets to a peer go through its inbox; a sender with more packets gets a
+ * lane, if one is free. Control packets go through a queue of their own, which is always
+ * taken.
  */
 #include "transport/shm/shm.h"
 
@@ -12,15 +13,15 @@ enum { BEFORE_LANE = 2 };
 static void claim_lane(struct weft_shm_path *path, uint32_t me)
 {
     for (uint32_t i = 0; i < WEFT_LANES; i++) {
-        _Atomic uint32_t *place = &path->area->lane_owner[i];
+        _Atomic uint32_t *slot = &path->area->lane_owner[i];
         uint32_t owner = 0;
 
-        if (atomic_load_explicit(place, memory_order_relaxed) == 0 &&
+        if (atomic_load_explicit(slot, memory_order_relaxed) == 0 &&
             atomic_compare_exchange_strong_explicit(
-                place, &owner, me + 1, memory_order_acquire, memory_order_relaxed)) {
+                slot, &owner, me + 1, memory_order_acquire, memory_order_relaxed)) {
             path->before = path->number;
             path->out = (struct weft_lane_out){.lane = &path->area->lanes[i]};
-            /* Release: who sees the bit sees the owner. */
+            /* Release: a process that sees the bit sees the owner. */
             atomic_fetch_or_explicit(&path->area->lane_mask, 1u << i,
                                      memory_order_release);
             return;
@@ -73,7 +74,7 @@ static enum weft_rc send_control(struct weft_shm_path *path, const void *header,
  * The receiver tells us when it has taken something (poll.c), and a full lane is worth
  * waking it for, again when more was sent since it was told. The barrier between this
  * store and our next look at the lane is that of weft_node_publish(), without which
- * nobody sleeps: who has asked after it publishes again (`has_asked`).
+ * nobody sleeps: a sender that has asked after it publishes again (`has_asked_for_room`).
  */
 static void ask_for_room(struct weft_shm_path *path)
 {
@@ -82,7 +83,7 @@ static void ask_for_room(struct weft_shm_path *path)
     if (atomic_load_explicit(wants_room, memory_order_relaxed) == 0 ||
         path->asked_at != path->out.head) {
         path->asked_at = path->out.head;
-        path->base.transport->node->has_asked = true;
+        path->base.transport->node->has_asked_for_room = true;
         atomic_store_explicit(wants_room, 1, memory_order_relaxed);
         weft_node_notice_urgent(path->node);
     }

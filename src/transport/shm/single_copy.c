@@ -80,7 +80,7 @@ static enum weft_rc get(struct weft_path *path, const struct weft_move *move,
 
 static const struct weft_memory_ops memory = {
     .is_unlocked = true,
-    .iov_max = WEFT_VECTORS_MAX,
+    .iov_max = WEFT_IOV_MAX,
     .put = put,
     .get = get,
 };

@@ -34,7 +34,7 @@ struct weft_credits {
     uint16_t returned_control;
 };
 
-/* May an ordered packet of so many bytes go? */
+/* Do the credits allow an ordered packet of `bytes` bytes? */
 static inline bool weft_credits_allow(const struct weft_credits *c, uint32_t window,
                                       size_t bytes)
 {

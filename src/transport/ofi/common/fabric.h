@@ -65,7 +65,8 @@ WEFT_MUST_CHECK enum weft_rc weft_ofi_register(struct weft_ofi *ofi, const void 
                                                size_t bytes, uint64_t access,
                                                struct fid_mr **mr);
 
-/* The same for what only we use; *mr is NULL where nobody asks for it. */
+/* Registers memory that no peer reads or writes; *mr is NULL where the provider does not
+ * need it. */
 WEFT_MUST_CHECK enum weft_rc weft_ofi_register_local(struct weft_ofi *ofi,
                                                      const void *memory, size_t bytes,
                                                      uint64_t access, struct fid_mr **mr);

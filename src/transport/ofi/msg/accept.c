@@ -106,7 +106,7 @@ static void on_confirm(struct weft_transport *tp, const struct fi_eq_cm_entry *e
     long code;
 
     if (stream == NULL || !stream->has_answered) {
-        refuse(tp, entry, WEFT_REFUSED_STRANGER);
+        refuse(tp, entry, WEFT_REFUSED_UNAUTHENTICATED);
         return;
     }
     reason = weft_handshake_check_confirm(&tp->self, data + WEFT_CONFIRM_PREFIX,
@@ -114,7 +114,7 @@ static void on_confirm(struct weft_transport *tp, const struct fi_eq_cm_entry *e
     if (reason != WEFT_WELCOME) {
         /* The caller takes this for another's ask that came between, and asks again. */
         refuse(tp, entry,
-               reason == WEFT_REFUSED_PACKETS ? reason : WEFT_REFUSED_STRANGER);
+               reason == WEFT_REFUSED_PACKETS ? reason : WEFT_REFUSED_UNAUTHENTICATED);
         return;
     }
     stream->has_answered = false;
@@ -144,7 +144,7 @@ void weft_msg_on_request(struct weft_transport *tp, const struct fi_eq_cm_entry 
     if (tp->is_closing || !weft_quirks_on_request(&tp->quirks, entry->fid, entry->info)) {
         refuse(tp, entry, WEFT_REFUSED_UNSAID);
     } else if (bytes < token || memcmp(entry->data, tp->quirks.early.token, token) != 0) {
-        refuse(tp, entry, WEFT_REFUSED_STRANGER);
+        refuse(tp, entry, WEFT_REFUSED_UNAUTHENTICATED);
     } else if (weft_handshake_is_confirm(data, bytes - token)) {
         on_confirm(tp, entry, data, bytes - token);
     } else {

@@ -43,7 +43,7 @@ void weft_msg_look_at_clock(struct weft_transport *tp)
         next = check_all(tp, weft_clock_ns());
     }
     if (tp->losing != NULL) {
-        next = earlier(next, weft_msg_tell_losses(tp));
+        next = earlier(next, weft_msg_report_losses(tp));
     }
     tp->deadline = next;
 }

@@ -143,7 +143,7 @@ static void on_reason(struct weft_transport *tp, struct weft_msg_stream *stream,
         weft_msg_set_state(tp, stream, WEFT_MSG_NONE);
         stream->tries = 0;
         weft_msg_expect_theirs(stream);
-    } else if (reason == WEFT_REFUSED_STRANGER && has_confirmed) {
+    } else if (reason == WEFT_REFUSED_UNAUTHENTICATED && has_confirmed) {
         ask(tp, stream); /* another ask in our name came between: once more */
     } else {
         weft_msg_lose(tp, stream, weft_refusal_text(reason));

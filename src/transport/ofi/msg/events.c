@@ -17,7 +17,8 @@ union event {
     uint8_t room[sizeof(struct fi_eq_cm_entry) + DATA_MAX];
 };
 
-/* Every rank refuses an ask, with its answer. Who accepts one has proved nothing. */
+/* Every rank refuses an ask, with its answer. A listener that accepts one has not proved
+ * that it knows the secret. */
 static void on_connected(struct weft_transport *tp, struct weft_msg_stream *stream)
 {
     if (stream->state == WEFT_MSG_ASKING) {

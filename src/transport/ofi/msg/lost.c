@@ -16,8 +16,8 @@
 
 enum { GRACE_NS = 1000 * 1000 * 1000, WHY_BYTES = 384 };
 
-static void tell_lost(struct weft_transport *tp, struct weft_msg_peer *peer,
-                      const char *what, const char *advice)
+static void report_lost(struct weft_transport *tp, struct weft_msg_peer *peer,
+                        const char *what, const char *advice)
 {
     char own[WEFT_MSG_HOST_BYTES] = "this host";
     char name[WEFT_MSG_NAME_BYTES];
@@ -31,7 +31,7 @@ static void tell_lost(struct weft_transport *tp, struct weft_msg_peer *peer,
     snprintf(why, sizeof(why), "%s from %s to %s: %s%s", what, own, name, peer->cause,
              advice);
     weft_log_info("%s", why);
-    peer->is_told_lost = true;
+    peer->is_reported_lost = true;
     tp->up->lost(tp->up->owner, peer->process, peer->has_left, why);
 }
 
@@ -63,13 +63,13 @@ static void note_cause(struct weft_msg_peer *peer, const char *cause)
 static void note_loss(struct weft_transport *tp, struct weft_msg_peer *peer,
                       uint64_t grace_ns)
 {
-    assert(peer->tell_at_ns == 0); /* it is in the list once */
-    if (!peer->has_address) {      /* begins to ask for it */
+    assert(peer->report_at_ns == 0); /* it is in the list once */
+    if (!peer->has_address) {        /* begins to ask for it */
         (void)weft_msg_find(tp, peer);
     }
-    peer->tell_at_ns = weft_clock_ns() + grace_ns;
-    if (tp->deadline == 0 || peer->tell_at_ns < tp->deadline) {
-        tp->deadline = peer->tell_at_ns;
+    peer->report_at_ns = weft_clock_ns() + grace_ns;
+    if (tp->deadline == 0 || peer->report_at_ns < tp->deadline) {
+        tp->deadline = peer->report_at_ns;
     }
     peer->next_losing = tp->losing;
     tp->losing = peer;
@@ -98,7 +98,7 @@ static void lose(struct weft_transport *tp, struct weft_msg_stream *stream,
     if (was_open) {
         note_loss(tp, peer, grace_ns);
     } else {
-        tell_lost(tp, peer, "no connection", ADVICE);
+        report_lost(tp, peer, "no connection", ADVICE);
     }
 }
 
@@ -127,7 +127,7 @@ void weft_msg_lose_silent(struct weft_transport *tp, struct weft_msg_stream *str
     lose(tp, stream, cause, 0);
 }
 
-uint64_t weft_msg_tell_losses(struct weft_transport *tp)
+uint64_t weft_msg_report_losses(struct weft_transport *tp)
 {
     struct weft_msg_peer **at = &tp->losing;
     const uint64_t now = weft_clock_ns();
@@ -136,15 +136,15 @@ uint64_t weft_msg_tell_losses(struct weft_transport *tp)
     while (*at != NULL) {
         struct weft_msg_peer *peer = *at;
 
-        if (now >= peer->tell_at_ns) {
+        if (now >= peer->report_at_ns) {
             *at = peer->next_losing;
-            tell_lost(tp, peer,
-                      peer->has_left ? "that process has ended its use of MPI; "
-                                       "lost the connection"
-                                     : "lost the connection",
-                      peer->is_silent ? ADVICE : "");
+            report_lost(tp, peer,
+                        peer->has_left ? "that process has ended its use of MPI; "
+                                         "lost the connection"
+                                       : "lost the connection",
+                        peer->is_silent ? ADVICE : "");
         } else {
-            next = next == 0 || peer->tell_at_ns < next ? peer->tell_at_ns : next;
+            next = next == 0 || peer->report_at_ns < next ? peer->report_at_ns : next;
             at = &peer->next_losing;
         }
     }

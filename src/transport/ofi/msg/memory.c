@@ -57,11 +57,11 @@ static enum weft_rc get(struct weft_path *path, const struct weft_move *move,
 /* ---- memory that peers write to, or read ---- */
 
 static enum weft_rc mr_register(struct weft_transport *tp, void *memory, size_t bytes,
-                                unsigned how, struct weft_key *key, void **mr)
+                                unsigned rights, struct weft_key *key, void **mr)
 {
     const bool is_virtual = (tp->ofi.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
-    const uint64_t access = ((how & WEFT_MR_PUT) != 0 ? FI_REMOTE_WRITE : 0) |
-                            ((how & WEFT_MR_GET) != 0 ? FI_REMOTE_READ : 0);
+    const uint64_t access = ((rights & WEFT_MR_PUT) != 0 ? FI_REMOTE_WRITE : 0) |
+                            ((rights & WEFT_MR_GET) != 0 ? FI_REMOTE_READ : 0);
     struct fid_mr *registered;
     const enum weft_rc rc =
         weft_ofi_register(&tp->ofi, memory, bytes, access, &registered);

@@ -112,8 +112,8 @@ struct weft_msg_peer {
     char cause[WEFT_MSG_CAUSE_BYTES]; /* why its streams are LOST */
     bool is_silent;                   /* because it does not answer */
     bool has_left;                    /* its last frame was LEAVE */
-    bool is_told_lost;                /* the layer above knows */
-    uint64_t tell_at_ns;              /* when it is told */
+    bool is_reported_lost;            /* `lost` was called */
+    uint64_t report_at_ns;            /* when `lost` is to be called */
     struct weft_msg_peer *next_losing;
 
     struct weft_credits credits;
@@ -163,7 +163,7 @@ struct weft_transport {
     struct weft_msg_slot *sends; /* WEFT_MSG_SENDS or fewer */
     struct weft_msg_slot *free_sends;
     uint32_t send_count;
-    uint32_t registered; /* pieces of the user's memory, by us or for peers */
+    uint32_t registered; /* chunks of the user's memory, by us or for peers */
     uint8_t *send_memory;
     struct fid_mr *send_mr;
 
@@ -199,7 +199,7 @@ static inline struct weft_msg_stream *weft_msg_stream_of(const struct weft_path 
 /* What becomes of a send to a peer that is lost: an error, once the layer above knows. */
 static inline enum weft_rc weft_msg_gone(const struct weft_msg_peer *peer)
 {
-    return peer->is_told_lost ? WEFT_ERR_PROC_FAILED : WEFT_AGAIN;
+    return peer->is_reported_lost ? WEFT_ERR_PROC_FAILED : WEFT_AGAIN;
 }
 
 #endif

@@ -22,7 +22,7 @@ void weft_msg_return_credits(struct weft_transport *tp, struct weft_msg_peer *pe
 /* Tries again for all peers whose credits could not be returned. */
 void weft_msg_return_all_credits(struct weft_transport *tp);
 
-/* For zcopy.c and memory.c. May so many bytes of ordered packets go by the stream? Begins
+/* For zcopy.c and memory.c. May `bytes` bytes of ordered packets go by the stream? Begins
  * to connect if it is not open. */
 enum weft_rc weft_msg_may_send(struct weft_transport *tp, struct weft_msg_stream *stream,
                                size_t bytes);

@@ -136,9 +136,10 @@ static uint32_t choose_zcopy_max(const struct weft_transport *tp)
  * have sent at once. */
 static bool is_fetching(const struct weft_transport *tp)
 {
-    const int64_t how = weft_setting(WEFT_SET_LONG);
+    const int64_t protocol = weft_setting(WEFT_SET_LONG);
 
-    return how == LONG_FETCH || (how == LONG_AUTO && tp->quirks.provider->has_reads);
+    return protocol == LONG_FETCH ||
+           (protocol == LONG_AUTO && tp->quirks.provider->has_reads);
 }
 
 static enum weft_rc go_up(struct weft_transport *tp)

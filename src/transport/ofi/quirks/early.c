@@ -93,7 +93,7 @@ static enum weft_rc watch(struct weft_early *early)
             epoll_ctl(early->pending, EPOLL_CTL_ADD, early->listeners[i], &event) == 0;
     }
     if (!is_good) {
-        weft_log_error("watch for connections: %s", strerror(errno));
+        weft_log_error("cannot watch for connections: %s", strerror(errno));
         return WEFT_ERR_SYSTEM;
     }
     return WEFT_OK;
@@ -105,7 +105,7 @@ enum weft_rc weft_early_open(struct weft_early *early, const struct weft_net_add
     enum weft_rc rc;
 
     if (getrandom(early->token, sizeof(early->token), 0) != sizeof(early->token)) {
-        weft_log_error("no random numbers: %s", strerror(errno));
+        weft_log_error("cannot draw random numbers: %s", strerror(errno));
         return WEFT_ERR_SYSTEM;
     }
     rc = take_port(early, own, count, local_rank);

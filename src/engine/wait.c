@@ -24,8 +24,13 @@
 enum {
     BURST = 64, /* polls between two looks at the clock */
     TICK_NS = 1000000,
+    ABSENCE_NS = 1000000, /* a yield that took so long met somebody who computes */
+    ABSENCE_PAYS = 64,    /* so many times as long nothing is given away */
     TO_DO = WEFT_REASONS_NOW | 1 << WEFT_REASON_WORK | 1 << WEFT_REASON_CALLS,
 };
+
+/* Under the lock: who waits before that time does not yield before it sleeps. */
+static uint64_t sleep_at_once_until;
 
 /* With the lock: another thread of ours sleeps on the doorbell; we poll in its place. */
 static void take_over(void)
@@ -214,24 +219,43 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
     }
 }
 
+/*
+ * Gives the processor away, without the lock. Somebody who computes there may keep it for
+ * a slice, and the kernel may charge us one. A sleeper is woken at once. So after a long
+ * absence nothing is given away for a multiple of it.
+ */
+static void give_away(uint64_t now)
+{
+    uint64_t absence;
+
+    weft_unlock();
+    sched_yield();
+    weft_lock();
+    absence = weft_clock_ns() - now;
+    if (absence > ABSENCE_NS) {
+        sleep_at_once_until = now + ABSENCE_PAYS * absence;
+    }
+}
+
 /* It takes longer: gives the processor away, then sleeps. With the lock, at both ends. */
 static void wait_longer(const struct awaited *a, const struct weft_wait_reason *why)
 {
     struct weft_engine *e = &weft_engine;
-    const bool is_crowded = weft_wait_is_crowded();
+    const uint64_t spin_ns = weft_wait_is_crowded() ? 0 : WEFT_SPIN_NS;
     uint64_t start = weft_clock_ns();
 
     weft_node_set_inside(&e->node, true);
-    while (!poll_burst(a, is_crowded ? 1 : BURST)) {
-        uint64_t waited = weft_clock_ns() - start;
+    while (!poll_burst(a, spin_ns == 0 ? 1 : BURST)) {
+        const uint64_t now = weft_clock_ns();
 
-        if (waited >= WEFT_YIELD_NS) {
+        if (now - start < spin_ns) {
+            continue;
+        }
+        if (now - start >= WEFT_YIELD_NS || now < sleep_at_once_until) {
             sleep_armed(a, why);
             start = weft_clock_ns();
-        } else if (is_crowded || waited >= WEFT_SPIN_NS) {
-            weft_unlock();
-            sched_yield();
-            weft_lock();
+        } else {
+            give_away(now);
         }
     }
     weft_node_set_inside(&e->node, false);
@@ -269,13 +293,14 @@ void weft_engine_wait_sent(void)
     weft_engine.waiting_threads++;
     start = weft_clock_ns();
     while (weft_engine.retrying != NULL) {
+        uint64_t now;
+
         weft_engine_work_and_poll();
-        if (weft_clock_ns() - start >= WEFT_YIELD_NS) {
+        now = weft_clock_ns();
+        if (now - start >= WEFT_YIELD_NS || now < sleep_at_once_until) {
             sleep_armed(&room, &why);
         } else {
-            weft_unlock();
-            sched_yield();
-            weft_lock();
+            give_away(now);
         }
     }
     weft_engine.waiting_threads--;

@@ -1,0 +1,91 @@
+/*
+ * test_wait.c - when a rank that waits gives its processor away, and when it sleeps. The
+ * clock is the test's own: only a yield lets it advance.
+ */
+#include "p2p_fixture.h"
+
+#include "base/clock.h"
+#include "base/wait.h"
+
+#include <sched.h>
+
+enum { PEER = 1, TAG = 5, SHORT_NS = 2000, LONG_NS = 5000000 };
+
+static uint64_t now = 1;
+static uint64_t yield_ns; /* how long a yield takes */
+static int yields;
+
+uint64_t __wrap_weft_clock_ns(void);
+int __wrap_sched_yield(void);
+
+uint64_t __wrap_weft_clock_ns(void)
+{
+    return now;
+}
+
+int __wrap_sched_yield(void)
+{
+    yields++;
+    now += yield_ns;
+    return 0;
+}
+
+/* In place of a sleep: the message that is waited for. */
+static void send_one(void)
+{
+    arrive_eager(PEER, TAG, "m", 1);
+}
+
+/* Receives a message that comes when we sleep; how often we yielded before. */
+static int yields_of_a_wait(uint64_t each_ns)
+{
+    static const struct weft_wait_reason why = {"MPI_Wait", "", PEER, TAG, 1};
+    const int sleeps = fake.sleeps;
+    struct weft_request *request;
+    char byte;
+
+    fake.sleeping = send_one;
+    yield_ns = each_ns;
+    yields = 0;
+    request = start_recv(PEER, TAG, &byte, 1);
+    weft_wait(request, &why);
+    end_recv(request, PEER, TAG, 1);
+    assert_int_equal(fake.sleeps, sleeps + 1);
+    return yields;
+}
+
+static void short_yields_go_on_for_a_bounded_time(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(yields_of_a_wait(SHORT_NS), WEFT_YIELD_NS / SHORT_NS);
+    }
+}
+
+static void a_yield_that_took_long_is_not_repeated_soon(void **state)
+{
+    const uint64_t before = now;
+
+    (void)state;
+    assert_int_equal(yields_of_a_wait(LONG_NS), 1);
+    assert_int_equal(yields_of_a_wait(LONG_NS), 0);
+    now += (uint64_t)32 * LONG_NS;
+    assert_int_equal(yields_of_a_wait(LONG_NS), 0);
+
+    /* It is tried again, and if it is cheap, all is as before. */
+    now = before + (uint64_t)100 * LONG_NS;
+    assert_int_equal(yields_of_a_wait(SHORT_NS), WEFT_YIELD_NS / SHORT_NS);
+    assert_int_equal(yields_of_a_wait(SHORT_NS), WEFT_YIELD_NS / SHORT_NS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(short_yields_go_on_for_a_bounded_time,
+                                        fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(a_yield_that_took_long_is_not_repeated_soon,
+                                        fixture_open, fixture_close),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

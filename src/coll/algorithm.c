@@ -166,6 +166,36 @@ static const struct weft_algorithm algorithms[] = {
     ALGORITHM(NEIGHBOR_ALLTOALLW, "direct", weft_neighbor_alltoall_direct, NULL),
 };
 
+const char *weft_coll_kind_name(enum weft_coll_kind kind)
+{
+    static const char *const names[WEFT_COLL_KINDS] = {
+        [WEFT_COLL_BARRIER] = "barrier",
+        [WEFT_COLL_BCAST] = "bcast",
+        [WEFT_COLL_GATHER] = "gather",
+        [WEFT_COLL_GATHERV] = "gatherv",
+        [WEFT_COLL_SCATTER] = "scatter",
+        [WEFT_COLL_SCATTERV] = "scatterv",
+        [WEFT_COLL_ALLGATHER] = "allgather",
+        [WEFT_COLL_ALLGATHERV] = "allgatherv",
+        [WEFT_COLL_ALLTOALL] = "alltoall",
+        [WEFT_COLL_ALLTOALLV] = "alltoallv",
+        [WEFT_COLL_ALLTOALLW] = "alltoallw",
+        [WEFT_COLL_REDUCE] = "reduce",
+        [WEFT_COLL_ALLREDUCE] = "allreduce",
+        [WEFT_COLL_REDUCE_SCATTER] = "reduce_scatter",
+        [WEFT_COLL_REDUCE_SCATTER_BLOCK] = "reduce_scatter_block",
+        [WEFT_COLL_SCAN] = "scan",
+        [WEFT_COLL_EXSCAN] = "exscan",
+        [WEFT_COLL_NEIGHBOR_ALLGATHER] = "neighbor_allgather",
+        [WEFT_COLL_NEIGHBOR_ALLGATHERV] = "neighbor_allgatherv",
+        [WEFT_COLL_NEIGHBOR_ALLTOALL] = "neighbor_alltoall",
+        [WEFT_COLL_NEIGHBOR_ALLTOALLV] = "neighbor_alltoallv",
+        [WEFT_COLL_NEIGHBOR_ALLTOALLW] = "neighbor_alltoallw",
+    };
+
+    return names[kind];
+}
+
 const struct weft_algorithm *weft_algorithm_at(int i)
 {
     const int count = (int)(sizeof(algorithms) / sizeof(algorithms[0]));

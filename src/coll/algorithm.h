@@ -30,6 +30,9 @@ struct weft_algorithm {
     bool (*suits)(const struct weft_shape *shape);
 };
 
+/* What a kind is called in settings: the name of its MPI function, in small letters. */
+const char *weft_coll_kind_name(enum weft_coll_kind kind);
+
 /* The algorithms for one group of ranks, one after the other; NULL: there are no more. Of
  * those of one kind the first that fits and suits is chosen. */
 const struct weft_algorithm *weft_algorithm_at(int i);

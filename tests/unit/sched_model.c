@@ -30,7 +30,9 @@ struct run {
     struct node **live;   /* that can be started or ended */
     struct queue *queues; /* of sends [rank][peer], then of receives [rank][peer] */
     uint32_t *first;      /* of each rank */
+    uint32_t *left;       /* steps of each rank that are not over */
     bool *has_begun;
+    const char *wrong; /* NULL: nothing so far */
     uint32_t count;
     uint32_t over;
     uint32_t live_count;
@@ -91,53 +93,83 @@ void model_close(struct model *model)
 
 /* ---- checks ---- */
 
-/* The number of messages of a kind between two ranks with a tag, and their bytes. */
-static uint64_t sum_of(const struct model *model, int on, int with, int tag,
-                       enum weft_step_kind kind, uint32_t *count)
+/* What is said of a message by one end: the order of such words makes pairs. */
+struct word {
+    int from;
+    int to;
+    int tag;
+    uint64_t bytes;
+};
+
+static int compare_words(const void *a, const void *b)
 {
-    const struct weft_graph *graph = &model->graphs[on];
-    uint64_t bytes = 0;
+    const struct word *x = a;
+    const struct word *y = b;
 
-    *count = 0;
-    for (uint32_t i = 0; i < graph->step_count; i++) {
-        const struct weft_step *step = &graph->steps[i];
-
-        if (step->kind == kind && step->peer == with && step->tag == tag) {
-            bytes += kind == WEFT_STEP_SEND ? step->from.bytes : step->to.bytes;
-            ++*count;
-        }
+    if (x->from != y->from) {
+        return x->from < y->from ? -1 : 1;
     }
-    return bytes;
+    if (x->to != y->to) {
+        return x->to < y->to ? -1 : 1;
+    }
+    if (x->tag != y->tag) {
+        return x->tag < y->tag ? -1 : 1;
+    }
+    return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
 }
 
-static const char *check_messages(const struct model *model, int rank)
+/* All sends, or all receives, in an order; the caller frees them. */
+static struct word *list_words(const struct model *model, enum weft_step_kind kind,
+                               size_t *count)
 {
-    const struct weft_graph *graph = &model->graphs[rank];
+    const bool is_send = kind == WEFT_STEP_SEND;
+    struct word *words;
+    size_t room = 0;
 
-    for (uint32_t i = 0; i < graph->step_count; i++) {
-        const struct weft_step *step = &graph->steps[i];
-        const bool is_send = step->kind == WEFT_STEP_SEND;
-        uint32_t mine;
-        uint32_t theirs;
+    for (int rank = 0; rank < model->n; rank++) {
+        room += model->graphs[rank].step_count;
+    }
+    words = make(room, sizeof(*words));
+    *count = 0;
+    for (int rank = 0; rank < model->n; rank++) {
+        for (uint32_t i = 0; i < model->graphs[rank].step_count; i++) {
+            const struct weft_step *step = &model->graphs[rank].steps[i];
 
-        if (!is_send && step->kind != WEFT_STEP_RECV) {
-            continue;
-        }
-        if (sum_of(model, rank, step->peer, step->tag, step->kind, &mine) !=
-                sum_of(model, step->peer, rank, step->tag,
-                       is_send ? WEFT_STEP_RECV : WEFT_STEP_SEND, &theirs) ||
-            mine != theirs) {
-            return "messages of two ranks do not fit together";
+            if (step->kind == kind) {
+                words[(*count)++] =
+                    (struct word){.from = is_send ? rank : step->peer,
+                                  .to = is_send ? step->peer : rank,
+                                  .tag = step->tag,
+                                  .bytes = is_send ? step->from.bytes : step->to.bytes};
+            }
         }
     }
-    return NULL;
+    qsort(words, *count, sizeof(*words), compare_words);
+    return words;
+}
+
+/* Every message has two ends, which agree about its bytes. */
+static const char *check_messages(const struct model *model)
+{
+    size_t sent;
+    size_t received;
+    struct word *sends = list_words(model, WEFT_STEP_SEND, &sent);
+    struct word *receives = list_words(model, WEFT_STEP_RECV, &received);
+    bool is_same = sent == received;
+
+    for (size_t i = 0; i < sent && is_same; i++) {
+        is_same = compare_words(&sends[i], &receives[i]) == 0;
+    }
+    free(sends);
+    free(receives);
+    return is_same ? NULL : "messages of two ranks do not fit together";
 }
 
 /* Blocks have sizes of their own and do not overlap. */
-static bool overlap(struct weft_span a, struct weft_span b)
+static bool overlap(const struct weft_span *a, const struct weft_span *b)
 {
-    return a.space == b.space && a.block == b.block && a.offset < b.offset + b.bytes &&
-           b.offset < a.offset + a.bytes;
+    return a->space == b->space && a->block == b->block &&
+           a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
 }
 
 static bool reads(const struct weft_step *step)
@@ -153,9 +185,9 @@ static bool writes(const struct weft_step *step)
 
 static bool conflict(const struct weft_step *a, const struct weft_step *b)
 {
-    return (writes(a) && writes(b) && overlap(a->to, b->to)) ||
-           (writes(a) && reads(b) && overlap(a->to, b->from)) ||
-           (reads(a) && writes(b) && overlap(a->from, b->to));
+    return (writes(a) && writes(b) && overlap(&a->to, &b->to)) ||
+           (writes(a) && reads(b) && overlap(&a->to, &b->from)) ||
+           (reads(a) && writes(b) && overlap(&a->from, &b->to));
 }
 
 /* Those that wait for nothing are started in order. */
@@ -174,8 +206,8 @@ static const char *judge_pair(const struct weft_step *a, const struct weft_step 
     return conflict(a, b) ? "two steps that may run at once touch the same bytes" : NULL;
 }
 
-/* Marks all steps behind one. */
-static void mark(const struct weft_graph *graph, uint32_t step, uint8_t *is_behind)
+/* Marks all steps behind one, in its row. */
+static void mark(const struct weft_graph *graph, uint32_t step, uint8_t *row)
 {
     uint32_t *stack = make(graph->edge_count + 1, sizeof(*stack));
     uint32_t depth = 0;
@@ -185,8 +217,8 @@ static void mark(const struct weft_graph *graph, uint32_t step, uint8_t *is_behi
         uint32_t e = graph->steps[stack[--depth]].first_edge;
 
         for (; e != WEFT_NO_EDGE; e = graph->edges[e].next) {
-            if (!is_behind[graph->edges[e].to]) {
-                is_behind[graph->edges[e].to] = 1;
+            if (!row[graph->edges[e].to]) {
+                row[graph->edges[e].to] = 1;
                 stack[depth++] = graph->edges[e].to;
             }
         }
@@ -194,23 +226,36 @@ static void mark(const struct weft_graph *graph, uint32_t step, uint8_t *is_behi
     free(stack);
 }
 
+/* Is a step behind another? The row of a step is made when somebody asks for it. */
+static bool is_behind(const struct weft_graph *graph, uint8_t **rows, uint32_t first,
+                      uint32_t second)
+{
+    if (rows[first] == NULL) {
+        rows[first] = make(graph->step_count, 1);
+        mark(graph, first, rows[first]);
+    }
+    return rows[first][second] != 0;
+}
+
 static const char *check_conflicts(const struct weft_graph *graph)
 {
     const uint32_t count = graph->step_count;
-    uint8_t *is_behind = make((size_t)count * count, 1);
+    uint8_t **rows = make(count, sizeof(*rows));
     const char *wrong = NULL;
 
-    for (uint32_t i = 0; i < count; i++) {
-        mark(graph, i, is_behind + (size_t)i * count);
-    }
     for (uint32_t i = 0; i < count && wrong == NULL; i++) {
         for (uint32_t k = i + 1; k < count && wrong == NULL; k++) {
-            if (!is_behind[(size_t)i * count + k] && !is_behind[(size_t)k * count + i]) {
-                wrong = judge_pair(&graph->steps[i], &graph->steps[k]);
+            wrong = judge_pair(&graph->steps[i], &graph->steps[k]);
+            if (wrong != NULL &&
+                (is_behind(graph, rows, i, k) || is_behind(graph, rows, k, i))) {
+                wrong = NULL;
             }
         }
     }
-    free(is_behind);
+    for (uint32_t i = 0; i < count; i++) {
+        free(rows[i]);
+    }
+    free(rows);
     return wrong;
 }
 
@@ -223,13 +268,12 @@ const char *model_check(struct model *model)
                                              graph->scratch};
         const char *wrong = weft_graph_check(graph, model->n, bytes);
 
-        wrong = wrong != NULL ? wrong : check_messages(model, rank);
         wrong = wrong != NULL ? wrong : check_conflicts(graph);
         if (wrong != NULL) {
             return wrong;
         }
     }
-    return NULL;
+    return check_messages(model);
 }
 
 /* ---- running ---- */
@@ -344,12 +388,27 @@ static void receive(struct run *run, struct node *recv)
     }
 }
 
+/* A rank is through: have those begun that it has to wait for? */
+static void look_at_the_others(struct run *run, int rank)
+{
+    const struct model *model = run->model;
+
+    for (int other = 0; other < model->n && model->waits_for != NULL; other++) {
+        if (model->waits_for(model, rank, other) && !run->has_begun[other]) {
+            run->wrong = "a rank is through before another has begun";
+        }
+    }
+}
+
 static void end(struct run *run, struct node *node)
 {
     const struct weft_graph *graph = &run->model->graphs[node->rank];
 
     set_state(run, node, OVER);
     run->over++;
+    if (--run->left[node->rank] == 0) {
+        look_at_the_others(run, node->rank);
+    }
     for (uint32_t e = node->step->first_edge; e != WEFT_NO_EDGE;
          e = graph->edges[e].next) {
         struct node *next = &run->nodes[run->first[node->rank] + graph->edges[e].to];
@@ -389,6 +448,9 @@ static void begin(struct run *run, int rank)
     const uint32_t count = run->model->graphs[rank].step_count;
 
     run->has_begun[rank] = true;
+    if (count == 0) {
+        look_at_the_others(run, rank);
+    }
     for (uint32_t i = 0; i < count; i++) {
         struct node *node = &run->nodes[run->first[rank] + i];
 
@@ -421,10 +483,12 @@ static void prepare(struct run *run)
     const struct model *model = run->model;
 
     run->first = make((size_t)model->n, sizeof(*run->first));
+    run->left = make((size_t)model->n, sizeof(*run->left));
     run->has_begun = make((size_t)model->n, sizeof(*run->has_begun));
     for (int rank = 0; rank < model->n; rank++) {
         run->first[rank] = run->count;
-        run->count += model->graphs[rank].step_count;
+        run->left[rank] = model->graphs[rank].step_count;
+        run->count += run->left[rank];
     }
     run->nodes = make(run->count, sizeof(*run->nodes));
     run->live = make(run->count, sizeof(*run->live));
@@ -450,7 +514,7 @@ const char *model_run(struct model *model, int eager, uint32_t seed)
 
     model->random = seed;
     prepare(&run);
-    for (int left = model->n; run.count > 0;) {
+    for (int left = model->n; run.wrong == NULL;) {
         if (left > 0 && model_random(model, 4) == 0) {
             begin(&run, next_to_begin(&run));
             left--;
@@ -467,6 +531,10 @@ const char *model_run(struct model *model, int eager, uint32_t seed)
     free(run.live);
     free(run.queues);
     free(run.first);
+    free(run.left);
     free(run.has_begun);
+    if (run.wrong != NULL) {
+        return run.wrong;
+    }
     return run.over == run.count ? NULL : "some steps wait for ever";
 }

@@ -26,6 +26,8 @@ struct model {
     /* Where a block of a space begins; NULL: block i at i * block_bytes. */
     uint64_t (*block_at)(const struct model *model, int rank, int space, uint32_t block);
     uint64_t block_bytes;
+    /* May a rank not be through before another has begun? NULL: it may. */
+    bool (*waits_for)(const struct model *model, int rank, int other);
     uint32_t random;
 };
 

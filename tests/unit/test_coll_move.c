@@ -1,25 +1,18 @@
 /*
- * test_coll_move.c - the algorithms of collectives that move data: the graphs of all
- * ranks of each algorithm are run against each other (sched_model.h). Every byte tells,
- * by a hash that differs from run to run, whose block it is of, for whom, and which of
- * its bytes it is. Bytes that are no part of the result must stay as they were.
+ * test_coll_move.c - the algorithms of collectives that move data, and barriers: the
+ * graphs of all ranks of each algorithm are run against each other (sched_model.h,
+ * coll_model.h). Bytes that are no part of the result must stay as they were. No rank is
+ * through with a barrier before all have begun it.
  */
-#include "unit.h"
-
-#include "coll/algorithm.h"
-#include "coll/algorithms.h"
-#include "coll/shape.h"
-#include "sched_model.h"
+#include "coll_model.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-enum { EACH = 33, MOST = 129, UNTOUCHED = 0xee };
+enum { EACH = 17, MOST = 64, UNTOUCHED = 0xee };
 
 /* One operation, the same for all ranks. */
 static struct {
-    enum weft_coll_kind kind;
-    weft_builder *build;
+    const struct weft_algorithm *algorithm;
     int n;
     int root;
     uint64_t bytes; /* of a block; of v-operations: the unit of their sizes */
@@ -29,7 +22,7 @@ static struct {
 
 static const struct weft_coll_facts *facts(void)
 {
-    return weft_coll_facts(op.kind);
+    return weft_coll_facts(op.algorithm->kind);
 }
 
 /* ---- who has what ---- */
@@ -50,23 +43,23 @@ static uint64_t apart(void)
     return facts()->has_own_sizes ? 3 * op.bytes + 2 : op.bytes;
 }
 
-static uint8_t symbol(int from, int to, uint64_t i)
-{
-    uint32_t hash = op.salt + 0x9e3779b9u * ((uint32_t)from + 1);
-
-    hash = (hash ^ (hash >> 15)) * 0x85ebca6bu + (uint32_t)to;
-    hash = (hash ^ (hash >> 13)) * 0xc2b2ae35u + (uint32_t)i;
-    hash = (hash ^ (hash >> 16)) * 0x27d4eb2fu;
-    return (uint8_t)(hash >> 24);
-}
-
 static void fill(uint8_t *space, int block, int from, int to)
 {
     uint8_t *at = space + apart() * (uint64_t)block;
 
     for (uint64_t i = 0; i < size_of(from, to); i++) {
-        at[i] = symbol(from, to, i);
+        at[i] = symbol_of(op.salt, from, to, i);
     }
+}
+
+static bool is_barrier(void)
+{
+    return op.algorithm->kind == WEFT_COLL_BARRIER;
+}
+
+static bool is_bcast(void)
+{
+    return op.algorithm->kind == WEFT_COLL_BCAST;
 }
 
 static bool is_in_place(int rank)
@@ -82,18 +75,19 @@ static bool is_scatter(void)
 /* Has this rank input, and a result? */
 static bool gives(int rank)
 {
-    return !facts()->is_rooted || facts()->has_recv_blocks || rank == op.root;
+    return !is_barrier() &&
+           (!facts()->is_rooted || facts()->has_recv_blocks || rank == op.root);
 }
 
 static bool gets(int rank)
 {
-    return !facts()->is_rooted || !facts()->has_recv_blocks || rank == op.root;
+    return !is_barrier() &&
+           (!facts()->is_rooted || !facts()->has_recv_blocks || rank == op.root);
 }
 
 static void put_input(const struct model *model, int rank)
 {
-    const bool is_at_result =
-        op.kind == WEFT_COLL_BCAST || (is_in_place(rank) && !is_scatter());
+    const bool is_at_result = is_bcast() || (is_in_place(rank) && !is_scatter());
     uint8_t *space =
         model->spaces[is_at_result ? WEFT_SPACE_RECV : WEFT_SPACE_SEND][rank];
 
@@ -127,8 +121,8 @@ static void put_result(uint8_t *space, int rank)
 static enum weft_rc build(const struct weft_shape *shape, struct weft_graph *graph)
 {
     struct weft_shape own = *shape;
-    uint64_t to[MOST];
-    uint64_t from[MOST];
+    uint64_t to[COST_RANKS_MOST];
+    uint64_t from[COST_RANKS_MOST];
 
     own.is_in_place = is_in_place(own.rank);
     if (facts()->has_own_sizes) {
@@ -144,7 +138,7 @@ static enum weft_rc build(const struct weft_shape *shape, struct weft_graph *gra
                      : NULL;
         own.from = facts()->has_recv_blocks && gets(own.rank) ? from : NULL;
     }
-    return op.build(&own, graph);
+    return op.algorithm->build(&own, graph);
 }
 
 static void run(struct model *model, int eager, uint32_t seed)
@@ -158,7 +152,8 @@ static void run(struct model *model, int eager, uint32_t seed)
         memset(model->spaces[WEFT_SPACE_RECV][rank], UNTOUCHED, bytes);
         put_input(model, rank);
     }
-    assert_null(model_run(model, eager, seed));
+    check_right(model_run(model, eager, seed), op.algorithm->kind, op.algorithm->name,
+                op.n);
     for (int rank = 0; rank < op.n; rank++) {
         memset(expected, UNTOUCHED, bytes);
         put_result(expected, rank);
@@ -167,53 +162,67 @@ static void run(struct model *model, int eager, uint32_t seed)
     free(expected);
 }
 
-static struct weft_cost count(const struct model *model)
+/* What a shape does not say: every block goes once from the rank that has it to the rank
+ * that wants it. Empty ones are sent unless only two ranks know that they are empty. */
+static struct weft_cost cost_of_blocks(void)
 {
+    const bool is_between_two = facts()->has_send_blocks && facts()->has_recv_blocks;
     struct weft_cost cost = {0};
 
-    for (int rank = 0; rank < op.n; rank++) {
-        const struct weft_graph *graph = &model->graphs[rank];
+    for (int from = 0; from < op.n; from++) {
+        for (int to = 0; to < op.n; to++) {
+            const uint64_t bytes = size_of(from, facts()->has_send_blocks ? to : 0);
 
-        for (uint32_t i = 0; i < graph->step_count; i++) {
-            if (graph->steps[i].kind == WEFT_STEP_SEND) {
+            if (from != to && (is_scatter() ? from == op.root : gets(to)) &&
+                (bytes > 0 || !is_between_two)) {
                 cost.messages++;
-                cost.bytes += graph->steps[i].from.bytes;
+                cost.bytes += bytes;
             }
         }
     }
     return cost;
 }
 
-static void try_op(weft_cost_of *cost_of)
+static struct weft_cost stated_cost(const struct weft_shape *shape)
 {
-    const struct weft_shape shape = {
+    return op.algorithm->cost != NULL ? op.algorithm->cost(shape) : cost_of_blocks();
+}
+
+static struct weft_shape shape_of_all(void)
+{
+    return (struct weft_shape){
         .n = op.n, .root = op.root, .bytes = op.bytes, .given = op.bytes};
+}
+
+static bool all_have_begun(const struct model *model, int rank, int other)
+{
+    (void)model;
+    (void)rank;
+    (void)other;
+    return true;
+}
+
+/* With sends that wait for their receives, that do not, and with both. */
+static void try_op(int runs)
+{
+    const struct weft_shape shape = shape_of_all();
     const uint64_t bytes = apart() * (uint64_t)op.n;
     struct model model;
 
     model_open(&model, build, &shape, bytes, bytes);
     model.block_bytes = apart();
-    assert_null(model_check(&model));
-    if (cost_of != NULL) {
-        const struct weft_cost counted = count(&model);
-        const struct weft_cost cost = cost_of(&shape);
+    model.waits_for = is_barrier() ? all_have_begun : NULL;
+    check_right(model_check(&model), op.algorithm->kind, op.algorithm->name, op.n);
+    check_cost(count_model(&model), stated_cost(&shape));
+    for (int i = 0; i < runs; i++) {
+        const int eager = 5 * ((op.n + i) % 3);
 
-        assert_int_equal(counted.messages, cost.messages);
-        assert_int_equal(counted.bytes, cost.bytes);
-        assert_int_equal(cost.reduced, 0);
-    }
-    for (int eager = 0; eager <= 10; eager += 5) {
         run(&model, eager, 977u * (uint32_t)(op.n + eager) + (uint32_t)op.root);
     }
     model_close(&model);
 }
 
 /* ---- all algorithms ---- */
-
-static bool moves_data(enum weft_coll_kind kind)
-{
-    return kind >= WEFT_COLL_BCAST && kind <= WEFT_COLL_ALLTOALLW;
-}
 
 /* Sizes that leave some ranks without a chunk of a split bcast, and the last one with a
  * short chunk. */
@@ -223,33 +232,53 @@ static uint64_t size_at(int i)
     const uint64_t blocks[] = {0, 1, 5};
     const uint64_t chunks[] = {0, 64 * (n / 2) + 1, 64 * n - 1};
 
-    return op.kind == WEFT_COLL_BCAST ? chunks[i] : blocks[i];
+    return is_bcast() ? chunks[i] : blocks[i];
 }
 
-static void try_roots(weft_cost_of *cost_of)
+static bool can_be_in_place(void)
+{
+    return !is_bcast() && !is_barrier();
+}
+
+static void try_roots(int runs)
 {
     const int roots[] = {0, 1, op.n - 1};
 
     for (int i = 0; i < (facts()->is_rooted ? 3 : 1); i++) {
         if (roots[i] < op.n && (i < 2 || roots[i] > 1)) {
             op.root = roots[i];
-            try_op(cost_of);
+            try_op(runs);
         }
     }
 }
 
-static void try_algorithm(const struct weft_algorithm *algorithm, int n)
+static void try_every_way(const struct weft_algorithm *algorithm, int n)
 {
-    op.kind = algorithm->kind;
-    op.build = algorithm->build;
+    op.algorithm = algorithm;
     op.n = n;
     for (int size = 0; size < 3; size++) {
         op.bytes = size_at(size);
         op.is_in_place = false;
-        try_roots(algorithm->cost);
-        if (op.kind != WEFT_COLL_BCAST) {
+        try_roots(3);
+        if (can_be_in_place()) {
             op.is_in_place = true;
-            try_roots(algorithm->cost);
+            try_roots(3);
+        }
+    }
+}
+
+/* For many ranks: one root and one size, others with every number of ranks; then in place
+ * or not, too. */
+static void try_some_way(const struct weft_algorithm *algorithm, int n)
+{
+    op.algorithm = algorithm;
+    op.n = n;
+    op.bytes = size_at(1 + n % 2);
+    op.root = facts()->is_rooted ? n / (1 + n % 5) - 1 : 0;
+    for (int way = 0; way < (can_be_in_place() ? 2 : 1); way++) {
+        op.is_in_place = way == 1;
+        if (n <= 2 * EACH || !can_be_in_place() || n / 2 % 2 == way) {
+            try_op(1);
         }
     }
 }
@@ -257,34 +286,50 @@ static void try_algorithm(const struct weft_algorithm *algorithm, int n)
 static void every_algorithm_moves_every_byte(void **state)
 {
     const struct weft_algorithm *at;
-    int tried = 0;
 
     (void)state;
-    for (int i = 0; (at = weft_algorithm_at(i)) != NULL; i++) {
-        for (int n = 1; n <= EACH && moves_data(at->kind); n++) {
-            try_algorithm(at, n);
-            tried++;
+    for (int i = 0; (at = algorithm_of(MOVES, i)) != NULL; i++) {
+        for (int n = 1; n <= EACH; n++) {
+            try_every_way(at, n);
         }
     }
-    assert_true(tried >= EACH * (WEFT_COLL_ALLTOALLW - WEFT_COLL_BCAST + 1));
 }
 
 /* Many rounds, and numbers of ranks around a power of two. */
 static void every_algorithm_moves_every_byte_among_many(void **state)
 {
-    static const int many[] = {64, 127, 128, 129};
     const struct weft_algorithm *at;
 
     (void)state;
-    for (int i = 0; (at = weft_algorithm_at(i)) != NULL; i++) {
-        for (int k = 0; k < 4 && moves_data(at->kind); k++) {
-            op.kind = at->kind;
-            op.build = at->build;
-            op.n = many[k];
-            op.bytes = size_at(2);
-            op.is_in_place = op.kind != WEFT_COLL_BCAST && k % 2 == 0;
+    for (int i = 0; (at = algorithm_of(MOVES, i)) != NULL; i++) {
+        for (int n = EACH + 1; n <= MOST; n++) {
+            try_some_way(at, n);
+        }
+        for (int n = 127; n <= 129; n++) {
+            try_some_way(at, n);
+        }
+    }
+}
+
+/* As many messages and bytes as is stated, up to a thousand ranks. */
+static void every_algorithm_costs_what_is_stated(void **state)
+{
+    const struct weft_algorithm *at;
+
+    (void)state;
+    for (int i = 0; (at = algorithm_of(MOVES, i)) != NULL; i++) {
+        for (int k = 0; cost_ranks(k) != 0; k++) {
+            op.algorithm = at;
+            op.n = cost_ranks(k);
             op.root = facts()->is_rooted ? op.n / 3 : 0;
-            try_op(at->cost);
+            op.is_in_place = false;
+            for (int size = op.n < 100 ? 0 : 2; size < 3; size++) {
+                struct weft_shape shape;
+
+                op.bytes = size_at(size);
+                shape = shape_of_all();
+                check_cost(count_built(build, &shape), stated_cost(&shape));
+            }
         }
     }
 }
@@ -293,7 +338,7 @@ static void every_algorithm_moves_every_byte_among_many(void **state)
 
 static const char *chosen(enum weft_coll_kind kind, int n, uint64_t bytes)
 {
-    uint64_t from[MOST];
+    uint64_t from[COST_RANKS_MOST];
     const struct weft_shape shape = {
         .n = n, .bytes = bytes, .given = bytes, .from = from};
 
@@ -301,6 +346,30 @@ static const char *chosen(enum weft_coll_kind kind, int n, uint64_t bytes)
         from[i] = bytes;
     }
     return weft_algorithm_choose(kind, &shape)->name;
+}
+
+/* Blocks on both sides of each threshold, by the algorithm that is chosen for them. */
+static void what_is_chosen_moves_every_byte(void **state)
+{
+    const struct weft_algorithm *at;
+
+    (void)state;
+    for (int i = 0; (at = algorithm_of(MOVES, i)) != NULL; i++) {
+        for (op.n = 2; op.n <= 17; op.n += op.n % 4 == 1 ? 3 : 1) {
+            const uint64_t blocks[] = {128, 1 << 10, (16 << 10) / (uint64_t)op.n};
+            const uint64_t data[] = {64 << 10, (4 << 10) * (uint64_t)op.n, 1 << 10};
+
+            op.algorithm = at;
+            op.root = facts()->is_rooted ? op.n - 1 : 0;
+            op.is_in_place = false;
+            for (int k = 0; k < 9; k++) {
+                op.bytes = (is_bcast() ? data : blocks)[k / 3] + (uint64_t)(k % 3) - 1;
+                if (strcmp(chosen(at->kind, op.n, op.bytes), at->name) == 0) {
+                    try_op(1);
+                }
+            }
+        }
+    }
 }
 
 static void size_and_ranks_decide(void **state)
@@ -330,6 +399,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_algorithm_moves_every_byte),
         cmocka_unit_test(every_algorithm_moves_every_byte_among_many),
+        cmocka_unit_test(every_algorithm_costs_what_is_stated),
+        cmocka_unit_test(what_is_chosen_moves_every_byte),
         cmocka_unit_test(size_and_ranks_decide),
     };
 

@@ -5,6 +5,7 @@
 #include "uses.h"
 
 #include "base/settings.h"
+#include "coll/algorithm.h"
 #include "version.h"
 
 #include <stdio.h>
@@ -14,12 +15,14 @@
 enum { EXIT_MISSING = 1, EXIT_TROUBLE = 2 };
 
 static const char usage[] =
-    "usage: weft-info [--version | --chapters | --settings | --uses PROGRAM | --help]\n"
+    "usage: weft-info [--version | --chapters | --settings | --algorithms |\n"
+    "                  --uses PROGRAM | --help]\n"
     "\n"
     "  (no option)      print version, ABI, transports and settings\n"
     "  --version        print the version in one line\n"
     "  --chapters       print how much of each chapter of MPI is built\n"
     "  --settings       print every setting, its default and its meaning\n"
+    "  --algorithms     print the algorithms of collectives, for WEFT_COLL\n"
     "  --uses PROGRAM   print the MPI functions that PROGRAM imports and that are not\n"
     "                   built; exit code 0: none, 1: some, 2: PROGRAM cannot be read\n"
     "  --help           print this text\n";
@@ -40,6 +43,17 @@ static void print_settings(void)
             printf(" [%s]", row->values);
         }
         printf("\n");
+    }
+}
+
+static void print_algorithms(void)
+{
+    const struct weft_algorithm *at;
+
+    printf("%-20s  %-12s  %s\n", "collective", "algorithm", "fits");
+    for (int i = 0; (at = weft_algorithm_at(i)) != NULL; i++) {
+        printf("%-20s  %-12s  %s\n", weft_coll_kind_name(at->kind), at->name,
+               at->fits == NULL ? "all calls" : "operations that commute");
     }
 }
 
@@ -149,6 +163,8 @@ int main(int argc, char **argv)
         print_chapters();
     } else if (argc == 2 && strcmp(verb, "--settings") == 0) {
         print_settings();
+    } else if (argc == 2 && strcmp(verb, "--algorithms") == 0) {
+        print_algorithms();
     } else if (argc == 2 && (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0)) {
         fputs(usage, stdout);
     } else if (argc == 3 && strcmp(verb, "--uses") == 0) {

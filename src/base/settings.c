@@ -55,6 +55,11 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
         {"WEFT_CONNECT", "when", "lazy", "lazy|all",
          "lazy: ranks of different nodes connect at their first message; all: "
          "every rank connects to all others in MPI_Init, which takes longer."},
+    [WEFT_SET_COLL] =
+        {"WEFT_COLL", "collective=algorithm,...", "", "",
+         "Collectives use these algorithms, as in allreduce=doubling,bcast=split, "
+         "wherever they fit a call; they may be slower than what is chosen without it. "
+         "It is the same on all ranks. weft-info --algorithms lists them."},
     [WEFT_SET_PORTS] = {"WEFT_PORTS", "range of ports", "47000-47999", "",
                         "Range of TCP ports for connections between hosts. A firewall "
                         "must allow it."},
@@ -193,6 +198,25 @@ const char *weft_setting_text(enum weft_setting which)
     const char *source = source_of(which);
 
     return source != NULL && source[0] != '\0' ? source : row->fallback;
+}
+
+const char *weft_setting_say(enum weft_setting which, char room[WEFT_SETTING_ROOM])
+{
+    const struct weft_setting_row *row = &table[which];
+    const char *word = row->values;
+
+    if (word != NULL && word[0] == '\0') {
+        return weft_setting_text(which);
+    }
+    if (word == NULL) {
+        snprintf(room, WEFT_SETTING_ROOM, "%lld", (long long)weft_setting(which));
+        return room;
+    }
+    for (int64_t left = weft_setting(which); left > 0; left--) {
+        word = strchr(word, '|') + 1;
+    }
+    snprintf(room, WEFT_SETTING_ROOM, "%.*s", (int)strcspn(word, "|"), word);
+    return room;
 }
 
 /* ---- misspelt names ---- */

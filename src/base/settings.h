@@ -26,6 +26,7 @@ enum weft_setting {
     WEFT_SET_PORTS,
     WEFT_SET_TRANSPORT,
     WEFT_SET_CONNECT,
+    WEFT_SET_COLL,
     WEFT_SET_COUNT,
     WEFT_SET_NUMBERS = WEFT_SET_NET, /* those before it are numbers or words */
 };
@@ -73,5 +74,12 @@ void weft_settings_warn(void);
 
 /* The text of a setting; the caller checks it. Never NULL. */
 const char *weft_setting_text(enum weft_setting which);
+
+/*
+ * The value in force as a user would write it, whatever the row accepts: in `room`, or
+ * elsewhere for as long as weft_setting_text().
+ */
+enum { WEFT_SETTING_ROOM = 32 };
+const char *weft_setting_say(enum weft_setting which, char room[WEFT_SETTING_ROOM]);
 
 #endif

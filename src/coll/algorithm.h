@@ -37,7 +37,8 @@ const char *weft_coll_kind_name(enum weft_coll_kind kind);
  * those of one kind the first that fits and suits is chosen. */
 const struct weft_algorithm *weft_algorithm_at(int i);
 
-/* The algorithm for a call of this kind; for two groups it is between.h's. */
+/* The algorithm for a call of this kind, unless the user wants another (force.h); for two
+ * groups it is between.h's. */
 const struct weft_algorithm *weft_algorithm_choose(enum weft_coll_kind kind,
                                                    const struct weft_shape *shape);
 

@@ -8,9 +8,9 @@
  */
 #include "coll/coll.h"
 
-#include "coll/algorithm.h"
 #include "coll/between.h"
 #include "coll/data.h"
+#include "coll/force.h"
 #include "coll/shape.h"
 #include "engine/held.h"
 #include "p2p/p2p.h"
@@ -155,7 +155,7 @@ static enum weft_rc build(struct call *call)
     call->graph.unit = shape.unit;
     rc = (shape.remote > 0
               ? weft_between_builder(coll->kind)
-              : weft_algorithm_choose(coll->kind, &shape)->build)(&shape, &call->graph);
+              : weft_force_choose(coll->kind, &shape)->build)(&shape, &call->graph);
     free(sizes);
     return rc;
 }

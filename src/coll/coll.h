@@ -9,6 +9,7 @@
  *   data.c        the user's buffers as spaces of a graph, and reductions on them
  *   shape.c       the shape of a call
  *   algorithm.c   all algorithms, and the choice among them
+ *   force.c       the user's choice (WEFT_COLL)
  *   the others    builders: one algorithm each, with its cost
  *
  * Which algorithm runs is the same on all members by construction: it depends on the

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "coll/coll.h"
+#include "coll/force.h"
 #include "comm/make.h"
 #include "core/comm.h"
 #include "datatype/attribute.h"
@@ -68,6 +69,24 @@ static void at_exit(void)
     }
 }
 
+/*
+ * Settings that choose what ranks do with each other. A rank that has another one than
+ * the others, or one that says nothing, ends the job: the others would wait for it.
+ */
+static enum weft_rc check_settings(void)
+{
+    char why[WEFT_CAUSE_BYTES];
+    enum weft_rc rc = weft_wireup_same(&run.job, why, sizeof(why));
+
+    if (rc == WEFT_OK) {
+        rc = weft_force_read(weft_setting_text(WEFT_SET_COLL), why, sizeof(why));
+    }
+    if (rc == WEFT_ERR_ARGUMENT) {
+        weft_wireup_abort(&run.job, MPI_ERR_OTHER, why);
+    }
+    return rc;
+}
+
 static enum weft_rc wire_up(void)
 {
     const struct weft_segment_header *header;
@@ -87,7 +106,7 @@ static enum weft_rc wire_up(void)
     weft_environment_open(&run.job);
     weft_wait_set_crowded(header->local_size > header->cpu_count);
     atexit(at_exit);
-    return WEFT_OK;
+    return check_settings();
 }
 
 /* What sends messages. A rank's queues are in the segment, so it stays open as well. */

@@ -5,6 +5,7 @@
 #include "base/futex.h"
 #include "base/log.h"
 #include "wireup/passing.h"
+#include "wireup/same.h"
 #include "wireup/secret.h"
 
 #include <assert.h>
@@ -428,8 +429,11 @@ static enum weft_rc lead(const struct weft_kvs_ops *kvs, const struct weft_who *
     if (rc == WEFT_OK && who->rank == 0) {
         rc = weft_secret_leave(kvs, out);
     }
+    if (rc == WEFT_OK && who->rank == 0) {
+        rc = weft_same_leave(kvs);
+    }
     if (rc == WEFT_OK) {
-        rc = kvs->fence(true); /* the name is known, and the secret to other nodes */
+        rc = kvs->fence(true); /* the name is known, and the rest to other nodes */
     }
     if (rc == WEFT_OK && who->rank != 0) {
         rc = weft_secret_take(kvs, out);

@@ -13,8 +13,8 @@
  *   3. where that fails too, the rank gets a segment of its own and counts as a node of
  *      its own.
  *
- * Rank 0 draws the job's secret. The leaders of other nodes take it from the key-value
- * store (secret.h), before the last fence.
+ * Rank 0 draws the job's secret, and leaves its settings (same.h). The leaders of other
+ * nodes take the secret from the key-value store (secret.h), before the last fence.
  *
  * Attaching proves that two ranks share a node; what the launcher says is only a hint.
  */

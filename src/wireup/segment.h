@@ -35,12 +35,14 @@
 #define WEFT_SEGMENT_MAGIC UINT64_C(0x62f0746665775f6a)
 
 enum {
-    WEFT_SEGMENT_LAYOUT = 6, /* changes also when packets change (engine/wire.h) */
+    WEFT_SEGMENT_LAYOUT = 7, /* changes also when packets change (engine/wire.h) */
     WEFT_SEGMENT_SLICE_BYTES = 4 * 1024 * 1024, /* sparse: touched when used */
     WEFT_SEGMENT_SPARE_SLOTS = 16,
     WEFT_SEGMENT_CPU_BYTES = 128, /* a set of up to 1,024 processors */
     WEFT_SEGMENT_SECRET_BYTES = 32,
     WEFT_CAUSE_BYTES = 512,
+    WEFT_SAID_BYTES = 124,
+    WEFT_SAME_SETTINGS = 2, /* same.h */
 };
 
 /* Bytes of the heap that belong to each slot; pages of them take memory when used. */
@@ -82,6 +84,8 @@ struct weft_segment_header {
     _Alignas(64) _Atomic uint32_t generation;
     _Atomic uint32_t sleepers;
     _Alignas(64) _Atomic uint32_t attached; /* ranks that have mapped the segment */
+    /* One more than the local rank that was first to say its settings; release. */
+    _Atomic uint32_t first_said;
 };
 _Static_assert(sizeof(struct weft_segment_header) == 512,
                "its layout is that of WEFT_SEGMENT_LAYOUT");
@@ -133,6 +137,12 @@ struct weft_sleep {
 _Static_assert(sizeof(struct weft_sleep) == 128,
                "its layout is that of WEFT_SEGMENT_LAYOUT");
 
+/* What a rank says of a setting: a checksum of the value, and the beginning of it. */
+struct weft_said {
+    uint32_t sum;
+    char text[WEFT_SAID_BYTES];
+};
+
 /* The first page of a rank's slice. */
 struct weft_slice {
     _Atomic uint32_t state; /* enum weft_slice_state; release after code and cause */
@@ -145,8 +155,9 @@ struct weft_slice {
         arrived; /* the generation after the barrier at which the rank has arrived */
     _Atomic uint32_t
         bell_at; /* offset of a futex that is rung when a rank is lost; or 0 */
+    struct weft_said said[WEFT_SAME_SETTINGS]; /* complete once first_said names it */
 };
-_Static_assert(sizeof(struct weft_slice) == 664,
+_Static_assert(sizeof(struct weft_slice) == 920,
                "its layout is that of WEFT_SEGMENT_LAYOUT");
 
 struct weft_segment {

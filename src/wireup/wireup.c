@@ -3,6 +3,7 @@
 #include "base/flush.h"
 #include "base/log.h"
 #include "wireup/handover.h"
+#include "wireup/same.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -357,6 +358,62 @@ enum weft_rc weft_wireup_try_lookup(struct weft_job *job, int rank, const char *
                                     char *value)
 {
     return look_up(job, rank, key, value, false);
+}
+
+/* ---- settings ---- */
+
+/* With what this rank has left with the launcher; one that has ended has none. */
+static enum weft_rc compare_with(struct weft_job *job, int rank, char *why, size_t room)
+{
+    char value[WEFT_KVS_VALUE_MAX + 1];
+    enum weft_rc rc = weft_wireup_lookup(job, rank, WEFT_SAME_KEY, value);
+
+    if (rc != WEFT_OK) {
+        return rc == WEFT_ERR_ARGUMENT ? WEFT_OK : rc;
+    }
+    return weft_same_compare(job->slice->said, job->who.rank, value, rank, why, room);
+}
+
+/*
+ * Under our own mpiexec, which keeps values until they are asked for: rank 0 asks the
+ * first rank of every other node, and those ask rank 0. Who has the defaults asks nobody,
+ * because whoever has something else does.
+ */
+static enum weft_rc compare_nodes(struct weft_job *job, char *why, size_t room)
+{
+    const struct weft_location *map = weft_segment_map(&job->segment);
+    char value[WEFT_KVS_VALUE_MAX + 1];
+    enum weft_rc rc;
+
+    weft_same_write(job->slice->said, value);
+    rc = weft_wireup_publish(job, WEFT_SAME_KEY, value);
+    if (rc != WEFT_OK || weft_same_is_default()) {
+        return rc;
+    }
+    if (job->who.rank != 0) {
+        return compare_with(job, 0, why, room);
+    }
+    for (int rank = 1; rank < job->who.size && rc == WEFT_OK; rank++) {
+        if (map[rank].local_rank == 0) {
+            rc = compare_with(job, rank, why, room);
+        }
+    }
+    return rc;
+}
+
+enum weft_rc weft_wireup_same(struct weft_job *job, char *why, size_t room)
+{
+    enum weft_rc rc =
+        weft_same_in_node(&job->segment, (uint32_t)job->who.local_rank, why, room);
+
+    if (rc != WEFT_OK || job->is_one_node || job->kvs == NULL ||
+        job->who.rank != job->who.leader) {
+        return rc;
+    }
+    if (job->is_by_mpiexec) {
+        return compare_nodes(job, why, room);
+    }
+    return job->who.rank == 0 ? WEFT_OK : compare_with(job, 0, why, room);
 }
 
 /*

@@ -75,6 +75,15 @@ WEFT_MUST_CHECK enum weft_rc weft_wireup_try_lookup(struct weft_job *job, int ra
                                                     const char *key, char *value);
 
 /*
+ * Have all ranks the same settings where they must (same.h)? WEFT_ERR_ARGUMENT: another
+ * rank has not, and `why` names both ranks, the setting and both values. Ranks of one
+ * node wait for nobody. Between nodes their first ranks compare; under our own mpiexec
+ * they wait for each other only if they have other values than the defaults.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_wireup_same(struct weft_job *job, char *why,
+                                              size_t room);
+
+/*
  * Ends the job with this exit code, naming the cause once; from any thread, takes no
  * lock of the library. What the program has printed is written out first, for half a
  * second at most. A code that would read as success becomes 1. Does not return: exits by

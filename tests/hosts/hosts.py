@@ -170,6 +170,19 @@ def messages_to_another_host_are_refused_in_words_without_a_network():
               rf"^mpiexec: rank 0 on {host(1)} .*MPI_Send.*no transport reaches that rank"])
 
 
+@case("start")
+def a_setting_that_differs_between_hosts_ends_the_job():
+    name = program("meet")
+    for first, second in (("", "bcast=split"), ("bcast=split", "")):
+        run("--hosts", hosts(1, 2), "-n", 1, "env", f"WEFT_COLL={first}", name, 1, ":",
+            "-n", 1, "env", f"WEFT_COLL={second}", name, 1, code=16,
+            says=[r"^mpiexec: rank . on .*WEFT_COLL is (\"\" on rank .|\"bcast=split\" on "
+                  r"rank .) and .* on rank .: it must be the same on all ranks$"])
+    done = run("--hosts", hosts(1, 2), "-n", 2, name, 1,
+               variables={"WEFT_COLL": "bcast=split"})
+    equal(done.lines(), [f"met {rank} of 2" for rank in range(2)])
+
+
 # ---- several MPI programs in one rank ----
 
 def script(text):

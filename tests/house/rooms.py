@@ -35,7 +35,7 @@ BINDINGS = ("check", "c")  # folders of bindings/, on top of all rooms
 BESIDE = {
     "launch": ("base", "wireup", "info"),
     "wrappers": (),
-    "info": ("base",),
+    "info": ("base", "coll"),
     "gauge": ("base", "wireup", "node", "transport"),
 }
 PROGRAMS_WITH_MPI_H = ("gauge",)

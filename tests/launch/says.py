@@ -79,5 +79,24 @@ def a_misspelt_setting_is_told_once_for_the_job():
     mpiexec("-n", 2, program("says"), "nothing", variables={"WEFT_OF_MINE": "1"})
 
 
+@case("settings")
+def a_setting_that_differs_between_ranks_ends_the_job():
+    name = program("says")
+    for setting, other in (("WEFT_COLL", "bcast=split"), ("WEFT_TRANSPORT", "msg")):
+        usual = {"WEFT_COLL": "", "WEFT_TRANSPORT": "auto"}[setting]
+        mpiexec("-n", 1, "env", f"{setting}={other}", name, "nothing", ":",
+                "-n", 1, name, "nothing", code=16,
+                says=[f'.*: {setting} is ("{other}" on rank 0 and "{usual}" on rank 1|'
+                      f'"{usual}" on rank 1 and "{other}" on rank 0): it must be the same on '
+                      "all ranks$"])
+
+
+@case("settings")
+def an_algorithm_that_does_not_exist_ends_the_job():
+    mpiexec("-n", 3, program("says"), "nothing", variables={"WEFT_COLL": "bcast=ring"},
+            code=16, says=['.*: WEFT_COLL: bcast has no algorithm "ring"; it has split, '
+                           "binomial$"])
+
+
 if __name__ == "__main__":
     sys.exit(main())

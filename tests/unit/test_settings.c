@@ -97,6 +97,24 @@ static void a_misspelt_name_finds_its_setting(void **state)
     }
 }
 
+static void a_value_is_said_as_a_user_writes_it(void **state)
+{
+    char room[WEFT_SETTING_ROOM];
+
+    (void)state;
+    setenv("WEFT_TRANSPORT", "shm", 1);
+    setenv("WEFT_WARM", "20", 1);
+    setenv("WEFT_COLL", "bcast=split", 1);
+    assert_string_equal(weft_setting_say(WEFT_SET_TRANSPORT, room), "shm");
+    assert_string_equal(weft_setting_say(WEFT_SET_WARM, room), "20");
+    assert_string_equal(weft_setting_say(WEFT_SET_COLL, room), "bcast=split");
+    unsetenv("WEFT_TRANSPORT");
+    unsetenv("WEFT_WARM");
+    unsetenv("WEFT_COLL");
+    assert_string_equal(weft_setting_say(WEFT_SET_TRANSPORT, room), "auto");
+    assert_string_equal(weft_setting_say(WEFT_SET_COLL, room), "");
+}
+
 /* Last: they are kept for the life of the process. */
 static void what_was_kept_does_not_change_with_the_environment(void **state)
 {
@@ -127,6 +145,7 @@ int main(void)
         cmocka_unit_test(a_refused_word_is_reported_and_replaced_by_the_default),
         cmocka_unit_test(every_row_is_complete_and_its_default_is_valid),
         cmocka_unit_test(a_misspelt_name_finds_its_setting),
+        cmocka_unit_test(a_value_is_said_as_a_user_writes_it),
         cmocka_unit_test(what_was_kept_does_not_change_with_the_environment),
     };
 

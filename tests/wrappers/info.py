@@ -74,6 +74,14 @@ class Tables(Case):
         for line in lines[1:]:
             self.assertGreaterEqual(len(line.split()), 4, line)
 
+    def test_the_algorithms_are_a_table(self):
+        lines = self.output_of(self.info, "--algorithms").splitlines()
+        self.assertEqual(lines[0].split(), ["collective", "algorithm", "fits"])
+        rows = [line.split(None, 2) for line in lines[1:]]
+        self.assertIn(["allreduce", "doubling", "all calls"], rows)
+        self.assertIn(["allreduce", "rabenseifner", "operations that commute"], rows)
+        self.assertEqual(len(rows), len({tuple(row[:2]) for row in rows}))
+
     def test_without_arguments_it_sums_up(self):
         said = self.output_of(self.info)
         self.assertIn(self.output_of(self.info, "--version"), said)

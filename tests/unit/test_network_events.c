@@ -1,0 +1,341 @@
+/*
+ * test_network_events.c - what the network thread reports, and when: packets,
+ * connections, deadlines, and the preparation of the first contact.
+ *
+ * The network is two descriptors. The test's callbacks count what the thread reports, in
+ * place of the progress thread. That something is not reported is seen behind a later
+ * event, because the thread reports events one after the other.
+ */
+#include "p2p_fixture.h"
+
+#include "base/clock.h"
+#include "base/settings.h"
+#include "engine/lock.h"
+#include "engine/network_thread.h"
+
+#include <semaphore.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
+
+enum { PATIENCE_S = 20, PACKETS = 0, CONNECTIONS = 1, LONG_MS = 3600 * 1000 };
+
+static struct {
+    int descriptors[WEFT_DESCRIPTORS];
+    enum weft_rc answer; /* of the next arm() */
+    uint64_t deadline;
+    int refused; /* so many calls of arm() had another answer than WEFT_OK */
+    _Atomic int came;
+    _Atomic int calls;
+    _Atomic int warmed;
+    _Atomic int calls_when_warmed;
+    sem_t has_come;
+    sem_t is_warm;
+} net;
+
+/* ---- a network ---- */
+
+static bool make_descriptors(void)
+{
+    for (int i = 0; i < WEFT_DESCRIPTORS; i++) {
+        net.descriptors[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (net.descriptors[i] < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void close_descriptors(void)
+{
+    for (int i = 0; i < WEFT_DESCRIPTORS; i++) {
+        close(net.descriptors[i]);
+    }
+}
+
+static enum weft_rc net_open(struct weft_upcalls *up, struct weft_node *node,
+                             struct weft_transport **out)
+{
+    (void)up;
+    (void)node;
+    *out = NULL;
+    return make_descriptors() ? WEFT_OK : WEFT_ERR_SYSTEM;
+}
+
+static void net_close(struct weft_transport *tp)
+{
+    (void)tp;
+    close_descriptors();
+}
+
+static int net_descriptors(struct weft_transport *tp, int out[WEFT_DESCRIPTORS])
+{
+    (void)tp;
+    memcpy(out, net.descriptors, sizeof(net.descriptors));
+    return WEFT_DESCRIPTORS;
+}
+
+static enum weft_rc net_arm(struct weft_transport *tp)
+{
+    const enum weft_rc answer = net.answer;
+
+    (void)tp;
+    net.answer = WEFT_OK;
+    net.refused += answer != WEFT_OK;
+    return answer;
+}
+
+static uint64_t net_deadline(const struct weft_transport *tp)
+{
+    (void)tp;
+    return net.deadline;
+}
+
+static void net_warm_up(struct weft_transport *tp)
+{
+    (void)tp;
+    net.calls_when_warmed = net.calls;
+    net.warmed++;
+    sem_post(&net.is_warm);
+}
+
+static int net_poll(struct weft_transport *tp, int budget)
+{
+    (void)tp;
+    (void)budget;
+    return 0;
+}
+
+static void net_count(const struct weft_transport *tp, struct weft_traffic *traffic)
+{
+    (void)tp;
+    (void)traffic;
+}
+
+static const struct weft_packet_ops net_ops = {
+    .name = "two descriptors",
+    .open = net_open,
+    .close = net_close,
+    .descriptors = net_descriptors,
+    .deadline = net_deadline,
+    .warm_up = net_warm_up,
+    .arm = net_arm,
+    .poll_every = 8,
+    .poll = net_poll,
+    .count = net_count,
+};
+
+/* ---- the callbacks ---- */
+
+static void on_came(void)
+{
+    net.came++;
+    sem_post(&net.has_come);
+}
+
+static void on_call(void)
+{
+    net.calls++;
+}
+
+static const struct weft_network_callbacks callbacks = {on_came, on_call};
+
+static int open_fixture(void **state)
+{
+    memset(&net, 0, sizeof(net));
+    sem_init(&net.has_come, 0, 0);
+    sem_init(&net.is_warm, 0, 0);
+    weft_setting_write(WEFT_SET_WARM, LONG_MS);
+    if (fixture_open(state) != 0) {
+        return -1;
+    }
+    fixture_job.who.local_rank = 1;
+    return weft_transport_add(&net_ops) == WEFT_OK &&
+                   weft_network_thread_open(&callbacks) == WEFT_OK
+               ? 0
+               : -1;
+}
+
+static int close_fixture(void **state)
+{
+    weft_network_thread_close();
+    sem_destroy(&net.has_come);
+    sem_destroy(&net.is_warm);
+    return fixture_close(state);
+}
+
+/* ---- what the test does ---- */
+
+static void wait_for(sem_t *semaphore)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE_S;
+    assert_int_equal(sem_timedwait(semaphore, &until), 0);
+}
+
+static enum weft_rc arm(void)
+{
+    enum weft_rc rc;
+
+    weft_lock();
+    rc = weft_descriptors_arm();
+    weft_unlock();
+    return rc;
+}
+
+static void let_come(int which)
+{
+    assert_int_equal(eventfd_write(net.descriptors[which], 1), 0);
+}
+
+static void take(int which)
+{
+    eventfd_t count;
+
+    assert_int_equal(eventfd_read(net.descriptors[which], &count), 0);
+}
+
+/* ---- cases ---- */
+
+/* It stays readable, and is not taken. */
+static void a_packet_is_reported_once_until_the_next_arming(void **state)
+{
+    (void)state;
+    assert_int_equal(arm(), WEFT_OK);
+    let_come(PACKETS);
+    wait_for(&net.has_come);
+    let_come(CONNECTIONS);
+    wait_for(&net.has_come);
+    assert_int_equal(net.came, 2);
+
+    assert_int_equal(arm(), WEFT_OK);
+    wait_for(&net.has_come);
+    assert_true(net.came > 2);
+}
+
+static void only_a_connection_calls_for_a_thread_that_polls(void **state)
+{
+    (void)state;
+    assert_int_equal(arm(), WEFT_OK);
+    let_come(PACKETS);
+    wait_for(&net.has_come);
+    assert_int_equal(net.calls, 0);
+    let_come(CONNECTIONS);
+    wait_for(&net.has_come);
+    assert_int_equal(net.calls, 1);
+}
+
+static void a_deadline_calls_for_a_thread_that_polls(void **state)
+{
+    (void)state;
+    net.deadline = weft_clock_ns() + UINT64_C(1000000);
+    assert_int_equal(arm(), WEFT_OK);
+    wait_for(&net.has_come);
+    assert_int_equal(net.calls, 1);
+    assert_true(weft_clock_ns() >= net.deadline);
+}
+
+static void a_later_arming_moves_the_deadline(void **state)
+{
+    (void)state;
+    net.deadline = weft_clock_ns() + UINT64_C(3600000000000);
+    assert_int_equal(arm(), WEFT_OK);
+    net.deadline = weft_clock_ns() + UINT64_C(1000000);
+    assert_int_equal(arm(), WEFT_OK);
+    wait_for(&net.has_come);
+    assert_int_equal(net.calls, 1);
+}
+
+static void a_network_that_came_up_has_its_new_descriptors_watched(void **state)
+{
+    (void)state;
+    assert_int_equal(arm(), WEFT_OK);
+    let_come(PACKETS);
+    wait_for(&net.has_come);
+    take(PACKETS);
+
+    close_descriptors();
+    assert_true(make_descriptors());
+    net.answer = WEFT_PENDING;
+    assert_int_equal(arm(), WEFT_OK);
+    assert_int_equal(net.refused, 1);
+    let_come(PACKETS);
+    wait_for(&net.has_come);
+    let_come(CONNECTIONS);
+    wait_for(&net.has_come);
+    assert_int_equal(net.came, 3);
+    assert_int_equal(net.calls, 1);
+}
+
+/* The caller polls instead of sleeping, and the next poll looks at this network. */
+static void a_network_with_something_to_take_is_due(void **state)
+{
+    struct weft_instance *instance = &weft_engine.list[weft_engine.list_count - 1];
+
+    (void)state;
+    instance->is_due = false;
+    net.answer = WEFT_AGAIN;
+    assert_int_equal(arm(), WEFT_AGAIN);
+    assert_true(instance->is_due);
+    assert_int_equal(arm(), WEFT_OK);
+    let_come(PACKETS);
+    wait_for(&net.has_come);
+}
+
+static void the_first_rank_of_a_node_prepares_its_first_contact_at_once(void **state)
+{
+    (void)state;
+    fixture_job.who.local_rank = 0;
+    assert_int_equal(arm(), WEFT_OK);
+    wait_for(&net.is_warm);
+    assert_int_equal(net.calls, 0);
+    let_come(CONNECTIONS);
+    wait_for(&net.has_come);
+    assert_int_equal(net.warmed, 1);
+}
+
+/* A packet is no reason for it: it comes from a network that is up. */
+static void another_rank_prepares_it_when_a_connection_comes(void **state)
+{
+    (void)state;
+    assert_int_equal(arm(), WEFT_OK);
+    let_come(PACKETS);
+    wait_for(&net.has_come);
+    assert_int_equal(net.warmed, 0);
+    let_come(CONNECTIONS);
+    wait_for(&net.has_come);
+    assert_int_equal(net.warmed, 1);
+    assert_int_equal(net.calls_when_warmed, 0);
+}
+
+static void another_rank_prepares_it_after_a_while(void **state)
+{
+    (void)state;
+    weft_setting_write(WEFT_SET_WARM, 1);
+    assert_int_equal(arm(), WEFT_OK);
+    wait_for(&net.is_warm);
+    let_come(CONNECTIONS);
+    wait_for(&net.has_come);
+    assert_int_equal(net.warmed, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_packet_is_reported_once_until_the_next_arming),
+        CASE(only_a_connection_calls_for_a_thread_that_polls),
+        CASE(a_deadline_calls_for_a_thread_that_polls),
+        CASE(a_later_arming_moves_the_deadline),
+        CASE(a_network_that_came_up_has_its_new_descriptors_watched),
+        CASE(a_network_with_something_to_take_is_due),
+        CASE(the_first_rank_of_a_node_prepares_its_first_contact_at_once),
+        CASE(another_rank_prepares_it_when_a_connection_comes),
+        CASE(another_rank_prepares_it_after_a_while),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

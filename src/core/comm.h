@@ -84,11 +84,11 @@ static inline bool weft_comm_is_inter(const struct weft_comm *comm)
     return comm->remote != NULL;
 }
 
-/* From now on groups and communicators can be made; frees all that there are. */
+/* The first lets groups and communicators be made; the second frees all of them. */
 void weft_comm_open(uint64_t me);
 void weft_comm_close(void);
 
-/* Makes the two predefined communicators, and empties them. */
+/* The first makes the two predefined communicators; the second empties them. */
 WEFT_MUST_CHECK enum weft_rc weft_comm_open_predefined(int rank, int size);
 void weft_comm_close_predefined(void);
 
@@ -122,12 +122,12 @@ static inline struct weft_comm *weft_comm_from_handle(MPI_Comm handle)
 }
 
 /*
- * The next one that was made, from the place *index in the pool on; NULL: none. Moves
+ * The next one that was made, from number *index of the pool on; NULL: none. Moves
  * *index behind it. Needs the lock.
  */
 struct weft_comm *weft_comm_next(uint32_t *index);
 
-/* The one that messages of this context, of any plane, belong to, or NULL. */
+/* The communicator of this context, of any plane, or NULL. */
 struct weft_comm *weft_comm_of_context(uint32_t context);
 
 static inline void weft_comm_use(struct weft_comm *comm)

@@ -29,13 +29,13 @@ enum weft_request_kind {
 
 /*
  * An operation of several steps that goes on by itself: when a request that names it is
- * complete it becomes ready, and who polls calls advance(), with the lock.
+ * complete it becomes ready, and a thread that polls calls advance(), with the lock.
  */
 struct weft_schedule {
     void (*advance)(struct weft_schedule *schedule);
     struct weft_schedule *next; /* among those that are ready */
     bool is_ready;
-    bool is_patient; /* it waits until somebody polls anyway: nobody is woken for it */
+    bool is_patient; /* it waits until a thread polls anyway; none is woken for it */
 };
 
 struct weft_request;
@@ -76,11 +76,11 @@ struct weft_request {
 
 extern struct weft_request weft_request_sent;
 
-/* What goes on when it is complete, which it is not yet. */
+/* Sets the schedule that continues when the request, which is not complete, is. */
 void weft_request_set_schedule(struct weft_request *request,
                                struct weft_schedule *schedule);
 
-/* Counts it, if it is not complete. */
+/* Counts the request as outstanding, if it is not complete. */
 static inline void weft_request_hand_out(struct weft_request *request);
 
 /* `size` is that of the struct a request is the first member of. */
@@ -88,8 +88,9 @@ void weft_request_open(size_t size);
 void weft_request_close(void);
 
 /*
- * A request with its handle: not complete, not cancelled, of no communicator, else as it
- * was left; and back, with its reference to the communicator.
+ * The first takes a request with a handle. It is not complete, not cancelled and has no
+ * communicator; its other fields are as they were left. The second gives it back, with
+ * its reference to the communicator.
  */
 WEFT_MUST_CHECK enum weft_rc weft_request_take(struct weft_request **out);
 void weft_request_give(struct weft_request *request);
@@ -97,7 +98,7 @@ void weft_request_give(struct weft_request *request);
 /* How many were taken and not given back; looks at all those that were. */
 uint64_t weft_request_count(void);
 
-/* The operation is one on `comm`. */
+/* Notes the communicator of the operation, and references it. */
 static inline void weft_request_set_comm(struct weft_request *request,
                                          struct weft_comm *comm)
 {
@@ -105,11 +106,11 @@ static inline void weft_request_set_comm(struct weft_request *request,
     request->comm = comm;
 }
 
-/* It is persistent from now on, and inactive. */
+/* Makes a request persistent, and inactive. */
 void weft_request_set_persistent(struct weft_request *request,
                                  struct weft_persistent *persistent);
 
-/* Starts an inactive one; it stays inactive if that fails. */
+/* Starts an inactive request; it stays inactive if that fails. */
 WEFT_MUST_CHECK enum weft_rc weft_request_start(struct weft_request *request);
 
 /* The user has seen that it is complete: given back, or inactive if it is persistent. */
@@ -122,17 +123,18 @@ static inline void weft_request_end(struct weft_request *request)
     }
 }
 
-/* The user lets go of it: given back now, or when it is complete. */
+/* MPI_Request_free: the request is given back now, or when it is complete. */
 void weft_request_detach(struct weft_request *request);
 
 /*
- * The next request of a kind, from the place *index in the pool on, that the user has let
- * go of and that is not complete; NULL: none. Moves *index behind it.
+ * The next request of a kind, from number *index of the pool on, that the user has
+ * freed and that is not complete; NULL: none. Moves *index behind it.
  */
 struct weft_request *weft_request_next_detached(enum weft_request_kind kind,
                                                 uint32_t *index);
 
-/* Shows every request that is not complete; it may be completed then. Needs the lock. */
+/* Calls `visit` for every request that is not complete; it may complete the request.
+ * Needs the lock. */
 void weft_request_each(void (*visit)(struct weft_request *request));
 
 /* The request behind a handle, or NULL. Needs the lock. */
@@ -152,8 +154,8 @@ static inline void weft_request_hand_out(struct weft_request *request)
 }
 
 /*
- * Under the lock; wakes the sleeper and makes the schedule ready, if there is one. A
- * request that the user has freed is given back.
+ * Completes a request, with the lock: wakes the thread that sleeps for it, and makes its
+ * schedule ready. A request that the user has freed is given back.
  */
 void weft_request_complete(struct weft_request *request, enum weft_rc rc);
 

@@ -45,7 +45,7 @@ WEFT_MUST_CHECK enum weft_rc weft_isend(struct weft_comm *comm, int dest, int ta
                                         const void *buffer, size_t bytes, unsigned flags,
                                         struct weft_request **out);
 
-/* What a blocking receive tells. */
+/* The result of a blocking receive. */
 struct weft_received {
     int source;
     int tag;

@@ -28,7 +28,7 @@ const char *weft_rndv_find_fault(const struct weft_peer *peer,
 /* How many bytes of an announced message fit into `room`. */
 uint64_t weft_rndv_length(const void *data, uint64_t room);
 
-/* A receive has met an announcement without a fault. */
+/* Begins a receive that has matched an announcement without a fault. */
 void weft_rndv_begin(struct weft_transfer *recv, const struct weft_header *header,
                      const void *data, size_t len);
 

@@ -41,7 +41,8 @@
  * has it. */
 WEFT_MUST_CHECK enum weft_rc weft_rndv_net_send(struct weft_transfer *send);
 
-/* Lets the receiver get the message by itself, where that is how they go. */
+/* Registers the message, and puts the key into the announcement, if the receiver is to
+ * get it by itself. */
 void weft_rndv_net_register(struct weft_transfer *send,
                             struct weft_pkt_announce *announce);
 
@@ -58,17 +59,17 @@ void weft_rndv_net_note_pull(const struct weft_transfer *send, uint64_t offset);
 void weft_rndv_net_begin(struct weft_transfer *recv, uint64_t length, const void *along,
                          size_t along_len);
 
-/* A receive has met an announcement of a message that can be got by `key`. */
+/* Begins a receive that has matched an announcement with a key: gets the message. */
 void weft_rndv_net_get(struct weft_transfer *recv, uint64_t length,
                        const struct weft_key *key);
 
-/* PULL_PUT and PLACED have come. NULL, or what is wrong with the packet. */
+/* Handle packets PULL_PUT and PLACED. Return NULL, or what is wrong with the packet. */
 const char *weft_rndv_net_on_pull_put(struct weft_peer *from,
                                       const union weft_pkt_control *packet);
 const char *weft_rndv_net_on_placed(struct weft_peer *from,
                                     const union weft_pkt_control *packet);
 
-/* Frees what is kept for operations. */
+/* Frees the operations that are kept for reuse. */
 void weft_rndv_net_close(void);
 
 #endif

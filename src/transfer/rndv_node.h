@@ -22,11 +22,11 @@
 
 #include "transfer/protocol.h"
 
-/* From now on the transfer goes this way. */
+/* Sets this protocol for the transfer. */
 void weft_rndv_node_use(struct weft_transfer *transfer);
 
-/* A share for the announcement of a send, where the two could copy for each other: what
- * the announcement says of it. */
+/* Takes a share for the announcement of a send, if sender and receiver could both copy.
+ * Returns what the announcement says of it. */
 uint64_t weft_rndv_node_take_share(struct weft_transfer *send);
 
 /* Opens the sender's share for a receive, or one that only we see. `chunk` is what is

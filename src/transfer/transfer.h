@@ -19,7 +19,7 @@
  *
  * Ownership. A transfer describes data that the request owns and keeps until `done`. It
  * ends once, by weft_transfer_end(), which tells its owner and frees it; a receive that
- * was only offered may be dropped without a word (weft_transfer_drop).
+ * was only offered may be dropped without this call (weft_transfer_drop).
  *
  * Peers name a transfer by a number that is never used again, so an answer to one that is
  * over finds nothing and is ignored.
@@ -40,10 +40,10 @@
 struct weft_transfer;
 struct weft_transfer_ops;
 
-/* What the owner of a transfer is told. */
+/* What the owner of a transfer is called for. */
 struct weft_transfer_events {
-    /* It is over, and gone when this returns. Of a receive, WEFT_ERR_CHECKSUM says that
-     * other bytes arrived than were sent. */
+    /* It has ended, and is freed when this returns. Of a receive, WEFT_ERR_CHECKSUM says
+     * that other bytes arrived than were sent. */
     void (*done)(struct weft_transfer *transfer, enum weft_rc rc);
     /* A receive that was offered: its sender uses the offer. */
     void (*claimed)(struct weft_transfer *transfer);
@@ -97,7 +97,7 @@ struct weft_transfer {
     bool is_offered;       /* receive: and no sender has used the offer yet */
     bool is_pulled;        /* receive: bytes of it come as DATA */
     bool is_told;          /* receive: the sender needs no FETCHED */
-    bool is_sent_in_parts; /* receive: the sender's data are in no one place */
+    bool is_sent_in_parts; /* receive: the sender's data are not contiguous */
     bool is_along;         /* send: the first bytes went with the announcement */
 
     bool is_share_ours;    /* taken from our node, to be given back */
@@ -123,7 +123,7 @@ struct weft_transfer {
 };
 
 struct weft_transfers {
-    void (*rested)(void);       /* called when a chunk of work was done; may be NULL */
+    void (*rested)(void);       /* called when a transfer's work was done; may be NULL */
     struct weft_transfer *list; /* those that share a copy */
     uint32_t incoming;          /* receives among all */
     uint64_t chunks_sent;       /* DATA packets: they are no messages */
@@ -132,8 +132,7 @@ struct weft_transfers {
 
 extern struct weft_transfers weft_transfers;
 
-/* `rested` is called when a chunk of work was done, which kept its transfer from ending.
- */
+/* `rested` is called when work was done that kept its transfer from ending. */
 void weft_transfer_open(void (*rested)(void));
 void weft_transfer_close(void);
 
@@ -143,20 +142,21 @@ struct weft_transfer *weft_transfer_take(struct weft_peer *peer, bool is_send,
                                          const struct weft_transfer_events *events,
                                          void *owner);
 
-/* It is over, or has failed: frees all it has, and tells its owner. It is not at work. */
+/* Ends a transfer that is complete or has failed: calls `done`, and frees it. No thread
+ * works on it. */
 void weft_transfer_end(struct weft_transfer *transfer, enum weft_rc rc);
 
-/* A receive that was offered, and that another message takes, or nobody wants any more.
- */
+/* Frees a receive that was offered, without `done`: another message takes it, or it was
+ * cancelled. */
 void weft_transfer_drop(struct weft_transfer *transfer);
 
-/* Ends what is over, and adds what can go on to the list of work. */
+/* Ends transfers that are complete, and queues work for those that can continue. */
 void weft_transfers_look(void);
-/* Would it find something? */
+/* Would weft_transfers_look() find something to do? */
 bool weft_transfers_have_news(void);
 
-/* A peer: what transfers know of it, made when it is reached (WEFT_ERR_NOMEM); forgotten
- * when it has died; freed. */
+/* What transfers know of a peer: the first makes it at the first contact
+ * (WEFT_ERR_NOMEM), the second drops it when the peer has failed, the third frees it. */
 WEFT_MUST_CHECK enum weft_rc weft_transfer_meet(struct weft_peer *peer);
 void weft_transfer_forget(struct weft_peer *peer);
 void weft_transfer_leave(struct weft_peer *peer);

@@ -95,14 +95,14 @@ struct weft_op {
 
 struct weft_upcalls {
     void *owner;
-    /* What the owner calls a process that the transport hears of for the first time.
-     * Never NULL, and valid until the transport is closed: lanes and connections keep it.
-     */
+    /* Returns the owner's peer for a process that the transport hears of for the first
+     * time. It is never NULL, and valid until the transport is closed: lanes and
+     * connections keep it. */
     struct weft_peer *(*meet)(void *owner, uint64_t process);
     /* An ordered packet is offered; `flags`: WEFT_SHARED_QUEUE or 0. */
     enum weft_taken (*arrived)(void *owner, struct weft_peer *from, const void *header,
                                const void *data, size_t len, unsigned flags);
-    /* Would it be taken now? For arm(), which offers nothing. */
+    /* Would this packet be taken now? For arm(), which offers nothing. */
     bool (*may_take)(void *owner, const struct weft_peer *from, const void *header,
                      unsigned flags);
     void (*control)(void *owner, struct weft_peer *from, const void *header,
@@ -111,20 +111,20 @@ struct weft_upcalls {
      * The process cannot be reached by this transport, now and for ever. Called once for
      * each; `why` is a sentence for the user. It may come from within any call
      * of the transport, so the owner takes note and does the rest later. From then on
-     * whatever goes there fails with WEFT_ERR_PROC_FAILED; a moment before, with
+     * sends to that process fail with WEFT_ERR_PROC_FAILED; shortly before, with
      * WEFT_AGAIN. `has_left`: the process had ended its use of MPI before (leave()).
      */
     void (*lost)(void *owner, uint64_t process, bool has_left, const char *why);
-    /* Written by the owner, as is the next: a peer has died, and what it was about to
-     * write will not come. */
+    /* Set by the owner: a peer has failed, and packets that it was writing may be
+     * incomplete. */
     bool has_failed;
-    uint8_t packet_version; /* of headers and data: peers of another are refused */
+    uint8_t packet_version; /* set by the owner: peers with another version are refused */
 };
 
 struct weft_packet_ops;
 struct weft_memory_ops;
 
-/* One way to one peer; transports put their own behind it. */
+/* A connection of one transport to one peer; transports append fields of their own. */
 struct weft_path {
     const struct weft_packet_ops *packets;
     const struct weft_memory_ops *memory; /* NULL: none; see weft_path_memory() */
@@ -137,13 +137,14 @@ struct weft_path {
     bool prefers_get;    /* long messages: their receivers get them; else senders put */
 };
 
-/* A chunk of memory of a process, as it travels in a message. */
+/* Names memory of a process in a message. */
 struct weft_key {
     uint64_t address;
     uint64_t key; /* of registered memory; else 0 */
 };
 
-/* Bytes of the peer's memory, in blocks, and as many of ours, in others. */
+/* A copy between the peer's memory and ours: two lists of blocks with equally many bytes.
+ */
 struct weft_move {
     uint64_t key;               /* of the peer's registered memory; else 0 */
     const struct iovec *theirs; /* at its addresses */
@@ -193,7 +194,7 @@ struct weft_packet_ops {
      * closed; ask for them again. */
     enum weft_rc (*arm)(struct weft_transport *tp);
 
-    /* Adds what it knows. */
+    /* Adds this transport's counts to *traffic. */
     void (*count)(const struct weft_transport *tp, struct weft_traffic *traffic);
 
     /* All slots below are optional. */
@@ -212,42 +213,44 @@ struct weft_packet_ops {
     /* Where there are several paths to a peer; both or none. The path of the next long
      * message; `path` itself while no other is open. */
     struct weft_path *(*next_path)(struct weft_path *path);
-    /* The path that the peer has named; `path` itself if it is not open. */
+    /* The path with the number that the peer has named; `path` itself if that is not
+     * open. */
     struct weft_path *(*find_path)(struct weft_path *path, uint32_t number);
 
-    /* Where only a trial shows whether a peer's memory can be reached, and the peer may
-     * not be ready for it on first contact. Sets path->memory, now or never. */
+    /* Tries whether the peer's memory can be reached, and sets path->memory if it can.
+     * For transports where the peer may not be ready for this trial at the first contact.
+     */
     void (*try_memory)(struct weft_path *path);
 
-    /* May an ordered packet for which `is_it` is true be on its way to the peer, not
-     * taken yet? Yes, if in doubt; without the slot, always. */
+    /* May there be an ordered packet to the peer that is not taken yet and for which
+     * `is_it` is true? True if in doubt; a transport without this slot counts as true. */
     bool (*may_be_queued)(struct weft_path *path,
                           bool (*is_it)(const void *header, const void *argument),
                           const void *argument);
 
-    /* What takes long at the first contact, done before it. From any thread, without the
-     * lock. */
+    /* Does, before the first contact, the part of it that takes long. Called from any
+     * thread, without the lock. */
     void (*warm_up)(struct weft_transport *tp);
 
-    /* Connects before there is anything to send. WEFT_AGAIN: it is under way, and goes on
-     * in poll(), be it with a budget of 0. */
+    /* Connects before there is anything to send. WEFT_AGAIN: it is under way, and poll()
+     * continues it, even with a budget of 0. */
     enum weft_rc (*establish)(struct weft_path *path);
 
-    /* What becomes readable when something comes after arm(): the first for packets, the
-     * second for connections, which are made also while nobody is in MPI. -1 stands for
-     * none at present. Returns how many there are; 0: none ever. */
+    /* The descriptors that become readable when something comes after arm(): the first
+     * for packets, the second for connections, which are made also while no thread is in
+     * MPI. -1 means none at present. Returns how many there are; 0: none ever. */
     int (*descriptors)(struct weft_transport *tp, int out[WEFT_DESCRIPTORS]);
 
-    /* When somebody is to poll at the latest, though no descriptor becomes readable; in
-     * weft_clock_ns(), 0: never. */
+    /* The time, in weft_clock_ns(), at which this transport has to be polled although no
+     * descriptor becomes readable; 0: none. */
     uint64_t (*deadline)(const struct weft_transport *tp);
 
-    /* Has a send been refused, since this was last asked, of whose end nobody will tell?
-     * Then whoever wants to send tries again now and then. */
+    /* Returns true if a send failed with WEFT_AGAIN since the last call and no event will
+     * announce the free space. Then the caller tries to send again now and then. */
     bool (*needs_retry)(struct weft_transport *tp);
 
     /* Tells peers that this process has ended its last use of MPI, so that the end of its
-     * connections is no failure. Whatever it sends later takes that back. */
+     * connections is no failure. A later send takes this back. */
     void (*leave)(struct weft_transport *tp);
 };
 

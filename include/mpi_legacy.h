@@ -2,8 +2,8 @@
  * mpi_legacy.h - names that the MPI-5.0 ABI left out, for older sources.
  *
  * Nothing in here is exported by the library: it is inline code on top of mpi.h. Include
- * it instead of mpi.h, or compile with  mpicc -include mpi_legacy.h  to leave the source
- * alone. It holds
+ * it instead of mpi.h, or compile with  mpicc -DWEFT_LEGACY  to leave the source alone.
+ * It holds
  *
  *   - MPI_Fint, the status and handle conversions to and from Fortran (c2f, f2c): handles
  *     become the integers of MPI_*_toint, statuses are copied word by word;

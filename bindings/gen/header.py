@@ -18,7 +18,8 @@ HEAD = """\
  * Made from the tables in bindings/spec by bindings/gen/header.py; change those instead.
  * Handles are pointers to structs that no one can see into; predefined ones are the
  * integers 1..4095.  MPI_Fint, the c2f and f2c functions and the names that later
- * versions of the standard removed are in mpi_legacy.h, for sources that want them.
+ * versions of the standard removed are in mpi_legacy.h, for sources that want them;
+ * -DWEFT_LEGACY adds them here.
  */
 #ifndef MPI_H_ABI
 #define MPI_H_ABI
@@ -33,6 +34,10 @@ extern "C" {{
 FOOT = """
 #ifdef __cplusplus
 }
+#endif
+
+#ifdef WEFT_LEGACY
+#include "mpi_legacy.h"
 #endif
 
 #endif /* MPI_H_ABI */

@@ -147,6 +147,37 @@ class Flags(lab.Case):
             self.whole_commands_build(prefix)
 
 
+class OldSources(lab.Case):
+    """-DWEFT_LEGACY gives mpi.h the names that the ABI left out."""
+
+    TEXT = """#include <mpi.h>
+MPI_Fint world(void) { return MPI_Comm_c2f(MPI_COMM_WORLD); }
+int main(void) { MPI_Aint at; return MPI_Address(&at, &at) + (world() == 0); }
+"""
+
+    def test_they_build_with_the_flag_and_not_without(self):
+        self.write("old.c", self.TEXT)
+        self.write("old.cpp", self.TEXT)
+        for name, source in (("mpicc", "old.c"), ("mpicxx", "old.cpp")):
+            self.run_it(self.bin / name, "-Wall", "-Werror", source, "-o", "old", code=1)
+            self.run_it(self.bin / name, "-Wall", "-Werror", "-DWEFT_LEGACY", source, "-o",
+                        "old")
+            self.run_it(self.work / "old")
+
+    def test_either_header_may_be_first(self):
+        both = '#include <mpi_legacy.h>\n'
+        self.write("first.c", both + self.TEXT)
+        self.write("second.c", self.TEXT + both)
+        for source in ("first.c", "second.c"):
+            self.run_it(self.bin / "mpicc", "-Wall", "-Werror", "-DWEFT_LEGACY", source)
+        self.run_it(self.bin / "mpicc", "-Wall", "-Werror", "first.c")
+
+    def test_a_configure_script_still_finds_the_functions(self):
+        # As autoconf asks whether a function exists: it declares it wrongly, and links.
+        self.write("conftest.c", "char MPI_Init();\nint main() { return MPI_Init(); }\n")
+        self.run_it(self.bin / "mpicc", "-DWEFT_LEGACY", "conftest.c", "-o", "conftest")
+
+
 class Compilers(lab.Case):
     """Whatever compiler is chosen, the program runs."""
 

@@ -172,6 +172,20 @@ void weft_request_each(void (*visit)(struct weft_request *request))
     }
 }
 
+void weft_request_look(uint32_t most,
+                       void (*visit)(const struct weft_request *request, void *owner),
+                       void *owner)
+{
+    for (uint32_t i = 0; i < pool.made && i < most; i++) {
+        const struct weft_request *request =
+            weft_pool_find(&pool, i, weft_pool_generation(&pool, i));
+
+        if (request != NULL && !request->is_spare && !weft_request_is_complete(request)) {
+            visit(request, owner);
+        }
+    }
+}
+
 struct weft_request *weft_request_from_handle(MPI_Request handle)
 {
     struct weft_request *request;

@@ -137,6 +137,12 @@ struct weft_request *weft_request_next_detached(enum weft_request_kind kind,
  * Needs the lock. */
 void weft_request_each(void (*visit)(struct weft_request *request));
 
+/* Shows those that are not complete among the first `most` of the pool. Needs the lock.
+ */
+void weft_request_look(uint32_t most,
+                       void (*visit)(const struct weft_request *request, void *owner),
+                       void *owner);
+
 /* The request behind a handle, or NULL. Needs the lock. */
 struct weft_request *weft_request_from_handle(MPI_Request handle);
 

@@ -237,5 +237,6 @@ void weft_engine_control_arrived(void *owner, struct weft_peer *from, const void
         weft_engine_reject(from, header, len,
                            "it came before packets that were sent earlier");
     }
+    weft_engine.moved++;
     kind_of(header)->handler(owner, from, header, data, len);
 }

@@ -21,6 +21,7 @@
 enum { WEFT_KINDS = 64 };
 
 struct weft_peer;
+struct weft_wait;
 
 /*
  * The handler of a kind of packet, and the lengths that it may have. A packet with less
@@ -171,6 +172,13 @@ struct weft_engine {
     uint64_t repeats; /* ordered packets that came once more, and were dropped */
     uint64_t polls;   /* how often a thread of the program began to poll */
     uint64_t sleeps;  /* how often one slept */
+    uint64_t moved;   /* control packets that came, and pieces of work that were done */
+    uint32_t spins;   /* how often one polled without waiting */
+    bool has_noted;   /* the slice says what we wait for */
+    /* Completes what is noted of a wait, which is NULL if it is for no events; or NULL.
+     * It is no member of `hooks`: where `kinds` lies decides how many instructions an
+     * arrival takes. */
+    void (*describe)(const struct weft_wait *wait, struct weft_doing *doing);
     uint64_t progress_thread_wakeups;
 };
 

@@ -19,10 +19,11 @@
 #include "engine/progress_thread.h"
 
 #include <sched.h>
-#include <stdio.h>
+#include <string.h>
 
 enum {
     BURST = 64, /* polls between two looks at the clock */
+    SPINS = 64, /* calls of MPI_Test and its like between two notes */
     TICK_NS = 1000000,
     ABSENCE_NS = 1000000, /* a yield that took so long met somebody who computes */
     ABSENCE_PAYS = 64,    /* so many times as long nothing is given away */
@@ -44,17 +45,84 @@ static void take_over(void)
     }
 }
 
-void weft_engine_poll_as_thread(void)
+/* ---- what is left for whoever looks at a job that hangs ---- */
+
+static struct weft_doing_record *record(void)
+{
+    return &weft_engine.job->slice->doing;
+}
+
+static void copy_text(char *to, size_t size, const char *from)
+{
+    to[size - 1] = '\0';
+    strncpy(to, from, size - 1);
+}
+
+static void note(const struct weft_wait *wait, const struct weft_wait_reason *why,
+                 bool is_spinning)
+{
+    struct weft_doing doing = {
+        .what = WEFT_DOING_OTHER,
+        .is_spinning = is_spinning,
+        .awaited = wait != NULL ? (uint32_t)wait->count : 1,
+        .threads = weft_engine.waiting_threads,
+        .done = weft_engine.moved,
+        .awaits = {.peer = why->peer,
+                   .rank = WEFT_DOING_UNKNOWN,
+                   .tag = why->tag,
+                   .bytes = why->bytes},
+    };
+
+    weft_assert_locked();
+    copy_text(doing.call, sizeof(doing.call), why->call);
+    copy_text(doing.comm, sizeof(doing.comm), why->comm);
+    if (weft_engine.describe != NULL) {
+        weft_engine.describe(wait, &doing);
+    }
+    weft_doing_write(record(), &doing);
+    weft_engine.has_noted = true;
+}
+
+void weft_engine_note(const struct weft_wait *wait, const struct weft_wait_reason *why)
+{
+    note(wait, why, false);
+}
+
+/* What another thread has noted, which sleeps, stays. */
+void weft_engine_note_end(void)
+{
+    weft_assert_locked();
+    if (weft_engine.has_noted && !weft_engine.is_armed) {
+        weft_engine.has_noted = false;
+        weft_doing_clear(record());
+    }
+}
+
+/* A thread that looks again and again, and never waits, says so now and then. */
+static void note_spin(const char *call)
+{
+    const struct weft_wait_reason why = {call, "", -1, -2, 0};
+
+    if (weft_engine.waiting_threads == 0) { /* one that waits has more to say */
+        note(NULL, &why, true);
+    }
+}
+
+void weft_engine_poll_as_thread(const char *call)
 {
     weft_assert_locked();
     take_over();
     weft_engine_work_and_poll();
+    weft_doing_count(&record()->polls);
+    if (weft_unlikely(++weft_engine.spins % SPINS == 0)) {
+        note_spin(call);
+    }
 }
 
 void weft_progress(void)
 {
     if (weft_lock_try()) {
-        weft_engine_poll_as_thread();
+        weft_engine_poll_as_thread("MPI_Test");
         weft_engine_leave();
         weft_unlock();
     }
@@ -116,20 +184,6 @@ static bool poll_burst(const struct awaited *a, int turns)
     return false;
 }
 
-/* Leaves word of what we wait for, for whoever looks at a job that hangs. */
-static void note_sleep(const struct weft_wait_reason *why)
-{
-    struct weft_sleep *s = &weft_engine.job->slice->sleep;
-
-    s->peer = why->peer;
-    s->tag = why->tag;
-    s->bytes = why->bytes;
-    s->since_ns = weft_clock_ns();
-    snprintf(s->call, sizeof(s->call), "%s", why->call);
-    snprintf(s->comm, sizeof(s->comm), "%.60s", why->comm);
-    atomic_store_explicit(&s->is_asleep, 1, memory_order_release);
-}
-
 /* Another thread polls: sleeps until our event has happened, or nobody polls. */
 static void watch_event(const struct awaited *a)
 {
@@ -172,6 +226,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
         return;
     }
     e->has_new_retry = false;
+    note(a->events, why, false);
     bell = weft_node_publish(&e->node, WEFT_WAKE_ALL);
     if (weft_transports_arm() != WEFT_OK) {
         weft_node_disarm(&e->node); /* something has come */
@@ -192,7 +247,6 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
     set_futex(a, &e->node.area->doorbell);
     e->is_taken_over = false;
     e->sleeps++;
-    note_sleep(why);
     weft_node_set_inside(&e->node, false); /* who sleeps does not help */
     weft_unlock();
     if (a->word != NULL) { /* pairs with weft_wait_wake() */
@@ -206,8 +260,6 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
         atomic_fetch_sub_explicit(a->sleepers, 1, memory_order_relaxed);
     }
     weft_lock();
-    atomic_store_explicit(&weft_engine.job->slice->sleep.is_asleep, 0,
-                          memory_order_relaxed);
     e->is_armed = false;
     e->is_room_awaited = false;
     weft_transports_are_due();
@@ -244,6 +296,7 @@ static void wait_longer(const struct awaited *a, const struct weft_wait_reason *
     const uint64_t spin_ns = weft_wait_is_crowded() ? 0 : WEFT_SPIN_NS;
     uint64_t start = weft_clock_ns();
 
+    weft_doing_count(&record()->waits);
     weft_node_set_inside(&e->node, true);
     while (!poll_burst(a, spin_ns == 0 ? 1 : BURST)) {
         const uint64_t now = weft_clock_ns();
@@ -258,6 +311,7 @@ static void wait_longer(const struct awaited *a, const struct weft_wait_reason *
             give_away(now);
         }
     }
+    weft_engine_note_end();
     weft_node_set_inside(&e->node, false);
 }
 
@@ -303,6 +357,7 @@ void weft_engine_wait_sent(void)
             give_away(now);
         }
     }
+    weft_engine_note_end();
     weft_engine.waiting_threads--;
 }
 
@@ -315,10 +370,9 @@ void weft_engine_wait_word(_Atomic uint32_t *word, uint32_t old,
     wait_for(&a, why);
 }
 
-enum weft_rc weft_engine_barrier(void)
+enum weft_rc weft_engine_barrier(const char *call)
 {
-    static const struct weft_wait_reason why = {"MPI_Barrier", "MPI_COMM_WORLD", -1, -2,
-                                                0};
+    const struct weft_wait_reason why = {call, "MPI_COMM_WORLD", -1, -2, 0};
     struct weft_segment_header *h = weft_engine.job->segment.header;
     const uint32_t local_rank = (uint32_t)weft_engine.job->who.local_rank;
     uint32_t generation;

@@ -51,14 +51,24 @@ void weft_engine_wait_word(_Atomic uint32_t *word, uint32_t old,
 void weft_engine_wait_sent(void);
 
 /*
- * The barrier of all ranks of the node, through the segment; serves peers meanwhile.
+ * The barrier of all ranks of the node, through the segment, for the function `call`;
+ * serves peers meanwhile.
  * WEFT_ERR_PROC_FAILED: a rank has failed, and all others have arrived. Takes the lock
  * itself.
  */
-WEFT_MUST_CHECK enum weft_rc weft_engine_barrier(void);
+WEFT_MUST_CHECK enum weft_rc weft_engine_barrier(const char *call);
 
-/* Poll a little, without waiting; the second takes the lock itself. */
-void weft_engine_poll_as_thread(void);
+/*
+ * Leaves word of what this rank waits for, for whoever looks at a job that hangs, and
+ * takes it back. Waits of this room do so themselves; these are for a call that waits
+ * elsewhere. `wait` is NULL if it is for no events.
+ */
+void weft_engine_note(const struct weft_wait *wait, const struct weft_wait_reason *why);
+void weft_engine_note_end(void);
+
+/* Poll a little, without waiting, for the function `call`; the second takes the lock
+ * itself. */
+void weft_engine_poll_as_thread(const char *call);
 void weft_progress(void);
 
 #endif

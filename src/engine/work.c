@@ -105,6 +105,7 @@ __attribute__((noinline)) bool weft_work_do(void)
     if (work == NULL) {
         return false;
     }
+    weft_engine.moved++;
     if (work->done == NULL) {
         work->run(work);
         return true;

@@ -21,7 +21,7 @@
 
 enum {
     WEFT_NODE_PAGE = 4096,
-    WEFT_NODE_AREA_AT = 1024, /* bytes into a slice */
+    WEFT_NODE_AREA_AT = 1664, /* bytes into a slice */
     WEFT_SHARES = 32,
     WEFT_STAGES = 8,
     WEFT_STAGE_BYTES = 128 * 1024,

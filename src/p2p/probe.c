@@ -51,8 +51,7 @@ struct weft_message *weft_message_from_handle(MPI_Message handle)
     return weft_handle_find(WEFT_KIND_MESSAGE, (uintptr_t)handle);
 }
 
-/* How long the message is, of which this much has arrived. */
-static uint64_t length_of(const struct weft_header *header, const void *data)
+uint64_t weft_probe_length(const struct weft_header *header, const void *data)
 {
     struct weft_pkt_announce announce;
 
@@ -106,7 +105,7 @@ static void answer(struct weft_probe *probe, struct weft_unexpected *found)
 
     probe->base.source = (int)found->header.source;
     probe->base.tag = found->header.tag;
-    probe->base.bytes = length_of(&found->header, found->data);
+    probe->base.bytes = weft_probe_length(&found->header, found->data);
     if (probe->is_taking) {
         rc = copy_message(found, &probe->message);
     }
@@ -235,6 +234,19 @@ void weft_probe_fail(void)
     }
 }
 
+bool weft_probe_oldest(struct weft_comm **comm, int *source, int *tag)
+{
+    const struct weft_probe *probe = weft_p2p.probes;
+
+    if (probe == NULL) {
+        return false;
+    }
+    *comm = probe->comm;
+    *source = probe->source;
+    *tag = probe->tag;
+    return true;
+}
+
 /* What a complete probe has found. */
 static enum weft_rc tell_caller(const struct weft_probe *probe,
                                 struct weft_message **message,
@@ -275,7 +287,7 @@ enum weft_rc weft_iprobe(struct weft_comm *comm, int source, int tag, bool *is_f
     weft_lock();
     if (!has_found(&probe) && !has_failed(&probe)) {
         join(&probe);
-        weft_engine_poll_as_thread();
+        weft_engine_poll_as_thread(probe.is_taking ? "MPI_Improbe" : "MPI_Iprobe");
         if (!weft_request_is_complete(&probe.base)) {
             leave(&probe);
         }

@@ -49,7 +49,7 @@ WEFT_MUST_CHECK enum weft_rc weft_imrecv(struct weft_message *message,
 /* The message behind a handle, or NULL. Needs the lock. */
 struct weft_message *weft_message_from_handle(MPI_Message handle);
 
-/* ---- for engine.c, with the lock ---- */
+/* ---- with the lock ---- */
 
 void weft_probe_open(void);
 void weft_probe_close(void);
@@ -59,6 +59,12 @@ void weft_probe_notify(struct weft_unexpected *message);
 
 /* Fails the probes that only the dead could have answered. */
 void weft_probe_fail(void);
+
+/* What the probe that has waited longest waits for; false: none does. */
+bool weft_probe_oldest(struct weft_comm **comm, int *source, int *tag);
+
+/* How long a message is, by its header and what has arrived behind that. */
+uint64_t weft_probe_length(const struct weft_header *header, const void *data);
 
 /* Does a probe wait for a message of this peer, or, if it is NULL, of any? */
 bool weft_probe_wants(const struct weft_peer *from);

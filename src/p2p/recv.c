@@ -26,11 +26,20 @@ void weft_p2p_deliver(struct weft_p2p_request *recv, struct weft_peer *from,
     weft_p2p_finish_recv(recv, header, len);
 }
 
+/* For who asks what is waited for: the receive was never posted. */
+static void note_message(struct weft_p2p_request *recv, const struct weft_header *header)
+{
+    recv->posted.context = header->context;
+    recv->posted.source = (int32_t)header->source;
+    recv->posted.tag = header->tag;
+}
+
 static void take_waiting(struct weft_p2p_request *recv, struct weft_unexpected *message)
 {
     struct weft_p2p *p = &weft_p2p;
 
     weft_match_take(&p->match, &message->waiting);
+    note_message(recv, &message->header);
     weft_p2p_deliver(recv, message->from, &message->header, message->data,
                      message->header.length);
     weft_unexpected_free(&p->unexpected, &p->match, message);
@@ -45,8 +54,7 @@ void weft_p2p_recv_message(struct weft_p2p_request *recv, const struct weft_data
         weft_p2p_set_type(recv, into);
     }
     weft_p2p_fill_recv(recv, (void *)(uintptr_t)into->buffer, into->bytes);
-    recv->posted.source = (int32_t)header->source; /* for who asks what is waited for */
-    recv->posted.tag = header->tag;
+    note_message(recv, header);
     weft_p2p_deliver(recv, from, header, data, header->length);
 }
 

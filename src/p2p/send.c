@@ -235,11 +235,25 @@ enum weft_rc weft_p2p_send_slow(const struct weft_comm *comm, int dest, int tag,
     return WEFT_OK;
 }
 
+static const char *name_of(unsigned flags)
+{
+    switch ((enum weft_send_mode)mode_of(flags)) {
+    case WEFT_SEND_SYNCHRONOUS:
+        return "MPI_Ssend";
+    case WEFT_SEND_READY:
+        return "MPI_Rsend";
+    case WEFT_SEND_BUFFERED:
+        return "MPI_Bsend";
+    case WEFT_SEND_STANDARD:
+        break;
+    }
+    return "MPI_Send";
+}
+
 /* A blocking send that did not go out at once; with the lock. */
 enum weft_rc weft_p2p_send_and_wait(const struct weft_comm *comm, int dest, int tag,
                                     const struct weft_data *data, unsigned flags)
 {
-    const struct weft_wait_reason why = {"MPI_Send", comm->name, dest, tag, data->bytes};
     struct weft_p2p_request *send;
     enum weft_rc rc;
 
@@ -247,6 +261,9 @@ enum weft_rc weft_p2p_send_and_wait(const struct weft_comm *comm, int dest, int 
     rc = weft_p2p_send_slow(comm, dest, tag, data, flags, true, &send);
     if (send != NULL) {
         if (!weft_request_is_complete(&send->base)) {
+            const struct weft_wait_reason why = {name_of(flags), comm->name, dest, tag,
+                                                 data->bytes};
+
             weft_wait_locked(&send->base, &why);
         }
         rc = send->base.rc;

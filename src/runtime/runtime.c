@@ -15,6 +15,7 @@
 #include "sched/sendrecv.h"
 #include "engine/lock.h"
 #include "base/wait.h"
+#include "runtime/doing.h"
 #include "runtime/environment.h"
 #include "transport/transport.h"
 #include "wireup/wireup.h"
@@ -137,6 +138,7 @@ static enum weft_rc open_engine(void)
         weft_sendrecv_open();
         weft_comm_open(weft_engine.me);
         weft_make_open();
+        weft_doing_open();
         run.is_engine_open = true;
     }
     return rc;
@@ -374,7 +376,7 @@ static enum weft_rc leave_failed(void)
     enum weft_rc rc;
 
     end_if_lost(WEFT_ERR_PROC_FAILED);
-    rc = weft_wireup_fence(&run.job);
+    rc = weft_doing_fence(&run.job, "MPI_Finalize");
     (void)stop_threads_for(1);
     return rc != WEFT_OK ? rc : WEFT_ERR_PROC_FAILED;
 }
@@ -404,7 +406,7 @@ static enum weft_rc leave_together(void)
                           */
     weft_unlock();
     (void)stop_threads_for(1);
-    return weft_wireup_fence(&run.job);
+    return weft_doing_fence(&run.job, "MPI_Finalize");
 }
 
 enum weft_rc weft_world_finalize(void)
@@ -436,10 +438,10 @@ enum weft_rc weft_world_finalize(void)
 enum weft_rc weft_world_barrier(const char *call)
 {
     if (run.job.is_one_node) {
-        return weft_engine_barrier();
+        return weft_engine_barrier(call);
     }
     return weft_transports_leave_node() ? weft_coll_barrier(&weft_comm_world, call)
-                                        : weft_wireup_fence(&run.job);
+                                        : weft_doing_fence(&run.job, call);
 }
 
 bool weft_world_is_main_thread(void)

@@ -429,6 +429,22 @@ uint32_t weft_partitions(const struct weft_request *request)
     return of(request)->partitions;
 }
 
+void weft_partitioned_tell(const struct weft_request *request,
+                           struct weft_partitioned_facts *facts)
+{
+    const struct partitioned *p = of(request);
+
+    *facts = (struct weft_partitioned_facts){
+        .peer = p->peer,
+        .tag = p->tag,
+        .bytes = p->data.bytes,
+        .partitions = p->partitions,
+    };
+    for (uint32_t i = 0; p->is_send && i < p->partitions; i++) {
+        facts->ready += p->is_ready[i] != 0;
+    }
+}
+
 bool weft_partition_is_ready(const struct weft_request *request, uint32_t partition)
 {
     return of(request)->is_ready[partition] != 0;

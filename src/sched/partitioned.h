@@ -24,6 +24,17 @@ bool weft_is_psend(const struct weft_request *request);
 bool weft_is_precv(const struct weft_request *request);
 uint32_t weft_partitions(const struct weft_request *request);
 
+/* With the lock: what a report about a job that hangs says of it. */
+struct weft_partitioned_facts {
+    int peer;
+    int tag;
+    uint64_t bytes;
+    uint32_t partitions;
+    uint32_t ready; /* send: of them, those that were said to be */
+};
+void weft_partitioned_tell(const struct weft_request *request,
+                           struct weft_partitioned_facts *facts);
+
 /* With the lock, of an active send: was it said to be ready; it is ready now. */
 bool weft_partition_is_ready(const struct weft_request *request, uint32_t partition);
 void weft_partition_ready(struct weft_request *request, uint32_t partition);

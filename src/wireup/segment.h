@@ -26,6 +26,7 @@
 #define WEFT_WIREUP_SEGMENT_H
 
 #include "base/rc.h"
+#include "wireup/doing.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -35,7 +36,7 @@
 #define WEFT_SEGMENT_MAGIC UINT64_C(0x62f0746665775f6a)
 
 enum {
-    WEFT_SEGMENT_LAYOUT = 7, /* changes also when packets change (engine/wire.h) */
+    WEFT_SEGMENT_LAYOUT = 8, /* changes also when packets change (engine/wire.h) */
     WEFT_SEGMENT_SLICE_BYTES = 4 * 1024 * 1024, /* sparse: touched when used */
     WEFT_SEGMENT_SPARE_SLOTS = 16,
     WEFT_SEGMENT_CPU_BYTES = 128, /* a set of up to 1,024 processors */
@@ -123,20 +124,6 @@ enum weft_slice_state {
     WEFT_SLICE_LOST,    /* it has ended, and others go on; `cause` is valid */
 };
 
-/* What a rank waits for while it sleeps in MPI; it can explain why a job is stuck. */
-struct weft_sleep {
-    _Atomic uint32_t is_asleep; /* release after the rest */
-    int32_t peer;               /* rank in the communicator, or -1 for any */
-    int32_t tag;                /* or -2 for any */
-    uint32_t reserved;
-    uint64_t bytes;
-    uint64_t since_ns; /* monotonic */
-    char call[32];
-    char comm[64];
-};
-_Static_assert(sizeof(struct weft_sleep) == 128,
-               "its layout is that of WEFT_SEGMENT_LAYOUT");
-
 /* What a rank says of a setting: a checksum of the value, and the beginning of it. */
 struct weft_said {
     uint32_t sum;
@@ -149,7 +136,7 @@ struct weft_slice {
     int32_t code;           /* of MPI_Abort, or the error class */
     uint32_t app; /* which program of an MPMD job; written by mpiexec, before the start */
     uint32_t reserved;
-    struct weft_sleep sleep;
+    struct weft_doing_record doing; /* what it waits for */
     char cause[WEFT_CAUSE_BYTES];
     _Atomic uint32_t
         arrived; /* the generation after the barrier at which the rank has arrived */
@@ -157,7 +144,7 @@ struct weft_slice {
         bell_at; /* offset of a futex that is rung when a rank is lost; or 0 */
     struct weft_said said[WEFT_SAME_SETTINGS]; /* complete once first_said names it */
 };
-_Static_assert(sizeof(struct weft_slice) == 920,
+_Static_assert(sizeof(struct weft_slice) == 1600,
                "its layout is that of WEFT_SEGMENT_LAYOUT");
 
 struct weft_segment {

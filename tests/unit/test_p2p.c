@@ -541,14 +541,15 @@ static void a_full_store_makes_messages_to_ourselves_wait_where_they_are(void **
 
 static void arrive_while_asleep(void)
 {
-    const struct weft_sleep *s = &fixture_job.slice->sleep;
+    struct weft_doing doing;
 
-    assert_int_equal(s->is_asleep, 1);
-    assert_string_equal(s->call, "MPI_Recv");
-    assert_string_equal(s->comm, "fixture");
-    assert_int_equal(s->peer, A);
-    assert_int_equal(s->tag, 5);
-    assert_int_equal(s->bytes, 4);
+    assert_true(weft_doing_read(&fixture_job.slice->doing, &doing));
+    assert_int_not_equal(doing.what, WEFT_DOING_NOTHING);
+    assert_string_equal(doing.call, "MPI_Recv");
+    assert_string_equal(doing.comm, "fixture");
+    assert_int_equal(doing.awaits.peer, A);
+    assert_int_equal(doing.awaits.tag, 5);
+    assert_int_equal(doing.awaits.bytes, 4);
     if (fake.sleeps == 2) { /* the first time it was woken for nothing */
         arrive_eager(A, 5, "one", 4);
     }
@@ -557,6 +558,7 @@ static void arrive_while_asleep(void)
 static void a_receive_that_waits_long_sleeps_and_says_what_for(void **state)
 {
     struct weft_received received;
+    struct weft_doing doing;
     char buffer[4] = "";
 
     (void)state;
@@ -565,7 +567,8 @@ static void a_receive_that_waits_long_sleeps_and_says_what_for(void **state)
         weft_recv(&fixture_comm, WEFT_PLANE_P2P, A, 5, buffer, sizeof(buffer), &received),
         WEFT_OK);
     assert_int_equal(fake.sleeps, 2);
-    assert_int_equal(fixture_job.slice->sleep.is_asleep, 0);
+    assert_true(weft_doing_read(&fixture_job.slice->doing, &doing));
+    assert_int_equal(doing.what, WEFT_DOING_NOTHING);
     assert_false(fake_is_armed());
     assert_string_equal(buffer, "one");
     assert_int_equal(received.source, A);

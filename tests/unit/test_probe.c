@@ -179,12 +179,13 @@ static const char *expected_call;
 
 static void arrive_while_asleep(void)
 {
-    const struct weft_sleep *s = &fixture_job.slice->sleep;
+    struct weft_doing doing;
 
-    assert_int_equal(s->is_asleep, 1);
-    assert_string_equal(s->call, expected_call);
-    assert_int_equal(s->peer, A);
-    assert_int_equal(s->tag, 5);
+    assert_true(weft_doing_read(&fixture_job.slice->doing, &doing));
+    assert_int_not_equal(doing.what, WEFT_DOING_NOTHING);
+    assert_string_equal(doing.call, expected_call);
+    assert_int_equal(doing.awaits.peer, A);
+    assert_int_equal(doing.awaits.tag, 5);
     if (fake.sleeps == 2) { /* the first time it was woken for nothing */
         arrive_eager(A, 5, "one", 4);
     }

@@ -98,6 +98,9 @@ static void on_front(struct job *job)
         } else if (job_is_asked_to_end(job, signals[i])) {
             job_happen(job, ASKED_TO_END);
         } else { /* SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT */
+            if (signals[i] == SIGUSR1 && !job_is_daemon(job)) {
+                job_hang_ask(job, "SIGUSR1");
+            }
             job_signal_ranks(job, signals[i]);
             if (!job_is_daemon(job)) {
                 tree_tell(job, FRAME_SIGNAL, signals[i]);

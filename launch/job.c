@@ -76,7 +76,7 @@ static void look_at_clock(struct job *job, uint64_t now)
 /* Milliseconds until the clock has to be looked at; -1: never. */
 static int patience(const struct job *job, uint64_t now)
 {
-    const uint64_t ends[] = {job->grace_end, job->time_out};
+    const uint64_t ends[] = {job->grace_end, job->time_out, job_hang_due(job)};
     int64_t best = tree_patience_ms(job);
 
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
@@ -114,6 +114,7 @@ static void go_round(struct job *job)
     }
     job_tend_input(job);
     look_at_clock(job, now);
+    job_hang_tend(job, now);
     tree_tend(job, now);
     job_look_for_end(job);
 }

@@ -8,6 +8,7 @@
  *   watch.c       which descriptors the loop waits for
  *   input.c       standard input, on its way to rank 0
  *   networks.c    the networks that hosts share, where ranks listen
+ *   hang.c        what ranks do, and whether they move
  *   report.c      --report: which networks would be used
  *   segments.c    the segments of programs, and who is missing in them
  *   failed.c      ranks that have ended while the others go on
@@ -74,6 +75,7 @@ struct report;
 struct networks;
 struct program;
 struct failed;
+struct hang;
 
 struct job {
     const struct plan *plan;
@@ -86,6 +88,7 @@ struct job {
     bool has_arrived; /* all our ranks are in the barrier */
     bool has_told_end;
     bool is_closing;
+    struct hang *hang;           /* what ranks do; NULL: nobody has asked */
     struct report *report;       /* the root's, for --report */
     struct networks *networks;   /* the root's: which host is in which */
     char *shared;                /* what ranks are told of that, in their environment */
@@ -143,7 +146,8 @@ void job_fail(struct job *job, int code, int rank, const char *format, ...)
 /* Notes the first failure, if it is not a rank's; the caller has printed the cause. */
 void job_fail_silently(struct job *job, int code);
 
-/* To each rank and whatever it has started in its process group. */
+/* To each rank and whatever it has started in its process group; but SIGUSR1, which asks
+ * us for a report, goes to no rank that it would end. */
 void job_signal_ranks(struct job *job, int signal);
 
 /* The program of a rank. */
@@ -183,6 +187,18 @@ frame_fn job_on_frame;
 void job_report_addresses(struct job *job);
 void job_on_probe(struct job *job, const char *table, size_t bytes);
 void job_on_report(struct job *job, const struct frame *frame, const char *payload);
+
+/*
+ * What ranks do (hang.c). The first two are the loop's: when something is due, 0 for
+ * never, and doing it. The third asks for a report, whose head says who wants it; the
+ * rest hears frames.
+ */
+uint64_t job_hang_due(const struct job *job);
+void job_hang_tend(struct job *job, uint64_t now);
+void job_hang_ask(struct job *job, const char *head);
+void job_on_ask(struct job *job);
+void job_on_quiet(struct job *job, const struct frame *frame);
+void job_on_doing(struct job *job, const struct frame *frame, const char *payload);
 
 /* Tells the root which networks this host is in; as the root, tells all which of them
  * hosts share, and hears both. */

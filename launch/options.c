@@ -33,6 +33,7 @@ enum option {
     OPT_REPORT,
     OPT_LABEL,
     OPT_TIMEOUT,
+    OPT_HANG_TIMEOUT,
     OPT_KEEP_GOING,
     OPT_HOSTS,
     OPT_HOSTFILE,
@@ -71,6 +72,7 @@ static const struct row table[] = {
     {"report-bindings", 0, OPT_REPORT, NULL},
     {"label l prepend-rank tag-output", 0, OPT_LABEL, NULL},
     {"timeout", 1, OPT_TIMEOUT, NULL},
+    {"hang-timeout", 1, OPT_HANG_TIMEOUT, NULL},
     {"keep-going", 0, OPT_KEEP_GOING, NULL},
     {"host hosts H", 1, OPT_HOSTS, NULL},
     {"f hostfile machinefile default-hostfile", 1, OPT_HOSTFILE, NULL},
@@ -113,6 +115,10 @@ static const char help[] =
     "  --allow-foreign          start programs that are linked with another MPI\n"
     "  --label                  print the rank in front of each line of output\n"
     "  --timeout SECONDS        end the job after this time, with exit code 124\n"
+    "  --hang-timeout SECONDS   report who waits for whom when no rank has moved for "
+    "this "
+    "time;\n"
+    "                           the job goes on\n"
     "  --keep-going             a rank that fails does not end the others; operations "
     "that\n"
     "                           wait for it end with MPI_ERR_PROC_ABORTED\n"
@@ -129,7 +135,9 @@ static const char help[] =
     "or 128 + the number of the signal that ended it. When a rank fails, the others get\n"
     "one second to end; then they and the processes that they started are killed. "
     "Ctrl-C\n"
-    "ends the job; a second Ctrl-C kills it at once.\n";
+    "ends the job; a second Ctrl-C kills it at once. SIGUSR1 to mpiexec makes it report "
+    "what\n"
+    "each rank does; the job goes on.\n";
 
 static enum parsed wrong(const char *what, const char *about)
 {
@@ -349,6 +357,8 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
         break;
     case OPT_TIMEOUT:
         return parse_timeout(words, &plan->timeout);
+    case OPT_HANG_TIMEOUT:
+        return parse_timeout(words, &plan->hang_timeout);
     case OPT_KEEP_GOING:
         plan->keeps_going = true;
         break;

@@ -56,11 +56,13 @@ struct plan {
     struct hosts hosts;         /* none: this machine */
     int per_host;               /* ranks on each host; 0: not said */
     bool may_exceed_slots;
-    bool is_report;   /* no ranks: which networks would be used? */
-    bool keeps_going; /* a rank that fails does not end the others */
-    double timeout;   /* seconds; 0: none */
-    struct list set;  /* NAME=VALUE, for all programs */
-    struct list keep; /* names passed although the environment is empty */
+    bool is_report;      /* no ranks: which networks would be used? */
+    bool keeps_going;    /* a rank that fails does not end the others */
+    double timeout;      /* seconds; 0: none */
+    double hang_timeout; /* seconds without a move after which ranks are reported; 0: none
+                          */
+    struct list set;     /* NAME=VALUE, for all programs */
+    struct list keep;    /* names passed although the environment is empty */
 };
 
 enum parsed { PARSED, PARSED_AND_DONE, PARSED_WRONG };

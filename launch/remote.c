@@ -298,6 +298,9 @@ static void on_order(struct job *job, const struct frame *frame)
     case FRAME_RANK_FAILED:
         job_on_rank_failed_elsewhere(job, frame);
         break;
+    case FRAME_ASK:
+        job_on_ask(job);
+        break;
     default:
         break;
     }
@@ -348,6 +351,12 @@ static void on_message(struct job *job, const struct frame *frame, const char *p
     case FRAME_RANK_FAILED:
         job_on_rank_failed(job, frame, payload);
         break;
+    case FRAME_QUIET:
+        job_on_quiet(job, frame);
+        break;
+    case FRAME_DOING:
+        job_on_doing(job, frame, payload);
+        break;
     case FRAME_NETWORKS:
         job_on_networks(job, frame, payload);
         break;
@@ -385,6 +394,8 @@ static bool may_come_from_child(const struct job *job, const struct frame *frame
     case FRAME_PROGRAM:
     case FRAME_NETWORKS:
     case FRAME_RANK_FAILED:
+    case FRAME_QUIET:
+    case FRAME_DOING:
         return frame->to == 0;
     case FRAME_GET:
     case FRAME_VALUE:
@@ -409,6 +420,7 @@ static bool may_come_from_parent(const struct job *job, const struct frame *fram
     case FRAME_SIGNAL:
     case FRAME_RELEASE:
     case FRAME_RANK_FAILED:
+    case FRAME_ASK:
         return frame->to < 0 && job->setup.path != NULL;
     case FRAME_PROGRAM:
         return job->setup.path != NULL;

@@ -5,6 +5,7 @@
 #include "job_parts.h"
 
 #include "keeper.h"
+#include "proc.h"
 
 #include "base/clock.h"
 
@@ -159,7 +160,8 @@ static void do_nothing(struct job *job)
 void job_signal_ranks(struct job *job, int signal)
 {
     for (int r = 0; r < job->count; r++) {
-        if (job->ranks[r].is_running) {
+        if (job->ranks[r].is_running &&
+            (signal != SIGUSR1 || proc_survives(job->ranks[r].pid, signal))) {
             kill(-job->ranks[r].pid, signal);
         }
     }

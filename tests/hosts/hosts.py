@@ -302,10 +302,10 @@ def what_ranks_leave_behind_ends_with_the_job():
 
 @case("ends")
 def signals_reach_ranks_on_all_hosts():
-    script = "exec 2>/dev/null; trap 'echo got; exit 0' USR1; echo ready; while :; do sleep 0.05; done"
+    script = "exec 2>/dev/null; trap 'echo got; exit 0' USR2; echo ready; while :; do sleep 0.05; done"
     running = OnHost("--hosts", hosts(1, 2, 3), "-n", 3, "bash", "-c", script)
     running.expect("ready", 3)
-    os.kill(running.front(), signal.SIGUSR1)
+    os.kill(running.front(), signal.SIGUSR2)
     equal(running.end().lines(), ["got"] * 3)
     for number in (signal.SIGINT, signal.SIGTERM):
         running = OnHost("--hosts", hosts(1, 2, 3), "-n", 3, "bash", "-c",

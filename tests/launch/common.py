@@ -366,6 +366,22 @@ class Running:
         return done
 
 
+REPORT_END = b"  the job goes on\n"
+
+
+def read_report(running, seconds=PATIENCE):
+    """What mpiexec says on standard error up to the end of a report of what ranks do."""
+    said, end = b"", time.monotonic() + seconds
+    while REPORT_END not in said:
+        left = end - time.monotonic()
+        claim(left > 0 and select.select([running.process.stderr], [], [], left)[0],
+              f"no report: {said[-3000:].decode()}")
+        part = running.process.stderr.read(65536)
+        claim(part, f"an end without a report: {said[-3000:].decode()}")
+        said += part
+    return said.decode()
+
+
 def mpiexec(*words, code=0, says=(), given=None, under=(), **settings):
     """Runs mpiexec to its end; `under` is what stands in front of it."""
     if given is not None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from common import (HOST, OF_MPIEXEC, Running, Terminal, case, claim, equal, failure,
                     is_sanitized, line, lines_are_whole, main, mpiexec, mpiexec_path, program,
-                    start, state_of, wait_until, processes_with)
+                    read_report, start, state_of, wait_until, processes_with)
 
 RANK_OF_SIZE = ("sh", "-c", "echo $PMI_RANK of $PMI_SIZE")
 PROCESSORS = sorted(os.sched_getaffinity(0))
@@ -735,10 +735,24 @@ for i in range(2):
 def the_users_signals_reach_every_rank():
     run = start("-n", 3, *TELL_SIGNALS)
     run.expect("ready", 3)
-    for number in (signal.SIGUSR1, signal.SIGUSR2):
-        run.send(number)
-        run.expect(number.name, 3)
+    run.send(signal.SIGUSR1)
+    run.expect("SIGUSR1", 3)
+    report = read_report(run)
+    claim("  3 ranks asleep before MPI_Init: 0-2\n" in report, report)
+    run.send(signal.SIGUSR2)
+    run.expect("SIGUSR2", 3)
     run.end()
+
+
+@case("signals")
+def the_signal_for_a_report_ends_no_rank():
+    run = start("-n", 2, "sh", "-c", "echo ready; exec sleep 60")
+    run.expect("ready", 2)
+    for _ in range(2):
+        run.send(signal.SIGUSR1)
+        claim(read_report(run).startswith("mpiexec: SIGUSR1: what the 2 ranks do:\n"), "no head")
+    run.send(signal.SIGTERM)
+    run.end(143, ["ending the job"])
 
 
 @case("signals")

@@ -1,0 +1,422 @@
+/*
+ * hang.c - what ranks do, and whether they move (--hang-timeout, SIGUSR1).
+ *
+ * Every daemon watches the ranks of its host: it looks at their counters in the segment,
+ * several times in the time-out, and tells the root when none has moved for that long,
+ * and when one moves again. When all hosts are quiet the root asks all for what their
+ * ranks do. Each answers after a short while, in which it sees whose polls move; the root
+ * prints the report (stuck.h) when all have answered, or one has not for too long.
+ *
+ * A rank that computes for long cannot be told from one that loops for ever; so the job
+ * goes on after a report, and a second one comes only after some rank has moved.
+ */
+#include "job_parts.h"
+
+#include "proc.h"
+#include "stuck.h"
+
+#include "base/clock.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const uint64_t POLLING_NS = UINT64_C(100000000);   /* to see polls move */
+static const uint64_t PATIENCE_NS = UINT64_C(2000000000); /* with an answer */
+static const uint64_t MS = UINT64_C(1000000);
+
+struct seen {
+    uint64_t moves; /* the sum of what counts */
+    uint64_t polls;
+};
+
+struct hang {
+    struct seen *seen;  /* by rank of this host */
+    uint64_t looked;    /* when counters were looked at; 0: never */
+    uint64_t since;     /* when one of them has moved last */
+    int running;        /* ranks, then */
+    bool is_quiet;      /* nothing has moved for the time-out */
+    uint64_t answer_at; /* 0: nobody has asked */
+
+    /* The root's. */
+    bool *is_daemon_quiet;
+    bool is_told;         /* this hang has been */
+    const char *asked_by; /* the head of the report; NULL: none is to come */
+    struct stuck_rank *ranks;
+    bool *has_answered; /* by daemon */
+    int missing;
+    uint64_t give_up_at;
+};
+
+/* ---- one rank ---- */
+
+static const struct weft_doing_record *record_of(const struct job *job, int local)
+{
+    return &weft_segment_slice(job_segment_of(job, local), (uint32_t)local)->doing;
+}
+
+/* Single words, each of which one process writes: relaxed, no other memory is meant. */
+static uint64_t moves_of(const struct weft_doing_record *record)
+{
+    enum { DONE_AT = offsetof(struct weft_doing, done) / sizeof(uint64_t) };
+
+    return atomic_load_explicit(&record->waits, memory_order_relaxed) +
+           atomic_load_explicit(&record->words[DONE_AT], memory_order_relaxed);
+}
+
+static uint64_t polls_of(const struct weft_doing_record *record)
+{
+    return atomic_load_explicit(&record->polls, memory_order_relaxed);
+}
+
+/* The process that has called MPI_Init, which a shell may have started. */
+static char state_of(const struct job *job, int local)
+{
+    const struct weft_slot_entry *slot =
+        weft_segment_slot(job_segment_of(job, local), (uint32_t)local);
+    const pid_t leader = job->ranks[local].pid;
+    pid_t group = 0;
+    const char state = slot->pid > 0 ? proc_state(slot->pid, &group) : 0;
+
+    return state != 0 && group == leader ? state : proc_state(leader, &group);
+}
+
+static enum stuck_life life_of(const struct job *job, int local)
+{
+    const struct weft_segment *segment = job_segment_of(job, local);
+    const struct weft_slice *slice = weft_segment_slice(segment, (uint32_t)local);
+
+    switch (atomic_load_explicit(&slice->state, memory_order_acquire)) {
+    case WEFT_SLICE_LOST:
+        return STUCK_DEAD;
+    case WEFT_SLICE_EMPTY:
+        return job_rank_has_ended(job, local) ? STUCK_ENDED : STUCK_NOT_BEGUN;
+    case WEFT_SLICE_CLOSED:
+        return job_rank_has_ended(job, local) ? STUCK_ENDED : STUCK_FINALIZED;
+    default:
+        return job_rank_has_ended(job, local) ? STUCK_ENDED : STUCK_LIVING;
+    }
+}
+
+static void look_at(const struct job *job, int local, struct stuck_rank *rank)
+{
+    const struct weft_doing_record *record = record_of(job, local);
+    const char *why;
+
+    memset(rank, 0, sizeof(*rank));
+    rank->life = life_of(job, local);
+    if (rank->life == STUCK_DEAD) {
+        why = weft_segment_why_lost(job_segment_of(job, local), (uint32_t)local);
+        snprintf(rank->why, sizeof(rank->why), "%s", why != NULL ? why : "");
+    } else if (rank->life != STUCK_ENDED) {
+        rank->state = state_of(job, local);
+        rank->is_polling = polls_of(record) != job->hang->seen[local].polls;
+        (void)weft_doing_read(record, &rank->doing);
+    }
+}
+
+/* ---- the ranks of this host ---- */
+
+static bool open_hang(struct job *job)
+{
+    const size_t daemons = (size_t)job->setup.layout.count;
+    struct hang *hang = job->hang;
+
+    if (hang != NULL) {
+        return true;
+    }
+    hang = calloc(1, sizeof(*hang));
+    if (hang == NULL) {
+        return false;
+    }
+    hang->seen = calloc((size_t)job->count + 1, sizeof(*hang->seen));
+    hang->is_daemon_quiet = calloc(daemons, sizeof(bool));
+    hang->has_answered = calloc(daemons, sizeof(bool));
+    if (!job_is_daemon(job)) {
+        hang->ranks = calloc((size_t)job->plan->ranks, sizeof(*hang->ranks));
+    }
+    if (hang->seen == NULL || hang->is_daemon_quiet == NULL ||
+        hang->has_answered == NULL || (hang->ranks == NULL && !job_is_daemon(job))) {
+        free(hang->seen);
+        free(hang->is_daemon_quiet);
+        free(hang->has_answered);
+        free(hang->ranks);
+        free(hang);
+        return false;
+    }
+    job->hang = hang;
+    return true;
+}
+
+/* True if a rank has moved since the last look. */
+static bool has_moved(struct job *job)
+{
+    struct hang *hang = job->hang;
+    bool is_moved = job->running != hang->running;
+
+    hang->running = job->running;
+    for (int r = 0; r < job->count; r++) {
+        if (job->ranks[r].is_running) {
+            const struct weft_slice *slice =
+                weft_segment_slice(job_segment_of(job, r), (uint32_t)r);
+            const uint64_t moves =
+                moves_of(&slice->doing) +
+                atomic_load_explicit(&slice->state, memory_order_relaxed) +
+                (uint64_t)job->ranks[r].program;
+
+            is_moved |= moves != hang->seen[r].moves;
+            hang->seen[r].moves = moves;
+        }
+    }
+    return is_moved;
+}
+
+/* ---- the root ---- */
+
+static bool takes_part(const struct job *job, int daemon)
+{
+    return job->setup.layout.stations[daemon].ranks > 0;
+}
+
+static bool are_all_quiet(const struct job *job)
+{
+    for (int d = 0; d < job->setup.layout.count; d++) {
+        if (takes_part(job, d) && !job->hang->is_daemon_quiet[d]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void prepare_answer(struct job *job)
+{
+    struct hang *hang = job->hang;
+
+    for (int r = 0; r < job->count; r++) {
+        hang->seen[r].polls = polls_of(record_of(job, r));
+    }
+    hang->answer_at = weft_clock_ns() + POLLING_NS;
+}
+
+static void ask(struct job *job, const char *head)
+{
+    struct hang *hang = job->hang;
+
+    if (hang->asked_by != NULL) {
+        return; /* it is on its way */
+    }
+    hang->asked_by = head;
+    hang->missing = 0;
+    for (int d = 0; d < job->setup.layout.count; d++) {
+        hang->has_answered[d] = !takes_part(job, d);
+        hang->missing += takes_part(job, d);
+    }
+    for (int r = 0; r < job->plan->ranks; r++) {
+        hang->ranks[r] = (struct stuck_rank){.life = STUCK_SILENT};
+    }
+    hang->give_up_at = weft_clock_ns() + PATIENCE_NS;
+    tree_tell(job, FRAME_ASK, 0);
+    if (takes_part(job, 0)) {
+        prepare_answer(job);
+    }
+}
+
+static void note_quiet(struct job *job, int daemon, bool is_quiet)
+{
+    struct hang *hang = job->hang;
+
+    hang->is_daemon_quiet[daemon] = is_quiet;
+    if (!is_quiet) {
+        hang->is_told = false;
+    } else if (!hang->is_told && are_all_quiet(job) && job->state == RUNNING) {
+        hang->is_told = true;
+        ask(job, "--hang-timeout");
+    }
+}
+
+static void print(struct job *job, const char *text, size_t n)
+{
+    if (job->error_to != NULL) {
+        sink_say(job->error_to, text, n);
+    } else if (write(STDERR_FILENO, text, n) < 0) {
+        return;
+    }
+}
+
+static void report(struct job *job)
+{
+    struct hang *hang = job->hang;
+    const struct stuck stuck = {hang->ranks, job->plan->ranks};
+    struct bytes text = {NULL, 0, 0};
+
+    if (strcmp(hang->asked_by, "--hang-timeout") == 0) {
+        job_say(job, "no rank has moved for %g s (--hang-timeout); what the %d ranks do:",
+                job->plan->hang_timeout, stuck.count);
+    } else {
+        job_say(job, "%s: what the %d ranks do:", hang->asked_by, stuck.count);
+    }
+    hang->asked_by = NULL;
+    stuck_report(&stuck, &text);
+    stuck_say(&text, "  the job goes on");
+    print(job, text.at, text.count);
+    bytes_free(&text);
+}
+
+static void take_answer(struct job *job, int daemon, const struct stuck_rank *ranks)
+{
+    const struct station *station = &job->setup.layout.stations[daemon];
+    struct hang *hang = job->hang;
+
+    if (hang->asked_by == NULL || hang->has_answered[daemon]) {
+        return;
+    }
+    hang->has_answered[daemon] = true;
+    memcpy(hang->ranks + station->first, ranks, (size_t)station->ranks * sizeof(*ranks));
+    if (--hang->missing == 0) {
+        report(job);
+    }
+}
+
+static void answer(struct job *job)
+{
+    struct stuck_rank *ranks = calloc((size_t)job->count + 1, sizeof(*ranks));
+
+    for (int r = 0; ranks != NULL && r < job->count; r++) {
+        look_at(job, r, &ranks[r]);
+    }
+    if (ranks != NULL && job_is_daemon(job)) {
+        tree_report(job, FRAME_DOING, -1, 0, ranks, (size_t)job->count * sizeof(*ranks));
+    } else if (ranks != NULL) {
+        take_answer(job, 0, ranks);
+    }
+    free(ranks);
+}
+
+/* ---- the loop ---- */
+
+static uint64_t timeout_ns(const struct job *job)
+{
+    return (uint64_t)(job->plan->hang_timeout * 1e9);
+}
+
+/* Looks about eight times in the time-out. */
+static uint64_t interval_ns(const struct job *job)
+{
+    const uint64_t ns = timeout_ns(job) / 8;
+
+    return ns < 20 * MS ? 20 * MS : ns > 1000 * MS ? 1000 * MS : ns;
+}
+
+static bool is_watching(const struct job *job)
+{
+    return job->plan != NULL && job->plan->hang_timeout > 0 && job->state == RUNNING &&
+           job->count > 0 && job->segment.header != NULL;
+}
+
+uint64_t job_hang_due(const struct job *job)
+{
+    const struct hang *hang = job->hang;
+    uint64_t due = 0;
+
+    if (is_watching(job)) {
+        due = hang == NULL || hang->looked == 0 ? 1 : hang->looked + interval_ns(job);
+    }
+    if (hang != NULL && hang->answer_at != 0 && (due == 0 || hang->answer_at < due)) {
+        due = hang->answer_at;
+    }
+    if (hang != NULL && hang->asked_by != NULL && (due == 0 || hang->give_up_at < due)) {
+        due = hang->give_up_at;
+    }
+    return due;
+}
+
+static void look(struct job *job, uint64_t now)
+{
+    struct hang *hang = job->hang;
+    const bool is_first = hang->looked == 0;
+    bool is_quiet;
+
+    hang->looked = now;
+    if (has_moved(job) || is_first) {
+        hang->since = now;
+    }
+    is_quiet = now - hang->since >= timeout_ns(job);
+    if (is_quiet == hang->is_quiet) {
+        return;
+    }
+    hang->is_quiet = is_quiet;
+    if (job_is_daemon(job)) {
+        tree_report(job, FRAME_QUIET, -1, is_quiet, NULL, 0);
+    } else {
+        note_quiet(job, 0, is_quiet);
+    }
+}
+
+void job_hang_tend(struct job *job, uint64_t now)
+{
+    struct hang *hang;
+
+    if (job_hang_due(job) == 0 || job_hang_due(job) > now || !open_hang(job)) {
+        return;
+    }
+    hang = job->hang;
+    if (is_watching(job) &&
+        (hang->looked == 0 || now - hang->looked >= interval_ns(job))) {
+        look(job, now);
+    }
+    if (hang->answer_at != 0 && now >= hang->answer_at) {
+        hang->answer_at = 0;
+        answer(job);
+    }
+    if (hang->asked_by != NULL && now >= hang->give_up_at) {
+        report(job); /* of those that have answered */
+    }
+}
+
+void job_hang_ask(struct job *job, const char *head)
+{
+    if (job->state != RUNNING || job->segment.header == NULL) {
+        job_say(job, "%s: no ranks are running", head);
+    } else if (open_hang(job)) {
+        ask(job, head);
+    }
+}
+
+/* ---- frames ---- */
+
+void job_on_ask(struct job *job)
+{
+    tree_tell(job, FRAME_ASK, 0);
+    if (job->count > 0 && job->segment.header != NULL && open_hang(job)) {
+        prepare_answer(job);
+    }
+}
+
+void job_on_quiet(struct job *job, const struct frame *frame)
+{
+    if (open_hang(job)) {
+        note_quiet(job, frame->from, frame->value != 0);
+    }
+}
+
+/* What a daemon says of its ranks is looked at as what they say themselves. */
+void job_on_doing(struct job *job, const struct frame *frame, const char *payload)
+{
+    const size_t count = (size_t)job->setup.layout.stations[frame->from].ranks;
+    struct stuck_rank *ranks = calloc(count + 1, sizeof(*ranks));
+
+    if (ranks != NULL && job->hang != NULL && frame->bytes == count * sizeof(*ranks)) {
+        memcpy(ranks, payload, frame->bytes);
+        for (size_t r = 0; r < count; r++) {
+            ranks[r].life =
+                (unsigned)ranks[r].life > STUCK_SILENT ? STUCK_SILENT : ranks[r].life;
+            ranks[r].why[sizeof(ranks[r].why) - 1] = '\0';
+            weft_doing_check(&ranks[r].doing);
+        }
+        take_answer(job, frame->from, ranks);
+    }
+    free(ranks);
+}

@@ -1,0 +1,94 @@
+/*
+ * stuck.h - who waits for whom in a job that does not move: from a table of what each
+ * rank does to the lines of a report. Pure functions: they look at nothing but the table.
+ *
+ *   stuck_words.c  what one rank does, in words
+ *   stuck_graph.c  who waits for whom, and in which circle
+ *   stuck_near.c   what nearly fits: messages and receives, collectives
+ *   stuck.c        the report
+ */
+#ifndef WEFT_LAUNCH_STUCK_H
+#define WEFT_LAUNCH_STUCK_H
+
+#include "bytes.h"
+
+#include "wireup/doing.h"
+
+enum stuck_life {
+    STUCK_NOT_BEGUN, /* it has not called MPI_Init */
+    STUCK_LIVING,
+    STUCK_FINALIZED, /* its process still runs */
+    STUCK_ENDED,
+    STUCK_DEAD,   /* it has failed, and the others go on */
+    STUCK_SILENT, /* its host has not answered */
+};
+
+enum { STUCK_WHY = 128, STUCK_TEXT = 320 };
+
+/* What is known of one rank; the table has one for each rank of the job, in order. */
+struct stuck_rank {
+    enum stuck_life life;
+    char state;      /* of its process, as /proc has it: R, S, D, T; 0: not known */
+    bool is_polling; /* its MPI_Test or MPI_Iprobe calls move */
+    struct weft_doing doing;
+    char why[STUCK_WHY]; /* of a dead one */
+};
+
+struct stuck {
+    const struct stuck_rank *ranks;
+    int count;
+};
+
+/* Adds the report to `to`: lines, each with its end. */
+void stuck_report(const struct stuck *stuck, struct bytes *to);
+
+/* ---- between its files ---- */
+
+/* Adds a line. */
+void stuck_say(struct bytes *to, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Ranks as "0-2, 5", not more than a line holds; `is_in` says which. */
+void stuck_list(const struct stuck *stuck, const bool *is_in, char *text, size_t size);
+
+/* The words of one rank: what it does; its peer, tag and bytes; where. All of size
+ * STUCK_TEXT. */
+struct stuck_words {
+    char doing[STUCK_TEXT];
+    char detail[STUCK_TEXT];
+    char where[STUCK_TEXT];
+};
+void stuck_describe(const struct stuck_rank *rank, struct stuck_words *words);
+/* All of it in one text. */
+void stuck_describe_whole(const struct stuck_rank *rank, char *text, size_t size);
+
+/* Peer, tag and bytes of a message; `towards` is "from" or "to". */
+void stuck_describe_message(const struct weft_doing_message *message, const char *towards,
+                            char *text, size_t size);
+
+/* Does the rank wait in a call of MPI, or spin in one? */
+bool stuck_is_waiting(const struct stuck_rank *rank);
+/* Does it wait in a collective; in the same one as another; on the same communicator? */
+bool stuck_is_collective(const struct stuck_rank *rank);
+bool stuck_is_same_call(const struct stuck_rank *a, const struct stuck_rank *b);
+bool stuck_is_same_comm(const struct stuck_rank *a, const struct stuck_rank *b);
+const char *stuck_collective(const struct stuck_rank *rank); /* its name */
+
+/* Whom a rank waits for. */
+enum { STUCK_EDGES = 8 };
+struct stuck_edges {
+    int to[STUCK_EDGES];
+    int count;
+    bool is_any; /* for a message of any rank, or for any of several requests */
+};
+void stuck_edges_of(const struct stuck *stuck, int rank, struct stuck_edges *edges);
+
+/* Those of the graph. */
+void stuck_say_cycles(const struct stuck *stuck, struct bytes *to);
+void stuck_say_ends(const struct stuck *stuck, struct bytes *to);
+
+/* Near misses. */
+void stuck_say_messages(const struct stuck *stuck, struct bytes *to);
+void stuck_say_collectives(const struct stuck *stuck, struct bytes *to);
+
+#endif

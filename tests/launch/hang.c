@@ -1,0 +1,260 @@
+/*
+ * hang.c - programs that never end, by the name of what is wrong with them: hang.py reads
+ * what mpiexec says of each. Ranks that have no part in it wait in MPI_Barrier.
+ */
+#include <mpi.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PARTS = 4, SMALL = 2048, TAG = 5 };
+
+static int rank;
+static int size;
+static char buffer[1 << 16];
+
+static void receive(int from, int tag, MPI_Comm comm)
+{
+    MPI_Recv(buffer, 8, MPI_BYTE, from, tag, comm, MPI_STATUS_IGNORE);
+}
+
+static void deadlock(void)
+{
+    if (rank < 2) {
+        receive(1 - rank, TAG, MPI_COMM_WORLD);
+    }
+}
+
+static void cycle(void)
+{
+    if (rank < 5) {
+        receive((rank + 1) % 5, TAG, MPI_COMM_WORLD);
+    }
+}
+
+static void missing(void)
+{
+    int sum = 0;
+
+    if (rank == 1) {
+        receive(3, 7, MPI_COMM_WORLD);
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void mismatch(void)
+{
+    if (rank == 1) {
+        MPI_Bcast(buffer, 8, MPI_BYTE, 0, MPI_COMM_WORLD);
+    }
+}
+
+static void tag(void)
+{
+    if (rank == 0) {
+        MPI_Send(buffer, 8, MPI_BYTE, 1, TAG + 1, MPI_COMM_WORLD);
+    } else if (rank == 1) {
+        receive(0, TAG, MPI_COMM_WORLD);
+    }
+}
+
+static void communicator(void)
+{
+    MPI_Comm other;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &other);
+    MPI_Comm_set_name(other, "other");
+    if (rank == 0) {
+        MPI_Send(buffer, 8, MPI_BYTE, 1, TAG, other);
+    } else if (rank == 1) {
+        receive(0, TAG, MPI_COMM_WORLD);
+    }
+}
+
+static void wildcard(void)
+{
+    if (rank == 0) {
+        for (int i = 0; i < size; i++) { /* one more than there are */
+            receive(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD);
+        }
+    } else {
+        MPI_Send(buffer, 8, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
+    }
+}
+
+static void loop(void)
+{
+    volatile unsigned long turns = 0;
+
+    while (rank == 2) {
+        turns = turns + 1;
+    }
+}
+
+static void stopped(void)
+{
+    if (rank == 2) {
+        raise(SIGSTOP);
+    }
+}
+
+/* Rank 1 was to pass on what rank 2 sends. */
+static void dead(void)
+{
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (rank == 2) {
+        raise(SIGKILL);
+    } else if (rank == 1) {
+        receive(2, TAG, MPI_COMM_WORLD);
+        receive(0, TAG + 1, MPI_COMM_WORLD);
+    } else {
+        receive(rank == 0 ? 1 : 0, TAG, MPI_COMM_WORLD);
+    }
+}
+
+static void space(void)
+{
+    if (rank == 0) {
+        receive(2, TAG, MPI_COMM_WORLD);
+    }
+    while (rank == 1) {
+        MPI_Send(buffer, SMALL, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
+    }
+}
+
+static void partitioned(void)
+{
+    MPI_Request request;
+
+    if (rank == 0) {
+        MPI_Psend_init(buffer, PARTS, 8, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, MPI_INFO_NULL,
+                       &request);
+        MPI_Start(&request);
+        MPI_Pready_range(0, PARTS - 2, request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else if (rank == 1) {
+        MPI_Precv_init(buffer, PARTS, 8, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_INFO_NULL,
+                       &request);
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
+static void synchronous(void)
+{
+    if (rank == 0) {
+        MPI_Ssend(buffer, 8, MPI_BYTE, 1, 7, MPI_COMM_WORLD);
+    }
+}
+
+static void request(void)
+{
+    MPI_Request r;
+
+    if (rank == 0) {
+        MPI_Irecv(buffer, 8, MPI_BYTE, 1, 9, MPI_COMM_WORLD, &r);
+        MPI_Wait(&r, MPI_STATUS_IGNORE);
+    }
+}
+
+static void finalize(void)
+{
+    if (rank == 2) {
+        pause();
+    }
+    MPI_Finalize();
+    exit(0);
+}
+
+static void probe(void)
+{
+    int flag = 0;
+
+    while (rank == 0 && !flag) {
+        MPI_Iprobe(1, 3, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    }
+}
+
+static void test(void)
+{
+    MPI_Request r;
+    int flag = 0;
+
+    if (rank == 0) {
+        MPI_Irecv(buffer, 8, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &r);
+        while (!flag) {
+            MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
+        }
+    } else if (rank == 1) {
+        MPI_Send(buffer, 8, MPI_BYTE, 0, TAG + 1, MPI_COMM_WORLD);
+    }
+}
+
+/* A half of the ranks, in a communicator of its own, misses its last member. */
+static void part(void)
+{
+    MPI_Comm half;
+
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    MPI_Comm_set_name(half, rank % 2 == 0 ? "even" : "odd");
+    if (rank == 3) {
+        pause();
+    }
+    MPI_Barrier(half);
+}
+
+/* Not stuck at all: all ranks speak with each other until they are ended. */
+static void busy(void)
+{
+    int sum = 0;
+
+    for (;;) {
+        MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} all[] = {
+    {"deadlock", deadlock},
+    {"cycle", cycle},
+    {"missing", missing},
+    {"mismatch", mismatch},
+    {"tag", tag},
+    {"communicator", communicator},
+    {"wildcard", wildcard},
+    {"loop", loop},
+    {"stopped", stopped},
+    {"dead", dead},
+    {"space", space},
+    {"partitioned", partitioned},
+    {"synchronous", synchronous},
+    {"request", request},
+    {"finalize", finalize},
+    {"probe", probe},
+    {"test", test},
+    {"part", part},
+    {"busy", busy},
+};
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (size_t i = 0; argc == 2 && i < sizeof(all) / sizeof(all[0]); i++) {
+        if (strcmp(all[i].name, argv[1]) == 0) {
+            all[i].run();
+            MPI_Barrier(MPI_COMM_WORLD);
+            MPI_Finalize();
+            return 0;
+        }
+    }
+    fprintf(stderr, "usage: hang NAME\n");
+    MPI_Abort(MPI_COMM_WORLD, 2);
+    return 2;
+}

@@ -1,0 +1,140 @@
+"""hang.py - what mpiexec says of jobs that hang: who waits for whom (hang.c has the jobs).
+
+Each job is known by its name; of each a few sentences must be in the report, as patterns.
+See common.py for how cases are written and called.
+"""
+
+import re
+import signal
+import sys
+import time
+
+import common
+from common import Running, case, claim, equal, main, mpiexec_path, program, read_report
+
+QUIET = 0.5  # seconds without a move after which a job counts as stuck
+WORLD = "'MPI_COMM_WORLD'"
+
+# Name: ranks that it needs, options of mpiexec, and what is said; N is the number of ranks,
+# M one less.
+HANGS = {
+    "deadlock": (2, (), [
+        r"^  cycle of 2: 0 waits for 1 \(MPI_Recv, tag 5\), 1 waits for 0 \(MPI_Recv, tag 5\)$"]),
+    "cycle": (5, (), [
+        r"^  cycle of 5: 0 waits for 1 \(MPI_Recv, tag 5\), .*, 4 waits for 0 \(MPI_Recv, tag 5\)$"]),
+    "missing": (4, (), [
+        rf"^  M ranks in MPI_Allreduce on {WORLD}: 0, 2-M$",
+        rf"^  odd one out: M ranks are in MPI_Allreduce on {WORLD}, rank 1 is in MPI_Recv from "
+        rf"3, tag 7 on {WORLD}$"]),
+    "mismatch": (3, (), [
+        rf"^  near miss on {WORLD}: MPI_Barrier is called by 0, 2-M, and MPI_Bcast by 1; "]),
+    "tag": (3, (), [
+        rf"^  near miss at rank 1: it receives from 0, tag 5 on {WORLD}, and a message from 0, "
+        rf"tag 6 on {WORLD} \(8 bytes\) waits: the tag differs$"]),
+    "communicator": (3, (), [
+        rf"^  near miss at rank 1: it receives from 0, tag 5 on {WORLD}, and a message from 0, "
+        r"tag 5 on 'other' \(8 bytes\) waits: the communicator differs$"]),
+    "wildcard": (3, (), [
+        rf"^  1 rank in MPI_Recv from any rank, any tag on {WORLD}: 0$",
+        r"^  rank 0 waits for a message from any rank, and nobody is left to send one"]),
+    "loop": (4, (), [
+        r"^  1 rank running outside MPI: computes or loops: 2$",
+        r"^  M ranks wait for rank 2, which is running outside MPI"]),
+    "stopped": (4, (), [
+        r"^  1 rank stopped by a signal, outside MPI: 2$",
+        r"^  M ranks wait for rank 2, which is stopped by a signal"]),
+    "dead": (4, ("--keep-going",), [
+        r"^  1 rank dead: killed by signal 9, Killed: 2$",
+        r"^  cycle of 2: 0 waits for 1 \(MPI_Recv, tag 5\), 1 waits for 0 \(MPI_Recv, tag 6\)$"]),
+    "space": (4, (), [
+        rf"^  1 rank in MPI_Send to 0, tag 5 on {WORLD}: 1$",
+        r"^  rank 0 keeps \d+ messages that no receive has met, .*: there is no room for more, so "
+        r"their senders wait$"]),
+    "partitioned": (4, (), [
+        rf"^  1 rank in MPI_Wait for a partitioned send to 1, tag 5 on {WORLD}, 3 of 4 partitions "
+        r"ready: 0$",
+        rf"^  1 rank in MPI_Wait for a partitioned receive from 0, tag 5 on {WORLD}: 1$",
+        r"^  M ranks wait for rank 0, "]),
+    "synchronous": (3, (), [
+        rf"^  1 rank in MPI_Ssend to 1, tag 7 on {WORLD}: 0$",
+        r"^  rank 1 keeps 1 message that no receive has met, the first one from 0, tag 7 "]),
+    "request": (3, (), [
+        rf"^  odd one out: M ranks are in MPI_Barrier on {WORLD}, rank 0 is in MPI_Wait for a "
+        rf"receive from 1, tag 9 on {WORLD}$"]),
+    "finalize": (4, (), [
+        rf"^  odd one out: M ranks are in MPI_Finalize on {WORLD}, rank 2 is asleep outside MPI$"]),
+    "probe": (3, (), [
+        rf"^  1 rank spinning in MPI_Iprobe from 1, tag 3 on {WORLD}: 0$"]),
+    "test": (3, (), [
+        r"^  1 rank spinning in MPI_Test: 0$",
+        r"^  near miss at rank 0: it receives from 1, tag 5 .*: the tag differs$"]),
+    "part": (4, (), [
+        r"^  \d+ ranks? in MPI_Barrier on 'odd': 1\b",
+        r"^  \d+ ranks wait for rank 3, which is asleep outside MPI$"]),
+}
+
+
+def hold(report, name, ranks):
+    lines = report.splitlines()
+    for pattern in HANGS[name][2]:
+        pattern = re.sub(r"\bM\b", str(ranks - 1), pattern)
+        claim(any(re.search(pattern, line) for line in lines),
+              f"{name}: {pattern} is not said:\n{report}")
+
+
+def hang(name, ranks, front=(), more=(), seconds=common.PATIENCE):
+    """Starts the job, reads its report and ends it; what the report took after its time."""
+    running = Running([*front, mpiexec_path(), "--hang-timeout", QUIET, *HANGS[name][1], *more,
+                       "-n", ranks, program("hang"), name])
+    try:
+        report = read_report(running, seconds)
+        hold(report, name, ranks)
+        equal(report.count("mpiexec: no rank has moved for 0.5 s (--hang-timeout); what the "
+                           f"{ranks} ranks do:\n"), 1, report)
+    except AssertionError:
+        running.abandon()
+        raise
+    return running, report
+
+
+def end(running):
+    running.send(signal.SIGTERM)
+    done = running.finish()
+    claim(b"what the" not in done.err, f"a second report: {done.err.decode()}")
+    common.nothing_is_left(running.mark, running.before, common.ENDING)
+
+
+@case("one host")
+def every_hang_is_named():
+    for name in HANGS:
+        running, _ = hang(name, max(4, HANGS[name][0]))
+        end(running)
+
+
+@case("one host")
+def a_job_that_moves_is_not_reported_but_on_request():
+    """Twice: the first report leaves the job as it was."""
+    running = Running([mpiexec_path(), "--hang-timeout", 2, "-n", 4, program("hang"), "busy"])
+    time.sleep(1)
+    for _ in range(2):
+        running.send(signal.SIGUSR1)
+        report = read_report(running)
+        claim(report.startswith("mpiexec: SIGUSR1: what the 4 ranks do:\n"), report)
+    time.sleep(2.5)
+    end(running)
+
+
+@case("many ranks")
+def five_hangs_are_named_at_64_ranks():
+    for name in ("missing", "tag", "loop", "finalize", "cycle"):
+        end(hang(name, 64)[0])
+
+
+@case("many ranks")
+def two_hangs_are_named_at_1000_ranks():
+    for name in ("missing", "loop"):
+        end(hang(name, 1000, seconds=300)[0])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,11 +1,10 @@
 /*
- * test_share.c - one long transfer that two sides work on: who may begin, open and claim
- * it, and that every byte is handed out exactly once, however the two meet.
+ * test_copy_share.c - one long transfer that two sides work on: who may begin, open and
+ * claim it, and that every byte is handed out exactly once, however the two meet.
  */
 #include "unit.h"
 
 #include "copy_share.h"
-#include "sanitized.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -376,7 +375,7 @@ static void every_byte_is_handed_out_once_in_any_interleaving(void **state)
 
 /* ---- two threads ---- */
 
-enum { ROUNDS = IS_SANITIZED != 0 ? 5000 : 20000 };
+enum { ROUNDS = 5000 };
 
 /* Often not at all. */
 static void pause_a_little(uint64_t *random)

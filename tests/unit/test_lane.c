@@ -418,19 +418,19 @@ static void a_million_messages_arrive_in_order(void **state)
 static void messages_arrive_in_order_through_a_lane_that_is_always_full(void **state)
 {
     (void)state;
-    run_two_threads(ALWAYS_FULL, IS_SANITIZED ? 5000 : 50000);
+    run_two_threads(ALWAYS_FULL, IS_SANITIZED ? 5000 : 10000);
 }
 
 static void messages_arrive_in_order_through_a_lane_that_is_always_empty(void **state)
 {
     (void)state;
-    run_two_threads(ALWAYS_EMPTY, IS_SANITIZED ? 5000 : 50000);
+    run_two_threads(ALWAYS_EMPTY, IS_SANITIZED ? 5000 : 10000);
 }
 
 static void messages_arrive_in_order_whoever_pauses(void **state)
 {
     (void)state;
-    run_two_threads(RANDOM_PAUSES, IS_SANITIZED ? 20000 : 300000);
+    run_two_threads(RANDOM_PAUSES, IS_SANITIZED ? 20000 : 60000);
 }
 
 int main(void)

@@ -16,7 +16,6 @@
 #include "base/futex.h"
 #include "base/process.h"
 #include "node/copy_share.h"
-#include "sanitized.h"
 #include "transport/shm/shm.h"
 
 #include <pthread.h>
@@ -27,7 +26,7 @@
 #include <unistd.h>
 
 enum {
-    SCHEDULES = IS_SANITIZED ? 10000 : 100000,
+    SCHEDULES = 10000,
     LIMIT_SECONDS = 280,
     SIDES = 2,
     JOB = 4711,

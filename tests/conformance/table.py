@@ -17,7 +17,8 @@ Debian's source package) with Weft's `mpicc` and runs them as their lists say. A
 of such a list: a program, its ranks and arguments. It passes if the job ends with code 0, says
 "No Errors" and nothing else; where the line asks for a job that fails, if it ends with an error
 by itself. What is not built or not run has not passed. A source that does not compile, because it
-uses what the standard ABI leaves out, is built with `mpi_legacy.h` (`docs/abi.md`). The last column
+uses what the standard ABI leaves out, is built with `mpi_legacy.h` (`docs/abi.md`). Threads of a
+program that wait for each other sleep; MPICH's own barrier of threads polls. The last column
 is of another run (`--connections`), in which all messages went over network connections by the
 loopback.
 

@@ -171,6 +171,13 @@ class WholeRuns(unittest.TestCase):
     def test_every_commit_runs_at_most_40_fixed_entries(self):
         self.assertIn(len(conformance.fixed_entries()), range(1, 41))
 
+    def test_a_tenth_does_not_wait_for_what_did_not_pass_before(self):
+        old = table.Table()
+        old.set_list("l", {"a 1": (job.PASSED, ""), "b 1": (job.FAILED, "it hangs")}, {})
+        entries = [testlist.entry("l", "a 1"), testlist.entry("l", "b 1")]
+        limits = [e.limit for e in conformance.hurried(entries, old)]
+        self.assertEqual(limits, [testlist.DEFAULT_LIMIT, conformance.NOT_AWAITED])
+
     def test_a_part_of_a_list_is_not_a_list_that_lost_entries(self):
         self.assertEqual(self.run_it("--update"), 0)
         self.assertEqual(self.run_it("--rotating"), 0)

@@ -198,5 +198,8 @@ void job_dispatch(struct job *job, uint64_t data)
     case FROM_CHILD_ERROR:
         tree_on_child_error(job, (int)rank);
         break;
+    case FROM_TOP:
+        job_on_top(job);
+        break;
     }
 }

@@ -1,5 +1,5 @@
 /*
- * hang.c - what ranks do, and whether they move (--hang-timeout, SIGUSR1).
+ * hang.c - what ranks do, and whether they move (--hang-timeout, SIGUSR1, weft-top).
  *
  * Every daemon watches the ranks of its host: it looks at their counters in the segment,
  * several times in the time-out, and tells the root when none has moved for that long,
@@ -22,11 +22,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static const uint64_t POLLING_NS = UINT64_C(100000000);   /* to see polls move */
+static const uint64_t POLLED_NS = UINT64_C(1000000000);   /* they would have, by then */
 static const uint64_t PATIENCE_NS = UINT64_C(2000000000); /* with an answer */
 static const uint64_t MS = UINT64_C(1000000);
+
+enum { CLIENTS = 8 };
 
 struct seen {
     uint64_t moves; /* the sum of what counts */
@@ -40,11 +44,15 @@ struct hang {
     int running;        /* ranks, then */
     bool is_quiet;      /* nothing has moved for the time-out */
     uint64_t answer_at; /* 0: nobody has asked */
+    uint64_t asked_at;
 
     /* The root's. */
     bool *is_daemon_quiet;
     bool is_told;         /* this hang has been */
-    const char *asked_by; /* the head of the report; NULL: none is to come */
+    bool is_asking;       /* a report is to come */
+    const char *asked_by; /* who wants it printed; NULL: nobody */
+    int clients[CLIENTS]; /* who wants it sent */
+    int client_count;
     struct stuck_rank *ranks;
     bool *has_answered; /* by daemon */
     int missing;
@@ -198,17 +206,35 @@ static void prepare_answer(struct job *job)
     for (int r = 0; r < job->count; r++) {
         hang->seen[r].polls = polls_of(record_of(job, r));
     }
-    hang->answer_at = weft_clock_ns() + POLLING_NS;
+    hang->asked_at = weft_clock_ns();
+    hang->answer_at = hang->asked_at + POLLING_NS;
 }
 
-static void ask(struct job *job, const char *head)
+/* A rank that has spun may have had no processor since it was asked. */
+static bool is_undecided(const struct job *job)
+{
+    struct weft_doing doing;
+
+    for (int r = 0; r < job->count; r++) {
+        const struct weft_doing_record *record = record_of(job, r);
+
+        if (job->ranks[r].is_running && polls_of(record) == job->hang->seen[r].polls &&
+            weft_doing_read(record, &doing) && doing.what != WEFT_DOING_NOTHING &&
+            doing.is_spinning && state_of(job, r) == 'R') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void ask(struct job *job)
 {
     struct hang *hang = job->hang;
 
-    if (hang->asked_by != NULL) {
+    if (hang->is_asking) {
         return; /* it is on its way */
     }
-    hang->asked_by = head;
+    hang->is_asking = true;
     hang->missing = 0;
     for (int d = 0; d < job->setup.layout.count; d++) {
         hang->has_answered[d] = !takes_part(job, d);
@@ -233,7 +259,8 @@ static void note_quiet(struct job *job, int daemon, bool is_quiet)
         hang->is_told = false;
     } else if (!hang->is_told && are_all_quiet(job) && job->state == RUNNING) {
         hang->is_told = true;
-        ask(job, "--hang-timeout");
+        hang->asked_by = "--hang-timeout";
+        ask(job);
     }
 }
 
@@ -246,22 +273,52 @@ static void print(struct job *job, const char *text, size_t n)
     }
 }
 
+/* What is more than the socket takes at once is lost: weft-top asks again. */
+static void answer_clients(struct job *job, const struct bytes *text)
+{
+    struct hang *hang = job->hang;
+    char head[256];
+    const int n =
+        snprintf(head, sizeof(head), "%d ranks of %.120s on %d host%s:\n",
+                 job->plan->ranks, job->plan->apps[0].argv[0], job->setup.layout.nodes,
+                 job->setup.layout.nodes == 1 ? "" : "s");
+
+    for (int i = 0; i < hang->client_count; i++) {
+        if (send(hang->clients[i], head, (size_t)n, MSG_NOSIGNAL) == n) {
+            (void)!send(hang->clients[i], text->at, text->count, MSG_NOSIGNAL);
+        }
+        close(hang->clients[i]);
+    }
+    hang->client_count = 0;
+}
+
+static void say_head(struct job *job)
+{
+    const int ranks = job->plan->ranks;
+
+    if (strcmp(job->hang->asked_by, "--hang-timeout") == 0) {
+        job_say(job, "no rank has moved for %g s (--hang-timeout); what the %d ranks do:",
+                job->plan->hang_timeout, ranks);
+    } else {
+        job_say(job, "%s: what the %d ranks do:", job->hang->asked_by, ranks);
+    }
+}
+
 static void report(struct job *job)
 {
     struct hang *hang = job->hang;
     const struct stuck stuck = {hang->ranks, job->plan->ranks};
     struct bytes text = {NULL, 0, 0};
 
-    if (strcmp(hang->asked_by, "--hang-timeout") == 0) {
-        job_say(job, "no rank has moved for %g s (--hang-timeout); what the %d ranks do:",
-                job->plan->hang_timeout, stuck.count);
-    } else {
-        job_say(job, "%s: what the %d ranks do:", hang->asked_by, stuck.count);
-    }
-    hang->asked_by = NULL;
+    hang->is_asking = false;
     stuck_report(&stuck, &text);
-    stuck_say(&text, "  the job goes on");
-    print(job, text.at, text.count);
+    answer_clients(job, &text);
+    if (hang->asked_by != NULL) {
+        say_head(job);
+        hang->asked_by = NULL;
+        stuck_say(&text, "  the job goes on");
+        print(job, text.at, text.count);
+    }
     bytes_free(&text);
 }
 
@@ -270,7 +327,7 @@ static void take_answer(struct job *job, int daemon, const struct stuck_rank *ra
     const struct station *station = &job->setup.layout.stations[daemon];
     struct hang *hang = job->hang;
 
-    if (hang->asked_by == NULL || hang->has_answered[daemon]) {
+    if (!hang->is_asking || hang->has_answered[daemon]) {
         return;
     }
     hang->has_answered[daemon] = true;
@@ -327,7 +384,7 @@ uint64_t job_hang_due(const struct job *job)
     if (hang != NULL && hang->answer_at != 0 && (due == 0 || hang->answer_at < due)) {
         due = hang->answer_at;
     }
-    if (hang != NULL && hang->asked_by != NULL && (due == 0 || hang->give_up_at < due)) {
+    if (hang != NULL && hang->is_asking && (due == 0 || hang->give_up_at < due)) {
         due = hang->give_up_at;
     }
     return due;
@@ -368,10 +425,14 @@ void job_hang_tend(struct job *job, uint64_t now)
         look(job, now);
     }
     if (hang->answer_at != 0 && now >= hang->answer_at) {
-        hang->answer_at = 0;
-        answer(job);
+        if (now - hang->asked_at < POLLED_NS && is_undecided(job)) {
+            hang->answer_at = now + POLLING_NS;
+        } else {
+            hang->answer_at = 0;
+            answer(job);
+        }
     }
-    if (hang->asked_by != NULL && now >= hang->give_up_at) {
+    if (hang->is_asking && now >= hang->give_up_at) {
         report(job); /* of those that have answered */
     }
 }
@@ -381,8 +442,20 @@ void job_hang_ask(struct job *job, const char *head)
     if (job->state != RUNNING || job->segment.header == NULL) {
         job_say(job, "%s: no ranks are running", head);
     } else if (open_hang(job)) {
-        ask(job, head);
+        job->hang->asked_by = head;
+        ask(job);
     }
+}
+
+bool job_hang_ask_for(struct job *job, int fd)
+{
+    if (job->state != RUNNING || job->segment.header == NULL || !open_hang(job) ||
+        job->hang->client_count == CLIENTS) {
+        return false;
+    }
+    job->hang->clients[job->hang->client_count++] = fd;
+    ask(job);
+    return true;
 }
 
 /* ---- frames ---- */

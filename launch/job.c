@@ -351,6 +351,7 @@ int job_run(const struct plan *plan, int front)
     if (plan->timeout > 0) {
         job.time_out = weft_clock_ns() + (uint64_t)(plan->timeout * 1e9);
     }
+    job_open_top(&job);
     job_start_when_ready(&job);
     run_loop(&job);
     close_job(&job);

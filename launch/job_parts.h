@@ -9,6 +9,7 @@
  *   input.c       standard input, on its way to rank 0
  *   networks.c    the networks that hosts share, where ranks listen
  *   hang.c        what ranks do, and whether they move
+ *   top.c         what weft-top asks
  *   report.c      --report: which networks would be used
  *   segments.c    the segments of programs, and who is missing in them
  *   failed.c      ranks that have ended while the others go on
@@ -110,6 +111,7 @@ struct job {
     int epoll;
     int children; /* a signalfd for SIGCHLD */
     int front;
+    int top;   /* where weft-top asks; 0: nowhere */
     int input; /* our end of rank 0's standard input, if we feed it; else -1 */
     bool is_input_left_out;  /* it cannot be fed now */
     bool is_input_elsewhere; /* rank 0 is on another host, and its input not at its end */
@@ -191,14 +193,20 @@ void job_on_report(struct job *job, const struct frame *frame, const char *paylo
 /*
  * What ranks do (hang.c). The first two are the loop's: when something is due, 0 for
  * never, and doing it. The third asks for a report, whose head says who wants it; the
- * rest hears frames.
+ * fourth for one that goes to a socket, which it closes, or refuses. The rest hears
+ * frames.
  */
 uint64_t job_hang_due(const struct job *job);
 void job_hang_tend(struct job *job, uint64_t now);
 void job_hang_ask(struct job *job, const char *head);
+bool job_hang_ask_for(struct job *job, int fd);
 void job_on_ask(struct job *job);
 void job_on_quiet(struct job *job, const struct frame *frame);
 void job_on_doing(struct job *job, const struct frame *frame, const char *payload);
+
+/* Lets weft-top ask, and hears it (top.c). */
+void job_open_top(struct job *job);
+void job_on_top(struct job *job);
 
 /* Tells the root which networks this host is in; as the root, tells all which of them
  * hosts share, and hears both. */
@@ -265,6 +273,7 @@ enum source {
     FROM_UP,
     FROM_CHILD,
     FROM_CHILD_ERROR,
+    FROM_TOP,
 };
 
 /* From now on what comes from `fd` goes to job_dispatch(). The second is for one that had

@@ -4,6 +4,7 @@ those of ../launch/hang.py, with two ranks on each of three hosts.
 
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -30,12 +31,29 @@ def front():
     return found()[0]
 
 
+def ask_by_signal(running):
+    os.kill(front(), signal.SIGUSR1)
+    return read_report(running)
+
+
+def ask_by_top():
+    """weft-top on the host of mpiexec, where there is no other job."""
+    words = [*lab.command("exec", 1), Path(mpiexec_path()).with_name("weft-top"), "--once"]
+    shown = subprocess.run([str(word) for word in words], check=True, stdout=subprocess.PIPE,
+                           text=True).stdout
+    claim(shown.startswith(f"{RANKS} ranks of ") and f" on {HOSTS} hosts:\n" in shown, shown)
+    return shown
+
+
 def try_hang(name):
+    """A rank that is about to connect, for the first time, waits for no one yet: who asks while
+    it does so asks again."""
     hosts = ",".join(f"{NAME}{host + 1}" for host in range(HOSTS))
     running, _ = hang.hang(name, RANKS, lab.command("exec", 1),
-                           ("--bind-to", "none", "--hosts", hosts))
-    os.kill(front(), signal.SIGUSR1)
-    hang.hold(read_report(running), name, RANKS)
+                           ("--bind-to", "none", "--hosts", hosts),
+                           again=lambda _: os.kill(front(), signal.SIGUSR1))
+    for ask in (lambda: ask_by_signal(running), ask_by_top):
+        claim(wait_until(lambda: hang.is_named(ask(), name, RANKS), 30), f"{name}: {ask()}")
     os.kill(front(), signal.SIGTERM)
     running.finish()
 

@@ -76,8 +76,8 @@ void weft_settings_warn(void);
 const char *weft_setting_text(enum weft_setting which);
 
 /*
- * The value in force as a user would write it, whatever the row accepts: in `room`, or
- * elsewhere for as long as weft_setting_text().
+ * The value in force as a user would write it, for every kind of row. The text is in
+ * `room`, or lives as long as that of weft_setting_text().
  */
 enum { WEFT_SETTING_ROOM = 32 };
 const char *weft_setting_say(enum weft_setting which, char room[WEFT_SETTING_ROOM]);

@@ -71,8 +71,8 @@ static void at_exit(void)
 }
 
 /*
- * Settings that choose what ranks do with each other. A rank that has another one than
- * the others, or one that says nothing, ends the job: the others would wait for it.
+ * Checks the settings that choose what ranks do with each other. If one differs between
+ * ranks, or names no algorithm, the job ends: ranks would wait for each other for ever.
  */
 static enum weft_rc check_settings(void)
 {

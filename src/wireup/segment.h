@@ -85,7 +85,8 @@ struct weft_segment_header {
     _Alignas(64) _Atomic uint32_t generation;
     _Atomic uint32_t sleepers;
     _Alignas(64) _Atomic uint32_t attached; /* ranks that have mapped the segment */
-    /* One more than the local rank that was first to say its settings; release. */
+    /* The first rank of the node that wrote its settings, counted from 1; 0: none.
+     * Release after them (same.h). */
     _Atomic uint32_t first_said;
 };
 _Static_assert(sizeof(struct weft_segment_header) == 512,
@@ -124,7 +125,7 @@ enum weft_slice_state {
     WEFT_SLICE_LOST,    /* it has ended, and others go on; `cause` is valid */
 };
 
-/* What a rank says of a setting: a checksum of the value, and the beginning of it. */
+/* The value of a setting on one rank: a checksum, and the beginning of its text. */
 struct weft_said {
     uint32_t sum;
     char text[WEFT_SAID_BYTES];
@@ -142,7 +143,8 @@ struct weft_slice {
         arrived; /* the generation after the barrier at which the rank has arrived */
     _Atomic uint32_t
         bell_at; /* offset of a futex that is rung when a rank is lost; or 0 */
-    struct weft_said said[WEFT_SAME_SETTINGS]; /* complete once first_said names it */
+    struct weft_said
+        said[WEFT_SAME_SETTINGS]; /* complete once first_said names the rank */
 };
 _Static_assert(sizeof(struct weft_slice) == 1600,
                "its layout is that of WEFT_SEGMENT_LAYOUT");

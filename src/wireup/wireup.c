@@ -362,7 +362,8 @@ enum weft_rc weft_wireup_try_lookup(struct weft_job *job, int rank, const char *
 
 /* ---- settings ---- */
 
-/* With what this rank has left with the launcher; one that has ended has none. */
+/* Compares settings with those that `rank` has published. A rank that ended without is
+ * not compared. */
 static enum weft_rc compare_with(struct weft_job *job, int rank, char *why, size_t room)
 {
     char value[WEFT_KVS_VALUE_MAX + 1];
@@ -375,9 +376,9 @@ static enum weft_rc compare_with(struct weft_job *job, int rank, char *why, size
 }
 
 /*
- * Under our own mpiexec, which keeps values until they are asked for: rank 0 asks the
- * first rank of every other node, and those ask rank 0. Who has the defaults asks nobody,
- * because whoever has something else does.
+ * Under our own mpiexec: rank 0 looks up the values of the first rank of every other
+ * node, and these look up the values of rank 0. A rank with the defaults looks up
+ * nothing: if its values differ from another rank's, that one has no defaults and looks.
  */
 static enum weft_rc compare_nodes(struct weft_job *job, char *why, size_t room)
 {

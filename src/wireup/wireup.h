@@ -75,10 +75,11 @@ WEFT_MUST_CHECK enum weft_rc weft_wireup_try_lookup(struct weft_job *job, int ra
                                                     const char *key, char *value);
 
 /*
- * Have all ranks the same settings where they must (same.h)? WEFT_ERR_ARGUMENT: another
- * rank has not, and `why` names both ranks, the setting and both values. Ranks of one
- * node wait for nobody. Between nodes their first ranks compare; under our own mpiexec
- * they wait for each other only if they have other values than the defaults.
+ * Compares the settings that must be the same on all ranks (same.h). WEFT_ERR_ARGUMENT:
+ * they differ, and `why` names both ranks, the setting and both values. Ranks of one node
+ * do not wait for each other. Between nodes, the first ranks of the nodes compare; under
+ * our own mpiexec they wait for each other only if they have values other than the
+ * defaults.
  */
 WEFT_MUST_CHECK enum weft_rc weft_wireup_same(struct weft_job *job, char *why,
                                               size_t room);

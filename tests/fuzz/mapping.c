@@ -1,12 +1,13 @@
 /*
  * mapping.c - texts of launchers and users that ranks read: the map of ranks, ports,
- * networks, and the value of every setting.
+ * networks, the value of every setting, and the settings of another rank.
  */
 #include "fuzz.h"
 
 #include "base/settings.h"
 #include "wireup/kvs.h"
 #include "wireup/net.h"
+#include "wireup/same.h"
 
 enum { RANKS = 64 };
 
@@ -26,6 +27,16 @@ static void read_map(const char *text, int size)
     }
 }
 
+static void read_settings(const char *text)
+{
+    const struct weft_said said[WEFT_SAME_SETTINGS] = {{.sum = 0}};
+    char why[WEFT_CAUSE_BYTES] = "";
+
+    if (weft_same_compare(said, 1, text, 0, why, sizeof(why)) != WEFT_OK) {
+        demand(strlen(why) > 0, "a difference without words");
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input in = {data, size};
@@ -36,6 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int ignored;
 
     read_map(text, ranks);
+    read_settings(text);
     if (weft_net_read_ports(text, &first, &last)) {
         demand(first > 0 && first <= last && last <= 65535, "no such ports");
     }

@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 RANKS = (2, 5)
-CASES = {"together": 300, "each": 600}
+CASES = {"together": 100, "each": 150}
 SENT = {"allgather=bruck": 3, "allgather=ring": 4, "allgather=direct": 4}  # by 5 ranks
 WRONG = "allgather=tree"
 

@@ -25,6 +25,9 @@
 #include "sanitized.h"
 #include "sched_model.h"
 
+/* Of many numbers of ranks, with a sanitizer, only some are tried. */
+enum { RANKS_STEP = IS_SANITIZED ? 5 : 1 };
+
 enum family { MOVES, REDUCES, AROUND };
 
 static inline enum family family_of(enum weft_coll_kind kind)

@@ -467,15 +467,24 @@ static struct node *choose(struct run *run)
                                : NULL;
 }
 
-/* A random rank that has not begun; there is one. */
-static int next_to_begin(struct run *run)
+/* A random rank that has not begun; there is one. The late one is the last. */
+static int next_to_begin(struct run *run, int left)
 {
     int rank = (int)model_random(run->model, (uint32_t)run->model->n);
 
-    while (run->has_begun[rank]) {
+    while (run->has_begun[rank] || (left > 1 && rank + 1 == run->model->late)) {
         rank = (rank + 1) % run->model->n;
     }
     return rank;
+}
+
+/* May another rank begin now? */
+static bool may_begin(struct run *run, int left)
+{
+    if (left == 1 && run->model->late > 0) {
+        return run->live_count == 0;
+    }
+    return left > 0 && model_random(run->model, 4) == 0;
 }
 
 static void prepare(struct run *run)
@@ -515,8 +524,8 @@ const char *model_run(struct model *model, int eager, uint32_t seed)
     model->random = seed;
     prepare(&run);
     for (int left = model->n; run.wrong == NULL;) {
-        if (left > 0 && model_random(model, 4) == 0) {
-            begin(&run, next_to_begin(&run));
+        if (may_begin(&run, left)) {
+            begin(&run, next_to_begin(&run, left));
             left--;
         } else if ((node = choose(&run)) != NULL) {
             step(&run, node);

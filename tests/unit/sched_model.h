@@ -28,6 +28,7 @@ struct model {
     uint64_t block_bytes;
     /* May a rank not be through before another has begun? NULL: it may. */
     bool (*waits_for)(const struct model *model, int rank, int other);
+    int late; /* one more than the rank that begins only when nobody else can go on */
     uint32_t random;
 };
 

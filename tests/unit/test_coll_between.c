@@ -404,6 +404,10 @@ static void try_op(int runs)
     for (int i = 0; i < runs; i++) {
         run(&model, 5 * ((op.sizes[0] + i) % 3));
     }
+    for (int i = 1; i <= all() && op.kind == WEFT_COLL_BARRIER; i += 1 + all() / 32) {
+        model.late = i; /* nobody of the other group is through before it has begun */
+        run(&model, 10);
+    }
     model_close(&model);
 }
 
@@ -446,7 +450,7 @@ static void try_groups(int first, int second)
 static void each_group_gets_what_the_other_gives(void **state)
 {
     (void)state;
-    for (int n = 1; n <= MOST; n++) {
+    for (int n = 1; n <= MOST; n += n < FEW ? 1 : RANKS_STEP) {
         const int others[] = {n, MOST + 1 - n, 1 + n % 3};
 
         for (int i = 0; i < 3; i++) {

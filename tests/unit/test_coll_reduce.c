@@ -291,10 +291,10 @@ static void many_ranks_are_no_different(void **state)
 
     (void)state;
     for (int i = 0; (at = algorithm_of(REDUCES, i)) != NULL; i++) {
-        for (int n = EACH + 1; n <= MOST; n++) {
+        for (int n = EACH + 1; n <= MOST; n += RANKS_STEP) {
             run_some_way(at, n);
         }
-        for (int n = 127; n <= 129; n++) {
+        for (int n = 127; n <= 129; n += RANKS_STEP) {
             run_some_way(at, n);
         }
     }

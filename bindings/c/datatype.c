@@ -656,7 +656,12 @@ int PMPI_Type_free(MPI_Datatype *datatype)
                           "\"%s\" is predefined and cannot be freed",
                           weft_datatype_name(type));
     }
-    if (type->handles == 1) { /* others of it may come from MPI_Type_get_contents */
+    if (weft_datatype_handles(type) == 0) { /* an operation still has it */
+        return weft_raise(MPI_ERR_TYPE, "MPI_Type_free", "\"%s\" is freed already",
+                          weft_datatype_name(type));
+    }
+    /* Others of it may come from MPI_Type_get_contents. */
+    if (weft_datatype_handles(type) == 1) {
         err = weft_attributes_clear(WEFT_KIND_DATATYPE, *datatype, &type->attributes);
         if (err != MPI_SUCCESS) {
             return weft_raise(err, "MPI_Type_free",

@@ -82,10 +82,10 @@ static void keep_side(struct weft_coll_side *side, int blocks,
         memcpy(copy, side->types, (size_t)blocks * sizeof(*copy));
         side->types = copy;
         for (int i = 0; i < blocks; i++) {
-            weft_datatype_share(copy[i]);
+            weft_datatype_show(copy[i]);
         }
     } else if (side->type != NULL) {
-        weft_datatype_share(side->type);
+        weft_datatype_show(side->type);
     }
 }
 
@@ -93,10 +93,10 @@ static void release_side(const struct weft_coll_side *side, int blocks)
 {
     if (side->types != NULL) {
         for (int i = 0; i < blocks; i++) {
-            weft_datatype_unshare(side->types[i]);
+            weft_datatype_hide(side->types[i]);
         }
     } else if (side->type != NULL) {
-        weft_datatype_unshare(side->type);
+        weft_datatype_hide(side->type);
     }
 }
 

@@ -10,11 +10,30 @@
 
 static struct weft_pool pool;
 
+uint32_t weft_datatype_handles(const struct weft_datatype *type)
+{
+    return atomic_load_explicit(&type->handles, memory_order_relaxed);
+}
+
+static bool has_handle(const struct weft_datatype *type)
+{
+    return weft_datatype_handles(type) > 0 ||
+           atomic_load_explicit(&type->shown, memory_order_relaxed) > 0;
+}
+
+/* The lock orders those who change it. */
+static void add_to(_Atomic uint32_t *counter, int32_t more)
+{
+    atomic_store_explicit(
+        counter, atomic_load_explicit(counter, memory_order_relaxed) + (uint32_t)more,
+        memory_order_relaxed);
+}
+
 struct weft_datatype *weft_datatype_find(MPI_Datatype handle)
 {
     struct weft_datatype *type = weft_handle_find(WEFT_KIND_DATATYPE, (uintptr_t)handle);
 
-    return type != NULL && type->handles > 0 ? type : NULL;
+    return type != NULL && has_handle(type) ? type : NULL;
 }
 
 enum weft_rc weft_datatype_new(struct weft_datatype **out)
@@ -34,7 +53,7 @@ enum weft_rc weft_datatype_new(struct weft_datatype **out)
         *out = object;
         (*out)->handle = (MPI_Datatype)handle;
         (*out)->references = 1;
-        (*out)->handles = 1;
+        atomic_init(&(*out)->handles, 1);
         (*out)->name = "";
     }
     return rc;
@@ -53,7 +72,7 @@ static void destroy(struct weft_datatype *type)
 {
     struct weft_contents *contents = type->contents;
 
-    assert(type->handles == 0 && !type->is_predefined);
+    assert(!has_handle(type) && !type->is_predefined);
     weft_layout_fini(&type->layout);
     for (MPI_Count i = 0; i < contents->types; i++) {
         weft_datatype_release(contents->type[i]);
@@ -78,8 +97,8 @@ void weft_datatype_release(struct weft_datatype *type)
 
 void weft_datatype_free(struct weft_datatype *type)
 {
-    assert(type->handles > 0);
-    type->handles--;
+    assert(weft_datatype_handles(type) > 0);
+    add_to(&type->handles, -1);
     weft_datatype_release(type);
 }
 
@@ -93,15 +112,26 @@ void weft_datatype_share(struct weft_datatype *type)
 {
     weft_assert_locked();
     if (is_counted(type)) {
-        type->handles++;
+        add_to(&type->handles, 1);
         type->references++;
     }
 }
 
-void weft_datatype_unshare(struct weft_datatype *type)
+void weft_datatype_show(struct weft_datatype *type)
 {
+    weft_assert_locked();
     if (is_counted(type)) {
-        weft_datatype_free(type);
+        add_to(&type->shown, 1);
+        type->references++;
+    }
+}
+
+void weft_datatype_hide(struct weft_datatype *type)
+{
+    weft_assert_locked();
+    if (is_counted(type)) {
+        add_to(&type->shown, -1);
+        weft_datatype_release(type);
     }
 }
 

@@ -74,7 +74,10 @@ struct weft_datatype {
     const struct weft_datatype
         *inner; /* of arrays: an equivalent type in simpler terms */
     uint32_t references;
-    uint32_t handles;
+    /* Changed with the lock, and read without it. */
+    _Atomic uint32_t handles; /* of the user */
+    _Atomic uint32_t
+        shown; /* operations that show the handle to a function of the user */
 };
 
 enum { WEFT_DATATYPE_FIRST = 0x200, WEFT_DATATYPE_COUNT = 0x100 };
@@ -125,10 +128,17 @@ void weft_datatype_release(struct weft_datatype *type);
 /* MPI_Type_free: gives back one of the user's handles, and its reference. */
 void weft_datatype_free(struct weft_datatype *type);
 
-/* Adds a handle that the user gets and frees with MPI_Type_free; takes it back. Both do
- * nothing for predefined types. */
+/* Adds a handle that the user gets and frees with MPI_Type_free. Does nothing for
+ * predefined types. */
 void weft_datatype_share(struct weft_datatype *type);
-void weft_datatype_unshare(struct weft_datatype *type);
+
+/* How many the user has. Needs no lock. */
+uint32_t weft_datatype_handles(const struct weft_datatype *type);
+
+/* From here to weft_datatype_hide() the handle is valid, also when the user has freed it:
+ * functions of the user may see it. Both do nothing for predefined types. */
+void weft_datatype_show(struct weft_datatype *type);
+void weft_datatype_hide(struct weft_datatype *type);
 
 /* Makes the layout, in time proportional to the length of the description. Does nothing
  * for a committed type. */

@@ -151,22 +151,48 @@ static void called_inside(void)
     OK(MPI_Type_free(&pair));
 }
 
-/* Operation, type and communicator are freed when the operation has begun. */
+static int deleted;
+
+static int on_delete(MPI_Datatype type, int keyval, void *value, void *state)
+{
+    (void)type, (void)keyval, (void)state;
+    CHECK(value == &deleted);
+    deleted++;
+    return MPI_SUCCESS;
+}
+
+static void set_attribute(MPI_Datatype type)
+{
+    int key;
+
+    OK(MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, on_delete, &key, NULL));
+    OK(MPI_Type_set_attr(type, key, &deleted));
+    OK(MPI_Type_free_keyval(&key));
+}
+
+/* Operation, type and communicator are freed when the operation has begun. Attributes of
+ * the type are deleted by MPI_Type_free, whoever still uses it. */
 static void freed(void)
 {
+    MPI_Datatype stale;
     MPI_Request request;
     struct data data = make_data(0);
     MPI_Datatype pair = make_pair();
     MPI_Comm comm;
     MPI_Op op;
 
+    set_attribute(pair);
+    stale = pair;
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     OK(MPI_Op_create(add, 1, &op));
     INSIDE(MPI_Iallreduce(data.in, data.out, LONG, pair, op, comm, &request));
     INSIDE(MPI_Op_free(&op));
     INSIDE(MPI_Type_free(&pair));
+    CHECK(deleted == 1);
+    IS_ERROR(MPI_Type_free(&stale), MPI_ERR_TYPE);
     INSIDE(MPI_Comm_free(&comm));
     INSIDE(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK(deleted == 1);
     check_added(&data, 0);
     free_data(&data);
 }
@@ -287,6 +313,8 @@ int main(int argc, char **argv)
     OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
     CHECK(level == MPI_THREAD_MULTIPLE);
     is_ours = true;
+    OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     called_inside();
     freed();
     many_elements();

@@ -3,8 +3,8 @@
  *
  * Data are 32-bit numbers. A layout is a datatype of one to three of them, which says
  * where each lies; two layouts have the same signature when they hold as many numbers.
- * An attribute of the datatype leads back to its layout, so that a function of the user
- * finds its numbers, also when the program has freed the datatype already.
+ * A function of the user finds the layout by size and extent, also when the program has
+ * freed the datatype already.
  */
 #ifndef WEFT_TEST_COLL_RANDOM_LAYOUT_H
 #define WEFT_TEST_COLL_RANDOM_LAYOUT_H
@@ -40,7 +40,6 @@ static struct layout layouts[] = {
 static const struct layout one = {1, {0}, 1, MPI_DATATYPE_NULL};
 static const struct layout two = {2, {0, 1}, 2, MPI_DATATYPE_NULL};
 
-static int layout_key = MPI_KEYVAL_INVALID;
 static pthread_t main_thread;
 
 static inline int lowest(const struct layout *layout)
@@ -65,7 +64,6 @@ static inline int highest(const struct layout *layout)
 
 static inline void open_layouts(void)
 {
-    MPI_Type_create_keyval(MPI_TYPE_DUP_FN, MPI_TYPE_NULL_DELETE_FN, &layout_key, NULL);
     for (int i = 0; i < LENGTH(layouts); i++) {
         struct layout *layout = &layouts[i];
         MPI_Aint at[PER_MOST];
@@ -82,17 +80,14 @@ static inline void open_layouts(void)
             MPI_Type_free(&plain);
             MPI_Type_commit(&layout->type);
         }
-        MPI_Type_set_attr(layout->type, layout_key, layout);
     }
 }
 
 static inline void close_layouts(void)
 {
-    MPI_Type_delete_attr(MPI_UINT32_T, layout_key);
     for (int i = 1; i < LENGTH(layouts); i++) {
         MPI_Type_free(&layouts[i].type);
     }
-    MPI_Type_free_keyval(&layout_key);
 }
 
 /* ---- operations ---- */
@@ -173,16 +168,31 @@ static inline void combine(enum arithmetic arithmetic, const uint32_t *left,
     }
 }
 
+static inline const struct layout *find_layout(MPI_Datatype type)
+{
+    MPI_Aint lb;
+    MPI_Aint extent;
+    int bytes;
+
+    CHECK(MPI_Type_get_extent(type, &lb, &extent) == MPI_SUCCESS);
+    CHECK(MPI_Type_size(type, &bytes) == MPI_SUCCESS);
+    for (int i = 0; i < LENGTH(layouts); i++) {
+        if (layouts[i].per * NUMBER == bytes && layouts[i].extent * NUMBER == extent) {
+            return &layouts[i];
+        }
+    }
+    fail(__FILE__, __LINE__, "the type is one of ours");
+    return NULL;
+}
+
 /* Runs on the thread that is in an MPI call, and never on one of the library. */
 static inline void apply(enum arithmetic arithmetic, const uint32_t *in, uint32_t *inout,
                          MPI_Count length, MPI_Datatype type)
 {
-    const struct layout *layout = NULL;
-    int is_there = 0;
+    const struct layout *layout = find_layout(type);
 
     CHECK(pthread_equal(pthread_self(), main_thread));
-    CHECK(MPI_Type_get_attr(type, layout_key, &layout, &is_there) == MPI_SUCCESS);
-    CHECK(is_there && layout->per == width_of(arithmetic));
+    CHECK(layout->per == width_of(arithmetic));
     for (MPI_Count i = 0; i < length; i++) {
         uint32_t left[PER_MOST];
         uint32_t right[PER_MOST];

@@ -6,7 +6,8 @@ right answer is. It gives
     PACKAGE                    the name of Debian's source package
     build(kit, source, jobs)   builds what was unpacked into `source`
     runs(kit, source, small)   a list of Run; with `small` those that fit into .ci/run
-    SPOILED                    which data tests/programs/spoil.c spoils in one run of it
+    SPOILED                    which data tests/programs/spoil.c spoils in one run of it; only
+    SPOILED_LEAST              messages of so many elements, if there is such a number
     spoiled(kit, source)       the Run that has to fail with spoiled data
 """
 

@@ -130,7 +130,8 @@ class Program:
         run = self.recipe.spoiled(self.kit, self.source)
         run.before()
         environment = {**self.kit.environment, "LD_PRELOAD": str(spoiler),
-                       "SPOIL": self.recipe.SPOILED}
+                       "SPOIL": self.recipe.SPOILED,
+                       "SPOIL_LEAST": str(getattr(self.recipe, "SPOILED_LEAST", 1))}
         code, said, _ = kits.call(run.command, run.folder, environment, run.limit)
         _, _, faults = run.check(code, said, run.folder)
         (self.logs / "spoiled").write_text("\n".join([said, "noticed:", *faults, ""]))

@@ -25,6 +25,7 @@ HPCC = """End of HPL section.
       0 tests completed and failed residual checks.
 MPIRandomAccess_LCG_Errors=0
 MPIRandomAccess_Errors=0
+MPIFFT_maxErr=1.29948e-15
 Success=1
 """
 NETPIPE = "".join(f"{at:3}: {at + 1:7} bytes {9:6} times -->   Integrity check passed\n"
@@ -57,7 +58,7 @@ class Checks(unittest.TestCase):
         path.write_text(HPCC)
         self.passes(hpcc.check, "")
         for good, bad in (("Success=1", "Success=0"), ("MPIRandomAccess_Errors=0", ""),
-                          ("LCG_Errors=0", "LCG_Errors=7"),
+                          ("LCG_Errors=0", "LCG_Errors=7"), ("e-15", "e-05"),
                           ("0 tests completed and failed", "1 tests completed and failed")):
             path.write_text(HPCC.replace(good, bad, 1))
             self.fails(hpcc.check, "")

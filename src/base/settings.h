@@ -22,13 +22,14 @@ enum weft_setting {
     WEFT_SET_WARM,
     WEFT_SET_STREAMS,
     WEFT_SET_LONG,
-    WEFT_SET_NET,
-    WEFT_SET_PORTS,
     WEFT_SET_TRANSPORT,
     WEFT_SET_CONNECT,
+    WEFT_SET_NET,
+    WEFT_SET_PORTS,
     WEFT_SET_COLL,
     WEFT_SET_COUNT,
-    WEFT_SET_NUMBERS = WEFT_SET_NET, /* those before it are numbers or words */
+    WEFT_SET_NUMBERS = WEFT_SET_NET, /* those before it are numbers or words, and
+                                      * MPI_T shows them; the others are texts */
 };
 
 struct weft_setting_row {

@@ -104,6 +104,18 @@ static void every_setting_can_be_read(void)
     }
 }
 
+/* Words are shown, texts are not: a control variable is a number here. */
+static void settings_of_words_are_shown(void)
+{
+    static const char *const words[] = {"WEFT_LONG", "WEFT_TRANSPORT", "WEFT_CONNECT"};
+    int index = -1;
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        CHECK(MPI_T_cvar_get_index(words[i], &index) == MPI_SUCCESS);
+    }
+    CHECK(MPI_T_cvar_get_index("WEFT_NET", &index) == MPI_T_ERR_INVALID_NAME);
+}
+
 static void what_no_setting_is(void)
 {
     MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
@@ -272,6 +284,7 @@ static void look_at_everything(void)
 {
     texts_are_cut_and_measured();
     every_setting_can_be_read();
+    settings_of_words_are_shown();
     what_no_setting_is();
     every_category_is_found();
     there_are_no_events();

@@ -34,11 +34,11 @@ static void print_version(void)
 
 static void print_settings(void)
 {
-    printf("%-16s %-8s %-10s %s\n", "setting", "unit", "default", "meaning");
+    printf("%-16s %-24s %-12s %s\n", "setting", "unit", "default", "meaning");
     for (int i = 0; i < WEFT_SET_COUNT; i++) {
         const struct weft_setting_row *row = weft_setting_row((enum weft_setting)i);
 
-        printf("%-16s %-8s %-10s %s", row->name, row->unit, row->fallback, row->meaning);
+        printf("%-16s %-24s %-12s %s", row->name, row->unit, row->fallback, row->meaning);
         if (row->values != NULL && row->values[0] != '\0') {
             printf(" [%s]", row->values);
         }

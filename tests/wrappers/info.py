@@ -71,8 +71,10 @@ class Tables(Case):
         lines = self.output_of(self.info, "--settings").splitlines()
         self.assertEqual(lines[0].split(), ["setting", "unit", "default", "meaning"])
         self.assertGreater(len(lines), 1)
+        begins = [lines[0].index(word) for word in ("unit", "default", "meaning")]
         for line in lines[1:]:
             self.assertGreaterEqual(len(line.split()), 4, line)
+            self.assertEqual([line[at - 1] for at in begins], [" "] * 3, line)
 
     def test_the_algorithms_are_a_table(self):
         lines = self.output_of(self.info, "--algorithms").splitlines()

@@ -1,6 +1,7 @@
 /*
  * between.c - an operation inside each group, where there is one, then one message
- * between two ranks, or blocks straight from who has them to who wants them.
+ * between two ranks, or blocks straight from the ranks that have them to those that want
+ * them.
  */
 #include "coll/between.h"
 

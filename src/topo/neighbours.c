@@ -3,8 +3,8 @@
  *
  * In the exchange, first all add up how many messages, and edges in them, each process
  * will get; then each sends what it knows to whom it concerns, and takes as many messages
- * as it was promised. Neighbours end up in the order of who named them, so that the
- * result is always the same.
+ * as it was promised. Neighbours end up in the order of the ranks that named them, so
+ * that the result is always the same.
  */
 #include "topo/neighbours.h"
 

@@ -6,10 +6,10 @@
 enum { TRIES = 1000 };
 
 /*
- * The release stores of the words pair with the acquire loads of who reads them: who sees
- * a word of this write sees the odd version, too, when it reads that once more. The
- * release store of the even version pairs with the first load of the version: who sees it
- * sees all the words.
+ * The release stores of the words pair with the acquire loads of a reader: if it sees a
+ * word of this write, it sees the odd version, too, when it reads that once more. The
+ * release store of the even version pairs with the first load of the version: a reader
+ * that sees it sees all the words.
  */
 void weft_doing_write(struct weft_doing_record *record, const struct weft_doing *doing)
 {

@@ -65,7 +65,9 @@ enum weft_rc weft_same_in_node(const struct weft_segment *segment, uint32_t loca
     uint32_t seen = 0;
 
     say_all(said);
-    /* Release: pairs with the acquire of who fails, and reads what the first has said. */
+    /* Release: pairs with the acquire of a rank that fails, which reads the first's
+     * values.
+     */
     if (atomic_compare_exchange_strong_explicit(
             first, &seen, local_rank + 1, memory_order_acq_rel, memory_order_acquire) ||
         seen > segment->local_size) {

@@ -123,7 +123,7 @@ static const struct gone_case *find_case(const struct gone_case *cases, size_t c
             return &cases[i];
         }
     }
-    CHECK(!"a case of this name");
+    fail(__FILE__, __LINE__, "there is a case of this name");
     return NULL;
 }
 

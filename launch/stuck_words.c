@@ -115,6 +115,9 @@ static void describe_outside(const struct stuck_rank *rank, struct stuck_words *
 
     if (is_stopped(rank)) {
         snprintf(words->doing, sizeof(words->doing), "stopped by a signal, %s", place);
+    } else if (rank->life == STUCK_LIVING && rank->is_polling) {
+        snprintf(words->doing, sizeof(words->doing),
+                 "calling MPI_Test, MPI_Iprobe or the like again and again");
     } else if (rank->state == 'R') {
         snprintf(words->doing, sizeof(words->doing), "running %s: computes or loops",
                  place);

@@ -173,7 +173,7 @@ struct weft_engine {
     uint64_t polls;   /* how often a thread of the program began to poll */
     uint64_t sleeps;  /* how often one slept */
     uint64_t moved;   /* control packets that came, and pieces of work that were done */
-    uint32_t spins;   /* how often one polled without waiting */
+    uint32_t spins;   /* how often one polled without waiting, since the last long wait */
     bool has_noted;   /* the slice says what we wait for */
     /* Completes what is noted of a wait, which is NULL if it is for no events; or NULL.
      * It is no member of `hooks`: where `kinds` lies decides how many instructions an

@@ -22,8 +22,9 @@
 #include <string.h>
 
 enum {
-    BURST = 64, /* polls between two looks at the clock */
-    SPINS = 64, /* calls of MPI_Test and its like between two notes */
+    BURST = 64,       /* polls between two looks at the clock */
+    SPINS_FIRST = 64, /* calls of MPI_Test and its like before the first note, */
+    SPINS = 1024,     /* and between two: a note costs 0.5 us, as 20 such calls */
     TICK_NS = 1000000,
     ABSENCE_NS = 1000000, /* a yield that took so long met somebody who computes */
     ABSENCE_PAYS = 64,    /* so many times as long nothing is given away */
@@ -114,7 +115,7 @@ void weft_engine_poll_as_thread(const char *call)
     take_over();
     weft_engine_work_and_poll();
     weft_doing_count(&record()->polls);
-    if (weft_unlikely(++weft_engine.spins % SPINS == 0)) {
+    if (weft_unlikely(++weft_engine.spins % SPINS == SPINS_FIRST)) {
         note_spin(call);
     }
 }
@@ -297,6 +298,7 @@ static void wait_longer(const struct awaited *a, const struct weft_wait_reason *
     uint64_t start = weft_clock_ns();
 
     weft_doing_count(&record()->waits);
+    e->spins = 0;
     weft_node_set_inside(&e->node, true);
     while (!poll_burst(a, spin_ns == 0 ? 1 : BURST)) {
         const uint64_t now = weft_clock_ns();

@@ -310,6 +310,10 @@ static void who_spins_and_who_has_spun_are_told_apart(void **state)
     ranks[0].is_polling = true;
     put_recv(1, 0, 1);
     assert_says(say(2), "1 rank spinning in MPI_Iprobe from 1, tag 3 on 'world': 0\n");
+    ranks[0].doing.what = WEFT_DOING_NOTHING; /* it has not said more yet */
+    assert_says(say(2),
+                "1 rank calling MPI_Test, MPI_Iprobe or the like again and again: 0");
+    ranks[0].doing.what = WEFT_DOING_PROBE;
     ranks[0].is_polling = false; /* it has left the loop, and computes */
     ranks[0].state = 'R';
     assert_says(say(2), "1 rank running outside MPI: computes or loops: 0\n");

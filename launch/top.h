@@ -1,6 +1,7 @@
 /*
  * top.h - where weft-top finds a job: an abstract socket of this name, with the process
- * id of mpiexec behind it. Who connects gets one report, and then the end.
+ * id of mpiexec behind it. A process that connects gets one report, and then the
+ * connection ends.
  */
 #ifndef WEFT_LAUNCH_TOP_H
 #define WEFT_LAUNCH_TOP_H

@@ -118,7 +118,7 @@ static bool has_published(void)
     struct weft_engine *e = &weft_engine;
 
     if ((e->reasons & bit(WEFT_REASON_AGAIN)) != 0) {
-        return false; /* a packet that nobody will tell of may have its turn */
+        return false; /* a packet that was kept may be taken now: poll again */
     }
     do {
         thread.level = level_wanted();
@@ -175,7 +175,8 @@ static bool take_lock(void)
     return false;
 }
 
-/* With the role. True: something waits for room of which nobody will tell. */
+/* Makes progress, with the role. True: something waits for free space that no event will
+ * announce. */
 static bool serve_in_role(void)
 {
     struct weft_engine *e = &weft_engine;

@@ -429,7 +429,7 @@ static const struct place *draw_place(const struct operation *o, uint32_t *state
     return &places[i];
 }
 
-static void draw_operation(struct operation *o, uint32_t *state, int index)
+static void draw_operation(struct operation *o, uint32_t *state, int tag)
 {
     static const int units[] = {1, 2, 3, 6};
 
@@ -441,7 +441,7 @@ static void draw_operation(struct operation *o, uint32_t *state, int index)
     o->root_side = draw(state, 2) * (o->place.is_inter ? 1 : 0);
     o->root = draw(state, 1 << 20) % o->place.ranks[o->root_side];
     o->away = draw(state, world_size);
-    o->tag = index;
+    o->tag = tag;
     o->arithmetic = (enum arithmetic)draw(state, COMPOSE_LARGE + 1);
     o->unit = units[draw(state, LENGTH(units))];
     if (is_reduction(o)) {
@@ -469,7 +469,8 @@ static void run_case(int number)
     count = 1 + draw(&state, BATCH);
     rounds = 1 + draw(&state, 3);
     for (int i = 0; i < count; i++) {
-        draw_operation(&batch[i], &state, i);
+        /* A receive from any source must not take a message of the next case. */
+        draw_operation(&batch[i], &state, BATCH * (number % 1000) + i);
     }
     own = mix(state, (uint32_t)places[0].rank, 5, 7) | 1;
     run_batch(batch, count, rounds, &own);

@@ -462,7 +462,8 @@ static enum weft_rc pmi1_open(struct weft_who *who)
         return WEFT_ERR_LAUNCH;
     }
     rc = hello(who);
-    return rc != WEFT_OK ? rc : read_locations(who, NULL);
+    /* Under our own mpiexec the segment says where ranks run. */
+    return rc != WEFT_OK || pmi1_is_lazy() ? rc : read_locations(who, NULL);
 }
 
 static enum weft_rc pmi1_locations(const struct weft_who *who, struct weft_location *map)

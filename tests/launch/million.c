@@ -5,13 +5,15 @@
  *                         words; fails as the command does
  *
  * The job has 64 ranks a node. The rank is the first of its node and the only one there
- * that runs; it gets a segment with the whole map, as a launcher would give it.
+ * that runs; it gets a segment with the whole map, as a launcher would give it, and a
+ * server of PMI-1 for which all ranks have published the same.
  */
 #include "wireup/segment.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -62,6 +64,38 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
+/* Serves the rank until it closes its end. */
+static void serve(int fd)
+{
+    FILE *from = fdopen(fd, "r");
+    char value[1024] = "";
+    char line[2048];
+
+    while (from != NULL && fgets(line, sizeof(line), from) != NULL) {
+        const char *answer = "cmd=finalize_ack\n";
+        char text[2048];
+        char key[64];
+        char rank[16];
+
+        if (strncmp(line, "cmd=init ", 9) == 0) {
+            answer = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n";
+        } else if (strncmp(line, "cmd=get_my_kvsname", 18) == 0) {
+            answer = "cmd=my_kvsname kvsname=million\n";
+        } else if (strncmp(line, "cmd=put ", 8) == 0) {
+            (void)sscanf(strstr(line, "value="), "value=%1023s", value);
+            answer = "cmd=put_result rc=0\n";
+        } else if (sscanf(line, "cmd=get kvsname=million key=%63s rank=%15s", key,
+                          rank) == 2) {
+            snprintf(text, sizeof(text), "cmd=get_result rc=0 key=%s rank=%s value=%s\n",
+                     key, rank, value);
+            answer = text;
+        }
+        if (write(fd, answer, strlen(answer)) < 0) {
+            give_up("answer the rank");
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     int segment = make_segment();
@@ -81,12 +115,18 @@ int main(int argc, char **argv)
     snprintf(pmi_fd, sizeof(pmi_fd), "%d", pmi[1]);
     setenv("WEFT_JOB", job, 1);
     setenv("PMI_FD", pmi_fd, 1);
+    snprintf(job, sizeof(job), "%d", RANK);
+    setenv("PMI_RANK", job, 1);
+    snprintf(job, sizeof(job), "%d", RANKS);
+    setenv("PMI_SIZE", job, 1);
     begin = now_ms();
     pid = fork();
     if (pid == 0) {
         execv(argv[1], argv + 1);
         _exit(127);
     }
+    close(pmi[1]);
+    serve(pmi[0]);
     if (pid < 0 || wait4(pid, &status, 0, &used) != pid) {
         give_up("wait for the rank");
     }

@@ -82,7 +82,7 @@ static const char *say(int count)
     bytes_free(&report);
     stuck_report(&stuck, &report);
     bytes_add(&report, "", 1);
-    return report.at;
+    return report.at != NULL ? report.at : "";
 }
 
 static void assert_says(const char *text, const char *words)

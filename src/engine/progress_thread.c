@@ -175,8 +175,25 @@ static bool take_lock(void)
     return false;
 }
 
-/* Makes progress, with the role. True: something waits for free space that no event will
- * announce. */
+/* A thread that waits in MPI serves us too. One that sleeps knows what there was to do
+ * when it armed: it must be woken for work, and for what has found no room since, because
+ * nobody may tell it of room, or of a network that has come up only now. */
+static void leave_to_waiting(void)
+{
+    const struct weft_engine *e = &weft_engine;
+    const uint32_t work = bit(WEFT_REASON_WORK) | bit(WEFT_REASON_CALLS);
+
+    if (e->is_armed &&
+        ((e->reasons & work) != 0 || e->has_new_retry || !weft_engine_may_sleep())) {
+        weft_node_ring(&weft_engine.node);
+    }
+}
+
+/*
+ * With the role. True: something waits for room of which nobody will tell. While the lock
+ * was dropped for work, a thread may have begun to wait and gone to sleep. What the work
+ * has brought is then left to that thread.
+ */
 static bool serve_in_role(void)
 {
     struct weft_engine *e = &weft_engine;
@@ -197,6 +214,9 @@ static bool serve_in_role(void)
             break;
         }
     } while (!has_published() || has_work());
+    if (!is_delegated()) {
+        leave_to_waiting();
+    }
     has_backlog = is_delegated() && weft_transports_need_tick();
     e->is_progress_thread_inside = false;
     weft_lock_leave_as_progress();
@@ -330,20 +350,6 @@ static void delegate(void)
     }
     weft_engine.published = 0;
     ring();
-}
-
-/* A thread that waits in MPI serves us too. One that sleeps knows what there was to do
- * when it armed: it must be woken for work, and for what has found no room since, because
- * nobody may tell it of room, or of a network that has come up only now. */
-static void leave_to_waiting(void)
-{
-    const struct weft_engine *e = &weft_engine;
-    const uint32_t work = bit(WEFT_REASON_WORK) | bit(WEFT_REASON_CALLS);
-
-    if (e->is_armed &&
-        ((e->reasons & work) != 0 || e->has_new_retry || !weft_engine_may_sleep())) {
-        weft_node_ring(&weft_engine.node);
-    }
 }
 
 void weft_engine_publish(void)

@@ -393,8 +393,8 @@ def no_weft_on_the_other_host():
 
 @case("failures")
 def another_version_on_the_other_host():
-    says = [rf"^mpiexec: host {host(2)}: \S+ there is of Weft 0.0.0-other \(protocol 2\), "
-            r"this one of \d\S+ \(protocol 2\): install the same version on every host"]
+    says = [rf"^mpiexec: host {host(2)}: \S+ there is of Weft 0.0.0-other \(protocol \d+\), "
+            r"this one of \d\S+ \(protocol \d+\): install the same version on every host"]
     with Mounted(mpiexec_path(), "--bind", program("other_version")):
         refuses(says)
         refuses(says, names=hosts(1, 2, 3), count=3)

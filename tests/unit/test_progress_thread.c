@@ -15,6 +15,8 @@
 #include "engine/lock.h"
 #include "engine/network_thread.h"
 #include "engine/progress_thread.h"
+#include "engine/wait.h"
+#include "engine/work.h"
 
 #include <semaphore.h>
 #include <stdio.h>
@@ -250,6 +252,70 @@ static void wait_asleep(struct weft_request *request, void (*while_asleep)(void)
     assert_int_equal(fake.sleeps, 1);
 }
 
+/* ---- work that needs a thread of the program, found by the progress thread ---- */
+
+static sem_t begun;
+static sem_t asleep;
+static _Atomic uint32_t called;
+static struct weft_work first_work;
+static struct weft_work call_work;
+
+static void run_until_asleep(struct weft_work *work)
+{
+    (void)work;
+    sem_post(&begun);
+    sem_wait(&asleep);
+}
+
+static void run_call(struct weft_work *work)
+{
+    (void)work;
+    assert_false(weft_engine.is_progress_thread_inside);
+}
+
+static void note_call(struct weft_work *work)
+{
+    (void)work;
+    atomic_store(&called, 1);
+}
+
+static void enqueue_call(struct weft_work *work)
+{
+    (void)work;
+    weft_work_enqueue(&call_work, WEFT_WORK_CALL, run_call, note_call);
+}
+
+static void go_on_while_asleep(void)
+{
+    sem_post(&asleep);
+    wait_for_ring();
+}
+
+static void
+the_progress_thread_wakes_who_sleeps_for_what_its_work_has_brought(void **state)
+{
+    static const struct weft_wait_reason why = {"a test", "", A, TAG, 8};
+    _Atomic uint32_t sleepers = 0;
+
+    (void)state;
+    sem_init(&begun, 0, 0);
+    sem_init(&asleep, 0, 0);
+    atomic_store(&called, 0);
+    weft_lock();
+    weft_work_enqueue(&first_work, WEFT_WORK_SHORT, run_until_asleep, enqueue_call);
+    weft_engine_leave();
+    weft_unlock();
+    sem_wait(&begun);
+    fake.sleeping = go_on_while_asleep;
+    weft_lock();
+    weft_engine_wait_word(&called, 0, &sleepers, &why);
+    weft_unlock();
+    fake.sleeping = NULL;
+    assert_int_equal(fake.sleeps, 1);
+    sem_destroy(&asleep);
+    sem_destroy(&begun);
+}
+
 static void the_network_thread_serves_while_the_program_computes(void **state)
 {
     struct weft_request *request = start_recv(A, TAG, buffer, 8);
@@ -352,6 +418,7 @@ int main(void)
         NODE(the_progress_thread_takes_over_when_the_program_computes),
         NODE(it_stays_responsible_while_something_is_outstanding),
         NODE(it_gives_back_when_the_program_waits),
+        NET(the_progress_thread_wakes_who_sleeps_for_what_its_work_has_brought),
         NET(the_network_thread_serves_while_the_program_computes),
         NET(the_network_thread_is_woken_again_and_again),
         NET(the_network_thread_wakes_who_sleeps_in_mpi),

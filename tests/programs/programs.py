@@ -28,6 +28,7 @@ HERE = Path(__file__).resolve().parent
 PROGRAMS = ["hpcc", "fftw", "netpipe", "sundials", "scotch", "hypre", "boost_mpi"]
 OPENMPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
            "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+OPENMPI_OLD = "-DOMPI_OMIT_MPI1_COMPAT_DECLS=0 -DOMPI_REMOVED_USE_STATIC_ASSERT=0"
 
 
 def options(arguments):
@@ -76,8 +77,10 @@ def chosen_kits(chosen):
         commands = [shutil.which(f"{name}.{peer}") for name in ("mpicc", "mpicxx", "mpiexec")]
         if None in commands:
             sys.exit(f"{peer} is not installed")
-        found.append(kits.Kit(peer, *commands,
-                              environment=OPENMPI if peer == "openmpi" else {}))
+        if peer == "openmpi":
+            found.append(kits.Kit(peer, *commands, OPENMPI_OLD, OPENMPI))
+        else:
+            found.append(kits.Kit(peer, *commands))
     return found
 
 

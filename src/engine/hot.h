@@ -180,6 +180,7 @@ struct weft_engine {
      * arrival takes. */
     void (*describe)(const struct weft_wait *wait, struct weft_doing *doing);
     uint64_t progress_thread_wakeups;
+    uint64_t early_sleeps; /* of `sleeps`: without yields, because one had taken long */
 };
 
 extern struct weft_engine weft_engine;

@@ -42,7 +42,8 @@ void weft_threads_close(void)
 void weft_threads_log_wakeups(void)
 {
     weft_log_info("rank %u was woken %" PRIu64 " times by peers, its progress thread "
-                  "%" PRIu64 " times",
+                  "%" PRIu64 " times; it slept at once %" PRIu64 " times, because "
+                  "other processes use the processors",
                   weft_process_rank(weft_engine.me), weft_node_rings(&weft_engine.node),
-                  weft_engine.progress_thread_wakeups);
+                  weft_engine.progress_thread_wakeups, weft_engine.early_sleeps);
 }

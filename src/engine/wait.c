@@ -290,6 +290,19 @@ static void give_away(uint64_t now)
     }
 }
 
+/* With the lock: has the wait lasted long enough? */
+static bool is_time_to_sleep(uint64_t start, uint64_t now)
+{
+    if (now - start >= WEFT_YIELD_NS) {
+        return true;
+    }
+    if (now < sleep_at_once_until) {
+        weft_engine.early_sleeps++;
+        return true;
+    }
+    return false;
+}
+
 /* It takes longer: gives the processor away, then sleeps. With the lock, at both ends. */
 static void wait_longer(const struct awaited *a, const struct weft_wait_reason *why)
 {
@@ -306,7 +319,7 @@ static void wait_longer(const struct awaited *a, const struct weft_wait_reason *
         if (now - start < spin_ns) {
             continue;
         }
-        if (now - start >= WEFT_YIELD_NS || now < sleep_at_once_until) {
+        if (is_time_to_sleep(start, now)) {
             sleep_armed(a, why);
             start = weft_clock_ns();
         } else {
@@ -353,7 +366,7 @@ void weft_engine_wait_sent(void)
 
         weft_engine_work_and_poll();
         now = weft_clock_ns();
-        if (now - start >= WEFT_YIELD_NS || now < sleep_at_once_until) {
+        if (is_time_to_sleep(start, now)) {
             sleep_armed(&room, &why);
         } else {
             give_away(now);

@@ -3,9 +3,10 @@
  *
  * Two ranks. Each prints how often it may have been woken at most, for a script
  * (progress_wakeups.py) that compares it with what the library says at the end. A thread
- * sleeps in MPI only after it has waited for PATIENCE, so a call that took less was not
- * woken; and a call that took longer was woken at most once for each thing it waits for.
- * So the bounds hold on a busy machine too.
+ * sleeps in MPI only after it has waited for WEFT_YIELD_NS, so a call that took less was
+ * not woken; and a call that took longer was woken at most once for each thing it waits
+ * for. So the bounds hold on a busy machine too. The script adds the sleeps for which a
+ * thread did not wait so long.
  */
 #include "check.h"
 

@@ -86,10 +86,10 @@ static char state_of(const struct job *job, int local)
     const struct weft_slot_entry *slot =
         weft_segment_slot(job_segment_of(job, local), (uint32_t)local);
     const pid_t leader = job->ranks[local].pid;
-    pid_t group = 0;
-    const char state = slot->pid > 0 ? proc_state(slot->pid, &group) : 0;
+    const struct proc_stat stat =
+        slot->pid > 0 ? proc_stat(slot->pid) : (struct proc_stat){0};
 
-    return state != 0 && group == leader ? state : proc_state(leader, &group);
+    return stat.state != 0 && stat.group == leader ? stat.state : proc_stat(leader).state;
 }
 
 static enum stuck_life life_of(const struct job *job, int local)

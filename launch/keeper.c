@@ -1,11 +1,11 @@
 #include "keeper.h"
 
+#include "proc.h"
+
 #include "base/clock.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,31 +62,6 @@ void keeper_adopt_orphans(void)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/* The parent of a process, or -1 if it is gone. Its name may hold blanks and brackets. */
-static pid_t parent_of(const char *pid)
-{
-    char path[64];
-    char text[512];
-    const char *end;
-    int fd;
-    ssize_t n;
-    int parent;
-
-    snprintf(path, sizeof(path), "/proc/%s/stat", pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return -1;
-    }
-    n = read(fd, text, sizeof(text) - 1);
-    close(fd);
-    if (n <= 0) {
-        return -1;
-    }
-    text[n] = '\0';
-    end = strrchr(text, ')');
-    return end != NULL && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : -1;
-}
-
 static void read_all(struct processes *all)
 {
     DIR *folder = opendir("/proc");
@@ -94,13 +69,14 @@ static void read_all(struct processes *all)
 
     all->count = 0;
     while (folder != NULL && (entry = readdir(folder)) != NULL) {
-        pid_t parent;
+        const pid_t pid = (pid_t)atoi(entry->d_name); /* 0: it is no process */
+        struct proc_stat stat;
 
-        if (!isdigit((unsigned char)entry->d_name[0])) {
+        if (pid <= 0) {
             continue;
         }
-        parent = parent_of(entry->d_name);
-        if (parent < 0) {
+        stat = proc_stat(pid);
+        if (stat.state == 0) {
             continue;
         }
         if (all->count == all->room) {
@@ -114,8 +90,8 @@ static void read_all(struct processes *all)
             all->room = room;
         }
         all->at[all->count++] = (struct process){
-            .pid = (pid_t)atoi(entry->d_name),
-            .parent = parent,
+            .pid = pid,
+            .parent = stat.parent,
             .is_ours = false,
         };
     }

@@ -26,20 +26,21 @@ static bool read_file(pid_t pid, const char *name, char *text, size_t size)
     return n > 0;
 }
 
-char proc_state(pid_t pid, pid_t *group)
+struct proc_stat proc_stat(pid_t pid)
 {
+    struct proc_stat stat = {0};
     char text[512];
-    char state;
     const char *end;
-    int parent;
 
     if (!read_file(pid, "stat", text, sizeof(text))) {
-        return 0;
+        return stat;
     }
     end = strrchr(text, ')'); /* its name may hold blanks and brackets */
-    return end != NULL && sscanf(end + 1, " %c %d %d", &state, &parent, group) == 3
-               ? state
-               : 0;
+    if (end == NULL ||
+        sscanf(end + 1, " %c %d %d", &stat.state, &stat.parent, &stat.group) != 3) {
+        stat.state = 0;
+    }
+    return stat;
 }
 
 static bool is_in_mask(const char *text, const char *name, int signal)

@@ -7,8 +7,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* The letter of its state, as R, S, D, T or Z, and its process group; 0: it is gone. */
-char proc_state(pid_t pid, pid_t *group);
+struct proc_stat {
+    char state; /* a letter, as R, S, D, T or Z; 0: the process is gone */
+    pid_t parent;
+    pid_t group;
+};
+
+struct proc_stat proc_stat(pid_t pid);
 
 /* Does the process survive this signal: does its first thread catch, block or ignore it,
  * or wait in sigwait()? */

@@ -22,13 +22,7 @@ lab = Lab(HOSTS)
 
 
 def front():
-    """The mpiexec that the user would see."""
-    def found():
-        pids = lab.pids(1, mpiexec_path())
-        parents = {pid: common.parent_of(pid) for pid in pids}
-        return [pid for pid in pids if parents[pid] not in pids]
-    claim(wait_until(found, 10), "no mpiexec on host 1")
-    return found()[0]
+    return common.front_of(lambda: lab.pids(1, mpiexec_path()))
 
 
 def ask_by_signal(running):

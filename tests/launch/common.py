@@ -177,6 +177,17 @@ def parent_of(pid):
         return -1
 
 
+def front_of(find):
+    """The mpiexec that the user would see, of those whose numbers a function finds: the one that
+    none of the others has started."""
+    def found():
+        pids = find()
+        parents = {pid: parent_of(pid) for pid in pids}
+        return [pid for pid in pids if parents[pid] not in pids]
+    claim(wait_until(found, 10), "no mpiexec is running")
+    return found()[0]
+
+
 def describe(pids):
     def words(pid):
         try:

@@ -19,7 +19,6 @@
 #include "engine/progress_thread.h"
 
 #include <sched.h>
-#include <string.h>
 
 enum {
     BURST = 64,       /* polls between two looks at the clock */
@@ -53,12 +52,6 @@ static struct weft_doing_record *record(void)
     return &weft_engine.job->slice->doing;
 }
 
-static void copy_text(char *to, size_t size, const char *from)
-{
-    to[size - 1] = '\0';
-    strncpy(to, from, size - 1);
-}
-
 static void note(const struct weft_wait *wait, const struct weft_wait_reason *why,
                  bool is_spinning)
 {
@@ -75,8 +68,8 @@ static void note(const struct weft_wait *wait, const struct weft_wait_reason *wh
     };
 
     weft_assert_locked();
-    copy_text(doing.call, sizeof(doing.call), why->call);
-    copy_text(doing.comm, sizeof(doing.comm), why->comm);
+    weft_doing_copy(doing.call, sizeof(doing.call), why->call);
+    weft_doing_copy(doing.comm, sizeof(doing.comm), why->comm);
     if (weft_engine.describe != NULL) {
         weft_engine.describe(wait, &doing);
     }

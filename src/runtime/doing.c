@@ -20,12 +20,6 @@ static bool is_in_fence; /* of all ranks of the job; with the lock */
 
 /* ---- one message ---- */
 
-static void copy_name(char *to, size_t size, const char *name)
-{
-    to[size - 1] = '\0';
-    strncpy(to, name, size - 1);
-}
-
 static int rank_of(const struct weft_peer *peer)
 {
     return peer != NULL ? (int)weft_process_rank(peer->process) : WEFT_ANY_SOURCE;
@@ -70,7 +64,7 @@ static void name_comm(struct weft_doing_message *message)
     const struct weft_comm *comm = weft_comm_of_context(message->context);
 
     if (comm != NULL) {
-        copy_name(message->comm, sizeof(message->comm), comm->name);
+        weft_doing_copy(message->comm, sizeof(message->comm), comm->name);
     }
 }
 
@@ -87,8 +81,8 @@ static void set_comm(struct weft_doing *doing, const struct weft_comm *comm,
     doing->comm_lead = (int32_t)weft_process_rank(comm->group != NULL
                                                       ? weft_group_process(comm->group, 0)
                                                       : weft_comm_process(comm, 0));
-    copy_name(doing->comm, sizeof(doing->comm), comm->name);
-    copy_name(doing->awaits.comm, sizeof(doing->awaits.comm), comm->name);
+    weft_doing_copy(doing->comm, sizeof(doing->comm), comm->name);
+    weft_doing_copy(doing->awaits.comm, sizeof(doing->awaits.comm), comm->name);
 }
 
 static void describe_message(struct weft_doing *doing,
@@ -121,8 +115,8 @@ static void describe_parts(struct weft_doing *doing, const struct weft_request *
         (int32_t)weft_process_rank(weft_comm_process(request->comm, facts.peer));
     doing->awaits.tag = facts.tag;
     doing->awaits.bytes = facts.bytes;
-    copy_name(doing->begun_by, sizeof(doing->begun_by),
-              is_send ? "MPI_Psend_init" : "MPI_Precv_init");
+    weft_doing_copy(doing->begun_by, sizeof(doing->begun_by),
+                    is_send ? "MPI_Psend_init" : "MPI_Precv_init");
 }
 
 static bool describe_probe(struct weft_doing *doing)
@@ -166,7 +160,7 @@ static void describe_request(struct weft_doing *doing, const struct weft_request
         doing->what = WEFT_DOING_COLLECTIVE;
         set_comm(doing, request->comm, WEFT_PLANE_COLL);
         if (strcmp(request->function, doing->call) != 0) {
-            copy_name(doing->begun_by, sizeof(doing->begun_by), request->function);
+            weft_doing_copy(doing->begun_by, sizeof(doing->begun_by), request->function);
         }
         break;
     case WEFT_REQUEST_SCHEDULE:

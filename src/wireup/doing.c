@@ -35,6 +35,12 @@ void weft_doing_clear(struct weft_doing_record *record)
     atomic_store_explicit(&record->version, (version | 1) + 1, memory_order_release);
 }
 
+void weft_doing_copy(char *to, size_t size, const char *text)
+{
+    to[size - 1] = '\0';
+    strncpy(to, text, size - 1);
+}
+
 static void make_text(char *text, size_t size)
 {
     text[size - 1] = '\0';

@@ -16,6 +16,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -88,6 +89,9 @@ _Static_assert(sizeof(struct weft_doing_record) == 808,
 /* One thread at a time writes. */
 void weft_doing_write(struct weft_doing_record *record, const struct weft_doing *doing);
 void weft_doing_clear(struct weft_doing_record *record);
+
+/* Writes a text into a field of this size, as much of it as fits. */
+void weft_doing_copy(char *to, size_t size, const char *text);
 
 /* Counts one more; one thread at a time. */
 static inline void weft_doing_count(_Atomic uint64_t *counter)

@@ -53,6 +53,19 @@ static inline const struct weft_algorithm *algorithm_of(enum family family, int 
     return NULL;
 }
 
+/* Tries all algorithms of a family with `first` to `last` ranks. */
+static inline void try_family(enum family family, int first, int last, int step,
+                              void (*try_one)(const struct weft_algorithm *at, int n))
+{
+    const struct weft_algorithm *at;
+
+    for (int i = 0; (at = algorithm_of(family, i)) != NULL; i++) {
+        for (int n = first; n <= last; n += step) {
+            try_one(at, n);
+        }
+    }
+}
+
 /* Fails with what is wrong (sched_model.h), and with what. */
 static inline void check_right(const char *wrong, enum weft_coll_kind kind,
                                const char *name, int n)

@@ -313,17 +313,9 @@ static void try_ranks(const struct weft_algorithm *algorithm, int n)
 
 static void every_neighbour_gets_its_block(void **state)
 {
-    const struct weft_algorithm *at;
-
     (void)state;
-    for (int i = 0; (at = algorithm_of(AROUND, i)) != NULL; i++) {
-        for (int n = 1; n <= MOST; n++) {
-            try_ranks(at, n);
-        }
-        for (int n = 127; n <= 129; n++) {
-            try_ranks(at, n);
-        }
-    }
+    try_family(AROUND, 1, MOST, 1, try_ranks);
+    try_family(AROUND, 127, 129, 1, try_ranks);
 }
 
 static void one_message_goes_to_each_neighbour(void **state)

@@ -297,30 +297,16 @@ static void try_some_way(const struct weft_algorithm *algorithm, int n)
 
 static void every_algorithm_moves_every_byte(void **state)
 {
-    const struct weft_algorithm *at;
-
     (void)state;
-    for (int i = 0; (at = algorithm_of(MOVES, i)) != NULL; i++) {
-        for (int n = 1; n <= EACH; n++) {
-            try_every_way(at, n);
-        }
-    }
+    try_family(MOVES, 1, EACH, 1, try_every_way);
 }
 
 /* Many rounds, and numbers of ranks around a power of two. */
 static void every_algorithm_moves_every_byte_among_many(void **state)
 {
-    const struct weft_algorithm *at;
-
     (void)state;
-    for (int i = 0; (at = algorithm_of(MOVES, i)) != NULL; i++) {
-        for (int n = EACH + 1; n <= MOST; n += RANKS_STEP) {
-            try_some_way(at, n);
-        }
-        for (int n = 127; n <= 129; n += RANKS_STEP) {
-            try_some_way(at, n);
-        }
-    }
+    try_family(MOVES, EACH + 1, MOST, RANKS_STEP, try_some_way);
+    try_family(MOVES, 127, 129, RANKS_STEP, try_some_way);
 }
 
 /* As many messages and bytes as is stated, up to a thousand ranks. */

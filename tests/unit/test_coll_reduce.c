@@ -275,29 +275,15 @@ static void every_algorithm_fits_an_operation_that_commutes(void **state)
 
 static void every_result_has_every_rank_once(void **state)
 {
-    const struct weft_algorithm *at;
-
     (void)state;
-    for (int i = 0; (at = algorithm_of(REDUCES, i)) != NULL; i++) {
-        for (int n = 1; n <= EACH; n++) {
-            run_every_way(at, n);
-        }
-    }
+    try_family(REDUCES, 1, EACH, 1, run_every_way);
 }
 
 static void many_ranks_are_no_different(void **state)
 {
-    const struct weft_algorithm *at;
-
     (void)state;
-    for (int i = 0; (at = algorithm_of(REDUCES, i)) != NULL; i++) {
-        for (int n = EACH + 1; n <= MOST; n += RANKS_STEP) {
-            run_some_way(at, n);
-        }
-        for (int n = 127; n <= 129; n += RANKS_STEP) {
-            run_some_way(at, n);
-        }
-    }
+    try_family(REDUCES, EACH + 1, MOST, RANKS_STEP, run_some_way);
+    try_family(REDUCES, 127, 129, RANKS_STEP, run_some_way);
 }
 
 /* As many messages, bytes and reductions as is stated, up to a thousand ranks. */

@@ -62,8 +62,7 @@ void job_judge_end(struct job *job, int local, int status)
     }
     is_sound = weft_slice_read_end(slice, &end);
     if (is_sound && end.state == WEFT_SLICE_ABORTED) {
-        job_fail(job, end.code, rank, "%s", end.cause);
-        job_happen(job, RANK_FAILED);
+        job_blame(job, end.code, rank, end.cause);
         return;
     }
     code = is_sound ? describe(status, end.state, cause, sizeof(cause))
@@ -85,10 +84,11 @@ void job_on_abort(void *owner, int rank, int code)
     struct weft_slice_end end;
 
     if (weft_slice_read_end(slice, &end) && end.state == WEFT_SLICE_ABORTED) {
-        job_fail(job, end.code, rank, "%s", end.cause);
+        job_blame(job, end.code, rank, end.cause);
     } else { /* another library's rank */
-        job_fail(job, (code & 0xff) == 0 ? 1 : code & 0xff, rank,
-                 "MPI_Abort with code %d", code);
+        char cause[64];
+
+        snprintf(cause, sizeof(cause), "MPI_Abort with code %d", code);
+        job_blame(job, (code & 0xff) == 0 ? 1 : code & 0xff, rank, cause);
     }
-    job_happen(job, RANK_FAILED);
 }

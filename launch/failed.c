@@ -36,6 +36,7 @@ static void lose(struct job *job, int local, int code, const char *cause)
     if (job_is_daemon(job)) {
         report(job, rank, code, program, cause);
     } else {
+        job_blame_note(job, rank);
         job_fail(job, code, rank, "%s", cause);
         note_failed(job, rank, program);
     }
@@ -47,8 +48,7 @@ void job_lose_or_fail(struct job *job, int local, int code, const char *cause)
     if (job->plan->keeps_going) {
         lose(job, local, code, cause);
     } else {
-        job_fail(job, code, local + job->first, "%s", cause);
-        job_happen(job, RANK_FAILED);
+        job_blame(job, code, local + job->first, cause);
     }
 }
 
@@ -61,6 +61,7 @@ void job_on_rank_failed(struct job *job, const struct frame *frame, const char *
         reader.left == 0 || reader.at[reader.left - 1] != '\0') {
         return;
     }
+    job_blame_note(job, frame->rank);
     job_fail(job, frame->value, frame->rank, "%s", reader.at);
     note_failed(job, frame->rank, (int)program);
 }

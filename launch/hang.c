@@ -99,6 +99,7 @@ static enum stuck_life life_of(const struct job *job, int local)
 
     switch (atomic_load_explicit(&slice->state, memory_order_acquire)) {
     case WEFT_SLICE_LOST:
+    case WEFT_SLICE_ABORTED:
         return STUCK_DEAD;
     case WEFT_SLICE_EMPTY:
         return job_rank_has_ended(job, local) ? STUCK_ENDED : STUCK_NOT_BEGUN;
@@ -109,19 +110,31 @@ static enum stuck_life life_of(const struct job *job, int local)
     }
 }
 
-static void look_at(const struct job *job, int local, struct stuck_rank *rank)
+static void describe_death(const struct job *job, int local, char *why, size_t size)
+{
+    const struct weft_segment *segment = job_segment_of(job, local);
+    const char *lost = weft_segment_why_lost(segment, (uint32_t)local);
+    struct weft_slice_end end;
+
+    if (lost != NULL) {
+        snprintf(why, size, "%s", lost);
+    } else if (weft_slice_read_end(weft_segment_slice(segment, (uint32_t)local), &end)) {
+        snprintf(why, size, "%.*s", (int)size - 1, end.cause);
+    }
+}
+
+void job_look_at(const struct job *job, int local, struct stuck_rank *rank)
 {
     const struct weft_doing_record *record = record_of(job, local);
-    const char *why;
 
     memset(rank, 0, sizeof(*rank));
     rank->life = life_of(job, local);
     if (rank->life == STUCK_DEAD) {
-        why = weft_segment_why_lost(job_segment_of(job, local), (uint32_t)local);
-        snprintf(rank->why, sizeof(rank->why), "%s", why != NULL ? why : "");
+        describe_death(job, local, rank->why, sizeof(rank->why));
     } else if (rank->life != STUCK_ENDED) {
         rank->state = state_of(job, local);
-        rank->is_polling = polls_of(record) != job->hang->seen[local].polls;
+        rank->is_polling =
+            job->hang != NULL && polls_of(record) != job->hang->seen[local].polls;
         (void)weft_doing_read(record, &rank->doing);
     }
 }
@@ -264,15 +277,6 @@ static void note_quiet(struct job *job, int daemon, bool is_quiet)
     }
 }
 
-static void print(struct job *job, const char *text, size_t n)
-{
-    if (job->error_to != NULL) {
-        sink_say(job->error_to, text, n);
-    } else if (write(STDERR_FILENO, text, n) < 0) {
-        return;
-    }
-}
-
 /* What is more than the socket takes at once is lost: weft-top asks again. */
 static void answer_clients(struct job *job, const struct bytes *text)
 {
@@ -317,7 +321,7 @@ static void report(struct job *job)
         say_head(job);
         hang->asked_by = NULL;
         stuck_say(&text, "  the job goes on");
-        print(job, text.at, text.count);
+        job_print(job, text.at, text.count);
     }
     bytes_free(&text);
 }
@@ -342,7 +346,7 @@ static void answer(struct job *job)
     struct stuck_rank *ranks = calloc((size_t)job->count + 1, sizeof(*ranks));
 
     for (int r = 0; ranks != NULL && r < job->count; r++) {
-        look_at(job, r, &ranks[r]);
+        job_look_at(job, r, &ranks[r]);
     }
     if (ranks != NULL && job_is_daemon(job)) {
         tree_report(job, FRAME_DOING, -1, 0, ranks, (size_t)job->count * sizeof(*ranks));
@@ -476,12 +480,14 @@ void job_on_quiet(struct job *job, const struct frame *frame)
 }
 
 /* What a daemon says of its ranks is looked at as what they say themselves. */
-void job_on_doing(struct job *job, const struct frame *frame, const char *payload)
+struct stuck_rank *job_read_doing(const struct job *job, const struct frame *frame,
+                                  const char *payload)
 {
     const size_t count = (size_t)job->setup.layout.stations[frame->from].ranks;
-    struct stuck_rank *ranks = calloc(count + 1, sizeof(*ranks));
+    struct stuck_rank *ranks =
+        frame->bytes == count * sizeof(*ranks) ? calloc(count + 1, sizeof(*ranks)) : NULL;
 
-    if (ranks != NULL && job->hang != NULL && frame->bytes == count * sizeof(*ranks)) {
+    if (ranks != NULL) {
         memcpy(ranks, payload, frame->bytes);
         for (size_t r = 0; r < count; r++) {
             ranks[r].life =
@@ -489,6 +495,15 @@ void job_on_doing(struct job *job, const struct frame *frame, const char *payloa
             ranks[r].why[sizeof(ranks[r].why) - 1] = '\0';
             weft_doing_check(&ranks[r].doing);
         }
+    }
+    return ranks;
+}
+
+void job_on_doing(struct job *job, const struct frame *frame, const char *payload)
+{
+    struct stuck_rank *ranks = job_read_doing(job, frame, payload);
+
+    if (ranks != NULL && job->hang != NULL) {
         take_answer(job, frame->from, ranks);
     }
     free(ranks);

@@ -76,7 +76,8 @@ static void look_at_clock(struct job *job, uint64_t now)
 /* Milliseconds until the clock has to be looked at; -1: never. */
 static int patience(const struct job *job, uint64_t now)
 {
-    const uint64_t ends[] = {job->grace_end, job->time_out, job_hang_due(job)};
+    const uint64_t ends[] = {job->grace_end, job->time_out, job_hang_due(job),
+                             job_blame_due(job)};
     int64_t best = tree_patience_ms(job);
 
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
@@ -115,6 +116,7 @@ static void go_round(struct job *job)
     job_tend_input(job);
     look_at_clock(job, now);
     job_hang_tend(job, now);
+    job_blame_tend(job, now);
     tree_tend(job, now);
     job_look_for_end(job);
 }
@@ -322,6 +324,7 @@ static void close_job(struct job *job)
     if (job_is_daemon(job)) {
         return; /* the end of the process frees the rest */
     }
+    job_blame_close(job);
     finish(job, job->output.owner); /* a line that was begun comes first */
     finish(job, job->error.owner);
     for (int r = 0; r < job->count; r++) {

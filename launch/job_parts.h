@@ -9,6 +9,7 @@
  *   input.c       standard input, on its way to rank 0
  *   networks.c    the networks that hosts share, where ranks listen
  *   hang.c        what ranks do, and whether they move
+ *   blame.c       which failure is the cause, and who waited for that rank
  *   top.c         what weft-top asks
  *   report.c      --report: which networks would be used
  *   segments.c    the segments of programs, and who is missing in them
@@ -77,6 +78,8 @@ struct networks;
 struct program;
 struct failed;
 struct hang;
+struct blame;
+struct stuck_rank;
 
 struct job {
     const struct plan *plan;
@@ -90,6 +93,7 @@ struct job {
     bool has_told_end;
     bool is_closing;
     struct hang *hang;           /* what ranks do; NULL: nobody has asked */
+    struct blame *blame;         /* of the job's failure; NULL: none has failed */
     struct report *report;       /* the root's, for --report */
     struct networks *networks;   /* the root's: which host is in which */
     char *shared;                /* what ranks are told of that, in their environment */
@@ -129,6 +133,9 @@ struct job {
 
 /* Something has happened: does what the table says. */
 void job_happen(struct job *job, enum event event);
+
+/* Whole lines to the user, on standard error. */
+void job_print(struct job *job, const char *text, size_t n);
 
 /* A line to the user, on standard error. */
 void job_say(struct job *job, const char *format, ...)
@@ -203,6 +210,25 @@ bool job_hang_ask_for(struct job *job, int fd);
 void job_on_ask(struct job *job);
 void job_on_quiet(struct job *job, const struct frame *frame);
 void job_on_doing(struct job *job, const struct frame *frame, const char *payload);
+
+/* What one of our ranks does now; what a daemon says of its ranks, or NULL. */
+void job_look_at(const struct job *job, int local, struct stuck_rank *rank);
+struct stuck_rank *job_read_doing(const struct job *job, const struct frame *frame,
+                                  const char *payload);
+
+/*
+ * The failure that ends the job (blame.c). The first ends the job because of a rank; the
+ * second notes a rank that has failed while the others go on; the third looks at what
+ * ranks do before they are ended. Then those of the loop: when something is due, doing
+ * it, and the end.
+ */
+void job_blame(struct job *job, int code, int rank, const char *cause);
+void job_blame_note(struct job *job, int rank);
+void job_blame_look(struct job *job);
+uint64_t job_blame_due(const struct job *job);
+void job_blame_tend(struct job *job, uint64_t now);
+void job_blame_close(struct job *job);
+void job_on_doing_at_end(struct job *job, const struct frame *frame, const char *payload);
 
 /* Lets weft-top ask, and hears it (top.c). */
 void job_open_top(struct job *job);

@@ -75,10 +75,9 @@ int job_on_next_program(void *owner, int rank, int *program, const char **why)
     /* Acquire: pairs with the release in MPI_Finalize. */
     if (atomic_load_explicit(&slice->state, memory_order_acquire) != WEFT_SLICE_CLOSED) {
         *why = "in_use";
-        job_fail(job, 1, rank,
-                 "has begun an MPI program, while its last one still runs or has ended "
-                 "without MPI_Finalize: a rank runs them one after the other");
-        job_happen(job, RANK_FAILED);
+        job_blame(job, 1, rank,
+                  "has begun an MPI program, while its last one still runs or has ended "
+                  "without MPI_Finalize: a rank runs them one after the other");
         return -1;
     }
     segment = job_open_program(job, number);

@@ -101,6 +101,9 @@ enum frame_kind {
     FRAME_KINDS,
 };
 
+/* `value` of a FRAME_DOING that nobody has asked for: the job ends (blame.c). */
+enum { FRAME_DOING_AT_END = 1 };
+
 struct frame {
     uint32_t kind;  /* enum frame_kind */
     uint32_t bytes; /* that follow */

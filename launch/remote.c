@@ -224,14 +224,17 @@ void job_start_when_ready(struct job *job)
 static void on_failed(struct job *job, const struct frame *frame, const char *cause)
 {
     if (frame->rank >= 0 && frame->rank < job->plan->ranks && frame->bytes > 0) {
-        job_fail(job, frame->value, frame->rank, "%.*s", (int)frame->bytes - 1, cause);
-        job_happen(job, RANK_FAILED);
+        char text[WEFT_CAUSE_BYTES];
+
+        snprintf(text, sizeof(text), "%.*s", (int)frame->bytes - 1, cause);
+        job_blame(job, frame->value, frame->rank, text);
     }
 }
 
 static void on_stop(struct job *job, int signal)
 {
     job->asked = signal;
+    job_blame_look(job);
     job_happen(job, ASKED_TO_END);
 }
 
@@ -355,7 +358,11 @@ static void on_message(struct job *job, const struct frame *frame, const char *p
         job_on_quiet(job, frame);
         break;
     case FRAME_DOING:
-        job_on_doing(job, frame, payload);
+        if (frame->value == FRAME_DOING_AT_END) {
+            job_on_doing_at_end(job, frame, payload);
+        } else {
+            job_on_doing(job, frame, payload);
+        }
         break;
     case FRAME_NETWORKS:
         job_on_networks(job, frame, payload);

@@ -77,6 +77,15 @@ bool job_is_daemon(const struct job *job)
     return job->tree.has_up;
 }
 
+void job_print(struct job *job, const char *text, size_t n)
+{
+    if (job->error_to != NULL) {
+        sink_say(job->error_to, text, n);
+    } else if (write(STDERR_FILENO, text, n) < 0) {
+        return;
+    }
+}
+
 void job_say(struct job *job, const char *format, ...)
 {
     char line[2048];
@@ -94,11 +103,7 @@ void job_say(struct job *job, const char *format, ...)
         return;
     }
     line[n++] = '\n';
-    if (job->error_to != NULL) {
-        sink_say(job->error_to, line, (size_t)n);
-    } else if (write(STDERR_FILENO, line, (size_t)n) < 0) {
-        return;
-    }
+    job_print(job, line, (size_t)n);
 }
 
 const struct app *job_app_of(const struct job *job, int rank)

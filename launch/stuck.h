@@ -83,6 +83,10 @@ struct stuck_edges {
 };
 void stuck_edges_of(const struct stuck *stuck, int rank, struct stuck_edges *edges);
 
+/* Marks the ranks that wait for this one, which has failed: straight or through others.
+ */
+void stuck_mark_waiters(const struct stuck *stuck, int rank, bool *is_waiter);
+
 /* Those of the graph. */
 void stuck_say_cycles(const struct stuck *stuck, struct bytes *to);
 void stuck_say_ends(const struct stuck *stuck, struct bytes *to);

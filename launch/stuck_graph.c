@@ -242,14 +242,12 @@ void stuck_say_cycles(const struct stuck *stuck, struct bytes *to)
 
 /* ---- where waiting ends ---- */
 
-/* How many ranks wait for this one, straight or through others. */
-static int count_waiters(const struct stuck *stuck, struct search *s, int rank)
+/* Marks those that wait for a marked rank, and says how many. */
+static int spread(const struct stuck *stuck, struct search *s)
 {
     int count = 0;
     bool is_more = true;
 
-    memset(s->is_said, 0, (size_t)stuck->count * sizeof(*s->is_said));
-    s->is_said[rank] = true;
     while (is_more) {
         is_more = false;
         for (int r = 0; r < stuck->count; r++) {
@@ -263,6 +261,52 @@ static int count_waiters(const struct stuck *stuck, struct search *s, int rank)
         }
     }
     return count;
+}
+
+/* How many ranks wait for this one, straight or through others. */
+static int count_waiters(const struct stuck *stuck, struct search *s, int rank)
+{
+    memset(s->is_said, 0, (size_t)stuck->count * sizeof(*s->is_said));
+    s->is_said[rank] = true;
+    return spread(stuck, s);
+}
+
+/* A collective of all ranks waits for each of them, one of its members for all. */
+static void mark_collectives(const struct stuck *stuck, struct search *s)
+{
+    for (int r = 0; r < stuck->count; r++) {
+        const struct stuck_rank *rank = &stuck->ranks[r];
+
+        if (!stuck_is_collective(rank)) {
+            continue;
+        }
+        s->is_said[r] |= rank->doing.comm_size == (uint32_t)stuck->count;
+        for (int other = 0; s->is_said[r] && other < stuck->count; other++) {
+            s->is_said[other] |= stuck_is_same_call(rank, &stuck->ranks[other]);
+        }
+    }
+}
+
+void stuck_mark_waiters(const struct stuck *stuck, int rank, bool *is_waiter)
+{
+    struct search s;
+    int before = -1;
+    int count = 0;
+
+    if (open_search(stuck, &s)) {
+        s.is_said[rank] = true;
+        while (count != before) {
+            before = count;
+            mark_collectives(stuck, &s);
+            spread(stuck, &s);
+            count = 0;
+            for (int r = 0; r < stuck->count; r++) {
+                is_waiter[r] = s.is_said[r] && r != rank;
+                count += is_waiter[r];
+            }
+        }
+    }
+    close_search(&s);
 }
 
 static bool is_end(const struct stuck *stuck, const struct search *s, int rank)

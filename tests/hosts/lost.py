@@ -60,7 +60,7 @@ def finish(running, pattern, limit, since=None):
     begin = since or time.monotonic()
     done = running.finish()
     seconds = time.monotonic() - begin
-    lines = done.err.decode().splitlines()
+    lines = common.headlines(done.err)
     claim(done.code not in (0, 124), f"ended with {done.code}")
     claim(len(lines) == 1 and re.search(pattern, lines[0]), f"said {lines}")
     claim(seconds < limit + SLACK, f"took {seconds:.1f} s, more than {limit} s")

@@ -277,6 +277,16 @@ def new_mark():
     return f"{_MARK}{_mark_count}-"
 
 
+# Lines under that of a failure, which depend on how far others have come.
+DETAILS = (r"  and \d+ (more )?ranks? that waited for it: ",)
+
+
+def headlines(text):
+    """The lines of standard error, without the details of a failure."""
+    return [line for line in text.decode(errors="replace").splitlines()
+            if not any(re.match(detail, line) for detail in DETAILS)]
+
+
 class Done:
     """A run that has ended: its exit code, what it printed, and how long it took."""
 
@@ -294,7 +304,7 @@ class Done:
         """It ended with this code, and each line of standard error fits its pattern."""
         about = (f"code {self.code}\nstdout: {self.out[-2000:]!r}\n"
                  f"stderr: {self.err[-2000:]!r}")
-        said = self.err.decode(errors="replace").splitlines()
+        said = headlines(self.err)
         equal(self.code, code, about)
         equal(len(said), len(says), about)
         for line, pattern in zip(said, says):

@@ -10,6 +10,8 @@
  *                          a message that is longer than its buffer
  *   says unnamed           a reduction of a type without a name
  *   says uncommitted       a send of a type that is not committed
+ *   says waits             rank 1 prints its process id and waits, the others are in
+ *                          MPI_Barrier
  *   says nothing           as it should be
  */
 #include "mpi.h"
@@ -109,6 +111,16 @@ static void use_types(int is_committed)
     MPI_Allreduce(numbers, numbers + 100, 1, type, MPI_SUM, MPI_COMM_WORLD);
 }
 
+static void wait_for_ever(void)
+{
+    if (rank == 1) {
+        printf("%d\n", (int)getpid());
+        fflush(stdout);
+        pause();
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "nothing";
@@ -132,6 +144,8 @@ int main(int argc, char **argv)
         MPI_Bcast(numbers, rank == 0 ? 100 : 10, MPI_INT, 0, MPI_COMM_WORLD);
     } else if (strcmp(how, "unnamed") == 0 || strcmp(how, "uncommitted") == 0) {
         use_types(strcmp(how, "unnamed") == 0);
+    } else if (strcmp(how, "waits") == 0) {
+        wait_for_ever();
     } else if (strcmp(how, "nothing") != 0) {
         receive_too_few(how);
     }

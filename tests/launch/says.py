@@ -4,10 +4,13 @@ See common.py for how cases are written and called.
 """
 
 import os
+import re
+import signal
 import sys
 import tempfile
 
-from common import Running, case, claim, equal, failure, main, mpiexec, program
+from common import (Running, case, claim, equal, failure, main, mpiexec, program, read_report,
+                    start, wait_until)
 
 
 def fails(how, code, cause, count=1, rank=None):
@@ -67,6 +70,46 @@ def a_type_without_a_name_is_described():
           "MPI_DOUBLE, 24 bytes")
     fails("uncommitted", 3, r"MPI_Send .*the datatype \(contiguous of MPI_DOUBLE, 24 bytes\) "
           "is not committed: call MPI_Type_commit")
+
+
+def killed(*options, transport="auto"):
+    """What is said, line by line, when rank 1 is killed while the others wait for it."""
+    running = start(*options, "-n", 5, program("says"), "waits",
+                    variables={"WEFT_TRANSPORT": transport})
+    running.expect("before")
+    pid = int(running.read_line())
+
+    def do_all_wait():
+        running.send(signal.SIGUSR1)
+        return "4 ranks in MPI_Barrier" in read_report(running)
+    claim(wait_until(do_all_wait, 30), "the others do not wait")
+    os.kill(pid, signal.SIGKILL)
+    done = running.finish()
+    equal(done.code, 137, done.err)
+    return done.err.decode().splitlines()
+
+
+def is_death(line):
+    return re.match(failure(1, program("says"), "killed by signal 9, Killed"), line)
+
+
+@case("errors")
+def ranks_that_waited_for_the_one_that_failed_are_folded_into_one_line():
+    for transport in ("auto", "msg"):  # over connections the others may be heard of first
+        lines = killed(transport=transport)
+        claim(is_death(lines[0]), lines)
+        equal(lines[1:], ["  and 4 ranks that waited for it: 0, 2-4"])
+
+
+@case("errors")
+def a_rank_that_ends_a_job_which_has_gone_on_is_a_consequence():
+    lines = killed("--keep-going")
+    claim(is_death(lines[0]), lines)
+    claim(re.fullmatch(r"  rank [0234] on \S+, which waited for it, ends the job: MPI_Barrier on "
+                       r"MPI_COMM_WORLD: MPI_ERR_PROC_ABORTED: rank 1 on \S+ died: killed by "
+                       "signal 9, Killed", lines[1]), lines)
+    claim(re.fullmatch("  and 3 more ranks that waited for it: .*", lines[2]), lines)
+    equal(len(lines), 3, lines)
 
 
 @case("settings")

@@ -373,6 +373,72 @@ static void what_makes_no_sense_harms_nobody(void **state)
     assert_says(say(2), "1 rank in MPI_Recv from 4711, tag 5");
 }
 
+/* ---- who waited for a rank that has failed ---- */
+
+static int count_waiters(int count, int rank, bool *marks)
+{
+    const struct stuck stuck = {ranks, count};
+    int waiters = 0;
+
+    memset(marks, 0, MOST * sizeof(*marks));
+    stuck_mark_waiters(&stuck, rank, marks);
+    for (int r = 0; r < count; r++) {
+        waiters += marks[r];
+    }
+    return waiters;
+}
+
+static void a_chain_of_receives_waits_for_the_dead_and_others_do_not(void **state)
+{
+    bool marks[MOST];
+
+    (void)state;
+    put_recv(0, 3, 1);
+    put_recv(1, 0, 1);
+    put_recv(2, -1, 1); /* from any rank */
+    ranks[3] = (struct stuck_rank){.life = STUCK_DEAD};
+    put_outside(4, 'R');
+    put_recv(5, 4, 1);
+    assert_int_equal(count_waiters(6, 3, marks), 2);
+    assert_true(marks[0] && marks[1]);
+}
+
+static void all_of_a_thousand_in_a_barrier_wait_for_the_dead(void **state)
+{
+    bool marks[MOST];
+
+    (void)state;
+    for (int r = 0; r < MOST; r++) {
+        if (r < 100) {
+            put_outside(r, 'R'); /* more than a rank has edges */
+        } else {
+            put_collective(r, "MPI_Barrier", WORLD, MOST);
+        }
+    }
+    ranks[700] = (struct stuck_rank){.life = STUCK_DEAD};
+    assert_int_equal(count_waiters(MOST, 700, marks), MOST - 101);
+    assert_false(marks[0] || marks[700]);
+}
+
+/* Only one of them has a receive from the dead; the rest of the tree hangs on that one.
+ */
+static void a_collective_of_a_part_waits_as_a_whole(void **state)
+{
+    bool marks[MOST];
+
+    (void)state;
+    for (int r = 0; r < 4; r++) {
+        put_collective(r, "MPI_Bcast", OTHER, 5);
+    }
+    ranks[0].doing.posted_count = 1;
+    ranks[0].doing.posted[0] =
+        (struct weft_doing_message){.context = OTHER | COLL, .peer = 4, .rank = 4};
+    ranks[4] = (struct stuck_rank){.life = STUCK_DEAD};
+    put_collective(5, "MPI_Bcast", WORLD + 8 * 4, 2);
+    assert_int_equal(count_waiters(6, 4, marks), 4);
+    assert_false(marks[5]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -390,6 +456,9 @@ int main(void)
         cmocka_unit_test(who_waits_for_any_of_several_waits_for_no_one),
         cmocka_unit_test(all_lives_have_their_words),
         cmocka_unit_test(what_makes_no_sense_harms_nobody),
+        cmocka_unit_test(a_chain_of_receives_waits_for_the_dead_and_others_do_not),
+        cmocka_unit_test(all_of_a_thousand_in_a_barrier_wait_for_the_dead),
+        cmocka_unit_test(a_collective_of_a_part_waits_as_a_whole),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

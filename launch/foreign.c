@@ -1,12 +1,13 @@
 #include "foreign.h"
 
+#include "path.h"
+
 #include "info/elf_file.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -183,34 +184,6 @@ static bool read_library(struct program *program, const char *own, const char *n
     return false;
 }
 
-static bool is_program(int folder, const char *path)
-{
-    struct stat st;
-
-    return fstatat(folder, path, &st, 0) == 0 && S_ISREG(st.st_mode) &&
-           faccessat(folder, path, X_OK, 0) == 0;
-}
-
-/* Finds the file as execvp would: a name without a slash along PATH. */
-static bool find_program(struct program *program, const char *name)
-{
-    const char *list = getenv("PATH");
-
-    if (strchr(name, '/') != NULL) {
-        snprintf(program->path, sizeof(program->path), "%s", name);
-        return is_program(program->folder, program->path);
-    }
-    if (list == NULL) {
-        list = "/bin:/usr/bin";
-    }
-    while (next_candidate(&list, name, ".", program->path, sizeof(program->path))) {
-        if (is_program(program->folder, program->path)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void explain(const char *program, const char *mpi, const char *through, char *why,
                     size_t size)
 {
@@ -254,7 +227,8 @@ static bool look(struct program *program, const char *name, char *why, size_t si
     struct libraries *direct = malloc(sizeof(*direct));
     bool is_found = false;
 
-    if (direct != NULL && find_program(program, name) &&
+    if (direct != NULL &&
+        path_find(program->folder, name, program->path, sizeof(program->path)) &&
         read_libraries(program->folder, program->path, direct)) {
         const char *mpi = find_mpi(direct);
 

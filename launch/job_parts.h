@@ -17,6 +17,7 @@
  *   programs.c    the MPI programs that a rank runs one after the other
  *   ends.c        how a rank has ended, and whether that is a failure
  *   lookup.c      keys and barriers that span hosts
+ *   proctable.c   the process ids of all ranks, for debuggers
  *   start.c       the birth of the ranks
  *   tree.c        the daemons: starting, hearing and missing them (tree.h)
  *   remote.c      ranks on other hosts: what the frames of the tree mean
@@ -105,6 +106,8 @@ struct job {
     struct weft_segment segment; /* of the first MPI program, which ranks inherit */
     struct program *programs;    /* those that followed, and are in use here */
     int last_program;            /* the last that a rank of the job has begun */
+    int32_t *pids;               /* of all ranks, at the root; 0: not known yet */
+    int known_pids;              /* how many of them are known */
     struct failed *failed;       /* ranks that have ended, while the others go on */
     struct placement placement;
     char refusal[512]; /* why our ranks cannot be started; empty: it has been said */
@@ -287,6 +290,11 @@ void job_release(struct job *job);
 void job_on_put(struct job *job, const char *payload, size_t bytes);
 void job_on_get(struct job *job, const struct frame *frame, const char *key);
 void job_on_value(struct job *job, const struct frame *frame, const char *payload);
+
+/* Our ranks have been started: tells their process ids to the root, and hears of those of
+ * others there. Once all are known, the front hears of them. */
+void job_tell_pids(struct job *job);
+void job_on_pids(struct job *job, const struct frame *frame, const char *payload);
 
 /* What an event is about; a rank's number goes beside it. */
 enum source {

@@ -8,6 +8,8 @@
 #include "guard.h"
 #include "job.h"
 #include "keeper.h"
+#include "mpir.h"
+#include "notice.h"
 #include "plan.h"
 #include "rsh.h"
 
@@ -46,6 +48,7 @@ static void block_signals(sigset_t *set)
             sigaddset(set, passed_on[i]);
         }
     }
+    sigaddset(set, notice_signal());
     signal(SIGCHLD, SIG_DFL); /* ignored, our children would end without a word */
     sigaddset(set, SIGCHLD);
     sigprocmask(SIG_BLOCK, set, NULL);
@@ -82,7 +85,7 @@ static void pass_on(int to, int signal)
     }
 }
 
-static int watch(pid_t keeper, int to, const sigset_t *set)
+static int watch(pid_t keeper, int to, const sigset_t *set, bool is_held)
 {
     int interrupts = 0;
 
@@ -95,8 +98,13 @@ static int watch(pid_t keeper, int to, const sigset_t *set)
 
             while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
                 if (pid == keeper) {
+                    mpir_take_notices(); /* the last words of the keeper */
                     return WIFEXITED(status) ? WEXITSTATUS(status) : clean_up(status);
                 }
+            }
+        } else if (signal == notice_signal()) {
+            if (mpir_take_notices() && is_held) {
+                pass_on(to, SIGCONT); /* sets the ranks free */
             }
         } else if (signal == SIGINT && ++interrupts > 1) {
             return end_at_once(keeper);
@@ -138,6 +146,8 @@ int main(int argc, char **argv)
     case PARSED_WRONG:
         return 2;
     }
+    plan.is_held = MPIR_being_debugged != 0;
+    notice_open();
     keeper_adopt_orphans();
     block_signals(&set);
     keeper_spare(guard_start(argc, argv));
@@ -155,7 +165,7 @@ int main(int argc, char **argv)
         exit(keep(is_daemon ? NULL : &plan, ends[0]));
     }
     close(ends[0]);
-    code = watch(keeper, ends[1], &set);
+    code = watch(keeper, ends[1], &set, plan.is_held);
     guard_dismiss();
     return code;
 }

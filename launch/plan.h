@@ -57,6 +57,7 @@ struct plan {
     int per_host;               /* ranks on each host; 0: not said */
     bool may_exceed_slots;
     bool is_report;      /* no ranks: which networks would be used? */
+    bool is_held;        /* ranks stop before main(), until a debugger lets them go */
     bool keeps_going;    /* a rank that fails does not end the others */
     double timeout;      /* seconds; 0: none */
     double hang_timeout; /* seconds without a move after which ranks are reported; 0: none

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 enum {
-    PROTOCOL_VERSION = 3,
+    PROTOCOL_VERSION = 4,
     FRAME_MOST = 64 * 1024 * 1024, /* bytes behind a header: an environment, and names */
     TEXT_WINDOW = 128 * 1024,      /* of output that a daemon sends before it is taken */
     INPUT_WINDOW = 64 * 1024,      /* of standard input on its way to rank 0 */
@@ -38,7 +38,7 @@ struct greeting {
     uint32_t protocol;
     char version[48]; /* of Weft */
 };
-_Static_assert(sizeof(struct greeting) == 64, "protocol version 3");
+_Static_assert(sizeof(struct greeting) == 64, "protocol version 4");
 
 enum frame_kind {
     /* From parent to child. */
@@ -98,6 +98,9 @@ enum frame_kind {
     FRAME_QUIET, /* to the root: `value` is 1: no rank of the host moves; 0: one does */
     FRAME_ASK,   /* from it: what do your ranks do? */
     FRAME_DOING, /* to it: a struct stuck_rank for each rank of the host */
+
+    /* For debuggers (proctable.c). */
+    FRAME_PIDS, /* to the root: the process ids of the ranks of the host, 32 bits each */
     FRAME_KINDS,
 };
 
@@ -112,6 +115,6 @@ struct frame {
     int32_t rank;
     int32_t value;
 };
-_Static_assert(sizeof(struct frame) == 24, "protocol version 3");
+_Static_assert(sizeof(struct frame) == 24, "protocol version 4");
 
 #endif

@@ -364,6 +364,9 @@ static void on_message(struct job *job, const struct frame *frame, const char *p
             job_on_doing(job, frame, payload);
         }
         break;
+    case FRAME_PIDS:
+        job_on_pids(job, frame, payload);
+        break;
     case FRAME_NETWORKS:
         job_on_networks(job, frame, payload);
         break;
@@ -403,6 +406,7 @@ static bool may_come_from_child(const struct job *job, const struct frame *frame
     case FRAME_RANK_FAILED:
     case FRAME_QUIET:
     case FRAME_DOING:
+    case FRAME_PIDS:
         return frame->to == 0;
     case FRAME_GET:
     case FRAME_VALUE:

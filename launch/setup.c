@@ -115,6 +115,7 @@ void setup_pack(const struct setup *setup, struct bytes *to)
     bytes_add_number(to, plan->spread.by);
     bytes_add_number(to, plan->spread.per_socket);
     bytes_add_number(to, plan->may_be_foreign);
+    bytes_add_number(to, plan->is_held);
     bytes_add_number(to, plan->keeps_going);
     bytes_add_number(to, (int64_t)(plan->hang_timeout * 1e9));
     bytes_add_number(to, plan->is_reporting_bindings);
@@ -299,6 +300,7 @@ bool setup_unpack(struct setup *setup, const char *from, size_t bytes)
     setup->plan.spread.by = (enum map_by)reader_number(&reader);
     setup->plan.spread.per_socket = (int)reader_number(&reader);
     setup->plan.may_be_foreign = reader_number(&reader) != 0;
+    setup->plan.is_held = reader_number(&reader) != 0;
     setup->plan.keeps_going = reader_number(&reader) != 0;
     setup->plan.hang_timeout = (double)reader_number(&reader) / 1e9;
     setup->plan.is_reporting_bindings = reader_number(&reader) != 0;

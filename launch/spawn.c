@@ -12,11 +12,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -189,8 +192,32 @@ static void become(const struct birth *b, char **env, volatile struct stillborn 
         return;
     }
     reset_signals();
+    if (b->is_held) {
+        prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) {
+            why->step = "be held for a debugger";
+            why->error = errno;
+            return;
+        }
+    }
     execvpe(b->app->argv[0], b->app->argv, env);
     why->error = errno;
+}
+
+/*
+ * A process that has asked to be traced stops when it has become the program, before its
+ * first instruction. We let it go with SIGSTOP, so that it stays there as any stopped
+ * process does: a debugger can take it over, and SIGCONT sets it free. A SIGCONT that
+ * comes before the stop undoes it, so none is lost.
+ */
+static void hold(pid_t pid)
+{
+    siginfo_t info;
+
+    while (waitid(P_PID, (id_t)pid, &info, WSTOPPED | WEXITED | WNOWAIT) != 0 &&
+           errno == EINTR) {
+    }
+    ptrace(PTRACE_DETACH, pid, NULL, (void *)(uintptr_t)SIGSTOP);
 }
 
 pid_t spawn_rank(const struct birth *birth, struct stillborn *why)
@@ -215,6 +242,9 @@ pid_t spawn_rank(const struct birth *birth, struct stillborn *why)
         why->object = result.object;
         why->error = result.error;
         return -1; /* a child that was made is reaped with the others */
+    }
+    if (birth->is_held) {
+        hold(pid);
     }
     return pid;
 }

@@ -7,6 +7,7 @@
 #include "plan.h"
 
 #include <sched.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* The environment that all ranks share, made once. */
@@ -30,6 +31,7 @@ struct birth {
     int error;
     int segment; /* descriptors that the rank inherits under their own numbers */
     int pmi;
+    bool is_held; /* it stops before its first instruction, until SIGCONT */
 };
 
 struct stillborn {

@@ -166,6 +166,7 @@ static bool start_rank(struct job *job, int r, int input)
         .local_size = job->count,
         .input = input,
         .segment = job->segment.fd,
+        .is_held = job->plan->is_held,
     };
     struct stillborn why = {.step = "make pipes", .object = "", .error = 0};
     pid_t pid = -1;
@@ -209,4 +210,7 @@ void job_start_ranks(struct job *job)
     }
     close(nothing);
     job_happen(job, ALL_STARTED);
+    if (job->state == RUNNING) {
+        job_tell_pids(job);
+    }
 }

@@ -1,10 +1,11 @@
 /*
  * kvs.h - what a launcher tells a rank, and the launcher's key-value store.
  *
- * Two implementations: PMI-1, one text line per request on an inherited descriptor (our
- * mpiexec, hydra), and PMIx, a library loaded when it is needed (Slurm, Open MPI's
- * mpirun). A rank puts values under keys; after all ranks have called fence(), any rank
- * can get them. One thread at a time calls these functions, except abort().
+ * Three implementations: PMI-1, one text line per request on an inherited descriptor (our
+ * mpiexec, hydra); PMI-2, one counted text per request on such a descriptor (Slurm); and
+ * PMIx, a library loaded when it is needed (Slurm, Open MPI's mpirun). A rank puts values
+ * under keys; after all ranks have called fence(), any rank can get them. One thread at a
+ * time calls these functions, except abort().
  *
  * The function that finds a failure logs it in one line that names the launcher.
  */
@@ -31,7 +32,7 @@ struct weft_who {
 };
 
 struct weft_kvs_ops {
-    const char *name; /* "pmi-1", "pmix" */
+    const char *name; /* "pmi-1", "pmi-2", "pmix" */
 
     /* Connects, and fills in rank, size and node of this process. */
     enum weft_rc (*open)(struct weft_who *who);
@@ -55,6 +56,7 @@ struct weft_kvs_ops {
 
 extern const struct weft_kvs_ops weft_pmi1_ops;
 extern const struct weft_kvs_ops weft_pmix_ops;
+const struct weft_kvs_ops *weft_pmi2(void);
 
 /* Takes the descriptor over now, as a rank of our own mpiexec, so that abort() works;
  * open() asks for the rest later. */

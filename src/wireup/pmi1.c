@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "wireup/passing.h"
+#include "wireup/pmi_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 enum { LINE = 4096 };
@@ -39,41 +39,18 @@ static struct {
     struct lookup *lookups; /* that were asked for, under our own mpiexec */
 } pmi = {.fd = -1, .own_rank = -1};
 
+static const char PROTOCOL[] = "PMI-1";
+
 static enum weft_rc lost(const char *doing, const char *why)
 {
-    weft_log_error(
-        "%s over PMI-1: %s: the launcher is gone, or is not one for MPI%s", doing, why,
-        pmi.kvs[0] != '\0' ? ""
-                           : ", or it has served another MPI program of this "
-                             "rank before (only Weft's mpiexec serves several)");
-    return WEFT_ERR_LAUNCH;
-}
-
-/* A launcher that is gone is an error to us, and no reason to be killed by SIGPIPE. */
-static ssize_t write_quietly(const char *text, size_t size)
-{
-    ssize_t n = send(pmi.fd, text, size, MSG_NOSIGNAL);
-
-    return n < 0 && errno == ENOTSOCK ? write(pmi.fd, text, size) : n;
+    return weft_pmi_lost(PROTOCOL, doing, why, pmi.kvs[0] == '\0');
 }
 
 static enum weft_rc send_line(const char *line)
 {
-    size_t left = strlen(line);
-
-    while (left > 0) {
-        ssize_t n = write_quietly(line, left);
-
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            return lost("write", strerror(errno));
-        }
-        line += n;
-        left -= (size_t)n;
-    }
-    return WEFT_OK;
+    return weft_pmi_write_all(pmi.fd, line, strlen(line))
+               ? WEFT_OK
+               : lost("write", strerror(errno));
 }
 
 /* Reads up to the next newline, which is cut off. */
@@ -189,20 +166,6 @@ static enum weft_rc ask(const char *request, const char *wanted, char *answer)
         return WEFT_ERR_LAUNCH;
     }
     return WEFT_OK;
-}
-
-/* A number from the environment; -1 if it is not there or not one. */
-static int number_from(const char *name)
-{
-    const char *text = getenv(name);
-    char *end;
-    long value;
-
-    if (text == NULL || text[0] == '\0') {
-        return -1;
-    }
-    value = strtol(text, &end, 10);
-    return *end == '\0' && value >= 0 && value < 0x7fffffff ? (int)value : -1;
 }
 
 static bool is_granted(const char *answer)
@@ -441,27 +404,11 @@ static bool pmi1_is_lazy(void)
 
 static enum weft_rc pmi1_open(struct weft_who *who)
 {
-    enum weft_rc rc;
+    enum weft_rc rc = weft_pmi_inherit(PROTOCOL, &pmi.fd, who);
 
-    pmi.fd = number_from("PMI_FD");
-    who->rank = number_from("PMI_RANK");
-    who->size = number_from("PMI_SIZE");
-    if (pmi.fd < 0 || who->rank < 0 || who->size < 1 || who->rank >= who->size) {
-        weft_log_error(
-            "PMI-1: the environment has PMI_FD=%d PMI_RANK=%d PMI_SIZE=%d, which "
-            "makes no sense",
-            pmi.fd, who->rank, who->size);
-        return WEFT_ERR_LAUNCH;
+    if (rc == WEFT_OK) {
+        rc = hello(who);
     }
-    if (fcntl(pmi.fd, F_SETFD, FD_CLOEXEC) != 0) {
-        weft_log_error(
-            "descriptor %d, through which the launcher is reached, was closed on "
-            "the way: does a script or wrapper between launcher and program "
-            "close descriptors?",
-            pmi.fd);
-        return WEFT_ERR_LAUNCH;
-    }
-    rc = hello(who);
     /* Under our own mpiexec the segment says where ranks run. */
     return rc != WEFT_OK || pmi1_is_lazy() ? rc : read_locations(who, NULL);
 }
@@ -508,7 +455,7 @@ static void pmi1_abort(int code, const char *cause)
     int n = snprintf(line, sizeof(line), "cmd=abort exitcode=%d\n", code);
 
     (void)cause;
-    if (pmi.fd >= 0 && write_quietly(line, (size_t)n) < 0) {
+    if (pmi.fd >= 0 && weft_pmi_write(pmi.fd, line, (size_t)n) < 0) {
         return; /* the launcher is gone: our exit has to do */
     }
 }

@@ -151,7 +151,7 @@ static enum weft_rc open_alone(struct weft_job *job)
 
 /*
  * srun sets SLURM_STEP_ID for the tasks of a step, and not for a batch script. Without
- * PMIx its tasks cannot find each other.
+ * PMI (--mpi=none) its tasks cannot find each other.
  */
 static bool is_lost_in_slurm(void)
 {
@@ -170,10 +170,7 @@ static bool is_pmi_open(void)
     return fd != NULL && fstat(atoi(fd), &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
-/*
- * Slurm's pmi2 sets PMI_FD too. It answers PMI-1 there, but slowly across nodes, and its
- * abort loses the exit code; PMIx is the one way that is tested.
- */
+/* Slurm's pmi2 sets PMI_FD too, and with it PMI_JOBID. Hydra inside a step does not. */
 static bool is_slurm_pmi2(void)
 {
     return is_pmi_open() && is_set("SLURM_STEP_ID") && is_set("PMI_JOBID") &&
@@ -234,9 +231,7 @@ static enum weft_rc open_by_environment(struct weft_job *job)
         return WEFT_OK;
     }
     if (found == NONE && is_slurm_pmi2()) {
-        weft_log_error("started by srun with --mpi=pmi2, which Weft does not speak: use "
-                       "srun --mpi=pmix");
-        return WEFT_ERR_LAUNCH;
+        return open_foreign(job, weft_pmi2());
     }
     if (is_set("PMI_FD") && (is_pmi_open() || !is_set("PMIX_NAMESPACE"))) {
         return open_foreign(job, &weft_pmi1_ops);
@@ -245,8 +240,8 @@ static enum weft_rc open_by_environment(struct weft_job *job)
         return open_foreign(job, &weft_pmix_ops);
     }
     if (is_lost_in_slurm()) {
-        weft_log_error("started by srun without PMIx, so that its tasks cannot find each "
-                       "other: use srun --mpi=pmix");
+        weft_log_error("started by srun without PMI, so that its tasks cannot find each "
+                       "other: use srun --mpi=pmix or srun --mpi=pmi2");
         return WEFT_ERR_LAUNCH;
     }
     return open_alone(job);

@@ -5,6 +5,7 @@
  * weft_wireup_open() finds out how the process was started:
  *
  *   our mpiexec    WEFT_JOB names an inherited job segment: nobody has to be asked
+ *   Slurm          PMI_FD, PMI_JOBID and SLURM_STEP_ID: PMI-2
  *   hydra, others  PMI_FD: PMI-1
  *   Slurm, PRRTE   PMIX_NAMESPACE: PMIx
  *   nothing        a job of one
@@ -21,7 +22,7 @@
  * kept apart by the number of the program.
  *
  * It is opened once, on the thread that calls MPI_Init, and stays open until exit,
- * because PMI-1 cannot be reopened.
+ * because PMI-1 and PMI-2 cannot be reopened.
  */
 #ifndef WEFT_WIREUP_WIREUP_H
 #define WEFT_WIREUP_WIREUP_H

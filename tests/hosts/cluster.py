@@ -1,8 +1,8 @@
-"""cluster.py - Slurm over three hosts of netlab's: srun with PMIx, and mpiexec within.
+"""cluster.py - Slurm over three hosts of netlab's: srun in three forms, and mpiexec within.
 
 Places and words, and messages: the programs of ../mpi, two ranks on each host, so that
 shared memory and connections are mixed. munged and slurmctld run on host 1 and a slurmd on
-each; all of it ends with the lab.
+each; all of it ends with the lab. Slurm's default is pmi2, which plain srun speaks.
 """
 
 import os
@@ -43,7 +43,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SlurmdParameters=config_overrides
 SchedulerType=sched/builtin
-MpiDefault=none
+MpiDefault=pmi2
 KillWait=1
 ReturnToService=2
 NodeName={NAME}[1-{HOSTS}] NodeAddr=10.77.0.[1-{HOSTS}] CPUs=16 State=UNKNOWN
@@ -106,7 +106,9 @@ def mpi(name):
     return Path(mpiexec_path()).parent.parent / "tests/mpi" / f"mpi_{name}"
 
 
-SRUN = ("srun", "-Q", "-N3", "-n6", "--ntasks-per-node=2", "--mpi=pmix")
+PLAIN = ("srun", "-Q", "-N3", "-n6", "--ntasks-per-node=2")
+PMIX = (*PLAIN, "--mpi=pmix")
+FORMS = (PLAIN, (*PLAIN, "--mpi=pmi2"), PMIX)
 PROGRAMS = ("p2p", "probe", "requests", "comm", "persistent", "buffered",
             "coll_alltoall", "p2p_flood", "progress")
 EXPECTED = [(rank, 6, rank // 2, rank % 2) for rank in range(6)]
@@ -114,9 +116,10 @@ EXPECTED = [(rank, 6, rank // 2, rank % 2) for rank in range(6)]
 
 @case("start")
 def srun_gives_places_and_words_across_hosts():
-    equal(nodes(run(*SRUN, program("place"))), EXPECTED)
-    said = run(*SRUN, program("keys"), 300).lines()
-    equal(said, [f"rank {rank} of 6 on {NAME}{rank // 2 + 1}" for rank in range(6)])
+    for srun in FORMS:
+        equal(nodes(run(*srun, program("place"))), EXPECTED, srun)
+        said = run(*srun, program("keys"), 300).lines()
+        equal(said, [f"rank {rank} of 6 on {NAME}{rank // 2 + 1}" for rank in range(6)], srun)
 
 
 @case("start")
@@ -133,9 +136,11 @@ def mpiexec_uses_the_allocation():
 def messages_go_between_hosts_under_srun():
     """Standard error is the programs' affair: many of them provoke errors."""
     for path in (program("mixed"), *(mpi(name) for name in PROGRAMS)):
-        done = Running([*lab.command("exec", 1), *SRUN, path],
-                       variables=variables()).finish()
-        claim(done.code == 0, f"{path}: code {done.code}\n{done.err[-3000:].decode()}")
+        for srun in (PLAIN, PMIX):
+            done = Running([*lab.command("exec", 1), *srun, path],
+                           variables=variables()).finish()
+            about = f"{srun} {path}: code {done.code}\n{done.err[-3000:].decode()}"
+            claim(done.code == 0, about)
 
 
 if __name__ == "__main__":

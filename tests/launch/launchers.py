@@ -249,6 +249,9 @@ def of_two_launchers_around_a_rank_the_inner_one_counts():
 
 # ---- Slurm ----
 
+ADVICE = "use srun --mpi=pmix or srun --mpi=pmi2$"
+
+
 @case("slurm")
 def srun_with_pmix_gives_each_rank_its_place():
     for size in SIZES:
@@ -262,19 +265,54 @@ def srun_on_two_nodes_gives_each_rank_its_place():
     hold_job(places(run_there(*two, "-m", "cyclic", place())), [0, 1, 0, 1])
 
 
+def by_pmi2(*words, **settings):
+    return run_there("srun", "-Q", "-K", "--mpi=pmi2", *words, **settings)
+
+
 @case("slurm")
-def srun_without_pmix_is_told_what_to_do():
+def srun_with_pmi2_gives_each_rank_its_place():
+    for size in (1, 4):
+        hold_one_node(places(by_pmi2("-N1", "-n", size, place())), size)
+    two = ("-N2", "-n4", "--ntasks-per-node=2")
+    hold_job(places(by_pmi2(*two, place())), [0, 0, 1, 1])
+    hold_job(places(by_pmi2(*two, "-m", "cyclic", place())), [0, 1, 0, 1])
+
+
+@case("slurm")
+def plain_srun_speaks_what_slurm_is_set_to():
+    for kind in ("pmi2", "pmix"):
+        plain = ("env", f"SLURM_MPI_TYPE={kind}", "srun", "-Q", "-N1", "-n2")
+        hold_one_node(places(run_there(*plain, place())), 2)
+
+
+@case("slurm")
+def srun_without_pmi_is_told_what_to_do():
     for count in (2, 4):
         done = run_there("srun", "-Q", "-N1", "-n", count, place(), code=None, says=any)
-        hold_complaint(done, r"^weft: .* without PMIx.*use srun --mpi=pmix$", count)
+        hold_complaint(done, f"^weft: .* without PMI,.*{ADVICE}", count)
 
 
 @case("slurm")
-def srun_with_pmi2_is_told_what_to_do():
-    for count in (1, 4):
-        done = run_there("srun", "-Q", "-N1", "--mpi=pmi2", "-n", count, place(), code=None,
-                         says=any)
-        hold_complaint(done, r"^weft: .* --mpi=pmi2.*use srun --mpi=pmix$", count)
+def what_a_task_of_pmi2_starts_is_a_job_of_one():
+    said = places(by_pmi2("-N1", "-n2", place(), "child", shlex.quote(place())))
+    hold_one_node([p for p in said if p.size == 2], 2)
+    hold_alone([p for p in said if p.size != 2])
+    equal(len(said), 4)
+
+
+@case("slurm")
+def pmi2_ends_a_job_whose_rank_aborts_or_is_killed():
+    """Slurm loses the code of the abort, and wants -K to care for a task that was killed."""
+    done = by_pmi2("-N1", "-n4", place(), "abort", 2, 7, code=None, says=any)
+    claim(ABORTED in done.err, done.err)
+    by_pmi2("-N1", "-n4", place(), "kill", 1, code=None, says=any)
+
+
+@case("slurm")
+def pmi2_serves_one_program_and_the_second_says_so():
+    done = by_pmi2("-N1", "-n2", *two_programs(), code=None, says=())
+    equal(sorted(done.lines()), ["a 0 of 2", "a 1 of 2"])
+    claim(b"only Weft's mpiexec serves several" in done.err, done.err)
 
 
 @case("slurm")
@@ -315,10 +353,10 @@ def srun_started_by_a_rank_gives_places_as_ever():
 
 
 @case("slurm")
-def srun_without_pmix_started_by_a_rank_makes_no_lonely_ranks():
+def srun_without_pmi_started_by_a_rank_makes_no_lonely_ranks():
     command = f"srun -Q -N1 -n2 {shlex.quote(place())}"
     done = run_there(place(), "child", command, code=None, says=any)
-    equal(len(re.findall("use srun --mpi=pmix$", done.err.decode(), re.M)), 2, done.err)
+    equal(len(re.findall(ADVICE, done.err.decode(), re.M)), 2, done.err)
     equal(len(places(done)), 1)
 
 
@@ -506,6 +544,7 @@ def what_init_opens_is_close_on_exec():
 @case("slurm")
 def what_init_opens_under_srun_is_close_on_exec():
     hold_descriptors(srun(2, place(), "descriptors"), 2)
+    hold_descriptors(by_pmi2("-N1", "-n2", place(), "descriptors"), 2)
 
 
 # ---- a very large job ----

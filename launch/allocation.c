@@ -42,47 +42,13 @@ static const char *own_name(const char *name, char *own, size_t size)
                : name;
 }
 
-static bool add(struct hosts *hosts, const char *name, int slots)
+static bool add(struct hosts *hosts, const char *name, const char *slots)
 {
     char own[HOST_NAME_MAX + 1];
-    char *word = NULL;
-    bool is_added;
+    int number;
 
-    if (asprintf(&word, "%s:%d", own_name(name, own, sizeof(own)), slots) < 0) {
-        perror(program_name);
-        return false;
-    }
-    is_added = hosts_add_list(hosts, word);
-    free(word);
-    return is_added;
-}
-
-/* Hosts of which each word, or the first of each line, stands for one slot. */
-struct repeated {
-    char name[512];
-    int slots;
-};
-
-static bool flush(struct hosts *hosts, struct repeated *last)
-{
-    const int slots = last->slots;
-
-    last->slots = 0;
-    return slots == 0 || add(hosts, last->name, slots);
-}
-
-static bool count_slot(struct hosts *hosts, struct repeated *last, const char *name)
-{
-    if (last->slots > 0 && strcmp(last->name, name) == 0) {
-        last->slots++;
-        return true;
-    }
-    if (!flush(hosts, last)) {
-        return false;
-    }
-    snprintf(last->name, sizeof(last->name), "%s", name);
-    last->slots = 1;
-    return true;
+    name = own_name(name, own, sizeof(own));
+    return hosts_read_slots(slots, name, &number) && hosts_add(hosts, name, number, 0);
 }
 
 /* Adds the hosts of a file; `has_slots`: the second word of a line says how many. */
@@ -90,7 +56,6 @@ static enum found read_file(struct hosts *hosts, const char *variable, bool has_
 {
     const char *path = value_of(variable);
     FILE *file = path != NULL ? fopen(path, "re") : NULL;
-    struct repeated last = {.slots = 0};
     char *line = NULL;
     size_t size = 0;
     bool is_good = true;
@@ -104,13 +69,10 @@ static enum found read_file(struct hosts *hosts, const char *variable, bool has_
         const char *name = strtok_r(line, " \t\r\n", &rest);
         const char *slots = name != NULL ? strtok_r(NULL, " \t\r\n", &rest) : NULL;
 
-        if (name != NULL && has_slots) {
-            is_good = add(hosts, name, slots != NULL ? atoi(slots) : 1);
-        } else if (name != NULL) {
-            is_good = count_slot(hosts, &last, name);
+        if (name != NULL) {
+            is_good = add(hosts, name, has_slots && slots != NULL ? slots : "1");
         }
     }
-    is_good = is_good && flush(hosts, &last);
     free(line);
     fclose(file);
     return is_good ? FOUND : UNREADABLE;
@@ -119,18 +81,15 @@ static enum found read_file(struct hosts *hosts, const char *variable, bool has_
 /* Adds the hosts of a text; `has_slots`: each is followed by its number of slots. */
 static enum found read_words(struct hosts *hosts, const char *text, bool has_slots)
 {
-    struct repeated last = {.slots = 0};
     char *copy = strdup(text);
     bool is_good = copy != NULL;
 
     for (char *rest, *name = is_good ? strtok_r(copy, " ", &rest) : NULL;
          is_good && name != NULL; name = strtok_r(NULL, " ", &rest)) {
-        const char *slots = has_slots ? strtok_r(NULL, " ", &rest) : NULL;
+        const char *slots = has_slots ? strtok_r(NULL, " ", &rest) : "1";
 
-        is_good = has_slots ? slots != NULL && add(hosts, name, atoi(slots))
-                            : count_slot(hosts, &last, name);
+        is_good = slots != NULL && add(hosts, name, slots);
     }
-    is_good = is_good && flush(hosts, &last);
     free(copy);
     return is_good ? FOUND : UNREADABLE;
 }
@@ -162,15 +121,60 @@ static enum found look_for_flux(struct hosts *hosts)
     return is_good ? FOUND : UNREADABLE;
 }
 
+/*
+ * A task of a step has its part of the allocation and no right to the rest. The shell
+ * that salloc may start on a node is a step too, with a number of its own kind.
+ */
+static bool is_in_step(void)
+{
+    const char *step = getenv("SLURM_STEP_ID");
+
+    return step != NULL && strtoul(step, NULL, 10) < 4294967280ul;
+}
+
+bool allocation_add_component(struct hosts *hosts, int number)
+{
+    char nodes_name[64];
+    char tasks_name[64];
+    const char *nodes;
+    const char *tasks;
+
+    snprintf(nodes_name, sizeof(nodes_name), "SLURM_JOB_NODELIST_HET_GROUP_%d", number);
+    snprintf(tasks_name, sizeof(tasks_name), "SLURM_TASKS_PER_NODE_HET_GROUP_%d", number);
+    nodes = value_of(nodes_name);
+    tasks = value_of(tasks_name);
+    return nodes != NULL && hosts_add_nodes(hosts, nodes, tasks != NULL ? tasks : "1");
+}
+
+/* The components of a heterogeneous job have a list of nodes each. */
+static enum found read_components(struct hosts *hosts, int components)
+{
+    for (int i = 0; i < components; i++) {
+        if (!allocation_add_component(hosts, i)) {
+            return UNREADABLE;
+        }
+    }
+    return FOUND;
+}
+
 static enum found look_for_slurm(struct hosts *hosts)
 {
-    if (value_of("SLURM_JOB_ID") != NULL && value_of("SLURM_JOB_NODELIST") == NULL) {
+    const char *nodes = value_of("SLURM_JOB_NODELIST");
+    const char *tasks = value_of("SLURM_TASKS_PER_NODE");
+    const int components = number_of("SLURM_HET_SIZE");
+
+    if (value_of("SLURM_JOB_ID") == NULL || is_in_step()) {
+        return NOT_THERE;
+    }
+    hosts->is_from_slurm = true;
+    if (components > 1) {
+        return read_components(hosts, components);
+    }
+    if (nodes == NULL) {
         return number_of("SLURM_JOB_NUM_NODES") > 1 ? UNREADABLE : NOT_THERE;
     }
-    if (!hosts_add_slurm(hosts)) {
-        return UNREADABLE;
-    }
-    return hosts->count > 0 ? FOUND : NOT_THERE;
+    return hosts_add_nodes(hosts, nodes, tasks != NULL ? tasks : "1") ? FOUND
+                                                                      : UNREADABLE;
 }
 
 static enum found look_for_pbs(struct hosts *hosts)
@@ -219,6 +223,11 @@ static const struct {
 
 bool allocation_add_hosts(struct hosts *hosts)
 {
+    const char *file = value_of("HYDRA_HOST_FILE");
+
+    if (file != NULL) {
+        return hosts_add_file(hosts, file);
+    }
     for (size_t i = 0; i < sizeof(systems) / sizeof(systems[0]); i++) {
         enum found found = systems[i].look(hosts);
 
@@ -226,7 +235,7 @@ bool allocation_add_hosts(struct hosts *hosts)
             continue;
         }
         if (found == FOUND && hosts->count > 0) {
-            hosts->is_from_allocation = true;
+            hosts->system = systems[i].name;
             return true;
         }
         fprintf(

@@ -1,5 +1,5 @@
 /*
- * hosts.c - the names of hosts: from the command line, a file, or Slurm.
+ * hosts.c - the names of hosts: from the command line, or from Slurm.
  */
 #include "hosts.h"
 
@@ -14,6 +14,12 @@
 #include <unistd.h>
 
 enum { SLOTS_MOST = 1000000, HOSTS_MOST = 100000, NAME_BYTES = 512 };
+
+/* How many ranks a host may take. */
+struct room {
+    int slots; /* 0: not said */
+    int most;  /* 0: not said */
+};
 
 static const char *const TOO_MANY_SLOTS =
     "the number of slots must be between 1 and 1000000";
@@ -92,7 +98,7 @@ static struct host *find(const struct hosts *hosts, const char *name, bool is_he
     return number != 0 ? &hosts->at[number - 1] : NULL;
 }
 
-static bool append(struct hosts *hosts, char *name, int slots, bool is_here)
+static bool append(struct hosts *hosts, char *name, const struct room *room, bool is_here)
 {
     struct host *grown =
         hosts->count < HOSTS_MOST
@@ -104,24 +110,28 @@ static bool append(struct hosts *hosts, char *name, int slots, bool is_here)
     }
     hosts->at = grown;
     *place_of(hosts, name) = hosts->count + 1;
-    hosts->at[hosts->count++] = (struct host){.name = name, .slots = slots};
+    hosts->at[hosts->count++] =
+        (struct host){.name = name, .slots = room->slots, .most = room->most};
     hosts->here = is_here ? hosts->count : hosts->here;
     return true;
 }
 
-static bool add_slots(struct host *host, int slots)
+static bool add_slots(struct host *host, const struct room *room)
 {
-    const int sum = (host->slots > 0 ? host->slots : 1) + (slots > 0 ? slots : 1);
+    const int sum =
+        (host->slots > 0 ? host->slots : 1) + (room->slots > 0 ? room->slots : 1);
 
     if (sum > SLOTS_MOST) {
         return wrong(TOO_MANY_SLOTS, host->name);
     }
     host->slots = sum;
+    host->most = host->most > 0 && room->most > 0 ? host->most + room->most : 0;
     return true;
 }
 
 /* A name that comes again has the slots of both. */
-static bool add(struct hosts *hosts, const char *name, size_t length, int slots)
+static bool add(struct hosts *hosts, const char *name, size_t length,
+                const struct room *room)
 {
     char *copy = strndup(name, length);
     struct host *known;
@@ -133,113 +143,30 @@ static bool add(struct hosts *hosts, const char *name, size_t length, int slots)
         return wrong("no memory", name);
     }
     /* ssh must not take a name for an option, nor a shell for more than a name. */
-    if (length == 0 || name[0] == '-' || strcspn(copy, " '\"`$;&|<>()\\") != length) {
+    if (length == 0 || name[0] == '-' || strcspn(copy, " '\"`$;&|<>()\\=") != length) {
         wrong("this is not a host name", copy);
         free(copy);
         return false;
     }
     is_here = hosts_is_here(copy);
     known = find(hosts, copy, is_here);
-    is_good =
-        known != NULL ? add_slots(known, slots) : append(hosts, copy, slots, is_here);
+    is_good = known != NULL ? add_slots(known, room) : append(hosts, copy, room, is_here);
     if (known != NULL || !is_good) {
         free(copy);
     }
     return is_good;
 }
 
-static bool read_slots(const char *text, const char *about, int *slots)
+bool hosts_read_slots(const char *text, const char *about, int *slots)
 {
     char *end;
     long value = strtol(text, &end, 10);
 
-    if (end == text || (*end != '\0' && !isspace((unsigned char)*end)) || value < 1 ||
-        value > SLOTS_MOST) {
+    if (end == text || *end != '\0' || value < 1 || value > SLOTS_MOST) {
         return wrong(TOO_MANY_SLOTS, about);
     }
     *slots = (int)value;
     return true;
-}
-
-/* "name" or "name:slots"; an address of IPv6, with its many colons, has no slots. */
-static bool add_word(struct hosts *hosts, const char *word)
-{
-    const char *colon = strchr(word, ':');
-    int slots = 0;
-
-    if (colon == NULL || strchr(colon + 1, ':') != NULL) {
-        return add(hosts, word, strlen(word), 0);
-    }
-    return read_slots(colon + 1, word, &slots) &&
-           add(hosts, word, (size_t)(colon - word), slots);
-}
-
-bool hosts_add_list(struct hosts *hosts, const char *list)
-{
-    char *copy = strdup(list);
-    bool is_good = copy != NULL;
-
-    for (char *rest, *word = is_good ? strtok_r(copy, ",", &rest) : NULL;
-         word != NULL && is_good; word = strtok_r(NULL, ",", &rest)) {
-        is_good = add_word(hosts, word);
-    }
-    free(copy);
-    return is_good;
-}
-
-/* One line of a file: "name", "name:4" or "name slots=4"; other words mean nothing. */
-static bool add_line(struct hosts *hosts, char *line)
-{
-    char *rest;
-    char *name;
-    int before = hosts->count;
-
-    line[strcspn(line, "#\n")] = '\0';
-    name = strtok_r(line, " \t\r", &rest);
-    if (name == NULL) {
-        return true;
-    }
-    if (!add_word(hosts, name)) {
-        return false;
-    }
-    for (char *word = strtok_r(NULL, " \t\r", &rest); word != NULL;
-         word = strtok_r(NULL, " \t\r", &rest)) {
-        int slots;
-
-        if (strncmp(word, "slots=", 6) == 0) {
-            if (!read_slots(word + 6, name, &slots)) {
-                return false;
-            }
-            if (hosts->count > before) {
-                hosts->at[before].slots = slots;
-            }
-        }
-    }
-    return true;
-}
-
-bool hosts_add_file(struct hosts *hosts, const char *path)
-{
-    FILE *file = fopen(path, "re");
-    char *line = NULL;
-    size_t room = 0;
-    bool is_good = true;
-    int before = hosts->count;
-
-    if (file == NULL) {
-        perror(path);
-        return false;
-    }
-    while (is_good && getline(&line, &room, file) > 0) {
-        is_good = add_line(hosts, line);
-    }
-    free(line);
-    fclose(file);
-    if (is_good && hosts->count == before && before == 0) {
-        fprintf(stderr, "%s: %s: no hosts in this file\n", program_name, path);
-        return false;
-    }
-    return is_good;
 }
 
 /* "4(x2),3": what stands for the next node. */
@@ -267,18 +194,22 @@ static int next_tasks(const char **at, int *repeat)
     return tasks < 1 ? 1 : tasks < SLOTS_MOST ? tasks : SLOTS_MOST;
 }
 
-struct slurm {
+/* Nodes that are named together; each gets its number of tasks, or all the same room. */
+struct nodes {
     struct hosts *hosts;
     const char *tasks; /* NULL: not said */
     int repeat;
+    struct room room;
 };
 
-static bool add_slurm_node(struct slurm *slurm, const char *name)
+static bool add_node(struct nodes *nodes, const char *name)
 {
-    const int slots =
-        slurm->tasks != NULL ? next_tasks(&slurm->tasks, &slurm->repeat) : 0;
+    struct room room = nodes->room;
 
-    return add(slurm->hosts, name, strlen(name), slots);
+    if (nodes->tasks != NULL) {
+        room.slots = next_tasks(&nodes->tasks, &nodes->repeat);
+    }
+    return add(nodes->hosts, name, strlen(name), &room);
 }
 
 /* "1-3" or "07" at *at, behind which a comma or the bracket stands. */
@@ -307,7 +238,7 @@ static bool read_range(const char **at, struct range *range)
 }
 
 /* What stands before and behind the bracket, around each number of the range. */
-static bool add_range(struct slurm *slurm, const struct range *range, int before,
+static bool add_range(struct nodes *nodes, const struct range *range, int before,
                       const char *text, int behind, const char *rest)
 {
     char name[NAME_BYTES];
@@ -319,7 +250,7 @@ static bool add_range(struct slurm *slurm, const struct range *range, int before
         if (length < 0 || length >= NAME_BYTES) {
             return wrong("this name is too long", text);
         }
-        if (!add_slurm_node(slurm, name)) {
+        if (!add_node(nodes, name)) {
             return false;
         }
     }
@@ -327,7 +258,7 @@ static bool add_range(struct slurm *slurm, const struct range *range, int before
 }
 
 /* "n[1-3,07]-x": one name for each number, with as many digits. */
-static bool add_bracket(struct slurm *slurm, const char *text, size_t length)
+static bool add_bracket(struct nodes *nodes, const char *text, size_t length)
 {
     const char *open = memchr(text, '[', length);
     const char *close =
@@ -335,12 +266,15 @@ static bool add_bracket(struct slurm *slurm, const char *text, size_t length)
     char name[NAME_BYTES];
     const char *at;
 
-    if (open == NULL || close == NULL) {
+    if (open != NULL && close == NULL) {
+        return wrong("this is not a list of nodes", text);
+    }
+    if (open == NULL) {
         if (length >= sizeof(name)) {
             return wrong("this name is too long", text);
         }
         snprintf(name, sizeof(name), "%.*s", (int)length, text);
-        return add_slurm_node(slurm, name);
+        return add_node(nodes, name);
     }
     for (at = open + 1; at < close;) {
         struct range range;
@@ -348,7 +282,7 @@ static bool add_bracket(struct slurm *slurm, const char *text, size_t length)
         if (!read_range(&at, &range)) {
             return wrong("this is not a list of nodes", text);
         }
-        if (!add_range(slurm, &range, (int)(open - text), text,
+        if (!add_range(nodes, &range, (int)(open - text), text,
                        (int)(text + length - close - 1), close + 1)) {
             return false;
         }
@@ -356,46 +290,94 @@ static bool add_bracket(struct slurm *slurm, const char *text, size_t length)
     return true;
 }
 
-/*
- * A task of a step has its part of the allocation and no right to the rest. The shell
- * that salloc may start on a node is a step too, with a number of its own kind.
- */
-static bool is_in_step(void)
+/* How long the first of several names is, up to a comma that is in no bracket. */
+static size_t length_of(const char *names)
 {
-    const char *step = getenv("SLURM_STEP_ID");
+    size_t length = 0;
+    bool is_inside = false;
 
-    return step != NULL && strtoul(step, NULL, 10) < 4294967280ul;
+    while (names[length] != '\0' && (is_inside || names[length] != ',')) {
+        is_inside = names[length] == '[' || (is_inside && names[length] != ']');
+        length++;
+    }
+    return length;
 }
 
-bool hosts_add_nodes(struct hosts *hosts, const char *nodes, const char *tasks)
+bool hosts_add(struct hosts *hosts, const char *name, int slots, int most)
 {
-    struct slurm slurm = {.hosts = hosts, .tasks = tasks};
+    struct nodes nodes = {.hosts = hosts, .room = {.slots = slots, .most = most}};
+    const char *open = strchr(name, '[');
 
-    while (*nodes != '\0') {
-        size_t length = 0;
-        bool is_inside = false;
+    if (slots > 0 && most > 0 && slots > most) {
+        return wrong("it has more slots than its max_slots", name);
+    }
+    if (open == NULL || open == name) { /* an address of IPv6 may be in brackets */
+        return add(hosts, name, strlen(name), &nodes.room);
+    }
+    return add_bracket(&nodes, name, strlen(name));
+}
 
-        while (nodes[length] != '\0' && (is_inside || nodes[length] != ',')) {
-            is_inside = nodes[length] == '[' || (is_inside && nodes[length] != ']');
-            length++;
-        }
-        if (!add_bracket(&slurm, nodes, length)) {
+bool hosts_add_word(struct hosts *hosts, const char *word, int slots, int most)
+{
+    const char *close = strrchr(word, ']');
+    const char *colon = strchr(close != NULL ? close : word, ':');
+    char *name;
+    bool is_good;
+
+    if (colon == NULL || strchr(colon + 1, ':') != NULL) {
+        return hosts_add(hosts, word, slots, most);
+    }
+    name = strndup(word, (size_t)(colon - word));
+    if (name == NULL) {
+        return wrong("no memory", word);
+    }
+    is_good = (slots > 0 || hosts_read_slots(colon + 1, word, &slots)) &&
+              hosts_add(hosts, name, slots, most);
+    free(name);
+    return is_good;
+}
+
+bool hosts_add_list(struct hosts *hosts, const char *list)
+{
+    bool is_good = true;
+
+    while (is_good && *list != '\0') {
+        const size_t length = length_of(list);
+        char *word = strndup(list, length);
+
+        is_good = word != NULL && (length == 0 || hosts_add_word(hosts, word, 0, 0));
+        free(word);
+        list += length + (list[length] == ',' ? 1 : 0);
+    }
+    return is_good;
+}
+
+bool hosts_add_nodes(struct hosts *hosts, const char *names, const char *tasks)
+{
+    struct nodes nodes = {.hosts = hosts, .tasks = tasks};
+
+    while (*names != '\0') {
+        const size_t length = length_of(names);
+
+        if (!add_bracket(&nodes, names, length)) {
             return false;
         }
-        nodes += length + (nodes[length] == ',' ? 1 : 0);
+        names += length + (names[length] == ',' ? 1 : 0);
     }
     return true;
 }
 
-bool hosts_add_slurm(struct hosts *hosts)
+bool hosts_has(const struct hosts *hosts, const char *name)
 {
-    const char *nodes = getenv("SLURM_JOB_NODELIST");
-    const char *tasks = getenv("SLURM_TASKS_PER_NODE");
+    return hosts->index_room > 0 && *place_of(hosts, name) != 0;
+}
 
-    if (nodes == NULL || nodes[0] == '\0' || getenv("SLURM_JOB_ID") == NULL ||
-        is_in_step()) {
-        return true;
+void hosts_close(struct hosts *hosts)
+{
+    for (int i = 0; i < hosts->count; i++) {
+        free(hosts->at[i].name);
     }
-    hosts->is_from_slurm = true;
-    return hosts_add_nodes(hosts, nodes, tasks != NULL ? tasks : "1");
+    free(hosts->at);
+    free(hosts->index);
+    *hosts = (struct hosts){.at = NULL};
 }

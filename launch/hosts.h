@@ -2,9 +2,10 @@
  * hosts.h - the hosts that a job may use, as the user names them, and which ranks run
  * where.
  *
- * Hosts come from --hosts, from a file, or from a batch system (allocation.h). Each may
- * have a number of slots. Ranks are placed in blocks, host by host: up to its slots where
- * slots are named, -ppn to each where that is given, and evenly where nothing is said.
+ * Hosts come from --hosts, from a file (hostfile.c), or from a batch system
+ * (allocation.h). Each may have a number of slots. Ranks are placed in blocks, host by
+ * host: up to its slots where slots are named, -ppn to each where that is given, and
+ * evenly where nothing is said.
  */
 #ifndef WEFT_LAUNCH_HOSTS_H
 #define WEFT_LAUNCH_HOSTS_H
@@ -14,6 +15,7 @@
 struct host {
     char *name;
     int slots; /* 0: not said */
+    int most;  /* slots that --oversubscribe may not exceed; 0: not said */
 };
 
 struct hosts {
@@ -22,16 +24,29 @@ struct hosts {
     int *index; /* a hash of names: number in `at` + 1, or 0; hosts.c alone uses it */
     int index_room;
     int here; /* the number + 1 of this machine, under whatever name; 0: not among them */
-    bool is_from_slurm;      /* then srun leads there */
-    bool is_from_allocation; /* of any batch system (allocation.h) */
+    bool is_from_slurm; /* then srun leads there */
+    const char *system; /* whose allocation they are (allocation.h); NULL: nobody's */
 };
 
 /* Each says in one line what is wrong, and is then false. */
-bool hosts_add_list(struct hosts *hosts, const char *list); /* a,b:4,c */
-bool hosts_add_file(struct hosts *hosts, const char *path); /* "b slots=4", "b:4" */
-bool hosts_add_slurm(struct hosts *hosts);                  /* nothing, if not there */
+bool hosts_add_list(struct hosts *hosts, const char *list); /* a,b:4,n[1-3]:2 */
+/* Lines "b slots=4 max_slots=8", "b:4", "n[1-3]", "b" once for each slot, "b 4". */
+bool hosts_add_file(struct hosts *hosts, const char *path);
 /* Slurm's and Flux's form, "n[1-3,07],m" and "4(x2),3"; `tasks` NULL: not said. */
 bool hosts_add_nodes(struct hosts *hosts, const char *nodes, const char *tasks);
+/* One host, or several, "n[1-3]"; 0 is for what is not said. A name that was there before
+ * has the slots of both. */
+bool hosts_add(struct hosts *hosts, const char *name, int slots, int most);
+/* The name may have a number of slots behind it, "b:4", which counts if `slots` is 0. */
+bool hosts_add_word(struct hosts *hosts, const char *word, int slots, int most);
+/* A number of slots; `about` is the host's name. */
+bool hosts_read_slots(const char *text, const char *about, int *slots);
+
+/* Is there a host of this name? */
+bool hosts_has(const struct hosts *hosts, const char *name);
+
+/* Frees what the hosts have; there are none then. */
+void hosts_close(struct hosts *hosts);
 
 /* The machine we run on, under whatever name. */
 bool hosts_is_here(const char *name);

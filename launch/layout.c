@@ -40,17 +40,61 @@ int hosts_ranks(const struct hosts *hosts, int per_host)
     return per_host > 0 ? per_host * hosts->count : all_slots(hosts);
 }
 
-/* How many ranks host `i` takes, at most; `times` more than it says, if that is allowed.
- */
-static int room_of(const struct hosts *hosts, int i, int ranks, int per_host, int times)
+/* What decides how many ranks a host gets. */
+struct deal {
+    const struct hosts *hosts;
+    int ranks;
+    int per_host;
+    bool has_slots;
+};
+
+/* How many ranks host `i` takes, at most: `times` more than it says, if that is allowed,
+ * and never more than its max_slots. */
+static int room_of(const struct deal *deal, int i, int times)
 {
-    if (per_host > 0) {
-        return per_host * times;
+    const struct host *host = &deal->hosts->at[i];
+    const int count = deal->hosts->count;
+    long room = deal->ranks / count + (i < deal->ranks % count ? 1 : 0);
+
+    if (deal->per_host > 0) {
+        room = (long)deal->per_host * times;
+    } else if (deal->has_slots) {
+        room = (long)slots_of(host) * times;
     }
-    if (has_slots(hosts)) {
-        return slots_of(&hosts->at[i]) * times;
+    room = host->most > 0 && room > host->most ? host->most : room;
+    return room < deal->ranks ? (int)room : deal->ranks;
+}
+
+static long room_of_all(const struct deal *deal, int times)
+{
+    long sum = 0;
+
+    for (int i = 0; i < deal->hosts->count; i++) {
+        sum += room_of(deal, i, times);
     }
-    return ranks / hosts->count + (i < ranks % hosts->count ? 1 : 0);
+    return sum;
+}
+
+/* How many times what they have the hosts must take, so that all ranks find room; 0: they
+ * find none, because of max_slots. */
+static int times_for(const struct deal *deal)
+{
+    int low = 1;
+    int high = deal->ranks;
+
+    if (room_of_all(deal, high) < deal->ranks) {
+        return 0;
+    }
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+
+        if (room_of_all(deal, middle) < deal->ranks) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
 }
 
 static bool exceeds(const struct hosts *hosts, int ranks, int per_host)
@@ -114,9 +158,14 @@ static void add_node(struct layout *layout, char *name, int first, int ranks)
 bool layout_make(struct layout *layout, const struct hosts *hosts, int ranks,
                  int per_host, bool may_exceed)
 {
-    const int room = hosts->count == 0 ? 0 : hosts_ranks(hosts, per_host);
+    const struct deal deal = {
+        .hosts = hosts,
+        .ranks = ranks,
+        .per_host = per_host,
+        .has_slots = has_slots(hosts),
+    };
     int first = 0;
-    int times = 1;
+    int times;
 
     memset(layout, 0, sizeof(*layout));
     if (!allocate(layout, hosts->count)) {
@@ -131,7 +180,7 @@ bool layout_make(struct layout *layout, const struct hosts *hosts, int ranks,
         return false;
     }
     if (hosts->count == 0 || (hosts->count == 1 && hosts_is_here(hosts->at[0].name) &&
-                              (hosts->is_from_allocation || per_host > 0))) {
+                              (hosts->system != NULL || per_host > 0))) {
         add_node(layout, layout->stations[0].name, 0, ranks);
         layout->stations[0].node = 0;
         return true;
@@ -139,11 +188,14 @@ bool layout_make(struct layout *layout, const struct hosts *hosts, int ranks,
     if (!may_exceed && exceeds(hosts, ranks, per_host)) {
         return false;
     }
-    if (ranks > room) {
-        times = (ranks + room - 1) / room;
+    times = times_for(&deal);
+    if (times == 0) {
+        fprintf(stderr, "%s: %d ranks are more than max_slots of the hosts allow\n",
+                program_name, ranks);
+        return false;
     }
     for (int i = 0; i < hosts->count && first < ranks; i++) {
-        int take = room_of(hosts, i, ranks, per_host, times);
+        int take = room_of(&deal, i, times);
 
         take = take < ranks - first ? take : ranks - first;
         add_node(layout, hosts->at[i].name, first, take);

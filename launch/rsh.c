@@ -1,5 +1,6 @@
 #include "rsh.h"
 
+#include "allocation.h"
 #include "route.h"
 
 #include <errno.h>
@@ -109,6 +110,29 @@ static void steer(struct list *argv, struct steering *steering, const char *host
     list_add(argv, steering->key);
 }
 
+/*
+ * In a heterogeneous allocation srun reaches a node only if the node's component is named
+ * behind it; the number of that component, or -1.
+ */
+static int component_of(const char *command, const char *host)
+{
+    const char *count = getenv("SLURM_HET_SIZE");
+    int found = -1;
+
+    if (strcmp(command, "srun") != 0 || count == NULL) {
+        return -1;
+    }
+    for (int i = 0; found < 0 && i < atoi(count); i++) {
+        struct hosts hosts = {.at = NULL};
+
+        if (allocation_add_component(&hosts, i) && hosts_has(&hosts, host)) {
+            found = i;
+        }
+        hosts_close(&hosts);
+    }
+    return found;
+}
+
 /* What the command is started with. */
 struct start {
     const struct list *words;
@@ -127,6 +151,8 @@ struct start {
 _Noreturn static void become(const struct start *start)
 {
     struct list argv = {NULL, 0};
+    const int component = component_of(start->words->at[0], start->host);
+    char group[32];
     struct steering steering;
     sigset_t none;
 
@@ -145,6 +171,10 @@ _Noreturn static void become(const struct start *start)
     }
     steer(&argv, &steering, start->host, start->net);
     list_add(&argv, (char *)(uintptr_t)start->host);
+    if (component >= 0) {
+        snprintf(group, sizeof(group), "--het-group=%d", component);
+        list_add(&argv, group);
+    }
     list_add(&argv, (char *)(uintptr_t)start->path);
     list_add(&argv, (char *)(uintptr_t)DAEMON_OPTION);
     execvp(argv.at[0], argv.at);

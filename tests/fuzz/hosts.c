@@ -69,10 +69,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     for (int i = 0; i < hosts.count; i++) {
         demand(hosts.at[i].slots >= 0 && hosts.at[i].name[0] != '\0', "no such host");
-        free(hosts.at[i].name);
     }
-    free(hosts.at);
-    free(hosts.index);
+    hosts_close(&hosts);
     free(text);
     return 0;
 }

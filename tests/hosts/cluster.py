@@ -42,7 +42,8 @@ AccountingStorageType=accounting_storage/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SlurmdParameters=config_overrides
-SchedulerType=sched/builtin
+SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=1
 MpiDefault=pmi2
 KillWait=1
 ReturnToService=2
@@ -130,6 +131,13 @@ def mpiexec_uses_the_allocation():
     run(*salloc, "-n", 7, "true", code=2, says=["only 6 slots"])
     run(*salloc, "sh", "-c", "test $PMI_RANK = 5 && exit 4; sleep 60", code=4,
         says=[rf"rank 5 on {NAME}3 \(sh\): ended with code 4"])
+
+
+@case("start")
+def mpiexec_uses_all_components_of_a_heterogeneous_allocation():
+    """Only the backfill scheduler starts such a job, up to a second later."""
+    salloc = ("salloc", "-Q", "-N1", "-n2", ":", "-Q", "-N2", "-n4", "--ntasks-per-node=2")
+    equal(nodes(run(*salloc, mpiexec_path(), program("place"))), EXPECTED)
 
 
 @case("messages")

@@ -281,6 +281,49 @@ def hosts_are_read_as_pbs_lsf_sge_and_flux_tell_them():
 
 
 @case("allocation")
+def a_heterogeneous_job_of_slurm_has_the_hosts_of_all_components():
+    parts = {"SLURM_JOB_ID": "7", "SLURM_HET_SIZE": "2",
+             "SLURM_JOB_NODELIST_HET_GROUP_0": "n1",
+             "SLURM_TASKS_PER_NODE_HET_GROUP_0": "1",
+             "SLURM_JOB_NODELIST_HET_GROUP_1": "n[2-3]",
+             "SLURM_TASKS_PER_NODE_HET_GROUP_1": "2(x2)"}
+    with tempfile.TemporaryDirectory() as folder:
+        batch = Allocation(folder)
+        equal(batch.blocks(**parts), (["n1", "n2", "n3"], [1, 2, 2]))
+        del parts["SLURM_JOB_NODELIST_HET_GROUP_1"]
+        batch.start("-n", 2, "true", **parts).end(2, ["^mpiexec: .* allocation of Slurm"])
+        srun = batch.folder / "srun"
+        srun.write_text(f"#!/bin/sh\necho \"$*\" >>{folder}/called\nexit 1\n")
+        srun.chmod(0o755)
+        parts |= {"SLURM_JOB_NODELIST_HET_GROUP_1": "n[2-3]", "WEFT_RSH": "",
+                  "PATH": f"{folder}:{os.environ['PATH']}"}
+        batch.start("true", **parts).finish()
+        called = sorted(re.findall(r"--nodelist (n\d) --het-group=(\d)",
+                                   (batch.folder / "called").read_text()))
+        equal(called, [("n1", "0"), ("n2", "1"), ("n3", "1")])
+
+
+@case("allocation")
+def hosts_are_read_from_three_dialects_of_files_and_where_hydra_names_one():
+    with tempfile.TemporaryDirectory() as folder:
+        batch = Allocation(folder)
+        for text in ("n1 slots=2 # Open MPI's\nn2 slots=3 max_slots=4\n",
+                     "n1:2\nn2:3\n", "n1\nn2\nn1\nn2\nn2\n", "n[1-2]:2\nn2\n"):
+            path = batch.file(text)
+            equal(batch.blocks("--hostfile", path), (["n1", "n2"], [2, 3]), text)
+            equal(batch.blocks(HYDRA_HOST_FILE=path, PBS_NODEFILE="/nowhere"),
+                  (["n1", "n2"], [2, 3]), text)
+        most = batch.file("n1 slots=1 max_slots=2\nn2 slots=1 max_slots=3\n")
+        equal(batch.blocks("-f", most, "-n", 5, "--oversubscribe"), (["n1", "n2"], [2, 3]))
+        batch.start("-f", most, "-n", 6, "--oversubscribe", "true").end(
+            2, ["6 ranks are more than max_slots of the hosts allow"])
+        batch.start("-f", batch.file("n1 slot=2\n"), "-n", 2, "true").end(
+            2, ["nodes, line 1: slot: this is not known"])
+        batch.start("-n", 2, "true", HYDRA_HOST_FILE="/nowhere").end(
+            2, ["^mpiexec: /nowhere: No such file"])
+
+
+@case("allocation")
 def hosts_that_are_named_count_more_than_an_allocation():
     with tempfile.TemporaryDirectory() as folder:
         batch = Allocation(folder)

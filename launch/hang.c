@@ -27,7 +27,7 @@
 
 static const uint64_t POLLING_NS = UINT64_C(100000000);   /* to see polls move */
 static const uint64_t POLLED_NS = UINT64_C(1000000000);   /* they would have, by then */
-static const uint64_t PATIENCE_NS = UINT64_C(2000000000); /* with an answer */
+static const uint64_t PATIENCE_NS = UINT64_C(4000000000); /* with an answer */
 static const uint64_t MS = UINT64_C(1000000);
 
 enum { CLIENTS = 8 };
@@ -45,6 +45,7 @@ struct hang {
     bool is_quiet;      /* nothing has moved for the time-out */
     uint64_t answer_at; /* 0: nobody has asked */
     uint64_t asked_at;
+    bool has_stacks; /* those of ranks outside MPI are asked for */
 
     /* The root's. */
     bool *is_daemon_quiet;
@@ -80,16 +81,9 @@ static uint64_t polls_of(const struct weft_doing_record *record)
     return atomic_load_explicit(&record->polls, memory_order_relaxed);
 }
 
-/* The process that has called MPI_Init, which a shell may have started. */
 static char state_of(const struct job *job, int local)
 {
-    const struct weft_slot_entry *slot =
-        weft_segment_slot(job_segment_of(job, local), (uint32_t)local);
-    const pid_t leader = job->ranks[local].pid;
-    const struct proc_stat stat =
-        slot->pid > 0 ? proc_stat(slot->pid) : (struct proc_stat){0};
-
-    return stat.state != 0 && stat.group == leader ? stat.state : proc_stat(leader).state;
+    return proc_stat(job_pid_of(job, local)).state;
 }
 
 static enum stuck_life life_of(const struct job *job, int local)
@@ -212,9 +206,11 @@ static bool are_all_quiet(const struct job *job)
     return true;
 }
 
-static void prepare_answer(struct job *job)
+static void prepare_answer(struct job *job, bool has_stacks)
 {
     struct hang *hang = job->hang;
+
+    hang->has_stacks = has_stacks;
 
     for (int r = 0; r < job->count; r++) {
         hang->seen[r].polls = polls_of(record_of(job, r));
@@ -240,7 +236,7 @@ static bool is_undecided(const struct job *job)
     return false;
 }
 
-static void ask(struct job *job)
+static void ask(struct job *job, bool has_stacks)
 {
     struct hang *hang = job->hang;
 
@@ -257,9 +253,9 @@ static void ask(struct job *job)
         hang->ranks[r] = (struct stuck_rank){.life = STUCK_SILENT};
     }
     hang->give_up_at = weft_clock_ns() + PATIENCE_NS;
-    tree_tell(job, FRAME_ASK, 0);
+    tree_tell(job, FRAME_ASK, has_stacks);
     if (takes_part(job, 0)) {
-        prepare_answer(job);
+        prepare_answer(job, has_stacks);
     }
 }
 
@@ -273,7 +269,7 @@ static void note_quiet(struct job *job, int daemon, bool is_quiet)
     } else if (!hang->is_told && are_all_quiet(job) && job->state == RUNNING) {
         hang->is_told = true;
         hang->asked_by = "--hang-timeout";
-        ask(job);
+        ask(job, job->plan->has_hang_stacks);
     }
 }
 
@@ -347,6 +343,9 @@ static void answer(struct job *job)
 
     for (int r = 0; ranks != NULL && r < job->count; r++) {
         job_look_at(job, r, &ranks[r]);
+    }
+    if (ranks != NULL) {
+        job_name_sites(job, ranks, job->hang->has_stacks);
     }
     if (ranks != NULL && job_is_daemon(job)) {
         tree_report(job, FRAME_DOING, -1, 0, ranks, (size_t)job->count * sizeof(*ranks));
@@ -447,28 +446,28 @@ void job_hang_ask(struct job *job, const char *head)
         job_say(job, "%s: no ranks are running", head);
     } else if (open_hang(job)) {
         job->hang->asked_by = head;
-        ask(job);
+        ask(job, job->plan->has_hang_stacks);
     }
 }
 
-bool job_hang_ask_for(struct job *job, int fd)
+bool job_hang_ask_for(struct job *job, int fd, bool has_stacks)
 {
     if (job->state != RUNNING || job->segment.header == NULL || !open_hang(job) ||
         job->hang->client_count == CLIENTS) {
         return false;
     }
     job->hang->clients[job->hang->client_count++] = fd;
-    ask(job);
+    ask(job, has_stacks);
     return true;
 }
 
 /* ---- frames ---- */
 
-void job_on_ask(struct job *job)
+void job_on_ask(struct job *job, bool has_stacks)
 {
-    tree_tell(job, FRAME_ASK, 0);
+    tree_tell(job, FRAME_ASK, has_stacks);
     if (job->count > 0 && job->segment.header != NULL && open_hang(job)) {
-        prepare_answer(job);
+        prepare_answer(job, has_stacks);
     }
 }
 
@@ -476,6 +475,14 @@ void job_on_quiet(struct job *job, const struct frame *frame)
 {
     if (open_hang(job)) {
         note_quiet(job, frame->from, frame->value != 0);
+    }
+}
+
+static void make_text(char *text, size_t size)
+{
+    text[size - 1] = '\0';
+    for (; *text != '\0'; text++) {
+        *text = (unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text;
     }
 }
 
@@ -492,7 +499,9 @@ struct stuck_rank *job_read_doing(const struct job *job, const struct frame *fra
         for (size_t r = 0; r < count; r++) {
             ranks[r].life =
                 (unsigned)ranks[r].life > STUCK_SILENT ? STUCK_SILENT : ranks[r].life;
-            ranks[r].why[sizeof(ranks[r].why) - 1] = '\0';
+            make_text(ranks[r].why, sizeof(ranks[r].why));
+            make_text(ranks[r].site, sizeof(ranks[r].site));
+            make_text(ranks[r].stack, sizeof(ranks[r].stack));
             weft_doing_check(&ranks[r].doing);
         }
     }

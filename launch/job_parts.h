@@ -8,6 +8,7 @@
  *   watch.c       which descriptors the loop waits for
  *   input.c       standard input, on its way to rank 0
  *   networks.c    the networks that hosts share, where ranks listen
+ *   sites.c       where in the program ranks are
  *   hang.c        what ranks do, and whether they move
  *   blame.c       which failure is the cause, and who waited for that rank
  *   top.c         what weft-top asks
@@ -209,10 +210,17 @@ void job_on_report(struct job *job, const struct frame *frame, const char *paylo
 uint64_t job_hang_due(const struct job *job);
 void job_hang_tend(struct job *job, uint64_t now);
 void job_hang_ask(struct job *job, const char *head);
-bool job_hang_ask_for(struct job *job, int fd);
-void job_on_ask(struct job *job);
+bool job_hang_ask_for(struct job *job, int fd, bool has_stacks);
+void job_on_ask(struct job *job, bool has_stacks);
 void job_on_quiet(struct job *job, const struct frame *frame);
 void job_on_doing(struct job *job, const struct frame *frame, const char *payload);
+
+/* The process of one of our ranks that has called MPI_Init, which a shell may have
+ * started. */
+pid_t job_pid_of(const struct job *job, int local);
+/* Adds to what our ranks do where they have called it, and stacks of ranks outside MPI.
+ */
+void job_name_sites(const struct job *job, struct stuck_rank *ranks, bool has_stacks);
 
 /* What one of our ranks does now; what a daemon says of its ranks, or NULL. */
 void job_look_at(const struct job *job, int local, struct stuck_rank *rank);

@@ -34,6 +34,7 @@ enum option {
     OPT_LABEL,
     OPT_TIMEOUT,
     OPT_HANG_TIMEOUT,
+    OPT_HANG_STACKS,
     OPT_KEEP_GOING,
     OPT_HOSTS,
     OPT_HOSTFILE,
@@ -73,6 +74,7 @@ static const struct row table[] = {
     {"label l prepend-rank tag-output", 0, OPT_LABEL, NULL},
     {"timeout", 1, OPT_TIMEOUT, NULL},
     {"hang-timeout", 1, OPT_HANG_TIMEOUT, NULL},
+    {"hang-stacks", 0, OPT_HANG_STACKS, NULL},
     {"keep-going", 0, OPT_KEEP_GOING, NULL},
     {"host hosts H", 1, OPT_HOSTS, NULL},
     {"f hostfile machinefile default-hostfile", 1, OPT_HOSTFILE, NULL},
@@ -119,6 +121,9 @@ static const char help[] =
     "this "
     "time;\n"
     "                           the job goes on\n"
+    "  --hang-stacks            these reports, and those by SIGUSR1, have the stacks of "
+    "ranks\n"
+    "                           outside MPI\n"
     "  --keep-going             a rank that fails does not end the others; operations "
     "that\n"
     "                           wait for it end with MPI_ERR_PROC_ABORTED\n"
@@ -363,6 +368,9 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
         return parse_timeout(words, &plan->timeout);
     case OPT_HANG_TIMEOUT:
         return parse_timeout(words, &plan->hang_timeout);
+    case OPT_HANG_STACKS:
+        plan->has_hang_stacks = true;
+        break;
     case OPT_KEEP_GOING:
         plan->keeps_going = true;
         break;

@@ -62,8 +62,9 @@ struct plan {
     double timeout;      /* seconds; 0: none */
     double hang_timeout; /* seconds without a move after which ranks are reported; 0: none
                           */
-    struct list set;     /* NAME=VALUE, for all programs */
-    struct list keep;    /* names passed although the environment is empty */
+    bool has_hang_stacks; /* with the stacks of ranks outside MPI */
+    struct list set;      /* NAME=VALUE, for all programs */
+    struct list keep;     /* names passed although the environment is empty */
 };
 
 enum parsed { PARSED, PARSED_AND_DONE, PARSED_WRONG };

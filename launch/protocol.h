@@ -96,7 +96,7 @@ enum frame_kind {
 
     /* What ranks do (hang.c). */
     FRAME_QUIET, /* to the root: `value` is 1: no rank of the host moves; 0: one does */
-    FRAME_ASK,   /* from it: what do your ranks do? */
+    FRAME_ASK,   /* from it: what do your ranks do? `value` is 1: with stacks */
     FRAME_DOING, /* to it: a struct stuck_rank for each rank of the host */
 
     /* For debuggers (proctable.c). */

@@ -302,7 +302,7 @@ static void on_order(struct job *job, const struct frame *frame)
         job_on_rank_failed_elsewhere(job, frame);
         break;
     case FRAME_ASK:
-        job_on_ask(job);
+        job_on_ask(job, frame->value != 0);
         break;
     default:
         break;

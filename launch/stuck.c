@@ -14,6 +14,7 @@ struct group {
     char doing[STUCK_TEXT];
     char where[STUCK_TEXT];
     char detail[STUCK_TEXT];
+    char site[STUCK_SITE];
     int lead; /* of their communicator: names do not tell all apart */
     int count;
     bool is_detail_same;
@@ -30,7 +31,8 @@ static int find(const struct groups *groups, const struct stuck_words *words, in
     for (int g = 0; g < groups->count; g++) {
         if (groups->at[g].lead == lead &&
             strcmp(groups->at[g].doing, words->doing) == 0 &&
-            strcmp(groups->at[g].where, words->where) == 0) {
+            strcmp(groups->at[g].where, words->where) == 0 &&
+            strcmp(groups->at[g].site, words->site) == 0) {
             return g;
         }
     }
@@ -49,6 +51,7 @@ static void add(struct groups *groups, int rank, const struct stuck_words *words
         memcpy(group->doing, words->doing, sizeof(group->doing));
         memcpy(group->where, words->where, sizeof(group->where));
         memcpy(group->detail, words->detail, sizeof(group->detail));
+        memcpy(group->site, words->site, sizeof(group->site));
         group->lead = lead;
         group->is_detail_same = true;
     }
@@ -56,6 +59,33 @@ static void add(struct groups *groups, int rank, const struct stuck_words *words
     group->is_detail_same &= strcmp(group->detail, words->detail) == 0;
     group->count++;
     groups->of[rank] = g;
+}
+
+/* The ranks of each stack; `marks` has those of the group, and loses those that are said.
+ */
+static void say_stacks(const struct stuck *stuck, bool *marks, struct bytes *to)
+{
+    bool *same = calloc((size_t)stuck->count, sizeof(*same));
+    int said = 0;
+
+    for (int r = 0; same != NULL && r < stuck->count && said < DETAILS_SAID; r++) {
+        const char *stack = stuck->ranks[r].stack;
+        char list[200];
+        int count = 0;
+
+        if (!marks[r] || stack[0] == '\0') {
+            continue;
+        }
+        for (int other = 0; other < stuck->count; other++) {
+            same[other] = marks[other] && strcmp(stuck->ranks[other].stack, stack) == 0;
+            marks[other] &= !same[other];
+            count += same[other];
+        }
+        stuck_list(stuck, same, list, sizeof(list));
+        stuck_say(to, "      %s %s: %s", count == 1 ? "rank" : "ranks", list, stack);
+        said++;
+    }
+    free(same);
 }
 
 static void say_group(const struct stuck *stuck, const struct groups *groups, int g,
@@ -69,9 +99,10 @@ static void say_group(const struct stuck *stuck, const struct groups *groups, in
         marks[r] = groups->of[r] == g;
     }
     stuck_list(stuck, marks, list, sizeof(list));
-    stuck_say(to, "  %d %s %.200s%.160s%.80s: %s", group->count,
+    stuck_say(to, "  %d %s %.200s%.160s%.80s: %s%s%s", group->count,
               group->count == 1 ? "rank" : "ranks", group->doing,
-              group->is_detail_same ? group->detail : "", group->where, list);
+              group->is_detail_same ? group->detail : "", group->where, list,
+              group->site[0] != '\0' ? ", at " : "", group->site);
     for (int r = 0; !group->is_detail_same && r < stuck->count && said < DETAILS_SAID;
          r++) {
         struct stuck_words words;
@@ -85,6 +116,7 @@ static void say_group(const struct stuck *stuck, const struct groups *groups, in
     if (said == DETAILS_SAID && group->count > said) {
         stuck_say(to, "      and %d more", group->count - said);
     }
+    say_stacks(stuck, marks, to);
 }
 
 /* The largest first. */

@@ -23,7 +23,7 @@ enum stuck_life {
     STUCK_SILENT, /* its host has not answered */
 };
 
-enum { STUCK_WHY = 128, STUCK_TEXT = 320 };
+enum { STUCK_WHY = 128, STUCK_TEXT = 320, STUCK_SITE = 224, STUCK_STACK = 480 };
 
 /* What is known of one rank; the table has one for each rank of the job, in order. */
 struct stuck_rank {
@@ -31,7 +31,9 @@ struct stuck_rank {
     char state;      /* of its process, as /proc has it: R, S, D, T; 0: not known */
     bool is_polling; /* its MPI_Test or MPI_Iprobe calls move */
     struct weft_doing doing;
-    char why[STUCK_WHY]; /* of a dead one */
+    char why[STUCK_WHY];     /* of a dead one */
+    char site[STUCK_SITE];   /* where it has called what it waits in; empty: not known */
+    char stack[STUCK_STACK]; /* of one outside MPI, if that was asked for */
 };
 
 struct stuck {
@@ -51,12 +53,13 @@ void stuck_say(struct bytes *to, const char *format, ...)
 /* Ranks as "0-2, 5", not more than a line holds; `is_in` says which. */
 void stuck_list(const struct stuck *stuck, const bool *is_in, char *text, size_t size);
 
-/* The words of one rank: what it does; its peer, tag and bytes; where. All of size
- * STUCK_TEXT. */
+/* The words of one rank: what it does; its peer, tag and bytes; on which communicator;
+ * and the place of the call in the program. */
 struct stuck_words {
     char doing[STUCK_TEXT];
     char detail[STUCK_TEXT];
     char where[STUCK_TEXT];
+    char site[STUCK_SITE];
 };
 void stuck_describe(const struct stuck_rank *rank, struct stuck_words *words);
 /* All of it in one text. */

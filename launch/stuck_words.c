@@ -192,7 +192,7 @@ static void describe_call(const struct stuck_rank *rank, struct stuck_words *wor
 
 void stuck_describe(const struct stuck_rank *rank, struct stuck_words *words)
 {
-    words->doing[0] = words->detail[0] = words->where[0] = '\0';
+    words->doing[0] = words->detail[0] = words->where[0] = words->site[0] = '\0';
     if (rank->life == STUCK_ENDED) {
         snprintf(words->doing, sizeof(words->doing), "ended");
     } else if (rank->life == STUCK_SILENT) {
@@ -203,6 +203,7 @@ void stuck_describe(const struct stuck_rank *rank, struct stuck_words *words)
                  rank->why[0] != '\0' ? ": " : "", rank->why);
     } else if (stuck_is_waiting(rank)) {
         describe_call(rank, words);
+        memcpy(words->site, rank->site, sizeof(words->site));
     } else {
         describe_outside(rank, words);
     }

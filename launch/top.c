@@ -7,6 +7,7 @@
 
 #include "top.h"
 
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -39,9 +40,15 @@ static bool is_allowed(int fd)
 
 void job_on_top(struct job *job)
 {
-    const int fd = accept4(job->top, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct sockaddr_un from = {.sun_family = AF_UNIX};
+    socklen_t length = sizeof(from);
+    const int fd = accept4(job->top, (struct sockaddr *)&from, &length,
+                           SOCK_CLOEXEC | SOCK_NONBLOCK);
+    const bool has_stacks =
+        length > offsetof(struct sockaddr_un, sun_path) + strlen(TOP_STACKS) &&
+        memcmp(from.sun_path + 1, TOP_STACKS, strlen(TOP_STACKS)) == 0;
 
-    if (fd >= 0 && (!is_allowed(fd) || !job_hang_ask_for(job, fd))) {
+    if (fd >= 0 && (!is_allowed(fd) || !job_hang_ask_for(job, fd, has_stacks))) {
         close(fd);
     }
 }

@@ -11,6 +11,8 @@
 #include <sys/un.h>
 
 #define TOP_NAME "weft-top-"
+/* Who asks from a socket of this name, with anything behind it, gets stacks as well. */
+#define TOP_STACKS "weft-stacks-"
 
 /* Fills the address of a job, and returns its length. */
 socklen_t top_address(struct sockaddr_un *address, int pid);

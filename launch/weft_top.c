@@ -34,11 +34,15 @@ static const char help[] =
     "\n"
     "  --once                   print it once, and end; as without a terminal\n"
     "  --delay SECONDS          between two looks; default: 1\n"
+    "  --stacks                 with the stacks of ranks outside MPI, which are held "
+    "for a\n"
+    "                           moment\n"
     "  --version, --help        print the version, or this text\n";
 
 struct choice {
     int pid; /* 0: not said */
     bool is_once;
+    bool has_stacks;
     double delay;
 };
 
@@ -86,17 +90,30 @@ static bool choose_job(struct choice *choice)
     return false;
 }
 
+/* Says by the name of our socket that we want stacks, too. */
+static bool want_stacks(int fd)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    static unsigned count;
+    const int n = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1,
+                           TOP_STACKS "%d-%u", (int)getpid(), count++);
+
+    return bind(fd, (struct sockaddr *)&name,
+                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0;
+}
+
 /* One report; false: there is no such job, or none any more. */
-static bool ask(int pid, struct bytes *text)
+static bool ask(const struct choice *choice, struct bytes *text)
 {
     struct sockaddr_un address;
-    const socklen_t length = top_address(&address, pid);
+    const socklen_t length = top_address(&address, choice->pid);
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     char part[4096];
     ssize_t n = -1;
 
     text->count = 0;
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, length) == 0) {
+    if (fd >= 0 && (!choice->has_stacks || want_stacks(fd)) &&
+        connect(fd, (struct sockaddr *)&address, length) == 0) {
         while ((n = read(fd, part, sizeof(part))) > 0) {
             bytes_add(text, part, (size_t)n);
         }
@@ -195,7 +212,7 @@ static int watch(const struct choice *choice)
     bool is_there;
 
     enter_screen();
-    while ((is_there = ask(choice->pid, &text))) {
+    while ((is_there = ask(choice, &text))) {
         if (text.count != last.count || memcmp(text.at, last.at, text.count) != 0) {
             since = time(NULL);
             last.count = 0;
@@ -219,7 +236,7 @@ static int print_once(const struct choice *choice)
 {
     struct bytes text = {NULL, 0, 0};
 
-    if (!ask(choice->pid, &text)) {
+    if (!ask(choice, &text)) {
         fprintf(stderr, "weft-top: there is no job %d of this user on this host\n",
                 choice->pid);
         return 1;
@@ -255,6 +272,8 @@ static int parse(int argc, char **argv, struct choice *choice)
         }
         if (strcmp(argv[i], "--once") == 0) {
             choice->is_once = true;
+        } else if (strcmp(argv[i], "--stacks") == 0) {
+            choice->has_stacks = true;
         } else if (strcmp(argv[i], "--delay") == 0 && i + 1 < argc &&
                    read_number(argv[i + 1], &choice->delay)) {
             i++;

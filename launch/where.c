@@ -27,6 +27,7 @@ struct where {
     pid_t child; /* 0: none yet; -1: none any more */
     int fd;      /* to it */
     uint64_t left_ns;
+    char stack[WHERE_TEXT];
 };
 
 struct where *where_open(void)
@@ -116,20 +117,14 @@ static bool hear(struct where *where, char *text)
     return n > 0;
 }
 
-static void look_up(struct where *where, const struct weft_trace_module *module,
-                    uint64_t address, char *text)
+static void ask(struct where *where, const struct where_question *question, char *text)
 {
-    struct where_question question;
-
-    memset(&question, 0, sizeof(question));
-    question.module = *module;
-    question.address = address;
     text[0] = '\0';
     if (where->left_ns == 0 || !start_child(where)) {
         return;
     }
-    if (send(where->fd, &question, sizeof(question), MSG_NOSIGNAL) !=
-            (ssize_t)sizeof(question) ||
+    if (send(where->fd, question, sizeof(*question), MSG_NOSIGNAL) !=
+            (ssize_t)sizeof(*question) ||
         !hear(where, text)) {
         end_child(where); /* it is dead or too slow; the next one might be so, too */
     }
@@ -182,9 +177,11 @@ const char *where_name(struct where *where, const struct weft_trace_module *modu
 {
     const uint64_t call = address - 1; /* what follows a call may be another line */
     const struct weft_trace_module *module = module_of(modules, count, call);
+    struct where_question question;
     const struct answer *known;
     struct answer *answer;
 
+    memset(&question, 0, sizeof(question));
     if (where == NULL || module == NULL || module->path[0] == '\0') {
         return "";
     }
@@ -198,7 +195,9 @@ const char *where_name(struct where *where, const struct weft_trace_module *modu
     }
     answer->address = call - module->bias;
     snprintf(answer->path, sizeof(answer->path), "%s", module->path);
-    look_up(where, module, answer->address, answer->text);
+    question.module = *module;
+    question.address = answer->address;
+    ask(where, &question, answer->text);
     if (answer->text[0] == '\0') {
         snprintf(answer->text, sizeof(answer->text), "%s+0x%llx", answer->path,
                  (unsigned long long)answer->address);
@@ -206,4 +205,17 @@ const char *where_name(struct where *where, const struct weft_trace_module *modu
     answer->next = where->answers;
     where->answers = answer;
     return answer->text;
+}
+
+const char *where_stack(struct where *where, pid_t pid)
+{
+    struct where_question question;
+
+    memset(&question, 0, sizeof(question));
+    question.pid = pid;
+    if (where == NULL || pid <= 0) {
+        return "";
+    }
+    ask(where, &question, where->stack);
+    return where->stack;
 }

@@ -13,7 +13,10 @@
 
 #include "wireup/trace.h"
 
-enum { WHERE_TEXT = 320 };
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { WHERE_TEXT = 480 };
 
 struct where;
 
@@ -37,18 +40,40 @@ void where_close(struct where *where);
 const char *where_name(struct where *where, const struct weft_trace_module *modules,
                        int count, uint64_t address);
 
+/*
+ * The innermost functions of a process on this host, of its first thread, down to main:
+ * "step.c:31 (relax), called from solver.c:90 (main)"; or why they are not known. The
+ * process is held by ptrace for as long as its registers and stack are copied; one that
+ * was stopped stays so. The text is valid until the next call.
+ */
+const char *where_stack(struct where *where, pid_t pid);
+
 /* ---- between its files ---- */
 
-/* What the child is asked, and answers: `text` is empty if it does not know. */
+/* What the child is asked; it answers by a text, "?" if it does not know. */
 struct where_question {
+    pid_t pid; /* its stack; 0: the place of the address */
     struct weft_trace_module module;
     uint64_t address; /* as the file has it, without the bias */
 };
 
-/* Answers questions that come from a socket until that is closed (where_dwarf.c). */
+/* Answers questions that come from a socket until that is closed (where_child.c). */
 void where_serve(int fd);
 
 /* Is there anything to ask a child for? */
 bool where_has_dwarf(void);
+
+/* Loads libdw, before all that follows; NULL: it is not there (where_dwarf.c). */
+void *where_load(void);
+
+/* The place of an address; `text` stays as it is if that is not known. */
+void where_say_place(const struct where_question *question, char *text);
+
+/* File, line and function of an address in a module; false: they are not known. */
+struct Dwfl_Module;
+bool where_say_line(struct Dwfl_Module *module, uint64_t address, char *text);
+
+/* The stack of a process (where_stack.c). `library` is that of libdw. */
+void where_say_stack(void *library, pid_t pid, char *text);
 
 #endif

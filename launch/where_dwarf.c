@@ -1,7 +1,7 @@
 /*
- * where_dwarf.c - the child that reads debug information (where.h), by elfutils' libdw.
+ * where_dwarf.c - the place of an address (where.h), by elfutils' libdw.
  *
- * libdw is loaded here, so that mpiexec itself neither needs nor maps it.
+ * libdw is loaded here, in the child, so that mpiexec itself neither needs nor maps it.
  */
 #include "where.h"
 
@@ -12,9 +12,15 @@ bool where_has_dwarf(void)
     return false;
 }
 
-void where_serve(int fd)
+void *where_load(void)
 {
-    (void)fd;
+    return NULL;
+}
+
+void where_say_place(const struct where_question *question, char *text)
+{
+    (void)question;
+    (void)text;
 }
 
 #else
@@ -26,7 +32,6 @@ void where_serve(int fd)
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,7 +72,7 @@ static struct {
     int count;
 } files;
 
-static bool load_libdw(void)
+void *where_load(void)
 {
     const struct {
         const char *name;
@@ -99,11 +104,11 @@ static bool load_libdw(void)
         void *found = dlsym(library, symbols[i].name);
 
         if (found == NULL) {
-            return false;
+            return NULL;
         }
         memcpy(symbols[i].to, &found, sizeof(found));
     }
-    return library != NULL;
+    return library;
 }
 
 /* ---- files ---- */
@@ -198,7 +203,7 @@ static const char *function_of(Dwarf_Die *unit, Dwarf_Addr address)
     return name;
 }
 
-static bool say_line(Dwfl_Module *module, Dwarf_Addr address, char *text)
+bool where_say_line(Dwfl_Module *module, uint64_t address, char *text)
 {
     Dwarf_Addr bias = 0;
     Dwarf_Die *unit = unit_of(module, address, &bias);
@@ -237,37 +242,18 @@ static bool say_symbol(Dwfl_Module *module, const char *path, Dwarf_Addr address
     return true;
 }
 
-static void make_printable(char *text)
-{
-    for (; *text != '\0'; text++) {
-        if ((unsigned char)*text < ' ' || *text == 0x7f) {
-            *text = '?';
-        }
-    }
-}
-
 bool where_has_dwarf(void)
 {
     return true;
 }
 
-void where_serve(int fd)
+void where_say_place(const struct where_question *question, char *text)
 {
-    const bool is_loaded = load_libdw();
-    struct where_question question;
+    const char *path = question->module.path;
+    Dwfl_Module *module = module_of(path);
 
-    while (recv(fd, &question, sizeof(question), 0) == (ssize_t)sizeof(question)) {
-        const char *path = question.module.path;
-        Dwfl_Module *module = is_loaded ? module_of(path) : NULL;
-        char text[WHERE_TEXT] = "?";
-
-        if (module != NULL && !say_line(module, question.address, text)) {
-            (void)say_symbol(module, path, question.address, text);
-        }
-        make_printable(text);
-        if (send(fd, text, strlen(text), MSG_NOSIGNAL) < 0) {
-            return;
-        }
+    if (module != NULL && !where_say_line(module, question->address, text)) {
+        (void)say_symbol(module, path, question->address, text);
     }
 }
 

@@ -13,7 +13,10 @@ from pathlib import Path
 
 
 def blocks(text):
-    return re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    """Of each its kind, its text, and the file name that was said last before it."""
+    for block in re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        names = re.findall(r"under the name of ([\w-]+\.c)", text[:block.start()])
+        yield block[1], block[2], names[-1] if names else None
 
 
 def commands(block):
@@ -34,9 +37,9 @@ def main(page, mpiexec, mpicc):
     kept["PATH"] = f"{Path(mpiexec).parent}:{Path(mpicc).parent}:{os.environ['PATH']}"
     faults, count = [], 0
     with tempfile.TemporaryDirectory() as folder:
-        for kind, block in blocks(text):
+        for kind, block, name in blocks(text):
             if kind == "c":
-                (Path(folder) / "deadlock.c").write_text(block)
+                (Path(folder) / name).write_text(block)
                 continue
             for command, expected in commands(block):
                 done = subprocess.run(["bash", "-c", command], cwd=folder, env=kept, text=True,

@@ -90,7 +90,7 @@ static void loop(void)
     volatile unsigned long turns = 0;
 
     while (rank == 2) {
-        turns = turns + 1;
+        turns = turns + 1; /* loops */
     }
 }
 
@@ -163,7 +163,7 @@ static void request(void)
 static void finalize(void)
 {
     if (rank == 2) {
-        pause();
+        pause(); /* sleeps */
     }
     MPI_Finalize();
     exit(0);
@@ -248,7 +248,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (size_t i = 0; argc == 2 && i < sizeof(all) / sizeof(all[0]); i++) {
         if (strcmp(all[i].name, argv[1]) == 0) {
-            all[i].run();
+            all[i].run(); /* runs */
             MPI_Barrier(MPI_COMM_WORLD);
             MPI_Finalize();
             return 0;

@@ -76,6 +76,17 @@ HANGS = {
 }
 
 
+def has_libdw():
+    """Was mpiexec built so that it can read debug information?"""
+    return b"libdw.so.1" in Path(mpiexec_path()).read_bytes()
+
+
+def line_of(mark):
+    """The line of hang.c that has this mark."""
+    lines = Path(__file__).with_name("hang.c").read_text().splitlines()
+    return next(i for i, line in enumerate(lines, 1) if f"/* {mark} */" in line)
+
+
 def hold(report, name, ranks):
     lines = report.splitlines()
     for pattern in HANGS[name][2]:
@@ -179,6 +190,36 @@ def weft_top_shows_a_job_as_often_as_it_asks():
         got, said = top(word)
         equal(got, code, said)
         claim(words in said, said)
+
+
+def stacks_are_said(report, name):
+    main = rf"called from hang\.c:{line_of('runs')} \(main\)$"
+    wanted = {
+        "loop": rf"^      rank 2: hang\.c:({line_of('loops')}|{line_of('loops') - 1}) \(loop\), {main}",
+        "finalize": rf"^      rank 2: .*, called from hang\.c:{line_of('sleeps')} \(finalize\), {main}",
+        "stopped": r"^      rank 2: .*\braise\b",
+    }
+    claim(re.search(wanted[name], report, re.MULTILINE), f"{wanted[name]} is not said:\n{report}")
+
+
+@case("one host")
+def stacks_of_ranks_outside_mpi_are_said_on_request():
+    """They are those of ranks that go on afterwards as before."""
+    for name in ("loop", "finalize", "stopped") if has_libdw() else ():
+        running, report = hang(name, 4, more=("--hang-stacks",))
+        try:
+            stacks_are_said(report, name)
+            code, said = top("--stacks", running.pid)
+            equal(code, 0)
+            hold(said, name, 4)
+            stacks_are_said(said, name)
+            plain = top(running.pid)[1]
+            hold(plain, name, 4)
+            claim("rank 2: " not in plain, plain)
+        except AssertionError:
+            running.abandon()
+            raise
+        end(running)
 
 
 @case("many ranks")

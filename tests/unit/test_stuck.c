@@ -127,6 +127,54 @@ static void two_that_wait_for_each_other_are_a_cycle(void **state)
     assert_silent(text, "cycle of 3");
 }
 
+static void put_site(int rank, const char *site)
+{
+    snprintf(ranks[rank].site, sizeof(ranks[rank].site), "%s", site);
+}
+
+static void ranks_in_one_call_are_told_apart_by_its_place(void **state)
+{
+    const char *text;
+
+    (void)state;
+    for (int r = 0; r < 6; r++) {
+        put_recv(r, 5, 7);
+        put_site(r, r < 3 ? "ring.c:57 (exchange)" : "ring.c:80 (main)");
+    }
+    put_site(5, "");
+    text = say(6);
+    assert_says(text, "3 ranks in MPI_Recv from 5, tag 7 on 'world': 0-2, at ring.c:57 "
+                      "(exchange)\n");
+    assert_says(
+        text, "2 ranks in MPI_Recv from 5, tag 7 on 'world': 3-4, at ring.c:80 (main)\n");
+    assert_says(text, "1 rank in MPI_Recv from 5, tag 7 on 'world': 5\n");
+}
+
+static void the_place_of_a_call_that_is_over_is_not_said(void **state)
+{
+    (void)state;
+    put_outside(0, 'R');
+    put_site(0, "ring.c:57 (exchange)");
+    assert_silent(say(1), "ring.c");
+}
+
+static void ranks_of_one_stack_are_said_together(void **state)
+{
+    const char *text;
+
+    (void)state;
+    for (int r = 0; r < 40; r++) {
+        put_outside(r, 'R');
+        snprintf(ranks[r].stack, sizeof(ranks[r].stack), "f%d in program",
+                 r < 20 ? 0 : r);
+    }
+    text = say(40);
+    assert_says(text, "40 ranks running outside MPI: computes or loops: 0-39\n"
+                      "      ranks 0-19: f0 in program\n"
+                      "      rank 20: f20 in program\n");
+    assert_int_equal(lines_of(text), 1 + 8);
+}
+
 static void a_chain_is_no_cycle_and_its_end_is_named(void **state)
 {
     const char *text;
@@ -443,6 +491,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_that_wait_for_each_other_are_a_cycle),
+        cmocka_unit_test(ranks_in_one_call_are_told_apart_by_its_place),
+        cmocka_unit_test(the_place_of_a_call_that_is_over_is_not_said),
+        cmocka_unit_test(ranks_of_one_stack_are_said_together),
         cmocka_unit_test(a_chain_is_no_cycle_and_its_end_is_named),
         cmocka_unit_test(a_long_cycle_is_shortened),
         cmocka_unit_test(the_odd_one_out_of_a_thousand_is_named),

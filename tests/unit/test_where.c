@@ -9,10 +9,16 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +34,27 @@ static const bool has_dwarf = true;
 #else
 static const bool has_dwarf = false;
 #endif
+
+/* The line of where_target.c that has this mark. */
+static int line_of(const char *mark)
+{
+    char path[1024];
+    char line[256];
+    int number = 0;
+    bool is_found = false;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/tests/unit/where_target.c", getenv("WEFT_SOURCE"));
+    file = fopen(path, "r");
+    assert_non_null(file);
+    while (!is_found && fgets(line, sizeof(line), file) != NULL) {
+        number++;
+        is_found = strstr(line, mark) != NULL;
+    }
+    fclose(file);
+    assert_true(is_found);
+    return number;
+}
 
 /* The call that a program says, in a module that is said to be at `path`. */
 struct call {
@@ -282,6 +309,196 @@ static void no_server_is_asked_for_debug_information(void **state)
     close(fd);
 }
 
+/* ---- stacks ---- */
+
+static pid_t start(const char *path, const char *what)
+{
+    const pid_t pid = fork();
+
+    if (pid == 0) {
+        execl(path, path, what, (char *)NULL);
+        _exit(127);
+    }
+    assert_true(pid > 0);
+    return pid;
+}
+
+static void end(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* As /proc has it. */
+static char state_of(pid_t pid)
+{
+    char path[64];
+    char state = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+    fclose(file);
+    return state;
+}
+
+/* Waits until its stack is as it will be; what is said of it in the end. */
+static const char *stack_of(struct where **where, pid_t pid, const char *wanted)
+{
+    const char *text = "";
+
+    for (int i = 0; i < 1000; i++) {
+        *where = where_open();
+        text = where_stack(*where, pid);
+        if (strstr(text, wanted) != NULL) {
+            break;
+        }
+        usleep(10000);
+        if (i < 999) {
+            where_close(*where);
+        }
+    }
+    return text;
+}
+
+static void expect_stack(enum target target, const char *what, const char *wanted)
+{
+    const pid_t pid = start(paths[target], what);
+    struct where *where;
+    const char *text = stack_of(&where, pid, wanted);
+
+    assert_non_null(strstr(text, wanted));
+    assert_true(strstr(text, "main") != NULL);
+    where_close(where);
+    end(pid);
+}
+
+static void the_stack_of_a_process_is_said(void **state)
+{
+    char wanted[100];
+
+    (void)state;
+    if (!has_dwarf) {
+        return;
+    }
+    snprintf(wanted, sizeof(wanted),
+             ", called from where_target.c:%d (where_sleep), called from where_target.c:",
+             line_of("/* where_sleep */"));
+    expect_stack(DEBUG, "sleep", wanted);
+    expect_stack(FIXED, "sleep", wanted);
+    expect_stack(DEBUG, "spin", " (where_spin), called from where_target.c:");
+    expect_stack(SYMBOLS, "sleep",
+                 ", called from where_sleep in where_symbols, called from main in ");
+}
+
+/* A process that is let go needs the processor once, to come to its old state. */
+static void await_state(pid_t pid, char wanted)
+{
+    for (int i = 0; i < 10000 && state_of(pid) != wanted; i++) {
+        usleep(1000);
+    }
+    assert_int_equal(state_of(pid), wanted);
+}
+
+/* A running one runs, a sleeping one sleeps, and a stopped one is stopped. */
+static void a_process_goes_on_as_before(void **state)
+{
+    const pid_t spinning = start(paths[DEBUG], "spin");
+    const pid_t sleeping = start(paths[DEBUG], "sleep");
+    const pid_t stopped = start(paths[DEBUG], "spin");
+    struct where *where = where_open();
+
+    (void)state;
+    await_state(sleeping, 'S');
+    kill(stopped, SIGSTOP);
+    assert_int_equal(waitpid(stopped, NULL, WUNTRACED), stopped);
+    for (int i = 0; i < 20; i++) {
+        where_stack(where, spinning);
+        where_stack(where, sleeping);
+        where_stack(where, stopped);
+        await_state(spinning, 'R');
+        await_state(sleeping, 'S');
+        await_state(stopped, 'T');
+    }
+    where_close(where);
+    kill(stopped, SIGCONT);
+    await_state(stopped, 'R');
+    end(spinning);
+    end(sleeping);
+    end(stopped);
+}
+
+static void expect_no_stack(pid_t pid, const char *wanted)
+{
+    struct where *where = where_open();
+    const char *text = where_stack(where, pid);
+
+    if (!has_dwarf || strstr(text, wanted) == NULL) {
+        assert_string_equal(text, has_dwarf ? wanted : "");
+    }
+    where_close(where);
+}
+
+static void why_there_is_no_stack_is_said(void **state)
+{
+    const pid_t pid = start(paths[DEBUG], "sleep");
+    char wanted[100];
+
+    (void)state;
+    assert_int_equal(ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
+    snprintf(wanted, sizeof(wanted), "its stack is not read: process %d traces it",
+             (int)getpid());
+    expect_no_stack(pid, wanted);
+    end(pid);
+    expect_no_stack(pid, "its stack is not read: No such process");
+}
+
+/* As a container does that forbids it. */
+static void forbid_ptrace(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
+
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static void who_would_allow_a_refused_ptrace_is_said(void **state)
+{
+    const pid_t pid = start(paths[DEBUG], "sleep");
+    pid_t asking;
+    int status;
+
+    (void)state;
+    await_state(pid, 'S');
+    asking = fork();
+    if (asking == 0) {
+        struct where *where;
+        const char *text;
+
+        forbid_ptrace();
+        where = where_open();
+        text = where_stack(where, pid);
+        _exit(has_dwarf &&
+              (strncmp(text, "in system call ", 15) != 0 ||
+               strstr(text, "its stack is not read: ptrace is refused; the capability "
+                            "CAP_SYS_PTRACE, or kernel.yama.ptrace_scope=0, would allow "
+                            "it") == NULL));
+    }
+    assert_int_equal(waitpid(asking, &status, 0), asking);
+    assert_int_equal(status, 0);
+    end(pid);
+}
+
+/* ---- what is left ---- */
+
 static int count_files(void)
 {
     const int next = dup(0);
@@ -315,6 +532,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_file_that_is_gone_or_no_file_is_said_by_offset),
         cmocka_unit_test(a_damaged_file_does_no_harm),
         cmocka_unit_test(no_server_is_asked_for_debug_information),
+        cmocka_unit_test(the_stack_of_a_process_is_said),
+        cmocka_unit_test(a_process_goes_on_as_before),
+        cmocka_unit_test(why_there_is_no_stack_is_said),
+        cmocka_unit_test(who_would_allow_a_refused_ptrace_is_said),
         cmocka_unit_test(nothing_is_left),
     };
     char command[64];

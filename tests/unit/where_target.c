@@ -1,11 +1,14 @@
 /*
  * where_target.c - a program, and a library, that says where one of its calls is:
- * test_where.c looks it up. With an argument it loads that library and lets it say so.
+ * test_where.c looks it up. With the path of a library it lets that say so; with "sleep"
+ * or "spin" it stays, in a function of that name, for whoever looks at its stack.
  */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 struct here {
     uint64_t address;
@@ -52,10 +55,32 @@ __attribute__((noinline)) void where_exchange(void)
     say(&here);
 }
 
+static volatile unsigned long turns;
+
+__attribute__((noinline)) static void where_sleep(void)
+{
+    while (turns == 0) {
+        pause(); /* where_sleep */
+    }
+}
+
+__attribute__((noinline)) static void where_spin(void)
+{
+    while (turns + 1 > 0) {
+        turns++; /* where_spin */
+    }
+}
+
 int main(int argc, char **argv)
 {
     void (*exchange)(void) = where_exchange;
     void *library = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
+
+    if (argc > 1 && strcmp(argv[1], "sleep") == 0) {
+        where_sleep();
+    } else if (argc > 1 && strcmp(argv[1], "spin") == 0) {
+        where_spin();
+    }
 
     if (library != NULL) {
         *(void **)(void *)&exchange = dlsym(library, "where_exchange");

@@ -1,6 +1,7 @@
 #include "allocation.h"
 
 #include "plan.h"
+#include "texts.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -238,11 +239,7 @@ bool allocation_add_hosts(struct hosts *hosts)
             hosts->system = systems[i].name;
             return true;
         }
-        fprintf(
-            stderr,
-            "%s: this is an allocation of %s, but its hosts cannot be read: name them "
-            "with --hosts or --hostfile; this host alone is --hosts localhost\n",
-            program_name, systems[i].name);
+        fprintf(stderr, "%s: " TEXT_ALLOCATION "\n", program_name, systems[i].name);
         return false;
     }
     return true;

@@ -3,6 +3,7 @@
  * what the rank has left in the segment.
  */
 #include "job_parts.h"
+#include "texts.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -16,17 +17,16 @@
 static int describe(int status, enum weft_slice_state state, char *cause, size_t size)
 {
     if (WIFSIGNALED(status)) {
-        snprintf(cause, size, "killed by signal %d, %s%s", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)), WCOREDUMP(status) ? ", core dumped" : "");
+        snprintf(cause, size, TEXT_KILLED, WTERMSIG(status), strsignal(WTERMSIG(status)),
+                 WCOREDUMP(status) ? ", core dumped" : "");
         return 128 + WTERMSIG(status);
     }
     if (WEXITSTATUS(status) == 127 && state == WEFT_SLICE_EMPTY) {
-        snprintf(cause, size,
-                 "ended with code 127: a library or command that it needs is not there");
+        snprintf(cause, size, TEXT_CODE_127);
     } else if (WEXITSTATUS(status) != 0) {
-        snprintf(cause, size, "ended with code %d", WEXITSTATUS(status));
+        snprintf(cause, size, TEXT_CODE, WEXITSTATUS(status));
     } else if (state == WEFT_SLICE_OPEN) {
-        snprintf(cause, size, "ended without calling MPI_Finalize");
+        snprintf(cause, size, TEXT_NO_FINALIZE);
         return 1;
     }
     return WEXITSTATUS(status);
@@ -39,10 +39,7 @@ static int describe_overwritten(int status, char *cause, size_t size)
     char said[128] = "ended with code 0";
     const int code = describe(status, WEFT_SLICE_CLOSED, said, sizeof(said));
 
-    snprintf(cause, size,
-             "%s; some rank has overwritten memory of MPI: look for a write outside of "
-             "an array",
-             said);
+    snprintf(cause, size, TEXT_OVERWRITTEN, said);
     return code != 0 ? code : 1;
 }
 
@@ -88,7 +85,7 @@ void job_on_abort(void *owner, int rank, int code)
     } else { /* another library's rank */
         char cause[64];
 
-        snprintf(cause, sizeof(cause), "MPI_Abort with code %d", code);
+        snprintf(cause, sizeof(cause), TEXT_ABORT, code);
         job_blame(job, (code & 0xff) == 0 ? 1 : code & 0xff, rank, cause);
     }
 }

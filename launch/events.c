@@ -2,6 +2,7 @@
  * events.c - from descriptors to events: what ranks, front and terminal do.
  */
 #include "job_parts.h"
+#include "texts.h"
 
 #include <signal.h>
 #include <string.h>
@@ -72,7 +73,7 @@ bool job_is_asked_to_end(struct job *job, int signal)
     if (!job->has_failed || job_is_going_on(job)) {
         job_fail_silently(job, 128 + signal);
         job->asked = signal;
-        job_say(job, "%s: ending the job%s", strsignal(signal),
+        job_say(job, TEXT_SIGNAL, strsignal(signal),
                 signal == SIGINT ? "; once more ends it at once" : "");
     }
     return true;

@@ -1,4 +1,5 @@
 #include "foreign.h"
+#include "texts.h"
 
 #include "path.h"
 
@@ -187,12 +188,8 @@ static bool read_library(struct program *program, const char *own, const char *n
 static void explain(const char *program, const char *mpi, const char *through, char *why,
                     size_t size)
 {
-    snprintf(why, size,
-             "%.150s is linked with %.60s (%s)%s%.60s, not with the standard ABI's "
-             "libmpi_abi.so: rebuild it with Weft's mpicc, start it by its own MPI's "
-             "mpiexec, or use --allow-foreign",
-             program, mpi, owner_of(mpi), through != NULL ? " through " : "",
-             through != NULL ? through : "");
+    snprintf(why, size, TEXT_FOREIGN, program, mpi, owner_of(mpi),
+             through != NULL ? " through " : "", through != NULL ? through : "");
 }
 
 /* Looks for an MPI library among those that the program's own libraries are linked with.

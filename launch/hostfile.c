@@ -6,6 +6,7 @@
 #include "hosts.h"
 
 #include "plan.h"
+#include "texts.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -49,10 +50,8 @@ static bool read_word(struct line *line, char *word)
             return hosts_read_slots(value, line->name, &line->most);
         }
     }
-    fprintf(stderr,
-            "%s: %s, line %d: %s: this is not known; a line is 'NAME slots=4 "
-            "max_slots=8', 'NAME:4' or 'NAME'\n",
-            program_name, line->path, line->number, word);
+    fprintf(stderr, "%s: " TEXT_HOSTS_LINE "\n", program_name, line->path, line->number,
+            word);
     return false;
 }
 
@@ -112,7 +111,7 @@ bool hosts_add_file(struct hosts *hosts, const char *path)
     const int before = hosts->count;
 
     if (file == NULL) {
-        fprintf(stderr, "%s: %s: %s\n", program_name, path, strerror(errno));
+        fprintf(stderr, "%s: " TEXT_HOSTS_FILE "\n", program_name, path, strerror(errno));
         return false;
     }
     for (int number = 1; is_good && getline(&line, &room, file) > 0; number++) {
@@ -121,7 +120,7 @@ bool hosts_add_file(struct hosts *hosts, const char *path)
     free(line);
     fclose(file);
     if (is_good && hosts->count == before && before == 0) {
-        fprintf(stderr, "%s: %s: no hosts in this file\n", program_name, path);
+        fprintf(stderr, "%s: " TEXT_HOSTS_NONE "\n", program_name, path);
         return false;
     }
     return is_good;

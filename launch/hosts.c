@@ -4,10 +4,12 @@
 #include "hosts.h"
 
 #include "plan.h"
+#include "texts.h"
 
 #include <ctype.h>
 #include <limits.h>
 #include <stdint.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +23,7 @@ struct room {
     int most;  /* 0: not said */
 };
 
-static const char *const TOO_MANY_SLOTS =
-    "the number of slots must be between 1 and 1000000";
+static const char *const TOO_MANY_SLOTS = TEXT_HOSTS_SLOTS;
 
 static bool wrong(const char *what, const char *about)
 {
@@ -106,7 +107,7 @@ static bool append(struct hosts *hosts, char *name, const struct room *room, boo
             : NULL;
 
     if (grown == NULL) {
-        return wrong("too many hosts", name);
+        return wrong(TEXT_HOSTS_TOO_MANY, name);
     }
     hosts->at = grown;
     *place_of(hosts, name) = hosts->count + 1;
@@ -140,11 +141,11 @@ static bool add(struct hosts *hosts, const char *name, size_t length,
 
     if (copy == NULL || !grow_index(hosts)) {
         free(copy);
-        return wrong("no memory", name);
+        return wrong(TEXT_HOSTS_NO_MEMORY, name);
     }
     /* ssh must not take a name for an option, nor a shell for more than a name. */
     if (length == 0 || name[0] == '-' || strcspn(copy, " '\"`$;&|<>()\\=") != length) {
-        wrong("this is not a host name", copy);
+        wrong(TEXT_HOSTS_NO_NAME, copy);
         free(copy);
         return false;
     }
@@ -248,7 +249,7 @@ static bool add_range(struct nodes *nodes, const struct range *range, int before
                                     range->digits, n, behind, rest);
 
         if (length < 0 || length >= NAME_BYTES) {
-            return wrong("this name is too long", text);
+            return wrong(TEXT_HOSTS_LONG, text);
         }
         if (!add_node(nodes, name)) {
             return false;
@@ -267,11 +268,11 @@ static bool add_bracket(struct nodes *nodes, const char *text, size_t length)
     const char *at;
 
     if (open != NULL && close == NULL) {
-        return wrong("this is not a list of nodes", text);
+        return wrong(TEXT_HOSTS_NO_LIST, text);
     }
     if (open == NULL) {
         if (length >= sizeof(name)) {
-            return wrong("this name is too long", text);
+            return wrong(TEXT_HOSTS_LONG, text);
         }
         snprintf(name, sizeof(name), "%.*s", (int)length, text);
         return add_node(nodes, name);
@@ -280,7 +281,7 @@ static bool add_bracket(struct nodes *nodes, const char *text, size_t length)
         struct range range;
 
         if (!read_range(&at, &range)) {
-            return wrong("this is not a list of nodes", text);
+            return wrong(TEXT_HOSTS_NO_LIST, text);
         }
         if (!add_range(nodes, &range, (int)(open - text), text,
                        (int)(text + length - close - 1), close + 1)) {
@@ -309,7 +310,7 @@ bool hosts_add(struct hosts *hosts, const char *name, int slots, int most)
     const char *open = strchr(name, '[');
 
     if (slots > 0 && most > 0 && slots > most) {
-        return wrong("it has more slots than its max_slots", name);
+        return wrong(TEXT_HOSTS_MAX_SLOTS, name);
     }
     if (open == NULL || open == name) { /* an address of IPv6 may be in brackets */
         return add(hosts, name, strlen(name), &nodes.room);
@@ -329,7 +330,7 @@ bool hosts_add_word(struct hosts *hosts, const char *word, int slots, int most)
     }
     name = strndup(word, (size_t)(colon - word));
     if (name == NULL) {
-        return wrong("no memory", word);
+        return wrong(TEXT_HOSTS_NO_MEMORY, word);
     }
     is_good = (slots > 0 || hosts_read_slots(colon + 1, word, &slots)) &&
               hosts_add(hosts, name, slots, most);

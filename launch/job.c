@@ -2,6 +2,7 @@
 
 #include "job_parts.h"
 #include "keeper.h"
+#include "texts.h"
 
 #include "base/clock.h"
 #include "base/settings.h"
@@ -34,7 +35,7 @@ static bool has_output_failed(struct job *job)
         job_fail_silently(job, 128 + SIGPIPE);
     } else {
         job_fail_silently(job, 1);
-        job_say(job, "standard output: %s: ending the job", strerror(job->output.error));
+        job_say(job, TEXT_OUTPUT, strerror(job->output.error));
     }
     return true;
 }
@@ -66,8 +67,7 @@ static void look_at_clock(struct job *job, uint64_t now)
         job->time_out = 0;
         if (!job->has_failed || job_is_going_on(job)) {
             job_fail_silently(job, 124);
-            job_say(job, "no end after %g s (--timeout): ending the job",
-                    job->plan->timeout);
+            job_say(job, TEXT_TIMEOUT, job->plan->timeout);
         }
         job_happen(job, TIMED_OUT);
     }
@@ -144,12 +144,21 @@ static bool open_loop(struct job *job, int front)
     sigprocmask(SIG_BLOCK, &child, NULL);
     job->children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
     if (job->epoll < 0 || job->children < 0) {
-        job_say(job, "cannot prepare the job: %s", strerror(errno));
+        job_say(job, TEXT_PREPARE, strerror(errno));
         return false;
     }
     job_watch(job, job->children, FROM_CHILDREN, 0);
     job_watch(job, front, FROM_FRONT, 0);
     return true;
+}
+
+/* Of those that ranks get: once for all of them. */
+static void warn_of_settings(const struct job *job)
+{
+    weft_settings_warn(program_name, job->setup.environment.common.at);
+    for (int i = 0; i < job->plan->app_count; i++) {
+        weft_settings_warn(program_name, job->plan->apps[i].set.at);
+    }
 }
 
 /* What only the mpiexec of the user decides: it goes to the daemons, too. */
@@ -161,7 +170,7 @@ static bool make_setup(struct job *job)
 
     if (getrandom(setup->secret, sizeof(setup->secret), 0) != sizeof(setup->secret) ||
         getrandom(&setup->job, sizeof(setup->job), 0) != sizeof(setup->job)) {
-        job_say(job, "random bytes: %s", strerror(errno));
+        job_say(job, TEXT_RANDOM, strerror(errno));
         return false;
     }
     setup->job = setup->job != 0 ? setup->job : 1; /* 0 is no process's */
@@ -171,22 +180,20 @@ static bool make_setup(struct job *job)
     setup->net = weft_setting_text(WEFT_SET_NET);
     if (!weft_net_read_ports(weft_setting_text(WEFT_SET_PORTS), &setup->first_port,
                              &setup->last_port)) {
-        job_say(job, "WEFT_PORTS=%s: no range of ports, as 47000-47999",
-                weft_setting_text(WEFT_SET_PORTS));
+        job_say(job, TEXT_PORTS, weft_setting_text(WEFT_SET_PORTS));
         job->code = 2;
         return false;
     }
     rsh_choose(&setup->rsh, plan->hosts.is_from_slurm);
     environment_open(&setup->environment, plan);
+    warn_of_settings(job);
     if (!layout_make(&setup->layout, &plan->hosts, plan->ranks, plan->per_host,
                      plan->may_exceed_slots)) {
         job->code = 2; /* as for all that is wrong with the command line */
         return false;
     }
     if (plan->is_by_node && setup->layout.nodes > 1) {
-        job_say(job,
-                "--map-by node: ranks are placed in blocks, host by host, and not in "
-                "turn; use -ppn N to say how many each host gets");
+        job_say(job, TEXT_MAP_BY_NODE);
         job->code = 2;
         return false;
     }
@@ -288,7 +295,7 @@ static void sweep(struct job *job)
         tree_show_life(job);
     }
     if (keeper_has_descendants()) {
-        job_say(job, "some processes cannot be killed");
+        job_say(job, TEXT_STUBBORN);
     }
 }
 
@@ -319,7 +326,7 @@ static void close_job(struct job *job)
 {
     close_tree(job);
     if (!keeper_sweep()) {
-        job_say(job, "some processes cannot be killed");
+        job_say(job, TEXT_STUBBORN);
     }
     if (job_is_daemon(job)) {
         return; /* the end of the process frees the rest */

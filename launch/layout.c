@@ -4,6 +4,7 @@
 #include "hosts.h"
 
 #include "plan.h"
+#include "texts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,18 +107,14 @@ static bool exceeds(const struct hosts *hosts, int ranks, int per_host)
     }
     for (int i = 0; per_host > 0 && i < hosts->count; i++) {
         if (hosts->at[i].slots > 0 && hosts->at[i].slots < per_host) {
-            fprintf(stderr,
-                    "%s: host %s: it has %d slots, -ppn wants %d: give it more slots, or "
-                    "allow more ranks than slots with --oversubscribe\n",
-                    program_name, hosts->at[i].name, hosts->at[i].slots, per_host);
+            fprintf(stderr, "%s: " TEXT_SLOTS_PPN "\n", program_name, hosts->at[i].name,
+                    hosts->at[i].slots, per_host);
             return true;
         }
     }
     if (ranks > room) {
-        fprintf(stderr,
-                "%s: %d ranks, but %s%s has only %d slots: start fewer ranks, give the "
-                "hosts more slots, or allow more ranks than slots with --oversubscribe\n",
-                program_name, ranks, hosts->count == 1 ? "host " : "the list of hosts",
+        fprintf(stderr, "%s: " TEXT_SLOTS "\n", program_name, ranks,
+                hosts->count == 1 ? "host " : "the list of hosts",
                 hosts->count == 1 ? hosts->at[0].name : "", room);
         return true;
     }
@@ -173,10 +170,7 @@ bool layout_make(struct layout *layout, const struct hosts *hosts, int ranks,
     }
     set_up_root(layout);
     if (hosts->count <= 1 && per_host > 0 && ranks > per_host && !may_exceed) {
-        fprintf(stderr,
-                "%s: %d ranks, but one host gets only %d: name more hosts, or allow more "
-                "ranks with --oversubscribe\n",
-                program_name, ranks, per_host);
+        fprintf(stderr, "%s: " TEXT_HOST_RANKS "\n", program_name, ranks, per_host);
         return false;
     }
     if (hosts->count == 0 || (hosts->count == 1 && hosts_is_here(hosts->at[0].name) &&

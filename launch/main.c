@@ -12,6 +12,7 @@
 #include "notice.h"
 #include "plan.h"
 #include "rsh.h"
+#include "texts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,9 +61,7 @@ static void block_signals(sigset_t *set)
 static int clean_up(int status)
 {
     keeper_sweep();
-    fprintf(stderr,
-            "%s: the keeper of the job was killed by signal %d: the job is ended\n",
-            program_name, WTERMSIG(status));
+    fprintf(stderr, "%s: " TEXT_KEEPER "\n", program_name, WTERMSIG(status));
     return 128 + WTERMSIG(status);
 }
 

@@ -5,6 +5,7 @@
  * refused: a job does not start with another placement than the one asked for.
  */
 #include "plan.h"
+#include "texts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,7 +108,6 @@ enum parsed plan_rank_by(const char *value)
     if (strcasecmp(value, "slot") == 0) {
         return PARSED;
     }
-    fprintf(stderr, "%s: --rank-by %s: Weft numbers ranks by slot only; see --map-by\n",
-            program_name, value);
+    fprintf(stderr, "%s: " TEXT_RANK_BY "\n", program_name, value);
     return PARSED_WRONG;
 }

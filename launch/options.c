@@ -10,6 +10,7 @@
 
 #include "base/spelling.h"
 #include "version.h"
+#include "texts.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -236,7 +237,7 @@ static enum parsed wrong_option(const char *word)
 {
     char *meant = nearest(word);
 
-    fprintf(stderr, "%s: %s: unknown option; ", program_name, word);
+    fprintf(stderr, "%s: " TEXT_OPTION_UNKNOWN, program_name, word);
     if (meant != NULL) {
         fprintf(stderr, "is --%s meant? ", meant);
     }
@@ -394,7 +395,7 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
     case OPT_IGNORED:
         break;
     case OPT_EXPLAINED:
-        fprintf(stderr, "%s: %s has no effect here: %s\n", program_name, words[0],
+        fprintf(stderr, "%s: " TEXT_OPTION_NO_EFFECT "\n", program_name, words[0],
                 row->hint);
         break;
     case OPT_HELP:
@@ -426,11 +427,11 @@ static enum parsed parse_app(char ***at, struct plan *plan, struct app *app)
         }
         for (int i = 1; i <= row->words; i++) {
             if (words[i] == NULL) {
-                return wrong("something must follow", *words);
+                return wrong(TEXT_OPTION_EMPTY, *words);
             }
         }
         if (plan->app_count > 0 && is_for_all(row->option)) {
-            return wrong("hosts are given once, before the first program", *words);
+            return wrong(TEXT_OPTION_HOSTS_LATE, *words);
         }
         result = take(row, words, plan, app);
         if (result != PARSED) {
@@ -447,7 +448,7 @@ static enum parsed parse_app(char ***at, struct plan *plan, struct app *app)
         return PARSED;
     }
     if (*words == NULL || strcmp(*words, ":") == 0) {
-        return wrong("no program to start; mpiexec --help tells more", NULL);
+        return wrong(TEXT_OPTION_NO_PROGRAM, NULL);
     }
     app->argv = words;
     while (*words != NULL && strcmp(*words, ":") != 0) {
@@ -477,7 +478,7 @@ static enum parsed count_per_socket(struct plan *plan)
         return PARSED;
     }
     if (sched_getaffinity(0, sizeof(set), &set) != 0 || !topology_read(&topology, &set)) {
-        return wrong("the sockets cannot be read: install libhwloc15", "--map-by");
+        return wrong(TEXT_OPTION_SOCKETS, "--map-by");
     }
     plan->per_host = topology.sockets * plan->spread.per_socket;
     topology_close(&topology);
@@ -503,7 +504,7 @@ static enum parsed count_ranks(struct plan *plan)
         struct app *app = &plan->apps[i];
 
         if (app->ranks == 0 && plan->app_count > 1) {
-            return wrong("with several programs each needs its -n", app->argv[0]);
+            return wrong(TEXT_OPTION_EACH_N, app->argv[0]);
         }
         if (app->ranks == 0) {
             app->ranks = ranks_if_unsaid(plan, app);

@@ -1,4 +1,5 @@
 #include "pmi_service.h"
+#include "texts.h"
 
 #include "wireup/passing.h"
 
@@ -330,7 +331,7 @@ static void on_line(struct pmi_service *service, struct pmi_client *client, char
     char command[32] = "";
 
     if (sscanf(line, "cmd=%31s", command) != 1) {
-        fprintf(stderr, "mpiexec: rank %d speaks no PMI-1: %.80s\n", client->rank, line);
+        fprintf(stderr, "mpiexec: " TEXT_NO_PMI "\n", client->rank, line);
     } else if (strcmp(command, "init") == 0) {
         answer(client, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
     } else if (strcmp(command, "get_maxes") == 0) {
@@ -355,10 +356,7 @@ static void on_line(struct pmi_service *service, struct pmi_client *client, char
         client->has_finalized = true;
         answer(client, "cmd=finalize_ack rc=0\n");
     } else {
-        fprintf(stderr,
-                "mpiexec: rank %d asks over PMI-1 for %s, which this version does "
-                "not offer\n",
-                client->rank, command);
+        fprintf(stderr, "mpiexec: " TEXT_PMI_UNKNOWN "\n", client->rank, command);
         answer(client, "cmd=%s_result rc=-1 msg=not_offered\n", command);
     }
 }

@@ -10,6 +10,7 @@
  * that ends earlier fails the job, because the others would wait for it for ever.
  */
 #include "job_parts.h"
+#include "texts.h"
 
 #include <stdio.h>
 
@@ -18,9 +19,7 @@ bool job_has_left_out_program(const struct job *job, int local, char *why, size_
     if (job->ranks[local].program >= job->last_program) {
         return false;
     }
-    snprintf(why, size,
-             "has ended after fewer MPI programs than other ranks have begun: every rank "
-             "has to run the same number of them, one after the other");
+    snprintf(why, size, TEXT_FEWER_PROGRAMS);
     return true;
 }
 
@@ -75,9 +74,7 @@ int job_on_next_program(void *owner, int rank, int *program, const char **why)
     /* Acquire: pairs with the release in MPI_Finalize. */
     if (atomic_load_explicit(&slice->state, memory_order_acquire) != WEFT_SLICE_CLOSED) {
         *why = "in_use";
-        job_blame(job, 1, rank,
-                  "has begun an MPI program, while its last one still runs or has ended "
-                  "without MPI_Finalize: a rank runs them one after the other");
+        job_blame(job, 1, rank, TEXT_SECOND_PROGRAM);
         return -1;
     }
     segment = job_open_program(job, number);

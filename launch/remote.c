@@ -3,6 +3,7 @@
  * the root.
  */
 #include "job_parts.h"
+#include "texts.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -482,9 +483,7 @@ static void reject(struct job *job, const struct child *child, const struct fram
         tree_cut_off(job);
         return;
     }
-    snprintf(line, sizeof(line),
-             "host %s: its daemon has sent an invalid frame (of kind %u with "
-             "%u bytes)",
+    snprintf(line, sizeof(line), TEXT_HOST_FRAME,
              job->setup.layout.stations[child->number].name, frame->kind, frame->bytes);
     job_lose_daemon(job, line);
 }

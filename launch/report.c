@@ -8,6 +8,7 @@
  * has to accept anything: the kernel completes what a firewall lets through.
  */
 #include "job_parts.h"
+#include "texts.h"
 
 #include "base/clock.h"
 #include "base/settings.h"
@@ -68,9 +69,8 @@ static int listen_for_probes(struct job *job, const struct weft_net_address *lis
         weft_net_listen(list, weft_net_count_used(list, count), &ports, NULL, NULL, fds);
 
     if (port < 0) {
-        job_say(job, "host %s: no port of %d-%d is free: %s: widen WEFT_PORTS",
-                job->setup.layout.stations[job->tree.me].name, job->setup.first_port,
-                job->setup.last_port, strerror(errno));
+        job_say(job, TEXT_HOST_PORT, job->setup.layout.stations[job->tree.me].name,
+                job->setup.first_port, job->setup.last_port, strerror(errno));
     }
     return port;
 }
@@ -180,7 +180,7 @@ void job_on_probe(struct job *job, const char *table, size_t bytes)
     if (tries.at == NULL || tries.daemon == NULL || tries.address == NULL ||
         can == NULL) {
         free_attempts(&tries, can);
-        job_lose_daemon(job, "no memory for the report: start it with fewer hosts");
+        job_lose_daemon(job, TEXT_REPORT_MEMORY);
         return;
     }
     for (int d = 0; d < daemons && !reader.is_bad; d++) {

@@ -2,6 +2,7 @@
 
 #include "allocation.h"
 #include "route.h"
+#include "texts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -282,16 +283,14 @@ void rsh_explain(char *line, size_t size, const struct list *words, const char *
 
     last_line(said, cause, sizeof(cause));
     if (cause[0] == '\0' && WIFSIGNALED(status)) {
-        snprintf(cause, sizeof(cause), "killed by signal %d, %s", WTERMSIG(status),
+        snprintf(cause, sizeof(cause), TEXT_HOST_KILLED, WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
     } else if (cause[0] == '\0') {
-        snprintf(cause, sizeof(cause), "ended with code %d and printed nothing",
-                 WEXITSTATUS(status));
+        snprintf(cause, sizeof(cause), TEXT_HOST_SILENT, WEXITSTATUS(status));
     }
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     snprintf(help, sizeof(help), help_for(said), host, host);
 #pragma GCC diagnostic pop
-    snprintf(line, size, "host %s: cannot start %s there by %s: %s: %s", host, path,
-             words->at[0], cause, help);
+    snprintf(line, size, TEXT_HOST_START, host, path, words->at[0], cause, help);
 }

@@ -165,6 +165,38 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* The beginning of an ELF file, up to its machine. */
+struct elf_begin {
+    unsigned char magic[4];
+    unsigned char bits;
+    unsigned char order;
+    unsigned char rest[10];
+    uint16_t type;
+    uint16_t machine;
+};
+
+static bool read_begin(const char *path, struct elf_begin *begin)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd < 0 ? -1 : read(fd, begin, sizeof(*begin));
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return n == (ssize_t)sizeof(*begin) && memcmp(begin->magic, "\177ELF", 4) == 0;
+}
+
+/* Is it a program for another kind of processor than this one? */
+static bool is_for_other_machine(const char *path)
+{
+    struct elf_begin theirs;
+    struct elf_begin ours;
+
+    return strchr(path, '/') != NULL && read_begin(path, &theirs) &&
+           read_begin("/proc/self/exe", &ours) && theirs.bits == ours.bits &&
+           (theirs.order != ours.order || theirs.machine != ours.machine);
+}
+
 /* The child's whole life before it becomes the program; returns only on failure. */
 static void become(const struct birth *b, char **env, volatile struct stillborn *why)
 {
@@ -199,6 +231,10 @@ static void become(const struct birth *b, char **env, volatile struct stillborn 
             why->error = errno;
             return;
         }
+    }
+    if (is_for_other_machine(b->app->argv[0])) {
+        why->error = ENOEXEC; /* execvpe would take it for a script */
+        return;
     }
     execvpe(b->app->argv[0], b->app->argv, env);
     why->error = errno;

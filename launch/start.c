@@ -5,6 +5,7 @@
 #include "job_parts.h"
 
 #include "foreign.h"
+#include "texts.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -69,7 +71,7 @@ bool job_open_ranks(struct job *job)
     job->ranks = calloc(count, sizeof(*job->ranks));
     job->pmi.clients = calloc(count, sizeof(*job->pmi.clients));
     if (job->ranks == NULL || job->pmi.clients == NULL) {
-        job_say(job, "cannot prepare the job: %s", strerror(errno));
+        job_say(job, TEXT_PREPARE, strerror(errno));
         return false;
     }
     for (int r = 0; r < job->count; r++) {
@@ -154,6 +156,31 @@ static void close_theirs(const struct birth *birth)
     }
 }
 
+/* What helps against the failure to start a program. */
+static const char *cure_of(const struct stillborn *why, const char *program)
+{
+    struct stat st;
+
+    switch (why->error) {
+    case ENOENT:
+        return why->object[0] != '\0'         ? TEXT_CURE_FOLDER
+               : strchr(program, '/') != NULL ? TEXT_CURE_PROGRAM
+                                              : TEXT_CURE_PATH;
+    case EACCES:
+        return stat(program, &st) == 0 && S_ISDIR(st.st_mode) ? TEXT_CURE_DIRECTORY
+                                                              : TEXT_CURE_EXECUTABLE;
+    case ENOEXEC:
+        return TEXT_CURE_MACHINE;
+    case EMFILE:
+    case ENFILE:
+        return TEXT_CURE_DESCRIPTORS;
+    case EAGAIN:
+        return TEXT_CURE_PROCESSES;
+    default:
+        return "";
+    }
+}
+
 static bool start_rank(struct job *job, int r, int input)
 {
     struct birth birth = {
@@ -181,8 +208,8 @@ static bool start_rank(struct job *job, int r, int input)
     if (pid < 0) {
         const bool is_missing = why.error == ENOENT && why.object[0] == '\0';
 
-        job_fail(job, is_missing ? 127 : 126, r + job->first, "cannot %s%s: %s", why.step,
-                 why.object, strerror(why.error));
+        job_fail(job, is_missing ? 127 : 126, r + job->first, TEXT_CANNOT_START, why.step,
+                 why.object, strerror(why.error), cure_of(&why, birth.app->argv[0]));
         return false;
     }
     job->ranks[r].pid = pid;

@@ -7,6 +7,7 @@
 #include "keeper.h"
 #include "notice.h"
 #include "proc.h"
+#include "texts.h"
 
 #include "base/clock.h"
 
@@ -134,7 +135,7 @@ void job_fail(struct job *job, int code, int rank, const char *format, ...)
     }
     job_fail_silently(job, code);
     notice_send(NOTICE_ABORT, cause, strlen(cause));
-    job_say(job, "rank %d on %s (%s): %s", rank, layout_host_of(&job->setup.layout, rank),
+    job_say(job, TEXT_RANK, rank, layout_host_of(&job->setup.layout, rank),
             job_app_of(job, rank)->argv[0], cause);
 }
 

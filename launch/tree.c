@@ -3,6 +3,7 @@
 #include "job_parts.h"
 #include "keeper.h"
 #include "version.h"
+#include "texts.h"
 
 #include "base/clock.h"
 
@@ -41,8 +42,8 @@ static void start_child(struct job *job, int number, int count)
     if (!rsh_start(&job->setup.rsh, host, job->setup.net, job->setup.path, &child->rsh)) {
         char line[LINE];
 
-        snprintf(line, sizeof(line), "host %s: cannot make a process for %s: %s", host,
-                 job->setup.rsh.at[0], strerror(errno));
+        snprintf(line, sizeof(line), TEXT_HOST_FORK, host, job->setup.rsh.at[0],
+                 strerror(errno));
         job_lose_daemon(job, line);
         return;
     }

@@ -2,6 +2,7 @@
  * watch.c - which descriptors the loop of the job waits for.
  */
 #include "job_parts.h"
+#include "texts.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -22,7 +23,7 @@ void job_watch(struct job *job, int fd, enum source source, int rank)
 {
     assert(fd >= 0);
     if (!add(job, fd, source, rank)) {
-        job_say(job, "cannot watch descriptor %d: %s", fd, strerror(errno));
+        job_say(job, TEXT_WATCH, fd, strerror(errno));
     }
 }
 

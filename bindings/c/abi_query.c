@@ -76,13 +76,11 @@ static int raise_told(const char *function, enum weft_fortran_result told)
     case WEFT_FORTRAN_SET:
         return MPI_SUCCESS;
     case WEFT_FORTRAN_SET_BEFORE:
-        return weft_raise(MPI_ERR_ABI, function, "this was set before; once is enough");
+        return weft_raise(function, WEFT_E_FORTRAN_SET);
     case WEFT_FORTRAN_UNSUPPORTED:
-        return weft_raise(MPI_ERR_ABI, function,
-                          "Weft's INTEGER, LOGICAL and REAL have 4 bytes and its DOUBLE "
-                          "PRECISION has 8");
+        return weft_raise(function, WEFT_E_FORTRAN_SIZES);
     default:
-        return weft_raise(MPI_ERR_NO_MEM, function, "memory is used up");
+        return weft_raise(function, WEFT_E_NO_MEM);
     }
 }
 
@@ -148,8 +146,7 @@ int PMPI_Abi_set_fortran_booleans(int logical_size, void *logical_true,
     told = weft_fortran_set_booleans(logical_size, logical_true, logical_false);
     weft_object_unlock();
     if (told == WEFT_FORTRAN_UNSUPPORTED) {
-        return weft_raise(MPI_ERR_ARG, function, "a LOGICAL cannot have %d bytes",
-                          logical_size);
+        return weft_raise(function, WEFT_E_LOGICAL_SIZE, logical_size);
     }
     return raise_told(function, told);
 }

@@ -29,7 +29,7 @@ static int create_checked(const char *function, enum weft_kind family,
     }
     if (err == MPI_SUCCESS &&
         weft_keyval_create(family, copy, delete_fn, extra_state, keyval) != WEFT_OK) {
-        err = weft_raise(MPI_ERR_NO_MEM, function, "no memory for another key");
+        err = weft_raise(function, WEFT_E_NO_MEM_KEY);
     }
     return err;
 }
@@ -37,16 +37,13 @@ static int create_checked(const char *function, enum weft_kind family,
 static int bad_keyval(const char *function, const struct owner *o, int keyval)
 {
     if (keyval == MPI_KEYVAL_INVALID) {
-        return weft_raise_comm(o->comm, MPI_ERR_KEYVAL, function,
-                               "the key is MPI_KEYVAL_INVALID");
+        return weft_raise_comm(o->comm, function, WEFT_E_KEY_INVALID);
     }
     if (o->family == WEFT_KIND_COMM && weft_environment_is_key(keyval)) {
-        return weft_raise_comm(o->comm, MPI_ERR_KEYVAL, function,
-                               "%d is a predefined key, which nobody can change", keyval);
+        return weft_raise_comm(o->comm, function, WEFT_E_KEY_PREDEFINED, keyval);
     }
-    return weft_raise_comm(o->comm, MPI_ERR_KEYVAL, function,
-                           "%d is no key of a %s: freed, or made for other objects",
-                           keyval, weft_kind_name(o->family));
+    return weft_raise_comm(o->comm, function, WEFT_E_KEY_OTHER, keyval,
+                           weft_kind_name(o->family));
 }
 
 static int free_checked(const char *function, enum weft_kind family, int *keyval)
@@ -76,10 +73,9 @@ static int finish(const char *function, const struct owner *o, int keyval, int e
     case MPI_ERR_KEYVAL:
         return bad_keyval(function, o, keyval);
     case MPI_ERR_NO_MEM:
-        return weft_raise_comm(o->comm, err, function, "no memory for an attribute");
+        return weft_raise_comm(o->comm, function, err, WEFT_T_NO_MEM_ATTRIBUTE);
     default:
-        return weft_raise_comm(o->comm, err, function,
-                               "the delete callback of key %d returned %d", keyval, err);
+        return weft_raise_comm(o->comm, function, err, WEFT_T_KEY_DELETE, keyval, err);
     }
 }
 

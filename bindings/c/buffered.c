@@ -33,9 +33,7 @@ static int bsend_checked(const char *function, const void *buffer, MPI_Count cou
     data = weft_data_of(buffer, count, weft_datatype_from_handle(datatype), data.bytes);
     rc = weft_bsend(c, dest, tag, &data);
     if (rc == WEFT_ERR_BUFFER) {
-        return weft_raise_comm(c, MPI_ERR_BUFFER, function,
-                               "%zu bytes for rank %d find no room in an attached buffer",
-                               data.bytes, dest);
+        return weft_raise_comm(c, function, WEFT_E_BSEND_NO_ROOM, data.bytes, dest);
     }
     return weft_raise_rc(c, rc, function);
 }
@@ -121,18 +119,17 @@ static int check_session(const char *function, MPI_Session session, struct owner
     return weft_check_session(function, session, &owner->session);
 }
 
-static int raise(const struct owner *owner, int class, const char *function,
-                 const char *text)
+static int raise(const struct owner *owner, const char *function, int class,
+                 const char *text, const char *cure)
 {
     return owner->session != NULL
-               ? weft_raise_session(owner->session, class, function, "%s", text)
-               : weft_raise_comm(owner->comm, class, function, "%s", text);
+               ? weft_raise_session(owner->session, function, class, "%s", cure, text)
+               : weft_raise_comm(owner->comm, function, class, "%s", cure, text);
 }
 
 static int raise_rc(const struct owner *owner, enum weft_rc rc, const char *function)
 {
-    return rc == WEFT_OK ? MPI_SUCCESS
-                         : raise(owner, weft_class_of(rc), function, "memory is used up");
+    return rc == WEFT_OK ? MPI_SUCCESS : raise(owner, function, WEFT_E_NO_MEM);
 }
 
 /* ---- what is done with it; `err` is what became of the check of the owner ---- */
@@ -146,15 +143,14 @@ static int attach(const char *function, int err, const struct owner *owner, void
         return err;
     }
     if (buffer != MPI_BUFFER_AUTOMATIC && size < 0) {
-        return raise(owner, MPI_ERR_ARG, function, "the size is negative");
+        return raise(owner, function, WEFT_E_ATTACH_SIZE);
     }
     if (buffer == NULL && size > 0) {
-        return raise(owner, MPI_ERR_BUFFER, function, "the buffer is NULL");
+        return raise(owner, function, WEFT_E_ATTACH_NULL);
     }
     rc = weft_buffer_attach(core_owner(owner), buffer, (uint64_t)size);
     if (rc == WEFT_ERR_BUFFER) {
-        return raise(owner, MPI_ERR_BUFFER, function,
-                     "there is a buffer already: detach it first");
+        return raise(owner, function, WEFT_E_ATTACHED);
     }
     return raise_rc(owner, rc, function);
 }
@@ -166,10 +162,10 @@ static int detach(const char *function, int err, const struct owner *owner,
         return err;
     }
     if (buffer_addr == NULL) {
-        return raise(owner, MPI_ERR_ARG, function, "argument buffer_addr is NULL");
+        return raise(owner, function, WEFT_E_ATTACH_NO_ADDRESS);
     }
     if (size == NULL) {
-        return raise(owner, MPI_ERR_ARG, function, "argument size is NULL");
+        return raise(owner, function, WEFT_E_ATTACH_NO_SIZE);
     }
     *was = weft_buffer_detach(core_owner(owner), function);
     *(void **)buffer_addr = was->memory;
@@ -217,7 +213,7 @@ static int iflush(const char *function, int err, const struct owner *owner,
         return err;
     }
     if (request == NULL) {
-        return raise(owner, MPI_ERR_ARG, function, "argument request is NULL");
+        return raise(owner, function, WEFT_E_ATTACH_NO_REQUEST);
     }
     rc = weft_buffer_iflush(core_owner(owner), &made);
     if (rc == WEFT_OK) {

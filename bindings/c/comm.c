@@ -145,8 +145,7 @@ static int check_free(const char *function, const MPI_Comm *comm, struct weft_co
         err = weft_check_comm(function, *comm, out);
     }
     if (err == MPI_SUCCESS && weft_handle_is_predefined((uintptr_t)*comm)) {
-        err = weft_raise_comm(*out, MPI_ERR_COMM, function,
-                              "it is predefined and lives as long as MPI");
+        err = weft_raise_comm(*out, function, WEFT_E_COMM_PREDEFINED);
     }
     return err;
 }
@@ -157,7 +156,7 @@ static int free_checked(const char *function, struct weft_comm *c, MPI_Comm *com
     int err = weft_comm_free(c);
 
     if (err != MPI_SUCCESS) {
-        return weft_raise_comm(c, err, function, "an attribute could not be deleted");
+        return weft_raise_comm(c, function, err, WEFT_T_KEY_NOT_DELETED);
     }
     *comm = MPI_COMM_NULL;
     return MPI_SUCCESS;

@@ -72,7 +72,7 @@ static int dup_checked(const char *function, MPI_Comm comm, const MPI_Info *info
     }
     rc = weft_comm_dup(function, c, &made, &copied);
     if (rc == WEFT_OK && copied != MPI_SUCCESS) {
-        return weft_raise_comm(c, copied, function, "an attribute could not be copied");
+        return weft_raise_comm(c, function, copied, WEFT_T_KEY_NOT_COPIED);
     }
     if (rc == WEFT_OK) {
         set_hints(made, info);
@@ -115,7 +115,7 @@ static int idup_checked(const char *function, MPI_Comm comm, const MPI_Info *inf
     }
     err = give_comm(function, c, rc, made, newcomm);
     return err == MPI_SUCCESS && copied != MPI_SUCCESS
-               ? weft_raise_comm(c, copied, function, "an attribute could not be copied")
+               ? weft_raise_comm(c, function, copied, WEFT_T_KEY_NOT_COPIED)
                : err;
 }
 
@@ -147,10 +147,7 @@ static int check_part(const char *function, struct weft_comm *comm,
         return weft_raise_rc(comm, rc, function);
     }
     return count == 0 ? MPI_SUCCESS
-                      : weft_raise_comm(comm, MPI_ERR_GROUP, function,
-                                        "%d of the group's processes are not in the "
-                                        "communicator's group",
-                                        count);
+                      : weft_raise_comm(comm, function, WEFT_E_GROUP_OUTSIDE, count);
 }
 
 int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
@@ -180,7 +177,7 @@ WEFT_WEAK_ALIAS(MPI_Comm_create, PMPI_Comm_create);
 static int check_tag(const char *function, struct weft_comm *comm, int tag)
 {
     return tag >= 0 ? MPI_SUCCESS
-                    : weft_raise_comm(comm, MPI_ERR_TAG, function, "the tag is %d", tag);
+                    : weft_raise_comm(comm, function, WEFT_E_TAG_PLAIN, tag);
 }
 
 int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm)
@@ -223,14 +220,12 @@ static int check_parentless(const char *function, const char *stringtag,
         return err;
     }
     if (strnlen(stringtag, MPI_MAX_STRINGTAG_LEN) == MPI_MAX_STRINGTAG_LEN) {
-        return weft_raise(MPI_ERR_ARG, function,
-                          "the string tag has more than %d characters",
-                          MPI_MAX_STRINGTAG_LEN - 1);
+        return weft_raise(function, WEFT_E_COMM_STRING_TAG, MPI_MAX_STRINGTAG_LEN - 1);
     }
     *out = weft_errhandler_from_handle(errhandler);
     if (*out == NULL || ((*out)->family != WEFT_KIND_COMM && (*out)->call.any != NULL)) {
         return weft_raise(
-            MPI_ERR_ARG, function, "%s",
+            function, MPI_ERR_ARG, WEFT_T_HANDLE,
             weft_describe_handle(WEFT_KIND_ERRHANDLER, errhandler, text, sizeof(text)));
     }
     return MPI_SUCCESS;
@@ -240,7 +235,7 @@ static int check_member(const char *function, const struct weft_group *group)
 {
     return group->rank != MPI_UNDEFINED || group->size == 0
                ? MPI_SUCCESS
-               : weft_raise(MPI_ERR_GROUP, function, "this process is not in the group");
+               : weft_raise(function, WEFT_E_GROUP_WITHOUT_US);
 }
 
 int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info,
@@ -282,9 +277,7 @@ int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
     int err = check_made(function, comm, newcomm, &c);
 
     if (err == MPI_SUCCESS && color < 0 && color != MPI_UNDEFINED) {
-        err = weft_raise_comm(c, MPI_ERR_ARG, function,
-                              "the color is %d, neither MPI_UNDEFINED nor 0 or more",
-                              color);
+        err = weft_raise_comm(c, function, WEFT_E_COMM_COLOR, color);
     }
     if (err != MPI_SUCCESS) {
         return err;
@@ -324,8 +317,7 @@ int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info,
         split_type != MPI_COMM_TYPE_SHARED && split_type != MPI_COMM_TYPE_HW_GUIDED &&
         split_type != MPI_COMM_TYPE_HW_UNGUIDED &&
         split_type != MPI_COMM_TYPE_RESOURCE_GUIDED) {
-        err = weft_raise_comm(c, MPI_ERR_ARG, function,
-                              "the split type is %d, which is none", split_type);
+        err = weft_raise_comm(c, function, WEFT_E_COMM_SPLIT_TYPE, split_type);
     }
     if (err != MPI_SUCCESS) {
         return err;
@@ -344,10 +336,8 @@ static int check_peer(const char *function, struct weft_comm *local, MPI_Comm pe
     int err = weft_check_comm(function, peer_comm, peer);
 
     if (err == MPI_SUCCESS && (unsigned)remote_leader >= (unsigned)(*peer)->peers) {
-        err = weft_raise_comm(local, MPI_ERR_RANK, function,
-                              "the remote leader is %d, but the peer communicator has "
-                              "the ranks 0 to %d",
-                              remote_leader, (*peer)->peers - 1);
+        err = weft_raise_comm(local, function, WEFT_E_LEADER_REMOTE, remote_leader,
+                              (*peer)->peers - 1);
     }
     return err;
 }
@@ -366,9 +356,8 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_c
         err = weft_check_out(function, local, newintercomm, "newintercomm");
     }
     if (err == MPI_SUCCESS && (unsigned)local_leader >= (unsigned)local->size) {
-        err = weft_raise_comm(local, MPI_ERR_RANK, function,
-                              "the local leader is %d, but ranks go from 0 to %d",
-                              local_leader, local->size - 1);
+        err = weft_raise_comm(local, function, WEFT_E_LEADER_LOCAL, local_leader,
+                              local->size - 1);
     }
     if (err == MPI_SUCCESS && local->rank == local_leader) {
         err = check_peer(function, local, peer_comm, remote_leader, &peer);
@@ -388,9 +377,7 @@ static int check_leader(const char *function, const struct weft_group *group, in
 {
     return (unsigned)leader < (unsigned)group->size
                ? MPI_SUCCESS
-               : weft_raise(MPI_ERR_RANK, function,
-                            "a leader is %d, but its group has the ranks 0 to %d", leader,
-                            group->size - 1);
+               : weft_raise(function, WEFT_E_LEADER_GROUP, leader, group->size - 1);
 }
 
 int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,

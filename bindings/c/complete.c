@@ -34,10 +34,10 @@ int weft_find_request(const char *function, MPI_Request handle, struct weft_requ
         return err;
     }
     if (handle == MPI_REQUEST_NULL) {
-        return weft_raise(MPI_ERR_REQUEST, function, "the request is MPI_REQUEST_NULL");
+        return weft_raise(function, WEFT_E_REQUEST_NULL);
     }
     return weft_raise(
-        MPI_ERR_REQUEST, function, "%s",
+        function, MPI_ERR_REQUEST, WEFT_T_HANDLE,
         weft_describe_handle(WEFT_KIND_REQUEST, handle, text, sizeof(text)));
 }
 
@@ -173,9 +173,8 @@ static int raise_class(const char *function, struct weft_comm *comm, int err)
     if (err == MPI_ERR_TRUNCATE) {
         return weft_raise_rc(comm, WEFT_ERR_TRUNCATE, function);
     }
-    return weft_raise_comm(comm, err, function, "%s",
-                           row != NULL ? row->meaning
-                                       : "from a callback of a generalized request");
+    return weft_raise_comm(comm, function, err, WEFT_T_SAID,
+                           row != NULL ? row->meaning : WEFT_S_GENERALIZED);
 }
 
 static void release_comm(struct weft_comm *comm)
@@ -296,7 +295,7 @@ WEFT_WEAK_ALIAS(MPI_Test, PMPI_Test);
 int weft_check_requests(const char *function, int count, const MPI_Request *requests)
 {
     if (count < 0) {
-        return weft_raise(MPI_ERR_COUNT, function, "the count is %d", count);
+        return weft_raise(function, WEFT_E_COUNT_INT, count);
     }
     return count == 0 ? MPI_SUCCESS
                       : weft_check_out(function, NULL, requests, "array_of_requests");
@@ -363,8 +362,7 @@ int weft_batch_finish(const struct weft_batch *b)
     } else if (b->has_truncated) {
         weft_describe_truncated(b->failure.comm, text, sizeof(text));
     }
-    err = weft_raise_comm(b->failure.comm, MPI_ERR_IN_STATUS, b->function,
-                          "at least one of %d operations failed%s%s%s%s", b->done,
+    err = weft_raise_comm(b->failure.comm, b->function, WEFT_E_REQUESTS_FAILED, b->done,
                           collective != NULL ? ", " : "",
                           collective != NULL ? collective : "",
                           text[0] != '\0' ? ": " : "", text);
@@ -450,7 +448,7 @@ static int get_count_checked(const char *function, const MPI_Status *status,
     }
     if (type == NULL) {
         return weft_raise(
-            MPI_ERR_TYPE, function, "%s",
+            function, MPI_ERR_TYPE, WEFT_T_HANDLE,
             weft_describe_handle(WEFT_KIND_DATATYPE, datatype, text, sizeof(text)));
     }
     bytes = weft_status_bytes(status);

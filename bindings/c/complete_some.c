@@ -23,8 +23,7 @@ static int wait_for_any(const char *function, int count, const MPI_Request *hand
     if (count > FEW) {
         list = malloc((size_t)count * sizeof(struct weft_request *));
         if (list == NULL) {
-            return weft_raise(MPI_ERR_NO_MEM, function, "no memory for %d requests",
-                              count);
+            return weft_raise(function, WEFT_E_NO_MEM_REQUESTS, count);
         }
     }
     weft_lock();

@@ -30,8 +30,7 @@ static int give(const char *function, enum weft_rc rc, const struct weft_datatyp
         return MPI_SUCCESS;
     }
     if (rc == WEFT_ERR_ARGUMENT) {
-        return weft_raise(MPI_ERR_ARG, function,
-                          "the datatype would be larger than 2^63 - 1 bytes");
+        return weft_raise(function, WEFT_E_TYPE_HUGE);
     }
     return weft_raise_rc(NULL, rc, function);
 }
@@ -396,8 +395,7 @@ static int copy_attributes(MPI_Datatype oldtype, struct weft_datatype *old,
     weft_lock();
     weft_datatype_free(made);
     weft_unlock();
-    return weft_raise(err, "MPI_Type_dup",
-                      "the copy callback of an attribute returned %d", err);
+    return weft_raise("MPI_Type_dup", err, WEFT_T_KEY_COPY, err);
 }
 
 int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
@@ -539,7 +537,7 @@ static int f90_checked(const char *function, int combiner, int precision, int ra
         err = weft_check_out(function, NULL, newtype, "newtype");
     }
     if (err == MPI_SUCCESS && precision == MPI_UNDEFINED && range == MPI_UNDEFINED) {
-        err = weft_raise(MPI_ERR_ARG, function, "neither precision nor range is given");
+        err = weft_raise(function, WEFT_E_TYPE_F90_NONE);
     }
     if (err != MPI_SUCCESS) {
         return err;
@@ -548,8 +546,7 @@ static int f90_checked(const char *function, int combiner, int precision, int ra
     rc = weft_type_f90(combiner, precision, range, &made);
     weft_unlock();
     if (rc == WEFT_ERR_ARGUMENT) {
-        return weft_raise(MPI_ERR_ARG, function,
-                          "no type has precision %d and range %d here", precision, range);
+        return weft_raise(function, WEFT_E_TYPE_F90, precision, range);
     }
     return give(function, rc, made, newtype);
 }
@@ -588,8 +585,7 @@ int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)
     }
     found = size > 0 ? weft_type_match_size(typeclass, (size_t)size) : MPI_DATATYPE_NULL;
     if (found == MPI_DATATYPE_NULL) {
-        return weft_raise(MPI_ERR_ARG, name, "class %d has no type of %d bytes here",
-                          typeclass, size);
+        return weft_raise(name, WEFT_E_TYPE_MATCH_SIZE, typeclass, size);
     }
     *datatype = found;
     return MPI_SUCCESS;
@@ -652,20 +648,17 @@ int PMPI_Type_free(MPI_Datatype *datatype)
         return err;
     }
     if (type->is_predefined) {
-        return weft_raise(MPI_ERR_TYPE, "MPI_Type_free",
-                          "\"%s\" is predefined and cannot be freed",
+        return weft_raise("MPI_Type_free", WEFT_E_TYPE_PREDEFINED,
                           weft_datatype_name(type));
     }
     if (weft_datatype_handles(type) == 0) { /* an operation still has it */
-        return weft_raise(MPI_ERR_TYPE, "MPI_Type_free", "\"%s\" is freed already",
-                          weft_datatype_name(type));
+        return weft_raise("MPI_Type_free", WEFT_E_TYPE_FREED, weft_datatype_name(type));
     }
     /* Others of it may come from MPI_Type_get_contents. */
     if (weft_datatype_handles(type) == 1) {
         err = weft_attributes_clear(WEFT_KIND_DATATYPE, *datatype, &type->attributes);
         if (err != MPI_SUCCESS) {
-            return weft_raise(err, "MPI_Type_free",
-                              "the delete callback of an attribute returned %d", err);
+            return weft_raise("MPI_Type_free", err, WEFT_T_KEY_DELETE_ANY, err);
         }
     }
     weft_lock();

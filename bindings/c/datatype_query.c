@@ -267,8 +267,8 @@ static int check_room(const char *function, const char *name, MPI_Count needed,
                       MPI_Count most, const void *array)
 {
     if (most < needed) {
-        return weft_raise(MPI_ERR_ARG, function, "%s has %lld entries, %lld are needed",
-                          name, (long long)most, (long long)needed);
+        return weft_raise(function, WEFT_E_TYPE_ROOM, name, (long long)most,
+                          (long long)needed);
     }
     return needed == 0 ? MPI_SUCCESS : weft_check_out(function, NULL, array, name);
 }
@@ -293,7 +293,7 @@ static int contents_checked(const char *function, MPI_Datatype datatype,
     int err = find_contents(function, datatype, &c);
 
     if (err == MPI_SUCCESS && c == &named) {
-        err = weft_raise(MPI_ERR_TYPE, function, "a named datatype has no contents");
+        err = weft_raise(function, WEFT_E_TYPE_NO_CONTENTS);
     }
     if (err == MPI_SUCCESS) {
         err = check_room(function, "array_of_integers", c->integers, max_integers,
@@ -337,9 +337,7 @@ int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addr
     int err = find_contents(name, datatype, &c);
 
     if (err == MPI_SUCCESS && c->counts > 0) {
-        err = weft_raise(MPI_ERR_TYPE, name,
-                         "the datatype was made with large counts: call "
-                         "MPI_Type_get_contents_c");
+        err = weft_raise(name, WEFT_E_TYPE_LARGE);
     }
     return err != MPI_SUCCESS
                ? err

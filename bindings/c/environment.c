@@ -115,7 +115,7 @@ int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
         err = weft_check_out(function, NULL, baseptr, "baseptr");
     }
     if (err == MPI_SUCCESS && size < 0) {
-        err = weft_raise(MPI_ERR_SIZE, function, "the size is %lld", (long long)size);
+        err = weft_raise(function, WEFT_E_SIZE, (long long)size);
     }
     if (err == MPI_SUCCESS) {
         err = weft_check_info_or_null(function, NULL, info, &hints);
@@ -124,8 +124,7 @@ int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
         return err;
     }
     if (posix_memalign(&memory, alignment_of(hints), size > 0 ? (size_t)size : 1) != 0) {
-        return weft_raise(MPI_ERR_NO_MEM, function, "no memory for %lld bytes",
-                          (long long)size);
+        return weft_raise(function, WEFT_E_NO_MEM_BYTES, (long long)size);
     }
     *(void **)baseptr = memory;
     return MPI_SUCCESS;

@@ -19,11 +19,11 @@ static int create_checked(const char *function, enum weft_kind family, void (*ca
         return err;
     }
     if (call == NULL) {
-        return weft_raise(MPI_ERR_ARG, function, "the function is NULL");
+        return weft_raise(function, WEFT_E_NULL_FUNCTION);
     }
     rc = weft_errhandler_create(family, call, &made);
     if (rc != WEFT_OK) {
-        return weft_raise(MPI_ERR_NO_MEM, function, "no memory for an error handler");
+        return weft_raise(function, WEFT_E_NO_MEM_HANDLER);
     }
     *errhandler = made->handle;
     return MPI_SUCCESS;
@@ -74,7 +74,7 @@ int PMPI_Errhandler_free(MPI_Errhandler *errhandler)
     handler = weft_errhandler_from_handle(*errhandler);
     if (handler == NULL) {
         return weft_raise(
-            MPI_ERR_ERRHANDLER, function, "%s",
+            function, MPI_ERR_ERRHANDLER, WEFT_T_HANDLE,
             weft_describe_handle(WEFT_KIND_ERRHANDLER, *errhandler, text, sizeof(text)));
     }
     weft_errhandler_let_go(handler);
@@ -97,8 +97,8 @@ static int replace(enum weft_kind family, struct weft_errhandler **place,
         return MPI_ERR_ERRHANDLER;
     }
     if (handler->call.any != NULL && handler->family != family) {
-        snprintf(text, size, "the handler was made for a %s, not for a %s",
-                 weft_kind_name(handler->family), weft_kind_name(family));
+        snprintf(text, size, WEFT_S_HANDLER_OTHER, weft_kind_name(handler->family),
+                 weft_kind_name(family));
         return MPI_ERR_ERRHANDLER;
     }
     weft_lock(); /* those who make communicators look at the place with this lock */
@@ -120,7 +120,8 @@ int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
         return err;
     }
     err = replace(WEFT_KIND_COMM, &c->errhandler, errhandler, text, sizeof(text));
-    return err == MPI_SUCCESS ? err : weft_raise_comm(c, err, function, "%s", text);
+    return err == MPI_SUCCESS ? err
+                              : weft_raise_comm(c, function, err, WEFT_T_SAID, text);
 }
 WEFT_WEAK_ALIAS(MPI_Comm_set_errhandler, PMPI_Comm_set_errhandler);
 
@@ -149,7 +150,7 @@ int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode)
     if (err != MPI_SUCCESS) {
         return err;
     }
-    weft_raise_comm(c, errorcode, function, "raised by the program");
+    weft_raise_comm(c, function, errorcode, WEFT_T_RAISED);
     return MPI_SUCCESS;
 }
 WEFT_WEAK_ALIAS(MPI_Comm_call_errhandler, PMPI_Comm_call_errhandler);
@@ -165,7 +166,7 @@ static int check_file(const char *function, MPI_File file)
         return err;
     }
     return weft_raise_file(
-        NULL, MPI_ERR_FILE, function, "%s",
+        NULL, function, MPI_ERR_FILE, WEFT_T_HANDLE,
         weft_describe_handle(WEFT_KIND_FILE, file, text, sizeof(text)));
 }
 
@@ -179,7 +180,8 @@ int PMPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler)
         return err;
     }
     err = replace(WEFT_KIND_FILE, &weft_file_errhandler, errhandler, text, sizeof(text));
-    return err == MPI_SUCCESS ? err : weft_raise_file(NULL, err, function, "%s", text);
+    return err == MPI_SUCCESS ? err
+                              : weft_raise_file(NULL, function, err, WEFT_T_SAID, text);
 }
 WEFT_WEAK_ALIAS(MPI_File_set_errhandler, PMPI_File_set_errhandler);
 
@@ -189,7 +191,7 @@ int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler *errhandler)
     int err = check_file(function, file);
 
     if (err == MPI_SUCCESS && errhandler == NULL) {
-        err = weft_raise_file(NULL, MPI_ERR_ARG, function, "argument errhandler is NULL");
+        err = weft_raise_file(NULL, function, WEFT_E_HANDLER_NULL);
     }
     if (err == MPI_SUCCESS) {
         *errhandler = weft_errhandler_hold(&weft_file_errhandler);
@@ -206,7 +208,7 @@ int PMPI_File_call_errhandler(MPI_File fh, int errorcode)
     if (err != MPI_SUCCESS) {
         return err;
     }
-    weft_raise_file(NULL, errorcode, function, "raised by the program");
+    weft_raise_file(NULL, function, errorcode, WEFT_T_RAISED);
     return MPI_SUCCESS;
 }
 WEFT_WEAK_ALIAS(MPI_File_call_errhandler, PMPI_File_call_errhandler);

@@ -54,8 +54,7 @@ int PMPI_Error_class(int errorcode, int *errorclass)
     int err = weft_check_out("MPI_Error_class", NULL, errorclass, "errorclass");
 
     if (err == MPI_SUCCESS && !look_up(errorcode, errorclass, text, sizeof(text))) {
-        err = weft_raise(MPI_ERR_ARG, "MPI_Error_class", "%d is not an error code",
-                         errorcode);
+        err = weft_raise("MPI_Error_class", WEFT_E_CODE, errorcode);
     }
     return err;
 }
@@ -73,8 +72,7 @@ int PMPI_Error_string(int errorcode, char *string, int *resultlen)
         return err;
     }
     if (!look_up(errorcode, &class, string, MPI_MAX_ERROR_STRING)) {
-        return weft_raise(MPI_ERR_ARG, "MPI_Error_string", "%d is not an error code",
-                          errorcode);
+        return weft_raise("MPI_Error_string", WEFT_E_CODE, errorcode);
     }
     *resultlen = (int)strlen(string);
     return MPI_SUCCESS;
@@ -109,7 +107,7 @@ int PMPI_Add_error_code(int errorclass, int *errorcode)
     }
     if (!look_up(errorclass, &class, text, sizeof(text)) || class != errorclass ||
         class == MPI_SUCCESS) {
-        return weft_raise(MPI_ERR_ARG, function, "%d is not an error class", errorclass);
+        return weft_raise(function, WEFT_E_CLASS, errorclass);
     }
     weft_object_lock();
     rc = weft_user_error_add_code(errorclass, errorcode);
@@ -130,8 +128,7 @@ int PMPI_Add_error_string(int errorcode, const char *string)
         return err;
     }
     if (strnlen(string, MPI_MAX_ERROR_STRING) == MPI_MAX_ERROR_STRING) {
-        return weft_raise(MPI_ERR_ARG, function,
-                          "the string \"%.40s...\" is longer than %d bytes", string,
+        return weft_raise(function, WEFT_E_CODE_STRING_LONG, string,
                           MPI_MAX_ERROR_STRING - 1);
     }
     weft_object_lock();
@@ -140,9 +137,7 @@ int PMPI_Add_error_string(int errorcode, const char *string)
     }
     weft_object_unlock();
     if (rc == WEFT_ERR_ARGUMENT) {
-        return weft_raise(MPI_ERR_ARG, function,
-                          "%d is not an error class or code that this program added",
-                          errorcode);
+        return weft_raise(function, WEFT_E_CODE_OR_CLASS_NOT_ADDED, errorcode);
     }
     return weft_raise_rc(NULL, rc, function);
 }
@@ -157,14 +152,10 @@ int PMPI_Remove_error_class(int errorclass)
     result = weft_user_error_remove_class(errorclass);
     weft_object_unlock();
     if (result == WEFT_REMOVED_UNKNOWN) {
-        return weft_raise(MPI_ERR_ARG, function,
-                          "%d is not an error class that this program added", errorclass);
+        return weft_raise(function, WEFT_E_CLASS_NOT_ADDED, errorclass);
     }
     return result == WEFT_REMOVED ? MPI_SUCCESS
-                                  : weft_raise(MPI_ERR_ARG, function,
-                                               "class %d still has error codes: remove "
-                                               "them first",
-                                               errorclass);
+                                  : weft_raise(function, WEFT_E_CLASS_IN_USE, errorclass);
 }
 WEFT_WEAK_ALIAS(MPI_Remove_error_class, PMPI_Remove_error_class);
 
@@ -177,13 +168,10 @@ int PMPI_Remove_error_code(int errorcode)
     result = weft_user_error_remove_code(errorcode);
     weft_object_unlock();
     if (result == WEFT_REMOVED_UNKNOWN) {
-        return weft_raise(MPI_ERR_ARG, function,
-                          "%d is not an error code that this program added", errorcode);
+        return weft_raise(function, WEFT_E_CODE_NOT_ADDED, errorcode);
     }
-    return result == WEFT_REMOVED
-               ? MPI_SUCCESS
-               : weft_raise(MPI_ERR_ARG, function,
-                            "code %d still has its string: remove that first", errorcode);
+    return result == WEFT_REMOVED ? MPI_SUCCESS
+                                  : weft_raise(function, WEFT_E_CODE_IN_USE, errorcode);
 }
 WEFT_WEAK_ALIAS(MPI_Remove_error_code, PMPI_Remove_error_code);
 
@@ -196,7 +184,6 @@ int PMPI_Remove_error_string(int errorcode)
     weft_object_unlock();
     return result == WEFT_REMOVED
                ? MPI_SUCCESS
-               : weft_raise(MPI_ERR_ARG, "MPI_Remove_error_string",
-                            "%d has no string that this program added", errorcode);
+               : weft_raise("MPI_Remove_error_string", WEFT_E_CODE_NO_STRING, errorcode);
 }
 WEFT_WEAK_ALIAS(MPI_Remove_error_string, PMPI_Remove_error_string);

@@ -22,7 +22,7 @@ int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn,
     }
     if (err == MPI_SUCCESS &&
         (query_fn == NULL || free_fn == NULL || cancel_fn == NULL)) {
-        err = weft_raise(MPI_ERR_ARG, function, "a callback is NULL");
+        err = weft_raise(function, WEFT_E_NULL_CALLBACK);
     }
     if (err != MPI_SUCCESS) {
         return err;
@@ -59,8 +59,7 @@ int PMPI_Grequest_complete(MPI_Request request)
     weft_lock();
     if (r->kind != WEFT_REQUEST_GENERALIZED || weft_request_is_complete(r)) {
         weft_unlock();
-        return weft_raise(MPI_ERR_REQUEST, function,
-                          "the request is not a generalized one under way");
+        return weft_raise(function, WEFT_E_REQUEST_NOT_GENERAL);
     }
     freed = *(struct weft_grequest *)r;
     is_freed = r->is_detached;
@@ -69,9 +68,6 @@ int PMPI_Grequest_complete(MPI_Request request)
     if (is_freed) {
         err = freed.free_fn(freed.extra_state);
     }
-    return err == MPI_SUCCESS
-               ? err
-               : weft_raise(err, function, "the request's free callback returned %d",
-                            err);
+    return err == MPI_SUCCESS ? err : weft_raise(function, err, WEFT_T_REQUEST_FREE, err);
 }
 WEFT_WEAK_ALIAS(MPI_Grequest_complete, PMPI_Grequest_complete);

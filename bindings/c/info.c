@@ -84,7 +84,7 @@ WEFT_WEAK_ALIAS(MPI_Info_dup, PMPI_Info_dup);
 static int check_own(const char *function, MPI_Info handle, struct weft_info **out)
 {
     if (handle == MPI_INFO_ENV) {
-        return weft_raise(MPI_ERR_INFO, function, "MPI_INFO_ENV can only be read");
+        return weft_raise(function, WEFT_E_INFO_ENV);
     }
     return weft_check_info(function, NULL, handle, out);
 }
@@ -111,12 +111,10 @@ WEFT_WEAK_ALIAS(MPI_Info_free, PMPI_Info_free);
 static int check_value(const char *function, const char *value)
 {
     if (value == NULL) {
-        return weft_raise(MPI_ERR_INFO_VALUE, function, "the value is NULL");
+        return weft_raise(function, WEFT_E_INFO_VALUE_NULL);
     }
     if (strnlen(value, MPI_MAX_INFO_VAL) == MPI_MAX_INFO_VAL) {
-        return weft_raise(MPI_ERR_INFO_VALUE, function,
-                          "the value \"%.40s...\" is longer than %d bytes", value,
-                          MPI_MAX_INFO_VAL - 1);
+        return weft_raise(function, WEFT_E_INFO_VALUE_LONG, value, MPI_MAX_INFO_VAL - 1);
     }
     return MPI_SUCCESS;
 }
@@ -160,9 +158,7 @@ int PMPI_Info_delete(MPI_Info info, const char *key)
     weft_object_lock();
     was_there = weft_info_delete(from, key);
     weft_object_unlock();
-    return was_there ? MPI_SUCCESS
-                     : weft_raise(MPI_ERR_INFO_NOKEY, function,
-                                  "the info object has no key \"%s\"", key);
+    return was_there ? MPI_SUCCESS : weft_raise(function, WEFT_E_INFO_NO_KEY, key);
 }
 WEFT_WEAK_ALIAS(MPI_Info_delete, PMPI_Info_delete);
 
@@ -202,10 +198,8 @@ int PMPI_Info_get_nthkey(MPI_Info info, int n, char *key)
         snprintf(key, MPI_MAX_INFO_KEY, "%s", weft_info_key(from, n));
     }
     weft_object_unlock();
-    return n >= 0 && n < count
-               ? MPI_SUCCESS
-               : weft_raise(MPI_ERR_ARG, function,
-                            "key %d is asked for, but there are %d", n, count);
+    return n >= 0 && n < count ? MPI_SUCCESS
+                               : weft_raise(function, WEFT_E_INFO_NTH, n, count);
 }
 WEFT_WEAK_ALIAS(MPI_Info_get_nthkey, PMPI_Info_get_nthkey);
 
@@ -250,7 +244,7 @@ int PMPI_Info_get(MPI_Info info, const char *key, int valuelen, char *value, int
     int err = check_read(function, info, key, flag, &from);
 
     if (err == MPI_SUCCESS && valuelen < 0) {
-        err = weft_raise(MPI_ERR_ARG, function, "valuelen is %d", valuelen);
+        err = weft_raise(function, WEFT_E_INFO_VALUELEN, valuelen);
     }
     if (err == MPI_SUCCESS) {
         err = weft_check_out(function, NULL, value, "value");
@@ -290,7 +284,7 @@ int PMPI_Info_get_string(MPI_Info info, const char *key, int *buflen, char *valu
         err = weft_check_out(function, NULL, buflen, "buflen");
     }
     if (err == MPI_SUCCESS && *buflen < 0) {
-        err = weft_raise(MPI_ERR_ARG, function, "*buflen is %d", *buflen);
+        err = weft_raise(function, WEFT_E_INFO_BUFLEN, *buflen);
     }
     if (err == MPI_SUCCESS && *buflen > 0) {
         err = weft_check_out(function, NULL, value, "value");

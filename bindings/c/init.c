@@ -11,8 +11,7 @@ static int thread_level = MPI_THREAD_SINGLE;
 static int init_checked(const char *function, int required)
 {
     if (weft_world_state() != WEFT_WORLD_BEFORE) {
-        return weft_raise(MPI_ERR_OTHER, function,
-                          "MPI was initialised before; it can be only once");
+        return weft_raise(function, WEFT_E_INITIALIZED_TWICE);
     }
     if (weft_world_init(required >= MPI_THREAD_MULTIPLE) != WEFT_OK) {
         weft_runtime_give_up(); /* as the initial error handler does */
@@ -76,8 +75,7 @@ static int delete_attributes(struct weft_comm *comm)
 
     return err == MPI_SUCCESS
                ? err
-               : weft_raise_comm(comm, err, "MPI_Finalize",
-                                 "the delete callback of an attribute returned %d", err);
+               : weft_raise_comm(comm, "MPI_Finalize", err, WEFT_T_KEY_DELETE_ANY, err);
 }
 
 /*
@@ -95,7 +93,7 @@ int PMPI_Finalize(void)
     err = delete_attributes(&weft_comm_self);
     world_err = delete_attributes(&weft_comm_world);
     if (weft_world_finalize() != WEFT_OK) {
-        return weft_raise(MPI_ERR_OTHER, "MPI_Finalize", "another thread called it too");
+        return weft_raise("MPI_Finalize", WEFT_E_FINALIZED_TWICE);
     }
     return err != MPI_SUCCESS ? err : world_err;
 }

@@ -20,7 +20,7 @@ static int create(const char *function, MPI_User_function *user,
         err = weft_check_out(function, NULL, op, "op");
     }
     if (err == MPI_SUCCESS && user == NULL && user_c == NULL) {
-        err = weft_raise(MPI_ERR_ARG, function, "the function is NULL");
+        err = weft_raise(function, WEFT_E_NULL_FUNCTION);
     }
     if (err != MPI_SUCCESS) {
         return err;
@@ -55,7 +55,7 @@ static int find(const char *function, MPI_Op handle, struct weft_operation **out
     if (*out != NULL) {
         return MPI_SUCCESS;
     }
-    return weft_raise(MPI_ERR_OP, function, "%s",
+    return weft_raise(function, MPI_ERR_OP, WEFT_T_HANDLE,
                       weft_describe_handle(WEFT_KIND_OP, handle, text, sizeof(text)));
 }
 
@@ -72,7 +72,7 @@ int PMPI_Op_free(MPI_Op *op)
         err = find(function, *op, &found);
     }
     if (err == MPI_SUCCESS && !weft_operation_is_user(found)) {
-        err = weft_raise(MPI_ERR_OP, function, "a predefined operation is not freed");
+        err = weft_raise(function, WEFT_E_OP_PREDEFINED);
     }
     if (err == MPI_SUCCESS) {
         weft_lock();
@@ -121,8 +121,7 @@ static int reduce_local(const char *function, const void *inbuf, void *inoutbuf,
         err = weft_check_op(function, NULL, op, type, &found);
     }
     if (err == MPI_SUCCESS && (inbuf == MPI_IN_PLACE || inoutbuf == MPI_IN_PLACE)) {
-        err = weft_raise(MPI_ERR_BUFFER, function,
-                         "MPI_IN_PLACE is not allowed for this buffer here");
+        err = weft_raise(function, WEFT_E_BUFFER_IN_PLACE);
     }
     if (err == MPI_SUCCESS) {
         weft_operation_apply(found, type, inbuf, inoutbuf, (uint64_t)count);

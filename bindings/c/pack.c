@@ -29,9 +29,7 @@ static int check_datarep(const char *function, const char *datarep)
     int err = weft_check_out(function, NULL, datarep, "datarep");
 
     if (err == MPI_SUCCESS && strcmp(datarep, "external32") != 0) {
-        err =
-            weft_raise(MPI_ERR_ARG, function,
-                       "the data representation is \"%s\", not \"external32\"", datarep);
+        err = weft_raise(function, WEFT_E_PACK_DATAREP, datarep);
     }
     return err == MPI_SUCCESS ? weft_check_open(function) : err;
 }
@@ -53,10 +51,8 @@ static int check_packing(const struct packing *p, const struct weft_datatype **t
     }
     if (*p->position < 0 || p->room < *p->position ||
         *bytes > (size_t)(p->room - *p->position)) {
-        return weft_raise_comm(p->comm, MPI_ERR_TRUNCATE, p->function,
-                               "%zu bytes do not fit between position %lld and the end, "
-                               "%lld, of the packed buffer",
-                               *bytes, (long long)*p->position, (long long)p->room);
+        return weft_raise_comm(p->comm, p->function, WEFT_E_PACK_NO_ROOM, *bytes,
+                               (long long)*p->position, (long long)p->room);
     }
     return *bytes == 0 ? MPI_SUCCESS
                        : weft_check_out(p->function, p->comm, p->packed, "packed buffer");
@@ -289,8 +285,7 @@ static int pack_size_checked(const char *function, struct weft_comm *comm,
     if (count < 0 ||
         __builtin_mul_overflow(
             (uint64_t)count, is_external ? weft_external_size(type) : type->size, size)) {
-        return weft_raise_comm(comm, MPI_ERR_COUNT, function, "the count is %lld",
-                               (long long)count);
+        return weft_raise_comm(comm, function, WEFT_E_COUNT, (long long)count);
     }
     return MPI_SUCCESS;
 }

@@ -21,8 +21,7 @@ static int check_partitions(const char *function, struct weft_comm *comm,
     int err;
 
     if (partitions < 0) {
-        return weft_raise_comm(comm, MPI_ERR_ARG, function,
-                               "the number of partitions is %d", partitions);
+        return weft_raise_comm(comm, function, WEFT_E_PARTITIONS, partitions);
     }
     err = weft_check_buffer(function, comm, buffer, count, datatype, &bytes);
     if (err != MPI_SUCCESS) {
@@ -30,8 +29,7 @@ static int check_partitions(const char *function, struct weft_comm *comm,
     }
     *partition_bytes = bytes;
     if (__builtin_mul_overflow(count, partitions, &total)) {
-        return weft_raise_comm(comm, MPI_ERR_COUNT, function,
-                               "%d partitions of %lld elements are too many", partitions,
+        return weft_raise_comm(comm, function, WEFT_E_PARTITIONS_HUGE, partitions,
                                (long long)count);
     }
     err = weft_check_buffer(function, comm, buffer, total, datatype, &bytes);
@@ -46,11 +44,10 @@ static int check_partitions(const char *function, struct weft_comm *comm,
 static int check_source(const char *function, struct weft_comm *comm, int source, int tag)
 {
     if (source == MPI_ANY_SOURCE) {
-        return weft_raise_comm(comm, MPI_ERR_RANK, function,
-                               "the source is MPI_ANY_SOURCE");
+        return weft_raise_comm(comm, function, WEFT_E_SOURCE_ANY);
     }
     if (tag == MPI_ANY_TAG) {
-        return weft_raise_comm(comm, MPI_ERR_TAG, function, "the tag is MPI_ANY_TAG");
+        return weft_raise_comm(comm, function, WEFT_E_TAG_ANY);
     }
     return weft_check_source(function, comm, source, tag);
 }
@@ -170,13 +167,12 @@ static int ready_checked(const char *function, MPI_Request handle,
         return weft_find_request(function, handle, &request); /* says what is wrong */
     }
     if (!is_active) {
-        return weft_raise_comm(comm, MPI_ERR_REQUEST, function,
-                               "the request is not an active partitioned send");
+        return weft_raise_comm(comm, function, WEFT_E_PARTITION_NOT_SEND);
     }
-    return weft_raise_comm(comm, MPI_ERR_ARG, function,
-                           is_known ? "partition %d was ready already"
-                                    : "the request has no partition %d",
-                           nth(chosen, at));
+    if (is_known) {
+        return weft_raise_comm(comm, function, WEFT_E_PARTITION_TWICE, nth(chosen, at));
+    }
+    return weft_raise_comm(comm, function, WEFT_E_PARTITION, nth(chosen, at));
 }
 
 int PMPI_Pready(int partition, MPI_Request request)
@@ -197,8 +193,7 @@ int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request
 
     if (partition_low < 0 || partition_high < partition_low ||
         partition_high == 0x7fffffff) {
-        return weft_raise(MPI_ERR_ARG, "MPI_Pready_range",
-                          "there are no partitions from %d to %d", partition_low,
+        return weft_raise("MPI_Pready_range", WEFT_E_PARTITION_RANGE, partition_low,
                           partition_high);
     }
     return ready_checked("MPI_Pready_range", request, &chosen);
@@ -212,7 +207,7 @@ int PMPI_Pready_list(int length, const int array_of_partitions[], MPI_Request re
     int err = MPI_SUCCESS;
 
     if (length < 0) {
-        return weft_raise(MPI_ERR_ARG, function, "the length is %d", length);
+        return weft_raise(function, WEFT_E_PARTITION_LENGTH, length);
     }
     if (length > 0) {
         err = weft_check_out(function, NULL, array_of_partitions, "array_of_partitions");
@@ -266,12 +261,10 @@ int PMPI_Parrived(MPI_Request request, int partition, int *flag)
         seen = look_for(r, partition);
     }
     if (seen == NOT_RECEIVE) {
-        return weft_raise_comm(r->comm, MPI_ERR_REQUEST, function,
-                               "the request is not a partitioned receive");
+        return weft_raise_comm(r->comm, function, WEFT_E_PARTITION_NOT_RECV);
     }
     if (seen == NO_PARTITION) {
-        return weft_raise_comm(r->comm, MPI_ERR_ARG, function,
-                               "the request has no partition %d", partition);
+        return weft_raise_comm(r->comm, function, WEFT_E_PARTITION, partition);
     }
     *flag = seen == THERE;
     return MPI_SUCCESS;

@@ -182,9 +182,10 @@ static int start_checked(const char *function, MPI_Request handle)
     if (rc != WEFT_OK) {
         return weft_raise_rc(comm, rc, function);
     }
-    return weft_raise_comm(comm, MPI_ERR_REQUEST, function,
-                           request->persistent != NULL ? "the request is active"
-                                                       : "the request is not persistent");
+    if (request->persistent != NULL) {
+        return weft_raise_comm(comm, function, WEFT_E_REQUEST_ACTIVE);
+    }
+    return weft_raise_comm(comm, function, WEFT_E_REQUEST_NOT_PERSISTENT);
 }
 
 int PMPI_Start(MPI_Request *request)

@@ -152,10 +152,10 @@ static int find_message(const char *function, MPI_Message handle,
         return err;
     }
     if (handle == MPI_MESSAGE_NULL) {
-        return weft_raise(MPI_ERR_ARG, function, "the message is MPI_MESSAGE_NULL");
+        return weft_raise(function, WEFT_E_MESSAGE_NULL);
     }
     return weft_raise(
-        MPI_ERR_ARG, function, "%s",
+        function, MPI_ERR_ARG, WEFT_T_HANDLE,
         weft_describe_handle(WEFT_KIND_MESSAGE, handle, text, sizeof(text)));
 }
 

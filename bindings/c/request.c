@@ -153,8 +153,7 @@ int PMPI_Request_free(MPI_Request *request)
         err = weft_find_request(function, *request, &r);
     }
     if (err == MPI_SUCCESS && is_under_way(r)) {
-        err = weft_raise_comm(r->comm, MPI_ERR_REQUEST, function,
-                              "the request of %s is complete by a wait or test alone",
+        err = weft_raise_comm(r->comm, function, WEFT_E_REQUEST_COLLECTIVE_FREE,
                               r->function);
     }
     if (err != MPI_SUCCESS) {
@@ -171,10 +170,7 @@ int PMPI_Request_free(MPI_Request *request)
     if (is_over) {
         err = freed.free_fn(freed.extra_state);
     }
-    return err == MPI_SUCCESS
-               ? err
-               : weft_raise(err, function, "the request's free callback returned %d",
-                            err);
+    return err == MPI_SUCCESS ? err : weft_raise(function, err, WEFT_T_REQUEST_FREE, err);
 }
 WEFT_WEAK_ALIAS(MPI_Request_free, PMPI_Request_free);
 
@@ -198,19 +194,14 @@ int PMPI_Cancel(MPI_Request *request)
         const struct weft_grequest *g = (const struct weft_grequest *)r;
 
         err = g->cancel(g->extra_state, weft_request_is_complete(r));
-        return err == MPI_SUCCESS
-                   ? err
-                   : weft_raise(err, function,
-                                "the request's cancel callback returned %d", err);
+        return err == MPI_SUCCESS ? err
+                                  : weft_raise(function, err, WEFT_T_REQUEST_CANCEL, err);
     }
     if (r->is_inactive) {
-        return weft_raise_comm(r->comm, MPI_ERR_REQUEST, function,
-                               "the request is inactive");
+        return weft_raise_comm(r->comm, function, WEFT_E_REQUEST_INACTIVE);
     }
     if (is_under_way(r)) {
-        return weft_raise_comm(r->comm, MPI_ERR_REQUEST, function,
-                               "%s is a collective, which is never cancelled",
-                               r->function);
+        return weft_raise_comm(r->comm, function, WEFT_E_REQUEST_COLLECTIVE, r->function);
     }
     weft_lock();
     if (weft_p2p_cancel(r)) {

@@ -16,9 +16,9 @@
 static int check_out(const char *function, struct weft_session *session,
                      const void *address, const char *name)
 {
-    return address != NULL ? MPI_SUCCESS
-                           : weft_raise_session(session, MPI_ERR_ARG, function,
-                                                "argument %s is NULL", name);
+    return address != NULL
+               ? MPI_SUCCESS
+               : weft_raise_session(session, function, WEFT_E_NULL_ARGUMENT, name);
 }
 
 /* A handler that fits a session. */
@@ -30,12 +30,11 @@ static int check_errhandler(const char *function, struct weft_session *session,
     *out = weft_errhandler_from_handle(handle);
     if (*out == NULL) {
         return weft_raise_session(
-            session, MPI_ERR_ERRHANDLER, function, "%s",
+            session, function, MPI_ERR_ERRHANDLER, WEFT_T_HANDLE,
             weft_describe_handle(WEFT_KIND_ERRHANDLER, handle, text, sizeof(text)));
     }
     if ((*out)->call.any != NULL && (*out)->family != WEFT_KIND_SESSION) {
-        return weft_raise_session(session, MPI_ERR_ERRHANDLER, function,
-                                  "the handler was made for a %s",
+        return weft_raise_session(session, function, WEFT_E_HANDLER_OTHER,
                                   weft_kind_name((*out)->family));
     }
     return MPI_SUCCESS;
@@ -77,7 +76,7 @@ static int check_info(const char *function, struct weft_session *session, MPI_In
     return read_info(info, &level)
                ? MPI_SUCCESS
                : weft_raise_session(
-                     session, MPI_ERR_INFO, function, "%s",
+                     session, function, MPI_ERR_INFO, WEFT_T_HANDLE,
                      weft_describe_handle(WEFT_KIND_INFO, info, text, sizeof(text)));
 }
 
@@ -94,15 +93,14 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *ses
         return err;
     }
     if (!read_info(info, &level)) {
-        return weft_raise_on(handler, MPI_ERR_INFO, function, "info is no info object");
+        return weft_raise_on(handler, function, WEFT_E_INFO_NONE);
     }
     if (session == NULL) {
-        return weft_raise_on(handler, MPI_ERR_ARG, function, "argument session is NULL");
+        return weft_raise_on(handler, function, WEFT_E_SESSION_NULL_ARGUMENT);
     }
     rc = weft_session_open(handler, &made);
     if (rc != WEFT_OK) {
-        return weft_raise_on(handler, weft_class_of(rc), function,
-                             "the library cannot be opened");
+        return weft_raise_on(handler, function, weft_class_of(rc), WEFT_T_CANNOT_OPEN);
     }
     made->thread_level = level;
     *session = made->handle;
@@ -164,13 +162,10 @@ int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int *ps
         return err;
     }
     if (n < 0 || n >= weft_pset_count()) {
-        return weft_raise_session(s, MPI_ERR_ARG, function,
-                                  "%d is no process set: there are %d", n,
-                                  weft_pset_count());
+        return weft_raise_session(s, function, WEFT_E_PSET_NUMBER, n, weft_pset_count());
     }
     if (*pset_len < 0 || (*pset_len > 0 && pset_name == NULL)) {
-        return weft_raise_session(s, MPI_ERR_ARG, function,
-                                  "no room for the name: length %d, %s", *pset_len,
+        return weft_raise_session(s, function, WEFT_E_PSET_ROOM, *pset_len,
                                   pset_name == NULL ? "NULL" : "an address");
     }
     if (*pset_len > 0) {
@@ -201,8 +196,7 @@ static int give_info(const char *function, struct weft_session *session,
     }
     weft_object_unlock();
     return rc == WEFT_OK ? MPI_SUCCESS
-                         : weft_raise_session(session, MPI_ERR_NO_MEM, function,
-                                              "no memory for an info object");
+                         : weft_raise_session(session, function, WEFT_E_NO_MEM_INFO);
 }
 
 int PMPI_Session_get_info(MPI_Session session, MPI_Info *info_used)
@@ -244,8 +238,7 @@ int PMPI_Session_get_pset_info(MPI_Session session, const char *pset_name, MPI_I
     }
     which = weft_pset_find(pset_name);
     if (which < 0) {
-        return weft_raise_session(s, MPI_ERR_ARG, function, "%s is no process set",
-                                  pset_name);
+        return weft_raise_session(s, function, WEFT_E_PSET_NAME, pset_name);
     }
     snprintf(size, sizeof(size), "%d", weft_pset_size(which));
     return give_info(function, s, pairs, info);
@@ -286,7 +279,7 @@ int PMPI_Group_from_session_pset(MPI_Session session, const char *pset_name,
     }
     weft_unlock();
     if (rc != WEFT_OK) {
-        return weft_raise_session(s, weft_class_of(rc), function, "no memory");
+        return weft_raise_session(s, function, weft_class_of(rc), WEFT_T_NO_MEM_ANY);
     }
     return MPI_SUCCESS;
 }
@@ -332,7 +325,7 @@ int PMPI_Session_call_errhandler(MPI_Session session, int errorcode)
     int err = weft_check_session(function, session, &s);
 
     if (err == MPI_SUCCESS) {
-        weft_raise_session(s, errorcode, function, "raised by the program");
+        weft_raise_session(s, function, errorcode, WEFT_T_RAISED);
     }
     return err;
 }

@@ -118,13 +118,12 @@ static int set_elements_checked(const char *function, MPI_Status *status,
         return err;
     }
     if (count < 0) {
-        return weft_raise(MPI_ERR_COUNT, function, "the count is %lld", (long long)count);
+        return weft_raise(function, WEFT_E_COUNT, (long long)count);
     }
     bytes = weft_elements_bytes(type, (uint64_t)count);
     if (bytes < 0) {
-        return weft_raise(
-            MPI_ERR_COUNT, function, "%lld elements of %s are more than memory can hold",
-            (long long)count, weft_datatype_describe(type, text, sizeof(text)));
+        return weft_raise(function, WEFT_E_COUNT_HUGE, (long long)count,
+                          weft_datatype_describe(type, text, sizeof(text)));
     }
     memcpy(status->MPI_internal, &bytes, sizeof(bytes));
     return MPI_SUCCESS;

@@ -29,22 +29,21 @@ int PMPI_Dims_create(int nnodes, int ndims, int dims[])
     static const char function[] = "MPI_Dims_create";
 
     if (nnodes <= 0) {
-        return weft_raise(MPI_ERR_ARG, function, "%d nodes", nnodes);
+        return weft_raise(function, WEFT_E_TOPO_NNODES, nnodes);
     }
     if (ndims < 0) {
-        return weft_raise(MPI_ERR_DIMS, function, "%d dimensions", ndims);
+        return weft_raise(function, WEFT_E_TOPO_NDIMS, ndims);
     }
     if (ndims > 0 && dims == NULL) {
-        return weft_raise(MPI_ERR_ARG, function, "argument dims is NULL");
+        return weft_raise(function, WEFT_E_NULL_ARGUMENT, "dims");
     }
     for (int d = 0; d < ndims; d++) {
         if (dims[d] < 0) {
-            return weft_raise(MPI_ERR_DIMS, function, "dimension %d is %d", d, dims[d]);
+            return weft_raise(function, WEFT_E_TOPO_DIM, d, dims[d]);
         }
     }
     if (!weft_dims_create(nnodes, ndims, dims)) {
-        return weft_raise(MPI_ERR_DIMS, function,
-                          "the dimensions given do not divide %d nodes", nnodes);
+        return weft_raise(function, WEFT_E_TOPO_DIVIDE, nnodes);
     }
     return MPI_SUCCESS;
 }
@@ -151,8 +150,7 @@ static int check_room(const char *function, struct weft_comm *comm, int room,
     const int ndims = weft_cart_grid(comm).ndims;
 
     if (room < ndims) {
-        return weft_raise_comm(comm, MPI_ERR_ARG, function,
-                               "maxdims is %d, the grid has %d dimensions", room, ndims);
+        return weft_raise_comm(comm, function, WEFT_E_TOPO_ROOM, room, ndims);
     }
     return weft_check_list(function, comm, ndims, list, name);
 }
@@ -206,8 +204,7 @@ int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int *rank)
     grid = weft_cart_grid(c);
     found = weft_grid_rank(&grid, coords);
     if (found < 0) {
-        return weft_raise_comm(c, MPI_ERR_ARG, function,
-                               "the coordinates are outside a dimension without period");
+        return weft_raise_comm(c, function, WEFT_E_TOPO_COORDS);
     }
     *rank = found;
     return MPI_SUCCESS;
@@ -222,7 +219,7 @@ int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[])
     int err = weft_check_topology(function, comm, MPI_CART, &c);
 
     if (err == MPI_SUCCESS && (rank < 0 || rank >= c->size)) {
-        err = weft_raise_comm(c, MPI_ERR_RANK, function, "rank %d, of %d", rank, c->size);
+        err = weft_raise_comm(c, function, WEFT_E_TOPO_RANK, rank, c->size - 1);
     }
     if (err == MPI_SUCCESS) {
         err = check_room(function, c, maxdims, coords, "coords");
@@ -254,8 +251,8 @@ int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int *rank_source,
     }
     grid = weft_cart_grid(c);
     if (direction < 0 || direction >= grid.ndims) {
-        return weft_raise_comm(c, MPI_ERR_ARG, function, "direction %d, of %d dimensions",
-                               direction, grid.ndims);
+        return weft_raise_comm(c, function, WEFT_E_TOPO_DIRECTION, direction,
+                               grid.ndims - 1);
     }
     *rank_source =
         weft_grid_shift(&grid, c->rank, direction, -(long long)disp, MPI_PROC_NULL);

@@ -101,9 +101,7 @@ static int give_list(const char *function, struct weft_comm *comm, int room, int
     int err;
 
     if (room < count) {
-        return weft_raise_comm(comm, MPI_ERR_ARG, function,
-                               "%s has room for %d numbers, and there are %d", name, room,
-                               count);
+        return weft_raise_comm(comm, function, WEFT_E_TOPO_GRAPH_ROOM, name, room, count);
     }
     err = weft_check_list(function, comm, count, to, name);
     if (err == MPI_SUCCESS && count > 0) {
@@ -145,8 +143,7 @@ static int find_neighbours(const char *function, MPI_Comm comm, int rank,
     }
     graph = weft_topo_graph_of(*c);
     if (rank < 0 || rank >= graph.count) {
-        return weft_raise_comm(*c, MPI_ERR_RANK, function, "rank %d, of %d", rank,
-                               graph.count);
+        return weft_raise_comm(*c, function, WEFT_E_TOPO_RANK, rank, graph.count - 1);
     }
     start = rank > 0 ? graph.index[rank - 1] : 0;
     *first = graph.edges + start;
@@ -206,8 +203,7 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int s
     (void)info;
     (void)reorder; /* a permission */
     if (err == MPI_SUCCESS && is_weighted != (destweights != MPI_UNWEIGHTED)) {
-        err = weft_raise_comm(c, MPI_ERR_ARG, function,
-                              "only one of the two sides is MPI_UNWEIGHTED");
+        err = weft_raise_comm(c, function, WEFT_E_TOPO_UNWEIGHTED);
     }
     if (err == MPI_SUCCESS) {
         err = weft_check_neighbours(function, c, &in, is_weighted);

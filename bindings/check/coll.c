@@ -20,10 +20,10 @@ int weft_check_op(const char *function, struct weft_comm *comm, MPI_Op op,
         return MPI_SUCCESS;
     }
     if (name != NULL) {
-        return weft_raise_comm(comm, MPI_ERR_OP, function, "%s is not defined for %s",
-                               name, weft_datatype_describe(type, text, sizeof(text)));
+        return weft_raise_comm(comm, function, WEFT_E_OP_UNDEFINED, name,
+                               weft_datatype_describe(type, text, sizeof(text)));
     }
-    return weft_raise_comm(comm, MPI_ERR_OP, function, "%s",
+    return weft_raise_comm(comm, function, MPI_ERR_OP, WEFT_T_HANDLE,
                            weft_describe_handle(WEFT_KIND_OP, op, text, sizeof(text)));
 }
 
@@ -38,14 +38,10 @@ static int check_root(const struct weft_call *call, struct weft_comm *comm)
         if (call->root == MPI_ROOT || call->root == MPI_PROC_NULL) {
             return MPI_SUCCESS;
         }
-        return weft_raise_comm(comm, MPI_ERR_ROOT, call->function,
-                               "the root is %d, but ranks of the other group go from 0 "
-                               "to %d, and of this group it is MPI_ROOT or MPI_PROC_NULL",
-                               call->root, comm->peers - 1);
+        return weft_raise_comm(comm, call->function, WEFT_E_ROOT_INTER, call->root,
+                               comm->peers - 1);
     }
-    return weft_raise_comm(comm, MPI_ERR_ROOT, call->function,
-                           "the root is %d, but ranks go from 0 to %d", call->root,
-                           comm->size - 1);
+    return weft_raise_comm(comm, call->function, WEFT_E_ROOT, call->root, comm->size - 1);
 }
 
 /* Does this rank give something, and does it get something? */
@@ -101,8 +97,7 @@ static int check_in_place(const struct weft_call *call, struct weft_comm *comm,
     if (weft_likely(!is_wrong)) {
         return MPI_SUCCESS;
     }
-    return weft_raise_comm(comm, MPI_ERR_BUFFER, call->function,
-                           "MPI_IN_PLACE is not allowed for this buffer here");
+    return weft_raise_comm(comm, call->function, WEFT_E_BUFFER_IN_PLACE);
 }
 
 /* ---- sides ---- */
@@ -116,8 +111,7 @@ static int check_blocks(const struct weft_call *call, struct weft_comm *comm,
 
     if (blocks > 0 &&
         (side->counts == NULL || (out->types != NULL && side->datatypes == NULL))) {
-        return weft_raise_comm(comm, MPI_ERR_ARG, call->function,
-                               "an array of counts or types is NULL");
+        return weft_raise_comm(comm, call->function, WEFT_E_NULL_COUNTS);
     }
     for (int i = 0; i < blocks && err == MPI_SUCCESS; i++) {
         const MPI_Datatype type =
@@ -144,8 +138,7 @@ static int check_sized(const struct weft_call *call, struct weft_comm *comm,
     if (has_types) {
         types = calloc((size_t)blocks + 1, sizeof(struct weft_datatype *));
         if (types == NULL) {
-            return weft_raise_comm(comm, MPI_ERR_NO_MEM, call->function,
-                                   "memory is used up");
+            return weft_raise_comm(comm, call->function, WEFT_E_NO_MEM);
         }
         out->types = types;
     }
@@ -162,9 +155,7 @@ static int check_plain(const struct weft_call *call, struct weft_comm *comm,
 
     if (weft_unlikely(err == MPI_SUCCESS &&
                       __builtin_mul_overflow(bytes, (size_t)blocks, &all))) {
-        err = weft_raise_comm(comm, MPI_ERR_COUNT, call->function,
-                              "%lld elements for each of %d ranks are more than memory "
-                              "can hold",
+        err = weft_raise_comm(comm, call->function, WEFT_E_COUNT_HUGE_EACH,
                               (long long)side->count, blocks);
     }
     return err;
@@ -218,8 +209,7 @@ static int check_alias(const struct weft_call *call, const struct weft_coll *col
     }
     /* Types with absolute addresses all start at MPI_BOTTOM. */
     if (weft_unlikely((uintptr_t)coll->send.buffer == own && own != 0)) {
-        return weft_raise_comm(coll->comm, MPI_ERR_BUFFER, call->function,
-                               "both buffers are the same: use MPI_IN_PLACE");
+        return weft_raise_comm(coll->comm, call->function, WEFT_E_BUFFER_SAME);
     }
     return MPI_SUCCESS;
 }
@@ -237,17 +227,14 @@ static int check_comm(const struct weft_call *call, struct weft_coll *coll)
     if (weft_comm_is_inter(coll->comm) &&
         (facts->is_around || call->kind == WEFT_COLL_SCAN ||
          call->kind == WEFT_COLL_EXSCAN)) {
-        return weft_raise_comm(coll->comm, MPI_ERR_COMM, call->function,
-                               "an intercommunicator has no such operation");
+        return weft_raise_comm(coll->comm, call->function, WEFT_E_COMM_INTER_COLL);
     }
     if (facts->is_around) {
         if (coll->comm->topology == NULL) {
-            return weft_raise_comm(coll->comm, MPI_ERR_TOPOLOGY, call->function,
-                                   "the communicator has no topology");
+            return weft_raise_comm(coll->comm, call->function, WEFT_E_TOPO_NONE);
         }
         if (weft_around_take(coll->comm, &coll->around) != WEFT_OK) {
-            return weft_raise_comm(coll->comm, MPI_ERR_NO_MEM, call->function,
-                                   "memory is used up");
+            return weft_raise_comm(coll->comm, call->function, WEFT_E_NO_MEM);
         }
     }
     return facts->is_rooted ? check_root(call, coll->comm) : MPI_SUCCESS;

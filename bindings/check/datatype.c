@@ -5,11 +5,10 @@ int weft_bad_type(const char *function, struct weft_comm *comm, MPI_Datatype han
     char text[128];
 
     if (handle == MPI_DATATYPE_NULL) {
-        return weft_raise_comm(comm, MPI_ERR_TYPE, function,
-                               "the datatype is MPI_DATATYPE_NULL");
+        return weft_raise_comm(comm, function, WEFT_E_TYPE_NULL);
     }
     return weft_raise_comm(
-        comm, MPI_ERR_TYPE, function, "%s",
+        comm, function, MPI_ERR_TYPE, WEFT_T_HANDLE,
         weft_describe_handle(WEFT_KIND_DATATYPE, handle, text, sizeof(text)));
 }
 
@@ -32,16 +31,15 @@ int weft_check_committed(const char *function, struct weft_comm *comm,
     if (type->is_committed) {
         return MPI_SUCCESS;
     }
-    return weft_raise_comm(comm, MPI_ERR_TYPE, function,
-                           "the datatype (%s) is not committed: call MPI_Type_commit",
+    return weft_raise_comm(comm, function, WEFT_E_TYPE_UNCOMMITTED,
                            weft_datatype_describe(type, text, sizeof(text)));
 }
 
 int weft_check_number(const char *function, const char *name, MPI_Count number)
 {
-    return number >= 0 ? MPI_SUCCESS
-                       : weft_raise(MPI_ERR_COUNT, function, "%s is %lld", name,
-                                    (long long)number);
+    return number >= 0
+               ? MPI_SUCCESS
+               : weft_raise(function, WEFT_E_COUNT_NAMED, name, (long long)number);
 }
 
 int weft_check_places(const char *function, const char *name, MPI_Count n,
@@ -49,8 +47,7 @@ int weft_check_places(const char *function, const char *name, MPI_Count n,
 {
     if (n > 0 && numbers.integer == NULL && numbers.address == NULL &&
         numbers.count == NULL) {
-        return weft_raise(MPI_ERR_ARG, function, "%s is NULL, but has %lld entries", name,
-                          (long long)n);
+        return weft_raise(function, WEFT_E_NULL_ARRAY, name, (long long)n);
     }
     return MPI_SUCCESS;
 }
@@ -64,8 +61,8 @@ int weft_check_lengths(const char *function, const char *name, MPI_Count n,
         const MPI_Count length = weft_number_at(&numbers, i);
 
         if (length < 0) {
-            err = weft_raise(MPI_ERR_ARG, function, "%s[%lld] is %lld", name,
-                             (long long)i, (long long)length);
+            err =
+                weft_raise(function, WEFT_E_ENTRY, name, (long long)i, (long long)length);
         }
     }
     return err;
@@ -74,12 +71,10 @@ int weft_check_lengths(const char *function, const char *name, MPI_Count n,
 static int check_dimensions(const char *function, int dimensions, int order)
 {
     if (dimensions < 1) {
-        return weft_raise(MPI_ERR_DIMS, function, "ndims is %d", dimensions);
+        return weft_raise(function, WEFT_E_TYPE_NDIMS, dimensions);
     }
     if (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN) {
-        return weft_raise(MPI_ERR_ARG, function,
-                          "order is %d, neither MPI_ORDER_C nor MPI_ORDER_FORTRAN",
-                          order);
+        return weft_raise(function, WEFT_E_TYPE_ORDER, order);
     }
     return MPI_SUCCESS;
 }
@@ -88,10 +83,8 @@ static int check_box(const char *function, int i, MPI_Count size, MPI_Count part
                      MPI_Count start)
 {
     if (size < 1 || part < 1 || part > size || start < 0 || start > size - part) {
-        return weft_raise(MPI_ERR_ARG, function,
-                          "dimension %d: %lld elements from %lld on are not a part of "
-                          "%lld",
-                          i, (long long)part, (long long)start, (long long)size);
+        return weft_raise(function, WEFT_E_TYPE_SUBARRAY, i, (long long)part,
+                          (long long)start, (long long)size);
     }
     return MPI_SUCCESS;
 }
@@ -126,32 +119,25 @@ static int check_distribution(const char *function, const struct weft_grid *grid
     const int processes = grid->process_counts[i];
 
     if (size < 1 || processes < 1) {
-        return weft_raise(MPI_ERR_ARG, function,
-                          "dimension %d: %lld elements for %d processes", i,
-                          (long long)size, processes);
+        return weft_raise(function, WEFT_E_TYPE_DARRAY_SIZE, i, (long long)size,
+                          processes);
     }
     if (how != MPI_DISTRIBUTE_NONE && how != MPI_DISTRIBUTE_BLOCK &&
         how != MPI_DISTRIBUTE_CYCLIC) {
-        return weft_raise(MPI_ERR_ARG, function, "dimension %d: %d is no distribution", i,
-                          how);
+        return weft_raise(function, WEFT_E_TYPE_DARRAY_HOW, i, how);
     }
     if (how == MPI_DISTRIBUTE_NONE) {
         return processes == 1
                    ? MPI_SUCCESS
-                   : weft_raise(MPI_ERR_ARG, function,
-                                "dimension %d is not distributed, but over %d processes",
-                                i, processes);
+                   : weft_raise(function, WEFT_E_TYPE_DARRAY_NONE, i, processes);
     }
     if (argument != MPI_DISTRIBUTE_DFLT_DARG && argument < 1) {
-        return weft_raise(MPI_ERR_ARG, function, "dimension %d: blocks of %d elements", i,
-                          argument);
+        return weft_raise(function, WEFT_E_TYPE_DARRAY_BLOCKS, i, argument);
     }
     if (how == MPI_DISTRIBUTE_BLOCK &&
         weft_grid_block(grid, i) < size / processes + (size % processes != 0)) {
-        return weft_raise(MPI_ERR_ARG, function,
-                          "dimension %d: a block of %d elements for each of %d processes "
-                          "does not hold %lld",
-                          i, argument, processes, (long long)size);
+        return weft_raise(function, WEFT_E_TYPE_DARRAY_SMALL, i, argument, processes,
+                          (long long)size);
     }
     return MPI_SUCCESS;
 }
@@ -182,9 +168,8 @@ int weft_check_process_grid(const char *function, const struct weft_grid *grid)
     }
     if (err == MPI_SUCCESS &&
         (processes != grid->processes || grid->rank < 0 || grid->rank >= processes)) {
-        err = weft_raise(MPI_ERR_ARG, function,
-                         "rank %d of %d, but the grid has %lld processes", grid->rank,
-                         grid->processes, processes);
+        err = weft_raise(function, WEFT_E_TYPE_DARRAY_RANK, grid->rank, grid->processes,
+                         processes);
     }
     return err;
 }

@@ -21,25 +21,23 @@ int weft_check_group(const char *function, MPI_Group handle, struct weft_group *
         return err;
     }
     if (handle == MPI_GROUP_NULL) {
-        return weft_raise(MPI_ERR_GROUP, function, "the group is MPI_GROUP_NULL");
+        return weft_raise(function, WEFT_E_GROUP_NULL);
     }
-    return weft_raise(MPI_ERR_GROUP, function, "%s",
+    return weft_raise(function, MPI_ERR_GROUP, WEFT_T_HANDLE,
                       weft_describe_handle(WEFT_KIND_GROUP, handle, text, sizeof(text)));
 }
 
 static int check_array(const char *function, int n, const void *array, const char *name)
 {
     if (n < 0) {
-        return weft_raise(MPI_ERR_ARG, function, "n is %d", n);
+        return weft_raise(function, WEFT_E_LENGTH_N, n);
     }
     return n == 0 ? MPI_SUCCESS : weft_check_out(function, NULL, array, name);
 }
 
 static int bad_rank(const char *function, const struct weft_group *group, int rank)
 {
-    return weft_raise(MPI_ERR_RANK, function,
-                      "the rank is %d, but the group has the ranks 0 to %d", rank,
-                      group->size - 1);
+    return weft_raise(function, WEFT_E_GROUP_RANK, rank, group->size - 1);
 }
 
 static bool is_rank(const struct weft_group *group, int rank)
@@ -59,7 +57,7 @@ static bool note(uint8_t *noted, int rank)
 
 static int named_twice(const char *function, int rank, int class)
 {
-    return weft_raise(class, function, "rank %d is named more than once", rank);
+    return weft_raise(function, class, WEFT_T_GROUP_RANK_TWICE, rank);
 }
 
 int weft_check_ranks(const char *function, const struct weft_group *group, int n,
@@ -106,7 +104,7 @@ static int check_range(const char *function, const struct weft_group *group,
     int length;
 
     if (range[2] == 0) {
-        return weft_raise(MPI_ERR_ARG, function, "the stride of a range is 0");
+        return weft_raise(function, WEFT_E_GROUP_STRIDE);
     }
     length = weft_group_range_length(range);
     for (int i = 0; i < length; i++) {
@@ -119,10 +117,9 @@ static int check_range(const char *function, const struct weft_group *group,
             return named_twice(function, (int)rank, MPI_ERR_ARG);
         }
     }
-    return length > 0 ? MPI_SUCCESS
-                      : weft_raise(MPI_ERR_ARG, function,
-                                   "the range %d, %d with stride %d goes the wrong way",
-                                   range[0], range[1], range[2]);
+    return length > 0
+               ? MPI_SUCCESS
+               : weft_raise(function, WEFT_E_GROUP_RANGE, range[0], range[1], range[2]);
 }
 
 int weft_check_ranges(const char *function, const struct weft_group *group, int n,

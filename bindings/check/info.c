@@ -16,11 +16,10 @@ int weft_check_info(const char *function, struct weft_comm *comm, MPI_Info handl
         return MPI_SUCCESS;
     }
     if (handle == MPI_INFO_NULL) {
-        return weft_raise_comm(comm, MPI_ERR_INFO, function,
-                               "the info object is MPI_INFO_NULL");
+        return weft_raise_comm(comm, function, WEFT_E_INFO_NULL);
     }
     return weft_raise_comm(
-        comm, MPI_ERR_INFO, function, "%s",
+        comm, function, MPI_ERR_INFO, WEFT_T_HANDLE,
         weft_describe_handle(WEFT_KIND_INFO, handle, text, sizeof(text)));
 }
 
@@ -37,15 +36,13 @@ int weft_check_info_or_null(const char *function, struct weft_comm *comm, MPI_In
 int weft_check_info_key(const char *function, const char *key)
 {
     if (key == NULL) {
-        return weft_raise(MPI_ERR_INFO_KEY, function, "the key is NULL");
+        return weft_raise(function, WEFT_E_INFO_KEY_NULL);
     }
     if (key[0] == '\0') {
-        return weft_raise(MPI_ERR_INFO_KEY, function, "the key is empty");
+        return weft_raise(function, WEFT_E_INFO_KEY_EMPTY);
     }
     if (strnlen(key, MPI_MAX_INFO_KEY) == MPI_MAX_INFO_KEY) {
-        return weft_raise(MPI_ERR_INFO_KEY, function,
-                          "the key \"%.40s...\" is longer than %d bytes", key,
-                          MPI_MAX_INFO_KEY - 1);
+        return weft_raise(function, WEFT_E_INFO_KEY_LONG, key, MPI_MAX_INFO_KEY - 1);
     }
     return MPI_SUCCESS;
 }

@@ -1,6 +1,7 @@
 #include "check/p2p.h"
 
 #include "check/datatype.h"
+#include "runtime/runtime.h"
 
 int weft_bad_buffer(const char *function, struct weft_comm *comm, const void *buffer,
                     MPI_Count count, MPI_Datatype datatype)
@@ -15,32 +16,31 @@ int weft_bad_buffer(const char *function, struct weft_comm *comm, const void *bu
         return weft_check_committed(function, comm, type);
     }
     if (count < 0) {
-        return weft_raise_comm(comm, MPI_ERR_COUNT, function, "the count is %lld",
-                               (long long)count);
+        return weft_raise_comm(comm, function, WEFT_E_COUNT, (long long)count);
     }
     if (buffer == NULL) {
-        return weft_raise_comm(comm, MPI_ERR_BUFFER, function,
-                               "the buffer is NULL, but %lld elements of %s must move",
-                               (long long)count,
+        return weft_raise_comm(comm, function, WEFT_E_BUFFER_NULL, (long long)count,
                                weft_datatype_describe(type, text, sizeof(text)));
     }
-    return weft_raise_comm(comm, MPI_ERR_COUNT, function,
-                           "%lld elements of %s are more than memory can hold",
-                           (long long)count,
+    return weft_raise_comm(comm, function, WEFT_E_COUNT_HUGE, (long long)count,
                            weft_datatype_describe(type, text, sizeof(text)));
 }
 
 static int bad_rank(const char *function, struct weft_comm *comm, const char *what,
                     int rank)
 {
-    return weft_raise_comm(comm, MPI_ERR_RANK, function,
-                           "the %s is %d, but ranks go from 0 to %d", what, rank,
+    const char *name = rank == MPI_ANY_SOURCE ? " (MPI_ANY_SOURCE)" : "";
+
+    if (rank > 0 && weft_runtime_size() == 1) {
+        return weft_raise_comm(comm, function, WEFT_E_RANK_ALONE, what, rank, name);
+    }
+    return weft_raise_comm(comm, function, WEFT_E_RANK, what, rank, name,
                            comm->peers - 1);
 }
 
 static int bad_tag(const char *function, struct weft_comm *comm, int tag)
 {
-    return weft_raise_comm(comm, MPI_ERR_TAG, function, "the tag is %d%s", tag,
+    return weft_raise_comm(comm, function, WEFT_E_TAG, tag,
                            tag == MPI_ANY_TAG ? ", MPI_ANY_TAG, in a send" : "");
 }
 

@@ -14,6 +14,7 @@ struct raised {
     int class;
     const char *function;
     const char *object; /* "" if there is none */
+    const char *cure;   /* "" if there is none */
     char text[512];
 };
 
@@ -38,14 +39,15 @@ static void write_name(int code, char *name, size_t size)
     weft_object_unlock();
 }
 
-/* The whole sentence: call, object, class, what is wrong. */
+/* The whole sentence: call, object, class, what is wrong, what helps. */
 static void write_sentence(const struct raised *e, char *text, size_t size)
 {
     char name[MPI_MAX_ERROR_STRING + 64];
 
     write_name(e->class, name, sizeof(name));
-    snprintf(text, size, "%s%s%s: %s: %s", e->function,
-             e->object[0] != '\0' ? " on " : "", e->object, name, e->text);
+    snprintf(text, size, "%s%s%s: %s: %s%s%s", e->function,
+             e->object[0] != '\0' ? " on " : "", e->object, name, e->text,
+             e->cure[0] != '\0' ? ": " : "", e->cure);
 }
 
 static _Noreturn void end_job(const struct raised *e)
@@ -125,13 +127,13 @@ static int raise_on_comm(struct weft_comm *comm, struct raised *e)
     return run_comm_handler(comm, e);
 }
 
-int weft_raise_comm(struct weft_comm *comm, int class, const char *function,
-                    const char *format, ...)
+int weft_raise_comm(struct weft_comm *comm, const char *function, int class,
+                    const char *format, const char *cure, ...)
 {
-    struct raised e = {.class = class, .function = function, .object = ""};
+    struct raised e = {.class = class, .function = function, .object = "", .cure = cure};
     va_list args;
 
-    va_start(args, format);
+    va_start(args, cure);
     vsnprintf(e.text, sizeof(e.text), format, args);
     va_end(args);
     return raise_on_comm(comm, &e);
@@ -150,14 +152,14 @@ static int run_session_handler(struct weft_errhandler *handler, MPI_Session hand
     return e->class;
 }
 
-int weft_raise_session(struct weft_session *session, int class, const char *function,
-                       const char *format, ...)
+int weft_raise_session(struct weft_session *session, const char *function, int class,
+                       const char *format, const char *cure, ...)
 {
-    struct raised e = {.class = class, .function = function, .object = ""};
+    struct raised e = {.class = class, .function = function, .object = "", .cure = cure};
     struct weft_errhandler *handler;
     va_list args;
 
-    va_start(args, format);
+    va_start(args, cure);
     vsnprintf(e.text, sizeof(e.text), format, args);
     va_end(args);
     if (session == NULL) {
@@ -168,26 +170,28 @@ int weft_raise_session(struct weft_session *session, int class, const char *func
     return run_session_handler(handler, session->handle, &e);
 }
 
-int weft_raise_on(struct weft_errhandler *handler, int class, const char *function,
-                  const char *format, ...)
+int weft_raise_on(struct weft_errhandler *handler, const char *function, int class,
+                  const char *format, const char *cure, ...)
 {
-    struct raised e = {.class = class, .function = function, .object = ""};
+    struct raised e = {.class = class, .function = function, .object = "", .cure = cure};
     va_list args;
 
-    va_start(args, format);
+    va_start(args, cure);
     vsnprintf(e.text, sizeof(e.text), format, args);
     va_end(args);
     weft_errhandler_use(handler);
     return run_session_handler(handler, MPI_SESSION_NULL, &e);
 }
 
-int weft_raise_file(void *file, int class, const char *function, const char *format, ...)
+int weft_raise_file(void *file, const char *function, int class, const char *format,
+                    const char *cure, ...)
 {
-    struct raised e = {.class = class, .function = function, .object = "MPI_FILE_NULL"};
+    struct raised e = {
+        .class = class, .function = function, .object = "MPI_FILE_NULL", .cure = cure};
     va_list args;
 
     (void)file; /* none can be open yet */
-    va_start(args, format);
+    va_start(args, cure);
     vsnprintf(e.text, sizeof(e.text), format, args);
     va_end(args);
     if (!is_open()) {
@@ -196,31 +200,28 @@ int weft_raise_file(void *file, int class, const char *function, const char *for
     return run_file_handler(&e);
 }
 
-int weft_raise(int class, const char *function, const char *format, ...)
+int weft_raise(const char *function, int class, const char *format, const char *cure, ...)
 {
-    struct raised e = {.class = class, .function = function, .object = ""};
+    struct raised e = {.class = class, .function = function, .object = "", .cure = cure};
     va_list args;
 
-    va_start(args, format);
+    va_start(args, cure);
     vsnprintf(e.text, sizeof(e.text), format, args);
     va_end(args);
     return raise_on_comm(NULL, &e);
 }
 
-#define UNBUILT "this version of Weft does not have this function yet"
-
 int weft_unbuilt_comm(MPI_Comm comm, const char *function)
 {
-    return weft_raise_comm(weft_comm_from_handle(comm), MPI_ERR_UNSUPPORTED_OPERATION,
-                           function, UNBUILT);
+    return weft_raise_comm(weft_comm_from_handle(comm), function, WEFT_E_UNBUILT);
 }
 
 int weft_unbuilt_file(MPI_File file, const char *function)
 {
-    return weft_raise_file(file, MPI_ERR_UNSUPPORTED_OPERATION, function, UNBUILT);
+    return weft_raise_file(file, function, WEFT_E_UNBUILT);
 }
 
 int weft_unbuilt(const char *function)
 {
-    return weft_raise(MPI_ERR_UNSUPPORTED_OPERATION, function, UNBUILT);
+    return weft_raise(function, WEFT_E_UNBUILT);
 }

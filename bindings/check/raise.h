@@ -1,9 +1,10 @@
 /*
  * raise.h - from an error to the handler that the standard names for it.
  *
- * Every function here takes the error class, or a code that the program added, the name
- * of the MPI function and a text that says what is wrong with which argument, and runs
- * the error handler:
+ * Every function here takes the name of the MPI function, the error class or a code that
+ * the program added, a text that says what is wrong with which argument, and its cure,
+ * "" where there is none; and runs the error handler. The last three are one entry of the
+ * catalogue (base/texts.h), as in weft_raise(function, WEFT_E_LENGTH_N, n).
  *
  *   weft_raise_comm     of the communicator; where it is NULL (the handle was invalid) or
  *                       the call has no object, of MPI_COMM_SELF (MPI-5.0, 9.3)
@@ -24,22 +25,23 @@
 #include <assert.h>
 
 #include "base/rc.h"
+#include "base/texts.h"
 #include "core/comm.h"
 #include "runtime/session.h"
 
-int weft_raise_comm(struct weft_comm *comm, int class, const char *function,
-                    const char *format, ...) WEFT_PRINTF(4, 5);
-int weft_raise_session(struct weft_session *session, int class, const char *function,
-                       const char *format, ...) WEFT_PRINTF(4, 5);
+int weft_raise_comm(struct weft_comm *comm, const char *function, int class,
+                    const char *format, const char *cure, ...) WEFT_PRINTF(4, 6);
+int weft_raise_session(struct weft_session *session, const char *function, int class,
+                       const char *format, const char *cure, ...) WEFT_PRINTF(4, 6);
 
 /* With a handler that no object has yet. */
-int weft_raise_on(struct weft_errhandler *handler, int class, const char *function,
-                  const char *format, ...) WEFT_PRINTF(4, 5);
+int weft_raise_on(struct weft_errhandler *handler, const char *function, int class,
+                  const char *format, const char *cure, ...) WEFT_PRINTF(4, 6);
 
-int weft_raise_file(void *file, int class, const char *function, const char *format, ...)
-    WEFT_PRINTF(4, 5);
-int weft_raise(int class, const char *function, const char *format, ...)
-    WEFT_PRINTF(3, 4);
+int weft_raise_file(void *file, const char *function, int class, const char *format,
+                    const char *cure, ...) WEFT_PRINTF(4, 6);
+int weft_raise(const char *function, int class, const char *format, const char *cure, ...)
+    WEFT_PRINTF(3, 5);
 
 /* What a check answers that has refused: never a success, on which its caller relies. */
 static inline int weft_refused(int class)

@@ -13,42 +13,41 @@
 struct meaning {
     int class;
     const char *text;
+    const char *cure;
 };
 
 static struct meaning meaning_of(enum weft_rc rc)
 {
     switch (rc) {
     case WEFT_OK:
-        return (struct meaning){MPI_SUCCESS, "no error"};
+        return (struct meaning){MPI_SUCCESS, "no error", ""};
     case WEFT_AGAIN:
     case WEFT_PENDING:
         break; /* between rooms only */
     case WEFT_ERR_NOMEM:
-        return (struct meaning){MPI_ERR_NO_MEM, "memory is used up"};
+        return (struct meaning){WEFT_E_NO_MEM};
     case WEFT_ERR_ARGUMENT:
-        return (struct meaning){MPI_ERR_ARG, "a value makes no sense"};
+        return (struct meaning){WEFT_E_RC_ARGUMENT};
     case WEFT_ERR_LAUNCH:
-        return (struct meaning){MPI_ERR_OTHER, "the launcher cannot be reached"};
+        return (struct meaning){WEFT_E_RC_LAUNCH};
     case WEFT_ERR_SYSTEM:
-        return (struct meaning){MPI_ERR_OTHER, "a system call failed"};
+        return (struct meaning){WEFT_E_RC_SYSTEM};
     case WEFT_ERR_UNSUPPORTED:
-        return (struct meaning){MPI_ERR_UNSUPPORTED_OPERATION, "not offered here"};
+        return (struct meaning){WEFT_E_RC_UNSUPPORTED};
     case WEFT_ERR_TRUNCATE:
-        return (struct meaning){MPI_ERR_TRUNCATE, "a message was longer than its buffer"};
+        return (struct meaning){WEFT_E_RC_TRUNCATE};
     case WEFT_ERR_UNREACHABLE:
-        return (struct meaning){MPI_ERR_OTHER, "no transport reaches that rank"};
+        return (struct meaning){WEFT_E_RC_UNREACHABLE};
     case WEFT_ERR_CHECKSUM:
-        return (struct meaning){MPI_ERR_OTHER,
-                                "the data changed on the way: a checksum is wrong"};
+        return (struct meaning){WEFT_E_RC_CHECKSUM};
     case WEFT_ERR_BUFFER:
-        return (struct meaning){MPI_ERR_BUFFER, "no room in the attached buffer"};
+        return (struct meaning){WEFT_E_RC_BUFFER};
     case WEFT_ERR_PROC_FAILED:
-        return (struct meaning){MPI_ERR_PROC_ABORTED,
-                                "the other process has ended, or cannot be reached"};
+        return (struct meaning){WEFT_E_RC_PROC_FAILED};
     case WEFT_ERR_ADDRESS:
-        return (struct meaning){MPI_ERR_BUFFER, "the buffer's memory is not accessible"};
+        return (struct meaning){WEFT_E_RC_ADDRESS};
     }
-    return (struct meaning){MPI_ERR_INTERN, "a return code that is not for users"};
+    return (struct meaning){WEFT_E_RC_INTERN};
 }
 
 int weft_class_of(enum weft_rc rc)
@@ -62,10 +61,16 @@ static size_t describe_one(const struct weft_comm *comm, int rank, const char *b
 {
     const uint64_t process = weft_comm_process(comm, rank);
     const char *why = weft_engine_why_failed(process);
-    const int n = weft_p2p_is_lost(process)
-                      ? snprintf(text, size, "%s%s", before, why)
-                      : snprintf(text, size, "%srank %d on %s died: %s", before, rank,
-                                 weft_runtime_host(), why);
+    const int job_rank = (int)weft_engine_rank(process);
+    char of_job[64] = "";
+    int n;
+
+    if (job_rank != rank) {
+        snprintf(of_job, sizeof(of_job), WEFT_S_RANK_OF_JOB, job_rank);
+    }
+    n = weft_p2p_is_lost(process) ? snprintf(text, size, "%s%s", before, why)
+                                  : snprintf(text, size, WEFT_S_RANK_DIED, before, rank,
+                                             of_job, weft_runtime_host(), why);
 
     return n < 0 ? 0 : (size_t)n;
 }
@@ -111,7 +116,7 @@ int weft_raise_rc(struct weft_comm *comm, enum weft_rc rc, const char *function)
         char text[WEFT_FAILED_TEXT];
 
         weft_describe_failed(comm, text, sizeof(text));
-        return weft_raise_comm(comm, MPI_ERR_PROC_ABORTED, function, "%s",
+        return weft_raise_comm(comm, function, MPI_ERR_PROC_ABORTED, WEFT_T_SAID,
                                text[0] != '\0' ? text : meaning_of(rc).text);
     }
     if (rc == WEFT_ERR_ADDRESS) {
@@ -120,13 +125,14 @@ int weft_raise_rc(struct weft_comm *comm, enum weft_rc rc, const char *function)
         weft_lock();
         weft_data_describe_bad(text, sizeof(text));
         weft_unlock();
-        return weft_raise_comm(comm, MPI_ERR_BUFFER, function, "the buffer: %s", text);
+        return weft_raise_comm(comm, function, WEFT_E_BUFFER_BAD, text);
     }
     if (rc == WEFT_ERR_TRUNCATE) {
         char text[WEFT_TRUNCATED_TEXT];
 
-        return weft_raise_comm(comm, MPI_ERR_TRUNCATE, function, "%s",
+        return weft_raise_comm(comm, function, MPI_ERR_TRUNCATE, WEFT_T_TRUNCATED,
                                weft_describe_truncated(comm, text, sizeof(text)));
     }
-    return weft_raise_comm(comm, weft_class_of(rc), function, "%s", meaning_of(rc).text);
+    return weft_raise_comm(comm, function, weft_class_of(rc), "%s", meaning_of(rc).cure,
+                           meaning_of(rc).text);
 }

@@ -21,8 +21,7 @@ int weft_check_topology(const char *function, MPI_Comm handle, int kind,
 
     if (err == MPI_SUCCESS &&
         ((*out)->topology == NULL || (*out)->topology->kind != kind)) {
-        err = weft_raise_comm(*out, MPI_ERR_TOPOLOGY, function,
-                              "the communicator has no %s", name_of(kind));
+        err = weft_raise_comm(*out, function, WEFT_E_TOPO_OTHER, name_of(kind));
     }
     return err;
 }
@@ -31,8 +30,7 @@ int weft_check_list(const char *function, struct weft_comm *comm, int length,
                     const void *list, const char *name)
 {
     if (length < 0) {
-        return weft_raise_comm(comm, MPI_ERR_ARG, function, "%s has %d entries", name,
-                               length);
+        return weft_raise_comm(comm, function, WEFT_E_LENGTH_NAMED, name, length);
     }
     return length == 0 ? MPI_SUCCESS : weft_check_out(function, comm, list, name);
 }
@@ -44,8 +42,7 @@ int weft_check_grid(const char *function, struct weft_comm *comm,
     int err;
 
     if (grid->ndims < 0) {
-        return weft_raise_comm(comm, MPI_ERR_DIMS, function, "%d dimensions",
-                               grid->ndims);
+        return weft_raise_comm(comm, function, WEFT_E_TOPO_NDIMS, grid->ndims);
     }
     err = weft_check_list(function, comm, grid->ndims, grid->dims, "dims");
     if (err == MPI_SUCCESS) {
@@ -53,8 +50,7 @@ int weft_check_grid(const char *function, struct weft_comm *comm,
     }
     for (int d = 0; err == MPI_SUCCESS && d < grid->ndims; d++) {
         if (grid->dims[d] <= 0) {
-            err = weft_raise_comm(comm, MPI_ERR_DIMS, function, "dimension %d is %d", d,
-                                  grid->dims[d]);
+            err = weft_raise_comm(comm, function, WEFT_E_TOPO_DIM, d, grid->dims[d]);
         }
     }
     if (err != MPI_SUCCESS) {
@@ -62,8 +58,7 @@ int weft_check_grid(const char *function, struct weft_comm *comm,
     }
     size = weft_grid_size(grid);
     if (size < 0 || size > comm->size) {
-        return weft_raise_comm(comm, MPI_ERR_DIMS, function,
-                               "the grid is larger than the group of %d", comm->size);
+        return weft_raise_comm(comm, function, WEFT_E_TOPO_LARGE, comm->size);
     }
     return MPI_SUCCESS;
 }
@@ -75,15 +70,14 @@ int weft_check_graph(const char *function, struct weft_comm *comm,
     int err;
 
     if (graph->count < 0 || graph->count > comm->size) {
-        return weft_raise_comm(comm, MPI_ERR_ARG, function, "%d nodes in a group of %d",
-                               graph->count, comm->size);
+        return weft_raise_comm(comm, function, WEFT_E_TOPO_NODES, graph->count,
+                               comm->size);
     }
     err = weft_check_list(function, comm, graph->count, graph->index, "index");
     for (int v = 0; err == MPI_SUCCESS && v < graph->count; v++) {
         if (graph->index[v] < before) {
-            err =
-                weft_raise_comm(comm, MPI_ERR_ARG, function, "index[%d] is %d, after %d",
-                                v, graph->index[v], before);
+            err = weft_raise_comm(comm, function, WEFT_E_TOPO_INDEX, v, graph->index[v],
+                                  before);
         }
         before = graph->index[v];
     }
@@ -92,9 +86,8 @@ int weft_check_graph(const char *function, struct weft_comm *comm,
     }
     for (int e = 0; err == MPI_SUCCESS && e < before; e++) {
         if (graph->edges[e] < 0 || graph->edges[e] >= graph->count) {
-            err = weft_raise_comm(comm, MPI_ERR_ARG, function,
-                                  "edges[%d] is %d, of %d nodes", e, graph->edges[e],
-                                  graph->count);
+            err = weft_raise_comm(comm, function, WEFT_E_TOPO_EDGE, e, graph->edges[e],
+                                  graph->count - 1);
         }
     }
     return err;
@@ -107,8 +100,8 @@ static int check_ranks(const char *function, struct weft_comm *comm, int count,
 
     for (int i = 0; err == MPI_SUCCESS && i < count; i++) {
         if (ranks[i] < 0 || ranks[i] >= comm->size) {
-            err = weft_raise_comm(comm, MPI_ERR_RANK, function, "%s[%d] is %d, of %d",
-                                  name, i, ranks[i], comm->size);
+            err = weft_raise_comm(comm, function, WEFT_E_TOPO_NEIGHBOUR, name, i,
+                                  ranks[i], comm->size - 1);
         }
     }
     return err;
@@ -121,8 +114,7 @@ static int check_weights(const char *function, struct weft_comm *comm, int count
 
     for (int i = 0; err == MPI_SUCCESS && i < count; i++) {
         if (weights[i] < 0) {
-            err = weft_raise_comm(comm, MPI_ERR_ARG, function, "weight %d is %d", i,
-                                  weights[i]);
+            err = weft_raise_comm(comm, function, WEFT_E_TOPO_WEIGHT, i, weights[i]);
         }
     }
     return err;
@@ -151,14 +143,13 @@ int weft_check_edges(const char *function, struct weft_comm *comm,
     }
     for (int i = 0; err == MPI_SUCCESS && i < edges->count; i++) {
         if (edges->degrees[i] < 0) {
-            err = weft_raise_comm(comm, MPI_ERR_ARG, function, "degrees[%d] is %d", i,
-                                  edges->degrees[i]);
+            err =
+                weft_raise_comm(comm, function, WEFT_E_TOPO_DEGREE, i, edges->degrees[i]);
         }
         count += edges->degrees[i];
     }
     if (err == MPI_SUCCESS && count > INT_MAX / 2) {
-        err = weft_raise_comm(comm, MPI_ERR_ARG, function, "%lld edges are too many",
-                              count);
+        err = weft_raise_comm(comm, function, WEFT_E_TOPO_EDGES_HUGE, count);
     }
     if (err == MPI_SUCCESS) {
         err =

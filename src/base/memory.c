@@ -1,9 +1,11 @@
 #include "base/memory.h"
+#include "base/texts.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -102,6 +104,42 @@ static const char *device_of(const void *at)
     return NULL;
 }
 
+bool weft_memory_is_of_device(const char *line, uintptr_t at, char path[WEFT_MEMORY_PATH])
+{
+    static const char *const devices[] = {"/dev/nvidia", "/dev/kfd", "/dev/dri/"};
+    unsigned long first;
+    unsigned long end;
+    const char *file = strchr(line, '/');
+
+    if (file == NULL || sscanf(line, "%lx-%lx ", &first, &end) != 2 || at < first ||
+        at >= end) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+        if (strncmp(file, devices[i], strlen(devices[i])) == 0) {
+            snprintf(path, WEFT_MEMORY_PATH, "%.*s", (int)strcspn(file, " \n"), file);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A device that has mapped the address into this process, or NULL. */
+static const char *mapped_device(const void *at, char path[WEFT_MEMORY_PATH])
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512];
+    bool is_found = false;
+
+    while (maps != NULL && !is_found && fgets(line, sizeof(line), maps) != NULL) {
+        is_found = weft_memory_is_of_device(line, (uintptr_t)at, path);
+    }
+    if (maps != NULL) {
+        fclose(maps);
+    }
+    return is_found ? path : NULL;
+}
+
 static bool is_mapped(const void *at)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -112,22 +150,21 @@ static bool is_mapped(const void *at)
 
 const char *weft_memory_describe(const void *at, size_t bytes, char *text, size_t size)
 {
+    char path[WEFT_MEMORY_PATH];
     const char *device = device_of(at);
     char *last = (char *)(uintptr_t)at + (bytes > 0 ? bytes - 1 : 0);
 
+    if (device == NULL) {
+        device = mapped_device(at, path);
+    }
     if (device != NULL) {
-        snprintf(
-            text, size,
-            "its %zu bytes at %p are memory of a device (%s), which Weft cannot reach; "
-            "copy them to host memory",
-            bytes, at, device);
+        snprintf(text, size, WEFT_S_MEMORY_DEVICE, bytes, at, device);
     } else if (!is_mapped(at)) {
-        snprintf(text, size, "its %zu bytes at %p are not mapped", bytes, at);
+        snprintf(text, size, WEFT_S_MEMORY_UNMAPPED, bytes, at);
     } else if (!is_mapped(last)) {
-        snprintf(text, size, "its %zu bytes at %p end in memory that is not mapped",
-                 bytes, at);
+        snprintf(text, size, WEFT_S_MEMORY_END, bytes, at);
     } else {
-        snprintf(text, size, "its %zu bytes at %p cannot be accessed", bytes, at);
+        snprintf(text, size, WEFT_S_MEMORY_REFUSED, bytes, at);
     }
     return text;
 }

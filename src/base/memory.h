@@ -10,8 +10,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-enum { WEFT_MEMORY_TEXT = 160 };
+enum { WEFT_MEMORY_TEXT = 256, WEFT_MEMORY_PATH = 64 };
 
 bool weft_memory_is_readable(const void *at, size_t bytes);
 
@@ -22,8 +23,16 @@ bool weft_memory_is_writable(void *at, size_t bytes);
 bool weft_memory_is_all_readable(const void *at, size_t bytes);
 
 /*
+ * Does this line of /proc/PID/maps say that the address is memory of a device, a GPU for
+ * instance? Then its file, as /dev/nvidia0, is in `path`.
+ */
+bool weft_memory_is_of_device(const char *line, uintptr_t at,
+                              char path[WEFT_MEMORY_PATH]);
+
+/*
  * What is wrong with memory that is not accessible: "its 100 bytes at 0x10 are not
- * mapped", or that they belong to a device, if the program has loaded such a library.
+ * mapped", or that they belong to a device: by the word of a library that the program has
+ * loaded, or by its mappings.
  */
 const char *weft_memory_describe(const void *at, size_t bytes, char *text, size_t size);
 

@@ -1,6 +1,7 @@
 #include "base/settings.h"
 
 #include "base/spelling.h"
+#include "base/texts.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -175,21 +176,13 @@ static const char *source_of(enum weft_setting which)
 
 int64_t weft_setting(enum weft_setting which)
 {
-    const struct weft_setting_row *row = &table[which];
     const char *source = source_of(which);
     int is_bad;
-    int64_t value;
 
     if (written[which].is_written) {
         return written[which].value;
     }
-    value = weft_setting_parse(which, source, &is_bad);
-    if (is_bad) {
-        fprintf(stderr, "weft: %s=%s: not %s%s; using %s\n", row->name, source,
-                row->values != NULL ? "one of " : "a number",
-                row->values != NULL ? row->values : "", row->fallback);
-    }
-    return value;
+    return weft_setting_parse(which, source, &is_bad);
 }
 
 const char *weft_setting_text(enum weft_setting which)
@@ -262,20 +255,38 @@ const char *weft_setting_nearest(const char *name)
     return found;
 }
 
-void weft_settings_warn(void)
+/* Says that a setting has a value that it does not take. */
+static void warn_of_value(const char *who, const char *entry)
 {
-    extern char **environ;
+    for (int i = 0; i < WEFT_SET_COUNT; i++) {
+        const size_t length = strlen(table[i].name);
+        const char *values = table[i].values;
+        int is_bad = 0;
 
-    for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
+        if (strncmp(entry, table[i].name, length) == 0 && entry[length] == '=') {
+            (void)weft_setting_parse((enum weft_setting)i, entry + length + 1, &is_bad);
+        }
+        if (is_bad && values != NULL) {
+            fprintf(stderr, "%s: " WEFT_S_SETTING_WORD "\n", who, entry, values,
+                    table[i].fallback);
+        } else if (is_bad) {
+            fprintf(stderr, "%s: " WEFT_S_SETTING_NUMBER "\n", who, entry, table[i].unit,
+                    table[i].fallback);
+        }
+    }
+}
+
+void weft_settings_warn(const char *who, char *const *entries)
+{
+    for (; entries != NULL && *entries != NULL; entries++) {
         char name[NAME_MOST + 1];
         const char *nearest;
 
-        snprintf(name, sizeof(name), "%.*s", (int)strcspn(*entry, "="), *entry);
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(*entries, "="), *entries);
         nearest = weft_setting_nearest(name);
         if (nearest != NULL) {
-            fprintf(stderr,
-                    "weft: %s is not a setting and has no effect; did you mean %s?\n",
-                    name, nearest);
+            fprintf(stderr, "%s: " WEFT_S_SETTING_NAME "\n", who, name, nearest);
         }
+        warn_of_value(who, *entries);
     }
 }

@@ -5,9 +5,9 @@
  * A setting is an environment variable. All are read when the library is opened for the
  * first time, by the thread that opens it: what the program does to its environment later
  * has no effect, and does not race with the library's own threads. Before that, as in
- * mpiexec, each call reads the environment. An unusable value is reported in one line
- * and replaced by the default. The table stays under forty entries: a good default beats
- * a knob.
+ * mpiexec, each call reads the environment. An unusable value is replaced by the default;
+ * weft_settings_warn() reports it. The table stays under forty entries: a good default
+ * beats a knob.
  */
 #ifndef WEFT_BASE_SETTINGS_H
 #define WEFT_BASE_SETTINGS_H
@@ -69,9 +69,12 @@ int64_t weft_setting(enum weft_setting which);
  */
 const char *weft_setting_nearest(const char *name);
 
-/* Prints one line for each variable of the environment that looks like a misspelt
- * setting: it has no effect. */
-void weft_settings_warn(void);
+/*
+ * Prints one line for each NAME=VALUE of a list that looks like a misspelt setting, which
+ * has no effect, or is one with an unusable value. `who` begins the lines. It is called
+ * once for a job: by mpiexec, and by rank 0 under other launchers.
+ */
+void weft_settings_warn(const char *who, char *const *entries);
 
 /* The text of a setting; the caller checks it. Never NULL. */
 const char *weft_setting_text(enum weft_setting which);

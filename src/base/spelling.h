@@ -5,9 +5,9 @@
 #define WEFT_BASE_SPELLING_H
 
 /*
- * How many letters have to be put in, left out or changed to make one name of the other;
- * capitals and small letters are the same. Names of more than 63 letters are as far away
- * as their length.
+ * How many letters have to be put in, left out, changed or swapped with their neighbour
+ * to make one name of the other; capitals and small letters are the same. Names of more
+ * than 63 letters are as far away as their length.
  */
 int weft_edit_distance(const char *a, const char *b);
 

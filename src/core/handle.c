@@ -95,6 +95,13 @@ uintptr_t weft_handle_fromint(enum weft_kind kind, int number)
     return generation == 0 ? 0 : make(kind, index_of(low), generation);
 }
 
+enum weft_kind weft_handle_kind(uintptr_t handle)
+{
+    const unsigned kind = kind_of(handle);
+
+    return kind < WEFT_KIND_END && handle >> 32 != 0 ? (enum weft_kind)kind : 0;
+}
+
 const char *weft_kind_name(enum weft_kind kind)
 {
     static const char *const names[WEFT_KIND_END] = {

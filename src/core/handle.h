@@ -76,6 +76,9 @@ int weft_handle_toint(uintptr_t handle);
 /* The handle for such an integer; 0 where no object lives. */
 uintptr_t weft_handle_fromint(enum weft_kind kind, int number);
 
+/* The kind that a handle which is not predefined names, valid or not; 0: none. */
+enum weft_kind weft_handle_kind(uintptr_t handle);
+
 /* "communicator", "window", ...: for messages. */
 const char *weft_kind_name(enum weft_kind kind);
 

@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/texts.h"
 #include "engine/held.h"
 #include "engine/hot.h"
 #include "engine/thread.h"
@@ -235,7 +236,7 @@ enum weft_rc weft_network_thread_open(const struct weft_network_callbacks *callb
     thread.callbacks = callbacks;
     thread.is_warm = false;
     if (!open_epoll()) {
-        weft_log_error("the network thread cannot be prepared: %s", strerror(errno));
+        weft_log_error(WEFT_S_NETWORK_THREAD, strerror(errno));
         weft_network_thread_close();
         return WEFT_ERR_SYSTEM;
     }
@@ -264,10 +265,7 @@ void weft_network_thread_start(void)
     }
     if (weft_thread_start(WEFT_THREAD_NETWORK, run, h->cpu_set, WEFT_SEGMENT_CPU_BYTES) !=
         WEFT_OK) {
-        weft_wireup_abort(
-            weft_engine.job, 1,
-            "the network thread cannot be started: is the limit of processes "
-            "too low (ulimit -u)?");
+        weft_wireup_abort(weft_engine.job, 1, WEFT_S_NETWORK_THREAD_START);
     }
     thread.is_running = true;
 }
@@ -295,8 +293,7 @@ static enum weft_rc arm(int instance)
 
     if (weft_unlikely(rc == WEFT_PENDING)) {
         if (!watch_descriptors(instance)) {
-            weft_wireup_abort(weft_engine.job, 1,
-                              "the network has no descriptor to wait for");
+            weft_wireup_abort(weft_engine.job, 1, WEFT_S_NETWORK_DESCRIPTOR);
         }
         rc = t->ops->arm(t->tp);
     }

@@ -3,6 +3,7 @@
  */
 #include "engine/engine.h"
 
+#include "base/texts.h"
 #include "engine/hot.h"
 
 #include <stdlib.h>
@@ -20,7 +21,7 @@ struct weft_peer *weft_engine_meet(void *owner, uint64_t process)
 
     (void)owner;
     if (peer == NULL) {
-        weft_wireup_abort(weft_engine.job, 1, "out of memory: cannot note a new peer");
+        weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_PEER);
     }
     return peer;
 }

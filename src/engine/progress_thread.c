@@ -27,6 +27,7 @@
 
 #include "base/futex.h"
 #include "base/log.h"
+#include "base/texts.h"
 #include "engine/engine.h"
 #include "engine/hot.h"
 #include "engine/lock.h"
@@ -287,9 +288,7 @@ static bool start(void)
                                               WEFT_SEGMENT_CPU_BYTES) == WEFT_OK;
         thread.is_refused = !thread.is_running;
         if (thread.is_refused) {
-            weft_log_error("the progress thread cannot be started (%s): messages advance "
-                           "only inside MPI calls",
-                           strerror(errno));
+            weft_log_error(WEFT_S_PROGRESS_THREAD, strerror(errno));
         }
     }
     return thread.is_running;

@@ -3,6 +3,7 @@
  */
 #include "engine/engine.h"
 
+#include "base/texts.h"
 #include "engine/held.h"
 #include "engine/hot.h"
 
@@ -206,8 +207,7 @@ static void keep_control(struct weft_peer *peer, struct weft_path *path,
     struct control *kept = malloc(sizeof(*kept));
 
     if (kept == NULL) {
-        weft_wireup_abort(weft_engine.job, 1,
-                          "out of memory: cannot keep an answer to a peer");
+        weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_ANSWER);
     }
     *kept = (struct control){
         .retry = {.again = retry_control, .failed = free_control},

@@ -2,6 +2,7 @@
 
 #include "base/crc32c.h"
 #include "base/log.h"
+#include "base/texts.h"
 
 #include <stddef.h>
 
@@ -25,11 +26,8 @@ enum weft_rc weft_seal_report(const struct weft_header *header, uint64_t length,
 {
     const uint64_t end = length - at < block ? length : at + block;
 
-    weft_log_error("a message of %llu bytes from rank %u of its communicator with tag "
-                   "%d, sequence %u, changed on its way: the block at offset %llu, up to "
-                   "%llu, arrived with checksum %08x instead of %08x",
-                   (unsigned long long)length, header->source, header->tag,
-                   header->sequence, (unsigned long long)at, (unsigned long long)end, is,
-                   was);
+    weft_log_error(WEFT_S_CHANGED, (unsigned long long)length, header->source,
+                   header->tag, header->sequence, (unsigned long long)at,
+                   (unsigned long long)end, is, was);
     return WEFT_ERR_CHECKSUM;
 }

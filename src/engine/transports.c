@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 
 #include "base/log.h"
+#include "base/texts.h"
 #include "engine/hot.h"
 
 #include <time.h>
@@ -152,9 +153,7 @@ enum weft_rc weft_engine_begin(struct weft_peer *peer)
     }
     rc = connect_to(peer);
     if (rc != WEFT_OK) {
-        weft_log_error("rank %u cannot be reached: it does not share this node's "
-                       "memory, and no network is open",
-                       weft_process_rank(peer->process));
+        weft_log_error(WEFT_S_UNREACHABLE, weft_process_rank(peer->process));
         return rc == WEFT_ERR_NOMEM ? rc : WEFT_ERR_UNREACHABLE;
     }
     if (peer->path->packets->is_node_local) {

@@ -11,6 +11,7 @@
 
 #include "base/futex.h"
 #include "base/log.h"
+#include "base/texts.h"
 #include "engine/hot.h"
 #include "engine/lock.h"
 #include "engine/thread.h"
@@ -94,10 +95,7 @@ static void start_one(void)
         threads.count++;
     } else if (threads.count == 0 && !threads.is_refused) {
         threads.is_refused = true;
-        weft_log_error(
-            "no thread can be started for work that blocks (%s): it is done by "
-            "threads of the program, inside MPI calls",
-            strerror(errno));
+        weft_log_error(WEFT_S_WORK_THREAD, strerror(errno));
     }
 }
 

@@ -9,6 +9,7 @@
 #include "p2p/internal.h"
 
 #include "base/log.h"
+#include "base/texts.h"
 #include "engine/seal.h"
 #include "p2p/probe.h"
 #include "transfer/late_sums.h"
@@ -31,9 +32,7 @@ static __attribute__((noinline)) bool is_to_be_kept(struct weft_peer *from,
         return false;
     }
     if ((header->flags & WEFT_PKT_READY) != 0) {
-        weft_log_error(
-            "rank %u sent in ready mode with tag %d, but no receive was posted",
-            weft_process_rank(from->process), header->tag);
+        weft_log_error(WEFT_S_READY, weft_process_rank(from->process), header->tag);
     }
     if (weft_p2p.has_checksum && header->kind == WEFT_PKT_EAGER &&
         !weft_seal_is_intact(header, data, len)) {
@@ -158,8 +157,7 @@ typedef const char *control_handler(struct weft_peer *from,
 static const char *on_offer(struct weft_peer *from, const union weft_pkt_control *packet)
 {
     if (weft_p2p_reach_peer(from) != WEFT_OK) {
-        weft_wireup_abort(weft_engine.job, 1,
-                          "out of memory: cannot keep the offer of a peer");
+        weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_OFFER);
     }
     return weft_offer_on_offer(from, packet);
 }

@@ -6,6 +6,7 @@
  */
 #include "p2p/internal.h"
 
+#include "base/texts.h"
 #include "transfer/accessible.h"
 #include "transfer/offer.h"
 #include "transfer/rndv.h"
@@ -113,7 +114,7 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     const char *fault;
 
     if (weft_p2p_reach_peer(peer) != WEFT_OK) {
-        weft_wireup_abort(weft_engine.job, 1, "out of memory: cannot answer a peer");
+        weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_REPLY);
     }
     if (weft_unlikely(peer->is_failed)) { /* it announced, and nobody can fetch it now */
         weft_p2p_fail_recv(recv, (int)header->source);
@@ -131,8 +132,7 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
     }
     recv->transfer = weft_transfer_take(peer, false, &recv->data, &recv_events, recv);
     if (recv->transfer == NULL) {
-        weft_wireup_abort(weft_engine.job, 1,
-                          "out of memory: cannot receive a long message");
+        weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_RECEIVE);
     }
     weft_rndv_begin(recv->transfer, header, data, len);
 }
@@ -148,7 +148,7 @@ void weft_p2p_drop(struct weft_peer *from, const struct weft_header *header,
         return;
     }
     if (weft_p2p_take_request(&request) != WEFT_OK) {
-        weft_wireup_abort(weft_engine.job, 1, "out of memory: cannot drop a message");
+        weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_DROP);
     }
     recv = (struct weft_p2p_request *)request;
     weft_p2p_fill_recv(recv, NULL, 0);

@@ -1,5 +1,7 @@
 #include "p2p/truncated.h"
 
+#include "base/texts.h"
+
 #include <stdio.h>
 
 static struct {
@@ -29,10 +31,8 @@ bool weft_truncated_describe(const struct weft_comm *comm, char *text, size_t si
     if (plane == WEFT_PLANE_P2P) { /* elsewhere it is none of the user's */
         snprintf(tag, sizeof(tag), " with tag %d", (int)last.header.tag);
     }
-    snprintf(text, size,
-             "rank %d has sent %llu bytes%s, and the receive has room for %llu",
-             (int)last.header.source, (unsigned long long)last.length, tag,
-             (unsigned long long)last.capacity);
+    snprintf(text, size, WEFT_S_TRUNCATED, (int)last.header.source,
+             (unsigned long long)last.length, tag, (unsigned long long)last.capacity);
     last.is_set = false;
     return true;
 }

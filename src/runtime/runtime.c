@@ -90,6 +90,7 @@ static enum weft_rc check_settings(void)
 
 static enum weft_rc wire_up(void)
 {
+    extern char **environ;
     const struct weft_segment_header *header;
     enum weft_rc rc;
 
@@ -101,8 +102,8 @@ static enum weft_rc wire_up(void)
     run.is_wired = true;
     header = run.job.segment.header;
     weft_log_identity(run.job.who.rank, run.host);
-    if (run.job.who.rank == 0) { /* once for the whole job */
-        weft_settings_warn();
+    if (run.job.who.rank == 0 && !run.job.is_by_mpiexec) { /* once for the whole job */
+        weft_settings_warn("weft", environ);
     }
     weft_environment_open(&run.job);
     weft_wait_set_crowded(header->local_size > header->cpu_count);

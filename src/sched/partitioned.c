@@ -25,6 +25,7 @@
  */
 #include "sched/partitioned.h"
 
+#include "base/texts.h"
 #include "engine/engine.h"
 #include "engine/hot.h"
 #include "engine/lock.h"
@@ -262,8 +263,7 @@ static enum weft_rc start_recv(struct weft_request *request)
 static void meet(struct partitioned *p)
 {
     if (p->greeting_rc == WEFT_OK && make_units(p) != WEFT_OK) {
-        weft_wireup_abort(weft_engine.job, 1,
-                          "out of memory: cannot start a partitioned receive");
+        weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_PARTITIONED);
     }
     if (!p->request->is_inactive) {
         receive_units(p);

@@ -1,6 +1,7 @@
 #include "transfer/accessible.h"
 
 #include "base/memory.h"
+#include "base/texts.h"
 
 #include <stdio.h>
 
@@ -46,8 +47,7 @@ void weft_data_end_if_inaccessible(struct weft_job *job, const struct weft_data 
         weft_memory_is_all_readable(weft_data_at(data, offset), (size_t)length)) {
         return;
     }
-    snprintf(cause, sizeof(cause),
-             "MPI_ERR_BUFFER: a buffer given to a %s with tag %d: %s", operation, tag,
+    snprintf(cause, sizeof(cause), WEFT_S_BUFFER_GIVEN, operation, tag,
              weft_memory_describe(data->buffer, data->bytes, what, sizeof(what)));
     weft_wireup_abort(job, MPI_ERR_BUFFER, cause);
 }

@@ -1,5 +1,6 @@
 #include "transfer/offer.h"
 
+#include "base/texts.h"
 #include "transfer/rndv_node.h"
 #include "transfer/late_sums.h"
 #include "transfer/sums.h"
@@ -90,8 +91,7 @@ const char *weft_offer_on_offer(struct weft_peer *peer,
     }
     offer = take_slot(peer, came->share);
     if (offer == NULL) {
-        weft_wireup_abort(weft_engine.job, 1,
-                          "out of memory: cannot keep the offer of a peer");
+        weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_OFFER);
     }
     *offer = (struct weft_offer){
         .request = came->request,

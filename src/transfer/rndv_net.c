@@ -1,5 +1,7 @@
 #include "transfer/rndv_net.h"
 
+#include "base/texts.h"
+
 #include <stdlib.h>
 
 enum {
@@ -31,8 +33,7 @@ static struct net_op *take_op(uint64_t name, void *memory)
     } else {
         one = malloc(sizeof(*one));
         if (one == NULL) {
-            weft_wireup_abort(weft_engine.job, 1,
-                              "out of memory: cannot send a long message");
+            weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_SEND);
         }
     }
     *one = (struct net_op){.op.done = on_done, .name = name, .memory = memory};
@@ -291,7 +292,7 @@ static bool send_next(struct weft_peer *peer, struct weft_push *push)
     if (push->send->data.type != NULL) {
         packed = malloc(n);
         if (packed == NULL) {
-            weft_wireup_abort(weft_engine.job, 1, "out of memory: cannot pack a message");
+            weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_PACK);
         }
         weft_data_gather(&push->send->data, push->offset, packed, n);
         from = packed;

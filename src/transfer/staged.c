@@ -1,5 +1,6 @@
 #include "transfer/staged.h"
 
+#include "base/texts.h"
 #include "transfer/stage.h"
 
 static const struct weft_transfer_ops staged;
@@ -23,7 +24,7 @@ static struct weft_stage stage_of(struct weft_staged *s, int i)
     if (s->stage[i].at == NULL) {
         s->stage[i] = weft_stage_take_any();
         if (s->stage[i].at == NULL) {
-            weft_wireup_abort(weft_engine.job, 1, "out of memory: cannot pack a message");
+            weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_PACK);
         }
     }
     return s->stage[i];

@@ -1,6 +1,7 @@
 #include "transfer/protocol.h"
 
 #include "base/pool.h"
+#include "base/texts.h"
 #include "transfer/accessible.h"
 #include "transfer/stage.h"
 #include "transfer/sums.h"
@@ -379,8 +380,7 @@ struct weft_push *weft_push_make(struct weft_peer *peer, const struct weft_push 
     struct weft_push *made = malloc(sizeof(*made));
 
     if (made == NULL) {
-        weft_wireup_abort(weft_engine.job, 1,
-                          "out of memory: cannot move a long message in chunks");
+        weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_CHUNKS);
     }
     *made = *push;
     made->peer = peer;

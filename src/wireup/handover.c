@@ -4,6 +4,7 @@
 #include "base/crc32c.h"
 #include "base/futex.h"
 #include "base/log.h"
+#include "base/texts.h"
 #include "wireup/passing.h"
 #include "wireup/same.h"
 #include "wireup/secret.h"
@@ -144,7 +145,7 @@ static int listen_at(const char *name)
         fd = -1;
     }
     if (fd < 0) {
-        weft_log_error("cannot listen for the ranks of this node: %s", strerror(errno));
+        weft_log_error(WEFT_S_SEGMENT_LISTEN, strerror(errno));
     }
     return fd;
 }
@@ -267,9 +268,7 @@ static enum weft_rc attach_own_file(const char *path, int fd, struct weft_segmen
     enum weft_rc rc = WEFT_ERR_SYSTEM;
 
     if (!weft_segment_is_private(fd)) {
-        weft_log_error("%s belongs to another user, or another user can change it: it is "
-                       "not used",
-                       path);
+        weft_log_error(WEFT_S_SEGMENT_USER, path);
     } else {
         rc = weft_segment_attach(fd, out);
     }
@@ -361,7 +360,7 @@ static enum weft_rc random_name(char *name)
     unsigned char bytes[NAME_BYTES / 2];
 
     if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
-        weft_log_error("random bytes: %s", strerror(errno));
+        weft_log_error(WEFT_S_RANDOM, strerror(errno));
         return WEFT_ERR_SYSTEM;
     }
     for (size_t i = 0; i < sizeof(bytes); i++) {
@@ -460,9 +459,7 @@ static enum weft_rc follow(const struct weft_kvs_ops *kvs, const struct weft_who
     }
     rc = kvs->get(who->leader, key, value);
     if (rc != WEFT_OK || !read_names(value, names)) {
-        weft_log_error(
-            "rank %d, the first of this node, has not published the job segment",
-            who->leader);
+        weft_log_error(WEFT_S_SEGMENT_NONE, who->leader);
         return WEFT_ERR_LAUNCH;
     }
     if (attach_by_socket(names->socket, out) == WEFT_OK) {

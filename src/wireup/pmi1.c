@@ -6,6 +6,7 @@
 #include "wireup/kvs.h"
 
 #include "base/log.h"
+#include "base/texts.h"
 #include "wireup/passing.h"
 #include "wireup/pmi_fd.h"
 
@@ -161,8 +162,7 @@ static enum weft_rc ask(const char *request, const char *wanted, char *answer)
     }
     if (!find_word(answer, "cmd", command, sizeof(command)) ||
         strcmp(command, wanted) != 0) {
-        weft_log_error("PMI-1: asked for %s, the launcher answered: %.200s", wanted,
-                       answer);
+        weft_log_error(WEFT_S_PMI_ANSWER, wanted, answer);
         return WEFT_ERR_LAUNCH;
     }
     return WEFT_OK;
@@ -244,7 +244,7 @@ static enum weft_rc take_answers(int patience)
             return rc;
         }
         if (!keep_answer(line)) {
-            weft_log_error("PMI-1: the launcher said, unasked: %.200s", line);
+            weft_log_error(WEFT_S_PMI_UNASKED, line);
             return WEFT_ERR_LAUNCH;
         }
         patience = 0;
@@ -308,8 +308,7 @@ static enum weft_rc read_locations(struct weft_who *who, struct weft_location *m
         return rc;
     }
     if (rc != WEFT_OK || weft_pmi1_read_mapping(text, who, map) != WEFT_OK) {
-        weft_log_error("PMI-1: the launcher does not say which rank runs where "
-                       "(PMI_process_mapping)");
+        weft_log_error(WEFT_S_PMI_MAPPING);
         return WEFT_ERR_LAUNCH;
     }
     return WEFT_OK;
@@ -322,7 +321,7 @@ static enum weft_rc hello(struct weft_who *who)
         ask("cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init", answer);
 
     if (rc == WEFT_OK && !is_granted(answer)) {
-        weft_log_error("PMI-1: the launcher refuses this process: %.200s", answer);
+        weft_log_error(WEFT_S_PMI_REFUSED, answer);
         rc = WEFT_ERR_LAUNCH;
     }
     if (rc == WEFT_OK) {
@@ -332,8 +331,7 @@ static enum weft_rc hello(struct weft_who *who)
         return rc;
     }
     if (!find_word(answer, "kvsname", pmi.kvs, sizeof(pmi.kvs))) {
-        weft_log_error("PMI-1: the launcher's answer names no key-value space: %.200s",
-                       answer);
+        weft_log_error(WEFT_S_PMI_SPACE, answer);
         return WEFT_ERR_LAUNCH;
     }
     snprintf(who->job, sizeof(who->job), "%s", pmi.kvs);
@@ -355,10 +353,7 @@ static enum weft_rc refused(const char *answer)
 
     find_word(answer, "msg", why, sizeof(why));
     if (strcmp(why, "in_use") != 0) { /* which mpiexec says itself, and ends the job */
-        weft_log_error("this rank has run another MPI program before, and mpiexec cannot "
-                       "give this one memory of its own (%s): start it by an mpiexec of "
-                       "its own",
-                       why[0] != '\0' ? why : "no answer");
+        weft_log_error(WEFT_S_NEXT_PROGRAM, why[0] != '\0' ? why : "no answer");
     }
     return WEFT_ERR_LAUNCH;
 }
@@ -435,7 +430,7 @@ static enum weft_rc put(const char *key, const char *value)
         return rc;
     }
     if (!is_granted(answer)) {
-        weft_log_error("PMI-1: the launcher refuses key %s: %.200s", key, answer);
+        weft_log_error(WEFT_S_PMI_KEY, key, answer);
         return WEFT_ERR_LAUNCH;
     }
     return WEFT_OK;

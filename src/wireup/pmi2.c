@@ -9,6 +9,7 @@
 #include "wireup/kvs.h"
 
 #include "base/log.h"
+#include "base/texts.h"
 #include "wireup/pmi_fd.h"
 
 #include <assert.h>
@@ -181,8 +182,7 @@ static enum weft_rc ask(const char *name, const char *words, char **answer)
     }
     snprintf(wanted, sizeof(wanted), "%s-response", name);
     if (!is_word(*answer, "cmd", wanted)) {
-        weft_log_error("PMI-2: asked for %s, the launcher answered: %.200s", name,
-                       *answer);
+        weft_log_error(WEFT_S_PMI2_ANSWER, name, *answer);
         free(*answer);
         return WEFT_ERR_LAUNCH;
     }
@@ -199,7 +199,7 @@ static enum weft_rc ask_for_yes(const char *name, const char *words)
         return rc;
     }
     if (!is_word(answer, "rc", "0")) {
-        weft_log_error("PMI-2: the launcher refuses %s: %.200s", name, answer);
+        weft_log_error(WEFT_S_PMI2_REFUSED, name, answer);
         rc = WEFT_ERR_LAUNCH;
     }
     free(answer);
@@ -247,7 +247,7 @@ static enum weft_rc agree_on_version(void)
     line[n - 1] = '\0';
     if (strncmp(line, "cmd=response_to_init ", 21) != 0 ||
         strstr(line, " pmi_version=2") == NULL || strstr(line, " rc=0") == NULL) {
-        weft_log_error("PMI-2: the launcher refuses this process: %.200s", line);
+        weft_log_error(WEFT_S_PMI2_PROCESS, line);
         return WEFT_ERR_LAUNCH;
     }
     return WEFT_OK;
@@ -272,8 +272,7 @@ static enum weft_rc present(const struct weft_who *who)
     if (!is_word(answer, "rc", "0") || !find_word(answer, "rank", rank, sizeof(rank)) ||
         !find_word(answer, "size", size, sizeof(size)) || atoi(rank) != who->rank ||
         atoi(size) != who->size) {
-        weft_log_error("PMI-2: this is rank %d of %d, and the launcher says: %.200s",
-                       who->rank, who->size, answer);
+        weft_log_error(WEFT_S_PMI2_RANK, who->rank, who->size, answer);
         rc = WEFT_ERR_LAUNCH;
     }
     free(answer);
@@ -289,7 +288,7 @@ static enum weft_rc name_job(struct weft_who *who)
         return rc;
     }
     if (!find_word(answer, "jobid", pmi.job, sizeof(pmi.job)) || pmi.job[0] == '\0') {
-        weft_log_error("PMI-2: the launcher does not name the job: %.200s", answer);
+        weft_log_error(WEFT_S_PMI2_JOB, answer);
         rc = WEFT_ERR_LAUNCH;
     }
     free(answer);
@@ -307,8 +306,7 @@ static enum weft_rc read_locations(struct weft_who *who, struct weft_location *m
         free(text);
     }
     if (rc == WEFT_ERR_ARGUMENT) {
-        weft_log_error("PMI-2: the launcher does not say which rank runs where "
-                       "(PMI_process_mapping)");
+        weft_log_error(WEFT_S_PMI2_MAPPING);
         rc = WEFT_ERR_LAUNCH;
     }
     return rc;

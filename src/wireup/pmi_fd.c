@@ -1,6 +1,7 @@
 #include "wireup/pmi_fd.h"
 
 #include "base/log.h"
+#include "base/texts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +12,7 @@
 enum weft_rc weft_pmi_lost(const char *protocol, const char *doing, const char *why,
                            bool is_new)
 {
-    weft_log_error("%s over %s: %s: the launcher is gone, or is not one for MPI%s", doing,
-                   protocol, why,
+    weft_log_error(WEFT_S_PMI_GONE, doing, protocol, why,
                    is_new ? ", or it has served another MPI program of this rank before "
                             "(only Weft's mpiexec serves several)"
                           : "");
@@ -63,17 +63,11 @@ enum weft_rc weft_pmi_inherit(const char *protocol, int *fd, struct weft_who *wh
     who->rank = number_from("PMI_RANK");
     who->size = number_from("PMI_SIZE");
     if (*fd < 0 || who->rank < 0 || who->size < 1 || who->rank >= who->size) {
-        weft_log_error("%s: the environment has PMI_FD=%d PMI_RANK=%d PMI_SIZE=%d, which "
-                       "makes no sense",
-                       protocol, *fd, who->rank, who->size);
+        weft_log_error(WEFT_S_PMI_ENVIRONMENT, protocol, *fd, who->rank, who->size);
         return WEFT_ERR_LAUNCH;
     }
     if (fcntl(*fd, F_SETFD, FD_CLOEXEC) != 0) {
-        weft_log_error(
-            "descriptor %d, through which the launcher is reached, was closed on "
-            "the way: does a script or wrapper between launcher and program "
-            "close descriptors?",
-            *fd);
+        weft_log_error(WEFT_S_CLOSED_PMI, *fd);
         return WEFT_ERR_LAUNCH;
     }
     return WEFT_OK;

@@ -7,6 +7,7 @@
 
 #include "base/library.h"
 #include "base/log.h"
+#include "base/texts.h"
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -59,18 +60,15 @@ static enum weft_rc load(void)
     if (library == NULL) {
         const char *why = dlerror();
 
-        weft_log_error(
-            "the launcher speaks PMIx, but its library cannot be loaded (%s): %s", why,
-            weft_library_advice(why, "install libpmix (Debian: libpmix2)"));
+        weft_log_error(WEFT_S_PMIX_LIBRARY, why,
+                       weft_library_advice(why, "install libpmix (Debian: libpmix2)"));
         return WEFT_ERR_LAUNCH;
     }
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
         void *found = dlsym(library, symbols[i].name);
 
         if (found == NULL) {
-            weft_log_error("libpmix.so.2 has no %s: is it a PMIx library of version 3 or "
-                           "later?",
-                           symbols[i].name);
+            weft_log_error(WEFT_S_PMIX_SYMBOL, symbols[i].name);
             return WEFT_ERR_LAUNCH;
         }
         memcpy(symbols[i].to, &found, sizeof(found));
@@ -80,7 +78,7 @@ static enum weft_rc load(void)
 
 static enum weft_rc failed(const char *doing, pmix_status_t status)
 {
-    weft_log_error("%s over PMIx: %s", doing, pmix.error_string(status));
+    weft_log_error(WEFT_S_PMIX_FAILED, doing, pmix.error_string(status));
     return WEFT_ERR_LAUNCH;
 }
 
@@ -212,7 +210,7 @@ static enum weft_rc ask_who(struct weft_who *who)
     who->node_count = 1;
     if (!get_number(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, &who->size) ||
         pmix.me.rank >= (pmix_rank_t)who->size) {
-        weft_log_error("PMIx: the launcher does not say how many ranks the job has");
+        weft_log_error(WEFT_S_PMIX_SIZE);
         return WEFT_ERR_LAUNCH;
     }
     if (!get_number(PMIX_RANK_WILDCARD, PMIX_NUM_NODES, &who->node_count) ||
@@ -221,7 +219,7 @@ static enum weft_rc ask_who(struct weft_who *who)
         weft_log_info("PMIx: the launcher does not say how many nodes the job has");
     }
     if (!read_peers(who) || (who->node_count > 1 && !find_node(who))) {
-        weft_log_error("PMIx: the launcher does not say which ranks share this node");
+        weft_log_error(WEFT_S_PMIX_NODE);
         return WEFT_ERR_LAUNCH;
     }
     return WEFT_OK;
@@ -308,7 +306,7 @@ static enum weft_rc pmix_locations(const struct weft_who *who, struct weft_locat
         free(nodes);
     }
     if (!is_good) {
-        weft_log_error("PMIx: the launcher does not say which rank runs where");
+        weft_log_error(WEFT_S_PMIX_MAP);
         return WEFT_ERR_LAUNCH;
     }
     return weft_who_from_nodes(&copy, map);

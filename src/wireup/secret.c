@@ -1,6 +1,7 @@
 #include "wireup/secret.h"
 
 #include "base/log.h"
+#include "base/texts.h"
 
 #include <string.h>
 
@@ -19,10 +20,7 @@ enum weft_rc weft_secret_leave(const struct weft_kvs_ops *kvs,
         text[2 * i + 1] = DIGITS[segment->header->secret[i] & 0xf];
     }
     if (segment->header->node_count > 1) {
-        weft_log_warn("the job's secret goes to other hosts through the launcher (%s), "
-                      "which may not encrypt it: whoever can read its connections can "
-                      "take part in the job",
-                      kvs->name);
+        weft_log_warn(WEFT_S_SECRET_PLAIN, kvs->name);
     }
     return kvs->put(KEY, text);
 }
@@ -46,9 +44,7 @@ enum weft_rc weft_secret_take(const struct weft_kvs_ops *kvs,
 
     if (kvs->get(0, KEY, text) != WEFT_OK ||
         !read_secret(text, segment->header->secret)) {
-        weft_log_error(
-            "rank 0 has published no secret of the job through the launcher (%s)",
-            kvs->name);
+        weft_log_error(WEFT_S_SECRET_NONE, kvs->name);
         return WEFT_ERR_LAUNCH;
     }
     return WEFT_OK;

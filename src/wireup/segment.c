@@ -3,6 +3,7 @@
 #include "base/futex.h"
 #include "base/log.h"
 #include "base/process.h"
+#include "base/texts.h"
 #include "base/wait.h"
 
 #include <assert.h>
@@ -72,9 +73,9 @@ static enum weft_rc map_it(int fd, const struct weft_segment_header *h,
     void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
     if (base == MAP_FAILED) {
-        weft_log_error(
-            "cannot map the job segment, %zu bytes: %s%s", bytes, strerror(errno),
-            errno == ENOMEM ? ": raise the limit of address space (ulimit -v)" : "");
+        weft_log_error(WEFT_S_SEGMENT_MAP, bytes, strerror(errno),
+                       errno == ENOMEM ? ": raise the limit of address space (ulimit -v)"
+                                       : "");
         return WEFT_ERR_SYSTEM;
     }
     madvise(base, bytes, MADV_DONTDUMP); /* a core file of one rank is about that rank */
@@ -138,8 +139,7 @@ static bool set_size_of(int fd, struct weft_segment_header *h)
 
 static enum weft_rc fail_to_make(int fd, uint64_t bytes)
 {
-    weft_log_error("cannot make the job segment, %llu bytes: %s%s",
-                   (unsigned long long)bytes, strerror(errno),
+    weft_log_error(WEFT_S_SEGMENT_MAKE, (unsigned long long)bytes, strerror(errno),
                    errno == EFBIG ? ": raise the limit of file sizes (ulimit -f)" : "");
     close(fd);
     return WEFT_ERR_SYSTEM;
@@ -152,7 +152,7 @@ enum weft_rc weft_segment_create(const struct weft_segment_plan *plan,
     int fd = memfd_create("weft", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
     if (fd < 0) {
-        weft_log_error("cannot make the job segment: %s", strerror(errno));
+        weft_log_error(WEFT_S_SEGMENT_OPEN, strerror(errno));
         return WEFT_ERR_SYSTEM;
     }
     lay_out(&h, plan);

@@ -2,6 +2,7 @@
 
 #include "base/flush.h"
 #include "base/log.h"
+#include "base/texts.h"
 #include "wireup/handover.h"
 #include "wireup/same.h"
 
@@ -88,11 +89,7 @@ static enum inherited attach_inherited(struct weft_job *job)
         return BROKEN; /* it is there, but cannot be mapped, as was said */
     }
     if (rc != WEFT_OK || rank < 0 || (uint32_t)rank >= job->segment.header->job_size) {
-        weft_log_error(
-            "descriptor %d, through which mpiexec shares the job's memory, was "
-            "closed on the way: does a script or wrapper between mpiexec and "
-            "the program close descriptors?",
-            fd);
+        weft_log_error(WEFT_S_CLOSED_JOB, fd);
         return BROKEN;
     }
     job->who.rank = rank;
@@ -240,8 +237,7 @@ static enum weft_rc open_by_environment(struct weft_job *job)
         return open_foreign(job, &weft_pmix_ops);
     }
     if (is_lost_in_slurm()) {
-        weft_log_error("started by srun without PMI, so that its tasks cannot find each "
-                       "other: use srun --mpi=pmix or srun --mpi=pmi2");
+        weft_log_error(WEFT_S_SRUN_NO_PMIX);
         return WEFT_ERR_LAUNCH;
     }
     return open_alone(job);

@@ -137,7 +137,7 @@ def a_limit_of_file_sizes_below_the_segment_is_told_in_one_line():
     small = 64 * 1024
     mpiexec("-n", 2, "true", preexec_fn=limit(small, resource.RLIM_INFINITY))
     mpiexec("-n", 2, "true", code=1, preexec_fn=limit(small, small),
-            says=[r"the job segment, \d+ bytes: File too large: raise .*ulimit -f"])
+            says=[r"the memory that ranks share, \d+ bytes: File too large: raise .*ulimit -f"])
 
 
 @case("stubborn")

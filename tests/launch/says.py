@@ -49,25 +49,30 @@ def the_same_under_other_launchers_and_alone():
         claim(done.code != 0 and b"before" in done.out, (under, done.code, done.out))
 
 
+CURE = ": receive more, or send less"
+
+
 @case("errors")
 def a_message_longer_than_its_buffer_is_described():
     short = "rank 1 has sent 400 bytes with tag 5, and the receive has room for 40"
-    for how, call in (("recv", "MPI_Recv"), ("posted", "MPI_Wait"), ("waitall", "MPI_Waitall")):
-        fails(how, {"waitall": 19}.get(how, 15), f"{call} on MPI_COMM_WORLD: .*{short}", 2, 0)
+    for how, call in (("recv", "MPI_Recv"), ("posted", "MPI_Wait")):
+        fails(how, 15, f"{call} on MPI_COMM_WORLD: MPI_ERR_TRUNCATE: {short}{CURE}", 2, 0)
+    fails("waitall", 19, "MPI_Waitall on MPI_COMM_WORLD: MPI_ERR_IN_STATUS: at least one of 2 "
+          f"operations failed: {short}", 2, 0)
     fails("collective", 15, "MPI_Bcast .*rank 0 has sent 400 bytes, and the receive has room "
-          "for 40", 2, 1)
+          f"for 40{CURE}", 2, 1)
 
 
 @case("errors")
 def a_long_message_is_described_too():
-    fails("long", 15, "MPI_Recv .*rank 1 has sent 400000 bytes with tag 5, .* room for 40",
-          2, 0)
+    fails("long", 15, "MPI_Recv .*rank 1 has sent 400000 bytes with tag 5, .* room for 40"
+          + CURE, 2, 0)
 
 
 @case("errors")
 def a_type_without_a_name_is_described():
     fails("unnamed", 10, "MPI_Allreduce .*MPI_SUM is not defined for contiguous of "
-          "MPI_DOUBLE, 24 bytes")
+          "MPI_DOUBLE, 24 bytes: use a type that it is defined for, or MPI_Op_create")
     fails("uncommitted", 3, r"MPI_Send .*the datatype \(contiguous of MPI_DOUBLE, 24 bytes\) "
           "is not committed: call MPI_Type_commit")
 
@@ -117,9 +122,39 @@ def a_misspelt_setting_is_told_once_for_the_job():
     for name, meant in (("WEFT_NETT", "WEFT_NET"), ("WEFT_TRANPSORT", "WEFT_TRANSPORT"),
                         ("weft_log", "WEFT_LOG")):
         mpiexec("-n", 5, program("says"), "nothing", variables={name: "1"},
-                says=[f"^weft: {name} is not a setting and has no effect; did you mean "
+                says=[f"^mpiexec: {name} is not a setting and has no effect; did you mean "
                       f"{meant}\\?$"])
     mpiexec("-n", 2, program("says"), "nothing", variables={"WEFT_OF_MINE": "1"})
+    for option in ("-x", "-env"):  # for all programs, and for one
+        words = ("WEFT_LGO=1",) if option == "-x" else ("WEFT_LGO", "1")
+        mpiexec(option, *words, "-n", 2, program("says"), "nothing",
+                says=[r"^mpiexec: WEFT_LGO is not a setting and has no effect; did you mean "
+                      r"WEFT_LOG\?$"])
+
+
+@case("settings")
+def a_misspelt_setting_is_told_once_under_other_launchers():
+    silence = os.pipe()[0]  # hydra wants an input without an end
+    for under in ((), ("mpiexec.hydra", "-launcher", "fork", "-n", 3)):
+        done = Running([*under, program("says"), "nothing"], stdin=silence,
+                       variables={"WEFT_LGO": "1", "WEFT_CHECKSUM": "yes"}).finish()
+        equal(sorted(done.err.decode().splitlines()),
+              ["weft: WEFT_CHECKSUM=yes: the value is not one of 0|1; 0 is used",
+               "weft: WEFT_LGO is not a setting and has no effect; did you mean WEFT_LOG?"],
+              under)
+
+
+@case("settings")
+def a_value_that_a_setting_does_not_take_is_told_once_for_the_job():
+    mpiexec("-n", 5, program("says"), "nothing",
+            variables={"WEFT_LOG": "loud", "WEFT_WARM": "soon"},
+            says=[r"^mpiexec: WEFT_(LOG|WARM)=.*"] * 2)
+    mpiexec("-n", 5, program("says"), "nothing", variables={"WEFT_LOG": "loud"},
+            says=[r"^mpiexec: WEFT_LOG=loud: the value is not one of "
+                  r"none\|error\|warn\|info\|debug; error is used$"])
+    mpiexec("-n", 2, program("says"), "nothing", variables={"WEFT_WARM": "soon"},
+            says=[r"^mpiexec: WEFT_WARM=soon: the value is not a number \(milliseconds\); 1000 is "
+                  "used$"])
 
 
 @case("settings")

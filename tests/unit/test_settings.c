@@ -63,13 +63,14 @@ static void a_misspelt_name_finds_its_setting(void **state)
         const char *meant;
     } rows[] = {
         {"WEFT_NETT", "WEFT_NET"},
-        {"WEFT_NTE", NULL}, /* two letters of three: too far */
+        {"WEFT_NTE", "WEFT_NET"},
+        {"WEFT_ETN", NULL}, /* two letters of three: too far */
         {"WEFT_NETWORK", "WEFT_NET"},
         {"WEFT_STREAM", "WEFT_STREAMS"},
         {"WEFT_TRANPSORT", "WEFT_TRANSPORT"},
         {"WEFT_CHECK_SUM", "WEFT_CHECKSUM"},
         {"weft_ports", "WEFT_PORTS"},
-        {"WEFT_RHS", NULL},
+        {"WEFT_RHS", "WEFT_RSH"},
         {"WEFT_RS", "WEFT_RSH"},
         {"WEFT_NET", NULL},
         {"WEFT_JOB", NULL},

@@ -9,8 +9,10 @@ static void distance_counts_letters_that_differ(void **state)
     assert_int_equal(weft_edit_distance("", ""), 0);
     assert_int_equal(weft_edit_distance("hosts", "HOSTS"), 0);
     assert_int_equal(weft_edit_distance("bindto", "bind-to"), 1);
-    assert_int_equal(weft_edit_distance("hostfiel", "hostfile"), 2);
+    assert_int_equal(weft_edit_distance("hostfiel", "hostfile"), 1);
     assert_int_equal(weft_edit_distance("WEFT_NETT", "WEFT_NET"), 1);
+    assert_int_equal(weft_edit_distance("WEFT_LGO", "WEFT_LOG"), 1);
+    assert_int_equal(weft_edit_distance("abcd", "badc"), 2);
     assert_int_equal(weft_edit_distance("", "abc"), 3);
     assert_int_equal(weft_edit_distance("abc", ""), 3);
     assert_int_equal(weft_edit_distance("kitten", "sitting"), 3);

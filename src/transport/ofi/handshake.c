@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/process.h"
+#include "base/texts.h"
 #include "transport/ofi/sodium.h"
 #include "wireup/segment.h"
 
@@ -124,7 +125,7 @@ static bool is_tag_right(const struct weft_handshake_self *self,
 static enum weft_rc draw(uint8_t nonce[WEFT_HANDSHAKE_NONCE_BYTES])
 {
     if (getrandom(nonce, WEFT_HANDSHAKE_NONCE_BYTES, 0) != WEFT_HANDSHAKE_NONCE_BYTES) {
-        weft_log_error("cannot draw random numbers: %s", strerror(errno));
+        weft_log_error(WEFT_S_RANDOM, strerror(errno));
         return WEFT_ERR_SYSTEM;
     }
     return WEFT_OK;

@@ -3,6 +3,7 @@
 
 #include "base/library.h"
 #include "base/log.h"
+#include "base/texts.h"
 
 #include <assert.h>
 #include <dlfcn.h>
@@ -36,23 +37,21 @@ enum weft_rc weft_sodium_open(void)
     if (library == NULL) {
         const char *why = dlerror();
 
-        weft_log_error(
-            "connections between ranks are authenticated with libsodium, which "
-            "cannot be loaded (%s): %s",
-            why, weft_library_advice(why, "install it (Debian: libsodium23)"));
+        weft_log_error(WEFT_S_NO_SODIUM, why,
+                       weft_library_advice(why, "install it (Debian: libsodium23)"));
         return WEFT_ERR_UNSUPPORTED;
     }
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
         void *found = dlsym(library, symbols[i].name);
 
         if (found == NULL) {
-            weft_log_error("libsodium.so.23 has no %s", symbols[i].name);
+            weft_log_error(WEFT_S_SODIUM_SYMBOL, symbols[i].name);
             return WEFT_ERR_UNSUPPORTED;
         }
         memcpy(symbols[i].to, &found, sizeof(found));
     }
     if (sodium.init() < 0) {
-        weft_log_error("libsodium does not start");
+        weft_log_error(WEFT_S_SODIUM_START);
         return WEFT_ERR_UNSUPPORTED;
     }
     sodium.is_open = true;

@@ -1,6 +1,7 @@
 #include "transport/ofi/common/fabric.h"
 
 #include "base/log.h"
+#include "base/texts.h"
 #include "transport/ofi/quirks/provider.h"
 
 #include <stdlib.h>
@@ -97,8 +98,8 @@ struct fi_info *weft_ofi_info(const struct weft_ofi *ofi,
 /* Says which step failed, and closes what was opened. */
 static enum weft_rc fail(struct weft_ofi *ofi, const char *step, long code)
 {
-    weft_log_error("libfabric's provider %s: %s: %s", ofi->info->fabric_attr->prov_name,
-                   step, weft_ofi_error(code));
+    weft_log_error(WEFT_S_PROVIDER, ofi->info->fabric_attr->prov_name, step,
+                   weft_ofi_error(code));
     weft_ofi_close(ofi);
     return WEFT_ERR_SYSTEM;
 }
@@ -128,8 +129,7 @@ enum weft_rc weft_ofi_choose(struct weft_ofi *ofi, const struct sockaddr_storage
     }
     ofi->info = find(at, at_bytes);
     if (ofi->info == NULL) {
-        weft_log_error("no provider of libfabric has connected endpoints with shared "
-                       "receive queues here (fi_info -t FI_EP_MSG shows them)");
+        weft_log_error(WEFT_S_NO_PROVIDER);
         return WEFT_ERR_UNSUPPORTED;
     }
     weft_log_info("network: libfabric's provider %s", ofi->info->fabric_attr->prov_name);

@@ -2,6 +2,7 @@
 
 #include "base/library.h"
 #include "base/log.h"
+#include "base/texts.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -68,14 +69,14 @@ static enum weft_rc load(void)
     if (library == NULL) {
         const char *why = dlerror();
 
-        weft_log_error("no network without libfabric, which cannot be loaded (%s): %s",
-                       why, weft_library_advice(why, "install it (Debian: libfabric1)"));
+        weft_log_error(WEFT_S_NO_LIBFABRIC, why,
+                       weft_library_advice(why, "install it (Debian: libfabric1)"));
         return WEFT_ERR_UNSUPPORTED;
     }
     if (!find_functions(&weft_libfabric) ||
         FI_VERSION_LT(weft_libfabric.version(), WEFT_OFI_API)) {
-        weft_log_error("the libfabric that was found is older than %d.%d",
-                       (int)FI_MAJOR(WEFT_OFI_API), (int)FI_MINOR(WEFT_OFI_API));
+        weft_log_error(WEFT_S_OLD_LIBFABRIC, (int)FI_MAJOR(WEFT_OFI_API),
+                       (int)FI_MINOR(WEFT_OFI_API));
         dlclose(library);
         library = NULL;
         return WEFT_ERR_UNSUPPORTED;

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/texts.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -51,9 +52,7 @@ bool weft_msg_find_own(struct weft_transport *tp)
     tp->own_count = list_own(tp->job, list);
     memcpy(tp->own, list, (size_t)tp->own_count * sizeof(list[0]));
     if (tp->own_count == 0) {
-        weft_log_error("this host has no address for jobs (WEFT_NET=%s); mpiexec "
-                       "--report shows why",
-                       weft_setting_text(WEFT_SET_NET));
+        weft_log_error(WEFT_S_NO_ADDRESS, weft_setting_text(WEFT_SET_NET));
         return false;
     }
     return true;
@@ -155,8 +154,7 @@ enum weft_rc weft_msg_find(struct weft_transport *tp, struct weft_msg_peer *peer
         }
     }
     if (!peer->has_address) {
-        weft_log_error("rank %u has published no address",
-                       weft_process_rank(peer->process));
+        weft_log_error(WEFT_S_PEER_NO_ADDRESS, weft_process_rank(peer->process));
         return WEFT_ERR_UNREACHABLE;
     }
     return WEFT_OK;

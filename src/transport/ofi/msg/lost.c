@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/texts.h"
 #include "transport/ofi/msg/address.h"
 #include "transport/ofi/msg/peer.h"
 #include "transport/ofi/quirks/silence.h"
@@ -87,8 +88,7 @@ static void lose(struct weft_transport *tp, struct weft_msg_stream *stream,
     }
     if (!was_open && !weft_msg_is_first(stream)) {
         weft_msg_name_peer(peer, name, sizeof(name));
-        weft_log_warn("no stream %u to %s: %s; long messages take fewer",
-                      (unsigned)stream->base.number, name, cause);
+        weft_log_warn(WEFT_S_STREAM, (unsigned)stream->base.number, name, cause);
         weft_msg_close_endpoint(stream);
         weft_msg_set_state(tp, stream, WEFT_MSG_LOST);
         return;

@@ -1,6 +1,7 @@
 #include "transport/ofi/msg/poll.h"
 
 #include "base/log.h"
+#include "base/texts.h"
 #include "transport/ofi/msg/clock.h"
 #include "transport/ofi/msg/events.h"
 #include "transport/ofi/msg/lost.h"
@@ -78,8 +79,7 @@ static void keep(struct weft_transport *tp, struct weft_msg_stream *stream,
     struct weft_msg_kept *kept = weft_msg_copy(frame, len);
 
     if (kept == NULL) {
-        weft_wireup_abort(tp->job, 1,
-                          "out of memory: cannot store a message from the network");
+        weft_wireup_abort(tp->job, 1, WEFT_S_OOM_STORE);
     }
     weft_msg_enqueue(&stream->kept, kept);
     if (!stream->is_keeping) {
@@ -246,8 +246,7 @@ static void complete_failed(struct weft_transport *tp)
     }
     if (weft_msg_slot_is_receive(tp, slot)) {
         if (!tp->is_closing && !is_of_connection(error.err)) {
-            weft_log_error("a packet could not be received: %s",
-                           weft_ofi_error(error.err));
+            weft_log_error(WEFT_S_PACKET, weft_ofi_error(error.err));
         }
         weft_msg_post(tp, slot);
     } else {

@@ -1,6 +1,7 @@
 #include "transport/ofi/msg/slots.h"
 
 #include "base/log.h"
+#include "base/texts.h"
 #include "transport/ofi/msg/lost.h"
 
 #include <stdlib.h>
@@ -201,7 +202,7 @@ void weft_msg_post(struct weft_transport *tp, struct weft_msg_slot *slot)
         slot->next = tp->to_post; /* tried again by the next poll */
         tp->to_post = slot;
         if (code != -FI_EAGAIN) {
-            weft_log_error("no receive could be posted: %s", weft_ofi_error(code));
+            weft_log_error(WEFT_S_NO_RECEIVE, weft_ofi_error(code));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 #include "base/settings.h"
 #include "base/log.h"
+#include "base/texts.h"
 #include "transport/ofi/msg/events.h"
 #include "transport/ofi/msg/slots.h"
 #include "transport/ofi/sodium.h"
@@ -92,8 +93,8 @@ static enum weft_rc listen_at_all(struct weft_transport *tp)
         const long code = listen_at(tp, i);
 
         if (code != 0) {
-            weft_log_error("cannot listen at %s, port %d: %s", tp->own[i].text,
-                           tp->quirks.early.port, weft_ofi_error(code));
+            weft_log_error(WEFT_S_LISTEN, tp->own[i].text, tp->quirks.early.port,
+                           weft_ofi_error(code));
             return WEFT_ERR_SYSTEM;
         }
     }

@@ -1,6 +1,7 @@
 #include "transport/ofi/quirks/descriptors.h"
 
 #include "base/log.h"
+#include "base/texts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +18,7 @@ enum weft_rc weft_descriptors_open(struct weft_descriptors *d)
 {
     d->all = opendir("/proc/self/fd");
     if (d->all == NULL) {
-        weft_log_error("cannot list the descriptors of this process (/proc/self/fd): %s",
-                       strerror(errno));
+        weft_log_error(WEFT_S_DESCRIPTORS, strerror(errno));
         return WEFT_ERR_SYSTEM;
     }
     return WEFT_OK;

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/texts.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -66,15 +67,14 @@ static enum weft_rc take_port(struct weft_early *early,
 
     if (!weft_net_read_ports(weft_setting_text(WEFT_SET_PORTS), &ports.first,
                              &ports.last)) {
-        weft_log_error("WEFT_PORTS=%s is no range of ports",
-                       weft_setting_text(WEFT_SET_PORTS));
+        weft_log_error(WEFT_S_PORTS, weft_setting_text(WEFT_SET_PORTS));
         return WEFT_ERR_ARGUMENT;
     }
     early->port = weft_net_listen(own, count, &ports, prepare, early, early->listeners);
     if (early->port < 0) {
-        weft_log_error("cannot listen at %s%s, ports %d to %d (WEFT_PORTS): %s",
-                       own[0].text, count > 1 ? " and further addresses" : "",
-                       ports.first, ports.last, strerror(errno));
+        weft_log_error(WEFT_S_LISTEN_PORTS, own[0].text,
+                       count > 1 ? " and further addresses" : "", ports.first, ports.last,
+                       strerror(errno));
         return WEFT_ERR_SYSTEM;
     }
     early->count = count;
@@ -93,7 +93,7 @@ static enum weft_rc watch(struct weft_early *early)
             epoll_ctl(early->pending, EPOLL_CTL_ADD, early->listeners[i], &event) == 0;
     }
     if (!is_good) {
-        weft_log_error("cannot watch for connections: %s", strerror(errno));
+        weft_log_error(WEFT_S_WATCH, strerror(errno));
         return WEFT_ERR_SYSTEM;
     }
     return WEFT_OK;
@@ -105,7 +105,7 @@ enum weft_rc weft_early_open(struct weft_early *early, const struct weft_net_add
     enum weft_rc rc;
 
     if (getrandom(early->token, sizeof(early->token), 0) != sizeof(early->token)) {
-        weft_log_error("cannot draw random numbers: %s", strerror(errno));
+        weft_log_error(WEFT_S_RANDOM, strerror(errno));
         return WEFT_ERR_SYSTEM;
     }
     rc = take_port(early, own, count, local_rank);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/texts.h"
 #include "transport/ofi/quirks/filter.h"
 
 #include <fcntl.h>
@@ -21,9 +22,7 @@ void weft_reap_init(struct weft_reap *reap)
 void weft_reap_count(struct weft_reap *reap, const char *why)
 {
     if (reap->rejected++ == 0) {
-        weft_log_warn("rejected a connection from outside this job (%s); further ones "
-                      "are only counted (msg_rejected)",
-                      why);
+        weft_log_warn(WEFT_S_REJECTED, why);
     }
 }
 
@@ -146,8 +145,7 @@ static void look_for_exhaustion(struct weft_reap *reap, const struct weft_early 
     } else if (reap->reserved >= 0) {
         if (!reap->has_exhausted) {
             reap->has_exhausted = true;
-            weft_log_warn("no descriptor is left for a connection (ulimit -n): pending "
-                          "connections are closed, and their callers ask again");
+            weft_log_warn(WEFT_S_NO_DESCRIPTOR);
         }
         close(reap->reserved);
         turn_away(early);

@@ -1,0 +1,112 @@
+/*
+ * texts.h - the catalogue: what mpiexec says when something is wrong. The library's is
+ * base/texts.h, where it is said how a text is to be written. docs/errors.md lists both.
+ */
+#ifndef WEFT_LAUNCH_TEXTS_H
+#define WEFT_LAUNCH_TEXTS_H
+
+/* ---- options and hosts ---- */
+
+#define TEXT_OPTION_UNKNOWN    "%s: unknown option; "
+#define TEXT_OPTION_EMPTY      "a value must follow: mpiexec --help lists what it takes"
+#define TEXT_OPTION_HOSTS_LATE "hosts are given once, before the first program"
+#define TEXT_OPTION_NO_PROGRAM "no program to start; mpiexec --help tells more"
+#define TEXT_OPTION_NO_EFFECT  "%s has no effect here: %s"
+#define TEXT_OPTION_EACH_N     "with several programs each needs its -n"
+#define TEXT_OPTION_SOCKETS    "the sockets cannot be read: install libhwloc15"
+#define TEXT_RANK_BY           "--rank-by %s: Weft numbers ranks by slot only; see --map-by"
+#define TEXT_MAP_BY_NODE                                                                 \
+    "--map-by node: ranks are placed in blocks, host by host, and not in turn; use "     \
+    "-ppn N to say how many each host gets"
+#define TEXT_PORTS           "WEFT_PORTS=%s: no range of ports, as 47000-47999"
+#define TEXT_HOSTS_TOO_MANY  "too many hosts"
+#define TEXT_HOSTS_NO_MEMORY "no memory"
+#define TEXT_HOSTS_NO_NAME   "this is not a host name"
+#define TEXT_HOSTS_FILE      "--hostfile %s: %s"
+#define TEXT_HOSTS_LINE                                                                  \
+    "%s, line %d: %s: this is not known; a line is 'NAME slots=4 max_slots=8', "         \
+    "'NAME:4' or 'NAME'"
+#define TEXT_HOSTS_MAX_SLOTS "it has more slots than its max_slots"
+#define TEXT_HOSTS_SLOTS     "the number of slots must be between 1 and 1000000"
+#define TEXT_HOSTS_NONE                                                                  \
+    "%s: no hosts in this file: it has a line for each, as node1 slots=8"
+#define TEXT_HOSTS_LONG    "this name is too long"
+#define TEXT_HOSTS_NO_LIST "this is not a list of nodes"
+#define TEXT_ALLOCATION                                                                  \
+    "this is an allocation of %s, but its hosts cannot be read: name them with --hosts " \
+    "or --hostfile; this host alone is --hosts localhost"
+#define TEXT_SLOTS_PPN                                                                   \
+    "host %s: it has %d slots, -ppn wants %d: give it more slots, or allow more ranks "  \
+    "than slots with --oversubscribe"
+#define TEXT_SLOTS                                                                       \
+    "%d ranks, but %s%s has only %d slots: start fewer ranks, give the hosts more "      \
+    "slots, or allow more ranks than slots with --oversubscribe"
+#define TEXT_HOST_RANKS                                                                  \
+    "%d ranks, but one host gets only %d: name more hosts, or allow more ranks with "    \
+    "--oversubscribe"
+
+/* ---- how ranks end ---- */
+
+#define TEXT_RANK   "rank %d on %s (%s): %s"
+#define TEXT_KILLED "killed by signal %d, %s%s"
+#define TEXT_CODE_127                                                                    \
+    "ended with code 127: a library or command that it needs is not there"
+#define TEXT_CODE        "ended with code %d"
+#define TEXT_NO_FINALIZE "ended without calling MPI_Finalize"
+#define TEXT_OVERWRITTEN                                                                 \
+    "%s; some rank has overwritten memory of MPI: look for a write outside of an array"
+#define TEXT_ABORT "MPI_Abort with code %d"
+#define TEXT_FEWER_PROGRAMS                                                              \
+    "has ended after fewer MPI programs than other ranks have begun: every rank has to " \
+    "run the same number of them, one after the other"
+#define TEXT_SECOND_PROGRAM                                                              \
+    "has begun an MPI program, while its last one still runs or has ended without "      \
+    "MPI_Finalize: a rank runs them one after the other"
+#define TEXT_CANNOT_START "cannot %s%s: %s%s"
+#define TEXT_FOREIGN                                                                     \
+    "%.150s is linked with %.60s (%s)%s%.60s, not with the standard ABI's "              \
+    "libmpi_abi.so: rebuild it with Weft's mpicc, start it by its own MPI's mpiexec, "   \
+    "or use --allow-foreign"
+
+/* ---- what helps when a program cannot be started ---- */
+
+#define TEXT_CURE_PROGRAM    ": check its path, on this host"
+#define TEXT_CURE_PATH       ": no folder of PATH has it; a program of this folder is ./NAME"
+#define TEXT_CURE_FOLDER     ": the folder of -wdir has to be on every host"
+#define TEXT_CURE_DIRECTORY  ": it is a folder"
+#define TEXT_CURE_EXECUTABLE ": make it executable (chmod +x), and its folders readable"
+#define TEXT_CURE_MACHINE    ": it was built for another kind of processor"
+#define TEXT_CURE_DESCRIPTORS                                                            \
+    ": raise the limit of open files (ulimit -n), or start fewer ranks here"
+#define TEXT_CURE_PROCESSES                                                              \
+    ": raise the limit of processes (ulimit -u), or start fewer ranks here"
+
+/* ---- what ends a job from outside ---- */
+
+#define TEXT_SIGNAL   "%s: ending the job%s"
+#define TEXT_TIMEOUT  "no end after %g s (--timeout): ending the job"
+#define TEXT_OUTPUT   "standard output: %s: ending the job"
+#define TEXT_KEEPER   "the keeper of the job was killed by signal %d: the job is ended"
+#define TEXT_STUBBORN "some processes cannot be killed"
+
+/* ---- hosts ---- */
+
+#define TEXT_HOST_START  "host %s: cannot start %s there by %s: %s: %s"
+#define TEXT_HOST_KILLED "killed by signal %d, %s"
+#define TEXT_HOST_SILENT "ended with code %d and printed nothing"
+#define TEXT_HOST_FORK   "host %s: cannot make a process for %s: %s"
+#define TEXT_HOST_FRAME                                                                  \
+    "host %s: its daemon has sent an invalid frame (of kind %u with %u bytes)"
+#define TEXT_HOST_PORT     "host %s: no port of %d-%d is free: %s: widen WEFT_PORTS"
+#define TEXT_REPORT_MEMORY "no memory for the report: start it with fewer hosts"
+
+/* ---- the host of mpiexec ---- */
+
+#define TEXT_PREPARE "cannot prepare the job: %s"
+#define TEXT_RANDOM  "cannot draw random numbers: %s"
+#define TEXT_WATCH   "cannot watch descriptor %d: %s"
+#define TEXT_NO_PMI  "rank %d speaks no PMI-1: %.80s"
+#define TEXT_PMI_UNKNOWN                                                                 \
+    "rank %d asks over PMI-1 for %s, which this version does not offer"
+
+#endif

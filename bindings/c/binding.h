@@ -13,6 +13,7 @@
 #pragma GCC visibility pop
 
 #include "check/check.h"
+#include "check/record.h"
 
 #define WEFT_WEAK_ALIAS(alias_name, target)                                              \
     extern __typeof__(target) alias_name __attribute__((weak, alias(#target)))

@@ -10,15 +10,30 @@
 
 #include "check/coll.h"
 #include "check/rc.h"
+#include "coll/shape.h"
 #include "engine/lock.h"
 
 /* ---- the three ways ---- */
 
+/* Notes the call in the black box. */
+static void record(const struct weft_call *call)
+{
+    const uint64_t given = weft_record_bytes(call->send.count, call->send.datatype);
+    const uint64_t taken = weft_record_bytes(call->recv.count, call->recv.datatype);
+
+    weft_record_begin(call->number, call->site, call->comm, WEFT_PLANE_COLL,
+                      weft_coll_facts(call->kind)->is_rooted ? call->root
+                                                             : WEFT_DOING_UNKNOWN,
+                      MPI_ANY_TAG, given > 0 ? given : taken);
+}
+
 static int run(const struct weft_call *call)
 {
     struct weft_coll coll;
-    int err = weft_check_call(call, &coll);
+    int err;
 
+    record(call);
+    err = weft_check_call(call, &coll);
     if (err == MPI_SUCCESS) {
         /* The barrier of all ranks can go through the node's segment. */
         const bool is_world =
@@ -29,6 +44,7 @@ static int run(const struct weft_call *call)
         err = weft_raise_rc(coll.comm, rc, call->function);
     }
     weft_coll_forget(&coll);
+    weft_record_end();
     return err;
 }
 
@@ -40,8 +56,10 @@ static int begin(const struct weft_call *call, start_function *start,
 {
     struct weft_request *made;
     struct weft_coll coll;
-    int err = weft_check_call(call, &coll);
+    int err;
 
+    record(call);
+    err = weft_check_call(call, &coll);
     if (err == MPI_SUCCESS) {
         err = weft_check_out(call->function, coll.comm, request, "request");
     }
@@ -54,16 +72,20 @@ static int begin(const struct weft_call *call, start_function *start,
         }
     }
     weft_coll_forget(&coll);
+    weft_record_end();
     return err;
 }
 
 /* ---- six functions of one operation ---- */
 
+#define ORIGIN(Name)                                                                     \
+    .function = "MPI_" #Name, .number = WEFT_CALL_##Name,                                \
+    .site = __builtin_return_address(0), .comm = comm
+
 #define WIDTH(Name, name, suffix, is_large, C, D, PARAMETERS, CALL)                      \
     int PMPI_##Name##suffix(PARAMETERS(C, D))                                            \
     {                                                                                    \
-        const struct weft_call call = {                                                  \
-            .function = "MPI_" #Name #suffix, .comm = comm, CALL(is_large)};             \
+        const struct weft_call call = {ORIGIN(Name##suffix), CALL(is_large)};            \
                                                                                          \
         return run(&call);                                                               \
     }                                                                                    \
@@ -71,8 +93,7 @@ static int begin(const struct weft_call *call, start_function *start,
                                                                                          \
     int PMPI_I##name##suffix(PARAMETERS(C, D), MPI_Request *request)                     \
     {                                                                                    \
-        const struct weft_call call = {                                                  \
-            .function = "MPI_I" #name #suffix, .comm = comm, CALL(is_large)};            \
+        const struct weft_call call = {ORIGIN(I##name##suffix), CALL(is_large)};         \
                                                                                          \
         return begin(&call, weft_coll_start, request);                                   \
     }                                                                                    \
@@ -81,8 +102,7 @@ static int begin(const struct weft_call *call, start_function *start,
     int PMPI_##Name##_init##suffix(PARAMETERS(C, D), MPI_Info info,                      \
                                    MPI_Request *request)                                 \
     {                                                                                    \
-        const struct weft_call call = {                                                  \
-            .function = "MPI_" #Name "_init" #suffix, .comm = comm, CALL(is_large)};     \
+        const struct weft_call call = {ORIGIN(Name##_init##suffix), CALL(is_large)};     \
                                                                                          \
         (void)info; /* no hint is known */                                               \
         return begin(&call, weft_coll_init, request);                                    \

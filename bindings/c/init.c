@@ -22,6 +22,7 @@ static int init_checked(const char *function, int required)
 
 int PMPI_Init(int *argc, char ***argv)
 {
+    WEFT_RECORD_PLAIN(Init);
     (void)argc;
     (void)argv;
     return init_checked("MPI_Init", MPI_THREAD_SINGLE);
@@ -32,6 +33,7 @@ int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     int err;
 
+    WEFT_RECORD_PLAIN(Init_thread);
     (void)argc;
     (void)argv;
     if (required != MPI_THREAD_SINGLE && required != MPI_THREAD_FUNNELED &&
@@ -84,9 +86,11 @@ static int delete_attributes(struct weft_comm *comm)
  */
 int PMPI_Finalize(void)
 {
-    int err = weft_check_world("MPI_Finalize");
     int world_err;
+    int err;
 
+    WEFT_RECORD_PLAIN(Finalize);
+    err = weft_check_world("MPI_Finalize");
     if (err != MPI_SUCCESS) {
         return err;
     }
@@ -133,6 +137,7 @@ int PMPI_Abort(MPI_Comm comm, int errorcode)
     const struct weft_comm *c = weft_comm_from_handle(comm);
     char text[256];
 
+    weft_record_abort(__builtin_return_address(0), c, errorcode);
     snprintf(text, sizeof(text), "MPI_Abort%s%s with code %d", c != NULL ? " on " : "",
              c != NULL ? c->name : "", errorcode);
     weft_runtime_abort(errorcode, text);

@@ -5,6 +5,7 @@
 #define WEFT_CHECK_COLL_H
 
 #include "check/check.h"
+#include "check/record.h"
 #include "coll/coll.h"
 
 /* One side of a call, as the user wrote it: see struct weft_coll_side. */
@@ -22,6 +23,8 @@ struct weft_call_side {
 /* A collective call, as the user wrote it. */
 struct weft_call {
     const char *function;
+    enum weft_call_number number;
+    const void *site; /* the caller's return address */
     enum weft_coll_kind kind;
     MPI_Comm comm;
     int root;

@@ -17,6 +17,8 @@
 #include "engine/lock.h"
 #include "engine/network_thread.h"
 #include "engine/progress_thread.h"
+#include "wireup/modules.h"
+#include "wireup/recorder.h"
 
 #include <sched.h>
 
@@ -220,6 +222,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
         return;
     }
     e->has_new_retry = false;
+    weft_modules_refresh();
     note(a->events, why, false);
     bell = weft_node_publish(&e->node, WEFT_WAKE_ALL);
     if (weft_transports_arm() != WEFT_OK) {
@@ -304,6 +307,7 @@ static void wait_longer(const struct awaited *a, const struct weft_wait_reason *
     uint64_t start = weft_clock_ns();
 
     weft_doing_count(&record()->waits);
+    weft_recorder_wait(1);
     e->spins = 0;
     weft_node_set_inside(&e->node, true);
     while (!poll_burst(a, spin_ns == 0 ? 1 : BURST)) {
@@ -320,6 +324,7 @@ static void wait_longer(const struct awaited *a, const struct weft_wait_reason *
         }
     }
     weft_engine_note_end();
+    weft_recorder_wait(-1);
     weft_node_set_inside(&e->node, false);
 }
 

@@ -18,6 +18,8 @@
 #include "runtime/doing.h"
 #include "runtime/environment.h"
 #include "transport/transport.h"
+#include "wireup/modules.h"
+#include "wireup/recorder.h"
 #include "wireup/wireup.h"
 
 #include <assert.h>
@@ -88,6 +90,22 @@ static enum weft_rc check_settings(void)
     return rc;
 }
 
+/* The black box is open before anything can be waited for. */
+static enum weft_rc open_recorder(void)
+{
+    struct weft_trace *trace = weft_slice_trace(run.job.slice);
+
+    if (!weft_recorder_open(
+            run.job.segment.fd,
+            (uint64_t)((const char *)trace - (const char *)run.job.segment.header))) {
+        weft_log_error("there is no memory for the record of MPI calls");
+        return WEFT_ERR_NOMEM;
+    }
+    weft_trace_begin(trace);
+    weft_modules_open(trace);
+    return WEFT_OK;
+}
+
 static enum weft_rc wire_up(void)
 {
     extern char **environ;
@@ -100,6 +118,10 @@ static enum weft_rc wire_up(void)
         return rc;
     }
     run.is_wired = true;
+    rc = open_recorder();
+    if (rc != WEFT_OK) {
+        return rc;
+    }
     header = run.job.segment.header;
     weft_log_identity(run.job.who.rank, run.host);
     if (run.job.who.rank == 0 && !run.job.is_by_mpiexec) { /* once for the whole job */

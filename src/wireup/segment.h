@@ -27,6 +27,7 @@
 
 #include "base/rc.h"
 #include "wireup/doing.h"
+#include "wireup/trace.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -36,8 +37,10 @@
 #define WEFT_SEGMENT_MAGIC UINT64_C(0x62f0746665775f6a)
 
 enum {
-    WEFT_SEGMENT_LAYOUT = 8, /* changes also when packets change (engine/wire.h) */
-    WEFT_SEGMENT_SLICE_BYTES = 4 * 1024 * 1024, /* sparse: touched when used */
+    WEFT_SEGMENT_LAYOUT = 9, /* changes also when packets change (engine/wire.h) */
+    WEFT_SEGMENT_TRACE_AT = 4 * 1024 * 1024, /* bytes into a slice: the end of the rest */
+    WEFT_SEGMENT_SLICE_BYTES =               /* sparse: touched when used */
+    WEFT_SEGMENT_TRACE_AT + sizeof(struct weft_trace),
     WEFT_SEGMENT_SPARE_SLOTS = 16,
     WEFT_SEGMENT_CPU_BYTES = 128, /* a set of up to 1,024 processors */
     WEFT_SEGMENT_SECRET_BYTES = 32,
@@ -208,6 +211,12 @@ struct weft_slot_entry *weft_segment_slot(const struct weft_segment *segment,
                                           uint32_t local_rank);
 struct weft_slice *weft_segment_slice(const struct weft_segment *segment,
                                       uint32_t local_rank);
+
+/* The black box in a slice: the last of it. */
+static inline struct weft_trace *weft_slice_trace(const struct weft_slice *slice)
+{
+    return (struct weft_trace *)((uintptr_t)slice + WEFT_SEGMENT_TRACE_AT);
+}
 
 /* Gives a slot to a rank of this job, before other processes see the segment. */
 void weft_segment_plan_slot(const struct weft_segment *segment, uint32_t local_rank,

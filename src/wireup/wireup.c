@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/texts.h"
 #include "wireup/handover.h"
+#include "wireup/modules.h"
 #include "wireup/same.h"
 
 #include <assert.h>
@@ -470,6 +471,7 @@ _Noreturn void weft_wireup_abort(struct weft_job *job, int code, const char *cau
     ending.job = job;
     ending.code = (code & 0xff) == 0 ? 1 : code & 0xff;
     snprintf(ending.cause, sizeof(ending.cause), "%s", cause);
+    weft_modules_refresh();
     weft_flush_or_end(end_now);
     end_now();
     _exit(ending.code);

@@ -84,8 +84,7 @@ struct weft_shm_area {
 
 enum { WEFT_SHM_AREA_AT = WEFT_NODE_AREA_END };
 _Static_assert(WEFT_SHM_AREA_AT % WEFT_NODE_PAGE == 0, "lanes are aligned to pages");
-_Static_assert(WEFT_SHM_AREA_AT + sizeof(struct weft_shm_area) <=
-                   WEFT_SEGMENT_SLICE_BYTES,
+_Static_assert(WEFT_SHM_AREA_AT + sizeof(struct weft_shm_area) <= WEFT_SEGMENT_TRACE_AT,
                "a slice holds all of it");
 
 static inline struct weft_shm_area *weft_shm_area_of(const struct weft_segment *segment,

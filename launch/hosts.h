@@ -54,6 +54,9 @@ bool hosts_is_here(const char *name);
 /* How many ranks the hosts are for, if nobody says how many there are to be. */
 int hosts_ranks(const struct hosts *hosts, int per_host);
 
+/* May they take only so many ranks, without --oversubscribe? */
+bool hosts_are_limited(const struct hosts *hosts, int per_host);
+
 /* A daemon and its ranks. Number 0 is mpiexec itself, perhaps without ranks. */
 struct station {
     char *name; /* of its host */
@@ -76,6 +79,9 @@ bool layout_make(struct layout *layout, const struct hosts *hosts, int ranks,
 /* The daemon on whose host a rank runs. */
 int layout_daemon_of(const struct layout *layout, int rank);
 const char *layout_host_of(const struct layout *layout, int rank);
+
+/* Says in a few lines where the hosts come from, and which ranks run where. */
+void layout_say(const struct layout *layout, const struct hosts *hosts);
 
 /* PMI-1's map of ranks; to be freed. */
 char *layout_mapping(const struct layout *layout);

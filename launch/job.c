@@ -192,6 +192,9 @@ static bool make_setup(struct job *job)
         job->code = 2; /* as for all that is wrong with the command line */
         return false;
     }
+    if (plan->is_verbose) {
+        layout_say(&setup->layout, &plan->hosts);
+    }
     if (plan->is_by_node && setup->layout.nodes > 1) {
         job_say(job, TEXT_MAP_BY_NODE);
         job->code = 2;

@@ -36,6 +36,11 @@ static int all_slots(const struct hosts *hosts)
     return sum < 1000000 ? (int)sum : 1000000;
 }
 
+bool hosts_are_limited(const struct hosts *hosts, int per_host)
+{
+    return per_host > 0 || has_slots(hosts);
+}
+
 int hosts_ranks(const struct hosts *hosts, int per_host)
 {
     return per_host > 0 ? per_host * hosts->count : all_slots(hosts);
@@ -218,6 +223,24 @@ int layout_daemon_of(const struct layout *layout, int rank)
 const char *layout_host_of(const struct layout *layout, int rank)
 {
     return layout->stations[layout_daemon_of(layout, rank)].name;
+}
+
+void layout_say(const struct layout *layout, const struct hosts *hosts)
+{
+    if (hosts->count == 0) {
+        fprintf(stderr, "%s: no hosts are named: all ranks run here\n", program_name);
+    } else if (hosts->system != NULL) {
+        fprintf(stderr, "%s: %d hosts of an allocation of %s\n", program_name,
+                hosts->count, hosts->system);
+    } else {
+        fprintf(stderr, "%s: %d hosts, as they are named\n", program_name, hosts->count);
+    }
+    for (int n = 0; n < layout->nodes; n++) {
+        const struct station *station = &layout->stations[layout->by_node[n]];
+
+        fprintf(stderr, "%s: host %s: %d ranks, the first is %d\n", program_name,
+                station->name, station->ranks, station->first);
+    }
 }
 
 char *layout_mapping(const struct layout *layout)

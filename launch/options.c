@@ -6,12 +6,14 @@
  * make no difference.
  */
 #include "allocation.h"
+#include "habits.h"
 #include "plan.h"
 
 #include "base/spelling.h"
 #include "version.h"
 #include "texts.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +23,9 @@
 enum option {
     OPT_RANKS,
     OPT_WDIR,
+    OPT_PATH,
+    OPT_SOFT,
+    OPT_CONFIG,
     OPT_ENV,
     OPT_GENV,
     OPT_X,
@@ -33,6 +38,10 @@ enum option {
     OPT_FOREIGN,
     OPT_REPORT,
     OPT_LABEL,
+    OPT_OUTPUT,
+    OPT_ERROR,
+    OPT_OUTPUT_FOLDER,
+    OPT_VERBOSE,
     OPT_TIMEOUT,
     OPT_HANG_TIMEOUT,
     OPT_HANG_STACKS,
@@ -60,6 +69,9 @@ struct row {
 static const struct row table[] = {
     {"n np c", 1, OPT_RANKS, NULL},
     {"wdir wd", 1, OPT_WDIR, NULL},
+    {"path", 1, OPT_PATH, NULL},
+    {"soft", 1, OPT_SOFT, NULL},
+    {"configfile", 1, OPT_CONFIG, NULL},
     {"env", 2, OPT_ENV, NULL},
     {"genv", 2, OPT_GENV, NULL},
     {"x", 1, OPT_X, NULL},
@@ -73,6 +85,10 @@ static const struct row table[] = {
     {"allow-foreign", 0, OPT_FOREIGN, NULL},
     {"report-bindings", 0, OPT_REPORT, NULL},
     {"label l prepend-rank tag-output", 0, OPT_LABEL, NULL},
+    {"output outfile-pattern outfile", 1, OPT_OUTPUT, NULL},
+    {"error errfile-pattern errfile", 1, OPT_ERROR, NULL},
+    {"output-filename", 1, OPT_OUTPUT_FOLDER, NULL},
+    {"v verbose", 0, OPT_VERBOSE, NULL},
     {"timeout", 1, OPT_TIMEOUT, NULL},
     {"hang-timeout", 1, OPT_HANG_TIMEOUT, NULL},
     {"hang-stacks", 0, OPT_HANG_STACKS, NULL},
@@ -100,6 +116,13 @@ static const char help[] =
     "fewer\n"
     "                           if a rank needs several\n"
     "  -wdir DIR                working directory of the ranks\n"
+    "  -path DIR:DIR            folders to find the program in, instead of PATH\n"
+    "  -soft LIST               start fewer ranks than -n, one of 4,8 or 2:16:2, where "
+    "the\n"
+    "                           hosts have too few slots\n"
+    "  -configfile FILE         read the rest of the command line from a file, with a "
+    "line\n"
+    "                           for each program\n"
     "  -env NAME VALUE          set a variable for this program\n"
     "  -genv NAME VALUE         set a variable for all programs\n"
     "  -x NAME[=VALUE]          as -genv; ranks inherit the environment without it\n"
@@ -117,6 +140,9 @@ static const char help[] =
     "  --report-bindings        report where each rank is bound\n"
     "  --allow-foreign          start programs that are linked with another MPI\n"
     "  --label                  print the rank in front of each line of output\n"
+    "  --output DIR/%r          write what rank %r prints into this file\n"
+    "  --error DIR/%r           the same for standard error\n"
+    "  -v                       say which ranks run on which host\n"
     "  --timeout SECONDS        end the job after this time, with exit code 124\n"
     "  --hang-timeout SECONDS   report who waits for whom when no rank has moved for "
     "this "
@@ -161,19 +187,6 @@ static enum parsed wrong_value(const char *what, char **words)
 {
     fprintf(stderr, "%s: %s %s: %s\n", program_name, words[0], words[1], what);
     return PARSED_WRONG;
-}
-
-void list_add(struct list *list, char *word)
-{
-    char **grown = realloc(list->at, ((size_t)list->count + 2) * sizeof(*grown));
-
-    if (grown == NULL) {
-        perror(program_name);
-        exit(1);
-    }
-    list->at = grown;
-    list->at[list->count++] = word;
-    list->at[list->count] = NULL;
 }
 
 static char *join(const char *name, const char *value)
@@ -319,6 +332,39 @@ static bool is_for_all(enum option option)
     return option == OPT_HOSTS || option == OPT_HOSTFILE || option == OPT_PER_HOST;
 }
 
+/* A file for each rank must have the rank in its name, and the first can be made. */
+static enum parsed parse_output(char **words, const char *pattern, const char **output)
+{
+    int fd;
+
+    if (strstr(pattern, "%r") == NULL) {
+        return wrong_value("the name needs %r, which stands for the rank", words);
+    }
+    fd = habits_open_output(pattern, 0);
+    if (fd < 0) {
+        return wrong_value(strerror(errno), words);
+    }
+    close(fd);
+    *output = pattern;
+    return PARSED;
+}
+
+/* Open MPI's way: a folder for each rank, with a file for each of its outputs. */
+static enum parsed parse_output_folder(char **words, struct plan *plan)
+{
+    char *output = NULL;
+    char *error = NULL;
+    enum parsed result = PARSED_WRONG;
+
+    if (asprintf(&output, "%s/rank.%%r/stdout", words[1]) < 0 ||
+        asprintf(&error, "%s/rank.%%r/stderr", words[1]) < 0) {
+        perror(program_name);
+        return result;
+    }
+    result = parse_output(words, output, &plan->output);
+    return result == PARSED ? parse_output(words, error, &plan->error) : result;
+}
+
 static enum parsed take(const struct row *row, char **words, struct plan *plan,
                         struct app *app)
 {
@@ -327,6 +373,14 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
         return parse_ranks(words, &app->ranks);
     case OPT_WDIR:
         app->wdir = words[1];
+        break;
+    case OPT_PATH:
+        app->path = words[1];
+        break;
+    case OPT_SOFT:
+        app->soft = words[1];
+        break;
+    case OPT_CONFIG: /* as parse_app has done */
         break;
     case OPT_ENV:
         list_add(&app->set, join(words[1], words[2]));
@@ -364,6 +418,15 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
         break;
     case OPT_LABEL:
         plan->is_labelling = true;
+        break;
+    case OPT_OUTPUT:
+        return parse_output(words, words[1], &plan->output);
+    case OPT_ERROR:
+        return parse_output(words, words[1], &plan->error);
+    case OPT_OUTPUT_FOLDER:
+        return parse_output_folder(words, plan);
+    case OPT_VERBOSE:
+        plan->is_verbose = true;
         break;
     case OPT_TIMEOUT:
         return parse_timeout(words, &plan->timeout);
@@ -408,6 +471,23 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
     return PARSED;
 }
 
+/* The words of a -configfile, which take the place of those left; NULL after a line. */
+static char **enter_config(char **words, struct plan *plan)
+{
+    struct list list = {NULL, 0};
+
+    if (words[2] != NULL) {
+        wrong_value("nothing may follow the file", words);
+        return NULL;
+    }
+    if (plan->has_config) {
+        wrong_value("a file may not name another", words);
+        return NULL;
+    }
+    plan->has_config = true;
+    return habits_read_config(words[1], &list) ? list.at : NULL;
+}
+
 /* The options, the program and its arguments, up to ':' or the end. */
 static enum parsed parse_app(char ***at, struct plan *plan, struct app *app)
 {
@@ -430,6 +510,13 @@ static enum parsed parse_app(char ***at, struct plan *plan, struct app *app)
                 return wrong(TEXT_OPTION_EMPTY, *words);
             }
         }
+        if (row->option == OPT_CONFIG) {
+            words = enter_config(words, plan);
+            if (words == NULL) {
+                return PARSED_WRONG;
+            }
+            continue;
+        }
         if (plan->app_count > 0 && is_for_all(row->option)) {
             return wrong(TEXT_OPTION_HOSTS_LATE, *words);
         }
@@ -451,6 +538,12 @@ static enum parsed parse_app(char ***at, struct plan *plan, struct app *app)
         return wrong(TEXT_OPTION_NO_PROGRAM, NULL);
     }
     app->argv = words;
+    if (app->path != NULL) {
+        *words = habits_find(app->path, *words);
+        if (*words == NULL) {
+            return PARSED_WRONG;
+        }
+    }
     while (*words != NULL && strcmp(*words, ":") != 0) {
         words++;
     }
@@ -493,6 +586,26 @@ static int ranks_if_unsaid(const struct plan *plan, const struct app *app)
     return plan->per_host > 0 ? plan->per_host : ranks_for_processors(app->width);
 }
 
+/*
+ * Fewer ranks where -soft allows it: as many as are wanted, or as the slots that the
+ * programs before it have left. False after a line.
+ */
+static bool soften(const struct plan *plan, struct app *app)
+{
+    int most = app->ranks > 0 ? app->ranks : ranks_if_unsaid(plan, app);
+
+    if (app->soft == NULL) {
+        return true;
+    }
+    if (hosts_are_limited(&plan->hosts, plan->per_host) && !plan->may_exceed_slots) {
+        const int left = hosts_ranks(&plan->hosts, plan->per_host) - plan->ranks;
+
+        most = left < most ? left : most;
+    }
+    app->ranks = habits_soft(app->soft, most);
+    return app->ranks > 0;
+}
+
 static enum parsed count_ranks(struct plan *plan)
 {
     if ((plan->hosts.count == 0 && !allocation_add_hosts(&plan->hosts)) ||
@@ -502,6 +615,10 @@ static enum parsed count_ranks(struct plan *plan)
     plan_choose_widths(plan);
     for (int i = 0; i < plan->app_count; i++) {
         struct app *app = &plan->apps[i];
+
+        if (!soften(plan, app)) {
+            return PARSED_WRONG;
+        }
 
         if (app->ranks == 0 && plan->app_count > 1) {
             return wrong(TEXT_OPTION_EACH_N, app->argv[0]);

@@ -1,5 +1,7 @@
 #include "output.h"
 
+#include "habits.h"
+
 #include "base/clock.h"
 
 #include <errno.h>
@@ -111,13 +113,41 @@ static void break_line(struct sink *sink)
     }
 }
 
+/*
+ * Writes to the rank's own file, which is made with the first text. False: it cannot be
+ * written; one line says so, and the text goes to the sink from now on.
+ */
+static bool write_file(struct stream *stream, const char *text, size_t n)
+{
+    if (!stream->has_file) {
+        stream->file = habits_open_output(stream->pattern, stream->rank);
+        stream->has_file = stream->file >= 0;
+    }
+    while (stream->has_file && n > 0) {
+        const ssize_t written = write(stream->file, text, n);
+
+        if (written < 0 && errno != EINTR) {
+            break;
+        }
+        text += written > 0 ? written : 0;
+        n -= written > 0 ? (size_t)written : 0;
+    }
+    if (stream->has_file && n == 0) {
+        return true;
+    }
+    dprintf(STDERR_FILENO, "mpiexec: rank %d: its file %s: %s\n", stream->rank,
+            stream->pattern, strerror(errno));
+    stream->pattern = NULL;
+    return false;
+}
+
 /* Passes `n` bytes of a stream on; they are one or more whole lines, or the rest of one.
  */
 static void pass_on(struct stream *stream, const char *text, size_t n)
 {
     struct sink *sink = stream->sink;
 
-    if (n == 0) {
+    if (n == 0 || (stream->pattern != NULL && write_file(stream, text, n))) {
         return;
     }
     if (sink->last != stream) {
@@ -187,18 +217,19 @@ static void sort_out(struct stream *stream)
         }
     }
     if (stream->count == STREAM_BYTES || stream->sink->owner == stream) {
-        stream->sink->owner = stream;
+        stream->sink->owner = stream->pattern == NULL ? stream : NULL;
         pass_on_held(stream, stream->count);
     }
 }
 
 void stream_open_given(struct stream *stream, struct sink *sink, int rank,
-                       bool is_labelled, size_t *taken)
+                       bool is_labelled, const char *pattern, size_t *taken)
 {
     *stream = (struct stream){
         .fd = -1,
         .rank = rank,
         .is_labelled = is_labelled,
+        .pattern = pattern,
         .sink = sink,
         .is_given = true,
         .taken = taken,
@@ -278,6 +309,10 @@ void stream_finish(struct stream *stream)
     if (stream->fd >= 0) {
         close(stream->fd);
         stream->fd = -1;
+    }
+    if (stream->has_file) {
+        close(stream->file);
+        stream->has_file = false;
     }
     stream->is_given = false;
     bytes_free(&stream->given);

@@ -45,6 +45,9 @@ struct stream {
     int rank;
     bool is_labelled;
     bool is_label_due;
+    const char *pattern; /* of the file that has the text (habits.h); NULL: the sink */
+    bool has_file;       /* it is open */
+    int file;
     struct sink *sink;
     char *text; /* an unfinished line; made on first use */
     size_t count;
@@ -72,7 +75,7 @@ void sink_end_long_line(struct sink *sink, uint64_t now, uint64_t ns);
 
 /* A stream for what a rank on another host prints. */
 void stream_open_given(struct stream *stream, struct sink *sink, int rank,
-                       bool is_labelled, size_t *taken);
+                       bool is_labelled, const char *pattern, size_t *taken);
 
 /* Is there nothing more to be had from it, for now or for ever? */
 bool stream_is_empty(const struct stream *stream);

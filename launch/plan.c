@@ -3,6 +3,7 @@
  */
 #include "plan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,19 @@ const struct app *plan_app_of(const struct plan *plan, int rank)
         app++;
     }
     return app;
+}
+
+void list_add(struct list *list, char *word)
+{
+    char **grown = realloc(list->at, ((size_t)list->count + 2) * sizeof(*grown));
+
+    if (grown == NULL) {
+        perror(program_name);
+        exit(1);
+    }
+    list->at = grown;
+    list->at[list->count++] = word;
+    list->at[list->count] = NULL;
 }
 
 const char *list_value(const struct list *list, const char *name)

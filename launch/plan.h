@@ -39,6 +39,8 @@ struct app {
     int width; /* cores of each rank; processors, if Slurm has said it */
     enum width_by width_by;
     const char *wdir; /* NULL: mpiexec's own */
+    const char *soft; /* numbers of ranks that do as well; NULL: none */
+    const char *path; /* folders that have the program; NULL: PATH */
     struct list set;  /* NAME=VALUE, for this program */
 };
 
@@ -52,6 +54,10 @@ struct plan {
     bool is_by_node;      /* --map-by node: one rank to each host in turn */
     bool is_reporting_bindings;
     bool is_labelling;
+    bool has_config;    /* a -configfile was read */
+    bool is_verbose;    /* says which ranks run on which host */
+    const char *output; /* a file for each rank (habits.h); NULL: our standard output */
+    const char *error;  /* the same for standard error */
     bool has_empty_environment; /* pass only what is named */
     struct hosts hosts;         /* none: this machine */
     int per_host;               /* ranks on each host; 0: not said */

@@ -72,9 +72,9 @@ static struct remote_rank *remote_of(struct job *job, int rank)
     made = calloc(1, sizeof(*made));
     if (made != NULL) {
         stream_open_given(&made->output, &job->output, rank, job->plan->is_labelling,
-                          &job->taken[daemon]);
+                          job->plan->output, &job->taken[daemon]);
         stream_open_given(&made->error, job->error_to, rank, job->plan->is_labelling,
-                          &job->taken[daemon]);
+                          job->plan->error, &job->taken[daemon]);
         job->remote[rank] = made;
     }
     return made;

@@ -101,7 +101,7 @@ bool job_open_ranks(struct job *job)
 }
 
 static bool open_stream(struct job *job, struct stream *stream, struct sink *sink,
-                        int rank, int *theirs)
+                        const char *pattern, int rank, int *theirs)
 {
     int ends[2];
 
@@ -113,6 +113,7 @@ static bool open_stream(struct job *job, struct stream *stream, struct sink *sin
         .fd = ends[0],
         .rank = rank + job->first,
         .is_labelled = job->plan->is_labelling,
+        .pattern = job_is_daemon(job) ? NULL : pattern,
         .sink = sink,
     };
     *theirs = ends[1];
@@ -126,8 +127,10 @@ static bool open_rank(struct job *job, int r, struct birth *birth)
     int ends[2];
 
     birth->output = birth->error = birth->pmi = -1;
-    if (!open_stream(job, &rank->output, &job->output, r, &birth->output) ||
-        !open_stream(job, &rank->error, job->error_to, r, &birth->error) ||
+    if (!open_stream(job, &rank->output, &job->output, job->plan->output, r,
+                     &birth->output) ||
+        !open_stream(job, &rank->error, job->error_to, job->plan->error, r,
+                     &birth->error) ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
         return false;
     }

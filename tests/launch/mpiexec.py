@@ -874,6 +874,71 @@ def what_is_no_list_of_hosts_is_refused():
     mpiexec("-hosts", "localhost:1", "--oversubscribe", "-n", 2, "true")
 
 
+@case("options")
+def a_configfile_has_a_line_for_each_program():
+    with Folder() as folder:
+        path = folder / "programs"
+        path.write_text("# two programs\n-n 2 echo 'a  b' c\\\n  d\n\n-n 1 echo \"x\"")
+        equal(mpiexec("-configfile", path).lines(), ["a  b c d"] * 2 + ["x"])
+        equal(mpiexec("--label", "-configfile", path).lines(),
+              ["[0] a  b c d", "[1] a  b c d", "[2] x"])
+        equal(mpiexec("-n", 1, "echo", "-configfile", path).lines(), [f"-configfile {path}"])
+        (folder / "again").write_text(f"-configfile {path}\n")
+        (folder / "empty").write_text("# nothing\n")
+        for words, says in ((["again"], "may not name another"), (["empty"], "no program"),
+                            (["missing"], "No such file"), (["empty", "x"], "may follow")):
+            mpiexec("-configfile", folder / words[0], *words[1:], code=2, says=[says])
+
+
+@case("options")
+def a_program_is_found_by_path_and_its_number_of_ranks_is_soft():
+    with Folder() as folder:
+        tool = folder / "tool"
+        tool.write_text("#!/bin/sh\necho found\n")
+        tool.chmod(0o755)
+        equal(mpiexec("-path", f"/nowhere:{folder}", "-n", 1, "tool").lines(), ["found"])
+        mpiexec("-path", "/nowhere", "-n", 1, "tool", code=2,
+                says=["-path /nowhere: there is no program tool"])
+    for soft, most, count in (("2:8:2", 3, 2), ("1,5", 4, 1), ("4:9", 9, 5), ("8:9,3", 9, 3)):
+        hosts = ("-hosts", f"localhost:{5 if most > 5 else most}")
+        equal(len(mpiexec(*hosts, "-soft", soft, "-n", most, "echo").lines()), count)
+    mpiexec("-soft", "3:4", "-n", 2, "true", code=2, says=["is at most 2"])
+    for soft in ("x", "1:", "1:2:0", "1:2:3:4", ""):
+        mpiexec("-soft", soft, "-n", 2, "true", code=2, says=["written as 4, 2:8"])
+
+
+@case("options")
+def each_rank_may_have_a_file_of_its_own():
+    say = ("sh", "-c", "echo out $PMI_RANK; echo err $PMI_RANK >&2; printf end")
+    with Folder() as folder:
+        hosts = ("--hosts", "localhost:2,pretended:2", "-n", 4)
+        way = {"WEFT_RSH": str(Path(__file__).resolve().parent.parent / "hosts/pretend")}
+        done = mpiexec(*hosts, "--label", "--output", folder / "a/b/%r", *say,
+                       says=[r"err \d"] * 4, variables=way)
+        equal(done.out, b"")
+        for rank in range(4):
+            equal((folder / f"a/b/{rank}").read_text(), f"out {rank}\nend")
+        mpiexec("-n", 2, "--output-filename", folder / "c", *say)
+        equal((folder / "c/rank.1/stdout").read_text(), "out 1\nend")
+        equal((folder / "c/rank.1/stderr").read_text(), "err 1\n")
+        mpiexec("-n", 1, "--output", folder / "d", "true", code=2, says=["the name needs %r"])
+        mpiexec("-n", 1, "--output", folder / "a/b/0/%r", "true", code=2,
+                says=["Not a directory"])
+        (folder / "e").mkdir()
+        (folder / "e/1").mkdir()
+        done = mpiexec("-n", 2, "--output", folder / "e/%r", *say,
+                       says=["err|its file"] * 3)
+        equal(done.out, b"out 1\nend")
+        claim(b"rank 1: its file" in done.err, done.err)
+
+
+@case("options")
+def verbose_says_which_ranks_run_where():
+    mpiexec("-v", "-hosts", "localhost:4", "-n", 3, "true",
+            says=["^mpiexec: 1 hosts, as they are named$",
+                  r"^mpiexec: host \S+: 3 ranks, the first is 0$"])
+
+
 # ---- programs that cannot be started ----
 
 @case("start")

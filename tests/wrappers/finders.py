@@ -34,6 +34,14 @@ class PkgConfig(lab.Case):
         self.run_it("sh", "-c", f"cc {lab.HELLO} -o hello {flags}")
         self.check_hello(self.work / "hello", self.libdir)
 
+    def test_the_names_of_other_mpis_give_the_same_flags(self):
+        path = str(self.libdir / "pkgconfig")
+        for name in ("mpi-c", "mpi-cxx"):
+            for what in ("--cflags", "--libs", "--modversion"):
+                said = [self.output_of("pkg-config", what, each, PKG_CONFIG_PATH=path)
+                        for each in ("weft", name)]
+                self.assertEqual(said[0], said[1])
+
     def test_the_version_is_the_librarys(self):
         said = self.output_of("pkg-config", "--modversion", "weft",
                               PKG_CONFIG_PATH=str(self.libdir / "pkgconfig"))

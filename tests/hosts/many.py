@@ -280,6 +280,15 @@ def hosts_are_read_as_pbs_lsf_sge_and_flux_tell_them():
               (["m", "n1", "n2"], [2, 2, 2]), "Flux")
 
 
+# Writes its words down, and runs the command here.
+SRUN = """#!/bin/sh
+echo "$*" >>{folder}/called
+while [ "$1" != --nodelist ]; do shift; done
+shift 3
+exec "$@"
+"""
+
+
 @case("allocation")
 def a_heterogeneous_job_of_slurm_has_the_hosts_of_all_components():
     parts = {"SLURM_JOB_ID": "7", "SLURM_HET_SIZE": "2",
@@ -293,11 +302,11 @@ def a_heterogeneous_job_of_slurm_has_the_hosts_of_all_components():
         del parts["SLURM_JOB_NODELIST_HET_GROUP_1"]
         batch.start("-n", 2, "true", **parts).end(2, ["^mpiexec: .* allocation of Slurm"])
         srun = batch.folder / "srun"
-        srun.write_text(f"#!/bin/sh\necho \"$*\" >>{folder}/called\nexit 1\n")
+        srun.write_text(SRUN.format(folder=folder))
         srun.chmod(0o755)
         parts |= {"SLURM_JOB_NODELIST_HET_GROUP_1": "n[2-3]", "WEFT_RSH": "",
                   "PATH": f"{folder}:{os.environ['PATH']}"}
-        batch.start("true", **parts).finish()
+        batch.start("true", **parts).end(sweep=2)
         called = sorted(re.findall(r"--nodelist (n\d) --het-group=(\d)",
                                    (batch.folder / "called").read_text()))
         equal(called, [("n1", "0"), ("n2", "1"), ("n3", "1")])

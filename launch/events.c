@@ -39,15 +39,16 @@ static void on_children(struct job *job)
             job->running--;
             job_judge_end(job, r, status);
             pmi_service_rank_ended(&job->pmi, r + job->first);
-        } else {
-            tree_reap(job, pid, status);
+        } else if (!tree_reap(job, pid, status)) {
+            job_reap_debugger(job, pid, status);
         }
     }
 }
 
 void job_look_for_end(struct job *job)
 {
-    if (job->running > 0 || job->state == STARTING || !tree_has_ended(job)) {
+    if (job->running > 0 || job->debuggers > 0 || job->state == STARTING ||
+        !tree_has_ended(job)) {
         return;
     }
     if (!job_is_daemon(job)) {

@@ -18,6 +18,8 @@
  *   programs.c    the MPI programs that a rank runs one after the other
  *   ends.c        how a rank has ended, and whether that is a failure
  *   lookup.c      keys and barriers that span hosts
+ *   debug.c       debuggers that run a file of commands
+ *   panes.c       debuggers in tmux
  *   proctable.c   the process ids of all ranks, for debuggers
  *   start.c       the birth of the ranks
  *   tree.c        the daemons: starting, hearing and missing them (tree.h)
@@ -64,7 +66,8 @@ enum event {
 struct rank {
     pid_t pid;
     bool is_running;
-    int program; /* the MPI program that it runs, counted from 0 */
+    pid_t debugger; /* that runs commands on it; 0: none */
+    int program;    /* the MPI program that it runs, counted from 0 */
     struct stream output;
     struct stream error;
 };
@@ -91,6 +94,7 @@ struct job {
     int count;
     struct rank *ranks; /* of this host */
     int running;
+    int debuggers;    /* of them, that run commands */
     bool has_arrived; /* all our ranks are in the barrier */
     bool has_told_end;
     bool is_closing;
@@ -303,6 +307,17 @@ void job_on_value(struct job *job, const struct frame *frame, const char *payloa
  * others there. Once all are known, the front hears of them. */
 void job_tell_pids(struct job *job);
 void job_on_pids(struct job *job, const struct frame *frame, const char *payload);
+
+/*
+ * Debuggers (debug.h). The first is for this host, before ranks are started; false: `why`
+ * says what is missing. The second, for one of our ranks that has just been started,
+ * gives a debugger its outputs; the third hears of a child that has ended. The fourth is
+ * the root's, when all ranks are known.
+ */
+bool job_prepare_debug(struct job *job, char *why, size_t size);
+void job_start_debugger(struct job *job, int r, int output, int error);
+void job_reap_debugger(struct job *job, pid_t pid, int status);
+void job_open_panes(struct job *job);
 
 /* What an event is about; a rank's number goes beside it. */
 enum source {

@@ -10,6 +10,7 @@
 #include "keeper.h"
 #include "mpir.h"
 #include "notice.h"
+#include "pane.h"
 #include "plan.h"
 #include "rsh.h"
 #include "texts.h"
@@ -136,6 +137,9 @@ int main(int argc, char **argv)
 
     fill_standard_descriptors();
     program_name = strrchr(argv[0], '/') != NULL ? strrchr(argv[0], '/') + 1 : argv[0];
+    if (argc > 2 && strcmp(argv[1], PANE_OPTION) == 0) {
+        return pane_run(argv + 2);
+    }
     is_daemon = argc == 2 && strcmp(argv[1], DAEMON_OPTION) == 0;
     switch (is_daemon ? PARSED : plan_parse(argc, argv, &plan)) {
     case PARSED:

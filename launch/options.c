@@ -45,6 +45,9 @@ enum option {
     OPT_TIMEOUT,
     OPT_HANG_TIMEOUT,
     OPT_HANG_STACKS,
+    OPT_DEBUG,
+    OPT_DEBUGGER,
+    OPT_DEBUG_COMMANDS,
     OPT_KEEP_GOING,
     OPT_HOSTS,
     OPT_HOSTFILE,
@@ -92,6 +95,9 @@ static const struct row table[] = {
     {"timeout", 1, OPT_TIMEOUT, NULL},
     {"hang-timeout", 1, OPT_HANG_TIMEOUT, NULL},
     {"hang-stacks", 0, OPT_HANG_STACKS, NULL},
+    {"debug", 1, OPT_DEBUG, NULL},
+    {"debugger", 1, OPT_DEBUGGER, NULL},
+    {"debug-commands", 1, OPT_DEBUG_COMMANDS, NULL},
     {"keep-going", 0, OPT_KEEP_GOING, NULL},
     {"host hosts H", 1, OPT_HOSTS, NULL},
     {"f hostfile machinefile default-hostfile", 1, OPT_HOSTFILE, NULL},
@@ -151,6 +157,11 @@ static const char help[] =
     "  --hang-stacks            these reports, and those by SIGUSR1, have the stacks of "
     "ranks\n"
     "                           outside MPI\n"
+    "  --debug RANKS            attach gdb to these ranks (0,3-5 or all) before main(), "
+    "in\n"
+    "                           panes of tmux\n"
+    "  --debug-commands FILE    let each gdb run the commands of a file, without tmux\n"
+    "  --debugger COMMAND       another debugger than gdb, as lldb\n"
     "  --keep-going             a rank that fails does not end the others; operations "
     "that\n"
     "                           wait for it end with MPI_ERR_PROC_ABORTED\n"
@@ -435,6 +446,14 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
     case OPT_HANG_STACKS:
         plan->has_hang_stacks = true;
         break;
+    case OPT_DEBUG:
+        plan->debug = words[1];
+        break;
+    case OPT_DEBUGGER:
+        plan_set_debugger(plan, words[1]);
+        break;
+    case OPT_DEBUG_COMMANDS:
+        return plan_read_commands(plan, words[1]);
     case OPT_KEEP_GOING:
         plan->keeps_going = true;
         break;
@@ -628,7 +647,7 @@ static enum parsed count_ranks(struct plan *plan)
         }
         plan->ranks += app->ranks;
     }
-    return PARSED;
+    return plan_check_debug(plan);
 }
 
 enum parsed plan_parse(int argc, char **argv, struct plan *plan)

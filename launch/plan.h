@@ -62,10 +62,13 @@ struct plan {
     struct hosts hosts;         /* none: this machine */
     int per_host;               /* ranks on each host; 0: not said */
     bool may_exceed_slots;
-    bool is_report;      /* no ranks: which networks would be used? */
-    bool is_held;        /* ranks stop before main(), until a debugger lets them go */
-    bool keeps_going;    /* a rank that fails does not end the others */
-    double timeout;      /* seconds; 0: none */
+    bool is_report;       /* no ranks: which networks would be used? */
+    bool is_held;         /* ranks stop before main(), until a debugger lets them go */
+    const char *debug;    /* ranks to debug, as "0,3-5" or "all"; NULL: none */
+    struct list debugger; /* its words */
+    const char *commands; /* text that debuggers run; NULL: a human types it */
+    bool keeps_going;     /* a rank that fails does not end the others */
+    double timeout;       /* seconds; 0: none */
     double hang_timeout; /* seconds without a move after which ranks are reported; 0: none
                           */
     bool has_hang_stacks; /* with the stacks of ranks outside MPI */
@@ -93,6 +96,15 @@ void plan_choose_widths(struct plan *plan);
 /* The value of --map-by or --rank-by; PARSED_WRONG after a line. */
 enum parsed plan_map_by(const char *value, struct plan *plan, struct app *app);
 enum parsed plan_rank_by(const char *value);
+
+/* Is a debugger to be attached to this rank? */
+bool plan_is_debugged(const struct plan *plan, int rank);
+
+/* The values of --debugger and --debug-commands, and what both mean together with --debug
+ * once ranks are counted; PARSED_WRONG after a line. */
+void plan_set_debugger(struct plan *plan, char *words);
+enum parsed plan_read_commands(struct plan *plan, const char *path);
+enum parsed plan_check_debug(struct plan *plan);
 
 /* The value of NAME in a list of NAME=VALUE, where the last one counts; or NULL. */
 const char *list_value(const struct list *list, const char *name);

@@ -48,6 +48,7 @@ static void learn(struct job *job, int first, int count, const int32_t *pids)
     }
     if (job->pids != NULL && job->known_pids == job->plan->ranks) {
         publish(job);
+        job_open_panes(job);
     }
 }
 

@@ -44,7 +44,7 @@ void rsh_choose(struct list *words, bool is_in_slurm)
 
 /* In quotes, where a shell would not read it as one word; a quote ends and resumes them.
  */
-static char *quote(const char *path)
+char *rsh_quote(const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=,@%";
@@ -52,15 +52,15 @@ static char *quote(const char *path)
     size_t size = 0;
     FILE *to;
 
-    if (path[strspn(path, plain)] == '\0') {
-        return strdup(path);
+    if (word[strspn(word, plain)] == '\0') {
+        return strdup(word);
     }
     to = open_memstream(&quoted, &size);
     if (to == NULL) {
         return NULL;
     }
     putc('\'', to);
-    for (const char *c = path; *c != '\0'; c++) {
+    for (const char *c = word; *c != '\0'; c++) {
         fputs(*c == '\'' ? "'\\''" : (char[]){*c, '\0'}, to);
     }
     putc('\'', to);
@@ -77,7 +77,7 @@ char *rsh_own_path(void)
         return strdup("mpiexec");
     }
     path[n] = '\0';
-    return quote(path);
+    return rsh_quote(path);
 }
 
 static bool is_ssh(const char *command)

@@ -17,6 +17,9 @@
 
 void rsh_choose(struct list *words, bool is_in_slurm);
 
+/* A word as a shell reads it, in quotes where that is needed; to be freed. */
+char *rsh_quote(const char *word);
+
 /* The full path of this program, as it is to be found on the other hosts; to be freed. */
 char *rsh_own_path(void);
 

@@ -116,6 +116,9 @@ void setup_pack(const struct setup *setup, struct bytes *to)
     bytes_add_number(to, plan->spread.per_socket);
     bytes_add_number(to, plan->may_be_foreign);
     bytes_add_number(to, plan->is_held);
+    bytes_add_text(to, plan->debug);
+    bytes_add_text(to, plan->commands);
+    pack_list(&plan->debugger, to);
     bytes_add_number(to, plan->keeps_going);
     bytes_add_number(to, (int64_t)(plan->hang_timeout * 1e9));
     bytes_add_number(to, plan->is_reporting_bindings);
@@ -245,6 +248,7 @@ static bool is_sound(const struct setup *setup)
 {
     return setup->path != NULL && setup->beat_ns > 0 && setup->rsh.count > 0 &&
            are_apps_sound(&setup->plan) &&
+           (setup->plan.debug == NULL || setup->plan.debugger.count > 0) &&
            is_layout_sound(&setup->layout, setup->plan.ranks);
 }
 
@@ -301,6 +305,9 @@ bool setup_unpack(struct setup *setup, const char *from, size_t bytes)
     setup->plan.spread.per_socket = (int)reader_number(&reader);
     setup->plan.may_be_foreign = reader_number(&reader) != 0;
     setup->plan.is_held = reader_number(&reader) != 0;
+    setup->plan.debug = reader_text(&reader);
+    setup->plan.commands = reader_text(&reader);
+    read_list(&reader, &setup->plan.debugger);
     setup->plan.keeps_going = reader_number(&reader) != 0;
     setup->plan.hang_timeout = (double)reader_number(&reader) / 1e9;
     setup->plan.is_reporting_bindings = reader_number(&reader) != 0;

@@ -152,7 +152,7 @@ static char **make_environment(const struct birth *b, struct own *own, struct li
     return list->at;
 }
 
-static void reset_signals(void)
+void spawn_reset_signals(void)
 {
     static const int used[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1, SIGUSR2,
                                SIGTSTP, SIGCONT, SIGPIPE, SIGCHLD, SIGTTIN, SIGTTOU};
@@ -223,7 +223,7 @@ static void become(const struct birth *b, char **env, volatile struct stillborn 
         why->error = errno;
         return;
     }
-    reset_signals();
+    spawn_reset_signals();
     if (b->is_held) {
         prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
         if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) {

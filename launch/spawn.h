@@ -46,6 +46,9 @@ struct stillborn {
  */
 pid_t spawn_rank(const struct birth *birth, struct stillborn *why);
 
+/* In a child: signals have their usual effect, none is blocked. */
+void spawn_reset_signals(void);
+
 /* Allows us as many descriptors as the system does; the ranks get back what we had. */
 void spawn_raise_limit(void);
 

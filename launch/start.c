@@ -67,6 +67,7 @@ static void report_bindings(struct job *job)
 bool job_open_ranks(struct job *job)
 {
     const size_t count = job->count > 0 ? (size_t)job->count : 1;
+    char why[256];
 
     job->ranks = calloc(count, sizeof(*job->ranks));
     job->pmi.clients = calloc(count, sizeof(*job->pmi.clients));
@@ -79,6 +80,10 @@ bool job_open_ranks(struct job *job)
     }
     job_open_lookup(job);
     if (has_foreign_program(job)) {
+        return false;
+    }
+    if (!job_prepare_debug(job, why, sizeof(why))) {
+        refuse(job, 2, "%s", why);
         return false;
     }
     if (job->count == 0) {
@@ -196,7 +201,7 @@ static bool start_rank(struct job *job, int r, int input)
         .local_size = job->count,
         .input = input,
         .segment = job->segment.fd,
-        .is_held = job->plan->is_held,
+        .is_held = job->plan->is_held || plan_is_debugged(job->plan, r + job->first),
     };
     struct stillborn why = {.step = "make pipes", .object = "", .error = 0};
     pid_t pid = -1;
@@ -207,6 +212,10 @@ static bool start_rank(struct job *job, int r, int input)
     } else {
         why.error = errno;
     }
+    if (pid >= 0) {
+        job->ranks[r].pid = pid;
+        job_start_debugger(job, r, birth.output, birth.error);
+    }
     close_theirs(&birth);
     if (pid < 0) {
         const bool is_missing = why.error == ENOENT && why.object[0] == '\0';
@@ -215,7 +224,6 @@ static bool start_rank(struct job *job, int r, int input)
                  why.object, strerror(why.error), cure_of(&why, birth.app->argv[0]));
         return false;
     }
-    job->ranks[r].pid = pid;
     job->ranks[r].is_running = true;
     job->running++;
     return true;

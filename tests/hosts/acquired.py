@@ -1,11 +1,12 @@
 """acquired.py - a debugger and mpiexec on several hosts: the table of ranks names their hosts and
-their process ids there, and all ranks wait for the debugger. ../launch/acquire.py is the debugger.
+their process ids there, all ranks wait for the debugger, and --debug starts one on each host. ../launch/acquire.py is the debugger.
 """
 
 import os
 import re
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "launch"))
@@ -72,6 +73,20 @@ def a_debugger_finds_the_ranks_of_a_job_that_runs():
         equal(sorted(pids[2 * host:2 * host + 2]), sorted(map(number_there, ranks)), out)
     os.kill(front(), signal.SIGTERM)
     running.finish()
+
+
+@case("hosts")
+def gdb_runs_commands_on_ranks_of_other_hosts():
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write("continue\necho at the end\\n\n")
+        file.flush()
+        running = Running([*lab.command("exec", 1), mpiexec_path(), *OPTIONS, "--debug", "0,5",
+                           "--debug-commands", file.name, program("ring"), "hello"],
+                          debugger.TRACED)
+        out = running.finish().out.decode()
+    equal(sorted(line for line in out.splitlines() if "hello" in line or "at the end" in line),
+          sorted([f"[{rank}] hello {rank} of {RANKS}" for rank in range(RANKS)]
+                 + ["[0] at the end", "[5] at the end"]), out)
 
 
 if __name__ == "__main__":

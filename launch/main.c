@@ -126,14 +126,38 @@ static int keep(const struct plan *plan, int front)
     return plan != NULL ? job_run(plan, front) : job_serve(front);
 }
 
+/* Makes the keeper, and waits for it. No plan: we are a daemon. */
+static int run(const struct plan *plan, const sigset_t *set)
+{
+    const bool is_held = plan != NULL && plan->is_held;
+    int ends[2];
+    pid_t keeper;
+    int code;
+
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        perror(program_name);
+        return 1;
+    }
+    keeper = fork();
+    if (keeper < 0) {
+        perror(program_name);
+        return 1;
+    }
+    if (keeper == 0) {
+        close(ends[1]);
+        exit(keep(plan, ends[0]));
+    }
+    close(ends[0]);
+    code = watch(keeper, ends[1], set, is_held);
+    guard_dismiss();
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     static struct plan plan;
     sigset_t set;
-    int ends[2];
-    pid_t keeper;
     bool is_daemon;
-    int code;
 
     fill_standard_descriptors();
     program_name = strrchr(argv[0], '/') != NULL ? strrchr(argv[0], '/') + 1 : argv[0];
@@ -154,21 +178,5 @@ int main(int argc, char **argv)
     keeper_adopt_orphans();
     block_signals(&set);
     keeper_spare(guard_start(argc, argv));
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        perror(program_name);
-        return 1;
-    }
-    keeper = fork();
-    if (keeper < 0) {
-        perror(program_name);
-        return 1;
-    }
-    if (keeper == 0) {
-        close(ends[1]);
-        exit(keep(is_daemon ? NULL : &plan, ends[0]));
-    }
-    close(ends[0]);
-    code = watch(keeper, ends[1], &set, plan.is_held);
-    guard_dismiss();
-    return code;
+    return run(is_daemon ? NULL : &plan, &set);
 }

@@ -4,10 +4,14 @@ import sys
 
 import spec
 
+# What debuggers look for (src/runtime/queues.h).
+DEBUGGERS = ("MPIR_dll_name", "weft_queue_table")
+
 
 def script():
     names = [f.name for f in spec.functions()]
-    lines = "".join(f"        {prefix}{name};\n" for name in names for prefix in ("", "P"))
+    lines = "".join(f"        {name};\n" for name in DEBUGGERS)
+    lines += "".join(f"        {prefix}{name};\n" for name in names for prefix in ("", "P"))
     return "{\n    global:\n" + lines + "    local:\n        *;\n};\n"
 
 

@@ -8,14 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct slot {
-    uint32_t generation; /* of the object in use, or of the next one */
-    uint32_t next_free;  /* index + 1 of the next free slot, or IN_USE */
-    max_align_t object[];
-};
-
-enum { IN_USE = UINT32_MAX };
-
 /* Relaxed: a caller without the lock asks for a slot that it knows to exist. */
 static uint32_t made(const struct weft_pool *pool)
 {
@@ -27,21 +19,22 @@ static unsigned log2_of(uint32_t x)
     return 31u - (unsigned)__builtin_clz(x);
 }
 
-static struct slot *slot_at(const struct weft_pool *pool, uint32_t index)
+static struct weft_pool_slot *slot_at(const struct weft_pool *pool, uint32_t index)
 {
     uint32_t place = index + pool->first;
     unsigned bit = log2_of(place);
     char *chunk = pool->chunk[bit - log2_of(pool->first)];
 
     assert(pool->first > 0 && index < made(pool));
-    return (struct slot *)(void *)(chunk + (place - (1u << bit)) * pool->object_size);
+    return (struct weft_pool_slot *)(void *)(chunk +
+                                             (place - (1u << bit)) * pool->object_size);
 }
 
 void weft_pool_init(struct weft_pool *pool, size_t object_size, uint32_t first,
                     uint32_t limit)
 {
     const size_t align = _Alignof(max_align_t);
-    size_t size = offsetof(struct slot, object) + object_size;
+    size_t size = offsetof(struct weft_pool_slot, object) + object_size;
 
     assert(first > 0 && (first & (first - 1)) == 0);
     assert(limit <= (1u << 27));
@@ -79,7 +72,7 @@ enum weft_rc weft_pool_take(struct weft_pool *pool, void **object, uint32_t *ind
                             uint32_t *generation)
 {
     uint32_t found;
-    struct slot *slot;
+    struct weft_pool_slot *slot;
 
     assert(pool->first > 0);
     if (pool->free_head != 0) {
@@ -96,7 +89,7 @@ enum weft_rc weft_pool_take(struct weft_pool *pool, void **object, uint32_t *ind
         slot = slot_at(pool, found);
         slot->generation = 1;
     }
-    slot->next_free = IN_USE;
+    slot->next_free = WEFT_POOL_IN_USE;
     pool->in_use++;
     *object = slot->object;
     *index = found;
@@ -111,19 +104,20 @@ static uint32_t next_generation(uint32_t generation)
 
 uint32_t weft_pool_renew(void *object)
 {
-    struct slot *slot =
-        (struct slot *)(void *)((char *)object - offsetof(struct slot, object));
+    struct weft_pool_slot *slot =
+        (struct weft_pool_slot *)(void *)((char *)object -
+                                          offsetof(struct weft_pool_slot, object));
 
-    assert(slot->next_free == IN_USE);
+    assert(slot->next_free == WEFT_POOL_IN_USE);
     slot->generation = next_generation(slot->generation);
     return slot->generation;
 }
 
 void weft_pool_give(struct weft_pool *pool, uint32_t index)
 {
-    struct slot *slot = slot_at(pool, index);
+    struct weft_pool_slot *slot = slot_at(pool, index);
 
-    assert(index < made(pool) && slot->next_free == IN_USE);
+    assert(index < made(pool) && slot->next_free == WEFT_POOL_IN_USE);
     slot->generation = next_generation(slot->generation);
     slot->next_free = pool->free_head;
     pool->free_head = index + 1;
@@ -132,13 +126,14 @@ void weft_pool_give(struct weft_pool *pool, uint32_t index)
 
 void *weft_pool_find(const struct weft_pool *pool, uint32_t index, uint32_t generation)
 {
-    struct slot *slot;
+    struct weft_pool_slot *slot;
 
     if (weft_unlikely(index >= made(pool))) {
         return NULL;
     }
     slot = slot_at(pool, index);
-    if (weft_unlikely(slot->generation != generation || slot->next_free != IN_USE)) {
+    if (weft_unlikely(slot->generation != generation ||
+                      slot->next_free != WEFT_POOL_IN_USE)) {
         return NULL;
     }
     return slot->object;
@@ -159,11 +154,11 @@ bool weft_pool_was(const struct weft_pool *pool, uint32_t index, uint32_t genera
 
 uint32_t weft_pool_generation(const struct weft_pool *pool, uint32_t index)
 {
-    const struct slot *slot;
+    const struct weft_pool_slot *slot;
 
     if (index >= made(pool)) {
         return 0;
     }
     slot = slot_at(pool, index);
-    return slot->next_free == IN_USE ? slot->generation : 0;
+    return slot->next_free == WEFT_POOL_IN_USE ? slot->generation : 0;
 }

@@ -22,6 +22,15 @@
 
 enum { WEFT_POOL_CHUNKS = 24 };
 
+#define WEFT_POOL_IN_USE UINT32_MAX
+
+/* What precedes an object: for pool.c, and for debuggers (runtime/queues.h). */
+struct weft_pool_slot {
+    uint32_t generation; /* of the object in use, or of the next one */
+    uint32_t next_free;  /* index + 1 of the next free slot, or WEFT_POOL_IN_USE */
+    max_align_t object[];
+};
+
 struct weft_pool {
     size_t object_size; /* set by weft_pool_init, header of the slot included */
     size_t zeroed;      /* leading bytes of an object that are zeroed when it is reused */

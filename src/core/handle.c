@@ -32,6 +32,11 @@ void weft_handle_register(enum weft_kind kind, struct weft_pool *pool)
     pools[kind] = pool;
 }
 
+const struct weft_pool *weft_handle_pool(enum weft_kind kind)
+{
+    return pools[kind];
+}
+
 void weft_handle_register_outside(enum weft_kind kind, uintptr_t handle)
 {
     assert(kind_of(handle) == (unsigned)kind);

@@ -51,6 +51,9 @@ static inline bool weft_handle_is_predefined(uintptr_t handle)
 /* Says which pool holds the objects of `kind`; doing it again is harmless. */
 void weft_handle_register(enum weft_kind kind, struct weft_pool *pool);
 
+/* The pool of a kind, or NULL. */
+const struct weft_pool *weft_handle_pool(enum weft_kind kind);
+
 /*
  * Names the one handle of `kind` whose object is not in the pool, so that its integer can
  * be turned back. Its index is one that the pool does not give out.

@@ -12,14 +12,6 @@
 
 enum { FIRST_BUCKETS = 16 };
 
-struct weft_match_node {
-    struct weft_link head; /* first: a link's list leads back to its node */
-    struct weft_match_node *next;
-    uint32_t context;
-    int32_t source;
-    int32_t tag;
-};
-
 /* ---- lists ---- */
 
 static void link_reset(struct weft_link *head)

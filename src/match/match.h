@@ -46,7 +46,14 @@ struct weft_link {
     struct weft_link *previous;
 };
 
-struct weft_match_node; /* one key of one class */
+/* One key of one class. */
+struct weft_match_node {
+    struct weft_link head; /* first: a link's list leads back to its node */
+    struct weft_match_node *next;
+    uint32_t context;
+    int32_t source;
+    int32_t tag;
+};
 
 /*
  * The life of a posted receive. All of it happens under the lock but for one step: the

@@ -17,6 +17,7 @@
 #include "base/wait.h"
 #include "runtime/doing.h"
 #include "runtime/environment.h"
+#include "runtime/queues.h"
 #include "transport/transport.h"
 #include "wireup/modules.h"
 #include "wireup/recorder.h"
@@ -162,6 +163,7 @@ static enum weft_rc open_engine(void)
         weft_comm_open(weft_engine.me);
         weft_make_open();
         weft_doing_open();
+        weft_queues_open();
         run.is_engine_open = true;
     }
     return rc;

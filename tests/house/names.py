@@ -31,7 +31,7 @@ FILE = re.compile(r"[a-z][\w-]*\.(?:c|h|py|md|tsv|pml|svg|json)")
 NAME = re.compile(r"(?:weft|WEFT)_[A-Za-z0-9_]+")
 MPI_NAME = re.compile(r"P?MPI_[A-Za-z]\w+")
 OPTION = re.compile(r"--[a-z][\w-]*")
-TOPS = ("src", "bindings", "launch", "info", "gauge", "wrappers", "include", "tests", "tools",
+TOPS = ("src", "bindings", "launch", "queues", "info", "gauge", "wrappers", "include", "tests", "tools",
         "bench", "docs", ".ci")
 SOURCES = ("*.c", "*.h", "*.py", "*.in", "*.sh", "meson.build")
 PAGES = {"mpiexec": "mpiexec", "mpirun": "mpiexec", "mpicc": "mpicc", "mpicxx": "mpicc",

@@ -37,6 +37,7 @@ BESIDE = {
     "wrappers": (),
     "info": ("base", "coll"),
     "gauge": ("base", "wireup", "node", "transport"),
+    "queues": ("runtime",),
 }
 PROGRAMS_WITH_MPI_H = ("gauge",)
 

@@ -268,5 +268,72 @@ def outside_tmux_the_gdbs_are_in_a_new_session_that_ends_with_mpiexec():
     screen.close()
 
 
+# ---- message queues ----
+
+QUEUES = {
+    0: ["MPI_COMM_WORLD: 0 of 3: 0 1 2",
+        "  send to 2 (2), tag 80, 200000 bytes, send, rendezvous",
+        "  receive from 1 (1), tag 5, 16 bytes, receive",
+        "  receive from any, tag 6, 32 bytes, receive",
+        "  receive from 1 (1), tag 99, 4 bytes, receive",
+        "  message from 1 (1), tag 70, 8 bytes, message, eager",
+        "  message from 1 (1), tag 71, 100000 bytes, message, rendezvous",
+        "MPI_COMM_SELF: 0 of 1: 0",
+        "second: 0 of 3: 0 1 2",
+        "  receive from 2 (2), any tag, 64 bytes, receive",
+        "  receive from any, any tag, 128 bytes, receive",
+        "reversed: 2 of 3: 2 1 0",
+        "  send to 1 (1), tag 81, 4 bytes, send, rendezvous",
+        "  message from 0 (2), tag 72, 12 bytes, message, eager"],
+    1: ["MPI_COMM_WORLD: 1 of 3: 0 1 2",
+        "  send to 0 (0), tag 71, 100000 bytes, send, rendezvous",
+        "MPI_COMM_SELF: 0 of 1: 1",
+        "second: 1 of 3: 0 1 2",
+        "reversed: 1 of 3: 2 1 0",
+        "  message from 2 (0), tag 81, 4 bytes, message, rendezvous"],
+    2: ["MPI_COMM_WORLD: 2 of 3: 0 1 2",
+        "  message from 0 (0), tag 80, 200000 bytes, message, rendezvous",
+        "MPI_COMM_SELF: 0 of 1: 2",
+        "second: 2 of 3: 0 1 2",
+        "reversed: 0 of 3: 2 1 0"],
+}
+
+
+def queues_of(pid, *words):
+    """What the library says of a process, line by line."""
+    done = subprocess.run([program("mqs_debugger"), program("libweft_queues.so"), str(pid),
+                           *map(str, words)], check=False, text=True, timeout=common.PATIENCE,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    equal(done.returncode, 0, done.stdout)
+    return done.stdout.splitlines()
+
+
+def is_in_recv(pid):
+    """Is the receive that this rank waits for posted?"""
+    return any("tag 99" in line for line in queues_of(pid))
+
+
+@case("queues")
+def the_queues_of_a_stuck_rank_are_what_it_posted():
+    running = start("--bind-to", "none", "--keep-going", "-n", 3, program("queues"))
+    pids = dict(map(int, re.findall(r"\d+", running.read_line())) for _ in range(3))
+    claim(common.wait_until(lambda: is_in_recv(pids[0]), common.PATIENCE), queues_of(pids[0]))
+    for rank, expected in QUEUES.items():
+        said = queues_of(pids[rank])
+        equal(said[:-1], expected)
+        claim(re.fullmatch(r"library /\S+/libweft_queues\.so", said[-1]), said[-1])
+    rounds = 100
+    for pid in pids.values():  # bits that are wrong end a list, and nothing else
+        got = int(re.fullmatch(rf"queues in (\d+) of {rounds}",
+                               queues_of(pid, "garbage", rounds)[0]).group(1))
+        claim(0 < got < rounds, f"{got} of {rounds}")
+    equal(queues_of(pids[0])[:-1], QUEUES[0], "after that")
+    equal(queues_of(pids[2], "dead")[0],
+          "no queues: no libmpi_abi.so of a version of Weft that this library knows")
+    running.send(2)
+    running.finish()
+    common.nothing_is_left(running.mark, running.before, 10)
+
+
 if __name__ == "__main__":
     sys.exit(main())

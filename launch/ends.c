@@ -14,8 +14,13 @@
  * What the kernel says of a rank's end: its exit code, and the cause in words. 0: it is
  * no failure.
  */
-static int describe(int status, enum weft_slice_state state, char *cause, size_t size)
+static int describe(const struct job *job, int status, enum weft_slice_state state,
+                    char *cause, size_t size)
 {
+    if (job->killer[0] != '\0') {
+        snprintf(cause, size, "%s", job->killer);
+        return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    }
     if (WIFSIGNALED(status)) {
         snprintf(cause, size, TEXT_KILLED, WTERMSIG(status), strsignal(WTERMSIG(status)),
                  WCOREDUMP(status) ? ", core dumped" : "");
@@ -34,10 +39,11 @@ static int describe(int status, enum weft_slice_state state, char *cause, size_t
 
 /* The end of a rank whose slice was overwritten: nobody knows whether it had finalized.
  */
-static int describe_overwritten(int status, char *cause, size_t size)
+static int describe_overwritten(const struct job *job, int status, char *cause,
+                                size_t size)
 {
     char said[128] = "ended with code 0";
-    const int code = describe(status, WEFT_SLICE_CLOSED, said, sizeof(said));
+    const int code = describe(job, status, WEFT_SLICE_CLOSED, said, sizeof(said));
 
     snprintf(cause, size, TEXT_OVERWRITTEN, said);
     return code != 0 ? code : 1;
@@ -62,8 +68,8 @@ void job_judge_end(struct job *job, int local, int status)
         job_blame(job, end.code, rank, end.cause);
         return;
     }
-    code = is_sound ? describe(status, end.state, cause, sizeof(cause))
-                    : describe_overwritten(status, cause, sizeof(cause));
+    code = is_sound ? describe(job, status, end.state, cause, sizeof(cause))
+                    : describe_overwritten(job, status, cause, sizeof(cause));
     if (code == 0 && job_has_left_out_program(job, local, cause, sizeof(cause))) {
         code = 1;
     }

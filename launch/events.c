@@ -23,6 +23,27 @@ static int rank_of(const struct job *job, pid_t pid)
     return -1; /* an orphan that a rank has left */
 }
 
+/*
+ * The next process that has ended; it stays a zombie until it is reaped, which the kernel
+ * may still be asked about. A shell ends with 137 if SIGKILL has ended its command.
+ */
+static pid_t look_for_zombie(struct job *job)
+{
+    siginfo_t info = {.si_pid = 0};
+
+    job->killer[0] = '\0';
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
+        return 0;
+    }
+    if ((job->state == STARTING || job->state == RUNNING) &&
+        ((info.si_code == CLD_KILLED && info.si_status == SIGKILL) ||
+         (info.si_code == CLD_EXITED && info.si_status == 128 + SIGKILL))) {
+        (void)memory_has_killed(&job->memory, info.si_pid, job->killer,
+                                sizeof(job->killer));
+    }
+    return info.si_pid;
+}
+
 static void on_children(struct job *job)
 {
     struct signalfd_siginfo info;
@@ -31,7 +52,7 @@ static void on_children(struct job *job)
 
     while (read(job->children, &info, sizeof(info)) > 0) {
     }
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    while ((pid = look_for_zombie(job)) > 0 && waitpid(pid, &status, WNOHANG) == pid) {
         int r = rank_of(job, pid);
 
         if (r >= 0 && job->ranks[r].is_running) {

@@ -34,6 +34,7 @@
 #ifndef WEFT_LAUNCH_JOB_PARTS_H
 #define WEFT_LAUNCH_JOB_PARTS_H
 
+#include "memory.h"
 #include "output.h"
 #include "placement.h"
 #include "plan.h"
@@ -114,6 +115,8 @@ struct job {
     int32_t *pids;               /* of all ranks, at the root; 0: not known yet */
     int known_pids;              /* how many of them are known */
     struct failed *failed;       /* ranks that have ended, while the others go on */
+    struct memory memory;        /* what the memory killer has done before */
+    char killer[160]; /* the rank that ends now was killed by it: so; or empty */
     struct placement placement;
     char refusal[512]; /* why our ranks cannot be started; empty: it has been said */
     struct pmi_service pmi;

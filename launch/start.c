@@ -235,6 +235,7 @@ void job_start_ranks(struct job *job)
     int feed;
     int input = job_choose_input(job, &feed);
 
+    memory_open(&job->memory, "");
     tree_be_busy(job, true); /* a program may have to come over a slow network */
     for (int r = 0; r < job->count && job->state == STARTING; r++) {
         if (!start_rank(job, r, r + job->first == 0 ? input : nothing)) {

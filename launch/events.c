@@ -58,6 +58,7 @@ static void on_children(struct job *job)
         if (r >= 0 && job->ranks[r].is_running) {
             job->ranks[r].is_running = false;
             job->running--;
+            job_box_note_end(job, r, status);
             job_judge_end(job, r, status);
             pmi_service_rank_ended(&job->pmi, r + job->first);
         } else if (!tree_reap(job, pid, status)) {
@@ -123,6 +124,7 @@ static void on_front(struct job *job)
         } else { /* SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT */
             if (signals[i] == SIGUSR1 && !job_is_daemon(job)) {
                 job_hang_ask(job, "SIGUSR1");
+                job_box_look(job);
             }
             job_signal_ranks(job, signals[i]);
             if (!job_is_daemon(job)) {

@@ -77,7 +77,7 @@ static void look_at_clock(struct job *job, uint64_t now)
 static int patience(const struct job *job, uint64_t now)
 {
     const uint64_t ends[] = {job->grace_end, job->time_out, job_hang_due(job),
-                             job_blame_due(job)};
+                             job_blame_due(job), job_box_due(job)};
     int64_t best = tree_patience_ms(job);
 
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
@@ -117,6 +117,7 @@ static void go_round(struct job *job)
     look_at_clock(job, now);
     job_hang_tend(job, now);
     job_blame_tend(job, now);
+    job_box_tend(job, now);
     tree_tend(job, now);
     job_look_for_end(job);
 }
@@ -137,6 +138,7 @@ static bool open_loop(struct job *job, int front)
     job->front = front;
     job->input = -1;
     job->state = STARTING;
+    job->fallen = -1;
     job->tree.on_frame = job_on_frame;
     job->epoll = epoll_create1(EPOLL_CLOEXEC);
     sigemptyset(&child);
@@ -324,6 +326,16 @@ static void close_tree(struct job *job)
     tree_fell(job);
 }
 
+/* What the ranks have done last, which the daemons know as long as they are there. */
+static void look_back(struct job *job)
+{
+    job_blame_tend(job, UINT64_MAX);
+    job_box_end(job);
+    while (job_box_is_asking(job) && !is_given_up(job)) {
+        go_round(job);
+    }
+}
+
 /* Nothing is left: neither processes, nor words that were said but not passed on. */
 static void close_job(struct job *job)
 {
@@ -367,6 +379,7 @@ int job_run(const struct plan *plan, int front)
     job_open_top(&job);
     job_start_when_ready(&job);
     run_loop(&job);
+    look_back(&job);
     close_job(&job);
     return job.code;
 }

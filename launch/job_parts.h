@@ -11,6 +11,7 @@
  *   sites.c       where in the program ranks are
  *   hang.c        what ranks do, and whether they move
  *   blame.c       which failure is the cause, and who waited for that rank
+ *   black_box.c   what ranks have done last (box.h)
  *   top.c         what weft-top asks
  *   report.c      --report: which networks would be used
  *   segments.c    the segments of programs, and who is missing in them
@@ -67,8 +68,11 @@ enum event {
 struct rank {
     pid_t pid;
     bool is_running;
-    pid_t debugger; /* that runs commands on it; 0: none */
-    int program;    /* the MPI program that it runs, counted from 0 */
+    pid_t debugger;  /* that runs commands on it; 0: none */
+    bool has_fallen; /* by itself, and too early */
+    int status;      /* what waitpid() has said */
+    uint64_t ended;  /* when, by CLOCK_REALTIME; 0: it runs */
+    int program;     /* the MPI program that it runs, counted from 0 */
     struct stream output;
     struct stream error;
 };
@@ -85,6 +89,7 @@ struct program;
 struct failed;
 struct hang;
 struct blame;
+struct black_box;
 struct stuck_rank;
 
 struct job {
@@ -101,6 +106,9 @@ struct job {
     bool is_closing;
     struct hang *hang;           /* what ranks do; NULL: nobody has asked */
     struct blame *blame;         /* of the job's failure; NULL: none has failed */
+    struct black_box *black_box; /* the root's; NULL: nothing was asked for */
+    int fallen;                  /* the root's: the rank that has failed first, or -1 */
+    bool is_host_lost;           /* the root's: that has ended the job */
     struct report *report;       /* the root's, for --report */
     struct networks *networks;   /* the root's: which host is in which */
     char *shared;                /* what ranks are told of that, in their environment */
@@ -247,6 +255,22 @@ uint64_t job_blame_due(const struct job *job);
 void job_blame_tend(struct job *job, uint64_t now);
 void job_blame_close(struct job *job);
 void job_on_doing_at_end(struct job *job, const struct frame *frame, const char *payload);
+
+/*
+ * What ranks have done last (black_box.c). The first notes how one of our ranks has
+ * ended. At the root, the second writes the file of --trace while the job runs; the third
+ * asks for all that is said at its end, and is done when it asks no more. Then those of
+ * the loop, and of frames.
+ */
+void job_box_note_end(struct job *job, int local, int status);
+void job_box_look(struct job *job);
+void job_box_end(struct job *job);
+bool job_box_is_asking(const struct job *job);
+uint64_t job_box_due(const struct job *job);
+void job_box_tend(struct job *job, uint64_t now);
+void job_on_clock(struct job *job, const struct frame *frame, const char *payload);
+void job_on_box_ask(struct job *job, const struct frame *frame);
+void job_on_box(struct job *job, const struct frame *frame, const char *payload);
 
 /* Lets weft-top ask, and hears it (top.c). */
 void job_open_top(struct job *job);

@@ -48,6 +48,7 @@ enum option {
     OPT_DEBUG,
     OPT_DEBUGGER,
     OPT_DEBUG_COMMANDS,
+    OPT_TRACE,
     OPT_KEEP_GOING,
     OPT_HOSTS,
     OPT_HOSTFILE,
@@ -98,6 +99,7 @@ static const struct row table[] = {
     {"debug", 1, OPT_DEBUG, NULL},
     {"debugger", 1, OPT_DEBUGGER, NULL},
     {"debug-commands", 1, OPT_DEBUG_COMMANDS, NULL},
+    {"trace", 1, OPT_TRACE, NULL},
     {"keep-going", 0, OPT_KEEP_GOING, NULL},
     {"host hosts H", 1, OPT_HOSTS, NULL},
     {"f hostfile machinefile default-hostfile", 1, OPT_HOSTFILE, NULL},
@@ -162,6 +164,9 @@ static const char help[] =
     "                           panes of tmux\n"
     "  --debug-commands FILE    let each gdb run the commands of a file, without tmux\n"
     "  --debugger COMMAND       another debugger than gdb, as lldb\n"
+    "  --trace FILE             write the last calls of all ranks, for Perfetto, at the "
+    "end\n"
+    "                           of the job and on SIGUSR1\n"
     "  --keep-going             a rank that fails does not end the others; operations "
     "that\n"
     "                           wait for it end with MPI_ERR_PROC_ABORTED\n"
@@ -454,6 +459,9 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
         break;
     case OPT_DEBUG_COMMANDS:
         return plan_read_commands(plan, words[1]);
+    case OPT_TRACE:
+        plan->trace = words[1];
+        break;
     case OPT_KEEP_GOING:
         plan->keeps_going = true;
         break;

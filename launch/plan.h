@@ -72,6 +72,7 @@ struct plan {
     double hang_timeout; /* seconds without a move after which ranks are reported; 0: none
                           */
     bool has_hang_stacks; /* with the stacks of ranks outside MPI */
+    const char *trace;    /* the file for what ranks have done last; NULL: none */
     struct list set;      /* NAME=VALUE, for all programs */
     struct list keep;     /* names passed although the environment is empty */
 };

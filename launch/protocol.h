@@ -101,6 +101,11 @@ enum frame_kind {
 
     /* For debuggers (proctable.c). */
     FRAME_PIDS, /* to the root: the process ids of the ranks of the host, 32 bits each */
+
+    /* What ranks have done last (black_box.c). */
+    FRAME_CLOCK,   /* from the root: its time; to it: that time, and the daemon's */
+    FRAME_BOX_ASK, /* from it: `value` events of each rank, and more of `rank` */
+    FRAME_BOX,     /* to it: rows (box_pack.c) */
     FRAME_KINDS,
 };
 

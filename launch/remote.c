@@ -305,6 +305,9 @@ static void on_order(struct job *job, const struct frame *frame)
     case FRAME_ASK:
         job_on_ask(job, frame->value != 0);
         break;
+    case FRAME_BOX_ASK:
+        job_on_box_ask(job, frame);
+        break;
     default:
         break;
     }
@@ -380,6 +383,12 @@ static void on_message(struct job *job, const struct frame *frame, const char *p
     case FRAME_VALUE:
         job_on_value(job, frame, payload);
         break;
+    case FRAME_CLOCK:
+        job_on_clock(job, frame, payload);
+        break;
+    case FRAME_BOX:
+        job_on_box(job, frame, payload);
+        break;
     default:
         break;
     }
@@ -408,6 +417,8 @@ static bool may_come_from_child(const struct job *job, const struct frame *frame
     case FRAME_QUIET:
     case FRAME_DOING:
     case FRAME_PIDS:
+    case FRAME_CLOCK:
+    case FRAME_BOX:
         return frame->to == 0;
     case FRAME_GET:
     case FRAME_VALUE:
@@ -433,6 +444,7 @@ static bool may_come_from_parent(const struct job *job, const struct frame *fram
     case FRAME_RELEASE:
     case FRAME_RANK_FAILED:
     case FRAME_ASK:
+    case FRAME_BOX_ASK:
         return frame->to < 0 && job->setup.path != NULL;
     case FRAME_PROGRAM:
         return job->setup.path != NULL;
@@ -442,6 +454,7 @@ static bool may_come_from_parent(const struct job *job, const struct frame *fram
     case FRAME_VALUE:
     case FRAME_PROBE:
     case FRAME_SHARED:
+    case FRAME_CLOCK:
         return frame->to >= job->tree.me && job->setup.path != NULL &&
                frame->to < job->tree.me + job->tree.count;
     default:

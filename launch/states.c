@@ -133,6 +133,7 @@ void job_fail(struct job *job, int code, int rank, const char *format, ...)
         tree_report(job, FRAME_FAILED, rank, code, cause, strlen(cause) + 1);
         return;
     }
+    job->fallen = job->fallen < 0 ? rank : job->fallen;
     job_fail_silently(job, code);
     notice_send(NOTICE_ABORT, cause, strlen(cause));
     job_say(job, TEXT_RANK, rank, layout_host_of(&job->setup.layout, rank),
@@ -154,6 +155,7 @@ void job_lose_daemon(struct job *job, const char *line)
         return;
     }
     if (!job->has_failed) {
+        job->is_host_lost = job->state == RUNNING;
         job_fail_silently(job, 1);
         job_say(job, "%s", line);
     }

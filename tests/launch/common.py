@@ -278,7 +278,10 @@ def new_mark():
 
 
 # Lines under that of a failure, which depend on how far others have come.
-DETAILS = (r"  and \d+ (more )?ranks? that waited for it: ",)
+DETAILS = (r"  and \d+ (more )?ranks? that waited for it: ",
+           r"  (rank \d+ (was|had)|nothing is (known|recorded) of) ",
+           r"  \d+ ranks? (was|were|fell too:) ", r"  and \d+ more groups of ranks ",
+           r" +\d[\d.]* (us|ms|s)  MPI_\w+")
 
 
 def headlines(text):

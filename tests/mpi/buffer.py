@@ -38,7 +38,7 @@ def main(ranks, mpiexec, program):
     for transport, begins in (("auto", INSIDE), ("msg", BETWEEN)):
         for how, begin in begins.items():
             done = run([*command, how], transport)
-            line = rf"mpiexec: rank \d on \S+ \(.*\): {re.escape(begin)}{WORDS[how]}\n(  and .*\n)?"
+            line = rf"mpiexec: rank \d on \S+ \(.*\): {re.escape(begin)}{WORDS[how]}\n(  .*\n)*"
             if done.returncode != MPI_ERR_BUFFER or not re.fullmatch(line, done.stderr):
                 failed = 1
                 print(f"{how}, {transport}: {done}")

@@ -19,7 +19,7 @@ LINE = re.compile(r"mpiexec: rank \d+ on \S+ \(.*\): .*"
 
 def faults(how, case, done):
     """What is wrong with a run, a line each."""
-    lines = [line for line in done.stderr.splitlines() if not line.startswith("  and ")]
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("  ")]
     told = sorted(done.stdout.splitlines())
     if how == "fatal":
         if done.returncode in (0, 124) or done.returncode >= 128:

@@ -26,7 +26,7 @@
 enum {
     CLOCK_QUESTIONS = 4,
     SECONDS = 10,           /* that a file has at most */
-    FILE_EVENTS = 500000,   /* of all ranks, at most: about 100 MB */
+    FILE_EVENTS = 500000,   /* of all ranks, at most: 80 MB */
     FILE_EVENTS_LEAST = 64, /* of a rank */
     FALLEN_EVENTS = 512,    /* of the rank that has fallen: equal ones are one line */
     ROWS = 8,

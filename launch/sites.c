@@ -1,6 +1,6 @@
 /*
- * sites.c - where in the program ranks are: the stack of a rank outside MPI, if that was
- * asked for.
+ * sites.c - where in the program ranks are: the place of the call that a rank waits in,
+ * from its black box, and the stack of a rank outside MPI, if that was asked for.
  *
  * Each daemon looks up those of its host, where the paths of the programs are valid. The
  * texts go to the root with what ranks do.
@@ -27,6 +27,35 @@ pid_t job_pid_of(const struct job *job, int local)
     return stat.state != 0 && stat.group == leader ? slot->pid : leader;
 }
 
+/* A call and its twin with large counts are said by one name, or by two. */
+static bool is_same_call(const char *a, const char *b)
+{
+    const size_t n = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
+
+    return strncmp(a, b, n) == 0 &&
+           (strcmp(a + n, b + n) == 0 || strcmp(a + n, "_c") == 0 ||
+            strcmp(b + n, "_c") == 0);
+}
+
+/*
+ * The newest event of a rank that waits is the call that it waits in, unless another
+ * thread has called MPI since: then the names differ, as a rule, and no place is said.
+ */
+static void name_site(const struct job *job, int local, struct where *where,
+                      struct stuck_rank *rank)
+{
+    const struct weft_slice *slice =
+        weft_segment_slice(job_segment_of(job, local), (uint32_t)local);
+    struct weft_trace_last last;
+
+    if (weft_trace_read_last(weft_slice_trace(slice), &last) &&
+        is_same_call(weft_trace_name(weft_trace_call(&last.event)), rank->doing.call)) {
+        snprintf(rank->site, sizeof(rank->site), "%.*s", STUCK_SITE - 1,
+                 where_name(where, last.modules, (int)last.module_count,
+                            weft_trace_address(&last.event)));
+    }
+}
+
 static bool is_outside(const struct stuck_rank *rank)
 {
     return !stuck_is_waiting(rank) &&
@@ -40,7 +69,9 @@ void job_name_sites(const struct job *job, struct stuck_rank *ranks, bool has_st
     int stacks = 0;
 
     for (int r = 0; r < job->count; r++) {
-        if (has_stacks && is_outside(&ranks[r]) && stacks < STACKS_MOST) {
+        if (stuck_is_waiting(&ranks[r])) {
+            name_site(job, r, where, &ranks[r]);
+        } else if (has_stacks && is_outside(&ranks[r]) && stacks < STACKS_MOST) {
             snprintf(ranks[r].stack, sizeof(ranks[r].stack), "%.*s", STUCK_STACK - 1,
                      where_stack(where, job_pid_of(job, r)));
             stacks++;

@@ -212,7 +212,8 @@ void weft_trace_write_modules(struct weft_trace *trace,
 }
 
 /* A process that died while it wrote leaves an odd version: what is there is checked. */
-static void read_modules(const struct weft_trace *trace, struct weft_trace_copy *out)
+static uint32_t read_modules(const struct weft_trace *trace,
+                             struct weft_trace_module *modules)
 {
     struct weft_trace_table table;
     uint64_t words[WEFT_TRACE_TABLE_WORDS];
@@ -229,9 +230,8 @@ static void read_modules(const struct weft_trace *trace, struct weft_trace_copy 
                    version == atomic_load_explicit(&trace->version, memory_order_relaxed);
     }
     memcpy(&table, words, sizeof(table));
-    out->module_count =
-        table.count < WEFT_TRACE_MODULES ? (uint32_t)table.count : WEFT_TRACE_MODULES;
-    memcpy(out->modules, table.modules, sizeof(out->modules));
+    memcpy(modules, table.modules, sizeof(table.modules));
+    return table.count < WEFT_TRACE_MODULES ? (uint32_t)table.count : WEFT_TRACE_MODULES;
 }
 
 static void make_text(char *text, size_t size)
@@ -244,21 +244,21 @@ static void make_text(char *text, size_t size)
     }
 }
 
-static void check_modules(struct weft_trace_copy *copy)
+/* Leaves out what is no module; returns how many are left. */
+static uint32_t check_modules(struct weft_trace_module *modules, uint32_t all)
 {
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < copy->module_count && i < WEFT_TRACE_MODULES; i++) {
-        struct weft_trace_module module = copy->modules[i];
+    for (uint32_t i = 0; i < all && i < WEFT_TRACE_MODULES; i++) {
+        struct weft_trace_module module = modules[i];
 
         if (module.low < module.high) {
             make_text(module.path, sizeof(module.path));
-            copy->modules[count++] = module;
+            modules[count++] = module;
         }
     }
-    copy->module_count = count;
-    memset(&copy->modules[count], 0,
-           (WEFT_TRACE_MODULES - count) * sizeof(copy->modules[0]));
+    memset(&modules[count], 0, (WEFT_TRACE_MODULES - count) * sizeof(modules[0]));
+    return count;
 }
 
 /* ---- all of it ---- */
@@ -271,7 +271,7 @@ void weft_trace_check(struct weft_trace_copy *copy)
     drop_garbage(copy);
     rotate(copy);
     sort(copy->events, copy->count);
-    check_modules(copy);
+    copy->module_count = check_modules(copy->modules, copy->module_count);
 }
 
 size_t weft_trace_read(const struct weft_trace *trace, struct weft_trace_copy *out)
@@ -283,9 +283,39 @@ size_t weft_trace_read(const struct weft_trace *trace, struct weft_trace_copy *o
     read_slots(trace, out);
     out->is_open = atomic_load_explicit(&now->inside, memory_order_relaxed) != 0 ||
                    atomic_load_explicit(&now->waiting, memory_order_relaxed) != 0;
-    read_modules(trace, out);
+    out->module_count = read_modules(trace, out->modules);
     take_pair(&out->read_ticks, &out->read_ns);
     weft_trace_check(out);
     out->is_open = out->is_open && out->count > 0;
     return out->count;
+}
+
+/* The newest is found by times alone; slots behind the first that was never written are
+ * not touched, so that no memory is made for them. */
+bool weft_trace_read_last(const struct weft_trace *trace, struct weft_trace_last *out)
+{
+    const struct weft_trace_slot *newest = NULL;
+    uint64_t latest = 0;
+
+    for (int i = 0; i < WEFT_TRACE_EVENTS; i++) {
+        const uint64_t when =
+            atomic_load_explicit(&trace->events[i].when, memory_order_acquire);
+
+        if (when == 0) {
+            break;
+        }
+        if (when >= latest) {
+            latest = when;
+            newest = &trace->events[i];
+        }
+    }
+    if (newest == NULL) {
+        return false;
+    }
+    out->event.when = latest;
+    if (!read_slot(newest, &out->event) || !is_call(&out->event)) {
+        return false; /* the rank moves, or the slice is no good */
+    }
+    out->module_count = check_modules(out->modules, read_modules(trace, out->modules));
+    return true;
 }

@@ -161,6 +161,17 @@ static inline uint64_t weft_trace_address(const struct weft_trace_event *event)
  */
 size_t weft_trace_read(const struct weft_trace *trace, struct weft_trace_copy *out);
 
+/* The newest event, and where its address is. */
+struct weft_trace_last {
+    struct weft_trace_event event;
+    uint32_t module_count;
+    struct weft_trace_module modules[WEFT_TRACE_MODULES];
+};
+
+/* Reads no more than that, checked as above. False: nothing was recorded, or the rank
+ * records something now. */
+bool weft_trace_read_last(const struct weft_trace *trace, struct weft_trace_last *out);
+
 /* Makes of a copy that came another way what weft_trace_read() gives. */
 void weft_trace_check(struct weft_trace_copy *copy);
 

@@ -16,22 +16,21 @@ static int rank;
 static int size;
 static char buffer[1 << 16];
 
-static void receive(int from, int tag, MPI_Comm comm)
-{
-    MPI_Recv(buffer, 8, MPI_BYTE, from, tag, comm, MPI_STATUS_IGNORE);
-}
+/* A macro, so that each call has a line of its own. */
+#define RECEIVE(from, tag, comm)                                                         \
+    MPI_Recv(buffer, 8, MPI_BYTE, from, tag, comm, MPI_STATUS_IGNORE)
 
 static void deadlock(void)
 {
     if (rank < 2) {
-        receive(1 - rank, TAG, MPI_COMM_WORLD);
+        RECEIVE(1 - rank, TAG, MPI_COMM_WORLD); /* deadlock receives */
     }
 }
 
 static void cycle(void)
 {
     if (rank < 5) {
-        receive((rank + 1) % 5, TAG, MPI_COMM_WORLD);
+        RECEIVE((rank + 1) % 5, TAG, MPI_COMM_WORLD); /* cycle receives */
     }
 }
 
@@ -40,15 +39,15 @@ static void missing(void)
     int sum = 0;
 
     if (rank == 1) {
-        receive(3, 7, MPI_COMM_WORLD);
+        RECEIVE(3, 7, MPI_COMM_WORLD); /* missing receives */
     }
-    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* sums */
 }
 
 static void mismatch(void)
 {
     if (rank == 1) {
-        MPI_Bcast(buffer, 8, MPI_BYTE, 0, MPI_COMM_WORLD);
+        MPI_Bcast(buffer, 8, MPI_BYTE, 0, MPI_COMM_WORLD); /* mismatch casts */
     }
 }
 
@@ -57,7 +56,7 @@ static void tag(void)
     if (rank == 0) {
         MPI_Send(buffer, 8, MPI_BYTE, 1, TAG + 1, MPI_COMM_WORLD);
     } else if (rank == 1) {
-        receive(0, TAG, MPI_COMM_WORLD);
+        RECEIVE(0, TAG, MPI_COMM_WORLD); /* tag receives */
     }
 }
 
@@ -70,7 +69,7 @@ static void communicator(void)
     if (rank == 0) {
         MPI_Send(buffer, 8, MPI_BYTE, 1, TAG, other);
     } else if (rank == 1) {
-        receive(0, TAG, MPI_COMM_WORLD);
+        RECEIVE(0, TAG, MPI_COMM_WORLD); /* communicator receives */
     }
 }
 
@@ -78,7 +77,7 @@ static void wildcard(void)
 {
     if (rank == 0) {
         for (int i = 0; i < size; i++) { /* one more than there are */
-            receive(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD);
+            RECEIVE(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD); /* wildcard receives */
         }
     } else {
         MPI_Send(buffer, 8, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
@@ -108,20 +107,20 @@ static void dead(void)
     if (rank == 2) {
         raise(SIGKILL);
     } else if (rank == 1) {
-        receive(2, TAG, MPI_COMM_WORLD);
-        receive(0, TAG + 1, MPI_COMM_WORLD);
+        RECEIVE(2, TAG, MPI_COMM_WORLD);
+        RECEIVE(0, TAG + 1, MPI_COMM_WORLD); /* dead receives */
     } else {
-        receive(rank == 0 ? 1 : 0, TAG, MPI_COMM_WORLD);
+        RECEIVE(rank == 0 ? 1 : 0, TAG, MPI_COMM_WORLD); /* dead receives, too */
     }
 }
 
 static void space(void)
 {
     if (rank == 0) {
-        receive(2, TAG, MPI_COMM_WORLD);
+        RECEIVE(2, TAG, MPI_COMM_WORLD); /* space receives */
     }
     while (rank == 1) {
-        MPI_Send(buffer, SMALL, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
+        MPI_Send(buffer, SMALL, MPI_BYTE, 0, TAG, MPI_COMM_WORLD); /* space sends */
     }
 }
 
@@ -134,19 +133,19 @@ static void partitioned(void)
                        &request);
         MPI_Start(&request);
         MPI_Pready_range(0, PARTS - 2, request);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /* partitioned send */
     } else if (rank == 1) {
         MPI_Precv_init(buffer, PARTS, 8, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_INFO_NULL,
                        &request);
         MPI_Start(&request);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /* partitioned receive */
     }
 }
 
 static void synchronous(void)
 {
     if (rank == 0) {
-        MPI_Ssend(buffer, 8, MPI_BYTE, 1, 7, MPI_COMM_WORLD);
+        MPI_Ssend(buffer, 8, MPI_BYTE, 1, 7, MPI_COMM_WORLD); /* synchronous sends */
     }
 }
 
@@ -156,7 +155,7 @@ static void request(void)
 
     if (rank == 0) {
         MPI_Irecv(buffer, 8, MPI_BYTE, 1, 9, MPI_COMM_WORLD, &r);
-        MPI_Wait(&r, MPI_STATUS_IGNORE);
+        MPI_Wait(&r, MPI_STATUS_IGNORE); /* request waits */
     }
 }
 
@@ -165,7 +164,7 @@ static void finalize(void)
     if (rank == 2) {
         pause(); /* sleeps */
     }
-    MPI_Finalize();
+    MPI_Finalize(); /* finalize ends */
     exit(0);
 }
 
@@ -174,7 +173,7 @@ static void probe(void)
     int flag = 0;
 
     while (rank == 0 && !flag) {
-        MPI_Iprobe(1, 3, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        MPI_Iprobe(1, 3, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE); /* probe probes */
     }
 }
 
@@ -186,7 +185,7 @@ static void test(void)
     if (rank == 0) {
         MPI_Irecv(buffer, 8, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &r);
         while (!flag) {
-            MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
+            MPI_Test(&r, &flag, MPI_STATUS_IGNORE); /* test tests */
         }
     } else if (rank == 1) {
         MPI_Send(buffer, 8, MPI_BYTE, 0, TAG + 1, MPI_COMM_WORLD);
@@ -203,7 +202,7 @@ static void part(void)
     if (rank == 3) {
         pause();
     }
-    MPI_Barrier(half);
+    MPI_Barrier(half); /* part meets */
 }
 
 /* Not stuck at all: all ranks speak with each other until they are ended. */
@@ -248,8 +247,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (size_t i = 0; argc == 2 && i < sizeof(all) / sizeof(all[0]); i++) {
         if (strcmp(all[i].name, argv[1]) == 0) {
-            all[i].run(); /* runs */
-            MPI_Barrier(MPI_COMM_WORLD);
+            all[i].run();                /* runs */
+            MPI_Barrier(MPI_COMM_WORLD); /* all meet */
             MPI_Finalize();
             return 0;
         }

@@ -17,6 +17,31 @@ from common import Running, case, claim, equal, main, mpiexec_path, program, rea
 QUIET = 0.5  # seconds without a move after which a job counts as stuck
 WORLD = "'MPI_COMM_WORLD'"
 
+# Where each call is: its function, and the mark of its line in hang.c.
+SITES = {
+    "deadlock": [("Recv", "deadlock receives"), ("Barrier", "all meet")],
+    "cycle": [("Recv", "cycle receives")],
+    "missing": [("Recv", "missing receives"), ("Allreduce", "sums")],
+    "mismatch": [("Bcast", "mismatch casts"), ("Barrier", "all meet")],
+    "tag": [("Recv", "tag receives"), ("Barrier", "all meet")],
+    "communicator": [("Recv", "communicator receives"), ("Barrier", "all meet")],
+    "wildcard": [("Recv", "wildcard receives"), ("Barrier", "all meet")],
+    "loop": [("Barrier", "all meet")],
+    "stopped": [("Barrier", "all meet")],
+    "dead": [("Recv", "dead receives"), ("Recv", "dead receives, too")],
+    "space": [("Recv", "space receives"), ("Send", "space sends"), ("Barrier", "all meet")],
+    "partitioned": [("Wait", "partitioned send"), ("Wait", "partitioned receive"),
+                    ("Barrier", "all meet")],
+    "synchronous": [("Ssend", "synchronous sends"), ("Barrier", "all meet")],
+    "request": [("Wait", "request waits"), ("Barrier", "all meet")],
+    "finalize": [("Finalize", "finalize ends")],
+    "probe": [("Iprobe", "probe probes"), ("Barrier", "all meet")],
+    "test": [("Test", "test tests"), ("Barrier", "all meet")],
+    "part": [("Barrier", "part meets")],
+}
+# The calls of which a rank notes where they are.
+NOTED = ("Barrier", "Bcast", "Allreduce", "Finalize")
+
 # Name: ranks that it needs, options of mpiexec, and what is said; N is the number of ranks,
 # M one less.
 HANGS = {
@@ -25,7 +50,7 @@ HANGS = {
     "cycle": (5, (), [
         r"^  cycle of 5: 0 waits for 1 \(MPI_Recv, tag 5\), .*, 4 waits for 0 \(MPI_Recv, tag 5\)$"]),
     "missing": (4, (), [
-        rf"^  M ranks in MPI_Allreduce on {WORLD}: 0, 2-M$",
+        rf"^  M ranks in MPI_Allreduce on {WORLD}: 0, 2-M\b",
         rf"^  odd one out: M ranks are in MPI_Allreduce on {WORLD}, rank 1 is in MPI_Recv from "
         rf"3, tag 7 on {WORLD}$"]),
     "mismatch": (3, (), [
@@ -37,7 +62,7 @@ HANGS = {
         rf"^  near miss at rank 1: it receives from 0, tag 5 on {WORLD}, and a message from 0, "
         r"tag 5 on 'other' \(8 bytes\) waits: the communicator differs$"]),
     "wildcard": (3, (), [
-        rf"^  1 rank in MPI_Recv from any rank, any tag on {WORLD}: 0$",
+        rf"^  1 rank in MPI_Recv from any rank, any tag on {WORLD}: 0\b",
         r"^  rank 0 waits for a message from any rank, and nobody is left to send one"]),
     "loop": (4, (), [
         r"^  1 rank running outside MPI: computes or loops: 2$",
@@ -49,16 +74,16 @@ HANGS = {
         r"^  1 rank dead: killed by signal 9, Killed: 2$",
         r"^  cycle of 2: 0 waits for 1 \(MPI_Recv, tag 5\), 1 waits for 0 \(MPI_Recv, tag 6\)$"]),
     "space": (4, (), [
-        rf"^  1 rank in MPI_Send to 0, tag 5 on {WORLD}: 1$",
+        rf"^  1 rank in MPI_Send to 0, tag 5 on {WORLD}: 1\b",
         r"^  rank 0 keeps \d+ messages that no receive has met, .*: there is no room for more, so "
         r"their senders wait$"]),
     "partitioned": (4, (), [
         rf"^  1 rank in MPI_Wait for a partitioned send to 1, tag 5 on {WORLD}, 3 of 4 partitions "
-        r"ready: 0$",
-        rf"^  1 rank in MPI_Wait for a partitioned receive from 0, tag 5 on {WORLD}: 1$",
+        r"ready: 0\b",
+        rf"^  1 rank in MPI_Wait for a partitioned receive from 0, tag 5 on {WORLD}: 1\b",
         r"^  M ranks wait for rank 0, "]),
     "synchronous": (3, (), [
-        rf"^  1 rank in MPI_Ssend to 1, tag 7 on {WORLD}: 0$",
+        rf"^  1 rank in MPI_Ssend to 1, tag 7 on {WORLD}: 0\b",
         r"^  rank 1 keeps 1 message that no receive has met, the first one from 0, tag 7 "]),
     "request": (3, (), [
         rf"^  odd one out: M ranks are in MPI_Barrier on {WORLD}, rank 0 is in MPI_Wait for a "
@@ -66,9 +91,9 @@ HANGS = {
     "finalize": (4, (), [
         rf"^  odd one out: M ranks are in MPI_Finalize on {WORLD}, rank 2 is asleep outside MPI$"]),
     "probe": (3, (), [
-        rf"^  1 rank spinning in MPI_Iprobe from 1, tag 3 on {WORLD}: 0$"]),
+        rf"^  1 rank spinning in MPI_Iprobe from 1, tag 3 on {WORLD}: 0\b"]),
     "test": (3, (), [
-        r"^  1 rank spinning in MPI_Test: 0$",
+        r"^  1 rank spinning in MPI_Test: 0\b",
         r"^  near miss at rank 0: it receives from 1, tag 5 .*: the tag differs$"]),
     "part": (4, (), [
         r"^  \d+ ranks? in MPI_Barrier on 'odd': 1\b",
@@ -87,8 +112,24 @@ def line_of(mark):
     return next(i for i, line in enumerate(lines, 1) if f"/* {mark} */" in line)
 
 
+def function_of(mark):
+    """The function of hang.c in which this mark is."""
+    above = Path(__file__).with_name("hang.c").read_text().splitlines()[:line_of(mark)]
+    return next(found[1] for found in (re.match(r"(?:static void|int) (\w+)\(", line)
+                                       for line in reversed(above)) if found)
+
+
+def site_pattern(mark):
+    return (rf"hang\.c:{line_of(mark)} \({function_of(mark)}\)" if has_libdw()
+            else r"\S*launch_hang\+0x[0-9a-f]+")
+
+
 def hold(report, name, ranks):
     lines = report.splitlines()
+    for call, mark in SITES[name]:
+        pattern = rf"^  \d+ ranks? .*\bin MPI_{call}\b.*: [\d, -]+, at {site_pattern(mark)}$"
+        claim(call not in NOTED or any(re.search(pattern, line) for line in lines),
+              f"{name}: {pattern} is not said:\n{report}")
     for pattern in HANGS[name][2]:
         pattern = re.sub(r"\bM\b", str(ranks - 1), pattern)
         claim(any(re.search(pattern, line) for line in lines),

@@ -72,6 +72,29 @@ static void nothing_was_recorded(void **state)
     assert_false(copy.is_open);
 }
 
+/* The newest alone is the one that all of it ends with. */
+static void the_newest_is_read_alone(void **state)
+{
+    const struct weft_trace_module module = {
+        .low = 1, .high = 1u << 20, .bias = 1, .path = "/bin/program\n"};
+    struct weft_trace_last last;
+
+    (void)state;
+    forget();
+    assert_false(weft_trace_read_last(&trace, &last));
+    weft_trace_write_modules(&trace, &module, 1);
+    for (uint32_t i = 0; i < 2 * WEFT_TRACE_EVENTS + 17; i++) {
+        store(i);
+        assert_true(weft_trace_read_last(&trace, &last));
+        assert_int_equal(last.event.context, i);
+        assert_true(is_whole(&last.event));
+    }
+    assert_int_equal(last.module_count, 1);
+    assert_string_equal(last.modules[0].path, "/bin/program?");
+    trace.events[16].where = UINT64_MAX; /* no function has this number */
+    assert_false(weft_trace_read_last(&trace, &last));
+}
+
 static void the_last_events_are_kept_in_order(void **state)
 {
     const uint32_t counts[] = {1, WEFT_TRACE_EVENTS - 1, WEFT_TRACE_EVENTS,
@@ -307,6 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_function_has_a_name),
         cmocka_unit_test(nothing_was_recorded),
+        cmocka_unit_test(the_newest_is_read_alone),
         cmocka_unit_test(the_last_events_are_kept_in_order),
         cmocka_unit_test(the_last_call_is_open_until_it_returns),
         cmocka_unit_test(no_event_but_the_newest_is_torn),

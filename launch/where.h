@@ -30,7 +30,8 @@ void where_close(struct where *where);
  *
  *   "solver.c:118 (exchange)"           with debug information
  *   "exchange+0x1f in /path/program"    with symbols
- *   "/path/program+0x1156"              with neither; addr2line takes the number
+ *   "/path/program+0x1156"              with neither; addr2line takes the number;
+ *                                       and if the file has been replaced since
  *   ""                                  if the address is in no module
  *
  * The numbers of the second and third are those of the call, one byte before the return

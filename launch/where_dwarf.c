@@ -48,6 +48,8 @@ static struct {
     int (*find_elf)(Dwfl_Module *, void **, const char *, Dwarf_Addr, char **, Elf **);
     int (*find_debuginfo)(Dwfl_Module *, void **, const char *, Dwarf_Addr, const char *,
                           const char *, GElf_Word, char **);
+    Elf *(*elf_of)(Dwfl_Module *, GElf_Addr *);
+    int (*build_id)(Dwfl_Module *, const unsigned char **, GElf_Addr *);
     Dwarf_Die *(*unit_at)(Dwfl_Module *, Dwarf_Addr, Dwarf_Addr *);
     Dwarf_Die *(*next_unit)(Dwfl_Module *, Dwarf_Die *, Dwarf_Addr *);
     const char *(*symbol_at)(Dwfl_Module *, GElf_Addr, GElf_Off *, GElf_Sym *,
@@ -85,6 +87,8 @@ void *where_load(void)
         {"dwfl_report_end", &dw.report_end},
         {"dwfl_build_id_find_elf", &dw.find_elf},
         {"dwfl_standard_find_debuginfo", &dw.find_debuginfo},
+        {"dwfl_module_getelf", &dw.elf_of},
+        {"dwfl_module_build_id", &dw.build_id},
         {"dwfl_module_addrdie", &dw.unit_at},
         {"dwfl_module_nextcu", &dw.next_unit},
         {"dwfl_module_addrinfo", &dw.symbol_at},
@@ -247,12 +251,28 @@ bool where_has_dwarf(void)
     return true;
 }
 
+/* Another file than the one that the rank has mapped: a compiler has written it since. */
+static bool is_replaced(Dwfl_Module *module, const struct weft_trace_module *mapped)
+{
+    const unsigned char *id = NULL;
+    GElf_Addr address;
+    int bytes;
+
+    (void)dw.elf_of(module, &address); /* the file is read */
+    bytes = dw.build_id(module, &id, &address);
+    return mapped->id_bytes > 0 && (bytes < (int)mapped->id_bytes ||
+                                    memcmp(id, mapped->id, mapped->id_bytes) != 0);
+}
+
 void where_say_place(const struct where_question *question, char *text)
 {
     const char *path = question->module.path;
     Dwfl_Module *module = module_of(path);
 
-    if (module != NULL && !where_say_line(module, question->address, text)) {
+    if (module != NULL && is_replaced(module, &question->module)) {
+        snprintf(text, WHERE_TEXT, "%s+0x%llx (the file has been replaced since)", path,
+                 (unsigned long long)question->address);
+    } else if (module != NULL && !where_say_line(module, question->address, text)) {
         (void)say_symbol(module, path, question->address, text);
     }
 }

@@ -38,6 +38,30 @@ static bool is_caller(const struct weft_trace *trace,
     return false;
 }
 
+/* The build id, among the notes of an object. */
+static void read_id(const char *notes, size_t size, struct weft_trace_module *module)
+{
+    const size_t name = sizeof(ELF_NOTE_GNU);
+    size_t at = 0;
+
+    while (size - at >= sizeof(ElfW(Nhdr))) {
+        const ElfW(Nhdr) *note = (const void *)(notes + at);
+        const size_t begin = at + sizeof(*note) + ((size_t)note->n_namesz + 3) / 4 * 4;
+        const size_t end = begin + ((size_t)note->n_descsz + 3) / 4 * 4;
+
+        if (end > size) {
+            return;
+        }
+        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == name &&
+            memcmp(note + 1, ELF_NOTE_GNU, name) == 0) {
+            module->id_bytes =
+                note->n_descsz < WEFT_TRACE_ID ? note->n_descsz : WEFT_TRACE_ID;
+            memcpy(module->id, notes + begin, module->id_bytes);
+        }
+        at = end;
+    }
+}
+
 /* The executable part of an object; nothing for the kernel's own. */
 static bool read_object(const struct dl_phdr_info *info, struct weft_trace_module *module)
 {
@@ -50,6 +74,8 @@ static bool read_object(const struct dl_phdr_info *info, struct weft_trace_modul
             module->low = low < module->low ? low : module->low;
             module->high =
                 low + part->p_memsz > module->high ? low + part->p_memsz : module->high;
+        } else if (part->p_type == PT_NOTE) {
+            read_id((const char *)low, part->p_memsz, module);
         }
     }
     if (info->dlpi_name[0] == '\0') { /* the program */

@@ -254,6 +254,7 @@ static uint32_t check_modules(struct weft_trace_module *modules, uint32_t all)
 
         if (module.low < module.high) {
             make_text(module.path, sizeof(module.path));
+            module.id_bytes = module.id_bytes <= WEFT_TRACE_ID ? module.id_bytes : 0;
             modules[count++] = module;
         }
     }

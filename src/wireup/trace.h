@@ -46,6 +46,7 @@ enum {
     WEFT_TRACE_EVENTS = 4096,
     WEFT_TRACE_MODULES = 32,
     WEFT_TRACE_PATH = 192,
+    WEFT_TRACE_ID = 20, /* bytes of a build id that are kept */
     WEFT_TRACE_PAGE = 4096,
     WEFT_TRACE_CALL_AT = 48, /* bits of `where` below the call's number */
 };
@@ -85,12 +86,14 @@ _Static_assert(sizeof(struct weft_trace_slot) == sizeof(struct weft_trace_event)
                "its layout is that of WEFT_SEGMENT_LAYOUT");
 
 /* An ELF object that is mapped: its executable part, and what is to be added to an
- * address of the file. */
+ * address of the file. The build id tells whether the file is still the same. */
 struct weft_trace_module {
     uint64_t low;
     uint64_t high;
     uint64_t bias;
     char path[WEFT_TRACE_PATH];
+    uint32_t id_bytes; /* of the build id; 0: it has none */
+    uint8_t id[WEFT_TRACE_ID];
 };
 
 struct weft_trace_table {

@@ -230,7 +230,8 @@ static void modules_are_read_as_written(void **state)
     forget();
     memset(modules, 0, sizeof(modules));
     for (uint64_t i = 0; i <= WEFT_TRACE_MODULES; i++) {
-        modules[i] = (struct weft_trace_module){i * 100, i * 100 + 50, i, "/lib/some.so"};
+        modules[i] = (struct weft_trace_module){
+            .low = i * 100, .high = i * 100 + 50, .bias = i, .path = "/lib/some.so"};
     }
     weft_trace_write_modules(&trace, modules, 2);
     weft_trace_read(&trace, &copy);

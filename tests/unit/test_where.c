@@ -248,6 +248,44 @@ static void a_file_that_is_gone_or_no_file_is_said_by_offset(void **state)
     expect_offset(&call);
 }
 
+/* The build id, as readelf has it. */
+static void read_id(struct weft_trace_module *module)
+{
+    char command[1024];
+    unsigned byte;
+    FILE *pipe;
+
+    snprintf(command, sizeof(command), "readelf -n '%s' | sed -n 's/.*Build ID: //p'",
+             module->path);
+    pipe = popen(command, "r");
+    assert_non_null(pipe);
+    while (module->id_bytes < WEFT_TRACE_ID && fscanf(pipe, "%2x", &byte) == 1) {
+        module->id[module->id_bytes++] = (uint8_t)byte;
+    }
+    pclose(pipe);
+    assert_int_equal(module->id_bytes, WEFT_TRACE_ID);
+}
+
+/* As by a compiler, while ranks of the old program still run. */
+static void a_file_that_was_replaced_is_not_believed(void **state)
+{
+    struct call call = call_at(DEBUG);
+    char wanted[400];
+
+    (void)state;
+    read_id(&call.module);
+    (has_dwarf ? expect_line : expect_offset)(&call);
+    snprintf(call.module.path, sizeof(call.module.path), "%s/replaced", folder);
+    copy_to(call.module.path, paths[SYMBOLS]);
+    snprintf(wanted, sizeof(wanted), "%s+0x%lx (the file has been replaced since)",
+             call.module.path, (unsigned long)(call.address - call.module.bias - 1));
+    if (has_dwarf) {
+        expect(&call, wanted);
+    } else {
+        expect_offset(&call);
+    }
+}
+
 static void damage(const char *path)
 {
     const int fd = open(path, O_RDWR);
@@ -530,6 +568,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_address_in_no_module_has_no_place),
         cmocka_unit_test(a_thousand_ranks_need_one_lookup),
         cmocka_unit_test(a_file_that_is_gone_or_no_file_is_said_by_offset),
+        cmocka_unit_test(a_file_that_was_replaced_is_not_believed),
         cmocka_unit_test(a_damaged_file_does_no_harm),
         cmocka_unit_test(no_server_is_asked_for_debug_information),
         cmocka_unit_test(the_stack_of_a_process_is_said),

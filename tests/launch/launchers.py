@@ -388,6 +388,24 @@ def the_last_words_of_a_rank_are_not_lost_under_hydra():
         claim(ABORTED in run(hydra(4, place(), "abort", 2, 7), code=7, says=any).err, "lost")
 
 
+def hold_one_line(done):
+    """The rank that fails says so; those that waited for it say nothing."""
+    said = [line for line in done.err.decode().splitlines() if line.startswith("weft: ")]
+    claim(len(said) == 1 and re.match(r"weft: rank 1 on \S+: MPI_Barrier: MPI_ERR_COMM: the "
+                                      "communicator is MPI_COMM_NULL: ", said[0]), done.err)
+
+
+@case("death")
+def a_fatal_error_is_one_line_of_the_rank_that_fails():
+    for launcher in (hydra, open_mpi):
+        hold_one_line(run(launcher(4, program("fail"), "comm", "barrier"), code=None, says=any))
+
+
+@case("slurm")
+def a_fatal_error_under_srun_is_one_line_of_the_rank_that_fails():
+    hold_one_line(srun(4, program("fail"), "comm", "barrier", code=None, says=any))
+
+
 @case("slurm")
 def abort_under_srun_ends_the_job_with_its_code():
     done = srun(4, place(), "abort", 2, 7, code=7, says=any)

@@ -61,6 +61,9 @@ static int ibsend_checked(const char *function, const void *buffer, MPI_Count co
 int PMPI_Bsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
                MPI_Comm comm)
 {
+    WEFT_RECORD(Bsend, comm, WEFT_PLANE_P2P, dest, tag,
+                weft_record_bytes(count, datatype));
+
     return bsend_checked("MPI_Bsend", buf, count, datatype, dest, tag, comm);
 }
 WEFT_WEAK_ALIAS(MPI_Bsend, PMPI_Bsend);
@@ -68,6 +71,9 @@ WEFT_WEAK_ALIAS(MPI_Bsend, PMPI_Bsend);
 int PMPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
                  int tag, MPI_Comm comm)
 {
+    WEFT_RECORD(Bsend_c, comm, WEFT_PLANE_P2P, dest, tag,
+                weft_record_bytes(count, datatype));
+
     return bsend_checked("MPI_Bsend_c", buf, count, datatype, dest, tag, comm);
 }
 WEFT_WEAK_ALIAS(MPI_Bsend_c, PMPI_Bsend_c);
@@ -75,6 +81,9 @@ WEFT_WEAK_ALIAS(MPI_Bsend_c, PMPI_Bsend_c);
 int PMPI_Ibsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
                 MPI_Comm comm, MPI_Request *request)
 {
+    WEFT_RECORD(Ibsend, comm, WEFT_PLANE_P2P, dest, tag,
+                weft_record_bytes(count, datatype));
+
     return ibsend_checked("MPI_Ibsend", buf, count, datatype, dest, tag, comm, request);
 }
 WEFT_WEAK_ALIAS(MPI_Ibsend, PMPI_Ibsend);
@@ -82,6 +91,9 @@ WEFT_WEAK_ALIAS(MPI_Ibsend, PMPI_Ibsend);
 int PMPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
                   int tag, MPI_Comm comm, MPI_Request *request)
 {
+    WEFT_RECORD(Ibsend_c, comm, WEFT_PLANE_P2P, dest, tag,
+                weft_record_bytes(count, datatype));
+
     return ibsend_checked("MPI_Ibsend_c", buf, count, datatype, dest, tag, comm, request);
 }
 WEFT_WEAK_ALIAS(MPI_Ibsend_c, PMPI_Ibsend_c);
@@ -246,6 +258,7 @@ WEFT_WEAK_ALIAS(MPI_Buffer_attach_c, PMPI_Buffer_attach_c);
 
 int PMPI_Buffer_detach(void *buffer_addr, int *size)
 {
+    WEFT_RECORD_PLAIN(Buffer_detach);
     static const char function[] = "MPI_Buffer_detach";
     struct owner owner;
     const int err = check_process(function, &owner);
@@ -256,6 +269,7 @@ WEFT_WEAK_ALIAS(MPI_Buffer_detach, PMPI_Buffer_detach);
 
 int PMPI_Buffer_detach_c(void *buffer_addr, MPI_Count *size)
 {
+    WEFT_RECORD_PLAIN(Buffer_detach_c);
     static const char function[] = "MPI_Buffer_detach_c";
     struct owner owner;
     const int err = check_process(function, &owner);
@@ -266,6 +280,7 @@ WEFT_WEAK_ALIAS(MPI_Buffer_detach_c, PMPI_Buffer_detach_c);
 
 int PMPI_Buffer_flush(void)
 {
+    WEFT_RECORD_PLAIN(Buffer_flush);
     static const char function[] = "MPI_Buffer_flush";
     struct owner owner;
     const int err = check_process(function, &owner);
@@ -276,6 +291,7 @@ WEFT_WEAK_ALIAS(MPI_Buffer_flush, PMPI_Buffer_flush);
 
 int PMPI_Buffer_iflush(MPI_Request *request)
 {
+    WEFT_RECORD_PLAIN(Buffer_iflush);
     static const char function[] = "MPI_Buffer_iflush";
     struct owner owner;
     const int err = check_process(function, &owner);
@@ -308,6 +324,8 @@ WEFT_WEAK_ALIAS(MPI_Comm_attach_buffer_c, PMPI_Comm_attach_buffer_c);
 
 int PMPI_Comm_detach_buffer(MPI_Comm comm, void *buffer_addr, int *size)
 {
+    WEFT_RECORD(Comm_detach_buffer, comm, WEFT_PLANE_P2P, WEFT_DOING_UNKNOWN, MPI_ANY_TAG,
+                0);
     static const char function[] = "MPI_Comm_detach_buffer";
     struct owner owner;
     const int err = check_comm(function, comm, &owner);
@@ -318,6 +336,8 @@ WEFT_WEAK_ALIAS(MPI_Comm_detach_buffer, PMPI_Comm_detach_buffer);
 
 int PMPI_Comm_detach_buffer_c(MPI_Comm comm, void *buffer_addr, MPI_Count *size)
 {
+    WEFT_RECORD(Comm_detach_buffer_c, comm, WEFT_PLANE_P2P, WEFT_DOING_UNKNOWN,
+                MPI_ANY_TAG, 0);
     static const char function[] = "MPI_Comm_detach_buffer_c";
     struct owner owner;
     const int err = check_comm(function, comm, &owner);
@@ -328,6 +348,8 @@ WEFT_WEAK_ALIAS(MPI_Comm_detach_buffer_c, PMPI_Comm_detach_buffer_c);
 
 int PMPI_Comm_flush_buffer(MPI_Comm comm)
 {
+    WEFT_RECORD(Comm_flush_buffer, comm, WEFT_PLANE_P2P, WEFT_DOING_UNKNOWN, MPI_ANY_TAG,
+                0);
     static const char function[] = "MPI_Comm_flush_buffer";
     struct owner owner;
     const int err = check_comm(function, comm, &owner);
@@ -338,6 +360,8 @@ WEFT_WEAK_ALIAS(MPI_Comm_flush_buffer, PMPI_Comm_flush_buffer);
 
 int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request *request)
 {
+    WEFT_RECORD(Comm_iflush_buffer, comm, WEFT_PLANE_P2P, WEFT_DOING_UNKNOWN, MPI_ANY_TAG,
+                0);
     static const char function[] = "MPI_Comm_iflush_buffer";
     struct owner owner;
     const int err = check_comm(function, comm, &owner);
@@ -370,6 +394,7 @@ WEFT_WEAK_ALIAS(MPI_Session_attach_buffer_c, PMPI_Session_attach_buffer_c);
 
 int PMPI_Session_detach_buffer(MPI_Session session, void *buffer_addr, int *size)
 {
+    WEFT_RECORD_PLAIN(Session_detach_buffer);
     static const char function[] = "MPI_Session_detach_buffer";
     struct owner owner;
     const int err = check_session(function, session, &owner);
@@ -380,6 +405,7 @@ WEFT_WEAK_ALIAS(MPI_Session_detach_buffer, PMPI_Session_detach_buffer);
 
 int PMPI_Session_detach_buffer_c(MPI_Session session, void *buffer_addr, MPI_Count *size)
 {
+    WEFT_RECORD_PLAIN(Session_detach_buffer_c);
     static const char function[] = "MPI_Session_detach_buffer_c";
     struct owner owner;
     const int err = check_session(function, session, &owner);
@@ -390,6 +416,7 @@ WEFT_WEAK_ALIAS(MPI_Session_detach_buffer_c, PMPI_Session_detach_buffer_c);
 
 int PMPI_Session_flush_buffer(MPI_Session session)
 {
+    WEFT_RECORD_PLAIN(Session_flush_buffer);
     static const char function[] = "MPI_Session_flush_buffer";
     struct owner owner;
     const int err = check_session(function, session, &owner);
@@ -400,6 +427,7 @@ WEFT_WEAK_ALIAS(MPI_Session_flush_buffer, PMPI_Session_flush_buffer);
 
 int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request *request)
 {
+    WEFT_RECORD_PLAIN(Session_iflush_buffer);
     static const char function[] = "MPI_Session_iflush_buffer";
     struct owner owner;
     const int err = check_session(function, session, &owner);

@@ -164,6 +164,7 @@ static int free_checked(const char *function, struct weft_comm *c, MPI_Comm *com
 
 int PMPI_Comm_free(MPI_Comm *comm)
 {
+    WEFT_RECORD_PLAIN(Comm_free);
     struct weft_comm *c;
     int err = check_free("MPI_Comm_free", comm, &c);
 
@@ -177,6 +178,7 @@ WEFT_WEAK_ALIAS(MPI_Comm_free, PMPI_Comm_free);
  */
 int PMPI_Comm_disconnect(MPI_Comm *comm)
 {
+    WEFT_RECORD_PLAIN(Comm_disconnect);
     static const char function[] = "MPI_Comm_disconnect";
     struct weft_comm *c;
     int err = check_free(function, comm, &c);

@@ -82,12 +82,17 @@ static int dup_checked(const char *function, MPI_Comm comm, const MPI_Info *info
 
 int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
 {
+    WEFT_RECORD(Comm_dup, comm, WEFT_PLANE_COLL, WEFT_DOING_UNKNOWN, MPI_ANY_TAG, 0);
+
     return dup_checked("MPI_Comm_dup", comm, NULL, newcomm);
 }
 WEFT_WEAK_ALIAS(MPI_Comm_dup, PMPI_Comm_dup);
 
 int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
 {
+    WEFT_RECORD(Comm_dup_with_info, comm, WEFT_PLANE_COLL, WEFT_DOING_UNKNOWN,
+                MPI_ANY_TAG, 0);
+
     return dup_checked("MPI_Comm_dup_with_info", comm, &info, newcomm);
 }
 WEFT_WEAK_ALIAS(MPI_Comm_dup_with_info, PMPI_Comm_dup_with_info);
@@ -121,6 +126,8 @@ static int idup_checked(const char *function, MPI_Comm comm, const MPI_Info *inf
 
 int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
 {
+    WEFT_RECORD(Comm_idup, comm, WEFT_PLANE_COLL, WEFT_DOING_UNKNOWN, MPI_ANY_TAG, 0);
+
     return idup_checked("MPI_Comm_idup", comm, NULL, newcomm, request);
 }
 WEFT_WEAK_ALIAS(MPI_Comm_idup, PMPI_Comm_idup);
@@ -128,6 +135,9 @@ WEFT_WEAK_ALIAS(MPI_Comm_idup, PMPI_Comm_idup);
 int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm,
                              MPI_Request *request)
 {
+    WEFT_RECORD(Comm_idup_with_info, comm, WEFT_PLANE_COLL, WEFT_DOING_UNKNOWN,
+                MPI_ANY_TAG, 0);
+
     return idup_checked("MPI_Comm_idup_with_info", comm, &info, newcomm, request);
 }
 WEFT_WEAK_ALIAS(MPI_Comm_idup_with_info, PMPI_Comm_idup_with_info);
@@ -152,6 +162,7 @@ static int check_part(const char *function, struct weft_comm *comm,
 
 int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
 {
+    WEFT_RECORD(Comm_create, comm, WEFT_PLANE_COLL, WEFT_DOING_UNKNOWN, MPI_ANY_TAG, 0);
     static const char function[] = "MPI_Comm_create";
     struct weft_comm *c;
     struct weft_group *g;
@@ -182,6 +193,8 @@ static int check_tag(const char *function, struct weft_comm *comm, int tag)
 
 int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm)
 {
+    WEFT_RECORD(Comm_create_group, comm, WEFT_PLANE_COLL, WEFT_DOING_UNKNOWN, MPI_ANY_TAG,
+                0);
     static const char function[] = "MPI_Comm_create_group";
     struct weft_comm *c;
     struct weft_group *g;
@@ -241,6 +254,7 @@ static int check_member(const char *function, const struct weft_group *group)
 int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info,
                                 MPI_Errhandler errhandler, MPI_Comm *newcomm)
 {
+    WEFT_RECORD_PLAIN(Comm_create_from_group);
     static const char function[] = "MPI_Comm_create_from_group";
     struct weft_group *g;
     struct weft_errhandler *handler;
@@ -270,6 +284,7 @@ WEFT_WEAK_ALIAS(MPI_Comm_create_from_group, PMPI_Comm_create_from_group);
 
 int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
 {
+    WEFT_RECORD(Comm_split, comm, WEFT_PLANE_COLL, WEFT_DOING_UNKNOWN, MPI_ANY_TAG, 0);
     static const char function[] = "MPI_Comm_split";
     struct weft_comm *c;
     struct weft_comm *made = NULL;
@@ -303,6 +318,8 @@ static const char *resource_of(const struct weft_info *info)
 int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info,
                          MPI_Comm *newcomm)
 {
+    WEFT_RECORD(Comm_split_type, comm, WEFT_PLANE_COLL, WEFT_DOING_UNKNOWN, MPI_ANY_TAG,
+                0);
     static const char function[] = "MPI_Comm_split_type";
     struct weft_comm *c;
     struct weft_comm *made = NULL;
@@ -345,6 +362,8 @@ static int check_peer(const char *function, struct weft_comm *local, MPI_Comm pe
 int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm,
                           int remote_leader, int tag, MPI_Comm *newintercomm)
 {
+    WEFT_RECORD(Intercomm_create, local_comm, WEFT_PLANE_COLL, WEFT_DOING_UNKNOWN,
+                MPI_ANY_TAG, 0);
     static const char function[] = "MPI_Intercomm_create";
     struct weft_comm *local;
     struct weft_comm *peer = NULL;
@@ -385,6 +404,7 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
                                       const char *stringtag, MPI_Info info,
                                       MPI_Errhandler errhandler, MPI_Comm *newintercomm)
 {
+    WEFT_RECORD_PLAIN(Intercomm_create_from_groups);
     static const char function[] = "MPI_Intercomm_create_from_groups";
     struct weft_group *local;
     struct weft_group *remote;
@@ -423,6 +443,8 @@ WEFT_WEAK_ALIAS(MPI_Intercomm_create_from_groups, PMPI_Intercomm_create_from_gro
 
 int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm)
 {
+    WEFT_RECORD(Intercomm_merge, intercomm, WEFT_PLANE_COLL, WEFT_DOING_UNKNOWN,
+                MPI_ANY_TAG, 0);
     static const char function[] = "MPI_Intercomm_merge";
     struct weft_comm *c;
     struct weft_comm *made = NULL;

@@ -158,6 +158,7 @@ static int complete_one(const char *function, MPI_Request *handle, MPI_Status *s
     if (!weft_request_is_complete(request)) {
         const struct weft_wait_reason why = reason(function, request);
 
+        weft_record_awaited(request, &why);
         weft_wait_locked(request, &why);
     }
     return reap_locked(request, handle, status, failure);
@@ -258,14 +259,22 @@ void weft_cancel_recv(MPI_Request *handle)
 
 int PMPI_Wait(MPI_Request *request, MPI_Status *status)
 {
-    int err = weft_check_out("MPI_Wait", NULL, request, "request");
+    int err;
 
-    return err != MPI_SUCCESS ? err : weft_complete("MPI_Wait", request, status);
+    weft_record_quickly(WEFT_CALL_Wait, __builtin_return_address(0),
+                        WEFT_TRACE_NO_CONTEXT, WEFT_DOING_UNKNOWN, MPI_ANY_TAG, 0);
+    err = weft_check_out("MPI_Wait", NULL, request, "request");
+    if (weft_likely(err == MPI_SUCCESS)) {
+        err = weft_complete("MPI_Wait", request, status);
+    }
+    weft_record_end();
+    return err;
 }
 WEFT_WEAK_ALIAS(MPI_Wait, PMPI_Wait);
 
 int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
 {
+    WEFT_RECORD_POLL(Test, MPI_COMM_NULL, WEFT_DOING_UNKNOWN, MPI_ANY_TAG);
     struct weft_request *request;
     int err = weft_check_out("MPI_Test", NULL, handle, "request");
 
@@ -417,6 +426,7 @@ int weft_test_requests(const char *function, int count, const MPI_Request *reque
 int PMPI_Waitall(int count, MPI_Request array_of_requests[],
                  MPI_Status *array_of_statuses)
 {
+    WEFT_RECORD_PLAIN(Waitall);
     struct weft_batch batch = {.function = "MPI_Waitall", .statuses = array_of_statuses};
     int err = weft_check_requests("MPI_Waitall", count, array_of_requests);
 

@@ -82,6 +82,7 @@ static int check_any(const char *function, int count, const MPI_Request *request
 int PMPI_Waitany(int count, MPI_Request array_of_requests[], int *index,
                  MPI_Status *status)
 {
+    WEFT_RECORD_WAIT(Waitany, count, array_of_requests);
     static const char function[] = "MPI_Waitany";
     struct weft_requests seen;
     int err = check_any(function, count, array_of_requests, index);
@@ -98,6 +99,7 @@ WEFT_WEAK_ALIAS(MPI_Waitany, PMPI_Waitany);
 int PMPI_Testany(int count, MPI_Request array_of_requests[], int *index, int *flag,
                  MPI_Status *status)
 {
+    WEFT_RECORD_POLL(Testany, MPI_COMM_NULL, WEFT_DOING_UNKNOWN, MPI_ANY_TAG);
     static const char function[] = "MPI_Testany";
     struct weft_requests seen;
     int err = check_any(function, count, array_of_requests, index);
@@ -138,6 +140,7 @@ int weft_test_all(const char *function, int count, const MPI_Request *requests, 
 int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
                  MPI_Status *array_of_statuses)
 {
+    WEFT_RECORD_POLL(Testall, MPI_COMM_NULL, WEFT_DOING_UNKNOWN, MPI_ANY_TAG);
     static const char function[] = "MPI_Testall";
     struct weft_batch batch = {.function = function, .statuses = array_of_statuses};
     int err = weft_test_all(function, count, array_of_requests, flag);
@@ -197,6 +200,7 @@ static int check_some(const char *function, int count, const MPI_Request *reques
 int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount,
                   int array_of_indices[], MPI_Status array_of_statuses[])
 {
+    WEFT_RECORD_WAIT(Waitsome, incount, array_of_requests);
     static const char function[] = "MPI_Waitsome";
     struct weft_requests seen;
     int err =
@@ -215,6 +219,7 @@ WEFT_WEAK_ALIAS(MPI_Waitsome, PMPI_Waitsome);
 int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount,
                   int array_of_indices[], MPI_Status array_of_statuses[])
 {
+    WEFT_RECORD_POLL(Testsome, MPI_COMM_NULL, WEFT_DOING_UNKNOWN, MPI_ANY_TAG);
     static const char function[] = "MPI_Testsome";
     struct weft_requests seen;
     int err =

@@ -23,6 +23,7 @@ static int init_checked(const char *function, int required)
 int PMPI_Init(int *argc, char ***argv)
 {
     WEFT_RECORD_PLAIN(Init);
+
     (void)argc;
     (void)argv;
     return init_checked("MPI_Init", MPI_THREAD_SINGLE);
@@ -31,9 +32,9 @@ WEFT_WEAK_ALIAS(MPI_Init, PMPI_Init);
 
 int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
+    WEFT_RECORD_PLAIN(Init_thread);
     int err;
 
-    WEFT_RECORD_PLAIN(Init_thread);
     (void)argc;
     (void)argv;
     if (required != MPI_THREAD_SINGLE && required != MPI_THREAD_FUNNELED &&
@@ -86,11 +87,10 @@ static int delete_attributes(struct weft_comm *comm)
  */
 int PMPI_Finalize(void)
 {
-    int world_err;
-    int err;
-
     WEFT_RECORD_PLAIN(Finalize);
-    err = weft_check_world("MPI_Finalize");
+    int err = weft_check_world("MPI_Finalize");
+    int world_err;
+
     if (err != MPI_SUCCESS) {
         return err;
     }

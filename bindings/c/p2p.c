@@ -8,6 +8,7 @@
 #include "check/p2p.h"
 #include "check/rc.h"
 #include "p2p/p2p.h"
+#include "p2p/send_small.h"
 
 /* One body for each name: the mode and the name are constants in it. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
@@ -19,11 +20,15 @@ static ALWAYS_INLINE bool is_dense(const struct weft_datatype *type, MPI_Count c
     return weft_datatype_is_dense(type, count) || bytes == 0;
 }
 
+/* The call that is made, for the black box and for error messages: two arguments, `call`
+ * and `site`. */
+#define ORIGIN(Name) WEFT_CALL_##Name, __builtin_return_address(0)
+
 /* MPI_PROC_NULL, data that are not contiguous, NULL for a buffer of nothing or with
  * absolute addresses, and whatever is wrong. */
 static __attribute__((noinline)) int
 send_unusual(const void *buffer, MPI_Count count, MPI_Datatype datatype, int dest,
-             int tag, MPI_Comm comm, const char *function, enum weft_send_mode mode)
+             int tag, MPI_Comm comm, enum weft_send_mode mode, const char *function)
 {
     struct weft_data data;
     struct weft_comm *c;
@@ -45,45 +50,93 @@ send_unusual(const void *buffer, MPI_Count count, MPI_Datatype datatype, int des
     return rc == WEFT_OK ? MPI_SUCCESS : weft_raise_rc(c, rc, function);
 }
 
-/*
- * The common case keeps little across the call, and the other takes its arguments where
- * they came, so that few registers are saved.
- */
+/* A part of another call: it is not noted. */
+static int send_part(const void *buffer, MPI_Count count, MPI_Datatype datatype, int dest,
+                     int tag, MPI_Comm comm, const char *function)
+{
+    struct weft_comm *c = weft_comm_from_handle(comm);
+    uint32_t bytes;
+    enum weft_rc rc;
+
+    if (weft_unlikely(c == NULL ||
+                      !weft_is_plain_buffer(buffer, count, datatype, &bytes) ||
+                      !weft_is_plain_rank(c, dest, tag))) {
+        return send_unusual(buffer, count, datatype, dest, tag, comm, WEFT_SEND_STANDARD,
+                            function);
+    }
+    rc = weft_send(c, dest, tag, buffer, bytes, WEFT_PLANE_P2P | WEFT_SEND_STANDARD);
+    return weft_likely(rc == WEFT_OK) ? MPI_SUCCESS : weft_raise_rc(c, rc, function);
+}
+
+/* The same as a call of its own. */
+static __attribute__((noinline)) int
+send_unusual_call(const void *buffer, MPI_Count count, MPI_Datatype datatype, int dest,
+                  int tag, MPI_Comm comm, enum weft_send_mode mode,
+                  enum weft_call_number call, const void *site)
+{
+    int err;
+
+    weft_record_begin(call, site, comm, WEFT_PLANE_P2P, dest, tag,
+                      weft_record_bytes(count, datatype));
+    err = send_unusual(buffer, count, datatype, dest, tag, comm, mode,
+                       weft_trace_name(call));
+    weft_record_end();
+    return err;
+}
+
+/* The way of a small message is in line: see p2p/send_small.h. */
 static ALWAYS_INLINE int send_on(struct weft_comm *c, const void *buffer, MPI_Count count,
                                  MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                                 const char *function, enum weft_send_mode mode)
+                                 enum weft_send_mode mode, enum weft_call_number call,
+                                 const void *site)
 {
-    size_t bytes;
+    uint32_t bytes;
     enum weft_rc rc;
 
     if (weft_unlikely(!weft_is_plain_buffer(buffer, count, datatype, &bytes) ||
                       !weft_is_plain_rank(c, dest, tag))) {
-        return send_unusual(buffer, count, datatype, dest, tag, comm, function, mode);
+        return send_unusual_call(buffer, count, datatype, dest, tag, comm, mode, call,
+                                 site);
     }
-    rc = weft_send(c, dest, tag, buffer, bytes, WEFT_PLANE_P2P | (unsigned)mode);
-    return weft_likely(rc == WEFT_OK) ? MPI_SUCCESS : weft_raise_rc(c, rc, function);
+    weft_lock();
+    weft_record(call, site, c->context | WEFT_PLANE_P2P, dest, tag, bytes);
+    weft_recorder_enter();
+    rc = weft_send_small(c, dest, tag, buffer, bytes, WEFT_PLANE_P2P,
+                         mode == WEFT_SEND_STANDARD);
+    if (weft_unlikely(rc == WEFT_AGAIN)) {
+        rc =
+            weft_send_block(c, dest, tag, buffer, bytes, WEFT_PLANE_P2P | (unsigned)mode);
+    }
+    weft_recorder_leave();
+    weft_unlock();
+    return weft_likely(rc == WEFT_OK) ? MPI_SUCCESS
+                                      : weft_raise_rc(c, rc, weft_trace_name(call));
 }
 
 /* On communicators that have to be found first. */
 static __attribute__((noinline)) int
 send_elsewhere(const void *buffer, MPI_Count count, MPI_Datatype datatype, int dest,
-               int tag, MPI_Comm comm, const char *function, enum weft_send_mode mode)
+               int tag, MPI_Comm comm, enum weft_send_mode mode,
+               enum weft_call_number call, const void *site)
 {
     struct weft_comm *c = weft_comm_from_handle(comm);
 
     return weft_likely(c != NULL)
-               ? send_on(c, buffer, count, datatype, dest, tag, comm, function, mode)
-               : send_unusual(buffer, count, datatype, dest, tag, comm, function, mode);
+               ? send_on(c, buffer, count, datatype, dest, tag, comm, mode, call, site)
+               : send_unusual_call(buffer, count, datatype, dest, tag, comm, mode, call,
+                                   site);
 }
 
-static ALWAYS_INLINE int send_checked(const char *function, const void *buffer,
-                                      MPI_Count count, MPI_Datatype datatype, int dest,
-                                      int tag, MPI_Comm comm, enum weft_send_mode mode)
+static ALWAYS_INLINE int send_checked(enum weft_call_number call, const void *site,
+                                      const void *buffer, MPI_Count count,
+                                      MPI_Datatype datatype, int dest, int tag,
+                                      MPI_Comm comm, enum weft_send_mode mode)
 {
     return weft_likely(comm == MPI_COMM_WORLD)
-               ? send_on(&weft_comm_world, buffer, count, datatype, dest, tag, comm,
-                         function, mode)
-               : send_elsewhere(buffer, count, datatype, dest, tag, comm, function, mode);
+               ? send_on(&weft_comm_world, buffer, count, datatype, dest, tag, comm, mode,
+                         call, site)
+               : send_elsewhere(buffer, count, datatype, dest, tag, comm, mode, call,
+                                site);
 }
 
 static ALWAYS_INLINE enum weft_rc start_isend(struct weft_comm *c, int dest, int tag,
@@ -101,7 +154,8 @@ static ALWAYS_INLINE enum weft_rc start_isend(struct weft_comm *c, int dest, int
     }
 }
 
-static ALWAYS_INLINE int isend_checked(const char *function, const void *buffer,
+static ALWAYS_INLINE int isend_checked(enum weft_call_number call, const void *site,
+                                       const char *function, const void *buffer,
                                        MPI_Count count, MPI_Datatype datatype, int dest,
                                        int tag, MPI_Comm comm, enum weft_send_mode mode,
                                        MPI_Request *request)
@@ -124,10 +178,12 @@ static ALWAYS_INLINE int isend_checked(const char *function, const void *buffer,
     if (weft_unlikely(err != MPI_SUCCESS)) {
         return err;
     }
+    weft_record_quickly(call, site, c->context | WEFT_PLANE_P2P, dest, tag, bytes);
     if (weft_likely(dest != MPI_PROC_NULL)) {
         rc = start_isend(c, dest, tag, buffer, count, weft_datatype_from_handle(datatype),
                          bytes, WEFT_PLANE_P2P | (unsigned)mode, &made);
     }
+    weft_record_end();
     if (weft_unlikely(rc != WEFT_OK)) {
         return weft_raise_rc(c, rc, function);
     }
@@ -135,32 +191,36 @@ static ALWAYS_INLINE int isend_checked(const char *function, const void *buffer,
     return MPI_SUCCESS;
 }
 
-static ALWAYS_INLINE int finish_recv(const char *function, struct weft_comm *comm,
-                                     enum weft_rc rc,
-                                     const struct weft_received *received,
-                                     MPI_Status *status)
+/* Of a receive that failed. */
+static __attribute__((noinline, cold)) int
+recv_failed(enum weft_rc rc, MPI_Comm comm, const struct weft_received *received,
+            MPI_Status *status, enum weft_call_number call)
 {
     if (status != MPI_STATUS_IGNORE &&
-        (rc == WEFT_OK || rc == WEFT_ERR_TRUNCATE || rc == WEFT_ERR_PROC_FAILED)) {
+        (rc == WEFT_ERR_TRUNCATE || rc == WEFT_ERR_PROC_FAILED)) {
         weft_status_set(status, received->source, received->tag, received->bytes, false);
     }
-    return weft_likely(rc == WEFT_OK) ? MPI_SUCCESS : weft_raise_rc(comm, rc, function);
+    return weft_raise_rc(weft_comm_from_handle(comm), rc, weft_trace_name(call));
 }
 
-static int recv_into(const char *function, struct weft_comm *comm, int source, int tag,
-                     void *buffer, size_t bytes, MPI_Status *status)
+static ALWAYS_INLINE int finish_recv(enum weft_rc rc, MPI_Comm comm,
+                                     const struct weft_received *received,
+                                     MPI_Status *status, enum weft_call_number call)
 {
-    struct weft_received received;
-    enum weft_rc rc =
-        weft_recv(comm, WEFT_PLANE_P2P, source, tag, buffer, bytes, &received);
-
-    return finish_recv(function, comm, rc, &received, status);
+    if (weft_unlikely(rc != WEFT_OK)) {
+        return recv_failed(rc, comm, received, status, call);
+    }
+    if (status != MPI_STATUS_IGNORE) {
+        weft_status_set(status, received->source, received->tag, received->bytes, false);
+    }
+    return MPI_SUCCESS;
 }
 
-static __attribute__((noinline)) int
-recv_unusual(void *buffer, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-             MPI_Comm comm, MPI_Status *status, const char *function)
+static int recv_any(void *buffer, MPI_Count count, MPI_Datatype datatype, int source,
+                    int tag, MPI_Comm comm, MPI_Status *status,
+                    enum weft_call_number call)
 {
+    const char *function = weft_trace_name(call);
     struct weft_received received;
     struct weft_data data;
     struct weft_comm *c;
@@ -183,25 +243,69 @@ recv_unusual(void *buffer, MPI_Count count, MPI_Datatype datatype, int source, i
     }
     data = weft_data_of(buffer, count, weft_datatype_from_handle(datatype), bytes);
     rc = weft_recv_data(c, WEFT_PLANE_P2P, source, tag, &data, &received);
-    return finish_recv(function, c, rc, &received, status);
+    return finish_recv(rc, comm, &received, status, call);
 }
 
-static ALWAYS_INLINE int recv_checked(const char *function, void *buffer, MPI_Count count,
+static __attribute__((noinline)) int
+recv_unusual(void *buffer, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+             MPI_Comm comm, MPI_Status *status, enum weft_call_number call,
+             const void *site)
+{
+    int err;
+
+    weft_record_begin(call, site, comm, WEFT_PLANE_P2P, source, tag,
+                      weft_record_bytes(count, datatype));
+    err = recv_any(buffer, count, datatype, source, tag, comm, status, call);
+    weft_record_end();
+    return err;
+}
+
+static ALWAYS_INLINE int recv_on(struct weft_comm *c, void *buffer, MPI_Count count,
+                                 MPI_Datatype datatype, int source, int tag,
+                                 MPI_Comm comm, MPI_Status *status,
+                                 enum weft_call_number call, const void *site)
+{
+    struct weft_received received;
+    uint32_t bytes;
+    enum weft_rc rc;
+
+    if (weft_unlikely(!weft_is_plain_buffer(buffer, count, datatype, &bytes) ||
+                      !weft_is_plain_rank(c, source, tag))) {
+        return recv_unusual(buffer, count, datatype, source, tag, comm, status, call,
+                            site);
+    }
+    rc = weft_recv_call(c, call, source, tag, buffer, bytes, &received, site);
+    return finish_recv(rc, comm, &received, status, call);
+}
+
+static __attribute__((noinline)) int
+recv_elsewhere(void *buffer, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+               MPI_Comm comm, MPI_Status *status, enum weft_call_number call,
+               const void *site)
+{
+    struct weft_comm *c = weft_comm_from_handle(comm);
+
+    return weft_likely(c != NULL) ? recv_on(c, buffer, count, datatype, source, tag, comm,
+                                            status, call, site)
+                                  : recv_unusual(buffer, count, datatype, source, tag,
+                                                 comm, status, call, site);
+}
+
+static ALWAYS_INLINE int recv_checked(enum weft_call_number call, const void *site,
+                                      void *buffer, MPI_Count count,
                                       MPI_Datatype datatype, int source, int tag,
                                       MPI_Comm comm, MPI_Status *status)
 {
-    struct weft_comm *c = weft_comm_from_handle(comm);
-    size_t bytes;
-
-    if (weft_unlikely(c == NULL ||
-                      !weft_is_plain_buffer(buffer, count, datatype, &bytes) ||
-                      !weft_is_plain_rank(c, source, tag))) {
-        return recv_unusual(buffer, count, datatype, source, tag, comm, status, function);
-    }
-    return recv_into(function, c, source, tag, buffer, bytes, status);
+    return weft_likely(comm == MPI_COMM_WORLD)
+               ? recv_on(&weft_comm_world, buffer, count, datatype, source, tag, comm,
+                         status, call, site)
+               : recv_elsewhere(buffer, count, datatype, source, tag, comm, status, call,
+                                site);
 }
 
-static ALWAYS_INLINE int irecv_checked(const char *function, void *buffer,
+/* The caller notes that the call returns: it may be MPI_Sendrecv. */
+static ALWAYS_INLINE int irecv_checked(enum weft_call_number call, const void *site,
+                                       const char *function, void *buffer,
                                        MPI_Count count, MPI_Datatype datatype, int source,
                                        int tag, MPI_Comm comm, MPI_Request *request)
 {
@@ -224,6 +328,7 @@ static ALWAYS_INLINE int irecv_checked(const char *function, void *buffer,
     if (weft_unlikely(err != MPI_SUCCESS)) {
         return err;
     }
+    weft_record_quickly(call, site, c->context | WEFT_PLANE_P2P, source, tag, bytes);
     type = weft_datatype_from_handle(datatype);
     if (weft_unlikely(source == MPI_PROC_NULL)) {
         rc = weft_irecv_nothing(c, &made);
@@ -242,7 +347,8 @@ static ALWAYS_INLINE int irecv_checked(const char *function, void *buffer,
     return MPI_SUCCESS;
 }
 
-static int sendrecv_checked(const char *function, const void *sendbuf,
+static int sendrecv_checked(enum weft_call_number call, const void *site,
+                            const char *function, const void *sendbuf,
                             MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                             int sendtag, void *recvbuf, MPI_Count recvcount,
                             MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
@@ -250,14 +356,13 @@ static int sendrecv_checked(const char *function, const void *sendbuf,
 {
     MPI_Request request;
     int send_err;
-    int err = irecv_checked(function, recvbuf, recvcount, recvtype, source, recvtag, comm,
-                            &request);
+    int err = irecv_checked(call, site, function, recvbuf, recvcount, recvtype, source,
+                            recvtag, comm, &request);
 
     if (err != MPI_SUCCESS) {
         return err;
     }
-    send_err = send_checked(function, sendbuf, sendcount, sendtype, dest, sendtag, comm,
-                            WEFT_SEND_STANDARD);
+    send_err = send_part(sendbuf, sendcount, sendtype, dest, sendtag, comm, function);
     if (send_err != MPI_SUCCESS) {
         weft_cancel_recv(&request);
         return send_err;
@@ -268,7 +373,7 @@ static int sendrecv_checked(const char *function, const void *sendbuf,
 int PMPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
               MPI_Comm comm)
 {
-    return send_checked("MPI_Send", buf, count, datatype, dest, tag, comm,
+    return send_checked(ORIGIN(Send), buf, count, datatype, dest, tag, comm,
                         WEFT_SEND_STANDARD);
 }
 WEFT_WEAK_ALIAS(MPI_Send, PMPI_Send);
@@ -276,7 +381,7 @@ WEFT_WEAK_ALIAS(MPI_Send, PMPI_Send);
 int PMPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
                MPI_Comm comm)
 {
-    return send_checked("MPI_Ssend", buf, count, datatype, dest, tag, comm,
+    return send_checked(ORIGIN(Ssend), buf, count, datatype, dest, tag, comm,
                         WEFT_SEND_SYNCHRONOUS);
 }
 WEFT_WEAK_ALIAS(MPI_Ssend, PMPI_Ssend);
@@ -284,7 +389,7 @@ WEFT_WEAK_ALIAS(MPI_Ssend, PMPI_Ssend);
 int PMPI_Rsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
                MPI_Comm comm)
 {
-    return send_checked("MPI_Rsend", buf, count, datatype, dest, tag, comm,
+    return send_checked(ORIGIN(Rsend), buf, count, datatype, dest, tag, comm,
                         WEFT_SEND_READY);
 }
 WEFT_WEAK_ALIAS(MPI_Rsend, PMPI_Rsend);
@@ -292,38 +397,42 @@ WEFT_WEAK_ALIAS(MPI_Rsend, PMPI_Rsend);
 int PMPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
                MPI_Comm comm, MPI_Request *request)
 {
-    return isend_checked("MPI_Isend", buf, count, datatype, dest, tag, comm,
-                         WEFT_SEND_STANDARD, request);
+    return isend_checked(ORIGIN(Isend), "MPI_Isend", buf, count, datatype, dest, tag,
+                         comm, WEFT_SEND_STANDARD, request);
 }
 WEFT_WEAK_ALIAS(MPI_Isend, PMPI_Isend);
 
 int PMPI_Issend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
                 MPI_Comm comm, MPI_Request *request)
 {
-    return isend_checked("MPI_Issend", buf, count, datatype, dest, tag, comm,
-                         WEFT_SEND_SYNCHRONOUS, request);
+    return isend_checked(ORIGIN(Issend), "MPI_Issend", buf, count, datatype, dest, tag,
+                         comm, WEFT_SEND_SYNCHRONOUS, request);
 }
 WEFT_WEAK_ALIAS(MPI_Issend, PMPI_Issend);
 
 int PMPI_Irsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
                 MPI_Comm comm, MPI_Request *request)
 {
-    return isend_checked("MPI_Irsend", buf, count, datatype, dest, tag, comm,
-                         WEFT_SEND_READY, request);
+    return isend_checked(ORIGIN(Irsend), "MPI_Irsend", buf, count, datatype, dest, tag,
+                         comm, WEFT_SEND_READY, request);
 }
 WEFT_WEAK_ALIAS(MPI_Irsend, PMPI_Irsend);
 
 int PMPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
               MPI_Comm comm, MPI_Status *status)
 {
-    return recv_checked("MPI_Recv", buf, count, datatype, source, tag, comm, status);
+    return recv_checked(ORIGIN(Recv), buf, count, datatype, source, tag, comm, status);
 }
 WEFT_WEAK_ALIAS(MPI_Recv, PMPI_Recv);
 
 int PMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
                MPI_Comm comm, MPI_Request *request)
 {
-    return irecv_checked("MPI_Irecv", buf, count, datatype, source, tag, comm, request);
+    int err = irecv_checked(ORIGIN(Irecv), "MPI_Irecv", buf, count, datatype, source, tag,
+                            comm, request);
+
+    weft_record_end();
+    return err;
 }
 WEFT_WEAK_ALIAS(MPI_Irecv, PMPI_Irecv);
 
@@ -331,15 +440,19 @@ int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int
                   int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype,
                   int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
-    return sendrecv_checked("MPI_Sendrecv", sendbuf, sendcount, sendtype, dest, sendtag,
-                            recvbuf, recvcount, recvtype, source, recvtag, comm, status);
+    int err = sendrecv_checked(ORIGIN(Sendrecv), "MPI_Sendrecv", sendbuf, sendcount,
+                               sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
+                               source, recvtag, comm, status);
+
+    weft_record_end();
+    return err;
 }
 WEFT_WEAK_ALIAS(MPI_Sendrecv, PMPI_Sendrecv);
 
 int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
                 int tag, MPI_Comm comm)
 {
-    return send_checked("MPI_Send_c", buf, count, datatype, dest, tag, comm,
+    return send_checked(ORIGIN(Send_c), buf, count, datatype, dest, tag, comm,
                         WEFT_SEND_STANDARD);
 }
 WEFT_WEAK_ALIAS(MPI_Send_c, PMPI_Send_c);
@@ -347,7 +460,7 @@ WEFT_WEAK_ALIAS(MPI_Send_c, PMPI_Send_c);
 int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
                  int tag, MPI_Comm comm)
 {
-    return send_checked("MPI_Ssend_c", buf, count, datatype, dest, tag, comm,
+    return send_checked(ORIGIN(Ssend_c), buf, count, datatype, dest, tag, comm,
                         WEFT_SEND_SYNCHRONOUS);
 }
 WEFT_WEAK_ALIAS(MPI_Ssend_c, PMPI_Ssend_c);
@@ -355,7 +468,7 @@ WEFT_WEAK_ALIAS(MPI_Ssend_c, PMPI_Ssend_c);
 int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
                  int tag, MPI_Comm comm)
 {
-    return send_checked("MPI_Rsend_c", buf, count, datatype, dest, tag, comm,
+    return send_checked(ORIGIN(Rsend_c), buf, count, datatype, dest, tag, comm,
                         WEFT_SEND_READY);
 }
 WEFT_WEAK_ALIAS(MPI_Rsend_c, PMPI_Rsend_c);
@@ -363,38 +476,42 @@ WEFT_WEAK_ALIAS(MPI_Rsend_c, PMPI_Rsend_c);
 int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
                  int tag, MPI_Comm comm, MPI_Request *request)
 {
-    return isend_checked("MPI_Isend_c", buf, count, datatype, dest, tag, comm,
-                         WEFT_SEND_STANDARD, request);
+    return isend_checked(ORIGIN(Isend_c), "MPI_Isend_c", buf, count, datatype, dest, tag,
+                         comm, WEFT_SEND_STANDARD, request);
 }
 WEFT_WEAK_ALIAS(MPI_Isend_c, PMPI_Isend_c);
 
 int PMPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
                   int tag, MPI_Comm comm, MPI_Request *request)
 {
-    return isend_checked("MPI_Issend_c", buf, count, datatype, dest, tag, comm,
-                         WEFT_SEND_SYNCHRONOUS, request);
+    return isend_checked(ORIGIN(Issend_c), "MPI_Issend_c", buf, count, datatype, dest,
+                         tag, comm, WEFT_SEND_SYNCHRONOUS, request);
 }
 WEFT_WEAK_ALIAS(MPI_Issend_c, PMPI_Issend_c);
 
 int PMPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
                   int tag, MPI_Comm comm, MPI_Request *request)
 {
-    return isend_checked("MPI_Irsend_c", buf, count, datatype, dest, tag, comm,
-                         WEFT_SEND_READY, request);
+    return isend_checked(ORIGIN(Irsend_c), "MPI_Irsend_c", buf, count, datatype, dest,
+                         tag, comm, WEFT_SEND_READY, request);
 }
 WEFT_WEAK_ALIAS(MPI_Irsend_c, PMPI_Irsend_c);
 
 int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                 MPI_Comm comm, MPI_Status *status)
 {
-    return recv_checked("MPI_Recv_c", buf, count, datatype, source, tag, comm, status);
+    return recv_checked(ORIGIN(Recv_c), buf, count, datatype, source, tag, comm, status);
 }
 WEFT_WEAK_ALIAS(MPI_Recv_c, PMPI_Recv_c);
 
 int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                  MPI_Comm comm, MPI_Request *request)
 {
-    return irecv_checked("MPI_Irecv_c", buf, count, datatype, source, tag, comm, request);
+    int err = irecv_checked(ORIGIN(Irecv_c), "MPI_Irecv_c", buf, count, datatype, source,
+                            tag, comm, request);
+
+    weft_record_end();
+    return err;
 }
 WEFT_WEAK_ALIAS(MPI_Irecv_c, PMPI_Irecv_c);
 
@@ -403,7 +520,11 @@ int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
                     MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
                     MPI_Status *status)
 {
-    return sendrecv_checked("MPI_Sendrecv_c", sendbuf, sendcount, sendtype, dest, sendtag,
-                            recvbuf, recvcount, recvtype, source, recvtag, comm, status);
+    int err = sendrecv_checked(ORIGIN(Sendrecv_c), "MPI_Sendrecv_c", sendbuf, sendcount,
+                               sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
+                               source, recvtag, comm, status);
+
+    weft_record_end();
+    return err;
 }
 WEFT_WEAK_ALIAS(MPI_Sendrecv_c, PMPI_Sendrecv_c);

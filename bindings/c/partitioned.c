@@ -96,6 +96,9 @@ int PMPI_Psend_init(const void *buf, int partitions, MPI_Count count,
                     MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                     MPI_Info info, MPI_Request *request)
 {
+    WEFT_RECORD(Psend_init, comm, WEFT_PLANE_PARTITIONED, dest, tag,
+                weft_record_bytes(count, datatype));
+
     return init_checked("MPI_Psend_init", true, buf, partitions, count, datatype, dest,
                         tag, comm, info, request);
 }
@@ -105,6 +108,9 @@ int PMPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype dat
                     int source, int tag, MPI_Comm comm, MPI_Info info,
                     MPI_Request *request)
 {
+    WEFT_RECORD(Precv_init, comm, WEFT_PLANE_PARTITIONED, source, tag,
+                weft_record_bytes(count, datatype));
+
     return init_checked("MPI_Precv_init", false, buf, partitions, count, datatype, source,
                         tag, comm, info, request);
 }
@@ -177,6 +183,7 @@ static int ready_checked(const char *function, MPI_Request handle,
 
 int PMPI_Pready(int partition, MPI_Request request)
 {
+    WEFT_RECORD_PLAIN(Pready);
     const struct chosen chosen = {.count = 1, .first = partition};
 
     return ready_checked("MPI_Pready", request, &chosen);
@@ -186,6 +193,7 @@ WEFT_WEAK_ALIAS(MPI_Pready, PMPI_Pready);
 /* Both ends belong to it. */
 int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request)
 {
+    WEFT_RECORD_PLAIN(Pready_range);
     const struct chosen chosen = {
         .count = partition_high - partition_low + 1,
         .first = partition_low,
@@ -202,6 +210,7 @@ WEFT_WEAK_ALIAS(MPI_Pready_range, PMPI_Pready_range);
 
 int PMPI_Pready_list(int length, const int array_of_partitions[], MPI_Request request)
 {
+    WEFT_RECORD_PLAIN(Pready_list);
     static const char function[] = "MPI_Pready_list";
     const struct chosen chosen = {.count = length, .list = array_of_partitions};
     int err = MPI_SUCCESS;
@@ -240,6 +249,7 @@ static enum look look_for(struct weft_request *request, int partition)
 /* A null or inactive request has nothing that could still arrive. */
 int PMPI_Parrived(MPI_Request request, int partition, int *flag)
 {
+    WEFT_RECORD_POLL(Parrived, MPI_COMM_NULL, WEFT_DOING_UNKNOWN, MPI_ANY_TAG);
     static const char function[] = "MPI_Parrived";
     struct weft_request *r;
     enum look seen;

@@ -190,6 +190,7 @@ static int start_checked(const char *function, MPI_Request handle)
 
 int PMPI_Start(MPI_Request *request)
 {
+    WEFT_RECORD_PLAIN(Start);
     int err = weft_check_out("MPI_Start", NULL, request, "request");
 
     return err != MPI_SUCCESS ? err : start_checked("MPI_Start", *request);
@@ -199,6 +200,7 @@ WEFT_WEAK_ALIAS(MPI_Start, PMPI_Start);
 /* In their order, up to the first that cannot be started. */
 int PMPI_Startall(int count, MPI_Request array_of_requests[])
 {
+    WEFT_RECORD_PLAIN(Startall);
     int err = weft_check_requests("MPI_Startall", count, array_of_requests);
 
     for (int i = 0; i < count && err == MPI_SUCCESS; i++) {

@@ -73,6 +73,7 @@ static int probe(const char *function, struct weft_comm *comm, int source, int t
 
 int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
+    WEFT_RECORD(Probe, comm, WEFT_PLANE_P2P, source, tag, 0);
     static const char function[] = "MPI_Probe";
     const struct results out = {.status = status};
     struct weft_comm *c;
@@ -84,6 +85,7 @@ WEFT_WEAK_ALIAS(MPI_Probe, PMPI_Probe);
 
 int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
+    WEFT_RECORD_POLL(Iprobe, comm, source, tag);
     static const char function[] = "MPI_Iprobe";
     const struct results out = {.flag = flag, .status = status};
     struct weft_comm *c;
@@ -99,6 +101,7 @@ WEFT_WEAK_ALIAS(MPI_Iprobe, PMPI_Iprobe);
 int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message,
                 MPI_Status *status)
 {
+    WEFT_RECORD(Mprobe, comm, WEFT_PLANE_P2P, source, tag, 0);
     static const char function[] = "MPI_Mprobe";
     const struct results out = {.message = message, .status = status};
     struct weft_comm *c;
@@ -114,6 +117,7 @@ WEFT_WEAK_ALIAS(MPI_Mprobe, PMPI_Mprobe);
 int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
                  MPI_Status *status)
 {
+    WEFT_RECORD_POLL(Improbe, comm, source, tag);
     static const char function[] = "MPI_Improbe";
     const struct results out = {flag, message, status};
     struct weft_comm *c;
@@ -214,6 +218,8 @@ static int mrecv_checked(const char *function, void *buffer, MPI_Count count,
 int PMPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message,
                MPI_Status *status)
 {
+    WEFT_RECORD_PLAIN(Mrecv);
+
     return mrecv_checked("MPI_Mrecv", buf, count, datatype, message, status);
 }
 WEFT_WEAK_ALIAS(MPI_Mrecv, PMPI_Mrecv);
@@ -221,6 +227,8 @@ WEFT_WEAK_ALIAS(MPI_Mrecv, PMPI_Mrecv);
 int PMPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message,
                  MPI_Status *status)
 {
+    WEFT_RECORD_PLAIN(Mrecv_c);
+
     return mrecv_checked("MPI_Mrecv_c", buf, count, datatype, message, status);
 }
 WEFT_WEAK_ALIAS(MPI_Mrecv_c, PMPI_Mrecv_c);
@@ -228,6 +236,8 @@ WEFT_WEAK_ALIAS(MPI_Mrecv_c, PMPI_Mrecv_c);
 int PMPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message,
                 MPI_Request *request)
 {
+    WEFT_RECORD_PLAIN(Imrecv);
+
     return imrecv_checked("MPI_Imrecv", buf, count, datatype, message, request);
 }
 WEFT_WEAK_ALIAS(MPI_Imrecv, PMPI_Imrecv);
@@ -235,6 +245,8 @@ WEFT_WEAK_ALIAS(MPI_Imrecv, PMPI_Imrecv);
 int PMPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message,
                   MPI_Request *request)
 {
+    WEFT_RECORD_PLAIN(Imrecv_c);
+
     return imrecv_checked("MPI_Imrecv_c", buf, count, datatype, message, request);
 }
 WEFT_WEAK_ALIAS(MPI_Imrecv_c, PMPI_Imrecv_c);

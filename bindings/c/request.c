@@ -11,6 +11,7 @@
 
 int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
+    WEFT_RECORD_POLL(Request_get_status, MPI_COMM_NULL, WEFT_DOING_UNKNOWN, MPI_ANY_TAG);
     static const char function[] = "MPI_Request_get_status";
     struct weft_request *r;
     int err = weft_check_out(function, NULL, flag, "flag");
@@ -38,6 +39,8 @@ WEFT_WEAK_ALIAS(MPI_Request_get_status, PMPI_Request_get_status);
 int PMPI_Request_get_status_any(int count, const MPI_Request array_of_requests[],
                                 int *index, int *flag, MPI_Status *status)
 {
+    WEFT_RECORD_POLL(Request_get_status_any, MPI_COMM_NULL, WEFT_DOING_UNKNOWN,
+                     MPI_ANY_TAG);
     static const char function[] = "MPI_Request_get_status_any";
     struct weft_requests seen;
     struct weft_request *request;
@@ -72,6 +75,8 @@ WEFT_WEAK_ALIAS(MPI_Request_get_status_any, PMPI_Request_get_status_any);
 int PMPI_Request_get_status_all(int count, const MPI_Request array_of_requests[],
                                 int *flag, MPI_Status *array_of_statuses)
 {
+    WEFT_RECORD_POLL(Request_get_status_all, MPI_COMM_NULL, WEFT_DOING_UNKNOWN,
+                     MPI_ANY_TAG);
     static const char function[] = "MPI_Request_get_status_all";
     struct weft_batch batch = {.function = function, .statuses = array_of_statuses};
     int err = weft_test_all(function, count, array_of_requests, flag);
@@ -94,6 +99,8 @@ int PMPI_Request_get_status_some(int incount, const MPI_Request array_of_request
                                  int *outcount, int array_of_indices[],
                                  MPI_Status array_of_statuses[])
 {
+    WEFT_RECORD_POLL(Request_get_status_some, MPI_COMM_NULL, WEFT_DOING_UNKNOWN,
+                     MPI_ANY_TAG);
     static const char function[] = "MPI_Request_get_status_some";
     struct weft_batch batch = {.function = function, .statuses = array_of_statuses};
     struct weft_requests seen;
@@ -143,6 +150,7 @@ static bool is_under_way(const struct weft_request *request)
 /* An operation under way goes on to its end; the program cleans up after its own. */
 int PMPI_Request_free(MPI_Request *request)
 {
+    WEFT_RECORD_PLAIN(Request_free);
     static const char function[] = "MPI_Request_free";
     struct weft_request *r;
     struct weft_grequest freed;
@@ -180,6 +188,7 @@ WEFT_WEAK_ALIAS(MPI_Request_free, PMPI_Request_free);
  */
 int PMPI_Cancel(MPI_Request *request)
 {
+    WEFT_RECORD_PLAIN(Cancel);
     static const char function[] = "MPI_Cancel";
     struct weft_request *r;
     int err = weft_check_out(function, NULL, request, "request");

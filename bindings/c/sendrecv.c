@@ -144,6 +144,9 @@ int PMPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
                           int sendtag, int source, int recvtag, MPI_Comm comm,
                           MPI_Status *status)
 {
+    WEFT_RECORD(Sendrecv_replace, comm, WEFT_PLANE_P2P, source, recvtag,
+                weft_record_bytes(count, datatype));
+
     return sendrecv_replace_checked("MPI_Sendrecv_replace", buf, count, datatype, dest,
                                     sendtag, source, recvtag, comm, status);
 }
@@ -153,6 +156,9 @@ int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, i
                             int sendtag, int source, int recvtag, MPI_Comm comm,
                             MPI_Status *status)
 {
+    WEFT_RECORD(Sendrecv_replace_c, comm, WEFT_PLANE_P2P, source, recvtag,
+                weft_record_bytes(count, datatype));
+
     return sendrecv_replace_checked("MPI_Sendrecv_replace_c", buf, count, datatype, dest,
                                     sendtag, source, recvtag, comm, status);
 }
@@ -162,6 +168,8 @@ int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, in
                    int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype,
                    int source, int recvtag, MPI_Comm comm, MPI_Request *request)
 {
+    WEFT_RECORD(Isendrecv, comm, WEFT_PLANE_P2P, source, recvtag,
+                weft_record_bytes(recvcount, recvtype));
     struct side send = {
         (void *)(uintptr_t)sendbuf, sendcount, sendtype, dest, sendtag, 0};
     struct side recv = {recvbuf, recvcount, recvtype, source, recvtag, 0};
@@ -175,6 +183,8 @@ int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
                      MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
                      MPI_Request *request)
 {
+    WEFT_RECORD(Isendrecv_c, comm, WEFT_PLANE_P2P, source, recvtag,
+                weft_record_bytes(recvcount, recvtype));
     struct side send = {
         (void *)(uintptr_t)sendbuf, sendcount, sendtype, dest, sendtag, 0};
     struct side recv = {recvbuf, recvcount, recvtype, source, recvtag, 0};
@@ -187,6 +197,9 @@ int PMPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest
                            int sendtag, int source, int recvtag, MPI_Comm comm,
                            MPI_Request *request)
 {
+    WEFT_RECORD(Isendrecv_replace, comm, WEFT_PLANE_P2P, source, recvtag,
+                weft_record_bytes(count, datatype));
+
     return isendrecv_replace_checked("MPI_Isendrecv_replace", buf, count, datatype, dest,
                                      sendtag, source, recvtag, comm, request);
 }
@@ -196,6 +209,9 @@ int PMPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, 
                              int sendtag, int source, int recvtag, MPI_Comm comm,
                              MPI_Request *request)
 {
+    WEFT_RECORD(Isendrecv_replace_c, comm, WEFT_PLANE_P2P, source, recvtag,
+                weft_record_bytes(count, datatype));
+
     return isendrecv_replace_checked("MPI_Isendrecv_replace_c", buf, count, datatype,
                                      dest, sendtag, source, recvtag, comm, request);
 }

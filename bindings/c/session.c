@@ -82,6 +82,7 @@ static int check_info(const char *function, struct weft_session *session, MPI_In
 
 int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session)
 {
+    WEFT_RECORD_PLAIN(Session_init);
     static const char function[] = "MPI_Session_init";
     struct weft_errhandler *handler;
     struct weft_session *made;
@@ -110,6 +111,7 @@ WEFT_WEAK_ALIAS(MPI_Session_init, PMPI_Session_init);
 
 int PMPI_Session_finalize(MPI_Session *session)
 {
+    WEFT_RECORD_PLAIN(Session_finalize);
     static const char function[] = "MPI_Session_finalize";
     struct weft_session *s;
     int err = check_out(function, NULL, session, "session");

@@ -62,6 +62,8 @@ static int give_comm(const char *function, struct weft_comm *old, enum weft_rc r
 int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[],
                      int reorder, MPI_Comm *comm_cart)
 {
+    WEFT_RECORD(Cart_create, comm_old, WEFT_PLANE_COLL, WEFT_DOING_UNKNOWN, MPI_ANY_TAG,
+                0);
     static const char function[] = "MPI_Cart_create";
     const struct weft_grid grid = {ndims, dims, periods};
     struct weft_comm *c;
@@ -85,6 +87,7 @@ WEFT_WEAK_ALIAS(MPI_Cart_create, PMPI_Cart_create);
 
 int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm)
 {
+    WEFT_RECORD(Cart_sub, comm, WEFT_PLANE_COLL, WEFT_DOING_UNKNOWN, MPI_ANY_TAG, 0);
     static const char function[] = "MPI_Cart_sub";
     struct weft_comm *c;
     struct weft_comm *made = NULL;

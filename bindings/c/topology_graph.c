@@ -31,6 +31,8 @@ static int check_old(const char *function, MPI_Comm comm, const void *result,
 int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[], const int edges[],
                       int reorder, MPI_Comm *comm_graph)
 {
+    WEFT_RECORD(Graph_create, comm_old, WEFT_PLANE_COLL, WEFT_DOING_UNKNOWN, MPI_ANY_TAG,
+                0);
     static const char function[] = "MPI_Graph_create";
     const struct weft_topo_graph graph = {nnodes, indx, edges};
     struct weft_comm *c;
@@ -191,6 +193,8 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int s
                                     const int destinations[], const int destweights[],
                                     MPI_Info info, int reorder, MPI_Comm *comm_dist_graph)
 {
+    WEFT_RECORD(Dist_graph_create_adjacent, comm_old, WEFT_PLANE_COLL, WEFT_DOING_UNKNOWN,
+                MPI_ANY_TAG, 0);
     static const char function[] = "MPI_Dist_graph_create_adjacent";
     const bool is_weighted = sourceweights != MPI_UNWEIGHTED;
     const struct weft_neighbours in = {indegree, sources, sourceweights};
@@ -224,6 +228,8 @@ int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[],
                            const int weights[], MPI_Info info, int reorder,
                            MPI_Comm *comm_dist_graph)
 {
+    WEFT_RECORD(Dist_graph_create, comm_old, WEFT_PLANE_COLL, WEFT_DOING_UNKNOWN,
+                MPI_ANY_TAG, 0);
     static const char function[] = "MPI_Dist_graph_create";
     const bool is_weighted = weights != MPI_UNWEIGHTED;
     const struct weft_edges edges = {n, sources, degrees, destinations,

@@ -11,17 +11,19 @@ int weft_bad_buffer(const char *function, struct weft_comm *comm, const void *bu
                     MPI_Count count, MPI_Datatype datatype);
 
 /*
- * Is it one block of a predefined type and nothing to complain about? Then *bytes is its
- * size. Found without a call, so that the callers need not save their arguments.
+ * Is it one block of a predefined type, of less than 4 GiB, and nothing to complain
+ * about? Then *bytes is its size. Found without a call, so that the callers need not save
+ * their arguments.
  */
 static inline bool weft_is_plain_buffer(const void *buffer, MPI_Count count,
-                                        MPI_Datatype datatype, size_t *bytes)
+                                        MPI_Datatype datatype, uint32_t *bytes)
 {
     const uintptr_t at = (uintptr_t)datatype - WEFT_DATATYPE_FIRST;
 
     return at < WEFT_DATATYPE_COUNT && weft_datatypes[at].is_plain && count >= 0 &&
-           buffer != NULL &&
-           !__builtin_mul_overflow((size_t)count, weft_datatypes[at].size, bytes);
+           count <= INT32_MAX && buffer != NULL &&
+           !__builtin_mul_overflow((uint32_t)count, (uint32_t)weft_datatypes[at].size,
+                                   bytes);
 }
 
 /*

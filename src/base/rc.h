@@ -26,8 +26,11 @@ enum weft_rc {
     WEFT_ERR_ADDRESS,     /* the user's memory cannot be read, or written */
 };
 
-#define WEFT_MUST_CHECK   __attribute__((warn_unused_result))
-#define WEFT_COLD         __attribute__((cold, noinline))
+#define WEFT_MUST_CHECK __attribute__((warn_unused_result))
+#define WEFT_COLD       __attribute__((cold, noinline))
+/* Of data: it is in this library, so that files that are compiled without link-time
+ * optimisation need no instruction to find it. */
+#define WEFT_OURS         __attribute__((visibility("hidden")))
 #define WEFT_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
 #define weft_likely(x)   __builtin_expect(!!(x), 1)

@@ -67,8 +67,8 @@ struct weft_comm {
 };
 _Static_assert(sizeof(struct weft_comm) < 240, "a duplicate costs under 256 bytes");
 
-extern struct weft_comm weft_comm_world;
-extern struct weft_comm weft_comm_self;
+extern WEFT_OURS struct weft_comm weft_comm_world;
+extern WEFT_OURS struct weft_comm weft_comm_self;
 
 /* Takes over a communicator without references: under the lock. */
 extern void (*weft_comm_unused)(struct weft_comm *comm);

@@ -82,7 +82,7 @@ struct weft_datatype {
 
 enum { WEFT_DATATYPE_FIRST = 0x200, WEFT_DATATYPE_COUNT = 0x100 };
 
-extern struct weft_datatype weft_datatypes[WEFT_DATATYPE_COUNT];
+extern WEFT_OURS struct weft_datatype weft_datatypes[WEFT_DATATYPE_COUNT];
 
 /* Finds a type that the ABI does not predefine, or returns NULL. */
 struct weft_datatype *weft_datatype_find(MPI_Datatype handle);

@@ -183,7 +183,7 @@ struct weft_engine {
     uint64_t early_sleeps; /* of `sleeps`: without yields, because one had taken long */
 };
 
-extern struct weft_engine weft_engine;
+extern WEFT_OURS struct weft_engine weft_engine;
 
 /* The process with this rank in our own job. */
 static inline uint64_t weft_engine_process(uint32_t rank)

@@ -37,6 +37,7 @@
 #ifndef WEFT_ENGINE_LOCK_H
 #define WEFT_ENGINE_LOCK_H
 
+#include "base/rc.h"
 #include "engine/held.h"
 
 #include <stdatomic.h>
@@ -53,8 +54,8 @@ struct weft_lock_word {
 
 enum { WEFT_LOCK_SHARED = 3 };
 
-extern struct weft_lock_word weft_the_lock;
-extern _Atomic bool weft_lock_biased;
+extern WEFT_OURS struct weft_lock_word weft_the_lock;
+extern WEFT_OURS _Atomic bool weft_lock_biased;
 
 /* Relaxed: a thread that takes the lock in the old form finds that out in `progress`. */
 static inline bool weft_lock_is_biased(void)

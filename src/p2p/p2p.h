@@ -20,6 +20,7 @@
 #include "engine/work.h"
 #include "transfer/data.h"
 #include "transport/transport.h"
+#include "wireup/trace.h"
 
 /* How a message is sent: a mode, and the plane of its context; one argument, so that all
  * of them stay in registers. */
@@ -45,6 +46,11 @@ WEFT_MUST_CHECK enum weft_rc weft_isend(struct weft_comm *comm, int dest, int ta
                                         const void *buffer, size_t bytes, unsigned flags,
                                         struct weft_request **out);
 
+/* With the lock: a message for which weft_send_small() has returned WEFT_AGAIN. */
+WEFT_MUST_CHECK enum weft_rc weft_send_block(const struct weft_comm *comm, int dest,
+                                             int tag, const void *buffer, size_t bytes,
+                                             unsigned flags);
+
 /* The result of a blocking receive. */
 struct weft_received {
     int source;
@@ -56,6 +62,12 @@ WEFT_MUST_CHECK enum weft_rc weft_recv(const struct weft_comm *comm,
                                        enum weft_plane plane, int source, int tag,
                                        void *buffer, size_t bytes,
                                        struct weft_received *received);
+/* weft_recv() for a call of the program, on the plane of messages, of less than 4 GiB. */
+WEFT_MUST_CHECK enum weft_rc weft_recv_call(const struct weft_comm *comm,
+                                            enum weft_call_number call, int source,
+                                            int tag, void *buffer, size_t bytes,
+                                            struct weft_received *received,
+                                            const void *site);
 WEFT_MUST_CHECK enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane,
                                         int source, int tag, void *buffer, size_t bytes,
                                         struct weft_request **out);

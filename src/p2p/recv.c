@@ -7,6 +7,7 @@
 #include "base/copy.h"
 #include "p2p/truncated.h"
 #include "engine/lock.h"
+#include "wireup/recorder.h"
 
 void weft_p2p_deliver(struct weft_p2p_request *recv, struct weft_peer *from,
                       const struct weft_header *header, const void *data, size_t len)
@@ -100,23 +101,24 @@ static enum weft_rc start(struct weft_p2p_request *recv, const struct weft_comm 
     return rc;
 }
 
-/* A small message that waits already goes straight to its place. */
-static bool take_at_once(const struct weft_comm *comm, enum weft_plane plane, int source,
-                         int tag, void *buffer, size_t bytes,
-                         struct weft_received *received, enum weft_rc *rc)
+/* A small message that waits already goes straight to its place; AGAIN: there is none. */
+static inline enum weft_rc take_at_once(const struct weft_comm *comm,
+                                        enum weft_plane plane, int source, int tag,
+                                        void *buffer, size_t bytes,
+                                        struct weft_received *received)
 {
     struct weft_p2p *p = &weft_p2p;
     struct weft_unexpected *message = (struct weft_unexpected *)weft_match_find(
         &p->match, comm->context | (uint32_t)plane, source, tag);
+    enum weft_rc rc = WEFT_OK;
     size_t n;
 
     if (message == NULL || message->header.kind != WEFT_PKT_EAGER || p->has_checksum) {
-        return false;
+        return WEFT_AGAIN;
     }
     n = message->header.length;
-    *rc = WEFT_OK;
     if (weft_unlikely(n > bytes)) {
-        *rc = WEFT_ERR_TRUNCATE;
+        rc = WEFT_ERR_TRUNCATE;
         weft_truncated_note(&message->header, n, bytes);
         n = bytes;
     }
@@ -127,7 +129,7 @@ static bool take_at_once(const struct weft_comm *comm, enum weft_plane plane, in
     weft_match_take(&p->match, &message->waiting);
     weft_unexpected_free(&p->unexpected, &p->match, message);
     weft_engine.order.is_full = p->unexpected.is_full;
-    return true;
+    return rc;
 }
 
 /* The rest of a blocking receive that was started, or could not be; with the lock. */
@@ -154,28 +156,41 @@ finish_blocking(struct weft_p2p_request *recv, enum weft_rc rc,
         weft_p2p_give_spare(recv);
     }
     weft_engine_leave();
-    weft_unlock();
     return rc;
 }
 
-enum weft_rc weft_recv(const struct weft_comm *comm, enum weft_plane plane, int source,
-                       int tag, void *buffer, size_t bytes,
-                       struct weft_received *received)
+/* With the lock. */
+static inline enum weft_rc recv_slow(const struct weft_comm *comm, int source, int tag,
+                                     void *buffer, size_t bytes,
+                                     struct weft_received *received)
 {
-    struct weft_p2p_request *recv;
+    struct weft_p2p_request *recv = weft_p2p_take_spare();
     enum weft_rc rc = WEFT_ERR_NOMEM;
 
-    weft_lock();
-    if (weft_p2p.match.waiting_count > 0 &&
-        take_at_once(comm, plane, source, tag, buffer, bytes, received, &rc)) {
-        weft_unlock();
-        return rc;
-    }
-    recv = weft_p2p_take_spare();
     if (weft_likely(recv != NULL)) {
-        rc = start(recv, comm, plane, source, tag, buffer, bytes);
+        rc = start(recv, comm, WEFT_PLANE_P2P, source, tag, buffer, bytes);
     }
     return finish_blocking(recv, rc, comm, source, tag, bytes, received);
+}
+
+enum weft_rc weft_recv_call(const struct weft_comm *comm, enum weft_call_number call,
+                            int source, int tag, void *buffer, size_t bytes,
+                            struct weft_received *received, const void *site)
+{
+    enum weft_rc rc = WEFT_AGAIN;
+
+    weft_lock();
+    weft_record(call, site, comm->context | WEFT_PLANE_P2P, source, tag, (uint32_t)bytes);
+    weft_recorder_enter();
+    if (weft_p2p.match.waiting_count > 0) {
+        rc = take_at_once(comm, WEFT_PLANE_P2P, source, tag, buffer, bytes, received);
+    }
+    if (rc == WEFT_AGAIN) {
+        rc = recv_slow(comm, source, tag, buffer, bytes, received);
+    }
+    weft_recorder_leave();
+    weft_unlock();
+    return rc;
 }
 
 /* Fills the request, with the type if there is one, and takes a message or posts. */
@@ -208,7 +223,18 @@ enum weft_rc weft_recv_data(const struct weft_comm *comm, enum weft_plane plane,
     if (recv != NULL) {
         rc = start_data(recv, comm, plane, source, tag, data);
     }
-    return finish_blocking(recv, rc, comm, source, tag, data->bytes, received);
+    rc = finish_blocking(recv, rc, comm, source, tag, data->bytes, received);
+    weft_unlock();
+    return rc;
+}
+
+enum weft_rc weft_recv(const struct weft_comm *comm, enum weft_plane plane, int source,
+                       int tag, void *buffer, size_t bytes,
+                       struct weft_received *received)
+{
+    const struct weft_data data = {.buffer = buffer, .bytes = bytes};
+
+    return weft_recv_data(comm, plane, source, tag, &data, received);
 }
 
 static void hand_out(struct weft_p2p_request *recv)

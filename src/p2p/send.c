@@ -4,6 +4,7 @@
  */
 #include "p2p/internal.h"
 
+#include "p2p/send_small.h"
 #include "engine/lock.h"
 #include "transfer/accessible.h"
 
@@ -131,35 +132,11 @@ static bool is_announced(const struct weft_peer *peer, const struct weft_data *d
            (peer->is_self && weft_p2p.unexpected.is_full);
 }
 
-/* The way of a small message in the common case, with the lock; AGAIN: another way. */
 static inline enum weft_rc send_now(const struct weft_comm *comm, int dest, int tag,
                                     const void *buffer, size_t bytes, unsigned flags)
 {
-    struct weft_peer *peer = weft_peer_find(weft_comm_process(comm, dest));
-
-    if (weft_likely(peer != NULL && bytes < peer->fast_below &&
-                    mode_of(flags) == WEFT_SEND_STANDARD)) {
-        struct weft_header header; /* field by field: an initialiser clears it first */
-        enum weft_rc rc;
-
-        assert(peer->fast != NULL);
-        header.kind = WEFT_PKT_EAGER;
-        header.channel = 0;
-        header.flags = 0;
-        header.path = 0;
-        header.sequence = (uint32_t)peer->next_sequence;
-        header.context = comm->context | plane_of(flags);
-        header.source = (uint32_t)comm->rank;
-        header.tag = tag;
-        header.length = (uint32_t)bytes;
-        header.check = 0;
-        rc = peer->fast->packets->send(peer->fast, &header, buffer, bytes, 0);
-        if (weft_likely(rc == WEFT_OK)) {
-            peer->next_sequence++;
-        }
-        return rc;
-    }
-    return WEFT_AGAIN;
+    return weft_send_small(comm, dest, tag, buffer, bytes, plane_of(flags),
+                           mode_of(flags) == WEFT_SEND_STANDARD);
 }
 
 /* Fills the header and tries without a request, with the lock; AGAIN: it needs one. */
@@ -274,12 +251,12 @@ enum weft_rc weft_p2p_send_and_wait(const struct weft_comm *comm, int dest, int 
     return rc;
 }
 
-/* A function of its own, not inlined, so that weft_send() keeps no struct weft_data on
- * its stack. */
-static __attribute__((noinline)) enum weft_rc send_block(const struct weft_comm *comm,
-                                                         int dest, int tag,
-                                                         const void *buffer, size_t bytes,
-                                                         unsigned flags)
+/* A function of its own, not inlined, so that its callers keep no struct weft_data on
+ * their stacks. */
+__attribute__((noinline)) enum weft_rc weft_send_block(const struct weft_comm *comm,
+                                                       int dest, int tag,
+                                                       const void *buffer, size_t bytes,
+                                                       unsigned flags)
 {
     const struct weft_data data = {.buffer = buffer, .bytes = bytes};
 
@@ -294,7 +271,7 @@ enum weft_rc weft_send(const struct weft_comm *comm, int dest, int tag,
     weft_lock();
     rc = send_now(comm, dest, tag, buffer, bytes, flags);
     if (weft_unlikely(rc == WEFT_AGAIN)) {
-        rc = send_block(comm, dest, tag, buffer, bytes, flags);
+        rc = weft_send_block(comm, dest, tag, buffer, bytes, flags);
     }
     weft_unlock();
     return rc;

@@ -3,10 +3,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { RING_AT = offsetof(struct weft_trace, events) };
+enum {
+    RING_AT = offsetof(struct weft_trace, events),
+    POLLS_MOST = 8, /* lines of a program that look in turn */
+};
 
-_Alignas(WEFT_TRACE_PAGE) union weft_recorder_page weft_recorder_page;
-struct weft_trace_slot *weft_recorder_next;
+_Alignas(WEFT_TRACE_PAGE) struct weft_recorder weft_recorder;
 
 static void *ring; /* NULL: not open */
 static bool is_shared;
@@ -45,7 +47,7 @@ static bool map_at(void *address, size_t bytes, int fd, uint64_t offset)
 static bool map_both(int fd, uint64_t offset)
 {
     return map_at(ring, WEFT_RECORDER_BYTES, fd, fd >= 0 ? offset + RING_AT : 0) &&
-           map_at(&weft_recorder_page, sizeof(weft_recorder_page), fd,
+           map_at(weft_recorder.page, sizeof(weft_recorder.page), fd,
                   fd >= 0 ? offset : 0);
 }
 
@@ -61,10 +63,12 @@ bool weft_recorder_open(int fd, uint64_t offset)
         ring = NULL;
         return false;
     }
-    weft_recorder_next = ring;
+    atomic_store_explicit(&weft_recorder.next, ring, memory_order_relaxed);
     if (first.where != 0) { /* its time is that of its begin */
-        memcpy(weft_recorder_next++, &first, sizeof(first));
+        memcpy(ring, &first, sizeof(first));
         memset(&first, 0, sizeof(first));
+        atomic_store_explicit(&weft_recorder.next, (struct weft_trace_slot *)ring + 1,
+                              memory_order_relaxed);
         weft_recorder_enter();
     }
     return true;
@@ -75,22 +79,96 @@ void weft_recorder_close(void)
 {
     if (ring != NULL) {
         munmap(ring, WEFT_RECORDER_BYTES);
-        (void)map_at(&weft_recorder_page, sizeof(weft_recorder_page), -1, 0);
+        (void)map_at(weft_recorder.page, sizeof(weft_recorder.page), -1, 0);
         ring = NULL;
         is_shared = false;
-        weft_recorder_next = NULL;
+        atomic_store_explicit(&weft_recorder.next, NULL, memory_order_relaxed);
     }
 }
 
 void weft_recorder_call(enum weft_call_number call, const void *site, uint32_t context,
                         int32_t peer, int32_t tag, uint32_t bytes)
 {
-    if (weft_recorder_next != NULL) {
+    if (weft_recorder_slot() != NULL) {
         weft_record(call, site, context, peer, tag, bytes);
     } else {
         weft_trace_store(&first, call, site, context, peer, tag, bytes);
     }
     weft_recorder_enter();
+}
+
+/* The slot that was written so many events ago. */
+static struct weft_trace_slot *slot_before(size_t back)
+{
+    const size_t at = (size_t)(weft_recorder_slot() - (struct weft_trace_slot *)ring);
+
+    return (struct weft_trace_slot *)ring + (at - back) % WEFT_TRACE_EVENTS;
+}
+
+void weft_recorder_awaits(uint32_t context, int32_t peer, int32_t tag, uint32_t bytes)
+{
+    struct weft_trace_slot *slot = weft_recorder_slot() != NULL ? slot_before(1) : NULL;
+    const uint64_t where =
+        slot != NULL ? atomic_load_explicit(&slot->where, memory_order_relaxed) : 0;
+
+    if (where >> WEFT_TRACE_CALL_AT == WEFT_CALL_Wait ||
+        where >> WEFT_TRACE_CALL_AT == WEFT_CALL_Waitall) {
+        atomic_store_explicit(&slot->context, context, memory_order_release);
+        atomic_store_explicit(&slot->peer, peer, memory_order_release);
+        atomic_store_explicit(&slot->tag, tag, memory_order_release);
+        atomic_store_explicit(&slot->bytes, bytes, memory_order_release);
+    }
+}
+
+static bool is_poll(uint64_t where)
+{
+    switch ((enum weft_call_number)(where >> WEFT_TRACE_CALL_AT)) {
+    case WEFT_CALL_Test:
+    case WEFT_CALL_Testany:
+    case WEFT_CALL_Testall:
+    case WEFT_CALL_Testsome:
+    case WEFT_CALL_Iprobe:
+    case WEFT_CALL_Improbe:
+    case WEFT_CALL_Parrived:
+    case WEFT_CALL_Request_get_status:
+    case WEFT_CALL_Request_get_status_any:
+    case WEFT_CALL_Request_get_status_all:
+    case WEFT_CALL_Request_get_status_some:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The slot of the same call among the last ones, or NULL. */
+static struct weft_trace_slot *find_poll(uint64_t where)
+{
+    for (size_t back = 1; back <= POLLS_MOST; back++) {
+        struct weft_trace_slot *slot = slot_before(back);
+        const uint64_t there = atomic_load_explicit(&slot->where, memory_order_relaxed);
+
+        if (there == where) {
+            return slot;
+        }
+        if (!is_poll(there)) {
+            return NULL;
+        }
+    }
+    return NULL;
+}
+
+void weft_recorder_poll(enum weft_call_number call, const void *site, uint32_t context,
+                        int32_t peer, int32_t tag)
+{
+    struct weft_trace_slot *slot =
+        weft_recorder_slot() != NULL ? find_poll(weft_trace_where(call, site)) : NULL;
+
+    if (slot == NULL) {
+        weft_recorder_call(call, site, context, peer, tag, 0);
+    } else {
+        weft_trace_store(slot, call, site, context, peer, tag, 0);
+        weft_recorder_enter();
+    }
 }
 
 bool weft_recorder_is_shared(void)

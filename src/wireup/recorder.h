@@ -17,13 +17,16 @@
 
 enum { WEFT_RECORDER_BYTES = WEFT_TRACE_EVENTS * sizeof(struct weft_trace_slot) };
 
-union weft_recorder_page {
-    struct weft_trace_now now;
-    uint8_t page[WEFT_TRACE_PAGE];
+struct weft_recorder {
+    union {
+        struct weft_trace_now now;
+        uint8_t page[WEFT_TRACE_PAGE]; /* this page is the segment's */
+    };
+    /* With the lock, or by the one thread that calls MPI; NULL: not open. */
+    struct weft_trace_slot *_Atomic next;
 };
 
-extern union weft_recorder_page weft_recorder_page;
-extern struct weft_trace_slot *weft_recorder_next; /* with the lock; NULL: not open */
+extern WEFT_OURS struct weft_recorder weft_recorder;
 
 /*
  * Maps the black box at this place of the segment. If `fd` is -1, or cannot be mapped
@@ -37,16 +40,22 @@ void weft_recorder_close(void);
 /* Is the black box that of the segment? */
 bool weft_recorder_is_shared(void);
 
+static inline struct weft_trace_slot *weft_recorder_slot(void)
+{
+    return atomic_load_explicit(&weft_recorder.next, memory_order_relaxed);
+}
+
 static inline void weft_record(enum weft_call_number call, const void *site,
                                uint32_t context, int32_t peer, int32_t tag,
                                uint32_t bytes)
 {
-    struct weft_trace_slot *slot = weft_recorder_next;
+    struct weft_trace_slot *slot = weft_recorder_slot();
     const uintptr_t next =
         ((uintptr_t)slot + sizeof(*slot)) & ~(uintptr_t)WEFT_RECORDER_BYTES;
 
     weft_trace_store(slot, call, site, context, peer, tag, bytes);
-    weft_recorder_next = (struct weft_trace_slot *)next;
+    atomic_store_explicit(&weft_recorder.next, (struct weft_trace_slot *)next,
+                          memory_order_relaxed);
 }
 
 /* Notes a call that begins, as weft_record() does, and is inside it from now on. The one
@@ -54,21 +63,29 @@ static inline void weft_record(enum weft_call_number call, const void *site,
 void weft_recorder_call(enum weft_call_number call, const void *site, uint32_t context,
                         int32_t peer, int32_t tag, uint32_t bytes);
 
+/* If the newest event is MPI_Wait or MPI_Waitall: for what it waits. */
+void weft_recorder_awaits(uint32_t context, int32_t peer, int32_t tag, uint32_t bytes);
+
+/* The same for a call that looks and does not wait: its event takes the place of one with
+ * the same call and site, if only such calls came after that one. */
+void weft_recorder_poll(enum weft_call_number call, const void *site, uint32_t context,
+                        int32_t peer, int32_t tag);
+
 /* The call that was recorded last has not returned; and it has. */
 static inline void weft_recorder_enter(void)
 {
-    atomic_store_explicit(&weft_recorder_page.now.inside, 1, memory_order_relaxed);
+    atomic_store_explicit(&weft_recorder.now.inside, 1, memory_order_release);
 }
 
 static inline void weft_recorder_leave(void)
 {
-    atomic_store_explicit(&weft_recorder_page.now.inside, 0, memory_order_relaxed);
+    atomic_store_explicit(&weft_recorder.now.inside, 0, memory_order_relaxed);
 }
 
 /* With the lock: one thread more waits for long, or one less. */
 static inline void weft_recorder_wait(int more)
 {
-    _Atomic uint32_t *waiting = &weft_recorder_page.now.waiting;
+    _Atomic uint32_t *waiting = &weft_recorder.now.waiting;
 
     atomic_store_explicit(
         waiting, atomic_load_explicit(waiting, memory_order_relaxed) + (uint32_t)more,

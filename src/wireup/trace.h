@@ -19,8 +19,9 @@
  * time has not changed is whole, or it is the newest, which the rank may be storing, or
  * may have been storing when it died.
  *
- * The words `inside` and `waiting` are stored with relaxed order. They say whether the
- * newest event's call has returned. With several threads in MPI, `inside` is that of the
+ * The words `inside` and `waiting` say whether the newest event's call has returned.
+ * `inside` is set with release order after the event: who sees it with acquire order sees
+ * the event, too. With several threads in MPI, `inside` is that of the
  * call which began or returned last; `waiting` says that a thread waits for long.
  *
  * Modules. The table of mapped ELF objects is under a sequence lock, as doing.h has one:
@@ -201,17 +202,20 @@ static inline uint64_t weft_trace_ticks(void)
 #endif
 }
 
+static inline uint64_t weft_trace_where(enum weft_call_number call, const void *site)
+{
+    return ((uint64_t)call << WEFT_TRACE_CALL_AT) + (uint64_t)(uintptr_t)site;
+}
+
 /* Stores an event into a slot; one thread at a time. */
 static inline void weft_trace_store(struct weft_trace_slot *slot,
                                     enum weft_call_number call, const void *site,
                                     uint32_t context, int32_t peer, int32_t tag,
                                     uint32_t bytes)
 {
-    const uint64_t where =
-        ((uint64_t)call << WEFT_TRACE_CALL_AT) + (uint64_t)(uintptr_t)site;
-
     atomic_store_explicit(&slot->when, weft_trace_ticks(), memory_order_release);
-    atomic_store_explicit(&slot->where, where, memory_order_release);
+    atomic_store_explicit(&slot->where, weft_trace_where(call, site),
+                          memory_order_release);
     atomic_store_explicit(&slot->context, context, memory_order_release);
     atomic_store_explicit(&slot->peer, peer, memory_order_release);
     atomic_store_explicit(&slot->tag, tag, memory_order_release);

@@ -279,6 +279,51 @@ static void ticks_become_the_time_of_day(void **state)
 
 /* ---- the writer ---- */
 
+static void check_calls(const struct weft_trace *shared, size_t count,
+                        const enum weft_call_number *calls)
+{
+    assert_true(weft_trace_read(shared, &copy) >= count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(weft_trace_call(&copy.events[copy.count - count + i]), calls[i]);
+    }
+}
+
+/* Two lines that look in turn leave one event each. */
+static void who_looks_again_and_again_leaves_the_rest(void **state)
+{
+    const int fd = memfd_create("trace", 0);
+    const enum weft_call_number calls[] = {WEFT_CALL_Isend, WEFT_CALL_Test,
+                                           WEFT_CALL_Iprobe};
+    const enum weft_call_number later[] = {WEFT_CALL_Isend, WEFT_CALL_Iprobe,
+                                           WEFT_CALL_Test, WEFT_CALL_Send,
+                                           WEFT_CALL_Test};
+    const struct weft_trace *shared;
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, sizeof(struct weft_trace)), 0);
+    shared = mmap(NULL, sizeof(*shared), PROT_READ, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(shared, MAP_FAILED);
+    weft_recorder_call(WEFT_CALL_Init, (void *)1, 0, -3, -2, 0); /* kept until it opens */
+    assert_true(weft_recorder_open(fd, 0));
+    weft_recorder_call(WEFT_CALL_Isend, (void *)2, 0, 1, 2, 8);
+    for (int i = 0; i < 3 * WEFT_TRACE_EVENTS; i++) {
+        weft_recorder_poll(WEFT_CALL_Test, (void *)3, 0, -3, -2);
+        weft_recorder_poll(WEFT_CALL_Iprobe, (void *)4, 0, i, -2);
+    }
+    assert_int_equal(weft_trace_read(shared, &copy), 4);
+    assert_int_equal(weft_trace_call(&copy.events[0]), WEFT_CALL_Init);
+    assert_int_equal(copy.events[3].peer, 3 * WEFT_TRACE_EVENTS - 1);
+    check_calls(shared, 3, calls);
+    weft_recorder_poll(WEFT_CALL_Test, (void *)3, 0, -3, -2);
+    weft_recorder_call(WEFT_CALL_Send, (void *)5, 0, 1, 2, 8);
+    weft_recorder_poll(WEFT_CALL_Test, (void *)3, 0, -3, -2); /* something came before */
+    check_calls(shared, 5, later);
+    weft_recorder_close();
+    munmap((void *)(uintptr_t)shared, sizeof(*shared));
+    close(fd);
+}
+
 static void a_recorder_writes_where_others_read(void **state)
 {
     const int fd = memfd_create("trace", 0);
@@ -307,7 +352,7 @@ static void a_recorder_writes_where_others_read(void **state)
     assert_false(copy.is_open);
 
     weft_recorder_close();
-    assert_null(weft_recorder_next);
+    assert_null(weft_recorder_slot());
     weft_recorder_enter(); /* nobody sees it */
     assert_true(weft_recorder_open(-1, 0));
     assert_false(weft_recorder_is_shared());
@@ -339,6 +384,7 @@ int main(void)
         cmocka_unit_test(modules_are_read_as_written),
         cmocka_unit_test(ticks_become_the_time_of_day),
         cmocka_unit_test(a_recorder_writes_where_others_read),
+        cmocka_unit_test(who_looks_again_and_again_leaves_the_rest),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

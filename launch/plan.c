@@ -114,16 +114,3 @@ void plan_choose_widths(struct plan *plan)
         choose(plan, app);
     }
 }
-
-void list_add(struct list *list, char *word)
-{
-    char **grown = realloc(list->at, ((size_t)list->count + 2) * sizeof(*grown));
-
-    if (grown == NULL) {
-        perror(program_name);
-        exit(1);
-    }
-    list->at = grown;
-    list->at[list->count++] = word;
-    list->at[list->count] = NULL;
-}

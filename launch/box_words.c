@@ -83,9 +83,9 @@ static bool has(const char *name, const char *word)
 
 static const char *towards(const char *name)
 {
-    return has(name, "ecv") && !has(name, "end") ? "from"
-           : has(name, "robe")                   ? "from"
-           : has(name, "end")                    ? "to"
+    return has(name, "ecv") || has(name, "robe")
+               ? "from" /* so MPI_Sendrecv is recorded */
+           : has(name, "end") ? "to"
            : has(name, "cast") || has(name, "educe") || has(name, "ather") ||
                    has(name, "catter")
                ? "root"

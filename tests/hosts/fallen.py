@@ -19,7 +19,7 @@ from lab import NAME, Lab, skip_without_means
 HOSTS = 3
 RANKS = 6
 VICTIM = 3
-QUICK = ("segv", "collective", "abort", "exit0")  # the rest is .ci/long's
+QUICK = ("segv", "recv", "collective", "abort", "exit0")  # the rest is .ci/long's
 lab = Lab(HOSTS)
 
 

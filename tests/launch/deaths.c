@@ -128,7 +128,7 @@ static void errhandler(void)
     if (rank == victim) {
         MPI_Comm_create_errhandler(crash_handler, &mine);
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, mine);
-        MPI_Send(buffer, -1, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
+        MPI_Bcast(buffer, -1, MPI_BYTE, victim, MPI_COMM_WORLD);
     }
 }
 
@@ -385,7 +385,7 @@ static void fatal(void)
 {
     leave_a_mark();
     if (rank == victim) {
-        send(size, TAG);
+        MPI_Bcast(buffer, 8, MPI_BYTE, size, MPI_COMM_WORLD);
     }
 }
 

@@ -28,6 +28,7 @@ def killed(number):
 # How it ends: exit code and cause; where the rank was; its last call. R is another rank: the last.
 DEATHS = {
     "op": (*killed(11), "in MPI_Reduce", rf"MPI_Reduce +root V, 4 bytes {WORLD}"),
+    "errhandler": (*killed(11), "in MPI_Bcast", rf"MPI_Bcast +root V.* {WORLD}"),
     "attribute": (*killed(11), OUTSIDE, MARK),
     "segv": (*killed(11), OUTSIDE, MARK),
     "thread": (*killed(6), OUTSIDE, MARK),
@@ -40,8 +41,15 @@ DEATHS = {
     "ill": (*killed(4), OUTSIDE, MARK),
     "term": (*killed(15), OUTSIDE, MARK),
     "xcpu": (*killed(24), OUTSIDE, MARK),
+    "recv": (*killed(9), "in MPI_Recv", rf"MPI_Recv +from 0, tag 5, 8 bytes {WORLD}"),
+    "rendezvous": (*killed(9), "in MPI_Send", rf"MPI_Send +to R, tag 5, 8388608 bytes {WORLD}"),
+    "transfer": (*killed(9), "(in MPI_Sendrecv|outside MPI)", rf"MPI_Sendrecv.* R, tag 5, .*{WORLD}"),
+    "sends": (*killed(9), OUTSIDE, rf"MPI_Send x \d+ +to 0, tag 5, 8 bytes {WORLD}"),
+    "wait": (*killed(9), "in MPI_Wait", rf"MPI_Wait +rank 0, tag 5, 8 bytes {WORLD}"),
+    "probe": (*killed(9), "in MPI_Probe", rf"MPI_Probe +from any rank, tag 5 {WORLD}"),
     "collective": (*killed(9), "in MPI_Barrier", r"MPI_Barrier +on 'named'"),
     "abort": (7, "MPI_Abort.* 7", "in MPI_Abort", r"MPI_Abort +code 7"),
+    "fatal": (None, "MPI_Bcast.*MPI_ERR_ROOT", "in MPI_Bcast", rf"MPI_Bcast +root S, 8 bytes {WORLD}"),
     "two": (*killed(9), OUTSIDE, rf"MPI_Barrier +{WORLD}"),
     "finalized": (*killed(9), "behind MPI_Finalize", r"MPI_Finalize"),
 }

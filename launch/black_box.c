@@ -135,12 +135,13 @@ static void read_ranks(const struct job *job, struct box *box, int first, int fa
     const struct box_wish more = {.most = most > FALLEN_EVENTS ? most : FALLEN_EVENTS};
     struct where *where = where_open();
 
-    if (fallen >= job->first && fallen < job->first + job->count) {
-        read_rank(job, fallen - job->first, box, first + fallen - job->first, &more,
-                  where);
+    if (job_has_rank(job, fallen)) {
+        const int local = job_local(job, fallen);
+
+        read_rank(job, local, box, first + local, &more, where);
     }
     for (int r = 0; r < job->count; r++) {
-        if (r + job->first != fallen) {
+        if (job_rank(job, r) != fallen) {
             read_rank(job, r, box, first + r, &wish, where);
         }
     }
@@ -333,6 +334,7 @@ static void write_file(struct job *job)
     struct box_host *hosts = list_hosts(job);
     const struct box_file file = {.box = &job->black_box->box,
                                   .hosts = hosts,
+                                  .rank_at = job->setup.layout.rank_at,
                                   .host_count =
                                       hosts != NULL ? job->setup.layout.count : 0,
                                   .program = job->plan->apps[0].argv[0],
@@ -356,11 +358,32 @@ static void write_file(struct job *job)
             (unsigned long long)counts.events, left_out);
 }
 
+/* Rows come host by host; what is done with them goes by rank. */
+static void sort_rows(const struct job *job, struct box *box)
+{
+    const struct layout *layout = &job->setup.layout;
+    struct box_rank *rows;
+
+    if (layout->rank_at == NULL) {
+        return;
+    }
+    rows = calloc((size_t)job->plan->ranks, sizeof(*rows));
+    if (rows == NULL) {
+        return;
+    }
+    for (int p = 0; p < job->plan->ranks; p++) {
+        rows[layout_rank(layout, p)] = box->ranks[p];
+    }
+    memcpy(box->ranks, rows, (size_t)job->plan->ranks * sizeof(*rows));
+    free(rows);
+}
+
 static void finish(struct job *job)
 {
     struct black_box *black = job->black_box;
 
     black->phase = IDLE;
+    sort_rows(job, &black->box);
     if (black->is_end) {
         print_lines(job);
     }

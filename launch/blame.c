@@ -122,7 +122,9 @@ static void take_picture(struct job *job, int daemon, const struct stuck_rank *r
         return;
     }
     blame->has_told[daemon] = true;
-    memcpy(blame->ranks + station->first, ranks, (size_t)station->ranks * sizeof(*ranks));
+    for (int r = 0; r < station->ranks; r++) {
+        blame->ranks[layout_rank(&job->setup.layout, station->first + r)] = ranks[r];
+    }
     if (--blame->missing == 0) {
         say_waiters(job);
     }

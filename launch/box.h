@@ -96,7 +96,7 @@ void box_read(struct box *box, int rank, const struct weft_trace_copy *copy,
 void box_pack(const struct box *box, struct bytes *to);
 
 /*
- * Puts the rows of a host into those of a job, from rank `first` on. `offset` is how much
+ * Puts the rows of a host into those of a job, from row `first` on. `offset` is how much
  * the clock of that host is ahead of ours. False: it is not what box_pack() makes; then
  * the rows say nothing.
  */
@@ -128,7 +128,7 @@ void box_print_age(char *text, size_t size, uint64_t ns);
 
 struct box_host {
     const char *name;
-    int first; /* its ranks */
+    int first; /* its ranks: their places (hosts.h) */
     int count;
     struct box_clock clock;
 };
@@ -137,6 +137,7 @@ struct box_file {
     const struct box *box;
     const struct box_host *hosts;
     int host_count;
+    const int *rank_at; /* the rank at each place; NULL: the same */
     const char *program;
     double seconds; /* that it has at most */
     int fallen;     /* the rank that has fallen first, or -1 */

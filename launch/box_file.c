@@ -182,7 +182,7 @@ int box_write(const char *path, const struct box_file *file, struct box_counts *
         const struct box_host *host = &file->hosts[h];
 
         for (int r = host->first; r < host->first + host->count && error == 0; r++) {
-            put_rank(to, file, host, r, begin);
+            put_rank(to, file, host, file->rank_at != NULL ? file->rank_at[r] : r, begin);
             error = ferror(to) != 0 ? errno : 0; /* as good as any, once it is full */
         }
     }

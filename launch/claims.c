@@ -40,7 +40,7 @@ void claims_look(struct topology *topology)
 
         core->is_taken = false;
         for (int c = 0; c < CPU_SETSIZE && probe >= 0; c++) {
-            core->is_taken |= CPU_ISSET((size_t)c, &core->set) && is_claimed(probe, c);
+            core->is_taken |= CPU_ISSET((size_t)c, &core->whole) && is_claimed(probe, c);
         }
     }
     if (probe >= 0) {

@@ -30,7 +30,8 @@ struct claims {
     int count;
 };
 
-/* Sets `is_taken` of every core of which somebody has claimed a processor. */
+/* Sets `is_taken` of every core, or thread of a core, of which somebody has claimed a
+ * processor. */
 void claims_look(struct topology *topology);
 
 /*

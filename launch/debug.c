@@ -25,7 +25,7 @@ static int commands =
 static bool has_debugged_rank(const struct job *job)
 {
     for (int r = 0; r < job->count; r++) {
-        if (plan_is_debugged(job->plan, r + job->first)) {
+        if (plan_is_debugged(job->plan, job_rank(job, r))) {
             return true;
         }
     }
@@ -103,7 +103,7 @@ void job_start_debugger(struct job *job, int r, int output, int error)
     char path[64];
     pid_t pid;
 
-    if (commands < 0 || !plan_is_debugged(job->plan, r + job->first)) {
+    if (commands < 0 || !plan_is_debugged(job->plan, job_rank(job, r))) {
         return;
     }
     snprintf(path, sizeof(path), "/proc/self/fd/%d", commands);
@@ -115,7 +115,7 @@ void job_start_debugger(struct job *job, int r, int output, int error)
     }
     debug_free_words(&words);
     if (pid < 0) {
-        job_say(job, "rank %d: no debugger: %s", r + job->first, strerror(errno));
+        job_say(job, "rank %d: no debugger: %s", job_rank(job, r), strerror(errno));
         kill(job->ranks[r].pid, SIGCONT);
         return;
     }
@@ -135,8 +135,8 @@ void job_reap_debugger(struct job *job, pid_t pid, int status)
             kill(job->ranks[r].pid, SIGCONT); /* it may not have attached */
         }
         if (WIFSIGNALED(status) && (job->state == STARTING || job->state == RUNNING)) {
-            job_say(job, "rank %d: its debugger was killed by signal %d", r + job->first,
-                    WTERMSIG(status));
+            job_say(job, "rank %d: its debugger was killed by signal %d",
+                    job_rank(job, r), WTERMSIG(status));
         }
     }
 }

@@ -53,7 +53,7 @@ void job_judge_end(struct job *job, int local, int status)
 {
     const struct weft_slice *slice =
         weft_segment_slice(job_segment_of(job, local), (uint32_t)local);
-    const int rank = local + job->first;
+    const int rank = job_rank(job, local);
     struct weft_slice_end end;
     char cause[256];
     bool is_sound;
@@ -82,8 +82,9 @@ void job_judge_end(struct job *job, int local, int status)
 void job_on_abort(void *owner, int rank, int code)
 {
     struct job *job = owner;
-    const struct weft_slice *slice = weft_segment_slice(
-        job_segment_of(job, rank - job->first), (uint32_t)(rank - job->first));
+    const int local = job_local(job, rank);
+    const struct weft_slice *slice =
+        weft_segment_slice(job_segment_of(job, local), (uint32_t)local);
     struct weft_slice_end end;
 
     if (weft_slice_read_end(slice, &end) && end.state == WEFT_SLICE_ABORTED) {

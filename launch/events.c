@@ -60,7 +60,7 @@ static void on_children(struct job *job)
             job->running--;
             job_box_note_end(job, r, status);
             job_judge_end(job, r, status);
-            pmi_service_rank_ended(&job->pmi, r + job->first);
+            pmi_service_rank_ended(&job->pmi, job_rank(job, r));
         } else if (!tree_reap(job, pid, status)) {
             job_reap_debugger(job, pid, status);
         }

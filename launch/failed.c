@@ -30,7 +30,7 @@ static void report(struct job *job, int rank, int code, int program, const char 
 
 static void lose(struct job *job, int local, int code, const char *cause)
 {
-    const int rank = local + job->first;
+    const int rank = job_rank(job, local);
     const int program = job_mark_lost(job, local, cause);
 
     if (job_is_daemon(job)) {
@@ -48,7 +48,7 @@ void job_lose_or_fail(struct job *job, int local, int code, const char *cause)
     if (job->plan->keeps_going) {
         lose(job, local, code, cause);
     } else {
-        job_blame(job, code, local + job->first, cause);
+        job_blame(job, code, job_rank(job, local), cause);
     }
 }
 

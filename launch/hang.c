@@ -331,7 +331,9 @@ static void take_answer(struct job *job, int daemon, const struct stuck_rank *ra
         return;
     }
     hang->has_answered[daemon] = true;
-    memcpy(hang->ranks + station->first, ranks, (size_t)station->ranks * sizeof(*ranks));
+    for (int r = 0; r < station->ranks; r++) {
+        hang->ranks[layout_rank(&job->setup.layout, station->first + r)] = ranks[r];
+    }
     if (--hang->missing == 0) {
         report(job);
     }

@@ -99,6 +99,14 @@ static struct host *find(const struct hosts *hosts, const char *name, bool is_he
     return number != 0 ? &hosts->at[number - 1] : NULL;
 }
 
+int hosts_find(const struct hosts *hosts, const char *name)
+{
+    const struct host *found =
+        hosts->index_room > 0 ? find(hosts, name, hosts_is_here(name)) : NULL;
+
+    return found != NULL ? (int)(found - hosts->at) : -1;
+}
+
 static bool append(struct hosts *hosts, char *name, const struct room *room, bool is_here)
 {
     struct host *grown =

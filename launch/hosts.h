@@ -5,7 +5,8 @@
  * Hosts come from --hosts, from a file (hostfile.c), or from a batch system
  * (allocation.h). Each may have a number of slots. Ranks are placed in blocks, host by
  * host: up to its slots where slots are named, -ppn to each where that is given, and
- * evenly where nothing is said.
+ * evenly where nothing is said. Or each host gets one in turn, up to the same bounds; or
+ * a rankfile names the host of each.
  */
 #ifndef WEFT_LAUNCH_HOSTS_H
 #define WEFT_LAUNCH_HOSTS_H
@@ -48,6 +49,9 @@ bool hosts_has(const struct hosts *hosts, const char *name);
 /* Frees what the hosts have; there are none then. */
 void hosts_close(struct hosts *hosts);
 
+/* The number in `at` of the host with this name; -1: it is not there. */
+int hosts_find(const struct hosts *hosts, const char *name);
+
 /* The machine we run on, under whatever name. */
 bool hosts_is_here(const char *name);
 
@@ -57,11 +61,15 @@ int hosts_ranks(const struct hosts *hosts, int per_host);
 /* May they take only so many ranks, without --oversubscribe? */
 bool hosts_are_limited(const struct hosts *hosts, int per_host);
 
-/* A daemon and its ranks. Number 0 is mpiexec itself, perhaps without ranks. */
+/*
+ * A daemon and its ranks. Number 0 is mpiexec itself, perhaps without ranks. All ranks of
+ * the job stand in a row, host by host and on each host in ascending order; a daemon has
+ * those from place `first` on. In blocks, places and ranks are the same.
+ */
 struct station {
     char *name; /* of its host */
     int node;   /* -1: it has no ranks */
-    int first;  /* rank */
+    int first;  /* place */
     int ranks;
 };
 
@@ -70,11 +78,30 @@ struct layout {
     int count;
     int *by_node; /* node to daemon */
     int nodes;
+    int *rank_at;  /* the rank at each place; NULL: they are the same */
+    int *place_of; /* the place of each rank; NULL: they are the same */
+    int ranks;     /* how many these two have */
+};
+
+/* How hosts share the ranks. */
+struct sharing {
+    int per_host; /* ranks of each host; 0: not said */
+    bool may_exceed;
+    bool is_cyclic;     /* one rank to each host in turn */
+    const int *host_of; /* the host of each rank, as its number; NULL: not said */
 };
 
 /* Places `ranks` ranks; no hosts: all of them here. False after a line. */
 bool layout_make(struct layout *layout, const struct hosts *hosts, int ranks,
-                 int per_host, bool may_exceed);
+                 const struct sharing *sharing);
+
+/* Takes over which rank is at each place; false if these are not all ranks, or if memory
+ * has run out. */
+bool layout_set_ranks(struct layout *layout, int *rank_at, int ranks);
+
+/* The rank at a place, and the place of a rank. */
+int layout_rank(const struct layout *layout, int place);
+int layout_place(const struct layout *layout, int rank);
 
 /* The daemon on whose host a rank runs. */
 int layout_daemon_of(const struct layout *layout, int rank);

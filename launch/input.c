@@ -53,13 +53,13 @@ int job_choose_input(struct job *job, int *ours)
 
     *ours = -1;
     if (job_is_daemon(job)) {
-        return job->first == 0 ? make_pipe(job, ours)
-                               : open("/dev/null", O_RDONLY | O_CLOEXEC);
+        return job_has_rank(job, 0) ? make_pipe(job, ours)
+                                    : open("/dev/null", O_RDONLY | O_CLOEXEC);
     }
     if (!is_in_front) {
         setpgid(0, 0);
     }
-    if (job->count == 0 || job->first > 0) {
+    if (!job_has_rank(job, 0)) {
         job->is_input_elsewhere = true;
         if (!is_terminal || is_in_front) {
             watch_input(job);

@@ -169,6 +169,12 @@ static bool make_setup(struct job *job)
     struct setup *setup = &job->setup;
     const struct plan *plan = job->plan;
     const int64_t seconds = weft_setting(WEFT_SET_HEARTBEAT);
+    const struct sharing sharing = {
+        .per_host = plan->per_host,
+        .may_exceed = plan->may_exceed_slots,
+        .is_cyclic = plan->is_cyclic,
+        .host_of = plan->host_of,
+    };
 
     if (getrandom(setup->secret, sizeof(setup->secret), 0) != sizeof(setup->secret) ||
         getrandom(&setup->job, sizeof(setup->job), 0) != sizeof(setup->job)) {
@@ -189,18 +195,12 @@ static bool make_setup(struct job *job)
     rsh_choose(&setup->rsh, plan->hosts.is_from_slurm);
     environment_open(&setup->environment, plan);
     warn_of_settings(job);
-    if (!layout_make(&setup->layout, &plan->hosts, plan->ranks, plan->per_host,
-                     plan->may_exceed_slots)) {
+    if (!layout_make(&setup->layout, &plan->hosts, plan->ranks, &sharing)) {
         job->code = 2; /* as for all that is wrong with the command line */
         return false;
     }
     if (plan->is_verbose) {
         layout_say(&setup->layout, &plan->hosts);
-    }
-    if (plan->is_by_node && setup->layout.nodes > 1) {
-        job_say(job, TEXT_MAP_BY_NODE);
-        job->code = 2;
-        return false;
     }
     job->tree.me = 0;
     job->tree.count = setup->layout.count;

@@ -96,7 +96,7 @@ struct job {
     const struct plan *plan;
     struct setup setup; /* what all daemons know */
     struct tree tree;
-    int first; /* our ranks: the first of them, and how many */
+    int first; /* our ranks: the place of the first of them (hosts.h), and how many */
     int count;
     struct rank *ranks; /* of this host */
     int running;
@@ -177,6 +177,12 @@ void job_fail_silently(struct job *job, int code);
 /* To each rank and whatever it has started in its process group; but SIGUSR1, which asks
  * us for a report, goes to no rank that it would end. */
 void job_signal_ranks(struct job *job, int signal);
+
+/* The rank of the job that is our rank `local`, and the other way round; a rank that is
+ * not ours gives what is none of ours. */
+int job_rank(const struct job *job, int local);
+int job_local(const struct job *job, int rank);
+bool job_has_rank(const struct job *job, int rank);
 
 /* The program of a rank. */
 const struct app *job_app_of(const struct job *job, int rank);

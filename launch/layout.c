@@ -157,16 +157,140 @@ static void add_node(struct layout *layout, char *name, int first, int ranks)
     layout->by_node[layout->nodes++] = d;
 }
 
-bool layout_make(struct layout *layout, const struct hosts *hosts, int ranks,
-                 int per_host, bool may_exceed)
+/* One rank to each host in turn, leaving out those that are full. */
+static void deal_in_turn(const struct deal *deal, int times, int *host_of)
 {
+    int round = 0; /* how many ranks a host has that has not been left out */
+    int rank = 0;
+
+    while (rank < deal->ranks) {
+        for (int i = 0; i < deal->hosts->count && rank < deal->ranks; i++) {
+            if (round < room_of(deal, i, times)) {
+                host_of[rank++] = i;
+            }
+        }
+        round++;
+    }
+}
+
+int layout_rank(const struct layout *layout, int place)
+{
+    return layout->rank_at != NULL ? layout->rank_at[place] : place;
+}
+
+int layout_place(const struct layout *layout, int rank)
+{
+    return layout->place_of != NULL && rank >= 0 && rank < layout->ranks
+               ? layout->place_of[rank]
+               : rank;
+}
+
+bool layout_set_ranks(struct layout *layout, int *rank_at, int ranks)
+{
+    int *place_of = calloc((size_t)ranks + 1, sizeof(*place_of));
+    bool is_sound = place_of != NULL;
+
+    for (int r = 0; is_sound && r < ranks; r++) {
+        place_of[r] = -1;
+    }
+    for (int p = 0; is_sound && p < ranks; p++) {
+        is_sound = rank_at[p] >= 0 && rank_at[p] < ranks && place_of[rank_at[p]] < 0;
+        if (is_sound) {
+            place_of[rank_at[p]] = p;
+        }
+    }
+    if (!is_sound) {
+        free(place_of);
+        return false;
+    }
+    layout->rank_at = rank_at;
+    layout->place_of = place_of;
+    layout->ranks = ranks;
+    return true;
+}
+
+/* Makes a node of each host that has ranks; `next` becomes the first place of each. */
+static void add_nodes(struct layout *layout, const struct hosts *hosts, int ranks,
+                      const int *host_of, int *next)
+{
+    int first = 0;
+
+    for (int r = 0; r < ranks; r++) {
+        next[host_of[r]]++;
+    }
+    for (int i = 0; i < hosts->count; i++) {
+        const int count = next[i];
+
+        if (count > 0) {
+            add_node(layout, hosts->at[i].name, first, count);
+        }
+        next[i] = first;
+        first += count;
+    }
+}
+
+/* Sorts the ranks by their hosts. */
+static bool make_by_rank(struct layout *layout, const struct hosts *hosts, int ranks,
+                         const int *host_of)
+{
+    int *rank_at = calloc((size_t)ranks + 1, sizeof(*rank_at));
+    int *next = calloc((size_t)hosts->count + 1, sizeof(*next));
+    bool is_made = rank_at != NULL && next != NULL;
+
+    if (is_made) {
+        add_nodes(layout, hosts, ranks, host_of, next);
+        for (int r = 0; r < ranks; r++) {
+            rank_at[next[host_of[r]]++] = r;
+        }
+        is_made = layout_set_ranks(layout, rank_at, ranks);
+    }
+    free(next);
+    if (!is_made) {
+        free(rank_at);
+        fprintf(stderr, "%s: no memory for the layout of the job\n", program_name);
+    }
+    return is_made;
+}
+
+static bool make_in_turn(struct layout *layout, const struct deal *deal, int times)
+{
+    int *host_of = calloc((size_t)deal->ranks + 1, sizeof(*host_of));
+    bool is_made;
+
+    if (host_of == NULL) {
+        perror(program_name);
+        return false;
+    }
+    deal_in_turn(deal, times, host_of);
+    is_made = make_by_rank(layout, deal->hosts, deal->ranks, host_of);
+    free(host_of);
+    return is_made;
+}
+
+static bool make_blocks(struct layout *layout, const struct deal *deal, int times)
+{
+    int first = 0;
+
+    for (int i = 0; i < deal->hosts->count && first < deal->ranks; i++) {
+        int take = room_of(deal, i, times);
+
+        take = take < deal->ranks - first ? take : deal->ranks - first;
+        add_node(layout, deal->hosts->at[i].name, first, take);
+        first += take;
+    }
+    return true;
+}
+
+bool layout_make(struct layout *layout, const struct hosts *hosts, int ranks,
+                 const struct sharing *sharing)
+{
+    const int per_host = sharing->per_host;
     const struct deal deal = {
         .hosts = hosts,
         .ranks = ranks,
         .per_host = per_host,
         .has_slots = has_slots(hosts),
     };
-    int first = 0;
     int times;
 
     memset(layout, 0, sizeof(*layout));
@@ -174,7 +298,10 @@ bool layout_make(struct layout *layout, const struct hosts *hosts, int ranks,
         return false;
     }
     set_up_root(layout);
-    if (hosts->count <= 1 && per_host > 0 && ranks > per_host && !may_exceed) {
+    if (sharing->host_of != NULL) {
+        return make_by_rank(layout, hosts, ranks, sharing->host_of);
+    }
+    if (hosts->count <= 1 && per_host > 0 && ranks > per_host && !sharing->may_exceed) {
         fprintf(stderr, "%s: " TEXT_HOST_RANKS "\n", program_name, ranks, per_host);
         return false;
     }
@@ -184,7 +311,7 @@ bool layout_make(struct layout *layout, const struct hosts *hosts, int ranks,
         layout->stations[0].node = 0;
         return true;
     }
-    if (!may_exceed && exceeds(hosts, ranks, per_host)) {
+    if (!sharing->may_exceed && exceeds(hosts, ranks, per_host)) {
         return false;
     }
     times = times_for(&deal);
@@ -193,25 +320,20 @@ bool layout_make(struct layout *layout, const struct hosts *hosts, int ranks,
                 program_name, ranks);
         return false;
     }
-    for (int i = 0; i < hosts->count && first < ranks; i++) {
-        int take = room_of(&deal, i, times);
-
-        take = take < ranks - first ? take : ranks - first;
-        add_node(layout, hosts->at[i].name, first, take);
-        first += take;
-    }
-    return true;
+    return sharing->is_cyclic && hosts->count > 1 ? make_in_turn(layout, &deal, times)
+                                                  : make_blocks(layout, &deal, times);
 }
 
 int layout_daemon_of(const struct layout *layout, int rank)
 {
+    const int place = layout_place(layout, rank);
     int low = 0;
     int high = layout->nodes - 1;
 
-    while (low < high) { /* the last node whose first rank is not above it */
+    while (low < high) { /* the last node that begins not above it */
         int middle = (low + high + 1) / 2;
 
-        if (layout->stations[layout->by_node[middle]].first <= rank) {
+        if (layout->stations[layout->by_node[middle]].first <= place) {
             low = middle;
         } else {
             high = middle - 1;
@@ -239,8 +361,52 @@ void layout_say(const struct layout *layout, const struct hosts *hosts)
         const struct station *station = &layout->stations[layout->by_node[n]];
 
         fprintf(stderr, "%s: host %s: %d ranks, the first is %d\n", program_name,
-                station->name, station->ranks, station->first);
+                station->name, station->ranks, layout_rank(layout, station->first));
     }
+}
+
+/* Ranks that follow each other on one node. */
+struct run {
+    int node;
+    int ranks;
+};
+
+/* The runs of the whole job, in rank order, to be freed; NULL: no memory. */
+static struct run *list_runs(const struct layout *layout, int *count)
+{
+    const struct station *last = &layout->stations[layout->by_node[layout->nodes - 1]];
+    const int ranks = last->first + last->ranks;
+    struct run *runs = calloc((size_t)ranks + 1, sizeof(*runs));
+
+    *count = 0;
+    for (int r = 0; runs != NULL && r < ranks;) {
+        const struct station *station = &layout->stations[layout_daemon_of(layout, r)];
+        const int place = layout_place(layout, r);
+        int length = 1;
+
+        while (place + length < station->first + station->ranks &&
+               layout_rank(layout, place + length) == r + length) {
+            length++;
+        }
+        runs[(*count)++] = (struct run){station->node, length};
+        r += length;
+    }
+    return runs;
+}
+
+/* After how many runs they begin anew, to the last one; whoever reads the map repeats it.
+ */
+static int period_of(const struct run *runs, int count)
+{
+    int period = 1;
+
+    for (int i = 1; i < count; i++) {
+        if (runs[i].node != runs[i % period].node ||
+            runs[i].ranks != runs[i % period].ranks) {
+            period = i + 1;
+        }
+    }
+    return period;
 }
 
 char *layout_mapping(const struct layout *layout)
@@ -248,24 +414,27 @@ char *layout_mapping(const struct layout *layout)
     char *text = NULL;
     size_t size = 0;
     FILE *to = open_memstream(&text, &size);
+    int count = 0;
+    struct run *runs = list_runs(layout, &count);
 
+    count = runs != NULL ? period_of(runs, count) : 0;
     if (to == NULL) {
+        free(runs);
         return NULL;
     }
     fprintf(to, "(vector");
-    for (int n = 0;
-         n < layout->nodes;) { /* neighbours with as many ranks are one entry */
-        const int ranks = layout->stations[layout->by_node[n]].ranks;
+    for (int n = 0; n < count;) { /* neighbours with as many ranks are one entry */
         int alike = 1;
 
-        while (n + alike < layout->nodes &&
-               layout->stations[layout->by_node[n + alike]].ranks == ranks) {
+        while (n + alike < count && runs[n + alike].node == runs[n].node + alike &&
+               runs[n + alike].ranks == runs[n].ranks) {
             alike++;
         }
-        fprintf(to, ",(%d,%d,%d)", n, alike, ranks);
+        fprintf(to, ",(%d,%d,%d)", runs[n].node, alike, runs[n].ranks);
         n += alike;
     }
     fprintf(to, ")");
     fclose(to);
+    free(runs);
     return text;
 }

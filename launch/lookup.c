@@ -157,6 +157,7 @@ void job_open_lookup(struct job *job)
 
     pmi->count = job->count;
     pmi->first = job->first;
+    pmi->place_of = job->setup.layout.place_of;
     pmi->size = job->plan->ranks;
     pmi->aborted = job_on_abort;
     pmi->arrived = on_arrived;

@@ -8,6 +8,7 @@
 #include "allocation.h"
 #include "habits.h"
 #include "plan.h"
+#include "rankfile.h"
 
 #include "base/spelling.h"
 #include "version.h"
@@ -15,6 +16,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,9 +34,16 @@ enum option {
     OPT_ENV_NONE,
     OPT_ENV_LIST,
     OPT_BIND,
+    OPT_CPU_BIND,
     OPT_MAP,
+    OPT_DISTRIBUTION,
     OPT_RANK_BY,
+    OPT_RANKFILE,
     OPT_WIDTH,
+    OPT_TASK_WIDTH,
+    OPT_PER_SOCKET,
+    OPT_BIND_AS, /* --bind-to with the value of the table */
+    OPT_MAP_AS,  /* --map-by, too */
     OPT_FOREIGN,
     OPT_REPORT,
     OPT_LABEL,
@@ -67,11 +76,11 @@ struct row {
     const char *names; /* without dashes, separated by blanks */
     int words;         /* how many follow */
     enum option option;
-    const char *hint; /* for OPT_EXPLAINED */
+    const char *hint; /* for OPT_EXPLAINED; the value, for OPT_BIND_AS and OPT_MAP_AS */
 };
 
 static const struct row table[] = {
-    {"n np c", 1, OPT_RANKS, NULL},
+    {"n np c ntasks", 1, OPT_RANKS, NULL},
     {"wdir wd", 1, OPT_WDIR, NULL},
     {"path", 1, OPT_PATH, NULL},
     {"soft", 1, OPT_SOFT, NULL},
@@ -83,9 +92,20 @@ static const struct row table[] = {
     {"envlist genvlist", 1, OPT_ENV_LIST, NULL},
     {"envall genvall", 0, OPT_IGNORED, NULL},
     {"bind-to", 1, OPT_BIND, NULL},
+    {"bind-to-core", 0, OPT_BIND_AS, "core"},
+    {"bind-to-socket", 0, OPT_BIND_AS, "socket"},
+    {"bind-to-none", 0, OPT_BIND_AS, "none"},
+    {"cpu-bind", 1, OPT_CPU_BIND, NULL},
     {"map-by", 1, OPT_MAP, NULL},
+    {"byslot", 0, OPT_MAP_AS, "slot"},
+    {"bynode", 0, OPT_MAP_AS, "node"},
+    {"pernode", 0, OPT_MAP_AS, "ppr:1:node"},
+    {"npersocket ntasks-per-socket", 1, OPT_PER_SOCKET, NULL},
+    {"distribution", 1, OPT_DISTRIBUTION, NULL},
     {"rank-by", 1, OPT_RANK_BY, NULL},
+    {"rankfile rf", 1, OPT_RANKFILE, NULL},
     {"cpus-per-rank cpus-per-proc", 1, OPT_WIDTH, NULL},
+    {"cpus-per-task", 1, OPT_TASK_WIDTH, NULL},
     {"allow-foreign", 0, OPT_FOREIGN, NULL},
     {"report-bindings", 0, OPT_REPORT, NULL},
     {"label l prepend-rank tag-output", 0, OPT_LABEL, NULL},
@@ -103,7 +123,7 @@ static const struct row table[] = {
     {"keep-going", 0, OPT_KEEP_GOING, NULL},
     {"host hosts H", 1, OPT_HOSTS, NULL},
     {"f hostfile machinefile default-hostfile", 1, OPT_HOSTFILE, NULL},
-    {"ppn npernode perhost N", 1, OPT_PER_HOST, NULL},
+    {"ppn npernode perhost N ntasks-per-node", 1, OPT_PER_HOST, NULL},
     {"oversubscribe", 0, OPT_EXCEED, NULL},
     {"report", 0, OPT_NET_REPORT, NULL},
     {"allow-run-as-root q quiet", 0, OPT_IGNORED, NULL},
@@ -135,17 +155,26 @@ static const char help[] =
     "  -genv NAME VALUE         set a variable for all programs\n"
     "  -x NAME[=VALUE]          as -genv; ranks inherit the environment without it\n"
     "  -envnone, -envlist A,B   pass no variable of the environment, or only these\n"
-    "  --bind-to core|none      bind each rank to cores of its own, or do not; default: "
-    "core\n"
-    "                           if a host has two ranks or more and free cores for all\n"
+    "  --bind-to WHAT           bind each rank to cores of its own (core), to hardware "
+    "threads\n"
+    "                           of its own (hwthread), to the l3cache, numa node or "
+    "socket of\n"
+    "                           its cores, or do not (none); default: core if all ranks "
+    "of a\n"
+    "                           host find free ones\n"
     "  --cpus-per-rank N        cores of each rank; default: SLURM_CPUS_PER_TASK, then\n"
     "                           OMP_NUM_THREADS, then 1\n"
     "  --map-by WHAT[:PE=N]     how ranks share the cores of a host: slot (evenly over "
     "its\n"
-    "                           sockets, the default), core, socket, numa, ppr:N:socket; "
-    "or\n"
-    "                           how many ranks each host gets: ppr:N:node\n"
-    "  --report-bindings        report where each rank is bound\n"
+    "                           sockets, the default), core, hwthread, l3cache, numa, "
+    "socket;\n"
+    "                           how hosts share ranks: block (the default) or cyclic; "
+    "or how\n"
+    "                           many ranks each part gets: ppr:N:node, ppr:N:socket,\n"
+    "                           ppr:N:numa, ppr:N:l3cache\n"
+    "  --rankfile FILE          host and cores of each rank, as 'rank 0=HOST "
+    "slot=0:1-2'\n"
+    "  --report-bindings        draw where each rank is bound\n"
     "  --allow-foreign          start programs that are linked with another MPI\n"
     "  --label                  print the rank in front of each line of output\n"
     "  --output DIR/%r          write what rank %r prints into this file\n"
@@ -198,13 +227,6 @@ static enum parsed wrong(const char *what, const char *about)
     return PARSED_WRONG;
 }
 
-/* Reports a wrong value of an option, and names both. */
-static enum parsed wrong_value(const char *what, char **words)
-{
-    fprintf(stderr, "%s: %s %s: %s\n", program_name, words[0], words[1], what);
-    return PARSED_WRONG;
-}
-
 static char *join(const char *name, const char *value)
 {
     char *text;
@@ -231,6 +253,25 @@ static const struct row *find(const char *word)
         }
     }
     return NULL;
+}
+
+/* The row of --NAME=VALUE, if it is one, and both apart in `pair`; else NULL. */
+static const struct row *find_with_value(char **pair)
+{
+    char *value = strchr(pair[0], '=');
+    const struct row *row;
+
+    if (value == NULL) {
+        return NULL;
+    }
+    *value = '\0';
+    row = find(pair[0]);
+    if (row == NULL || row->words != 1) {
+        *value = '=';
+        return NULL;
+    }
+    pair[1] = value + 1;
+    return row;
 }
 
 /*
@@ -282,7 +323,7 @@ static enum parsed parse_number(char **words, long most, const char *what, int *
     long value = strtol(words[1], &end, 10);
 
     if (end == words[1] || *end != '\0' || value < 1 || value > most) {
-        return wrong_value(what, words);
+        return plan_refuse(words, what);
     }
     *number = (int)value;
     return PARSED;
@@ -294,11 +335,13 @@ static enum parsed parse_ranks(char **words, int *ranks)
                         "the number of ranks must be between 1 and 1000000", ranks);
 }
 
-static enum parsed parse_width(char **words, int *width)
+/* The width of a rank, in cores, or in processors as Slurm counts. */
+static enum parsed parse_width(char **words, struct app *app, enum width_by by)
 {
+    app->width_by = by;
     return parse_number(words, 100000,
                         "the number of cores of a rank must be between 1 and 100000",
-                        width);
+                        &app->width);
 }
 
 /* ssh is what we use; everything else is named by WEFT_RSH. */
@@ -306,21 +349,9 @@ static enum parsed parse_launcher(char **words)
 {
     return strcmp(words[1], "ssh") == 0
                ? PARSED
-               : wrong_value("hosts are reached by ssh; set WEFT_RSH to use another "
-                             "command",
-                             words);
-}
-
-static enum parsed parse_bind(char **words, enum bind_to *bind)
-{
-    if (strcmp(words[1], "core") == 0) {
-        *bind = BIND_CORE;
-    } else if (strcmp(words[1], "none") == 0) {
-        *bind = BIND_NONE;
-    } else {
-        return wrong_value("Weft knows core and none; see also --cpus-per-rank", words);
-    }
-    return PARSED;
+               : plan_refuse(words,
+                             "hosts are reached by ssh; set WEFT_RSH to use another "
+                             "command");
 }
 
 static enum parsed parse_timeout(char **words, double *timeout)
@@ -329,7 +360,7 @@ static enum parsed parse_timeout(char **words, double *timeout)
 
     *timeout = strtod(words[1], &end);
     if (end == words[1] || *end != '\0' || !(*timeout > 0) || *timeout > 1e9) {
-        return wrong_value("the time must be a positive number of seconds", words);
+        return plan_refuse(words, "the time must be a positive number of seconds");
     }
     return PARSED;
 }
@@ -345,7 +376,49 @@ static void keep_names(struct plan *plan, char *names)
 /* Hosts are the whole job's. */
 static bool is_for_all(enum option option)
 {
-    return option == OPT_HOSTS || option == OPT_HOSTFILE || option == OPT_PER_HOST;
+    return option == OPT_HOSTS || option == OPT_HOSTFILE || option == OPT_PER_HOST ||
+           option == OPT_RANKFILE;
+}
+
+static enum parsed parse_per_socket(char **words, struct plan *plan)
+{
+    plan->spread = (struct spread){.by = MAP_EACH, .level = LEVEL_SOCKET};
+    return parse_ranks(words, &plan->spread.each);
+}
+
+/* The options that say where ranks are. */
+static enum parsed take_placement(const struct row *row, char **words, struct plan *plan,
+                                  struct app *app)
+{
+    char *as[] = {words[0], (char *)(uintptr_t)row->hint, NULL};
+
+    switch (row->option) {
+    case OPT_BIND:
+        return plan_bind_to(words, plan, app);
+    case OPT_BIND_AS:
+        return plan_bind_to(as, plan, app);
+    case OPT_CPU_BIND:
+        return plan_cpu_bind(words, plan);
+    case OPT_MAP:
+        return plan_map_by(words, plan, app);
+    case OPT_MAP_AS:
+        return plan_map_by(as, plan, app);
+    case OPT_DISTRIBUTION:
+        return plan_distribution(words, plan);
+    case OPT_RANK_BY:
+        return plan_rank_by(words);
+    case OPT_PER_SOCKET:
+        return parse_per_socket(words, plan);
+    case OPT_WIDTH:
+        return parse_width(words, app, WIDTH_BY_OPTION);
+    case OPT_TASK_WIDTH:
+        return parse_width(words, app, WIDTH_BY_TASK);
+    case OPT_RANKFILE:
+        plan->rankfile = words[1];
+        return PARSED;
+    default:
+        return PARSED_WRONG;
+    }
 }
 
 /* A file for each rank must have the rank in its name, and the first can be made. */
@@ -354,11 +427,11 @@ static enum parsed parse_output(char **words, const char *pattern, const char **
     int fd;
 
     if (strstr(pattern, "%r") == NULL) {
-        return wrong_value("the name needs %r, which stands for the rank", words);
+        return plan_refuse(words, "the name needs %r, which stands for the rank");
     }
     fd = habits_open_output(pattern, 0);
     if (fd < 0) {
-        return wrong_value(strerror(errno), words);
+        return plan_refuse(words, strerror(errno));
     }
     close(fd);
     *output = pattern;
@@ -419,13 +492,17 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
         keep_names(plan, words[1]);
         break;
     case OPT_BIND:
-        return parse_bind(words, &plan->bind);
+    case OPT_CPU_BIND:
     case OPT_MAP:
-        return plan_map_by(words[1], plan, app);
+    case OPT_DISTRIBUTION:
     case OPT_RANK_BY:
-        return plan_rank_by(words[1]);
+    case OPT_RANKFILE:
     case OPT_WIDTH:
-        return parse_width(words, &app->width);
+    case OPT_TASK_WIDTH:
+    case OPT_PER_SOCKET:
+    case OPT_BIND_AS:
+    case OPT_MAP_AS:
+        return take_placement(row, words, plan, app);
     case OPT_FOREIGN:
         plan->may_be_foreign = true;
         break;
@@ -499,20 +576,48 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
 }
 
 /* The words of a -configfile, which take the place of those left; NULL after a line. */
-static char **enter_config(char **words, struct plan *plan)
+static char **enter_config(char **words, char **rest, struct plan *plan)
 {
     struct list list = {NULL, 0};
 
-    if (words[2] != NULL) {
-        wrong_value("nothing may follow the file", words);
+    if (*rest != NULL) {
+        plan_refuse(words, "nothing may follow the file");
         return NULL;
     }
     if (plan->has_config) {
-        wrong_value("a file may not name another", words);
+        plan_refuse(words, "a file may not name another");
         return NULL;
     }
     plan->has_config = true;
     return habits_read_config(words[1], &list) ? list.at : NULL;
+}
+
+/* One option and what follows it; `*at` is then behind both. */
+static enum parsed parse_option(char ***at, struct plan *plan, struct app *app)
+{
+    char **words = *at;
+    char *pair[] = {words[0], NULL, NULL};
+    const struct row *row = find_with_value(pair);
+    char **given = row != NULL ? pair : words;
+
+    row = row != NULL ? row : find(words[0]);
+    if (row == NULL) {
+        return wrong_option(words[0]);
+    }
+    for (int i = 1; i <= row->words; i++) {
+        if (given[i] == NULL) {
+            return wrong(TEXT_OPTION_EMPTY, words[0]);
+        }
+    }
+    if (plan->app_count > 0 && is_for_all(row->option)) {
+        return wrong(TEXT_OPTION_HOSTS_LATE, words[0]);
+    }
+    if (row->option == OPT_CONFIG) {
+        *at = enter_config(given, given == words ? words + 2 : words + 1, plan);
+        return *at != NULL ? PARSED : PARSED_WRONG;
+    }
+    *at += given == words ? row->words + 1 : 1;
+    return take(row, given, plan, app);
 }
 
 /* The options, the program and its arguments, up to ':' or the end. */
@@ -521,37 +626,16 @@ static enum parsed parse_app(char ***at, struct plan *plan, struct app *app)
     char **words = *at;
 
     while (*words != NULL && (*words)[0] == '-' && (*words)[1] != '\0') {
-        const struct row *row;
         enum parsed result;
 
         if (strcmp(*words, "--") == 0) {
             words++;
             break;
         }
-        row = find(*words);
-        if (row == NULL) {
-            return wrong_option(*words);
-        }
-        for (int i = 1; i <= row->words; i++) {
-            if (words[i] == NULL) {
-                return wrong(TEXT_OPTION_EMPTY, *words);
-            }
-        }
-        if (row->option == OPT_CONFIG) {
-            words = enter_config(words, plan);
-            if (words == NULL) {
-                return PARSED_WRONG;
-            }
-            continue;
-        }
-        if (plan->app_count > 0 && is_for_all(row->option)) {
-            return wrong(TEXT_OPTION_HOSTS_LATE, *words);
-        }
-        result = take(row, words, plan, app);
+        result = parse_option(&words, plan, app);
         if (result != PARSED) {
             return result;
         }
-        words += row->words + 1;
     }
     if (*words == NULL && plan->is_report) {
         static char name[] = "true";
@@ -589,24 +673,27 @@ static int ranks_for_processors(int width)
 
 /* ppr:N:socket says how many ranks a host gets; other hosts are taken to be like this one
  * here, and refuse what does not fit. */
-static enum parsed count_per_socket(struct plan *plan)
+static enum parsed count_per_group(struct plan *plan)
 {
     struct topology topology;
     cpu_set_t set;
 
-    if (plan->spread.by != MAP_PER_SOCKET) {
+    if (plan->spread.by != MAP_EACH) {
         return PARSED;
     }
     if (sched_getaffinity(0, sizeof(set), &set) != 0 || !topology_read(&topology, &set)) {
         return wrong(TEXT_OPTION_SOCKETS, "--map-by");
     }
-    plan->per_host = topology.sockets * plan->spread.per_socket;
+    plan->per_host = topology_groups(&topology, plan->spread.level) * plan->spread.each;
     topology_close(&topology);
     return PARSED;
 }
 
 static int ranks_if_unsaid(const struct plan *plan, const struct app *app)
 {
+    if (plan->slots.count > 0) {
+        return plan->slots.count;
+    }
     if (plan->hosts.count > 0) {
         return hosts_ranks(&plan->hosts, plan->per_host);
     }
@@ -635,8 +722,10 @@ static bool soften(const struct plan *plan, struct app *app)
 
 static enum parsed count_ranks(struct plan *plan)
 {
-    if ((plan->hosts.count == 0 && !allocation_add_hosts(&plan->hosts)) ||
-        count_per_socket(plan) != PARSED) {
+    if (plan_check_placement(plan) != PARSED ||
+        (plan->hosts.count == 0 && !allocation_add_hosts(&plan->hosts)) ||
+        (plan->rankfile != NULL && !rankfile_read(plan)) ||
+        count_per_group(plan) != PARSED) {
         return PARSED_WRONG;
     }
     plan_choose_widths(plan);
@@ -654,6 +743,11 @@ static enum parsed count_ranks(struct plan *plan)
             app->ranks = ranks_if_unsaid(plan, app);
         }
         plan->ranks += app->ranks;
+    }
+    if (plan->rankfile != NULL && plan->slots.count != plan->ranks) {
+        fprintf(stderr, "%s: " TEXT_RANKFILE_COUNT "\n", program_name, plan->rankfile,
+                plan->slots.count, plan->ranks);
+        return PARSED_WRONG;
     }
     return plan_check_debug(plan);
 }

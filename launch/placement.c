@@ -1,5 +1,7 @@
 #include "placement.h"
 
+#include "slots.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,18 +12,15 @@ enum { MOST_TRIES = 16 }; /* against others that claim the same cores in this mo
 
 /* What the ranks of this host need. */
 struct need {
-    int ranks;
-    int *widths;          /* of each rank, in cores */
+    const int *ranks; /* their numbers in the job */
+    int count;
+    int *widths;          /* of each rank, in cores, or in threads if they are dealt */
     long width;           /* of all ranks, as the plan has it */
     bool is_asked;        /* the user wants this placement and no other */
     bool may_share_cores; /* threads may have a hardware thread each */
 };
 
-static bool cannot(struct placement *placement, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* Notes the reason; always false. */
-static bool cannot(struct placement *placement, const char *format, ...)
+bool placement_cannot(struct placement *placement, const char *format, ...)
 {
     va_list args;
 
@@ -31,17 +30,19 @@ static bool cannot(struct placement *placement, const char *format, ...)
     return false;
 }
 
-static bool need_open(struct need *need, const struct plan *plan, int first, int ranks)
+static bool need_open(struct need *need, const struct plan *plan, const int *ranks,
+                      int count)
 {
-    *need = (struct need){.ranks = ranks};
-    need->widths = calloc((size_t)ranks, sizeof(*need->widths));
-    need->is_asked = plan->bind == BIND_CORE || plan->spread.by != MAP_EVENLY;
-    for (int r = 0; need->widths != NULL && r < ranks; r++) {
-        const struct app *app = plan_app_of(plan, first + r);
+    *need = (struct need){.ranks = ranks, .count = count};
+    need->widths = calloc((size_t)count, sizeof(*need->widths));
+    need->is_asked = (plan->bind != BIND_IF_FITS && plan->bind != BIND_NONE) ||
+                     plan->spread.by != MAP_EVENLY || plan->slots.count > 0;
+    for (int r = 0; need->widths != NULL && r < count; r++) {
+        const struct app *app = plan_app_of(plan, ranks[r]);
 
         need->widths[r] = app->width;
         need->width += app->width;
-        need->is_asked |= app->width_by == WIDTH_BY_OPTION;
+        need->is_asked |= app_has_demanded_width(app);
         need->may_share_cores |= app->width_by == WIDTH_BY_THREADS;
     }
     return need->widths != NULL;
@@ -52,16 +53,16 @@ static bool need_open(struct need *need, const struct plan *plan, int first, int
  * `is_sharing`, a hardware thread each. Returns the sum.
  */
 static long count_cores(const struct topology *topology, const struct plan *plan,
-                        int first, bool is_sharing, struct need *need)
+                        bool is_sharing, struct need *need)
 {
     const int each = topology->processors_per_core;
     long sum = 0;
 
-    for (int r = 0; r < need->ranks; r++) {
-        const struct app *app = plan_app_of(plan, first + r);
+    for (int r = 0; r < need->count; r++) {
+        const struct app *app = plan_app_of(plan, need->ranks[r]);
 
         need->widths[r] = app->width;
-        if (app->width_by == WIDTH_BY_SLURM ||
+        if (app->width_by == WIDTH_BY_SLURM || app->width_by == WIDTH_BY_TASK ||
             (app->width_by == WIDTH_BY_THREADS && is_sharing)) {
             need->widths[r] = (app->width + each - 1) / each;
         }
@@ -81,91 +82,209 @@ static int count_free(const struct topology *topology)
 }
 
 /* Notes that there are too few cores, and whether other jobs have the rest. */
-static bool too_few(struct placement *placement, const struct topology *topology,
-                    int ranks, long wanted, int free_cores)
+static bool too_few(struct placement *placement, int ranks, long wanted, int free_cores)
 {
+    const int all = placement->topology.count;
     const char *verb = ranks == 1 ? " needs" : "s need";
-    const char *noun = wanted == 1 ? "core" : "cores";
+    const char *noun = placement->topology.is_of_threads
+                           ? (wanted == 1 ? "hardware thread" : "hardware threads")
+                           : (wanted == 1 ? "core" : "cores");
 
-    if (free_cores == topology->count) {
-        return cannot(placement, "%d rank%s %ld %s, but this host has %d", ranks, verb,
-                      wanted, noun, topology->count);
+    if (free_cores == all) {
+        return placement_cannot(placement, "%d rank%s %ld %s, but this host has %d",
+                                ranks, verb, wanted, noun, all);
     }
-    return cannot(
+    return placement_cannot(
         placement, "%d rank%s %ld %s, but other jobs have taken %d of this host's %d",
-        ranks, verb, wanted, noun, topology->count - free_cores, topology->count);
+        ranks, verb, wanted, noun, all - free_cores, all);
 }
 
 /* Deals the free cores: first one for each thread, then a hardware thread for each. */
-static bool deal(struct placement *placement, const struct topology *topology,
-                 const struct plan *plan, int first, struct need *need, int *owner)
+static bool deal(struct placement *placement, const struct plan *plan, struct need *need,
+                 int *owner)
 {
+    const struct topology *topology = &placement->topology;
     const int free_cores = count_free(topology);
-    long wanted = count_cores(topology, plan, first, false, need);
+    long wanted = count_cores(topology, plan, false, need);
 
     if (wanted > free_cores && need->may_share_cores) {
-        wanted = count_cores(topology, plan, first, true, need);
+        wanted = count_cores(topology, plan, true, need);
     }
     if (wanted > free_cores) {
-        return too_few(placement, topology, need->ranks, wanted, free_cores);
+        return too_few(placement, need->count, wanted, free_cores);
     }
-    if (!spread_ranks(topology, &plan->spread, need->widths, need->ranks, owner)) {
-        return cannot(placement, "the ranks cannot be placed on the free cores of this "
-                                 "host's sockets as --map-by asks");
+    if (!spread_ranks(topology, &plan->spread, need->widths, need->count, owner)) {
+        return placement_cannot(placement,
+                                "the ranks cannot be placed on the free cores of this "
+                                "host's sockets as --map-by asks");
     }
     return true;
 }
 
-static bool set_processors(struct placement *placement, const struct topology *topology,
-                           const struct need *need, const int *owner)
+/* The level whose groups ranks are bound to, or LEVEL_CORE: to what they were dealt. */
+static enum level level_of(enum bind_to bind)
 {
-    placement->sets = calloc((size_t)need->ranks, sizeof(*placement->sets));
-    if (placement->sets == NULL) {
-        return cannot(placement, "%s", strerror(errno));
+    switch (bind) {
+    case BIND_CACHE:
+        return LEVEL_CACHE;
+    case BIND_NUMA:
+        return LEVEL_NUMA;
+    case BIND_SOCKET:
+        return LEVEL_SOCKET;
+    case BIND_IF_FITS:
+    case BIND_CORE:
+    case BIND_THREAD:
+    case BIND_NONE:
+        break;
     }
-    for (int c = 0; c < topology->count; c++) {
-        if (owner[c] >= 0) {
-            cpu_set_t *set = &placement->sets[owner[c]];
+    return LEVEL_CORE;
+}
 
-            CPU_OR(set, set, &topology->cores[c].set);
+/* Is core `c` one of this rank's, or in a group of the level where it has one? */
+static bool is_for(const struct topology *topology, const int *owner, int rank,
+                   enum level level, int c)
+{
+    if (level == LEVEL_CORE || topology->cores[c].is_taken) {
+        return owner[c] == rank;
+    }
+    for (int i = 0; i < topology->count; i++) {
+        if (owner[i] == rank &&
+            topology->cores[i].group[level] == topology->cores[c].group[level]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void set_processors(struct placement *placement, enum level level,
+                           const int *owner, int count)
+{
+    const struct topology *topology = &placement->topology;
+
+    for (int r = 0; r < count; r++) {
+        for (int c = 0; c < topology->count; c++) {
+            if (is_for(topology, owner, r, level, c)) {
+                CPU_OR(&placement->sets[r], &placement->sets[r], &topology->cores[c].set);
+            }
+        }
+    }
+}
+
+static bool decide(struct placement *placement, const struct plan *plan,
+                   struct need *need)
+{
+    const enum level level = level_of(plan->bind);
+    const bool needs_caches = level == LEVEL_CACHE || plan->spread.level == LEVEL_CACHE;
+    int *owner;
+    bool is_dealt;
+
+    if (needs_caches && !placement->topology.has[LEVEL_CACHE]) {
+        return placement_cannot(placement, "this host does not tell its L3 caches");
+    }
+    owner = calloc((size_t)placement->topology.count, sizeof(*owner));
+    if (owner == NULL) {
+        return placement_cannot(placement, "%s", strerror(errno));
+    }
+    is_dealt = deal(placement, plan, need, owner);
+    if (is_dealt) {
+        set_processors(placement, level, owner, need->count);
+    }
+    free(owner);
+    return is_dealt;
+}
+
+/* The cores that the rankfile names. */
+static bool decide_by_slots(struct placement *placement, const struct plan *plan,
+                            const struct need *need)
+{
+    for (int r = 0; r < need->count; r++) {
+        if (!slots_find(plan->slots.at[need->ranks[r]], &placement->topology,
+                        &placement->sets[r], placement->why, sizeof(placement->why))) {
+            return false;
         }
     }
     return true;
 }
 
-/* Claims all that was dealt, in ascending order, so that one of two rivals gets on. */
-static bool claim_all(struct placement *placement, const struct need *need)
+static bool decide_for(struct placement *placement, const struct plan *plan,
+                       struct need *need)
+{
+    bool is_done;
+
+    free(placement->sets);
+    placement->sets = calloc((size_t)need->count, sizeof(*placement->sets));
+    if (placement->sets == NULL) {
+        return placement_cannot(placement, "%s", strerror(errno));
+    }
+    is_done = plan->slots.count > 0 ? decide_by_slots(placement, plan, need)
+                                    : decide(placement, plan, need);
+    if (!is_done) {
+        free(placement->sets);
+        placement->sets = NULL;
+    }
+    return is_done;
+}
+
+bool placement_decide(struct placement *placement, const struct plan *plan,
+                      const int *ranks, int count)
+{
+    struct need need;
+    bool is_done;
+
+    if (!need_open(&need, plan, ranks, count)) {
+        return placement_cannot(placement, "%s", strerror(errno));
+    }
+    is_done = decide_for(placement, plan, &need);
+    free(need.widths);
+    return is_done;
+}
+
+/* Adds the cores of which a rank has a processor. */
+static void add_cores(const struct topology *topology, const cpu_set_t *set,
+                      cpu_set_t *all)
+{
+    for (int c = 0; c < topology->count; c++) {
+        cpu_set_t common;
+
+        CPU_AND(&common, set, &topology->cores[c].whole);
+        if (CPU_COUNT(&common) > 0) {
+            CPU_OR(all, all, &topology->cores[c].whole);
+        }
+    }
+}
+
+/* Claims all cores that ranks have a part of, in ascending order, so that one of two
+ * rivals gets on. */
+static bool claim_all(struct placement *placement, int count)
 {
     cpu_set_t all;
 
     CPU_ZERO(&all);
-    for (int r = 0; r < need->ranks; r++) {
-        CPU_OR(&all, &all, &placement->sets[r]);
+    for (int r = 0; r < count; r++) {
+        add_cores(&placement->topology, &placement->sets[r], &all);
     }
     if (claims_take(&placement->claims, &all)) {
         return true;
     }
-    cannot(placement, "its processors cannot be claimed: %s", strerror(errno));
-    placement_close(placement);
+    placement_cannot(placement, "its processors cannot be claimed: %s", strerror(errno));
+    claims_drop(&placement->claims);
     return false;
 }
 
-static bool place(struct placement *placement, struct topology *topology,
-                  const struct plan *plan, int first, struct need *need)
+static bool place(struct placement *placement, const struct plan *plan, struct need *need)
 {
-    int *owner = calloc((size_t)topology->count, sizeof(*owner));
-    bool is_placed = false;
-
-    for (int i = 0; owner != NULL && !is_placed && i < MOST_TRIES; i++) {
-        claims_look(topology);
-        if (!deal(placement, topology, plan, first, need, owner) ||
-            !set_processors(placement, topology, need, owner)) {
-            break;
+    for (int i = 0; i < MOST_TRIES; i++) {
+        claims_look(&placement->topology);
+        if (!decide_for(placement, plan, need)) {
+            return false;
         }
-        is_placed = claim_all(placement, need);
+        if (claim_all(placement, need->count)) {
+            return true;
+        }
     }
-    free(owner);
-    return is_placed;
+    free(placement->sets);
+    placement->sets = NULL;
+    return false;
 }
 
 /* What can be said before the topology is read, which takes its time. */
@@ -173,57 +292,55 @@ static bool is_hopeless(struct placement *placement, const struct plan *plan,
                         const struct need *need, const cpu_set_t *allowed)
 {
     if (plan->bind == BIND_NONE) {
-        return !cannot(placement, "--bind-to none");
+        return !placement_cannot(placement, "--bind-to none");
     }
-    if (!need->is_asked && need->ranks == 1) {
-        return !cannot(placement, "a single rank has all cores");
+    if (!need->is_asked && need->count == 1 && need->width == 1) {
+        return !placement_cannot(placement, "a single rank has all cores");
     }
     if (!need->is_asked && need->width > CPU_COUNT(allowed)) {
-        return !cannot(placement, "%d ranks need %ld cores, but there are %d processors",
-                       need->ranks, need->width, CPU_COUNT(allowed));
+        return !placement_cannot(
+            placement, "%d rank%s %ld cores, but there are %d processors", need->count,
+            need->count == 1 ? " needs" : "s need", need->width, CPU_COUNT(allowed));
     }
     return false;
 }
 
-static bool bind_ranks(struct placement *placement, const struct plan *plan, int first,
+static bool bind_ranks(struct placement *placement, const struct plan *plan,
                        struct need *need)
 {
-    struct topology topology;
     cpu_set_t allowed;
-    bool is_placed;
 
     if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) {
-        return cannot(placement, "the processors cannot be read: %s", strerror(errno));
+        return placement_cannot(placement, "the processors cannot be read: %s",
+                                strerror(errno));
     }
     if (is_hopeless(placement, plan, need, &allowed)) {
         return false;
     }
-    if (!topology_read(&topology, &allowed)) {
-        return cannot(placement, "binding needs hwloc, which cannot be loaded: install "
-                                 "libhwloc15");
+    if (!topology_read(&placement->topology, &allowed)) {
+        return placement_cannot(placement, "binding needs hwloc, which cannot be loaded: "
+                                           "install libhwloc15");
     }
-    is_placed = place(placement, &topology, plan, first, need);
-    topology_close(&topology);
-    return is_placed;
+    if (plan->bind == BIND_THREAD && !topology_split(&placement->topology)) {
+        return placement_cannot(placement, "%s", strerror(errno));
+    }
+    return place(placement, plan, need);
 }
 
-bool placement_open(struct placement *placement, const struct plan *plan, int first,
-                    int ranks)
+bool placement_open(struct placement *placement, const struct plan *plan,
+                    const int *ranks, int count)
 {
     struct need need;
-    bool is_asked;
+    bool is_fine;
 
     memset(placement, 0, sizeof(*placement));
-    if (!need_open(&need, plan, first, ranks)) {
-        return cannot(placement, "%s", strerror(errno));
+    if (!need_open(&need, plan, ranks, count)) {
+        return placement_cannot(placement, "%s", strerror(errno));
     }
-    is_asked = need.is_asked && plan->bind != BIND_NONE;
-    if (bind_ranks(placement, plan, first, &need)) {
-        free(need.widths);
-        return true;
-    }
+    is_fine =
+        bind_ranks(placement, plan, &need) || !need.is_asked || plan->bind == BIND_NONE;
     free(need.widths);
-    return !is_asked;
+    return is_fine;
 }
 
 const cpu_set_t *placement_of(const struct placement *placement, int local_rank)
@@ -231,27 +348,10 @@ const cpu_set_t *placement_of(const struct placement *placement, int local_rank)
     return placement->sets != NULL ? &placement->sets[local_rank] : NULL;
 }
 
-void placement_describe(const struct placement *placement, int local_rank, char *text,
-                        size_t size)
-{
-    const cpu_set_t *set = placement_of(placement, local_rank);
-    size_t used;
-
-    if (set == NULL) {
-        snprintf(text, size, "not bound: %s", placement->why);
-        return;
-    }
-    used = (size_t)snprintf(text, size, "bound to processors");
-    for (int c = 0; c < CPU_SETSIZE && used < size; c++) {
-        if (CPU_ISSET((size_t)c, set)) {
-            used += (size_t)snprintf(text + used, size - used, " %d", c);
-        }
-    }
-}
-
 void placement_close(struct placement *placement)
 {
     claims_drop(&placement->claims);
+    topology_close(&placement->topology);
     free(placement->sets);
     placement->sets = NULL;
 }

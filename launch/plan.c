@@ -11,6 +11,12 @@ enum { WIDEST = 100000 };
 
 const char *program_name = "mpiexec";
 
+enum parsed plan_refuse(char **words, const char *why)
+{
+    fprintf(stderr, "%s: %s %s: %s\n", program_name, words[0], words[1], why);
+    return PARSED_WRONG;
+}
+
 const struct app *plan_app_of(const struct plan *plan, int rank)
 {
     const struct app *app = plan->apps;
@@ -90,7 +96,7 @@ static void choose(const struct plan *plan, struct app *app)
     const int by_threads = first_number(value_for(plan, app, "OMP_NUM_THREADS"));
 
     if (app->width > 0) {
-        app->width_by = WIDTH_BY_OPTION;
+        app->width_by = app->width_by == WIDTH_BY_TASK ? WIDTH_BY_TASK : WIDTH_BY_OPTION;
     } else if (by_slurm > 0) {
         app->width = by_slurm;
         app->width_by = WIDTH_BY_SLURM;
@@ -103,13 +109,19 @@ static void choose(const struct plan *plan, struct app *app)
     }
 }
 
+bool app_has_demanded_width(const struct app *app)
+{
+    return app->width_by == WIDTH_BY_OPTION || app->width_by == WIDTH_BY_TASK;
+}
+
 void plan_choose_widths(struct plan *plan)
 {
     for (int i = 0; i < plan->app_count; i++) {
         struct app *app = &plan->apps[i];
 
-        if (app->width == 0 && i > 0 && plan->apps[i - 1].width_by == WIDTH_BY_OPTION) {
+        if (app->width == 0 && i > 0 && app_has_demanded_width(&plan->apps[i - 1])) {
             app->width = plan->apps[i - 1].width;
+            app->width_by = plan->apps[i - 1].width_by;
         }
         choose(plan, app);
     }

@@ -15,6 +15,10 @@
 enum bind_to {
     BIND_IF_FITS, /* to cores, if all ranks find free ones */
     BIND_CORE,    /* to cores; if that cannot be, no rank is started */
+    BIND_THREAD,  /* to hardware threads; as all that follow, no less is done */
+    BIND_CACHE,   /* to all cores of the last-level cache where its cores are */
+    BIND_NUMA,    /* of the NUMA node */
+    BIND_SOCKET,  /* of the socket */
     BIND_NONE,
 };
 
@@ -29,6 +33,7 @@ enum width_by {
     WIDTH_BY_DEFAULT, /* nobody: one core */
     WIDTH_BY_THREADS, /* OMP_NUM_THREADS, as the ranks see it: a core for each thread */
     WIDTH_BY_SLURM,   /* SLURM_CPUS_PER_TASK, which counts processors */
+    WIDTH_BY_TASK,    /* --cpus-per-task: processors, and not fewer */
     WIDTH_BY_OPTION,  /* --cpus-per-rank, or PE= of --map-by: cores, and not fewer */
 };
 
@@ -36,7 +41,7 @@ enum width_by {
 struct app {
     char **argv;
     int ranks; /* 0: not said */
-    int width; /* cores of each rank; processors, if Slurm has said it */
+    int width; /* cores of each rank; processors, if Slurm or --cpus-per-task say it */
     enum width_by width_by;
     const char *wdir; /* NULL: mpiexec's own */
     const char *soft; /* numbers of ranks that do as well; NULL: none */
@@ -51,7 +56,11 @@ struct plan {
     enum bind_to bind;
     struct spread spread; /* how ranks share the cores of a host */
     bool may_be_foreign;  /* programs of another MPI are started, too */
-    bool is_by_node;      /* --map-by node: one rank to each host in turn */
+    bool is_by_thread;    /* --map-by hwthread */
+    bool is_cyclic;       /* one rank to each host in turn */
+    const char *rankfile; /* NULL: none */
+    struct list slots;    /* of each rank, by the rankfile; empty without one */
+    int *host_of;         /* of each rank, by the rankfile: a number in `hosts` */
     bool is_reporting_bindings;
     bool is_labelling;
     bool has_config;    /* a -configfile was read */
@@ -94,9 +103,24 @@ const struct app *plan_app_of(const struct plan *plan, int rank);
  */
 void plan_choose_widths(struct plan *plan);
 
-/* The value of --map-by or --rank-by; PARSED_WRONG after a line. */
-enum parsed plan_map_by(const char *value, struct plan *plan, struct app *app);
-enum parsed plan_rank_by(const char *value);
+/* Is the width of this program a demand of the command line? */
+bool app_has_demanded_width(const struct app *app);
+
+/*
+ * What an option asks of the placement: `words` are its name, as typed, and its value.
+ * PARSED_WRONG after a line. --cpu-bind, --distribution are Slurm's.
+ */
+enum parsed plan_map_by(char **words, struct plan *plan, struct app *app);
+enum parsed plan_distribution(char **words, struct plan *plan);
+enum parsed plan_rank_by(char **words);
+enum parsed plan_bind_to(char **words, struct plan *plan, struct app *app);
+enum parsed plan_cpu_bind(char **words, struct plan *plan);
+
+/* Says what is wrong with the value of an option; always PARSED_WRONG. */
+enum parsed plan_refuse(char **words, const char *why);
+
+/* Do these wishes go together? PARSED_WRONG after a line. */
+enum parsed plan_check_placement(struct plan *plan);
 
 /* Is a debugger to be attached to this rank? */
 bool plan_is_debugged(const struct plan *plan, int rank);

@@ -109,7 +109,8 @@ static int rank_in(const char *name)
 
 static struct pmi_client *client_of(struct pmi_service *service, int rank)
 {
-    const int at = rank - service->first;
+    const bool is_moved = service->place_of != NULL && rank >= 0 && rank < service->size;
+    const int at = (is_moved ? service->place_of[rank] : rank) - service->first;
 
     return at >= 0 && at < service->count ? &service->clients[at] : NULL;
 }

@@ -42,9 +42,10 @@ struct pmi_waiter {
 struct pmi_service {
     struct pmi_client *clients; /* of this host */
     int count;
-    int first;      /* rank of the first of them */
-    int size;       /* of the job */
-    int in_barrier; /* of those that are not lost */
+    int first;           /* place of the first of them (hosts.h) */
+    const int *place_of; /* of each rank of the job; NULL: the same as the rank */
+    int size;            /* of the job */
+    int in_barrier;      /* of those that are not lost */
     int lost;
     char name[64]; /* of the key-value space */
     char *mapping; /* PMI_process_mapping */

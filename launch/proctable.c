@@ -36,15 +36,17 @@ static void publish(struct job *job)
     bytes_free(&table);
 }
 
-/* At the root: the ranks of a host are known. */
+/* At the root: the ranks of a host, from place `first` on, are known. */
 static void learn(struct job *job, int first, int count, const int32_t *pids)
 {
     if (job->pids == NULL) {
         job->pids = calloc((size_t)job->plan->ranks, sizeof(*job->pids));
     }
     for (int r = 0; job->pids != NULL && r < count; r++) {
-        job->known_pids += job->pids[first + r] == 0 && pids[r] != 0 ? 1 : 0;
-        job->pids[first + r] = pids[r];
+        const int rank = layout_rank(&job->setup.layout, first + r);
+
+        job->known_pids += job->pids[rank] == 0 && pids[r] != 0 ? 1 : 0;
+        job->pids[rank] = pids[r];
     }
     if (job->pids != NULL && job->known_pids == job->plan->ranks) {
         publish(job);

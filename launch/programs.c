@@ -65,7 +65,7 @@ static void announce(struct job *job, int rank, int program)
 int job_on_next_program(void *owner, int rank, int *program, const char **why)
 {
     struct job *job = owner;
-    const int local = rank - job->first;
+    const int local = job_local(job, rank);
     const struct weft_slice *slice =
         weft_segment_slice(job_segment_of(job, local), (uint32_t)local);
     const int number = job->ranks[local].program + 1;

@@ -39,12 +39,12 @@ bool job_make_segment(const struct job *job, struct weft_segment *out)
         const struct station *station = &layout->stations[layout->by_node[n]];
 
         for (int r = 0; r < station->ranks; r++) {
-            weft_segment_map(out)[station->first + r] =
+            weft_segment_map(out)[layout_rank(layout, station->first + r)] =
                 (struct weft_location){.node = (uint32_t)n, .local_rank = (uint32_t)r};
         }
     }
     for (int r = 0; r < job->count; r++) {
-        weft_segment_plan_slot(out, (uint32_t)r, (uint32_t)(job->first + r));
+        weft_segment_plan_slot(out, (uint32_t)r, (uint32_t)job_rank(job, r));
     }
     return true;
 }
@@ -171,7 +171,7 @@ void job_note_failed(struct job *job, int rank, int program)
         *failed = (struct failed){job->failed, rank, program};
         job->failed = failed;
     }
-    if (rank >= job->first && rank < job->first + job->count) {
+    if (job_has_rank(job, rank)) {
         return; /* ours: job_mark_lost() has marked it, with the cause */
     }
     if (program == 0 && job->segment.header != NULL) { /* a daemon may say so too early */

@@ -94,6 +94,21 @@ static void pack_app(const struct app *app, struct bytes *to)
     free(folder);
 }
 
+static void pack_layout(const struct layout *layout, struct bytes *to)
+{
+    bytes_add_number(to, layout->count);
+    for (int d = 0; d < layout->count; d++) {
+        bytes_add_text(to, layout->stations[d].name);
+        bytes_add_number(to, layout->stations[d].node);
+        bytes_add_number(to, layout->stations[d].first);
+        bytes_add_number(to, layout->stations[d].ranks);
+    }
+    bytes_add_number(to, layout->rank_at != NULL ? layout->ranks : 0);
+    for (int p = 0; layout->rank_at != NULL && p < layout->ranks; p++) {
+        bytes_add_number(to, layout->rank_at[p]);
+    }
+}
+
 void setup_pack(const struct setup *setup, struct bytes *to)
 {
     const struct plan *plan = &setup->plan;
@@ -113,7 +128,9 @@ void setup_pack(const struct setup *setup, struct bytes *to)
     bytes_add_number(to, plan->ranks);
     bytes_add_number(to, plan->bind);
     bytes_add_number(to, plan->spread.by);
-    bytes_add_number(to, plan->spread.per_socket);
+    bytes_add_number(to, plan->spread.level);
+    bytes_add_number(to, plan->spread.each);
+    pack_list(&plan->slots, to);
     bytes_add_number(to, plan->may_be_foreign);
     bytes_add_number(to, plan->is_held);
     bytes_add_text(to, plan->debug);
@@ -126,13 +143,7 @@ void setup_pack(const struct setup *setup, struct bytes *to)
     for (int i = 0; i < plan->app_count; i++) {
         pack_app(&plan->apps[i], to);
     }
-    bytes_add_number(to, setup->layout.count);
-    for (int d = 0; d < setup->layout.count; d++) {
-        bytes_add_text(to, setup->layout.stations[d].name);
-        bytes_add_number(to, setup->layout.stations[d].node);
-        bytes_add_number(to, setup->layout.stations[d].first);
-        bytes_add_number(to, setup->layout.stations[d].ranks);
-    }
+    pack_layout(&setup->layout, to);
     pack_environment(&setup->environment, to);
 }
 
@@ -186,6 +197,23 @@ static void read_apps(struct reader *from, struct plan *plan)
     }
 }
 
+/* Which rank is at which place, if ranks are not in blocks. */
+static void read_ranks(struct reader *from, struct layout *layout)
+{
+    const int count = (int)reader_count(from);
+    int *rank_at = calloc((size_t)count + 1, sizeof(*rank_at));
+
+    for (int p = 0; rank_at != NULL && p < count; p++) {
+        rank_at[p] = (int)reader_number(from);
+    }
+    if (count > 0 && (rank_at == NULL || !layout_set_ranks(layout, rank_at, count))) {
+        from->is_bad = true;
+    }
+    if (layout->rank_at != rank_at) {
+        free(rank_at);
+    }
+}
+
 static void read_layout(struct reader *from, struct layout *layout)
 {
     const int64_t count = reader_count(from);
@@ -209,6 +237,7 @@ static void read_layout(struct reader *from, struct layout *layout)
             layout->nodes++;
         }
     }
+    read_ranks(from, layout);
 }
 
 /* Are the ranks of all programs those of the job, and is there a program to start? */
@@ -241,7 +270,7 @@ static bool is_layout_sound(const struct layout *layout, int ranks)
             return false;
         }
     }
-    return layout->count > 0;
+    return layout->count > 0 && (layout->rank_at == NULL || layout->ranks == ranks);
 }
 
 static bool is_sound(const struct setup *setup)
@@ -249,6 +278,8 @@ static bool is_sound(const struct setup *setup)
     return setup->path != NULL && setup->beat_ns > 0 && setup->rsh.count > 0 &&
            are_apps_sound(&setup->plan) &&
            (setup->plan.debug == NULL || setup->plan.debugger.count > 0) &&
+           (setup->plan.slots.count == 0 ||
+            setup->plan.slots.count == setup->plan.ranks) &&
            is_layout_sound(&setup->layout, setup->plan.ranks);
 }
 
@@ -302,7 +333,9 @@ bool setup_unpack(struct setup *setup, const char *from, size_t bytes)
     setup->plan.ranks = (int)reader_number(&reader);
     setup->plan.bind = (enum bind_to)reader_number(&reader);
     setup->plan.spread.by = (enum map_by)reader_number(&reader);
-    setup->plan.spread.per_socket = (int)reader_number(&reader);
+    setup->plan.spread.level = (enum level)reader_number(&reader);
+    setup->plan.spread.each = (int)reader_number(&reader);
+    read_list(&reader, &setup->plan.slots);
     setup->plan.may_be_foreign = reader_number(&reader) != 0;
     setup->plan.is_held = reader_number(&reader) != 0;
     setup->plan.debug = reader_text(&reader);

@@ -9,6 +9,7 @@ struct work {
     const struct core *cores;
     const int *widths;
     int *owner;
+    int levels; /* to spread over, from the widest */
 };
 
 /* A part of the host: some of its cores and the ranks that go there, both in order. */
@@ -210,7 +211,7 @@ static bool spread_evenly(const struct work *work, const struct part *whole, int
     if (whole->rank_count == 0) {
         return true;
     }
-    if (level == LEVELS) {
+    if (level >= work->levels) {
         fill(work, whole);
         return true;
     }
@@ -229,19 +230,17 @@ static bool spread_evenly(const struct work *work, const struct part *whole, int
 static bool spread_as_asked(const struct work *work, const struct part *whole,
                             const struct spread *spread)
 {
-    const enum level level = spread->by == MAP_NUMA ? LEVEL_NUMA : LEVEL_SOCKET;
     struct part *parts;
     bool is_done;
     int count;
 
-    parts = divide(work, whole, level, &count);
+    parts = divide(work, whole, spread->level, &count);
     if (parts == NULL) {
         return false;
     }
-    is_done = spread->by == MAP_PER_SOCKET
-                  ? deal_each(work, whole, parts, count, spread->per_socket)
-                  : deal_in_turn(work, whole, parts, count);
-    is_done = is_done && spread_parts(work, parts, count, (int)level + 1);
+    is_done = spread->by == MAP_EACH ? deal_each(work, whole, parts, count, spread->each)
+                                     : deal_in_turn(work, whole, parts, count);
+    is_done = is_done && spread_parts(work, parts, count, (int)spread->level + 1);
     close_parts(parts, count);
     return is_done;
 }
@@ -258,9 +257,8 @@ static bool spread_whole(const struct work *work, const struct part *whole,
     case MAP_CORE:
         fill(work, whole);
         return true;
-    case MAP_SOCKET:
-    case MAP_NUMA:
-    case MAP_PER_SOCKET:
+    case MAP_IN_TURN:
+    case MAP_EACH:
         return spread_as_asked(work, whole, spread);
     }
     return false;
@@ -269,7 +267,12 @@ static bool spread_whole(const struct work *work, const struct part *whole,
 bool spread_ranks(const struct topology *topology, const struct spread *spread,
                   const int *widths, int ranks, int *owner)
 {
-    const struct work work = {.cores = topology->cores, .widths = widths, .owner = owner};
+    const struct work work = {
+        .cores = topology->cores,
+        .widths = widths,
+        .owner = owner,
+        .levels = topology->is_of_threads ? LEVELS : LEVEL_CORE,
+    };
     struct part whole;
     bool is_done;
 

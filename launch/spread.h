@@ -6,7 +6,8 @@
  * cores allow; the ranks of a socket are dealt to its NUMA nodes in the same way, and
  * those of a NUMA node to its caches. At the end each rank gets cores that follow each
  * other. Neighbours in rank order are therefore close, and all sockets work. Where ranks
- * are too wide for the groups of a level, the level is left out.
+ * are too wide for the groups of a level, the level is left out. A topology of hardware
+ * threads (topology_split()) is spread in the same way, with the core as one level more.
  */
 #ifndef WEFT_LAUNCH_SPREAD_H
 #define WEFT_LAUNCH_SPREAD_H
@@ -14,16 +15,16 @@
 #include "topology.h"
 
 enum map_by {
-    MAP_EVENLY,     /* in blocks, the same share for each socket */
-    MAP_CORE,       /* one core after the other, whatever they share */
-    MAP_SOCKET,     /* one rank to each socket in turn */
-    MAP_NUMA,       /* one rank to each NUMA node in turn */
-    MAP_PER_SOCKET, /* in blocks of `per_socket` */
+    MAP_EVENLY,  /* in blocks, the same share for each socket */
+    MAP_CORE,    /* one core after the other, whatever they share */
+    MAP_IN_TURN, /* one rank to each group of `level` in turn */
+    MAP_EACH,    /* in blocks of `each` ranks to each group of `level` */
 };
 
 struct spread {
     enum map_by by;
-    int per_socket; /* for MAP_PER_SOCKET */
+    enum level level; /* for MAP_IN_TURN and MAP_EACH */
+    int each;         /* for MAP_EACH */
 };
 
 /*

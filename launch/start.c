@@ -54,14 +54,94 @@ static bool has_foreign_program(struct job *job)
     return false;
 }
 
+static bool is_bound_alike(const struct job *job, int a, int b)
+{
+    const cpu_set_t *first = placement_of(&job->placement, a);
+
+    return first == NULL || CPU_EQUAL(first, placement_of(&job->placement, b));
+}
+
+/* The ranks that are bound like rank `r`, which is the first of them: "0-2, 5". */
+static void list_alike(const struct job *job, int r, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    while (r < job->count && used + 32 < size) {
+        int end = r + 1;
+
+        while (end < job->count && is_bound_alike(job, r, end) &&
+               job_rank(job, end) == job_rank(job, end - 1) + 1) {
+            end++;
+        }
+        used += (size_t)snprintf(text + used, size - used, "%s%d", used > 0 ? ", " : "",
+                                 job_rank(job, r));
+        if (end - r > 1) {
+            used +=
+                (size_t)snprintf(text + used, size - used, "-%d", job_rank(job, end - 1));
+        }
+        while (end < job->count && !is_bound_alike(job, r, end)) {
+            end++;
+        }
+        r = end;
+    }
+    if (r < job->count) {
+        snprintf(text + used, size - used, ", ...");
+    }
+}
+
+static bool is_first_of_alike(const struct job *job, int r)
+{
+    for (int before = 0; before < r; before++) {
+        if (is_bound_alike(job, before, r)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A line for all ranks of this host that are bound alike. */
 static void report_bindings(struct job *job)
 {
-    char text[1024];
+    const char *host = job->setup.layout.stations[job->tree.me].name;
+    const bool is_alone = job->setup.layout.nodes == 1;
 
     for (int r = 0; r < job->count; r++) {
-        placement_describe(&job->placement, r, text, sizeof(text));
-        job_say(job, "rank %d: %s", job->first + r, text);
+        char where[1500];
+        char ranks[256];
+
+        if (!is_first_of_alike(job, r)) {
+            continue;
+        }
+        list_alike(job, r, ranks, sizeof(ranks));
+        placement_describe(&job->placement, r, where, sizeof(where));
+        job_say(job, "rank%s %s%s%s: %s", strpbrk(ranks, "-,") != NULL ? "s" : "", ranks,
+                is_alone ? "" : " on ", is_alone ? "" : host, where);
     }
+}
+
+/* Finds the processors of our ranks. */
+static bool place_ranks(struct job *job)
+{
+    int *ranks = calloc((size_t)job->count, sizeof(*ranks));
+    bool is_placed;
+
+    if (ranks == NULL) {
+        refuse(job, 1, "%s", strerror(errno));
+        return false;
+    }
+    for (int r = 0; r < job->count; r++) {
+        ranks[r] = job_rank(job, r);
+    }
+    is_placed = placement_open(&job->placement, job->plan, ranks, job->count);
+    free(ranks);
+    if (!is_placed) {
+        refuse(job, 2, /* as for all that is wrong with the command line */
+               "ranks cannot be bound as asked: %s; --bind-to none starts them "
+               "without",
+               job->placement.why);
+    }
+    return is_placed;
 }
 
 bool job_open_ranks(struct job *job)
@@ -92,11 +172,7 @@ bool job_open_ranks(struct job *job)
     if (!job_make_segment(job, &job->segment)) {
         return false;
     }
-    if (!placement_open(&job->placement, job->plan, job->first, job->count)) {
-        refuse(job, 2, /* as for all that is wrong with the command line */
-               "ranks cannot be bound as asked: %s; --bind-to none starts them "
-               "without",
-               job->placement.why);
+    if (!place_ranks(job)) {
         return false;
     }
     if (job->plan->is_reporting_bindings) {
@@ -116,7 +192,7 @@ static bool open_stream(struct job *job, struct stream *stream, struct sink *sin
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     *stream = (struct stream){
         .fd = ends[0],
-        .rank = rank + job->first,
+        .rank = job_rank(job, rank),
         .is_labelled = job->plan->is_labelling,
         .pattern = job_is_daemon(job) ? NULL : pattern,
         .sink = sink,
@@ -140,8 +216,8 @@ static bool open_rank(struct job *job, int r, struct birth *birth)
         return false;
     }
     job->pmi.clients[r].fd = ends[0];
-    job->pmi.clients[r].rank = r + job->first;
-    job->pmi.clients[r].app = (int)(job_app_of(job, r + job->first) - job->plan->apps);
+    job->pmi.clients[r].rank = job_rank(job, r);
+    job->pmi.clients[r].app = (int)(job_app_of(job, job_rank(job, r)) - job->plan->apps);
     if (job->pmi.clients[r].app > 0) { /* zero is there already, in untouched memory */
         weft_segment_slice(&job->segment, (uint32_t)r)->app =
             (uint32_t)job->pmi.clients[r].app;
@@ -192,16 +268,16 @@ static const char *cure_of(const struct stillborn *why, const char *program)
 static bool start_rank(struct job *job, int r, int input)
 {
     struct birth birth = {
-        .app = job_app_of(job, r + job->first),
+        .app = job_app_of(job, job_rank(job, r)),
         .environment = &job->setup.environment,
         .processors = placement_of(&job->placement, r),
-        .rank = r + job->first,
+        .rank = job_rank(job, r),
         .size = job->plan->ranks,
         .local_rank = r,
         .local_size = job->count,
         .input = input,
         .segment = job->segment.fd,
-        .is_held = job->plan->is_held || plan_is_debugged(job->plan, r + job->first),
+        .is_held = job->plan->is_held || plan_is_debugged(job->plan, job_rank(job, r)),
     };
     struct stillborn why = {.step = "make pipes", .object = "", .error = 0};
     pid_t pid = -1;
@@ -220,8 +296,9 @@ static bool start_rank(struct job *job, int r, int input)
     if (pid < 0) {
         const bool is_missing = why.error == ENOENT && why.object[0] == '\0';
 
-        job_fail(job, is_missing ? 127 : 126, r + job->first, TEXT_CANNOT_START, why.step,
-                 why.object, strerror(why.error), cure_of(&why, birth.app->argv[0]));
+        job_fail(job, is_missing ? 127 : 126, job_rank(job, r), TEXT_CANNOT_START,
+                 why.step, why.object, strerror(why.error),
+                 cure_of(&why, birth.app->argv[0]));
         return false;
     }
     job->ranks[r].is_running = true;
@@ -238,7 +315,7 @@ void job_start_ranks(struct job *job)
     memory_open(&job->memory, "");
     tree_be_busy(job, true); /* a program may have to come over a slow network */
     for (int r = 0; r < job->count && job->state == STARTING; r++) {
-        if (!start_rank(job, r, r + job->first == 0 ? input : nothing)) {
+        if (!start_rank(job, r, job_rank(job, r) == 0 ? input : nothing)) {
             job_happen(job, START_FAILED);
         }
         tree_show_life(job);

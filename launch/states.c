@@ -108,6 +108,23 @@ void job_say(struct job *job, const char *format, ...)
     job_print(job, line, (size_t)n);
 }
 
+int job_rank(const struct job *job, int local)
+{
+    return layout_rank(&job->setup.layout, job->first + local);
+}
+
+int job_local(const struct job *job, int rank)
+{
+    return layout_place(&job->setup.layout, rank) - job->first;
+}
+
+bool job_has_rank(const struct job *job, int rank)
+{
+    const int local = job_local(job, rank);
+
+    return local >= 0 && local < job->count;
+}
+
 const struct app *job_app_of(const struct job *job, int rank)
 {
     return plan_app_of(job->plan, rank);

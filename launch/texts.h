@@ -14,10 +14,33 @@
 #define TEXT_OPTION_NO_EFFECT  "%s has no effect here: %s"
 #define TEXT_OPTION_EACH_N     "with several programs each needs its -n"
 #define TEXT_OPTION_SOCKETS    "the sockets cannot be read: install libhwloc15"
-#define TEXT_RANK_BY           "--rank-by %s: Weft numbers ranks by slot only; see --map-by"
-#define TEXT_MAP_BY_NODE                                                                 \
-    "--map-by node: ranks are placed in blocks, host by host, and not in turn; use "     \
-    "-ppn N to say how many each host gets"
+#define TEXT_RANK_BY           "Weft numbers ranks by slot only; see --map-by"
+#define TEXT_MAP_BY                                                                      \
+    "Weft knows block (or slot), cyclic (or node), core, hwthread, l3cache, numa, "      \
+    "socket, and ppr:N:X with X of node, socket, numa and l3cache; each may be "         \
+    "followed by :PE=K for K cores a rank"
+#define TEXT_MAP_BY_THREAD                                                               \
+    "--map-by hwthread goes with --bind-to hwthread or none; --map-by core is for cores"
+#define TEXT_BIND_TO                                                                     \
+    "Weft knows core, core:K, hwthread, hwthread:K, l3cache, numa, socket and none"
+#define TEXT_CPU_BIND "Weft knows cores, threads, ldoms, sockets and none"
+#define TEXT_DISTRIBUTION                                                                \
+    "Weft knows block and cyclic for hosts, each perhaps followed by :block or :cyclic " \
+    "for the sockets of a host"
+#define TEXT_RANKFILE_ALONE                                                              \
+    "--rankfile says where each rank is: leave out --map-by, --distribution, -ppn and "  \
+    "--cpus-per-rank"
+#define TEXT_RANKFILE_BIND "--rankfile names cores: it goes with --bind-to core or none"
+#define TEXT_RANKFILE_COUNT                                                              \
+    "--rankfile %s: it has %d ranks, but the job has %d: change -n, or the file"
+#define TEXT_RANKFILE_MISSING "%s: rank %d is missing: each rank has a line"
+#define TEXT_RANKFILE_EMPTY   "%s: no rank is there: a line is 'rank N=HOST slot=CORES'"
+#define TEXT_RANKFILE_LINE    "a line is 'rank N=HOST slot=CORES'"
+#define TEXT_RANKFILE_SLOT                                                               \
+    "slot=%s: cores are 'CORES' or 'SOCKET:CORES', as 0,2-3 or 1:0-2"
+#define TEXT_RANKFILE_TWICE  "rank %ld is there twice"
+#define TEXT_RANKFILE_HOST   "host %s is not in the list of hosts"
+#define TEXT_RANKFILE_NTH    "%s: the list of hosts has %d"
 #define TEXT_PORTS           "WEFT_PORTS=%s: no range of ports, as 47000-47999"
 #define TEXT_HOSTS_TOO_MANY  "too many hosts"
 #define TEXT_HOSTS_NO_MEMORY "no memory"

@@ -21,6 +21,7 @@ static const hwloc_obj_type_t type_of[LEVELS] = {
     [LEVEL_SOCKET] = HWLOC_OBJ_PACKAGE,
     [LEVEL_NUMA] = HWLOC_OBJ_NUMANODE,
     [LEVEL_CACHE] = HWLOC_OBJ_L3CACHE,
+    [LEVEL_CORE] = HWLOC_OBJ_CORE,
 };
 
 static bool load_hwloc(void)
@@ -52,6 +53,15 @@ static bool load_hwloc(void)
     return library != NULL;
 }
 
+static void copy_set(hwloc_const_bitmap_t from, cpu_set_t *to)
+{
+    CPU_ZERO(to);
+    for (int c = hw.next_bit(from, -1); c >= 0 && c < CPU_SETSIZE;
+         c = hw.next_bit(from, c)) {
+        CPU_SET((size_t)c, to);
+    }
+}
+
 /* Adds every core of which we may use at least one processor. */
 static bool read_cores(struct topology *to, const cpu_set_t *allowed,
                        hwloc_topology_t from)
@@ -59,28 +69,43 @@ static bool read_cores(struct topology *to, const cpu_set_t *allowed,
     int depth = hw.type_depth(from, HWLOC_OBJ_CORE);
     unsigned count;
 
+    to->has[LEVEL_CORE] = depth >= 0;
     if (depth < 0) { /* a machine that does not tell: take processors for cores */
         depth = hw.type_depth(from, HWLOC_OBJ_PU);
     }
     count = hw.count_at(from, depth);
     to->cores = calloc(count, sizeof(*to->cores));
     for (unsigned i = 0; to->cores != NULL && i < count; i++) {
-        hwloc_obj_t object = hw.object_at(from, depth, i);
         struct core *core = &to->cores[to->count];
 
-        CPU_ZERO(&core->set);
-        for (int c = hw.next_bit(object->cpuset, -1); c >= 0 && c < CPU_SETSIZE;
-             c = hw.next_bit(object->cpuset, c)) {
-            if (CPU_ISSET((size_t)c, allowed)) {
-                CPU_SET((size_t)c, &core->set);
-            }
-        }
+        copy_set(hw.object_at(from, depth, i)->cpuset, &core->set);
+        CPU_AND(&core->set, &core->set, allowed);
+        core->whole = core->set;
+        core->group[LEVEL_CORE] = core->place = (int)i;
         if (CPU_COUNT(&core->set) > to->processors_per_core) {
             to->processors_per_core = CPU_COUNT(&core->set);
         }
         to->count += CPU_COUNT(&core->set) > 0 ? 1 : 0;
     }
     return to->cores != NULL && to->count > 0;
+}
+
+/* The number of the first core that has processors of this set, allowed or not. */
+static int first_core_in(hwloc_topology_t from, const cpu_set_t *processors)
+{
+    const int depth = hw.type_depth(from, HWLOC_OBJ_CORE);
+    const unsigned count = depth >= 0 ? hw.count_at(from, depth) : 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        cpu_set_t set;
+
+        copy_set(hw.object_at(from, depth, i)->cpuset, &set);
+        CPU_AND(&set, &set, processors);
+        if (CPU_COUNT(&set) > 0) {
+            return (int)i;
+        }
+    }
+    return 0;
 }
 
 /* Numbers the cores of each object of a level; a core of none stays in group 0. */
@@ -92,40 +117,38 @@ static void read_groups(struct topology *to, enum level level, hwloc_topology_t 
             ? 0
             : hw.count_at(from, depth);
 
+    to->has[level] = count > 0;
     for (unsigned g = 0; g < count; g++) {
-        hwloc_obj_t object = hw.object_at(from, depth, g);
         cpu_set_t processors;
+        int first;
 
-        CPU_ZERO(&processors);
-        for (int c = hw.next_bit(object->cpuset, -1); c >= 0 && c < CPU_SETSIZE;
-             c = hw.next_bit(object->cpuset, c)) {
-            CPU_SET((size_t)c, &processors);
-        }
+        copy_set(hw.object_at(from, depth, g)->cpuset, &processors);
+        first = level == LEVEL_SOCKET ? first_core_in(from, &processors) : 0;
         for (int i = 0; i < to->count; i++) {
             cpu_set_t common;
 
             CPU_AND(&common, &processors, &to->cores[i].set);
             if (CPU_COUNT(&common) > 0) {
                 to->cores[i].group[level] = (int)g;
+                to->cores[i].place -= first;
             }
         }
     }
 }
 
-static int count_sockets(const struct topology *topology)
+int topology_groups(const struct topology *topology, enum level level)
 {
-    int sockets = 0;
+    int groups = 0;
 
     for (int i = 0; i < topology->count; i++) {
         bool is_known = false;
 
         for (int j = 0; j < i && !is_known; j++) {
-            is_known = topology->cores[j].group[LEVEL_SOCKET] ==
-                       topology->cores[i].group[LEVEL_SOCKET];
+            is_known = topology->cores[j].group[level] == topology->cores[i].group[level];
         }
-        sockets += is_known ? 0 : 1;
+        groups += is_known ? 0 : 1;
     }
-    return sockets;
+    return groups;
 }
 
 static bool read_with_hwloc(struct topology *to, const cpu_set_t *allowed)
@@ -139,7 +162,7 @@ static bool read_with_hwloc(struct topology *to, const cpu_set_t *allowed)
     /* The x86 component runs on every processor in turn; Linux's own knows enough. */
     hw.set_components(from, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     is_read = hw.load(from) == 0 && read_cores(to, allowed, from);
-    for (int level = 0; is_read && level < LEVELS; level++) {
+    for (int level = 0; is_read && level < LEVEL_CORE; level++) {
         read_groups(to, (enum level)level, from);
     }
     hw.destroy(from);
@@ -166,9 +189,35 @@ bool topology_read(struct topology *topology, const cpu_set_t *allowed)
     free(kept);
     if (!is_read) {
         topology_close(topology);
+    }
+    return is_read;
+}
+
+bool topology_split(struct topology *topology)
+{
+    struct core *threads =
+        calloc((size_t)topology->count * (size_t)topology->processors_per_core,
+               sizeof(*threads));
+    int count = 0;
+
+    if (threads == NULL) {
         return false;
     }
-    topology->sockets = count_sockets(topology);
+    for (int i = 0; i < topology->count; i++) {
+        for (size_t c = 0; c < CPU_SETSIZE; c++) {
+            if (CPU_ISSET(c, &topology->cores[i].set)) {
+                threads[count] = topology->cores[i];
+                CPU_ZERO(&threads[count].set);
+                CPU_SET(c, &threads[count].set);
+                count++;
+            }
+        }
+    }
+    free(topology->cores);
+    topology->cores = threads;
+    topology->count = count;
+    topology->processors_per_core = 1;
+    topology->is_of_threads = true;
     return true;
 }
 

@@ -35,11 +35,13 @@ static bool read_nodes(struct hosts *hosts, char *text)
 
 static void place(const struct hosts *hosts)
 {
+    const struct sharing sharing = {.may_exceed = true,
+                                    .is_cyclic = hosts->count % 2 == 0};
     struct layout layout;
     char *mapping;
 
     memset(&layout, 0, sizeof(layout));
-    if (layout_make(&layout, hosts, RANKS, 0, true)) {
+    if (layout_make(&layout, hosts, RANKS, &sharing)) {
         for (int r = 0; r < RANKS; r++) {
             demand(layout_daemon_of(&layout, r) < layout.count, "a rank nowhere");
         }
@@ -50,6 +52,8 @@ static void place(const struct hosts *hosts)
     free(layout.count > 0 ? layout.stations[0].name : NULL);
     free(layout.stations);
     free(layout.by_node);
+    free(layout.rank_at);
+    free(layout.place_of);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -112,13 +112,67 @@ def slots_and_ppn_say_how_many():
             equal(places(run(*words, program("place"))), expected, str(words))
 
 
+def dealt(*nodes):
+    """The places of ranks that go to these nodes, by rank."""
+    return {rank: (len(nodes), node, nodes[:rank].count(node), nodes.count(node))
+            for rank, node in enumerate(nodes)}
+
+
+@case("start")
+def cyclic_gives_each_host_a_rank_in_turn():
+    slots = f"{host(2)}:3,{host(1)}:1,{host(4)}:2"
+    for words, expected in (
+            (("--hosts", hosts(1, 2, 3), "-n", 7, "--map-by", "cyclic"),
+             dealt(0, 1, 2, 0, 1, 2, 0)),
+            (("--hosts", hosts(2, 3), "-ppn", 2, "--bynode"), dealt(0, 1, 0, 1)),
+            (("--hosts", slots, "--distribution=cyclic"), dealt(0, 1, 2, 0, 2, 0))):
+        equal(places(run(*words, program("place"))), expected, str(words))
+    done = run("--hosts", hosts(2, 3), "-n", 4, "--map-by", "cyclic", "--label", "sh", "-c",
+               "cat; echo $PMI_RANK $(hostname)", given=b"input\n")
+    equal(done.lines(), sorted(["[0] input"] + [f"[{r}] {r} {host(2 + r % 2)}"
+                                                for r in range(4)]))
+
+
+@case("start")
+def words_are_looked_up_where_ranks_are_in_turn():
+    done = run("--hosts", hosts(2, 1, 3), "-n", 7, "--map-by", "cyclic", program("keys"), 0)
+    equal(done.lines(), [f"rank {rank} of 7 on {host((2, 1, 3)[rank % 3])}"
+                         for rank in range(7)])
+
+
+@case("start")
+def a_rankfile_says_the_host_of_each_rank():
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write(f"rank 0={host(3)} slot=0\nrank 1={host(2)} slot=0:0-1\n"
+                   f"rank 2={host(3)} slot=1\nrank 3={host(1)} slot=1\n")
+        file.flush()
+        done = run("--rankfile", file.name, program("place"))
+        equal(places(done), dealt(0, 1, 0, 2))
+        done = OnHost("--rankfile", file.name, "--report-bindings", "true").finish()
+        told = sorted(done.err.decode().splitlines())
+        pattern = "mpiexec: rank {} on {}: bound to processors "
+        for rank, number in enumerate((3, 2, 3, 1)):
+            claim(told[rank].startswith(pattern.format(rank, host(number))), done.err)
+        refuses([r"^mpiexec: .*, line 1: host .* is not in the list of hosts$"],
+                "--rankfile", file.name, "true", names=hosts(1, 2), count=4, code=2)
+
+
+@case("start")
+def a_rank_that_fails_is_named_where_ranks_are_in_turn():
+    run("--hosts", hosts(2, 3), "-n", 5, "--map-by", "cyclic", "sh", "-c",
+        "test $PMI_RANK != 3 || exit 9; sleep 60", code=9,
+        says=[rf"^mpiexec: rank 3 on {host(3)} \(sh\): "])
+
+
 @case("start")
 def bindings_are_reported_for_all_hosts():
     done = OnHost("--hosts", hosts(2, 3), "--map-by", "ppr:2:node", "--report-bindings",
                   "true").finish()
     told = sorted(done.err.decode().splitlines())
-    equal([text[:24] for text in told],
-          [f"mpiexec: rank {r}: bound t" for r in range(4)], done.err)
+    for rank, text in enumerate(told):
+        start = f"mpiexec: rank {rank} on {host(2 + rank // 2)}: bound to processors "
+        claim(text.startswith(start) and text.endswith("]"), done.err)
+    equal(len(told), 4)
 
 
 @case("start")
@@ -474,8 +528,6 @@ def a_placement_that_the_other_host_cannot_give():
     refuses([rf"^mpiexec: host {host(2)}: ranks cannot be bound as asked: 1 rank needs "
              rf"{wide} cores, but .*--bind-to none"],
             "--cpus-per-rank", wide, program("fail"), "never", names=host(2), count=1)
-    refuses([r"^mpiexec: --map-by node: ranks are placed in blocks.*-ppn"],
-            "--map-by", "node", "true", code=2)
 
 
 @case("failures")

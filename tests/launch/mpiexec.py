@@ -93,9 +93,8 @@ def a_wrong_command_line_is_refused_in_one_line():
         (["-hostfiel", "true"], "-hostfiel: unknown option; is --hostfile meant[?]"),
         (["--cpu-per-rank", "true"], "option; is --cpus-per-rank meant[?]"),
         (["-z", "true"], "^mpiexec: -z: unknown option; mpiexec --help"),
-        (["--bind-to", "moon", "true"], "^mpiexec: --bind-to moon: .*core and none"),
-        (["--bind-to", "socket", "true"], "^mpiexec: --bind-to socket: .*core and none"),
-        (["--map-by", "moon", "true"], "^mpiexec: --map-by moon: Weft knows slot"),
+        (["--bind-to", "moon", "true"], "^mpiexec: --bind-to moon: .*core, core:K, hwthread"),
+        (["--map-by", "moon", "true"], "^mpiexec: --map-by moon: Weft knows block"),
         (["--rank-by", "node", "true"], "^mpiexec: --rank-by node: "),
         (["--cpus-per-rank", "0", "true"], "^mpiexec: --cpus-per-rank 0: the number of cores"),
         (["-launcher", "rsh", "true"], "^mpiexec: -launcher rsh: .*WEFT_RSH"),
@@ -207,7 +206,13 @@ def core_of(processor):
     return siblings.read_text() if siblings.exists() else str(processor)
 
 
+def socket_of(processor):
+    file = Path(f"/sys/devices/system/cpu/cpu{processor}/topology/physical_package_id")
+    return file.read_text() if file.exists() else "0"
+
+
 CORES = len({core_of(processor) for processor in PROCESSORS})
+SOCKETS = len({socket_of(processor) for processor in PROCESSORS})
 AFFINITY = ("python3", "-c", "import os; print(sorted(os.sched_getaffinity(0)))")
 # Where no other job on this machine is seen: claims of cores belong to a network namespace.
 ALONE = ("unshare", "-rn")
@@ -216,6 +221,17 @@ ALONE = ("unshare", "-rn")
 def processors_in(lines):
     """The lists of numbers that AFFINITY has printed."""
     return [[int(number) for number in re.findall(r"\d+", text)] for text in lines]
+
+
+def ranges(numbers):
+    """A list "0, 1, 3" as mpiexec writes it: "0-1,3"."""
+    found = []
+    for number in map(int, numbers.split(",")):
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in found)
 
 
 def affinities(*words, under=(), **settings):
@@ -333,10 +349,9 @@ def a_job_that_finds_the_cores_taken_is_not_bound_and_says_so():
         f"{mpiexec_path()} -n 2 --report-bindings true; "
         f"{mpiexec_path()} -n 2 --bind-to core true; echo code $? >&2; kill $!; wait")
     told = [text for text in done.err.decode().splitlines() if "signal" not in text]
-    equal(told[:2], [f"mpiexec: rank {r}: not bound: 2 ranks need 2 cores, but {taken}"
-                     for r in range(2)])
-    claim(told[2].startswith("mpiexec: ranks cannot be bound as asked") and
-          taken in told[2] and told[3] == "code 2", told)
+    equal(told[0], f"mpiexec: ranks 0-1: not bound: 2 ranks need 2 cores, but {taken}")
+    claim(told[1].startswith("mpiexec: ranks cannot be bound as asked") and
+          taken in told[1] and told[2] == "code 2", told)
 
 
 @case("placement")
@@ -353,13 +368,73 @@ def report_bindings_says_what_is_so():
     done = mpiexec("-n", 1, "--report-bindings", *AFFINITY,
                    says=["^mpiexec: rank 0: not bound: a single rank has all cores$"])
     equal(done.out.decode(), f"{PROCESSORS}\n")
-    bound = "^mpiexec: rank {}: bound to processors [0-9 ]+$"
+    bound = r"^mpiexec: rank {}: bound to processors [0-9,-]+ [][|.B]+$"
     done = mpiexec("-n", 2, "--report-bindings", "--label", *AFFINITY, under=ALONE,
                    says=[bound.format(0), bound.format(1)])
     for text in done.out.decode().splitlines():
         rank, processors = re.match(r"\[(\d)\] \[(.*)\]", text).groups()
-        told = f"rank {rank}: bound to processors {processors.replace(',', '')}\n"
+        told = f"rank {rank}: bound to processors {ranges(processors)} "
         claim(told in done.err.decode(), f"{told!r} is not said: {done.err!r}")
+
+
+@case("placement")
+def ranks_that_are_bound_alike_are_reported_in_one_line():
+    mpiexec("-n", 3, "--bind-to", "none", "--report-bindings", "true",
+            says=["^mpiexec: ranks 0-2: not bound: --bind-to none$"])
+    if SOCKETS == 1:
+        mpiexec("-n", CORES, "--bind-to", "socket", "--report-bindings", "true", under=ALONE,
+                says=[rf"^mpiexec: ranks 0-{CORES - 1}: bound to processors .* \[B[B|]+\]$"])
+
+
+@case("placement")
+def ranks_are_bound_to_what_the_words_say():
+    claim(CORES >= 2, "this machine has a single core: there is nothing to place")
+    for words in (["-n", 2, "-bind-to", "core:1"], ["-n", 2, "--bind-to", "hwthread"],
+                  ["-n", 2, "--map-by", "hwthread:PE=1"], ["-ppn", 2, "--map-by", "core"],
+                  ["--ntasks=2", "--ntasks-per-node=2", "--cpus-per-task=1"],
+                  ["-n", 2, "--distribution=cyclic:block"], ["-n", 2, "--cpu-bind=cores"],
+                  ["--map-by", "ppr:2:node:PE=1"]):
+        got = affinities(*words)
+        claim(len(got) == 2 and are_apart(got), f"{words}: {got}")
+    for one in affinities("-n", 2, "--bind-to", "hwthread"):
+        equal(len(one), 1)
+    for words in (["--bind-to", "socket"], ["--bind-to", "numa"], ["--cpu-bind", "sockets"]):
+        if SOCKETS == 1:
+            equal(affinities("-n", 2, *words), [PROCESSORS] * 2)
+
+
+@case("placement")
+def a_rankfile_says_where_each_rank_is():
+    claim(CORES >= 2, "this machine has a single core: there is nothing to place")
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write("rank 1=localhost slot=0 # the first core\nrank 0=localhost slot=1\n")
+        file.flush()
+        words = ("--rankfile", file.name, "--label")
+        done = mpiexec(*words, *AFFINITY, under=ALONE)
+        first, second = processors_in([text[3:] for text in done.lines()])
+        claim(are_apart([first, second]) and min(first) > min(second), done.out)
+        mpiexec(*words, "-n", 3, "true", code=2, says=["it has 2 ranks, but the job has 3: "])
+        mpiexec(*words, "-ppn", 1, "true", code=2, says=["leave out --map-by"])
+        file.write(f"rank 2=localhost slot={10 * CORES}\n")
+        file.flush()
+        mpiexec(*words, "true", under=ALONE, code=2,
+                says=[rf"^mpiexec: ranks cannot be bound as asked: .* core {10 * CORES},"])
+        file.write("rank 3=localhost slot=1-0\n")
+        file.flush()
+        mpiexec(*words, "true", code=2, says=[rf"^mpiexec: {file.name}, line 4: slot=1-0: "])
+    mpiexec("--rankfile", "/nonexistent", "true", code=2,
+            says=["^mpiexec: /nonexistent: No such file"])
+
+
+@case("placement")
+def a_word_that_weft_does_not_know_is_answered_with_those_it_knows():
+    for words, known in ((["--bind-to", "board"], "core, core:K, hwthread"),
+                         (["--bind-to", "core:overload-allowed"], "core, core:K, hwthread"),
+                         (["-bind-to", "rr"], "core, core:K, hwthread"),
+                         (["--map-by", "dist:span"], r"block \(or slot\), cyclic"),
+                         (["--distribution=arbitrary"], "block and cyclic"),
+                         (["--cpu-bind=rank"], "cores, threads, ldoms")):
+        mpiexec(*words, "true", code=2, says=[f"^mpiexec: {words[0].split('=')[0]} .*: Weft knows {known}"])
 
 
 def has_loaded_hwloc(*words):

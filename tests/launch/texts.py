@@ -78,10 +78,12 @@ def what_is_wrong_with_the_command_line():
             (("--timeout", "abc", "true"),
              ["--timeout abc: the time must be a positive number of seconds"]),
             (("--bind-to", "foo", "true"),
-             ["--bind-to foo: Weft knows core and none; see also --cpus-per-rank"]),
+             ["--bind-to foo: Weft knows core, core:K, hwthread, hwthread:K, l3cache, numa, "
+              "socket and none"]),
             (("--map-by", "foo", "true"),
-             ["--map-by foo: Weft knows slot, node, core, socket, numa, ppr:N:node and "
-              "ppr:N:socket, each followed by :PE=K for K cores a rank if need be"]),
+             ["--map-by foo: Weft knows block (or slot), cyclic (or node), core, hwthread, l3cache, "
+              "numa, socket, and ppr:N:X with X of node, socket, numa and l3cache; each may be "
+              "followed by :PE=K for K cores a rank"]),
             (("--rank-by", "core", "true"),
              ["--rank-by core: Weft numbers ranks by slot only; see --map-by"]),
             (("--hosts", "a b", "true"), ["host a b: this is not a host name"]),

@@ -201,7 +201,8 @@ static void give_layout(struct job *job, int me, int count)
     job->plan = &plan;
     job->setup.plan = plan;
     job->setup.path = "mpiexec";
-    job->setup.layout = (struct layout){stations, DAEMONS, by_node, DAEMONS};
+    job->setup.layout = (struct layout){
+        .stations = stations, .count = DAEMONS, .by_node = by_node, .nodes = DAEMONS};
     job->tree.me = me;
     job->tree.count = count;
     job->state = RUNNING;

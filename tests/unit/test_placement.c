@@ -17,6 +17,12 @@
 
 enum { MOST_CORES = 256 };
 
+static const struct spread evenly = {.by = MAP_EVENLY};
+static const struct spread by_core = {.by = MAP_CORE};
+static const struct spread by_socket = {.by = MAP_IN_TURN, .level = LEVEL_SOCKET};
+static const struct spread by_numa = {.by = MAP_IN_TURN, .level = LEVEL_NUMA};
+static const struct spread two_each = {.by = MAP_EACH, .level = LEVEL_SOCKET, .each = 2};
+
 /* Two sockets of four cores with two hardware threads each. */
 static const char two_sockets[] = "package:2 core:4 pu:2";
 
@@ -106,7 +112,7 @@ static const char *owners(const struct topology *topology, struct spread spread,
 }
 
 /* The same for `ranks` ranks of one width on a machine of which nothing is taken. */
-static const char *placed(const char *machine, enum map_by by, int ranks, int width)
+static const char *placed(const char *machine, struct spread spread, int ranks, int width)
 {
     struct topology topology = read_machine(machine);
     int widths[MOST_CORES];
@@ -115,7 +121,7 @@ static const char *placed(const char *machine, enum map_by by, int ranks, int wi
     for (int r = 0; r < ranks; r++) {
         widths[r] = width;
     }
-    text = owners(&topology, (struct spread){.by = by, .per_socket = 2}, widths, ranks);
+    text = owners(&topology, spread, widths, ranks);
     topology_close(&topology);
     return text;
 }
@@ -126,7 +132,7 @@ static void a_topology_has_cores_with_their_processors_and_groups(void **state)
 
     (void)state;
     assert_int_equal(topology.count, 8);
-    assert_int_equal(topology.sockets, 2);
+    assert_int_equal(topology_groups(&topology, LEVEL_SOCKET), 2);
     assert_int_equal(topology.processors_per_core, 2);
     for (int c = 0; c < 8; c++) {
         assert_int_equal(CPU_COUNT(&topology.cores[c].set), 2);
@@ -151,7 +157,7 @@ static void only_processors_that_we_may_use_count(void **state)
     assert_true(topology_read(&topology, &some));
     unsetenv("HWLOC_SYNTHETIC");
     assert_int_equal(topology.count, 2);
-    assert_int_equal(topology.sockets, 2);
+    assert_int_equal(topology_groups(&topology, LEVEL_SOCKET), 2);
     assert_int_equal(CPU_COUNT(&topology.cores[0].set), 1);
     assert_int_equal(CPU_COUNT(&topology.cores[1].set), 2);
     topology_close(&topology);
@@ -176,24 +182,24 @@ static void reading_the_topology_leaves_the_environment_as_it_was(void **state)
 static void ranks_are_spread_evenly_over_sockets_in_blocks(void **state)
 {
     (void)state;
-    assert_string_equal(placed(two_sockets, MAP_EVENLY, 1, 1), "a.......");
-    assert_string_equal(placed(two_sockets, MAP_EVENLY, 2, 1), "a...b...");
-    assert_string_equal(placed(two_sockets, MAP_EVENLY, 3, 1), "ab..c...");
-    assert_string_equal(placed(two_sockets, MAP_EVENLY, 4, 1), "ab..cd..");
-    assert_string_equal(placed(two_sockets, MAP_EVENLY, 8, 1), "abcdefgh");
-    assert_string_equal(placed(two_sockets, MAP_EVENLY, 9, 1), "refused");
+    assert_string_equal(placed(two_sockets, evenly, 1, 1), "a.......");
+    assert_string_equal(placed(two_sockets, evenly, 2, 1), "a...b...");
+    assert_string_equal(placed(two_sockets, evenly, 3, 1), "ab..c...");
+    assert_string_equal(placed(two_sockets, evenly, 4, 1), "ab..cd..");
+    assert_string_equal(placed(two_sockets, evenly, 8, 1), "abcdefgh");
+    assert_string_equal(placed(two_sockets, evenly, 9, 1), "refused");
 }
 
 static void a_rank_is_as_wide_as_asked_and_stays_in_a_socket_if_it_fits(void **state)
 {
     (void)state;
-    assert_string_equal(placed(two_sockets, MAP_EVENLY, 2, 2), "aa..bb..");
-    assert_string_equal(placed(two_sockets, MAP_EVENLY, 3, 2), "aabbcc..");
-    assert_string_equal(placed(two_sockets, MAP_EVENLY, 2, 3), "aaa.bbb.");
-    assert_string_equal(placed(two_sockets, MAP_EVENLY, 2, 4), "aaaabbbb");
-    assert_string_equal(placed(two_sockets, MAP_EVENLY, 1, 6), "aaaaaa..");
-    assert_string_equal(placed("package:3 core:3 pu:1", MAP_EVENLY, 4, 2), "aabbccdd.");
-    assert_string_equal(placed(two_sockets, MAP_EVENLY, 3, 3), "refused");
+    assert_string_equal(placed(two_sockets, evenly, 2, 2), "aa..bb..");
+    assert_string_equal(placed(two_sockets, evenly, 3, 2), "aabbcc..");
+    assert_string_equal(placed(two_sockets, evenly, 2, 3), "aaa.bbb.");
+    assert_string_equal(placed(two_sockets, evenly, 2, 4), "aaaabbbb");
+    assert_string_equal(placed(two_sockets, evenly, 1, 6), "aaaaaa..");
+    assert_string_equal(placed("package:3 core:3 pu:1", evenly, 4, 2), "aabbccdd.");
+    assert_string_equal(placed(two_sockets, evenly, 3, 3), "refused");
 }
 
 static void numa_nodes_and_caches_of_a_socket_are_filled_evenly_too(void **state)
@@ -202,27 +208,27 @@ static void numa_nodes_and_caches_of_a_socket_are_filled_evenly_too(void **state
     const char *caches = "package:1 l3:3 core:2 pu:2";
 
     (void)state;
-    assert_string_equal(placed(numa, MAP_EVENLY, 2, 1), "a...b...");
-    assert_string_equal(placed(numa, MAP_EVENLY, 4, 1), "a.b.c.d.");
-    assert_string_equal(placed(numa, MAP_EVENLY, 5, 1), "abc.d.e.");
-    assert_string_equal(placed(caches, MAP_EVENLY, 3, 1), "a.b.c.");
-    assert_string_equal(placed(caches, MAP_EVENLY, 2, 2), "aabb..");
+    assert_string_equal(placed(numa, evenly, 2, 1), "a...b...");
+    assert_string_equal(placed(numa, evenly, 4, 1), "a.b.c.d.");
+    assert_string_equal(placed(numa, evenly, 5, 1), "abc.d.e.");
+    assert_string_equal(placed(caches, evenly, 3, 1), "a.b.c.");
+    assert_string_equal(placed(caches, evenly, 2, 2), "aabb..");
 }
 
 static void the_other_ways_of_map_by_do_what_they_say(void **state)
 {
     (void)state;
-    assert_string_equal(placed(two_sockets, MAP_CORE, 3, 1), "abc.....");
-    assert_string_equal(placed(two_sockets, MAP_CORE, 3, 2), "aabbcc..");
-    assert_string_equal(placed(two_sockets, MAP_SOCKET, 4, 1), "ac..bd..");
-    assert_string_equal(placed(two_sockets, MAP_SOCKET, 3, 2), "aaccbb..");
-    assert_string_equal(placed(two_sockets, MAP_SOCKET, 1, 5), "refused");
-    assert_string_equal(placed("package:2 numa:2 core:2 pu:1", MAP_NUMA, 6, 1),
+    assert_string_equal(placed(two_sockets, by_core, 3, 1), "abc.....");
+    assert_string_equal(placed(two_sockets, by_core, 3, 2), "aabbcc..");
+    assert_string_equal(placed(two_sockets, by_socket, 4, 1), "ac..bd..");
+    assert_string_equal(placed(two_sockets, by_socket, 3, 2), "aaccbb..");
+    assert_string_equal(placed(two_sockets, by_socket, 1, 5), "refused");
+    assert_string_equal(placed("package:2 numa:2 core:2 pu:1", by_numa, 6, 1),
                         "aebfc.d.");
-    assert_string_equal(placed(two_sockets, MAP_PER_SOCKET, 4, 1), "ab..cd..");
-    assert_string_equal(placed(two_sockets, MAP_PER_SOCKET, 3, 2), "aabbcc..");
-    assert_string_equal(placed(two_sockets, MAP_PER_SOCKET, 5, 1), "refused");
-    assert_string_equal(placed(two_sockets, MAP_PER_SOCKET, 4, 3), "refused");
+    assert_string_equal(placed(two_sockets, two_each, 4, 1), "ab..cd..");
+    assert_string_equal(placed(two_sockets, two_each, 3, 2), "aabbcc..");
+    assert_string_equal(placed(two_sockets, two_each, 5, 1), "refused");
+    assert_string_equal(placed(two_sockets, two_each, 4, 3), "refused");
 }
 
 static void cores_that_are_taken_are_left_alone(void **state)
@@ -233,13 +239,10 @@ static void cores_that_are_taken_are_left_alone(void **state)
     (void)state;
     topology.cores[0].is_taken = topology.cores[1].is_taken = true;
     topology.cores[2].is_taken = true;
-    assert_string_equal(owners(&topology, (struct spread){.by = MAP_EVENLY}, widths, 4),
-                        "...abcd.");
-    assert_string_equal(owners(&topology, (struct spread){.by = MAP_EVENLY}, widths, 5),
-                        "...abcde");
+    assert_string_equal(owners(&topology, evenly, widths, 4), "...abcd.");
+    assert_string_equal(owners(&topology, evenly, widths, 5), "...abcde");
     topology.cores[7].is_taken = true;
-    assert_string_equal(owners(&topology, (struct spread){.by = MAP_EVENLY}, widths, 5),
-                        "refused");
+    assert_string_equal(owners(&topology, evenly, widths, 5), "refused");
     topology_close(&topology);
 }
 
@@ -250,10 +253,8 @@ static void ranks_of_several_widths_fit_where_there_are_cores_for_all(void **sta
     const int last_wide[] = {1, 1, 5};
 
     (void)state;
-    assert_string_equal(
-        owners(&topology, (struct spread){.by = MAP_EVENLY}, first_wide, 5), "aaaabcde");
-    assert_string_equal(
-        owners(&topology, (struct spread){.by = MAP_EVENLY}, last_wide, 3), "abccccc.");
+    assert_string_equal(owners(&topology, evenly, first_wide, 5), "aaaabcde");
+    assert_string_equal(owners(&topology, evenly, last_wide, 3), "abccccc.");
     topology_close(&topology);
 }
 
@@ -303,8 +304,7 @@ static void whatever_fits_is_placed_and_whatever_does_not_is_refused(void **stat
             topology.cores[c].is_taken = rand() % 4 == 0;
             free_cores += topology.cores[c].is_taken ? 0 : 1;
         }
-        assert_int_equal(spread_ranks(&topology, &(struct spread){.by = MAP_EVENLY},
-                                      widths, ranks, owner),
+        assert_int_equal(spread_ranks(&topology, &evenly, widths, ranks, owner),
                          wanted <= free_cores);
         if (wanted <= free_cores) {
             check_owners(&topology, widths, ranks, owner);
@@ -321,6 +321,7 @@ static struct topology far_machine(void)
     for (size_t c = 0; c < 4; c++) {
         CPU_SET(CPU_SETSIZE - 8 + 2 * c, &topology.cores[c].set);
         CPU_SET(CPU_SETSIZE - 8 + 2 * c + 1, &topology.cores[c].set);
+        topology.cores[c].whole = topology.cores[c].set;
     }
     return topology;
 }
@@ -438,32 +439,41 @@ static void what_is_no_number_of_threads_is_none(void **state)
     unsetenv("OMP_NUM_THREADS");
 }
 
+static enum parsed map_by(const char *value, struct plan *plan, struct app *app)
+{
+    char option[] = "--map-by";
+    char copy[64];
+    char *words[] = {option, copy, NULL};
+
+    snprintf(copy, sizeof(copy), "%s", value);
+    return plan_map_by(words, plan, app);
+}
+
 static void map_by_takes_what_weft_does_and_refuses_the_rest(void **state)
 {
     static const char *const wrong[] = {
         "moon",      "ppr",     "ppr:0:node", "ppr:2",      "ppr:2:cache",  "slot:PE=0",
-        "slot:PE=x", "slot:PE", "core:span",  "ppr:x:node", "ppr:2:node:x", "hwthread"};
+        "slot:PE=x", "slot:PE", "core:span",  "ppr:x:node", "ppr:2:node:x", "board"};
     struct plan plan = {.apps = NULL};
     struct app app = {.ranks = 1};
 
     (void)state;
-    assert_int_equal(plan_map_by("slot:PE=2", &plan, &app), PARSED);
+    assert_int_equal(map_by("slot:PE=2", &plan, &app), PARSED);
     assert_int_equal(app.width, 2);
     assert_int_equal(plan.spread.by, MAP_EVENLY);
-    assert_int_equal(plan_map_by("ppr:3:node:pe=4", &plan, &app), PARSED);
+    assert_int_equal(map_by("ppr:3:node:pe=4", &plan, &app), PARSED);
     assert_int_equal(plan.per_host, 3);
     assert_int_equal(app.width, 4);
-    assert_int_equal(plan_map_by("ppr:5:socket", &plan, &app), PARSED);
-    assert_int_equal(plan.spread.by, MAP_PER_SOCKET);
-    assert_int_equal(plan.spread.per_socket, 5);
-    assert_int_equal(plan_map_by("socket:OVERSUBSCRIBE", &plan, &app), PARSED);
-    assert_int_equal(plan.spread.by, MAP_SOCKET);
+    assert_int_equal(map_by("ppr:5:socket", &plan, &app), PARSED);
+    assert_int_equal(plan.spread.by, MAP_EACH);
+    assert_int_equal(plan.spread.level, LEVEL_SOCKET);
+    assert_int_equal(plan.spread.each, 5);
+    assert_int_equal(map_by("socket:OVERSUBSCRIBE", &plan, &app), PARSED);
+    assert_int_equal(plan.spread.by, MAP_IN_TURN);
     assert_true(plan.may_exceed_slots);
-    assert_int_equal(plan_rank_by("slot"), PARSED);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        assert_int_equal(plan_map_by(wrong[i], &plan, &app), PARSED_WRONG);
+        assert_int_equal(map_by(wrong[i], &plan, &app), PARSED_WRONG);
     }
-    assert_int_equal(plan_rank_by("node"), PARSED_WRONG);
 }
 
 /*
@@ -474,13 +484,17 @@ static const char *told(struct plan *plan, struct app *app, int rank, int taken)
 {
     static char text[512];
     struct placement placement;
+    int ranks[MOST_CORES];
 
     host.is_made_up = true;
     host.taken = taken;
     setenv("HWLOC_SYNTHETIC", two_sockets, 1);
     plan->apps = app;
     plan->app_count = 1;
-    if (placement_open(&placement, plan, 0, app->ranks)) {
+    for (int r = 0; r < app->ranks; r++) {
+        ranks[r] = r;
+    }
+    if (placement_open(&placement, plan, ranks, app->ranks)) {
         placement_describe(&placement, rank, text, sizeof(text));
     } else {
         snprintf(text, sizeof(text), "refused: %s", placement.why);
@@ -497,10 +511,10 @@ static void threads_get_a_core_each_or_else_a_hardware_thread_each(void **state)
     struct app app = {.ranks = 2, .width = 2, .width_by = WIDTH_BY_THREADS};
 
     (void)state;
-    assert_string_equal(told(&plan, &app, 0, 0), "bound to processors 0 1 2 3");
-    assert_string_equal(told(&plan, &app, 1, 0), "bound to processors 8 9 10 11");
+    assert_string_equal(told(&plan, &app, 0, 0), "bound to processors 0-3 [BB..][....]");
+    assert_string_equal(told(&plan, &app, 1, 0), "bound to processors 8-11 [....][BB..]");
     app.width = 8;
-    assert_string_equal(told(&plan, &app, 0, 0), "bound to processors 0 1 2 3 4 5 6 7");
+    assert_string_equal(told(&plan, &app, 0, 0), "bound to processors 0-7 [BBBB][....]");
     app.width = 9;
     assert_string_equal(told(&plan, &app, 0, 0),
                         "not bound: 2 ranks need 18 cores, but there are 16 processors");
@@ -512,10 +526,9 @@ static void slurm_counts_processors_and_an_option_cores(void **state)
     struct app app = {.ranks = 2, .width = 4, .width_by = WIDTH_BY_SLURM};
 
     (void)state;
-    assert_string_equal(told(&plan, &app, 1, 0), "bound to processors 8 9 10 11");
+    assert_string_equal(told(&plan, &app, 1, 0), "bound to processors 8-11 [....][BB..]");
     app.width_by = WIDTH_BY_OPTION;
-    assert_string_equal(told(&plan, &app, 1, 0),
-                        "bound to processors 8 9 10 11 12 13 14 15");
+    assert_string_equal(told(&plan, &app, 1, 0), "bound to processors 8-15 [....][BBBB]");
 }
 
 static void
@@ -527,14 +540,14 @@ without_free_cores_the_default_binds_nobody_and_a_demand_is_refused(void **state
     struct app app = {.ranks = 4, .width = 1};
 
     (void)state;
-    assert_string_equal(told(&plan, &app, 0, 4), "bound to processors 8 9");
+    assert_string_equal(told(&plan, &app, 0, 4), "bound to processors 8-9 [xxxx][B...]");
     assert_memory_equal(told(&plan, &app, 0, 5), "not bound: ", 11);
     assert_string_equal(told(&plan, &app, 0, 5) + 11, why);
     plan.bind = BIND_CORE;
     assert_memory_equal(told(&plan, &app, 0, 5), "refused: ", 9);
     assert_string_equal(told(&plan, &app, 0, 5) + 9, why);
     plan.bind = BIND_IF_FITS;
-    plan.spread.by = MAP_SOCKET;
+    plan.spread = by_socket;
     assert_string_equal(told(&plan, &app, 0, 5) + 9, why);
     plan.bind = BIND_NONE;
     assert_string_equal(told(&plan, &app, 0, 0), "not bound: --bind-to none");
@@ -549,7 +562,7 @@ static void a_width_by_option_is_a_demand_also_of_a_single_rank(void **state)
     assert_string_equal(told(&plan, &app, 0, 0),
                         "not bound: a single rank has all cores");
     app.width_by = WIDTH_BY_OPTION;
-    assert_string_equal(told(&plan, &app, 0, 0), "bound to processors 0 1");
+    assert_string_equal(told(&plan, &app, 0, 0), "bound to processors 0-1 [B...][....]");
     app.width = 9;
     assert_string_equal(told(&plan, &app, 0, 0),
                         "refused: 1 rank needs 9 cores, but this host has 8");
@@ -562,7 +575,7 @@ static void a_rival_that_claims_first_is_made_room_for(void **state)
 
     (void)state;
     host.stolen = 3;
-    assert_string_equal(told(&plan, &app, 0, 0), "bound to processors 6 7");
+    assert_string_equal(told(&plan, &app, 0, 0), "bound to processors 6-7 [xxxB][....]");
     host.stolen = 1000; /* until nothing is left */
     assert_memory_equal(told(&plan, &app, 0, 0), "refused: 1 rank needs 1 core", 28);
     host.stolen = 0;

@@ -1,6 +1,7 @@
 /*
- * test_net - addresses, networks and ranges of ports, as text.
+ * test_net - addresses, networks and ranges of ports, as text, and near interfaces.
  */
+#include "wireup/near.h"
 #include "wireup/net.h"
 
 #include <stdarg.h>
@@ -12,7 +13,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void an_address_is_in_its_network(void **state)
@@ -180,6 +183,68 @@ static void one_port_serves_all_addresses_and_no_others(void **state)
     close(other);
 }
 
+/* A file of a sysfs that is made up. */
+static void write_entry(const char *root, const char *entry, const char *text)
+{
+    char path[512];
+    FILE *file;
+
+    for (const char *slash = strchr(entry, '/'); slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        snprintf(path, sizeof(path), "%s/%.*s", root, (int)(slash - entry), entry);
+        assert_true(mkdir(path, 0700) == 0 || errno == EEXIST);
+    }
+    snprintf(path, sizeof(path), "%s/%s", root, entry);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* The order in which a process on some processors takes interfaces. */
+static void hold_order(const char *root, const int *processors, const char *expected)
+{
+    struct weft_net_address list[] = {
+        {.interface = "fast", .megabits = 1000}, {.interface = "ib0", .megabits = 100},
+        {.interface = "ib1", .megabits = 100},   {.interface = "virt", .megabits = 100},
+        {.interface = "ib2", .megabits = 100},
+    };
+    char got[128] = "";
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    while (*processors >= 0) {
+        CPU_SET((size_t)*processors++, &set);
+    }
+    weft_net_put_near_first(list, 5, root, &set);
+    for (int i = 0; i < 5; i++) {
+        strcat(got, list[i].interface);
+        strcat(got, i < 4 ? " " : "");
+    }
+    assert_string_equal(got, expected);
+}
+
+static void of_equally_fast_interfaces_the_near_ones_are_first(void **state)
+{
+    char root[] = "/tmp/weft-sysfs-XXXXXX";
+    char command[128];
+
+    (void)state;
+    assert_non_null(mkdtemp(root));
+    write_entry(root, "class/net/fast/device/numa_node", "1\n");
+    write_entry(root, "class/net/ib0/device/numa_node", "0\n");
+    write_entry(root, "class/net/ib1/device/numa_node", "1\n");
+    write_entry(root, "class/net/ib2/device/numa_node", "-1\n");
+    write_entry(root, "devices/system/node/node0/cpulist", "0-3,8-11\n");
+    write_entry(root, "devices/system/node/node1/cpulist", "4-7,12-15\n");
+    hold_order(root, (const int[]){9, -1}, "fast ib0 virt ib2 ib1");
+    hold_order(root, (const int[]){4, 12, -1}, "fast ib1 virt ib2 ib0");
+    hold_order(root, (const int[]){3, 4, -1}, "fast ib0 ib1 virt ib2");
+    hold_order("/nonexistent", (const int[]){3, -1}, "fast ib0 ib1 virt ib2");
+    snprintf(command, sizeof(command), "rm -r %s", root);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +254,7 @@ int main(void)
         cmocka_unit_test(a_wanted_interface_is_the_one_rule),
         cmocka_unit_test(an_address_tells_its_network),
         cmocka_unit_test(shared_networks_are_kept_or_all),
+        cmocka_unit_test(of_equally_fast_interfaces_the_near_ones_are_first),
         cmocka_unit_test(listeners_share_a_range),
         cmocka_unit_test(one_port_serves_all_addresses_and_no_others),
     };

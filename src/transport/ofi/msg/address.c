@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/texts.h"
+#include "wireup/near.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -26,18 +27,23 @@ static int list_loopback(struct weft_net_address *list)
 }
 
 /*
- * Our addresses that are for jobs; returns how many. A host that is in no network has its
- * loopback: nodes of a launcher may be one host.
+ * Our addresses that are for jobs, in the order in which peers are to try them: fast
+ * interfaces first, then those near to our processors. Returns how many. A host that is
+ * in no network has its loopback: nodes of a launcher may be one host.
  */
 static int list_own(const struct weft_job *job, struct weft_net_address *list)
 {
     const char *wanted = weft_setting_text(WEFT_SET_NET);
+    cpu_set_t processors;
     int count = 0;
 
     if (job->is_one_node) {
         return list_loopback(list);
     }
     count = weft_net_count_used(list, weft_net_list(list, wanted));
+    if (sched_getaffinity(0, sizeof(processors), &processors) == 0) {
+        weft_net_put_near_first(list, count, "/sys", &processors);
+    }
     if (wanted[0] == '\0') {
         count = weft_net_keep(list, count, getenv("WEFT_NETWORKS"));
     }

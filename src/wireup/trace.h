@@ -21,8 +21,8 @@
  *
  * The words `inside` and `waiting` say whether the newest event's call has returned.
  * `inside` is set with release order after the event: who sees it with acquire order sees
- * the event, too. With several threads in MPI, `inside` is that of the
- * call which began or returned last; `waiting` says that a thread waits for long.
+ * the event, too. With several threads in MPI, `inside` is that of the call which began
+ * or returned last; `waiting` says that a thread waits for long.
  *
  * Modules. The table of mapped ELF objects is under a sequence lock, as doing.h has one:
  * a return address of a process that is gone can be looked up with it.

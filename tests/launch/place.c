@@ -42,7 +42,8 @@ static _Noreturn void give_up(const char *why)
     exit(99);
 }
 
-/* The mapping whose file is ours and that begins with our mark; there must be one. */
+/* The mapping of our file from its beginning on, where its mark is; there must be one.
+ * Parts of the file are mapped more than once. */
 static struct found find_segment(void)
 {
     struct found found = {.header = NULL};
@@ -51,13 +52,15 @@ static struct found find_segment(void)
 
     while (maps != NULL && fgets(line, sizeof(line), maps) != NULL) {
         unsigned long from;
+        unsigned long offset;
         unsigned long inode;
         char device[32];
         char path[256] = "";
         const struct weft_segment_header *header;
 
-        if (sscanf(line, "%lx-%*x %*s %*x %31s %lu %255[^\n]", &from, device, &inode,
-                   path) != 4 ||
+        if (sscanf(line, "%lx-%*x %*s %lx %31s %lu %255[^\n]", &from, &offset, device,
+                   &inode, path) != 5 ||
+            offset != 0 ||
             (strncmp(path, "/memfd:weft", 11) != 0 &&
              strncmp(path, "/dev/shm/weft-", 14) != 0)) {
             continue;

@@ -42,13 +42,16 @@ static void name_segment(void)
     char line[1024];
     char device[64];
     unsigned long inode;
+    unsigned long last = 0;
 
     for (int i = 0; i < BARRIERS; i++) {
         MPI_Barrier(MPI_COMM_WORLD);
     }
     while (maps != NULL && fgets(line, sizeof(line), maps) != NULL) {
         if (strstr(line, "/memfd:weft") != NULL &&
-            sscanf(line, "%*s %*s %*s %63s %lu", device, &inode) == 2) {
+            sscanf(line, "%*s %*s %*s %63s %lu", device, &inode) == 2 &&
+            inode != last) { /* a rank maps parts of it more than once */
+            last = inode;
             printf("segment %s:%lu\n", device, inode);
         }
     }

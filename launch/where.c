@@ -217,5 +217,9 @@ const char *where_stack(struct where *where, pid_t pid)
         return "";
     }
     ask(where, &question, where->stack);
+    if (where->stack[0] == '\0' && where_has_dwarf()) {
+        snprintf(where->stack, sizeof(where->stack),
+                 "its stack is not read: there was no answer in time");
+    }
     return where->stack;
 }

@@ -39,8 +39,6 @@ SITES = {
     "test": [("Test", "test tests"), ("Barrier", "all meet")],
     "part": [("Barrier", "part meets")],
 }
-# The calls of which a rank notes where they are.
-NOTED = ("Barrier", "Bcast", "Allreduce", "Finalize")
 
 # Name: ranks that it needs, options of mpiexec, and what is said; N is the number of ranks,
 # M one less.
@@ -128,7 +126,7 @@ def hold(report, name, ranks):
     lines = report.splitlines()
     for call, mark in SITES[name]:
         pattern = rf"^  \d+ ranks? .*\bin MPI_{call}\b.*: [\d, -]+, at {site_pattern(mark)}$"
-        claim(call not in NOTED or any(re.search(pattern, line) for line in lines),
+        claim(any(re.search(pattern, line) for line in lines),
               f"{name}: {pattern} is not said:\n{report}")
     for pattern in HANGS[name][2]:
         pattern = re.sub(r"\bM\b", str(ranks - 1), pattern)
@@ -233,14 +231,14 @@ def weft_top_shows_a_job_as_often_as_it_asks():
         claim(words in said, said)
 
 
-def stacks_are_said(report, name):
+def are_stacks_said(report, name):
     main = rf"called from hang\.c:{line_of('runs')} \(main\)$"
     wanted = {
         "loop": rf"^      rank 2: hang\.c:({line_of('loops')}|{line_of('loops') - 1}) \(loop\), {main}",
         "finalize": rf"^      rank 2: .*, called from hang\.c:{line_of('sleeps')} \(finalize\), {main}",
         "stopped": r"^      rank 2: .*\braise\b",
     }
-    claim(re.search(wanted[name], report, re.MULTILINE), f"{wanted[name]} is not said:\n{report}")
+    return re.search(wanted[name], report, re.MULTILINE)
 
 
 @case("one host")
@@ -249,11 +247,11 @@ def stacks_of_ranks_outside_mpi_are_said_on_request():
     for name in ("loop", "finalize", "stopped") if has_libdw() else ():
         running, report = hang(name, 4, more=("--hang-stacks",))
         try:
-            stacks_are_said(report, name)
-            code, said = top("--stacks", running.pid)
-            equal(code, 0)
-            hold(said, name, 4)
-            stacks_are_said(said, name)
+            if not are_stacks_said(report, name):  # on a busy machine it may take too long
+                claim("its stack is not read: there was no answer in time" in report, report)
+            claim(common.wait_until(
+                lambda: are_stacks_said(top("--stacks", running.pid)[1], name), 60),
+                f"{name}: {top('--stacks', running.pid)}")
             plain = top(running.pid)[1]
             hold(plain, name, 4)
             claim("rank 2: " not in plain, plain)

@@ -90,6 +90,7 @@ static ALWAYS_INLINE int send_on(struct weft_comm *c, const void *buffer, MPI_Co
                                  enum weft_send_mode mode, enum weft_call_number call,
                                  const void *site)
 {
+    struct weft_trace_slot *slot;
     uint32_t bytes;
     enum weft_rc rc;
 
@@ -99,10 +100,11 @@ static ALWAYS_INLINE int send_on(struct weft_comm *c, const void *buffer, MPI_Co
                                  site);
     }
     weft_lock();
-    weft_record(call, site, c->context | WEFT_PLANE_P2P, dest, tag, bytes);
+    slot = weft_record_untimed(call, site, c->context | WEFT_PLANE_P2P, dest, tag, bytes);
     weft_recorder_enter();
     rc = weft_send_small(c, dest, tag, buffer, bytes, WEFT_PLANE_P2P,
                          mode == WEFT_SEND_STANDARD);
+    weft_trace_set_time(slot);
     if (weft_unlikely(rc == WEFT_AGAIN)) {
         rc =
             weft_send_block(c, dest, tag, buffer, bytes, WEFT_PLANE_P2P | (unsigned)mode);

@@ -45,17 +45,38 @@ static inline struct weft_trace_slot *weft_recorder_slot(void)
     return atomic_load_explicit(&weft_recorder.next, memory_order_relaxed);
 }
 
-static inline void weft_record(enum weft_call_number call, const void *site,
-                               uint32_t context, int32_t peer, int32_t tag,
-                               uint32_t bytes)
+/* Notes a call, with a time; weft_record_untimed() without, until the caller sets it by
+ * weft_trace_set_time() with the slot that is returned. */
+static inline struct weft_trace_slot *
+weft_record_at(uint64_t when, enum weft_call_number call, const void *site,
+               uint32_t context, int32_t peer, int32_t tag, uint32_t bytes)
 {
     struct weft_trace_slot *slot = weft_recorder_slot();
     const uintptr_t next =
         ((uintptr_t)slot + sizeof(*slot)) & ~(uintptr_t)WEFT_RECORDER_BYTES;
 
-    weft_trace_store(slot, call, site, context, peer, tag, bytes);
+    weft_trace_store_at(slot, when, call, site, context, peer, tag, bytes);
     atomic_store_explicit(&weft_recorder.next, (struct weft_trace_slot *)next,
                           memory_order_relaxed);
+    /* The next call stores there. A miss would hold back its message: stores keep their
+     * order. */
+    __builtin_prefetch((const void *)next, 1);
+    return slot;
+}
+
+static inline struct weft_trace_slot *weft_record_untimed(enum weft_call_number call,
+                                                          const void *site,
+                                                          uint32_t context, int32_t peer,
+                                                          int32_t tag, uint32_t bytes)
+{
+    return weft_record_at(WEFT_TRACE_UNTIMED, call, site, context, peer, tag, bytes);
+}
+
+static inline void weft_record(enum weft_call_number call, const void *site,
+                               uint32_t context, int32_t peer, int32_t tag,
+                               uint32_t bytes)
+{
+    (void)weft_record_at(weft_trace_ticks(), call, site, context, peer, tag, bytes);
 }
 
 /* Notes a call that begins, as weft_record() does, and is inside it from now on. The one

@@ -275,6 +275,23 @@ void weft_trace_check(struct weft_trace_copy *copy)
     copy->module_count = check_modules(copy->modules, copy->module_count);
 }
 
+/* What a rank was sending when it died, or sends now, is the newest. */
+static void set_untimed(struct weft_trace_copy *copy)
+{
+    uint64_t newest = 1;
+
+    for (uint32_t i = 0; i < copy->count; i++) {
+        const uint64_t when = copy->events[i].when;
+
+        newest = when > newest && when <= copy->read_ticks ? when : newest;
+    }
+    for (uint32_t i = 0; i < copy->count; i++) {
+        if (copy->events[i].when == WEFT_TRACE_UNTIMED) {
+            copy->events[i].when = newest < copy->read_ticks ? newest + 1 : newest;
+        }
+    }
+}
+
 static uint64_t newest_time(const struct weft_trace *trace)
 {
     uint64_t newest = 0;
@@ -313,6 +330,7 @@ size_t weft_trace_read(const struct weft_trace *trace, struct weft_trace_copy *o
     read_events(trace, out);
     out->module_count = read_modules(trace, out->modules);
     take_pair(&out->read_ticks, &out->read_ns);
+    set_untimed(out);
     weft_trace_check(out);
     out->is_open = out->is_open && out->count > 0;
     return out->count;

@@ -24,6 +24,10 @@
  * the event, too. With several threads in MPI, `inside` is that of the call which began
  * or returned last; `waiting` says that a thread waits for long.
  *
+ * A small message goes out before the processor's counter is read, which takes as long as
+ * 3 % of its way. Its event has the time WEFT_TRACE_UNTIMED until then. A reader takes
+ * such an event for the newest, and gives it the time of the one before it.
+ *
  * Modules. The table of mapped ELF objects is under a sequence lock, as doing.h has one:
  * a return address of a process that is gone can be looked up with it.
  *
@@ -50,6 +54,7 @@ enum {
     WEFT_TRACE_ID = 20, /* bytes of a build id that are kept */
     WEFT_TRACE_PAGE = 4096,
     WEFT_TRACE_CALL_AT = 48, /* bits of `where` below the call's number */
+    WEFT_TRACE_UNTIMED = 1,  /* a time: the newest event, which has none yet */
 };
 
 /* The number of a function: WEFT_CALL_Send. */
@@ -208,18 +213,32 @@ static inline uint64_t weft_trace_where(enum weft_call_number call, const void *
 }
 
 /* Stores an event into a slot; one thread at a time. */
-static inline void weft_trace_store(struct weft_trace_slot *slot,
-                                    enum weft_call_number call, const void *site,
-                                    uint32_t context, int32_t peer, int32_t tag,
-                                    uint32_t bytes)
+static inline void weft_trace_store_at(struct weft_trace_slot *slot, uint64_t when,
+                                       enum weft_call_number call, const void *site,
+                                       uint32_t context, int32_t peer, int32_t tag,
+                                       uint32_t bytes)
 {
-    atomic_store_explicit(&slot->when, weft_trace_ticks(), memory_order_release);
+    atomic_store_explicit(&slot->when, when, memory_order_release);
     atomic_store_explicit(&slot->where, weft_trace_where(call, site),
                           memory_order_release);
     atomic_store_explicit(&slot->context, context, memory_order_release);
     atomic_store_explicit(&slot->peer, peer, memory_order_release);
     atomic_store_explicit(&slot->tag, tag, memory_order_release);
     atomic_store_explicit(&slot->bytes, bytes, memory_order_release);
+}
+
+static inline void weft_trace_store(struct weft_trace_slot *slot,
+                                    enum weft_call_number call, const void *site,
+                                    uint32_t context, int32_t peer, int32_t tag,
+                                    uint32_t bytes)
+{
+    weft_trace_store_at(slot, weft_trace_ticks(), call, site, context, peer, tag, bytes);
+}
+
+/* The time of an event that has none yet. */
+static inline void weft_trace_set_time(struct weft_trace_slot *slot)
+{
+    atomic_store_explicit(&slot->when, weft_trace_ticks(), memory_order_release);
 }
 
 /* Notes the moment at which the rank begins. */

@@ -117,6 +117,26 @@ static void the_last_events_are_kept_in_order(void **state)
     }
 }
 
+/* It died in a send, or is in one. */
+static void an_event_without_a_time_is_the_newest(void **state)
+{
+    (void)state;
+    forget();
+    for (uint32_t i = 0; i < WEFT_TRACE_EVENTS + 9; i++) {
+        store(i);
+    }
+    weft_trace_store_at(&trace.events[9], WEFT_TRACE_UNTIMED, WEFT_CALL_Ssend, (void *)1,
+                        0, 1, 2, 3);
+    assert_int_equal(weft_trace_read(&trace, &copy), WEFT_TRACE_EVENTS);
+    assert_int_equal(weft_trace_call(&copy.events[WEFT_TRACE_EVENTS - 1]),
+                     WEFT_CALL_Ssend);
+    assert_int_equal(copy.events[WEFT_TRACE_EVENTS - 2].context, WEFT_TRACE_EVENTS + 8);
+    weft_trace_set_time(&trace.events[9]);
+    weft_trace_read(&trace, &copy);
+    assert_int_equal(weft_trace_call(&copy.events[WEFT_TRACE_EVENTS - 1]),
+                     WEFT_CALL_Ssend);
+}
+
 static void the_last_call_is_open_until_it_returns(void **state)
 {
     (void)state;
@@ -378,6 +398,7 @@ int main(void)
         cmocka_unit_test(nothing_was_recorded),
         cmocka_unit_test(the_newest_is_read_alone),
         cmocka_unit_test(the_last_events_are_kept_in_order),
+        cmocka_unit_test(an_event_without_a_time_is_the_newest),
         cmocka_unit_test(the_last_call_is_open_until_it_returns),
         cmocka_unit_test(no_event_but_the_newest_is_torn),
         cmocka_unit_test(whatever_lies_there_is_survived),

@@ -162,6 +162,11 @@ def a_rank_that_fails_is_named_where_ranks_are_in_turn():
     run("--hosts", hosts(2, 3), "-n", 5, "--map-by", "cyclic", "sh", "-c",
         "test $PMI_RANK != 3 || exit 9; sleep 60", code=9,
         says=[rf"^mpiexec: rank 3 on {host(3)} \(sh\): "])
+    done = OnHost("--hosts", hosts(2, 3), "-n", 5, "--map-by", "cyclic", program("place"),
+                  "kill", 3).finish()
+    told = done.err.decode()
+    claim(f"rank 3 on {host(3)} (" in told and
+          "rank 3 was outside MPI; its last calls" in told, told)
 
 
 @case("start")

@@ -6,6 +6,8 @@
 
 #include "wireup/pmi1.c" /* for its state, which lives as long as a process */
 
+#include <sys/socket.h>
+
 enum { RANKS = 4, MOST = 60000 };
 
 static void ask_everything(void)

@@ -85,6 +85,7 @@ static bool take(const struct reading *reading, long rank, const char *host,
                  const char *slots)
 {
     struct plan *plan = reading->plan;
+    int at;
 
     if (!slots_are_sound(slots)) {
         return wrong(reading, TEXT_RANKFILE_SLOT, slots);
@@ -95,9 +96,13 @@ static bool take(const struct reading *reading, long rank, const char *host,
     if (plan->host_of[rank] >= 0) {
         return wrong(reading, TEXT_RANKFILE_TWICE, rank);
     }
-    plan->host_of[rank] = host_of(reading, host);
+    at = host_of(reading, host);
+    if (at < 0) {
+        return false;
+    }
+    plan->host_of[rank] = at;
     plan->slots.at[rank] = strdup(slots);
-    return plan->host_of[rank] >= 0 && plan->slots.at[rank] != NULL;
+    return plan->slots.at[rank] != NULL;
 }
 
 /* "rank 2=b slot=0:0-1", with blanks at will. */

@@ -1,5 +1,7 @@
 #include "topology.h"
 
+#include "base/library.h"
+
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +28,7 @@ static const hwloc_obj_type_t type_of[LEVELS] = {
 
 static bool load_hwloc(void)
 {
-    const struct {
-        const char *name;
-        void *to;
-    } symbols[] = {
+    const struct weft_symbol symbols[] = {
         {"hwloc_topology_init", &hw.init},
         {"hwloc_topology_set_components", &hw.set_components},
         {"hwloc_topology_load", &hw.load},
@@ -41,16 +40,9 @@ static bool load_hwloc(void)
     };
     void *library = dlopen("libhwloc.so.15", RTLD_NOW | RTLD_LOCAL);
 
-    for (size_t i = 0; library != NULL && i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-        void *found = dlsym(library, symbols[i].name);
-
-        if (found == NULL) {
-            library = NULL;
-            break;
-        }
-        memcpy(symbols[i].to, &found, sizeof(found));
-    }
-    return library != NULL;
+    return library != NULL &&
+           weft_library_find(library, symbols, sizeof(symbols) / sizeof(symbols[0])) ==
+               NULL;
 }
 
 static void copy_set(hwloc_const_bitmap_t from, cpu_set_t *to)

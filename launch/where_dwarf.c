@@ -5,6 +5,8 @@
  */
 #include "where.h"
 
+#include "base/library.h"
+
 #ifndef WEFT_HAS_LIBDW
 
 bool where_has_dwarf(void)
@@ -76,10 +78,7 @@ static struct {
 
 void *where_load(void)
 {
-    const struct {
-        const char *name;
-        void *to;
-    } symbols[] = {
+    const struct weft_symbol symbols[] = {
         {"dwfl_begin", &dw.begin},
         {"dwfl_end", &dw.end},
         {"dwfl_report_begin", &dw.report_begin},
@@ -104,15 +103,11 @@ void *where_load(void)
 
     unsetenv("DEBUGINFOD_URLS"); /* before it is loaded: it may look at once */
     library = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; library != NULL && i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-        void *found = dlsym(library, symbols[i].name);
-
-        if (found == NULL) {
-            return NULL;
-        }
-        memcpy(symbols[i].to, &found, sizeof(found));
-    }
-    return library;
+    return library != NULL &&
+                   weft_library_find(library, symbols,
+                                     sizeof(symbols) / sizeof(symbols[0])) == NULL
+               ? library
+               : NULL;
 }
 
 /* ---- files ---- */

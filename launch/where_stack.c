@@ -8,6 +8,8 @@
  */
 #include "where.h"
 
+#include "base/library.h"
+
 #ifndef WEFT_HAS_LIBDW
 
 void where_say_stack(void *library, pid_t pid, char *text)
@@ -19,7 +21,6 @@ void where_say_stack(void *library, pid_t pid, char *text)
 
 #else
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
@@ -83,10 +84,7 @@ struct copy {
 
 static bool load(void *library)
 {
-    const struct {
-        const char *name;
-        void *to;
-    } symbols[] = {
+    const struct weft_symbol symbols[] = {
         {"dwfl_begin", &dw.begin},
         {"dwfl_end", &dw.end},
         {"dwfl_report_begin", &dw.report_begin},
@@ -105,15 +103,8 @@ static bool load(void *library)
         {"dwfl_module_info", &dw.module_name},
     };
 
-    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-        void *found = dlsym(library, symbols[i].name);
-
-        if (found == NULL) {
-            return false;
-        }
-        memcpy(symbols[i].to, &found, sizeof(found));
-    }
-    return true;
+    return weft_library_find(library, symbols, sizeof(symbols) / sizeof(symbols[0])) ==
+           NULL;
 }
 
 /* ---- copying ---- */

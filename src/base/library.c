@@ -1,5 +1,6 @@
 #include "base/library.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -23,4 +24,18 @@ const char *weft_library_advice(const char *error, const char *install)
         return "the system has no room for another open file";
     }
     return install;
+}
+
+const char *weft_library_find(void *library, const struct weft_symbol *symbols,
+                              size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *found = dlsym(library, symbols[i].name);
+
+        if (found == NULL) {
+            return symbols[i].name;
+        }
+        memcpy(symbols[i].to, &found, sizeof(found));
+    }
+    return NULL;
 }

@@ -40,10 +40,7 @@ static struct {
 
 static enum weft_rc load(void)
 {
-    const struct {
-        const char *name;
-        void *to;
-    } symbols[] = {
+    const struct weft_symbol symbols[] = {
         {"PMIx_Init", &pmix.init},
         {"PMIx_Finalize", &pmix.finalize},
         {"PMIx_Get", &pmix.get},
@@ -56,6 +53,7 @@ static enum weft_rc load(void)
         {"PMIx_Resolve_peers", &pmix.resolve_peers},
     };
     void *library = dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL);
+    const char *missing;
 
     if (library == NULL) {
         const char *why = dlerror();
@@ -64,14 +62,10 @@ static enum weft_rc load(void)
                        weft_library_advice(why, "install libpmix (Debian: libpmix2)"));
         return WEFT_ERR_LAUNCH;
     }
-    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-        void *found = dlsym(library, symbols[i].name);
-
-        if (found == NULL) {
-            weft_log_error(WEFT_S_PMIX_SYMBOL, symbols[i].name);
-            return WEFT_ERR_LAUNCH;
-        }
-        memcpy(symbols[i].to, &found, sizeof(found));
+    missing = weft_library_find(library, symbols, sizeof(symbols) / sizeof(symbols[0]));
+    if (missing != NULL) {
+        weft_log_error(WEFT_S_PMIX_SYMBOL, missing);
+        return WEFT_ERR_LAUNCH;
     }
     return WEFT_OK;
 }

@@ -2,13 +2,9 @@
  * pmi_client.c - a rank's side of PMI-1: the input is what a launcher writes, all of it
  * before the rank asks for anything.
  */
-#include "fuzz.h"
+#include "launcher.h"
 
 #include "wireup/pmi1.c" /* for its state, which lives as long as a process */
-
-#include <sys/socket.h>
-
-enum { RANKS = 4, MOST = 60000 };
 
 static void ask_everything(void)
 {
@@ -40,23 +36,10 @@ static void ask_everything(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char number[16];
-    int pair[2];
-
-    if (size > MOST) {
-        return 0;
+    if (size <= LAUNCHER_MOST) {
+        memset(&pmi, 0, sizeof(pmi));
+        pmi.own_rank = -1;
+        ask_launcher(data, size, ask_everything);
     }
-    demand(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0, "no socket");
-    memset(&pmi, 0, sizeof(pmi));
-    pmi.own_rank = -1;
-    snprintf(number, sizeof(number), "%d", pair[0]);
-    setenv("PMI_FD", number, 1);
-    setenv("PMI_RANK", "2", 1);
-    setenv("PMI_SIZE", "4", 1);
-    (void)!send(pair[1], data, size, MSG_DONTWAIT);
-    shutdown(pair[1], SHUT_WR);
-    ask_everything();
-    close(pair[0]);
-    close(pair[1]);
     return 0;
 }

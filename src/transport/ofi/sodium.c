@@ -7,7 +7,6 @@
 
 #include <assert.h>
 #include <dlfcn.h>
-#include <string.h>
 
 #include <sodium.h>
 
@@ -20,14 +19,12 @@ static struct {
 
 enum weft_rc weft_sodium_open(void)
 {
-    const struct {
-        const char *name;
-        void *to;
-    } symbols[] = {
+    const struct weft_symbol symbols[] = {
         {"sodium_init", &sodium.init},
         {"crypto_generichash", &sodium.hash},
         {"sodium_memcmp", &sodium.compare},
     };
+    const char *missing;
     void *library;
 
     if (sodium.is_open) {
@@ -41,14 +38,10 @@ enum weft_rc weft_sodium_open(void)
                        weft_library_advice(why, "install it (Debian: libsodium23)"));
         return WEFT_ERR_UNSUPPORTED;
     }
-    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-        void *found = dlsym(library, symbols[i].name);
-
-        if (found == NULL) {
-            weft_log_error(WEFT_S_SODIUM_SYMBOL, symbols[i].name);
-            return WEFT_ERR_UNSUPPORTED;
-        }
-        memcpy(symbols[i].to, &found, sizeof(found));
+    missing = weft_library_find(library, symbols, sizeof(symbols) / sizeof(symbols[0]));
+    if (missing != NULL) {
+        weft_log_error(WEFT_S_SODIUM_SYMBOL, missing);
+        return WEFT_ERR_UNSUPPORTED;
     }
     if (sodium.init() < 0) {
         weft_log_error(WEFT_S_SODIUM_START);

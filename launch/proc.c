@@ -1,6 +1,8 @@
 #include "proc.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +13,7 @@
 /* Reads a file of /proc/PID; false: there is none. */
 static bool read_file(pid_t pid, const char *name, char *text, size_t size)
 {
-    char path[64];
+    char path[96];
     ssize_t n;
     int fd;
 
@@ -43,32 +45,69 @@ struct proc_stat proc_stat(pid_t pid)
     return stat;
 }
 
-static bool is_in_mask(const char *text, const char *name, int signal)
+static uint64_t read_mask(const char *text, const char *name)
 {
     const char *line = strstr(text, name);
 
-    return line != NULL &&
-           (strtoull(line + strlen(name), NULL, 16) >> (signal - 1) & 1) != 0;
+    return line != NULL ? strtoull(line + strlen(name), NULL, 16) : 0;
+}
+
+/* Calls `is_so` for each entry of a folder of /proc/PID until one is. */
+static bool is_any(pid_t pid, const char *folder, bool (*is_so)(pid_t pid, const char *entry))
+{
+    char path[96];
+    const struct dirent *entry;
+    bool found = false;
+    DIR *entries;
+
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, folder);
+    entries = opendir(path);
+    while (entries != NULL && !found && (entry = readdir(entries)) != NULL) {
+        found = entry->d_name[0] != '.' && is_so(pid, entry->d_name);
+    }
+    if (entries != NULL) {
+        closedir(entries);
+    }
+    return found;
 }
 
 /* While a thread waits for signals by sigwait(), the kernel does not show that they are
  * blocked. */
-static bool is_in_sigwait(pid_t pid)
+static bool is_in_sigwait(pid_t pid, const char *thread)
 {
+    char name[64];
     char text[256];
 
-    return read_file(pid, "syscall", text, sizeof(text)) &&
-           atol(text) == SYS_rt_sigtimedwait;
+    snprintf(name, sizeof(name), "task/%.32s/syscall", thread);
+    return read_file(pid, name, text, sizeof(text)) && atol(text) == SYS_rt_sigtimedwait;
+}
+
+static bool is_signalfd(pid_t pid, const char *fd)
+{
+    static const char wanted[] = "anon_inode:[signalfd]";
+    char path[96];
+    char target[sizeof(wanted)];
+
+    snprintf(path, sizeof(path), "/proc/%d/fd/%.32s", (int)pid, fd);
+    return readlink(path, target, sizeof(target)) == (ssize_t)sizeof(wanted) - 1 &&
+           memcmp(target, wanted, sizeof(wanted) - 1) == 0;
 }
 
 bool proc_survives(pid_t pid, int signal)
 {
+    const uint64_t bit = UINT64_C(1) << (signal - 1);
+    const uint64_t all = 0x7fffffff & ~(UINT64_C(1) << (SIGKILL - 1)) &
+                         ~(UINT64_C(1) << (SIGSTOP - 1)); /* what can be blocked */
     char text[4096];
+    uint64_t blocked;
 
-    if (is_in_sigwait(pid)) {
+    if (!read_file(pid, "status", text, sizeof(text))) {
+        return false;
+    }
+    blocked = read_mask(text, "SigBlk:");
+    if (((read_mask(text, "SigIgn:") | read_mask(text, "SigCgt:")) & bit) != 0 ||
+        ((blocked & bit) != 0 && (blocked & all) != all)) {
         return true;
     }
-    return read_file(pid, "status", text, sizeof(text)) &&
-           (is_in_mask(text, "SigBlk:", signal) || is_in_mask(text, "SigIgn:", signal) ||
-            is_in_mask(text, "SigCgt:", signal));
+    return is_any(pid, "task", is_in_sigwait) || is_any(pid, "fd", is_signalfd);
 }

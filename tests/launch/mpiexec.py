@@ -6,6 +6,7 @@ See common.py for how cases are written and called.
 import os
 import re
 import resource
+import select
 import shutil
 import signal
 import subprocess
@@ -828,6 +829,49 @@ def the_signal_for_a_report_ends_no_rank():
         claim(read_report(run).startswith("mpiexec: SIGUSR1: what the 2 ranks do:\n"), "no head")
     run.send(signal.SIGTERM)
     run.end(143, ["ending the job"])
+
+
+BLOCK_ALL_FOR_A_WHILE = ("python3", "-c", """
+import signal as s, sys
+before = s.pthread_sigmask(s.SIG_BLOCK, s.valid_signals())
+print("ready", flush=True)
+sys.stdin.readline()
+s.pthread_sigmask(s.SIG_SETMASK, before)
+print("alive", flush=True)
+""")
+
+WAIT_IN_A_THREAD = ("python3", "-c", """
+import signal as s, sys, threading
+s.pthread_sigmask(s.SIG_BLOCK, s.valid_signals())
+waits = threading.Thread(target=lambda: print(s.sigwait([s.SIGUSR1]).name, flush=True))
+waits.start()
+print("ready", flush=True)
+sys.stdin.readline()
+waits.join()
+""")
+
+
+@case("signals")
+def the_signal_for_a_report_ends_no_rank_that_blocks_all_signals_for_a_moment():
+    run = start("-n", 1, *BLOCK_ALL_FOR_A_WHILE, stdin=subprocess.PIPE)
+    run.expect("ready")
+    run.send(signal.SIGUSR1)
+    read_report(run)
+    equal(run.end(given=b"\n").lines(), ["alive"])
+
+
+@case("signals")
+def the_signal_for_a_report_reaches_a_thread_that_waits_for_it():
+    run = start("-n", 1, *WAIT_IN_A_THREAD, stdin=subprocess.PIPE)
+    run.expect("ready")
+
+    def is_told():  # its thread may not wait yet
+        run.send(signal.SIGUSR1)
+        read_report(run)
+        return select.select([run.process.stdout], [], [], 0.1)[0]
+    claim(wait_until(is_told, 30), "it is not told")
+    run.expect("SIGUSR1")
+    run.end(given=b"\n")
 
 
 @case("signals")

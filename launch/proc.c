@@ -53,7 +53,8 @@ static uint64_t read_mask(const char *text, const char *name)
 }
 
 /* Calls `is_so` for each entry of a folder of /proc/PID until one is. */
-static bool is_any(pid_t pid, const char *folder, bool (*is_so)(pid_t pid, const char *entry))
+static bool is_any(pid_t pid, const char *folder,
+                   bool (*is_so)(pid_t pid, const char *entry))
 {
     char path[96];
     const struct dirent *entry;

@@ -16,9 +16,9 @@ struct proc_stat {
 struct proc_stat proc_stat(pid_t pid);
 
 /* Does the process survive this signal: does it catch or ignore it, does its first thread
- * block it, or does it take signals by sigwait() or signalfd()? A thread that blocks every
- * signal may do so for a moment only, as pthread_create() and fork() do, and die of the
- * signal after that: such a mask proves nothing. */
+ * block it, or does it take signals by sigwait() or signalfd()? A thread that blocks
+ * every signal may do so for a moment only, as pthread_create() and fork() do, and die of
+ * the signal after that: such a mask proves nothing. */
 bool proc_survives(pid_t pid, int signal);
 
 #endif

@@ -257,18 +257,42 @@ void weft_cancel_recv(MPI_Request *handle)
     *handle = MPI_REQUEST_NULL;
 }
 
-int PMPI_Wait(MPI_Request *request, MPI_Status *status)
+/* Without a place for a request, or before MPI_Init. */
+static __attribute__((noinline, cold)) int
+wait_unusual(MPI_Request *request, MPI_Status *status, const void *site)
 {
     int err;
 
-    weft_record_quickly(WEFT_CALL_Wait, __builtin_return_address(0),
-                        WEFT_TRACE_NO_CONTEXT, WEFT_DOING_UNKNOWN, MPI_ANY_TAG, 0);
+    weft_record_quickly(WEFT_CALL_Wait, site, WEFT_TRACE_NO_CONTEXT, WEFT_DOING_UNKNOWN,
+                        MPI_ANY_TAG, 0);
     err = weft_check_out("MPI_Wait", NULL, request, "request");
-    if (weft_likely(err == MPI_SUCCESS)) {
+    if (err == MPI_SUCCESS) {
         err = weft_complete("MPI_Wait", request, status);
     }
     weft_record_end();
     return err;
+}
+
+int PMPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+    struct weft_failure failure;
+    int err;
+
+    if (weft_unlikely(request == NULL || weft_recorder_slot() == NULL)) {
+        return wait_unusual(request, status, __builtin_return_address(0));
+    }
+    weft_lock();
+    weft_record(WEFT_CALL_Wait, __builtin_return_address(0), WEFT_TRACE_NO_CONTEXT,
+                WEFT_DOING_UNKNOWN, MPI_ANY_TAG, 0);
+    weft_recorder_enter();
+    failure = (struct weft_failure){0};
+    err = complete_one("MPI_Wait", request, status, &failure);
+    weft_engine_leave();
+    weft_recorder_leave();
+    weft_unlock();
+    return weft_likely(err == MPI_SUCCESS)
+               ? err
+               : raise_one("MPI_Wait", *request, &failure, err);
 }
 WEFT_WEAK_ALIAS(MPI_Wait, PMPI_Wait);
 

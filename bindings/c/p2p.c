@@ -141,56 +141,106 @@ static ALWAYS_INLINE int send_checked(enum weft_call_number call, const void *si
                                 site);
 }
 
-static ALWAYS_INLINE enum weft_rc start_isend(struct weft_comm *c, int dest, int tag,
-                                              const void *buffer, MPI_Count count,
-                                              struct weft_datatype *type, size_t bytes,
-                                              unsigned flags, struct weft_request **made)
+static __attribute__((noinline)) int
+isend_unusual(const void *buffer, MPI_Count count, MPI_Datatype datatype, int dest,
+              int tag, MPI_Comm comm, enum weft_send_mode mode, MPI_Request *request,
+              enum weft_call_number call, const void *site)
 {
-    if (weft_likely(is_dense(type, count, bytes))) {
-        return weft_isend(c, dest, tag, weft_datatype_data(type, buffer), bytes, flags,
-                          made);
-    } else {
-        const struct weft_data data = weft_data_of(buffer, count, type, bytes);
-
-        return weft_isend_data(c, dest, tag, &data, flags, made);
-    }
-}
-
-static ALWAYS_INLINE int isend_checked(enum weft_call_number call, const void *site,
-                                       const char *function, const void *buffer,
-                                       MPI_Count count, MPI_Datatype datatype, int dest,
-                                       int tag, MPI_Comm comm, enum weft_send_mode mode,
-                                       MPI_Request *request)
-{
+    const char *function = weft_trace_name(call);
     struct weft_comm *c;
     struct weft_request *made = &weft_request_sent;
     size_t bytes = 0;
     enum weft_rc rc = WEFT_OK;
     int err = weft_check_comm(function, comm, &c);
 
-    if (weft_likely(err == MPI_SUCCESS)) {
+    if (err == MPI_SUCCESS) {
         err = weft_check_buffer(function, c, buffer, count, datatype, &bytes);
     }
-    if (weft_likely(err == MPI_SUCCESS)) {
+    if (err == MPI_SUCCESS) {
         err = weft_check_dest(function, c, dest, tag);
     }
-    if (weft_likely(err == MPI_SUCCESS)) {
+    if (err == MPI_SUCCESS) {
         err = weft_check_out(function, c, request, "request");
     }
-    if (weft_unlikely(err != MPI_SUCCESS)) {
+    if (err != MPI_SUCCESS) {
         return err;
     }
     weft_record_quickly(call, site, c->context | WEFT_PLANE_P2P, dest, tag, bytes);
-    if (weft_likely(dest != MPI_PROC_NULL)) {
-        rc = start_isend(c, dest, tag, buffer, count, weft_datatype_from_handle(datatype),
-                         bytes, WEFT_PLANE_P2P | (unsigned)mode, &made);
+    if (dest != MPI_PROC_NULL) {
+        const struct weft_data data =
+            weft_data_of(buffer, count, weft_datatype_from_handle(datatype), bytes);
+
+        rc = weft_isend_data(c, dest, tag, &data, WEFT_PLANE_P2P | (unsigned)mode, &made);
     }
     weft_record_end();
-    if (weft_unlikely(rc != WEFT_OK)) {
+    if (rc != WEFT_OK) {
         return weft_raise_rc(c, rc, function);
     }
     *request = made->handle;
     return MPI_SUCCESS;
+}
+
+/* The way of a small message is in line: see p2p/send_small.h. */
+static ALWAYS_INLINE int isend_on(struct weft_comm *c, const void *buffer,
+                                  MPI_Count count, MPI_Datatype datatype, int dest,
+                                  int tag, MPI_Comm comm, enum weft_send_mode mode,
+                                  MPI_Request *request, enum weft_call_number call,
+                                  const void *site)
+{
+    struct weft_request *made = &weft_request_sent;
+    struct weft_trace_slot *slot;
+    uint32_t bytes;
+    enum weft_rc rc;
+
+    if (weft_unlikely(!weft_is_plain_buffer(buffer, count, datatype, &bytes) ||
+                      !weft_is_plain_rank(c, dest, tag) || request == NULL)) {
+        return isend_unusual(buffer, count, datatype, dest, tag, comm, mode, request,
+                             call, site);
+    }
+    weft_lock();
+    slot = weft_record_untimed(call, site, c->context | WEFT_PLANE_P2P, dest, tag, bytes);
+    weft_recorder_enter();
+    rc = weft_send_small(c, dest, tag, buffer, bytes, WEFT_PLANE_P2P,
+                         mode == WEFT_SEND_STANDARD);
+    weft_trace_set_time(slot);
+    if (weft_unlikely(rc == WEFT_AGAIN)) {
+        rc = weft_isend_block(c, dest, tag, buffer, bytes,
+                              WEFT_PLANE_P2P | (unsigned)mode, &made);
+        weft_engine_leave();
+    }
+    weft_recorder_leave();
+    weft_unlock();
+    if (weft_unlikely(rc != WEFT_OK)) {
+        return weft_raise_rc(c, rc, weft_trace_name(call));
+    }
+    *request = made->handle;
+    return MPI_SUCCESS;
+}
+
+static __attribute__((noinline)) int
+isend_elsewhere(const void *buffer, MPI_Count count, MPI_Datatype datatype, int dest,
+                int tag, MPI_Comm comm, enum weft_send_mode mode, MPI_Request *request,
+                enum weft_call_number call, const void *site)
+{
+    struct weft_comm *c = weft_comm_from_handle(comm);
+
+    return weft_likely(c != NULL) ? isend_on(c, buffer, count, datatype, dest, tag, comm,
+                                             mode, request, call, site)
+                                  : isend_unusual(buffer, count, datatype, dest, tag,
+                                                  comm, mode, request, call, site);
+}
+
+static ALWAYS_INLINE int isend_checked(enum weft_call_number call, const void *site,
+                                       const void *buffer, MPI_Count count,
+                                       MPI_Datatype datatype, int dest, int tag,
+                                       MPI_Comm comm, enum weft_send_mode mode,
+                                       MPI_Request *request)
+{
+    return weft_likely(comm == MPI_COMM_WORLD)
+               ? isend_on(&weft_comm_world, buffer, count, datatype, dest, tag, comm,
+                          mode, request, call, site)
+               : isend_elsewhere(buffer, count, datatype, dest, tag, comm, mode, request,
+                                 call, site);
 }
 
 /* Of a receive that failed. */
@@ -306,44 +356,73 @@ static ALWAYS_INLINE int recv_checked(enum weft_call_number call, const void *si
 }
 
 /* The caller notes that the call returns: it may be MPI_Sendrecv. */
-static ALWAYS_INLINE int irecv_checked(enum weft_call_number call, const void *site,
-                                       const char *function, void *buffer,
-                                       MPI_Count count, MPI_Datatype datatype, int source,
-                                       int tag, MPI_Comm comm, MPI_Request *request)
+static __attribute__((noinline)) int
+irecv_unusual(void *buffer, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+              MPI_Comm comm, MPI_Request *request, enum weft_call_number call,
+              const void *site)
 {
-    struct weft_datatype *type;
+    const char *function = weft_trace_name(call);
     struct weft_comm *c;
     struct weft_request *made;
     size_t bytes = 0;
     enum weft_rc rc;
     int err = weft_check_comm(function, comm, &c);
 
-    if (weft_likely(err == MPI_SUCCESS)) {
+    if (err == MPI_SUCCESS) {
         err = weft_check_buffer(function, c, buffer, count, datatype, &bytes);
     }
-    if (weft_likely(err == MPI_SUCCESS)) {
+    if (err == MPI_SUCCESS) {
         err = weft_check_source(function, c, source, tag);
     }
-    if (weft_likely(err == MPI_SUCCESS)) {
+    if (err == MPI_SUCCESS) {
         err = weft_check_out(function, c, request, "request");
     }
-    if (weft_unlikely(err != MPI_SUCCESS)) {
+    if (err != MPI_SUCCESS) {
         return err;
     }
     weft_record_quickly(call, site, c->context | WEFT_PLANE_P2P, source, tag, bytes);
-    type = weft_datatype_from_handle(datatype);
-    if (weft_unlikely(source == MPI_PROC_NULL)) {
+    if (source == MPI_PROC_NULL) {
         rc = weft_irecv_nothing(c, &made);
-    } else if (weft_likely(is_dense(type, count, bytes))) {
-        rc = weft_irecv(c, WEFT_PLANE_P2P, source, tag, weft_datatype_data(type, buffer),
-                        bytes, &made);
     } else {
-        const struct weft_data data = weft_data_of(buffer, count, type, bytes);
+        const struct weft_data data =
+            weft_data_of(buffer, count, weft_datatype_from_handle(datatype), bytes);
 
         rc = weft_irecv_data(c, WEFT_PLANE_P2P, source, tag, &data, &made);
     }
-    if (weft_unlikely(rc != WEFT_OK)) {
+    if (rc != WEFT_OK) {
         return weft_raise_rc(c, rc, function);
+    }
+    *request = made->handle;
+    return MPI_SUCCESS;
+}
+
+/* The caller notes that the call returns. */
+static ALWAYS_INLINE int irecv_checked(enum weft_call_number call, const void *site,
+                                       void *buffer, MPI_Count count,
+                                       MPI_Datatype datatype, int source, int tag,
+                                       MPI_Comm comm, MPI_Request *request)
+{
+    struct weft_comm *c = weft_likely(comm == MPI_COMM_WORLD)
+                              ? &weft_comm_world
+                              : weft_comm_from_handle(comm);
+    struct weft_request *made;
+    uint32_t bytes;
+    enum weft_rc rc;
+
+    if (weft_unlikely(c == NULL ||
+                      !weft_is_plain_buffer(buffer, count, datatype, &bytes) ||
+                      !weft_is_plain_rank(c, source, tag) || request == NULL)) {
+        return irecv_unusual(buffer, count, datatype, source, tag, comm, request, call,
+                             site);
+    }
+    weft_lock();
+    weft_record(call, site, c->context | WEFT_PLANE_P2P, source, tag, bytes);
+    weft_recorder_enter();
+    rc = weft_irecv_block(c, source, tag, buffer, bytes, &made);
+    weft_engine_leave();
+    weft_unlock();
+    if (weft_unlikely(rc != WEFT_OK)) {
+        return weft_raise_rc(c, rc, weft_trace_name(call));
     }
     *request = made->handle;
     return MPI_SUCCESS;
@@ -358,8 +437,8 @@ static int sendrecv_checked(enum weft_call_number call, const void *site,
 {
     MPI_Request request;
     int send_err;
-    int err = irecv_checked(call, site, function, recvbuf, recvcount, recvtype, source,
-                            recvtag, comm, &request);
+    int err = irecv_checked(call, site, recvbuf, recvcount, recvtype, source, recvtag,
+                            comm, &request);
 
     if (err != MPI_SUCCESS) {
         return err;
@@ -399,24 +478,24 @@ WEFT_WEAK_ALIAS(MPI_Rsend, PMPI_Rsend);
 int PMPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
                MPI_Comm comm, MPI_Request *request)
 {
-    return isend_checked(ORIGIN(Isend), "MPI_Isend", buf, count, datatype, dest, tag,
-                         comm, WEFT_SEND_STANDARD, request);
+    return isend_checked(ORIGIN(Isend), buf, count, datatype, dest, tag, comm,
+                         WEFT_SEND_STANDARD, request);
 }
 WEFT_WEAK_ALIAS(MPI_Isend, PMPI_Isend);
 
 int PMPI_Issend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
                 MPI_Comm comm, MPI_Request *request)
 {
-    return isend_checked(ORIGIN(Issend), "MPI_Issend", buf, count, datatype, dest, tag,
-                         comm, WEFT_SEND_SYNCHRONOUS, request);
+    return isend_checked(ORIGIN(Issend), buf, count, datatype, dest, tag, comm,
+                         WEFT_SEND_SYNCHRONOUS, request);
 }
 WEFT_WEAK_ALIAS(MPI_Issend, PMPI_Issend);
 
 int PMPI_Irsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
                 MPI_Comm comm, MPI_Request *request)
 {
-    return isend_checked(ORIGIN(Irsend), "MPI_Irsend", buf, count, datatype, dest, tag,
-                         comm, WEFT_SEND_READY, request);
+    return isend_checked(ORIGIN(Irsend), buf, count, datatype, dest, tag, comm,
+                         WEFT_SEND_READY, request);
 }
 WEFT_WEAK_ALIAS(MPI_Irsend, PMPI_Irsend);
 
@@ -430,8 +509,8 @@ WEFT_WEAK_ALIAS(MPI_Recv, PMPI_Recv);
 int PMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
                MPI_Comm comm, MPI_Request *request)
 {
-    int err = irecv_checked(ORIGIN(Irecv), "MPI_Irecv", buf, count, datatype, source, tag,
-                            comm, request);
+    int err =
+        irecv_checked(ORIGIN(Irecv), buf, count, datatype, source, tag, comm, request);
 
     weft_record_end();
     return err;
@@ -478,24 +557,24 @@ WEFT_WEAK_ALIAS(MPI_Rsend_c, PMPI_Rsend_c);
 int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
                  int tag, MPI_Comm comm, MPI_Request *request)
 {
-    return isend_checked(ORIGIN(Isend_c), "MPI_Isend_c", buf, count, datatype, dest, tag,
-                         comm, WEFT_SEND_STANDARD, request);
+    return isend_checked(ORIGIN(Isend_c), buf, count, datatype, dest, tag, comm,
+                         WEFT_SEND_STANDARD, request);
 }
 WEFT_WEAK_ALIAS(MPI_Isend_c, PMPI_Isend_c);
 
 int PMPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
                   int tag, MPI_Comm comm, MPI_Request *request)
 {
-    return isend_checked(ORIGIN(Issend_c), "MPI_Issend_c", buf, count, datatype, dest,
-                         tag, comm, WEFT_SEND_SYNCHRONOUS, request);
+    return isend_checked(ORIGIN(Issend_c), buf, count, datatype, dest, tag, comm,
+                         WEFT_SEND_SYNCHRONOUS, request);
 }
 WEFT_WEAK_ALIAS(MPI_Issend_c, PMPI_Issend_c);
 
 int PMPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
                   int tag, MPI_Comm comm, MPI_Request *request)
 {
-    return isend_checked(ORIGIN(Irsend_c), "MPI_Irsend_c", buf, count, datatype, dest,
-                         tag, comm, WEFT_SEND_READY, request);
+    return isend_checked(ORIGIN(Irsend_c), buf, count, datatype, dest, tag, comm,
+                         WEFT_SEND_READY, request);
 }
 WEFT_WEAK_ALIAS(MPI_Irsend_c, PMPI_Irsend_c);
 
@@ -509,8 +588,8 @@ WEFT_WEAK_ALIAS(MPI_Recv_c, PMPI_Recv_c);
 int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                  MPI_Comm comm, MPI_Request *request)
 {
-    int err = irecv_checked(ORIGIN(Irecv_c), "MPI_Irecv_c", buf, count, datatype, source,
-                            tag, comm, request);
+    int err =
+        irecv_checked(ORIGIN(Irecv_c), buf, count, datatype, source, tag, comm, request);
 
     weft_record_end();
     return err;

@@ -46,10 +46,14 @@ WEFT_MUST_CHECK enum weft_rc weft_isend(struct weft_comm *comm, int dest, int ta
                                         const void *buffer, size_t bytes, unsigned flags,
                                         struct weft_request **out);
 
-/* With the lock: a message for which weft_send_small() has returned WEFT_AGAIN. */
+/* With the lock: a message for which weft_send_small() has returned WEFT_AGAIN. The
+ * second leaves *out alone if the message went out without a request. */
 WEFT_MUST_CHECK enum weft_rc weft_send_block(const struct weft_comm *comm, int dest,
                                              int tag, const void *buffer, size_t bytes,
                                              unsigned flags);
+WEFT_MUST_CHECK enum weft_rc weft_isend_block(struct weft_comm *comm, int dest, int tag,
+                                              const void *buffer, size_t bytes,
+                                              unsigned flags, struct weft_request **out);
 
 /* The result of a blocking receive. */
 struct weft_received {
@@ -71,6 +75,10 @@ WEFT_MUST_CHECK enum weft_rc weft_recv_call(const struct weft_comm *comm,
 WEFT_MUST_CHECK enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane,
                                         int source, int tag, void *buffer, size_t bytes,
                                         struct weft_request **out);
+/* With the lock: a receive on the plane of messages. */
+WEFT_MUST_CHECK enum weft_rc weft_irecv_block(struct weft_comm *comm, int source, int tag,
+                                              void *buffer, size_t bytes,
+                                              struct weft_request **out);
 
 /* The four calls for data of any layout. Each takes the lock. */
 WEFT_MUST_CHECK enum weft_rc weft_send_data(const struct weft_comm *comm, int dest,

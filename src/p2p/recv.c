@@ -279,6 +279,12 @@ enum weft_rc weft_irecv(struct weft_comm *comm, enum weft_plane plane, int sourc
     return rc;
 }
 
+enum weft_rc weft_irecv_block(struct weft_comm *comm, int source, int tag, void *buffer,
+                              size_t bytes, struct weft_request **out)
+{
+    return weft_irecv_locked(comm, WEFT_PLANE_P2P, source, tag, buffer, bytes, out);
+}
+
 enum weft_rc weft_irecv_data_locked(struct weft_comm *comm, enum weft_plane plane,
                                     int source, int tag, const struct weft_data *data,
                                     struct weft_request **out)

@@ -277,6 +277,24 @@ enum weft_rc weft_send(const struct weft_comm *comm, int dest, int tag,
     return rc;
 }
 
+/* A function of its own, not inlined, as weft_send_block(). */
+__attribute__((noinline)) enum weft_rc weft_isend_block(struct weft_comm *comm, int dest,
+                                                        int tag, const void *buffer,
+                                                        size_t bytes, unsigned flags,
+                                                        struct weft_request **out)
+{
+    const struct weft_data data = {.buffer = buffer, .bytes = bytes};
+    struct weft_p2p_request *send;
+    enum weft_rc rc = weft_p2p_send_slow(comm, dest, tag, &data, flags, false, &send);
+
+    if (send != NULL) {
+        weft_request_set_comm(&send->base, comm);
+        weft_request_hand_out(&send->base);
+        *out = &send->base;
+    }
+    return rc;
+}
+
 enum weft_rc weft_isend_locked(struct weft_comm *comm, int dest, int tag,
                                const void *buffer, size_t bytes, unsigned flags,
                                struct weft_request **out)
@@ -284,18 +302,9 @@ enum weft_rc weft_isend_locked(struct weft_comm *comm, int dest, int tag,
     enum weft_rc rc = send_now(comm, dest, tag, buffer, bytes, flags);
 
     *out = &weft_request_sent;
-    if (weft_unlikely(rc == WEFT_AGAIN)) {
-        const struct weft_data data = {.buffer = buffer, .bytes = bytes};
-        struct weft_p2p_request *send;
-
-        rc = weft_p2p_send_slow(comm, dest, tag, &data, flags, false, &send);
-        if (send != NULL) {
-            weft_request_set_comm(&send->base, comm);
-            weft_request_hand_out(&send->base);
-            *out = &send->base;
-        }
-    }
-    return rc;
+    return weft_likely(rc != WEFT_AGAIN)
+               ? rc
+               : weft_isend_block(comm, dest, tag, buffer, bytes, flags, out);
 }
 
 enum weft_rc weft_isend(struct weft_comm *comm, int dest, int tag, const void *buffer,

@@ -73,8 +73,10 @@ P
 run_tests() {
     local name=$1 log=$2 dir="$out/$1"
     shift 2
+    tools/budget --speed "$out/speeds"
     timeout 3000 meson test -C "$dir" --num-processes 2 --logbase "$log" "$@" \
         >"$out/$name.$log.log" 2>&1 </dev/null
+    tools/budget --speed "$out/speeds"
     count_log "$name" "$dir/meson-logs/$log.json"
 }
 
@@ -101,7 +103,7 @@ build_and_test() {
 
 # count_budget NAME: prints what each suite of that build spent, of what it was allowed
 count_budget() {
-    if tools/budget --report "$1" "$out/$1/meson-logs/testlog.json"; then
+    if tools/budget --report "$1" "$out/$1/meson-logs/testlog.json" "$out/speeds"; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))

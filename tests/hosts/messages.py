@@ -47,7 +47,7 @@ def run(command, *words, code=0, variables=None):
                    variables=variables).finish()
     claim(done.code == code,
           f"{words}: code {done.code} instead of {code}\n{done.err[-3000:].decode()}")
-    claim(wait_until(lambda: not left(), 2), f"{words}: processes are left: {left()}")
+    claim(wait_until(lambda: not left(), 30), f"{words}: processes are left: {left()}")
     return done
 
 

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from common import (HOST, OF_MPIEXEC, Running, Terminal, case, claim, equal, failure,
+from common import (HOST, OF_MPIEXEC, PATIENCE, Running, Terminal, case, claim, equal, failure,
                     is_sanitized, line, lines_are_whole, main, mpiexec, mpiexec_path, program,
                     read_report, start, state_of, wait_until, processes_with)
 
@@ -503,7 +503,7 @@ def a_line_that_was_begun_is_ended_before_others_speak():
             "else head -c 255000 /dev/zero | tr '\\0' L; echo; fi")
     run = start("-n", 2, "sh", "-c", talk)
     # Nobody reads: the long line fills our pipe, the keeper, and the pipe of its rank.
-    claim(wait_until(lambda: len(processes_with(run.mark)) == OF_MPIEXEC, 5),
+    claim(wait_until(lambda: len(processes_with(run.mark)) == OF_MPIEXEC, PATIENCE),
           "the ranks go on")
     equal(run.end().out, b"L" * 255000 + b"\nshort\n")
 
@@ -622,7 +622,6 @@ def a_reader_that_leaves_ends_the_job():
     command = f"{mpiexec_path()} -n 4 yes | head -1; echo ${{PIPESTATUS[0]}}"
     done = Running(["bash", "-c", command]).end()
     equal(done.out, b"y\n141\n")
-    claim(done.seconds < 5, "it took long")
 
 
 @case("output")
@@ -685,9 +684,9 @@ def a_prompt_is_shown_and_answered():
     shown = terminal("-n", 2, "sh", "-c", "test $PMI_RANK = 1 && exit; "
                      "printf 'name? '; read x; echo hello $x")
     time.sleep(0.3)
-    shown.expect(b"name? ", 1)
+    shown.expect(b"name? ", PATIENCE)
     shown.type(b"Anna\n")
-    shown.expect(b"hello Anna\r\n", 2)
+    shown.expect(b"hello Anna\r\n", PATIENCE)
     equal(shown.end(), (0, ""))
 
 
@@ -714,23 +713,29 @@ def control_c_ends_the_job_in_one_line():
     for _ in range(2):
         shown.expect(b"ready\r\n")
     shown.type(b"\x03")
-    code, text = shown.end(3)
+    code, text = shown.end()
     equal(code, 130)
     claim(re.fullmatch(r"mpiexec: Interrupt: ending the job.*\n", text), repr(text))
 
 
-@case("terminal")
-def a_second_control_c_ends_it_at_once():
+def seconds_of_an_end_by(typed):
+    """Of a job whose ranks ignore the signal, after as many Ctrl-C."""
     shown = terminal("-n", 2, program("fail"), "never", "ignore")
     for _ in range(2):
         shown.expect(b"ready\r\n")
-    shown.type(b"\x03")
-    shown.expect(b"ending the job")
     begin = time.monotonic()
     shown.type(b"\x03")
-    equal(shown.end(3)[0], 130)
-    seconds = time.monotonic() - begin
-    claim(seconds < 0.8, f"it took {seconds:.2f} s, like the grace after the first")
+    shown.expect(b"ending the job", PATIENCE)
+    for _ in range(typed - 1):
+        shown.type(b"\x03")
+    equal(shown.end()[0], 130)
+    return time.monotonic() - begin
+
+
+@case("terminal")
+def a_second_control_c_ends_it_at_once():
+    once, twice = (min(seconds_of_an_end_by(typed) for _ in range(2)) for typed in (1, 2))
+    claim(twice < once, f"{twice:.2f} s, and after one Ctrl-C {once:.2f} s")
 
 
 def is_rank(pid):
@@ -753,14 +758,14 @@ def control_z_stops_the_job_and_sigcont_continues_it():
     shown = terminal("-n", 2, "sh", "-c", "test $PMI_RANK = 1 && exit; "
                      "echo ready; read x; echo got $x")
     shown.expect(b"ready\r\n")
-    claim(wait_until(lambda: len(ranks_of(shown)) == 1, 2), "rank 1 has not ended")
+    claim(wait_until(lambda: len(ranks_of(shown)) == 1, PATIENCE), "rank 1 has not ended")
     only = ranks_of(shown)
     shown.type(b"\x1a")
-    claim(wait_until(lambda: state_of(shown.pid) == "T", 2), "mpiexec is not stopped")
-    claim(wait_until(lambda: [state_of(pid) for pid in only] == ["T"], 2),
+    claim(wait_until(lambda: state_of(shown.pid) == "T", PATIENCE), "mpiexec is not stopped")
+    claim(wait_until(lambda: [state_of(pid) for pid in only] == ["T"], PATIENCE),
           "rank 0 is not stopped")
     os.kill(shown.pid, signal.SIGCONT)
-    claim(wait_until(lambda: state_of(only[0]) == "S", 2), "rank 0 is not continued")
+    claim(wait_until(lambda: state_of(only[0]) == "S", PATIENCE), "rank 0 is not continued")
     shown.type(b"again\n")
     shown.expect(b"got again\r\n")
     equal(shown.end(), (0, ""))
@@ -778,8 +783,8 @@ def in_the_background_it_leaves_typed_input_alone():
     shown.type(b"read word; echo got $word; wait; echo code $?; exit 0\n")
     time.sleep(0.2)
     shown.type(b"for the shell\n")
-    shown.expect(b"got for the shell", 5)
-    shown.expect(b"code 0", 5)
+    shown.expect(b"got for the shell", PATIENCE)
+    shown.expect(b"code 0", PATIENCE)
     equal(shown.end()[0], 0)
 
 
@@ -792,8 +797,8 @@ def typed_ahead_input_that_nobody_reads_does_not_block_mpiexec():
         shown.type(b"x" * 2099 + b"\n")
         time.sleep(0.005)
     shown.type(b"\x03")
-    shown.expect(b"ending the job", 1)
-    equal(shown.end(3)[0], 130)
+    shown.expect(b"ending the job", PATIENCE)
+    equal(shown.end()[0], 130)
 
 
 # ---- signals and time ----
@@ -886,12 +891,12 @@ def a_signal_that_ends_mpiexec_ends_the_job():
 @case("signals")
 def a_signal_ends_mpiexec_that_waits_for_its_reader():
     run = start("-n", 4, program("talk"), "flood", 60000)
-    claim(wait_until(lambda: len(processes_with(run.mark)) == OF_MPIEXEC, 5),
+    claim(wait_until(lambda: len(processes_with(run.mark)) == OF_MPIEXEC, PATIENCE),
           "the ranks go on")
     time.sleep(0.1)
     equal(run.process.poll(), None, "nobody has read, and it has ended")
     run.send(signal.SIGTERM)
-    claim(wait_until(lambda: run.process.poll() is not None, 2), "it goes on waiting")
+    claim(wait_until(lambda: run.process.poll() is not None, PATIENCE), "it goes on waiting")
     run.end(143, ["^mpiexec: Terminated: ending the job$"])
 
 
@@ -917,7 +922,7 @@ def a_rank_may_use_the_second_that_it_has():
         run = start("-n", 2, *options, *SAVE_AT_THE_END)
         run.expect("ready", 2)
         if options:
-            claim(wait_until(lambda m=run.mark: states(m).count("T") == 2, 5), "running")
+            claim(wait_until(lambda m=run.mark: states(m).count("T") == 2, PATIENCE), "running")
         run.send(signal.SIGTERM)
         equal(run.end(143, ["Terminated: ending the job"]).lines(), ["saved", "saved"])
 
@@ -944,10 +949,9 @@ def a_caller_that_ignores_its_children_does_no_harm():
 def timeout_ends_the_job_with_124():
     done = mpiexec("-n", 2, "--timeout", "0.5", "sleep", "60", code=124,
                    says=[r"^mpiexec: no end after 0\.5 s \(--timeout\): ending the job$"])
-    claim(0.5 <= done.seconds < 1.5, f"it took {done.seconds:.2f} s")
-    stubborn = mpiexec("-n", 2, "--timeout", "0.5", program("fail"), "never", "ignore",
-                       code=124, says=["--timeout"])
-    claim(stubborn.seconds < 2.5, f"it took {stubborn.seconds:.2f} s")
+    claim(0.5 <= done.seconds < 30, f"it took {done.seconds:.2f} s")  # not all of its sleep
+    mpiexec("-n", 2, "--timeout", "0.5", program("fail"), "never", "ignore", code=124,
+            says=["--timeout"])
     mpiexec("-n", 2, "--timeout", "60", "true")
 
 
@@ -1164,7 +1168,7 @@ def too_few_descriptors_are_said_in_one_line():
         resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
     says = [failure(None, "sleep", "cannot make pipes: Too many open files: .*ulimit -n.*")]
     done = mpiexec("-n", 40, "sleep", 60, code=126, says=says, preexec_fn=lower)
-    claim(done.seconds < 5, f"it took {done.seconds:.1f} s")
+    claim(done.seconds < 30, f"it took {done.seconds:.1f} s")  # not all of its sleep
 
 
 # ---- descriptors, and who is a rank ----

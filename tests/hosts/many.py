@@ -97,12 +97,13 @@ SLACK = 1
 
 # What is started, its exit code, and how many times a message goes all the way between the
 # root and the farthest daemon: greeting and setup, both of which each level waits for;
-# ready, start, ended, close, closed; and besides, the failure and its stop, or a request
-# and its answer, twice the way each, and a barrier.
+# ready, start, ended, close, closed; and besides, the failure, its stop, and the clocks and
+# black boxes that are asked for and answered; or a request and its answer, twice the way
+# each, and a barrier.
 JOURNEYS = {
     "start and end": (("true",), 0, 7),
     "lookup": (("keys", "half"), 0, 13),
-    "abort": (("sh", "-c", "test $PMI_RANK = {last} && exit 5; exec sleep 1000"), 5, 9),
+    "abort": (("sh", "-c", "test $PMI_RANK = {last} && exit 5; exec sleep 1000"), 5, 13),
 }
 
 

@@ -6,11 +6,21 @@
 #include "p2p/state.h"
 #include "transfer/packets.h"
 
+#include <dlfcn.h>
+#include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#define SEEN __attribute__((visibility("default"), used))
+#define SEEN   __attribute__((visibility("default"), used))
+#define QUEUES "libweft_queues.so"
 
-SEEN const char MPIR_dll_name[] = WEFT_QUEUES_PATH;
+enum { NAME_BYTES = 1024 };
+
+/* The path from Init on. A program that is linked with libmpi_abi.a has only the name. */
+SEEN char MPIR_dll_name[NAME_BYTES] = QUEUES;
 
 SEEN struct weft_queue_table weft_queue_table = {
     .magic = WEFT_QUEUE_MAGIC,
@@ -95,8 +105,37 @@ SEEN struct weft_queue_table weft_queue_table = {
     .any_tag = WEFT_ANY_TAG,
 };
 
+/*
+ * Finds the library from the place of the one that this function is in, so that a prefix
+ * can be moved: beside it, or where Debian's packages or a build have it.
+ */
+static void find_library(void)
+{
+    static const char *const places[] = {QUEUES, "weft/lib/" QUEUES, "../queues/" QUEUES};
+    char folder[PATH_MAX];
+    char path[NAME_BYTES];
+    Dl_info here;
+    char *slash;
+
+    if (dladdr(&weft_queue_table, &here) == 0 || here.dli_fname == NULL ||
+        realpath(here.dli_fname, folder) == NULL) {
+        return;
+    }
+    slash = strrchr(folder, '/');
+    slash[1] = '\0';
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        const int bytes = snprintf(path, sizeof(path), "%s%s", folder, places[i]);
+
+        if (bytes < (int)sizeof(path) && access(path, R_OK) == 0) {
+            memcpy(MPIR_dll_name, path, (size_t)bytes + 1);
+            return;
+        }
+    }
+}
+
 void weft_queues_open(void)
 {
+    find_library();
     weft_queue_table.comm_pool = weft_handle_pool(WEFT_KIND_COMM);
     weft_queue_table.request_pool = weft_handle_pool(WEFT_KIND_REQUEST);
 }

@@ -107,7 +107,10 @@ struct weft_queue_table {
     int32_t any_tag;
 };
 
-/* Completes the table, when the pools of communicators and requests are there. */
+/*
+ * Completes the table, when the pools of communicators and requests are there, and finds
+ * the library.
+ */
 void weft_queues_open(void);
 
 #endif

@@ -526,6 +526,9 @@
 #define WEFT_S_SEGMENT_MAP  "cannot map the memory that ranks share, %zu bytes: %s%s"
 #define WEFT_S_SEGMENT_MAKE "cannot make the memory that ranks share, %llu bytes: %s%s"
 #define WEFT_S_SEGMENT_OPEN "cannot make the memory that ranks share: %s"
+#define WEFT_S_SEGMENT_NO_FILE                                                           \
+    "cannot make the memory that ranks share: memfd_create is refused, and %s: %s: "     \
+    "allow memfd_create, or mount a larger /dev/shm"
 #define WEFT_S_SEGMENT_USER                                                              \
     "%s belongs to another user, or another user can change it: it is not used"
 #define WEFT_S_SEGMENT_NONE                                                              \

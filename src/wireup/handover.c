@@ -5,6 +5,7 @@
 #include "base/futex.h"
 #include "base/log.h"
 #include "base/texts.h"
+#include "wireup/backing.h"
 #include "wireup/passing.h"
 #include "wireup/same.h"
 #include "wireup/secret.h"
@@ -243,6 +244,8 @@ static enum weft_rc make_file(const char *name, struct weft_segment *segment)
     /* What precedes the slices is all that is not zero. */
     atomic_store_explicit(&segment->header->attached, 0, memory_order_relaxed);
     if (ftruncate(fd, (off_t)segment->header->bytes) != 0 ||
+        !weft_backing_reserve(fd, segment->slices_at +
+                                      segment->slice_bytes * segment->local_size) ||
         pwrite(fd, segment->header, segment->header->slices_at, 0) !=
             (ssize_t)segment->header->slices_at ||
         rename(aside, path) != 0) {

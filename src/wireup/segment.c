@@ -5,6 +5,7 @@
 #include "base/process.h"
 #include "base/texts.h"
 #include "base/wait.h"
+#include "wireup/backing.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -49,6 +50,12 @@ static void lay_out(struct weft_segment_header *h, const struct weft_segment_pla
     h->heap_at = h->slices_at + h->slice_bytes * h->slot_count;
     h->heap_bytes = WEFT_SEGMENT_RANGE_BYTES * h->slot_count;
     h->bytes = h->heap_at + h->heap_bytes;
+}
+
+/* All that the ranks of the node use; the spare slots and the heap are behind it. */
+static uint64_t used_bytes(const struct weft_segment_header *h)
+{
+    return h->slices_at + h->slice_bytes * h->local_size;
 }
 
 static void note_processors(struct weft_segment_header *h, bool is_by_launcher)
@@ -145,17 +152,35 @@ static enum weft_rc fail_to_make(int fd, uint64_t bytes)
     return WEFT_ERR_SYSTEM;
 }
 
+/* Keeps others from changing the size; where that cannot be, reserves the pages. */
+static bool secure(int fd, const char *place, const struct weft_segment_header *h)
+{
+    if (weft_backing_is_named(place)) {
+        weft_log_info("the memory that ranks share is a file in %s: memfd_create is "
+                      "refused",
+                      place);
+        return weft_backing_reserve(fd, used_bytes(h));
+    }
+    return fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
+}
+
 enum weft_rc weft_segment_create(const struct weft_segment_plan *plan,
                                  struct weft_segment *out)
 {
     struct weft_segment_header h = {.magic = 0};
-    int fd = memfd_create("weft", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    const char *place;
+    int fd;
 
+    lay_out(&h, plan);
+    fd = weft_backing_open(used_bytes(&h), &place);
+    if (fd < 0 && weft_backing_is_named(place)) {
+        weft_log_error(WEFT_S_SEGMENT_NO_FILE, place, strerror(errno));
+        return WEFT_ERR_SYSTEM;
+    }
     if (fd < 0) {
         weft_log_error(WEFT_S_SEGMENT_OPEN, strerror(errno));
         return WEFT_ERR_SYSTEM;
     }
-    lay_out(&h, plan);
     note_processors(&h, plan->is_by_launcher);
     if (plan->secret != NULL) {
         memcpy(h.secret, plan->secret, sizeof(h.secret));
@@ -163,7 +188,7 @@ enum weft_rc weft_segment_create(const struct weft_segment_plan *plan,
     if ((plan->secret == NULL &&
          getrandom(h.secret, sizeof(h.secret), 0) != (ssize_t)sizeof(h.secret)) ||
         !set_size_of(fd, &h) || pwrite(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) ||
-        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+        !secure(fd, place, &h)) {
         return fail_to_make(fd, h.bytes);
     }
     if (map_it(fd, &h, out) != WEFT_OK) {

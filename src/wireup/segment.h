@@ -185,8 +185,9 @@ struct weft_segment_plan {
 /*
  * Makes a segment with a header; the caller then fills the map and the slots. `fd` is
  * close-on-exec, and its size is sealed, so that no process can truncate it under
- * another. The set of processors is the caller's own, if it is a launcher; otherwise it
- * is all that are online, because a rank may be bound to a part of the job's processors.
+ * another; where memfd_create is refused, see backing.h. The set of processors is the
+ * caller's own, if it is a launcher; otherwise it is all that are online, because a rank
+ * may be bound to a part of the job's processors.
  */
 WEFT_MUST_CHECK enum weft_rc weft_segment_create(const struct weft_segment_plan *plan,
                                                  struct weft_segment *out);

@@ -1,5 +1,8 @@
 #include "guard.h"
 
+#include "descriptors.h"
+#include "proc.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -117,11 +120,15 @@ static int kill_marked(void)
     return count;
 }
 
-/* Until nothing is found twice: a process inside execve() has no mark for a moment. */
+/* Until nothing is found twice: a process inside execve() has no mark for a moment. The
+ * numbers in a /proc that is not ours would be those of other processes. */
 static void sweep(void)
 {
     const struct timespec pause = {.tv_sec = 0, .tv_nsec = 5000000};
 
+    if (!proc_is_ours()) {
+        return;
+    }
     for (int round = 0, clean = 0; round < ROUNDS_MOST && clean < CLEAN_ROUNDS; round++) {
         clean = kill_marked() == 0 ? clean + 1 : 0;
         nanosleep(&pause, NULL);
@@ -150,7 +157,7 @@ static void stand(int argc, char **argv, int in)
     ssize_t n;
 
     hide(argc, argv);
-    if (dup2(in, 0) < 0 || close_range(1, ~0u, 0) != 0) {
+    if (dup2(in, 0) < 0 || !descriptors_close_from(1)) {
         return; /* holding what others wait for would be worse than no guard */
     }
     do {

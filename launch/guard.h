@@ -10,7 +10,7 @@
  *
  * The mark is in WEFT_KEPT, a list: a job inside a rank adds its own to that of the outer
  * one. A program that clears its environment is beyond this net, and so is everything if
- * the guard is killed with the other two.
+ * the guard is killed with the other two, or if /proc does not show our processes.
  */
 #ifndef WEFT_LAUNCH_GUARD_H
 #define WEFT_LAUNCH_GUARD_H

@@ -8,6 +8,8 @@
  */
 #include "job_parts.h"
 
+#include "descriptors.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -23,7 +25,7 @@ static int make_pipe(struct job *job, int *ours)
     int ends[2];
 
     if (pipe2(ends, O_CLOEXEC) != 0) {
-        return open("/dev/null", O_RDONLY | O_CLOEXEC);
+        return descriptors_open_nothing();
     }
     job->input = ends[1];
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
@@ -53,8 +55,7 @@ int job_choose_input(struct job *job, int *ours)
 
     *ours = -1;
     if (job_is_daemon(job)) {
-        return job_has_rank(job, 0) ? make_pipe(job, ours)
-                                    : open("/dev/null", O_RDONLY | O_CLOEXEC);
+        return job_has_rank(job, 0) ? make_pipe(job, ours) : descriptors_open_nothing();
     }
     if (!is_in_front) {
         setpgid(0, 0);
@@ -64,13 +65,13 @@ int job_choose_input(struct job *job, int *ours)
         if (!is_terminal || is_in_front) {
             watch_input(job);
         }
-        return open("/dev/null", O_RDONLY | O_CLOEXEC);
+        return descriptors_open_nothing();
     }
     if (!is_terminal) {
         return STDIN_FILENO;
     }
     if (!is_in_front) {
-        return open("/dev/null", O_RDONLY | O_CLOEXEC);
+        return descriptors_open_nothing();
     }
     job_watch(job, STDIN_FILENO, FROM_INPUT, 0);
     return make_pipe(job, ours);

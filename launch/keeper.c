@@ -28,7 +28,7 @@ struct processes {
     size_t room;
 };
 
-enum { SPARED_MOST = 64 };
+enum { SPARED_MOST = 64, PID_MOST = 4194304 /* the kernel's own bound */ };
 
 static struct {
     pid_t at[SPARED_MOST];
@@ -62,12 +62,31 @@ void keeper_adopt_orphans(void)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-static void read_all(struct processes *all)
+static bool add(struct processes *all, pid_t pid, pid_t parent)
+{
+    if (all->count == all->room) {
+        size_t room = all->room == 0 ? 256 : 2 * all->room;
+        struct process *grown = realloc(all->at, room * sizeof(*grown));
+
+        if (grown == NULL) {
+            return false; /* the next round gets further */
+        }
+        all->at = grown;
+        all->room = room;
+    }
+    all->at[all->count++] = (struct process){
+        .pid = pid,
+        .parent = parent,
+        .is_ours = false,
+    };
+    return true;
+}
+
+static void read_proc(struct processes *all)
 {
     DIR *folder = opendir("/proc");
     struct dirent *entry;
 
-    all->count = 0;
     while (folder != NULL && (entry = readdir(folder)) != NULL) {
         const pid_t pid = (pid_t)atoi(entry->d_name); /* 0: it is no process */
         struct proc_stat stat;
@@ -76,27 +95,60 @@ static void read_all(struct processes *all)
             continue;
         }
         stat = proc_stat(pid);
-        if (stat.state == 0) {
-            continue;
+        if (stat.state != 0 && !add(all, pid, stat.parent)) {
+            break;
         }
-        if (all->count == all->room) {
-            size_t room = all->room == 0 ? 256 : 2 * all->room;
-            struct process *grown = realloc(all->at, room * sizeof(*grown));
-
-            if (grown == NULL) {
-                break; /* the next round gets further */
-            }
-            all->at = grown;
-            all->room = room;
-        }
-        all->at[all->count++] = (struct process){
-            .pid = pid,
-            .parent = stat.parent,
-            .is_ours = false,
-        };
     }
     if (folder != NULL) {
         closedir(folder);
+    }
+}
+
+/* Adds those numbers from `first` to `last` that are children of ours. */
+static void try_numbers(struct processes *all, pid_t first, pid_t last)
+{
+    for (pid_t pid = first; pid <= last; pid++) {
+        siginfo_t info;
+
+        if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+            !add(all, pid, getpid())) {
+            return;
+        }
+    }
+}
+
+/*
+ * Without /proc the kernel still says of a number whether it is a child of ours. Numbers
+ * are given out in turn, so that those of our children lie between our own and the newest
+ * one, which a process tells that is made for it. Only children are found; what they have
+ * started becomes ours when they end, so that who kills gets to the bottom in rounds.
+ */
+static void read_children(struct processes *all)
+{
+    const pid_t own = getpid();
+    const pid_t newest = fork();
+
+    if (newest == 0) {
+        _exit(0);
+    }
+    if (newest > 0) {
+        waitpid(newest, NULL, 0);
+    }
+    if (newest > own) {
+        try_numbers(all, own + 1, newest - 1);
+    } else { /* they began anew, or there is no process to be had */
+        try_numbers(all, own + 1, PID_MOST);
+        try_numbers(all, 1, newest > 0 ? newest - 1 : own - 1);
+    }
+}
+
+static void read_all(struct processes *all)
+{
+    all->count = 0;
+    if (proc_is_ours()) {
+        read_proc(all);
+    } else {
+        read_children(all);
     }
 }
 

@@ -132,15 +132,16 @@ static int run(const struct plan *plan, const sigset_t *set)
     const bool is_held = plan != NULL && plan->is_held;
     int ends[2];
     pid_t keeper;
-    int code;
 
     if (pipe2(ends, O_CLOEXEC) != 0) {
-        perror(program_name);
+        fprintf(stderr, "%s: " TEXT_NO_KEEPER "\n", program_name, strerror(errno),
+                TEXT_CURE_DESCRIPTORS);
         return 1;
     }
     keeper = fork();
     if (keeper < 0) {
-        perror(program_name);
+        fprintf(stderr, "%s: " TEXT_NO_KEEPER "\n", program_name, strerror(errno),
+                errno == EAGAIN ? TEXT_CURE_PROCESSES : "");
         return 1;
     }
     if (keeper == 0) {
@@ -148,9 +149,7 @@ static int run(const struct plan *plan, const sigset_t *set)
         exit(keep(plan, ends[0]));
     }
     close(ends[0]);
-    code = watch(keeper, ends[1], set, is_held);
-    guard_dismiss();
-    return code;
+    return watch(keeper, ends[1], set, is_held);
 }
 
 int main(int argc, char **argv)
@@ -158,6 +157,7 @@ int main(int argc, char **argv)
     static struct plan plan;
     sigset_t set;
     bool is_daemon;
+    int code;
 
     fill_standard_descriptors();
     program_name = strrchr(argv[0], '/') != NULL ? strrchr(argv[0], '/') + 1 : argv[0];
@@ -178,5 +178,7 @@ int main(int argc, char **argv)
     keeper_adopt_orphans();
     block_signals(&set);
     keeper_spare(guard_start(argc, argv));
-    return run(is_daemon ? NULL : &plan, &set);
+    code = run(is_daemon ? NULL : &plan, &set);
+    guard_dismiss();
+    return code;
 }

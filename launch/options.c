@@ -12,6 +12,7 @@
 
 #include "base/spelling.h"
 #include "version.h"
+#include "wireup/limits.h"
 #include "texts.h"
 
 #include <errno.h>
@@ -207,8 +208,9 @@ static const char help[] =
     "                           the hosts of an allocation\n"
     "  -ppn N                   ranks on each host\n"
     "  --oversubscribe          allow more ranks than slots\n"
-    "  --report                 start no rank; report which network each pair of hosts "
-    "uses\n"
+    "  --report                 start no rank; report what each host keeps from a job, "
+    "at\n"
+    "                           what cost, and which network each pair of hosts uses\n"
     "  --version, --help        print the version, or this text\n"
     "\n"
     "Standard input goes to rank 0. The exit code is that of the first rank that "
@@ -662,11 +664,12 @@ static enum parsed parse_app(char ***at, struct plan *plan, struct app *app)
     return PARSED;
 }
 
-/* As many ranks of this width as mpiexec has processors for, and at least one. */
+/* As many ranks of this width as mpiexec can keep processors busy for, at least one. */
 static int ranks_for_processors(int width)
 {
     cpu_set_t set;
-    const int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+    const bool is_known = sched_getaffinity(0, sizeof(set), &set) == 0;
+    const int count = (int)weft_limit_busy("", is_known ? (uint32_t)CPU_COUNT(&set) : 1);
 
     return count > width ? count / width : 1;
 }

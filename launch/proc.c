@@ -45,6 +45,15 @@ struct proc_stat proc_stat(pid_t pid)
     return stat;
 }
 
+bool proc_is_ours(void)
+{
+    char target[32];
+    const ssize_t n = readlink("/proc/self", target, sizeof(target) - 1);
+
+    target[n > 0 ? n : 0] = '\0';
+    return atoi(target) == (int)getpid();
+}
+
 static uint64_t read_mask(const char *text, const char *name)
 {
     const char *line = strstr(text, name);

@@ -15,6 +15,10 @@ struct proc_stat {
 
 struct proc_stat proc_stat(pid_t pid);
 
+/* Has /proc the processes of this process's PID namespace, under their numbers here? A
+ * container may have no /proc, or still the one of its host. */
+bool proc_is_ours(void);
+
 /* Does the process survive this signal: does it catch or ignore it, does its first thread
  * block it, or does it take signals by sigwait() or signalfd()? A thread that blocks
  * every signal may do so for a moment only, as pthread_create() and fork() do, and die of

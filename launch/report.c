@@ -1,5 +1,6 @@
 /*
- * report.c - mpiexec --report: what two hosts would use between them, and why.
+ * report.c - mpiexec --report: what each host keeps from a job and what that costs
+ * (wireup/machine.h), what two hosts would use between them, and why.
  *
  * In three steps through the tree: every daemon says which addresses it has and at which
  * port it listens; the root sends that table to all; each tries to connect to every
@@ -12,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
+#include "wireup/machine.h"
 #include "wireup/net.h"
 
 #include <errno.h>
@@ -75,6 +77,29 @@ static int listen_for_probes(struct job *job, const struct weft_net_address *lis
     return port;
 }
 
+struct findings {
+    struct bytes lines;
+    int count;
+};
+
+static void add_finding(void *context, const char *line)
+{
+    struct findings *findings = context;
+
+    bytes_add_text(&findings->lines, line);
+    findings->count++;
+}
+
+static void add_machine(struct bytes *payload)
+{
+    struct findings findings = {.lines = {NULL, 0, 0}, .count = 0};
+
+    weft_machine_look(add_finding, &findings);
+    bytes_add_number(payload, findings.count);
+    bytes_add(payload, findings.lines.at, findings.lines.count);
+    bytes_free(&findings.lines);
+}
+
 void job_report_addresses(struct job *job)
 {
     struct weft_net_address list[WEFT_NET_MOST];
@@ -95,6 +120,7 @@ void job_report_addresses(struct job *job)
         bytes_add_number(&payload, list[i].megabits);
         bytes_add_text(&payload, list[i].left_out);
     }
+    add_machine(&payload);
     deliver(job, FRAME_ADDRESSES, &payload);
 }
 
@@ -256,6 +282,20 @@ static void describe_host(struct job *job, int d, struct reader *reader,
     }
     printf("%s; not used: %s\n", host->count == 0 ? " no address" : "",
            left_out[0] != '\0' ? left_out : "none");
+}
+
+/* What a host keeps from a job, a line each. */
+static void describe_machine(const char *host, struct reader *reader)
+{
+    const int64_t count = reader_number(reader);
+
+    for (int64_t i = 0; i < count && !reader->is_bad; i++) {
+        const char *line = reader_text(reader);
+
+        if (line != NULL) {
+            printf("%s: %s\n", host, line);
+        }
+    }
 }
 
 /* An address that two hosts have leads to one of them at most: it is nobody's. */
@@ -437,6 +477,7 @@ void job_on_report(struct job *job, const struct frame *frame, const char *paylo
     report = job->report;
     if (frame->kind == FRAME_ADDRESSES) {
         describe_host(job, frame->from, &reader, &report->all[frame->from]);
+        describe_machine(job->setup.layout.stations[frame->from].name, &reader);
         if (--report->missing == 0) {
             drop_duplicates(job, report);
             send_table(job, report);

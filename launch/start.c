@@ -4,6 +4,7 @@
  */
 #include "job_parts.h"
 
+#include "descriptors.h"
 #include "foreign.h"
 #include "texts.h"
 
@@ -308,7 +309,7 @@ static bool start_rank(struct job *job, int r, int input)
 
 void job_start_ranks(struct job *job)
 {
-    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int nothing = descriptors_open_nothing();
     int feed;
     int input = job_choose_input(job, &feed);
 

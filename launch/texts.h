@@ -102,7 +102,8 @@
 #define TEXT_CURE_DESCRIPTORS                                                            \
     ": raise the limit of open files (ulimit -n), or start fewer ranks here"
 #define TEXT_CURE_PROCESSES                                                              \
-    ": raise the limit of processes (ulimit -u), or start fewer ranks here"
+    ": raise the limit of processes (ulimit -u, or pids.max of the cgroup), or start "   \
+    "fewer ranks here"
 
 /* ---- what ends a job from outside ---- */
 
@@ -125,10 +126,11 @@
 
 /* ---- the host of mpiexec ---- */
 
-#define TEXT_PREPARE "cannot prepare the job: %s"
-#define TEXT_RANDOM  "cannot draw random numbers: %s"
-#define TEXT_WATCH   "cannot watch descriptor %d: %s"
-#define TEXT_NO_PMI  "rank %d speaks no PMI-1: %.80s"
+#define TEXT_NO_KEEPER "cannot start the process that keeps the job: %s%s"
+#define TEXT_PREPARE   "cannot prepare the job: %s"
+#define TEXT_RANDOM    "cannot draw random numbers: %s"
+#define TEXT_WATCH     "cannot watch descriptor %d: %s"
+#define TEXT_NO_PMI    "rank %d speaks no PMI-1: %.80s"
 #define TEXT_PMI_UNKNOWN                                                                 \
     "rank %d asks over PMI-1 for %s, which this version does not offer"
 

@@ -1,5 +1,7 @@
 #include "where.h"
 
+#include "descriptors.h"
+
 #include "base/clock.h"
 
 #include <poll.h>
@@ -51,7 +53,7 @@ static void be_child(pid_t parent, int fd)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NAME, "weft-where");
     setrlimit(RLIMIT_CORE, &none);
-    if (parent != getppid() || dup2(fd, 0) != 0 || close_range(1, ~0u, 0) != 0) {
+    if (parent != getppid() || dup2(fd, 0) != 0 || !descriptors_close_from(1)) {
         _exit(1);
     }
     where_serve(0);

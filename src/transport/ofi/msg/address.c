@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* A key is written once, so each opening, which all ranks do together, has its own. */
@@ -17,12 +18,33 @@ static void name_key(const struct weft_transport *tp, char *key, size_t room)
     snprintf(key, room, "msg-%u", tp->opening);
 }
 
+/* Has this host the address? A container may have only one kind. */
+static bool has_address(const char *text)
+{
+    struct sockaddr_storage address;
+    socklen_t bytes;
+    bool is_there = false;
+    int fd;
+
+    if (!weft_net_address_of(text, 0, &address, &bytes)) {
+        return false;
+    }
+    fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0) {
+        is_there = bind(fd, (const struct sockaddr *)&address, bytes) == 0;
+        close(fd);
+    }
+    return is_there;
+}
+
 static int list_loopback(struct weft_net_address *list)
 {
+    const bool is_sixth = !has_address("127.0.0.1") && has_address("::1");
+
     memset(list, 0, sizeof(*list));
     snprintf(list->interface, sizeof(list->interface), "lo");
-    snprintf(list->text, sizeof(list->text), "127.0.0.1");
-    list->prefix = 8;
+    snprintf(list->text, sizeof(list->text), "%s", is_sixth ? "::1" : "127.0.0.1");
+    list->prefix = is_sixth ? 128 : 8;
     return 1;
 }
 
@@ -127,12 +149,39 @@ static bool take_token(char *value, uint8_t token[WEFT_TOKEN_BYTES])
     return true;
 }
 
+/* Takes the address behind those that were tried in vain. Addresses in networks of ours
+ * come first, and where there is one, the others do not count. */
+static void choose(const struct weft_transport *tp, struct weft_msg_peer *peer,
+                   char *const *list, int count)
+{
+    struct sockaddr_storage address;
+    socklen_t bytes;
+
+    for (int pass = 0; pass < 2 && peer->candidates == 0; pass++) {
+        for (int i = 0; i < count; i++) {
+            char *slash = strchr(list[i], '/');
+            bool is_good;
+
+            *slash = '\0';
+            is_good = (pass == 1 || is_in_our_network(tp, list[i])) &&
+                      weft_net_address_of(list[i], atoi(slash + 1), &address, &bytes);
+            *slash = '/';
+            if (is_good && peer->candidates++ == peer->unreached) {
+                peer->address = address;
+                peer->address_bytes = bytes;
+                peer->has_address = true;
+            }
+        }
+    }
+}
+
 enum weft_rc weft_msg_find(struct weft_transport *tp, struct weft_msg_peer *peer)
 {
     char value[WEFT_KVS_VALUE_MAX + 1];
+    char *list[WEFT_NET_MOST];
     char key[32];
     char *rest = NULL;
-    bool has_direct = false;
+    int count = 0;
     enum weft_rc rc;
 
     name_key(tp, key, sizeof(key));
@@ -143,25 +192,27 @@ enum weft_rc weft_msg_find(struct weft_transport *tp, struct weft_msg_peer *peer
     }
     for (char *one = take_token(value, peer->token) ? strtok_r(value, ",", &rest) : NULL;
          one != NULL; one = strtok_r(NULL, ",", &rest)) {
-        char *slash = strchr(one, '/');
-        bool is_good;
-
-        if (slash == NULL) {
+        if (strchr(one, '/') == NULL) {
             snprintf(peer->host, sizeof(peer->host), "%s", one);
-            continue;
-        }
-        *slash = '\0';
-        is_good = is_in_our_network(tp, one);
-        if ((is_good || !peer->has_address) && !has_direct &&
-            weft_net_address_of(one, atoi(slash + 1), &peer->address,
-                                &peer->address_bytes)) {
-            peer->has_address = true;
-            has_direct = is_good;
+        } else if (count < WEFT_NET_MOST) {
+            list[count++] = one;
         }
     }
+    peer->candidates = 0;
+    choose(tp, peer, list, count);
     if (!peer->has_address) {
         weft_log_error(WEFT_S_PEER_NO_ADDRESS, weft_process_rank(peer->process));
         return WEFT_ERR_UNREACHABLE;
     }
     return WEFT_OK;
+}
+
+bool weft_msg_leave_address(struct weft_msg_peer *peer)
+{
+    if (!peer->has_address || peer->unreached + 1 >= peer->candidates) {
+        return false;
+    }
+    peer->unreached++;
+    peer->has_address = false;
+    return true;
 }

@@ -55,6 +55,28 @@ static size_t add_token(const struct weft_transport *tp, const uint8_t *token,
     return before + bytes;
 }
 
+/*
+ * No connection can be made to the address of this peer. If it has another one, that is
+ * tried next. Nothing was sent yet, so nothing is lost.
+ */
+static bool go_elsewhere(struct weft_transport *tp, struct weft_msg_stream *stream,
+                         const char *why)
+{
+    char name[WEFT_MSG_NAME_BYTES];
+
+    weft_msg_name_peer(stream->peer, name, sizeof(name));
+    if (!weft_msg_is_first(stream) || !weft_msg_leave_address(stream->peer)) {
+        return false;
+    }
+    weft_log_info("no connection to %s: %s: its next address is tried", name, why);
+    weft_msg_close_endpoint(stream);
+    weft_msg_set_state(tp, stream, WEFT_MSG_NONE);
+    stream->tries = 0;
+    stream->ask_at_ns = 0;
+    tp->needs_retry = true;
+    return true;
+}
+
 static void call(struct weft_transport *tp, struct weft_msg_stream *stream,
                  const void *data, size_t bytes, enum weft_msg_state state)
 {
@@ -73,7 +95,9 @@ static void call(struct weft_transport *tp, struct weft_msg_stream *stream,
         weft_libfabric.freeinfo(info);
     }
     if (code != 0) {
-        weft_msg_lose(tp, stream, weft_ofi_error(code));
+        if (!go_elsewhere(tp, stream, weft_ofi_error(code))) {
+            weft_msg_lose(tp, stream, weft_ofi_error(code));
+        }
         return;
     }
     stream->socket = weft_quirks_on_connecting(&tp->quirks, stream->ep);
@@ -164,17 +188,17 @@ static bool is_hopeless(int code)
 static void ask_later(struct weft_transport *tp, struct weft_msg_stream *stream, int code)
 {
     const uint64_t pauses = (uint64_t)stream->tries * stream->tries;
+    const bool is_silent = abs(code) == FI_ETIMEDOUT;
 
-    if (abs(code) == FI_ETIMEDOUT) {
-        weft_msg_lose_silent(tp, stream);
-        return;
-    }
-    if (is_hopeless(code)) {
-        weft_msg_lose(tp, stream, weft_ofi_error(code));
-        return;
-    }
-    if (stream->tries >= TRIES_MAX) {
-        weft_msg_lose(tp, stream, weft_ofi_error(code));
+    if (is_silent || is_hopeless(code) || stream->tries >= TRIES_MAX) {
+        if (go_elsewhere(tp, stream, weft_ofi_error(code))) {
+            return;
+        }
+        if (is_silent) {
+            weft_msg_lose_silent(tp, stream);
+        } else {
+            weft_msg_lose(tp, stream, weft_ofi_error(code));
+        }
         return;
     }
     weft_msg_close_endpoint(stream);

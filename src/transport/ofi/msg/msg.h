@@ -104,6 +104,8 @@ struct weft_msg_peer {
     struct weft_msg_stream *streams[WEFT_STREAMS_MAX]; /* the first, and those made */
     uint32_t next_stream; /* of the next long message; counts on and on */
     bool has_address;
+    int unreached;  /* of its addresses, in order, those that were tried in vain */
+    int candidates; /* those that can be tried; known once has_address was set */
     struct sockaddr_storage address;
     socklen_t address_bytes;
     uint8_t token[WEFT_TOKEN_BYTES]; /* its own: requests to it begin with it */

@@ -205,6 +205,9 @@ void job_dispatch(struct job *job, uint64_t data)
     case FROM_INPUT:
         job_on_input(job);
         break;
+    case FROM_INPUT_ROOM:
+        job_on_input_room(job);
+        break;
     case FROM_OUTPUT:
         on_stream(job, &job->ranks[rank].output, STDOUT_FILENO);
         break;

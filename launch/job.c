@@ -76,6 +76,7 @@ static void look_at_clock(struct job *job, uint64_t now)
 /* Milliseconds until the clock has to be looked at; -1: never. */
 static int patience(const struct job *job, uint64_t now)
 {
+    const int input = job_input_patience_ms(job);
     const uint64_t ends[] = {job->grace_end, job->time_out, job_hang_due(job),
                              job_blame_due(job), job_box_due(job)};
     int64_t best = tree_patience_ms(job);
@@ -87,13 +88,14 @@ static int patience(const struct job *job, uint64_t now)
             best = best < 0 || left < best ? left : best;
         }
     }
-    if (job->output.is_waiting || job->error.is_waiting ||
-        (job->is_input_left_out && job_is_daemon(job))) {
+    if (input >= 0) {
+        best = best < 0 || best > input ? input : best;
+    }
+    if (job->output.is_waiting || job->error.is_waiting) {
         best =
             best < 0 || best > 5 ? 5 : best; /* files and terminals cannot be watched */
     } else if (job->output.is_terminal || job->error.is_terminal ||
-               job->output.is_leaving_out || job->error.is_leaving_out ||
-               job->is_input_left_out) {
+               job->output.is_leaving_out || job->error.is_leaving_out) {
         best = best < 0 || best > 100 ? 100 : best;
     }
     return best > 1000000 ? 1000000 : (int)best;
@@ -136,7 +138,6 @@ static bool open_loop(struct job *job, int front)
 
     memset(job, 0, sizeof(*job));
     job->front = front;
-    job->input = -1;
     job->state = STARTING;
     job->fallen = -1;
     job->tree.on_frame = job_on_frame;

@@ -6,7 +6,7 @@
  *   neighbours.c  what the daemons next to us are told, and what they have done
  *   states.c      the table: what happens in which state, and what is done then
  *   watch.c       which descriptors the loop waits for
- *   input.c       standard input, on its way to rank 0
+ *   input.c       standard input, on its way to ranks
  *   networks.c    the networks that hosts share, where ranks listen
  *   sites.c       where in the program ranks are
  *   hang.c        what ranks do, and whether they move
@@ -73,8 +73,22 @@ struct rank {
     int status;      /* what waitpid() has said */
     uint64_t ended;  /* when, by CLOCK_REALTIME; 0: it runs */
     int program;     /* the MPI program that it runs, counted from 0 */
+    int input;       /* our end of its standard input, if we feed it; else 0 */
+    size_t input_at; /* how much it has taken of what we hold */
     struct stream output;
     struct stream error;
+};
+
+/* Standard input, where we pass it on (input.c). */
+struct feed {
+    bool is_reading;   /* the root's: we read it, and it is not at its end */
+    bool is_inherited; /* the root's: its one reader has it itself */
+    bool is_terminal;  /* the root's */
+    bool is_left_out;  /* the root's: it is not watched, until it can be passed on */
+    bool is_unwatched; /* the root's: a file, which can always be read */
+    bool is_at_end;    /* what we hold is the last of it */
+    struct bytes held; /* what some rank of this host does not take yet */
+    int64_t *untaken;  /* the root's, by daemon: on its way there; -1: nobody reads it */
 };
 
 /* The two outputs of a rank on another host, at the root. */
@@ -134,14 +148,8 @@ struct job {
     int epoll;
     int children; /* a signalfd for SIGCHLD */
     int front;
-    int top;   /* where weft-top asks; 0: nowhere */
-    int input; /* our end of rank 0's standard input, if we feed it; else -1 */
-    bool is_input_left_out;  /* it cannot be fed now */
-    bool is_input_elsewhere; /* rank 0 is on another host, and its input not at its end */
-    bool is_input_unwatched; /* a file: it can always be read */
-    size_t input_untaken;    /* on its way there */
-    struct bytes input_held; /* what rank 0 does not take yet */
-    bool is_input_at_end;
+    int top; /* where weft-top asks; 0: nowhere */
+    struct feed feed;
     enum state state;
     int code;  /* the exit code; set by the first failure */
     int asked; /* the signal that asked us to end the job */
@@ -202,10 +210,19 @@ void job_start_when_ready(struct job *job);
 /* Is it over, here and below? Then the table or the parent hears of it. */
 void job_look_for_end(struct job *job);
 
-/* Standard input: as a rank's parent, and on its way to another host. */
-int job_choose_input(struct job *job, int *ours);
+/*
+ * Standard input. The first is called before ranks are started, the second for each: it
+ * gives a descriptor, which is the caller's if it is above 2, or -1 with errno set. Then
+ * what comes: on our own standard input, room in a rank's pipe, from the root, and to it.
+ */
+void job_open_input(struct job *job);
+int job_input_of(struct job *job, int local);
 void job_on_input(struct job *job);
+void job_on_input_room(struct job *job);
 void job_on_input_frame(struct job *job, const char *text, size_t n);
+void job_on_input_taken(struct job *job, const struct frame *frame);
+/* Milliseconds until job_tend_input() has to be called; -1: not without an event. */
+int job_input_patience_ms(const struct job *job);
 
 /* Passes on what ranks on other hosts have printed. */
 void job_tend_remote(struct job *job);
@@ -357,6 +374,7 @@ enum source {
     FROM_CHILDREN,
     FROM_FRONT,
     FROM_INPUT,
+    FROM_INPUT_ROOM,
     FROM_OUTPUT,
     FROM_ERROR,
     FROM_PMI,

@@ -51,6 +51,7 @@ enum option {
     OPT_OUTPUT,
     OPT_ERROR,
     OPT_OUTPUT_FOLDER,
+    OPT_INPUT,
     OPT_VERBOSE,
     OPT_TIMEOUT,
     OPT_HANG_TIMEOUT,
@@ -113,6 +114,7 @@ static const struct row table[] = {
     {"output outfile-pattern outfile", 1, OPT_OUTPUT, NULL},
     {"error errfile-pattern errfile", 1, OPT_ERROR, NULL},
     {"output-filename", 1, OPT_OUTPUT_FOLDER, NULL},
+    {"stdin s input", 1, OPT_INPUT, NULL},
     {"v verbose", 0, OPT_VERBOSE, NULL},
     {"timeout", 1, OPT_TIMEOUT, NULL},
     {"hang-timeout", 1, OPT_HANG_TIMEOUT, NULL},
@@ -180,6 +182,8 @@ static const char help[] =
     "  --label                  print the rank in front of each line of output\n"
     "  --output DIR/%r          write what rank %r prints into this file\n"
     "  --error DIR/%r           the same for standard error\n"
+    "  --stdin none|RANKS|all   which ranks get standard input, as 2 or 0,3-5; default: "
+    "0\n"
     "  -v                       say which ranks run on which host\n"
     "  --timeout SECONDS        end the job after this time, with exit code 124\n"
     "  --hang-timeout SECONDS   report who waits for whom when no rank has moved for "
@@ -213,7 +217,8 @@ static const char help[] =
     "                           what cost, and which network each pair of hosts uses\n"
     "  --version, --help        print the version, or this text\n"
     "\n"
-    "Standard input goes to rank 0. The exit code is that of the first rank that "
+    "Standard input goes to rank 0, or as --stdin says. The exit code is that of the "
+    "first rank that "
     "failed,\n"
     "or 128 + the number of the signal that ended it. When a rank fails, the others get\n"
     "one second to end; then they and the processes that they started are killed. "
@@ -520,6 +525,9 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
         return parse_output(words, words[1], &plan->error);
     case OPT_OUTPUT_FOLDER:
         return parse_output_folder(words, plan);
+    case OPT_INPUT:
+        plan->input = words[1];
+        break;
     case OPT_VERBOSE:
         plan->is_verbose = true;
         break;
@@ -752,7 +760,7 @@ static enum parsed count_ranks(struct plan *plan)
                 plan->slots.count, plan->ranks);
         return PARSED_WRONG;
     }
-    return plan_check_debug(plan);
+    return plan_check_input(plan) == PARSED ? plan_check_debug(plan) : PARSED_WRONG;
 }
 
 enum parsed plan_parse(int argc, char **argv, struct plan *plan)

@@ -67,6 +67,7 @@ struct plan {
     bool is_verbose;    /* says which ranks run on which host */
     const char *output; /* a file for each rank (habits.h); NULL: our standard output */
     const char *error;  /* the same for standard error */
+    const char *input;  /* ranks that get standard input, or "none"; NULL: rank 0 */
     bool has_empty_environment; /* pass only what is named */
     struct hosts hosts;         /* none: this machine */
     int per_host;               /* ranks on each host; 0: not said */
@@ -121,6 +122,18 @@ enum parsed plan_refuse(char **words, const char *why);
 
 /* Do these wishes go together? PARSED_WRONG after a line. */
 enum parsed plan_check_placement(struct plan *plan);
+
+/* Has a list of ranks, "0,3-5" or "all", this one? */
+bool ranks_have(const char *list, int rank);
+
+/* Is it such a list, of ranks that a job of `count` ranks has? */
+enum ranks_are { RANKS_OF_JOB, RANKS_NO_LIST, RANKS_NOT_OF_JOB };
+enum ranks_are ranks_check(const char *list, int count);
+
+/* Does this rank get standard input? The second is for ranks that are counted;
+ * PARSED_WRONG after a line. */
+bool plan_has_input(const struct plan *plan, int rank);
+enum parsed plan_check_input(const struct plan *plan);
 
 /* Is a debugger to be attached to this rank? */
 bool plan_is_debugged(const struct plan *plan, int rank);

@@ -3,47 +3,15 @@
  */
 #include "plan.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { COMMANDS_MOST = 1024 * 1024, PANES_MOST = 64 };
 
-/* The next range of a list "0,3-5", behind which `*at` then is; false: it is none. */
-static bool next_range(const char **at, long *first, long *last)
-{
-    char *end;
-
-    if (!isdigit((unsigned char)**at)) {
-        return false;
-    }
-    *first = *last = strtol(*at, &end, 10);
-    if (*end == '-' && isdigit((unsigned char)end[1])) {
-        *last = strtol(end + 1, &end, 10);
-    }
-    if (*end != '\0' && *end != ',') {
-        return false;
-    }
-    *at = *end == ',' ? end + 1 : end;
-    return *first <= *last && (*end == '\0' || **at != '\0');
-}
-
 bool plan_is_debugged(const struct plan *plan, int rank)
 {
-    const char *at = plan->debug;
-    long first;
-    long last;
-
-    if (at == NULL || strcmp(at, "all") == 0) {
-        return at != NULL;
-    }
-    while (*at != '\0' && next_range(&at, &first, &last)) {
-        if (rank >= first && rank <= last) {
-            return true;
-        }
-    }
-    return false;
+    return plan->debug != NULL && ranks_have(plan->debug, rank);
 }
 
 static enum parsed wrong(const char *option, const char *value, const char *what)
@@ -86,10 +54,7 @@ enum parsed plan_read_commands(struct plan *plan, const char *path)
 enum parsed plan_check_debug(struct plan *plan)
 {
     static char gdb[] = "gdb";
-    const char *at = plan->debug;
     long count = 0;
-    long first;
-    long last;
 
     if (plan->debug == NULL) {
         return plan->commands == NULL && plan->debugger.count == 0
@@ -100,19 +65,17 @@ enum parsed plan_check_debug(struct plan *plan)
     if (plan->debugger.count == 0) {
         list_add(&plan->debugger, gdb);
     }
-    while (strcmp(plan->debug, "all") != 0 && *at != '\0') {
-        if (!next_range(&at, &first, &last)) {
-            return wrong("--debug", plan->debug, "ranks are named as 0,3-5 or all");
-        }
-        if (last >= plan->ranks) {
-            return wrong("--debug", plan->debug, "the job has no such rank");
-        }
+    switch (ranks_check(plan->debug, plan->ranks)) {
+    case RANKS_OF_JOB:
+        break;
+    case RANKS_NO_LIST:
+        return wrong("--debug", plan->debug[0] != '\0' ? plan->debug : "''",
+                     "ranks are named as 0,3-5 or all");
+    case RANKS_NOT_OF_JOB:
+        return wrong("--debug", plan->debug, "the job has no such rank");
     }
     for (int r = 0; r < plan->ranks; r++) {
         count += plan_is_debugged(plan, r) ? 1 : 0;
-    }
-    if (count == 0) {
-        return wrong("--debug", "''", "ranks are named as 0,3-5 or all");
     }
     return plan->commands != NULL || count <= PANES_MOST
                ? PARSED

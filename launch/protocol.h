@@ -26,7 +26,7 @@ enum {
     PROTOCOL_VERSION = 4,
     FRAME_MOST = 64 * 1024 * 1024, /* bytes behind a header: an environment, and names */
     TEXT_WINDOW = 128 * 1024,      /* of output that a daemon sends before it is taken */
-    INPUT_WINDOW = 64 * 1024,      /* of standard input on its way to rank 0 */
+    INPUT_WINDOW = 64 * 1024,      /* of standard input on its way to a daemon */
     FRAME_END = 1,                 /* a line's end, behind greeting and frames */
     FAN_OUT = 16,                  /* children of a daemon, at most */
 };
@@ -66,8 +66,8 @@ enum frame_kind {
 
     /* From the root to the daemon `to`. */
     FRAME_TAKEN,       /* `value` bytes of its output */
-    FRAME_INPUT,       /* for rank 0; no bytes: the end */
-    FRAME_INPUT_TAKEN, /* to the root: `value` bytes of it */
+    FRAME_INPUT,       /* for its ranks that get standard input; no bytes: the end */
+    FRAME_INPUT_TAKEN, /* to the root: `value` bytes of it; -1: no rank there reads it */
 
     /* Between any two. */
     FRAME_GET,   /* the daemon `from` asks for its `rank`; the bytes are the key; `value`

@@ -343,7 +343,7 @@ static void on_message(struct job *job, const struct frame *frame, const char *p
         job_on_input_frame(job, payload, frame->bytes);
         break;
     case FRAME_INPUT_TAKEN:
-        job->input_untaken -= taken_of(job->input_untaken, frame->value);
+        job_on_input_taken(job, frame);
         break;
     case FRAME_GET:
         job_on_get(job, frame, payload);

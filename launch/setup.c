@@ -133,6 +133,7 @@ void setup_pack(const struct setup *setup, struct bytes *to)
     pack_list(&plan->slots, to);
     bytes_add_number(to, plan->may_be_foreign);
     bytes_add_number(to, plan->is_held);
+    bytes_add_text(to, plan->input);
     bytes_add_text(to, plan->debug);
     bytes_add_text(to, plan->commands);
     pack_list(&plan->debugger, to);
@@ -338,6 +339,7 @@ bool setup_unpack(struct setup *setup, const char *from, size_t bytes)
     read_list(&reader, &setup->plan.slots);
     setup->plan.may_be_foreign = reader_number(&reader) != 0;
     setup->plan.is_held = reader_number(&reader) != 0;
+    setup->plan.input = reader_text(&reader);
     setup->plan.debug = reader_text(&reader);
     setup->plan.commands = reader_text(&reader);
     read_list(&reader, &setup->plan.debugger);

@@ -4,7 +4,6 @@
  */
 #include "job_parts.h"
 
-#include "descriptors.h"
 #include "foreign.h"
 #include "texts.h"
 
@@ -209,7 +208,9 @@ static bool open_rank(struct job *job, int r, struct birth *birth)
     int ends[2];
 
     birth->output = birth->error = birth->pmi = -1;
-    if (!open_stream(job, &rank->output, &job->output, job->plan->output, r,
+    birth->input = job_input_of(job, r);
+    if (birth->input < 0 ||
+        !open_stream(job, &rank->output, &job->output, job->plan->output, r,
                      &birth->output) ||
         !open_stream(job, &rank->error, job->error_to, job->plan->error, r,
                      &birth->error) ||
@@ -232,10 +233,10 @@ static bool open_rank(struct job *job, int r, struct birth *birth)
 
 static void close_theirs(const struct birth *birth)
 {
-    const int fds[] = {birth->output, birth->error, birth->pmi};
+    const int fds[] = {birth->output, birth->error, birth->pmi, birth->input};
 
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
-        if (fds[i] >= 0) {
+        if (fds[i] > STDERR_FILENO) { /* input may be our own */
             close(fds[i]);
         }
     }
@@ -266,7 +267,7 @@ static const char *cure_of(const struct stillborn *why, const char *program)
     }
 }
 
-static bool start_rank(struct job *job, int r, int input)
+static bool start_rank(struct job *job, int r)
 {
     struct birth birth = {
         .app = job_app_of(job, job_rank(job, r)),
@@ -276,7 +277,6 @@ static bool start_rank(struct job *job, int r, int input)
         .size = job->plan->ranks,
         .local_rank = r,
         .local_size = job->count,
-        .input = input,
         .segment = job->segment.fd,
         .is_held = job->plan->is_held || plan_is_debugged(job->plan, job_rank(job, r)),
     };
@@ -309,23 +309,16 @@ static bool start_rank(struct job *job, int r, int input)
 
 void job_start_ranks(struct job *job)
 {
-    int nothing = descriptors_open_nothing();
-    int feed;
-    int input = job_choose_input(job, &feed);
-
+    job_open_input(job);
     memory_open(&job->memory, "");
     tree_be_busy(job, true); /* a program may have to come over a slow network */
     for (int r = 0; r < job->count && job->state == STARTING; r++) {
-        if (!start_rank(job, r, job_rank(job, r) == 0 ? input : nothing)) {
+        if (!start_rank(job, r)) {
             job_happen(job, START_FAILED);
         }
         tree_show_life(job);
     }
     tree_be_busy(job, false);
-    if (feed >= 0) {
-        close(feed);
-    }
-    close(nothing);
     job_happen(job, ALL_STARTED);
     if (job->state == RUNNING) {
         job_tell_pids(job);

@@ -68,7 +68,7 @@ static void open_root(void)
     job.tree.child_count = 1;
     child.number = 1;
     child.count = DAEMONS - 1;
-    job.epoll = job.input = job.front = -1;
+    job.epoll = job.front = -1;
     sink_open(&job.output, nowhere);
     job.error_to = &job.output;
     job.remote = calloc(RANKS, sizeof(*job.remote));

@@ -4,6 +4,7 @@ The cases are written and called as those of ../launch (common.py); every run st
 host 1 and is held to leave nothing on any host. A lab is made for the whole script.
 """
 
+import hashlib
 import os
 import re
 import signal
@@ -286,6 +287,45 @@ def input_goes_to_rank_0_on_another_host():
         file.seek(0)
         equal(run("--hosts", hosts(2, 1), "-n", 2, "cat", stdin=file).out, text)
     run("--hosts", hosts(2), "-n", 1, "true", given=text)
+
+
+@case("streams")
+def stdin_names_ranks_on_any_host():
+    text = b"".join(b"line %d\n" % i for i in range(100000))
+    found = hashlib.md5(text).hexdigest()
+    empty = hashlib.md5(b"").hexdigest()
+    for names, ranks, expected in ((hosts(1, 2, 3), "all", "012345"),
+                                   (hosts(2, 3, 4), "1,4-5", "145"),
+                                   (hosts(1, 3), "4", "4"), (hosts(2), "none", "")):
+        done = run("--hosts", names, "-n", 6, "--stdin", ranks, "sh", "-c",
+                   "echo $PMI_RANK $(md5sum)", given=text)
+        equal(done.lines(), [f"{r} {found if str(r) in expected else empty} -"
+                             for r in range(6)], f"{names} {ranks}")
+
+
+def place_in(file):
+    """How far it has been read, by all who share it."""
+    return os.lseek(file.fileno(), 0, os.SEEK_CUR)
+
+
+@case("streams")
+def input_for_all_hosts_waits_for_the_slowest_rank():
+    text = bytes(range(256)) * 20_000
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as file:
+        file.write(text)
+        file.seek(0)
+        go = Path(folder) / "go"
+        running = OnHost("--hosts", hosts(2, 3, 1), "-n", 6, "--stdin", "all", "sh", "-c",
+                         "case $PMI_RANK in 0) exec cat;; 1) exit;; 2) exec <&-; sleep 1;; "
+                         f"3) until test -e {go}; do sleep 0.05; done;; *) md5sum >&2;; esac",
+                         stdin=file)
+        got = running.process.stdout.read(4096)
+        claim(wait_until(lambda: place_in(file) >= 65536, 10), "it reads nothing")
+        time.sleep(0.5)  # time to read on, which it must not use
+        claim(place_in(file) < 1 << 20, f"it has read {place_in(file)} bytes")
+        go.touch()
+        done = running.end(says=[f"^{hashlib.md5(text).hexdigest()}  -$"] * 2)
+        equal(got + done.out, text)
 
 
 @case("streams")

@@ -3,6 +3,7 @@
 See common.py for how cases are written and called.
 """
 
+import hashlib
 import os
 import re
 import resource
@@ -673,6 +674,85 @@ def a_loop_that_reads_is_not_robbed_of_its_input():
     equal(done.out, b"one\ntwo\nthree\n")
 
 
+@case("input")
+def stdin_says_which_ranks_read():
+    for words, expected in ((("--stdin", "none"), ""), (("--stdin", "2"), "2"),
+                            (("--stdin=all",), "0123"), (("-s", "0,2-3"), "023"),
+                            (("--input", "3"), "3")):
+        equal(mpiexec(*words, "-n", 4, *READ_ALL, given=b"a word").lines(),
+              [f"{r} a word" if str(r) in expected else str(r) for r in range(4)], str(words))
+    for words, expected in ((("--stdin", "none"), ""), (("--stdin", "1"), "1"),
+                            (("-s", "all"), "012")):
+        with tempfile.TemporaryFile() as file:
+            file.write(b"from a file")
+            file.seek(0)
+            equal(mpiexec(*words, "-n", 3, *READ_ALL, stdin=file).lines(),
+                  [f"{r} from a file" if str(r) in expected else str(r) for r in range(3)],
+                  str(words))
+    equal(mpiexec("--stdin", "all", "-n", 3, *READ_ALL).lines(), ["0", "1", "2"])
+    equal(mpiexec("-n", 1, *READ_ALL, ":", "-n", 1, "--stdin", 1, *READ_ALL,
+                  given=b"x").lines(), ["0", "1 x"])
+
+
+@case("input")
+def stdin_that_names_no_ranks_is_an_error():
+    for value in ("some", "-1", "1-", "3-1", "0,", ",", "", "1;2", "all,1"):
+        mpiexec("-n", 4, f"--stdin={value}", "true", code=2,
+                says=[f"^mpiexec: --stdin {re.escape(value)}: ranks are named as none, all, 2"
+                      " or 0,3-5$"])
+    for value in ("4", "0,4", "1-4", "99999999999999999999"):
+        mpiexec("-n", 4, "--stdin", value, "true", code=2,
+                says=[f"^mpiexec: --stdin {value}: the ranks of this job are 0 to 3$"])
+
+
+@case("input")
+def every_rank_gets_all_of_much_input():
+    text = bytes(range(256)) * 20_000
+    done = mpiexec("--stdin", "all", "-n", 3, "sh", "-c",
+                   "test $PMI_RANK = 1 && sleep 0.3; md5sum", given=text)
+    equal(done.lines(), [f"{hashlib.md5(text).hexdigest()}  -"] * 3)
+
+
+@case("input")
+def ranks_that_close_their_input_do_not_hold_up_the_others():
+    text = b"".join(b"%d\n" % i for i in range(200_000))
+    done = mpiexec("--stdin", "all", "-n", 4, "sh", "-c", "case $PMI_RANK in "
+                   "0) exec <&-; sleep 0.3;; 1) exit;; 2) head -c 10 > /dev/null;; 3) cat;; "
+                   "esac", given=text)
+    equal(done.out, text)
+
+
+def place_in(file):
+    """How far it has been read, by all who share it."""
+    return os.lseek(file.fileno(), 0, os.SEEK_CUR)
+
+
+@case("input")
+def a_rank_that_does_not_read_makes_the_others_wait_and_costs_no_memory():
+    text = bytes(range(256)) * 20_000
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as file:
+        file.write(text)
+        file.seek(0)
+        go = Path(folder) / "go"
+        run = start("--stdin", "all", "-n", 2, "sh", "-c", "test $PMI_RANK = 1 && exec cat; "
+                    f"until test -e {go}; do sleep 0.05; done", stdin=file)
+        got = run.process.stdout.read(4096)
+        claim(wait_until(lambda: place_in(file) >= 65536, 10), "it reads nothing")
+        time.sleep(0.3)  # time to read on, which it must not use
+        claim(place_in(file) < 1 << 20, f"it has read {place_in(file)} bytes")
+        go.touch()
+        equal(got + run.end().out, text)
+
+
+@case("input")
+def stdin_none_leaves_the_input_to_others():
+    loop = f"while read x; do echo $x; {mpiexec_path()} --stdin none -n 2 cat; done"
+    with tempfile.TemporaryFile() as file:
+        file.write(b"one\ntwo\nthree\n")
+        file.seek(0)
+        equal(Running(["bash", "-c", loop], stdin=file).end().out, b"one\ntwo\nthree\n")
+
+
 # ---- a terminal ----
 
 def terminal(*words, **settings):
@@ -705,6 +785,16 @@ def the_end_of_typed_input_reaches_rank_0():
     shown.type(b"one\ntwo\n\x04")
     code, text = shown.end()
     equal((code, "0 2" in text), (0, True), text)
+
+
+@case("terminal")
+def what_is_typed_reaches_all_ranks_that_stdin_names():
+    shown = terminal("-n", 3, "--stdin", "0,2", "sh", "-c", "echo ready; echo $PMI_RANK $(cat)")
+    for _ in range(3):
+        shown.expect(b"ready\r\n")
+    shown.type(b"one\ntwo\n\x04")
+    code, text = shown.end()
+    equal((code, sorted(text.split("\n"))), (0, sorted(["", "1", "0 one two", "2 one two"])))
 
 
 @case("terminal")

@@ -28,7 +28,7 @@ static void open_daemon(struct daemon *daemon, uint64_t beat_ns)
     memset(daemon, 0, sizeof(*daemon));
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     daemon->job.epoll = epoll_create1(EPOLL_CLOEXEC);
-    daemon->job.front = daemon->job.input = -1;
+    daemon->job.front = -1;
     daemon->job.setup.beat_ns = beat_ns;
     daemon->job.tree.has_up = true;
     daemon->job.tree.on_frame = job_on_frame;
@@ -230,7 +230,7 @@ static bool rejects_from_child(uint32_t kind, int32_t from)
     const struct frame frame = {
         .kind = kind, .to = 0, .from = from, .rank = -1, .value = 1};
     struct child child = {.number = 1, .count = 2, .is_gone = true}; /* no process */
-    struct job job = {.epoll = -1, .input = -1, .front = -1};
+    struct job job = {.epoll = -1, .front = -1};
 
     give_layout(&job, 0, DAEMONS);
     job.tree.children = &child;

@@ -1,7 +1,10 @@
 /*
  * main.c - weft-info: what this Weft is, what it can do, what a program needs of it.
+ *
+ * Each section is printed as text or, with --json, as a member of one JSON object.
  */
 #include "chapters.h"
+#include "json.h"
 #include "uses.h"
 
 #include "base/settings.h"
@@ -15,7 +18,7 @@
 enum { EXIT_MISSING = 1, EXIT_TROUBLE = 2 };
 
 static const char usage[] =
-    "usage: weft-info [--version | --chapters | --settings | --algorithms |\n"
+    "usage: weft-info [--json] [--version | --chapters | --settings | --algorithms |\n"
     "                  --uses PROGRAM | --help]\n"
     "\n"
     "  (no option)      print version, ABI, transports and settings\n"
@@ -24,7 +27,11 @@ static const char usage[] =
     "  --settings       print every setting, its default and its meaning\n"
     "  --algorithms     print the algorithms of collectives, for WEFT_COLL\n"
     "  --uses PROGRAM   print the MPI functions that PROGRAM imports and that are not\n"
-    "                   built; exit code 0: none, 1: some, 2: PROGRAM cannot be read\n"
+    "                   built, and which other MPI it is linked with; exit code 0: it "
+    "is\n"
+    "                   one for Weft and none is missing, 1: some are, 2: it is linked\n"
+    "                   with another MPI, or cannot be read\n"
+    "  --json           print the same as JSON; without another option, all sections\n"
     "  --help           print this text\n";
 
 static void print_version(void)
@@ -46,6 +53,11 @@ static void print_settings(void)
     }
 }
 
+static const char *fits_of(const struct weft_algorithm *algorithm)
+{
+    return algorithm->fits == NULL ? "all calls" : "operations that commute";
+}
+
 static void print_algorithms(void)
 {
     const struct weft_algorithm *at;
@@ -53,8 +65,28 @@ static void print_algorithms(void)
     printf("%-20s  %-12s  %s\n", "collective", "algorithm", "fits");
     for (int i = 0; (at = weft_algorithm_at(i)) != NULL; i++) {
         printf("%-20s  %-12s  %s\n", weft_coll_kind_name(at->kind), at->name,
-               at->fits == NULL ? "all calls" : "operations that commute");
+               fits_of(at));
     }
+}
+
+/* The functions of a chapter that are built, and how many there are. */
+static int count_built(int chapter, int *total)
+{
+    int built = 0;
+
+    *total = 0;
+    for (int i = 0; i < weft_function_count; i++) {
+        if (weft_functions[i].group == chapter) {
+            *total += 1;
+            built += weft_functions[i].is_built ? 1 : 0;
+        }
+    }
+    return built;
+}
+
+static const char *works(int built, int total)
+{
+    return built == 0 ? "no" : built < total ? "in part" : "yes";
 }
 
 static void print_chapters(void)
@@ -63,20 +95,11 @@ static void print_chapters(void)
 
     printf("chapter                              built  of  works\n");
     for (int g = 0; g < weft_chapter_count; g++) {
-        int built = 0;
-        int total = 0;
+        int total;
+        const int built = count_built(g, &total);
 
-        for (int i = 0; i < weft_function_count; i++) {
-            if (weft_functions[i].group == g) {
-                total++;
-                built += weft_functions[i].is_built ? 1 : 0;
-            }
-        }
         printf("%2d  %-32s %4d %4d  %s\n", weft_chapters[g].number,
-               weft_chapters[g].title, built, total,
-               built == 0      ? "no"
-               : built < total ? "in part"
-                               : "yes");
+               weft_chapters[g].title, built, total, works(built, total));
         all_built += built;
     }
     printf("    %-32s %4d %4d\n", "all", all_built, weft_function_count);
@@ -90,85 +113,160 @@ static void print_all(void)
     print_settings();
 }
 
-struct tally {
-    bool is_used[1024];
-    int used;
-    int missing;
-    int unknown;
-    bool is_open_mpi; /* it imports Open MPI's own symbols */
+/* ---- the same as JSON ---- */
+
+static void write_version(struct json *json)
+{
+    json_begin(json, "version", '{');
+    json_text(json, "weft", WEFT_VERSION);
+    json_text(json, "mpi", WEFT_MPI_VERSION);
+    json_text(json, "abi", WEFT_ABI_VERSION);
+    json_text(json, "library", "libmpi_abi.so.1");
+    json_end(json, '}');
+}
+
+static void write_settings(struct json *json)
+{
+    json_begin(json, "settings", '[');
+    for (int i = 0; i < WEFT_SET_COUNT; i++) {
+        const struct weft_setting_row *row = weft_setting_row((enum weft_setting)i);
+
+        json_begin(json, NULL, '{');
+        json_text(json, "name", row->name);
+        json_text(json, "unit", row->unit);
+        json_text(json, "default", row->fallback);
+        json_text(json, "values",
+                  row->values != NULL && row->values[0] != '\0' ? row->values : NULL);
+        json_text(json, "meaning", row->meaning);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+static void write_algorithms(struct json *json)
+{
+    const struct weft_algorithm *at;
+
+    json_begin(json, "algorithms", '[');
+    for (int i = 0; (at = weft_algorithm_at(i)) != NULL; i++) {
+        json_begin(json, NULL, '{');
+        json_text(json, "collective", weft_coll_kind_name(at->kind));
+        json_text(json, "algorithm", at->name);
+        json_text(json, "fits", fits_of(at));
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+static void write_chapters(struct json *json)
+{
+    json_begin(json, "chapters", '[');
+    for (int g = 0; g < weft_chapter_count; g++) {
+        int total;
+        const int built = count_built(g, &total);
+
+        json_begin(json, NULL, '{');
+        json_number(json, "number", weft_chapters[g].number);
+        json_text(json, "title", weft_chapters[g].title);
+        json_number(json, "built", built);
+        json_number(json, "of", total);
+        json_text(json, "works", works(built, total));
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+static void write_all(struct json *json)
+{
+    write_version(json);
+    write_settings(json);
+    write_algorithms(json);
+    write_chapters(json);
+}
+
+/* ---- the command line ---- */
+
+static const struct section {
+    const char *option;
+    void (*print)(void);
+    void (*write)(struct json *json);
+} sections[] = {
+    {NULL, print_all, write_all},
+    {"--version", print_version, write_version},
+    {"--chapters", print_chapters, write_chapters},
+    {"--settings", print_settings, write_settings},
+    {"--algorithms", print_algorithms, write_algorithms},
 };
 
-static int compare_name(const void *name, const void *function)
+static const struct section *find_section(const char *option)
 {
-    return strcmp(name, ((const struct weft_function *)function)->name);
-}
+    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+        const char *name = sections[i].option;
 
-static void count_import(const char *name, void *arg)
-{
-    static const char identifier[] = "abcdefghijklmnopqrstuvwxyz"
-                                     "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-    struct tally *t = arg;
-    const struct weft_function *f;
-
-    if (strncmp(name, "ompi_mpi_", 9) == 0) {
-        t->is_open_mpi = true;
-    }
-    if (strncmp(name, "PMPI_", 5) == 0) {
-        name++;
-    }
-    if (strncmp(name, "MPI_", 4) != 0 || name[strspn(name, identifier)] != '\0') {
-        return; /* what is no name in C is not printed: a file may hold anything */
-    }
-    f = bsearch(name, weft_functions, (size_t)weft_function_count, sizeof(*f),
-                compare_name);
-    if (f == NULL) {
-        printf("%s: not part of the ABI\n", name);
-        t->unknown++;
-    } else if (!t->is_used[f - weft_functions]) {
-        t->is_used[f - weft_functions] = true;
-        t->used++;
-        if (!f->is_built) {
-            printf("%s: not built yet\n", name);
-            t->missing++;
+        if (name == NULL ? option == NULL : option != NULL && strcmp(option, name) == 0) {
+            return &sections[i];
         }
     }
+    return NULL;
 }
 
-static int print_uses(const char *program)
+static int tell_uses(const char *program, struct json *json)
 {
-    struct tally t = {.used = 0};
+    static struct uses uses;
+    int code;
 
-    if (weft_uses_each(program, count_import, &t) != 0) {
+    if (!uses_read(program, &uses)) {
         return EXIT_TROUBLE;
     }
-    if (t.is_open_mpi) {
-        printf("%s was built with Open MPI's own mpi.h: rebuild it with Weft's mpicc\n",
-               program);
-        return EXIT_TROUBLE;
+    if (json != NULL) {
+        json_begin(json, NULL, '{');
+        uses_write(program, &uses, json);
+        json_end(json, '}');
+    } else {
+        uses_print(program, &uses);
     }
-    printf("%s uses %d functions of MPI: %d not built yet, %d not part of the ABI\n",
-           program, t.used + t.unknown, t.missing, t.unknown);
-    return t.missing + t.unknown > 0 ? EXIT_MISSING : EXIT_SUCCESS;
+    code = !uses_is_for_weft(&uses)                      ? EXIT_TROUBLE
+           : uses.missing_count + uses.unknown_count > 0 ? EXIT_MISSING
+                                                         : EXIT_SUCCESS;
+    uses_close(&uses);
+    return code;
+}
+
+/* The words without --json, and whether it was there. */
+static bool take_json(int *argc, char **argv)
+{
+    bool is_json = false;
+    int kept = 1;
+
+    for (int i = 1; i < *argc; i++) {
+        if (strcmp(argv[i], "--json") == 0) {
+            is_json = true;
+        } else {
+            argv[kept++] = argv[i];
+        }
+    }
+    argv[kept] = NULL;
+    *argc = kept;
+    return is_json;
 }
 
 int main(int argc, char **argv)
 {
-    const char *verb = argc > 1 ? argv[1] : "";
+    struct json json = {.to = stdout};
+    const bool is_json = take_json(&argc, argv);
+    const char *verb = argc > 1 ? argv[1] : NULL;
+    const struct section *section = find_section(verb);
 
-    if (argc == 1) {
-        print_all();
-    } else if (argc == 2 && strcmp(verb, "--version") == 0) {
-        print_version();
-    } else if (argc == 2 && strcmp(verb, "--chapters") == 0) {
-        print_chapters();
-    } else if (argc == 2 && strcmp(verb, "--settings") == 0) {
-        print_settings();
-    } else if (argc == 2 && strcmp(verb, "--algorithms") == 0) {
-        print_algorithms();
+    if (section != NULL && argc <= 2 && is_json) {
+        json_begin(&json, NULL, '{');
+        section->write(&json);
+        json_end(&json, '}');
+    } else if (section != NULL && argc <= 2) {
+        section->print();
+    } else if (argc == 3 && strcmp(verb, "--uses") == 0) {
+        return tell_uses(argv[2], is_json ? &json : NULL);
     } else if (argc == 2 && (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0)) {
         fputs(usage, stdout);
-    } else if (argc == 3 && strcmp(verb, "--uses") == 0) {
-        return print_uses(argv[2]);
     } else {
         fputs(usage, stderr);
         return EXIT_TROUBLE;

@@ -2,10 +2,8 @@
  * foreign.h - finds programs of another MPI before they are started.
  *
  * A program that is linked with Open MPI or MPICH does not use Weft, whatever starts it;
- * under our mpiexec it may run as many jobs of one rank, with exit code 0. Its file names
- * the libraries that it is linked with. The libraries that these are linked with are
- * looked at, too, where they are found in the usual places; no deeper. What scripts and
- * wrappers start cannot be seen.
+ * under our mpiexec it may run as many jobs of one rank, with exit code 0. Its file shows
+ * it (info/linked.h). What scripts and wrappers start cannot be seen.
  */
 #ifndef WEFT_LAUNCH_FOREIGN_H
 #define WEFT_LAUNCH_FOREIGN_H

@@ -88,11 +88,12 @@
 #define TEXT_CANNOT_START "cannot %s%s: %s%s"
 #define TEXT_FOREIGN                                                                     \
     "%.150s is linked with %.60s (%s)%s%.60s, not with the standard ABI's "              \
-    "libmpi_abi.so: rebuild it with Weft's mpicc, start it by its own MPI's mpiexec, "   \
-    "or use --allow-foreign"
+    "libmpi_abi.so: %sstart it by its own MPI's mpiexec, or use --allow-foreign"
 
 /* ---- what helps when a program cannot be started ---- */
 
+#define TEXT_CURE_REBUILD    "rebuild it with Weft's mpicc, "
+#define TEXT_CURE_FORTRAN    "Weft has no Fortran yet: "
 #define TEXT_CURE_PROGRAM    ": check its path, on this host"
 #define TEXT_CURE_PATH       ": no folder of PATH has it; a program of this folder is ./NAME"
 #define TEXT_CURE_FOLDER     ": the folder of -wdir has to be on every host"

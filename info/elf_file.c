@@ -13,6 +13,9 @@
 /* A table that says it is larger is not believed. */
 static const uint64_t largest_table = UINT64_C(1) << 28;
 
+/* Tables of versions are far smaller, but the file does not say how large. */
+static const uint64_t largest_versions = UINT64_C(1) << 20;
+
 /* The parts of the file that are loaded. They turn an address of the running program into
  * a place in the file. */
 struct segments {
@@ -229,25 +232,74 @@ static void each_library(const Elf64_Dyn *entries, uint64_t count, const char *n
     }
 }
 
-static const char *read_dynamic(const struct elf_file *file,
-                                const struct segments *segments,
-                                const Elf64_Phdr *dynamic,
-                                void (*found)(enum elf_entry, const char *, void *),
-                                void *arg)
-{
-    const uint64_t count = dynamic->p_filesz / sizeof(Elf64_Dyn);
-    Elf64_Dyn *entries = read_part(file, dynamic->p_offset, count, sizeof(*entries));
-    uint64_t size = 0;
-    char *names =
-        entries != NULL ? read_names(file, segments, entries, count, &size) : NULL;
-    const bool is_good = names != NULL;
+/* What is read of a file before its dynamic section is looked at. */
+struct dynamic {
+    struct segments segments;
+    Elf64_Dyn *entries;
+    uint64_t count;
+    char *names; /* NULL: the file has no dynamic section */
+    uint64_t names_size;
+};
 
-    if (is_good) {
-        each_library(entries, count, names, size, found, arg);
+static void dynamic_close(struct dynamic *dynamic)
+{
+    free(dynamic->segments.at);
+    free(dynamic->entries);
+    free(dynamic->names);
+}
+
+/* Reads the program header; NULL for success. `dynamic` is to be closed in any case. */
+static const char *read_segments(const struct elf_file *file, struct dynamic *dynamic)
+{
+    struct segments *segments = &dynamic->segments;
+    Elf64_Ehdr header;
+
+    memset(dynamic, 0, sizeof(*dynamic));
+    if (!read_header(file, &header)) {
+        return not_ours;
     }
-    free(entries);
-    free(names);
-    return is_good ? NULL : "the dynamic section is damaged";
+    if (header.e_phnum == 0) {
+        return NULL;
+    }
+    segments->count = header.e_phnum;
+    segments->at =
+        header.e_phentsize == sizeof(*segments->at)
+            ? read_part(file, header.e_phoff, segments->count, sizeof(*segments->at))
+            : NULL;
+    return segments->at != NULL ? NULL : "the program header is damaged";
+}
+
+static const Elf64_Phdr *find_segment(const struct segments *segments, uint32_t type)
+{
+    for (unsigned i = 0; i < segments->count; i++) {
+        if (segments->at[i].p_type == type) {
+            return &segments->at[i];
+        }
+    }
+    return NULL;
+}
+
+/* Reads the dynamic section; NULL for success. `dynamic` is to be closed in any case. */
+static const char *dynamic_open(const struct elf_file *file, struct dynamic *dynamic)
+{
+    const char *why = read_segments(file, dynamic);
+    const Elf64_Phdr *segment;
+
+    if (why != NULL) {
+        return why;
+    }
+    segment = find_segment(&dynamic->segments, PT_DYNAMIC);
+    if (segment == NULL) {
+        return NULL;
+    }
+    dynamic->count = segment->p_filesz / sizeof(Elf64_Dyn);
+    dynamic->entries =
+        read_part(file, segment->p_offset, dynamic->count, sizeof(*dynamic->entries));
+    if (dynamic->entries != NULL) {
+        dynamic->names = read_names(file, &dynamic->segments, dynamic->entries,
+                                    dynamic->count, &dynamic->names_size);
+    }
+    return dynamic->names != NULL ? NULL : "the dynamic section is damaged";
 }
 
 const char *elf_each_library(const struct elf_file *file,
@@ -255,30 +307,156 @@ const char *elf_each_library(const struct elf_file *file,
                                            void *arg),
                              void *arg)
 {
-    struct segments segments;
-    const char *why = NULL;
-    Elf64_Ehdr header;
+    struct dynamic dynamic;
+    const char *why = dynamic_open(file, &dynamic);
 
-    if (!read_header(file, &header)) {
-        return not_ours;
+    if (why == NULL && dynamic.names != NULL) {
+        each_library(dynamic.entries, dynamic.count, dynamic.names, dynamic.names_size,
+                     found, arg);
     }
-    if (header.e_phnum == 0) {
-        return NULL;
+    dynamic_close(&dynamic);
+    return why;
+}
+
+const char *elf_read_loader(const struct elf_file *file, char *loader, size_t size)
+{
+    struct dynamic dynamic;
+    const char *why = read_segments(file, &dynamic);
+    const Elf64_Phdr *segment =
+        why == NULL ? find_segment(&dynamic.segments, PT_INTERP) : NULL;
+    char *text =
+        segment != NULL ? read_strings(file, segment->p_offset, segment->p_filesz) : NULL;
+    const size_t length = text != NULL ? strlen(text) : 0;
+    const size_t kept = length < size ? length : size - 1;
+
+    if (text != NULL) {
+        memcpy(loader, text, kept);
     }
-    segments.count = header.e_phnum;
-    segments.at =
-        header.e_phentsize == sizeof(*segments.at)
-            ? read_part(file, header.e_phoff, segments.count, sizeof(*segments.at))
-            : NULL;
-    if (segments.at == NULL) {
-        return "the program header is damaged";
+    loader[kept] = '\0';
+    free(text);
+    dynamic_close(&dynamic);
+    return why;
+}
+
+/* ---- versions of symbols ---- */
+
+/* A table of versions, as far as its segment has it in the file. */
+struct versions {
+    char *at;
+    uint64_t size;
+    const struct dynamic *dynamic;
+};
+
+/* Copies a record out of the table; false if it is not inside. */
+static bool take(const struct versions *table, uint64_t offset, void *to, uint64_t bytes)
+{
+    if (offset > table->size || bytes > table->size - offset) {
+        return false;
     }
-    for (unsigned i = 0; i < segments.count && why == NULL; i++) {
-        if (segments.at[i].p_type == PT_DYNAMIC) {
-            why = read_dynamic(file, &segments, &segments.at[i], found, arg);
+    memcpy(to, table->at + offset, bytes);
+    return true;
+}
+
+static const char *name_at(const struct versions *table, uint64_t at)
+{
+    return at < table->dynamic->names_size ? table->dynamic->names + at : NULL;
+}
+
+typedef void version_fn(enum elf_version kind, const char *library, const char *version,
+                        void *arg);
+
+/* The versions that are wanted of one library. */
+static void each_wanted(const struct versions *table, const Elf64_Verneed *need,
+                        uint64_t offset, version_fn *found, void *arg)
+{
+    const char *library = name_at(table, need->vn_file);
+    uint64_t at = offset + need->vn_aux;
+    Elf64_Vernaux one;
+
+    for (unsigned i = 0; i < need->vn_cnt && take(table, at, &one, sizeof(one)); i++) {
+        const char *version = name_at(table, one.vna_name);
+
+        if (library != NULL && version != NULL) {
+            found(ELF_VERSION_NEEDED, library, version, arg);
+        }
+        if (one.vna_next == 0) {
             break;
         }
+        at += one.vna_next;
     }
-    free(segments.at);
+}
+
+static void each_need(const struct versions *table, uint64_t count, version_fn *found,
+                      void *arg)
+{
+    uint64_t at = 0;
+    Elf64_Verneed need;
+
+    for (uint64_t i = 0; i < count && take(table, at, &need, sizeof(need)); i++) {
+        each_wanted(table, &need, at, found, arg);
+        if (need.vn_next == 0) {
+            break;
+        }
+        at += need.vn_next;
+    }
+}
+
+static void each_definition(const struct versions *table, uint64_t count,
+                            version_fn *found, void *arg)
+{
+    uint64_t at = 0;
+    Elf64_Verdef one;
+    Elf64_Verdaux name;
+
+    for (uint64_t i = 0; i < count && take(table, at, &one, sizeof(one)); i++) {
+        if (take(table, at + one.vd_aux, &name, sizeof(name)) &&
+            name_at(table, name.vda_name) != NULL) {
+            found(ELF_VERSION_DEFINED, NULL, name_at(table, name.vda_name), arg);
+        }
+        if (one.vd_next == 0) {
+            break;
+        }
+        at += one.vd_next;
+    }
+}
+
+/* Reads the table that `tag` points to; it has nothing if the file has none. */
+static void read_versions(const struct elf_file *file, const struct dynamic *dynamic,
+                          int64_t tag, struct versions *table)
+{
+    const uint64_t address = value_of(dynamic->entries, dynamic->count, tag);
+    uint64_t offset;
+
+    memset(table, 0, sizeof(*table));
+    table->dynamic = dynamic;
+    if (address != 0 &&
+        find_address(&dynamic->segments, address, &offset, &table->size)) {
+        if (table->size > largest_versions) {
+            table->size = largest_versions;
+        }
+        table->at = read_part(file, offset, table->size, 1);
+    }
+    if (table->at == NULL) {
+        table->size = 0;
+    }
+}
+
+const char *elf_each_version(const struct elf_file *file, version_fn *found, void *arg)
+{
+    struct dynamic dynamic;
+    struct versions table;
+    const char *why = dynamic_open(file, &dynamic);
+
+    if (why == NULL && dynamic.names != NULL) {
+        read_versions(file, &dynamic, DT_VERNEED, &table);
+        each_need(&table, value_of(dynamic.entries, dynamic.count, DT_VERNEEDNUM), found,
+                  arg);
+        free(table.at);
+        read_versions(file, &dynamic, DT_VERDEF, &table);
+        each_definition(&table, value_of(dynamic.entries, dynamic.count, DT_VERDEFNUM),
+                        found, arg);
+        free(table.at);
+    }
+    dynamic_close(&dynamic);
     return why;
 }

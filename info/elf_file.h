@@ -9,6 +9,7 @@
 #ifndef WEFT_INFO_ELF_FILE_H
 #define WEFT_INFO_ELF_FILE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct elf_file {
@@ -42,5 +43,20 @@ const char *elf_each_library(const struct elf_file *file,
                              void (*found)(enum elf_entry kind, const char *text,
                                            void *arg),
                              void *arg);
+
+/* What a file says of versions of symbols. */
+enum elf_version {
+    ELF_VERSION_NEEDED,  /* it wants this version of `library` */
+    ELF_VERSION_DEFINED, /* it has it; `library` is NULL */
+};
+
+/* Calls `found` once for each version of symbols. The texts are valid during the call. */
+const char *elf_each_version(const struct elf_file *file,
+                             void (*found)(enum elf_version kind, const char *library,
+                                           const char *version, void *arg),
+                             void *arg);
+
+/* The loader that the file names, which it shortens to fit; empty if it names none. */
+const char *elf_read_loader(const struct elf_file *file, char *loader, size_t size);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "descriptors.h"
 #include "proc.h"
+#include "ship_home.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -157,14 +158,17 @@ static void stand(int argc, char **argv, int in)
     ssize_t n;
 
     hide(argc, argv);
-    if (dup2(in, 0) < 0 || !descriptors_close_from(1)) {
+    if (dup2(in, 0) < 0 || (home_folder() >= 0 && dup2(home_folder(), 1) < 0) ||
+        !descriptors_close_from(home_folder() >= 0 ? 2 : 1)) {
         return; /* holding what others wait for would be worse than no guard */
     }
     do {
         n = read(0, &byte, 1);
     } while (n < 0 && errno == EINTR);
+    home_move(1);
     if (n == 0) {
         sweep();
+        home_remove();
     }
 }
 

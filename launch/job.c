@@ -2,6 +2,8 @@
 
 #include "job_parts.h"
 #include "keeper.h"
+#include "ship_boot.h"
+#include "ship_home.h"
 #include "texts.h"
 
 #include "base/clock.h"
@@ -120,6 +122,7 @@ static void go_round(struct job *job)
     job_hang_tend(job, now);
     job_blame_tend(job, now);
     job_box_tend(job, now);
+    shipping_tend(job);
     tree_tend(job, now);
     job_look_for_end(job);
 }
@@ -162,6 +165,22 @@ static void warn_of_settings(const struct job *job)
     for (int i = 0; i < job->plan->app_count; i++) {
         weft_settings_warn(program_name, job->plan->apps[i].set.at);
     }
+}
+
+/* What is shipped; a shell takes the place of mpiexec on the hosts. */
+static bool make_list(struct job *job)
+{
+    char why[1024];
+
+    if (!ship_list(&job->setup.ship, job->plan, &job->setup.environment.common, why,
+                   sizeof(why))) {
+        job_say(job, "%s", why);
+        job->code = 127;
+        return false;
+    }
+    free(job->setup.path);
+    job->setup.path = strdup(SHIP_BOOT_COMMAND);
+    return job->setup.path != NULL;
 }
 
 /* What only the mpiexec of the user decides: it goes to the daemons, too. */
@@ -207,6 +226,9 @@ static bool make_setup(struct job *job)
     job->tree.count = setup->layout.count;
     job->first = setup->layout.stations[0].first;
     job->count = setup->layout.stations[0].ranks;
+    if (job->tree.count > 1 && plan->is_shipping && !make_list(job)) {
+        return false;
+    }
     if (job->tree.count > 1) {
         setup_pack(setup, &job->tree.setup);
         job->remote = calloc((size_t)plan->ranks, sizeof(*job->remote));
@@ -229,7 +251,7 @@ static bool open_job(struct job *job, const struct plan *plan, int front)
     if (!make_setup(job)) {
         return false;
     }
-    if (!job_open_ranks(job)) {
+    if (!job_open_ranks(job) || !shipping_begin(job)) {
         return false;
     }
     tree_grow(job);
@@ -305,6 +327,15 @@ static void sweep(struct job *job)
     }
 }
 
+/* Nothing runs here any more: what was shipped goes. */
+static void leave_home(struct job *job)
+{
+    if (!home_remove()) {
+        job_say(job, TEXT_SHIP_LEFT, job->setup.layout.stations[job->tree.me].name,
+                home_path(), strerror(errno));
+    }
+}
+
 /* The daemons below clear up as we do, and go. */
 static void close_tree(struct job *job)
 {
@@ -318,6 +349,7 @@ static void close_tree(struct job *job)
            (job_is_daemon(job) || !is_given_up(job))) {
         go_round(job);
     }
+    leave_home(job);
     if (job_is_daemon(job) && !job->tree.is_cut_off) {
         tree_answer(job, FRAME_CLOSED);
         while (!job->tree.is_cut_off && job->tree.up.waiting.count > 0) {

@@ -104,6 +104,7 @@ struct failed;
 struct hang;
 struct blame;
 struct black_box;
+struct shipping;
 struct stuck_rank;
 
 struct job {
@@ -124,6 +125,7 @@ struct job {
     int fallen;                  /* the root's: the rank that has failed first, or -1 */
     bool is_host_lost;           /* the root's: that has ended the job */
     struct report *report;       /* the root's, for --report */
+    struct shipping *shipping;   /* for --ship; NULL: nothing is shipped */
     struct networks *networks;   /* the root's: which host is in which */
     char *shared;                /* what ranks are told of that, in their environment */
     struct remote_rank **remote; /* by rank, made when it speaks; the root's */

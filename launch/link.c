@@ -65,6 +65,12 @@ void link_send(struct link *link, const struct frame *frame, const void *payload
     link_flush(link); /* that the other side is gone is seen when reading */
 }
 
+void link_write(struct link *link, const void *from, size_t bytes)
+{
+    bytes_add(&link->waiting, from, bytes);
+    link_flush(link);
+}
+
 void link_greet(struct link *link)
 {
     struct greeting greeting = {.protocol = PROTOCOL_VERSION};

@@ -36,6 +36,8 @@ void link_close(struct link *link);
 
 void link_send(struct link *link, const struct frame *frame, const void *payload);
 void link_greet(struct link *link);
+/* Bytes that are no frame: for a shell that is not a daemon yet. */
+void link_write(struct link *link, const void *from, size_t bytes);
 
 /* Writes what it can; false if the other side is gone. */
 bool link_flush(struct link *link);

@@ -13,6 +13,7 @@
 #include "pane.h"
 #include "plan.h"
 #include "rsh.h"
+#include "ship_home.h"
 #include "texts.h"
 
 #include <errno.h>
@@ -152,6 +153,24 @@ static int run(const struct plan *plan, const sigset_t *set)
     return watch(keeper, ends[1], set, is_held);
 }
 
+/* A daemon that was shipped: its folder, whose libraries are not for what it starts. */
+static bool enter_home(const char *path)
+{
+    const char *search = getenv("LD_LIBRARY_PATH");
+    const char *rest = search != NULL ? strchr(search, ':') : NULL;
+
+    if (!home_open(path)) {
+        fprintf(stderr, "%s: %s: no folder of its own\n", program_name, path);
+        return false;
+    }
+    if (rest != NULL) {
+        setenv("LD_LIBRARY_PATH", rest + 1, 1);
+    } else {
+        unsetenv("LD_LIBRARY_PATH");
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     static struct plan plan;
@@ -164,7 +183,10 @@ int main(int argc, char **argv)
     if (argc > 2 && strcmp(argv[1], PANE_OPTION) == 0) {
         return pane_run(argv + 2);
     }
-    is_daemon = argc == 2 && strcmp(argv[1], DAEMON_OPTION) == 0;
+    is_daemon = (argc == 2 || argc == 3) && strcmp(argv[1], DAEMON_OPTION) == 0;
+    if (is_daemon && argc == 3 && !enter_home(argv[2])) {
+        return 1;
+    }
     switch (is_daemon ? PARSED : plan_parse(argc, argv, &plan)) {
     case PARSED:
         break;
@@ -179,6 +201,7 @@ int main(int argc, char **argv)
     block_signals(&set);
     keeper_spare(guard_start(argc, argv));
     code = run(is_daemon ? NULL : &plan, &set);
+    home_remove();
     guard_dismiss();
     return code;
 }

@@ -61,6 +61,8 @@ enum option {
     OPT_DEBUG_COMMANDS,
     OPT_TRACE,
     OPT_KEEP_GOING,
+    OPT_SHIP,
+    OPT_SHIP_FILE,
     OPT_HOSTS,
     OPT_HOSTFILE,
     OPT_PER_HOST,
@@ -124,6 +126,8 @@ static const struct row table[] = {
     {"debug-commands", 1, OPT_DEBUG_COMMANDS, NULL},
     {"trace", 1, OPT_TRACE, NULL},
     {"keep-going", 0, OPT_KEEP_GOING, NULL},
+    {"ship", 0, OPT_SHIP, NULL},
+    {"ship-file", 1, OPT_SHIP_FILE, NULL},
     {"host hosts H", 1, OPT_HOSTS, NULL},
     {"f hostfile machinefile default-hostfile", 1, OPT_HOSTFILE, NULL},
     {"ppn npernode perhost N ntasks-per-node", 1, OPT_PER_HOST, NULL},
@@ -211,6 +215,10 @@ static const char help[] =
     "then\n"
     "                           the hosts of an allocation\n"
     "  -ppn N                   ranks on each host\n"
+    "  --ship                   send Weft, the program and its libraries to hosts that "
+    "have\n"
+    "                           nothing but sshd; nothing of it stays there\n"
+    "  --ship-file FILE         send this file or folder, too; may be repeated\n"
     "  --oversubscribe          allow more ranks than slots\n"
     "  --report                 start no rank; report what each host keeps from a job, "
     "at\n"
@@ -551,6 +559,13 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
         break;
     case OPT_KEEP_GOING:
         plan->keeps_going = true;
+        break;
+    case OPT_SHIP_FILE:
+        list_add(&plan->ship_files, words[1]);
+        plan->is_shipping = true;
+        break;
+    case OPT_SHIP:
+        plan->is_shipping = true;
         break;
     case OPT_HOSTS:
         return hosts_add_list(&plan->hosts, words[1]) ? PARSED : PARSED_WRONG;

@@ -81,10 +81,12 @@ struct plan {
     double timeout;       /* seconds; 0: none */
     double hang_timeout; /* seconds without a move after which ranks are reported; 0: none
                           */
-    bool has_hang_stacks; /* with the stacks of ranks outside MPI */
-    const char *trace;    /* the file for what ranks have done last; NULL: none */
-    struct list set;      /* NAME=VALUE, for all programs */
-    struct list keep;     /* names passed although the environment is empty */
+    bool has_hang_stacks;   /* with the stacks of ranks outside MPI */
+    bool is_shipping;       /* hosts get what they lack (ship.h) */
+    struct list ship_files; /* that the user has named for it */
+    const char *trace;      /* the file for what ranks have done last; NULL: none */
+    struct list set;        /* NAME=VALUE, for all programs */
+    struct list keep;       /* names passed although the environment is empty */
 };
 
 enum parsed { PARSED, PARSED_AND_DONE, PARSED_WRONG };

@@ -106,6 +106,11 @@ enum frame_kind {
     FRAME_CLOCK,   /* from the root: its time; to it: that time, and the daemon's */
     FRAME_BOX_ASK, /* from it: `value` events of each rank, and more of `rank` */
     FRAME_BOX,     /* to it: rows (box_pack.c) */
+
+    /* For --ship (shipping.h). */
+    FRAME_WANT,  /* from child to parent: a byte for each content, 1 if the range lacks it
+                  */
+    FRAME_PIECE, /* from parent to child: the next bytes of content `value` */
     FRAME_KINDS,
 };
 

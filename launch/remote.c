@@ -167,6 +167,30 @@ void job_finish_remote(struct job *job, void (*finish)(struct job *, struct stre
 
 /* ---- beginning and end ---- */
 
+/* As a daemon; false after a line. */
+static bool open_ranks(struct job *job)
+{
+    char line[1024];
+
+    if (job_open_ranks(job)) {
+        return true;
+    }
+    snprintf(
+        line, sizeof(line), "host %s: %s", job->setup.layout.stations[job->tree.me].name,
+        job->refusal[0] != '\0' ? job->refusal : "its daemon cannot prepare its ranks");
+    job_lose_daemon(job, line);
+    return false;
+}
+
+/* What was shipped is here: the rest is as on a host that has it. */
+static void unload_when_come(struct job *job)
+{
+    if (shipping_has_come(job) && shipping_unload(job) && open_ranks(job)) {
+        tree_be_busy(job, false);
+        job_start_when_ready(job);
+    }
+}
+
 /* A daemon hears of its job. */
 static void on_setup(struct job *job, const struct frame *frame, const char *payload)
 {
@@ -184,18 +208,17 @@ static void on_setup(struct job *job, const struct frame *frame, const char *pay
     if (job->tree.count > 1) {
         bytes_add(&job->tree.setup, payload, frame->bytes);
     }
-    if (!job_open_ranks(job)) {
-        char line[1024];
-
-        snprintf(line, sizeof(line), "host %s: %s",
-                 job->setup.layout.stations[job->tree.me].name,
-                 job->refusal[0] != '\0' ? job->refusal
-                                         : "its daemon cannot prepare its ranks");
-        job_lose_daemon(job, line);
-        return;
+    if (job->setup.ship.is_on) {
+        tree_be_busy(job, true); /* files may have to go to a slow disk */
+        if (shipping_begin(job)) {
+            tree_grow(job);
+            shipping_tell_want(job);
+            unload_when_come(job);
+        }
+    } else if (open_ranks(job)) {
+        tree_grow(job);
+        job_start_when_ready(job);
     }
-    tree_grow(job);
-    job_start_when_ready(job);
 }
 
 static void start(struct job *job)
@@ -209,7 +232,8 @@ static void start(struct job *job)
 
 void job_start_when_ready(struct job *job)
 {
-    if (job->state != STARTING || job->setup.path == NULL || !tree_is_ready(job)) {
+    if (job->state != STARTING || job->setup.path == NULL || !tree_is_ready(job) ||
+        !shipping_is_done(job)) {
         return;
     }
     job_tell_networks(job);
@@ -402,6 +426,7 @@ static bool may_come_from_child(const struct job *job, const struct frame *frame
     case FRAME_ARRIVE:
     case FRAME_ENDED:
     case FRAME_CLOSED:
+    case FRAME_WANT:
         return frame->to < 0;
     case FRAME_TEXT:
     case FRAME_FAILED:
@@ -445,6 +470,7 @@ static bool may_come_from_parent(const struct job *job, const struct frame *fram
     case FRAME_RANK_FAILED:
     case FRAME_ASK:
     case FRAME_BOX_ASK:
+    case FRAME_PIECE:
         return frame->to < 0 && job->setup.path != NULL;
     case FRAME_PROGRAM:
         return job->setup.path != NULL;
@@ -517,7 +543,13 @@ void job_on_frame(void *owner, struct link *link, const struct frame *frame,
         reject(job, child, frame);
         return;
     }
-    if (frame->to < 0 && child != NULL) {
+    if (frame->kind == FRAME_WANT) {
+        shipping_on_want(job, child, frame, payload);
+        unload_when_come(job);
+    } else if (frame->kind == FRAME_PIECE) {
+        shipping_on_piece(job, frame, payload);
+        unload_when_come(job);
+    } else if (frame->to < 0 && child != NULL) {
         on_range(job, child, (enum frame_kind)frame->kind);
     } else if (frame->to < 0) {
         on_order(job, frame);

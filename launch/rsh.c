@@ -140,6 +140,7 @@ struct start {
     const char *host;
     const char *net;
     const char *path;
+    const char *option;
     int talk;
     int error;
 };
@@ -177,16 +178,19 @@ _Noreturn static void become(const struct start *start)
         list_add(&argv, group);
     }
     list_add(&argv, (char *)(uintptr_t)start->path);
-    list_add(&argv, (char *)(uintptr_t)DAEMON_OPTION);
+    if (start->option != NULL) {
+        list_add(&argv, (char *)(uintptr_t)start->option);
+    }
     execvp(argv.at[0], argv.at);
     dprintf(STDERR_FILENO, CANNOT_RUN "%s: %s\n", argv.at[0], strerror(errno));
     _exit(127);
 }
 
 bool rsh_start(const struct list *words, const char *host, const char *net,
-               const char *path, struct rsh *rsh)
+               const char *path, const char *option, struct rsh *rsh)
 {
-    struct start start = {.words = words, .host = host, .net = net, .path = path};
+    struct start start = {
+        .words = words, .host = host, .net = net, .path = path, .option = option};
     int talk[2];
     int error[2];
     int why;

@@ -33,10 +33,11 @@ struct rsh {
 /*
  * Starts the process that runs the command, and does not wait for it. Returns false, with
  * errno set, if there is none; if the command cannot be run, its exit status says so
- * (rsh_explain). `net` is WEFT_NET, which ssh obeys as far as route.h can tell.
+ * (rsh_explain). `net` is WEFT_NET, which ssh obeys as far as route.h can tell. `path`
+ * and `option`, if it is not NULL, are what runs on the host.
  */
 bool rsh_start(const struct list *words, const char *host, const char *net,
-               const char *path, struct rsh *rsh);
+               const char *path, const char *option, struct rsh *rsh);
 
 /*
  * Explains why the process ended before the daemon spoke: one line with the host, the

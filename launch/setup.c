@@ -24,6 +24,33 @@ static bool is_of_host(const char *entry)
     return false;
 }
 
+/* With --ship, hosts have nothing in common: these are each host's own, too. */
+static bool is_of_account(const char *entry)
+{
+    static const char *const starts[] = {
+        "HOME=", "USER=", "LOGNAME=", "SHELL=",  "MAIL=",
+        "PATH=", "PWD=",  "OLDPWD=",  "TMPDIR=",
+    };
+
+    for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+        if (strncmp(entry, starts[i], strlen(starts[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Has the user set it for this job? */
+static bool is_set(const struct plan *plan, const char *entry)
+{
+    for (int i = 0; i < plan->set.count; i++) {
+        if (strcmp(plan->set.at[i], entry) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void pack_list(const struct list *list, struct bytes *to)
 {
     bytes_add_number(to, list->count);
@@ -32,13 +59,16 @@ static void pack_list(const struct list *list, struct bytes *to)
     }
 }
 
-static void pack_environment(const struct environment *environment, struct bytes *to)
+static void pack_environment(const struct setup *setup, struct bytes *to)
 {
+    const struct list *common = &setup->environment.common;
     struct list travelling = {NULL, 0};
 
-    for (int i = 0; i < environment->common.count; i++) {
-        if (!is_of_host(environment->common.at[i])) {
-            list_add(&travelling, environment->common.at[i]);
+    for (int i = 0; i < common->count; i++) {
+        if (!is_of_host(common->at[i]) &&
+            (!setup->ship.is_on || !is_of_account(common->at[i]) ||
+             is_set(&setup->plan, common->at[i]))) {
+            list_add(&travelling, common->at[i]);
         }
     }
     pack_list(&travelling, to);
@@ -145,7 +175,8 @@ void setup_pack(const struct setup *setup, struct bytes *to)
         pack_app(&plan->apps[i], to);
     }
     pack_layout(&setup->layout, to);
-    pack_environment(&setup->environment, to);
+    pack_environment(setup, to);
+    ship_pack(&setup->ship, to);
 }
 
 static void read_list(struct reader *from, struct list *list)
@@ -295,12 +326,17 @@ static void adopt_path(const struct environment *environment)
 }
 
 /* What belongs to the session on this host comes from here. */
-static void complete_environment(struct environment *environment)
+static void complete_environment(struct environment *environment, bool is_shipped)
 {
     extern char **environ;
 
     for (char **e = environ; *e != NULL; e++) {
-        if (is_of_host(*e) && strncmp(*e, "_=", 2) != 0) {
+        char name[64];
+
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(*e, "="), *e);
+        if ((is_of_host(*e) && strcmp(name, "_") != 0) ||
+            (is_shipped && is_of_account(*e) &&
+             list_value(&environment->common, name) == NULL)) {
             list_add(&environment->common, *e);
         }
     }
@@ -349,11 +385,12 @@ bool setup_unpack(struct setup *setup, const char *from, size_t bytes)
     read_apps(&reader, &setup->plan);
     read_layout(&reader, &setup->layout);
     read_list(&reader, &setup->environment.common);
+    ship_unpack(&setup->ship, &reader);
     if (reader.is_bad || !is_sound(setup)) {
         return false;
     }
     umask(mask & 0777);
     adopt_path(&setup->environment);
-    complete_environment(&setup->environment);
+    complete_environment(&setup->environment, setup->ship.is_on);
     return true;
 }

@@ -10,6 +10,7 @@
 #include "bytes.h"
 #include "hosts.h"
 #include "plan.h"
+#include "ship.h"
 #include "spawn.h"
 
 #include "wireup/segment.h"
@@ -26,6 +27,7 @@ struct setup {
     struct plan plan; /* what concerns ranks */
     struct layout layout;
     struct environment environment;
+    struct ship ship; /* what hosts get; `path` is then that of a shell */
 };
 
 void setup_pack(const struct setup *setup, struct bytes *to);

@@ -103,6 +103,11 @@ void environment_open(struct environment *environment, const struct plan *plan)
     set(common, "IPATH_NO_BACKTRACE=1");
 }
 
+void environment_set(struct environment *environment, char *entry)
+{
+    set(&environment->common, entry);
+}
+
 void environment_close(struct environment *environment)
 {
     free(environment->common.at);

@@ -16,6 +16,8 @@ struct environment {
 };
 
 void environment_open(struct environment *environment, const struct plan *plan);
+/* Adds NAME=VALUE, in the place of an earlier one of that name. */
+void environment_set(struct environment *environment, char *entry);
 void environment_close(struct environment *environment);
 
 struct birth {

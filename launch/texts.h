@@ -125,6 +125,40 @@
 #define TEXT_HOST_PORT     "host %s: no port of %d-%d is free: %s: widen WEFT_PORTS"
 #define TEXT_REPORT_MEMORY "no memory for the report: start it with fewer hosts"
 
+/* ---- --ship ---- */
+
+#define TEXT_SHIP_READ    "--ship: %s cannot be read: %s"
+#define TEXT_SHIP_NO_FILE "it is no file"
+#define TEXT_SHIP_PROGRAM                                                                \
+    "--ship: %s: no such program here: name one of this host, which is then shipped"
+#define TEXT_SHIP_TWICE                                                                  \
+    "--ship: %s and %s differ, and both would be %s on the hosts: name one of them "     \
+    "by another path"
+#define TEXT_SHIP_LIBRARY                                                                \
+    "--ship: %s needs %s, which is not found here: set LD_LIBRARY_PATH, or install it"
+#define TEXT_SHIP_CHANGED "--ship: %s was changed while it was sent: start the job anew"
+#define TEXT_SHIP_HASH                                                                   \
+    "host %s: %s has arrived damaged (its hash differs): start the job anew; if it "     \
+    "happens again, check the memory and disks of both hosts"
+#define TEXT_SHIP_STORE                                                                  \
+    "host %s: %s cannot be stored in %s: %s: free some room there (%.0f MB are needed)"
+#define TEXT_SHIP_GLIBC                                                                  \
+    "host %s has glibc %s, and %s needs %d.%d: build it on a system as old as that host"
+#define TEXT_SHIP_LOADER                                                                 \
+    "host %s has no %s, and %s needs it: build the program for the C library of that "   \
+    "host"
+#define TEXT_SHIP_MACHINE                                                                \
+    "host %s is %s, and this mpiexec is built for %s: --ship needs hosts of one kind"
+#define TEXT_SHIP_OLD_LIBC                                                               \
+    "host %s has glibc %s, and mpiexec needs %s: build Weft on a system as old as that " \
+    "host"
+#define TEXT_SHIP_NO_LOADER                                                              \
+    "host %s has no %s: --ship needs hosts with the C library of this one"
+#define TEXT_SHIP_NO_FOLDER                                                              \
+    "host %s: no folder there takes programs of %s MB: %s: set TMPDIR there, for "       \
+    "shells that are not interactive"
+#define TEXT_SHIP_LEFT "host %s: %s cannot be removed: %s"
+
 /* ---- the host of mpiexec ---- */
 
 #define TEXT_NO_KEEPER "cannot start the process that keeps the job: %s%s"

@@ -2,6 +2,7 @@
 
 #include "job_parts.h"
 #include "keeper.h"
+#include "ship_boot.h"
 #include "version.h"
 #include "texts.h"
 
@@ -39,7 +40,8 @@ static void start_child(struct job *job, int number, int count)
     child->count = count;
     child->begun = weft_clock_ns();
     child->link.in = child->link.out = -1;
-    if (!rsh_start(&job->setup.rsh, host, job->setup.net, job->setup.path, &child->rsh)) {
+    if (!rsh_start(&job->setup.rsh, host, job->setup.net, job->setup.path,
+                   job->setup.ship.is_on ? NULL : DAEMON_OPTION, &child->rsh)) {
         char line[LINE];
 
         snprintf(line, sizeof(line), TEXT_HOST_FORK, host, job->setup.rsh.at[0],
@@ -49,6 +51,13 @@ static void start_child(struct job *job, int number, int count)
     }
     keeper_spare(child->rsh.pid);
     link_open(&child->link, child->rsh.talk, child->rsh.talk);
+    if (job->setup.ship.is_on) {
+        struct bytes lines = {NULL, 0, 0};
+
+        ship_boot_lines(&lines, ship_bytes(&job->setup.ship));
+        link_write(&child->link, lines.at, lines.count);
+        bytes_free(&lines);
+    }
     job_watch(job, child->rsh.talk, FROM_CHILD, job->tree.child_count);
     job_watch(job, child->rsh.error, FROM_CHILD_ERROR, job->tree.child_count);
     job->tree.child_count++;
@@ -110,8 +119,11 @@ static void settle(struct job *job, struct child *child)
     if (child->has_closed || job->state == DONE) {
         child_drop(child);
     } else if (!child->link.is_greeted) {
-        rsh_explain(line, sizeof(line), &job->setup.rsh, host, job->setup.path,
-                    child->status, words_of(child));
+        if (!job->setup.ship.is_on ||
+            !ship_boot_explain(line, sizeof(line), host, words_of(child))) {
+            rsh_explain(line, sizeof(line), &job->setup.rsh, host, job->setup.path,
+                        child->status, words_of(child));
+        }
         lose_child(job, child, "%s", line);
     } else {
         const char *said = words_of(child);
@@ -194,6 +206,8 @@ void tree_on_child(struct job *job, int index)
         settle(job, child);
     } else if (!was_greeted && child->link.is_greeted) {
         send_setup(job, child);
+    } else if (job->setup.ship.is_on && !child->is_booted) {
+        child->is_booted = ship_boot_send(&child->link);
     }
 }
 
@@ -306,6 +320,8 @@ static void tend_child(struct job *job, int index, uint64_t now)
                        "the command by hand",
                        host, job->setup.path, job->setup.rsh.at[0],
                        (int)(TREE_START_NS / SECOND));
+        } else {
+            watch_for_room(job, &child->link, FROM_CHILD, index);
         }
     } else if (is_silent(job, &child->link, now)) {
         lose_child(job, child,

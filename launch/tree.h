@@ -20,6 +20,7 @@
 #include "bytes.h"
 #include "link.h"
 #include "rsh.h"
+#include "shipping.h"
 
 #include <stdint.h>
 
@@ -30,11 +31,13 @@ struct child {
     struct rsh rsh;
     struct bytes said; /* what came from its standard error, as much as is of use */
     uint64_t said_at;
-    int number;     /* of the daemon, the first of its range */
-    int count;      /* daemons of the range */
-    int status;     /* of the way, once it has ended */
-    uint64_t begun; /* when it was started */
-    uint64_t cut;   /* when the link ended; 0: it has not */
+    int number;           /* of the daemon, the first of its range */
+    int count;            /* daemons of the range */
+    int status;           /* of the way, once it has ended */
+    uint64_t begun;       /* when it was started */
+    uint64_t cut;         /* when the link ended; 0: it has not */
+    struct shipment feed; /* what is shipped to it */
+    bool is_booted;       /* its shell has got the daemon */
     bool is_reaped;
     bool is_ready;
     bool has_arrived; /* in the barrier */

@@ -64,6 +64,7 @@ static void compress(struct blake2b *hash, const uint8_t *block, bool is_last)
     }
     v[12] ^= hash->count;
     v[14] ^= is_last ? UINT64_MAX : 0;
+#pragma GCC unroll 12
     for (int round = 0; round < 12; round++) {
         const uint8_t *o = order[round];
 

@@ -35,7 +35,7 @@ enum { DEEPEST = 64 };
 struct making {
     struct ship *ship;
     const struct plan *plan;
-    const char *search; /* LD_LIBRARY_PATH of the ranks */
+    const char *search; /* LD_LIBRARY_PATH of the ranks, or of those of a program */
     const char *of;     /* the file whose libraries are looked for */
     int group;          /* that its libraries belong to; -1: none */
     bool is_optional;   /* what is not found is left out */
@@ -308,6 +308,23 @@ static const char *folder_for(const char *typed)
                                                                                : name;
 }
 
+/* An absolute path, which the loader takes for a file and the host for the same one. */
+static char *path_from_root(const char *typed)
+{
+    char *here = typed[0] == '/' ? NULL : getcwd(NULL, 0);
+    char *path;
+
+    if (here == NULL) {
+        return keep(typed);
+    }
+    if (asprintf(&path, "%s/%s", here, typed) < 0) {
+        perror(program_name);
+        exit(1);
+    }
+    free(here);
+    return path;
+}
+
 /* A file that the user has named, or all that is in such a folder. */
 static void add_named(struct making *making, const char *name, const char *path,
                       int depth)
@@ -350,6 +367,8 @@ static bool is_system_program(const char *typed, const char *path)
 
 static int add_program(struct making *making, const struct app *app)
 {
+    const char *common = making->search;
+    const char *own = list_value(&app->set, "LD_LIBRARY_PATH");
     const char *typed = app->argv[0];
     char *path = path_absolute(NULL, typed);
     char *name = name_for(typed);
@@ -364,7 +383,9 @@ static int add_program(struct making *making, const struct app *app)
     } else if (!is_system_program(typed, path)) {
         file = add_file(making, SHIP_RUN, name, path);
         if (file >= 0) {
+            making->search = own != NULL ? own : common;
             add_libraries(making, path);
+            making->search = common;
         }
     }
     free(path);
@@ -439,9 +460,11 @@ bool ship_list(struct ship *ship, const struct plan *plan, const struct list *en
     }
     for (int i = 0; i < plan->ship_files.count && !making.has_failed; i++) {
         char *name = name_for(plan->ship_files.at[i]);
+        char *path = path_from_root(plan->ship_files.at[i]);
 
-        add_named(&making, name, plan->ship_files.at[i], 0);
+        add_named(&making, name, path, 0);
         free(name);
+        free(path);
     }
     if (!making.has_failed) {
         add_own_library(&making);

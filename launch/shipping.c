@@ -386,11 +386,26 @@ static void make_folder(const char *wdir)
     }
 }
 
+static const char search_name[] = "LD_LIBRARY_PATH";
+
+/* The entry of the environment that adds the libraries of our folder to `others`. */
+static char *search_from(const char *others)
+{
+    const bool has_others = others != NULL && others[0] != '\0';
+    char *entry;
+
+    if (asprintf(&entry, "%s=%s/%s%s%s", search_name, home_path(), SHIP_LIB_FOLDER,
+                 has_others ? ":" : "", has_others ? others : "") < 0) {
+        perror(program_name);
+        exit(1);
+    }
+    return entry;
+}
+
 static void change_plan(struct job *job)
 {
     const struct ship *ship = &job->setup.ship;
-    const char *search = list_value(&job->setup.environment.common, "LD_LIBRARY_PATH");
-    char *entry;
+    const struct list *common = &job->setup.environment.common;
 
     for (int i = 0; i < ship->app_count && i < job->setup.plan.app_count; i++) {
         struct app *app = &job->setup.plan.apps[i];
@@ -403,12 +418,12 @@ static void change_plan(struct job *job)
         if (ship->apps[i].file >= 0) {
             app->argv[0] = path_in(SHIP_RUN_FOLDER, ship->files[ship->apps[i].file].name);
         }
+        if (list_value(&app->set, search_name) != NULL) {
+            list_add(&app->set, search_from(list_value(&app->set, search_name)));
+        }
     }
-    if (asprintf(&entry, "LD_LIBRARY_PATH=%s/%s%s%s", home_path(), SHIP_LIB_FOLDER,
-                 search != NULL && search[0] != '\0' ? ":" : "",
-                 search != NULL ? search : "") >= 0) {
-        environment_set(&job->setup.environment, entry);
-    }
+    environment_set(&job->setup.environment,
+                    search_from(list_value(common, search_name)));
 }
 
 bool shipping_unload(struct job *job)

@@ -19,6 +19,13 @@ static void on_library(enum elf_entry kind, const char *text, void *bytes)
     *(size_t *)bytes += strlen(text);
 }
 
+static void on_version(enum elf_version kind, const char *library, const char *version,
+                       void *bytes)
+{
+    (void)kind;
+    *(size_t *)bytes += strlen(version) + (library != NULL ? strlen(library) : 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const int fd = memfd_create("elf", 0);
@@ -31,6 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (elf_open(&file, AT_FDCWD, path) == NULL) {
         (void)elf_each_import(&file, on_import, &bytes);
         (void)elf_each_library(&file, on_library, &bytes);
+        (void)elf_each_version(&file, on_version, &bytes);
+        (void)elf_read_loader(&file, path, sizeof(path));
         elf_close(&file);
     }
     close(fd);

@@ -55,6 +55,51 @@ static void imports_and_libraries_of_this_program_are_found(void **state)
     assert_true(seen.has_cmocka);
 }
 
+struct versions {
+    int needed;
+    int defined;
+    bool has_glibc;
+};
+
+static void on_version(enum elf_version kind, const char *library, const char *version,
+                       void *arg)
+{
+    struct versions *versions = arg;
+
+    versions->needed += kind == ELF_VERSION_NEEDED;
+    versions->defined += kind == ELF_VERSION_DEFINED;
+    versions->has_glibc |= kind == ELF_VERSION_NEEDED &&
+                           strncmp(library, "libc.so", 7) == 0 &&
+                           strncmp(version, "GLIBC_2.", 8) == 0;
+}
+
+/* This program wants versions of the C library, whose loader it names. */
+static void versions_and_loader_are_found(void **state)
+{
+    struct versions versions = {.needed = 0};
+    struct versions of_loader = {.needed = 0};
+    struct elf_file file;
+    char loader[256];
+    char cut[4];
+
+    (void)state;
+    assert_null(elf_open(&file, AT_FDCWD, "/proc/self/exe"));
+    assert_null(elf_each_version(&file, on_version, &versions));
+    assert_null(elf_read_loader(&file, loader, sizeof(loader)));
+    assert_null(elf_read_loader(&file, cut, sizeof(cut)));
+    elf_close(&file);
+    assert_true(versions.has_glibc);
+    assert_int_equal(loader[0], '/');
+    assert_memory_equal(cut, loader, 3);
+    assert_int_equal(cut[3], '\0');
+    assert_null(elf_open(&file, AT_FDCWD, loader));
+    assert_null(elf_each_version(&file, on_version, &of_loader));
+    assert_null(elf_read_loader(&file, cut, sizeof(cut)));
+    elf_close(&file);
+    assert_true(of_loader.defined > 0);
+    assert_string_equal(cut, "");
+}
+
 static void what_is_no_elf_file_is_said(void **state)
 {
     struct seen seen = {.imports = 0};
@@ -91,6 +136,8 @@ static void damaged_files_do_no_harm(void **state)
     const int source = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     const int fd = memfd_create("damaged", MFD_CLOEXEC);
     struct seen seen = {.imports = 0};
+    struct versions versions = {.needed = 0};
+    char loader[256];
     unsigned char *original;
     unsigned char *copy;
     struct stat st;
@@ -113,7 +160,10 @@ static void damaged_files_do_no_harm(void **state)
         assert_int_equal(pwrite(fd, copy, kept, 0), (ssize_t)kept);
         (void)elf_each_import(&file, on_import, &seen);
         (void)elf_each_library(&file, on_library, &seen);
+        (void)elf_each_version(&file, on_version, &versions);
+        (void)elf_read_loader(&file, loader, sizeof(loader));
     }
+    assert_true(versions.needed > 0);
     assert_true(seen.imports > 0 && seen.libraries > 0);
     munmap(original, size);
     free(copy);
@@ -125,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(imports_and_libraries_of_this_program_are_found),
+        cmocka_unit_test(versions_and_loader_are_found),
         cmocka_unit_test(what_is_no_elf_file_is_said),
         cmocka_unit_test(damaged_files_do_no_harm),
     };

@@ -3,7 +3,7 @@
  *
  * The shell that became the daemon has made it, with mktemp and for its owner alone. It
  * is held by a descriptor from the start, so that its content is removed through that,
- * and a stranger who puts something else in its place achieves nothing. The keeper
+ * and another user who puts something else in its place achieves nothing. The keeper
  * removes it when nothing runs in it any more; if the keeper is killed, the front does
  * so; if both are, the guard. All functions do nothing in a process that has no such
  * folder.

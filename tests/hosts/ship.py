@@ -143,6 +143,9 @@ def a_program_may_be_a_script():
     (folder / "input").write_text("given")
     equal(run("--hosts", names(2, 3), "--ship-file", "input", "./my script", "a  b").lines(),
           [f"{rank} a  b my script given" for rank in range(2)])
+    done = run("--hosts", names(2, 3), "--ship-file", "input", "-n", 1, "./my script", "a", ":", "-n", 1,
+               "sh", "-c", "cat input; echo")
+    equal(done.lines(), ["0 a my script given", "given"])
     shutil.copy(program("ship_program"), folder / "copy")
     build = Path(mpiexec_path()).parent.parent
     search = {"LD_LIBRARY_PATH": f"{build}/bindings:{build}/tests/hosts"}
@@ -163,6 +166,12 @@ def folders_are_the_host_s_or_the_job_s():
           .endswith(b"/run/a/b"), "a relative folder is the job's")
     run("--hosts", names(2), "-n", 1, "-wdir", "/missing", "sh", "-c", "true", code=126,
         says=["cannot enter /missing: No such file or directory: the folder of -wdir"])
+
+
+@case("start")
+def networks_are_reported_as_ever():
+    done = run("--hosts", names(2, 3), "--report")
+    claim(b"10.77.0.2" in done.out + done.err, done.out + done.err)
 
 
 @case("start")

@@ -257,7 +257,7 @@ static void what_is_in_the_place_of_the_folder_is_left_alone(void **state)
     assert_int_equal(symlinkat("/", folder, "deep/root"), 0);
     assert_int_equal(fchmodat(folder, "deep", 0, 0), 0);
     assert_int_equal(rename(home, moved), 0);
-    assert_int_equal(symlink("/etc", home), 0); /* a stranger's */
+    assert_int_equal(symlink("/etc", home), 0); /* another user's */
     assert_true(home_remove());
     assert_int_equal(lstat(home, &st), 0);
     assert_int_equal(unlink(home), 0);

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "launch"))
@@ -242,18 +243,40 @@ def a_newer_c_library_is_one_line():
         rf"^mpiexec: host {NAME}2 has glibc {has}, and future needs 2\.99: build it on a system as old"])
 
 
+@contextmanager
+def replaced(number, command, script):
+    """A command of a host is a script for a while, which may call the true one, NAME.true."""
+    path = inside(number) / "usr/bin" / command
+    kept = path.with_name(f"{command}.true")
+    path.rename(kept)  # it is the same file on all bare hosts
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    yield
+    kept.rename(path)
+
+
 @case("errors")
 def another_kind_of_processor_is_one_line():
-    uname = inside(3) / "usr/bin/uname"
-    kept = uname.read_bytes()
-    uname.unlink()  # it is the same file on all bare hosts
-    uname.write_text("#!/bin/sh\necho riscv64\n")
-    uname.chmod(0o755)
-    run("--hosts", names(2, 3), "-n", 2, program("ship_program"), code=1, says=[
-        rf"^mpiexec: host {NAME}3 is riscv64, and this mpiexec is built for \w+: --ship needs"])
-    uname.unlink()
-    uname.write_bytes(kept)
-    uname.chmod(0o755)
+    with replaced(3, "uname", "echo riscv64"):
+        run("--hosts", names(2, 3), "-n", 2, program("ship_program"), code=1, says=[
+            rf"^mpiexec: host {NAME}3 is riscv64, and this mpiexec is built for \w+: --ship needs"])
+
+
+@case("errors")
+def a_c_library_that_is_too_old_for_mpiexec_is_one_line():
+    """The daemon is changed on its way, so that it wants a newer one."""
+    change = "head.true \"$@\" | LC_ALL=C sed 's/GLIBC_2\\.34/GLIBC_2.99/'"
+    has = os.confstr("CS_GNU_LIBC_VERSION").split()[1]
+    with replaced(3, "head", change):
+        run("--hosts", names(2, 3), "-n", 2, program("ship_program"), code=1, says=[
+            rf"^mpiexec: host {NAME}3 has glibc {has}, and mpiexec needs 2\.99: build Weft on a system"])
+
+
+@case("errors")
+def a_daemon_that_is_cut_short_leaves_nothing():
+    with replaced(3, "head", "head.true -c 1000"):
+        run("--hosts", names(2, 3), "-n", 2, program("ship_program"), code=1, says=[
+            rf"^mpiexec: host {NAME}3: cannot start sh there by ssh: ended with code 1"])
 
 
 @case("errors")

@@ -17,6 +17,28 @@
 
 #define CACHE "/etc/ld.so.cache"
 
+static void ignore(enum elf_version kind, const char *library, const char *version,
+                   void *arg)
+{
+    (void)kind;
+    (void)library;
+    (void)version;
+    (void)arg;
+}
+
+/* Can a program of ours use it? A host may have the name for other programs only. */
+static bool is_library(const char *path)
+{
+    struct elf_file file;
+    const char *why = elf_open(&file, AT_FDCWD, path);
+
+    if (why == NULL) {
+        why = elf_each_version(&file, ignore, NULL);
+        elf_close(&file);
+    }
+    return why == NULL;
+}
+
 /* Looks for ".../NAME" in the loader's cache, whose texts are paths. */
 static bool find_in_cache(const char *name, char *path, size_t size)
 {
@@ -42,7 +64,7 @@ static bool find_in_cache(const char *name, char *path, size_t size)
             begin--;
         }
         snprintf(path, size, "%s", begin);
-        is_found = path[0] == '/' && access(path, R_OK) == 0;
+        is_found = path[0] == '/' && is_library(path);
         at = hit + length;
     }
     if (cache != MAP_FAILED) {
@@ -75,7 +97,7 @@ static bool find_library(const char *name, char *path, size_t size)
     }
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
         snprintf(path, size, "%s/%s", folders[i], name);
-        if (access(path, R_OK) == 0) {
+        if (is_library(path)) {
             return true;
         }
     }

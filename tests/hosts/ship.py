@@ -185,8 +185,11 @@ def two_jobs_do_not_disturb_each_other():
 
 
 @case("start")
-def a_weft_that_is_there_is_not_used():
-    fakes = [inside(3) / "usr/lib/x86_64-linux-gnu/libmpi_abi.so.1", inside(3) / "usr/bin/mpiexec"]
+def what_is_there_and_does_not_fit_is_not_used():
+    """Another Weft, and libraries that are none."""
+    libraries = inside(3) / "usr/lib/x86_64-linux-gnu"
+    fakes = [inside(3) / "usr/bin/mpiexec",
+             *(libraries / name for name in ("libmpi_abi.so.1", "libfabric.so.1", "libsodium.so.23"))]
     for fake in fakes:
         fake.write_text("not this one")
         fake.chmod(0o755)

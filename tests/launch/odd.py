@@ -295,12 +295,18 @@ def a_folder_that_is_gone_or_closed_can_be_worked_in():
         hold_set(under=["sh", "-c", f'cd {gone}; rmdir {gone}; exec "$@"', "sh"], ranks=2)
 
 
+def library_folder():
+    """Where the program finds the library; $ORIGIN, by which it does, needs /proc."""
+    told = subprocess.run(["ldd", program("odd")], check=True, stdout=subprocess.PIPE, text=True)
+    return re.search(r"libmpi_abi\.so\.1 => (\S+)/", told.stdout).group(1)
+
+
 @case("folders")
 def nothing_is_left_without_proc():
     if not is_root() or not can(*mounts("umount -l /proc")):
         return
     without = mounts("umount -l /proc")
-    hold_set(under=without)
+    hold_set(under=without, variables={"LD_LIBRARY_PATH": library_folder()})
     leaves_nothing(without)
     says(without, "no /proc: if mpiexec is killed with -9, processes that ranks have started are left")
 

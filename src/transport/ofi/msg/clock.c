@@ -1,6 +1,7 @@
 #include "transport/ofi/msg/clock.h"
 
 #include "base/clock.h"
+#include "transport/ofi/msg/connect.h"
 #include "transport/ofi/msg/lost.h"
 #include "transport/ofi/quirks/silence.h"
 
@@ -11,7 +12,7 @@ static void check_peer(struct weft_transport *tp, struct weft_msg_peer *peer)
 
         if (stream != NULL && stream->socket != 0 && stream->state != WEFT_MSG_LOST &&
             weft_silence_is(stream->socket)) {
-            weft_msg_lose_silent(tp, stream);
+            weft_msg_on_silence(tp, stream);
         }
     }
 }

@@ -174,6 +174,16 @@ static void on_reason(struct weft_transport *tp, struct weft_msg_stream *stream,
     }
 }
 
+void weft_msg_on_silence(struct weft_transport *tp, struct weft_msg_stream *stream)
+{
+    const bool is_ours =
+        stream->state == WEFT_MSG_ASKING || stream->state == WEFT_MSG_CONFIRMING;
+
+    if (!is_ours || !go_elsewhere(tp, stream, "no answer")) {
+        weft_msg_lose_silent(tp, stream);
+    }
+}
+
 /* There is no route to that host; trying again does not help. */
 static bool is_hopeless(int code)
 {
@@ -188,15 +198,13 @@ static bool is_hopeless(int code)
 static void ask_later(struct weft_transport *tp, struct weft_msg_stream *stream, int code)
 {
     const uint64_t pauses = (uint64_t)stream->tries * stream->tries;
-    const bool is_silent = abs(code) == FI_ETIMEDOUT;
 
-    if (is_silent || is_hopeless(code) || stream->tries >= TRIES_MAX) {
-        if (go_elsewhere(tp, stream, weft_ofi_error(code))) {
-            return;
-        }
-        if (is_silent) {
-            weft_msg_lose_silent(tp, stream);
-        } else {
+    if (abs(code) == FI_ETIMEDOUT) {
+        weft_msg_on_silence(tp, stream);
+        return;
+    }
+    if (is_hopeless(code) || stream->tries >= TRIES_MAX) {
+        if (!go_elsewhere(tp, stream, weft_ofi_error(code))) {
             weft_msg_lose(tp, stream, weft_ofi_error(code));
         }
         return;

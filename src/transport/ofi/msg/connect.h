@@ -27,6 +27,10 @@ void weft_msg_connect(struct weft_transport *tp, struct weft_msg_stream *stream)
 void weft_msg_on_refused(struct weft_transport *tp, struct weft_msg_stream *stream,
                          const uint8_t *data, size_t bytes, int code);
 
+/* Nothing has come by this stream for weft_silence_ms(): if it was never open, the next
+ * address of the peer is tried; else the peer is lost. */
+void weft_msg_on_silence(struct weft_transport *tp, struct weft_msg_stream *stream);
+
 /* What has answered our attempt is not of this job. */
 void weft_msg_on_wrong_answer(struct weft_transport *tp, struct weft_msg_stream *stream);
 

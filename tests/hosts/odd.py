@@ -148,7 +148,7 @@ def three_interfaces_of_which_one_leads_nowhere():
 def two_networks_of_which_one_drops_what_ranks_send():
     """A firewall on the first network, which lets ssh through."""
     rule = (f"nft 'add table inet {TABLE}; add chain inet {TABLE} in {{{{ type filter hook input "
-            f"priority 0; }}}}; add rule inet {TABLE} in iifname eth0 tcp dport {PORTS} {{}}'")
+            f"priority 0; }}}}; add rule inet {TABLE} in iifname eth0 tcp dport {PORTS} tcp sport != 22 {{}}'")
     for what in ("drop", "reject with tcp reset"):
         with Everywhere(rule.replace("{}", what), f"nft delete table inet {TABLE}"):
             hold_set()

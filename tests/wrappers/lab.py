@@ -70,7 +70,7 @@ class Case(unittest.TestCase):
     def run_it(self, *command, code=0, **variables):
         """Runs a command that must end with one of the exit codes in `code`."""
         done = subprocess.run(command, cwd=self.work, check=False, capture_output=True,
-                              stdin=subprocess.DEVNULL, timeout=60, text=True,
+                              stdin=subprocess.DEVNULL, timeout=300, text=True,
                               errors="replace", env=clean_environment() | variables)
         told = f"{command}\nstdout: {done.stdout}\nstderr: {done.stderr}"
         self.assertIn(done.returncode, code if isinstance(code, tuple) else (code,), told)

@@ -21,7 +21,7 @@ class Modules(lab.Case):
         clean = {"PATH": "/usr/bin:/bin", "HOME": str(self.work), "LC_ALL": "C"}
         done = subprocess.run(["bash", "--noprofile", "--norc", "-c", start + script],
                               env=clean | variables, cwd=self.work, check=False, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
         self.assertEqual(done.returncode, 0, done.stdout)
         return done.stdout
 

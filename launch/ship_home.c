@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,31 +14,32 @@
 enum { ROUNDS = 50, ROUND_NS = 10000000 };
 
 static struct {
-    const char *path;
+    char path[PATH_MAX]; /* empty: there is none */
     int folder;
-} home = {.path = NULL, .folder = -1};
+} home = {.folder = -1};
 
 bool home_open(const char *path)
 {
     struct stat st;
     const int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-    if (folder < 0 || path[0] != '/' || fstat(folder, &st) != 0 ||
-        st.st_uid != geteuid() || (st.st_mode & 0777) != 0700) {
+    if (folder < 0 || path[0] != '/' || strlen(path) >= sizeof(home.path) ||
+        fstat(folder, &st) != 0 || st.st_uid != geteuid() ||
+        (st.st_mode & 0777) != 0700) {
         if (folder >= 0) {
             close(folder);
         }
         return false;
     }
-    home.path = strdup(path);
+    memcpy(home.path, path, strlen(path) + 1);
     home.folder = folder;
     unlinkat(folder, HOME_DAEMON, 0); /* this process goes on without */
-    return home.path != NULL;
+    return true;
 }
 
 const char *home_path(void)
 {
-    return home.path;
+    return home.path[0] != '\0' ? home.path : NULL;
 }
 
 int home_folder(void)
@@ -107,7 +109,7 @@ bool home_remove(void)
 {
     const struct timespec pause = {.tv_sec = 0, .tv_nsec = ROUND_NS};
 
-    for (int round = 0; home.path != NULL && round < ROUNDS && is_there(); round++) {
+    for (int round = 0; home.path[0] != '\0' && round < ROUNDS && is_there(); round++) {
         int again;
 
         fchmod(home.folder, 0700);
@@ -120,5 +122,5 @@ bool home_remove(void)
         }
         nanosleep(&pause, NULL);
     }
-    return home.path == NULL || !is_there();
+    return home.path[0] == '\0' || !is_there();
 }

@@ -13,13 +13,6 @@
 /* One body for each name: the mode and the name are constants in it. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* Are they in one block of memory, or none? */
-static ALWAYS_INLINE bool is_dense(const struct weft_datatype *type, MPI_Count count,
-                                   size_t bytes)
-{
-    return weft_datatype_is_dense(type, count) || bytes == 0;
-}
-
 /* The call that is made, for the black box and for error messages: two arguments, `call`
  * and `site`. */
 #define ORIGIN(Name) WEFT_CALL_##Name, __builtin_return_address(0)

@@ -326,7 +326,7 @@ def kill_mpiexec(which):
     keepers = [pid for pid in lab.pids(1) if common.parent_of(pid) == front
                and common.name_of(pid) == "weft-keeper"]
     for pid in {"front": [front], "keeper": keepers, "both": [front, *keepers]}[which]:
-        os.kill(pid, signal.SIGKILL)
+        common.kill_quietly(pid)  # one may end the other first
     die(running)
 
 
@@ -337,7 +337,7 @@ def kill_daemon(which):
     fronts = [pid for pid in pids if pid not in keepers]
     claim(len(keepers) == 1 and len(fronts) == 1, f"{pids}")
     for pid in {"front": fronts, "keeper": keepers, "both": fronts + keepers}[which]:
-        os.kill(pid, signal.SIGKILL)
+        common.kill_quietly(pid)  # one may end the other first
     die(running)
 
 

@@ -12,13 +12,6 @@
 static const char MEMFD[] = "memfd";
 static const char *const folders[] = {"/dev/shm", "/tmp"};
 
-static bool has_room(const char *folder, uint64_t bytes)
-{
-    struct statvfs st;
-
-    return statvfs(folder, &st) == 0 && (uint64_t)st.f_bavail * st.f_frsize >= bytes;
-}
-
 /* A file that no name leads to. Not all file systems make one at once. */
 static int open_in(const char *folder)
 {
@@ -35,6 +28,13 @@ static int open_in(const char *folder)
     return fd;
 }
 
+bool weft_backing_has_room(int fd, uint64_t bytes)
+{
+    struct statvfs st;
+
+    return fstatvfs(fd, &st) == 0 && (uint64_t)st.f_bavail * st.f_frsize >= bytes;
+}
+
 int weft_backing_open(uint64_t bytes, const char **place)
 {
     int fd = memfd_create("weft", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -46,7 +46,7 @@ int weft_backing_open(uint64_t bytes, const char **place)
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
         *place = folders[i];
         fd = open_in(folders[i]);
-        if (fd >= 0 && has_room(folders[i], bytes)) {
+        if (fd >= 0 && weft_backing_has_room(fd, bytes)) {
             return fd;
         }
         if (fd >= 0) {

@@ -23,6 +23,9 @@ int weft_backing_open(uint64_t bytes, const char **place);
 /* Are the pages of this file reserved, and is its size not sealed? */
 bool weft_backing_is_named(const char *place);
 
+/* Has the file system of a file room for so many bytes more? */
+bool weft_backing_has_room(int fd, uint64_t bytes);
+
 /* Reserves the first `bytes` of a file; false and errno: there is no room for them. */
 bool weft_backing_reserve(int fd, uint64_t bytes);
 

@@ -26,9 +26,10 @@
 #include <unistd.h>
 
 enum {
-    NAME_BYTES = 32,    /* 16 random bytes in hexadecimal */
-    CLOSED = 1 << 30,   /* in `attached`: too late to join */
-    DEADLINE_MS = 3000, /* for the file, which only few jobs need */
+    NAME_BYTES = 32,           /* 16 random bytes in hexadecimal */
+    CLOSED = 1 << 30,          /* in `attached`: too late to join */
+    DEADLINE_MS = 3000,        /* for the file, which only few jobs need */
+    LEAST_OF_A_RANK = 1 << 20, /* bytes of the file that a rank may well touch */
 };
 
 /*
@@ -227,6 +228,17 @@ static void file_name(char *path, size_t size, const char *name)
     snprintf(path, size, "/dev/shm/weft-%s", name);
 }
 
+/* Reserves all pages, so that a full /dev/shm is no SIGBUS later. Where it is too small
+ * for that, most jobs still do: they touch far less. */
+static bool has_pages(int fd, const struct weft_segment *segment)
+{
+    const uint64_t all = segment->slices_at + segment->slice_bytes * segment->local_size;
+
+    return weft_backing_reserve(fd, all) ||
+           (errno == ENOSPC &&
+            weft_backing_has_room(fd, LEAST_OF_A_RANK * segment->local_size));
+}
+
 /* Makes an empty segment as a file: written aside, then renamed, so nobody sees half. */
 static enum weft_rc make_file(const char *name, struct weft_segment *segment)
 {
@@ -243,9 +255,7 @@ static enum weft_rc make_file(const char *name, struct weft_segment *segment)
     }
     /* What precedes the slices is all that is not zero. */
     atomic_store_explicit(&segment->header->attached, 0, memory_order_relaxed);
-    if (ftruncate(fd, (off_t)segment->header->bytes) != 0 ||
-        !weft_backing_reserve(fd, segment->slices_at +
-                                      segment->slice_bytes * segment->local_size) ||
+    if (ftruncate(fd, (off_t)segment->header->bytes) != 0 || !has_pages(fd, segment) ||
         pwrite(fd, segment->header, segment->header->slices_at, 0) !=
             (ssize_t)segment->header->slices_at ||
         rename(aside, path) != 0) {

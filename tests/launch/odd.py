@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import common
@@ -495,6 +494,30 @@ def a_wrong_name_of_the_host_does_not_matter():
             done = Running([*place, mpiexec_path(), "--hosts", name, "-n", 2, program("odd")],
                            variables={"HOSTS": file.name}).end()
             equal(len(done.lines()), 2, name)
+
+
+# ---- other launchers ----
+
+@case("network")
+def ranks_of_hydra_find_each_other_in_containers_or_say_that_they_cannot():
+    """A /dev/shm that is too small for their file is no SIGBUS in the middle of the job."""
+    if shutil.which("mpiexec.hydra") is None or not is_root():
+        print("left out: no hydra", flush=True)
+        return
+    job = ["mpiexec.hydra", "-n", RANKS]
+    for place, copies in ((["unshare", "-n"], ONE), (confine("memfd_create"), ONE),
+                          (["unshare", "-Urpm", "--fork", "--kill-child", "--mount-proc"], TWO),
+                          ([], ONE)):
+        under = [] if place else mounts("mount -t tmpfs -o size=4m none /dev/shm")
+        place = place or ["unshare", "-n"]  # with room for what most jobs touch
+        done = Running([*under, *job, *place, program("odd")]).end()
+        equal(done.lines(), [f"{rank} of {RANKS} fine, {copies}" for rank in range(RANKS)], str(place))
+    run = Running([*mounts("mount -t tmpfs -o size=64k none /dev/shm"), *job, "unshare", "-n",
+                   program("odd")])
+    done = run.finish()
+    claim(done.code != 0 and b"no connection from" in done.err and b"signal 7" not in done.err,
+          f"{done.code}: {done.err}")
+    common.nothing_is_left(run.mark, run.before, common.ENDING)
 
 
 # ---- versions ----

@@ -7,8 +7,9 @@
 #include "json.h"
 #include "uses.h"
 
-#include "base/settings.h"
+#include "base/settings_file.h"
 #include "coll/algorithm.h"
+#include "places.h"
 #include "version.h"
 
 #include <stdio.h>
@@ -24,7 +25,8 @@ static const char usage[] =
     "  (no option)      print version, ABI, transports and settings\n"
     "  --version        print the version in one line\n"
     "  --chapters       print how much of each chapter of MPI is built\n"
-    "  --settings       print every setting, its default and its meaning\n"
+    "  --settings       print every setting, its value, where the value comes from, its\n"
+    "                   default and its meaning\n"
     "  --algorithms     print the algorithms of collectives, for WEFT_COLL\n"
     "  --uses PROGRAM   print the MPI functions that PROGRAM imports and that are not\n"
     "                   built, and which other MPI it is linked with; exit code 0: it "
@@ -39,19 +41,74 @@ static void print_version(void)
     printf("Weft %s, MPI %s, ABI %s\n", WEFT_VERSION, WEFT_MPI_VERSION, WEFT_ABI_VERSION);
 }
 
+/* ---- settings ---- */
+
+static const char *const from_names[] = {
+    [WEFT_FROM_DEFAULT] = "default",
+    [WEFT_FROM_SITE] = "site file",
+    [WEFT_FROM_USER] = "user file",
+    [WEFT_FROM_ENVIRONMENT] = "environment",
+};
+
+/* What every file says is in force from now on; what is wrong with them is printed. */
+static void read_settings(void)
+{
+    extern char **environ;
+    static const struct weft_places places = {
+        .bindir = WEFT_BINDIR, .libdir = WEFT_LIBDIR, .sysconfdir = WEFT_SYSCONFDIR};
+
+    weft_settings_read_files(&places);
+    weft_settings_complain("weft-info");
+    weft_settings_warn("weft-info", environ);
+}
+
+/* Where a value comes from, with the place in the file; to be freed, or NULL. */
+static char *describe_origin(enum weft_setting which)
+{
+    const struct weft_setting_origin origin = weft_setting_origin(which);
+    char *text = NULL;
+    int n = origin.path == NULL ? asprintf(&text, "%s", from_names[origin.from])
+                                : asprintf(&text, "%s %s:%d", from_names[origin.from],
+                                           origin.path, origin.line);
+
+    return n < 0 ? NULL : text;
+}
+
+static int wider(int width, const char *text)
+{
+    return (int)strlen(text) > width ? (int)strlen(text) : width;
+}
+
 static void print_settings(void)
 {
-    printf("%-16s %-24s %-12s %s\n", "setting", "unit", "default", "meaning");
+    char *origins[WEFT_SET_COUNT];
+    char room[WEFT_SETTING_ROOM];
+    int value_width = wider(0, "value");
+    int origin_width = wider(0, "from");
+
+    for (int i = 0; i < WEFT_SET_COUNT; i++) {
+        origins[i] = describe_origin((enum weft_setting)i);
+        origin_width = wider(origin_width, origins[i] != NULL ? origins[i] : "");
+        value_width = wider(value_width, weft_setting_say((enum weft_setting)i, room));
+    }
+    printf("%-16s %-*s  %-*s  %-24s %-12s %s\n", "setting", value_width, "value",
+           origin_width, "from", "unit", "default", "meaning");
     for (int i = 0; i < WEFT_SET_COUNT; i++) {
         const struct weft_setting_row *row = weft_setting_row((enum weft_setting)i);
 
-        printf("%-16s %-24s %-12s %s", row->name, row->unit, row->fallback, row->meaning);
+        printf("%-16s %-*s  %-*s  %-24s %-12s %s", row->name, value_width,
+               weft_setting_say((enum weft_setting)i, room), origin_width,
+               origins[i] != NULL ? origins[i] : "", row->unit, row->fallback,
+               row->meaning);
         if (row->values != NULL && row->values[0] != '\0') {
             printf(" [%s]", row->values);
         }
         printf("\n");
+        free(origins[i]);
     }
 }
+
+/* ---- what is built ---- */
 
 static const char *fits_of(const struct weft_algorithm *algorithm)
 {
@@ -125,20 +182,35 @@ static void write_version(struct json *json)
     json_end(json, '}');
 }
 
+static void write_setting(struct json *json, enum weft_setting which)
+{
+    const struct weft_setting_row *row = weft_setting_row(which);
+    const struct weft_setting_origin origin = weft_setting_origin(which);
+    char room[WEFT_SETTING_ROOM];
+
+    json_begin(json, NULL, '{');
+    json_text(json, "name", row->name);
+    json_text(json, "value", weft_setting_say(which, room));
+    json_text(json, "from", from_names[origin.from]);
+    json_text(json, "file", origin.path);
+    if (origin.path != NULL) {
+        json_number(json, "line", origin.line);
+    } else {
+        json_text(json, "line", NULL);
+    }
+    json_text(json, "unit", row->unit);
+    json_text(json, "default", row->fallback);
+    json_text(json, "values",
+              row->values != NULL && row->values[0] != '\0' ? row->values : NULL);
+    json_text(json, "meaning", row->meaning);
+    json_end(json, '}');
+}
+
 static void write_settings(struct json *json)
 {
     json_begin(json, "settings", '[');
     for (int i = 0; i < WEFT_SET_COUNT; i++) {
-        const struct weft_setting_row *row = weft_setting_row((enum weft_setting)i);
-
-        json_begin(json, NULL, '{');
-        json_text(json, "name", row->name);
-        json_text(json, "unit", row->unit);
-        json_text(json, "default", row->fallback);
-        json_text(json, "values",
-                  row->values != NULL && row->values[0] != '\0' ? row->values : NULL);
-        json_text(json, "meaning", row->meaning);
-        json_end(json, '}');
+        write_setting(json, (enum weft_setting)i);
     }
     json_end(json, ']');
 }
@@ -257,6 +329,9 @@ int main(int argc, char **argv)
     const char *verb = argc > 1 ? argv[1] : NULL;
     const struct section *section = find_section(verb);
 
+    if (section != NULL && argc <= 2) {
+        read_settings();
+    }
     if (section != NULL && argc <= 2 && is_json) {
         json_begin(&json, NULL, '{');
         section->write(&json);

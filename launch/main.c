@@ -16,6 +16,9 @@
 #include "ship_home.h"
 #include "texts.h"
 
+#include "base/settings_file.h"
+#include "places.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -171,6 +174,17 @@ static bool enter_home(const char *path)
     return true;
 }
 
+/* The ranks get what the files say in their environment (spawn.c), and do not open them.
+ */
+static void read_settings(void)
+{
+    static const struct weft_places places = {
+        .bindir = WEFT_BINDIR, .libdir = WEFT_LIBDIR, .sysconfdir = WEFT_SYSCONFDIR};
+
+    weft_settings_read_files(&places);
+    weft_settings_complain(program_name);
+}
+
 int main(int argc, char **argv)
 {
     static struct plan plan;
@@ -186,6 +200,9 @@ int main(int argc, char **argv)
     is_daemon = (argc == 2 || argc == 3) && strcmp(argv[1], DAEMON_OPTION) == 0;
     if (is_daemon && argc == 3 && !enter_home(argv[2])) {
         return 1;
+    }
+    if (!is_daemon) {
+        read_settings();
     }
     switch (is_daemon ? PARSED : plan_parse(argc, argv, &plan)) {
     case PARSED:

@@ -68,6 +68,7 @@ enum option {
     OPT_PER_HOST,
     OPT_EXCEED,
     OPT_NET_REPORT,
+    OPT_JSON,
     OPT_NET,
     OPT_LAUNCHER,
     OPT_IGNORED,   /* harmless here: nothing to do, nothing to say */
@@ -133,6 +134,7 @@ static const struct row table[] = {
     {"ppn npernode perhost N ntasks-per-node", 1, OPT_PER_HOST, NULL},
     {"oversubscribe", 0, OPT_EXCEED, NULL},
     {"report", 0, OPT_NET_REPORT, NULL},
+    {"json", 0, OPT_JSON, NULL},
     {"allow-run-as-root q quiet", 0, OPT_IGNORED, NULL},
     {"mca gmca", 2, OPT_EXPLAINED, "Weft's settings are few: weft-info --settings"},
     {"iface", 1, OPT_NET, NULL},
@@ -223,6 +225,7 @@ static const char help[] =
     "  --report                 start no rank; report what each host keeps from a job, "
     "at\n"
     "                           what cost, and which network each pair of hosts uses\n"
+    "  --json                   print that report as JSON\n"
     "  --version, --help        print the version, or this text\n"
     "\n"
     "Standard input goes to rank 0, or as --stdin says. The exit code is that of the "
@@ -579,6 +582,9 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
     case OPT_NET_REPORT:
         plan->is_report = true;
         break;
+    case OPT_JSON:
+        plan->is_json = true;
+        break;
     case OPT_NET:
         setenv("WEFT_NET", words[1], 1);
         break;
@@ -748,6 +754,9 @@ static bool soften(const struct plan *plan, struct app *app)
 
 static enum parsed count_ranks(struct plan *plan)
 {
+    if (plan->is_json && !plan->is_report) {
+        return wrong("this goes with --report", "--json");
+    }
     if (plan_check_placement(plan) != PARSED ||
         (plan->hosts.count == 0 && !allocation_add_hosts(&plan->hosts)) ||
         (plan->rankfile != NULL && !rankfile_read(plan)) ||

@@ -73,6 +73,7 @@ struct plan {
     int per_host;               /* ranks on each host; 0: not said */
     bool may_exceed_slots;
     bool is_report;       /* no ranks: which networks would be used? */
+    bool is_json;         /* that report is JSON */
     bool is_held;         /* ranks stop before main(), until a debugger lets them go */
     const char *debug;    /* ranks to debug, as "0,3-5" or "all"; NULL: none */
     struct list debugger; /* its words */

@@ -7,9 +7,14 @@
  * address of every other host, all at once and with a deadline, and says what it has
  * reached. For two hosts the first address that can be reached both ways is used. Nobody
  * has to accept anything: the kernel completes what a firewall lets through.
+ *
+ * With --json the same is one object: "hosts" with addresses and "machine", those
+ * "of_several_hosts", "pairs" and "ports".
  */
 #include "job_parts.h"
 #include "texts.h"
+
+#include "info/json.h"
 
 #include "base/clock.h"
 #include "base/settings.h"
@@ -34,6 +39,10 @@ struct reached {
 };
 
 struct report {
+    struct json
+        json; /* with --json, which is printed whole at the end; else `to` is NULL */
+    char *text;
+    size_t bytes;
     struct reached *all; /* by daemon */
     uint32_t *can;       /* [from * daemons + to]: a bit for each address of `to` */
     int missing;         /* answers of the step */
@@ -245,37 +254,22 @@ static int participants(const struct job *job)
     return count;
 }
 
-static void describe_host(struct job *job, int d, struct reader *reader,
-                          struct reached *host)
+/* An address; `why` it is not used, or NULL. */
+static void write_address(struct json *json, const struct weft_net_address *address,
+                          const char *why)
 {
-    char left_out[1024] = "";
-    size_t n = 0;
-    const int64_t count =
-        (host->port = (int)reader_number(reader), reader_number(reader));
+    json_begin(json, NULL, '{');
+    json_text(json, "interface", address->interface);
+    json_text(json, "address", address->text);
+    json_number(json, "prefix", address->prefix);
+    json_text(json, "not_used", why);
+    json_end(json, '}');
+}
 
-    for (int64_t i = 0; i < count && !reader->is_bad; i++) {
-        const char *interface = reader_text(reader);
-        const char *text = reader_text(reader);
-        const int prefix = (int)reader_number(reader);
-        const int megabits = (int)reader_number(reader);
-        const char *why = reader_text(reader);
-        struct weft_net_address *to = &host->addresses[host->count];
-
-        if (interface == NULL || text == NULL) {
-            return;
-        }
-        if (why != NULL && n < sizeof(left_out)) {
-            n += (size_t)snprintf(left_out + n, sizeof(left_out) - n, "%s%s %s (%s)",
-                                  n > 0 ? ", " : "", interface, text, why);
-        } else if (why == NULL && host->count < WEFT_NET_MOST) {
-            snprintf(to->interface, sizeof(to->interface), "%s", interface);
-            snprintf(to->text, sizeof(to->text), "%s", text);
-            to->prefix = prefix;
-            to->megabits = megabits;
-            host->count++;
-        }
-    }
-    printf("%s:", job->setup.layout.stations[d].name);
+/* The host's line, without JSON. */
+static void print_host(const char *name, const struct reached *host, const char *left_out)
+{
+    printf("%s:", name);
     for (int a = 0; a < host->count; a++) {
         printf("%s %s %s/%d", a > 0 ? "," : "", host->addresses[a].interface,
                host->addresses[a].text, host->addresses[a].prefix);
@@ -284,23 +278,86 @@ static void describe_host(struct job *job, int d, struct reader *reader,
            left_out[0] != '\0' ? left_out : "none");
 }
 
-/* What a host keeps from a job, a line each. */
-static void describe_machine(const char *host, struct reader *reader)
+static void begin_host(struct json *json, const char *name)
+{
+    if (json->to != NULL) {
+        json_begin(json, NULL, '{');
+        json_text(json, "host", name);
+        json_begin(json, "addresses", '[');
+    }
+}
+
+static void describe_host(struct job *job, int d, struct reader *reader,
+                          struct reached *host)
+{
+    const char *name = job->setup.layout.stations[d].name;
+    struct json *json = &job->report->json;
+    char left_out[1024] = "";
+    size_t n = 0;
+    const int64_t count =
+        (host->port = (int)reader_number(reader), reader_number(reader));
+
+    begin_host(json, name);
+    for (int64_t i = 0; i < count && !reader->is_bad; i++) {
+        const char *interface = reader_text(reader);
+        const char *text = reader_text(reader);
+        const int prefix = (int)reader_number(reader);
+        const int megabits = (int)reader_number(reader);
+        struct weft_net_address address = {.prefix = prefix, .megabits = megabits};
+        const char *why = reader_text(reader);
+
+        if (interface == NULL || text == NULL) {
+            break;
+        }
+        snprintf(address.interface, sizeof(address.interface), "%s", interface);
+        snprintf(address.text, sizeof(address.text), "%s", text);
+        if (why != NULL && n < sizeof(left_out)) {
+            n += (size_t)snprintf(left_out + n, sizeof(left_out) - n, "%s%s %s (%s)",
+                                  n > 0 ? ", " : "", interface, text, why);
+        } else if (why == NULL && host->count < WEFT_NET_MOST) {
+            host->addresses[host->count++] = address;
+        }
+        if (json->to != NULL) {
+            write_address(json, &address, why);
+        }
+    }
+    if (json->to != NULL) {
+        json_end(json, ']');
+    } else {
+        print_host(name, host, left_out);
+    }
+}
+
+/* What a host keeps from a job, a line each; and the end of what JSON has of the host. */
+static void describe_machine(const char *host, struct reader *reader, struct json *json)
 {
     const int64_t count = reader_number(reader);
 
+    if (json->to != NULL) {
+        json_begin(json, "machine", '[');
+    }
     for (int64_t i = 0; i < count && !reader->is_bad; i++) {
         const char *line = reader_text(reader);
 
-        if (line != NULL) {
+        if (line != NULL && json->to != NULL) {
+            json_text(json, NULL, line);
+        } else if (line != NULL) {
             printf("%s: %s\n", host, line);
         }
+    }
+    if (json->to != NULL) {
+        json_end(json, ']');
+        json_end(json, '}');
     }
 }
 
 /* An address that two hosts have leads to one of them at most: it is nobody's. */
 static void drop_duplicates(struct job *job, struct report *report)
 {
+    if (report->json.to != NULL) {
+        json_end(&report->json, ']');
+        json_begin(&report->json, "of_several_hosts", '[');
+    }
     for (int d = 0; d < job->setup.layout.count; d++) {
         struct reached *host = &report->all[d];
 
@@ -314,7 +371,9 @@ static void drop_duplicates(struct job *job, struct report *report)
                 }
             }
             host->addresses[a].left_out = is_double ? "of several hosts" : NULL;
-            if (is_double) {
+            if (is_double && report->json.to != NULL) {
+                write_address(&report->json, &host->addresses[a], "of several hosts");
+            } else if (is_double) {
                 printf("%s: %s %s is left out: another host has it, too\n",
                        job->setup.layout.stations[d].name, host->addresses[a].interface,
                        host->addresses[a].text);
@@ -387,6 +446,33 @@ static bool choose(const struct report *report, int daemons, int a, int b, int *
     return false;
 }
 
+/* The way between two hosts; `x` is NULL: there is none. */
+static void write_pair(struct json *json, const char *a, const char *b,
+                       const struct weft_net_address *x, const struct weft_net_address *y,
+                       bool is_same_network)
+{
+    json_begin(json, NULL, '{');
+    json_text(json, "a", a);
+    json_text(json, "b", b);
+    json_flag(json, "reached", x != NULL);
+    if (x != NULL) {
+        json_text(json, "interface_a", x->interface);
+        json_text(json, "address_a", x->text);
+        json_text(json, "interface_b", y->interface);
+        json_text(json, "address_b", y->text);
+        json_flag(json, "one_network", is_same_network);
+    }
+    json_end(json, '}');
+}
+
+static void write_ports(struct json *json, const struct job *job)
+{
+    json_begin(json, "ports", '[');
+    json_number(json, NULL, job->setup.first_port);
+    json_number(json, NULL, job->setup.last_port);
+    json_end(json, ']');
+}
+
 static void print_matrix(const struct job *job, const struct report *report)
 {
     const int daemons = job->setup.layout.count;
@@ -414,39 +500,75 @@ static void print_matrix(const struct job *job, const struct report *report)
            job->setup.first_port, job->setup.last_port);
 }
 
-static void print_pairs(struct job *job, const struct report *report)
+/* The line, or the object, of two hosts; false: they do not reach each other. */
+static bool tell_pair(struct job *job, struct report *report, int a, int b)
 {
     const struct station *stations = job->setup.layout.stations;
+    int i = 0;
+    int j = 0;
+    bool is_same = false;
+    const bool is_reached =
+        choose(report, job->setup.layout.count, a, b, &i, &j, &is_same);
+    const struct weft_net_address *x = &report->all[a].addresses[i];
+    const struct weft_net_address *y = &report->all[b].addresses[j];
+
+    if (report->json.to != NULL) {
+        write_pair(&report->json, stations[a].name, stations[b].name,
+                   is_reached ? x : NULL, y, is_same);
+    } else if (is_reached) {
+        printf("%s - %s: %s %s - %s %s: reached both ways, %s\n", stations[a].name,
+               stations[b].name, x->interface, x->text, y->interface, y->text,
+               is_same ? "one network" : "over a router");
+    } else {
+        printf("%s - %s: no address can be reached both ways\n", stations[a].name,
+               stations[b].name);
+    }
+    return is_reached;
+}
+
+/* Ends the object of JSON, and prints it. */
+static void end_json(const struct job *job, struct report *report)
+{
+    json_end(&report->json, ']');
+    write_ports(&report->json, job);
+    json_end(&report->json, '}');
+    fclose(report->json.to);
+    fputs(report->text, stdout);
+    free(report->text);
+}
+
+static void tell_pairs(struct job *job, struct report *report)
+{
     const int daemons = job->setup.layout.count;
     bool is_complete = true;
 
+    if (report->json.to != NULL) {
+        json_end(&report->json, ']');
+        json_begin(&report->json, "pairs", '[');
+    }
     for (int a = 0; a < daemons; a++) {
         for (int b = a + 1; b < daemons; b++) {
-            int i;
-            int j;
-            bool is_same;
-
-            if (!takes_part(job, a) || !takes_part(job, b)) {
-                continue;
-            }
-            if (choose(report, daemons, a, b, &i, &j, &is_same)) {
-                printf("%s - %s: %s %s - %s %s: reached both ways, %s\n",
-                       stations[a].name, stations[b].name,
-                       report->all[a].addresses[i].interface,
-                       report->all[a].addresses[i].text,
-                       report->all[b].addresses[j].interface,
-                       report->all[b].addresses[j].text,
-                       is_same ? "one network" : "over a router");
-            } else {
-                printf("%s - %s: no address can be reached both ways\n", stations[a].name,
-                       stations[b].name);
-                is_complete = false;
+            if (takes_part(job, a) && takes_part(job, b)) {
+                is_complete &= tell_pair(job, report, a, b);
             }
         }
     }
-    if (!is_complete) {
+    if (report->json.to != NULL) {
+        end_json(job, report);
+    } else if (!is_complete) {
         print_matrix(job, report);
+    }
+    if (!is_complete) {
         job_fail_silently(job, 1);
+    }
+}
+
+static void begin_json(struct report *report)
+{
+    report->json.to = open_memstream(&report->text, &report->bytes);
+    if (report->json.to != NULL) {
+        json_begin(&report->json, NULL, '{');
+        json_begin(&report->json, "hosts", '[');
     }
 }
 
@@ -460,6 +582,9 @@ static bool open_report(struct job *job)
             job->report->all = calloc(daemons, sizeof(*job->report->all));
             job->report->can = calloc(daemons * daemons, sizeof(*job->report->can));
             job->report->missing = participants(job);
+            if (job->plan->is_json) {
+                begin_json(job->report);
+            }
         }
     }
     return job->report != NULL && job->report->all != NULL && job->report->can != NULL;
@@ -477,7 +602,8 @@ void job_on_report(struct job *job, const struct frame *frame, const char *paylo
     report = job->report;
     if (frame->kind == FRAME_ADDRESSES) {
         describe_host(job, frame->from, &reader, &report->all[frame->from]);
-        describe_machine(job->setup.layout.stations[frame->from].name, &reader);
+        describe_machine(job->setup.layout.stations[frame->from].name, &reader,
+                         &report->json);
         if (--report->missing == 0) {
             drop_duplicates(job, report);
             send_table(job, report);
@@ -489,7 +615,7 @@ void job_on_report(struct job *job, const struct frame *frame, const char *paylo
                payload, row);
     }
     if (--report->missing == 0) {
-        print_pairs(job, report);
+        tell_pairs(job, report);
         fflush(stdout);
         job->state = DONE;
     }

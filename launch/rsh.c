@@ -4,6 +4,8 @@
 #include "route.h"
 #include "texts.h"
 
+#include "base/settings.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -27,8 +29,8 @@ static const char srun_words[] =
 
 void rsh_choose(struct list *words, bool is_in_slurm)
 {
-    const char *own = getenv("WEFT_RSH");
-    const bool is_set = own != NULL && own[strspn(own, " ")] != '\0';
+    const char *own = weft_setting_text(WEFT_SET_RSH);
+    const bool is_set = own[strspn(own, " ")] != '\0';
     const char *text = is_set ? own : is_in_slurm ? srun_words : ssh_words;
     char *copy = strdup(text);
 

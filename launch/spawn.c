@@ -9,6 +9,8 @@
 #include "claims.h"
 #include "guard.h"
 
+#include "base/settings.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -86,6 +88,21 @@ static void set(struct list *list, char *entry)
     list_add(list, entry);
 }
 
+/* What files of settings say, where our environment does not: also with -envnone. */
+static void add_offered(struct list *list)
+{
+    for (int i = 0; i < WEFT_SET_COUNT; i++) {
+        const char *text = weft_setting_offered((enum weft_setting)i);
+        char *entry;
+
+        if (text != NULL &&
+            asprintf(&entry, "%s=%s", weft_setting_row((enum weft_setting)i)->name,
+                     text) >= 0) {
+            list_add(list, entry); /* lives as long as the process */
+        }
+    }
+}
+
 void environment_open(struct environment *environment, const struct plan *plan)
 {
     struct list *common = &environment->common;
@@ -96,6 +113,7 @@ void environment_open(struct environment *environment, const struct plan *plan)
             list_add(common, *e);
         }
     }
+    add_offered(common);
     for (int i = 0; i < plan->set.count; i++) {
         set(common, plan->set.at[i]);
     }

@@ -61,6 +61,11 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
          "Collectives use these algorithms, as in allreduce=doubling,bcast=split, "
          "wherever they fit a call; they may be slower than what is chosen without it. "
          "It is the same on all ranks. weft-info --algorithms lists them."},
+    [WEFT_SET_RSH] =
+        {"WEFT_RSH", "command", "", "",
+         "Command with which mpiexec reaches other hosts, instead of ssh, or "
+         "of srun in an allocation of Slurm. The host and the command to run "
+         "there are appended."},
     [WEFT_SET_PORTS] = {"WEFT_PORTS", "range of ports", "47000-47999", "",
                         "Range of TCP ports for connections between hosts. A firewall "
                         "must allow it."},
@@ -144,7 +149,56 @@ void weft_setting_write(enum weft_setting which, int64_t value)
     written[which].is_written = true;
 }
 
-/* What the environment said when the library was opened. */
+/* What a file has said. */
+static struct {
+    char *text; /* NULL: nothing */
+    char *path;
+    int line;
+    enum weft_setting_from from;
+} offered[WEFT_SET_COUNT];
+
+void weft_setting_offer(enum weft_setting which, const char *text,
+                        enum weft_setting_from from, const char *path, int line)
+{
+    free(offered[which].text);
+    free(offered[which].path);
+    offered[which].text = strdup(text);
+    offered[which].path = strdup(path);
+    offered[which].line = line;
+    offered[which].from = from;
+}
+
+const char *weft_setting_offered(enum weft_setting which)
+{
+    return getenv(table[which].name) == NULL ? offered[which].text : NULL;
+}
+
+struct weft_setting_origin weft_setting_origin(enum weft_setting which)
+{
+    struct weft_setting_origin origin = {.from = WEFT_FROM_DEFAULT};
+    const char *text = getenv(table[which].name);
+    int is_bad = 0;
+
+    if (text != NULL) {
+        (void)weft_setting_parse(which, text, &is_bad);
+        origin.from = is_bad ? WEFT_FROM_DEFAULT : WEFT_FROM_ENVIRONMENT;
+    } else if (offered[which].text != NULL) {
+        origin.from = offered[which].from;
+        origin.path = offered[which].path;
+        origin.line = offered[which].line;
+    }
+    return origin;
+}
+
+/* What the environment says of a setting, else what a file does; or NULL. */
+static const char *said_of(int which)
+{
+    const char *text = getenv(table[which].name);
+
+    return text != NULL ? text : offered[which].text;
+}
+
+/* What was said when the library was opened. */
 static struct {
     pthread_once_t once;
     _Atomic bool is_kept;
@@ -154,7 +208,7 @@ static struct {
 static void keep_all(void)
 {
     for (int i = 0; i < WEFT_SET_COUNT; i++) {
-        const char *text = getenv(table[i].name);
+        const char *text = said_of(i);
 
         kept.texts[i] = text != NULL ? strdup(text) : NULL;
     }
@@ -166,12 +220,11 @@ void weft_settings_keep(void)
     pthread_once(&kept.once, keep_all);
 }
 
-/* What the environment says of it, or NULL. */
+/* What is said of it, or NULL. */
 static const char *source_of(enum weft_setting which)
 {
-    return atomic_load_explicit(&kept.is_kept, memory_order_acquire)
-               ? kept.texts[which]
-               : getenv(table[which].name);
+    return atomic_load_explicit(&kept.is_kept, memory_order_acquire) ? kept.texts[which]
+                                                                     : said_of(which);
 }
 
 int64_t weft_setting(enum weft_setting which)
@@ -216,10 +269,10 @@ const char *weft_setting_say(enum weft_setting which, char room[WEFT_SETTING_ROO
 
 enum { NAME_MOST = 32 }; /* longer ones are no misspelt settings */
 
-/* Variables that are no settings of the table: the user's, and the launcher's own. */
-static const char *const others[] = {"WEFT_RSH",  "WEFT_JOB",   "WEFT_INSIDE",
-                                     "WEFT_KEPT", "WEFT_BOUND", "WEFT_NETWORKS"};
-enum { OTHERS = sizeof(others) / sizeof(others[0]), FOR_USERS = 1 };
+/* Variables that are no settings of the table, but the launcher's own. */
+static const char *const others[] = {"WEFT_JOB", "WEFT_INSIDE", "WEFT_KEPT", "WEFT_BOUND",
+                                     "WEFT_NETWORKS"};
+enum { OTHERS = sizeof(others) / sizeof(others[0]) };
 
 static const char *known_name(int i)
 {
@@ -246,7 +299,7 @@ const char *weft_setting_nearest(const char *name)
         if (strcmp(name, known_name(i)) == 0) {
             return NULL;
         }
-        if (i < WEFT_SET_COUNT + FOR_USERS && is_similar(name, known_name(i)) &&
+        if (i < WEFT_SET_COUNT && is_similar(name, known_name(i)) &&
             (found == NULL ||
              weft_edit_distance(name, known_name(i)) < weft_edit_distance(name, found))) {
             found = known_name(i);

@@ -2,10 +2,11 @@
  * settings.h - every setting of the library, in one table that prints its own
  * documentation (weft-info --settings).
  *
- * A setting is an environment variable. All are read when the library is opened for the
- * first time, by the thread that opens it: what the program does to its environment later
- * has no effect, and does not race with the library's own threads. Before that, as in
- * mpiexec, each call reads the environment. An unusable value is replaced by the default;
+ * A setting is an environment variable, which a file may set where the environment does
+ * not (settings_file.h). All are read when the library is opened for the first time, by
+ * the thread that opens it: what the program does to its environment later has no effect,
+ * and does not race with the library's own threads. Before that, as in mpiexec, each call
+ * reads the environment. An unusable value is replaced by the default;
  * weft_settings_warn() reports it. The table stays under forty entries: a good default
  * beats a knob.
  */
@@ -27,6 +28,7 @@ enum weft_setting {
     WEFT_SET_NET,
     WEFT_SET_PORTS,
     WEFT_SET_COLL,
+    WEFT_SET_RSH,
     WEFT_SET_COUNT,
     WEFT_SET_NUMBERS = WEFT_SET_NET, /* those before it are numbers or words, and
                                       * MPI_T shows them; the others are texts */
@@ -55,10 +57,37 @@ int64_t weft_setting_parse(enum weft_setting which, const char *source, int *is_
 void weft_setting_write(enum weft_setting which, int64_t value);
 
 /*
- * Reads all settings from the environment and keeps their values from now on. Later calls
- * do nothing. A setting that cannot be kept for lack of memory has its default.
+ * Reads all settings, of the environment or as offered, and keeps their values. Later
+ * calls do nothing. A setting that cannot be kept for lack of memory has its default.
  */
 void weft_settings_keep(void);
+
+/* Where the value in force comes from. */
+enum weft_setting_from {
+    WEFT_FROM_DEFAULT,
+    WEFT_FROM_SITE, /* the file of this installation */
+    WEFT_FROM_USER, /* the file of the user */
+    WEFT_FROM_ENVIRONMENT,
+};
+
+struct weft_setting_origin {
+    enum weft_setting_from from;
+    const char *path; /* of the file, which lives as long as the process; NULL: none */
+    int line;
+};
+
+struct weft_setting_origin weft_setting_origin(enum weft_setting which);
+
+/*
+ * What a file says of a setting, which counts where the environment does not name it. A
+ * later call takes the place of an earlier one. Before weft_settings_keep(); without
+ * memory for it, nothing is offered.
+ */
+void weft_setting_offer(enum weft_setting which, const char *text,
+                        enum weft_setting_from from, const char *path, int line);
+
+/* The text of a file that counts; NULL: there is none. */
+const char *weft_setting_offered(enum weft_setting which);
 
 /* The value in force in this process. */
 int64_t weft_setting(enum weft_setting which);

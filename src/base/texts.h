@@ -477,6 +477,26 @@
 #define WEFT_S_SETTING_NAME   "%s is not a setting and has no effect; did you mean %s?"
 #define WEFT_S_SETTING_WORD   "%s: the value is not one of %s; %s is used"
 #define WEFT_S_SETTING_NUMBER "%s: the value is not a number (%s); %s is used"
+#define WEFT_S_FILE_LINE      "%.300s:%d: this line has no effect; a line is NAME = value"
+#define WEFT_S_FILE_NAME                                                                 \
+    "%.300s:%d: %s is not a setting and has no effect; did you mean %s?"
+#define WEFT_S_FILE_UNKNOWN                                                              \
+    "%.300s:%d: %s is not a setting and has no effect; weft-info --settings lists them"
+#define WEFT_S_FILE_WORD                                                                 \
+    "%.300s:%d: %s = %s: the value is not one of %s, and has no effect"
+#define WEFT_S_FILE_NUMBER                                                               \
+    "%.300s:%d: %s = %s: the value is not a number (%s), and has no effect"
+#define WEFT_S_FILE_MORE   "%.300s: %d more lines have no effect"
+#define WEFT_S_FILE_CLOSED "%.300s: this file of settings cannot be read: %s"
+#define WEFT_S_FILE_KIND                                                                 \
+    "%.300s: this file of settings has no effect: it is no regular file"
+#define WEFT_S_FILE_LARGE                                                                \
+    "%.300s: this file of settings has no effect: it has more than %d KiB"
+#define WEFT_S_FILE_OWNER                                                                \
+    "%.300s: this file of settings has no effect: it belongs to user %u, not to root "   \
+    "or you"
+#define WEFT_S_FILE_OPEN                                                                 \
+    "%.300s: this file of settings has no effect: everybody may write it (chmod o-w)"
 
 /* ---- start and launchers ---- */
 

@@ -3,6 +3,7 @@
 #include "base/flush.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/settings_file.h"
 #include "coll/coll.h"
 #include "coll/force.h"
 #include "comm/make.h"
@@ -107,13 +108,25 @@ static enum weft_rc open_recorder(void)
     return WEFT_OK;
 }
 
+/* mpiexec has read the files, and its ranks have what they say in their environment. */
+static void read_settings(void)
+{
+    static const struct weft_places places = {
+        .bindir = WEFT_BINDIR, .libdir = WEFT_LIBDIR, .sysconfdir = WEFT_SYSCONFDIR};
+
+    if (getenv("WEFT_JOB") == NULL) {
+        weft_settings_read_files(&places);
+    }
+    weft_settings_keep();
+}
+
 static enum weft_rc wire_up(void)
 {
     extern char **environ;
     const struct weft_segment_header *header;
     enum weft_rc rc;
 
-    weft_settings_keep();
+    read_settings();
     rc = weft_wireup_open(&run.job);
     if (rc != WEFT_OK) {
         return rc;
@@ -126,6 +139,7 @@ static enum weft_rc wire_up(void)
     header = run.job.segment.header;
     weft_log_identity(run.job.who.rank, run.host);
     if (run.job.who.rank == 0 && !run.job.is_by_mpiexec) { /* once for the whole job */
+        weft_settings_complain("weft");
         weft_settings_warn("weft", environ);
     }
     weft_environment_open(&run.job);

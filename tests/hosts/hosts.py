@@ -5,6 +5,7 @@ host 1 and is held to leave nothing on any host. A lab is made for the whole scr
 """
 
 import hashlib
+import json
 import os
 import re
 import signal
@@ -747,6 +748,29 @@ def each_two_hosts_have_a_network():
     for wanted in ("eth1", "10.78.0.0/16", "ib0,eth1"):
         said = report(2, 3, variables={"WEFT_NET": wanted})
         claim(pair(2, 3, 1) in said and "eth0 10.77.0.2 (not in WEFT_NET)" in said, said)
+
+
+@case("report")
+def the_report_is_there_as_json_too():
+    said = report(2, 3, variables={"WEFT_NET": "eth1"})
+    found = json.loads(OnHost("--hosts", hosts(2, 3), "--report", "--json",
+                              variables={"WEFT_NET": "eth1"}).end().out)
+    equal(sorted(found), ["hosts", "of_several_hosts", "pairs", "ports"])
+    equal((found["ports"], found["of_several_hosts"]), ([47000, 47999], []))
+    lines = []
+    for each in sorted(found["hosts"], key=lambda each: each["host"]):
+        used = [f"{a['interface']} {a['address']}/{a['prefix']}" for a in each["addresses"]
+                if a["not_used"] is None]
+        left_out = [f"{a['interface']} {a['address']} ({a['not_used']})"
+                    for a in each["addresses"] if a["not_used"] is not None]
+        lines.append(f"{each['host']}: {', '.join(used)}; not used: {', '.join(left_out)}")
+        lines += [f"{each['host']}: {text}" for text in each["machine"]]
+    for p in found["pairs"]:
+        lines.append(f"{p['a']} - {p['b']}: {p['interface_a']} {p['address_a']} - "
+                     f"{p['interface_b']} {p['address_b']}: reached both ways, "
+                     + ("one network" if p["one_network"] else "over a router"))
+    equal(sorted(lines), sorted(said.splitlines()))
+    OnHost("-n", 1, "--json", "true").end(2, ["^mpiexec: --json: this goes with --report$"])
 
 
 def ways(names, wanted):

@@ -263,11 +263,15 @@ FOREIGN = ("PMI", "WEFT_", "SLURM_", "OMPI_", "HYDI_", "MPI_LOCAL", "PBS_", "LSB
            "PE_HOSTFILE", "NHOSTS")
 
 
+NO_FOLDER = "/nonexistent"  # where no user has a file of settings
+
+
 def environment(mark, variables=None):
     """Ours without any launcher's, with the mark; a variable that is None is left out."""
     kept = {name: value for name, value in os.environ.items()
             if not name.startswith(FOREIGN)}
-    kept |= SANITIZERS | {"WEFT_TEST_MARK": mark} | (variables or {})
+    kept |= SANITIZERS | {"WEFT_TEST_MARK": mark, "XDG_CONFIG_HOME": NO_FOLDER}
+    kept |= variables or {}
     return {name: value for name, value in kept.items() if value is not None}
 
 

@@ -8,6 +8,7 @@ import re
 import signal
 import sys
 import tempfile
+from pathlib import Path
 
 from common import (Running, case, claim, equal, failure, main, mpiexec, program, read_report,
                     start, wait_until)
@@ -156,6 +157,76 @@ def a_value_that_a_setting_does_not_take_is_told_once_for_the_job():
     mpiexec("-n", 2, program("says"), "nothing", variables={"WEFT_WARM": "soon"},
             says=[r"^mpiexec: WEFT_WARM=soon: the value is not a number \(milliseconds\); 1000 is "
                   "used$"])
+
+
+class Settings(tempfile.TemporaryDirectory):
+    """A folder of a user with a file of settings: the variables for it, and its path."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.path = Path(self.name) / "weft/weft.conf"
+        self.path.parent.mkdir()
+        self.path.write_text(text)
+
+    def __enter__(self):
+        return {"XDG_CONFIG_HOME": self.name}, self.path
+
+
+SHOW = ("sh", "-c", "echo $WEFT_WARM ${WEFT_NET-unset}")
+
+
+@case("settings")
+def ranks_have_what_a_file_says_unless_the_environment_says_more():
+    with Settings("WEFT_WARM = 20  # ms\nWEFT_NET = eth7\n") as (user, _):
+        for words, variables, expected in (((), {}, "20 eth7"), (("-envnone",), {}, "20 eth7"),
+                                           ((), {"WEFT_WARM": "30"}, "30 eth7"),
+                                           ((), {"WEFT_NET": ""}, "20"),
+                                           (("-genv", "WEFT_NET", "a"), {}, "20 a"),
+                                           (("-env", "WEFT_WARM", "4"), {}, "4 eth7")):
+            equal(mpiexec(*words, "-n", 2, *SHOW, variables=user | variables).lines(),
+                  [expected] * 2, str((words, variables)))
+    with Settings("") as (user, path):
+        path.unlink()
+        equal(mpiexec("-n", 1, *SHOW, variables=user).lines(), ["unset"])
+
+
+@case("settings")
+def a_file_is_found_in_the_home_if_xdg_config_home_names_no_folder():
+    with tempfile.TemporaryDirectory() as home:
+        path = Path(home) / ".config/weft/weft.conf"
+        path.parent.mkdir(parents=True)
+        path.write_text("WEFT_WARM = 20\n")
+        for name in (None, "", "relative"):
+            equal(mpiexec("-n", 1, *SHOW, variables={"HOME": home, "XDG_CONFIG_HOME": name})
+                  .lines(), ["20 unset"])
+
+
+@case("settings")
+def what_is_wrong_with_a_file_is_told_once_for_the_job():
+    with Settings("WEFT_NETT = eth1\nWEFT_LOG = loud\n") as (user, path):
+        says = [rf"^mpiexec: {path}:1: WEFT_NETT is not a setting and has no effect; did you "
+                r"mean WEFT_NET\?$", rf"^mpiexec: {path}:2: WEFT_LOG = loud: the value is not "
+                "one of .*, and has no effect$"]
+        mpiexec("-n", 5, program("says"), "nothing", variables=user, says=says)
+        path.chmod(0o666)
+        mpiexec("-n", 2, program("says"), "nothing", variables=user,
+                says=[f"^mpiexec: {path}: .*: everybody may write it"])
+
+
+@case("settings")
+def a_rank_of_mpiexec_opens_no_file_and_another_does():
+    with Settings("") as (user, path):
+        # Read by a rank, this would end the job.
+        script = f"echo WEFT_COLL = bcast=ring > {path}; exec {program('says')} nothing"
+        mpiexec("-n", 3, "sh", "-c", script, variables=user)
+        silence = os.pipe()[0]  # hydra wants an input without an end
+        path.write_text("WEFT_LGO = 1\nWEFT_WARM = 3\n")
+        for under in ((), ("mpiexec.hydra", "-launcher", "fork", "-n", 3)):
+            done = Running([*under, program("says"), "nothing"], stdin=silence,
+                           variables=user).finish()
+            equal(done.err.decode(), f"weft: {path}:1: WEFT_LGO is not a setting and has no "
+                  "effect; did you mean WEFT_LOG?\n", under)
+            equal(done.code, 0)
 
 
 @case("settings")

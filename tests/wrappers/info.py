@@ -5,8 +5,6 @@ Programs for --uses are linked and never run, so this also holds when the librar
 with a sanitizer; --allow-shlib-undefined is for the sanitizer's own symbols.
 """
 
-import json
-import os
 import random
 import re
 import unittest
@@ -71,12 +69,13 @@ class Tables(Case):
 
     def test_the_settings_are_a_table(self):
         lines = self.output_of(self.info, "--settings").splitlines()
-        self.assertEqual(lines[0].split(), ["setting", "unit", "default", "meaning"])
+        heads = ["setting", "value", "from", "unit", "default", "meaning"]
+        self.assertEqual(lines[0].split(), heads)
         self.assertGreater(len(lines), 1)
-        begins = [lines[0].index(word) for word in ("unit", "default", "meaning")]
+        begins = [lines[0].index(word) for word in heads[1:]]
         for line in lines[1:]:
             self.assertGreaterEqual(len(line.split()), 4, line)
-            self.assertEqual([line[at - 1] for at in begins], [" "] * 3, line)
+            self.assertEqual([line[at - 1] for at in begins], [" "] * 5, line)
 
     def test_the_algorithms_are_a_table(self):
         lines = self.output_of(self.info, "--algorithms").splitlines()
@@ -150,113 +149,6 @@ class Uses(Case):
         self.run_it("cc", "-shared", "-fPIC", "ompi.c", "-o", "ompi.so")
         said = self.run_it(self.info, "--uses", "ompi.so", code=2).stdout
         self.assertIn("rebuild it with Weft's mpicc", said)
-
-
-C_PROGRAM = """
-#include <mpi.h>
-int main(int argc, char **argv)
-{
-    MPI_Init(&argc, &argv);
-    return MPI_Finalize();
-}
-"""
-FORTRAN_PROGRAM = """
-      program made
-      include 'mpif.h'
-      integer e
-      call MPI_Init(e)
-      call MPI_Finalize(e)
-      end
-"""
-FORTRAN_90_PROGRAM = FORTRAN_PROGRAM.replace("include 'mpif.h'", "", 1).replace(
-    "program made", "program made\n      use mpi", 1)
-
-# Compiler, file, text, library, is it Fortran?
-OTHERS = [("mpicc.openmpi", "c.c", C_PROGRAM, "libmpi.so.40", False),
-          ("mpicxx.openmpi", "cxx.cc", C_PROGRAM, "libmpi_cxx.so.40", False),
-          ("mpif77.openmpi", "f77.f", FORTRAN_PROGRAM, "libmpi_mpifh.so.40", True),
-          ("mpif90.openmpi", "f90.f90", FORTRAN_90_PROGRAM, "libmpi_mpifh.so.40", True),
-          ("mpicc.mpich", "c.c", C_PROGRAM, "libmpich.so.12", False),
-          ("mpicxx.mpich", "cxx.cc", C_PROGRAM, "libmpich.*.so.12", False),
-          ("mpif77.mpich", "f77.f", FORTRAN_PROGRAM, "libmpichfort.so.12", True),
-          ("mpif90.mpich", "f90.f90", FORTRAN_90_PROGRAM, "libmpichfort.so.12", True)]
-
-
-class OtherMpis(Case):
-    """Programs of Debian's Open MPI and MPICH, in C, C++ and Fortran."""
-
-    def test_each_is_named_in_one_line(self):
-        for compiler, name, text, library, is_fortran in OTHERS:
-            self.write(name, text)
-            self.run_it(compiler, name, "-o", "made")
-            owner = "Open MPI" if "openmpi" in compiler else "MPICH or a relative of it"
-            cure = "Fortran" if is_fortran else "rebuild it with Weft's mpicc"
-            line = rf"made is linked with {library} \({owner}\), not with .*{cure}"
-            said = self.run_it(self.info, "--uses", "made", code=2).stdout.splitlines()
-            self.assertRegex(said[-1], f"^{line}")
-            self.assertEqual(sum("linked with" in text for text in said), 1, said)
-            told = self.run_it(self.bin / "mpiexec", "-n", "1", "./made", code=126).stderr
-            self.assertRegex(told, rf"\Ampiexec: \./{line}.*\n\Z")
-            found = json.loads(self.run_it(self.info, "--json", "--uses", "made",
-                                           code=2).stdout)["uses"]
-            self.assertEqual((found["program"], found["fortran"], found["other_mpi"]["owner"],
-                              found["other_mpi"]["through"]), ("made", is_fortran, owner, None))
-            self.assertRegex(found["other_mpi"]["library"], f"^{library}$")
-
-    def test_a_library_may_be_linked_with_it(self):
-        self.write("between.c", C_PROGRAM.replace("main", "between"))
-        self.run_it("mpicc.mpich", "-shared", "-fPIC", "between.c", "-o", "libbetween.so")
-        self.write("a.c", "int between(int, char **);\n"
-                          "int main(int c, char **v) { return between(c, v); }\n")
-        self.run_it("cc", "a.c", "-L.", "-lbetween", "-Wl,-rpath,$ORIGIN", "-o", "a",
-                    "-Wl,--allow-shlib-undefined")
-        said = self.run_it(self.info, "--uses", "a", code=2).stdout
-        self.assertIn("a is linked with libmpich.so.12 (MPICH or a relative of it) through "
-                      "libbetween.so, not with", said)
-        found = json.loads(self.run_it(self.info, "--uses", "a", "--json", code=2).stdout)
-        self.assertEqual(found["uses"]["other_mpi"]["through"], "libbetween.so")
-
-
-class Json(Case):
-    """--json says what the text says."""
-
-    def read(self, *words):
-        return json.loads(self.output_of(self.info, "--json", *words))
-
-    def test_every_section(self):
-        version = self.read("--version")["version"]
-        self.assertEqual(self.output_of(self.info, "--version"),
-                         f"Weft {version['weft']}, MPI {version['mpi']}, ABI {version['abi']}")
-        rows = [(f"{c['number']:2}  {c['title']:32} {c['built']:4} {c['of']:4}  {c['works']}")
-                for c in self.read("--chapters")["chapters"]]
-        self.assertEqual(rows, self.output_of(self.info, "--chapters").splitlines()[1:-1])
-        rows = [[a["collective"], a["algorithm"], a["fits"]]
-                for a in self.read("--algorithms")["algorithms"]]
-        lines = self.output_of(self.info, "--algorithms").splitlines()[1:]
-        self.assertEqual(rows, [re.split("  +", line) for line in lines])
-
-    def test_without_another_option_it_is_all(self):
-        found = self.read()
-        for section in ("version", "settings", "algorithms", "chapters"):
-            self.assertEqual(found.pop(section), self.read(f"--{section}")[section])
-        self.assertEqual(found, {})
-
-    def test_what_a_program_uses(self):
-        names = unbuilt_functions()[:3]
-        program = self.program(*names, *built_functions()[:5])
-        found = json.loads(self.run_it(self.info, "--json", "--uses", program, code=1).stdout)
-        found["uses"]["not_built"].sort()
-        self.assertEqual(found["uses"], {
-            "program": str(program), "functions": 8, "not_built": sorted(names),
-            "not_in_abi": [], "fortran": False, "open_mpi_header": False, "other_mpi": None})
-
-    def test_names_are_escaped(self):
-        for name in ('a"b\\c', "tab\tline\n", "Übergröße €😀", os.fsdecode(b"x\xff\xc3(\xed\xa0\x80"),
-                     os.fsdecode(b"cut \xe2\x82")):
-            program = self.program()
-            os.rename(program, self.work / name)
-            found = json.loads(self.output_of(self.info, "--json", "--uses", name))
-            self.assertEqual(found["uses"]["program"], name)
 
 
 class Unreadable(Case):

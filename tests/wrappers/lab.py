@@ -40,7 +40,7 @@ def clean_environment():
         for name, value in os.environ.items()
         if name not in UNWANTED and not name.startswith(UNWANTED_BEGINNINGS)
     }
-    return kept | SANITIZERS
+    return kept | SANITIZERS | {"XDG_CONFIG_HOME": "/nonexistent"}  # and no file of settings
 
 
 def install(folder):

@@ -38,6 +38,19 @@ class TwoPrefixes(lab.Case):
         self.check_hello(program, self.a / lab.LIBDIR)
         self.check_hello(self.built_by(self.a, self.a), self.a / lab.LIBDIR)
 
+    def test_each_library_reads_the_settings_of_its_own_site(self):
+        told = {}
+        for prefix in (self.a, self.b):
+            site = prefix / "etc/weft.conf"
+            site.parent.mkdir()
+            site.write_text("WEFT_NETT = x\n")
+            told[prefix] = (f"weft: {site}:1: WEFT_NETT is not a setting and has no effect; did "
+                            "you mean WEFT_NET?\n")
+        program = self.built_by(self.a, self.b)
+        self.assertEqual(self.run_it(program).stderr, told[self.a])
+        self.assertEqual(self.run_it(program, LD_LIBRARY_PATH=str(self.b / lab.LIBDIR)).stderr,
+                         told[self.b])
+
     def test_the_users_library_path_can_swap_the_library(self):
         said = self.output_of(self.built_by(self.a, self.a),
                               LD_LIBRARY_PATH=str(self.b / lab.LIBDIR)).splitlines()

@@ -14,15 +14,17 @@ from pathlib import Path
 from common import Root, claim, say
 from readme import block, copy_sources, without_host
 
+# Lmod keeps variables of its own, and writes the ends of lists in another way.
 LMOD = """. /etc/profile.d/lmod.sh
-env | sort | grep -Ev "LMOD|ModuleTable|LOADEDMODULES|LMFILES|^_=" >before
+theirs() { env | sort | grep -Ev "LMOD|ModuleTable|LOADEDMODULES|LMFILES|^_=" | sed "s|[:/]*$||"; }
+theirs >before
 module use $HOME/weft/share/modulefiles
 module load weft
 type -p mpicc mpiexec
 mpiexec -n 2 $HOME/sources/hello
 module unload weft
 module unuse $HOME/weft/share/modulefiles
-env | sort | grep -Ev "LMOD|ModuleTable|LOADEDMODULES|LMFILES|^_=" | diff before - && echo same
+theirs | diff before - && echo same
 mkdir -p others/openmpi && echo "#%Module1.0" >others/openmpi/4
 module use $HOME/weft/share/modulefiles $PWD/others
 module load openmpi

@@ -69,12 +69,13 @@ P
     echo "      $name: ${counts% *} tests passed, ${counts#* } failed"
 }
 
-# run_tests NAME LOG ARGUMENTS...: tests of $out/NAME, counted from meson-logs/LOG.json
+# run_tests NAME LOG ARGUMENTS...: tests of $out/NAME, counted from meson-logs/LOG.json. Limits of
+# tests are there to end those that hang, so a busy machine gets three times as long.
 run_tests() {
     local name=$1 log=$2 dir="$out/$1"
     shift 2
     tools/budget --speed "$out/speeds"
-    timeout 3000 meson test -C "$dir" --num-processes 2 --logbase "$log" "$@" \
+    timeout 3000 meson test -C "$dir" --num-processes 2 --timeout-multiplier 3 --logbase "$log" "$@" \
         >"$out/$name.$log.log" 2>&1 </dev/null
     tools/budget --speed "$out/speeds"
     count_log "$name" "$dir/meson-logs/$log.json"

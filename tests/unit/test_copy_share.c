@@ -12,7 +12,7 @@
 
 enum {
     UNIT = 4096, /* chunks begin at its multiples */
-    LIMIT_SECONDS = 120,
+    LIMIT_SECONDS = 580,
 };
 
 static struct weft_share_terms terms_of(uint64_t length, uint64_t chunk)

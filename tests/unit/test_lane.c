@@ -21,7 +21,7 @@ enum {
     LARGEST_CELLS = (WEFT_CELL_HEAD + LARGEST + WEFT_CELL_BYTES - 1) / WEFT_CELL_BYTES,
     IN_ONE_CELL = WEFT_CELL_BYTES - WEFT_CELL_HEAD,
     WORDS = 8192,
-    LIMIT_SECONDS = 120,
+    LIMIT_SECONDS = 580,
 };
 
 static uint32_t words[WORDS]; /* all messages are parts of this */

@@ -27,7 +27,7 @@
 
 enum {
     SCHEDULES = 10000,
-    LIMIT_SECONDS = 280,
+    LIMIT_SECONDS = 580,
     SIDES = 2,
     JOB = 4711,
     BUDGET = 8,

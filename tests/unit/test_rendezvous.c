@@ -25,7 +25,7 @@ enum {
     CHUNK = HUGE_BYTES / CHUNKS,
     SHARE_FROM = 32 * 1024, /* what is shorter goes in one chunk */
     SHARE = 2,              /* which one a peer announces with */
-    LIMIT_SECONDS = 120,
+    LIMIT_SECONDS = 580,
 };
 
 static uint8_t message[HUGE_BYTES];

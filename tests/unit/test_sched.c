@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { A = 1, B = 2, TAG = 40, LARGE = 10000, LIMIT_SECONDS = 120 };
+enum { A = 1, B = 2, TAG = 40, LARGE = 10000, LIMIT_SECONDS = 580 };
 
 static struct weft_graph graph;
 static struct weft_sched sched;

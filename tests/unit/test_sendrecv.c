@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { A = 1, B = 2, LIMIT_SECONDS = 120 };
+enum { A = 1, B = 2, LIMIT_SECONDS = 580 };
 
 static const struct weft_wait_reason why = {"MPI_Wait", "fixture", A, 1, 0};
 

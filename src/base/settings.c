@@ -191,7 +191,7 @@ struct weft_setting_origin weft_setting_origin(enum weft_setting which)
 }
 
 /* What the environment says of a setting, else what a file does; or NULL. */
-static const char *said_of(int which)
+static const char *said_of(enum weft_setting which)
 {
     const char *text = getenv(table[which].name);
 
@@ -208,7 +208,7 @@ static struct {
 static void keep_all(void)
 {
     for (int i = 0; i < WEFT_SET_COUNT; i++) {
-        const char *text = said_of(i);
+        const char *text = said_of((enum weft_setting)i);
 
         kept.texts[i] = text != NULL ? strdup(text) : NULL;
     }

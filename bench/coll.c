@@ -4,7 +4,8 @@
  * The root of bcast moves by one each call, so a call cannot run far ahead of
  * the one before.  Sizes: bcast whole message; allreduce vector of doubles;
  * alltoall per pair; allgather per process.
- * Arguments, if any, choose among the collectives by name. */
+ * Arguments, if any, choose among the collectives by name, and sizes by number; at most
+ * 1 MiB, in place of 8, 1024, 65536 and 1048576. */
 #include "bench.h"
 enum { BATCHES = 9, BARRIER = 0, BCAST, ALLREDUCE, ALLTOALL, ALLGATHER, KINDS };
 
@@ -81,18 +82,28 @@ static double loop(int what, int n, int calls, const char *bench, const char *pa
     return t / calls;
 }
 
+enum { SIZES = 32, LARGEST = 1048576 };
+
 int main(int argc, char **argv)
 {
-    static const int size[] = {8, 1024, 65536, 1048576};
+    int size[SIZES] = {8, 1024, 65536, LARGEST}, sizes = 0, names = 0;
     bench_begin(&argc, &argv, 0);
+    for (int i = 1; i < argc; i++) {
+        int number = atoi(argv[i]);
+        if (number > 0 && number <= LARGEST && sizes < SIZES)
+            size[sizes++] = number;
+        names += number == 0;
+    }
+    if (sizes == 0)
+        sizes = 4;
     out = buffer((size_t)np * 1048576);
     in = buffer((size_t)np * 1048576);
 
     for (int what = 0; what < KINDS; what++) {
-        int chosen = argc < 2;
+        int chosen = names == 0;
         for (int i = 1; i < argc; i++)
             chosen |= strcmp(argv[i], name[what]) == 0;
-        for (int s = 0; chosen && s < (what == BARRIER ? 1 : 4); s++) {
+        for (int s = 0; chosen && s < (what == BARRIER ? 1 : sizes); s++) {
             double t[BATCHES];
             char bench[32], p[64];
             snprintf(bench, sizeof bench, "coll.%s", name[what]);

@@ -35,6 +35,7 @@ struct gauge_module *const gauge_modules[] = {
 
 extern const struct gauge_pattern
     gauge_clock_pattern,
+    gauge_constants,
     gauge_loggp,
     gauge_many_one,
     gauge_noise,
@@ -47,6 +48,7 @@ extern const struct gauge_pattern
 
 const struct gauge_pattern *const gauge_patterns[] = {
     &gauge_clock_pattern,
+    &gauge_constants,
     &gauge_loggp,
     &gauge_many_one,
     &gauge_noise,

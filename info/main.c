@@ -91,12 +91,12 @@ static void print_settings(void)
         origin_width = wider(origin_width, origins[i] != NULL ? origins[i] : "");
         value_width = wider(value_width, weft_setting_say((enum weft_setting)i, room));
     }
-    printf("%-16s %-*s  %-*s  %-24s %-12s %s\n", "setting", value_width, "value",
+    printf("%-18s %-*s  %-*s  %-24s %-12s %s\n", "setting", value_width, "value",
            origin_width, "from", "unit", "default", "meaning");
     for (int i = 0; i < WEFT_SET_COUNT; i++) {
         const struct weft_setting_row *row = weft_setting_row((enum weft_setting)i);
 
-        printf("%-16s %-*s  %-*s  %-24s %-12s %s", row->name, value_width,
+        printf("%-18s %-*s  %-*s  %-24s %-12s %s", row->name, value_width,
                weft_setting_say((enum weft_setting)i, room), origin_width,
                origins[i] != NULL ? origins[i] : "", row->unit, row->fallback,
                row->meaning);

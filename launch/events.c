@@ -5,6 +5,7 @@
 #include "texts.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -102,6 +103,15 @@ bool job_is_asked_to_end(struct job *job, int signal)
     return true;
 }
 
+/* A signal that ends a daemon ends its part of the job. */
+static void end_daemon(struct job *job, int signal)
+{
+    char why[128];
+
+    snprintf(why, sizeof(why), TEXT_DAEMON_SIGNAL, strsignal(signal));
+    tree_cut_off(job, why);
+}
+
 static void on_front(struct job *job)
 {
     unsigned char signals[32];
@@ -111,14 +121,14 @@ static void on_front(struct job *job)
         close(job->front);
         job->front = -1;
         if (job_is_daemon(job)) {
-            tree_cut_off(job);
+            tree_cut_off(job, TEXT_DAEMON_FRONT);
         } else {
             job_happen(job, FRONT_GONE);
         }
     }
     for (ssize_t i = 0; i < n; i++) {
         if (job_is_daemon(job) && is_an_end(signals[i])) {
-            tree_cut_off(job); /* who ends a daemon ends its part of the job */
+            end_daemon(job, signals[i]);
         } else if (job_is_asked_to_end(job, signals[i])) {
             job_happen(job, ASKED_TO_END);
         } else { /* SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT */

@@ -74,21 +74,33 @@ static int *place_of(const struct hosts *hosts, const char *name)
     return &hosts->index[at];
 }
 
-/* Makes room for one more name, also where a list was filled without an index. */
-static bool grow_index(struct hosts *hosts)
+/* Makes room for one more host, in the list and in its index, which has twice as many
+ * places; also where a list was filled without an index. */
+static bool grow(struct hosts *hosts)
 {
-    const int room = hosts->index_room == 0 ? 64 : 2 * hosts->index_room;
+    int room = 64;
+    struct host *at;
+    int *index;
 
     if (2 * hosts->count < hosts->index_room) {
         return true;
     }
+    while (room <= 2 * hosts->count) {
+        room *= 2;
+    }
+    at = realloc(hosts->at, (size_t)room / 2 * sizeof(*at));
+    hosts->at = at != NULL ? at : hosts->at;
+    index = at != NULL ? calloc((size_t)room, sizeof(*index)) : NULL;
+    if (index == NULL) {
+        return false;
+    }
     free(hosts->index);
-    hosts->index = calloc((size_t)room, sizeof(*hosts->index));
-    hosts->index_room = hosts->index != NULL ? room : 0;
-    for (int i = 0; hosts->index != NULL && i < hosts->count; i++) {
+    hosts->index = index;
+    hosts->index_room = room;
+    for (int i = 0; i < hosts->count; i++) {
         *place_of(hosts, hosts->at[i].name) = i + 1;
     }
-    return hosts->index != NULL;
+    return true;
 }
 
 /* The host with this name, or this machine under another one; NULL: it is new. */
@@ -109,15 +121,9 @@ int hosts_find(const struct hosts *hosts, const char *name)
 
 static bool append(struct hosts *hosts, char *name, const struct room *room, bool is_here)
 {
-    struct host *grown =
-        hosts->count < HOSTS_MOST
-            ? realloc(hosts->at, ((size_t)hosts->count + 1) * sizeof(*grown))
-            : NULL;
-
-    if (grown == NULL) {
+    if (hosts->count >= HOSTS_MOST) {
         return wrong(TEXT_HOSTS_TOO_MANY, name);
     }
-    hosts->at = grown;
     *place_of(hosts, name) = hosts->count + 1;
     hosts->at[hosts->count++] =
         (struct host){.name = name, .slots = room->slots, .most = room->most};
@@ -147,7 +153,7 @@ static bool add(struct hosts *hosts, const char *name, size_t length,
     bool is_good;
     bool is_here;
 
-    if (copy == NULL || !grow_index(hosts)) {
+    if (copy == NULL || !grow(hosts)) {
         free(copy);
         return wrong(TEXT_HOSTS_NO_MEMORY, name);
     }

@@ -121,7 +121,7 @@ static enum link_news hand_out(struct link *link, frame_fn *handler, void *owner
 
         memcpy(&frame, link->arrived.at + at, sizeof(frame));
         if (frame.bytes > FRAME_MOST || frame.kind == 0 || frame.kind >= FRAME_KINDS) {
-            return LINK_ENDED;
+            return LINK_NONSENSE;
         }
         if (link->arrived.count - at < sizeof(frame) + frame.bytes + FRAME_END) {
             break;

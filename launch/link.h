@@ -42,12 +42,12 @@ void link_write(struct link *link, const void *from, size_t bytes);
 /* Writes what it can; false if the other side is gone. */
 bool link_flush(struct link *link);
 
-enum link_news { LINK_FINE, LINK_ENDED, LINK_OTHER };
+enum link_news { LINK_FINE, LINK_ENDED, LINK_NONSENSE, LINK_OTHER };
 
 /*
- * Reads once and hands whole frames to `handler`. LINK_ENDED: the other side is gone, or
- * speaks nonsense. LINK_OTHER: its greeting, which is put into `greeting`, is that of
- * another version.
+ * Reads once and hands whole frames to `handler`. LINK_ENDED: the other side is gone.
+ * LINK_NONSENSE: what came is no frame. LINK_OTHER: its greeting, which is put into
+ * `greeting`, is that of another version.
  */
 enum link_news link_read(struct link *link, struct greeting *greeting, frame_fn *handler,
                          void *owner);

@@ -197,7 +197,7 @@ static void on_setup(struct job *job, const struct frame *frame, const char *pay
     if (job->setup.path != NULL || !setup_unpack(&job->setup, payload, frame->bytes) ||
         frame->to < 1 || frame->value < 1 || frame->to >= job->setup.layout.count ||
         frame->value > job->setup.layout.count - frame->to) {
-        tree_cut_off(job);
+        tree_cut_off(job, TEXT_DAEMON_NONSENSE);
         return;
     }
     job->plan = &job->setup.plan;
@@ -519,7 +519,7 @@ static void reject(struct job *job, const struct child *child, const struct fram
     char line[256];
 
     if (child == NULL) {
-        tree_cut_off(job);
+        tree_cut_off(job, TEXT_DAEMON_NONSENSE);
         return;
     }
     snprintf(line, sizeof(line), TEXT_HOST_FRAME,

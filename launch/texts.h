@@ -122,8 +122,15 @@
 #define TEXT_HOST_FORK   "host %s: cannot make a process for %s: %s"
 #define TEXT_HOST_FRAME                                                                  \
     "host %s: its daemon has sent an invalid frame (of kind %u with %u bytes)"
-#define TEXT_HOST_PORT     "host %s: no port of %d-%d is free: %s: widen WEFT_PORTS"
-#define TEXT_REPORT_MEMORY "no memory for the report: start it with fewer hosts"
+#define TEXT_HOST_NONSENSE   "host %s: what comes from its daemon is no frame"
+#define TEXT_DAEMON_END      "its link to mpiexec was closed"
+#define TEXT_DAEMON_WRITE    "it cannot write to mpiexec"
+#define TEXT_DAEMON_NONSENSE "what came from mpiexec is no frame"
+#define TEXT_DAEMON_SILENCE  "no sign of life from mpiexec"
+#define TEXT_DAEMON_FRONT    "its front was killed"
+#define TEXT_DAEMON_SIGNAL   "it was asked to end: %s"
+#define TEXT_HOST_PORT       "host %s: no port of %d-%d is free: %s: widen WEFT_PORTS"
+#define TEXT_REPORT_MEMORY   "no memory for the report: start it with fewer hosts"
 
 /* ---- --ship ---- */
 

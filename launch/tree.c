@@ -107,6 +107,25 @@ static const char *words_of(struct child *child)
     return child->said.at;
 }
 
+/* A daemon that had greeted: what it has said last, or how the way to it has ended. */
+static void lose_ended(struct job *job, struct child *child, const char *host)
+{
+    const char *said = words_of(child);
+    const char *end = strchr(said, '\n');
+
+    if (said[0] != '\0') {
+        lose_child(job, child, "host %s: its daemon has ended: %.*s", host,
+                   end != NULL ? (int)(end - said) : (int)strlen(said), said);
+    } else {
+        lose_child(job, child,
+                   "host %s: its daemon has ended, or the connection to it (%s: %s %d)",
+                   host, job->setup.rsh.at[0],
+                   WIFSIGNALED(child->status) ? "signal" : "exit code",
+                   WIFSIGNALED(child->status) ? WTERMSIG(child->status)
+                                              : WEXITSTATUS(child->status));
+    }
+}
+
 /* Link and process have ended: as they should, or not. */
 static void settle(struct job *job, struct child *child)
 {
@@ -126,20 +145,17 @@ static void settle(struct job *job, struct child *child)
         }
         lose_child(job, child, "%s", line);
     } else {
-        const char *said = words_of(child);
-        const char *end = strchr(said, '\n');
-
-        lose_child(job, child, "host %s: its daemon has ended%s%.*s", host,
-                   said[0] != '\0' ? ": " : ", or the connection to it",
-                   end != NULL ? (int)(end - said) : (int)strlen(said), said);
+        lose_ended(job, child, host);
     }
 }
 
-void tree_cut_off(struct job *job)
+void tree_cut_off(struct job *job, const char *why)
 {
     if (job->tree.is_cut_off) {
         return;
     }
+    /* The way ends with us, and takes this along, if anybody is left to read it. */
+    fprintf(stderr, "%s\n", why);
     job->tree.is_cut_off = true;
     link_close(&job->tree.up);
     tree_fell(job);
@@ -154,14 +170,19 @@ void tree_cut_off(struct job *job)
 void tree_on_up(struct job *job)
 {
     struct greeting ignored;
+    enum link_news news;
 
     assert(job->tree.has_up && job->tree.on_frame != NULL);
     if (job->tree.is_cut_off) {
         return;
     }
-    if (!link_flush(&job->tree.up) ||
-        link_read(&job->tree.up, &ignored, job->tree.on_frame, job) != LINK_FINE) {
-        tree_cut_off(job);
+    if (!link_flush(&job->tree.up)) {
+        tree_cut_off(job, TEXT_DAEMON_WRITE);
+        return;
+    }
+    news = link_read(&job->tree.up, &ignored, job->tree.on_frame, job);
+    if (news != LINK_FINE) {
+        tree_cut_off(job, news == LINK_NONSENSE ? TEXT_DAEMON_NONSENSE : TEXT_DAEMON_END);
     }
 }
 
@@ -200,6 +221,8 @@ void tree_on_child(struct job *job, int index)
                    "(protocol %d): install the same version on every host",
                    name_of(job, child->number), job->setup.path, greeting.version,
                    greeting.protocol, WEFT_VERSION, PROTOCOL_VERSION);
+    } else if (news == LINK_NONSENSE) {
+        lose_child(job, child, TEXT_HOST_NONSENSE, name_of(job, child->number));
     } else if (news == LINK_ENDED) {
         child->cut = weft_clock_ns();
         child_drop_link(child);
@@ -358,7 +381,7 @@ static void tend_up(struct job *job, uint64_t now)
     struct link *up = &job->tree.up;
 
     if (is_silent(job, up, now)) {
-        tree_cut_off(job);
+        tree_cut_off(job, TEXT_DAEMON_SILENCE);
         return;
     }
     if (job->setup.beat_ns != 0) {

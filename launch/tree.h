@@ -75,6 +75,6 @@ void tree_tend(struct job *job, uint64_t now);
 int tree_patience_ms(const struct job *job); /* -1: for ever */
 
 /* We have lost our parent: ends all that we have. */
-void tree_cut_off(struct job *job);
+void tree_cut_off(struct job *job, const char *why);
 
 #endif

@@ -11,6 +11,7 @@
 #include "check/coll.h"
 #include "check/rc.h"
 #include "coll/shape.h"
+#include "coll/slots.h"
 #include "engine/lock.h"
 
 /* ---- the three ways ---- */
@@ -35,9 +36,11 @@ static int run(const struct weft_call *call)
     record(call);
     err = weft_check_call(call, &coll);
     if (err == MPI_SUCCESS) {
-        /* The barrier of all ranks can go through the node's segment. */
-        const bool is_world =
-            call->kind == WEFT_COLL_BARRIER && coll.comm == &weft_comm_world;
+        /* The barrier of all ranks can go through the node's segment, which needs nothing
+         * that other collectives have not made anyway. */
+        const bool is_world = call->kind == WEFT_COLL_BARRIER &&
+                              coll.comm == &weft_comm_world &&
+                              !weft_slots_are_made(coll.comm);
         const enum weft_rc rc =
             is_world ? weft_world_barrier(call->function) : weft_coll_run(&coll);
 

@@ -1,8 +1,9 @@
 """draw.py FOLDER - draws Figures 12 and 13 of the MPI-on-Portals paper, with our figures.
 
-FOLDER holds weft.tsv, openmpi.tsv and mpich.tsv: rows of bench/availability, several rounds
-one after the other, of which the median is drawn, behind lines with # that say how they were
-measured and that are drawn too.  Written there: portals12.svg, where the receiver's own
+FOLDER holds weft.tsv, openmpi.tsv and mpich.tsv, over shared memory, and rdm.tsv and tagged.tsv,
+which are Weft over libfabric's tcp;ofi_rxm with Weft's own matcher and with the provider's: rows
+of bench/availability, several rounds one after the other, of which the median is drawn, behind
+lines with # that say how they were measured and that are drawn too.  Written there: portals12.svg, where the receiver's own
 processor has to act for each message (wildcard receives), and portals13.svg, where it has not
 (named receives).
 """
@@ -13,7 +14,9 @@ import sys
 from pathlib import Path
 
 LIBRARIES = {"weft": ("Weft", "#0b5fa5"), "openmpi": ("Open MPI", "#c2410c"),
-             "mpich": ("MPICH", "#4d7c0f")}
+             "mpich": ("MPICH", "#4d7c0f"),
+             "rdm": ("Weft, ofi_rxm, own matcher", "#7c3aed"),
+             "tagged": ("Weft, ofi_rxm, its matcher", "#db2777")}
 FIGURES = {
     "portals12.svg": ("wildcard", "100 KB messages into wildcard receives: the receiver's "
                       "processor has to act"),
@@ -112,7 +115,7 @@ def legend(top):
     """Which colour is whose."""
     parts = []
     for i, (name, colour) in enumerate(LIBRARIES.values()):
-        x = LEFT + 110 * i
+        x = LEFT + 90 * min(i, 3) + 210 * max(i - 3, 0)
         parts += [stroke([(x, top), (x + 24, top)], colour),
                   text(x + 30, top + 4, name, 12, "start")]
     return parts

@@ -49,13 +49,27 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
     [WEFT_SET_NET] = {"WEFT_NET", "interfaces or networks", "", "",
                       "Network between hosts, as eth1 or 10.78.0.0/16. Without it, all "
                       "networks that hosts of the job share, except bridges."},
-    [WEFT_SET_TRANSPORT] = {"WEFT_TRANSPORT", "transport", "auto", "auto|msg|shm",
+    [WEFT_SET_TRANSPORT] = {"WEFT_TRANSPORT", "transport", "auto",
+                            "auto|msg|shm|rdm|shm+rdm|tagged|shm+tagged",
                             "auto: shared memory inside a node and connections (msg) "
-                            "between nodes; or only one of the two."},
+                            "between nodes; or only one of the two. rdm: endpoints "
+                            "without connections, for networks that have no others, "
+                            "instead of msg; shm+rdm: with shared memory inside a "
+                            "node. tagged, shm+tagged: the same two, but the network "
+                            "matches all messages between two ranks, also of one "
+                            "node, for jobs of one rank per node whose network "
+                            "adapters match; peers of other jobs are not kept out "
+                            "by Weft."},
     [WEFT_SET_CONNECT] =
         {"WEFT_CONNECT", "when", "lazy", "lazy|all",
          "lazy: ranks of different nodes connect at their first message; all: "
          "every rank connects to all others in MPI_Init, which takes longer."},
+    [WEFT_SET_REPRODUCIBLE] =
+        {"WEFT_REPRODUCIBLE", "flag", "0", "0|1",
+         "Reductions have the same bits wherever their ranks run: the order of their "
+         "operands depends on the number of ranks, the bytes and the root alone. They "
+         "may be slower, mostly where several ranks share a node. It is the same on all "
+         "ranks."},
     [WEFT_SET_COLL] =
         {"WEFT_COLL", "collective=algorithm,...", "", "",
          "Collectives use these algorithms, as in allreduce=doubling,bcast=split, "

@@ -564,6 +564,17 @@
 #define WEFT_S_NO_PROVIDER                                                               \
     "no provider of libfabric has connected endpoints with shared receive queues here "  \
     "(fi_info -t FI_EP_MSG shows them)"
+#define WEFT_S_NO_RDM_PROVIDER                                                           \
+    "no provider of libfabric has endpoints without connections here "                   \
+    "(fi_info -t FI_EP_RDM shows them)"
+#define WEFT_S_NO_TAGGED_PROVIDER                                                        \
+    "no provider of libfabric matches messages in their order here (FI_TAGGED, "         \
+    "FI_DIRECTED_RECV, FI_ORDER_SAS); WEFT_TRANSPORT=rdm needs none of these"
+#define WEFT_S_NOT_TAGGED                                                                \
+    "libfabric's provider %s cannot match messages for MPI: %s; use WEFT_TRANSPORT=rdm"
+#define WEFT_S_TAGGED_CHECKSUM                                                           \
+    "WEFT_CHECKSUM=1 has no effect on messages that the network matches: use another "   \
+    "WEFT_TRANSPORT than tagged and shm+tagged"
 #define WEFT_S_PROVIDER "libfabric's provider %s: %s: %s"
 #define WEFT_S_NO_SODIUM                                                                 \
     "connections between ranks are authenticated with libsodium, which cannot be "       \

@@ -6,6 +6,13 @@
 #include <limits.h>
 #include <sched.h>
 
+enum {
+    LOOKS = 64,           /* 1 us or so */
+    YIELDS = 8,           /* more of them are the engine's, which serves messages */
+    ABSENCE_NS = 1000000, /* a yield that took so long met somebody who computes */
+    ABSENCE_PAYS = 64,    /* so many times as long nothing is given away */
+};
+
 static bool is_crowded = true;
 
 void weft_wait_set_crowded(bool crowded)
@@ -22,6 +29,42 @@ bool weft_wait_is_crowded(void)
 static bool has_changed(_Atomic uint32_t *word, uint32_t old)
 {
     return atomic_load_explicit(word, memory_order_acquire) != old;
+}
+
+static bool look(_Atomic uint32_t *word, uint32_t old)
+{
+    for (int i = 0; i < LOOKS; i++) {
+        if (has_changed(word, old)) {
+            return true;
+        }
+        weft_wait_relax();
+    }
+    return false;
+}
+
+static bool yield(_Atomic uint32_t *word, uint32_t old)
+{
+    static _Atomic uint64_t not_before; /* relaxed: a hint */
+    uint64_t now = weft_clock_ns();
+    const bool may = now >= atomic_load_explicit(&not_before, memory_order_relaxed);
+
+    for (int i = 0; may && i < YIELDS && !has_changed(word, old); i++) {
+        const uint64_t before = now;
+
+        sched_yield();
+        now = weft_clock_ns();
+        if (now - before > ABSENCE_NS) {
+            atomic_store_explicit(&not_before, now + ABSENCE_PAYS * (now - before),
+                                  memory_order_relaxed);
+            break;
+        }
+    }
+    return has_changed(word, old);
+}
+
+bool weft_wait_briefly(_Atomic uint32_t *word, uint32_t old)
+{
+    return is_crowded ? yield(word, old) : look(word, old);
 }
 
 void weft_wait_change(_Atomic uint32_t *word, uint32_t old, _Atomic uint32_t *sleepers)

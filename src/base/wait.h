@@ -36,6 +36,13 @@ static inline void weft_wait_relax(void)
 #endif
 }
 
+/*
+ * Looks at the word for a moment, before a wait that costs more: true if it is no longer
+ * `old`. Where ranks outnumber processors it gives the processor away between two looks;
+ * if somebody who computes has kept that for long, it does not do so for a while.
+ */
+bool weft_wait_briefly(_Atomic uint32_t *word, uint32_t old);
+
 /* Returns when *word is no longer `old`. */
 void weft_wait_change(_Atomic uint32_t *word, uint32_t old, _Atomic uint32_t *sleepers);
 

@@ -1,164 +1,157 @@
 #include "coll/algorithm.h"
 
 #include "coll/algorithms.h"
+#include "coll/levels.h"
+#include "coll/model.h"
 
-#include <stdlib.h>
+#include <assert.h>
 
-/* A kind, its name, the builder, what that costs, if a shape says it; then when it can be
- * done (fits), and when it is better than those behind it (suits). */
+/*
+ * A kind, its name, the builder and what that costs, unless it is the only one of its
+ * kind and no shape says it; then when it can be done (fits), and whether the order of a
+ * reduction's operands depends on their number alone (is_reproducible).
+ */
 #define ALGORITHM(of, called, builder, costs, ...)                                       \
     {                                                                                    \
         .kind = WEFT_COLL_##of, .name = called, .build = builder, .cost = costs,         \
         __VA_ARGS__                                                                      \
     }
 
-/* ---- what suits whom: moving data ---- */
-
-enum {
-    FEW_RANKS = 4,     /* up to here one round of messages is as short as any tree */
-    MANY_RANKS = 16,   /* from here n messages cost more than log2 n and 3 n copies */
-    AT_ONCE_RANKS = 8, /* up to here pairwise would start all rounds at once, too */
-    SPLIT_BYTES = 64 << 10, /* of a bcast: rendezvous, so bytes cost more than messages */
-    SPLIT_CHUNK = 4 << 10,  /* shorter chunks of it would cost their headers */
-    TREE_BYTES = 1 << 10, /* of a block: an eager message, and cheap to copy on the way */
-    TABLE_BYTES = 16 << 10, /* of all blocks: they are in the cache when copied */
-    HOP_BYTES = 128,        /* of a block: log2 n hops cost less than n headers */
-};
-
-static bool splits(const struct weft_shape *shape)
-{
-    return shape->n >= FEW_RANKS && shape->bytes >= SPLIT_BYTES &&
-           shape->bytes / (uint64_t)shape->n >= SPLIT_CHUNK;
-}
-
-static bool is_small_tree(const struct weft_shape *shape)
-{
-    return shape->n > FEW_RANKS && shape->bytes <= TREE_BYTES;
-}
-
-static bool has_few_ranks(const struct weft_shape *shape)
-{
-    return shape->n <= FEW_RANKS;
-}
-
-static bool is_small_table(const struct weft_shape *shape)
-{
-    return shape->bytes <= TABLE_BYTES / (uint64_t)shape->n;
-}
-
-/* All ranks know the sizes of all blocks. */
-static bool is_direct_table(const struct weft_shape *shape)
-{
-    return has_few_ranks(shape) || weft_build_all_parts(shape) <= TABLE_BYTES;
-}
-
-static bool hops(const struct weft_shape *shape)
-{
-    return shape->n >= MANY_RANKS && shape->bytes <= HOP_BYTES;
-}
-
-static bool is_all_at_once(const struct weft_shape *shape)
-{
-    return shape->n <= AT_ONCE_RANKS;
-}
-
-/* ---- what suits whom: reductions ---- */
-
-/* Thresholds in bytes of one rank's data. */
-enum {
-    /* Up to here rounds cost more than bytes: log2 n of them with all data. */
-    ALLREDUCE_SHORT = 8192,
-    /* From here on it pays that all ranks reduce, not half, a quarter, ... of them. */
-    REDUCE_LONG = 16384,
-    /* Up to here a rank waits longer for n - 1 messages than it copies log2 n. */
-    SCAN_SHORT = 16384,
-    /* Parts from here on fill a message, and there is no fold and no copy. */
-    PAIRWISE_PART = 65536,
-};
-
 static bool commutes(const struct weft_shape *shape)
 {
     return shape->commutes;
 }
 
-static bool is_short(const struct weft_shape *shape)
+/* ---- several nodes ---- */
+
+static bool has_nodes(const struct weft_shape *shape)
 {
-    return shape->bytes <= ALLREDUCE_SHORT || shape->n <= 2;
+    return shape->spread != NULL;
 }
 
-static bool is_long(const struct weft_shape *shape)
+/* A leader keeps all blocks in scratch memory, and sends all of them to its members. */
+static bool has_small_table(const struct weft_shape *shape)
 {
-    return shape->bytes >= REDUCE_LONG && shape->n > 2;
+    const uint64_t table = 256 << 10;
+
+    return has_nodes(shape) && shape->spread->is_in_order &&
+           shape->bytes <= table / (uint64_t)shape->n;
 }
 
-static bool is_short_chain(const struct weft_shape *shape)
+static bool has_nodes_in_order(const struct weft_shape *shape)
 {
-    return shape->bytes <= SCAN_SHORT;
+    return has_nodes(shape) && shape->spread->is_in_order;
 }
 
-static bool has_long_parts(const struct weft_shape *shape)
+/* An operation that does not commute sees the ranks in their order. */
+static bool reduces_nodes(const struct weft_shape *shape)
 {
-    return weft_build_all_parts(shape) / (unsigned)shape->n >= PAIRWISE_PART;
+    return shape->commutes ? has_nodes(shape) : has_nodes_in_order(shape);
+}
+
+static bool has_lanes(const struct weft_shape *shape)
+{
+    return shape->commutes && has_nodes(shape);
 }
 
 /* ---- all of them ---- */
 
+#define FLAGS(of, costs, fit)                                                            \
+    {                                                                                    \
+        .kind = WEFT_COLL_##of, .name = "flags", .method = WEFT_BY_FLAGS, .cost = costs, \
+        .fits = fit                                                                      \
+    }
+#define SHARED(of, costs)                                                                \
+    {                                                                                    \
+        .kind = WEFT_COLL_##of, .name = "shared", .method = WEFT_BY_PIECES,              \
+        .cost = costs, .fits = weft_shared_fits                                          \
+    }
+#define REPRODUCIBLE .is_reproducible = true
+#define COMMUTES     .fits = commutes
+
+/* Of those of one kind that take the same time, the first is chosen. */
 static const struct weft_algorithm algorithms[] = {
+    FLAGS(BARRIER, weft_flags_all_cost, weft_flags_fit_one),
+    ALGORITHM(BARRIER, "levels", weft_barrier_levels, weft_barrier_levels_cost,
+              .fits = has_nodes),
     ALGORITHM(BARRIER, "tree", weft_barrier_tree, weft_barrier_tree_cost),
-    ALGORITHM(BCAST, "split", weft_bcast_split, weft_bcast_split_cost, .suits = splits),
+    FLAGS(BCAST, weft_flags_from_root_cost, weft_flags_fit_one),
+    SHARED(BCAST, weft_shared_bcast_cost),
+    ALGORITHM(BCAST, "chain", weft_bcast_chain, weft_bcast_chain_cost, .fits = has_nodes),
+    ALGORITHM(BCAST, "levels", weft_bcast_levels, weft_bcast_levels_cost,
+              .fits = has_nodes),
+    ALGORITHM(BCAST, "split", weft_bcast_split, weft_bcast_split_cost),
     ALGORITHM(BCAST, "binomial", weft_bcast_binomial, weft_bcast_binomial_cost),
-    ALGORITHM(GATHER, "binomial", weft_gather_binomial, weft_rooted_binomial_cost,
-              .suits = is_small_tree),
+    FLAGS(GATHER, weft_flags_to_root_cost, weft_flags_fit_one),
+    SHARED(GATHER, weft_shared_root_cost),
     ALGORITHM(GATHER, "direct", weft_gather_direct, weft_rooted_direct_cost),
+    ALGORITHM(GATHER, "binomial", weft_gather_binomial, weft_rooted_binomial_cost),
     ALGORITHM(GATHERV, "direct", weft_gather_direct, NULL),
-    ALGORITHM(SCATTER, "binomial", weft_scatter_binomial, weft_rooted_binomial_cost,
-              .suits = is_small_tree),
+    FLAGS(SCATTER, weft_flags_from_root_cost, weft_flags_fit_all),
+    SHARED(SCATTER, weft_shared_root_cost),
     ALGORITHM(SCATTER, "direct", weft_scatter_direct, weft_rooted_direct_cost),
+    ALGORITHM(SCATTER, "binomial", weft_scatter_binomial, weft_rooted_binomial_cost),
     ALGORITHM(SCATTERV, "direct", weft_scatter_direct, NULL),
-    ALGORITHM(ALLGATHER, "direct", weft_allgather_direct, weft_all_direct_cost,
-              .suits = has_few_ranks),
-    ALGORITHM(ALLGATHER, "bruck", weft_allgather_bruck, weft_allgather_bruck_cost,
-              .suits = is_small_table),
-    ALGORITHM(ALLGATHER, "ring", weft_allgather_ring, weft_all_direct_cost),
-    ALGORITHM(ALLGATHERV, "direct", weft_allgather_direct, NULL,
-              .suits = is_direct_table),
-    ALGORITHM(ALLGATHERV, "ring", weft_allgather_ring, NULL),
-    ALGORITHM(ALLTOALL, "bruck", weft_alltoall_bruck, weft_alltoall_bruck_cost,
-              .suits = hops),
-    ALGORITHM(ALLTOALL, "direct", weft_alltoall_direct, weft_all_direct_cost,
-              .suits = is_all_at_once),
+    FLAGS(ALLGATHER, weft_flags_all_cost, weft_flags_fit_one),
+    SHARED(ALLGATHER, weft_shared_all_cost),
+    ALGORITHM(ALLGATHER, "levels", weft_allgather_levels, weft_allgather_levels_cost,
+              .fits = has_small_table),
+    ALGORITHM(ALLGATHER, "direct", weft_allgather_direct, weft_allgather_direct_cost),
+    ALGORITHM(ALLGATHER, "bruck", weft_allgather_bruck, weft_allgather_bruck_cost),
+    ALGORITHM(ALLGATHER, "ring", weft_allgather_ring, weft_allgather_ring_cost),
+    ALGORITHM(ALLGATHERV, "direct", weft_allgather_direct, weft_allgather_direct_cost),
+    ALGORITHM(ALLGATHERV, "ring", weft_allgather_ring, weft_allgather_ring_cost),
+    FLAGS(ALLTOALL, weft_flags_all_cost, weft_flags_fit_all),
+    SHARED(ALLTOALL, weft_shared_all_cost),
+    ALGORITHM(ALLTOALL, "direct", weft_alltoall_direct, weft_alltoall_direct_cost),
+    ALGORITHM(ALLTOALL, "bruck", weft_alltoall_bruck, weft_alltoall_bruck_cost),
     ALGORITHM(ALLTOALL, "pairwise", weft_alltoall_pairwise, weft_alltoall_pairwise_cost),
     ALGORITHM(ALLTOALLV, "pairwise", weft_alltoall_pairwise, NULL),
     ALGORITHM(ALLTOALLW, "pairwise", weft_alltoall_pairwise, NULL),
+    FLAGS(REDUCE, weft_flags_reduce_cost, weft_flags_fit_reduction),
+    SHARED(REDUCE, weft_shared_reduce_cost),
+    ALGORITHM(REDUCE, "levels", weft_reduce_levels, weft_reduce_levels_cost,
+              .fits = reduces_nodes),
+    ALGORITHM(REDUCE, "binomial", weft_reduce_binomial, weft_reduce_binomial_cost,
+              REPRODUCIBLE),
     ALGORITHM(REDUCE, "rabenseifner", weft_reduce_rabenseifner,
-              weft_reduce_rabenseifner_cost, .fits = commutes, .suits = is_long),
-    ALGORITHM(REDUCE, "binomial", weft_reduce_binomial, weft_reduce_binomial_cost),
+              weft_reduce_rabenseifner_cost, COMMUTES, REPRODUCIBLE),
+    FLAGS(ALLREDUCE, weft_flags_reduce_cost, weft_flags_fit_reduction),
+    SHARED(ALLREDUCE, weft_shared_allreduce_cost),
+    ALGORITHM(ALLREDUCE, "lanes", weft_allreduce_lanes, weft_allreduce_lanes_cost,
+              .fits = has_lanes),
+    ALGORITHM(ALLREDUCE, "levels", weft_allreduce_levels, weft_allreduce_levels_cost,
+              .fits = reduces_nodes),
     ALGORITHM(ALLREDUCE, "doubling", weft_allreduce_doubling,
-              weft_allreduce_doubling_cost, .suits = is_short),
+              weft_allreduce_doubling_cost, REPRODUCIBLE),
     ALGORITHM(ALLREDUCE, "rabenseifner", weft_allreduce_rabenseifner,
-              weft_allreduce_rabenseifner_cost, .fits = commutes),
+              weft_allreduce_rabenseifner_cost, COMMUTES, REPRODUCIBLE),
     ALGORITHM(ALLREDUCE, "binomial", weft_allreduce_binomial,
-              weft_allreduce_binomial_cost),
+              weft_allreduce_binomial_cost, REPRODUCIBLE),
+    SHARED(REDUCE_SCATTER, weft_shared_parts_cost),
     ALGORITHM(REDUCE_SCATTER, "pairwise", weft_reduce_scatter_pairwise,
-              weft_reduce_scatter_pairwise_cost, .fits = commutes,
-              .suits = has_long_parts),
+              weft_reduce_scatter_pairwise_cost, COMMUTES, REPRODUCIBLE),
     ALGORITHM(REDUCE_SCATTER, "halving", weft_reduce_scatter_halving,
-              weft_reduce_scatter_halving_cost, .fits = commutes),
+              weft_reduce_scatter_halving_cost, COMMUTES, REPRODUCIBLE),
     ALGORITHM(REDUCE_SCATTER, "root", weft_reduce_scatter_root,
-              weft_reduce_scatter_root_cost),
+              weft_reduce_scatter_root_cost, REPRODUCIBLE),
+    FLAGS(REDUCE_SCATTER_BLOCK, weft_flags_reduce_cost, weft_flags_fit_parts),
+    SHARED(REDUCE_SCATTER_BLOCK, weft_shared_parts_cost),
     ALGORITHM(REDUCE_SCATTER_BLOCK, "pairwise", weft_reduce_scatter_pairwise,
-              weft_reduce_scatter_pairwise_cost, .fits = commutes,
-              .suits = has_long_parts),
+              weft_reduce_scatter_pairwise_cost, COMMUTES, REPRODUCIBLE),
     ALGORITHM(REDUCE_SCATTER_BLOCK, "halving", weft_reduce_scatter_halving,
-              weft_reduce_scatter_halving_cost, .fits = commutes),
+              weft_reduce_scatter_halving_cost, COMMUTES, REPRODUCIBLE),
     ALGORITHM(REDUCE_SCATTER_BLOCK, "root", weft_reduce_scatter_root,
-              weft_reduce_scatter_root_cost),
+              weft_reduce_scatter_root_cost, REPRODUCIBLE),
+    FLAGS(SCAN, weft_flags_reduce_cost, weft_flags_fit_reduction),
     ALGORITHM(SCAN, "doubling", weft_scan_doubling, weft_scan_doubling_cost,
-              .suits = is_short_chain),
-    ALGORITHM(SCAN, "linear", weft_scan_linear, weft_scan_linear_cost),
+              REPRODUCIBLE),
+    ALGORITHM(SCAN, "linear", weft_scan_linear, weft_scan_linear_cost, REPRODUCIBLE),
+    FLAGS(EXSCAN, weft_flags_reduce_cost, weft_flags_fit_reduction),
     ALGORITHM(EXSCAN, "doubling", weft_exscan_doubling, weft_exscan_doubling_cost,
-              .suits = is_short_chain),
-    ALGORITHM(EXSCAN, "linear", weft_exscan_linear, weft_exscan_linear_cost),
+              REPRODUCIBLE),
+    ALGORITHM(EXSCAN, "linear", weft_exscan_linear, weft_exscan_linear_cost,
+              REPRODUCIBLE),
     ALGORITHM(NEIGHBOR_ALLGATHER, "direct", weft_neighbor_allgather_direct, NULL),
     ALGORITHM(NEIGHBOR_ALLGATHERV, "direct", weft_neighbor_allgather_direct, NULL),
     ALGORITHM(NEIGHBOR_ALLTOALL, "direct", weft_neighbor_alltoall_direct, NULL),
@@ -196,23 +189,86 @@ const char *weft_coll_kind_name(enum weft_coll_kind kind)
     return names[kind];
 }
 
+enum { COUNT = sizeof(algorithms) / sizeof(algorithms[0]) };
+_Static_assert((int)COUNT <= (int)WEFT_ALGORITHMS_MOST, "each has a number");
+
 const struct weft_algorithm *weft_algorithm_at(int i)
 {
-    const int count = (int)(sizeof(algorithms) / sizeof(algorithms[0]));
+    return i < COUNT ? &algorithms[i] : NULL;
+}
 
-    return i < count ? &algorithms[i] : NULL;
+int weft_algorithm_number(const struct weft_algorithm *at)
+{
+    return (int)(at - algorithms);
+}
+
+static bool is_reproducible; /* what all reductions are to be */
+
+void weft_algorithm_be_reproducible(bool is_wanted)
+{
+    is_reproducible = is_wanted;
+}
+
+/* Is this a reduction, and does the user want all of them to be reproducible? */
+static bool must_be_reproducible(const struct weft_shape *shape)
+{
+    return is_reproducible && shape->unit > 0;
+}
+
+bool weft_algorithm_fits(const struct weft_algorithm *at, const struct weft_shape *shape)
+{
+    return (at->fits == NULL || at->fits(shape)) &&
+           (at->is_reproducible || !must_be_reproducible(shape));
+}
+
+/* The only one of its kind need not say what it costs. */
+static uint64_t time_of(const struct weft_algorithm *at, const struct weft_shape *shape)
+{
+    const struct weft_cost cost =
+        at->cost != NULL ? at->cost(shape) : (struct weft_cost){0};
+
+    return weft_model_time(shape, &cost);
+}
+
+/* As it is anywhere: each rank has a processor of the same node. */
+static struct weft_shape anywhere(const struct weft_shape *shape)
+{
+    struct weft_shape plain = *shape;
+
+    plain.nodes = 1;
+    plain.spread = NULL;
+    plain.processors = shape->n;
+    return plain;
+}
+
+static const struct weft_algorithm *quickest(enum weft_coll_kind kind,
+                                             const struct weft_shape *shape)
+{
+    const struct weft_algorithm *best = NULL;
+    const struct weft_algorithm *at;
+    uint64_t least = UINT64_MAX;
+
+    for (int i = 0; (at = weft_algorithm_at(i)) != NULL; i++) {
+        if (at->kind == kind && weft_algorithm_fits(at, shape)) {
+            const uint64_t time = time_of(at, shape);
+
+            if (best == NULL || time < least) {
+                best = at;
+                least = time;
+            }
+        }
+    }
+    assert(best != NULL); /* of each kind one fits always */
+    return best;
 }
 
 const struct weft_algorithm *weft_algorithm_choose(enum weft_coll_kind kind,
                                                    const struct weft_shape *shape)
 {
-    const struct weft_algorithm *at;
+    if (must_be_reproducible(shape)) {
+        const struct weft_shape plain = anywhere(shape);
 
-    for (int i = 0; (at = weft_algorithm_at(i)) != NULL; i++) {
-        if (at->kind == kind && (at->fits == NULL || at->fits(shape)) &&
-            (at->suits == NULL || at->suits(shape))) {
-            return at;
-        }
+        return quickest(kind, &plain);
     }
-    abort(); /* the last of each kind always fits and suits */
+    return quickest(kind, shape);
 }

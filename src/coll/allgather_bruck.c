@@ -64,10 +64,15 @@ enum weft_rc weft_allgather_bruck(const struct weft_shape *shape,
 struct weft_cost weft_allgather_bruck_cost(const struct weft_shape *shape)
 {
     const uint64_t n = (uint64_t)shape->n;
-    struct weft_cost cost = {.bytes = n * (n - 1) * shape->bytes};
+    const uint64_t rounds = weft_build_rounds(shape->n);
 
-    for (int64_t away = 1; away < shape->n; away *= 2) {
-        cost.messages += n;
-    }
-    return cost;
+    return (struct weft_cost){
+        .messages = n * rounds,
+        .bytes = n * (n - 1) * shape->bytes,
+        .chain = {.rounds = rounds,
+                  .messages = 2 * rounds,
+                  .bytes = (n - 1) * shape->bytes,
+                  .steps = rounds + 2,
+                  .copied = n * shape->bytes},
+    };
 }

@@ -33,3 +33,11 @@ enum weft_rc weft_allgather_ring(const struct weft_shape *shape, struct weft_gra
     }
     return graph->rc;
 }
+
+struct weft_cost weft_allgather_ring_cost(const struct weft_shape *shape)
+{
+    struct weft_cost cost = weft_allgather_direct_cost(shape);
+
+    cost.chain.rounds = (uint64_t)shape->n - 1;
+    return cost;
+}

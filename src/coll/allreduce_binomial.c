@@ -18,7 +18,8 @@ enum weft_rc weft_allreduce_binomial(const struct weft_shape *shape,
         return WEFT_OK;
     }
     tree.root = 0;
-    done = weft_add_reduce(&tree, graph, weft_build_input(shape, shape->bytes), &result);
+    done = weft_add_reduce(&tree, graph, weft_build_input(shape, shape->bytes),
+                           WEFT_NO_STEP, &result);
     if (shape->rank == 0 && result.space != WEFT_SPACE_RECV) {
         const uint32_t copied = weft_graph_copy(graph, result, to);
 
@@ -33,7 +34,17 @@ struct weft_cost weft_allreduce_binomial_cost(const struct weft_shape *shape)
 {
     const uint64_t half = shape->bytes > 0 ? (uint64_t)shape->n - 1 : 0;
 
-    return (struct weft_cost){.messages = 2 * half,
-                              .bytes = 2 * half * shape->bytes,
-                              .reduced = half * shape->bytes};
+    const uint64_t rounds = shape->bytes > 0 ? weft_build_rounds(shape->n) : 0;
+
+    return (struct weft_cost){
+        .messages = 2 * half,
+        .bytes = 2 * half * shape->bytes,
+        .reduced = half * shape->bytes,
+        .chain = {.rounds = 2 * rounds,
+                  .messages = 2 * rounds,
+                  .bytes = 2 * rounds * shape->bytes,
+                  .steps = rounds + 1,
+                  .reduced = rounds * shape->bytes,
+                  .copied = shape->bytes},
+    };
 }

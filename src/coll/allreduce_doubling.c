@@ -85,14 +85,14 @@ static void add_rounds(const struct weft_shape *shape, struct weft_graph *graph,
 }
 
 /* The even rank of a pair, or one without a neighbour. */
-static void add_part(const struct weft_shape *shape, struct weft_graph *graph,
-                     const struct weft_fold *fold)
+static uint32_t add_part(const struct weft_shape *shape, struct weft_graph *graph,
+                         const struct weft_fold *fold, uint32_t after)
 {
     const struct weft_span result = weft_span(WEFT_SPACE_RECV, 0, shape->bytes);
     const int neighbour = weft_fold_neighbour(fold, shape->rank);
     struct partial partial = {
         .has = weft_build_input(shape, shape->bytes),
-        .last = WEFT_NO_STEP,
+        .last = after,
         .left = WEFT_NO_STEP,
         .is_used = shape->is_in_place,
     };
@@ -106,29 +106,39 @@ static void add_part(const struct weft_shape *shape, struct weft_graph *graph,
                          partial.last);
     }
     if (partial.has.space != WEFT_SPACE_RECV) {
-        weft_build_after_both(graph, weft_graph_copy(graph, partial.has, result),
-                              partial.last, partial.left);
+        const uint32_t copied = weft_graph_copy(graph, partial.has, result);
+
+        weft_build_after_both(graph, copied, partial.last, partial.left);
+        return copied;
     }
+    return partial.last;
+}
+
+uint32_t weft_add_doubling(const struct weft_shape *shape, struct weft_graph *graph,
+                           uint32_t after)
+{
+    const struct weft_fold fold = weft_fold_of(shape->n, 0);
+    uint32_t sent;
+    uint32_t received;
+
+    if (weft_fold_position(&fold, shape->rank) >= 0) {
+        return add_part(shape, graph, &fold, after);
+    }
+    sent = weft_graph_send(graph, shape->rank - 1, weft_build_input(shape, shape->bytes));
+    received = weft_graph_recv(graph, shape->rank - 1,
+                               weft_span(WEFT_SPACE_RECV, 0, shape->bytes));
+    weft_graph_after(graph, sent, after);
+    weft_graph_after(graph, received, shape->is_in_place ? sent : WEFT_NO_STEP);
+    return received;
 }
 
 enum weft_rc weft_allreduce_doubling(const struct weft_shape *shape,
                                      struct weft_graph *graph)
 {
-    const struct weft_fold fold = weft_fold_of(shape->n, 0);
-
     if (shape->n == 1 || shape->bytes == 0) {
         return weft_build_alone(shape, graph, shape->bytes);
     }
-    if (weft_fold_position(&fold, shape->rank) >= 0) {
-        add_part(shape, graph, &fold);
-    } else {
-        const uint32_t sent = weft_graph_send(graph, shape->rank - 1,
-                                              weft_build_input(shape, shape->bytes));
-        const uint32_t received = weft_graph_recv(
-            graph, shape->rank - 1, weft_span(WEFT_SPACE_RECV, 0, shape->bytes));
-
-        weft_graph_after(graph, received, shape->is_in_place ? sent : WEFT_NO_STEP);
-    }
+    weft_add_doubling(shape, graph, WEFT_NO_STEP);
     return graph->rc;
 }
 
@@ -137,6 +147,8 @@ struct weft_cost weft_allreduce_doubling_cost(const struct weft_shape *shape)
     const struct weft_fold fold = weft_fold_of(shape->n, 0);
     const uint64_t exchanged = (uint64_t)fold.positions * (uint64_t)fold.rounds;
     const uint64_t pairs = (uint64_t)fold.pairs;
+    const uint64_t folds = pairs > 0 ? 1 : 0;
+    const uint64_t rounds = (uint64_t)fold.rounds + 2 * folds;
 
     if (shape->bytes == 0) {
         return (struct weft_cost){0};
@@ -145,5 +157,11 @@ struct weft_cost weft_allreduce_doubling_cost(const struct weft_shape *shape)
         .messages = exchanged + 2 * pairs,
         .bytes = (exchanged + 2 * pairs) * shape->bytes,
         .reduced = (exchanged + pairs) * shape->bytes,
+        .chain = {.rounds = rounds,
+                  .messages = 2 * rounds - 2 * folds,
+                  .bytes = rounds * shape->bytes,
+                  .steps = rounds - folds + 1,
+                  .reduced = (rounds - folds) * shape->bytes,
+                  .copied = shape->bytes},
     };
 }

@@ -39,31 +39,42 @@ static uint32_t add_allgather(struct weft_graph *graph,
     return last;
 }
 
-enum weft_rc weft_allreduce_rabenseifner(const struct weft_shape *shape,
-                                         struct weft_graph *graph)
+uint32_t weft_add_rabenseifner(const struct weft_shape *shape, struct weft_graph *graph,
+                               struct weft_span input, struct weft_span work,
+                               uint32_t after)
 {
-    const struct weft_span result = weft_span(WEFT_SPACE_RECV, 0, shape->bytes);
     struct weft_halving halving = {
         .fold = weft_fold_of(shape->n, 0),
         .chunk = weft_chunk_even,
-        .input = weft_build_input(shape, shape->bytes),
-        .work = result,
+        .input = input,
+        .work = work,
+        .done = after,
     };
     const int neighbour = weft_fold_neighbour(&halving.fold, shape->rank);
+    uint32_t done;
 
-    if (shape->n == 1 || shape->bytes == 0) {
-        return weft_build_alone(shape, graph, shape->bytes);
-    }
     weft_add_halving(shape, graph, &halving);
     if (halving.position < 0) {
         /* In position, the input is read until it is sent. */
-        weft_graph_after(graph, weft_graph_recv(graph, neighbour, result), halving.done);
-        return graph->rc;
+        done = weft_graph_recv(graph, neighbour, work);
+        weft_graph_after(graph, done, halving.done);
+        return done;
     }
-    halving.done = add_allgather(graph, &halving);
+    done = add_allgather(graph, &halving);
     if (neighbour >= 0) {
-        weft_graph_after(graph, weft_graph_send(graph, neighbour, result), halving.done);
+        weft_graph_after(graph, weft_graph_send(graph, neighbour, work), done);
     }
+    return done;
+}
+
+enum weft_rc weft_allreduce_rabenseifner(const struct weft_shape *shape,
+                                         struct weft_graph *graph)
+{
+    if (shape->n == 1 || shape->bytes == 0) {
+        return weft_build_alone(shape, graph, shape->bytes);
+    }
+    weft_add_rabenseifner(shape, graph, weft_build_input(shape, shape->bytes),
+                          weft_span(WEFT_SPACE_RECV, 0, shape->bytes), WEFT_NO_STEP);
     return graph->rc;
 }
 
@@ -78,5 +89,8 @@ struct weft_cost weft_allreduce_rabenseifner_cost(const struct weft_shape *shape
     cost = weft_halving_cost(shape, &fold, weft_chunk_even);
     cost.messages *= 2;
     cost.bytes *= 2;
+    cost.chain.rounds *= 2;
+    cost.chain.messages *= 2;
+    cost.chain.bytes *= 2;
     return cost;
 }

@@ -134,8 +134,16 @@ struct weft_cost weft_alltoall_bruck_cost(const struct weft_shape *shape)
     struct weft_cost cost = {0};
 
     for (int64_t away = 1; away < shape->n; away *= 2) {
+        const uint64_t count = positions(shape, away);
+
         cost.messages += n;
-        cost.bytes += n * positions(shape, away) * shape->bytes;
+        cost.bytes += n * count * shape->bytes;
+        cost.chain.rounds++;
+        cost.chain.messages += 2;
+        cost.chain.bytes += count * shape->bytes;
+        cost.chain.steps += 2 * count + 2;
     }
+    cost.chain.steps += n;
+    cost.chain.copied = 2 * (n * shape->bytes + cost.chain.bytes);
     return cost;
 }

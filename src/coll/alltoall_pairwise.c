@@ -117,8 +117,15 @@ enum weft_rc weft_alltoall_pairwise(const struct weft_shape *shape,
 
 struct weft_cost weft_alltoall_pairwise_cost(const struct weft_shape *shape)
 {
-    const uint64_t pairs =
-        shape->bytes > 0 ? (uint64_t)shape->n * ((uint64_t)shape->n - 1) : 0;
+    const uint64_t others = shape->bytes > 0 ? (uint64_t)shape->n - 1 : 0;
 
-    return (struct weft_cost){.messages = pairs, .bytes = pairs * shape->bytes};
+    return (struct weft_cost){
+        .messages = (uint64_t)shape->n * others,
+        .bytes = (uint64_t)shape->n * others * shape->bytes,
+        .chain = {.rounds = (others + ROUNDS_AT_ONCE - 1) / ROUNDS_AT_ONCE,
+                  .messages = 2 * others,
+                  .bytes = others * shape->bytes,
+                  .steps = 1,
+                  .copied = shape->bytes},
+    };
 }

@@ -43,5 +43,10 @@ enum weft_rc weft_barrier_tree(const struct weft_shape *shape, struct weft_graph
 
 struct weft_cost weft_barrier_tree_cost(const struct weft_shape *shape)
 {
-    return (struct weft_cost){.messages = 2 * ((uint64_t)shape->n - 1)};
+    const uint64_t rounds = 2 * weft_build_rounds(shape->n);
+
+    return (struct weft_cost){
+        .messages = 2 * ((uint64_t)shape->n - 1),
+        .chain = {.rounds = rounds, .messages = rounds},
+    };
 }

@@ -41,5 +41,11 @@ struct weft_cost weft_bcast_binomial_cost(const struct weft_shape *shape)
 {
     const uint64_t messages = (uint64_t)shape->n - 1;
 
-    return (struct weft_cost){.messages = messages, .bytes = messages * shape->bytes};
+    const uint64_t rounds = weft_build_rounds(shape->n);
+
+    return (struct weft_cost){
+        .messages = messages,
+        .bytes = messages * shape->bytes,
+        .chain = {.rounds = rounds, .messages = rounds, .bytes = rounds * shape->bytes},
+    };
 }

@@ -105,16 +105,40 @@ enum weft_rc weft_bcast_split(const struct weft_shape *shape, struct weft_graph 
     return graph->rc;
 }
 
-struct weft_cost weft_bcast_split_cost(const struct weft_shape *shape)
+/* Chunks that have bytes: the first ones. */
+static int filled(const struct weft_shape *shape)
 {
-    struct weft_cost cost = {.bytes = ((uint64_t)shape->n - 1) * shape->bytes};
+    const uint64_t each = chunk_at(shape, 1);
+
+    return each > 0 ? (int)((shape->bytes + each - 1) / each) : 0;
+}
+
+/* A position gets all chunks that have bytes, but for those from the tree. */
+static uint64_t ring_messages(const struct weft_shape *shape)
+{
+    const int chunks_sent = filled(shape);
+    uint64_t messages = 0;
 
     for (int position = 0; position < shape->n; position++) {
-        cost.messages += position > 0 && chunks(shape, position, 1).bytes > 0;
-        for (int chunk = 0; chunk < shape->n; chunk++) {
-            cost.messages +=
-                chunks(shape, chunk, 1).bytes > 0 && !has_already(shape, position, chunk);
-        }
+        const int end = position + weft_build_subtree(shape, position);
+        const int last = end < chunks_sent ? end : chunks_sent;
+
+        messages += (uint64_t)(chunks_sent - (last > position ? last - position : 0));
     }
-    return cost;
+    return messages;
+}
+
+struct weft_cost weft_bcast_split_cost(const struct weft_shape *shape)
+{
+    const uint64_t others = (uint64_t)shape->n - 1;
+    const uint64_t in_tree = shape->bytes > 0 ? (uint64_t)filled(shape) - 1 : 0;
+    const uint64_t rounds = weft_build_rounds(shape->n) + others;
+
+    return (struct weft_cost){
+        .messages = in_tree + ring_messages(shape),
+        .bytes = others * shape->bytes,
+        .chain = {.rounds = rounds,
+                  .messages = rounds + others,
+                  .bytes = 2 * weft_build_but_one(shape->bytes, shape->n)},
+    };
 }

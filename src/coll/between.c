@@ -105,7 +105,7 @@ static enum weft_rc reduce(const struct weft_shape *shape, struct weft_graph *gr
         return graph->rc;
     }
     done = weft_add_reduce(&own, graph, weft_span(WEFT_SPACE_SEND, 0, shape->bytes),
-                           &result);
+                           WEFT_NO_STEP, &result);
     if (shape->rank == 0) {
         weft_graph_after(graph, weft_graph_send(graph, other(shape, shape->root), result),
                          done);
@@ -157,7 +157,7 @@ static uint32_t exchange_outcomes(const struct weft_shape *shape,
     const struct weft_shape own = inside(shape);
     struct weft_span result;
     const uint32_t done = weft_add_reduce(
-        &own, graph, weft_span(WEFT_SPACE_SEND, 0, shape->bytes), &result);
+        &own, graph, weft_span(WEFT_SPACE_SEND, 0, shape->bytes), WEFT_NO_STEP, &result);
 
     if (shape->rank != 0) {
         return done;

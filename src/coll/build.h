@@ -48,7 +48,25 @@ static inline uint64_t weft_build_parts_before(const struct weft_shape *shape, i
 
 static inline uint64_t weft_build_all_parts(const struct weft_shape *shape)
 {
-    return weft_build_parts_before(shape, shape->n);
+    return shape->from != NULL ? weft_build_parts_before(shape, shape->n)
+                               : shape->bytes * (uint64_t)shape->n;
+}
+
+/* Of all bytes that go around once: those of the other ranks. */
+static inline uint64_t weft_build_but_one(uint64_t bytes, int ranks)
+{
+    return bytes - bytes / (uint64_t)ranks;
+}
+
+/* Rounds in which a number doubles until it is n: log2 n, rounded up. */
+static inline uint64_t weft_build_rounds(int n)
+{
+    uint64_t rounds = 0;
+
+    for (int64_t reached = 1; reached < n; reached *= 2) {
+        rounds++;
+    }
+    return rounds;
 }
 
 /* Ranks counted from the root on, and back. */
@@ -143,11 +161,35 @@ uint32_t weft_add_bcast(const struct weft_shape *shape, struct weft_graph *graph
 uint32_t weft_add_meet(const struct weft_shape *shape, struct weft_graph *graph);
 
 /*
- * Combines the `input` of all ranks at the root, by a binomial tree. Returns the step
- * after which *result is complete at the root; elsewhere, after which the rank's part is
- * done. The order of operands is that of the ranks, counted from the root on.
+ * Combines the `input` of all ranks, which is there after step `after`, at the root, by a
+ * binomial tree. Returns the step after which *result is complete at the root; elsewhere,
+ * after which the rank's part is done. The order of operands is that of the ranks,
+ * counted from the root on.
  */
 uint32_t weft_add_reduce(const struct weft_shape *shape, struct weft_graph *graph,
-                         struct weft_span input, struct weft_span *result);
+                         struct weft_span input, uint32_t after,
+                         struct weft_span *result);
+
+/* The `result` of a reduction, which rank `at` has after step `done`, goes where the
+ * root's user wants it. */
+void weft_add_delivery(const struct weft_shape *shape, struct weft_graph *graph, int at,
+                       struct weft_span result, uint32_t done);
+
+/*
+ * Combines the input of all ranks (weft_build_input()) by recursive doubling, from step
+ * `after` on. Returns the step after which this rank has the result in RECV. There are
+ * data, and two ranks at least.
+ */
+uint32_t weft_add_doubling(const struct weft_shape *shape, struct weft_graph *graph,
+                           uint32_t after);
+
+/*
+ * Combines the `input` of all ranks into `work` by Rabenseifner's algorithm, from step
+ * `after` on. `work` may be the same as `input`. Returns the step after which this rank
+ * has the result. There are data, and two ranks at least.
+ */
+uint32_t weft_add_rabenseifner(const struct weft_shape *shape, struct weft_graph *graph,
+                               struct weft_span input, struct weft_span work,
+                               uint32_t after);
 
 #endif

@@ -10,8 +10,12 @@
 
 #include "coll/between.h"
 #include "coll/data.h"
-#include "coll/force.h"
+#include "coll/flags.h"
+#include "coll/choices.h"
+#include "coll/nodes.h"
 #include "coll/shape.h"
+#include "coll/shared.h"
+#include "coll/slots.h"
 #include "engine/held.h"
 #include "p2p/p2p.h"
 #include "sched/sched.h"
@@ -24,6 +28,7 @@ struct call {
     struct weft_sched sched;           /* first */
     struct weft_persistent persistent; /* of a persistent request, else empty */
     struct weft_coll coll;
+    const struct weft_algorithm *algorithm; /* NULL: between two groups */
     struct weft_graph graph;
     struct weft_data send;
     struct weft_data recv;
@@ -146,16 +151,26 @@ static enum weft_rc build(struct call *call)
     const size_t count = weft_coll_size_count(coll);
     uint64_t *sizes = count > 0 ? reallocarray(NULL, count, sizeof(*sizes)) : NULL;
     struct weft_shape shape;
-    enum weft_rc rc;
+    enum weft_rc rc = WEFT_OK;
 
     if (count > 0 && sizes == NULL) {
         return WEFT_ERR_NOMEM;
     }
     shape = weft_coll_shape(coll, sizes);
     call->graph.unit = shape.unit;
-    rc = (shape.remote > 0
-              ? weft_between_builder(coll->kind)
-              : weft_force_choose(coll->kind, &shape)->build)(&shape, &call->graph);
+    if (shape.remote == 0) {
+        rc = weft_coll_spread(coll->comm->group, &shape.spread);
+        if (shape.spread != NULL) {
+            shape.nodes = shape.spread->nodes;
+        }
+        call->algorithm =
+            rc == WEFT_OK ? weft_choices_find(coll->comm, coll->kind, &shape) : NULL;
+    }
+    if (rc == WEFT_OK) {
+        rc = (call->algorithm != NULL
+                  ? call->algorithm->build
+                  : weft_between_builder(coll->kind))(&shape, &call->graph);
+    }
     free(sizes);
     return rc;
 }
@@ -265,6 +280,14 @@ static enum weft_rc make(const struct weft_coll *coll, struct call **out)
 
 /* ---- starting ---- */
 
+static void start(struct call *call)
+{
+    if (call->algorithm != NULL) {
+        weft_choices_count(call->algorithm);
+    }
+    weft_sched_start(&call->sched);
+}
+
 int weft_coll_number(struct weft_comm *comm)
 {
     weft_assert_locked();
@@ -322,7 +345,7 @@ enum weft_rc weft_coll_start(const struct weft_coll *coll, struct weft_request *
     const enum weft_rc rc = begin_new(coll, &call, out);
 
     if (rc == WEFT_OK) {
-        weft_sched_start(&call->sched);
+        start(call);
         weft_request_hand_out(*out);
         weft_engine_leave();
         weft_unlock();
@@ -330,7 +353,7 @@ enum weft_rc weft_coll_start(const struct weft_coll *coll, struct weft_request *
     return rc;
 }
 
-enum weft_rc weft_coll_run(const struct weft_coll *coll)
+static enum weft_rc run_by_messages(const struct weft_coll *coll)
 {
     const struct weft_wait_reason why = {coll->name, coll->comm->name, MPI_ANY_SOURCE,
                                          MPI_ANY_TAG, 0};
@@ -339,7 +362,7 @@ enum weft_rc weft_coll_run(const struct weft_coll *coll)
     enum weft_rc rc = begin_new(coll, &call, &request);
 
     if (rc == WEFT_OK) {
-        weft_sched_start(&call->sched);
+        start(call);
         if (!weft_request_is_complete(request)) {
             weft_wait_locked(request, &why);
         }
@@ -349,6 +372,62 @@ enum weft_rc weft_coll_run(const struct weft_coll *coll)
         weft_unlock();
     }
     return rc;
+}
+
+/* A blocking call of members that share slots. *is_done becomes false: it is to be made
+ * by messages. */
+static enum weft_rc run_in_slots(const struct weft_coll *coll, struct weft_shape *shape,
+                                 struct weft_slots *slots, bool *is_done)
+{
+    struct weft_shared *large = weft_slots_large(slots);
+    const struct weft_algorithm *algorithm;
+    enum weft_rc rc;
+
+    shape->nodes = 1;
+    shape->has_slots = true;
+    shape->has_meetings = weft_slots_meets(slots);
+    shape->is_reached = large != NULL && weft_shared_may_reach(large);
+    algorithm = weft_choices_find(coll->comm, coll->kind, shape);
+    *is_done = algorithm->method != WEFT_BY_GRAPH;
+    if (algorithm->method == WEFT_BY_FLAGS) {
+        weft_choices_count(algorithm);
+        return weft_flags_run(coll, shape, slots);
+    }
+    if (algorithm->method == WEFT_BY_PIECES) {
+        rc = weft_shared_agree(large, coll->name, is_done);
+        if (rc == WEFT_OK && *is_done) {
+            weft_choices_count(algorithm);
+            rc = weft_shared_call(large, coll, shape);
+        }
+        *is_done |= rc != WEFT_OK;
+        return rc;
+    }
+    return WEFT_OK;
+}
+
+enum weft_rc weft_coll_run(const struct weft_coll *coll)
+{
+    static const struct weft_slots_ask ask = {weft_coll_bcast, weft_coll_sum};
+    const size_t count = weft_coll_size_count(coll);
+    bool is_done = false;
+    struct weft_slots *slots;
+    enum weft_rc rc = weft_slots_of(coll->comm, coll->name, &ask, &slots);
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    if (slots != NULL && (count == 0 || coll->kind == WEFT_COLL_REDUCE_SCATTER)) {
+        uint64_t *sizes = count > 0 ? reallocarray(NULL, count, sizeof(*sizes)) : NULL;
+        struct weft_shape shape;
+
+        if (count > 0 && sizes == NULL) {
+            return WEFT_ERR_NOMEM;
+        }
+        shape = weft_coll_shape(coll, sizes);
+        rc = run_in_slots(coll, &shape, slots, &is_done);
+        free(sizes);
+    }
+    return is_done ? rc : run_by_messages(coll);
 }
 
 /* ---- persistent ---- */
@@ -365,7 +444,7 @@ static enum weft_rc start_again(struct weft_request *request)
     if (call->coll.comm->is_revoked) {
         return WEFT_ERR_PROC_FAILED;
     }
-    weft_sched_start(&call->sched);
+    start(call);
     weft_request_hand_out(request);
     return WEFT_OK;
 }

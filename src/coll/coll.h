@@ -3,20 +3,29 @@
  *
  * A call is described by a struct weft_coll, which bindings/ have checked. From it comes
  * a shape (shape.h), from the shape an algorithm (algorithm.h), from that a graph of
- * steps, and sched/ runs the graph:
+ * steps, and sched/ runs the graph. Blocking calls whose members are all on one node may
+ * have an algorithm without a graph:
  *
  *   call.c        the life of a call: made, started, complete, freed
  *   data.c        the user's buffers as spaces of a graph, and reductions on them
  *   shape.c       the shape of a call
  *   algorithm.c   all algorithms, and the choice among them
+ *   model.c       how long an algorithm takes, from its cost
  *   force.c       the user's choice (WEFT_COLL)
- *   the others    builders: one algorithm each, with its cost
+ *   choices.c     what was chosen on a communicator
+ *   surroundings.c  nodes and processors, as all members know them
+ *   nodes.c       which ranks of a group share a node
+ *   slots.c       memory that members on one node share
+ *   flags.c       small data through slots, without a graph
+ *   shared.c      large data by pieces, without a graph; pieces.c cuts them
+ *   the others    builders: one algorithm each, with its cost; levels.h is for those that
+ *                 know nodes
  *
  * Which algorithm runs is the same on all members by construction: it depends on the
- * operation, the bytes of the type signature, whether the operation commutes, and the
- * number of ranks. It does not depend on what only one rank knows: whether
- * its buffer is contiguous, in place, or aligned. Members that name different sizes,
- * against the standard, may run different algorithms and wait for ever.
+ * operation, the bytes of the type signature, whether the operation commutes, the number
+ * of ranks, and where the job runs (surroundings.h). It does not depend on what only one
+ * rank knows: whether its buffer is contiguous, in place, or aligned. Members that name
+ * different sizes, against the standard, may run different algorithms and wait for ever.
  *
  * Messages travel on the communicator's collective plane. Every call has a number on its
  * communicator, which is its tag, so any number of calls may be outstanding and complete

@@ -51,7 +51,11 @@ struct weft_cost weft_rooted_direct_cost(const struct weft_shape *shape)
 {
     const uint64_t others = (uint64_t)shape->n - 1;
 
-    return (struct weft_cost){.messages = others, .bytes = others * shape->bytes};
+    return (struct weft_cost){
+        .messages = others,
+        .bytes = others * shape->bytes,
+        .chain = {.rounds = 1, .messages = others, .bytes = others * shape->bytes},
+    };
 }
 
 /* ---- all to all ---- */
@@ -108,11 +112,37 @@ enum weft_rc weft_alltoall_direct(const struct weft_shape *shape,
     return graph->rc;
 }
 
-struct weft_cost weft_all_direct_cost(const struct weft_shape *shape)
+struct weft_cost weft_alltoall_direct_cost(const struct weft_shape *shape)
 {
-    const uint64_t pairs = (uint64_t)shape->n * ((uint64_t)shape->n - 1);
+    const uint64_t others = (uint64_t)shape->n - 1;
+    const uint64_t gotten = others * shape->bytes;
 
-    return (struct weft_cost){.messages = pairs, .bytes = pairs * shape->bytes};
+    return (struct weft_cost){
+        .messages = (uint64_t)shape->n * others,
+        .bytes = (uint64_t)shape->n * gotten,
+        .chain = {.rounds = 1,
+                  .messages = 2 * others,
+                  .bytes = gotten,
+                  .steps = 1,
+                  .copied = shape->bytes},
+    };
+}
+
+/* Blocks may differ, and all ranks know their sizes. */
+struct weft_cost weft_allgather_direct_cost(const struct weft_shape *shape)
+{
+    const uint64_t others = (uint64_t)shape->n - 1;
+    const uint64_t all = weft_build_all_parts(shape);
+
+    return (struct weft_cost){
+        .messages = (uint64_t)shape->n * others,
+        .bytes = others * all,
+        .chain = {.rounds = 1,
+                  .messages = 2 * others,
+                  .bytes = weft_build_but_one(all, shape->n),
+                  .steps = 1,
+                  .copied = all / (uint64_t)shape->n},
+    };
 }
 
 /* ---- neighbourhoods ---- */

@@ -134,8 +134,7 @@ const struct weft_algorithm *weft_force_choose(enum weft_coll_kind kind,
 {
     const struct weft_algorithm *of = forced[kind];
 
-    if (of != NULL && (of->fits == NULL || of->fits(shape))) {
-        return of;
-    }
-    return weft_algorithm_choose(kind, shape);
+    return of != NULL && weft_algorithm_fits(of, shape)
+               ? of
+               : weft_algorithm_choose(kind, shape);
 }

@@ -187,12 +187,30 @@ enum weft_rc weft_scatter_binomial(const struct weft_shape *shape,
     return graph->rc;
 }
 
+/* A block is sent once for each bit of its position. */
+static int64_t blocks_sent(int64_t n)
+{
+    int64_t blocks = 0;
+
+    for (int64_t bit = 1; bit < n; bit *= 2) {
+        const int64_t rest = n % (2 * bit);
+
+        blocks += n / (2 * bit) * bit + (rest > bit ? rest - bit : 0);
+    }
+    return blocks;
+}
+
 struct weft_cost weft_rooted_binomial_cost(const struct weft_shape *shape)
 {
-    struct weft_cost cost = {.messages = (uint64_t)shape->n - 1};
+    const uint64_t rounds = weft_build_rounds(shape->n);
 
-    for (int position = 1; position < shape->n; position++) {
-        cost.bytes += bytes_of(shape, weft_build_subtree(shape, position));
-    }
-    return cost;
+    return (struct weft_cost){
+        .messages = (uint64_t)shape->n - 1,
+        .bytes = bytes_of(shape, blocks_sent(shape->n)),
+        .chain = {.rounds = rounds,
+                  .messages = rounds,
+                  .bytes = bytes_of(shape, shape->n - 1),
+                  .steps = 1,
+                  .copied = shape->bytes},
+    };
 }

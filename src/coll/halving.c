@@ -62,13 +62,15 @@ static void add_fold(const struct weft_shape *shape, struct weft_graph *graph,
 {
     const int neighbour = weft_fold_neighbour(&halving->fold, shape->rank);
 
-    halving->done = WEFT_NO_STEP;
     halving->position = weft_fold_position(&halving->fold, shape->rank);
     if (neighbour < 0) {
         return;
     }
     if (halving->position < 0) {
-        halving->done = weft_graph_send(graph, neighbour, halving->input);
+        const uint32_t sent = weft_graph_send(graph, neighbour, halving->input);
+
+        weft_graph_after(graph, sent, halving->done);
+        halving->done = sent;
         return;
     }
     combine(graph, halving, neighbour, 0, halving->input.bytes);
@@ -129,6 +131,10 @@ static uint64_t messages_of(const struct weft_shape *shape, const struct weft_fo
 {
     uint64_t messages = 0;
 
+    if (shape->from == NULL &&
+        chunk(shape, fold, fold->positions - 1, fold->positions) > 0) {
+        return (uint64_t)fold->positions * (uint64_t)fold->rounds; /* none is empty */
+    }
     for (int half = fold->positions / 2; half > 0; half /= 2) {
         for (int first = 0; first < fold->positions; first += half) {
             messages += chunk(shape, fold, first, first + half) > 0 ? (uint64_t)half : 0;
@@ -140,13 +146,21 @@ static uint64_t messages_of(const struct weft_shape *shape, const struct weft_fo
 struct weft_cost weft_halving_cost(const struct weft_shape *shape,
                                    const struct weft_fold *fold, weft_chunk_bytes *chunk)
 {
-    const uint64_t all =
-        ((uint64_t)shape->n - 1) * chunk(shape, fold, 0, fold->positions);
+    const uint64_t data = chunk(shape, fold, 0, fold->positions);
+    const uint64_t all = ((uint64_t)shape->n - 1) * data;
+    const uint64_t folds = fold->pairs > 0 ? 1 : 0;
+    const uint64_t rounds = (uint64_t)fold->rounds;
+    const uint64_t gotten = weft_build_but_one(data, fold->positions) + folds * data;
 
     return (struct weft_cost){
         .messages =
             messages_of(shape, fold, chunk) + (all > 0 ? (uint64_t)fold->pairs : 0),
         .bytes = all,
         .reduced = all,
+        .chain = {.rounds = rounds + folds,
+                  .messages = 2 * rounds + folds,
+                  .bytes = gotten,
+                  .steps = rounds + folds,
+                  .reduced = gotten},
     };
 }

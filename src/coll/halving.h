@@ -41,12 +41,14 @@ struct weft_halving {
     weft_chunk_bytes *chunk;
     struct weft_span input; /* all data of this rank; changes if it stands for a pair */
     struct weft_span work;  /* as large; it may be the same as `input` */
-    uint32_t done;          /* the last step on `work`, or the one that sent all data */
-    int position;           /* -1: the neighbour stands for this rank */
+    uint32_t done; /* first, the step after which `input` is there; then the last one on
+                    * `work`, or the one that sent all data */
+    int position;  /* -1: the neighbour stands for this rank */
     struct weft_halving_round round[WEFT_HALVING_MOST];
 };
 
-/* Adds the steps. The caller has set fold, chunk, input and work; n is at least 2. */
+/* Adds the steps. The caller has set fold, chunk, input, work and done; n is at
+ * least 2. */
 void weft_add_halving(const struct weft_shape *shape, struct weft_graph *graph,
                       struct weft_halving *halving);
 

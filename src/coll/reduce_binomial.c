@@ -37,10 +37,10 @@ static void add_child(const struct weft_shape *shape, struct weft_graph *graph, 
 }
 
 uint32_t weft_add_reduce(const struct weft_shape *shape, struct weft_graph *graph,
-                         struct weft_span input, struct weft_span *result)
+                         struct weft_span input, uint32_t after, struct weft_span *result)
 {
     const int position = weft_build_position(shape, shape->rank);
-    struct partial partial = {.has = input, .last = WEFT_NO_STEP};
+    struct partial partial = {.has = input, .last = after};
     int64_t distance = 1;
 
     for (; distance < shape->n && (position & distance) == 0; distance *= 2) {
@@ -60,14 +60,18 @@ uint32_t weft_add_reduce(const struct weft_shape *shape, struct weft_graph *grap
     return partial.last;
 }
 
-/* The root's result goes where the user wants it. */
-static void deliver(const struct weft_shape *shape, struct weft_graph *graph,
-                    struct weft_span result, uint32_t after)
+void weft_add_delivery(const struct weft_shape *shape, struct weft_graph *graph, int at,
+                       struct weft_span result, uint32_t done)
 {
     const struct weft_span to = weft_span(WEFT_SPACE_RECV, 0, shape->bytes);
 
-    if (result.space != WEFT_SPACE_RECV) {
-        weft_graph_after(graph, weft_graph_copy(graph, result, to), after);
+    if (at != shape->root && shape->rank == at) {
+        weft_graph_after(graph, weft_graph_send(graph, shape->root, result), done);
+    } else if (at != shape->root && shape->rank == shape->root) {
+        /* In position, the input is read until the rank's part is done. */
+        weft_graph_after(graph, weft_graph_recv(graph, at, to), done);
+    } else if (shape->rank == shape->root && result.space != WEFT_SPACE_RECV) {
+        weft_graph_after(graph, weft_graph_copy(graph, result, to), done);
     }
 }
 
@@ -84,19 +88,9 @@ enum weft_rc weft_reduce_binomial(const struct weft_shape *shape,
     if (!shape->commutes) {
         tree.root = 0;
     }
-    done = weft_add_reduce(&tree, graph, weft_build_input(shape, shape->bytes), &result);
-    if (tree.root == shape->root) {
-        if (shape->rank == shape->root) {
-            deliver(shape, graph, result, done);
-        }
-    } else if (shape->rank == 0) {
-        weft_graph_after(graph, weft_graph_send(graph, shape->root, result), done);
-    } else if (shape->rank == shape->root) {
-        /* In position, the input is read until the rank's part is done. */
-        weft_graph_after(
-            graph, weft_graph_recv(graph, 0, weft_span(WEFT_SPACE_RECV, 0, shape->bytes)),
-            done);
-    }
+    done = weft_add_reduce(&tree, graph, weft_build_input(shape, shape->bytes),
+                           WEFT_NO_STEP, &result);
+    weft_add_delivery(shape, graph, tree.root, result, done);
     return graph->rc;
 }
 
@@ -106,7 +100,18 @@ struct weft_cost weft_reduce_binomial_cost(const struct weft_shape *shape)
     const uint64_t messages =
         reductions + (reductions > 0 && !shape->commutes && shape->root != 0 ? 1 : 0);
 
-    return (struct weft_cost){.messages = messages,
-                              .bytes = messages * shape->bytes,
-                              .reduced = reductions * shape->bytes};
+    const uint64_t rounds = shape->bytes > 0 ? weft_build_rounds(shape->n) : 0;
+    const uint64_t on_chain = rounds + messages - reductions;
+
+    return (struct weft_cost){
+        .messages = messages,
+        .bytes = messages * shape->bytes,
+        .reduced = reductions * shape->bytes,
+        .chain = {.rounds = on_chain,
+                  .messages = on_chain,
+                  .bytes = on_chain * shape->bytes,
+                  .steps = rounds + 1,
+                  .reduced = rounds * shape->bytes,
+                  .copied = shape->bytes},
+    };
 }

@@ -50,6 +50,7 @@ enum weft_rc weft_reduce_rabenseifner(const struct weft_shape *shape,
         .chunk = weft_chunk_even,
         .input = weft_build_input(shape, shape->bytes),
         .work = weft_span(WEFT_SPACE_RECV, 0, shape->bytes),
+        .done = WEFT_NO_STEP,
     };
 
     if (shape->n == 1 || shape->bytes == 0) {
@@ -76,6 +77,9 @@ struct weft_cost weft_reduce_rabenseifner_cost(const struct weft_shape *shape)
         return (struct weft_cost){0};
     }
     cost = weft_halving_cost(shape, &fold, weft_chunk_even);
+    cost.chain.rounds += (uint64_t)fold.rounds;
+    cost.chain.messages += (uint64_t)fold.rounds;
+    cost.chain.bytes += weft_build_but_one(shape->bytes, fold.positions);
     for (int position = 0; position < fold.positions; position++) {
         const int away = position ^ root;
         const int width = away & -away; /* it sends the chunks of so many positions */

@@ -44,6 +44,7 @@ enum weft_rc weft_reduce_scatter_halving(const struct weft_shape *shape,
         .fold = weft_fold_of(shape->n, 0),
         .chunk = weft_chunk_parts,
         .input = weft_build_input(shape, all),
+        .done = WEFT_NO_STEP,
     };
 
     if (shape->n == 1 || all == 0) {
@@ -75,6 +76,13 @@ struct weft_cost weft_reduce_scatter_halving_cost(const struct weft_shape *shape
 
         cost.messages += bytes > 0 ? 1 : 0;
         cost.bytes += bytes;
+    }
+    cost.chain.copied = weft_build_all_parts(shape) / (uint64_t)shape->n;
+    cost.chain.steps++;
+    if (fold.pairs > 0) {
+        cost.chain.rounds++;
+        cost.chain.messages++;
+        cost.chain.bytes += cost.chain.copied;
     }
     return cost;
 }

@@ -114,5 +114,10 @@ struct weft_cost weft_reduce_scatter_pairwise_cost(const struct weft_shape *shap
         cost.bytes += others * bytes;
     }
     cost.reduced = cost.bytes;
+    cost.chain = (struct weft_chain){.rounds = others,
+                                     .messages = 2 * others,
+                                     .bytes = cost.bytes / (uint64_t)shape->n,
+                                     .steps = others,
+                                     .reduced = cost.bytes / (uint64_t)shape->n};
     return cost;
 }

@@ -50,7 +50,8 @@ enum weft_rc weft_reduce_scatter_root(const struct weft_shape *shape,
     if (tree.bytes == 0) {
         return WEFT_OK;
     }
-    done = weft_add_reduce(&tree, graph, weft_build_input(shape, tree.bytes), &result);
+    done = weft_add_reduce(&tree, graph, weft_build_input(shape, tree.bytes),
+                           WEFT_NO_STEP, &result);
     add_scatter(shape, graph, result, done);
     return graph->rc;
 }
@@ -59,7 +60,17 @@ struct weft_cost weft_reduce_scatter_root_cost(const struct weft_shape *shape)
 {
     const uint64_t others = (uint64_t)shape->n - 1;
     const uint64_t all = weft_build_all_parts(shape);
-    struct weft_cost cost = {.reduced = others * all, .bytes = others * all};
+    const uint64_t rounds = weft_build_rounds(shape->n);
+    struct weft_cost cost = {
+        .reduced = others * all,
+        .bytes = others * all,
+        .chain = {.rounds = rounds + 1,
+                  .messages = rounds + others,
+                  .bytes = rounds * all + weft_build_but_one(all, shape->n),
+                  .steps = rounds + 1,
+                  .reduced = rounds * all,
+                  .copied = all / (uint64_t)shape->n},
+    };
 
     cost.messages = all > 0 ? others : 0;
     for (int rank = 1; rank < shape->n; rank++) {

@@ -63,9 +63,19 @@ struct weft_cost weft_scan_doubling_cost(const struct weft_shape *shape)
 {
     const uint64_t messages = shape->bytes > 0 ? messages_of(shape) : 0;
 
-    return (struct weft_cost){.messages = messages,
-                              .bytes = messages * shape->bytes,
-                              .reduced = messages * shape->bytes};
+    const uint64_t rounds = shape->bytes > 0 ? weft_build_rounds(shape->n) : 0;
+
+    return (struct weft_cost){
+        .messages = messages,
+        .bytes = messages * shape->bytes,
+        .reduced = messages * shape->bytes,
+        .chain = {.rounds = rounds,
+                  .messages = 2 * rounds,
+                  .bytes = rounds * shape->bytes,
+                  .steps = rounds + 1,
+                  .reduced = rounds * shape->bytes,
+                  .copied = shape->bytes},
+    };
 }
 
 /* ---- exclusive ---- */
@@ -154,6 +164,8 @@ struct weft_cost weft_exscan_doubling_cost(const struct weft_shape *shape)
     cost.reduced -= ((uint64_t)shape->n - 1) * shape->bytes;
     for (int64_t distance = 1; 3 * distance < shape->n; distance *= 2) {
         cost.reduced += (uint64_t)(shape->n - 3 * distance) * shape->bytes;
+        cost.chain.reduced += shape->bytes;
+        cost.chain.steps++;
     }
     return cost;
 }

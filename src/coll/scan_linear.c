@@ -37,9 +37,19 @@ struct weft_cost weft_scan_linear_cost(const struct weft_shape *shape)
 {
     const uint64_t bytes = shape->bytes * ((uint64_t)shape->n - 1);
 
-    return (struct weft_cost){.messages = bytes > 0 ? (uint64_t)shape->n - 1 : 0,
-                              .bytes = bytes,
-                              .reduced = bytes};
+    const uint64_t messages = bytes > 0 ? (uint64_t)shape->n - 1 : 0;
+
+    return (struct weft_cost){
+        .messages = messages,
+        .bytes = bytes,
+        .reduced = bytes,
+        .chain = {.rounds = messages,
+                  .messages = messages,
+                  .bytes = bytes,
+                  .steps = messages + 1,
+                  .reduced = bytes,
+                  .copied = shape->bytes},
+    };
 }
 
 /* What the next rank gets: the outcome of those before this one, and its own data. */
@@ -92,5 +102,11 @@ struct weft_cost weft_exscan_linear_cost(const struct weft_shape *shape)
         .messages = n - 1,
         .bytes = (n - 1) * shape->bytes,
         .reduced = (n - 2) * shape->bytes,
+        .chain = {.rounds = n - 1,
+                  .messages = n - 1,
+                  .bytes = (n - 1) * shape->bytes,
+                  .steps = n - 1,
+                  .reduced = (n - 2) * shape->bytes,
+                  .copied = shape->bytes},
     };
 }

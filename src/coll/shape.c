@@ -1,5 +1,7 @@
 #include "coll/shape.h"
 
+#include "coll/surroundings.h"
+
 #define EACH_GETS  .has_recv_blocks = true
 #define EACH_GIVES .has_send_blocks = true
 #define SIZES      .has_own_sizes = true
@@ -167,6 +169,7 @@ struct weft_shape weft_coll_shape(const struct weft_coll *coll, uint64_t *sizes)
         .around = weft_coll_facts(coll->kind)->is_around ? &coll->around : NULL,
     };
 
+    weft_surroundings_fill(&shape);
     shape.given = matters(&coll->send) ? bytes_of(&coll->send, 0) : shape.bytes;
     if (weft_coll_facts(coll->kind)->is_reduction) {
         const struct weft_datatype *type =
@@ -174,6 +177,9 @@ struct weft_shape weft_coll_shape(const struct weft_coll *coll, uint64_t *sizes)
 
         shape.unit = type->size;
         shape.commutes = coll->op->commutes;
+        /* Predefined operations have predefined types, the same on all members. */
+        shape.is_plain = !weft_operation_is_user(coll->op) && type->size > 0 &&
+                         weft_datatype_is_dense(type, 2);
     }
     if (weft_coll_size_count(coll) > 0) {
         add_sizes(coll, &shape, sizes);

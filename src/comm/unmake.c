@@ -7,6 +7,7 @@
  */
 #include "comm/make.h"
 
+#include "coll/slots.h"
 #include "comm/agree.h"
 #include "comm/context.h"
 #include "p2p/buffered.h"
@@ -26,6 +27,7 @@ enum {
 struct release {
     struct weft_tree_agree tree;
     struct weft_comm *comm;
+    struct weft_extent slots; /* to be given back when all are through, or empty */
     uint32_t index;
 };
 
@@ -51,6 +53,7 @@ static void done(struct weft_tree_agree *tree, enum weft_rc rc)
     weft_p2p_drop_waiting(comm->context | WEFT_PLANE_P2P);
     if (rc == WEFT_OK && weft_context_owner(comm->context) == weft_engine.me) {
         weft_context_give(comm->context);
+        weft_slots_give(release->slots);
     }
     weft_comm_give(comm);
     weft_pool_give(&pool, release->index);
@@ -59,6 +62,7 @@ static void done(struct weft_tree_agree *tree, enum weft_rc rc)
 void weft_unmake(struct weft_comm *comm)
 {
     const uint64_t owner = weft_context_owner(comm->context);
+    const struct weft_extent slots = weft_slots_leave(comm);
     struct release *release;
     struct weft_tree_agree *tree;
     void *object;
@@ -76,6 +80,7 @@ void weft_unmake(struct weft_comm *comm)
     }
     release = object;
     release->comm = comm;
+    release->slots = slots;
     release->index = index;
     tree = &release->tree;
     weft_agree_sides(comm, tree);

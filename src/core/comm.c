@@ -73,6 +73,7 @@ enum weft_rc weft_comm_open_predefined(int rank, int size)
 static void empty(struct weft_comm *comm)
 {
     free(comm->own_name);
+    free(comm->choices);
     if (comm->errhandler != NULL) {
         weft_errhandler_release(comm->errhandler);
     }

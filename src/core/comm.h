@@ -40,6 +40,8 @@ enum {
 
 struct weft_topology; /* topology.h */
 struct weft_buffer;   /* p2p/buffered.h */
+struct weft_slots;    /* coll/slots.h */
+struct weft_choices;  /* coll/choices.h */
 
 /* A duplicate shares the group, so this is what it costs, at any number of ranks. */
 struct weft_comm {
@@ -59,13 +61,15 @@ struct weft_comm {
     struct weft_comm *local;        /* of an intercommunicator: its local group's own */
     struct weft_topology *topology; /* NULL: none */
     struct weft_buffer *buffer;     /* that the user attached to it, or NULL */
+    struct weft_slots *slots;       /* of collectives; NULL: not asked for yet */
+    struct weft_choices *choices;   /* of its collectives, or NULL; plain memory */
     int references;
     uint32_t made;        /* communicators made from it by all members, for their tags */
     uint32_t collectives; /* that were begun on it: the next one's number */
     bool is_freed;        /* the user's handle is gone */
     bool is_revoked;      /* messages of its collectives are dropped: p2p/failed.c */
 };
-_Static_assert(sizeof(struct weft_comm) < 240, "a duplicate costs under 256 bytes");
+_Static_assert(sizeof(struct weft_comm) < 248, "a duplicate costs under 256 bytes");
 
 extern WEFT_OURS struct weft_comm weft_comm_world;
 extern WEFT_OURS struct weft_comm weft_comm_self;

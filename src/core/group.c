@@ -22,6 +22,12 @@ void weft_group_open(uint64_t me)
     self = me;
 }
 
+static void free_parts(struct weft_group *group)
+{
+    free((void *)(uintptr_t)group->map.table);
+    free(atomic_load_explicit(&group->spread, memory_order_relaxed)); /* nobody else's */
+}
+
 /* Those that the user has not freed go too. */
 void weft_group_close(void)
 {
@@ -30,7 +36,7 @@ void weft_group_close(void)
             weft_pool_find(&pool, i, weft_pool_generation(&pool, i));
 
         if (group != NULL) {
-            free((void *)(uintptr_t)group->map.table);
+            free_parts(group);
         }
     }
     weft_pool_fini(&pool);
@@ -197,7 +203,7 @@ enum weft_rc weft_group_make_range(uint32_t first, int size, struct weft_group *
 static void free_unless_needed(struct weft_group *group)
 {
     if (group->held == 0 && group->used == 0) {
-        free((void *)(uintptr_t)group->map.table);
+        free_parts(group);
         weft_handle_give(WEFT_KIND_GROUP, (uintptr_t)group->handle);
     }
 }

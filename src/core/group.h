@@ -28,12 +28,16 @@
 
 #include "mpi.h"
 
+#include <stdatomic.h>
+
 /* Where the ranks 0, 1, 2... of a group are. */
 struct weft_map {
     const uint64_t *table; /* NULL: the formula says it */
     uint64_t first;
     int64_t stride; /* 0 below two ranks */
 };
+
+struct weft_spread; /* of rooms above; one piece of memory */
 
 struct weft_group {
     MPI_Group handle;
@@ -43,6 +47,7 @@ struct weft_group {
     int rank; /* of this process, or MPI_UNDEFINED */
     struct weft_map map;
     uint64_t session; /* the number of the one it derives from; 0: none */
+    _Atomic(struct weft_spread *) spread; /* coll/nodes.h; NULL: nobody has asked yet */
 };
 
 extern struct weft_group weft_group_empty;

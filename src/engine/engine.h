@@ -16,6 +16,7 @@
  *   work.c             what is done outside the lock (work.h)
  *   work_threads.c     adding work, and the threads for the part of it that blocks
  *   wait.c             waiting for events, words and room (wait.h, event.h)
+ *   await.c            those for whose steps this process waits
  *   failed.c           processes that have failed
  *   progress_thread.c  progress while the program computes
  *   network_thread.c   the thread that sleeps on descriptors (network_thread.h)
@@ -79,10 +80,14 @@ void weft_peers_close(void);
  *              changed in shared memory. Before a thread sleeps it asks whether that
  * would find anything. ready      Whoever polls while WEFT_REASON_READY is counted.
  *   failed     After peers have failed (peer->is_failed).
+ *
+ * And one function for all: it calls weft_engine_await() for those for whose messages
+ * schedules wait.
  */
 void weft_engine_on_look(void (*look)(void), bool (*has_news)(void));
 void weft_engine_on_ready(void (*run_ready)(void));
 void weft_engine_on_failed(void (*failed)(void));
+void weft_engine_on_await(void (*await)(void));
 
 /* Call them. */
 void weft_engine_look(void);
@@ -164,6 +169,16 @@ void weft_threads_close(void);
 
 /* Logs how often this process was woken, when its threads have ended. */
 void weft_threads_log_wakeups(void);
+
+/* ---- steps of others (await.c) ---- */
+
+/* A schedule waits for a step of this process, which is told, and woken if it computes.
+ */
+void weft_engine_await(uint64_t process);
+
+/* All those for whom schedules wait; nobody any more. */
+void weft_engine_await_steps(void);
+void weft_engine_await_end(void);
 
 /* ---- failed processes (failed.c) ---- */
 

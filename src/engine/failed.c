@@ -57,17 +57,16 @@ const char *weft_engine_why_failed(uint64_t process)
 {
     const struct weft_peer *peer = weft_peer_find(process);
     const struct weft_segment *segment = &weft_engine.job->segment;
-    const struct weft_location *place;
     const char *why;
+    uint32_t local;
 
     if (peer != NULL && peer->why_lost != NULL) {
         return peer->why_lost;
     }
-    place = &weft_segment_map(segment)[weft_engine_rank(process)];
-    if (place->node != segment->header->node) {
+    if (!weft_node_has(&weft_engine.node, process, &local)) {
         return "it has ended on another node";
     }
-    why = weft_segment_why_lost(segment, place->local_rank);
+    why = weft_segment_why_lost(segment, local);
     return why != NULL ? why : "";
 }
 

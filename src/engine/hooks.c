@@ -37,6 +37,12 @@ void weft_engine_on_failed(void (*failed)(void))
     weft_engine.hooks.failed[end_of(weft_engine.hooks.failed)] = failed;
 }
 
+void weft_engine_on_await(void (*await)(void))
+{
+    assert(weft_engine.await == NULL);
+    weft_engine.await = await;
+}
+
 /* Not inlined: whoever polls finds nothing to call most times. */
 static __attribute__((noinline)) void call_all(void (*const list[WEFT_HOOKS_MAX])(void))
 {

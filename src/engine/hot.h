@@ -75,6 +75,7 @@ struct weft_peer {
     bool is_retrying;       /* in the list of peers with a queue below */
     bool is_failed;         /* nothing goes to it, nothing comes any more */
     bool has_left;          /* failed, but in good order: only what names it fails */
+    bool is_noted;          /* each message to it is noted: none takes the fast path */
     bool is_early;          /* a packet of it was kept because another one comes first */
     uint32_t wanted;        /* receives and transfers that wait for it: the grant rule */
     uint32_t in_sequence;   /* of its next ordered packet that may be taken */
@@ -86,14 +87,18 @@ struct weft_peer {
     struct weft_retry_queue retry[WEFT_RETRY_CLASSES];
     struct weft_peer *next_retrying;
     struct weft_peer_transfers *transfers; /* what transfer/ knows of it, or NULL */
-    char *why_lost; /* why it cannot be reached any more; NULL: it can */
+    char *why_lost;                 /* why it cannot be reached any more; NULL: it can */
+    struct weft_node_area *awaited; /* where it was told that we wait, or NULL (await.c)
+                                     */
+    struct weft_peer *next_awaited;
 };
 
 /* Reasons for which this process may have to be woken, though no thread of it waits. Each
  * is counted, and has a bit in `reasons` while the count is not 0. */
 enum weft_reason {
     WEFT_REASON_REQUESTS, /* the user holds a request that is not complete */
-    WEFT_REASON_STEPS,    /* ordinary packets count: for a schedule, or chunks of data */
+    WEFT_REASON_STEPS,    /* a schedule waits for a message */
+    WEFT_REASON_PACKETS,  /* ordinary packets count: chunks of data, or a word's change */
     WEFT_REASON_RETRY,    /* a peer has something to be tried again */
     WEFT_REASON_WORK,     /* something short is to be done outside the lock */
     WEFT_REASON_CALLS,    /* a function of the user is to be called */
@@ -145,7 +150,8 @@ struct weft_engine {
     int list_count;
     struct weft_instance *busy; /* what came last came from there: polled every time */
     struct weft_hooks hooks;
-    uint32_t watched; /* things in shared memory that somebody looks at */
+    bool has_matching_network; /* it takes messages: none has a fast path */
+    uint32_t watched;          /* things in shared memory that somebody looks at */
     struct weft_peer *retrying;
     struct weft_work_queue work[WEFT_WORK_CLASSES];
     uint32_t count[WEFT_REASONS];
@@ -181,6 +187,8 @@ struct weft_engine {
     void (*describe)(const struct weft_wait *wait, struct weft_doing *doing);
     uint64_t progress_thread_wakeups;
     uint64_t early_sleeps; /* of `sleeps`: without yields, because one had taken long */
+    struct weft_peer *awaited; /* those for whose steps we wait, and who were told */
+    void (*await)(void);       /* tells them (weft_engine_on_await), or NULL */
 };
 
 extern WEFT_OURS struct weft_engine weft_engine;

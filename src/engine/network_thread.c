@@ -14,7 +14,8 @@
  *
  * Connections are made also while no thread is in MPI and nothing is outstanding: for
  * those this thread calls the progress thread. Before the first, a transport may have no
- * descriptors yet; when it comes up it has others, and the next who arms watches these. A
+ * descriptors yet; when it comes up it has others. Whoever has brought it up watches
+ * these at once (weft_descriptors_follow), because it may leave MPI without arming. A
  * transport that never has any has a deadline instead, a millisecond after each arming.
  */
 #include "engine/network_thread.h"
@@ -286,12 +287,15 @@ void weft_network_thread_stop(void)
 
 /* ---- arming ---- */
 
-static enum weft_rc arm(int instance)
+/* A last look. The descriptors that a transport has now are watched, if they are others
+ * than before: *has_moved. */
+static enum weft_rc look(int instance, bool *has_moved)
 {
     struct weft_instance *t = &weft_engine.list[instance];
     enum weft_rc rc = t->ops->arm(t->tp);
 
-    if (weft_unlikely(rc == WEFT_PENDING)) {
+    *has_moved = weft_unlikely(rc == WEFT_PENDING);
+    if (*has_moved) {
         if (!watch_descriptors(instance)) {
             weft_wireup_abort(weft_engine.job, 1, WEFT_S_NETWORK_DESCRIPTOR);
         }
@@ -299,6 +303,28 @@ static enum weft_rc arm(int instance)
     }
     t->is_due = t->is_due || rc != WEFT_OK;
     return rc == WEFT_OK ? WEFT_OK : WEFT_AGAIN;
+}
+
+static enum weft_rc arm(int instance)
+{
+    bool has_moved;
+
+    return look(instance, &has_moved);
+}
+
+void weft_descriptors_follow(void)
+{
+    weft_assert_locked();
+    for (int i = 0; thread.callbacks != NULL && i < weft_engine.list_count; i++) {
+        bool has_moved = false;
+
+        if (is_ours(i)) {
+            (void)look(i, &has_moved);
+        }
+        if (has_moved) {
+            thread.callbacks->call();
+        }
+    }
 }
 
 /* When a transport is to be polled at the latest, 0: never. */

@@ -33,6 +33,11 @@ void weft_network_thread_close(void);
  */
 WEFT_MUST_CHECK enum weft_rc weft_transports_arm(void);
 
+/* With the lock, after first contact with a peer. If a transport has come up by it, its
+ * new descriptors are watched, and a thread is called that polls: peers may connect to
+ * this process from now on, even if it never waits. */
+void weft_descriptors_follow(void);
+
 /* Arms only the transports that leave the node, whatever is published. */
 WEFT_MUST_CHECK enum weft_rc weft_descriptors_arm(void);
 

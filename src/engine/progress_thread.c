@@ -8,6 +8,9 @@
  * room in a lane. It then takes the lock, does what a waiting thread would do, and
  * publishes the wake level anew before it sleeps again.
  *
+ * Small packets of a schedule do not wake it, until a peer waits for what follows from
+ * them (await.c): then any packet does, and whoever we wait for is told in turn.
+ *
  * `published` has the reasons that the level out there covers. Work, what is tried again
  * and what is ready are never covered: whoever leaves MPI with these has something to do,
  * or to ring for.
@@ -37,8 +40,10 @@
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
 
-enum { LEAVING_TURNS = 4, TICK_NS = 1000000, CALLED_BUDGET = 64 };
+enum { LEAVING_TURNS = 4, TICK_NS = 1000000, CALLED_BUDGET = 64, MOMENT_NS = 2000 };
 
 static struct {
     bool is_running;
@@ -47,7 +52,9 @@ static struct {
     _Atomic uint32_t is_stopping;
     _Atomic bool is_called;  /* by the network */
     _Atomic bool is_ticking; /* peers may not wake it: it wakes by itself */
-} thread;
+    _Atomic int left_on;     /* the processor on which the program left MPI; a guess */
+    int avoided;             /* by the network thread, whose own this is */
+} thread = {.avoided = -1};
 
 static void set_delegated(bool is_delegated)
 {
@@ -65,13 +72,20 @@ static uint32_t bit(enum weft_reason reason)
     return 1u << reason;
 }
 
-/* Chunks of messages, and what schedules wait for, come as ordinary packets. */
+/* Chunks of messages come as ordinary packets. Those of schedules count while a peer
+ * waits for a step of ours. */
 static enum weft_wake_level level_wanted(void)
 {
-    const uint32_t ordinary = bit(WEFT_REASON_STEPS) | bit(WEFT_REASON_RETRY);
+    const uint32_t ordinary = bit(WEFT_REASON_PACKETS) | bit(WEFT_REASON_RETRY);
+    const uint32_t reasons = weft_engine.reasons;
 
-    return (weft_engine.reasons & ordinary) != 0 ? WEFT_WAKE_ANYTHING
-                                                 : WEFT_WAKE_REQUESTS;
+    if ((reasons & ordinary) != 0) {
+        return WEFT_WAKE_ANYTHING;
+    }
+    if ((reasons & bit(WEFT_REASON_STEPS)) == 0) {
+        return WEFT_WAKE_REQUESTS;
+    }
+    return weft_node_is_awaited(&weft_engine.node) ? WEFT_WAKE_ANYTHING : WEFT_WAKE_STEPS;
 }
 
 /* The reasons that a level covers. */
@@ -80,7 +94,14 @@ static uint32_t covered_by(enum weft_wake_level level)
     const uint32_t always = bit(WEFT_REASON_REQUESTS) | bit(WEFT_REASON_SERVED) |
                             bit(WEFT_REASON_CALLS); /* not the progress thread's */
 
-    return level == WEFT_WAKE_ANYTHING ? always | bit(WEFT_REASON_STEPS) : always;
+    switch (level) {
+    case WEFT_WAKE_ANYTHING:
+        return always | bit(WEFT_REASON_STEPS) | bit(WEFT_REASON_PACKETS);
+    case WEFT_WAKE_STEPS:
+        return always | bit(WEFT_REASON_STEPS);
+    default:
+        return always;
+    }
 }
 
 /* Short work, for whoever polls. */
@@ -113,6 +134,32 @@ static void tick_if_missed(void)
     }
 }
 
+/* With the lock: who waits for a step of ours waits for those, too, for whom we do. */
+static void pass_on(void)
+{
+    if ((weft_engine.reasons & bit(WEFT_REASON_STEPS)) == 0) {
+        weft_engine_await_end();
+    } else if (thread.level == WEFT_WAKE_ANYTHING &&
+               weft_node_is_awaited(&weft_engine.node)) {
+        weft_engine_await_steps();
+    }
+}
+
+/* With the lock. A peer that begins to wait before it sees our level is seen by us. */
+static void publish_level(void)
+{
+    struct weft_engine *e = &weft_engine;
+
+    thread.level = level_wanted();
+    weft_node_publish_leaving(&e->node, thread.level);
+    if (thread.level == WEFT_WAKE_STEPS && weft_node_is_awaited(&e->node)) {
+        thread.level = WEFT_WAKE_ANYTHING;
+        weft_node_publish_leaving(&e->node, thread.level);
+    }
+    e->published = covered_by(thread.level);
+    pass_on();
+}
+
 /* With the lock: publishes what we want to be woken for, once nothing is there. */
 static bool has_published(void)
 {
@@ -122,10 +169,8 @@ static bool has_published(void)
         return false; /* a packet that was kept may be taken now: poll again */
     }
     do {
-        thread.level = level_wanted();
-        e->published = covered_by(thread.level);
         e->has_new_retry = false;
-        weft_node_publish_leaving(&e->node, thread.level);
+        publish_level();
         if (weft_transports_arm() != WEFT_OK) {
             weft_node_disarm(&e->node);
             e->published = 0;
@@ -155,19 +200,31 @@ void weft_engine_enter(void)
     if (weft_unlikely(is_delegated())) {
         set_delegated(false);
         weft_node_disarm(&weft_engine.node);
+        weft_engine_await_end(); /* who waits tells them anew */
     }
 }
 
 /* ---- the progress thread ---- */
 
-/* Until it has the lock, or has no reason to want it any more. */
+/*
+ * Until it has the lock, or has no reason to want it any more. Who has it may be the
+ * program's thread, which has rung for us from inside MPI, and from whose processor the
+ * kernel has taken it for us at once. It needs a moment there. A yield would give it a
+ * whole slice, in which it computes for milliseconds: who sleeps for the moment comes
+ * back after it.
+ */
 static bool take_lock(void)
 {
+    struct timespec moment = {.tv_nsec = MOMENT_NS};
+
     while (!weft_lock_try_as_progress()) {
         if (!is_delegated()) {
             return false;
         }
-        sched_yield();
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
+        if (moment.tv_nsec < TICK_NS / 2) {
+            moment.tv_nsec *= 2;
+        }
     }
     if (is_delegated()) {
         return true;
@@ -260,6 +317,7 @@ static void run(void)
     bool has_backlog = false;
     uint32_t rung = 0;
 
+    prctl(PR_SET_TIMERSLACK, 1UL); /* a moment is no longer than it is said to be */
     while (atomic_load_explicit(&thread.is_stopping, memory_order_acquire) == 0) {
         const uint32_t now = atomic_load_explicit(bell, memory_order_acquire);
 
@@ -300,7 +358,11 @@ void weft_progress_thread_came(void)
 {
     if (!is_delegated()) {
         weft_node_ring(&weft_engine.node); /* a thread that sleeps in MPI */
-    } else if (serve()) {
+        return;
+    }
+    weft_thread_avoid(atomic_load_explicit(&thread.left_on, memory_order_relaxed),
+                      &thread.avoided);
+    if (serve()) {
         ring(); /* the progress thread looks for room now and then */
     }
 }
@@ -320,11 +382,14 @@ void weft_progress_thread_start(void)
 
 void weft_progress_thread_stop(void)
 {
+    thread.avoided = -1; /* the network thread has ended */
     if (thread.is_running) {
         atomic_store_explicit(&thread.is_stopping, 1, memory_order_release);
         ring();
         weft_thread_join(WEFT_THREAD_PROGRESS);
+        weft_lock();
         weft_engine_enter(); /* progress is nobody else's */
+        weft_unlock();
         thread.is_running = false;
         atomic_store_explicit(&thread.is_ticking, false, memory_order_relaxed);
         atomic_store_explicit(&thread.is_stopping, 0, memory_order_relaxed);
@@ -336,6 +401,7 @@ void weft_progress_thread_stop(void)
 /* Publishes, and takes what is there already; the thread takes what keeps coming. */
 static void delegate(void)
 {
+    atomic_store_explicit(&thread.left_on, sched_getcpu(), memory_order_relaxed);
     set_delegated(true);
     for (int i = 0; i < LEAVING_TURNS; i++) {
         if (has_published()) {

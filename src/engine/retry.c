@@ -21,7 +21,8 @@ struct control {
 void weft_engine_update_fast(struct weft_peer *peer)
 {
     const bool is_free = !weft_peer_retries(peer, WEFT_RETRY_ORDERED) &&
-                         weft_engine.hooks.seal == NULL && !peer->is_failed;
+                         weft_engine.hooks.seal == NULL && !peer->is_failed &&
+                         !peer->is_noted && !weft_engine.has_matching_network;
 
     peer->fast = is_free ? peer->path : NULL;
     peer->fast_below = peer->fast != NULL ? weft_peer_eager_max(peer) + 1 : 0;

@@ -97,6 +97,22 @@ enum weft_rc weft_thread_start(enum weft_thread which, void (*run)(void),
     return WEFT_OK;
 }
 
+void weft_thread_avoid(int processor, int *avoided)
+{
+    cpu_set_t set;
+
+    if (processor == *avoided || processor < 0 || processor >= CPU_SETSIZE ||
+        sched_getcpu() != processor || sched_getaffinity(0, sizeof(set), &set) != 0) {
+        return;
+    }
+    if (*avoided >= 0) {
+        CPU_SET((size_t)*avoided, &set);
+    }
+    CPU_CLR((size_t)processor, &set);
+    *avoided = processor;
+    (void)sched_setaffinity(0, sizeof(set), &set); /* refused if that is the only one */
+}
+
 void weft_thread_join(enum weft_thread which)
 {
     pthread_join(threads[which], NULL);

@@ -30,6 +30,15 @@ enum weft_thread {
 WEFT_MUST_CHECK enum weft_rc weft_thread_start(enum weft_thread which, void (*run)(void),
                                                const uint8_t *cpus, uint32_t bytes);
 
+/*
+ * The calling thread, one of these, leaves this processor if it is there and there are
+ * others, and keeps off it until it is to avoid another one. The kernel leaves a thread
+ * where it ran last; if the program computes there, the thread waits for a slice, and
+ * then takes the program's time. A system call where the processor is a new one.
+ * *avoided is this function's memory of one thread, -1 when that starts.
+ */
+void weft_thread_avoid(int processor, int *avoided);
+
 /* Waits until a thread has ended; the caller has asked it to end. */
 void weft_thread_join(enum weft_thread which);
 

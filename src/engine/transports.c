@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/texts.h"
 #include "engine/hot.h"
+#include "engine/network_thread.h"
 
 #include <time.h>
 
@@ -158,6 +159,8 @@ enum weft_rc weft_engine_begin(struct weft_peer *peer)
     }
     if (peer->path->packets->is_node_local) {
         peer->area = weft_node_find(&weft_engine.node, peer->process);
+    } else {
+        weft_descriptors_follow();
     }
     weft_engine_update_fast(peer);
     return WEFT_OK;

@@ -29,6 +29,7 @@ enum {
     TICK_NS = 1000000,
     ABSENCE_NS = 1000000, /* a yield that took so long met somebody who computes */
     ABSENCE_PAYS = 64,    /* so many times as long nothing is given away */
+    AWAIT_NS = 50000,     /* so long a step of a peer that computes may take */
     TO_DO = WEFT_REASONS_NOW | 1 << WEFT_REASON_WORK | 1 << WEFT_REASON_CALLS,
 };
 
@@ -222,6 +223,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
         return;
     }
     e->has_new_retry = false;
+    weft_engine_await_steps();
     weft_modules_refresh();
     note(a->events, why, false);
     bell = weft_node_publish(&e->node, WEFT_WAKE_ALL);
@@ -305,6 +307,7 @@ static void wait_longer(const struct awaited *a, const struct weft_wait_reason *
     struct weft_engine *e = &weft_engine;
     const uint64_t spin_ns = weft_wait_is_crowded() ? 0 : WEFT_SPIN_NS;
     uint64_t start = weft_clock_ns();
+    bool has_told = false;
 
     weft_doing_count(&record()->waits);
     weft_recorder_wait(1);
@@ -313,12 +316,17 @@ static void wait_longer(const struct awaited *a, const struct weft_wait_reason *
     while (!poll_burst(a, spin_ns == 0 ? 1 : BURST)) {
         const uint64_t now = weft_clock_ns();
 
+        if (now - start >= AWAIT_NS && !has_told) {
+            weft_engine_await_steps();
+            has_told = true;
+        }
         if (now - start < spin_ns) {
             continue;
         }
         if (is_time_to_sleep(start, now)) {
             sleep_armed(a, why);
             start = weft_clock_ns();
+            has_told = false;
         } else {
             give_away(now);
         }
@@ -326,6 +334,17 @@ static void wait_longer(const struct awaited *a, const struct weft_wait_reason *
     weft_engine_note_end();
     weft_recorder_wait(-1);
     weft_node_set_inside(&e->node, false);
+}
+
+/* What we wait for while the progress thread is responsible is its matter. */
+static void end_wait(void)
+{
+    struct weft_engine *e = &weft_engine;
+
+    if (--e->waiting_threads == 0 && weft_unlikely(e->awaited != NULL) &&
+        !atomic_load_explicit(&e->is_delegated, memory_order_relaxed)) {
+        weft_engine_await_end();
+    }
 }
 
 /* With the lock, at both ends. What comes at once never leaves the first lines. */
@@ -340,7 +359,7 @@ static void wait_for(const struct awaited *a, const struct weft_wait_reason *why
         weft_engine_enter();
         wait_longer(a, why);
     }
-    weft_engine.waiting_threads--;
+    end_wait();
 }
 
 /* Peers tell when a lane has room again, else the clock does: no request is waited for.
@@ -371,7 +390,7 @@ void weft_engine_wait_sent(void)
         }
     }
     weft_engine_note_end();
-    weft_engine.waiting_threads--;
+    end_wait();
 }
 
 void weft_engine_wait_word(_Atomic uint32_t *word, uint32_t old,
@@ -396,6 +415,9 @@ enum weft_rc weft_engine_barrier(const char *call)
     if (!weft_segment_arrive(&weft_engine.job->segment, local_rank, &generation)) {
         weft_engine.is_in_barrier = true;
         weft_engine.barrier_generation = generation;
+        weft_unlock();
+        (void)weft_wait_briefly(&h->generation, generation);
+        weft_lock();
         weft_engine_wait_word(&h->generation, generation, &h->sleepers, &why);
         weft_engine.is_in_barrier = false;
     }

@@ -30,7 +30,9 @@
  *
  * and DATA carries the bytes that a PULL asked for, STAGED says where those are that a
  * STAGE asked for, PLACED follows those that a PULL_PUT asked for. OFFER tells a sender
- * where its message is wanted. SUMS brings the checksums of a message whose announcement
+ * where its message is wanted. Over a network KEY_OFFER does, with a key; STORED says
+ * that the message was put there, GONE that it is too late, and by RECALL and RETURNED a
+ * receiver gets its offer back. SUMS brings the checksums of a message whose announcement
  * came without. transfer/packets.h has what each kind carries. GRANT and CREDIT have
  * their numbers but no sender yet.
  */
@@ -42,7 +44,7 @@
 #include <stdint.h>
 
 enum {
-    WEFT_WIRE_VERSION = 7,
+    WEFT_WIRE_VERSION = 8,
     WEFT_EAGER_MAX = 4096, /* a whole message in one packet, if the path's packets carry
                             * it (weft_peer_eager_max); longer ones are announced */
     WEFT_CONTROL_MAX = 64, /* bytes behind the header of a control packet */
@@ -61,12 +63,17 @@ enum weft_packet {
     WEFT_PKT_OFFER,   /* control: a receive is posted, store there */
     WEFT_PKT_GRANT,
     WEFT_PKT_CREDIT,
-    WEFT_PKT_STAGE,    /* control: pack a chunk of what you announced, for me to fetch */
-    WEFT_PKT_STAGED,   /* control: there it is */
-    WEFT_PKT_PULL_PUT, /* control: RTR: put a chunk of what you announced into my memory
-                        */
-    WEFT_PKT_PLACED,   /* control: ATP: it is there */
-    WEFT_PKT_SUMS,     /* control: the checksums of what you receive from me */
+    WEFT_PKT_STAGE,     /* control: pack a chunk of what you announced, for me to fetch */
+    WEFT_PKT_STAGED,    /* control: there it is */
+    WEFT_PKT_PULL_PUT,  /* control: RTR: put a chunk of what you announced into my memory
+                         */
+    WEFT_PKT_PLACED,    /* control: ATP: it is there */
+    WEFT_PKT_SUMS,      /* control: the checksums of what you receive from me */
+    WEFT_PKT_KEY_OFFER, /* control: a receive is posted, put its message there */
+    WEFT_PKT_STORED,    /* ordered: a message that was put where you offered */
+    WEFT_PKT_GONE,      /* control: another message has taken what I offered */
+    WEFT_PKT_RECALL,    /* control: I want my offer back */
+    WEFT_PKT_RETURNED,  /* control: you have it back: I will not use it */
     WEFT_PKT_KINDS,
 };
 
@@ -92,6 +99,6 @@ struct weft_header {
                       * precedes a chunk of a message, then of the header up to here;
                       * else 0 */
 };
-_Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 7");
+_Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 8");
 
 #endif

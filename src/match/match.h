@@ -67,6 +67,7 @@ enum weft_posted_state {
     WEFT_POSTED_CLAIMED, /* by a sender that stores into it: no longer linked */
     WEFT_POSTED_MATCHED,
     WEFT_POSTED_CANCELLED,
+    WEFT_POSTED_AWAY, /* the network matches it, and nobody here (p2p/tagged.h) */
 };
 
 struct weft_posted {

@@ -70,12 +70,17 @@ uint32_t weft_node_publish(struct weft_node *node, enum weft_wake_level level)
  * both exchange the same word. If the sender's exchange comes first, ours reads from it
  * and what was published before is seen by our last look; else it finds our level and
  * rings. Ordinary senders make no exchange: for them we pay after all.
+ *
+ * weft_node_await() pairs with it in the same way: it counts itself in `awaited`, then
+ * exchanges the level; we exchange the level, then read `awaited`. All four are seq_cst,
+ * because weft_node_disarm() may store between the two exchanges. So either the peer
+ * finds WEFT_WAKE_STEPS and rings, or we find that we are awaited.
  */
 void weft_node_publish_leaving(struct weft_node *node, enum weft_wake_level level)
 {
-    if (level == WEFT_WAKE_REQUESTS) {
+    if (level <= WEFT_WAKE_STEPS) {
         atomic_exchange_explicit(&node->area->wake_level, (uint32_t)level,
-                                 memory_order_acq_rel);
+                                 memory_order_seq_cst);
     } else {
         (void)weft_node_publish(node, level);
     }
@@ -118,7 +123,26 @@ void weft_node_ring(struct weft_node *node)
 
 void weft_node_wake(struct weft_node_area *area, enum weft_wake_level needed)
 {
-    weft_node_notice(area, needed);
+    if (atomic_fetch_or_explicit(&area->wake_level, 0, memory_order_acq_rel) >=
+        (uint32_t)needed) {
+        weft_node_ring_area(area);
+    }
+}
+
+/* Who has published less has no schedule under way; who has published more is woken by
+ * any packet. */
+void weft_node_await(struct weft_node_area *area)
+{
+    atomic_fetch_add_explicit(&area->awaited, 1, memory_order_seq_cst);
+    if (atomic_fetch_or_explicit(&area->wake_level, 0, memory_order_seq_cst) ==
+        WEFT_WAKE_STEPS) {
+        weft_node_ring_area(area);
+    }
+}
+
+void weft_node_await_end(struct weft_node_area *area)
+{
+    atomic_fetch_sub_explicit(&area->awaited, 1, memory_order_relaxed);
 }
 
 uint64_t weft_node_rings(const struct weft_node *node)

@@ -9,6 +9,10 @@
  * the exchange of weft_node_notice_urgent(); doorbell.c says which store pairs with which
  * load.
  *
+ * The small packets of a schedule ring nobody who computes: WEFT_WAKE_STEPS does not ask
+ * for them. A process that has waited for such a step for long says so to those who are
+ * to make it (weft_node_await), and they ask for any packet while it waits.
+ *
  * There are two bells, so that waking a thread that sleeps in MPI does not wake the
  * progress thread too.
  */
@@ -22,6 +26,8 @@
 enum weft_wake_level {
     WEFT_WAKE_NONE,     /* it polls, or wants nothing */
     WEFT_WAKE_REQUESTS, /* its progress thread, for control packets and announcements */
+    WEFT_WAKE_STEPS,    /* its progress thread, also for the end of a copy: the next step
+                         * of a schedule follows */
     WEFT_WAKE_ANYTHING, /* its progress thread, for any packet */
     WEFT_WAKE_ALL,      /* for anything: a thread of the program sleeps in MPI */
 };
@@ -37,7 +43,7 @@ uint32_t weft_node_publish(struct weft_node *node, enum weft_wake_level level);
 
 /*
  * Publishes what wakes the progress thread of a process that leaves MPI. It is cheaper
- * than weft_node_publish(), because WEFT_WAKE_REQUESTS needs no barrier.
+ * than weft_node_publish(), because up to WEFT_WAKE_STEPS no barrier is needed.
  */
 void weft_node_publish_leaving(struct weft_node *node, enum weft_wake_level level);
 void weft_node_disarm(struct weft_node *node);
@@ -54,6 +60,12 @@ void weft_node_sleep(struct weft_node *node, uint32_t bell, _Atomic uint32_t *wo
  * it has to look now and then, for as long as the node is open.
  */
 bool weft_node_may_miss(const struct weft_node *node);
+
+/* After publishing: does a peer wait for a step of ours, so that any packet counts? */
+static inline bool weft_node_is_awaited(const struct weft_node *node)
+{
+    return atomic_load_explicit(&node->area->awaited, memory_order_seq_cst) != 0;
+}
 
 /* Ends our own sleep, or wakes our progress thread, whichever has published. From any
  * thread. */
@@ -78,8 +90,12 @@ void weft_node_register_barrier(struct weft_node *node);
 /* Rings the bell of whoever has published a level; the first of many callers pays. */
 void weft_node_ring_area(struct weft_node_area *area);
 
-/* Wakes the peer if it has published at least this level. */
+/* Wakes the peer if it has published at least this level, be it without a barrier. */
 void weft_node_wake(struct weft_node_area *area, enum weft_wake_level needed);
+
+/* We wait for a step of the peer, which is woken if it computes; we wait no longer. */
+void weft_node_await(struct weft_node_area *area);
+void weft_node_await_end(struct weft_node_area *area);
 
 static inline bool weft_node_is_inside(const struct weft_node_area *area)
 {

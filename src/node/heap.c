@@ -59,15 +59,9 @@ static bool begin(struct weft_node *node)
     return true;
 }
 
-enum weft_rc weft_heap_take(struct weft_node *node, uint64_t bytes,
-                            struct weft_extent *out)
+/* Takes the first piece that is large enough out of the list. */
+static bool cut_off(struct weft_node *node, uint64_t wanted, struct weft_extent *out)
 {
-    const uint64_t wanted = whole_pages(bytes);
-
-    assert(bytes > 0);
-    if (wanted < bytes || !begin(node)) {
-        return WEFT_ERR_NOMEM;
-    }
     for (struct weft_free **at = &node->heap_free; *at != NULL; at = &(*at)->next) {
         struct weft_free *piece = *at;
 
@@ -81,9 +75,9 @@ enum weft_rc weft_heap_take(struct weft_node *node, uint64_t bytes,
             *at = piece->next;
             free(piece);
         }
-        return WEFT_OK;
+        return true;
     }
-    return WEFT_ERR_NOMEM;
+    return false;
 }
 
 /* Is `behind` what follows `piece` without a gap? */
@@ -147,6 +141,32 @@ void weft_heap_give(struct weft_node *node, struct weft_extent extent)
     if (rc == 0) {
         add_free(node, extent);
     }
+}
+
+/* The memory of a memfd, whose size is sealed, comes when it is touched. A file system
+ * may run full, which is a deadly signal to who touches a page: there it is taken now. */
+static bool reserve(int fd, struct weft_extent extent)
+{
+    const int seals = fcntl(fd, F_GET_SEALS);
+
+    return (seals >= 0 && (seals & F_SEAL_SHRINK) != 0) ||
+           posix_fallocate(fd, (off_t)extent.at, (off_t)extent.bytes) == 0;
+}
+
+enum weft_rc weft_heap_take(struct weft_node *node, uint64_t bytes,
+                            struct weft_extent *out)
+{
+    const uint64_t wanted = whole_pages(bytes);
+
+    assert(bytes > 0);
+    if (wanted < bytes || !begin(node) || !cut_off(node, wanted, out)) {
+        return WEFT_ERR_NOMEM;
+    }
+    if (!reserve(node->job->segment.fd, *out)) {
+        weft_heap_give(node, *out);
+        return WEFT_ERR_NOMEM;
+    }
+    return WEFT_OK;
 }
 
 void *weft_heap_map(struct weft_node *node, struct weft_extent extent)

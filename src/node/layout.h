@@ -51,6 +51,7 @@ struct weft_node_area {
             _Atomic uint32_t doorbell;      /* a futex: for a thread that sleeps in MPI */
             _Atomic uint32_t progress_bell; /* a futex: for the progress thread */
             _Atomic uint32_t rings;         /* how often peers have rung either */
+            _Atomic uint32_t awaited;       /* by how many peers, for a step of its */
             _Alignas(64) _Atomic uint32_t is_inside; /* a thread is inside MPI: a hint */
             _Alignas(
                 64) _Atomic uint32_t is_known; /* its slot's pid and these are valid */

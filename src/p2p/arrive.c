@@ -81,7 +81,12 @@ static void keep(struct weft_peer *from, const struct weft_header *header,
 
 /* ---- the kinds of packets ---- */
 
-enum { DATA = sizeof(struct weft_pkt_data), ANNOUNCE = sizeof(struct weft_pkt_announce) };
+enum {
+    DATA = sizeof(struct weft_pkt_data),
+    ANNOUNCE = sizeof(struct weft_pkt_announce),
+    STORED = sizeof(struct weft_pkt_stored),
+    SUMS = WEFT_SUM_BLOCKS * sizeof(uint32_t),
+};
 
 static const char other_length[] = "its header says another length";
 
@@ -97,13 +102,17 @@ static const char *check(const struct weft_header *header, const void *data, siz
 static const char *check_announce(const struct weft_header *header, const void *data,
                                   size_t len)
 {
-    const uint32_t sums = WEFT_SUM_BLOCKS * sizeof(uint32_t);
-
     return header->length <= len &&
                    (header->length == ANNOUNCE ||
-                    (weft_p2p.has_checksum && header->length == ANNOUNCE + sums))
+                    (weft_p2p.has_checksum && header->length == ANNOUNCE + SUMS))
                ? check(header, data, header->length)
                : other_length;
+}
+
+static struct weft_p2p_request *request_of(struct weft_posted *posted)
+{
+    return (struct weft_p2p_request *)((char *)posted -
+                                       offsetof(struct weft_p2p_request, posted));
 }
 
 /* A message, or an announcement of one: to its receive, or to those that have none. One
@@ -127,8 +136,7 @@ static void on_matchable(void *owner, struct weft_peer *from,
         keep(from, header, data, len);
         return;
     }
-    recv = (struct weft_p2p_request *)((char *)posted -
-                                       offsetof(struct weft_p2p_request, posted));
+    recv = request_of(posted);
     if (recv->peer != NULL) {
         recv->peer->wanted--;
     }
@@ -136,6 +144,54 @@ static void on_matchable(void *owner, struct weft_peer *from,
         weft_p2p_withdraw(recv);
     }
     weft_p2p_deliver(recv, from, header, data, len);
+}
+
+/* A STORED brings checksums where they are set. */
+static const char *check_stored(const struct weft_header *header, const void *data,
+                                size_t len)
+{
+    const size_t sums = weft_p2p.has_checksum ? SUMS : 0;
+
+    return header->length == len && len == STORED + sums ? check(header, data, len)
+                                                         : other_length;
+}
+
+/* Takes the receive that a STORED names; false: the message belongs to another one. Its
+ * sender would have used an older one that was recalled, had it not returned it; those
+ * are cancelled, as RETURNED, which takes another way, will say. */
+static bool match_stored(struct weft_p2p_request *recv, const struct weft_header *header)
+{
+    struct weft_posted *posted;
+
+    do {
+        posted = weft_match_arrive(&weft_p2p.match, header->context,
+                                   (int32_t)header->source, header->tag);
+    } while (posted != NULL && posted != &recv->posted &&
+             weft_p2p_end_recalled(request_of(posted)));
+    return posted == &recv->posted;
+}
+
+/* A message is where its receive was offered, which is matched as for any other. */
+static void on_stored(void *owner, struct weft_peer *from,
+                      const struct weft_header *header, const void *data, size_t len)
+{
+    const char *fault = check_stored(header, data, len);
+    struct weft_transfer *transfer = NULL;
+    struct weft_p2p_request *recv;
+
+    (void)owner;
+    fault = fault != NULL ? fault : weft_offer_net_find(from, data, &transfer);
+    if (fault != NULL) {
+        weft_engine_reject(from, header, len, fault);
+    }
+    recv = transfer->owner;
+    if (!match_stored(recv, header)) {
+        weft_engine_reject(from, header, len,
+                           "it stored a message where another one belongs");
+    }
+    recv->peer->wanted--;
+    recv->posted.offer = NULL;
+    weft_offer_net_stored(transfer, header, data);
 }
 
 static void on_data(void *owner, struct weft_peer *from, const struct weft_header *header,
@@ -154,12 +210,24 @@ typedef const char *control_handler(struct weft_peer *from,
                                     const union weft_pkt_control *packet);
 
 /* A peer that offers may be one that we have never sent to. */
-static const char *on_offer(struct weft_peer *from, const union weft_pkt_control *packet)
+static void reach_offering(struct weft_peer *from)
 {
     if (weft_p2p_reach_peer(from) != WEFT_OK) {
         weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_OFFER);
     }
+}
+
+static const char *on_offer(struct weft_peer *from, const union weft_pkt_control *packet)
+{
+    reach_offering(from);
     return weft_offer_on_offer(from, packet);
+}
+
+static const char *on_key_offer(struct weft_peer *from,
+                                const union weft_pkt_control *packet)
+{
+    reach_offering(from);
+    return weft_offer_net_on_offer(from, packet);
 }
 
 static control_handler *const on_kind[WEFT_PKT_KINDS] = {
@@ -171,6 +239,10 @@ static control_handler *const on_kind[WEFT_PKT_KINDS] = {
     [WEFT_PKT_PULL_PUT] = weft_rndv_net_on_pull_put,
     [WEFT_PKT_PLACED] = weft_rndv_net_on_placed,
     [WEFT_PKT_SUMS] = weft_sums_on_sums,
+    [WEFT_PKT_KEY_OFFER] = on_key_offer,
+    [WEFT_PKT_GONE] = weft_offer_net_on_gone,
+    [WEFT_PKT_RECALL] = weft_offer_net_on_recall,
+    [WEFT_PKT_RETURNED] = weft_offer_net_on_returned,
 };
 
 static void on_control(void *owner, struct weft_peer *from,
@@ -209,6 +281,11 @@ static const struct weft_packet_kind kinds[WEFT_PKT_KINDS] = {
     [WEFT_PKT_PULL_PUT] = CONTROL(weft_pkt_pull_put, "PULL_PUT"),
     [WEFT_PKT_PLACED] = CONTROL(weft_pkt_placed, "PLACED"),
     [WEFT_PKT_SUMS] = CONTROL(weft_pkt_sums, "SUMS"),
+    [WEFT_PKT_KEY_OFFER] = CONTROL(weft_pkt_key_offer, "KEY_OFFER"),
+    [WEFT_PKT_STORED] = {on_stored, STORED, SUMS, "STORED", true},
+    [WEFT_PKT_GONE] = CONTROL(weft_pkt_gone, "GONE"),
+    [WEFT_PKT_RECALL] = CONTROL(weft_pkt_recall, "RECALL"),
+    [WEFT_PKT_RETURNED] = CONTROL(weft_pkt_recall, "RETURNED"),
 };
 
 void weft_p2p_register_kinds(void)

@@ -28,6 +28,7 @@
 #include "engine/lock.h"
 #include "p2p/internal.h"
 #include "p2p/probe.h"
+#include "p2p/tagged.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,9 @@ void weft_p2p_drop_waiting(uint32_t context)
 {
     struct weft_unexpected *message;
 
+    if (weft_p2p_is_tagged(context & (WEFT_PLANES - 1))) {
+        weft_tagged_drop(context);
+    }
     while ((message = (struct weft_unexpected *)weft_match_find(
                 &weft_p2p.match, context, WEFT_ANY_SOURCE, MPI_ANY_TAG)) != NULL &&
            message->header.kind == WEFT_PKT_EAGER) {
@@ -93,7 +97,10 @@ static void fail_send(struct weft_p2p_request *send)
     if (send->peer == NULL || !send->peer->is_failed) {
         return;
     }
-    if (send->transfer != NULL && send->transfer->work.state == WEFT_WORK_RUNNING) {
+    if (weft_tagged_has(send)) {
+        weft_tagged_end_send(send, WEFT_ERR_PROC_FAILED);
+    } else if (send->transfer != NULL &&
+               send->transfer->work.state == WEFT_WORK_RUNNING) {
         weft_p2p.has_unfailed = true;
     } else {
         weft_p2p_end_send(send, WEFT_ERR_PROC_FAILED);
@@ -139,6 +146,10 @@ static void fail_posted(struct weft_p2p_request *recv)
     if (dead == MPI_UNDEFINED) {
         return;
     }
+    if (recv->posted.state == WEFT_POSTED_AWAY) {
+        weft_tagged_give_up(recv, dead);
+        return;
+    }
     weft_match_claimed(&weft_p2p.match, &recv->posted);
     if (recv->peer != NULL) {
         recv->peer->wanted--;
@@ -156,7 +167,8 @@ static void fail_if_failed(struct weft_request *base)
     if (base->kind == WEFT_REQUEST_SEND) {
         fail_send(request);
     } else if (base->kind == WEFT_REQUEST_RECV) {
-        if (request->posted.state == WEFT_POSTED || request->posted.offer != NULL) {
+        if (request->posted.state == WEFT_POSTED ||
+            request->posted.state == WEFT_POSTED_AWAY || request->posted.offer != NULL) {
             fail_posted(request);
         } else {
             fail_transfer(request->transfer);

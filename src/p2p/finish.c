@@ -66,3 +66,11 @@ void weft_p2p_fail_recv(struct weft_p2p_request *recv, int source)
     weft_p2p_release(recv);
     weft_request_complete(&recv->base, WEFT_ERR_PROC_FAILED);
 }
+
+void weft_p2p_complete_cancelled(struct weft_p2p_request *recv)
+{
+    recv->base.is_cancelled = true;
+    recv->base.source = MPI_ANY_SOURCE;
+    recv->base.tag = MPI_ANY_TAG;
+    weft_request_complete(&recv->base, WEFT_OK);
+}

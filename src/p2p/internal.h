@@ -14,6 +14,7 @@
  *   persistent.c  operations that are started again and again
  *   buffered.c    sends in buffered mode, and the buffers attached for them (buffered.h)
  *   space.c       room in such a buffer (space.h)
+ *   tagged.c      messages that the network matches (tagged.h, tag_bits.h)
  *   wait.c        waiting for requests
  *   failed.c      processes that have failed: what waits for one gets an error
  *   failed_members.c  which members of a communicator have failed
@@ -27,6 +28,7 @@
 #include "p2p/p2p.h"
 #include "p2p/request.h"
 #include "p2p/state.h"
+#include "transfer/offer_net.h"
 
 /* The peer with its endpoint, made on first use; or why not. */
 enum weft_rc weft_p2p_reach(uint64_t process, struct weft_peer **out);
@@ -78,9 +80,29 @@ void weft_p2p_fail_requests(void);
 /* Completes, with an error, a receive that waits for the failed rank `source` alone. */
 void weft_p2p_fail_recv(struct weft_p2p_request *recv, int source);
 
-/* Tells the sender of a posted receive where it goes, if that is worth it. */
-void weft_p2p_offer(struct weft_p2p_request *recv);
+/*
+ * Offers. The first tells the sender of a posted receive where it goes, if that is worth
+ * it. The second is called when the receive has been taken for another message. The third
+ * asks for an offer back that the receiver cannot take back by itself; false: it can, or
+ * there is none. The fourth ends a receive that has been matched, though its sender has
+ * given its offer back; false: its offer was not recalled.
+ */
+void weft_p2p_offer(struct weft_p2p_request *recv, bool is_blocking);
 void weft_p2p_withdraw(struct weft_p2p_request *recv);
+bool weft_p2p_recall(struct weft_p2p_request *recv);
+bool weft_p2p_end_recalled(struct weft_p2p_request *recv);
+
+/* A receive that no message will match, and that is released, is complete. */
+void weft_p2p_complete_cancelled(struct weft_p2p_request *recv);
+
+/* A message has gone out, which may take a receive that its receiver has offered. */
+static inline void weft_p2p_note_sent(struct weft_peer *peer,
+                                      const struct weft_header *header)
+{
+    if (weft_unlikely(peer->is_noted)) {
+        weft_offer_net_note(peer, header);
+    }
+}
 
 /* Fill in what was received and complete: a whole message in one packet, whose checksum
  * is compared here, and a long one, which ended with `rc`. */

@@ -12,6 +12,7 @@
  * thread.
  */
 #include "p2p/internal.h"
+#include "p2p/tagged.h"
 
 #include "engine/lock.h"
 #include "transfer/stage.h"
@@ -36,24 +37,12 @@ static bool list_blocks(const struct weft_comm *comm, int dest,
     return list.at != NULL;
 }
 
-/* Data that fit into a stage but not into a packet. Drops the lock and retakes it. */
-static bool pack_whole(const struct weft_comm *comm, int dest,
-                       const struct weft_data *data, struct weft_data *packed)
+/* Packs into a stage, if there is one. Drops the lock and retakes it. */
+static bool pack(const struct weft_data *data, struct weft_stage stage,
+                 struct weft_data *packed)
 {
-    struct weft_stage stage = {0};
-    struct weft_peer *peer;
     bool is_progress_thread;
 
-    if (data->bytes > WEFT_STAGE_BYTES) {
-        return false;
-    }
-    if (weft_p2p_reach(weft_comm_process(comm, dest), &peer) == WEFT_OK &&
-        weft_peer_is_on_node(peer)) {
-        stage = weft_stage_take_shared();
-    }
-    if (stage.at == NULL) {
-        stage.at = malloc(data->bytes);
-    }
     if (stage.at == NULL) {
         return false;
     }
@@ -70,12 +59,37 @@ static bool pack_whole(const struct weft_comm *comm, int dest,
     return true;
 }
 
-/* How the data travel; what that takes is in `memory`, until weft_p2p_give_packed(). */
+/* Data that fit into a stage but not into a packet. Drops the lock and retakes it. */
+static bool pack_whole(const struct weft_comm *comm, int dest,
+                       const struct weft_data *data, struct weft_data *packed)
+{
+    struct weft_stage stage = {0};
+    struct weft_peer *peer;
+
+    if (data->bytes > WEFT_STAGE_BYTES) {
+        return false;
+    }
+    if (weft_p2p_reach(weft_comm_process(comm, dest), &peer) == WEFT_OK &&
+        weft_peer_is_on_node(peer)) {
+        stage = weft_stage_take_shared();
+    }
+    if (stage.at == NULL) {
+        stage.at = malloc(data->bytes);
+    }
+    return pack(data, stage, packed);
+}
+
+/* How the data travel; what that takes is in `memory`, until weft_p2p_give_packed(). A
+ * network that matches takes them packed, of any length. */
 static struct weft_data prepare(const struct weft_comm *comm, int dest,
-                                const struct weft_data *data)
+                                const struct weft_data *data, unsigned flags)
 {
     struct weft_data prepared = *data;
 
+    if (weft_p2p_is_tagged(flags & (WEFT_PLANES - 1))) {
+        (void)pack(data, (struct weft_stage){.at = malloc(data->bytes)}, &prepared);
+        return prepared;
+    }
     if (data->bytes <= WEFT_EAGER_MAX || list_blocks(comm, dest, data, &prepared) ||
         pack_whole(comm, dest, data, &prepared)) {
         return prepared;
@@ -118,7 +132,7 @@ enum weft_rc weft_send_data(const struct weft_comm *comm, int dest, int tag,
         return send_small(comm, dest, tag, data, flags);
     }
     weft_lock();
-    prepared = prepare(comm, dest, data);
+    prepared = prepare(comm, dest, data, flags);
     rc = weft_p2p_send_and_wait(comm, dest, tag, &prepared, flags);
     weft_p2p_give_packed(prepared.memory, prepared.stage);
     weft_unlock();
@@ -136,7 +150,7 @@ enum weft_rc weft_isend_data_locked(struct weft_comm *comm, int dest, int tag,
     if (weft_likely(data->type == NULL)) {
         return weft_isend_locked(comm, dest, tag, data->buffer, data->bytes, flags, out);
     }
-    prepared = prepare(comm, dest, data);
+    prepared = prepare(comm, dest, data, flags);
     rc = weft_p2p_send_slow(comm, dest, tag, &prepared, flags, false, &send);
     hand_over(send, &prepared);
     *out = &weft_request_sent;
@@ -169,7 +183,7 @@ enum weft_rc weft_p2p_send_data_with_request(struct weft_p2p_request *send,
                                              int tag, const struct weft_data *data,
                                              unsigned flags)
 {
-    const struct weft_data prepared = prepare(comm, dest, data);
+    const struct weft_data prepared = prepare(comm, dest, data, flags);
     const enum weft_rc rc =
         weft_p2p_send_with_request(send, comm, dest, tag, &prepared, flags);
 

@@ -9,6 +9,7 @@
 #include "base/texts.h"
 #include "transfer/accessible.h"
 #include "transfer/offer.h"
+#include "transfer/offer_net.h"
 #include "transfer/rndv.h"
 #include "transfer/rndv_net.h"
 #include "transfer/sums.h"
@@ -53,15 +54,23 @@ bool weft_p2p_start_long(struct weft_p2p_request *send, bool is_blocking)
     if (weft_has_checksum()) {
         weft_sums_begin(transfer, is_blocking);
     }
-    return send->data.type == NULL && weft_offer_use(transfer, is_blocking);
+    if (send->data.type != NULL) {
+        return false;
+    }
+    return weft_peer_is_on_net(send->peer) ? weft_offer_net_use(transfer)
+                                           : weft_offer_use(transfer, is_blocking);
 }
 
 enum weft_rc weft_p2p_try_long(struct weft_p2p_request *send)
 {
+    struct weft_peer *peer = send->peer;
+    const struct weft_header header = send->header; /* it may be over, if to ourselves */
     const enum weft_rc rc = send->is_announced ? weft_rndv_announce(send->transfer)
                                                : weft_rndv_net_send(send->transfer);
 
-    if (rc != WEFT_OK && rc != WEFT_AGAIN && rc != WEFT_PENDING) {
+    if (rc == WEFT_OK || rc == WEFT_PENDING) {
+        weft_p2p_note_sent(peer, &header);
+    } else if (rc != WEFT_AGAIN) {
         weft_transfer_end(send->transfer, rc);
     }
     return rc;
@@ -81,6 +90,13 @@ static void recv_is_done(struct weft_transfer *transfer, enum weft_rc rc)
     }
 }
 
+static void drop_offer(struct weft_p2p_request *recv)
+{
+    weft_transfer_drop(recv->transfer);
+    recv->transfer = NULL;
+    recv->posted.offer = NULL;
+}
+
 /* From now on it is a transfer like others: no message is matched to it any more. */
 static void offer_is_claimed(struct weft_transfer *transfer)
 {
@@ -91,9 +107,27 @@ static void offer_is_claimed(struct weft_transfer *transfer)
     recv->peer->wanted--; /* as a posted receive; the transfer counts by itself */
 }
 
+static void end_returned(struct weft_p2p_request *recv)
+{
+    recv->peer->wanted--;
+    drop_offer(recv);
+    weft_p2p_complete_cancelled(recv);
+}
+
+/* It was recalled because it is cancelled, and no message has taken it. */
+static void offer_is_returned(struct weft_transfer *transfer)
+{
+    struct weft_p2p_request *recv = transfer->owner;
+
+    if (weft_match_cancel(&weft_p2p.match, &recv->posted)) {
+        end_returned(recv);
+    }
+}
+
 static const struct weft_transfer_events recv_events = {
     .done = recv_is_done,
     .claimed = offer_is_claimed,
+    .returned = offer_is_returned,
 };
 
 /* Its sender, who is not to blame, is told that all was received. */
@@ -160,20 +194,33 @@ void weft_p2p_drop(struct weft_peer *from, const struct weft_header *header,
 
 /* ---- offers ---- */
 
-static bool is_worth_offering(const struct weft_p2p_request *recv)
+/* On a node, a blocking receive is there to copy by itself. Over a network, one that may
+ * have to end before its sender answers is not offered. */
+static bool is_worth_offering(const struct weft_p2p_request *recv, bool is_blocking)
 {
     const struct weft_peer *peer = recv->peer;
+    const unsigned plane = recv->posted.context & (WEFT_PLANES - 1);
 
-    return recv->data.bytes >= WEFT_OFFER_FROM && weft_engine.has_progress &&
-           peer != NULL && peer->path != NULL && recv->posted.tag != WEFT_ANY_TAG &&
-           weft_peer_can_reach(peer);
+    if (recv->data.bytes < WEFT_OFFER_FROM || !weft_engine.has_progress || peer == NULL ||
+        peer->path == NULL || recv->posted.tag == WEFT_ANY_TAG) {
+        return false;
+    }
+    return weft_peer_is_on_net(peer) ? !weft_p2p_is_on_all(plane, recv->posted.source) &&
+                                           weft_offer_net_is_worth(peer, recv->data.bytes)
+                                     : !is_blocking && weft_peer_can_reach(peer);
 }
 
-void weft_p2p_offer(struct weft_p2p_request *recv)
+static bool make_offer(struct weft_transfer *recv)
+{
+    return weft_peer_is_on_net(recv->peer) ? weft_offer_net_make(recv)
+                                           : weft_offer_make(recv);
+}
+
+void weft_p2p_offer(struct weft_p2p_request *recv, bool is_blocking)
 {
     struct weft_transfer *transfer;
 
-    if (!is_worth_offering(recv) ||
+    if (!is_worth_offering(recv, is_blocking) ||
         !weft_match_may_offer(&weft_p2p.match, &recv->posted)) {
         return;
     }
@@ -188,7 +235,7 @@ void weft_p2p_offer(struct weft_p2p_request *recv)
         .source = (uint32_t)recv->posted.source,
         .tag = recv->posted.tag,
     };
-    if (!weft_offer_make(transfer)) {
+    if (!make_offer(transfer)) {
         weft_transfer_drop(transfer);
         return;
     }
@@ -197,9 +244,28 @@ void weft_p2p_offer(struct weft_p2p_request *recv)
     recv->posted.offer_generation = transfer->share_generation;
 }
 
+bool weft_p2p_recall(struct weft_p2p_request *recv)
+{
+    if (recv->posted.offer == NULL || !weft_peer_is_on_net(recv->peer)) {
+        return false;
+    }
+    weft_offer_net_recall(recv->transfer);
+    return true;
+}
+
+bool weft_p2p_end_recalled(struct weft_p2p_request *recv)
+{
+    if (recv->posted.offer == NULL || !recv->transfer->is_recalled) {
+        return false;
+    }
+    end_returned(recv);
+    return true;
+}
+
 void weft_p2p_withdraw(struct weft_p2p_request *recv)
 {
-    weft_transfer_drop(recv->transfer);
-    recv->transfer = NULL;
-    recv->posted.offer = NULL;
+    if (weft_peer_is_on_net(recv->peer)) {
+        weft_offer_net_gone(recv->transfer);
+    }
+    drop_offer(recv);
 }

@@ -4,6 +4,7 @@
 #include "p2p/counts.h"
 #include "p2p/internal.h"
 #include "p2p/probe.h"
+#include "p2p/tagged.h"
 #include "engine/seal.h"
 #include "transfer/rndv_net.h"
 
@@ -18,7 +19,7 @@
 
 _Static_assert(sizeof(struct weft_grequest) <= sizeof(struct weft_p2p_request),
                "all requests are taken from one pool");
-_Static_assert(WEFT_WIRE_VERSION == 7 && WEFT_SEGMENT_LAYOUT == 9,
+_Static_assert(WEFT_WIRE_VERSION == 8 && WEFT_SEGMENT_LAYOUT == 11,
                "ranks that share a segment exchange packets: where the wire version "
                "changes, the layout's does");
 
@@ -105,6 +106,14 @@ enum weft_rc weft_p2p_open(const struct weft_packet_ops *const *transports,
     register_all();
     weft_node_open(job, &weft_engine.node);
     rc = open_transports(transports);
+    if (rc == WEFT_OK) {
+        weft_tagged_on_look(weft_probe_look);
+        rc = weft_tagged_open();
+        if (rc != WEFT_OK) {
+            weft_threads_close();
+            weft_transports_close();
+        }
+    }
     if (rc != WEFT_OK) {
         weft_node_close(&weft_engine.node);
         return rc;
@@ -150,6 +159,7 @@ void weft_p2p_close(void)
     weft_peers_disconnect();
     weft_threads_close();
     weft_transports_close();
+    weft_tagged_close();
     weft_rndv_net_close();
     weft_node_close(&weft_engine.node);
     close_peers();

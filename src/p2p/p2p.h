@@ -123,8 +123,10 @@ WEFT_MUST_CHECK enum weft_rc weft_recv_init(struct weft_comm *comm, int source, 
                                             struct weft_request **out);
 
 /*
- * With the lock: takes a posted receive back, so that no message will match it. False: it
- * is too late, or no receive. The caller completes or frees it.
+ * With the lock: takes a posted receive back, so that no message will match it; the
+ * caller completes or frees it. False: it is too late, or no receive; or its sender, to
+ * whom it was offered over a network, is asked, and the receive is complete, by its
+ * message or as cancelled, when that has answered.
  */
 bool weft_p2p_cancel(struct weft_request *request);
 

@@ -1,6 +1,7 @@
 #include "p2p/probe.h"
 
 #include "p2p/internal.h"
+#include "p2p/tagged.h"
 #include "base/copy.h"
 #include "engine/lock.h"
 
@@ -85,6 +86,7 @@ static enum weft_rc copy_message(const struct weft_unexpected *found,
     (*out)->header = found->header;
     (*out)->from = found->from;
     (*out)->data = data;
+    (*out)->claim = NULL;
     return WEFT_OK;
 }
 
@@ -157,10 +159,24 @@ bool weft_probe_wants(const struct weft_peer *from)
     return false;
 }
 
+/* The network tells nobody of a message that waits there: each poll asks. */
+static void count(bool is_in)
+{
+    if (!weft_p2p_is_tagged(WEFT_PLANE_P2P)) {
+        return;
+    }
+    if (is_in) {
+        weft_tagged_watch();
+    } else {
+        weft_tagged_unwatch();
+    }
+}
+
 static void join(struct weft_probe *probe)
 {
     struct weft_probe **end = &weft_p2p.probes;
 
+    count(true);
     while (*end != NULL) {
         end = &(*end)->next;
     }
@@ -171,6 +187,7 @@ static void leave(struct weft_probe *probe)
 {
     struct weft_probe **at = &weft_p2p.probes;
 
+    count(false);
     while (*at != probe) {
         at = &(*at)->next;
     }
@@ -189,12 +206,52 @@ static struct weft_probe make(struct weft_comm *comm, int source, int tag, bool 
     };
 }
 
+/* Asks the network, which takes the message if it is to; so its object is there before.
+ */
+static bool has_peeked(struct weft_probe *probe)
+{
+    struct weft_tagged *claim = NULL;
+    struct weft_header header;
+    void *object = NULL;
+    uintptr_t handle = 0;
+
+    if (probe->is_taking &&
+        weft_handle_take(WEFT_KIND_MESSAGE, &object, &handle) != WEFT_OK) {
+        weft_request_complete(&probe->base, WEFT_ERR_NOMEM);
+        return true;
+    }
+    if (!weft_tagged_peek(probe->comm, probe->source, probe->tag, &header,
+                          &probe->base.bytes, probe->is_taking ? &claim : NULL)) {
+        if (probe->is_taking) {
+            weft_handle_give(WEFT_KIND_MESSAGE, handle);
+        }
+        return false;
+    }
+    probe->base.source = (int)header.source;
+    probe->base.tag = header.tag;
+    if (probe->is_taking) {
+        weft_comm_use(probe->comm);
+        probe->message = object;
+        *probe->message = (struct weft_message){
+            .handle = (MPI_Message)handle,
+            .comm = probe->comm,
+            .header = header,
+            .claim = claim,
+        };
+    }
+    weft_request_complete(&probe->base, WEFT_OK);
+    return true;
+}
+
 /* Among the messages that wait already. */
 static bool has_found(struct weft_probe *probe)
 {
-    struct weft_waiting *waiting =
-        weft_match_find(&weft_p2p.match, probe->context, probe->source, probe->tag);
+    struct weft_waiting *waiting;
 
+    if (weft_p2p_is_tagged(WEFT_PLANE_P2P)) {
+        return has_peeked(probe);
+    }
+    waiting = weft_match_find(&weft_p2p.match, probe->context, probe->source, probe->tag);
     if (waiting == NULL) {
         return false;
     }
@@ -219,19 +276,31 @@ static bool has_failed(struct weft_probe *probe)
     return true;
 }
 
-void weft_probe_fail(void)
+/* Asks each probe whether it is complete, and forgets those that are. */
+static void ask_all(bool (*is_over)(struct weft_probe *probe))
 {
     struct weft_probe **at = &weft_p2p.probes;
 
     while (*at != NULL) {
         struct weft_probe *next = (*at)->next; /* a complete one may be gone */
 
-        if (has_failed(*at)) {
+        if (is_over(*at)) {
             *at = next;
+            count(false);
         } else {
             at = &(*at)->next;
         }
     }
+}
+
+void weft_probe_fail(void)
+{
+    ask_all(has_failed);
+}
+
+void weft_probe_look(void)
+{
+    ask_all(has_found);
 }
 
 bool weft_probe_oldest(struct weft_comm **comm, int *source, int *tag)
@@ -300,6 +369,27 @@ enum weft_rc weft_iprobe(struct weft_comm *comm, int source, int tag, bool *is_f
 
 /* ---- receiving what was taken ---- */
 
+/* The request takes a message that the network has. */
+static enum weft_rc recv_claimed(struct weft_p2p_request *recv,
+                                 struct weft_message *message,
+                                 const struct weft_data *into)
+{
+    enum weft_rc rc;
+
+    if (into->type != NULL) {
+        weft_p2p_set_type(recv, into);
+    }
+    weft_p2p_fill_recv(recv, (void *)(uintptr_t)into->buffer, into->bytes);
+    recv->posted.context = message->header.context;
+    recv->posted.source = (int32_t)message->header.source;
+    recv->posted.tag = message->header.tag;
+    rc = weft_tagged_recv_claimed(recv, message->claim);
+    if (rc != WEFT_OK) {
+        weft_p2p_release(recv);
+    }
+    return rc;
+}
+
 enum weft_rc weft_imrecv(struct weft_message *message, const struct weft_data *data,
                          struct weft_request **out)
 {
@@ -311,9 +401,19 @@ enum weft_rc weft_imrecv(struct weft_message *message, const struct weft_data *d
         struct weft_p2p_request *recv = (struct weft_p2p_request *)*out;
 
         recv->base.comm = message->comm; /* with the reference */
-        weft_p2p_recv_message(recv, data, message->from, &message->header, message->data);
-        weft_request_hand_out(&recv->base);
-        free_message(message);
+        if (message->claim == NULL) {
+            weft_p2p_recv_message(recv, data, message->from, &message->header,
+                                  message->data);
+        } else {
+            rc = recv_claimed(recv, message, data);
+        }
+        if (rc == WEFT_OK) {
+            weft_request_hand_out(&recv->base);
+            free_message(message);
+        } else {
+            recv->base.comm = NULL; /* its message has it still */
+            weft_request_give(&recv->base);
+        }
     }
     weft_engine_leave();
     weft_unlock();

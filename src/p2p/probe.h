@@ -24,7 +24,8 @@ struct weft_message {
     struct weft_comm *comm;    /* one of its references is ours */
     struct weft_header header; /* as it arrived */
     struct weft_peer *from;
-    void *data; /* what came behind the header; NULL: nothing */
+    void *data;                /* what came behind the header; NULL: nothing */
+    struct weft_tagged *claim; /* the network has it (tagged.h); NULL: we do */
 };
 
 /*
@@ -56,6 +57,9 @@ void weft_probe_close(void);
 
 /* A message has been kept: tells the probes that wait for it. It may be gone then. */
 void weft_probe_notify(struct weft_unexpected *message);
+
+/* For weft_tagged_on_look(): asks the network for the messages that probes wait for. */
+void weft_probe_look(void);
 
 /* Fails the probes that only the dead could have answered. */
 void weft_probe_fail(void);

@@ -5,6 +5,7 @@
 #include "p2p/internal.h"
 
 #include "base/copy.h"
+#include "p2p/tagged.h"
 #include "p2p/truncated.h"
 #include "engine/lock.h"
 #include "wireup/recorder.h"
@@ -89,10 +90,14 @@ static enum weft_rc start(struct weft_p2p_request *recv, const struct weft_comm 
     if (weft_unlikely(weft_engine.failed_count > 0)) {
         const int dead = weft_p2p_failed_source(comm, plane, source);
 
-        if (dead != MPI_UNDEFINED) {
+        if (dead != MPI_UNDEFINED &&
+            !(weft_p2p_is_tagged(plane) && weft_tagged_is_waiting(comm, source, tag))) {
             weft_p2p_fail_recv(recv, dead);
             return WEFT_OK;
         }
+    }
+    if (weft_p2p_is_tagged(plane)) {
+        return weft_tagged_recv(recv);
     }
     rc = weft_match_post(&p->match, &recv->posted);
     if (weft_likely(rc == WEFT_OK) && recv->peer != NULL) {
@@ -159,6 +164,22 @@ finish_blocking(struct weft_p2p_request *recv, enum weft_rc rc,
     return rc;
 }
 
+/* Is it long, contiguous and posted? */
+static inline bool may_be_offered(const struct weft_p2p_request *recv)
+{
+    return weft_unlikely(recv->data.bytes > WEFT_EAGER_MAX) &&
+           !weft_request_is_complete(&recv->base) && recv->posted.state == WEFT_POSTED &&
+           recv->transfer == NULL && recv->data.type == NULL;
+}
+
+/* A blocking receive that was started, or could not be. */
+static inline void offer_blocking(struct weft_p2p_request *recv, enum weft_rc rc)
+{
+    if (may_be_offered(recv) && rc == WEFT_OK) {
+        weft_p2p_offer(recv, true);
+    }
+}
+
 /* With the lock. */
 static inline enum weft_rc recv_slow(const struct weft_comm *comm, int source, int tag,
                                      void *buffer, size_t bytes,
@@ -169,6 +190,7 @@ static inline enum weft_rc recv_slow(const struct weft_comm *comm, int source, i
 
     if (weft_likely(recv != NULL)) {
         rc = start(recv, comm, WEFT_PLANE_P2P, source, tag, buffer, bytes);
+        offer_blocking(recv, rc);
     }
     return finish_blocking(recv, rc, comm, source, tag, bytes, received);
 }
@@ -222,6 +244,7 @@ enum weft_rc weft_recv_data(const struct weft_comm *comm, enum weft_plane plane,
     recv = weft_p2p_take_spare();
     if (recv != NULL) {
         rc = start_data(recv, comm, plane, source, tag, data);
+        offer_blocking(recv, rc);
     }
     rc = finish_blocking(recv, rc, comm, source, tag, data->bytes, received);
     weft_unlock();
@@ -240,9 +263,8 @@ enum weft_rc weft_recv(const struct weft_comm *comm, enum weft_plane plane, int 
 static void hand_out(struct weft_p2p_request *recv)
 {
     weft_request_hand_out(&recv->base);
-    if (weft_unlikely(recv->data.bytes > WEFT_EAGER_MAX && recv->base.is_outstanding &&
-                      recv->posted.state == WEFT_POSTED && recv->data.type == NULL)) {
-        weft_p2p_offer(recv);
+    if (may_be_offered(recv)) {
+        weft_p2p_offer(recv, false);
     }
 }
 
@@ -337,8 +359,12 @@ bool weft_p2p_cancel(struct weft_request *request)
     struct weft_p2p_request *recv = (struct weft_p2p_request *)request;
     bool is_offered;
 
-    if (request->kind != WEFT_REQUEST_RECV || weft_request_is_complete(request)) {
+    if (request->kind != WEFT_REQUEST_RECV || weft_request_is_complete(request) ||
+        weft_p2p_recall(recv)) {
         return false;
+    }
+    if (recv->posted.state == WEFT_POSTED_AWAY) {
+        return weft_tagged_cancel(recv);
     }
     is_offered = recv->posted.offer != NULL;
     if (!weft_match_cancel(&weft_p2p.match, &recv->posted)) {

@@ -17,6 +17,8 @@ struct weft_memory_owner {
                       uint64_t memory_number);
 };
 
+struct weft_tagged;
+
 struct weft_p2p_request {
     struct weft_request base; /* first */
     struct weft_peer *peer;   /* send: to whom; receive: from whom, NULL if from anyone */
@@ -28,8 +30,9 @@ struct weft_p2p_request {
     struct weft_transfer *transfer; /* of a long message, until that is over; or NULL */
     bool is_announced;              /* send: it goes as an announcement */
     struct weft_memory_owner
-        *memory_owner;      /* of data.memory; NULL: it was allocated, or a stage */
-    uint64_t memory_number; /* its number there */
+        *memory_owner;          /* of data.memory; NULL: it was allocated, or a stage */
+    uint64_t memory_number;     /* its number there */
+    struct weft_tagged *tagged; /* of a message that the network matches (tagged.h) */
 };
 
 #endif

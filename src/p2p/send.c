@@ -5,6 +5,7 @@
 #include "p2p/internal.h"
 
 #include "p2p/send_small.h"
+#include "p2p/tagged.h"
 #include "engine/lock.h"
 #include "transfer/accessible.h"
 
@@ -38,6 +39,9 @@ static enum weft_rc try_send(struct weft_p2p_request *send)
 {
     enum weft_rc rc;
 
+    if (weft_tagged_has(send)) {
+        return weft_tagged_try_send(send);
+    }
     if (send->transfer != NULL) {
         return weft_p2p_try_long(send);
     }
@@ -52,6 +56,7 @@ static enum weft_rc try_send(struct weft_p2p_request *send)
                               (size_t)send->data.bytes, 0);
     }
     if (rc != WEFT_AGAIN) {
+        weft_p2p_note_sent(send->peer, &send->header);
         weft_p2p_end_send(send, rc);
     }
     return rc;
@@ -70,13 +75,34 @@ static enum weft_rc send_again(struct weft_retry *retry)
 
 static void send_failed(struct weft_retry *retry)
 {
-    weft_p2p_end_send(send_of(retry), WEFT_ERR_PROC_FAILED);
+    struct weft_p2p_request *send = send_of(retry);
+
+    if (weft_tagged_has(send)) {
+        weft_tagged_end_send(send, WEFT_ERR_PROC_FAILED);
+    } else {
+        weft_p2p_end_send(send, WEFT_ERR_PROC_FAILED);
+    }
 }
 
 static void send_later(struct weft_p2p_request *send)
 {
     send->retry = (struct weft_retry){.again = send_again, .failed = send_failed};
     weft_engine_retry_later(send->peer, WEFT_RETRY_ORDERED, &send->retry);
+}
+
+/* One that the network matches; it has a request because it is not copied. */
+static void start_tagged(struct weft_p2p_request *send, bool is_synchronous)
+{
+    enum weft_rc rc = send->data.type == NULL
+                          ? weft_tagged_take_send(send, is_synchronous)
+                          : WEFT_ERR_NOMEM; /* it could not be packed */
+
+    if (rc != WEFT_OK) {
+        weft_p2p_end_send(send, rc);
+    } else if (weft_peer_retries(send->peer, WEFT_RETRY_ORDERED) ||
+               try_send(send) == WEFT_AGAIN) {
+        send_later(send);
+    }
 }
 
 /* A send that needs a request: long, synchronous, or without room. */
@@ -103,6 +129,10 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     if (weft_unlikely(peer->is_failed || (is_announced && weft_engine.failed_count > 0 &&
                                           weft_p2p_has_failed_member(&send->header)))) {
         weft_p2p_end_send(send, WEFT_ERR_PROC_FAILED);
+        return;
+    }
+    if (weft_tagged_has(send)) {
+        start_tagged(send, is_announced);
         return;
     }
     if ((is_announced || data->bytes > weft_peer_eager_max(peer)) &&
@@ -157,12 +187,23 @@ static enum weft_rc try_without_request(const struct weft_comm *comm, int dest, 
     }
     *header = make_header(comm, flags, tag, WEFT_PKT_EAGER);
     header->flags = mode_of(flags) == WEFT_SEND_READY ? WEFT_PKT_READY : 0;
+    if (weft_p2p_is_tagged(plane_of(flags))) {
+        *is_long = mode_of(flags) == WEFT_SEND_SYNCHRONOUS;
+        return *is_long || weft_peer_retries(*peer, WEFT_RETRY_ORDERED) ||
+                       data->type != NULL || (*peer)->is_failed
+                   ? WEFT_AGAIN
+                   : weft_tagged_inject(*peer, header, data->buffer, data->bytes);
+    }
     *is_long = is_announced(*peer, data, mode_of(flags));
     if (*is_long || weft_peer_retries(*peer, WEFT_RETRY_ORDERED) || data->type != NULL ||
         (*peer)->is_failed || data->bytes > weft_peer_eager_max(*peer)) {
         return WEFT_AGAIN;
     }
-    return weft_engine_send(*peer, header, data->buffer, data->bytes, 0);
+    rc = weft_engine_send(*peer, header, data->buffer, data->bytes, 0);
+    if (rc == WEFT_OK) {
+        weft_p2p_note_sent(*peer, header);
+    }
+    return rc;
 }
 
 enum weft_rc weft_p2p_try_send(const struct weft_comm *comm, int dest, int tag,
@@ -227,6 +268,21 @@ static const char *name_of(unsigned flags)
     return "MPI_Send";
 }
 
+/* A receiver that posts its receive when it has sent to us offers it shortly after. */
+static void await_offer(const struct weft_comm *comm, int dest, int tag,
+                        const struct weft_data *data, unsigned flags)
+{
+    struct weft_peer *peer = weft_peer_find(weft_comm_process(comm, dest));
+
+    if (peer != NULL && peer->transfers != NULL && weft_peer_is_on_net(peer) &&
+        is_announced(peer, data, mode_of(flags)) && data->type == NULL) {
+        const struct weft_header header =
+            make_header(comm, flags, tag, WEFT_PKT_ANNOUNCE);
+
+        weft_offer_net_await(peer, &header);
+    }
+}
+
 /* A blocking send that did not go out at once; with the lock. */
 enum weft_rc weft_p2p_send_and_wait(const struct weft_comm *comm, int dest, int tag,
                                     const struct weft_data *data, unsigned flags)
@@ -235,6 +291,7 @@ enum weft_rc weft_p2p_send_and_wait(const struct weft_comm *comm, int dest, int 
     enum weft_rc rc;
 
     weft_node_set_inside(&weft_engine.node, true); /* we are there to copy with */
+    await_offer(comm, dest, tag, data, flags);
     rc = weft_p2p_send_slow(comm, dest, tag, data, flags, true, &send);
     if (send != NULL) {
         if (!weft_request_is_complete(&send->base)) {

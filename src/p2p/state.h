@@ -15,6 +15,7 @@ struct weft_p2p {
     bool is_open;
     bool has_checksum;
     bool has_unfailed; /* a request of a failed peer is at work, outside the lock */
+    struct weft_instance *network; /* that matches messages; NULL: `match` does */
     struct weft_match match;
     struct weft_unexpected_store unexpected;
     struct weft_probe *probes;      /* that wait for a message (probe.h) */

@@ -1,5 +1,6 @@
 #include "runtime/doing.h"
 
+#include "coll/slots.h"
 #include "engine/engine.h"
 #include "engine/lock.h"
 #include "engine/wait.h"
@@ -288,15 +289,27 @@ static void list_all(struct weft_doing *doing)
 
 /* ---- the hook ---- */
 
-static void describe(const struct weft_wait *wait, struct weft_doing *doing)
+/* What a collective without messages waits for is told as a receive, the first of all. */
+static void list_missing(struct weft_doing *doing, const struct weft_comm *comm,
+                         int missing)
 {
-    if (wait == NULL && (weft_engine.is_in_barrier || is_in_fence)) {
-        doing->what = WEFT_DOING_COLLECTIVE;
-        set_comm(doing, &weft_comm_world, WEFT_PLANE_COLL);
-    } else if (wait == NULL) {
-        (void)describe_probe(doing);
-    }
-    for (int i = 0; wait != NULL && i < wait->count; i++) {
+    const struct weft_doing_message message = {
+        .context = comm->context | (uint32_t)WEFT_PLANE_COLL,
+        .peer = missing,
+        .rank = (int32_t)weft_process_rank(weft_comm_process(comm, missing)),
+        .tag = WEFT_ANY_TAG,
+    };
+
+    memmove(&doing->posted[1], &doing->posted[0],
+            (WEFT_DOING_MESSAGES - 1) * sizeof(doing->posted[0]));
+    doing->posted[0] = message;
+    doing->posted_count++;
+    name_comm(&doing->posted[0]);
+}
+
+static void describe_events(const struct weft_wait *wait, struct weft_doing *doing)
+{
+    for (int i = 0; i < wait->count; i++) {
         const struct weft_event *event = wait->at(wait->list, i);
 
         if (!weft_event_is_set(event)) { /* a request begins with its event */
@@ -304,7 +317,26 @@ static void describe(const struct weft_wait *wait, struct weft_doing *doing)
             break;
         }
     }
+}
+
+static void describe(const struct weft_wait *wait, struct weft_doing *doing)
+{
+    int missing = -1;
+    const struct weft_comm *in_slots = wait == NULL ? weft_slots_waiting(&missing) : NULL;
+    const bool is_world = weft_engine.is_in_barrier || is_in_fence;
+
+    if (wait != NULL) {
+        describe_events(wait, doing);
+    } else if (is_world || in_slots != NULL) {
+        doing->what = WEFT_DOING_COLLECTIVE;
+        set_comm(doing, is_world ? &weft_comm_world : in_slots, WEFT_PLANE_COLL);
+    } else {
+        (void)describe_probe(doing);
+    }
     list_all(doing);
+    if (missing >= 0) {
+        list_missing(doing, in_slots, missing);
+    }
     doing->done += weft_p2p.match.next_posted + weft_p2p.match.next_waiting;
 }
 

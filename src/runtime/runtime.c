@@ -6,6 +6,9 @@
 #include "base/settings_file.h"
 #include "coll/coll.h"
 #include "coll/force.h"
+#include "coll/slots.h"
+#include "comm/context.h"
+#include "coll/surroundings.h"
 #include "comm/make.h"
 #include "core/comm.h"
 #include "datatype/attribute.h"
@@ -25,6 +28,7 @@
 #include "wireup/wireup.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -120,6 +124,46 @@ static void read_settings(void)
     weft_settings_keep();
 }
 
+/* Of WEFT_TRANSPORT, as in base/settings.c. */
+enum { AUTO, MSG, SHM, RDM, SHM_RDM, TAGGED, SHM_TAGGED };
+
+/* Do all messages take the network? */
+static bool is_without_shm(int64_t choice)
+{
+    return choice == MSG || choice == RDM || choice == TAGGED;
+}
+
+/* Does the network match messages, those between ranks of one node too? */
+static bool is_tagged(int64_t choice)
+{
+    return choice == TAGGED || choice == SHM_TAGGED;
+}
+
+/* Is it a network that was not chosen? */
+static bool is_other_network(const struct weft_packet_ops *ops, int64_t choice)
+{
+    const bool is_rdm = choice == RDM || choice == SHM_RDM;
+
+    if (is_tagged(choice) || ops->tagged != NULL) {
+        return is_tagged(choice) != (ops->tagged != NULL);
+    }
+    return ops == (is_rdm ? &weft_msg_ops : &weft_rdm_ops);
+}
+
+/*
+ * What the choice of algorithms may depend on, which every rank of the job says alike.
+ */
+static void tell_surroundings(void)
+{
+    weft_surroundings_set(&(struct weft_surroundings){
+        .is_network = is_without_shm(weft_setting(WEFT_SET_TRANSPORT)),
+        .ranks = run.job.who.size,
+        .processors = run.job.who.node_count > 1 ? run.job.who.size
+                                                 : (int)run.job.segment.header->cpu_count,
+    });
+    weft_algorithm_be_reproducible(weft_setting(WEFT_SET_REPRODUCIBLE) != 0);
+}
+
 static enum weft_rc wire_up(void)
 {
     extern char **environ;
@@ -144,6 +188,7 @@ static enum weft_rc wire_up(void)
     }
     weft_environment_open(&run.job);
     weft_wait_set_crowded(header->local_size > header->cpu_count);
+    tell_surroundings();
     atexit(at_exit);
     return check_settings();
 }
@@ -151,12 +196,12 @@ static enum weft_rc wire_up(void)
 /* What sends messages. A rank's queues are in the segment, so it stays open as well. */
 static enum weft_rc open_engine(void)
 {
-    enum { AUTO, MSG, SHM }; /* as in base/settings.c */
-    enum { LIST_MAX = 8 };   /* with the NULL that ends it */
+    enum { LIST_MAX = 8 }; /* with the NULL that ends it */
     const int64_t choice = weft_setting(WEFT_SET_TRANSPORT);
     const bool is_alone = run.job.who.size == 1;
     const bool needs_net =
-        !is_alone && choice != SHM && (choice == MSG || !run.job.is_one_node);
+        !is_alone && choice != SHM &&
+        (is_without_shm(choice) || is_tagged(choice) || !run.job.is_one_node);
     const struct weft_packet_ops *transports[LIST_MAX] = {NULL};
     int count = 0;
     enum weft_rc rc;
@@ -164,7 +209,8 @@ static enum weft_rc open_engine(void)
     for (int i = 0; weft_transports[i] != NULL; i++) {
         const bool is_same_node = weft_transports[i]->is_node_local;
 
-        if (is_same_node ? choice != MSG || is_alone : needs_net) {
+        if (is_same_node ? !is_without_shm(choice) || is_alone
+                         : needs_net && !is_other_network(weft_transports[i], choice)) {
             assert(count < LIST_MAX - 1);
             transports[count++] = weft_transports[i];
         }
@@ -174,6 +220,7 @@ static enum weft_rc open_engine(void)
     if (rc == WEFT_OK) {
         weft_sched_open();
         weft_sendrecv_open();
+        weft_slots_open(weft_context_owner);
         weft_comm_open(weft_engine.me);
         weft_make_open();
         weft_doing_open();
@@ -246,13 +293,13 @@ static bool stop_threads_for(int users)
     return is_so;
 }
 
-void weft_runtime_close(void)
+/* Gives one use back. */
+static void close_use(void)
 {
     bool is_last;
 
     weft_assert_unlocked();
     weft_lock();
-    weft_engine_wait_sent();
     is_last = --run.users == 0;
     if (is_last) {
         set_state(WEFT_SLICE_CLOSED);
@@ -263,6 +310,16 @@ void weft_runtime_close(void)
     if (is_last && stop_threads_for(0)) {
         weft_threads_log_wakeups();
     }
+}
+
+void weft_runtime_close(void)
+{
+    weft_assert_unlocked();
+    weft_lock();
+    weft_engine_wait_sent();
+    weft_engine_leave();
+    weft_unlock();
+    close_use();
 }
 
 bool weft_runtime_is_open(void)
@@ -406,46 +463,55 @@ static void end_if_lost(enum weft_rc rc)
 }
 
 /*
- * A member has failed, and the barrier with it; others may still be in it, and connect to
- * us. So our threads go on until mpiexec's barrier, which waits for nobody that has
- * failed, tells that all are through.
+ * The launcher's barrier, which waits for nobody that has failed. Until it tells that all
+ * are through, others may connect to us: one that is still in the barrier by messages
+ * after a failure, or one that gives a context back (comm/unmake.c), for which no
+ * barrier waits. So our threads run, even without WEFT_PROGRESS.
  */
-static enum weft_rc leave_failed(void)
+static enum weft_rc leave_served(void)
 {
+    bool had_progress;
     enum weft_rc rc;
 
-    end_if_lost(WEFT_ERR_PROC_FAILED);
+    weft_lock();
+    had_progress = weft_engine.has_progress;
+    weft_engine.has_progress = true;
+    weft_threads_start();
+    weft_unlock();
     rc = weft_doing_fence(&run.job, "MPI_Finalize");
-    (void)stop_threads_for(1);
-    return rc != WEFT_OK ? rc : WEFT_ERR_PROC_FAILED;
+    weft_lock();
+    weft_engine.has_progress = had_progress;
+    weft_unlock();
+    (void)stop_threads_for(had_progress ? 1 : INT_MAX); /* sessions need them, or not */
+    return rc;
 }
 
 /*
  * The leaving barrier: nobody is gone while another may still need it. Over a network by
  * messages first, because peers may still need us; then by the launcher, so that nobody
- * closes connections from which others have not read all. In between we stop looking at
- * them: what is closed from now on is no loss.
+ * closes connections from which others have not read all. What is closed behind that one
+ * is no loss, and what is not sent by then is needed by nobody.
  */
 static enum weft_rc leave_together(void)
 {
     const enum weft_rc rc = weft_world_barrier("MPI_Finalize");
+    enum weft_rc fence;
 
     if (!weft_transports_leave_node()) {
         return rc;
     }
     if (rc == WEFT_ERR_PROC_FAILED && run.job.is_by_mpiexec) {
-        return leave_failed();
-    }
-    if (rc != WEFT_OK) {
+        end_if_lost(rc);
+    } else if (rc != WEFT_OK) {
         return rc;
+    } else {
+        weft_lock();
+        weft_engine_wait_sent(); /* the last messages of our barrier */
+        weft_engine_leave();
+        weft_unlock();
     }
-    weft_lock();
-    weft_engine_wait_sent();
-    weft_engine_leave(); /* sessions may have something outstanding, and need the threads
-                          */
-    weft_unlock();
-    (void)stop_threads_for(1);
-    return weft_doing_fence(&run.job, "MPI_Finalize");
+    fence = leave_served();
+    return fence != WEFT_OK ? fence : rc;
 }
 
 enum weft_rc weft_world_finalize(void)
@@ -468,9 +534,10 @@ enum weft_rc weft_world_finalize(void)
     weft_attributes_forget(&weft_comm_self.attributes);
     weft_datatype_attributes_close();
     weft_lock();
+    (void)weft_slots_leave(&weft_comm_world);
     weft_comm_close_predefined();
     weft_unlock();
-    weft_runtime_close();
+    close_use();
     return rc;
 }
 

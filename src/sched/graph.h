@@ -104,6 +104,8 @@ struct weft_neighbourhood {
                    * of a pair is the second's for whoever gets it */
 };
 
+struct weft_spread;
+
 /* How the roots of an operation between two groups are told, in place of a rank. */
 enum { WEFT_ROOT_ME = -1, WEFT_ROOT_NONE = -2 };
 
@@ -125,6 +127,15 @@ struct weft_shape {
     const uint64_t *to;   /* bytes of the block for each peer, where they differ */
     const uint64_t *from; /* bytes of the block of each peer, where they differ */
     const struct weft_neighbourhood *around;
+    /* The call is blocking and its members share slots (coll/slots.h), in which they look
+     * at each other's flags or meet. */
+    bool has_slots;
+    bool has_meetings;
+    bool is_reached; /* and by all that is known, reach each other's memory */
+    bool is_plain;   /* the reduction is predefined, and its elements have no gaps */
+    int nodes;       /* that the ranks of this group are on; 0: one */
+    int processors;  /* that all of them can use at the same time; 0: one each */
+    const struct weft_spread *spread; /* spread.h; NULL: all ranks are on one node */
 };
 
 /* Fills an empty graph. On failure the caller frees it, as on success. */

@@ -163,7 +163,7 @@ static void add_word(struct weft_run *run)
     append(&words, run);
     weft_engine.watched++;
     if (!run->sched->is_patient) {
-        weft_reason_add(WEFT_REASON_STEPS);
+        weft_reason_add(WEFT_REASON_PACKETS);
     }
 }
 
@@ -171,7 +171,7 @@ static void drop_word(const struct weft_run *run)
 {
     weft_engine.watched--;
     if (!run->sched->is_patient) {
-        weft_reason_drop(WEFT_REASON_STEPS);
+        weft_reason_drop(WEFT_REASON_PACKETS);
     }
 }
 
@@ -258,23 +258,26 @@ static void end_message(struct weft_run *run)
     end_step(run, rc);
 }
 
+static struct weft_route route(const struct weft_sched *sched, int peer)
+{
+    return sched->ops->route != NULL ? sched->ops->route(sched, peer)
+                                     : (struct weft_route){sched->comm, peer, sched->tag};
+}
+
 static enum weft_rc post(const struct weft_sched *sched, const struct weft_step *step,
                          struct weft_request **out)
 {
-    const struct weft_route route =
-        sched->ops->route != NULL
-            ? sched->ops->route(sched, step->peer)
-            : (struct weft_route){sched->comm, step->peer, sched->tag};
-    const int tag = route.tag + step->tag;
+    const struct weft_route way = route(sched, step->peer);
+    const int tag = way.tag + step->tag;
     struct weft_data data;
 
     if (step->kind == WEFT_STEP_SEND) {
         data = data_of(sched, &step->from);
-        return weft_isend_data_locked(route.comm, route.rank, tag, &data,
+        return weft_isend_data_locked(way.comm, way.rank, tag, &data,
                                       (unsigned)sched->plane | WEFT_SEND_STANDARD, out);
     }
     data = data_of(sched, &step->to);
-    return weft_irecv_data_locked(route.comm, sched->plane, route.rank, tag, &data, out);
+    return weft_irecv_data_locked(way.comm, sched->plane, way.rank, tag, &data, out);
 }
 
 static void follow(struct weft_schedule *follower);
@@ -527,8 +530,28 @@ static bool has_news(void)
     return false;
 }
 
+/* ---- those who are waited for ---- */
+
+static void await_peer(struct weft_request *request)
+{
+    const struct weft_run *run = (const struct weft_run *)request->schedule;
+    struct weft_route to;
+
+    if (request->schedule != NULL && request->schedule->advance == follow &&
+        !request->schedule->is_patient) {
+        to = route(run->sched, run->step->peer);
+        weft_engine_await(weft_comm_process(to.comm, to.rank));
+    }
+}
+
+static void await(void)
+{
+    weft_request_each(await_peer);
+}
+
 void weft_sched_open(void)
 {
     words.first = NULL;
     weft_engine_on_look(look, has_news);
+    weft_engine_on_await(await);
 }

@@ -14,6 +14,7 @@ enum {
     UNEXPECTED,
     REQUESTS,
     WAITING,
+    COLLECTIVES,
     SHARED_MEMORY,
     CONNECTIONS,
     CATEGORIES
@@ -40,6 +41,10 @@ static const struct {
                   COUNTS,
                   {"requests"}},
     [WAITING] = {{"waiting", "How calls wait."}, COUNTS, {"polls", "sleeps"}},
+    [COLLECTIVES] = {{"collectives",
+                      "Calls of collectives, by the algorithm that they took."},
+                     COUNTS,
+                     {"coll_"}},
     [SHARED_MEMORY] = {{"transport_shm", "Traffic between ranks of one node."},
                        COUNTS,
                        {"shm_"}},

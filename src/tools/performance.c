@@ -1,11 +1,14 @@
 #include "tools/performance.h"
 
+#include "coll/choices.h"
 #include "engine/lock.h"
 #include "p2p/counts.h"
 #include "tools/token.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #define IN_COUNTS(field) offsetof(struct weft_counts, field)
@@ -76,23 +79,56 @@ static const struct weft_performance_row rows[] = {
      "Connections refused because the process that asked is not of this job."},
 };
 
-enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+enum { ROWS = sizeof(rows) / sizeof(rows[0]), NAME = 64 };
+
+/* ---- a variable for each algorithm, behind the others ---- */
+
+static struct weft_performance_row algorithm_rows[WEFT_ALGORITHMS_MOST];
+static char algorithm_names[WEFT_ALGORITHMS_MOST][NAME];
+static int algorithm_count;
+static pthread_once_t algorithms_once = PTHREAD_ONCE_INIT;
+
+static void make_algorithm_rows(void)
+{
+    const struct weft_algorithm *at;
+
+    for (; (at = weft_algorithm_at(algorithm_count)) != NULL; algorithm_count++) {
+        char *name = algorithm_names[algorithm_count];
+
+        snprintf(name, NAME, "coll_%s_%s", weft_coll_kind_name(at->kind), at->name);
+        algorithm_rows[algorithm_count] = (struct weft_performance_row){
+            .name = name,
+            .class = COUNTER,
+            .verbosity = TUNER,
+            .at = (size_t)algorithm_count,
+            .meaning = "Calls of this collective that were begun with this algorithm.",
+        };
+    }
+}
+
+static bool is_of_algorithm(const struct weft_performance_row *row)
+{
+    return row >= algorithm_rows && row < algorithm_rows + WEFT_ALGORITHMS_MOST;
+}
 
 int weft_performance_count(void)
 {
-    return ROWS;
+    (void)pthread_once(&algorithms_once, make_algorithm_rows);
+    return ROWS + algorithm_count;
 }
 
 const struct weft_performance_row *weft_performance_row(int index)
 {
     assert(index >= 0 && index < weft_performance_count());
-    return &rows[index];
+    return index < ROWS ? &rows[index] : &algorithm_rows[index - ROWS];
 }
 
 int weft_performance_find(const char *name, int class)
 {
-    for (int i = 0; i < ROWS; i++) {
-        if (rows[i].class == class && strcmp(rows[i].name, name) == 0) {
+    for (int i = 0; i < weft_performance_count(); i++) {
+        const struct weft_performance_row *row = weft_performance_row(i);
+
+        if (row->class == class && strcmp(row->name, name) == 0) {
             return i;
         }
     }
@@ -187,7 +223,7 @@ enum weft_rc weft_pvar_handle_alloc(struct weft_pvar_session *session, int index
         handle->session = session;
         handle->next = session->handles;
         session->handles = handle;
-        handle->row = &rows[index];
+        handle->row = weft_performance_row(index);
         *out = (MPI_T_pvar_handle)token;
     }
     return rc;
@@ -236,6 +272,9 @@ static uint64_t counted(const struct weft_performance_row *row)
 {
     struct weft_counts counts;
 
+    if (is_of_algorithm(row)) {
+        return weft_choices_counted((int)row->at);
+    }
     weft_counts_read(&counts);
     return field(&counts, row->at);
 }

@@ -174,7 +174,7 @@ bool weft_offer_use(struct weft_transfer *send, bool is_blocking)
         weft_transfer_add(send);
         weft_share_open(send->share, send->share_generation, &terms);
         if (terms.length == 0) { /* nobody will count a last chunk */
-            weft_node_wake(peer->area, WEFT_WAKE_ANYTHING);
+            weft_node_wake(peer->area, WEFT_WAKE_STEPS);
         }
         if (weft_has_checksum() && !send->owes_sums) {
             weft_sums_give(send, offer.request);

@@ -54,11 +54,38 @@ struct weft_offer {
     uint64_t length; /* of its buffer */
 };
 
+/* The same over a network (offer_net.c). */
+struct weft_key_offer {
+    struct weft_key_offer *next;
+    uint64_t request; /* the receiver's */
+    struct weft_key key;
+    uint64_t length; /* of its buffer */
+    uint32_t context;
+    int32_t tag;
+    uint32_t doubtful_to; /* ordinary packets of ours, up to here, may have taken it */
+};
+
+/* What two processes know of each other's offers over a network (offer_net.h). */
+struct weft_net_offers {
+    struct weft_key_offer *first; /* the peer's, oldest first */
+    uint32_t number;              /* of the peer's last offer */
+    uint32_t seen;                /* ordinary packets of ours that the peer has taken */
+    uint32_t stored;              /* packets STORED to it */
+    uint32_t stored_here;         /* and those of its that were taken */
+    uint32_t made;                /* offers to it */
+    uint32_t open;                /* of them, those that hold */
+    uint32_t heard;               /* of its packets, before our last long message */
+    uint32_t patience;            /* messages to it that may wait for an offer */
+    uint32_t paused;              /* receives that are not offered now */
+    uint32_t next_pause;          /* so many, after the next offer in vain */
+};
+
 /* What transfers know of a peer. */
 struct weft_peer_transfers {
     uint32_t announced_only;   /* messages that bring nothing along (rndv_net.c) */
     uint64_t announced_last;   /* the last message announced there */
     struct weft_offer *offers; /* oldest first */
+    struct weft_net_offers net;
 };
 
 /* In the list of transfers that share a copy with their peer, and see its end there. */

@@ -2,7 +2,9 @@
 
 #include "base/texts.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     PUT_MAX = 64 * 1024 * 1024, /* at once */
@@ -343,7 +345,7 @@ static void send_placed(struct weft_peer *peer, struct weft_push *push)
     weft_engine_control_by(peer, push->path, WEFT_PKT_PLACED, &placed, sizeof(placed));
 }
 
-static void deregister(struct weft_transfer *t)
+void weft_rndv_net_deregister(struct weft_transfer *t)
 {
     const struct weft_path *path = t->peer->path;
 
@@ -361,7 +363,7 @@ static bool has_zcopies(const struct weft_transfer *send)
 static const struct weft_transfer_ops on_net = {
     .push = send_next,
     .has_zcopies = has_zcopies,
-    .close = deregister,
+    .close = weft_rndv_net_deregister,
 };
 
 static const struct weft_transfer_ops put_ops = {.push = put_next, .pushed = send_placed};
@@ -406,7 +408,99 @@ const char *weft_rndv_net_on_pull_put(struct weft_peer *from,
     return NULL;
 }
 
+/* ---- into memory that the receiver has offered ---- */
+
+/* Behind the put, by the same path. */
+static enum weft_rc send_stored(struct weft_transfer *send)
+{
+    struct {
+        struct weft_pkt_stored stored;
+        uint32_t sums[WEFT_SUM_BLOCKS];
+    } packet = {.stored = send->net.stored};
+    const size_t len = weft_has_checksum() ? sizeof(packet) : sizeof(packet.stored);
+    struct weft_peer *peer = send->peer;
+    struct weft_header *header = &send->header;
+    enum weft_rc rc;
+
+    header->kind = WEFT_PKT_STORED;
+    header->sequence = (uint32_t)peer->next_sequence;
+    header->length = (uint32_t)len;
+    if (weft_has_checksum()) {
+        memcpy(packet.sums, send->sums, sizeof(packet.sums));
+        weft_engine.hooks.seal(header, &packet, len);
+    }
+    rc = send->path->packets->send(send->path, header, &packet, len, WEFT_SEND_URGENT);
+    if (rc == WEFT_OK) {
+        peer->next_sequence++;
+    }
+    return rc;
+}
+
+static struct weft_transfer *storing(struct weft_retry *retry)
+{
+    return (struct weft_transfer *)((char *)retry -
+                                    offsetof(struct weft_transfer, net.retry));
+}
+
+static enum weft_rc stored_again(struct weft_retry *retry)
+{
+    struct weft_transfer *send = storing(retry);
+    const enum weft_rc rc = send_stored(send);
+
+    if (rc == WEFT_OK) {
+        count_zcopy(send, rc);
+    }
+    return rc;
+}
+
+/* p2p/ ends the transfer, as its peer is lost. */
+static void stored_failed(struct weft_retry *retry)
+{
+    (void)retry;
+}
+
+bool weft_rndv_net_store(struct weft_transfer *send, const struct weft_key *key,
+                         uint64_t room, const struct weft_pkt_stored *stored)
+{
+    const uint64_t length = send->data.bytes < room ? send->data.bytes : room;
+    struct weft_path *path = path_of(send);
+    struct net_op *one;
+
+    if (length == 0 || length > PUT_MAX) {
+        return false;
+    }
+    one = take_op(send->name, NULL);
+    if (weft_path_put(path, key, 0, weft_data_at(&send->data, 0), (size_t)length,
+                      &one->op) != WEFT_PENDING) {
+        give_op(one);
+        return false;
+    }
+    send->ops = &on_net;
+    send->net.zcopies = 2; /* the put, and the packet */
+    send->net.stored = *stored;
+    send->net.retry = (struct weft_retry){.again = stored_again, .failed = stored_failed};
+    if (send_stored(send) == WEFT_OK) {
+        send->net.zcopies = 1;
+    } else {
+        weft_engine_retry_later(send->peer, WEFT_RETRY_ORDERED, &send->net.retry);
+    }
+    return true;
+}
+
 /* ---- the receiver's half ---- */
+
+bool weft_rndv_net_register_receive(struct weft_transfer *recv, struct weft_key *key)
+{
+    const struct weft_path *path = recv->peer->path;
+
+    if (path->memory->mr_register(path->transport, weft_data_at(&recv->data, 0),
+                                  (size_t)recv->data.bytes, WEFT_MR_PUT, key,
+                                  &recv->net.mr) != WEFT_OK) {
+        recv->net.mr = NULL;
+        return false;
+    }
+    return true;
+}
 
 /* Asks for what did not come along: into its place, or as DATA. */
 static void ask_for_rest(struct weft_transfer *recv, uint64_t offset, uint64_t length)
@@ -494,7 +588,7 @@ const char *weft_rndv_net_on_placed(struct weft_peer *from,
         placed->length != weft_share_left(recv->share)) {
         return "it has put bytes that nobody asked for";
     }
-    deregister(recv);
+    weft_rndv_net_deregister(recv);
     recv->is_told = true; /* the sender knows by itself */
     weft_transfer_count(recv, placed->length);
     return NULL;

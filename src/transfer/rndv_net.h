@@ -63,6 +63,20 @@ void weft_rndv_net_begin(struct weft_transfer *recv, uint64_t length, const void
 void weft_rndv_net_get(struct weft_transfer *recv, uint64_t length,
                        const struct weft_key *key);
 
+/* ---- for offers (offer_net.h) ---- */
+
+/* Registers the buffer of a receive, for puts; false: not now. And back. */
+bool weft_rndv_net_register_receive(struct weft_transfer *recv, struct weft_key *key);
+void weft_rndv_net_deregister(struct weft_transfer *transfer);
+
+/* Puts what fits into `room` bytes of memory that the peer has offered, and sends STORED
+ * behind it; if that finds no room, it goes before any other ordered packet. False:
+ * nothing was put. */
+bool weft_rndv_net_store(struct weft_transfer *send, const struct weft_key *key,
+                         uint64_t room, const struct weft_pkt_stored *stored);
+
+/* ---- packets ---- */
+
 /* Handle packets PULL_PUT and PLACED. Return NULL, or what is wrong with the packet. */
 const char *weft_rndv_net_on_pull_put(struct weft_peer *from,
                                       const union weft_pkt_control *packet);

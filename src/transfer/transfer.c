@@ -160,7 +160,7 @@ static enum weft_rc end_receive(struct weft_transfer *recv, enum weft_rc rc)
     recv->peer->wanted--;
     weft_transfers.incoming--;
     if (recv->is_pulled) {
-        weft_reason_drop(WEFT_REASON_STEPS);
+        weft_reason_drop(WEFT_REASON_PACKETS);
     }
     if (rc != WEFT_OK) {
         return rc;
@@ -280,7 +280,7 @@ void weft_transfer_came(struct weft_transfer *recv)
 void weft_transfer_count(const struct weft_transfer *t, uint64_t bytes)
 {
     if (weft_share_count(t->share, bytes) && t->peer->area != NULL) {
-        weft_node_wake(t->peer->area, WEFT_WAKE_ANYTHING);
+        weft_node_wake(t->peer->area, WEFT_WAKE_STEPS);
     }
 }
 
@@ -295,7 +295,7 @@ void weft_transfer_pull(struct weft_transfer *recv, uint64_t offset, uint64_t le
 
     if (!recv->is_pulled) {
         recv->is_pulled = true;
-        weft_reason_add(WEFT_REASON_STEPS);
+        weft_reason_add(WEFT_REASON_PACKETS);
     }
     weft_engine_control(recv->peer, WEFT_PKT_PULL, &pull, sizeof(pull));
 }
@@ -455,6 +455,13 @@ void weft_transfer_forget(struct weft_peer *peer)
         free(known->offers);
         known->offers = next;
     }
+    while (known->net.first != NULL) {
+        struct weft_key_offer *next = known->net.first->next;
+
+        free(known->net.first);
+        known->net.first = next;
+    }
+    peer->is_noted = false;
 }
 
 void weft_transfer_leave(struct weft_peer *peer)

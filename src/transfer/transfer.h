@@ -6,6 +6,7 @@
  *
  *   rndv.h        announcements (RTS), sent and received: the protocol is chosen here
  *   offer.h       a posted receive tells its sender where the message goes
+ *   offer_net.h   the same over a network
  *
  * The protocols, which do not know each other:
  *
@@ -47,6 +48,8 @@ struct weft_transfer_events {
     void (*done)(struct weft_transfer *transfer, enum weft_rc rc);
     /* A receive that was offered: its sender uses the offer. */
     void (*claimed)(struct weft_transfer *transfer);
+    /* A receive that was offered and recalled: its sender will not use the offer. */
+    void (*returned)(struct weft_transfer *transfer);
 };
 
 /* ---- what only one protocol needs; zero when a transfer begins to go by it ---- */
@@ -72,9 +75,11 @@ struct weft_staged {
 };
 
 struct weft_rndv_net {
-    void *mr;            /* registered memory, or NULL */
-    struct weft_key key; /* send: to that memory */
-    uint32_t zcopies;    /* send: parts that the network still needs */
+    void *mr;                      /* registered memory, or NULL */
+    struct weft_key key;           /* send: to that memory */
+    uint32_t zcopies;              /* send: parts that the network still needs */
+    struct weft_pkt_stored stored; /* send: into an offered buffer */
+    struct weft_retry retry;       /* of the packet that says so */
 };
 
 struct weft_transfer {
@@ -95,6 +100,7 @@ struct weft_transfer {
     bool awaits_answer;    /* send: the announcement went out: its receiver may answer */
     bool is_incoming;      /* receive: its message has come, or is being stored */
     bool is_offered;       /* receive: and no sender has used the offer yet */
+    bool is_recalled;      /* receive: the offer is asked back, over a network */
     bool is_pulled;        /* receive: bytes of it come as DATA */
     bool is_told;          /* receive: the sender needs no FETCHED */
     bool is_sent_in_parts; /* receive: the sender's data are not contiguous */
@@ -126,6 +132,7 @@ struct weft_transfers {
     void (*rested)(void);       /* called when a transfer's work was done; may be NULL */
     struct weft_transfer *list; /* those that share a copy */
     uint32_t incoming;          /* receives among all */
+    uint32_t net_offers;        /* receives that were offered over a network */
     uint64_t chunks_sent;       /* DATA packets: they are no messages */
     uint64_t chunks_received;
 };

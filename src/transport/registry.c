@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+extern const struct weft_packet_ops weft_tagged_ops; /* runtime knows it by its table */
+
 #ifdef WEFT_TEST_TRANSPORT
 extern const struct weft_packet_ops WEFT_TEST_TRANSPORT;
 #endif
@@ -14,7 +16,9 @@ const struct weft_packet_ops *const weft_transports[] = {
 #ifdef WEFT_TEST_TRANSPORT /* in builds for tests: docs/adding-a-transport.md */
     &WEFT_TEST_TRANSPORT,
 #endif
-    &weft_msg_ops,
+    &weft_msg_ops,    /* with connections */
+    &weft_rdm_ops,    /* without */
+    &weft_tagged_ops, /* without, where the network matches messages */
     NULL,
 };
 

@@ -17,8 +17,8 @@
  * nobody takes cannot hold them up.
  *
  * Ownership. The caller owns every buffer it passes in, and may reuse it once the call
- * has returned WEFT_OK. WEFT_PENDING, which only send_zcopy, put and get return, leaves
- * the buffer and `op` with the transport until poll() hands `op` to `done`.
+ * has returned WEFT_OK. WEFT_PENDING, which only send_zcopy and a table of memory return,
+ * leaves the buffer and `op` with the transport until poll() hands `op` to `done`.
  *
  * Several paths. A transport may have more than one path to a peer. next_path() chooses
  * one for a long message, and `number` names it. All of them live as long as the one that
@@ -123,6 +123,7 @@ struct weft_upcalls {
 
 struct weft_packet_ops;
 struct weft_memory_ops;
+struct weft_tagged_ops; /* transport/tagged.h */
 
 /* A connection of one transport to one peer; transports append fields of their own. */
 struct weft_path {
@@ -151,6 +152,41 @@ struct weft_move {
     size_t their_count;
     const struct iovec *ours;
     size_t our_count;
+};
+
+/* Atomic operations, which return what was there before. */
+enum weft_atomic_op {
+    WEFT_ATOMIC_SUM,
+    WEFT_ATOMIC_MIN,
+    WEFT_ATOMIC_MAX,
+    WEFT_ATOMIC_BAND,
+    WEFT_ATOMIC_BOR,
+    WEFT_ATOMIC_BXOR,
+    WEFT_ATOMIC_REPLACE,
+    WEFT_ATOMIC_READ,  /* without an operand */
+    WEFT_ATOMIC_CSWAP, /* replaces what equals `compare` */
+    WEFT_ATOMIC_OPS,
+};
+
+enum weft_atomic_type {
+    WEFT_ATOMIC_INT32,
+    WEFT_ATOMIC_UINT32,
+    WEFT_ATOMIC_INT64,
+    WEFT_ATOMIC_UINT64,
+    WEFT_ATOMIC_FLOAT,
+    WEFT_ATOMIC_DOUBLE,
+    WEFT_ATOMIC_TYPES,
+};
+
+/* One of them, on one element, which is aligned as its type. */
+struct weft_atomic {
+    enum weft_atomic_op op;
+    enum weft_atomic_type type;
+    uint64_t key;        /* of the peer's registered memory */
+    uint64_t theirs;     /* at its address */
+    const void *operand; /* these two are copied */
+    const void *compare; /* of CSWAP */
+    void *result;        /* written before `done` */
 };
 
 /* What went through since opening. Bytes: those in queues, headers and padding too. */
@@ -252,6 +288,9 @@ struct weft_packet_ops {
     /* Tells peers that this process has ended its last use of MPI, so that the end of its
      * connections is no failure. A later send takes this back. */
     void (*leave)(struct weft_transport *tp);
+
+    /* The network matches messages to receives; connect() leads to this process, too. */
+    const struct weft_tagged_ops *(*tagged)(void);
 };
 
 struct weft_memory_ops {
@@ -273,6 +312,22 @@ struct weft_memory_ops {
     enum weft_rc (*mr_register)(struct weft_transport *tp, void *memory, size_t bytes,
                                 unsigned rights, struct weft_key *key, void **mr);
     void (*mr_deregister)(struct weft_transport *tp, void *mr);
+
+    /* All slots below are optional. */
+
+    /* Done when all that was put by this path before is in the peer's memory; WEFT_OK: it
+     * is. A byte at `where`, registered for WEFT_MR_GET, may be read to find out.
+     * WEFT_ERR_UNSUPPORTED: only a packet that was sent later tells. */
+    enum weft_rc (*flush)(struct weft_path *path, const struct weft_key *where,
+                          struct weft_op *op);
+
+    /* Atomic only among operations of this slot. Both or none; can_atomic() gives the
+     * same answer for the whole life of the path, and without it the other one is
+     * WEFT_ERR_UNSUPPORTED. The memory is registered for WEFT_MR_PUT and WEFT_MR_GET. */
+    bool (*can_atomic)(const struct weft_path *path, enum weft_atomic_op op,
+                       enum weft_atomic_type type);
+    enum weft_rc (*atomic)(struct weft_path *path, const struct weft_atomic *atomic,
+                           struct weft_op *op);
 };
 
 /* How the peer's memory is reached, or NULL: it is not. With the lock. */
@@ -309,6 +364,7 @@ static inline enum weft_rc weft_path_get(struct weft_path *path,
 
 extern const struct weft_packet_ops weft_shm_ops;
 extern const struct weft_packet_ops weft_msg_ops;
+extern const struct weft_packet_ops weft_rdm_ops;
 
 /* All that were built, in the order in which a new peer tries them; NULL ends them. */
 extern const struct weft_packet_ops *const weft_transports[];

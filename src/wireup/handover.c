@@ -104,15 +104,25 @@ enum weft_rc weft_handover_alone(struct weft_who *who, struct weft_segment *out)
     if (rc != WEFT_OK) {
         return rc;
     }
-    for (int r = 0; r < who->size; r++) { /* the others are somewhere else */
-        weft_segment_map(out)[r].node = r == who->rank ? plan.node : UINT32_MAX;
-    }
+    weft_segment_map(out)[who->rank].node = plan.node;
     who->local_rank = 0;
     who->local_size = 1;
     who->leader = who->rank;
     weft_segment_plan_slot(out, 0, (uint32_t)who->rank);
     weft_segment_join(out, 0);
     return WEFT_OK;
+}
+
+/* The map of one that shares no memory: the nodes are as all others see them, but nobody
+ * else has a slot here. */
+static enum weft_rc locate(const struct weft_kvs_ops *kvs, const struct weft_who *who,
+                           const struct weft_segment *segment)
+{
+    struct weft_location *map = weft_segment_map(segment);
+    const enum weft_rc rc = kvs->locations(who, map);
+
+    map[who->rank].local_rank = 0;
+    return rc;
 }
 
 /* ---- the socket ---- */
@@ -509,5 +519,8 @@ enum weft_rc weft_handover(const struct weft_kvs_ops *kvs, struct weft_who *who,
     weft_segment_close(out);
     weft_log_info("no memory can be shared with the other ranks of this node");
     rc = weft_handover_alone(who, out);
+    if (rc == WEFT_OK) {
+        rc = locate(kvs, who, out);
+    }
     return rc == WEFT_OK ? weft_secret_take(kvs, out) : rc;
 }

@@ -2,6 +2,9 @@
  * pmi1.c - PMI-1, the client's side: see kvs.h. Every request and every answer is a line
  * of key=value words, the first of which names the command. The descriptor is inherited;
  * its number is in PMI_FD.
+ *
+ * One thread may wait for a fence while others ask for something: each exchange of lines
+ * has a mutex, and the end of the fence is noted by whoever reads it.
  */
 #include "wireup/kvs.h"
 
@@ -13,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,9 +42,12 @@ static struct {
     size_t held;
     int own_rank;           /* under our own mpiexec, which keeps keys by rank; else -1 */
     struct lookup *lookups; /* that were asked for, under our own mpiexec */
+    bool is_in_fence;
+    bool is_fence_over;
 } pmi = {.fd = -1, .own_rank = -1};
 
 static const char PROTOCOL[] = "PMI-1";
+static pthread_mutex_t talk = PTHREAD_MUTEX_INITIALIZER; /* for all of the above */
 
 static enum weft_rc lost(const char *doing, const char *why)
 {
@@ -115,13 +122,18 @@ static struct lookup **find_lookup(int rank, const char *key)
     return at;
 }
 
-/* Is this the answer to a lookup? Then it is kept for whoever has asked. */
+/* Is this the answer to a lookup, or the end of a fence? Then it is kept for whoever has
+ * asked. */
 static bool keep_answer(const char *line)
 {
     char number[16];
     char key[64];
     struct lookup *found;
 
+    if (pmi.is_in_fence && strncmp(line, "cmd=barrier_out", 15) == 0) {
+        pmi.is_fence_over = true;
+        return true;
+    }
     if (strncmp(line, "cmd=get_result ", 15) != 0 ||
         !find_word(line, "rank", number, sizeof(number)) ||
         !find_word(line, "key", key, sizeof(key))) {
@@ -134,7 +146,7 @@ static bool keep_answer(const char *line)
     return true;
 }
 
-/* The next line that is no answer to a lookup. */
+/* The next line that is not kept for somebody. */
 static enum weft_rc read_other_line(char *line)
 {
     enum weft_rc rc;
@@ -232,24 +244,29 @@ static bool has_come(int patience)
     return memchr(pmi.buffer, '\n', pmi.held) != NULL || poll(&come, 1, patience) > 0;
 }
 
-/* Takes what has come. Nothing but answers to lookups comes without being waited for. */
-static enum weft_rc take_answers(int patience)
+/* Takes a line that has come. Nothing but answers to lookups and the end of a fence comes
+ * without being waited for. */
+static enum weft_rc take_answer(void)
 {
     char line[LINE];
+    const enum weft_rc rc = read_line(line);
 
-    while (has_come(patience)) {
-        const enum weft_rc rc = read_line(line);
+    if (rc == WEFT_OK && !keep_answer(line)) {
+        weft_log_error(WEFT_S_PMI_UNASKED, line);
+        return WEFT_ERR_LAUNCH;
+    }
+    return rc;
+}
 
-        if (rc != WEFT_OK) {
-            return rc;
-        }
-        if (!keep_answer(line)) {
-            weft_log_error(WEFT_S_PMI_UNASKED, line);
-            return WEFT_ERR_LAUNCH;
-        }
+static enum weft_rc take_answers(int patience)
+{
+    enum weft_rc rc = WEFT_OK;
+
+    while (rc == WEFT_OK && has_come(patience)) {
+        rc = take_answer();
         patience = 0;
     }
-    return WEFT_OK;
+    return rc;
 }
 
 /* What has come of it; it is over then. */
@@ -280,21 +297,28 @@ static enum weft_rc look_up(int rank, const char *key, char *value, int patience
     return (*at)->answer != NULL ? end_lookup(at, value) : WEFT_AGAIN;
 }
 
+static enum weft_rc look_up_once(int rank, const char *key, char *value, int patience)
+{
+    enum weft_rc rc;
+
+    pthread_mutex_lock(&talk);
+    rc = pmi.own_rank >= 0 ? look_up(rank, key, value, patience)
+                           : get_value(rank, key, value, WEFT_KVS_VALUE_MAX + 1);
+    pthread_mutex_unlock(&talk);
+    return rc;
+}
+
 static enum weft_rc try_get(int rank, const char *key, char *value)
 {
-    return pmi.own_rank >= 0 ? look_up(rank, key, value, 0)
-                             : get_value(rank, key, value, WEFT_KVS_VALUE_MAX + 1);
+    return look_up_once(rank, key, value, 0);
 }
 
 static enum weft_rc get(int rank, const char *key, char *value)
 {
     enum weft_rc rc;
 
-    if (pmi.own_rank < 0) {
-        return get_value(rank, key, value, WEFT_KVS_VALUE_MAX + 1);
-    }
     do {
-        rc = look_up(rank, key, value, -1);
+        rc = look_up_once(rank, key, value, -1);
     } while (rc == WEFT_AGAIN);
     return rc;
 }
@@ -425,7 +449,9 @@ static enum weft_rc put(const char *key, const char *value)
     name_rank(whose, sizeof(whose), pmi.own_rank);
     snprintf(request, sizeof(request), "cmd=put kvsname=%s key=%s value=%s%s\n", pmi.kvs,
              key, value, whose);
+    pthread_mutex_lock(&talk);
     rc = ask(request, "put_result", answer);
+    pthread_mutex_unlock(&talk);
     if (rc != WEFT_OK) {
         return rc;
     }
@@ -436,12 +462,52 @@ static enum weft_rc put(const char *key, const char *value)
     return WEFT_OK;
 }
 
+static enum weft_rc begin_fence(void)
+{
+    enum weft_rc rc;
+
+    pthread_mutex_lock(&talk);
+    pmi.is_in_fence = true;
+    pmi.is_fence_over = false;
+    rc = send_line("cmd=barrier_in\n");
+    pthread_mutex_unlock(&talk);
+    return rc;
+}
+
+/* Reads what has come, unless another thread has read the end of the fence. */
+static enum weft_rc look_for_end(bool *is_over)
+{
+    enum weft_rc rc = WEFT_OK;
+
+    pthread_mutex_lock(&talk);
+    while (rc == WEFT_OK && !pmi.is_fence_over && has_come(0)) {
+        rc = take_answer();
+    }
+    *is_over = pmi.is_fence_over;
+    pmi.is_in_fence = !*is_over;
+    pthread_mutex_unlock(&talk);
+    return rc;
+}
+
+/* The sleep ends when a line comes. It ends by itself after a moment, too: another thread
+ * may have read the line, and cannot wake us. */
 static enum weft_rc fence(bool is_collecting)
 {
-    char answer[LINE];
+    enum { MOMENT_MS = 10 };
+    bool is_over = false;
+    enum weft_rc rc = begin_fence();
 
     (void)is_collecting; /* what is put is there for all, afterwards */
-    return ask("cmd=barrier_in\n", "barrier_out", answer);
+    while (rc == WEFT_OK) {
+        struct pollfd come = {.fd = pmi.fd, .events = POLLIN};
+
+        rc = look_for_end(&is_over);
+        if (is_over) {
+            break;
+        }
+        (void)poll(&come, 1, MOMENT_MS);
+    }
+    return rc;
 }
 
 static void pmi1_abort(int code, const char *cause)

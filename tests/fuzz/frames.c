@@ -3,6 +3,7 @@
  * connected endpoints without libfabric: they are taken, kept, or end the job.
  */
 #include "fuzz.h"
+#include "upcalls.h"
 
 #include "transport/ofi/msg/poll.c" /* for what takes a frame, which is its own */
 
@@ -11,8 +12,6 @@ enum { LARGEST = 200, STREAMS = 2 };
 static struct weft_upcalls up;
 static struct weft_transport tp;
 static struct weft_msg_peer *peer;
-static int above; /* what the upcalls call it */
-static unsigned offers;
 static jmp_buf ended;
 
 _Noreturn void __wrap_weft_wireup_abort(struct weft_job *job, int code, const char *why);
@@ -33,38 +32,6 @@ void __wrap_weft_msg_return_credits(struct weft_transport *of, struct weft_msg_p
     weft_credits_return(&whom->credits, whom->credits.taken, whom->credits.taken_control);
 }
 
-static uint8_t sum_of(const struct weft_peer *from, const void *header, const void *bytes,
-                      size_t len)
-{
-    uint8_t sum = 0;
-
-    demand((void *)from == &above, "a frame of nobody");
-    for (size_t i = 0; i < WEFT_HEADER_BYTES; i++) {
-        sum ^= ((const uint8_t *)header)[i];
-    }
-    for (size_t i = 0; i < len; i++) {
-        sum ^= ((const uint8_t *)bytes)[i];
-    }
-    return sum;
-}
-
-static void control(void *owner, struct weft_peer *from, const void *header,
-                    const void *bytes, size_t len)
-{
-    (void)owner;
-    (void)sum_of(from, header, bytes, len);
-}
-
-/* Some are kept, for as often as they are offered until a few others were. */
-static enum weft_taken arrived(void *owner, struct weft_peer *from, const void *header,
-                               const void *bytes, size_t len, unsigned flags)
-{
-    (void)owner;
-    demand(flags == 0, "a queue that nobody shares");
-    return (sum_of(from, header, bytes, len) + offers++ / 4) % 8 == 1 ? WEFT_KEEP
-                                                                      : WEFT_TAKEN;
-}
-
 static void set_up(void)
 {
     static struct weft_msg_stream second;
@@ -81,8 +48,8 @@ static void set_up(void)
     peer->above = (struct weft_peer *)&above;
     peer->first.peer = peer;
     second.peer = peer;
-    tp.by_index = &peer;
-    tp.index_count = 1;
+    demand(weft_ofi_index_grow(&tp.index), "no memory");
+    peer->index = weft_ofi_index_add(&tp.index, peer);
     peer->streams[0] = &peer->first;
     peer->streams[1] = &second;
     peer->credits.sent = 5000;
@@ -92,9 +59,10 @@ static void set_up(void)
 static void tear_down(void)
 {
     for (int i = 0; i < STREAMS; i++) {
-        weft_msg_empty(&peer->streams[i]->kept);
+        weft_kept_empty(&peer->streams[i]->kept);
     }
     weft_table_close(&tp.peers);
+    weft_ofi_index_close(&tp.index);
 }
 
 /* A frame with every field as drawn, or right. */

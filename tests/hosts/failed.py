@@ -18,12 +18,12 @@ RANKS = 6  # two on each host
 lab = Lab(HOSTS)
 
 
-def run(first, last, *more):
+def run(first, last, *more, **settings):
     """Those from first to last die; all others are told, and nobody says anything else."""
     hosts = ",".join(f"{NAME}{host + 1}" for host in range(HOSTS))
     done = Running([*lab.command("exec", 1), mpiexec_path(), "--bind-to", "none", "--keep-going",
                     "--timeout", "30", "--hosts", hosts, "-n", RANKS, program("failed"), first,
-                    last, *more]).finish()
+                    last, *more], settings).finish()
     dead = range(first, last + 1)
     told = sorted(int(word) for word in re.findall(rb"told (\d)", done.out))
     lines = done.err.decode().splitlines()
@@ -46,6 +46,12 @@ def a_host_may_lose_all_its_ranks():
     run(4, 5)
     run(2, 3, "later")
     run(1, 4, "later")
+
+
+@case("keep going")
+def those_who_leave_are_reached_even_without_a_progress_thread():
+    run(4, 5, WEFT_PROGRESS="0")
+    run(4, 5, "later", WEFT_PROGRESS="0")
 
 
 if __name__ == "__main__":

@@ -691,6 +691,14 @@ def kill_at_once(pids):
 
 
 @case("daemon")
+def a_daemon_that_is_asked_to_end_says_so():
+    dying = Dying()
+    os.kill(min(lab.pids(3, "mpiexec --weft-daemon")), signal.SIGTERM)
+    dying.end(1, [rf"^mpiexec: host {host(3)}: its daemon has ended: it was asked to end: "
+                  "Terminated"])
+
+
+@case("daemon")
 def a_daemon_is_killed():
     def once(turn):
         dying = Dying()

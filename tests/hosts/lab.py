@@ -64,6 +64,10 @@ class Lab:
     def command(self, *words):
         return ["env", f"NETLAB_NAME={NAME}", str(NETLAB), *(str(word) for word in words)]
 
+    def output(self, *words):
+        """What a command of netlab prints."""
+        return self(*words, stdout=subprocess.PIPE, timeout=60).stdout.strip()
+
     def run(self, host, *words, **settings):
         """Runs a command on a host and returns what it prints, without the line's end."""
         done = self("exec", host, *words, stdout=subprocess.PIPE, timeout=60, **settings)

@@ -5,6 +5,7 @@ and connections are mixed; under our mpiexec and under hydra. Cases are called a
 ../launch (common.py); the programs are found beside mpiexec.
 """
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -18,6 +19,8 @@ HOSTS = 4
 PROGRAMS = ("p2p", "probe", "comm", "progress", "requests", "datatype_random", "persistent",
             "partitioned", "buffered", "coll_alltoall", "p2p_flood")
 KEPT = 4  # on four hosts, where two run all: the rest in .ci/long
+LEVELS = ("barrier=levels,bcast=levels,reduce=levels,allreduce=levels,allgather=levels",
+          "bcast=chain,allreduce=lanes")
 lab = Lab(HOSTS, "--links", 2)
 
 
@@ -104,6 +107,25 @@ def a_job_that_lasts_is_ready_for_the_first_contact():
         variables={"WEFT_WARM": "200"})
 
 
+@case("mpiexec")
+def a_rank_that_has_left_is_still_connected_to():
+    """Connections that a freed communicator needs come later than the leaving barrier."""
+    for progress in ("1", "0"):
+        running = Running([*lab.command("exec", 1), *mpiexec(hosts(1, 2, 3, 4), 8),
+                           program("release")], stdin=subprocess.PIPE,
+                          variables={"WEFT_HEARTBEAT": "20", "WEFT_PROGRESS": progress})
+        running.expect("ready")
+        lab("deaf", "on")
+        try:
+            running.process.stdin.write(b"\n")
+            running.process.stdin.flush()
+            claim(wait_until(lambda: int(lab.output("deaf", "lost")) > 0, 20),
+                  "no connection was needed: this proves nothing")
+        finally:
+            lab("deaf", "off")
+        running.end()
+
+
 @case("collectives")
 def collectives_agree_with_the_model_on_mixed_hosts():
     """A few ranks on three hosts; .ci/long has 1, 3 and 5 on each, and different numbers."""
@@ -112,6 +134,27 @@ def collectives_agree_with_the_model_on_mixed_hosts():
     places = [(three, 3), (three, 9), (three, 15), (uneven, 9)]
     for names, ranks in places if is_long() else [(three, 5)]:
         run(mpiexec(names, ranks), mpi("coll_random"), 5 + ranks, 150 if is_long() else 40)
+
+
+@case("collectives")
+def algorithms_for_several_nodes_agree_with_the_model():
+    for names, ranks in ((hosts(1, 2, 3, 4), 8), (f"{NAME}1:1,{NAME}2:3,{NAME}3:5", 9)):
+        for value in LEVELS:
+            run(mpiexec(names, ranks), mpi("coll_random"), ranks, 150 if is_long() else 30,
+                variables={"WEFT_COLL": value})
+
+
+@case("collectives")
+def one_rank_of_each_node_speaks_to_others():
+    """Two rounds among four leaders, who tell one member; that one tells its leader."""
+    run(mpiexec(hosts(1, 2, 3, 4), 8), mpi("coll_forced"), 3, 1,
+        variables={"WEFT_COLL": "allgather=levels"})
+
+
+@case("hydra")
+def collectives_know_the_nodes_under_hydra():
+    run(["mpiexec.hydra", "-launcher", "ssh", "-hosts", hosts(1, 2, 3, 4), "-ppn", 2, "-n", 8],
+        mpi("coll_forced"), 3, 1, variables={"WEFT_COLL": "allgather=levels"})
 
 
 @case("hydra")

@@ -104,6 +104,13 @@ def packets_are_lost(lab):
     assert reaches(lab, "10.77.0.2")
 
 
+def new_connections_are_lost(lab):
+    lab("deaf", "on")
+    assert not reaches(lab, "10.77.0.2") and int(lab.output("deaf", "lost")) > 0
+    lab("deaf", "off")
+    assert reaches(lab, "10.77.0.2")
+
+
 def a_host_crashes_and_comes_back(lab):
     lab("crash", 2)
     assert not lab.has(2, "true") and not reaches(lab, "10.77.0.2")
@@ -127,7 +134,8 @@ def main():
             try:
                 server.stdout.readline()
                 for test in (each_link_is_cut_alone, each_link_is_capped_alone,
-                             each_connection_is_capped_alone, packets_are_lost, a_host_crashes_and_comes_back):
+                             each_connection_is_capped_alone, packets_are_lost,
+                             new_connections_are_lost, a_host_crashes_and_comes_back):
                     begin = time.monotonic()
                     test(lab)
                     print(f"ok    {test.__name__} ({time.monotonic() - begin:.1f} s)")

@@ -244,8 +244,8 @@ def a_setting_that_differs_between_ranks_ends_the_job():
 @case("settings")
 def an_algorithm_that_does_not_exist_ends_the_job():
     mpiexec("-n", 3, program("says"), "nothing", variables={"WEFT_COLL": "bcast=ring"},
-            code=16, says=['.*: WEFT_COLL: bcast has no algorithm "ring"; it has split, '
-                           "binomial$"])
+            code=16, says=['.*: WEFT_COLL: bcast has no algorithm "ring"; it has flags, '
+                           "shared, chain, levels, split, binomial$"])
 
 
 if __name__ == "__main__":

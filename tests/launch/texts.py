@@ -116,13 +116,14 @@ def what_is_wrong_with_a_setting():
     job("true", code=0, variables={"WEFT_TRANPSORT": "shm"},
         says=["WEFT_TRANPSORT is not a setting and has no effect; did you mean WEFT_TRANSPORT?"])
     job("true", code=0, variables={"WEFT_TRANSPORT": "tcp"},
-        says=["WEFT_TRANSPORT=tcp: the value is not one of auto|msg|shm; auto is used"])
+        says=["WEFT_TRANSPORT=tcp: the value is not one of auto|msg|shm|rdm|shm+rdm|tagged|"
+              "shm+tagged; auto is used"])
     job("true", code=0, variables={"WEFT_HEARTBEAT": "often"},
         says=["WEFT_HEARTBEAT=often: the value is not a number (seconds); 5 is used"])
     ring = program("ring")
     job("-n", 1, ring, "a", code=16, variables={"WEFT_COLL": "bcast=ring"},
         says=[f"rank 0 on {{host}} ({ring}): WEFT_COLL: bcast has no algorithm \"ring\"; it has "
-              "split, binomial"])
+              "flags, shared, chain, levels, split, binomial"])
     job("-n", 1, ring, "a", code=16, variables={"WEFT_COLL": "bcast=split,bcast=binomial"},
         says=[f"rank 0 on {{host}} ({ring}): WEFT_COLL: bcast is there twice"])
 

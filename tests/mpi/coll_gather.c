@@ -88,18 +88,18 @@ static void many_in_a_row(void)
 }
 
 /* Messages whose senders wait for the receiver: all come to an end. Among few ranks there
- * is one algorithm for all sizes; among more, ranks that name different sizes may wait
- * for ever.
+ * is one algorithm for all messages; small data have another one. Ranks that name
+ * different sizes and have different algorithms may wait for ever.
  */
 static void too_long_by_far(void)
 {
-    enum { COUNT = 30000 };
+    enum { COUNT = 30000, ROOM = 5000 };
     int *value = calloc(COUNT, sizeof(int));
-    int *got = calloc((size_t)size, sizeof(int));
+    int *got = calloc((size_t)size * ROOM, sizeof(int));
     int err;
 
     CHECK(value != NULL && got != NULL);
-    err = MPI_Gather(value, COUNT, MPI_INT, got, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    err = MPI_Gather(value, COUNT, MPI_INT, got, ROOM, MPI_INT, 0, MPI_COMM_WORLD);
     CHECK(err == (rank == 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
     free(value);
     free(got);

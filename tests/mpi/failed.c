@@ -461,6 +461,32 @@ static void revoked(void)
     check_error(MPI_Allreduce(memory, in, LONG / 2, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD));
 }
 
+/* It dies while others read and write its memory, and it theirs. The others may use their
+ * buffers as soon as they know. */
+static void large(void)
+{
+    const int count = LONG / 2 / size;
+    char *in = memory + LONG / 2;
+    pthread_t killer;
+    int err = MPI_SUCCESS;
+
+    if (is_victim()) {
+        CHECK(pthread_create(&killer, NULL, kill_soon, NULL) == 0);
+    }
+    while (err == MPI_SUCCESS) {
+        err = MPI_Alltoall(memory, count, MPI_BYTE, in, count, MPI_BYTE, MPI_COMM_WORLD);
+        if (err == MPI_SUCCESS) {
+            err = MPI_Allreduce(memory, in, LONG / 2, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+        }
+    }
+    check_error(err);
+    memset(memory, rank, LONG);
+    check_error(MPI_Bcast(memory, LONG, MPI_BYTE, 0, MPI_COMM_WORLD));
+    for (int i = 0; i < LONG; i++) {
+        CHECK(memory[i] == (char)rank);
+    }
+}
+
 static void barrier(void)
 {
     if (is_victim()) {
@@ -553,6 +579,7 @@ static const struct gone_case cases[] = {
     {"announced", announced},
     {"collectives", collectives},
     {"revoked", revoked},
+    {"large", large},
     {"barrier", barrier},
     {"inside", barrier_inside},
     {"go-on", go_on},

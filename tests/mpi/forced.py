@@ -14,7 +14,8 @@ import sys
 
 RANKS = (2, 5)
 CASES = {"together": 100, "each": 150}
-SENT = {"allgather=bruck": 3, "allgather=ring": 4, "allgather=direct": 4}  # by 5 ranks
+SENT = {"allgather=bruck": 3, "allgather=ring": 4, "allgather=direct": 4,
+        "allgather=flags": 0, "allgather=shared": 0}  # by each of 5 ranks
 WRONG = "allgather=tree"
 
 

@@ -7,6 +7,9 @@
  * not woken; and a call that took longer was woken at most once for each thing it waits
  * for. So the bounds hold on a busy machine too. The script adds the sleeps for which a
  * thread did not wait so long.
+ *
+ * Small collectives under way do not wake the progress thread of a rank that computes,
+ * unless another has waited for longer than a fixed time.
  */
 #include "check.h"
 
@@ -17,17 +20,21 @@
 enum {
     SMALL_ROUNDS = 100000,
     LONG_ROUNDS = 1000,
+    STEP_ROUNDS = 20000,
+    STEP_WORK = 1000,       /* turns: longer than a packet takes */
     LONG_BYTES = 64 * 1024, /* takes a fraction of PATIENCE */
     IDLE_SECONDS = 3,
     /* Switches by its own will in that time: a sleep takes one, a tick took thousands. */
     SWITCHES = 30,
 };
 
-static const double patience = 100e-6; /* WEFT_YIELD_NS */
+static const double patience = 100e-6;     /* WEFT_YIELD_NS */
+static const double step_patience = 50e-6; /* then others are asked for their steps */
 
 static int rank;
 static int other;
 static int may_be_woken;
+static int may_wake_thread; /* of the other */
 
 static double now(void)
 {
@@ -81,6 +88,35 @@ static void ping_pong(char *buffer, int bytes, int rounds)
             receive(buffer, bytes);
             send(buffer, bytes);
         }
+    }
+}
+
+static void compute(int turns)
+{
+    volatile double x = 0;
+
+    for (int i = 0; i < turns; i++) {
+        x = x * 0.5 + 1;
+    }
+}
+
+/* Who has waited for long rings once, and its next packets may do so, until the other
+ * has left MPI again. */
+static void collectives(void)
+{
+    for (int i = 0; i < STEP_ROUNDS; i++) {
+        MPI_Request request;
+        double began;
+        int sum;
+
+        CHECK(MPI_Iallreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD,
+                             &request) == MPI_SUCCESS);
+        compute(STEP_WORK);
+        began = now();
+        CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        CHECK(sum == 1);
+        may_wake_thread += now() - began >= step_patience ? 3 : 0;
+        allow(began, 1);
     }
 }
 
@@ -140,6 +176,8 @@ int main(int argc, char **argv)
         ping_pong(buffer, 8, SMALL_ROUNDS);
     } else if (strcmp(what, "long") == 0) {
         ping_pong(buffer, LONG_BYTES, LONG_ROUNDS);
+    } else if (strcmp(what, "steps") == 0) {
+        collectives();
     } else if (strcmp(what, "inside") == 0) {
         idle_inside(buffer);
     } else {
@@ -147,6 +185,7 @@ int main(int argc, char **argv)
         idle_outside(buffer);
     }
     printf("rank %d may be woken %d times\n", rank, may_be_woken);
+    printf("rank %d may wake a thread %d times\n", rank, may_wake_thread);
     free(buffer);
     return MPI_Finalize();
 }

@@ -204,24 +204,24 @@ static void every_category_is_found(void)
         int cvars = -1;
         int pvars = -1;
         int below = -1;
-        int indices[64];
+        int indices[256];
         int index = -1;
 
         CHECK(MPI_T_category_get_info(i, name, &name_length, text, &text_length, &cvars,
                                       &pvars, &below) == MPI_SUCCESS);
         CHECK(MPI_T_category_get_index(name, &index) == MPI_SUCCESS && index == i);
         CHECK(cvars + pvars + below > 0);
-        CHECK(MPI_T_category_get_cvars(i, 64, indices) == MPI_SUCCESS);
-        CHECK(MPI_T_category_get_pvars(i, 64, indices) == MPI_SUCCESS);
+        CHECK(MPI_T_category_get_cvars(i, 256, indices) == MPI_SUCCESS);
+        CHECK(MPI_T_category_get_pvars(i, 256, indices) == MPI_SUCCESS);
         for (int v = 0; v < pvars; v++) {
             CHECK(indices[v] >= 0 && (v == 0 || indices[v] > indices[v - 1]));
         }
-        CHECK(MPI_T_category_get_categories(i, 64, indices) == MPI_SUCCESS);
+        CHECK(MPI_T_category_get_categories(i, 256, indices) == MPI_SUCCESS);
         for (int c = 0; c < below; c++) {
             CHECK(indices[c] > i && indices[c] < number);
         }
         CHECK(MPI_T_category_get_num_events(i, &count) == MPI_SUCCESS && count == 0);
-        CHECK(MPI_T_category_get_events(i, 64, indices) == MPI_SUCCESS);
+        CHECK(MPI_T_category_get_events(i, 256, indices) == MPI_SUCCESS);
         cvars_seen += cvars;
         pvars_seen += pvars;
         below_seen += below;

@@ -52,9 +52,12 @@ static const struct {
     {"all_pairs_at_once", case_all_pairs_at_once, 1, NETWORK},
     {"late_close", case_late_close, 1, NETWORK},
     {"paths", case_paths, 5, NETWORK},
+    {"flush", case_flush, 20, NETWORK},
+    {"atomics", case_atomics, 1, NETWORK},
     {"lost_with_pending_stream", case_lost_with_pending_stream, 1, NETWORK},
     {"lost_before_new_stream", case_lost_before_new_stream, 1, NETWORK},
     {"impostor", case_impostor, 1, NETWORK},
+    {"ports", case_ports, 1, NETWORK},
     {"counts", case_counts, 1, BOTH},
 };
 
@@ -134,10 +137,10 @@ static void open_once(const char *name)
     const char *pool = getenv("WEFT_TEST_POOL");
 
     if (pool != NULL) {
-        weft_msg_limits = (struct weft_msg_limits){
+        weft_ofi_slots_limit((struct weft_ofi_slots_limits){
             .receives = (uint32_t)atoi(pool),
             .window = 2 * (sizeof(struct weft_frame) + WEFT_MSG_PACKET_MAX),
-        };
+        });
     }
     suite_open(name);
     suite_meet_quietly();

@@ -100,6 +100,10 @@ uint64_t suite_await_word(uint32_t from);
 void suite_send_zcopy(uint32_t to, struct weft_path *way, size_t len, struct weft_op *op);
 void suite_send_word_by(uint32_t to, struct weft_path *way, uint64_t word);
 
+/* Registers `bytes` of ours, which the rank before us may reach then; *key is how we
+ * reach those of the next. */
+void *suite_exchange_keys(void *memory, size_t bytes, struct weft_key *key);
+
 /* The next rank, and the one before. */
 uint32_t suite_next(void);
 uint32_t suite_previous(void);
@@ -132,9 +136,12 @@ void case_idle_is_quiet(void);
 void case_all_pairs_at_once(void);
 void case_late_close(void);
 void case_paths(void);
+void case_flush(void);
+void case_atomics(void);
 void case_lost_with_pending_stream(void);
 void case_lost_before_new_stream(void);
 void case_impostor(void);
+void case_ports(void);
 void case_counts(void);
 
 #endif

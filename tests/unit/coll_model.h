@@ -11,6 +11,8 @@
  * if the operation does not commute, also that the ranks of the right one follow those of
  * the left one.
  *
+ * Algorithms for several nodes are tried with many layouts of ranks on nodes.
+ *
  * Every kind of call is of one family, and each family has a test that runs all
  * algorithms of its kinds in the table: test_coll_move.c, test_coll_reduce.c and
  * test_coll_around.c. test_coll_between.c runs what is between two groups.
@@ -23,7 +25,10 @@
 #include "coll/algorithms.h"
 #include "coll/shape.h"
 #include "sanitized.h"
+#include "sched/spread.h"
 #include "sched_model.h"
+
+#include <stdlib.h>
 
 /* Of many numbers of ranks, with a sanitizer, only some are tried. */
 enum { RANKS_STEP = IS_SANITIZED ? 5 : 1 };
@@ -40,30 +45,17 @@ static inline enum family family_of(enum weft_coll_kind kind)
     return facts->is_reduction ? REDUCES : MOVES;
 }
 
-/* The ith algorithm of a family, or NULL. */
+/* The ith algorithm of a family that has graphs, or NULL. */
 static inline const struct weft_algorithm *algorithm_of(enum family family, int i)
 {
     const struct weft_algorithm *at;
 
     for (int k = 0; (at = weft_algorithm_at(k)) != NULL; k++) {
-        if (family_of(at->kind) == family && i-- == 0) {
+        if (family_of(at->kind) == family && at->build != NULL && i-- == 0) {
             return at;
         }
     }
     return NULL;
-}
-
-/* Tries all algorithms of a family with `first` to `last` ranks. */
-static inline void try_family(enum family family, int first, int last, int step,
-                              void (*try_one)(const struct weft_algorithm *at, int n))
-{
-    const struct weft_algorithm *at;
-
-    for (int i = 0; (at = algorithm_of(family, i)) != NULL; i++) {
-        for (int n = first; n <= last; n += step) {
-            try_one(at, n);
-        }
-    }
 }
 
 /* Fails with what is wrong (sched_model.h), and with what. */
@@ -241,6 +233,109 @@ static inline void check_cost(struct weft_cost counted, struct weft_cost stated)
     assert_int_equal(counted.messages, stated.messages);
     assert_int_equal(counted.bytes, stated.bytes);
     assert_int_equal(counted.reduced, stated.reduced);
+}
+
+/* ---- nodes ---- */
+
+/* Where the ranks are, for algorithms that want to know it. */
+enum layout { ONE_NODE, BLOCKS, IN_TURN, UNEQUAL, SCATTERED, APART, LAYOUTS };
+
+static inline uint32_t node_in(enum layout layout, int rank, int n)
+{
+    const uint32_t r = (uint32_t)rank;
+
+    switch (layout) {
+    case BLOCKS: /* of three, and the rest */
+        return r / 3;
+    case IN_TURN: /* on three */
+        return r % 3;
+    case UNEQUAL: /* one, then three, five, seven... */
+        return (uint32_t)(r >= 1) + (r >= 4) + (r >= 9) + (r >= 16) + (r >= 25) +
+               (r >= 36) + (r >= 49);
+    case SCATTERED: /* on up to seven, the last ranks first */
+        return symbol_of(7, n, 0, r) % 7;
+    case APART:
+        return r;
+    default:
+        return 0;
+    }
+}
+
+/* The caller frees it; NULL: there is only one node. */
+static inline struct weft_spread *spread_in(enum layout layout, int n)
+{
+    uint32_t node_of[COST_RANKS_MOST];
+    struct weft_spread *spread;
+
+    assert_true(n <= COST_RANKS_MOST);
+    for (int rank = 0; rank < n; rank++) {
+        node_of[rank] = node_in(layout, rank, n);
+    }
+    spread = weft_spread_make(node_of, n, COST_RANKS_MOST);
+    assert_non_null(spread);
+    if (spread->nodes > 1) {
+        return spread;
+    }
+    free(spread);
+    return NULL;
+}
+
+/* The spread that is tried. */
+static struct weft_spread *tried_spread;
+
+/* Does it need several nodes? */
+static inline bool needs_nodes(const struct weft_algorithm *at)
+{
+    return at->fits != NULL &&
+           !at->fits(&(struct weft_shape){.n = 2, .unit = 1, .commutes = true});
+}
+
+static inline bool fits_nodes(const struct weft_algorithm *at, int n, bool commutes)
+{
+    return at->fits == NULL ||
+           at->fits(&(struct weft_shape){
+               .n = n, .unit = 1, .commutes = commutes, .spread = tried_spread});
+}
+
+/* Of many ranks, not all layouts are tried: one with neighbours, and now and then one
+ * without. */
+static inline bool is_layout_tried(enum layout layout, int n)
+{
+    return n <= 32 || layout == (n % 2 == 0 ? BLOCKS : UNEQUAL) ||
+           (layout == IN_TURN && n % 3 == 0);
+}
+
+/* Tries an algorithm with the layouts of n ranks that matter to it. */
+static inline void try_layouts(const struct weft_algorithm *at, int n,
+                               void (*try_one)(const struct weft_algorithm *at, int n))
+{
+    const int last = needs_nodes(at) ? LAYOUTS - 1 : ONE_NODE;
+    int tried = 0;
+
+    for (int layout = ONE_NODE; layout <= last; layout++) {
+        tried_spread = spread_in((enum layout)layout, n);
+        if ((last == ONE_NODE || is_layout_tried((enum layout)layout, n)) &&
+            fits_nodes(at, n, true)) {
+            try_one(at, n);
+            tried++;
+        }
+        free(tried_spread);
+        tried_spread = NULL;
+    }
+    assert_true(tried > 0 || n == 1);
+}
+
+/* Tries all algorithms of a family with `first` to `last` ranks. */
+static inline void try_family(enum family family, int first, int last, int step,
+                              void (*try_one)(const struct weft_algorithm *at, int n))
+{
+    const struct weft_algorithm *at;
+
+    for (int i = 0; (at = algorithm_of(family, i)) != NULL; i++) {
+        for (int n = first; n <= last; n += step) {
+            try_layouts(at, n, try_one);
+        }
+    }
 }
 
 #endif

@@ -154,11 +154,24 @@ static struct net_packet *new_packet(const struct weft_path *path, const void *h
     return packet;
 }
 
+static bool refuses(int *times)
+{
+    if (*times == 0) {
+        return false;
+    }
+    --*times;
+    return true;
+}
+
 static enum weft_rc net_send(struct weft_path *path, const void *header, const void *data,
                              size_t len, unsigned flags)
 {
-    struct net_packet *packet = new_packet(path, header);
+    struct net_packet *packet;
 
+    if (refuses(&fake_net.refuse_send)) {
+        return WEFT_AGAIN;
+    }
+    packet = new_packet(path, header);
     if (len > fake_net.packet_max) {
         fail("a packet is too long");
     }
@@ -188,15 +201,6 @@ static enum weft_rc begin(struct weft_op *op, void *to, const void *from, size_t
     }
     net.pending[fake_net.pending++] = (struct pending){op, to, from, len};
     return WEFT_PENDING;
-}
-
-static bool refuses(int *times)
-{
-    if (*times == 0) {
-        return false;
-    }
-    --*times;
-    return true;
 }
 
 static enum weft_rc net_send_zcopy(struct weft_path *path, const void *header,
@@ -296,7 +300,7 @@ static void finish_all(void)
 static bool is_ordered(const struct weft_header *header)
 {
     return header->kind == WEFT_PKT_EAGER || header->kind == WEFT_PKT_ANNOUNCE ||
-           header->kind == WEFT_PKT_DATA;
+           header->kind == WEFT_PKT_DATA || header->kind == WEFT_PKT_STORED;
 }
 
 static struct weft_peer *sender_of(const struct arrival *a)

@@ -37,6 +37,7 @@ struct fake_net {
     uint32_t zcopy_max;  /* before the first contact */
     int refuse_zcopy;    /* so many zero-copy sends find no room */
     int refuse_rma;      /* so many puts and gets */
+    int refuse_send;     /* so many packets that are copied */
     bool refuse_mr;      /* no memory can be registered */
     bool has_events;     /* a descriptor is readable while something has come */
     bool prefers_get;    /* receivers get long messages; before the first contact */

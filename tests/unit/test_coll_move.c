@@ -6,8 +6,6 @@
  */
 #include "coll_model.h"
 
-#include <stdlib.h>
-
 enum { EACH = 17, MOST = 64, UNTOUCHED = 0xee };
 
 /* One operation, the same for all ranks. */
@@ -188,10 +186,23 @@ static struct weft_cost stated_cost(const struct weft_shape *shape)
     return op.algorithm->cost != NULL ? op.algorithm->cost(shape) : cost_of_blocks();
 }
 
+/* What all ranks know: of blocks of several sizes, those that each rank gets. */
 static struct weft_shape shape_of_all(void)
 {
+    static uint64_t from[COST_RANKS_MOST];
+    const bool is_known = op.algorithm->kind == WEFT_COLL_ALLGATHERV;
+
+    for (int rank = 0; rank < op.n && is_known; rank++) {
+        from[rank] = size_of(rank, 0);
+    }
     return (struct weft_shape){
-        .n = op.n, .root = op.root, .bytes = op.bytes, .given = op.bytes};
+        .n = op.n,
+        .root = op.root,
+        .bytes = op.bytes,
+        .given = op.bytes,
+        .from = is_known ? from : NULL,
+        .spread = tried_spread,
+    };
 }
 
 static bool all_have_begun(const struct model *model, int rank, int other)
@@ -310,23 +321,46 @@ static void every_algorithm_moves_every_byte_among_many(void **state)
 }
 
 /* As many messages and bytes as is stated, up to a thousand ranks. */
+static void try_cost(const struct weft_algorithm *algorithm, int n)
+{
+    op.algorithm = algorithm;
+    op.n = n;
+    op.root = facts()->is_rooted ? op.n / 3 : 0;
+    op.is_in_place = false;
+    for (int size = op.n < 100 ? 0 : 2; size < 3; size++) {
+        struct weft_shape shape;
+
+        op.bytes = size_at(size);
+        shape = shape_of_all();
+        check_cost(count_built(build, &shape), stated_cost(&shape));
+    }
+}
+
 static void every_algorithm_costs_what_is_stated(void **state)
+{
+    (void)state;
+    for (int k = 0; cost_ranks(k) != 0; k++) {
+        try_family(MOVES, cost_ranks(k), cost_ranks(k), 1, try_cost);
+    }
+}
+
+/* A bcast of several segments, of which the last is short. */
+static void a_chain_moves_every_segment(void **state)
 {
     const struct weft_algorithm *at;
 
     (void)state;
     for (int i = 0; (at = algorithm_of(MOVES, i)) != NULL; i++) {
-        for (int k = 0; cost_ranks(k) != 0; k++) {
-            op.algorithm = at;
-            op.n = cost_ranks(k);
-            op.root = facts()->is_rooted ? op.n / 3 : 0;
-            op.is_in_place = false;
-            for (int size = op.n < 100 ? 0 : 2; size < 3; size++) {
-                struct weft_shape shape;
-
-                op.bytes = size_at(size);
-                shape = shape_of_all();
-                check_cost(count_built(build, &shape), stated_cost(&shape));
+        if (at->kind == WEFT_COLL_BCAST && strcmp(at->name, "chain") == 0) {
+            for (int layout = BLOCKS; layout < LAYOUTS; layout++) {
+                tried_spread = spread_in((enum layout)layout, 7);
+                op.algorithm = at;
+                op.n = 7;
+                op.bytes = (300 << 10) + 1;
+                op.is_in_place = false;
+                try_roots(3);
+                free(tried_spread);
+                tried_spread = NULL;
             }
         }
     }
@@ -334,19 +368,25 @@ static void every_algorithm_costs_what_is_stated(void **state)
 
 /* ---- the choice ---- */
 
-static const char *chosen(enum weft_coll_kind kind, int n, uint64_t bytes)
+static const struct weft_algorithm *choose(enum weft_coll_kind kind, int n,
+                                           uint64_t bytes)
 {
     uint64_t from[COST_RANKS_MOST];
-    const struct weft_shape shape = {
-        .n = n, .bytes = bytes, .given = bytes, .from = from};
+    const struct weft_shape shape = {.n = n,
+                                     .bytes = bytes,
+                                     .given = bytes,
+                                     .from = from,
+                                     .nodes =
+                                         tried_spread != NULL ? tried_spread->nodes : 1,
+                                     .spread = tried_spread};
 
     for (int i = 0; i < n; i++) {
         from[i] = bytes;
     }
-    return weft_algorithm_choose(kind, &shape)->name;
+    return weft_algorithm_choose(kind, &shape);
 }
 
-/* Blocks on both sides of each threshold, by the algorithm that is chosen for them. */
+/* From a byte to so many that they are announced, by the algorithm that is chosen. */
 static void what_is_chosen_moves_every_byte(void **state)
 {
     const struct weft_algorithm *at;
@@ -354,15 +394,12 @@ static void what_is_chosen_moves_every_byte(void **state)
     (void)state;
     for (int i = 0; (at = algorithm_of(MOVES, i)) != NULL; i++) {
         for (op.n = 2; op.n <= 17; op.n += op.n % 4 == 1 ? 3 : 1) {
-            const uint64_t blocks[] = {128, 1 << 10, (16 << 10) / (uint64_t)op.n};
-            const uint64_t data[] = {64 << 10, (4 << 10) * (uint64_t)op.n, 1 << 10};
-
             op.algorithm = at;
             op.root = facts()->is_rooted ? op.n - 1 : 0;
             op.is_in_place = false;
-            for (int k = 0; k < 9; k++) {
-                op.bytes = (is_bcast() ? data : blocks)[k / 3] + (uint64_t)(k % 3) - 1;
-                if (strcmp(chosen(at->kind, op.n, op.bytes), at->name) == 0) {
+            for (op.bytes = 1; op.bytes <= (is_bcast() ? 1 << 16 : 1 << 10);
+                 op.bytes = 4 * op.bytes + 1) {
+                if (choose(at->kind, op.n, op.bytes) == at) {
                     try_op(1);
                 }
             }
@@ -375,21 +412,43 @@ static void size_and_ranks_decide(void **state)
     const uint64_t large = 1 << 20;
 
     (void)state;
-    assert_string_equal(chosen(WEFT_COLL_BCAST, 16, 8), "binomial");
-    assert_string_equal(chosen(WEFT_COLL_BCAST, 2, large), "binomial");
-    assert_string_equal(chosen(WEFT_COLL_BCAST, 16, large), "split");
-    assert_string_equal(chosen(WEFT_COLL_GATHER, 16, 8), "binomial");
-    assert_string_equal(chosen(WEFT_COLL_GATHER, 16, large), "direct");
-    assert_string_equal(chosen(WEFT_COLL_SCATTER, 16, 8), "binomial");
-    assert_string_equal(chosen(WEFT_COLL_SCATTER, 3, 8), "direct");
-    assert_string_equal(chosen(WEFT_COLL_ALLGATHER, 16, 8), "bruck");
-    assert_string_equal(chosen(WEFT_COLL_ALLGATHER, 16, large), "ring");
-    assert_string_equal(chosen(WEFT_COLL_ALLGATHER, 3, 8), "direct");
-    assert_string_equal(chosen(WEFT_COLL_ALLGATHERV, 16, 8), "direct");
-    assert_string_equal(chosen(WEFT_COLL_ALLGATHERV, 16, large), "ring");
-    assert_string_equal(chosen(WEFT_COLL_ALLTOALL, 64, 8), "bruck");
-    assert_string_equal(chosen(WEFT_COLL_ALLTOALL, 4, 8), "direct");
-    assert_string_equal(chosen(WEFT_COLL_ALLTOALL, 64, large), "pairwise");
+    assert_string_equal(choose(WEFT_COLL_BCAST, 16, 8)->name, "binomial");
+    assert_string_equal(choose(WEFT_COLL_BCAST, 2, large)->name, "binomial");
+    assert_string_equal(choose(WEFT_COLL_BCAST, 16, 16 * large)->name, "split");
+    assert_string_equal(choose(WEFT_COLL_GATHER, 64, 8)->name, "binomial");
+    assert_string_equal(choose(WEFT_COLL_GATHER, 16, large)->name, "direct");
+    assert_string_equal(choose(WEFT_COLL_SCATTER, 64, 8)->name, "binomial");
+    assert_string_equal(choose(WEFT_COLL_SCATTER, 3, 8)->name, "direct");
+    assert_string_equal(choose(WEFT_COLL_ALLGATHER, 64, 8)->name, "bruck");
+    assert_string_equal(choose(WEFT_COLL_ALLGATHER, 3, 8)->name, "direct");
+    assert_string_equal(choose(WEFT_COLL_ALLTOALL, 64, large)->name, "direct");
+    assert_string_equal(choose(WEFT_COLL_ALLTOALL, 4, 8)->name, "direct");
+}
+
+/* Of several nodes, not of ranks that are all on nodes of their own. */
+static void nodes_decide(void **state)
+{
+    (void)state;
+    tried_spread = spread_in(BLOCKS, 12);
+    assert_string_equal(choose(WEFT_COLL_BARRIER, 12, 0)->name, "levels");
+    assert_string_equal(choose(WEFT_COLL_BCAST, 12, 8)->name, "levels");
+    assert_string_equal(choose(WEFT_COLL_BCAST, 12, 1 << 20)->name, "chain");
+    assert_string_equal(choose(WEFT_COLL_ALLGATHER, 12, 8)->name, "levels");
+    assert_string_equal(choose(WEFT_COLL_ALLGATHER, 12, 1 << 20)->name, "direct");
+    free(tried_spread);
+    tried_spread = spread_in(IN_TURN, 12);
+    assert_string_equal(choose(WEFT_COLL_BCAST, 12, 8)->name, "levels");
+    assert_string_equal(choose(WEFT_COLL_ALLGATHER, 12, 8)->name, "bruck");
+    free(tried_spread);
+    tried_spread = spread_in(BLOCKS, 48);
+    assert_string_equal(choose(WEFT_COLL_BCAST, 48, 1 << 10)->name, "levels");
+    assert_string_equal(choose(WEFT_COLL_BCAST, 48, 1 << 20)->name, "chain");
+    assert_string_equal(choose(WEFT_COLL_BCAST, 48, 1 << 24)->name, "chain");
+    free(tried_spread);
+    tried_spread = spread_in(APART, 12);
+    assert_string_equal(choose(WEFT_COLL_BCAST, 12, 8)->name, "levels");
+    free(tried_spread);
+    tried_spread = NULL;
 }
 
 int main(void)
@@ -398,8 +457,10 @@ int main(void)
         cmocka_unit_test(every_algorithm_moves_every_byte),
         cmocka_unit_test(every_algorithm_moves_every_byte_among_many),
         cmocka_unit_test(every_algorithm_costs_what_is_stated),
+        cmocka_unit_test(a_chain_moves_every_segment),
         cmocka_unit_test(what_is_chosen_moves_every_byte),
         cmocka_unit_test(size_and_ranks_decide),
+        cmocka_unit_test(nodes_decide),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -216,8 +216,11 @@ enum { WAYS = 4 }; /* both kinds of operation, in place or not */
 static bool set_way(const struct weft_algorithm *algorithm, int n, int way)
 {
     trial.algorithm = algorithm;
-    trial.shape = (struct weft_shape){
-        .n = n, .unit = UNIT, .commutes = way % 2 == 0, .is_in_place = way / 2 != 0};
+    trial.shape = (struct weft_shape){.n = n,
+                                      .unit = UNIT,
+                                      .commutes = way % 2 == 0,
+                                      .is_in_place = way / 2 != 0,
+                                      .spread = tried_spread};
     return algorithm->fits == NULL || algorithm->fits(&trial.shape);
 }
 
@@ -267,10 +270,13 @@ static void every_algorithm_fits_an_operation_that_commutes(void **state)
     const struct weft_algorithm *at;
 
     (void)state;
+    tried_spread = spread_in(APART, 2);
     for (int i = 0; (at = algorithm_of(REDUCES, i)) != NULL; i++) {
         assert_non_null(at->cost);
         assert_true(set_way(at, 2, 0) && set_way(at, 2, 2));
     }
+    free(tried_spread);
+    tried_spread = NULL;
 }
 
 static void every_result_has_every_rank_once(void **state)
@@ -287,41 +293,40 @@ static void many_ranks_are_no_different(void **state)
 }
 
 /* As many messages, bytes and reductions as is stated, up to a thousand ranks. */
+static void try_cost(const struct weft_algorithm *algorithm, int n)
+{
+    for (int way = 0; way < 2; way++) {
+        for (int size = n < 100 ? 0 : 2 + n % 4;
+             size < SIZES && set_way(algorithm, n, way); size += 2) {
+            set_size(size);
+            trial.shape.root = has_root() ? n / 3 : 0;
+            check_cost(count_built(build, &trial.shape), algorithm->cost(&trial.shape));
+        }
+    }
+}
+
 static void every_algorithm_costs_what_is_stated(void **state)
 {
-    const struct weft_algorithm *at;
-
     (void)state;
-    for (int i = 0; (at = algorithm_of(REDUCES, i)) != NULL; i++) {
-        for (int k = 0; cost_ranks(k) != 0; k++) {
-            for (int way = 0; way < 2; way++) {
-                for (int size = cost_ranks(k) < 100 ? 0 : 2 + k % 4;
-                     size < SIZES && set_way(at, cost_ranks(k), way); size += 2) {
-                    set_size(size);
-                    trial.shape.root = has_root() ? trial.shape.n / 3 : 0;
-                    check_cost(count_built(build, &trial.shape), at->cost(&trial.shape));
-                }
-            }
-        }
+    for (int k = 0; cost_ranks(k) != 0; k++) {
+        try_family(REDUCES, cost_ranks(k), cost_ranks(k), 1, try_cost);
     }
 }
 
 /* ---- the choice ---- */
 
-/* Data on both sides of each threshold, by the algorithm that is chosen for them. */
+/* From an element to so many that they are announced, by what is chosen for them. */
 static void what_is_chosen_has_every_rank_once(void **state)
 {
-    static const uint64_t thresholds[] = {8192, 16384, 65536};
     const struct weft_algorithm *at;
 
     (void)state;
     for (int i = 0; (at = algorithm_of(REDUCES, i)) != NULL; i++) {
-        for (int k = 0; k < 3 * 2 * WAYS * 5; k++) {
+        for (int k = 0; k < 6 * WAYS * 5; k++) {
             const int n = 2 + k / 6 / WAYS;
 
             if (set_way(at, n, k / 6 % WAYS)) {
-                trial.shape.bytes =
-                    (thresholds[k % 3] / UNIT + (uint64_t)(k / 3 % 2)) * UNIT;
+                trial.shape.bytes = (UINT64_C(1) << 2 * (k % 6)) * UNIT;
                 if (at->kind == WEFT_COLL_REDUCE_SCATTER) {
                     set_parts((uint64_t)n * trial.shape.bytes / UNIT);
                 }
@@ -335,8 +340,13 @@ static void what_is_chosen_has_every_rank_once(void **state)
 
 static const char *chosen(enum weft_coll_kind kind, int n, uint64_t bytes, bool commutes)
 {
-    const struct weft_shape shape = {
-        .n = n, .bytes = bytes, .unit = 1, .commutes = commutes};
+    const struct weft_shape shape = {.n = n,
+                                     .bytes = bytes,
+                                     .unit = 1,
+                                     .commutes = commutes,
+                                     .nodes =
+                                         tried_spread != NULL ? tried_spread->nodes : 1,
+                                     .spread = tried_spread};
 
     return weft_algorithm_choose(kind, &shape)->name;
 }
@@ -350,15 +360,33 @@ static void size_ranks_and_operation_decide(void **state)
     assert_string_equal(chosen(WEFT_COLL_REDUCE, 16, large, true), "rabenseifner");
     assert_string_equal(chosen(WEFT_COLL_REDUCE, 16, large, false), "binomial");
     assert_string_equal(chosen(WEFT_COLL_ALLREDUCE, 16, 8, false), "doubling");
-    assert_string_equal(chosen(WEFT_COLL_ALLREDUCE, 2, large, true), "doubling");
     assert_string_equal(chosen(WEFT_COLL_ALLREDUCE, 16, large, true), "rabenseifner");
-    assert_string_equal(chosen(WEFT_COLL_ALLREDUCE, 16, large, false), "binomial");
+    assert_string_equal(chosen(WEFT_COLL_ALLREDUCE, 16, large, false), "doubling");
     assert_string_equal(chosen(WEFT_COLL_REDUCE_SCATTER_BLOCK, 16, 8, true), "halving");
-    assert_string_equal(chosen(WEFT_COLL_REDUCE_SCATTER_BLOCK, 16, large, true),
+    assert_string_equal(chosen(WEFT_COLL_REDUCE_SCATTER_BLOCK, 15, large, true),
                         "pairwise");
     assert_string_equal(chosen(WEFT_COLL_REDUCE_SCATTER_BLOCK, 16, large, false), "root");
     assert_string_equal(chosen(WEFT_COLL_SCAN, 16, 8, false), "doubling");
-    assert_string_equal(chosen(WEFT_COLL_EXSCAN, 16, large, true), "linear");
+    assert_string_equal(chosen(WEFT_COLL_EXSCAN, 16, large, true), "doubling");
+}
+
+static void nodes_decide(void **state)
+{
+    const uint64_t large = 1 << 20;
+
+    (void)state;
+    tried_spread = spread_in(BLOCKS, 12);
+    assert_string_equal(chosen(WEFT_COLL_REDUCE, 12, 8, false), "levels");
+    assert_string_equal(chosen(WEFT_COLL_ALLREDUCE, 12, 8, false), "levels");
+    assert_string_equal(chosen(WEFT_COLL_ALLREDUCE, 12, large, true), "lanes");
+    assert_string_equal(chosen(WEFT_COLL_ALLREDUCE, 12, large, false), "levels");
+    free(tried_spread);
+    tried_spread = spread_in(IN_TURN, 12);
+    assert_string_equal(chosen(WEFT_COLL_REDUCE, 12, 8, true), "levels");
+    assert_string_equal(chosen(WEFT_COLL_REDUCE, 12, 8, false), "binomial");
+    assert_string_equal(chosen(WEFT_COLL_ALLREDUCE, 12, 8, false), "doubling");
+    free(tried_spread);
+    tried_spread = NULL;
 }
 
 int main(void)
@@ -370,6 +398,7 @@ int main(void)
         cmocka_unit_test(every_algorithm_costs_what_is_stated),
         cmocka_unit_test(what_is_chosen_has_every_rank_once),
         cmocka_unit_test(size_ranks_and_operation_decide),
+        cmocka_unit_test(nodes_decide),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

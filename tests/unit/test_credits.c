@@ -91,6 +91,47 @@ static void credits_are_due_before_the_sender_runs_out(void **state)
     assert_true(weft_credits_are_due(&c, WINDOW / 2));
 }
 
+/* Those of three peers, of which some can be returned at a time. */
+struct peers {
+    struct weft_credits each[3];
+    bool is_open[3];
+    int tries;
+};
+
+static bool try(void *argument, struct weft_credits *c)
+{
+    struct peers *peers = argument;
+
+    peers->tries++;
+    return peers->is_open[c - peers->each];
+}
+
+static void credits_that_were_put_off_are_tried_until_they_are_returned(void **state)
+{
+    struct weft_credits_due due = {.first = NULL};
+    struct peers peers = {.tries = 0};
+
+    (void)state;
+    assert_false(weft_credits_are_refused(&due));
+    for (int i = 0; i < 3; i++) {
+        assert_false(weft_credits_are_put_off(&peers.each[i]));
+        weft_credits_put_off(&due, &peers.each[i]);
+    }
+    assert_true(weft_credits_are_refused(&due)); /* for all that is known */
+    peers.is_open[1] = true;
+    weft_credits_try_again(&due, try, &peers);
+    assert_int_equal(peers.tries, 3);
+    assert_true(weft_credits_are_put_off(&peers.each[0]));
+    assert_false(weft_credits_are_put_off(&peers.each[1]));
+    assert_true(weft_credits_are_put_off(&peers.each[2]));
+    peers.is_open[0] = true;
+    peers.is_open[2] = true;
+    weft_credits_try_again(&due, try, &peers);
+    assert_int_equal(peers.tries, 5);
+    assert_null(due.first);
+    assert_false(weft_credits_are_refused(&due));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -100,6 +141,7 @@ int main(void)
         cmocka_unit_test(more_than_was_sent_is_refused),
         cmocka_unit_test(counts_may_wrap),
         cmocka_unit_test(credits_are_due_before_the_sender_runs_out),
+        cmocka_unit_test(credits_that_were_put_off_are_tried_until_they_are_returned),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -456,6 +456,31 @@ static void a_confirm_is_told_from_an_ask_by_what_precedes_it(void **state)
     assert_int_equal(stream, STREAM);
 }
 
+/* Where there is no connection, what is sent shows that both ends have met. */
+static void a_pass_is_the_same_at_both_ends_and_nowhere_else(void **state)
+{
+    struct weft_handshake_self stranger = listener;
+    uint8_t of_caller[WEFT_PASS_BYTES];
+    uint8_t pass[WEFT_PASS_BYTES];
+    struct meeting first;
+    struct meeting second;
+
+    (void)state;
+    meet(&first);
+    meet(&second);
+    weft_handshake_pass(&caller, &first.of_caller, of_caller);
+    weft_handshake_pass(&listener, &first.of_listener, pass);
+    assert_memory_equal(pass, of_caller, sizeof(pass));
+    weft_handshake_pass(&listener, &second.of_listener, pass);
+    assert_memory_not_equal(pass, of_caller, sizeof(pass));
+    stranger.secret = other_secret;
+    weft_handshake_pass(&stranger, &first.of_listener, pass);
+    assert_memory_not_equal(pass, of_caller, sizeof(pass));
+    assert_memory_not_equal(first.confirm + sizeof(first.confirm) -
+                                WEFT_HANDSHAKE_TAG_BYTES,
+                            of_caller, sizeof(of_caller));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -477,6 +502,7 @@ int main(void)
         cmocka_unit_test(of_two_asks_that_cross_the_lower_ranks_stands),
         cmocka_unit_test(a_refusal_says_why_whatever_its_byte),
         cmocka_unit_test(a_confirm_is_told_from_an_ask_by_what_precedes_it),
+        cmocka_unit_test(a_pass_is_the_same_at_both_ends_and_nowhere_else),
     };
 
     return cmocka_run_group_tests(tests, load, NULL);

@@ -6,6 +6,7 @@
 
 #include "node/heap.h"
 
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -195,6 +196,28 @@ static void a_segment_without_a_heap_has_no_extents(void **state)
         weft_heap_map(&nodes[0], (struct weft_extent){jobs[0].segment.heap_at, PAGE}));
 }
 
+/* A file system may run full, and a page that is not there then is a deadly signal. */
+static void a_file_with_a_name_has_its_pages_at_once(void **state)
+{
+    FILE *file = tmpfile();
+    const struct weft_segment *segment = &jobs[0].segment;
+    struct stat before;
+    struct stat after;
+
+    (void)state;
+    assert_non_null(file);
+    if (ftruncate(fileno(file), (off_t)(segment->heap_at + segment->heap_bytes)) != 0) {
+        fclose(file);
+        skip(); /* no file system here has such files */
+    }
+    assert_true(dup2(fileno(file), segment->fd) >= 0);
+    assert_int_equal(fstat(fileno(file), &before), 0);
+    take(0, MANY * PAGE);
+    assert_int_equal(fstat(fileno(file), &after), 0);
+    assert_true((after.st_blocks - before.st_blocks) * 512 >= MANY * PAGE);
+    fclose(file);
+}
+
 /* A peer says where: what is not in the heap is not mapped. */
 static void what_is_no_extent_is_not_mapped(void **state)
 {
@@ -227,6 +250,7 @@ int main(void)
         CASE(pieces_that_are_free_become_one_again),
         CASE(extents_never_overlap),
         CASE(a_segment_without_a_heap_has_no_extents),
+        CASE(a_file_with_a_name_has_its_pages_at_once),
         CASE(what_is_no_extent_is_not_mapped),
     };
 

@@ -22,6 +22,8 @@
 
 enum { PATIENCE_S = 20, PACKETS = 0, CONNECTIONS = 1, LONG_MS = 3600 * 1000 };
 
+static const struct weft_packet_ops net_ops;
+
 static struct {
     int descriptors[WEFT_DESCRIPTORS];
     enum weft_rc answer; /* of the next arm() */
@@ -108,6 +110,20 @@ static int net_poll(struct weft_transport *tp, int budget)
     return 0;
 }
 
+/* The first contact brings it up. */
+static enum weft_rc net_connect(struct weft_transport *tp, struct weft_peer *peer,
+                                uint64_t process, struct weft_path **out)
+{
+    static struct weft_path path;
+
+    path = (struct weft_path){
+        .packets = &net_ops, .transport = tp, .peer = peer, .process = process};
+    close_descriptors();
+    *out = &path;
+    net.answer = WEFT_PENDING;
+    return make_descriptors() ? WEFT_OK : WEFT_ERR_SYSTEM;
+}
+
 static void net_count(const struct weft_transport *tp, struct weft_traffic *traffic)
 {
     (void)tp;
@@ -118,6 +134,7 @@ static const struct weft_packet_ops net_ops = {
     .name = "two descriptors",
     .open = net_open,
     .close = net_close,
+    .connect = net_connect,
     .descriptors = net_descriptors,
     .deadline = net_deadline,
     .warm_up = net_warm_up,
@@ -271,6 +288,22 @@ static void a_network_that_came_up_has_its_new_descriptors_watched(void **state)
     assert_int_equal(net.calls, 1);
 }
 
+/* Nobody arms: what was to be sent may have failed at once. */
+static void a_network_that_first_contact_brings_up_is_watched_at_once(void **state)
+{
+    struct weft_peer peer = {.process = weft_process(FIXTURE_JOB, FAKE_PEERS)};
+
+    (void)state;
+    weft_lock();
+    assert_int_equal(weft_engine_reach(&peer), WEFT_OK);
+    weft_unlock();
+    assert_int_equal(net.calls, 1); /* for a thread that polls, and arms */
+    weft_network_thread_start();
+    let_come(CONNECTIONS);
+    wait_for(&net.has_come);
+    assert_int_equal(net.calls, 2);
+}
+
 /* The caller polls instead of sleeping, and the next poll looks at this network. */
 static void a_network_with_something_to_take_is_due(void **state)
 {
@@ -331,6 +364,7 @@ int main(void)
         CASE(a_deadline_calls_for_a_thread_that_polls),
         CASE(a_later_arming_moves_the_deadline),
         CASE(a_network_that_came_up_has_its_new_descriptors_watched),
+        CASE(a_network_that_first_contact_brings_up_is_watched_at_once),
         CASE(a_network_with_something_to_take_is_due),
         CASE(the_first_rank_of_a_node_prepares_its_first_contact_at_once),
         CASE(another_rank_prepares_it_when_a_connection_comes),

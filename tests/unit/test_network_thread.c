@@ -9,7 +9,9 @@
 
 #include "engine/lock.h"
 #include "engine/network_thread.h"
+#include "engine/thread.h"
 
+#include <sched.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/eventfd.h>
@@ -232,6 +234,42 @@ static void a_network_without_descriptors_is_polled_by_the_clock(void **state)
     }
 }
 
+/* One that the kernel moves meanwhile has left it, too: then the next one is avoided. */
+static int avoid_where_it_is(cpu_set_t *left, int *avoided)
+{
+    int processor;
+
+    do {
+        processor = sched_getcpu();
+        weft_thread_avoid(processor, avoided);
+        sched_getaffinity(0, sizeof(*left), left);
+    } while (CPU_ISSET((size_t)processor, left));
+    return processor;
+}
+
+static void a_thread_leaves_the_processor_that_it_is_to_avoid(void **state)
+{
+    cpu_set_t all;
+    cpu_set_t left;
+    int avoided = -1;
+    int first;
+    int next;
+
+    (void)state;
+    sched_getaffinity(0, sizeof(all), &all);
+    if (CPU_COUNT(&all) < 2) {
+        skip();
+    }
+    first = avoid_where_it_is(&left, &avoided);
+    assert_int_not_equal(sched_getcpu(), first);
+    assert_int_equal(CPU_COUNT(&left), CPU_COUNT(&all) - 1);
+    next = avoid_where_it_is(&left, &avoided);
+    assert_int_not_equal(next, first);
+    assert_true(CPU_ISSET((size_t)first, &left));
+    assert_int_equal(CPU_COUNT(&left), CPU_COUNT(&all) - 1);
+    sched_setaffinity(0, sizeof(all), &all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +279,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_network_without_descriptors_is_polled_by_the_clock, open_mute,
             close_fixture),
+        cmocka_unit_test(a_thread_leaves_the_processor_that_it_is_to_avoid),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

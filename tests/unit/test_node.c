@@ -92,12 +92,12 @@ static void only_ranks_that_have_mapped_the_segment_are_found(void **state)
 
 static void a_notice_rings_only_who_asked_for_that_much(void **state)
 {
-    static const enum weft_wake_level levels[] = {WEFT_WAKE_REQUESTS, WEFT_WAKE_ANYTHING,
-                                                  WEFT_WAKE_ALL};
+    static const enum weft_wake_level levels[] = {WEFT_WAKE_REQUESTS, WEFT_WAKE_STEPS,
+                                                  WEFT_WAKE_ANYTHING, WEFT_WAKE_ALL};
 
     (void)state;
-    for (size_t out = 0; out < 3; out++) {
-        for (size_t needed = 0; needed < 3; needed++) {
+    for (size_t out = 0; out < 4; out++) {
+        for (size_t needed = 0; needed < 4; needed++) {
             const uint32_t before = doorbell() + progress_bell();
 
             (void)weft_node_publish(&nodes[0], levels[out]);
@@ -129,6 +129,27 @@ static void each_sleeper_has_its_own_bell_and_is_rung_once(void **state)
     weft_node_notice_urgent(other());
     assert_int_equal(progress_bell(), 1);
     assert_int_equal(doorbell(), 1);
+}
+
+static void who_awaits_a_step_rings_only_who_has_one_under_way(void **state)
+{
+    static const enum weft_wake_level levels[] = {WEFT_WAKE_REQUESTS, WEFT_WAKE_ANYTHING,
+                                                  WEFT_WAKE_ALL, WEFT_WAKE_STEPS};
+
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_false(weft_node_is_awaited(&nodes[0]));
+        weft_node_publish_leaving(&nodes[0], levels[i]);
+        weft_node_await(other());
+        assert_true(weft_node_is_awaited(&nodes[0]));
+        weft_node_await(other());
+        weft_node_await_end(other());
+        assert_true(weft_node_is_awaited(&nodes[0])); /* by another one */
+        weft_node_await_end(other());
+        assert_int_equal(progress_bell(), levels[i] == WEFT_WAKE_STEPS);
+        weft_node_disarm(&nodes[0]);
+    }
+    assert_int_equal(doorbell(), 0);
 }
 
 /* A ring between publishing and sleeping is not lost. */
@@ -181,6 +202,7 @@ static void only_a_barrier_forgets_that_room_was_asked_for(void **state)
     (void)state;
     nodes[0].has_asked_for_room = true;
     weft_node_publish_leaving(&nodes[0], WEFT_WAKE_REQUESTS);
+    weft_node_publish_leaving(&nodes[0], WEFT_WAKE_STEPS);
     assert_true(nodes[0].has_asked_for_room);
     weft_node_publish_leaving(&nodes[0], WEFT_WAKE_ANYTHING);
     assert_false(nodes[0].has_asked_for_room);
@@ -251,6 +273,7 @@ int main(void)
         CASE(only_ranks_that_have_mapped_the_segment_are_found),
         CASE(a_notice_rings_only_who_asked_for_that_much),
         CASE(each_sleeper_has_its_own_bell_and_is_rung_once),
+        CASE(who_awaits_a_step_rings_only_who_has_one_under_way),
         CASE(a_ring_before_the_sleep_ends_it),
         CASE(a_peer_ends_a_sleep),
         CASE(without_a_barrier_no_sleep_lasts),

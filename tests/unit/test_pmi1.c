@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -513,6 +514,48 @@ static void put_and_fence_can_fail(void **state)
     expect_code(fence_only, NULL, WEFT_ERR_LAUNCH);
 }
 
+static void *wait_in_fence(void *unused)
+{
+    (void)unused;
+    return (void *)(uintptr_t)weft_pmi1_ops.fence(false);
+}
+
+static int go[2]; /* a pipe: the other thread may ask now */
+
+/* One thread waits for a fence, while another one asks for something. */
+static int fence_and_put(void)
+{
+    pthread_t thread;
+    void *rc;
+    char byte;
+
+    opened();
+    if (pthread_create(&thread, NULL, wait_in_fence, NULL) != 0 ||
+        read(go[0], &byte, 1) != 1 || weft_pmi1_ops.put("key", "value") != WEFT_OK ||
+        pthread_join(thread, &rc) != 0) {
+        return -1;
+    }
+    return (int)(uintptr_t)rc;
+}
+
+static void the_end_of_a_fence_may_come_before_another_answer(void **state)
+{
+    struct client client;
+
+    (void)state;
+    assert_int_equal(pipe(go), 0);
+    client = start(fence_and_put);
+    open_well(&client);
+    expect(&client, "cmd=barrier_in");
+    assert_int_equal(write(go[1], "", 1), 1);
+    expect(&client, "cmd=put kvsname=kvs_1 key=key value=value");
+    answer(&client, "cmd=barrier_out rc=0");
+    answer(&client, "cmd=put_result rc=0");
+    end_itself(&client, WEFT_OK);
+    close(go[0]);
+    close(go[1]);
+}
+
 static int open_and_close(void)
 {
     int fd = atoi(getenv("PMI_FD"));
@@ -604,6 +647,7 @@ int main(void)
         cmocka_unit_test(words_are_left_and_found),
         cmocka_unit_test(a_key_that_nobody_put_is_told_from_a_lost_launcher),
         cmocka_unit_test(put_and_fence_can_fail),
+        cmocka_unit_test(the_end_of_a_fence_may_come_before_another_answer),
         cmocka_unit_test(close_says_goodbye_once),
         cmocka_unit_test(abort_tells_the_launcher_and_returns),
     };

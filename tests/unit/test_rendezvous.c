@@ -75,7 +75,7 @@ static void assert_woken_once(void)
 {
     assert_int_equal(fake.wakes, 1);
     assert_ptr_equal(fake.woken, area_of(A));
-    assert_int_equal(fake.wake_level, WEFT_WAKE_ANYTHING);
+    assert_int_equal(fake.wake_level, WEFT_WAKE_STEPS);
 }
 
 /* Sends what a PULL asks for. */

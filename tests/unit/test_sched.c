@@ -602,7 +602,7 @@ static void a_word_is_waited_for(void **state)
     start();
     weft_progress();
     assert_int_equal(weft_engine.watched, 1);
-    assert_int_equal(weft_engine.count[WEFT_REASON_STEPS], 1); /* it is to be woken */
+    assert_int_equal(weft_engine.count[WEFT_REASON_PACKETS], 1); /* it is to be woken */
     word_value = 1;
     weft_progress();
     assert_true(weft_sched_is_over(&sched, first));

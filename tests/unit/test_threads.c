@@ -270,7 +270,7 @@ static void an_empty_message_by_an_offer_wakes_the_receiver(void **state)
     assert_int_equal(weft_share_state(share, generation, &is_over), WEFT_SHARE_OPEN);
     assert_int_equal(fake.wakes, 1);
     assert_ptr_equal(fake.woken, area_of(PEER));
-    assert_int_equal(fake.wake_level, WEFT_WAKE_ANYTHING);
+    assert_int_equal(fake.wake_level, WEFT_WAKE_STEPS);
     weft_progress();
     end_request(request, WEFT_OK);
 }

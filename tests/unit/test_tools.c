@@ -69,8 +69,8 @@ static void every_variable_is_in_one_category_and_has_one_name(void **state)
 
         assert_int_equal(weft_performance_find(row->name, row->class), v);
         for (int c = 0; c < weft_category_count(); c++) {
-            int indices[64];
-            int n = weft_category_members(c, WEFT_MEMBER_PERFORMANCE, 64, indices);
+            int indices[256];
+            int n = weft_category_members(c, WEFT_MEMBER_PERFORMANCE, 256, indices);
 
             for (int i = 0; i < n; i++) {
                 seen += indices[i] == v;

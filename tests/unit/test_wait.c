@@ -78,6 +78,31 @@ static void a_yield_that_took_long_is_not_repeated_soon(void **state)
     assert_int_equal(yields_of_a_wait(SHORT_NS), WEFT_YIELD_NS / SHORT_NS);
 }
 
+/* Before a wait that costs more: only a few looks, and none after a long absence. */
+static void a_brief_wait_gives_up_soon(void **state)
+{
+    _Atomic uint32_t word = 1;
+
+    (void)state;
+    weft_wait_set_crowded(true);
+    now += (uint64_t)1000 * LONG_NS;
+    yields = 0;
+    yield_ns = SHORT_NS;
+    assert_true(weft_wait_briefly(&word, 0));
+    assert_int_equal(yields, 0);
+    assert_false(weft_wait_briefly(&word, 1));
+    assert_in_range(yields, 2, WEFT_YIELD_NS / SHORT_NS / 2);
+    yields = 0;
+    yield_ns = LONG_NS;
+    assert_false(weft_wait_briefly(&word, 1));
+    assert_int_equal(yields, 1);
+    assert_false(weft_wait_briefly(&word, 1));
+    assert_int_equal(yields, 1);
+    now += (uint64_t)100 * LONG_NS;
+    assert_false(weft_wait_briefly(&word, 1));
+    assert_int_equal(yields, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -85,6 +110,8 @@ int main(void)
                                         fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(a_yield_that_took_long_is_not_repeated_soon,
                                         fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(a_brief_wait_gives_up_soon, fixture_open,
+                                        fixture_close),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,7 @@ class Sources(info.Case):
             source = row["from"]
             if row["file"] is not None:
                 source += f" {row['file']}:{row['line']}"
-            self.assertEqual([line[:16].strip(), line[begins[0]:begins[1]].strip(),
+            self.assertEqual([line[:18].strip(), line[begins[0]:begins[1]].strip(),
                               line[begins[1]:begins[2]].strip()],
                              [row["name"], row["value"], source])
             found[row["name"]] = (row["value"], source)

@@ -13,7 +13,7 @@
 
 enum { OTHER_BYTE_ORDER = 0x80, CONFIRM_MARK = 0xc3 };
 
-enum step { ASK = 1, ANSWER, CONFIRM };
+enum step { ASK = 1, ANSWER, CONFIRM, PASS };
 
 /* Bytes in packets, so that no padding, alignment or byte order matters. */
 struct wire_ask {
@@ -290,6 +290,16 @@ enum weft_refusal weft_handshake_check_confirm(const struct weft_handshake_self 
     }
     *shake = confirmed;
     return WEFT_WELCOME;
+}
+
+void weft_handshake_pass(const struct weft_handshake_self *self,
+                         const struct weft_handshake *shake,
+                         uint8_t pass[WEFT_PASS_BYTES])
+{
+    uint8_t tag[WEFT_HANDSHAKE_TAG_BYTES];
+
+    make_tag(self, shake, PASS, self->packets, tag);
+    memcpy(pass, tag, WEFT_PASS_BYTES);
 }
 
 void weft_handshake_name(const struct weft_handshake *shake,

@@ -72,6 +72,7 @@ enum {
     WEFT_ANSWER_BYTES = 38,
     WEFT_CONFIRM_BYTES = 22,
     WEFT_CONFIRM_PREFIX = 10,
+    WEFT_PASS_BYTES = 8,
 };
 
 /* Who we are; `secret` is the job's, and stays the caller's. */
@@ -160,6 +161,13 @@ void weft_handshake_confirm(const struct weft_handshake_self *self,
 WEFT_MUST_CHECK enum weft_refusal
 weft_handshake_check_confirm(const struct weft_handshake_self *self, const void *bytes,
                              size_t length, struct weft_handshake *shake);
+
+/* What the caller shows with all that it sends, where there is no connection that could
+ * stand for it; both ends can make it after step 2. Without the secret it is guessed with
+ * probability 2^-64. */
+void weft_handshake_pass(const struct weft_handshake_self *self,
+                         const struct weft_handshake *shake,
+                         uint8_t pass[WEFT_PASS_BYTES]);
 
 /* Writes what precedes a confirm, in the clear: a mark, the caller and the stream. */
 void weft_handshake_name(const struct weft_handshake *shake,

@@ -18,6 +18,8 @@ _Static_assert(offsetof(struct fi_cq_err_entry, tag) ==
                    offsetof(struct fi_cq_tagged_entry, tag),
                "an error entry begins as a tagged one");
 
+enum { HELD_READS = 4 };
+
 static struct strict_cq *open_queues;
 
 static void overrun(struct strict_cq *cq)
@@ -31,10 +33,47 @@ static void overrun(struct strict_cq *cq)
     cq->has_overrun = true;
 }
 
-static void add(struct strict_cq *cq, const struct fi_cq_err_entry *entry)
+/* For how many reads a completion is held: every third packet lets others pass. */
+static unsigned hold(const struct fi_cq_err_entry *entry)
+{
+    static unsigned packets;
+
+    return strict_face()->is_shuffled && entry->err == 0 &&
+                   (entry->flags & FI_RECV) != 0 && ++packets % 3 == 0
+               ? HELD_READS
+               : 0;
+}
+
+/*
+ * ofi_rxm gives a buffer back with the packet that takes its last room, although longer
+ * ones before it may still be on their way. Packets lie one behind the other, so counting
+ * their bytes tells when all are there.
+ */
+static void keep_until_whole(struct strict_completion *done)
+{
+    struct strict_op *op = done->op;
+    const uint64_t last = done->entry.flags & FI_MULTI_RECV;
+
+    op->received += done->entry.len;
+    if (last != 0) {
+        op->whole =
+            (size_t)((const char *)done->entry.buf - op->buffer) + done->entry.len;
+    }
+    done->entry.flags &= ~FI_MULTI_RECV;
+    if (op->whole != 0 && op->received == op->whole) {
+        done->entry.flags |= FI_MULTI_RECV;
+    }
+}
+
+void strict_cq_add(struct strict_cq *cq, const struct fi_cq_err_entry *entry)
 {
     struct strict_op *op = entry->op_context;
+    struct strict_completion *at = &cq->unread[cq->count];
 
+    if (op != NULL && op->late != NULL) {
+        strict_late_done(op->late);
+        return;
+    }
     if (op == NULL || op->queue->is_closing) {
         return;
     }
@@ -42,15 +81,27 @@ static void add(struct strict_cq *cq, const struct fi_cq_err_entry *entry)
         overrun(cq);
         return;
     }
-    cq->unread[cq->count].op = op;
-    cq->unread[cq->count].entry = *entry;
+    at->op = op;
+    at->entry = *entry;
+    at->entry.len += (entry->flags & FI_RECV) != 0 ? op->prefix : 0;
+    at->held = hold(entry);
+    if (op->is_multiple && entry->err == 0) {
+        keep_until_whole(at);
+    }
     cq->count++;
+}
+
+/* Where resources are managed, what has no room stays where it is. */
+static bool has_room(const struct strict_cq *cq)
+{
+    return strict_face()->type == FI_EP_MSG || cq->count < STRICT_CQ_SIZE;
 }
 
 /* Moves all that tcp has. */
 static void pump(struct strict_cq *cq)
 {
-    for (;;) {
+    strict_late_begin();
+    while (has_room(cq)) {
         struct fi_cq_tagged_entry arrived;
         struct fi_cq_err_entry entry = {0};
         ssize_t count = fi_cq_read(cq->tcp, &arrived, 1);
@@ -65,34 +116,67 @@ static void pump(struct strict_cq *cq)
         if (count != 1) {
             return;
         }
-        add(cq, &entry);
+        strict_cq_add(cq, &entry);
     }
 }
 
-static void remove_first(struct strict_cq *cq, size_t count)
+static void remove_one(struct strict_cq *cq, size_t i)
 {
-    cq->count -= count;
-    memmove(cq->unread, cq->unread + count, cq->count * sizeof(cq->unread[0]));
+    cq->count--;
+    memmove(cq->unread + i, cq->unread + i + 1, (cq->count - i) * sizeof(cq->unread[0]));
+}
+
+/* The last packet of a buffer comes after those before it. */
+static bool is_behind_others(const struct strict_cq *cq, size_t i)
+{
+    for (size_t before = 0; before < i; before++) {
+        if (cq->unread[before].op == cq->unread[i].op) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* May it be handed out now? */
+static bool is_due(struct strict_cq *cq, size_t i)
+{
+    struct strict_completion *done = &cq->unread[i];
+
+    if (done->held > 0) {
+        done->held--;
+        return false;
+    }
+    return (done->entry.flags & FI_MULTI_RECV) == 0 || !is_behind_others(cq, i);
+}
+
+static void *context_of(const struct strict_completion *done)
+{
+    return done->op->is_multiple && (done->entry.flags & FI_MULTI_RECV) == 0
+               ? strict_op_report(done->op)
+               : strict_op_finish(done->op);
 }
 
 static ssize_t hand_out(struct strict_cq *cq, char *buffer, size_t most)
 {
-    size_t i;
+    size_t given = 0;
+    size_t i = 0;
 
-    if (cq->count == 0) {
-        return -FI_EAGAIN;
-    }
-    for (i = 0; i < most && i < cq->count && cq->unread[i].entry.err == 0; i++) {
+    while (i < cq->count && given < most) {
         struct strict_completion *done = &cq->unread[i];
 
-        done->entry.op_context = strict_op_finish(done->op);
-        memcpy(buffer + i * cq->entry_size, &done->entry, cq->entry_size);
+        if (!is_due(cq, i)) {
+            i++;
+            continue;
+        }
+        if (done->entry.err != 0) {
+            return given == 0 ? -FI_EAVAIL : (ssize_t)given;
+        }
+        done->entry.op_context = context_of(done);
+        memcpy(buffer + given * cq->entry_size, &done->entry, cq->entry_size);
+        remove_one(cq, i);
+        given++;
     }
-    if (i == 0 && most != 0) {
-        return -FI_EAVAIL;
-    }
-    remove_first(cq, i);
-    return (ssize_t)i;
+    return given == 0 && (most > 0 || cq->count == 0) ? -FI_EAGAIN : (ssize_t)given;
 }
 
 static ssize_t cq_read(struct fid_cq *fid, void *buffer, size_t most)
@@ -119,22 +203,35 @@ static ssize_t cq_readfrom(struct fid_cq *fid, void *buffer, size_t most,
     return count;
 }
 
+/* The next that failed, all before which are held; or `count`. */
+static size_t first_error(const struct strict_cq *cq)
+{
+    size_t i = 0;
+
+    while (i < cq->count && cq->unread[i].entry.err == 0 && cq->unread[i].held > 0) {
+        i++;
+    }
+    return i < cq->count && cq->unread[i].entry.err != 0 ? i : cq->count;
+}
+
 static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry,
                           uint64_t flags)
 {
     struct strict_cq *cq = (struct strict_cq *)fid;
     ssize_t count = -FI_EAGAIN;
+    size_t i;
 
     (void)flags;
     strict_lock();
+    i = first_error(cq);
     if (cq->has_overrun) {
         memset(entry, 0, sizeof(*entry));
         entry->err = FI_EOVERRUN;
         count = 1;
-    } else if (cq->count != 0 && cq->unread[0].entry.err != 0) {
-        *entry = cq->unread[0].entry;
-        entry->op_context = strict_op_finish(cq->unread[0].op);
-        remove_first(cq, 1);
+    } else if (i < cq->count) {
+        *entry = cq->unread[i].entry;
+        entry->op_context = strict_op_finish(cq->unread[i].op);
+        remove_one(cq, i);
         count = 1;
     }
     strict_unlock();
@@ -143,7 +240,7 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry,
 
 bool strict_cq_is_quiet(const struct strict_cq *cq)
 {
-    return cq->count == 0 && !cq->has_overrun;
+    return cq->count == 0 && !cq->has_overrun && strict_late_is_empty();
 }
 
 static void forget(struct strict_cq *cq, const struct strict_queue *queue)
@@ -184,6 +281,9 @@ static int cq_signal(struct fid_cq *fid)
 
 static int cq_control(struct fid *fid, int command, void *arg)
 {
+    if (!strict_face()->has_wait) {
+        return -FI_ENOSYS;
+    }
     return fi_control(&((struct strict_cq *)fid)->tcp->fid, command, arg);
 }
 
@@ -250,6 +350,9 @@ int strict_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 
     if (entry_size(attr->format) == 0) {
         return -FI_EINVAL;
+    }
+    if (!strict_face()->has_wait && attr->wait_obj != FI_WAIT_NONE) {
+        return -FI_ENOSYS;
     }
     cq = calloc(1, sizeof(*cq));
     if (cq == NULL) {

@@ -23,6 +23,7 @@ static struct fi_ops fid_ops = {
 
 static struct fi_ops_domain domain_ops = {
     .size = sizeof(struct fi_ops_domain),
+    .av_open = strict_av_open,
     .cq_open = strict_cq_open,
     .endpoint = strict_ep_open,
     .srx_ctx = strict_srx_open,

@@ -1,6 +1,6 @@
 /*
- * ep.c - a connected endpoint: its queues, its connection, its end. post.c moves the
- * data.
+ * ep.c - an endpoint: its queues, its connection or its addresses, its end. post.c moves
+ * the data.
  */
 #include "strict.h"
 
@@ -10,6 +10,9 @@ static int bind_cq(struct strict_ep *ep, struct strict_cq *cq, uint64_t flags)
 {
     if ((flags & ~(FI_TRANSMIT | FI_RECV)) != 0) {
         return -FI_EBADFLAGS; /* FI_SELECTIVE_COMPLETION too */
+    }
+    if ((flags & FI_TRANSMIT) != 0) {
+        ep->cq = cq;
     }
     return fi_ep_bind(ep->tcp, &cq->tcp->fid, flags);
 }
@@ -40,6 +43,8 @@ static int ep_bind(struct fid *fid, struct fid *other, uint64_t flags)
         return bind_cq(ep, (struct strict_cq *)other, flags);
     case FI_CLASS_EQ:
         return fi_ep_bind(ep->tcp, &((struct strict_eq *)other)->tcp->fid, flags);
+    case FI_CLASS_AV:
+        return fi_ep_bind(ep->tcp, &((struct strict_av *)other)->tcp->fid, flags);
     case FI_CLASS_SRX_CTX:
         return bind_srx(ep, (struct strict_srx *)other);
     default:
@@ -59,6 +64,7 @@ static int ep_control(struct fid *fid, int command, void *arg)
     if (err == 0 && command == FI_ENABLE) {
         strict_lock();
         ep->is_enabled = true;
+        ep->is_connected = strict_face()->type == FI_EP_RDM;
         strict_unlock();
     }
     return err;
@@ -85,6 +91,7 @@ static int ep_close(struct fid *fid)
         strict_unlock();
         return err;
     }
+    strict_late_forget(ep);
     strict_cq_forget(&ep->transmits);
     strict_cq_forget(&ep->receives);
     strict_queue_discard(&ep->transmits);
@@ -146,6 +153,15 @@ static int ep_shutdown(struct fid_ep *fid, uint64_t flags)
     return fi_shutdown(((struct strict_ep *)fid)->tcp, flags);
 }
 
+/* How much room the last packet of a buffer needs. */
+static int ep_setopt(fid_t fid, int level, int name, const void *value, size_t length)
+{
+    if ((strict_face()->caps & FI_MULTI_RECV) == 0 || name != FI_OPT_MIN_MULTI_RECV) {
+        return -FI_ENOPROTOOPT;
+    }
+    return fi_setopt(&((struct strict_ep *)fid)->tcp->fid, level, name, value, length);
+}
+
 static struct fi_ops fid_ops = {
     .size = sizeof(struct fi_ops),
     .close = ep_close,
@@ -157,6 +173,7 @@ static struct fi_ops_ep ep_ops = {
     .size = sizeof(struct fi_ops_ep),
     .cancel = ep_cancel,
     .getopt = strict_getopt,
+    .setopt = ep_setopt,
 };
 
 static struct fi_ops_cm cm_ops = {
@@ -197,6 +214,7 @@ int strict_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_e
     ep->fid.cm = &cm_ops;
     ep->fid.msg = &strict_msg_ops;
     ep->fid.rma = &strict_rma_ops;
+    ep->fid.atomic = (info->caps & FI_ATOMIC) != 0 ? &strict_atomic_ops : NULL;
     fi_freeinfo(tcp_info);
     *out = &ep->fid;
     return 0;

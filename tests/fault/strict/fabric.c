@@ -74,8 +74,8 @@ int strict_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **out,
         return -FI_ENOMEM;
     }
     tcp_attr.fabric = NULL;
-    tcp_attr.prov_name = (char[]){"tcp"};
-    err = fi_fabric(&tcp_attr, &fabric->tcp, &fabric->fid.fid);
+    tcp_attr.prov_name = (char *)(uintptr_t)strict_face()->below;
+    err = strict_below_fabric(&tcp_attr, &fabric->tcp, &fabric->fid.fid);
     if (err != 0) {
         free(fabric);
         return err;

@@ -74,7 +74,7 @@ static size_t check_buffers(const struct strict_domain *domain,
     for (i = 0; i < post->count; i++) {
         const struct iovec *iov = &post->iov[i];
 
-        if (iov->iov_len != 0) {
+        if (iov->iov_len != 0 && strict_is_local_checked()) {
             memory[found++] =
                 strict_mr_check(domain, post->call, iov->iov_base, iov->iov_len,
                                 post->desc == NULL ? NULL : post->desc[i], post->access);
@@ -95,6 +95,12 @@ static struct strict_op *free_op(struct strict_op *ops)
     return NULL;
 }
 
+bool strict_post_is_taken(void)
+{
+    posts++;
+    return posts % STRICT_EAGAIN_EVERY != 0;
+}
+
 int strict_op_reserve(struct strict_queue *queue, const struct strict_post *post,
                       struct strict_op **out)
 {
@@ -104,8 +110,7 @@ int strict_op_reserve(struct strict_queue *queue, const struct strict_post *post
 
     check_context(post);
     count = check_buffers(queue->domain, post, memory);
-    posts++;
-    if (posts % STRICT_EAGAIN_EVERY == 0) {
+    if (!strict_post_is_taken()) {
         return -FI_EAGAIN;
     }
     op = free_op(queue->ops);
@@ -118,6 +123,8 @@ int strict_op_reserve(struct strict_queue *queue, const struct strict_post *post
     op->pattern = 0xbadc0de5eed00000 ^ (posts << 8);
     memcpy(op->memory, memory, sizeof(memory));
     op->memory_count = count;
+    op->is_multiple = false;
+    op->prefix = 0;
     *out = op;
     return 0;
 }
@@ -161,14 +168,25 @@ static void discard(struct strict_op *op)
     op->call = NULL;
 }
 
+static void check_intact(const struct strict_op *op)
+{
+    if (!is_intact(op->context, op->pattern)) {
+        strict_violation(op->call, "context %p was written to while in flight",
+                         (void *)op->context);
+    }
+}
+
+void *strict_op_report(struct strict_op *op)
+{
+    check_intact(op);
+    return op->context;
+}
+
 void *strict_op_finish(struct strict_op *op)
 {
     struct fi_context2 *context = op->context;
 
-    if (!is_intact(context, op->pattern)) {
-        strict_violation(op->call, "context %p was written to while in flight",
-                         (void *)context);
-    }
+    check_intact(op);
     overwrite(context, ~op->pattern);
     discard(op);
     return context;

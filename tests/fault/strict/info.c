@@ -6,25 +6,37 @@
  */
 #include "strict.h"
 
+#include <netinet/in.h>
 #include <rdma/providers/fi_prov.h>
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * libfabric's own flag (OFI_GETINFO_HIDDEN): also ask providers that FI_PROVIDER hides,
- * so that FI_PROVIDER=strict leaves us tcp to stand on.
- */
-#define HIDDEN_TOO (1ULL << 60)
-
-#define MR_MODE        (FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY)
-#define MODE           (FI_CONTEXT2 | FI_RX_CQ_DATA)
-#define TRANSMIT_CAPS  (FI_MSG | FI_RMA | FI_SEND | FI_READ | FI_WRITE)
-#define RECEIVE_CAPS   (FI_MSG | FI_RMA | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE)
-#define CAPS           (TRANSMIT_CAPS | RECEIVE_CAPS | FI_LOCAL_COMM | FI_REMOTE_COMM)
-#define TRANSMIT_FLAGS (FI_COMPLETION | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE)
+#define MODE (FI_CONTEXT2 | FI_RX_CQ_DATA)
 
 static const char our_name[] = "strict";
-static const char tcp_name[] = "tcp";
+
+static uint64_t transmit_caps(void)
+{
+    return FI_MSG | FI_RMA | FI_SEND | FI_READ | FI_WRITE |
+           (strict_face()->caps & FI_ATOMIC);
+}
+
+static uint64_t receive_caps(void)
+{
+    return FI_MSG | FI_RMA | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE |
+           strict_face()->caps;
+}
+
+static uint64_t all_caps(void)
+{
+    return transmit_caps() | receive_caps() | FI_LOCAL_COMM | FI_REMOTE_COMM;
+}
+
+static uint64_t transmit_flags(void)
+{
+    return FI_COMPLETION | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |
+           strict_face()->flags;
+}
 
 static int rename_provider(struct fi_info *info, const char *name)
 {
@@ -38,47 +50,104 @@ static int rename_provider(struct fi_info *info, const char *name)
     return 0;
 }
 
+/* What a face says of endpoints without connections. */
+static void put_on(struct fi_info *info)
+{
+    const struct strict_face *face = strict_face();
+
+    info->tx_attr->msg_order = face->order; /* one stream of tcp keeps all of it */
+    info->rx_attr->msg_order = face->order;
+    info->ep_attr->msg_prefix_size = face->prefix;
+    info->ep_attr->max_order_raw_size =
+        (face->order & FI_ORDER_RMA_RAW) != 0 ? face->message_max : 0;
+    info->domain_attr->resource_mgmt = FI_RM_ENABLED;
+    if (face->addresses != 0) {
+        info->addr_format = face->addresses;
+    }
+}
+
 int strict_info_from_tcp(struct fi_info *info)
 {
-    info->caps &= CAPS;
-    info->mode = MODE;
-    info->tx_attr->caps &= TRANSMIT_CAPS;
-    info->tx_attr->mode = FI_CONTEXT2;
-    info->tx_attr->op_flags &= TRANSMIT_FLAGS;
-    info->tx_attr->inject_size = 0;
+    const struct strict_face *face = strict_face();
+
+    info->caps &= all_caps();
+    info->mode = MODE | face->mode;
+    info->tx_attr->caps &= transmit_caps();
+    info->tx_attr->mode = FI_CONTEXT2 | face->mode;
+    info->tx_attr->op_flags &= transmit_flags();
+    info->tx_attr->inject_size = face->inject_size;
     info->tx_attr->size = STRICT_QUEUE_SIZE;
     info->tx_attr->iov_limit = STRICT_IOV_LIMIT;
     info->tx_attr->rma_iov_limit = 1;
-    info->rx_attr->caps &= RECEIVE_CAPS;
-    info->rx_attr->mode = MODE;
+    info->rx_attr->caps &= receive_caps();
+    info->rx_attr->mode = MODE | face->mode;
     info->rx_attr->op_flags &= FI_COMPLETION;
     info->rx_attr->size = STRICT_QUEUE_SIZE;
     info->rx_attr->iov_limit = STRICT_IOV_LIMIT;
-    info->ep_attr->max_msg_size = STRICT_MESSAGE_MAX;
+    info->ep_attr->max_msg_size = face->message_max;
     info->domain_attr->domain = NULL; /* tcp's own, if it has one open */
-    info->domain_attr->mr_mode = MR_MODE;
+    info->domain_attr->mr_mode = (int)face->mr_mode;
     info->domain_attr->mr_cnt = STRICT_REGISTRATIONS;
     info->domain_attr->cq_data_size = sizeof(uint32_t);
     info->domain_attr->cntr_cnt = 0;
     info->fabric_attr->fabric = NULL;
+    if (face->type == FI_EP_RDM) {
+        put_on(info);
+    }
     return rename_provider(info, our_name);
 }
 
+/* Addresses that only look different are those of this host's loopback. */
+static int take_off_addresses(struct fi_info *info)
+{
+    const struct sockaddr_in loopback = {
+        .sin_family = AF_INET,
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+    };
+
+    if (strict_face()->addresses == 0) {
+        return 0;
+    }
+    info->addr_format = FI_SOCKADDR_IN;
+    if (info->src_addr == NULL) {
+        info->src_addr = malloc(sizeof(loopback));
+        if (info->src_addr == NULL) {
+            return -FI_ENOMEM;
+        }
+        memcpy(info->src_addr, &loopback, sizeof(loopback));
+        info->src_addrlen = sizeof(loopback);
+    }
+    return 0;
+}
+
 /*
- * FI_MR_VIRT_ADDR makes tcp take addresses as they are; keys stay ours to choose, because
- * FI_MR_PROV_KEY is not granted.
+ * FI_MR_VIRT_ADDR makes tcp take addresses as they are, which ofi_rxm cannot (memory.c);
+ * keys stay ours to choose, because FI_MR_PROV_KEY is not granted.
  */
 static int strip(struct fi_info *info)
 {
-    info->caps &= CAPS;
+    const struct strict_face *face = strict_face();
+    const int err = take_off_addresses(info);
+
+    if (err != 0) {
+        return err;
+    }
+    info->caps &= all_caps();
     info->mode = 0;
     info->tx_attr->mode = 0;
+    info->tx_attr->inject_size = 0;
     info->rx_attr->mode = 0;
+    if (face->type == FI_EP_RDM) {
+        info->tx_attr->msg_order = 0;
+        info->rx_attr->msg_order = 0;
+        info->ep_attr->max_order_raw_size = 0;
+    }
+    info->ep_attr->msg_prefix_size = 0;
     info->domain_attr->domain = NULL;
-    info->domain_attr->mr_mode = FI_MR_VIRT_ADDR;
+    info->domain_attr->mr_mode = face->type == FI_EP_MSG ? FI_MR_VIRT_ADDR : 0;
     info->domain_attr->mr_cnt = 0;
     info->fabric_attr->fabric = NULL;
-    return rename_provider(info, tcp_name);
+    return rename_provider(info, face->below);
 }
 
 struct fi_info *strict_info_to_tcp(const struct fi_info *info)
@@ -94,29 +163,36 @@ struct fi_info *strict_info_to_tcp(const struct fi_info *info)
 
 static bool endpoint_accepts(const struct fi_ep_attr *attr)
 {
-    return (attr->type == FI_EP_UNSPEC || attr->type == FI_EP_MSG) &&
+    return (attr->type == FI_EP_UNSPEC || attr->type == strict_face()->type) &&
            attr->tx_ctx_cnt <= 1 &&
            (attr->rx_ctx_cnt <= 1 || attr->rx_ctx_cnt == FI_SHARED_CONTEXT) &&
-           attr->max_msg_size <= STRICT_MESSAGE_MAX;
+           attr->max_msg_size <= strict_face()->message_max;
 }
 
 static bool transmit_accepts(const struct fi_tx_attr *attr)
 {
-    return (attr->caps & ~TRANSMIT_CAPS) == 0 &&
-           (attr->op_flags & ~TRANSMIT_FLAGS) == 0 && attr->inject_size == 0 &&
+    return (attr->caps & ~transmit_caps()) == 0 &&
+           (attr->op_flags & ~transmit_flags()) == 0 &&
+           (attr->msg_order & ~strict_face()->order) == 0 &&
+           attr->inject_size <= strict_face()->inject_size &&
            attr->size <= STRICT_QUEUE_SIZE && attr->iov_limit <= STRICT_IOV_LIMIT &&
            attr->rma_iov_limit <= 1;
 }
 
 static bool receive_accepts(const struct fi_rx_attr *attr)
 {
-    return (attr->caps & ~RECEIVE_CAPS) == 0 && (attr->op_flags & ~FI_COMPLETION) == 0 &&
+    return (attr->caps & ~receive_caps()) == 0 &&
+           (attr->op_flags & ~FI_COMPLETION) == 0 &&
+           (attr->msg_order & ~strict_face()->order) == 0 &&
            attr->size <= STRICT_QUEUE_SIZE && attr->iov_limit <= STRICT_IOV_LIMIT;
 }
 
 static bool domain_accepts(const struct fi_domain_attr *attr)
 {
-    return (attr->mr_mode & MR_MODE) == MR_MODE && attr->mr_cnt <= STRICT_REGISTRATIONS &&
+    const uint64_t demanded = strict_face()->mr_mode;
+
+    return ((uint64_t)attr->mr_mode & demanded) == demanded &&
+           attr->mr_cnt <= STRICT_REGISTRATIONS &&
            attr->cq_data_size <= sizeof(uint32_t) && attr->cntr_cnt == 0;
 }
 
@@ -126,7 +202,11 @@ static bool hints_are_acceptable(const struct fi_info *hints)
                           hints->rx_attr != NULL && hints->domain_attr != NULL &&
                           hints->fabric_attr != NULL; /* as fi_allocinfo() makes them */
 
-    return is_whole && (hints->caps & ~CAPS) == 0 && (hints->mode & MODE) == MODE &&
+    const uint64_t mode = MODE | strict_face()->mode;
+
+    return is_whole && (hints->caps & ~all_caps()) == 0 && (hints->mode & mode) == mode &&
+           (hints->addr_format == FI_FORMAT_UNSPEC || strict_face()->addresses == 0 ||
+            hints->addr_format == strict_face()->addresses) &&
            endpoint_accepts(hints->ep_attr) && transmit_accepts(hints->tx_attr) &&
            receive_accepts(hints->rx_attr) && domain_accepts(hints->domain_attr);
 }
@@ -139,7 +219,7 @@ static struct fi_info *hints_for_tcp(const struct fi_info *hints)
     if (ours == NULL) {
         return NULL;
     }
-    ours->ep_attr->type = FI_EP_MSG;
+    ours->ep_attr->type = strict_face()->type;
     if (strip(ours) != 0) {
         fi_freeinfo(ours);
         return NULL;
@@ -147,11 +227,11 @@ static struct fi_info *hints_for_tcp(const struct fi_info *hints)
     return ours;
 }
 
-/* tcp itself, not a utility provider above it, and its own receives. */
+/* What the face stands on, no layer above it, and its own receives. */
 static bool is_suitable(const struct fi_info *info)
 {
-    return strcmp(info->fabric_attr->prov_name, tcp_name) == 0 &&
-           info->ep_attr->type == FI_EP_MSG &&
+    return strcmp(info->fabric_attr->prov_name, strict_face()->below) == 0 &&
+           info->ep_attr->type == strict_face()->type &&
            info->ep_attr->rx_ctx_cnt != FI_SHARED_CONTEXT;
 }
 
@@ -201,7 +281,7 @@ static int getinfo(uint32_t version, const char *node, const char *service,
     if (asked == NULL) {
         return -FI_ENOMEM;
     }
-    err = fi_getinfo(version, node, service, flags | HIDDEN_TOO, asked, &found);
+    err = strict_below_getinfo(version, node, service, flags, asked, &found);
     fi_freeinfo(asked);
     return err != 0 ? err : adopt(found, info);
 }

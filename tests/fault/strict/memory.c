@@ -18,11 +18,16 @@
 static struct strict_mr *live[STRICT_REGISTRATIONS];
 static uintptr_t registered; /* how many ever were */
 
+static bool is_enabled(const struct strict_mr *mr)
+{
+    return mr->fid.key != FI_KEY_NOTAVAIL;
+}
+
 static struct strict_mr *find(const void *desc)
 {
     struct strict_mr *mr = live[(uintptr_t)desc % STRICT_REGISTRATIONS];
 
-    return mr != NULL && mr->fid.mem_desc == desc ? mr : NULL;
+    return mr != NULL && mr->fid.mem_desc == desc && is_enabled(mr) ? mr : NULL;
 }
 
 struct strict_mr *strict_mr_check(const struct strict_domain *domain, const char *call,
@@ -115,9 +120,42 @@ static int mr_close(struct fid *fid)
     return err;
 }
 
+static bool needs_endpoint(void)
+{
+    return (strict_face()->mr_mode & FI_MR_ENDPOINT) != 0;
+}
+
+static int mr_bind(struct fid *fid, struct fid *other, uint64_t flags)
+{
+    struct strict_mr *mr = (struct strict_mr *)fid;
+
+    if (!needs_endpoint() || other->fclass != FI_CLASS_EP || flags != 0) {
+        return -FI_EINVAL;
+    }
+    if (!((struct strict_ep *)other)->is_enabled) {
+        strict_violation("fi_mr_bind", "endpoint %p is not enabled", (void *)other);
+    }
+    mr->is_bound = true;
+    return 0;
+}
+
+static int mr_control(struct fid *fid, int command, void *arg)
+{
+    struct strict_mr *mr = (struct strict_mr *)fid;
+
+    (void)arg;
+    if (command != FI_ENABLE || !mr->is_bound) {
+        return -FI_EINVAL;
+    }
+    mr->fid.key = mr->key;
+    return 0;
+}
+
 static struct fi_ops fid_ops = {
     .size = sizeof(struct fi_ops),
     .close = mr_close,
+    .bind = mr_bind,
+    .control = mr_control,
 };
 
 /* As if the limit of locked memory left room for so many: STRICT_MOST. */
@@ -126,6 +164,19 @@ static size_t most_registrations(void)
     const char *most = getenv("STRICT_MOST");
 
     return most != NULL ? (size_t)strtoul(most, NULL, 10) : STRICT_REGISTRATIONS;
+}
+
+/* Where peers name addresses but the provider below knows only offsets, offsets count
+ * from address 0: what lies before the memory is not refused then. */
+static int register_below(struct strict_mr *mr)
+{
+    const struct strict_face *face = strict_face();
+    const bool is_whole =
+        face->type == FI_EP_RDM && (face->mr_mode & FI_MR_VIRT_ADDR) != 0;
+
+    return fi_mr_reg(mr->domain->tcp, is_whole ? NULL : (void *)mr->base,
+                     is_whole ? mr->base + mr->length : mr->length, mr->access, 0,
+                     mr->key, 0, &mr->tcp, &mr->fid.fid);
 }
 
 /* With the lock held: gives `mr` a place and a descriptor. */
@@ -137,15 +188,15 @@ static int enter(struct strict_mr *mr)
     if (place == STRICT_REGISTRATIONS || place >= most_registrations()) {
         return -FI_ENOMEM;
     }
-    if (getrandom(&mr->fid.key, sizeof(mr->fid.key), 0) != sizeof(mr->fid.key)) {
+    if (getrandom(&mr->key, sizeof(mr->key), 0) != sizeof(mr->key)) {
         return -FI_EIO;
     }
-    err = fi_mr_reg(mr->domain->tcp, (void *)mr->base, mr->length, mr->access, 0,
-                    mr->fid.key, 0, &mr->tcp, &mr->fid.fid);
+    err = register_below(mr);
     if (err != 0) {
         return err;
     }
     registered++;
+    mr->fid.key = needs_endpoint() ? FI_KEY_NOTAVAIL : mr->key;
     mr->fid.mem_desc = (void *)(registered * STRICT_REGISTRATIONS + place);
     live[place] = mr;
     return 0;

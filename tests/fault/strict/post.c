@@ -7,8 +7,13 @@
  */
 #include "strict.h"
 
-#define TRANSMIT_FLAGS                                                                   \
-    (FI_COMPLETION | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_MORE)
+#include <string.h>
+
+static uint64_t transmit_flags(void)
+{
+    return FI_COMPLETION | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_MORE |
+           strict_face()->flags;
+}
 
 static size_t total(const struct iovec *iov, size_t count)
 {
@@ -25,13 +30,13 @@ static void check_length(const char *call, const struct iovec *iov, size_t count
 {
     const size_t length = total(iov, count);
 
-    if (length > STRICT_MESSAGE_MAX) {
-        strict_violation(call, "%zu bytes, at most %d", length, STRICT_MESSAGE_MAX);
+    if (length > strict_face()->message_max) {
+        strict_violation(call, "%zu bytes, at most %zu", length,
+                         strict_face()->message_max);
     }
 }
 
-/* The end of every post: what tcp said of `op`. */
-static ssize_t settle(struct strict_op *op, ssize_t err)
+ssize_t strict_post_end(struct strict_op *op, ssize_t err)
 {
     if (err == 0) {
         strict_op_launch(op);
@@ -53,6 +58,24 @@ static void check_enabled(const struct strict_ep *ep, const char *call)
     if (!ep->is_enabled) {
         strict_violation(call, "endpoint %p is not enabled", (const void *)ep);
     }
+}
+
+/* The bytes in front of a packet are ours: overwrites them, and leaves them out of `iov`,
+ * which has room for as many blocks as `msg`. */
+static void skip_prefix(const char *call, const struct fi_msg *msg, struct iovec *iov)
+{
+    const size_t prefix = strict_face()->prefix;
+
+    memcpy(iov, msg->msg_iov, msg->iov_count * sizeof(*iov));
+    if (prefix == 0) {
+        return;
+    }
+    if (msg->iov_count == 0 || iov->iov_len < prefix) {
+        strict_violation(call, "no room for %zu bytes in front", prefix);
+    }
+    memset(iov->iov_base, 0x5a, prefix);
+    iov->iov_base = (char *)iov->iov_base + prefix;
+    iov->iov_len -= prefix;
 }
 
 static struct way way_out(struct fid_ep *fid, const char *call)
@@ -87,6 +110,14 @@ static struct way way_in(struct fid_ep *fid, const char *call)
     return (struct way){.queue = &ep->receives, .tcp = ep->tcp};
 }
 
+/* A receive may be longer than a packet can be. */
+static void check_sizes(const char *call, const struct fi_msg *msg, uint64_t access)
+{
+    if (access != FI_RECV || strict_face()->type == FI_EP_MSG) {
+        check_length(call, msg->msg_iov, msg->iov_count);
+    }
+}
+
 static ssize_t post_message(struct fid_ep *fid, const char *call,
                             const struct fi_msg *msg, uint64_t flags, uint64_t access)
 {
@@ -100,10 +131,11 @@ static ssize_t post_message(struct fid_ep *fid, const char *call,
         .context = msg->context,
     };
     struct fi_msg to_tcp = *msg;
+    struct iovec iov[STRICT_IOV_LIMIT];
     struct strict_op *op;
     ssize_t err;
 
-    check_length(call, msg->msg_iov, msg->iov_count);
+    check_sizes(call, msg, access);
     strict_lock();
     way = access == FI_RECV ? way_in(fid, call) : way_out(fid, call);
     err = strict_op_reserve(way.queue, &post, &op);
@@ -111,17 +143,26 @@ static ssize_t post_message(struct fid_ep *fid, const char *call,
         strict_unlock();
         return err;
     }
+    skip_prefix(call, msg, iov);
+    op->prefix = access == FI_RECV ? strict_face()->prefix : 0;
+    op->is_multiple = (flags & FI_MULTI_RECV) != 0;
+    op->buffer = msg->iov_count > 0 ? iov[0].iov_base : NULL;
+    op->received = 0;
+    op->whole = 0;
+    to_tcp.msg_iov = iov;
     to_tcp.desc = NULL;
     to_tcp.context = op;
     flags |= FI_COMPLETION;
     err = access == FI_RECV ? fi_recvmsg(way.tcp, &to_tcp, flags)
                             : fi_sendmsg(way.tcp, &to_tcp, flags);
-    return settle(op, err);
+    return strict_post_end(op, err);
 }
 
 static ssize_t msg_recvmsg(struct fid_ep *ep, const struct fi_msg *msg, uint64_t flags)
 {
-    if ((flags & ~(FI_COMPLETION | FI_MORE)) != 0) {
+    const uint64_t multiple = strict_face()->caps & FI_MULTI_RECV;
+
+    if ((flags & ~(FI_COMPLETION | FI_MORE | multiple)) != 0) {
         return -FI_EBADFLAGS;
     }
     return post_message(ep, "fi_recvmsg", msg, flags, FI_RECV);
@@ -166,7 +207,7 @@ static void check_data(const char *call, uint64_t data)
 
 static ssize_t msg_sendmsg(struct fid_ep *ep, const struct fi_msg *msg, uint64_t flags)
 {
-    if ((flags & ~(TRANSMIT_FLAGS | FI_REMOTE_CQ_DATA)) != 0) {
+    if ((flags & ~(transmit_flags() | FI_REMOTE_CQ_DATA)) != 0) {
         return -FI_EBADFLAGS;
     }
     if ((flags & FI_REMOTE_CQ_DATA) != 0) {
@@ -190,14 +231,15 @@ static ssize_t msg_sendv(struct fid_ep *ep, const struct iovec *iov, void **desc
 }
 
 static ssize_t send_one(struct fid_ep *ep, const char *call, const void *buffer,
-                        size_t length, void *desc, uint64_t data, uint64_t flags,
-                        void *context)
+                        size_t length, void *desc, uint64_t data, fi_addr_t destination,
+                        uint64_t flags, void *context)
 {
     const struct iovec iov = {.iov_base = (void *)buffer, .iov_len = length};
     const struct fi_msg msg = {
         .msg_iov = &iov,
         .desc = &desc,
         .iov_count = 1,
+        .addr = destination,
         .context = context,
         .data = data,
     };
@@ -209,34 +251,46 @@ static ssize_t send_one(struct fid_ep *ep, const char *call, const void *buffer,
 static ssize_t msg_send(struct fid_ep *ep, const void *buffer, size_t length, void *desc,
                         fi_addr_t destination, void *context)
 {
-    (void)destination; /* where the connection leads */
-    return send_one(ep, "fi_send", buffer, length, desc, 0, 0, context);
+    return send_one(ep, "fi_send", buffer, length, desc, 0, destination, 0, context);
 }
 
 static ssize_t msg_senddata(struct fid_ep *ep, const void *buffer, size_t length,
                             void *desc, uint64_t data, fi_addr_t destination,
                             void *context)
 {
-    (void)destination;
-    return send_one(ep, "fi_senddata", buffer, length, desc, data, FI_REMOTE_CQ_DATA,
-                    context);
+    return send_one(ep, "fi_senddata", buffer, length, desc, data, destination,
+                    FI_REMOTE_CQ_DATA, context);
 }
 
-static ssize_t msg_inject(struct fid_ep *ep, const void *buffer, size_t length,
+/* Without a completion, and with no context. */
+static ssize_t msg_inject(struct fid_ep *fid, const void *buffer, size_t length,
                           fi_addr_t destination)
 {
-    (void)ep;
-    (void)buffer;
-    (void)length;
-    (void)destination;
-    return -FI_EINVAL; /* longer than the inject size, which is 0 */
+    const size_t prefix = strict_face()->prefix;
+    ssize_t err = -FI_EAGAIN;
+
+    if (length < prefix || length - prefix > strict_face()->inject_size ||
+        strict_face()->inject_size == 0) {
+        return -FI_EINVAL;
+    }
+    strict_lock();
+    if (strict_post_is_taken()) {
+        err = fi_inject(way_out(fid, "fi_inject").tcp, (const char *)buffer + prefix,
+                        length - prefix, destination);
+    }
+    strict_unlock();
+    return err;
 }
 
 static ssize_t msg_injectdata(struct fid_ep *ep, const void *buffer, size_t length,
                               uint64_t data, fi_addr_t destination)
 {
+    (void)ep;
+    (void)buffer;
+    (void)length;
     (void)data;
-    return msg_inject(ep, buffer, length, destination);
+    (void)destination;
+    return -FI_EINVAL; /* of these there are none */
 }
 
 struct fi_ops_msg strict_msg_ops = {
@@ -264,6 +318,14 @@ static void check_remote(const char *call, const struct fi_msg_rma *msg)
     }
 }
 
+static ssize_t post_late(struct strict_ep *ep, const struct fi_msg_rma *msg,
+                         uint64_t flags, uint64_t access, struct strict_op *op)
+{
+    const ssize_t err = strict_late_add(ep, msg, flags, access, op);
+
+    return strict_post_end(op, err);
+}
+
 static ssize_t post_remote(struct fid_ep *fid, const char *call,
                            const struct fi_msg_rma *msg, uint64_t flags, uint64_t access)
 {
@@ -280,7 +342,7 @@ static ssize_t post_remote(struct fid_ep *fid, const char *call,
     struct strict_op *op;
     ssize_t err;
 
-    if ((flags & ~TRANSMIT_FLAGS) != 0) {
+    if ((flags & ~transmit_flags()) != 0) {
         return -FI_EBADFLAGS;
     }
     check_length(call, msg->msg_iov, msg->iov_count);
@@ -294,10 +356,13 @@ static ssize_t post_remote(struct fid_ep *fid, const char *call,
     }
     to_tcp.desc = NULL;
     to_tcp.context = op;
-    flags |= FI_COMPLETION;
+    flags |= FI_COMPLETION | strict_face()->flags;
+    if (strict_face()->is_late) {
+        return post_late((struct strict_ep *)fid, &to_tcp, flags, access, op);
+    }
     err = access == FI_READ ? fi_readmsg(way.tcp, &to_tcp, flags)
                             : fi_writemsg(way.tcp, &to_tcp, flags);
-    return settle(op, err);
+    return strict_post_end(op, err);
 }
 
 static ssize_t rma_readmsg(struct fid_ep *ep, const struct fi_msg_rma *msg,
@@ -313,8 +378,8 @@ static ssize_t rma_writemsg(struct fid_ep *ep, const struct fi_msg_rma *msg,
 }
 
 static ssize_t remote_vector(struct fid_ep *ep, const char *call, const struct iovec *iov,
-                             void **desc, size_t count, uint64_t address, uint64_t key,
-                             void *context, uint64_t access)
+                             void **desc, size_t count, fi_addr_t peer, uint64_t address,
+                             uint64_t key, void *context, uint64_t access)
 {
     const struct fi_rma_iov there = {
         .addr = address,
@@ -325,6 +390,7 @@ static ssize_t remote_vector(struct fid_ep *ep, const char *call, const struct i
         .msg_iov = iov,
         .desc = desc,
         .iov_count = count,
+        .addr = peer,
         .rma_iov = &there,
         .rma_iov_count = 1,
         .context = context,
@@ -337,8 +403,7 @@ static ssize_t rma_readv(struct fid_ep *ep, const struct iovec *iov, void **desc
                          size_t count, fi_addr_t source, uint64_t address, uint64_t key,
                          void *context)
 {
-    (void)source;
-    return remote_vector(ep, "fi_readv", iov, desc, count, address, key, context,
+    return remote_vector(ep, "fi_readv", iov, desc, count, source, address, key, context,
                          FI_READ);
 }
 
@@ -346,9 +411,8 @@ static ssize_t rma_writev(struct fid_ep *ep, const struct iovec *iov, void **des
                           size_t count, fi_addr_t destination, uint64_t address,
                           uint64_t key, void *context)
 {
-    (void)destination;
-    return remote_vector(ep, "fi_writev", iov, desc, count, address, key, context,
-                         FI_WRITE);
+    return remote_vector(ep, "fi_writev", iov, desc, count, destination, address, key,
+                         context, FI_WRITE);
 }
 
 static ssize_t rma_read(struct fid_ep *ep, void *buffer, size_t length, void *desc,
@@ -356,8 +420,8 @@ static ssize_t rma_read(struct fid_ep *ep, void *buffer, size_t length, void *de
 {
     const struct iovec iov = {.iov_base = buffer, .iov_len = length};
 
-    (void)source;
-    return remote_vector(ep, "fi_read", &iov, &desc, 1, address, key, context, FI_READ);
+    return remote_vector(ep, "fi_read", &iov, &desc, 1, source, address, key, context,
+                         FI_READ);
 }
 
 static ssize_t rma_write(struct fid_ep *ep, const void *buffer, size_t length, void *desc,
@@ -366,16 +430,20 @@ static ssize_t rma_write(struct fid_ep *ep, const void *buffer, size_t length, v
 {
     const struct iovec iov = {.iov_base = (void *)buffer, .iov_len = length};
 
-    (void)destination;
-    return remote_vector(ep, "fi_write", &iov, &desc, 1, address, key, context, FI_WRITE);
+    return remote_vector(ep, "fi_write", &iov, &desc, 1, destination, address, key,
+                         context, FI_WRITE);
 }
 
 static ssize_t rma_inject(struct fid_ep *ep, const void *buffer, size_t length,
                           fi_addr_t destination, uint64_t address, uint64_t key)
 {
+    (void)ep;
+    (void)buffer;
+    (void)length;
+    (void)destination;
     (void)address;
     (void)key;
-    return msg_inject(ep, buffer, length, destination);
+    return -FI_EINVAL; /* of these there are none */
 }
 
 struct fi_ops_rma strict_rma_ops = {

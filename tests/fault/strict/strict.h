@@ -6,6 +6,15 @@
  * InfiniBand card, and whoever breaks one hears of it. A violation is one line on stderr
  * that begins with "strict:" and names call, object and cause, then abort().
  *
+ * STRICT_FACE, the name of a row of face.c, gives it endpoints without connections
+ * (FI_EP_RDM) instead, over tcp;ofi_rxm, with the habits of a network that has only
+ * those. A row says which: what must be registered and how, room in front of packets
+ * (FI_MSG_PREFIX), how little may be injected, which order is kept, whether there is
+ * something to sleep on, which atomic operations there are. What a row does not promise
+ * does not happen: where packets need not come in order they do not, and where a write
+ * need not arrive before what is sent after it, it arrives later. Where a face says
+ * nothing else, the rules below hold.
+ *
  * How to use it. libfabric loads every file named *-fi.so in a directory, so a job needs
  *
  *     FI_PROVIDER_PATH=BUILD/tests/fault/strict   where strict-fi.so lies
@@ -49,11 +58,15 @@
  * - A closed endpoint takes its operations and unread completions with it, but for those
  *   of a shared receive context, which go with that.
  *
+ * With a face, a completion queue does not overrun (FI_RM_ENABLED): what has no room
+ * waits. Bytes in front of packets are overwritten when they are posted. Memory that is
+ * to be bound to an endpoint (FI_MR_ENDPOINT) has no key before it was enabled.
+ *
  * What it has not: inject (size 0), delivery-complete, selective completion, shared
- * transmit contexts, cancel, counters, fi_cq_sread. Remote CQ data has 4 bytes and comes
- * with messages only. What the fabric interface knows beyond that is NULL in the tables:
- * a caller who did not look crashes. Waiting works as with tcp: FI_WAIT_FD, FI_GETWAIT
- * and fi_trywait.
+ * transmit contexts, cancel, counters, fi_cq_sread; faces have the first two. Remote CQ
+ * data has 4 bytes and comes with messages only. What the fabric interface knows beyond
+ * that is NULL in the tables: a caller who did not look crashes. Waiting works as with
+ * tcp: FI_WAIT_FD, FI_GETWAIT and fi_trywait.
  *
  * Ownership:  each object here owns the tcp object it stands for, whose `context` is the
  *             object's struct fid. Its own first member is that struct fid.
@@ -64,6 +77,7 @@
 #define WEFT_TEST_STRICT_H
 
 #include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -85,6 +99,33 @@ enum {
     STRICT_MESSAGE_MAX = 1 << 30,
 };
 
+/* Which atomic operations there are. */
+enum strict_atomics {
+    STRICT_NO_ATOMICS,
+    STRICT_TWO_ATOMICS, /* fetch-and-add, compare-and-swap; 64 bits */
+    STRICT_ALL_ATOMICS,
+};
+
+/* What the provider looks like. */
+struct strict_face {
+    const char *name;
+    const char *below; /* the provider that moves the bytes */
+    enum fi_ep_type type;
+    uint64_t caps; /* beyond FI_MSG and FI_RMA */
+    uint64_t mode;
+    uint64_t mr_mode;
+    uint64_t order;     /* that is kept */
+    uint64_t flags;     /* of transmits: FI_DELIVERY_COMPLETE or 0 */
+    uint32_t addresses; /* their format; 0: the internet's */
+    size_t inject_size;
+    size_t prefix;
+    size_t message_max;
+    bool has_wait;
+    bool is_shuffled; /* packets are received in another order */
+    bool is_late;     /* writes and reads overtake no packet that was sent after them */
+    enum strict_atomics atomics;
+};
+
 struct strict_fabric {
     struct fid_fabric fid;
     struct fid_fabric *tcp;
@@ -104,6 +145,8 @@ struct strict_mr {
     struct fid_mr fid;
     struct fid_mr *tcp;
     struct strict_domain *domain;
+    uint64_t key; /* as tcp knows it */
+    bool is_bound;
     uintptr_t base;
     size_t length;
     uint64_t access;
@@ -111,6 +154,7 @@ struct strict_mr {
 };
 
 struct strict_queue;
+struct strict_late;
 
 /* An operation from its post to the reading of its completion; tcp's op_context. */
 struct strict_op {
@@ -120,6 +164,12 @@ struct strict_op {
     const char *call; /* NULL: not in flight */
     struct fi_context2 *context;
     uint64_t pattern; /* what the context is filled with */
+    bool is_multiple; /* a receive of several packets; the next three are for it */
+    const char *buffer;
+    size_t received;          /* bytes */
+    size_t whole;             /* bytes that it takes; 0: not known yet */
+    size_t prefix;            /* of a receive: bytes that completions count too */
+    struct strict_late *late; /* not NULL: nobody hears of its completion */
     struct strict_mr *memory[STRICT_IOV_LIMIT];
     size_t memory_count;
 };
@@ -133,6 +183,7 @@ struct strict_queue {
 
 struct strict_completion {
     struct strict_op *op;
+    unsigned held;                /* for so many reads */
     struct fi_cq_err_entry entry; /* `err` is 0 if it succeeded */
 };
 
@@ -154,11 +205,17 @@ struct strict_srx {
     struct strict_queue receives;
 };
 
+struct strict_av {
+    struct fid_av fid;
+    struct fid_av *tcp;
+};
+
 struct strict_ep {
     struct fid_ep fid;
     struct fid_ep *tcp;
     struct strict_srx *srx;
-    bool is_shared; /* it was opened for a shared receive context */
+    struct strict_cq *cq; /* of what it transmits */
+    bool is_shared;       /* it was opened for a shared receive context */
     bool is_enabled;
     bool is_connected;
     struct strict_queue transmits;
@@ -180,6 +237,17 @@ __attribute__((format(printf, 2, 3), noreturn)) void
 strict_violation(const char *call, const char *format, ...);
 void strict_lock(void);
 void strict_unlock(void);
+
+/* face.c: the one that STRICT_FACE names, or the connected one. */
+const struct strict_face *strict_face(void);
+bool strict_face_has_atomic(enum fi_datatype type, enum fi_op op, uint64_t kind);
+
+/* below.c: as fi_getinfo() and fi_fabric(), of the provider that moves the bytes. */
+int strict_below_getinfo(uint32_t version, const char *node, const char *service,
+                         uint64_t flags, const struct fi_info *hints,
+                         struct fi_info **info);
+int strict_below_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric,
+                        void *context);
 
 /* info.c: in place; what tcp gives becomes ours. Safe to repeat. */
 int strict_info_from_tcp(struct fi_info *info);
@@ -211,6 +279,12 @@ struct strict_mr *strict_mr_check(const struct strict_domain *domain, const char
                                   const void *buffer, size_t length, const void *desc,
                                   uint64_t access);
 
+/* Must the caller's own buffers be registered? */
+static inline bool strict_is_local_checked(void)
+{
+    return (strict_face()->mr_mode & FI_MR_LOCAL) != 0;
+}
+
 /* flight.c: with the lock held. */
 /*
  * Checks `post` and reserves one of the queue's operations for it; a violation ends the
@@ -218,20 +292,43 @@ struct strict_mr *strict_mr_check(const struct strict_domain *domain, const char
  */
 int strict_op_reserve(struct strict_queue *queue, const struct strict_post *post,
                       struct strict_op **out);
+/* Counts a post; false: it is a fourth. */
+bool strict_post_is_taken(void);
 void strict_op_launch(struct strict_op *op);  /* tcp has taken it */
 void strict_op_give_up(struct strict_op *op); /* tcp has not */
 /* Its completion is handed out: returns the context, overwritten, which is free again. */
 void *strict_op_finish(struct strict_op *op);
+/* The same, of a receive that takes further packets. */
+void *strict_op_report(struct strict_op *op);
 /* Those of a closed endpoint or shared context; their contexts may be gone. */
 void strict_queue_discard(struct strict_queue *queue);
 
 /* cq.c */
 int strict_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq,
                    void *context);
+/* With the lock held: `entry` completes the operation that is its context. */
+void strict_cq_add(struct strict_cq *cq, const struct fi_cq_err_entry *entry);
 /* With the lock held: nothing of `queue`, which tcp has closed, is left in any. */
 void strict_cq_forget(const struct strict_queue *queue);
 /* With the lock held. */
 bool strict_cq_is_quiet(const struct strict_cq *cq);
+
+/* av.c */
+int strict_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid_av **av,
+                   void *context);
+
+/* late.c: with the lock held. Reads and writes that begin later than they were posted,
+ * in their order. */
+/* Takes `msg`, whose completion is `op`'s. */
+ssize_t strict_late_add(struct strict_ep *ep, const struct fi_msg_rma *msg,
+                        uint64_t flags, uint64_t access, struct strict_op *op);
+/* Begins those whose time has come. */
+void strict_late_begin(void);
+bool strict_late_is_empty(void);
+/* One of which nobody hears is complete. */
+void strict_late_done(const struct strict_late *late);
+/* Nothing of a closed endpoint is left. */
+void strict_late_forget(const struct strict_ep *ep);
 
 /* srx.c */
 int strict_srx_open(struct fid_domain *domain, struct fi_rx_attr *attr,
@@ -242,5 +339,10 @@ int strict_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_e
                    void *context);
 extern struct fi_ops_msg strict_msg_ops; /* of a shared receive context too */
 extern struct fi_ops_rma strict_rma_ops;
+/* With the lock held, which it gives back: what tcp said of `op`. */
+ssize_t strict_post_end(struct strict_op *op, ssize_t err);
+
+/* atomic.c */
+extern struct fi_ops_atomic strict_atomic_ops;
 
 #endif

@@ -21,3 +21,29 @@ bool weft_credits_acknowledge(struct weft_credits *c, uint32_t taken,
 {
     return acknowledge(c, taken) && acknowledge_control(c, taken_control);
 }
+
+void weft_credits_put_off(struct weft_credits_due *due, struct weft_credits *c)
+{
+    due->is_refused = true;
+    c->is_put_off = true;
+    c->next_due = due->first;
+    due->first = c;
+}
+
+void weft_credits_try_again(struct weft_credits_due *due,
+                            bool (*try)(void *argument, struct weft_credits *c),
+                            void *argument)
+{
+    struct weft_credits **at = &due->first;
+
+    while (*at != NULL) {
+        struct weft_credits *c = *at;
+
+        if (try(argument, c)) {
+            c->is_put_off = false;
+            *at = c->next_due;
+        } else {
+            at = &c->next_due;
+        }
+    }
+}

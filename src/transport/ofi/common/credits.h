@@ -32,6 +32,14 @@ struct weft_credits {
     uint16_t acknowledged_control;
     uint16_t taken_control;
     uint16_t returned_control;
+    bool is_put_off; /* in the list of those that could not be returned */
+    struct weft_credits *next_due;
+};
+
+/* Credits that could not be returned when it was time. */
+struct weft_credits_due {
+    struct weft_credits *first;
+    bool is_refused; /* no event will announce when to try again */
 };
 
 /* Do the credits allow an ordered packet of `bytes` bytes? */
@@ -73,5 +81,25 @@ static inline void weft_credits_return(struct weft_credits *c, uint32_t taken,
  * was sent. */
 WEFT_MUST_CHECK bool weft_credits_acknowledge(struct weft_credits *c, uint32_t taken,
                                               uint16_t taken_control);
+
+static inline bool weft_credits_are_put_off(const struct weft_credits *c)
+{
+    return c->is_put_off;
+}
+
+/* Must somebody try again by the clock? */
+static inline bool weft_credits_are_refused(const struct weft_credits_due *due)
+{
+    return due->first != NULL && due->is_refused;
+}
+
+/* The frame could not be sent. It is as if it was refused, until trying again shows. */
+void weft_credits_put_off(struct weft_credits_due *due, struct weft_credits *c);
+
+/* Calls `try` for all that were put off; those for which it returns true are no longer.
+ */
+void weft_credits_try_again(struct weft_credits_due *due,
+                            bool (*try)(void *argument, struct weft_credits *c),
+                            void *argument);
 
 #endif

@@ -6,9 +6,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 /* What we can live with, so that every provider finds what it needs. */
-static struct fi_info *make_hints(void)
+struct fi_info *weft_ofi_hints(enum fi_ep_type type)
 {
     struct fi_info *hints = weft_libfabric.dupinfo(NULL);
 
@@ -17,7 +18,7 @@ static struct fi_info *make_hints(void)
     }
     hints->caps = FI_MSG | FI_RMA;
     hints->mode = FI_CONTEXT | FI_CONTEXT2 | FI_RX_CQ_DATA;
-    hints->ep_attr->type = FI_EP_MSG;
+    hints->ep_attr->type = type;
     hints->domain_attr->mr_mode =
         FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
@@ -55,7 +56,7 @@ static struct fi_info *choose(struct fi_info *list)
 
 static struct fi_info *find(const struct sockaddr_storage *at, size_t bytes)
 {
-    struct fi_info *hints = make_hints();
+    struct fi_info *hints = weft_ofi_hints(FI_EP_MSG);
     struct fi_info *list = NULL;
     struct fi_info *chosen = NULL;
 
@@ -95,8 +96,7 @@ struct fi_info *weft_ofi_info(const struct weft_ofi *ofi,
     return info;
 }
 
-/* Says which step failed, and closes what was opened. */
-static enum weft_rc fail(struct weft_ofi *ofi, const char *step, long code)
+enum weft_rc weft_ofi_fail(struct weft_ofi *ofi, const char *step, long code)
 {
     weft_log_error(WEFT_S_PROVIDER, ofi->info->fabric_attr->prov_name, step,
                    weft_ofi_error(code));
@@ -107,7 +107,8 @@ static enum weft_rc fail(struct weft_ofi *ofi, const char *step, long code)
 void weft_ofi_warm_up(void)
 {
     struct fi_info *list = NULL;
-    struct fi_info *hints = weft_libfabric_open() == WEFT_OK ? make_hints() : NULL;
+    struct fi_info *hints =
+        weft_libfabric_open() == WEFT_OK ? weft_ofi_hints(FI_EP_MSG) : NULL;
 
     if (hints != NULL &&
         weft_libfabric.getinfo(WEFT_OFI_API, NULL, NULL, 0, hints, &list) == 0) {
@@ -136,6 +137,17 @@ enum weft_rc weft_ofi_choose(struct weft_ofi *ofi, const struct sockaddr_storage
     return WEFT_OK;
 }
 
+enum weft_rc weft_ofi_open_domain(struct weft_ofi *ofi)
+{
+    long code = weft_libfabric.fabric(ofi->info->fabric_attr, &ofi->fabric, NULL);
+
+    if (code != 0) {
+        return weft_ofi_fail(ofi, "no fabric", code);
+    }
+    code = fi_domain(ofi->fabric, ofi->info, &ofi->domain, NULL);
+    return code == 0 ? WEFT_OK : weft_ofi_fail(ofi, "no domain", code);
+}
+
 enum weft_rc weft_ofi_open(struct weft_ofi *ofi, size_t completions)
 {
     struct fi_eq_attr eq = {.wait_obj = FI_WAIT_FD};
@@ -145,27 +157,24 @@ enum weft_rc weft_ofi_open(struct weft_ofi *ofi, size_t completions)
         .wait_obj = FI_WAIT_FD,
     };
     struct fi_rx_attr rx = *ofi->info->rx_attr;
-    long code = weft_libfabric.fabric(ofi->info->fabric_attr, &ofi->fabric, NULL);
+    const enum weft_rc rc = weft_ofi_open_domain(ofi);
+    long code;
 
-    if (code != 0) {
-        return fail(ofi, "no fabric", code);
-    }
-    code = fi_domain(ofi->fabric, ofi->info, &ofi->domain, NULL);
-    if (code != 0) {
-        return fail(ofi, "no domain", code);
+    if (rc != WEFT_OK) {
+        return rc;
     }
     code = fi_eq_open(ofi->fabric, &eq, &ofi->eq, NULL);
     if (code != 0) {
-        return fail(ofi, "no event queue", code);
+        return weft_ofi_fail(ofi, "no event queue", code);
     }
     code = fi_cq_open(ofi->domain, &cq, &ofi->cq, NULL);
     if (code != 0) {
-        return fail(ofi, "no completion queue", code);
+        return weft_ofi_fail(ofi, "no completion queue", code);
     }
     ofi->completions = cq.size; /* written back */
     code = fi_srx_context(ofi->domain, &rx, &ofi->shared_receive, NULL);
     if (code != 0) {
-        return fail(ofi, "no shared receive queue", code);
+        return weft_ofi_fail(ofi, "no shared receive queue", code);
     }
     return WEFT_OK;
 }
@@ -175,8 +184,14 @@ void weft_ofi_close(struct weft_ofi *ofi)
     if (ofi->shared_receive != NULL) {
         fi_close(&ofi->shared_receive->fid);
     }
+    if (ofi->endpoint != NULL) {
+        fi_close(&ofi->endpoint->fid);
+    }
     if (ofi->cq != NULL) {
         fi_close(&ofi->cq->fid);
+    }
+    if (ofi->addresses != NULL) {
+        fi_close(&ofi->addresses->fid);
     }
     if (ofi->eq != NULL) {
         fi_close(&ofi->eq->fid);
@@ -193,12 +208,46 @@ void weft_ofi_close(struct weft_ofi *ofi)
     *ofi = (struct weft_ofi){.info = NULL};
 }
 
+/* A key that peers present. Who has no connection could guess the next number. */
+static uint64_t choose_key(struct weft_ofi *ofi)
+{
+    const size_t bytes = ofi->info->domain_attr->mr_key_size;
+    uint64_t key = ofi->next_key++;
+
+    if (ofi->endpoint != NULL && bytes > 0) {
+        (void)!getrandom(&key, bytes < sizeof(key) ? bytes : sizeof(key), 0);
+    }
+    return key;
+}
+
+/* Where the provider wants it, memory belongs to the endpoint. */
+static int enable(struct weft_ofi *ofi, struct fid_mr *mr)
+{
+    int code;
+
+    if (ofi->endpoint == NULL ||
+        (ofi->info->domain_attr->mr_mode & FI_MR_ENDPOINT) == 0) {
+        return 0;
+    }
+    code = fi_mr_bind(mr, &ofi->endpoint->fid, 0);
+    return code == 0 ? fi_mr_enable(mr) : code;
+}
+
 enum weft_rc weft_ofi_register(struct weft_ofi *ofi, const void *memory, size_t bytes,
                                uint64_t access, struct fid_mr **mr)
 {
-    const uint64_t key = ofi->next_key++; /* ignored where the provider chooses */
-    const int code = fi_mr_reg(ofi->domain, memory, bytes, access, 0, key, 0, mr, NULL);
+    int code;
 
+    do { /* keys are ignored where the provider chooses; else they may be taken */
+        code = fi_mr_reg(ofi->domain, memory, bytes, access, 0, choose_key(ofi), 0, mr,
+                         NULL);
+    } while (code == -FI_ENOKEY && ofi->endpoint != NULL);
+    if (code == 0) {
+        code = enable(ofi, *mr);
+        if (code != 0) {
+            fi_close(&(*mr)->fid);
+        }
+    }
     if (code != 0) {
         *mr = NULL;
         return code == -FI_ENOMEM || code == -FI_EAGAIN ? WEFT_AGAIN : WEFT_ERR_SYSTEM;

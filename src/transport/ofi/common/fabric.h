@@ -28,12 +28,18 @@ struct weft_ofi {
     struct fid_eq *eq;
     struct fid_cq *cq;
     struct fid_ep *shared_receive; /* buffers for whoever sends */
+    struct fid_ep *endpoint;       /* the one for all peers, without connections */
+    struct fid_av *addresses;      /* of the peers of that endpoint */
     uint64_t next_key;             /* where keys are ours to choose */
     size_t completions;            /* that may be unread, of whatever is posted */
 };
 
 /* Does what takes long the first time that a network is opened. From any thread. */
 void weft_ofi_warm_up(void);
+
+/* What we can live with, so that every provider finds what it needs; the caller gives it
+ * to freeinfo(). NULL: no memory. */
+struct fi_info *weft_ofi_hints(enum fi_ep_type type);
 
 /* Chooses a provider with connected endpoints at the address `at`. WEFT_ERR_UNSUPPORTED:
  * there is none. */
@@ -46,6 +52,10 @@ WEFT_MUST_CHECK enum weft_rc weft_ofi_choose(struct weft_ofi *ofi,
  * posted at once. Closes all again if it fails.
  */
 WEFT_MUST_CHECK enum weft_rc weft_ofi_open(struct weft_ofi *ofi, size_t completions);
+/* Opens only the fabric and the domain. Closes all again if it fails. */
+WEFT_MUST_CHECK enum weft_rc weft_ofi_open_domain(struct weft_ofi *ofi);
+/* Says which step failed, and closes what was opened. */
+enum weft_rc weft_ofi_fail(struct weft_ofi *ofi, const char *step, long code);
 void weft_ofi_close(struct weft_ofi *ofi);
 
 /* What the same provider needs to reach `to`, or to listen at `from`, of which one is

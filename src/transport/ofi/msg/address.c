@@ -1,16 +1,13 @@
 #include "transport/ofi/msg/address.h"
 
 #include "base/log.h"
-#include "base/settings.h"
 #include "base/texts.h"
-#include "wireup/near.h"
+#include "transport/ofi/common/own.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 /* A key is written once, so each opening, which all ranks do together, has its own. */
 static void name_key(const struct weft_transport *tp, char *key, size_t room)
@@ -18,78 +15,14 @@ static void name_key(const struct weft_transport *tp, char *key, size_t room)
     snprintf(key, room, "msg-%u", tp->opening);
 }
 
-/* Has this host the address? A container may have only one kind. */
-static bool has_address(const char *text)
-{
-    struct sockaddr_storage address;
-    socklen_t bytes;
-    bool is_there = false;
-    int fd;
-
-    if (!weft_net_address_of(text, 0, &address, &bytes)) {
-        return false;
-    }
-    fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0) {
-        is_there = bind(fd, (const struct sockaddr *)&address, bytes) == 0;
-        close(fd);
-    }
-    return is_there;
-}
-
-static int list_loopback(struct weft_net_address *list)
-{
-    const bool is_sixth = !has_address("127.0.0.1") && has_address("::1");
-
-    memset(list, 0, sizeof(*list));
-    snprintf(list->interface, sizeof(list->interface), "lo");
-    snprintf(list->text, sizeof(list->text), "%s", is_sixth ? "::1" : "127.0.0.1");
-    list->prefix = is_sixth ? 128 : 8;
-    return 1;
-}
-
-/*
- * Our addresses that are for jobs, in the order in which peers are to try them: fast
- * interfaces first, then those near to our processors. Returns how many. A host that is
- * in no network has its loopback: nodes of a launcher may be one host.
- */
-static int list_own(const struct weft_job *job, struct weft_net_address *list)
-{
-    const char *wanted = weft_setting_text(WEFT_SET_NET);
-    cpu_set_t processors;
-    int count = 0;
-
-    if (job->is_one_node) {
-        return list_loopback(list);
-    }
-    count = weft_net_count_used(list, weft_net_list(list, wanted));
-    if (sched_getaffinity(0, sizeof(processors), &processors) == 0) {
-        weft_net_put_near_first(list, count, "/sys", &processors);
-    }
-    if (wanted[0] == '\0') {
-        count = weft_net_keep(list, count, getenv("WEFT_NETWORKS"));
-    }
-    count = count < WEFT_LISTENERS_MAX ? count : WEFT_LISTENERS_MAX;
-    return count == 0 && wanted[0] == '\0' ? list_loopback(list) : count;
-}
-
 bool weft_msg_find_own(struct weft_transport *tp)
 {
     struct weft_net_address list[WEFT_NET_MOST];
+    const int count = weft_ofi_list_own(tp->job, list);
 
-    tp->own_count = list_own(tp->job, list);
+    tp->own_count = count < WEFT_LISTENERS_MAX ? count : WEFT_LISTENERS_MAX;
     memcpy(tp->own, list, (size_t)tp->own_count * sizeof(list[0]));
-    if (tp->own_count == 0) {
-        weft_log_error(WEFT_S_NO_ADDRESS, weft_setting_text(WEFT_SET_NET));
-        return false;
-    }
-    return true;
-}
-
-/* May it be published, behind addresses? A slash would make it one. */
-static bool is_word(const char *text)
-{
-    return text[0] != '\0' && strpbrk(text, " ,/=;") == NULL;
+    return tp->own_count > 0;
 }
 
 enum weft_rc weft_msg_publish(struct weft_transport *tp)
@@ -104,8 +37,7 @@ enum weft_rc weft_msg_publish(struct weft_transport *tp)
             (size_t)snprintf(value + used, sizeof(value) - used, "%s%s/%d",
                              i > 0 ? "," : "", tp->own[i].text, tp->quirks.early.port);
     }
-    (void)gethostname(host, sizeof(host) - 1);
-    if (is_word(host)) {
+    if (weft_ofi_own_host(host, sizeof(host))) {
         used += (size_t)snprintf(value + used, sizeof(value) - used, ",%s", host);
     }
     used += (size_t)snprintf(value + used, sizeof(value) - used, ";");

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "transport/ofi/common/version.h"
 #include "transport/ofi/msg/address.h"
 #include "transport/ofi/msg/lost.h"
 #include "transport/ofi/msg/peer.h"
@@ -222,23 +223,6 @@ void weft_msg_on_wrong_answer(struct weft_transport *tp, struct weft_msg_stream 
     weft_msg_lose(tp, stream, "what answers there is not of this job");
 }
 
-/* A rank of this job was built from another version: there is nothing that we could do.
- */
-static _Noreturn void on_other_version(struct weft_transport *tp,
-                                       const struct weft_msg_stream *stream,
-                                       unsigned theirs)
-{
-    char name[WEFT_MSG_NAME_BYTES];
-    char cause[WEFT_CAUSE_BYTES];
-
-    weft_msg_name_peer(stream->peer, name, sizeof(name));
-    snprintf(cause, sizeof(cause),
-             "%s runs another version of Weft: its packets are of version %u, ours of "
-             "version %u; install the same version on all hosts of the job",
-             name, theirs, tp->self.packets);
-    weft_wireup_abort(tp->job, 1, cause);
-}
-
 /* Step 2, or what somebody else says in its place. */
 static void on_answer(struct weft_transport *tp, struct weft_msg_stream *stream,
                       const uint8_t *data, size_t bytes)
@@ -247,7 +231,11 @@ static void on_answer(struct weft_transport *tp, struct weft_msg_stream *stream,
         weft_handshake_check_answer(&tp->self, data, bytes, &stream->ours);
 
     if (refusal == WEFT_REFUSED_PACKETS) {
-        on_other_version(tp, stream, weft_handshake_packets_of(data));
+        char name[WEFT_MSG_NAME_BYTES];
+
+        weft_msg_name_peer(stream->peer, name, sizeof(name));
+        weft_ofi_end_by_version(tp->job, name, weft_handshake_packets_of(data),
+                                tp->self.packets);
     }
     if (refusal == WEFT_WELCOME) {
         confirm(tp, stream);

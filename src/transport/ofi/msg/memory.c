@@ -15,7 +15,7 @@ static enum weft_rc start(struct weft_path *path, uint64_t access,
     const uint64_t theirs = (uint64_t)(uintptr_t)move->theirs->iov_base;
     void *ours = move->ours->iov_base;
     const size_t len = move->ours->iov_len;
-    struct weft_msg_slot *slot;
+    struct weft_ofi_slot *slot;
     enum weft_rc rc = weft_msg_may_send(tp, stream, 0);
     void *descriptor;
 
@@ -35,7 +35,7 @@ static enum weft_rc start(struct weft_path *path, uint64_t access,
                               : fi_read(stream->ep, ours, len, descriptor, 0, theirs,
                                         move->key, &slot->context));
     if (rc != WEFT_OK) {
-        weft_msg_slot_give(tp, slot);
+        weft_ofi_slots_give(&tp->slots, slot);
         return rc;
     }
     *(access == FI_WRITE ? &tp->bytes_put : &tp->bytes_got) += len;
@@ -54,34 +54,15 @@ static enum weft_rc get(struct weft_path *path, const struct weft_move *move,
     return start(path, FI_READ, move, op);
 }
 
-/* ---- memory that peers write to, or read ---- */
-
 static enum weft_rc mr_register(struct weft_transport *tp, void *memory, size_t bytes,
                                 unsigned rights, struct weft_key *key, void **mr)
 {
-    const bool is_virtual = (tp->ofi.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
-    const uint64_t access = ((rights & WEFT_MR_PUT) != 0 ? FI_REMOTE_WRITE : 0) |
-                            ((rights & WEFT_MR_GET) != 0 ? FI_REMOTE_READ : 0);
-    struct fid_mr *registered;
-    const enum weft_rc rc =
-        weft_ofi_register(&tp->ofi, memory, bytes, access, &registered);
-
-    if (rc != WEFT_OK) {
-        return rc;
-    }
-    *key = (struct weft_key){
-        .address = is_virtual ? (uint64_t)(uintptr_t)memory : 0,
-        .key = fi_mr_key(registered),
-    };
-    *mr = registered;
-    tp->registered++;
-    return WEFT_OK;
+    return weft_ofi_slots_register(&tp->slots, memory, bytes, rights, key, mr);
 }
 
 static void mr_deregister(struct weft_transport *tp, void *mr)
 {
-    tp->registered--;
-    weft_ofi_unregister(mr);
+    weft_ofi_slots_deregister(&tp->slots, mr);
 }
 
 const struct weft_memory_ops *weft_msg_memory(void)

@@ -17,22 +17,6 @@
 
 enum { LEAVING_NS = 1000 * 1000 * 1000 };
 
-/* Less for each where there are many, so that all together stay bounded; more for
- * several streams, of which each has packets under way. */
-static uint32_t choose_window(const struct weft_job *job, uint32_t streams)
-{
-    const uint32_t others = job->who.size > 1 ? (uint32_t)job->who.size - 1 : 1;
-    const uint32_t share = 8 * 1024 * 1024 / others;
-    const uint32_t most = WEFT_MSG_WINDOW_MOST * streams;
-
-    if (weft_msg_limits.window != 0) {
-        return weft_msg_limits.window;
-    }
-    return share > most                    ? most
-           : share < WEFT_MSG_WINDOW_LEAST ? WEFT_MSG_WINDOW_LEAST
-                                           : share;
-}
-
 static uint32_t choose_streams(void)
 {
     const int64_t wanted = weft_setting(WEFT_SET_STREAMS);
@@ -55,7 +39,7 @@ static void msg_close(struct weft_transport *tp)
     weft_msg_go_down(tp);
     weft_early_close(&tp->quirks.early);
     weft_table_close(&tp->peers);
-    free(tp->by_index);
+    weft_ofi_index_close(&tp->index);
     free(tp);
 }
 
@@ -93,8 +77,8 @@ static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_node *node,
     tp->job = job;
     tp->me = (uint32_t)job->who.rank;
     tp->streams = choose_streams();
-    tp->window = choose_window(job, tp->streams);
-    tp->return_each = choose_window(job, 1) / 2;
+    tp->window = weft_ofi_slots_window((uint32_t)job->who.size, tp->streams);
+    tp->return_each = weft_ofi_slots_window((uint32_t)job->who.size, 1) / 2;
     tp->opening = openings++;
     tp->self = (struct weft_handshake_self){
         .secret = job->segment.header->secret,
@@ -191,7 +175,7 @@ static enum weft_rc arm(struct weft_transport *tp)
     }
     both[0] = &tp->ofi.cq->fid;
     both[1] = &tp->ofi.eq->fid;
-    if (tp->to_post != NULL || (tp->credits_due != NULL && tp->is_return_refused) ||
+    if (tp->slots.to_post != NULL || weft_credits_are_refused(&tp->credits_due) ||
         weft_msg_may_take_kept(tp) ||
         (tp->deadline != 0 && weft_clock_ns() >= tp->deadline)) {
         return WEFT_AGAIN; /* no descriptor tells of these */
@@ -219,9 +203,11 @@ static int descriptors(struct weft_transport *tp, int out[WEFT_DESCRIPTORS])
 
 static void count(const struct weft_transport *tp, struct weft_traffic *traffic)
 {
-    for (uint32_t i = 0; i < tp->index_count; i++) {
-        traffic->packets_sent += tp->by_index[i]->packets_sent;
-        traffic->bytes_sent += tp->by_index[i]->bytes_sent;
+    for (uint32_t i = 0; i < tp->index.count; i++) {
+        const struct weft_msg_peer *peer = tp->index.at[i];
+
+        traffic->packets_sent += peer->packets_sent;
+        traffic->bytes_sent += peer->bytes_sent;
     }
     traffic->bytes_stored += tp->bytes_put;
     traffic->bytes_fetched += tp->bytes_got;

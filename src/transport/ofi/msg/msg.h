@@ -2,11 +2,10 @@
  * msg.h - the state of the transport over connected endpoints. Its files, from the ground
  * up; each uses those before it:
  *
- *   queue.c     packets that were copied aside
  *   peer.c      peers and their streams
  *   address.c   where this process listens, and where a peer does
  *   lost.c      connections that have ended: the layer above is told
- *   slots.c     buffers of packets on their way out, and of the pool for those that come
+ *   slots.c     the buffers of packets (common/slots.h), and the user's memory
  *   connect.c   connections on first contact, the caller's side
  *   accept.c    the listener's side
  *   stream.c    the connection that a long message takes
@@ -42,8 +41,10 @@
 #include "transport/ofi/common/credits.h"
 #include "transport/ofi/common/fabric.h"
 #include "transport/ofi/common/frame.h"
+#include "transport/ofi/common/index.h"
+#include "transport/ofi/common/kept.h"
+#include "transport/ofi/common/slots.h"
 #include "transport/ofi/handshake.h"
-#include "transport/ofi/msg/queue.h"
 #include "transport/ofi/quirks/quirks.h"
 #include "transport/transport.h"
 #include "wireup/net.h"
@@ -51,22 +52,8 @@
 enum {
     WEFT_MSG_PACKET_MAX = 4096, /* what send() copies */
     WEFT_MSG_ZCOPY_MAX = 64 * 1024,
-    WEFT_MSG_RECEIVES = 32, /* buffers in the pool, at most */
-    WEFT_MSG_SENDS = 128,   /* packets on their way, at most */
-    WEFT_MSG_WINDOW_MOST = 256 * 1024,
-    WEFT_MSG_WINDOW_LEAST = 16 * 1024,
     WEFT_MSG_HOST_BYTES = 64,
     WEFT_MSG_CAUSE_BYTES = 128,
-};
-
-/* One packet on its way out, or a buffer of the pool: found by its context. */
-struct weft_msg_slot {
-    struct fi_context2 context;     /* first; the provider's while it is under way */
-    struct weft_msg_slot *next;     /* of those that are free, or to be posted again */
-    struct weft_msg_stream *stream; /* of a packet */
-    uint8_t *buffer;                /* a frame and what follows it */
-    struct weft_op *op;             /* of an operation on the user's memory, or NULL */
-    struct fid_mr *mr;              /* of that memory */
 };
 
 enum weft_msg_state {
@@ -91,7 +78,7 @@ struct weft_msg_stream {
     struct weft_handshake ours;   /* of a connection that we ask for */
     struct weft_handshake theirs; /* of one that they ask for */
     uint32_t index_there;         /* what the peer calls it: in our frames */
-    struct weft_msg_queue kept;   /* packets that came by it and were not taken */
+    struct weft_kept_queue kept;  /* packets that came by it and were not taken */
     bool is_keeping;              /* in the list of streams with such packets */
     struct weft_msg_stream *next_keeping;
 };
@@ -122,9 +109,6 @@ struct weft_msg_peer {
     uint32_t slots_used; /* packets on their way to it */
     uint64_t packets_sent;
     uint64_t bytes_sent;
-
-    bool has_credits_due; /* in the list of peers whose credits could not be returned */
-    struct weft_msg_peer *next_due;
 };
 
 struct weft_transport {
@@ -150,11 +134,9 @@ struct weft_transport {
     int listener_count;
     struct weft_handshake_self self;
     struct weft_table peers;
-    struct weft_msg_peer **by_index; /* the peers in the order in which they were met */
-    uint32_t index_count;
-    uint32_t index_room;
-    uint32_t pending;     /* connections that are being made */
-    uint32_t connections; /* that are open */
+    struct weft_ofi_index index; /* of all peers */
+    uint32_t pending;            /* connections that are being made */
+    uint32_t connections;        /* that are open */
     uint32_t polls;
     bool is_closing;
     struct weft_msg_peer *losing; /* lost, but the layer above is not told yet */
@@ -162,35 +144,14 @@ struct weft_transport {
     uint64_t deadline;            /* when to poll at the latest; 0: never */
     bool needs_retry; /* a post was refused, and no event will announce free space */
 
-    struct weft_msg_slot *sends; /* WEFT_MSG_SENDS or fewer */
-    struct weft_msg_slot *free_sends;
-    uint32_t send_count;
-    uint32_t registered; /* chunks of the user's memory, by us or for peers */
-    uint8_t *send_memory;
-    struct fid_mr *send_mr;
-
-    struct weft_msg_slot *receives;
-    uint32_t receive_count;
-    struct weft_msg_slot *to_post; /* could not be posted yet */
-    uint8_t *receive_memory;
-    struct fid_mr *receive_mr;
-    size_t receive_bytes; /* of each */
-
+    struct weft_ofi_slots slots;
     struct weft_msg_stream *keeping;
-    struct weft_msg_peer *credits_due;
-    bool is_return_refused; /* of credits: no event will announce when to try again */
+    struct weft_credits_due credits_due;
     uint64_t packets_received;
     uint64_t bytes_received;
     uint64_t bytes_put;
     uint64_t bytes_got;
 };
-
-/* What the tests make small, before a transport is opened; 0: as there is room. */
-struct weft_msg_limits {
-    uint32_t receives; /* at least 1 */
-    uint32_t window;   /* at least two of the longest packets */
-};
-extern struct weft_msg_limits weft_msg_limits;
 
 static inline struct weft_msg_stream *weft_msg_stream_of(const struct weft_path *path)
 {

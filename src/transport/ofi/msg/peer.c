@@ -5,24 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Makes room for one more; false: no memory. */
-static bool make_room(struct weft_transport *tp)
-{
-    const uint32_t room = tp->index_room == 0 ? 16 : 2 * tp->index_room;
-    struct weft_msg_peer **more;
-
-    if (tp->index_count < tp->index_room) {
-        return true;
-    }
-    more = realloc(tp->by_index, room * sizeof(struct weft_msg_peer *));
-    if (more == NULL) {
-        return false;
-    }
-    tp->by_index = more;
-    tp->index_room = room;
-    return true;
-}
-
 struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint64_t process,
                                         struct weft_peer *above)
 {
@@ -31,10 +13,11 @@ struct weft_msg_peer *weft_msg_peer_get(struct weft_transport *tp, uint64_t proc
     if (peer != NULL) {
         return peer;
     }
-    peer = make_room(tp) ? weft_table_add(&tp->peers, process, sizeof(*peer)) : NULL;
+    peer = weft_ofi_index_grow(&tp->index)
+               ? weft_table_add(&tp->peers, process, sizeof(*peer))
+               : NULL;
     if (peer != NULL) {
-        peer->index = tp->index_count++;
-        tp->by_index[peer->index] = peer;
+        peer->index = weft_ofi_index_add(&tp->index, peer);
         peer->above = above != NULL ? above : tp->up->meet(tp->up->owner, process);
         peer->first = (struct weft_msg_stream){
             .base =
@@ -108,7 +91,7 @@ void weft_msg_close_streams(struct weft_msg_peer *peer)
             continue;
         }
         weft_msg_close_endpoint(stream);
-        weft_msg_empty(&stream->kept);
+        weft_kept_empty(&stream->kept);
         peer->streams[i] = NULL;
         if (stream != &peer->first) {
             free(stream);

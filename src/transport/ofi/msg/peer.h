@@ -20,11 +20,11 @@ static inline uint32_t weft_msg_index_of(const struct weft_msg_stream *stream)
 static inline struct weft_msg_stream *weft_msg_stream_at(const struct weft_transport *tp,
                                                          uint32_t index)
 {
-    const uint32_t peer = index / WEFT_STREAMS_MAX;
+    const uint32_t number = index / WEFT_STREAMS_MAX;
+    const struct weft_msg_peer *peer =
+        weft_likely(number < tp->index.count) ? tp->index.at[number] : NULL;
 
-    return weft_likely(peer < tp->index_count)
-               ? tp->by_index[peer]->streams[index % WEFT_STREAMS_MAX]
-               : NULL;
+    return weft_likely(peer != NULL) ? peer->streams[index % WEFT_STREAMS_MAX] : NULL;
 }
 
 /* The peer's stream of a number below WEFT_STREAMS_MAX, made if it is new; NULL: no

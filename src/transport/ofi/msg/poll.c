@@ -7,7 +7,6 @@
 #include "transport/ofi/msg/lost.h"
 #include "transport/ofi/msg/peer.h"
 #include "transport/ofi/msg/send.h"
-#include "transport/ofi/msg/slots.h"
 #include "transport/ofi/msg/up.h"
 
 #include <stdio.h>
@@ -76,12 +75,12 @@ bool weft_msg_may_take_kept(const struct weft_transport *tp)
 static void keep(struct weft_transport *tp, struct weft_msg_stream *stream,
                  const struct weft_frame *frame, size_t len)
 {
-    struct weft_msg_kept *kept = weft_msg_copy(frame, len);
+    struct weft_kept *kept = weft_kept_copy(0, frame->header, frame + 1, len);
 
     if (kept == NULL) {
         weft_wireup_abort(tp->job, 1, WEFT_S_OOM_STORE);
     }
-    weft_msg_enqueue(&stream->kept, kept);
+    weft_kept_insert(&stream->kept, kept);
     if (!stream->is_keeping) {
         stream->is_keeping = true;
         stream->next_keeping = tp->keeping;
@@ -96,12 +95,12 @@ static bool offer_kept(struct weft_transport *tp, struct weft_msg_stream *stream
     const int before = *budget;
 
     while (stream->kept.first != NULL && *budget > 0) {
-        struct weft_msg_kept *kept = stream->kept.first;
+        struct weft_kept *kept = stream->kept.first;
 
         if (!offer(tp, stream->peer, kept->header, kept->data, kept->length)) {
             break;
         }
-        free(weft_msg_dequeue(&stream->kept));
+        free(weft_kept_take(&stream->kept));
         (*budget)--;
     }
     return *budget != before;
@@ -192,14 +191,14 @@ static void take_frame(struct weft_transport *tp, const struct weft_frame *frame
 
 static int complete(struct weft_transport *tp, const struct fi_cq_msg_entry *entry)
 {
-    struct weft_msg_slot *slot = entry->op_context;
+    struct weft_ofi_slot *slot = entry->op_context;
 
-    if (weft_msg_slot_is_receive(tp, slot)) {
+    if (weft_ofi_slots_is_receive(&tp->slots, slot)) {
         take_frame(tp, (const struct weft_frame *)(const void *)slot->buffer, entry->len);
-        weft_msg_post(tp, slot);
+        weft_ofi_slots_post(&tp->slots, slot);
         return 1;
     }
-    weft_msg_slot_done(tp, slot, WEFT_OK);
+    weft_ofi_slots_done(&tp->slots, slot, WEFT_OK);
     return 0;
 }
 
@@ -235,7 +234,7 @@ static bool is_of_connection(int error)
 static void complete_failed(struct weft_transport *tp)
 {
     struct fi_cq_err_entry error = {.err = 0};
-    struct weft_msg_slot *slot;
+    struct weft_ofi_slot *slot;
 
     if (fi_cq_readerr(tp->ofi.cq, &error, 0) <= 0) {
         return;
@@ -244,14 +243,14 @@ static void complete_failed(struct weft_transport *tp)
     if (slot == NULL) {
         return;
     }
-    if (weft_msg_slot_is_receive(tp, slot)) {
+    if (weft_ofi_slots_is_receive(&tp->slots, slot)) {
         if (!tp->is_closing && !is_of_connection(error.err)) {
             weft_log_error(WEFT_S_PACKET, weft_ofi_error(error.err));
         }
-        weft_msg_post(tp, slot);
+        weft_ofi_slots_post(&tp->slots, slot);
     } else {
-        weft_msg_lose(tp, slot->stream, cause_of(error.err));
-        weft_msg_slot_done(tp, slot, WEFT_ERR_PROC_FAILED);
+        weft_msg_lose(tp, slot->owner, cause_of(error.err));
+        weft_ofi_slots_done(&tp->slots, slot, WEFT_ERR_PROC_FAILED);
     }
 }
 
@@ -307,10 +306,10 @@ int weft_msg_poll(struct weft_transport *tp, int budget)
             break; /* the next look is the caller's: it costs a system call */
         }
     }
-    if (weft_unlikely(tp->to_post != NULL)) {
-        weft_msg_post_again(tp);
+    if (weft_unlikely(tp->slots.to_post != NULL)) {
+        weft_ofi_slots_post_again(&tp->slots);
     }
-    if (weft_unlikely(tp->credits_due != NULL)) {
+    if (weft_unlikely(tp->credits_due.first != NULL)) {
         weft_msg_return_all_credits(tp);
     }
     return whole - budget;

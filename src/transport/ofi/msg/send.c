@@ -2,7 +2,6 @@
 
 #include "transport/ofi/msg/connect.h"
 #include "transport/ofi/msg/lost.h"
-#include "transport/ofi/msg/slots.h"
 
 #include <string.h>
 
@@ -51,7 +50,8 @@ static enum weft_rc post(struct weft_transport *tp, struct weft_msg_stream *stre
                          struct weft_frame frame, const void *header, const void *data,
                          size_t len)
 {
-    struct weft_msg_slot *slot = weft_msg_slot_take(tp, stream);
+    struct weft_ofi_slot *slot =
+        weft_ofi_slots_take(&tp->slots, stream, &stream->peer->slots_used);
     enum weft_rc rc;
 
     if (slot == NULL) {
@@ -61,9 +61,10 @@ static enum weft_rc post(struct weft_transport *tp, struct weft_msg_stream *stre
     fill((struct weft_frame *)(void *)slot->buffer, header, data, len);
     rc = weft_msg_outcome(tp, stream,
                           fi_send(stream->ep, slot->buffer, sizeof(frame) + len,
-                                  weft_ofi_descriptor(tp->send_mr), 0, &slot->context));
+                                  weft_ofi_descriptor(tp->slots.send_mr), 0,
+                                  &slot->context));
     if (rc != WEFT_OK) {
-        weft_msg_slot_give(tp, slot);
+        weft_ofi_slots_give(&tp->slots, slot);
     }
     return rc;
 }
@@ -177,30 +178,26 @@ static bool try_to_return(struct weft_transport *tp, struct weft_msg_peer *peer)
 
 void weft_msg_return_credits(struct weft_transport *tp, struct weft_msg_peer *peer)
 {
-    if (!peer->has_credits_due && !try_to_return(tp, peer)) {
-        tp->is_return_refused = true; /* perhaps; the next poll finds out */
-        peer->has_credits_due = true;
-        peer->next_due = tp->credits_due;
-        tp->credits_due = peer;
+    if (!weft_credits_are_put_off(&peer->credits) && !try_to_return(tp, peer)) {
+        weft_credits_put_off(&tp->credits_due, &peer->credits);
     }
+}
+
+static bool try_again(void *argument, struct weft_credits *credits)
+{
+    struct weft_msg_peer *peer =
+        (struct weft_msg_peer *)(void *)((char *)credits -
+                                         offsetof(struct weft_msg_peer, credits));
+
+    return try_to_return(argument, peer);
 }
 
 void weft_msg_return_all_credits(struct weft_transport *tp)
 {
-    struct weft_msg_peer **at = &tp->credits_due;
     const bool needed_retry = tp->needs_retry;
 
     tp->needs_retry = false;
-    while (*at != NULL) {
-        struct weft_msg_peer *peer = *at;
-
-        if (try_to_return(tp, peer)) {
-            peer->has_credits_due = false;
-            *at = peer->next_due;
-        } else {
-            at = &peer->next_due;
-        }
-    }
-    tp->is_return_refused = tp->needs_retry;
+    weft_credits_try_again(&tp->credits_due, try_again, tp);
+    tp->credits_due.is_refused = tp->needs_retry;
     tp->needs_retry = tp->needs_retry || needed_retry;
 }

@@ -118,7 +118,7 @@ static enum weft_rc open_fabric(struct weft_transport *tp)
         rc = weft_quirks_before_fabric(&tp->quirks, &tp->ofi);
     }
     if (rc == WEFT_OK) {
-        rc = weft_ofi_open(&tp->ofi, WEFT_MSG_RECEIVES + WEFT_MSG_SENDS);
+        rc = weft_ofi_open(&tp->ofi, WEFT_SLOTS_RECEIVES + WEFT_SLOTS_SENDS);
         weft_quirks_after_fabric(&tp->quirks, &tp->ofi);
     }
     return rc;
@@ -204,6 +204,6 @@ void weft_msg_go_down(struct weft_transport *tp)
         fi_close(&tp->ofi.shared_receive->fid);
         tp->ofi.shared_receive = NULL;
     }
-    weft_msg_slots_close(tp);
+    weft_ofi_slots_close(&tp->slots);
     weft_ofi_close(&tp->ofi);
 }

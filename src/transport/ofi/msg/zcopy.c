@@ -13,7 +13,7 @@ enum weft_rc weft_msg_send_zcopy(struct weft_path *path, const void *header,
     struct weft_transport *tp = path->transport;
     struct weft_frame frame;
     const size_t total = sizeof(frame) + head_len + len;
-    struct weft_msg_slot *slot;
+    struct weft_ofi_slot *slot;
     enum weft_rc rc = weft_msg_may_send(tp, stream, total);
 
     if (rc != WEFT_OK) {
@@ -34,14 +34,14 @@ enum weft_rc weft_msg_send_zcopy(struct weft_path *path, const void *header,
             {.iov_base = slot->buffer, .iov_len = sizeof(frame) + head_len},
             {.iov_base = (void *)(uintptr_t)data, .iov_len = len},
         };
-        void *descriptors[] = {weft_ofi_descriptor(tp->send_mr),
+        void *descriptors[] = {weft_ofi_descriptor(tp->slots.send_mr),
                                weft_ofi_descriptor(slot->mr)};
 
         rc = weft_msg_outcome(
             tp, stream, fi_sendv(stream->ep, parts, descriptors, 2, 0, &slot->context));
     }
     if (rc != WEFT_OK) {
-        weft_msg_slot_give(tp, slot);
+        weft_ofi_slots_give(&tp->slots, slot);
         return rc;
     }
     weft_msg_has_sent(stream->peer, &frame, total);

@@ -6,6 +6,7 @@
  * `sockets` is not maintained. */
 static const struct weft_provider providers[] = {
     {.name = "tcp", .sockets = WEFT_SOCKETS_ALWAYS},
+    {.name = "udp", .hides_cuts = true, .sockets = WEFT_SOCKETS_UNKNOWN},
     {.name = "verbs", .has_reads = true, .sockets = WEFT_SOCKETS_NEVER},
     {.name = "net", .is_avoided = true, .sockets = WEFT_SOCKETS_ALWAYS},
     {.name = "sockets", .is_avoided = true, .sockets = WEFT_SOCKETS_ALWAYS},
@@ -27,4 +28,11 @@ const struct weft_provider *weft_provider_find(const char *name)
         }
     }
     return &other;
+}
+
+/* ofi_rxm gives a buffer back while a long packet is still being written to it. Over
+ * udp;ofi_rxd packets of several senders were damaged in such buffers. */
+bool weft_provider_has_single(const char *name)
+{
+    return strstr(name, ";ofi_rxm") != NULL || strstr(name, ";ofi_rxd") != NULL;
 }

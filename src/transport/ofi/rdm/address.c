@@ -1,0 +1,100 @@
+#include "transport/ofi/rdm/address.h"
+
+#include "base/log.h"
+#include "base/texts.h"
+#include "transport/ofi/common/own.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ADDRESS_MOST = 256 }; /* bytes */
+
+/* A key is written once, so each opening, which all ranks do together, has its own. */
+static void name_key(const struct weft_transport *tp, char *key, size_t room)
+{
+    snprintf(key, room, "rdm-%u", tp->opening);
+}
+
+enum weft_rc weft_rdm_publish(struct weft_transport *tp)
+{
+    uint8_t address[ADDRESS_MOST];
+    size_t bytes = sizeof(address);
+    char value[WEFT_KVS_VALUE_MAX + 1];
+    char host[WEFT_RDM_HOST_BYTES] = "";
+    char key[32];
+    size_t used;
+    const int code = fi_getname(&tp->ofi.endpoint->fid, address, &bytes);
+
+    if (code != 0) {
+        weft_log_error(WEFT_S_PROVIDER, tp->ofi.info->fabric_attr->prov_name,
+                       "no address", weft_ofi_error(code));
+        return WEFT_ERR_SYSTEM;
+    }
+    used = (size_t)snprintf(value, sizeof(value), "%u/", tp->ofi.info->addr_format);
+    for (size_t i = 0; i < bytes; i++) {
+        used += (size_t)snprintf(value + used, sizeof(value) - used, "%02x", address[i]);
+    }
+    if (weft_ofi_own_host(host, sizeof(host))) {
+        used += (size_t)snprintf(value + used, sizeof(value) - used, ",%s", host);
+    }
+    assert(used < sizeof(value));
+    name_key(tp, key, sizeof(key));
+    return weft_wireup_publish(tp->job, key, value);
+}
+
+/* Reads the digits up to the end or a comma; returns how many bytes they are, 0: they are
+ * no address. */
+static size_t read_digits(const char *text, uint8_t address[ADDRESS_MOST])
+{
+    const size_t digits = strcspn(text, ",");
+
+    if (digits % 2 != 0 || digits / 2 > ADDRESS_MOST) {
+        return 0;
+    }
+    for (size_t i = 0; i < digits / 2; i++) {
+        if (sscanf(text + 2 * i, "%2hhx", &address[i]) != 1) {
+            return 0;
+        }
+    }
+    return digits / 2;
+}
+
+/* Takes in what a peer has published; false: it is of no use here. */
+static bool take(struct weft_transport *tp, struct weft_rdm_peer *peer, const char *value)
+{
+    const char *slash = strchr(value, '/');
+    const char *comma = strchr(value, ',');
+    uint8_t address[ADDRESS_MOST];
+
+    if (slash == NULL || strtoul(value, NULL, 10) != tp->ofi.info->addr_format ||
+        read_digits(slash + 1, address) == 0) {
+        return false;
+    }
+    if (comma != NULL) {
+        snprintf(peer->host, sizeof(peer->host), "%s", comma + 1);
+    }
+    peer->has_address =
+        fi_av_insert(tp->ofi.addresses, address, 1, &peer->address, 0, NULL) == 1;
+    return peer->has_address;
+}
+
+enum weft_rc weft_rdm_find(struct weft_transport *tp, struct weft_rdm_peer *peer)
+{
+    char value[WEFT_KVS_VALUE_MAX + 1];
+    char key[32];
+    enum weft_rc rc;
+
+    if (peer->has_address) {
+        return WEFT_OK;
+    }
+    name_key(tp, key, sizeof(key));
+    rc = weft_wireup_try_lookup(tp->job, (int)weft_process_rank(peer->process), key,
+                                value);
+    if (rc == WEFT_OK && !take(tp, peer, value)) {
+        weft_log_error(WEFT_S_PEER_NO_ADDRESS, weft_process_rank(peer->process));
+        return WEFT_ERR_UNREACHABLE;
+    }
+    return rc;
+}

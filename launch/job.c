@@ -313,8 +313,11 @@ static bool is_output_open(const struct job *job)
 static void sweep(struct job *job)
 {
     const uint64_t end = weft_clock_ns() + UINT64_C(2000000000);
+    bool has_some;
 
-    while (keeper_has_descendants() && weft_clock_ns() < end) {
+    /* A way that ends after the last look leaves us its children; close_job() kills them.
+     */
+    while ((has_some = keeper_has_descendants()) && weft_clock_ns() < end) {
         const struct timespec pause = {.tv_sec = 0, .tv_nsec = 1000000};
 
         keeper_signal_all(SIGKILL);
@@ -322,7 +325,7 @@ static void sweep(struct job *job)
         job_dispatch(job, (uint64_t)FROM_CHILDREN << 32); /* reaps them */
         tree_show_life(job);
     }
-    if (keeper_has_descendants()) {
+    if (has_some) {
         job_say(job, TEXT_STUBBORN);
     }
 }

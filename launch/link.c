@@ -44,8 +44,12 @@ bool link_flush(struct link *link)
         if (n < 0 && errno == EINTR) {
             continue;
         }
+        if (n < 0 && errno == EAGAIN) {
+            return true;
+        }
         if (n < 0) {
-            return errno == EAGAIN;
+            bytes_free(&link->waiting); /* nobody can read it: do not wait for room */
+            return false;
         }
         bytes_drop(&link->waiting, (size_t)n);
     }

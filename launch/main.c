@@ -62,11 +62,14 @@ static void block_signals(sigset_t *set)
     signal(SIGTTOU, SIG_IGN); /* lines may be written from the background */
 }
 
+static const char *last_words = ""; /* what precedes them */
+
 /* The keeper is gone without having ended the job: its children are ours now. */
 static int clean_up(int status)
 {
     keeper_sweep();
-    fprintf(stderr, "%s: " TEXT_KEEPER "\n", program_name, WTERMSIG(status));
+    fprintf(stderr, "%s%s: " TEXT_KEEPER "\n", last_words, program_name,
+            WTERMSIG(status));
     return 128 + WTERMSIG(status);
 }
 
@@ -201,7 +204,9 @@ int main(int argc, char **argv)
     if (is_daemon && argc == 3 && !enter_home(argv[2])) {
         return 1;
     }
-    if (!is_daemon) {
+    if (is_daemon) {
+        last_words = DAEMON_ENDS;
+    } else {
         read_settings();
     }
     switch (is_daemon ? PARSED : plan_parse(argc, argv, &plan)) {

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -143,8 +142,7 @@ struct start {
     const char *net;
     const char *path;
     const char *option;
-    int talk;
-    int error;
+    int pipes[3][2]; /* for its standard input, output and error */
 };
 
 /*
@@ -166,8 +164,8 @@ _Noreturn static void become(const struct start *start)
     }
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    if (dup2(start->talk, 0) < 0 || dup2(start->talk, 1) < 0 ||
-        dup2(start->error, 2) < 0) {
+    if (dup2(start->pipes[0][0], 0) < 0 || dup2(start->pipes[1][1], 1) < 0 ||
+        dup2(start->pipes[2][1], 2) < 0) {
         _exit(127);
     }
     for (int i = 0; i < start->words->count; i++) {
@@ -188,41 +186,57 @@ _Noreturn static void become(const struct start *start)
     _exit(127);
 }
 
+/* Leaves errno alone. */
+static void close_pipes(int pipes[3][2])
+{
+    const int why = errno;
+
+    for (int i = 0; i < 3; i++) {
+        for (int end = 0; end < 2; end++) {
+            if (pipes[i][end] >= 0) {
+                close(pipes[i][end]);
+            }
+        }
+    }
+    errno = why;
+}
+
+static bool open_pipes(int pipes[3][2])
+{
+    memset(pipes, -1, sizeof(int[3][2]));
+    for (int i = 0; i < 3; i++) {
+        if (pipe2(pipes[i], O_CLOEXEC) != 0) {
+            close_pipes(pipes);
+            return false;
+        }
+    }
+    return true;
+}
+
 bool rsh_start(const struct list *words, const char *host, const char *net,
                const char *path, const char *option, struct rsh *rsh)
 {
     struct start start = {
         .words = words, .host = host, .net = net, .path = path, .option = option};
-    int talk[2];
-    int error[2];
-    int why;
 
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, talk) != 0) {
+    if (!open_pipes(start.pipes)) {
         return false;
     }
-    if (pipe2(error, O_CLOEXEC) != 0) {
-        close(talk[0]);
-        close(talk[1]);
-        return false;
-    }
-    start.talk = talk[1];
-    start.error = error[1];
     rsh->pid = fork();
     if (rsh->pid == 0) {
         become(&start);
     }
-    why = errno;
-    close(talk[1]);
-    close(error[1]);
     if (rsh->pid < 0) {
-        close(talk[0]);
-        close(error[0]);
-        errno = why;
+        close_pipes(start.pipes);
         return false;
     }
-    fcntl(error[0], F_SETFL, O_NONBLOCK);
-    rsh->talk = talk[0];
-    rsh->error = error[0];
+    close(start.pipes[0][0]);
+    close(start.pipes[1][1]);
+    close(start.pipes[2][1]);
+    fcntl(start.pipes[2][0], F_SETFL, O_NONBLOCK);
+    rsh->input = start.pipes[0][1];
+    rsh->output = start.pipes[1][0];
+    rsh->error = start.pipes[2][0];
     return true;
 }
 

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #define DAEMON_OPTION "--weft-daemon"
+#define DAEMON_ENDS   "weft-daemon ends: " /* before a daemon's last words, on stderr */
 
 void rsh_choose(struct list *words, bool is_in_slurm);
 
@@ -23,11 +24,16 @@ char *rsh_quote(const char *word);
 /* The full path of this program, as it is to be found on the other hosts; to be freed. */
 char *rsh_own_path(void);
 
-/* The process that runs the command, and its pipes. */
+/*
+ * The process that runs the command, and its pipes. Standard input and output do not
+ * share an open file description: ssh makes its output nonblocking, and a wrapper that
+ * reads our words before ssh does would get EAGAIN.
+ */
 struct rsh {
     pid_t pid;
-    int talk;  /* its standard input and output */
-    int error; /* what it prints on standard error */
+    int input;  /* its standard input, which we write */
+    int output; /* its standard output, which we read */
+    int error;  /* what it prints on standard error */
 };
 
 /*

@@ -50,7 +50,7 @@ static void start_child(struct job *job, int number, int count)
         return;
     }
     keeper_spare(child->rsh.pid);
-    link_open(&child->link, child->rsh.talk, child->rsh.talk);
+    link_open(&child->link, child->rsh.output, child->rsh.input);
     if (job->setup.ship.is_on) {
         struct bytes lines = {NULL, 0, 0};
 
@@ -58,7 +58,7 @@ static void start_child(struct job *job, int number, int count)
         link_write(&child->link, lines.at, lines.count);
         bytes_free(&lines);
     }
-    job_watch(job, child->rsh.talk, FROM_CHILD, job->tree.child_count);
+    job_watch(job, child->rsh.output, FROM_CHILD, job->tree.child_count);
     job_watch(job, child->rsh.error, FROM_CHILD_ERROR, job->tree.child_count);
     job->tree.child_count++;
 }
@@ -111,8 +111,11 @@ static const char *words_of(struct child *child)
 static void lose_ended(struct job *job, struct child *child, const char *host)
 {
     const char *said = words_of(child);
-    const char *end = strchr(said, '\n');
+    const char *why = strstr(said, DAEMON_ENDS);
+    const char *end;
 
+    said = why != NULL ? why + strlen(DAEMON_ENDS) : said;
+    end = strchr(said, '\n');
     if (said[0] != '\0') {
         lose_child(job, child, "host %s: its daemon has ended: %.*s", host,
                    end != NULL ? (int)(end - said) : (int)strlen(said), said);
@@ -155,7 +158,7 @@ void tree_cut_off(struct job *job, const char *why)
         return;
     }
     /* The way ends with us, and takes this along, if anybody is left to read it. */
-    fprintf(stderr, "%s\n", why);
+    fprintf(stderr, DAEMON_ENDS "%s\n", why);
     job->tree.is_cut_off = true;
     link_close(&job->tree.up);
     tree_fell(job);
@@ -253,13 +256,17 @@ void tree_on_child_error(struct job *job, int index)
     }
 }
 
-/* Whole lines that a daemon prints and survives; else they say why it has ended. */
+/*
+ * Whole lines that a daemon prints and survives. Those that come shortly before its end,
+ * or begin with DAEMON_ENDS, say why it has ended, and wait for lose_ended().
+ */
 static void pass_words_on(struct job *job, struct child *child, uint64_t now)
 {
     char *end;
 
     while (child->said.count > 0 && now - child->said_at > SECOND / 5 &&
            child->cut == 0 && child->link.is_greeted &&
+           strncmp(words_of(child), DAEMON_ENDS, strlen(DAEMON_ENDS)) != 0 &&
            (end = memchr(child->said.at, '\n', child->said.count)) != NULL) {
         size_t n = (size_t)(end - child->said.at);
 

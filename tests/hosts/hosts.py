@@ -597,7 +597,13 @@ def no_ssh_at_all():
 
 @case("failures")
 def a_daemon_killed_during_the_start():
-    """Host 2's has been greeted, since mpiexec has sent it words; host 3's has not begun."""
+    """Host 2's has been greeted, since mpiexec has sent it words; host 3's has not begun.
+    The way to host 2 lasts until mpiexec writes to it again, longer than the daemon."""
+    for killed in (slice(None), slice(1), slice(-1, None)):
+        kill_daemon_that_starts(killed)
+
+
+def kill_daemon_that_starts(killed):
     with tempfile.TemporaryDirectory() as folder:
         way, sent = Path(folder) / "way", Path(folder) / "sent"
         way.write_text("#!/bin/sh\nssh=\"ssh -x -T -o BatchMode=yes\"\n"
@@ -609,10 +615,26 @@ def a_daemon_killed_during_the_start():
                          variables={"WEFT_RSH": str(way)})
         claim(wait_until(lambda: sent.exists() and sent.stat().st_size > 0, 20),
               "mpiexec has sent the daemon nothing")
-        for pid in lab.pids(2, "mpiexec --weft-daemon"):
+        found = lab.pids(2, "mpiexec --weft-daemon")
+        claim(len(found) > 1, f"keeper and daemon of host 2 are {found}")
+        for pid in found[killed]:
             common.kill_quietly(pid)
         done = running.end(1, [rf"^mpiexec: host {host(2)}: its daemon has ended"], sweep=3)
         claim(done.seconds < 20, f"it took {done.seconds} s")
+
+
+@case("failures")
+def ways_that_are_killed_leave_children():
+    """Each is a shell whose child becomes mpiexec's at some moment of the end."""
+    with tempfile.TemporaryDirectory() as folder:
+        way = Path(folder) / "way"
+        way.write_text("#!/bin/sh\ntest $1 = far1 && exit 3\nsleep 25\nexit 0\n")
+        way.chmod(0o755)
+        names = ",".join(f"far{number}" for number in range(1, 33))
+        for _ in range(10):
+            run("--hosts", names, "-n", 32, "true", code=1,
+                says=[r"^mpiexec: host far1: cannot start .*ended with code 3"],
+                variables={"WEFT_RSH": str(way)})
 
 
 # ---- the death of a host, a link, a daemon, of mpiexec ----

@@ -106,8 +106,9 @@ def run_case(name, function):
     begin = time.monotonic()
     try:
         function()
-    except Exception:  # whatever it is, the other cases go on, and in peace
-        print(f"FAIL  {name}\n{traceback.format_exc()}", flush=True)
+    except Exception as wrong:  # whatever it is, the other cases go on, and in peace
+        why = " ".join(f"{wrong}".split())  # first: who reads a log may see its head only
+        print(f"FAIL  {name}: {why[:1000]}\n{traceback.format_exc()}", flush=True)
         for pid in processes_with(_MARK):
             kill_quietly(pid)
         return False

@@ -166,7 +166,9 @@ static void print_all(void)
 {
     print_version();
     printf("library    libmpi_abi.so.1\n");
-    printf("transports shm (inside a node), msg (between nodes, by libfabric)\n\n");
+    printf(
+        "transports shm (inside a node); between nodes, by libfabric, msg, or rdm where "
+        "the network has no connections\n\n");
     print_settings();
 }
 

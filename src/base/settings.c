@@ -51,11 +51,11 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
                       "networks that hosts of the job share, except bridges."},
     [WEFT_SET_TRANSPORT] = {"WEFT_TRANSPORT", "transport", "auto",
                             "auto|msg|shm|rdm|shm+rdm|tagged|shm+tagged",
-                            "auto: shared memory inside a node and connections (msg) "
-                            "between nodes; or only one of the two. rdm: endpoints "
-                            "without connections, for networks that have no others, "
-                            "instead of msg; shm+rdm: with shared memory inside a "
-                            "node. tagged, shm+tagged: the same two, but the network "
+                            "auto: shared memory (shm) inside a node, and between "
+                            "nodes connections (msg), or endpoints without them (rdm) "
+                            "where libfabric's first choice of a network has no "
+                            "others. msg, shm, rdm: only that one; shm+rdm: shared "
+                            "memory, and rdm. tagged, shm+tagged: as rdm and shm+rdm, but the network "
                             "matches all messages between two ranks, also of one "
                             "node, for jobs of one rank per node whose network "
                             "adapters match; peers of other jobs are not kept out "

@@ -583,6 +583,12 @@
 #define WEFT_S_SODIUM_START  "libsodium does not start"
 #define WEFT_S_NO_ADDRESS                                                                \
     "this host has no address for jobs (WEFT_NET=%s); mpiexec --report shows why"
+#define WEFT_S_OPENED_AGAIN                                                              \
+    "MPI could not be opened before, and is not opened again: the other ranks do not "   \
+    "know of a second try"
+#define WEFT_S_OTHER_NETWORK                                                             \
+    "rank %u has opened the network %s, but rank %d the network %s: their nodes offer "  \
+    "different ones; set WEFT_TRANSPORT, or FI_PROVIDER, so that all take the same"
 #define WEFT_S_PEER_NO_ADDRESS "rank %u has published no address"
 #define WEFT_S_UNREACHABLE                                                               \
     "rank %u cannot be reached: it does not share this node's memory, and no network "   \

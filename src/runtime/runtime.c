@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/settings_file.h"
+#include "base/texts.h"
 #include "coll/coll.h"
 #include "coll/force.h"
 #include "coll/slots.h"
@@ -46,6 +47,7 @@ static struct {
     atomic_int users; /* written under the lock */
     bool is_wired;    /* wire-up was opened, and stays so */
     bool is_engine_open;
+    enum weft_rc engine_failure; /* why it could not be opened */
     bool is_lock_kept; /* somebody calls from several threads, whatever MPI_Init says */
     struct weft_job job;
     char host[256];
@@ -140,14 +142,25 @@ static bool is_tagged(int64_t choice)
 }
 
 /* Is it a network that was not chosen? */
-static bool is_other_network(const struct weft_packet_ops *ops, int64_t choice)
+static bool is_other_network(const struct weft_packet_ops *ops,
+                             const struct weft_packet_ops *network)
+{
+    const bool is_one =
+        ops == &weft_msg_ops || ops == &weft_rdm_ops || ops->tagged != NULL;
+
+    return is_one && ops != network;
+}
+
+static enum weft_rc choose_network(int64_t choice, const struct weft_packet_ops **out)
 {
     const bool is_rdm = choice == RDM || choice == SHM_RDM;
 
-    if (is_tagged(choice) || ops->tagged != NULL) {
-        return is_tagged(choice) != (ops->tagged != NULL);
+    if (choice == AUTO) {
+        return weft_transport_choose_network(&run.job, out);
     }
-    return ops == (is_rdm ? &weft_msg_ops : &weft_rdm_ops);
+    *out = is_tagged(choice) ? weft_transport_find("tagged")
+                             : (is_rdm ? &weft_rdm_ops : &weft_msg_ops);
+    return WEFT_OK;
 }
 
 /*
@@ -193,30 +206,47 @@ static enum weft_rc wire_up(void)
     return check_settings();
 }
 
-/* What sends messages. A rank's queues are in the segment, so it stays open as well. */
-static enum weft_rc open_engine(void)
+enum { LIST_MAX = 8 }; /* transports, with the NULL that ends them */
+
+static enum weft_rc list_transports(const struct weft_packet_ops *transports[LIST_MAX])
 {
-    enum { LIST_MAX = 8 }; /* with the NULL that ends it */
     const int64_t choice = weft_setting(WEFT_SET_TRANSPORT);
     const bool is_alone = run.job.who.size == 1;
     const bool needs_net =
         !is_alone && choice != SHM &&
         (is_without_shm(choice) || is_tagged(choice) || !run.job.is_one_node);
-    const struct weft_packet_ops *transports[LIST_MAX] = {NULL};
+    const struct weft_packet_ops *network = NULL;
+    const enum weft_rc rc = needs_net ? choose_network(choice, &network) : WEFT_OK;
     int count = 0;
-    enum weft_rc rc;
 
     for (int i = 0; weft_transports[i] != NULL; i++) {
         const bool is_same_node = weft_transports[i]->is_node_local;
 
         if (is_same_node ? !is_without_shm(choice) || is_alone
-                         : needs_net && !is_other_network(weft_transports[i], choice)) {
+                         : needs_net && !is_other_network(weft_transports[i], network)) {
             assert(count < LIST_MAX - 1);
             transports[count++] = weft_transports[i];
         }
     }
-    rc = weft_p2p_open(transports, &run.job);
+    return rc;
+}
 
+/* What sends messages. A rank's queues are in the segment, so it stays open as well. All
+ * ranks open it together, once: who tries again alone would wait for the others. */
+static enum weft_rc open_engine(void)
+{
+    const struct weft_packet_ops *transports[LIST_MAX] = {NULL};
+    enum weft_rc rc = run.engine_failure;
+
+    if (rc != WEFT_OK) {
+        weft_log_error(WEFT_S_OPENED_AGAIN);
+        return rc;
+    }
+    rc = list_transports(transports);
+    if (rc == WEFT_OK) {
+        rc = weft_p2p_open(transports, &run.job);
+    }
+    run.engine_failure = rc;
     if (rc == WEFT_OK) {
         weft_sched_open();
         weft_sendrecv_open();

@@ -369,6 +369,12 @@ extern const struct weft_packet_ops weft_rdm_ops;
 /* All that were built, in the order in which a new peer tries them; NULL ends them. */
 extern const struct weft_packet_ops *const weft_transports[];
 
+/* The network that is taken between nodes if the user names none (docs/design.md, 9). It
+ * may load libfabric, and says why it cannot. */
+WEFT_MUST_CHECK enum weft_rc
+weft_transport_choose_network(const struct weft_job *job,
+                              const struct weft_packet_ops **out);
+
 /* By the name that the user writes, or NULL. */
 const struct weft_packet_ops *weft_transport_find(const char *name);
 

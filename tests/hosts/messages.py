@@ -151,6 +151,35 @@ def one_rank_of_each_node_speaks_to_others():
         variables={"WEFT_COLL": "allgather=levels"})
 
 
+def strict(face):
+    """A provider of our own, as a network that has only connections, or none (face.c)."""
+    folder = Path(mpiexec_path()).parent.parent / "tests/fault/strict"
+    return {"FI_PROVIDER_PATH": str(folder), "FI_PROVIDER": "strict"} | (
+        {"STRICT_FACE": face} if face else {})
+
+
+@case("networks")
+def what_libfabric_offers_decides_about_connections():
+    """Ranks of one node use shared memory in either case."""
+    for variables, network in (({"FI_PROVIDER": "tcp;ofi_rxm"}, "rdm"),
+                               (strict("verbs"), "rdm"), (strict(None), "msg"),
+                               ({"FI_PROVIDER": "tcp;ofi_rxm,tcp"}, "msg")):
+        said = run(mpiexec(hosts(1, 2), 4), mpi("p2p"),
+                   variables=variables | {"WEFT_LOG": "info"}).err.decode()
+        claim(said.count(f"network between nodes: {network},") == 4,
+              f"{variables}: not {network}: {said[-2000:]}")
+
+
+@case("networks")
+def nodes_that_offer_different_networks_are_told():
+    done = run(mpiexec(hosts(1, 2), 2), "sh", "-c",
+               f"[ $(hostname) = {NAME}1 ] || export FI_PROVIDER='tcp;ofi_rxm'; exec {mpi('p2p')}",
+               code=1)
+    claim(b"has opened the network" in done.err and b"WEFT_TRANSPORT" in done.err
+          and b"the network msg" in done.err and b"the network rdm" in done.err,
+          f"no line that names both: {done.err[-2000:]}")
+
+
 @case("hydra")
 def collectives_know_the_nodes_under_hydra():
     run(["mpiexec.hydra", "-launcher", "ssh", "-hosts", hosts(1, 2, 3, 4), "-ppn", 2, "-n", 8],

@@ -42,12 +42,17 @@ static uint32_t format_of(const struct sockaddr_storage *address)
     return address->ss_family == AF_INET6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
 }
 
+bool weft_ofi_is_connected(const struct fi_info *info)
+{
+    return info->ep_attr->type == FI_EP_MSG && info->domain_attr->max_ep_srx_ctx > 0;
+}
+
 /* Of what is offered, the first that is not avoided and that shares receive buffers. */
 static struct fi_info *choose(struct fi_info *list)
 {
     for (struct fi_info *i = list; i != NULL; i = i->next) {
         if (!weft_provider_find(i->fabric_attr->prov_name)->is_avoided &&
-            i->domain_attr->max_ep_srx_ctx > 0) {
+            weft_ofi_is_connected(i)) {
             return weft_libfabric.dupinfo(i);
         }
     }

@@ -41,6 +41,9 @@ void weft_ofi_warm_up(void);
  * to freeinfo(). NULL: no memory. */
 struct fi_info *weft_ofi_hints(enum fi_ep_type type);
 
+/* Are its endpoints connected ones that share receive buffers? */
+bool weft_ofi_is_connected(const struct fi_info *info);
+
 /* Chooses a provider with connected endpoints at the address `at`. WEFT_ERR_UNSUPPORTED:
  * there is none. */
 WEFT_MUST_CHECK enum weft_rc weft_ofi_choose(struct weft_ofi *ofi,

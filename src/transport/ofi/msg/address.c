@@ -3,17 +3,12 @@
 #include "base/log.h"
 #include "base/texts.h"
 #include "transport/ofi/common/own.h"
+#include "transport/ofi/common/publish.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A key is written once, so each opening, which all ranks do together, has its own. */
-static void name_key(const struct weft_transport *tp, char *key, size_t room)
-{
-    snprintf(key, room, "msg-%u", tp->opening);
-}
 
 bool weft_msg_find_own(struct weft_transport *tp)
 {
@@ -27,9 +22,8 @@ bool weft_msg_find_own(struct weft_transport *tp)
 
 enum weft_rc weft_msg_publish(struct weft_transport *tp)
 {
-    char value[WEFT_KVS_VALUE_MAX + 1] = "";
+    char value[WEFT_OFI_VALUE_MAX + 1] = "";
     char host[WEFT_MSG_HOST_BYTES] = "";
-    char key[32];
     size_t used = 0;
 
     for (int i = 0; i < tp->own_count; i++) {
@@ -46,8 +40,7 @@ enum weft_rc weft_msg_publish(struct weft_transport *tp)
                                  tp->quirks.early.token[i]);
     }
     assert(used < sizeof(value));
-    name_key(tp, key, sizeof(key));
-    return weft_wireup_publish(tp->job, key, value);
+    return weft_ofi_publish(tp->job, tp->opening, tp->packets, value);
 }
 
 /* Is it in a network of ours? */
@@ -111,14 +104,12 @@ enum weft_rc weft_msg_find(struct weft_transport *tp, struct weft_msg_peer *peer
 {
     char value[WEFT_KVS_VALUE_MAX + 1];
     char *list[WEFT_NET_MOST];
-    char key[32];
     char *rest = NULL;
     int count = 0;
     enum weft_rc rc;
 
-    name_key(tp, key, sizeof(key));
-    rc = weft_wireup_try_lookup(tp->job, (int)weft_process_rank(peer->process), key,
-                                value);
+    rc = weft_ofi_look_up(tp->job, weft_process_rank(peer->process), tp->opening,
+                          tp->packets, value);
     if (rc != WEFT_OK) {
         return rc;
     }

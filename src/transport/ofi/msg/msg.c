@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
+#include "transport/ofi/common/publish.h"
 #include "transport/ofi/msg/address.h"
 #include "transport/ofi/msg/connect.h"
 #include "transport/ofi/msg/memory.h"
@@ -63,7 +64,6 @@ static enum weft_rc open_all(struct weft_transport *tp)
 static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_node *node,
                              struct weft_transport **out)
 {
-    static uint32_t openings;
     struct weft_job *job = node->job;
     struct weft_transport *tp = calloc(1, sizeof(*tp));
     enum weft_rc rc;
@@ -79,7 +79,7 @@ static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_node *node,
     tp->streams = choose_streams();
     tp->window = weft_ofi_slots_window((uint32_t)job->who.size, tp->streams);
     tp->return_each = weft_ofi_slots_window((uint32_t)job->who.size, 1) / 2;
-    tp->opening = openings++;
+    tp->opening = weft_ofi_number_opening();
     tp->self = (struct weft_handshake_self){
         .secret = job->segment.header->secret,
         .process = weft_process(job->segment.header->job, tp->me),

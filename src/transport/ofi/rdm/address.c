@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/texts.h"
 #include "transport/ofi/common/own.h"
+#include "transport/ofi/common/publish.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -11,19 +12,12 @@
 
 enum { ADDRESS_MOST = 256 }; /* bytes */
 
-/* A key is written once, so each opening, which all ranks do together, has its own. */
-static void name_key(const struct weft_transport *tp, char *key, size_t room)
-{
-    snprintf(key, room, "rdm-%u", tp->opening);
-}
-
 enum weft_rc weft_rdm_publish(struct weft_transport *tp)
 {
     uint8_t address[ADDRESS_MOST];
     size_t bytes = sizeof(address);
-    char value[WEFT_KVS_VALUE_MAX + 1];
+    char value[WEFT_OFI_VALUE_MAX + 1];
     char host[WEFT_RDM_HOST_BYTES] = "";
-    char key[32];
     size_t used;
     const int code = fi_getname(&tp->ofi.endpoint->fid, address, &bytes);
 
@@ -40,8 +34,7 @@ enum weft_rc weft_rdm_publish(struct weft_transport *tp)
         used += (size_t)snprintf(value + used, sizeof(value) - used, ",%s", host);
     }
     assert(used < sizeof(value));
-    name_key(tp, key, sizeof(key));
-    return weft_wireup_publish(tp->job, key, value);
+    return weft_ofi_publish(tp->job, tp->opening, tp->packets, value);
 }
 
 /* Reads the digits up to the end or a comma; returns how many bytes they are, 0: they are
@@ -83,15 +76,13 @@ static bool take(struct weft_transport *tp, struct weft_rdm_peer *peer, const ch
 enum weft_rc weft_rdm_find(struct weft_transport *tp, struct weft_rdm_peer *peer)
 {
     char value[WEFT_KVS_VALUE_MAX + 1];
-    char key[32];
     enum weft_rc rc;
 
     if (peer->has_address) {
         return WEFT_OK;
     }
-    name_key(tp, key, sizeof(key));
-    rc = weft_wireup_try_lookup(tp->job, (int)weft_process_rank(peer->process), key,
-                                value);
+    rc = weft_ofi_look_up(tp->job, weft_process_rank(peer->process), tp->opening,
+                          tp->packets, value);
     if (rc == WEFT_OK && !take(tp, peer, value)) {
         weft_log_error(WEFT_S_PEER_NO_ADDRESS, weft_process_rank(peer->process));
         return WEFT_ERR_UNREACHABLE;

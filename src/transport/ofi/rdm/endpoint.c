@@ -53,6 +53,22 @@ enum { EXTRAS = sizeof(extras) / sizeof(extras[0]) };
 
 /* ---- choosing ---- */
 
+bool weft_rdm_is_between_nodes(const struct fi_info *info)
+{
+    return info->ep_attr->type == FI_EP_RDM && info->addr_format != FI_ADDR_STR;
+}
+
+struct fi_info *weft_rdm_hints(enum fi_ep_type type)
+{
+    struct fi_info *hints = weft_ofi_hints(type);
+
+    if (hints != NULL) {
+        hints->mode |= FI_MSG_PREFIX;
+        hints->domain_attr->mr_mode |= FI_MR_ENDPOINT;
+    }
+    return hints;
+}
+
 /* Reads follow writes of a limited length. */
 static bool are_puts_ordered(const struct fi_info *info, const struct wish *wish)
 {
@@ -76,8 +92,7 @@ static struct fi_info *get_info(const struct weft_transport *tp, struct fi_info 
     }
     for (struct fi_info *i = list; chosen == NULL && i != NULL; i = i->next) {
         if (!weft_provider_find(i->fabric_attr->prov_name)->is_avoided &&
-            i->addr_format != FI_ADDR_STR && /* inside a node we have our own */
-            are_puts_ordered(i, wish)) {
+            weft_rdm_is_between_nodes(i) && are_puts_ordered(i, wish)) {
             chosen = weft_libfabric.dupinfo(i);
         }
     }
@@ -157,13 +172,11 @@ static enum weft_rc check_tagged(const struct weft_transport *tp)
 
 static enum weft_rc find(struct weft_transport *tp, struct wish *granted)
 {
-    struct fi_info *hints = weft_ofi_hints(FI_EP_RDM);
+    struct fi_info *hints = weft_rdm_hints(FI_EP_RDM);
 
     if (hints == NULL) {
         return WEFT_ERR_NOMEM;
     }
-    hints->mode |= FI_MSG_PREFIX;
-    hints->domain_attr->mr_mode |= FI_MR_ENDPOINT;
     tp->ofi = (struct weft_ofi){.next_key = 1};
     tp->ofi.info = choose(tp, hints, granted);
     weft_libfabric.freeinfo(hints);
@@ -319,9 +332,8 @@ static void set_variable(const char *name, int number)
     setenv(name, text, 0);
 }
 
-/* libfabric's tcp reads at which ports it may listen when it is loaded. What the user has
- * said to it counts more than what was said to us. */
-static enum weft_rc set_ports(const struct weft_who *who)
+/* What the user has said to libfabric counts more than what was said to us. */
+enum weft_rc weft_rdm_set_ports(const struct weft_who *who)
 {
     const char *wanted = weft_setting_text(WEFT_SET_PORTS);
     int first;
@@ -346,7 +358,7 @@ enum weft_rc weft_rdm_endpoint_open(struct weft_transport *tp)
     size_t before;
     size_t longest;
     long code;
-    enum weft_rc rc = set_ports(&tp->job->who);
+    enum weft_rc rc = weft_rdm_set_ports(&tp->job->who);
 
     weft_provider_prepare();
     if (rc == WEFT_OK) {

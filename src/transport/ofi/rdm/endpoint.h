@@ -12,6 +12,13 @@
 
 #include "transport/ofi/rdm/rdm.h"
 
+/* Has it endpoints without connections that leave the node? */
+bool weft_rdm_is_between_nodes(const struct fi_info *info);
+/* As weft_ofi_hints(), with what else an endpoint here can live with. */
+struct fi_info *weft_rdm_hints(enum fi_ep_type type);
+/* Before libfabric is loaded, which then reads at which ports its tcp may listen. */
+WEFT_MUST_CHECK enum weft_rc weft_rdm_set_ports(const struct weft_who *who);
+
 /* Opens tp->ofi and the pool; sets the limits of packets and what the provider grants.
  * WEFT_ERR_UNSUPPORTED: there is no provider. Says why it failed; what was opened then
  * is for weft_rdm_endpoint_close(). */

@@ -1,6 +1,7 @@
 #include "transport/ofi/rdm/rdm.h"
 
 #include "base/clock.h"
+#include "transport/ofi/common/publish.h"
 #include "transport/ofi/quirks/matching.h"
 #include "transport/ofi/rdm/address.h"
 #include "transport/ofi/rdm/atomic.h"
@@ -32,7 +33,6 @@ static void rdm_close(struct weft_transport *tp)
 static enum weft_rc open_as(const struct weft_packet_ops *ops, struct weft_upcalls *up,
                             struct weft_node *node, struct weft_transport **out)
 {
-    static uint32_t openings;
     struct weft_job *job = node->job;
     struct weft_transport *tp = calloc(1, sizeof(*tp));
     enum weft_rc rc;
@@ -46,7 +46,7 @@ static enum weft_rc open_as(const struct weft_packet_ops *ops, struct weft_upcal
     tp->up = up;
     tp->job = job;
     tp->window = weft_ofi_slots_window((uint32_t)job->who.size, 1);
-    tp->opening = openings++;
+    tp->opening = weft_ofi_number_opening();
     tp->self = (struct weft_handshake_self){
         .secret = job->segment.header->secret,
         .process = weft_process(job->segment.header->job, (uint32_t)job->who.rank),

@@ -49,17 +49,18 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
     [WEFT_SET_NET] = {"WEFT_NET", "interfaces or networks", "", "",
                       "Network between hosts, as eth1 or 10.78.0.0/16. Without it, all "
                       "networks that hosts of the job share, except bridges."},
-    [WEFT_SET_TRANSPORT] = {"WEFT_TRANSPORT", "transport", "auto",
-                            "auto|msg|shm|rdm|shm+rdm|tagged|shm+tagged",
-                            "auto: shared memory (shm) inside a node, and between "
-                            "nodes connections (msg), or endpoints without them (rdm) "
-                            "where libfabric's first choice of a network has no "
-                            "others. msg, shm, rdm: only that one; shm+rdm: shared "
-                            "memory, and rdm. tagged, shm+tagged: as rdm and shm+rdm, but the network "
-                            "matches all messages between two ranks, also of one "
-                            "node, for jobs of one rank per node whose network "
-                            "adapters match; peers of other jobs are not kept out "
-                            "by Weft."},
+    [WEFT_SET_TRANSPORT] =
+        {"WEFT_TRANSPORT", "transport", "auto",
+         "auto|msg|shm|rdm|shm+rdm|tagged|shm+tagged",
+         "auto: shared memory (shm) inside a node, and between "
+         "nodes connections (msg), or endpoints without them (rdm) "
+         "where libfabric's first choice of a network has no "
+         "others. msg, shm, rdm: only that one; shm+rdm: shared "
+         "memory, and rdm. tagged, shm+tagged: as rdm and shm+rdm, but the network "
+         "matches all messages between two ranks, also of one "
+         "node, for jobs of one rank per node whose network "
+         "adapters match; peers of other jobs are not kept out "
+         "by Weft."},
     [WEFT_SET_CONNECT] =
         {"WEFT_CONNECT", "when", "lazy", "lazy|all",
          "lazy: ranks of different nodes connect at their first message; all: "

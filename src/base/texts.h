@@ -572,6 +572,9 @@
     "FI_DIRECTED_RECV, FI_ORDER_SAS); WEFT_TRANSPORT=rdm needs none of these"
 #define WEFT_S_NOT_TAGGED                                                                \
     "libfabric's provider %s cannot match messages for MPI: %s; use WEFT_TRANSPORT=rdm"
+#define WEFT_S_TAGGED_TOO_LONG                                                           \
+    "a message of %zu bytes is longer than the %zu that the network's matcher takes; "   \
+    "use WEFT_TRANSPORT=shm+rdm, which has no limit"
 #define WEFT_S_TAGGED_CHECKSUM                                                           \
     "WEFT_CHECKSUM=1 has no effect on messages that the network matches: use another "   \
     "WEFT_TRANSPORT than tagged and shm+tagged"

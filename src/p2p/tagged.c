@@ -200,11 +200,28 @@ enum weft_rc weft_tagged_inject(struct weft_peer *peer, const struct weft_header
                : rc;
 }
 
+/* The receiver could not put parts together that others come between. */
+static bool is_too_long(const struct weft_p2p_request *send)
+{
+    const size_t longest = ops()->longest(transport());
+
+    if (send->data.bytes <= longest) {
+        return false;
+    }
+    weft_log_error(WEFT_S_TAGGED_TOO_LONG, (size_t)send->data.bytes, longest);
+    return true;
+}
+
 enum weft_rc weft_tagged_take_send(struct weft_p2p_request *send, bool is_synchronous)
 {
-    struct weft_tagged *op = take(SEND, send);
-    struct weft_tagged *ack = op != NULL && is_synchronous ? take(ACK_IN, send) : NULL;
+    struct weft_tagged *op;
+    struct weft_tagged *ack;
 
+    if (weft_unlikely(is_too_long(send))) {
+        return WEFT_ERR_UNSUPPORTED;
+    }
+    op = take(SEND, send);
+    ack = op != NULL && is_synchronous ? take(ACK_IN, send) : NULL;
     if (op == NULL || (is_synchronous && ack == NULL)) {
         if (op != NULL) {
             give(op);

@@ -48,7 +48,8 @@ static inline bool weft_tagged_has(const struct weft_p2p_request *send)
 WEFT_MUST_CHECK enum weft_rc weft_tagged_inject(struct weft_peer *peer,
                                                 const struct weft_header *header,
                                                 const void *buffer, size_t bytes);
-/* The first takes what a send needs; WEFT_ERR_NOMEM: it cannot. The second begins it;
+/* The first takes what a send needs; WEFT_ERR_NOMEM: it cannot; WEFT_ERR_UNSUPPORTED: the
+ * network has no messages of that length, which is said. The second begins it;
  * WEFT_AGAIN: it cannot yet. The third ends it, whatever the network does with it. */
 WEFT_MUST_CHECK enum weft_rc weft_tagged_take_send(struct weft_p2p_request *send,
                                                    bool is_synchronous);

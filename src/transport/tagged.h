@@ -62,6 +62,9 @@ struct weft_tagged_ops {
     /* Bytes of the longest message that is copied. */
     size_t (*copied)(const struct weft_transport *tp);
 
+    /* Bytes of the longest message that there is. A receive may have room for more. */
+    size_t (*longest)(const struct weft_transport *tp);
+
     /* Sends; the first copies at most copied() bytes, and returns WEFT_OK. */
     enum weft_rc (*inject)(struct weft_path *to, uint64_t bits, uint64_t data,
                            const void *buffer, size_t len);

@@ -151,6 +151,9 @@ static bool is_due(struct strict_cq *cq, size_t i)
 
 static void *context_of(const struct strict_completion *done)
 {
+    if (done->op->is_claiming && done->entry.err == 0) {
+        return strict_op_keep(done->op);
+    }
     return done->op->is_multiple && (done->entry.flags & FI_MULTI_RECV) == 0
                ? strict_op_report(done->op)
                : strict_op_finish(done->op);

@@ -106,9 +106,20 @@ static int ep_close(struct fid *fid)
 
 static ssize_t ep_cancel(fid_t fid, void *context)
 {
-    (void)fid;
-    (void)context;
-    return -FI_ENOSYS;
+    struct strict_ep *ep = (struct strict_ep *)fid;
+    const struct strict_op *op;
+    ssize_t err = -FI_ENOENT;
+
+    if ((strict_face()->caps & FI_TAGGED) == 0) {
+        return -FI_ENOSYS;
+    }
+    strict_lock();
+    op = strict_op_find(&ep->receives, context);
+    if (op != NULL && !op->is_claimed) {
+        err = fi_cancel(&ep->tcp->fid, (void *)(uintptr_t)op);
+    }
+    strict_unlock();
+    return err;
 }
 
 static int ep_getname(fid_t fid, void *address, size_t *length)
@@ -214,6 +225,7 @@ int strict_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_e
     ep->fid.cm = &cm_ops;
     ep->fid.msg = &strict_msg_ops;
     ep->fid.rma = &strict_rma_ops;
+    ep->fid.tagged = (info->caps & FI_TAGGED) != 0 ? &strict_tagged_ops : NULL;
     ep->fid.atomic = (info->caps & FI_ATOMIC) != 0 ? &strict_atomic_ops : NULL;
     fi_freeinfo(tcp_info);
     *out = &ep->fid;

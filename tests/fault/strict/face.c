@@ -12,7 +12,9 @@
 
 #define HARDWARE_MEMORY (FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY)
 
-enum { RDM_MESSAGE_MAX = 256 * 1024 * 1024 };
+#define MATCHING (FI_TAGGED | FI_DIRECTED_RECV)
+
+enum { RDM_MESSAGE_MAX = 256 * 1024 * 1024, MATCHED_DATA = 8 };
 
 static const struct strict_face connected = {
     .name = "connected",
@@ -43,11 +45,14 @@ static const struct strict_face faces[] = {
         .atomics = STRICT_NO_ATOMICS,
     },
     {
-        /* Memory is the endpoint's, and peers name it by offsets. */
+        /* Memory is the endpoint's, and peers name it by offsets. It matches by 48 bits.
+         */
         .name = "cxi",
         .below = "tcp;ofi_rxm",
         .type = FI_EP_RDM,
-        .caps = FI_MULTI_RECV | FI_ATOMIC,
+        .caps = FI_MULTI_RECV | FI_ATOMIC | MATCHING,
+        .data_bytes = MATCHED_DATA,
+        .tag_format = UINT64_C(0xaaaaaaaaaaaa),
         .mr_mode = FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT,
         .order = FI_ORDER_SAS,
         .flags = FI_DELIVERY_COMPLETE,
@@ -64,7 +69,8 @@ static const struct strict_face faces[] = {
         .name = "verbs",
         .below = "tcp;ofi_rxm",
         .type = FI_EP_RDM,
-        .caps = FI_MULTI_RECV | FI_ATOMIC,
+        .caps = FI_MULTI_RECV | FI_ATOMIC | MATCHING,
+        .data_bytes = MATCHED_DATA,
         .mr_mode = HARDWARE_MEMORY,
         .order = FI_ORDER_SAS | FI_ORDER_SAW | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAW,
         .inject_size = 64,
@@ -77,7 +83,8 @@ static const struct strict_face faces[] = {
         .name = "psm3",
         .below = "tcp;ofi_rxm",
         .type = FI_EP_RDM,
-        .caps = FI_ATOMIC,
+        .caps = FI_ATOMIC | MATCHING,
+        .data_bytes = MATCHED_DATA,
         .mr_mode = HARDWARE_MEMORY,
         .order = FI_ORDER_SAS | FI_ORDER_RMA_RAW,
         .addresses = FI_ADDR_PSMX3,
@@ -85,6 +92,35 @@ static const struct strict_face faces[] = {
         .message_max = RDM_MESSAGE_MAX,
         .is_late = true,
         .atomics = STRICT_ALL_ATOMICS,
+    },
+    {
+        /* It matches in order, and tells of it in another. */
+        .name = "matcher",
+        .below = "tcp;ofi_rxm",
+        .type = FI_EP_RDM,
+        .caps = FI_MULTI_RECV | MATCHING,
+        .mr_mode = HARDWARE_MEMORY,
+        .order = FI_ORDER_SAS,
+        .flags = FI_DELIVERY_COMPLETE,
+        .inject_size = 16,
+        .message_max = RDM_MESSAGE_MAX,
+        .data_bytes = MATCHED_DATA,
+        .has_wait = true,
+        .is_shuffled = true,
+        .is_late = true,
+    },
+    {
+        /* The same, of short messages. */
+        .name = "short",
+        .below = "tcp;ofi_rxm",
+        .type = FI_EP_RDM,
+        .caps = MATCHING,
+        .mr_mode = HARDWARE_MEMORY,
+        .order = FI_ORDER_SAS,
+        .inject_size = 16,
+        .message_max = 128 * 1024,
+        .data_bytes = MATCHED_DATA,
+        .has_wait = true,
     },
     {
         /* As little as there can be: short packets, and no memory. */

@@ -124,6 +124,8 @@ int strict_op_reserve(struct strict_queue *queue, const struct strict_post *post
     memcpy(op->memory, memory, sizeof(memory));
     op->memory_count = count;
     op->is_multiple = false;
+    op->is_claiming = false;
+    op->is_claimed = false;
     op->prefix = 0;
     *out = op;
     return 0;
@@ -180,6 +182,53 @@ void *strict_op_report(struct strict_op *op)
 {
     check_intact(op);
     return op->context;
+}
+
+void *strict_op_keep(struct strict_op *op)
+{
+    check_intact(op);
+    op->pattern = ~op->pattern;
+    overwrite(op->context, op->pattern);
+    op->is_claiming = false;
+    op->is_claimed = true;
+    return op->context;
+}
+
+struct strict_op *strict_op_find(const struct strict_queue *queue, const void *context)
+{
+    struct strict_op *op = newest;
+
+    while (op != NULL && (op->queue != queue || op->context != context)) {
+        op = op->next;
+    }
+    return op;
+}
+
+int strict_op_resume(struct strict_queue *queue, const struct strict_post *post,
+                     struct strict_op **out)
+{
+    struct strict_op *op = strict_op_find(queue, post->context);
+
+    if (op == NULL || !op->is_claimed) {
+        strict_violation(post->call, "context %p has claimed no message", post->context);
+    }
+    check_intact(op);
+    op->memory_count = check_buffers(queue->domain, post, op->memory);
+    if (!strict_post_is_taken()) {
+        op->memory_count = 0;
+        return -FI_EAGAIN;
+    }
+    op->call = post->call;
+    *out = op;
+    return 0;
+}
+
+void strict_op_relaunch(struct strict_op *op)
+{
+    op->is_claimed = false;
+    for (size_t i = 0; i < op->memory_count; i++) {
+        op->memory[i]->used++;
+    }
 }
 
 void *strict_op_finish(struct strict_op *op)

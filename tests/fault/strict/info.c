@@ -18,7 +18,7 @@ static const char our_name[] = "strict";
 static uint64_t transmit_caps(void)
 {
     return FI_MSG | FI_RMA | FI_SEND | FI_READ | FI_WRITE |
-           (strict_face()->caps & FI_ATOMIC);
+           (strict_face()->caps & (FI_ATOMIC | FI_TAGGED));
 }
 
 static uint64_t receive_caps(void)
@@ -36,6 +36,11 @@ static uint64_t transmit_flags(void)
 {
     return FI_COMPLETION | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |
            strict_face()->flags;
+}
+
+static size_t data_bytes(void)
+{
+    return strict_face()->data_bytes != 0 ? strict_face()->data_bytes : sizeof(uint32_t);
 }
 
 static int rename_provider(struct fi_info *info, const char *name)
@@ -60,6 +65,9 @@ static void put_on(struct fi_info *info)
     info->ep_attr->msg_prefix_size = face->prefix;
     info->ep_attr->max_order_raw_size =
         (face->order & FI_ORDER_RMA_RAW) != 0 ? face->message_max : 0;
+    if (face->tag_format != 0) {
+        info->ep_attr->mem_tag_format = face->tag_format;
+    }
     info->domain_attr->resource_mgmt = FI_RM_ENABLED;
     if (face->addresses != 0) {
         info->addr_format = face->addresses;
@@ -88,7 +96,7 @@ int strict_info_from_tcp(struct fi_info *info)
     info->domain_attr->domain = NULL; /* tcp's own, if it has one open */
     info->domain_attr->mr_mode = (int)face->mr_mode;
     info->domain_attr->mr_cnt = STRICT_REGISTRATIONS;
-    info->domain_attr->cq_data_size = sizeof(uint32_t);
+    info->domain_attr->cq_data_size = data_bytes();
     info->domain_attr->cntr_cnt = 0;
     info->fabric_attr->fabric = NULL;
     if (face->type == FI_EP_RDM) {
@@ -192,8 +200,8 @@ static bool domain_accepts(const struct fi_domain_attr *attr)
     const uint64_t demanded = strict_face()->mr_mode;
 
     return ((uint64_t)attr->mr_mode & demanded) == demanded &&
-           attr->mr_cnt <= STRICT_REGISTRATIONS &&
-           attr->cq_data_size <= sizeof(uint32_t) && attr->cntr_cnt == 0;
+           attr->mr_cnt <= STRICT_REGISTRATIONS && attr->cq_data_size <= data_bytes() &&
+           attr->cntr_cnt == 0;
 }
 
 static bool hints_are_acceptable(const struct fi_info *hints)

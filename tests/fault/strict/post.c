@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-static uint64_t transmit_flags(void)
+uint64_t strict_transmit_flags(void)
 {
     return FI_COMPLETION | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_MORE |
            strict_face()->flags;
@@ -26,7 +26,7 @@ static size_t total(const struct iovec *iov, size_t count)
     return sum;
 }
 
-static void check_length(const char *call, const struct iovec *iov, size_t count)
+void strict_check_length(const char *call, const struct iovec *iov, size_t count)
 {
     const size_t length = total(iov, count);
 
@@ -46,12 +46,6 @@ ssize_t strict_post_end(struct strict_op *op, ssize_t err)
     strict_unlock();
     return err;
 }
-
-/* With the lock held: where a post goes. */
-struct way {
-    struct strict_queue *queue;
-    struct fid_ep *tcp;
-};
 
 static void check_enabled(const struct strict_ep *ep, const char *call)
 {
@@ -78,7 +72,7 @@ static void skip_prefix(const char *call, const struct fi_msg *msg, struct iovec
     iov->iov_len -= prefix;
 }
 
-static struct way way_out(struct fid_ep *fid, const char *call)
+struct strict_way strict_way_out(struct fid_ep *fid, const char *call)
 {
     struct strict_ep *ep = (struct strict_ep *)fid;
 
@@ -90,38 +84,38 @@ static struct way way_out(struct fid_ep *fid, const char *call)
         strict_violation(call, "endpoint %p: no FI_CONNECTED was read for it",
                          (const void *)ep);
     }
-    return (struct way){.queue = &ep->transmits, .tcp = ep->tcp};
+    return (struct strict_way){.queue = &ep->transmits, .tcp = ep->tcp};
 }
 
-static struct way way_in(struct fid_ep *fid, const char *call)
+struct strict_way strict_way_in(struct fid_ep *fid, const char *call)
 {
     struct strict_ep *ep = (struct strict_ep *)fid;
 
     if (fid->fid.fclass == FI_CLASS_SRX_CTX) {
         struct strict_srx *srx = (struct strict_srx *)fid;
 
-        return (struct way){.queue = &srx->receives, .tcp = srx->tcp};
+        return (struct strict_way){.queue = &srx->receives, .tcp = srx->tcp};
     }
     check_enabled(ep, call);
     if (ep->srx != NULL) {
         strict_violation(call, "endpoint %p: its receives are shared ones",
                          (const void *)ep);
     }
-    return (struct way){.queue = &ep->receives, .tcp = ep->tcp};
+    return (struct strict_way){.queue = &ep->receives, .tcp = ep->tcp};
 }
 
 /* A receive may be longer than a packet can be. */
 static void check_sizes(const char *call, const struct fi_msg *msg, uint64_t access)
 {
     if (access != FI_RECV || strict_face()->type == FI_EP_MSG) {
-        check_length(call, msg->msg_iov, msg->iov_count);
+        strict_check_length(call, msg->msg_iov, msg->iov_count);
     }
 }
 
 static ssize_t post_message(struct fid_ep *fid, const char *call,
                             const struct fi_msg *msg, uint64_t flags, uint64_t access)
 {
-    struct way way;
+    struct strict_way way;
     struct strict_post post = {
         .call = call,
         .iov = msg->msg_iov,
@@ -137,7 +131,7 @@ static ssize_t post_message(struct fid_ep *fid, const char *call,
 
     check_sizes(call, msg, access);
     strict_lock();
-    way = access == FI_RECV ? way_in(fid, call) : way_out(fid, call);
+    way = access == FI_RECV ? strict_way_in(fid, call) : strict_way_out(fid, call);
     err = strict_op_reserve(way.queue, &post, &op);
     if (err != 0) {
         strict_unlock();
@@ -207,7 +201,7 @@ static void check_data(const char *call, uint64_t data)
 
 static ssize_t msg_sendmsg(struct fid_ep *ep, const struct fi_msg *msg, uint64_t flags)
 {
-    if ((flags & ~(transmit_flags() | FI_REMOTE_CQ_DATA)) != 0) {
+    if ((flags & ~(strict_transmit_flags() | FI_REMOTE_CQ_DATA)) != 0) {
         return -FI_EBADFLAGS;
     }
     if ((flags & FI_REMOTE_CQ_DATA) != 0) {
@@ -275,8 +269,8 @@ static ssize_t msg_inject(struct fid_ep *fid, const void *buffer, size_t length,
     }
     strict_lock();
     if (strict_post_is_taken()) {
-        err = fi_inject(way_out(fid, "fi_inject").tcp, (const char *)buffer + prefix,
-                        length - prefix, destination);
+        err = fi_inject(strict_way_out(fid, "fi_inject").tcp,
+                        (const char *)buffer + prefix, length - prefix, destination);
     }
     strict_unlock();
     return err;
@@ -329,7 +323,7 @@ static ssize_t post_late(struct strict_ep *ep, const struct fi_msg_rma *msg,
 static ssize_t post_remote(struct fid_ep *fid, const char *call,
                            const struct fi_msg_rma *msg, uint64_t flags, uint64_t access)
 {
-    struct way way;
+    struct strict_way way;
     struct strict_post post = {
         .call = call,
         .iov = msg->msg_iov,
@@ -342,13 +336,13 @@ static ssize_t post_remote(struct fid_ep *fid, const char *call,
     struct strict_op *op;
     ssize_t err;
 
-    if ((flags & ~transmit_flags()) != 0) {
+    if ((flags & ~strict_transmit_flags()) != 0) {
         return -FI_EBADFLAGS;
     }
-    check_length(call, msg->msg_iov, msg->iov_count);
+    strict_check_length(call, msg->msg_iov, msg->iov_count);
     check_remote(call, msg);
     strict_lock();
-    way = way_out(fid, call);
+    way = strict_way_out(fid, call);
     err = strict_op_reserve(way.queue, &post, &op);
     if (err != 0) {
         strict_unlock();

@@ -63,10 +63,11 @@
  * to be bound to an endpoint (FI_MR_ENDPOINT) has no key before it was enabled.
  *
  * What it has not: inject (size 0), delivery-complete, selective completion, shared
- * transmit contexts, cancel, counters, fi_cq_sread; faces have the first two. Remote CQ
- * data has 4 bytes and comes with messages only. What the fabric interface knows beyond
- * that is NULL in the tables: a caller who did not look crashes. Waiting works as with
- * tcp: FI_WAIT_FD, FI_GETWAIT and fi_trywait.
+ * transmit contexts, cancel, counters, fi_cq_sread; faces have the first two, and those
+ * that match messages (FI_TAGGED, with FI_PEEK and FI_CLAIM) cancel receives. Remote CQ
+ * data has 4 bytes, with faces that match 8, and comes with messages only. What the
+ * fabric interface knows beyond that is NULL in the tables: a caller who did not look
+ * crashes. Waiting works as with tcp: FI_WAIT_FD, FI_GETWAIT and fi_trywait.
  *
  * Ownership:  each object here owns the tcp object it stands for, whose `context` is the
  *             object's struct fid. Its own first member is that struct fid.
@@ -84,6 +85,7 @@
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -120,6 +122,8 @@ struct strict_face {
     size_t inject_size;
     size_t prefix;
     size_t message_max;
+    size_t data_bytes;   /* that a message has for its receiver; 0: 4 */
+    uint64_t tag_format; /* the highest bit that is compared; 0: all */
     bool has_wait;
     bool is_shuffled; /* packets are received in another order */
     bool is_late;     /* writes and reads overtake no packet that was sent after them */
@@ -158,6 +162,7 @@ struct strict_late;
 
 /* An operation from its post to the reading of its completion; tcp's op_context. */
 struct strict_op {
+    struct fi_context2 below;   /* first: the provider below may write to it */
     struct strict_op *previous; /* in flight */
     struct strict_op *next;
     struct strict_queue *queue;
@@ -169,6 +174,8 @@ struct strict_op {
     size_t received;          /* bytes */
     size_t whole;             /* bytes that it takes; 0: not known yet */
     size_t prefix;            /* of a receive: bytes that completions count too */
+    bool is_claiming;         /* a peek that takes its message */
+    bool is_claimed;          /* it has it; nothing is under way */
     struct strict_late *late; /* not NULL: nobody hears of its completion */
     struct strict_mr *memory[STRICT_IOV_LIMIT];
     size_t memory_count;
@@ -300,6 +307,15 @@ void strict_op_give_up(struct strict_op *op); /* tcp has not */
 void *strict_op_finish(struct strict_op *op);
 /* The same, of a receive that takes further packets. */
 void *strict_op_report(struct strict_op *op);
+/* The same, of a peek that has taken a message: the context stays in use. */
+void *strict_op_keep(struct strict_op *op);
+/* Checks `post`, which receives that message, and finds the peek; as reserve. Then the
+ * provider below has taken it. */
+int strict_op_resume(struct strict_queue *queue, const struct strict_post *post,
+                     struct strict_op **out);
+void strict_op_relaunch(struct strict_op *op);
+/* The one in flight with this context, or NULL. */
+struct strict_op *strict_op_find(const struct strict_queue *queue, const void *context);
 /* Those of a closed endpoint or shared context; their contexts may be gone. */
 void strict_queue_discard(struct strict_queue *queue);
 
@@ -339,8 +355,21 @@ int strict_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_e
                    void *context);
 extern struct fi_ops_msg strict_msg_ops; /* of a shared receive context too */
 extern struct fi_ops_rma strict_rma_ops;
+/* Where a post goes. */
+struct strict_way {
+    struct strict_queue *queue;
+    struct fid_ep *tcp;
+};
+/* With the lock held. */
+struct strict_way strict_way_in(struct fid_ep *fid, const char *call);
+struct strict_way strict_way_out(struct fid_ep *fid, const char *call);
+void strict_check_length(const char *call, const struct iovec *iov, size_t count);
+uint64_t strict_transmit_flags(void);
 /* With the lock held, which it gives back: what tcp said of `op`. */
 ssize_t strict_post_end(struct strict_op *op, ssize_t err);
+
+/* tagged.c */
+extern struct fi_ops_tagged strict_tagged_ops;
 
 /* atomic.c */
 extern struct fi_ops_atomic strict_atomic_ops;

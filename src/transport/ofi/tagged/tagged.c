@@ -31,9 +31,6 @@ const char *weft_tagged_refusal(const struct fi_info *info)
     if (info->domain_attr->cq_data_size < WEFT_TAGGED_DATA_BYTES) {
         return "its messages carry less than 8 bytes of data for the receiver";
     }
-    if (info->ep_attr->max_msg_size < UINT32_MAX) {
-        return "its messages are shorter than 4 GiB";
-    }
     if (weft_provider_find(info->fabric_attr->prov_name)->hides_cuts) {
         return "it does not tell of messages that are longer than their receives";
     }
@@ -60,6 +57,11 @@ static enum weft_rc may_send(struct weft_rdm_peer *peer)
 static size_t copied(const struct weft_transport *tp)
 {
     return tp->ofi.info->tx_attr->inject_size;
+}
+
+static size_t longest(const struct weft_transport *tp)
+{
+    return tp->ofi.info->ep_attr->max_msg_size;
 }
 
 static void count_sent(struct weft_rdm_peer *peer, size_t len)
@@ -134,6 +136,12 @@ static enum weft_rc tagged_send(struct weft_path *to, uint64_t bits, uint64_t da
 
 /* ---- receiving ---- */
 
+/* No message is longer, and a provider may refuse what is. */
+static size_t room_for(const struct weft_transport *tp, size_t len)
+{
+    return len < longest(tp) ? len : longest(tp);
+}
+
 /* A sender that is named has an address, or has not published it yet. */
 static enum weft_rc address_of(struct weft_transport *tp,
                                const struct weft_tagged_pattern *pattern, fi_addr_t *at)
@@ -163,6 +171,7 @@ static enum weft_rc tagged_recv(struct weft_transport *tp,
     fi_addr_t from;
     enum weft_rc rc = address_of(tp, pattern, &from);
 
+    len = room_for(tp, len);
     if (rc == WEFT_OK) {
         rc = prepare(tp, op, buffer, len, FI_RECV);
     }
@@ -201,8 +210,8 @@ static enum weft_rc peek(struct weft_transport *tp,
 static enum weft_rc recv_claimed(struct weft_transport *tp, void *buffer, size_t len,
                                  struct weft_tagged_op *op)
 {
-    const struct iovec memory = {buffer, len};
-    enum weft_rc rc = prepare(tp, op, buffer, len, FI_RECV);
+    const struct iovec memory = {buffer, room_for(tp, len)};
+    enum weft_rc rc = prepare(tp, op, buffer, memory.iov_len, FI_RECV);
     void *descriptor = weft_ofi_descriptor(op->mr);
     const struct fi_msg_tagged message = {
         .msg_iov = &memory,
@@ -215,7 +224,7 @@ static enum weft_rc recv_claimed(struct weft_transport *tp, void *buffer, size_t
     if (rc != WEFT_OK) {
         return rc;
     }
-    op->room = len;
+    op->room = memory.iov_len;
     rc = outcome(fi_trecvmsg(tp->ofi.endpoint, &message, FI_CLAIM | FI_COMPLETION));
     if (rc != WEFT_PENDING) {
         give_back(op);
@@ -280,6 +289,7 @@ const struct weft_tagged_ops *weft_tagged_table(void)
 {
     static const struct weft_tagged_ops ops = {
         .copied = copied,
+        .longest = longest,
         .inject = inject,
         .send = tagged_send,
         .recv = tagged_recv,

@@ -3,8 +3,8 @@
  * provider matches messages to receives, on the card where that can.
  *
  * What it takes: receives that name their sender (FI_DIRECTED_RECV), messages of one pair
- * in order (FI_ORDER_SAS), WEFT_TAGGED_BITS bits, 8 bytes of data with a message, and
- * messages of 4 GiB - 1 bytes. A provider without one of these is refused.
+ * in order (FI_ORDER_SAS), WEFT_TAGGED_BITS bits, and 8 bytes of data with a message. A
+ * provider without one of these is refused.
  *
  * A peer is sent nothing before it has answered a greeting (rdm/greet.h). That has a
  * second use: its address was inserted there before our first message arrives, so that

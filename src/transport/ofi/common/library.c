@@ -39,6 +39,9 @@ void weft_libfabric_prepare(void)
     if (getenv("IPATH_NO_BACKTRACE") == NULL) {
         setenv("IPATH_NO_BACKTRACE", "1", 0);
     }
+    /* ofi_rxd does not recover from datagrams that the kernel drops because a socket's
+     * buffer is full (docs/engine.md): it may have fewer on their way to a peer. */
+    setenv("FI_OFI_RXD_MAX_UNACKED", "16", 0);
 }
 
 /*

@@ -1,6 +1,5 @@
 #include "transport/ofi/quirks/provider.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* docs/engine.md, 1 and 2: `net` never becomes quiet again after its first message, and
@@ -36,9 +35,4 @@ const struct weft_provider *weft_provider_find(const char *name)
 bool weft_provider_has_single(const char *name)
 {
     return strstr(name, ";ofi_rxm") != NULL || strstr(name, ";ofi_rxd") != NULL;
-}
-
-void weft_provider_prepare(void)
-{
-    setenv("FI_OFI_RXD_MAX_UNACKED", "16", 0);
 }

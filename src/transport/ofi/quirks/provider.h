@@ -29,11 +29,4 @@ const struct weft_provider *weft_provider_find(const char *name);
 /* Must receive buffers be for one packet each, whatever it offers? By its layers. */
 bool weft_provider_has_single(const char *name);
 
-/*
- * Sets what libfabric's layers read when they are loaded, unless the user has set it.
- * ofi_rxd does not recover from datagrams that the kernel drops because a socket's buffer
- * is full; it may have fewer of them on their way to a peer (docs/engine.md).
- */
-void weft_provider_prepare(void);
-
 #endif

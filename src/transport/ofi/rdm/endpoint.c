@@ -360,7 +360,6 @@ enum weft_rc weft_rdm_endpoint_open(struct weft_transport *tp)
     long code;
     enum weft_rc rc = weft_rdm_set_ports(&tp->job->who);
 
-    weft_provider_prepare();
     if (rc == WEFT_OK) {
         rc = weft_libfabric_open();
     }

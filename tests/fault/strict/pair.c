@@ -115,6 +115,75 @@ struct pair *pair_open_shared(void)
     return open_with(true);
 }
 
+/* ---- without connections ---- */
+
+static struct fi_info *face_hints(uint64_t caps)
+{
+    struct fi_info *hints = pair_hints();
+
+    hints->caps |= caps;
+    hints->mode |= FI_MSG_PREFIX;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->domain_attr->mr_mode |= FI_MR_ENDPOINT;
+    return hints;
+}
+
+static void open_side(struct pair *pair, struct side *side)
+{
+    struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_TAGGED, .wait_obj = FI_WAIT_NONE};
+
+    pair_must("fi_cq_open", fi_cq_open(pair->domain, &attr, &side->cq, NULL));
+    pair_must("fi_endpoint", fi_endpoint(pair->domain, pair->info, &side->ep, side));
+    pair_must("fi_ep_bind", fi_ep_bind(side->ep, &pair->av->fid, 0));
+    pair_must("fi_ep_bind", fi_ep_bind(side->ep, &side->cq->fid, FI_TRANSMIT | FI_RECV));
+    pair_must("fi_enable", fi_enable(side->ep));
+    pair_must("fi_mr_reg", fi_mr_reg(pair->domain, side->memory, PAIR_MEMORY, every_right,
+                                     0, 1, 0, &side->mr, NULL));
+    if ((pair->info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
+        pair_must("fi_mr_bind", fi_mr_bind(side->mr, &side->ep->fid, 0));
+        pair_must("fi_mr_enable", fi_mr_enable(side->mr));
+    }
+    side->desc = fi_mr_desc(side->mr);
+}
+
+static void introduce(struct pair *pair, struct side *side, struct fid_ep *other)
+{
+    char address[128];
+    size_t length = sizeof(address);
+
+    pair_must("fi_getname", fi_getname(&other->fid, address, &length));
+    if (fi_av_insert(pair->av, address, 1, &side->peer, 0, NULL) != 1) {
+        pair_must("fi_av_insert", -FI_EINVAL);
+    }
+}
+
+struct pair *pair_open_face(const char *face, uint64_t caps)
+{
+    struct pair *pair = calloc(1, sizeof(*pair));
+    struct fi_info *hints = face_hints(caps);
+    struct fi_av_attr attr = {.type = FI_AV_TABLE};
+
+    if (pair == NULL) {
+        pair_must("calloc", -FI_ENOMEM);
+    }
+    setenv("STRICT_FACE", face, 1);
+    pair_must("fi_getinfo",
+              fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &pair->info));
+    fi_freeinfo(hints);
+    pair_must("fi_fabric", fi_fabric(pair->info->fabric_attr, &pair->fabric, NULL));
+    pair_must("fi_domain", fi_domain(pair->fabric, pair->info, &pair->domain, NULL));
+    pair_must("fi_av_open", fi_av_open(pair->domain, &attr, &pair->av, NULL));
+    open_side(pair, &pair->side[0]);
+    open_side(pair, &pair->side[1]);
+    pair->side[0].other = &pair->side[1];
+    pair->side[1].other = &pair->side[0];
+    introduce(pair, &pair->side[0], pair->side[1].ep);
+    introduce(pair, &pair->side[1], pair->side[0].ep);
+    return pair;
+}
+
+/* ---- with them ---- */
+
 void pair_event(struct pair *pair, uint32_t event, struct fi_eq_cm_entry *entry)
 {
     const time_t start = time(NULL);
@@ -168,12 +237,27 @@ void pair_close(struct pair *pair)
         pair_must("close queue", fi_close(&side->cq->fid));
         pair_must("close registration", fi_close(&side->mr->fid));
     }
-    pair_must("close listener", fi_close(&pair->pep->fid));
+    if (pair->pep != NULL) {
+        pair_must("close listener", fi_close(&pair->pep->fid));
+    }
+    if (pair->av != NULL) {
+        pair_must("close addresses", fi_close(&pair->av->fid));
+    }
     pair_must("close domain", fi_close(&pair->domain->fid));
-    pair_must("close events", fi_close(&pair->eq->fid));
+    if (pair->eq != NULL) {
+        pair_must("close events", fi_close(&pair->eq->fid));
+    }
     pair_must("close fabric", fi_close(&pair->fabric->fid));
     fi_freeinfo(pair->info);
     free(pair);
+}
+
+void pair_move(struct side *side)
+{
+    if (side->other != NULL) {
+        (void)fi_cq_read(side->cq, NULL, 0);
+        (void)fi_cq_read(side->other->cq, NULL, 0);
+    }
 }
 
 void pair_send(struct side *side, size_t offset, size_t length, void *context)
@@ -181,7 +265,9 @@ void pair_send(struct side *side, size_t offset, size_t length, void *context)
     ssize_t err;
 
     do {
-        err = fi_send(side->ep, side->memory + offset, length, side->desc, 0, context);
+        pair_move(side);
+        err = fi_send(side->ep, side->memory + offset, length, side->desc, side->peer,
+                      context);
     } while (err == -FI_EAGAIN);
     pair_must("fi_send", err);
 }
@@ -191,7 +277,9 @@ void pair_recv(struct side *side, size_t offset, size_t length, void *context)
     ssize_t err;
 
     do {
-        err = fi_recv(side->ep, side->memory + offset, length, side->desc, 0, context);
+        pair_move(side);
+        err = fi_recv(side->ep, side->memory + offset, length, side->desc, FI_ADDR_UNSPEC,
+                      context);
     } while (err == -FI_EAGAIN);
     pair_must("fi_recv", err);
 }
@@ -243,22 +331,7 @@ struct fi_cq_err_entry pair_wait_error(struct pair *pair, int side)
     return error;
 }
 
-static void break_it(struct pair *(*open)(void), void (*broken)(struct pair *pair),
-                     const int ends[2])
-{
-    struct pair *pair;
-
-    dup2(ends[1], STDERR_FILENO);
-    close(ends[0]);
-    close(ends[1]);
-    pair = open();
-    pair_connect(pair);
-    broken(pair);
-    _exit(0);
-}
-
-bool pair_aborts(struct pair *(*open)(void), void (*broken)(struct pair *pair),
-                 const char *cause)
+bool pair_child_aborts(void (*broken)(void), const char *cause)
 {
     char said[4096] = "";
     size_t length = 0;
@@ -270,7 +343,11 @@ bool pair_aborts(struct pair *(*open)(void), void (*broken)(struct pair *pair),
     pair_must("pipe", pipe(ends));
     child = fork();
     if (child == 0) {
-        break_it(open, broken, ends);
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        broken();
+        _exit(0);
     }
     close(ends[1]);
     do {
@@ -285,4 +362,25 @@ bool pair_aborts(struct pair *(*open)(void), void (*broken)(struct pair *pair),
     }
     fprintf(stderr, "status %#x, said: %s\n", (unsigned)status, said);
     return false;
+}
+
+static struct {
+    struct pair *(*open)(void);
+    void (*broken)(struct pair *pair);
+} breach; /* of the next child */
+
+static void break_a_pair(void)
+{
+    struct pair *pair = breach.open();
+
+    pair_connect(pair);
+    breach.broken(pair);
+}
+
+bool pair_aborts(struct pair *(*open)(void), void (*broken)(struct pair *pair),
+                 const char *cause)
+{
+    breach.open = open;
+    breach.broken = broken;
+    return pair_child_aborts(break_a_pair, cause);
 }

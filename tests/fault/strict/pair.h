@@ -1,6 +1,6 @@
 /*
- * pair.h - two connected endpoints in one process over the strict provider, for its
- * tests.
+ * pair.h - two endpoints in one process over the strict provider, for its tests:
+ * connected, or with a face that has no connections.
  *
  * Each side has a completion queue, a registered block of memory with every right, and
  * contexts. Anything that fails here ends the program with a line: what a test looks at
@@ -26,6 +26,8 @@ struct side {
     struct fid_cq *cq;
     struct fid_mr *mr;
     void *desc;
+    struct side *other; /* without connections, */
+    fi_addr_t peer;     /* and its address */
     struct fi_context2 context[PAIR_CONTEXTS];
     char memory[PAIR_MEMORY];
 };
@@ -36,6 +38,7 @@ struct pair {
     struct fid_domain *domain;
     struct fid_eq *eq;
     struct fid_pep *pep;
+    struct fid_av *av;   /* of both sides, without connections */
     struct fid_ep *srx;  /* of both sides, or NULL */
     struct side side[2]; /* 0 connected to 1 */
 };
@@ -47,6 +50,9 @@ struct fi_info *pair_hints(void);
 struct pair *pair_open(void);
 /* The same, with one shared receive context for both sides. */
 struct pair *pair_open_shared(void);
+/* Both sides of the face (face.c), ready to send, with capabilities `caps` besides
+ * FI_MSG and FI_RMA. The one of the last call is in use. */
+struct pair *pair_open_face(const char *face, uint64_t caps);
 void pair_connect(struct pair *pair);
 void pair_close(struct pair *pair);
 
@@ -57,6 +63,12 @@ void pair_must(const char *what, ssize_t err);
  * a line of strict's that contains `cause`? */
 bool pair_aborts(struct pair *(*open)(void), void (*broken)(struct pair *pair),
                  const char *cause);
+
+/* The same of `broken` alone, which opens what it needs. */
+bool pair_child_aborts(void (*broken)(void), const char *cause);
+
+/* Without connections, a post may be refused until both sides have moved. */
+void pair_move(struct side *side);
 
 /* Posts until it is taken. */
 void pair_send(struct side *side, size_t offset, size_t length, void *context);

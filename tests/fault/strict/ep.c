@@ -94,6 +94,7 @@ static int ep_close(struct fid *fid)
     strict_late_forget(ep);
     strict_cq_forget(&ep->transmits);
     strict_cq_forget(&ep->receives);
+    strict_late_end(ep);
     strict_queue_discard(&ep->transmits);
     strict_queue_discard(&ep->receives);
     if (ep->srx != NULL) {

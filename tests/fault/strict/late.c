@@ -177,5 +177,9 @@ static struct strict_late **forget(struct strict_late **at, const struct strict_
 void strict_late_forget(const struct strict_ep *ep)
 {
     end = forget(&first, ep);
+}
+
+void strict_late_end(const struct strict_ep *ep)
+{
     (void)forget(&begun, ep);
 }

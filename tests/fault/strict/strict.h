@@ -343,8 +343,10 @@ void strict_late_begin(void);
 bool strict_late_is_empty(void);
 /* One of which nobody hears is complete. */
 void strict_late_done(const struct strict_late *late);
-/* Nothing of a closed endpoint is left. */
+/* Of a closed endpoint: the first forgets what has not begun, the second, when what the
+ * provider below has completed was read, the rest. */
 void strict_late_forget(const struct strict_ep *ep);
+void strict_late_end(const struct strict_ep *ep);
 
 /* srx.c */
 int strict_srx_open(struct fid_domain *domain, struct fi_rx_attr *attr,

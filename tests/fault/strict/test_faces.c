@@ -143,19 +143,6 @@ static void a_face_may_have_nothing_to_sleep_on(void **state)
 
 /* ---- memory ---- */
 
-/* What is written needs a way, which a packet makes. */
-static struct pair *open_met(const char *face)
-{
-    struct pair *pair = pair_open_face(face, 0);
-    const size_t prefix = pair->info->ep_attr->msg_prefix_size;
-
-    pair_recv(&pair->side[1], 1000, 100, &pair->side[1].context[0]);
-    pair_send(&pair->side[0], 1000, prefix + 1, &pair->side[0].context[0]);
-    (void)pair_wait(pair, 1);
-    (void)pair_wait(pair, 0);
-    return pair;
-}
-
 static void write_a_byte(struct pair *pair, uint64_t address)
 {
     struct side *from = &pair->side[0];
@@ -173,7 +160,7 @@ static void write_a_byte(struct pair *pair, uint64_t address)
 
 static void a_write_may_be_complete_before_it_is_there(void **state)
 {
-    struct pair *pair = open_met("psm3");
+    struct pair *pair = pair_open_face("psm3", 0);
     const volatile char *there = pair->side[1].memory;
     struct fi_cq_tagged_entry entry;
 
@@ -192,7 +179,7 @@ static void a_write_may_be_complete_before_it_is_there(void **state)
 
 static void a_write_is_complete_when_it_is_there_where_that_is_promised(void **state)
 {
-    struct pair *pair = open_met("efa");
+    struct pair *pair = pair_open_face("efa", 0);
     struct fi_cq_tagged_entry entry;
 
     (void)state;
@@ -205,7 +192,7 @@ static void a_write_is_complete_when_it_is_there_where_that_is_promised(void **s
 
 static void memory_of_an_endpoint_has_its_key_when_it_is_enabled(void **state)
 {
-    struct pair *pair = open_met("cxi");
+    struct pair *pair = pair_open_face("cxi", 0);
     struct side *side = &pair->side[1];
     struct fid_mr *mr;
 

@@ -139,6 +139,36 @@ int weft_raise_comm(struct weft_comm *comm, const char *function, int class,
     return raise_on_comm(comm, &e);
 }
 
+static int run_win_handler(struct weft_win *win, const struct raised *e)
+{
+    struct weft_errhandler *handler;
+    MPI_Win handle = win->handle;
+    int class = e->class;
+
+    handler = weft_errhandler_use_at(&win->errhandler);
+    if (is_for_user(handler, e)) {
+        handler->call.win(&handle, &class);
+    }
+    weft_errhandler_release(handler);
+    return e->class;
+}
+
+int weft_raise_win(struct weft_win *win, const char *function, int class,
+                   const char *format, const char *cure, ...)
+{
+    struct raised e = {.class = class, .function = function, .object = "", .cure = cure};
+    va_list args;
+
+    va_start(args, cure);
+    vsnprintf(e.text, sizeof(e.text), format, args);
+    va_end(args);
+    if (win == NULL) {
+        return raise_on_comm(NULL, &e);
+    }
+    e.object = win->name != NULL ? win->name : "an unnamed window";
+    return run_win_handler(win, &e);
+}
+
 /* A handler that is in use, for a session or for none. */
 static int run_session_handler(struct weft_errhandler *handler, MPI_Session handle,
                                const struct raised *e)

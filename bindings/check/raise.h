@@ -8,6 +8,7 @@
  *
  *   weft_raise_comm     of the communicator; where it is NULL (the handle was invalid) or
  *                       the call has no object, of MPI_COMM_SELF (MPI-5.0, 9.3)
+ *   weft_raise_win      of the window; NULL: as weft_raise
  *   weft_raise_session  of the session; NULL: as weft_raise
  *   weft_raise_file     of the file; NULL: the default for files, set on MPI_FILE_NULL
  *                       (MPI-5.0, 14.7)
@@ -27,10 +28,13 @@
 #include "base/rc.h"
 #include "base/texts.h"
 #include "core/comm.h"
+#include "rma/win.h"
 #include "runtime/session.h"
 
 int weft_raise_comm(struct weft_comm *comm, const char *function, int class,
                     const char *format, const char *cure, ...) WEFT_PRINTF(4, 6);
+int weft_raise_win(struct weft_win *win, const char *function, int class,
+                   const char *format, const char *cure, ...) WEFT_PRINTF(4, 6);
 int weft_raise_session(struct weft_session *session, const char *function, int class,
                        const char *format, const char *cure, ...) WEFT_PRINTF(4, 6);
 

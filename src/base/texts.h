@@ -268,6 +268,76 @@
     MPI_ERR_ARG, "there are no partitions from %d to %d", "partitions are counted from 0"
 #define WEFT_E_PARTITION_LENGTH MPI_ERR_ARG, "the length is %d", "give 0 or more"
 
+/* ---- windows ---- */
+
+#define WEFT_E_WIN_SIZE                                                                  \
+    MPI_ERR_SIZE, "the size is %lld", "give the window's bytes on this rank, 0 or more"
+#define WEFT_E_WIN_UNIT                                                                  \
+    MPI_ERR_DISP, "the unit of displacements is %lld", "give 1 or more bytes"
+#define WEFT_E_WIN_BASE                                                                  \
+    MPI_ERR_BASE, "the base is NULL, but the window has %lld bytes",                     \
+        "was its memory allocated? A rank without memory gives the size 0"
+#define WEFT_E_WIN_SHARED                                                                \
+    MPI_ERR_RMA_SHARED, "the communicator's ranks are on several nodes",                 \
+        "MPI_Comm_split_type with MPI_COMM_TYPE_SHARED makes one for each node"
+#define WEFT_E_WIN_FLAVOR                                                                \
+    MPI_ERR_RMA_FLAVOR, "the window is not one that %s has made", ""
+#define WEFT_E_WIN_ATTACH                                                                \
+    MPI_ERR_RMA_ATTACH, "some of these %lld bytes are attached already",                 \
+        "detach them first"
+#define WEFT_E_WIN_DETACH                                                                \
+    MPI_ERR_RMA_ATTACH, "nothing is attached at %p", "give the base of MPI_Win_attach"
+#define WEFT_E_WIN_RANK                                                                  \
+    MPI_ERR_RANK, "the target is %d, but the window has the ranks 0 to %d", ""
+#define WEFT_E_WIN_DISP                                                                  \
+    MPI_ERR_DISP, "the displacement is %lld", "give 0 or more"
+#define WEFT_E_WIN_RANGE                                                                 \
+    MPI_ERR_RMA_RANGE,                                                                   \
+        "the access is to bytes %lld to %lld, but rank %d's window has %lld", ""
+#define WEFT_E_WIN_REFUSED                                                               \
+    MPI_ERR_RMA_RANGE, "an access since the last flush was to memory outside the window", \
+        "was the memory attached?"
+#define WEFT_E_WIN_LOCK_TYPE                                                             \
+    MPI_ERR_LOCKTYPE, "the lock type is %d",                                             \
+        "give MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE"
+#define WEFT_E_WIN_NO_LOCKS                                                              \
+    MPI_ERR_RMA_SYNC, "the window was made with the hint no_locks",                      \
+        "make it without, or use fences"
+#define WEFT_E_WIN_ASSERT                                                                \
+    MPI_ERR_ASSERT, "the assertion is %d, of which %d is none for this call",            \
+        "give an or of MPI_MODE_ constants, or 0"
+#define WEFT_E_WIN_TRUNCATE                                                              \
+    MPI_ERR_TRUNCATE, "%lld bytes do not fit into %lld", "make both sides agree"
+#define WEFT_E_WIN_BASIC                                                                 \
+    MPI_ERR_TYPE, "the datatype (%s) has elements of more than one predefined type",     \
+        "an accumulate needs one"
+#define WEFT_E_WIN_PREDEFINED                                                            \
+    MPI_ERR_TYPE, "the datatype (%s) is not predefined", "this call needs one that is"
+#define WEFT_E_WIN_GROUP                                                                 \
+    MPI_ERR_GROUP, "%d of the group's processes are not in the window's group",          \
+        "make the group from MPI_Win_get_group of this window"
+#define WEFT_E_WIN_OP                                                                    \
+    MPI_ERR_OP, "the operation is the program's own",                                    \
+        "accumulates have the predefined ones only"
+#define WEFT_E_WIN_EPOCH       MPI_ERR_RMA_SYNC, "%s", ""
+#define WEFT_S_EPOCH_IN_FENCE                                                            \
+    "operations after the last MPI_Win_fence are not complete: call it once more first"
+#define WEFT_S_EPOCH_IN_START  "an epoch of MPI_Win_start is open: call MPI_Win_complete"
+#define WEFT_S_EPOCH_IN_POST   "an epoch of MPI_Win_post is open: call MPI_Win_wait"
+#define WEFT_S_EPOCH_IN_LOCK   "an epoch of MPI_Win_lock is open: call MPI_Win_unlock"
+#define WEFT_S_EPOCH_IN_LOCK_ALL                                                         \
+    "an epoch of MPI_Win_lock_all is open: call MPI_Win_unlock_all"
+#define WEFT_S_EPOCH_NO_START                                                            \
+    "the target is in no group of an open MPI_Win_start: call that first"
+#define WEFT_S_EPOCH_NO_POST     "no epoch of MPI_Win_post is open: call that first"
+#define WEFT_S_EPOCH_NO_LOCK     "the target is not locked: call MPI_Win_lock first"
+#define WEFT_S_EPOCH_NO_LOCK_ALL "no epoch of MPI_Win_lock_all is open: call that first"
+#define WEFT_S_EPOCH_NO_PASSIVE                                                          \
+    "the target is not locked: call MPI_Win_lock or MPI_Win_lock_all first"
+#define WEFT_S_EPOCH_NONE                                                                \
+    "no epoch is open: call MPI_Win_fence, MPI_Win_start, MPI_Win_lock or "              \
+    "MPI_Win_lock_all first"
+
 /* ---- topologies ---- */
 
 #define WEFT_E_TOPO_NONE                                                                 \

@@ -44,7 +44,7 @@
 #include <stdint.h>
 
 enum {
-    WEFT_WIRE_VERSION = 8,
+    WEFT_WIRE_VERSION = 9,
     WEFT_EAGER_MAX = 4096, /* a whole message in one packet, if the path's packets carry
                             * it (weft_peer_eager_max); longer ones are announced */
     WEFT_CONTROL_MAX = 64, /* bytes behind the header of a control packet */
@@ -74,6 +74,9 @@ enum weft_packet {
     WEFT_PKT_GONE,      /* control: another message has taken what I offered */
     WEFT_PKT_RECALL,    /* control: I want my offer back */
     WEFT_PKT_RETURNED,  /* control: you have it back: I will not use it */
+    WEFT_PKT_RMA,       /* ordered: a part of a one-sided operation (rma/packets.h) */
+    WEFT_PKT_RMA_DATA,  /* ordered: what it brings back */
+    WEFT_PKT_RMA_SYNC,  /* ordered: epochs of windows begin and end */
     WEFT_PKT_KINDS,
 };
 
@@ -99,6 +102,6 @@ struct weft_header {
                       * precedes a chunk of a message, then of the header up to here;
                       * else 0 */
 };
-_Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 8");
+_Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 9");
 
 #endif

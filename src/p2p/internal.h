@@ -30,8 +30,7 @@
 #include "p2p/state.h"
 #include "transfer/offer_net.h"
 
-/* The peer with its endpoint, made on first use; or why not. */
-enum weft_rc weft_p2p_reach(uint64_t process, struct weft_peer **out);
+/* As weft_p2p_reach(). */
 enum weft_rc weft_p2p_reach_peer(struct weft_peer *peer);
 
 /* The engine hands our kinds of packets to arrive.c. */

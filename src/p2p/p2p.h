@@ -39,6 +39,9 @@ WEFT_MUST_CHECK enum weft_rc
 weft_p2p_open(const struct weft_packet_ops *const *transports, struct weft_job *job);
 void weft_p2p_close(void);
 
+/* With the lock: the peer with its way out, made on first use; or why not. */
+WEFT_MUST_CHECK enum weft_rc weft_p2p_reach(uint64_t process, struct weft_peer **out);
+
 /* Each takes the lock. `flags` is a mode | a plane. */
 WEFT_MUST_CHECK enum weft_rc weft_send(const struct weft_comm *comm, int dest, int tag,
                                        const void *buffer, size_t bytes, unsigned flags);

@@ -20,6 +20,7 @@
 #include "sched/sendrecv.h"
 #include "engine/lock.h"
 #include "base/wait.h"
+#include "rma/win.h"
 #include "runtime/doing.h"
 #include "runtime/environment.h"
 #include "runtime/queues.h"
@@ -253,6 +254,7 @@ static enum weft_rc open_engine(void)
         weft_slots_open(weft_context_owner);
         weft_comm_open(weft_engine.me);
         weft_make_open();
+        weft_rma_open();
         weft_doing_open();
         weft_queues_open();
         run.is_engine_open = true;

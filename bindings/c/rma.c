@@ -1,0 +1,196 @@
+/*
+ * rma.c - MPI-5.0 chapter 12.3: put and get.
+ */
+#include "rma.h"
+
+#include "binding.h"
+
+#include "engine/lock.h"
+
+/* The request of an operation that is over when it is called. */
+static int give_done(MPI_Request *request)
+{
+    if (request != NULL) {
+        *request = weft_request_sent.handle;
+    }
+    return MPI_SUCCESS;
+}
+
+int weft_rma_checked(const struct weft_rma_args *args, MPI_Request *request)
+{
+    struct weft_request *made = NULL;
+    struct weft_rma_call call;
+    struct weft_win *win;
+    bool is_empty;
+    enum weft_rc rc;
+    int err = weft_check_rma(args, &win, &call, &is_empty);
+
+    if (err == MPI_SUCCESS && args->has_request) {
+        err = weft_check_win_out(args->function, win, request, "request");
+    }
+    if (err != MPI_SUCCESS || is_empty) {
+        return err == MPI_SUCCESS ? give_done(request) : err;
+    }
+    rc = weft_rma_start(win, &call, args->has_request ? &made : NULL);
+    if (rc == WEFT_OK && request != NULL) {
+        *request = made->handle;
+    }
+    return weft_raise_win_rc(win, rc, args->function);
+}
+
+int PMPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+             int target_rank, MPI_Aint target_disp, int target_count,
+             MPI_Datatype target_datatype, MPI_Win win)
+{
+    WEFT_RECORD_PLAIN(Put);
+    const struct weft_rma_args args = {
+        .function = "MPI_Put",
+        .kind = WEFT_RMA_PUT,
+        .origin = {origin_addr, origin_count, origin_datatype},
+        .target = {NULL, target_count, target_datatype},
+        .rank = target_rank,
+        .disp = target_disp,
+        .win = win,
+    };
+
+    return weft_rma_checked(&args, NULL);
+}
+WEFT_WEAK_ALIAS(MPI_Put, PMPI_Put);
+
+int PMPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+             int target_rank, MPI_Aint target_disp, int target_count,
+             MPI_Datatype target_datatype, MPI_Win win)
+{
+    WEFT_RECORD_PLAIN(Get);
+    const struct weft_rma_args args = {
+        .function = "MPI_Get",
+        .kind = WEFT_RMA_GET,
+        .result = {origin_addr, origin_count, origin_datatype},
+        .target = {NULL, target_count, target_datatype},
+        .rank = target_rank,
+        .disp = target_disp,
+        .win = win,
+    };
+
+    return weft_rma_checked(&args, NULL);
+}
+WEFT_WEAK_ALIAS(MPI_Get, PMPI_Get);
+
+int PMPI_Rput(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+              int target_rank, MPI_Aint target_disp, int target_count,
+              MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request)
+{
+    WEFT_RECORD_PLAIN(Rput);
+    const struct weft_rma_args args = {
+        .function = "MPI_Rput",
+        .kind = WEFT_RMA_PUT,
+        .origin = {origin_addr, origin_count, origin_datatype},
+        .target = {NULL, target_count, target_datatype},
+        .rank = target_rank,
+        .disp = target_disp,
+        .win = win,
+        .has_request = true,
+    };
+
+    return weft_rma_checked(&args, request);
+}
+WEFT_WEAK_ALIAS(MPI_Rput, PMPI_Rput);
+
+int PMPI_Rget(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+              int target_rank, MPI_Aint target_disp, int target_count,
+              MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request)
+{
+    WEFT_RECORD_PLAIN(Rget);
+    const struct weft_rma_args args = {
+        .function = "MPI_Rget",
+        .kind = WEFT_RMA_GET,
+        .result = {origin_addr, origin_count, origin_datatype},
+        .target = {NULL, target_count, target_datatype},
+        .rank = target_rank,
+        .disp = target_disp,
+        .win = win,
+        .has_request = true,
+    };
+
+    return weft_rma_checked(&args, request);
+}
+WEFT_WEAK_ALIAS(MPI_Rget, PMPI_Rget);
+
+int PMPI_Put_c(const void *origin_addr, MPI_Count origin_count,
+               MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+               MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win)
+{
+    WEFT_RECORD_PLAIN(Put_c);
+    const struct weft_rma_args args = {
+        .function = "MPI_Put_c",
+        .kind = WEFT_RMA_PUT,
+        .origin = {origin_addr, origin_count, origin_datatype},
+        .target = {NULL, target_count, target_datatype},
+        .rank = target_rank,
+        .disp = target_disp,
+        .win = win,
+    };
+
+    return weft_rma_checked(&args, NULL);
+}
+WEFT_WEAK_ALIAS(MPI_Put_c, PMPI_Put_c);
+
+int PMPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+               int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+               MPI_Datatype target_datatype, MPI_Win win)
+{
+    WEFT_RECORD_PLAIN(Get_c);
+    const struct weft_rma_args args = {
+        .function = "MPI_Get_c",
+        .kind = WEFT_RMA_GET,
+        .result = {origin_addr, origin_count, origin_datatype},
+        .target = {NULL, target_count, target_datatype},
+        .rank = target_rank,
+        .disp = target_disp,
+        .win = win,
+    };
+
+    return weft_rma_checked(&args, NULL);
+}
+WEFT_WEAK_ALIAS(MPI_Get_c, PMPI_Get_c);
+
+int PMPI_Rput_c(const void *origin_addr, MPI_Count origin_count,
+                MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win,
+                MPI_Request *request)
+{
+    WEFT_RECORD_PLAIN(Rput_c);
+    const struct weft_rma_args args = {
+        .function = "MPI_Rput_c",
+        .kind = WEFT_RMA_PUT,
+        .origin = {origin_addr, origin_count, origin_datatype},
+        .target = {NULL, target_count, target_datatype},
+        .rank = target_rank,
+        .disp = target_disp,
+        .win = win,
+        .has_request = true,
+    };
+
+    return weft_rma_checked(&args, request);
+}
+WEFT_WEAK_ALIAS(MPI_Rput_c, PMPI_Rput_c);
+
+int PMPI_Rget_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request)
+{
+    WEFT_RECORD_PLAIN(Rget_c);
+    const struct weft_rma_args args = {
+        .function = "MPI_Rget_c",
+        .kind = WEFT_RMA_GET,
+        .result = {origin_addr, origin_count, origin_datatype},
+        .target = {NULL, target_count, target_datatype},
+        .rank = target_rank,
+        .disp = target_disp,
+        .win = win,
+        .has_request = true,
+    };
+
+    return weft_rma_checked(&args, request);
+}
+WEFT_WEAK_ALIAS(MPI_Rget_c, PMPI_Rget_c);

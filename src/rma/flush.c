@@ -1,0 +1,160 @@
+#include "rma/flush.h"
+
+#include "engine/engine.h"
+#include "rma/send.h"
+#include "rma/wait.h"
+
+static bool has_none_pending(const void *what)
+{
+    return ((const struct weft_target *)what)->pending == 0;
+}
+
+/* An answer that is awaited. */
+struct answer {
+    const struct weft_target *target;
+    uint32_t number;
+};
+
+static bool is_there(const struct answer *a)
+{
+    return (int32_t)(a->target->answered - a->number) >= 0;
+}
+
+static bool is_answered(const void *what)
+{
+    const struct answer *a = what;
+
+    return is_there(a) || a->target->peer->is_failed;
+}
+
+/* What operations there came to since the last look. */
+static enum weft_rc look_back(struct weft_target *target)
+{
+    enum weft_rc rc = target->rc;
+
+    if (rc == WEFT_OK && target->refused > 0) {
+        rc = WEFT_ERR_ARGUMENT;
+    }
+    target->rc = WEFT_OK;
+    target->refused = 0;
+    return rc;
+}
+
+static void wait_pending(struct weft_win *win, const struct weft_target *target,
+                         const char *call)
+{
+    weft_rma_wait(win, has_none_pending, target, call, (int)target->rank);
+}
+
+enum weft_rc weft_target_wait_local(struct weft_win *win, struct weft_target *target,
+                                    const char *call)
+{
+    wait_pending(win, target, call);
+    return look_back(target);
+}
+
+static struct answer ask(struct weft_win *win, struct weft_target *target,
+                         enum weft_rma_sync what)
+{
+    const struct answer answer = {target, ++target->asked};
+
+    target->is_dirty = false;
+    weft_rma_sync(win, target->peer, what, answer.number);
+    return answer;
+}
+
+static enum weft_rc await_answer(struct weft_win *win, struct weft_target *target,
+                                 const struct answer *answer, const char *call)
+{
+    enum weft_rc rc;
+
+    weft_rma_wait(win, is_answered, answer, call, (int)target->rank);
+    rc = look_back(target);
+    return rc == WEFT_OK && !is_there(answer) ? WEFT_ERR_PROC_FAILED : rc;
+}
+
+enum weft_rc weft_target_ask(struct weft_win *win, struct weft_target *target,
+                             enum weft_rma_sync what, const char *call)
+{
+    struct answer answer;
+
+    wait_pending(win, target, call);
+    answer = ask(win, target, what);
+    return await_answer(win, target, &answer, call);
+}
+
+enum weft_rc weft_target_flush(struct weft_win *win, struct weft_target *target,
+                               const char *call)
+{
+    wait_pending(win, target, call);
+    return target->is_dirty ? weft_target_ask(win, target, WEFT_RMA_FLUSH, call)
+                            : look_back(target);
+}
+
+/* Asks all before it waits for any. */
+enum weft_rc weft_targets_flush(struct weft_win *win, const char *call)
+{
+    struct weft_target *target;
+    enum weft_rc rc = WEFT_OK;
+    uint32_t at = 0;
+
+    while ((target = weft_table_next(&win->targets, &at)) != NULL) {
+        if (target->is_dirty && target->pending == 0) {
+            (void)ask(win, target, WEFT_RMA_FLUSH);
+        }
+    }
+    at = 0;
+    while ((target = weft_table_next(&win->targets, &at)) != NULL) {
+        const struct answer last = {target, target->asked};
+        enum weft_rc one = weft_target_flush(win, target, call);
+
+        if (one == WEFT_OK) {
+            one = await_answer(win, target, &last, call);
+        }
+        rc = rc == WEFT_OK ? one : rc;
+    }
+    return rc;
+}
+
+static enum weft_rc wait_all_local(struct weft_win *win, const char *call)
+{
+    struct weft_target *target;
+    enum weft_rc rc = WEFT_OK;
+    uint32_t at = 0;
+
+    while ((target = weft_table_next(&win->targets, &at)) != NULL) {
+        const enum weft_rc one = weft_target_wait_local(win, target, call);
+
+        rc = rc == WEFT_OK ? one : rc;
+    }
+    return rc;
+}
+
+static enum weft_rc flush_locked(struct weft_win *win, int rank, bool is_local,
+                                 const char *call)
+{
+    struct weft_target *target;
+
+    if (rank == WEFT_RMA_ALL_RANKS) {
+        return is_local ? wait_all_local(win, call) : weft_targets_flush(win, call);
+    }
+    target = weft_win_find_target(win, rank);
+    if (target == NULL) {
+        return WEFT_OK;
+    }
+    return is_local ? weft_target_wait_local(win, target, call)
+                    : weft_target_flush(win, target, call);
+}
+
+enum weft_rc weft_rma_flush(struct weft_win *win, int rank, bool is_local,
+                            const char *call)
+{
+    enum weft_rc rc;
+
+    weft_assert_unlocked();
+    weft_lock();
+    rc = flush_locked(win, rank, is_local, call);
+    weft_engine_leave();
+    weft_unlock();
+    return rc;
+}

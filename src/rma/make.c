@@ -1,0 +1,231 @@
+#include "rma/make.h"
+
+#include "coll/coll.h"
+#include "comm/make.h"
+#include "datatype/datatype.h"
+#include "engine/engine.h"
+
+#include <stdlib.h>
+
+enum { ALIGNMENT = 64 };
+
+/* ---- memory ---- */
+
+/* A window that the library allocates, unless all share the memory. */
+static enum weft_rc allocate(struct weft_win *win)
+{
+    const size_t bytes = (size_t)win->size;
+
+    if (win->flavor != MPI_WIN_FLAVOR_ALLOCATE || bytes == 0) {
+        return WEFT_OK;
+    }
+    if (bytes > SIZE_MAX - ALIGNMENT) {
+        return WEFT_ERR_NOMEM;
+    }
+    win->memory =
+        aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    win->base = win->memory;
+    return win->memory != NULL ? WEFT_OK : WEFT_ERR_NOMEM;
+}
+
+/* With the lock. */
+static void free_memory(struct weft_win *win)
+{
+    if (win->extent.bytes == 0) {
+        free(win->memory);
+        return;
+    }
+    if (win->memory != NULL) {
+        weft_heap_unmap(win->memory, win->extent);
+    }
+    if (win->is_extent_ours) {
+        weft_heap_give(&weft_engine.node, win->extent);
+    }
+}
+
+/* ---- shared memory ---- */
+
+static bool is_on_one_node(const struct weft_comm *comm)
+{
+    const struct weft_location *map = weft_segment_map(&weft_engine.job->segment);
+    const uint32_t node = map[weft_engine_rank(weft_engine.me)].node;
+
+    for (int r = 0; r < comm->size; r++) {
+        if (map[weft_engine_rank(weft_comm_process(comm, r))].node != node) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Where each member's part begins, and how long all are; the parts touch unless the user
+ * does without that. */
+static uint64_t place_parts(struct weft_win *win)
+{
+    uint64_t at = 0;
+
+    for (int r = 0; r < win->comm->size; r++) {
+        win->parts[r].base = at;
+        at += win->parts[r].size;
+        if (win->hints.is_noncontiguous) {
+            at = (at + WEFT_NODE_PAGE - 1) / WEFT_NODE_PAGE * WEFT_NODE_PAGE;
+        }
+    }
+    return at > 0 ? at : 1;
+}
+
+/* The first member takes the memory, and all map it. */
+static enum weft_rc share_memory(struct weft_win *win, const char *call)
+{
+    const uint64_t bytes = place_parts(win);
+    enum weft_rc rc = WEFT_OK;
+    int mine;
+    int all;
+
+    if (win->comm->rank == 0) {
+        weft_lock();
+        win->is_extent_ours =
+            weft_heap_take(&weft_engine.node, bytes, &win->extent) == WEFT_OK;
+        weft_unlock();
+    }
+    rc = weft_coll_bcast(win->comm, call, &win->extent, sizeof(win->extent), 0);
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    if (win->extent.bytes > 0) {
+        weft_lock();
+        win->memory = weft_heap_map(&weft_engine.node, win->extent);
+        weft_unlock();
+    }
+    mine = win->memory == NULL ? 1 : 0;
+    rc = weft_coll_sum(win->comm, call, &mine, &all, 1);
+    if (rc != WEFT_OK || all > 0) {
+        return rc != WEFT_OK ? rc : WEFT_ERR_NOMEM;
+    }
+    for (int r = 0; r < win->comm->size; r++) {
+        win->parts[r].base += (uint64_t)(uintptr_t)win->memory;
+    }
+    win->base = (void *)(uintptr_t)win->parts[win->comm->rank].base;
+    return weft_coll_barrier(win->comm, call); /* nobody is late for what comes */
+}
+
+/* ---- making ---- */
+
+/* With the lock. */
+static enum weft_rc take(const struct weft_win_ask *ask, struct weft_comm *own,
+                         struct weft_win **out)
+{
+    struct weft_win *win;
+    enum weft_rc rc = weft_win_take(&win);
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    win->comm = own;
+    win->flavor = ask->flavor;
+    win->base = ask->base;
+    win->size = ask->size;
+    win->unit = ask->unit;
+    win->unit_as_int = (int)ask->unit;
+    weft_object_lock();
+    weft_win_update_hints(win, ask->info);
+    weft_object_unlock();
+    win->parts = calloc((size_t)own->size, sizeof(*win->parts));
+    rc = win->parts != NULL ? weft_win_register(win) : WEFT_ERR_NOMEM;
+    if (rc != WEFT_OK) {
+        weft_win_give(win);
+        return rc;
+    }
+    *out = win;
+    return WEFT_OK;
+}
+
+/* All members learn of all parts, and whether all have succeeded. */
+static enum weft_rc exchange(struct weft_win *win, const char *call, enum weft_rc mine)
+{
+    struct weft_datatype *byte = weft_datatype_from_handle(MPI_BYTE);
+    const struct weft_win_part part = {
+        .base = (uint64_t)(uintptr_t)win->base,
+        .size = (uint64_t)win->size,
+        .unit = (uint64_t)win->unit,
+        .rc = mine,
+    };
+    const struct weft_coll coll = {
+        .comm = win->comm,
+        .name = call,
+        .kind = WEFT_COLL_ALLGATHER,
+        .send = {.buffer = &part, .type = byte, .count = sizeof(part)},
+        .recv = {.buffer = win->parts, .type = byte, .count = sizeof(part)},
+    };
+    enum weft_rc rc = weft_coll_run(&coll);
+
+    for (int r = 0; r < win->comm->size && rc == WEFT_OK; r++) {
+        rc = (enum weft_rc)win->parts[r].rc;
+    }
+    return rc;
+}
+
+/* What is left when nobody else needs it. */
+static void give(struct weft_win *win)
+{
+    struct weft_comm *own = win->comm;
+
+    weft_lock();
+    weft_win_unregister(win);
+    free_memory(win);
+    weft_win_give(win);
+    weft_engine_leave();
+    weft_unlock();
+    (void)weft_comm_free(own); /* it has no attributes */
+}
+
+static enum weft_rc make_with(const struct weft_win_ask *ask, struct weft_comm *own,
+                              struct weft_win **out)
+{
+    struct weft_win *win;
+    enum weft_rc rc;
+
+    weft_lock();
+    rc = take(ask, own, &win);
+    weft_unlock();
+    if (rc != WEFT_OK) {
+        (void)weft_comm_free(own);
+        return rc;
+    }
+    rc = allocate(win);
+    rc = exchange(win, ask->call, rc);
+    if (rc == WEFT_OK && win->flavor == MPI_WIN_FLAVOR_SHARED) {
+        rc = share_memory(win, ask->call);
+    }
+    if (rc != WEFT_OK) {
+        give(win);
+        return rc;
+    }
+    weft_lock();
+    weft_engine_leave(); /* we are served from now on */
+    weft_unlock();
+    *out = win;
+    return WEFT_OK;
+}
+
+enum weft_rc weft_win_make(const struct weft_win_ask *ask, struct weft_win **out)
+{
+    struct weft_comm *own;
+    enum weft_rc rc;
+
+    weft_assert_unlocked();
+    if (ask->flavor == MPI_WIN_FLAVOR_SHARED && !is_on_one_node(ask->comm)) {
+        return WEFT_ERR_UNSUPPORTED;
+    }
+    rc = weft_comm_create(ask->call, ask->comm, ask->comm->group, &own);
+    return rc == WEFT_OK ? make_with(ask, own, out) : rc;
+}
+
+enum weft_rc weft_win_free(struct weft_win *win, const char *call)
+{
+    const enum weft_rc rc = weft_coll_barrier(win->comm, call);
+
+    weft_assert_unlocked();
+    give(win);
+    return rc;
+}

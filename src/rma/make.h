@@ -1,0 +1,27 @@
+/*
+ * make.h - windows are made and freed by all members of a communicator. Bindings have
+ * checked the arguments. The functions take the lock themselves.
+ */
+#ifndef WEFT_RMA_MAKE_H
+#define WEFT_RMA_MAKE_H
+
+#include "rma/win.h"
+
+struct weft_win_ask {
+    const char *call; /* the MPI function */
+    struct weft_comm *comm;
+    int flavor;
+    void *base; /* of a window that is created */
+    MPI_Aint size;
+    MPI_Aint unit;
+    const struct weft_info *info; /* or NULL */
+};
+
+/* WEFT_ERR_UNSUPPORTED: a window of shared memory whose members are on several nodes. */
+WEFT_MUST_CHECK enum weft_rc weft_win_make(const struct weft_win_ask *ask,
+                                           struct weft_win **out);
+
+/* The end of a window whose attributes are gone. */
+WEFT_MUST_CHECK enum weft_rc weft_win_free(struct weft_win *win, const char *call);
+
+#endif

@@ -1,0 +1,90 @@
+#include "rma/regions.h"
+
+#include "rma/runs.h"
+
+#include <stdlib.h>
+
+struct weft_region {
+    struct weft_region *next;
+    uint64_t base;
+    uint64_t bytes;
+};
+
+static bool overlaps(const struct weft_region *region, uint64_t base, uint64_t bytes)
+{
+    return bytes > 0 && region->bytes > 0 && base < region->base + region->bytes &&
+           region->base < base + bytes;
+}
+
+enum weft_rc weft_region_attach(struct weft_win *win, void *base, uint64_t bytes)
+{
+    const uint64_t at = (uint64_t)(uintptr_t)base;
+    struct weft_region *fresh;
+
+    weft_assert_locked();
+    for (const struct weft_region *r = win->regions; r != NULL; r = r->next) {
+        if (overlaps(r, at, bytes)) {
+            return WEFT_ERR_ARGUMENT;
+        }
+    }
+    fresh = malloc(sizeof(*fresh));
+    if (fresh == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    *fresh = (struct weft_region){win->regions, at, bytes};
+    win->regions = fresh;
+    return WEFT_OK;
+}
+
+bool weft_region_detach(struct weft_win *win, const void *base)
+{
+    weft_assert_locked();
+    for (struct weft_region **at = &win->regions; *at != NULL; at = &(*at)->next) {
+        struct weft_region *region = *at;
+
+        if (region->base == (uint64_t)(uintptr_t)base) {
+            *at = region->next;
+            free(region);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Are the bytes from `low` to `high`, counted from `at`, in the block? */
+static bool is_within(uint64_t at, int64_t low, int64_t high, uint64_t base,
+                      uint64_t bytes)
+{
+    const uint64_t from = at + (uint64_t)low - base;
+    const uint64_t length = (uint64_t)high - (uint64_t)low;
+
+    return from <= bytes && length <= bytes - from;
+}
+
+void *weft_region_find(const struct weft_win *win, const struct weft_run *run)
+{
+    int64_t low;
+    int64_t high;
+
+    if (!weft_run_span(run, &low, &high)) {
+        return NULL;
+    }
+    if (win->flavor != MPI_WIN_FLAVOR_DYNAMIC) {
+        return is_within(run->at, low, high, 0, (uint64_t)win->size)
+                   ? (char *)win->base + run->at
+                   : NULL;
+    }
+    for (const struct weft_region *r = win->regions; r != NULL; r = r->next) {
+        if (is_within(run->at, low, high, r->base, r->bytes)) {
+            return (void *)(uintptr_t)run->at;
+        }
+    }
+    return NULL;
+}
+
+void weft_regions_close(struct weft_win *win)
+{
+    while (win->regions != NULL) {
+        (void)weft_region_detach(win, (const void *)(uintptr_t)win->regions->base);
+    }
+}

@@ -1,0 +1,91 @@
+#include "rma/send.h"
+
+#include "base/texts.h"
+#include "engine/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A packet that has found no room. */
+struct kept {
+    struct weft_retry retry; /* first */
+    struct weft_peer *peer;
+    struct weft_header header;
+    size_t len;
+    uint8_t data[];
+};
+
+static struct weft_header header_of(const struct weft_win *win, enum weft_packet kind)
+{
+    return (struct weft_header){
+        .kind = (uint8_t)kind,
+        .context = win->comm->context | WEFT_PLANE_RMA,
+        .source = (uint32_t)win->comm->rank,
+    };
+}
+
+size_t weft_rma_packet_max(const struct weft_peer *peer)
+{
+    return weft_peer_eager_max(peer);
+}
+
+enum weft_rc weft_rma_try(const struct weft_win *win, struct weft_peer *peer,
+                          enum weft_packet kind, const void *data, size_t len)
+{
+    struct weft_header header = header_of(win, kind);
+
+    weft_assert_locked();
+    assert(len <= weft_rma_packet_max(peer));
+    if (weft_unlikely(peer->is_failed)) {
+        return WEFT_ERR_PROC_FAILED;
+    }
+    return weft_engine_send(peer, &header, data, len, WEFT_SEND_URGENT);
+}
+
+static enum weft_rc send_again(struct weft_retry *retry)
+{
+    struct kept *kept = (struct kept *)retry;
+    const enum weft_rc rc = weft_engine_send(kept->peer, &kept->header, kept->data,
+                                             kept->len, WEFT_SEND_URGENT);
+
+    if (rc != WEFT_AGAIN) {
+        free(kept);
+    }
+    return rc;
+}
+
+static void drop_kept(struct weft_retry *retry)
+{
+    free(retry);
+}
+
+void weft_rma_send(const struct weft_win *win, struct weft_peer *peer,
+                   enum weft_packet kind, const void *data, size_t len)
+{
+    struct kept *kept;
+
+    if (!weft_peer_retries(peer, WEFT_RETRY_ORDERED) &&
+        weft_rma_try(win, peer, kind, data, len) != WEFT_AGAIN) {
+        return;
+    }
+    kept = malloc(sizeof(*kept) + len);
+    if (kept == NULL) {
+        weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_ANSWER);
+    }
+    *kept = (struct kept){
+        .retry = {.again = send_again, .failed = drop_kept},
+        .peer = peer,
+        .header = header_of(win, kind),
+        .len = len,
+    };
+    memcpy(kept->data, data, len);
+    weft_engine_retry_later(peer, WEFT_RETRY_ORDERED, &kept->retry);
+}
+
+void weft_rma_sync(const struct weft_win *win, struct weft_peer *peer,
+                   enum weft_rma_sync what, uint32_t number)
+{
+    const struct weft_pkt_rma_sync packet = {.what = what, .number = number};
+
+    weft_rma_send(win, peer, WEFT_PKT_RMA_SYNC, &packet, sizeof(packet));
+}

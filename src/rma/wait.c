@@ -1,0 +1,51 @@
+#include "rma/wait.h"
+
+/* A thread that waits. */
+struct weft_rma_wait {
+    struct weft_event event;
+    struct weft_rma_wait *next;
+    weft_rma_is_so *is_so;
+    const void *what;
+};
+
+static struct weft_event *event_at(const void *list, int i)
+{
+    (void)i;
+    return &((struct weft_rma_wait *)(uintptr_t)list)->event;
+}
+
+void weft_rma_wait(struct weft_win *win, weft_rma_is_so *is_so, const void *what,
+                   const char *call, int rank)
+{
+    struct weft_rma_wait self = {.is_so = is_so, .what = what};
+    const struct weft_wait wait = {event_at, &self, 1, false};
+    const struct weft_wait_reason why = {
+        call, win->name != NULL ? win->name : "a window", rank, MPI_ANY_TAG, 0};
+
+    weft_assert_locked();
+    if (is_so(what)) {
+        return;
+    }
+    weft_event_clear(&self.event);
+    self.next = win->waits;
+    win->waits = &self;
+    weft_engine_wait(&wait, &why);
+}
+
+void weft_rma_look(struct weft_win *win)
+{
+    struct weft_rma_wait **at = &win->waits;
+
+    weft_assert_locked();
+    while (*at != NULL) {
+        struct weft_rma_wait *wait = *at;
+
+        if (wait->is_so(wait->what)) {
+            *at = wait->next;
+            weft_event_set(&wait->event);
+            weft_event_wake(&wait->event);
+        } else {
+            at = &wait->next;
+        }
+    }
+}

@@ -1,0 +1,140 @@
+/*
+ * win.h - the object behind a window handle, and what this process knows of its members.
+ *
+ * A window has a communicator of its own, whose context names it in packets. All its
+ * fields need the library's lock, but for those that do not change from its creation to
+ * its end: `comm`, `parts`, `flavor`, `base`, `size`, `unit`.
+ *
+ *   make.c       creation and end; needs all members
+ *   regions.c    the memory of a dynamic window
+ *   epoch.c      which call may come after which
+ *   operation.c  operations, at their origin
+ *   runs.c       where a part of an operation lies in the target's memory
+ *   target.c     operations, at their target; apply.c is the arithmetic
+ *   flush.c      until operations are complete
+ *   sync.c       fence, and post, start, complete, wait
+ *   lock.c       locks; queue.c is the queue that each target has
+ *   send.c       packets out
+ *   wait.c       waiting
+ *   failed.c     what becomes of a window when a member has failed
+ *
+ * Every member counts as served from creation to the end (WEFT_REASON_SERVED): whoever
+ * polls, be it the progress thread, handles packets of a window. So no target has to
+ * call MPI.
+ */
+#ifndef WEFT_RMA_WIN_H
+#define WEFT_RMA_WIN_H
+
+#include "core/comm.h"
+#include "core/info.h"
+#include "core/request.h"
+#include "engine/wait.h"
+#include "node/heap.h"
+#include "rma/epoch.h"
+#include "rma/packets.h"
+#include "rma/queue.h"
+
+/* A member's memory, as all members know it. */
+struct weft_win_part {
+    uint64_t base; /* its address there */
+    uint64_t size;
+    uint64_t unit; /* bytes for a displacement of 1 */
+    int32_t rc;    /* of its part of the creation, enum weft_rc */
+    uint32_t zero;
+};
+
+/* What the user has said about a window, and what MPI_Win_get_info() returns. */
+enum { WEFT_WIN_HINT_BYTES = 64 };
+struct weft_win_hints {
+    bool no_locks;
+    bool same_size;
+    bool same_disp_unit;
+    bool is_noncontiguous;
+    char ordering[WEFT_WIN_HINT_BYTES];
+    char ops[WEFT_WIN_HINT_BYTES];
+    char granularity[WEFT_WIN_HINT_BYTES];
+};
+
+/* A member to whom this process has spoken, or who has spoken to it, by this window. */
+struct weft_target {
+    uint64_t rank; /* first: the key */
+    struct weft_peer *peer;
+    uint64_t pending;  /* our operations there that are not complete here */
+    bool is_dirty;     /* they may not be complete there */
+    bool is_locked;    /* MPI_Win_lock */
+    bool is_taken;     /* the lock of MPI_Win_lock_all */
+    bool is_unchecked; /* of the two: without a lock */
+    bool is_granted;
+    uint32_t asked;    /* flushes sent, and answered */
+    uint32_t answered; /* of them */
+    uint32_t posts;    /* of its post calls: those that no start has used yet */
+    uint32_t completes;
+    uint64_t refused; /* bytes of our operations that were outside its memory */
+    enum weft_rc rc;  /* of operations that failed since the last look */
+};
+
+struct weft_region; /* regions.c */
+struct weft_rma_wait;
+
+struct weft_win {
+    MPI_Win handle;
+    struct weft_comm *comm; /* its own */
+    struct weft_win_part *parts;
+    int flavor;
+    int model;
+    int unit_as_int;
+    void *base;
+    MPI_Aint size;
+    MPI_Aint unit;
+    void *memory; /* that the library has allocated for it, or NULL */
+    struct weft_extent extent;
+    bool is_extent_ours;
+    char *name; /* given by the user, or NULL */
+    struct weft_errhandler *errhandler;
+    struct weft_attributes attributes;
+    struct weft_win_hints hints;
+    struct weft_epoch epoch;
+    struct weft_group *started; /* of the start, or NULL */
+    struct weft_group *posted;  /* of the post, or NULL */
+    struct weft_table targets;
+    struct weft_lock_queue locks; /* of our own memory */
+    struct weft_region *regions;
+    struct weft_rma_wait *waits;
+};
+
+/* Once, when the engine and communicators are open. */
+void weft_rma_open(void);
+
+/* The window behind a handle, or NULL. */
+struct weft_win *weft_win_from_handle(MPI_Win handle);
+
+/* With the lock: the window of a packet, or NULL. */
+struct weft_win *weft_win_of_context(uint32_t context);
+
+/* With the lock: the next window, from 0 on; NULL: none. */
+struct weft_win *weft_win_next(uint32_t *index);
+
+/* With the lock: takes an empty window, and gives one back with what it has. */
+WEFT_MUST_CHECK enum weft_rc weft_win_take(struct weft_win **out);
+void weft_win_give(struct weft_win *win);
+
+/* With the lock: the window can be named in packets from now on; or no longer. */
+WEFT_MUST_CHECK enum weft_rc weft_win_register(struct weft_win *win);
+void weft_win_unregister(struct weft_win *win);
+
+/* At most MPI_MAX_OBJECT_NAME - 1 characters are kept. */
+WEFT_MUST_CHECK enum weft_rc weft_win_set_name(struct weft_win *win, const char *name);
+const char *weft_win_name(const struct weft_win *win);
+
+/* Takes what `info`, where NULL is empty, says; and tells it. With the lock of objects.
+ */
+void weft_win_update_hints(struct weft_win *win, const struct weft_info *info);
+WEFT_MUST_CHECK enum weft_rc weft_win_hints_to_info(const struct weft_win *win,
+                                                    struct weft_info **out);
+
+/* With the lock: what is known of a member, and a way to it. */
+WEFT_MUST_CHECK enum weft_rc weft_win_target(struct weft_win *win, int rank,
+                                             struct weft_target **out);
+struct weft_target *weft_win_find_target(const struct weft_win *win, int rank);
+
+#endif

@@ -1,9 +1,9 @@
 /*
  * rma.c - MPI-5.0 chapter 12.3: put and get.
  */
-#include "rma.h"
-
 #include "binding.h"
+
+#include "rma.h"
 
 #include "engine/lock.h"
 

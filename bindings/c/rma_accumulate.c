@@ -1,9 +1,10 @@
 /*
- * rma_accumulate.c - MPI-5.0 chapter 12.3.4 and 12.3.5: accumulates and atomic operations.
+ * rma_accumulate.c - MPI-5.0 chapter 12.3.4 and 12.3.5: accumulates and atomic
+ * operations.
  */
-#include "rma.h"
-
 #include "binding.h"
+
+#include "rma.h"
 
 int PMPI_Accumulate(const void *origin_addr, int origin_count,
                     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,

@@ -214,11 +214,10 @@ int PMPI_Win_delete_attr(MPI_Win win, int win_keyval)
     struct weft_win *w;
     int err = weft_check_win(function, win, &w);
 
-    return err != MPI_SUCCESS
-               ? err
-               : finish(function, w, win_keyval,
-                        weft_attribute_delete(WEFT_KIND_WIN, win, &w->attributes,
-                                              win_keyval));
+    return err != MPI_SUCCESS ? err
+                              : finish(function, w, win_keyval,
+                                       weft_attribute_delete(WEFT_KIND_WIN, win,
+                                                             &w->attributes, win_keyval));
 }
 WEFT_WEAK_ALIAS(MPI_Win_delete_attr, PMPI_Win_delete_attr);
 

@@ -1,6 +1,6 @@
 /*
- * win_make.c - MPI-5.0 chapter 12.2: windows are made and freed, and memory is attached to
- * dynamic ones.
+ * win_make.c - MPI-5.0 chapter 12.2: windows are made and freed, and memory is attached
+ * to dynamic ones.
  */
 #include "binding.h"
 

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/user_error.h"
 #include "engine/lock.h"
+#include "rma/win.h"
 #include "runtime/runtime.h"
 
 #include <stdarg.h>

@@ -28,8 +28,9 @@
 #include "base/rc.h"
 #include "base/texts.h"
 #include "core/comm.h"
-#include "rma/win.h"
 #include "runtime/session.h"
+
+struct weft_win; /* rma/win.h */
 
 int weft_raise_comm(struct weft_comm *comm, const char *function, int class,
                     const char *format, const char *cure, ...) WEFT_PRINTF(4, 6);

@@ -51,7 +51,7 @@ static int check_side(const char *function, struct weft_win *win,
 {
     char text[WEFT_DATATYPE_TEXT];
     struct weft_datatype *type;
-    size_t bytes;
+    size_t bytes = 0;
     int err = check_elements(function, win, side, &bytes);
 
     if (err != MPI_SUCCESS) {
@@ -232,10 +232,10 @@ static int check_epoch(const struct weft_rma_args *args, struct weft_win *win)
                                 weft_epoch_may_flush(&win->epoch, is_locked));
     }
     weft_lock();
-    is_started = win->started != NULL &&
-                 weft_group_rank_of(win->started,
-                                    weft_comm_process(win->comm, args->rank)) !=
-                     MPI_UNDEFINED;
+    is_started =
+        win->started != NULL &&
+        weft_group_rank_of(win->started, weft_comm_process(win->comm, args->rank)) !=
+            MPI_UNDEFINED;
     weft_unlock();
     return weft_check_epoch(args->function, win,
                             weft_epoch_may_operate(&win->epoch, is_locked, is_started));

@@ -280,8 +280,7 @@
 #define WEFT_E_WIN_SHARED                                                                \
     MPI_ERR_RMA_SHARED, "the communicator's ranks are on several nodes",                 \
         "MPI_Comm_split_type with MPI_COMM_TYPE_SHARED makes one for each node"
-#define WEFT_E_WIN_FLAVOR                                                                \
-    MPI_ERR_RMA_FLAVOR, "the window is not one that %s has made", ""
+#define WEFT_E_WIN_FLAVOR MPI_ERR_RMA_FLAVOR, "the window is not one that %s has made", ""
 #define WEFT_E_WIN_ATTACH                                                                \
     MPI_ERR_RMA_ATTACH, "some of these %lld bytes are attached already",                 \
         "detach them first"
@@ -289,17 +288,16 @@
     MPI_ERR_RMA_ATTACH, "nothing is attached at %p", "give the base of MPI_Win_attach"
 #define WEFT_E_WIN_RANK                                                                  \
     MPI_ERR_RANK, "the target is %d, but the window has the ranks 0 to %d", ""
-#define WEFT_E_WIN_DISP                                                                  \
-    MPI_ERR_DISP, "the displacement is %lld", "give 0 or more"
+#define WEFT_E_WIN_DISP MPI_ERR_DISP, "the displacement is %lld", "give 0 or more"
 #define WEFT_E_WIN_RANGE                                                                 \
     MPI_ERR_RMA_RANGE,                                                                   \
         "the access is to bytes %lld to %lld, but rank %d's window has %lld", ""
 #define WEFT_E_WIN_REFUSED                                                               \
-    MPI_ERR_RMA_RANGE, "an access since the last flush was to memory outside the window", \
+    MPI_ERR_RMA_RANGE,                                                                   \
+        "an access since the last flush was to memory outside the window",               \
         "was the memory attached?"
 #define WEFT_E_WIN_LOCK_TYPE                                                             \
-    MPI_ERR_LOCKTYPE, "the lock type is %d",                                             \
-        "give MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE"
+    MPI_ERR_LOCKTYPE, "the lock type is %d", "give MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE"
 #define WEFT_E_WIN_NO_LOCKS                                                              \
     MPI_ERR_RMA_SYNC, "the window was made with the hint no_locks",                      \
         "make it without, or use fences"
@@ -319,12 +317,12 @@
 #define WEFT_E_WIN_OP                                                                    \
     MPI_ERR_OP, "the operation is the program's own",                                    \
         "accumulates have the predefined ones only"
-#define WEFT_E_WIN_EPOCH       MPI_ERR_RMA_SYNC, "%s", ""
+#define WEFT_E_WIN_EPOCH MPI_ERR_RMA_SYNC, "%s", ""
 #define WEFT_S_EPOCH_IN_FENCE                                                            \
     "operations after the last MPI_Win_fence are not complete: call it once more first"
-#define WEFT_S_EPOCH_IN_START  "an epoch of MPI_Win_start is open: call MPI_Win_complete"
-#define WEFT_S_EPOCH_IN_POST   "an epoch of MPI_Win_post is open: call MPI_Win_wait"
-#define WEFT_S_EPOCH_IN_LOCK   "an epoch of MPI_Win_lock is open: call MPI_Win_unlock"
+#define WEFT_S_EPOCH_IN_START "an epoch of MPI_Win_start is open: call MPI_Win_complete"
+#define WEFT_S_EPOCH_IN_POST  "an epoch of MPI_Win_post is open: call MPI_Win_wait"
+#define WEFT_S_EPOCH_IN_LOCK  "an epoch of MPI_Win_lock is open: call MPI_Win_unlock"
 #define WEFT_S_EPOCH_IN_LOCK_ALL                                                         \
     "an epoch of MPI_Win_lock_all is open: call MPI_Win_unlock_all"
 #define WEFT_S_EPOCH_NO_START                                                            \

@@ -21,9 +21,8 @@ WEFT_MUST_CHECK enum weft_rc weft_rma_flush(struct weft_win *win, int rank, bool
 WEFT_MUST_CHECK enum weft_rc weft_target_wait_local(struct weft_win *win,
                                                     struct weft_target *target,
                                                     const char *call);
-WEFT_MUST_CHECK enum weft_rc weft_target_flush(struct weft_win *win,
-                                               struct weft_target *target,
-                                               const char *call);
+WEFT_MUST_CHECK enum weft_rc
+weft_target_flush(struct weft_win *win, struct weft_target *target, const char *call);
 WEFT_MUST_CHECK enum weft_rc weft_targets_flush(struct weft_win *win, const char *call);
 
 /* Sends a step that the target answers, and returns when it has. */

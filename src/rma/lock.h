@@ -18,9 +18,8 @@ void weft_rma_lock_all(struct weft_win *win, bool is_unchecked);
 WEFT_MUST_CHECK enum weft_rc weft_rma_unlock_all(struct weft_win *win, const char *call);
 
 /* With the lock of the library: before an operation on a target. */
-WEFT_MUST_CHECK enum weft_rc weft_rma_lock_for(struct weft_win *win,
-                                               struct weft_target *target,
-                                               const char *call);
+WEFT_MUST_CHECK enum weft_rc
+weft_rma_lock_for(struct weft_win *win, struct weft_target *target, const char *call);
 
 /* With the lock of the library, at the target: a member asks, or gives back. Return what
  * is wrong, or NULL. */

@@ -182,7 +182,7 @@ static void give(struct weft_win *win)
 static enum weft_rc make_with(const struct weft_win_ask *ask, struct weft_comm *own,
                               struct weft_win **out)
 {
-    struct weft_win *win;
+    struct weft_win *win = NULL;
     enum weft_rc rc;
 
     weft_lock();

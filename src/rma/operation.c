@@ -108,7 +108,7 @@ static size_t write_data(const struct operation *o, uint64_t bytes, uint8_t *to)
     return (size_t)bytes;
 }
 
-static size_t write_part(const struct operation *o, const struct weft_runs *runs,
+static size_t write_part(const struct operation *o, const struct weft_rma_runs *runs,
                          uint8_t *packet)
 {
     const struct weft_rma_call *c = &o->call;
@@ -135,7 +135,7 @@ static size_t write_part(const struct operation *o, const struct weft_runs *runs
 static enum weft_rc send_part(struct operation *o)
 {
     uint8_t packet[WEFT_EAGER_MAX];
-    struct weft_runs runs;
+    struct weft_rma_runs runs;
     struct weft_peer *peer = o->target->peer;
     const size_t max = weft_rma_packet_max(peer);
     const uint64_t left = o->bytes - o->sent;

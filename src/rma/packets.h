@@ -24,7 +24,8 @@ enum weft_rma_kind {
     WEFT_RMA_KINDS,
 };
 
-/* RMA: a part of an operation. `runs` of struct weft_run follow, then `data` bytes. */
+/* RMA: a part of an operation. `runs` of struct weft_rma_run follow, then `data` bytes.
+ */
 struct weft_pkt_rma {
     uint64_t operation; /* the origin's number, to be named in what is brought back */
     uint64_t offset;    /* of this part in the origin's buffer, in packed bytes */
@@ -40,13 +41,13 @@ _Static_assert(sizeof(struct weft_pkt_rma) == 32, "wire version 9");
 
 /* Where memory of the target lies: `count` blocks of `length` bytes, `stride` bytes
  * apart. It is counted from the window's base; in a dynamic window from address 0. */
-struct weft_run {
+struct weft_rma_run {
     uint64_t at;
     int64_t stride;
     uint32_t length;
     uint32_t count;
 };
-_Static_assert(sizeof(struct weft_run) == 24, "wire version 9");
+_Static_assert(sizeof(struct weft_rma_run) == 24, "wire version 9");
 
 /* RMA_DATA: precedes what an operation brings back, which is the rest of the packet. */
 struct weft_pkt_rma_data {

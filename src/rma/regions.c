@@ -61,12 +61,12 @@ static bool is_within(uint64_t at, int64_t low, int64_t high, uint64_t base,
     return from <= bytes && length <= bytes - from;
 }
 
-void *weft_region_find(const struct weft_win *win, const struct weft_run *run)
+void *weft_region_find(const struct weft_win *win, const struct weft_rma_run *run)
 {
     int64_t low;
     int64_t high;
 
-    if (!weft_run_span(run, &low, &high)) {
+    if (!weft_rma_run_span(run, &low, &high)) {
         return NULL;
     }
     if (win->flavor != MPI_WIN_FLAVOR_DYNAMIC) {

@@ -16,7 +16,7 @@ bool weft_region_detach(struct weft_win *win, const void *base);
 
 /* Where a run of a packet begins in this process's memory; NULL: some of it is not in
  * the window. */
-void *weft_region_find(const struct weft_win *win, const struct weft_run *run);
+void *weft_region_find(const struct weft_win *win, const struct weft_rma_run *run);
 
 void weft_regions_close(struct weft_win *win);
 

@@ -5,7 +5,7 @@
 #include <assert.h>
 
 /* Does a block continue the last run? */
-static bool is_next(const struct weft_run *run, uint64_t at, uint64_t length)
+static bool is_next(const struct weft_rma_run *run, uint64_t at, uint64_t length)
 {
     if (length != run->length || run->count == UINT32_MAX) {
         return false;
@@ -14,9 +14,9 @@ static bool is_next(const struct weft_run *run, uint64_t at, uint64_t length)
 }
 
 /* Appends a block. True: it took a new run. */
-static void append(struct weft_runs *runs, uint64_t at, uint64_t length)
+static void append(struct weft_rma_runs *runs, uint64_t at, uint64_t length)
 {
-    struct weft_run *last = runs->n > 0 ? &runs->at[runs->n - 1] : NULL;
+    struct weft_rma_run *last = runs->n > 0 ? &runs->at[runs->n - 1] : NULL;
 
     runs->bytes += length;
     if (last != NULL && is_next(last, at, length)) {
@@ -26,16 +26,16 @@ static void append(struct weft_runs *runs, uint64_t at, uint64_t length)
     }
     assert(runs->n < WEFT_RUNS_MAX);
     runs->at[runs->n++] =
-        (struct weft_run){.at = at, .length = (uint32_t)length, .count = 1};
+        (struct weft_rma_run){.at = at, .length = (uint32_t)length, .count = 1};
 }
 
 /* Takes some bytes from the end. */
-static void cut(struct weft_runs *runs, uint64_t bytes)
+static void cut(struct weft_rma_runs *runs, uint64_t bytes)
 {
     while (bytes > 0) {
-        struct weft_run *last = &runs->at[runs->n - 1];
+        struct weft_rma_run *last = &runs->at[runs->n - 1];
         const uint64_t some = last->length < bytes ? last->length : bytes;
-        const struct weft_run rest = {
+        const struct weft_rma_run rest = {
             .at = last->at + (uint64_t)last->stride * (last->count - 1),
             .length = (uint32_t)(last->length - some),
             .count = 1,
@@ -55,11 +55,11 @@ static void cut(struct weft_runs *runs, uint64_t bytes)
 
 /* The bytes that may still be appended in a block; 0: none. A block may need a run, and
  * cutting one more. */
-static uint64_t room_for_block(const struct weft_runs *runs, uint64_t most, size_t room,
-                               bool has_data)
+static uint64_t room_for_block(const struct weft_rma_runs *runs, uint64_t most,
+                               size_t room, bool has_data)
 {
-    const uint64_t used = (runs->n + 2) * sizeof(struct weft_run) +
-                          (has_data ? runs->bytes : 0);
+    const uint64_t used =
+        (runs->n + 2) * sizeof(struct weft_rma_run) + (has_data ? runs->bytes : 0);
     const uint64_t left = most - runs->bytes;
 
     if (runs->n + 1 >= WEFT_RUNS_MAX || used >= room) {
@@ -68,7 +68,7 @@ static uint64_t room_for_block(const struct weft_runs *runs, uint64_t most, size
     return has_data && room - used < left ? room - used : left;
 }
 
-void weft_runs_take(struct weft_runs *runs, const struct weft_where *where,
+void weft_runs_take(struct weft_rma_runs *runs, const struct weft_where *where,
                     uint64_t offset, uint64_t most, size_t room, bool has_data,
                     uint64_t unit)
 {
@@ -88,7 +88,7 @@ void weft_runs_take(struct weft_runs *runs, const struct weft_where *where,
     cut(runs, runs->bytes % unit);
 }
 
-bool weft_run_span(const struct weft_run *run, int64_t *low, int64_t *high)
+bool weft_rma_run_span(const struct weft_rma_run *run, int64_t *low, int64_t *high)
 {
     int64_t reach;
 

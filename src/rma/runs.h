@@ -13,15 +13,15 @@
 
 enum { WEFT_RUNS_MAX = 64 }; /* in a packet */
 
-/* `count` elements of a type, the first at `at`, counted as in struct weft_run. */
+/* `count` elements of a type, the first at `at`, counted as in struct weft_rma_run. */
 struct weft_where {
     struct weft_datatype *type;
     uint64_t count;
     uint64_t at;
 };
 
-struct weft_runs {
-    struct weft_run at[WEFT_RUNS_MAX];
+struct weft_rma_runs {
+    struct weft_rma_run at[WEFT_RUNS_MAX];
     size_t n;
     uint64_t bytes; /* of all of them */
 };
@@ -31,12 +31,12 @@ struct weft_runs {
  * `room` bytes, each run counted with its struct and, if `has_data`, each byte too; at
  * most `most` bytes, and a multiple of `unit`.
  */
-void weft_runs_take(struct weft_runs *runs, const struct weft_where *where,
+void weft_runs_take(struct weft_rma_runs *runs, const struct weft_where *where,
                     uint64_t offset, uint64_t most, size_t room, bool has_data,
                     uint64_t unit);
 
 /* The lowest byte of a run and the byte behind the highest, as signed distances from its
  * `at`; false: they are further apart than numbers can say. */
-bool weft_run_span(const struct weft_run *run, int64_t *low, int64_t *high);
+bool weft_rma_run_span(const struct weft_rma_run *run, int64_t *low, int64_t *high);
 
 #endif

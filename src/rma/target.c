@@ -27,7 +27,7 @@ struct arrived {
     struct weft_peer *from;
     int rank;
     struct weft_pkt_rma packet;
-    struct weft_run runs[WEFT_RUNS_MAX];
+    struct weft_rma_run runs[WEFT_RUNS_MAX];
     char *memory[WEFT_RUNS_MAX]; /* where each begins here */
     const uint8_t *data;
     const struct weft_datatype *type; /* of its elements, or NULL */
@@ -51,8 +51,7 @@ static const char *open_packet(const struct weft_header *header, const void *dat
     if (*win == NULL) {
         return "there is no such window";
     }
-    return header->source < (uint32_t)(*win)->comm->size ? NULL
-                                                         : "there is no such rank";
+    return header->source < (uint32_t)(*win)->comm->size ? NULL : "there is no such rank";
 }
 
 /* Do elements and operation exist, and go together? */
@@ -125,7 +124,7 @@ static bool find_memory(struct arrived *a)
 static void copy_out(const struct arrived *a, uint8_t *to)
 {
     for (int i = 0; i < a->packet.runs; i++) {
-        const struct weft_run *run = &a->runs[i];
+        const struct weft_rma_run *run = &a->runs[i];
 
         for (uint32_t k = 0; k < run->count; k++) {
             memcpy(to, a->memory[i] + (int64_t)k * run->stride, run->length);
@@ -137,7 +136,7 @@ static void copy_out(const struct arrived *a, uint8_t *to)
 static void copy_in(const struct arrived *a, const uint8_t *from)
 {
     for (int i = 0; i < a->packet.runs; i++) {
-        const struct weft_run *run = &a->runs[i];
+        const struct weft_rma_run *run = &a->runs[i];
 
         for (uint32_t k = 0; k < run->count; k++) {
             memcpy(a->memory[i] + (int64_t)k * run->stride, from, run->length);
@@ -249,9 +248,8 @@ static void on_data(void *owner, struct weft_peer *from, const struct weft_heade
     (void)owner;
     if (fault == NULL) {
         memcpy(&head, data, sizeof(head));
-        fault = weft_operation_on_data(win, from, &head,
-                                       (const char *)data + sizeof(head),
-                                       len - sizeof(head));
+        fault = weft_operation_on_data(
+            win, from, &head, (const char *)data + sizeof(head), len - sizeof(head));
     }
     if (fault != NULL) {
         weft_engine_reject(from, header, len, fault);
@@ -303,8 +301,7 @@ static void on_sync(void *owner, struct weft_peer *from, const struct weft_heade
     const char *fault = open_packet(header, data, len, &win);
 
     (void)owner;
-    if (fault == NULL &&
-        weft_win_target(win, (int)header->source, &target) == WEFT_OK) {
+    if (fault == NULL && weft_win_target(win, (int)header->source, &target) == WEFT_OK) {
         memcpy(&step, data, sizeof(step));
         fault = take_step(win, target, &step);
         weft_rma_look(win);

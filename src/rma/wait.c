@@ -1,8 +1,8 @@
 #include "rma/wait.h"
 
-/* A thread that waits. */
+/* A thread that waits. Whoever explains a wait takes an event for that of a request. */
 struct weft_rma_wait {
-    struct weft_event event;
+    struct weft_request request; /* first: only its event counts */
     struct weft_rma_wait *next;
     weft_rma_is_so *is_so;
     const void *what;
@@ -11,22 +11,26 @@ struct weft_rma_wait {
 static struct weft_event *event_at(const void *list, int i)
 {
     (void)i;
-    return &((struct weft_rma_wait *)(uintptr_t)list)->event;
+    return &((struct weft_rma_wait *)(uintptr_t)list)->request.event;
 }
 
 void weft_rma_wait(struct weft_win *win, weft_rma_is_so *is_so, const void *what,
                    const char *call, int rank)
 {
-    struct weft_rma_wait self = {.is_so = is_so, .what = what};
+    struct weft_rma_wait self = {
+        .request = {.kind = WEFT_REQUEST_GENERALIZED},
+        .is_so = is_so,
+        .what = what,
+    };
     const struct weft_wait wait = {event_at, &self, 1, false};
-    const struct weft_wait_reason why = {
-        call, win->name != NULL ? win->name : "a window", rank, MPI_ANY_TAG, 0};
+    const struct weft_wait_reason why = {call, win->name != NULL ? win->name : "a window",
+                                         rank, MPI_ANY_TAG, 0};
 
     weft_assert_locked();
     if (is_so(what)) {
         return;
     }
-    weft_event_clear(&self.event);
+    weft_event_clear(&self.request.event);
     self.next = win->waits;
     win->waits = &self;
     weft_engine_wait(&wait, &why);
@@ -42,8 +46,8 @@ void weft_rma_look(struct weft_win *win)
 
         if (wait->is_so(wait->what)) {
             *at = wait->next;
-            weft_event_set(&wait->event);
-            weft_event_wake(&wait->event);
+            weft_event_set(&wait->request.event);
+            weft_event_wake(&wait->request.event);
         } else {
             at = &wait->next;
         }

@@ -84,8 +84,7 @@ void weft_win_give(struct weft_win *win)
 
 enum weft_rc weft_win_register(struct weft_win *win)
 {
-    struct named *named =
-        weft_table_add(&by_context, win->comm->context, sizeof(*named));
+    struct named *named = weft_table_add(&by_context, win->comm->context, sizeof(*named));
 
     weft_assert_locked();
     if (named == NULL) {
@@ -166,8 +165,8 @@ static void take_flag(const struct weft_info *info, const char *key, bool *flag)
     }
 }
 
-static void take_text(const struct weft_info *info, const char *key, const char *otherwise,
-                      char *text)
+static void take_text(const struct weft_info *info, const char *key,
+                      const char *otherwise, char *text)
 {
     const char *value = value_of(info, key);
 

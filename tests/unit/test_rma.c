@@ -1,0 +1,206 @@
+/* test_rma.c - epochs, queues of locks, runs and the arithmetic of one-sided operations.
+ */
+#include "unit.h"
+
+#include "rma/apply.h"
+#include "rma/epoch.h"
+#include "rma/queue.h"
+#include "rma/runs.h"
+
+#include "datatype/construct.h"
+#include "engine/lock.h"
+
+/* ---- epochs ---- */
+
+static void an_operation_needs_an_epoch(void **state)
+{
+    struct weft_epoch epoch = {0};
+
+    (void)state;
+    assert_int_equal(weft_epoch_may_operate(&epoch, false, false), WEFT_EPOCH_NONE);
+    epoch.is_fence = true;
+    assert_int_equal(weft_epoch_may_operate(&epoch, false, false), WEFT_EPOCH_FINE);
+    epoch = (struct weft_epoch){.is_started = true};
+    assert_int_equal(weft_epoch_may_operate(&epoch, false, true), WEFT_EPOCH_FINE);
+    assert_int_equal(weft_epoch_may_operate(&epoch, false, false), WEFT_EPOCH_NO_START);
+    epoch = (struct weft_epoch){.locks = 1};
+    assert_int_equal(weft_epoch_may_operate(&epoch, true, false), WEFT_EPOCH_FINE);
+    assert_int_equal(weft_epoch_may_operate(&epoch, false, false), WEFT_EPOCH_NO_LOCK);
+    epoch = (struct weft_epoch){.is_all = true};
+    assert_int_equal(weft_epoch_may_operate(&epoch, false, false), WEFT_EPOCH_FINE);
+}
+
+static void epochs_exclude_each_other(void **state)
+{
+    const struct weft_epoch started = {.is_started = true};
+    const struct weft_epoch posted = {.is_posted = true};
+    const struct weft_epoch locked = {.locks = 2};
+    const struct weft_epoch all = {.is_all = true};
+    const struct weft_epoch used = {.is_fence = true, .is_used = true};
+    const struct weft_epoch empty = {.is_fence = true};
+
+    (void)state;
+    assert_int_equal(weft_epoch_may_fence(&started), WEFT_EPOCH_IN_START);
+    assert_int_equal(weft_epoch_may_fence(&posted), WEFT_EPOCH_IN_POST);
+    assert_int_equal(weft_epoch_may_fence(&locked), WEFT_EPOCH_IN_LOCK);
+    assert_int_equal(weft_epoch_may_fence(&used), WEFT_EPOCH_FINE);
+    assert_int_equal(weft_epoch_may_start(&started), WEFT_EPOCH_IN_START);
+    assert_int_equal(weft_epoch_may_start(&posted), WEFT_EPOCH_FINE);
+    assert_int_equal(weft_epoch_may_start(&empty), WEFT_EPOCH_FINE);
+    assert_int_equal(weft_epoch_may_start(&used), WEFT_EPOCH_IN_FENCE);
+    assert_int_equal(weft_epoch_may_post(&posted), WEFT_EPOCH_IN_POST);
+    assert_int_equal(weft_epoch_may_lock(&locked, false), WEFT_EPOCH_FINE);
+    assert_int_equal(weft_epoch_may_lock(&locked, true), WEFT_EPOCH_IN_LOCK);
+    assert_int_equal(weft_epoch_may_lock_all(&locked), WEFT_EPOCH_IN_LOCK);
+    assert_int_equal(weft_epoch_may_lock(&all, false), WEFT_EPOCH_IN_LOCK_ALL);
+    assert_int_equal(weft_epoch_may_flush(&all, false), WEFT_EPOCH_FINE);
+    assert_int_equal(weft_epoch_may_flush(&empty, false), WEFT_EPOCH_NO_PASSIVE);
+    assert_int_equal(weft_epoch_may_free(&posted), WEFT_EPOCH_IN_POST);
+    assert_int_equal(weft_epoch_may_free(&empty), WEFT_EPOCH_FINE);
+}
+
+/* ---- queues of locks ---- */
+
+static void locks_are_granted_in_order(void **state)
+{
+    struct weft_lock_queue queue = {NULL, NULL};
+
+    (void)state;
+    assert_int_equal(weft_lock_queue_ask(&queue, 0, false), WEFT_OK);
+    assert_int_equal(weft_lock_queue_ask(&queue, 1, false), WEFT_OK);
+    assert_int_equal(weft_lock_queue_ask(&queue, 2, true), WEFT_OK);
+    assert_int_equal(weft_lock_queue_ask(&queue, 3, false), WEFT_OK);
+    assert_int_equal(weft_lock_queue_grant(&queue), 0);
+    assert_int_equal(weft_lock_queue_grant(&queue), 1);
+    assert_int_equal(weft_lock_queue_grant(&queue), -1); /* 3 does not pass 2 */
+    assert_true(weft_lock_queue_leave(&queue, 0));
+    assert_int_equal(weft_lock_queue_grant(&queue), -1);
+    assert_true(weft_lock_queue_leave(&queue, 1));
+    assert_int_equal(weft_lock_queue_grant(&queue), 2);
+    assert_int_equal(weft_lock_queue_grant(&queue), -1);
+    assert_false(weft_lock_queue_leave(&queue, 1));
+    assert_true(weft_lock_queue_leave(&queue, 2));
+    assert_int_equal(weft_lock_queue_grant(&queue), 3);
+    assert_false(weft_lock_queue_is_free(&queue));
+    weft_lock_queue_close(&queue);
+    assert_true(weft_lock_queue_is_free(&queue));
+}
+
+/* ---- runs ---- */
+
+static struct weft_datatype *commit(struct weft_datatype *type)
+{
+    weft_lock();
+    assert_int_equal(weft_datatype_commit(type), WEFT_OK);
+    weft_unlock();
+    return type;
+}
+
+static void a_plain_block_is_one_run(void **state)
+{
+    const struct weft_where where = {weft_datatype_from_handle(MPI_INT), 100, 40};
+    struct weft_rma_runs runs;
+
+    (void)state;
+    weft_runs_take(&runs, &where, 0, 400, 4096, true, 1);
+    assert_int_equal(runs.n, 1);
+    assert_int_equal(runs.bytes, 400);
+    assert_int_equal(runs.at[0].at, 40);
+    assert_int_equal(runs.at[0].length, 400);
+    /* What does not fit follows later, in whole elements. */
+    weft_runs_take(&runs, &where, 0, 400, 2 * sizeof(struct weft_rma_run) + 10, true, 4);
+    assert_int_equal(runs.bytes, 8);
+    weft_runs_take(&runs, &where, 8, 392, 4096, true, 4);
+    assert_int_equal(runs.at[0].at, 48);
+    assert_int_equal(runs.bytes, 392);
+}
+
+static void a_vector_is_one_run(void **state)
+{
+    struct weft_datatype *vector;
+    struct weft_where where = {NULL, 1, 8};
+    struct weft_rma_runs runs;
+
+    (void)state;
+    weft_lock();
+    assert_int_equal(weft_type_vector(MPI_COMBINER_VECTOR, false, 10, 2, 16,
+                                      weft_datatype_from_handle(MPI_SHORT), &vector),
+                     WEFT_OK);
+    weft_unlock();
+    where.type = commit(vector);
+    weft_runs_take(&runs, &where, 0, 40, 4096, true, 2);
+    assert_int_equal(runs.n, 1);
+    assert_int_equal(runs.at[0].count, 10);
+    assert_int_equal(runs.at[0].stride, 32);
+    assert_int_equal(runs.at[0].length, 4);
+    weft_lock();
+    weft_datatype_free(vector);
+    weft_unlock();
+}
+
+/* ---- arithmetic ---- */
+
+static void packed_pairs_are_reduced(void **state)
+{
+    const struct weft_datatype *pair = weft_datatype_from_handle(MPI_DOUBLE_INT);
+    struct {
+        double value;
+        int index;
+    } __attribute__((packed)) ours[2] = {{1.0, 7}, {5.0, 8}},
+                              theirs[2] = {{2.0, 1}, {4.0, 2}};
+
+    (void)state;
+    assert_int_equal(pair->size, sizeof(ours[0]));
+    weft_rma_apply(MPI_MAXLOC, pair, ours, theirs, sizeof(ours));
+    assert_int_equal(theirs[0].index, 1);
+    assert_int_equal(theirs[1].index, 8);
+    weft_rma_apply(MPI_NO_OP, pair, ours, theirs, sizeof(ours));
+    assert_int_equal(theirs[0].index, 1);
+    weft_rma_apply(MPI_REPLACE, pair, ours, theirs, sizeof(ours));
+    assert_int_equal(theirs[0].index, 7);
+}
+
+static void more_than_a_block_is_reduced(void **state)
+{
+    const struct weft_datatype *type = weft_datatype_from_handle(MPI_INT);
+    int ours[700];
+    int theirs[700];
+
+    (void)state;
+    for (int i = 0; i < 700; i++) {
+        ours[i] = i;
+        theirs[i] = 1000;
+    }
+    weft_rma_apply(MPI_SUM, type, ours, theirs, sizeof(ours));
+    for (int i = 0; i < 700; i++) {
+        assert_int_equal(theirs[i], 1000 + i);
+    }
+}
+
+static void only_an_equal_element_is_replaced(void **state)
+{
+    const struct weft_datatype *type = weft_datatype_from_handle(MPI_INT);
+    int value = 3;
+
+    (void)state;
+    weft_rma_swap(type, &(int){4}, &(int){9}, &value);
+    assert_int_equal(value, 3);
+    weft_rma_swap(type, &(int){3}, &(int){9}, &value);
+    assert_int_equal(value, 9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_operation_needs_an_epoch),
+        cmocka_unit_test(epochs_exclude_each_other),
+        cmocka_unit_test(locks_are_granted_in_order),
+        cmocka_unit_test(a_plain_block_is_one_run),
+        cmocka_unit_test(a_vector_is_one_run),
+        cmocka_unit_test(packed_pairs_are_reduced),
+        cmocka_unit_test(more_than_a_block_is_reduced),
+        cmocka_unit_test(only_an_equal_element_is_replaced),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -13,8 +13,8 @@ enum {
     NETWORK_KIB = 1536, /* the same two with libfabric */
     CONNECTION_BYTES = 32 * 1024,
     RDM_KIB = 40 * 1024, /* the same without connections, where ofi_rxm has a pool */
-    PEER_KIB = 48,  /* shared, per peer spoken to a little, both directions */
-    BUSY_KIB = 192, /* shared, per peer spoken to a lot */
+    PEER_KIB = 48,       /* shared, per peer spoken to a little, both directions */
+    BUSY_KIB = 192,      /* shared, per peer spoken to a lot */
 };
 
 static int rank;
@@ -76,8 +76,7 @@ int main(int argc, char **argv)
 {
     const char *transport = getenv("WEFT_TRANSPORT");
     const int is_rdm = transport != NULL && strcmp(transport, "rdm") == 0;
-    const int is_network =
-        is_rdm || (transport != NULL && strcmp(transport, "msg") == 0);
+    const int is_network = is_rdm || (transport != NULL && strcmp(transport, "msg") == 0);
     long private_kib;
     long heap[3];
     long shared[3];
@@ -112,9 +111,7 @@ int main(int argc, char **argv)
                (double)(shared[2] - shared[0]) / (double)peers);
     }
     if (argc == 1 || strcmp(argv[1], "sanitized") != 0) {
-        CHECK(private_kib <= (is_rdm       ? RDM_KIB
-                              : is_network ? NETWORK_KIB
-                                           : PROCESS_KIB));
+        CHECK(private_kib <= (is_rdm ? RDM_KIB : is_network ? NETWORK_KIB : PROCESS_KIB));
         CHECK(heap[2] - heap[0] <=
               32 * 1024 + (is_network ? CONNECTION_BYTES : PEER_BYTES) * peers);
         CHECK(shared[1] - shared[0] <= 64 + PEER_KIB * peers);

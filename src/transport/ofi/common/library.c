@@ -3,6 +3,7 @@
 #include "base/library.h"
 #include "base/log.h"
 #include "base/texts.h"
+#include "transport/ofi/quirks/layers.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -39,9 +40,7 @@ void weft_libfabric_prepare(void)
     if (getenv("IPATH_NO_BACKTRACE") == NULL) {
         setenv("IPATH_NO_BACKTRACE", "1", 0);
     }
-    /* ofi_rxd does not recover from datagrams that the kernel drops because a socket's
-     * buffer is full (docs/engine.md): it may have fewer on their way to a peer. */
-    setenv("FI_OFI_RXD_MAX_UNACKED", "16", 0);
+    weft_layers_prepare();
 }
 
 /*

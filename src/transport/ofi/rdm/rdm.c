@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "transport/ofi/common/publish.h"
 #include "transport/ofi/quirks/matching.h"
-#include "transport/ofi/quirks/pool.h"
 #include "transport/ofi/rdm/address.h"
 #include "transport/ofi/rdm/atomic.h"
 #include "transport/ofi/rdm/endpoint.h"
@@ -56,7 +55,6 @@ static enum weft_rc open_as(const struct weft_packet_ops *ops, struct weft_upcal
         .packets = up->packet_version,
     };
     weft_table_open(&tp->peers);
-    weft_pool_prepare();
     weft_libfabric_prepare();
     rc = weft_rdm_endpoint_open(tp);
     if (rc == WEFT_OK) {

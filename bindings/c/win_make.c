@@ -253,7 +253,8 @@ WEFT_WEAK_ALIAS(MPI_Win_detach, PMPI_Win_detach);
 
 /* ---- shared windows ---- */
 
-/* The part of a rank; of MPI_PROC_NULL the first that has memory. */
+/* The part of a rank; of MPI_PROC_NULL the first that has memory. Memory of other windows
+ * is not shared: their parts have no bytes that a load could reach. */
 static int query_checked(const char *function, MPI_Win win, int rank, MPI_Aint *size,
                          MPI_Aint *unit, void *baseptr)
 {
@@ -261,7 +262,7 @@ static int query_checked(const char *function, MPI_Win win, int rank, MPI_Aint *
     struct weft_win *w;
     int err = weft_check_win(function, win, &w);
 
-    if (err == MPI_SUCCESS && w->flavor != MPI_WIN_FLAVOR_SHARED) {
+    if (err == MPI_SUCCESS && w->flavor == MPI_WIN_FLAVOR_DYNAMIC) {
         err = weft_raise_win(w, function, WEFT_E_WIN_FLAVOR, "MPI_Win_allocate_shared");
     }
     if (err == MPI_SUCCESS && rank != MPI_PROC_NULL) {
@@ -283,9 +284,9 @@ static int query_checked(const char *function, MPI_Win win, int rank, MPI_Aint *
         }
     }
     part = &w->parts[rank];
-    *size = (MPI_Aint)part->size;
+    *size = w->flavor == MPI_WIN_FLAVOR_SHARED ? (MPI_Aint)part->size : 0;
     *unit = (MPI_Aint)part->unit;
-    *(void **)baseptr = part->size > 0 ? (void *)(uintptr_t)part->base : NULL;
+    *(void **)baseptr = *size > 0 ? (void *)(uintptr_t)part->base : NULL;
     return MPI_SUCCESS;
 }
 

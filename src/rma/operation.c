@@ -195,12 +195,16 @@ static struct operation *of_retry(struct weft_retry *retry)
 static enum weft_rc try_again(struct weft_retry *retry)
 {
     struct operation *o = of_retry(retry);
+    const uint64_t before = o->sent;
     enum weft_rc rc;
 
     o->is_queued = false;
     rc = advance(o);
     if (rc == WEFT_AGAIN) {
         o->is_queued = true;
+        /* Some parts went, and the queue is full once more: as if this were the first
+         * that waits, nobody may sleep before it was tried again. */
+        weft_engine.has_new_retry |= o->sent != before;
     }
     return rc;
 }

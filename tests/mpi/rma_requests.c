@@ -237,6 +237,7 @@ static void long_ones(void)
         ((int *)(void *)w.base)[2 * i + 1] = w.rank - i;
     }
     settle(&w);
+    DONE(MPI_Barrier(w.comm)); /* nobody waits for a lock of its own any more */
     DONE(MPI_Type_vector(LONG, 1, 2, MPI_INT, &column));
     DONE(MPI_Type_commit(&column));
     DONE(MPI_Win_lock(MPI_LOCK_SHARED, next, 0, w.win));

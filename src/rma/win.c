@@ -1,11 +1,7 @@
 #include "rma/win.h"
 
 #include "p2p/p2p.h"
-#include "rma/failed.h"
-#include "rma/operation.h"
 #include "rma/regions.h"
-#include "rma/target.h"
-#include "rma/wait.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,14 +16,11 @@ struct named {
 static struct weft_pool pool;
 static struct weft_table by_context;
 
-void weft_rma_open(void)
+void weft_win_open(void)
 {
     weft_pool_init(&pool, sizeof(struct weft_win), 8, 1u << WEFT_HANDLE_INDEX_BITS);
     weft_handle_register(WEFT_KIND_WIN, &pool);
     weft_table_open(&by_context);
-    weft_operations_open();
-    weft_target_register_kinds();
-    weft_engine_on_failed(weft_rma_fail_members);
 }
 
 struct weft_win *weft_win_from_handle(MPI_Win handle)

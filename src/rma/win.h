@@ -5,6 +5,7 @@
  * fields need the library's lock, but for those that do not change from its creation to
  * its end: `comm`, `parts`, `flavor`, `base`, `size`, `unit`.
  *
+ *   open.c       the room opens
  *   make.c       creation and end; needs all members
  *   regions.c    the memory of a dynamic window
  *   epoch.c      which call may come after which
@@ -102,8 +103,8 @@ struct weft_win {
     struct weft_rma_wait *waits;
 };
 
-/* Once, when the engine and communicators are open. */
-void weft_rma_open(void);
+/* For weft_rma_open(). */
+void weft_win_open(void);
 
 /* The window behind a handle, or NULL. */
 struct weft_win *weft_win_from_handle(MPI_Win handle);

@@ -20,7 +20,7 @@
 #include "sched/sendrecv.h"
 #include "engine/lock.h"
 #include "base/wait.h"
-#include "rma/win.h"
+#include "rma/open.h"
 #include "runtime/doing.h"
 #include "runtime/environment.h"
 #include "runtime/queues.h"

@@ -96,15 +96,15 @@ enum weft_rc weft_targets_flush(struct weft_win *win, const char *call)
 {
     struct weft_target *target;
     enum weft_rc rc = WEFT_OK;
-    uint32_t at = 0;
+    int at = 0;
 
-    while ((target = weft_table_next(&win->targets, &at)) != NULL) {
+    while ((target = weft_win_next_target(win, &at)) != NULL) {
         if (target->is_dirty && target->pending == 0) {
             (void)ask(win, target, WEFT_RMA_FLUSH);
         }
     }
     at = 0;
-    while ((target = weft_table_next(&win->targets, &at)) != NULL) {
+    while ((target = weft_win_next_target(win, &at)) != NULL) {
         const struct answer last = {target, target->asked};
         enum weft_rc one = weft_target_flush(win, target, call);
 
@@ -120,9 +120,9 @@ static enum weft_rc wait_all_local(struct weft_win *win, const char *call)
 {
     struct weft_target *target;
     enum weft_rc rc = WEFT_OK;
-    uint32_t at = 0;
+    int at = 0;
 
-    while ((target = weft_table_next(&win->targets, &at)) != NULL) {
+    while ((target = weft_win_next_target(win, &at)) != NULL) {
         const enum weft_rc one = weft_target_wait_local(win, target, call);
 
         rc = rc == WEFT_OK ? one : rc;

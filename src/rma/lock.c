@@ -138,11 +138,11 @@ enum weft_rc weft_rma_unlock_all(struct weft_win *win, const char *call)
 {
     struct weft_target *target;
     enum weft_rc rc;
-    uint32_t at = 0;
+    int at = 0;
 
     weft_lock();
     rc = weft_targets_flush(win, call);
-    while ((target = weft_table_next(&win->targets, &at)) != NULL) {
+    while ((target = weft_win_next_target(win, &at)) != NULL) {
         if (target->is_taken) {
             const enum weft_rc one = give_back(win, target, call);
 

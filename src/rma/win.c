@@ -123,6 +123,16 @@ struct weft_target *weft_win_find_target(const struct weft_win *win, int rank)
     return weft_table_find(&win->targets, (uint64_t)rank);
 }
 
+struct weft_target *weft_win_next_target(const struct weft_win *win, int *rank)
+{
+    struct weft_target *target = NULL;
+
+    while (target == NULL && *rank < win->comm->size) {
+        target = weft_win_find_target(win, (*rank)++);
+    }
+    return target;
+}
+
 enum weft_rc weft_win_target(struct weft_win *win, int rank, struct weft_target **out)
 {
     struct weft_target *target = weft_win_find_target(win, rank);

@@ -138,4 +138,8 @@ WEFT_MUST_CHECK enum weft_rc weft_win_target(struct weft_win *win, int rank,
                                              struct weft_target **out);
 struct weft_target *weft_win_find_target(const struct weft_win *win, int rank);
 
+/* With the lock: those that are known, in the order of ranks, from 0 on; NULL: no more.
+ * The lock may be dropped in between, and others may become known meanwhile. */
+struct weft_target *weft_win_next_target(const struct weft_win *win, int *rank);
+
 #endif

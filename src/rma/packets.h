@@ -65,7 +65,7 @@ enum weft_rma_sync {
     WEFT_RMA_LOCK_EXCLUSIVE,
     WEFT_RMA_GRANTED,
     WEFT_RMA_UNLOCK,
-    WEFT_RMA_POST,     /* my window is exposed to you */
+    WEFT_RMA_POST,     /* my window is open to you */
     WEFT_RMA_COMPLETE, /* my operations of this epoch are before this packet */
     WEFT_RMA_REFUSED,  /* an operation of yours is outside my window */
     WEFT_RMA_SYNCS,

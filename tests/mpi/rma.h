@@ -87,8 +87,8 @@ static inline void make_memory(struct window *w, int unit, MPI_Info info)
     }
 }
 
-/* Collective. The memory is zero. `unit` is this rank's alone. MPICH 4.0 allocates wrongly
- * what is no multiple of 16 bytes; rma_windows.c has other sizes, for Weft. */
+/* Collective. The memory is zero. `unit` is this rank's alone. MPICH 4.0 allocates
+ * wrongly what is no multiple of 16 bytes; rma_windows.c has other sizes, for Weft. */
 static inline struct window make_window_info(enum kind kind, MPI_Aint bytes, int unit,
                                              MPI_Info info)
 {

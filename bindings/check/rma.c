@@ -184,6 +184,9 @@ static int check_op(const struct weft_rma_args *args, struct weft_win *win,
     const char *name = weft_reduce_name(args->op);
     char text[WEFT_DATATYPE_TEXT];
 
+    if (args->kind == WEFT_RMA_ACCUMULATE && args->op == MPI_NO_OP) {
+        return weft_raise_win(win, args->function, WEFT_E_WIN_NO_OP);
+    }
     if (weft_rma_is_defined(args->op, basic)) {
         return MPI_SUCCESS;
     }
@@ -215,6 +218,10 @@ static int check_basic(const struct weft_rma_args *args, struct weft_win *win,
     *basic = NULL;
     if (!weft_elements_visit(type, 0, 1, note_basic, basic) || *basic == NULL) {
         return weft_raise_win(win, args->function, WEFT_E_WIN_BASIC,
+                              weft_datatype_describe(type, text, sizeof(text)));
+    }
+    if (args->kind == WEFT_RMA_SWAP && !weft_rma_can_swap(*basic)) {
+        return weft_raise_win(win, args->function, WEFT_E_WIN_SWAP,
                               weft_datatype_describe(type, text, sizeof(text)));
     }
     return check_op(args, win, *basic);

@@ -317,6 +317,12 @@
 #define WEFT_E_WIN_OP                                                                    \
     MPI_ERR_OP, "the operation is the program's own",                                    \
         "accumulates have the predefined ones only"
+#define WEFT_E_WIN_NO_OP                                                                 \
+    MPI_ERR_OP, "the operation is MPI_NO_OP",                                            \
+        "only MPI_Get_accumulate and MPI_Fetch_and_op have it"
+#define WEFT_E_WIN_SWAP                                                                  \
+    MPI_ERR_TYPE, "elements of the datatype (%s) cannot be compared and swapped",        \
+        "use an integer, a logical or MPI_BYTE"
 #define WEFT_E_WIN_EPOCH MPI_ERR_RMA_SYNC, "%s", ""
 #define WEFT_S_EPOCH_IN_FENCE                                                            \
     "operations after the last MPI_Win_fence are not complete: call it once more first"

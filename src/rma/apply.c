@@ -13,6 +13,12 @@ bool weft_rma_is_defined(MPI_Op op, const struct weft_datatype *type)
     return op == MPI_REPLACE || op == MPI_NO_OP || weft_reduce_is_defined(op, type);
 }
 
+bool weft_rma_can_swap(const struct weft_datatype *type)
+{
+    return weft_reduce_is_defined(MPI_BAND, type) ||
+           weft_reduce_is_defined(MPI_LAND, type);
+}
+
 /* Packed elements as they lie in an array of the C type, and back. */
 static void unfold(const struct weft_datatype *type, const void *packed, void *array,
                    size_t count)

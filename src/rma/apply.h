@@ -11,6 +11,9 @@
 /* Is the operation one that an accumulate may have on this type? */
 bool weft_rma_is_defined(MPI_Op op, const struct weft_datatype *type);
 
+/* Is it an integer, a logical, a type of several languages or a byte? */
+bool weft_rma_can_swap(const struct weft_datatype *type);
+
 /* values[i] = values[i] op in[i], for as many elements as `bytes` are. */
 void weft_rma_apply(MPI_Op op, const struct weft_datatype *type, const void *in,
                     void *values, size_t bytes);

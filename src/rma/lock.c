@@ -50,13 +50,19 @@ static bool is_granted(const void *what)
     return target->is_granted || target->peer->is_failed;
 }
 
+/* While a thread waits it lets go of the library's lock: one that comes then waits for
+ * the same grant. */
 static enum weft_rc take(struct weft_win *win, struct weft_target *target,
                          bool is_exclusive, const char *call)
 {
-    target->is_granted = false;
-    weft_rma_sync(win, target->peer,
-                  is_exclusive ? WEFT_RMA_LOCK_EXCLUSIVE : WEFT_RMA_LOCK_SHARED, 0);
+    if (!target->is_asked) {
+        target->is_asked = true;
+        target->is_granted = false;
+        weft_rma_sync(win, target->peer,
+                      is_exclusive ? WEFT_RMA_LOCK_EXCLUSIVE : WEFT_RMA_LOCK_SHARED, 0);
+    }
     weft_rma_wait(win, is_granted, target, call, (int)target->rank);
+    target->is_asked = false;
     return target->is_granted ? WEFT_OK : WEFT_ERR_PROC_FAILED;
 }
 

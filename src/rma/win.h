@@ -66,6 +66,7 @@ struct weft_target {
     bool is_taken;     /* the lock of MPI_Win_lock_all */
     bool is_unchecked; /* of the two: without a lock */
     bool is_granted;
+    bool is_asked;     /* a lock, which is not granted yet */
     uint32_t asked;    /* flushes sent, and answered */
     uint32_t answered; /* of them */
     uint32_t posts;    /* of its post calls: those that no start has used yet */

@@ -154,6 +154,8 @@ static inline void settle(const struct window *w)
     DONE(MPI_Barrier(w->comm));
     DONE(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, w->rank, 0, w->win));
     DONE(MPI_Win_unlock(w->rank, w->win));
+    DONE(
+        MPI_Barrier(w->comm)); /* before that, nobody keeps a lock and waits for others */
 }
 
 /* An access to all ranks stands between open_all and close_all, what goes to one target

@@ -237,7 +237,6 @@ static void long_ones(void)
         ((int *)(void *)w.base)[2 * i + 1] = w.rank - i;
     }
     settle(&w);
-    DONE(MPI_Barrier(w.comm)); /* nobody waits for a lock of its own any more */
     DONE(MPI_Type_vector(LONG, 1, 2, MPI_INT, &column));
     DONE(MPI_Type_commit(&column));
     DONE(MPI_Win_lock(MPI_LOCK_SHARED, next, 0, w.win));
@@ -290,6 +289,44 @@ static void after_the_epoch(struct window *w)
     DONE(MPI_Barrier(w->comm));
 }
 
+/* ---- the calls with large counts ---- */
+
+static void large_counts(struct window *w)
+{
+    const int next = (w->rank + 1) % w->size;
+    const MPI_Count one = 1;
+    const int64_t three = 3;
+    int64_t old[2] = {-1, -1};
+    int64_t in = -1;
+    MPI_Request requests[2];
+
+    all_store(w, 0);
+    settle(w);
+    DONE(MPI_Win_lock_all(0, w->win));
+    DONE(MPI_Rput_c(&three, one, MPI_INT64_T, next, cell(w, next, w->rank, 0), one,
+                    MPI_INT64_T, w->win, &requests[0]));
+    DONE(MPI_Raccumulate_c(&three, one, MPI_INT64_T, next, cell(w, next, w->rank, 1), one,
+                           MPI_INT64_T, MPI_SUM, w->win, &requests[1]));
+    end_all(requests, 2, WAITALL);
+    DONE(MPI_Win_flush(next, w->win));
+    DONE(MPI_Accumulate_c(&three, one, MPI_INT64_T, next, cell(w, next, w->rank, 1), one,
+                          MPI_INT64_T, MPI_SUM, w->win));
+    DONE(MPI_Get_accumulate_c(&three, one, MPI_INT64_T, &old[0], one, MPI_INT64_T, next,
+                              cell(w, next, w->rank, 1), one, MPI_INT64_T, MPI_SUM,
+                              w->win));
+    DONE(MPI_Win_flush(next, w->win));
+    DONE(MPI_Rget_c(&in, one, MPI_INT64_T, next, cell(w, next, w->rank, 0), one,
+                    MPI_INT64_T, w->win, &requests[0]));
+    DONE(MPI_Rget_accumulate_c(NULL, 0, MPI_INT64_T, &old[1], one, MPI_INT64_T, next,
+                               cell(w, next, w->rank, 1), one, MPI_INT64_T, MPI_NO_OP,
+                               w->win, &requests[1]));
+    end_all(requests, 2, WAITALL);
+    DONE(MPI_Win_unlock_all(w->win));
+    CHECK(in == 3 && old[0] == 6 && old[1] == 9);
+    settle(w);
+    DONE(MPI_Barrier(w->comm));
+}
+
 int main(int argc, char **argv)
 {
     int size;
@@ -306,6 +343,7 @@ int main(int argc, char **argv)
             fetches(&w, ending);
         }
         nothing(&w);
+        large_counts(&w);
         after_the_epoch(&w);
         free_window(&w);
     }

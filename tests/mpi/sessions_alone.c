@@ -29,6 +29,7 @@ static MPI_Info info;
 static MPI_Info made_info;
 static MPI_Errhandler handler;
 static MPI_Op op;
+static MPI_Win win = MPI_WIN_NULL;
 static MPI_Message message = MPI_MESSAGE_NO_PROC;
 static MPI_Request request = MPI_REQUEST_NULL;
 static MPI_Datatype derived;
@@ -37,6 +38,7 @@ static MPI_Datatype given_types[FEW];
 static MPI_Status status;
 static int comm_key = MPI_KEYVAL_INVALID;
 static int type_key = MPI_KEYVAL_INVALID;
+static int win_key = MPI_KEYVAL_INVALID;
 static void *memory;
 static _Alignas(64) char buffer[BYTES];
 static _Alignas(64) char second_buffer[BYTES];
@@ -114,6 +116,18 @@ static void combine_c(void *in, void *inout, MPI_Count *length, MPI_Datatype *ty
     (void)inout;
     (void)length;
     (void)type;
+}
+
+static void make_window(void)
+{
+    MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &win_key, NULL);
+    MPI_Win_create(buffer, BYTES, 1, MPI_INFO_NULL, comm, &win);
+}
+
+static void make_dynamic(void)
+{
+    memory = second_buffer;
+    MPI_Win_create_dynamic(MPI_INFO_NULL, comm, &win);
 }
 
 /* One process that is its own neighbour, on both sides. */

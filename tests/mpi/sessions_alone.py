@@ -41,6 +41,7 @@ BY_NAME = {
     "dims": "ones", "edges": "zeros", "indx": "zeros", "degrees": "zeros",
     "weights": "ones", "sourceweights": "ones", "destweights": "ones", "outdegree": "0",
     "indegree": "0", "recvbuf": "second_buffer", "inbuf": "second_buffer",
+    "disp_unit": "1", "lock_type": "MPI_LOCK_SHARED", "win_keyval": "win_key",
     "type_name": "text", "errorclass": "MPI_ERR_OTHER",
     "errorcode": "MPI_ERR_OTHER", "key": "0", "color": "0",
     "baseptr": "&memory", "base": "memory", "buffer_addr": "&memory",
@@ -54,13 +55,13 @@ OF_FUNCTION = {
     ("MPI_Type_create_darray", "size"): "1",
     ("MPI_Session_get_nth_pset", "pset_name"): "text",
     ("MPI_Session_get_nth_pset", "n"): "0",
-    ("MPI_Info_create_env", "argv"): "NULL",
+    ("MPI_Info_create_env", "argv"): "NULL", ("MPI_Win_create", "base"): "buffer",
 }
 
 BY_TYPE = {
     "MPI_Comm": "comm", "MPI_Group": "group", "MPI_Session": "session",
     "MPI_Info": "info", "MPI_Errhandler": "MPI_ERRORS_RETURN", "MPI_File": "MPI_FILE_NULL",
-    "MPI_Win": "MPI_WIN_NULL", "MPI_Op": "MPI_SUM", "MPI_Message": "MPI_MESSAGE_NO_PROC",
+    "MPI_Win": "win", "MPI_Win *": "&win", "MPI_Op": "MPI_SUM", "MPI_Message": "MPI_MESSAGE_NO_PROC",
     "MPI_Request": "request", "MPI_Comm *": "&other", "MPI_Group *": "&made_group",
     "MPI_Session *": "&made_session", "MPI_Info *": "&made_info",
     "MPI_Errhandler *": "&handler", "MPI_Message *": "&message",
@@ -92,7 +93,7 @@ BEFORE = {
     "MPI_Type_free": "MPI_Type_dup(MPI_INT, types)",
     "MPI_Type_commit": "MPI_Type_dup(MPI_INT, types)",
     "MPI_Win_free_keyval": "MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, "
-    "MPI_WIN_NULL_DELETE_FN, numbers, NULL)",
+    "MPI_WIN_NULL_DELETE_FN, &win_key, NULL)",
     "MPI_Comm_delete_attr": "MPI_Comm_set_attr(comm, comm_key, buffer)",
     "MPI_Type_delete_attr": "MPI_Type_set_attr(derived, type_key, buffer)",
     "MPI_Buffer_detach": "MPI_Buffer_attach(buffer, 4096)",
@@ -125,8 +126,8 @@ def argument(f, p):
         return OF_FUNCTION[base_of(f.name), p.name]
     if kind == "MPI_Datatype":
         return "derived" if f.name.startswith("MPI_Type_") else "MPI_INT"
-    if kind in ("int *", "MPI_Count *", "MPI_Aint *") and p.name in ("comm_keyval",
-                                                                      "type_keyval"):
+    if kind in ("int *", "MPI_Count *", "MPI_Aint *") and p.name in ("comm_keyval", "type_keyval",
+                                                                      "win_keyval"):
         return "&" + p.name.replace("_keyval", "_key")
     is_array = kind.startswith("const ") and kind.endswith("*") and kind not in BY_TYPE
     if p.name == "ranges":
@@ -146,16 +147,41 @@ def argument(f, p):
     return f"({kind})0"
 
 
-def before(name):
-    if "neighbor" in name.lower():
+# The epoch that a function of a window needs; the others are called after a fence.
+EPOCHS = (
+    (r"MPI_Win_(flush.*|sync|unlock_all)|MPI_R(put|get|accumulate|get_accumulate)",
+     "MPI_Win_lock_all(0, win)"),
+    (r"MPI_Win_unlock", "MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win)"),
+    (r"MPI_Win_start", "MPI_Win_post(group, 0, win)"),
+    (r"MPI_Win_complete", "MPI_Win_post(group, 0, win); MPI_Win_start(group, 0, win)"),
+    (r"MPI_Win_(wait|test)", "MPI_Win_post(group, 0, win); MPI_Win_start(group, 0, win); "
+     "MPI_Win_complete(win)"),
+    (r"MPI_Win_(free|post|lock|lock_all|fence|create_dynamic|set_.*|get_.*)", ""),
+    (r"MPI_Win_attach", "make_dynamic()"),
+    (r"MPI_Win_detach", "make_dynamic(); MPI_Win_attach(win, memory, 64)"),
+    (r"MPI_Win_delete_attr", "MPI_Win_set_attr(win, win_key, buffer)"),
+    (r".*", "MPI_Win_fence(0, win)"),
+)
+
+
+def epoch(f):
+    """Has the function a window? Then what makes one, and opens its epoch."""
+    if not any(p.type == "MPI_Win" for p in f.parameters) and f.name != "MPI_Win_free":
+        return ""
+    found = next(text for pattern, text in EPOCHS if re.fullmatch(pattern, base_of(f.name)))
+    return "make_window()" + ("; " + found if found else "")
+
+
+def before(f):
+    if "neighbor" in f.name.lower():
         return "make_ring()"
-    return BEFORE.get(base_of(name), "")
+    return BEFORE.get(base_of(f.name), epoch(f))
 
 
 def case(f):
     arguments = [argument(f, p) for p in f.parameters if p.type != "..."]
     call = f"{f.name}({', '.join(arguments)})"
-    lines = [f"    {before(f.name)};"] if before(f.name) else []
+    lines = [f"    {before(f)};"] if before(f) else []
     if f.returns == "int" and not f.name.endswith("_toint"):
         lines.append(f"    return {call};")
     else:

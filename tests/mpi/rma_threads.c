@@ -1,0 +1,142 @@
+/*
+ * rma_threads.c - several threads of a rank on one window: all of them put, fetch and
+ * flush at once, and one flushes what another has begun.
+ */
+#include "rma.h"
+
+#include <pthread.h>
+
+enum { THREADS = 4, ROUNDS = 100, WORD = 8 };
+
+static struct window w;
+
+/* Word 0: a counter of all; then a word for each thread of each rank. */
+static MPI_Aint word_of(int target, int who, int thread)
+{
+    return at(&w, target, (MPI_Aint)WORD * (1 + who * THREADS + thread));
+}
+
+/* ---- all at once ---- */
+
+static int64_t fetched[THREADS][ROUNDS];
+
+static void *hammer(void *argument)
+{
+    const int me = (int)(intptr_t)argument;
+    const int64_t one = 1;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        const int target = (w.rank + i) % w.size;
+        const int64_t out = (int64_t)i * 1000 + w.rank * THREADS + me;
+        int64_t in = -1;
+
+        DONE(MPI_Fetch_and_op(&one, &fetched[me][i], MPI_INT64_T, 0, at(&w, 0, 0),
+                              MPI_SUM, w.win));
+        DONE(MPI_Put(&out, 1, MPI_INT64_T, target, word_of(target, w.rank, me), 1,
+                     MPI_INT64_T, w.win));
+        DONE(MPI_Win_flush(target, w.win));
+        DONE(MPI_Get(&in, 1, MPI_INT64_T, target, word_of(target, w.rank, me), 1,
+                     MPI_INT64_T, w.win));
+        DONE(i % 2 == 0 ? MPI_Win_flush_all(w.win) : MPI_Win_flush_local(target, w.win));
+        CHECK(in == out);
+        DONE(MPI_Win_flush(0, w.win));
+        CHECK(i == 0 || fetched[me][i] > fetched[me][i - 1]);
+    }
+    return NULL;
+}
+
+static void at_once(void)
+{
+    const int all = w.size * THREADS * ROUNDS;
+    int *taken = calloc((size_t)all, sizeof(int));
+    pthread_t threads[THREADS];
+
+    CHECK(taken != NULL);
+    for (int i = 0; i < THREADS; i++) {
+        CHECK(pthread_create(&threads[i], NULL, hammer, (void *)(intptr_t)i) == 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        CHECK(pthread_join(threads[i], NULL) == 0);
+        for (int k = 0; k < ROUNDS; k++) {
+            CHECK(fetched[i][k] >= 0 && fetched[i][k] < all);
+            taken[fetched[i][k]]++;
+        }
+    }
+    DONE(MPI_Allreduce(MPI_IN_PLACE, taken, all, MPI_INT, MPI_SUM, w.comm));
+    for (int i = 0; i < all; i++) {
+        CHECK(taken[i] == 1); /* each number was fetched once, by whatever thread */
+    }
+    free(taken);
+}
+
+/* ---- a flush from another thread ---- */
+
+static pthread_barrier_t meeting;
+static int64_t number;
+static int64_t seen;
+
+static void *flusher(void *argument)
+{
+    const int target = (w.rank + 1) % w.size;
+
+    (void)argument;
+    for (int i = 0; i < ROUNDS; i++) {
+        pthread_barrier_wait(&meeting); /* the other thread has put and asked to fetch */
+        DONE(i % 2 == 0 ? MPI_Win_flush(target, w.win) : MPI_Win_flush_all(w.win));
+        CHECK(seen == number - 1); /* it was fetched by the other thread */
+        number = -1;               /* so the buffer is free */
+        pthread_barrier_wait(&meeting);
+    }
+    return NULL;
+}
+
+static void by_another(void)
+{
+    const int target = (w.rank + 1) % w.size;
+    const MPI_Aint place = word_of(target, w.rank, 0);
+    int64_t zero = 0;
+    pthread_t thread;
+
+    DONE(MPI_Put(&zero, 1, MPI_INT64_T, target, place, 1, MPI_INT64_T, w.win));
+    DONE(MPI_Win_flush(target, w.win));
+    CHECK(pthread_barrier_init(&meeting, NULL, 2) == 0);
+    CHECK(pthread_create(&thread, NULL, flusher, NULL) == 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        int64_t in = -1;
+
+        number = i + 1;
+        seen = -1;
+        DONE(MPI_Fetch_and_op(&number, &seen, MPI_INT64_T, target, place, MPI_REPLACE,
+                              w.win));
+        pthread_barrier_wait(&meeting);
+        pthread_barrier_wait(&meeting); /* it is flushed */
+        DONE(MPI_Get(&in, 1, MPI_INT64_T, target, place, 1, MPI_INT64_T, w.win));
+        DONE(MPI_Win_flush(target, w.win));
+        CHECK(in == i + 1);
+    }
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(pthread_barrier_destroy(&meeting) == 0);
+}
+
+int main(int argc, char **argv)
+{
+    int provided = -1;
+    int size;
+
+    DONE(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
+    CHECK(provided == MPI_THREAD_MULTIPLE);
+    DONE(MPI_Comm_size(MPI_COMM_WORLD, &size));
+    for (enum kind kind = CREATED; kind < KINDS; kind++) {
+        w = make_window(kind, (MPI_Aint)WORD * 2 * (1 + size * THREADS), WORD);
+        settle(&w);
+        DONE(MPI_Win_lock_all(0, w.win));
+        at_once();
+        DONE(MPI_Barrier(w.comm));
+        by_another();
+        DONE(MPI_Win_unlock_all(w.win));
+        DONE(MPI_Barrier(w.comm));
+        free_window(&w);
+    }
+    DONE(MPI_Finalize());
+    return 0;
+}

@@ -75,7 +75,7 @@ static void a_kind_that_nobody_sends_is_refused(void **state)
 static void a_packet_that_is_too_short_or_too_long_is_refused(void **state)
 {
     (void)state;
-    for (unsigned kind = WEFT_PKT_ANNOUNCE; kind < WEFT_PKT_KINDS; kind++) {
+    for (unsigned kind = WEFT_PKT_ANNOUNCE; kind < WEFT_PKT_RMA; kind++) {
         const size_t least = weft_engine.kinds[kind].least;
         const size_t most = least + weft_engine.kinds[kind].span;
         const size_t lengths[] = {0, 1, least - 1, most + 1, WEFT_PACKET_MAX + 1};

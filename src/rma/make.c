@@ -148,7 +148,7 @@ static enum weft_rc exchange(struct weft_win *win, const char *call, enum weft_r
         .base = (uint64_t)(uintptr_t)win->base,
         .size = (uint64_t)win->size,
         .unit = (uint64_t)win->unit,
-        .rc = mine,
+        .rc = (int32_t)mine,
     };
     const struct weft_coll coll = {
         .comm = win->comm,

@@ -33,7 +33,7 @@ int weft_rma_checked(const struct weft_rma_args *args, MPI_Request *request)
     }
     rc = weft_rma_start(win, &call, args->has_request ? &made : NULL);
     if (rc == WEFT_OK && request != NULL) {
-        *request = made->handle;
+        *request = made != NULL ? made->handle : weft_request_sent.handle;
     }
     return weft_raise_win_rc(win, rc, args->function);
 }

@@ -71,6 +71,11 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
          "operands depends on the number of ranks, the bytes and the root alone. They "
          "may be slower, mostly where several ranks share a node. It is the same on all "
          "ranks."},
+    [WEFT_SET_RMA] =
+        {"WEFT_RMA", "how", "auto", "auto|messages",
+         "auto: one-sided operations go straight to memory where that can be reached; "
+         "messages: the target's process does all of them, which is slower and is for "
+         "comparison. One rank that says messages is enough for its windows."},
     [WEFT_SET_COLL] =
         {"WEFT_COLL", "collective=algorithm,...", "", "",
          "Collectives use these algorithms, as in allreduce=doubling,bcast=split, "

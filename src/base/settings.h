@@ -26,6 +26,7 @@ enum weft_setting {
     WEFT_SET_TRANSPORT,
     WEFT_SET_CONNECT,
     WEFT_SET_REPRODUCIBLE,
+    WEFT_SET_RMA,
     WEFT_SET_NET,
     WEFT_SET_PORTS,
     WEFT_SET_COLL,
@@ -34,6 +35,9 @@ enum weft_setting {
     WEFT_SET_NUMBERS = WEFT_SET_NET, /* those before it are numbers or words, and
                                       * MPI_T shows them; the others are texts */
 };
+
+/* WEFT_SET_RMA. */
+enum { WEFT_RMA_AUTO, WEFT_RMA_MESSAGES };
 
 struct weft_setting_row {
     const char *name;     /* of the environment variable */

@@ -38,6 +38,13 @@ static void fold(const struct weft_datatype *type, const void *array, void *pack
     weft_cursor_pack(&cursor, packed, count * type->size);
 }
 
+/* Do packed elements lie here as in an array of the C type? */
+static bool is_plain(const struct weft_datatype *type, const void *memory)
+{
+    return type->is_plain && (size_t)type->extent == type->size &&
+           (uintptr_t)memory % type->size == 0;
+}
+
 void weft_rma_apply(MPI_Op op, const struct weft_datatype *type, const void *in,
                     void *values, size_t bytes)
 {
@@ -52,6 +59,10 @@ void weft_rma_apply(MPI_Op op, const struct weft_datatype *type, const void *in,
     }
     if (op == MPI_REPLACE) {
         memcpy(values, in, bytes);
+        return;
+    }
+    if (is_plain(type, in) && is_plain(type, values)) {
+        weft_reduce_apply(op, type, in, values, left);
         return;
     }
     while (left > 0) {

@@ -7,15 +7,16 @@
 #ifndef WEFT_RMA_EPOCH_H
 #define WEFT_RMA_EPOCH_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct weft_epoch {
-    bool is_fence;   /* the last fence has opened one */
-    bool is_used;    /* and there was an operation in it */
-    bool is_started; /* MPI_Win_start */
-    bool is_posted;  /* MPI_Win_post */
-    bool is_all;     /* MPI_Win_lock_all */
+    _Atomic bool is_fence; /* the last fence has opened one */
+    _Atomic bool is_used;  /* and there was an operation in it */
+    bool is_started;       /* MPI_Win_start */
+    bool is_posted;        /* MPI_Win_post */
+    bool is_all;           /* MPI_Win_lock_all */
     bool is_unchecked;
     uint32_t locks; /* MPI_Win_lock: targets */
 };

@@ -2,6 +2,7 @@
 
 #include "engine/engine.h"
 #include "rma/lock.h"
+#include "rma/near.h"
 #include "rma/operation.h"
 #include "rma/wait.h"
 
@@ -27,6 +28,7 @@ void weft_rma_fail_members(void)
 
     weft_assert_locked();
     weft_operations_fail();
+    weft_near_fail_members();
     while ((win = weft_win_next(&at)) != NULL) {
         fail_members_of(win);
     }

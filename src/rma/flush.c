@@ -91,6 +91,21 @@ enum weft_rc weft_target_flush(struct weft_win *win, struct weft_target *target,
                             : look_back(target);
 }
 
+/* Is nothing under way? Another thread may have begun something. */
+static bool is_quiet(const struct weft_win *win)
+{
+    const struct weft_target *target;
+    uint32_t at = 0;
+
+    while ((target = weft_table_next(&win->targets, &at)) != NULL) {
+        if (target->pending > 0 || target->is_dirty ||
+            (target->asked != target->answered && !target->peer->is_failed)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Asks all before it waits for any. */
 enum weft_rc weft_targets_flush(struct weft_win *win, const char *call)
 {
@@ -113,6 +128,7 @@ enum weft_rc weft_targets_flush(struct weft_win *win, const char *call)
         }
         rc = rc == WEFT_OK ? one : rc;
     }
+    win->has_messages = !is_quiet(win);
     return rc;
 }
 
@@ -135,6 +151,9 @@ static enum weft_rc flush_locked(struct weft_win *win, int rank, bool is_local,
 {
     struct weft_target *target;
 
+    if (rank == WEFT_RMA_ALL_RANKS && !win->has_messages) {
+        return WEFT_OK; /* what went straight to memory is there */
+    }
     if (rank == WEFT_RMA_ALL_RANKS) {
         return is_local ? wait_all_local(win, call) : weft_targets_flush(win, call);
     }
@@ -152,6 +171,7 @@ enum weft_rc weft_rma_flush(struct weft_win *win, int rank, bool is_local,
     enum weft_rc rc;
 
     weft_assert_unlocked();
+    atomic_thread_fence(memory_order_seq_cst);
     weft_lock();
     rc = flush_locked(win, rank, is_local, call);
     weft_engine_leave();

@@ -3,7 +3,9 @@
 #include "base/texts.h"
 #include "engine/engine.h"
 #include "rma/flush.h"
+#include "rma/near.h"
 #include "rma/send.h"
+#include "rma/ticket.h"
 #include "rma/wait.h"
 
 /* ---- at the target ---- */
@@ -50,11 +52,57 @@ static bool is_granted(const void *what)
     return target->is_granted || target->peer->is_failed;
 }
 
+static bool is_settled(const void *what)
+{
+    return !((const struct weft_target *)what)->is_asked;
+}
+
+/* By the words of a window on one node. */
+static enum weft_rc take_ticket(struct weft_win *win, struct weft_target *target,
+                                bool is_exclusive, const char *call)
+{
+    const struct weft_near *near = weft_near_meet(win, (int)target->rank);
+    enum weft_rc rc;
+
+    if (near == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    if (target->is_asked) {
+        weft_rma_wait(win, is_settled, target, call, (int)target->rank);
+        return target->is_granted ? WEFT_OK : WEFT_ERR_PROC_FAILED;
+    }
+    target->is_asked = true;
+    target->is_granted = false;
+    weft_unlock();
+    rc = weft_ticket_lock(win, near, is_exclusive, call);
+    weft_lock();
+    target->is_granted = rc == WEFT_OK;
+    target->is_asked = false;
+    weft_rma_look(win);
+    return rc;
+}
+
+/* What is near may be reached, or no longer, by whoever does not take the lock. */
+static void set_access(struct weft_win *win, const struct weft_target *target, bool is_on)
+{
+    struct weft_near *near = weft_near_meet(win, (int)target->rank);
+
+    if (near != NULL && is_on) {
+        atomic_fetch_or_explicit(&near->access, WEFT_NEAR_LOCKED, memory_order_relaxed);
+    } else if (near != NULL) {
+        atomic_fetch_and_explicit(&near->access, ~(uint32_t)WEFT_NEAR_LOCKED,
+                                  memory_order_relaxed);
+    }
+}
+
 /* While a thread waits it lets go of the library's lock: one that comes then waits for
  * the same grant. */
 static enum weft_rc take(struct weft_win *win, struct weft_target *target,
                          bool is_exclusive, const char *call)
 {
+    if (win->is_whole) {
+        return take_ticket(win, target, is_exclusive, call);
+    }
     if (!target->is_asked) {
         target->is_asked = true;
         target->is_granted = false;
@@ -70,11 +118,19 @@ static enum weft_rc take(struct weft_win *win, struct weft_target *target,
 static enum weft_rc give_back(struct weft_win *win, struct weft_target *target,
                               const char *call)
 {
-    const enum weft_rma_sync what =
-        target->is_unchecked ? WEFT_RMA_FLUSH : WEFT_RMA_UNLOCK;
-    const enum weft_rc rc = weft_target_ask(win, target, what, call);
+    const bool is_unchecked = target->is_unchecked;
+    enum weft_rc rc;
 
+    set_access(win, target, false);
     target->is_unchecked = false;
+    if (!is_unchecked && !win->is_whole) {
+        return weft_target_ask(win, target, WEFT_RMA_UNLOCK, call);
+    }
+    rc = weft_target_flush(win, target, call);
+    if (!is_unchecked) {
+        weft_ticket_unlock(win, weft_near_find(win, (int)target->rank),
+                           target->is_exclusive);
+    }
     return rc;
 }
 
@@ -91,7 +147,9 @@ enum weft_rc weft_rma_lock(struct weft_win *win, int rank, bool is_exclusive,
     }
     if (rc == WEFT_OK) {
         target->is_unchecked = is_unchecked;
+        target->is_exclusive = is_exclusive;
         target->is_locked = true;
+        set_access(win, target, true);
         win->epoch.locks++;
         weft_epoch_leave_fence(&win->epoch);
     }
@@ -135,7 +193,9 @@ enum weft_rc weft_rma_lock_for(struct weft_win *win, struct weft_target *target,
             rc = take(win, target, false, call);
         }
         target->is_unchecked = win->epoch.is_unchecked;
+        target->is_exclusive = false;
         target->is_taken = rc == WEFT_OK;
+        set_access(win, target, target->is_taken);
     }
     return rc;
 }
@@ -147,7 +207,7 @@ enum weft_rc weft_rma_unlock_all(struct weft_win *win, const char *call)
     int at = 0;
 
     weft_lock();
-    rc = weft_targets_flush(win, call);
+    rc = win->has_messages ? weft_targets_flush(win, call) : WEFT_OK;
     while ((target = weft_win_next_target(win, &at)) != NULL) {
         if (target->is_taken) {
             const enum weft_rc one = give_back(win, target, call);

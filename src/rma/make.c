@@ -4,12 +4,29 @@
 #include "comm/make.h"
 #include "datatype/datatype.h"
 #include "engine/engine.h"
+#include "rma/near.h"
 
 #include <stdlib.h>
 
 enum { ALIGNMENT = 64 };
 
 /* ---- memory ---- */
+
+/* With the lock: memory that the other members on this node can map, if there is any. */
+static void take_extent(struct weft_win *win)
+{
+    if (weft_heap_take(&weft_engine.node, (uint64_t)win->size, &win->extent) != WEFT_OK) {
+        win->extent = (struct weft_extent){0};
+        return;
+    }
+    win->memory = weft_heap_map(&weft_engine.node, win->extent);
+    if (win->memory == NULL) {
+        weft_heap_give(&weft_engine.node, win->extent);
+        win->extent = (struct weft_extent){0};
+    }
+    win->base = win->memory;
+    win->is_extent_ours = win->memory != NULL;
+}
 
 /* A window that the library allocates, unless all share the memory. */
 static enum weft_rc allocate(struct weft_win *win)
@@ -21,6 +38,14 @@ static enum weft_rc allocate(struct weft_win *win)
     }
     if (bytes > SIZE_MAX - ALIGNMENT) {
         return WEFT_ERR_NOMEM;
+    }
+    if (weft_near_is_wanted()) {
+        weft_lock();
+        take_extent(win);
+        weft_unlock();
+        if (win->base != NULL) {
+            return WEFT_OK;
+        }
     }
     win->memory =
         aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
@@ -144,11 +169,12 @@ static enum weft_rc take(const struct weft_win_ask *ask, struct weft_comm *own,
 static enum weft_rc exchange(struct weft_win *win, const char *call, enum weft_rc mine)
 {
     struct weft_datatype *byte = weft_datatype_from_handle(MPI_BYTE);
-    const struct weft_win_part part = {
+    struct weft_win_part part = {
         .base = (uint64_t)(uintptr_t)win->base,
         .size = (uint64_t)win->size,
         .unit = (uint64_t)win->unit,
         .rc = (int32_t)mine,
+        .memory = win->extent,
     };
     const struct weft_coll coll = {
         .comm = win->comm,
@@ -157,8 +183,10 @@ static enum weft_rc exchange(struct weft_win *win, const char *call, enum weft_r
         .send = {.buffer = &part, .type = byte, .count = sizeof(part)},
         .recv = {.buffer = win->parts, .type = byte, .count = sizeof(part)},
     };
-    enum weft_rc rc = weft_coll_run(&coll);
+    enum weft_rc rc;
 
+    weft_near_prepare(win, &part);
+    rc = weft_coll_run(&coll);
     for (int r = 0; r < win->comm->size && rc == WEFT_OK; r++) {
         rc = (enum weft_rc)win->parts[r].rc;
     }
@@ -172,6 +200,7 @@ static void give(struct weft_win *win)
 
     weft_lock();
     weft_win_unregister(win);
+    weft_near_close(win);
     free_memory(win);
     weft_win_give(win);
     weft_engine_leave();
@@ -196,6 +225,9 @@ static enum weft_rc make_with(const struct weft_win_ask *ask, struct weft_comm *
     rc = exchange(win, ask->call, rc);
     if (rc == WEFT_OK && win->flavor == MPI_WIN_FLAVOR_SHARED) {
         rc = share_memory(win, ask->call);
+    }
+    if (rc == WEFT_OK) {
+        rc = weft_near_open(win, ask->call);
     }
     if (rc != WEFT_OK) {
         give(win);

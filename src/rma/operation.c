@@ -2,8 +2,9 @@
 
 #include "engine/engine.h"
 #include "p2p/p2p.h"
-#include "rma/lock.h"
+#include "rma/direct.h"
 #include "rma/send.h"
+#include "rma/sync.h"
 #include "rma/wait.h"
 
 #include <string.h>
@@ -294,7 +295,7 @@ static struct operation *take(struct weft_win *win, struct weft_target *target,
     keep_type(o->call.where.type);
     target->pending++;
     target->is_dirty |= call->kind != WEFT_RMA_GET;
-    win->epoch.is_used |= win->epoch.is_fence;
+    win->has_messages = true;
     return o;
 }
 
@@ -312,17 +313,24 @@ static enum weft_rc take_request(struct weft_win *win, struct weft_request **out
     return rc;
 }
 
-static enum weft_rc start(struct weft_win *win, const struct weft_rma_call *call,
-                          struct weft_request **request)
+static enum weft_rc run_directly(struct weft_win *win, const struct weft_near *near,
+                                 const struct weft_rma_call *call)
 {
-    struct weft_target *target;
-    struct operation *o;
-    enum weft_rc rc = weft_win_target(win, call->target, &target);
+    enum weft_rc rc;
 
-    if (rc == WEFT_OK) {
-        rc = weft_rma_lock_for(win, target, call->name);
-    }
-    if (rc == WEFT_OK && request != NULL) {
+    weft_unlock();
+    rc = weft_direct_run(win, near, call);
+    weft_lock();
+    return rc;
+}
+
+static enum weft_rc send(struct weft_win *win, struct weft_target *target,
+                         const struct weft_rma_call *call, struct weft_request **request)
+{
+    struct operation *o;
+    enum weft_rc rc = WEFT_OK;
+
+    if (request != NULL) {
         rc = take_request(win, request);
     }
     if (rc != WEFT_OK) {
@@ -341,6 +349,27 @@ static enum weft_rc start(struct weft_win *win, const struct weft_rma_call *call
         weft_request_hand_out(*request);
     }
     return WEFT_OK;
+}
+
+static enum weft_rc start(struct weft_win *win, const struct weft_rma_call *call,
+                          struct weft_request **request)
+{
+    const struct weft_near *near;
+    struct weft_target *target;
+    enum weft_rc rc = weft_win_target(win, call->target, &target);
+
+    if (rc == WEFT_OK) {
+        rc = weft_rma_enter(win, target, call->name);
+    }
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    if (win->epoch.is_fence) {
+        win->epoch.is_used = true;
+    }
+    near = weft_near_meet(win, call->target);
+    return near != NULL && weft_near_is_reached(near) ? run_directly(win, near, call)
+                                                      : send(win, target, call, request);
 }
 
 enum weft_rc weft_rma_start(struct weft_win *win, const struct weft_rma_call *call,

@@ -10,29 +10,15 @@
 #ifndef WEFT_RMA_OPERATION_H
 #define WEFT_RMA_OPERATION_H
 
-#include "rma/runs.h"
+#include "rma/call.h"
 #include "rma/win.h"
-#include "transfer/data.h"
-
-/* What the user wants; checked in bindings/. */
-struct weft_rma_call {
-    const char *name; /* of the MPI function */
-    enum weft_rma_kind kind;
-    struct weft_data origin;           /* what goes there */
-    struct weft_data compare;          /* of a compare and swap */
-    struct weft_data result;           /* where what comes back goes */
-    struct weft_where where;           /* `at` in bytes from the target's base */
-    const struct weft_datatype *basic; /* of an accumulate's elements, or NULL */
-    MPI_Op op;
-    uint64_t bytes; /* that move */
-    int target;
-};
 
 void weft_operations_open(void);
 
 /*
  * Takes the lock. Starts an operation in an epoch that allows it. If `request` is not
- * NULL, *request gets a request that is complete when the buffers are the user's again.
+ * NULL, *request gets a request that is complete when the buffers are the user's again;
+ * it stays as it was if they are when the call returns.
  */
 WEFT_MUST_CHECK enum weft_rc weft_rma_start(struct weft_win *win,
                                             const struct weft_rma_call *call,

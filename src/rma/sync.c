@@ -3,6 +3,8 @@
 #include "coll/coll.h"
 #include "engine/engine.h"
 #include "rma/flush.h"
+#include "rma/lock.h"
+#include "rma/near.h"
 #include "rma/send.h"
 #include "rma/wait.h"
 
@@ -51,13 +53,112 @@ static enum weft_rc each(struct weft_win *win, const struct weft_group *group,
     return rc;
 }
 
+/* ---- near members: flags in words (words.h) ---- */
+
+/* With the lock, which it drops meanwhile. */
+static enum weft_rc wait_for(struct weft_near_wait *wait)
+{
+    enum weft_rc rc;
+
+    weft_unlock();
+    rc = weft_near_wait(wait);
+    weft_lock();
+    return rc;
+}
+
+static bool has_failed(uint64_t process)
+{
+    const struct weft_peer *peer = weft_peer_find(process);
+
+    return peer != NULL && peer->is_failed;
+}
+
+static bool has_failed_there(const struct weft_near_wait *wait)
+{
+    return has_failed(weft_comm_process(wait->win->comm, wait->rank));
+}
+
+static bool is_bit_set(const struct weft_near_wait *wait)
+{
+    return (atomic_load_explicit(wait->word, memory_order_acquire) & wait->value) != 0;
+}
+
+/* Has this member posted its window to us? */
+static struct weft_near_wait wait_of_post(struct weft_win *win,
+                                          const struct weft_near *near, const char *call)
+{
+    return (struct weft_near_wait){
+        .win = win,
+        .words = win->own_words,
+        .word = weft_words_post(win->own_words, near->number),
+        .is_so = is_bit_set,
+        .is_vain = has_failed_there,
+        .value = weft_words_bit(near->number),
+        .rank = near->rank,
+        .call = call,
+    };
+}
+
+static bool are_complete(const struct weft_near_wait *wait)
+{
+    return (int32_t)(atomic_load_explicit(wait->word, memory_order_acquire) -
+                     wait->value) >= 0;
+}
+
+/* Has one of those to whom the window is posted failed? */
+static bool has_failed_origin(const struct weft_near_wait *wait)
+{
+    const struct weft_group *posted = wait->win->posted;
+
+    for (int i = 0; i < posted->size; i++) {
+        if (has_failed(weft_group_process(posted, i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint32_t count_near_origins(struct weft_win *win)
+{
+    uint32_t n = 0;
+
+    for (int i = 0; i < win->posted->size; i++) {
+        const uint64_t process = weft_group_process(win->posted, i);
+
+        n += weft_near_meet(win, weft_group_rank_of(win->comm->group, process)) != NULL;
+    }
+    return n;
+}
+
+static struct weft_near_wait wait_of_completes(struct weft_win *win, const char *call)
+{
+    return (struct weft_near_wait){
+        .win = win,
+        .words = win->own_words,
+        .word = &win->own_words->completes,
+        .is_so = are_complete,
+        .is_vain = has_failed_origin,
+        .value = count_near_origins(win),
+        .rank = MPI_ANY_SOURCE,
+        .call = call,
+    };
+}
+
 /* ---- exposure ---- */
 
 static enum weft_rc tell_posted(struct weft_win *win, struct weft_target *target,
                                 const char *call)
 {
+    const struct weft_near *near = weft_near_meet(win, (int)target->rank);
+
     (void)call;
-    weft_rma_sync(win, target->peer, WEFT_RMA_POST, 0);
+    if (near == NULL) {
+        weft_rma_sync(win, target->peer, WEFT_RMA_POST, 0);
+    } else {
+        atomic_fetch_or_explicit(weft_words_post(near->words, win->near_number),
+                                 weft_words_bit(win->near_number), memory_order_seq_cst);
+        weft_words_changed(near->words);
+    }
     return WEFT_OK;
 }
 
@@ -87,6 +188,9 @@ static bool has_completed(const void *what)
 static enum weft_rc await_complete(struct weft_win *win, struct weft_target *target,
                                    const char *call)
 {
+    if (weft_near_meet(win, (int)target->rank) != NULL) {
+        return WEFT_OK; /* counted with all that are near */
+    }
     weft_rma_wait(win, has_completed, target, call, (int)target->rank);
     if (target->completes == 0) {
         return WEFT_ERR_PROC_FAILED;
@@ -95,11 +199,29 @@ static enum weft_rc await_complete(struct weft_win *win, struct weft_target *tar
     return WEFT_OK;
 }
 
+static enum weft_rc await_near_completes(struct weft_win *win, const char *call)
+{
+    struct weft_near_wait wait;
+    enum weft_rc rc;
+
+    if (win->own_words == NULL) {
+        return WEFT_OK;
+    }
+    wait = wait_of_completes(win, call);
+    rc = wait_for(&wait);
+    if (rc == WEFT_OK) {
+        atomic_fetch_sub_explicit(wait.word, wait.value, memory_order_seq_cst);
+    }
+    return rc;
+}
+
 /* With the lock: all have completed, or have failed. */
 static enum weft_rc end_exposure(struct weft_win *win, const char *call)
 {
-    const enum weft_rc rc = each(win, win->posted, await_complete, call);
+    enum weft_rc rc = await_near_completes(win, call);
+    const enum weft_rc others = each(win, win->posted, await_complete, call);
 
+    rc = rc == WEFT_OK ? others : rc;
     weft_group_release(win->posted);
     win->posted = NULL;
     win->epoch.is_posted = false;
@@ -120,9 +242,22 @@ enum weft_rc weft_rma_wait_epoch(struct weft_win *win, const char *call)
 static enum weft_rc look_for_complete(struct weft_win *win, struct weft_target *target,
                                       const char *call)
 {
-    (void)win;
     (void)call;
-    return has_completed(target) ? WEFT_OK : WEFT_AGAIN;
+    return weft_near_meet(win, (int)target->rank) != NULL || has_completed(target)
+               ? WEFT_OK
+               : WEFT_AGAIN;
+}
+
+static enum weft_rc look_for_completes(struct weft_win *win, const char *call)
+{
+    if (win->own_words != NULL) {
+        const struct weft_near_wait wait = wait_of_completes(win, call);
+
+        if (!are_complete(&wait) && !has_failed_origin(&wait)) {
+            return WEFT_AGAIN;
+        }
+    }
+    return each(win, win->posted, look_for_complete, call);
 }
 
 enum weft_rc weft_rma_test_epoch(struct weft_win *win, bool *is_over, const char *call)
@@ -131,7 +266,7 @@ enum weft_rc weft_rma_test_epoch(struct weft_win *win, bool *is_over, const char
 
     weft_lock();
     weft_engine_poll_as_thread(call);
-    rc = each(win, win->posted, look_for_complete, call);
+    rc = look_for_completes(win, call);
     *is_over = rc == WEFT_OK;
     if (rc == WEFT_OK) {
         rc = end_exposure(win, call);
@@ -153,24 +288,84 @@ static bool has_posted(const void *what)
 static enum weft_rc await_post(struct weft_win *win, struct weft_target *target,
                                const char *call)
 {
-    weft_rma_wait(win, has_posted, target, call, (int)target->rank);
-    if (target->posts == 0) {
-        return WEFT_ERR_PROC_FAILED;
+    const struct weft_near *near = weft_near_meet(win, (int)target->rank);
+    enum weft_rc rc;
+
+    if (target->is_posted) {
+        return WEFT_OK;
     }
-    target->posts--;
+    if (near != NULL) {
+        struct weft_near_wait wait = wait_of_post(win, near, call);
+
+        rc = wait_for(&wait);
+    } else {
+        weft_rma_wait(win, has_posted, target, call, (int)target->rank);
+        rc = target->posts > 0 ? WEFT_OK : WEFT_ERR_PROC_FAILED;
+    }
+    target->is_posted = rc == WEFT_OK;
+    return rc;
+}
+
+/* The post that this epoch has waited for counts no longer. */
+static void use_post(struct weft_win *win, struct weft_target *target)
+{
+    const struct weft_near *near = weft_near_meet(win, (int)target->rank);
+
+    if (near != NULL) {
+        atomic_fetch_and_explicit(weft_words_post(win->own_words, near->number),
+                                  ~weft_words_bit(near->number), memory_order_seq_cst);
+    } else {
+        target->posts--;
+    }
+}
+
+enum weft_rc weft_rma_enter(struct weft_win *win, struct weft_target *target,
+                            const char *call)
+{
+    enum weft_rc rc = WEFT_OK;
+    struct weft_near *near;
+
+    if (!win->epoch.is_started) {
+        return weft_rma_lock_for(win, target, call);
+    }
+    rc = await_post(win, target, call);
+    near = weft_near_meet(win, (int)target->rank);
+    if (rc == WEFT_OK && near != NULL) {
+        atomic_fetch_or_explicit(&near->access, WEFT_NEAR_STARTED, memory_order_relaxed);
+    }
+    return rc;
+}
+
+static enum weft_rc expect_post(struct weft_win *win, struct weft_target *target,
+                                const char *call)
+{
+    (void)win;
+    (void)call;
+    target->is_posted = false;
+    return WEFT_OK;
+}
+
+static enum weft_rc expect_nothing(struct weft_win *win, struct weft_target *target,
+                                   const char *call)
+{
+    (void)win;
+    (void)call;
+    target->is_posted = true;
     return WEFT_OK;
 }
 
 enum weft_rc weft_rma_start_epoch(struct weft_win *win, struct weft_group *group,
-                                  int assertion, const char *call)
+                                  int assertion)
 {
+    const bool is_unchecked = (assertion & MPI_MODE_NOCHECK) != 0;
     enum weft_rc rc;
 
     weft_lock();
-    rc = each(win, group, (assertion & MPI_MODE_NOCHECK) != 0 ? NULL : await_post, call);
+    rc = each(win, group, is_unchecked ? expect_nothing : expect_post, NULL);
     if (rc == WEFT_OK) {
         win->started = weft_group_use(group);
         win->epoch.is_started = true;
+        win->epoch.is_unchecked = is_unchecked;
         weft_epoch_leave_fence(&win->epoch);
     }
     weft_engine_leave();
@@ -178,14 +373,35 @@ enum weft_rc weft_rma_start_epoch(struct weft_win *win, struct weft_group *group
     return rc;
 }
 
+static void tell_complete(struct weft_win *win, struct weft_target *target)
+{
+    struct weft_near *near = weft_near_meet(win, (int)target->rank);
+
+    if (near == NULL) {
+        weft_rma_sync(win, target->peer, WEFT_RMA_COMPLETE, 0);
+        return;
+    }
+    atomic_fetch_and_explicit(&near->access, ~(uint32_t)WEFT_NEAR_STARTED,
+                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&near->words->completes, 1, memory_order_seq_cst);
+    weft_words_changed(near->words);
+}
+
+/* A member that is near is told by its words, so what went by messages is there first. */
 static enum weft_rc complete_one(struct weft_win *win, struct weft_target *target,
                                  const char *call)
 {
-    const enum weft_rc rc = weft_target_wait_local(win, target, call);
+    enum weft_rc rc = await_post(win, target, call);
+    const bool is_near = weft_near_meet(win, (int)target->rank) != NULL;
+    const enum weft_rc done = is_near ? weft_target_flush(win, target, call)
+                                      : weft_target_wait_local(win, target, call);
 
-    weft_rma_sync(win, target->peer, WEFT_RMA_COMPLETE, 0);
+    if (rc == WEFT_OK && !win->epoch.is_unchecked) {
+        use_post(win, target);
+    }
+    tell_complete(win, target);
     target->is_dirty = false;
-    return rc;
+    return rc == WEFT_OK ? done : rc;
 }
 
 enum weft_rc weft_rma_complete(struct weft_win *win, const char *call)

@@ -17,6 +17,7 @@
 #include "rma/runs.h"
 #include "rma/send.h"
 #include "rma/sync.h"
+#include "rma/update.h"
 #include "rma/wait.h"
 
 #include <string.h>
@@ -231,8 +232,12 @@ static void on_operation(void *owner, struct weft_peer *from,
         refuse(&a);
     } else if (a.packet.kind == WEFT_RMA_PUT) {
         copy_in(&a, a.data);
-    } else {
+    } else if (a.packet.kind == WEFT_RMA_GET || a.win->own_words == NULL) {
         apply(&a);
+    } else {
+        weft_update_begin(a.win, a.win->own_words);
+        apply(&a);
+        weft_update_end(a.win->own_words);
     }
 }
 

@@ -15,6 +15,9 @@
  *   flush.c      until operations are complete
  *   sync.c       fence, and post, start, complete, wait
  *   lock.c       locks; queue.c is the queue that each target has
+ *   near.c       members on this node, and their memory; words.h is what they share
+ *   direct.c     operations on members whose memory is reached from here
+ *   ticket.c     locks by words; update.c: one accumulate at a time
  *   send.c       packets out
  *   wait.c       waiting
  *   failed.c     what becomes of a window when a member has failed
@@ -42,6 +45,8 @@ struct weft_win_part {
     uint64_t unit; /* bytes for a displacement of 1 */
     int32_t rc;    /* of its part of the creation, enum weft_rc */
     uint32_t zero;
+    struct weft_extent memory; /* of the segment's heap that it is in; or of 0 bytes */
+    struct weft_extent board;  /* of its node (near.h), if it is the first there */
 };
 
 /* What the user has said about a window, and what MPI_Win_get_info() returns. */
@@ -67,6 +72,8 @@ struct weft_target {
     bool is_unchecked; /* of the two: without a lock */
     bool is_granted;
     bool is_asked;     /* a lock, which is not granted yet */
+    bool is_exclusive; /* the lock that it has given */
+    bool is_posted;    /* of the start: it has posted, or nobody asks */
     uint32_t asked;    /* flushes sent, and answered */
     uint32_t answered; /* of them */
     uint32_t posts;    /* of its post calls: those that no start has used yet */
@@ -76,6 +83,8 @@ struct weft_target {
 };
 
 struct weft_region; /* regions.c */
+struct weft_near;   /* near.h */
+struct weft_win_words;
 struct weft_rma_wait;
 
 struct weft_win {
@@ -102,6 +111,16 @@ struct weft_win {
     struct weft_lock_queue locks; /* of our own memory */
     struct weft_region *regions;
     struct weft_rma_wait *waits;
+    bool has_messages; /* operations have gone by messages since the last flush of all */
+    /* Members on this node (near.h); all of this is fixed when the window is made. */
+    _Atomic(struct weft_near *) *near; /* by rank, or NULL */
+    uint32_t near_count;               /* of the array; 0: there is no board */
+    uint32_t near_members;             /* on this node */
+    uint32_t near_number;              /* ours among them */
+    bool is_whole;                     /* all members are on this node, with a board */
+    bool is_board_ours;
+    char *board;
+    struct weft_win_words *own_words; /* NULL: there is no board */
 };
 
 /* For weft_rma_open(). */

@@ -1,0 +1,24 @@
+/*
+ * call.h - a one-sided operation as the program has called it.
+ */
+#ifndef WEFT_RMA_CALL_H
+#define WEFT_RMA_CALL_H
+
+#include "rma/runs.h"
+#include "transfer/data.h"
+
+/* What the user wants; checked in bindings/. */
+struct weft_rma_call {
+    const char *name; /* of the MPI function */
+    enum weft_rma_kind kind;
+    struct weft_data origin;           /* what goes there */
+    struct weft_data compare;          /* of a compare and swap */
+    struct weft_data result;           /* where what comes back goes */
+    struct weft_where where;           /* `at` in bytes from the target's base */
+    const struct weft_datatype *basic; /* of an accumulate's elements, or NULL */
+    MPI_Op op;
+    uint64_t bytes; /* that move */
+    int target;
+};
+
+#endif

@@ -1,0 +1,285 @@
+#include "rma/near.h"
+
+#include "base/settings.h"
+#include "base/wait.h"
+#include "coll/coll.h"
+#include "engine/engine.h"
+#include "engine/lock.h"
+#include "p2p/p2p.h"
+
+#include <stdlib.h>
+
+static struct weft_near_wait *all_waiting;
+
+void weft_near_reset(void)
+{
+    all_waiting = NULL;
+}
+
+/* ---- who is near ---- */
+
+static uint32_t node_of(const struct weft_comm *comm, int rank)
+{
+    const struct weft_location *map = weft_segment_map(&weft_engine.job->segment);
+
+    return map[weft_engine_rank(weft_comm_process(comm, rank))].node;
+}
+
+static bool is_near(const struct weft_comm *comm, int rank)
+{
+    return node_of(comm, rank) == node_of(comm, comm->rank);
+}
+
+/* How many members on this node have a lower rank than this one. */
+static uint32_t count_near(const struct weft_comm *comm, int end)
+{
+    uint32_t n = 0;
+
+    for (int r = 0; r < end; r++) {
+        n += is_near(comm, r) ? 1 : 0;
+    }
+    return n;
+}
+
+static int first_near(const struct weft_comm *comm)
+{
+    int rank = 0;
+
+    while (!is_near(comm, rank)) {
+        rank++;
+    }
+    return rank;
+}
+
+bool weft_near_is_wanted(void)
+{
+    bool is_node_local = false;
+
+    for (int i = 0; i < weft_engine.list_count; i++) {
+        is_node_local |= weft_engine.list[i].ops->is_node_local;
+    }
+    return is_node_local && weft_setting(WEFT_SET_RMA) == WEFT_RMA_AUTO;
+}
+
+static int rank_of_number(const struct weft_comm *comm, uint32_t number)
+{
+    int rank = first_near(comm);
+
+    while (number > 0) {
+        number -= is_near(comm, ++rank) ? 1 : 0;
+    }
+    return rank;
+}
+
+bool weft_near_has_failed(const struct weft_win *win, uint32_t number)
+{
+    const int rank = rank_of_number(win->comm, number);
+    uint32_t local;
+
+    return weft_node_has(&weft_engine.node, weft_comm_process(win->comm, rank), &local) &&
+           weft_segment_why_lost(&weft_engine.job->segment, local) != NULL;
+}
+
+/* ---- the board ---- */
+
+static struct weft_win_words *words_of(const struct weft_win *win, uint32_t number)
+{
+    return (struct weft_win_words *)(win->board +
+                                     number * weft_words_bytes(win->near_members));
+}
+
+void weft_near_prepare(struct weft_win *win, struct weft_win_part *mine)
+{
+    const uint32_t members = count_near(win->comm, win->comm->size);
+
+    win->near_members = members;
+    win->is_whole = members == (uint32_t)win->comm->size;
+    if (!weft_near_is_wanted() || first_near(win->comm) != win->comm->rank) {
+        return;
+    }
+    weft_lock();
+    if (weft_heap_take(&weft_engine.node, members * weft_words_bytes(members),
+                       &mine->board) != WEFT_OK) {
+        mine->board = (struct weft_extent){0};
+    }
+    win->is_board_ours = mine->board.bytes > 0;
+    weft_unlock();
+}
+
+static bool map_board(struct weft_win *win)
+{
+    const struct weft_extent extent = win->parts[first_near(win->comm)].board;
+
+    if (!weft_near_is_wanted() || extent.bytes == 0) {
+        return false;
+    }
+    win->near = calloc((size_t)win->comm->size, sizeof(*win->near));
+    if (win->near == NULL) {
+        return false;
+    }
+    weft_lock();
+    win->board = weft_heap_map(&weft_engine.node, extent);
+    weft_unlock();
+    return win->board != NULL;
+}
+
+/* Without a board no member is near. */
+static void do_without(struct weft_win *win)
+{
+    weft_lock();
+    weft_near_close(win);
+    weft_unlock();
+}
+
+enum weft_rc weft_near_open(struct weft_win *win, const char *call)
+{
+    const int is_missing = map_board(win) ? 0 : 1;
+    int missing = 0;
+    const enum weft_rc rc = weft_coll_sum(win->comm, call, &is_missing, &missing, 1);
+
+    if (rc != WEFT_OK || missing > 0) {
+        do_without(win);
+        return rc;
+    }
+    win->near_count = (uint32_t)win->comm->size;
+    win->near_number = count_near(win->comm, win->comm->rank);
+    win->own_words = words_of(win, win->near_number);
+    return WEFT_OK;
+}
+
+void weft_near_close(struct weft_win *win)
+{
+    weft_assert_locked();
+    for (uint32_t r = 0; r < win->near_count; r++) {
+        struct weft_near *near = weft_near_find(win, (int)r);
+
+        if (near != NULL && near->extent.bytes > 0) {
+            weft_heap_unmap(near->memory, near->extent);
+        }
+        free(near);
+    }
+    if (win->board != NULL) {
+        weft_heap_unmap(win->board, win->parts[first_near(win->comm)].board);
+    }
+    if (win->is_board_ours) {
+        weft_heap_give(&weft_engine.node, win->parts[win->comm->rank].board);
+    }
+    free(win->near);
+    win->near = NULL;
+    win->near_count = 0;
+    win->board = NULL;
+    win->own_words = NULL;
+    win->is_board_ours = false;
+    win->is_whole = false;
+}
+
+/* ---- one member ---- */
+
+/* How its memory is reached, or not at all. */
+static void find_memory(struct weft_win *win, struct weft_near *near)
+{
+    const struct weft_win_part *part = &win->parts[near->rank];
+    struct weft_peer *peer;
+
+    if (win->flavor == MPI_WIN_FLAVOR_DYNAMIC) {
+        return; /* only the member knows what is attached */
+    }
+    if (near->rank == win->comm->rank) {
+        near->memory = win->base;
+    } else if (win->flavor == MPI_WIN_FLAVOR_SHARED) {
+        near->memory = (char *)(uintptr_t)part->base;
+    } else if (part->memory.bytes > 0) {
+        near->memory = weft_heap_map(&weft_engine.node, part->memory);
+        near->extent = near->memory != NULL ? part->memory : near->extent;
+    }
+    if (near->memory != NULL) {
+        near->size = part->size;
+    } else if (weft_p2p_reach(weft_comm_process(win->comm, near->rank), &peer) ==
+                   WEFT_OK &&
+               peer->path != NULL && peer->path->packets->is_node_local &&
+               weft_path_memory(peer->path) != NULL) {
+        near->path = peer->path;
+    }
+}
+
+struct weft_near *weft_near_meet(struct weft_win *win, int rank)
+{
+    struct weft_near *near = weft_near_find(win, rank);
+
+    weft_assert_locked();
+    if (near != NULL || win->near_count == 0 || !is_near(win->comm, rank)) {
+        return near;
+    }
+    near = calloc(1, sizeof(*near));
+    if (near == NULL) {
+        return NULL;
+    }
+    near->rank = rank;
+    near->number = count_near(win->comm, rank);
+    near->unit = win->parts[rank].unit;
+    near->base = win->parts[rank].base;
+    near->words = words_of(win, near->number);
+    find_memory(win, near);
+    /* Release pairs with the acquire in weft_near_find(). */
+    atomic_store_explicit(&win->near[rank], near, memory_order_release);
+    return near;
+}
+
+/* ---- waiting ---- */
+
+static enum weft_rc wait_long(struct weft_near_wait *wait)
+{
+    struct weft_win_words *words = wait->words;
+    const struct weft_wait_reason why = {
+        wait->call, wait->win->name != NULL ? wait->win->name : "a window", wait->rank,
+        MPI_ANY_TAG, 0};
+    enum weft_rc rc = WEFT_AGAIN;
+
+    weft_lock();
+    atomic_fetch_add_explicit(&words->waiters, 1, memory_order_seq_cst);
+    wait->next = all_waiting;
+    all_waiting = wait;
+    while (rc == WEFT_AGAIN) {
+        const uint32_t seen = atomic_load_explicit(&words->bell, memory_order_seq_cst);
+
+        if (wait->is_so(wait)) {
+            rc = WEFT_OK;
+        } else if (wait->is_vain(wait)) {
+            rc = WEFT_ERR_PROC_FAILED;
+        } else {
+            weft_engine_wait_word(&words->bell, seen, &words->sleepers, &why);
+        }
+    }
+    for (struct weft_near_wait **at = &all_waiting; *at != NULL; at = &(*at)->next) {
+        if (*at == wait) {
+            *at = wait->next;
+            break;
+        }
+    }
+    atomic_fetch_sub_explicit(&words->waiters, 1, memory_order_seq_cst);
+    weft_engine_leave();
+    weft_unlock();
+    return rc;
+}
+
+enum weft_rc weft_near_wait(struct weft_near_wait *wait)
+{
+    uint32_t seen;
+
+    weft_assert_unlocked();
+    do {
+        seen = atomic_load_explicit(wait->word, memory_order_acquire);
+        if (wait->is_so(wait)) {
+            return WEFT_OK;
+        }
+    } while (weft_wait_briefly(wait->word, seen));
+    return wait_long(wait);
+}
+
+void weft_near_fail_members(void)
+{
+    weft_assert_locked();
+    for (struct weft_near_wait *wait = all_waiting; wait != NULL; wait = wait->next) {
+        weft_words_ring(wait->words);
+    }
+}

@@ -1,0 +1,95 @@
+/*
+ * near.h - members of a window that are on this node: their words, and their memory where
+ * this process reaches it.
+ *
+ * The first member of each node takes an extent with the words of all members there (the
+ * board), and all of them map it when the window is made. If one of all members cannot,
+ * or does not want to (WEFT_RMA), the window has no boards, and everything goes by
+ * messages.
+ *
+ * Memory that the library has allocated is an extent of its owner and is mapped here when
+ * it is used for the first time. Memory of the user is read and written by single copy,
+ * if the kernel allows it. Where neither works, operations go by messages.
+ *
+ * Threads. What is found here is made once, with the lock, and does not change, but for
+ * `access`; so it is read without the lock.
+ */
+#ifndef WEFT_RMA_NEAR_H
+#define WEFT_RMA_NEAR_H
+
+#include "rma/win.h"
+#include "rma/words.h"
+
+enum weft_near_access {
+    WEFT_NEAR_LOCKED = 1 << 0,  /* MPI_Win_lock, or MPI_Win_lock_all with the lock */
+    WEFT_NEAR_STARTED = 1 << 1, /* MPI_Win_start, and the member has posted */
+};
+
+struct weft_near {
+    char *memory;  /* the member's, in our address space; NULL: not mapped */
+    uint64_t size; /* of it; 0: not mapped */
+    uint64_t unit;
+    _Atomic uint32_t access; /* enum weft_near_access: epochs that are open */
+    uint32_t number;
+    struct weft_win_words *words;
+    struct weft_path
+        *path;     /* by which its memory is copied, if it is not mapped; or NULL */
+    uint64_t base; /* of its memory, in its address space */
+    struct weft_extent extent; /* that is mapped */
+    int rank;
+};
+
+/* When a window is made, by all members, without the lock: takes the board, before the
+ * members know of each other; maps it, afterwards. */
+void weft_near_prepare(struct weft_win *win, struct weft_win_part *mine);
+WEFT_MUST_CHECK enum weft_rc weft_near_open(struct weft_win *win, const char *call);
+
+/* With the lock: unmaps everything, and gives the board back. */
+void weft_near_close(struct weft_win *win);
+
+/* May members of this job reach each other's memory at all? */
+bool weft_near_is_wanted(void);
+
+/* What is known of a member, or NULL: it is not near, or nobody has asked for it yet. */
+static inline struct weft_near *weft_near_find(const struct weft_win *win, int rank)
+{
+    return weft_likely((uint32_t)rank < win->near_count)
+               ? atomic_load_explicit(&win->near[rank], memory_order_acquire)
+               : NULL;
+}
+
+/* With the lock: the same, and asks. NULL: the member is not near. */
+struct weft_near *weft_near_meet(struct weft_win *win, int rank);
+
+/* Can operations go straight to its memory? */
+static inline bool weft_near_is_reached(const struct weft_near *near)
+{
+    return near->memory != NULL || near->path != NULL;
+}
+
+/* Has the member with this number failed? Without or with the lock. */
+bool weft_near_has_failed(const struct weft_win *win, uint32_t number);
+
+/*
+ * Without the lock: returns when is_so(), which may become true when the words change;
+ * `word` is the one of them that is looked at first. WEFT_ERR_PROC_FAILED: of the members
+ * for which it waits, one has failed.
+ */
+struct weft_near_wait {
+    struct weft_win *win;
+    struct weft_win_words *words;
+    _Atomic uint32_t *word;
+    bool (*is_so)(const struct weft_near_wait *wait);
+    bool (*is_vain)(const struct weft_near_wait *wait);
+    uint32_t value; /* for is_so() */
+    int rank;       /* for which it waits, to explain a hang */
+    const char *call;
+    struct weft_near_wait *next; /* with the lock: of those that wait for long */
+};
+WEFT_MUST_CHECK enum weft_rc weft_near_wait(struct weft_near_wait *wait);
+
+/* With the lock: members have failed, so all who wait look again. */
+void weft_near_fail_members(void);
+void weft_near_reset(void);
+
+#endif

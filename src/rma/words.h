@@ -1,0 +1,101 @@
+/*
+ * words.h - what the members of a window on one node share about each of them: the lock
+ * of its memory, who accumulates into it, and the flags of epochs. The words lie in an
+ * extent of the segment's heap (near.h) and are zero at first. A member is named here by
+ * its number: how many members on its node have a lower rank.
+ *
+ * The lock is a queue of tickets. Whoever asks takes the next ticket, one fetch-and-add,
+ * so nobody starves. A reader goes when all writers before it have left, a writer when
+ * all before it have left:
+ *
+ *   ask        ticket = next++; wait until readers == ticket, or writers == ticket
+ *   has read   readers++ as soon as it may read, so that the next reader goes too;
+ *              writers++ when it leaves
+ *   has written  readers++ and writers++ when it leaves
+ *
+ * A member sets its bit in `involved` before it takes a ticket and clears it after it has
+ * left. So whoever waits in vain finds out that one who has the lock, or was before him
+ * in the queue, has failed.
+ *
+ * Order. Every change of `readers`, `writers`, `completes` and `posts` is a
+ * read-modify-write in sequential order: what a member has written before it is there for
+ * the one who sees the change, with an acquire load. `updater` is taken with acquire and
+ * given back with release.
+ *
+ * Waiting. Whoever waits for long adds itself to `waiters`, reads `bell` and looks once
+ * more; it sleeps while `bell` stays. Whoever has changed a word looks at `waiters`, and
+ * changes `bell` if it is not 0. All four are sequentially consistent, so one of both
+ * sees the other.
+ */
+#ifndef WEFT_RMA_WORDS_H
+#define WEFT_RMA_WORDS_H
+
+#include "base/rc.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { WEFT_WORDS_ALIGNMENT = 64, WEFT_WORDS_BITS = 32 };
+
+struct weft_win_words {
+    _Alignas(WEFT_WORDS_ALIGNMENT) _Atomic uint32_t next;
+    _Atomic uint32_t readers;
+    _Atomic uint32_t writers;
+    _Atomic uint32_t completes; /* MPI_Win_complete of members that wait counts off */
+    _Atomic uint32_t waiters;
+    _Atomic uint32_t bell;
+    _Atomic uint32_t sleepers; /* on the bell (base/wait.h) */
+    _Alignas(WEFT_WORDS_ALIGNMENT) _Atomic uint32_t updater; /* number + 1, or 0 */
+    _Alignas(WEFT_WORDS_ALIGNMENT) _Atomic uint32_t bits[];  /* posts, then involved */
+};
+_Static_assert(sizeof(struct weft_win_words) == 2 * WEFT_WORDS_ALIGNMENT,
+               "a line for the lock, one for updates");
+
+/* Words for the bits of so many members. */
+static inline size_t weft_words_length(uint32_t members)
+{
+    return (members + WEFT_WORDS_BITS - 1) / WEFT_WORDS_BITS;
+}
+
+/* Bytes of the words of one of so many members. */
+static inline size_t weft_words_bytes(uint32_t members)
+{
+    const size_t bits = 2 * weft_words_length(members) * sizeof(uint32_t);
+
+    return sizeof(struct weft_win_words) + (bits + WEFT_WORDS_ALIGNMENT - 1) /
+                                               WEFT_WORDS_ALIGNMENT *
+                                               WEFT_WORDS_ALIGNMENT;
+}
+
+/* The member with this number has posted its window to the owner of the words. */
+static inline _Atomic uint32_t *weft_words_post(struct weft_win_words *words,
+                                                uint32_t number)
+{
+    return &words->bits[number / WEFT_WORDS_BITS];
+}
+
+/* The member with this number has the lock, or waits for it. */
+static inline _Atomic uint32_t *weft_words_involved(struct weft_win_words *words,
+                                                    uint32_t members, uint32_t number)
+{
+    return &words->bits[weft_words_length(members) + number / WEFT_WORDS_BITS];
+}
+
+static inline uint32_t weft_words_bit(uint32_t number)
+{
+    return 1u << number % WEFT_WORDS_BITS;
+}
+
+/* After a change of a word: wakes whoever waits. */
+void weft_words_ring(struct weft_win_words *words);
+
+static inline void weft_words_changed(struct weft_win_words *words)
+{
+    if (weft_unlikely(atomic_load_explicit(&words->waiters, memory_order_seq_cst) != 0)) {
+        weft_words_ring(words);
+    }
+}
+
+#endif

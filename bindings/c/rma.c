@@ -5,6 +5,9 @@
 
 #include "rma.h"
 
+#include "check/p2p.h"
+#include "rma/fast.h"
+
 #include "engine/lock.h"
 
 /* The request of an operation that is over when it is called. */
@@ -38,11 +41,48 @@ int weft_rma_checked(const struct weft_rma_args *args, MPI_Request *request)
     return weft_raise_win_rc(win, rc, args->function);
 }
 
+int weft_rma_noted(const struct weft_rma_args *args, enum weft_call_number call,
+                   const void *site)
+{
+    int err;
+
+    weft_record_plain(call, site);
+    err = weft_rma_checked(args, NULL);
+    weft_record_end();
+    return err;
+}
+
+/*
+ * The short way (rma/fast.h): where the target's block lies, if it and the origin's have
+ * the same type and length. NULL: there is none for this call.
+ */
+static inline char *place(const void *origin, MPI_Count origin_count, MPI_Datatype type,
+                          int rank, MPI_Aint disp, MPI_Count target_count,
+                          MPI_Datatype target_type, MPI_Win handle, uint32_t *bytes)
+{
+    const struct weft_near *near;
+    struct weft_win *win = weft_win_from_handle(handle);
+
+    return weft_likely(win != NULL && type == target_type &&
+                       origin_count == target_count &&
+                       weft_is_plain_buffer(origin, origin_count, type, bytes))
+               ? weft_fast_place(win, rank, disp, *bytes, &near)
+               : NULL;
+}
+
 int PMPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
              int target_rank, MPI_Aint target_disp, int target_count,
              MPI_Datatype target_datatype, MPI_Win win)
 {
-    WEFT_RECORD_PLAIN(Put);
+    uint32_t bytes;
+    char *to = place(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                     target_count, target_datatype, win, &bytes);
+
+    if (weft_likely(to != NULL)) {
+        weft_copy(to, origin_addr, bytes);
+        return MPI_SUCCESS;
+    }
+
     const struct weft_rma_args args = {
         .function = "MPI_Put",
         .kind = WEFT_RMA_PUT,
@@ -53,7 +93,7 @@ int PMPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_data
         .win = win,
     };
 
-    return weft_rma_checked(&args, NULL);
+    return weft_rma_noted(&args, WEFT_CALL_Put, __builtin_return_address(0));
 }
 WEFT_WEAK_ALIAS(MPI_Put, PMPI_Put);
 
@@ -61,7 +101,15 @@ int PMPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
              int target_rank, MPI_Aint target_disp, int target_count,
              MPI_Datatype target_datatype, MPI_Win win)
 {
-    WEFT_RECORD_PLAIN(Get);
+    uint32_t bytes;
+    char *to = place(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                     target_count, target_datatype, win, &bytes);
+
+    if (weft_likely(to != NULL)) {
+        weft_copy(origin_addr, to, bytes);
+        return MPI_SUCCESS;
+    }
+
     const struct weft_rma_args args = {
         .function = "MPI_Get",
         .kind = WEFT_RMA_GET,
@@ -72,7 +120,7 @@ int PMPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
         .win = win,
     };
 
-    return weft_rma_checked(&args, NULL);
+    return weft_rma_noted(&args, WEFT_CALL_Get, __builtin_return_address(0));
 }
 WEFT_WEAK_ALIAS(MPI_Get, PMPI_Get);
 
@@ -81,6 +129,7 @@ int PMPI_Rput(const void *origin_addr, int origin_count, MPI_Datatype origin_dat
               MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request)
 {
     WEFT_RECORD_PLAIN(Rput);
+
     const struct weft_rma_args args = {
         .function = "MPI_Rput",
         .kind = WEFT_RMA_PUT,
@@ -101,6 +150,7 @@ int PMPI_Rget(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
               MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request)
 {
     WEFT_RECORD_PLAIN(Rget);
+
     const struct weft_rma_args args = {
         .function = "MPI_Rget",
         .kind = WEFT_RMA_GET,
@@ -120,7 +170,15 @@ int PMPI_Put_c(const void *origin_addr, MPI_Count origin_count,
                MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win)
 {
-    WEFT_RECORD_PLAIN(Put_c);
+    uint32_t bytes;
+    char *to = place(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                     target_count, target_datatype, win, &bytes);
+
+    if (weft_likely(to != NULL)) {
+        weft_copy(to, origin_addr, bytes);
+        return MPI_SUCCESS;
+    }
+
     const struct weft_rma_args args = {
         .function = "MPI_Put_c",
         .kind = WEFT_RMA_PUT,
@@ -131,7 +189,7 @@ int PMPI_Put_c(const void *origin_addr, MPI_Count origin_count,
         .win = win,
     };
 
-    return weft_rma_checked(&args, NULL);
+    return weft_rma_noted(&args, WEFT_CALL_Put_c, __builtin_return_address(0));
 }
 WEFT_WEAK_ALIAS(MPI_Put_c, PMPI_Put_c);
 
@@ -139,7 +197,15 @@ int PMPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_da
                int target_rank, MPI_Aint target_disp, MPI_Count target_count,
                MPI_Datatype target_datatype, MPI_Win win)
 {
-    WEFT_RECORD_PLAIN(Get_c);
+    uint32_t bytes;
+    char *to = place(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                     target_count, target_datatype, win, &bytes);
+
+    if (weft_likely(to != NULL)) {
+        weft_copy(origin_addr, to, bytes);
+        return MPI_SUCCESS;
+    }
+
     const struct weft_rma_args args = {
         .function = "MPI_Get_c",
         .kind = WEFT_RMA_GET,
@@ -150,7 +216,7 @@ int PMPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_da
         .win = win,
     };
 
-    return weft_rma_checked(&args, NULL);
+    return weft_rma_noted(&args, WEFT_CALL_Get_c, __builtin_return_address(0));
 }
 WEFT_WEAK_ALIAS(MPI_Get_c, PMPI_Get_c);
 
@@ -160,6 +226,7 @@ int PMPI_Rput_c(const void *origin_addr, MPI_Count origin_count,
                 MPI_Request *request)
 {
     WEFT_RECORD_PLAIN(Rput_c);
+
     const struct weft_rma_args args = {
         .function = "MPI_Rput_c",
         .kind = WEFT_RMA_PUT,
@@ -180,6 +247,7 @@ int PMPI_Rget_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_d
                 MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request)
 {
     WEFT_RECORD_PLAIN(Rget_c);
+
     const struct weft_rma_args args = {
         .function = "MPI_Rget_c",
         .kind = WEFT_RMA_GET,

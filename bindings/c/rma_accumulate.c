@@ -6,12 +6,72 @@
 
 #include "rma.h"
 
+#include "check/p2p.h"
+#include "rma/fast.h"
+
+/*
+ * The short way (rma/fast.h) of elements that are one block on both sides. `old` is where
+ * the values before go, or NULL. False: there is none for this call.
+ */
+static inline bool update(const void *in, void *old, MPI_Count count, MPI_Datatype handle,
+                          int rank, MPI_Aint disp, MPI_Op op, MPI_Win win_handle)
+{
+    struct weft_win *win = weft_win_from_handle(win_handle);
+    const struct weft_datatype *type;
+    const struct weft_near *near;
+    uint32_t bytes;
+    char *memory;
+
+    if (weft_unlikely(win == NULL || !weft_is_plain_buffer(in, count, handle, &bytes) ||
+                      bytes > WEFT_UPDATE_BYTES)) {
+        return false;
+    }
+    type = weft_datatype_from_handle(handle);
+    memory = weft_fast_place(win, rank, disp, bytes, &near);
+    if (weft_unlikely(memory == NULL || !weft_rma_is_defined(op, type))) {
+        return false;
+    }
+    weft_fast_update(win, near, op, type, in, memory, old, bytes);
+    return true;
+}
+
+static inline bool swap(const void *in, const void *compare, void *old,
+                        MPI_Datatype handle, int rank, MPI_Aint disp, MPI_Win win_handle)
+{
+    struct weft_win *win = weft_win_from_handle(win_handle);
+    const struct weft_datatype *type;
+    const struct weft_near *near;
+    uint32_t bytes;
+    char *memory;
+
+    if (weft_unlikely(win == NULL || compare == NULL || old == NULL ||
+                      !weft_is_plain_buffer(in, 1, handle, &bytes))) {
+        return false;
+    }
+    type = weft_datatype_from_handle(handle);
+    memory = weft_fast_place(win, rank, disp, bytes, &near);
+    if (weft_unlikely(memory == NULL || !weft_rma_can_swap(type))) {
+        return false;
+    }
+    weft_update_begin(win, near->words);
+    weft_copy(old, memory, bytes);
+    weft_rma_swap(type, compare, in, memory);
+    weft_update_end(near->words);
+    return true;
+}
+
 int PMPI_Accumulate(const void *origin_addr, int origin_count,
                     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                     int target_count, MPI_Datatype target_datatype, MPI_Op op,
                     MPI_Win win)
 {
-    WEFT_RECORD_PLAIN(Accumulate);
+    if (weft_likely(origin_datatype == target_datatype && origin_count == target_count &&
+                    op != MPI_NO_OP &&
+                    update(origin_addr, NULL, origin_count, origin_datatype, target_rank,
+                           target_disp, op, win))) {
+        return MPI_SUCCESS;
+    }
+
     const struct weft_rma_args args = {
         .function = "MPI_Accumulate",
         .kind = WEFT_RMA_ACCUMULATE,
@@ -23,7 +83,7 @@ int PMPI_Accumulate(const void *origin_addr, int origin_count,
         .win = win,
     };
 
-    return weft_rma_checked(&args, NULL);
+    return weft_rma_noted(&args, WEFT_CALL_Accumulate, __builtin_return_address(0));
 }
 WEFT_WEAK_ALIAS(MPI_Accumulate, PMPI_Accumulate);
 
@@ -34,6 +94,7 @@ int PMPI_Get_accumulate(const void *origin_addr, int origin_count,
                         MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
 {
     WEFT_RECORD_PLAIN(Get_accumulate);
+
     const struct weft_rma_args args = {
         .function = "MPI_Get_accumulate",
         .kind = WEFT_RMA_GET_ACCUMULATE,
@@ -56,6 +117,7 @@ int PMPI_Raccumulate(const void *origin_addr, int origin_count,
                      MPI_Win win, MPI_Request *request)
 {
     WEFT_RECORD_PLAIN(Raccumulate);
+
     const struct weft_rma_args args = {
         .function = "MPI_Raccumulate",
         .kind = WEFT_RMA_ACCUMULATE,
@@ -80,6 +142,7 @@ int PMPI_Rget_accumulate(const void *origin_addr, int origin_count,
                          MPI_Request *request)
 {
     WEFT_RECORD_PLAIN(Rget_accumulate);
+
     const struct weft_rma_args args = {
         .function = "MPI_Rget_accumulate",
         .kind = WEFT_RMA_GET_ACCUMULATE,
@@ -102,7 +165,13 @@ int PMPI_Accumulate_c(const void *origin_addr, MPI_Count origin_count,
                       MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
                       MPI_Win win)
 {
-    WEFT_RECORD_PLAIN(Accumulate_c);
+    if (weft_likely(origin_datatype == target_datatype && origin_count == target_count &&
+                    op != MPI_NO_OP &&
+                    update(origin_addr, NULL, origin_count, origin_datatype, target_rank,
+                           target_disp, op, win))) {
+        return MPI_SUCCESS;
+    }
+
     const struct weft_rma_args args = {
         .function = "MPI_Accumulate_c",
         .kind = WEFT_RMA_ACCUMULATE,
@@ -114,7 +183,7 @@ int PMPI_Accumulate_c(const void *origin_addr, MPI_Count origin_count,
         .win = win,
     };
 
-    return weft_rma_checked(&args, NULL);
+    return weft_rma_noted(&args, WEFT_CALL_Accumulate_c, __builtin_return_address(0));
 }
 WEFT_WEAK_ALIAS(MPI_Accumulate_c, PMPI_Accumulate_c);
 
@@ -125,6 +194,7 @@ int PMPI_Get_accumulate_c(const void *origin_addr, MPI_Count origin_count,
                           MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
 {
     WEFT_RECORD_PLAIN(Get_accumulate_c);
+
     const struct weft_rma_args args = {
         .function = "MPI_Get_accumulate_c",
         .kind = WEFT_RMA_GET_ACCUMULATE,
@@ -148,6 +218,7 @@ int PMPI_Raccumulate_c(const void *origin_addr, MPI_Count origin_count,
                        MPI_Request *request)
 {
     WEFT_RECORD_PLAIN(Raccumulate_c);
+
     const struct weft_rma_args args = {
         .function = "MPI_Raccumulate_c",
         .kind = WEFT_RMA_ACCUMULATE,
@@ -172,6 +243,7 @@ int PMPI_Rget_accumulate_c(const void *origin_addr, MPI_Count origin_count,
                            MPI_Request *request)
 {
     WEFT_RECORD_PLAIN(Rget_accumulate_c);
+
     const struct weft_rma_args args = {
         .function = "MPI_Rget_accumulate_c",
         .kind = WEFT_RMA_GET_ACCUMULATE,
@@ -192,7 +264,11 @@ WEFT_WEAK_ALIAS(MPI_Rget_accumulate_c, PMPI_Rget_accumulate_c);
 int PMPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype datatype,
                       int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win)
 {
-    WEFT_RECORD_PLAIN(Fetch_and_op);
+    if (weft_likely(result_addr != NULL && update(origin_addr, result_addr, 1, datatype,
+                                                  target_rank, target_disp, op, win))) {
+        return MPI_SUCCESS;
+    }
+
     const struct weft_rma_args args = {
         .function = "MPI_Fetch_and_op",
         .kind = WEFT_RMA_GET_ACCUMULATE,
@@ -206,7 +282,7 @@ int PMPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype d
         .win = win,
     };
 
-    return weft_rma_checked(&args, NULL);
+    return weft_rma_noted(&args, WEFT_CALL_Fetch_and_op, __builtin_return_address(0));
 }
 WEFT_WEAK_ALIAS(MPI_Fetch_and_op, PMPI_Fetch_and_op);
 
@@ -214,7 +290,11 @@ int PMPI_Compare_and_swap(const void *origin_addr, const void *compare_addr,
                           void *result_addr, MPI_Datatype datatype, int target_rank,
                           MPI_Aint target_disp, MPI_Win win)
 {
-    WEFT_RECORD_PLAIN(Compare_and_swap);
+    if (weft_likely(swap(origin_addr, compare_addr, result_addr, datatype, target_rank,
+                         target_disp, win))) {
+        return MPI_SUCCESS;
+    }
+
     const struct weft_rma_args args = {
         .function = "MPI_Compare_and_swap",
         .kind = WEFT_RMA_SWAP,
@@ -229,6 +309,6 @@ int PMPI_Compare_and_swap(const void *origin_addr, const void *compare_addr,
         .win = win,
     };
 
-    return weft_rma_checked(&args, NULL);
+    return weft_rma_noted(&args, WEFT_CALL_Compare_and_swap, __builtin_return_address(0));
 }
 WEFT_WEAK_ALIAS(MPI_Compare_and_swap, PMPI_Compare_and_swap);

@@ -5,6 +5,7 @@
 #include "binding.h"
 
 #include "check/win.h"
+#include "rma/fast.h"
 #include "rma/flush.h"
 #include "rma/lock.h"
 
@@ -143,11 +144,38 @@ static int flush_all(const char *function, MPI_Win win, bool is_local)
                : err;
 }
 
+/* Sequentially consistent: what was stored before is there for all, and what is loaded
+ * later is not older. */
+static inline bool flush_fast(int rank, MPI_Win handle)
+{
+    const struct weft_win *win = weft_win_from_handle(handle);
+
+    if (weft_unlikely(win == NULL || !weft_fast_may_flush(win, rank))) {
+        return false;
+    }
+    atomic_thread_fence(memory_order_seq_cst);
+    return true;
+}
+
+static __attribute__((noinline)) int flush_noted(const char *function, int rank,
+                                                 MPI_Win win, bool is_local,
+                                                 enum weft_call_number call,
+                                                 const void *site)
+{
+    int err;
+
+    weft_record_plain(call, site);
+    err = flush_one(function, rank, win, is_local);
+    weft_record_end();
+    return err;
+}
+
 int PMPI_Win_flush(int rank, MPI_Win win)
 {
-    WEFT_RECORD_PLAIN(Win_flush);
-
-    return flush_one("MPI_Win_flush", rank, win, false);
+    return weft_likely(flush_fast(rank, win))
+               ? MPI_SUCCESS
+               : flush_noted("MPI_Win_flush", rank, win, false, WEFT_CALL_Win_flush,
+                             __builtin_return_address(0));
 }
 WEFT_WEAK_ALIAS(MPI_Win_flush, PMPI_Win_flush);
 
@@ -161,9 +189,10 @@ WEFT_WEAK_ALIAS(MPI_Win_flush_all, PMPI_Win_flush_all);
 
 int PMPI_Win_flush_local(int rank, MPI_Win win)
 {
-    WEFT_RECORD_PLAIN(Win_flush_local);
-
-    return flush_one("MPI_Win_flush_local", rank, win, true);
+    return weft_likely(flush_fast(rank, win))
+               ? MPI_SUCCESS
+               : flush_noted("MPI_Win_flush_local", rank, win, true,
+                             WEFT_CALL_Win_flush_local, __builtin_return_address(0));
 }
 WEFT_WEAK_ALIAS(MPI_Win_flush_local, PMPI_Win_flush_local);
 

@@ -1,0 +1,72 @@
+/*
+ * fast.h - the short way of an operation: its data are one block, the target's memory is
+ * mapped here (near.h), and an epoch is open. It takes no lock and leaves no note in the
+ * black box. A call that is unusual, wrong, or the first on its target finds no place
+ * here, and goes the way that checks everything.
+ */
+#ifndef WEFT_RMA_FAST_H
+#define WEFT_RMA_FAST_H
+
+#include "base/copy.h"
+#include "rma/apply.h"
+#include "rma/update.h"
+
+/* Relaxed: epochs are opened and closed by calls that the program puts in order. */
+static inline bool weft_fast_may_operate(struct weft_win *win,
+                                         const struct weft_near *near)
+{
+    if (weft_likely(atomic_load_explicit(&near->access, memory_order_relaxed) != 0)) {
+        return true;
+    }
+    if (!atomic_load_explicit(&win->epoch.is_fence, memory_order_relaxed)) {
+        return false;
+    }
+    atomic_store_explicit(&win->epoch.is_used, true, memory_order_relaxed);
+    return true;
+}
+
+/* Where `bytes` bytes at a displacement lie in our address space; NULL: go the other way.
+ */
+static inline char *weft_fast_place(struct weft_win *win, int rank, MPI_Aint disp,
+                                    uint32_t bytes, const struct weft_near **out)
+{
+    const struct weft_near *near = weft_near_find(win, rank);
+    int64_t at;
+
+    if (weft_unlikely(near == NULL ||
+                      __builtin_mul_overflow(disp, (int64_t)near->unit, &at) ||
+                      (uint64_t)at > near->size || bytes > near->size - (uint64_t)at ||
+                      !weft_fast_may_operate(win, near))) {
+        return NULL;
+    }
+    *out = near;
+    return near->memory + at;
+}
+
+/* Is there nothing to be waited for, because all operations on this member went straight
+ * to its memory in a passive epoch? */
+static inline bool weft_fast_may_flush(const struct weft_win *win, int rank)
+{
+    const struct weft_near *near = weft_near_find(win, rank);
+
+    return near != NULL && near->memory != NULL &&
+           (atomic_load_explicit(&near->access, memory_order_relaxed) &
+            WEFT_NEAR_LOCKED) != 0;
+}
+
+/* An accumulate of at most WEFT_UPDATE_BYTES; what was there before goes to `old`, unless
+ * that is NULL. The operation is defined for the type. */
+static inline void weft_fast_update(struct weft_win *win, const struct weft_near *near,
+                                    MPI_Op op, const struct weft_datatype *type,
+                                    const void *in, void *memory, void *old,
+                                    uint32_t bytes)
+{
+    weft_update_begin(win, near->words);
+    if (old != NULL) {
+        weft_copy(old, memory, bytes);
+    }
+    weft_rma_apply(op, type, in, memory, bytes);
+    weft_update_end(near->words);
+}
+
+#endif

@@ -53,33 +53,41 @@ int weft_rma_noted(const struct weft_rma_args *args, enum weft_call_number call,
 }
 
 /*
- * The short way (rma/fast.h): where the target's block lies, if it and the origin's have
- * the same type and length. NULL: there is none for this call.
+ * The short way (rma/fast.h) of data that are one block of the same type and length on
+ * both sides. False: there is none for this call.
  */
-static inline char *place(const void *origin, MPI_Count origin_count, MPI_Datatype type,
-                          int rank, MPI_Aint disp, MPI_Count target_count,
-                          MPI_Datatype target_type, MPI_Win handle, uint32_t *bytes)
+static inline bool move(const void *ours, MPI_Count origin_count, MPI_Datatype type,
+                        int rank, MPI_Aint disp, MPI_Count target_count,
+                        MPI_Datatype target_type, MPI_Win handle, bool is_put)
 {
-    const struct weft_near *near;
     struct weft_win *win = weft_win_from_handle(handle);
+    const struct weft_near *near;
+    uint32_t bytes;
+    char *theirs;
 
-    return weft_likely(win != NULL && type == target_type &&
-                       origin_count == target_count &&
-                       weft_is_plain_buffer(origin, origin_count, type, bytes))
-               ? weft_fast_place(win, rank, disp, *bytes, &near)
-               : NULL;
+    if (weft_unlikely(win == NULL || type != target_type ||
+                      origin_count != target_count ||
+                      !weft_is_plain_buffer(ours, origin_count, type, &bytes))) {
+        return false;
+    }
+    theirs = weft_fast_place(win, rank, disp, bytes, &near);
+    if (weft_unlikely(theirs == NULL)) {
+        return weft_fast_copy(win, rank, disp, (void *)(uintptr_t)ours, bytes, is_put);
+    }
+    if (is_put) {
+        weft_copy(theirs, ours, bytes);
+    } else {
+        weft_copy((void *)(uintptr_t)ours, theirs, bytes);
+    }
+    return true;
 }
 
 int PMPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
              int target_rank, MPI_Aint target_disp, int target_count,
              MPI_Datatype target_datatype, MPI_Win win)
 {
-    uint32_t bytes;
-    char *to = place(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                     target_count, target_datatype, win, &bytes);
-
-    if (weft_likely(to != NULL)) {
-        weft_copy(to, origin_addr, bytes);
+    if (weft_likely(move(origin_addr, origin_count, origin_datatype, target_rank,
+                         target_disp, target_count, target_datatype, win, true))) {
         return MPI_SUCCESS;
     }
 
@@ -101,12 +109,8 @@ int PMPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
              int target_rank, MPI_Aint target_disp, int target_count,
              MPI_Datatype target_datatype, MPI_Win win)
 {
-    uint32_t bytes;
-    char *to = place(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                     target_count, target_datatype, win, &bytes);
-
-    if (weft_likely(to != NULL)) {
-        weft_copy(origin_addr, to, bytes);
+    if (weft_likely(move(origin_addr, origin_count, origin_datatype, target_rank,
+                         target_disp, target_count, target_datatype, win, false))) {
         return MPI_SUCCESS;
     }
 
@@ -170,12 +174,8 @@ int PMPI_Put_c(const void *origin_addr, MPI_Count origin_count,
                MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win)
 {
-    uint32_t bytes;
-    char *to = place(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                     target_count, target_datatype, win, &bytes);
-
-    if (weft_likely(to != NULL)) {
-        weft_copy(to, origin_addr, bytes);
+    if (weft_likely(move(origin_addr, origin_count, origin_datatype, target_rank,
+                         target_disp, target_count, target_datatype, win, true))) {
         return MPI_SUCCESS;
     }
 
@@ -197,12 +197,8 @@ int PMPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_da
                int target_rank, MPI_Aint target_disp, MPI_Count target_count,
                MPI_Datatype target_datatype, MPI_Win win)
 {
-    uint32_t bytes;
-    char *to = place(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                     target_count, target_datatype, win, &bytes);
-
-    if (weft_likely(to != NULL)) {
-        weft_copy(origin_addr, to, bytes);
+    if (weft_likely(move(origin_addr, origin_count, origin_datatype, target_rank,
+                         target_disp, target_count, target_datatype, win, false))) {
         return MPI_SUCCESS;
     }
 

@@ -225,3 +225,15 @@ enum weft_rc weft_direct_run(struct weft_win *win, const struct weft_near *near,
         return update(win, near, &there, call);
     }
 }
+
+bool weft_direct_copy(const struct weft_near *near, uint64_t at, void *ours, size_t bytes,
+                      bool is_put)
+{
+    const struct iovec theirs = {(void *)(uintptr_t)(near->base + at), bytes};
+    const struct iovec mine = {ours, bytes};
+    const struct weft_move one = {0, &theirs, 1, &mine, 1};
+    const struct weft_memory_ops *ops = near->path->memory;
+
+    return (is_put ? ops->put(near->path, &one, NULL)
+                   : ops->get(near->path, &one, NULL)) == WEFT_OK;
+}

@@ -9,6 +9,7 @@
 
 #include "base/copy.h"
 #include "rma/apply.h"
+#include "rma/direct.h"
 #include "rma/update.h"
 
 /* Relaxed: epochs are opened and closed by calls that the program puts in order. */
@@ -25,22 +26,50 @@ static inline bool weft_fast_may_operate(struct weft_win *win,
     return true;
 }
 
+/* The byte of the target at a displacement, if `bytes` bytes from there on are among the
+ * first `room`. */
+static inline bool weft_fast_offset(const struct weft_near *near, MPI_Aint disp,
+                                    uint32_t bytes, uint64_t room, uint64_t *offset)
+{
+    int64_t at;
+
+    if (weft_unlikely(__builtin_mul_overflow(disp, (int64_t)near->unit, &at) ||
+                      (uint64_t)at > room || bytes > room - (uint64_t)at)) {
+        return false;
+    }
+    *offset = (uint64_t)at;
+    return true;
+}
+
 /* Where `bytes` bytes at a displacement lie in our address space; NULL: go the other way.
  */
 static inline char *weft_fast_place(struct weft_win *win, int rank, MPI_Aint disp,
                                     uint32_t bytes, const struct weft_near **out)
 {
     const struct weft_near *near = weft_near_find(win, rank);
-    int64_t at;
+    uint64_t at;
 
     if (weft_unlikely(near == NULL ||
-                      __builtin_mul_overflow(disp, (int64_t)near->unit, &at) ||
-                      (uint64_t)at > near->size || bytes > near->size - (uint64_t)at ||
+                      !weft_fast_offset(near, disp, bytes, near->size, &at) ||
                       !weft_fast_may_operate(win, near))) {
         return NULL;
     }
     *out = near;
     return near->memory + at;
+}
+
+/* Copies a block to or from memory of the target that is not mapped: by one call of the
+ * kernel. False: go the other way. */
+static inline bool weft_fast_copy(struct weft_win *win, int rank, MPI_Aint disp,
+                                  void *ours, uint32_t bytes, bool is_put)
+{
+    const struct weft_near *near = weft_near_find(win, rank);
+    uint64_t at;
+
+    return near != NULL && near->copied != 0 && bytes != 0 &&
+           weft_fast_offset(near, disp, bytes, near->copied, &at) &&
+           weft_fast_may_operate(win, near) &&
+           weft_direct_copy(near, at, ours, bytes, is_put);
 }
 
 /* Is there nothing to be waited for, because all operations on this member went straight
@@ -49,7 +78,7 @@ static inline bool weft_fast_may_flush(const struct weft_win *win, int rank)
 {
     const struct weft_near *near = weft_near_find(win, rank);
 
-    return near != NULL && near->memory != NULL &&
+    return near != NULL && weft_near_is_reached(near) &&
            (atomic_load_explicit(&near->access, memory_order_relaxed) &
             WEFT_NEAR_LOCKED) != 0;
 }

@@ -199,6 +199,7 @@ static void find_memory(struct weft_win *win, struct weft_near *near)
                peer->path != NULL && peer->path->packets->is_node_local &&
                weft_path_memory(peer->path) != NULL) {
         near->path = peer->path;
+        near->copied = part->size;
     }
 }
 

@@ -33,8 +33,9 @@ struct weft_near {
     uint32_t number;
     struct weft_win_words *words;
     struct weft_path
-        *path;     /* by which its memory is copied, if it is not mapped; or NULL */
-    uint64_t base; /* of its memory, in its address space */
+        *path;       /* by which its memory is copied, if it is not mapped; or NULL */
+    uint64_t base;   /* of its memory, in its address space */
+    uint64_t copied; /* bytes of it that are reached by copies; 0: none are */
     struct weft_extent extent; /* that is mapped */
     int rank;
 };

@@ -24,6 +24,7 @@ static void open_counter(void)
     DONE(MPI_T_pvar_get_index("shm_packets_sent", MPI_T_PVAR_CLASS_COUNTER, &index));
     DONE(MPI_T_pvar_session_create(&session));
     DONE(MPI_T_pvar_handle_alloc(session, index, NULL, &sent, &count));
+    DONE(MPI_T_pvar_start(session, sent));
 }
 
 static unsigned long long packets(void)

@@ -61,6 +61,44 @@ static bool is_within(uint64_t at, int64_t low, int64_t high, uint64_t base,
     return from <= bytes && length <= bytes - from;
 }
 
+/* Is all of a block attached? It may reach from one region into its neighbour. */
+static bool is_attached(const struct weft_win *win, uint64_t at, uint64_t bytes)
+{
+    while (bytes > 0) {
+        const struct weft_region *r = win->regions;
+        uint64_t some;
+
+        while (r != NULL && at - r->base >= r->bytes) {
+            r = r->next;
+        }
+        if (r == NULL) {
+            return false;
+        }
+        some = r->bytes - (at - r->base);
+        some = some < bytes ? some : bytes;
+        at += some;
+        bytes -= some;
+    }
+    return true;
+}
+
+/* The whole span in one region is the common case. */
+static bool is_run_attached(const struct weft_win *win, const struct weft_rma_run *run,
+                            int64_t low, int64_t high)
+{
+    for (const struct weft_region *r = win->regions; r != NULL; r = r->next) {
+        if (is_within(run->at, low, high, r->base, r->bytes)) {
+            return true;
+        }
+    }
+    for (uint32_t k = 0; k < run->count; k++) {
+        if (!is_attached(win, run->at + (uint64_t)run->stride * k, run->length)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void *weft_region_find(const struct weft_win *win, const struct weft_rma_run *run)
 {
     int64_t low;
@@ -74,12 +112,7 @@ void *weft_region_find(const struct weft_win *win, const struct weft_rma_run *ru
                    ? (char *)win->base + run->at
                    : NULL;
     }
-    for (const struct weft_region *r = win->regions; r != NULL; r = r->next) {
-        if (is_within(run->at, low, high, r->base, r->bytes)) {
-            return (void *)(uintptr_t)run->at;
-        }
-    }
-    return NULL;
+    return is_run_attached(win, run, low, high) ? (void *)(uintptr_t)run->at : NULL;
 }
 
 void weft_regions_close(struct weft_win *win)

@@ -103,7 +103,12 @@ static const char *read_packet(struct arrived *a, const uint8_t *data, size_t le
     memcpy(a->runs, data + sizeof(*p), runs);
     a->data = data + sizeof(*p) + runs;
     for (int i = 0; i < p->runs; i++) {
-        bytes += (uint64_t)a->runs[i].count * a->runs[i].length;
+        const uint64_t some = (uint64_t)a->runs[i].count * a->runs[i].length;
+
+        if (some > p->bytes - bytes) { /* the sum of large ones would overflow */
+            return other_length;
+        }
+        bytes += some;
     }
     return bytes == p->bytes ? find_elements(a) : other_length;
 }

@@ -554,8 +554,7 @@ static void regions(void)
     }
 }
 
-/* Neighbours in memory, and one access that spans none of them; attached while others
- * hold locks. */
+/* Neighbours in memory, attached while others hold locks. */
 static void attached_late(void)
 {
     static int memory[64];
@@ -583,6 +582,56 @@ static void attached_late(void)
         DONE(MPI_Win_detach(win, memory + 32));
         DONE(MPI_Win_detach(win, memory));
     }
+    DONE(MPI_Win_free(&win));
+}
+
+/* One access reaches over two regions that touch; another has blocks in regions that do
+ * not, and leaves out what lies between them. */
+static void several_regions(void)
+{
+    enum { INTS = 3000, FEW = 10 };
+
+    static int memory[4 * INTS];
+    static int values[INTS];
+    const int to = (rank + 1) % size;
+    const int from = (rank + size - 1) % size;
+    const MPI_Aint places[] = {0, 2 * INTS * (MPI_Aint)sizeof(int)};
+    MPI_Datatype type;
+    MPI_Aint mine;
+    MPI_Aint theirs;
+    MPI_Win win;
+
+    memset(memory, 0, sizeof(memory));
+    for (int i = 0; i < INTS; i++) {
+        values[i] = 100000 * (rank % 100) + i;
+    }
+    DONE(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    DONE(MPI_Win_attach(win, memory + INTS, INTS * sizeof(int)));
+    DONE(MPI_Win_attach(win, memory, INTS * sizeof(int)));
+    DONE(MPI_Win_attach(win, memory + 3 * INTS, INTS * sizeof(int)));
+    DONE(MPI_Get_address(memory, &mine));
+    DONE(MPI_Sendrecv(&mine, 1, MPI_AINT, from, 0, &theirs, 1, MPI_AINT, to, 0,
+                      MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    DONE(MPI_Type_create_hindexed_block(2, FEW, places, MPI_INT, &type));
+    DONE(MPI_Type_commit(&type));
+    DONE(MPI_Win_fence(0, win));
+    DONE(MPI_Put(values, INTS, MPI_INT, to, theirs + INTS / 2 * (MPI_Aint)sizeof(int),
+                 INTS, MPI_INT, win));
+    DONE(MPI_Win_fence(0, win));
+    for (int i = 0; i < INTS; i++) {
+        CHECK(memory[INTS / 2 + i] == 100000 * (from % 100) + i);
+    }
+    DONE(MPI_Win_fence(MPI_MODE_NOPRECEDE, win));
+    DONE(MPI_Accumulate(values, 2 * FEW, MPI_INT, to,
+                        theirs + INTS * (MPI_Aint)sizeof(int), 1, type, MPI_REPLACE,
+                        win));
+    DONE(MPI_Win_fence(0, win));
+    for (int i = 0; i < FEW; i++) {
+        CHECK(memory[INTS + i] == 100000 * (from % 100) + i);
+        CHECK(memory[2 * INTS + i] == 0);
+        CHECK(memory[3 * INTS + i] == 100000 * (from % 100) + FEW + i);
+    }
+    DONE(MPI_Type_free(&type));
     DONE(MPI_Win_free(&win));
 }
 
@@ -662,6 +711,7 @@ int main(int argc, char **argv)
     query_others();
     regions();
     attached_late();
+    several_regions();
     free_completes();
     many();
     DONE(MPI_Finalize());

@@ -175,7 +175,6 @@ int PMPI_Win_free(MPI_Win *win)
     WEFT_RECORD_PLAIN(Win_free);
     static const char function[] = "MPI_Win_free";
     struct weft_win *w;
-    enum weft_rc rc;
     int err = weft_check_out(function, NULL, win, "win");
 
     if (err == MPI_SUCCESS) {
@@ -191,9 +190,10 @@ int PMPI_Win_free(MPI_Win *win)
     if (err != MPI_SUCCESS) {
         return weft_raise_win(w, function, err, WEFT_T_RAISED);
     }
-    rc = weft_win_free(w, function);
+    err = weft_raise_win_rc(w, weft_win_leave(w, function), function);
+    weft_win_free(w, err == MPI_SUCCESS);
     *win = MPI_WIN_NULL;
-    return rc == WEFT_OK ? MPI_SUCCESS : weft_raise_rc(NULL, rc, function);
+    return err;
 }
 WEFT_WEAK_ALIAS(MPI_Win_free, PMPI_Win_free);
 

@@ -8,6 +8,7 @@
 #define WEFT_RMA_FAST_H
 
 #include "base/copy.h"
+#include "engine/hot.h"
 #include "rma/apply.h"
 #include "rma/direct.h"
 #include "rma/update.h"
@@ -72,13 +73,20 @@ static inline bool weft_fast_copy(struct weft_win *win, int rank, MPI_Aint disp,
            weft_direct_copy(near, at, ours, bytes, is_put);
 }
 
+/* Has nobody of the job failed? */
+static inline bool weft_fast_is_job_whole(void)
+{
+    return weft_likely(atomic_load_explicit(weft_engine.failures, memory_order_relaxed) ==
+                       0);
+}
+
 /* Is there nothing to be waited for, because all operations on this member went straight
  * to its memory in a passive epoch? */
 static inline bool weft_fast_may_flush(const struct weft_win *win, int rank)
 {
     const struct weft_near *near = weft_near_find(win, rank);
 
-    return near != NULL && weft_near_is_reached(near) &&
+    return near != NULL && weft_near_is_reached(near) && weft_fast_is_job_whole() &&
            (atomic_load_explicit(&near->access, memory_order_relaxed) &
             WEFT_NEAR_LOCKED) != 0;
 }

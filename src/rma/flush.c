@@ -1,6 +1,7 @@
 #include "rma/flush.h"
 
 #include "engine/engine.h"
+#include "rma/near.h"
 #include "rma/send.h"
 #include "rma/wait.h"
 
@@ -83,12 +84,30 @@ enum weft_rc weft_target_ask(struct weft_win *win, struct weft_target *target,
     return await_answer(win, target, &answer, call);
 }
 
+/* A member whose memory is reached from here answers nothing: its end is to be looked
+ * for. */
+static bool has_gone(const struct weft_win *win, const struct weft_target *target)
+{
+    const struct weft_near *near = weft_near_find(win, (int)target->rank);
+
+    if (near == NULL || !weft_near_is_reached(near)) {
+        return false;
+    }
+    if (weft_engine_has_failures()) {
+        weft_engine_notice_failed();
+    }
+    return target->peer->is_failed;
+}
+
 enum weft_rc weft_target_flush(struct weft_win *win, struct weft_target *target,
                                const char *call)
 {
+    enum weft_rc rc;
+
     wait_pending(win, target, call);
-    return target->is_dirty ? weft_target_ask(win, target, WEFT_RMA_FLUSH, call)
-                            : look_back(target);
+    rc = target->is_dirty ? weft_target_ask(win, target, WEFT_RMA_FLUSH, call)
+                          : look_back(target);
+    return rc == WEFT_OK && has_gone(win, target) ? WEFT_ERR_PROC_FAILED : rc;
 }
 
 /* Is nothing under way? Another thread may have begun something. */
@@ -151,7 +170,8 @@ static enum weft_rc flush_locked(struct weft_win *win, int rank, bool is_local,
 {
     struct weft_target *target;
 
-    if (rank == WEFT_RMA_ALL_RANKS && !win->has_messages) {
+    if (rank == WEFT_RMA_ALL_RANKS && !win->has_messages &&
+        weft_engine.failed_count == 0 && !weft_engine_has_failures()) {
         return WEFT_OK; /* what went straight to memory is there */
     }
     if (rank == WEFT_RMA_ALL_RANKS) {

@@ -64,8 +64,8 @@ static enum weft_rc take_ticket(struct weft_win *win, struct weft_target *target
     const struct weft_near *near = weft_near_meet(win, (int)target->rank);
     enum weft_rc rc;
 
-    if (near == NULL) {
-        return WEFT_ERR_NOMEM;
+    if (near == NULL || target->peer->is_failed) {
+        return near == NULL ? WEFT_ERR_NOMEM : WEFT_ERR_PROC_FAILED;
     }
     if (target->is_asked) {
         weft_rma_wait(win, is_settled, target, call, (int)target->rank);
@@ -207,7 +207,8 @@ enum weft_rc weft_rma_unlock_all(struct weft_win *win, const char *call)
     int at = 0;
 
     weft_lock();
-    rc = win->has_messages ? weft_targets_flush(win, call) : WEFT_OK;
+    rc = win->has_messages || weft_engine.failed_count > 0 ? weft_targets_flush(win, call)
+                                                           : WEFT_OK;
     while ((target = weft_win_next_target(win, &at)) != NULL) {
         if (target->is_taken) {
             const enum weft_rc one = give_back(win, target, call);

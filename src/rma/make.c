@@ -5,6 +5,7 @@
 #include "datatype/datatype.h"
 #include "engine/engine.h"
 #include "rma/near.h"
+#include "rma/regions.h"
 
 #include <stdlib.h>
 
@@ -253,11 +254,22 @@ enum weft_rc weft_win_make(const struct weft_win_ask *ask, struct weft_win **out
     return rc == WEFT_OK ? make_with(ask, own, out) : rc;
 }
 
-enum weft_rc weft_win_free(struct weft_win *win, const char *call)
+enum weft_rc weft_win_leave(struct weft_win *win, const char *call)
 {
-    const enum weft_rc rc = weft_coll_barrier(win->comm, call);
-
     weft_assert_unlocked();
-    give(win);
-    return rc;
+    return weft_coll_barrier(win->comm, call);
+}
+
+void weft_win_free(struct weft_win *win, bool is_left_by_all)
+{
+    weft_assert_unlocked();
+    if (is_left_by_all) {
+        give(win);
+        return;
+    }
+    weft_lock();
+    weft_regions_close(win);
+    win->base = NULL;
+    win->size = 0;
+    weft_unlock();
 }

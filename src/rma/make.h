@@ -21,7 +21,13 @@ struct weft_win_ask {
 WEFT_MUST_CHECK enum weft_rc weft_win_make(const struct weft_win_ask *ask,
                                            struct weft_win **out);
 
-/* The end of a window whose attributes are gone. */
-WEFT_MUST_CHECK enum weft_rc weft_win_free(struct weft_win *win, const char *call);
+/* The end of a window whose attributes are gone: returns when all members have called it,
+ * or when one of them has failed. */
+WEFT_MUST_CHECK enum weft_rc weft_win_leave(struct weft_win *win, const char *call);
+
+/* Frees the window. If not all have left it, because one has failed, those that live may
+ * still name it in packets: what is left of it answers them until the process ends, and
+ * refuses operations, for it has no memory. */
+void weft_win_free(struct weft_win *win, bool is_left_by_all);
 
 #endif

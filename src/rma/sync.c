@@ -362,7 +362,7 @@ enum weft_rc weft_rma_start_epoch(struct weft_win *win, struct weft_group *group
 
     weft_lock();
     rc = each(win, group, is_unchecked ? expect_nothing : expect_post, NULL);
-    if (rc == WEFT_OK) {
+    if (rc == WEFT_OK || rc == WEFT_ERR_PROC_FAILED) {
         win->started = weft_group_use(group);
         win->epoch.is_started = true;
         win->epoch.is_unchecked = is_unchecked;
@@ -370,7 +370,7 @@ enum weft_rc weft_rma_start_epoch(struct weft_win *win, struct weft_group *group
     }
     weft_engine_leave();
     weft_unlock();
-    return rc;
+    return rc == WEFT_ERR_PROC_FAILED ? WEFT_OK : rc; /* MPI_Win_complete tells it */
 }
 
 static void tell_complete(struct weft_win *win, struct weft_target *target)
@@ -401,6 +401,9 @@ static enum weft_rc complete_one(struct weft_win *win, struct weft_target *targe
     }
     tell_complete(win, target);
     target->is_dirty = false;
+    if (rc == WEFT_OK && target->peer->is_failed) {
+        rc = WEFT_ERR_PROC_FAILED;
+    }
     return rc == WEFT_OK ? done : rc;
 }
 

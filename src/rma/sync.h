@@ -5,7 +5,8 @@
  * MPI_Win_start returns at once; the first operation on a target returns when that has
  * posted. MPI_Win_complete returns when all have, and the operations are complete here;
  * the packet by which it tells a target follows them. Members on this node are told by
- * words (words.h).
+ * words (words.h). A target that
+ * has failed is told of by its first operation and by MPI_Win_complete.
  */
 #ifndef WEFT_RMA_SYNC_H
 #define WEFT_RMA_SYNC_H

@@ -8,49 +8,7 @@
  * of the others is MPI_ERRORS_ARE_FATAL. failed.py holds mpiexec to what it prints and
  * returns.
  */
-#include "gone.h"
-
-#include <pthread.h>
-#include <signal.h>
-#include <unistd.h>
-
-enum { VICTIM = 1 };
-
-static int size;
-static bool is_exiting;
-
-static _Noreturn void die(void)
-{
-    if (is_exiting) {
-        _exit(7);
-    }
-    raise(SIGKILL);
-    abort();
-}
-
-static _Noreturn void die_after(long ms)
-{
-    sleep_ms(ms);
-    die();
-}
-
-static bool is_victim(void)
-{
-    return rank == VICTIM;
-}
-
-/* The text says which rank has failed, and why. */
-static void check_error(int err)
-{
-    check_text(err, "rank 1 on ");
-    check_text(err, is_exiting ? "ended with code 7" : "killed by signal 9");
-}
-
-/* Returns when it is known that the victim has died. */
-static void wait_for_death(void)
-{
-    recv_until_gone(VICTIM, TAG + 9);
-}
+#include "victim.h"
 
 /* ---- receives ---- */
 
@@ -245,13 +203,6 @@ static void sendrecv(void)
 
 /* ---- long messages that are half copied ---- */
 
-static void *kill_soon(void *argument)
-{
-    sleep_ms(5 + rank % 3);
-    die();
-    return argument;
-}
-
 /* All exchange long messages with the victim, again and again, until it is gone. */
 static void transfers(void)
 {
@@ -428,14 +379,6 @@ static void nonblocking(void)
     check_error(MPI_Ibarrier(MPI_COMM_WORLD, &requests[1]));
 }
 
-/* Fails, or has nothing to wait for: not all depend on the dead. */
-static void may_fail(int err)
-{
-    if (err != MPI_SUCCESS) {
-        check_error(err);
-    }
-}
-
 /*
  * Messages that their sender waits for, to one that has given up: it was to hear from the
  * dead first. Every other rank comes late, and learns of the death when it waits already.
@@ -590,18 +533,5 @@ static const struct gone_case cases[] = {
 
 int main(int argc, char **argv)
 {
-    const char *how = argc > 2 ? argv[2] : "kill";
-
-    CHECK(argc > 1);
-    open_case(&argc, &argv, strcmp(how, "fatal") == 0);
-    CHECK(MPI_Comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS);
-    CHECK(size > 1);
-    is_exiting = strcmp(how, "exit") == 0;
-    find_case(cases, sizeof(cases) / sizeof(*cases), argv[1])->run();
-    free(memory);
-    CHECK(MPI_Finalize() == MPI_SUCCESS);
-    if (rank == 0) {
-        puts("went on");
-    }
-    return 0;
+    return run_case(argc, argv, cases, sizeof(cases) / sizeof(*cases));
 }

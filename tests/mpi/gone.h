@@ -1,5 +1,6 @@
 /*
- * gone.h - what the programs share in which a peer fails or is lost (failed.c, lost.c).
+ * gone.h - what the programs share in which a peer fails or is lost (failed.c,
+ * rma_failed.c, lost.c).
  *
  * A program defines check_error() and a table of cases. The calls below end with the
  * error of a peer that is gone; check_error() is given each of these errors.
@@ -24,14 +25,14 @@ static char *memory; /* LONG bytes, in two halves where two are needed */
 
 static void check_error(int err);
 
-static void sleep_ms(long ms)
+static inline void sleep_ms(long ms)
 {
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000},
               NULL);
 }
 
 /* Checks the class of an error, and that its text has this part. */
-static void check_text(int err, const char *part)
+static inline void check_text(int err, const char *part)
 {
     char text[MPI_MAX_ERROR_STRING];
     int class;
@@ -43,7 +44,7 @@ static void check_text(int err, const char *part)
 }
 
 /* Waits for a message that the peer never sends. */
-static void recv_until_gone(int peer, int tag)
+static inline void recv_until_gone(int peer, int tag)
 {
     int word;
 
@@ -52,7 +53,7 @@ static void recv_until_gone(int peer, int tag)
 }
 
 /* Tests such a receive, and pauses between two tests; 0: it does not. */
-static void test_until_gone(int peer, int tag, long pause_ms)
+static inline void test_until_gone(int peer, int tag, long pause_ms)
 {
     MPI_Request request;
     int flag = 0;
@@ -70,7 +71,7 @@ static void test_until_gone(int peer, int tag, long pause_ms)
 }
 
 /* Sends small messages, until the space that the peer has granted is used up. */
-static void send_until_gone(int peer, int tag)
+static inline void send_until_gone(int peer, int tag)
 {
     char bytes[512] = {0};
     int err = MPI_SUCCESS;
@@ -82,7 +83,7 @@ static void send_until_gone(int peer, int tag)
 }
 
 /* Sends to this peer and receives from it, a long message each. */
-static int exchange_long(int peer, MPI_Status statuses[2])
+static inline int exchange_long(int peer, MPI_Status statuses[2])
 {
     MPI_Request requests[2];
 
@@ -93,7 +94,7 @@ static int exchange_long(int peer, MPI_Status statuses[2])
 }
 
 /* One of two long messages has failed, or both. */
-static void check_exchange(int err, const MPI_Status statuses[2])
+static inline void check_exchange(int err, const MPI_Status statuses[2])
 {
     CHECK(err == MPI_ERR_IN_STATUS);
     for (int i = 0; i < 2; i++) {
@@ -104,7 +105,7 @@ static void check_exchange(int err, const MPI_Status statuses[2])
 }
 
 /* Initialises MPI and what is above; calls return errors, unless they are fatal. */
-static void open_case(int *argc, char ***argv, bool is_fatal)
+static inline void open_case(int *argc, char ***argv, bool is_fatal)
 {
     CHECK(MPI_Init(argc, argv) == MPI_SUCCESS);
     CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS);
@@ -115,8 +116,8 @@ static void open_case(int *argc, char ***argv, bool is_fatal)
     CHECK(memory != NULL);
 }
 
-static const struct gone_case *find_case(const struct gone_case *cases, size_t count,
-                                         const char *name)
+static inline const struct gone_case *find_case(const struct gone_case *cases,
+                                                size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++) {
         if (strcmp(cases[i].name, name) == 0) {

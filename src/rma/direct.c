@@ -5,6 +5,7 @@
 #include "rma/apply.h"
 #include "rma/update.h"
 
+#include <errno.h>
 #include <string.h>
 
 enum { STAGE = 8192 }; /* bytes that are moved at once where neither side is one block */
@@ -30,15 +31,41 @@ static size_t list_blocks(const struct weft_data *data, uint64_t offset, size_t 
     return n;
 }
 
-/* Why a copy to or from a member's memory has failed. */
-static enum weft_rc why(const struct weft_win *win, const struct weft_near *near)
+static bool is_told(const struct weft_near_wait *wait)
 {
-    return weft_near_has_failed(win, near->number) ? WEFT_ERR_PROC_FAILED
-                                                   : WEFT_ERR_ADDRESS;
+    const struct weft_peer *peer =
+        weft_peer_find(weft_comm_process(wait->win->comm, wait->rank));
+
+    return peer != NULL && peer->is_failed;
+}
+
+static bool is_never_vain(const struct weft_near_wait *wait)
+{
+    (void)wait;
+    return false;
+}
+
+/* Why a copy to or from a member's memory has failed. A process that is gone is soon told
+ * of by the launcher. */
+static enum weft_rc why(struct weft_win *win, const struct weft_near *near,
+                        const char *call)
+{
+    struct weft_near_wait wait = {
+        .win = win,
+        .words = win->own_words,
+        .word = &win->own_words->bell,
+        .is_so = is_told,
+        .is_vain = is_never_vain,
+        .rank = near->rank,
+        .call = call,
+    };
+
+    return errno == ESRCH && weft_near_wait_long(&wait) == WEFT_OK ? WEFT_ERR_PROC_FAILED
+                                                                   : WEFT_ERR_ADDRESS;
 }
 
 /* Moves a block of ours to or from the member's memory, by single copy. */
-static enum weft_rc move(const struct weft_win *win, const struct weft_near *near,
+static enum weft_rc move(struct weft_win *win, const struct weft_near *near,
                          const struct weft_data *there, uint64_t offset, void *ours,
                          size_t bytes, bool is_put)
 {
@@ -54,7 +81,7 @@ static enum weft_rc move(const struct weft_win *win, const struct weft_near *nea
             is_put ? ops->put(near->path, &one, NULL) : ops->get(near->path, &one, NULL);
 
         if (rc != WEFT_OK) {
-            return why(win, near);
+            return why(win, near, "a one-sided operation");
         }
         ours = (char *)ours + some;
         offset += some;
@@ -63,7 +90,7 @@ static enum weft_rc move(const struct weft_win *win, const struct weft_near *nea
     return WEFT_OK;
 }
 
-static enum weft_rc load(const struct weft_win *win, const struct weft_near *near,
+static enum weft_rc load(struct weft_win *win, const struct weft_near *near,
                          const struct weft_data *there, uint64_t offset, void *to,
                          size_t bytes)
 {
@@ -74,7 +101,7 @@ static enum weft_rc load(const struct weft_win *win, const struct weft_near *nea
     return WEFT_OK;
 }
 
-static enum weft_rc store(const struct weft_win *win, const struct weft_near *near,
+static enum weft_rc store(struct weft_win *win, const struct weft_near *near,
                           const struct weft_data *there, uint64_t offset,
                           const void *from, size_t bytes)
 {
@@ -87,7 +114,7 @@ static enum weft_rc store(const struct weft_win *win, const struct weft_near *ne
 
 /* ---- put and get ---- */
 
-static enum weft_rc put(const struct weft_win *win, const struct weft_near *near,
+static enum weft_rc put(struct weft_win *win, const struct weft_near *near,
                         const struct weft_data *there, const struct weft_rma_call *call)
 {
     _Alignas(64) char stage[STAGE];
@@ -110,7 +137,7 @@ static enum weft_rc put(const struct weft_win *win, const struct weft_near *near
     return rc;
 }
 
-static enum weft_rc get(const struct weft_win *win, const struct weft_near *near,
+static enum weft_rc get(struct weft_win *win, const struct weft_near *near,
                         const struct weft_data *there, const struct weft_rma_call *call)
 {
     _Alignas(64) char stage[STAGE];
@@ -143,7 +170,7 @@ static bool is_fetch(const struct weft_rma_call *call)
 }
 
 /* Some elements, packed, under the word. */
-static enum weft_rc update_some(const struct weft_win *win, const struct weft_near *near,
+static enum weft_rc update_some(struct weft_win *win, const struct weft_near *near,
                                 const struct weft_data *there,
                                 const struct weft_rma_call *call, uint64_t at,
                                 size_t some)

@@ -76,6 +76,13 @@ static enum weft_rc take_ticket(struct weft_win *win, struct weft_target *target
     weft_unlock();
     rc = weft_ticket_lock(win, near, is_exclusive, call);
     weft_lock();
+    if (weft_engine_has_failures()) {
+        weft_engine_notice_failed();
+    }
+    if (rc == WEFT_OK && target->peer->is_failed) {
+        weft_ticket_unlock(win, near, is_exclusive);
+        rc = WEFT_ERR_PROC_FAILED;
+    }
     target->is_granted = rc == WEFT_OK;
     target->is_asked = false;
     weft_rma_look(win);

@@ -228,7 +228,7 @@ struct weft_near *weft_near_meet(struct weft_win *win, int rank)
 
 /* ---- waiting ---- */
 
-static enum weft_rc wait_long(struct weft_near_wait *wait)
+enum weft_rc weft_near_wait_long(struct weft_near_wait *wait)
 {
     struct weft_win_words *words = wait->words;
     const struct weft_wait_reason why = {
@@ -247,6 +247,9 @@ static enum weft_rc wait_long(struct weft_near_wait *wait)
             rc = WEFT_OK;
         } else if (wait->is_vain(wait)) {
             rc = WEFT_ERR_PROC_FAILED;
+            if (weft_engine_has_failures()) {
+                weft_engine_notice_failed(); /* so that the error can tell who */
+            }
         } else {
             weft_engine_wait_word(&words->bell, seen, &words->sleepers, &why);
         }
@@ -274,7 +277,7 @@ enum weft_rc weft_near_wait(struct weft_near_wait *wait)
             return WEFT_OK;
         }
     } while (weft_wait_briefly(wait->word, seen));
-    return wait_long(wait);
+    return weft_near_wait_long(wait);
 }
 
 void weft_near_fail_members(void)

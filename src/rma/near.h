@@ -89,6 +89,9 @@ struct weft_near_wait {
 };
 WEFT_MUST_CHECK enum weft_rc weft_near_wait(struct weft_near_wait *wait);
 
+/* The same without a look in advance: is_so() and is_vain() are called with the lock. */
+WEFT_MUST_CHECK enum weft_rc weft_near_wait_long(struct weft_near_wait *wait);
+
 /* With the lock: members have failed, so all who wait look again. */
 void weft_near_fail_members(void);
 void weft_near_reset(void);

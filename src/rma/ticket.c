@@ -7,13 +7,17 @@ static bool is_our_turn(const struct weft_near_wait *wait)
     return atomic_load_explicit(wait->word, memory_order_acquire) == wait->value;
 }
 
-/* Has one of those who have the lock, or wait for it, failed? */
+/* Has the member failed, or one of those who have the lock or wait for it? */
 static bool is_lost(const struct weft_near_wait *wait)
 {
     const struct weft_win *win = wait->win;
+    const size_t at = (size_t)((const char *)wait->words - win->board);
 
     if (atomic_load_explicit(weft_engine.failures, memory_order_relaxed) == 0) {
         return false;
+    }
+    if (weft_near_has_failed(win, (uint32_t)(at / weft_words_bytes(win->near_members)))) {
+        return true;
     }
     for (uint32_t i = 0; i < win->near_members; i++) {
         if ((atomic_load_explicit(weft_words_involved(wait->words, win->near_members, i),

@@ -21,7 +21,11 @@ NAMES = {"weft": "Weft", "openmpi": "Open MPI", "mpich": "MPICH"}
 
 
 class Failed(Exception):
-    """A command did not end well."""
+    """A command did not end well; `out` is what it had printed until then."""
+
+    def __init__(self, why, out=""):
+        super().__init__(why)
+        self.out = out
 
 
 class Weft:
@@ -61,6 +65,16 @@ def launcher(name, weft, count, each=1):
     return [NETLAB, "exec", 1, *words[name], "-n", count * each]
 
 
+def local(name, weft, count):
+    """Starts so many ranks on this machine, bound as each MPI does by itself."""
+    words = {
+        "weft": [weft.mpiexec],
+        "openmpi": ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe"],
+        "mpich": ["mpiexec.mpich"],
+    }
+    return [*words[name], "-n", count]
+
+
 def end(job):
     """Ends a job that hangs, politely first: launchers sweep up."""
     for how in (signal.SIGTERM, signal.SIGKILL):
@@ -82,13 +96,14 @@ def run(words, limit=300):
             out, err = job.communicate(timeout=limit)
         except subprocess.TimeoutExpired as late:
             end(job)
-            raise Failed(f"{shlex.join(command)}: not over after {limit} s") from late
+            raise Failed(f"{shlex.join(command)}: not over after {limit} s",
+                         job.communicate()[0]) from late
         finally:
             os.close(silence)
             os.close(silent)
     if job.returncode != 0:
         raise Failed(f"{shlex.join(command)}: code {job.returncode}\n{err[-2000:]}"
-                     f"{out[-2000:]}")
+                     f"{out[-2000:]}", out)
     return out
 
 

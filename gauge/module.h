@@ -91,7 +91,35 @@ struct gauge_request {
     };
 };
 
-struct gauge_one_sided;
+struct gauge_module;
+
+/*
+ * A window of memory on every end that others read and write. There is one at a time.
+ * Epochs are those of MPI: an end exposes its part from post() to wait(), and reaches the
+ * parts of others from start() to complete(); or all ends meet in fence().
+ */
+struct gauge_one_sided {
+    /* On every end at the same time. `memory` is this end's part, of `size` bytes; with
+     * `is_allocated` the library chooses it, else the module does and hands it over. */
+    enum gauge_rc (*open)(struct gauge_module *module, size_t size, bool is_allocated,
+                          void **memory);
+    void (*close)(struct gauge_module *module); /* on every end at the same time */
+    /* Whom the post() and start() that follow are about. */
+    enum gauge_rc (*choose)(struct gauge_module *module, const int *ends, int count);
+    enum gauge_rc (*post)(struct gauge_module *module);
+    enum gauge_rc (*wait)(struct gauge_module *module);
+    enum gauge_rc (*start)(struct gauge_module *module);
+    enum gauge_rc (*complete)(struct gauge_module *module);
+    /* The first fence of a row ends no epoch, the last begins none. */
+    enum gauge_rc (*fence)(struct gauge_module *module, bool is_first, bool is_last);
+    /* `at` counts bytes from the beginning of the target's part. The buffer is the
+     * module's until the epoch ends. */
+    enum gauge_rc (*put)(struct gauge_module *module, int target, size_t at,
+                         const void *buffer, size_t size);
+    enum gauge_rc (*get)(struct gauge_module *module, int target, size_t at, void *buffer,
+                         size_t size);
+};
+
 struct gauge_collective;
 
 struct gauge_module {

@@ -44,6 +44,7 @@ extern const struct gauge_pattern
     gauge_overlap,
     gauge_plogp,
     gauge_queue,
+    gauge_rma,
     gauge_stream;
 
 const struct gauge_pattern *const gauge_patterns[] = {
@@ -57,6 +58,7 @@ const struct gauge_pattern *const gauge_patterns[] = {
     &gauge_overlap,
     &gauge_plogp,
     &gauge_queue,
+    &gauge_rma,
     &gauge_stream,
     NULL,
 };

@@ -80,6 +80,7 @@ static void adopt(struct gauge_module *module, const struct gauge_mpi_object *ob
     module->irecvfrom = object->irecvfrom;
     module->test = object->test;
     module->wait = object->wait;
+    module->one_sided = object->one_sided;
 }
 
 /* Loads the library, then the object, whose open names it answers. */

@@ -5,18 +5,13 @@
  * or of MPICH. It uses MPI-3 and nothing else. Ends and ranks are counted by different
  * people, so every end tells its rank to the others when the module opens.
  */
-#include "gauge/modules/mpi.h"
+#include "gauge/modules/mpi_object.h"
 
-#include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* The one thing that this object shows. */
 extern struct gauge_mpi_object gauge_mpi_object;
-
-struct mpi {
-    int *rank; /* of every end */
-};
 
 _Static_assert(sizeof(MPI_Request) <= sizeof(((struct gauge_request *)0)->space),
                "a request of MPI fits into one of ours");
@@ -24,27 +19,6 @@ _Static_assert(sizeof(MPI_Request) <= sizeof(((struct gauge_request *)0)->space)
 static MPI_Request *request_of(struct gauge_request *request)
 {
     return (MPI_Request *)(void *)request->space;
-}
-
-static int rank_of(const struct gauge_module *module, int end)
-{
-    return ((const struct mpi *)module->state)->rank[end];
-}
-
-/* Apart, so that the text's room is not on the stack of a call that goes well: that cost
- * 14 ns a message, interval 7 to 22 ns over 12 turns. */
-__attribute__((noinline, cold)) static enum gauge_rc complain(int code, const char *call)
-{
-    char text[MPI_MAX_ERROR_STRING] = "an error without a text";
-    int length = 0;
-
-    MPI_Error_string(code, text, &length);
-    return gauge_mpi_object.fail("mpi: %s: %s", call, text);
-}
-
-static enum gauge_rc judge(int code, const char *call)
-{
-    return code == MPI_SUCCESS ? GAUGE_OK : complain(code, call);
 }
 
 static enum gauge_rc mpi_sendto(struct gauge_module *module, int dest, const void *buffer,
@@ -133,13 +107,13 @@ static enum gauge_rc learn_ranks(struct mpi *mpi, const struct gauge_world *worl
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (size != world->ends) {
-        return gauge_mpi_object.fail("mpi: the library sees a job of %d and there are %d "
-                                     "ends: start them with this MPI's own mpiexec",
-                                     size, world->ends);
+        return gauge_mpi_fail("mpi: the library sees a job of %d and there are %d "
+                              "ends: start them with this MPI's own mpiexec",
+                              size, world->ends);
     }
     if (size == 1) {
-        return gauge_mpi_object.fail("mpi: one rank alone would wait for itself: start "
-                                     "at least two");
+        return gauge_mpi_fail("mpi: one rank alone would wait for itself: start "
+                              "at least two");
     }
     return world->exchange(world, &rank, sizeof(rank), mpi->rank);
 }
@@ -149,15 +123,16 @@ static enum gauge_rc mpi_init(struct gauge_module *module,
 {
     struct mpi *mpi = calloc(1, sizeof(*mpi));
 
+    gauge_mpi_fail = gauge_mpi_object.fail;
     if (mpi == NULL || (mpi->rank = calloc((size_t)world->ends, sizeof(int))) == NULL) {
         free(mpi);
-        return gauge_mpi_object.fail("mpi: no memory for %d ends", world->ends);
+        return gauge_mpi_fail("mpi: no memory for %d ends", world->ends);
     }
     module->state = mpi;
     if (MPI_Init(NULL, NULL) != MPI_SUCCESS) {
         free(mpi->rank);
         free(mpi);
-        return gauge_mpi_object.fail("mpi: MPI_Init failed");
+        return gauge_mpi_fail("mpi: MPI_Init failed");
     }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (learn_ranks(mpi, world) != GAUGE_OK) {
@@ -179,4 +154,5 @@ struct gauge_mpi_object gauge_mpi_object = {
     .irecvfrom = mpi_irecvfrom,
     .test = mpi_test,
     .wait = mpi_wait,
+    .one_sided = &gauge_mpi_windows,
 };

@@ -1,13 +1,15 @@
 /*
  * contract.c - what module.h promises, tried on a module between two ends.
  *
- *     contract MODULE [--flip] [--option value ...]
+ *     contract MODULE [--flip | --flip-put] [--option value ...]
  *
  * The trial is a pattern of its own, run by the core over the module as any other, with
  * messages whose sizes lie at the edges: nothing, one byte, around 48, 64 and 4096,
  * around 16 KiB, and the module's largest. A second run goes through a wrapper that flips
  * one bit, which the check of the payload must see; a module that loses messages is held
- * to fall out of its rounds and to go on, until a round comes whole.
+ * to fall out of its rounds and to go on, until a round comes whole. Of a module with
+ * windows both kinds are tried; --flip-put runs the pattern `rma` over puts with a
+ * flipped bit, which it must see.
  */
 #include "gauge/bench.h"
 #include "gauge/command.h"
@@ -17,7 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ORDER = 200, LARGE = 1 << 20, PENDING = 12, SMALL = 4096 };
+extern const struct gauge_pattern gauge_rma;
+
+enum { ORDER = 200, LARGE = 1 << 20, PENDING = 12, SMALL = 4096, WINDOW = 5000 };
 
 static size_t edge(size_t number, size_t largest)
 {
@@ -138,6 +142,55 @@ static enum gauge_rc try_pending(struct trial *t)
     return rc;
 }
 
+/* Bytes put by the other end, then got from it, then put between fences. */
+static enum gauge_rc try_epochs(struct trial *t, const struct gauge_one_sided *windows,
+                                unsigned char *window)
+{
+    struct gauge_bench *bench = t->bench;
+    struct gauge_module *module = bench->module;
+    int peer = 1 - bench->end;
+    enum gauge_rc rc = windows->choose(module, &peer, 1);
+
+    gauge_payload_make(t->out, WINDOW, t->round, bench->end);
+    gauge_payload_stamp(t->out, WINDOW, 1);
+    rc = rc == GAUGE_OK ? windows->post(module) : rc;
+    rc = rc == GAUGE_OK ? windows->start(module) : rc;
+    rc = rc == GAUGE_OK ? windows->put(module, peer, WINDOW, t->out, WINDOW) : rc;
+    rc = rc == GAUGE_OK ? windows->complete(module) : rc;
+    rc = rc == GAUGE_OK ? windows->wait(module) : rc;
+    rc = rc == GAUGE_OK
+             ? gauge_payload_check(bench, window + WINDOW, WINDOW, t->round, peer, 1)
+             : rc;
+    rc = rc == GAUGE_OK ? windows->fence(module, true, false) : rc;
+    rc = rc == GAUGE_OK ? windows->get(module, peer, WINDOW, t->in, WINDOW) : rc;
+    rc = rc == GAUGE_OK ? windows->fence(module, false, false) : rc;
+    rc = rc == GAUGE_OK ? windows->put(module, peer, 0, t->out, WINDOW) : rc;
+    rc = rc == GAUGE_OK ? windows->fence(module, false, true) : rc;
+    rc = rc == GAUGE_OK
+             ? gauge_payload_check(bench, t->in, WINDOW, t->round, bench->end, 1)
+             : rc;
+    return rc == GAUGE_OK ? gauge_payload_check(bench, window, WINDOW, t->round, peer, 1)
+                          : rc;
+}
+
+/* Windows of both kinds, opened anew in every round. */
+static enum gauge_rc try_windows(struct trial *t)
+{
+    const struct gauge_one_sided *windows = t->bench->module->one_sided;
+    enum gauge_rc rc = GAUGE_OK;
+
+    for (int kind = 0; windows != NULL && rc == GAUGE_OK && kind < 2; kind++) {
+        void *memory = NULL;
+
+        rc = windows->open(t->bench->module, (size_t)2 * WINDOW, kind == 1, &memory);
+        if (rc == GAUGE_OK) {
+            rc = try_epochs(t, windows, memory);
+            windows->close(t->bench->module);
+        }
+    }
+    return rc;
+}
+
 static enum gauge_rc benchmark(struct gauge_bench *bench)
 {
     struct gauge_point point = {.name = "contract", .is_single = true, .most = 6};
@@ -152,6 +205,7 @@ static enum gauge_rc benchmark(struct gauge_bench *bench)
         rc = try_edges(&t);
         rc = rc == GAUGE_OK ? try_order(&t) : rc;
         rc = rc == GAUGE_OK ? try_pending(&t) : rc;
+        rc = rc == GAUGE_OK ? try_windows(&t) : rc;
         if (rc == GAUGE_LOST && !(bench->module->flags & GAUGE_RELIABLE)) {
             gauge_lost(bench);
             rc = GAUGE_OK;
@@ -192,13 +246,37 @@ static enum gauge_rc flip(struct gauge_module *module, int source, void *buffer,
     return rc;
 }
 
+/* The wrapper of put flips a bit of what is put. */
+static const struct gauge_one_sided *true_windows;
+
+static enum gauge_rc flip_put(struct gauge_module *module, int target, size_t at,
+                              const void *buffer, size_t size)
+{
+    static unsigned char copy[SMALL];
+
+    memcpy(copy, buffer, size);
+    copy[size / 2] ^= 1;
+    return true_windows->put(module, target, at, copy, size);
+}
+
+static void spoil_put(struct gauge_module *module)
+{
+    static struct gauge_one_sided windows;
+
+    true_windows = module->one_sided;
+    windows = *true_windows;
+    windows.put = flip_put;
+    module->one_sided = &windows;
+}
+
 static enum gauge_rc nothing(void *arg)
 {
     (void)arg;
     return GAUGE_OK;
 }
 
-static enum gauge_rc run_once(struct gauge_command *command, struct gauge_module *module)
+static enum gauge_rc run_once(const struct gauge_pattern *pattern,
+                              struct gauge_command *command, struct gauge_module *module)
 {
     struct gauge_report report = {0};
     struct gauge_control control;
@@ -211,7 +289,7 @@ static enum gauge_rc run_once(struct gauge_command *command, struct gauge_module
         return GAUGE_FAILED;
     }
     gauge_fail_name(control.end);
-    rc = gauge_bench_run(&contract, module, &command->settings, &control, &timer,
+    rc = gauge_bench_run(pattern, module, &command->settings, &control, &timer,
                          control.end == 0 ? &report : NULL, &started);
     if (rc == GAUGE_OK && control.end == 0 &&
         (report.row_count == 0 || report.rows[0].sample_count == 0)) {
@@ -242,16 +320,20 @@ int main(int argc, char **argv)
 {
     struct gauge_command command;
     const char *why = NULL;
-    char *words[32] = {"contract", "run", "one_one"};
     bool is_flipped = argc > 2 && strcmp(argv[2], "--flip") == 0;
+    bool is_spoilt = argc > 2 && strcmp(argv[2], "--flip-put") == 0;
+    char *words[32] = {"contract", "run", is_spoilt ? "rma" : "one_one"};
     int count = 3;
 
     if (argc < 2) {
-        fprintf(stderr, "usage: contract MODULE [--flip] [--option value ...]\n");
+        fprintf(stderr,
+                "usage: contract MODULE [--flip | --flip-put] [--option value ...]\n"
+                "--flip-put runs the pattern rma, with puts of at most %d bytes\n",
+                SMALL);
         return EXIT_FAILURE;
     }
     for (int i = 1; i < argc && count < 32; i++) {
-        if (i != 2 || !is_flipped) {
+        if (i != 2 || !(is_flipped || is_spoilt)) {
             words[count++] = argv[i];
         }
     }
@@ -267,7 +349,11 @@ int main(int argc, char **argv)
         true_recvfrom = command.module->recvfrom;
         command.module->recvfrom = flip;
     }
-    if (run_once(&command, command.module) != GAUGE_OK) {
+    if (is_spoilt) {
+        spoil_put(command.module);
+    }
+    if (run_once(is_spoilt ? &gauge_rma : &contract, &command, command.module) !=
+        GAUGE_OK) {
         return EXIT_FAILURE;
     }
     gauge_command_free(&command);

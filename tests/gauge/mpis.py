@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""mpis.py - the same pattern over every MPI that is here, and agreement with bench/pingpong.
+"""mpis.py - the same pattern over every MPI that is here, and agreement with bench/pingpong
+and bench/rma.
 
 GAUGE_FLAVOURS names the MPIs besides Weft, each of which has an object and an mpiexec of its
 own; GAUGE_TURNS says how often figures are compared.
@@ -27,8 +28,8 @@ SIZES = {0: "0B", 8: "8B", 64: "64B", 1024: "1KiB", 4096: "4KiB", 16384: "16KiB"
 LIBRARY = BUILD / "bindings/libmpi_abi.so.1"
 
 
-def launch(launcher, flavour, *words):
-    return subprocess.run([*launcher, common.GAUGE, "run", "one_one", "mpi", "--flavour",
+def launch(launcher, flavour, *words, pattern="one_one"):
+    return subprocess.run([*launcher, common.GAUGE, "run", pattern, "mpi", "--flavour",
                            flavour, "--library", LIBRARY, *words], capture_output=True,
                           text=True, timeout=common.TIMEOUT, check=False,
                           env={**clean(), **{key: value for key, value in os.environ.items()
@@ -36,12 +37,12 @@ def launch(launcher, flavour, *words):
                           stdin=subprocess.DEVNULL)
 
 
-def measure(mpi, *words):
+def measure(mpi, *words, pattern="one_one"):
     """The lines of a run over one MPI, started by its own mpiexec."""
     flavour, launcher = mpi
     with tempfile.TemporaryDirectory() as folder:
         name = Path(folder) / "out.json"
-        done = launch(launcher, flavour, *words, "--json", name)
+        done = launch(launcher, flavour, *words, "--json", name, pattern=pattern)
         assert done.returncode == 0, done
         return [json.loads(line) for line in name.read_text().splitlines()]
 
@@ -104,20 +105,19 @@ def text_of(found, digits=0):
     return f"{middle} [{low}, {high}]"
 
 
-@case
-def one_one_agrees_with_pingpong():
-    """In turns, so that the machine's mood is the same for both. The verdict of a size is
-    `agree` when the intervals of the medians over the turns meet, `near` when the ratio may
-    be within a fifth of 1: pingpong gives means of its batches, one_one the median of single
-    samples, and on a quiet machine that is told apart."""
-    sides = {ours: [], theirs: []}
+def agree(mine, other, sizes, head):
+    """Both measured in turns, so that the machine's mood is the same for both. The verdict of
+    a size is `agree` when the intervals of the medians over the turns meet, `near` when the
+    ratio may be within a fifth of 1: the programs of bench give means of their batches,
+    weft-gauge the median of single samples, and on a quiet machine that is told apart."""
+    sides = {mine: [], other: []}
     for turn in range(TURNS):
-        for side in (ours, theirs) if turn % 2 == 0 else (theirs, ours):
+        for side in (mine, other) if turn % 2 == 0 else (other, mine):
             sides[side].append(side())
     verdicts = []
-    print("      | size in bytes | one_one, ns | pingpong, ns | one_one / pingpong | verdict |")
-    for size in SIZES:
-        gauge, loop = ([turn[size] for turn in sides[side]] for side in (ours, theirs))
+    print(f"      | {head} | verdict |")
+    for size in sizes:
+        gauge, loop = ([turn[size] for turn in sides[side]] for side in (mine, other))
         ratio = interval([a / b for a, b in zip(gauge, loop)])
         gauge, loop = interval(gauge), interval(loop)
         meet = gauge[1] <= loop[2] and loop[1] <= gauge[2]
@@ -126,6 +126,82 @@ def one_one_agrees_with_pingpong():
         print(f"      | {size} | {text_of(gauge)} | {text_of(loop)} | {text_of(ratio, 2)} "
               f"| {verdicts[-1]} |")
     assert "differ" not in verdicts
+
+
+@case
+def one_one_agrees_with_pingpong():
+    agree(ours, theirs, SIZES,
+          "size in bytes | one_one, ns | pingpong, ns | one_one / pingpong")
+
+
+RMA_SIZES = {8: "put,8B", 1024: "put,1KiB", 65536: "put,64KiB"}  # as bench/rma calls them
+
+
+def our_epochs():
+    """{size: ns} of an epoch with one put, by the pattern rma."""
+    found = rows(measure(WEFT, "--test", "put", "--burst", "1", "--sizes",
+                         ",".join(map(str, RMA_SIZES)), "--time", "0.2", pattern="rma"))
+    return {row["size_bytes"]: row["median_ns"] for row in found}
+
+
+def their_epochs():
+    """{size: ns} of the same by bench/rma."""
+    done = subprocess.run([*WEFT[1], BUILD / "tests/gauge/gauge_rma", "create", "pscw"],
+                          capture_output=True, text=True, check=True, timeout=240,
+                          env=clean())
+    fields = [line.split("\t") for line in done.stdout.splitlines()]
+    found = {f[1]: float(f[2]) * 1000 for f in fields if f[0] == "rma.create.pscw"}
+    return {size: found[name] for size, name in RMA_SIZES.items()}
+
+
+@case
+def epochs_of_rma_agree_with_bench_rma():
+    agree(our_epochs, their_epochs, RMA_SIZES, "size in bytes | rma, ns | bench/rma, ns | ratio")
+
+
+def points(lines):
+    """{name: the values of its condition}, sizes where it has none."""
+    found = {}
+    for row in rows(lines):
+        keys = [value for key, value in row["conditions"].items() if key != "burst"]
+        found.setdefault(row["name"], set()).add(keys[0] if keys else row["size_bytes"])
+    return found
+
+
+@case
+def one_sided_tests_run_over_every_mpi():
+    sizes, work = {8, 4096}, {0, 1000, 2000}
+    for mpi in (WEFT, *OTHERS):
+        for window in ("create", "allocate"):
+            lines = measure(mpi, "--sizes", "8,4K", "--message", "8K", "--to", "2000", "--time",
+                            "0.02", "--window", window, pattern="rma")
+            assert points(lines) == {
+                "put_latency": sizes, "put_fence": sizes, "two_sided": sizes,
+                "put_burst": sizes, "get_burst": sizes, "sync_origins": {1},
+                "sync_targets": {1}, "work_at_origin": work, "work_at_target": work,
+                "put_origins": {1}}, points(lines)
+
+
+@case
+def one_sided_tests_of_several_origins_count_them():
+    mpi = (WEFT[0], [*WEFT[1][:-1], "4"])
+    for test, names in (("sync", ("sync_origins", "sync_targets")), ("origins", ("put_origins",))):
+        lines = measure(mpi, "--test", test, "--message", "4K", "--time", "0.02", pattern="rma")
+        assert points(lines) == {name: {1, 2, 3} for name in names}, points(lines)
+    row = next(row for row in rows(lines) if row["conditions"]["origins"] == 3)
+    rate = 3 * 16 * 4096 / row["median_ns"] * 1e9  # of all origins together
+    assert abs(row["rate_bytes_per_second"] / rate - 1) < 1e-6, row
+
+
+@case
+def one_sided_tests_that_do_not_go_are_refused_with_a_sentence():
+    done = run("run", "rma", "shm", code=2)
+    assert "rma needs one-sided access, which shm does not offer" in done.stderr, done
+    for words, sentence in ((("--test", "air"), "--test is latency, both,"),
+                            (("--window", "air"), "--window is create or allocate"),
+                            (("--burst", "0"), "--burst is 1 to 1024")):
+        done = launch(WEFT[1], "abi", *words, pattern="rma")
+        assert done.returncode != 0 and sentence in done.stderr, done
 
 
 @case

@@ -191,7 +191,7 @@ static int check_op(const struct weft_rma_args *args, struct weft_win *win,
         return MPI_SUCCESS;
     }
     if (name != NULL) {
-        return weft_raise_win(win, args->function, WEFT_E_OP_UNDEFINED, name,
+        return weft_raise_win(win, args->function, WEFT_E_WIN_OP_UNDEFINED, name,
                               weft_datatype_describe(basic, text, sizeof(text)));
     }
     if (weft_operation_from_handle(args->op) != NULL) {

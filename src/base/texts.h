@@ -317,6 +317,8 @@
 #define WEFT_E_WIN_OP                                                                    \
     MPI_ERR_OP, "the operation is the program's own",                                    \
         "accumulates have the predefined ones only"
+#define WEFT_E_WIN_OP_UNDEFINED                                                          \
+    MPI_ERR_OP, "%s is not defined for %s", "use a type that it is defined for"
 #define WEFT_E_WIN_NO_OP                                                                 \
     MPI_ERR_OP, "the operation is MPI_NO_OP",                                            \
         "only MPI_Get_accumulate and MPI_Fetch_and_op have it"

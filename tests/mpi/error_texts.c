@@ -8,7 +8,7 @@
  *
  * error_texts.py compares the output with error_texts.tsv.
  */
-#include "mpi.h"
+#include "error_texts_rma.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -663,6 +663,42 @@ static const struct mistake {
     CASE(handler_of_another_object),
     CASE(code_that_is_none),
     CASE(error_of_the_program),
+    CASE(window_size),
+    CASE(window_unit),
+    CASE(window_without_memory),
+    CASE(null_window),
+    CASE(freed_window),
+    CASE(window_that_is_a_type),
+    CASE(attach_to_created),
+    CASE(shared_query_of_dynamic),
+    CASE(attached_again),
+    CASE(detached_again),
+    CASE(window_key),
+    CASE(target),
+    CASE(displacement),
+    CASE(behind_the_window),
+    CASE(not_attached),
+    CASE(sides_that_differ),
+    CASE(two_basic_types),
+    CASE(derived_in_fetch),
+    CASE(swap_of_doubles),
+    CASE(op_of_the_program),
+    CASE(no_op),
+    CASE(op_of_characters),
+    CASE(lock_type),
+    CASE(no_locks),
+    CASE(assertion),
+    CASE(put_without_epoch),
+    CASE(start_after_fence),
+    CASE(started_again),
+    CASE(put_outside_of_start),
+    CASE(posted_again),
+    CASE(wait_without_post),
+    CASE(fence_inside_lock),
+    CASE(free_inside_lock_all),
+    CASE(unlock_without_lock),
+    CASE(unlock_all_without_lock),
+    CASE(flush_without_lock),
     CASE(port),
     CASE(initialised_twice),
     CASE(after_finalize),

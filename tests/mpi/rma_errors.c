@@ -152,6 +152,8 @@ static void arguments(MPI_Win win, int *base)
                 MPI_ERR_RMA_RANGE);
         REFUSED(MPI_Fetch_and_op(v, v, MPI_INT, 0, 8, MPI_SUM, win), MPI_ERR_RMA_RANGE);
         REFUSED(MPI_Compare_and_swap(v, v, v, MPI_INT, 0, 8, win), MPI_ERR_RMA_RANGE);
+        REFUSED(MPI_Put(v, 4, MPI_INT, 0, 0, 2, MPI_INT, win), MPI_ERR_TRUNCATE);
+        REFUSED(MPI_Get(v, 2, MPI_INT, 0, 0, 4, MPI_INT, win), MPI_ERR_TRUNCATE);
     }
     types_and_operations(win);
     REFUSED(MPI_Win_flush(size, win), MPI_ERR_RANK);
@@ -263,6 +265,50 @@ static void active(MPI_Win win, int *base)
     works(win, base);
 }
 
+/* A group with members that the window does not have. */
+static void groups(void)
+{
+    int word = 0;
+    MPI_Group world;
+    MPI_Win win;
+
+    if (!is_strict || size == 1) {
+        return;
+    }
+    DONE(MPI_Comm_group(MPI_COMM_WORLD, &world));
+    DONE(MPI_Win_create(&word, sizeof(word), 1, MPI_INFO_NULL, MPI_COMM_SELF, &win));
+    DONE(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+    REFUSED(MPI_Win_post(world, 0, win), MPI_ERR_GROUP);
+    REFUSED(MPI_Win_start(world, 0, win), MPI_ERR_GROUP);
+    DONE(MPI_Win_free(&win));
+    DONE(MPI_Group_free(&world));
+}
+
+/* Who says that there are no locks gets none; fences are as ever. */
+static void no_locks(void)
+{
+    MPI_Info info;
+    MPI_Win win;
+    int *base;
+
+    if (!is_strict) {
+        return;
+    }
+    DONE(MPI_Info_create(&info));
+    DONE(MPI_Info_set(info, "no_locks", "true"));
+    DONE(MPI_Win_allocate(sizeof(int), sizeof(int), info, MPI_COMM_WORLD, &base, &win));
+    DONE(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+    REFUSED(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win), MPI_ERR_RMA_SYNC);
+    REFUSED(MPI_Win_lock_all(0, win), MPI_ERR_RMA_SYNC);
+    *base = 0;
+    DONE(MPI_Win_fence(0, win));
+    DONE(MPI_Accumulate(&(int){1}, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, win));
+    DONE(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+    CHECK(*base == (rank == 0 ? size : 0));
+    DONE(MPI_Info_free(&info));
+    DONE(MPI_Win_free(&win));
+}
+
 /* ---- flavors, attachments, attributes ---- */
 
 static void flavors(MPI_Win win)
@@ -339,6 +385,8 @@ int main(int argc, char **argv)
     outside(win, base);
     locks(win, base);
     active(win, base);
+    groups();
+    no_locks();
     flavors(win);
     attributes(win);
     works(win, base);

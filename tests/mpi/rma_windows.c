@@ -309,6 +309,8 @@ static void default_hints(void)
         {"accumulate_ops", "same_op_no_op"},
         {"same_size", "false"},
         {"same_disp_unit", "false"},
+        {"mpi_accumulate_granularity", "0"},
+        {"alloc_shared_noncontig", "false"},
     };
     char memory[8];
     MPI_Win win;
@@ -373,6 +375,7 @@ static void odd_hints(void)
         DONE(MPI_Info_set(info, pairs[i][0], pairs[i][1]));
         w = make_window_info(ALLOCATED, 1024, 1, info);
         DONE(MPI_Info_free(&info));
+        has_hint(w.win, pairs[i][0], pairs[i][1]);
         open_all(&w, LOCK_ALL);
         DONE(MPI_Accumulate(&(int){1}, 1, MPI_INT, 0, at(&w, 0, 8), 1, MPI_INT, MPI_SUM,
                             w.win));
@@ -481,6 +484,20 @@ static void shared_by_one(void)
     DONE(MPI_Comm_free(&node));
 }
 
+#if HAS_MPI(4, 1)
+/* MPI_PROC_NULL: the first rank whose memory can be reached, or nothing. */
+static void query_any(MPI_Win win)
+{
+    MPI_Aint bytes = -1;
+    int unit = -1;
+    char *part = NULL;
+
+    DONE(MPI_Win_shared_query(win, MPI_PROC_NULL, &bytes, &unit, &part));
+    CHECK((bytes == 0 && part == NULL) || (bytes == 256 && unit == 1));
+    CHECK(bytes == 0 || *(int *)part >= 1000);
+}
+#endif
+
 /* Since MPI 4.1 other windows may be asked, too: none of it, or the very memory. */
 static void query_others(void)
 {
@@ -499,6 +516,7 @@ static void query_others(void)
             CHECK((bytes == 0 && part == NULL) || (bytes == 256 && unit == 1));
             CHECK(bytes == 0 || *(int *)part == 1000 + target);
         }
+        query_any(w.win);
         DONE(MPI_Win_fence(0, w.win));
         free_window(&w);
     }

@@ -2,16 +2,74 @@
 
 #include "engine/engine.h"
 
-static bool is_our_turn(const struct weft_near_wait *wait)
+/* What a place says: a step in the lowest bits, and the ticket above them. */
+enum step {
+    OUT,     /* 0 */
+    ASKING,  /* it may have taken a ticket */
+    READING, /* it waits for its turn to read, or has it */
+    WRITING, /* the same for writing */
+    LEAVING, /* a reader that may have left */
+    STEP_BITS = 3,
+};
+
+static uint32_t note(uint32_t ticket, enum step step)
 {
-    return atomic_load_explicit(wait->word, memory_order_acquire) == wait->value;
+    return ticket << STEP_BITS | (uint32_t)step;
 }
 
-/* Has the member failed, or one of those who have the lock or wait for it? */
+static enum step step_of(uint32_t place)
+{
+    return (enum step)(place & ((1u << STEP_BITS) - 1));
+}
+
+/* How many turns after that of the place's ticket it is; tickets of a place are short. */
+static int32_t turns_since(uint32_t turn, uint32_t place)
+{
+    return (int32_t)((turn << STEP_BITS) - (place & ~((1u << STEP_BITS) - 1)));
+}
+
+/* ---- those who have failed ---- */
+
+/* Makes the steps of one that has failed, if it is their time. False: they are unknown.
+ */
+static bool leave_for(struct weft_win_words *words, _Atomic uint32_t *place)
+{
+    uint32_t seen = atomic_load_explicit(place, memory_order_seq_cst);
+    const int32_t read = turns_since(atomic_load(&words->readers), seen);
+    const int32_t written = turns_since(atomic_load(&words->writers), seen);
+
+    switch (step_of(seen)) {
+    case OUT:
+        return true;
+    case WRITING:
+        if (written != 0) {
+            return true; /* later; or it has left */
+        }
+        break;
+    case READING:
+        if (read < 0) {
+            return true; /* later */
+        }
+        break;
+    default:
+        return false;
+    }
+    /* One of all who find it does it. */
+    if (atomic_compare_exchange_strong(place, &seen, OUT)) {
+        atomic_fetch_add(&words->readers, read == 0 ? 1 : 0);
+        atomic_fetch_add(&words->writers, 1);
+        weft_words_changed(words);
+    }
+    return true;
+}
+
+/* Is the lock lost? The member may have failed, or one of those who have the lock or wait
+ * for it. */
 static bool is_lost(const struct weft_near_wait *wait)
 {
     const struct weft_win *win = wait->win;
     const size_t at = (size_t)((const char *)wait->words - win->board);
+    bool is_known = true;
 
     if (atomic_load_explicit(weft_engine.failures, memory_order_relaxed) == 0) {
         return false;
@@ -20,21 +78,29 @@ static bool is_lost(const struct weft_near_wait *wait)
         return true;
     }
     for (uint32_t i = 0; i < win->near_members; i++) {
-        if ((atomic_load_explicit(weft_words_involved(wait->words, win->near_members, i),
-                                  memory_order_relaxed) &
-             weft_words_bit(i)) != 0 &&
+        _Atomic uint32_t *place = weft_words_place(wait->words, win->near_members, i);
+
+        if (atomic_load_explicit(place, memory_order_relaxed) != OUT &&
             weft_near_has_failed(win, i)) {
-            return true;
+            is_known &= leave_for(wait->words, place);
         }
     }
-    return false;
+    return !is_known;
+}
+
+/* ---- lock and unlock ---- */
+
+static bool is_our_turn(const struct weft_near_wait *wait)
+{
+    return atomic_load_explicit(wait->word, memory_order_acquire) == wait->value;
 }
 
 enum weft_rc weft_ticket_lock(struct weft_win *win, const struct weft_near *near,
                               bool is_exclusive, const char *call)
 {
     struct weft_win_words *words = near->words;
-    const uint32_t me = win->near_number;
+    _Atomic uint32_t *place =
+        weft_words_place(words, win->near_members, win->near_number);
     struct weft_near_wait wait = {
         .win = win,
         .words = words,
@@ -46,9 +112,10 @@ enum weft_rc weft_ticket_lock(struct weft_win *win, const struct weft_near *near
     };
     enum weft_rc rc;
 
-    atomic_fetch_or_explicit(weft_words_involved(words, win->near_members, me),
-                             weft_words_bit(me), memory_order_seq_cst);
+    atomic_store_explicit(place, ASKING, memory_order_seq_cst);
     wait.value = atomic_fetch_add_explicit(&words->next, 1, memory_order_seq_cst);
+    atomic_store_explicit(place, note(wait.value, is_exclusive ? WRITING : READING),
+                          memory_order_seq_cst);
     rc = weft_near_wait(&wait);
     if (rc == WEFT_OK && !is_exclusive) {
         atomic_fetch_add_explicit(&words->readers, 1, memory_order_seq_cst);
@@ -61,13 +128,15 @@ void weft_ticket_unlock(struct weft_win *win, const struct weft_near *near,
                         bool is_exclusive)
 {
     struct weft_win_words *words = near->words;
-    const uint32_t me = win->near_number;
+    _Atomic uint32_t *place =
+        weft_words_place(words, win->near_members, win->near_number);
 
     if (is_exclusive) {
         atomic_fetch_add_explicit(&words->readers, 1, memory_order_seq_cst);
+    } else {
+        atomic_store_explicit(place, LEAVING, memory_order_seq_cst);
     }
     atomic_fetch_add_explicit(&words->writers, 1, memory_order_seq_cst);
-    atomic_fetch_and_explicit(weft_words_involved(words, win->near_members, me),
-                              ~weft_words_bit(me), memory_order_seq_cst);
+    atomic_store_explicit(place, OUT, memory_order_seq_cst);
     weft_words_changed(words);
 }

@@ -7,8 +7,8 @@
 
 #include "rma/near.h"
 
-/* WEFT_ERR_PROC_FAILED: a member that has the lock, or is to have it before, has failed;
- * then the lock is lost for all. */
+/* WEFT_ERR_PROC_FAILED: the member has failed; or another one, in the middle of a step,
+ * and the lock is lost. */
 WEFT_MUST_CHECK enum weft_rc weft_ticket_lock(struct weft_win *win,
                                               const struct weft_near *near,
                                               bool is_exclusive, const char *call);

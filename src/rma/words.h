@@ -4,20 +4,18 @@
  * extent of the segment's heap (near.h) and are zero at first. A member is named here by
  * its number: how many members on its node have a lower rank.
  *
- * The lock is a queue of tickets. Whoever asks takes the next ticket, one fetch-and-add,
- * so nobody starves. A reader goes when all writers before it have left, a writer when
- * all before it have left:
+ * The lock is a queue of tickets (ticket.c). Whoever asks takes the next ticket, one
+ * fetch-and-add, so nobody starves. A reader goes when `readers` is its ticket, a writer
+ * when `writers` is:
  *
- *   ask        ticket = next++; wait until readers == ticket, or writers == ticket
- *   has read   readers++ as soon as it may read, so that the next reader goes too;
- *              writers++ when it leaves
- *   has written  readers++ and writers++ when it leaves
+ *   reader   adds 1 to `readers` as soon as it may read, so that the next reader goes
+ * too, and 1 to `writers` when it leaves writer   adds 1 to both when it leaves
  *
- * A member sets its bit in `involved` before it takes a ticket and clears it after it has
- * left. So whoever waits in vain finds out that one who has the lock, or was before him
- * in the queue, has failed.
+ * Each member notes in its place what it does. So the place of one that has failed tells
+ * which of these steps are missing, and whoever waits makes them in its stead. Only if it
+ * has failed between a step and its note the lock is lost.
  *
- * Order. Every change of `readers`, `writers`, `completes` and `posts` is a
+ * Order. Every change of `readers`, `writers`, `completes` and the bits of posts is a
  * read-modify-write in sequential order: what a member has written before it is there for
  * the one who sees the change, with an acquire load. `updater` is taken with acquire and
  * given back with release.
@@ -41,9 +39,9 @@ enum { WEFT_WORDS_ALIGNMENT = 64, WEFT_WORDS_BITS = 32 };
 
 struct weft_win_words {
     _Alignas(WEFT_WORDS_ALIGNMENT) _Atomic uint32_t next;
+    _Atomic uint32_t completes; /* MPI_Win_complete of members that wait counts off */
     _Atomic uint32_t readers;
     _Atomic uint32_t writers;
-    _Atomic uint32_t completes; /* MPI_Win_complete of members that wait counts off */
     _Atomic uint32_t waiters;
     _Atomic uint32_t bell;
     _Atomic uint32_t sleepers; /* on the bell (base/wait.h) */
@@ -59,10 +57,11 @@ static inline size_t weft_words_length(uint32_t members)
     return (members + WEFT_WORDS_BITS - 1) / WEFT_WORDS_BITS;
 }
 
-/* Bytes of the words of one of so many members. */
+/* Bytes of the words of one of so many members. Pages of them that nobody touches take
+ * no memory. */
 static inline size_t weft_words_bytes(uint32_t members)
 {
-    const size_t bits = 2 * weft_words_length(members) * sizeof(uint32_t);
+    const size_t bits = (weft_words_length(members) + members) * sizeof(uint32_t);
 
     return sizeof(struct weft_win_words) + (bits + WEFT_WORDS_ALIGNMENT - 1) /
                                                WEFT_WORDS_ALIGNMENT *
@@ -76,11 +75,11 @@ static inline _Atomic uint32_t *weft_words_post(struct weft_win_words *words,
     return &words->bits[number / WEFT_WORDS_BITS];
 }
 
-/* The member with this number has the lock, or waits for it. */
-static inline _Atomic uint32_t *weft_words_involved(struct weft_win_words *words,
-                                                    uint32_t members, uint32_t number)
+/* What the member with this number does with the lock. */
+static inline _Atomic uint32_t *weft_words_place(struct weft_win_words *words,
+                                                 uint32_t members, uint32_t number)
 {
-    return &words->bits[weft_words_length(members) + number / WEFT_WORDS_BITS];
+    return &words->bits[weft_words_length(members) + number];
 }
 
 static inline uint32_t weft_words_bit(uint32_t number)

@@ -52,17 +52,20 @@ def hosts(count):
 
 def launcher(name, weft, count, each=1):
     """Starts so many ranks on each of `count` hosts, on processors of their choice."""
-    names = [f"{LAB}{i}" for i in range(1, count + 1)]
-    slots = ",".join(f"{name}:{each}" for name in names)
+    return spread(name, weft, [each] * count)
+
+
+def spread(name, weft, ranks):
+    """Starts ranks[i] ranks on host i, one host after the other."""
+    slots = ",".join(f"{LAB}{i}:{each}" for i, each in enumerate(ranks, 1))
     words = {
         "weft": [weft.mpiexec, "--bind-to", "none", "--hosts", slots],
         "openmpi": ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to",
                     "none", "--mca", "pml", "ob1", "--mca", "btl", "tcp,vader,self", "--host",
                     slots],
-        "mpich": ["mpiexec.mpich", "-launcher", "ssh", "-hosts", ",".join(names), "-ppn",
-                  each],
+        "mpich": ["mpiexec.mpich", "-launcher", "ssh", "-hosts", slots],
     }
-    return [NETLAB, "exec", 1, *words[name], "-n", count * each]
+    return [NETLAB, "exec", 1, *words[name], "-n", sum(ranks)]
 
 
 def local(name, weft, count):

@@ -10,7 +10,7 @@ over InfiniBand, with weft-gauge.
 Four lines: Weft, Weft with WEFT_RMA=messages, Open MPI, MPICH. In every run each line is measured
 once, in turn; the median over the runs is drawn. `node` is ranks that share memory, two but for
 Figures 9 and 12, which have four; `hosts` is two hosts of tests/netlab, which need root and share
-the processors of this machine (Figures 9 and 12: two ranks on each). A line that fails or takes
+the processors of this machine (Figures 9 and 12: one rank, and three on the other host). A line that fails or takes
 longer than --limit is left out of a run and is said. The words of MEASURE_WITH stand before each
 command; they may name a program that keeps others from the processors meanwhile.
 """
@@ -40,6 +40,7 @@ SIZES = "4,16,64,256,1K,4K,16K,64K,256K,1M"
 PARTS = {"latency": 2, "both": 2, "put": 2, "get": 2, "overlap": 2, "skew": 2, "sync": 4,
          "origins": 4}
 BYTES = "message size in bytes"
+NO_WORK = 0.5  # where no work stands on an axis of microseconds
 # Figure: title, label of x, label of y, whether y is a rate, names of the points.
 FIGURES = {
     5: ("latency of an epoch with one put, there and back", BYTES, "microseconds", False,
@@ -66,7 +67,7 @@ def launcher(where, line, weft, ranks):
     if where == "node":
         words = lab.local(name, weft, ranks)
     else:
-        words = lab.launcher(name, weft, 2, ranks // 2)
+        words = lab.spread(name, weft, [1, ranks - 1])
         if line == "openmpi":  # its own choice finds no windows for btl tcp
             words += ["--mca", "osc", "pt2pt"]
     return [*words, "env", "WEFT_GAUGE_TOKEN=figures",
@@ -151,7 +152,7 @@ def read(where):
 
 def value_of(figure, at, median, rate):
     """What a point of a table is in a figure: x and y."""
-    x = at / 1e3 if figure in (10, 11) else at
+    x = max(at / 1e3, NO_WORK) if figure in (10, 11) else at
     return x, rate / 1e6 if FIGURES[figure][3] else median / 1e3
 
 
@@ -176,9 +177,10 @@ def panel(figure, where, rows, blocks):
 
 def axes(figure):
     if figure in (9, 12):
-        return ["set xtics 1", "set xrange [0.5:*]"]
+        return ["set xtics 1", "set xrange [0.5:3.5]", "set logscale y"]
     if figure in (10, 11):
-        return ["set logscale y"] if figure == 10 else []
+        return ["set logscale xy", f"set xtics ('none' {NO_WORK}, 1, 4, 16, 64, 256, 1024)",
+                "set xrange [0.4:1500]"]
     return ["set logscale xy", "set xtics (4, 16, 64, 256, '1K' 1024, '4K' 4096, '16K' 16384, "
             "'64K' 65536, '256K' 262144, '1M' 1048576)"]
 
@@ -190,7 +192,7 @@ def draw(kind):
         terminal = "svg background 'white'" if kind == "svg" else "pngcairo"
         script = [f"set terminal {terminal} noenhanced size 1200,620 font ',11'",
                   f"set output '{HERE}/onesided{figure}.{kind}'", "set grid", "set key below",
-                  *axes(figure), f'set multiplot layout 1,2 title "{title}\\n{how}" font ",11"']
+                  *axes(figure), f'set multiplot layout 1,2 title "{title}\\n{how}" font ",9"']
         blocks = []
         for where, (_how, rows) in found.items():
             script += panel(figure, where, rows, blocks)

@@ -9,7 +9,10 @@
 
 #include <string.h>
 
-enum { GETS = 16 }; /* parts of one get under way */
+enum {
+    GETS = 16,   /* parts of one get under way */
+    SMALL = 256, /* bytes: copied if there is no room */
+};
 
 struct operation {
     uint64_t number; /* first: the key */
@@ -132,24 +135,29 @@ static size_t write_part(const struct operation *o, const struct weft_rma_runs *
     return before + head.data;
 }
 
-/* The next part. */
+/* The next part of an operation, as a packet; returns how long it is. */
+static size_t make_part(const struct operation *o, struct weft_rma_runs *runs,
+                        uint8_t *packet)
+{
+    const size_t max = weft_rma_packet_max(o->target->peer);
+    const uint64_t left = o->bytes - o->sent;
+    const size_t most = max - sizeof(struct weft_pkt_rma_data);
+
+    weft_runs_take(runs, &o->call.where, o->sent, left < most ? left : most,
+                   max - sizeof(struct weft_pkt_rma), has_data(o),
+                   o->call.basic != NULL ? o->call.basic->size : 1);
+    assert(runs->bytes > 0);
+    return write_part(o, runs, packet);
+}
+
 static enum weft_rc send_part(struct operation *o)
 {
     uint8_t packet[WEFT_EAGER_MAX];
     struct weft_rma_runs runs;
-    struct weft_peer *peer = o->target->peer;
-    const size_t max = weft_rma_packet_max(peer);
-    const uint64_t left = o->bytes - o->sent;
-    const size_t most = max - sizeof(struct weft_pkt_rma_data);
-    enum weft_rc rc;
-    size_t len;
+    const size_t len = make_part(o, &runs, packet);
+    const enum weft_rc rc =
+        weft_rma_try(o->win, o->target->peer, WEFT_PKT_RMA, packet, len);
 
-    weft_runs_take(&runs, &o->call.where, o->sent, left < most ? left : most,
-                   max - sizeof(struct weft_pkt_rma), has_data(o),
-                   o->call.basic != NULL ? o->call.basic->size : 1);
-    assert(runs.bytes > 0);
-    len = write_part(o, &runs, packet);
-    rc = weft_rma_try(o->win, peer, WEFT_PKT_RMA, packet, len);
     if (rc == WEFT_OK) {
         o->sent += runs.bytes;
     }
@@ -218,12 +226,36 @@ static void has_failed(struct weft_retry *retry)
     finish(o, WEFT_ERR_PROC_FAILED);
 }
 
+/*
+ * A small put or accumulate that finds no room is copied: it is complete here, and its
+ * origin need not wait for room at the target. False: it is not small.
+ */
+static bool keep_small(struct operation *o)
+{
+    uint8_t packet[WEFT_EAGER_MAX];
+    struct weft_rma_runs runs;
+    size_t len;
+
+    if (is_fetch(o) || o->bytes > SMALL || o->sent > 0) {
+        return false;
+    }
+    len = make_part(o, &runs, packet);
+    if (runs.bytes < o->bytes) {
+        return false;
+    }
+    o->sent = o->bytes;
+    weft_rma_send(o->win, o->target->peer, WEFT_PKT_RMA, packet, len);
+    finish(o, WEFT_OK);
+    return true;
+}
+
 /* Sends, or waits for room behind all that waits for it. */
 static void go_on(struct operation *o)
 {
     struct weft_peer *peer = o->target->peer;
 
-    if (weft_peer_retries(peer, WEFT_RETRY_ORDERED) || advance(o) == WEFT_AGAIN) {
+    if ((weft_peer_retries(peer, WEFT_RETRY_ORDERED) || advance(o) == WEFT_AGAIN) &&
+        !keep_small(o)) {
         o->is_queued = true;
         o->retry = (struct weft_retry){.again = try_again, .failed = has_failed};
         weft_engine_retry_later(peer, WEFT_RETRY_ORDERED, &o->retry);

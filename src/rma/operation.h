@@ -4,8 +4,8 @@
  * An operation goes out in packets that each say which bytes of the target's memory they
  * are about (runs.h). It is complete here when its buffers are the user's again, and
  * there when a flush that follows it is answered. One that finds no room waits in its
- * peer's queue, in order, so accumulates are not overtaken; a get has at most GETS parts
- * under way. It keeps its datatypes.
+ * peer's queue, in order, so accumulates are not overtaken; of a small put or accumulate
+ * a copy waits. A get has at most GETS parts under way. It keeps its datatypes.
  */
 #ifndef WEFT_RMA_OPERATION_H
 #define WEFT_RMA_OPERATION_H

@@ -8,6 +8,7 @@
  *                     above, and waits for each message of it
  *   unexpected        rank 1 receives what it has taken before without a receive for it
  *   sendrecv          rank 0 with itself
+ *   put, get, fetch, flush  rank 0 on allocated memory of rank 1, in one epoch
  * FILE is an empty file, in whose memory rank 0 counts the groups that it
  * has sent.  All else uses other calls than the counted ones, so that a counter can be
  * told to look at those only. */
@@ -82,6 +83,32 @@ static void self(void)
                      MPI_STATUS_IGNORE);
 }
 
+static void one_sided(void)
+{
+    static long long one = 1, old;
+    MPI_Win win;
+    char *base;
+
+    MPI_Win_allocate(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    MPI_Win_lock_all(0, win);
+    if (me == 0) { /* the first operation on a target is another way */
+        MPI_Raccumulate(out, 8, MPI_BYTE, 1, 0, 8, MPI_BYTE, MPI_REPLACE, win,
+                        &(MPI_Request){MPI_REQUEST_NULL});
+        MPI_Win_flush_all(win);
+    }
+    for (int i = 0; me == 0 && i < GROUPS * GROUP; i++)
+        if (is("put"))
+            MPI_Put(out, 8, MPI_BYTE, 1, 8, 8, MPI_BYTE, win);
+        else if (is("get"))
+            MPI_Get(in, 8, MPI_BYTE, 1, 8, 8, MPI_BYTE, win);
+        else if (is("fetch"))
+            MPI_Fetch_and_op(&one, &old, MPI_LONG_LONG, 1, 16, MPI_SUM, win);
+        else
+            MPI_Win_flush(1, win);
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+}
+
 static void pair(void)
 {
     MPI_Request requests[GROUP];
@@ -112,6 +139,8 @@ int main(int argc, char **argv)
     share(argv[2]);
     if (is("sendrecv"))
         self();
+    else if (is("put") || is("get") || is("fetch") || is("flush"))
+        one_sided();
     else
         pair();
     MPI_Barrier(MPI_COMM_WORLD);

@@ -82,15 +82,12 @@ static inline bool move(const void *ours, MPI_Count origin_count, MPI_Datatype t
     return true;
 }
 
-int PMPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
-             int target_rank, MPI_Aint target_disp, int target_count,
-             MPI_Datatype target_datatype, MPI_Win win)
+static __attribute__((noinline)) int put_slowly(const void *origin_addr, int origin_count,
+                                                MPI_Datatype origin_datatype,
+                                                int target_rank, MPI_Aint target_disp,
+                                                int target_count,
+                                                MPI_Datatype target_datatype, MPI_Win win)
 {
-    if (weft_likely(move(origin_addr, origin_count, origin_datatype, target_rank,
-                         target_disp, target_count, target_datatype, win, true))) {
-        return MPI_SUCCESS;
-    }
-
     const struct weft_rma_args args = {
         .function = "MPI_Put",
         .kind = WEFT_RMA_PUT,
@@ -103,17 +100,26 @@ int PMPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_data
 
     return weft_rma_noted(&args, WEFT_CALL_Put, __builtin_return_address(0));
 }
-WEFT_WEAK_ALIAS(MPI_Put, PMPI_Put);
 
-int PMPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+int PMPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
              int target_rank, MPI_Aint target_disp, int target_count,
              MPI_Datatype target_datatype, MPI_Win win)
 {
     if (weft_likely(move(origin_addr, origin_count, origin_datatype, target_rank,
-                         target_disp, target_count, target_datatype, win, false))) {
+                         target_disp, target_count, target_datatype, win, true))) {
         return MPI_SUCCESS;
     }
+    return put_slowly(origin_addr, origin_count, origin_datatype, target_rank,
+                      target_disp, target_count, target_datatype, win);
+}
+WEFT_WEAK_ALIAS(MPI_Put, PMPI_Put);
 
+static __attribute__((noinline)) int get_slowly(void *origin_addr, int origin_count,
+                                                MPI_Datatype origin_datatype,
+                                                int target_rank, MPI_Aint target_disp,
+                                                int target_count,
+                                                MPI_Datatype target_datatype, MPI_Win win)
+{
     const struct weft_rma_args args = {
         .function = "MPI_Get",
         .kind = WEFT_RMA_GET,
@@ -125,6 +131,18 @@ int PMPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
     };
 
     return weft_rma_noted(&args, WEFT_CALL_Get, __builtin_return_address(0));
+}
+
+int PMPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+             int target_rank, MPI_Aint target_disp, int target_count,
+             MPI_Datatype target_datatype, MPI_Win win)
+{
+    if (weft_likely(move(origin_addr, origin_count, origin_datatype, target_rank,
+                         target_disp, target_count, target_datatype, win, false))) {
+        return MPI_SUCCESS;
+    }
+    return get_slowly(origin_addr, origin_count, origin_datatype, target_rank,
+                      target_disp, target_count, target_datatype, win);
 }
 WEFT_WEAK_ALIAS(MPI_Get, PMPI_Get);
 
@@ -170,15 +188,11 @@ int PMPI_Rget(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
 }
 WEFT_WEAK_ALIAS(MPI_Rget, PMPI_Rget);
 
-int PMPI_Put_c(const void *origin_addr, MPI_Count origin_count,
-               MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-               MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win)
+static __attribute__((noinline)) int
+put_c_slowly(const void *origin_addr, MPI_Count origin_count,
+             MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+             MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win)
 {
-    if (weft_likely(move(origin_addr, origin_count, origin_datatype, target_rank,
-                         target_disp, target_count, target_datatype, win, true))) {
-        return MPI_SUCCESS;
-    }
-
     const struct weft_rma_args args = {
         .function = "MPI_Put_c",
         .kind = WEFT_RMA_PUT,
@@ -191,17 +205,25 @@ int PMPI_Put_c(const void *origin_addr, MPI_Count origin_count,
 
     return weft_rma_noted(&args, WEFT_CALL_Put_c, __builtin_return_address(0));
 }
-WEFT_WEAK_ALIAS(MPI_Put_c, PMPI_Put_c);
 
-int PMPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
-               int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-               MPI_Datatype target_datatype, MPI_Win win)
+int PMPI_Put_c(const void *origin_addr, MPI_Count origin_count,
+               MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+               MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win)
 {
     if (weft_likely(move(origin_addr, origin_count, origin_datatype, target_rank,
-                         target_disp, target_count, target_datatype, win, false))) {
+                         target_disp, target_count, target_datatype, win, true))) {
         return MPI_SUCCESS;
     }
+    return put_c_slowly(origin_addr, origin_count, origin_datatype, target_rank,
+                        target_disp, target_count, target_datatype, win);
+}
+WEFT_WEAK_ALIAS(MPI_Put_c, PMPI_Put_c);
 
+static __attribute__((noinline)) int
+get_c_slowly(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+             int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+             MPI_Datatype target_datatype, MPI_Win win)
+{
     const struct weft_rma_args args = {
         .function = "MPI_Get_c",
         .kind = WEFT_RMA_GET,
@@ -213,6 +235,18 @@ int PMPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_da
     };
 
     return weft_rma_noted(&args, WEFT_CALL_Get_c, __builtin_return_address(0));
+}
+
+int PMPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+               int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+               MPI_Datatype target_datatype, MPI_Win win)
+{
+    if (weft_likely(move(origin_addr, origin_count, origin_datatype, target_rank,
+                         target_disp, target_count, target_datatype, win, false))) {
+        return MPI_SUCCESS;
+    }
+    return get_c_slowly(origin_addr, origin_count, origin_datatype, target_rank,
+                        target_disp, target_count, target_datatype, win);
 }
 WEFT_WEAK_ALIAS(MPI_Get_c, PMPI_Get_c);
 

@@ -60,18 +60,11 @@ static inline bool swap(const void *in, const void *compare, void *old,
     return true;
 }
 
-int PMPI_Accumulate(const void *origin_addr, int origin_count,
-                    MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-                    int target_count, MPI_Datatype target_datatype, MPI_Op op,
-                    MPI_Win win)
+static __attribute__((noinline)) int
+accumulate_slowly(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, int target_count,
+                  MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
 {
-    if (weft_likely(origin_datatype == target_datatype && origin_count == target_count &&
-                    op != MPI_NO_OP &&
-                    update(origin_addr, NULL, origin_count, origin_datatype, target_rank,
-                           target_disp, op, win))) {
-        return MPI_SUCCESS;
-    }
-
     const struct weft_rma_args args = {
         .function = "MPI_Accumulate",
         .kind = WEFT_RMA_ACCUMULATE,
@@ -84,6 +77,21 @@ int PMPI_Accumulate(const void *origin_addr, int origin_count,
     };
 
     return weft_rma_noted(&args, WEFT_CALL_Accumulate, __builtin_return_address(0));
+}
+
+int PMPI_Accumulate(const void *origin_addr, int origin_count,
+                    MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                    int target_count, MPI_Datatype target_datatype, MPI_Op op,
+                    MPI_Win win)
+{
+    if (weft_likely(origin_datatype == target_datatype && origin_count == target_count &&
+                    op != MPI_NO_OP &&
+                    update(origin_addr, NULL, origin_count, origin_datatype, target_rank,
+                           target_disp, op, win))) {
+        return MPI_SUCCESS;
+    }
+    return accumulate_slowly(origin_addr, origin_count, origin_datatype, target_rank,
+                             target_disp, target_count, target_datatype, op, win);
 }
 WEFT_WEAK_ALIAS(MPI_Accumulate, PMPI_Accumulate);
 
@@ -160,18 +168,12 @@ int PMPI_Rget_accumulate(const void *origin_addr, int origin_count,
 }
 WEFT_WEAK_ALIAS(MPI_Rget_accumulate, PMPI_Rget_accumulate);
 
-int PMPI_Accumulate_c(const void *origin_addr, MPI_Count origin_count,
-                      MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-                      MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
-                      MPI_Win win)
+static __attribute__((noinline)) int
+accumulate_c_slowly(const void *origin_addr, MPI_Count origin_count,
+                    MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                    MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                    MPI_Win win)
 {
-    if (weft_likely(origin_datatype == target_datatype && origin_count == target_count &&
-                    op != MPI_NO_OP &&
-                    update(origin_addr, NULL, origin_count, origin_datatype, target_rank,
-                           target_disp, op, win))) {
-        return MPI_SUCCESS;
-    }
-
     const struct weft_rma_args args = {
         .function = "MPI_Accumulate_c",
         .kind = WEFT_RMA_ACCUMULATE,
@@ -184,6 +186,21 @@ int PMPI_Accumulate_c(const void *origin_addr, MPI_Count origin_count,
     };
 
     return weft_rma_noted(&args, WEFT_CALL_Accumulate_c, __builtin_return_address(0));
+}
+
+int PMPI_Accumulate_c(const void *origin_addr, MPI_Count origin_count,
+                      MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                      MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                      MPI_Win win)
+{
+    if (weft_likely(origin_datatype == target_datatype && origin_count == target_count &&
+                    op != MPI_NO_OP &&
+                    update(origin_addr, NULL, origin_count, origin_datatype, target_rank,
+                           target_disp, op, win))) {
+        return MPI_SUCCESS;
+    }
+    return accumulate_c_slowly(origin_addr, origin_count, origin_datatype, target_rank,
+                               target_disp, target_count, target_datatype, op, win);
 }
 WEFT_WEAK_ALIAS(MPI_Accumulate_c, PMPI_Accumulate_c);
 
@@ -261,14 +278,10 @@ int PMPI_Rget_accumulate_c(const void *origin_addr, MPI_Count origin_count,
 }
 WEFT_WEAK_ALIAS(MPI_Rget_accumulate_c, PMPI_Rget_accumulate_c);
 
-int PMPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype datatype,
-                      int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win)
+static __attribute__((noinline)) int
+fetch_and_op_slowly(const void *origin_addr, void *result_addr, MPI_Datatype datatype,
+                    int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win)
 {
-    if (weft_likely(result_addr != NULL && update(origin_addr, result_addr, 1, datatype,
-                                                  target_rank, target_disp, op, win))) {
-        return MPI_SUCCESS;
-    }
-
     const struct weft_rma_args args = {
         .function = "MPI_Fetch_and_op",
         .kind = WEFT_RMA_GET_ACCUMULATE,
@@ -284,17 +297,24 @@ int PMPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype d
 
     return weft_rma_noted(&args, WEFT_CALL_Fetch_and_op, __builtin_return_address(0));
 }
-WEFT_WEAK_ALIAS(MPI_Fetch_and_op, PMPI_Fetch_and_op);
 
-int PMPI_Compare_and_swap(const void *origin_addr, const void *compare_addr,
-                          void *result_addr, MPI_Datatype datatype, int target_rank,
-                          MPI_Aint target_disp, MPI_Win win)
+int PMPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype datatype,
+                      int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win)
 {
-    if (weft_likely(swap(origin_addr, compare_addr, result_addr, datatype, target_rank,
-                         target_disp, win))) {
+    if (weft_likely(result_addr != NULL && update(origin_addr, result_addr, 1, datatype,
+                                                  target_rank, target_disp, op, win))) {
         return MPI_SUCCESS;
     }
+    return fetch_and_op_slowly(origin_addr, result_addr, datatype, target_rank,
+                               target_disp, op, win);
+}
+WEFT_WEAK_ALIAS(MPI_Fetch_and_op, PMPI_Fetch_and_op);
 
+static __attribute__((noinline)) int
+compare_and_swap_slowly(const void *origin_addr, const void *compare_addr,
+                        void *result_addr, MPI_Datatype datatype, int target_rank,
+                        MPI_Aint target_disp, MPI_Win win)
+{
     const struct weft_rma_args args = {
         .function = "MPI_Compare_and_swap",
         .kind = WEFT_RMA_SWAP,
@@ -310,5 +330,17 @@ int PMPI_Compare_and_swap(const void *origin_addr, const void *compare_addr,
     };
 
     return weft_rma_noted(&args, WEFT_CALL_Compare_and_swap, __builtin_return_address(0));
+}
+
+int PMPI_Compare_and_swap(const void *origin_addr, const void *compare_addr,
+                          void *result_addr, MPI_Datatype datatype, int target_rank,
+                          MPI_Aint target_disp, MPI_Win win)
+{
+    if (weft_likely(swap(origin_addr, compare_addr, result_addr, datatype, target_rank,
+                         target_disp, win))) {
+        return MPI_SUCCESS;
+    }
+    return compare_and_swap_slowly(origin_addr, compare_addr, result_addr, datatype,
+                                   target_rank, target_disp, win);
 }
 WEFT_WEAK_ALIAS(MPI_Compare_and_swap, PMPI_Compare_and_swap);

@@ -157,25 +157,16 @@ static inline bool flush_fast(int rank, MPI_Win handle)
     return true;
 }
 
-static __attribute__((noinline)) int flush_noted(const char *function, int rank,
-                                                 MPI_Win win, bool is_local,
-                                                 enum weft_call_number call,
-                                                 const void *site)
+static __attribute__((noinline)) int flush_slowly(int rank, MPI_Win win)
 {
-    int err;
+    WEFT_RECORD_PLAIN(Win_flush);
 
-    weft_record_plain(call, site);
-    err = flush_one(function, rank, win, is_local);
-    weft_record_end();
-    return err;
+    return flush_one("MPI_Win_flush", rank, win, false);
 }
 
 int PMPI_Win_flush(int rank, MPI_Win win)
 {
-    return weft_likely(flush_fast(rank, win))
-               ? MPI_SUCCESS
-               : flush_noted("MPI_Win_flush", rank, win, false, WEFT_CALL_Win_flush,
-                             __builtin_return_address(0));
+    return weft_likely(flush_fast(rank, win)) ? MPI_SUCCESS : flush_slowly(rank, win);
 }
 WEFT_WEAK_ALIAS(MPI_Win_flush, PMPI_Win_flush);
 
@@ -187,12 +178,17 @@ int PMPI_Win_flush_all(MPI_Win win)
 }
 WEFT_WEAK_ALIAS(MPI_Win_flush_all, PMPI_Win_flush_all);
 
+static __attribute__((noinline)) int flush_local_slowly(int rank, MPI_Win win)
+{
+    WEFT_RECORD_PLAIN(Win_flush_local);
+
+    return flush_one("MPI_Win_flush_local", rank, win, true);
+}
+
 int PMPI_Win_flush_local(int rank, MPI_Win win)
 {
-    return weft_likely(flush_fast(rank, win))
-               ? MPI_SUCCESS
-               : flush_noted("MPI_Win_flush_local", rank, win, true,
-                             WEFT_CALL_Win_flush_local, __builtin_return_address(0));
+    return weft_likely(flush_fast(rank, win)) ? MPI_SUCCESS
+                                              : flush_local_slowly(rank, win);
 }
 WEFT_WEAK_ALIAS(MPI_Win_flush_local, PMPI_Win_flush_local);
 

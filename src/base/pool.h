@@ -68,6 +68,26 @@ uint32_t weft_pool_renew(void *object);
 /* The object, or NULL if there is none of this index and generation. */
 void *weft_pool_find(const struct weft_pool *pool, uint32_t index, uint32_t generation);
 
+/*
+ * The same in line, for one of the first `pool->first` objects; NULL: weft_pool_find()
+ * may know more.
+ */
+static inline void *weft_pool_find_first(const struct weft_pool *pool, uint32_t index,
+                                         uint32_t generation)
+{
+    struct weft_pool_slot *slot;
+
+    if (__builtin_expect(index >= pool->first || pool->chunk[0] == NULL, 0)) {
+        return NULL;
+    }
+    slot = (struct weft_pool_slot *)(void *)((char *)pool->chunk[0] +
+                                             index * pool->object_size);
+    return __builtin_expect(
+               slot->generation == generation && slot->next_free == WEFT_POOL_IN_USE, 1)
+               ? slot->object
+               : NULL;
+}
+
 /* Has there been an object of this index and generation, which was given back since? */
 bool weft_pool_was(const struct weft_pool *pool, uint32_t index, uint32_t generation);
 

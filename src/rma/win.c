@@ -13,17 +13,18 @@ struct named {
     struct weft_win *win;
 };
 
-static struct weft_pool pool;
+struct weft_pool weft_win_pool;
 static struct weft_table by_context;
 
 void weft_win_open(void)
 {
-    weft_pool_init(&pool, sizeof(struct weft_win), 8, 1u << WEFT_HANDLE_INDEX_BITS);
-    weft_handle_register(WEFT_KIND_WIN, &pool);
+    weft_pool_init(&weft_win_pool, sizeof(struct weft_win), 8,
+                   1u << WEFT_HANDLE_INDEX_BITS);
+    weft_handle_register(WEFT_KIND_WIN, &weft_win_pool);
     weft_table_open(&by_context);
 }
 
-struct weft_win *weft_win_from_handle(MPI_Win handle)
+struct weft_win *weft_win_find(MPI_Win handle)
 {
     return weft_handle_find(WEFT_KIND_WIN, (uintptr_t)handle);
 }

@@ -30,6 +30,7 @@
 #define WEFT_RMA_WIN_H
 
 #include "core/comm.h"
+#include "core/handle.h"
 #include "core/info.h"
 #include "core/request.h"
 #include "engine/wait.h"
@@ -126,8 +127,23 @@ struct weft_win {
 /* For weft_rma_open(). */
 void weft_win_open(void);
 
-/* The window behind a handle, or NULL. */
-struct weft_win *weft_win_from_handle(MPI_Win handle);
+/* Where windows live, for the next function. */
+extern WEFT_OURS struct weft_pool weft_win_pool;
+
+/* For those that the next one does not find in line. */
+struct weft_win *weft_win_find(MPI_Win handle);
+
+/* The window behind a handle, or NULL. An index that is not below pool.first stands for
+ * another kind of handle, too. */
+static inline struct weft_win *weft_win_from_handle(MPI_Win handle)
+{
+    const uint32_t index = (uint32_t)(uintptr_t)handle ^ (uint32_t)WEFT_KIND_WIN
+                                                             << WEFT_HANDLE_INDEX_BITS;
+    struct weft_win *win =
+        weft_pool_find_first(&weft_win_pool, index, (uint32_t)((uintptr_t)handle >> 32));
+
+    return weft_likely(win != NULL) ? win : weft_win_find(handle);
+}
 
 /* With the lock: the window of a packet, or NULL. */
 struct weft_win *weft_win_of_context(uint32_t context);

@@ -92,6 +92,7 @@ build_and_test() {
         step "$name: configure" meson setup -Dtests=enabled "$@" "$dir"
         targets="$(tools/budget --targets "$name" "$dir") launch/mpiexec tests/mpi/mpi_stress"
         targets="$targets tests/mpi/mpi_coll_functions tests/mpi/mpi_coll_random"
+        targets="$targets tests/mpi/mpi_rma_random tests/mpi/mpi_rma_threads"
     else
         step "$name: configure" meson setup -Dtests=enabled "$@" "$dir"
     fi

@@ -4,6 +4,9 @@
 
 #include <assert.h>
 
+/* Added for the cursor, which reckons with pointers: 0 is none. */
+enum { BIAS = 1 << 12 };
+
 /* Does a block continue the last run? */
 static bool is_next(const struct weft_rma_run *run, uint64_t at, uint64_t length)
 {
@@ -79,11 +82,11 @@ void weft_runs_take(struct weft_rma_runs *runs, const struct weft_where *where,
     runs->n = 0;
     runs->bytes = 0;
     weft_cursor_init(&cursor, &where->type->layout, where->type->extent, where->count,
-                     (void *)(uintptr_t)where->at);
+                     (void *)(uintptr_t)(where->at + BIAS));
     cursor.position = offset;
     while ((left = room_for_block(runs, most, room, has_data)) > 0 &&
            weft_cursor_iov(&cursor, &block, 1, (size_t)left) == 1) {
-        append(runs, (uint64_t)(uintptr_t)block.iov_base, block.iov_len);
+        append(runs, (uint64_t)(uintptr_t)block.iov_base - BIAS, block.iov_len);
     }
     cut(runs, runs->bytes % unit);
 }

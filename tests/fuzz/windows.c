@@ -23,6 +23,7 @@ static uint8_t *memory;           /* of the created one: overruns are seen */
 static uint8_t *regions[REGIONS]; /* attached, or NULL */
 static uint8_t *buffers;          /* of our operations */
 static uint64_t operations;       /* that were started, in this process */
+static uint8_t *last_packet;      /* which may have ended the job */
 
 /* ---- windows ---- */
 
@@ -54,6 +55,8 @@ static void close_all(void)
     }
     free(memory);
     free(buffers);
+    free(last_packet);
+    last_packet = NULL;
 }
 
 static struct weft_win *draw_window(struct input *in)
@@ -137,7 +140,7 @@ static uint64_t draw_runs(struct input *in, struct weft_rma_run *runs, int n)
     return bytes;
 }
 
-static size_t make_operation(struct input *in, uint8_t *bytes)
+static size_t make_operation(struct input *in, uint8_t *to)
 {
     static const MPI_Datatype types[] = {MPI_INT32_T, MPI_BYTE, MPI_DOUBLE_INT,
                                          MPI_LONG_DOUBLE};
@@ -162,12 +165,12 @@ static size_t make_operation(struct input *in, uint8_t *bytes)
     }
     data = data < WEFT_EAGER_MAX - 200 ? data : 0;
     head.data = (uint32_t)data;
-    memcpy(bytes, &head, sizeof(head));
-    memcpy(bytes + sizeof(head), runs, (size_t)n * sizeof(runs[0]));
+    memcpy(to, &head, sizeof(head));
+    memcpy(to + sizeof(head), runs, (size_t)n * sizeof(runs[0]));
     return sizeof(head) + (size_t)n * sizeof(runs[0]) + data;
 }
 
-static size_t make_data(struct input *in, uint8_t *bytes)
+static size_t make_data(struct input *in, uint8_t *to)
 {
     const uint64_t how = input_number(in, 1);
     const struct weft_pkt_rma_data head = {
@@ -177,26 +180,26 @@ static size_t make_data(struct input *in, uint8_t *bytes)
         .bytes = (uint32_t)input_number(in, (how & 32) != 0 ? 4 : 2),
     };
 
-    memcpy(bytes, &head, sizeof(head));
+    memcpy(to, &head, sizeof(head));
     return sizeof(head) + (head.is_refused ? 0 : (size_t)input_number(in, 2) % 4000);
 }
 
-static size_t make_sync(struct input *in, uint8_t *bytes)
+static size_t make_sync(struct input *in, uint8_t *to)
 {
     const struct weft_pkt_rma_sync step = {
         .what = (uint32_t)(input_number(in, 1) % (WEFT_RMA_SYNCS + 1)),
         .number = (uint32_t)input_number(in, 1),
     };
 
-    memcpy(bytes, &step, sizeof(step));
+    memcpy(to, &step, sizeof(step));
     return sizeof(step);
 }
 
 /* Changes a few bytes, and the length. */
-static size_t spoil(struct input *in, uint8_t *bytes, size_t len)
+static size_t spoil(struct input *in, uint8_t *packet, size_t len)
 {
     for (uint64_t n = input_number(in, 1) % 4; n > 0; n--) {
-        bytes[input_number(in, 2) % (len > 0 ? len : 1)] = (uint8_t)input_number(in, 1);
+        packet[input_number(in, 2) % (len > 0 ? len : 1)] = (uint8_t)input_number(in, 1);
     }
     return input_number(in, 1) % 8 == 0 ? (size_t)input_number(in, 2) % WEFT_EAGER_MAX
                                         : len;
@@ -211,7 +214,6 @@ static void arrive(struct input *in)
     struct weft_header header =
         fixture_header((enum weft_packet)((unsigned)WEFT_PKT_RMA + kind), rank, 0);
     struct weft_peer *from;
-    uint8_t *bytes;
     size_t len;
 
     memset(packet, 0, sizeof(packet));
@@ -219,9 +221,10 @@ static void arrive(struct input *in)
           : kind == 1 ? make_data(in, packet)
                       : make_sync(in, packet);
     len = (how & 4) != 0 ? spoil(in, packet, len) : len;
-    bytes = malloc(len + (len == 0)); /* of this size, so that overruns are seen */
-    demand(bytes != NULL, "no memory");
-    memcpy(bytes, packet, len);
+    free(last_packet);
+    last_packet = malloc(len + (len == 0)); /* of this size, so that overruns are seen */
+    demand(last_packet != NULL, "no memory");
+    memcpy(last_packet, packet, len);
     header.context = draw_window(in)->comm->context | WEFT_PLANE_RMA;
     header.length = (uint32_t)len;
     if ((how & 16) != 0) {
@@ -230,9 +233,8 @@ static void arrive(struct input *in)
     weft_lock();
     from = weft_engine_meet(NULL, weft_engine_process(rank));
     header.sequence = from->in_sequence;
-    (void)weft_engine_arrived(NULL, from, &header, bytes, len, 0);
+    (void)weft_engine_arrived(NULL, from, &header, last_packet, len, 0);
     weft_unlock();
-    free(bytes); /* unless it has ended the job */
 }
 
 static void take_steps(void *argument)

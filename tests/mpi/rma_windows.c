@@ -29,6 +29,13 @@ static void is_window(MPI_Win win, void *base, MPI_Aint bytes, int unit, int fla
     CHECK(*(int *)attribute(win, MPI_WIN_MODEL) == MPI_WIN_UNIFIED);
 }
 
+static void fill(void *base, int value, MPI_Aint bytes)
+{
+    if (bytes > 0) { /* the base of nothing may be NULL */
+        memset(base, value, (size_t)bytes);
+    }
+}
+
 static void flavors(void)
 {
     /* One has nothing to offer. MPICH 4.0 loses the place of what is no multiple of 16.
@@ -50,11 +57,11 @@ static void flavors(void)
     DONE(MPI_Win_free(&win));
     DONE(MPI_Win_allocate(bytes, unit, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win));
     is_window(win, base, bytes, unit, MPI_WIN_FLAVOR_ALLOCATE);
-    memset(base, 1, (size_t)bytes);
+    fill(base, 1, bytes);
     DONE(MPI_Win_free(&win));
     DONE(MPI_Win_allocate_shared(bytes, unit, MPI_INFO_NULL, node, &base, &win));
     is_window(win, base, bytes, unit, MPI_WIN_FLAVOR_SHARED);
-    memset(base, 1, (size_t)bytes);
+    fill(base, 1, bytes);
     DONE(MPI_Win_free(&win));
     DONE(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
     is_window(win, MPI_BOTTOM, 0, 1, MPI_WIN_FLAVOR_DYNAMIC);
@@ -444,7 +451,7 @@ static void shared(int empty, bool is_contiguous)
     DONE(MPI_Win_lock_all(0, win));
     query(win, (mine + 1) % all, share_of((mine + 1) % all, empty), 1 + (mine + 1) % all,
           &part);
-    memset(part, 'a' + mine, (size_t)share_of((mine + 1) % all, empty));
+    fill(part, 'a' + mine, share_of((mine + 1) % all, empty));
     DONE(MPI_Win_sync(win));
     DONE(MPI_Barrier(node));
     DONE(MPI_Win_sync(win));

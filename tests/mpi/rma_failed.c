@@ -21,6 +21,21 @@ static void done(int err)
     CHECK(err == MPI_SUCCESS);
 }
 
+/* The victim goes on when all others have come here: what they did before has no error.
+ */
+static void ready(void)
+{
+    for (int i = 1; i < size && is_victim(); i++) {
+        int word;
+
+        done(MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD,
+                      MPI_STATUS_IGNORE));
+    }
+    if (!is_victim()) {
+        done(MPI_Send(&rank, 1, MPI_INT, VICTIM, TAG, MPI_COMM_WORLD));
+    }
+}
+
 /* A window of `memory`, by which errors are returned unless they are to be fatal. */
 static void open_window(void)
 {
@@ -29,6 +44,7 @@ static void open_window(void)
     if (!is_fatal) {
         done(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
     }
+    ready();
 }
 
 /* No one that lives uses the window any more. All members take part in freeing it, so
@@ -102,6 +118,7 @@ static void holder(void)
         done(put_to(0));
     }
     done(MPI_Barrier(MPI_COMM_WORLD));
+    ready();
     if (is_victim()) {
         die_after(50);
     }
@@ -118,6 +135,7 @@ static void waiter(void)
         done(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
     }
     done(MPI_Barrier(MPI_COMM_WORLD));
+    ready();
     if (is_victim()) {
         CHECK(pthread_create(&killer, NULL, kill_soon, NULL) == 0);
         done(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
@@ -137,6 +155,7 @@ static void lock_of_it(void)
         done(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, VICTIM, 0, win));
     }
     done(MPI_Barrier(MPI_COMM_WORLD));
+    ready();
     if (is_victim()) {
         die_after(50);
     }
@@ -159,6 +178,7 @@ static void fence(void)
 {
     open_window();
     done(MPI_Win_fence(0, win));
+    ready();
     if (is_victim()) {
         die_after(50);
     }
@@ -215,18 +235,13 @@ static void complete(void)
     if (is_victim()) {
         group = group_of_others();
         done(MPI_Win_post(group, 0, win));
-        for (int i = 1; i < size; i++) {
-            int word;
-
-            done(MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD,
-                          MPI_STATUS_IGNORE));
-        }
+        ready();
         die();
     }
     group = group_of(1, (int[]){VICTIM});
     done(MPI_Win_start(group, 0, win));
     done(put_to(VICTIM));
-    done(MPI_Send(&rank, 1, MPI_INT, VICTIM, TAG, MPI_COMM_WORLD));
+    ready();
     wait_for_death();
     may_fail(put_to(VICTIM));
     check_error(MPI_Win_complete(win));
@@ -251,10 +266,12 @@ static void wait_or_test(void)
         for (int r = 0; r < size; r++) {
             done(r != VICTIM ? put_to(r) : MPI_SUCCESS);
         }
+        ready();
         die_after(50);
     }
     group = group_of(1, (int[]){VICTIM});
     done(MPI_Win_post(group, 0, win));
+    ready();
     if (rank % 4 == 0) {
         err = MPI_Win_wait(win);
     }

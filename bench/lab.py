@@ -9,6 +9,7 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -42,11 +43,13 @@ class Weft:
 
 @contextmanager
 def hosts(count):
-    """A lab of so many hosts, for as long as it is used."""
+    """A lab of so many hosts, for as long as it is used; SIGTERM ends it, too."""
     subprocess.run([NETLAB, "up", str(count), "--ssh"], check=True)
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
         yield
     finally:
+        signal.signal(signal.SIGTERM, before)
         subprocess.run([NETLAB, "down"], check=True)
 
 
@@ -101,6 +104,9 @@ def run(words, limit=300):
             end(job)
             raise Failed(f"{shlex.join(command)}: not over after {limit} s",
                          job.communicate()[0]) from late
+        except BaseException:  # we are to end: so is the job
+            end(job)
+            raise
         finally:
             os.close(silence)
             os.close(silent)

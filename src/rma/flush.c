@@ -1,6 +1,7 @@
 #include "rma/flush.h"
 
 #include "engine/engine.h"
+#include "rma/far.h"
 #include "rma/near.h"
 #include "rma/send.h"
 #include "rma/wait.h"
@@ -60,6 +61,7 @@ static struct answer ask(struct weft_win *win, struct weft_target *target,
     const struct answer answer = {target, ++target->asked};
 
     target->is_dirty = false;
+    target->is_put = false; /* a packet arrives later */
     weft_rma_sync(win, target->peer, what, answer.number);
     return answer;
 }
@@ -104,6 +106,9 @@ enum weft_rc weft_target_flush(struct weft_win *win, struct weft_target *target,
 {
     enum weft_rc rc;
 
+    if (target->is_put) {
+        weft_far_flush(win, target);
+    }
     wait_pending(win, target, call);
     rc = target->is_dirty ? weft_target_ask(win, target, WEFT_RMA_FLUSH, call)
                           : look_back(target);
@@ -117,7 +122,7 @@ static bool is_quiet(const struct weft_win *win)
     uint32_t at = 0;
 
     while ((target = weft_table_next(&win->targets, &at)) != NULL) {
-        if (target->pending > 0 || target->is_dirty ||
+        if (target->pending > 0 || target->is_dirty || target->is_put || target->is_put ||
             (target->asked != target->answered && !target->peer->is_failed)) {
             return false;
         }
@@ -133,6 +138,9 @@ enum weft_rc weft_targets_flush(struct weft_win *win, const char *call)
     int at = 0;
 
     while ((target = weft_win_next_target(win, &at)) != NULL) {
+        if (target->is_put) {
+            weft_far_flush(win, target);
+        }
         if (target->is_dirty && target->pending == 0) {
             (void)ask(win, target, WEFT_RMA_FLUSH);
         }

@@ -4,6 +4,7 @@
 #include "comm/make.h"
 #include "datatype/datatype.h"
 #include "engine/engine.h"
+#include "rma/far.h"
 #include "rma/near.h"
 #include "rma/regions.h"
 
@@ -187,6 +188,7 @@ static enum weft_rc exchange(struct weft_win *win, const char *call, enum weft_r
     enum weft_rc rc;
 
     weft_near_prepare(win, &part);
+    weft_far_prepare(win, &part);
     rc = weft_coll_run(&coll);
     for (int r = 0; r < win->comm->size && rc == WEFT_OK; r++) {
         rc = (enum weft_rc)win->parts[r].rc;
@@ -202,6 +204,7 @@ static void give(struct weft_win *win)
     weft_lock();
     weft_win_unregister(win);
     weft_near_close(win);
+    weft_far_close(win);
     free_memory(win);
     weft_win_give(win);
     weft_engine_leave();
@@ -228,6 +231,7 @@ static enum weft_rc make_with(const struct weft_win_ask *ask, struct weft_comm *
         rc = share_memory(win, ask->call);
     }
     if (rc == WEFT_OK) {
+        weft_far_open(win);
         rc = weft_near_open(win, ask->call);
     }
     if (rc != WEFT_OK) {

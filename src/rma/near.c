@@ -25,7 +25,7 @@ static uint32_t node_of(const struct weft_comm *comm, int rank)
     return map[weft_engine_rank(weft_comm_process(comm, rank))].node;
 }
 
-static bool is_near(const struct weft_comm *comm, int rank)
+bool weft_near_is_here(const struct weft_comm *comm, int rank)
 {
     return node_of(comm, rank) == node_of(comm, comm->rank);
 }
@@ -36,7 +36,7 @@ static uint32_t count_near(const struct weft_comm *comm, int end)
     uint32_t n = 0;
 
     for (int r = 0; r < end; r++) {
-        n += is_near(comm, r) ? 1 : 0;
+        n += weft_near_is_here(comm, r) ? 1 : 0;
     }
     return n;
 }
@@ -45,7 +45,7 @@ static int first_near(const struct weft_comm *comm)
 {
     int rank = 0;
 
-    while (!is_near(comm, rank)) {
+    while (!weft_near_is_here(comm, rank)) {
         rank++;
     }
     return rank;
@@ -66,7 +66,7 @@ static int rank_of_number(const struct weft_comm *comm, uint32_t number)
     int rank = first_near(comm);
 
     while (number > 0) {
-        number -= is_near(comm, ++rank) ? 1 : 0;
+        number -= weft_near_is_here(comm, ++rank) ? 1 : 0;
     }
     return rank;
 }
@@ -208,7 +208,7 @@ struct weft_near *weft_near_meet(struct weft_win *win, int rank)
     struct weft_near *near = weft_near_find(win, rank);
 
     weft_assert_locked();
-    if (near != NULL || win->near_count == 0 || !is_near(win->comm, rank)) {
+    if (near != NULL || win->near_count == 0 || !weft_near_is_here(win->comm, rank)) {
         return near;
     }
     near = calloc(1, sizeof(*near));

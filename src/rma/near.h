@@ -51,6 +51,9 @@ void weft_near_close(struct weft_win *win);
 /* May members of this job reach each other's memory at all? */
 bool weft_near_is_wanted(void);
 
+/* Is this member on our node? */
+bool weft_near_is_here(const struct weft_comm *comm, int rank);
+
 /* What is known of a member, or NULL: it is not near, or nobody has asked for it yet. */
 static inline struct weft_near *weft_near_find(const struct weft_win *win, int rank)
 {

@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 #include "p2p/p2p.h"
 #include "rma/direct.h"
+#include "rma/far.h"
 #include "rma/send.h"
 #include "rma/sync.h"
 #include "rma/wait.h"
@@ -357,9 +358,27 @@ static enum weft_rc run_directly(struct weft_win *win, const struct weft_near *n
 }
 
 static enum weft_rc send(struct weft_win *win, struct weft_target *target,
-                         const struct weft_rma_call *call, struct weft_request **request)
+                         const struct weft_rma_call *call, struct weft_request *request)
 {
     struct operation *o;
+
+    if (weft_far_is_reached(win, target, call)) {
+        return weft_far_start(win, target, call, request);
+    }
+    o = take(win, target, call);
+    if (o == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    o->request = request;
+    go_on(o);
+    return WEFT_OK;
+}
+
+/* An operation that is complete later, and the request that tells. */
+static enum weft_rc send_with(struct weft_win *win, struct weft_target *target,
+                              const struct weft_rma_call *call,
+                              struct weft_request **request)
+{
     enum weft_rc rc = WEFT_OK;
 
     if (request != NULL) {
@@ -368,19 +387,13 @@ static enum weft_rc send(struct weft_win *win, struct weft_target *target,
     if (rc != WEFT_OK) {
         return rc;
     }
-    o = take(win, target, call);
-    if (o == NULL) {
-        if (request != NULL) {
-            weft_request_give(*request);
-        }
-        return WEFT_ERR_NOMEM;
-    }
-    o->request = request != NULL ? *request : NULL;
-    go_on(o);
-    if (request != NULL) {
+    rc = send(win, target, call, request != NULL ? *request : NULL);
+    if (rc != WEFT_OK && request != NULL) {
+        weft_request_give(*request);
+    } else if (request != NULL) {
         weft_request_hand_out(*request);
     }
-    return WEFT_OK;
+    return rc;
 }
 
 static enum weft_rc start(struct weft_win *win, const struct weft_rma_call *call,
@@ -400,8 +413,9 @@ static enum weft_rc start(struct weft_win *win, const struct weft_rma_call *call
         win->epoch.is_used = true;
     }
     near = weft_near_meet(win, call->target);
-    return near != NULL && weft_near_is_reached(near) ? run_directly(win, near, call)
-                                                      : send(win, target, call, request);
+    return near != NULL && weft_near_is_reached(near)
+               ? run_directly(win, near, call)
+               : send_with(win, target, call, request);
 }
 
 enum weft_rc weft_rma_start(struct weft_win *win, const struct weft_rma_call *call,

@@ -401,6 +401,7 @@ static enum weft_rc complete_one(struct weft_win *win, struct weft_target *targe
     }
     tell_complete(win, target);
     target->is_dirty = false;
+    target->is_put = false; /* it was told by a packet, which arrives later */
     if (rc == WEFT_OK && target->peer->is_failed) {
         rc = WEFT_ERR_PROC_FAILED;
     }

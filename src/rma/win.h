@@ -17,6 +17,7 @@
  *   lock.c       locks; queue.c is the queue that each target has
  *   near.c       members on this node, and their memory; words.h is what they share
  *   direct.c     operations on members whose memory is reached from here
+ *   far.c        puts and gets to memory of members that a network leads to
  *   ticket.c     locks by words; update.c: one accumulate at a time
  *   send.c       packets out
  *   wait.c       waiting
@@ -38,6 +39,13 @@
 #include "rma/epoch.h"
 #include "rma/packets.h"
 #include "rma/queue.h"
+#include "transport/transport.h"
+
+/* How members are reached: a part's `access`. */
+enum {
+    WEFT_PART_HAS_KEY = 1 << 0,     /* its memory is registered with the network */
+    WEFT_PART_BY_MESSAGES = 1 << 1, /* it wants everything to go by messages */
+};
 
 /* A member's memory, as all members know it. */
 struct weft_win_part {
@@ -45,8 +53,9 @@ struct weft_win_part {
     uint64_t size;
     uint64_t unit; /* bytes for a displacement of 1 */
     int32_t rc;    /* of its part of the creation, enum weft_rc */
-    uint32_t zero;
+    uint32_t access;
     struct weft_extent memory; /* of the segment's heap that it is in; or of 0 bytes */
+    struct weft_key key;       /* if access says so */
     struct weft_extent board;  /* of its node (near.h), if it is the first there */
 };
 
@@ -68,6 +77,7 @@ struct weft_target {
     struct weft_peer *peer;
     uint64_t pending;  /* our operations there that are not complete here */
     bool is_dirty;     /* they may not be complete there */
+    bool is_put;       /* of those by far.c: they may not be in its memory */
     bool is_locked;    /* MPI_Win_lock */
     bool is_taken;     /* the lock of MPI_Win_lock_all */
     bool is_unchecked; /* of the two: without a lock */
@@ -112,7 +122,12 @@ struct weft_win {
     struct weft_lock_queue locks; /* of our own memory */
     struct weft_region *regions;
     struct weft_rma_wait *waits;
-    bool has_messages; /* operations have gone by messages since the last flush of all */
+    bool has_messages; /* since the last flush of all, not all operations were complete
+                        * when they returned */
+    /* Members that a network leads to (far.h); fixed, too. */
+    struct weft_path *far_path; /* to one of them, or NULL */
+    void *far_mr;               /* of our memory, or NULL */
+    bool is_far_reached;
     /* Members on this node (near.h); all of this is fixed when the window is made. */
     _Atomic(struct weft_near *) *near; /* by rank, or NULL */
     uint32_t near_count;               /* of the array; 0: there is no board */

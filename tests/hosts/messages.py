@@ -73,6 +73,17 @@ def any_source_takes_from_both_ways():
 
 
 @case("mpiexec")
+def one_sided_operations_reach_memory_on_other_hosts():
+    """Some targets share memory with the origin, and others are reached by the network."""
+    for way in ({}, {"WEFT_TRANSPORT": "shm+rdm"}):
+        run(mpiexec(hosts(1, 2, 3), 6), mpi("rma_far"), "direct", variables=way)
+    run(mpiexec(hosts(1, 2, 3), 6), mpi("rma_far"), "messages",
+        variables={"WEFT_RMA": "messages"})
+    for name in ("rma_random", *(("rma_accumulate", "rma_passive", "rma_sync") if is_long() else ())):
+        run(mpiexec(hosts(1, 2, 3), 6), mpi(name))
+
+
+@case("mpiexec")
 def who_speaks_to_three_has_three_connections():
     for when in ("lazy", "all"):
         run(mpiexec(hosts(1, 2, 3, 4), 8), program("connections"), when,

@@ -1,0 +1,387 @@
+#include "rma/far.h"
+
+#include "base/settings.h"
+#include "engine/engine.h"
+#include "p2p/p2p.h"
+#include "rma/near.h"
+#include "rma/wait.h"
+
+#include <stdlib.h>
+
+enum { MOST = 64 * 1024 * 1024 }; /* bytes that are moved at once */
+
+/* An operation, or a flush. It stays until all its moves are done, and ends before that
+ * if the peer fails. */
+struct far {
+    struct weft_retry retry; /* first */
+    struct far *next;        /* of all */
+    struct far **link;
+    struct weft_win *win; /* NULL: it has ended */
+    struct weft_target *target;
+    struct weft_path *path;
+    struct weft_request *request; /* or NULL */
+    enum { PUT, GET, FLUSH } kind;
+    struct weft_key key;
+    char *ours;
+    uint64_t offset; /* in the target's memory */
+    uint64_t bytes;
+    uint64_t started; /* of them */
+    uint32_t moves;   /* under way */
+    enum weft_rc rc;
+    bool is_queued; /* for room */
+};
+
+/* Some bytes of it on their way. */
+struct far_move {
+    struct weft_op op; /* first */
+    struct far *of;
+};
+
+static struct far *all;
+
+/* ---- the window ---- */
+
+static bool is_wanted(void)
+{
+    return weft_setting(WEFT_SET_RMA) == WEFT_RMA_AUTO &&
+           weft_setting(WEFT_SET_CHECKSUM) == 0;
+}
+
+static bool is_far(const struct weft_win *win, int rank)
+{
+    return rank != win->comm->rank &&
+           !(weft_near_is_wanted() && weft_near_is_here(win->comm, rank));
+}
+
+static bool can_move(struct weft_path *path)
+{
+    const struct weft_memory_ops *memory =
+        path != NULL && !path->packets->is_node_local ? weft_path_memory(path) : NULL;
+
+    return memory != NULL && !memory->is_unlocked && memory->mr_register != NULL;
+}
+
+/* The path to the next member that is not near: all of them lead over one network. */
+static struct weft_path *find_path(const struct weft_win *win)
+{
+    const int size = win->comm->size;
+
+    for (int i = 1; i < size; i++) {
+        const int rank = (win->comm->rank + i) % size;
+        struct weft_peer *peer;
+
+        if (is_far(win, rank)) {
+            return weft_p2p_reach(weft_comm_process(win->comm, rank), &peer) == WEFT_OK &&
+                           can_move(peer->path)
+                       ? peer->path
+                       : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* With the lock. A member whose memory cannot be registered has no key. */
+static void offer_memory(struct weft_win *win, struct weft_win_part *mine)
+{
+    if (mine->rc == WEFT_OK && win->size > 0 && win->base != NULL &&
+        win->far_path->memory->mr_register(win->far_path->transport, win->base,
+                                           (size_t)win->size, WEFT_MR_PUT | WEFT_MR_GET,
+                                           &mine->key, &win->far_mr) == WEFT_OK) {
+        mine->access |= WEFT_PART_HAS_KEY;
+    }
+}
+
+void weft_far_prepare(struct weft_win *win, struct weft_win_part *mine)
+{
+    if (!is_wanted()) {
+        mine->access |= WEFT_PART_BY_MESSAGES;
+        return;
+    }
+    if (win->flavor != MPI_WIN_FLAVOR_CREATE && win->flavor != MPI_WIN_FLAVOR_ALLOCATE) {
+        return;
+    }
+    weft_lock();
+    win->far_path = find_path(win);
+    if (win->far_path != NULL) {
+        offer_memory(win, mine);
+    }
+    weft_engine_leave();
+    weft_unlock();
+}
+
+void weft_far_open(struct weft_win *win)
+{
+    bool is_by_messages = false;
+
+    for (int r = 0; r < win->comm->size; r++) {
+        is_by_messages |= (win->parts[r].access & WEFT_PART_BY_MESSAGES) != 0;
+    }
+    win->is_far_reached = win->far_path != NULL && !is_by_messages;
+}
+
+void weft_far_close(struct weft_win *win)
+{
+    weft_assert_locked();
+    win->is_far_reached = false;
+    if (win->far_mr != NULL) {
+        win->far_path->memory->mr_deregister(win->far_path->transport, win->far_mr);
+        win->far_mr = NULL;
+    }
+}
+
+/* ---- the end of an operation ---- */
+
+static void forget(struct far *o)
+{
+    *o->link = o->next;
+    if (o->next != NULL) {
+        o->next->link = o->link;
+    }
+    free(o);
+}
+
+/* Tells the window and the request. */
+static void end(struct far *o, enum weft_rc rc)
+{
+    struct weft_win *win = o->win;
+    struct weft_target *target = o->target;
+
+    assert(target->pending > 0 && !o->is_queued);
+    o->win = NULL;
+    target->pending--;
+    if (rc == WEFT_ERR_UNSUPPORTED && o->kind == FLUSH) {
+        target->is_dirty = true;
+    } else if (rc != WEFT_OK && target->rc == WEFT_OK) {
+        target->rc = rc;
+    }
+    if (o->request != NULL) {
+        weft_request_complete(o->request, rc);
+    }
+    weft_rma_look(win);
+}
+
+/* Looks whether it is over; then its memory may be gone. */
+static void look(struct far *o)
+{
+    if (o->is_queued || o->moves > 0 || (o->started < o->bytes && o->rc == WEFT_OK)) {
+        return;
+    }
+    if (o->win != NULL) {
+        end(o, o->rc);
+    }
+    forget(o);
+}
+
+static void move_done(struct weft_op *op, enum weft_rc rc)
+{
+    struct far *o = ((struct far_move *)op)->of;
+
+    weft_assert_locked();
+    free(op);
+    o->moves--;
+    o->rc = o->rc == WEFT_OK ? rc : o->rc;
+    look(o);
+}
+
+void weft_far_fail(void)
+{
+    struct far *next;
+
+    weft_assert_locked();
+    for (struct far *o = all; o != NULL; o = next) {
+        next = o->next;
+        if (o->win != NULL && o->target->peer->is_failed && !o->is_queued) {
+            o->rc = o->rc == WEFT_OK ? WEFT_ERR_PROC_FAILED : o->rc;
+            end(o, o->rc);
+            look(o);
+        }
+    }
+}
+
+/* ---- on its way ---- */
+
+static enum weft_rc start_move(struct far *o, size_t some, struct weft_op *op)
+{
+    const uint64_t at = o->started;
+
+    switch (o->kind) {
+    case PUT:
+        return weft_path_put(o->path, &o->key, o->offset + at, o->ours + at, some, op);
+    case GET:
+        return weft_path_get(o->path, &o->key, o->offset + at, o->ours + at, some, op);
+    case FLUSH:
+        break;
+    }
+    return o->path->memory->flush(o->path, &o->key, op);
+}
+
+/* The next bytes. */
+static enum weft_rc move_some(struct far *o)
+{
+    const uint64_t left = o->bytes - o->started;
+    const size_t some = left < MOST ? (size_t)left : MOST;
+    struct far_move *move = malloc(sizeof(*move));
+    enum weft_rc rc;
+
+    if (move == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    *move = (struct far_move){.op = {.done = move_done}, .of = o};
+    rc = start_move(o, some, &move->op);
+    if (rc == WEFT_PENDING) {
+        o->moves++;
+    } else {
+        free(move);
+    }
+    if (rc == WEFT_PENDING || rc == WEFT_OK) {
+        o->started += some;
+        return WEFT_OK;
+    }
+    return rc;
+}
+
+/* Starts all that has room. WEFT_AGAIN: some has none. */
+static enum weft_rc advance(struct far *o)
+{
+    enum weft_rc rc = o->target->peer->is_failed ? WEFT_ERR_PROC_FAILED : WEFT_OK;
+
+    while (rc == WEFT_OK && o->started < o->bytes) {
+        rc = move_some(o);
+    }
+    if (rc != WEFT_AGAIN) {
+        o->rc = o->rc == WEFT_OK ? rc : o->rc;
+    }
+    return rc;
+}
+
+static enum weft_rc try_again(struct weft_retry *retry)
+{
+    struct far *o = (struct far *)retry;
+    const uint64_t before = o->started;
+    const enum weft_rc rc = advance(o);
+
+    /* What was posted after arm() may need a poll, and if some went and there is no room
+     * once more, it is to be tried again: nobody may sleep before both. */
+    weft_engine.has_new_retry |= o->started != before;
+    if (rc == WEFT_AGAIN) {
+        return rc;
+    }
+    o->is_queued = false;
+    look(o);
+    return WEFT_OK;
+}
+
+static void has_failed(struct weft_retry *retry)
+{
+    struct far *o = (struct far *)retry;
+
+    o->is_queued = false;
+    o->rc = WEFT_ERR_PROC_FAILED;
+    end(o, o->rc);
+    look(o);
+}
+
+/* Goes on its way, behind all that waits for room; then its memory may be gone. */
+static void go(struct far *o)
+{
+    struct weft_peer *peer = o->target->peer;
+
+    if (weft_peer_retries(peer, WEFT_RETRY_ORDERED) || advance(o) == WEFT_AGAIN) {
+        o->is_queued = true;
+        o->retry = (struct weft_retry){.again = try_again, .failed = has_failed};
+        weft_engine_retry_later(peer, WEFT_RETRY_ORDERED, &o->retry);
+    }
+    look(o);
+}
+
+/* ---- the beginning ---- */
+
+/* Where the operation lies in the target's memory; false: not in one block there. */
+static bool find_place(const struct weft_win_part *part, const struct weft_rma_call *call,
+                       uint64_t *offset)
+{
+    const struct weft_data there =
+        weft_data_of((const void *)(uintptr_t)call->where.at,
+                     (MPI_Count)call->where.count, call->where.type, call->bytes);
+
+    *offset = (uint64_t)(uintptr_t)there.buffer;
+    return there.type == NULL && *offset <= part->size &&
+           call->bytes <= part->size - *offset;
+}
+
+static const struct weft_data *data_of(const struct weft_rma_call *call)
+{
+    return call->kind == WEFT_RMA_PUT ? &call->origin : &call->result;
+}
+
+bool weft_far_is_reached(const struct weft_win *win, const struct weft_target *target,
+                         const struct weft_rma_call *call)
+{
+    const struct weft_win_part *part = &win->parts[target->rank];
+    const struct weft_path *path = target->peer->path;
+    uint64_t offset;
+
+    return win->is_far_reached && (part->access & WEFT_PART_HAS_KEY) != 0 &&
+           (call->kind == WEFT_RMA_PUT || call->kind == WEFT_RMA_GET) && path != NULL &&
+           path->transport == win->far_path->transport && path->memory != NULL &&
+           call->bytes > 0 && data_of(call)->type == NULL &&
+           find_place(part, call, &offset);
+}
+
+static struct far *take(struct weft_win *win, struct weft_target *target)
+{
+    struct far *o = malloc(sizeof(*o));
+
+    weft_assert_locked();
+    if (o == NULL) {
+        return NULL;
+    }
+    *o = (struct far){
+        .next = all,
+        .link = &all,
+        .win = win,
+        .target = target,
+        .path = target->peer->path,
+        .key = win->parts[target->rank].key,
+        .kind = FLUSH,
+        .bytes = 1,
+    };
+    if (all != NULL) {
+        all->link = &o->next;
+    }
+    all = o;
+    target->pending++;
+    win->has_messages = true;
+    return o;
+}
+
+enum weft_rc weft_far_start(struct weft_win *win, struct weft_target *target,
+                            const struct weft_rma_call *call,
+                            struct weft_request *request)
+{
+    struct far *o = take(win, target);
+
+    if (o == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    (void)find_place(&win->parts[target->rank], call, &o->offset);
+    o->kind = call->kind == WEFT_RMA_PUT ? PUT : GET;
+    o->ours = weft_data_at(data_of(call), 0);
+    o->bytes = call->bytes;
+    o->request = request;
+    target->is_put |= o->kind == PUT;
+    go(o);
+    return WEFT_OK;
+}
+
+void weft_far_flush(struct weft_win *win, struct weft_target *target)
+{
+    struct far *o = target->peer->path->memory->flush != NULL ? take(win, target) : NULL;
+
+    target->is_put = false;
+    if (o == NULL) {
+        target->is_dirty = true;
+    } else {
+        go(o);
+    }
+}

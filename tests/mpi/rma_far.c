@@ -1,0 +1,295 @@
+/*
+ * rma_far.c - puts and gets to members that a network leads to: that they go straight to
+ * memory is counted, so that they do not fall back to messages unseen.
+ *
+ * The argument says what is expected: `direct`, or `messages` (WEFT_RMA, WEFT_CHECKSUM).
+ * Members of this node count as near if memory is shared with them (WEFT_TRANSPORT).
+ */
+#include "bytes.h"
+#include "rma.h"
+
+enum { LARGE = 3 * 1000 * 1000, MANY = 2000, EACH = 64 };
+
+static bool is_direct;
+static int rank;
+static int size;
+static bool *is_far; /* by rank */
+
+/* ---- who is far ---- */
+
+static void find_far(void)
+{
+    const char *transport = getenv("WEFT_TRANSPORT");
+    const bool is_all = transport != NULL && strstr(transport, "shm") == NULL;
+    MPI_Comm node = node_comm();
+    MPI_Group here;
+    MPI_Group world;
+
+    is_far = calloc((size_t)size, sizeof(*is_far));
+    CHECK(is_far != NULL);
+    DONE(MPI_Comm_group(node, &here));
+    DONE(MPI_Comm_group(MPI_COMM_WORLD, &world));
+    for (int r = 0; r < size; r++) {
+        int place = 0;
+
+        DONE(MPI_Group_translate_ranks(world, 1, &r, here, &place));
+        is_far[r] = r != rank && (is_all || place == MPI_UNDEFINED);
+    }
+    DONE(MPI_Group_free(&here));
+    DONE(MPI_Group_free(&world));
+    DONE(MPI_Comm_free(&node));
+}
+
+/* ---- counting ---- */
+
+static MPI_T_pvar_session session;
+static MPI_T_pvar_handle stored;
+static MPI_T_pvar_handle fetched;
+
+static MPI_T_pvar_handle watch(const char *name)
+{
+    MPI_T_pvar_handle handle = MPI_T_PVAR_HANDLE_NULL;
+    int index = -1;
+    int count = 0;
+
+    DONE(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_AGGREGATE, &index));
+    DONE(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count));
+    DONE(MPI_T_pvar_start(session, handle));
+    return handle;
+}
+
+static void start_counting(void)
+{
+    int provided;
+
+    DONE(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
+    DONE(MPI_T_pvar_session_create(&session));
+    stored = watch("msg_bytes_stored");
+    fetched = watch("msg_bytes_fetched");
+}
+
+static void stop_counting(void)
+{
+    DONE(MPI_T_pvar_handle_free(session, &stored));
+    DONE(MPI_T_pvar_handle_free(session, &fetched));
+    DONE(MPI_T_pvar_session_free(&session));
+    DONE(MPI_T_finalize());
+}
+
+static unsigned long long value(MPI_T_pvar_handle handle)
+{
+    unsigned long long now = 0;
+
+    DONE(MPI_T_pvar_read(session, handle, &now));
+    return now;
+}
+
+/* Since `before` all bytes of an operation have gone straight to or from the target's
+ * memory, if that is far. */
+static void has_moved(MPI_T_pvar_handle handle, unsigned long long before, int target,
+                      size_t bytes)
+{
+    CHECK(value(handle) - before == (is_direct && is_far[target] ? bytes : 0));
+}
+
+/* ---- every size, in every epoch ---- */
+
+static const size_t sizes[] = {1, 8, 200, 4096, 70001, LARGE};
+
+static uint32_t seed_of(int from, int to, size_t bytes)
+{
+    return (uint32_t)(from * 1000 + to * 7) + (uint32_t)bytes;
+}
+
+/* Every rank puts to the next, and reads what the one before it has got. */
+static void put_and_get(struct window *w, enum how how, size_t bytes)
+{
+    const int next = (rank + 1) % size;
+    const int before = (rank + size - 1) % size;
+    char *buffer = malloc(bytes);
+    unsigned long long count;
+
+    CHECK(buffer != NULL);
+    fill_bytes(buffer, bytes, seed_of(rank, next, bytes));
+    open_all(w, how);
+    open_one(w, how, next);
+    count = value(stored);
+    DONE(MPI_Put(buffer, (int)bytes, MPI_BYTE, next, at(w, next, 8), (int)bytes, MPI_BYTE,
+                 w->win));
+    close_one(w, how, next);
+    close_all(w, how);
+    has_moved(stored, count, next, bytes);
+    CHECK(are_bytes(w->base + 8, bytes, seed_of(before, rank, bytes)));
+    memset(buffer, 0, bytes);
+    open_all(w, how);
+    open_one(w, how, next);
+    count = value(fetched);
+    DONE(MPI_Get(buffer, (int)bytes, MPI_BYTE, next, at(w, next, 8), (int)bytes, MPI_BYTE,
+                 w->win));
+    close_one(w, how, next);
+    close_all(w, how);
+    CHECK(value(fetched) - count >= (is_direct && is_far[next] ? bytes : 0));
+    CHECK(are_bytes(buffer, bytes, seed_of(rank, next, bytes)));
+    free(buffer);
+}
+
+static void every_size_in_every_epoch(void)
+{
+    for (enum kind kind = CREATED; kind <= ALLOCATED; kind++) {
+        struct window w = make_window(kind, LARGE + 64, 8);
+
+        for (enum how how = FENCE; how < WAYS; how++) {
+            for (size_t i = 0; i < LENGTH(sizes); i++) {
+                put_and_get(&w, how, sizes[i]);
+            }
+        }
+        free_window(&w);
+    }
+}
+
+/* ---- more than there is room for ---- */
+
+static void many_at_once(void)
+{
+    struct window w = make_window(ALLOCATED, (MPI_Aint)MANY * EACH * size, 1);
+    char *buffer = malloc((size_t)MANY * EACH);
+    char *back = malloc((size_t)MANY * EACH);
+
+    CHECK(buffer != NULL && back != NULL);
+    DONE(MPI_Win_lock_all(0, w.win));
+    for (int r = 0; r < size; r++) {
+        const MPI_Aint mine = (MPI_Aint)rank * MANY * EACH;
+        unsigned long long count = value(stored);
+
+        fill_bytes(buffer, (size_t)MANY * EACH, seed_of(rank, r, 1));
+        for (int i = 0; i < MANY; i++) {
+            DONE(MPI_Put(buffer + i * EACH, EACH, MPI_BYTE, r, mine + i * EACH, EACH,
+                         MPI_BYTE, w.win));
+        }
+        DONE(MPI_Win_flush(r, w.win));
+        has_moved(stored, count, r, (size_t)MANY * EACH);
+        count = value(fetched);
+        memset(back, 0, (size_t)MANY * EACH);
+        for (int i = 0; i < MANY; i++) {
+            DONE(MPI_Get(back + i * EACH, EACH, MPI_BYTE, r, mine + i * EACH, EACH,
+                         MPI_BYTE, w.win));
+        }
+        DONE(MPI_Win_flush_local(r, w.win));
+        CHECK(memcmp(buffer, back, (size_t)MANY * EACH) == 0);
+        has_moved(fetched, count, r, (size_t)MANY * EACH);
+    }
+    DONE(MPI_Win_unlock_all(w.win));
+    DONE(MPI_Barrier(w.comm));
+    for (int r = 0; r < size; r++) {
+        CHECK(are_bytes(w.base + (size_t)r * MANY * EACH, (size_t)MANY * EACH,
+                        seed_of(r, rank, 1)));
+    }
+    free_window(&w);
+    free(buffer);
+    free(back);
+}
+
+/* ---- one flush for both ways ---- */
+
+/* Rank 0 counts at every rank, by accumulates of all, beside puts: a flush covers both.
+ */
+static void puts_and_accumulates(void)
+{
+    enum { ROUNDS = 200 };
+    struct window w = make_window(CREATED, (MPI_Aint)sizeof(int64_t) * (size + 1), 8);
+    const int64_t one = 1;
+    int64_t last = 0;
+
+    DONE(MPI_Win_lock_all(0, w.win));
+    for (int64_t i = 1; i <= ROUNDS; i++) {
+        for (int r = 0; r < size; r++) {
+            DONE(MPI_Put(&i, 1, MPI_INT64_T, r, rank + 1, 1, MPI_INT64_T, w.win));
+            DONE(MPI_Accumulate(&one, 1, MPI_INT64_T, r, 0, 1, MPI_INT64_T, MPI_SUM,
+                                w.win));
+        }
+        if (i % 2 == 0) {
+            DONE(MPI_Win_flush_all(w.win));
+        }
+        for (int r = 0; r < size; r++) {
+            if (i % 2 != 0) {
+                DONE(MPI_Win_flush(r, w.win));
+            }
+            DONE(MPI_Get(&last, 1, MPI_INT64_T, r, rank + 1, 1, MPI_INT64_T, w.win));
+            DONE(MPI_Win_flush(r, w.win));
+            CHECK(last == i);
+        }
+    }
+    DONE(MPI_Win_unlock_all(w.win));
+    DONE(MPI_Barrier(w.comm));
+    CHECK(((int64_t *)(void *)w.base)[0] == (int64_t)ROUNDS * size);
+    free_window(&w);
+}
+
+/* ---- requests ---- */
+
+static void with_requests(void)
+{
+    struct window w = make_window(ALLOCATED, LARGE, 1);
+    const int next = (rank + 1) % size;
+    char *buffer = malloc(LARGE);
+    unsigned long long count = value(stored);
+    MPI_Request request;
+
+    CHECK(buffer != NULL);
+    fill_bytes(buffer, LARGE, seed_of(rank, next, 2));
+    DONE(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, w.win));
+    DONE(MPI_Rput(buffer, LARGE, MPI_BYTE, next, 0, LARGE, MPI_BYTE, w.win, &request));
+    DONE(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    has_moved(stored, count, next, LARGE);
+    memset(buffer, 0, LARGE); /* it is ours again */
+    DONE(MPI_Win_flush(next, w.win));
+    count = value(fetched);
+    DONE(MPI_Rget(buffer, LARGE, MPI_BYTE, next, 0, LARGE, MPI_BYTE, w.win, &request));
+    DONE(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    has_moved(fetched, count, next, LARGE);
+    CHECK(are_bytes(buffer, LARGE, seed_of(rank, next, 2)));
+    DONE(MPI_Win_unlock(next, w.win));
+    free_window(&w);
+    free(buffer);
+}
+
+/* ---- members without memory, and memory outside ---- */
+
+static void some_have_no_memory(void)
+{
+    const int next = (rank + 1) % size;
+    const bool has_memory = next % 2 == 0;
+    const int64_t number = 100 + rank;
+    int64_t memory = 0;
+    MPI_Win win;
+
+    DONE(MPI_Win_create(&memory, rank % 2 == 0 ? sizeof(memory) : 0, 8, MPI_INFO_NULL,
+                        MPI_COMM_WORLD, &win));
+    DONE(MPI_Win_fence(0, win));
+    if (has_memory) {
+        DONE(MPI_Put(&number, 1, MPI_INT64_T, next, 0, 1, MPI_INT64_T, win));
+    }
+    DONE(MPI_Win_fence(0, win));
+    CHECK(memory == (rank % 2 == 0 ? 100 + (rank + size - 1) % size : 0));
+    DONE(MPI_Win_free(&win));
+}
+
+int main(int argc, char **argv)
+{
+    DONE(MPI_Init(&argc, &argv));
+    DONE(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    DONE(MPI_Comm_size(MPI_COMM_WORLD, &size));
+    CHECK(argc == 2);
+    is_direct = strcmp(argv[1], "direct") == 0;
+    find_far();
+    start_counting();
+    every_size_in_every_epoch();
+    many_at_once();
+    puts_and_accumulates();
+    with_requests();
+    some_have_no_memory();
+    stop_counting();
+    free(is_far);
+    DONE(MPI_Finalize());
+    return 0;
+}

@@ -2,7 +2,6 @@
 
 #include "base/texts.h"
 #include "transfer/accessible.h"
-#include "transfer/offer.h"
 #include "transfer/rndv_net.h"
 #include "transfer/sums.h"
 
@@ -38,7 +37,7 @@ bool weft_offer_net_is_worth(const struct weft_peer *peer, uint64_t bytes)
     struct weft_net_offers *net;
 
     if (peer->transfers == NULL || path->memory == NULL || path->prefers_get ||
-        bytes < WEFT_OFFER_FROM) {
+        bytes <= path->zcopy_max) {
         return false;
     }
     net = &peer->transfers->net;

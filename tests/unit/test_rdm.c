@@ -4,6 +4,7 @@
  */
 #include "unit.h"
 
+#include "transport/ofi/quirks/layers.h"
 #include "transport/ofi/rdm/greet.h"
 #include "transport/ofi/rdm/flush.h"
 #include "transport/ofi/rdm/peer.h"
@@ -625,6 +626,32 @@ static void packets_wait_for_puts_unless_the_provider_has_order(void **state)
     poll_all();
 }
 
+/* What the environment has of ofi_rxm's limit, given a provider and a limit. */
+static const char *eager_limit_over(const char *provider, const char *limit)
+{
+    setenv("FI_PROVIDER", provider, 1);
+    unsetenv("FI_OFI_RXM_EAGER_LIMIT");
+    if (limit != NULL) {
+        setenv("FI_OFI_RXM_EAGER_LIMIT", limit, 1);
+    }
+    weft_layers_prepare_packets();
+    unsetenv("FI_PROVIDER");
+    return getenv("FI_OFI_RXM_EAGER_LIMIT");
+}
+
+/* Over verbs the limit has to be the size of its buffers. */
+static void over_tcp_the_layer_takes_our_longest_packet_in_one_piece(void **state)
+{
+    const char *limit = eager_limit_over("tcp;ofi_rxm", NULL);
+
+    (void)state;
+    assert_non_null(limit);
+    assert_true(strtoul(limit, NULL, 10) >=
+                WEFT_RDM_ZCOPY_MAX + sizeof(struct weft_rdm_frame));
+    assert_string_equal(eager_limit_over("tcp;ofi_rxm", "4096"), "4096");
+    assert_null(eager_limit_over("verbs;ofi_rxm", NULL));
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_both, close_both)
@@ -641,6 +668,7 @@ int main(void)
         CASE(who_has_left_has_left_until_it_sends_again),
         CASE(who_has_left_and_takes_nothing_is_lost_once),
         CASE(packets_wait_for_puts_unless_the_provider_has_order),
+        cmocka_unit_test(over_tcp_the_layer_takes_our_longest_packet_in_one_piece),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "transport/ofi/common/publish.h"
+#include "transport/ofi/quirks/layers.h"
 #include "transport/ofi/quirks/matching.h"
 #include "transport/ofi/rdm/address.h"
 #include "transport/ofi/rdm/atomic.h"
@@ -72,6 +73,7 @@ static enum weft_rc open_as(const struct weft_packet_ops *ops, struct weft_upcal
 static enum weft_rc rdm_open(struct weft_upcalls *up, struct weft_node *node,
                              struct weft_transport **out)
 {
+    weft_layers_prepare_packets();
     return open_as(&weft_rdm_ops, up, node, out);
 }
 

@@ -72,8 +72,7 @@ int PMPI_Win_start(MPI_Group group, int assertion, MPI_Win win)
         err = weft_check_win_group(function, w, group, &g);
     }
     return err == MPI_SUCCESS
-               ? weft_raise_win_rc(w, weft_rma_start_epoch(w, g, assertion),
-                                   function)
+               ? weft_raise_win_rc(w, weft_rma_start_epoch(w, g, assertion), function)
                : err;
 }
 WEFT_WEAK_ALIAS(MPI_Win_start, PMPI_Win_start);

@@ -92,6 +92,8 @@ int weft_raise_win_rc(struct weft_win *win, enum weft_rc rc, const char *functio
         return weft_raise_win(win, function, WEFT_E_WIN_REFUSED);
     }
     if (rc == WEFT_ERR_PROC_FAILED) {
+        weft_progress(); /* a member's words may tell of its end before the launcher does
+                          */
         weft_describe_failed(win->comm, text, sizeof(text));
         return weft_raise_win(win, function, MPI_ERR_PROC_ABORTED, WEFT_T_SAID, text);
     }

@@ -424,9 +424,9 @@ const struct gauge_pattern gauge_rma = {
         "    origins  put_origins: from post to wait while 1 to n origins put W times "
         "--message\n"
         "             bytes each (Figure 12)\n"
-        "The rate of a point is that of all bytes its epoch moves. Epochs of a sample "
-        "follow each\n"
-        "other, but for skew, where each starts when the target has posted.\n",
+        "    rate = all bytes that an epoch moves / its time\n"
+        "Epochs of a sample follow each other, but for skew, where each starts when the\n"
+        "target has posted.\n",
     .needs = GAUGE_RELIABLE | GAUGE_CHANNEL | GAUGE_NONBLOCKING | GAUGE_ONE_SIDED,
     .least_ends = 2,
     .options = options,

@@ -31,6 +31,194 @@ static size_t list_blocks(const struct weft_data *data, uint64_t offset, size_t 
     return n;
 }
 
+/* Moves a block of ours to or from the member's memory, by single copy. */
+static enum weft_rc move(const struct weft_near *near, const struct weft_data *there,
+                         uint64_t offset, void *ours, size_t bytes, bool is_put)
+{
+    const struct weft_memory_ops *ops = near->path->memory;
+    struct iovec theirs[WEFT_IOV_MAX];
+
+    while (bytes > 0) {
+        size_t some = bytes;
+        const size_t n = list_blocks(there, offset, &some, theirs);
+        const struct iovec mine = {ours, some};
+        const struct weft_move one = {0, theirs, n, &mine, 1};
+        const enum weft_rc rc =
+            is_put ? ops->put(near->path, &one, NULL) : ops->get(near->path, &one, NULL);
+
+        if (rc != WEFT_OK) {
+            return WEFT_ERR_SYSTEM;
+        }
+        ours = (char *)ours + some;
+        offset += some;
+        bytes -= some;
+    }
+    return WEFT_OK;
+}
+
+static enum weft_rc load(const struct weft_near *near, const struct weft_data *there,
+                         uint64_t offset, void *to, size_t bytes)
+{
+    if (near->memory == NULL) {
+        return move(near, there, offset, to, bytes, false);
+    }
+    weft_data_gather(there, offset, to, bytes);
+    return WEFT_OK;
+}
+
+static enum weft_rc store(const struct weft_near *near, const struct weft_data *there,
+                          uint64_t offset, const void *from, size_t bytes)
+{
+    if (near->memory == NULL) {
+        return move(near, there, offset, (void *)(uintptr_t)from, bytes, true);
+    }
+    weft_data_scatter(there, offset, from, bytes);
+    return WEFT_OK;
+}
+
+/* ---- put and get ---- */
+
+static enum weft_rc put(const struct weft_near *near, const struct weft_data *there,
+                        const struct weft_rma_call *call)
+{
+    _Alignas(64) char stage[STAGE];
+    enum weft_rc rc = WEFT_OK;
+
+    if (call->origin.type == NULL) {
+        return store(near, there, 0, call->origin.buffer, call->bytes);
+    }
+    if (near->memory != NULL && there->type == NULL) {
+        weft_data_gather(&call->origin, 0, weft_data_at(there, 0), call->bytes);
+        return WEFT_OK;
+    }
+    for (uint64_t at = 0; at < call->bytes && rc == WEFT_OK; at += STAGE) {
+        const uint64_t left = call->bytes - at;
+        const size_t some = left < STAGE ? (size_t)left : STAGE;
+
+        weft_data_gather(&call->origin, at, stage, some);
+        rc = store(near, there, at, stage, some);
+    }
+    return rc;
+}
+
+static enum weft_rc get(const struct weft_near *near, const struct weft_data *there,
+                        const struct weft_rma_call *call)
+{
+    _Alignas(64) char stage[STAGE];
+    enum weft_rc rc = WEFT_OK;
+
+    if (call->result.type == NULL) {
+        return load(near, there, 0, weft_data_at(&call->result, 0), call->bytes);
+    }
+    if (near->memory != NULL && there->type == NULL) {
+        weft_data_scatter(&call->result, 0, weft_data_at(there, 0), call->bytes);
+        return WEFT_OK;
+    }
+    for (uint64_t at = 0; at < call->bytes && rc == WEFT_OK; at += STAGE) {
+        const uint64_t left = call->bytes - at;
+        const size_t some = left < STAGE ? (size_t)left : STAGE;
+
+        rc = load(near, there, at, stage, some);
+        if (rc == WEFT_OK) {
+            weft_data_scatter(&call->result, at, stage, some);
+        }
+    }
+    return rc;
+}
+
+/* ---- accumulates ---- */
+
+static bool is_fetch(const struct weft_rma_call *call)
+{
+    return call->kind != WEFT_RMA_ACCUMULATE;
+}
+
+/* Some elements, packed, under the word. */
+static enum weft_rc update_some(const struct weft_near *near,
+                                const struct weft_data *there,
+                                const struct weft_rma_call *call, uint64_t at,
+                                size_t some)
+{
+    _Alignas(64) char in[STAGE];
+    _Alignas(64) char values[STAGE];
+    const bool is_changed = call->kind == WEFT_RMA_SWAP || call->op != MPI_NO_OP;
+    enum weft_rc rc;
+
+    if (is_changed) {
+        weft_data_gather(&call->origin, at, in, some);
+    }
+    rc = load(near, there, at, values, some);
+    if (rc == WEFT_OK && is_fetch(call)) {
+        weft_data_scatter(&call->result, at, values, some);
+    }
+    if (rc != WEFT_OK || !is_changed) {
+        return rc;
+    }
+    if (call->kind == WEFT_RMA_SWAP) {
+        weft_rma_swap(call->basic, call->compare.buffer, in, values);
+    } else {
+        weft_rma_apply(call->op, call->basic, in, values, some);
+    }
+    return store(near, there, at, values, some);
+}
+
+/* Can the arithmetic be done on the member's memory, and on the origin's buffer? */
+static bool is_plain(const struct weft_near *near, const struct weft_data *there,
+                     const struct weft_rma_call *call)
+{
+    return near->memory != NULL && there->type == NULL && call->op != MPI_NO_OP &&
+           call->kind != WEFT_RMA_SWAP && call->origin.type == NULL;
+}
+
+static enum weft_rc update(struct weft_win *win, const struct weft_near *near,
+                           const struct weft_data *there,
+                           const struct weft_rma_call *call)
+{
+    const bool plain = is_plain(near, there, call);
+    const size_t room = plain ? WEFT_UPDATE_BYTES : STAGE;
+    const size_t most = room / call->basic->size * call->basic->size;
+    enum weft_rc rc = WEFT_OK;
+
+    for (uint64_t at = 0; at < call->bytes && rc == WEFT_OK; at += most) {
+        const uint64_t left = call->bytes - at;
+        const size_t some = left < most ? (size_t)left : most;
+
+        weft_update_begin(win, near->words);
+        if (!plain) {
+            rc = update_some(near, there, call, at, some);
+        } else {
+            if (is_fetch(call)) {
+                weft_data_scatter(&call->result, at, weft_data_at(there, at), some);
+            }
+            weft_rma_apply(call->op, call->basic, weft_data_at(&call->origin, at),
+                           weft_data_at(there, at), some);
+        }
+        weft_update_end(near->words);
+    }
+    return rc;
+}
+
+static enum weft_rc run(struct weft_win *win, const struct weft_near *near,
+                        const struct weft_rma_call *call)
+{
+    const uintptr_t base =
+        near->memory != NULL ? (uintptr_t)near->memory : (uintptr_t)near->base;
+    const struct weft_data there = weft_data_of(
+        (void *)(base + (uintptr_t)call->where.at), (MPI_Count)call->where.count,
+        call->where.type, call->where.count * call->where.type->size);
+
+    switch (call->kind) {
+    case WEFT_RMA_PUT:
+        return put(near, &there, call);
+    case WEFT_RMA_GET:
+        return get(near, &there, call);
+    default:
+        return update(win, near, &there, call);
+    }
+}
+
+/* ---- failures ---- */
+
 static bool is_told(const struct weft_near_wait *wait)
 {
     const struct weft_peer *peer =
@@ -64,193 +252,12 @@ static enum weft_rc why(struct weft_win *win, const struct weft_near *near,
                                                                    : WEFT_ERR_ADDRESS;
 }
 
-/* Moves a block of ours to or from the member's memory, by single copy. */
-static enum weft_rc move(struct weft_win *win, const struct weft_near *near,
-                         const struct weft_data *there, uint64_t offset, void *ours,
-                         size_t bytes, bool is_put)
-{
-    const struct weft_memory_ops *ops = near->path->memory;
-    struct iovec theirs[WEFT_IOV_MAX];
-
-    while (bytes > 0) {
-        size_t some = bytes;
-        const size_t n = list_blocks(there, offset, &some, theirs);
-        const struct iovec mine = {ours, some};
-        const struct weft_move one = {0, theirs, n, &mine, 1};
-        const enum weft_rc rc =
-            is_put ? ops->put(near->path, &one, NULL) : ops->get(near->path, &one, NULL);
-
-        if (rc != WEFT_OK) {
-            return why(win, near, "a one-sided operation");
-        }
-        ours = (char *)ours + some;
-        offset += some;
-        bytes -= some;
-    }
-    return WEFT_OK;
-}
-
-static enum weft_rc load(struct weft_win *win, const struct weft_near *near,
-                         const struct weft_data *there, uint64_t offset, void *to,
-                         size_t bytes)
-{
-    if (near->memory == NULL) {
-        return move(win, near, there, offset, to, bytes, false);
-    }
-    weft_data_gather(there, offset, to, bytes);
-    return WEFT_OK;
-}
-
-static enum weft_rc store(struct weft_win *win, const struct weft_near *near,
-                          const struct weft_data *there, uint64_t offset,
-                          const void *from, size_t bytes)
-{
-    if (near->memory == NULL) {
-        return move(win, near, there, offset, (void *)(uintptr_t)from, bytes, true);
-    }
-    weft_data_scatter(there, offset, from, bytes);
-    return WEFT_OK;
-}
-
-/* ---- put and get ---- */
-
-static enum weft_rc put(struct weft_win *win, const struct weft_near *near,
-                        const struct weft_data *there, const struct weft_rma_call *call)
-{
-    _Alignas(64) char stage[STAGE];
-    enum weft_rc rc = WEFT_OK;
-
-    if (call->origin.type == NULL) {
-        return store(win, near, there, 0, call->origin.buffer, call->bytes);
-    }
-    if (near->memory != NULL && there->type == NULL) {
-        weft_data_gather(&call->origin, 0, weft_data_at(there, 0), call->bytes);
-        return WEFT_OK;
-    }
-    for (uint64_t at = 0; at < call->bytes && rc == WEFT_OK; at += STAGE) {
-        const uint64_t left = call->bytes - at;
-        const size_t some = left < STAGE ? (size_t)left : STAGE;
-
-        weft_data_gather(&call->origin, at, stage, some);
-        rc = store(win, near, there, at, stage, some);
-    }
-    return rc;
-}
-
-static enum weft_rc get(struct weft_win *win, const struct weft_near *near,
-                        const struct weft_data *there, const struct weft_rma_call *call)
-{
-    _Alignas(64) char stage[STAGE];
-    enum weft_rc rc = WEFT_OK;
-
-    if (call->result.type == NULL) {
-        return load(win, near, there, 0, weft_data_at(&call->result, 0), call->bytes);
-    }
-    if (near->memory != NULL && there->type == NULL) {
-        weft_data_scatter(&call->result, 0, weft_data_at(there, 0), call->bytes);
-        return WEFT_OK;
-    }
-    for (uint64_t at = 0; at < call->bytes && rc == WEFT_OK; at += STAGE) {
-        const uint64_t left = call->bytes - at;
-        const size_t some = left < STAGE ? (size_t)left : STAGE;
-
-        rc = load(win, near, there, at, stage, some);
-        if (rc == WEFT_OK) {
-            weft_data_scatter(&call->result, at, stage, some);
-        }
-    }
-    return rc;
-}
-
-/* ---- accumulates ---- */
-
-static bool is_fetch(const struct weft_rma_call *call)
-{
-    return call->kind != WEFT_RMA_ACCUMULATE;
-}
-
-/* Some elements, packed, under the word. */
-static enum weft_rc update_some(struct weft_win *win, const struct weft_near *near,
-                                const struct weft_data *there,
-                                const struct weft_rma_call *call, uint64_t at,
-                                size_t some)
-{
-    _Alignas(64) char in[STAGE];
-    _Alignas(64) char values[STAGE];
-    const bool is_changed = call->kind == WEFT_RMA_SWAP || call->op != MPI_NO_OP;
-    enum weft_rc rc;
-
-    if (is_changed) {
-        weft_data_gather(&call->origin, at, in, some);
-    }
-    rc = load(win, near, there, at, values, some);
-    if (rc == WEFT_OK && is_fetch(call)) {
-        weft_data_scatter(&call->result, at, values, some);
-    }
-    if (rc != WEFT_OK || !is_changed) {
-        return rc;
-    }
-    if (call->kind == WEFT_RMA_SWAP) {
-        weft_rma_swap(call->basic, call->compare.buffer, in, values);
-    } else {
-        weft_rma_apply(call->op, call->basic, in, values, some);
-    }
-    return store(win, near, there, at, values, some);
-}
-
-/* Can the arithmetic be done on the member's memory, and on the origin's buffer? */
-static bool is_plain(const struct weft_near *near, const struct weft_data *there,
-                     const struct weft_rma_call *call)
-{
-    return near->memory != NULL && there->type == NULL && call->op != MPI_NO_OP &&
-           call->kind != WEFT_RMA_SWAP && call->origin.type == NULL;
-}
-
-static enum weft_rc update(struct weft_win *win, const struct weft_near *near,
-                           const struct weft_data *there,
-                           const struct weft_rma_call *call)
-{
-    const bool plain = is_plain(near, there, call);
-    const size_t room = plain ? WEFT_UPDATE_BYTES : STAGE;
-    const size_t most = room / call->basic->size * call->basic->size;
-    enum weft_rc rc = WEFT_OK;
-
-    for (uint64_t at = 0; at < call->bytes && rc == WEFT_OK; at += most) {
-        const uint64_t left = call->bytes - at;
-        const size_t some = left < most ? (size_t)left : most;
-
-        weft_update_begin(win, near->words);
-        if (!plain) {
-            rc = update_some(win, near, there, call, at, some);
-        } else {
-            if (is_fetch(call)) {
-                weft_data_scatter(&call->result, at, weft_data_at(there, at), some);
-            }
-            weft_rma_apply(call->op, call->basic, weft_data_at(&call->origin, at),
-                           weft_data_at(there, at), some);
-        }
-        weft_update_end(near->words);
-    }
-    return rc;
-}
-
 enum weft_rc weft_direct_run(struct weft_win *win, const struct weft_near *near,
                              const struct weft_rma_call *call)
 {
-    const uintptr_t base =
-        near->memory != NULL ? (uintptr_t)near->memory : (uintptr_t)near->base;
-    const struct weft_data there = weft_data_of(
-        (void *)(base + (uintptr_t)call->where.at), (MPI_Count)call->where.count,
-        call->where.type, call->where.count * call->where.type->size);
+    const enum weft_rc rc = run(win, near, call);
 
-    switch (call->kind) {
-    case WEFT_RMA_PUT:
-        return put(win, near, &there, call);
-    case WEFT_RMA_GET:
-        return get(win, near, &there, call);
-    default:
-        return update(win, near, &there, call);
-    }
+    return rc == WEFT_ERR_SYSTEM ? why(win, near, call->name) : rc;
 }
 
 bool weft_direct_copy(const struct weft_near *near, uint64_t at, void *ours, size_t bytes,

@@ -166,6 +166,9 @@ static void look(struct far *o)
     if (o->is_queued || o->moves > 0 || (o->started < o->bytes && o->rc == WEFT_OK)) {
         return;
     }
+    if (o->win != NULL && o->rc == WEFT_ERR_PROC_FAILED && !o->target->peer->is_failed) {
+        return; /* the transport tells of the peer soon: weft_far_fail() ends it */
+    }
     if (o->win != NULL) {
         end(o, o->rc);
     }

@@ -98,20 +98,27 @@ static bool has_gone(const struct weft_win *win, const struct weft_target *targe
     if (weft_engine_has_failures()) {
         weft_engine_notice_failed();
     }
-    return target->peer->is_failed;
+    return target->peer == NULL || target->peer->is_failed;
 }
 
 enum weft_rc weft_target_flush(struct weft_win *win, struct weft_target *target,
                                const char *call)
 {
+    struct answer answer = {target, target->asked};
     enum weft_rc rc;
 
     if (target->is_put) {
         weft_far_flush(win, target);
     }
+    /* What has no room yet waits in the same queue, before this packet. */
+    if (target->is_dirty) {
+        answer = ask(win, target, WEFT_RMA_FLUSH);
+    }
     wait_pending(win, target, call);
-    rc = target->is_dirty ? weft_target_ask(win, target, WEFT_RMA_FLUSH, call)
-                          : look_back(target);
+    rc = await_answer(win, target, &answer, call);
+    if (rc == WEFT_OK && target->is_dirty) { /* a path has said that it cannot tell */
+        rc = weft_target_ask(win, target, WEFT_RMA_FLUSH, call);
+    }
     return rc == WEFT_OK && has_gone(win, target) ? WEFT_ERR_PROC_FAILED : rc;
 }
 
@@ -141,7 +148,7 @@ enum weft_rc weft_targets_flush(struct weft_win *win, const char *call)
         if (target->is_put) {
             weft_far_flush(win, target);
         }
-        if (target->is_dirty && target->pending == 0) {
+        if (target->is_dirty) {
             (void)ask(win, target, WEFT_RMA_FLUSH);
         }
     }

@@ -34,6 +34,11 @@ def names(kind):
     return [line.split()[0] for line in part.splitlines() if line.startswith("  ")]
 
 
+def simulated():
+    """Patterns that sim can show: it has no windows, which mpis.py runs over MPI."""
+    return [name for name in names("patterns") if name != "rma"]
+
+
 def refused(*words):
     """The sentence of a refusal."""
     done = run(*words, code=2)
@@ -83,6 +88,8 @@ def what_a_module_does_not_offer_is_refused_by_name():
         "loggp needs that nothing is lost, which sim does not offer"
     assert refused("run", "loggp", "self") == \
         "loggp needs at least 2 ends, and there is 1"
+    assert refused("run", "rma", "sim") == \
+        "rma needs one-sided access, which sim does not offer"
     assert "give --ends 1" in refused("run", "one_one", "self", "--ends", "2")
 
 
@@ -91,7 +98,7 @@ def every_line_follows_the_schema():
     for words in (("one_one", "shm", "--sizes", "8", "--time", "0.05"),
                   ("one_one", "sim", "--sizes", "1,1K", "--loss", "0.3"),
                   *((name, "sim", "--sizes", "1:1K", "--ends", "4")
-                    for name in names("patterns"))):
+                    for name in simulated())):
         lines = measure(*words)
         for line in lines:
             SCHEMA.validate(line)
@@ -337,7 +344,7 @@ def every_pattern_draws_a_picture():
     if not shutil.which("gnuplot"):
         return
     with tempfile.TemporaryDirectory() as folder:
-        for pattern in names("patterns"):
+        for pattern in simulated():
             name = Path(folder) / f"{pattern}.svg"
             done = run("run", pattern, "sim", "--ends", "4", "--sizes", "0,1,1K",
                        "--samples", "60", "--plot", name)

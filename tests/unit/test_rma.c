@@ -4,6 +4,7 @@
 
 #include "rma/apply.h"
 #include "rma/epoch.h"
+#include "rma/near.h"
 #include "rma/queue.h"
 #include "rma/runs.h"
 
@@ -189,6 +190,18 @@ static void only_an_equal_element_is_replaced(void **state)
     assert_int_equal(value, 9);
 }
 
+/* docs/memory.md states these. */
+static void a_window_costs_what_is_stated(void **state)
+{
+    (void)state;
+    assert_true(sizeof(struct weft_win) <= 512);
+    assert_true(sizeof(struct weft_win_part) + sizeof(struct weft_near *) <= 88);
+    assert_true(sizeof(struct weft_near) + sizeof(struct weft_target) <= 160);
+    assert_int_equal(weft_words_bytes(2), 192);
+    assert_int_equal(weft_words_bytes(64), 448);
+    assert_int_equal(weft_words_bytes(1024), 4352);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +213,7 @@ int main(void)
         cmocka_unit_test(packed_pairs_are_reduced),
         cmocka_unit_test(more_than_a_block_is_reduced),
         cmocka_unit_test(only_an_equal_element_is_replaced),
+        cmocka_unit_test(a_window_costs_what_is_stated),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

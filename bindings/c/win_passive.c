@@ -144,17 +144,13 @@ static int flush_all(const char *function, MPI_Win win, bool is_local)
                : err;
 }
 
-/* Sequentially consistent: what was stored before is there for all, and what is loaded
- * later is not older. */
-static inline bool flush_fast(int rank, MPI_Win handle)
+/* Is a flush no more than a fence of the processor: what was stored before is there for
+ * all, and what is loaded later is not older? */
+static inline bool is_fence_enough(int rank, MPI_Win handle)
 {
     const struct weft_win *win = weft_win_from_handle(handle);
 
-    if (weft_unlikely(win == NULL || !weft_fast_may_flush(win, rank))) {
-        return false;
-    }
-    atomic_thread_fence(memory_order_seq_cst);
-    return true;
+    return weft_likely(win != NULL && weft_fast_may_flush(win, rank));
 }
 
 static __attribute__((noinline)) int flush_slowly(int rank, MPI_Win win)
@@ -166,7 +162,11 @@ static __attribute__((noinline)) int flush_slowly(int rank, MPI_Win win)
 
 int PMPI_Win_flush(int rank, MPI_Win win)
 {
-    return weft_likely(flush_fast(rank, win)) ? MPI_SUCCESS : flush_slowly(rank, win);
+    if (is_fence_enough(rank, win)) {
+        atomic_thread_fence(memory_order_seq_cst);
+        return MPI_SUCCESS;
+    }
+    return flush_slowly(rank, win);
 }
 WEFT_WEAK_ALIAS(MPI_Win_flush, PMPI_Win_flush);
 
@@ -187,8 +187,11 @@ static __attribute__((noinline)) int flush_local_slowly(int rank, MPI_Win win)
 
 int PMPI_Win_flush_local(int rank, MPI_Win win)
 {
-    return weft_likely(flush_fast(rank, win)) ? MPI_SUCCESS
-                                              : flush_local_slowly(rank, win);
+    if (is_fence_enough(rank, win)) {
+        atomic_thread_fence(memory_order_seq_cst);
+        return MPI_SUCCESS;
+    }
+    return flush_local_slowly(rank, win);
 }
 WEFT_WEAK_ALIAS(MPI_Win_flush_local, PMPI_Win_flush_local);
 

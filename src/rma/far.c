@@ -320,15 +320,18 @@ static const struct weft_data *data_of(const struct weft_rma_call *call)
 bool weft_far_is_reached(const struct weft_win *win, const struct weft_target *target,
                          const struct weft_rma_call *call)
 {
-    const struct weft_win_part *part = &win->parts[target->rank];
     const struct weft_path *path = target->peer->path;
+    const struct weft_win_part *part;
     uint64_t offset;
 
-    return win->is_far_reached && (part->access & WEFT_PART_HAS_KEY) != 0 &&
-           (call->kind == WEFT_RMA_PUT || call->kind == WEFT_RMA_GET) && path != NULL &&
-           path->transport == win->far_path->transport && path->memory != NULL &&
-           call->bytes > 0 && data_of(call)->type == NULL &&
-           find_place(part, call, &offset);
+    if (!win->is_far_reached || path == NULL || path->memory == NULL ||
+        path->transport != win->far_path->transport ||
+        (call->kind != WEFT_RMA_PUT && call->kind != WEFT_RMA_GET)) {
+        return false;
+    }
+    part = &win->parts[target->rank];
+    return (part->access & WEFT_PART_HAS_KEY) != 0 && call->bytes > 0 &&
+           data_of(call)->type == NULL && find_place(part, call, &offset);
 }
 
 static struct far *take(struct weft_win *win, struct weft_target *target)

@@ -138,6 +138,37 @@ static int blocked_by(const struct weft_p2p_request *recv)
     return comm != NULL ? weft_p2p_failed_from(comm, 0) : MPI_UNDEFINED;
 }
 
+/* Members of one collective may wait for what they have announced to each other, while
+ * all of them have given up their receives: so what is announced is dropped from now on.
+ */
+static void note_collective(const struct weft_p2p_request *recv)
+{
+    struct weft_comm *comm = weft_comm_of_context(recv->posted.context);
+
+    if (comm != NULL && (recv->posted.context & (WEFT_PLANES - 1)) == WEFT_PLANE_COLL &&
+        (uint32_t)recv->posted.tag < WEFT_COLL_NUMBERS) {
+        comm->has_given_up = true;
+    }
+}
+
+static void revoke_if_given_up(struct weft_comm *comm)
+{
+    if (comm->has_given_up && !comm->is_revoked) {
+        weft_p2p_revoke(comm);
+    }
+}
+
+static void revoke_given_up(void)
+{
+    struct weft_comm *comm;
+    uint32_t at = 0;
+
+    revoke_if_given_up(&weft_comm_world);
+    while ((comm = weft_comm_next(&at)) != NULL) {
+        revoke_if_given_up(comm);
+    }
+}
+
 /* A sender that died between claiming an offer and opening it will not open it. */
 static void fail_posted(struct weft_p2p_request *recv)
 {
@@ -146,6 +177,7 @@ static void fail_posted(struct weft_p2p_request *recv)
     if (dead == MPI_UNDEFINED) {
         return;
     }
+    note_collective(recv);
     if (recv->posted.state == WEFT_POSTED_AWAY) {
         weft_tagged_give_up(recv, dead);
         return;
@@ -194,5 +226,6 @@ void weft_p2p_fail_requests(void)
     weft_p2p.has_unfailed = false;
     weft_transfers_look(); /* what is over is over */
     weft_request_each(fail_if_failed);
+    revoke_given_up();
     weft_probe_fail();
 }

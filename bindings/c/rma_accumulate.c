@@ -9,54 +9,58 @@
 #include "check/p2p.h"
 #include "rma/fast.h"
 
-/*
- * The short way (rma/fast.h) of elements that are one block on both sides. `old` is where
- * the values before go, or NULL. False: there is none for this call.
- */
-static inline bool update(const void *in, void *old, MPI_Count count, MPI_Datatype handle,
-                          int rank, MPI_Aint disp, MPI_Op op, MPI_Win win_handle)
-{
-    struct weft_win *win = weft_win_from_handle(win_handle);
-    const struct weft_datatype *type;
+/* The short way (rma/fast.h) of elements that are one block on both sides. */
+struct place {
+    struct weft_win *win;
     const struct weft_near *near;
-    uint32_t bytes;
+    const struct weft_datatype *type;
     char *memory;
+    uint32_t bytes;
+};
 
-    if (weft_unlikely(win == NULL || !weft_is_plain_buffer(in, count, handle, &bytes) ||
-                      bytes > WEFT_UPDATE_BYTES)) {
+/* False: there is none for this call. */
+static inline bool find(struct place *place, const void *in, MPI_Count count,
+                        MPI_Datatype handle, int rank, MPI_Aint disp, MPI_Win win)
+{
+    place->win = weft_win_from_handle(win);
+    if (weft_unlikely(place->win == NULL ||
+                      !weft_is_plain_buffer(in, count, handle, &place->bytes) ||
+                      place->bytes > WEFT_UPDATE_BYTES)) {
         return false;
     }
-    type = weft_datatype_from_handle(handle);
-    memory = weft_fast_place(win, rank, disp, bytes, &near);
-    if (weft_unlikely(memory == NULL || !weft_rma_is_defined(op, type))) {
+    place->type = weft_datatype_from_handle(handle);
+    place->memory = weft_fast_place(place->win, rank, disp, place->bytes, &place->near);
+    return weft_likely(place->memory != NULL);
+}
+
+/* `old` is where the values before go, or NULL. */
+static inline bool update(const void *in, void *old, MPI_Count count, MPI_Datatype handle,
+                          int rank, MPI_Aint disp, MPI_Op op, MPI_Win win)
+{
+    struct place at;
+
+    if (weft_unlikely(!find(&at, in, count, handle, rank, disp, win) ||
+                      !weft_rma_is_defined(op, at.type))) {
         return false;
     }
-    weft_fast_update(win, near, op, type, in, memory, old, bytes);
+    weft_fast_update(at.win, at.near, op, at.type, in, at.memory, old, at.bytes);
     return true;
 }
 
 static inline bool swap(const void *in, const void *compare, void *old,
-                        MPI_Datatype handle, int rank, MPI_Aint disp, MPI_Win win_handle)
+                        MPI_Datatype handle, int rank, MPI_Aint disp, MPI_Win win)
 {
-    struct weft_win *win = weft_win_from_handle(win_handle);
-    const struct weft_datatype *type;
-    const struct weft_near *near;
-    uint32_t bytes;
-    char *memory;
+    struct place at;
 
-    if (weft_unlikely(win == NULL || compare == NULL || old == NULL ||
-                      !weft_is_plain_buffer(in, 1, handle, &bytes))) {
+    if (weft_unlikely(compare == NULL || old == NULL ||
+                      !find(&at, in, 1, handle, rank, disp, win) ||
+                      !weft_rma_can_swap(at.type))) {
         return false;
     }
-    type = weft_datatype_from_handle(handle);
-    memory = weft_fast_place(win, rank, disp, bytes, &near);
-    if (weft_unlikely(memory == NULL || !weft_rma_can_swap(type))) {
-        return false;
-    }
-    weft_update_begin(win, near->words);
-    weft_copy(old, memory, bytes);
-    weft_rma_swap(type, compare, in, memory);
-    weft_update_end(near->words);
+    weft_update_begin(at.win, at.near->words);
+    weft_copy(old, at.memory, at.bytes);
+    weft_rma_swap(at.type, compare, in, at.memory);
+    weft_update_end(at.near->words);
     return true;
 }
 

@@ -129,7 +129,7 @@ static bool is_quiet(const struct weft_win *win)
     uint32_t at = 0;
 
     while ((target = weft_table_next(&win->targets, &at)) != NULL) {
-        if (target->pending > 0 || target->is_dirty || target->is_put || target->is_put ||
+        if (target->pending > 0 || target->is_dirty || target->is_put ||
             (target->asked != target->answered && !target->peer->is_failed)) {
             return false;
         }

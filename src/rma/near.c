@@ -99,11 +99,11 @@ void weft_near_prepare(struct weft_win *win, struct weft_win_part *mine)
     }
     weft_lock();
     if (weft_heap_take(&weft_engine.node, members * weft_words_bytes(members),
-                       &mine->board) != WEFT_OK) {
-        mine->board = (struct weft_extent){0};
+                       &win->own_board) != WEFT_OK) {
+        win->own_board = (struct weft_extent){0};
     }
-    win->is_board_ours = mine->board.bytes > 0;
     weft_unlock();
+    mine->board = win->own_board;
 }
 
 static bool map_board(struct weft_win *win)
@@ -161,15 +161,15 @@ void weft_near_close(struct weft_win *win)
     if (win->board != NULL) {
         weft_heap_unmap(win->board, win->parts[first_near(win->comm)].board);
     }
-    if (win->is_board_ours) {
-        weft_heap_give(&weft_engine.node, win->parts[win->comm->rank].board);
+    if (win->own_board.bytes > 0) { /* members may never have learnt of it */
+        weft_heap_give(&weft_engine.node, win->own_board);
     }
     free(win->near);
     win->near = NULL;
     win->near_count = 0;
     win->board = NULL;
     win->own_words = NULL;
-    win->is_board_ours = false;
+    win->own_board = (struct weft_extent){0};
     win->is_whole = false;
 }
 

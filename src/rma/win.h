@@ -134,7 +134,7 @@ struct weft_win {
     uint32_t near_members;             /* on this node */
     uint32_t near_number;              /* ours among them */
     bool is_whole;                     /* all members are on this node, with a board */
-    bool is_board_ours;
+    struct weft_extent own_board;      /* that this process has taken; or of 0 bytes */
     char *board;
     struct weft_win_words *own_words; /* NULL: there is no board */
 };

@@ -1,5 +1,6 @@
 #include "wireup/wireup.h"
 
+#include "base/environment.h"
 #include "base/flush.h"
 #include "base/log.h"
 #include "base/texts.h"
@@ -256,7 +257,7 @@ enum weft_rc weft_wireup_open(struct weft_job *job)
     }
     job->slice = weft_segment_slice(&job->segment, (uint32_t)job->who.local_rank);
     name_inside(inside, sizeof(inside));
-    setenv("WEFT_INSIDE", inside, 1);
+    weft_environment_set("WEFT_INSIDE", inside);
     job->pid = (int)getpid();
     return WEFT_OK;
 }

@@ -1,5 +1,6 @@
 #include "transport/ofi/common/library.h"
 
+#include "base/environment.h"
 #include "base/library.h"
 #include "base/log.h"
 #include "base/texts.h"
@@ -37,9 +38,7 @@ void weft_libfabric_prepare(void)
     }
     is_prepared = true;
     /* Else the old InfiniPath library behind it catches signals, and exits by itself. */
-    if (getenv("IPATH_NO_BACKTRACE") == NULL) {
-        setenv("IPATH_NO_BACKTRACE", "1", 0);
-    }
+    weft_environment_offer("IPATH_NO_BACKTRACE", "1");
     weft_layers_prepare();
 }
 

@@ -1,9 +1,10 @@
 #include "transport/ofi/quirks/matching.h"
 
-#include <stdlib.h>
+#include "base/environment.h"
 
 void weft_matching_prepare(void)
 {
-    setenv("FI_OFI_RXM_ENABLE_DYN_RBUF", "0", 0);
-    setenv("FI_OFI_RXM_SAR_LIMIT", "1", 0); /* below the limit of a buffer: none */
+    weft_environment_offer("FI_OFI_RXM_ENABLE_DYN_RBUF", "0");
+    /* Below the limit of a buffer: none. */
+    weft_environment_offer("FI_OFI_RXM_SAR_LIMIT", "1");
 }

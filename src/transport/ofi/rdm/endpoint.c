@@ -1,5 +1,6 @@
 #include "transport/ofi/rdm/endpoint.h"
 
+#include "base/environment.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/texts.h"
@@ -329,7 +330,7 @@ static void set_variable(const char *name, int number)
     char text[16];
 
     snprintf(text, sizeof(text), "%d", number);
-    setenv(name, text, 0);
+    weft_environment_offer(name, text);
 }
 
 /* What the user has said to libfabric counts more than what was said to us. */

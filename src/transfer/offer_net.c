@@ -102,12 +102,12 @@ bool weft_offer_net_make(struct weft_transfer *recv)
 
 /* One was in vain. After many of them comes a pause, longer each time until one is used.
  */
-static void count_unused(struct weft_net_offers *net)
+static void count_vain(struct weft_net_offers *net)
 {
-    if (++net->unused < WEFT_NET_OFFERS_UNUSED) {
+    if (++net->in_vain < WEFT_NET_OFFERS_VAIN) {
         return;
     }
-    net->unused = WEFT_NET_OFFERS_UNUSED - WEFT_NET_OFFERS_AGAIN;
+    net->in_vain = WEFT_NET_OFFERS_VAIN - WEFT_NET_OFFERS_AGAIN;
     net->next_pause = net->next_pause == 0 ? FIRST_PAUSE
                       : net->next_pause < WEFT_NET_OFFERS_PAUSE / 2
                           ? 2 * net->next_pause
@@ -122,7 +122,7 @@ void weft_offer_net_gone(const struct weft_transfer *recv)
         .seen = taken_from(recv->peer),
     };
 
-    count_unused(&recv->peer->transfers->net);
+    count_vain(&recv->peer->transfers->net);
     weft_engine_control(recv->peer, WEFT_PKT_GONE, &gone, sizeof(gone));
 }
 
@@ -171,8 +171,8 @@ const char *weft_offer_net_find(const struct weft_peer *from, const void *data,
 static void count_used(struct weft_net_offers *net)
 {
     net->next_pause = 0;
-    net->unused -=
-        net->unused < WEFT_NET_OFFERS_WORTH ? net->unused : WEFT_NET_OFFERS_WORTH;
+    net->in_vain -=
+        net->in_vain < WEFT_NET_OFFERS_WORTH ? net->in_vain : WEFT_NET_OFFERS_WORTH;
 }
 
 void weft_offer_net_stored(struct weft_transfer *recv, const struct weft_header *header,

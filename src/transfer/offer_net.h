@@ -60,7 +60,7 @@
  *
  * An offer costs a registration and a packet, and a second one, GONE, if it was in vain.
  * So a peer has at most WEFT_NET_OFFERS_EACH of them, all peers together
- * WEFT_NET_OFFERS_MOST; and after WEFT_NET_OFFERS_UNUSED that were in vain, and were not
+ * WEFT_NET_OFFERS_MOST; and after WEFT_NET_OFFERS_VAIN that were in vain, and were not
  * made good by others, the next receives are not offered.
  *
  * Needs the lock.
@@ -73,7 +73,7 @@
 enum {
     WEFT_NET_OFFERS_EACH = 64,
     WEFT_NET_OFFERS_MOST = 256,
-    WEFT_NET_OFFERS_UNUSED = 64,  /* offers that may be in vain before a pause */
+    WEFT_NET_OFFERS_VAIN = 64,    /* offers that may be in vain before a pause */
     WEFT_NET_OFFERS_WORTH = 4,    /* of them, those that one makes good that was used */
     WEFT_NET_OFFERS_AGAIN = 8,    /* offers that may be in vain after a pause */
     WEFT_NET_OFFERS_PAUSE = 1024, /* receives, the longest pause */

@@ -84,7 +84,7 @@ struct weft_net_offers {
     uint32_t stored_here;         /* and those of its that were taken */
     uint32_t made;                /* offers to it */
     uint32_t open;                /* of them, those that hold */
-    uint32_t unused;           /* of them, those that were, less those that were used */
+    uint32_t in_vain;          /* of them, those that were, less those that were used */
     uint32_t heard;            /* of its packets, before our last long message */
     uint32_t patience;         /* messages to it that may wait for an offer */
     uint32_t paused;           /* receives that are not offered now */

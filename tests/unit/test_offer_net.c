@@ -182,7 +182,7 @@ static void after_offers_in_vain_receives_are_not_offered_for_a_while(void **sta
     int n;
 
     (void)state;
-    receive_in_vain(WEFT_NET_OFFERS_UNUSED, true);
+    receive_in_vain(WEFT_NET_OFFERS_VAIN, true);
     receive_in_vain(16, false);
     receive_in_vain(WEFT_NET_OFFERS_AGAIN, true);
     receive_in_vain(32, false);

@@ -19,7 +19,9 @@
 bool weft_p2p_may_use_offer(const struct weft_peer *peer, const struct weft_data *data)
 {
     return peer->transfers != NULL && weft_peer_is_on_net(peer) &&
-           peer->path->memory != NULL && data->type == NULL;
+           peer->path->memory != NULL && data->type == NULL &&
+           data->bytes >= WEFT_OFFER_FROM &&
+           (data->bytes > peer->path->zcopy_max || !weft_has_checksum());
 }
 
 /* Each long one is noted, so that an offer that comes later finds what crosses it. */
@@ -62,7 +64,7 @@ bool weft_p2p_start_long(struct weft_p2p_request *send, bool is_blocking)
     }
     send->transfer = transfer;
     transfer->header = send->header;
-    if (!send->is_announced) {
+    if (!send->is_announced && !weft_p2p_may_use_offer(send->peer, &send->data)) {
         return false;
     }
     if (weft_has_checksum()) {
@@ -79,7 +81,7 @@ enum weft_rc weft_p2p_try_long(struct weft_p2p_request *send)
 {
     struct weft_peer *peer = send->peer;
     const struct weft_header header = send->header; /* it may be over, if to ourselves */
-    enum weft_rc rc = send->is_announced && weft_p2p_may_use_offer(peer, &send->data)
+    enum weft_rc rc = weft_p2p_may_use_offer(peer, &send->data)
                           ? weft_offer_net_use_in_turn(send->transfer)
                           : WEFT_ERR_UNSUPPORTED;
 

@@ -277,8 +277,7 @@ static void look_for_offer(const struct weft_comm *comm, int dest, int tag,
 {
     struct weft_peer *peer = weft_peer_find(weft_comm_process(comm, dest));
 
-    if (peer != NULL && weft_p2p_may_use_offer(peer, data) &&
-        is_announced(peer, data, mode_of(flags))) {
+    if (peer != NULL && weft_p2p_may_use_offer(peer, data)) {
         const struct weft_header header =
             make_header(comm, flags, tag, WEFT_PKT_ANNOUNCE);
 

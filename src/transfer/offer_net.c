@@ -2,6 +2,7 @@
 
 #include "base/texts.h"
 #include "transfer/accessible.h"
+#include "transfer/offer.h"
 #include "transfer/rndv_net.h"
 #include "transfer/sums.h"
 
@@ -37,7 +38,7 @@ bool weft_offer_net_is_worth(const struct weft_peer *peer, uint64_t bytes)
     struct weft_net_offers *net;
 
     if (peer->transfers == NULL || path->memory == NULL || path->prefers_get ||
-        bytes <= path->zcopy_max) {
+        bytes < WEFT_OFFER_FROM) {
         return false;
     }
     net = &peer->transfers->net;

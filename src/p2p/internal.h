@@ -94,9 +94,6 @@ bool weft_p2p_end_recalled(struct weft_p2p_request *recv);
 /* A receive that no message will match, and that is released, is complete. */
 void weft_p2p_complete_cancelled(struct weft_p2p_request *recv);
 
-/* May a message of this peer be put into the buffer of a receive that it has offered? */
-bool weft_p2p_may_use_offer(const struct weft_peer *peer, const struct weft_data *data);
-
 /* A message has gone out, which may take a receive that its receiver has offered. */
 static inline void weft_p2p_note_sent(struct weft_peer *peer,
                                       const struct weft_header *header)

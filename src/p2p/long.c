@@ -16,22 +16,6 @@
 
 /* ---- sends ---- */
 
-bool weft_p2p_may_use_offer(const struct weft_peer *peer, const struct weft_data *data)
-{
-    return peer->transfers != NULL && weft_peer_is_on_net(peer) &&
-           peer->path->memory != NULL && data->type == NULL &&
-           data->bytes >= WEFT_OFFER_FROM &&
-           (data->bytes > peer->path->zcopy_max || !weft_has_checksum());
-}
-
-/* Each long one is noted, so that an offer that comes later finds what crosses it. */
-static void note_long(struct weft_peer *peer, const struct weft_header *header)
-{
-    if (peer->transfers != NULL && weft_peer_is_on_net(peer)) {
-        weft_offer_net_note(peer, header);
-    }
-}
-
 static void send_is_done(struct weft_transfer *transfer, enum weft_rc rc)
 {
     struct weft_p2p_request *send = transfer->owner;
@@ -64,7 +48,7 @@ bool weft_p2p_start_long(struct weft_p2p_request *send, bool is_blocking)
     }
     send->transfer = transfer;
     transfer->header = send->header;
-    if (!send->is_announced && !weft_p2p_may_use_offer(send->peer, &send->data)) {
+    if (!send->is_announced) {
         return false;
     }
     if (weft_has_checksum()) {
@@ -81,18 +65,11 @@ enum weft_rc weft_p2p_try_long(struct weft_p2p_request *send)
 {
     struct weft_peer *peer = send->peer;
     const struct weft_header header = send->header; /* it may be over, if to ourselves */
-    enum weft_rc rc = weft_p2p_may_use_offer(peer, &send->data)
-                          ? weft_offer_net_use_in_turn(send->transfer)
-                          : WEFT_ERR_UNSUPPORTED;
+    const enum weft_rc rc = send->is_announced ? weft_rndv_announce(send->transfer)
+                                               : weft_rndv_net_send(send->transfer);
 
-    if (rc == WEFT_OK || rc == WEFT_AGAIN) {
-        return rc;
-    }
-    rc = rc != WEFT_ERR_UNSUPPORTED ? rc
-         : send->is_announced       ? weft_rndv_announce(send->transfer)
-                                    : weft_rndv_net_send(send->transfer);
     if (rc == WEFT_OK || rc == WEFT_PENDING) {
-        note_long(peer, &header);
+        weft_p2p_note_sent(peer, &header);
     } else if (rc != WEFT_AGAIN) {
         weft_transfer_end(send->transfer, rc);
     }

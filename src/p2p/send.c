@@ -268,20 +268,18 @@ static const char *name_of(unsigned flags)
     return "MPI_Send";
 }
 
-/* A receiver that posts its receive when it has sent to us offers it shortly after:
- * `look` looks at the network for the offer. */
-static void look_for_offer(const struct weft_comm *comm, int dest, int tag,
-                           const struct weft_data *data, unsigned flags,
-                           void (*look)(struct weft_peer *peer,
-                                        const struct weft_header *header))
+/* A receiver that posts its receive when it has sent to us offers it shortly after. */
+static void await_offer(const struct weft_comm *comm, int dest, int tag,
+                        const struct weft_data *data, unsigned flags)
 {
     struct weft_peer *peer = weft_peer_find(weft_comm_process(comm, dest));
 
-    if (peer != NULL && weft_p2p_may_use_offer(peer, data)) {
+    if (peer != NULL && peer->transfers != NULL && weft_peer_is_on_net(peer) &&
+        is_announced(peer, data, mode_of(flags)) && data->type == NULL) {
         const struct weft_header header =
             make_header(comm, flags, tag, WEFT_PKT_ANNOUNCE);
 
-        look(peer, &header);
+        weft_offer_net_await(peer, &header);
     }
 }
 
@@ -293,7 +291,7 @@ enum weft_rc weft_p2p_send_and_wait(const struct weft_comm *comm, int dest, int 
     enum weft_rc rc;
 
     weft_node_set_inside(&weft_engine.node, true); /* we are there to copy with */
-    look_for_offer(comm, dest, tag, data, flags, weft_offer_net_await);
+    await_offer(comm, dest, tag, data, flags);
     rc = weft_p2p_send_slow(comm, dest, tag, data, flags, true, &send);
     if (send != NULL) {
         if (!weft_request_is_complete(&send->base)) {
@@ -336,12 +334,15 @@ enum weft_rc weft_send(const struct weft_comm *comm, int dest, int tag,
     return rc;
 }
 
-static enum weft_rc isend_slow(struct weft_comm *comm, int dest, int tag,
-                               const struct weft_data *data, unsigned flags,
-                               struct weft_request **out)
+/* A function of its own, not inlined, as weft_send_block(). */
+__attribute__((noinline)) enum weft_rc weft_isend_block(struct weft_comm *comm, int dest,
+                                                        int tag, const void *buffer,
+                                                        size_t bytes, unsigned flags,
+                                                        struct weft_request **out)
 {
+    const struct weft_data data = {.buffer = buffer, .bytes = bytes};
     struct weft_p2p_request *send;
-    enum weft_rc rc = weft_p2p_send_slow(comm, dest, tag, data, flags, false, &send);
+    enum weft_rc rc = weft_p2p_send_slow(comm, dest, tag, &data, flags, false, &send);
 
     if (send != NULL) {
         weft_request_set_comm(&send->base, comm);
@@ -351,29 +352,16 @@ static enum weft_rc isend_slow(struct weft_comm *comm, int dest, int tag,
     return rc;
 }
 
-/* A function of its own, not inlined, as weft_send_block(). */
-__attribute__((noinline)) enum weft_rc weft_isend_block(struct weft_comm *comm, int dest,
-                                                        int tag, const void *buffer,
-                                                        size_t bytes, unsigned flags,
-                                                        struct weft_request **out)
-{
-    const struct weft_data data = {.buffer = buffer, .bytes = bytes};
-
-    look_for_offer(comm, dest, tag, &data, flags, weft_offer_net_look);
-    return isend_slow(comm, dest, tag, &data, flags, out);
-}
-
-/* It may be called from within a poll, and so looks for no offer. */
 enum weft_rc weft_isend_locked(struct weft_comm *comm, int dest, int tag,
                                const void *buffer, size_t bytes, unsigned flags,
                                struct weft_request **out)
 {
-    const struct weft_data data = {.buffer = buffer, .bytes = bytes};
     enum weft_rc rc = send_now(comm, dest, tag, buffer, bytes, flags);
 
     *out = &weft_request_sent;
-    return weft_likely(rc != WEFT_AGAIN) ? rc
-                                         : isend_slow(comm, dest, tag, &data, flags, out);
+    return weft_likely(rc != WEFT_AGAIN)
+               ? rc
+               : weft_isend_block(comm, dest, tag, buffer, bytes, flags, out);
 }
 
 enum weft_rc weft_isend(struct weft_comm *comm, int dest, int tag, const void *buffer,
@@ -382,11 +370,7 @@ enum weft_rc weft_isend(struct weft_comm *comm, int dest, int tag, const void *b
     enum weft_rc rc;
 
     weft_lock();
-    rc = send_now(comm, dest, tag, buffer, bytes, flags);
-    *out = &weft_request_sent;
-    if (weft_unlikely(rc == WEFT_AGAIN)) {
-        rc = weft_isend_block(comm, dest, tag, buffer, bytes, flags, out);
-    }
+    rc = weft_isend_locked(comm, dest, tag, buffer, bytes, flags, out);
     weft_engine_leave();
     weft_unlock();
     return rc;

@@ -2,7 +2,6 @@
 
 #include "base/texts.h"
 #include "transfer/accessible.h"
-#include "transfer/offer.h"
 #include "transfer/rndv_net.h"
 #include "transfer/sums.h"
 
@@ -12,7 +11,6 @@
 enum {
     LOOKS = 48,    /* at the network, for an offer that is to come */
     PATIENCE = 32, /* messages before which we look in vain, until no longer */
-    FIRST_PAUSE = 16,
 };
 
 /* ---- the receiver ---- */
@@ -38,7 +36,7 @@ bool weft_offer_net_is_worth(const struct weft_peer *peer, uint64_t bytes)
     struct weft_net_offers *net;
 
     if (peer->transfers == NULL || path->memory == NULL || path->prefers_get ||
-        bytes < WEFT_OFFER_FROM) {
+        bytes <= path->zcopy_max) {
         return false;
     }
     net = &peer->transfers->net;
@@ -101,19 +99,14 @@ bool weft_offer_net_make(struct weft_transfer *recv)
     return true;
 }
 
-/* One was in vain. After many of them comes a pause, longer each time until one is used.
- */
-static void count_vain(struct weft_net_offers *net)
+/* Longer each time, until one is used. */
+static void pause_offers(struct weft_net_offers *net)
 {
-    if (++net->in_vain < WEFT_NET_OFFERS_VAIN) {
-        return;
-    }
-    net->in_vain = WEFT_NET_OFFERS_VAIN - WEFT_NET_OFFERS_AGAIN;
-    net->next_pause = net->next_pause == 0 ? FIRST_PAUSE
+    net->paused = net->next_pause;
+    net->next_pause = net->next_pause == 0 ? 1
                       : net->next_pause < WEFT_NET_OFFERS_PAUSE / 2
                           ? 2 * net->next_pause
                           : WEFT_NET_OFFERS_PAUSE;
-    net->paused = net->next_pause;
 }
 
 void weft_offer_net_gone(const struct weft_transfer *recv)
@@ -123,7 +116,7 @@ void weft_offer_net_gone(const struct weft_transfer *recv)
         .seen = taken_from(recv->peer),
     };
 
-    count_vain(&recv->peer->transfers->net);
+    pause_offers(&recv->peer->transfers->net);
     weft_engine_control(recv->peer, WEFT_PKT_GONE, &gone, sizeof(gone));
 }
 
@@ -169,13 +162,6 @@ const char *weft_offer_net_find(const struct weft_peer *from, const void *data,
                : NULL;
 }
 
-static void count_used(struct weft_net_offers *net)
-{
-    net->next_pause = 0;
-    net->in_vain -=
-        net->in_vain < WEFT_NET_OFFERS_WORTH ? net->in_vain : WEFT_NET_OFFERS_WORTH;
-}
-
 void weft_offer_net_stored(struct weft_transfer *recv, const struct weft_header *header,
                            const void *data)
 {
@@ -183,7 +169,7 @@ void weft_offer_net_stored(struct weft_transfer *recv, const struct weft_header 
 
     memcpy(&stored, data, sizeof(stored));
     recv->peer->transfers->net.stored_here++;
-    count_used(&recv->peer->transfers->net);
+    recv->peer->transfers->net.next_pause = 0;
     recv->is_offered = false;
     recv->is_told = true;
     recv->header = *header;
@@ -213,18 +199,6 @@ static bool is_doubtful(const struct weft_net_offers *net,
 static bool is_for(const struct weft_key_offer *offer, const struct weft_header *header)
 {
     return offer->context == header->context && offer->tag == header->tag;
-}
-
-/* Where the oldest offer for a message is in the list, or the list's end. */
-static struct weft_key_offer **find_for(struct weft_net_offers *net,
-                                        const struct weft_header *header)
-{
-    struct weft_key_offer **at = &net->first;
-
-    while (*at != NULL && !is_for(*at, header)) {
-        at = &(*at)->next;
-    }
-    return at;
 }
 
 static void note_all(struct weft_peer *peer, bool is_noted)
@@ -262,96 +236,14 @@ static bool remove_named(struct weft_peer *peer, uint64_t request)
 
 static const char not_on_net[] = "it offers memory that no network reaches";
 
-/* ---- which messages take which offers ---- */
-
-/* Adds a message to the run, if it follows there; else a new one begins with it. */
-static void add_to_run(struct weft_offer_run *run, const struct weft_header *header,
-                       uint32_t number)
+/* Has a message just been announced that could have used it? */
+static bool is_late(const struct weft_peer *from, const struct weft_key_offer *offer)
 {
-    if (number == run->last + 1 && header->context == run->context &&
-        header->tag == run->tag) {
-        run->last = number;
-        return;
-    }
-    *run = (struct weft_offer_run){
-        .context = header->context,
-        .tag = header->tag,
-        .first = number,
-        .last = number,
-        .matched = number - 1,
-    };
-}
+    const struct weft_transfer *last =
+        weft_transfer_find(from->transfers->announced_last, true);
 
-static bool is_run_for(const struct weft_offer_run *run,
-                       const struct weft_key_offer *offer)
-{
-    return offer->context == run->context && offer->tag == run->tag;
-}
-
-/* Are all packets that the peer had not seen when it sent its last word in the run? */
-static bool is_all_in_run(const struct weft_peer *from)
-{
-    const struct weft_net_offers *net = &from->transfers->net;
-
-    return net->run.last == sent_to(from) &&
-           (int32_t)(net->seen + 1 - net->run.first) >= 0;
-}
-
-/* Is one in doubt that the same messages fit? */
-static bool is_like_doubtful(const struct weft_net_offers *net,
-                             const struct weft_key_offer *one)
-{
-    const struct weft_key_offer *offer = net->first;
-
-    while (offer != NULL && (offer->context != one->context || offer->tag != one->tag ||
-                             !is_doubtful(net, offer))) {
-        offer = offer->next;
-    }
-    return offer != NULL;
-}
-
-/* A new offer: does a message of the run take it, which the peer had not seen? Those
- * before it in the run take older ones. */
-static bool is_taken_by_run(struct weft_net_offers *net,
-                            const struct weft_key_offer *offer)
-{
-    struct weft_offer_run *run = &net->run;
-
-    if (!is_run_for(run, offer)) {
-        return false;
-    }
-    if ((int32_t)(run->matched - net->seen) < 0) {
-        run->matched = net->seen;
-    }
-    if (run->matched == run->last) {
-        return false;
-    }
-    run->matched++;
-    return true;
-}
-
-/* Adds a new offer to the list, unless a message on its way takes it. */
-static void add_offer(struct weft_peer *from, struct weft_key_offer *offer)
-{
-    struct weft_net_offers *net = &from->transfers->net;
-    struct weft_key_offer **end = &net->first;
-
-    offer->doubtful_to = sent_to(from);
-    if (is_doubtful(net, offer) && is_run_for(&net->run, offer)) {
-        net->patience = PATIENCE; /* had we waited, it would have been of use */
-    }
-    if (!net->has_recalled && is_all_in_run(from) && !is_like_doubtful(net, offer)) {
-        if (is_taken_by_run(net, offer)) {
-            free(offer);
-            return;
-        }
-        offer->doubtful_to = net->seen;
-    }
-    while (*end != NULL) {
-        end = &(*end)->next;
-    }
-    *end = offer;
-    note_all(from, true);
+    return last != NULL && is_doubtful(&from->transfers->net, offer) &&
+           is_for(offer, &last->header);
 }
 
 const char *weft_offer_net_on_offer(struct weft_peer *from,
@@ -359,6 +251,7 @@ const char *weft_offer_net_on_offer(struct weft_peer *from,
 {
     const struct weft_pkt_key_offer *came = &packet->key_offer;
     struct weft_net_offers *net = &from->transfers->net;
+    struct weft_key_offer **end = &net->first;
     struct weft_key_offer *offer;
 
     if (!weft_peer_is_on_net(from) || from->path->memory == NULL) {
@@ -379,21 +272,28 @@ const char *weft_offer_net_on_offer(struct weft_peer *from,
         .length = came->length,
         .context = came->context,
         .tag = came->tag,
+        .doubtful_to = sent_to(from),
     };
-    add_offer(from, offer);
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *end = offer;
+    if (is_late(from, offer)) {
+        net->patience = PATIENCE;
+    }
+    note_all(from, true);
     return NULL;
 }
 
-static bool is_offered(struct weft_net_offers *net, const struct weft_header *header)
+static bool is_offered(const struct weft_net_offers *net,
+                       const struct weft_header *header)
 {
-    return *find_for(net, header) != NULL;
-}
+    const struct weft_key_offer *offer = net->first;
 
-void weft_offer_net_look(struct weft_peer *peer, const struct weft_header *header)
-{
-    if (!is_offered(&peer->transfers->net, header)) {
-        weft_engine_poll();
+    while (offer != NULL && !is_for(offer, header)) {
+        offer = offer->next;
     }
+    return offer != NULL;
 }
 
 void weft_offer_net_await(struct weft_peer *peer, const struct weft_header *header)
@@ -420,8 +320,7 @@ const char *weft_offer_net_on_gone(struct weft_peer *from,
     if (from->transfers == NULL) {
         return not_on_net;
     }
-    (void)remove_named(from, gone->request); /* unless a message of the run took it */
-    if ((int32_t)(gone->seen - from->transfers->net.seen) > 0) {
+    if (remove_named(from, gone->request)) {
         from->transfers->net.seen = gone->seen;
     }
     return NULL;
@@ -434,7 +333,6 @@ const char *weft_offer_net_on_recall(struct weft_peer *from,
         return not_on_net;
     }
     if (remove_named(from, packet->recall.request)) {
-        from->transfers->net.has_recalled = true;
         weft_engine_control(from, WEFT_PKT_RETURNED, &packet->recall,
                             sizeof(packet->recall));
     }
@@ -443,60 +341,36 @@ const char *weft_offer_net_on_recall(struct weft_peer *from,
 
 void weft_offer_net_note(struct weft_peer *peer, const struct weft_header *header)
 {
-    struct weft_net_offers *net = &peer->transfers->net;
-    const uint32_t number = sent_to(peer);
-    struct weft_key_offer **at = find_for(net, header);
-
-    add_to_run(&net->run, header, number);
-    if (*at != NULL && !net->has_recalled && !is_doubtful(net, *at)) {
-        net->run.matched = number;
-        remove_at(peer, at);
-        return;
-    }
-    for (struct weft_key_offer *offer = *at; offer != NULL; offer = offer->next) {
+    for (struct weft_key_offer *offer = peer->transfers->net.first; offer != NULL;
+         offer = offer->next) {
         if (is_for(offer, header)) {
-            offer->doubtful_to = number;
+            offer->doubtful_to = sent_to(peer);
         }
     }
 }
 
-/* Puts the message of a send where it was offered. WEFT_AGAIN: no room now;
- * WEFT_ERR_UNSUPPORTED: there is no such offer, or it is in doubt. */
-static enum weft_rc put_into_offer(struct weft_transfer *send)
+bool weft_offer_net_use(struct weft_transfer *send)
 {
     struct weft_peer *peer = send->peer;
     struct weft_net_offers *net = &peer->transfers->net;
-    struct weft_key_offer **at = find_for(net, &send->header);
+    struct weft_key_offer **at = &net->first;
     struct weft_pkt_stored stored;
-    enum weft_rc rc;
 
-    if (*at == NULL || is_doubtful(net, *at)) {
-        return WEFT_ERR_UNSUPPORTED;
+    while (*at != NULL && !is_for(*at, &send->header)) {
+        at = &(*at)->next;
+    }
+    if (*at == NULL || is_doubtful(net, *at) ||
+        weft_peer_retries(peer, WEFT_RETRY_ORDERED)) {
+        return false;
     }
     stored = (struct weft_pkt_stored){
         .request = (*at)->request,
         .length = send->data.bytes,
     };
-    rc = weft_rndv_net_store(send, &(*at)->key, (*at)->length, &stored);
-    if (rc == WEFT_OK) {
-        remove_at(peer, at);
-    }
-    return rc;
-}
-
-bool weft_offer_net_use(struct weft_transfer *send)
-{
-    if (weft_peer_retries(send->peer, WEFT_RETRY_ORDERED) ||
-        put_into_offer(send) != WEFT_OK) {
+    if (!weft_rndv_net_store(send, &(*at)->key, (*at)->length, &stored)) {
         return false;
     }
-    weft_rndv_net_tell_stored(send);
+    net->stored++;
+    remove_at(peer, at);
     return true;
-}
-
-enum weft_rc weft_offer_net_use_in_turn(struct weft_transfer *send)
-{
-    const enum weft_rc rc = send->net.is_stored ? WEFT_OK : put_into_offer(send);
-
-    return rc == WEFT_OK ? weft_rndv_net_try_stored(send) : rc;
 }

@@ -24,26 +24,14 @@
  * younger one proves as well, because RETURNED may come by another way, later. KEY_OFFER
  * and GONE take one way, in order, and none is sent before an older one.
  *
- * The sender (4) keeps all offers of a peer until it uses one, GONE names it, it says
- * RETURNED, or it knows the message that takes it; (5) for a message takes the oldest
- * offer with its context and tag; and (6) uses it only if the offer is not in doubt. It
- * is in doubt while an ordinary packet that might take the receive may not have been
- * taken itself: when the offer comes, each one that the receiver had not seen;
- * afterwards, each message with this context and tag. The receiver's next KEY_OFFER or
- * GONE says what it has seen meanwhile, and ends the doubt: had the receive been taken,
- * GONE would have come before. (7) STORED is ordered, and nothing ordered goes out
- * between the choice and it.
- *
- * The run. In a stream of messages with one tag all offers would be in doubt. But there
- * the sender knows which message takes which receive: messages of one context and tag
- * take the receives of (1) and (2) in their order. So the sender remembers the context
- * and tag of its last ordinary packets as long as they are the same, the run. If an offer
- * comes, and all packets that the receiver had not seen are in the run, the oldest of
- * those messages that has no receive yet takes it, and there is no doubt about the
- * others; an ordinary message that goes out takes the oldest offer that is not in doubt.
- * Such an offer leaves the list; GONE, which names it later, says only what was seen. A
- * receive that was returned may still take a message until RETURNED has come, so this
- * holds no more for a peer that has recalled one.
+ * The sender (4) keeps all offers of a peer until it uses one, GONE names it, or it says
+ * RETURNED; (5) for a message takes the oldest offer with its context and tag; and (6)
+ * uses it only if the offer is not in doubt. It is in doubt while an ordinary packet that
+ * might take the receive may not have been taken itself: when the offer comes, each one
+ * that the receiver had not seen; afterwards, each message with this context and tag. The
+ * receiver's next KEY_OFFER or GONE says what it has seen meanwhile, and ends the doubt:
+ * had the receive been taken, GONE would have come before. (7) STORED is ordered, and
+ * nothing ordered goes out between the choice and it.
  *
  * Then the receive P that a STORED names is the first that matches when it is taken. Were
  * an older one, Q, posted that matches, it would have been offered before P (2). The
@@ -60,8 +48,8 @@
  *
  * An offer costs a registration and a packet, and a second one, GONE, if it was in vain.
  * So a peer has at most WEFT_NET_OFFERS_EACH of them, all peers together
- * WEFT_NET_OFFERS_MOST; and after WEFT_NET_OFFERS_VAIN that were in vain, and were not
- * made good by others, the next receives are not offered.
+ * WEFT_NET_OFFERS_MOST; and after some that were in vain the next receives are not
+ * offered.
  *
  * Needs the lock.
  */
@@ -71,12 +59,9 @@
 #include "transfer/protocol.h"
 
 enum {
-    WEFT_NET_OFFERS_EACH = 64,
+    WEFT_NET_OFFERS_EACH = 2,
     WEFT_NET_OFFERS_MOST = 256,
-    WEFT_NET_OFFERS_VAIN = 64,    /* offers that may be in vain before a pause */
-    WEFT_NET_OFFERS_WORTH = 4,    /* of them, those that one makes good that was used */
-    WEFT_NET_OFFERS_AGAIN = 8,    /* offers that may be in vain after a pause */
-    WEFT_NET_OFFERS_PAUSE = 1024, /* receives, the longest pause */
+    WEFT_NET_OFFERS_PAUSE = 16, /* receives, after offers that were in vain */
 };
 
 /* ---- the receiver ---- */
@@ -111,20 +96,11 @@ void weft_offer_net_stored(struct weft_transfer *recv, const struct weft_header 
  * meanwhile. */
 void weft_offer_net_await(struct weft_peer *peer, const struct weft_header *header);
 
-/* A thread is about to send such a message, and will not wait for it: looks at the
- * network once, unless there is an offer. Anything may come meanwhile. */
-void weft_offer_net_look(struct weft_peer *peer, const struct weft_header *header);
-
 /* Puts the message of a send into the buffer that was offered for it; false: there is no
  * such offer, or it is in doubt, and the message is to be announced. */
 bool weft_offer_net_use(struct weft_transfer *send);
 
-/* The same for a message that has waited for room, and whose turn it is: WEFT_AGAIN: it
- * was put, and is to be tried again; WEFT_ERR_UNSUPPORTED: there is no such offer. */
-WEFT_MUST_CHECK enum weft_rc weft_offer_net_use_in_turn(struct weft_transfer *send);
-
-/* An ordinary packet with a message has gone out: which offers does it take, or put in
- * doubt? */
+/* An ordinary packet with a message has gone out: which offers are in doubt? */
 void weft_offer_net_note(struct weft_peer *peer, const struct weft_header *header);
 
 /* ---- packets: NULL, or what is wrong ---- */

@@ -65,16 +65,6 @@ struct weft_key_offer {
     uint32_t doubtful_to; /* ordinary packets of ours, up to here, may have taken it */
 };
 
-/* The last ordinary packets to a peer, if all of them are messages of one context and
- * tag, by their numbers (offer_net.h). */
-struct weft_offer_run {
-    uint32_t context;
-    int32_t tag;
-    uint32_t first;
-    uint32_t last;
-    uint32_t matched; /* those up to here take receives that are known */
-};
-
 /* What two processes know of each other's offers over a network (offer_net.h). */
 struct weft_net_offers {
     struct weft_key_offer *first; /* the peer's, oldest first */
@@ -84,13 +74,10 @@ struct weft_net_offers {
     uint32_t stored_here;         /* and those of its that were taken */
     uint32_t made;                /* offers to it */
     uint32_t open;                /* of them, those that hold */
-    uint32_t in_vain;          /* of them, those that were, less those that were used */
-    uint32_t heard;            /* of its packets, before our last long message */
-    uint32_t patience;         /* messages to it that may wait for an offer */
-    uint32_t paused;           /* receives that are not offered now */
-    uint32_t next_pause;       /* so many, after the next offer in vain */
-    struct weft_offer_run run; /* of ours to it */
-    bool has_recalled;         /* it asked for one back: each doubt stays until a word */
+    uint32_t heard;               /* of its packets, before our last long message */
+    uint32_t patience;            /* messages to it that may wait for an offer */
+    uint32_t paused;              /* receives that are not offered now */
+    uint32_t next_pause;          /* so many, after the next offer in vain */
 };
 
 /* What transfers know of a peer. */

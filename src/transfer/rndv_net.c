@@ -432,7 +432,6 @@ static enum weft_rc send_stored(struct weft_transfer *send)
     rc = send->path->packets->send(send->path, header, &packet, len, WEFT_SEND_URGENT);
     if (rc == WEFT_OK) {
         peer->next_sequence++;
-        peer->transfers->net.stored++;
     }
     return rc;
 }
@@ -443,8 +442,9 @@ static struct weft_transfer *storing(struct weft_retry *retry)
                                     offsetof(struct weft_transfer, net.retry));
 }
 
-enum weft_rc weft_rndv_net_try_stored(struct weft_transfer *send)
+static enum weft_rc stored_again(struct weft_retry *retry)
 {
+    struct weft_transfer *send = storing(retry);
     const enum weft_rc rc = send_stored(send);
 
     if (rc == WEFT_OK) {
@@ -453,48 +453,38 @@ enum weft_rc weft_rndv_net_try_stored(struct weft_transfer *send)
     return rc;
 }
 
-static enum weft_rc stored_again(struct weft_retry *retry)
-{
-    return weft_rndv_net_try_stored(storing(retry));
-}
-
 /* p2p/ ends the transfer, as its peer is lost. */
 static void stored_failed(struct weft_retry *retry)
 {
     (void)retry;
 }
 
-enum weft_rc weft_rndv_net_store(struct weft_transfer *send, const struct weft_key *key,
-                                 uint64_t room, const struct weft_pkt_stored *stored)
+bool weft_rndv_net_store(struct weft_transfer *send, const struct weft_key *key,
+                         uint64_t room, const struct weft_pkt_stored *stored)
 {
     const uint64_t length = send->data.bytes < room ? send->data.bytes : room;
     struct weft_path *path = path_of(send);
     struct net_op *one;
-    enum weft_rc rc;
 
     if (length == 0 || length > PUT_MAX) {
-        return WEFT_ERR_UNSUPPORTED;
+        return false;
     }
     one = take_op(send->name, NULL);
-    rc = weft_path_put(path, key, 0, weft_data_at(&send->data, 0), (size_t)length,
-                       &one->op);
-    if (rc != WEFT_PENDING) {
+    if (weft_path_put(path, key, 0, weft_data_at(&send->data, 0), (size_t)length,
+                      &one->op) != WEFT_PENDING) {
         give_op(one);
-        return rc == WEFT_AGAIN ? rc : WEFT_ERR_UNSUPPORTED;
+        return false;
     }
     send->ops = &on_net;
     send->net.zcopies = 2; /* the put, and the packet */
-    send->net.is_stored = true;
     send->net.stored = *stored;
-    return WEFT_OK;
-}
-
-void weft_rndv_net_tell_stored(struct weft_transfer *send)
-{
     send->net.retry = (struct weft_retry){.again = stored_again, .failed = stored_failed};
-    if (weft_rndv_net_try_stored(send) != WEFT_OK) {
+    if (send_stored(send) == WEFT_OK) {
+        send->net.zcopies = 1;
+    } else {
         weft_engine_retry_later(send->peer, WEFT_RETRY_ORDERED, &send->net.retry);
     }
+    return true;
 }
 
 /* ---- the receiver's half ---- */

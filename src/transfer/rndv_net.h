@@ -69,18 +69,11 @@ void weft_rndv_net_get(struct weft_transfer *recv, uint64_t length,
 bool weft_rndv_net_register_receive(struct weft_transfer *recv, struct weft_key *key);
 void weft_rndv_net_deregister(struct weft_transfer *transfer);
 
-/* Puts what fits into `room` bytes of memory that the peer has offered. WEFT_OK: STORED
- * is to go next, before any other ordered packet. WEFT_AGAIN: no room now;
- * WEFT_ERR_UNSUPPORTED: this message has to go another way. */
-WEFT_MUST_CHECK enum weft_rc weft_rndv_net_store(struct weft_transfer *send,
-                                                 const struct weft_key *key,
-                                                 uint64_t room,
-                                                 const struct weft_pkt_stored *stored);
-/* Sends STORED behind what was put; the transfer may be over with it. The first queues
- * the packet if it finds no room, and is called while no ordered packet waits. The second
- * is for a send whose turn it is among those that wait. */
-void weft_rndv_net_tell_stored(struct weft_transfer *send);
-WEFT_MUST_CHECK enum weft_rc weft_rndv_net_try_stored(struct weft_transfer *send);
+/* Puts what fits into `room` bytes of memory that the peer has offered, and sends STORED
+ * behind it; if that finds no room, it goes before any other ordered packet. False:
+ * nothing was put. */
+bool weft_rndv_net_store(struct weft_transfer *send, const struct weft_key *key,
+                         uint64_t room, const struct weft_pkt_stored *stored);
 
 /* ---- packets ---- */
 

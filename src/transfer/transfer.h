@@ -79,7 +79,6 @@ struct weft_rndv_net {
     struct weft_key key;           /* send: to that memory */
     uint32_t zcopies;              /* send: parts that the network still needs */
     struct weft_pkt_stored stored; /* send: into an offered buffer */
-    bool is_stored;                /* it was put there, and STORED is to follow */
     struct weft_retry retry;       /* of the packet that says so */
 };
 

@@ -217,19 +217,6 @@ active proctype receiver()
 
 /* ---- the sender ---- */
 
-/* add_to_run() */
-inline add_to_run(with_tag)
-{
-    if
-    :: run_last + 1 == sent && run_tag == with_tag -> run_last = sent
-    :: else ->
-        run_tag = with_tag;
-        run_first = sent;
-        run_last = sent;
-        matched = sent - 1
-    fi
-}
-
 inline doubt_all()
 {
     at = 0;
@@ -240,6 +227,22 @@ inline doubt_all()
     :: else -> break
     od;
     at = 0
+}
+
+/* An ordered packet goes out; an ordinary one is counted and noted. */
+inline go_out(what, with_tag, about)
+{
+    ordered!what, with_tag, about;
+    if
+    :: what == ORDINARY ->
+        sent++;
+        if
+        :: with_tag ->
+            doubt_all() /* M:note */
+        :: else
+        fi
+    :: else
+    fi
 }
 
 inline remove_at()
@@ -255,37 +258,6 @@ inline remove_at()
     offered[count] = 0;
     doubtful_to[count] = 0;
     at = 0
-}
-
-/* weft_offer_net_note(): it takes the oldest offer, or all of them are in doubt. */
-inline note(with_tag)
-{
-    add_to_run(with_tag);
-    if
-    :: with_tag && count > 0 && !has_recalled && seen >= doubtful_to[0] ->
-        matched = sent; /* M:matched */
-        remove_at()
-    :: with_tag && (count == 0 || has_recalled || seen < doubtful_to[0]) ->
-        doubt_all() /* M:note_doubt */
-    :: !with_tag
-    fi
-}
-
-/* An ordered packet goes out; an ordinary one is counted, and noted while there are
- * offers, or if it is long. */
-inline go_out(what, with_tag, about)
-{
-    ordered!what, with_tag, about;
-    if
-    :: what == ORDINARY ->
-        sent++;
-        if
-        :: true ->
-            note(with_tag) /* M:note */
-        :: count == 0 /* a small one, by the fast path */
-        fi
-    :: else
-    fi
 }
 
 inline find_named()
@@ -309,27 +281,10 @@ inline use()
     request = 0
 }
 
-/* weft_offer_net_use_in_turn(): one that has waited, which may be a small one. */
-inline take_turn()
-{
-    if
-    :: kind == ORDINARY && has_tag && count > 0 && seen >= doubtful_to[0] ->
-        request = offered[0];
-        is_putting[request] = true;
-        at = 0;
-        remove_at();
-        if
-        :: go_out(STORED, true, request)
-        :: owed = request + 1
-        fi
-    :: go_out(kind, has_tag, request)
-    fi
-}
-
 inline announce()
 {
     may = true;
-    may = empty(waiting) && owed == 0; /* M:behind_waiting */
+    may = empty(waiting); /* M:behind_waiting */
     if
     :: may -> go_out(ORDINARY, has_tag, 0)
     :: waiting!ORDINARY, has_tag, 0
@@ -347,7 +302,7 @@ inline send_message()
     :: may = false /* a small one */
     fi;
     may = may && has_tag; /* M:tag */
-    may = may && empty(waiting) && owed == 0; /* M:overtakes */
+    may = may && empty(waiting); /* M:overtakes */
     at = (may -> count - 1 : 0);
     at = 0; /* M:oldest */
     may = may && seen >= doubtful_to[at]; /* M:doubt */
@@ -360,22 +315,6 @@ inline send_message()
     has_tag = false
 }
 
-/* is_like_doubtful(): all offers are of one tag. */
-inline find_doubtful()
-{
-    at = 0;
-    do
-    :: at < count && seen >= doubtful_to[at] -> at++
-    :: else -> break
-    od
-}
-
-inline add_offer(came)
-{
-    offered[count] = came;
-    count++
-}
-
 inline on_offer(came, came_seen, came_number)
 {
     may = true;
@@ -384,23 +323,9 @@ inline on_offer(came, came_seen, came_number)
     :: may ->
         number = came_number;
         seen = came_seen;
-        find_doubtful();
-        may = at == count; /* M:like */
-        may = may && !has_recalled; /* M:recalled */
-        may = may && run_last == sent; /* M:fast */
-        may = may && seen + 1 >= run_first; /* M:unknown */
-        at = 0;
-        if
-        :: !may ->
-            doubtful_to[count] = sent; /* M:crossing */
-            add_offer(came)
-        :: may && run_tag && matched < run_last && seen < run_last ->
-            matched = (matched < seen -> seen : matched);
-            matched++ /* M:attributed */
-        :: may && !(run_tag && matched < run_last && seen < run_last) ->
-            doubtful_to[count] = seen;
-            add_offer(came)
-        fi
+        offered[count] = came;
+        doubtful_to[count] = sent; /* M:crossing */
+        count++
     :: else
     fi;
     may = false
@@ -409,9 +334,10 @@ inline on_offer(came, came_seen, came_number)
 inline on_gone()
 {
     find_named();
-    seen = (word_seen > seen -> word_seen : seen);
     if
-    :: at < count -> remove_at()
+    :: at < count ->
+        seen = word_seen;
+        remove_at()
     :: else -> at = 0
     fi
 }
@@ -423,7 +349,6 @@ inline on_recall()
     may = at < count; /* M:used */
     if
     :: may ->
-        has_recalled = true;
         returned!request /* M:answer */
     :: else
     fi;
@@ -439,9 +364,6 @@ active proctype sender()
     chan waiting = [MESSAGES] of { mtype, bool, byte }; /* ordered ones without room */
     byte offered[RECEIVES + 1], doubtful_to[RECEIVES + 1];
     byte messages, count, sent, seen, number, at, request, word_seen, word_number;
-    byte run_first, run_last, matched; /* struct weft_offer_run */
-    bool run_tag, has_recalled;
-    byte owed; /* 1 + the receive that was put into, whose STORED is to go next */
     byte again, again_seen, again_number; /* an offer that comes twice */
     bool has_tag, may;
     mtype kind;
@@ -449,13 +371,8 @@ active proctype sender()
 end_idle:
     do
     :: atomic { messages < MESSAGES -> messages++; send_message() }
-    :: atomic { owed != 0 ->
-        go_out(STORED, true, owed - 1);
-        owed = 0
-        }
-    :: atomic { owed == 0 && nempty(waiting) ->
-        waiting?kind, has_tag, request;
-        take_turn();
+    :: atomic { waiting?kind, has_tag, request ->
+        go_out(kind, has_tag, request);
         has_tag = false;
         request = 0
         }

@@ -47,6 +47,7 @@ void weft_engine_open(struct weft_job *job)
                 .may_take = weft_engine_may_take,
                 .control = weft_engine_control_arrived,
                 .lost = weft_engine_lost,
+                .told = weft_engine_told,
                 .packet_version = WEFT_WIRE_VERSION,
             },
         .job = job,
@@ -239,4 +240,11 @@ void weft_engine_control_arrived(void *owner, struct weft_peer *from, const void
     }
     weft_engine.moved++;
     kind_of(header)->handler(owner, from, header, data, len);
+}
+
+void weft_engine_told(void *owner, uint64_t word)
+{
+    (void)owner;
+    weft_engine.moved++;
+    weft_engine.told(word);
 }

@@ -180,6 +180,9 @@ void weft_engine_await(uint64_t process);
 void weft_engine_await_steps(void);
 void weft_engine_await_end(void);
 
+/* The upcall: a peer has put something into our memory, and names it. */
+void weft_engine_told(void *owner, uint64_t word);
+
 /* ---- failed processes (failed.c) ---- */
 
 /* Looks for failed processes, and calls the functions that were registered for them. */

@@ -185,6 +185,7 @@ struct weft_engine {
      * It is no member of `hooks`: where `kinds` lies decides how many instructions an
      * arrival takes. */
     void (*describe)(const struct weft_wait *wait, struct weft_doing *doing);
+    void (*told)(uint64_t word); /* a peer has put something, and names it */
     uint64_t progress_thread_wakeups;
     uint64_t early_sleeps; /* of `sleeps`: without yields, because one had taken long */
     struct weft_peer *awaited; /* those for whose steps we wait, and who were told */

@@ -246,6 +246,23 @@ static struct weft_transfer *next_of(struct weft_push *push, bool is_send, uint6
     return t;
 }
 
+/* The network tells the receiver; with checksums a packet does, which has one. */
+static bool is_told_by_put(const struct weft_push *push)
+{
+    return push->path->memory->put_tell != NULL && !weft_has_checksum();
+}
+
+static enum weft_rc put(const struct weft_push *push, const void *from, size_t n,
+                        struct weft_op *op)
+{
+    const uint64_t offset = push->offset - push->start;
+
+    return push->offset + n == push->end && is_told_by_put(push)
+               ? weft_path_put_tell(push->path, &push->key, offset, from, n,
+                                    push->request, op)
+               : weft_path_put(push->path, &push->key, offset, from, n, op);
+}
+
 /* The next bytes for memory that a receiver has registered; false: no room now. */
 static bool put_next(struct weft_peer *peer, struct weft_push *push)
 {
@@ -259,8 +276,7 @@ static bool put_next(struct weft_peer *peer, struct weft_push *push)
         return true;
     }
     one = take_op(push->name, NULL);
-    rc = weft_path_put(push->path, &push->key, push->offset - push->start,
-                       weft_data_at(&send->data, push->offset), (size_t)n, &one->op);
+    rc = put(push, weft_data_at(&send->data, push->offset), (size_t)n, &one->op);
     if (rc == WEFT_AGAIN) {
         give_op(one);
         return false;
@@ -342,7 +358,10 @@ static void send_placed(struct weft_peer *peer, struct weft_push *push)
         .length = push->end - push->start,
     };
 
-    weft_engine_control_by(peer, push->path, WEFT_PKT_PLACED, &placed, sizeof(placed));
+    if (!is_told_by_put(push)) {
+        weft_engine_control_by(peer, push->path, WEFT_PKT_PLACED, &placed,
+                               sizeof(placed));
+    }
 }
 
 void weft_rndv_net_deregister(struct weft_transfer *t)
@@ -570,6 +589,28 @@ void weft_rndv_net_get(struct weft_transfer *recv, uint64_t length,
     weft_push_begin(push);
 }
 
+/* The rest was asked for at once, so it is all that was not counted yet. */
+static bool awaits_put(const struct weft_transfer *recv)
+{
+    return recv->ops == &on_net && recv->net.mr != NULL && !recv->is_told;
+}
+
+static void end_put(struct weft_transfer *recv)
+{
+    weft_rndv_net_deregister(recv);
+    recv->is_told = true; /* the sender knows by itself */
+    weft_transfer_count(recv, weft_share_left(recv->share));
+}
+
+void weft_rndv_net_on_told(uint64_t name)
+{
+    struct weft_transfer *recv = weft_transfer_find(name, false);
+
+    if (recv != NULL && awaits_put(recv)) {
+        end_put(recv);
+    }
+}
+
 const char *weft_rndv_net_on_placed(struct weft_peer *from,
                                     const union weft_pkt_control *packet)
 {
@@ -583,13 +624,9 @@ const char *weft_rndv_net_on_placed(struct weft_peer *from,
     if (recv->is_told) {
         return NULL; /* a second time */
     }
-    /* The rest was asked for at once, so it is all that was not counted yet. */
-    if (recv->ops != &on_net || recv->net.mr == NULL ||
-        placed->length != weft_share_left(recv->share)) {
+    if (!awaits_put(recv) || placed->length != weft_share_left(recv->share)) {
         return "it has put bytes that nobody asked for";
     }
-    weft_rndv_net_deregister(recv);
-    recv->is_told = true; /* the sender knows by itself */
-    weft_transfer_count(recv, placed->length);
+    end_put(recv);
     return NULL;
 }

@@ -8,7 +8,8 @@
  *                                              matches later
  *                                              registers the rest of its buffer
  *   PULL_PUT offset, length, key          <--
- *   puts, then PLACED                     -->  all is in its place
+ *   puts, then PLACED; or the last put    -->  all is in its place
+ *   names the receive (put_tell)
  *   over when the puts are
  *
  * So the request for the rest travels while the first bytes do. Data that do not lie in
@@ -82,6 +83,10 @@ const char *weft_rndv_net_on_pull_put(struct weft_peer *from,
                                       const union weft_pkt_control *packet);
 const char *weft_rndv_net_on_placed(struct weft_peer *from,
                                     const union weft_pkt_control *packet);
+
+/* The receive of this name has all its bytes: the sender has put them, and the network
+ * says so in the place of PLACED. */
+void weft_rndv_net_on_told(uint64_t name);
 
 /* Frees the operations that are kept for reuse. */
 void weft_rndv_net_close(void);

@@ -115,6 +115,9 @@ struct weft_upcalls {
      * WEFT_AGAIN. `has_left`: the process had ended its use of MPI before (leave()).
      */
     void (*lost)(void *owner, uint64_t process, bool has_left, const char *why);
+    /* The word of a put_tell() of a peer, whose bytes are in our memory. The network does
+     * not say which peer it was. */
+    void (*told)(void *owner, uint64_t word);
     /* Set by the owner: a peer has failed, and packets that it was writing may be
      * incomplete. */
     bool has_failed;
@@ -315,6 +318,11 @@ struct weft_memory_ops {
 
     /* All slots below are optional. */
 
+    /* Puts, and hands `word` to told() of the peer when these bytes, and all that was put
+     * by this path before, are in its memory. */
+    enum weft_rc (*put_tell)(struct weft_path *path, const struct weft_move *move,
+                             uint64_t word, struct weft_op *op);
+
     /* Done when all that was put by this path before is in the peer's memory; WEFT_OK: it
      * is. A byte at `where`, registered for WEFT_MR_GET, may be read to find out.
      * WEFT_ERR_UNSUPPORTED: only a packet that was sent later tells. */
@@ -349,6 +357,18 @@ static inline enum weft_rc weft_path_put(struct weft_path *path,
     const struct weft_move move = {key->key, &theirs, 1, &ours, 1};
 
     return path->memory->put(path, &move, op);
+}
+
+static inline enum weft_rc weft_path_put_tell(struct weft_path *path,
+                                              const struct weft_key *key, uint64_t offset,
+                                              const void *from, size_t len, uint64_t word,
+                                              struct weft_op *op)
+{
+    const struct iovec theirs = {(void *)(uintptr_t)(key->address + offset), len};
+    const struct iovec ours = {(void *)(uintptr_t)from, len};
+    const struct weft_move move = {key->key, &theirs, 1, &ours, 1};
+
+    return path->memory->put_tell(path, &move, word, op);
 }
 
 static inline enum weft_rc weft_path_get(struct weft_path *path,

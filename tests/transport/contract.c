@@ -53,6 +53,7 @@ static const struct {
     {"late_close", case_late_close, 1, NETWORK},
     {"paths", case_paths, 5, NETWORK},
     {"flush", case_flush, 20, NETWORK},
+    {"told", case_told, 20, NETWORK},
     {"atomics", case_atomics, 1, NETWORK},
     {"lost_with_pending_stream", case_lost_with_pending_stream, 1, NETWORK},
     {"lost_before_new_stream", case_lost_before_new_stream, 1, NETWORK},

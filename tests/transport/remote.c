@@ -1,6 +1,7 @@
 /*
  * remote.c - cases about peers' registered memory: when a put is there, and atomic
  * operations. WEFT_TEST_ATOMICS says which there must be: none, two or all.
+ * WEFT_TEST_TELLS says whether puts tell the peer something: yes or no.
  */
 #include "suite.h"
 
@@ -102,6 +103,66 @@ void case_flush(void)
     }
     free(memory);
     free(block);
+}
+
+/* ---- a word with a put ---- */
+
+static void put_tell(struct weft_path *path, const struct weft_key *key, const void *from,
+                     size_t bytes, uint64_t word)
+{
+    struct weft_op op = {.done = suite_on_done};
+    const uint32_t before = suite.done_count;
+    enum weft_rc rc;
+
+    while ((rc = weft_path_put_tell(path, key, 0, from, bytes, word, &op)) ==
+           WEFT_AGAIN) {
+        suite_progress();
+    }
+    await(rc, before);
+}
+
+/* When the word is there, the bytes are, with those of puts that told nothing. */
+static void tell_all(struct weft_key *key, uint8_t *memory)
+{
+    const uint64_t sign = 0xf123456789abcd00;
+    struct weft_path *path = suite.path[suite_next()];
+    const struct weft_key second = {key->address + BLOCK, key->key};
+    uint8_t *block = calloc(1, BLOCK);
+
+    memset(block, (int)(1 + suite.me), BLOCK);
+    put(path, key, block, BLOCK);
+    suite_meet();
+    check(suite.told_count == 0);
+    put_tell(path, &second, block, BLOCK, sign + suite.me);
+    while (suite.told_count == 0) {
+        suite_progress();
+    }
+    check(suite.told == sign + suite_previous());
+    check(memory[0] == 1 + suite_previous());
+    check(memcmp(memory, memory + 1, 2 * BLOCK - 1) == 0);
+    suite_meet();
+    check(suite.told_count == 1);
+    suite.told_count = 0;
+    free(block);
+}
+
+void case_told(void)
+{
+    const struct weft_memory_ops *ops = suite.path[suite_next()]->memory;
+    const bool can = ops != NULL && ops->put_tell != NULL;
+    const char *expected = getenv("WEFT_TEST_TELLS");
+    uint8_t *memory = calloc(2, BLOCK);
+    struct weft_key key;
+    void *region;
+
+    check(expected == NULL || can == (strcmp(expected, "yes") == 0));
+    if (can) {
+        region = suite_exchange_keys(memory, 2 * (size_t)BLOCK, &key);
+        suite_meet();
+        tell_all(&key, memory);
+        ops->mr_deregister(suite.tp, region);
+    }
+    free(memory);
 }
 
 /* ---- atomics ---- */

@@ -117,6 +117,13 @@ static void on_control(void *owner, struct weft_peer *peer, const void *header,
     note(&head);
 }
 
+static void on_told(void *owner, uint64_t word)
+{
+    check(owner == &suite);
+    suite.told = word;
+    suite.told_count++;
+}
+
 /* By the order among all ways, then by the grant rule. */
 static bool on_may_take(void *owner, const struct weft_peer *peer, const void *header,
                         unsigned flags)
@@ -399,6 +406,7 @@ void suite_open(const char *name)
         .may_take = on_may_take,
         .control = on_control,
         .lost = on_lost,
+        .told = on_told,
     };
     weft_node_open(&suite.job, &suite.node);
     check(suite.ops->open(&suite.up, &suite.node, &suite.tp) == WEFT_OK);

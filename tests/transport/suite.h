@@ -55,6 +55,8 @@ struct suite {
     uint32_t endings;        /* ordered packets that said they are the last */
     const struct weft_op *done;
     uint32_t done_count;
+    uint64_t told; /* the last word of a put */
+    uint32_t told_count;
     bool may_lose; /* a peer: the case breaks connections */
     uint32_t lost; /* how often we were told of a loss */
 };
@@ -137,6 +139,7 @@ void case_all_pairs_at_once(void);
 void case_late_close(void);
 void case_paths(void);
 void case_flush(void);
+void case_told(void);
 void case_atomics(void);
 void case_lost_with_pending_stream(void);
 void case_lost_before_new_stream(void);

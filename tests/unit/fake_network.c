@@ -27,6 +27,7 @@ struct arrival {
 };
 
 static const struct weft_memory_ops memory_ops;
+static const struct weft_memory_ops telling_ops;
 
 static struct {
     struct weft_upcalls *up;
@@ -129,7 +130,9 @@ static enum weft_rc net_connect(struct weft_transport *tp, struct weft_peer *pee
     for (uint8_t number = 0; number < 2; number++) {
         net.path[rank][number] = (struct weft_path){
             .packets = &fake_net_ops,
-            .memory = fake_net.has_no_memory ? NULL : &memory_ops,
+            .memory = fake_net.has_no_memory ? NULL
+                      : fake_net.has_told    ? &telling_ops
+                                             : &memory_ops,
             .transport = tp,
             .peer = peer,
             .process = process,
@@ -236,6 +239,18 @@ static enum weft_rc net_put(struct weft_path *path, const struct weft_move *move
     return begin(op, move->theirs->iov_base, move->ours->iov_base, move->ours->iov_len);
 }
 
+static enum weft_rc net_put_tell(struct weft_path *path, const struct weft_move *move,
+                                 uint64_t word, struct weft_op *op)
+{
+    const enum weft_rc rc = net_put(path, move, op);
+
+    if (rc == WEFT_PENDING) {
+        fake_net.told++;
+        fake_net.word = word;
+    }
+    return rc;
+}
+
 static enum weft_rc net_get(struct weft_path *path, const struct weft_move *move,
                             struct weft_op *op)
 {
@@ -276,6 +291,15 @@ static void net_mr_deregister(struct weft_transport *tp, void *mr)
 static const struct weft_memory_ops memory_ops = {
     .iov_max = 1,
     .put = net_put,
+    .get = net_get,
+    .mr_register = net_mr_register,
+    .mr_deregister = net_mr_deregister,
+};
+
+static const struct weft_memory_ops telling_ops = {
+    .iov_max = 1,
+    .put = net_put,
+    .put_tell = net_put_tell,
     .get = net_get,
     .mr_register = net_mr_register,
     .mr_deregister = net_mr_deregister,
@@ -457,6 +481,11 @@ void fake_net_ask(void)
 {
     net.is_asked = true;
     announce(net.events);
+}
+
+void fake_net_tell(uint64_t word)
+{
+    net.up->told(net.up->owner, word);
 }
 
 void fake_net_lose(uint32_t rank)

@@ -42,6 +42,7 @@ struct fake_net {
     bool has_events;     /* a descriptor is readable while something has come */
     bool prefers_get;    /* receivers get long messages; before the first contact */
     bool has_no_memory;  /* peers' memory is out of reach; before the first contact */
+    bool has_told;       /* puts tell the peer something; before the first contact */
     bool is_held[NET_PATHS]; /* what comes by that path stays on its way */
 
     /* Read by the test. */
@@ -50,6 +51,8 @@ struct fake_net {
     int pending; /* operations that were not finished yet */
     int polls;
     int puts;
+    int told;      /* of them, those that told the peer something, */
+    uint64_t word; /* which was this */
     int gets;
     int registered; /* chunks of memory now */
     int answered;   /* connections that were asked for and made */
@@ -71,6 +74,9 @@ void fake_net_arrive_by(uint32_t from, int path, const struct weft_header *heade
                         const void *data, size_t len);
 void fake_net_arrive(uint32_t from, const struct weft_header *header, const void *data,
                      size_t len);
+
+/* Something that a peer has put names itself. */
+void fake_net_tell(uint64_t word);
 
 /* The network loses its way to a peer, at once or at the next poll. */
 void fake_net_lose(uint32_t rank);

@@ -176,6 +176,37 @@ static void the_rest_of_an_announced_message_is_put_and_placed(void **state)
     end_request(send, WEFT_OK);
 }
 
+/* In the place of PLACED. */
+static void the_last_put_tells_the_receiver(void **state)
+{
+    struct weft_request *send;
+    size_t along;
+
+    (void)state;
+    fake_net.has_told = true;
+    send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
+    along = fake_net_nth(WEFT_PKT_ANNOUNCE, 0)->len -
+            fake_net_nth(WEFT_PKT_ANNOUNCE, 0)->head_len;
+    finish(WEFT_OK);
+    fake_net.refuse_rma = 1;
+    answer(WEFT_PKT_PULL_PUT,
+           (union weft_pkt_control){
+               .pull_put = {.chunk = {.request = net_announce(0).request,
+                                      .receiver = 43,
+                                      .offset = along,
+                                      .length = LONG - along},
+                            .address = (uint64_t)(uintptr_t)(buffer + along),
+                            .key = 7}});
+    assert_int_equal(fake_net.puts, 1);
+    assert_int_equal(fake_net.told, 1);
+    assert_int_equal(fake_net.word, 43);
+    assert_false(weft_request_is_complete(send));
+    finish(WEFT_OK);
+    assert_int_equal(fake_net_count(WEFT_PKT_PLACED), 0);
+    assert_memory_equal(buffer + along, message + along, LONG - along);
+    end_request(send, WEFT_OK);
+}
+
 static void a_second_request_to_put_is_ignored(void **state)
 {
     struct weft_request *send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
@@ -299,6 +330,34 @@ static void bytes_along_are_taken_and_the_rest_is_put(void **state)
     assert_memory_equal(buffer, message, LONG);
     assert_int_equal(fake_net.registered, 0);
     assert_int_equal(fake_net_count(WEFT_PKT_FETCHED), 0); /* its sender knows */
+    end_recv(recv, A, TAG, LONG);
+}
+
+static void what_a_put_tells_ends_its_receive_once(void **state)
+{
+    struct weft_request *recv = start_recv(A, TAG, buffer, LONG);
+    struct weft_pkt_pull_put pull;
+
+    (void)state;
+    announce((uint64_t)(uintptr_t)message, WEFT_NO_SHARE, 0, MIDDLE);
+    pull = net_answer(WEFT_PKT_PULL_PUT).pull_put;
+    memcpy((void *)(uintptr_t)pull.address, message + MIDDLE, LONG - MIDDLE);
+    fake_net_tell(pull.chunk.receiver + (1ull << 40)); /* of nobody */
+    assert_int_equal(fake_net.registered, 1);
+    fake_net_tell(pull.chunk.receiver);
+    fake_net_tell(pull.chunk.receiver);
+    assert_int_equal(fake_net.registered, 0);
+    assert_memory_equal(buffer, message, LONG);
+    assert_int_equal(fake_net_count(WEFT_PKT_FETCHED), 0);
+    poll_some();
+    end_recv(recv, A, TAG, LONG);
+    recv = start_recv(A, TAG, buffer, LONG); /* nothing was announced for it */
+    fake_net_tell(transfer_name(recv));
+    poll_some();
+    assert_false(weft_request_is_complete(recv));
+    announce((uint64_t)(uintptr_t)message, WEFT_NO_SHARE, 0, 0);
+    fake_net_tell(transfer_name(recv));
+    poll_some();
     end_recv(recv, A, TAG, LONG);
 }
 
@@ -511,12 +570,14 @@ int main(void)
         CASE(a_message_that_fits_goes_in_one_packet_and_ends_with_it),
         CASE(a_packet_without_room_goes_later_and_once),
         CASE(the_rest_of_an_announced_message_is_put_and_placed),
+        CASE(the_last_put_tells_the_receiver),
         CASE(a_second_request_to_put_is_ignored),
         CASE(a_peer_that_threw_bytes_away_gets_announcements_without_any),
         CASE(data_in_many_blocks_go_in_chunks),
         FETCHED_CASE(registered_memory_is_announced_and_free_after_fetched),
 
         CASE(bytes_along_are_taken_and_the_rest_is_put),
+        CASE(what_a_put_tells_ends_its_receive_once),
         CASE(a_second_placed_is_ignored),
         CASE(memory_that_cannot_be_registered_is_filled_by_packets),
         CASE(registered_memory_is_got),

@@ -158,7 +158,7 @@ enum weft_rc weft_ofi_open(struct weft_ofi *ofi, size_t completions)
     struct fi_eq_attr eq = {.wait_obj = FI_WAIT_FD};
     struct fi_cq_attr cq = {
         .size = completions,
-        .format = FI_CQ_FORMAT_MSG,
+        .format = FI_CQ_FORMAT_DATA,
         .wait_obj = FI_WAIT_FD,
     };
     struct fi_rx_attr rx = *ofi->info->rx_attr;

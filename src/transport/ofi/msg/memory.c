@@ -5,10 +5,11 @@
 
 #include <assert.h>
 
-/* Between memory of ours and a peer's, one block each: FI_WRITE there, or FI_READ from
- * there. */
+/* Between memory of ours and a peer's, one block each: FI_WRITE there, with a word for
+ * the peer where `word` is not NULL, or FI_READ from there. */
 static enum weft_rc start(struct weft_path *path, uint64_t access,
-                          const struct weft_move *move, struct weft_op *op)
+                          const struct weft_move *move, const uint64_t *word,
+                          struct weft_op *op)
 {
     struct weft_msg_stream *stream = weft_msg_stream_of(path);
     struct weft_transport *tp = path->transport;
@@ -18,6 +19,7 @@ static enum weft_rc start(struct weft_path *path, uint64_t access,
     struct weft_ofi_slot *slot;
     enum weft_rc rc = weft_msg_may_send(tp, stream, 0);
     void *descriptor;
+    ssize_t code;
 
     assert(move->their_count == 1 && move->our_count == 1);
     if (rc != WEFT_OK) {
@@ -28,12 +30,17 @@ static enum weft_rc start(struct weft_path *path, uint64_t access,
         return WEFT_AGAIN;
     }
     descriptor = weft_ofi_descriptor(slot->mr);
-    rc = weft_msg_outcome(tp, stream,
-                          access == FI_WRITE
-                              ? fi_write(stream->ep, ours, len, descriptor, 0, theirs,
-                                         move->key, &slot->context)
-                              : fi_read(stream->ep, ours, len, descriptor, 0, theirs,
-                                        move->key, &slot->context));
+    if (access == FI_READ) {
+        code = fi_read(stream->ep, ours, len, descriptor, 0, theirs, move->key,
+                       &slot->context);
+    } else if (word != NULL) {
+        code = fi_writedata(stream->ep, ours, len, descriptor, *word, 0, theirs,
+                            move->key, &slot->context);
+    } else {
+        code = fi_write(stream->ep, ours, len, descriptor, 0, theirs, move->key,
+                        &slot->context);
+    }
+    rc = weft_msg_outcome(tp, stream, code);
     if (rc != WEFT_OK) {
         weft_ofi_slots_give(&tp->slots, slot);
         return rc;
@@ -45,13 +52,19 @@ static enum weft_rc start(struct weft_path *path, uint64_t access,
 static enum weft_rc put(struct weft_path *path, const struct weft_move *move,
                         struct weft_op *op)
 {
-    return start(path, FI_WRITE, move, op);
+    return start(path, FI_WRITE, move, NULL, op);
+}
+
+static enum weft_rc put_tell(struct weft_path *path, const struct weft_move *move,
+                             uint64_t word, struct weft_op *op)
+{
+    return start(path, FI_WRITE, move, &word, op);
 }
 
 static enum weft_rc get(struct weft_path *path, const struct weft_move *move,
                         struct weft_op *op)
 {
-    return start(path, FI_READ, move, op);
+    return start(path, FI_READ, move, NULL, op);
 }
 
 static enum weft_rc mr_register(struct weft_transport *tp, void *memory, size_t bytes,
@@ -65,15 +78,26 @@ static void mr_deregister(struct weft_transport *tp, void *mr)
     weft_ofi_slots_deregister(&tp->slots, mr);
 }
 
-const struct weft_memory_ops *weft_msg_memory(void)
+const struct weft_memory_ops *weft_msg_memory(const struct fi_info *info)
 {
-    static const struct weft_memory_ops ops = {
+    static const struct weft_memory_ops silent = {
         .iov_max = 1,
         .put = put,
         .get = get,
         .mr_register = mr_register,
         .mr_deregister = mr_deregister,
     };
+    static const struct weft_memory_ops telling = {
+        .iov_max = 1,
+        .put = put,
+        .get = get,
+        .mr_register = mr_register,
+        .mr_deregister = mr_deregister,
+        .put_tell = put_tell,
+    };
 
-    return &ops;
+    return info->domain_attr->cq_data_size >= sizeof(uint64_t) &&
+                   (info->mode & FI_RX_CQ_DATA) == 0
+               ? &telling
+               : &silent;
 }

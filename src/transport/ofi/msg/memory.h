@@ -4,7 +4,11 @@
 
 #include "transport/ofi/msg/msg.h"
 
-/* The table of memory of all paths. */
-const struct weft_memory_ops *weft_msg_memory(void);
+/*
+ * The table of memory of all paths. Puts tell the peer something only where the provider
+ * has room for 8 bytes, and gives them without a posted receive: our credits do not count
+ * what a put takes there.
+ */
+const struct weft_memory_ops *weft_msg_memory(const struct fi_info *info);
 
 #endif

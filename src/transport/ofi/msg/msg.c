@@ -5,7 +5,6 @@
 #include "transport/ofi/common/publish.h"
 #include "transport/ofi/msg/address.h"
 #include "transport/ofi/msg/connect.h"
-#include "transport/ofi/msg/memory.h"
 #include "transport/ofi/msg/peer.h"
 #include "transport/ofi/msg/poll.h"
 #include "transport/ofi/msg/send.h"
@@ -72,7 +71,6 @@ static enum weft_rc msg_open(struct weft_upcalls *up, struct weft_node *node,
         return WEFT_ERR_NOMEM;
     }
     tp->packets = &weft_msg_ops;
-    tp->memory = weft_msg_memory();
     tp->up = up;
     tp->job = job;
     tp->me = (uint32_t)job->who.rank;

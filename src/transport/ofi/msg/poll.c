@@ -189,10 +189,14 @@ static void take_frame(struct weft_transport *tp, const struct weft_frame *frame
 
 /* ---- completions ---- */
 
-static int complete(struct weft_transport *tp, const struct fi_cq_msg_entry *entry)
+static int complete(struct weft_transport *tp, const struct fi_cq_data_entry *entry)
 {
     struct weft_ofi_slot *slot = entry->op_context;
 
+    if (weft_unlikely((entry->flags & FI_REMOTE_WRITE) != 0)) {
+        tp->up->told(tp->up->owner, entry->data);
+        return 1;
+    }
     if (weft_ofi_slots_is_receive(&tp->slots, slot)) {
         take_frame(tp, (const struct weft_frame *)(const void *)slot->buffer, entry->len);
         weft_ofi_slots_post(&tp->slots, slot);
@@ -282,7 +286,7 @@ int weft_msg_poll(struct weft_transport *tp, int budget)
         offer_all_kept(tp, &budget);
     }
     while (budget > 0) {
-        struct fi_cq_msg_entry entries[AT_ONCE];
+        struct fi_cq_data_entry entries[AT_ONCE];
         const size_t most = budget < AT_ONCE ? (size_t)budget : AT_ONCE;
         const ssize_t count = fi_cq_read(tp->ofi.cq, entries, most);
 

@@ -1,9 +1,10 @@
 #include "transport/ofi/msg/up.h"
 
-#include "base/settings.h"
 #include "base/log.h"
+#include "base/settings.h"
 #include "base/texts.h"
 #include "transport/ofi/msg/events.h"
+#include "transport/ofi/msg/memory.h"
 #include "transport/ofi/msg/slots.h"
 #include "transport/ofi/sodium.h"
 
@@ -153,6 +154,7 @@ static enum weft_rc go_up(struct weft_transport *tp)
     if (rc != WEFT_OK) {
         return rc;
     }
+    tp->memory = weft_msg_memory(tp->ofi.info);
     tp->zcopy_max = choose_zcopy_max(tp);
     tp->is_fetching = is_fetching(tp);
     rc = weft_msg_slots_open(tp);

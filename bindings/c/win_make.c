@@ -9,6 +9,7 @@
 #include "check/win.h"
 #include "engine/lock.h"
 #include "rma/make.h"
+#include "rma/near.h"
 #include "rma/regions.h"
 
 #include <limits.h>
@@ -253,12 +254,36 @@ WEFT_WEAK_ALIAS(MPI_Win_detach, PMPI_Win_detach);
 
 /* ---- shared windows ---- */
 
-/* The part of a rank; of MPI_PROC_NULL the first that has memory. Memory of other windows
- * is not shared: their parts have no bytes that a load could reach. */
+/* The lowest rank whose memory is not empty and is shared with the caller; MPI_PROC_NULL
+ * if there is none. */
+static int first_shared(struct weft_win *w)
+{
+    for (int r = 0; r < w->comm->size; r++) {
+        if (w->parts[r].size > 0 && weft_near_is_shared(w, r) &&
+            weft_near_map(w, r) != NULL) {
+            return r;
+        }
+    }
+    return MPI_PROC_NULL;
+}
+
+/* Memory that loads and stores of the caller do not reach has no bytes here. */
+static void tell_part(struct weft_win *w, int rank, MPI_Aint *size, MPI_Aint *unit,
+                      void *baseptr)
+{
+    char *memory;
+
+    rank = rank == MPI_PROC_NULL ? first_shared(w) : rank;
+    memory =
+        rank != MPI_PROC_NULL && w->parts[rank].size > 0 ? weft_near_map(w, rank) : NULL;
+    *size = memory != NULL ? (MPI_Aint)w->parts[rank].size : 0;
+    *unit = rank != MPI_PROC_NULL ? (MPI_Aint)w->parts[rank].unit : w->unit;
+    *(void **)baseptr = memory;
+}
+
 static int query_checked(const char *function, MPI_Win win, int rank, MPI_Aint *size,
                          MPI_Aint *unit, void *baseptr)
 {
-    const struct weft_win_part *part;
     struct weft_win *w;
     int err = weft_check_win(function, win, &w);
 
@@ -274,20 +299,10 @@ static int query_checked(const char *function, MPI_Win win, int rank, MPI_Aint *
     if (err == MPI_SUCCESS) {
         err = weft_check_win_out(function, w, baseptr, "baseptr");
     }
-    if (err != MPI_SUCCESS) {
-        return err;
+    if (err == MPI_SUCCESS) {
+        tell_part(w, rank, size, unit, baseptr);
     }
-    if (rank == MPI_PROC_NULL) {
-        rank = 0;
-        while (rank < w->comm->size - 1 && w->parts[rank].size == 0) {
-            rank++;
-        }
-    }
-    part = &w->parts[rank];
-    *size = w->flavor == MPI_WIN_FLAVOR_SHARED ? (MPI_Aint)part->size : 0;
-    *unit = (MPI_Aint)part->unit;
-    *(void **)baseptr = *size > 0 ? (void *)(uintptr_t)part->base : NULL;
-    return MPI_SUCCESS;
+    return err;
 }
 
 int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint *size, int *disp_unit,

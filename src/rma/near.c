@@ -226,6 +226,29 @@ struct weft_near *weft_near_meet(struct weft_win *win, int rank)
     return near;
 }
 
+bool weft_near_is_shared(const struct weft_win *win, int rank)
+{
+    return win->flavor == MPI_WIN_FLAVOR_SHARED ||
+           (win->near_count > 0 && win->parts[rank].memory.bytes > 0);
+}
+
+char *weft_near_map(struct weft_win *win, int rank)
+{
+    const struct weft_near *near;
+
+    weft_assert_unlocked();
+    if (rank == win->comm->rank) {
+        return win->base;
+    }
+    if (win->flavor == MPI_WIN_FLAVOR_SHARED) { /* mapped when the window was made */
+        return (char *)(uintptr_t)win->parts[rank].base;
+    }
+    weft_lock();
+    near = weft_near_meet(win, rank);
+    weft_unlock();
+    return near != NULL ? near->memory : NULL;
+}
+
 /* ---- waiting ---- */
 
 enum weft_rc weft_near_wait_long(struct weft_near_wait *wait)

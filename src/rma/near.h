@@ -65,6 +65,13 @@ static inline struct weft_near *weft_near_find(const struct weft_win *win, int r
 /* With the lock: the same, and asks. NULL: the member is not near. */
 struct weft_near *weft_near_meet(struct weft_win *win, int rank);
 
+/* Without the lock: where loads and stores of this process reach the member's memory; or
+ * NULL. The member's memory is mapped if it was not. */
+char *weft_near_map(struct weft_win *win, int rank);
+
+/* Can all members on the member's node map its memory? */
+bool weft_near_is_shared(const struct weft_win *win, int rank);
+
 /* Can operations go straight to its memory? */
 static inline bool weft_near_is_reached(const struct weft_near *near)
 {

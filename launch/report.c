@@ -1,6 +1,7 @@
 /*
  * report.c - mpiexec --report: what each host keeps from a job and what that costs
- * (wireup/machine.h), what two hosts would use between them, and why.
+ * (wireup/machine.h), how windows are reached (windows.h), what two hosts would use
+ * between them, and why.
  *
  * In three steps through the tree: every daemon says which addresses it has and at which
  * port it listens; the root sends that table to all; each tries to connect to every
@@ -13,6 +14,7 @@
  */
 #include "job_parts.h"
 #include "texts.h"
+#include "windows.h"
 
 #include "info/json.h"
 
@@ -103,7 +105,7 @@ static void add_machine(struct bytes *payload)
 {
     struct findings findings = {.lines = {NULL, 0, 0}, .count = 0};
 
-    weft_machine_look(add_finding, &findings);
+    bytes_add_number(payload, weft_machine_look(add_finding, &findings));
     bytes_add_number(payload, findings.count);
     bytes_add(payload, findings.lines.at, findings.lines.count);
     bytes_free(&findings.lines);
@@ -328,9 +330,21 @@ static void describe_host(struct job *job, int d, struct reader *reader,
     }
 }
 
-/* What a host keeps from a job, a line each; and the end of what JSON has of the host. */
-static void describe_machine(const char *host, struct reader *reader, struct json *json)
+static void tell_line(const char *host, const char *line, struct json *json)
 {
+    if (json->to != NULL) {
+        json_text(json, NULL, line);
+    } else {
+        printf("%s: %s\n", host, line);
+    }
+}
+
+/* What a host keeps from a job, a line each, and how windows are reached; and the end of
+ * what JSON has of the host. */
+static void describe_machine(const char *host, struct reader *reader, struct json *json,
+                             bool has_others)
+{
+    const bool can_copy = reader_number(reader) != 0;
     const int64_t count = reader_number(reader);
 
     if (json->to != NULL) {
@@ -339,11 +353,13 @@ static void describe_machine(const char *host, struct reader *reader, struct jso
     for (int64_t i = 0; i < count && !reader->is_bad; i++) {
         const char *line = reader_text(reader);
 
-        if (line != NULL && json->to != NULL) {
-            json_text(json, NULL, line);
-        } else if (line != NULL) {
-            printf("%s: %s\n", host, line);
+        if (line != NULL) {
+            tell_line(host, line, json);
         }
+    }
+    tell_line(host, windows_inside(can_copy), json);
+    if (has_others) {
+        tell_line(host, windows_between(), json);
     }
     if (json->to != NULL) {
         json_end(json, ']');
@@ -603,7 +619,7 @@ void job_on_report(struct job *job, const struct frame *frame, const char *paylo
     if (frame->kind == FRAME_ADDRESSES) {
         describe_host(job, frame->from, &reader, &report->all[frame->from]);
         describe_machine(job->setup.layout.stations[frame->from].name, &reader,
-                         &report->json);
+                         &report->json, participants(job) > 1);
         if (--report->missing == 0) {
             drop_duplicates(job, report);
             send_table(job, report);

@@ -239,6 +239,7 @@ static enum weft_rc make_with(const struct weft_win_ask *ask, struct weft_comm *
         return rc;
     }
     weft_lock();
+    win->is_made = true;
     weft_engine_leave(); /* we are served from now on */
     weft_unlock();
     *out = win;
@@ -273,6 +274,7 @@ void weft_win_free(struct weft_win *win, bool is_left_by_all)
     }
     weft_lock();
     weft_regions_close(win);
+    win->is_made = false;
     win->base = NULL;
     win->size = 0;
     weft_unlock();

@@ -51,14 +51,19 @@ static int first_near(const struct weft_comm *comm)
     return rank;
 }
 
-bool weft_near_is_wanted(void)
+bool weft_near_has_transport(void)
 {
     bool is_node_local = false;
 
     for (int i = 0; i < weft_engine.list_count; i++) {
         is_node_local |= weft_engine.list[i].ops->is_node_local;
     }
-    return is_node_local && weft_setting(WEFT_SET_RMA) == WEFT_RMA_AUTO;
+    return is_node_local;
+}
+
+bool weft_near_is_wanted(void)
+{
+    return weft_near_has_transport() && weft_setting(WEFT_SET_RMA) == WEFT_RMA_AUTO;
 }
 
 static int rank_of_number(const struct weft_comm *comm, uint32_t number)

@@ -48,6 +48,9 @@ WEFT_MUST_CHECK enum weft_rc weft_near_open(struct weft_win *win, const char *ca
 /* With the lock: unmaps everything, and gives the board back. */
 void weft_near_close(struct weft_win *win);
 
+/* Do members on one node speak by its segment? */
+bool weft_near_has_transport(void);
+
 /* May members of this job reach each other's memory at all? */
 bool weft_near_is_wanted(void);
 

@@ -40,7 +40,9 @@ struct weft_win *weft_win_of_context(uint32_t context)
 
 struct weft_win *weft_win_next(uint32_t *index)
 {
-    const struct named *named = weft_table_next(&by_context, index);
+    /* Tools look before the room has opened. */
+    const struct named *named =
+        by_context.count > 0 ? weft_table_next(&by_context, index) : NULL;
 
     return named != NULL ? named->win : NULL;
 }

@@ -21,6 +21,7 @@
  *   ticket.c     locks by words; update.c: one accumulate at a time
  *   send.c       packets out
  *   wait.c       waiting
+ *   ways.c       which ways operations take, for tools
  *   failed.c     what becomes of a window when a member has failed
  *
  * Every member counts as served from creation to the end (WEFT_REASON_SERVED): whoever
@@ -122,6 +123,7 @@ struct weft_win {
     struct weft_lock_queue locks; /* of our own memory */
     struct weft_region *regions;
     struct weft_rma_wait *waits;
+    bool is_made;      /* by all members, and not freed here: parts are known */
     bool has_messages; /* since the last flush of all, not all operations were complete
                         * when they returned */
     /* Members that a network leads to (far.h); fixed, too. */

@@ -15,6 +15,7 @@ enum {
     REQUESTS,
     WAITING,
     COLLECTIVES,
+    WINDOWS,
     SHARED_MEMORY,
     CONNECTIONS,
     CATEGORIES
@@ -45,6 +46,10 @@ static const struct {
                       "Calls of collectives, by the algorithm that they took."},
                      COUNTS,
                      {"coll_"}},
+    [WINDOWS] = {{"windows",
+                  "Windows, by the ways that one-sided operations on them take."},
+                 COUNTS,
+                 {"rma_"}},
     [SHARED_MEMORY] = {{"transport_shm", "Traffic between ranks of one node."},
                        COUNTS,
                        {"shm_"}},

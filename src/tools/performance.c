@@ -3,6 +3,7 @@
 #include "coll/choices.h"
 #include "engine/lock.h"
 #include "p2p/counts.h"
+#include "rma/ways.h"
 #include "tools/token.h"
 
 #include <assert.h>
@@ -13,6 +14,7 @@
 
 #define IN_COUNTS(field) offsetof(struct weft_counts, field)
 #define IN_WATCH(field)  offsetof(struct weft_watch, field)
+#define IN_WAYS(field)   offsetof(struct weft_rma_ways, field)
 
 enum {
     COUNTER = MPI_T_PVAR_CLASS_COUNTER,
@@ -79,7 +81,36 @@ static const struct weft_performance_row rows[] = {
      "Connections refused because the process that asked is not of this job."},
 };
 
-enum { ROWS = sizeof(rows) / sizeof(rows[0]), NAME = 64 };
+/* Of windows, by the ways of their operations. A window may count in several. */
+static const struct weft_performance_row window_rows[] = {
+    {"rma_windows", LEVEL, BASIC, IN_WAYS(windows), "Windows that exist."},
+    {"rma_node_mapped", LEVEL, TUNER, IN_WAYS(node_mapped),
+     "Windows with targets on this node whose memory is mapped here."},
+    {"rma_node_copied", LEVEL, TUNER, IN_WAYS(node_copied),
+     "Windows with targets on this node whose memory is reached by single copy."},
+    {"rma_node_messages", LEVEL, TUNER, IN_WAYS(node_messages),
+     "Windows with targets on this node that are reached by messages only."},
+    {"rma_net_memory", LEVEL, TUNER, IN_WAYS(net_memory),
+     "Windows with targets behind a network that reads and writes their memory."},
+    {"rma_net_messages", LEVEL, TUNER, IN_WAYS(net_messages),
+     "Windows with targets behind a network that are reached by messages only."},
+    {"rma_accumulate_word", LEVEL, TUNER, IN_WAYS(accumulate_word),
+     "Windows with targets whose memory the origin changes in accumulates, under the "
+     "target's lock word."},
+    {"rma_accumulate_process", LEVEL, TUNER, IN_WAYS(accumulate_process),
+     "Windows with targets whose process does all accumulates on its memory."},
+};
+
+enum {
+    ROWS = sizeof(rows) / sizeof(rows[0]),
+    WINDOW_ROWS = sizeof(window_rows) / sizeof(window_rows[0]),
+    NAME = 64,
+};
+
+static bool is_of_windows(const struct weft_performance_row *row)
+{
+    return row >= window_rows && row < window_rows + WINDOW_ROWS;
+}
 
 /* ---- a variable for each algorithm, behind the others ---- */
 
@@ -114,13 +145,18 @@ static bool is_of_algorithm(const struct weft_performance_row *row)
 int weft_performance_count(void)
 {
     (void)pthread_once(&algorithms_once, make_algorithm_rows);
-    return ROWS + algorithm_count;
+    return ROWS + WINDOW_ROWS + algorithm_count;
 }
 
 const struct weft_performance_row *weft_performance_row(int index)
 {
     assert(index >= 0 && index < weft_performance_count());
-    return index < ROWS ? &rows[index] : &algorithm_rows[index - ROWS];
+    if (index < ROWS) {
+        return &rows[index];
+    }
+    index -= ROWS;
+    return index < WINDOW_ROWS ? &window_rows[index]
+                               : &algorithm_rows[index - WINDOW_ROWS];
 }
 
 int weft_performance_find(const char *name, int class)
@@ -274,6 +310,12 @@ static uint64_t counted(const struct weft_performance_row *row)
 
     if (is_of_algorithm(row)) {
         return weft_choices_counted((int)row->at);
+    }
+    if (is_of_windows(row)) {
+        struct weft_rma_ways ways;
+
+        weft_rma_ways_read(&ways);
+        return field(&ways, row->at);
     }
     weft_counts_read(&counts);
     return field(&counts, row->at);

@@ -1,6 +1,7 @@
 /*
- * performance.h - performance variables: the library's counts (p2p/counts.h), and those
- * of calls by each algorithm of collectives (coll/choices.h), seen by tools.
+ * performance.h - performance variables: the library's counts (p2p/counts.h), those of
+ * calls by each algorithm of collectives (coll/choices.h), and those of windows by the
+ * ways of their operations (rma/ways.h), seen by tools.
  *
  * A session isolates its handles from those of other tools. A counter counts, in its
  * handle, while it is started; a level is always what it is now; a high-water mark is the
@@ -22,8 +23,9 @@ struct weft_performance_row {
     const char *name;
     int class;     /* MPI_T_PVAR_CLASS_* */
     int verbosity; /* MPI_T_VERBOSITY_* */
-    size_t at;     /* in struct weft_counts, or in struct weft_watch for a mark; of calls
-                    * by an algorithm of collectives, its number */
+    size_t at;     /* in struct weft_counts, or in struct weft_watch for a mark; in struct
+                    * weft_rma_ways for windows; of calls by an algorithm of collectives,
+                    * its number */
     const char *meaning;
 };
 

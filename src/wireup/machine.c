@@ -158,8 +158,10 @@ static const char *reason(int error, char *text, size_t size)
     return text;
 }
 
-static void look_at_reach(const struct to *to)
+/* True: a process may copy from and to memory of another one. */
+static bool look_at_reach(const struct to *to)
 {
+    bool can_copy = false;
     char why[128];
     int ends[2];
     char byte;
@@ -167,7 +169,7 @@ static void look_at_reach(const struct to *to)
     int error;
 
     if (pipe(ends) != 0) {
-        return;
+        return false;
     }
     other = fork();
     if (other == 0) {
@@ -177,6 +179,7 @@ static void look_at_reach(const struct to *to)
     close(ends[1]);
     if (other > 0 && read(ends[0], &byte, 1) == 1) {
         error = try_it(other, false);
+        can_copy = error == 0;
         if (error > 0) {
             say(to,
                 "no process_vm_readv (%s): long messages inside the host are copied "
@@ -196,6 +199,7 @@ static void look_at_reach(const struct to *to)
         kill(other, SIGKILL);
         waitpid(other, NULL, 0);
     }
+    return can_copy;
 }
 
 /* ---- system calls and folders ---- */
@@ -256,15 +260,17 @@ static void look_at_folders(const struct to *to)
     }
 }
 
-void weft_machine_look(weft_machine_say *to_say, void *context)
+bool weft_machine_look(weft_machine_say *to_say, void *context)
 {
     const struct to to = {to_say, context};
+    bool can_copy;
 
     look_at_processors(&to);
     look_at_memory(&to);
     look_at_processes(&to);
-    look_at_reach(&to);
+    can_copy = look_at_reach(&to);
     look_at_segment(&to);
     look_at_barrier(&to);
     look_at_folders(&to);
+    return can_copy;
 }

@@ -9,13 +9,16 @@
 #ifndef WEFT_WIREUP_MACHINE_H
 #define WEFT_WIREUP_MACHINE_H
 
+#include <stdbool.h>
+
 /* Called for each finding with a line without its end. */
 typedef void weft_machine_say(void *context, const char *line);
 
 /*
  * Says first what there is (processors, memory, processes), then a line for everything
  * that is refused or missing here, with its cost. Makes children, and waits for them.
+ * Returns whether a process may copy to and from memory of another one.
  */
-void weft_machine_look(weft_machine_say *say, void *context);
+bool weft_machine_look(weft_machine_say *say, void *context);
 
 #endif

@@ -775,6 +775,11 @@ def each_two_hosts_have_a_network():
     for a, b in ((1, 2), (1, 3), (2, 3)):
         claim(pair(a, b, 0) in said, said)
     claim("lo 127.0.0.1 (loopback)" in said, said)
+    claim(said.count(": windows inside the host: mapped memory") == 3, said)
+    claim(said.count(": windows between hosts: the network's memory table") == 3, said)
+    for setting, value in (("WEFT_RMA", "messages"), ("WEFT_CHECKSUM", "1")):
+        told = report(2, 3, variables={setting: value})
+        claim(told.count(f": windows between hosts: messages ({setting})") == 2, told)
     for wanted in ("eth1", "10.78.0.0/16", "ib0,eth1"):
         said = report(2, 3, variables={"WEFT_NET": wanted})
         claim(pair(2, 3, 1) in said and "eth0 10.77.0.2 (not in WEFT_NET)" in said, said)

@@ -41,6 +41,9 @@ def confine(*calls, error="EPERM", rank=None):
 
 
 MEMORY = ("process_vm_readv", "process_vm_writev")
+WINDOWS = "windows inside the host:"
+MAPPED = "mapped memory if MPI allocates it"
+WORD = "accumulates under a lock word of the target"
 
 
 def can(*words):
@@ -91,7 +94,7 @@ def report(under=()):
 def says(under, *patterns, never=()):
     said = report(under)
     for pattern in patterns:
-        claim(re.search(pattern, said), f"{under}: {pattern} is not in {said}")
+        claim(re.search(pattern, said, re.M), f"{under}: {pattern} is not in {said}")
     for pattern in never:
         claim(not re.search(pattern, said), f"{under}: {pattern} is in {said}")
 
@@ -101,7 +104,8 @@ def says(under, *patterns, never=()):
 @case("calls")
 def a_machine_without_limits_has_no_costs():
     hold_set()
-    says((), r"^\S+: (\d+ of )?\d+ processors", never=("no process_vm", "no memfd", "no membarrier"))
+    says((), r"^\S+: (\d+ of )?\d+ processors", f"{WINDOWS} {MAPPED}, single copy otherwise; {WORD}$",
+         never=("no process_vm", "no memfd", "no membarrier", "windows between"))
 
 
 @case("calls")
@@ -111,7 +115,15 @@ def memory_of_others_is_out_of_reach_by_seccomp():
     hold_set(under=confine(*MEMORY), copies=TWO)
     says(confine(*MEMORY), r"no process_vm_readv \(Operation not permitted: a seccomp filter, or "
          r"Yama\): long messages inside the host are copied twice, through the segment")
-    says(confine(*MEMORY, error="ENOSYS"), r"no process_vm_readv \(Function not implemented")
+    says(confine(*MEMORY, error="ENOSYS"), r"no process_vm_readv \(Function not implemented",
+         f"{WINDOWS} {MAPPED}, messages otherwise; {WORD}, or by messages$")
+
+
+@case("calls")
+def settings_decide_how_windows_are_reached():
+    says(("env", "WEFT_RMA=messages"), rf"{WINDOWS} messages \(WEFT_RMA\); the target's process")
+    says(("env", "WEFT_TRANSPORT=msg"), rf"{WINDOWS} as between hosts \(WEFT_TRANSPORT\)$")
+    says(("env", "WEFT_TRANSPORT=shm+rdm"), f"{WINDOWS} {MAPPED}, single copy otherwise")
 
 
 @case("calls")

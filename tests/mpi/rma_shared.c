@@ -3,9 +3,8 @@
  * MPI_Win_shared_query() tells, and that loads and stores reach it. rma_windows.c asks
  * shared windows.
  *
- *   rma_shared near  memory that the library has allocated is reached on this node,
- * unless WEFT_TRANSPORT shares none rma_shared own   it is reached by its owner alone
- * (WEFT_RMA=messages)
+ * With `near`, memory that the library has allocated is reached on this node, unless
+ * WEFT_TRANSPORT shares none. With `own`, its owner alone reaches it (WEFT_RMA=messages).
  */
 #include "rma.h"
 

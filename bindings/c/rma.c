@@ -82,6 +82,40 @@ static inline bool move(const void *ours, MPI_Count origin_count, MPI_Datatype t
     return true;
 }
 
+/*
+ * The shortest way: the same, for a window that has its place (rma/win.h), memory that is
+ * mapped, and an epoch for the target alone. Nothing is called, so that the caller need
+ * not save its arguments. False: move() knows more.
+ */
+static inline bool find(const void *ours, MPI_Count origin_count, MPI_Datatype type,
+                        int rank, MPI_Aint disp, MPI_Count target_count,
+                        MPI_Datatype target_type, MPI_Win handle, char **theirs,
+                        size_t *bytes)
+{
+    struct weft_win *win;
+
+    return weft_likely(weft_win_from_place(handle, &win) && type == target_type &&
+                       origin_count == target_count &&
+                       weft_is_plain_block(ours, origin_count, type, bytes) &&
+                       weft_fast_address(win, rank, disp, *bytes, theirs));
+}
+
+/* What is too long to be copied in line. */
+static __attribute__((noinline)) int copy_long(void *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+    return MPI_SUCCESS;
+}
+
+static inline int copy(void *to, const void *from, size_t bytes)
+{
+    if (weft_unlikely(bytes > WEFT_COPY_INLINE)) {
+        return copy_long(to, from, bytes);
+    }
+    weft_copy(to, from, bytes);
+    return MPI_SUCCESS;
+}
+
 static __attribute__((noinline)) int put_slowly(const void *origin_addr, int origin_count,
                                                 MPI_Datatype origin_datatype,
                                                 int target_rank, MPI_Aint target_disp,
@@ -98,6 +132,10 @@ static __attribute__((noinline)) int put_slowly(const void *origin_addr, int ori
         .win = win,
     };
 
+    if (move(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+             target_count, target_datatype, win, true)) {
+        return MPI_SUCCESS;
+    }
     return weft_rma_noted(&args, WEFT_CALL_Put, __builtin_return_address(0));
 }
 
@@ -105,9 +143,12 @@ int PMPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_data
              int target_rank, MPI_Aint target_disp, int target_count,
              MPI_Datatype target_datatype, MPI_Win win)
 {
-    if (weft_likely(move(origin_addr, origin_count, origin_datatype, target_rank,
-                         target_disp, target_count, target_datatype, win, true))) {
-        return MPI_SUCCESS;
+    size_t bytes;
+    char *theirs;
+
+    if (find(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+             target_count, target_datatype, win, &theirs, &bytes)) {
+        return copy(theirs, origin_addr, bytes);
     }
     return put_slowly(origin_addr, origin_count, origin_datatype, target_rank,
                       target_disp, target_count, target_datatype, win);
@@ -130,6 +171,10 @@ static __attribute__((noinline)) int get_slowly(void *origin_addr, int origin_co
         .win = win,
     };
 
+    if (move(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+             target_count, target_datatype, win, false)) {
+        return MPI_SUCCESS;
+    }
     return weft_rma_noted(&args, WEFT_CALL_Get, __builtin_return_address(0));
 }
 
@@ -137,9 +182,12 @@ int PMPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
              int target_rank, MPI_Aint target_disp, int target_count,
              MPI_Datatype target_datatype, MPI_Win win)
 {
-    if (weft_likely(move(origin_addr, origin_count, origin_datatype, target_rank,
-                         target_disp, target_count, target_datatype, win, false))) {
-        return MPI_SUCCESS;
+    size_t bytes;
+    char *theirs;
+
+    if (find(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+             target_count, target_datatype, win, &theirs, &bytes)) {
+        return copy(origin_addr, theirs, bytes);
     }
     return get_slowly(origin_addr, origin_count, origin_datatype, target_rank,
                       target_disp, target_count, target_datatype, win);
@@ -203,6 +251,10 @@ put_c_slowly(const void *origin_addr, MPI_Count origin_count,
         .win = win,
     };
 
+    if (move(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+             target_count, target_datatype, win, true)) {
+        return MPI_SUCCESS;
+    }
     return weft_rma_noted(&args, WEFT_CALL_Put_c, __builtin_return_address(0));
 }
 
@@ -210,9 +262,12 @@ int PMPI_Put_c(const void *origin_addr, MPI_Count origin_count,
                MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win)
 {
-    if (weft_likely(move(origin_addr, origin_count, origin_datatype, target_rank,
-                         target_disp, target_count, target_datatype, win, true))) {
-        return MPI_SUCCESS;
+    size_t bytes;
+    char *theirs;
+
+    if (find(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+             target_count, target_datatype, win, &theirs, &bytes)) {
+        return copy(theirs, origin_addr, bytes);
     }
     return put_c_slowly(origin_addr, origin_count, origin_datatype, target_rank,
                         target_disp, target_count, target_datatype, win);
@@ -234,6 +289,10 @@ get_c_slowly(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_data
         .win = win,
     };
 
+    if (move(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+             target_count, target_datatype, win, false)) {
+        return MPI_SUCCESS;
+    }
     return weft_rma_noted(&args, WEFT_CALL_Get_c, __builtin_return_address(0));
 }
 
@@ -241,9 +300,12 @@ int PMPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_da
                int target_rank, MPI_Aint target_disp, MPI_Count target_count,
                MPI_Datatype target_datatype, MPI_Win win)
 {
-    if (weft_likely(move(origin_addr, origin_count, origin_datatype, target_rank,
-                         target_disp, target_count, target_datatype, win, false))) {
-        return MPI_SUCCESS;
+    size_t bytes;
+    char *theirs;
+
+    if (find(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+             target_count, target_datatype, win, &theirs, &bytes)) {
+        return copy(origin_addr, theirs, bytes);
     }
     return get_c_slowly(origin_addr, origin_count, origin_datatype, target_rank,
                         target_disp, target_count, target_datatype, win);

@@ -148,9 +148,10 @@ static int flush_all(const char *function, MPI_Win win, bool is_local)
  * all, and what is loaded later is not older? */
 static inline bool is_fence_enough(int rank, MPI_Win handle)
 {
-    const struct weft_win *win = weft_win_from_handle(handle);
+    struct weft_win *win;
 
-    return weft_likely(win != NULL && weft_fast_may_flush(win, rank));
+    return weft_likely(weft_win_from_place(handle, &win) &&
+                       weft_fast_may_flush(win, rank));
 }
 
 static __attribute__((noinline)) int flush_slowly(int rank, MPI_Win win)

@@ -26,6 +26,21 @@ static inline bool weft_is_plain_buffer(const void *buffer, MPI_Count count,
                                    bytes);
 }
 
+/* The same for blocks of any size: the product of an int and the size of a predefined
+ * type does not overflow. */
+static inline bool weft_is_plain_block(const void *buffer, MPI_Count count,
+                                       MPI_Datatype datatype, size_t *bytes)
+{
+    const uintptr_t at = (uintptr_t)datatype - WEFT_DATATYPE_FIRST;
+
+    if (weft_unlikely(at >= WEFT_DATATYPE_COUNT || !weft_datatypes[at].is_plain ||
+                      count < 0 || count > INT32_MAX || buffer == NULL)) {
+        return false;
+    }
+    *bytes = (size_t)count * weft_datatypes[at].size;
+    return true;
+}
+
 /*
  * Checks a buffer of `count` elements of a committed type; the size of their data goes to
  * *bytes. Derived types may have absolute addresses, so that NULL is MPI_BOTTOM for them.

@@ -19,12 +19,13 @@ static inline void weft_prefetch_to_write(const void *line)
 }
 
 /* Up to 32 bytes without a call: two moves that may overlap. `len` may be 0. */
+enum { WEFT_COPY_INLINE = 32 };
 static inline void weft_copy(void *to_bytes, const void *from_bytes, size_t len)
 {
     uint8_t *to = to_bytes;
     const uint8_t *from = from_bytes;
 
-    if (len > 32) {
+    if (len > WEFT_COPY_INLINE) {
         memcpy(to, from, len);
     } else if (len >= 16) {
         memcpy(to, from, 16);

@@ -27,30 +27,48 @@ static inline bool weft_fast_may_operate(struct weft_win *win,
     return true;
 }
 
-/* The byte of the target at a displacement, if `bytes` bytes from there on are among the
- * first `room`. */
+/* The byte of the target at a displacement, if it and `bytes` bytes from there on are
+ * among the first `room`: never if that is 0, even if nothing moves. */
 static inline bool weft_fast_offset(const struct weft_near *near, MPI_Aint disp,
-                                    uint32_t bytes, uint64_t room, uint64_t *offset)
+                                    uint64_t bytes, uint64_t room, uint64_t *offset)
 {
     int64_t at;
 
     if (weft_unlikely(__builtin_mul_overflow(disp, (int64_t)near->unit, &at) ||
-                      (uint64_t)at > room || bytes > room - (uint64_t)at)) {
+                      (uint64_t)at >= room || bytes > room - (uint64_t)at)) {
         return false;
     }
     *offset = (uint64_t)at;
     return true;
 }
 
-/* Where `bytes` bytes at a displacement lie in our address space; NULL: go the other way.
- */
+/* Where `bytes` bytes at a displacement lie in our address space, while an epoch for this
+ * member alone is open. False: ask weft_fast_place(). */
+static inline bool weft_fast_address(const struct weft_win *win, int rank, MPI_Aint disp,
+                                     uint64_t bytes, char **out)
+{
+    const struct weft_near *near = weft_near_find(win, rank);
+    uint64_t at;
+
+    if (weft_unlikely(
+            near == NULL ||
+            !weft_fast_offset(near, disp, bytes,
+                              atomic_load_explicit(&near->room, memory_order_relaxed),
+                              &at))) {
+        return false;
+    }
+    *out = near->memory + at;
+    return true;
+}
+
+/* The same in any epoch, and the member; NULL: go the other way. */
 static inline char *weft_fast_place(struct weft_win *win, int rank, MPI_Aint disp,
                                     uint32_t bytes, const struct weft_near **out)
 {
     const struct weft_near *near = weft_near_find(win, rank);
     uint64_t at;
 
-    if (weft_unlikely(near == NULL ||
+    if (weft_unlikely(near == NULL || near->memory == NULL ||
                       !weft_fast_offset(near, disp, bytes, near->size, &at) ||
                       !weft_fast_may_operate(win, near))) {
         return NULL;
@@ -67,8 +85,8 @@ static inline bool weft_fast_copy(struct weft_win *win, int rank, MPI_Aint disp,
     const struct weft_near *near = weft_near_find(win, rank);
     uint64_t at;
 
-    return near != NULL && near->copied != 0 && bytes != 0 &&
-           weft_fast_offset(near, disp, bytes, near->copied, &at) &&
+    return near != NULL && near->path != NULL && bytes != 0 &&
+           weft_fast_offset(near, disp, bytes, near->size, &at) &&
            weft_fast_may_operate(win, near) &&
            weft_direct_copy(near, at, ours, bytes, is_put);
 }
@@ -86,9 +104,10 @@ static inline bool weft_fast_may_flush(const struct weft_win *win, int rank)
 {
     const struct weft_near *near = weft_near_find(win, rank);
 
-    return near != NULL && weft_near_is_reached(near) && weft_fast_is_job_whole() &&
+    return near != NULL &&
            (atomic_load_explicit(&near->access, memory_order_relaxed) &
-            WEFT_NEAR_LOCKED) != 0;
+            WEFT_NEAR_SETTLED) != 0 &&
+           weft_fast_is_job_whole();
 }
 
 /* An accumulate of at most WEFT_UPDATE_BYTES; what was there before goes to `old`, unless

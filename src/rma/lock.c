@@ -94,11 +94,8 @@ static void set_access(struct weft_win *win, const struct weft_target *target, b
 {
     struct weft_near *near = weft_near_meet(win, (int)target->rank);
 
-    if (near != NULL && is_on) {
-        atomic_fetch_or_explicit(&near->access, WEFT_NEAR_LOCKED, memory_order_relaxed);
-    } else if (near != NULL) {
-        atomic_fetch_and_explicit(&near->access, ~(uint32_t)WEFT_NEAR_LOCKED,
-                                  memory_order_relaxed);
+    if (near != NULL) {
+        weft_near_set_access(near, WEFT_NEAR_LOCKED, is_on);
     }
 }
 

@@ -204,7 +204,7 @@ static void find_memory(struct weft_win *win, struct weft_near *near)
                peer->path != NULL && peer->path->packets->is_node_local &&
                weft_path_memory(peer->path) != NULL) {
         near->path = peer->path;
-        near->copied = part->size;
+        near->size = part->size;
     }
 }
 
@@ -252,6 +252,23 @@ char *weft_near_map(struct weft_win *win, int rank)
     near = weft_near_meet(win, rank);
     weft_unlock();
     return near != NULL ? near->memory : NULL;
+}
+
+/* Relaxed: epochs are opened and closed by calls that the program puts in order. */
+void weft_near_set_access(struct weft_near *near, enum weft_near_access which, bool is_on)
+{
+    const uint32_t before = atomic_load_explicit(&near->access, memory_order_relaxed);
+    uint32_t access = is_on ? before | which : before & ~(uint32_t)which;
+
+    weft_assert_locked();
+    access &= ~(uint32_t)WEFT_NEAR_SETTLED;
+    if ((access & WEFT_NEAR_LOCKED) != 0 && weft_near_is_reached(near)) {
+        access |= WEFT_NEAR_SETTLED;
+    }
+    atomic_store_explicit(&near->access, access, memory_order_relaxed);
+    atomic_store_explicit(&near->room,
+                          access != 0 && near->memory != NULL ? near->size : 0,
+                          memory_order_relaxed);
 }
 
 /* ---- waiting ---- */

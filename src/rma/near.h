@@ -12,7 +12,8 @@
  * if the kernel allows it. Where neither works, operations go by messages.
  *
  * Threads. What is found here is made once, with the lock, and does not change, but for
- * `access`; so it is read without the lock.
+ * `access` and what follows from it (weft_near_set_access()); so it is read without the
+ * lock.
  */
 #ifndef WEFT_RMA_NEAR_H
 #define WEFT_RMA_NEAR_H
@@ -23,19 +24,20 @@
 enum weft_near_access {
     WEFT_NEAR_LOCKED = 1 << 0,  /* MPI_Win_lock, or MPI_Win_lock_all with the lock */
     WEFT_NEAR_STARTED = 1 << 1, /* MPI_Win_start, and the member has posted */
+    WEFT_NEAR_SETTLED = 1 << 2, /* locked and reached: a flush has nothing to wait for */
 };
 
 struct weft_near {
     char *memory;  /* the member's, in our address space; NULL: not mapped */
-    uint64_t size; /* of it; 0: not mapped */
+    uint64_t size; /* of it, mapped or not; 0: it is not reached */
     uint64_t unit;
+    _Atomic uint64_t room;   /* `size` while it is mapped and `access` is not 0, else 0 */
     _Atomic uint32_t access; /* enum weft_near_access: epochs that are open */
     uint32_t number;
     struct weft_win_words *words;
     struct weft_path
-        *path;       /* by which its memory is copied, if it is not mapped; or NULL */
-    uint64_t base;   /* of its memory, in its address space */
-    uint64_t copied; /* bytes of it that are reached by copies; 0: none are */
+        *path;     /* by which its memory is copied, if it is not mapped; or NULL */
+    uint64_t base; /* of its memory, in its address space */
     struct weft_extent extent; /* that is mapped */
     int rank;
 };
@@ -74,6 +76,10 @@ char *weft_near_map(struct weft_win *win, int rank);
 
 /* Can all members on the member's node map its memory? */
 bool weft_near_is_shared(const struct weft_win *win, int rank);
+
+/* With the lock: an epoch for this member opens or closes. */
+void weft_near_set_access(struct weft_near *near, enum weft_near_access which,
+                          bool is_on);
 
 /* Can operations go straight to its memory? */
 static inline bool weft_near_is_reached(const struct weft_near *near)

@@ -331,7 +331,7 @@ enum weft_rc weft_rma_enter(struct weft_win *win, struct weft_target *target,
     rc = await_post(win, target, call);
     near = weft_near_meet(win, (int)target->rank);
     if (rc == WEFT_OK && near != NULL) {
-        atomic_fetch_or_explicit(&near->access, WEFT_NEAR_STARTED, memory_order_relaxed);
+        weft_near_set_access(near, WEFT_NEAR_STARTED, true);
     }
     return rc;
 }
@@ -381,8 +381,7 @@ static void tell_complete(struct weft_win *win, struct weft_target *target)
         weft_rma_sync(win, target->peer, WEFT_RMA_COMPLETE, 0);
         return;
     }
-    atomic_fetch_and_explicit(&near->access, ~(uint32_t)WEFT_NEAR_STARTED,
-                              memory_order_relaxed);
+    weft_near_set_access(near, WEFT_NEAR_STARTED, false);
     atomic_fetch_add_explicit(&near->words->completes, 1, memory_order_seq_cst);
     weft_words_changed(near->words);
 }

@@ -13,15 +13,24 @@ struct named {
     struct weft_win *win;
 };
 
-struct weft_pool weft_win_pool;
+struct weft_wins weft_wins = {.handle = {1}};
 static struct weft_table by_context;
+
+/* What an empty place holds: a handle of another place. */
+static uintptr_t no_handle(uintptr_t place)
+{
+    return place == 0 ? 1 : 0;
+}
 
 void weft_win_open(void)
 {
-    weft_pool_init(&weft_win_pool, sizeof(struct weft_win), 8,
+    weft_pool_init(&weft_wins.pool, sizeof(struct weft_win), 8,
                    1u << WEFT_HANDLE_INDEX_BITS);
-    weft_handle_register(WEFT_KIND_WIN, &weft_win_pool);
+    weft_handle_register(WEFT_KIND_WIN, &weft_wins.pool);
     weft_table_open(&by_context);
+    for (uintptr_t at = 0; at < WEFT_WIN_PLACES; at++) {
+        atomic_store_explicit(&weft_wins.handle[at], no_handle(at), memory_order_relaxed);
+    }
 }
 
 struct weft_win *weft_win_find(MPI_Win handle)
@@ -47,6 +56,27 @@ struct weft_win *weft_win_next(uint32_t *index)
     return named != NULL ? named->win : NULL;
 }
 
+static void take_place(struct weft_win *win)
+{
+    const uintptr_t at = (uintptr_t)win->handle % WEFT_WIN_PLACES;
+    _Atomic uintptr_t *handle = &weft_wins.handle[at];
+
+    if (atomic_load_explicit(handle, memory_order_relaxed) == no_handle(at)) {
+        atomic_store_explicit(&weft_wins.win[at], win, memory_order_relaxed);
+        atomic_store_explicit(handle, (uintptr_t)win->handle, memory_order_release);
+    }
+}
+
+static void give_place(const struct weft_win *win)
+{
+    const uintptr_t at = (uintptr_t)win->handle % WEFT_WIN_PLACES;
+    _Atomic uintptr_t *handle = &weft_wins.handle[at];
+
+    if (atomic_load_explicit(handle, memory_order_relaxed) == (uintptr_t)win->handle) {
+        atomic_store_explicit(handle, no_handle(at), memory_order_relaxed);
+    }
+}
+
 enum weft_rc weft_win_take(struct weft_win **out)
 {
     void *object;
@@ -60,6 +90,7 @@ enum weft_rc weft_win_take(struct weft_win **out)
         *win = (struct weft_win){.handle = (MPI_Win)handle, .model = MPI_WIN_UNIFIED};
         win->errhandler = weft_errhandler_use(&weft_errors_are_fatal);
         weft_table_open(&win->targets);
+        take_place(win);
         *out = win;
     }
     return rc;
@@ -69,6 +100,7 @@ void weft_win_give(struct weft_win *win)
 {
     weft_assert_locked();
     assert(win->waits == NULL && win->started == NULL && win->posted == NULL);
+    give_place(win);
     weft_table_close(&win->targets);
     weft_lock_queue_close(&win->locks);
     weft_regions_close(win);

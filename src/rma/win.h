@@ -144,8 +144,33 @@ struct weft_win {
 /* For weft_rma_open(). */
 void weft_win_open(void);
 
-/* Where windows live, for the next function. */
-extern WEFT_OURS struct weft_pool weft_win_pool;
+/*
+ * Where windows live, and a few of them by the last bits of their handle, for calls that
+ * are to be short. A window has its place from its creation to its end, unless an older
+ * one has it. The handle in an empty place belongs to another place, so no handle is
+ * found there. Places are written with the lock. Whoever finds the handle of a window
+ * that lives finds the window, too: release and acquire of `handle`.
+ */
+enum { WEFT_WIN_PLACES = 8 };
+struct weft_wins {
+    _Atomic uintptr_t handle[WEFT_WIN_PLACES];
+    _Atomic(struct weft_win *) win[WEFT_WIN_PLACES];
+    struct weft_pool pool;
+};
+extern WEFT_OURS struct weft_wins weft_wins;
+
+/* The window behind a handle. False: ask weft_win_from_handle(). */
+static inline bool weft_win_from_place(MPI_Win handle, struct weft_win **out)
+{
+    const uintptr_t at = (uintptr_t)handle % WEFT_WIN_PLACES;
+
+    if (weft_unlikely(atomic_load_explicit(&weft_wins.handle[at], memory_order_acquire) !=
+                      (uintptr_t)handle)) {
+        return false;
+    }
+    *out = atomic_load_explicit(&weft_wins.win[at], memory_order_relaxed);
+    return true;
+}
 
 /* For those that the next one does not find in line. */
 struct weft_win *weft_win_find(MPI_Win handle);
@@ -157,7 +182,7 @@ static inline struct weft_win *weft_win_from_handle(MPI_Win handle)
     const uint32_t index = (uint32_t)(uintptr_t)handle ^ (uint32_t)WEFT_KIND_WIN
                                                              << WEFT_HANDLE_INDEX_BITS;
     struct weft_win *win =
-        weft_pool_find_first(&weft_win_pool, index, (uint32_t)((uintptr_t)handle >> 32));
+        weft_pool_find_first(&weft_wins.pool, index, (uint32_t)((uintptr_t)handle >> 32));
 
     return weft_likely(win != NULL) ? win : weft_win_find(handle);
 }

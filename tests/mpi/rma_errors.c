@@ -185,6 +185,8 @@ static void outside(MPI_Win win, int *base)
     if (is_strict) {
         int flag;
 
+        REFUSED(MPI_Put(&v, 0, MPI_INT, 0, 0, 0, MPI_INT, win), MPI_ERR_RMA_SYNC);
+        REFUSED(MPI_Get(&v, 0, MPI_INT, 0, 0, 0, MPI_INT, win), MPI_ERR_RMA_SYNC);
         REFUSED(MPI_Win_wait(win), MPI_ERR_RMA_SYNC);
         REFUSED(MPI_Win_test(win, &flag), MPI_ERR_RMA_SYNC);
     }

@@ -190,6 +190,79 @@ static void only_an_equal_element_is_replaced(void **state)
     assert_int_equal(value, 9);
 }
 
+/* ---- what short calls look at ---- */
+
+/* Two that have the same place: the second is found the long way only. */
+static void a_window_has_its_place_while_it_lives(void **state)
+{
+    struct weft_win *wins[WEFT_WIN_PLACES + 1];
+    struct weft_win *found;
+    MPI_Win old;
+
+    (void)state;
+    weft_lock();
+    weft_win_open();
+    for (int i = 0; i <= WEFT_WIN_PLACES; i++) {
+        assert_int_equal(weft_win_take(&wins[i]), WEFT_OK);
+    }
+    for (int i = 0; i < WEFT_WIN_PLACES; i++) {
+        assert_true(weft_win_from_place(wins[i]->handle, &found));
+        assert_ptr_equal(found, wins[i]);
+    }
+    assert_false(weft_win_from_place(wins[WEFT_WIN_PLACES]->handle, &found));
+    assert_ptr_equal(weft_win_from_handle(wins[WEFT_WIN_PLACES]->handle),
+                     wins[WEFT_WIN_PLACES]);
+    old = wins[0]->handle;
+    for (int i = 0; i <= WEFT_WIN_PLACES; i++) {
+        weft_win_give(wins[i]);
+    }
+    assert_false(weft_win_from_place(old, &found));
+    assert_int_equal(weft_win_take(&wins[0]), WEFT_OK);
+    assert_true(weft_win_from_place(wins[0]->handle, &found));
+    weft_win_open(); /* of the next runtime: handles begin anew */
+    assert_false(weft_win_from_place(wins[0]->handle, &found));
+    weft_unlock();
+}
+
+static void an_empty_place_has_no_window(void **state)
+{
+    struct weft_win *found;
+
+    (void)state;
+    weft_lock();
+    weft_win_open();
+    weft_unlock();
+    for (uintptr_t handle = 0; handle < 1024; handle++) {
+        assert_false(weft_win_from_place((MPI_Win)handle, &found));
+        assert_false(weft_win_from_place((MPI_Win)~handle, &found));
+    }
+}
+
+static void a_member_has_room_while_an_epoch_is_open(void **state)
+{
+    char memory[64];
+    struct weft_near near = {.memory = memory, .size = sizeof(memory)};
+
+    (void)state;
+    weft_lock();
+    weft_near_set_access(&near, WEFT_NEAR_STARTED, true);
+    assert_int_equal(near.room, sizeof(memory));
+    assert_int_equal(near.access, WEFT_NEAR_STARTED); /* no flush in such an epoch */
+    weft_near_set_access(&near, WEFT_NEAR_STARTED, false);
+    assert_int_equal(near.room, 0);
+    weft_near_set_access(&near, WEFT_NEAR_LOCKED, true);
+    assert_int_equal(near.room, sizeof(memory));
+    assert_true((near.access & WEFT_NEAR_SETTLED) != 0);
+    weft_near_set_access(&near, WEFT_NEAR_LOCKED, false);
+    assert_int_equal(near.room, 0);
+    assert_int_equal(near.access, 0);
+    near.memory = NULL; /* by messages: a flush waits for them */
+    near.size = 0;
+    weft_near_set_access(&near, WEFT_NEAR_LOCKED, true);
+    assert_int_equal(near.access, WEFT_NEAR_LOCKED);
+    weft_unlock();
+}
+
 /* docs/memory.md states these. */
 static void a_window_costs_what_is_stated(void **state)
 {
@@ -213,6 +286,9 @@ int main(void)
         cmocka_unit_test(packed_pairs_are_reduced),
         cmocka_unit_test(more_than_a_block_is_reduced),
         cmocka_unit_test(only_an_equal_element_is_replaced),
+        cmocka_unit_test(a_window_has_its_place_while_it_lives),
+        cmocka_unit_test(an_empty_place_has_no_window),
+        cmocka_unit_test(a_member_has_room_while_an_epoch_is_open),
         cmocka_unit_test(a_window_costs_what_is_stated),
     };
 

@@ -18,7 +18,7 @@ struct place {
     uint32_t bytes;
 };
 
-/* False: there is none for this call. */
+/* False: there is none for this call. Without `memory` it is not mapped. */
 static inline bool find(struct place *place, const void *in, MPI_Count count,
                         MPI_Datatype handle, int rank, MPI_Aint disp, MPI_Win win)
 {
@@ -30,7 +30,7 @@ static inline bool find(struct place *place, const void *in, MPI_Count count,
     }
     place->type = weft_datatype_from_handle(handle);
     place->memory = weft_fast_place(place->win, rank, disp, place->bytes, &place->near);
-    return weft_likely(place->memory != NULL);
+    return true;
 }
 
 /* `old` is where the values before go, or NULL. */
@@ -42,6 +42,11 @@ static inline bool update(const void *in, void *old, MPI_Count count, MPI_Dataty
     if (weft_unlikely(!find(&at, in, count, handle, rank, disp, win) ||
                       !weft_rma_is_defined(op, at.type))) {
         return false;
+    }
+    if (weft_unlikely(at.memory == NULL)) {
+        const struct weft_direct_update one = {op, at.type, in, NULL, old, at.bytes};
+
+        return weft_fast_change(at.win, rank, disp, &one);
     }
     weft_fast_update(at.win, at.near, op, at.type, in, at.memory, old, at.bytes);
     return true;
@@ -56,6 +61,12 @@ static inline bool swap(const void *in, const void *compare, void *old,
                       !find(&at, in, 1, handle, rank, disp, win) ||
                       !weft_rma_can_swap(at.type))) {
         return false;
+    }
+    if (weft_unlikely(at.memory == NULL)) {
+        const struct weft_direct_update one = {MPI_REPLACE, at.type, in,
+                                               compare,     old,     at.bytes};
+
+        return weft_fast_change(at.win, rank, disp, &one);
     }
     weft_update_begin(at.win, at.near->words);
     weft_copy(old, at.memory, at.bytes);

@@ -5,6 +5,7 @@
 #include "rma/apply.h"
 #include "rma/update.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -270,4 +271,30 @@ bool weft_direct_copy(const struct weft_near *near, uint64_t at, void *ours, siz
 
     return (is_put ? ops->put(near->path, &one, NULL)
                    : ops->get(near->path, &one, NULL)) == WEFT_OK;
+}
+
+bool weft_direct_change(struct weft_win *win, const struct weft_near *near, uint64_t at,
+                        const struct weft_direct_update *update)
+{
+    _Alignas(64) char values[WEFT_DIRECT_UPDATE];
+    const uint32_t bytes = update->bytes;
+    bool is_done;
+
+    assert(bytes <= sizeof(values));
+    weft_update_begin(win, near->words);
+    is_done = weft_direct_copy(near, at, values, bytes, false);
+    if (is_done) {
+        if (update->old != NULL) {
+            memcpy(update->old, values, bytes);
+        }
+        if (update->compare != NULL) {
+            weft_rma_swap(update->type, update->compare, update->in, values);
+        } else {
+            weft_rma_apply(update->op, update->type, update->in, values, bytes);
+        }
+        is_done =
+            update->op == MPI_NO_OP || weft_direct_copy(near, at, values, bytes, true);
+    }
+    weft_update_end(near->words);
+    return is_done;
 }

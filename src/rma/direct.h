@@ -21,4 +21,23 @@ WEFT_MUST_CHECK enum weft_rc weft_direct_run(struct weft_win *win,
 WEFT_MUST_CHECK bool weft_direct_copy(const struct weft_near *near, uint64_t at,
                                       void *ours, size_t bytes, bool is_put);
 
+/* An accumulate of one block, or a compare and swap of one element. */
+struct weft_direct_update {
+    MPI_Op op;
+    const struct weft_datatype *type;
+    const void *in;
+    const void
+        *compare;   /* NULL: an accumulate, whose operation is defined for the type */
+    void *old;      /* where the values before go, or NULL */
+    uint32_t bytes; /* at most WEFT_DIRECT_UPDATE */
+};
+enum { WEFT_DIRECT_UPDATE = 1024 };
+
+/* The same for an update, under the member's word: a read and a write. False: memory
+ * could not be copied, and what is there is as before, unless a part of it could be
+ * written. */
+WEFT_MUST_CHECK bool weft_direct_change(struct weft_win *win,
+                                        const struct weft_near *near, uint64_t at,
+                                        const struct weft_direct_update *update);
+
 #endif

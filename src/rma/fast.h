@@ -77,18 +77,44 @@ static inline char *weft_fast_place(struct weft_win *win, int rank, MPI_Aint dis
     return near->memory + at;
 }
 
+/* The member, and a byte of its memory, if that is reached by copies. NULL: go the other
+ * way. */
+static inline const struct weft_near *weft_fast_copied(struct weft_win *win, int rank,
+                                                       MPI_Aint disp, uint32_t bytes,
+                                                       uint64_t *at)
+{
+    const struct weft_near *near = weft_near_find(win, rank);
+
+    return near != NULL && near->path != NULL && bytes != 0 &&
+                   weft_fast_offset(near, disp, bytes, near->size, at) &&
+                   weft_fast_may_operate(win, near)
+               ? near
+               : NULL;
+}
+
 /* Copies a block to or from memory of the target that is not mapped: by one call of the
  * kernel. False: go the other way. */
 static inline bool weft_fast_copy(struct weft_win *win, int rank, MPI_Aint disp,
                                   void *ours, uint32_t bytes, bool is_put)
 {
-    const struct weft_near *near = weft_near_find(win, rank);
     uint64_t at;
+    const struct weft_near *near = weft_fast_copied(win, rank, disp, bytes, &at);
 
-    return near != NULL && near->path != NULL && bytes != 0 &&
-           weft_fast_offset(near, disp, bytes, near->size, &at) &&
-           weft_fast_may_operate(win, near) &&
-           weft_direct_copy(near, at, ours, bytes, is_put);
+    return near != NULL && weft_direct_copy(near, at, ours, bytes, is_put);
+}
+
+/* The same for an update: by two calls. */
+static inline bool weft_fast_change(struct weft_win *win, int rank, MPI_Aint disp,
+                                    const struct weft_direct_update *update)
+{
+    uint64_t at;
+    const struct weft_near *near;
+
+    if (update->bytes > WEFT_DIRECT_UPDATE) {
+        return false;
+    }
+    near = weft_fast_copied(win, rank, disp, update->bytes, &at);
+    return near != NULL && weft_direct_change(win, near, at, update);
 }
 
 /* Has nobody of the job failed? */

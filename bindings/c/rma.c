@@ -6,6 +6,7 @@
 #include "rma.h"
 
 #include "check/p2p.h"
+#include "rma/combine.h"
 #include "rma/fast.h"
 
 #include "engine/lock.h"
@@ -72,7 +73,9 @@ static inline bool move(const void *ours, MPI_Count origin_count, MPI_Datatype t
     }
     theirs = weft_fast_place(win, rank, disp, bytes, &near);
     if (weft_unlikely(theirs == NULL)) {
-        return weft_fast_copy(win, rank, disp, (void *)(uintptr_t)ours, bytes, is_put);
+        return weft_fast_copy(win, rank, disp, (void *)(uintptr_t)ours, bytes, is_put) ||
+               (is_put && weft_combine_is_any(win) &&
+                weft_combine_more(win, rank, disp, ours, bytes));
     }
     if (is_put) {
         weft_copy(theirs, ours, bytes);

@@ -21,4 +21,17 @@ struct weft_rma_call {
     int target;
 };
 
+/* Where an operation lies in its target's memory of `size` bytes; false: not in one block
+ * there. */
+static inline bool weft_rma_find_place(const struct weft_rma_call *call, uint64_t size,
+                                       uint64_t *at)
+{
+    const struct weft_data there =
+        weft_data_of((const void *)(uintptr_t)call->where.at,
+                     (MPI_Count)call->where.count, call->where.type, call->bytes);
+
+    *at = (uint64_t)(uintptr_t)there.buffer;
+    return there.type == NULL && *at <= size && call->bytes <= size - *at;
+}
+
 #endif

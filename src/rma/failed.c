@@ -1,6 +1,7 @@
 #include "rma/failed.h"
 
 #include "engine/engine.h"
+#include "rma/combine.h"
 #include "rma/far.h"
 #include "rma/lock.h"
 #include "rma/near.h"
@@ -30,6 +31,7 @@ void weft_rma_fail_members(void)
     weft_assert_locked();
     weft_operations_fail();
     weft_far_fail();
+    weft_combine_fail();
     weft_near_fail_members();
     while ((win = weft_win_next(&at)) != NULL) {
         fail_members_of(win);

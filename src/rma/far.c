@@ -299,19 +299,6 @@ static void go(struct far *o)
 
 /* ---- the beginning ---- */
 
-/* Where the operation lies in the target's memory; false: not in one block there. */
-static bool find_place(const struct weft_win_part *part, const struct weft_rma_call *call,
-                       uint64_t *offset)
-{
-    const struct weft_data there =
-        weft_data_of((const void *)(uintptr_t)call->where.at,
-                     (MPI_Count)call->where.count, call->where.type, call->bytes);
-
-    *offset = (uint64_t)(uintptr_t)there.buffer;
-    return there.type == NULL && *offset <= part->size &&
-           call->bytes <= part->size - *offset;
-}
-
 static const struct weft_data *data_of(const struct weft_rma_call *call)
 {
     return call->kind == WEFT_RMA_PUT ? &call->origin : &call->result;
@@ -331,7 +318,7 @@ bool weft_far_is_reached(const struct weft_win *win, const struct weft_target *t
     }
     part = &win->parts[target->rank];
     return (part->access & WEFT_PART_HAS_KEY) != 0 && call->bytes > 0 &&
-           data_of(call)->type == NULL && find_place(part, call, &offset);
+           data_of(call)->type == NULL && weft_rma_find_place(call, part->size, &offset);
 }
 
 static struct far *take(struct weft_win *win, struct weft_target *target)
@@ -370,7 +357,7 @@ enum weft_rc weft_far_start(struct weft_win *win, struct weft_target *target,
     if (o == NULL) {
         return WEFT_ERR_NOMEM;
     }
-    (void)find_place(&win->parts[target->rank], call, &o->offset);
+    (void)weft_rma_find_place(call, win->parts[target->rank].size, &o->offset);
     o->kind = call->kind == WEFT_RMA_PUT ? PUT : GET;
     o->ours = weft_data_at(data_of(call), 0);
     o->bytes = call->bytes;

@@ -1,6 +1,7 @@
 #include "rma/flush.h"
 
 #include "engine/engine.h"
+#include "rma/combine.h"
 #include "rma/far.h"
 #include "rma/near.h"
 #include "rma/send.h"
@@ -51,6 +52,7 @@ static void wait_pending(struct weft_win *win, const struct weft_target *target,
 enum weft_rc weft_target_wait_local(struct weft_win *win, struct weft_target *target,
                                     const char *call)
 {
+    weft_combine_send(target);
     wait_pending(win, target, call);
     return look_back(target);
 }
@@ -60,6 +62,7 @@ static struct answer ask(struct weft_win *win, struct weft_target *target,
 {
     const struct answer answer = {target, ++target->asked};
 
+    weft_combine_send(target);
     target->is_dirty = false;
     target->is_put = false; /* a packet arrives later */
     weft_rma_sync(win, target->peer, what, answer.number);
@@ -86,6 +89,20 @@ enum weft_rc weft_target_ask(struct weft_win *win, struct weft_target *target,
     return await_answer(win, target, &answer, call);
 }
 
+/* Asks the target, or the path, whether all is there. A packet arrives behind what was
+ * put by the same path, so it tells of that, too. */
+static void begin_flush(struct weft_win *win, struct weft_target *target)
+{
+    weft_combine_send(target);
+    if (target->is_put && !target->is_dirty) {
+        weft_far_flush(win, target);
+    }
+    /* What has no room yet waits in the same queue, before this packet. */
+    if (target->is_dirty) {
+        (void)ask(win, target, WEFT_RMA_FLUSH);
+    }
+}
+
 /* A member whose memory is reached from here answers nothing: its end is to be looked
  * for. */
 static bool has_gone(const struct weft_win *win, const struct weft_target *target)
@@ -104,16 +121,11 @@ static bool has_gone(const struct weft_win *win, const struct weft_target *targe
 enum weft_rc weft_target_flush(struct weft_win *win, struct weft_target *target,
                                const char *call)
 {
-    struct answer answer = {target, target->asked};
+    struct answer answer;
     enum weft_rc rc;
 
-    if (target->is_put) {
-        weft_far_flush(win, target);
-    }
-    /* What has no room yet waits in the same queue, before this packet. */
-    if (target->is_dirty) {
-        answer = ask(win, target, WEFT_RMA_FLUSH);
-    }
+    begin_flush(win, target);
+    answer = (struct answer){target, target->asked};
     wait_pending(win, target, call);
     rc = await_answer(win, target, &answer, call);
     if (rc == WEFT_OK && target->is_dirty) { /* a path has said that it cannot tell */
@@ -145,12 +157,7 @@ enum weft_rc weft_targets_flush(struct weft_win *win, const char *call)
     int at = 0;
 
     while ((target = weft_win_next_target(win, &at)) != NULL) {
-        if (target->is_put) {
-            weft_far_flush(win, target);
-        }
-        if (target->is_dirty) {
-            (void)ask(win, target, WEFT_RMA_FLUSH);
-        }
+        begin_flush(win, target);
     }
     at = 0;
     while ((target = weft_win_next_target(win, &at)) != NULL) {

@@ -4,6 +4,7 @@
 #include "comm/make.h"
 #include "datatype/datatype.h"
 #include "engine/engine.h"
+#include "rma/combine.h"
 #include "rma/far.h"
 #include "rma/near.h"
 #include "rma/regions.h"
@@ -205,6 +206,7 @@ static void give(struct weft_win *win)
     weft_win_unregister(win);
     weft_near_close(win);
     weft_far_close(win);
+    weft_combine_close(win);
     free_memory(win);
     weft_win_give(win);
     weft_engine_leave();

@@ -2,6 +2,7 @@
 
 #include "engine/engine.h"
 #include "p2p/p2p.h"
+#include "rma/combine.h"
 #include "rma/direct.h"
 #include "rma/far.h"
 #include "rma/send.h"
@@ -362,6 +363,9 @@ static enum weft_rc send(struct weft_win *win, struct weft_target *target,
 {
     struct operation *o;
 
+    if (target->combined != NULL) {
+        weft_combine_send(target);
+    }
     if (weft_far_is_reached(win, target, call)) {
         return weft_far_start(win, target, call, request);
     }
@@ -413,9 +417,13 @@ static enum weft_rc start(struct weft_win *win, const struct weft_rma_call *call
         win->epoch.is_used = true;
     }
     near = weft_near_meet(win, call->target);
-    return near != NULL && weft_near_is_reached(near)
-               ? run_directly(win, near, call)
-               : send_with(win, target, call, request);
+    if (near != NULL && weft_near_is_reached(near)) {
+        return run_directly(win, near, call);
+    }
+    if (weft_combine_take(win, target, call)) {
+        return WEFT_OK;
+    }
+    return send_with(win, target, call, request);
 }
 
 enum weft_rc weft_rma_start(struct weft_win *win, const struct weft_rma_call *call,

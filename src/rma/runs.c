@@ -16,8 +16,7 @@ static bool is_next(const struct weft_rma_run *run, uint64_t at, uint64_t length
     return run->count == 1 || at == run->at + (uint64_t)run->stride * run->count;
 }
 
-/* Appends a block. True: it took a new run. */
-static void append(struct weft_rma_runs *runs, uint64_t at, uint64_t length)
+void weft_runs_append(struct weft_rma_runs *runs, uint64_t at, uint64_t length)
 {
     struct weft_rma_run *last = runs->n > 0 ? &runs->at[runs->n - 1] : NULL;
 
@@ -86,7 +85,7 @@ void weft_runs_take(struct weft_rma_runs *runs, const struct weft_where *where,
     cursor.position = offset;
     while ((left = room_for_block(runs, most, room, has_data)) > 0 &&
            weft_cursor_iov(&cursor, &block, 1, (size_t)left) == 1) {
-        append(runs, (uint64_t)(uintptr_t)block.iov_base - BIAS, block.iov_len);
+        weft_runs_append(runs, (uint64_t)(uintptr_t)block.iov_base - BIAS, block.iov_len);
     }
     cut(runs, runs->bytes % unit);
 }

@@ -35,6 +35,10 @@ void weft_runs_take(struct weft_rma_runs *runs, const struct weft_where *where,
                     uint64_t offset, uint64_t most, size_t room, bool has_data,
                     uint64_t unit);
 
+/* Appends a block: it continues the last run, or takes a new one, of which there is room.
+ */
+void weft_runs_append(struct weft_rma_runs *runs, uint64_t at, uint64_t length);
+
 /* The lowest byte of a run and the byte behind the highest, as signed distances from its
  * `at`; false: they are further apart than numbers can say. */
 bool weft_rma_run_span(const struct weft_rma_run *run, int64_t *low, int64_t *high);

@@ -6,6 +6,7 @@
  */
 #include "rma/target.h"
 
+#include "base/copy.h"
 #include "engine/engine.h"
 #include "engine/seal.h"
 #include "p2p/p2p.h"
@@ -145,7 +146,7 @@ static void copy_in(const struct arrived *a, const uint8_t *from)
         const struct weft_rma_run *run = &a->runs[i];
 
         for (uint32_t k = 0; k < run->count; k++) {
-            memcpy(a->memory[i] + (int64_t)k * run->stride, from, run->length);
+            weft_copy(a->memory[i] + (int64_t)k * run->stride, from, run->length);
             from += run->length;
         }
     }

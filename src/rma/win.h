@@ -10,6 +10,7 @@
  *   regions.c    the memory of a dynamic window
  *   epoch.c      which call may come after which
  *   operation.c  operations, at their origin
+ *   combine.c    small puts, several in a packet
  *   runs.c       where a part of an operation lies in the target's memory
  *   target.c     operations, at their target; apply.c is the arithmetic
  *   flush.c      until operations are complete
@@ -76,26 +77,29 @@ struct weft_win_hints {
 struct weft_target {
     uint64_t rank; /* first: the key */
     struct weft_peer *peer;
-    uint64_t pending;  /* our operations there that are not complete here */
-    bool is_dirty;     /* they may not be complete there */
-    bool is_put;       /* of those by far.c: they may not be in its memory */
-    bool is_locked;    /* MPI_Win_lock */
-    bool is_taken;     /* the lock of MPI_Win_lock_all */
-    bool is_unchecked; /* of the two: without a lock */
-    bool is_granted;
-    bool is_asked;     /* a lock, which is not granted yet */
-    bool is_exclusive; /* the lock that it has given */
-    bool is_posted;    /* of the start: it has posted, or nobody asks */
+    struct weft_combined *combined; /* small puts that are not sent yet, or NULL */
+    uint64_t refused;  /* bytes of our operations that were outside its memory */
+    uint32_t pending;  /* our operations there that are not complete here */
     uint32_t asked;    /* flushes sent, and answered */
     uint32_t answered; /* of them */
     uint32_t posts;    /* of its post calls: those that no start has used yet */
     uint32_t completes;
-    uint64_t refused; /* bytes of our operations that were outside its memory */
-    enum weft_rc rc;  /* of operations that failed since the last look */
+    enum weft_rc rc;    /* of operations that failed since the last look */
+    uint8_t small_puts; /* that went at once since combine.c last sent all (combine.h) */
+    bool is_dirty;      /* our operations may not be complete there */
+    bool is_put;        /* of those by far.c: they may not be in its memory */
+    bool is_locked;     /* MPI_Win_lock */
+    bool is_taken;      /* the lock of MPI_Win_lock_all */
+    bool is_unchecked;  /* of the two: without a lock */
+    bool is_granted;
+    bool is_asked;     /* a lock, which is not granted yet */
+    bool is_exclusive; /* the lock that it has given */
+    bool is_posted;    /* of the start: it has posted, or nobody asks */
 };
 
-struct weft_region; /* regions.c */
-struct weft_near;   /* near.h */
+struct weft_combined; /* combine.c */
+struct weft_region;   /* regions.c */
+struct weft_near;     /* near.h */
 struct weft_win_words;
 struct weft_rma_wait;
 
@@ -123,9 +127,10 @@ struct weft_win {
     struct weft_lock_queue locks; /* of our own memory */
     struct weft_region *regions;
     struct weft_rma_wait *waits;
-    bool is_made;      /* by all members, and not freed here: parts are known */
-    bool has_messages; /* since the last flush of all, not all operations were complete
-                        * when they returned */
+    _Atomic int combined; /* packets of combine.c for its members */
+    bool is_made;         /* by all members, and not freed here: parts are known */
+    bool has_messages;    /* since the last flush of all, not all operations were complete
+                           * when they returned */
     /* Members that a network leads to (far.h); fixed, too. */
     struct weft_path *far_path; /* to one of them, or NULL */
     void *far_mr;               /* of our memory, or NULL */

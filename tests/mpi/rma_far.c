@@ -1,6 +1,7 @@
 /*
  * rma_far.c - puts and gets to members that a network leads to: that they go straight to
- * memory is counted, so that they do not fall back to messages unseen.
+ * memory is counted, so that they do not fall back to messages unseen; and so are the
+ * packets of many small puts.
  *
  * The argument says what is expected: `direct`, or `messages` (WEFT_RMA, WEFT_CHECKSUM).
  * Members of this node count as near if memory is shared with them (WEFT_TRANSPORT).
@@ -8,7 +9,7 @@
 #include "bytes.h"
 #include "rma.h"
 
-enum { LARGE = 3 * 1000 * 1000, MANY = 2000, EACH = 64 };
+enum { LARGE = 3 * 1000 * 1000, MANY = 2000, EACH = 512 }; /* too large to be combined */
 
 static bool is_direct;
 static int rank;
@@ -45,14 +46,15 @@ static void find_far(void)
 static MPI_T_pvar_session session;
 static MPI_T_pvar_handle stored;
 static MPI_T_pvar_handle fetched;
+static MPI_T_pvar_handle packets;
 
-static MPI_T_pvar_handle watch(const char *name)
+static MPI_T_pvar_handle watch(const char *name, int class)
 {
     MPI_T_pvar_handle handle = MPI_T_PVAR_HANDLE_NULL;
     int index = -1;
     int count = 0;
 
-    DONE(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_AGGREGATE, &index));
+    DONE(MPI_T_pvar_get_index(name, class, &index));
     DONE(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count));
     DONE(MPI_T_pvar_start(session, handle));
     return handle;
@@ -64,14 +66,16 @@ static void start_counting(void)
 
     DONE(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
     DONE(MPI_T_pvar_session_create(&session));
-    stored = watch("msg_bytes_stored");
-    fetched = watch("msg_bytes_fetched");
+    stored = watch("msg_bytes_stored", MPI_T_PVAR_CLASS_AGGREGATE);
+    fetched = watch("msg_bytes_fetched", MPI_T_PVAR_CLASS_AGGREGATE);
+    packets = watch("msg_packets_sent", MPI_T_PVAR_CLASS_COUNTER);
 }
 
 static void stop_counting(void)
 {
     DONE(MPI_T_pvar_handle_free(session, &stored));
     DONE(MPI_T_pvar_handle_free(session, &fetched));
+    DONE(MPI_T_pvar_handle_free(session, &packets));
     DONE(MPI_T_pvar_session_free(&session));
     DONE(MPI_T_finalize());
 }
@@ -189,6 +193,161 @@ static void many_at_once(void)
     free(back);
 }
 
+/* ---- small puts share packets ---- */
+
+enum { PUTS = 1000, PLACES = 4 * PUTS, PACKETS = 30 };
+
+/* Where the puts of an epoch go: neighbours, every third place downwards, anywhere, and
+ * one place again and again, with one value, because their order is not defined. */
+enum where { NEIGHBOURS, DOWNWARDS, ANYWHERE, ONE, WHERES };
+
+static int place_of(enum where where, int i)
+{
+    switch (where) {
+    case NEIGHBOURS:
+        return i;
+    case DOWNWARDS:
+        return PLACES - 1 - 3 * i;
+    case ANYWHERE:
+        return i * 1237 % PLACES;
+    default:
+        return 7;
+    }
+}
+
+static int64_t value_of(int from, enum where where, enum how how, int i)
+{
+    const int number = where == ONE ? 0 : i;
+
+    return (int64_t)from << 40 | (int64_t)where << 32 | (int64_t)how << 24 | (number + 1);
+}
+
+/* Places without a put have nothing. */
+static void are_there(const struct window *w, int from, enum where where, enum how how)
+{
+    int64_t *expected = calloc(PLACES, sizeof(*expected));
+
+    CHECK(expected != NULL);
+    for (int i = 0; i < PUTS; i++) {
+        expected[place_of(where, i)] = value_of(from, where, how, i);
+    }
+    CHECK(memcmp(w->base, expected, PLACES * sizeof(*expected)) == 0);
+    free(expected);
+}
+
+/* The buffer is the operation's until a flush, so each value has its own place there;
+ * every tenth has a request, and its place is used again. */
+static void put_many(const struct window *w, enum where where, enum how how, int target)
+{
+    static int64_t values[PUTS];
+    const bool may_request = how != FENCE && how != PSCW;
+
+    for (int i = 0; i < PUTS; i++) {
+        const MPI_Aint there = at(w, target, 8 * (MPI_Aint)place_of(where, i));
+        MPI_Request request;
+
+        values[i] = value_of(rank, where, how, i);
+        if (i % 10 != 0 || !may_request) {
+            DONE(MPI_Put(&values[i], 1, MPI_INT64_T, target, there, 1, MPI_INT64_T,
+                         w->win));
+            continue;
+        }
+        DONE(MPI_Rput(&values[i], 1, MPI_INT64_T, target, there, 1, MPI_INT64_T, w->win,
+                      &request));
+        DONE(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        values[i] = -1;
+    }
+}
+
+static void many_in_an_epoch(const struct window *w, enum where where, enum how how)
+{
+    const int next = (rank + 1) % size;
+    unsigned long long before;
+
+    memset(w->base, 0, PLACES * sizeof(int64_t));
+    open_all(w, how);
+    open_one(w, how, next);
+    before = value(packets);
+    put_many(w, where, how, next);
+    close_one(w, how, next);
+    if (is_far[next]) { /* some are of the epoch, and answers to others */
+        CHECK(value(packets) - before <= PACKETS);
+    }
+    close_all(w, how);
+    are_there(w, (rank + size - 1) % size, where, how);
+    DONE(MPI_Barrier(w->comm));
+}
+
+static void small_puts_share_packets(void)
+{
+    for (enum kind kind = CREATED; kind <= ALLOCATED; kind++) {
+        struct window w = make_window(kind, PLACES * sizeof(int64_t), 8);
+
+        for (enum how how = FENCE; how < WAYS; how++) {
+            for (enum where where = NEIGHBOURS; where < WHERES; where++) {
+                many_in_an_epoch(&w, where, how);
+            }
+        }
+        free_window(&w);
+    }
+}
+
+/* Puts of every length from 1 byte on, to places that are not aligned. */
+static void lengths_are_mixed(void)
+{
+    enum { LONGEST = 300, BYTES = LONGEST * (LONGEST + 1) / 2 };
+    struct window w = make_window(ALLOCATED, BYTES, 1);
+    const int next = (rank + 1) % size;
+    char *buffer = malloc(BYTES);
+    int offset = 0;
+
+    CHECK(buffer != NULL);
+    fill_bytes(buffer, BYTES, seed_of(rank, next, 3));
+    DONE(MPI_Win_fence(0, w.win));
+    for (int bytes = 1; bytes <= LONGEST; bytes++) {
+        DONE(MPI_Put(buffer + offset, bytes, MPI_BYTE, next, offset, bytes, MPI_BYTE,
+                     w.win));
+        offset += bytes;
+    }
+    DONE(MPI_Win_fence(0, w.win));
+    CHECK(are_bytes(w.base, BYTES, seed_of((rank + size - 1) % size, rank, 3)));
+    DONE(MPI_Barrier(w.comm));
+    free_window(&w);
+    free(buffer);
+}
+
+/* Small puts between puts of several blocks, which go by themselves. */
+static void others_in_between(void)
+{
+    enum { ROUNDS = 50, WORDS = 64 };
+    struct window w = make_window(CREATED, WORDS * (MPI_Aint)sizeof(int64_t), 8);
+    const int next = (rank + 1) % size;
+    int64_t numbers[WORDS];
+    int64_t back[WORDS];
+    MPI_Datatype two;
+
+    DONE(MPI_Type_vector(2, 1, 2, MPI_INT64_T, &two));
+    DONE(MPI_Type_commit(&two));
+    DONE(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, w.win));
+    for (int64_t r = 0; r < ROUNDS; r++) {
+        for (int i = 0; i < WORDS; i++) {
+            numbers[i] = 1000 * r + i;
+            DONE(MPI_Put(&numbers[i], 1, MPI_INT64_T, next, i, 1, MPI_INT64_T, w.win));
+            if (i % 16 == 15) {
+                DONE(MPI_Put(&numbers[i - 2], 1, two, next, i - 2, 1, two, w.win));
+            }
+        }
+        DONE(MPI_Win_flush(next, w.win));
+        DONE(MPI_Get(back, WORDS, MPI_INT64_T, next, 0, WORDS, MPI_INT64_T, w.win));
+        DONE(MPI_Win_flush(next, w.win));
+        CHECK(memcmp(numbers, back, sizeof(back)) == 0);
+    }
+    DONE(MPI_Win_unlock(next, w.win));
+    DONE(MPI_Type_free(&two));
+    DONE(MPI_Barrier(w.comm));
+    free_window(&w);
+}
+
 /* ---- one flush for both ways ---- */
 
 /* Rank 0 counts at every rank, by accumulates of all, beside puts: a flush covers both.
@@ -285,6 +444,9 @@ int main(int argc, char **argv)
     start_counting();
     every_size_in_every_epoch();
     many_at_once();
+    small_puts_share_packets();
+    lengths_are_mixed();
+    others_in_between();
     puts_and_accumulates();
     with_requests();
     some_have_no_memory();

@@ -10,6 +10,7 @@
 #include "p2p_fixture.h"
 
 #include "engine/lock.h"
+#include "rma/combine.h"
 #include "rma/failed.h"
 #include "rma/operation.h"
 #include "rma/target.h"
@@ -25,6 +26,7 @@ static inline void rma_fixture_open(void)
         weft_operations_open();
         is_open = true;
     }
+    weft_combine_open();
     weft_target_register_kinds();
     weft_engine_on_failed(weft_rma_fail_members);
     weft_unlock();
@@ -43,6 +45,14 @@ static inline struct weft_win *rma_fixture_window(struct weft_comm *comm, int fl
     win->unit = 1;
     win->base = base;
     win->size = size;
+    win->parts = calloc(FIXTURE_RANKS, sizeof(win->parts[0]));
+    if (win->parts == NULL) {
+        abort();
+    }
+    for (uint32_t rank = 0; rank < FIXTURE_RANKS; rank++) {
+        win->parts[rank].size = (uint64_t)size;
+        win->parts[rank].unit = 1;
+    }
     if (weft_win_register(win) != WEFT_OK) {
         abort();
     }
@@ -65,6 +75,7 @@ static inline void rma_fixture_fail_peers(void)
 
 static inline void rma_fixture_close(struct weft_win *win)
 {
+    weft_combine_close(win);
     weft_win_unregister(win);
     weft_win_give(win);
 }

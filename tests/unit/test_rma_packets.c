@@ -71,6 +71,250 @@ static void a_small_put_that_finds_no_room_is_copied(void **state)
     end_request(two, WEFT_OK);
 }
 
+/* ---- small puts in one packet ---- */
+
+enum { AT_ONCE = 2 }; /* puts of an epoch that go by themselves */
+
+/* The peer is reached over a network. */
+static void put_far_away(void)
+{
+    static struct weft_packet_ops far_ops;
+    struct weft_peer *peer;
+
+    far_ops = fake_ops;
+    far_ops.is_node_local = false;
+    weft_lock();
+    assert_int_equal(weft_p2p_reach(weft_engine_process(PEER), &peer), WEFT_OK);
+    peer->path->packets = &far_ops;
+    weft_unlock();
+}
+
+/* A put of 8 bytes, all of them `value`. */
+static void put_word(uint64_t at, uint8_t value)
+{
+    uint8_t word[8];
+    const struct weft_rma_call call = {
+        .name = "MPI_Put",
+        .kind = WEFT_RMA_PUT,
+        .origin = {.buffer = word, .bytes = sizeof(word)},
+        .where = {.type = weft_datatype_from_handle(MPI_BYTE), .count = 8, .at = at},
+        .bytes = sizeof(word),
+        .target = PEER,
+    };
+
+    memset(word, value, sizeof(word));
+    assert_int_equal(weft_rma_start(win, &call, NULL), WEFT_OK);
+}
+
+static void put_first_words(void)
+{
+    put_far_away();
+    for (int i = 0; i < AT_ONCE; i++) {
+        put_word(0, 1);
+    }
+    assert_int_equal(fake.sent_count, AT_ONCE);
+    fake_forget();
+}
+
+static struct weft_target *target_of(int rank)
+{
+    struct weft_target *target;
+
+    weft_lock();
+    target = weft_win_find_target(win, rank);
+    weft_unlock();
+    assert_non_null(target);
+    return target;
+}
+
+static void accumulate_word(uint64_t at)
+{
+    int64_t one = 1;
+    struct weft_datatype *type = weft_datatype_from_handle(MPI_INT64_T);
+    const struct weft_rma_call call = {
+        .name = "MPI_Accumulate",
+        .kind = WEFT_RMA_ACCUMULATE,
+        .origin = {.buffer = &one, .bytes = sizeof(one)},
+        .where = {.type = type, .count = 1, .at = at},
+        .basic = type,
+        .op = MPI_SUM,
+        .bytes = sizeof(one),
+        .target = PEER,
+    };
+
+    assert_int_equal(weft_rma_start(win, &call, NULL), WEFT_OK);
+}
+
+static struct weft_pkt_rma head_of(size_t n)
+{
+    struct weft_pkt_rma head;
+
+    assert_true(n < fake.sent_count);
+    assert_int_equal(fake.sent[n]->header.kind, WEFT_PKT_RMA);
+    memcpy(&head, fake.sent[n]->data, sizeof(head));
+    assert_true(fake.sent[n]->len <= WEFT_EAGER_MAX);
+    assert_int_equal(fake.sent[n]->len,
+                     sizeof(head) + head.runs * sizeof(struct weft_rma_run) + head.data);
+    return head;
+}
+
+/* What the target's memory is after the packets, which arrive here as if from there. */
+static void let_them_arrive(void)
+{
+    const size_t count = fake.sent_count;
+
+    for (size_t i = 0; i < count; i++) {
+        struct weft_header header = fake.sent[i]->header;
+
+        header.source = PEER;
+        fake_arrive(PEER, header, fake.sent[i]->data, fake.sent[i]->len, 0);
+    }
+    weft_progress();
+}
+
+static void small_puts_wait_for_a_poll(void **state)
+{
+    struct weft_rma_run run;
+
+    (void)state;
+    put_first_words();
+    for (uint8_t i = 0; i < 10; i++) {
+        put_word(16 * (uint64_t)i, i);
+    }
+    assert_int_equal(fake.sent_count, 0);
+    assert_int_equal(target_of(PEER)->pending, 0);
+    assert_true(target_of(PEER)->is_dirty);
+    weft_progress();
+    assert_int_equal(fake.sent_count, 1);
+    assert_int_equal(head_of(0).runs, 1);
+    assert_int_equal(head_of(0).data, 80);
+    memcpy(&run, fake.sent[0]->data + sizeof(struct weft_pkt_rma), sizeof(run));
+    assert_int_equal(run.length, 8);
+    assert_int_equal(run.stride, 16);
+    assert_int_equal(run.count, 10);
+    memset(memory, 99, sizeof(memory));
+    let_them_arrive();
+    for (size_t i = 0; i < 10; i++) {
+        assert_int_equal(memory[16 * i], i);
+        assert_int_equal(memory[16 * i + 7], i);
+        assert_int_equal(memory[16 * i + 8], 99);
+    }
+}
+
+static void a_full_packet_goes_out(void **state)
+{
+    (void)state;
+    put_first_words();
+    memset(memory, 0, sizeof(memory));
+    for (int i = 0; i < 1000; i++) {
+        put_word((uint64_t)i * 1237 % 500 * 8, (uint8_t)(i * 1237 % 500 % 250 + 1));
+    }
+    assert_true(fake.sent_count > 0 && fake.sent_count < 20);
+    weft_progress();
+    let_them_arrive();
+    for (size_t i = 0; i < 500; i++) {
+        assert_int_equal(memory[8 * i], i % 250 + 1);
+        assert_int_equal(memory[8 * i + 7], i % 250 + 1);
+    }
+}
+
+static void another_operation_goes_behind(void **state)
+{
+    uint8_t large[LONG] = {1};
+
+    (void)state;
+    put_first_words();
+    put_word(8, 2);
+    accumulate_word(8);
+    assert_int_equal(fake.sent_count, 2);
+    assert_int_equal(head_of(0).kind, WEFT_RMA_PUT);
+    assert_int_equal(head_of(1).kind, WEFT_RMA_ACCUMULATE);
+    for (int i = 0; i < AT_ONCE; i++) { /* a new beginning */
+        put_word(16, 3);
+    }
+    assert_int_equal(fake.sent_count, 2 + AT_ONCE);
+    put_word(24, 4);
+    end_request(start_put(large, sizeof(large)), WEFT_OK);
+    assert_int_equal(fake.sent_count, 4 + AT_ONCE);
+    assert_int_equal(head_of(2 + AT_ONCE).data, 8);
+    assert_int_equal(head_of(3 + AT_ONCE).data, LONG);
+}
+
+static void what_finds_no_room_stays_in_order(void **state)
+{
+    (void)state;
+    put_first_words();
+    put_word(8, 2);
+    fake.refuse_ordered = FAKE_ENDLESS;
+    accumulate_word(8);
+    put_word(8, 3);
+    put_word(8, 3);
+    put_word(8, 4); /* combined */
+    weft_progress();
+    assert_int_equal(fake.sent_count, 0);
+    fake.refuse_ordered = 0;
+    weft_progress();
+    assert_int_equal(fake.sent_count, 5);
+    assert_int_equal(head_of(0).kind, WEFT_RMA_PUT);
+    assert_int_equal(head_of(1).kind, WEFT_RMA_ACCUMULATE);
+    assert_int_equal(fake.sent[4]->data[fake.sent[4]->len - 1], 4);
+}
+
+static void a_place_outside_is_not_combined(void **state)
+{
+    (void)state;
+    put_first_words();
+    put_word(BYTES - 8, 1);
+    assert_int_equal(fake.sent_count, 0);
+    put_word(BYTES - 7, 1); /* for the target to refuse */
+    assert_int_equal(fake.sent_count, 2);
+    put_word(0, 1);
+    put_word(UINT64_MAX - 3, 1);
+    assert_int_equal(head_of(fake.sent_count - 1).data, 8);
+    assert_true(fake.sent_count > 3);
+}
+
+static void the_short_way_takes_what_fits(void **state)
+{
+    uint8_t bytes[512] = {5};
+
+    (void)state;
+    put_first_words();
+    assert_false(weft_combine_is_any(win));
+    assert_false(weft_combine_more(win, PEER, 0, bytes, 8));
+    put_word(0, 1);
+    assert_true(weft_combine_is_any(win));
+    assert_true(weft_combine_more(win, PEER, BYTES - 8, bytes, 8));
+    assert_false(weft_combine_more(win, PEER, BYTES - 7, bytes, 8));
+    assert_false(weft_combine_more(win, PEER, -1, bytes, 8));
+    assert_false(weft_combine_more(win, PEER, INT64_MAX, bytes, 8));
+    assert_false(weft_combine_more(win, PEER, 0, bytes, sizeof(bytes))); /* too long */
+    assert_false(weft_combine_more(win, PEER, 0, bytes, 0));
+    assert_false(weft_combine_more(win, 2, 0, bytes, 8)); /* another rank */
+    assert_false(weft_combine_more(win, MPI_PROC_NULL, 0, bytes, 8));
+    weft_progress();
+    assert_int_equal(head_of(0).data, 16);
+    assert_false(weft_combine_is_any(win));
+}
+
+static void what_was_for_a_failed_peer_is_dropped(void **state)
+{
+    const uint32_t watched = weft_engine.watched;
+
+    (void)state;
+    put_first_words();
+    put_word(0, 1);
+    assert_int_equal(weft_engine.watched, watched + 1);
+    weft_lock();
+    rma_fixture_fail_peers();
+    weft_rma_fail_members();
+    weft_unlock();
+    assert_int_equal(weft_engine.watched, watched);
+    assert_false(weft_combine_is_any(win));
+    weft_progress();
+    assert_int_equal(fake.sent_count, 0);
+}
+
 /* ---- packets that no rank sends ---- */
 
 /* A put of two runs; with what words it is refused, or NULL. */
@@ -115,6 +359,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_small_put_that_finds_no_room_is_copied,
+                                        open_window, close_window),
+        cmocka_unit_test_setup_teardown(small_puts_wait_for_a_poll, open_window,
+                                        close_window),
+        cmocka_unit_test_setup_teardown(a_full_packet_goes_out, open_window,
+                                        close_window),
+        cmocka_unit_test_setup_teardown(another_operation_goes_behind, open_window,
+                                        close_window),
+        cmocka_unit_test_setup_teardown(what_finds_no_room_stays_in_order, open_window,
+                                        close_window),
+        cmocka_unit_test_setup_teardown(a_place_outside_is_not_combined, open_window,
+                                        close_window),
+        cmocka_unit_test_setup_teardown(the_short_way_takes_what_fits, open_window,
+                                        close_window),
+        cmocka_unit_test_setup_teardown(what_was_for_a_failed_peer_is_dropped,
                                         open_window, close_window),
         cmocka_unit_test_setup_teardown(runs_whose_sum_overflows_are_refused, open_window,
                                         close_window),

@@ -2,13 +2,16 @@
 
 #include "engine/engine.h"
 
-/* What a place says: a step in the lowest bits, and the ticket above them. */
+/* What a place says: a step in the lowest bits, and the ticket above them.
+ * tests/models/ticket.pml has all of this. */
 enum step {
     OUT,     /* 0 */
     ASKING,  /* it may have taken a ticket */
     READING, /* it waits for its turn to read, or has it */
     WRITING, /* the same for writing */
-    LEAVING, /* a reader that may have left */
+    LEAVING, /* it may have added to `writers` */
+    HELPED,  /* it has failed; another member, whose number stands for the ticket, makes
+              * its steps */
     STEP_BITS = 3,
 };
 
@@ -30,35 +33,48 @@ static int32_t turns_since(uint32_t turn, uint32_t place)
 
 /* ---- those who have failed ---- */
 
+/* The steps that one that has failed has left to do: `read` is how many turns after its
+ * own `readers` is. Its place says who makes them, until they are made. */
+static void help(const struct weft_win *win, struct weft_win_words *words,
+                 _Atomic uint32_t *place, uint32_t seen, int32_t read)
+{
+    /* One of all who find it does it. */
+    if (atomic_compare_exchange_strong(place, &seen, note(win->near_number, HELPED))) {
+        atomic_fetch_add(&words->readers, read == 0 ? 1 : 0);
+        atomic_fetch_add(&words->writers, 1);
+        atomic_store(place, OUT);
+        weft_words_changed(words);
+    }
+}
+
 /* Makes the steps of one that has failed, if it is their time. False: they are unknown.
  */
-static bool leave_for(struct weft_win_words *words, _Atomic uint32_t *place)
+static bool leave_for(const struct weft_win *win, struct weft_win_words *words,
+                      _Atomic uint32_t *place)
 {
-    uint32_t seen = atomic_load_explicit(place, memory_order_seq_cst);
-    const int32_t read = turns_since(atomic_load(&words->readers), seen);
+    const uint32_t seen = atomic_load_explicit(place, memory_order_seq_cst);
     const int32_t written = turns_since(atomic_load(&words->writers), seen);
+    /* After `writers`: a writer that leaves adds to this one first. */
+    const int32_t read = turns_since(atomic_load(&words->readers), seen);
+    bool is_time = false;
 
     switch (step_of(seen)) {
     case OUT:
         return true;
-    case WRITING:
-        if (written != 0) {
-            return true; /* later; or it has left */
-        }
+    case WRITING: /* readers behind it may have left already, if it let them in */
+        is_time = written >= 0;
         break;
     case READING:
-        if (read < 0) {
-            return true; /* later */
-        }
+        is_time = read >= 0;
         break;
+    case HELPED: /* that member may have made them before it failed */
+        return !weft_near_has_failed(win, seen >> STEP_BITS) ||
+               atomic_load(place) != seen;
     default:
         return false;
     }
-    /* One of all who find it does it. */
-    if (atomic_compare_exchange_strong(place, &seen, OUT)) {
-        atomic_fetch_add(&words->readers, read == 0 ? 1 : 0);
-        atomic_fetch_add(&words->writers, 1);
-        weft_words_changed(words);
+    if (is_time) {
+        help(win, words, place, seen, read);
     }
     return true;
 }
@@ -82,7 +98,7 @@ static bool is_lost(const struct weft_near_wait *wait)
 
         if (atomic_load_explicit(place, memory_order_relaxed) != OUT &&
             weft_near_has_failed(win, i)) {
-            is_known &= leave_for(wait->words, place);
+            is_known &= leave_for(win, wait->words, place);
         }
     }
     return !is_known;
@@ -133,9 +149,10 @@ void weft_ticket_unlock(struct weft_win *win, const struct weft_near *near,
 
     if (is_exclusive) {
         atomic_fetch_add_explicit(&words->readers, 1, memory_order_seq_cst);
-    } else {
-        atomic_store_explicit(place, LEAVING, memory_order_seq_cst);
     }
+    /* From now on readers behind us may leave before us, so that `writers` does not tell
+     * whether we have. Release: only whoever knows that we have failed looks at it. */
+    atomic_store_explicit(place, LEAVING, memory_order_release);
     atomic_fetch_add_explicit(&words->writers, 1, memory_order_seq_cst);
     atomic_store_explicit(place, OUT, memory_order_seq_cst);
     weft_words_changed(words);

@@ -35,9 +35,14 @@ static int check_sizes(const struct weft_win_ask *ask)
 
 static int raise_made(const struct weft_win_ask *ask, enum weft_rc rc)
 {
-    return rc == WEFT_ERR_UNSUPPORTED && ask->flavor == MPI_WIN_FLAVOR_SHARED
-               ? weft_raise_comm(ask->comm, ask->call, WEFT_E_WIN_SHARED)
-               : weft_raise_rc(ask->comm, rc, ask->call);
+    if (ask->flavor == MPI_WIN_FLAVOR_SHARED && rc == WEFT_ERR_UNSUPPORTED) {
+        return weft_raise_comm(ask->comm, ask->call, WEFT_E_WIN_SHARED);
+    }
+    if (ask->flavor == MPI_WIN_FLAVOR_SHARED && rc == WEFT_ERR_NOMEM) {
+        return weft_raise_comm(ask->comm, ask->call, WEFT_E_WIN_NO_SHARED,
+                               (long long)ask->size);
+    }
+    return weft_raise_rc(ask->comm, rc, ask->call);
 }
 
 /* `ask` has what the user gave but for the communicator and the info. `base` is where the

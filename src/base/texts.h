@@ -280,6 +280,9 @@
 #define WEFT_E_WIN_SHARED                                                                \
     MPI_ERR_RMA_SHARED, "the communicator's ranks are on several nodes",                 \
         "MPI_Comm_split_type with MPI_COMM_TYPE_SHARED makes one for each node"
+#define WEFT_E_WIN_NO_SHARED                                                             \
+    MPI_ERR_NO_MEM, "no memory that ranks can share for the window, %lld bytes here",    \
+        "make it smaller; where memfd_create is refused, mount a larger /dev/shm"
 #define WEFT_E_WIN_FLAVOR MPI_ERR_RMA_FLAVOR, "the window is not one that %s has made", ""
 #define WEFT_E_WIN_ATTACH                                                                \
     MPI_ERR_RMA_ATTACH, "some of these %lld bytes are attached already",                 \

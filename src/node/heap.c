@@ -157,15 +157,17 @@ enum weft_rc weft_heap_take(struct weft_node *node, uint64_t bytes,
                             struct weft_extent *out)
 {
     const uint64_t wanted = whole_pages(bytes);
+    struct weft_extent taken;
 
     assert(bytes > 0);
-    if (wanted < bytes || !begin(node) || !cut_off(node, wanted, out)) {
+    if (wanted < bytes || !begin(node) || !cut_off(node, wanted, &taken)) {
         return WEFT_ERR_NOMEM;
     }
-    if (!reserve(node->job->segment.fd, *out)) {
-        weft_heap_give(node, *out);
+    if (!reserve(node->job->segment.fd, taken)) {
+        weft_heap_give(node, taken);
         return WEFT_ERR_NOMEM;
     }
+    *out = taken;
     return WEFT_OK;
 }
 

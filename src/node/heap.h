@@ -24,7 +24,7 @@ struct weft_extent {
 };
 
 /* Takes at least `bytes` from this process's range. WEFT_ERR_NOMEM: the range is used up,
- * or the node has no memory. */
+ * or the node has no memory; `out` is as it was. */
 WEFT_MUST_CHECK enum weft_rc weft_heap_take(struct weft_node *node, uint64_t bytes,
                                             struct weft_extent *out);
 

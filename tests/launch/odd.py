@@ -41,6 +41,7 @@ def confine(*calls, error="EPERM", rank=None):
 
 
 MEMORY = ("process_vm_readv", "process_vm_writev")
+NO_MEM = 39  # MPI_ERR_NO_MEM
 WINDOWS = "windows inside the host:"
 MAPPED = "mapped memory if MPI allocates it"
 WORD = "accumulates under a lock word of the target"
@@ -278,6 +279,20 @@ def a_segment_in_a_file_finds_a_folder_with_room():
             Running([*none, mpiexec_path(), "-n", 2, "true"]).end(
                 1, [r"cannot make the memory that ranks share: memfd_create is refused, and /tmp: "
                     "Read-only file system: allow memfd_create, or mount a larger /dev/shm"])
+
+
+@case("folders")
+def windows_fit_or_are_refused_where_shm_is_full():
+    """Without memfd_create the segment is a file there, and a missing page would be SIGBUS."""
+    if not is_root():
+        return
+    small = [*mounts("mount -t tmpfs -o size=64m none /dev/shm"), *confine("memfd_create"),
+             mpiexec_path(), "-n", 3, program("full"), 100 << 20]
+    Running(small).end(0)
+    Running([*small, "fatal"]).end(
+        NO_MEM, [r"MPI_Win_allocate_shared on MPI_COMM_WORLD: MPI_ERR_NO_MEM: no memory that ranks can "
+                 r"share for the window, \d+ bytes here: make it smaller; where memfd_create is "
+                 "refused, mount a larger /dev/shm$"])
 
 
 READ_ONLY = ("mount --bind / /", "mount -o remount,bind,ro /",

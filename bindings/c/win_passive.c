@@ -164,7 +164,7 @@ static __attribute__((noinline)) int flush_slowly(int rank, MPI_Win win)
 int PMPI_Win_flush(int rank, MPI_Win win)
 {
     if (is_fence_enough(rank, win)) {
-        atomic_thread_fence(memory_order_seq_cst);
+        weft_fast_fence();
         return MPI_SUCCESS;
     }
     return flush_slowly(rank, win);
@@ -189,7 +189,7 @@ static __attribute__((noinline)) int flush_local_slowly(int rank, MPI_Win win)
 int PMPI_Win_flush_local(int rank, MPI_Win win)
 {
     if (is_fence_enough(rank, win)) {
-        atomic_thread_fence(memory_order_seq_cst);
+        weft_fast_fence();
         return MPI_SUCCESS;
     }
     return flush_local_slowly(rank, win);

@@ -136,6 +136,18 @@ static inline bool weft_fast_may_flush(const struct weft_win *win, int rank)
            weft_fast_is_job_whole();
 }
 
+/* What was stored before is there for all, and what is loaded later is not older. GCC's
+ * own fence changes the word at the stack pointer. In a function that has no frame that
+ * is the return address, and the return waits for it. */
+static inline void weft_fast_fence(void)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("lock orl $0, -8(%%rsp)" : : : "memory", "cc");
+#else
+    atomic_thread_fence(memory_order_seq_cst);
+#endif
+}
+
 /* An accumulate of at most WEFT_UPDATE_BYTES; what was there before goes to `old`, unless
  * that is NULL. The operation is defined for the type. */
 static inline void weft_fast_update(struct weft_win *win, const struct weft_near *near,

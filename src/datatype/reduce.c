@@ -45,12 +45,24 @@ typedef float _Complex ELEMENT complex8;
 typedef double _Complex ELEMENT complex16;
 typedef long double _Complex ELEMENT complex32;
 
+/* Does the processor have vectors of 32 bytes? A load and a test: libgcc has asked it. */
+#if defined(__x86_64__)
+#define IS_WIDE __builtin_cpu_supports("avx2")
+#define WIDE    __attribute__((target("avx2")))
+#else
+#define IS_WIDE false
+#define WIDE
+#endif
+
 /*
  * The inner loop of fixed length is there for the compiler: at -O2 GCC 12 vectorises no
- * loop of unknown length. It takes the sum of 1000 ints from 940 to 190 ns.
+ * loop of unknown length. It takes the sum of 1000 ints from 940 to 190 ns. The same
+ * loop is there for vectors of 32 bytes. It adds and multiplies in the same order, and
+ * joins no product with a sum, so results do not depend on the processor.
  */
 #define LOOP(op, type, result)                                                           \
-    static void op##_##type(const void *restrict in, void *restrict inout, size_t count) \
+    static inline __attribute__((always_inline)) void op##_each_##type(                  \
+        const void *restrict in, void *restrict inout, size_t count)                     \
     {                                                                                    \
         const type *restrict a = in;                                                     \
         type *restrict b = inout;                                                        \
@@ -68,6 +80,21 @@ typedef long double _Complex ELEMENT complex32;
             const type y = b[i];                                                         \
                                                                                          \
             b[i] = (result);                                                             \
+        }                                                                                \
+    }                                                                                    \
+                                                                                         \
+    WIDE static void op##_wide_##type(const void *restrict in, void *restrict inout,     \
+                                      size_t count)                                      \
+    {                                                                                    \
+        op##_each_##type(in, inout, count);                                              \
+    }                                                                                    \
+                                                                                         \
+    static void op##_##type(const void *restrict in, void *restrict inout, size_t count) \
+    {                                                                                    \
+        if (count >= BLOCK && IS_WIDE) {                                                 \
+            op##_wide_##type(in, inout, count);                                          \
+        } else {                                                                         \
+            op##_each_##type(in, inout, count);                                          \
         }                                                                                \
     }
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum {
-    SMALL = 256, /* bytes of a put that is combined */
-    AT_ONCE = 2, /* small puts of an epoch that go by themselves */
+    SMALL = 512, /* bytes of a put that is combined */
+    AT_ONCE = 1, /* small puts of an epoch that go by themselves */
 };
 
 struct weft_combined {
@@ -95,6 +95,13 @@ void weft_combine_open(void)
 
 /* ---- in ---- */
 
+/* Of a packet with so many runs. */
+static size_t bytes_of(size_t runs, uint64_t data)
+{
+    return sizeof(struct weft_pkt_rma) + runs * sizeof(struct weft_rma_run) +
+           (size_t)data;
+}
+
 /* A member whose memory nobody but itself knows (a dynamic window) may refuse an
  * operation, and with it would refuse the packet. */
 static bool may_combine(const struct weft_win *win, const struct weft_target *target,
@@ -104,15 +111,14 @@ static bool may_combine(const struct weft_win *win, const struct weft_target *ta
 
     return call->kind == WEFT_RMA_PUT && call->bytes <= SMALL && call->bytes > 0 &&
            win->flavor != MPI_WIN_FLAVOR_DYNAMIC && !peer->is_failed &&
-           peer->path != NULL && !peer->path->packets->is_node_local;
+           peer->path != NULL && !peer->path->packets->is_node_local &&
+           bytes_of(1, call->bytes) <= weft_rma_packet_max(peer);
 }
 
 static bool has_room(const struct weft_combined *c, uint64_t bytes)
 {
-    return c->runs.n < WEFT_RUNS_MAX && sizeof(struct weft_pkt_rma) +
-                                                (c->runs.n + 1) * sizeof(c->runs.at[0]) +
-                                                c->runs.bytes + bytes <=
-                                            c->max;
+    return c->runs.n < WEFT_RUNS_MAX &&
+           bytes_of(c->runs.n + 1, c->runs.bytes + bytes) <= c->max;
 }
 
 static struct weft_combined *begin(struct weft_win *win, struct weft_target *target)

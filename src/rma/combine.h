@@ -1,8 +1,8 @@
 /*
  * combine.h - small puts to one member over a network, combined in one packet.
  *
- * The first puts of an epoch go at once, each by itself. Those behind them are copied
- * into a packet of the target, and are complete here by that. The packet goes out
+ * The first put of an epoch goes at once, by itself. Those behind it are copied into a
+ * packet of the target, and are complete here by that. The packet goes out
  *
  *   when it is full;
  *   before any other operation on the target, so that the order stays;
@@ -47,7 +47,7 @@ static inline bool weft_combine_is_any(const struct weft_win *win)
     return atomic_load_explicit(&win->combined, memory_order_relaxed) != 0;
 }
 
-/* Sends the target's packet if there is one. The next puts go at once again. */
+/* Sends the target's packet if there is one. The next put goes at once again. */
 void weft_combine_send(struct weft_target *target);
 
 /* Drops what was for members that have failed, or for any member of a window. */

@@ -9,7 +9,7 @@
 #include "bytes.h"
 #include "rma.h"
 
-enum { LARGE = 3 * 1000 * 1000, MANY = 2000, EACH = 512 }; /* too large to be combined */
+enum { LARGE = 3 * 1000 * 1000, MANY = 2000, EACH = 1024 }; /* too large to be combined */
 
 static bool is_direct;
 static int rank;
@@ -295,7 +295,7 @@ static void small_puts_share_packets(void)
 /* Puts of every length from 1 byte on, to places that are not aligned. */
 static void lengths_are_mixed(void)
 {
-    enum { LONGEST = 300, BYTES = LONGEST * (LONGEST + 1) / 2 };
+    enum { LONGEST = 600, BYTES = LONGEST * (LONGEST + 1) / 2 };
     struct window w = make_window(ALLOCATED, BYTES, 1);
     const int next = (rank + 1) % size;
     char *buffer = malloc(BYTES);

@@ -73,7 +73,7 @@ static void a_small_put_that_finds_no_room_is_copied(void **state)
 
 /* ---- small puts in one packet ---- */
 
-enum { AT_ONCE = 2 }; /* puts of an epoch that go by themselves */
+enum { AT_ONCE = 1 }; /* puts of an epoch that go by themselves */
 
 /* The peer is reached over a network. */
 static void put_far_away(void)
@@ -248,16 +248,15 @@ static void what_finds_no_room_stays_in_order(void **state)
     fake.refuse_ordered = FAKE_ENDLESS;
     accumulate_word(8);
     put_word(8, 3);
-    put_word(8, 3);
     put_word(8, 4); /* combined */
     weft_progress();
     assert_int_equal(fake.sent_count, 0);
     fake.refuse_ordered = 0;
     weft_progress();
-    assert_int_equal(fake.sent_count, 5);
+    assert_int_equal(fake.sent_count, 4);
     assert_int_equal(head_of(0).kind, WEFT_RMA_PUT);
     assert_int_equal(head_of(1).kind, WEFT_RMA_ACCUMULATE);
-    assert_int_equal(fake.sent[4]->data[fake.sent[4]->len - 1], 4);
+    assert_int_equal(fake.sent[3]->data[fake.sent[3]->len - 1], 4);
 }
 
 static void a_place_outside_is_not_combined(void **state)
@@ -276,7 +275,7 @@ static void a_place_outside_is_not_combined(void **state)
 
 static void the_short_way_takes_what_fits(void **state)
 {
-    uint8_t bytes[512] = {5};
+    uint8_t bytes[1000] = {5};
 
     (void)state;
     put_first_words();
@@ -313,6 +312,25 @@ static void what_was_for_a_failed_peer_is_dropped(void **state)
     assert_false(weft_combine_is_any(win));
     weft_progress();
     assert_int_equal(fake.sent_count, 0);
+}
+
+/* A path whose packets are short: what does not fit into an empty one goes by itself. */
+static void a_short_packet_takes_what_fits(void **state)
+{
+    uint8_t bytes[500] = {5};
+
+    (void)state;
+    fake.packet_max = 512;
+    put_first_words();
+    put_word(0, 1);
+    end_request(start_put(bytes, sizeof(bytes)), WEFT_OK);
+    weft_progress();
+    for (size_t i = 0; i < fake.sent_count; i++) {
+        assert_true(fake.sent[i]->len <= 512);
+    }
+    assert_int_equal(fake.sent_count, 3);
+    assert_int_equal(head_of(0).data, 8);
+    assert_int_equal(head_of(1).data + head_of(2).data, sizeof(bytes));
 }
 
 /* ---- packets that no rank sends ---- */
@@ -371,6 +389,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_place_outside_is_not_combined, open_window,
                                         close_window),
         cmocka_unit_test_setup_teardown(the_short_way_takes_what_fits, open_window,
+                                        close_window),
+        cmocka_unit_test_setup_teardown(a_short_packet_takes_what_fits, open_window,
                                         close_window),
         cmocka_unit_test_setup_teardown(what_was_for_a_failed_peer_is_dropped,
                                         open_window, close_window),

@@ -8,9 +8,9 @@
 #include "check/rc.h"
 #include "check/win.h"
 #include "engine/lock.h"
+#include "rma/attach.h"
 #include "rma/make.h"
 #include "rma/near.h"
-#include "rma/regions.h"
 
 #include <limits.h>
 

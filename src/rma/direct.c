@@ -60,7 +60,7 @@ static enum weft_rc move(const struct weft_near *near, const struct weft_data *t
 static enum weft_rc load(const struct weft_near *near, const struct weft_data *there,
                          uint64_t offset, void *to, size_t bytes)
 {
-    if (near->memory == NULL) {
+    if (!near->is_mapped) {
         return move(near, there, offset, to, bytes, false);
     }
     weft_data_gather(there, offset, to, bytes);
@@ -70,7 +70,7 @@ static enum weft_rc load(const struct weft_near *near, const struct weft_data *t
 static enum weft_rc store(const struct weft_near *near, const struct weft_data *there,
                           uint64_t offset, const void *from, size_t bytes)
 {
-    if (near->memory == NULL) {
+    if (!near->is_mapped) {
         return move(near, there, offset, (void *)(uintptr_t)from, bytes, true);
     }
     weft_data_scatter(there, offset, from, bytes);
@@ -88,7 +88,7 @@ static enum weft_rc put(const struct weft_near *near, const struct weft_data *th
     if (call->origin.type == NULL) {
         return store(near, there, 0, call->origin.buffer, call->bytes);
     }
-    if (near->memory != NULL && there->type == NULL) {
+    if (near->is_mapped && there->type == NULL) {
         weft_data_gather(&call->origin, 0, weft_data_at(there, 0), call->bytes);
         return WEFT_OK;
     }
@@ -111,7 +111,7 @@ static enum weft_rc get(const struct weft_near *near, const struct weft_data *th
     if (call->result.type == NULL) {
         return load(near, there, 0, weft_data_at(&call->result, 0), call->bytes);
     }
-    if (near->memory != NULL && there->type == NULL) {
+    if (near->is_mapped && there->type == NULL) {
         weft_data_scatter(&call->result, 0, weft_data_at(there, 0), call->bytes);
         return WEFT_OK;
     }
@@ -167,7 +167,7 @@ static enum weft_rc update_some(const struct weft_near *near,
 static bool is_plain(const struct weft_near *near, const struct weft_data *there,
                      const struct weft_rma_call *call)
 {
-    return near->memory != NULL && there->type == NULL && call->op != MPI_NO_OP &&
+    return near->is_mapped && there->type == NULL && call->op != MPI_NO_OP &&
            call->kind != WEFT_RMA_SWAP && call->origin.type == NULL;
 }
 
@@ -203,7 +203,7 @@ static enum weft_rc run(struct weft_win *win, const struct weft_near *near,
                         const struct weft_rma_call *call)
 {
     const uintptr_t base =
-        near->memory != NULL ? (uintptr_t)near->memory : (uintptr_t)near->base;
+        near->is_mapped ? (uintptr_t)near->memory : (uintptr_t)near->base;
     const struct weft_data there = weft_data_of(
         (void *)(base + (uintptr_t)call->where.at), (MPI_Count)call->where.count,
         call->where.type, call->where.count * call->where.type->size);

@@ -125,7 +125,8 @@ static inline bool weft_fast_is_job_whole(void)
 }
 
 /* Is there nothing to be waited for, because all operations on this member went straight
- * to its memory in a passive epoch? */
+ * to its memory in a passive epoch? Those of a dynamic window may have been refused: its
+ * members have no size. */
 static inline bool weft_fast_may_flush(const struct weft_win *win, int rank)
 {
     const struct weft_near *near = weft_near_find(win, rank);

@@ -4,10 +4,9 @@
 #include "comm/make.h"
 #include "datatype/datatype.h"
 #include "engine/engine.h"
+#include "rma/attach.h"
 #include "rma/combine.h"
 #include "rma/far.h"
-#include "rma/near.h"
-#include "rma/regions.h"
 
 #include <stdlib.h>
 
@@ -204,6 +203,7 @@ static void give(struct weft_win *win)
 
     weft_lock();
     weft_win_unregister(win);
+    weft_attached_close(win);
     weft_near_close(win);
     weft_far_close(win);
     weft_combine_close(win);
@@ -275,7 +275,7 @@ void weft_win_free(struct weft_win *win, bool is_left_by_all)
         return;
     }
     weft_lock();
-    weft_regions_close(win);
+    weft_region_detach_all(win);
     win->is_made = false;
     win->base = NULL;
     win->size = 0;

@@ -152,16 +152,28 @@ enum weft_rc weft_near_open(struct weft_win *win, const char *call)
     return WEFT_OK;
 }
 
+/* What weft_heap_map() has mapped is neither our own memory nor that of a shared window.
+ */
+static void close_one(const struct weft_win *win, struct weft_near *near)
+{
+    const struct weft_extent extent = win->parts[near->rank].memory;
+
+    assert(near->seen == NULL);
+    if (near->memory != NULL && near->rank != win->comm->rank && extent.bytes > 0) {
+        weft_heap_unmap(near->memory, extent);
+    }
+    free(near);
+}
+
 void weft_near_close(struct weft_win *win)
 {
     weft_assert_locked();
     for (uint32_t r = 0; r < win->near_count; r++) {
         struct weft_near *near = weft_near_find(win, (int)r);
 
-        if (near != NULL && near->extent.bytes > 0) {
-            weft_heap_unmap(near->memory, near->extent);
+        if (near != NULL) {
+            close_one(win, near);
         }
-        free(near);
     }
     if (win->board != NULL) {
         weft_heap_unmap(win->board, win->parts[first_near(win->comm)].board);
@@ -180,32 +192,37 @@ void weft_near_close(struct weft_win *win)
 
 /* ---- one member ---- */
 
+/* The path by which a member's memory is copied, or NULL. */
+static struct weft_path *path_to(const struct weft_win *win, int rank)
+{
+    struct weft_peer *peer;
+
+    return weft_p2p_reach(weft_comm_process(win->comm, rank), &peer) == WEFT_OK &&
+                   peer->path != NULL && peer->path->packets->is_node_local &&
+                   weft_path_memory(peer->path) != NULL
+               ? peer->path
+               : NULL;
+}
+
 /* How its memory is reached, or not at all. */
 static void find_memory(struct weft_win *win, struct weft_near *near)
 {
     const struct weft_win_part *part = &win->parts[near->rank];
-    struct weft_peer *peer;
 
-    if (win->flavor == MPI_WIN_FLAVOR_DYNAMIC) {
-        return; /* only the member knows what is attached */
-    }
     if (near->rank == win->comm->rank) {
         near->memory = win->base;
     } else if (win->flavor == MPI_WIN_FLAVOR_SHARED) {
         near->memory = (char *)(uintptr_t)part->base;
     } else if (part->memory.bytes > 0) {
         near->memory = weft_heap_map(&weft_engine.node, part->memory);
-        near->extent = near->memory != NULL ? part->memory : near->extent;
     }
-    if (near->memory != NULL) {
+    near->is_mapped = near->memory != NULL || near->rank == win->comm->rank;
+    if (near->is_mapped) {
         near->size = part->size;
-    } else if (weft_p2p_reach(weft_comm_process(win->comm, near->rank), &peer) ==
-                   WEFT_OK &&
-               peer->path != NULL && peer->path->packets->is_node_local &&
-               weft_path_memory(peer->path) != NULL) {
-        near->path = peer->path;
-        near->size = part->size;
+        return;
     }
+    near->path = path_to(win, near->rank);
+    near->size = near->path != NULL ? part->size : 0;
 }
 
 struct weft_near *weft_near_meet(struct weft_win *win, int rank)
@@ -262,7 +279,8 @@ void weft_near_set_access(struct weft_near *near, enum weft_near_access which, b
 
     weft_assert_locked();
     access &= ~(uint32_t)WEFT_NEAR_SETTLED;
-    if ((access & WEFT_NEAR_LOCKED) != 0 && weft_near_is_reached(near)) {
+    /* On a dynamic window, whose size is 0 here, messages may be under way. */
+    if ((access & WEFT_NEAR_LOCKED) != 0 && near->size > 0) {
         access |= WEFT_NEAR_SETTLED;
     }
     atomic_store_explicit(&near->access, access, memory_order_relaxed);

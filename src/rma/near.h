@@ -9,11 +9,13 @@
  *
  * Memory that the library has allocated is an extent of its owner and is mapped here when
  * it is used for the first time. Memory of the user is read and written by single copy,
- * if the kernel allows it. Where neither works, operations go by messages.
+ * if the kernel allows it. Where neither works, operations go by messages. In a dynamic
+ * window displacements are addresses: base and size are 0, and attach.h tells what is
+ * attached.
  *
  * Threads. What is found here is made once, with the lock, and does not change, but for
- * `access` and what follows from it (weft_near_set_access()); so it is read without the
- * lock.
+ * `access`, what follows from it (weft_near_set_access()), and `seen`; so it is read
+ * without the lock. `seen` needs it.
  */
 #ifndef WEFT_RMA_NEAR_H
 #define WEFT_RMA_NEAR_H
@@ -28,8 +30,9 @@ enum weft_near_access {
 };
 
 struct weft_near {
-    char *memory;  /* the member's, in our address space; NULL: not mapped */
-    uint64_t size; /* of it, mapped or not; 0: it is not reached */
+    char *memory; /* the member's, in our address space; NULL: not mapped, or address 0 */
+    uint64_t
+        size; /* of it, mapped or not; 0: it is not reached, or the window is dynamic */
     uint64_t unit;
     _Atomic uint64_t room;   /* `size` while it is mapped and `access` is not 0, else 0 */
     _Atomic uint32_t access; /* enum weft_near_access: epochs that are open */
@@ -38,8 +41,9 @@ struct weft_near {
     struct weft_path
         *path;     /* by which its memory is copied, if it is not mapped; or NULL */
     uint64_t base; /* of its memory, in its address space */
-    struct weft_extent extent; /* that is mapped */
+    struct weft_seen *seen; /* what it has attached (attach.c), or NULL */
     int rank;
+    bool is_mapped; /* loads and stores reach its memory */
 };
 
 /* When a window is made, by all members, without the lock: takes the board, before the
@@ -84,7 +88,7 @@ void weft_near_set_access(struct weft_near *near, enum weft_near_access which,
 /* Can operations go straight to its memory? */
 static inline bool weft_near_is_reached(const struct weft_near *near)
 {
-    return near->memory != NULL || near->path != NULL;
+    return near->is_mapped || near->path != NULL;
 }
 
 /* Has the member with this number failed? Without or with the lock. */

@@ -2,6 +2,7 @@
 
 #include "engine/engine.h"
 #include "p2p/p2p.h"
+#include "rma/attach.h"
 #include "rma/combine.h"
 #include "rma/direct.h"
 #include "rma/far.h"
@@ -400,10 +401,19 @@ static enum weft_rc send_with(struct weft_win *win, struct weft_target *target,
     return rc;
 }
 
+/* Nothing was done: whoever ends the epoch or flushes is told. */
+static enum weft_rc refuse(struct weft_win *win, struct weft_target *target,
+                           const struct weft_rma_call *call)
+{
+    target->refused += call->bytes;
+    win->has_messages = true;
+    return WEFT_OK;
+}
+
 static enum weft_rc start(struct weft_win *win, const struct weft_rma_call *call,
                           struct weft_request **request)
 {
-    const struct weft_near *near;
+    struct weft_near *near;
     struct weft_target *target;
     enum weft_rc rc = weft_win_target(win, call->target, &target);
 
@@ -417,13 +427,19 @@ static enum weft_rc start(struct weft_win *win, const struct weft_rma_call *call
         win->epoch.is_used = true;
     }
     near = weft_near_meet(win, call->target);
-    if (near != NULL && weft_near_is_reached(near)) {
-        return run_directly(win, near, call);
+    if (near == NULL || !weft_near_is_reached(near)) {
+        return weft_combine_take(win, target, call)
+                   ? WEFT_OK
+                   : send_with(win, target, call, request);
     }
-    if (weft_combine_take(win, target, call)) {
-        return WEFT_OK;
+    rc = weft_attached_check(win, near, call);
+    if (rc == WEFT_AGAIN) {
+        return send_with(win, target, call, request);
     }
-    return send_with(win, target, call, request);
+    if (rc == WEFT_ERR_ARGUMENT) {
+        return refuse(win, target, call);
+    }
+    return rc == WEFT_OK ? run_directly(win, near, call) : rc;
 }
 
 enum weft_rc weft_rma_start(struct weft_win *win, const struct weft_rma_call *call,

@@ -2,79 +2,130 @@
 
 #include "rma/runs.h"
 
+#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
-struct weft_region {
-    struct weft_region *next;
-    uint64_t base;
-    uint64_t bytes;
-};
+enum { FIRST_ROOM = 8 };
 
-static bool overlaps(const struct weft_region *region, uint64_t base, uint64_t bytes)
+/* How many regions begin at this address or below. */
+static size_t count_up_to(const struct weft_regions *list, uint64_t base)
 {
-    return bytes > 0 && region->bytes > 0 && base < region->base + region->bytes &&
-           region->base < base + bytes;
-}
+    size_t low = 0;
+    size_t high = list->count;
 
-enum weft_rc weft_region_attach(struct weft_win *win, void *base, uint64_t bytes)
-{
-    const uint64_t at = (uint64_t)(uintptr_t)base;
-    struct weft_region *fresh;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
 
-    weft_assert_locked();
-    for (const struct weft_region *r = win->regions; r != NULL; r = r->next) {
-        if (overlaps(r, at, bytes)) {
-            return WEFT_ERR_ARGUMENT;
+        if (list->at[middle].base <= base) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
     }
-    fresh = malloc(sizeof(*fresh));
+    return low;
+}
+
+/* The region that has the byte at this address, or NULL. Only the last one that is not
+ * empty and begins there or below can have it. */
+static const struct weft_region *find(const struct weft_regions *list, uint64_t address)
+{
+    size_t n = count_up_to(list, address);
+
+    while (n > 0 && list->at[n - 1].bytes == 0) {
+        n--;
+    }
+    return n > 0 && address - list->at[n - 1].base < list->at[n - 1].bytes
+               ? &list->at[n - 1]
+               : NULL;
+}
+
+/* ---- changes ---- */
+
+static bool overlaps(const struct weft_regions *list, uint64_t base, uint64_t bytes)
+{
+    size_t behind = count_up_to(list, base);
+
+    if (bytes == 0) {
+        return false;
+    }
+    while (behind < list->count && list->at[behind].bytes == 0) {
+        behind++;
+    }
+    return find(list, base) != NULL ||
+           (behind < list->count && list->at[behind].base - base < bytes);
+}
+
+bool weft_regions_reserve(struct weft_regions *list, size_t count)
+{
+    size_t room = list->room > 0 ? list->room : FIRST_ROOM;
+    struct weft_region *fresh;
+
+    if (count <= list->room) {
+        return true;
+    }
+    while (room < count) {
+        room *= 2;
+    }
+    fresh = realloc(list->at, room * sizeof(*fresh));
     if (fresh == NULL) {
+        return false;
+    }
+    list->at = fresh;
+    list->room = room;
+    return true;
+}
+
+enum weft_rc weft_regions_add(struct weft_regions *list, uint64_t base, uint64_t bytes,
+                              size_t *place)
+{
+    const size_t at = count_up_to(list, base);
+
+    if (overlaps(list, base, bytes)) {
+        return WEFT_ERR_ARGUMENT;
+    }
+    if (!weft_regions_reserve(list, list->count + 1)) {
         return WEFT_ERR_NOMEM;
     }
-    *fresh = (struct weft_region){win->regions, at, bytes};
-    win->regions = fresh;
+    memmove(&list->at[at + 1], &list->at[at], (list->count - at) * sizeof(list->at[0]));
+    list->at[at] = (struct weft_region){base, bytes};
+    list->count++;
+    *place = at;
     return WEFT_OK;
 }
 
-bool weft_region_detach(struct weft_win *win, const void *base)
+bool weft_regions_remove(struct weft_regions *list, uint64_t base, size_t *place)
 {
-    weft_assert_locked();
-    for (struct weft_region **at = &win->regions; *at != NULL; at = &(*at)->next) {
-        struct weft_region *region = *at;
+    const size_t n = count_up_to(list, base);
 
-        if (region->base == (uint64_t)(uintptr_t)base) {
-            *at = region->next;
-            free(region);
-            return true;
-        }
+    if (n == 0 || list->at[n - 1].base != base) {
+        return false;
     }
-    return false;
+    memmove(&list->at[n - 1], &list->at[n], (list->count - n) * sizeof(list->at[0]));
+    list->count--;
+    *place = n - 1;
+    return true;
 }
 
-/* Are the bytes from `low` to `high`, counted from `at`, in the block? */
-static bool is_within(uint64_t at, int64_t low, int64_t high, uint64_t base,
-                      uint64_t bytes)
+void weft_regions_close(struct weft_regions *list)
 {
-    const uint64_t from = at + (uint64_t)low - base;
-    const uint64_t length = (uint64_t)high - (uint64_t)low;
-
-    return from <= bytes && length <= bytes - from;
+    free(list->at);
+    *list = (struct weft_regions){0};
 }
 
-/* Is all of a block attached? It may reach from one region into its neighbour. */
-static bool is_attached(const struct weft_win *win, uint64_t at, uint64_t bytes)
+/* ---- runs ---- */
+
+/* Is all of a block there? It may reach from one region into its neighbour. */
+static bool holds_block(const struct weft_regions *list, uint64_t at, uint64_t bytes)
 {
     while (bytes > 0) {
-        const struct weft_region *r = win->regions;
+        const struct weft_region *region = find(list, at);
         uint64_t some;
 
-        while (r != NULL && at - r->base >= r->bytes) {
-            r = r->next;
-        }
-        if (r == NULL) {
+        if (region == NULL) {
             return false;
         }
-        some = r->bytes - (at - r->base);
+        some = region->bytes - (at - region->base);
         some = some < bytes ? some : bytes;
         at += some;
         bytes -= some;
@@ -82,42 +133,22 @@ static bool is_attached(const struct weft_win *win, uint64_t at, uint64_t bytes)
     return true;
 }
 
-/* The whole span in one region is the common case. */
-static bool is_run_attached(const struct weft_win *win, const struct weft_rma_run *run,
-                            int64_t low, int64_t high)
-{
-    for (const struct weft_region *r = win->regions; r != NULL; r = r->next) {
-        if (is_within(run->at, low, high, r->base, r->bytes)) {
-            return true;
-        }
-    }
-    for (uint32_t k = 0; k < run->count; k++) {
-        if (!is_attached(win, run->at + (uint64_t)run->stride * k, run->length)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-void *weft_region_find(const struct weft_win *win, const struct weft_rma_run *run)
+bool weft_regions_hold(const struct weft_regions *list, const struct weft_rma_run *run)
 {
     int64_t low;
     int64_t high;
 
     if (!weft_rma_run_span(run, &low, &high)) {
-        return NULL;
+        return false;
     }
-    if (win->flavor != MPI_WIN_FLAVOR_DYNAMIC) {
-        return is_within(run->at, low, high, 0, (uint64_t)win->size)
-                   ? (char *)win->base + run->at
-                   : NULL;
+    /* All of the span is the common case. */
+    if (holds_block(list, run->at + (uint64_t)low, (uint64_t)high - (uint64_t)low)) {
+        return true;
     }
-    return is_run_attached(win, run, low, high) ? (void *)(uintptr_t)run->at : NULL;
-}
-
-void weft_regions_close(struct weft_win *win)
-{
-    while (win->regions != NULL) {
-        (void)weft_region_detach(win, (const void *)(uintptr_t)win->regions->base);
+    for (uint32_t k = 0; k < run->count; k++) {
+        if (!holds_block(list, run->at + (uint64_t)run->stride * k, run->length)) {
+            return false;
+        }
     }
+    return true;
 }

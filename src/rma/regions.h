@@ -1,24 +1,47 @@
 /*
- * regions.h - the memory of a window: one block, or what is attached to a dynamic one.
- * Needs the lock.
+ * regions.h - a list of regions of memory, in the order of their addresses. Regions do
+ * not overlap, but for those of 0 bytes, which may be anywhere.
+ *
+ * The list is its owner's, who keeps others away from it. Nothing here locks.
  */
 #ifndef WEFT_RMA_REGIONS_H
 #define WEFT_RMA_REGIONS_H
 
-#include "rma/win.h"
+#include "base/rc.h"
+#include "rma/packets.h"
 
-/* Attaches memory. WEFT_ERR_ARGUMENT: some of it is attached. */
-WEFT_MUST_CHECK enum weft_rc weft_region_attach(struct weft_win *win, void *base,
-                                                uint64_t bytes);
+#include <stdbool.h>
+#include <stddef.h>
 
-/* False: nothing was attached at this address. */
-bool weft_region_detach(struct weft_win *win, const void *base);
+struct weft_region {
+    uint64_t base;
+    uint64_t bytes;
+};
 
-/* Where a run of a packet begins in this process's memory; NULL: some of it is not in
- * the window. In a dynamic window each block of the run must be attached, be it in one
- * region or in several that touch. */
-void *weft_region_find(const struct weft_win *win, const struct weft_rma_run *run);
+/* Zero is an empty list. */
+struct weft_regions {
+    struct weft_region *at;
+    size_t count;
+    size_t room;
+};
 
-void weft_regions_close(struct weft_win *win);
+/* Adds a region; *place becomes its number. WEFT_ERR_ARGUMENT: it overlaps one that is
+ * there; WEFT_ERR_NOMEM. */
+WEFT_MUST_CHECK enum weft_rc weft_regions_add(struct weft_regions *list, uint64_t base,
+                                              uint64_t bytes, size_t *place);
+
+/* Removes the region that was the last to be added at this address; *place becomes the
+ * number that it had. False: there is none. */
+bool weft_regions_remove(struct weft_regions *list, uint64_t base, size_t *place);
+
+/* Makes room for so many regions. False: there is no memory. */
+WEFT_MUST_CHECK bool weft_regions_reserve(struct weft_regions *list, size_t count);
+
+/* Is each block of the run, which is counted from address 0, in the list, be it in one
+ * region or in several that touch? */
+bool weft_regions_hold(const struct weft_regions *list, const struct weft_rma_run *run);
+
+/* Frees what the list has, and leaves it empty. */
+void weft_regions_close(struct weft_regions *list);
 
 #endif

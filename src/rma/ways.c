@@ -19,7 +19,7 @@ static void look_near(const struct weft_win *win, int rank, struct found *found)
 {
     const struct weft_near *near = weft_near_find(win, rank);
 
-    if (win->near_count == 0 || win->flavor == MPI_WIN_FLAVOR_DYNAMIC) {
+    if (win->near_count == 0) {
         found->is_by_node_messages = true;
     } else if (near == NULL) {
         found->is_mapped |=

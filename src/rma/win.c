@@ -1,7 +1,6 @@
 #include "rma/win.h"
 
 #include "p2p/p2p.h"
-#include "rma/regions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,10 +99,10 @@ void weft_win_give(struct weft_win *win)
 {
     weft_assert_locked();
     assert(win->waits == NULL && win->started == NULL && win->posted == NULL);
+    assert(win->attached == NULL);
     give_place(win);
     weft_table_close(&win->targets);
     weft_lock_queue_close(&win->locks);
-    weft_regions_close(win);
     weft_errhandler_release(win->errhandler);
     free(win->parts);
     free(win->name);

@@ -7,7 +7,8 @@
  *
  *   open.c       the room opens
  *   make.c       creation and end; needs all members
- *   regions.c    the memory of a dynamic window
+ *   attach.c     the memory of a dynamic window; regions.c is a list of it, and shown.c
+ *                how others on this node read that
  *   epoch.c      which call may come after which
  *   operation.c  operations, at their origin
  *   combine.c    small puts, several in a packet
@@ -97,8 +98,8 @@ struct weft_target {
     bool is_posted;    /* of the start: it has posted, or nobody asks */
 };
 
+struct weft_attached; /* attach.c */
 struct weft_combined; /* combine.c */
-struct weft_region;   /* regions.c */
 struct weft_near;     /* near.h */
 struct weft_win_words;
 struct weft_rma_wait;
@@ -124,8 +125,8 @@ struct weft_win {
     struct weft_group *started; /* of the start, or NULL */
     struct weft_group *posted;  /* of the post, or NULL */
     struct weft_table targets;
-    struct weft_lock_queue locks; /* of our own memory */
-    struct weft_region *regions;
+    struct weft_lock_queue locks;   /* of our own memory */
+    struct weft_attached *attached; /* to our part of a dynamic window; or NULL */
     struct weft_rma_wait *waits;
     _Atomic int combined; /* packets of combine.c for its members */
     bool is_made;         /* by all members, and not freed here: parts are known */

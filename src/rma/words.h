@@ -1,8 +1,9 @@
 /*
  * words.h - what the members of a window on one node share about each of them: the lock
- * of its memory, who accumulates into it, and the flags of epochs. The words lie in an
- * extent of the segment's heap (near.h) and are zero at first. A member is named here by
- * its number: how many members on its node have a lower rank.
+ * of its memory, who accumulates into it, what it has attached (shown.h), and the flags
+ * of epochs. The words lie in an extent of the segment's heap (near.h) and are zero at
+ * first. A member is named here by its number: how many members on its node have a lower
+ * rank.
  *
  * The lock is a queue of tickets (ticket.c). Whoever asks takes the next ticket, one
  * fetch-and-add, so nobody starves. A reader goes when `readers` is its ticket, a writer
@@ -29,6 +30,7 @@
 #define WEFT_RMA_WORDS_H
 
 #include "base/rc.h"
+#include "rma/shown.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -46,10 +48,11 @@ struct weft_win_words {
     _Atomic uint32_t bell;
     _Atomic uint32_t sleepers; /* on the bell (base/wait.h) */
     _Alignas(WEFT_WORDS_ALIGNMENT) _Atomic uint32_t updater; /* number + 1, or 0 */
-    _Alignas(WEFT_WORDS_ALIGNMENT) _Atomic uint32_t bits[];  /* posts, then involved */
+    struct weft_shown shown; /* what is attached to a dynamic window */
+    _Alignas(WEFT_WORDS_ALIGNMENT) _Atomic uint32_t bits[]; /* posts, then involved */
 };
 _Static_assert(sizeof(struct weft_win_words) == 2 * WEFT_WORDS_ALIGNMENT,
-               "a line for the lock, one for updates");
+               "a line for the lock, one for updates and what is attached");
 
 /* Words for the bits of so many members. */
 static inline size_t weft_words_length(uint32_t members)

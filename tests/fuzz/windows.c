@@ -12,7 +12,7 @@
 
 #include "rma_fixture.h"
 
-#include "rma/regions.h"
+#include "rma/attach.h"
 
 enum { BYTES = 6000, REGIONS = 3, OTHER_CONTEXT = 64, PEER = 1 };
 

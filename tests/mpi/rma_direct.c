@@ -3,9 +3,9 @@
  * reached, and do where the user wants messages: counted by MPI_T. Without this a way
  * that is never taken would pass all other programs.
  *
- *   rma_direct           put, get, accumulates, locks, posts and completes of windows
- * that are created, allocated and shared ask nobody rma_direct mapped    those of windows
- * that are allocated and shared do not rma_direct messages  all of them do
+ *   rma_direct           operations, locks, posts and completes of all windows send none
+ *   rma_direct mapped    those of windows that are allocated and shared send none
+ *   rma_direct messages  all of them do
  */
 #include "rma.h"
 
@@ -60,6 +60,18 @@ static void operate(const struct window *w, int target)
     DONE(MPI_Type_free(&every_other));
 }
 
+/* Others learn of it by themselves. */
+static void change_regions(const struct window *w, int turn)
+{
+    static char spare[8];
+
+    if (w->kind == DYNAMIC && turn % 2 == 0) {
+        DONE(MPI_Win_attach(w->win, spare, sizeof(spare)));
+    } else if (w->kind == DYNAMIC) {
+        DONE(MPI_Win_detach(w->win, spare));
+    }
+}
+
 /* Packets of this rank that the operations of all epochs have taken. */
 static unsigned long long count(const struct window *w)
 {
@@ -73,6 +85,7 @@ static unsigned long long count(const struct window *w)
     DONE(MPI_Barrier(w->comm));
     before = packets();
     for (int i = 0; i < TIMES; i++) {
+        change_regions(w, i);
         DONE(MPI_Win_lock(i % 2 == 0 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, target, 0,
                           w->win));
         operate(w, target);
@@ -89,6 +102,61 @@ static unsigned long long count(const struct window *w)
     return after - before;
 }
 
+/* ---- no memory that could be shared ---- */
+
+enum { GREAT = 16, LITTLE = 36, WINDOWS = GREAT + LITTLE, REGIONS = 1000 };
+
+/* Half of 64 GiB, half of what is left, and so on to 1 MiB; then down to pages, four of
+ * each size. */
+static MPI_Aint bytes_of(int i)
+{
+    return (MPI_Aint)1 << (i < GREAT ? 35 - i : 20 - (i - GREAT) / 4);
+}
+
+/* Windows take all that this process has for extents of the segment, which nobody touches
+ * (docs/memory.md). The last find nothing, and their memory is not shared. */
+static void use_up(MPI_Win wins[WINDOWS])
+{
+    for (int i = 0; i < WINDOWS; i++) {
+        void *base;
+
+        DONE(MPI_Win_allocate(bytes_of(i), 1, MPI_INFO_NULL, MPI_COMM_SELF, &base,
+                              &wins[i]));
+    }
+}
+
+/* What is attached cannot be shown to others any more: the same operations go by
+ * messages. */
+static void do_without_a_table(void)
+{
+    static char spare[2 * REGIONS];
+    static MPI_Win wins[WINDOWS];
+    struct window w = make_window(DYNAMIC, WORDS * 8, 8);
+
+    CHECK(w.size == 1 || count(&w) == 0);
+    use_up(wins);
+    for (int i = 0; i < REGIONS; i++) {
+        DONE(MPI_Win_attach(w.win, &spare[2 * i], 1));
+    }
+    DONE(MPI_Barrier(w.comm));
+    CHECK(w.size == 1 || count(&w) >= TIMES);
+    for (int i = 0; i < REGIONS; i++) {
+        DONE(MPI_Win_detach(w.win, &spare[2 * i]));
+    }
+    DONE(MPI_Barrier(w.comm));
+    CHECK(w.size == 1 || count(&w) >= TIMES); /* never again */
+    for (int i = 0; i < WINDOWS; i++) {
+        DONE(MPI_Win_free(&wins[i]));
+    }
+    free_window(&w);
+}
+
+/* Is the memory the user's, which nobody else can map? */
+static bool is_users(enum kind kind)
+{
+    return kind == CREATED || kind == DYNAMIC;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "reach";
@@ -97,16 +165,19 @@ int main(int argc, char **argv)
 
     DONE(MPI_Init(&argc, &argv));
     open_counter();
-    for (enum kind kind = CREATED; kind < DYNAMIC; kind++) {
+    for (enum kind kind = CREATED; kind < KINDS; kind++) {
         struct window w = make_window(kind, WORDS * 8, 8);
         const unsigned long long n = count(&w);
 
-        if (w.size > 1 && (kind == CREATED ? is_reached : is_mapped)) {
+        if (w.size > 1 && (is_users(kind) ? is_reached : is_mapped)) {
             CHECK(n == 0);
         } else if (w.size > 1 && !is_mapped) {
             CHECK(n >= TIMES);
         }
         free_window(&w);
+    }
+    if (is_reached) {
+        do_without_a_table();
     }
     DONE(MPI_T_pvar_handle_free(session, &sent));
     DONE(MPI_T_pvar_session_free(&session));

@@ -9,7 +9,7 @@
  */
 #include "victim.h"
 
-enum { PART = LONG / 4 };
+enum { PART = LONG / 4, RANKS = 64 };
 
 static MPI_Win win;
 static MPI_Comm living; /* all but the victim */
@@ -287,16 +287,16 @@ static void wait_or_test(void)
 
 /* ---- operations ---- */
 
-/* One of each kind, much or little. */
-static int operate(int target, int bytes)
+/* One of each kind, much or little, from a displacement on. */
+static int operate_at(int target, MPI_Aint at, int bytes)
 {
-    int err = MPI_Put(buffer, bytes, MPI_BYTE, target, 0, bytes, MPI_BYTE, win);
+    int err = MPI_Put(buffer, bytes, MPI_BYTE, target, at, bytes, MPI_BYTE, win);
 
     if (err == MPI_SUCCESS) {
-        err = MPI_Get(result, bytes, MPI_BYTE, target, PART, bytes, MPI_BYTE, win);
+        err = MPI_Get(result, bytes, MPI_BYTE, target, at + PART, bytes, MPI_BYTE, win);
     }
     if (err == MPI_SUCCESS) {
-        err = MPI_Accumulate(buffer, bytes / 4, MPI_INT32_T, target, PART, bytes / 4,
+        err = MPI_Accumulate(buffer, bytes / 4, MPI_INT32_T, target, at + PART, bytes / 4,
                              MPI_INT32_T, MPI_SUM, win);
     }
     if (err == MPI_SUCCESS) {
@@ -304,10 +304,15 @@ static int operate(int target, int bytes)
     }
     if (err == MPI_SUCCESS) {
         err = MPI_Get_accumulate(buffer, bytes / 4, MPI_INT32_T, result, bytes / 4,
-                                 MPI_INT32_T, target, PART, bytes / 4, MPI_INT32_T,
+                                 MPI_INT32_T, target, at + PART, bytes / 4, MPI_INT32_T,
                                  MPI_BXOR, win);
     }
     return err == MPI_SUCCESS ? MPI_Win_flush(target, win) : err;
+}
+
+static int operate(int target, int bytes)
+{
+    return operate_at(target, 0, bytes);
 }
 
 /* Everybody and the victim do all kinds to each other, until it is gone; those that live
@@ -334,6 +339,48 @@ static void operations(void)
     done(operate(other, PART));
     may_fail(MPI_Win_unlock_all(win)); /* unless its lock was not taken yet */
     use_rank_0();
+    free_window();
+}
+
+/* A dynamic window: the victim attaches and detaches until it is gone, while others
+ * operate on what it has attached all the time, and then on each other. */
+static void attached(void)
+{
+    static MPI_Aint bases[RANKS];
+    const int next = (rank + 1) % size;
+    const int other = next == VICTIM ? (rank + 2) % size : next;
+    static char spare[64];
+    pthread_t killer;
+    int err = MPI_SUCCESS;
+
+    CHECK(size <= RANKS);
+    done(MPI_Comm_split(MPI_COMM_WORLD, is_victim(), 0, &living));
+    done(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    if (!is_fatal) {
+        done(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+    }
+    done(MPI_Win_attach(win, memory, LONG));
+    done(MPI_Get_address(memory, &bases[rank]));
+    done(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, bases, 1, MPI_AINT,
+                       MPI_COMM_WORLD));
+    ready();
+    done(MPI_Win_lock_all(0, win));
+    if (is_victim()) {
+        CHECK(pthread_create(&killer, NULL, kill_soon, NULL) == 0);
+    }
+    for (int round = 0; err == MPI_SUCCESS; round++) {
+        if (!is_victim()) {
+            err = operate_at(VICTIM, bases[VICTIM], round % 2 == 0 ? PART : 64);
+        } else if (round % 2 == 0) {
+            done(MPI_Win_attach(win, spare, sizeof(spare)));
+        } else {
+            done(MPI_Win_detach(win, spare));
+        }
+    }
+    check_error(err);
+    may_fail(operate_at(VICTIM, bases[VICTIM], 64));
+    done(operate_at(other, bases[other], PART));
+    may_fail(MPI_Win_unlock_all(win));
     free_window();
 }
 
@@ -467,6 +514,7 @@ static const struct gone_case cases[] = {
     {"fence", fence},       {"start", start},           {"complete", complete},
     {"wait", wait_or_test}, {"operations", operations}, {"requests", requests},
     {"make", make},         {"free", free_it},          {"early", freed_early},
+    {"attached", attached},
 };
 
 int main(int argc, char **argv)

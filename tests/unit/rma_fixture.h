@@ -11,6 +11,7 @@
 
 #include "engine/lock.h"
 #include "rma/combine.h"
+#include "rma/attach.h"
 #include "rma/failed.h"
 #include "rma/operation.h"
 #include "rma/target.h"
@@ -77,6 +78,7 @@ static inline void rma_fixture_close(struct weft_win *win)
 {
     weft_combine_close(win);
     weft_win_unregister(win);
+    weft_attached_close(win);
     weft_win_give(win);
 }
 

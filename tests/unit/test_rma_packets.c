@@ -1,8 +1,6 @@
 /* test_rma_packets.c - operations and packets of windows over the fake transport. */
 #include "rma_fixture.h"
 
-#include "rma/regions.h"
-
 enum { PEER = 1, BYTES = 4096, LONG = 2000 };
 
 static struct weft_win *win;

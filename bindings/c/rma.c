@@ -135,11 +135,20 @@ static __attribute__((noinline)) int put_slowly(const void *origin_addr, int ori
         .win = win,
     };
 
-    if (move(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-             target_count, target_datatype, win, true)) {
-        return MPI_SUCCESS;
-    }
     return weft_rma_noted(&args, WEFT_CALL_Put, __builtin_return_address(0));
+}
+
+/* The arguments of put_slowly() are not made before it is clear that they are needed. */
+static __attribute__((noinline)) int
+put_otherwise(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+              int target_rank, MPI_Aint target_disp, int target_count,
+              MPI_Datatype target_datatype, MPI_Win win)
+{
+    return weft_likely(move(origin_addr, origin_count, origin_datatype, target_rank,
+                            target_disp, target_count, target_datatype, win, true))
+               ? MPI_SUCCESS
+               : put_slowly(origin_addr, origin_count, origin_datatype, target_rank,
+                            target_disp, target_count, target_datatype, win);
 }
 
 int PMPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
@@ -153,8 +162,8 @@ int PMPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_data
              target_count, target_datatype, win, &theirs, &bytes)) {
         return copy(theirs, origin_addr, bytes);
     }
-    return put_slowly(origin_addr, origin_count, origin_datatype, target_rank,
-                      target_disp, target_count, target_datatype, win);
+    return put_otherwise(origin_addr, origin_count, origin_datatype, target_rank,
+                         target_disp, target_count, target_datatype, win);
 }
 WEFT_WEAK_ALIAS(MPI_Put, PMPI_Put);
 
@@ -174,11 +183,20 @@ static __attribute__((noinline)) int get_slowly(void *origin_addr, int origin_co
         .win = win,
     };
 
-    if (move(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-             target_count, target_datatype, win, false)) {
-        return MPI_SUCCESS;
-    }
     return weft_rma_noted(&args, WEFT_CALL_Get, __builtin_return_address(0));
+}
+
+/* The arguments of get_slowly() are not made before it is clear that they are needed. */
+static __attribute__((noinline)) int
+get_otherwise(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+              int target_rank, MPI_Aint target_disp, int target_count,
+              MPI_Datatype target_datatype, MPI_Win win)
+{
+    return weft_likely(move(origin_addr, origin_count, origin_datatype, target_rank,
+                            target_disp, target_count, target_datatype, win, false))
+               ? MPI_SUCCESS
+               : get_slowly(origin_addr, origin_count, origin_datatype, target_rank,
+                            target_disp, target_count, target_datatype, win);
 }
 
 int PMPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
@@ -192,8 +210,8 @@ int PMPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
              target_count, target_datatype, win, &theirs, &bytes)) {
         return copy(origin_addr, theirs, bytes);
     }
-    return get_slowly(origin_addr, origin_count, origin_datatype, target_rank,
-                      target_disp, target_count, target_datatype, win);
+    return get_otherwise(origin_addr, origin_count, origin_datatype, target_rank,
+                         target_disp, target_count, target_datatype, win);
 }
 WEFT_WEAK_ALIAS(MPI_Get, PMPI_Get);
 
@@ -254,11 +272,21 @@ put_c_slowly(const void *origin_addr, MPI_Count origin_count,
         .win = win,
     };
 
-    if (move(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-             target_count, target_datatype, win, true)) {
-        return MPI_SUCCESS;
-    }
     return weft_rma_noted(&args, WEFT_CALL_Put_c, __builtin_return_address(0));
+}
+
+/* The arguments of put_c_slowly() are not made before it is clear that they are needed.
+ */
+static __attribute__((noinline)) int
+put_c_otherwise(const void *origin_addr, MPI_Count origin_count,
+                MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win)
+{
+    return weft_likely(move(origin_addr, origin_count, origin_datatype, target_rank,
+                            target_disp, target_count, target_datatype, win, true))
+               ? MPI_SUCCESS
+               : put_c_slowly(origin_addr, origin_count, origin_datatype, target_rank,
+                              target_disp, target_count, target_datatype, win);
 }
 
 int PMPI_Put_c(const void *origin_addr, MPI_Count origin_count,
@@ -272,8 +300,8 @@ int PMPI_Put_c(const void *origin_addr, MPI_Count origin_count,
              target_count, target_datatype, win, &theirs, &bytes)) {
         return copy(theirs, origin_addr, bytes);
     }
-    return put_c_slowly(origin_addr, origin_count, origin_datatype, target_rank,
-                        target_disp, target_count, target_datatype, win);
+    return put_c_otherwise(origin_addr, origin_count, origin_datatype, target_rank,
+                           target_disp, target_count, target_datatype, win);
 }
 WEFT_WEAK_ALIAS(MPI_Put_c, PMPI_Put_c);
 
@@ -292,11 +320,21 @@ get_c_slowly(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_data
         .win = win,
     };
 
-    if (move(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-             target_count, target_datatype, win, false)) {
-        return MPI_SUCCESS;
-    }
     return weft_rma_noted(&args, WEFT_CALL_Get_c, __builtin_return_address(0));
+}
+
+/* The arguments of get_c_slowly() are not made before it is clear that they are needed.
+ */
+static __attribute__((noinline)) int
+get_c_otherwise(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                MPI_Datatype target_datatype, MPI_Win win)
+{
+    return weft_likely(move(origin_addr, origin_count, origin_datatype, target_rank,
+                            target_disp, target_count, target_datatype, win, false))
+               ? MPI_SUCCESS
+               : get_c_slowly(origin_addr, origin_count, origin_datatype, target_rank,
+                              target_disp, target_count, target_datatype, win);
 }
 
 int PMPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
@@ -310,8 +348,8 @@ int PMPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_da
              target_count, target_datatype, win, &theirs, &bytes)) {
         return copy(origin_addr, theirs, bytes);
     }
-    return get_c_slowly(origin_addr, origin_count, origin_datatype, target_rank,
-                        target_disp, target_count, target_datatype, win);
+    return get_c_otherwise(origin_addr, origin_count, origin_datatype, target_rank,
+                           target_disp, target_count, target_datatype, win);
 }
 WEFT_WEAK_ALIAS(MPI_Get_c, PMPI_Get_c);
 

@@ -84,7 +84,8 @@ def one_sided_operations_reach_memory_on_other_hosts():
         variables={"WEFT_RMA": "messages"})
     run(mpiexec(hosts(1, 2, 3), 6), mpi("rma_ways"), "node_copied+net_memory",
         "node_mapped+net_memory", "node_mapped", "node_copied+net_messages")
-    for name in ("rma_random", *(("rma_accumulate", "rma_passive", "rma_sync") if is_long() else ())):
+    for name in ("rma_random", "rma_dynamic",
+                 *(("rma_accumulate", "rma_passive", "rma_sync") if is_long() else ())):
         run(mpiexec(hosts(1, 2, 3), 6), mpi(name))
 
 

@@ -13,6 +13,7 @@ import hpcc
 import hypre
 import kit
 import netpipe
+import p4est
 import programs
 import scotch
 import sources
@@ -68,6 +69,12 @@ class Checks(unittest.TestCase):
         self.assertEqual(hpcc.input_text(text, 400, 1, 2),
                          text.replace("1000 ", "400 ").replace("2            Ps",
                                                                "1            Ps"))
+
+    def test_every_test_of_p4est_counts(self):
+        said = "".join(f"PASS: test/t{at}\n" for at in range(p4est.TESTS))
+        self.passes(p4est.check, said)
+        self.fails(p4est.check, said.replace("PASS: test/t7\n", "FAIL: test/t7\n"))
+        self.fails(p4est.check, said.split("\n", 1)[1])
 
     def test_every_size_of_netpipe_counts(self):
         self.passes(netpipe.check, NETPIPE)

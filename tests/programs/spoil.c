@@ -5,7 +5,7 @@
  * It is loaded with LD_PRELOAD and stands between program and MPI by the profiling
  * interface, with any MPI. SPOIL names the datatype that it touches, double, int or byte,
  * and SPOIL_LEAST the fewest elements: a program that sends loop counts as doubles hangs
- * if these are spoiled. Only results of blocking calls are.
+ * if these are spoiled. Only results of blocking calls are, and bytes that are put.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -75,4 +75,23 @@ int MPI_Alltoallv(const void *sent, const int *send_counts, const int *send_star
 
     spoil(buffer, starts[0] == 0 ? counts[0] : 0, type);
     return err;
+}
+
+/* The window gets a copy, which has to stay as long as the program's own buffer: it is
+ * never freed. */
+int MPI_Put(const void *buffer, int count, MPI_Datatype type, int target, MPI_Aint disp,
+            int target_count, MPI_Datatype target_type, MPI_Win win)
+{
+    const void *sent = buffer;
+
+    if (count > 0 && type == MPI_BYTE) {
+        void *copy = malloc((size_t)count);
+
+        if (copy != NULL) {
+            memcpy(copy, buffer, (size_t)count);
+            spoil(copy, count, type);
+            sent = copy;
+        }
+    }
+    return PMPI_Put(sent, count, type, target, disp, target_count, target_type, win);
 }

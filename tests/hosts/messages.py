@@ -84,6 +84,10 @@ def one_sided_operations_reach_memory_on_other_hosts():
         variables={"WEFT_RMA": "messages"})
     run(mpiexec(hosts(1, 2, 3), 6), mpi("rma_ways"), "node_copied+net_memory",
         "node_mapped+net_memory", "node_mapped", "node_copied+net_messages")
+    three = hosts(1, 2, 3)
+    uneven = f"{NAME}1:1,{NAME}2:2,{NAME}3:3"
+    for names, ranks, variables in ((three, 9, {}), (uneven, 6, {"WEFT_TRANSPORT": "shm+rdm"})):
+        run(mpiexec(names, ranks), mpi("rma_random"), ranks, 40, variables=variables)
     for name in ("rma_random", "rma_dynamic",
                  *(("rma_accumulate", "rma_passive", "rma_sync") if is_long() else ())):
         run(mpiexec(hosts(1, 2, 3), 6), mpi(name))

@@ -384,6 +384,61 @@ static void attached(void)
     free_window();
 }
 
+/* Puts or gets alone, which go straight to memory where that is reached, to a target
+ * outside MPI. The origin finds out in an operation, or in the flush of this round. */
+static int move(int round, bool is_put)
+{
+    const int bytes = round % 4 == 0 ? PART : 64;
+    int err = MPI_SUCCESS;
+
+    for (int i = 0; i < 100 && err == MPI_SUCCESS; i++) {
+        const MPI_Aint at = i * (PART / 100);
+
+        err = is_put ? MPI_Put(buffer, bytes, MPI_BYTE, VICTIM, at, bytes, MPI_BYTE, win)
+                     : MPI_Get(result, bytes, MPI_BYTE, VICTIM, at, bytes, MPI_BYTE, win);
+    }
+    if (err == MPI_SUCCESS && round % 3 == 1) {
+        err = MPI_Win_flush_local(VICTIM, win);
+    }
+    if (err == MPI_SUCCESS) {
+        err = round % 3 == 2 ? MPI_Win_flush_all(win) : MPI_Win_flush(VICTIM, win);
+    }
+    return err;
+}
+
+static void move_until_gone(bool is_put)
+{
+    pthread_t killer;
+    int err = MPI_SUCCESS;
+
+    open_window();
+    done(MPI_Win_lock_all(0, win));
+    if (is_victim()) {
+        CHECK(pthread_create(&killer, NULL, kill_soon, NULL) == 0);
+        sleep_ms(10000);
+    }
+    for (int round = 0; err == MPI_SUCCESS; round++) {
+        err = move(round, is_put);
+    }
+    check_error(err);
+    wait_for_death();
+    check_error(move(0, is_put));
+    check_error(move(2, is_put));
+    may_fail(MPI_Win_unlock_all(win));
+    use_rank_0();
+    free_window();
+}
+
+static void puts_alone(void)
+{
+    move_until_gone(true);
+}
+
+static void gets_alone(void)
+{
+    move_until_gone(false);
+}
+
 /* One of each kind, all of which must end; those that do not begin are MPI_REQUEST_NULL.
  */
 static int begin_all(MPI_Request r[4])
@@ -515,6 +570,8 @@ static const struct gone_case cases[] = {
     {"wait", wait_or_test}, {"operations", operations}, {"requests", requests},
     {"make", make},         {"free", free_it},          {"early", freed_early},
     {"attached", attached},
+    {"puts", puts_alone},   {"gets", gets_alone},       {"make", make},
+    {"free", free_it},      {"early", freed_early},
 };
 
 int main(int argc, char **argv)

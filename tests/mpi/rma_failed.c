@@ -569,9 +569,7 @@ static const struct gone_case cases[] = {
     {"fence", fence},       {"start", start},           {"complete", complete},
     {"wait", wait_or_test}, {"operations", operations}, {"requests", requests},
     {"make", make},         {"free", free_it},          {"early", freed_early},
-    {"attached", attached},
-    {"puts", puts_alone},   {"gets", gets_alone},       {"make", make},
-    {"free", free_it},      {"early", freed_early},
+    {"attached", attached}, {"puts", puts_alone},       {"gets", gets_alone},
 };
 
 int main(int argc, char **argv)

@@ -133,7 +133,7 @@ static uint64_t draw_runs(struct input *in, struct weft_rma_run *runs, int n)
             .count = (uint32_t)input_number(in, (how & 64) != 0 ? 4 : 1),
         };
         if ((how & 128) != 0) {
-            runs[i].stride = -runs[i].stride;
+            runs[i].stride = (int64_t)(0 - (uint64_t)runs[i].stride);
         }
         bytes += (uint64_t)runs[i].length * runs[i].count;
     }

@@ -222,11 +222,15 @@ static long open_completions(struct weft_transport *tp)
     return code;
 }
 
-static long open_endpoint(struct weft_ofi *ofi)
+static long open_endpoint(struct weft_transport *tp)
 {
+    struct weft_ofi *ofi = &tp->ofi;
     struct fi_av_attr av = {.type = ofi->info->domain_attr->av_type};
-    long code = fi_av_open(ofi->domain, &av, &ofi->addresses, NULL);
+    long code = open_completions(tp);
 
+    if (code == 0) {
+        code = fi_av_open(ofi->domain, &av, &ofi->addresses, NULL);
+    }
     if (code == 0) {
         code = fi_endpoint(ofi->domain, ofi->info, &ofi->endpoint, NULL);
     }
@@ -239,6 +243,8 @@ static long open_endpoint(struct weft_ofi *ofi)
     return code == 0 ? fi_enable(ofi->endpoint) : code;
 }
 
+/* The queue goes with its endpoint: ofi_rxm 1.17 leaves there what it has closed, and
+ * looks at that before it lets anybody sleep. */
 static void close_endpoint(struct weft_ofi *ofi)
 {
     if (ofi->endpoint != NULL) {
@@ -249,17 +255,21 @@ static void close_endpoint(struct weft_ofi *ofi)
         fi_close(&ofi->addresses->fid);
         ofi->addresses = NULL;
     }
+    if (ofi->cq != NULL) {
+        fi_close(&ofi->cq->fid);
+        ofi->cq = NULL;
+    }
 }
 
 /* A port that was free may be taken before one listens there, by a rank of another job.
  */
-static long try_to_open_endpoint(struct weft_ofi *ofi)
+static long try_to_open_endpoint(struct weft_transport *tp)
 {
-    long code = open_endpoint(ofi);
+    long code = open_endpoint(tp);
 
     for (int i = 1; i < LISTEN_TRIES && code == -FI_EADDRINUSE; i++) {
-        close_endpoint(ofi);
-        code = open_endpoint(ofi);
+        close_endpoint(&tp->ofi);
+        code = open_endpoint(tp);
     }
     return code;
 }
@@ -382,10 +392,7 @@ enum weft_rc weft_rdm_endpoint_open(struct weft_transport *tp)
     }
     before = tp->prefix + sizeof(struct weft_rdm_frame);
     longest = before + WEFT_HEAD_MAX + WEFT_RDM_ZCOPY_MAX;
-    code = open_completions(tp);
-    if (code == 0) {
-        code = try_to_open_endpoint(&tp->ofi);
-    }
+    code = try_to_open_endpoint(tp);
     if (code == 0) {
         code = prepare_pool(tp, &granted, longest);
     }

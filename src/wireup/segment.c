@@ -418,10 +418,8 @@ void weft_segment_fail(const struct weft_segment *segment, uint32_t rank)
     struct weft_failed_log *failed = at(segment, segment->failed_at);
     const uint32_t n = atomic_load_explicit(&failed->count, memory_order_relaxed);
 
-    for (uint32_t i = 0; i < n && i < segment->job_size; i++) {
-        if (failed->rank[i] == rank) {
-            return;
-        }
+    if (weft_segment_has_failed(segment, rank)) {
+        return;
     }
     if (n < segment->job_size) {
         failed->rank[n] = rank;
@@ -440,6 +438,19 @@ const _Atomic uint32_t *weft_segment_failed_count(const struct weft_segment *seg
 uint32_t weft_segment_failed(const struct weft_segment *segment, uint32_t n)
 {
     return ((const struct weft_failed_log *)at(segment, segment->failed_at))->rank[n];
+}
+
+bool weft_segment_has_failed(const struct weft_segment *segment, uint32_t rank)
+{
+    const uint32_t n =
+        atomic_load_explicit(weft_segment_failed_count(segment), memory_order_acquire);
+
+    for (uint32_t i = 0; i < n && i < segment->job_size; i++) {
+        if (weft_segment_failed(segment, i) == rank) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void weft_segment_lose(const struct weft_segment *segment, uint32_t local_rank,

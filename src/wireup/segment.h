@@ -261,6 +261,9 @@ bool weft_segment_all_came(const struct weft_segment *segment, uint32_t generati
 const _Atomic uint32_t *weft_segment_failed_count(const struct weft_segment *segment);
 uint32_t weft_segment_failed(const struct weft_segment *segment, uint32_t n);
 
+/* Is this rank one of them? */
+bool weft_segment_has_failed(const struct weft_segment *segment, uint32_t rank);
+
 /*
  * For the launcher: a rank of the job, on any node, has ended without MPI_Finalize, and
  * the others go on. Appends it to the list of failed ranks and wakes all local ranks.

@@ -216,6 +216,21 @@ static uint64_t process_of(uint32_t rank)
     return weft_process(JOB, rank);
 }
 
+/* The part of a job's segment that lists who has failed. */
+static struct {
+    struct weft_segment_header header; /* not read */
+    _Atomic uint32_t failed_count;
+    uint32_t failed[ENDS];
+} area;
+static struct weft_job job = {
+    .segment =
+        {
+            .header = &area.header,
+            .failed_at = sizeof(struct weft_segment_header),
+            .job_size = ENDS,
+        },
+};
+
 static void open_end(uint32_t rank)
 {
     struct end *end = &ends[rank];
@@ -234,6 +249,7 @@ static void open_end(uint32_t rank)
     end->tp = (struct weft_transport){
         .packets = &weft_rdm_ops,
         .up = &end->up,
+        .job = &job,
         .window = WINDOW,
         .packet_max = LARGEST,
         .inject_max = INJECT,
@@ -608,6 +624,28 @@ static void who_has_left_and_takes_nothing_is_lost_once(void **state)
     assert_int_equal(send_one(&ends[1], 0, 1), WEFT_ERR_PROC_FAILED);
 }
 
+/* Else ofi_rxm would try to connect for ever, in each poll, to return credits. */
+static void who_has_failed_and_takes_nothing_is_lost_at_once(void **state)
+{
+    const struct weft_rdm_peer *there;
+
+    (void)state;
+    meet();
+    while (send_one(&ends[1], 0, 1) != WEFT_OK) {
+        poll_both();
+    }
+    poll_all();
+    there = peer_of(&ends[1]);
+    flying_count = FLYING_MOST; /* nothing more can be sent */
+    assert_int_equal(send_one(&ends[1], 0, 1), WEFT_AGAIN);
+    assert_int_equal(there->state, WEFT_RDM_OPEN);
+    weft_segment_fail(&job.segment, 0);
+    assert_int_equal(send_one(&ends[1], 0, 1), WEFT_AGAIN);
+    assert_int_equal(there->state, WEFT_RDM_LOST);
+    flying_count = 0;
+    atomic_store(&area.failed_count, 0);
+}
+
 static void packets_wait_for_puts_unless_the_provider_has_order(void **state)
 {
     struct weft_rdm_peer *peer = peer_of(&ends[0]);
@@ -667,6 +705,7 @@ int main(void)
         CASE(a_packet_that_comes_twice_ends_the_job),
         CASE(who_has_left_has_left_until_it_sends_again),
         CASE(who_has_left_and_takes_nothing_is_lost_once),
+        CASE(who_has_failed_and_takes_nothing_is_lost_at_once),
         CASE(packets_wait_for_puts_unless_the_provider_has_order),
         cmocka_unit_test(over_tcp_the_layer_takes_our_longest_packet_in_one_piece),
     };

@@ -664,6 +664,8 @@ static void failed_ranks_are_listed_in_order(void **state)
     assert_int_equal(atomic_load(count), 2);
     assert_int_equal(weft_segment_failed(&segment, 0), 4);
     assert_int_equal(weft_segment_failed(&segment, 1), 1);
+    assert_true(weft_segment_has_failed(&segment, 1));
+    assert_false(weft_segment_has_failed(&segment, 2));
     atomic_store(count, UINT32_MAX - 1);
     weft_segment_fail(&segment, 3);
     assert_int_equal(atomic_load(count), UINT32_MAX - 1);

@@ -7,14 +7,19 @@
 
 enum { INJECT_MOST = 256, PATIENCE_NS = 1000 * 1000 * 1000 };
 
-/* A provider may refuse for ever what goes to an endpoint that was closed, as it does for
- * a while where the peer has no room. Who has left is not waited for long. */
+/*
+ * A provider may refuse for ever what goes to an endpoint that was closed, as it does for
+ * a while where the peer has no room; ofi_rxm tries to connect each time. Who has left is
+ * not waited for long, and who has failed not at all.
+ */
 static void note_refusal(struct weft_transport *tp, struct weft_rdm_peer *peer)
 {
     const uint64_t now = weft_clock_ns();
 
     tp->needs_retry = true;
-    if (!peer->has_left || peer->refused_since_ns == 0) {
+    if (weft_segment_has_failed(&tp->job->segment, weft_process_rank(peer->process))) {
+        weft_rdm_lose(tp, peer, "that process has failed");
+    } else if (!peer->has_left || peer->refused_since_ns == 0) {
         peer->refused_since_ns = now;
     } else if (now - peer->refused_since_ns > PATIENCE_NS) {
         weft_rdm_lose(tp, peer, "its endpoint takes nothing any more");

@@ -86,12 +86,21 @@ static void empty(struct weft_comm *comm)
     weft_topology_release(comm->topology);
 }
 
+/* A request that the user has freed may end later than MPI_Finalize, by a packet that the
+ * progress thread takes, and gives its reference back then. Our own one stays. */
+static void close_one(struct weft_comm *comm)
+{
+    const int references = comm->references;
+
+    empty(comm);
+    memset(comm, 0, sizeof(*comm));
+    comm->references = references;
+}
+
 void weft_comm_close_predefined(void)
 {
-    empty(&weft_comm_world);
-    empty(&weft_comm_self);
-    memset(&weft_comm_world, 0, sizeof(weft_comm_world));
-    memset(&weft_comm_self, 0, sizeof(weft_comm_self));
+    close_one(&weft_comm_world);
+    close_one(&weft_comm_self);
 }
 
 struct weft_comm *weft_comm_next(uint32_t *index)

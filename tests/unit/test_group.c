@@ -325,6 +325,23 @@ static void a_duplicate_shares_the_group(void **state)
     weft_group_open(weft_process(JOB, ME));
 }
 
+/* A request that the user has freed ends when its last packet comes, which may be later.
+ */
+static void a_reference_to_the_world_comes_back_after_its_end(void **state)
+{
+    (void)state;
+    weft_group_close(); /* weft_comm_open() opens it */
+    weft_comm_open(MY(ME));
+    assert_int_equal(weft_comm_open_predefined(ME, MILLION), WEFT_OK);
+    weft_comm_use(&weft_comm_world);
+    weft_comm_close_predefined();
+    assert_null(weft_comm_world.group);
+    weft_comm_release(&weft_comm_world); /* nobody is to take it over as unused */
+    assert_int_equal(weft_comm_world.references, 1);
+    weft_comm_close();
+    weft_group_open(weft_process(JOB, ME));
+}
+
 static void a_handle_lives_as_long_as_the_user_holds_it(void **state)
 {
     const struct list list = {3, {MY(1), MY(2), MY(9)}};
@@ -358,6 +375,7 @@ int main(void)
         cmocka_unit_test(ranges_go_up_and_down),
         cmocka_unit_test(a_million_ranks_cost_no_table),
         cmocka_unit_test(a_duplicate_shares_the_group),
+        cmocka_unit_test(a_reference_to_the_world_comes_back_after_its_end),
         cmocka_unit_test(a_handle_lives_as_long_as_the_user_holds_it),
     };
 

@@ -4,6 +4,8 @@
  */
 #include "unit.h"
 
+#include "failed_job.h"
+
 #include "transport/ofi/quirks/layers.h"
 #include "transport/ofi/rdm/greet.h"
 #include "transport/ofi/rdm/flush.h"
@@ -216,21 +218,6 @@ static uint64_t process_of(uint32_t rank)
     return weft_process(JOB, rank);
 }
 
-/* The part of a job's segment that lists who has failed. */
-static struct {
-    struct weft_segment_header header; /* not read */
-    _Atomic uint32_t failed_count;
-    uint32_t failed[ENDS];
-} area;
-static struct weft_job job = {
-    .segment =
-        {
-            .header = &area.header,
-            .failed_at = sizeof(struct weft_segment_header),
-            .job_size = ENDS,
-        },
-};
-
 static void open_end(uint32_t rank)
 {
     struct end *end = &ends[rank];
@@ -249,7 +236,7 @@ static void open_end(uint32_t rank)
     end->tp = (struct weft_transport){
         .packets = &weft_rdm_ops,
         .up = &end->up,
-        .job = &job,
+        .job = &failed_job,
         .window = WINDOW,
         .packet_max = LARGEST,
         .inject_max = INJECT,
@@ -639,11 +626,11 @@ static void who_has_failed_and_takes_nothing_is_lost_at_once(void **state)
     flying_count = FLYING_MOST; /* nothing more can be sent */
     assert_int_equal(send_one(&ends[1], 0, 1), WEFT_AGAIN);
     assert_int_equal(there->state, WEFT_RDM_OPEN);
-    weft_segment_fail(&job.segment, 0);
+    weft_segment_fail(&failed_job.segment, 0);
     assert_int_equal(send_one(&ends[1], 0, 1), WEFT_AGAIN);
     assert_int_equal(there->state, WEFT_RDM_LOST);
     flying_count = 0;
-    atomic_store(&area.failed_count, 0);
+    atomic_store(&failed_area.count, 0);
 }
 
 static void packets_wait_for_puts_unless_the_provider_has_order(void **state)

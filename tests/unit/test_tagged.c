@@ -4,6 +4,8 @@
  */
 #include "unit.h"
 
+#include "failed_job.h"
+
 #include "p2p/tag_bits.h"
 #include "transport/ofi/quirks/matching.h"
 #include "transport/ofi/tagged/tagged.h"
@@ -141,7 +143,10 @@ static void make_endpoint(void)
     make_info();
     asked = (struct asked){0};
     answer = 0;
-    tp = (struct weft_transport){.ofi = {.info = &info, .endpoint = &endpoint}};
+    tp = (struct weft_transport){
+        .job = &failed_job,
+        .ofi = {.info = &info, .endpoint = &endpoint},
+    };
     peer = (struct weft_rdm_peer){
         .base = {.transport = &tp},
         .process = 3,

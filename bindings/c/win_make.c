@@ -264,7 +264,7 @@ WEFT_WEAK_ALIAS(MPI_Win_detach, PMPI_Win_detach);
 static int first_shared(struct weft_win *w)
 {
     for (int r = 0; r < w->comm->size; r++) {
-        if (w->parts[r].size > 0 && weft_near_is_shared(w, r) &&
+        if (weft_win_size_of(&w->parts, r) > 0 && weft_near_is_shared(w, r) &&
             weft_near_map(w, r) != NULL) {
             return r;
         }
@@ -276,13 +276,18 @@ static int first_shared(struct weft_win *w)
 static void tell_part(struct weft_win *w, int rank, MPI_Aint *size, MPI_Aint *unit,
                       void *baseptr)
 {
-    char *memory;
+    char *memory = NULL;
 
     rank = rank == MPI_PROC_NULL ? first_shared(w) : rank;
-    memory =
-        rank != MPI_PROC_NULL && w->parts[rank].size > 0 ? weft_near_map(w, rank) : NULL;
-    *size = memory != NULL ? (MPI_Aint)w->parts[rank].size : 0;
-    *unit = rank != MPI_PROC_NULL ? (MPI_Aint)w->parts[rank].unit : w->unit;
+    *size = 0;
+    *unit = w->unit;
+    if (rank != MPI_PROC_NULL) {
+        const uint64_t bytes = weft_win_size_of(&w->parts, rank);
+
+        memory = bytes > 0 ? weft_near_map(w, rank) : NULL;
+        *size = memory != NULL ? (MPI_Aint)bytes : 0;
+        *unit = (MPI_Aint)weft_win_unit_of(&w->parts, rank);
+    }
     *(void **)baseptr = memory;
 }
 

@@ -87,15 +87,15 @@ static bool find_span(const struct weft_datatype *type, MPI_Count count, int64_t
 
 static int check_range(const struct weft_rma_args *args, struct weft_win *win, int64_t at)
 {
-    const struct weft_win_part *part = &win->parts[args->rank];
+    const uint64_t size = weft_win_size_of(&win->parts, args->rank);
     int64_t low = 0;
     int64_t high = 0;
 
     if (!find_span(weft_datatype_from_handle(args->target.type), args->target.count, at,
                    &low, &high) ||
-        low < 0 || (uint64_t)high > part->size) {
+        low < 0 || (uint64_t)high > size) {
         return weft_raise_win(win, args->function, WEFT_E_WIN_RANGE, (long long)low,
-                              (long long)high - 1, args->rank, (long long)part->size);
+                              (long long)high - 1, args->rank, (long long)size);
     }
     return MPI_SUCCESS;
 }
@@ -112,8 +112,8 @@ static int check_where(const struct weft_rma_args *args, struct weft_win *win,
     }
     if (is_dynamic) {
         at = args->disp;
-    } else if (__builtin_mul_overflow(args->disp, (int64_t)win->parts[args->rank].unit,
-                                      &at)) {
+    } else if (__builtin_mul_overflow(
+                   args->disp, (int64_t)weft_win_unit_of(&win->parts, args->rank), &at)) {
         return weft_raise_win(win, args->function, WEFT_E_WIN_DISP,
                               (long long)args->disp);
     }

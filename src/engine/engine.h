@@ -50,6 +50,7 @@ bool weft_engine_may_take(void *owner, const struct weft_peer *from, const void 
                           unsigned flags);
 void weft_engine_control_arrived(void *owner, struct weft_peer *from, const void *header,
                                  const void *data, size_t len);
+void weft_engine_told(void *owner, uint64_t word);
 struct weft_peer *weft_engine_meet(void *owner, uint64_t process);
 
 /*
@@ -179,9 +180,6 @@ void weft_engine_await(uint64_t process);
 /* All those for whom schedules wait; nobody any more. */
 void weft_engine_await_steps(void);
 void weft_engine_await_end(void);
-
-/* The upcall: a peer has put something into our memory, and names it. */
-void weft_engine_told(void *owner, uint64_t word);
 
 /* ---- failed processes (failed.c) ---- */
 

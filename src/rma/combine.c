@@ -163,7 +163,8 @@ bool weft_combine_take(struct weft_win *win, struct weft_target *target,
 
     weft_assert_locked();
     if (!may_combine(win, target, call) ||
-        !weft_rma_find_place(call, win->parts[target->rank].size, &at)) {
+        !weft_rma_find_place(call, weft_win_size_of(&win->parts, (int)target->rank),
+                             &at)) {
         return false;
     }
     if (target->small_puts < AT_ONCE) {
@@ -181,13 +182,15 @@ bool weft_combine_take(struct weft_win *win, struct weft_target *target,
     return true;
 }
 
-static bool find_offset(const struct weft_win_part *part, MPI_Aint disp, uint32_t bytes,
-                        uint64_t *at)
+static bool find_offset(const struct weft_win *win, int rank, MPI_Aint disp,
+                        uint32_t bytes, uint64_t *at)
 {
+    const uint64_t size = weft_win_size_of(&win->parts, rank);
+    const int64_t unit = (int64_t)weft_win_unit_of(&win->parts, rank);
     int64_t offset;
 
-    if (__builtin_mul_overflow(disp, (int64_t)part->unit, &offset) || offset < 0 ||
-        (uint64_t)offset > part->size || bytes > part->size - (uint64_t)offset) {
+    if (__builtin_mul_overflow(disp, unit, &offset) || offset < 0 ||
+        (uint64_t)offset > size || bytes > size - (uint64_t)offset) {
         return false;
     }
     *at = (uint64_t)offset;
@@ -207,7 +210,7 @@ bool weft_combine_more(struct weft_win *win, int rank, MPI_Aint disp, const void
     target = weft_win_find_target(win, rank);
     c = target != NULL ? target->combined : NULL;
     is_taken = c != NULL && bytes > 0 && bytes <= SMALL && has_room(c, bytes) &&
-               find_offset(&win->parts[rank], disp, bytes, &at);
+               find_offset(win, rank, disp, bytes, &at);
     if (is_taken) {
         weft_copy(c->data + c->runs.bytes, from, bytes);
         weft_runs_append(&c->runs, at, bytes);

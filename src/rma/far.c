@@ -81,20 +81,20 @@ static struct weft_path *find_path(const struct weft_win *win)
 }
 
 /* With the lock. A member whose memory cannot be registered has no key. */
-static void offer_memory(struct weft_win *win, struct weft_win_part *mine)
+static void offer_memory(struct weft_win *win, struct weft_win_offer *mine)
 {
     if (mine->rc == WEFT_OK && win->size > 0 && win->base != NULL &&
         win->far_path->memory->mr_register(win->far_path->transport, win->base,
                                            (size_t)win->size, WEFT_MR_PUT | WEFT_MR_GET,
-                                           &mine->key, &win->far_mr) == WEFT_OK) {
-        mine->access |= WEFT_PART_HAS_KEY;
+                                           &mine->part.key, &win->far_mr) == WEFT_OK) {
+        mine->part.access |= WEFT_PART_HAS_KEY;
     }
 }
 
-void weft_far_prepare(struct weft_win *win, struct weft_win_part *mine)
+void weft_far_prepare(struct weft_win *win, struct weft_win_offer *mine)
 {
     if (!is_wanted()) {
-        mine->access |= WEFT_PART_BY_MESSAGES;
+        mine->part.access |= WEFT_PART_BY_MESSAGES;
         return;
     }
     if (win->flavor != MPI_WIN_FLAVOR_CREATE && win->flavor != MPI_WIN_FLAVOR_ALLOCATE) {
@@ -109,12 +109,12 @@ void weft_far_prepare(struct weft_win *win, struct weft_win_part *mine)
     weft_unlock();
 }
 
-void weft_far_open(struct weft_win *win)
+void weft_far_open(struct weft_win *win, const struct weft_win_offer *offers)
 {
     bool is_by_messages = false;
 
     for (int r = 0; r < win->comm->size; r++) {
-        is_by_messages |= (win->parts[r].access & WEFT_PART_BY_MESSAGES) != 0;
+        is_by_messages |= (offers[r].part.access & WEFT_PART_BY_MESSAGES) != 0;
     }
     win->is_far_reached = win->far_path != NULL && !is_by_messages;
 }
@@ -308,7 +308,7 @@ bool weft_far_is_reached(const struct weft_win *win, const struct weft_target *t
                          const struct weft_rma_call *call)
 {
     const struct weft_path *path = target->peer->path;
-    const struct weft_win_part *part;
+    struct weft_win_part part;
     uint64_t offset;
 
     if (!win->is_far_reached || path == NULL || path->memory == NULL ||
@@ -316,9 +316,9 @@ bool weft_far_is_reached(const struct weft_win *win, const struct weft_target *t
         (call->kind != WEFT_RMA_PUT && call->kind != WEFT_RMA_GET)) {
         return false;
     }
-    part = &win->parts[target->rank];
-    return (part->access & WEFT_PART_HAS_KEY) != 0 && call->bytes > 0 &&
-           data_of(call)->type == NULL && weft_rma_find_place(call, part->size, &offset);
+    part = weft_win_part_of(&win->parts, (int)target->rank);
+    return (part.access & WEFT_PART_HAS_KEY) != 0 && call->bytes > 0 &&
+           data_of(call)->type == NULL && weft_rma_find_place(call, part.size, &offset);
 }
 
 static struct far *take(struct weft_win *win, struct weft_target *target)
@@ -335,7 +335,7 @@ static struct far *take(struct weft_win *win, struct weft_target *target)
         .win = win,
         .target = target,
         .path = target->peer->path,
-        .key = win->parts[target->rank].key,
+        .key = weft_win_part_of(&win->parts, (int)target->rank).key,
         .kind = FLUSH,
         .bytes = 1,
     };
@@ -357,7 +357,8 @@ enum weft_rc weft_far_start(struct weft_win *win, struct weft_target *target,
     if (o == NULL) {
         return WEFT_ERR_NOMEM;
     }
-    (void)weft_rma_find_place(call, win->parts[target->rank].size, &o->offset);
+    (void)weft_rma_find_place(call, weft_win_size_of(&win->parts, (int)target->rank),
+                              &o->offset);
     o->kind = call->kind == WEFT_RMA_PUT ? PUT : GET;
     o->ours = weft_data_at(data_of(call), 0);
     o->bytes = call->bytes;

@@ -22,8 +22,8 @@
 
 /* When a window is made, by all members, without the lock: registers the memory, before
  * the members know of each other; decides who is reached, afterwards. */
-void weft_far_prepare(struct weft_win *win, struct weft_win_part *mine);
-void weft_far_open(struct weft_win *win);
+void weft_far_prepare(struct weft_win *win, struct weft_win_offer *mine);
+void weft_far_open(struct weft_win *win, const struct weft_win_offer *offers);
 
 /* Deregisters the memory. No member may use it any more. */
 void weft_far_close(struct weft_win *win);

@@ -87,13 +87,13 @@ static bool is_on_one_node(const struct weft_comm *comm)
 
 /* Where each member's part begins, and how long all are; the parts touch unless the user
  * does without that. */
-static uint64_t place_parts(struct weft_win *win)
+static uint64_t place_parts(const struct weft_win *win, struct weft_win_offer *offers)
 {
     uint64_t at = 0;
 
     for (int r = 0; r < win->comm->size; r++) {
-        win->parts[r].base = at;
-        at += win->parts[r].size;
+        offers[r].part.base = at;
+        at += offers[r].part.size;
         if (win->hints.is_noncontiguous) {
             at = (at + WEFT_NODE_PAGE - 1) / WEFT_NODE_PAGE * WEFT_NODE_PAGE;
         }
@@ -102,9 +102,10 @@ static uint64_t place_parts(struct weft_win *win)
 }
 
 /* The first member takes the memory, and all map it. */
-static enum weft_rc share_memory(struct weft_win *win, const char *call)
+static enum weft_rc share_memory(struct weft_win *win, struct weft_win_offer *offers,
+                                 const char *call)
 {
-    const uint64_t bytes = place_parts(win);
+    const uint64_t bytes = place_parts(win, offers);
     enum weft_rc rc = WEFT_OK;
     int mine;
     int all;
@@ -129,10 +130,7 @@ static enum weft_rc share_memory(struct weft_win *win, const char *call)
     if (rc != WEFT_OK || all > 0) {
         return rc != WEFT_OK ? rc : WEFT_ERR_NOMEM;
     }
-    for (int r = 0; r < win->comm->size; r++) {
-        win->parts[r].base += (uint64_t)(uintptr_t)win->memory;
-    }
-    win->base = (void *)(uintptr_t)win->parts[win->comm->rank].base;
+    win->base = (char *)win->memory + offers[win->comm->rank].part.base;
     return weft_coll_barrier(win->comm, call); /* nobody is late for what comes */
 }
 
@@ -157,8 +155,7 @@ static enum weft_rc take(const struct weft_win_ask *ask, struct weft_comm *own,
     weft_object_lock();
     weft_win_update_hints(win, ask->info);
     weft_object_unlock();
-    win->parts = calloc((size_t)own->size, sizeof(*win->parts));
-    rc = win->parts != NULL ? weft_win_register(win) : WEFT_ERR_NOMEM;
+    rc = weft_win_register(win);
     if (rc != WEFT_OK) {
         weft_win_give(win);
         return rc;
@@ -168,30 +165,33 @@ static enum weft_rc take(const struct weft_win_ask *ask, struct weft_comm *own,
 }
 
 /* All members learn of all parts, and whether all have succeeded. */
-static enum weft_rc exchange(struct weft_win *win, const char *call, enum weft_rc mine)
+static enum weft_rc exchange(struct weft_win *win, struct weft_win_offer *offers,
+                             const char *call, enum weft_rc rc)
 {
     struct weft_datatype *byte = weft_datatype_from_handle(MPI_BYTE);
-    struct weft_win_part part = {
-        .base = (uint64_t)(uintptr_t)win->base,
-        .size = (uint64_t)win->size,
-        .unit = (uint64_t)win->unit,
-        .rc = (int32_t)mine,
-        .memory = win->extent,
+    struct weft_win_offer mine = {
+        .part =
+            {
+                .base = (uint64_t)(uintptr_t)win->base,
+                .size = (uint64_t)win->size,
+                .unit = (uint64_t)win->unit,
+                .memory = win->extent,
+            },
+        .rc = rc,
     };
     const struct weft_coll coll = {
         .comm = win->comm,
         .name = call,
         .kind = WEFT_COLL_ALLGATHER,
-        .send = {.buffer = &part, .type = byte, .count = sizeof(part)},
-        .recv = {.buffer = win->parts, .type = byte, .count = sizeof(part)},
+        .send = {.buffer = &mine, .type = byte, .count = sizeof(mine)},
+        .recv = {.buffer = offers, .type = byte, .count = sizeof(mine)},
     };
-    enum weft_rc rc;
 
-    weft_near_prepare(win, &part);
-    weft_far_prepare(win, &part);
+    weft_near_prepare(win, &mine);
+    weft_far_prepare(win, &mine);
     rc = weft_coll_run(&coll);
     for (int r = 0; r < win->comm->size && rc == WEFT_OK; r++) {
-        rc = (enum weft_rc)win->parts[r].rc;
+        rc = (enum weft_rc)offers[r].rc;
     }
     return rc;
 }
@@ -214,28 +214,41 @@ static void give(struct weft_win *win)
     (void)weft_comm_free(own); /* it has no attributes */
 }
 
+/* The part of the creation that all members do together. */
+static enum weft_rc meet(struct weft_win *win, struct weft_win_offer *offers,
+                         const char *call)
+{
+    enum weft_rc rc = exchange(win, offers, call, allocate(win));
+
+    if (rc == WEFT_OK && win->flavor == MPI_WIN_FLAVOR_SHARED) {
+        rc = share_memory(win, offers, call);
+    }
+    if (rc == WEFT_OK) {
+        weft_far_open(win, offers);
+        rc = weft_near_open(win, offers, call);
+    }
+    return rc;
+}
+
 static enum weft_rc make_with(const struct weft_win_ask *ask, struct weft_comm *own,
                               struct weft_win **out)
 {
+    struct weft_win_offer *offers = calloc((size_t)own->size, sizeof(*offers));
     struct weft_win *win = NULL;
-    enum weft_rc rc;
+    enum weft_rc rc = WEFT_ERR_NOMEM;
 
-    weft_lock();
-    rc = take(ask, own, &win);
-    weft_unlock();
+    if (offers != NULL) {
+        weft_lock();
+        rc = take(ask, own, &win);
+        weft_unlock();
+    }
     if (rc != WEFT_OK) {
+        free(offers);
         (void)weft_comm_free(own);
         return rc;
     }
-    rc = allocate(win);
-    rc = exchange(win, ask->call, rc);
-    if (rc == WEFT_OK && win->flavor == MPI_WIN_FLAVOR_SHARED) {
-        rc = share_memory(win, ask->call);
-    }
-    if (rc == WEFT_OK) {
-        weft_far_open(win);
-        rc = weft_near_open(win, ask->call);
-    }
+    rc = meet(win, offers, ask->call);
+    free(offers);
     if (rc != WEFT_OK) {
         give(win);
         return rc;

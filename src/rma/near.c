@@ -93,7 +93,14 @@ static struct weft_win_words *words_of(const struct weft_win *win, uint32_t numb
                                      number * weft_words_bytes(win->near_members));
 }
 
-void weft_near_prepare(struct weft_win *win, struct weft_win_part *mine)
+/* The tables of parts are behind the words. */
+static uint64_t *tables_of(const struct weft_win *win)
+{
+    return (uint64_t *)(win->board +
+                        win->near_members * weft_words_bytes(win->near_members));
+}
+
+void weft_near_prepare(struct weft_win *win, struct weft_win_offer *mine)
 {
     const uint32_t members = count_near(win->comm, win->comm->size);
 
@@ -103,7 +110,9 @@ void weft_near_prepare(struct weft_win *win, struct weft_win_part *mine)
         return;
     }
     weft_lock();
-    if (weft_heap_take(&weft_engine.node, members * weft_words_bytes(members),
+    if (weft_heap_take(&weft_engine.node,
+                       members * weft_words_bytes(members) +
+                           weft_win_parts_most(win->comm->size),
                        &win->own_board) != WEFT_OK) {
         win->own_board = (struct weft_extent){0};
     }
@@ -111,11 +120,12 @@ void weft_near_prepare(struct weft_win *win, struct weft_win_part *mine)
     mine->board = win->own_board;
 }
 
-static bool map_board(struct weft_win *win)
+static bool map_board(struct weft_win *win, const struct weft_win_offer *offers)
 {
-    const struct weft_extent extent = win->parts[first_near(win->comm)].board;
+    const int first = first_near(win->comm);
 
-    if (!weft_near_is_wanted() || extent.bytes == 0) {
+    win->board_extent = offers[first].board;
+    if (!weft_near_is_wanted() || win->board_extent.bytes == 0) {
         return false;
     }
     win->near = calloc((size_t)win->comm->size, sizeof(*win->near));
@@ -123,8 +133,11 @@ static bool map_board(struct weft_win *win)
         return false;
     }
     weft_lock();
-    win->board = weft_heap_map(&weft_engine.node, extent);
+    win->board = weft_heap_map(&weft_engine.node, win->board_extent);
     weft_unlock();
+    if (win->board != NULL && first == win->comm->rank) {
+        (void)weft_win_parts_write(tables_of(win), offers, win->comm->size);
+    }
     return win->board != NULL;
 }
 
@@ -136,27 +149,30 @@ static void do_without(struct weft_win *win)
     weft_unlock();
 }
 
-enum weft_rc weft_near_open(struct weft_win *win, const char *call)
+enum weft_rc weft_near_open(struct weft_win *win, const struct weft_win_offer *offers,
+                            const char *call)
 {
-    const int is_missing = map_board(win) ? 0 : 1;
+    const int size = win->comm->size;
+    const int is_missing = map_board(win, offers) ? 0 : 1;
     int missing = 0;
     const enum weft_rc rc = weft_coll_sum(win->comm, call, &is_missing, &missing, 1);
 
     if (rc != WEFT_OK || missing > 0) {
         do_without(win);
-        return rc;
+        return rc == WEFT_OK ? weft_win_parts_make(&win->parts, offers, size, NULL) : rc;
     }
-    win->near_count = (uint32_t)win->comm->size;
+    win->near_count = (uint32_t)size;
     win->near_number = count_near(win->comm, win->comm->rank);
     win->own_words = words_of(win, win->near_number);
-    return WEFT_OK;
+    /* The sum orders this after what the first member here has written. */
+    return weft_win_parts_make(&win->parts, offers, size, tables_of(win));
 }
 
 /* What weft_heap_map() has mapped is neither our own memory nor that of a shared window.
  */
 static void close_one(const struct weft_win *win, struct weft_near *near)
 {
-    const struct weft_extent extent = win->parts[near->rank].memory;
+    const struct weft_extent extent = weft_win_part_of(&win->parts, near->rank).memory;
 
     assert(near->seen == NULL);
     if (near->memory != NULL && near->rank != win->comm->rank && extent.bytes > 0) {
@@ -176,7 +192,8 @@ void weft_near_close(struct weft_win *win)
         }
     }
     if (win->board != NULL) {
-        weft_heap_unmap(win->board, win->parts[first_near(win->comm)].board);
+        weft_win_parts_close(&win->parts); /* their tables are there */
+        weft_heap_unmap(win->board, win->board_extent);
     }
     if (win->own_board.bytes > 0) { /* members may never have learnt of it */
         weft_heap_give(&weft_engine.node, win->own_board);
@@ -207,22 +224,24 @@ static struct weft_path *path_to(const struct weft_win *win, int rank)
 /* How its memory is reached, or not at all. */
 static void find_memory(struct weft_win *win, struct weft_near *near)
 {
-    const struct weft_win_part *part = &win->parts[near->rank];
+    const struct weft_win_part part = weft_win_part_of(&win->parts, near->rank);
 
     if (near->rank == win->comm->rank) {
         near->memory = win->base;
     } else if (win->flavor == MPI_WIN_FLAVOR_SHARED) {
-        near->memory = (char *)(uintptr_t)part->base;
-    } else if (part->memory.bytes > 0) {
-        near->memory = weft_heap_map(&weft_engine.node, part->memory);
+        near->memory = (char *)win->memory + part.base;
+    } else if (part.memory.bytes > 0) {
+        near->memory = weft_heap_map(&weft_engine.node, part.memory);
     }
+    near->unit = part.unit;
+    near->base = part.base;
     near->is_mapped = near->memory != NULL || near->rank == win->comm->rank;
     if (near->is_mapped) {
-        near->size = part->size;
+        near->size = part.size;
         return;
     }
     near->path = path_to(win, near->rank);
-    near->size = near->path != NULL ? part->size : 0;
+    near->size = near->path != NULL ? part.size : 0;
 }
 
 struct weft_near *weft_near_meet(struct weft_win *win, int rank)
@@ -239,8 +258,6 @@ struct weft_near *weft_near_meet(struct weft_win *win, int rank)
     }
     near->rank = rank;
     near->number = count_near(win->comm, rank);
-    near->unit = win->parts[rank].unit;
-    near->base = win->parts[rank].base;
     near->words = words_of(win, near->number);
     find_memory(win, near);
     /* Release pairs with the acquire in weft_near_find(). */
@@ -251,7 +268,7 @@ struct weft_near *weft_near_meet(struct weft_win *win, int rank)
 bool weft_near_is_shared(const struct weft_win *win, int rank)
 {
     return win->flavor == MPI_WIN_FLAVOR_SHARED ||
-           (win->near_count > 0 && win->parts[rank].memory.bytes > 0);
+           (win->near_count > 0 && weft_win_part_of(&win->parts, rank).memory.bytes > 0);
 }
 
 char *weft_near_map(struct weft_win *win, int rank)
@@ -263,7 +280,7 @@ char *weft_near_map(struct weft_win *win, int rank)
         return win->base;
     }
     if (win->flavor == MPI_WIN_FLAVOR_SHARED) { /* mapped when the window was made */
-        return (char *)(uintptr_t)win->parts[rank].base;
+        return (char *)win->memory + weft_win_part_of(&win->parts, rank).base;
     }
     weft_lock();
     near = weft_near_meet(win, rank);

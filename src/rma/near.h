@@ -2,10 +2,10 @@
  * near.h - members of a window that are on this node: their words, and their memory where
  * this process reaches it.
  *
- * The first member of each node takes an extent with the words of all members there (the
- * board), and all of them map it when the window is made. If one of all members cannot,
- * or does not want to (WEFT_RMA), the window has no boards, and everything goes by
- * messages.
+ * The first member of each node takes an extent with the words of all members there, and
+ * tables of what all members have (parts.h): the board. All of them map it when the
+ * window is made. If one of all members cannot, or does not want to (WEFT_RMA), the
+ * window has no boards, and everything goes by messages.
  *
  * Memory that the library has allocated is an extent of its owner and is mapped here when
  * it is used for the first time. Memory of the user is read and written by single copy,
@@ -47,9 +47,11 @@ struct weft_near {
 };
 
 /* When a window is made, by all members, without the lock: takes the board, before the
- * members know of each other; maps it, afterwards. */
-void weft_near_prepare(struct weft_win *win, struct weft_win_part *mine);
-WEFT_MUST_CHECK enum weft_rc weft_near_open(struct weft_win *win, const char *call);
+ * members know of each other; maps it and finds parts, afterwards. */
+void weft_near_prepare(struct weft_win *win, struct weft_win_offer *mine);
+WEFT_MUST_CHECK enum weft_rc weft_near_open(struct weft_win *win,
+                                            const struct weft_win_offer *offers,
+                                            const char *call);
 
 /* With the lock: unmaps everything, and gives the board back. */
 void weft_near_close(struct weft_win *win);

@@ -22,8 +22,8 @@ static void look_near(const struct weft_win *win, int rank, struct found *found)
     if (win->near_count == 0) {
         found->is_by_node_messages = true;
     } else if (near == NULL) {
-        found->is_mapped |=
-            win->flavor == MPI_WIN_FLAVOR_SHARED || win->parts[rank].memory.bytes > 0;
+        found->is_mapped |= win->flavor == MPI_WIN_FLAVOR_SHARED ||
+                            weft_win_part_of(&win->parts, rank).memory.bytes > 0;
     } else if (near->memory != NULL) {
         found->is_mapped = true;
     } else if (near->path != NULL) {
@@ -35,7 +35,8 @@ static void look_near(const struct weft_win *win, int rank, struct found *found)
 
 static void look_far(const struct weft_win *win, int rank, struct found *found)
 {
-    if (win->is_far_reached && (win->parts[rank].access & WEFT_PART_HAS_KEY) != 0) {
+    if (win->is_far_reached &&
+        (weft_win_part_of(&win->parts, rank).access & WEFT_PART_HAS_KEY) != 0) {
         found->is_by_table = true;
     } else {
         found->is_by_net_messages = true;
@@ -51,7 +52,8 @@ static struct found look(const struct weft_win *win)
     struct found found = {false};
 
     for (int r = 0; r < win->comm->size; r++) {
-        if (r == win->comm->rank || (win->parts[r].size == 0 && !is_dynamic)) {
+        if (r == win->comm->rank ||
+            (weft_win_size_of(&win->parts, r) == 0 && !is_dynamic)) {
             continue;
         }
         if (has_node && weft_near_is_here(win->comm, r)) {

@@ -104,7 +104,7 @@ void weft_win_give(struct weft_win *win)
     weft_table_close(&win->targets);
     weft_lock_queue_close(&win->locks);
     weft_errhandler_release(win->errhandler);
-    free(win->parts);
+    weft_win_parts_close(&win->parts);
     free(win->name);
     weft_handle_give(WEFT_KIND_WIN, (uintptr_t)win->handle);
 }

@@ -9,6 +9,7 @@
  *   make.c       creation and end; needs all members
  *   attach.c     the memory of a dynamic window; regions.c is a list of it, and shown.c
  *                how others on this node read that
+ *   parts.c      what is known of the members' memory
  *   epoch.c      which call may come after which
  *   operation.c  operations, at their origin
  *   combine.c    small puts, several in a packet
@@ -41,26 +42,9 @@
 #include "node/heap.h"
 #include "rma/epoch.h"
 #include "rma/packets.h"
+#include "rma/parts.h"
 #include "rma/queue.h"
 #include "transport/transport.h"
-
-/* How members are reached: a part's `access`. */
-enum {
-    WEFT_PART_HAS_KEY = 1 << 0,     /* its memory is registered with the network */
-    WEFT_PART_BY_MESSAGES = 1 << 1, /* it wants everything to go by messages */
-};
-
-/* A member's memory, as all members know it. */
-struct weft_win_part {
-    uint64_t base; /* its address there */
-    uint64_t size;
-    uint64_t unit; /* bytes for a displacement of 1 */
-    int32_t rc;    /* of its part of the creation, enum weft_rc */
-    uint32_t access;
-    struct weft_extent memory; /* of the segment's heap that it is in; or of 0 bytes */
-    struct weft_key key;       /* if access says so */
-    struct weft_extent board;  /* of its node (near.h), if it is the first there */
-};
 
 /* What the user has said about a window, and what MPI_Win_get_info() returns. */
 enum { WEFT_WIN_HINT_BYTES = 64 };
@@ -107,7 +91,7 @@ struct weft_rma_wait;
 struct weft_win {
     MPI_Win handle;
     struct weft_comm *comm; /* its own */
-    struct weft_win_part *parts;
+    struct weft_win_parts parts;
     int flavor;
     int model;
     int unit_as_int;
@@ -143,6 +127,7 @@ struct weft_win {
     uint32_t near_number;              /* ours among them */
     bool is_whole;                     /* all members are on this node, with a board */
     struct weft_extent own_board;      /* that this process has taken; or of 0 bytes */
+    struct weft_extent board_extent;
     char *board;
     struct weft_win_words *own_words; /* NULL: there is no board */
 };

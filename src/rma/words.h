@@ -60,8 +60,7 @@ static inline size_t weft_words_length(uint32_t members)
     return (members + WEFT_WORDS_BITS - 1) / WEFT_WORDS_BITS;
 }
 
-/* Bytes of the words of one of so many members. Pages of them that nobody touches take
- * no memory. */
+/* Bytes of the words of one of so many members. */
 static inline size_t weft_words_bytes(uint32_t members)
 {
     const size_t bits = (weft_words_length(members) + members) * sizeof(uint32_t);

@@ -36,6 +36,7 @@ static inline void rma_fixture_open(void)
 static inline struct weft_win *rma_fixture_window(struct weft_comm *comm, int flavor,
                                                   void *base, MPI_Aint size)
 {
+    struct weft_win_offer offers[FIXTURE_RANKS] = {{.rc = WEFT_OK}};
     struct weft_win *win;
 
     if (weft_win_take(&win) != WEFT_OK) {
@@ -46,13 +47,12 @@ static inline struct weft_win *rma_fixture_window(struct weft_comm *comm, int fl
     win->unit = 1;
     win->base = base;
     win->size = size;
-    win->parts = calloc(FIXTURE_RANKS, sizeof(win->parts[0]));
-    if (win->parts == NULL) {
-        abort();
-    }
     for (uint32_t rank = 0; rank < FIXTURE_RANKS; rank++) {
-        win->parts[rank].size = (uint64_t)size;
-        win->parts[rank].unit = 1;
+        offers[rank].part.size = (uint64_t)size;
+        offers[rank].part.unit = 1;
+    }
+    if (weft_win_parts_make(&win->parts, offers, FIXTURE_RANKS, NULL) != WEFT_OK) {
+        abort();
     }
     if (weft_win_register(win) != WEFT_OK) {
         abort();

@@ -329,7 +329,7 @@ static struct operation *take(struct weft_win *win, struct weft_target *target,
     keep_type(o->call.result.type);
     keep_type(o->call.where.type);
     target->pending++;
-    target->is_dirty |= call->kind != WEFT_RMA_GET;
+    target->is_dirty |= !is_fetch(o); /* what has come back has been applied */
     win->has_messages = true;
     return o;
 }

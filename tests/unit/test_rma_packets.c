@@ -1,6 +1,8 @@
 /* test_rma_packets.c - operations and packets of windows over the fake transport. */
 #include "rma_fixture.h"
 
+#include "rma/flush.h"
+
 enum { PEER = 1, BYTES = 4096, LONG = 2000 };
 
 static struct weft_win *win;
@@ -141,6 +143,40 @@ static void accumulate_word(uint64_t at)
     };
 
     assert_int_equal(weft_rma_start(win, &call, NULL), WEFT_OK);
+}
+
+/* Fetches a word, which comes back. */
+static void fetch_word(void)
+{
+    int64_t result = 0;
+    struct weft_datatype *type = weft_datatype_from_handle(MPI_INT64_T);
+    const struct weft_rma_call call = {
+        .name = "MPI_Fetch_and_op",
+        .kind = WEFT_RMA_GET_ACCUMULATE,
+        .result = {.buffer = &result, .bytes = sizeof(result)},
+        .where = {.type = type, .count = 1},
+        .basic = type,
+        .op = MPI_NO_OP,
+        .bytes = sizeof(result),
+        .target = PEER,
+    };
+    uint8_t packet[sizeof(struct weft_pkt_rma_data) + sizeof(result)];
+    struct weft_pkt_rma_data back = {.offset = 0};
+    struct weft_header header;
+    struct weft_pkt_rma head;
+
+    assert_int_equal(weft_rma_start(win, &call, NULL), WEFT_OK);
+    memcpy(&head, fake.sent[fake.sent_count - 1]->data, sizeof(head));
+    header = fake.sent[fake.sent_count - 1]->header;
+    back.operation = head.operation;
+    memcpy(packet, &back, sizeof(back));
+    memset(packet + sizeof(back), 7, sizeof(result));
+    header.kind = WEFT_PKT_RMA_DATA;
+    header.source = PEER;
+    header.length = sizeof(packet);
+    fake_arrive(PEER, header, packet, sizeof(packet), 0);
+    weft_progress();
+    assert_int_equal(result, 0x0707070707070707);
 }
 
 static struct weft_pkt_rma head_of(size_t n)
@@ -371,6 +407,16 @@ static void runs_whose_sum_overflows_are_refused(void **state)
     assert_non_null(put_runs(four, four, 4));
 }
 
+/* What has come back has been applied: nobody is asked for it again. */
+static void a_fetch_needs_no_flush(void **state)
+{
+    (void)state;
+    fetch_word();
+    assert_int_equal(fake.sent_count, 1);
+    assert_int_equal(weft_rma_flush(win, PEER, false, "MPI_Win_flush"), WEFT_OK);
+    assert_int_equal(fake.sent_count, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,6 +438,8 @@ int main(void)
                                         close_window),
         cmocka_unit_test_setup_teardown(what_was_for_a_failed_peer_is_dropped,
                                         open_window, close_window),
+        cmocka_unit_test_setup_teardown(a_fetch_needs_no_flush, open_window,
+                                        close_window),
         cmocka_unit_test_setup_teardown(runs_whose_sum_overflows_are_refused, open_window,
                                         close_window),
     };

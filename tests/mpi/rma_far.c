@@ -3,7 +3,8 @@
  * memory is counted, so that they do not fall back to messages unseen; and so are the
  * packets of many small puts.
  *
- * The argument says what is expected: `direct`, or `messages` (WEFT_RMA, WEFT_CHECKSUM).
+ * The argument says what is expected: `direct`, or `messages` (WEFT_RMA, WEFT_CHECKSUM);
+ * a second one, `short`, that only short operations are tried.
  * Members of this node count as near if memory is shared with them (WEFT_TRANSPORT).
  */
 #include "bytes.h"
@@ -94,6 +95,17 @@ static void has_moved(MPI_T_pvar_handle handle, unsigned long long before, int t
                       size_t bytes)
 {
     CHECK(value(handle) - before == (is_direct && is_far[target] ? bytes : 0));
+}
+
+/* The same of a put. A small one may go in a packet, which a step of the epoch shares
+ * with it. */
+static void has_put(unsigned long long before, int target, size_t bytes)
+{
+    enum { SMALL = 512 };
+
+    if (bytes > SMALL || value(stored) != before) {
+        has_moved(stored, before, target, bytes);
+    }
 }
 
 /* ---- every size, in every epoch ---- */
@@ -433,15 +445,40 @@ static void some_have_no_memory(void)
     DONE(MPI_Win_free(&win));
 }
 
-int main(int argc, char **argv)
+/* ---- memory that nobody can register ---- */
+
+/* What is short needs no registration of its own. */
+static void short_ones(void)
 {
-    DONE(MPI_Init(&argc, &argv));
-    DONE(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    DONE(MPI_Comm_size(MPI_COMM_WORLD, &size));
-    CHECK(argc == 2);
-    is_direct = strcmp(argv[1], "direct") == 0;
-    find_far();
-    start_counting();
+    static const size_t lengths[] = {1, 8, 512, 513, 4000, 4096};
+    struct window w = make_window(CREATED, 8192, 1);
+    const int next = (rank + 1) % size;
+    char buffer[4096];
+    char back[4096];
+
+    DONE(MPI_Win_lock_all(0, w.win));
+    for (size_t i = 0; i < LENGTH(lengths); i++) {
+        const int bytes = (int)lengths[i];
+        unsigned long long count = value(stored);
+
+        fill_bytes(buffer, lengths[i], seed_of(rank, next, lengths[i]));
+        DONE(MPI_Put(buffer, bytes, MPI_BYTE, next, 3, bytes, MPI_BYTE, w.win));
+        DONE(MPI_Win_flush(next, w.win));
+        has_put(count, next, lengths[i]);
+        count = value(fetched);
+        memset(back, 0, sizeof(back));
+        DONE(MPI_Get(back, bytes, MPI_BYTE, next, 3, bytes, MPI_BYTE, w.win));
+        DONE(MPI_Win_flush(next, w.win));
+        has_moved(fetched, count, next, lengths[i]);
+        CHECK(memcmp(buffer, back, lengths[i]) == 0);
+    }
+    DONE(MPI_Win_unlock_all(w.win));
+    DONE(MPI_Barrier(w.comm));
+    free_window(&w);
+}
+
+static void all_cases(void)
+{
     every_size_in_every_epoch();
     many_at_once();
     small_puts_share_packets();
@@ -450,6 +487,21 @@ int main(int argc, char **argv)
     puts_and_accumulates();
     with_requests();
     some_have_no_memory();
+}
+
+int main(int argc, char **argv)
+{
+    DONE(MPI_Init(&argc, &argv));
+    DONE(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    DONE(MPI_Comm_size(MPI_COMM_WORLD, &size));
+    CHECK(argc == 2 || strcmp(argv[2], "short") == 0);
+    is_direct = strcmp(argv[1], "direct") == 0;
+    find_far();
+    start_counting();
+    short_ones();
+    if (argc == 2) {
+        all_cases();
+    }
     stop_counting();
     free(is_far);
     DONE(MPI_Finalize());

@@ -4,11 +4,13 @@
 #include "base/texts.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 enum {
     MULTIPLE = 4, /* buffers for many packets */
     MULTIPLE_BYTES = 256 * 1024,
+    COPIED_MOST = 4096, /* bytes of a put or get that are copied */
     WINDOW_MOST = 256 * 1024,
     WINDOW_LEAST = 16 * 1024,
 };
@@ -79,7 +81,8 @@ static void choose_counts(struct weft_ofi_slots *slots)
 static enum weft_rc make_sends(struct weft_ofi_slots *slots)
 {
     const size_t each = slots->send_bytes;
-    const uint64_t access = FI_SEND | (slots->has_results ? FI_READ | FI_WRITE : 0);
+    const bool has_memory = slots->has_results || (slots->ofi->info->caps & FI_RMA) != 0;
+    const uint64_t access = FI_SEND | (has_memory ? FI_READ | FI_WRITE : 0);
 
     slots->sends = calloc(slots->send_count, sizeof(*slots->sends));
     slots->send_memory = map(slots->send_count * each);
@@ -158,6 +161,7 @@ struct weft_ofi_slot *weft_ofi_slots_take(struct weft_ofi_slots *slots, void *ow
     slot->share = share;
     slot->op = NULL;
     slot->access = 0;
+    slot->copied = NULL;
     (*share)++;
     return slot;
 }
@@ -169,13 +173,42 @@ static void make_free(struct weft_ofi_slots *slots, struct weft_ofi_slot *slot)
     slots->free_sends = slot;
 }
 
+/* To register memory takes longer than to copy a few pages. */
+static bool is_copied(const struct weft_ofi_slots *slots, size_t len, uint64_t access)
+{
+    return access != FI_SEND && len > 0 && len <= least(COPIED_MOST, slots->send_bytes) &&
+           weft_ofi_is_local_checked(slots->ofi);
+}
+
+static void copy(struct weft_ofi_slot *slot, const void *data, size_t len,
+                 uint64_t access, struct weft_op *op)
+{
+    slot->copied = (void *)(uintptr_t)data;
+    slot->copied_bytes = len;
+    slot->op = op;
+    slot->access = access;
+    if (access == FI_WRITE) {
+        memcpy(slot->buffer, data, len);
+    }
+}
+
+void *weft_ofi_slot_descriptor(const struct weft_ofi_slots *slots,
+                               const struct weft_ofi_slot *slot)
+{
+    return weft_ofi_descriptor(slot->copied != NULL ? slots->send_mr : slot->mr);
+}
+
 enum weft_rc weft_ofi_slots_attach(struct weft_ofi_slots *slots,
                                    struct weft_ofi_slot *slot, const void *data,
                                    size_t len, uint64_t access, struct weft_op *op)
 {
-    const enum weft_rc rc =
-        weft_ofi_register_local(slots->ofi, data, len, access, &slot->mr);
+    enum weft_rc rc;
 
+    if (is_copied(slots, len, access)) {
+        copy(slot, data, len, access, op);
+        return WEFT_OK;
+    }
+    rc = weft_ofi_register_local(slots->ofi, data, len, access, &slot->mr);
     if (rc != WEFT_OK) {
         make_free(slots, slot);
         return slots->registered > 0 ? rc : WEFT_ERR_SYSTEM; /* nothing will come back */
@@ -188,11 +221,11 @@ enum weft_rc weft_ofi_slots_attach(struct weft_ofi_slots *slots,
 
 void weft_ofi_slots_give(struct weft_ofi_slots *slots, struct weft_ofi_slot *slot)
 {
-    if (slot->op != NULL) {
+    if (slot->op != NULL && slot->copied == NULL) {
         weft_ofi_unregister(slot->mr);
         slots->registered--;
-        slot->op = NULL;
     }
+    slot->op = NULL;
     make_free(slots, slot);
 }
 
@@ -201,6 +234,9 @@ void weft_ofi_slots_done(struct weft_ofi_slots *slots, struct weft_ofi_slot *slo
 {
     struct weft_op *op = slot->op;
 
+    if (slot->copied != NULL && slot->access == FI_READ && rc == WEFT_OK) {
+        memcpy(slot->copied, slot->buffer, slot->copied_bytes);
+    }
     weft_ofi_slots_give(slots, slot);
     if (op != NULL) {
         op->done(op, rc);

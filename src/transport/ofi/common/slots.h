@@ -5,7 +5,8 @@
  * A slot out carries a packet, or the frame in front of a zero-copy send, or stands for a
  * put or get; `op` and `mr` are set while it works on the user's memory. That memory is
  * registered for as long as the operation takes, where the provider wants it: a cache of
- * registrations is the provider's affair, which knows when memory is unmapped.
+ * registrations is the provider's affair, which knows when memory is unmapped. What a put
+ * or get moves is copied instead if it is short: the slot's own buffer is registered.
  *
  * A peer has at most a quarter of the slots out, so that one that does not read leaves
  * room for others. Where the provider puts several packets into a buffer
@@ -40,6 +41,8 @@ struct weft_ofi_slot {
     struct weft_op *op; /* of an operation on the user's memory, or NULL */
     uint64_t access;    /* what that is: FI_SEND, FI_WRITE, FI_READ; else its owner's */
     struct fid_mr *mr;  /* of that memory */
+    void *copied;       /* the memory itself, if the buffer stands for it; or NULL */
+    size_t copied_bytes;
 };
 
 struct weft_ofi_slots {
@@ -93,6 +96,13 @@ WEFT_MUST_CHECK enum weft_rc weft_ofi_slots_attach(struct weft_ofi_slots *slots,
                                                    struct weft_ofi_slot *slot,
                                                    const void *data, size_t len,
                                                    uint64_t access, struct weft_op *op);
+/* The memory that an attached put or get works on, in place of the user's. */
+static inline void *weft_ofi_slot_memory(const struct weft_ofi_slot *slot, void *ours)
+{
+    return slot->copied != NULL ? slot->buffer : ours;
+}
+void *weft_ofi_slot_descriptor(const struct weft_ofi_slots *slots,
+                               const struct weft_ofi_slot *slot);
 /* Frees a slot whose post was refused. */
 void weft_ofi_slots_give(struct weft_ofi_slots *slots, struct weft_ofi_slot *slot);
 /* The provider is through with a slot: frees it and completes its operation. */

@@ -29,7 +29,8 @@ static enum weft_rc start(struct weft_path *path, uint64_t access,
     if (slot == NULL) {
         return WEFT_AGAIN;
     }
-    descriptor = weft_ofi_descriptor(slot->mr);
+    ours = weft_ofi_slot_memory(slot, ours);
+    descriptor = weft_ofi_slot_descriptor(&tp->slots, slot);
     if (access == FI_READ) {
         code = fi_read(stream->ep, ours, len, descriptor, 0, theirs, move->key,
                        &slot->context);

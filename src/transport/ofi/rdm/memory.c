@@ -30,7 +30,8 @@ static enum weft_rc start(struct weft_path *path, uint64_t access,
     if (slot == NULL) {
         return WEFT_AGAIN;
     }
-    descriptor = weft_ofi_descriptor(slot->mr);
+    ours = weft_ofi_slot_memory(slot, ours);
+    descriptor = weft_ofi_slot_descriptor(&tp->slots, slot);
     rc = weft_rdm_outcome(tp, peer,
                           access == FI_WRITE
                               ? fi_write(ep, ours, len, descriptor, peer->address, theirs,

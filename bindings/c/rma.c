@@ -74,8 +74,9 @@ static inline bool move(const void *ours, MPI_Count origin_count, MPI_Datatype t
     theirs = weft_fast_place(win, rank, disp, bytes, &near);
     if (weft_unlikely(theirs == NULL)) {
         return weft_fast_copy(win, rank, disp, (void *)(uintptr_t)ours, bytes, is_put) ||
-               (is_put && weft_combine_is_any(win) &&
-                weft_combine_more(win, rank, disp, ours, bytes));
+               (weft_combine_is_any(win) &&
+                weft_combine_more(win, rank, disp, (void *)(uintptr_t)ours, bytes,
+                                  is_put));
     }
     if (is_put) {
         weft_copy(theirs, ours, bytes);

@@ -5,7 +5,7 @@
 #define WEFT_CHECK_RMA_H
 
 #include "check/win.h"
-#include "rma/operation.h"
+#include "rma/start.h"
 
 /* A buffer as the user names it; all of it 0: there is none. */
 struct weft_rma_side {

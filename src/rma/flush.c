@@ -4,7 +4,6 @@
 #include "rma/combine.h"
 #include "rma/far.h"
 #include "rma/near.h"
-#include "rma/send.h"
 #include "rma/wait.h"
 
 static bool has_none_pending(const void *what)
@@ -35,11 +34,11 @@ static enum weft_rc look_back(struct weft_target *target)
 {
     enum weft_rc rc = target->rc;
 
-    if (rc == WEFT_OK && target->refused > 0) {
+    if (rc == WEFT_OK && target->is_refused) {
         rc = WEFT_ERR_ARGUMENT;
     }
     target->rc = WEFT_OK;
-    target->refused = 0;
+    target->is_refused = false;
     return rc;
 }
 
@@ -62,10 +61,9 @@ static struct answer ask(struct weft_win *win, struct weft_target *target,
 {
     const struct answer answer = {target, ++target->asked};
 
-    weft_combine_send(target);
     target->is_dirty = false;
     target->is_put = false; /* a packet arrives later */
-    weft_rma_sync(win, target->peer, what, answer.number);
+    weft_combine_tell(win, target, what, answer.number);
     return answer;
 }
 
@@ -84,16 +82,25 @@ enum weft_rc weft_target_ask(struct weft_win *win, struct weft_target *target,
 {
     struct answer answer;
 
+    weft_combine_send_gets(target);
     wait_pending(win, target, call);
     answer = ask(win, target, what);
     return await_answer(win, target, &answer, call);
+}
+
+enum weft_rc weft_target_wait_ours(struct weft_win *win, struct weft_target *target,
+                                   const char *call)
+{
+    weft_combine_send_gets(target);
+    wait_pending(win, target, call);
+    return look_back(target);
 }
 
 /* Asks the target, or the path, whether all is there. A packet arrives behind what was
  * put by the same path, so it tells of that, too. */
 static void begin_flush(struct weft_win *win, struct weft_target *target)
 {
-    weft_combine_send(target);
+    weft_combine_send_gets(target);
     if (target->is_put && !target->is_dirty) {
         weft_far_flush(win, target);
     }

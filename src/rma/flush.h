@@ -21,6 +21,9 @@ WEFT_MUST_CHECK enum weft_rc weft_rma_flush(struct weft_win *win, int rank, bool
 WEFT_MUST_CHECK enum weft_rc weft_target_wait_local(struct weft_win *win,
                                                     struct weft_target *target,
                                                     const char *call);
+/* The first again, but small puts go on waiting for a step (combine.h). */
+WEFT_MUST_CHECK enum weft_rc
+weft_target_wait_ours(struct weft_win *win, struct weft_target *target, const char *call);
 WEFT_MUST_CHECK enum weft_rc
 weft_target_flush(struct weft_win *win, struct weft_target *target, const char *call);
 WEFT_MUST_CHECK enum weft_rc weft_targets_flush(struct weft_win *win, const char *call);

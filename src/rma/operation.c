@@ -1,34 +1,32 @@
 #include "rma/operation.h"
 
 #include "engine/engine.h"
-#include "p2p/p2p.h"
-#include "rma/attach.h"
-#include "rma/combine.h"
-#include "rma/direct.h"
-#include "rma/far.h"
 #include "rma/send.h"
-#include "rma/sync.h"
 #include "rma/wait.h"
 
 #include <string.h>
 
 enum {
-    GETS = 16,   /* parts of one get under way */
+    GETS = 16,   /* parts of one get under way; packets of small ones to a target */
     SMALL = 256, /* bytes: copied if there is no room */
 };
 
-struct operation {
+struct weft_operation {
     uint64_t number; /* first: the key */
     struct weft_retry retry;
     struct weft_win *win;
     struct weft_target *target;
     struct weft_rma_call call;
     struct weft_request *request; /* or NULL */
+    struct weft_gets *gets;       /* it is several small ones; or NULL */
+    struct weft_operation *next;  /* of those that are held, */
+    struct weft_operation *last;  /* and the last of them, if this is the first */
     uint64_t bytes;
     uint64_t sent;     /* of them: asked for, or gone out */
     uint64_t returned; /* of a fetch: come back */
     bool is_sending;
     bool is_queued; /* for room */
+    bool is_held;   /* until others have come back */
 };
 
 static struct weft_table operations;
@@ -39,7 +37,7 @@ void weft_operations_open(void)
     weft_table_open(&operations);
 }
 
-static bool is_fetch(const struct operation *o)
+static bool is_fetch(const struct weft_operation *o)
 {
     return o->call.kind != WEFT_RMA_PUT && o->call.kind != WEFT_RMA_ACCUMULATE;
 }
@@ -60,27 +58,38 @@ static void release_type(struct weft_datatype *type)
     }
 }
 
-static void finish(struct operation *o, enum weft_rc rc)
+static void send_held(struct weft_target *target);
+
+static void finish(struct weft_operation *o, enum weft_rc rc)
 {
     struct weft_win *win = o->win;
+    struct weft_target *target = o->target;
+    const bool was_out = o->gets != NULL && !o->is_held;
 
     weft_assert_locked();
     assert(o->target->pending > 0 && !o->is_queued);
     release_type(o->call.origin.type);
     release_type(o->call.result.type);
     release_type(o->call.where.type);
-    o->target->pending--;
-    if (rc != WEFT_OK && o->target->rc == WEFT_OK) {
-        o->target->rc = rc;
+    target->pending--;
+    if (rc != WEFT_OK && target->rc == WEFT_OK) {
+        target->rc = rc;
     }
     if (o->request != NULL) {
         weft_request_complete(o->request, rc);
     }
+    if (o->gets != NULL) {
+        weft_gets_end(o->gets, rc);
+    }
     weft_table_remove(&operations, o);
+    if (was_out) {
+        target->gets_out--;
+        send_held(target);
+    }
     weft_rma_look(win);
 }
 
-static bool is_complete(const struct operation *o)
+static bool is_complete(const struct weft_operation *o)
 {
     return o->sent == o->bytes && (!is_fetch(o) || o->returned == o->bytes);
 }
@@ -88,13 +97,13 @@ static bool is_complete(const struct operation *o)
 /* ---- out ---- */
 
 /* Does the part bring data along? */
-static bool has_data(const struct operation *o)
+static bool has_data(const struct weft_operation *o)
 {
     return o->call.kind != WEFT_RMA_GET && o->call.op != MPI_NO_OP;
 }
 
 /* Two elements at once, and no more: the one to compare with and the other. */
-static size_t write_swap(const struct operation *o, uint8_t *to)
+static size_t write_swap(const struct weft_operation *o, uint8_t *to)
 {
     const size_t size = o->call.basic->size;
 
@@ -103,7 +112,7 @@ static size_t write_swap(const struct operation *o, uint8_t *to)
     return 2 * size;
 }
 
-static size_t write_data(const struct operation *o, uint64_t bytes, uint8_t *to)
+static size_t write_data(const struct weft_operation *o, uint64_t bytes, uint8_t *to)
 {
     if (o->call.kind == WEFT_RMA_SWAP) {
         return write_swap(o, to);
@@ -115,7 +124,7 @@ static size_t write_data(const struct operation *o, uint64_t bytes, uint8_t *to)
     return (size_t)bytes;
 }
 
-static size_t write_part(const struct operation *o, const struct weft_rma_runs *runs,
+static size_t write_part(const struct weft_operation *o, const struct weft_rma_runs *runs,
                          uint8_t *packet)
 {
     const struct weft_rma_call *c = &o->call;
@@ -139,13 +148,17 @@ static size_t write_part(const struct operation *o, const struct weft_rma_runs *
 }
 
 /* The next part of an operation, as a packet; returns how long it is. */
-static size_t make_part(const struct operation *o, struct weft_rma_runs *runs,
+static size_t make_part(const struct weft_operation *o, struct weft_rma_runs *runs,
                         uint8_t *packet)
 {
     const size_t max = weft_rma_packet_max(o->target->peer);
     const uint64_t left = o->bytes - o->sent;
     const size_t most = max - sizeof(struct weft_pkt_rma_data);
 
+    if (o->gets != NULL) {
+        *runs = o->gets->there;
+        return write_part(o, runs, packet);
+    }
     weft_runs_take(runs, &o->call.where, o->sent, left < most ? left : most,
                    max - sizeof(struct weft_pkt_rma), has_data(o),
                    o->call.basic != NULL ? o->call.basic->size : 1);
@@ -153,7 +166,7 @@ static size_t make_part(const struct operation *o, struct weft_rma_runs *runs,
     return write_part(o, runs, packet);
 }
 
-static enum weft_rc send_part(struct operation *o)
+static enum weft_rc send_part(struct weft_operation *o)
 {
     uint8_t packet[WEFT_EAGER_MAX];
     struct weft_rma_runs runs;
@@ -168,7 +181,7 @@ static enum weft_rc send_part(struct operation *o)
 }
 
 /* May the next part go? Those of a get follow what has come back. */
-static bool may_send(const struct operation *o)
+static bool may_send(const struct weft_operation *o)
 {
     const uint64_t most = GETS * (uint64_t)WEFT_EAGER_MAX;
 
@@ -181,7 +194,7 @@ static bool may_send(const struct operation *o)
  * again. Otherwise it may be over, and its memory gone. A message to ourselves is
  * answered inside send_part().
  */
-static enum weft_rc advance(struct operation *o)
+static enum weft_rc advance(struct weft_operation *o)
 {
     enum weft_rc rc = WEFT_OK;
 
@@ -199,14 +212,15 @@ static enum weft_rc advance(struct operation *o)
     return WEFT_OK;
 }
 
-static struct operation *of_retry(struct weft_retry *retry)
+static struct weft_operation *of_retry(struct weft_retry *retry)
 {
-    return (struct operation *)((char *)retry - offsetof(struct operation, retry));
+    return (struct weft_operation *)((char *)retry -
+                                     offsetof(struct weft_operation, retry));
 }
 
 static enum weft_rc try_again(struct weft_retry *retry)
 {
-    struct operation *o = of_retry(retry);
+    struct weft_operation *o = of_retry(retry);
     const uint64_t before = o->sent;
     enum weft_rc rc;
 
@@ -223,7 +237,7 @@ static enum weft_rc try_again(struct weft_retry *retry)
 
 static void has_failed(struct weft_retry *retry)
 {
-    struct operation *o = of_retry(retry);
+    struct weft_operation *o = of_retry(retry);
 
     o->is_queued = false;
     finish(o, WEFT_ERR_PROC_FAILED);
@@ -233,7 +247,7 @@ static void has_failed(struct weft_retry *retry)
  * A small put or accumulate that finds no room is copied: it is complete here, and its
  * origin need not wait for room at the target. False: it is not small.
  */
-static bool keep_small(struct operation *o)
+static bool keep_small(struct weft_operation *o)
 {
     uint8_t packet[WEFT_EAGER_MAX];
     struct weft_rma_runs runs;
@@ -253,7 +267,7 @@ static bool keep_small(struct operation *o)
 }
 
 /* Sends, or waits for room behind all that waits for it. */
-static void go_on(struct operation *o)
+static void go_on(struct weft_operation *o)
 {
     struct weft_peer *peer = o->target->peer;
 
@@ -265,13 +279,58 @@ static void go_on(struct operation *o)
     }
 }
 
+/* ---- packets of small gets ---- */
+
+static struct weft_operation *take_held(struct weft_target *target)
+{
+    struct weft_operation *o = target->held;
+
+    target->held = o->next;
+    if (o->next != NULL) {
+        o->next->last = o->last;
+    }
+    o->is_held = false;
+    target->gets_out++;
+    return o;
+}
+
+/* Sends those that may go now. A peer that has failed gets nothing: all end soon. */
+static void send_held(struct weft_target *target)
+{
+    if (target->is_going) {
+        return; /* one has ended at once */
+    }
+    target->is_going = true;
+    while (target->held != NULL && target->gets_out < GETS && !target->peer->is_failed) {
+        go_on(take_held(target));
+    }
+    target->is_going = false;
+    if (target->peer->is_failed) {
+        target->held = NULL;
+    }
+}
+
+static void hold(struct weft_operation *o)
+{
+    struct weft_target *target = o->target;
+
+    o->is_held = true;
+    if (target->held == NULL) {
+        target->held = o;
+    } else {
+        target->held->last->next = o;
+    }
+    target->held->last = o;
+    send_held(target);
+}
+
 /* ---- back ---- */
 
 const char *weft_operation_on_data(struct weft_win *win, const struct weft_peer *from,
                                    const struct weft_pkt_rma_data *head,
                                    const void *bytes, size_t len)
 {
-    struct operation *o = weft_table_find(&operations, head->operation);
+    struct weft_operation *o = weft_table_find(&operations, head->operation);
     const uint64_t some = head->is_refused != 0 ? head->bytes : len;
 
     if (o == NULL || o->win != win || o->target->peer != from || !is_fetch(o)) {
@@ -282,7 +341,9 @@ const char *weft_operation_on_data(struct weft_win *win, const struct weft_peer 
         return "it brings bytes that were not asked for";
     }
     if (head->is_refused != 0) {
-        o->target->refused += head->bytes;
+        o->target->is_refused = true;
+    } else if (o->gets != NULL) {
+        weft_gets_scatter(o->gets, head->offset, bytes, len);
     } else {
         weft_data_scatter(&o->call.result, head->offset, bytes, len);
     }
@@ -298,9 +359,10 @@ const char *weft_operation_on_data(struct weft_win *win, const struct weft_peer 
     return NULL;
 }
 
+/* Those that are held end, too: they are not sent to a peer that has failed. */
 void weft_operations_fail(void)
 {
-    struct operation *o;
+    struct weft_operation *o;
     uint32_t at = 0;
 
     weft_assert_locked();
@@ -313,10 +375,10 @@ void weft_operations_fail(void)
 
 /* ---- the beginning ---- */
 
-static struct operation *take(struct weft_win *win, struct weft_target *target,
-                              const struct weft_rma_call *call)
+static struct weft_operation *take(struct weft_win *win, struct weft_target *target,
+                                   const struct weft_rma_call *call)
 {
-    struct operation *o = weft_table_add(&operations, ++last_number, sizeof(*o));
+    struct weft_operation *o = weft_table_add(&operations, ++last_number, sizeof(*o));
 
     if (o == NULL) {
         return NULL;
@@ -334,43 +396,12 @@ static struct operation *take(struct weft_win *win, struct weft_target *target,
     return o;
 }
 
-static enum weft_rc take_request(struct weft_win *win, struct weft_request **out)
+enum weft_rc weft_operation_start(struct weft_win *win, struct weft_target *target,
+                                  const struct weft_rma_call *call,
+                                  struct weft_request *request)
 {
-    const enum weft_rc rc = weft_request_take(out);
+    struct weft_operation *o = take(win, target, call);
 
-    if (rc == WEFT_OK) {
-        (*out)->kind = WEFT_REQUEST_SCHEDULE;
-        (*out)->source = MPI_ANY_SOURCE;
-        (*out)->tag = MPI_ANY_TAG;
-        (*out)->bytes = 0;
-        weft_request_set_comm(*out, win->comm);
-    }
-    return rc;
-}
-
-static enum weft_rc run_directly(struct weft_win *win, const struct weft_near *near,
-                                 const struct weft_rma_call *call)
-{
-    enum weft_rc rc;
-
-    weft_unlock();
-    rc = weft_direct_run(win, near, call);
-    weft_lock();
-    return rc;
-}
-
-static enum weft_rc send(struct weft_win *win, struct weft_target *target,
-                         const struct weft_rma_call *call, struct weft_request *request)
-{
-    struct operation *o;
-
-    if (target->combined != NULL) {
-        weft_combine_send(target);
-    }
-    if (weft_far_is_reached(win, target, call)) {
-        return weft_far_start(win, target, call, request);
-    }
-    o = take(win, target, call);
     if (o == NULL) {
         return WEFT_ERR_NOMEM;
     }
@@ -379,78 +410,34 @@ static enum weft_rc send(struct weft_win *win, struct weft_target *target,
     return WEFT_OK;
 }
 
-/* An operation that is complete later, and the request that tells. */
-static enum weft_rc send_with(struct weft_win *win, struct weft_target *target,
-                              const struct weft_rma_call *call,
-                              struct weft_request **request)
+/* Those for which there is no way: whoever flushes is told. */
+static void give_up(struct weft_target *target, struct weft_gets *gets, enum weft_rc rc)
 {
-    enum weft_rc rc = WEFT_OK;
-
-    if (request != NULL) {
-        rc = take_request(win, request);
-    }
-    if (rc != WEFT_OK) {
-        return rc;
-    }
-    rc = send(win, target, call, request != NULL ? *request : NULL);
-    if (rc != WEFT_OK && request != NULL) {
-        weft_request_give(*request);
-    } else if (request != NULL) {
-        weft_request_hand_out(*request);
-    }
-    return rc;
+    target->rc = target->rc == WEFT_OK ? rc : target->rc;
+    weft_gets_end(gets, rc);
 }
 
-/* Nothing was done: whoever ends the epoch or flushes is told. */
-static enum weft_rc refuse(struct weft_win *win, struct weft_target *target,
-                           const struct weft_rma_call *call)
+void weft_operation_start_gets(struct weft_win *win, struct weft_target *target,
+                               struct weft_gets *gets)
 {
-    target->refused += call->bytes;
-    win->has_messages = true;
-    return WEFT_OK;
-}
+    const struct weft_rma_call call = {
+        .name = "MPI_Get",
+        .kind = WEFT_RMA_GET,
+        .bytes = gets->there.bytes,
+        .target = (int)target->rank,
+    };
+    struct weft_operation *o;
 
-static enum weft_rc start(struct weft_win *win, const struct weft_rma_call *call,
-                          struct weft_request **request)
-{
-    struct weft_near *near;
-    struct weft_target *target;
-    enum weft_rc rc = weft_win_target(win, call->target, &target);
-
-    if (rc == WEFT_OK) {
-        rc = weft_rma_enter(win, target, call->name);
+    weft_assert_locked();
+    if (target->peer->is_failed) {
+        give_up(target, gets, WEFT_ERR_PROC_FAILED);
+        return;
     }
-    if (rc != WEFT_OK) {
-        return rc;
+    o = take(win, target, &call);
+    if (o == NULL) {
+        give_up(target, gets, WEFT_ERR_NOMEM);
+        return;
     }
-    if (win->epoch.is_fence) {
-        win->epoch.is_used = true;
-    }
-    near = weft_near_meet(win, call->target);
-    if (near == NULL || !weft_near_is_reached(near)) {
-        return weft_combine_take(win, target, call)
-                   ? WEFT_OK
-                   : send_with(win, target, call, request);
-    }
-    rc = weft_attached_check(win, near, call);
-    if (rc == WEFT_AGAIN) {
-        return send_with(win, target, call, request);
-    }
-    if (rc == WEFT_ERR_ARGUMENT) {
-        return refuse(win, target, call);
-    }
-    return rc == WEFT_OK ? run_directly(win, near, call) : rc;
-}
-
-enum weft_rc weft_rma_start(struct weft_win *win, const struct weft_rma_call *call,
-                            struct weft_request **request)
-{
-    enum weft_rc rc;
-
-    weft_assert_unlocked();
-    weft_lock();
-    rc = start(win, call, request);
-    weft_engine_leave();
-    weft_unlock();
-    return rc;
+    o->gets = gets;
+    hold(o);
 }

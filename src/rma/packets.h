@@ -27,7 +27,8 @@ enum weft_rma_kind {
 /* RMA: a part of an operation. `runs` of struct weft_rma_run follow, then `data` bytes.
  */
 struct weft_pkt_rma {
-    uint64_t operation; /* the origin's number, to be named in what is brought back */
+    uint64_t operation; /* the origin's number, to be named in what is brought back; of a
+                         * put: that of its step */
     uint64_t offset;    /* of this part in the origin's buffer, in packed bytes */
     uint32_t bytes;     /* of the target's memory that it is about */
     uint32_t data;      /* bytes behind the runs */
@@ -35,7 +36,7 @@ struct weft_pkt_rma {
     uint16_t op;        /* the ABI's number of the reduction, or 0 */
     uint16_t runs;
     uint8_t kind; /* enum weft_rma_kind */
-    uint8_t zero;
+    uint8_t step; /* enum weft_rma_sync, of a put: what follows it; or 0 */
 };
 _Static_assert(sizeof(struct weft_pkt_rma) == 32, "wire version 9");
 
@@ -65,9 +66,9 @@ enum weft_rma_sync {
     WEFT_RMA_LOCK_EXCLUSIVE,
     WEFT_RMA_GRANTED,
     WEFT_RMA_UNLOCK,
-    WEFT_RMA_POST,     /* my window is open to you */
-    WEFT_RMA_COMPLETE, /* my operations of this epoch are before this packet */
-    WEFT_RMA_REFUSED,  /* an operation of yours is outside my window */
+    WEFT_RMA_POST,           /* my window is open to you */
+    WEFT_RMA_COMPLETE,       /* my operations of this epoch are before this packet */
+    WEFT_RMA_REFUSED,        /* an operation of yours is outside my window */
     WEFT_RMA_SYNCS,
 };
 

@@ -2,6 +2,7 @@
 
 #include "coll/coll.h"
 #include "engine/engine.h"
+#include "rma/combine.h"
 #include "rma/flush.h"
 #include "rma/lock.h"
 #include "rma/near.h"
@@ -378,7 +379,7 @@ static void tell_complete(struct weft_win *win, struct weft_target *target)
     struct weft_near *near = weft_near_meet(win, (int)target->rank);
 
     if (near == NULL) {
-        weft_rma_sync(win, target->peer, WEFT_RMA_COMPLETE, 0);
+        weft_combine_tell(win, target, WEFT_RMA_COMPLETE, 0);
         return;
     }
     weft_near_set_access(near, WEFT_NEAR_STARTED, false);
@@ -393,7 +394,7 @@ static enum weft_rc complete_one(struct weft_win *win, struct weft_target *targe
     enum weft_rc rc = await_post(win, target, call);
     const bool is_near = weft_near_meet(win, (int)target->rank) != NULL;
     const enum weft_rc done = is_near ? weft_target_flush(win, target, call)
-                                      : weft_target_wait_local(win, target, call);
+                                      : weft_target_wait_ours(win, target, call);
 
     if (rc == WEFT_OK && !win->epoch.is_unchecked) {
         use_post(win, target);

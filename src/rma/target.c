@@ -101,6 +101,9 @@ static const char *read_packet(struct arrived *a, const uint8_t *data, size_t le
         p->data != data_wanted(p)) {
         return other_length;
     }
+    if (p->step != 0 && p->kind != WEFT_RMA_PUT) {
+        return "it is no put, and has a step";
+    }
     memcpy(a->runs, data + sizeof(*p), runs);
     a->data = data + sizeof(*p) + runs;
     for (int i = 0; i < p->runs; i++) {
@@ -218,6 +221,23 @@ static void apply(const struct arrived *a)
     }
 }
 
+static const char *take_step(struct weft_win *win, struct weft_target *t,
+                             const struct weft_pkt_rma_sync *step);
+
+/* The step of an epoch that follows a put; says what is wrong, or NULL. */
+static const char *step_behind(const struct arrived *a)
+{
+    const struct weft_pkt_rma_sync step = {a->packet.step, (uint32_t)a->packet.operation};
+    struct weft_target *target;
+    const char *fault = NULL;
+
+    if (weft_win_target(a->win, a->rank, &target) == WEFT_OK) {
+        fault = take_step(a->win, target, &step);
+        weft_rma_look(a->win);
+    }
+    return fault;
+}
+
 static void on_operation(void *owner, struct weft_peer *from,
                          const struct weft_header *header, const void *data, size_t len)
 {
@@ -244,6 +264,10 @@ static void on_operation(void *owner, struct weft_peer *from,
         weft_update_begin(a.win, a.win->own_words);
         apply(&a);
         weft_update_end(a.win->own_words);
+    }
+    fault = a.packet.step != 0 ? step_behind(&a) : NULL;
+    if (fault != NULL) {
+        weft_engine_reject(from, header, len, fault);
     }
 }
 
@@ -295,7 +319,7 @@ static const char *take_step(struct weft_win *win, struct weft_target *t,
         t->completes++;
         return NULL;
     case WEFT_RMA_REFUSED:
-        t->refused += step->number;
+        t->is_refused = true;
         return NULL;
     case WEFT_RMA_SYNCS:
         break;

@@ -11,8 +11,10 @@
  *                how others on this node read that
  *   parts.c      what is known of the members' memory
  *   epoch.c      which call may come after which
- *   operation.c  operations, at their origin
- *   combine.c    small puts, several in a packet
+ *   start.c      operations begin, and find their way
+ *   operation.c  operations by packets, at their origin
+ *   combine.c    small puts and small gets, several in a packet; gets.c: the latter, on
+ *                their way
  *   runs.c       where a part of an operation lies in the target's memory
  *   target.c     operations, at their target; apply.c is the arithmetic
  *   flush.c      until operations are complete
@@ -62,15 +64,18 @@ struct weft_win_hints {
 struct weft_target {
     uint64_t rank; /* first: the key */
     struct weft_peer *peer;
-    struct weft_combined *combined; /* small puts that are not sent yet, or NULL */
-    uint64_t refused;  /* bytes of our operations that were outside its memory */
-    uint32_t pending;  /* our operations there that are not complete here */
-    uint32_t asked;    /* flushes sent, and answered */
-    uint32_t answered; /* of them */
-    uint32_t posts;    /* of its post calls: those that no start has used yet */
+    struct weft_combined *combined; /* small ones that are not sent yet, or NULL */
+    struct weft_operation *held; /* the first of those that wait, or NULL (operation.c) */
+    uint32_t pending;            /* our operations there that are not complete here */
+    uint32_t asked;              /* flushes sent, and answered */
+    uint32_t answered;           /* of them */
+    uint32_t posts;              /* of its post calls: those that no start has used yet */
     uint32_t completes;
     enum weft_rc rc;    /* of operations that failed since the last look */
-    uint8_t small_puts; /* that went at once since combine.c last sent all (combine.h) */
+    uint8_t small_ones; /* that went at once since combine.c last sent all (combine.h) */
+    uint8_t gets_out;   /* packets of small gets that are not answered yet */
+    bool is_going;      /* those that wait are being sent */
+    bool is_refused;    /* an operation of ours was outside its memory */
     bool is_dirty;      /* our operations may not be complete there */
     bool is_put;        /* of those by far.c: they may not be in its memory */
     bool is_locked;     /* MPI_Win_lock */
@@ -85,6 +90,7 @@ struct weft_target {
 struct weft_attached; /* attach.c */
 struct weft_combined; /* combine.c */
 struct weft_near;     /* near.h */
+struct weft_operation;
 struct weft_win_words;
 struct weft_rma_wait;
 

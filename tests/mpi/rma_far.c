@@ -1,7 +1,7 @@
 /*
  * rma_far.c - puts and gets to members that a network leads to: that they go straight to
  * memory is counted, so that they do not fall back to messages unseen; and so are the
- * packets of many small puts.
+ * packets of many small puts and gets.
  *
  * The argument says what is expected: `direct`, or `messages` (WEFT_RMA, WEFT_CHECKSUM);
  * a second one, `short`, that only short operations are tried.
@@ -134,7 +134,7 @@ static void put_and_get(struct window *w, enum how how, size_t bytes)
                  w->win));
     close_one(w, how, next);
     close_all(w, how);
-    has_moved(stored, count, next, bytes);
+    has_put(count, next, bytes);
     CHECK(are_bytes(w->base + 8, bytes, seed_of(before, rank, bytes)));
     memset(buffer, 0, bytes);
     open_all(w, how);
@@ -302,6 +302,103 @@ static void small_puts_share_packets(void)
         }
         free_window(&w);
     }
+}
+
+/* ---- and so do small gets ---- */
+
+static int64_t got[PUTS];
+
+/* Some have requests, which are complete by themselves. */
+static void get_many(const struct window *w, enum where where, enum how how, int target)
+{
+    const bool may_request = how != FENCE && how != PSCW;
+    MPI_Request requests[PUTS / 10];
+    int n = 0;
+
+    for (int i = 0; i < PUTS; i++) {
+        const MPI_Aint there = at(w, target, 8 * (MPI_Aint)place_of(where, i));
+
+        if (i % 10 == 3 && may_request) {
+            DONE(MPI_Rget(&got[i], 1, MPI_INT64_T, target, there, 1, MPI_INT64_T, w->win,
+                          &requests[n++]));
+        } else {
+            DONE(MPI_Get(&got[i], 1, MPI_INT64_T, target, there, 1, MPI_INT64_T, w->win));
+        }
+    }
+    DONE(MPI_Waitall(n, requests, MPI_STATUSES_IGNORE));
+    for (int i = 3; i < PUTS && may_request; i += 10) {
+        CHECK(got[i] == 5 * (int64_t)target + place_of(where, i));
+    }
+}
+
+static void many_from_a_target(const struct window *w, enum where where, enum how how)
+{
+    const int next = (rank + 1) % size;
+    int64_t *mine = (int64_t *)(void *)w->base;
+    unsigned long long before;
+
+    for (int i = 0; i < PLACES; i++) {
+        mine[i] = 5 * (int64_t)rank + i;
+    }
+    memset(got, 0, sizeof(got));
+    DONE(MPI_Barrier(w->comm));
+    open_all(w, how);
+    open_one(w, how, next);
+    before = value(packets);
+    get_many(w, where, how, next);
+    close_one(w, how, next);
+    if (is_far[next]) { /* some are answers to others */
+        CHECK(value(packets) - before <= 2 * PACKETS);
+    }
+    close_all(w, how);
+    for (int i = 0; i < PUTS; i++) {
+        CHECK(got[i] == 5 * (int64_t)next + place_of(where, i));
+    }
+    DONE(MPI_Barrier(w->comm));
+}
+
+static void small_gets_share_packets(void)
+{
+    for (enum kind kind = CREATED; kind <= ALLOCATED; kind++) {
+        struct window w = make_window(kind, PLACES * sizeof(int64_t), 8);
+
+        for (enum how how = FENCE; how < WAYS; how++) {
+            for (enum where where = NEIGHBOURS; where < WHERES; where++) {
+                many_from_a_target(&w, where, how);
+            }
+        }
+        free_window(&w);
+    }
+}
+
+/* More gets than a target answers at once, of every length. */
+static void gets_of_mixed_lengths(void)
+{
+    enum { LONGEST = 600, ROUNDS = 3, BYTES = LONGEST * (LONGEST + 1) / 2 };
+    struct window w = make_window(CREATED, BYTES, 1);
+    const int next = (rank + 1) % size;
+    char *buffer = malloc(BYTES);
+
+    CHECK(buffer != NULL);
+    fill_bytes(w.base, BYTES, seed_of(rank, rank, 4));
+    DONE(MPI_Barrier(w.comm));
+    DONE(MPI_Win_lock_all(0, w.win));
+    for (int round = 0; round < ROUNDS; round++) {
+        int offset = 0;
+
+        memset(buffer, 0, BYTES);
+        for (int bytes = 1; bytes <= LONGEST; bytes++) {
+            DONE(MPI_Get(buffer + offset, bytes, MPI_BYTE, next, offset, bytes, MPI_BYTE,
+                         w.win));
+            offset += bytes;
+        }
+        DONE(round == 0 ? MPI_Win_flush_local(next, w.win) : MPI_Win_flush_all(w.win));
+        CHECK(are_bytes(buffer, BYTES, seed_of(next, next, 4)));
+    }
+    DONE(MPI_Win_unlock_all(w.win));
+    DONE(MPI_Barrier(w.comm));
+    free_window(&w);
+    free(buffer);
 }
 
 /* Puts of every length from 1 byte on, to places that are not aligned. */
@@ -482,6 +579,8 @@ static void all_cases(void)
     every_size_in_every_epoch();
     many_at_once();
     small_puts_share_packets();
+    small_gets_share_packets();
+    gets_of_mixed_lengths();
     lengths_are_mixed();
     others_in_between();
     puts_and_accumulates();

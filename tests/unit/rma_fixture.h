@@ -14,6 +14,7 @@
 #include "rma/attach.h"
 #include "rma/failed.h"
 #include "rma/operation.h"
+#include "rma/start.h"
 #include "rma/target.h"
 
 /* Behind fixture_open(): what a process does once, and what the fixture forgets. */

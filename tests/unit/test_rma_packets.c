@@ -73,8 +73,6 @@ static void a_small_put_that_finds_no_room_is_copied(void **state)
 
 /* ---- small puts in one packet ---- */
 
-enum { AT_ONCE = 1 }; /* puts of an epoch that go by themselves */
-
 /* The peer is reached over a network. */
 static void put_far_away(void)
 {
@@ -104,16 +102,6 @@ static void put_word(uint64_t at, uint8_t value)
 
     memset(word, value, sizeof(word));
     assert_int_equal(weft_rma_start(win, &call, NULL), WEFT_OK);
-}
-
-static void put_first_words(void)
-{
-    put_far_away();
-    for (int i = 0; i < AT_ONCE; i++) {
-        put_word(0, 1);
-    }
-    assert_int_equal(fake.sent_count, AT_ONCE);
-    fake_forget();
 }
 
 static struct weft_target *target_of(int rank)
@@ -211,7 +199,7 @@ static void small_puts_wait_for_a_poll(void **state)
     struct weft_rma_run run;
 
     (void)state;
-    put_first_words();
+    put_far_away();
     for (uint8_t i = 0; i < 10; i++) {
         put_word(16 * (uint64_t)i, i);
     }
@@ -238,7 +226,7 @@ static void small_puts_wait_for_a_poll(void **state)
 static void a_full_packet_goes_out(void **state)
 {
     (void)state;
-    put_first_words();
+    put_far_away();
     memset(memory, 0, sizeof(memory));
     for (int i = 0; i < 1000; i++) {
         put_word((uint64_t)i * 1237 % 500 * 8, (uint8_t)(i * 1237 % 500 % 250 + 1));
@@ -257,27 +245,23 @@ static void another_operation_goes_behind(void **state)
     uint8_t large[LONG] = {1};
 
     (void)state;
-    put_first_words();
+    put_far_away();
     put_word(8, 2);
     accumulate_word(8);
     assert_int_equal(fake.sent_count, 2);
     assert_int_equal(head_of(0).kind, WEFT_RMA_PUT);
     assert_int_equal(head_of(1).kind, WEFT_RMA_ACCUMULATE);
-    for (int i = 0; i < AT_ONCE; i++) { /* a new beginning */
-        put_word(16, 3);
-    }
-    assert_int_equal(fake.sent_count, 2 + AT_ONCE);
     put_word(24, 4);
     end_request(start_put(large, sizeof(large)), WEFT_OK);
-    assert_int_equal(fake.sent_count, 4 + AT_ONCE);
-    assert_int_equal(head_of(2 + AT_ONCE).data, 8);
-    assert_int_equal(head_of(3 + AT_ONCE).data, LONG);
+    assert_int_equal(fake.sent_count, 4);
+    assert_int_equal(head_of(2).data, 8);
+    assert_int_equal(head_of(3).data, LONG);
 }
 
 static void what_finds_no_room_stays_in_order(void **state)
 {
     (void)state;
-    put_first_words();
+    put_far_away();
     put_word(8, 2);
     fake.refuse_ordered = FAKE_ENDLESS;
     accumulate_word(8);
@@ -287,16 +271,16 @@ static void what_finds_no_room_stays_in_order(void **state)
     assert_int_equal(fake.sent_count, 0);
     fake.refuse_ordered = 0;
     weft_progress();
-    assert_int_equal(fake.sent_count, 4);
+    assert_int_equal(fake.sent_count, 3);
     assert_int_equal(head_of(0).kind, WEFT_RMA_PUT);
     assert_int_equal(head_of(1).kind, WEFT_RMA_ACCUMULATE);
-    assert_int_equal(fake.sent[3]->data[fake.sent[3]->len - 1], 4);
+    assert_int_equal(fake.sent[2]->data[fake.sent[2]->len - 1], 4);
 }
 
 static void a_place_outside_is_not_combined(void **state)
 {
     (void)state;
-    put_first_words();
+    put_far_away();
     put_word(BYTES - 8, 1);
     assert_int_equal(fake.sent_count, 0);
     put_word(BYTES - 7, 1); /* for the target to refuse */
@@ -312,19 +296,21 @@ static void the_short_way_takes_what_fits(void **state)
     uint8_t bytes[1000] = {5};
 
     (void)state;
-    put_first_words();
+    put_far_away();
     assert_false(weft_combine_is_any(win));
-    assert_false(weft_combine_more(win, PEER, 0, bytes, 8));
+    assert_false(weft_combine_more(win, PEER, 0, bytes, 8, true));
     put_word(0, 1);
     assert_true(weft_combine_is_any(win));
-    assert_true(weft_combine_more(win, PEER, BYTES - 8, bytes, 8));
-    assert_false(weft_combine_more(win, PEER, BYTES - 7, bytes, 8));
-    assert_false(weft_combine_more(win, PEER, -1, bytes, 8));
-    assert_false(weft_combine_more(win, PEER, INT64_MAX, bytes, 8));
-    assert_false(weft_combine_more(win, PEER, 0, bytes, sizeof(bytes))); /* too long */
-    assert_false(weft_combine_more(win, PEER, 0, bytes, 0));
-    assert_false(weft_combine_more(win, 2, 0, bytes, 8)); /* another rank */
-    assert_false(weft_combine_more(win, MPI_PROC_NULL, 0, bytes, 8));
+    assert_true(weft_combine_more(win, PEER, BYTES - 8, bytes, 8, true));
+    assert_false(weft_combine_more(win, PEER, BYTES - 7, bytes, 8, true));
+    assert_false(weft_combine_more(win, PEER, -1, bytes, 8, true));
+    assert_false(weft_combine_more(win, PEER, INT64_MAX, bytes, 8, true));
+    assert_false(
+        weft_combine_more(win, PEER, 0, bytes, sizeof(bytes), true)); /* too long */
+    assert_false(weft_combine_more(win, PEER, 0, bytes, 0, true));
+    assert_false(weft_combine_more(win, 2, 0, bytes, 8, true)); /* another rank */
+    assert_false(weft_combine_more(win, MPI_PROC_NULL, 0, bytes, 8, true));
+    assert_false(weft_combine_more(win, PEER, 0, bytes, 8, false)); /* these are puts */
     weft_progress();
     assert_int_equal(head_of(0).data, 16);
     assert_false(weft_combine_is_any(win));
@@ -335,7 +321,7 @@ static void what_was_for_a_failed_peer_is_dropped(void **state)
     const uint32_t watched = weft_engine.watched;
 
     (void)state;
-    put_first_words();
+    put_far_away();
     put_word(0, 1);
     assert_int_equal(weft_engine.watched, watched + 1);
     weft_lock();
@@ -355,7 +341,7 @@ static void a_short_packet_takes_what_fits(void **state)
 
     (void)state;
     fake.packet_max = 512;
-    put_first_words();
+    put_far_away();
     put_word(0, 1);
     end_request(start_put(bytes, sizeof(bytes)), WEFT_OK);
     weft_progress();
@@ -365,6 +351,81 @@ static void a_short_packet_takes_what_fits(void **state)
     assert_int_equal(fake.sent_count, 3);
     assert_int_equal(head_of(0).data, 8);
     assert_int_equal(head_of(1).data + head_of(2).data, sizeof(bytes));
+}
+
+/* Where the path tells by itself that puts are there, the first one since all were sent
+ * goes at once. */
+static enum weft_rc flush_path(struct weft_path *path, const struct weft_key *where,
+                               struct weft_op *op)
+{
+    (void)path;
+    (void)where;
+    (void)op;
+    return WEFT_OK;
+}
+
+static void a_path_that_tells_takes_the_first_put_at_once(void **state)
+{
+    static const struct weft_memory_ops telling = {.flush = flush_path};
+    struct weft_peer *peer;
+
+    (void)state;
+    put_far_away();
+    weft_lock();
+    assert_int_equal(weft_p2p_reach(weft_engine_process(PEER), &peer), WEFT_OK);
+    peer->path->memory = &telling;
+    weft_unlock();
+    put_word(0, 1);
+    assert_int_equal(fake.sent_count, 1);
+    put_word(8, 1);
+    assert_int_equal(fake.sent_count, 1);
+    weft_lock();
+    weft_combine_send(weft_win_find_target(win, PEER));
+    weft_unlock();
+    assert_int_equal(fake.sent_count, 2);
+    put_word(0, 2);
+    assert_int_equal(fake.sent_count, 3);
+}
+
+/* ---- the step of an epoch behind them ---- */
+
+static void a_flush_goes_with_the_puts(void **state)
+{
+    struct weft_pkt_rma_sync answer;
+
+    (void)state;
+    put_far_away();
+    put_word(16, 5);
+    put_word(24, 6);
+    weft_lock();
+    weft_combine_tell(win, weft_win_find_target(win, PEER), WEFT_RMA_FLUSH, 77);
+    weft_unlock();
+    assert_int_equal(fake.sent_count, 1);
+    assert_int_equal(head_of(0).step, WEFT_RMA_FLUSH);
+    assert_int_equal(head_of(0).operation, 77);
+    memset(memory, 0, sizeof(memory));
+    let_them_arrive();
+    assert_int_equal(memory[16], 5);
+    assert_int_equal(memory[31], 6);
+    assert_int_equal(fake.sent_count, 2);
+    assert_int_equal(fake.sent[1]->header.kind, WEFT_PKT_RMA_SYNC);
+    memcpy(&answer, fake.sent[1]->data, sizeof(answer));
+    assert_int_equal(answer.what, WEFT_RMA_FLUSHED);
+    assert_int_equal(answer.number, 77);
+}
+
+static void a_flush_without_puts_is_a_packet(void **state)
+{
+    struct weft_target *target;
+
+    (void)state;
+    put_far_away();
+    weft_lock();
+    assert_int_equal(weft_win_target(win, PEER, &target), WEFT_OK);
+    weft_combine_tell(win, target, WEFT_RMA_FLUSH, 1);
+    weft_unlock();
+    assert_int_equal(fake.sent_count, 1);
+    assert_int_equal(fake.sent[0]->header.kind, WEFT_PKT_RMA_SYNC);
 }
 
 /* ---- packets that no rank sends ---- */
@@ -417,6 +478,36 @@ static void a_fetch_needs_no_flush(void **state)
     assert_int_equal(fake.sent_count, 1);
 }
 
+/* An operation of 8 bytes with a step; with what words it is refused, or NULL. */
+static const char *step_with(enum weft_rma_kind kind, uint8_t step)
+{
+    const struct weft_pkt_rma head = {.bytes = 8,
+                                      .data = kind == WEFT_RMA_PUT ? 8 : 0,
+                                      .runs = 1,
+                                      .kind = (uint8_t)kind,
+                                      .step = step};
+    const struct weft_rma_run run = {.length = 8, .count = 1};
+    uint8_t packet[sizeof(head) + sizeof(run) + 8] = {0};
+    const size_t len = sizeof(head) + sizeof(run) + head.data;
+    struct weft_header header = fixture_header(WEFT_PKT_RMA, PEER, 0);
+
+    memcpy(packet, &head, sizeof(head));
+    memcpy(packet + sizeof(head), &run, sizeof(run));
+    header.context = fixture_comm.context | WEFT_PLANE_RMA;
+    header.length = (uint32_t)len;
+    return rejection_of(PEER, &header, packet, len);
+}
+
+static void steps_that_do_not_exist_are_refused(void **state)
+{
+    (void)state;
+    assert_null(step_with(WEFT_RMA_PUT, WEFT_RMA_FLUSH));
+    assert_non_null(step_with(WEFT_RMA_PUT, WEFT_RMA_SYNCS));
+    assert_non_null(step_with(WEFT_RMA_PUT, UINT8_MAX));
+    assert_null(step_with(WEFT_RMA_GET, 0));
+    assert_non_null(step_with(WEFT_RMA_GET, WEFT_RMA_FLUSH));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -439,6 +530,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_for_a_failed_peer_is_dropped,
                                         open_window, close_window),
         cmocka_unit_test_setup_teardown(a_fetch_needs_no_flush, open_window,
+                                        close_window),
+        cmocka_unit_test_setup_teardown(a_path_that_tells_takes_the_first_put_at_once,
+                                        open_window, close_window),
+        cmocka_unit_test_setup_teardown(a_flush_goes_with_the_puts, open_window,
+                                        close_window),
+        cmocka_unit_test_setup_teardown(a_flush_without_puts_is_a_packet, open_window,
+                                        close_window),
+        cmocka_unit_test_setup_teardown(steps_that_do_not_exist_are_refused, open_window,
                                         close_window),
         cmocka_unit_test_setup_teardown(runs_whose_sum_overflows_are_refused, open_window,
                                         close_window),

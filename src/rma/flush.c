@@ -96,6 +96,20 @@ enum weft_rc weft_target_wait_ours(struct weft_win *win, struct weft_target *tar
     return look_back(target);
 }
 
+void weft_target_begin_ask(struct weft_win *win, struct weft_target *target,
+                           enum weft_rma_sync what)
+{
+    (void)ask(win, target, what);
+}
+
+enum weft_rc weft_target_end_ask(struct weft_win *win, struct weft_target *target,
+                                 const char *call)
+{
+    const struct answer last = {target, target->asked};
+
+    return await_answer(win, target, &last, call);
+}
+
 /* Asks the target, or the path, whether all is there. A packet arrives behind what was
  * put by the same path, so it tells of that, too. */
 static void begin_flush(struct weft_win *win, struct weft_target *target)

@@ -33,4 +33,11 @@ WEFT_MUST_CHECK enum weft_rc weft_target_ask(struct weft_win *win,
                                              struct weft_target *target,
                                              enum weft_rma_sync what, const char *call);
 
+/* The same in two steps: for several targets, all of the first before any of the second.
+ */
+void weft_target_begin_ask(struct weft_win *win, struct weft_target *target,
+                           enum weft_rma_sync what);
+WEFT_MUST_CHECK enum weft_rc
+weft_target_end_ask(struct weft_win *win, struct weft_target *target, const char *call);
+
 #endif

@@ -374,12 +374,18 @@ enum weft_rc weft_rma_start_epoch(struct weft_win *win, struct weft_group *group
     return rc == WEFT_ERR_PROC_FAILED ? WEFT_OK : rc; /* MPI_Win_complete tells it */
 }
 
+/* Only who knows what is attached to a dynamic window can refuse operations on it, and
+ * has to be asked whether it has. */
 static void tell_complete(struct weft_win *win, struct weft_target *target)
 {
     struct weft_near *near = weft_near_meet(win, (int)target->rank);
 
     if (near == NULL) {
-        weft_combine_tell(win, target, WEFT_RMA_COMPLETE, 0);
+        if (win->flavor == MPI_WIN_FLAVOR_DYNAMIC && target->is_dirty) {
+            weft_target_begin_ask(win, target, WEFT_RMA_COMPLETE_ASKED);
+        } else {
+            weft_combine_tell(win, target, WEFT_RMA_COMPLETE, 0);
+        }
         return;
     }
     weft_near_set_access(near, WEFT_NEAR_STARTED, false);
@@ -411,9 +417,12 @@ static enum weft_rc complete_one(struct weft_win *win, struct weft_target *targe
 enum weft_rc weft_rma_complete(struct weft_win *win, const char *call)
 {
     enum weft_rc rc;
+    enum weft_rc told;
 
     weft_lock();
     rc = each(win, win->started, complete_one, call);
+    told = each(win, win->started, weft_target_end_ask, call);
+    rc = rc == WEFT_OK ? told : rc;
     weft_group_release(win->started);
     win->started = NULL;
     win->epoch.is_started = false;

@@ -318,6 +318,10 @@ static const char *take_step(struct weft_win *win, struct weft_target *t,
     case WEFT_RMA_COMPLETE:
         t->completes++;
         return NULL;
+    case WEFT_RMA_COMPLETE_ASKED:
+        t->completes++;
+        weft_rma_sync(win, t->peer, WEFT_RMA_FLUSHED, step->number);
+        return NULL;
     case WEFT_RMA_REFUSED:
         t->is_refused = true;
         return NULL;

@@ -110,25 +110,10 @@ static void finish(enum end end, MPI_Win win, int class)
     DONE(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* Do all ranks share words (src/rma/words.h)? */
-static bool has_words(void)
-{
-    MPI_Comm node = node_comm();
-    int here;
-
-    DONE(MPI_Comm_size(node, &here));
-    DONE(MPI_Comm_free(&node));
-    return here == size && getenv("WEFT_RMA") == NULL && getenv("WEFT_TRANSPORT") == NULL;
-}
-
-/* Requests belong to passive epochs. Where MPI_Win_complete only sends a message, it does
- * not wait until the target has looked at operations that bring nothing back. */
+/* Requests belong to passive epochs. */
 static bool is_told(enum operation what, enum end end)
 {
-    const bool is_active = end == FENCES || end == COMPLETE;
-
-    return !(what == RPUT && is_active) &&
-           !(end == COMPLETE && (what == PUT || what == ACCUMULATE) && !has_words());
+    return what != RPUT || (end != FENCES && end != COMPLETE);
 }
 
 static void refused_in_every_epoch(void)

@@ -1,6 +1,7 @@
 #include "rma/far.h"
 
 #include "base/settings.h"
+#include "datatype/cursor.h"
 #include "engine/engine.h"
 #include "p2p/p2p.h"
 #include "rma/near.h"
@@ -8,7 +9,14 @@
 
 #include <stdlib.h>
 
-enum { MOST = 64 * 1024 * 1024 }; /* bytes that are moved at once */
+enum {
+    MOST = 64 * 1024 * 1024, /* bytes that are moved at once */
+    BLOCK = 8 * 1024,        /* bytes of a place from which on it is moved by itself */
+    STAGE = 256 * 1024,      /* bytes of a buffer, of which an operation has STAGES */
+    STAGES = 4,
+    LOOKED_AT = 16, /* blocks, to find out how long they are */
+    BIAS = 1 << 12, /* added for the cursor, which reckons with pointers: 0 is none */
+};
 
 /* An operation, or a flush. It stays until all its moves are done, and ends before that
  * if the peer fails. */
@@ -22,8 +30,9 @@ struct far {
     struct weft_request *request; /* or NULL */
     enum { PUT, GET, FLUSH } kind;
     struct weft_key key;
-    char *ours;
-    uint64_t offset; /* in the target's memory */
+    struct weft_data ours;
+    struct weft_where where; /* in the target's memory; if it has no type, one block: */
+    uint64_t offset;
     uint64_t bytes;
     uint64_t started; /* of them */
     uint32_t moves;   /* under way */
@@ -35,6 +44,9 @@ struct far {
 struct far_move {
     struct weft_op op; /* first */
     struct far *of;
+    uint64_t at; /* of a stage: the first of its bytes in the data */
+    size_t bytes;
+    char stage[]; /* if the data have a type */
 };
 
 static struct far *all;
@@ -131,8 +143,24 @@ void weft_far_close(struct weft_win *win)
 
 /* ---- the end of an operation ---- */
 
+static void keep_type(struct weft_datatype *type)
+{
+    if (type != NULL) {
+        weft_datatype_keep(type);
+    }
+}
+
+static void release_type(struct weft_datatype *type)
+{
+    if (type != NULL) {
+        weft_datatype_release(type);
+    }
+}
+
 static void forget(struct far *o)
 {
+    release_type(o->ours.type);
+    release_type(o->where.type);
     *o->link = o->next;
     if (o->next != NULL) {
         o->next->link = o->link;
@@ -149,6 +177,7 @@ static void end(struct far *o, enum weft_rc rc)
     assert(target->pending > 0 && !o->is_queued);
     o->win = NULL;
     target->pending--;
+    target->is_staged &= target->pending > 0;
     if (rc == WEFT_ERR_UNSUPPORTED && o->kind == FLUSH) {
         target->is_dirty = true;
     } else if (rc != WEFT_OK && target->rc == WEFT_OK) {
@@ -175,15 +204,26 @@ static void look(struct far *o)
     forget(o);
 }
 
+static void go(struct far *o);
+
+/* What was fetched into a stage goes to the user, if that still waits. */
 static void move_done(struct weft_op *op, enum weft_rc rc)
 {
-    struct far *o = ((struct far_move *)op)->of;
+    const struct far_move *move = (struct far_move *)op;
+    struct far *o = move->of;
 
     weft_assert_locked();
+    if (o->ours.type != NULL && o->kind == GET && rc == WEFT_OK && o->win != NULL) {
+        weft_data_scatter(&o->ours, move->at, move->stage, move->bytes);
+    }
     free(op);
     o->moves--;
     o->rc = o->rc == WEFT_OK ? rc : o->rc;
-    look(o);
+    if (o->win != NULL && o->rc == WEFT_OK && o->started < o->bytes && !o->is_queued) {
+        go(o); /* there is a stage again */
+    } else {
+        look(o);
+    }
 }
 
 void weft_far_fail(void)
@@ -203,34 +243,68 @@ void weft_far_fail(void)
 
 /* ---- on its way ---- */
 
-static enum weft_rc start_move(struct far *o, size_t some, struct weft_op *op)
+/* The first of some blocks of the target's memory, from a byte of the operation on:
+ * returns how many of at most `most` bytes it has. */
+static size_t find_block(const struct weft_where *where, uint64_t from, size_t most,
+                         uint64_t *at)
 {
-    const uint64_t at = o->started;
+    struct weft_cursor cursor;
+    struct iovec block = {NULL, 0};
+
+    weft_cursor_init(&cursor, &where->type->layout, where->type->extent, where->count,
+                     (void *)(uintptr_t)(where->at + BIAS));
+    cursor.position = from;
+    (void)weft_cursor_iov(&cursor, &block, 1, most);
+    *at = (uint64_t)(uintptr_t)block.iov_base - BIAS;
+    return block.iov_len;
+}
+
+/* Where the next bytes go, or come from, and how many they are. */
+static size_t next_bytes(const struct far *o, uint64_t *at)
+{
+    const uint64_t left = o->bytes - o->started;
+    const size_t most = o->ours.type != NULL ? STAGE : MOST;
+    const size_t some = left < most ? (size_t)left : most;
+
+    if (o->where.type != NULL) {
+        return find_block(&o->where, o->started, some, at);
+    }
+    *at = o->offset + o->started;
+    return some;
+}
+
+static enum weft_rc start_move(struct far *o, uint64_t at, struct far_move *move)
+{
+    char *ours = o->ours.type != NULL ? move->stage : weft_data_at(&o->ours, o->started);
 
     switch (o->kind) {
     case PUT:
-        return weft_path_put(o->path, &o->key, o->offset + at, o->ours + at, some, op);
+        if (o->ours.type != NULL) {
+            weft_data_gather(&o->ours, move->at, ours, move->bytes);
+        }
+        return weft_path_put(o->path, &o->key, at, ours, move->bytes, &move->op);
     case GET:
-        return weft_path_get(o->path, &o->key, o->offset + at, o->ours + at, some, op);
+        return weft_path_get(o->path, &o->key, at, ours, move->bytes, &move->op);
     case FLUSH:
         break;
     }
-    return o->path->memory->flush(o->path, &o->key, op);
+    return o->path->memory->flush(o->path, &o->key, &move->op);
 }
 
 /* The next bytes. */
 static enum weft_rc move_some(struct far *o)
 {
-    const uint64_t left = o->bytes - o->started;
-    const size_t some = left < MOST ? (size_t)left : MOST;
-    struct far_move *move = malloc(sizeof(*move));
+    uint64_t at;
+    const size_t some = next_bytes(o, &at);
+    struct far_move *move = malloc(sizeof(*move) + (o->ours.type != NULL ? some : 0));
     enum weft_rc rc;
 
     if (move == NULL) {
         return WEFT_ERR_NOMEM;
     }
-    *move = (struct far_move){.op = {.done = move_done}, .of = o};
-    rc = start_move(o, some, &move->op);
+    *move = (struct far_move){
+        .op = {.done = move_done}, .of = o, .at = o->started, .bytes = some};
+    rc = start_move(o, at, move);
     if (rc == WEFT_PENDING) {
         o->moves++;
     } else {
@@ -248,7 +322,8 @@ static enum weft_rc advance(struct far *o)
 {
     enum weft_rc rc = o->target->peer->is_failed ? WEFT_ERR_PROC_FAILED : WEFT_OK;
 
-    while (rc == WEFT_OK && o->started < o->bytes) {
+    while (rc == WEFT_OK && o->started < o->bytes &&
+           (o->ours.type == NULL || o->moves < STAGES)) {
         rc = move_some(o);
     }
     if (rc != WEFT_AGAIN) {
@@ -304,12 +379,39 @@ static const struct weft_data *data_of(const struct weft_rma_call *call)
     return call->kind == WEFT_RMA_PUT ? &call->origin : &call->result;
 }
 
+/* Are the blocks of a place long? The first ones stand for all. */
+static bool has_long_blocks(const struct weft_rma_call *call)
+{
+    const uint64_t some = call->bytes < LOOKED_AT * (uint64_t)BLOCK
+                              ? call->bytes
+                              : LOOKED_AT * (uint64_t)BLOCK;
+    uint64_t seen = 0;
+    uint64_t at;
+    unsigned n = 0;
+
+    while (seen < some && n < LOOKED_AT) {
+        seen += find_block(&call->where, seen, (size_t)(some - seen), &at);
+        n++;
+    }
+    return seen >= (uint64_t)n * BLOCK;
+}
+
+/* Is the place one block, or are several worth it, and can the data be moved at once? */
+static bool suits(const struct weft_rma_call *call, uint64_t size)
+{
+    uint64_t offset;
+
+    if (data_of(call)->type != NULL && call->bytes < BLOCK) {
+        return false;
+    }
+    return weft_rma_find_place(call, size, &offset) || has_long_blocks(call);
+}
+
 bool weft_far_is_reached(const struct weft_win *win, const struct weft_target *target,
                          const struct weft_rma_call *call)
 {
     const struct weft_path *path = target->peer->path;
     struct weft_win_part part;
-    uint64_t offset;
 
     if (!win->is_far_reached || path == NULL || path->memory == NULL ||
         path->transport != win->far_path->transport ||
@@ -318,7 +420,7 @@ bool weft_far_is_reached(const struct weft_win *win, const struct weft_target *t
     }
     part = weft_win_part_of(&win->parts, (int)target->rank);
     return (part.access & WEFT_PART_HAS_KEY) != 0 && call->bytes > 0 &&
-           data_of(call)->type == NULL && weft_rma_find_place(call, part.size, &offset);
+           suits(call, part.size);
 }
 
 static struct far *take(struct weft_win *win, struct weft_target *target)
@@ -357,12 +459,17 @@ enum weft_rc weft_far_start(struct weft_win *win, struct weft_target *target,
     if (o == NULL) {
         return WEFT_ERR_NOMEM;
     }
-    (void)weft_rma_find_place(call, weft_win_size_of(&win->parts, (int)target->rank),
-                              &o->offset);
+    if (!weft_rma_find_place(call, weft_win_size_of(&win->parts, (int)target->rank),
+                             &o->offset)) {
+        o->where = call->where;
+    }
     o->kind = call->kind == WEFT_RMA_PUT ? PUT : GET;
-    o->ours = weft_data_at(data_of(call), 0);
+    o->ours = *data_of(call);
     o->bytes = call->bytes;
+    keep_type(o->ours.type);
+    keep_type(o->where.type);
     o->request = request;
+    target->is_staged |= o->ours.type != NULL;
     target->is_put |= o->kind == PUT;
     go(o);
     return WEFT_OK;

@@ -7,10 +7,13 @@
  * epoch need nothing else, and a flush asks the path, or sends a packet where that cannot
  * tell.
  *
+ * Places that are several blocks are moved one by one, if they are long. Data that are
+ * several blocks go through buffers, of which an operation has a few.
+ *
  * What goes by messages: accumulates, which the member's process does for all who are not
- * near it; data or places that are several blocks; members without a key, because they
- * could not register; all windows of a job with checksums, which only packets have; and
- * windows of which one member says so (WEFT_RMA).
+ * near it; places that are short blocks; short data that are several blocks; members
+ * without a key, because they could not register; all windows of a job with checksums,
+ * which only packets have; and windows of which one member says so (WEFT_RMA).
  *
  * All functions are called with the library's lock, but for the first two.
  */

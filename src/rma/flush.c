@@ -111,10 +111,13 @@ enum weft_rc weft_target_end_ask(struct weft_win *win, struct weft_target *targe
 }
 
 /* Asks the target, or the path, whether all is there. A packet arrives behind what was
- * put by the same path, so it tells of that, too. */
+ * put by the same path, so it tells of that, too; but not of what is put later. */
 static void begin_flush(struct weft_win *win, struct weft_target *target)
 {
     weft_combine_send_gets(target);
+    if (target->is_staged) {
+        return; /* not all of it has begun */
+    }
     if (target->is_put && !target->is_dirty) {
         weft_far_flush(win, target);
     }
@@ -146,6 +149,8 @@ enum weft_rc weft_target_flush(struct weft_win *win, struct weft_target *target,
     enum weft_rc rc;
 
     begin_flush(win, target);
+    wait_pending(win, target, call);
+    begin_flush(win, target); /* of what was staged */
     answer = (struct answer){target, target->asked};
     wait_pending(win, target, call);
     rc = await_answer(win, target, &answer, call);

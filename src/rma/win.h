@@ -76,6 +76,7 @@ struct weft_target {
     uint8_t gets_out;   /* packets of small gets that are not answered yet */
     bool is_going;      /* those that wait are being sent */
     bool is_refused;    /* an operation of ours was outside its memory */
+    bool is_staged;     /* some that are pending begin in parts (far.c) */
     bool is_dirty;      /* our operations may not be complete there */
     bool is_put;        /* of those by far.c: they may not be in its memory */
     bool is_locked;     /* MPI_Win_lock */

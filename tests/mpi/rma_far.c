@@ -457,6 +457,85 @@ static void others_in_between(void)
     free_window(&w);
 }
 
+/* ---- several blocks ---- */
+
+enum { ROWS = 40, ROW = 20000 }; /* of long blocks, which go straight to memory */
+
+static MPI_Datatype rows_of(int stride)
+{
+    MPI_Datatype type;
+
+    DONE(MPI_Type_vector(ROWS, ROW, stride * ROW, MPI_BYTE, &type));
+    DONE(MPI_Type_commit(&type));
+    return type;
+}
+
+static bool are_rows(const char *base, int stride, uint32_t seed)
+{
+    char *packed = malloc((size_t)ROWS * ROW);
+    bool is_so;
+
+    CHECK(packed != NULL);
+    for (int i = 0; i < ROWS; i++) {
+        memcpy(packed + (size_t)i * ROW, base + (size_t)i * (size_t)stride * ROW, ROW);
+    }
+    is_so = are_bytes(packed, (size_t)ROWS * ROW, seed);
+    free(packed);
+    return is_so;
+}
+
+/* Puts rows to the next rank and fetches them again, in an epoch of any kind. */
+static void move_rows(const struct window *w, enum how how, int here, int there)
+{
+    const int next = (rank + 1) % size;
+    const size_t all = (size_t)ROWS * ROW;
+    MPI_Datatype ours = rows_of(here);
+    MPI_Datatype theirs = rows_of(there);
+    char *packed = malloc(all);
+    char *rows = calloc(2, all);
+    unsigned long long count;
+
+    CHECK(packed != NULL && rows != NULL);
+    fill_bytes(packed, all, seed_of(rank, next, 5));
+    for (int i = 0; i < ROWS; i++) {
+        memcpy(rows + (size_t)i * (size_t)here * ROW, packed + (size_t)i * ROW, ROW);
+    }
+    memset(w->base, 0, 2 * all);
+    open_all(w, how);
+    open_one(w, how, next);
+    count = value(stored);
+    DONE(MPI_Put(rows, 1, ours, next, 0, 1, theirs, w->win));
+    close_one(w, how, next);
+    close_all(w, how);
+    has_moved(stored, count, next, all);
+    CHECK(are_rows(w->base, there, seed_of((rank + size - 1) % size, rank, 5)));
+    memset(rows, 0, 2 * all);
+    open_all(w, how);
+    open_one(w, how, next);
+    DONE(MPI_Get(rows, 1, ours, next, 0, 1, theirs, w->win));
+    close_one(w, how, next);
+    close_all(w, how);
+    CHECK(are_rows(rows, here, seed_of(rank, next, 5)));
+    DONE(MPI_Barrier(w->comm));
+    DONE(MPI_Type_free(&ours));
+    DONE(MPI_Type_free(&theirs));
+    free(packed);
+    free(rows);
+}
+
+/* One row after the other, or with a gap behind each. */
+static void several_blocks(void)
+{
+    struct window w = make_window(CREATED, 2 * (MPI_Aint)ROWS * ROW, 1);
+
+    for (enum how how = FENCE; how < WAYS; how++) {
+        for (int shape = 0; shape < 4; shape++) {
+            move_rows(&w, how, 1 + shape % 2, 1 + shape / 2);
+        }
+    }
+    free_window(&w);
+}
+
 /* ---- one flush for both ways ---- */
 
 /* Rank 0 counts at every rank, by accumulates of all, beside puts: a flush covers both.
@@ -583,6 +662,7 @@ static void all_cases(void)
     gets_of_mixed_lengths();
     lengths_are_mixed();
     others_in_between();
+    several_blocks();
     puts_and_accumulates();
     with_requests();
     some_have_no_memory();

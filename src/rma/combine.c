@@ -244,6 +244,23 @@ static bool goes_at_once(struct weft_target *target, bool is_get)
     return true;
 }
 
+/* Is this put the first of a passive epoch since all was flushed? It goes out, and asks
+ * for the answer that a flush would ask for. */
+static bool asks_at_once(const struct weft_win *win, const struct weft_target *target)
+{
+    return target->small_ones < AT_ONCE && target->combined == NULL &&
+           (win->epoch.is_all || win->epoch.locks > 0);
+}
+
+static void ask_at_once(struct weft_target *target)
+{
+    target->is_dirty = false;
+    target->is_put = false; /* the packet arrives later */
+    target->asked++;
+    send_puts(target->combined, WEFT_RMA_FLUSH, target->asked);
+    target->small_ones++;
+}
+
 static void append_put(struct weft_combined *c, uint64_t at, const struct weft_data *from,
                        uint64_t bytes)
 {
@@ -262,6 +279,7 @@ bool weft_combine_put(struct weft_win *win, struct weft_target *target,
 {
     struct weft_combined *c;
     uint64_t at;
+    bool asks;
 
     weft_assert_locked();
     if (call->kind != WEFT_RMA_PUT || !may_combine(win, target, call) ||
@@ -270,6 +288,7 @@ bool weft_combine_put(struct weft_win *win, struct weft_target *target,
         goes_at_once(target, false)) {
         return false;
     }
+    asks = asks_at_once(win, target);
     c = packet_for(win, target, call->bytes, false);
     if (c == NULL) {
         return false;
@@ -277,6 +296,9 @@ bool weft_combine_put(struct weft_win *win, struct weft_target *target,
     append_put(c, at, &call->origin, call->bytes);
     target->is_dirty = true;
     win->has_messages = true;
+    if (asks) {
+        ask_at_once(target);
+    }
     return true;
 }
 

@@ -414,6 +414,40 @@ static void a_flush_goes_with_the_puts(void **state)
     assert_int_equal(answer.number, 77);
 }
 
+/* The peer has come to a flush. */
+static void arrive_flushed(uint32_t number)
+{
+    const struct weft_pkt_rma_sync step = {WEFT_RMA_FLUSHED, number};
+    struct weft_header header = fixture_header(WEFT_PKT_RMA_SYNC, PEER, 0);
+
+    header.context = fixture_comm.context | WEFT_PLANE_RMA;
+    header.length = sizeof(step);
+    fake_arrive(PEER, header, &step, sizeof(step), 0);
+}
+
+static void the_first_put_of_a_passive_epoch_asks_at_once(void **state)
+{
+    (void)state;
+    put_far_away();
+    win->epoch.locks = 1;
+    put_word(16, 5);
+    assert_int_equal(fake.sent_count, 1);
+    assert_int_equal(head_of(0).step, WEFT_RMA_FLUSH);
+    arrive_flushed((uint32_t)head_of(0).operation);
+    assert_int_equal(weft_rma_flush(win, PEER, false, "MPI_Win_flush"), WEFT_OK);
+    assert_int_equal(fake.sent_count, 1);
+    put_word(24, 6);
+    put_word(32, 7); /* it waits, and is asked for behind it */
+    assert_int_equal(fake.sent_count, 2);
+    assert_int_equal(head_of(1).operation, 2);
+    arrive_flushed(2);
+    arrive_flushed(3);
+    assert_int_equal(weft_rma_flush(win, PEER, false, "MPI_Win_flush"), WEFT_OK);
+    assert_int_equal(fake.sent_count, 3);
+    assert_int_equal(head_of(2).operation, 3);
+    win->epoch.locks = 0;
+}
+
 static void a_flush_without_puts_is_a_packet(void **state)
 {
     struct weft_target *target;
@@ -535,6 +569,8 @@ int main(void)
                                         open_window, close_window),
         cmocka_unit_test_setup_teardown(a_flush_goes_with_the_puts, open_window,
                                         close_window),
+        cmocka_unit_test_setup_teardown(the_first_put_of_a_passive_epoch_asks_at_once,
+                                        open_window, close_window),
         cmocka_unit_test_setup_teardown(a_flush_without_puts_is_a_packet, open_window,
                                         close_window),
         cmocka_unit_test_setup_teardown(steps_that_do_not_exist_are_refused, open_window,

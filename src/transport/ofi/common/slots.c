@@ -68,8 +68,10 @@ static void choose_counts(struct weft_ofi_slots *slots)
 {
     const struct fi_info *info = slots->ofi->info;
     const size_t room = slots->ofi->completions;
-    const size_t receives = least(slots->is_multiple ? MULTIPLE : WEFT_SLOTS_RECEIVES,
-                                  least(info->rx_attr->size, room / 2));
+    const size_t most = slots->receive_most != 0 ? slots->receive_most
+                        : slots->is_multiple     ? MULTIPLE
+                                                 : WEFT_SLOTS_RECEIVES;
+    const size_t receives = least(most, least(info->rx_attr->size, room / 2));
 
     slots->receive_count = limits.receives != 0
                                ? (uint32_t)least(limits.receives, receives)

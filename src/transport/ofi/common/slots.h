@@ -27,7 +27,7 @@
     "(ulimit -l)?"
 
 enum {
-    WEFT_SLOTS_RECEIVES = 32, /* buffers in the pool, at most */
+    WEFT_SLOTS_RECEIVES = 32, /* buffers in the pool, unless more are wanted */
     WEFT_SLOTS_SENDS = 128,   /* packets on their way, at most */
 };
 
@@ -61,6 +61,7 @@ struct weft_ofi_slots {
     uint8_t *receive_memory;
     struct fid_mr *receive_mr;
     struct weft_ofi_slot *to_post; /* could not be posted yet */
+    uint32_t receive_most;         /* buffers in the pool; 0: WEFT_SLOTS_RECEIVES */
     bool is_multiple;              /* a buffer of the pool takes several packets */
     bool has_results;              /* buffers of packets out also take results */
 };
@@ -78,9 +79,9 @@ void weft_ofi_slots_limit(struct weft_ofi_slots_limits limits);
 uint32_t weft_ofi_slots_window(uint32_t ranks, uint32_t streams);
 
 /* Makes all slots, and posts the pool to `receiver`. The caller has set nothing, or
- * `is_multiple` and `has_results`; the bytes are those of the longest packets, with all
- * that precedes them. What was made stays until weft_ofi_slots_close(), also after a
- * failure. */
+ * `receive_most`, `is_multiple` and `has_results`; the bytes are those of the longest
+ * packets, with all that precedes them. What was made stays until weft_ofi_slots_close(),
+ * also after a failure. */
 WEFT_MUST_CHECK enum weft_rc weft_ofi_slots_open(struct weft_ofi_slots *slots,
                                                  struct weft_ofi *ofi,
                                                  struct fid_ep *receiver,

@@ -646,6 +646,9 @@
 #define WEFT_S_NO_RDM_PROVIDER                                                           \
     "no provider of libfabric has endpoints without connections here "                   \
     "(fi_info -t FI_EP_RDM shows them)"
+#define WEFT_S_NO_DGRAM_PROVIDER                                                         \
+    "no provider of libfabric has endpoints for datagrams here "                         \
+    "(fi_info -t FI_EP_DGRAM shows them)"
 #define WEFT_S_NO_TAGGED_PROVIDER                                                        \
     "no provider of libfabric matches messages in their order here (FI_TAGGED, "         \
     "FI_DIRECTED_RECV, FI_ORDER_SAS); WEFT_TRANSPORT=rdm needs none of these"

@@ -41,6 +41,31 @@ for t in threads: t.start()
 for t in threads: t.join()
 """
 
+TRAINS, IN_TRAIN = 100, 20
+SEND_TRAINS = f"""
+import socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.IPPROTO_UDP, 103, 1000)  # UDP_SEGMENT: one call for each train
+for i in range({TRAINS}):
+    s.sendto(b"".join((i * {IN_TRAIN} + j).to_bytes(1000, "big") for j in range({IN_TRAIN})),
+             ("10.77.0.2", 5001))
+    time.sleep(0.002)
+"""
+RECEIVE_TRAINS = """
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4194304)
+s.bind(("", 5001))
+print("ready", flush=True)
+s.settimeout(10)
+try:
+    while True:
+        print(int.from_bytes(s.recv(65536), "big"))
+        s.settimeout(0.5)
+except TimeoutError:
+    pass
+"""
+
 
 def reaches(lab, address, size=1, patience=1):
     return lab.has(1, "python3", "-c", SEND, address, size, patience)
@@ -104,6 +129,41 @@ def packets_are_lost(lab):
     assert reaches(lab, "10.77.0.2")
 
 
+def numbers_that_arrive(lab):
+    """Sends trains of numbered datagrams, and returns those that arrive, as they do."""
+    with subprocess.Popen(lab.command("exec", 2, "python3", "-c", RECEIVE_TRAINS), text=True,
+                          stdout=subprocess.PIPE) as receiver:
+        receiver.stdout.readline()
+        lab.run(1, "python3", "-c", SEND_TRAINS)
+        return [int(line) for line in receiver.stdout]
+
+
+def packets_are_chosen_one_by_one(lab):
+    """Loss, repeats and delay concern single datagrams of what was sent in one call."""
+    everything = list(range(TRAINS * IN_TRAIN))
+    assert numbers_that_arrive(lab) == everything
+
+    lab("loss", 1, 10)
+    came = numbers_that_arrive(lab)
+    lost = set(everything) - set(came)
+    touched = {number // IN_TRAIN for number in lost}
+    assert came == sorted(set(came)) and 100 < len(lost) < 320, len(lost)
+    assert 60 < len(touched), f"{len(lost)} datagrams lost of {len(touched)} trains"
+    lab("loss", 1, 0)
+
+    lab("twice", 2, 10)
+    came = numbers_that_arrive(lab)
+    assert set(came) == set(everything) and 100 < len(came) - len(everything) < 340, len(came)
+    lab("twice", 2, 0)
+
+    lab("late", 2, 10)
+    came = numbers_that_arrive(lab)
+    late = sum(1 for before, number in zip(came, came[1:]) if number < before)
+    assert sorted(came) == everything and late > 20, f"{len(came)}, {late} late"
+    lab("late", 2, 0)
+    assert numbers_that_arrive(lab) == everything
+
+
 def new_connections_are_lost(lab):
     lab("deaf", "on")
     assert not reaches(lab, "10.77.0.2") and int(lab.output("deaf", "lost")) > 0
@@ -141,6 +201,9 @@ def main():
                     print(f"ok    {test.__name__} ({time.monotonic() - begin:.1f} s)")
             finally:
                 server.kill()
+    with Lab(2, "--single", ssh=False) as lab:
+        packets_are_chosen_one_by_one(lab)
+        print("ok    packets_are_chosen_one_by_one")
     nothing_is_left()
     return 0
 

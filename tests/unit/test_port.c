@@ -304,6 +304,40 @@ static void a_train_arrives_as_its_datagrams(void **state)
     assert_int_equal(b->counts.received, taken);
 }
 
+/* As datagrams that have a header and no data. */
+static void pieces_may_be_empty(void **state)
+{
+    static const struct iovec pieces[] = {
+        {(void *)(uintptr_t) "one", 3},
+        {NULL, 0},
+        {(void *)(uintptr_t) "two", 3},
+        {NULL, 0},
+        {NULL, 0},
+    };
+    const struct weft_train train = {pieces, 5, 2, 3};
+    struct weft_datagram got[BATCH];
+    uint32_t taken = 0;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(a->ops->send(a, &b_of_a, &train, &taken), WEFT_OK);
+        assert_int_equal(taken, 2);
+        for (int came = 0; came < 2;) {
+            const int count = await_some(b, got, BATCH);
+
+            for (int j = 0; j < count; j++) {
+                assert_int_equal(got[j].length, 3);
+                assert_memory_equal(got[j].bytes, came++ == 0 ? "one" : "two", 3);
+            }
+        }
+        if (open_kind == weft_port_open_udp) {
+            weft_udp_of(a)->can_segment = false; /* the second time, one by one */
+        }
+    }
+    assert_int_equal(drain(b), 0);
+    assert_int_equal(b->counts.rejected, 0);
+}
+
 static void the_caller_says_how_many_it_takes(void **state)
 {
     static struct made_train made;
@@ -884,23 +918,23 @@ static void a_datagram_costs_more_than_its_bytes(void **state)
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     const struct sockaddr_in other = {.sin_family = AF_INET,
                                       .sin_addr.s_addr = htonl(0xc0000201)};
-    const uint32_t full = weft_dgram_cost((const void *)&at, sizeof(at), DATAGRAM);
+    const uint32_t full = weft_port_buffer_cost((const void *)&at, sizeof(at), DATAGRAM);
 
     (void)state;
     assert_in_range(full, DATAGRAM + 256, 4096);
-    assert_in_range(weft_dgram_cost((const void *)&at, sizeof(at), 8), 256, full);
+    assert_in_range(weft_port_buffer_cost((const void *)&at, sizeof(at), 8), 256, full);
     /* An address that this host does not have: a page for each packet. */
-    assert_int_equal(weft_dgram_cost((const void *)&other, sizeof(other), DATAGRAM),
+    assert_int_equal(weft_port_buffer_cost((const void *)&other, sizeof(other), DATAGRAM),
                      4352);
-    assert_int_equal(weft_dgram_room(4 * 4352, 4352), 3);
-    assert_int_equal(weft_dgram_room(1, 4352), 1);
+    assert_int_equal(weft_port_buffer_room(4 * 4352, 4352), 3);
+    assert_int_equal(weft_port_buffer_room(1, 4352), 1);
 }
 
 #define FOR_EACH_KIND                                                                    \
     CASE(a_datagram_arrives_with_its_bytes_and_its_source),                              \
         CASE(the_longest_datagram_arrives), CASE(a_train_arrives_as_its_datagrams),      \
-        CASE(the_caller_says_how_many_it_takes), CASE(both_ends_may_send),               \
-        CASE(as_many_as_have_room_are_not_lost),                                         \
+        CASE(pieces_may_be_empty), CASE(the_caller_says_how_many_it_takes),              \
+        CASE(both_ends_may_send), CASE(as_many_as_have_room_are_not_lost),               \
         CASE(there_is_room_for_those_that_were_taken),                                   \
         CASE(what_finds_no_room_is_counted),                                             \
         CASE(what_is_empty_or_too_long_is_rejected),                                     \

@@ -11,7 +11,7 @@ enum {
     LONGEST = 65507,
 };
 
-uint32_t weft_dgram_raise_buffer(int fd, uint32_t wanted)
+uint32_t weft_port_buffer_raise(int fd, uint32_t wanted)
 {
     const int half = (int)(wanted / 2); /* the kernel doubles it */
     socklen_t bytes = sizeof(int);
@@ -74,7 +74,8 @@ static bool is_loopback(const struct sockaddr *at)
            IN_LOOPBACKNET;
 }
 
-uint32_t weft_dgram_cost(const struct sockaddr *at, socklen_t at_bytes, uint32_t length)
+uint32_t weft_port_buffer_cost(const struct sockaddr *at, socklen_t at_bytes,
+                               uint32_t length)
 {
     const int fd = socket(at->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     const uint32_t pages = (length + 4095) / 4096;
@@ -90,14 +91,14 @@ uint32_t weft_dgram_cost(const struct sockaddr *at, socklen_t at_bytes, uint32_t
     return cost < LEAST_COST ? LEAST_COST : cost;
 }
 
-uint32_t weft_dgram_room(uint32_t buffer_bytes, uint32_t cost)
+uint32_t weft_port_buffer_room(uint32_t buffer_bytes, uint32_t cost)
 {
     const uint32_t room = buffer_bytes / 4 * 3 / cost;
 
     return room > 0 ? room : 1;
 }
 
-uint64_t weft_dgram_dropped(int fd)
+uint64_t weft_port_buffer_dropped(int fd)
 {
     uint32_t said[SK_MEMINFO_VARS];
 

@@ -24,16 +24,17 @@
  * (net.core.rmem_max) where this process may; it never shrinks. Returns what it is, as
  * the kernel counts.
  */
-uint32_t weft_dgram_raise_buffer(int fd, uint32_t wanted);
+uint32_t weft_port_buffer_raise(int fd, uint32_t wanted);
 
 /* What the kernel counts for a datagram of this length that arrives at `at`, an address
  * of this host. */
-uint32_t weft_dgram_cost(const struct sockaddr *at, socklen_t at_bytes, uint32_t length);
+uint32_t weft_port_buffer_cost(const struct sockaddr *at, socklen_t at_bytes,
+                               uint32_t length);
 
 /* How many of these fit a buffer at once. */
-uint32_t weft_dgram_room(uint32_t buffer_bytes, uint32_t cost);
+uint32_t weft_port_buffer_room(uint32_t buffer_bytes, uint32_t cost);
 
 /* How many datagrams the kernel has dropped at a socket; 0 where it does not say. */
-uint64_t weft_dgram_dropped(int fd);
+uint64_t weft_port_buffer_dropped(int fd);
 
 #endif

@@ -34,16 +34,19 @@ static void take_back(struct weft_fabric_port *fabric)
     } while (count == BATCH);
 }
 
-/* Copies the pieces of one datagram; returns how many they are. */
+/* Copies the pieces of one datagram; returns how many they are, with the empty ones
+ * behind it. */
 static uint32_t gather(const struct iovec *pieces, uint32_t count, uint32_t bytes,
                        uint8_t *to, size_t *length)
 {
     uint32_t used = 0;
 
     *length = 0;
-    while (used < count && *length < bytes) {
-        memcpy(to + *length, pieces[used].iov_base, pieces[used].iov_len);
-        *length += pieces[used++].iov_len;
+    for (; used < count && (*length < bytes || pieces[used].iov_len == 0); used++) {
+        if (pieces[used].iov_len > 0) { /* else there may be nothing to point at */
+            memcpy(to + *length, pieces[used].iov_base, pieces[used].iov_len);
+            *length += pieces[used].iov_len;
+        }
     }
     assert(*length > 0 && *length <= bytes);
     return used;
@@ -204,7 +207,7 @@ enum weft_rc weft_fabric_port_arm(struct weft_port *port)
     struct fid *queue = &fabric->ofi.cq->fid;
 
     if (fabric->socket >= 0) {
-        port->counts.dropped = weft_dgram_dropped(fabric->socket);
+        port->counts.dropped = weft_port_buffer_dropped(fabric->socket);
     }
     return port->fd < 0 || fi_trywait(fabric->ofi.fabric, &queue, 1) == 0 ? WEFT_OK
                                                                           : WEFT_AGAIN;

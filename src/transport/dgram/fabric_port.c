@@ -345,11 +345,11 @@ static void set_room(struct weft_fabric_port *fabric,
     fabric->socket = find_socket(fabric);
     if (fabric->socket >= 0) {
         weft_close_on_exec(fabric->socket);
-        cost =
-            weft_dgram_cost(fabric->ofi.info->src_addr,
-                            (socklen_t)fabric->ofi.info->src_addrlen, port->datagram_max);
+        cost = weft_port_buffer_cost(fabric->ofi.info->src_addr,
+                                     (socklen_t)fabric->ofi.info->src_addrlen,
+                                     port->datagram_max);
         port->room_datagrams =
-            weft_dgram_room(weft_dgram_raise_buffer(fabric->socket, wanted), cost);
+            weft_port_buffer_room(weft_port_buffer_raise(fabric->socket, wanted), cost);
     }
     port->room_bytes = port->room_datagrams * cost;
 }

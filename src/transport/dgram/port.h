@@ -85,7 +85,7 @@ _Static_assert(sizeof(struct weft_port_peer) == 40, "counted for each peer");
 /*
  * Datagrams that follow each other to one peer. All have `bytes` bytes but the last one,
  * which has 1 to `bytes`. The pieces, one behind the other, are their content; each
- * datagram begins with a new piece.
+ * datagram begins with a new piece, and pieces may be empty.
  */
 struct weft_train {
     const struct iovec *pieces;

@@ -171,7 +171,7 @@ static void set_limits(struct weft_udp *udp, const struct weft_port_wishes *wish
     const bool is_sixth = udp->family == AF_INET6;
     const uint32_t most = weft_port_payload(wishes->own->interface, is_sixth);
     const uint32_t wanted = wishes->datagram_max;
-    const uint32_t buffer = weft_dgram_raise_buffer(
+    const uint32_t buffer = weft_port_buffer_raise(
         port->fd, wishes->buffer_bytes != 0 ? wishes->buffer_bytes
                                             : (uint32_t)WEFT_PORT_BUFFER_BYTES);
     const socklen_t bytes = is_sixth ? sizeof(own->to.six) : sizeof(own->to.four);
@@ -182,8 +182,8 @@ static void set_limits(struct weft_udp *udp, const struct weft_port_wishes *wish
     train = WEFT_PORT_BYTES_MAX / port->datagram_max;
     port->train_max =
         (uint16_t)(train < WEFT_PORT_TRAIN_MAX ? train : WEFT_PORT_TRAIN_MAX);
-    cost = weft_dgram_cost(&own->to.any, bytes, port->datagram_max);
-    port->room_datagrams = weft_dgram_room(buffer, cost);
+    cost = weft_port_buffer_cost(&own->to.any, bytes, port->datagram_max);
+    port->room_datagrams = weft_port_buffer_room(buffer, cost);
     port->room_bytes = port->room_datagrams * cost;
 }
 

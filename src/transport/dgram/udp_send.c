@@ -90,12 +90,14 @@ static bool note(struct weft_udp *udp, enum outcome outcome, uint32_t datagrams,
     return true;
 }
 
-/* How many of the pieces are the datagram that the first one begins. */
+/* How many of the pieces are the datagram that the first one begins, with the empty ones
+ * behind it. */
 static size_t count_pieces(const struct iovec *pieces, size_t count, uint32_t bytes)
 {
     size_t used = 0;
 
-    for (size_t all = 0; used < count && all < bytes; used++) {
+    for (size_t all = 0; used < count && (all < bytes || pieces[used].iov_len == 0);
+         used++) {
         all += pieces[used].iov_len;
     }
     return used;

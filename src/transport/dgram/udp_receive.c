@@ -98,19 +98,24 @@ static void read_control(struct weft_udp *udp, struct weft_udp_block *block,
     }
 }
 
-/* Reads as many messages as are there and have room; false: none is there. */
+/*
+ * Reads messages that are there; false: none is. The first call after an empty one asks
+ * for a single message, because to look for a second one takes 0.1 us, and an answer that
+ * is waited for comes alone. Later calls ask for as many as have room.
+ */
 static bool refill(struct weft_udp *udp)
 {
+    const uint32_t most = udp->is_busy ? udp->block_count : 1;
     int count = -1;
 
     prepare(udp);
     for (int i = 0; count < 0 && i < TRIES; i++) {
-        count =
-            recvmmsg(udp->port.fd, udp->messages, udp->block_count, MSG_DONTWAIT, NULL);
+        count = recvmmsg(udp->port.fd, udp->messages, most, MSG_DONTWAIT, NULL);
         if (count < 0 && errno == EAGAIN) {
             break;
         }
     }
+    udp->is_busy = count > 0;
     if (count <= 0) {
         return false;
     }

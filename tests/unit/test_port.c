@@ -54,7 +54,8 @@ static struct weft_port_peer b_of_a;
 
 static struct {
     int cause; /* errno; 0: they do not */
-    int left;  /* calls */
+    int after; /* calls that do not */
+    int left;  /* calls that do */
     bool is_for_trains;
     int receive_cause;
     int receive_left;
@@ -69,7 +70,10 @@ int __wrap_recvmmsg(int fd, struct mmsghdr *list, unsigned count, int flags,
 
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
 {
-    if (failing.left > 0 && (!failing.is_for_trains || message->msg_controllen > 0)) {
+    if (failing.after > 0) {
+        failing.after--;
+    } else if (failing.left > 0 &&
+               (!failing.is_for_trains || message->msg_controllen > 0)) {
         failing.left--;
         errno = failing.cause;
         return -1;
@@ -668,12 +672,13 @@ static void trains_that_the_system_does_not_split_go_one_by_one(void **state)
         failing.cause = causes[i];
         failing.left = 2;
         failing.is_for_trains = true;
-        for (int again = 0; again < 2; again++) { /* the second asks no more */
+        for (int again = 0; again < 2; again++) {
             assert_int_equal(a->ops->send(a, &b_of_a, &made.train, &taken), WEFT_OK);
             assert_int_equal(taken, 10);
             receive_train(&made, 300, BATCH);
         }
-        assert_int_equal(failing.left, 1);
+        /* An interface may become wider again. Else the second train is not tried. */
+        assert_int_equal(failing.left, causes[i] == EINVAL ? 0 : 1);
     }
     assert_int_equal(a->counts.unsent, 0);
     assert_int_equal(b->counts.received, 60);
@@ -708,12 +713,13 @@ static void a_train_may_be_taken_in_part(void **state)
     weft_udp_of(a)->can_segment = false;
     make_train(&made, 10, 512, 512);
     failing.cause = EAGAIN;
+    failing.after = 3;
     failing.left = 1;
     assert_int_equal(a->ops->send(a, &b_of_a, &made.train, &taken), WEFT_AGAIN);
-    assert_int_equal(taken, 0);
-    assert_int_equal(a->ops->send(a, &b_of_a, &made.train, &taken), WEFT_OK);
-    assert_int_equal(taken, 10);
-    receive_train(&made, 512, BATCH);
+    assert_int_equal(taken, 3);
+    assert_int_equal(drain(b), 3);
+    assert_int_equal(a->counts.sent, 3);
+    assert_int_equal(a->counts.refused, 1);
 }
 
 static void what_cannot_be_sent_is_taken_and_counted(void **state)

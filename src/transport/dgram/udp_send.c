@@ -9,8 +9,9 @@
 
 enum { TRIES = 3 }; /* if the socket tells of an earlier datagram's end */
 
-/* What a failed call means for the datagrams that it was to send. */
-enum outcome { SENT, NO_ROOM, LOST, UNREADABLE, UNSPLIT };
+/* What a failed call means for the datagrams that it was to send. NOT_NOW: this train
+ * cannot be split; NEVER: no train can. */
+enum outcome { SENT, NO_ROOM, LOST, UNREADABLE, NOT_NOW, NEVER };
 
 static enum outcome judge(int cause, bool is_train)
 {
@@ -22,10 +23,11 @@ static enum outcome judge(int cause, bool is_train)
         return NO_ROOM;
     case EFAULT:
         return UNREADABLE;
+    case EINVAL: /* packets of the interface are shorter now */
+        return is_train ? NOT_NOW : LOST;
     case EIO: /* the network card computes no checksums */
-    case EINVAL:
     case EOPNOTSUPP:
-        return is_train ? UNSPLIT : LOST;
+        return is_train ? NEVER : LOST;
     default:
         return LOST;
     }
@@ -129,7 +131,7 @@ enum weft_rc weft_udp_send(struct weft_port *port, struct weft_port_peer *peer,
 {
     struct weft_udp *udp = weft_udp_of(port);
     const bool is_one = train->datagrams == 1;
-    enum outcome outcome = UNSPLIT;
+    enum outcome outcome = NOT_NOW;
 
     assert(train->datagrams > 0 && train->datagrams <= WEFT_PORT_TRAIN_MAX);
     assert(train->bytes <= peer->datagram_max);
@@ -140,12 +142,12 @@ enum weft_rc weft_udp_send(struct weft_port *port, struct weft_port_peer *peer,
                                is_one ? 0 : (uint16_t)train->bytes);
         (void)note(udp, outcome, train->datagrams, taken);
     }
-    if (outcome == UNSPLIT) {
-        if (udp->can_segment) {
-            weft_log_info("udp: trains of datagrams are sent one by one, because the "
-                          "system does not split them");
-        }
+    if (outcome == NEVER) {
         udp->can_segment = false;
+        weft_log_info("udp: trains of datagrams are sent one by one, because the system "
+                      "does not split them");
+    }
+    if (outcome == NEVER || outcome == NOT_NOW) {
         outcome = send_each(udp, peer, train, taken);
     }
     port->counts.refused += outcome == NO_ROOM;

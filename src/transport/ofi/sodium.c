@@ -13,6 +13,7 @@
 static struct {
     __typeof__(&sodium_init) init;
     __typeof__(&crypto_generichash) hash;
+    __typeof__(&crypto_shorthash) short_hash;
     __typeof__(&sodium_memcmp) compare;
     bool is_open;
 } sodium;
@@ -22,6 +23,7 @@ enum weft_rc weft_sodium_open(void)
     const struct weft_symbol symbols[] = {
         {"sodium_init", &sodium.init},
         {"crypto_generichash", &sodium.hash},
+        {"crypto_shorthash", &sodium.short_hash},
         {"sodium_memcmp", &sodium.compare},
     };
     const char *missing;
@@ -58,6 +60,12 @@ void weft_sodium_hash(uint8_t *tag, size_t tag_length, const void *bytes, size_t
 
     assert(rc == 0); /* it refuses lengths, and nothing else */
     (void)rc;
+}
+
+void weft_sodium_short_hash(uint8_t tag[8], const void *bytes, size_t length,
+                            const uint8_t key[16])
+{
+    (void)sodium.short_hash(tag, bytes, length, key); /* cannot fail */
 }
 
 bool weft_sodium_is_same(const uint8_t *a, const uint8_t *b, size_t length)

@@ -1,0 +1,325 @@
+/* assemble.c - parts and packets: see assemble.h. */
+#include "transport/dgram/assemble.h"
+
+#include "transport/dgram/peer.h"
+#include "transport/dgram/pool.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The packet that the part belongs to, as a number of 32 bits. */
+static uint32_t packet_of(const struct weft_dgram_peer *peer,
+                          const struct weft_dgram_header *header,
+                          enum weft_dgram_class class)
+{
+    const uint32_t next = peer->packets_in[class];
+
+    const uint32_t ahead = (uint16_t)(header->packet - (uint16_t)next);
+
+    return ahead < 0x8000 ? next + ahead : next + ahead - 0x10000;
+}
+
+static struct weft_dgram_in *find(const struct weft_dgram_arrivals *arrivals,
+                                  uint32_t packet)
+{
+    struct weft_dgram_in *in = arrivals->last;
+
+    if (in == NULL || (int32_t)(packet - in->packet) > 0) {
+        return NULL;
+    }
+    if (in->packet == packet) {
+        return in; /* mostly */
+    }
+    for (in = arrivals->first; in != NULL && (int32_t)(packet - in->packet) > 0;
+         in = in->next) {
+    }
+    return in != NULL && in->packet == packet ? in : NULL;
+}
+
+static void insert(struct weft_dgram_arrivals *arrivals, struct weft_dgram_in *in)
+{
+    struct weft_dgram_in **at = &arrivals->first;
+
+    if (arrivals->last != NULL && (int32_t)(in->packet - arrivals->last->packet) > 0) {
+        at = &arrivals->last->next;
+    }
+    while (*at != NULL && (int32_t)(in->packet - (*at)->packet) > 0) {
+        at = &(*at)->next;
+    }
+    in->next = *at;
+    *at = in;
+    if (in->next == NULL) {
+        arrivals->last = in;
+    }
+}
+
+static size_t room_for(const struct weft_dgram_peer *peer, unsigned parts)
+{
+    return sizeof(struct weft_dgram_in) + (size_t)parts * weft_dgram_part_bytes(peer);
+}
+
+static bool has_sense(const struct weft_dgram_peer *peer,
+                      const struct weft_dgram_header *header, size_t length)
+{
+    const size_t part = weft_dgram_part_bytes(peer);
+
+    if ((header->kind & WEFT_DGRAM_KIND) == WEFT_DGRAM_LEAVE) {
+        return header->parts == 1 && header->part == 0 && length == 0;
+    }
+    if (header->parts == 0 || header->part >= header->parts || length > part ||
+        length == 0) {
+        return false;
+    }
+    if (header->part + 1 < header->parts && length != part) {
+        return false;
+    }
+    if (header->part == 0 && length < WEFT_HEADER_BYTES) {
+        return false;
+    }
+    return (size_t)(header->parts - 1) * part < WEFT_DGRAM_PACKET_MAX &&
+           header->part * part + length <= WEFT_DGRAM_PACKET_MAX;
+}
+
+/* The first part of a packet, and the pool is full: only for a packet that is next and
+ * would be taken. */
+static bool is_wanted(const struct weft_dgram_core *core,
+                      const struct weft_dgram_peer *peer,
+                      const struct weft_dgram_header *header, const void *data,
+                      uint32_t packet)
+{
+    const struct weft_upcalls *up = core->config.up;
+    const unsigned kind = header->kind & WEFT_DGRAM_KIND;
+
+    if (packet != peer->packets_in[weft_dgram_class_of(kind)]) {
+        return false;
+    }
+    return kind != WEFT_DGRAM_ORDERED ||
+           (header->part == 0 && up->may_take(up->owner, peer->above, data, 0));
+}
+
+static struct weft_dgram_in *make(struct weft_dgram_core *core,
+                                  struct weft_dgram_peer *peer,
+                                  const struct weft_dgram_header *header, uint32_t packet)
+{
+    const size_t room = room_for(peer, header->parts);
+    struct weft_dgram_in *in = weft_dgram_pool_take(&core->receive_pool, room);
+
+    if (in != NULL) {
+        memset(in, 0, sizeof(*in));
+        in->packet = packet;
+        in->room = (uint32_t)room;
+        in->parts = header->parts;
+    }
+    return in;
+}
+
+static bool has_spare(struct weft_dgram_core *core)
+{
+    if (core->spare == NULL) {
+        core->spare = malloc(sizeof(struct weft_dgram_in) + core->config.datagram);
+    }
+    return core->spare != NULL;
+}
+
+enum weft_dgram_part weft_dgram_part_check(struct weft_dgram_core *core,
+                                           struct weft_dgram_peer *peer,
+                                           const struct weft_dgram_header *header,
+                                           const void *data, size_t length)
+{
+    const enum weft_dgram_class class =
+        weft_dgram_class_of(header->kind & WEFT_DGRAM_KIND);
+    struct weft_dgram_busy *busy = peer->busy;
+    const uint32_t packet = packet_of(peer, header, class);
+    struct weft_dgram_in *in = find(&busy->in[class], packet);
+
+    if (!has_sense(peer, header, length) ||
+        (int32_t)(packet - peer->packets_in[class]) < 0) {
+        return WEFT_DGRAM_PART_NONSENSE;
+    }
+    if (in != NULL) {
+        const bool has_it = (in->marks[header->part / 64] >> header->part % 64 & 1) != 0;
+
+        return has_it || in->parts != header->parts ? WEFT_DGRAM_PART_NONSENSE
+                                                    : WEFT_DGRAM_PART_TAKEN;
+    }
+    if (!weft_dgram_pool_has(&core->receive_pool, room_for(peer, header->parts)) &&
+        !is_wanted(core, peer, header, data, packet)) {
+        return WEFT_DGRAM_PART_NO_ROOM;
+    }
+    if (header->parts == 1 && packet == peer->packets_in[class]) {
+        return has_spare(core) ? WEFT_DGRAM_PART_TAKEN : WEFT_DGRAM_PART_NO_ROOM;
+    }
+    in = make(core, peer, header, packet);
+    if (in == NULL) {
+        return WEFT_DGRAM_PART_NO_ROOM;
+    }
+    insert(&busy->in[class], in);
+    busy->held += in->room;
+    busy->missing += in->parts;
+    return WEFT_DGRAM_PART_TAKEN;
+}
+
+/* Hands a packet up; false: it is not taken. Nothing is handed up of a LEAVE, which has
+ * its turn among the control packets. */
+static bool offer(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
+                  enum weft_dgram_class class, const uint8_t *bytes, size_t length)
+{
+    const struct weft_upcalls *up = core->config.up;
+    const uint8_t *data;
+    size_t len;
+
+    if (length == 0) {
+        peer->packets_in[class]++;
+        return true;
+    }
+    data = bytes + WEFT_HEADER_BYTES;
+    len = length - WEFT_HEADER_BYTES;
+    core->handled++;
+    if (class == WEFT_DGRAM_AHEAD) {
+        peer->packets_in[class]++;
+        up->control(up->owner, peer->above, bytes, data, len);
+        return true;
+    }
+    if (up->arrived(up->owner, peer->above, bytes, data, len, 0) == WEFT_KEEP) {
+        return false;
+    }
+    peer->packets_in[class]++;
+    core->counts.packets_in++;
+    core->counts.bytes_in += length;
+    return true;
+}
+
+static void keep(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
+{
+    struct weft_dgram_busy *busy = peer->busy;
+
+    if (!busy->is_kept) {
+        busy->is_kept = true;
+        busy->next_kept = core->kept;
+        core->kept = peer;
+    }
+}
+
+static bool is_next(const struct weft_dgram_peer *peer, enum weft_dgram_class class)
+{
+    const struct weft_dgram_in *in = peer->busy->in[class].first;
+
+    return in != NULL && in->packet == peer->packets_in[class] &&
+           in->parts_come == in->parts;
+}
+
+/* Offers what is complete, in order; false: one was not taken. */
+static bool deliver(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
+                    enum weft_dgram_class class)
+{
+    struct weft_dgram_busy *busy = peer->busy;
+
+    while (is_next(peer, class)) {
+        struct weft_dgram_in *in = busy->in[class].first;
+
+        if (!offer(core, peer, class, in->bytes, in->length)) {
+            return false;
+        }
+        busy->in[class].first = in->next;
+        if (in->next == NULL) {
+            busy->in[class].last = NULL;
+        }
+        busy->held -= in->room;
+        weft_dgram_pool_give(&core->receive_pool, in, in->room);
+    }
+    return true;
+}
+
+/* A whole packet whose turn it is; if it is not taken it stays in the spare block, and
+ * the answer is false. */
+static bool offer_at_once(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
+                          enum weft_dgram_class class, uint32_t packet, const void *data,
+                          size_t length)
+{
+    struct weft_dgram_busy *busy = peer->busy;
+    struct weft_dgram_in *in = core->spare;
+
+    if (offer(core, peer, class, data, length)) {
+        return true;
+    }
+    core->spare = NULL;
+    memset(in, 0, sizeof(*in));
+    in->packet = packet;
+    in->length = (uint32_t)length;
+    in->room = (uint32_t)(sizeof(*in) + core->config.datagram);
+    in->parts = in->parts_come = 1;
+    in->marks[0] = 1;
+    memcpy(in->bytes, data, length);
+    core->receive_pool.used += in->room;
+    busy->held += in->room;
+    insert(&busy->in[class], in);
+    return false;
+}
+
+/* Copies a part to its place. */
+static void copy(struct weft_dgram_peer *peer, struct weft_dgram_in *in,
+                 const struct weft_dgram_header *header, const void *data, size_t length)
+{
+    const uint32_t from = header->part * weft_dgram_part_bytes(peer);
+
+    memcpy(in->bytes + from, data, length);
+    in->marks[header->part / 64] |= UINT64_C(1) << header->part % 64;
+    in->parts_come++;
+    peer->busy->missing--;
+    if (header->part + 1 == header->parts) {
+        in->length = from + (uint32_t)length;
+    }
+}
+
+void weft_dgram_part_add(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
+                         const struct weft_dgram_header *header, const void *data,
+                         size_t length)
+{
+    const enum weft_dgram_class class =
+        weft_dgram_class_of(header->kind & WEFT_DGRAM_KIND);
+    const uint32_t packet = packet_of(peer, header, class);
+    struct weft_dgram_in *in = find(&peer->busy->in[class], packet);
+
+    if (in == NULL) {
+        assert(header->parts == 1 && peer->busy->is_due);
+        if (!offer_at_once(core, peer, class, packet, data, length)) {
+            keep(core, peer);
+            return;
+        }
+    } else {
+        copy(peer, in, header, data, length);
+    }
+    if (class == WEFT_DGRAM_IN_ORDER && peer->busy->is_kept) {
+        return; /* the end of the look offers them */
+    }
+    if (!deliver(core, peer, class)) {
+        keep(core, peer);
+    }
+}
+
+void weft_dgram_offer_kept(struct weft_dgram_core *core, int budget)
+{
+    struct weft_dgram_peer *peer = core->kept;
+    struct weft_dgram_peer *not_now = NULL;
+
+    core->kept = NULL;
+    while (peer != NULL) {
+        struct weft_dgram_peer *next = peer->busy->next_kept;
+        const uint32_t before = peer->packets_in[WEFT_DGRAM_IN_ORDER];
+
+        if (core->handled < budget && deliver(core, peer, WEFT_DGRAM_IN_ORDER)) {
+            peer->busy->is_kept = false;
+            peer->busy->next_kept = NULL;
+        } else {
+            peer->busy->next_kept = not_now;
+            not_now = peer;
+        }
+        if (peer->packets_in[WEFT_DGRAM_IN_ORDER] != before) {
+            peer->busy->unacked++; /* the peer has to hear of it */
+            weft_dgram_peer_due(core, peer);
+        }
+        peer = next;
+    }
+    core->kept = not_now;
+}

@@ -1,0 +1,41 @@
+/*
+ * estimate.h - how long to wait for an acknowledgement.
+ */
+#ifndef WEFT_DGRAM_ESTIMATE_H
+#define WEFT_DGRAM_ESTIMATE_H
+
+#include "transport/dgram/core.h"
+
+/* A datagram and its acknowledgement took so many microseconds, without those during
+ * which the peer had it or was not running. */
+void weft_dgram_sample(struct weft_dgram_peer *peer, uint64_t microseconds);
+
+/* A process was not running for so many microseconds; `away` is the estimate of it, which
+ * falls by a sixteenth of the time that has passed since it was made, in nanoseconds. */
+void weft_dgram_was_away(uint32_t *away, uint64_t microseconds, uint64_t passed);
+
+/* Nanoseconds until the oldest datagram is repeated for the first time. */
+uint64_t weft_dgram_timeout(const struct weft_dgram_core *core,
+                            const struct weft_dgram_peer *peer);
+
+/* When the timer of a busy peer has to end, for whatever reason; WEFT_DGRAM_NEVER: it
+ * needs none. */
+uint64_t weft_dgram_timer_due(const struct weft_dgram_core *core,
+                              const struct weft_dgram_peer *peer);
+
+/* The part of it that is about repeats and probes. */
+uint64_t weft_dgram_repeat_due(const struct weft_dgram_core *core,
+                               const struct weft_dgram_peer *peer);
+
+/* One more time-out without an answer. */
+static inline void weft_dgram_back_off(struct weft_dgram_busy *busy)
+{
+    if (busy->doublings < 20) { /* more than 1 s in any case */
+        busy->doublings++;
+    }
+    if (busy->timeouts < 255) {
+        busy->timeouts++;
+    }
+}
+
+#endif

@@ -1,0 +1,164 @@
+/* look.c - the ends of looks: see look.h. */
+#include "transport/dgram/look.h"
+
+#include "transport/dgram/assemble.h"
+#include "transport/dgram/emit.h"
+#include "transport/dgram/estimate.h"
+#include "transport/dgram/flights.h"
+#include "transport/dgram/grant.h"
+#include "transport/dgram/peer.h"
+#include "transport/dgram/pump.h"
+#include "transport/dgram/timers.h"
+
+#include <assert.h>
+
+void weft_dgram_begin(struct weft_dgram_core *core, uint64_t now, uint64_t away)
+{
+    core->now = now > core->now ? now : core->now;
+    weft_dgram_was_away(&core->away, away, core->now - core->looked_at);
+    core->looked_at = core->now;
+    core->away_shown = weft_dgram_time(away);
+    core->handled = 0;
+}
+
+/* Acknowledges now or later what has come from a busy peer. */
+static void acknowledge(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
+{
+    struct weft_dgram_busy *busy = peer->busy;
+    const bool is_asked = busy->unacked > 0 || peer->backlog > 0;
+
+    if (is_asked || busy->must_ack || peer->told < peer->expected) {
+        weft_dgram_grant(core, peer);
+    }
+    if (busy->must_ack || busy->unacked >= WEFT_DGRAM_ACK_EACH ||
+        weft_dgram_grant_is_news(core, peer)) {
+        if (!weft_dgram_emit_ack(core, peer, WEFT_DGRAM_ACK)) {
+            busy->ack_at = core->now + WEFT_DGRAM_RETRY;
+        }
+    } else if (busy->ack_at == 0 && is_asked &&
+               (busy->unacked > 0 || peer->told > busy->told_sent)) {
+        busy->ack_at = core->now + WEFT_DGRAM_ACK_DELAY;
+    }
+}
+
+static void acknowledge_all(struct weft_dgram_core *core)
+{
+    while (core->due != NULL) {
+        struct weft_dgram_peer *peer = core->due;
+
+        core->due = peer->busy->next_due;
+        peer->busy->is_due = false;
+        if (!peer->is_lost) {
+            acknowledge(core, peer);
+        }
+        weft_dgram_peer_rest(core, peer);
+    }
+}
+
+/* Grants to those who wait what has become free. */
+static void grant_all(struct weft_dgram_core *core)
+{
+    for (uint32_t left = core->waiters; left > 0; left--) {
+        struct weft_dgram_peer *peer = weft_dgram_grant_next(core);
+
+        if (peer == NULL) {
+            return;
+        }
+        if (weft_dgram_peer_wake(core, peer) != NULL) {
+            weft_dgram_grant(core, peer);
+            if (peer->told > peer->busy->told_sent &&
+                !weft_dgram_emit_ack(core, peer, WEFT_DGRAM_ACK)) {
+                peer->busy->ack_at = core->now + WEFT_DGRAM_RETRY;
+            }
+            weft_dgram_peer_rest(core, peer);
+        }
+    }
+}
+
+static void lose(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
+{
+    const struct weft_upcalls *up = core->config.up;
+
+    peer->is_lost = true;
+    weft_dgram_peer_empty(core, peer);
+    weft_dgram_grant_end(core, peer);
+    up->lost(up->owner, peer->process, peer->has_left, "it does not answer datagrams");
+}
+
+/* The time of the oldest datagram is over, or of a probe. */
+static void repeat(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
+{
+    struct weft_dgram_busy *busy = peer->busy;
+
+    if (busy->timeouts >= WEFT_DGRAM_REPEATS_LOST &&
+        core->now - peer->heard_at > core->config.lost_after) {
+        lose(core, peer);
+    } else if (busy->oldest != NULL) {
+        weft_dgram_flights_timeout(core, peer);
+    } else {
+        weft_dgram_probe(core, peer);
+        weft_dgram_back_off(busy);
+    }
+}
+
+static void check_timer(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
+                        bool is_drained)
+{
+    struct weft_dgram_busy *busy = peer->busy;
+
+    if (busy->is_refused) {
+        weft_dgram_pump(core, peer);
+    }
+    if (is_drained && weft_dgram_repeat_due(core, peer) <= core->now) {
+        repeat(core, peer);
+    }
+    if (busy->ack_at != 0 && busy->ack_at <= core->now &&
+        !weft_dgram_emit_ack(core, peer, WEFT_DGRAM_ACK)) {
+        busy->ack_at = core->now + WEFT_DGRAM_RETRY;
+    }
+}
+
+static void check_timers(struct weft_dgram_core *core, bool is_drained)
+{
+    struct weft_dgram_peer *peer = weft_dgram_timer_first(core);
+    uint32_t left = core->timer_count;
+
+    while (peer != NULL && peer->busy->timer_at <= core->now && left-- > 0) {
+        check_timer(core, peer, is_drained);
+        weft_dgram_peer_rest(core, peer);
+        peer = weft_dgram_timer_first(core);
+    }
+}
+
+int weft_dgram_end(struct weft_dgram_core *core, uint64_t now, bool is_drained,
+                   int budget)
+{
+    core->now = now > core->now ? now : core->now;
+    weft_dgram_offer_kept(core, budget);
+    acknowledge_all(core);
+    grant_all(core);
+    check_timers(core, is_drained);
+    return core->handled;
+}
+
+uint64_t weft_dgram_deadline(const struct weft_dgram_core *core)
+{
+    const struct weft_dgram_peer *peer = weft_dgram_timer_first(core);
+
+    return peer != NULL ? peer->busy->timer_at : 0;
+}
+
+bool weft_dgram_may_take(const struct weft_dgram_core *core)
+{
+    const struct weft_upcalls *up = core->config.up;
+
+    for (const struct weft_dgram_peer *peer = core->kept; peer != NULL;
+         peer = peer->busy->next_kept) {
+        const struct weft_dgram_in *in = peer->busy->in[WEFT_DGRAM_IN_ORDER].first;
+
+        if (in != NULL && up->may_take(up->owner, peer->above, in->bytes, 0)) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,26 @@
+/*
+ * look.h - one look at the port, from its beginning to its end, and when the next is due.
+ */
+#ifndef WEFT_DGRAM_LOOK_H
+#define WEFT_DGRAM_LOOK_H
+
+#include "transport/dgram/core.h"
+
+/* A look begins. `away`: microseconds that this process wanted to run and did not. */
+void weft_dgram_begin(struct weft_dgram_core *core, uint64_t now, uint64_t away);
+
+/*
+ * The look ends: kept packets are offered, acknowledgements sent, and, if all datagrams
+ * that were there were read (`is_drained`), timers checked. At most about `budget`
+ * packets are offered in a look; returns how many were.
+ */
+int weft_dgram_end(struct weft_dgram_core *core, uint64_t now, bool is_drained,
+                   int budget);
+
+/* When the next look has to be; 0: whenever something comes. */
+uint64_t weft_dgram_deadline(const struct weft_dgram_core *core);
+
+/* Is something there that only waits to be taken? For arm(). */
+bool weft_dgram_may_take(const struct weft_dgram_core *core);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * open.h - the beginning and the end of a core.
+ */
+#ifndef WEFT_DGRAM_OPEN_H
+#define WEFT_DGRAM_OPEN_H
+
+#include "transport/dgram/core.h"
+
+/* Fills in a core, which is the caller's. What the config points to, but the address, has
+ * to live as long. WEFT_ERR_ARGUMENT: sizes that make no sense. */
+WEFT_MUST_CHECK enum weft_rc weft_dgram_open(struct weft_dgram_core *core,
+                                             const struct weft_dgram_config *config,
+                                             uint64_t now);
+
+/* Frees all peers and packets. */
+void weft_dgram_close(struct weft_dgram_core *core);
+
+/*
+ * The peer of a process, which is made if there is none, from what it has published:
+ * `end` with its nonce, its longest datagram, and `place`, of WEFT_DGRAM_PLACE_WORDS. It
+ * sends nothing. NULL: no memory.
+ */
+struct weft_dgram_peer *weft_dgram_connect(struct weft_dgram_core *core,
+                                           const struct weft_dgram_end *end,
+                                           uint32_t datagram, const uint64_t *place,
+                                           struct weft_peer *above);
+
+/* Tells all peers that were heard that this process has ended its use of MPI. False: not
+ * all could be told; call again. */
+WEFT_MUST_CHECK bool weft_dgram_leave(struct weft_dgram_core *core, uint64_t now);
+
+/* Is nothing on its way, and nothing to be acknowledged? */
+bool weft_dgram_is_settled(const struct weft_dgram_core *core);
+
+#endif

@@ -1,0 +1,305 @@
+/* receive.c - a datagram comes in: see receive.h. */
+#include "transport/dgram/receive.h"
+
+#include "base/crc32c.h"
+#include "transport/dgram/assemble.h"
+#include "transport/dgram/estimate.h"
+#include "transport/dgram/flights.h"
+#include "transport/dgram/grant.h"
+#include "transport/dgram/peer.h"
+#include "transport/dgram/pump.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* A datagram, taken apart. */
+struct coming {
+    struct weft_dgram_header header;
+    struct weft_dgram_hello hello; /* if it has that flag */
+    bool is_hello;
+    unsigned kind;
+    uint64_t number; /* the whole one */
+    const uint8_t *data;
+    size_t length;
+    const void *source;
+};
+
+/* Copies header and hello; false: this is no datagram of ours. */
+static bool take_apart(struct coming *coming, const void *bytes, size_t length)
+{
+    const uint8_t *at = bytes;
+
+    if (length < sizeof(coming->header)) {
+        return false;
+    }
+    memcpy(&coming->header, at, sizeof(coming->header));
+    at += sizeof(coming->header);
+    length -= sizeof(coming->header);
+    coming->is_hello = (coming->header.kind & WEFT_DGRAM_HELLO) != 0;
+    coming->kind = coming->header.kind & WEFT_DGRAM_KIND;
+    if (coming->is_hello) {
+        if (length < sizeof(coming->hello)) {
+            return false;
+        }
+        memcpy(&coming->hello, at, sizeof(coming->hello));
+        at += sizeof(coming->hello);
+        length -= sizeof(coming->hello);
+    }
+    coming->data = at;
+    coming->length = length;
+    return coming->header.version == weft_dgram_version() &&
+           (coming->header.kind & 128) == 0 && coming->kind >= WEFT_DGRAM_ACK &&
+           coming->kind <= WEFT_DGRAM_LEAVE;
+}
+
+static bool is_sealed(const struct coming *coming, const uint8_t *key)
+{
+    return weft_dgram_is_sealed(&coming->header, coming->is_hello ? &coming->hello : NULL,
+                                coming->number, coming->length, key);
+}
+
+/* The end that a HELLO speaks of, if its tag is right under the key of that end. */
+static bool is_introduced(const struct weft_dgram_core *core, struct coming *coming,
+                          struct weft_dgram_end *end)
+{
+    uint8_t key[WEFT_DGRAM_KEY_BYTES];
+
+    *end = (struct weft_dgram_end){coming->header.process, coming->hello.nonce};
+    coming->number = coming->header.number; /* its port has just been opened */
+    weft_dgram_key(core->config.secret, end, &core->config.self, key);
+    return is_sealed(coming, key) && coming->hello.length <= WEFT_DGRAM_ADDRESS_MAX &&
+           coming->hello.datagram >= WEFT_DGRAM_LEAST &&
+           end->process != core->config.self.process;
+}
+
+/* A peer from its HELLO; NULL: it cannot be made. */
+static struct weft_dgram_peer *meet(struct weft_dgram_core *core, struct coming *coming)
+{
+    const struct weft_dgram_config *config = &core->config;
+    uint64_t place[WEFT_DGRAM_PLACE_WORDS] = {0};
+    struct weft_dgram_peer *peer;
+    struct weft_dgram_end end;
+
+    if (!is_introduced(core, coming, &end)) {
+        core->counts.forged++;
+        return NULL;
+    }
+    if (!config->accept(config->owner, end.process, coming->hello.address,
+                        coming->hello.length, place)) {
+        core->counts.unknown++;
+        return NULL;
+    }
+    peer = weft_dgram_peer_make(core, &end, coming->hello.datagram);
+    if (peer != NULL) {
+        memcpy(peer->place, place, sizeof(place));
+        peer->above = config->up->meet(config->up->owner, end.process);
+    }
+    return peer;
+}
+
+/* The peer's process has a new port, and this is its first word. False: an old one's, or
+ * not now. */
+static bool meet_again(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
+                       struct coming *coming)
+{
+    const struct weft_dgram_config *config = &core->config;
+    uint64_t place[WEFT_DGRAM_PLACE_WORDS] = {0};
+    struct weft_dgram_end end;
+
+    if (coming->hello.nonce < peer->nonce || !is_introduced(core, coming, &end)) {
+        core->counts.forged++;
+        return false;
+    }
+    if ((peer->busy != NULL && !peer->has_left) ||
+        (peer->busy != NULL && (peer->busy->is_due || peer->busy->is_kept)) ||
+        !config->accept(config->owner, end.process, coming->hello.address,
+                        coming->hello.length, place)) {
+        core->counts.unknown++;
+        return false;
+    }
+    weft_dgram_peer_empty(core, peer);
+    weft_dgram_peer_rest(core, peer);
+    weft_dgram_grant_end(core, peer);
+    weft_dgram_peer_renew(core, peer, &end, coming->hello.datagram);
+    memcpy(peer->place, place, sizeof(place));
+    return true;
+}
+
+/* The whole number of a datagram of a peer: of ACKs it is near the one that is expected,
+ * too. */
+static uint64_t number_of(const struct weft_dgram_peer *peer,
+                          const struct weft_dgram_header *header)
+{
+    return weft_dgram_number(peer->expected, header->number);
+}
+
+/* Whose is it? NULL: nobody's that we know, or not from there; it was counted. */
+static struct weft_dgram_peer *find_sender(struct weft_dgram_core *core,
+                                           struct coming *coming)
+{
+    const struct weft_dgram_config *config = &core->config;
+    struct weft_dgram_peer *peer =
+        core->peers.count > 0 ? weft_table_find(&core->peers, coming->header.process)
+                              : NULL;
+
+    if (peer == NULL) {
+        if (!coming->is_hello) {
+            core->counts.unknown++;
+            return NULL;
+        }
+        peer = meet(core, coming);
+    } else if (coming->is_hello && coming->hello.nonce != peer->nonce) {
+        if (!meet_again(core, peer, coming)) {
+            return NULL;
+        }
+    } else {
+        coming->number = number_of(peer, &coming->header);
+        if (!is_sealed(coming, peer->key_in)) {
+            core->counts.forged++;
+            return NULL;
+        }
+    }
+    if (peer != NULL && !config->is_from(config->owner, coming->source, peer->place)) {
+        core->counts.replayed++;
+        return NULL;
+    }
+    return peer;
+}
+
+static bool is_intact(const struct coming *coming)
+{
+    return (coming->header.kind & WEFT_DGRAM_CRC) == 0 ||
+           weft_crc32c(coming->data, coming->length) == coming->header.crc;
+}
+
+static void say_nonsense(struct weft_dgram_core *core, const struct weft_dgram_peer *peer,
+                         const char *why)
+{
+    core->config.nonsense(core->config.owner, peer->process, why);
+}
+
+/* The peer lives, and may not have been running until now. */
+static void hear(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
+                 const struct coming *coming)
+{
+    struct weft_dgram_busy *busy = peer->busy;
+    const uint64_t away = weft_dgram_microseconds(coming->header.away);
+    const uint64_t passed = core->now - peer->heard_at;
+
+    peer->heard_at = core->now;
+    peer->is_heard = true;
+    peer->backlog = coming->header.backlog;
+    busy->timeouts = 0;
+    if (2000 * away > weft_dgram_timeout(core, peer)) {
+        busy->restart_at = core->now;
+        busy->doublings = 0;
+    }
+    weft_dgram_was_away(&peer->away, away, passed);
+    if ((coming->header.kind & WEFT_DGRAM_REPEATED) != 0) {
+        core->counts.spurious++;
+    }
+}
+
+static bool is_marked(const struct weft_dgram_busy *busy, uint64_t number)
+{
+    return (busy->marks[number / 64 % (WEFT_DGRAM_MARKS / 64)] >> number % 64 & 1) != 0;
+}
+
+static void mark(struct weft_dgram_peer *peer, const struct coming *coming)
+{
+    struct weft_dgram_busy *busy = peer->busy;
+    const uint64_t number = coming->number;
+
+    if (number >= busy->high) {
+        busy->high = number + 1;
+        peer->has_left = coming->kind == WEFT_DGRAM_LEAVE;
+    }
+    busy->marks[number / 64 % (WEFT_DGRAM_MARKS / 64)] |= UINT64_C(1) << number % 64;
+    while (is_marked(busy, peer->expected)) {
+        busy->marks[peer->expected / 64 % (WEFT_DGRAM_MARKS / 64)] &=
+            ~(UINT64_C(1) << peer->expected % 64);
+        peer->expected++;
+    }
+}
+
+/* Was it here before? Then the peer is told. */
+static bool is_duplicate(struct weft_dgram_core *core, struct weft_dgram_busy *busy,
+                         const struct weft_dgram_peer *peer, uint64_t number)
+{
+    if (number >> 63 == 0 && number >= peer->expected && !is_marked(busy, number)) {
+        return false;
+    }
+    core->counts.duplicates++;
+    busy->has_repeated = true;
+    busy->must_ack = true;
+    return true;
+}
+
+/* A datagram with a number: its part is added, unless it was here or has no room. */
+static void take_numbered(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
+                          const struct coming *coming)
+{
+    struct weft_dgram_busy *busy = peer->busy;
+    const struct weft_dgram_header *header = &coming->header;
+
+    if (coming->number >> 63 == 0 &&
+        coming->number >= peer->expected + WEFT_DGRAM_MARKS) {
+        core->counts.beyond++;
+        return;
+    }
+    if (is_duplicate(core, busy, peer, coming->number)) {
+        return;
+    }
+    switch (weft_dgram_part_check(core, peer, header, coming->data, coming->length)) {
+    case WEFT_DGRAM_PART_NONSENSE:
+        say_nonsense(core, peer, "a part of a packet that cannot be");
+        return;
+    case WEFT_DGRAM_PART_NO_ROOM:
+        core->counts.no_room++;
+        return;
+    case WEFT_DGRAM_PART_TAKEN:
+        break;
+    }
+    core->counts.received++;
+    busy->new_at = core->now;
+    busy->unacked++;
+    busy->must_ack = busy->must_ack || coming->is_hello ||
+                     coming->kind == WEFT_DGRAM_LEAVE || coming->number != peer->expected;
+    mark(peer, coming);
+    weft_dgram_part_add(core, peer, header, coming->data, coming->length);
+}
+
+void weft_dgram_receive(struct weft_dgram_core *core, const void *bytes, size_t length,
+                        const void *source)
+{
+    struct coming coming = {.source = source};
+    struct weft_dgram_peer *peer;
+
+    if (!take_apart(&coming, bytes, length)) {
+        core->counts.malformed++;
+        return;
+    }
+    peer = find_sender(core, &coming);
+    if (peer == NULL || peer->is_lost || weft_dgram_peer_wake(core, peer) == NULL) {
+        return;
+    }
+    if (!is_intact(&coming)) {
+        core->counts.corrupt++;
+        weft_dgram_peer_rest(core, peer);
+        return;
+    }
+    weft_dgram_peer_due(core, peer);
+    hear(core, peer, &coming);
+    if (!weft_dgram_flights_ack(core, peer, &coming.header)) {
+        say_nonsense(core, peer, "an acknowledgement of what was not sent");
+        return;
+    }
+    if (weft_dgram_is_numbered(coming.kind)) {
+        take_numbered(core, peer, &coming);
+    } else if (coming.kind == WEFT_DGRAM_PROBE) {
+        peer->busy->must_ack = true;
+    }
+    weft_dgram_grant_heard(core, peer);
+    weft_dgram_flights_repeat(core, peer, &coming.header);
+    weft_dgram_pump(core, peer);
+}

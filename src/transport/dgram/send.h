@@ -1,0 +1,29 @@
+/*
+ * send.h - packets go in here.
+ */
+#ifndef WEFT_DGRAM_SEND_H
+#define WEFT_DGRAM_SEND_H
+
+#include "transport/dgram/core.h"
+
+/*
+ * Takes a copy of a packet, ordered or (WEFT_SEND_CONTROL) not, and sends it when it may.
+ * WEFT_AGAIN: too much is under way. WEFT_ERR_PROC_FAILED: the peer is lost.
+ * WEFT_ERR_ARGUMENT: header and data are longer than WEFT_DGRAM_PACKET_MAX.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_dgram_send(struct weft_dgram_core *core,
+                                             struct weft_dgram_peer *peer,
+                                             const void *header, const void *data,
+                                             size_t len, unsigned flags, uint64_t now);
+
+/* Tells the peer that this process has ended its use of MPI. */
+WEFT_MUST_CHECK enum weft_rc weft_dgram_send_leave(struct weft_dgram_core *core,
+                                                   struct weft_dgram_peer *peer,
+                                                   uint64_t now);
+
+/* As the slot of transport.h. */
+bool weft_dgram_may_be_queued(const struct weft_dgram_peer *peer,
+                              bool (*is_it)(const void *header, const void *argument),
+                              const void *argument);
+
+#endif

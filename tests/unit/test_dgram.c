@@ -1,0 +1,802 @@
+/* test_dgram.c - reliable datagrams, one at a time. */
+#include "unit.h"
+
+#include "dgram_pair.h"
+#include "transport/dgram/estimate.h"
+#include "transport/dgram/timers.h"
+
+#include <stdlib.h>
+
+enum { A, B, C };
+
+static int open_two(void **state)
+{
+    (void)state;
+    pair_open(3, 92);
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    pair_close();
+    return 0;
+}
+
+static unsigned kind_at(unsigned at)
+{
+    return pair_header(&pair.wire[at]).kind & WEFT_DGRAM_KIND;
+}
+
+/* First contact is over, both ways, and nothing is under way. */
+static void acquaint(int from, int to)
+{
+    assert_int_equal(pair_send(from, to, 1, 0, 0), WEFT_OK);
+    pair_run(2 * PAIR_MS);
+    pair.node[to].count = 0;
+    pair.node[to].offered = 0;
+    memset(&pair.node[from].core.counts, 0, sizeof(pair.node[from].core.counts));
+    memset(&pair.node[to].core.counts, 0, sizeof(pair.node[to].core.counts));
+    assert_int_equal(pair.count, 0);
+}
+
+static void times_fit_a_byte(void **state)
+{
+    (void)state;
+    for (uint64_t t = 0; t < 100000; t++) {
+        const uint64_t back = weft_dgram_microseconds(weft_dgram_time(t));
+
+        assert_true(back >= t && back <= t + t / 7);
+    }
+    assert_int_equal(weft_dgram_time(UINT64_MAX), WEFT_DGRAM_TIME_UNKNOWN - 1);
+}
+
+static void a_number_is_the_nearest_one(void **state)
+{
+    (void)state;
+    assert_true(weft_dgram_number(5, 7) == 7);
+    assert_true(weft_dgram_number(UINT64_C(0x1FFFFFFFE), 3) == UINT64_C(0x200000003));
+    assert_true(weft_dgram_number(UINT64_C(0x200000003), 0xFFFFFFFE) ==
+                UINT64_C(0x1FFFFFFFE));
+    assert_true(weft_dgram_number(0, 0xFFFFFFFF) >> 63 == 1);
+}
+
+static void the_first_packet_needs_one_datagram(void **state)
+{
+    (void)state;
+    assert_int_equal(pair_send(A, B, 5, 100, 0), WEFT_OK);
+    assert_int_equal(pair.count, 1);
+    assert_int_equal(pair_header(&pair.wire[0]).kind,
+                     WEFT_DGRAM_ORDERED | WEFT_DGRAM_HELLO | WEFT_DGRAM_CRC);
+    assert_int_equal(pair.wire[0].length, 48 + 80 + 28 + 100);
+    pair_move();
+    assert_int_equal(pair.node[B].count, 1);
+    assert_int_equal(pair.node[B].taken[0].name, 5);
+    assert_int_equal(pair.node[B].taken[0].length, 100);
+    assert_int_equal(pair.node[B].taken[0].from, A);
+    assert_true(weft_dgram_is_settled(&pair.node[A].core));
+    assert_true(pair_peer(A, B)->granted > 1);
+}
+
+static void only_one_datagram_comes_unasked(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_int_equal(pair_send(A, B, i, 10, 0), WEFT_OK);
+    }
+    assert_int_equal(pair.count, 1);
+    pair_move();
+    assert_int_equal(pair.node[B].count, 5);
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_int_equal(pair.node[B].taken[i].name, i);
+    }
+}
+
+static void a_long_first_packet_asks_first(void **state)
+{
+    (void)state;
+    assert_int_equal(pair_send(A, B, 5, 60000, 0), WEFT_OK);
+    assert_int_equal(pair.count, 1);
+    assert_int_equal(kind_at(0), WEFT_DGRAM_PROBE);
+    assert_int_equal(pair_header(&pair.wire[0]).backlog,
+                     (60028 + PAIR_PART - 1) / PAIR_PART);
+    pair_move();
+    assert_int_equal(pair.node[B].count, 1);
+    assert_int_equal(pair.node[B].taken[0].length, 60000);
+}
+
+static void a_lost_first_question_is_asked_again(void **state)
+{
+    (void)state;
+    assert_int_equal(pair_send(A, B, 5, 60000, 0), WEFT_OK);
+    pair_drop(0);
+    pair_run(20 * PAIR_MS);
+    assert_int_equal(pair.node[B].count, 1);
+}
+
+static void two_first_contacts_may_cross(void **state)
+{
+    (void)state;
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    assert_int_equal(pair_send(B, A, 2, 10, 0), WEFT_OK);
+    assert_int_equal(pair.count, 2);
+    pair_move();
+    assert_int_equal(pair.node[A].count, 1);
+    assert_int_equal(pair.node[B].count, 1);
+}
+
+static void parts_of_a_packet_leave_in_trains(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    assert_int_equal(pair_send(A, B, 9, 10 * PAIR_PART - 28, 0), WEFT_OK);
+    assert_int_equal(pair.count, 10);
+    for (unsigned i = 0; i < 10; i++) {
+        assert_int_equal(pair.wire[i].train, pair.wire[0].train);
+        assert_int_equal(pair.wire[i].length, PAIR_DATAGRAM);
+        assert_int_equal(pair_header(&pair.wire[i]).part, i);
+    }
+    pair_move();
+    assert_int_equal(pair.node[B].count, 1);
+}
+
+static void parts_may_come_in_any_order_and_twice(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    assert_int_equal(pair_send(A, B, 9, 7 * PAIR_PART, 0), WEFT_OK);
+    assert_int_equal(pair_send(A, B, 10, 0, 0), WEFT_OK);
+    for (unsigned i = 9; i-- > 0;) {
+        pair_give(&pair.wire[i]);
+        pair_give(&pair.wire[i]);
+    }
+    assert_int_equal(pair.node[B].count, 2);
+    assert_int_equal(pair.node[B].taken[0].length, 7 * PAIR_PART);
+    assert_int_equal(pair.node[B].taken[1].name, 10);
+    assert_int_equal(pair.node[B].core.counts.duplicates, 9);
+    pair_move();
+    assert_int_equal(pair.node[B].count, 2);
+}
+
+static void a_hole_with_three_above_is_repeated_alone(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    for (uint32_t i = 0; i < 6; i++) {
+        assert_int_equal(pair_send(A, B, i, 10, 0), WEFT_OK);
+    }
+    assert_int_equal(pair.count, 6);
+    pair_drop(1);
+    pair_move();
+    assert_int_equal(pair.node[B].count, 6);
+    assert_int_equal(pair.node[A].core.counts.repeats_by_ack, 1);
+    assert_int_equal(pair.node[A].core.counts.repeats_by_time, 0);
+    assert_int_equal(pair.node[B].core.counts.duplicates, 0);
+}
+
+static void a_hole_with_two_above_waits(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(pair_send(A, B, i, 10, 0), WEFT_OK);
+    }
+    pair_drop(0);
+    pair_move();
+    assert_int_equal(pair.node[B].count, 0);
+    assert_int_equal(pair.node[A].core.counts.repeats_by_ack, 0);
+}
+
+static void a_time_out_repeats_the_oldest_and_doubles(void **state)
+{
+    uint64_t before;
+    uint64_t waited = 0;
+
+    (void)state;
+    acquaint(A, B);
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_int_equal(pair_send(A, B, i, 10, 0), WEFT_OK);
+    }
+    pair.count = 0; /* all are lost */
+    for (int i = 0; i < 12; i++) {
+        before = pair.now;
+        pair.now = weft_dgram_deadline(&pair.node[A].core);
+        pair_look(A);
+        assert_int_equal(pair.count, 1);
+        assert_int_equal(pair_header(&pair.wire[0]).packet, 1);
+        pair_drop(0);
+        assert_true(pair.now - before >= waited || pair.now - before >= 1000 * PAIR_MS);
+        assert_true(pair.now - before <= 1126 * PAIR_MS);
+        waited = pair.now - before;
+    }
+    assert_true(waited >= 1000 * PAIR_MS);
+    assert_int_equal(pair.node[A].core.counts.repeats_by_time, 12);
+}
+
+static void one_answer_shows_all_that_was_lost(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    for (uint32_t i = 0; i < 10; i++) {
+        assert_int_equal(pair_send(A, B, i, 10, 0), WEFT_OK);
+    }
+    pair.count = 0;
+    pair.now = weft_dgram_deadline(&pair.node[A].core);
+    pair_look(A);
+    pair.now += PAIR_MS / 2;
+    pair_run(PAIR_MS / 2); /* the oldest, its acknowledgement, and the other nine */
+    assert_int_equal(pair.node[B].count, 10);
+    assert_int_equal(pair.node[A].core.counts.repeats_by_ack, 9);
+}
+
+static void timers_wait_until_all_was_read(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    pair.count = 0;
+    pair.now += 500 * PAIR_MS;
+    weft_dgram_begin(&pair.node[A].core, pair.now, 0);
+    (void)weft_dgram_end(&pair.node[A].core, pair.now, false, 10);
+    assert_int_equal(pair.count, 0);
+    pair_look(A);
+    assert_int_equal(pair.count, 1);
+}
+
+static void a_peer_that_was_away_gets_more_time(void **state)
+{
+    uint64_t timeout;
+
+    (void)state;
+    acquaint(A, B);
+    timeout = weft_dgram_timeout(&pair.node[A].core, pair_peer(A, B));
+    assert_true(timeout < 10 * PAIR_MS);
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    pair_drop(0);
+    /* B has not run for 100 ms, and says so with what it sends then. */
+    pair.now += 100 * PAIR_MS;
+    weft_dgram_begin(&pair.node[B].core, pair.now, 100000);
+    (void)weft_dgram_end(&pair.node[B].core, pair.now, true, 10);
+    assert_int_equal(pair_send(B, A, 2, 10, 0), WEFT_OK);
+    pair_move();
+    pair_look(A);
+    assert_int_equal(pair.node[A].core.counts.repeats_by_time, 0);
+    assert_true(weft_dgram_deadline(&pair.node[A].core) <=
+                pair.now + PAIR_MS); /* an ack */
+    assert_true(weft_dgram_repeat_due(&pair.node[A].core, pair_peer(A, B)) >=
+                pair.now + 200 * PAIR_MS);
+}
+
+static void a_repeat_that_was_not_needed_is_counted(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    pair_give(&pair.wire[0]);
+    pair_give(&pair.wire[0]);
+    assert_int_equal(pair.node[B].count, 1);
+    pair_move();
+    assert_int_equal(pair.node[B].count, 1);
+    assert_true(pair.node[A].core.counts.spurious > 0);
+}
+
+static void an_ack_rides_on_an_answer(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    pair_move();
+    assert_int_equal(pair.count, 0); /* B waits a little */
+    assert_int_equal(pair_send(B, A, 2, 10, 0), WEFT_OK);
+    pair_move();
+    assert_true(pair_peer(A, B)->busy == NULL || pair_peer(A, B)->busy->oldest == NULL);
+    pair_run(PAIR_MS);
+    assert_int_equal(pair.node[B].core.counts.acks_sent, 0);
+    assert_int_equal(pair.node[A].core.counts.acks_sent, 1);
+}
+
+static void an_idle_peer_is_small(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    pair_run(10 * PAIR_MS);
+    assert_null(pair_peer(A, B)->busy);
+    assert_null(pair_peer(B, A)->busy);
+    assert_true(weft_dgram_deadline(&pair.node[A].core) == 0);
+    assert_true(sizeof(struct weft_dgram_peer) <= 256);
+}
+
+static void a_kept_packet_is_offered_in_every_look(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    pair.node[B].keeps = true;
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    assert_int_equal(pair_send(A, B, 2, 10, 0), WEFT_OK);
+    pair_move();
+    assert_int_equal(pair.node[B].count, 0);
+    for (unsigned i = 0; i < 5; i++) {
+        const unsigned offered = pair.node[B].offered;
+
+        pair_look(B);
+        assert_int_equal(pair.node[B].offered, offered + 1);
+    }
+    assert_false(weft_dgram_may_take(&pair.node[B].core));
+    pair.node[B].keeps = false;
+    assert_true(weft_dgram_may_take(&pair.node[B].core));
+    pair_look(B);
+    assert_int_equal(pair.node[B].count, 2);
+    assert_int_equal(pair.node[B].taken[0].name, 1);
+    assert_int_equal(pair.node[B].taken[1].name, 2);
+}
+
+static void kept_packets_stop_ordered_ones_but_not_control(void **state)
+{
+    uint32_t sent = 0;
+    unsigned taken;
+
+    (void)state;
+    acquaint(A, B);
+    pair.node[B].keeps = true;
+    while (sent < 2000 && pair_send(A, B, sent, 400, 0) == WEFT_OK) {
+        sent++;
+        pair_run(PAIR_MS);
+    }
+    assert_true(sent < 2000); /* they wait at the sender */
+    assert_true(pair_peer(B, A)->busy->held < 3 * WEFT_DGRAM_HELD_MAX);
+    for (uint32_t i = 0; i < 20; i++) {
+        assert_int_equal(pair_send(A, B, i, 10, WEFT_SEND_CONTROL), WEFT_OK);
+    }
+    pair_run(50 * PAIR_MS);
+    assert_int_equal(pair.node[B].count, 20);
+    for (unsigned i = 0; i < 20; i++) {
+        assert_true(pair.node[B].taken[i].is_control);
+        assert_int_equal(pair.node[B].taken[i].name, i);
+    }
+    pair.node[B].keeps = false;
+    pair_look(B);
+    pair_run(5000 * PAIR_MS);
+    taken = pair.node[B].count;
+    assert_int_equal(taken, 20 + sent);
+    for (unsigned i = 0; i < sent; i++) {
+        assert_int_equal(pair.node[B].taken[20 + i].name, i);
+    }
+}
+
+static void a_control_packet_goes_between_parts(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    assert_int_equal(pair_send(A, B, 1, 60000, 0), WEFT_OK);
+    assert_int_equal(pair_send(A, B, 2, 10, WEFT_SEND_CONTROL), WEFT_OK);
+    pair_move();
+    assert_int_equal(pair.node[B].count, 2);
+    assert_int_equal(pair.node[B].taken[0].name, 2);
+    assert_int_equal(pair.node[B].taken[1].name, 1);
+}
+
+static void grants_of_all_peers_fit_the_buffer(void **state)
+{
+    const int peers = PAIR_NODES - 1;
+    unsigned granted = 0;
+
+    (void)state;
+    pair_close();
+    pair_open(PAIR_NODES, 92);
+    for (int i = 1; i <= peers; i++) {
+        assert_int_equal(pair_send(i, 0, 1, 60000, 0), WEFT_OK);
+    }
+    for (int i = 1; i <= peers; i++) {
+        pair_give(&pair.wire[i - 1]);
+    }
+    for (int i = 1; i <= peers; i++) {
+        const struct weft_dgram_peer *peer = pair_peer(0, i);
+
+        granted +=
+            peer->told > peer->expected ? (unsigned)(peer->told - peer->expected) : 0;
+    }
+    assert_true(granted > 0 && granted <= 69);
+    assert_int_equal(granted, pair.node[0].core.outstanding);
+    pair_run(2000 * PAIR_MS);
+    assert_int_equal(pair.node[0].count, peers);
+    assert_int_equal(pair.node[0].core.waiters, 0);
+}
+
+static void grants_that_nobody_uses_are_taken_back(void **state)
+{
+    struct weft_dgram_core *core = &pair.node[B].core;
+
+    (void)state;
+    pair_close();
+    pair_open(3, 20); /* 15 to grant */
+    acquaint(A, B);
+    assert_int_equal(core->outstanding, 15);
+    acquaint(C, B);
+    assert_int_equal(pair_peer(B, C)->counted, 0);
+    pair.now += WEFT_DGRAM_LEASE + 1;
+    assert_int_equal(pair_send(C, B, 1, 60000, 0), WEFT_OK);
+    pair_move();
+    assert_int_equal(pair_peer(B, A)->counted, 0);
+    assert_int_equal(pair.node[B].count, 1);
+    /* A knows by its own clock. */
+    assert_int_equal(pair_send(A, B, 1, 60000, 0), WEFT_OK);
+    assert_int_equal(pair.count, 1);
+    pair_run(100 * PAIR_MS);
+    assert_int_equal(pair.node[B].count, 2);
+}
+
+static void a_full_pool_drops_and_a_wanted_packet_passes(void **state)
+{
+    struct weft_dgram_core *core = &pair.node[B].core;
+
+    (void)state;
+    acquaint(A, B);
+    acquaint(C, B);
+    core->receive_pool.limit = 1000;
+    pair.node[B].keeps = true;
+    assert_int_equal(pair_send(A, B, 1, 3000, 0), WEFT_OK);
+    pair_run(20 * PAIR_MS);
+    assert_true(core->counts.no_room > 0);
+    assert_int_equal(core->receive_pool.used, 0);
+    pair.node[B].keeps = false;
+    pair_run(1200 * PAIR_MS);
+    assert_int_equal(pair.node[B].count, 1);
+    assert_int_equal(core->receive_pool.used, 0);
+}
+
+static void a_sender_has_limits_for_each_peer(void **state)
+{
+    uint32_t sent = 0;
+    unsigned control = 0;
+
+    (void)state;
+    while (sent < 100 && pair_send(A, B, sent, 65508, 0) == WEFT_OK) {
+        sent++;
+    }
+    assert_int_equal(sent, 4);
+    assert_int_equal(pair_send(A, B, 0, 65509, 0), WEFT_ERR_ARGUMENT);
+    while (control < 100 && pair_send(A, B, 1, 10, WEFT_SEND_CONTROL) == WEFT_OK) {
+        control++;
+    }
+    assert_int_equal(control, WEFT_DGRAM_CONTROL_MAX);
+    pair.node[A].core.send_pool.limit = 0;
+    assert_int_equal(pair_send(A, C, 1, 60000, 0), WEFT_OK);
+    assert_int_equal(pair_send(A, C, 1, 60000, 0), WEFT_AGAIN);
+    pair_run(100 * PAIR_MS);
+    assert_int_equal(pair.node[B].count, 4 + WEFT_DGRAM_CONTROL_MAX);
+    assert_int_equal(pair.node[A].core.send_pool.used, 0);
+}
+
+static bool has_name(const void *header, const void *name)
+{
+    return memcmp(header, name, sizeof(uint32_t)) == 0;
+}
+
+static void what_was_not_taken_may_be_queued(void **state)
+{
+    const uint32_t one = 1;
+    const uint32_t two = 2;
+
+    (void)state;
+    acquaint(A, B);
+    assert_false(weft_dgram_may_be_queued(pair_peer(A, B), has_name, &one));
+    pair.node[B].keeps = true;
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    assert_true(weft_dgram_may_be_queued(pair_peer(A, B), has_name, &one));
+    assert_false(weft_dgram_may_be_queued(pair_peer(A, B), has_name, &two));
+    pair_run(PAIR_MS); /* it has arrived, but nobody knows what it was */
+    assert_null(pair_peer(A, B)->busy);
+    assert_true(weft_dgram_may_be_queued(pair_peer(A, B), has_name, &one));
+    assert_true(weft_dgram_may_be_queued(pair_peer(A, B), has_name, &two));
+    pair.node[B].keeps = false;
+    pair_look(B);
+    pair_run(PAIR_MS);
+    assert_false(weft_dgram_may_be_queued(pair_peer(A, B), has_name, &one));
+}
+
+static void what_the_port_refuses_is_sent_later(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    pair.node[A].takes = 3;
+    assert_int_equal(pair_send(A, B, 1, 10 * PAIR_PART - 28, 0), WEFT_OK);
+    assert_int_equal(pair.count, 3);
+    assert_true(weft_dgram_deadline(&pair.node[A].core) <= pair.now + WEFT_DGRAM_RETRY);
+    pair.node[A].takes = 1000;
+    pair_run(PAIR_MS);
+    assert_int_equal(pair.node[B].count, 1);
+    assert_int_equal(pair.node[A].core.counts.repeats_by_time, 0);
+}
+
+static void a_wrong_bit_anywhere_is_dropped(void **state)
+{
+    struct weft_dgram_counts *counts = &pair.node[B].core.counts;
+    struct pair_datagram good;
+
+    (void)state;
+    acquaint(A, B);
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    good = pair.wire[0];
+    for (size_t i = 0; i < 8 * good.length; i++) {
+        struct pair_datagram bad = good;
+
+        bad.bytes[i / 8] ^= (uint8_t)(1U << i % 8);
+        pair_give(&bad);
+    }
+    assert_int_equal(pair.node[B].count, 0);
+    assert_int_equal(pair.count, 1);
+    assert_int_equal(counts->forged + counts->corrupt + counts->unknown +
+                         counts->malformed,
+                     8 * good.length);
+    assert_int_equal(counts->corrupt, 8 * 38);
+    for (size_t length = 0; length < good.length; length++) {
+        struct pair_datagram bad = good;
+
+        bad.length = length;
+        pair_give(&bad);
+    }
+    assert_int_equal(pair.node[B].count, 0);
+    assert_int_equal(pair.node[B].nonsense, 0);
+    pair_move();
+    assert_int_equal(pair.node[B].count, 1);
+}
+
+static void a_tag_is_worthless_elsewhere(void **state)
+{
+    struct pair_datagram datagram;
+
+    (void)state;
+    acquaint(A, B);
+    acquaint(A, C);
+    acquaint(C, B);
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    datagram = pair.wire[0];
+    datagram.to = C; /* another receiver */
+    pair_give(&datagram);
+    assert_int_equal(pair.node[C].core.counts.forged, 1);
+    datagram.to = A; /* its maker, as if B had sent it */
+    datagram.from = B;
+    ((struct weft_dgram_header *)(void *)datagram.bytes)->process = B;
+    pair_give(&datagram);
+    assert_int_equal(pair.node[A].core.counts.forged, 1);
+    datagram = pair.wire[0];
+    datagram.from = C; /* another address */
+    pair_give(&datagram);
+    assert_int_equal(pair.node[B].core.counts.replayed, 1);
+    assert_int_equal(pair.node[A].count + pair.node[B].count + pair.node[C].count, 0);
+}
+
+static void an_old_hello_does_not_begin_anew(void **state)
+{
+    struct pair_datagram hello;
+    struct weft_dgram_peer *peer;
+
+    (void)state;
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    hello = pair.wire[0];
+    pair_run(10 * PAIR_MS);
+    assert_int_equal(pair.node[B].count, 1);
+    /* A's port is opened anew: to B it is another end. */
+    weft_dgram_close(&pair.node[A].core);
+    {
+        struct weft_dgram_config config = pair.node[A].core.config;
+        const uint64_t address = A;
+
+        config.self.nonce = 1000;
+        config.address = &address;
+        assert_int_equal(weft_dgram_open(&pair.node[A].core, &config, pair.now), WEFT_OK);
+    }
+    assert_int_equal(pair_send(A, B, 2, 10, 0), WEFT_OK);
+    pair_run(10 * PAIR_MS);
+    assert_int_equal(pair.node[B].count, 2);
+    assert_int_equal(pair.node[B].taken[1].name, 2);
+    peer = pair_peer(B, A);
+    assert_int_equal(peer->nonce, 1000);
+    pair_give(&hello);
+    assert_int_equal(peer->nonce, 1000);
+    assert_int_equal(pair.node[B].count, 2);
+    assert_true(pair.node[B].core.counts.forged > 0);
+}
+
+static void numbers_go_on_beyond_32_bits(void **state)
+{
+    const uint64_t far = UINT64_C(0x300000000) - 10;
+    struct pair_datagram old;
+
+    (void)state;
+    acquaint(A, B);
+    pair_peer(A, B)->next = pair_peer(A, B)->acked = far;
+    pair_peer(A, B)->granted = far + 5;
+    pair_peer(B, A)->expected = pair_peer(B, A)->told = far;
+    pair_peer(B, A)->counted = 0;
+    pair.node[B].core.outstanding = 0;
+    pair.node[B].core.oldest_holder = pair.node[B].core.newest_holder = NULL;
+    pair.node[B].core.holders = 0;
+    assert_int_equal(pair_send(A, B, 0, 10, 0), WEFT_OK);
+    old = pair.wire[0];
+    for (uint32_t i = 1; i < 40; i++) {
+        assert_int_equal(pair_send(A, B, i, 10, 0), WEFT_OK);
+    }
+    pair_run(10 * PAIR_MS);
+    assert_int_equal(pair.node[B].count, 40);
+    /* 2^32 later its number is what is expected, and its tag is wrong. */
+    pair_peer(B, A)->expected = far + (UINT64_C(1) << 32);
+    pair_give(&old);
+    assert_int_equal(pair.node[B].core.counts.forged, 1);
+    assert_int_equal(pair.node[B].count, 40);
+    pair_peer(B, A)->expected = far + 40;
+}
+
+/* Gives B a datagram of A that `change` has changed before it was sealed. */
+static void give_changed(void (*change)(struct weft_dgram_header *header))
+{
+    struct pair_datagram datagram;
+    struct weft_dgram_header header;
+
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    datagram = pair.wire[pair.count - 1];
+    header = pair_header(&datagram);
+    change(&header);
+    weft_dgram_seal(&header, NULL, pair_peer(A, B)->next - 1, datagram.length - 48,
+                    pair_peer(A, B)->key_out);
+    memcpy(datagram.bytes, &header, sizeof(header));
+    pair_give(&datagram);
+}
+
+static void no_such_part(struct weft_dgram_header *header)
+{
+    header->part = 1;
+}
+
+static void no_part(struct weft_dgram_header *header)
+{
+    header->parts = 0;
+}
+
+static void short_part(struct weft_dgram_header *header)
+{
+    header->parts = 2;
+}
+
+static void old_packet(struct weft_dgram_header *header)
+{
+    header->packet = (uint16_t)(header->packet - 10);
+}
+
+static void early_ack(struct weft_dgram_header *header)
+{
+    header->ack += 5;
+}
+
+static void early_sack(struct weft_dgram_header *header)
+{
+    header->sack = UINT64_C(1) << 40;
+}
+
+static void what_no_rank_sends_is_told(void **state)
+{
+    static void (*const changes[])(struct weft_dgram_header *) = {
+        no_such_part, no_part, short_part, old_packet, early_ack, early_sack,
+    };
+
+    (void)state;
+    acquaint(A, B);
+    for (unsigned i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+        give_changed(changes[i]);
+        assert_int_equal(pair.node[B].nonsense, i + 1);
+    }
+    assert_int_equal(pair.node[B].count, 0);
+}
+
+static void a_silent_peer_is_lost_once(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    assert_int_equal(pair_send(A, B, 2, 60000, 0), WEFT_OK);
+    for (int i = 0; i < 40 && pair.node[A].lost == 0; i++) {
+        pair.count = 0;
+        pair.now = weft_dgram_deadline(&pair.node[A].core);
+        pair_look(A);
+    }
+    assert_int_equal(pair.node[A].lost, 1);
+    assert_false(pair.node[A].lost_had_left);
+    assert_true(pair_peer(A, B)->is_lost);
+    assert_int_equal(pair_send(A, B, 3, 10, 0), WEFT_ERR_PROC_FAILED);
+    assert_true(weft_dgram_deadline(&pair.node[A].core) == 0);
+    assert_int_equal(pair.node[A].core.send_pool.used, 0);
+}
+
+static void who_leaves_settles_and_is_known_to_have_left(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    assert_true(weft_dgram_leave(&pair.node[A].core, pair.now));
+    assert_false(weft_dgram_is_settled(&pair.node[A].core));
+    pair_move();
+    assert_true(weft_dgram_is_settled(&pair.node[A].core));
+    assert_true(pair_peer(B, A)->has_left);
+    assert_int_equal(pair.node[B].count, 1);
+    assert_true(weft_dgram_leave(&pair.node[A].core, pair.now));
+    assert_int_equal(pair.count, 0); /* told once */
+    assert_int_equal(pair_send(A, B, 2, 10, 0), WEFT_OK);
+    pair_move();
+    assert_false(pair_peer(B, A)->has_left);
+    assert_int_equal(pair.node[B].count, 2);
+}
+
+static void timers_are_in_order(void **state)
+{
+    static struct weft_dgram_busy busy[100];
+    static struct weft_dgram_peer peers[100];
+    struct weft_dgram_core core = {.timer_count = 0};
+    uint32_t random = 1;
+    uint64_t last = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 100; i++) {
+        peers[i].busy = &busy[i];
+        core.peers.count = i;
+        assert_true(weft_dgram_timers_grow(&core));
+    }
+    for (unsigned i = 0; i < 10000; i++) {
+        random = random * 1103515245 + 12345;
+        weft_dgram_timer_set(&core, &peers[random >> 8 & 63],
+                             random % 7 == 0 ? WEFT_DGRAM_NEVER : random >> 16);
+    }
+    while (core.timer_count > 0) {
+        struct weft_dgram_peer *first = weft_dgram_timer_first(&core);
+
+        assert_true(first->busy->timer_at >= last);
+        last = first->busy->timer_at;
+        weft_dgram_timer_set(&core, first, WEFT_DGRAM_NEVER);
+        assert_int_equal(first->busy->timer, 0);
+    }
+    free(core.timers);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_two, close_all)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_fit_a_byte),
+        cmocka_unit_test(a_number_is_the_nearest_one),
+        cmocka_unit_test(timers_are_in_order),
+        TEST(the_first_packet_needs_one_datagram),
+        TEST(only_one_datagram_comes_unasked),
+        TEST(a_long_first_packet_asks_first),
+        TEST(a_lost_first_question_is_asked_again),
+        TEST(two_first_contacts_may_cross),
+        TEST(parts_of_a_packet_leave_in_trains),
+        TEST(parts_may_come_in_any_order_and_twice),
+        TEST(a_hole_with_three_above_is_repeated_alone),
+        TEST(a_hole_with_two_above_waits),
+        TEST(a_time_out_repeats_the_oldest_and_doubles),
+        TEST(one_answer_shows_all_that_was_lost),
+        TEST(timers_wait_until_all_was_read),
+        TEST(a_peer_that_was_away_gets_more_time),
+        TEST(a_repeat_that_was_not_needed_is_counted),
+        TEST(an_ack_rides_on_an_answer),
+        TEST(an_idle_peer_is_small),
+        TEST(a_kept_packet_is_offered_in_every_look),
+        TEST(kept_packets_stop_ordered_ones_but_not_control),
+        TEST(a_control_packet_goes_between_parts),
+        TEST(grants_of_all_peers_fit_the_buffer),
+        TEST(grants_that_nobody_uses_are_taken_back),
+        TEST(a_full_pool_drops_and_a_wanted_packet_passes),
+        TEST(a_sender_has_limits_for_each_peer),
+        TEST(what_was_not_taken_may_be_queued),
+        TEST(what_the_port_refuses_is_sent_later),
+        TEST(a_wrong_bit_anywhere_is_dropped),
+        TEST(a_tag_is_worthless_elsewhere),
+        TEST(an_old_hello_does_not_begin_anew),
+        TEST(numbers_go_on_beyond_32_bits),
+        TEST(what_no_rank_sends_is_told),
+        TEST(a_silent_peer_is_lost_once),
+        TEST(who_leaves_settles_and_is_known_to_have_left),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -105,8 +105,16 @@ static void send_one(struct net *net, uint64_t at, int from, int to, const void 
 void net_send(struct net *net, uint64_t now, int from, int to, const void *front,
               size_t front_length, const void *data, size_t length)
 {
-    const uint64_t at = now + net->habits.delay;
+    uint64_t at = now;
 
+    if (net->habits.gap > 0) {
+        uint64_t *free_at = &net->free_at[from];
+
+        *free_at = (*free_at > now ? *free_at : now) +
+                   net->habits.gap * (front_length + length + 28) / 1500;
+        at = *free_at;
+    }
+    at += net->habits.delay;
     net->sent++;
     if (net_chance(net, net->habits.loss)) {
         net->lost++;

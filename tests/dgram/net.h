@@ -33,10 +33,12 @@ struct net_habits {
     uint32_t reorder; /* takes longer than others */
     uint32_t replay;  /* comes again from another address */
     uint64_t delay;   /* ns */
-    uint64_t jitter;  /* ns more, for each call */
+    uint64_t gap;     /* ns that the wire of a node is taken by 1,500 bytes; 0: none */
     uint64_t late;    /* ns more, for those that are reordered */
     uint32_t room;    /* datagrams in a receive buffer */
 };
+
+enum { NET_NODES = 1024 };
 
 struct net {
     uint64_t random;
@@ -49,6 +51,7 @@ struct net {
     uint64_t overflowed;
     uint64_t harmed;
     uint64_t replayed;
+    uint64_t free_at[NET_NODES]; /* wires */
 };
 
 /* A queue of those that have arrived at a node. */

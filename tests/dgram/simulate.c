@@ -3,6 +3,8 @@
  *
  *   simulate PACKETS SEEDS [BASE]   PACKETS in all over SEEDS new seeds; BASE: the first
  *                                   seed, which is printed, else from the clock
+ *   simulate stream LOSS [BASE]     packets of 64 KiB one way over 10 Gbit/s and 50 us of
+ *                                   round trip; LOSS in parts of a million
  *   simulate crowd RANKS CORES [BASE]   RANKS busy processes that share CORES: repeats
  *                                   that were not needed are counted
  *
@@ -26,7 +28,7 @@
 #include <time.h>
 
 enum {
-    NODES_MOST = 1024,
+    NODES_MOST = NET_NODES,
     FEW = 8, /* nodes of a seed that checks bytes */
     DATA_MOST = WEFT_DGRAM_PACKET_MAX - WEFT_HEADER_BYTES,
 };
@@ -76,6 +78,7 @@ struct world {
 };
 
 static uint8_t secret[WEFT_DGRAM_SECRET_BYTES] = "a secret of the simulated job";
+static uint64_t longest; /* simulated time of a seed */
 static uint8_t pattern[DATA_MOST + 64 * 8];
 
 static _Noreturn void fail(const struct world *world, const char *what)
@@ -472,9 +475,11 @@ static void run_seed(uint64_t seed, uint64_t packets, struct weft_dgram_counts *
             break;
         }
         check(&world, steps < 1000000 + 2000 * packets, "it does not end");
+        check(&world, world.now < UINT64_C(20000000000), "it takes too long");
     }
     check(&world, are_settled(&world), "something is missing");
     add_counts(sum, &world);
+    longest = world.now > longest ? world.now : longest;
     close_world(&world);
 }
 
@@ -545,6 +550,90 @@ static int run_crowd(int ranks, int cores, uint64_t seed)
     return 10 * repeats < sum.sent ? 0 : 1;
 }
 
+/* One packet of 64 KiB after the other, as soon as it is taken. */
+static void stream_on(struct node *node)
+{
+    struct world *world = node->world;
+    const struct title title = {0, 1, 0, 0, DATA_MOST, {0, 0}};
+
+    while (node->left > 0 &&
+           weft_dgram_send(&node->core, peer_of(node, 1), &title, pattern, DATA_MOST, 0,
+                           world->now) == WEFT_OK) {
+        node->left--;
+    }
+}
+
+/* Looks of a node that always runs: as soon as something comes, or is due. */
+static void look_at_once(struct node *node)
+{
+    struct net_datagram *datagram;
+    uint64_t deadline;
+
+    weft_dgram_begin(&node->core, node->world->now, 0);
+    while ((datagram = net_take(&node->world->buffers[node->index])) != NULL) {
+        weft_dgram_receive(&node->core, datagram->bytes, datagram->length,
+                           &datagram->from);
+        free(datagram);
+    }
+    (void)weft_dgram_end(&node->core, node->world->now, true, 1000);
+    if (node->index == 0) {
+        stream_on(node);
+    }
+    deadline = weft_dgram_deadline(&node->core);
+    node->look_at = deadline == 0 ? UINT64_MAX : deadline;
+}
+
+static void run_stream(uint32_t loss, uint64_t seed)
+{
+    static struct world world;
+    const uint64_t packets = 4000;
+    const struct weft_dgram_config config = {.datagram = 1472,
+                                             .train = 44,
+                                             .room = 184,
+                                             .receive_pool = 8 << 20,
+                                             .send_pool = 4 << 20,
+                                             .lost_after = UINT64_C(60000000000)};
+    struct weft_dgram_counts sum = {0};
+    double seconds;
+
+    world.seed = world.net.random = seed;
+    world.now = 1000000000;
+    world.nodes = 2;
+    world.wanted = packets;
+    world.net.habits = (struct net_habits){
+        .loss = (uint32_t)((uint64_t)loss * NET_ALL / 1000000),
+        .delay = 25000,
+        .gap = 1200,
+        .room = 184,
+    };
+    world.node[0] = make_node(&world, 0, &config);
+    world.node[1] = make_node(&world, 1, &config);
+    world.node[0]->left = packets;
+    while (world.delivered < packets) {
+        struct node *next = world.node[world.node[1]->look_at < world.node[0]->look_at];
+
+        if (net_next(&world.net) <= next->look_at) {
+            world.now = net_next(&world.net);
+            next = world.node[net_arrive(&world.net, world.buffers)];
+            next->look_at =
+                next->look_at < world.now + 3000 ? next->look_at : world.now + 3000;
+        } else {
+            world.now = next->look_at;
+            look_at_once(next);
+        }
+    }
+    seconds = (double)(world.now - 1000000000) / 1e9;
+    add_counts(&sum, &world);
+    print_counts(&sum);
+    printf("loss of %.2f %%: %.3f GB/s, %.2f %% of the datagrams were repeated, %.2f %% "
+           "came "
+           "twice\n",
+           loss / 1e4, (double)(packets * DATA_MOST) / seconds / 1e9,
+           100.0 * (double)(sum.repeats_by_ack + sum.repeats_by_time) / (double)sum.sent,
+           100.0 * (double)sum.duplicates / (double)sum.sent);
+    close_world(&world);
+}
+
 int main(int argc, char **argv)
 {
     struct weft_dgram_counts sum = {0};
@@ -568,6 +657,10 @@ int main(int argc, char **argv)
         return run_crowd(atoi(argv[2]), atoi(argv[3]), base);
     }
     base = argc > 3 ? strtoull(argv[3], NULL, 10) : base;
+    if (strcmp(argv[1], "stream") == 0) {
+        run_stream((uint32_t)strtoul(argv[2], NULL, 10), base);
+        return 0;
+    }
     seeds = strtoull(argv[2], NULL, 10);
     printf("seeds from %llu on\n", (unsigned long long)base);
     fflush(stdout);
@@ -575,5 +668,6 @@ int main(int argc, char **argv)
         run_seed(base + i, strtoull(argv[1], NULL, 10) / seeds, &sum);
     }
     print_counts(&sum);
+    printf("the longest seed took %.1f s of simulated time\n", (double)longest / 1e9);
     return 0;
 }

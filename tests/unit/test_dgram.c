@@ -229,6 +229,43 @@ static void one_answer_shows_all_that_was_lost(void **state)
     assert_int_equal(pair.node[A].core.counts.repeats_by_ack, 9);
 }
 
+static void others_do_not_put_off_the_timer_of_the_oldest(void **state)
+{
+    uint64_t due;
+
+    (void)state;
+    acquaint(A, B);
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    assert_int_equal(pair_send(A, B, 2, 10, 0), WEFT_OK);
+    due = weft_dgram_repeat_due(&pair.node[A].core, pair_peer(A, B));
+    pair_drop(0);
+    pair.now += PAIR_MS / 2;
+    pair_move(); /* the second, and its acknowledgement */
+    assert_int_equal(pair_peer(A, B)->busy->oldest->number, 1);
+    assert_null(pair_peer(A, B)->busy->oldest->next);
+    assert_in_range(weft_dgram_repeat_due(&pair.node[A].core, pair_peer(A, B)), due,
+                    due + 2 * PAIR_MS); /* later by what was measured, no more */
+    assert_true(pair_peer(A, B)->busy->restart_at < pair.now);
+}
+
+static void what_a_repeat_uncovers_is_not_measured(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    assert_int_equal(pair_send(A, B, 1, 60000, 0), WEFT_OK);
+    pair_give(&pair.wire[0]);
+    while (pair.count > 0 && pair.wire[pair.count - 1].from == A) {
+        pair.now += WEFT_DGRAM_ACK_DELAY;
+        pair_look(B); /* its acknowledgement grants more than 64 */
+    }
+    pair_give(&pair.wire[pair.count - 1]);
+    assert_true(pair.count > 67);
+    pair_drop(1);
+    pair_run(500 * PAIR_MS);
+    assert_int_equal(pair.node[B].count, 1);
+    assert_true(pair_peer(A, B)->srtt < 1000);
+}
+
 static void timers_wait_until_all_was_read(void **state)
 {
     (void)state;
@@ -361,6 +398,27 @@ static void kept_packets_stop_ordered_ones_but_not_control(void **state)
     for (unsigned i = 0; i < sent; i++) {
         assert_int_equal(pair.node[B].taken[20 + i].name, i);
     }
+}
+
+static void a_stuck_sender_asks_ever_less_often(void **state)
+{
+    uint64_t asked;
+
+    (void)state;
+    acquaint(A, B);
+    pair.node[B].keeps = true;
+    for (uint32_t i = 0; i < 2000 && pair_send(A, B, i, 400, 0) == WEFT_OK; i++) {
+        pair_run(PAIR_MS);
+    }
+    asked = pair.node[A].core.counts.acks_sent;
+    pair_run(60000 * PAIR_MS);
+    assert_in_range(pair.node[A].core.counts.acks_sent - asked, 50, 75);
+    assert_int_equal(pair.node[A].lost, 0);
+    pair.node[B].keeps = false;
+    pair_look(B);
+    pair_drop(0); /* the first of two that say so */
+    pair_run(PAIR_MS);
+    assert_true(pair_peer(A, B)->busy == NULL || pair_peer(A, B)->busy->waiting == 0);
 }
 
 static void a_control_packet_goes_between_parts(void **state)
@@ -775,6 +833,8 @@ int main(void)
         TEST(a_hole_with_two_above_waits),
         TEST(a_time_out_repeats_the_oldest_and_doubles),
         TEST(one_answer_shows_all_that_was_lost),
+        TEST(others_do_not_put_off_the_timer_of_the_oldest),
+        TEST(what_a_repeat_uncovers_is_not_measured),
         TEST(timers_wait_until_all_was_read),
         TEST(a_peer_that_was_away_gets_more_time),
         TEST(a_repeat_that_was_not_needed_is_counted),
@@ -782,6 +842,7 @@ int main(void)
         TEST(an_idle_peer_is_small),
         TEST(a_kept_packet_is_offered_in_every_look),
         TEST(kept_packets_stop_ordered_ones_but_not_control),
+        TEST(a_stuck_sender_asks_ever_less_often),
         TEST(a_control_packet_goes_between_parts),
         TEST(grants_of_all_peers_fit_the_buffer),
         TEST(grants_that_nobody_uses_are_taken_back),

@@ -54,9 +54,11 @@ static void insert(struct weft_dgram_arrivals *arrivals, struct weft_dgram_in *i
     }
 }
 
-static size_t room_for(const struct weft_dgram_peer *peer, unsigned parts)
+/* Bytes of a block for the packet of which this is a part of so many bytes. */
+static size_t room_for(const struct weft_dgram_peer *peer, unsigned parts, size_t length)
 {
-    return sizeof(struct weft_dgram_in) + (size_t)parts * weft_dgram_part_bytes(peer);
+    return sizeof(struct weft_dgram_in) +
+           (parts == 1 ? length : (size_t)parts * weft_dgram_part_bytes(peer));
 }
 
 static bool has_sense(const struct weft_dgram_peer *peer,
@@ -100,9 +102,10 @@ static bool is_wanted(const struct weft_dgram_core *core,
 
 static struct weft_dgram_in *make(struct weft_dgram_core *core,
                                   struct weft_dgram_peer *peer,
-                                  const struct weft_dgram_header *header, uint32_t packet)
+                                  const struct weft_dgram_header *header, uint32_t packet,
+                                  size_t length)
 {
-    const size_t room = room_for(peer, header->parts);
+    const size_t room = room_for(peer, header->parts, length);
     struct weft_dgram_in *in = weft_dgram_pool_take(&core->receive_pool, room);
 
     if (in != NULL) {
@@ -143,14 +146,15 @@ enum weft_dgram_part weft_dgram_part_check(struct weft_dgram_core *core,
         return has_it || in->parts != header->parts ? WEFT_DGRAM_PART_NONSENSE
                                                     : WEFT_DGRAM_PART_TAKEN;
     }
-    if (!weft_dgram_pool_has(&core->receive_pool, room_for(peer, header->parts)) &&
+    if (!weft_dgram_pool_has(&core->receive_pool,
+                             room_for(peer, header->parts, length)) &&
         !is_wanted(core, peer, header, data, packet)) {
         return WEFT_DGRAM_PART_NO_ROOM;
     }
     if (header->parts == 1 && packet == peer->packets_in[class]) {
         return has_spare(core) ? WEFT_DGRAM_PART_TAKEN : WEFT_DGRAM_PART_NO_ROOM;
     }
-    in = make(core, peer, header, packet);
+    in = make(core, peer, header, packet, length);
     if (in == NULL) {
         return WEFT_DGRAM_PART_NO_ROOM;
     }
@@ -238,20 +242,25 @@ static bool offer_at_once(struct weft_dgram_core *core, struct weft_dgram_peer *
                           size_t length)
 {
     struct weft_dgram_busy *busy = peer->busy;
-    struct weft_dgram_in *in = core->spare;
+    const size_t room = room_for(peer, 1, length);
+    struct weft_dgram_in *in;
 
     if (offer(core, peer, class, data, length)) {
         return true;
     }
-    core->spare = NULL;
+    in = weft_dgram_pool_take(&core->receive_pool, room);
+    if (in == NULL) {
+        in = core->spare;
+        core->spare = NULL;
+        core->receive_pool.used += room;
+    }
     memset(in, 0, sizeof(*in));
     in->packet = packet;
     in->length = (uint32_t)length;
-    in->room = (uint32_t)(sizeof(*in) + core->config.datagram);
+    in->room = (uint32_t)room;
     in->parts = in->parts_come = 1;
     in->marks[0] = 1;
     memcpy(in->bytes, data, length);
-    core->receive_pool.used += in->room;
     busy->held += in->room;
     insert(&busy->in[class], in);
     return false;

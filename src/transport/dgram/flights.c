@@ -62,8 +62,9 @@ static void free_packets(struct weft_dgram_core *core, struct weft_dgram_busy *b
 
 /* What one acknowledgement has ended. */
 struct ended {
-    uint64_t sample_from; /* when the newest that was sent once was sent; 0: none */
+    uint64_t sample_from; /* when the newest one was sent */
     bool is_any;
+    bool is_repeated; /* one of them was sent more than once */
 };
 
 static void end_flight(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
@@ -73,9 +74,8 @@ static void end_flight(struct weft_dgram_core *core, struct weft_dgram_peer *pee
     const uint64_t age = core->now - flight->sent_at;
 
     ended->is_any = true;
-    if (flight->times == 1) {
-        ended->sample_from = flight->sent_at;
-    }
+    ended->sample_from = flight->sent_at;
+    ended->is_repeated = ended->is_repeated || flight->times > 1;
     /* A repeat that is younger than half a round trip cannot be what has arrived. */
     if ((flight->times == 1 || age >= UINT64_C(500) * peer->srtt) &&
         flight->sent_at > busy->delivered_at) {
@@ -140,12 +140,16 @@ static bool is_possible(const struct weft_dgram_peer *peer, uint64_t ack, uint64
     return sack == 0 || ack + 1 + (63 - (unsigned)__builtin_clzll(sack)) < peer->next;
 }
 
+/* An answer to a probe that grants nothing does not make the next probe come earlier. */
 static void take_grant(struct weft_dgram_peer *peer, uint64_t ack, unsigned room)
 {
     const uint64_t limit = ack + room;
 
     if (limit > 0 && limit - 1 > peer->granted) {
         peer->granted = limit - 1;
+        if (peer->busy->oldest == NULL) {
+            peer->busy->doublings = 0;
+        }
     }
 }
 
@@ -157,7 +161,8 @@ bool weft_dgram_flights_ack(struct weft_dgram_core *core, struct weft_dgram_peer
     const uint32_t taken =
         peer->taken + (uint16_t)(header->taken - (uint16_t)peer->taken);
     struct weft_dgram_busy *busy = peer->busy;
-    struct ended ended = {0, false};
+    const struct weft_dgram_flight *oldest = busy->oldest;
+    struct ended ended = {0, false, false};
 
     if (ack >> 63 != 0 || ack < peer->acked) {
         return true; /* an old one, which a newer has overtaken */
@@ -171,17 +176,17 @@ bool weft_dgram_flights_ack(struct weft_dgram_core *core, struct weft_dgram_peer
     peer->acked = ack;
     take_grant(peer, ack, header->room);
     end_flights(core, peer, ack, header->sack, &ended);
-    if (ended.sample_from != 0) {
+    if (ended.is_any && !ended.is_repeated) {
         measure(core, peer, header, ended.sample_from);
+    }
+    if (busy->oldest != oldest) {
+        busy->restart_at = core->now;
     }
     if (ended.is_any) {
         busy->doublings = 0;
-        busy->restart_at = core->now;
         peer->used_at = core->now;
         free_packets(core, busy, WEFT_DGRAM_IN_ORDER);
         free_packets(core, busy, WEFT_DGRAM_AHEAD);
-    } else if (busy->oldest == NULL) {
-        busy->doublings = 0; /* the answer to a probe */
     }
     return true;
 }
@@ -205,39 +210,46 @@ static bool repeat(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
     return taken == count;
 }
 
-/* Has it to be lost, given what has arrived? */
+/* Has it to be lost, given what has arrived? Nothing is known of those that are too far
+ * from `ack` for the header to show them. */
 static bool is_lost(const struct weft_dgram_peer *peer,
                     const struct weft_dgram_flight *flight, uint64_t ack, uint64_t sack)
 {
     const uint64_t spread = UINT64_C(250) * peer->srtt + 10000;
-    uint64_t above = 0;
+    const uint64_t above = flight->number - ack;
 
-    if (flight->number >= ack && flight->number - ack < 64) {
-        above = sack >> (flight->number - ack);
+    if (above > 64) {
+        return false;
     }
-    return (flight->times == 1 && __builtin_popcountll(above) >= WEFT_DGRAM_SACKS_LOST) ||
-           peer->busy->delivered_at > flight->sent_at + spread;
+    if (flight->times == 1 && above < 64 &&
+        __builtin_popcountll(sack >> above) >= WEFT_DGRAM_SACKS_LOST) {
+        return true;
+    }
+    return peer->busy->delivered_at > flight->sent_at + spread;
 }
 
 void weft_dgram_flights_repeat(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
                                const struct weft_dgram_header *header)
 {
-    const uint64_t ack = weft_dgram_number(peer->acked, header->ack);
+    const uint64_t ack = peer->acked;
+    const uint64_t sack = header->ack == (uint32_t)ack ? header->sack : 0;
     struct weft_dgram_flight *lost[WEFT_DGRAM_TRAIN_MAX];
     struct weft_dgram_flight *at = peer->busy->oldest;
     unsigned count = 0;
 
     for (; at != NULL; at = at->next) {
-        if (is_lost(peer, at, ack, ack == peer->acked ? header->sack : 0)) {
+        if (is_lost(peer, at, ack, sack)) {
             lost[count++] = at;
+        } else if (at->times == 1) {
+            break; /* those behind were sent later, and have no more above them */
         }
-        if (count > 0 && (count == WEFT_DGRAM_TRAIN_MAX || at->next == NULL)) {
-            core->counts.repeats_by_ack += count;
-            if (!repeat(core, peer, lost, count)) {
-                return; /* the timer tries again */
-            }
-            count = 0;
+        if (count == WEFT_DGRAM_TRAIN_MAX) {
+            break; /* the next acknowledgement shows the others */
         }
+    }
+    if (count > 0) {
+        core->counts.repeats_by_ack += count;
+        (void)repeat(core, peer, lost, count); /* or the timer tries again */
     }
 }
 

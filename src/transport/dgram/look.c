@@ -32,8 +32,12 @@ static void acknowledge(struct weft_dgram_core *core, struct weft_dgram_peer *pe
     }
     if (busy->must_ack || busy->unacked >= WEFT_DGRAM_ACK_EACH ||
         weft_dgram_grant_is_news(core, peer)) {
+        const bool was_stuck = busy->told_sent < peer->expected && peer->backlog > 0;
+
         if (!weft_dgram_emit_ack(core, peer, WEFT_DGRAM_ACK)) {
             busy->ack_at = core->now + WEFT_DGRAM_RETRY;
+        } else if (was_stuck && peer->told >= peer->expected) {
+            busy->ack_at = core->now + WEFT_DGRAM_ACK_DELAY; /* once more: see Probe */
         }
     } else if (busy->ack_at == 0 && is_asked &&
                (busy->unacked > 0 || peer->told > busy->told_sent)) {

@@ -95,6 +95,9 @@ static void commit(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
                                          .part = shot->part,
                                          .times = 1,
                                          .is_beyond = shot->number >= peer->granted};
+    if (busy->oldest == NULL) {
+        busy->doublings = 0; /* those of probes */
+    }
     weft_dgram_flight_add(busy, flight);
     busy->beyond += flight->is_beyond;
     busy->waiting--;
@@ -155,7 +158,8 @@ void weft_dgram_pump(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
 {
     struct weft_dgram_busy *busy = peer->busy;
 
-    if (busy->waiting == 0 || busy->doublings > 0 || peer->is_lost) {
+    if (busy->waiting == 0 || (busy->doublings > 0 && busy->oldest != NULL) ||
+        peer->is_lost) {
         return;
     }
     while (pump_once(core, peer)) {

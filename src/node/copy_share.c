@@ -53,12 +53,19 @@ struct weft_copy_share *weft_share_of(struct weft_node_area *area, uint32_t numb
     return number < WEFT_SHARES ? &area->shares[number] : NULL;
 }
 
-/* A new generation, in which nothing can be claimed yet. */
+/*
+ * A new generation, in which nothing can be claimed yet. The state says so before any
+ * field changes: a process that still looks at the generation before, and finds fields of
+ * this one, finds this state as well (weft_share_is_over).
+ */
 static uint32_t begin(struct weft_copy_share *share)
 {
     const uint32_t generation =
         (uint32_t)(atomic_load_explicit(&share->state, memory_order_relaxed) >> 32) + 1;
 
+    atomic_store_explicit(&share->state, state_of(generation, WEFT_SHARE_FREE),
+                          memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
     atomic_store_explicit(&share->range, range_of(generation, 0, 0),
                           memory_order_relaxed);
     return generation;
@@ -116,6 +123,7 @@ void weft_share_open(struct weft_copy_share *share, uint32_t generation,
         unit *= 2;
     }
     units = (terms->length + unit - 1) / unit;
+    atomic_thread_fence(memory_order_release); /* as in begin(), which its owner called */
     set(&share->source, terms->source);
     set(&share->target, terms->target);
     set(&share->length, terms->length);
@@ -185,6 +193,12 @@ uint64_t weft_share_left(const struct weft_copy_share *share)
     return length_of(share) - atomic_load_explicit(&share->copied, memory_order_acquire);
 }
 
+/*
+ * The owner may give the share back, and begin and open another generation, while we
+ * look: then what is counted is that one's. So who does not find all counted looks at the
+ * state again. A process that goes to sleep because this says false is woken by the last
+ * count of its own generation only.
+ */
 bool weft_share_is_over(const struct weft_copy_share *share, uint32_t generation)
 {
     bool is_over;
@@ -192,7 +206,12 @@ bool weft_share_is_over(const struct weft_copy_share *share, uint32_t generation
     if (weft_share_state(share, generation, &is_over) != WEFT_SHARE_OPEN || is_over) {
         return is_over;
     }
-    return atomic_load_explicit(&share->copied, memory_order_acquire) == length_of(share);
+    if (atomic_load_explicit(&share->copied, memory_order_acquire) == length_of(share)) {
+        return true;
+    }
+    atomic_thread_fence(memory_order_acquire); /* pairs with begin() */
+    (void)weft_share_state(share, generation, &is_over);
+    return is_over;
 }
 
 bool weft_share_has_chunks(const struct weft_copy_share *share, uint32_t generation)

@@ -552,6 +552,64 @@ static void an_offer_is_claimed_or_taken_back_never_both(void **state)
     assert_false(bargain.is_wrong);
 }
 
+/*
+ * The owner of a share uses it for one transfer after the other. A process that asks
+ * whether its own one is over may read the share while the next one begins in it.
+ */
+static struct {
+    struct weft_copy_share share;
+    _Atomic uint32_t ended; /* the generation that was counted last; 0: none yet */
+    _Atomic bool is_last;
+} reuse;
+
+static uint32_t begin_next(uint32_t round)
+{
+    uint32_t generation;
+
+    if (round % 2 == 0) {
+        return weft_share_announce(&reuse.share, 111);
+    }
+    generation = weft_share_offer(&reuse.share, 222, (5 + round % 3) * UNIT);
+    weft_share_claim(&reuse.share, generation);
+    return generation;
+}
+
+static void *reuse_thread(void *ignored)
+{
+    enum { REUSES = 1000000 };
+    uint64_t random = 13;
+
+    (void)ignored;
+    for (uint32_t round = 0; round < REUSES; round++) {
+        const uint64_t length = (1 + round % 3) * UNIT;
+        const struct weft_share_terms terms = terms_of(length, length);
+        const uint32_t generation = begin_next(round);
+
+        weft_share_open(&reuse.share, generation, &terms);
+        weft_share_count(&reuse.share, length);
+        atomic_store_explicit(&reuse.ended, generation, memory_order_release);
+        pause_a_little(&random);
+    }
+    atomic_store_explicit(&reuse.is_last, true, memory_order_release);
+    return NULL;
+}
+
+static void what_is_over_stays_so_while_the_next_transfer_begins(void **state)
+{
+    uint64_t missed = 0;
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, reuse_thread, NULL), 0);
+    while (!atomic_load_explicit(&reuse.is_last, memory_order_acquire)) {
+        const uint32_t ended = atomic_load_explicit(&reuse.ended, memory_order_acquire);
+
+        missed += ended != 0 && !weft_share_is_over(&reuse.share, ended) ? 1 : 0;
+    }
+    pthread_join(thread, NULL);
+    assert_int_equal(missed, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -569,6 +627,7 @@ int main(void)
         cmocka_unit_test(every_byte_is_handed_out_once_in_any_interleaving),
         cmocka_unit_test(two_threads_are_never_given_the_same_bytes),
         cmocka_unit_test(an_offer_is_claimed_or_taken_back_never_both),
+        cmocka_unit_test(what_is_over_stays_so_while_the_next_transfer_begins),
     };
 
     alarm(LIMIT_SECONDS);

@@ -78,8 +78,9 @@ void weft_peers_close(void);
  * Each registers a function behind those that are there; weft_engine_open() forgets all.
  *
  *   look       While weft_engine.watched is not 0, whoever polls looks at what peers have
- *              changed in shared memory. Before a thread sleeps it asks whether that
- * would find anything. ready      Whoever polls while WEFT_REASON_READY is counted.
+ *              changed in shared memory. After a thread has published a wake level, it
+ *              asks whether that would find anything (has_news; NULL: it never does).
+ *   ready      Whoever polls while WEFT_REASON_READY is counted.
  *   failed     After peers have failed (peer->is_failed).
  *
  * And one function for all: it calls weft_engine_await() for those for whose messages

@@ -67,8 +67,8 @@ bool weft_engine_has_news(void)
     const struct weft_hooks *hooks = &weft_engine.hooks;
 
     weft_assert_locked();
-    for (int i = 0; i < WEFT_HOOKS_MAX && hooks->has_news[i] != NULL; i++) {
-        if (hooks->has_news[i]()) {
+    for (int i = 0; i < WEFT_HOOKS_MAX && hooks->look[i] != NULL; i++) {
+        if (hooks->has_news[i] != NULL && hooks->has_news[i]()) {
             return true;
         }
     }

@@ -160,6 +160,15 @@ static void publish_level(void)
     pass_on();
 }
 
+/*
+ * After publishing: has a peer finished a copy, or changed a word, before it could see
+ * the level? Then it has rung for nobody. What waits as work has been seen.
+ */
+static bool has_unseen_news(void)
+{
+    return weft_engine.watched > 0 && !has_work() && weft_engine_has_news();
+}
+
 /* With the lock: publishes what we want to be woken for, once nothing is there. */
 static bool has_published(void)
 {
@@ -171,7 +180,7 @@ static bool has_published(void)
     do {
         e->has_new_retry = false;
         publish_level();
-        if (weft_transports_arm() != WEFT_OK) {
+        if (weft_transports_arm() != WEFT_OK || has_unseen_news()) {
             weft_node_disarm(&e->node);
             e->published = 0;
             return false;

@@ -165,6 +165,38 @@ static void it_gives_back_when_the_program_waits(void **state)
     end_recv(request, A, TAG, 8);
 }
 
+/* The peer copies all of our message, before it can see a wake level of ours. */
+static void copy_unseen(void)
+{
+    const struct weft_pkt_announce announce = announce_in(fake_nth(WEFT_PKT_ANNOUNCE, 0));
+    struct weft_copy_share *share = share_of(0, (uint32_t)announce.share);
+    const struct weft_share_terms terms = {
+        .source = announce.address, .length = LONG, .chunk = LONG};
+
+    weft_share_open(share, (uint32_t)(announce.share >> 32), &terms);
+    assert_true(weft_share_count(share, LONG));
+    assert_int_equal(wake_level(), WEFT_WAKE_NONE); /* so it rings nobody */
+}
+
+static void what_ends_before_the_level_is_published_is_seen(void **state)
+{
+    struct weft_request *request;
+    bool is_seen;
+
+    (void)state;
+    weft_lock();
+    assert_int_equal(weft_isend_locked(&fixture_comm, A, TAG, message, LONG,
+                                       WEFT_PLANE_P2P | WEFT_SEND_STANDARD, &request),
+                     WEFT_OK);
+    copy_unseen();
+    weft_engine_leave();
+    is_seen = weft_request_is_complete(request);
+    weft_unlock();
+    weft_threads_stop();
+    assert_true(is_seen);
+    end_request(request, WEFT_OK);
+}
+
 /* ---- from a network ---- */
 
 static sem_t rung;
@@ -418,6 +450,7 @@ int main(void)
         NODE(the_progress_thread_takes_over_when_the_program_computes),
         NODE(it_stays_responsible_while_something_is_outstanding),
         NODE(it_gives_back_when_the_program_waits),
+        NODE(what_ends_before_the_level_is_published_is_seen),
         NET(the_progress_thread_wakes_who_sleeps_for_what_its_work_has_brought),
         NET(the_network_thread_serves_while_the_program_computes),
         NET(the_network_thread_is_woken_again_and_again),

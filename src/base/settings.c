@@ -51,7 +51,7 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
                       "networks that hosts of the job share, except bridges."},
     [WEFT_SET_TRANSPORT] =
         {"WEFT_TRANSPORT", "transport", "auto",
-         "auto|msg|shm|rdm|shm+rdm|tagged|shm+tagged",
+         "auto|msg|shm|rdm|shm+rdm|tagged|shm+tagged|dgram|shm+dgram",
          "auto: shared memory (shm) inside a node, and between "
          "nodes connections (msg), or endpoints without them (rdm) "
          "where libfabric's first choice of a network has no "
@@ -60,7 +60,8 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
          "matches all messages between two ranks, also of one "
          "node, for jobs of one rank per node whose network "
          "adapters match; peers of other jobs are not kept out "
-         "by Weft."},
+         "by Weft. dgram, shm+dgram: datagrams (UDP) that Weft repeats "
+         "itself, without connections; not chosen by itself yet."},
     [WEFT_SET_CONNECT] =
         {"WEFT_CONNECT", "when", "lazy", "lazy|all",
          "lazy: ranks of different nodes connect at their first message; all: "

@@ -675,6 +675,9 @@
     "rank %u has opened the network %s, but rank %d the network %s: their nodes offer "  \
     "different ones; set WEFT_TRANSPORT, or FI_PROVIDER, so that all take the same"
 #define WEFT_S_PEER_NO_ADDRESS "rank %u has published no address"
+#define WEFT_S_NETWORK_NONSENSE                                                          \
+    "what came over the network from rank %u makes no sense: %s; its memory is "         \
+    "damaged, or it runs another version of Weft"
 #define WEFT_S_UNREACHABLE                                                               \
     "rank %u cannot be reached: it does not share this node's memory, and no network "   \
     "is open"

@@ -128,12 +128,12 @@ static void read_settings(void)
 }
 
 /* Of WEFT_TRANSPORT, as in base/settings.c. */
-enum { AUTO, MSG, SHM, RDM, SHM_RDM, TAGGED, SHM_TAGGED };
+enum { AUTO, MSG, SHM, RDM, SHM_RDM, TAGGED, SHM_TAGGED, DGRAM, SHM_DGRAM };
 
 /* Do all messages take the network? */
 static bool is_without_shm(int64_t choice)
 {
-    return choice == MSG || choice == RDM || choice == TAGGED;
+    return choice == MSG || choice == RDM || choice == TAGGED || choice == DGRAM;
 }
 
 /* Does the network match messages, those between ranks of one node too? */
@@ -146,22 +146,29 @@ static bool is_tagged(int64_t choice)
 static bool is_other_network(const struct weft_packet_ops *ops,
                              const struct weft_packet_ops *network)
 {
-    const bool is_one =
-        ops == &weft_msg_ops || ops == &weft_rdm_ops || ops->tagged != NULL;
+    const bool is_one = ops == &weft_msg_ops || ops == &weft_rdm_ops ||
+                        ops == &weft_dgram_ops || ops->tagged != NULL;
 
     return is_one && ops != network;
 }
 
 static enum weft_rc choose_network(int64_t choice, const struct weft_packet_ops **out)
 {
-    const bool is_rdm = choice == RDM || choice == SHM_RDM;
-
-    if (choice == AUTO) {
+    switch (choice) {
+    case AUTO:
         return weft_transport_choose_network(&run.job, out);
+    case RDM:
+    case SHM_RDM:
+        *out = &weft_rdm_ops;
+        return WEFT_OK;
+    case DGRAM:
+    case SHM_DGRAM:
+        *out = &weft_dgram_ops;
+        return WEFT_OK;
+    default:
+        *out = is_tagged(choice) ? weft_transport_find("tagged") : &weft_msg_ops;
+        return WEFT_OK;
     }
-    *out = is_tagged(choice) ? weft_transport_find("tagged")
-                             : (is_rdm ? &weft_rdm_ops : &weft_msg_ops);
-    return WEFT_OK;
 }
 
 /*

@@ -18,6 +18,7 @@ const struct weft_packet_ops *const weft_transports[] = {
 #endif
     &weft_msg_ops,    /* with connections */
     &weft_rdm_ops,    /* without */
+    &weft_dgram_ops,  /* datagrams, and our own reliability */
     &weft_tagged_ops, /* without, where the network matches messages */
     NULL,
 };

@@ -385,6 +385,7 @@ static inline enum weft_rc weft_path_get(struct weft_path *path,
 extern const struct weft_packet_ops weft_shm_ops;
 extern const struct weft_packet_ops weft_msg_ops;
 extern const struct weft_packet_ops weft_rdm_ops;
+extern const struct weft_packet_ops weft_dgram_ops;
 
 /* All that were built, in the order in which a new peer tries them; NULL ends them. */
 extern const struct weft_packet_ops *const weft_transports[];

@@ -23,9 +23,7 @@ reject(struct weft_transport *tp, const struct weft_rdm_peer *peer, const char *
 {
     char cause[WEFT_CAUSE_BYTES];
 
-    snprintf(cause, sizeof(cause),
-             "what came over the network from rank %u makes no sense: %s; its memory is "
-             "damaged, or it runs another version of Weft",
+    snprintf(cause, sizeof(cause), WEFT_S_NETWORK_NONSENSE,
              weft_process_rank(peer->process), what);
     weft_wireup_abort(tp->job, 1, cause);
 }

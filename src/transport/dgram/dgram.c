@@ -1,0 +1,470 @@
+/*
+ * dgram.c - the transport over datagrams: joins the core, which is a pure machine
+ * (core.h), with a port (port.h), and keeps the contract of transport.h.
+ *
+ * One port serves all peers. A path is made without a word to its peer; the peer's
+ * address, nonce and longest datagram are looked up at the first send. Nobody is asked
+ * for anything before the first packet goes out.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/process.h"
+#include "base/settings.h"
+#include "base/texts.h"
+#include "transport/dgram/look.h"
+#include "transport/dgram/open.h"
+#include "transport/dgram/port.h"
+#include "transport/dgram/receive.h"
+#include "transport/dgram/send.h"
+#include "transport/ofi/common/own.h"
+#include "transport/ofi/common/publish.h"
+#include "transport/ofi/sodium.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+enum {
+    BATCH = 64, /* datagrams that are read at once */
+    LEAVING_NS = 1000 * 1000 * 1000,
+    RECEIVE_POOL = 8 << 20,
+    SEND_POOL = 4 << 20,
+};
+
+#define LOST_AFTER_NS UINT64_C(15000000000) /* docs/dgram.md, Ends */
+
+struct path {
+    struct weft_path base;
+    struct weft_dgram_peer *peer; /* NULL: its address is not known yet */
+};
+
+struct weft_transport {
+    struct weft_upcalls *up;
+    struct weft_job *job;
+    struct weft_port *port;
+    struct weft_dgram_core core;
+    bool has_core;
+    uint32_t opening;
+    bool needs_retry;
+    bool is_armed;
+    uint64_t armed_until; /* the deadline when it was armed; 0: none */
+    uint64_t looked_at;   /* the end of the last look */
+};
+
+static struct path *path_of(struct weft_path *path)
+{
+    return (struct path *)path;
+}
+
+/* ---- what the core asks for ---- */
+
+static unsigned emit(void *owner, void *place, const struct weft_dgram_train *train)
+{
+    struct weft_port *port = ((struct weft_transport *)owner)->port;
+    const struct weft_train out = {train->pieces, 2 * train->datagrams, train->datagrams,
+                                   train->bytes};
+    uint32_t taken = 0;
+
+    (void)port->ops->send(port, place, &out, &taken); /* the core repeats */
+    return taken;
+}
+
+static bool accept_peer(void *owner, uint64_t process, const void *address, size_t length,
+                        void *place)
+{
+    struct weft_transport *tp = owner;
+    struct weft_port_address told = {.length = (uint8_t)length};
+
+    if (length > sizeof(told.bytes) ||
+        weft_process_job(process) != tp->job->segment.header->job ||
+        weft_process_rank(process) >= (uint32_t)tp->job->who.size) {
+        return false;
+    }
+    memcpy(told.bytes, address, length);
+    return tp->port->ops->accept_peer(tp->port, &told, place) == WEFT_OK;
+}
+
+static bool is_from(void *owner, const void *source, const void *place)
+{
+    const struct weft_port *port = ((struct weft_transport *)owner)->port;
+
+    return port->ops->may_be_from(port, source, place);
+}
+
+/* A datagram with the right tag that no rank sends comes from damaged memory: the job
+ * ends. */
+static void nonsense(void *owner, uint64_t process, const char *why)
+{
+    const struct weft_transport *tp = owner;
+    char cause[WEFT_CAUSE_BYTES];
+
+    snprintf(cause, sizeof(cause), WEFT_S_NETWORK_NONSENSE, weft_process_rank(process),
+             why);
+    weft_wireup_abort(tp->job, 1, cause);
+}
+
+/* ---- opening and closing ---- */
+
+static void dgram_close(struct weft_transport *tp)
+{
+    if (tp->has_core) {
+        weft_dgram_close(&tp->core);
+    }
+    if (tp->port != NULL) {
+        tp->port->ops->close(tp->port);
+    }
+    free(tp);
+}
+
+/* A later port has a greater one (docs/dgram.md, Who may speak). */
+static enum weft_rc draw_nonce(uint64_t *nonce)
+{
+    uint32_t low;
+
+    if (getrandom(&low, sizeof(low), 0) != (ssize_t)sizeof(low)) {
+        return WEFT_ERR_SYSTEM;
+    }
+    *nonce = (uint64_t)time(NULL) << 32 | low;
+    return WEFT_OK;
+}
+
+static enum weft_rc open_port(struct weft_transport *tp)
+{
+    struct weft_net_address own[WEFT_NET_MOST];
+    struct weft_port_wishes wishes = {.own = own};
+    enum weft_rc rc = weft_port_ports(tp->job->who.local_rank, &wishes.ports);
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    if (weft_ofi_list_own(tp->job, own) == 0) {
+        return WEFT_ERR_UNREACHABLE; /* which was said */
+    }
+    return weft_port_open(&wishes, &tp->port);
+}
+
+static enum weft_rc open_core(struct weft_transport *tp)
+{
+    const struct weft_segment_header *header = tp->job->segment.header;
+    struct weft_dgram_config config = {
+        .owner = tp,
+        .up = tp->up,
+        .emit = emit,
+        .accept = accept_peer,
+        .is_from = is_from,
+        .nonsense = nonsense,
+        .secret = header->secret,
+        .self = {.process = weft_process(header->job, (uint32_t)tp->job->who.rank)},
+        .address = tp->port->address.bytes,
+        .address_length = tp->port->address.length,
+        .has_crc = true,
+        .datagram = tp->port->datagram_max,
+        .train = tp->port->train_max,
+        .room = tp->port->room_datagrams,
+        .receive_pool = RECEIVE_POOL,
+        .send_pool = SEND_POOL,
+        .lost_after = LOST_AFTER_NS,
+    };
+    enum weft_rc rc = draw_nonce(&config.self.nonce);
+
+    if (rc == WEFT_OK) {
+        rc = weft_dgram_open(&tp->core, &config, weft_clock_ns());
+    }
+    tp->has_core = rc == WEFT_OK;
+    return rc;
+}
+
+/* Version of packets, nonce, longest datagram, address. */
+static enum weft_rc publish(struct weft_transport *tp)
+{
+    const struct weft_port_address *own = &tp->port->address;
+    char value[WEFT_OFI_VALUE_MAX + 1];
+    size_t used = (size_t)snprintf(value, sizeof(value), "%u/%" PRIx64 "/%u/",
+                                   tp->up->packet_version, tp->core.config.self.nonce,
+                                   tp->port->datagram_max);
+
+    for (size_t i = 0; i < own->length; i++) {
+        used +=
+            (size_t)snprintf(value + used, sizeof(value) - used, "%02x", own->bytes[i]);
+    }
+    assert(used < sizeof(value));
+    return weft_ofi_publish(tp->job, tp->opening, &weft_dgram_ops, value);
+}
+
+static enum weft_rc dgram_open(struct weft_upcalls *up, struct weft_node *node,
+                               struct weft_transport **out)
+{
+    struct weft_transport *tp = calloc(1, sizeof(*tp));
+    enum weft_rc rc;
+
+    if (tp == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    tp->up = up;
+    tp->job = node->job;
+    tp->opening = weft_ofi_number_opening();
+    tp->looked_at = weft_clock_ns();
+    rc = weft_sodium_open();
+    if (rc == WEFT_OK) {
+        rc = open_port(tp);
+    }
+    if (rc == WEFT_OK) {
+        rc = open_core(tp);
+    }
+    if (rc == WEFT_OK) {
+        rc = publish(tp);
+    }
+    if (rc != WEFT_OK) {
+        dgram_close(tp);
+        return rc;
+    }
+    *out = tp;
+    return WEFT_OK;
+}
+
+/* ---- peers ---- */
+
+static enum weft_rc dgram_connect(struct weft_transport *tp, struct weft_peer *above,
+                                  uint64_t process, struct weft_path **out)
+{
+    struct path *path = calloc(1, sizeof(*path));
+
+    if (path == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    path->base = (struct weft_path){
+        .packets = &weft_dgram_ops,
+        .transport = tp,
+        .peer = above,
+        .process = process,
+        .packet_max = WEFT_DGRAM_PACKET_MAX - WEFT_HEADER_BYTES,
+    };
+    *out = &path->base;
+    return WEFT_OK;
+}
+
+static void dgram_disconnect(struct weft_path *path)
+{
+    free(path_of(path));
+}
+
+/* What a peer has published. */
+struct told {
+    unsigned packets;
+    unsigned datagram;
+    uint64_t nonce;
+    struct weft_port_address address;
+};
+
+static bool read_told(const char *value, struct told *told)
+{
+    int used = 0;
+    size_t digits;
+
+    if (sscanf(value, "%u/%" SCNx64 "/%u/%n", &told->packets, &told->nonce,
+               &told->datagram, &used) != 3 ||
+        used == 0) {
+        return false;
+    }
+    value += used;
+    digits = strlen(value);
+    if (digits % 2 != 0 || digits / 2 > sizeof(told->address.bytes) ||
+        told->datagram < WEFT_DGRAM_LEAST || told->datagram > UINT16_MAX) {
+        return false;
+    }
+    for (size_t i = 0; i < digits / 2; i++) {
+        if (sscanf(value + 2 * i, "%2hhx", &told->address.bytes[i]) != 1) {
+            return false;
+        }
+    }
+    told->address.length = (uint8_t)(digits / 2);
+    return true;
+}
+
+static enum weft_rc make_peer(struct weft_transport *tp, struct path *path,
+                              const struct told *told)
+{
+    const struct weft_dgram_end end = {path->base.process, told->nonce};
+    union {
+        struct weft_port_peer peer;
+        uint64_t words[WEFT_DGRAM_PLACE_WORDS];
+    } place = {.words = {0}};
+
+    if (tp->port->ops->accept_peer(tp->port, &told->address, &place.peer) != WEFT_OK) {
+        return WEFT_ERR_UNREACHABLE;
+    }
+    path->peer =
+        weft_dgram_connect(&tp->core, &end, told->datagram, place.words, path->base.peer);
+    return path->peer != NULL ? WEFT_OK : WEFT_ERR_NOMEM;
+}
+
+/* WEFT_AGAIN: it has not published anything yet. */
+static enum weft_rc find_peer(struct weft_transport *tp, struct path *path)
+{
+    const uint32_t rank = weft_process_rank(path->base.process);
+    char value[WEFT_KVS_VALUE_MAX + 1];
+    struct told told;
+    enum weft_rc rc =
+        weft_ofi_look_up(tp->job, rank, tp->opening, &weft_dgram_ops, value);
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    if (!read_told(value, &told) || told.packets != tp->up->packet_version) {
+        rc = WEFT_ERR_UNREACHABLE;
+    } else {
+        rc = make_peer(tp, path, &told);
+    }
+    if (rc == WEFT_ERR_UNREACHABLE) {
+        weft_log_error(WEFT_S_PEER_NO_ADDRESS, rank);
+    }
+    return rc;
+}
+
+/* ---- packets ---- */
+
+static enum weft_rc dgram_send(struct weft_path *base, const void *header,
+                               const void *data, size_t len, unsigned flags)
+{
+    struct weft_transport *tp = base->transport;
+    struct path *path = path_of(base);
+
+    if (path->peer == NULL) {
+        const enum weft_rc rc = find_peer(tp, path);
+
+        if (rc != WEFT_OK) {
+            tp->needs_retry |= rc == WEFT_AGAIN;
+            return rc;
+        }
+    }
+    return weft_dgram_send(&tp->core, path->peer, header, data, len, flags,
+                           weft_clock_ns());
+}
+
+/*
+ * For how long this process wanted to run and did not, in microseconds. One that was
+ * armed slept on purpose until its deadline. One that polls should have been back at
+ * once.
+ */
+static uint64_t time_away(const struct weft_transport *tp, uint64_t now)
+{
+    const uint64_t since = tp->is_armed ? tp->armed_until : tp->looked_at;
+
+    return since != 0 && now > since ? (now - since) / 1000 : 0;
+}
+
+/* Reads all that is there, but no more than the packets of the budget could be. */
+static int dgram_poll(struct weft_transport *tp, int budget)
+{
+    struct weft_port *port = tp->port;
+    struct weft_datagram batch[BATCH];
+    const uint64_t now = weft_clock_ns();
+    int left = budget > 0 ? 4 * budget : BATCH;
+    int count = BATCH;
+    int handled;
+
+    weft_dgram_begin(&tp->core, now, time_away(tp, now));
+    tp->is_armed = false;
+    while (count == BATCH && left > 0) {
+        count = port->ops->receive(port, batch, BATCH);
+        left -= count;
+        for (int i = 0; i < count; i++) {
+            weft_dgram_receive(&tp->core, batch[i].bytes, batch[i].length, &batch[i]);
+        }
+    }
+    tp->looked_at = weft_clock_ns();
+    handled = weft_dgram_end(&tp->core, tp->looked_at, count < BATCH, budget);
+    return handled;
+}
+
+static bool may_be_queued(struct weft_path *path,
+                          bool (*is_it)(const void *header, const void *argument),
+                          const void *argument)
+{
+    const struct weft_dgram_peer *peer = path_of(path)->peer;
+
+    return peer != NULL && weft_dgram_may_be_queued(peer, is_it, argument);
+}
+
+/* ---- sleeping, leaving, and counts ---- */
+
+static uint64_t deadline(const struct weft_transport *tp)
+{
+    return weft_dgram_deadline(&tp->core);
+}
+
+static enum weft_rc arm(struct weft_transport *tp)
+{
+    const uint64_t until = weft_dgram_deadline(&tp->core);
+
+    if ((until != 0 && weft_clock_ns() >= until) || weft_dgram_may_take(&tp->core) ||
+        tp->port->ops->arm(tp->port) != WEFT_OK) {
+        return WEFT_AGAIN;
+    }
+    tp->is_armed = true;
+    tp->armed_until = until;
+    return WEFT_OK;
+}
+
+static int descriptors(struct weft_transport *tp, int out[WEFT_DESCRIPTORS])
+{
+    out[0] = tp->port->fd;
+    return tp->port->fd >= 0 ? 1 : 0;
+}
+
+static bool needs_retry(struct weft_transport *tp)
+{
+    const bool needs_it = tp->needs_retry;
+
+    tp->needs_retry = false;
+    return needs_it;
+}
+
+/* Lingers until all is acknowledged, but not for ever: the last acknowledgement of two
+ * cannot be made sure. */
+static void leave(struct weft_transport *tp)
+{
+    const uint64_t until = weft_clock_ns() + LEAVING_NS;
+
+    while ((!weft_dgram_leave(&tp->core, weft_clock_ns()) ||
+            !weft_dgram_is_settled(&tp->core)) &&
+           weft_clock_ns() < until) {
+        (void)dgram_poll(tp, 0);
+        sched_yield();
+    }
+}
+
+static void count(const struct weft_transport *tp, struct weft_traffic *traffic)
+{
+    const struct weft_dgram_counts *counts = &tp->core.counts;
+
+    traffic->packets_sent += counts->packets_out;
+    traffic->packets_received += counts->packets_in;
+    traffic->bytes_sent += counts->bytes_out;
+    traffic->bytes_received += counts->bytes_in;
+    traffic->rejected += counts->malformed + counts->unknown + counts->forged +
+                         counts->replayed + tp->port->counts.rejected;
+}
+
+const struct weft_packet_ops weft_dgram_ops = {
+    .name = "dgram",
+    .poll_every = 8,
+    .open = dgram_open,
+    .close = dgram_close,
+    .connect = dgram_connect,
+    .disconnect = dgram_disconnect,
+    .send = dgram_send,
+    .poll = dgram_poll,
+    .arm = arm,
+    .count = count,
+    .may_be_queued = may_be_queued,
+    .descriptors = descriptors,
+    .deadline = deadline,
+    .needs_retry = needs_retry,
+    .leave = leave,
+};

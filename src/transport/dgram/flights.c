@@ -140,16 +140,12 @@ static bool is_possible(const struct weft_dgram_peer *peer, uint64_t ack, uint64
     return sack == 0 || ack + 1 + (63 - (unsigned)__builtin_clzll(sack)) < peer->next;
 }
 
-/* An answer to a probe that grants nothing does not make the next probe come earlier. */
 static void take_grant(struct weft_dgram_peer *peer, uint64_t ack, unsigned room)
 {
     const uint64_t limit = ack + room;
 
     if (limit > 0 && limit - 1 > peer->granted) {
         peer->granted = limit - 1;
-        if (peer->busy->oldest == NULL) {
-            peer->busy->doublings = 0;
-        }
     }
 }
 

@@ -187,10 +187,7 @@ static void hear(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
     const uint64_t passed = core->now - peer->heard_at;
 
     peer->heard_at = core->now;
-    if (!peer->is_heard) {
-        peer->is_heard = true;
-        busy->doublings = 0;
-    }
+    peer->is_heard = true;
     peer->backlog = coming->header.backlog;
     busy->timeouts = 0;
     if (2000 * away > weft_dgram_timeout(core, peer)) {

@@ -400,6 +400,20 @@ static void kept_packets_stop_ordered_ones_but_not_control(void **state)
     }
 }
 
+static void only_one_datagram_is_under_way_without_a_grant(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    pair.now += WEFT_DGRAM_LEASE_SENDER + 1; /* A forgets its grants */
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(pair_send(A, B, i, 10, WEFT_SEND_CONTROL), WEFT_OK);
+    }
+    assert_int_equal(pair_send(A, B, 3, 10, 0), WEFT_OK);
+    assert_int_equal(pair.count, 1);
+    pair_run(PAIR_MS);
+    assert_int_equal(pair.node[B].count, 4);
+}
+
 static void a_stuck_sender_asks_ever_less_often(void **state)
 {
     uint64_t asked;
@@ -414,6 +428,10 @@ static void a_stuck_sender_asks_ever_less_often(void **state)
     pair_run(60000 * PAIR_MS);
     assert_in_range(pair.node[A].core.counts.acks_sent - asked, 50, 75);
     assert_int_equal(pair.node[A].lost, 0);
+    assert_int_equal(pair_send(A, B, 7, 10, WEFT_SEND_CONTROL), WEFT_OK);
+    pair_drop(0); /* it is repeated soon all the same */
+    pair_run(50 * PAIR_MS);
+    assert_int_equal(pair.node[B].count, 1);
     pair.node[B].keeps = false;
     pair_look(B);
     pair_drop(0); /* the first of two that say so */
@@ -842,6 +860,7 @@ int main(void)
         TEST(an_idle_peer_is_small),
         TEST(a_kept_packet_is_offered_in_every_look),
         TEST(kept_packets_stop_ordered_ones_but_not_control),
+        TEST(only_one_datagram_is_under_way_without_a_grant),
         TEST(a_stuck_sender_asks_ever_less_often),
         TEST(a_control_packet_goes_between_parts),
         TEST(grants_of_all_peers_fit_the_buffer),

@@ -132,11 +132,31 @@ static void a_key_is_what_it_always_was(void **state)
     assert_memory_not_equal(made, key, sizeof(key));
 }
 
+static void a_tag_covers_what_the_header_does_not_hold(void **state)
+{
+    const uint8_t key[WEFT_DGRAM_KEY_BYTES] = {1};
+    const uint8_t other[WEFT_DGRAM_KEY_BYTES] = {2};
+    struct weft_dgram_hello hello = {.nonce = 1};
+    struct weft_dgram_header header = {.number = 5, .kind = WEFT_DGRAM_HELLO};
+
+    (void)state;
+    assert_int_equal(weft_sodium_open(), WEFT_OK);
+    weft_dgram_seal(&header, &hello, 5, 100, key);
+    assert_true(weft_dgram_is_sealed(&header, &hello, 5, 100, key));
+    assert_false(weft_dgram_is_sealed(&header, &hello, 5, 99, key));
+    assert_false(weft_dgram_is_sealed(&header, &hello, UINT64_C(0x100000005), 100, key));
+    assert_false(weft_dgram_is_sealed(&header, NULL, 5, 100, key));
+    assert_false(weft_dgram_is_sealed(&header, &hello, 5, 100, other));
+    hello.address[63] = 1;
+    assert_false(weft_dgram_is_sealed(&header, &hello, 5, 100, key));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(datagrams_have_the_bytes_that_they_always_had),
         cmocka_unit_test(a_key_is_what_it_always_was),
+        cmocka_unit_test(a_tag_covers_what_the_header_does_not_hold),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -473,7 +473,8 @@ static void grants_of_all_peers_fit_the_buffer(void **state)
     }
     assert_true(granted > 0 && granted <= 69);
     assert_int_equal(granted, pair.node[0].core.outstanding);
-    pair_run(2000 * PAIR_MS);
+    assert_true(pair.node[0].core.waiters > 0);
+    pair_run(PAIR_MS);
     assert_int_equal(pair.node[0].count, peers);
     assert_int_equal(pair.node[0].core.waiters, 0);
 }

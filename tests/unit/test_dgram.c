@@ -765,6 +765,27 @@ static void what_no_rank_sends_is_told(void **state)
     assert_int_equal(pair.node[B].count, 0);
 }
 
+static void a_part_with_two_numbers_is_nonsense(void **state)
+{
+    struct pair_datagram second;
+    struct weft_dgram_header header;
+
+    (void)state;
+    acquaint(A, B);
+    assert_int_equal(pair_send(A, B, 1, 2 * PAIR_PART - 28, 0), WEFT_OK);
+    assert_int_equal(pair.count, 2);
+    pair_give(&pair.wire[0]);
+    second = pair.wire[1];
+    header = pair_header(&second);
+    header.part = 0;
+    weft_dgram_seal(&header, NULL, pair_peer(A, B)->next - 1, PAIR_PART,
+                    pair_peer(A, B)->key_out);
+    memcpy(second.bytes, &header, sizeof(header));
+    pair_give(&second);
+    assert_int_equal(pair.node[B].nonsense, 1);
+    assert_int_equal(pair.node[B].count, 0);
+}
+
 static void a_silent_peer_is_lost_once(void **state)
 {
     (void)state;
@@ -875,6 +896,7 @@ int main(void)
         TEST(an_old_hello_does_not_begin_anew),
         TEST(numbers_go_on_beyond_32_bits),
         TEST(what_no_rank_sends_is_told),
+        TEST(a_part_with_two_numbers_is_nonsense),
         TEST(a_silent_peer_is_lost_once),
         TEST(who_leaves_settles_and_is_known_to_have_left),
     };

@@ -10,7 +10,9 @@
  * pays for a system call only if something has come in between. `is_set` is cleared by
  * this thread before it rings or ends, and set with the lock before epoll_ctl: who finds
  * it set knows that a later event will ring. It outlives the thread, which ends with the
- * last session and is started again with the next.
+ * last session and is started again with the next. Who knows that it will be disturbed,
+ * because it waits for a packet, puts them out of watch first (weft_descriptors_ignore):
+ * a system call is cheaper than a thread that wakes up for nothing.
  *
  * Connections are made also while no thread is in MPI and nothing is outstanding: for
  * those this thread calls the progress thread. Before the first, a transport may have no
@@ -398,4 +400,20 @@ enum weft_rc weft_descriptors_arm(void)
         rc = watch_again(i);
     }
     return rc;
+}
+
+void weft_descriptors_ignore(void)
+{
+    weft_assert_locked();
+    for (int i = 0; thread.callbacks != NULL && i < weft_engine.list_count; i++) {
+        const int which = EACH * i; /* of packets; connections are nobody else's matter */
+        struct epoll_event nothing = {.data = {.u32 = (uint32_t)which}};
+
+        if (thread.descriptors[which] >= 0 &&
+            atomic_load_explicit(&thread.is_set[which], memory_order_relaxed)) {
+            atomic_store_explicit(&thread.is_set[which], false, memory_order_relaxed);
+            (void)epoll_ctl(thread.epoll, EPOLL_CTL_MOD, thread.descriptors[which],
+                            &nothing);
+        }
+    }
 }

@@ -38,6 +38,10 @@ WEFT_MUST_CHECK enum weft_rc weft_transports_arm(void);
  * this process from now on, even if it never waits. */
 void weft_descriptors_follow(void);
 
+/* With the lock, by a thread that polls until a packet comes from the network, and arms
+ * before it sleeps or leaves what is outstanding: packets wake no thread until then. */
+void weft_descriptors_ignore(void);
+
 /* Arms only the transports that leave the node, whatever is published. */
 WEFT_MUST_CHECK enum weft_rc weft_descriptors_arm(void);
 

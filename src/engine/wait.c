@@ -354,6 +354,9 @@ static void wait_for(const struct awaited *a, const struct weft_wait_reason *why
     if (a->events == NULL || !a->events->is_brief) {
         weft_engine_enter();
     }
+    if (a->events != NULL && a->events->is_far) {
+        weft_descriptors_ignore();
+    }
     weft_engine.waiting_threads++;
     if (!poll_burst(a, weft_wait_is_crowded() ? 1 : BURST)) {
         weft_engine_enter();

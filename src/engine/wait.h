@@ -22,13 +22,15 @@ struct weft_wait_reason {
  * What is waited for: any of `count` events, found by at(list, i). `is_brief`: one small
  * message, which comes soon and for which no peer would wake the progress thread. So the
  * wake level that was published for other requests may stay: to take it back and publish
- * it again costs 0.1 us, a third of the message.
+ * it again costs 0.1 us, a third of the message. `is_far`: what comes is a packet from a
+ * network, for which no other thread is to wake up.
  */
 struct weft_wait {
     struct weft_event *(*at)(const void *list, int i);
     const void *list;
     int count;
     bool is_brief;
+    bool is_far;
 };
 
 /* Has one of the events happened? With or without the lock. */

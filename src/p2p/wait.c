@@ -21,7 +21,7 @@ static bool is_brief(const struct weft_request *request)
 
 void weft_wait_locked(struct weft_request *request, const struct weft_wait_reason *why)
 {
-    const struct weft_wait wait = {event_at, &request, 1, is_brief(request)};
+    const struct weft_wait wait = {event_at, &request, 1, is_brief(request), false};
 
     weft_engine_wait(&wait, why);
 }
@@ -40,7 +40,7 @@ void weft_wait_any(struct weft_request *const *requests, int count,
                    const struct weft_wait_reason *why)
 {
     const struct weft_wait wait = {event_at, requests, count,
-                                   count == 1 && is_brief(requests[0])};
+                                   count == 1 && is_brief(requests[0]), false};
 
     if (count > 0 && !weft_wait_is_over(&wait)) {
         weft_lock();

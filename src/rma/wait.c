@@ -14,6 +14,16 @@ static struct weft_event *event_at(const void *list, int i)
     return &((struct weft_rma_wait *)(uintptr_t)list)->request.event;
 }
 
+/* Does a network lead to the member for whom we wait? */
+static bool is_far(const struct weft_win *win, int rank)
+{
+    const struct weft_target *target = weft_win_find_target(win, rank);
+    const struct weft_path *path =
+        target != NULL && target->peer != NULL ? target->peer->path : NULL;
+
+    return path != NULL && !path->packets->is_node_local;
+}
+
 void weft_rma_wait(struct weft_win *win, weft_rma_is_so *is_so, const void *what,
                    const char *call, int rank)
 {
@@ -22,7 +32,7 @@ void weft_rma_wait(struct weft_win *win, weft_rma_is_so *is_so, const void *what
         .is_so = is_so,
         .what = what,
     };
-    const struct weft_wait wait = {event_at, &self, 1, false};
+    const struct weft_wait wait = {event_at, &self, 1, false, is_far(win, rank)};
     const struct weft_wait_reason why = {call, win->name != NULL ? win->name : "a window",
                                          rank, MPI_ANY_TAG, 0};
 

@@ -234,6 +234,26 @@ static void a_packet_is_reported_once_until_the_next_arming(void **state)
     assert_true(net.came > 2);
 }
 
+/* Who waits for a packet is not disturbed by it; whoever arms is told again. */
+static void packets_that_are_ignored_are_not_reported(void **state)
+{
+    (void)state;
+    assert_int_equal(arm(), WEFT_OK);
+    weft_lock();
+    weft_descriptors_ignore();
+    weft_unlock();
+    let_come(PACKETS);
+    let_come(CONNECTIONS);
+    wait_for(&net.has_come);
+    assert_int_equal(net.calls, 1);
+    assert_int_equal(net.came, 1); /* of the connection, which came behind the packet */
+    take(CONNECTIONS);
+    assert_int_equal(arm(), WEFT_OK);
+    wait_for(&net.has_come); /* the packet is still there */
+    assert_int_equal(net.came, 2);
+    assert_int_equal(net.calls, 1);
+}
+
 static void only_a_connection_calls_for_a_thread_that_polls(void **state)
 {
     (void)state;
@@ -360,6 +380,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(a_packet_is_reported_once_until_the_next_arming),
+        CASE(packets_that_are_ignored_are_not_reported),
         CASE(only_a_connection_calls_for_a_thread_that_polls),
         CASE(a_deadline_calls_for_a_thread_that_polls),
         CASE(a_later_arming_moves_the_deadline),

@@ -329,14 +329,14 @@ static void look(struct node *node, uint64_t away)
     uint64_t deadline;
     int count = 0;
 
-    weft_dgram_begin(&node->core, world->now, away);
+    weft_dgram_begin(&node->core, world->now, away, 1 + most);
     while (count++ < most &&
            (datagram = net_take(&world->buffers[node->index])) != NULL) {
         weft_dgram_receive(&node->core, datagram->bytes, datagram->length,
                            &datagram->from);
         free(datagram);
     }
-    (void)weft_dgram_end(&node->core, world->now, datagram == NULL, 1 + most);
+    (void)weft_dgram_end(&node->core, world->now, datagram == NULL);
     for (uint64_t burst = net_below(&world->net, 20); burst > 0; burst--) {
         (void)try_to_send(node);
     }
@@ -571,13 +571,13 @@ static void look_at_once(struct node *node)
     struct net_datagram *datagram;
     uint64_t deadline;
 
-    weft_dgram_begin(&node->core, node->world->now, 0);
+    weft_dgram_begin(&node->core, node->world->now, 0, 1000);
     while ((datagram = net_take(&node->world->buffers[node->index])) != NULL) {
         weft_dgram_receive(&node->core, datagram->bytes, datagram->length,
                            &datagram->from);
         free(datagram);
     }
-    (void)weft_dgram_end(&node->core, node->world->now, true, 1000);
+    (void)weft_dgram_end(&node->core, node->world->now, true);
     if (node->index == 0) {
         stream_on(node);
     }

@@ -193,9 +193,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if ((how & 3) != 0 && bytes >= sizeof(struct weft_dgram_header)) {
             make_right(&in, block, bytes);
         }
-        weft_dgram_begin(&core, now, how & 8 ? 50000 : 0);
+        weft_dgram_begin(&core, now, how & 8 ? 50000 : 0, 4);
         weft_dgram_receive(&core, block, bytes, NULL);
-        (void)weft_dgram_end(&core, now, (how & 16) == 0, 4);
+        (void)weft_dgram_end(&core, now, (how & 16) == 0);
         free(block);
         if ((how & 32) != 0) {
             send_some(&in);

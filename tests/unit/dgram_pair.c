@@ -190,8 +190,8 @@ enum weft_rc pair_send(int from, int to, uint32_t name, size_t length, unsigned 
 
 void pair_look(int node)
 {
-    weft_dgram_begin(&pair.node[node].core, pair.now, 0);
-    (void)weft_dgram_end(&pair.node[node].core, pair.now, true, 1000);
+    weft_dgram_begin(&pair.node[node].core, pair.now, 0, 1000);
+    (void)weft_dgram_end(&pair.node[node].core, pair.now, true);
 }
 
 void pair_give(const struct pair_datagram *datagram)
@@ -199,9 +199,9 @@ void pair_give(const struct pair_datagram *datagram)
     struct weft_dgram_core *core = &pair.node[datagram->to].core;
     const struct pair_datagram copy = *datagram;
 
-    weft_dgram_begin(core, pair.now, 0);
+    weft_dgram_begin(core, pair.now, 0, 1000);
     weft_dgram_receive(core, copy.bytes, copy.length, &copy.from);
-    (void)weft_dgram_end(core, pair.now, true, 1000);
+    (void)weft_dgram_end(core, pair.now, true);
 }
 
 void pair_drop(unsigned at)

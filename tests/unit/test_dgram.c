@@ -273,8 +273,8 @@ static void timers_wait_until_all_was_read(void **state)
     assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
     pair.count = 0;
     pair.now += 500 * PAIR_MS;
-    weft_dgram_begin(&pair.node[A].core, pair.now, 0);
-    (void)weft_dgram_end(&pair.node[A].core, pair.now, false, 10);
+    weft_dgram_begin(&pair.node[A].core, pair.now, 0, 10);
+    (void)weft_dgram_end(&pair.node[A].core, pair.now, false);
     assert_int_equal(pair.count, 0);
     pair_look(A);
     assert_int_equal(pair.count, 1);
@@ -292,8 +292,8 @@ static void a_peer_that_was_away_gets_more_time(void **state)
     pair_drop(0);
     /* B has not run for 100 ms, and says so with what it sends then. */
     pair.now += 100 * PAIR_MS;
-    weft_dgram_begin(&pair.node[B].core, pair.now, 100000);
-    (void)weft_dgram_end(&pair.node[B].core, pair.now, true, 10);
+    weft_dgram_begin(&pair.node[B].core, pair.now, 100000, 10);
+    (void)weft_dgram_end(&pair.node[B].core, pair.now, true);
     assert_int_equal(pair_send(B, A, 2, 10, 0), WEFT_OK);
     pair_move();
     pair_look(A);

@@ -179,6 +179,9 @@ static bool offer(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
     }
     data = bytes + WEFT_HEADER_BYTES;
     len = length - WEFT_HEADER_BYTES;
+    if (core->handled >= core->most) {
+        return false; /* a later look offers it */
+    }
     core->handled++;
     if (class == WEFT_DGRAM_AHEAD) {
         peer->packets_in[class]++;
@@ -205,7 +208,7 @@ static void keep(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
     }
 }
 
-static bool is_next(const struct weft_dgram_peer *peer, enum weft_dgram_class class)
+bool weft_dgram_is_next(const struct weft_dgram_peer *peer, enum weft_dgram_class class)
 {
     const struct weft_dgram_in *in = peer->busy->in[class].first;
 
@@ -219,7 +222,7 @@ static bool deliver(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
 {
     struct weft_dgram_busy *busy = peer->busy;
 
-    while (is_next(peer, class)) {
+    while (weft_dgram_is_next(peer, class)) {
         struct weft_dgram_in *in = busy->in[class].first;
 
         if (!offer(core, peer, class, in->bytes, in->length)) {
@@ -307,7 +310,7 @@ void weft_dgram_part_add(struct weft_dgram_core *core, struct weft_dgram_peer *p
     }
 }
 
-void weft_dgram_offer_kept(struct weft_dgram_core *core, int budget)
+void weft_dgram_offer_kept(struct weft_dgram_core *core)
 {
     struct weft_dgram_peer *peer = core->kept;
     struct weft_dgram_peer *not_now = NULL;
@@ -317,7 +320,8 @@ void weft_dgram_offer_kept(struct weft_dgram_core *core, int budget)
         struct weft_dgram_peer *next = peer->busy->next_kept;
         const uint32_t before = peer->packets_in[WEFT_DGRAM_IN_ORDER];
 
-        if (core->handled < budget && deliver(core, peer, WEFT_DGRAM_IN_ORDER)) {
+        if (core->handled < core->most && deliver(core, peer, WEFT_DGRAM_AHEAD) &&
+            deliver(core, peer, WEFT_DGRAM_IN_ORDER)) {
             peer->busy->is_kept = false;
             peer->busy->next_kept = NULL;
         } else {

@@ -25,8 +25,10 @@ void weft_dgram_part_add(struct weft_dgram_core *core, struct weft_dgram_peer *p
                          const struct weft_dgram_header *header, const void *data,
                          size_t length);
 
-/* Offers packets that were kept again, those of each peer until one is not taken; at most
- * about `budget` packets. */
-void weft_dgram_offer_kept(struct weft_dgram_core *core, int budget);
+/* Is the next packet of this kind complete? The peer is busy. */
+bool weft_dgram_is_next(const struct weft_dgram_peer *peer, enum weft_dgram_class class);
+
+/* Offers packets that were not taken, as many as the look may. */
+void weft_dgram_offer_kept(struct weft_dgram_core *core);
 
 #endif

@@ -250,7 +250,8 @@ struct weft_dgram_core {
     uint64_t looked_at;
     uint32_t away;      /* microseconds, of this process, lately */
     uint8_t away_shown; /* of the last look, as headers say it */
-    int handled;        /* packets in this look */
+    int most;           /* packets that this look may offer, */
+    int handled;        /* and has offered */
     struct weft_dgram_pool send_pool;
     struct weft_dgram_pool receive_pool;
     struct weft_dgram_in *spare; /* a block for a packet of one datagram */

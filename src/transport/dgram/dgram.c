@@ -364,11 +364,10 @@ static int dgram_poll(struct weft_transport *tp, int budget)
     struct weft_port *port = tp->port;
     struct weft_datagram batch[BATCH];
     const uint64_t now = weft_clock_ns();
-    int left = budget > 0 ? 4 * budget : BATCH;
+    int left = 4 * budget + BATCH;
     int count = BATCH;
-    int handled;
 
-    weft_dgram_begin(&tp->core, now, time_away(tp, now));
+    weft_dgram_begin(&tp->core, now, time_away(tp, now), budget);
     tp->is_armed = false;
     while (count == BATCH && left > 0) {
         count = port->ops->receive(port, batch, BATCH);
@@ -378,8 +377,7 @@ static int dgram_poll(struct weft_transport *tp, int budget)
         }
     }
     tp->looked_at = weft_clock_ns();
-    handled = weft_dgram_end(&tp->core, tp->looked_at, count < BATCH, budget);
-    return handled;
+    return weft_dgram_end(&tp->core, tp->looked_at, count < BATCH);
 }
 
 static bool may_be_queued(struct weft_path *path,

@@ -12,12 +12,14 @@
 
 #include <assert.h>
 
-void weft_dgram_begin(struct weft_dgram_core *core, uint64_t now, uint64_t away)
+void weft_dgram_begin(struct weft_dgram_core *core, uint64_t now, uint64_t away,
+                      int budget)
 {
     core->now = now > core->now ? now : core->now;
     weft_dgram_was_away(&core->away, away, core->now - core->looked_at);
     core->looked_at = core->now;
     core->away_shown = weft_dgram_time(away);
+    core->most = budget;
     core->handled = 0;
 }
 
@@ -134,11 +136,10 @@ static void check_timers(struct weft_dgram_core *core, bool is_drained)
     }
 }
 
-int weft_dgram_end(struct weft_dgram_core *core, uint64_t now, bool is_drained,
-                   int budget)
+int weft_dgram_end(struct weft_dgram_core *core, uint64_t now, bool is_drained)
 {
     core->now = now > core->now ? now : core->now;
-    weft_dgram_offer_kept(core, budget);
+    weft_dgram_offer_kept(core);
     acknowledge_all(core);
     grant_all(core);
     check_timers(core, is_drained);
@@ -160,7 +161,8 @@ bool weft_dgram_may_take(const struct weft_dgram_core *core)
          peer = peer->busy->next_kept) {
         const struct weft_dgram_in *in = peer->busy->in[WEFT_DGRAM_IN_ORDER].first;
 
-        if (in != NULL && up->may_take(up->owner, peer->above, in->bytes, 0)) {
+        if (weft_dgram_is_next(peer, WEFT_DGRAM_AHEAD) ||
+            (in != NULL && up->may_take(up->owner, peer->above, in->bytes, 0))) {
             return true;
         }
     }

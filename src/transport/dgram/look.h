@@ -6,16 +6,17 @@
 
 #include "transport/dgram/core.h"
 
-/* A look begins. `away`: microseconds that this process wanted to run and did not. */
-void weft_dgram_begin(struct weft_dgram_core *core, uint64_t now, uint64_t away);
+/* A look begins, which offers at most `budget` packets. `away`: microseconds that
+ * this process wanted to run and did not. */
+void weft_dgram_begin(struct weft_dgram_core *core, uint64_t now, uint64_t away,
+                      int budget);
 
 /*
  * The look ends: kept packets are offered, acknowledgements sent, and, if all datagrams
- * that were there were read (`is_drained`), timers checked. At most about `budget`
- * packets are offered in a look; returns how many were.
+ * that were there were read (`is_drained`), timers checked. Returns how many packets were
+ * offered.
  */
-int weft_dgram_end(struct weft_dgram_core *core, uint64_t now, bool is_drained,
-                   int budget);
+int weft_dgram_end(struct weft_dgram_core *core, uint64_t now, bool is_drained);
 
 /* When the next look has to be; 0: whenever something comes. */
 uint64_t weft_dgram_deadline(const struct weft_dgram_core *core);

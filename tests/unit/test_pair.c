@@ -20,8 +20,10 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -636,10 +638,72 @@ static void a_packet_looks_taken_only_after_it_was_handled(void **state)
     weft_segment_close(&segment);
 }
 
+/* ---- one thread: who is woken by a packet that another one waits behind ---- */
+
+enum { PAGE = 4096 };
+
+static uint8_t *page;                 /* cannot be read before somebody has tried to */
+static struct weft_ring *interrupted; /* in which a writer claims a cell then */
+
+static void claim_behind(int number)
+{
+    (void)number;
+    mprotect(page, PAGE, PROT_READ | PROT_WRITE);
+    atomic_fetch_add(&interrupted->claimed, 1);
+}
+
+/* Side 0 asks for `level`; side 1 sends it a packet that is not worth a wake-up. If
+ * `in` is not NULL, another writer claims cells behind it before it is published. Is side
+ * 0 woken? */
+static bool wakes(enum weft_wake_level level, unsigned flags, struct weft_ring *in)
+{
+    const struct head head = {.kind = KIND_ORDERED};
+    struct weft_node_area *area = sides[0].node.area;
+    const uint32_t rings = atomic_load(&area->rings);
+    void (*before)(int);
+
+    interrupted = in;
+    mprotect(page, PAGE, in != NULL ? PROT_NONE : PROT_READ);
+    weft_node_publish_leaving(&sides[0].node, level);
+    before = signal(SIGSEGV, claim_behind);
+    assert_int_equal(weft_shm_send(sides[1].path, &head, page, 8, flags), WEFT_OK);
+    signal(SIGSEGV, before);
+    weft_node_disarm(&sides[0].node);
+    return atomic_load(&area->rings) != rings;
+}
+
+/* Nobody could take that one's packet before, although its writer has rung. */
+static void a_quiet_packet_wakes_for_the_one_behind_it(void **state)
+{
+    const unsigned quiet = WEFT_SEND_CONTROL | WEFT_SEND_QUIET;
+    struct weft_segment segment = make_segment();
+    struct weft_shm_area *area;
+
+    (void)state;
+    memset(sides, 0, sizeof(sides));
+    for (uint32_t i = 0; i < SIDES; i++) {
+        open_side(&sides[i], i, &segment);
+    }
+    area = weft_shm_area_of(&segment, 0);
+    page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(page != MAP_FAILED);
+    assert_false(wakes(WEFT_WAKE_ALL, quiet, NULL));
+    assert_true(wakes(WEFT_WAKE_ALL, quiet, &area->control));
+    assert_false(wakes(WEFT_WAKE_REQUESTS, 0, NULL)); /* by the inbox */
+    assert_true(wakes(WEFT_WAKE_REQUESTS, 0, &area->inbox));
+    munmap(page, PAGE);
+    for (int i = 0; i < SIDES; i++) {
+        weft_shm_ops.disconnect(sides[i].path);
+        weft_shm_ops.close(sides[i].tp);
+    }
+    weft_segment_close(&segment);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_packet_looks_taken_only_after_it_was_handled),
+        cmocka_unit_test(a_quiet_packet_wakes_for_the_one_behind_it),
         cmocka_unit_test(no_schedule_hangs_or_mixes_anything_up),
     };
 

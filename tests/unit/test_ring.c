@@ -10,7 +10,9 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum {
@@ -21,6 +23,7 @@ enum {
     BYTES = 64 * 1024,
     LIMIT_SECONDS = 580,
     NAME = WEFT_RING_INBOX,
+    PAGE = 4096,
 };
 
 static uint8_t bytes[BYTES]; /* all packets are parts of this */
@@ -82,10 +85,17 @@ static uint32_t random_length(uint32_t writer, uint32_t number)
     return (uint32_t)(r >> 8) % (r % 4 == 0 ? LARGEST + 1 : 300);
 }
 
+static _Thread_local bool is_followed; /* by another writer, the last push() */
+
 static enum weft_rc push(uint32_t count, const struct packet *p)
 {
-    return weft_ring_push(&ring, cells, count, &claims[p->head.from % WRITERS], NAME,
-                          &p->head, p->header, p->data);
+    bool is_it = false;
+    const enum weft_rc rc =
+        weft_ring_push(&ring, cells, count, &claims[p->head.from % WRITERS], NAME,
+                       &p->head, p->header, p->data, &is_it);
+
+    is_followed = is_it;
+    return rc;
 }
 
 static bool is_same(const struct weft_ring_packet *got, const struct packet *p)
@@ -270,6 +280,45 @@ static void a_writer_that_stops_holds_up_those_behind_it_and_loses_none(void **s
     assert_empty(count);
 }
 
+/*
+ * A writer that copies its data out of a page that cannot be read yet stops there,
+ * between claiming and publishing. Meanwhile another one pushes a whole packet.
+ */
+static uint8_t *page;
+static struct packet pushed_meanwhile;
+static bool is_meanwhile_followed;
+
+static void push_meanwhile(int number)
+{
+    (void)number;
+    mprotect(page, PAGE, PROT_READ | PROT_WRITE);
+    (void)push(WEFT_CONTROL_CELLS, &pushed_meanwhile);
+    is_meanwhile_followed = is_followed;
+}
+
+static void a_writer_learns_that_another_one_has_come_behind_it(void **state)
+{
+    struct packet slow = packet_of(5, 0, 50);
+    void (*before)(int);
+
+    (void)state;
+    ring_open();
+    page = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(page != MAP_FAILED);
+    slow.data = page;
+    pushed_meanwhile = packet_of(6, 0, 60);
+    before = signal(SIGSEGV, push_meanwhile);
+    assert_int_equal(push(WEFT_CONTROL_CELLS, &slow), WEFT_OK);
+    signal(SIGSEGV, before);
+    assert_true(is_followed); /* whoever rang for that packet rang in vain */
+    assert_false(is_meanwhile_followed);
+    assert_next(WEFT_CONTROL_CELLS, &slow);
+    assert_next(WEFT_CONTROL_CELLS, &pushed_meanwhile);
+    assert_int_equal(push(WEFT_CONTROL_CELLS, &pushed_meanwhile), WEFT_OK);
+    assert_false(is_followed);
+    munmap(page, PAGE);
+}
+
 /* ---- many threads ---- */
 
 struct writer {
@@ -430,6 +479,7 @@ int main(void)
         cmocka_unit_test(packets_of_every_size_begin_at_every_cell),
         cmocka_unit_test(a_full_ring_says_so_and_takes_nothing),
         cmocka_unit_test(a_writer_that_stops_holds_up_those_behind_it_and_loses_none),
+        cmocka_unit_test(a_writer_learns_that_another_one_has_come_behind_it),
         cmocka_unit_test(a_writer_that_dies_holds_up_nobody),
         cmocka_unit_test(what_a_living_writer_has_claimed_is_left_to_it),
         cmocka_unit_test(packets_of_each_writer_arrive_whole_and_in_order),

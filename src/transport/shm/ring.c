@@ -67,7 +67,7 @@ static bool claim(struct weft_ring *ring, uint32_t count, uint32_t cells,
 enum weft_rc weft_ring_push(struct weft_ring *ring, struct weft_ring_cell *cells,
                             uint32_t count, struct weft_ring_claim *mine, uint32_t name,
                             const struct weft_ring_head *head, const void *header,
-                            const void *data)
+                            const void *data, bool *is_followed)
 {
     uint32_t n = cells_for(head->len);
     uint64_t first;
@@ -84,6 +84,11 @@ enum weft_rc weft_ring_push(struct weft_ring *ring, struct weft_ring_cell *cells
         atomic_store_explicit(&cells[(first + i) % count].generation,
                               (uint32_t)((first + i) / count) + 1, memory_order_release);
     }
+    /* A writer that claims after this look, and then rings, has our cells before its own.
+     */
+    atomic_thread_fence(memory_order_seq_cst);
+    *is_followed =
+        atomic_load_explicit(&ring->claimed, memory_order_relaxed) != first + n;
     return WEFT_OK;
 }
 

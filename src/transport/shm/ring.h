@@ -27,12 +27,18 @@ struct weft_ring_packet {
     uint8_t data[WEFT_SHORT_MAX];
 };
 
-/* WEFT_AGAIN: full. `mine` is the writer's, and `name` that of the ring in it. */
+/*
+ * WEFT_AGAIN: full. `mine` is the writer's, and `name` that of the ring in it. Stores
+ * whether another writer has claimed cells behind these meanwhile. That one may have rung
+ * for a packet that nobody could take before ours was there: so we ring, whatever ours
+ * is.
+ */
 WEFT_MUST_CHECK enum weft_rc weft_ring_push(struct weft_ring *ring,
                                             struct weft_ring_cell *cells, uint32_t count,
                                             struct weft_ring_claim *mine, uint32_t name,
                                             const struct weft_ring_head *head,
-                                            const void *header, const void *data);
+                                            const void *header, const void *data,
+                                            bool *is_followed);
 
 /* Claims of one writer, for weft_ring_mend(). */
 struct weft_ring_writer {

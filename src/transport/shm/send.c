@@ -31,7 +31,7 @@ static void claim_lane(struct weft_shm_path *path, uint32_t me)
 }
 
 static enum weft_rc send_by_inbox(struct weft_shm_path *path, const void *header,
-                                  const void *data, size_t len)
+                                  const void *data, size_t len, bool *is_followed)
 {
     const struct weft_transport *tp = path->base.transport;
     const struct weft_ring_head head = {
@@ -41,7 +41,7 @@ static enum weft_rc send_by_inbox(struct weft_shm_path *path, const void *header
     };
     enum weft_rc rc = weft_ring_push(
         &path->area->inbox, path->area->inbox_cells, WEFT_INBOX_CELLS, &tp->area->claim,
-        WEFT_RING_INBOX + 2 * path->local, &head, header, data);
+        WEFT_RING_INBOX + 2 * path->local, &head, header, data, is_followed);
 
     if (rc == WEFT_OK) {
         path->by_inbox++;
@@ -60,11 +60,13 @@ static enum weft_rc send_control(struct weft_shm_path *path, const void *header,
         .local = tp->local,
         .len = (uint32_t)len,
     };
-    enum weft_rc rc = weft_ring_push(
-        &path->area->control, path->area->control_cells, WEFT_CONTROL_CELLS,
-        &tp->area->claim, WEFT_RING_CONTROL + 2 * path->local, &head, header, data);
+    bool is_followed = false;
+    enum weft_rc rc = weft_ring_push(&path->area->control, path->area->control_cells,
+                                     WEFT_CONTROL_CELLS, &tp->area->claim,
+                                     WEFT_RING_CONTROL + 2 * path->local, &head, header,
+                                     data, &is_followed);
 
-    if (rc == WEFT_OK && (flags & WEFT_SEND_QUIET) == 0) {
+    if (rc == WEFT_OK && ((flags & WEFT_SEND_QUIET) == 0 || is_followed)) {
         weft_node_notice_urgent(path->node);
     }
     return rc;
@@ -127,6 +129,7 @@ static __attribute__((noinline)) enum weft_rc send_otherwise(struct weft_shm_pat
                                                              unsigned flags)
 {
     enum weft_rc rc = WEFT_OK;
+    bool is_followed = false;
 
     if ((flags & WEFT_SEND_CONTROL) != 0) {
         return send_control(path, header, data, len, flags);
@@ -136,14 +139,14 @@ static __attribute__((noinline)) enum weft_rc send_otherwise(struct weft_shm_pat
         path->by_inbox = 0; /* asks again after as many, if there was none */
     }
     if (path->out.lane == NULL) {
-        rc = send_by_inbox(path, header, data, len);
+        rc = send_by_inbox(path, header, data, len, &is_followed);
     } else if (weft_lane_push(&path->out, header, data, len)) {
         path->number++;
     } else {
         ask_for_room(path);
         rc = WEFT_AGAIN;
     }
-    if (rc == WEFT_OK && (flags & WEFT_SEND_URGENT) != 0) {
+    if (rc == WEFT_OK && ((flags & WEFT_SEND_URGENT) != 0 || is_followed)) {
         weft_node_notice_urgent(path->node);
     } else if (rc == WEFT_OK) {
         weft_node_notice(path->node, WEFT_WAKE_ANYTHING);

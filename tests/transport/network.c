@@ -48,12 +48,30 @@ static bool is_by_clock(void)
     return find_descriptors(descriptors) == 0;
 }
 
-/* Sleeps on the descriptors, or for a tick; false: nothing came. */
+/* Milliseconds until the transport has to be polled in any case, rounded up; or `ms`, if
+ * that is sooner. */
+static int until_deadline(int ms)
+{
+    const uint64_t deadline =
+        suite.ops->deadline != NULL ? suite.ops->deadline(suite.tp) : 0;
+    const uint64_t now = weft_clock_ns();
+    uint64_t left;
+
+    if (deadline == 0) {
+        return ms;
+    }
+    left = deadline > now ? (deadline - now + 999999) / 1000000 : 0;
+    return left < (uint64_t)ms ? (int)left : ms;
+}
+
+/* Sleeps on the descriptors, or for a tick, or until the deadline; false: nothing came,
+ * and nothing is due. */
 static bool sleep_for(int ms)
 {
     struct pollfd fds[WEFT_DESCRIPTORS];
     int descriptors[WEFT_DESCRIPTORS];
     const int count = find_descriptors(descriptors);
+    const int most = until_deadline(ms);
 
     if (count == 0) {
         usleep(ms > 0 ? TICK_US : 0);
@@ -62,7 +80,7 @@ static bool sleep_for(int ms)
     for (int i = 0; i < count; i++) { /* poll passes over those that are -1 */
         fds[i] = (struct pollfd){.fd = descriptors[i], .events = POLLIN};
     }
-    return poll(fds, (nfds_t)count, ms) > 0;
+    return poll(fds, (nfds_t)count, most) > 0 || most < ms;
 }
 
 /* Sleeps whenever it may until so many packets have come; returns how often it did. */

@@ -48,30 +48,12 @@ static bool is_by_clock(void)
     return find_descriptors(descriptors) == 0;
 }
 
-/* Milliseconds until the transport has to be polled in any case, rounded up; or `ms`, if
- * that is sooner. */
-static int until_deadline(int ms)
-{
-    const uint64_t deadline =
-        suite.ops->deadline != NULL ? suite.ops->deadline(suite.tp) : 0;
-    const uint64_t now = weft_clock_ns();
-    uint64_t left;
-
-    if (deadline == 0) {
-        return ms;
-    }
-    left = deadline > now ? (deadline - now + 999999) / 1000000 : 0;
-    return left < (uint64_t)ms ? (int)left : ms;
-}
-
-/* Sleeps on the descriptors, or for a tick, or until the deadline; false: nothing came,
- * and nothing is due. */
+/* Sleeps on the descriptors, or for a tick; false: nothing came. */
 static bool sleep_for(int ms)
 {
     struct pollfd fds[WEFT_DESCRIPTORS];
     int descriptors[WEFT_DESCRIPTORS];
     const int count = find_descriptors(descriptors);
-    const int most = until_deadline(ms);
 
     if (count == 0) {
         usleep(ms > 0 ? TICK_US : 0);
@@ -80,7 +62,26 @@ static bool sleep_for(int ms)
     for (int i = 0; i < count; i++) { /* poll passes over those that are -1 */
         fds[i] = (struct pollfd){.fd = descriptors[i], .events = POLLIN};
     }
-    return poll(fds, (nfds_t)count, most) > 0 || most < ms;
+    return poll(fds, (nfds_t)count, ms) > 0;
+}
+
+/* The same, but no longer than until the transport has to be polled in any case. */
+static bool sleep_until_due(int ms)
+{
+    const uint64_t deadline =
+        suite.ops->deadline != NULL ? suite.ops->deadline(suite.tp) : 0;
+    const uint64_t now = weft_clock_ns();
+    uint64_t left;
+
+    if (deadline == 0) {
+        return sleep_for(ms);
+    }
+    left = deadline > now ? (deadline - now + 999999) / 1000000 : 0;
+    if (left >= (uint64_t)ms) {
+        return sleep_for(ms);
+    }
+    (void)sleep_for((int)left);
+    return true; /* it is due */
 }
 
 /* Sleeps whenever it may until so many packets have come; returns how often it did. */
@@ -94,7 +95,7 @@ static uint32_t sleep_until(uint32_t from, uint32_t expected)
             return slept;
         }
         if (suite.ops->arm(suite.tp) == WEFT_OK) {
-            check(sleep_for(LONG_MS));
+            check(sleep_until_due(LONG_MS));
             slept++;
         }
     }

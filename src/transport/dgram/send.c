@@ -46,7 +46,7 @@ static struct weft_dgram_out *make_packet(struct weft_dgram_core *core,
             .packet = peer->packets_out[weft_dgram_class_of(kind)]++,
             .length = (uint32_t)bytes,
             .kind = (uint8_t)kind,
-            .parts = bytes == 0 ? 1 : (uint8_t)((bytes + part - 1) / part),
+            .parts = (uint8_t)(bytes == 0 ? 1 : (bytes + part - 1) / part),
         };
     }
     return out;

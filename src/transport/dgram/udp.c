@@ -179,7 +179,7 @@ static void set_limits(struct weft_udp *udp, const struct weft_port_wishes *wish
     uint32_t train;
 
     port->datagram_max = (uint16_t)(wanted != 0 && wanted < most ? wanted : most);
-    train = WEFT_PORT_BYTES_MAX / port->datagram_max;
+    train = (uint32_t)WEFT_PORT_BYTES_MAX / port->datagram_max;
     port->train_max =
         (uint16_t)(train < WEFT_PORT_TRAIN_MAX ? train : WEFT_PORT_TRAIN_MAX);
     cost = weft_port_buffer_cost(&own->to.any, bytes, port->datagram_max);

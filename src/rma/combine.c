@@ -242,11 +242,12 @@ static bool goes_at_once(struct weft_target *target, bool is_get)
 }
 
 /* Is this put the first of a passive epoch since all was flushed? It goes out, and asks
- * for the answer that a flush would ask for. */
+ * for the answer that a flush would ask for. The answer would not tell of an operation of
+ * which some parts begin later. */
 static bool asks_at_once(const struct weft_win *win, const struct weft_target *target)
 {
     return target->small_ones < AT_ONCE && target->combined == NULL &&
-           (win->epoch.is_all || win->epoch.locks > 0);
+           !target->is_staged && (win->epoch.is_all || win->epoch.locks > 0);
 }
 
 static void ask_at_once(struct weft_target *target)

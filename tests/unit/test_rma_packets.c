@@ -448,6 +448,28 @@ static void the_first_put_of_a_passive_epoch_asks_at_once(void **state)
     win->epoch.locks = 0;
 }
 
+/* An operation that begins in parts is not over when the answer comes: its flush asks. */
+static void nothing_asks_at_once_while_parts_are_to_begin(void **state)
+{
+    struct weft_target *target;
+
+    (void)state;
+    put_far_away();
+    win->epoch.locks = 1;
+    weft_lock();
+    assert_int_equal(weft_win_target(win, PEER, &target), WEFT_OK);
+    target->is_staged = true;
+    target->is_put = true;
+    weft_unlock();
+    put_word(16, 5);
+    assert_int_equal(fake.sent_count, 0);
+    assert_true(target->is_put);
+    assert_true(target->is_dirty);
+    target->is_staged = false;
+    target->is_put = false;
+    win->epoch.locks = 0;
+}
+
 static void a_flush_without_puts_is_a_packet(void **state)
 {
     struct weft_target *target;
@@ -570,6 +592,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_flush_goes_with_the_puts, open_window,
                                         close_window),
         cmocka_unit_test_setup_teardown(the_first_put_of_a_passive_epoch_asks_at_once,
+                                        open_window, close_window),
+        cmocka_unit_test_setup_teardown(nothing_asks_at_once_while_parts_are_to_begin,
                                         open_window, close_window),
         cmocka_unit_test_setup_teardown(a_flush_without_puts_is_a_packet, open_window,
                                         close_window),

@@ -21,6 +21,21 @@ struct weft_rma_call {
     int target;
 };
 
+/* A datatype of a call, or NULL, stays until it is released as often; with the lock. */
+static inline void weft_call_keep_type(struct weft_datatype *type)
+{
+    if (type != NULL) {
+        weft_datatype_keep(type);
+    }
+}
+
+static inline void weft_call_release_type(struct weft_datatype *type)
+{
+    if (type != NULL) {
+        weft_datatype_release(type);
+    }
+}
+
 /* Where an operation lies in its target's memory of `size` bytes; false: not in one block
  * there. */
 static inline bool weft_rma_find_place(const struct weft_rma_call *call, uint64_t size,

@@ -143,24 +143,10 @@ void weft_far_close(struct weft_win *win)
 
 /* ---- the end of an operation ---- */
 
-static void keep_type(struct weft_datatype *type)
-{
-    if (type != NULL) {
-        weft_datatype_keep(type);
-    }
-}
-
-static void release_type(struct weft_datatype *type)
-{
-    if (type != NULL) {
-        weft_datatype_release(type);
-    }
-}
-
 static void forget(struct far *o)
 {
-    release_type(o->ours.type);
-    release_type(o->where.type);
+    weft_call_release_type(o->ours.type);
+    weft_call_release_type(o->where.type);
     *o->link = o->next;
     if (o->next != NULL) {
         o->next->link = o->link;
@@ -466,8 +452,8 @@ enum weft_rc weft_far_start(struct weft_win *win, struct weft_target *target,
     o->kind = call->kind == WEFT_RMA_PUT ? PUT : GET;
     o->ours = *data_of(call);
     o->bytes = call->bytes;
-    keep_type(o->ours.type);
-    keep_type(o->where.type);
+    weft_call_keep_type(o->ours.type);
+    weft_call_keep_type(o->where.type);
     o->request = request;
     target->is_staged |= o->ours.type != NULL;
     target->is_put |= o->kind == PUT;

@@ -44,20 +44,6 @@ static bool is_fetch(const struct weft_operation *o)
 
 /* ---- the end ---- */
 
-static void keep_type(struct weft_datatype *type)
-{
-    if (type != NULL) {
-        weft_datatype_keep(type);
-    }
-}
-
-static void release_type(struct weft_datatype *type)
-{
-    if (type != NULL) {
-        weft_datatype_release(type);
-    }
-}
-
 static void send_held(struct weft_target *target);
 
 static void finish(struct weft_operation *o, enum weft_rc rc)
@@ -68,9 +54,9 @@ static void finish(struct weft_operation *o, enum weft_rc rc)
 
     weft_assert_locked();
     assert(o->target->pending > 0 && !o->is_queued);
-    release_type(o->call.origin.type);
-    release_type(o->call.result.type);
-    release_type(o->call.where.type);
+    weft_call_release_type(o->call.origin.type);
+    weft_call_release_type(o->call.result.type);
+    weft_call_release_type(o->call.where.type);
     target->pending--;
     if (rc != WEFT_OK && target->rc == WEFT_OK) {
         target->rc = rc;
@@ -387,9 +373,9 @@ static struct weft_operation *take(struct weft_win *win, struct weft_target *tar
     o->target = target;
     o->call = *call;
     o->bytes = call->bytes;
-    keep_type(o->call.origin.type);
-    keep_type(o->call.result.type);
-    keep_type(o->call.where.type);
+    weft_call_keep_type(o->call.origin.type);
+    weft_call_keep_type(o->call.result.type);
+    weft_call_keep_type(o->call.where.type);
     target->pending++;
     target->is_dirty |= !is_fetch(o); /* what has come back has been applied */
     win->has_messages = true;

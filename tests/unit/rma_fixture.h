@@ -1,8 +1,9 @@
 /*
  * rma_fixture.h - windows over the fake transport: those of p2p_fixture.h have one, too.
  *
- * The functions need the lock, but for rma_fixture_open(). Windows are not made with
- * their members, who are the test; they end when all peers count as failed.
+ * The functions need the lock, but for rma_fixture_open() and rma_fixture_end(). Windows
+ * are not made with their members, who are the test; they end when all peers count as
+ * failed.
  */
 #ifndef WEFT_TEST_RMA_FIXTURE_H
 #define WEFT_TEST_RMA_FIXTURE_H
@@ -81,6 +82,16 @@ static inline void rma_fixture_close(struct weft_win *win)
     weft_win_unregister(win);
     weft_attached_close(win);
     weft_win_give(win);
+}
+
+/* The end of a test with one window; without the lock, and instead of fixture_close(). */
+static inline int rma_fixture_end(struct weft_win *win, void **state)
+{
+    weft_lock();
+    rma_fixture_fail_peers();
+    rma_fixture_close(win);
+    weft_unlock();
+    return fixture_close(state);
 }
 
 #endif

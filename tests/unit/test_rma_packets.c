@@ -22,11 +22,7 @@ static int open_window(void **state)
 
 static int close_window(void **state)
 {
-    weft_lock();
-    rma_fixture_fail_peers();
-    rma_fixture_close(win);
-    weft_unlock();
-    return fixture_close(state);
+    return rma_fixture_end(win, state);
 }
 
 /* ---- no room ---- */

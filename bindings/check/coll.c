@@ -102,6 +102,14 @@ static int check_in_place(const struct weft_call *call, struct weft_comm *comm,
 
 /* ---- sides ---- */
 
+/* Where a block begins. Displacements may be addresses, from MPI_BOTTOM, which is NULL.
+ */
+static const void *place_of(const struct weft_coll_side *side, int block)
+{
+    return (const void *)((uintptr_t)side->buffer +
+                          (uintptr_t)weft_coll_displ(side, block));
+}
+
 static int check_blocks(const struct weft_call *call, struct weft_comm *comm,
                         const struct weft_call_side *side, int blocks,
                         struct weft_coll_side *out, struct weft_datatype **types)
@@ -117,7 +125,7 @@ static int check_blocks(const struct weft_call *call, struct weft_comm *comm,
         const MPI_Datatype type =
             side->datatypes != NULL ? side->datatypes[i] : side->datatype;
 
-        err = weft_check_buffer(call->function, comm, side->buffer,
+        err = weft_check_buffer(call->function, comm, place_of(out, i),
                                 (MPI_Count)weft_coll_count(out, i), type, &bytes);
         if (types != NULL) {
             types[i] = weft_datatype_from_handle(type);

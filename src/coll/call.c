@@ -34,6 +34,7 @@ struct call {
     struct weft_data recv;
     struct weft_data scratch; /* of a reduction; no buffer: none */
     int local_tag; /* of messages in our own group, of an operation between two */
+    void *arrays;  /* counts and displacements of a persistent operation, else NULL */
     struct weft_datatype *types[]; /* of both sides, where blocks have their own */
 };
 
@@ -211,6 +212,7 @@ static void free_call(struct call *call)
     weft_sched_free(&call->sched);
     weft_graph_free(&call->graph);
     free(call->scratch.memory);
+    free(call->arrays);
     free(call);
 }
 
@@ -320,23 +322,27 @@ static enum weft_rc begin(struct call *call, struct weft_request **out)
     return WEFT_OK;
 }
 
-/* Makes a call and begins it. On success the lock is held. */
+/* Begins a call that was made, or frees it. On success the lock is held. */
+static enum weft_rc begin_made(struct call *call, struct weft_request **out)
+{
+    enum weft_rc rc;
+
+    weft_assert_unlocked();
+    weft_lock();
+    rc = begin(call, out);
+    if (rc != WEFT_OK) {
+        weft_unlock();
+        free_call(call);
+    }
+    return rc;
+}
+
 static enum weft_rc begin_new(const struct weft_coll *coll, struct call **call,
                               struct weft_request **out)
 {
-    enum weft_rc rc = make(coll, call);
+    const enum weft_rc rc = make(coll, call);
 
-    weft_assert_unlocked();
-    if (rc != WEFT_OK) {
-        return rc;
-    }
-    weft_lock();
-    rc = begin(*call, out);
-    if (rc != WEFT_OK) {
-        weft_unlock();
-        free_call(*call);
-    }
-    return rc;
+    return rc == WEFT_OK ? begin_made(*call, out) : rc;
 }
 
 enum weft_rc weft_coll_start(const struct weft_coll *coll, struct weft_request **out)
@@ -457,11 +463,73 @@ static void close_call(struct weft_persistent *persistent)
     free_call(call);
 }
 
+/* How many blocks of a side have a count in `counts`, which means nothing in place. */
+static size_t counted_blocks(const struct weft_coll *coll, bool is_send)
+{
+    const struct weft_coll_side *side = is_send ? &coll->send : &coll->recv;
+
+    if (side->counts == NULL || side->buffer == MPI_IN_PLACE) {
+        return 0;
+    }
+    return coll->kind == WEFT_COLL_REDUCE_SCATTER
+               ? (size_t)coll->comm->size
+               : (size_t)weft_coll_peers(coll, is_send);
+}
+
+/* Copies counts and displacements of a side to `at` and returns what is behind them. Each
+ * array begins at a multiple of eight bytes. */
+static char *copy_arrays(struct weft_coll_side *side, size_t blocks, char *at)
+{
+    const size_t count_bytes = side->has_large_counts ? sizeof(MPI_Count) : sizeof(int);
+    const size_t displ_bytes = side->has_large_displs ? sizeof(MPI_Aint) : sizeof(int);
+
+    if (blocks > 0) {
+        side->counts = memcpy(at, side->counts, blocks * count_bytes);
+        at += blocks * sizeof(MPI_Count);
+        if (side->displs != NULL) {
+            side->displs = memcpy(at, side->displs, blocks * displ_bytes);
+        }
+        at += blocks * sizeof(MPI_Aint);
+    }
+    return at;
+}
+
+/*
+ * The standard has the user keep the arrays until the request is freed. Programs forget
+ * it, because other libraries read them once, in the initialization (mpi4py 4.1.2 frees
+ * those of MPI_Allgatherv_init).
+ */
+static enum weft_rc keep_arrays(struct call *call)
+{
+    struct weft_coll *coll = &call->coll;
+    const size_t sent = counted_blocks(coll, true);
+    const size_t gotten = counted_blocks(coll, false);
+
+    if (sent + gotten == 0) {
+        return WEFT_OK;
+    }
+    call->arrays = calloc(sent + gotten, sizeof(MPI_Count) + sizeof(MPI_Aint));
+    if (call->arrays == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    copy_arrays(&coll->recv, gotten, copy_arrays(&coll->send, sent, call->arrays));
+    return WEFT_OK;
+}
+
 enum weft_rc weft_coll_init(const struct weft_coll *coll, struct weft_request **out)
 {
     struct call *call;
-    const enum weft_rc rc = begin_new(coll, &call, out);
+    enum weft_rc rc = make(coll, &call);
 
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    rc = keep_arrays(call);
+    if (rc != WEFT_OK) {
+        free_call(call);
+        return rc;
+    }
+    rc = begin_made(call, out);
     if (rc == WEFT_OK) {
         call->persistent = (struct weft_persistent){start_again, close_call};
         weft_request_set_persistent(*out, &call->persistent);

@@ -75,7 +75,8 @@ enum weft_coll_kind {
  * for each peer. Blocks follow each other and have `count` elements of `type`, unless
  * `counts` is set: then each block has its own count and, from `displs`, its own place,
  * in extents of the type; with `types` set its own type, and its place in bytes. Counts
- * and displacements are the user's and stay as they are until the operation is complete.
+ * and displacements are the user's and stay as they are until the operation is complete;
+ * a persistent operation has copies.
  */
 struct weft_coll_side {
     const void *buffer; /* or MPI_IN_PLACE */

@@ -562,6 +562,66 @@ static void any_order(void)
     }
 }
 
+/* Programs change counts and places after the initialization. */
+static void arrays_changed(void)
+{
+    const MPI_Count one = 1;
+    MPI_Request request;
+    MPI_Count counts[MOST];
+    MPI_Aint places[MOST];
+    int small_counts[MOST];
+    int got[MOST];
+    int sum = -1;
+
+    for (int i = 0; i < size; i++) {
+        counts[i] = one;
+        places[i] = i;
+        small_counts[i] = 1;
+        got[i] = -1;
+    }
+    OK(MPI_Allgatherv_init_c(&rank, one, MPI_INT, got, counts, places, MPI_INT,
+                             MPI_COMM_WORLD, MPI_INFO_NULL, &request));
+    memset(counts, 0x5a, sizeof(counts));
+    memset(places, 0x5a, sizeof(places));
+    OK(MPI_Start(&request));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    OK(MPI_Request_free(&request));
+    for (int i = 0; i < size; i++) {
+        CHECK(got[i] == i);
+    }
+    OK(MPI_Reduce_scatter_init(got, &sum, small_counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD,
+                               MPI_INFO_NULL, &request));
+    memset(small_counts, 0x5a, sizeof(small_counts));
+    OK(MPI_Start(&request));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    OK(MPI_Request_free(&request));
+    CHECK(sum == size * rank);
+}
+
+/* Blocks whose places are addresses. */
+static void places_from_bottom(void)
+{
+    const int periods[] = {1};
+    const int counts[] = {1, 1};
+    const MPI_Datatype types[] = {MPI_INT, MPI_INT};
+    int given[] = {2 * rank, 2 * rank + 1};
+    int got[] = {-1, -1};
+    MPI_Aint from[2];
+    MPI_Aint to[2];
+    MPI_Comm ring;
+
+    for (int i = 0; i < 2; i++) {
+        OK(MPI_Get_address(&given[i], &from[i]));
+        OK(MPI_Get_address(&got[i], &to[i]));
+    }
+    OK(MPI_Cart_create(MPI_COMM_WORLD, 1, &size, periods, 0, &ring));
+    OK(MPI_Neighbor_alltoallw(MPI_BOTTOM, counts, from, types, MPI_BOTTOM, counts, to,
+                              types, ring));
+    CHECK(got[0] == 2 * ((rank + size - 1) % size) + 1);
+    CHECK(got[1] == 2 * ((rank + 1) % size));
+    OK(MPI_Comm_free(&ring));
+}
+
 /* A collective under way is neither cancelled nor freed; it stays as it was. */
 static void cancel_refused(void)
 {
@@ -913,6 +973,8 @@ int main(int argc, char **argv)
     in_place_refused_sizes();
     in_place_refused_around();
     roots();
+    arrays_changed();
+    places_from_bottom();
     cancel_refused();
     fortran();
     fortran_sized();

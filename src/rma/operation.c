@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    GETS = 16,   /* parts of one get under way; packets of small ones to a target */
+    GETS = 16,   /* parts of gets under way to a target, and packets of small ones */
     SMALL = 256, /* bytes: copied if there is no room */
 };
 
@@ -27,6 +27,7 @@ struct weft_operation {
     bool is_sending;
     bool is_queued; /* for room */
     bool is_held;   /* until others have come back */
+    bool is_out;    /* it was held, and counts at the target */
 };
 
 static struct weft_table operations;
@@ -44,13 +45,23 @@ static bool is_fetch(const struct weft_operation *o)
 
 /* ---- the end ---- */
 
+/* The most bytes of a get that are on their way back at a time: the target keeps what it
+ * cannot send. */
+static const uint64_t most_asked = GETS * (uint64_t)WEFT_EAGER_MAX;
+
+static uint64_t asked_at_once(const struct weft_operation *o)
+{
+    return o->bytes < most_asked ? o->bytes : most_asked;
+}
+
 static void send_held(struct weft_target *target);
 
 static void finish(struct weft_operation *o, enum weft_rc rc)
 {
     struct weft_win *win = o->win;
     struct weft_target *target = o->target;
-    const bool was_out = o->gets != NULL && !o->is_held;
+    const bool was_out = o->is_out;
+    const uint64_t asked = asked_at_once(o);
 
     weft_assert_locked();
     assert(o->target->pending > 0 && !o->is_queued);
@@ -70,6 +81,7 @@ static void finish(struct weft_operation *o, enum weft_rc rc)
     weft_table_remove(&operations, o);
     if (was_out) {
         target->gets_out--;
+        target->bytes_out -= asked;
         send_held(target);
     }
     weft_rma_look(win);
@@ -169,10 +181,8 @@ static enum weft_rc send_part(struct weft_operation *o)
 /* May the next part go? Those of a get follow what has come back. */
 static bool may_send(const struct weft_operation *o)
 {
-    const uint64_t most = GETS * (uint64_t)WEFT_EAGER_MAX;
-
     return o->sent < o->bytes &&
-           (o->call.kind != WEFT_RMA_GET || o->sent - o->returned < most);
+           (o->call.kind != WEFT_RMA_GET || o->sent - o->returned < most_asked);
 }
 
 /*
@@ -265,7 +275,7 @@ static void go_on(struct weft_operation *o)
     }
 }
 
-/* ---- packets of small gets ---- */
+/* ---- gets wait for those before them ---- */
 
 static struct weft_operation *take_held(struct weft_target *target)
 {
@@ -276,7 +286,9 @@ static struct weft_operation *take_held(struct weft_target *target)
         o->next->last = o->last;
     }
     o->is_held = false;
+    o->is_out = true;
     target->gets_out++;
+    target->bytes_out += asked_at_once(o);
     return o;
 }
 
@@ -287,7 +299,8 @@ static void send_held(struct weft_target *target)
         return; /* one has ended at once */
     }
     target->is_going = true;
-    while (target->held != NULL && target->gets_out < GETS && !target->peer->is_failed) {
+    while (target->held != NULL && target->gets_out < GETS &&
+           target->bytes_out < most_asked && !target->peer->is_failed) {
         go_on(take_held(target));
     }
     target->is_going = false;
@@ -392,7 +405,11 @@ enum weft_rc weft_operation_start(struct weft_win *win, struct weft_target *targ
         return WEFT_ERR_NOMEM;
     }
     o->request = request;
-    go_on(o);
+    if (call->kind == WEFT_RMA_GET && !target->peer->is_failed) {
+        hold(o);
+    } else {
+        go_on(o);
+    }
     return WEFT_OK;
 }
 

@@ -66,6 +66,7 @@ struct weft_target {
     struct weft_peer *peer;
     struct weft_combined *combined; /* small ones that are not sent yet, or NULL */
     struct weft_operation *held; /* the first of those that wait, or NULL (operation.c) */
+    uint64_t bytes_out;          /* of gets: asked for, and not all come back */
     uint32_t pending;            /* our operations there that are not complete here */
     uint32_t asked;              /* flushes sent, and answered */
     uint32_t answered;           /* of them */
@@ -73,7 +74,7 @@ struct weft_target {
     uint32_t completes;
     enum weft_rc rc;    /* of operations that failed since the last look */
     uint8_t small_ones; /* that went at once since combine.c last sent all (combine.h) */
-    uint8_t gets_out;   /* packets of small gets that are not answered yet */
+    uint8_t gets_out;   /* gets, or packets of small ones, that are not answered yet */
     bool is_going;      /* those that wait are being sent */
     bool is_refused;    /* an operation of ours was outside its memory */
     bool is_staged;     /* some that are pending begin in parts (far.c) */

@@ -1,7 +1,7 @@
 /*
  * rma_far.c - puts and gets to members that a network leads to: that they go straight to
  * memory is counted, so that they do not fall back to messages unseen; and so are the
- * packets of many small puts and gets.
+ * packets of many small puts and gets. Memory that a target uses is bounded.
  *
  * The argument says what is expected: `direct`, or `messages` (WEFT_RMA, WEFT_CHECKSUM);
  * a second one, `short`, that only short operations are tried.
@@ -9,6 +9,8 @@
  */
 #include "bytes.h"
 #include "rma.h"
+
+#include <sys/resource.h>
 
 enum { LARGE = 3 * 1000 * 1000, MANY = 2000, EACH = 1024 }; /* too large to be combined */
 
@@ -653,6 +655,40 @@ static void short_ones(void)
     free_window(&w);
 }
 
+/* ---- memory ---- */
+
+static long most_memory(void)
+{
+    struct rusage usage;
+
+    CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
+    return usage.ru_maxrss; /* KiB */
+}
+
+/* A target does not keep what the network cannot take yet of many long gets. */
+static void long_gets_fill_no_memory(void)
+{
+    enum { BYTES = 128 * 1024, GETS = 1000 };
+    char *memory = calloc(1, BYTES);
+    MPI_Win win;
+    long before;
+
+    CHECK(memory != NULL);
+    DONE(MPI_Win_create(memory, rank == 0 ? BYTES : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+                        &win));
+    before = most_memory();
+    DONE(MPI_Win_fence(0, win));
+    if (rank == 1) {
+        for (int i = 0; i < GETS; i++) {
+            DONE(MPI_Get(memory, BYTES, MPI_BYTE, 0, 0, BYTES, MPI_BYTE, win));
+        }
+    }
+    DONE(MPI_Win_fence(0, win));
+    CHECK(most_memory() - before < 32 * 1024);
+    DONE(MPI_Win_free(&win));
+    free(memory);
+}
+
 static void all_cases(void)
 {
     every_size_in_every_epoch();
@@ -666,6 +702,7 @@ static void all_cases(void)
     puts_and_accumulates();
     with_requests();
     some_have_no_memory();
+    long_gets_fill_no_memory();
 }
 
 int main(int argc, char **argv)

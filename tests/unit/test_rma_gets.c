@@ -133,6 +133,21 @@ static void answer(size_t n)
     answer_part(n, 0, SIZE_MAX);
 }
 
+/* The whole of a part of a longer get, which begins at this offset. */
+static void answer_at(size_t n, size_t offset)
+{
+    uint8_t packet[WEFT_EAGER_MAX];
+    const struct weft_pkt_rma_data head = {.operation = head_of(n).operation,
+                                           .offset = offset};
+    const size_t len = collect(n, packet + sizeof(head));
+    struct weft_header header = fixture_header(WEFT_PKT_RMA_DATA, PEER, 0);
+
+    header.context = fixture_comm.context | WEFT_PLANE_RMA;
+    memcpy(packet, &head, sizeof(head));
+    fake_arrive(PEER, header, packet, sizeof(head) + len, 0);
+    weft_progress();
+}
+
 /* ---- tests ---- */
 
 static void the_first_goes_at_once_and_others_share_a_packet(void **state)
@@ -214,7 +229,7 @@ static void a_target_has_a_bounded_number_of_packets(void **state)
     uint64_t count = 0;
 
     (void)state;
-    while (fake.sent_count < OUT + 1) { /* one went at once */
+    while (fake.sent_count < OUT) {
         get_bytes(count * step % BYTES, 512, NULL);
         count++;
         assert_true(count < 1000);
@@ -223,12 +238,35 @@ static void a_target_has_a_bounded_number_of_packets(void **state)
         get_bytes((count + i) * step % BYTES, 512, NULL);
     }
     weft_progress();
-    assert_int_equal(fake.sent_count, OUT + 1);
+    assert_int_equal(fake.sent_count, OUT);
     for (size_t n = 0; n < fake.sent_count; n++) {
-        assert_true(fake.sent_count <= n + OUT + 1);
+        assert_true(fake.sent_count <= n + OUT);
         answer(n);
     }
-    assert_true(fake.sent_count >= OUT + 1 + 5);
+    assert_true(fake.sent_count >= OUT + 5);
+    assert_int_equal(target()->pending, 0);
+    assert_memory_equal(back, memory, sizeof(back));
+}
+
+/* The parts of 20 gets of 8 KiB, of which a target has no more to answer than OUT. */
+static void a_target_has_a_bounded_number_of_bytes(void **state)
+{
+    size_t offset = 0;
+    uint64_t last = 0;
+
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        get_bytes(0, BYTES, NULL);
+    }
+    weft_progress();
+    for (size_t n = 0; n < fake.sent_count; n++) {
+        assert_true(fake.sent_count <= n + 3 * (OUT / 2)); /* an 8 KiB get has 3 parts */
+        offset = head_of(n).operation == last ? offset : 0;
+        last = head_of(n).operation;
+        answer_at(n, offset);
+        offset += head_of(n).bytes;
+    }
+    assert_int_equal(fake.sent_count, 20 * 3);
     assert_int_equal(target()->pending, 0);
     assert_memory_equal(back, memory, sizeof(back));
 }
@@ -320,7 +358,7 @@ static void a_failed_peer_ends_them(void **state)
     for (uint64_t i = 0; i < 400; i++) {
         get_bytes(i % 16 * 512, 512, &requests[i]);
     }
-    assert_int_equal(fake.sent_count, OUT + 1);
+    assert_int_equal(fake.sent_count, OUT);
     assert_int_equal(weft_engine.watched, watched + 1);
     weft_lock();
     rma_fixture_fail_peers();
@@ -333,7 +371,7 @@ static void a_failed_peer_ends_them(void **state)
     assert_int_equal(target()->pending, 0);
     assert_int_equal(target()->rc, WEFT_ERR_PROC_FAILED);
     weft_progress();
-    assert_int_equal(fake.sent_count, OUT + 1);
+    assert_int_equal(fake.sent_count, OUT);
 }
 
 int main(void)
@@ -345,6 +383,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_full_packet_goes_out, open_window,
                                         close_window),
         cmocka_unit_test_setup_teardown(a_target_has_a_bounded_number_of_packets,
+                                        open_window, close_window),
+        cmocka_unit_test_setup_teardown(a_target_has_a_bounded_number_of_bytes,
                                         open_window, close_window),
         cmocka_unit_test_setup_teardown(requests_are_complete_when_the_data_are_there,
                                         open_window, close_window),

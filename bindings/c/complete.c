@@ -8,6 +8,7 @@
 #include "complete.h"
 #include "status.h"
 
+#include "check/file.h"
 #include "check/rc.h"
 #include "core/error.h"
 #include "core/grequest.h"
@@ -17,6 +18,7 @@
 #include "engine/lock.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 int weft_find_request(const char *function, MPI_Request handle, struct weft_request **out)
 {
@@ -76,6 +78,10 @@ static int read_locked(struct weft_request *request, MPI_Status *status)
         weft_status_set(status, request->source, request->tag, request->bytes,
                         request->is_cancelled);
     }
+    if (weft_unlikely(request->kind == WEFT_REQUEST_FILE)) {
+        return weft_class_of_fault(
+            ((const struct weft_file_request *)request)->moved.fault);
+    }
     return weft_likely(request->rc == WEFT_OK) ? MPI_SUCCESS : weft_class_of(request->rc);
 }
 
@@ -91,9 +97,23 @@ static int free_generalized(const struct weft_request *request, int err)
     return err != MPI_SUCCESS ? err : free_err;
 }
 
+/* What a failed read or write leaves for whoever raises it; NULL: there is no memory. */
+static struct weft_file_request *copy_file(const struct weft_request *request)
+{
+    struct weft_file_request *copy = malloc(sizeof(*copy));
+
+    if (copy != NULL) {
+        *copy = *(const struct weft_file_request *)request;
+    }
+    return copy;
+}
+
 /* With the lock. */
 static struct weft_failure failure_of(const struct weft_request *request)
 {
+    if (request->kind == WEFT_REQUEST_FILE) {
+        return (struct weft_failure){.file = copy_file(request)};
+    }
     if (request->comm != NULL) {
         weft_comm_use(request->comm);
     }
@@ -134,6 +154,9 @@ static struct weft_wait_reason reason(const char *function, const struct weft_re
     }
     if (r->kind == WEFT_REQUEST_GENERALIZED) {
         return (struct weft_wait_reason){function, "a generalized request", -1, -2, 0};
+    }
+    if (r->kind == WEFT_REQUEST_FILE) {
+        return (struct weft_wait_reason){function, "a file", -1, -2, 0};
     }
     return weft_p2p_wait_reason(r, function);
 }
@@ -187,12 +210,29 @@ static void release_comm(struct weft_comm *comm)
     }
 }
 
+/* Frees the copy. */
+static int raise_file(const char *call, const struct weft_failure *failure)
+{
+    const struct weft_file_request *request = failure->file;
+    char both[96];
+    int err;
+
+    snprintf(both, sizeof(both), "%s of %s", call, request->base.function);
+    err = weft_raise_moved(weft_file_from_handle(request->file), &request->moved,
+                           request->is_write, both);
+    free(failure->file);
+    return err;
+}
+
 /* Gives the failure's reference back. */
 static int raise_own(const char *call, const struct weft_failure *failure, int err)
 {
     char both[96];
     const char *function = call;
 
+    if (failure->file != NULL) {
+        return raise_file(call, failure);
+    }
     if (failure->collective != NULL) {
         snprintf(both, sizeof(both), "%s of %s", call, failure->collective);
         function = both;
@@ -341,6 +381,7 @@ static void note(struct weft_batch *b, const struct weft_failure *failure, int e
         if (failure->comm != NULL) {
             weft_comm_release(failure->comm);
         }
+        free(failure->file);
     } else if (weft_unlikely(err != MPI_SUCCESS)) {
         b->has_failed = true;
         b->failure = *failure;
@@ -380,6 +421,18 @@ void weft_batch_peek(struct weft_batch *b, struct weft_request *request)
     note(b, &failure, err);
 }
 
+/* The first that failed was a read or write: its file's handler runs. */
+static int finish_file(const struct weft_batch *b)
+{
+    struct weft_file_request *request = b->failure.file;
+    int err = weft_raise_file(weft_file_from_handle(request->file), b->function,
+                              WEFT_E_REQUESTS_FAILED, b->done, ", ",
+                              request->base.function, "", "");
+
+    free(request);
+    return err;
+}
+
 int weft_batch_finish(const struct weft_batch *b)
 {
     const char *collective = b->failure.collective;
@@ -390,6 +443,9 @@ int weft_batch_finish(const struct weft_batch *b)
         return MPI_SUCCESS;
     }
     text[0] = '\0';
+    if (b->failure.file != NULL) {
+        return finish_file(b);
+    }
     if (b->has_met_failed) {
         weft_describe_failed(b->failure.comm, text, sizeof(text));
     } else if (b->has_truncated) {

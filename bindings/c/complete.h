@@ -7,6 +7,7 @@
 #include "binding.h"
 
 #include "core/request.h"
+#include "io/op.h"
 
 /* Waits for a request and gives its status; then a persistent one is inactive, any other
  * is freed and its handle set to null. */
@@ -26,6 +27,7 @@ int weft_check_requests(const char *function, int count, const MPI_Request *requ
 struct weft_failure {
     struct weft_comm *comm; /* NULL, or a reference */
     const char *collective; /* the function that began it; NULL: it is not one */
+    struct weft_file_request *file; /* of a read or write: a copy, to be freed; or NULL */
 };
 
 /*

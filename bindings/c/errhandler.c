@@ -4,6 +4,7 @@
  */
 #include "binding.h"
 
+#include "check/file.h"
 #include "engine/lock.h"
 
 #include <stdio.h>
@@ -155,46 +156,51 @@ int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode)
 }
 WEFT_WEAK_ALIAS(MPI_Comm_call_errhandler, PMPI_Comm_call_errhandler);
 
-/* ---- files: MPI_FILE_NULL alone, as long as none can be open ---- */
+/* ---- files: MPI_FILE_NULL has the handler of files that are not open ---- */
 
-static int check_file(const char *function, MPI_File file)
+/* An open file, or NULL for MPI_FILE_NULL, goes to *out. */
+static int check_file(const char *function, MPI_File handle, struct weft_file **out)
 {
-    char text[128];
     int err = weft_check_open(function);
 
-    if (err != MPI_SUCCESS || file == MPI_FILE_NULL) {
-        return err;
-    }
-    return weft_raise_file(
-        NULL, function, MPI_ERR_FILE, WEFT_T_HANDLE,
-        weft_describe_handle(WEFT_KIND_FILE, file, text, sizeof(text)));
+    *out = NULL;
+    return err != MPI_SUCCESS || handle == MPI_FILE_NULL
+               ? err
+               : weft_check_file(function, handle, out);
+}
+
+static struct weft_errhandler **place_of(struct weft_file *file)
+{
+    return file != NULL ? &file->errhandler : &weft_file_errhandler;
 }
 
 int PMPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler)
 {
     static const char function[] = "MPI_File_set_errhandler";
+    struct weft_file *f;
     char text[128];
-    int err = check_file(function, file);
+    int err = check_file(function, file, &f);
 
     if (err != MPI_SUCCESS) {
         return err;
     }
-    err = replace(WEFT_KIND_FILE, &weft_file_errhandler, errhandler, text, sizeof(text));
+    err = replace(WEFT_KIND_FILE, place_of(f), errhandler, text, sizeof(text));
     return err == MPI_SUCCESS ? err
-                              : weft_raise_file(NULL, function, err, WEFT_T_SAID, text);
+                              : weft_raise_file(f, function, err, WEFT_T_SAID, text);
 }
 WEFT_WEAK_ALIAS(MPI_File_set_errhandler, PMPI_File_set_errhandler);
 
 int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler *errhandler)
 {
     static const char function[] = "MPI_File_get_errhandler";
-    int err = check_file(function, file);
+    struct weft_file *f;
+    int err = check_file(function, file, &f);
 
     if (err == MPI_SUCCESS && errhandler == NULL) {
-        err = weft_raise_file(NULL, function, WEFT_E_HANDLER_NULL);
+        err = weft_raise_file(f, function, WEFT_E_HANDLER_NULL);
     }
     if (err == MPI_SUCCESS) {
-        *errhandler = weft_errhandler_hold(&weft_file_errhandler);
+        *errhandler = weft_errhandler_hold(place_of(f));
     }
     return err;
 }
@@ -203,12 +209,13 @@ WEFT_WEAK_ALIAS(MPI_File_get_errhandler, PMPI_File_get_errhandler);
 int PMPI_File_call_errhandler(MPI_File fh, int errorcode)
 {
     static const char function[] = "MPI_File_call_errhandler";
-    int err = check_file(function, fh);
+    struct weft_file *f;
+    int err = check_file(function, fh, &f);
 
     if (err != MPI_SUCCESS) {
         return err;
     }
-    weft_raise_file(NULL, function, errorcode, WEFT_T_RAISED);
+    weft_raise_file(f, function, errorcode, WEFT_T_RAISED);
     return MPI_SUCCESS;
 }
 WEFT_WEAK_ALIAS(MPI_File_call_errhandler, PMPI_File_call_errhandler);

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/user_error.h"
 #include "engine/lock.h"
+#include "io/file.h"
 #include "rma/win.h"
 #include "runtime/runtime.h"
 
@@ -91,13 +92,15 @@ static int run_comm_handler(struct weft_comm *comm, const struct raised *e)
     return e->class;
 }
 
-static int run_file_handler(const struct raised *e)
+/* NULL: the handler of files that are not open. */
+static int run_file_handler(struct weft_file *file, const struct raised *e)
 {
     struct weft_errhandler *handler;
-    MPI_File handle = MPI_FILE_NULL;
+    MPI_File handle = file != NULL ? file->handle : MPI_FILE_NULL;
     int class = e->class;
 
-    handler = weft_errhandler_use_at(&weft_file_errhandler);
+    handler =
+        weft_errhandler_use_at(file != NULL ? &file->errhandler : &weft_file_errhandler);
     if (is_for_user(handler, e)) {
         handler->call.file(&handle, &class);
     }
@@ -214,21 +217,24 @@ int weft_raise_on(struct weft_errhandler *handler, const char *function, int cla
     return run_session_handler(handler, MPI_SESSION_NULL, &e);
 }
 
-int weft_raise_file(void *file, const char *function, int class, const char *format,
-                    const char *cure, ...)
+int weft_raise_file(struct weft_file *file, const char *function, int class,
+                    const char *format, const char *cure, ...)
 {
     struct raised e = {
-        .class = class, .function = function, .object = "MPI_FILE_NULL", .cure = cure};
+        .class = class,
+        .function = function,
+        .object = file != NULL ? file->name : "MPI_FILE_NULL",
+        .cure = cure,
+    };
     va_list args;
 
-    (void)file; /* none can be open yet */
     va_start(args, cure);
     vsnprintf(e.text, sizeof(e.text), format, args);
     va_end(args);
     if (!is_open()) {
         end_job(&e);
     }
-    return run_file_handler(&e);
+    return run_file_handler(file, &e);
 }
 
 int weft_raise(const char *function, int class, const char *format, const char *cure, ...)
@@ -249,7 +255,7 @@ int weft_unbuilt_comm(MPI_Comm comm, const char *function)
 
 int weft_unbuilt_file(MPI_File file, const char *function)
 {
-    return weft_raise_file(file, function, WEFT_E_UNBUILT);
+    return weft_raise_file(weft_file_from_handle(file), function, WEFT_E_UNBUILT);
 }
 
 int weft_unbuilt(const char *function)

@@ -30,7 +30,8 @@
 #include "core/comm.h"
 #include "runtime/session.h"
 
-struct weft_win; /* rma/win.h */
+struct weft_file; /* io/file.h */
+struct weft_win;  /* rma/win.h */
 
 int weft_raise_comm(struct weft_comm *comm, const char *function, int class,
                     const char *format, const char *cure, ...) WEFT_PRINTF(4, 6);
@@ -43,8 +44,8 @@ int weft_raise_session(struct weft_session *session, const char *function, int c
 int weft_raise_on(struct weft_errhandler *handler, const char *function, int class,
                   const char *format, const char *cure, ...) WEFT_PRINTF(4, 6);
 
-int weft_raise_file(void *file, const char *function, int class, const char *format,
-                    const char *cure, ...) WEFT_PRINTF(4, 6);
+int weft_raise_file(struct weft_file *file, const char *function, int class,
+                    const char *format, const char *cure, ...) WEFT_PRINTF(4, 6);
 int weft_raise(const char *function, int class, const char *format, const char *cure, ...)
     WEFT_PRINTF(3, 5);
 

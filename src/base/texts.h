@@ -268,6 +268,85 @@
     MPI_ERR_ARG, "there are no partitions from %d to %d", "partitions are counted from 0"
 #define WEFT_E_PARTITION_LENGTH MPI_ERR_ARG, "the length is %d", "give 0 or more"
 
+/* ---- files ---- */
+
+#define WEFT_E_FILE_NULL                                                                 \
+    MPI_ERR_FILE, "the file is MPI_FILE_NULL", "was it closed, or did MPI_File_open fail?"
+#define WEFT_E_FILE_AMODE_ACCESS                                                         \
+    MPI_ERR_AMODE,                                                                       \
+        "the access mode is %d, which has %d of MPI_MODE_RDONLY, MPI_MODE_RDWR and "     \
+        "MPI_MODE_WRONLY",                                                               \
+        "give one of them"
+#define WEFT_E_FILE_AMODE_CREATE                                                         \
+    MPI_ERR_AMODE, "the access mode is MPI_MODE_RDONLY with MPI_MODE_CREATE or EXCL",    \
+        "to create a file, give MPI_MODE_RDWR or MPI_MODE_WRONLY"
+#define WEFT_E_FILE_AMODE_SEQUENTIAL                                                     \
+    MPI_ERR_AMODE, "the access mode is MPI_MODE_RDWR with MPI_MODE_SEQUENTIAL",          \
+        "give MPI_MODE_RDONLY or MPI_MODE_WRONLY"
+#define WEFT_E_FILE_AMODE_UNKNOWN                                                        \
+    MPI_ERR_AMODE, "the access mode is %d, of which %d is unknown",                      \
+        "give an or of MPI_MODE_ constants for files"
+#define WEFT_E_FILE_READ_ONLY                                                            \
+    MPI_ERR_READ_ONLY, "the file was opened with MPI_MODE_RDONLY",                       \
+        "open it with MPI_MODE_RDWR or MPI_MODE_WRONLY"
+#define WEFT_E_FILE_WRITE_ONLY                                                           \
+    MPI_ERR_ACCESS, "the file was opened with MPI_MODE_WRONLY",                          \
+        "open it with MPI_MODE_RDWR or MPI_MODE_RDONLY"
+#define WEFT_E_FILE_SEQUENTIAL                                                           \
+    MPI_ERR_UNSUPPORTED_OPERATION, "the file was opened with MPI_MODE_SEQUENTIAL",       \
+        "use the calls of the shared file pointer, or open it without"
+#define WEFT_E_FILE_OFFSET MPI_ERR_ARG, "the offset is %lld", "give 0 or more etypes"
+#define WEFT_E_FILE_BEYOND                                                               \
+    MPI_ERR_ARG, "the access reaches beyond what a file offset can say",                 \
+        "was the offset computed in an int that overflowed?"
+#define WEFT_E_FILE_ETYPES                                                               \
+    MPI_ERR_TYPE, "%llu bytes of the file are no whole number of etypes, of %llu bytes", \
+        "read and write whole etypes, or set a view with a smaller one"
+#define WEFT_E_FILE_SEEK                                                                 \
+    MPI_ERR_ARG, "the file pointer would be at %lld", "seek to 0 or more etypes"
+#define WEFT_E_FILE_WHENCE                                                               \
+    MPI_ERR_ARG, "whence is %d", "give MPI_SEEK_SET, MPI_SEEK_CUR or MPI_SEEK_END"
+#define WEFT_E_FILE_SIZE MPI_ERR_ARG, "the size is %lld", "give 0 or more bytes"
+#define WEFT_E_FILE_DISPLACEMENT                                                         \
+    MPI_ERR_ARG, "the displacement is %lld", "give 0 or more bytes"
+#define WEFT_E_FILE_CURRENT                                                              \
+    MPI_ERR_ARG,                                                                         \
+        "the displacement is %lld, but the file was opened with MPI_MODE_SEQUENTIAL",    \
+        "give MPI_DISPLACEMENT_CURRENT"
+#define WEFT_E_FILE_FILETYPE MPI_ERR_ARG, "the filetype (%s) cannot be used: %s", ""
+#define WEFT_E_FILE_DATAREP                                                              \
+    MPI_ERR_UNSUPPORTED_DATAREP, "the data representation \"%s\" is unknown",            \
+        "there are native, internal and external32, and what MPI_Register_datarep adds"
+#define WEFT_E_FILE_DATAREP_LENGTH                                                       \
+    MPI_ERR_ARG, "the name of the data representation has more than %d characters",      \
+        "shorten it"
+#define WEFT_E_FILE_DATAREP_TWICE                                                        \
+    MPI_ERR_DUP_DATAREP, "the data representation \"%s\" exists already",                \
+        "register each name once"
+#define WEFT_E_FILE_SPLIT_BUSY                                                           \
+    MPI_ERR_OTHER, "a split collective of the file is under way: MPI_File_%s_begin",     \
+        "end it first; a file has one at a time"
+#define WEFT_E_FILE_SPLIT_NONE                                                           \
+    MPI_ERR_OTHER, "no MPI_File_%s_begin is under way on the file", "begin it first"
+#define WEFT_T_FILE_CALL  "\"%s\": %s", ""
+#define WEFT_T_FILE_OTHER "\"%s\": another member has failed: %s", ""
+#define WEFT_T_FILE_READ                                                                 \
+    "\"%s\" cannot be read from byte %llu on: %s; the first %llu bytes of this call "    \
+    "are "                                                                               \
+    "in the buffer",                                                                     \
+        ""
+#define WEFT_T_FILE_WRITE                                                                \
+    "\"%s\" cannot be written from byte %llu on: %s; the first %llu bytes of this call " \
+    "are in the file",                                                                   \
+        ""
+#define WEFT_S_FILE_NOT_SAME   "members of the call gave different arguments"
+#define WEFT_S_FILE_CONVERSION "a conversion function of the program has failed"
+#define WEFT_S_FILE_REFUSED    "arguments of a member were refused"
+#define WEFT_S_FILE_NEGATIVE   "it has negative displacements"
+#define WEFT_S_FILE_DISORDER   "its displacements are not in ascending order"
+#define WEFT_S_FILE_OVERLAP    "it has overlapping regions, and the file is written"
+#define WEFT_S_FILE_NO_ETYPES  "it is no whole number of etypes"
+
 /* ---- windows ---- */
 
 #define WEFT_E_WIN_SIZE                                                                  \

@@ -25,6 +25,7 @@ enum weft_request_kind {
     WEFT_REQUEST_SCHEDULE,    /* complete when a schedule says so */
     WEFT_REQUEST_COLLECTIVE,  /* of all members; neither cancelled nor freed under way */
     WEFT_REQUEST_GENERALIZED, /* core/grequest.h */
+    WEFT_REQUEST_FILE,        /* io/op.h */
 };
 
 /*

@@ -167,6 +167,7 @@ static void describe_request(struct weft_doing *doing, const struct weft_request
     case WEFT_REQUEST_SCHEDULE:
         describe_schedule(doing, request);
         break;
+    case WEFT_REQUEST_FILE: /* it waits for no other process */
     case WEFT_REQUEST_GENERALIZED:
         break;
     }

@@ -20,6 +20,7 @@
 #include "sched/sendrecv.h"
 #include "engine/lock.h"
 #include "base/wait.h"
+#include "io/open.h"
 #include "rma/open.h"
 #include "runtime/doing.h"
 #include "runtime/environment.h"
@@ -262,6 +263,7 @@ static enum weft_rc open_engine(void)
         weft_comm_open(weft_engine.me);
         weft_make_open();
         weft_rma_open();
+        weft_io_open();
         weft_doing_open();
         weft_queues_open();
         run.is_engine_open = true;

@@ -1,0 +1,37 @@
+/*
+ * hints.h - what the user has said about a file (MPI-5.0, 14.2.8), and what is used.
+ *
+ * Keys of the standard, and those that ROMIO has made common, are known. A value that
+ * makes no sense leaves what was there. Keys that are not known are ignored.
+ * MPI_File_get_info tells all known keys, with the values that are used. Calls with an
+ * info object need the lock of objects.
+ */
+#ifndef WEFT_IO_HINTS_H
+#define WEFT_IO_HINTS_H
+
+#include "core/info.h"
+
+/* "enable", "disable" or "automatic". */
+enum weft_choice { WEFT_CHOICE_AUTOMATIC, WEFT_CHOICE_ENABLE, WEFT_CHOICE_DISABLE };
+
+struct weft_file_hints {
+    uint64_t cb_nodes; /* aggregators of a collective call; 0: one for each node */
+    uint64_t cb_buffer_size;
+    enum weft_choice cb_read; /* exchange data in collective reads, or not */
+    enum weft_choice cb_write;
+    enum weft_choice ds_read; /* sieve: read what lies between, or not */
+    enum weft_choice ds_write;
+    uint64_t ind_rd_buffer_size; /* for sieving */
+    uint64_t ind_wr_buffer_size;
+    uint64_t striping_factor; /* 0: the file system's */
+    uint64_t striping_unit;
+};
+
+extern const struct weft_file_hints weft_file_default_hints;
+
+/* Takes what `info`, where NULL is empty, says; and tells all of it. */
+void weft_file_hints_update(struct weft_file_hints *hints, const struct weft_info *info);
+WEFT_MUST_CHECK enum weft_rc weft_file_hints_to_info(const struct weft_file_hints *hints,
+                                                     struct weft_info **out);
+
+#endif

@@ -322,11 +322,17 @@ static void set_space(struct collective *c, enum weft_space space, const void *b
     c->sched.spaces[space] = &c->spaces[space];
 }
 
+/* The thread of a blocking call does the work itself: nobody has to be woken for it. */
+static uint8_t work_kind(const struct collective *c)
+{
+    return c->op == NULL ? WEFT_STEP_CALL : WEFT_STEP_WORK;
+}
+
 static enum weft_rc build_moves(struct collective *c)
 {
     struct weft_exchange *x = &c->exchange;
     const enum weft_space side = c->call->is_write ? WEFT_SPACE_SEND : WEFT_SPACE_RECV;
-    const enum weft_rc rc = weft_exchange_moves(x, &c->graph);
+    const enum weft_rc rc = weft_exchange_moves(x, &c->graph, work_kind(c));
 
     c->sched.spaces[side] = &c->call->data;
     set_space(c, WEFT_SPACE_SCRATCH, x->scratch, 2 * x->half);
@@ -345,7 +351,7 @@ static enum weft_rc build(struct collective *c)
         set_space(c, WEFT_SPACE_RECV, c->table, shape.bytes * (uint64_t)shape.n);
         return weft_tree_table(&shape, &c->graph);
     case PREPARE:
-        weft_graph_add(&c->graph, &(struct weft_step){.kind = WEFT_STEP_WORK});
+        weft_graph_add(&c->graph, &(struct weft_step){.kind = work_kind(c)});
         return c->graph.rc;
     case HEADS:
         set_space(c, WEFT_SPACE_SEND, x->out,
@@ -417,6 +423,7 @@ static struct weft_data block(const struct weft_sched *sched,
 static const struct weft_sched_ops ops = {
     .block = block,
     .reduce = fold,
+    .call = work,
     .work = work,
     .done = done,
 };

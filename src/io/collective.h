@@ -5,12 +5,16 @@
  * blocking, split and nonblocking calls are one code. Messages have the number of the
  * call, in the order in which members begin collective calls, as their tag.
  *
- *   table     every member learns what all of them access
- *   prepare   blocking work: all make the same plan (plan.h). If nothing is exchanged,
- *             each member accesses its own bytes here, and the end follows
- *   heads, lists, moves
- *             one pass of the exchange (exchange.h); then prepare for the next one
- *   end       all agree on a fault, and on how far the file was read or written
+ *   table     Every member learns what all of them access.
+ *   prepare   Work that may block: all make the same plan (plan.h). If nothing is
+ *             exchanged, each member accesses its own bytes here; the end follows.
+ *   heads     One pass of the exchange (exchange.h): heads,
+ *   lists     lists,
+ *   moves     data and work on windows. Then prepare for the next pass.
+ *   end       All agree on a fault, and on how far the file was read or written.
+ *
+ * Work on the file is done by the thread of a blocking call, which waits here anyway, and
+ * by threads for blocking work otherwise.
  */
 #ifndef WEFT_IO_COLLECTIVE_H
 #define WEFT_IO_COLLECTIVE_H

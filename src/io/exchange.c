@@ -374,11 +374,11 @@ static uint32_t join(struct weft_graph *graph, uint32_t first)
 
 /* The work on a window, and its messages. `free_at` is the step with which its buffer
  * becomes free. Returns the work; *free_at is that for the next window. */
-static uint32_t add_window(struct weft_exchange *x, struct weft_graph *graph, int k,
-                           uint32_t *free_at)
+static uint32_t add_window(struct weft_exchange *x, struct weft_graph *graph,
+                           uint8_t kind, int k, uint32_t *free_at)
 {
     const uint32_t work =
-        weft_graph_add(graph, &(struct weft_step){.kind = WEFT_STEP_WORK, .peer = k});
+        weft_graph_add(graph, &(struct weft_step){.kind = kind, .peer = k});
     const uint32_t first = graph->step_count;
 
     add_messages(x, graph, k, work, *free_at);
@@ -393,7 +393,7 @@ static uint32_t add_window(struct weft_exchange *x, struct weft_graph *graph, in
 
 /* This rank's windows. The work on them is in their order, and their buffers alternate;
  * so messages with one rank start in the order of the windows, too. */
-static void add_windows(struct weft_exchange *x, struct weft_graph *graph)
+static void add_windows(struct weft_exchange *x, struct weft_graph *graph, uint8_t kind)
 {
     uint32_t before = WEFT_NO_STEP;
     uint32_t free_at[2] = {WEFT_NO_STEP, WEFT_NO_STEP};
@@ -406,18 +406,19 @@ static void add_windows(struct weft_exchange *x, struct weft_graph *graph)
             uint32_t work;
 
             x->half_of[k] = count++ % 2;
-            work = add_window(x, graph, k, &free_at[x->half_of[k]]);
+            work = add_window(x, graph, kind, k, &free_at[x->half_of[k]]);
             weft_graph_after(graph, work, before);
             before = work;
         }
     }
 }
 
-enum weft_rc weft_exchange_moves(struct weft_exchange *x, struct weft_graph *graph)
+enum weft_rc weft_exchange_moves(struct weft_exchange *x, struct weft_graph *graph,
+                                 uint8_t kind)
 {
     if (x->mine >= 0) {
         note_rc(x, make_scratch(x) ? WEFT_OK : WEFT_ERR_NOMEM);
-        add_windows(x, graph);
+        add_windows(x, graph, kind);
     }
     for (uint64_t w = x->cut.first; w < x->cut.first + x->cut.windows; w++) {
         const struct weft_io_share *share = share_of(x, w);

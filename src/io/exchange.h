@@ -12,7 +12,8 @@
  *                            RECV `lists`
  *   weft_exchange_moves()    graph: data between this rank's memory (space SEND of a
  *                            write, RECV of a read) and aggregators (SCRATCH), and work
- * on windows: weft_exchange_work() with the step's `peer`
+ * on windows, in steps of a kind that the caller chooses:
+ *                            weft_exchange_work() with the step's `peer`
  *
  * An aggregator has two buffers: messages of one window go on while another one is
  * written or read. Its own data need none, they go straight between memory and file.
@@ -72,7 +73,8 @@ void weft_exchange_free(struct weft_exchange *x);
 void weft_exchange_prepare(struct weft_exchange *x, uint64_t pass);
 enum weft_rc weft_exchange_heads(struct weft_exchange *x, struct weft_graph *graph);
 enum weft_rc weft_exchange_lists(struct weft_exchange *x, struct weft_graph *graph);
-enum weft_rc weft_exchange_moves(struct weft_exchange *x, struct weft_graph *graph);
+enum weft_rc weft_exchange_moves(struct weft_exchange *x, struct weft_graph *graph,
+                                 uint8_t kind);
 
 /* The runs that a span of weft_exchange_lists() sends. */
 struct weft_data weft_exchange_list(const struct weft_exchange *x,

@@ -25,8 +25,8 @@ int weft_check_requests(const char *function, int count, const MPI_Request *requ
 
 /* Whose an operation was that failed. */
 struct weft_failure {
-    struct weft_comm *comm; /* NULL, or a reference */
-    const char *collective; /* the function that began it; NULL: it is not one */
+    struct weft_comm *comm;         /* NULL, or a reference */
+    const char *collective;         /* the function that began it; NULL: it is not one */
     struct weft_file_request *file; /* of a read or write: a copy, to be freed; or NULL */
 };
 

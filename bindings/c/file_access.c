@@ -23,7 +23,7 @@ static void take_part(const struct weft_file_args *args, struct weft_file *file,
         .type = weft_datatype_from_handle(MPI_BYTE),
         .fault = WEFT_IO_CLASS + err,
     };
-    weft_place(
+    weft_call_begin_at(
         call, args->pointer == WEFT_FILE_ORDERED ? WEFT_FILE_ORDERED : WEFT_FILE_EXPLICIT,
         0);
 }
@@ -37,7 +37,7 @@ static int prepare(const struct weft_file_args *args, struct weft_file *file,
 
     *is_ready = err == MPI_SUCCESS || args->is_collective;
     if (err == MPI_SUCCESS) {
-        weft_place(call, args->pointer, (uint64_t)args->offset);
+        weft_call_begin_at(call, args->pointer, (uint64_t)args->offset);
         weft_move_prepare(call);
     } else if (args->is_collective) {
         take_part(args, file, err, call);

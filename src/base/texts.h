@@ -342,10 +342,13 @@
 #define WEFT_S_FILE_NOT_SAME   "members of the call gave different arguments"
 #define WEFT_S_FILE_CONVERSION "a conversion function of the program has failed"
 #define WEFT_S_FILE_REFUSED    "arguments of a member were refused"
-#define WEFT_S_FILE_NEGATIVE   "it has negative displacements"
-#define WEFT_S_FILE_DISORDER   "its displacements are not in ascending order"
-#define WEFT_S_FILE_OVERLAP    "it has overlapping regions, and the file is written"
-#define WEFT_S_FILE_NO_ETYPES  "it is no whole number of etypes"
+#define WEFT_S_FILE_OLD_LOCKS                                                            \
+    "\"%s\": this system has no locks of open files, only of processes: in atomic mode " \
+    "two handles of one process do not exclude each other"
+#define WEFT_S_FILE_NEGATIVE  "it has negative displacements"
+#define WEFT_S_FILE_DISORDER  "its displacements are not in ascending order"
+#define WEFT_S_FILE_OVERLAP   "it has overlapping regions, and the file is written"
+#define WEFT_S_FILE_NO_ETYPES "it is no whole number of etypes"
 
 /* ---- windows ---- */
 

@@ -5,7 +5,12 @@
 /* Blocks of memory for one system call; extents of a view that are looked up at once. */
 enum { BLOCKS = 256, EXTENTS = 64 };
 
-const struct weft_file_ops weft_file_posix = {preadv, pwritev};
+const struct weft_file_ops *weft_file_posix(void)
+{
+    static const struct weft_file_ops ops = {preadv, pwritev};
+
+    return &ops;
+}
 
 /* Lists the memory of `bytes` packed bytes, from `from` on, or of the first of them. */
 static size_t list_memory(const struct weft_data *data, struct weft_cursor *cursor,

@@ -22,7 +22,8 @@ struct weft_file_ops {
     ssize_t (*pwritev)(int fd, const struct iovec *blocks, int count, off_t offset);
 };
 
-extern const struct weft_file_ops weft_file_posix;
+/* Those of the system. */
+const struct weft_file_ops *weft_file_posix(void);
 
 struct weft_access {
     const struct weft_file_ops *ops;

@@ -31,7 +31,11 @@ enum weft_rc weft_file_take(struct weft_file **out)
         struct weft_file *file = object;
 
         *file = (struct weft_file){
-            .handle = (MPI_File)handle, .fd = -1, .ops = &weft_file_posix};
+            .handle = (MPI_File)handle,
+            .fd = -1,
+            .ops = weft_file_posix(),
+            .mutex = PTHREAD_MUTEX_INITIALIZER,
+        };
         file->errhandler = weft_errhandler_use_at(&weft_file_errhandler);
         *out = file;
     }

@@ -16,6 +16,7 @@
  *   place.c           where a call begins; seek.c: where a pointer goes
  *   pointer.c         the file pointer that all members share
  *   access.c          bytes between file and memory; blocks
+ *   lock.c            locks of parts of a file
  *   move.c            a read or write (call.h) of one process
  *   op.c              a read or write that goes on behind a request
  *   collective.c      a read or write of all members
@@ -28,6 +29,8 @@
 #include "io/access.h"
 #include "io/hints.h"
 #include "io/view.h"
+
+#include <pthread.h>
 
 struct weft_win; /* rma/win.h */
 
@@ -45,6 +48,7 @@ struct weft_file {
     struct weft_win *shared;    /* the pointer that members share (pointer.h) */
     struct weft_request *split; /* of a split collective under way, or NULL */
     const char *split_kind;     /* what its end call is named after, as "read_all" */
+    pthread_mutex_t mutex;      /* of threads that lock a part (lock.h) */
     bool is_atomic;
     bool is_dirty; /* written here since the last sync */
 };

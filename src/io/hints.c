@@ -7,11 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct weft_file_hints weft_file_default_hints = {
-    .cb_buffer_size = 16 << 20,
-    .ind_rd_buffer_size = 4 << 20,
-    .ind_wr_buffer_size = 512 << 10,
-};
+struct weft_file_hints weft_file_hints_default(void)
+{
+    return (struct weft_file_hints){
+        .cb_buffer_size = 16 << 20,
+        .ind_rd_buffer_size = 4 << 20,
+        .ind_wr_buffer_size = 512 << 10,
+    };
+}
 
 /* Keys in the order in which they are told. */
 static const struct number {

@@ -27,7 +27,8 @@ struct weft_file_hints {
     uint64_t striping_unit;
 };
 
-extern const struct weft_file_hints weft_file_default_hints;
+/* What is used where the user says nothing. */
+struct weft_file_hints weft_file_hints_default(void);
 
 /* Takes what `info`, where NULL is empty, says; and tells all of it. */
 void weft_file_hints_update(struct weft_file_hints *hints, const struct weft_info *info);

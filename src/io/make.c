@@ -101,7 +101,7 @@ static enum weft_rc take(const struct weft_file_ask *ask, struct weft_comm *own,
         .filetype = byte,
         .in_file = byte,
         .etype_bytes = 1,
-        .representation = &weft_representation_native,
+        .representation = weft_representation_native(),
     };
     struct weft_file *file;
     enum weft_rc rc = weft_file_take(&file);
@@ -112,7 +112,7 @@ static enum weft_rc take(const struct weft_file_ask *ask, struct weft_comm *own,
     file->comm = own;
     file->amode = ask->amode;
     file->name = strdup(ask->name);
-    file->hints = weft_file_default_hints;
+    file->hints = weft_file_hints_default();
     weft_object_lock();
     weft_file_hints_update(&file->hints, ask->info);
     weft_object_unlock();

@@ -48,8 +48,8 @@ static int take_ordered(const struct weft_file_call *call, uint64_t etypes,
     return rc == WEFT_OK ? (int)all.fault : weft_io_fault_of(rc);
 }
 
-void weft_place(struct weft_file_call *call, enum weft_file_pointer which,
-                uint64_t offset)
+void weft_call_begin_at(struct weft_file_call *call, enum weft_file_pointer which,
+                        uint64_t offset)
 {
     struct weft_file *file = call->file;
     uint64_t etypes;

@@ -18,7 +18,7 @@ enum weft_file_pointer {
  * weft_move_release(). What fails is in call->fault. A pointer moves on by all that the
  * call asks for. `offset` is in etypes, of WEFT_FILE_EXPLICIT only.
  */
-void weft_place(struct weft_file_call *call, enum weft_file_pointer which,
-                uint64_t offset);
+void weft_call_begin_at(struct weft_file_call *call, enum weft_file_pointer which,
+                        uint64_t offset);
 
 #endif

@@ -70,7 +70,7 @@ static int update(struct weft_file *file, MPI_Op op, uint64_t value, const char 
 }
 
 int weft_pointer_add(struct weft_file *file, uint64_t etypes, const char *call,
-                    uint64_t *before)
+                     uint64_t *before)
 {
     return update(file, MPI_SUM, etypes, call, before);
 }

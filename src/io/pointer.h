@@ -12,13 +12,13 @@
 
 /* Called by all members; the first can fail, then no member has opened it. */
 WEFT_MUST_CHECK int weft_pointer_open(struct weft_file *file, uint64_t start,
-                                     const char *call);
+                                      const char *call);
 void weft_pointer_close(struct weft_file *file, const char *call);
 
 /* Of one member: the value before `etypes` were added; and another value. */
 WEFT_MUST_CHECK int weft_pointer_add(struct weft_file *file, uint64_t etypes,
-                                    const char *call, uint64_t *before);
+                                     const char *call, uint64_t *before);
 WEFT_MUST_CHECK int weft_pointer_set(struct weft_file *file, uint64_t etypes,
-                                    const char *call);
+                                     const char *call);
 
 #endif

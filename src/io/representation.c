@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct weft_representation weft_representation_native = {.name = "native"};
+static const struct weft_representation native = {.name = "native"};
 
 static const struct weft_representation internal = {.name = "internal"};
 static const struct weft_representation external32 = {
@@ -11,9 +11,14 @@ static const struct weft_representation external32 = {
     .kind = WEFT_REPRESENTATION_EXTERNAL32,
 };
 
-static const struct weft_representation *const standard[] = {&weft_representation_native,
-                                                             &internal, &external32};
+static const struct weft_representation *const standard[] = {&native, &internal,
+                                                             &external32};
 static struct weft_representation *added;
+
+const struct weft_representation *weft_representation_native(void)
+{
+    return &native;
+}
 
 const struct weft_representation *weft_representation_find(const char *name)
 {

@@ -34,7 +34,7 @@ struct weft_representation {
     void *extra_state;
 };
 
-extern const struct weft_representation weft_representation_native;
+const struct weft_representation *weft_representation_native(void);
 
 /* By name, or NULL. */
 const struct weft_representation *weft_representation_find(const char *name);

@@ -145,13 +145,23 @@ static int check_data(const struct weft_file_args *args, struct weft_file *file,
 static int check_etypes(const struct weft_file_args *args, struct weft_file *file,
                         const struct weft_datatype *type)
 {
-    uint64_t bytes;
+    struct weft_view *view;
+    uint64_t bytes = 0;
     uint64_t unit;
+    int fault;
 
     weft_lock();
-    bytes = weft_convert_bytes(file->view, type, args->count);
-    unit = file->view->etype_bytes;
+    view = file->view;
+    weft_view_keep(view);
     weft_unlock();
+    fault = weft_convert_bytes(view, type, args->count, &bytes);
+    weft_lock();
+    unit = view->etype_bytes;
+    weft_view_release(view);
+    weft_unlock();
+    if (fault != 0) {
+        return weft_raise_fault(file, file->name, fault, args->function);
+    }
     return bytes == 0 || (unit > 0 && bytes % unit == 0)
                ? MPI_SUCCESS
                : weft_raise_file(file, args->function, WEFT_E_FILE_ETYPES,

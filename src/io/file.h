@@ -12,7 +12,8 @@
  *   agree.c           all members get the same fault (fault.h)
  *   hints.c           what the user has said about a file
  *   view.c            which bytes a process sees; pure
- *   representation.c  the ways in which data lie in a file; convert.c: from and to them
+ *   representation.c  the ways in which data lie in a file; convert.c: from and to them;
+ *                     in_file.c: datatypes there
  *   place.c           where a call begins; seek.c: where a pointer goes
  *   pointer.c         the file pointer that all members share
  *   access.c          bytes between file and memory; blocks

@@ -48,30 +48,50 @@ static int take_ordered(const struct weft_file_call *call, uint64_t etypes,
     return rc == WEFT_OK ? (int)all.fault : weft_io_fault_of(rc);
 }
 
+/* With the lock: nothing of the call goes away before weft_move_release(). */
+static void keep(struct weft_file_call *call)
+{
+    call->view = call->file->view;
+    weft_view_keep(call->view);
+    weft_datatype_show(call->type); /* conversion functions may see its handle */
+}
+
+static int find_offset(struct weft_file_call *call, enum weft_file_pointer which,
+                       uint64_t etypes, uint64_t *offset)
+{
+    switch (which) {
+    case WEFT_FILE_EXPLICIT:
+        break;
+    case WEFT_FILE_INDIVIDUAL:
+        weft_lock();
+        *offset = take_individual(call->file, etypes);
+        weft_unlock();
+        break;
+    case WEFT_FILE_SHARED:
+        return weft_pointer_add(call->file, etypes, call->name, offset);
+    case WEFT_FILE_ORDERED:
+        return take_ordered(call, etypes, offset);
+    }
+    return 0;
+}
+
 void weft_call_begin_at(struct weft_file_call *call, enum weft_file_pointer which,
                         uint64_t offset)
 {
-    struct weft_file *file = call->file;
     uint64_t etypes;
     uint64_t bytes;
-    int fault = 0;
+    int fault;
+    int moved;
 
     weft_lock();
-    call->view = file->view;
-    weft_view_keep(call->view);
-    weft_datatype_keep(call->type);
-    bytes = weft_convert_bytes(call->view, call->type, call->count);
-    etypes = call->view->etype_bytes > 0 ? bytes / call->view->etype_bytes : 0;
-    if (which == WEFT_FILE_INDIVIDUAL) {
-        offset = take_individual(file, etypes);
-    }
-    file->is_dirty = file->is_dirty || (call->is_write && bytes > 0);
+    keep(call);
+    call->file->is_dirty = call->file->is_dirty || call->is_write;
     weft_unlock();
-    if (which == WEFT_FILE_SHARED) {
-        fault = weft_pointer_add(file, etypes, call->name, &offset);
-    } else if (which == WEFT_FILE_ORDERED) {
-        fault = take_ordered(call, etypes, &offset);
-    }
+    fault = weft_convert_bytes(call->view, call->type, call->count, &bytes);
+    etypes =
+        fault == 0 && call->view->etype_bytes > 0 ? bytes / call->view->etype_bytes : 0;
+    moved = find_offset(call, which, etypes, &offset);
+    fault = fault != 0 ? fault : moved;
     if (fault == 0 && !weft_view_is_within(call->view, offset, bytes, &call->position)) {
         fault = EOVERFLOW;
     }

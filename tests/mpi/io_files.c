@@ -116,6 +116,7 @@ static void bad_names(void)
     IS_ERROR(MPI_File_delete(NULL, MPI_INFO_NULL), MPI_ERR_ARG);
     IS_ERROR(MPI_File_open(MPI_COMM_SELF, NULL, MPI_MODE_RDWR, MPI_INFO_NULL, &fh),
              MPI_ERR_ARG);
+    barrier(); /* before the next one makes the file */
 }
 
 static void delete_a_file(void)

@@ -30,6 +30,8 @@ static MPI_Info made_info;
 static MPI_Errhandler handler;
 static MPI_Op op;
 static MPI_Win win = MPI_WIN_NULL;
+static MPI_File file = MPI_FILE_NULL;
+static char file_name[] = "sessions_alone.XXXXXX";
 static MPI_Message message = MPI_MESSAGE_NO_PROC;
 static MPI_Request request = MPI_REQUEST_NULL;
 static MPI_Datatype derived;
@@ -122,6 +124,21 @@ static void make_window(void)
 {
     MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &win_key, NULL);
     MPI_Win_create(buffer, BYTES, 1, MPI_INFO_NULL, comm, &win);
+}
+
+static void make_file(void)
+{
+    close(mkstemp(file_name));
+    MPI_File_open(comm, file_name, MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+    unlink(file_name); /* it lives while it is open */
+}
+
+static int file_extent(MPI_Datatype type, MPI_Aint *extent, void *extra_state)
+{
+    MPI_Aint lb;
+
+    (void)extra_state;
+    return MPI_Type_get_extent(type, &lb, extent);
 }
 
 static void make_dynamic(void)

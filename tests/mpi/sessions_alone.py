@@ -44,6 +44,7 @@ BY_NAME = {
     "disp_unit": "1", "lock_type": "MPI_LOCK_SHARED", "win_keyval": "win_key",
     "type_name": "text", "errorclass": "MPI_ERR_OTHER",
     "errorcode": "MPI_ERR_OTHER", "key": "0", "color": "0",
+    "whence": "MPI_SEEK_SET", "amode": "MPI_MODE_RDONLY", "filename": '"/dev/null"',
     "baseptr": "&memory", "base": "memory", "buffer_addr": "&memory",
 }
 ONES = ("array_of_blocklengths", "array_of_sizes", "array_of_subsizes", "array_of_gsizes",
@@ -52,6 +53,12 @@ ONES = ("array_of_blocklengths", "array_of_sizes", "array_of_subsizes", "array_o
 # Arguments of single functions.
 OF_FUNCTION = {
     ("MPI_Type_match_size", "size"): "4",
+    ("MPI_Register_datarep", "datarep"): '"own"',
+    ("MPI_File_get_view", "datarep"): "text",
+    ("MPI_File_delete", "filename"): "file_name",
+    ("MPI_File_get_view", "etype"): "types", ("MPI_File_get_view", "filetype"): "types",
+    ("MPI_File_set_view", "datarep"): '"native"',
+    ("MPI_File_set_view", "filetype"): "MPI_INT",
     ("MPI_Type_create_darray", "size"): "1",
     ("MPI_Session_get_nth_pset", "pset_name"): "text",
     ("MPI_Session_get_nth_pset", "n"): "0",
@@ -60,7 +67,8 @@ OF_FUNCTION = {
 
 BY_TYPE = {
     "MPI_Comm": "comm", "MPI_Group": "group", "MPI_Session": "session",
-    "MPI_Info": "info", "MPI_Errhandler": "MPI_ERRORS_RETURN", "MPI_File": "MPI_FILE_NULL",
+    "MPI_Info": "info", "MPI_Errhandler": "MPI_ERRORS_RETURN", "MPI_File": "file",
+    "MPI_File *": "&file",
     "MPI_Win": "win", "MPI_Win *": "&win", "MPI_Op": "MPI_SUM", "MPI_Message": "MPI_MESSAGE_NO_PROC",
     "MPI_Request": "request", "MPI_Comm *": "&other", "MPI_Group *": "&made_group",
     "MPI_Session *": "&made_session", "MPI_Info *": "&made_info",
@@ -77,6 +85,8 @@ BY_TYPE = {
     "MPI_Comm_errhandler_function *": "on_comm", "MPI_File_errhandler_function *": "on_file",
     "MPI_Session_errhandler_function *": "on_session",
     "MPI_Win_errhandler_function *": "on_win",
+    "MPI_Datarep_conversion_function *": "NULL", "MPI_Datarep_conversion_function_c *": "NULL",
+    "MPI_Datarep_extent_function *": "file_extent",
     "MPI_Grequest_query_function *": "query", "MPI_Grequest_free_function *": "release",
     "MPI_Grequest_cancel_function *": "cancel", "MPI_Op *": "&op",
     "MPI_User_function *": "combine", "MPI_User_function_c *": "combine_c",
@@ -103,6 +113,7 @@ BEFORE = {
     "MPI_Imrecv": "no_message()", "MPI_Info_get_string": "numbers[0] = 8",
     "MPI_Free_mem": "MPI_Alloc_mem(64, MPI_INFO_NULL, &memory)",
     "MPI_Session_get_nth_pset": "numbers[0] = 100",
+    "MPI_File_delete": "close(mkstemp(file_name))",
     "MPI_Op_free": "MPI_Op_create(combine, 1, &op)",
 }
 
@@ -172,10 +183,22 @@ def epoch(f):
     return "make_window()" + ("; " + found if found else "")
 
 
+def begun(f):
+    """Has the function a file? Then what makes one, and begins a split collective."""
+    is_file = any(p.type == "MPI_File" for p in f.parameters)
+    if not is_file and f.name != "MPI_File_close":
+        return ""
+    name = re.fullmatch(r"MPI_File_(.*)_end", f.name)
+    if name is None:
+        return "make_file()"
+    where = "0, " if "_at_" in f.name else ""
+    return f"make_file(); MPI_File_{name.group(1)}_begin(file, {where}buffer, 1, MPI_INT)"
+
+
 def before(f):
     if "neighbor" in f.name.lower():
         return "make_ring()"
-    return BEFORE.get(base_of(f.name), epoch(f))
+    return BEFORE.get(base_of(f.name), epoch(f) or begun(f))
 
 
 def case(f):

@@ -1,0 +1,229 @@
+/*
+ * test_io_access.c - bytes between a file and memory, over a file system that is the
+ * test's: one that writes and reads less than it is asked for, is interrupted, and is
+ * full.
+ */
+#include "unit.h"
+
+#include "datatype/construct.h"
+#include "engine/lock.h"
+#include "io/access.h"
+
+#include <errno.h>
+
+enum { FILE_BYTES = 1000 };
+
+static struct {
+    char bytes[FILE_BYTES];
+    uint64_t size;   /* where a read meets the end */
+    uint64_t room;   /* where a write meets the end of the device */
+    size_t most;     /* moved by one call */
+    int interrupted; /* calls from now on */
+    int calls;
+} disk;
+
+static void set_up(void)
+{
+    memset(&disk, 0, sizeof(disk));
+    disk.size = FILE_BYTES;
+    disk.room = FILE_BYTES;
+    disk.most = FILE_BYTES;
+}
+
+static ssize_t move(const struct iovec *blocks, int count, uint64_t at, uint64_t end,
+                    bool is_write)
+{
+    size_t done = 0;
+
+    disk.calls++;
+    if (disk.interrupted > 0) {
+        disk.interrupted--;
+        errno = EINTR;
+        return -1;
+    }
+    for (int i = 0; i < count; i++) {
+        for (size_t k = 0; k < blocks[i].iov_len; k++) {
+            char *memory = (char *)blocks[i].iov_base + k;
+
+            if (done == disk.most || at >= end) {
+                return (ssize_t)done;
+            }
+            *(is_write ? &disk.bytes[at] : memory) = is_write ? *memory : disk.bytes[at];
+            done++;
+            at++;
+        }
+    }
+    return (ssize_t)done;
+}
+
+static ssize_t fake_preadv(int fd, const struct iovec *blocks, int count, off_t offset)
+{
+    assert_int_equal(fd, 7);
+    return move(blocks, count, (uint64_t)offset, disk.size, false);
+}
+
+static ssize_t fake_pwritev(int fd, const struct iovec *blocks, int count, off_t offset)
+{
+    assert_int_equal(fd, 7);
+    if ((uint64_t)offset >= disk.room) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return move(blocks, count, (uint64_t)offset, disk.room, true);
+}
+
+static const struct weft_file_ops ops = {fake_preadv, fake_pwritev};
+static const struct weft_access writing = {.ops = &ops, .fd = 7, .is_write = true};
+static const struct weft_access reading = {.ops = &ops, .fd = 7};
+
+static const struct weft_file_extent extents[3] = {{10, 5}, {20, 10}, {40, 3}};
+
+static struct weft_data data_at(void *buffer, size_t bytes)
+{
+    return (struct weft_data){.buffer = buffer, .bytes = bytes};
+}
+
+static void all_bytes_arrive_however_few_a_call_moves(void **state)
+{
+    char text[] = "abcdefghijklmnopqr";
+    char back[18] = {0};
+    const struct weft_data out = data_at(text, 18);
+    const struct weft_data in = data_at(back, 18);
+
+    (void)state;
+    for (size_t most = 1; most < 12; most++) {
+        struct weft_moved moved = {0};
+
+        set_up();
+        disk.most = most;
+        disk.interrupted = 2;
+        weft_access_extents(&writing, extents, 3, &out, 0, &moved);
+        assert_int_equal(moved.fault, 0);
+        assert_int_equal(moved.bytes, 18);
+        assert_memory_equal(disk.bytes + 10, "abcde", 5);
+        assert_memory_equal(disk.bytes + 20, "fghijklmno", 10);
+        assert_memory_equal(disk.bytes + 40, "pqr", 3);
+        assert_int_equal(disk.bytes[9] + disk.bytes[15] + disk.bytes[30], 0);
+        moved = (struct weft_moved){0};
+        memset(back, 0, sizeof(back));
+        disk.interrupted = 1;
+        weft_access_extents(&reading, extents, 3, &in, 0, &moved);
+        assert_int_equal(moved.bytes, 18);
+        assert_memory_equal(back, text, 18);
+    }
+}
+
+static void a_full_device_tells_what_is_on_it(void **state)
+{
+    char text[] = "abcdefghijklmnopqr";
+    const struct weft_data out = data_at(text, 18);
+    struct weft_moved moved = {0};
+
+    (void)state;
+    set_up();
+    disk.room = 24;
+    weft_access_extents(&writing, extents, 3, &out, 0, &moved);
+    assert_int_equal(moved.fault, ENOSPC);
+    assert_int_equal(moved.bytes, 9);
+    assert_int_equal(moved.at, 24);
+    assert_memory_equal(disk.bytes + 20, "fghi\0\0", 6);
+    assert_int_equal(disk.bytes[40], 0); /* nothing behind the fault */
+}
+
+static void a_write_of_nothing_is_a_fault(void **state)
+{
+    char text[] = "abc";
+    const struct weft_data out = data_at(text, 3);
+    struct weft_moved moved = {0};
+
+    (void)state;
+    set_up();
+    disk.most = 0;
+    weft_access_extents(&writing, extents, 1, &out, 0, &moved);
+    assert_int_equal(moved.fault, EIO);
+    assert_int_equal(moved.bytes, 0);
+}
+
+static void a_read_ends_at_the_end_of_the_file(void **state)
+{
+    char back[18];
+    const struct weft_data in = data_at(back, 18);
+    struct weft_moved moved = {0};
+
+    (void)state;
+    set_up();
+    memcpy(disk.bytes + 10, "abcde.....fghijk", 16);
+    disk.size = 23;
+    memset(back, '-', sizeof(back));
+    weft_access_extents(&reading, extents, 3, &in, 0, &moved);
+    assert_int_equal(moved.fault, 0);
+    assert_true(moved.is_at_end);
+    assert_int_equal(moved.bytes, 8);
+    assert_memory_equal(back, "abcdefgh--", 10);
+}
+
+/* Memory and file have holes, and calls move three bytes each. */
+static void holes_in_memory_and_in_the_file(void **state)
+{
+    struct weft_datatype *byte = weft_datatype_from_handle(MPI_BYTE);
+    struct weft_datatype *pairs;
+    struct weft_datatype *triples;
+    struct weft_view *view;
+    struct weft_data data;
+    struct weft_moved moved = {0};
+    char memory[40];
+    char back[40];
+
+    (void)state;
+    set_up();
+    disk.most = 3;
+    for (int i = 0; i < 40; i++) {
+        memory[i] = (char)('A' + i);
+        back[i] = '-';
+    }
+    weft_lock();
+    assert_int_equal(weft_type_vector(MPI_COMBINER_VECTOR, false, 6, 2, 5, byte, &pairs),
+                     WEFT_OK);
+    assert_int_equal(
+        weft_type_vector(MPI_COMBINER_VECTOR, false, 2, 3, 8, byte, &triples), WEFT_OK);
+    assert_int_equal(weft_datatype_commit(pairs), WEFT_OK);
+    assert_int_equal(weft_datatype_commit(triples), WEFT_OK);
+    assert_int_equal(weft_view_make(&(struct weft_view){.displacement = 100,
+                                                        .etype = byte,
+                                                        .filetype = triples,
+                                                        .in_file = triples,
+                                                        .etype_bytes = 1},
+                                    &view),
+                     WEFT_OK);
+    weft_unlock();
+    data = weft_data_of(memory, 1, pairs, 12);
+    weft_access_view(&writing, view, 1, &data, &moved);
+    assert_int_equal(moved.bytes, 12);
+    assert_memory_equal(disk.bytes + 100, "\0AB\0\0\0\0\0FGK", 11);
+    assert_memory_equal(disk.bytes + 111, "LPQ\0\0\0\0\0UVZ", 11);
+    moved = (struct weft_moved){0};
+    data = weft_data_of(back, 1, pairs, 12);
+    weft_access_view(&reading, view, 1, &data, &moved);
+    assert_int_equal(moved.bytes, 12);
+    for (int i = 0; i < 30; i++) {
+        assert_int_equal(back[i], i % 5 < 2 ? memory[i] : '-');
+    }
+    weft_lock();
+    weft_view_release(view);
+    weft_datatype_free(pairs);
+    weft_datatype_free(triples);
+    weft_unlock();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_bytes_arrive_however_few_a_call_moves),
+        cmocka_unit_test(a_full_device_tells_what_is_on_it),
+        cmocka_unit_test(a_write_of_nothing_is_a_fault),
+        cmocka_unit_test(a_read_ends_at_the_end_of_the_file),
+        cmocka_unit_test(holes_in_memory_and_in_the_file),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

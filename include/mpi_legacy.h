@@ -9,7 +9,8 @@
  *     become the integers of MPI_*_toint, statuses are copied word by word;
  *   - what the standard deprecated in 1997 and has removed since: attributes by
  * MPI_Attr_* and MPI_Keyval_*, the datatype calls MPI_Type_hvector, _hindexed, _struct,
- * _extent, _lb, _ub and MPI_Address, and MPI_Errhandler_create, _set and _get.
+ * _extent, _lb, _ub and MPI_Address, and MPI_Errhandler_create, _set and _get;
+ *   - MPIO_USES_MPI_REQUEST, by which ROMIO says that requests of files are MPI's.
  *
  * MPI_LB, MPI_UB and the *_INTEGER combiners have no value in the ABI and cannot be
  * offered.
@@ -216,6 +217,10 @@ static inline int MPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler *errhandler)
 {
     return MPI_Comm_get_errhandler(comm, errhandler);
 }
+
+/* Files. Sources that know ROMIO's own requests ask by this name whether MPI's are used.
+ */
+#define MPIO_USES_MPI_REQUEST 1
 
 #ifdef __cplusplus
 }

@@ -313,7 +313,7 @@
     MPI_ERR_ARG,                                                                         \
         "the displacement is %lld, but the file was opened with MPI_MODE_SEQUENTIAL",    \
         "give MPI_DISPLACEMENT_CURRENT"
-#define WEFT_E_FILE_FILETYPE MPI_ERR_ARG, "the filetype (%s) cannot be used: %s", ""
+#define WEFT_E_FILE_FILETYPE MPI_ERR_IO, "the filetype (%s) cannot be used: %s", ""
 #define WEFT_E_FILE_DATAREP                                                              \
     MPI_ERR_UNSUPPORTED_DATAREP, "the data representation \"%s\" is unknown",            \
         "there are native, internal and external32, and what MPI_Register_datarep adds"

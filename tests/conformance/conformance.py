@@ -36,7 +36,7 @@ QUICK = ["attr", "comm", "errhan", "group", "info", "init", "topo", "mpi_t",
          "threads/comm", "threads/init", "threads/mpi_t", "datatype"]
 # Messages and collectives: these take longer.
 LATER = ["pt2pt", "part", "threads/pt2pt", "threads/part", "coll", "threads/coll", "rma",
-         "threads/rma"]
+         "threads/rma", "io"]
 
 
 def options(arguments):

@@ -1,0 +1,48 @@
+"""pnetcdf.py - PnetCDF: arrays in files that all ranks write together, by its own tests.
+
+`make check` runs its tests on one rank each, `make ptest` those that want four.
+"""
+
+import re
+
+from kit import Run, ended
+
+PACKAGE = "pnetcdf"
+SPOILED = "byte"
+TESTS = 65
+
+
+def build(kit, source, jobs):
+    kit.make(["autoreconf", "-i"], source)
+    kit.make(["./configure", f"MPICC={kit.mpicc}", "--disable-fortran", "--disable-cxx",
+              "--disable-shared", f"TESTMPIRUN={kit.mpiexec} -n NP"], source)
+    kit.make(["make", f"-j{jobs}"], source, 3600)
+    kit.make(["make", f"-j{jobs}", "tests"], source, 3600)
+
+
+def check(code, said, folder):
+    faults = ended(code)
+    passed = len(re.findall(r"^PASS: ", said, re.M))
+    faults += re.findall(r"^(?:FAIL|ERROR|XPASS): .*$", said, re.M)[:3]
+    if passed != TESTS:
+        faults.append(f"{passed} tests passed, not {TESTS}")
+    return passed, max(passed, TESTS), faults
+
+
+def check_ptest(code, said, folder):
+    faults = ended(code)
+    passed = len(re.findall(r"-+ pass", said))
+    faults += re.findall(r"^.*(?:fail|error).*$", said, re.M | re.I)[:3] if faults else []
+    return passed, max(passed, 1), faults
+
+
+def runs(kit, source, small):
+    check_all = Run("make check", "1", ["make", "-k", "check"], source, check, 1800)
+    if small:
+        return [check_all]
+    return [check_all, Run("make ptest", "4", ["make", "ptest"], source, check_ptest, 3600)]
+
+
+def spoiled(kit, source):
+    return Run("put_all_kinds", "4",
+               [kit.mpiexec, "-n", 4, source / "test/testcases/tst_symlink"], source, check_ptest)

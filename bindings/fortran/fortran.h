@@ -167,11 +167,15 @@ void weft_kept_release(struct weft_kept *kept, bool is_done);
 /* Hands `kept` to a request: released when it is complete, or freed if persistent. */
 void weft_kept_until(struct weft_kept *kept, int request, bool is_persistent);
 
-/* The request with this number begins again, is complete, or has been freed. */
+/* The request with this number begins again, or is freed. */
 bool weft_is_any_kept(void);
 void weft_kept_start(int request);
-void weft_kept_complete(int request);
 void weft_kept_free(int request);
+
+/* Asked before a request is completed, since its number may be used again by another
+ * thread right after that: what is kept for it, 0 for nothing. */
+unsigned long weft_kept_of(int request);
+void weft_kept_complete(unsigned long kept);
 
 /* Numbers of processes that an argument of alltoallw has an item for. */
 int weft_dims(MPI_Comm comm); /* of a grid */

@@ -17,12 +17,14 @@
 struct waiting {
     struct waiting *next;
     struct weft_kept kept;
+    unsigned long number; /* never used twice */
     int request;
     bool is_persistent;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct waiting *list;
+static unsigned long last_number;
 static atomic_int waiting_count;
 
 /* Moves all elements of a section to its copy, or back. */
@@ -168,9 +170,10 @@ void weft_kept_until(struct weft_kept *kept, int request, bool is_persistent)
         .kept = *kept, .request = request, .is_persistent = is_persistent};
     pthread_mutex_lock(&lock);
     old = find(request);
-    if (*old != NULL) { /* of a request that C has completed */
+    if (*old != NULL && (*old)->is_persistent) { /* C has freed that request */
         remove_waiting(old, false);
     }
+    one->number = ++last_number;
     one->next = list;
     list = one;
     atomic_fetch_add_explicit(&waiting_count, 1, memory_order_relaxed);
@@ -189,12 +192,32 @@ void weft_kept_start(int request)
     pthread_mutex_unlock(&lock);
 }
 
-void weft_kept_complete(int request)
+unsigned long weft_kept_of(int request)
 {
-    struct waiting **link;
+    struct waiting *one;
+    unsigned long number;
 
+    if (!weft_is_any_kept()) {
+        return 0;
+    }
     pthread_mutex_lock(&lock);
-    link = find(request);
+    one = *find(request);
+    number = one != NULL ? one->number : 0;
+    pthread_mutex_unlock(&lock);
+    return number;
+}
+
+void weft_kept_complete(unsigned long kept)
+{
+    struct waiting **link = &list;
+
+    if (kept == 0) {
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    while (*link != NULL && (*link)->number != kept) {
+        link = &(*link)->next;
+    }
     if (*link != NULL && (*link)->is_persistent) {
         copy_back(&(*link)->kept);
     } else if (*link != NULL) {

@@ -2,7 +2,7 @@
 """fortran.py - runs MPICH's Fortran test programs (lists f77, f90, f08) against Weft.
 
 Built by mpifort without MPICH's configure, as build.py does with C.  An entry has passed if
-its job ends with 0 and a line says "No Errors".  Entries that do not are named in
+its job ends with 0 and says "No Errors" and nothing else.  Entries that do not are named in
 fortran.tsv, with the reason; any other that fails makes this program fail.
 """
 
@@ -156,9 +156,9 @@ class Runner:
             return str(error)
         except StopIteration:
             return "it has no source"
-        if done.returncode == 0 and re.search(r"^\s*No Errors", done.stdout, re.M):
-            return None
         lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+        if done.returncode == 0 and lines == ["No Errors"]:
+            return None
         return f"code {done.returncode}: {lines[0][:150] if lines else 'it is silent'}"
 
 

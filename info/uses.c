@@ -99,14 +99,13 @@ void uses_close(struct uses *uses)
 
 bool uses_is_for_weft(const struct uses *uses)
 {
-    return !uses->is_foreign && !uses->has_open_mpi_symbols && !uses->is_fortran;
+    return !uses->is_foreign && !uses->has_open_mpi_symbols;
 }
 
 void uses_print(const char *path, const struct uses *uses)
 {
     static const char rebuild[] = "rebuild it with Weft's mpicc";
-    static const char no_fortran[] =
-        "it calls MPI in Fortran, which Weft does not have yet";
+    static const char fortran[] = "rebuild it with Weft's mpifort";
     const struct linked *linked = &uses->linked;
 
     for (int i = 0; i < uses->unknown_count; i++) {
@@ -124,9 +123,9 @@ void uses_print(const char *path, const struct uses *uses)
                "libmpi_abi.so: %s\n",
                path, linked->library, linked->owner,
                linked->through[0] != '\0' ? " through " : "", linked->through,
-               uses->is_fortran || linked->is_fortran ? no_fortran : rebuild);
+               uses->is_fortran || linked->is_fortran ? fortran : rebuild);
     } else if (uses->is_fortran) {
-        printf("%s: %s\n", path, no_fortran);
+        printf("%s calls MPI in Fortran\n", path);
     } else if (uses->has_open_mpi_symbols) {
         printf("%s was built with Open MPI's own mpi.h: %s\n", path, rebuild);
     }

@@ -93,7 +93,7 @@
 /* ---- what helps when a program cannot be started ---- */
 
 #define TEXT_CURE_REBUILD    "rebuild it with Weft's mpicc, "
-#define TEXT_CURE_FORTRAN    "Weft has no Fortran yet: "
+#define TEXT_CURE_FORTRAN    "rebuild it with Weft's mpifort, "
 #define TEXT_CURE_PROGRAM    ": check its path, on this host"
 #define TEXT_CURE_PATH       ": no folder of PATH has it; a program of this folder is ./NAME"
 #define TEXT_CURE_FOLDER     ": the folder of -wdir has to be on every host"

@@ -21,9 +21,14 @@ struct config {
     char version[64];
     char includedir[PATH_MAX];
     char libdir[PATH_MAX];
+    char fortrandir[PATH_MAX];
     char libs[256];
+    char gfortran[256];  /* flags for gfortran alone */
     char compiler[LINE]; /* may hold several words */
 };
+
+/* The columns of the names that a compiler goes by. */
+enum language { LANGUAGE_C, LANGUAGE_CXX, LANGUAGE_FORTRAN };
 
 /* A list of words for execvp; the words are not copied. */
 struct words {
@@ -32,6 +37,7 @@ struct words {
 };
 
 static const char *program = "mpicc";
+static enum language language = LANGUAGE_C;
 
 static _Noreturn void fail(const char *what, const char *why)
 {
@@ -134,8 +140,15 @@ static void take_line(struct config *conf, const char *key, const char *value,
         set_path(conf, conf->includedir, value);
     } else if (strcmp(key, "libdir") == 0) {
         set_path(conf, conf->libdir, value);
+    } else if (strcmp(key, "fortrandir") == 0) {
+        const char *folder =
+            value[0] == '/' ? value : join(join(conf->folder, "/"), value);
+
+        set_text(conf->fortrandir, sizeof(conf->fortrandir), folder);
     } else if (strcmp(key, "libs") == 0) {
         set_text(conf->libs, sizeof(conf->libs), value);
+    } else if (strcmp(key, "gfortran") == 0) {
+        set_text(conf->gfortran, sizeof(conf->gfortran), value);
     } else if (strcmp(key, compiler_key) == 0) {
         set_text(conf->compiler, sizeof(conf->compiler), value);
     }
@@ -157,13 +170,14 @@ static void read_config(struct config *conf, const char *self, const char *compi
 }
 
 /* The environment's compiler, if any: ours, then the names hands bring along. */
-static void override_compiler(struct config *conf, bool is_cxx)
+static void override_compiler(struct config *conf)
 {
-    static const char *const names[2][3] = {{"WEFT_CC", "MPICH_CC", "OMPI_CC"},
-                                            {"WEFT_CXX", "MPICH_CXX", "OMPI_CXX"}};
+    static const char *const names[3][3] = {{"WEFT_CC", "MPICH_CC", "OMPI_CC"},
+                                            {"WEFT_CXX", "MPICH_CXX", "OMPI_CXX"},
+                                            {"WEFT_FC", "MPICH_FC", "OMPI_FC"}};
 
     for (int i = 0; i < 3; i++) {
-        const char *value = getenv(names[is_cxx][i]);
+        const char *value = getenv(names[language][i]);
 
         if (value != NULL && value[0] != '\0') {
             set_text(conf->compiler, sizeof(conf->compiler), value);
@@ -207,13 +221,38 @@ static bool is_linking(char **args)
     return has_input;
 }
 
+/* The folder with library and modules for the Fortran compiler in use. */
+static char *fortran_folder(const struct config *conf)
+{
+    static char folder[PATH_MAX];
+    char *path = join(conf->fortrandir,
+                      strstr(conf->compiler, "flang") != NULL ? "/flang" : "/gfortran");
+
+    if (realpath(path, folder) == NULL) {
+        fail(path, "no Fortran bindings for this compiler; there may be some for "
+                   "gfortran or flang, which WEFT_FC chooses");
+    }
+    return folder;
+}
+
 static void push_compile(struct words *list, const struct config *conf)
 {
     push(list, join("-I", conf->includedir));
+    if (language == LANGUAGE_FORTRAN) {
+        push(list, join("-I", fortran_folder(conf)));
+        if (strstr(conf->compiler, "flang") == NULL) {
+            push_split(list, join("", conf->gfortran));
+        }
+    }
 }
 
 static void push_link(struct words *list, const struct config *conf)
 {
+    if (language == LANGUAGE_FORTRAN) {
+        push(list, join("-L", fortran_folder(conf)));
+        push(list, join("-Wl,-rpath,", fortran_folder(conf)));
+        push(list, "-lmpifort_abi");
+    }
     push(list, join("-L", conf->libdir));
     push(list, join("-Wl,-rpath,", conf->libdir));
     push(list, "-Wl,--enable-new-dtags"); /* so that LD_LIBRARY_PATH can swap it */
@@ -265,17 +304,19 @@ static void print_words(const struct words *list)
 
 static void print_help(const struct config *conf)
 {
-    printf("%s: calls %s with the flags that Weft %s needs\n\n"
-           "All options go to the compiler, except these:\n"
-           "  -show, -showme        print the compiler's command; do not run it\n"
-           "  -showme:compile       print the flags for compiling\n"
-           "  -showme:link          print the flags for linking\n"
-           "  -showme:incdirs, -showme:libdirs, -showme:libs, -showme:command,\n"
-           "  -showme:version       print only that\n"
-           "  -compile_info, -link_info    print the command for compiling, or linking\n"
-           "  -cc=COMPILER, -cxx=COMPILER  use this compiler (also: WEFT_CC, WEFT_CXX)\n"
-           "  -help                 print this text\n",
-           program, conf->compiler, conf->version);
+    printf(
+        "%s: calls %s with the flags that Weft %s needs\n\n"
+        "All options go to the compiler, except these:\n"
+        "  -show, -showme        print the compiler's command; do not run it\n"
+        "  -showme:compile       print the flags for compiling\n"
+        "  -showme:link          print the flags for linking\n"
+        "  -showme:incdirs, -showme:libdirs, -showme:libs, -showme:command,\n"
+        "  -showme:version       print only that\n"
+        "  -compile_info, -link_info    print the command for compiling, or linking\n"
+        "  -cc=COMPILER, -cxx=COMPILER, -fc=COMPILER  use this compiler (also: WEFT_CC,\n"
+        "                        WEFT_CXX, WEFT_FC)\n"
+        "  -help                 print this text\n",
+        program, conf->compiler, conf->version);
 }
 
 /* Answers a question about the wrapper itself; false if `word` is none. */
@@ -289,9 +330,18 @@ static bool answer(const char *word, const struct config *conf)
         push_link(&out, conf);
     } else if (strcmp(word, "-showme:incdirs") == 0) {
         push(&out, join("", conf->includedir));
+        if (language == LANGUAGE_FORTRAN) {
+            push(&out, fortran_folder(conf));
+        }
     } else if (strcmp(word, "-showme:libdirs") == 0) {
         push(&out, join("", conf->libdir));
+        if (language == LANGUAGE_FORTRAN) {
+            push(&out, fortran_folder(conf));
+        }
     } else if (strcmp(word, "-showme:libs") == 0) {
+        if (language == LANGUAGE_FORTRAN) {
+            push(&out, "mpifort_abi");
+        }
         push(&out, "mpi_abi");
     } else if (strcmp(word, "-showme:command") == 0) {
         push_split(&out, join("", conf->compiler));
@@ -316,8 +366,10 @@ static bool answer(const char *word, const struct config *conf)
 
 /* Takes our own words out of the user's, into the settings. True: the command is to be
  * shown. */
-static bool sort_words(char **argv, bool is_cxx, struct config *conf, struct words *user)
+static bool sort_words(char **argv, struct config *conf, struct words *user)
 {
+    static const char *const choices[] = {"-cc=", "-cxx=", "-fc="};
+    const char *choice = choices[language];
     bool is_showing = false;
 
     push(user, "");
@@ -325,7 +377,7 @@ static bool sort_words(char **argv, bool is_cxx, struct config *conf, struct wor
     for (int i = 1; argv[i] != NULL; i++) {
         if (strcmp(argv[i], "-show") == 0 || strcmp(argv[i], "-showme") == 0) {
             is_showing = true;
-        } else if (strncmp(argv[i], is_cxx ? "-cxx=" : "-cc=", is_cxx ? 5 : 4) == 0) {
+        } else if (strncmp(argv[i], choice, strlen(choice)) == 0) {
             set_text(conf->compiler, sizeof(conf->compiler), strchr(argv[i], '=') + 1);
         } else {
             push(user, argv[i]);
@@ -341,7 +393,7 @@ static void make_command(struct config *conf, struct words *user, bool is_showin
 {
     push_split(command, conf->compiler);
     if (command->count == 0) {
-        fail("no compiler", "set WEFT_CC or WEFT_CXX to one");
+        fail("no compiler", "set WEFT_CC, WEFT_CXX or WEFT_FC to one");
     }
     for (size_t i = 0; i < user->count; i++) {
         push(command, user->at[i]);
@@ -357,22 +409,22 @@ int main(int argc, char **argv)
     struct config conf = {.version = ""};
     static struct words user;
     static struct words command;
+    static const char *const keys[] = {"cc", "cxx", "fc"};
     bool is_showing;
-    bool is_cxx;
     char self[PATH_MAX];
     const char *name = find_self(self);
 
     (void)argc;
     program = strrchr(argv[0], '/') != NULL ? strrchr(argv[0], '/') + 1 : argv[0];
     if (strncmp(name, "mpif", 4) == 0) {
-        fail("Fortran",
-             "Weft has no Fortran bindings yet; C and C++ work: mpicc, mpicxx");
+        language = LANGUAGE_FORTRAN;
+    } else if (strncmp(name, "mpicxx", 6) == 0 || strncmp(name, "mpic++", 6) == 0) {
+        language = LANGUAGE_CXX;
     }
-    is_cxx = strncmp(name, "mpicxx", 6) == 0 || strncmp(name, "mpic++", 6) == 0;
-    read_config(&conf, self, is_cxx ? "cxx" : "cc");
-    override_compiler(&conf, is_cxx);
+    read_config(&conf, self, keys[language]);
+    override_compiler(&conf);
 
-    is_showing = sort_words(argv, is_cxx, &conf, &user);
+    is_showing = sort_words(argv, &conf, &user);
     for (size_t i = 0; i < user.count; i++) {
         if (answer(user.at[i], &conf)) {
             return 0;
@@ -385,6 +437,7 @@ int main(int argc, char **argv)
         return 0;
     }
     execvp(command.at[0], command.at);
-    fail(command.at[0],
-         errno == ENOENT ? "no such compiler; set WEFT_CC or WEFT_CXX" : strerror(errno));
+    fail(command.at[0], errno == ENOENT
+                            ? "no such compiler; set WEFT_CC, WEFT_CXX or WEFT_FC"
+                            : strerror(errno));
 }

@@ -2,6 +2,7 @@
 
 import unittest
 
+import fortran
 import header
 import spec
 import symbols
@@ -43,6 +44,45 @@ class Header(unittest.TestCase):
         for f in spec.functions():
             for name in (f.name, "P" + f.name):
                 self.assertEqual(text.count(f" {name}("), 1, name)
+
+
+class Fortran(unittest.TestCase):
+    def procedure(self, name):
+        return next(p for p in fortran.procedures() if p.function.name == name)
+
+    def test_rows_of_the_table_name_functions_and_arguments_that_exist(self):
+        names = {f.name: {p.name for p in f.parameters} for f in spec.functions()}
+        arguments = set().union(*names.values())
+        for function, argument, what in fortran.Rules().rows:
+            if function != "*":
+                self.assertIn(function, names)
+            if argument:
+                self.assertIn(argument, names.get(function, arguments), (function, what))
+
+    def test_buffers_are_treated_by_what_follows_them(self):
+        rules = {"MPI_Send": ["section"], "MPI_Allreduce": ["copy", "copy"],
+                 "MPI_Sendrecv": ["section", "section"], "MPI_Bcast": ["section"],
+                 "MPI_Pack": ["section", "copy"], "MPI_Psend_init": ["strided"],
+                 "MPI_Get_address": ["base"], "MPI_Put": ["section"]}
+        for name, wanted in rules.items():
+            found = [a.value for a in self.procedure(name).arguments if a.role == "choice"]
+            self.assertEqual(found, wanted, name)
+
+    def test_intents(self):
+        wanted = {"MPI_Wait": ["inout", "out"], "MPI_Comm_free": ["inout"],
+                  "MPI_Comm_split": ["in", "in", "in", "out"]}
+        for name, intents in wanted.items():
+            self.assertEqual([a.intent for a in self.procedure(name).arguments], intents)
+
+    def test_large_counts_that_kinds_cannot_tell_apart_keep_their_own_name(self):
+        text = fortran.module_f08()
+        self.assertIn("interface MPI_Type_get_extent_c\n", text)
+        self.assertIn("interface MPI_Op_create_c\n", text)
+        self.assertNotIn("interface MPI_Send_c\n", text)
+
+    def test_mpif_h_fits_both_source_forms(self):
+        for line in fortran.mpif().splitlines():
+            self.assertLessEqual(len(line), 72 if line[0] != "!" else 132, line)
 
 
 class Unbuilt(unittest.TestCase):

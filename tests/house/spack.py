@@ -14,7 +14,7 @@ from pathlib import Path
 PACKAGES = {"pmix": "pmix", "libfabric": "libfabric", "libsodium": "libsodium", "hwloc": "hwloc",
             "libdw": "elfutils", "cmocka": "cmocka", "threads": None,
             "dl": None}
-TOOLS = {"c", "meson", "ninja", "pkgconfig", "python"}
+TOOLS = {"c", "fortran", "meson", "ninja", "pkgconfig", "python"}
 
 faults = []
 
@@ -103,12 +103,14 @@ def check_environment(recipe, builds):
     """Users and dependents find wrappers that are installed."""
     package, env = recipe(), Environment()
     package.spec = Spec()
-    compilers = types.SimpleNamespace(spack_cc="/s/cc", spack_cxx="/s/c++")
+    compilers = types.SimpleNamespace(spack_cc="/s/cc", spack_cxx="/s/c++",
+                                      spack_fc="/s/fc")
     dependent = types.SimpleNamespace(package=types.SimpleNamespace(module=compilers))
     package.setup_run_environment(env)
-    hold(env == {"MPICC": "/p/bin/mpicc", "MPICXX": "/p/bin/mpicxx"}, env)
+    hold(env == {"MPICC": "/p/bin/mpicc", "MPICXX": "/p/bin/mpicxx", "MPIFC": "/p/bin/mpifort"}, env)
     package.setup_dependent_build_environment(env, dependent)
-    hold(env["WEFT_CC"] == "/s/cc" and env["WEFT_CXX"] == "/s/c++", env)
+    hold(env["WEFT_CC"] == "/s/cc" and env["WEFT_CXX"] == "/s/c++"
+         and env["WEFT_FC"] == "/s/fc", env)
     package.setup_dependent_package(None, dependent)
     hold(package.spec.mpicc == "/p/bin/mpicc" and package.spec.mpicxx == "/p/bin/mpicxx", "paths")
     hold("['mpicc', 'mpicxx', 'mpifort']" in builds, "wrappers/meson.build: other wrappers")

@@ -1189,7 +1189,7 @@ def make_library(folder, name, *words):
 
 def foreign(path, library, through=""):
     owner = "MPICH.*" if ".12" in library else "Open MPI"
-    cure = "Weft has no Fortran yet" if "mpifh" in library else "rebuild it with Weft's mpicc"
+    cure = f"rebuild it with Weft's {'mpifort' if 'mpifh' in library else 'mpicc'}"
     return (rf"^mpiexec: {re.escape(str(path))} is linked with {library} \({owner}\)"
             rf"{through}, not with .*libmpi_abi.so: {cure}")
 

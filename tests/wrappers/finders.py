@@ -2,9 +2,12 @@
 """finders.py - pkg-config and CMake's own FindMPI find an installed Weft."""
 
 import os
+import shutil
 import unittest
 
 import lab
+
+HAS_FORTRAN = shutil.which("gfortran") is not None
 
 # Prints what FindMPI found, one `name=value` per line, and builds hello.c in C and C++.
 PROJECT = """
@@ -21,6 +24,27 @@ add_executable(hello_c ${CMAKE_CURRENT_BINARY_DIR}/hello.c)
 target_link_libraries(hello_c MPI::MPI_C)
 add_executable(hello_cxx ${CMAKE_CURRENT_BINARY_DIR}/hello.cc)
 target_link_libraries(hello_cxx MPI::MPI_CXX)
+"""
+
+# All three bindings of Fortran; FindMPI says of each whether it works.
+FORTRAN_PROJECT = """
+cmake_minimum_required(VERSION 3.16)
+project(finders Fortran)
+find_package(MPI REQUIRED COMPONENTS Fortran)
+foreach(name MPI_Fortran_HAVE_F77_HEADER MPI_Fortran_HAVE_F90_MODULE
+             MPI_Fortran_HAVE_F08_MODULE MPI_Fortran_COMPILER)
+    message("found ${name}=${${name}}")
+endforeach()
+add_executable(hello_fortran hello.f90)
+target_link_libraries(hello_fortran MPI::MPI_Fortran)
+"""
+FORTRAN_HELLO = """
+program hello
+    use mpi_f08
+    call MPI_Init()
+    print '(a)', 'started'
+    call MPI_Finalize()
+end program hello
 """
 
 
@@ -41,6 +65,14 @@ class PkgConfig(lab.Case):
                 said = [self.output_of("pkg-config", what, each, PKG_CONFIG_PATH=path)
                         for each in ("weft", name)]
                 self.assertEqual(said[0], said[1])
+
+    @unittest.skipUnless(HAS_FORTRAN, "no Fortran compiler")
+    def test_mpi_fort_builds_a_fortran_program(self):
+        self.write("hello.f90", FORTRAN_HELLO)
+        flags = self.output_of("pkg-config", "--cflags", "--libs", "mpi-fort",
+                               PKG_CONFIG_PATH=str(self.libdir / "pkgconfig"))
+        self.run_it("sh", "-c", f"gfortran hello.f90 -o hello {flags}")
+        self.assertEqual(self.output_of(self.work / "hello"), "started")
 
     def test_the_version_is_the_librarys(self):
         said = self.output_of("pkg-config", "--modversion", "weft",
@@ -89,6 +121,18 @@ class CMake(lab.Case):
         found = self.build_project(self.prefix, CC=str(self.bin / "mpicc"),
                                    CXX=str(self.bin / "mpicxx"))
         self.assertEqual(found["MPI_C_VERSION"], "5.0")
+
+    @unittest.skipUnless(HAS_FORTRAN, "no Fortran compiler")
+    def test_the_three_bindings_of_fortran(self):
+        self.write("CMakeLists.txt", FORTRAN_PROJECT)
+        self.write("hello.f90", FORTRAN_HELLO)
+        path = f"{self.bin}:{os.environ['PATH']}"
+        done = self.run_it("cmake", "-G", "Ninja", "-B", "out", PATH=path)
+        self.run_it("cmake", "--build", "out", PATH=path)
+        self.assertEqual(self.output_of(self.work / "out/hello_fortran"), "started")
+        found = done.stdout + done.stderr
+        for name in ("HAVE_F77_HEADER", "HAVE_F90_MODULE", "HAVE_F08_MODULE"):
+            self.assertRegex(found, rf"found MPI_Fortran_{name}=(TRUE|1)")
 
 
 if __name__ == "__main__":

@@ -138,12 +138,13 @@ class Trouble(lab.Case):
         shutil.rmtree(prefix / lab.LIBDIR)
         self.assertIn(lab.LIBDIR, self.complaint_of(prefix / "bin" / "mpicc", "a.c"))
 
-    def test_there_is_no_fortran_yet(self):
+    def test_a_fortran_compiler_without_bindings(self):
+        prefix = self.copy_prefix("half")
+        shutil.rmtree(prefix / lab.LIBDIR / "weft", ignore_errors=True)
         for name in ("mpifort", "mpif90", "mpif77"):
-            for arguments in ([], ["a.f90", "-o", "a"], ["-show"]):
-                told = self.complaint_of(self.bin / name, *arguments)
-                self.assertIn("Fortran", told)
-                self.assertIn("mpicc", told)
+            told = self.complaint_of(prefix / "bin" / name, "a.f90", "-o", "a")
+            self.assertIn("no Fortran bindings for this compiler", told)
+            self.assertIn("WEFT_FC", told)
 
 
 if __name__ == "__main__":

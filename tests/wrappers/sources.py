@@ -158,7 +158,7 @@ class Sources(info.Case):
             self.write(name, text)
             self.run_it(compiler, name, "-o", "made")
             owner = "Open MPI" if "openmpi" in compiler else "MPICH or a relative of it"
-            cure = "Fortran" if is_fortran else "rebuild it with Weft's mpicc"
+            cure = f"rebuild it with Weft's {'mpifort' if is_fortran else 'mpicc'}"
             line = rf"made is linked with {library} \({owner}\), not with .*{cure}"
             said = self.run_it(self.info, "--uses", "made", code=2).stdout.splitlines()
             self.assertRegex(said[-1], f"^{line}")

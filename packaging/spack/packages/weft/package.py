@@ -21,7 +21,7 @@ TREE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "..",
 
 class Weft(MesonPackage):
     """An MPI library with the MPI-5.0 standard ABI, its launcher, and weft-gauge, which measures
-    networks. One-sided communication, files and Fortran are missing."""
+    networks. Files are missing."""
 
     git = f"file://{TREE}"
 
@@ -31,9 +31,12 @@ class Weft(MesonPackage):
 
     variant("libdw", default=True, description="Reports name call sites by file and line")
 
+    variant("fortran", default=True, description="Fortran bindings, for gfortran")
+
     provides("mpi@:5.0")
 
     depends_on("c", type="build")
+    depends_on("fortran", type="build", when="+fortran")
     depends_on("meson@1:", type="build")
     depends_on("ninja", type="build")
     depends_on("pkgconfig", type="build")
@@ -54,7 +57,9 @@ class Weft(MesonPackage):
     def meson_args(self):
         libdw = "enabled" if self.spec.satisfies("+libdw") else "disabled"
         tests = "enabled" if self.run_tests else "disabled"
-        return [f"-Dlibdw={libdw}", f"-Dtests={tests}", "-Dfuzz=disabled"]
+        fortran = "enabled" if self.spec.satisfies("+fortran") else "disabled"
+        return [f"-Dlibdw={libdw}", f"-Dtests={tests}", "-Dfuzz=disabled",
+                f"-Dfortran={fortran}", "-Dflang=disabled"]
 
     def check(self):
         """Those tests that need neither root nor other hosts."""
@@ -72,18 +77,21 @@ class Weft(MesonPackage):
     def setup_run_environment(self, env):
         env.set("MPICC", self.prefix.bin.mpicc)
         env.set("MPICXX", self.prefix.bin.mpicxx)
+        env.set("MPIFC", self.prefix.bin.mpifort)
 
     def setup_dependent_build_environment(self, env, dependent_spec):
         """The wrappers call Spack's compilers."""
         self.setup_run_environment(env)
         module = dependent_spec.package.module
-        for name, compiler in (("WEFT_CC", "spack_cc"), ("WEFT_CXX", "spack_cxx")):
+        for name, compiler in (("WEFT_CC", "spack_cc"), ("WEFT_CXX", "spack_cxx"),
+                               ("WEFT_FC", "spack_fc")):
             if hasattr(module, compiler):
                 env.set(name, getattr(module, compiler))
 
     def setup_dependent_package(self, module, dependent_spec):
         self.spec.mpicc = self.prefix.bin.mpicc
         self.spec.mpicxx = self.prefix.bin.mpicxx
+        self.spec.mpifc = self.prefix.bin.mpifort
 
     @run_after("install")
     def keep_program(self):

@@ -1,8 +1,8 @@
 /*
  * lasting.h - memory of the program whose life the library knows: MPI_Alloc_mem's until
- * MPI_Free_mem, a window's until the window is freed. Only of such memory a transport may
- * keep a registration longer than an operation takes: of any other memory nobody says
- * when it is unmapped.
+ * MPI_Free_mem, a window's until the window is freed, a partitioned message's from its
+ * start to its completion. Only of such memory a transport may keep a registration longer
+ * than an operation takes: of any other memory nobody says when it is unmapped.
  *
  * Ranges may overlap: a window can be made of allocated memory. Each has an owner, who
  * takes it back. Short ranges are not noted, nor are further ones once there are

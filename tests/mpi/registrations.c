@@ -206,6 +206,42 @@ static void long_messages_register_lasting_memory_once(void)
     DONE(MPI_Free_mem(memory));
 }
 
+/* A request that is active is memory whose life is known: its parts share one. */
+static void parts_of_a_message_share_a_registration(void)
+{
+    enum { PARTS = 16, BYTES = 256 * 1024 };
+    char *memory = malloc((size_t)PARTS * BYTES);
+    MPI_Request request = MPI_REQUEST_NULL;
+
+    CHECK(memory != NULL);
+    memset(memory, rank, (size_t)PARTS * BYTES);
+    if (rank == 0) {
+        DONE(MPI_Psend_init(memory, PARTS, BYTES, MPI_BYTE, 1, 0, MPI_COMM_WORLD,
+                            MPI_INFO_NULL, &request));
+    } else if (rank == 1) {
+        DONE(MPI_Precv_init(memory, PARTS, BYTES, MPI_BYTE, 0, 0, MPI_COMM_WORLD,
+                            MPI_INFO_NULL, &request));
+    }
+    for (int i = 0; rank < 2 && i < 3; i++) {
+        const uint64_t before = registrations();
+
+        DONE(MPI_Start(&request));
+        for (int part = 0; rank == 0 && part < PARTS; part++) {
+            memset(memory + (size_t)part * BYTES, part + i, BYTES);
+            DONE(MPI_Pready(part, request));
+        }
+        DONE(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        for (int part = 0; part < PARTS; part++) {
+            CHECK(memory[(size_t)(part + 1) * BYTES - 1] == part + i);
+        }
+        CHECK(!is_kept || is_few || registrations() - before <= 2);
+    }
+    if (rank < 2) {
+        DONE(MPI_Request_free(&request));
+    }
+    free(memory);
+}
+
 int main(int argc, char **argv)
 {
     static void (*const by_origin[])(void) = {
@@ -229,6 +265,7 @@ int main(int argc, char **argv)
     DONE(MPI_Win_unlock_all(win));
     DONE(MPI_Win_free(&win));
     long_messages_register_lasting_memory_once();
+    parts_of_a_message_share_a_registration();
     DONE(MPI_T_pvar_handle_free(session, &made));
     DONE(MPI_T_pvar_session_free(&session));
     DONE(MPI_T_finalize());

@@ -4,9 +4,11 @@
 #include "binding.h"
 
 #include "base/clock.h"
+#include "base/forks.h"
 #include "check/info.h"
 #include "check/rc.h"
 #include "engine/lock.h"
+#include "transport/lasting.h"
 #include "version.h"
 
 #include <sched.h>
@@ -126,15 +128,24 @@ int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
     if (posix_memalign(&memory, alignment_of(hints), size > 0 ? (size_t)size : 1) != 0) {
         return weft_raise(function, WEFT_E_NO_MEM_BYTES, (long long)size);
     }
+    weft_lock();
+    weft_lasting_add(memory, (size_t)size, NULL);
+    weft_unlock();
     *(void **)baseptr = memory;
     return MPI_SUCCESS;
 }
 WEFT_WEAK_ALIAS(MPI_Alloc_mem, PMPI_Alloc_mem);
 
+/* In a child nobody may have let go of the lock, and what is noted is the parent's. */
 int PMPI_Free_mem(void *base)
 {
     int err = weft_check_open("MPI_Free_mem");
 
+    if (err == MPI_SUCCESS && !weft_forks_is_child()) {
+        weft_lock();
+        weft_lasting_remove(base, NULL);
+        weft_unlock();
+    }
     if (err == MPI_SUCCESS) {
         free(base);
     }

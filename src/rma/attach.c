@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 #include "engine/lock.h"
 #include "rma/runs.h"
+#include "transport/lasting.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -100,6 +101,7 @@ enum weft_rc weft_region_attach(struct weft_win *win, void *base, uint64_t bytes
     rc = weft_regions_add(&win->attached->regions, (uint64_t)(uintptr_t)base, bytes,
                           &place);
     if (rc == WEFT_OK) {
+        weft_lasting_add(base, (size_t)bytes, win);
         show(win, place);
     }
     return rc;
@@ -115,14 +117,26 @@ bool weft_region_detach(struct weft_win *win, const void *base)
                              &place)) {
         return false;
     }
+    weft_lasting_remove(base, win);
     show(win, place);
     return true;
+}
+
+/* From the last: what lies behind the one that is removed has to move. */
+static void forget_lasting(const struct weft_win *win)
+{
+    const struct weft_regions *regions = &win->attached->regions;
+
+    for (size_t i = regions->count; i > 0; i--) {
+        weft_lasting_remove((const void *)(uintptr_t)regions->at[i - 1].base, win);
+    }
 }
 
 void weft_region_detach_all(struct weft_win *win)
 {
     weft_assert_locked();
     if (win->attached != NULL) {
+        forget_lasting(win);
         weft_regions_close(&win->attached->regions);
         show(win, 0);
     }
@@ -315,6 +329,7 @@ void weft_attached_close(struct weft_win *win)
         }
     }
     if (win->attached != NULL) {
+        forget_lasting(win);
         close_own(win->attached);
         win->attached = NULL;
     }

@@ -8,10 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    SMALL = 512, /* bytes of a put or get that is combined */
-    AT_ONCE = 1, /* small ones that go by themselves, where any do */
-};
+enum { SMALL = 512 }; /* bytes of a put or get that is combined */
 
 struct weft_combined {
     struct weft_combined *next; /* of all */
@@ -233,30 +230,12 @@ static bool goes_at_once(struct weft_target *target, bool is_get)
 {
     const struct weft_memory_ops *memory = target->peer->path->memory;
 
-    if (target->small_ones >= AT_ONCE ||
+    if (target->small_ones >= WEFT_RMA_AT_ONCE ||
         (!is_get && (memory == NULL || memory->flush == NULL))) {
         return false;
     }
     target->small_ones++;
     return true;
-}
-
-/* Is this put the first of a passive epoch since all was flushed? It goes out, and asks
- * for the answer that a flush would ask for. The answer would not tell of an operation of
- * which some parts begin later. */
-static bool asks_at_once(const struct weft_win *win, const struct weft_target *target)
-{
-    return target->small_ones < AT_ONCE && target->combined == NULL &&
-           !target->is_staged && (win->epoch.is_all || win->epoch.locks > 0);
-}
-
-static void ask_at_once(struct weft_target *target)
-{
-    target->is_dirty = false;
-    target->is_put = false; /* the packet arrives later */
-    target->asked++;
-    send_puts(target->combined, WEFT_RMA_FLUSH, target->asked);
-    target->small_ones++;
 }
 
 static void append_put(struct weft_combined *c, uint64_t at, const struct weft_data *from,
@@ -286,7 +265,7 @@ bool weft_combine_put(struct weft_win *win, struct weft_target *target,
         goes_at_once(target, false)) {
         return false;
     }
-    asks = asks_at_once(win, target);
+    asks = weft_rma_asks_at_once(win, target);
     c = packet_for(win, target, call->bytes, false);
     if (c == NULL) {
         return false;
@@ -295,7 +274,7 @@ bool weft_combine_put(struct weft_win *win, struct weft_target *target,
     target->is_dirty = true;
     win->has_messages = true;
     if (asks) {
-        ask_at_once(target);
+        send_puts(c, WEFT_RMA_FLUSH, weft_rma_ask_at_once(target));
     }
     return true;
 }

@@ -17,10 +17,10 @@
  * The first small operation since all were sent goes at once. A get, and a put where the
  * network tells by itself that puts are there (`flush` in transport.h), go by themselves:
  * straight from memory to memory, where that is reached. Another put of a passive epoch
- * goes in a packet that asks for the answer of a flush already, so that a flush that
- * follows sends nothing. What follows the first one does not go out by itself while the
- * process computes. The program has no right to more: an operation counts as begun as
- * late as the call that ends its epoch (MPI-5.0, 12.7.3).
+ * goes in a packet that asks for the answer of a flush already (weft_rma_asks_at_once),
+ * so that a flush that follows sends nothing. What follows the first one does not go out
+ * by itself while the process computes. The program has no right to more: an operation
+ * counts as begun as late as the call that ends its epoch (MPI-5.0, 12.7.3).
  *
  * It is an ordinary packet of a put or get (packets.h) with a run for each place, or for
  * several at equal distances. All places are in the target's memory, so it is never

@@ -7,6 +7,7 @@
 #include "rma/attach.h"
 #include "rma/combine.h"
 #include "rma/far.h"
+#include "transport/lasting.h"
 
 #include <stdlib.h>
 
@@ -203,6 +204,7 @@ static void give(struct weft_win *win)
 
     weft_lock();
     weft_win_unregister(win);
+    weft_lasting_remove(win->base, win);
     weft_attached_close(win);
     weft_near_close(win);
     weft_far_close(win);
@@ -255,6 +257,7 @@ static enum weft_rc make_with(const struct weft_win_ask *ask, struct weft_comm *
     }
     weft_lock();
     win->is_made = true;
+    weft_lasting_add(win->base, (size_t)win->size, win);
     weft_engine_leave(); /* we are served from now on */
     weft_unlock();
     *out = win;
@@ -289,6 +292,7 @@ void weft_win_free(struct weft_win *win, bool is_left_by_all)
     }
     weft_lock();
     weft_region_detach_all(win);
+    weft_lasting_remove(win->base, win);
     win->is_made = false;
     win->base = NULL;
     win->size = 0;

@@ -9,6 +9,7 @@
 enum {
     GETS = 16,   /* parts of gets under way to a target, and packets of small ones */
     SMALL = 256, /* bytes: copied if there is no room */
+    ASKS = 512,  /* bytes of an accumulate that may ask for the answer of a flush */
 };
 
 struct weft_operation {
@@ -24,6 +25,8 @@ struct weft_operation {
     uint64_t bytes;
     uint64_t sent;     /* of them: asked for, or gone out */
     uint64_t returned; /* of a fetch: come back */
+    uint32_t flush;    /* number of the one that its last part asks for, */
+    bool is_asking;    /* if it does */
     bool is_sending;
     bool is_queued; /* for room */
     bool is_held;   /* until others have come back */
@@ -126,12 +129,14 @@ static size_t write_part(const struct weft_operation *o, const struct weft_rma_r
                          uint8_t *packet)
 {
     const struct weft_rma_call *c = &o->call;
+    const bool asks = o->is_asking && o->sent + runs->bytes == o->bytes;
     struct weft_pkt_rma head = {
-        .operation = o->number,
+        .operation = asks ? o->flush : o->number,
         .offset = o->sent,
         .bytes = (uint32_t)runs->bytes,
         .runs = (uint16_t)runs->n,
         .kind = (uint8_t)c->kind,
+        .step = asks ? WEFT_RMA_FLUSH : 0,
     };
     const size_t before = sizeof(head) + runs->n * sizeof(runs->at[0]);
 
@@ -395,6 +400,16 @@ static struct weft_operation *take(struct weft_win *win, struct weft_target *tar
     return o;
 }
 
+/* A small accumulate over a network asks at once, as a small put does (combine.h). */
+static bool asks_at_once(const struct weft_operation *o)
+{
+    const struct weft_path *path = o->target->peer->path;
+
+    return o->call.kind == WEFT_RMA_ACCUMULATE && o->bytes > 0 && o->bytes <= ASKS &&
+           path != NULL && !path->packets->is_node_local && !o->target->peer->is_failed &&
+           weft_rma_asks_at_once(o->win, o->target);
+}
+
 enum weft_rc weft_operation_start(struct weft_win *win, struct weft_target *target,
                                   const struct weft_rma_call *call,
                                   struct weft_request *request)
@@ -405,6 +420,10 @@ enum weft_rc weft_operation_start(struct weft_win *win, struct weft_target *targ
         return WEFT_ERR_NOMEM;
     }
     o->request = request;
+    o->is_asking = asks_at_once(o);
+    if (o->is_asking) {
+        o->flush = weft_rma_ask_at_once(target);
+    }
     if (call->kind == WEFT_RMA_GET && !target->peer->is_failed) {
         hold(o);
     } else {

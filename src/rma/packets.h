@@ -27,8 +27,8 @@ enum weft_rma_kind {
 /* RMA: a part of an operation. `runs` of struct weft_rma_run follow, then `data` bytes.
  */
 struct weft_pkt_rma {
-    uint64_t operation; /* the origin's number, to be named in what is brought back; of a
-                         * put: that of its step */
+    uint64_t operation; /* the origin's number, to be named in what is brought back; with
+                         * a step: the number of that */
     uint64_t offset;    /* of this part in the origin's buffer, in packed bytes */
     uint32_t bytes;     /* of the target's memory that it is about */
     uint32_t data;      /* bytes behind the runs */
@@ -36,7 +36,7 @@ struct weft_pkt_rma {
     uint16_t op;        /* the ABI's number of the reduction, or 0 */
     uint16_t runs;
     uint8_t kind; /* enum weft_rma_kind */
-    uint8_t step; /* enum weft_rma_sync, of a put: what follows it; or 0 */
+    uint8_t step; /* enum weft_rma_sync, of a put or accumulate: what follows it; or 0 */
 };
 _Static_assert(sizeof(struct weft_pkt_rma) == 32, "wire version 9");
 

@@ -23,4 +23,17 @@ void weft_rma_send(const struct weft_win *win, struct weft_peer *peer,
 void weft_rma_sync(const struct weft_win *win, struct weft_peer *peer,
                    enum weft_rma_sync what, uint32_t number);
 
+enum { WEFT_RMA_AT_ONCE = 1 }; /* small operations that go by themselves, where any do */
+
+/*
+ * Is a small put or accumulate the first of a passive epoch since all was flushed? Then
+ * its packet asks for the answer that a flush would ask for, so that a flush that follows
+ * sends nothing. The answer would not tell of an operation of which some parts begin
+ * later.
+ */
+bool weft_rma_asks_at_once(const struct weft_win *win, const struct weft_target *target);
+
+/* It does so: returns the number of the flush, for the packet that goes out now. */
+uint32_t weft_rma_ask_at_once(struct weft_target *target);
+
 #endif

@@ -101,8 +101,8 @@ static const char *read_packet(struct arrived *a, const uint8_t *data, size_t le
         p->data != data_wanted(p)) {
         return other_length;
     }
-    if (p->step != 0 && p->kind != WEFT_RMA_PUT) {
-        return "it is no put, and has a step";
+    if (p->step != 0 && p->kind != WEFT_RMA_PUT && p->kind != WEFT_RMA_ACCUMULATE) {
+        return "it brings something back, and has a step";
     }
     memcpy(a->runs, data + sizeof(*p), runs);
     a->data = data + sizeof(*p) + runs;
@@ -224,7 +224,7 @@ static void apply(const struct arrived *a)
 static const char *take_step(struct weft_win *win, struct weft_target *t,
                              const struct weft_pkt_rma_sync *step);
 
-/* The step of an epoch that follows a put; says what is wrong, or NULL. */
+/* The step of an epoch that follows a put or accumulate; says what is wrong, or NULL. */
 static const char *step_behind(const struct arrived *a)
 {
     const struct weft_pkt_rma_sync step = {a->packet.step, (uint32_t)a->packet.operation};

@@ -1,6 +1,7 @@
 #include "runtime/runtime.h"
 
 #include "base/flush.h"
+#include "base/forks.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/settings_file.h"
@@ -193,7 +194,10 @@ static enum weft_rc wire_up(void)
     enum weft_rc rc;
 
     read_settings();
-    rc = weft_wireup_open(&run.job);
+    rc = weft_forks_open();
+    if (rc == WEFT_OK) {
+        rc = weft_wireup_open(&run.job);
+    }
     if (rc != WEFT_OK) {
         return rc;
     }

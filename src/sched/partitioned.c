@@ -32,6 +32,7 @@
 #include "p2p/state.h"
 #include "sched/parts.h"
 #include "sched/sched.h"
+#include "transport/lasting.h"
 #include "wireup/wireup.h"
 
 #include <stddef.h>
@@ -103,6 +104,20 @@ static int32_t take_tags(uint32_t units)
 
 /* ---- the life of a request ---- */
 
+/* The user's memory lives while the request is active, so one registration of it may
+ * serve all units. */
+static void begin_lasting(const struct partitioned *p)
+{
+    if (p->data.type == NULL && p->greeting.parts.units > 1) {
+        weft_lasting_add(weft_data_at(&p->data, 0), (size_t)p->data.bytes, p);
+    }
+}
+
+static void end_lasting(const struct partitioned *p)
+{
+    weft_lasting_remove(weft_data_at(&p->data, 0), p);
+}
+
 static void free_partitioned(struct partitioned *p)
 {
     struct partitioned **at = &all;
@@ -111,6 +126,7 @@ static void free_partitioned(struct partitioned *p)
         at = &(*at)->next;
     }
     *at = p->next;
+    end_lasting(p);
     if (p->data.type != NULL) {
         weft_datatype_release(p->data.type);
     }
@@ -158,8 +174,11 @@ static void heard(struct weft_sched *sched, uint32_t step,
 
 static void done(struct weft_sched *sched, enum weft_rc rc)
 {
+    const struct partitioned *p = of_sched(sched);
+
     (void)rc;
-    sched->request->bytes = of_sched(sched)->got;
+    sched->request->bytes = p->got;
+    end_lasting(p);
 }
 
 static const struct weft_sched_ops ops = {.heard = heard, .done = done};
@@ -229,6 +248,7 @@ static enum weft_rc start_send(struct weft_request *request)
     if (p->peer == MPI_PROC_NULL) {
         finish(request, WEFT_OK);
     } else {
+        begin_lasting(p);
         weft_sched_start(&p->sched);
     }
     return WEFT_OK;
@@ -241,6 +261,7 @@ static void receive_units(struct partitioned *p)
     if (p->greeting_rc != WEFT_OK) {
         finish(p->request, p->greeting_rc);
     } else {
+        begin_lasting(p);
         weft_sched_start(&p->sched);
     }
 }

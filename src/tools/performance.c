@@ -79,6 +79,10 @@ static const struct weft_performance_row rows[] = {
      "Network connections that are open: one to a rank, or several (WEFT_STREAMS)."},
     {"msg_rejected", COUNTER, DETAIL, IN_COUNTS(net.rejected),
      "Connections refused because the process that asked is not of this job."},
+    {"msg_registrations", COUNTER, TUNER, IN_COUNTS(net.registered),
+     "How often memory of the program was registered with the network."},
+    {"msg_registrations_reused", COUNTER, TUNER, IN_COUNTS(net.reused),
+     "Operations on memory of the program that found a registration which was kept."},
 };
 
 /* Of windows, by the ways of their operations. A window may count in several. */

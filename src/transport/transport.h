@@ -203,6 +203,8 @@ struct weft_traffic {
     uint64_t wakeups;       /* how often a peer rang our doorbell: the node's */
     uint64_t lanes;         /* queues or connections that peers have for themselves */
     uint64_t rejected;      /* connections refused: not of the job */
+    uint64_t registered;    /* how often memory of the program was registered */
+    uint64_t reused;        /* operations that found it registered */
 };
 
 struct weft_packet_ops {

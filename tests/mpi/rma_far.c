@@ -373,6 +373,31 @@ static void small_gets_share_packets(void)
     }
 }
 
+/* One rank accumulates, so all packets that it sends are counted. */
+static void an_accumulate_and_its_flush_are_one_packet(void)
+{
+    enum { TIMES = 20 };
+    struct window w = make_window(ALLOCATED, sizeof(int64_t), 8);
+    const int64_t one = 1;
+    unsigned long long before = 0;
+
+    memset(w.base, 0, sizeof(int64_t));
+    DONE(MPI_Barrier(w.comm));
+    DONE(MPI_Win_lock_all(0, w.win));
+    for (int i = 0; rank == 0 && i <= TIMES; i++) {
+        before = i == 1 ? value(packets) : before; /* the first takes the lock, too */
+        DONE(MPI_Accumulate(&one, 1, MPI_INT64_T, 1, 0, 1, MPI_INT64_T, MPI_SUM, w.win));
+        DONE(MPI_Win_flush(1, w.win));
+    }
+    if (rank == 0 && is_far[1]) {
+        CHECK(value(packets) - before == TIMES);
+    }
+    DONE(MPI_Win_unlock_all(w.win));
+    DONE(MPI_Barrier(w.comm));
+    CHECK(rank != 1 || *(int64_t *)(void *)w.base == TIMES + 1);
+    free_window(&w);
+}
+
 /* More gets than a target answers at once, of every length. */
 static void gets_of_mixed_lengths(void)
 {
@@ -695,6 +720,7 @@ static void all_cases(void)
     many_at_once();
     small_puts_share_packets();
     small_gets_share_packets();
+    an_accumulate_and_its_flush_are_one_packet();
     gets_of_mixed_lengths();
     lengths_are_mixed();
     others_in_between();

@@ -444,6 +444,69 @@ static void the_first_put_of_a_passive_epoch_asks_at_once(void **state)
     win->epoch.locks = 0;
 }
 
+/* One packet for it and its flush; what follows before the flush is flushed as ever. */
+static void the_first_accumulate_of_a_passive_epoch_asks_at_once(void **state)
+{
+    struct weft_pkt_rma_sync answer;
+
+    (void)state;
+    put_far_away();
+    win->epoch.locks = 1;
+    memset(memory, 0, sizeof(memory));
+    accumulate_word(16);
+    assert_int_equal(fake.sent_count, 1);
+    assert_int_equal(head_of(0).step, WEFT_RMA_FLUSH);
+    assert_int_equal(head_of(0).operation, 1);
+    let_them_arrive();
+    assert_int_equal(memory[16], 1);
+    assert_int_equal(fake.sent_count, 2);
+    memcpy(&answer, fake.sent[1]->data, sizeof(answer));
+    assert_true(answer.what == WEFT_RMA_FLUSHED && answer.number == 1);
+    arrive_flushed(1);
+    assert_int_equal(weft_rma_flush(win, PEER, false, "MPI_Win_flush"), WEFT_OK);
+    assert_int_equal(fake.sent_count, 2);
+    accumulate_word(16);
+    accumulate_word(24);
+    assert_int_equal(fake.sent_count, 4);
+    assert_int_equal(head_of(2).step, WEFT_RMA_FLUSH);
+    assert_int_equal(head_of(2).operation, 2);
+    assert_int_equal(head_of(3).step, 0);
+    arrive_flushed(2);
+    arrive_flushed(3);
+    assert_int_equal(weft_rma_flush(win, PEER, false, "MPI_Win_flush"), WEFT_OK);
+    assert_int_equal(fake.sent_count, 5);
+    assert_int_equal(fake.sent[4]->header.kind, WEFT_PKT_RMA_SYNC);
+    win->epoch.locks = 0;
+}
+
+/* The packet with the question waits for room, in order; the flush waits for its answer.
+ */
+static void an_accumulate_that_finds_no_room_asks_later(void **state)
+{
+    (void)state;
+    put_far_away();
+    win->epoch.locks = 1;
+    fake.refuse_ordered = FAKE_ENDLESS;
+    accumulate_word(16);
+    accumulate_word(24);
+    assert_int_equal(fake.sent_count, 0);
+    fake.refuse_ordered = 0;
+    weft_progress();
+    assert_int_equal(fake.sent_count, 2);
+    assert_int_equal(head_of(0).step, WEFT_RMA_FLUSH);
+    assert_int_equal(head_of(1).step, 0);
+    win->epoch.locks = 0;
+}
+
+/* Only a passive epoch has flushes. */
+static void accumulates_of_other_epochs_do_not_ask(void **state)
+{
+    (void)state;
+    put_far_away();
+    accumulate_word(16);
+    assert_int_equal(head_of(0).step, 0);
+}
+
 /* An operation that begins in parts is not over when the answer comes: its flush asks. */
 static void nothing_asks_at_once_while_parts_are_to_begin(void **state)
 {
@@ -459,6 +522,10 @@ static void nothing_asks_at_once_while_parts_are_to_begin(void **state)
     weft_unlock();
     put_word(16, 5);
     assert_int_equal(fake.sent_count, 0);
+    assert_true(target->is_put);
+    assert_true(target->is_dirty);
+    accumulate_word(16);
+    assert_int_equal(head_of(1).step, 0);
     assert_true(target->is_put);
     assert_true(target->is_dirty);
     target->is_staged = false;
@@ -533,8 +600,11 @@ static void a_fetch_needs_no_flush(void **state)
 /* An operation of 8 bytes with a step; with what words it is refused, or NULL. */
 static const char *step_with(enum weft_rma_kind kind, uint8_t step)
 {
+    const bool has_data = kind == WEFT_RMA_PUT || kind == WEFT_RMA_ACCUMULATE;
     const struct weft_pkt_rma head = {.bytes = 8,
-                                      .data = kind == WEFT_RMA_PUT ? 8 : 0,
+                                      .data = has_data ? 8 : 0,
+                                      .type = (uint16_t)(uintptr_t)MPI_INT64_T,
+                                      .op = (uint16_t)(uintptr_t)MPI_SUM,
                                       .runs = 1,
                                       .kind = (uint8_t)kind,
                                       .step = step};
@@ -556,6 +626,8 @@ static void steps_that_do_not_exist_are_refused(void **state)
     assert_null(step_with(WEFT_RMA_PUT, WEFT_RMA_FLUSH));
     assert_non_null(step_with(WEFT_RMA_PUT, WEFT_RMA_SYNCS));
     assert_non_null(step_with(WEFT_RMA_PUT, UINT8_MAX));
+    assert_null(step_with(WEFT_RMA_ACCUMULATE, WEFT_RMA_FLUSH));
+    assert_non_null(step_with(WEFT_RMA_ACCUMULATE, WEFT_RMA_SYNCS));
     assert_null(step_with(WEFT_RMA_GET, 0));
     assert_non_null(step_with(WEFT_RMA_GET, WEFT_RMA_FLUSH));
 }
@@ -588,6 +660,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_flush_goes_with_the_puts, open_window,
                                         close_window),
         cmocka_unit_test_setup_teardown(the_first_put_of_a_passive_epoch_asks_at_once,
+                                        open_window, close_window),
+        cmocka_unit_test_setup_teardown(
+            the_first_accumulate_of_a_passive_epoch_asks_at_once, open_window,
+            close_window),
+        cmocka_unit_test_setup_teardown(an_accumulate_that_finds_no_room_asks_later,
+                                        open_window, close_window),
+        cmocka_unit_test_setup_teardown(accumulates_of_other_epochs_do_not_ask,
                                         open_window, close_window),
         cmocka_unit_test_setup_teardown(nothing_asks_at_once_while_parts_are_to_begin,
                                         open_window, close_window),

@@ -146,6 +146,7 @@ static void make_endpoint(void)
     tp = (struct weft_transport){
         .job = &failed_job,
         .ofi = {.info = &info, .endpoint = &endpoint},
+        .slots = {.cache = {.ofi = &tp.ofi}},
     };
     peer = (struct weft_rdm_peer){
         .base = {.transport = &tp},
@@ -242,7 +243,7 @@ static void completions_say_what_has_come(void **unused)
 
     (void)unused;
     make_endpoint();
-    weft_tagged_complete(&op, &entry);
+    weft_tagged_complete(&tp, &op, &entry);
     assert_true(told.rc == WEFT_OK && told.is_found && !told.is_cancelled);
     assert_true(told.length == 3 && told.data == 4 && told.bits == 5);
     error.err = FI_ETRUNC;

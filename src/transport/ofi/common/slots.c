@@ -128,6 +128,7 @@ enum weft_rc weft_ofi_slots_open(struct weft_ofi_slots *slots, struct weft_ofi *
 
     slots->ofi = ofi;
     slots->receiver = receiver;
+    weft_mr_cache_open(&slots->cache, ofi);
     slots->send_bytes = round_up(send_bytes);
     slots->receive_bytes = slots->is_multiple && receive_bytes < MULTIPLE_BYTES
                                ? MULTIPLE_BYTES
@@ -139,6 +140,7 @@ enum weft_rc weft_ofi_slots_open(struct weft_ofi_slots *slots, struct weft_ofi *
 
 void weft_ofi_slots_close(struct weft_ofi_slots *slots)
 {
+    weft_mr_cache_close(&slots->cache);
     weft_ofi_unregister(slots->send_mr);
     weft_ofi_unregister(slots->receive_mr);
     unmap(&slots->send_memory, slots->send_count * slots->send_bytes);
@@ -197,7 +199,8 @@ static void copy(struct weft_ofi_slot *slot, const void *data, size_t len,
 void *weft_ofi_slot_descriptor(const struct weft_ofi_slots *slots,
                                const struct weft_ofi_slot *slot)
 {
-    return weft_ofi_descriptor(slot->copied != NULL ? slots->send_mr : slot->mr);
+    return slot->copied != NULL ? weft_ofi_descriptor(slots->send_mr)
+                                : weft_mr_descriptor(slot->mr);
 }
 
 enum weft_rc weft_ofi_slots_attach(struct weft_ofi_slots *slots,
@@ -210,7 +213,7 @@ enum weft_rc weft_ofi_slots_attach(struct weft_ofi_slots *slots,
         copy(slot, data, len, access, op);
         return WEFT_OK;
     }
-    rc = weft_ofi_register_local(slots->ofi, data, len, access, &slot->mr);
+    rc = weft_mr_cache_take_local(&slots->cache, data, len, access, &slot->mr);
     if (rc != WEFT_OK) {
         make_free(slots, slot);
         return slots->registered > 0 ? rc : WEFT_ERR_SYSTEM; /* nothing will come back */
@@ -224,7 +227,7 @@ enum weft_rc weft_ofi_slots_attach(struct weft_ofi_slots *slots,
 void weft_ofi_slots_give(struct weft_ofi_slots *slots, struct weft_ofi_slot *slot)
 {
     if (slot->op != NULL && slot->copied == NULL) {
-        weft_ofi_unregister(slot->mr);
+        weft_mr_cache_give(&slots->cache, slot->mr);
         slots->registered--;
     }
     slot->op = NULL;
@@ -255,15 +258,16 @@ enum weft_rc weft_ofi_slots_register(struct weft_ofi_slots *slots, void *memory,
     const bool is_virtual = (ofi->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
     const uint64_t access = ((rights & WEFT_MR_PUT) != 0 ? FI_REMOTE_WRITE : 0) |
                             ((rights & WEFT_MR_GET) != 0 ? FI_REMOTE_READ : 0);
-    struct fid_mr *registered;
-    const enum weft_rc rc = weft_ofi_register(ofi, memory, bytes, access, &registered);
+    struct weft_mr *registered;
+    const enum weft_rc rc =
+        weft_mr_cache_take(&slots->cache, memory, bytes, access, &registered);
 
     if (rc != WEFT_OK) {
         return rc;
     }
     *key = (struct weft_key){
-        .address = is_virtual ? (uint64_t)(uintptr_t)memory : 0,
-        .key = fi_mr_key(registered),
+        .address = (uint64_t)(uintptr_t)memory - (is_virtual ? 0 : registered->base),
+        .key = fi_mr_key(registered->mr),
     };
     *mr = registered;
     slots->registered++;
@@ -273,7 +277,7 @@ enum weft_rc weft_ofi_slots_register(struct weft_ofi_slots *slots, void *memory,
 void weft_ofi_slots_deregister(struct weft_ofi_slots *slots, void *mr)
 {
     slots->registered--;
-    weft_ofi_unregister(mr);
+    weft_mr_cache_give(&slots->cache, mr);
 }
 
 /* ---- packets in ---- */

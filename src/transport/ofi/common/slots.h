@@ -4,9 +4,9 @@
  *
  * A slot out carries a packet, or the frame in front of a zero-copy send, or stands for a
  * put or get; `op` and `mr` are set while it works on the user's memory. That memory is
- * registered for as long as the operation takes, where the provider wants it: a cache of
- * registrations is the provider's affair, which knows when memory is unmapped. What a put
- * or get moves is copied instead if it is short: the slot's own buffer is registered.
+ * registered for as long as the operation takes, where the provider wants it, or longer
+ * if its life is known (mr_cache.h). What a put or get moves is copied instead if it is
+ * short: the slot's own buffer is registered.
  *
  * A peer has at most a quarter of the slots out, so that one that does not read leaves
  * room for others. Where the provider puts several packets into a buffer
@@ -18,7 +18,7 @@
 #ifndef WEFT_OFI_SLOTS_H
 #define WEFT_OFI_SLOTS_H
 
-#include "transport/ofi/common/fabric.h"
+#include "transport/ofi/common/mr_cache.h"
 #include "transport/transport.h"
 
 /* Why a peer is given up whose message cannot be registered. */
@@ -40,7 +40,7 @@ struct weft_ofi_slot {
     uint8_t *buffer;
     struct weft_op *op; /* of an operation on the user's memory, or NULL */
     uint64_t access;    /* what that is: FI_SEND, FI_WRITE, FI_READ; else its owner's */
-    struct fid_mr *mr;  /* of that memory */
+    struct weft_mr *mr; /* of that memory, or NULL */
     void *copied;       /* the memory itself, if the buffer stands for it; or NULL */
     size_t copied_bytes;
 };
@@ -51,6 +51,7 @@ struct weft_ofi_slots {
     struct weft_ofi_slot *sends;
     struct weft_ofi_slot *free_sends;
     uint32_t send_count;
+    struct weft_mr_cache cache;
     uint32_t registered; /* chunks of the user's memory, by us or for peers */
     size_t send_bytes;   /* of each buffer */
     uint8_t *send_memory;

@@ -95,6 +95,7 @@ static void lose(struct weft_transport *tp, struct weft_msg_stream *stream,
     }
     note_cause(peer, cause);
     end_streams(tp, peer);
+    weft_mr_cache_forget_peers(&tp->slots.cache);
     if (was_open) {
         note_loss(tp, peer, grace_ns);
     } else {

@@ -208,6 +208,8 @@ static void count(const struct weft_transport *tp, struct weft_traffic *traffic)
         traffic->bytes_sent += peer->bytes_sent;
     }
     traffic->bytes_stored += tp->bytes_put;
+    traffic->registered += tp->slots.cache.made;
+    traffic->reused += tp->slots.cache.found;
     traffic->bytes_fetched += tp->bytes_got;
     traffic->packets_received += tp->packets_received;
     traffic->bytes_received += tp->bytes_received;

@@ -1,5 +1,6 @@
 #include "transport/ofi/quirks/provider.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* docs/engine.md, 1 and 2: `net` never becomes quiet again after its first message, and
@@ -7,7 +8,10 @@
 static const struct weft_provider providers[] = {
     {.name = "tcp", .sockets = WEFT_SOCKETS_ALWAYS},
     {.name = "udp", .hides_cuts = true, .sockets = WEFT_SOCKETS_UNKNOWN},
-    {.name = "verbs", .has_reads = true, .sockets = WEFT_SOCKETS_NEVER},
+    {.name = "verbs",
+     .has_cache = true,
+     .has_reads = true,
+     .sockets = WEFT_SOCKETS_NEVER},
     {.name = "net", .is_avoided = true, .sockets = WEFT_SOCKETS_ALWAYS},
     {.name = "sockets", .is_avoided = true, .sockets = WEFT_SOCKETS_ALWAYS},
 };
@@ -28,6 +32,17 @@ const struct weft_provider *weft_provider_find(const char *name)
         }
     }
     return &other;
+}
+
+/* As fi_mr(3) says: a count of zero or the monitor "disabled" turns caches off. */
+bool weft_provider_keeps_registrations(const char *name)
+{
+    const char *count = getenv("FI_MR_CACHE_MAX_COUNT");
+    const char *monitor = getenv("FI_MR_CACHE_MONITOR");
+
+    return weft_provider_find(name)->has_cache &&
+           (count == NULL || strcmp(count, "0") != 0) &&
+           (monitor == NULL || strcmp(monitor, "disabled") != 0);
 }
 
 /* ofi_rxm gives a buffer back while a long packet is still being written to it. Over

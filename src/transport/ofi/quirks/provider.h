@@ -19,12 +19,16 @@ struct weft_provider {
     const char *name;
     bool is_avoided; /* never chosen */
     bool hides_cuts; /* a matched message that is cut off is not told of */
+    bool has_cache;  /* registrations are kept by the provider, while memory is mapped */
     bool has_reads;  /* hardware reads a peer's memory without the peer's processor */
     enum weft_provider_sockets sockets; /* do its endpoints listen and connect by TCP? */
 };
 
 /* The row of a provider as libfabric names it. Layers behind a ';' do not count. */
 const struct weft_provider *weft_provider_find(const char *name);
+
+/* Does it keep registrations of memory? The user may have told libfabric not to. */
+bool weft_provider_keeps_registrations(const char *name);
 
 /* Must receive buffers be for one packet each, whatever it offers? By its layers. */
 bool weft_provider_has_single(const char *name);

@@ -16,6 +16,7 @@ void weft_rdm_lose(struct weft_transport *tp, struct weft_rdm_peer *peer,
         return;
     }
     peer->state = WEFT_RDM_LOST;
+    weft_mr_cache_forget_peers(&tp->slots.cache);
     snprintf(peer->cause, sizeof(peer->cause), "%s", cause);
     peer->report_at_ns = weft_clock_ns() + GRACE_NS;
     peer->next_losing = tp->losing;

@@ -330,7 +330,7 @@ static void complete(struct weft_transport *tp, const struct fi_cq_tagged_entry 
     } else if (weft_likely(is_packet(tp, slot))) {
         complete_send(tp, slot, WEFT_OK);
     } else {
-        weft_tagged_complete(entry->op_context, entry);
+        weft_tagged_complete(tp, entry->op_context, entry);
         *budget -= *budget > 0 ? 1 : 0;
     }
 }

@@ -180,6 +180,8 @@ static void count(const struct weft_transport *tp, struct weft_traffic *traffic)
         traffic->lanes += peer->state == WEFT_RDM_OPEN || peer->has_proved ? 1 : 0;
     }
     traffic->bytes_stored += tp->bytes_put;
+    traffic->registered += tp->slots.cache.made;
+    traffic->reused += tp->slots.cache.found;
     traffic->bytes_fetched += tp->bytes_got;
     traffic->packets_received += tp->packets_received;
     traffic->bytes_received += tp->bytes_received;

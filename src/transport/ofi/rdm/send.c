@@ -128,7 +128,7 @@ enum weft_rc weft_rdm_send_zcopy(struct weft_path *path, const void *header,
             {.iov_base = (void *)(uintptr_t)data, .iov_len = len},
         };
         void *descriptors[] = {weft_ofi_descriptor(tp->slots.send_mr),
-                               weft_ofi_descriptor(slot->mr)};
+                               weft_mr_descriptor(slot->mr)};
 
         rc = weft_rdm_outcome(tp, peer,
                               fi_sendv(tp->ofi.endpoint, parts, descriptors, 2,

@@ -92,19 +92,19 @@ static enum weft_rc inject(struct weft_path *to, uint64_t bits, uint64_t data,
 static enum weft_rc prepare(struct weft_transport *tp, struct weft_tagged_op *op,
                             const void *buffer, size_t len, uint64_t access)
 {
-    struct fid_mr *mr = NULL;
+    struct weft_mr *mr = NULL;
     enum weft_rc rc = WEFT_OK;
 
     if (len > 0) {
-        rc = weft_ofi_register_local(&tp->ofi, buffer, len, access, &mr);
+        rc = weft_mr_cache_take_local(&tp->slots.cache, buffer, len, access, &mr);
     }
     op->mr = mr;
     return rc;
 }
 
-static void give_back(struct weft_tagged_op *op)
+static void give_back(struct weft_transport *tp, struct weft_tagged_op *op)
 {
-    weft_ofi_unregister(op->mr);
+    weft_mr_cache_give(&tp->slots.cache, op->mr);
     op->mr = NULL;
 }
 
@@ -124,10 +124,10 @@ static enum weft_rc tagged_send(struct weft_path *to, uint64_t bits, uint64_t da
     op->path = to;
     rc = weft_rdm_outcome(tp, peer,
                           fi_tsenddata(tp->ofi.endpoint, buffer, len,
-                                       weft_ofi_descriptor(op->mr), data, peer->address,
+                                       weft_mr_descriptor(op->mr), data, peer->address,
                                        bits, op->context));
     if (rc != WEFT_OK) {
-        give_back(op);
+        give_back(tp, op);
         return rc;
     }
     count_sent(peer, len);
@@ -180,10 +180,10 @@ static enum weft_rc tagged_recv(struct weft_transport *tp,
     }
     op->path = NULL;
     op->room = len;
-    rc = outcome(fi_trecv(tp->ofi.endpoint, buffer, len, weft_ofi_descriptor(op->mr),
-                          from, pattern->bits, pattern->ignore, op->context));
+    rc = outcome(fi_trecv(tp->ofi.endpoint, buffer, len, weft_mr_descriptor(op->mr), from,
+                          pattern->bits, pattern->ignore, op->context));
     if (rc != WEFT_PENDING) {
-        give_back(op);
+        give_back(tp, op);
     }
     return rc;
 }
@@ -212,7 +212,7 @@ static enum weft_rc recv_claimed(struct weft_transport *tp, void *buffer, size_t
 {
     const struct iovec memory = {buffer, room_for(tp, len)};
     enum weft_rc rc = prepare(tp, op, buffer, memory.iov_len, FI_RECV);
-    void *descriptor = weft_ofi_descriptor(op->mr);
+    void *descriptor = weft_mr_descriptor(op->mr);
     const struct fi_msg_tagged message = {
         .msg_iov = &memory,
         .desc = &descriptor,
@@ -227,7 +227,7 @@ static enum weft_rc recv_claimed(struct weft_transport *tp, void *buffer, size_t
     op->room = memory.iov_len;
     rc = outcome(fi_trecvmsg(tp->ofi.endpoint, &message, FI_CLAIM | FI_COMPLETION));
     if (rc != WEFT_PENDING) {
-        give_back(op);
+        give_back(tp, op);
     }
     return rc;
 }
@@ -244,7 +244,7 @@ static void tick(struct weft_transport *tp, bool is_needed)
 
 /* ---- completions ---- */
 
-void weft_tagged_complete(struct weft_tagged_op *op,
+void weft_tagged_complete(struct weft_transport *tp, struct weft_tagged_op *op,
                           const struct fi_cq_tagged_entry *entry)
 {
     const struct weft_tagged_end end = {
@@ -255,7 +255,7 @@ void weft_tagged_complete(struct weft_tagged_op *op,
         .length = entry->len,
     };
 
-    give_back(op);
+    give_back(tp, op);
     op->done(op, &end);
 }
 
@@ -281,7 +281,7 @@ void weft_tagged_fail(struct weft_transport *tp, struct weft_tagged_op *op,
     } else if (op->path != NULL) {
         weft_rdm_lose(tp, weft_rdm_peer_of(op->path), weft_ofi_error(error->err));
     }
-    give_back(op);
+    give_back(tp, op);
     op->done(op, &end);
 }
 

@@ -27,7 +27,7 @@ const char *weft_tagged_refusal(const struct fi_info *info);
 const struct weft_tagged_ops *weft_tagged_table(void);
 
 /* An operation of ours has completed, or failed. */
-void weft_tagged_complete(struct weft_tagged_op *op,
+void weft_tagged_complete(struct weft_transport *tp, struct weft_tagged_op *op,
                           const struct fi_cq_tagged_entry *entry);
 void weft_tagged_fail(struct weft_transport *tp, struct weft_tagged_op *op,
                       const struct fi_cq_err_entry *error);

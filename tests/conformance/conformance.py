@@ -65,6 +65,8 @@ def options(arguments):
                         help="all messages over endpoints without connections; not recorded")
     parser.add_argument("--tagged", action="store_true",
                         help="all messages over a network that matches them, tcp;ofi_rxm")
+    parser.add_argument("--dgram", action="store_true",
+                        help="all messages over datagrams that Weft repeats; not recorded")
     parser.add_argument("--work", type=Path, metavar="DIR",
                         default=cache / "weft-conformance",
                         help="where programs are kept between runs (default: %(default)s)")
@@ -84,13 +86,15 @@ def options(arguments):
     if chosen.update and (chosen.only or chosen.fixed or chosen.rotating or chosen.limit or
                           chosen.memory is not None):
         parser.error("--update wants whole lists, with their own limits")
-    if chosen.update and chosen.rdm:
-        parser.error("--update records no run with --rdm")
+    if chosen.update and (chosen.rdm or chosen.dgram):
+        parser.error("--update records no run with --rdm or --dgram")
     if chosen.connections:
         os.environ["WEFT_TRANSPORT"] = "msg"
     if chosen.rdm:
         os.environ["WEFT_TRANSPORT"] = "rdm"
         os.environ.setdefault("FI_PROVIDER", "tcp;ofi_rxm")
+    if chosen.dgram:
+        os.environ["WEFT_TRANSPORT"] = "dgram"
     if chosen.tagged:
         os.environ["WEFT_TRANSPORT"] = "tagged"
         os.environ["FI_PROVIDER"] = "tcp;ofi_rxm"

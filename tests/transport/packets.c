@@ -9,6 +9,8 @@ enum {
     RECEIVERS = 4,     /* ranks that take turns as the one that everyone sends to */
     MANY = 100 * 1000, /* packets that no queue holds */
     CONTROLS = 40,
+    ALL_UP_TO = 8192,
+    STEP = 37,
     STUMBLES = 100, /* refusals, one after the other: it is full */
     SLOW_US = 5000,
 };
@@ -110,17 +112,29 @@ void case_counts(void)
     suite_meet();
 }
 
+/* Every size up to ALL_UP_TO bytes, which is several datagrams; of larger ones some, and
+ * the largest. */
+static size_t size_number(uint32_t to, size_t i)
+{
+    const size_t size = i <= ALL_UP_TO ? i : ALL_UP_TO + (i - ALL_UP_TO) * STEP;
+
+    return size < packet_max(to) ? size : packet_max(to);
+}
+
 void case_every_size(void)
 {
     const uint32_t to = suite_next();
+    size_t count = 0;
 
-    for (size_t len = 0; len <= packet_max(to); len++) {
-        suite_send(to, len, len % 2 == 0 ? 0 : WEFT_SEND_URGENT, false);
+    while (size_number(to, count) < packet_max(to)) {
+        suite_send(to, size_number(to, count), count % 2 == 0 ? 0 : WEFT_SEND_URGENT,
+                   false);
+        count++;
     }
-    for (size_t len = packet_max(to) + 1; len-- > 0;) {
-        suite_send(to, len, 0, false);
-        if (len % 64 == 0) {
-            suite_send(to, len % 512, WEFT_SEND_CONTROL, false);
+    for (size_t i = count + 1; i-- > 0;) {
+        suite_send(to, size_number(to, i), 0, false);
+        if (i % 64 == 0) {
+            suite_send(to, i % 512, WEFT_SEND_CONTROL, false);
         }
     }
     tell_all_sent(to);

@@ -207,6 +207,16 @@ static int check_whence(const char *function, struct weft_file *file, int whence
     return weft_raise_file(file, function, WEFT_E_FILE_WHENCE, whence);
 }
 
+static uint64_t position_of(const struct weft_file *file)
+{
+    uint64_t position;
+
+    weft_lock();
+    position = file->position;
+    weft_unlock();
+    return position;
+}
+
 int PMPI_File_seek(MPI_File fh, MPI_Offset offset, int whence)
 {
     WEFT_RECORD_PLAIN(File_seek);
@@ -222,7 +232,7 @@ int PMPI_File_seek(MPI_File fh, MPI_Offset offset, int whence)
     if (err != MPI_SUCCESS) {
         return err;
     }
-    fault = weft_file_seek_to(file, file->position, offset, whence, &there);
+    fault = weft_file_seek_to(file, position_of(file), offset, whence, &there);
     if (fault == 0 && there < 0) {
         return weft_raise_file(file, function, WEFT_E_FILE_SEEK, (long long)there);
     }
@@ -248,7 +258,7 @@ int PMPI_File_get_position(MPI_File fh, MPI_Offset *offset)
         err = weft_check_file_out(function, file, offset, "offset");
     }
     if (err == MPI_SUCCESS) {
-        *offset = (MPI_Offset)file->position;
+        *offset = (MPI_Offset)position_of(file);
     }
     return err;
 }

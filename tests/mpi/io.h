@@ -18,13 +18,19 @@ static int rank;
 static int size;
 static char path[NAME_BYTES];
 
-static inline void begin(int argc, char **argv)
+/* After MPI_Init. */
+static inline void begin_with(int argc, char **argv)
 {
-    DONE(MPI_Init(&argc, &argv));
     DONE(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     DONE(MPI_Comm_size(MPI_COMM_WORLD, &size));
     CHECK(argc > 1);
     snprintf(path, sizeof(path), "%s.data", argv[1]);
+}
+
+static inline void begin(int argc, char **argv)
+{
+    DONE(MPI_Init(&argc, &argv));
+    begin_with(argc, argv);
 }
 
 /* A new file of all ranks, which is deleted when it is closed. */

@@ -249,6 +249,38 @@ static void far_away(MPI_File fh)
     DONE(MPI_File_set_size(fh, 0));
 }
 
+/* More bytes than an int can count, from memory that is used again and again. */
+static void large_counts(void)
+{
+    enum { BLOCK = 1 << 20, BLOCKS = 3000 };
+    const MPI_Count bytes = (MPI_Count)BLOCK * BLOCKS;
+    static char block[BLOCK];
+    MPI_Datatype type;
+    MPI_Request request;
+    MPI_Status status;
+    MPI_Count count = -1;
+    MPI_Offset now = -1;
+    int few = 0;
+    MPI_File fh;
+
+    DONE(MPI_File_open(MPI_COMM_SELF, "/dev/null", MPI_MODE_WRONLY, MPI_INFO_NULL, &fh));
+    DONE(MPI_Type_create_hvector(BLOCKS, BLOCK, 0, MPI_BYTE, &type));
+    DONE(MPI_Type_commit(&type));
+    DONE(MPI_File_write(fh, block, 1, type, &status));
+    DONE(MPI_Get_count_c(&status, MPI_BYTE, &count));
+    CHECK(count == bytes);
+    DONE(MPI_Get_count(&status, MPI_BYTE, &few));
+    CHECK(few == MPI_UNDEFINED);
+    DONE(MPI_File_iwrite_c(fh, block, 1, type, &request));
+    DONE(MPI_Wait(&request, &status));
+    DONE(MPI_Get_elements_c(&status, MPI_BYTE, &count));
+    CHECK(count == bytes);
+    DONE(MPI_File_get_position(fh, &now));
+    CHECK(now == 2 * bytes);
+    DONE(MPI_Type_free(&type));
+    DONE(MPI_File_close(&fh));
+}
+
 /* ---- views ---- */
 
 /* Every rank sees every size-th pair of numbers. */
@@ -631,6 +663,7 @@ int main(int argc, char **argv)
     group_and_handle(fh);
     sizes(fh);
     far_away(fh);
+    large_counts();
     view_with_holes(fh);
     holes_on_both_sides(fh);
     bad_views(fh);

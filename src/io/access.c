@@ -1,6 +1,9 @@
 #include "io/access.h"
 
+#include "io/sieve.h"
+
 #include <errno.h>
+#include <stdlib.h>
 
 /* Blocks of memory for one system call; extents of a view that are looked up at once. */
 enum { BLOCKS = 256, EXTENTS = 64 };
@@ -69,17 +72,40 @@ static void move_extent(const struct weft_access *access, struct weft_file_exten
     }
 }
 
+static bool is_over(const struct weft_moved *moved)
+{
+    return moved->fault != 0 || moved->is_at_end;
+}
+
 static void move_extents(const struct weft_access *access,
                          const struct weft_file_extent *extents, size_t n,
                          const struct weft_data *data, struct weft_cursor *cursor,
                          uint64_t from, struct weft_moved *moved)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (moved->fault != 0 || moved->is_at_end) {
-            return;
-        }
+    for (size_t i = 0; i < n && !is_over(moved); i++) {
         move_extent(access, extents[i], data, cursor, from, moved);
         from += extents[i].length;
+    }
+}
+
+/* Reads pieces that lie close together at once, and others one by one. */
+static void sieve_extents(const struct weft_access *access,
+                          const struct weft_file_extent *extents, size_t n,
+                          const struct weft_data *data, struct weft_cursor *cursor,
+                          char *buffer, struct weft_moved *moved)
+{
+    for (size_t i = 0; i < n && !is_over(moved);) {
+        const size_t count = weft_sieve_count(extents + i, n - i);
+        const size_t whole = count == 0
+                                 ? 0
+                                 : weft_sieve_read(access, extents + i, count, buffer,
+                                                   data, moved->bytes, moved);
+
+        i += whole;
+        if (whole < count || count == 0) { /* it tells why there is no more */
+            move_extent(access, extents[i], data, cursor, moved->bytes, moved);
+            i++;
+        }
     }
 }
 
@@ -101,22 +127,32 @@ void weft_access_extents(const struct weft_access *access,
     move_extents(access, extents, n, data, &cursor, from, moved);
 }
 
+/* Memory for sieving, if the view has holes and they may be read; or NULL. */
+static char *take_sieve(const struct weft_access *access, const struct weft_view *view)
+{
+    return access->may_sieve && !weft_view_is_contiguous(view) ? malloc(WEFT_SIEVE_BYTES)
+                                                               : NULL;
+}
+
 void weft_access_view(const struct weft_access *access, const struct weft_view *view,
                       uint64_t position, const struct weft_data *data,
                       struct weft_moved *moved)
 {
     struct weft_file_extent extents[EXTENTS];
+    char *buffer = take_sieve(access, view);
     struct weft_view_walk walk;
     struct weft_cursor cursor;
     size_t n;
 
     start_cursor(&cursor, data);
     weft_view_start(&walk, view, position, data->bytes);
-    for (n = weft_view_next(&walk, extents, EXTENTS); n > 0;
+    for (n = weft_view_next(&walk, extents, EXTENTS); n > 0 && !is_over(moved);
          n = weft_view_next(&walk, extents, EXTENTS)) {
-        move_extents(access, extents, n, data, &cursor, moved->bytes, moved);
-        if (moved->fault != 0 || moved->is_at_end) {
-            return;
+        if (buffer != NULL) {
+            sieve_extents(access, extents, n, data, &cursor, buffer, moved);
+        } else {
+            move_extents(access, extents, n, data, &cursor, moved->bytes, moved);
         }
     }
+    free(buffer);
 }

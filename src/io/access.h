@@ -29,6 +29,7 @@ struct weft_access {
     const struct weft_file_ops *ops;
     int fd;
     bool is_write;
+    bool may_sieve; /* of a read: bytes between pieces may be read, too (sieve.h) */
 };
 
 /* What has happened so far. Zeroed at the start of a call; the next functions add to it,

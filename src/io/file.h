@@ -16,7 +16,7 @@
  *                     in_file.c: datatypes there
  *   place.c           where a call begins; seek.c: where a pointer goes
  *   pointer.c         the file pointer that all members share
- *   access.c          bytes between file and memory; blocks
+ *   access.c          bytes between file and memory; blocks. sieve.c: many small ones
  *   lock.c            locks of parts of a file
  *   move.c            a read or write (call.h) of one process
  *   op.c              a read or write that goes on behind a request
@@ -75,7 +75,12 @@ static inline bool weft_file_is_written(const struct weft_file *file)
 static inline struct weft_access weft_file_access(const struct weft_file *file,
                                                   bool is_write)
 {
-    return (struct weft_access){.ops = file->ops, .fd = file->fd, .is_write = is_write};
+    return (struct weft_access){
+        .ops = file->ops,
+        .fd = file->fd,
+        .is_write = is_write,
+        .may_sieve = !is_write && file->hints.ds_read != WEFT_CHOICE_DISABLE,
+    };
 }
 
 #endif

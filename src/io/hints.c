@@ -11,8 +11,6 @@ struct weft_file_hints weft_file_hints_default(void)
 {
     return (struct weft_file_hints){
         .cb_buffer_size = 16 << 20,
-        .ind_rd_buffer_size = 4 << 20,
-        .ind_wr_buffer_size = 512 << 10,
     };
 }
 
@@ -24,8 +22,6 @@ static const struct number {
 } numbers[] = {
     {"cb_nodes", offsetof(struct weft_file_hints, cb_nodes), 0},
     {"cb_buffer_size", offsetof(struct weft_file_hints, cb_buffer_size), 1},
-    {"ind_rd_buffer_size", offsetof(struct weft_file_hints, ind_rd_buffer_size), 1},
-    {"ind_wr_buffer_size", offsetof(struct weft_file_hints, ind_wr_buffer_size), 1},
     {"striping_factor", offsetof(struct weft_file_hints, striping_factor), 0},
     {"striping_unit", offsetof(struct weft_file_hints, striping_unit), 0},
 };
@@ -37,7 +33,13 @@ static const struct choice {
     {"romio_cb_read", offsetof(struct weft_file_hints, cb_read)},
     {"romio_cb_write", offsetof(struct weft_file_hints, cb_write)},
     {"romio_ds_read", offsetof(struct weft_file_hints, ds_read)},
-    {"romio_ds_write", offsetof(struct weft_file_hints, ds_write)},
+};
+
+/* What the user cannot change. */
+static const char *const fixed[][2] = {
+    {"ind_rd_buffer_size", "65536"},
+    {"ind_wr_buffer_size", "0"},
+    {"romio_ds_write", "disable"},
 };
 
 static const char *const choice_names[] = {"automatic", "enable", "disable"};
@@ -45,6 +47,7 @@ static const char *const choice_names[] = {"automatic", "enable", "disable"};
 enum {
     NUMBERS = sizeof(numbers) / sizeof(numbers[0]),
     CHOICES = sizeof(choices) / sizeof(choices[0]),
+    FIXED = sizeof(fixed) / sizeof(fixed[0]),
     CHOICE_NAMES = sizeof(choice_names) / sizeof(choice_names[0]),
 };
 
@@ -134,6 +137,9 @@ static enum weft_rc tell(struct weft_file_hints *hints, struct weft_info *info)
     for (int i = 0; i < CHOICES && rc == WEFT_OK; i++) {
         rc = weft_info_set(info, choices[i].key,
                            choice_names[*choice_at(hints, choices[i].at)]);
+    }
+    for (int i = 0; i < FIXED && rc == WEFT_OK; i++) {
+        rc = weft_info_set(info, fixed[i][0], fixed[i][1]);
     }
     return rc;
 }

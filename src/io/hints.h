@@ -3,7 +3,8 @@
  *
  * Keys of the standard, and those that ROMIO has made common, are known. A value that
  * makes no sense leaves what was there. Keys that are not known are ignored.
- * MPI_File_get_info tells all known keys, with the values that are used. Calls with an
+ * MPI_File_get_info tells all known keys, with the values that are used. Some have one
+ * value only: writes are never sieved. Calls with an
  * info object need the lock of objects.
  */
 #ifndef WEFT_IO_HINTS_H
@@ -19,10 +20,7 @@ struct weft_file_hints {
     uint64_t cb_buffer_size;
     enum weft_choice cb_read; /* exchange data in collective reads, or not */
     enum weft_choice cb_write;
-    enum weft_choice ds_read; /* sieve: read what lies between, or not */
-    enum weft_choice ds_write;
-    uint64_t ind_rd_buffer_size; /* for sieving */
-    uint64_t ind_wr_buffer_size;
+    enum weft_choice ds_read; /* sieve: read what lies between, or not (sieve.h) */
     uint64_t striping_factor; /* 0: the file system's */
     uint64_t striping_unit;
 };

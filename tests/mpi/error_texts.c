@@ -8,6 +8,7 @@
  *
  * error_texts.py compares the output with error_texts.tsv.
  */
+#include "error_texts_io.h"
 #include "error_texts_rma.h"
 
 #include <stdio.h>
@@ -663,6 +664,32 @@ static const struct mistake {
     CASE(handler_of_another_object),
     CASE(code_that_is_none),
     CASE(error_of_the_program),
+    CASE(file_that_is_not_there),
+    CASE(file_that_is_a_folder),
+    CASE(file_mode_missing),
+    CASE(file_mode_create),
+    CASE(file_mode_sequential),
+    CASE(file_mode_unknown),
+    CASE(null_file),
+    CASE(file_read_only),
+    CASE(file_write_only),
+    CASE(file_in_sequence),
+    CASE(file_offset),
+    CASE(file_far_away),
+    CASE(file_half_an_etype),
+    CASE(file_seek),
+    CASE(file_whence),
+    CASE(file_size),
+    CASE(file_displacement),
+    CASE(file_displacement_in_sequence),
+    CASE(file_filetype),
+    CASE(file_representation),
+    CASE(representation_twice),
+    CASE(representation_name),
+    CASE(split_twice),
+    CASE(split_that_was_not_begun),
+    CASE(file_on_a_full_device),
+    CASE(request_of_a_full_device),
     CASE(window_size),
     CASE(window_unit),
     CASE(window_without_memory),

@@ -8,6 +8,7 @@
 #include "datatype/construct.h"
 #include "engine/lock.h"
 #include "io/access.h"
+#include "io/sieve.h"
 
 #include <errno.h>
 
@@ -215,6 +216,83 @@ static void holes_in_memory_and_in_the_file(void **state)
     weft_unlock();
 }
 
+/* ---- sieving ---- */
+
+static void small_pieces_close_together_are_one_read(void **state)
+{
+    const struct weft_file_extent near[3] = {{10, 5}, {20, 10}, {40, 3}};
+    const struct weft_file_extent far_off[2] = {{10, 5}, {20000, 10}};
+    const struct weft_file_extent back[2] = {{100, 5}, {20, 10}};
+    const struct weft_file_extent long_one[2] = {{0, WEFT_SIEVE_BYTES + 1},
+                                                 {WEFT_SIEVE_BYTES + 10, 1}};
+
+    (void)state;
+    assert_int_equal(weft_sieve_count(near, 3), 3);
+    assert_int_equal(weft_sieve_count(near, 1), 0);
+    assert_int_equal(weft_sieve_count(near, 0), 0);
+    assert_int_equal(weft_sieve_count(far_off, 2), 0);
+    assert_int_equal(weft_sieve_count(back, 2), 0);
+    assert_int_equal(weft_sieve_count(long_one, 2), 0);
+}
+
+/* The bytes of every third place of a byte, read with holes and without, whatever a call
+ * moves and wherever the file ends. */
+static void sieved_bytes_are_those_that_are_read_one_by_one(void **state)
+{
+    const struct weft_access sieving = {.ops = &ops, .fd = 7, .may_sieve = true};
+    struct weft_datatype *byte = weft_datatype_from_handle(MPI_BYTE);
+    struct weft_datatype *type;
+    struct weft_view *view;
+    char one[200];
+    char other[200];
+
+    (void)state;
+    set_up();
+    for (int i = 0; i < FILE_BYTES; i++) {
+        disk.bytes[i] = (char)(i * 7);
+    }
+    weft_lock();
+    assert_int_equal(weft_type_resized(false, 0, 3, byte, &type), WEFT_OK);
+    assert_int_equal(weft_datatype_commit(type), WEFT_OK);
+    assert_int_equal(weft_view_make(&(struct weft_view){.etype = byte,
+                                                        .filetype = type,
+                                                        .in_file = type,
+                                                        .etype_bytes = 1},
+                                    &view),
+                     WEFT_OK);
+    weft_datatype_free(type);
+    weft_unlock();
+    for (size_t most = 1; most < 700; most += most / 2 + 1) {
+        for (uint64_t end = 100; end < 620; end += 37) {
+            const struct weft_data here = data_at(one, 200);
+            const struct weft_data there = data_at(other, 200);
+            struct weft_moved moved = {0};
+            struct weft_moved sieved = {0};
+
+            memset(one, 1, sizeof(one));
+            memset(other, 1, sizeof(other));
+            disk.size = end;
+            disk.most = FILE_BYTES;
+            weft_access_view(&reading, view, 2, &here, &moved);
+            disk.most = most;
+            disk.interrupted = 1;
+            weft_access_view(&sieving, view, 2, &there, &sieved);
+            assert_int_equal(sieved.bytes, moved.bytes);
+            assert_int_equal(sieved.is_at_end, moved.is_at_end);
+            assert_memory_equal(one, other, sizeof(one));
+        }
+    }
+    disk.most = FILE_BYTES;
+    disk.size = FILE_BYTES;
+    disk.calls = 0;
+    weft_access_view(&sieving, view, 2, &(struct weft_data){.buffer = one, .bytes = 64},
+                     &(struct weft_moved){0});
+    assert_int_equal(disk.calls, 1);
+    weft_lock();
+    weft_view_release(view);
+    weft_unlock();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +301,8 @@ int main(void)
         cmocka_unit_test(a_write_of_nothing_is_a_fault),
         cmocka_unit_test(a_read_ends_at_the_end_of_the_file),
         cmocka_unit_test(holes_in_memory_and_in_the_file),
+        cmocka_unit_test(small_pieces_close_together_are_one_read),
+        cmocka_unit_test(sieved_bytes_are_those_that_are_read_one_by_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,6 +53,7 @@ enum {
     GAUGE_NONBLOCKING = 1 << 8, /* isendto, irecvfrom and test */
     GAUGE_ONE_SIDED = 1 << 9,
     GAUGE_COLLECTIVE = 1 << 10,
+    GAUGE_FILES = 1 << 11,
 };
 
 /* The ends of a run, as a module sees them in init(). It outlives the module's use. */
@@ -120,6 +121,21 @@ struct gauge_one_sided {
                          size_t size);
 };
 
+/*
+ * A file that all ends read and write together; every call is of all of them. There is
+ * one at a time.
+ */
+struct gauge_files {
+    /* Makes the file if it is not there. */
+    enum gauge_rc (*open)(struct gauge_module *module, const char *name);
+    void (*close)(struct gauge_module *module);
+    /* Which bytes the accesses that follow are about: one block of `size` bytes for each
+     * end, or, if `piece` is not 0, pieces of so many bytes in turn. */
+    enum gauge_rc (*arrange)(struct gauge_module *module, size_t size, size_t piece);
+    enum gauge_rc (*write)(struct gauge_module *module, const void *buffer, size_t size);
+    enum gauge_rc (*read)(struct gauge_module *module, void *buffer, size_t size);
+};
+
 struct gauge_collective;
 
 struct gauge_module {
@@ -162,6 +178,7 @@ struct gauge_module {
     void (*drain)(struct gauge_module *module);  /* all have: forget what is late */
 
     const struct gauge_one_sided *one_sided;
+    const struct gauge_files *files;
     const struct gauge_collective *collective;
 
     void *state; /* the module's own */

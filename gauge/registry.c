@@ -36,6 +36,7 @@ struct gauge_module *const gauge_modules[] = {
 extern const struct gauge_pattern
     gauge_clock_pattern,
     gauge_constants,
+    gauge_io,
     gauge_loggp,
     gauge_many_one,
     gauge_noise,
@@ -50,6 +51,7 @@ extern const struct gauge_pattern
 const struct gauge_pattern *const gauge_patterns[] = {
     &gauge_clock_pattern,
     &gauge_constants,
+    &gauge_io,
     &gauge_loggp,
     &gauge_many_one,
     &gauge_noise,
@@ -94,6 +96,9 @@ unsigned gauge_module_offers(const struct gauge_module *module)
     if (module->one_sided != NULL) {
         offers |= GAUGE_ONE_SIDED;
     }
+    if (module->files != NULL) {
+        offers |= GAUGE_FILES;
+    }
     if (module->collective != NULL) {
         offers |= GAUGE_COLLECTIVE;
     }
@@ -109,6 +114,7 @@ static const struct {
     {GAUGE_THREADS, "calls from several threads"},
     {GAUGE_NONBLOCKING, "non-blocking messages"},
     {GAUGE_ONE_SIDED, "one-sided access"},
+    {GAUGE_FILES, "files"},
     {GAUGE_COLLECTIVE, "collective operations"},
 };
 

@@ -81,6 +81,7 @@ static void adopt(struct gauge_module *module, const struct gauge_mpi_object *ob
     module->test = object->test;
     module->wait = object->wait;
     module->one_sided = object->one_sided;
+    module->files = object->files;
 }
 
 /* Loads the library, then the object, whose open names it answers. */

@@ -1,18 +1,18 @@
 /*
  * mpi.h - between weft-gauge, which has no MPI in it, and the object that has.
  *
- * mpi_object.c, mpi_fail.c and mpi_windows.c are built once for the standard ABI and once
- * for every other MPI whose compiler wrapper is there, each time into a shared object of
- * its own. mpi.c loads one of them and puts its functions into the module, so that
- * nothing stands between a pattern and the MPI. An object calls nothing of the program
- * but `fail`, which it is handed.
+ * mpi_object.c, mpi_fail.c, mpi_files.c and mpi_windows.c are built once for the standard
+ * ABI and once for every other MPI whose compiler wrapper is there, each time into a
+ * shared object of its own. mpi.c loads one of them and puts its functions into the
+ * module, so that nothing stands between a pattern and the MPI. An object calls nothing
+ * of the program but `fail`, which it is handed.
  */
 #ifndef GAUGE_MPI_H
 #define GAUGE_MPI_H
 
 #include "gauge/module.h"
 
-enum { GAUGE_MPI_VERSION = 2 };
+enum { GAUGE_MPI_VERSION = 3 };
 #define GAUGE_MPI_ENTRY "gauge_mpi_object"
 
 struct gauge_mpi_object {
@@ -37,6 +37,7 @@ struct gauge_mpi_object {
     enum gauge_rc (*test)(struct gauge_module *module, struct gauge_request *request);
     enum gauge_rc (*wait)(struct gauge_module *module, struct gauge_request *request);
     const struct gauge_one_sided *one_sided;
+    const struct gauge_files *files;
 };
 
 #endif

@@ -155,4 +155,5 @@ struct gauge_mpi_object gauge_mpi_object = {
     .test = mpi_test,
     .wait = mpi_wait,
     .one_sided = &gauge_mpi_windows,
+    .files = &gauge_mpi_files,
 };

@@ -11,6 +11,7 @@
 
 #pragma GCC visibility push(hidden)
 extern const struct gauge_one_sided gauge_mpi_windows; /* mpi_windows.c */
+extern const struct gauge_files gauge_mpi_files;       /* mpi_files.c */
 
 /* Of gauge_fail()'s kind; the module's init() takes it over from the program. */
 extern enum gauge_rc (*gauge_mpi_fail)(const char *format, ...);
@@ -24,6 +25,7 @@ struct mpi {
     MPI_Win window;
     MPI_Group chosen; /* partners in epochs, or MPI_GROUP_NULL */
     void *created;    /* memory that is ours and not the library's, or NULL */
+    MPI_File file;    /* that is open, if any */
 };
 
 static inline struct mpi *mpi_of(const struct gauge_module *module)

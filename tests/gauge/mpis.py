@@ -183,6 +183,15 @@ def one_sided_tests_run_over_every_mpi():
 
 
 @case
+def files_are_written_and_read_over_every_mpi():
+    for mpi in (WEFT, *OTHERS):
+        lines = measure(mpi, "--sizes", "4K,64K", "--piece", "512", "--time", "0.02", pattern="io")
+        assert {(row["name"], row["size_bytes"], row["conditions"]["piece_bytes"])
+                for row in rows(lines)} == {(name, size, piece) for name in ("write", "read")
+                                            for size in (4096, 65536) for piece in (0, 512)}
+
+
+@case
 def one_sided_tests_of_several_origins_count_them():
     mpi = (WEFT[0], [*WEFT[1][:-1], "4"])
     for test, names in (("sync", ("sync_origins", "sync_targets")), ("origins", ("put_origins",))):

@@ -36,7 +36,7 @@ def names(kind):
 
 def simulated():
     """Patterns that sim can show: it has no windows, which mpis.py runs over MPI."""
-    return [name for name in names("patterns") if name != "rma"]
+    return [name for name in names("patterns") if name not in ("rma", "io")]
 
 
 def refused(*words):
@@ -90,6 +90,7 @@ def what_a_module_does_not_offer_is_refused_by_name():
         "loggp needs at least 2 ends, and there is 1"
     assert refused("run", "rma", "sim") == \
         "rma needs one-sided access, which sim does not offer"
+    assert refused("run", "io", "sim") == "io needs files, which sim does not offer"
     assert "give --ends 1" in refused("run", "one_one", "self", "--ends", "2")
 
 

@@ -511,7 +511,8 @@ static void print_matrix(const struct job *job, const struct report *report)
             printf("\n");
         }
     }
-    printf("open TCP ports %d-%d (WEFT_PORTS) between these hosts, or choose another "
+    printf("open TCP and UDP ports %d-%d (WEFT_PORTS) between these hosts, or choose "
+           "another "
            "network with WEFT_NET\n",
            job->setup.first_port, job->setup.last_port);
 }

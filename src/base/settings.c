@@ -51,7 +51,8 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
                       "networks that hosts of the job share, except bridges."},
     [WEFT_SET_TRANSPORT] =
         {"WEFT_TRANSPORT", "transport", "auto",
-         "auto|msg|shm|rdm|shm+rdm|tagged|shm+tagged|dgram|shm+dgram",
+         "auto|msg|shm|rdm|shm+rdm|tagged|shm+tagged|dgram|shm+dgram|dgram+msg|"
+         "shm+dgram+msg",
          "auto: shared memory (shm) inside a node, and between "
          "nodes connections (msg), or endpoints without them (rdm) "
          "where libfabric's first choice of a network has no "
@@ -61,7 +62,9 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
          "node, for jobs of one rank per node whose network "
          "adapters match; peers of other jobs are not kept out "
          "by Weft. dgram, shm+dgram: datagrams (UDP) that Weft repeats "
-         "itself, without connections; not chosen by itself yet."},
+         "itself, without connections. dgram+msg, shm+dgram+msg: every peer begins by "
+         "dgram, and the busy ones, at most 64, get a connection; not chosen by itself "
+         "yet."},
     [WEFT_SET_CONNECT] =
         {"WEFT_CONNECT", "when", "lazy", "lazy|all",
          "lazy: ranks of different nodes connect at their first message; all: "
@@ -88,8 +91,9 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
          "of srun in an allocation of Slurm. The host and the command to run "
          "there are appended."},
     [WEFT_SET_PORTS] = {"WEFT_PORTS", "range of ports", "47000-47999", "",
-                        "Range of TCP ports for connections between hosts. A firewall "
-                        "must allow it."},
+                        "Range of TCP and UDP ports for messages between hosts. A "
+                        "firewall must allow both; with TCP alone, all of them take "
+                        "connections."},
 };
 
 const struct weft_setting_row *weft_setting_row(enum weft_setting which)

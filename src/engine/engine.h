@@ -11,6 +11,7 @@
  *   peer.c             the processes that this one knows
  *   retry.c            packets out, and what is tried again
  *   transports.c       the transports that are open, and first contact
+ *   promote.c          which of two networks leads to a peer (promote.h)
  *   poll.c             one look at everything that can go on
  *   hooks.c            what rooms above are called for
  *   work.c             what is done outside the lock (work.h)
@@ -111,9 +112,17 @@ void weft_engine_control(struct weft_peer *peer, enum weft_packet kind, const vo
 void weft_engine_control_by(struct weft_peer *peer, struct weft_path *path,
                             enum weft_packet kind, const void *data, size_t len);
 
+/* A control packet that was sent before, and that its transport has not delivered. */
+void weft_engine_keep_control(struct weft_peer *peer, const void *header,
+                              const void *data);
+
 /* Queues a packet that has found no room, or has to wait behind one that has not. */
 void weft_engine_retry_later(struct weft_peer *peer, enum weft_retry_class which,
                              struct weft_retry *retry);
+
+/* The same for a list of them, before all others of its class. */
+void weft_engine_retry_before(struct weft_peer *peer, enum weft_retry_class which,
+                              struct weft_retry *first);
 
 /* Tries everything that is queued. */
 void weft_engine_retry(void);

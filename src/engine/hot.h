@@ -69,6 +69,15 @@ struct weft_retry_queue {
 
 struct weft_peer_transfers;
 
+/* Where two networks lead to a peer (promote.c). */
+enum weft_choice {
+    WEFT_CHOICE_NONE,       /* one path, or the choice is made */
+    WEFT_CHOICE_TRIAL,      /* by the first network; how much goes there is counted */
+    WEFT_CHOICE_CONNECTING, /* the same, and a connection is being made */
+    WEFT_CHOICE_HELD,       /* by the connection; ordered packets wait until those that
+                             * went by the first network have arrived */
+};
+
 struct weft_peer {
     uint64_t process; /* first: the key */
     bool is_self;
@@ -77,6 +86,8 @@ struct weft_peer {
     bool has_left;          /* failed, but in good order: only what names it fails */
     bool is_noted;          /* each message to it is noted: none takes the fast path */
     bool is_early;          /* a packet of it was kept because another one comes first */
+    bool has_connection;    /* of the second network */
+    uint8_t choice;         /* enum weft_choice */
     uint32_t wanted;        /* receives and transfers that wait for it: the grant rule */
     uint32_t in_sequence;   /* of its next ordered packet that may be taken */
     uint64_t next_sequence; /* of our ordered packets to it; its lower half travels */
@@ -91,6 +102,10 @@ struct weft_peer {
     struct weft_node_area *awaited; /* where it was told that we wait, or NULL (await.c)
                                      */
     struct weft_peer *next_awaited;
+    uint64_t trial_end;              /* TRIAL: the number of the packet that ends it */
+    struct weft_path *other;         /* by the network that `path` is not of, or NULL */
+    struct weft_peer *next_promoted; /* of those that are CONNECTING or HELD */
+    char *no_connection; /* why there is none by the second network, or NULL */
 };
 
 /* Reasons for which this process may have to be woken, though no thread of it waits. Each
@@ -112,8 +127,9 @@ enum weft_reason {
 struct weft_instance {
     const struct weft_packet_ops *ops;
     struct weft_transport *tp;
-    uint32_t skipped; /* polls since it was polled */
-    bool is_due;      /* the next poll looks at it */
+    struct weft_upcalls up; /* a network's: it tells of losses of its own */
+    uint32_t skipped;       /* polls since it was polled */
+    bool is_due;            /* the next poll looks at it */
 };
 
 enum { WEFT_INSTANCES_MAX = 4, WEFT_HOOKS_MAX = 4 };
@@ -148,7 +164,16 @@ struct weft_engine {
     struct weft_upcalls up;
     struct weft_instance list[WEFT_INSTANCES_MAX];
     int list_count;
-    struct weft_instance *busy; /* what came last came from there: polled every time */
+    struct weft_instance *busy;    /* what came last came from there: polled every time */
+    struct weft_instance *start;   /* where two networks lead to peers: the one by which
+                                    * they begin, */
+    struct weft_instance *connect; /* and the one for which some are promoted; or NULL */
+    void (*counted)(struct weft_peer *peer); /* a peer on trial has got a packet */
+    void (*go_on_promoting)(void);           /* while there are */
+    struct weft_peer *promoted;              /* those that are on their way there */
+    struct weft_deaf *deaf;                  /* hosts that the first one does not reach */
+    uint32_t connections;                    /* of the second one, that stand */
+    uint32_t promotions;                     /* that this process has begun */
     struct weft_hooks hooks;
     bool has_matching_network; /* it takes messages: none has a fast path */
     uint32_t watched;          /* things in shared memory that somebody looks at */
@@ -266,6 +291,23 @@ static inline bool weft_peer_retries(const struct weft_peer *peer,
                                      enum weft_retry_class which)
 {
     return peer->retry[which].first != NULL;
+}
+
+/* Its ordered packets wait (promote.c): a send is tried again. */
+static inline bool weft_peer_is_held(const struct weft_peer *peer)
+{
+    return weft_unlikely(peer->choice == WEFT_CHOICE_HELD);
+}
+
+/* The path that was chosen for a message; or, as another network has taken its peer
+ * meanwhile, the path by that. */
+static inline struct weft_path *weft_peer_path_now(const struct weft_peer *peer,
+                                                   struct weft_path *chosen)
+{
+    return chosen == NULL || peer->path == NULL ||
+                   chosen->transport == peer->path->transport
+               ? chosen
+               : peer->path;
 }
 
 /* The slow part of weft_engine_leave(). */

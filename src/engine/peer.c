@@ -38,7 +38,13 @@ void weft_peers_disconnect(void)
     struct weft_peer *peer;
     uint32_t at = 0;
 
+    weft_engine.promoted = NULL;
     while ((peer = weft_table_next(&weft_engine.peers, &at)) != NULL) {
+        if (peer->other != NULL) {
+            disconnect(peer->other);
+            peer->other = NULL;
+        }
+        peer->choice = WEFT_CHOICE_NONE;
         if (peer->path != NULL) {
             disconnect(peer->path);
             peer->path = NULL;
@@ -55,6 +61,7 @@ void weft_peers_close(void)
 
     while ((peer = weft_table_next(&weft_engine.peers, &at)) != NULL) {
         free(peer->why_lost);
+        free(peer->no_connection);
     }
     weft_table_close(&weft_engine.peers);
 }

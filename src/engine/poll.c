@@ -33,7 +33,7 @@ void weft_engine_poll(void)
     if (weft_engine_has_failures()) {
         weft_engine_notice_failed();
     }
-    if (weft_unlikely(e->retrying != NULL)) {
+    if (weft_unlikely(e->retrying != NULL || e->promoted != NULL)) {
         weft_engine_retry();
     }
     if (weft_unlikely(e->watched > 0)) {

@@ -13,6 +13,7 @@
 /* A control packet that found its queue full. */
 struct control {
     struct weft_retry retry; /* first */
+    struct weft_peer *peer;
     struct weft_path *path;
     struct weft_header header;
     uint8_t data[WEFT_CONTROL_MAX];
@@ -22,7 +23,8 @@ void weft_engine_update_fast(struct weft_peer *peer)
 {
     const bool is_free = !weft_peer_retries(peer, WEFT_RETRY_ORDERED) &&
                          weft_engine.hooks.seal == NULL && !peer->is_failed &&
-                         !peer->is_noted && !weft_engine.has_matching_network;
+                         !peer->is_noted && !weft_engine.has_matching_network &&
+                         peer->choice == WEFT_CHOICE_NONE;
 
     peer->fast = is_free ? peer->path : NULL;
     peer->fast_below = peer->fast != NULL ? weft_peer_eager_max(peer) + 1 : 0;
@@ -51,6 +53,24 @@ void weft_engine_retry_later(struct weft_peer *peer, enum weft_retry_class which
         e->retrying = peer;
         weft_reason_add(WEFT_REASON_RETRY);
     }
+}
+
+void weft_engine_retry_before(struct weft_peer *peer, enum weft_retry_class which,
+                              struct weft_retry *first)
+{
+    struct weft_retry_queue *queue = &peer->retry[which];
+    const struct weft_retry_queue behind = *queue;
+    struct weft_retry *const second = first->next;
+    struct weft_retry *last = first;
+
+    queue->first = NULL;
+    weft_engine_retry_later(peer, which, first);
+    first->next = second;
+    while (last->next != NULL) {
+        last = last->next;
+    }
+    last->next = behind.first;
+    queue->last = behind.first != NULL ? behind.last : last;
 }
 
 static void replace_first(struct weft_retry_queue *queue, struct weft_retry *by)
@@ -114,6 +134,9 @@ void weft_engine_retry(void)
     struct weft_peer **at = &e->retrying;
 
     weft_assert_locked();
+    if (weft_unlikely(e->promoted != NULL)) { /* may let packets go that were held */
+        e->go_on_promoting();
+    }
     while (*at != NULL) {
         struct weft_peer *peer = *at;
 
@@ -173,9 +196,15 @@ enum weft_rc weft_engine_send(struct weft_peer *peer, struct weft_header *header
         send_to_self(peer, header, data, len);
         return WEFT_OK;
     }
+    if (weft_peer_is_held(peer)) {
+        return WEFT_AGAIN;
+    }
     rc = peer->path->packets->send(peer->path, header, data, len, flags);
     if (weft_likely(rc == WEFT_OK)) {
         peer->next_sequence++;
+        if (weft_unlikely(peer->choice == WEFT_CHOICE_TRIAL)) {
+            e->counted(peer);
+        }
     }
     return rc;
 }
@@ -195,6 +224,7 @@ static enum weft_rc retry_control(struct weft_retry *retry)
 {
     struct control *c = (struct control *)retry;
 
+    c->path = weft_peer_path_now(c->peer, c->path);
     if (try_control(c->path, &c->header, c->data) != WEFT_OK) {
         return WEFT_AGAIN;
     }
@@ -212,6 +242,7 @@ static void keep_control(struct weft_peer *peer, struct weft_path *path,
     }
     *kept = (struct control){
         .retry = {.again = retry_control, .failed = free_control},
+        .peer = peer,
         .path = path,
         .header = *header,
     };
@@ -239,6 +270,15 @@ void weft_engine_control_by(struct weft_peer *peer, struct weft_path *path,
         return;
     }
     keep_control(peer, path, &header, data);
+}
+
+void weft_engine_keep_control(struct weft_peer *peer, const void *header,
+                              const void *data)
+{
+    struct weft_header copy;
+
+    memcpy(&copy, header, sizeof(copy));
+    keep_control(peer, peer->path, &copy, data);
 }
 
 void weft_engine_control(struct weft_peer *peer, enum weft_packet kind, const void *data,

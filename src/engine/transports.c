@@ -8,6 +8,7 @@
 #include "base/texts.h"
 #include "engine/hot.h"
 #include "engine/network_thread.h"
+#include "engine/promote.h"
 
 #include <time.h>
 
@@ -23,7 +24,12 @@ enum weft_rc weft_transport_add(const struct weft_packet_ops *ops)
 
     assert(e->list_count < WEFT_INSTANCES_MAX);
     *t = (struct weft_instance){.ops = ops};
-    rc = ops->open(&e->up, &e->node, &t->tp);
+    if (ops->is_node_local) {
+        rc = ops->open(&e->up, &e->node, &t->tp);
+    } else {
+        weft_promote_add(t);
+        rc = ops->open(&t->up, &e->node, &t->tp);
+    }
     e->list_count += rc == WEFT_OK ? 1 : 0;
     return rc;
 }
@@ -38,6 +44,9 @@ void weft_transports_close(void)
         t->ops->close(t->tp);
     }
     e->busy = NULL;
+    e->start = NULL;
+    e->connect = NULL;
+    weft_promote_close();
 }
 
 bool weft_transports_leave_node(void)
@@ -124,7 +133,7 @@ bool weft_transports_need_tick(void)
             is_needed |= path->packets->needs_retry(path->transport);
         }
     }
-    return is_needed;
+    return is_needed || weft_promote_needs_tick();
 }
 
 /* ---- first contact ---- */
@@ -136,6 +145,9 @@ static enum weft_rc connect_to(struct weft_peer *peer)
     for
         EACH_INSTANCE(t)
         {
+            if (!weft_promote_may_begin(peer, t)) {
+                continue;
+            }
             rc = t->ops->connect(t->tp, peer, peer->process, &peer->path);
             if (rc != WEFT_ERR_UNSUPPORTED) {
                 break;
@@ -162,6 +174,7 @@ enum weft_rc weft_engine_begin(struct weft_peer *peer)
     } else {
         weft_descriptors_follow();
     }
+    weft_promote_begin(peer);
     weft_engine_update_fast(peer);
     return WEFT_OK;
 }

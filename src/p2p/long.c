@@ -7,6 +7,7 @@
 #include "p2p/internal.h"
 
 #include "base/texts.h"
+#include "engine/promote.h"
 #include "transfer/accessible.h"
 #include "transfer/offer.h"
 #include "transfer/offer_net.h"
@@ -48,6 +49,7 @@ bool weft_p2p_start_long(struct weft_p2p_request *send, bool is_blocking)
     }
     send->transfer = transfer;
     transfer->header = send->header;
+    weft_promote_long(send->peer, send->data.bytes);
     if (!send->is_announced) {
         return false;
     }

@@ -3,6 +3,7 @@
 #include "base/settings.h"
 #include "datatype/cursor.h"
 #include "engine/engine.h"
+#include "engine/promote.h"
 #include "p2p/p2p.h"
 #include "rma/near.h"
 #include "rma/wait.h"
@@ -83,10 +84,12 @@ static struct weft_path *find_path(const struct weft_win *win)
         struct weft_peer *peer;
 
         if (is_far(win, rank)) {
-            return weft_p2p_reach(weft_comm_process(win->comm, rank), &peer) == WEFT_OK &&
-                           can_move(peer->path)
-                       ? peer->path
-                       : NULL;
+            struct weft_path *path =
+                weft_p2p_reach(weft_comm_process(win->comm, rank), &peer) == WEFT_OK
+                    ? weft_promote_memory_path(peer)
+                    : NULL;
+
+            return can_move(path) ? path : NULL;
         }
     }
     return NULL;
@@ -399,6 +402,9 @@ bool weft_far_is_reached(const struct weft_win *win, const struct weft_target *t
     const struct weft_path *path = target->peer->path;
     struct weft_win_part part;
 
+    if (win->is_far_reached && path != NULL && path->memory == NULL) {
+        weft_promote_long(target->peer, UINT64_MAX); /* by messages until then */
+    }
     if (!win->is_far_reached || path == NULL || path->memory == NULL ||
         path->transport != win->far_path->transport ||
         (call->kind != WEFT_RMA_PUT && call->kind != WEFT_RMA_GET)) {

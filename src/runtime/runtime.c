@@ -130,12 +130,31 @@ static void read_settings(void)
 }
 
 /* Of WEFT_TRANSPORT, as in base/settings.c. */
-enum { AUTO, MSG, SHM, RDM, SHM_RDM, TAGGED, SHM_TAGGED, DGRAM, SHM_DGRAM };
+enum {
+    AUTO,
+    MSG,
+    SHM,
+    RDM,
+    SHM_RDM,
+    TAGGED,
+    SHM_TAGGED,
+    DGRAM,
+    SHM_DGRAM,
+    DGRAM_MSG,
+    SHM_DGRAM_MSG
+};
 
 /* Do all messages take the network? */
 static bool is_without_shm(int64_t choice)
 {
-    return choice == MSG || choice == RDM || choice == TAGGED || choice == DGRAM;
+    return choice == MSG || choice == RDM || choice == TAGGED || choice == DGRAM ||
+           choice == DGRAM_MSG;
+}
+
+/* Do peers begin without connections, and are some connected later? */
+static bool is_promoting(int64_t choice)
+{
+    return choice == DGRAM_MSG || choice == SHM_DGRAM_MSG;
 }
 
 /* Does the network match messages, those between ranks of one node too? */
@@ -165,6 +184,8 @@ static enum weft_rc choose_network(int64_t choice, const struct weft_packet_ops 
         return WEFT_OK;
     case DGRAM:
     case SHM_DGRAM:
+    case DGRAM_MSG:
+    case SHM_DGRAM_MSG:
         *out = &weft_dgram_ops;
         return WEFT_OK;
     default:
@@ -240,6 +261,10 @@ static enum weft_rc list_transports(const struct weft_packet_ops *transports[LIS
             assert(count < LIST_MAX - 1);
             transports[count++] = weft_transports[i];
         }
+    }
+    if (needs_net && is_promoting(choice)) { /* behind the one by which peers begin */
+        assert(count < LIST_MAX - 1);
+        transports[count++] = &weft_msg_ops;
     }
     return rc;
 }

@@ -102,7 +102,7 @@ static struct weft_path *path_of(struct weft_transfer *send)
 {
     struct weft_path *path = send->peer->path;
 
-    if (send->path == NULL) {
+    if (send->path == NULL || send->path->transport != path->transport) {
         send->path = send->data.bytes < STREAM_FROM ? path : next_path(path);
         send->header.path = send->path->number;
     }
@@ -117,6 +117,11 @@ static enum weft_rc send_zcopy(struct weft_peer *peer, struct weft_path *path,
 {
     enum weft_rc rc;
 
+    if (weft_peer_is_held(peer)) {
+        one->memory = NULL; /* still the caller's */
+        give_op(one);
+        return WEFT_AGAIN;
+    }
     header->sequence = (uint32_t)peer->next_sequence;
     if (weft_has_checksum()) {
         const bool is_whole = header->kind == WEFT_PKT_EAGER;
@@ -441,6 +446,9 @@ static enum weft_rc send_stored(struct weft_transfer *send)
     struct weft_header *header = &send->header;
     enum weft_rc rc;
 
+    if (weft_peer_is_held(peer)) {
+        return WEFT_AGAIN;
+    }
     header->kind = WEFT_PKT_STORED;
     header->sequence = (uint32_t)peer->next_sequence;
     header->length = (uint32_t)len;

@@ -416,7 +416,7 @@ struct weft_push *weft_transfer_start_push(struct weft_transfer *send, uint64_t 
                                     .offset = offset,
                                     .end = offset + length,
                                     .request = request,
-                                    .path = send->path,
+                                    .path = weft_peer_path_now(peer, send->path),
                                 });
     weft_engine_retry_later(peer, WEFT_RETRY_BULK, &push->retry);
     return push;

@@ -122,7 +122,24 @@ struct weft_upcalls {
      * incomplete. */
     bool has_failed;
     uint8_t packet_version; /* set by the owner: peers with another version are refused */
+    /* Optional, both, and called from within any call of the transport: a connection to
+     * this peer stands, whichever side has asked for it. */
+    void (*opened)(void *owner, struct weft_peer *peer);
+    /* What was sent to this peer has had no answer for a time in which one was to be
+     * expected; it may still come. Called once until something comes. */
+    void (*silent)(void *owner, struct weft_peer *peer);
 };
+
+/* What is known of packets that were sent by a path. */
+enum weft_delivery {
+    WEFT_ARRIVED,    /* all of them have arrived there */
+    WEFT_ON_THE_WAY, /* some have not, as far as is known */
+    WEFT_UNANSWERED, /* the same, and up->silent was called; nothing came since */
+};
+
+/* One packet that goes back to its sender; `flags`: WEFT_SEND_CONTROL or 0. */
+typedef void weft_take_back(void *argument, const void *header, const void *data,
+                            size_t len, unsigned flags);
 
 struct weft_packet_ops;
 struct weft_memory_ops;
@@ -268,6 +285,18 @@ struct weft_packet_ops {
     bool (*may_be_queued)(struct weft_path *path,
                           bool (*is_it)(const void *header, const void *argument),
                           const void *argument);
+
+    /*
+     * Of a transport that keeps packets until they are acknowledged; both or none. The
+     * second may be called from within `lost`. It hands every packet over that is not
+     * known to have arrived, control packets first, each kind in the order in which it
+     * was sent. The path forgets them, though the peer may have them, and is not sent by
+     * again.
+     */
+    enum weft_delivery (*delivery)(const struct weft_path *path);
+    void (*hand_back)(struct weft_path *path, weft_take_back *take, void *argument);
+    /* Has anything ever come from the peer by this path? With delivery(). */
+    bool (*is_heard)(const struct weft_path *path);
 
     /* Does, before the first contact, the part of it that takes long. Called from any
      * thread, without the lock. */

@@ -892,7 +892,7 @@ def another_network_is_taken_where_one_is_blocked_and_a_matrix_shown_where_all_a
         claim(pair(1, 2, 0) in said and pair(2, 3, 1) in said, said)
         said = report(2, 3, code=1, variables={"WEFT_NET": "eth0"})
         claim(f"{host(2)} - {host(3)}: no address can be reached both ways" in said, said)
-        claim(f"\n{host(3)} -x-> {host(2)}\nopen TCP ports 47000-47999" in said, said)
+        claim(f"\n{host(3)} -x-> {host(2)}\nopen TCP and UDP ports 47000-47999" in said, said)
         said = report(2, 3, variables={"WEFT_NET": "eth0", "WEFT_PORTS": "48000-48010"})
         claim(pair(2, 3, 0) in said, said)
     finally:

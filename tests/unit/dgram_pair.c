@@ -69,6 +69,12 @@ static void lost(void *owner, uint64_t process, bool has_left, const char *why)
     node->lost_had_left = has_left;
 }
 
+static void silent(void *owner, struct weft_peer *peer)
+{
+    assert_non_null(peer);
+    ((struct pair_node *)owner)->silent++;
+}
+
 static void put_on_wire(int from, int to, const struct iovec pieces[2])
 {
     struct pair_datagram *datagram = &pair.wire[pair.count++];
@@ -153,8 +159,15 @@ void pair_open(int nodes, uint32_t room)
 
         node->index = i;
         node->takes = 1000000;
-        node->up = (struct weft_upcalls){node, meet, arrived, may_take, control,
-                                         lost, NULL, false,   0};
+        node->up = (struct weft_upcalls){
+            .owner = node,
+            .meet = meet,
+            .arrived = arrived,
+            .may_take = may_take,
+            .control = control,
+            .lost = lost,
+            .silent = silent,
+        };
         assert_int_equal(weft_dgram_open(&node->core, &config, pair.now), WEFT_OK);
     }
 }

@@ -44,6 +44,7 @@ struct pair_node {
     unsigned takes; /* datagrams that its port still takes */
     unsigned offered;
     unsigned lost;
+    unsigned silent;
     unsigned nonsense;
     bool lost_had_left;
     struct pair_packet taken[PAIR_TAKEN];

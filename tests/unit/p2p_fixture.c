@@ -26,8 +26,18 @@ int fixture_open(void **state)
 
 int fixture_open_over(void **state, const struct weft_packet_ops *net)
 {
-    const struct weft_packet_ops *const transports[] = {
-        net != NULL ? net : &fake_ops, net != NULL ? &fake_ops : NULL, NULL};
+    return fixture_open_over_two(state, net, NULL);
+}
+
+int fixture_open_over_two(void **state, const struct weft_packet_ops *net,
+                          const struct weft_packet_ops *second)
+{
+    const struct weft_packet_ops *const transports[] = {net != NULL ? net : &fake_ops,
+                                                        second != NULL ? second
+                                                        : net != NULL  ? &fake_ops
+                                                                       : NULL,
+                                                        second != NULL ? &fake_ops : NULL,
+                                                        NULL};
     const struct weft_segment_plan plan = {
         .job = FIXTURE_JOB,
         .job_size = FIXTURE_RANKS,

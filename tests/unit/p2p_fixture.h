@@ -21,6 +21,9 @@ extern struct weft_job fixture_job;
 int fixture_open(void **state);
 /* With a network, by which all peers are reached, if it is not NULL. */
 int fixture_open_over(void **state, const struct weft_packet_ops *net);
+/* The same, and with another one, which takes whom the first does not. */
+int fixture_open_over_two(void **state, const struct weft_packet_ops *net,
+                          const struct weft_packet_ops *second);
 int fixture_close(void **state);
 
 /* A header as rank `source` of the communicator would send it. */

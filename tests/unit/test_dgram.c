@@ -805,6 +805,122 @@ static void a_silent_peer_is_lost_once(void **state)
     assert_int_equal(pair.node[A].core.send_pool.used, 0);
 }
 
+/* Lets A look at its deadlines for so long, while nothing reaches anybody. */
+static void run_unheard(uint64_t time)
+{
+    const uint64_t end = pair.now + time;
+
+    for (;;) {
+        const uint64_t next = weft_dgram_deadline(&pair.node[A].core);
+
+        pair.count = 0;
+        if (next == 0 || next > end) {
+            pair.now = end;
+            return;
+        }
+        pair.now = next;
+        pair_look(A);
+    }
+}
+
+static void a_peer_that_was_idle_for_long_is_not_lost_for_that(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    pair_run(1000 * PAIR_MS);
+    pair.now += 60000 * PAIR_MS;
+    pair_look(A);
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    run_unheard(3000 * PAIR_MS);
+    assert_int_equal(pair.node[A].lost, 0);
+    run_unheard(4000 * PAIR_MS);
+    assert_int_equal(pair.node[A].lost, 1);
+}
+
+static void silence_is_told_once_until_something_comes(void **state)
+{
+    (void)state;
+    pair.node[A].core.config.silent_after = 100 * PAIR_MS;
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    assert_int_equal(weft_dgram_delivery(pair_peer(A, B)), WEFT_ON_THE_WAY);
+    run_unheard(99 * PAIR_MS);
+    assert_int_equal(pair.node[A].silent, 0);
+    run_unheard(2 * PAIR_MS);
+    assert_int_equal(pair.node[A].silent, 1);
+    assert_int_equal(weft_dgram_delivery(pair_peer(A, B)), WEFT_UNANSWERED);
+    run_unheard(1000 * PAIR_MS);
+    assert_int_equal(pair.node[A].silent, 1);
+    pair_run(1200 * PAIR_MS);
+    assert_int_equal(pair.node[B].count, 1);
+    assert_int_equal(weft_dgram_delivery(pair_peer(A, B)), WEFT_ARRIVED);
+    assert_int_equal(pair_send(A, B, 2, 10, 0), WEFT_OK);
+    run_unheard(1000 * PAIR_MS);
+    assert_int_equal(pair.node[A].silent, 2);
+    assert_int_equal(pair.node[A].lost, 0);
+}
+
+struct back {
+    uint32_t name[8];
+    bool is_control[8];
+    size_t length[8];
+    unsigned count;
+};
+
+static void take_back(void *argument, const void *header, const void *data, size_t len,
+                      unsigned flags)
+{
+    struct back *back = argument;
+
+    assert_non_null(data);
+    assert_true(back->count < 8);
+    memcpy(&back->name[back->count], header, sizeof(uint32_t));
+    back->is_control[back->count] = (flags & WEFT_SEND_CONTROL) != 0;
+    back->length[back->count++] = len;
+}
+
+static void what_is_not_acknowledged_is_handed_back(void **state)
+{
+    struct back back = {.count = 0};
+
+    (void)state;
+    acquaint(A, B);
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    pair_move();            /* B has it, */
+    pair_run(10 * PAIR_MS); /* and has said so */
+    pair.node[B].count = 0;
+    assert_int_equal(pair_send(A, B, 2, 10, 0), WEFT_OK);
+    assert_int_equal(pair_send(A, B, 3, 5000, 0), WEFT_OK);
+    assert_int_equal(pair_send(A, B, 4, 20, WEFT_SEND_CONTROL), WEFT_OK);
+    pair.count = 0;
+    weft_dgram_hand_back(&pair.node[A].core, pair_peer(A, B), take_back, &back);
+    assert_int_equal(back.count, 3);
+    assert_true(back.name[0] == 4 && back.is_control[0] && back.length[0] == 20);
+    assert_true(back.name[1] == 2 && !back.is_control[1] && back.length[1] == 10);
+    assert_true(back.name[2] == 3 && !back.is_control[2] && back.length[2] == 5000);
+    assert_int_equal(pair.node[A].core.send_pool.used, 0);
+    assert_int_equal(weft_dgram_delivery(pair_peer(A, B)), WEFT_ARRIVED);
+    assert_int_equal(pair_send(A, B, 5, 10, 0), WEFT_ERR_PROC_FAILED);
+    run_unheard(60000 * PAIR_MS);
+    assert_int_equal(pair.node[A].lost, 0);
+}
+
+static void who_was_handed_back_is_still_heard(void **state)
+{
+    struct back back = {.count = 0};
+
+    (void)state;
+    acquaint(A, B);
+    weft_dgram_hand_back(&pair.node[A].core, pair_peer(A, B), take_back, &back);
+    assert_int_equal(back.count, 0);
+    pair.node[A].count = 0;
+    assert_int_equal(pair_send(B, A, 7, 5000, 0), WEFT_OK);
+    pair_run(100 * PAIR_MS);
+    assert_int_equal(pair.node[A].count, 1);
+    assert_int_equal(weft_dgram_delivery(pair_peer(B, A)), WEFT_ARRIVED);
+    assert_true(weft_dgram_leave(&pair.node[A].core, pair.now));
+    assert_true(weft_dgram_is_settled(&pair.node[A].core));
+}
+
 static void who_leaves_settles_and_is_known_to_have_left(void **state)
 {
     (void)state;
@@ -898,6 +1014,10 @@ int main(void)
         TEST(what_no_rank_sends_is_told),
         TEST(a_part_with_two_numbers_is_nonsense),
         TEST(a_silent_peer_is_lost_once),
+        TEST(a_peer_that_was_idle_for_long_is_not_lost_for_that),
+        TEST(silence_is_told_once_until_something_comes),
+        TEST(what_is_not_acknowledged_is_handed_back),
+        TEST(who_was_handed_back_is_still_heard),
         TEST(who_leaves_settles_and_is_known_to_have_left),
     };
 

@@ -85,6 +85,7 @@ struct weft_dgram_config {
     size_t receive_pool;
     size_t send_pool;
     uint64_t lost_after;
+    uint64_t silent_after; /* of up->silent; 0: it is not called */
 };
 
 struct weft_dgram_counts {
@@ -165,6 +166,7 @@ struct weft_dgram_busy {
 
     /* Sending. */
     bool is_refused; /* the port has not taken all */
+    bool is_silent;  /* up->silent was called, and nothing was heard since */
     uint8_t doublings;
     uint8_t timeouts; /* since something was heard; 255: or more */
     uint32_t waiting; /* datagrams that were never sent */
@@ -175,6 +177,7 @@ struct weft_dgram_busy {
     struct weft_dgram_flight *newest;
     struct weft_dgram_queue out[WEFT_DGRAM_CLASSES];
     uint64_t restart_at;   /* no time-out counts from before */
+    uint64_t asked_at;     /* while timeouts > 0: since when nothing answers */
     uint64_t probed_at;    /* 0: never */
     uint64_t delivered_at; /* when the newest one of those that have arrived was sent */
 
@@ -232,6 +235,7 @@ struct weft_dgram_peer {
     bool is_lost;
     bool has_left;   /* the peer */
     bool is_leaving; /* we: it was told, and no packet came behind */
+    bool is_closed;  /* our packets were handed back: none is sent any more */
 };
 
 _Static_assert(sizeof(struct weft_dgram_peer) <= 256, "docs/dgram.md, Memory");

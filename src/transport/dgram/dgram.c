@@ -36,7 +36,8 @@ enum {
     SEND_POOL = 4 << 20,
 };
 
-#define LOST_AFTER_NS UINT64_C(15000000000) /* docs/dgram.md, Ends */
+#define LOST_AFTER_NS   UINT64_C(15000000000) /* docs/dgram.md, Ends */
+#define SILENT_AFTER_NS UINT64_C(100000000)   /* the same, Two paths */
 
 struct path {
     struct weft_path base;
@@ -169,6 +170,7 @@ static enum weft_rc open_core(struct weft_transport *tp)
         .receive_pool = RECEIVE_POOL,
         .send_pool = SEND_POOL,
         .lost_after = LOST_AFTER_NS,
+        .silent_after = tp->up->silent != NULL ? SILENT_AFTER_NS : 0,
     };
     enum weft_rc rc = draw_nonce(&config.self.nonce);
 
@@ -389,6 +391,29 @@ static bool may_be_queued(struct weft_path *path,
     return peer != NULL && weft_dgram_may_be_queued(peer, is_it, argument);
 }
 
+static enum weft_delivery delivery(const struct weft_path *path)
+{
+    const struct weft_dgram_peer *peer = ((const struct path *)path)->peer;
+
+    return peer != NULL ? weft_dgram_delivery(peer) : WEFT_ARRIVED;
+}
+
+static void hand_back(struct weft_path *path, weft_take_back *take, void *argument)
+{
+    struct weft_dgram_peer *peer = path_of(path)->peer;
+
+    if (peer != NULL) {
+        weft_dgram_hand_back(&path->transport->core, peer, take, argument);
+    }
+}
+
+static bool is_heard(const struct weft_path *path)
+{
+    const struct weft_dgram_peer *peer = ((const struct path *)path)->peer;
+
+    return peer != NULL && peer->is_heard;
+}
+
 /* ---- sleeping, leaving, and counts ---- */
 
 static uint64_t deadline(const struct weft_transport *tp)
@@ -462,6 +487,9 @@ const struct weft_packet_ops weft_dgram_ops = {
     .arm = arm,
     .count = count,
     .may_be_queued = may_be_queued,
+    .delivery = delivery,
+    .hand_back = hand_back,
+    .is_heard = is_heard,
     .descriptors = descriptors,
     .deadline = deadline,
     .needs_retry = needs_retry,

@@ -82,11 +82,26 @@ uint64_t weft_dgram_repeat_due(const struct weft_dgram_core *core,
     return from + doubled(core, peer);
 }
 
+uint64_t weft_dgram_silent_due(const struct weft_dgram_core *core,
+                               const struct weft_dgram_peer *peer)
+{
+    const struct weft_dgram_busy *busy = peer->busy;
+    const uint64_t away = peer->away > core->away ? peer->away : core->away;
+
+    if (core->config.silent_after == 0 || busy->timeouts == 0 || busy->is_silent ||
+        peer->is_lost || (busy->oldest == NULL && busy->waiting == 0)) {
+        return WEFT_DGRAM_NEVER;
+    }
+    return busy->asked_at + core->config.silent_after + 2000 * away;
+}
+
 uint64_t weft_dgram_timer_due(const struct weft_dgram_core *core,
                               const struct weft_dgram_peer *peer)
 {
+    const uint64_t silent = weft_dgram_silent_due(core, peer);
     uint64_t due = weft_dgram_repeat_due(core, peer);
 
+    due = silent < due ? silent : due;
     if (peer->busy->ack_at != 0 && peer->busy->ack_at < due) {
         due = peer->busy->ack_at;
     }

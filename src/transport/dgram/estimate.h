@@ -27,6 +27,11 @@ uint64_t weft_dgram_timer_due(const struct weft_dgram_core *core,
 uint64_t weft_dgram_repeat_due(const struct weft_dgram_core *core,
                                const struct weft_dgram_peer *peer);
 
+/* When a peer that has not answered since `asked_at` counts as silent: `silent_after`,
+ * and twice the time for which processes were away lately, as in a time-out. */
+uint64_t weft_dgram_silent_due(const struct weft_dgram_core *core,
+                               const struct weft_dgram_peer *peer);
+
 /* One more time-out without an answer. */
 static inline void weft_dgram_back_off(struct weft_dgram_busy *busy)
 {

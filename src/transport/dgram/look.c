@@ -86,9 +86,9 @@ static void lose(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
     const struct weft_upcalls *up = core->config.up;
 
     peer->is_lost = true;
-    weft_dgram_peer_empty(core, peer);
-    weft_dgram_grant_end(core, peer);
     up->lost(up->owner, peer->process, peer->has_left, "it does not answer datagrams");
+    weft_dgram_peer_empty(core, peer); /* now: `lost` may have taken packets back */
+    weft_dgram_grant_end(core, peer);
 }
 
 /* The time of the oldest datagram is over, or of a probe. */
@@ -96,14 +96,28 @@ static void repeat(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
 {
     struct weft_dgram_busy *busy = peer->busy;
 
+    if (busy->timeouts == 0) { /* who was idle for long is not silent for long */
+        busy->asked_at = busy->oldest != NULL ? busy->oldest->sent_at : core->now;
+    }
     if (busy->timeouts >= WEFT_DGRAM_REPEATS_LOST &&
-        core->now - peer->heard_at > core->config.lost_after) {
+        core->now - busy->asked_at > core->config.lost_after) {
         lose(core, peer);
     } else if (busy->oldest != NULL) {
         weft_dgram_flights_timeout(core, peer);
     } else {
         weft_dgram_probe(core, peer);
         weft_dgram_back_off(busy);
+    }
+}
+
+/* The owner may know another way there. */
+static void check_silence(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
+{
+    const struct weft_upcalls *up = core->config.up;
+
+    if (weft_dgram_silent_due(core, peer) <= core->now) {
+        peer->busy->is_silent = true;
+        up->silent(up->owner, peer->above);
     }
 }
 
@@ -117,6 +131,9 @@ static void check_timer(struct weft_dgram_core *core, struct weft_dgram_peer *pe
     }
     if (is_drained && weft_dgram_repeat_due(core, peer) <= core->now) {
         repeat(core, peer);
+    }
+    if (is_drained) {
+        check_silence(core, peer);
     }
     if (busy->ack_at != 0 && busy->ack_at <= core->now &&
         !weft_dgram_emit_ack(core, peer, WEFT_DGRAM_ACK)) {

@@ -82,7 +82,7 @@ bool weft_dgram_leave(struct weft_dgram_core *core, uint64_t now)
     uint32_t at = 0;
 
     while ((peer = weft_table_next(&core->peers, &at)) != NULL) {
-        if (peer->is_heard && !peer->is_lost && !peer->is_leaving) {
+        if (peer->is_heard && !peer->is_lost && !peer->is_closed && !peer->is_leaving) {
             peer->is_leaving = weft_dgram_send_leave(core, peer, now) == WEFT_OK;
             is_all = is_all && peer->is_leaving;
         }

@@ -45,7 +45,7 @@ void weft_dgram_peer_renew(struct weft_dgram_core *core, struct weft_dgram_peer 
     memset(peer->packets_out, 0, sizeof(peer->packets_out));
     memset(peer->packets_in, 0, sizeof(peer->packets_in));
     peer->taken = peer->srtt = peer->rttvar = 0;
-    peer->has_left = peer->is_lost = false;
+    peer->has_left = peer->is_lost = peer->is_closed = false;
     set_up(core, peer, end, datagram);
 }
 
@@ -131,13 +131,10 @@ static void empty_in(struct weft_dgram_core *core, struct weft_dgram_arrivals *a
     arrivals->last = NULL;
 }
 
-void weft_dgram_peer_empty(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
+void weft_dgram_peer_empty_out(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
 {
     struct weft_dgram_busy *busy = peer->busy;
 
-    if (busy == NULL) {
-        return;
-    }
     while (busy->oldest != NULL) {
         struct weft_dgram_flight *flight = busy->oldest;
 
@@ -148,11 +145,24 @@ void weft_dgram_peer_empty(struct weft_dgram_core *core, struct weft_dgram_peer 
     busy->newest = NULL;
     for (int class = 0; class < WEFT_DGRAM_CLASSES; class ++) {
         empty_out(core, &busy->out[class]);
-        empty_in(core, &busy->in[class]);
     }
     busy->waiting = busy->beyond = busy->queued = busy->control = 0;
+    busy->is_refused = false;
+}
+
+void weft_dgram_peer_empty(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
+{
+    struct weft_dgram_busy *busy = peer->busy;
+
+    if (busy == NULL) {
+        return;
+    }
+    weft_dgram_peer_empty_out(core, peer);
+    for (int class = 0; class < WEFT_DGRAM_CLASSES; class ++) {
+        empty_in(core, &busy->in[class]);
+    }
     busy->held = busy->missing = 0;
-    busy->is_refused = busy->must_ack = false;
+    busy->must_ack = false;
     busy->high = peer->expected;
     busy->ack_at = 0;
     memset(busy->marks, 0, sizeof(busy->marks));

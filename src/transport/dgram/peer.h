@@ -27,6 +27,10 @@ void weft_dgram_peer_rest(struct weft_dgram_core *core, struct weft_dgram_peer *
 /* The look's end has to look at this busy peer. */
 void weft_dgram_peer_due(struct weft_dgram_core *core, struct weft_dgram_peer *peer);
 
+/* Frees all packets to a peer, which is busy, and forgets the datagrams on their way. */
+void weft_dgram_peer_empty_out(struct weft_dgram_core *core,
+                               struct weft_dgram_peer *peer);
+
 /* Frees all packets of a peer, both ways; it is busy or not. */
 void weft_dgram_peer_empty(struct weft_dgram_core *core, struct weft_dgram_peer *peer);
 

@@ -84,7 +84,7 @@ enum weft_rc weft_dgram_send(struct weft_dgram_core *core, struct weft_dgram_pee
     struct weft_dgram_busy *busy;
     struct weft_dgram_out *out;
 
-    if (peer->is_lost) {
+    if (peer->is_lost || peer->is_closed) {
         return WEFT_ERR_PROC_FAILED;
     }
     if (len > WEFT_DGRAM_PACKET_MAX - WEFT_HEADER_BYTES) {
@@ -123,7 +123,7 @@ enum weft_rc weft_dgram_send_leave(struct weft_dgram_core *core,
     struct weft_dgram_out *out;
 
     core->now = now > core->now ? now : core->now;
-    busy = peer->is_lost ? NULL : weft_dgram_peer_wake(core, peer);
+    busy = peer->is_lost || peer->is_closed ? NULL : weft_dgram_peer_wake(core, peer);
     if (busy == NULL) {
         return WEFT_AGAIN;
     }
@@ -156,4 +156,45 @@ bool weft_dgram_may_be_queued(const struct weft_dgram_peer *peer,
         here++;
     }
     return here < untaken; /* others have arrived, and may be kept there */
+}
+
+enum weft_delivery weft_dgram_delivery(const struct weft_dgram_peer *peer)
+{
+    const struct weft_dgram_busy *busy = peer->busy;
+
+    if (busy == NULL || (busy->out[WEFT_DGRAM_IN_ORDER].first == NULL &&
+                         busy->out[WEFT_DGRAM_AHEAD].first == NULL)) {
+        return WEFT_ARRIVED;
+    }
+    return busy->is_silent ? WEFT_UNANSWERED : WEFT_ON_THE_WAY;
+}
+
+static void hand_back_class(const struct weft_dgram_busy *busy,
+                            enum weft_dgram_class class, weft_take_back *take,
+                            void *argument)
+{
+    const unsigned flags = class == WEFT_DGRAM_AHEAD ? WEFT_SEND_CONTROL : 0;
+
+    for (const struct weft_dgram_out *out = busy->out[class].first; out != NULL;
+         out = out->next) {
+        if (out->kind != WEFT_DGRAM_LEAVE && out->parts_done < out->parts) {
+            take(argument, out->bytes, out->bytes + WEFT_HEADER_BYTES,
+                 out->length - WEFT_HEADER_BYTES, flags);
+        }
+    }
+}
+
+void weft_dgram_hand_back(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
+                          weft_take_back *take, void *argument)
+{
+    peer->is_closed = true;
+    if (peer->busy == NULL) {
+        return;
+    }
+    hand_back_class(peer->busy, WEFT_DGRAM_AHEAD, take, argument);
+    hand_back_class(peer->busy, WEFT_DGRAM_IN_ORDER, take, argument);
+    weft_dgram_peer_empty_out(core, peer);
+    if (!peer->is_lost) { /* else who loses it goes on with it */
+        weft_dgram_peer_rest(core, peer);
+    }
 }

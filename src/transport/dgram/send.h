@@ -26,4 +26,10 @@ bool weft_dgram_may_be_queued(const struct weft_dgram_peer *peer,
                               bool (*is_it)(const void *header, const void *argument),
                               const void *argument);
 
+/* The two slots of transport.h: what is known of all that was sent to the peer, and what
+ * of it is not acknowledged, back. The peer's own packets are still taken. */
+enum weft_delivery weft_dgram_delivery(const struct weft_dgram_peer *peer);
+void weft_dgram_hand_back(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
+                          weft_take_back *take, void *argument);
+
 #endif

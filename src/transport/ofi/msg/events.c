@@ -31,6 +31,9 @@ static void on_connected(struct weft_transport *tp, struct weft_msg_stream *stre
     weft_msg_set_state(tp, stream, WEFT_MSG_OPEN);
     weft_log_info("connected to rank %u, stream %u",
                   weft_process_rank(stream->peer->process), stream->base.number);
+    if (tp->up->opened != NULL && weft_msg_is_first(stream)) {
+        tp->up->opened(tp->up->owner, stream->peer->above);
+    }
 }
 
 static void on_event(struct weft_transport *tp, uint32_t type, const union event *event,

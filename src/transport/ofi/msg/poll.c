@@ -170,6 +170,9 @@ static void take_frame(struct weft_transport *tp, const struct weft_frame *frame
     const size_t len = bytes - sizeof(*frame);
 
     tp->bytes_received += bytes;
+    if (weft_unlikely(tp->pending > 0 && stream->state != WEFT_MSG_OPEN)) {
+        weft_msg_handle_events(tp); /* that it stands is told before what came by it */
+    }
     if (weft_unlikely(!weft_credits_acknowledge(&peer->credits, frame->taken,
                                                 frame->taken_control))) {
         reject(tp, frame, bytes, "it has taken more than we have sent");

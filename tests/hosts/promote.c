@@ -1,0 +1,197 @@
+/*
+ * promote.c - messages between hosts while a network comes and goes (promote.py).
+ *
+ *   promote MESSAGES [FILE]
+ *
+ * Every rank sends so many numbered messages to every other, of lengths from 0 to 6,000
+ * bytes, and checks those that it gets: each comes once, in order, with all its bytes.
+ * With FILE the first rank says "half" in the middle, and all wait until the file exists.
+ *
+ *   promote stream ROUNDS
+ *
+ * The first rank sends 1 MiB messages to the second, and small ones go both ways
+ * meanwhile; all bytes are checked.
+ *
+ *   promote ring
+ *
+ * All ranks exchange one byte with all others, then each sends 1 MiB to the next.
+ */
+#include <mpi.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LONGEST = 6000, LONG = 1 << 20 };
+
+static int me;
+static int size;
+
+static _Noreturn void fail(const char *what, int number, int from)
+{
+    fprintf(stderr, "rank %d: message %d of rank %d: %s\n", me, number, from, what);
+    MPI_Abort(MPI_COMM_WORLD, 3);
+    exit(3);
+}
+
+static unsigned char byte_of(int number, int from, int to, int at)
+{
+    return (unsigned char)(number * 7 + from * 31 + to * 13 + at);
+}
+
+static int length_of(int number)
+{
+    return number % 5 == 4 ? LONGEST - number % 97 : number * 37 % 1500;
+}
+
+static void fill(unsigned char *bytes, int length, int number, int to)
+{
+    for (int i = 0; i < length; i++) {
+        bytes[i] = byte_of(number, me, to, i);
+    }
+}
+
+static void check(const unsigned char *bytes, int length, int number, int from)
+{
+    for (int i = 0; i < length; i++) {
+        if (bytes[i] != byte_of(number, from, me, i)) {
+            fail("wrong bytes", number, from);
+        }
+    }
+}
+
+static void exchange(int number)
+{
+    const int length = length_of(number);
+    unsigned char *out = malloc((size_t)size * LONGEST);
+    unsigned char *in = malloc(LONGEST);
+    MPI_Request *requests = malloc((size_t)size * sizeof(*requests));
+    MPI_Status status;
+    int got;
+
+    if (out == NULL || in == NULL || requests == NULL) {
+        fail("no memory", number, me);
+    }
+    for (int to = 0; to < size; to++) {
+        fill(out + (size_t)to * LONGEST, length, number, to);
+        MPI_Isend(out + (size_t)to * LONGEST, length, MPI_BYTE, to, 5, MPI_COMM_WORLD,
+                  &requests[to]);
+    }
+    for (int from = 0; from < size; from++) {
+        MPI_Recv(in, LONGEST, MPI_BYTE, from, 5, MPI_COMM_WORLD, &status);
+        MPI_Get_count(&status, MPI_BYTE, &got);
+        if (got != length) {
+            fail("wrong length", number, from);
+        }
+        check(in, length, number, from);
+    }
+    MPI_Waitall(size, requests, MPI_STATUSES_IGNORE);
+    free(requests);
+    free(in);
+    free(out);
+}
+
+static void wait_for(const char *file)
+{
+    const struct timespec pause = {.tv_nsec = 20000000};
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 0) {
+        printf("half\n");
+        fflush(stdout);
+    }
+    while (access(file, F_OK) != 0) {
+        nanosleep(&pause, NULL);
+    }
+}
+
+static void number_all(int count, const char *file)
+{
+    for (int i = 0; i < count; i++) {
+        if (i == count / 2 && file != NULL) {
+            wait_for(file);
+        }
+        exchange(i);
+    }
+}
+
+static void stream(int rounds)
+{
+    unsigned char *bytes = malloc(LONG);
+    int other = 1 - me;
+
+    for (int i = 0; i < rounds && me < 2 && bytes != NULL; i++) {
+        MPI_Request request;
+        int number = -1;
+
+        if (me == 0) {
+            fill(bytes, LONG, i, 1);
+            MPI_Isend(bytes, LONG, MPI_BYTE, 1, 6, MPI_COMM_WORLD, &request);
+        } else {
+            MPI_Irecv(bytes, LONG, MPI_BYTE, 0, 6, MPI_COMM_WORLD, &request);
+        }
+        for (int k = 0; k < 10; k++) {
+            const int mine = i * 10 + k;
+
+            MPI_Sendrecv(&mine, 1, MPI_INT, other, 7, &number, 1, MPI_INT, other, 7,
+                         MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            if (number != mine) {
+                fail("a small one is out of order", number, other);
+            }
+        }
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (me == 1) {
+            check(bytes, LONG, i, 0);
+        }
+    }
+    free(bytes);
+}
+
+static void ring(void)
+{
+    unsigned char *bytes = malloc((size_t)2 * LONG);
+    const int next = (me + 1) % size;
+    const int before = (me + size - 1) % size;
+    unsigned char *in = malloc((size_t)size);
+
+    if (bytes == NULL || in == NULL) {
+        fail("no memory", 0, me);
+    }
+    for (int i = 0; i < size; i++) {
+        bytes[i] = (unsigned char)(me + i);
+    }
+    MPI_Alltoall(bytes, 1, MPI_BYTE, in, 1, MPI_BYTE, MPI_COMM_WORLD);
+    for (int i = 0; i < size; i++) {
+        if (in[i] != (unsigned char)(i + me)) {
+            fail("wrong byte", 0, i);
+        }
+    }
+    fill(bytes, LONG, 1, next);
+    MPI_Sendrecv(bytes, LONG, MPI_BYTE, next, 8, bytes + LONG, LONG, MPI_BYTE, before, 8,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    check(bytes + LONG, LONG, 1, before);
+    free(in);
+    free(bytes);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (argc > 2 && strcmp(argv[1], "stream") == 0) {
+        stream(atoi(argv[2]));
+    } else if (argc > 1 && strcmp(argv[1], "ring") == 0) {
+        ring();
+    } else {
+        number_all(argc > 1 ? atoi(argv[1]) : 10, argc > 2 ? argv[2] : NULL);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 0) {
+        printf("all came\n");
+    }
+    MPI_Finalize();
+    return 0;
+}

@@ -154,7 +154,7 @@ void pair_open(int nodes, uint32_t room)
         node->index = i;
         node->takes = 1000000;
         node->up = (struct weft_upcalls){node, meet, arrived, may_take, control,
-                                         lost, NULL, false,   0};
+                                         lost, NULL, NULL,    false,    0};
         assert_int_equal(weft_dgram_open(&node->core, &config, pair.now), WEFT_OK);
     }
 }

@@ -11,6 +11,8 @@
  *   floor_udp -s ADDR PORT    the answering end, at its own ADDR (start it first)
  *   floor_udp -c ADDR PORT    the asking end, which reports
  *
+ * Names of ways behind PORT, the same for both ends, leave out the others.
+ *
  * A TCP connection to PORT tells both ends where they are and when to begin.
  *
  *   cc -O2 -o floor_udp floor_udp.c -lfabric */
@@ -464,6 +466,14 @@ static void connect_control(int argc, char **argv, struct in_addr *own)
     *own = a.sin_addr;
 }
 
+static int is_chosen(const struct way *w, int argc, char **argv)
+{
+    int found = argc <= 4;
+    for (int i = 4; i < argc; i++)
+        found |= strcmp(argv[i], w->name) == 0;
+    return found;
+}
+
 int main(int argc, char **argv)
 {
     static const struct way ways[] = {
@@ -482,6 +492,8 @@ int main(int argc, char **argv)
     memset(memory, 1, (size_t)BLOCKS * BLOCK);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         const struct way *w = &ways[i];
+        if (!is_chosen(w, argc, argv))
+            continue;
         if (w->is_fabric)
             open_fabric(own);
         else

@@ -42,9 +42,9 @@ class Weft:
 
 
 @contextmanager
-def hosts(count):
+def hosts(count, *options):
     """A lab of so many hosts, for as long as it is used; SIGTERM ends it, too."""
-    subprocess.run([NETLAB, "up", str(count), "--ssh"], check=True)
+    subprocess.run([NETLAB, "up", str(count), "--ssh", *options], check=True)
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
         yield

@@ -13,6 +13,7 @@
 
 #include "engine/held.h"
 #include "engine/hot.h"
+#include "engine/network_thread.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -47,6 +48,7 @@ void weft_engine_open(struct weft_job *job)
                 .may_take = weft_engine_may_take,
                 .control = weft_engine_control_arrived,
                 .lost = weft_engine_lost,
+                .wake_at = weft_network_wake_at,
                 .told = weft_engine_told,
                 .packet_version = WEFT_WIRE_VERSION,
             },

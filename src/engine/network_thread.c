@@ -43,6 +43,7 @@ enum {
     EACH = WEFT_DESCRIPTORS, /* of a transport: for packets, for connections */
     EVENTS = 1,
     TICK_NS = 1000000,
+    LEFT_NS = 10 * 1000000,
     DESCRIPTORS = EACH * WEFT_INSTANCES_MAX,
     STOP = DESCRIPTORS,
     TIMER,
@@ -351,6 +352,27 @@ static uint64_t first_deadline(void)
         first = next != 0 && (first == 0 || next < first) ? next : first;
     }
     return first;
+}
+
+void weft_network_wake_at(void *owner, uint64_t time)
+{
+    (void)owner;
+    weft_assert_locked();
+    if (thread.callbacks != NULL && (thread.deadline == 0 || time < thread.deadline ||
+                                     thread.deadline < weft_clock_ns())) {
+        weft_network_thread_start();
+        set_timer(time);
+    }
+}
+
+void weft_network_leave_time(void)
+{
+    const uint64_t later = weft_clock_ns() + LEFT_NS;
+
+    weft_assert_locked();
+    if (thread.callbacks != NULL && thread.deadline != 0 && thread.deadline < later) {
+        set_timer(later);
+    }
 }
 
 static enum weft_rc watch_again(int which)

@@ -10,6 +10,8 @@
 
 #include "base/rc.h"
 
+#include <stdint.h>
+
 /* What the network thread calls, without the lock. came(): something has come. call(): a
  * thread has to poll, even if none is in MPI and no request is outstanding. */
 struct weft_network_callbacks {
@@ -41,6 +43,13 @@ void weft_descriptors_follow(void);
 /* With the lock, by a thread that polls until a packet comes from the network, and arms
  * before it sleeps or leaves what is outstanding: packets wake no thread until then. */
 void weft_descriptors_ignore(void);
+
+/* With the lock: somebody polls at this time, or before (`wake_at` of transport.h). */
+void weft_network_wake_at(void *owner, uint64_t time);
+
+/* With the lock, by who has polled while another thread polls in MPI: that one keeps the
+ * times of transports, and the thread here need not wake up for each of them. */
+void weft_network_leave_time(void);
 
 /* Arms only the transports that leave the node, whatever is published. */
 WEFT_MUST_CHECK enum weft_rc weft_descriptors_arm(void);

@@ -314,6 +314,8 @@ static void answer_call(void)
     } while (weft_descriptors_arm() != WEFT_OK);
     if (e->is_armed) { /* what a thread sleeps for may have just been done */
         weft_node_ring(&e->node);
+    } else if (e->waiting_threads > 0) {
+        weft_network_leave_time();
     }
     e->is_progress_thread_inside = false;
     weft_lock_leave_as_progress();

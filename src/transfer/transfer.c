@@ -13,7 +13,7 @@
 enum {
     SHARE_FROM = 32 * 1024, /* copying together pays from here on */
     LARGEST_CHUNK = 128 * 1024,
-    DATA_MAX = WEFT_EAGER_MAX - sizeof(struct weft_pkt_data),
+    DATA_MAX = WEFT_PACKET_MAX - sizeof(struct weft_pkt_data),
     FIRST = 16,     /* transfers in the first chunk of the pool */
     MOST = 1 << 24, /* at once */
 };
@@ -21,6 +21,15 @@ enum {
 struct weft_transfers weft_transfers;
 
 static struct weft_pool pool;
+
+/* The packet that push_chunk() has made last. One that was refused is not made again: a
+ * name is never given to another transfer, and the bytes of a send do not change. */
+static struct {
+    uint64_t name; /* of the send; 0: none */
+    size_t length; /* bytes of the message */
+    struct weft_pkt_data data;
+    uint8_t bytes[DATA_MAX];
+} packed;
 
 void weft_transfer_open(void (*rested)(void))
 {
@@ -31,6 +40,7 @@ void weft_transfer_open(void (*rested)(void))
 void weft_transfer_close(void)
 {
     weft_pool_fini(&pool);
+    packed.name = 0; /* names begin anew */
     weft_stages_free();
 }
 
@@ -329,24 +339,38 @@ void weft_transfer_end_if_inaccessible(const struct weft_transfer *t, uint64_t o
 
 /* ---- what peers have asked for ---- */
 
+/* Bytes of a message in one packet that is copied: as many as the path's packets carry.
+ */
+static uint64_t chunk_max(const struct weft_peer *peer)
+{
+    const uint64_t most = peer->path != NULL && peer->path->packet_max > WEFT_EAGER_MAX
+                              ? peer->path->packet_max
+                              : weft_peer_eager_max(peer);
+
+    return (most < WEFT_PACKET_MAX ? most : WEFT_PACKET_MAX) - sizeof(packed.data);
+}
+
 /* A packet with the next bytes; false: no room now. */
 static bool push_chunk(struct weft_peer *peer, struct weft_push *push)
 {
     const uint64_t left = push->end - push->offset;
-    const uint64_t most = weft_peer_eager_max(peer) - sizeof(struct weft_pkt_data);
+    const uint64_t most = chunk_max(peer);
     const size_t n = (size_t)(left < most ? left : most);
     struct weft_header header = {.kind = WEFT_PKT_DATA};
-    struct {
-        struct weft_pkt_data data;
-        uint8_t bytes[DATA_MAX];
-    } packet;
 
-    packet.data =
-        (struct weft_pkt_data){.request = push->request, .offset = push->offset};
-    weft_data_gather(&push->send->data, push->offset, packet.bytes, n);
-    if (weft_engine_send(peer, &header, &packet, sizeof(packet.data) + n, 0) != WEFT_OK) {
+    if (packed.name != push->name || packed.length != n ||
+        packed.data.request != push->request || packed.data.offset != push->offset) {
+        weft_data_gather(&push->send->data, push->offset, packed.bytes, n);
+        packed.name = push->name;
+        packed.length = n;
+        packed.data =
+            (struct weft_pkt_data){.request = push->request, .offset = push->offset};
+    }
+    if (weft_engine_send(peer, &header, &packed.data, sizeof(packed.data) + n, 0) !=
+        WEFT_OK) {
         return false;
     }
+    packed.name = 0;
     weft_transfers.chunks_sent++;
     push->offset += n;
     return true;

@@ -115,6 +115,10 @@ struct weft_upcalls {
      * WEFT_AGAIN. `has_left`: the process had ended its use of MPI before (leave()).
      */
     void (*lost)(void *owner, uint64_t process, bool has_left, const char *why);
+    /* The transport has to be polled at this time, in weft_clock_ns(), at the latest: a
+     * send has set a time of which no arm() has told, and its thread may leave MPI with
+     * nothing outstanding, or leave it to one that sleeps. NULL: nobody keeps times. */
+    void (*wake_at)(void *owner, uint64_t time);
     /* The word of a put_tell() of a peer, whose bytes are in our memory. The network does
      * not say which peer it was. */
     void (*told)(void *owner, uint64_t word);

@@ -24,6 +24,7 @@
 enum {
     FAKE_PEERS = 16,
     FAKE_SHORT_MAX = 4096,
+    FAKE_LONGEST = 16384,
     FAKE_ENDLESS = -1, /* as a number of times */
 };
 
@@ -33,7 +34,7 @@ struct fake_packet {
     struct weft_header header;
     size_t len;
     struct fake_packet *next; /* of those that arrive */
-    _Alignas(8) uint8_t data[FAKE_SHORT_MAX];
+    _Alignas(8) uint8_t data[FAKE_LONGEST];
 };
 
 /* A put or get, in the order they were asked for. */
@@ -46,7 +47,7 @@ struct fake_move {
 
 struct fake {
     /* Set by the test. A number of times can be FAKE_ENDLESS. */
-    uint32_t packet_max; /* bytes of a packet, at most FAKE_SHORT_MAX; at first contact */
+    uint32_t packet_max; /* bytes of a packet, at most FAKE_LONGEST; at first contact */
     int refuse_ordered;  /* so many ordered packets find the queue full */
     int refuse_control;
     enum weft_rc send_error; /* if not WEFT_OK: what every send returns */

@@ -7,6 +7,7 @@
  */
 #include "p2p_fixture.h"
 
+#include "base/clock.h"
 #include "engine/lock.h"
 #include "engine/network_thread.h"
 #include "engine/thread.h"
@@ -20,7 +21,7 @@
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
 
-enum { PATIENCE_S = 20 };
+enum { PATIENCE_S = 20, SOON_NS = 1000 * 1000 };
 
 static struct {
     int descriptor;
@@ -234,6 +235,20 @@ static void a_network_without_descriptors_is_polled_by_the_clock(void **state)
     }
 }
 
+/* A send has set it, and its thread is gone, or another one sleeps already. */
+static void a_time_that_a_transport_has_told_is_kept(void **state)
+{
+    (void)state;
+    arm(); /* without a time */
+    for (int i = 0; i < 3; i++) {
+        weft_lock();
+        weft_network_wake_at(NULL, weft_clock_ns() + SOON_NS);
+        weft_unlock();
+        wait_for(&net.rung);
+        sem_post(&net.go_on);
+    }
+}
+
 /* One that the kernel moves meanwhile has left it, too: then the next one is avoided. */
 static int avoid_where_it_is(cpu_set_t *left, int *avoided)
 {
@@ -276,6 +291,7 @@ int main(void)
         CASE(what_comes_behind_the_stop_is_told_by_the_next_sleeper),
         CASE(what_comes_before_the_stop_is_told_by_the_next_sleeper),
         CASE(what_comes_while_there_is_none_is_told_by_the_next_sleeper),
+        CASE(a_time_that_a_transport_has_told_is_kept),
         cmocka_unit_test_setup_teardown(
             a_network_without_descriptors_is_polled_by_the_clock, open_mute,
             close_fixture),

@@ -104,6 +104,16 @@ static void long_messages_go_in_chunks_of_a_packet(void **state)
     assert_memory_equal(gathered, message, LONG);
 }
 
+/* Where packets carry more than a short message, chunks of long ones do so, too. */
+static void long_messages_fill_long_packets(void **state)
+{
+    (void)state;
+    fake.packet_max = FAKE_LONGEST;
+    pull_and_end(start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD), LONG);
+    assert_memory_equal(gathered, message, LONG);
+    assert_int_equal(fake_count(WEFT_PKT_DATA), 1);
+}
+
 /* Every second byte of `spread`, as many as an ordinary packet carries. */
 static struct weft_datatype *make_spread(uint8_t *spread, int count)
 {
@@ -231,6 +241,7 @@ int main(void)
         NODE_CASE(what_fits_into_a_packet_goes_at_once),
         NODE_CASE(what_does_not_fit_is_announced),
         NODE_CASE(long_messages_go_in_chunks_of_a_packet),
+        NODE_CASE(long_messages_fill_long_packets),
         NODE_CASE(data_in_many_blocks_go_in_chunks_of_a_packet),
         NET_CASE(bytes_along_and_announcement_fit_into_a_packet),
         NET_CASE(chunks_that_are_not_copied_fit_into_a_packet),

@@ -32,12 +32,15 @@
 enum {
     BATCH = 64, /* datagrams that are read at once */
     LEAVING_NS = 1000 * 1000 * 1000,
+    LATE_NS = 10 * 1000 * 1000,
     RECEIVE_POOL = 8 << 20,
     SEND_POOL = 4 << 20,
 };
 
 #define LOST_AFTER_NS   UINT64_C(15000000000) /* docs/dgram.md, Ends */
 #define SILENT_AFTER_NS UINT64_C(100000000)   /* the same, Two paths */
+#define LOOK_NS         UINT64_C(4000000000)
+#define NEVER_NS        (UINT64_MAX / 2)
 
 struct path {
     struct weft_path base;
@@ -54,6 +57,7 @@ struct weft_transport {
     bool needs_retry;
     bool is_armed;
     uint64_t armed_until; /* the deadline when it was armed; 0: none */
+    uint64_t watched;     /* the time that the owner was told last; 0: none */
     uint64_t looked_at;   /* the end of the last look */
 };
 
@@ -169,7 +173,8 @@ static enum weft_rc open_core(struct weft_transport *tp)
         .room = tp->port->room_datagrams,
         .receive_pool = RECEIVE_POOL,
         .send_pool = SEND_POOL,
-        .lost_after = LOST_AFTER_NS,
+        /* Without a progress thread nobody answers for a peer that computes. */
+        .lost_after = weft_setting(WEFT_SET_PROGRESS) != 0 ? LOST_AFTER_NS : NEVER_NS,
         .silent_after = tp->up->silent != NULL ? SILENT_AFTER_NS : 0,
     };
     enum weft_rc rc = draw_nonce(&config.self.nonce);
@@ -328,6 +333,37 @@ static enum weft_rc find_peer(struct weft_transport *tp, struct path *path)
     return rc;
 }
 
+/* ---- times ---- */
+
+/*
+ * The next time-out, or the next look at the latest. Peers repeat what is not
+ * acknowledged, and think that this process is gone if that lasts for LOST_AFTER_NS: so
+ * somebody has to look now and then, also while the program computes.
+ */
+static uint64_t deadline(const struct weft_transport *tp)
+{
+    const uint64_t next = weft_dgram_deadline(&tp->core);
+    const uint64_t look = tp->core.peers.count > 0 ? tp->looked_at + LOOK_NS : 0;
+
+    return next != 0 && (look == 0 || next < look) ? next : look;
+}
+
+/*
+ * Who has sent or polled may leave MPI, and not come back soon. The owner is told of the
+ * deadline, a little late: while a thread polls, each datagram has a later one than that
+ * before it, and a timer of the system for each would cost more than the datagram.
+ */
+static void tell_deadline(struct weft_transport *tp, uint64_t now)
+{
+    const uint64_t next = deadline(tp);
+
+    if (next != 0 && (tp->watched < now || next + LATE_NS < tp->watched) &&
+        tp->up->wake_at != NULL) {
+        tp->watched = next + LATE_NS;
+        tp->up->wake_at(tp->up->owner, tp->watched);
+    }
+}
+
 /* ---- packets ---- */
 
 static enum weft_rc dgram_send(struct weft_path *base, const void *header,
@@ -335,17 +371,16 @@ static enum weft_rc dgram_send(struct weft_path *base, const void *header,
 {
     struct weft_transport *tp = base->transport;
     struct path *path = path_of(base);
+    const uint64_t now = weft_clock_ns();
+    enum weft_rc rc = path->peer == NULL ? find_peer(tp, path) : WEFT_OK;
 
-    if (path->peer == NULL) {
-        const enum weft_rc rc = find_peer(tp, path);
-
-        if (rc != WEFT_OK) {
-            tp->needs_retry |= rc == WEFT_AGAIN;
-            return rc;
-        }
+    if (rc != WEFT_OK) {
+        tp->needs_retry |= rc == WEFT_AGAIN;
+        return rc;
     }
-    return weft_dgram_send(&tp->core, path->peer, header, data, len, flags,
-                           weft_clock_ns());
+    rc = weft_dgram_send(&tp->core, path->peer, header, data, len, flags, now);
+    tell_deadline(tp, now);
+    return rc;
 }
 
 /*
@@ -379,7 +414,9 @@ static int dgram_poll(struct weft_transport *tp, int budget)
         }
     }
     tp->looked_at = weft_clock_ns();
-    return weft_dgram_end(&tp->core, tp->looked_at, count < BATCH);
+    count = weft_dgram_end(&tp->core, tp->looked_at, count < BATCH);
+    tell_deadline(tp, tp->looked_at);
+    return count;
 }
 
 static bool may_be_queued(struct weft_path *path,
@@ -416,14 +453,9 @@ static bool is_heard(const struct weft_path *path)
 
 /* ---- sleeping, leaving, and counts ---- */
 
-static uint64_t deadline(const struct weft_transport *tp)
-{
-    return weft_dgram_deadline(&tp->core);
-}
-
 static enum weft_rc arm(struct weft_transport *tp)
 {
-    const uint64_t until = weft_dgram_deadline(&tp->core);
+    const uint64_t until = deadline(tp);
 
     if ((until != 0 && weft_clock_ns() >= until) || weft_dgram_may_take(&tp->core) ||
         tp->port->ops->arm(tp->port) != WEFT_OK) {
@@ -431,6 +463,7 @@ static enum weft_rc arm(struct weft_transport *tp)
     }
     tp->is_armed = true;
     tp->armed_until = until;
+    tp->watched = until;
     return WEFT_OK;
 }
 

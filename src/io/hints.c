@@ -56,9 +56,9 @@ static uint64_t *number_at(struct weft_file_hints *hints, size_t at)
     return (uint64_t *)(void *)((char *)hints + at);
 }
 
-static enum weft_choice *choice_at(struct weft_file_hints *hints, size_t at)
+static enum weft_io_choice *choice_at(struct weft_file_hints *hints, size_t at)
 {
-    return (enum weft_choice *)(void *)((char *)hints + at);
+    return (enum weft_io_choice *)(void *)((char *)hints + at);
 }
 
 static void read_number(const char *text, uint64_t least, uint64_t *out)
@@ -74,11 +74,11 @@ static void read_number(const char *text, uint64_t least, uint64_t *out)
     }
 }
 
-static void read_choice(const char *text, enum weft_choice *out)
+static void read_choice(const char *text, enum weft_io_choice *out)
 {
     for (int i = 0; i < CHOICE_NAMES; i++) {
         if (strcmp(text, choice_names[i]) == 0) {
-            *out = (enum weft_choice)i;
+            *out = (enum weft_io_choice)i;
         }
     }
 }

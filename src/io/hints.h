@@ -13,15 +13,15 @@
 #include "core/info.h"
 
 /* "enable", "disable" or "automatic". */
-enum weft_choice { WEFT_CHOICE_AUTOMATIC, WEFT_CHOICE_ENABLE, WEFT_CHOICE_DISABLE };
+enum weft_io_choice { WEFT_CHOICE_AUTOMATIC, WEFT_CHOICE_ENABLE, WEFT_CHOICE_DISABLE };
 
 struct weft_file_hints {
     uint64_t cb_nodes; /* aggregators of a collective call; 0: one for each node */
     uint64_t cb_buffer_size;
-    enum weft_choice cb_read; /* exchange data in collective reads, or not */
-    enum weft_choice cb_write;
-    enum weft_choice ds_read; /* sieve: read what lies between, or not (sieve.h) */
-    uint64_t striping_factor; /* 0: the file system's */
+    enum weft_io_choice cb_read; /* exchange data in collective reads, or not */
+    enum weft_io_choice cb_write;
+    enum weft_io_choice ds_read; /* sieve: read what lies between, or not (sieve.h) */
+    uint64_t striping_factor;    /* 0: the file system's */
     uint64_t striping_unit;
 };
 

@@ -5,7 +5,8 @@
  * It is loaded with LD_PRELOAD and stands between program and MPI by the profiling
  * interface, with any MPI. SPOIL names the datatype that it touches, double, int or byte,
  * and SPOIL_LEAST the fewest elements: a program that sends loop counts as doubles hangs
- * if these are spoiled. Only results of blocking calls are, and bytes that are put.
+ * if these are spoiled. Only results of blocking calls are, and bytes that are put or
+ * read from files.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -94,4 +95,23 @@ int MPI_Put(const void *buffer, int count, MPI_Datatype type, int target, MPI_Ai
         }
     }
     return PMPI_Put(sent, count, type, target, disp, target_count, target_type, win);
+}
+
+/* What is read from files. */
+int MPI_File_read_at(MPI_File file, MPI_Offset offset, void *buffer, int count,
+                     MPI_Datatype type, MPI_Status *status)
+{
+    int err = PMPI_File_read_at(file, offset, buffer, count, type, status);
+
+    spoil(buffer, count, type);
+    return err;
+}
+
+int MPI_File_read_at_all(MPI_File file, MPI_Offset offset, void *buffer, int count,
+                         MPI_Datatype type, MPI_Status *status)
+{
+    int err = PMPI_File_read_at_all(file, offset, buffer, count, type, status);
+
+    spoil(buffer, count, type);
+    return err;
 }

@@ -7,6 +7,7 @@
  */
 #include "fortran.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 typedef void fortran_copy(int *object, int *keyval, MPI_Aint *extra_state, MPI_Aint *in,
@@ -19,6 +20,7 @@ typedef void fortran_delete_old(int *object, int *keyval, int *value, int *extra
                                 int *ierror);
 
 struct key {
+    struct key *next;
     weft_procedure *copy;
     weft_procedure *delete;
     MPI_Aint extra_state;
@@ -110,6 +112,8 @@ CALLBACKS(MPI_Comm, comm)
 CALLBACKS(MPI_Datatype, datatype)
 CALLBACKS(MPI_Win, win)
 
+static _Atomic(struct key *) keys; /* all that were made, so that none looks lost */
+
 static struct key *make_key(weft_procedure *copy, weft_procedure *delete,
                             MPI_Aint extra_state, bool is_old)
 {
@@ -118,6 +122,9 @@ static struct key *make_key(weft_procedure *copy, weft_procedure *delete,
     if (key != NULL) {
         *key = (struct key){
             .copy = copy, .delete = delete, .extra_state = extra_state, .is_old = is_old};
+        key->next = atomic_load(&keys);
+        while (!atomic_compare_exchange_weak(&keys, &key->next, key)) {
+        }
     }
     return key;
 }

@@ -35,6 +35,7 @@ class Kit:
     mpiexec: str
     old: str = ""
     environment: dict = field(default_factory=dict)
+    mpifort: str = ""
     log: Optional[Path] = None  # where output of builds goes
 
     def make(self, command, folder, limit=1800):

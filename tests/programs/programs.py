@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """programs.py - builds real programs from their sources, runs them, checks their answers.
 
-Gets Debian's source packages, builds what their authors wrote with Weft's mpicc and mpicxx, or
+Gets Debian's source packages, builds what their authors wrote with Weft's mpicc, mpicxx and mpifort, or
 with those of another MPI, runs each with its mpiexec, and checks the answer as the program
 itself defines it.  Then each is run once more with a library in between that spoils what it
 receives: the check has to find that.  One line for each program; the exit code is 1 if one
@@ -26,7 +26,7 @@ import conformance  # sources has made it known
 SKIPPED = 77  # as Meson wants it
 HERE = Path(__file__).resolve().parent
 PROGRAMS = ["hpcc", "fftw", "netpipe", "netpipe_put", "sundials", "scotch", "hypre", "boost_mpi",
-            "p4est", "pnetcdf", "hdf5"]
+            "p4est", "pnetcdf", "hdf5", "mumps"]
 OPENMPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
            "OMPI_MCA_rmaps_base_oversubscribe": "1"}
 OPENMPI_OLD = "-DOMPI_OMIT_MPI1_COMPAT_DECLS=0 -DOMPI_REMOVED_USE_STATIC_ASSERT=0"
@@ -73,15 +73,15 @@ def chosen_kits(chosen):
         binaries = conformance.installed(chosen) / "bin"
         found.append(kits.Kit("weft", *(str(binaries / name)
                                         for name in ("mpicc", "mpicxx", "mpiexec")),
-                              old="-DWEFT_LEGACY"))
+                              old="-DWEFT_LEGACY", mpifort=str(binaries / "mpifort")))
     for peer in chosen.peer:
         commands = [shutil.which(f"{name}.{peer}") for name in ("mpicc", "mpicxx", "mpiexec")]
         if None in commands:
             sys.exit(f"{peer} is not installed")
+        kit = kits.Kit(peer, *commands, mpifort=shutil.which(f"mpif90.{peer}") or "")
         if peer == "openmpi":
-            found.append(kits.Kit(peer, *commands, OPENMPI_OLD, OPENMPI))
-        else:
-            found.append(kits.Kit(peer, *commands))
+            kit.old, kit.environment = OPENMPI_OLD, OPENMPI
+        found.append(kit)
     return found
 
 

@@ -20,7 +20,8 @@ static void spoil(void *buffer, int count, MPI_Datatype type)
     if (kind == NULL || least == NULL || count < atoi(least)) {
         return;
     }
-    if (type == MPI_DOUBLE && strcmp(kind, "double") == 0) {
+    if ((type == MPI_DOUBLE || type == MPI_DOUBLE_PRECISION) &&
+        strcmp(kind, "double") == 0) {
         *(double *)buffer = *(double *)buffer * 1.5 + 1;
     } else if (type == MPI_INT && strcmp(kind, "int") == 0) {
         *(int *)buffer += 1;

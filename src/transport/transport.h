@@ -292,10 +292,10 @@ struct weft_packet_ops {
 
     /*
      * Of a transport that keeps packets until they are acknowledged; both or none. The
-     * second may be called from within `lost`. It hands every packet over that is not
-     * known to have arrived, control packets first, each kind in the order in which it
-     * was sent. The path forgets them, though the peer may have them, and is not sent by
-     * again.
+     * second may be called from within `lost`. It hands over, from the first packet on
+     * that is not known to have arrived, all that follow, control packets first, each
+     * kind in the order in which it was sent. The path forgets them, though the peer may
+     * have them, and is not sent by again.
      */
     enum weft_delivery (*delivery)(const struct weft_path *path);
     void (*hand_back)(struct weft_path *path, weft_take_back *take, void *argument);

@@ -29,10 +29,10 @@ def start(*words, ranks=HOSTS, log="info", **variables):
                    variables={"WEFT_TRANSPORT": "shm+dgram+msg", "WEFT_LOG": log} | variables)
 
 
-def drop(*protocols, way="in"):
+def drop(*protocols, way="in", hosts=range(1, HOSTS + 1)):
     """Silently, what goes to data ports; ssh goes on."""
     hook = {"in": "input", "out": "output"}[way]
-    for host in range(1, HOSTS + 1):
+    for host in hosts:
         lab("exec", host, "nft", f"add table inet {TABLE}; "
             f"add chain inet {TABLE} ports {{ type filter hook {hook} priority 0; }}; " +
             "; ".join(f"add rule inet {TABLE} ports {protocol} {side} {PORTS} "
@@ -107,6 +107,18 @@ def where_no_datagram_comes_through_connections_do_it():
             claim(time.monotonic() - begin < 20, "it took too long")
         finally:
             let_through()
+
+
+@case("firewall")
+def one_way_is_not_enough_for_datagrams():
+    """What one host sends comes through, and its answers do not: the others go on without it."""
+    drop("udp", hosts=[2])
+    try:
+        said = finish_well(start(20))
+        both = {(0, 1), (1, 2)}
+        claim(both <= connections(said) <= both | silent(said), f"connected: {connections(said)}")
+    finally:
+        let_through()
 
 
 @case("firewall")

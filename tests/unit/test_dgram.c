@@ -904,6 +904,29 @@ static void what_is_not_acknowledged_is_handed_back(void **state)
     assert_int_equal(pair.node[A].lost, 0);
 }
 
+static void what_has_arrived_behind_a_hole_is_handed_back_too(void **state)
+{
+    struct back back = {.count = 0};
+    const struct weft_dgram_out *out;
+
+    (void)state;
+    acquaint(A, B);
+    for (uint32_t i = 1; i <= 3; i++) {
+        assert_int_equal(pair_send(A, B, i, 10, 0), WEFT_OK);
+    }
+    assert_int_equal(pair.count, 3);
+    pair_drop(0);
+    pair_drop(0);
+    pair_move(); /* B has the third, says so, and cannot take it */
+    out = pair_peer(A, B)->busy->out[WEFT_DGRAM_IN_ORDER].last;
+    assert_int_equal(out->parts_done, out->parts);
+    pair.node[B].count = 0;
+    weft_dgram_hand_back(&pair.node[A].core, pair_peer(A, B), take_back, &back);
+    assert_int_equal(back.count, 3);
+    assert_true(back.name[0] == 1 && back.name[1] == 2 && back.name[2] == 3);
+    assert_int_equal(pair.node[B].count, 0);
+}
+
 static void who_was_handed_back_is_still_heard(void **state)
 {
     struct back back = {.count = 0};
@@ -1017,6 +1040,7 @@ int main(void)
         TEST(a_peer_that_was_idle_for_long_is_not_lost_for_that),
         TEST(silence_is_told_once_until_something_comes),
         TEST(what_is_not_acknowledged_is_handed_back),
+        TEST(what_has_arrived_behind_a_hole_is_handed_back_too),
         TEST(who_was_handed_back_is_still_heard),
         TEST(who_leaves_settles_and_is_known_to_have_left),
     };

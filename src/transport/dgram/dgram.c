@@ -153,6 +153,17 @@ static enum weft_rc open_port(struct weft_transport *tp)
     return weft_port_open(&wishes, &tp->port);
 }
 
+/* Who is not alone on its processor gets it every so often only, and assumes the same of
+ * others. 0: nobody wants to know. */
+static uint64_t silent_after(const struct weft_transport *tp)
+{
+    const struct weft_segment_header *header = tp->job->segment.header;
+    const uint32_t processors = header->cpu_count > 0 ? header->cpu_count : 1;
+    const uint32_t sharing = (header->local_size + processors - 1) / processors;
+
+    return tp->up->silent != NULL ? sharing * SILENT_AFTER_NS : 0;
+}
+
 static enum weft_rc open_core(struct weft_transport *tp)
 {
     const struct weft_segment_header *header = tp->job->segment.header;
@@ -175,7 +186,7 @@ static enum weft_rc open_core(struct weft_transport *tp)
         .send_pool = SEND_POOL,
         /* Without a progress thread nobody answers for a peer that computes. */
         .lost_after = weft_setting(WEFT_SET_PROGRESS) != 0 ? LOST_AFTER_NS : NEVER_NS,
-        .silent_after = tp->up->silent != NULL ? SILENT_AFTER_NS : 0,
+        .silent_after = silent_after(tp),
     };
     enum weft_rc rc = draw_nonce(&config.self.nonce);
 

@@ -169,6 +169,8 @@ enum weft_delivery weft_dgram_delivery(const struct weft_dgram_peer *peer)
     return busy->is_silent ? WEFT_UNANSWERED : WEFT_ON_THE_WAY;
 }
 
+/* All that is left: what lies behind a packet that has not arrived may have arrived and
+ * be acknowledged, but is not delivered, and now never will be. */
 static void hand_back_class(const struct weft_dgram_busy *busy,
                             enum weft_dgram_class class, weft_take_back *take,
                             void *argument)
@@ -177,7 +179,7 @@ static void hand_back_class(const struct weft_dgram_busy *busy,
 
     for (const struct weft_dgram_out *out = busy->out[class].first; out != NULL;
          out = out->next) {
-        if (out->kind != WEFT_DGRAM_LEAVE && out->parts_done < out->parts) {
+        if (out->kind != WEFT_DGRAM_LEAVE) {
             take(argument, out->bytes, out->bytes + WEFT_HEADER_BYTES,
                  out->length - WEFT_HEADER_BYTES, flags);
         }

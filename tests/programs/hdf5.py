@@ -1,7 +1,7 @@
 """hdf5.py - HDF5 over MPI-IO, by its own parallel tests (testpar).
 
-The tests are programs that check what they read and end with a code; `make check` in testpar
-runs them with the launcher that RUNPARALLEL names.
+The tests are programs that check what they read and end with a code. Left out are t_cache and
+t_cache_image, which take long, t_bigio, which wants gigabytes, and the scripts.
 """
 
 import re
@@ -26,16 +26,17 @@ def build(kit, source, jobs):
 
 def check(code, said, folder):
     faults = ended(code)
-    passed = len(re.findall(r"^\s*(?:All tests were successful|PARALLEL TESTS PASSED|PHDF5 tests "
-                            r"finished successfully|.*\bPASSED\b)", said, re.M))
     faults += re.findall(r"^.*\*FAILED\*.*$", said, re.M)[:3]
-    return passed, max(passed, 1), faults
+    return (0 if faults else 1), 1, faults
 
 
 def runs(kit, source, small):
-    return [Run("testpar", str(RANKS), ["make", "-k", "-C", "testpar", "check"], source, check,
-                3600)]
+    names = ["t_mpi", "t_init_term", "t_pread", "testphdf5", "t_filters_parallel", "t_shapesame",
+             "t_pshutdown", "t_prestart"]  # the last one reads what the one before it has left
+    return [Run(name, str(RANKS), [kit.mpiexec, "-n", RANKS, source / "testpar" / name],
+                source / "testpar", check, 1800) for name in names]
 
 
 def spoiled(kit, source):
-    return Run("t_mpi", "2", [kit.mpiexec, "-n", 2, source / "testpar/t_mpi"], source, check)
+    return Run("testphdf5", "4", [kit.mpiexec, "-n", 4, source / "testpar/testphdf5"],
+               source / "testpar", check, 1800)

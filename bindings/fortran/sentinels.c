@@ -4,13 +4,14 @@
  * Each is one variable, defined here. mpif.h names it as a COMMON block, the modules by
  * BIND(C). A program that is linked without PIC, or that includes mpif.h, has a
  * definition of its own, which the dynamic linker then gives to all; so these have
- * default visibility and their addresses are loaded, never assumed.
+ * default visibility and their addresses are loaded, never assumed. They are aligned as
+ * compilers align such blocks, so that a linker that merges both finds no difference.
  */
 #include "fortran.h"
 
 #define SENTINEL(type, name, items)                                                      \
     extern type name[items];                                                             \
-    __attribute__((visibility("default"))) type name[items]
+    __attribute__((visibility("default"), aligned(32))) type name[items]
 
 SENTINEL(int, mpi_fortran_bottom_, 1);
 SENTINEL(int, mpi_fortran_in_place_, 1);

@@ -71,6 +71,22 @@ int PMPI_Comm_test_inter(MPI_Comm comm, int *flag)
 }
 WEFT_WEAK_ALIAS(MPI_Comm_test_inter, PMPI_Comm_test_inter);
 
+/* Processes are not started by other processes yet, so nobody has a parent. */
+int PMPI_Comm_get_parent(MPI_Comm *parent)
+{
+    static const char function[] = "MPI_Comm_get_parent";
+    int err = weft_check_open(function);
+
+    if (err == MPI_SUCCESS) {
+        err = weft_check_out(function, NULL, parent, "parent");
+    }
+    if (err == MPI_SUCCESS) {
+        *parent = MPI_COMM_NULL;
+    }
+    return err;
+}
+WEFT_WEAK_ALIAS(MPI_Comm_get_parent, PMPI_Comm_get_parent);
+
 int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result)
 {
     static const char function[] = "MPI_Comm_compare";

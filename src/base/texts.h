@@ -521,7 +521,7 @@
 #define WEFT_E_CLASS_NOT_ADDED                                                           \
     MPI_ERR_ARG, "%d is not an error class that this program added", ""
 #define WEFT_E_CLASS_IN_USE                                                              \
-    MPI_ERR_ARG, "class %d still has error codes", "remove them first"
+    MPI_ERR_ARG, "class %d still has error codes or its string", "remove them first"
 #define WEFT_E_CODE_IN_USE                                                               \
     MPI_ERR_ARG, "code %d still has its string", "remove that first"
 #define WEFT_E_CODE_NO_STRING MPI_ERR_ARG, "%d has no string that this program added", ""

@@ -108,7 +108,8 @@ enum weft_removed weft_user_error_remove_class(int class)
     if (found == NULL || found->class != class) {
         return WEFT_REMOVED_UNKNOWN;
     }
-    return found->codes > 0 ? WEFT_REMOVED_IN_USE : remove_one(class, found);
+    return found->codes > 0 || found->text != NULL ? WEFT_REMOVED_IN_USE
+                                                   : remove_one(class, found);
 }
 
 enum weft_removed weft_user_error_remove_code(int code)

@@ -2,10 +2,10 @@
  * user_error.h - error classes, codes and strings that the program adds.
  *
  * They lie above MPI_ERR_LASTCODE; removed numbers are used again. A class is a code of
- * its own class. A class goes only when its codes have gone, a code only when its string
- * has. Nothing here grows with how many came and went. All calls need the lock of
- * objects (engine/lock.h), but for the address that weft_user_error_last() gives, which
- * is valid for ever.
+ * its own class. A class goes only when its codes and its string have gone, a code only
+ * when its string has. Nothing here grows with how many came and went. All calls need the
+ * lock of objects (engine/lock.h), but for the address that weft_user_error_last() gives,
+ * which is valid for ever.
  */
 #ifndef WEFT_CORE_USER_ERROR_H
 #define WEFT_CORE_USER_ERROR_H
@@ -24,7 +24,7 @@ WEFT_MUST_CHECK enum weft_rc weft_user_error_set_text(int code, const char *text
 enum weft_removed {
     WEFT_REMOVED,
     WEFT_REMOVED_UNKNOWN, /* there is none to remove */
-    WEFT_REMOVED_IN_USE,  /* a class with codes, or a code with a string */
+    WEFT_REMOVED_IN_USE,  /* a class with codes, or either with a string */
 };
 
 enum weft_removed weft_user_error_remove_class(int class);

@@ -8,9 +8,12 @@ static int size;
 
 static void world_and_self(void)
 {
+    MPI_Comm parent = MPI_COMM_WORLD;
     int flag = -1;
     int wrong;
 
+    CHECK(MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent == MPI_COMM_NULL);
+    IS_ERROR(MPI_Comm_get_parent(NULL), MPI_ERR_ARG);
     check_place(MPI_COMM_SELF, 0, 1);
     check_compare(MPI_COMM_WORLD, MPI_COMM_WORLD, MPI_IDENT);
     check_compare(MPI_COMM_WORLD, MPI_COMM_SELF, size == 1 ? MPI_CONGRUENT : MPI_UNEQUAL);

@@ -56,6 +56,7 @@ static void own_classes_and_codes(void)
     IS_ERROR(MPI_Error_class(code, &found), MPI_ERR_ARG);
     CHECK(last_used() == standard);
     CHECK(MPI_Remove_error_code(standard) == MPI_SUCCESS && last_used() == class);
+    IS_ERROR(MPI_Remove_error_class(class), MPI_ERR_ARG); /* has a string */
     CHECK(MPI_Remove_error_string(class) == MPI_SUCCESS);
     CHECK(MPI_Remove_error_class(class) == MPI_SUCCESS);
     CHECK(last_used() == MPI_ERR_LASTCODE);

@@ -59,9 +59,10 @@ struct weft_channel weft_channel_of_string(const char *stringtag)
 void weft_agree_sides(const struct weft_comm *comm, struct weft_tree_agree *tree)
 {
     const uint64_t owner = weft_context_owner(comm->context);
-    const bool is_ours = weft_group_rank_of(comm->group, owner) != MPI_UNDEFINED;
+    const bool is_ours =
+        comm->remote == NULL || weft_group_rank_of(comm->group, owner) != MPI_UNDEFINED;
 
-    tree->first = is_ours || comm->remote == NULL ? comm->group : comm->remote;
+    tree->first = is_ours ? comm->group : comm->remote;
     tree->second = is_ours ? comm->remote : comm->group;
 }
 

@@ -34,7 +34,9 @@ WEFT_MUST_CHECK enum weft_rc weft_agree(const char *call, struct weft_comm *made
 WEFT_MUST_CHECK enum weft_rc weft_agree_wait(const char *call,
                                              struct weft_request *request);
 
-/* The members of an intercommunicator in the order that both sides see. */
+/* The members of an intercommunicator in the order that both sides see; those of an
+ * intracommunicator are one side, whoever owns its context: that of MPI_COMM_SELF is the
+ * same in all processes. */
 void weft_agree_sides(const struct weft_comm *comm, struct weft_tree_agree *tree);
 
 /*

@@ -184,6 +184,22 @@ static void count_near(int first, int *near, int *before)
     free(names);
 }
 
+/* Nobody else takes part. */
+static void splits_of_self(void)
+{
+    MPI_Comm alone;
+
+    CHECK(MPI_Comm_split(MPI_COMM_SELF, 42, 42, &alone) == MPI_SUCCESS);
+    check_place(alone, 0, 1);
+    CHECK(MPI_Comm_free(&alone) == MPI_SUCCESS);
+    CHECK(MPI_Comm_split(MPI_COMM_SELF, MPI_UNDEFINED, 0, &alone) == MPI_SUCCESS);
+    CHECK(alone == MPI_COMM_NULL);
+    CHECK(MPI_Comm_split_type(MPI_COMM_SELF, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
+                              &alone) == MPI_SUCCESS);
+    check_place(alone, 0, 1);
+    CHECK(MPI_Comm_free(&alone) == MPI_SUCCESS);
+}
+
 static void splits_by_hardware(void)
 {
     MPI_Comm node;
@@ -343,6 +359,7 @@ int main(int argc, char **argv)
     duplicates_that_do_not_block();
     orphans();
     splits();
+    splits_of_self();
     a_split_without_a_formula();
     splits_by_hardware();
     creates();

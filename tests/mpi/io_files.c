@@ -410,9 +410,9 @@ static void bad_views(MPI_File fh)
     IS_ERROR(VIEW(MPI_DISPLACEMENT_CURRENT, MPI_INT, MPI_INT, "native"), MPI_ERR_ARG);
     IS_ERROR(VIEW(0, MPI_DATATYPE_NULL, MPI_INT, "native"), MPI_ERR_TYPE);
     IS_ERROR(VIEW(0, MPI_INT, late, "native"), MPI_ERR_TYPE);
-    IS_ERROR(VIEW(0, MPI_INT, backward, "native"), MPI_ERR_ARG);
-    IS_ERROR(VIEW(0, MPI_INT, overlap, "native"), MPI_ERR_ARG);
-    IS_ERROR(VIEW(0, MPI_DOUBLE, MPI_INT, "native"), MPI_ERR_ARG);
+    IS_ERROR(VIEW(0, MPI_INT, backward, "native"), MPI_ERR_IO);
+    IS_ERROR(VIEW(0, MPI_INT, overlap, "native"), MPI_ERR_IO);
+    IS_ERROR(VIEW(0, MPI_DOUBLE, MPI_INT, "native"), MPI_ERR_IO);
     IS_ERROR(VIEW(0, MPI_INT, MPI_INT, "foreign"), MPI_ERR_UNSUPPORTED_DATAREP);
     if (size > 1) {
         IS_ERROR(VIEW(0, rank == 0 ? MPI_INT : MPI_BYTE, MPI_INT, "native"),

@@ -106,7 +106,7 @@ static struct weft_spread *trimmed(struct weft_spread *spread)
 
 struct weft_spread *weft_spread_make(const uint32_t *node_of, int ranks, uint32_t nodes)
 {
-    const size_t count = (size_t)ranks;
+    const size_t count = (uint32_t)ranks; /* not negative, which GCC does not see */
     int *number = calloc(nodes, sizeof(*number)); /* of each node, from 1 on */
     int *node = reallocarray(NULL, count, sizeof(*node));
     struct weft_spread found = {.ranks = ranks};

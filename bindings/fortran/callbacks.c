@@ -241,6 +241,16 @@ static struct representation *make_representation(weft_procedure *read_fn,
     return r;
 }
 
+/* The representation stays where it was registered. */
+static void end_registration(struct representation *r, char *text, int err, int *ierror)
+{
+    if (err != MPI_SUCCESS) {
+        free(r);
+    }
+    free(text);
+    weft_end(ierror, err);
+}
+
 PROCEDURE(register_datarep, const char *name, weft_procedure *read_fn,
           weft_procedure *write_fn, fortran_extent *extent, const MPI_Aint *extra_state,
           int *ierror, size_t length)
@@ -255,11 +265,7 @@ PROCEDURE(register_datarep, const char *name, weft_procedure *read_fn,
             text, is_null(read_fn) ? MPI_CONVERSION_FN_NULL : read_small,
             is_null(write_fn) ? MPI_CONVERSION_FN_NULL : write_small, file_extent, r);
     }
-    if (err != MPI_SUCCESS) {
-        free(r);
-    }
-    free(text);
-    weft_end(ierror, err);
+    end_registration(r, text, err, ierror);
 }
 ALSO(register_datarep_f08, register_datarep);
 
@@ -277,9 +283,5 @@ PROCEDURE(register_datarep_c_f08, const char *name, weft_procedure *read_fn,
             text, is_null(read_fn) ? MPI_CONVERSION_FN_NULL_C : read_large,
             is_null(write_fn) ? MPI_CONVERSION_FN_NULL_C : write_large, file_extent, r);
     }
-    if (err != MPI_SUCCESS) {
-        free(r);
-    }
-    free(text);
-    weft_end(ierror, err);
+    end_registration(r, text, err, ierror);
 }

@@ -17,7 +17,7 @@ def build(kit, source, jobs):
     for folder in (source, source / "sc"):
         (folder / ".tarball-version").write_text("2.2\n")
     kit.make(["./bootstrap"], source)
-    kit.make(["./configure", "--enable-mpi", "--disable-mpiio", "--disable-shared",
+    kit.make(["./configure", "--enable-mpi", "--enable-mpiio", "--disable-shared",
               f"CC={kit.mpicc}", f"CXX={kit.mpicxx}", f"CFLAGS=-O1 {kit.old}"], source)
     kit.make(["make", f"-j{jobs}"], source, 3600)
     kit.make(["make", f"-j{jobs}", "check", "TESTS="], source, 3600)

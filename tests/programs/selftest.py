@@ -9,6 +9,7 @@ from pathlib import Path
 
 import boost_mpi
 import fftw
+import hdf5_field
 import hpcc
 import hypre
 import kit
@@ -75,6 +76,11 @@ class Checks(unittest.TestCase):
         self.passes(p4est.check, said)
         self.fails(p4est.check, said.replace("PASS: test/t7\n", "FAIL: test/t7\n"))
         self.fails(p4est.check, said.split("\n", 1)[1])
+
+    def test_every_cell_of_hdf5_field_counts(self):
+        self.passes(hdf5_field.check_read, "86400 of 86400 cells are right\n")
+        self.fails(hdf5_field.check_read, "86399 of 86400 cells are right\n")
+        self.fails(hdf5_field.check_read, "")
 
     def test_every_size_of_netpipe_counts(self):
         self.passes(netpipe.check, NETPIPE)

@@ -521,6 +521,24 @@ static void a_full_pool_drops_and_a_wanted_packet_passes(void **state)
     assert_int_equal(core->receive_pool.used, 0);
 }
 
+static void who_has_no_room_is_not_taken_for_lost(void **state)
+{
+    struct weft_dgram_core *core = &pair.node[B].core;
+
+    (void)state;
+    acquaint(A, B);
+    core->receive_pool.limit = 1000;
+    pair.node[B].keeps = true;
+    assert_int_equal(pair_send(A, B, 1, 3000, 0), WEFT_OK);
+    pair_run(60000 * PAIR_MS);
+    assert_true(core->counts.no_room > WEFT_DGRAM_REPEATS_LOST);
+    assert_true(pair.node[A].core.counts.sent < 200);
+    assert_int_equal(pair.node[A].lost, 0);
+    pair.node[B].keeps = false;
+    pair_run(1200 * PAIR_MS);
+    assert_int_equal(pair.node[B].count, 1);
+}
+
 static void a_sender_has_limits_for_each_peer(void **state)
 {
     uint32_t sent = 0;
@@ -1027,6 +1045,7 @@ int main(void)
         TEST(grants_of_all_peers_fit_the_buffer),
         TEST(grants_that_nobody_uses_are_taken_back),
         TEST(a_full_pool_drops_and_a_wanted_packet_passes),
+        TEST(who_has_no_room_is_not_taken_for_lost),
         TEST(a_sender_has_limits_for_each_peer),
         TEST(what_was_not_taken_may_be_queued),
         TEST(what_the_port_refuses_is_sent_later),

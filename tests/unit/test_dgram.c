@@ -521,6 +521,24 @@ static void a_full_pool_drops_and_a_wanted_packet_passes(void **state)
     assert_int_equal(core->receive_pool.used, 0);
 }
 
+static void who_has_no_room_is_not_taken_for_lost(void **state)
+{
+    struct weft_dgram_core *core = &pair.node[B].core;
+
+    (void)state;
+    acquaint(A, B);
+    core->receive_pool.limit = 1000;
+    pair.node[B].keeps = true;
+    assert_int_equal(pair_send(A, B, 1, 3000, 0), WEFT_OK);
+    pair_run(60000 * PAIR_MS);
+    assert_true(core->counts.no_room > WEFT_DGRAM_REPEATS_LOST);
+    assert_true(pair.node[A].core.counts.sent < 200);
+    assert_int_equal(pair.node[A].lost, 0);
+    pair.node[B].keeps = false;
+    pair_run(1200 * PAIR_MS);
+    assert_int_equal(pair.node[B].count, 1);
+}
+
 static void a_sender_has_limits_for_each_peer(void **state)
 {
     uint32_t sent = 0;
@@ -963,6 +981,56 @@ static void who_leaves_settles_and_is_known_to_have_left(void **state)
     assert_int_equal(pair.node[B].count, 2);
 }
 
+/* Looks of one node for so long, while all that is sent gets lost. */
+static void linger_unheard(int node, uint64_t time)
+{
+    const uint64_t end = pair.now + time;
+
+    while (pair.now < end) {
+        pair.count = 0;
+        pair.now += PAIR_MS;
+        pair_look(node);
+    }
+    pair.count = 0;
+}
+
+static void who_leaves_stays_for_a_peer_that_does_not_know(void **state)
+{
+    struct weft_dgram_core *core = &pair.node[A].core;
+
+    (void)state;
+    acquaint(A, B);
+    assert_int_equal(pair_send(B, A, 1, 10, 0), WEFT_OK);
+    pair_give(&pair.wire[0]); /* B's only packet; it gets no answer */
+    assert_true(weft_dgram_leave(core, pair.now));
+    linger_unheard(A, 2000 * PAIR_MS);
+    assert_false(weft_dgram_may_go(core, 2000 * PAIR_MS, true));
+    assert_true(weft_dgram_may_go(core, 2000 * PAIR_MS, false));
+    pair_run(2000 * PAIR_MS);
+    assert_true(weft_dgram_may_go(core, 4000 * PAIR_MS, true));
+    assert_int_equal(weft_dgram_delivery(pair_peer(B, A)), WEFT_ARRIVED);
+    assert_true(weft_dgram_may_go(core, WEFT_DGRAM_LINGER_MOST, true));
+}
+
+static void two_who_have_left_part_after_three_repeats(void **state)
+{
+    struct weft_dgram_core *core = &pair.node[A].core;
+
+    (void)state;
+    acquaint(A, B);
+    assert_true(weft_dgram_leave(&pair.node[B].core, pair.now));
+    pair_move(); /* A has B's word and B A's answer: B is gone */
+    assert_true(pair_peer(A, B)->has_left);
+    assert_true(weft_dgram_leave(core, pair.now));
+    assert_false(weft_dgram_may_go(core, 0, true));
+    while (pair_peer(A, B)->busy->timeouts < 3) {
+        assert_false(weft_dgram_may_go(core, 0, true));
+        linger_unheard(A, PAIR_MS);
+    }
+    assert_true(weft_dgram_may_go(core, 0, true));
+    assert_false(weft_dgram_is_settled(core));
+}
+
 static void timers_are_in_order(void **state)
 {
     static struct weft_dgram_busy busy[100];
@@ -1027,6 +1095,7 @@ int main(void)
         TEST(grants_of_all_peers_fit_the_buffer),
         TEST(grants_that_nobody_uses_are_taken_back),
         TEST(a_full_pool_drops_and_a_wanted_packet_passes),
+        TEST(who_has_no_room_is_not_taken_for_lost),
         TEST(a_sender_has_limits_for_each_peer),
         TEST(what_was_not_taken_may_be_queued),
         TEST(what_the_port_refuses_is_sent_later),
@@ -1043,6 +1112,8 @@ int main(void)
         TEST(what_has_arrived_behind_a_hole_is_handed_back_too),
         TEST(who_was_handed_back_is_still_heard),
         TEST(who_leaves_settles_and_is_known_to_have_left),
+        TEST(who_leaves_stays_for_a_peer_that_does_not_know),
+        TEST(two_who_have_left_part_after_three_repeats),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,6 +38,7 @@ enum {
     WEFT_DGRAM_ACK_EACH = 16,         /* datagrams for one acknowledgement at the most */
     WEFT_DGRAM_SACKS_LOST = 3,        /* above a hole that is a loss */
     WEFT_DGRAM_REPEATS_LOST = 8,      /* by time, before a peer is lost */
+    WEFT_DGRAM_REPEATS_LEFT = 3,      /* the same, if both sides have left */
 };
 
 #define WEFT_DGRAM_TIMEOUT_LEAST UINT64_C(1000000) /* ns, here and below */
@@ -47,6 +48,8 @@ enum {
 #define WEFT_DGRAM_RETRY         UINT64_C(100000)   /* after the port has refused */
 #define WEFT_DGRAM_LEASE_SENDER  UINT64_C(10000000) /* of a grant that is not used */
 #define WEFT_DGRAM_LEASE         UINT64_C(20000000)
+#define WEFT_DGRAM_LINGER        UINT64_C(1000000000) /* for those who have left, too */
+#define WEFT_DGRAM_LINGER_MOST   UINT64_C(5000000000)
 #define WEFT_DGRAM_NEVER         UINT64_MAX
 
 /* The two kinds of packets, each with an order of its own. */

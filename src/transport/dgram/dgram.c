@@ -31,7 +31,6 @@
 
 enum {
     BATCH = 64, /* datagrams that are read at once */
-    LEAVING_NS = 1000 * 1000 * 1000,
     LATE_NS = 10 * 1000 * 1000,
     RECEIVE_POOL = 8 << 20,
     SEND_POOL = 4 << 20,
@@ -39,7 +38,7 @@ enum {
 
 #define LOST_AFTER_NS   UINT64_C(15000000000) /* docs/dgram.md, Ends */
 #define SILENT_AFTER_NS UINT64_C(100000000)   /* the same, Two paths */
-#define LOOK_NS         UINT64_C(4000000000)
+#define LOOK_NS         UINT64_C(1000000000)
 #define NEVER_NS        (UINT64_MAX / 2)
 
 struct path {
@@ -492,17 +491,19 @@ static bool needs_retry(struct weft_transport *tp)
     return needs_it;
 }
 
-/* Lingers until all is acknowledged, but not for ever: the last acknowledgement of two
- * cannot be made sure. */
+/* Lingers until peers have what they need of us: one that lacks an acknowledgement would
+ * repeat for long, and take us for lost. The last acknowledgement of two cannot be made
+ * sure, so not for ever (docs/dgram.md, Ends). */
 static void leave(struct weft_transport *tp)
 {
-    const uint64_t until = weft_clock_ns() + LEAVING_NS;
+    const uint64_t begin = weft_clock_ns();
+    uint64_t now = begin;
 
-    while ((!weft_dgram_leave(&tp->core, weft_clock_ns()) ||
-            !weft_dgram_is_settled(&tp->core)) &&
-           weft_clock_ns() < until) {
+    while ((!weft_dgram_leave(&tp->core, now) && now - begin < WEFT_DGRAM_LINGER) ||
+           !weft_dgram_may_go(&tp->core, now - begin, !tp->up->has_failed)) {
         (void)dgram_poll(tp, 0);
         sched_yield();
+        now = weft_clock_ns();
     }
 }
 

@@ -90,16 +90,47 @@ bool weft_dgram_leave(struct weft_dgram_core *core, uint64_t now)
     return is_all;
 }
 
+static bool is_peer_settled(const struct weft_dgram_peer *peer)
+{
+    const struct weft_dgram_busy *busy = peer->busy;
+
+    return busy == NULL || peer->is_lost ||
+           (busy->oldest == NULL && busy->waiting == 0 && busy->ack_at == 0);
+}
+
 bool weft_dgram_is_settled(const struct weft_dgram_core *core)
 {
     const struct weft_dgram_peer *peer;
     uint32_t at = 0;
 
     while ((peer = weft_table_next(&core->peers, &at)) != NULL) {
-        const struct weft_dgram_busy *busy = peer->busy;
+        if (!is_peer_settled(peer)) {
+            return false;
+        }
+    }
+    return true;
+}
 
-        if (busy != NULL && !peer->is_lost &&
-            (busy->oldest != NULL || busy->waiting > 0 || busy->ack_at != 0)) {
+/* Who has left, too, needs at the most that its own LEAVE is acknowledged, and may be
+ * gone: then nothing is ever answered. */
+static bool may_leave_peer(const struct weft_dgram_peer *peer, uint64_t lingered)
+{
+    return is_peer_settled(peer) ||
+           (peer->has_left && (peer->busy->timeouts >= WEFT_DGRAM_REPEATS_LEFT ||
+                               lingered >= WEFT_DGRAM_LINGER));
+}
+
+bool weft_dgram_may_go(const struct weft_dgram_core *core, uint64_t lingered,
+                       bool is_sure)
+{
+    const struct weft_dgram_peer *peer;
+    uint32_t at = 0;
+
+    if (lingered >= (is_sure ? WEFT_DGRAM_LINGER_MOST : WEFT_DGRAM_LINGER)) {
+        return true;
+    }
+    while ((peer = weft_table_next(&core->peers, &at)) != NULL) {
+        if (!may_leave_peer(peer, lingered)) {
             return false;
         }
     }

@@ -32,4 +32,9 @@ WEFT_MUST_CHECK bool weft_dgram_leave(struct weft_dgram_core *core, uint64_t now
 /* Is nothing on its way, and nothing to be acknowledged? */
 bool weft_dgram_is_settled(const struct weft_dgram_core *core);
 
+/* May a process that has left, and has lingered for so many nanoseconds, be gone?
+ * `is_sure`: all its peers live. */
+bool weft_dgram_may_go(const struct weft_dgram_core *core, uint64_t lingered,
+                       bool is_sure);
+
 #endif

@@ -257,6 +257,7 @@ static void take_numbered(struct weft_dgram_core *core, struct weft_dgram_peer *
         return;
     case WEFT_DGRAM_PART_NO_ROOM:
         core->counts.no_room++;
+        busy->must_ack = true; /* that it has not come, but that we are here */
         return;
     case WEFT_DGRAM_PART_TAKEN:
         break;

@@ -134,6 +134,7 @@ static struct weft_io_wish wish_of(const struct weft_file_call *call)
     const struct weft_file_hints *hints = &call->file->hints;
     const enum weft_io_choice choice = call->is_write ? hints->cb_write : hints->cb_read;
     struct weft_io_wish wish = {
+        .is_write = call->is_write,
         .window = hints->cb_buffer_size,
         .aggregators = hints->cb_nodes < INT32_MAX ? (int)hints->cb_nodes : INT32_MAX,
     };

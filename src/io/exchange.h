@@ -35,7 +35,7 @@ struct weft_io_head {
     uint64_t bytes[WEFT_IO_PASS_WINDOWS];
     struct weft_io_run run[WEFT_IO_HEAD_RUNS];
 };
-_Static_assert(sizeof(struct weft_io_head) == 1024, "travels");
+_Static_assert(sizeof(struct weft_io_head) == 1408, "travels");
 
 struct weft_exchange {
     /* Filled in by the caller. */

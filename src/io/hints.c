@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct weft_file_hints weft_file_hints_default(void)
+enum { NODE_WINDOW = 1 << 20, WINDOW = 16 << 20 };
+
+struct weft_file_hints weft_file_hints_default(bool is_one_node)
 {
     return (struct weft_file_hints){
-        .cb_buffer_size = 16 << 20,
+        .cb_buffer_size = is_one_node ? NODE_WINDOW : WINDOW,
     };
 }
 

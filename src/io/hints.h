@@ -25,8 +25,12 @@ struct weft_file_hints {
     uint64_t striping_unit;
 };
 
-/* What is used where the user says nothing. */
-struct weft_file_hints weft_file_hints_default(void);
+/*
+ * What is used where the user says nothing. Windows of a collective call (plan.h) are
+ * small if all members share a node: what passes an aggregator's buffers stays in its
+ * caches then. Between nodes large ones pay, since each has its messages and locks.
+ */
+struct weft_file_hints weft_file_hints_default(bool is_one_node);
 
 /* Takes what `info`, where NULL is empty, says; and tells all of it. */
 void weft_file_hints_update(struct weft_file_hints *hints, const struct weft_info *info);

@@ -1,6 +1,7 @@
 #include "io/make.h"
 
 #include "coll/coll.h"
+#include "coll/nodes.h"
 #include "comm/make.h"
 #include "engine/engine.h"
 #include "io/agree.h"
@@ -93,7 +94,7 @@ static int open_in_turn(struct weft_file *file, const char *call)
 
 /* With the lock. */
 static enum weft_rc take(const struct weft_file_ask *ask, struct weft_comm *own,
-                         struct weft_file **out)
+                         bool is_one_node, struct weft_file **out)
 {
     struct weft_datatype *byte = weft_datatype_from_handle(MPI_BYTE);
     const struct weft_view view = {
@@ -112,7 +113,7 @@ static enum weft_rc take(const struct weft_file_ask *ask, struct weft_comm *own,
     file->comm = own;
     file->amode = ask->amode;
     file->name = strdup(ask->name);
-    file->hints = weft_file_hints_default();
+    file->hints = weft_file_hints_default(is_one_node);
     weft_object_lock();
     weft_file_hints_update(&file->hints, ask->info);
     weft_object_unlock();
@@ -157,13 +158,16 @@ static int open_with(const struct weft_file_ask *ask, struct weft_comm *own,
                      struct weft_file **out)
 {
     struct weft_file_ask mine = *ask;
+    const struct weft_spread *spread = NULL;
     struct weft_file *file = NULL;
+    enum weft_rc rc = weft_coll_spread(own->group, &spread);
     int fault;
 
     weft_lock();
-    if (mine.fault == 0) {
-        mine.fault = weft_io_fault_of(take(ask, own, &file));
+    if (mine.fault == 0 && rc == WEFT_OK) {
+        rc = take(ask, own, spread == NULL, &file);
     }
+    mine.fault = mine.fault != 0 ? mine.fault : weft_io_fault_of(rc);
     weft_unlock();
     fault = compare(&mine, own);
     if (file == NULL) {

@@ -130,16 +130,19 @@ static struct sums sum(const struct weft_io_plan *plan,
 }
 
 /* Is it worth an exchange? */
-static bool is_worth(const struct sums *sums, bool is_interleaved,
-                     enum weft_io_exchange exchange)
+static bool is_worth(const struct sums *sums, bool is_interleaved, bool is_one_node,
+                     const struct weft_io_wish *wish)
 {
-    if (exchange == WEFT_IO_DISABLE || sums->bytes == 0 || sums->is_folded) {
+    const uint64_t large =
+        is_one_node && !wish->is_write ? WEFT_IO_LARGE_READ : WEFT_IO_LARGE_PIECE;
+
+    if (wish->exchange == WEFT_IO_DISABLE || sums->bytes == 0 || sums->is_folded) {
         return false;
     }
-    if (exchange == WEFT_IO_ENABLE) {
+    if (wish->exchange == WEFT_IO_ENABLE) {
         return true;
     }
-    return is_interleaved && sums->bytes / sums->pieces < WEFT_IO_LARGE_PIECE &&
+    return is_interleaved && sums->bytes / sums->pieces < large &&
            sums->file / WEFT_IO_SPARSE <= sums->bytes;
 }
 
@@ -189,7 +192,7 @@ enum weft_rc weft_io_plan_make(struct weft_io_plan *plan,
     }
     is_interleaved = cover(plan, extents, ranks);
     sums = sum(plan, extents, ranks);
-    plan->is_exchanged = is_worth(&sums, is_interleaved, wish->exchange);
+    plan->is_exchanged = is_worth(&sums, is_interleaved, spread == NULL, wish);
     if (!plan->is_exchanged) {
         plan->covers = 0;
         return WEFT_OK;

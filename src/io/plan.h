@@ -25,13 +25,17 @@
 #include <stdint.h>
 
 enum {
-    WEFT_IO_PASS_WINDOWS = 8,        /* of one aggregator in one pass */
+    WEFT_IO_PASS_WINDOWS = 32,       /* of one aggregator in one pass, at most */
+    WEFT_IO_LEAST_PASS = 8,          /* and as many as that, however large they are */
+    WEFT_IO_PASS_BYTES = 128 << 20,  /* of file, for one aggregator in one pass */
     WEFT_IO_NODE_AGGREGATORS = 2,    /* on one node, unless a hint says otherwise */
     WEFT_IO_LEAST_WINDOW = 64 << 10, /* bytes; smaller ones are not worth a message */
     WEFT_IO_LARGE_PIECE = 64 << 10,  /* average bytes of pieces from which an exchange
-                                      * costs more than it saves */
-    WEFT_IO_SPARSE = 32,             /* so many bytes of file for each byte of data: an
-                                      * exchange would walk through holes */
+                                      * costs more than it saves; and of a read in one
+                                      * node, which has all in its page cache */
+    WEFT_IO_LARGE_READ = 4 << 10,
+    WEFT_IO_SPARSE = 32, /* so many bytes of file for each byte of data: an
+                          * exchange would walk through holes */
     WEFT_IO_PAGE = 4096,
 };
 
@@ -46,8 +50,9 @@ struct weft_io_extent {
 
 enum weft_io_exchange { WEFT_IO_AUTOMATIC, WEFT_IO_ENABLE, WEFT_IO_DISABLE };
 
-/* What hints ask for. */
+/* What is done, and what hints ask for. */
 struct weft_io_wish {
+    bool is_write;
     enum weft_io_exchange exchange; /* romio_cb_read or romio_cb_write */
     uint64_t window;                /* cb_buffer_size: most bytes of a window */
     int aggregators;                /* cb_nodes; 0: as many as the nodes suggest */
@@ -104,17 +109,25 @@ static inline int weft_io_owner(const struct weft_io_plan *plan, uint64_t window
     return plan->aggregator[window % (uint64_t)plan->aggregators];
 }
 
-/* Windows of a pass, and how many passes there are. */
+/* Windows of a pass where data are exchanged, and how many passes there are. */
 static inline uint64_t weft_io_pass_windows(const struct weft_io_plan *plan)
 {
-    return (uint64_t)plan->aggregators * WEFT_IO_PASS_WINDOWS;
+    uint64_t each = WEFT_IO_PASS_BYTES / plan->window;
+
+    each = each < WEFT_IO_PASS_WINDOWS ? each : WEFT_IO_PASS_WINDOWS;
+    each = each > WEFT_IO_LEAST_PASS ? each : WEFT_IO_LEAST_PASS;
+    return (uint64_t)plan->aggregators * each;
 }
 
 static inline uint64_t weft_io_passes(const struct weft_io_plan *plan)
 {
-    const uint64_t each = weft_io_pass_windows(plan);
+    uint64_t each;
 
-    return plan->is_exchanged ? (plan->windows + each - 1) / each : 0;
+    if (!plan->is_exchanged) {
+        return 0;
+    }
+    each = weft_io_pass_windows(plan);
+    return (plan->windows + each - 1) / each;
 }
 
 /* May a rank with this extent have bytes in a part of the file? */

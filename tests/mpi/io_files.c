@@ -145,6 +145,22 @@ static bool has_key(MPI_Info info, const char *key, char *value)
     return flag != 0;
 }
 
+/* A file of one process: windows are those of members that share a node. */
+static void default_hints(void)
+{
+    char value[MPI_MAX_INFO_VAL];
+    MPI_File fh = MPI_FILE_NULL;
+    MPI_Info used;
+
+    DONE(MPI_File_open(MPI_COMM_SELF, path,
+                       MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
+                       MPI_INFO_NULL, &fh));
+    DONE(MPI_File_get_info(fh, &used));
+    CHECK(has_key(used, "cb_buffer_size", value) && strcmp(value, "1048576") == 0);
+    DONE(MPI_Info_free(&used));
+    DONE(MPI_File_close(&fh));
+}
+
 static void hints(void)
 {
     char value[MPI_MAX_INFO_VAL];
@@ -675,6 +691,9 @@ int main(int argc, char **argv)
     different_modes();
     bad_names();
     delete_a_file();
+    if (rank == 0) {
+        default_hints();
+    }
     hints();
     sequential();
     two_communicators();

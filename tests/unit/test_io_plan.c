@@ -417,6 +417,51 @@ static void large_or_sparse_pieces_are_not_exchanged_by_themselves(void **unused
     weft_io_plan_free(&forced);
 }
 
+static void reads_of_a_node_exchange_smaller_pieces_only(void **unused)
+{
+    const struct weft_io_extent extents[2] = {
+        {.start = 0, .end = 1 << 20, .bytes = 1 << 19, .pieces = 1 << 6},
+        {.start = 1 << 13, .end = 1 << 20, .bytes = 1 << 19, .pieces = 1 << 6},
+    };
+    static const uint32_t node_of[] = {0, 1};
+    struct weft_spread *spreads[2] = {NULL, weft_spread_make(node_of, 2, 2)};
+
+    (void)unused;
+    for (int i = 0; i < 4; i++) { /* pieces of 8 KiB */
+        const bool is_write = i % 2 == 1;
+        const struct weft_io_wish wish = {.is_write = is_write, .window = 1 << 20};
+        struct weft_io_plan plan;
+
+        assert_int_equal(weft_io_plan_make(&plan, extents, 2, spreads[i / 2], &wish),
+                         WEFT_OK);
+        assert_int_equal(plan.is_exchanged, is_write || spreads[i / 2] != NULL);
+        weft_io_plan_free(&plan);
+    }
+    free(spreads[1]);
+}
+
+static void a_pass_has_a_bound_in_bytes_and_in_windows(void **unused)
+{
+    static const struct {
+        uint64_t window;
+        uint64_t windows;
+    } cases[] = {{1 << 16, 32}, {1 << 22, 32}, {1 << 23, 16}, {1 << 24, 8}, {1 << 30, 8}};
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct weft_io_plan plan = {
+            .is_exchanged = true,
+            .aggregators = 3,
+            .window = cases[i].window,
+            .windows = 3 * cases[i].windows + 1,
+        };
+
+        assert_int_equal(weft_io_pass_windows(&plan), 3 * cases[i].windows);
+        assert_int_equal(weft_io_passes(&plan), 2);
+    }
+    assert_int_equal(weft_io_passes(&(struct weft_io_plan){0}), 0);
+}
+
 static void a_view_that_folds_is_not_cut(void **unused)
 {
     const struct weft_io_extent extents[2] = {
@@ -480,6 +525,8 @@ int main(void)
         cmocka_unit_test(readers_of_the_same_bytes_each_get_them),
         cmocka_unit_test(ranks_apart_exchange_nothing),
         cmocka_unit_test(large_or_sparse_pieces_are_not_exchanged_by_themselves),
+        cmocka_unit_test(reads_of_a_node_exchange_smaller_pieces_only),
+        cmocka_unit_test(a_pass_has_a_bound_in_bytes_and_in_windows),
         cmocka_unit_test(a_view_that_folds_is_not_cut),
         cmocka_unit_test(aggregators_are_spread_over_nodes_first),
         cmocka_unit_test(equal_pieces_at_equal_distances_are_one_run),

@@ -57,7 +57,7 @@ def hosts(ranks):
 
 def launcher(options, ranks, *words):
     """The hosts share their cores, so no rank is bound, and daemons may be silent for long."""
-    return ["env", "WEFT_TRANSPORT=dgram", "WEFT_NET=eth1", "WEFT_HEARTBEAT=20",
+    return ["env", "WEFT_TRANSPORT=dgram", "WEFT_NET=eth1", "WEFT_HEARTBEAT=60",
             options.mpiexec, "--bind-to", "none", "--timeout", LIMIT, *words, "-n", ranks]
 
 

@@ -855,6 +855,36 @@ static void a_peer_that_was_idle_for_long_is_not_lost_for_that(void **state)
     assert_int_equal(pair.node[A].lost, 1);
 }
 
+static void who_was_stopped_does_not_take_others_for_lost(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    pair_run(1000 * PAIR_MS);
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    pair.count = 0;
+    pair.now += 60000 * PAIR_MS; /* nobody runs */
+    pair_look(A);
+    run_unheard(3000 * PAIR_MS);
+    assert_int_equal(pair.node[A].lost, 0);
+    run_unheard(4000 * PAIR_MS);
+    assert_int_equal(pair.node[A].lost, 1);
+}
+
+static void who_runs_seldom_does_not_take_others_for_lost(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    for (int i = 0; i < 12; i++) {
+        pair.count = 0;
+        pair.now += 3000 * PAIR_MS;
+        pair_look(A);
+    }
+    assert_int_equal(pair.node[A].lost, 0);
+    pair_run(1000 * PAIR_MS);
+    assert_int_equal(pair.node[B].taken[pair.node[B].count - 1].name, 1);
+}
+
 static void silence_is_told_once_until_something_comes(void **state)
 {
     (void)state;
@@ -1107,6 +1137,8 @@ int main(void)
         TEST(a_part_with_two_numbers_is_nonsense),
         TEST(a_silent_peer_is_lost_once),
         TEST(a_peer_that_was_idle_for_long_is_not_lost_for_that),
+        TEST(who_was_stopped_does_not_take_others_for_lost),
+        TEST(who_runs_seldom_does_not_take_others_for_lost),
         TEST(silence_is_told_once_until_something_comes),
         TEST(what_is_not_acknowledged_is_handed_back),
         TEST(what_has_arrived_behind_a_hole_is_handed_back_too),

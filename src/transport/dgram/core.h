@@ -181,6 +181,7 @@ struct weft_dgram_busy {
     struct weft_dgram_queue out[WEFT_DGRAM_CLASSES];
     uint64_t restart_at;   /* no time-out counts from before */
     uint64_t asked_at;     /* while timeouts > 0: since when nothing answers */
+    uint64_t unanswered;   /* sum of those time-outs, as long as they should have been */
     uint64_t probed_at;    /* 0: never */
     uint64_t delivered_at; /* when the newest one of those that have arrived was sent */
 

@@ -52,8 +52,8 @@ uint64_t weft_dgram_timeout(const struct weft_dgram_core *core,
 }
 
 /* Doubled, and longer by up to an eighth, which differs from peer to peer. */
-static uint64_t doubled(const struct weft_dgram_core *core,
-                        const struct weft_dgram_peer *peer)
+uint64_t weft_dgram_doubled(const struct weft_dgram_core *core,
+                            const struct weft_dgram_peer *peer)
 {
     uint64_t timeout = weft_dgram_timeout(core, peer) << peer->busy->doublings;
     const uint64_t drawn =
@@ -79,7 +79,7 @@ uint64_t weft_dgram_repeat_due(const struct weft_dgram_core *core,
     if (busy->restart_at > from) {
         from = busy->restart_at;
     }
-    return from + doubled(core, peer);
+    return from + weft_dgram_doubled(core, peer);
 }
 
 uint64_t weft_dgram_silent_due(const struct weft_dgram_core *core,

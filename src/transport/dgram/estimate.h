@@ -27,14 +27,19 @@ uint64_t weft_dgram_timer_due(const struct weft_dgram_core *core,
 uint64_t weft_dgram_repeat_due(const struct weft_dgram_core *core,
                                const struct weft_dgram_peer *peer);
 
+/* The time-out that repeat_due() waits for now: doubled as often as nothing came. */
+uint64_t weft_dgram_doubled(const struct weft_dgram_core *core,
+                            const struct weft_dgram_peer *peer);
+
 /* When a peer that has not answered since `asked_at` counts as silent: `silent_after`,
  * and twice the time for which processes were away lately, as in a time-out. */
 uint64_t weft_dgram_silent_due(const struct weft_dgram_core *core,
                                const struct weft_dgram_peer *peer);
 
-/* One more time-out without an answer. */
-static inline void weft_dgram_back_off(struct weft_dgram_busy *busy)
+/* One more time-out of so many nanoseconds without an answer. */
+static inline void weft_dgram_back_off(struct weft_dgram_busy *busy, uint64_t timeout)
 {
+    busy->unanswered += timeout;
     if (busy->doublings < 20) { /* more than 1 s in any case */
         busy->doublings++;
     }

@@ -252,12 +252,10 @@ void weft_dgram_flights_repeat(struct weft_dgram_core *core, struct weft_dgram_p
 void weft_dgram_flights_timeout(struct weft_dgram_core *core,
                                 struct weft_dgram_peer *peer)
 {
-    struct weft_dgram_busy *busy = peer->busy;
-    struct weft_dgram_flight *oldest = busy->oldest;
+    struct weft_dgram_flight *oldest = peer->busy->oldest;
 
     core->counts.repeats_by_time++;
     if (!repeat(core, peer, &oldest, 1)) {
         oldest->sent_at = core->now; /* as if it was lost */
     }
-    weft_dgram_back_off(busy);
 }

@@ -91,23 +91,30 @@ static void lose(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
     weft_dgram_grant_end(core, peer);
 }
 
-/* The time of the oldest datagram is over, or of a probe. */
+/*
+ * The time of the oldest datagram is over, or of a probe. What counts as silence is the
+ * time-out as it was meant, and not how long it took: this process may have been stopped,
+ * or the machine too busy for it, and then the peer could not be heard.
+ */
 static void repeat(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
 {
     struct weft_dgram_busy *busy = peer->busy;
+    const uint64_t timeout = weft_dgram_doubled(core, peer);
 
     if (busy->timeouts == 0) { /* who was idle for long is not silent for long */
         busy->asked_at = busy->oldest != NULL ? busy->oldest->sent_at : core->now;
     }
     if (busy->timeouts >= WEFT_DGRAM_REPEATS_LOST &&
-        core->now - busy->asked_at > core->config.lost_after) {
+        busy->unanswered + timeout > core->config.lost_after) {
         lose(core, peer);
-    } else if (busy->oldest != NULL) {
+        return;
+    }
+    if (busy->oldest != NULL) {
         weft_dgram_flights_timeout(core, peer);
     } else {
         weft_dgram_probe(core, peer);
-        weft_dgram_back_off(busy);
     }
+    weft_dgram_back_off(busy, timeout);
 }
 
 /* The owner may know another way there. */

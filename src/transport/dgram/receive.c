@@ -190,6 +190,7 @@ static void hear(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
     peer->is_heard = true;
     peer->backlog = coming->header.backlog;
     busy->timeouts = 0;
+    busy->unanswered = 0;
     busy->is_silent = false;
     if (2000 * away > weft_dgram_timeout(core, peer)) {
         busy->restart_at = core->now;

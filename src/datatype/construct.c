@@ -252,9 +252,6 @@ enum weft_rc weft_type_dup(struct weft_datatype *old, struct weft_datatype **out
     if (old->is_committed) {
         rc = weft_datatype_commit(*out);
     }
-    if (rc == WEFT_OK && old->given_name != NULL) {
-        rc = weft_datatype_set_name(*out, old->given_name);
-    }
     if (rc != WEFT_OK) {
         weft_datatype_free(*out);
     }

@@ -26,7 +26,9 @@ enum weft_number {
     WEFT_NUMBER_UNSIGNED,
     WEFT_NUMBER_FLOAT,
     WEFT_NUMBER_COMPLEX,
-    WEFT_NUMBER_LOGICAL, /* an integer that is true or false */
+    WEFT_NUMBER_REAL16,    /* Fortran's REAL*16, which may differ from a long double */
+    WEFT_NUMBER_COMPLEX32, /* two of them */
+    WEFT_NUMBER_LOGICAL,   /* an integer that is true or false */
     WEFT_NUMBER_BYTE,
     WEFT_NUMBER_PAIR, /* a value and an int behind it, for MINLOC and MAXLOC */
     WEFT_NUMBER_TWO,  /* a pair of Fortran: the index is of the value's type */

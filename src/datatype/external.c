@@ -27,7 +27,8 @@ static struct unit unit_of(const struct weft_datatype *basic)
 
     if (basic->number == WEFT_NUMBER_PAIR) {
         u.size -= sizeof(int);
-    } else if (basic->number == WEFT_NUMBER_COMPLEX || basic->elements == 2) {
+    } else if (basic->number == WEFT_NUMBER_COMPLEX ||
+               basic->number == WEFT_NUMBER_COMPLEX32 || basic->elements == 2) {
         u.size /= 2;
     }
     u.external = is_long(basic->handle) ? 4 : basic->handle == MPI_WCHAR ? 2 : u.size;

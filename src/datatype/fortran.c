@@ -1,5 +1,7 @@
 #include "datatype/fortran.h"
 
+#include "datatype/real16.h"
+
 #include <float.h>
 #include <stdlib.h>
 
@@ -26,6 +28,9 @@ static const struct kind floats[] = {
     {FLT_DIG, FLT_MAX_10_EXP, MPI_REAL, MPI_COMPLEX},
     {DBL_DIG, DBL_MAX_10_EXP, MPI_DOUBLE_PRECISION, MPI_DOUBLE_COMPLEX},
     {LDBL_DIG, LDBL_MAX_10_EXP, MPI_LONG_DOUBLE, MPI_C_LONG_DOUBLE_COMPLEX},
+#if defined(WEFT_HAS_REAL16)
+    {WEFT_REAL16_DIG, WEFT_REAL16_MAX_10_EXP, MPI_REAL16, MPI_COMPLEX32},
+#endif
 };
 
 static const struct {
@@ -121,6 +126,10 @@ MPI_Datatype weft_type_match_size(int class, size_t size)
         {MPI_TYPECLASS_INTEGER, 8, MPI_INTEGER8},
         {MPI_TYPECLASS_REAL, 4, MPI_REAL4},
         {MPI_TYPECLASS_REAL, 8, MPI_REAL8},
+#if defined(WEFT_HAS_REAL16)
+        {MPI_TYPECLASS_REAL, 16, MPI_REAL16},
+        {MPI_TYPECLASS_COMPLEX, 32, MPI_COMPLEX32},
+#endif
         {MPI_TYPECLASS_REAL, sizeof(long double), MPI_LONG_DOUBLE},
         {MPI_TYPECLASS_COMPLEX, 8, MPI_COMPLEX8},
         {MPI_TYPECLASS_COMPLEX, 16, MPI_COMPLEX16},

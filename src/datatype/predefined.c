@@ -1,9 +1,10 @@
 /*
  * predefined.c - the predefined datatypes, by the ABI's numbers. Optional Fortran types
- * that C cannot hold (REAL*2, 16-byte integers and reals) are left out: they do not exist
- * here.
+ * that C cannot hold (REAL*2, 16-byte integers, and REAL*16 where the compiler lacks it)
+ * are left out: they do not exist here.
  */
 #include "datatype/datatype.h"
+#include "datatype/real16.h"
 
 #include <stddef.h>
 #include <wchar.h>
@@ -66,6 +67,12 @@ struct long_double_and_int {
     long_double value;
     int index;
 };
+
+#if defined(WEFT_HAS_REAL16)
+struct two_real16 {
+    weft_real16 part[2];
+};
+#endif
 
 /* The one pair with a gap between the two. */
 static int64_t short_int_offsets[] = {0, offsetof(struct short_and_int, index)};
@@ -154,4 +161,8 @@ struct weft_datatype weft_datatypes[WEFT_DATATYPE_COUNT] = {
     TYPE(REAL8, double, FLOAT),
     TYPE(COMPLEX8, float _Complex, COMPLEX),
     TYPE(COMPLEX16, double _Complex, COMPLEX),
+#if defined(WEFT_HAS_REAL16)
+    TYPE(REAL16, weft_real16, REAL16),
+    TYPE(COMPLEX32, struct two_real16, COMPLEX32),
+#endif
 };

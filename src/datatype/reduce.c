@@ -5,6 +5,8 @@
  */
 #include "datatype/reduce.h"
 
+#include "datatype/real16.h"
+
 #include <assert.h>
 
 #define PAIR_OF(kind) (WEFT_NUMBERS + WEFT_NUMBER_##kind)
@@ -44,6 +46,15 @@ typedef long double ELEMENT float16;
 typedef float _Complex ELEMENT complex8;
 typedef double _Complex ELEMENT complex16;
 typedef long double _Complex ELEMENT complex32;
+
+#if defined(WEFT_HAS_REAL16)
+typedef weft_real16 ELEMENT real16;
+/* Not every compiler that has the real type has a complex one of it. */
+typedef struct ELEMENT {
+    weft_real16 re;
+    weft_real16 im;
+} two_real16;
+#endif
 
 /* Does the processor have vectors of 32 bytes? A load and a test: libgcc has asked it. */
 #if defined(__x86_64__)
@@ -200,6 +211,16 @@ PAIR(two_floats, float, float)
 PAIR(two_doubles, double, double)
 /* clang-format on */
 
+#if defined(WEFT_HAS_REAL16)
+FLOATING(real16)
+LOOP(sum, two_real16, ((two_real16){x.re + y.re, x.im + y.im}))
+LOOP(prod, two_real16, ((two_real16){x.re * y.re - x.im * y.im, x.re *y.im + x.im *y.re}))
+static const struct loops two_real16_loops = {{
+    AT(SUM) = sum_two_real16,
+    AT(PROD) = prod_two_real16,
+}};
+#endif
+
 static const struct loops byte_loops = {{
     AT(BAND) = band_uint8,
     AT(BOR) = bor_uint8,
@@ -216,6 +237,10 @@ static const struct loops *const table[KINDS][WIDTHS] = {
     [WEFT_NUMBER_FLOAT] = {NULL, NULL, &float4_loops, &float8_loops, &float16_loops},
     [WEFT_NUMBER_COMPLEX] = {NULL, NULL, NULL, &complex8_loops, &complex16_loops,
                              &complex32_loops},
+#if defined(WEFT_HAS_REAL16)
+    [WEFT_NUMBER_REAL16] = {NULL, NULL, NULL, NULL, &real16_loops},
+    [WEFT_NUMBER_COMPLEX32] = {NULL, NULL, NULL, NULL, NULL, &two_real16_loops},
+#endif
     [PAIR_OF(SIGNED)] = {NULL, &short_int_loops, &int_int_loops, &long_int_loops},
     [PAIR_OF(FLOAT)] = {NULL, NULL, &float_int_loops, &double_int_loops,
                         &long_double_int_loops},

@@ -24,6 +24,12 @@ HERE = Path(__file__).resolve().parent
 FOLDERS = ("attr", "coll", "datatype", "pt2pt", "info", "spawn", "io", "rma", "init", "comm",
            "ext", "topo", "profile", "misc", "f90types", "timer", "subarray")
 ADDRESS = "INTEGER (KIND=MPI_ADDRESS_KIND)"
+# What MPICH's f90/io/Makefile.ap makes of the definitions and the template of f77.
+F90_OF_F77 = {"ioharness.defn": ((r'filename="(.*)f\.f"', r'filename="\1f90.f90"'),
+                                 (r"include.*iooffset.*",
+                                  "integer (kind=MPI_OFFSET_KIND)offset")),
+              "ioharness.tlt": ((r"include.*mpif.*", "use mpi"), (r"fheader", "f90header"),
+                                (r"(?m)^C", "!"), (r"(?m)^.*implicit *none.*\n", ""))}
 SUBSTITUTES = {"F77_MPI_ADDRESS": ADDRESS, "F77_MPI_OFFSET": "INTEGER (KIND=MPI_OFFSET_KIND)",
                "F77_MPI_INTEGER": "INTEGER", "F77_INTEGER": "INTEGER"}
 
@@ -64,7 +70,8 @@ class Runner:
         self.programs = programs
         self.place = given.work / "fortran" / Path(given.compiler).name
         shutil.rmtree(self.place, ignore_errors=True)
-        self.environment = {**os.environ, "WEFT_FC": given.compiler, "LC_ALL": "C"}
+        self.environment = {**os.environ, "WEFT_FC": given.compiler, "LC_ALL": "C",
+                            "NO_STOP_MESSAGE": "1"}  # flang says "Fortran STOP" otherwise
         self.helpers = {}
 
     def run(self, command, cwd, limit=300):
@@ -120,7 +127,24 @@ class Runner:
                          *self.programs.glob(f"f77/{near}/*")]:
                 if path.suffix in (".h", ".c") and not (folder / path.name).exists():
                     shutil.copy(path, folder)
+            if near == "io":
+                self.merge_tests(folder)
         return folder
+
+    def merge_tests(self, folder):
+        """The programs that MPICH's testmerge makes of definitions and a template."""
+        for name, changes in F90_OF_F77.items():
+            if not (folder / name).is_file():
+                text = (self.programs / "f77/io" / name).read_text()
+                for old, new in changes:
+                    text = re.sub(old, new, text)
+                (folder / name).write_text(text)
+        maint = self.programs / "maint"
+        script = folder / "testmerge"
+        script.write_text((maint / "testmerge.in").read_text().split("\n", 1)[1])
+        done = self.run(["perl", script, f"-defn={maint / 'common.defn'}", *F90_OF_F77], folder)
+        if done.returncode != 0:
+            raise build.NotBuilt(build.first_error(done.stdout))
 
     def sources(self, folder, program):
         """What the Makefile.am says, or the file of that name."""

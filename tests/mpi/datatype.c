@@ -303,7 +303,9 @@ static void names(void)
     OK(MPI_Type_set_name(type, "two"));
     OK(MPI_Type_get_name(type, name, &length));
     CHECK(strcmp(name, "two") == 0 && length == 3);
-    OK(MPI_Type_dup(type, &copy));
+    OK(MPI_Type_dup(type, &copy)); /* a name is not a property of the type */
+    OK(MPI_Type_get_name(copy, name, &length));
+    CHECK(name[0] == '\0' && length == 0);
     memset(longest, 'x', sizeof(longest) - 1);
     longest[sizeof(longest) - 1] = '\0';
     OK(MPI_Type_set_name(type, longest));

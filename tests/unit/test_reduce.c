@@ -4,6 +4,7 @@
  */
 #include "unit.h"
 
+#include "datatype/real16.h"
 #include "datatype/reduce.h"
 
 #include <stdio.h>
@@ -49,9 +50,25 @@ static bool is_pair(const struct weft_datatype *type)
     return type->number == WEFT_NUMBER_PAIR || type->number == WEFT_NUMBER_TWO;
 }
 
+static bool is_complex(struct number number)
+{
+    return number.kind == WEFT_NUMBER_COMPLEX || number.kind == WEFT_NUMBER_COMPLEX32;
+}
+
+static bool is_real16(struct number number)
+{
+    return number.kind == WEFT_NUMBER_REAL16 || number.kind == WEFT_NUMBER_COMPLEX32;
+}
+
 static bool is_real(struct number number)
 {
-    return number.kind == WEFT_NUMBER_FLOAT || number.kind == WEFT_NUMBER_COMPLEX;
+    return number.kind == WEFT_NUMBER_FLOAT || is_complex(number) || is_real16(number);
+}
+
+/* Of one real number in it. */
+static size_t real_width(struct number number)
+{
+    return is_complex(number) ? number.width / 2 : number.width;
 }
 
 static bool is_signed(struct number number)
@@ -66,12 +83,21 @@ static size_t index_at(struct number number)
 
 /* ---- elements as bytes, least significant first on the machines we know ---- */
 
-static long double load_real(const char *from, size_t width)
+static long double load_real(const char *from, struct number number)
 {
+    const size_t width = real_width(number);
     long double value;
     double middle;
     float small;
 
+#if defined(WEFT_HAS_REAL16)
+    weft_real16 quad;
+
+    if (is_real16(number)) {
+        memcpy(&quad, from, sizeof(quad));
+        return (long double)quad;
+    }
+#endif
     if (width == sizeof(small)) {
         memcpy(&small, from, sizeof(small));
         return small;
@@ -84,11 +110,20 @@ static long double load_real(const char *from, size_t width)
     return value;
 }
 
-static void store_real(char *to, size_t width, long double value)
+static void store_real(char *to, struct number number, long double value)
 {
+    const size_t width = real_width(number);
     const double middle = (double)value;
     const float small = (float)value;
 
+#if defined(WEFT_HAS_REAL16)
+    const weft_real16 quad = value;
+
+    if (is_real16(number)) {
+        memcpy(to, &quad, sizeof(quad));
+        return;
+    }
+#endif
     if (width == sizeof(small)) {
         memcpy(to, &small, sizeof(small));
     } else if (width == sizeof(middle)) {
@@ -118,18 +153,17 @@ static struct wide load(const struct weft_datatype *type, const char *from)
     const struct number number = number_of(type);
     struct wide wide = {0};
 
-    if (number.kind == WEFT_NUMBER_COMPLEX) {
-        wide.value = load_real(from, number.width / 2);
-        wide.imaginary = load_real(from + number.width / 2, number.width / 2);
-    } else if (is_real(number)) {
-        wide.value = load_real(from, number.width);
+    if (is_real(number)) {
+        wide.value = load_real(from, number);
+        wide.imaginary =
+            is_complex(number) ? load_real(from + real_width(number), number) : 0;
     } else {
         load_integer(from, number, &wide);
     }
     if (type->number == WEFT_NUMBER_PAIR) {
         memcpy(&wide.index, from + index_at(number), sizeof(int));
     } else if (type->number == WEFT_NUMBER_TWO && is_real(number)) {
-        wide.index = (int)load_real(from + number.width, number.width);
+        wide.index = (int)load_real(from + number.width, number);
     } else if (type->number == WEFT_NUMBER_TWO) {
         memcpy(&wide.index, from + number.width, sizeof(int));
     }
@@ -151,19 +185,19 @@ static void fill(const struct weft_datatype *type, char *to)
     if (is_pair(type)) {
         integer = (uint64_t)few;
     }
-    if (number.kind == WEFT_NUMBER_COMPLEX) {
-        store_real(to, number.width / 2, 0.25L * (long double)(random() % 401 - 200));
-        store_real(to + number.width / 2, number.width / 2,
+    if (is_complex(number)) {
+        store_real(to, number, 0.25L * (long double)(random() % 401 - 200));
+        store_real(to + real_width(number), number,
                    0.25L * (long double)(random() % 401 - 200));
     } else if (is_real(number)) {
-        store_real(to, number.width,
+        store_real(to, number,
                    is_pair(type) ? (long double)few
                                  : 0.25L * (long double)(random() % 401 - 200));
     } else {
         memcpy(to, &integer, number.width);
     }
     if (type->number == WEFT_NUMBER_TWO && is_real(number)) {
-        store_real(to + number.width, number.width, (long double)index);
+        store_real(to + number.width, number, (long double)index);
     } else if (is_pair(type)) {
         memcpy(to + index_at(number), &index, sizeof(index));
     }
@@ -267,6 +301,8 @@ static const unsigned defined[] = {
     [WEFT_NUMBER_UNSIGNED] = ARITHMETIC | ORDER | LOGICAL | BITWISE,
     [WEFT_NUMBER_FLOAT] = ARITHMETIC | ORDER,
     [WEFT_NUMBER_COMPLEX] = ARITHMETIC,
+    [WEFT_NUMBER_REAL16] = ARITHMETIC | ORDER,
+    [WEFT_NUMBER_COMPLEX32] = ARITHMETIC,
     [WEFT_NUMBER_LOGICAL] = LOGICAL,
     [WEFT_NUMBER_BYTE] = BITWISE,
     [WEFT_NUMBER_PAIR] = PLACE,

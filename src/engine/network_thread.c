@@ -370,7 +370,7 @@ void weft_network_leave_time(void)
     const uint64_t later = weft_clock_ns() + LEFT_NS;
 
     weft_assert_locked();
-    if (thread.callbacks != NULL && thread.deadline != 0 && thread.deadline < later) {
+    if (thread.callbacks != NULL && thread.deadline < later) {
         set_timer(later);
     }
 }

@@ -48,7 +48,8 @@ void weft_descriptors_ignore(void);
 void weft_network_wake_at(void *owner, uint64_t time);
 
 /* With the lock, by who has polled while another thread polls in MPI: that one keeps the
- * times of transports, and the thread here need not wake up for each of them. */
+ * times of transports, and the thread here need not wake up for each of them. It looks
+ * again after 10 ms, because that thread may have left without arming. */
 void weft_network_leave_time(void);
 
 /* Arms only the transports that leave the node, whatever is published. */

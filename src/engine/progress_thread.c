@@ -300,7 +300,17 @@ static bool serve(void)
     return has_backlog;
 }
 
-/* The network needs somebody. Whoever polls would do, but nobody may be there. */
+/* With the lock: does a thread of the program poll? It waits for the lock, then. */
+static bool is_polled_by_others(void)
+{
+    return weft_engine.waiting_threads > 0 && !weft_engine.is_armed;
+}
+
+/*
+ * The network needs somebody. Whoever polls would do, but nobody may be there. If
+ * somebody is, one look is enough: two threads that share a processor and poll in turn
+ * change places after every look for as long as something comes.
+ */
 static void answer_call(void)
 {
     struct weft_engine *e = &weft_engine;
@@ -311,7 +321,7 @@ static void answer_call(void)
     do {
         weft_transports_are_due();
         weft_engine_work_and_poll();
-    } while (weft_descriptors_arm() != WEFT_OK);
+    } while (!is_polled_by_others() && weft_descriptors_arm() != WEFT_OK);
     if (e->is_armed) { /* what a thread sleeps for may have just been done */
         weft_node_ring(&e->node);
     } else if (e->waiting_threads > 0) {

@@ -39,6 +39,7 @@ struct fake_net {
     int refuse_rma;      /* so many puts and gets */
     int refuse_send;     /* so many packets that are copied */
     bool refuse_mr;      /* no memory can be registered */
+    bool keeps_coming;   /* who arms is told that something is there */
     bool has_events;     /* a descriptor is readable while something has come */
     bool prefers_get;    /* receivers get long messages; before the first contact */
     bool has_no_memory;  /* peers' memory is out of reach; before the first contact */

@@ -140,6 +140,39 @@ static void parts_of_a_packet_leave_in_trains(void **state)
     assert_int_equal(pair.node[B].count, 1);
 }
 
+static void what_one_look_grants_leaves_in_one_train(void **state)
+{
+    struct weft_dgram_core *core = &pair.node[A].core;
+    unsigned answers = 0;
+    unsigned sent;
+
+    (void)state;
+    pair_close();
+    pair_open(2, 16); /* grants of 12 */
+    acquaint(A, B);
+    assert_int_equal(pair_send(A, B, 9, 40 * PAIR_PART - 28, 0), WEFT_OK);
+    sent = pair.count;
+    for (unsigned i = 0; i < sent; i++) {
+        pair_give(&pair.wire[i]);
+    }
+    weft_dgram_begin(core, pair.now, 0, 64);
+    for (unsigned i = sent; i < pair.count; i++) {
+        answers++;
+        weft_dgram_receive(core, pair.wire[i].bytes, pair.wire[i].length,
+                           &pair.wire[i].from);
+    }
+    assert_true(answers > 1);
+    sent += answers;
+    assert_int_equal(pair.count, sent);
+    (void)weft_dgram_end(core, pair.now, true);
+    assert_true(pair.count > sent + 1);
+    for (unsigned i = sent; i < pair.count; i++) {
+        assert_int_equal(pair.wire[i].train, pair.wire[sent].train);
+    }
+    pair_move();
+    assert_int_equal(pair.node[B].count, 1);
+}
+
 static void parts_may_come_in_any_order_and_twice(void **state)
 {
     (void)state;
@@ -548,7 +581,7 @@ static void a_sender_has_limits_for_each_peer(void **state)
     while (sent < 100 && pair_send(A, B, sent, 65508, 0) == WEFT_OK) {
         sent++;
     }
-    assert_int_equal(sent, 4);
+    assert_int_equal(sent, 8);
     assert_int_equal(pair_send(A, B, 0, 65509, 0), WEFT_ERR_ARGUMENT);
     while (control < 100 && pair_send(A, B, 1, 10, WEFT_SEND_CONTROL) == WEFT_OK) {
         control++;
@@ -558,7 +591,7 @@ static void a_sender_has_limits_for_each_peer(void **state)
     assert_int_equal(pair_send(A, C, 1, 60000, 0), WEFT_OK);
     assert_int_equal(pair_send(A, C, 1, 60000, 0), WEFT_AGAIN);
     pair_run(100 * PAIR_MS);
-    assert_int_equal(pair.node[B].count, 4 + WEFT_DGRAM_CONTROL_MAX);
+    assert_int_equal(pair.node[B].count, 8 + WEFT_DGRAM_CONTROL_MAX);
     assert_int_equal(pair.node[A].core.send_pool.used, 0);
 }
 
@@ -1105,6 +1138,7 @@ int main(void)
         TEST(a_lost_first_question_is_asked_again),
         TEST(two_first_contacts_may_cross),
         TEST(parts_of_a_packet_leave_in_trains),
+        TEST(what_one_look_grants_leaves_in_one_train),
         TEST(parts_may_come_in_any_order_and_twice),
         TEST(a_hole_with_three_above_is_repeated_alone),
         TEST(a_hole_with_two_above_waits),

@@ -442,6 +442,44 @@ static void a_connection_is_made_while_nothing_is_outstanding(void **state)
     await(is_answered, NULL);
 }
 
+static bool is_polled(const void *before)
+{
+    return fake_net.polls > *(const int *)before;
+}
+
+static uint64_t milliseconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Two threads that poll in turn would wait for each other after every look. It looks
+ * again every 10 ms. */
+static void it_looks_once_where_a_thread_of_the_program_polls(void **state)
+{
+    const struct timespec pause = {.tv_nsec = 30 * 1000000};
+    const uint64_t start = milliseconds();
+    int before;
+
+    (void)state;
+    weft_lock();
+    weft_threads_start();
+    weft_engine.waiting_threads++; /* we are the one that polls */
+    fake_net.keeps_coming = true;
+    before = fake_net.polls;
+    weft_progress_thread_call();
+    weft_unlock();
+    await(is_polled, &before);
+    nanosleep(&pause, NULL);
+    weft_lock();
+    assert_in_range(fake_net.polls - before, 1, 4 + milliseconds() - start);
+    weft_engine.waiting_threads--;
+    fake_net.keeps_coming = false;
+    weft_unlock();
+}
+
 int main(void)
 {
 #define NODE(name) cmocka_unit_test_setup_teardown(name, open_node, fixture_close)
@@ -460,6 +498,7 @@ int main(void)
         NET(a_path_lost_while_the_program_computes_fails_what_waits),
         NET(a_path_lost_while_a_thread_sleeps_in_mpi_ends_its_wait),
         NET(a_connection_is_made_while_nothing_is_outstanding),
+        NET(it_looks_once_where_a_thread_of_the_program_polls),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

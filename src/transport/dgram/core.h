@@ -32,7 +32,7 @@ enum {
     WEFT_DGRAM_TRAIN_MAX = 64,        /* datagrams */
     WEFT_DGRAM_PLACE_WORDS = 5,       /* what the port keeps of a peer */
     WEFT_DGRAM_HELD_MAX = 128 << 10,  /* bytes in blocks of a peer that gets grants */
-    WEFT_DGRAM_QUEUE_MAX = 256 << 10, /* bytes to a peer, not acknowledged */
+    WEFT_DGRAM_QUEUE_MAX = 512 << 10, /* bytes to a peer, not acknowledged */
     WEFT_DGRAM_CONTROL_MAX = 64,      /* control packets to a peer, the same */
     WEFT_DGRAM_QUIET_SHARE = 16,      /* grants of a peer that has shown no backlog */
     WEFT_DGRAM_ACK_EACH = 16,         /* datagrams for one acknowledgement at the most */

@@ -177,7 +177,7 @@ static enum weft_rc open_core(struct weft_transport *tp)
         .self = {.process = weft_process(header->job, (uint32_t)tp->job->who.rank)},
         .address = tp->port->address.bytes,
         .address_length = tp->port->address.length,
-        .has_crc = true,
+        .has_crc = weft_setting(WEFT_SET_CHECKSUM) != 0, /* docs/decisions.md */
         .datagram = tp->port->datagram_max,
         .train = tp->port->train_max,
         .room = tp->port->room_datagrams,
@@ -246,6 +246,17 @@ static enum weft_rc dgram_open(struct weft_upcalls *up, struct weft_node *node,
 
 /* ---- peers ---- */
 
+/* What one packet carries: as much as the datagrams of one train, so that it costs one
+ * call on each side. */
+static uint32_t packet_max(const struct weft_port *port)
+{
+    const uint32_t part = port->datagram_max - (uint32_t)sizeof(struct weft_dgram_header);
+    const uint32_t train = port->train_max * part;
+
+    return (train < WEFT_DGRAM_PACKET_MAX ? train : (uint32_t)WEFT_DGRAM_PACKET_MAX) -
+           (uint32_t)WEFT_HEADER_BYTES;
+}
+
 static enum weft_rc dgram_connect(struct weft_transport *tp, struct weft_peer *above,
                                   uint64_t process, struct weft_path **out)
 {
@@ -259,7 +270,7 @@ static enum weft_rc dgram_connect(struct weft_transport *tp, struct weft_peer *a
         .transport = tp,
         .peer = above,
         .process = process,
-        .packet_max = WEFT_DGRAM_PACKET_MAX - WEFT_HEADER_BYTES,
+        .packet_max = packet_max(tp->port),
     };
     *out = &path->base;
     return WEFT_OK;

@@ -23,7 +23,8 @@ void weft_dgram_begin(struct weft_dgram_core *core, uint64_t now, uint64_t away,
     core->handled = 0;
 }
 
-/* Acknowledges now or later what has come from a busy peer. */
+/* Acknowledges now or later what has come from a busy peer, unless what was sent to it
+ * has done so. */
 static void acknowledge(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
 {
     struct weft_dgram_busy *busy = peer->busy;
@@ -47,7 +48,9 @@ static void acknowledge(struct weft_dgram_core *core, struct weft_dgram_peer *pe
     }
 }
 
-static void acknowledge_all(struct weft_dgram_core *core)
+/* Those from whom something came. All of it is known by now, so what it grants goes out
+ * in whole trains. */
+static void answer_all(struct weft_dgram_core *core)
 {
     while (core->due != NULL) {
         struct weft_dgram_peer *peer = core->due;
@@ -55,6 +58,7 @@ static void acknowledge_all(struct weft_dgram_core *core)
         core->due = peer->busy->next_due;
         peer->busy->is_due = false;
         if (!peer->is_lost) {
+            weft_dgram_pump(core, peer);
             acknowledge(core, peer);
         }
         weft_dgram_peer_rest(core, peer);
@@ -164,7 +168,7 @@ int weft_dgram_end(struct weft_dgram_core *core, uint64_t now, bool is_drained)
 {
     core->now = now > core->now ? now : core->now;
     weft_dgram_offer_kept(core);
-    acknowledge_all(core);
+    answer_all(core);
     grant_all(core);
     check_timers(core, is_drained);
     return core->handled;

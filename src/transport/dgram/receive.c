@@ -7,7 +7,6 @@
 #include "transport/dgram/flights.h"
 #include "transport/dgram/grant.h"
 #include "transport/dgram/peer.h"
-#include "transport/dgram/pump.h"
 
 #include <assert.h>
 #include <string.h>
@@ -304,5 +303,4 @@ void weft_dgram_receive(struct weft_dgram_core *core, const void *bytes, size_t 
     }
     weft_dgram_grant_heard(core, peer);
     weft_dgram_flights_repeat(core, peer, &coming.header);
-    weft_dgram_pump(core, peer);
 }

@@ -1,7 +1,7 @@
 """p4est.py - p4est and its library sc: forests of octrees, by their own tests.
 
-sc shares arrays of a node in windows of MPI_Win_allocate_shared. What needs MPI_File is left out
-(--disable-mpiio): files are written by rank after rank.
+sc shares arrays of a node in windows of MPI_Win_allocate_shared. Forests are saved and loaded through
+MPI-IO (--enable-mpiio), which the tests loadsave compare with what was saved.
 """
 
 import re

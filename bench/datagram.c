@@ -1,17 +1,27 @@
 /* datagram: what bench/datagrams measures over each transport.
  *
- *   datagram latency [SIZE [BATCHES]]   half round trip of SIZE bytes (8): median of
- * batches datagram tail [COUNT]        half round trips of 1 KiB, one by one: median,
- * p99, longest datagram stream [SIZE [SECONDS]]  messages of SIZE bytes (1 MiB), WINDOW
- * under way datagram incast [MIB]        every rank sends so much (64) to rank 0 in
- * messages of 1 MiB, first rank 1 alone, then all at once: goodput, and the time of the
- * slowest sender by that of the fastest datagram all                 8 bytes to and from
- * every rank, all at once, twice; and the memory of a process before and after: its own
- * pages (uss), its share (pss), and what the kernel holds for its sockets
+ *   datagram latency [SIZE [BATCHES]]
+ *       half round trip of SIZE bytes (8): median of batches
+ *   datagram tail [COUNT]
+ *       half round trips of 1 KiB, one by one: median, p99, longest
+ *   datagram stream [SIZE [SECONDS]]
+ *       messages of SIZE bytes (1 MiB), WINDOW under way
+ *   datagram incast [MIB]
+ *       every rank sends so much (64) to rank 0 in messages of 1 MiB, first rank 1 alone,
+ *       then all at once: goodput, and the time of the slowest sender by the fastest's
+ *   datagram all
+ *       8 bytes to and from every rank, twice, one after the other in the order of a ring
+ *       (the UD paper's benchmark), then once with all requests at once; the mean time of
+ *       a process; its memory before and after: own pages (uss), share (pss), its
+ * sockets, what their buffers hold and what they may hold; and repeated datagrams
+ *   datagram mixed [TIMES]
+ *       the ring once, then 1 MiB to the next rank and from the one before, so many times
+ *       (8): time, bandwidth of all, memory
  *
  * The first two have one value for each message or batch; every byte is checked. */
 #include "bench.h"
 #include <dirent.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { WINDOW = 16, BATCH = 200, MIB = 1 << 20 };
@@ -152,59 +162,90 @@ static void incasts(int mib)
 
 /* ---- every rank to every other ---- */
 
-/* KiB that the kernel holds in the buffers of this process's sockets: what is allocated,
- * by /proc/net, for UDP and TCP, of the receive and send queues together. */
-static double socket_kib(void)
+enum { PSS, USS, SOCKETS, HELD, BOUND, MEMORY };
+static const char *const memory_of[] = {"pss", "uss", "sockets", "buffers", "bounds"};
+static const char *const memory_in[] = {"KiB", "KiB", "sockets", "KiB", "KiB"};
+
+/* What the kernel holds for the data of a socket, and what it would hold at the most. */
+static void add_socket(int fd, double *kib)
 {
-    double all = 0;
-    char line[512];
-    FILE *f = fopen("/proc/net/sockstat", "r");
-    while (f && fgets(line, sizeof line, f)) {
-        char *at = strstr(line, " mem ");
-        if (at && (!strncmp(line, "TCP:", 4) || !strncmp(line, "UDP:", 4)))
-            all += atof(at + 5) * (double)sysconf(_SC_PAGESIZE) / 1024;
-    }
-    if (f)
-        fclose(f);
-    return all / np; /* of all processes of this host, which are those of the job */
+    enum { RMEM, RCVBUF, WMEM, SNDBUF, FORWARD, QUEUED, VARIABLES = 9 };
+    uint32_t v[VARIABLES] = {0};
+    socklen_t n = sizeof v;
+    if (getsockopt(fd, SOL_SOCKET, 55 /* SO_MEMINFO */, v, &n) != 0)
+        return;
+    kib[SOCKETS]++;
+    kib[HELD] +=
+        (v[RMEM] + (v[WMEM] > v[QUEUED] ? v[WMEM] : v[QUEUED]) + v[FORWARD]) / 1024.;
+    kib[BOUND] += (v[RCVBUF] + v[SNDBUF]) / 1024.;
 }
 
-static int count_descriptors(void)
-{
-    DIR *d = opendir("/proc/self/fd");
-    int n = 0;
-    while (d && readdir(d))
-        n++;
-    if (d)
-        closedir(d);
-    return n - 3;
-}
-
-static void memory(double kib[4])
+static void memory(double *kib)
 {
     char line[256];
     long v;
+    struct dirent *e;
     FILE *f = fopen("/proc/self/smaps_rollup", "r");
-    memset(kib, 0, 4 * sizeof *kib);
+    DIR *d = opendir("/proc/self/fd");
+    memset(kib, 0, MEMORY * sizeof *kib);
     while (f && fgets(line, sizeof line, f)) {
         if (sscanf(line, "Pss: %ld", &v) == 1)
-            kib[0] = (double)v;
+            kib[PSS] = (double)v;
         if (sscanf(line, "Private_Clean: %ld", &v) == 1 ||
             sscanf(line, "Private_Dirty: %ld", &v) == 1)
-            kib[1] += (double)v;
+            kib[USS] += (double)v;
     }
+    while (d && (e = readdir(d)))
+        if (e->d_name[0] != '.')
+            add_socket(atoi(e->d_name), kib);
     if (f)
         fclose(f);
-    kib[2] = socket_kib();
-    kib[3] = count_descriptors();
+    if (d)
+        closedir(d);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static double exchange(MPI_Request *q, uint64_t *from)
+static void memory_rows(const char *bench, double *kib)
 {
-    uint64_t mine = word(2, me, 0);
+    double mean[MEMORY];
+    MPI_Reduce(kib, mean, MEMORY, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    for (int i = 0; me == 0 && i < MEMORY; i++)
+        row(bench, memory_of[i], mean[i] / np, memory_in[i]);
+}
+
+static double mean_of(double t)
+{
+    double sum;
+    MPI_Reduce(&t, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    return sum / np;
+}
+
+/* One message after the other, as the paper does it. */
+static double ring(void)
+{
+    uint64_t mine = word(2, me, 0), from;
+    int ok = 1;
+    double t = MPI_Wtime();
+    for (int d = 1; d < np; d++) {
+        int before = (me - d + np) % np;
+        MPI_Sendrecv(&mine, 8, MPI_BYTE, (me + d) % np, 2, &from, 8, MPI_BYTE, before, 2,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        ok &= from == word(2, before, 0);
+    }
+    t = MPI_Wtime() - t;
+    check(ok, "all", "bytes");
+    MPI_Barrier(MPI_COMM_WORLD);
+    return mean_of(t);
+}
+
+static double at_once(void)
+{
+    MPI_Request *q = malloc(2 * (size_t)np * sizeof *q);
+    uint64_t *from = malloc((size_t)np * sizeof *from), mine = word(3, me, 0);
     int k = 0, ok = 1;
-    double t = MPI_Wtime(), longest;
+    double t;
+    MPI_Barrier(MPI_COMM_WORLD);
+    t = MPI_Wtime();
     for (int d = 1; d < np; d++)
         MPI_Irecv(&from[d], 8, MPI_BYTE, (me - d + np) % np, 2, MPI_COMM_WORLD, &q[k++]);
     for (int d = 1; d < np; d++)
@@ -212,38 +253,105 @@ static double exchange(MPI_Request *q, uint64_t *from)
     MPI_Waitall(k, q, MPI_STATUSES_IGNORE);
     t = MPI_Wtime() - t;
     for (int d = 1; d < np; d++)
-        ok &= from[d] == word(2, (me - d + np) % np, 0);
+        ok &= from[d] == word(3, (me - d + np) % np, 0);
     check(ok, "all", "bytes");
-    MPI_Reduce(&t, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-    return longest;
+    free(q), free(from);
+    return mean_of(t);
 }
 
-static void all_with_all(void)
+/* Weft's counters of datagrams, from here on; other MPIs have none of that name. */
+enum { SENT, REPEATED, DUPLICATES, COUNTERS };
+static MPI_T_pvar_handle counters[COUNTERS];
+static MPI_T_pvar_session session;
+
+static int count_begin(void)
 {
-    static const char *const what[] = {"pss", "uss", "sockets", "descriptors"};
-    MPI_Request *q = malloc(2 * (size_t)np * sizeof *q);
-    uint64_t *from = malloc((size_t)np * sizeof *from);
-    double before[4], after[4], mean[8], first, again;
+    static const char *const name[] = {"dgram_sent", "dgram_repeated",
+                                       "dgram_duplicates"};
+    int index, n, level;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &level);
+    MPI_T_pvar_session_create(&session);
+    for (int i = 0; i < COUNTERS; i++) {
+        if (MPI_T_pvar_get_index(name[i], MPI_T_PVAR_CLASS_COUNTER, &index) !=
+            MPI_SUCCESS)
+            return 0;
+        MPI_T_pvar_handle_alloc(session, index, NULL, &counters[i], &n);
+        MPI_T_pvar_start(session, counters[i]);
+    }
+    return 1;
+}
+
+static void count_rows(const char *param)
+{
+    unsigned long long mine[COUNTERS] = {0}, all[COUNTERS];
+    for (int i = 0; i < COUNTERS; i++)
+        MPI_T_pvar_read(session, counters[i], &mine[i]);
+    MPI_Reduce(mine, all, COUNTERS, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (me == 0 && all[SENT] > 0) {
+        row("datagrams", param, (double)all[SENT], "datagrams");
+        row("repeated", param, 100. * (double)all[REPEATED] / (double)all[SENT], "%");
+        row("in vain", param, 100. * (double)all[DUPLICATES] / (double)all[SENT], "%");
+    }
+}
+
+static void all_with_all(int again)
+{
+    double kib[MEMORY], t;
+    int counts = count_begin();
+    MPI_Barrier(MPI_COMM_WORLD);
+    memory(kib);
+    memory_rows("before", kib);
+    t = ring();
+    if (me == 0)
+        row("first", "ring", t * 1e3, "ms");
+    memory(kib);
+    memory_rows("after", kib);
+    if (counts)
+        count_rows("ring");
+    for (int i = 0; i < again; i++) {
+        t = ring();
+        if (me == 0)
+            row("again", "ring", t * 1e3, "ms");
+    }
+    t = at_once();
+    if (me == 0)
+        row("again", "at once", t * 1e3, "ms");
+    memory(kib);
+    memory_rows("at once", kib);
+    if (counts)
+        count_rows("all");
+}
+
+/* What a job with few busy pairs wants: every peer once, one of them with much data. */
+static void mixed(int times)
+{
+    double before[MEMORY], after[MEMORY], first, t;
+    out = buffer(MIB), in = buffer(MIB);
+    fill(out, MIB, 5, me), spoil(in, MIB);
     MPI_Barrier(MPI_COMM_WORLD);
     memory(before);
-    first = exchange(q, from);
+    first = ring();
     MPI_Barrier(MPI_COMM_WORLD);
-    again = exchange(q, from);
-    MPI_Barrier(MPI_COMM_WORLD);
-    usleep(100000);
-    memory(after);
-    MPI_Reduce(before, mean, 4, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-    MPI_Reduce(after, mean + 4, 4, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-    if (me == 0) {
-        row("all.first", "time", first * 1e3, "ms");
-        row("all.again", "time", again * 1e3, "ms");
-        for (int i = 0; i < 4; i++) {
-            row("all.before", what[i], mean[i] / np, i < 3 ? "KiB" : "files");
-            row("all.after", what[i], mean[4 + i] / np, i < 3 ? "KiB" : "files");
+    t = MPI_Wtime();
+    for (int i = -1; i < times; i++) {
+        MPI_Sendrecv(out, MIB, MPI_BYTE, (me + 1) % np, 3, in, MIB, MPI_BYTE,
+                     (me - 1 + np) % np, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (i < 0) { /* what connects, has */
+            MPI_Barrier(MPI_COMM_WORLD);
+            t = MPI_Wtime();
         }
-        row("all.growth", "uss", (mean[5] - mean[1]) / np * 1024 / (np - 1), "B/peer");
     }
-    free(q), free(from);
+    MPI_Barrier(MPI_COMM_WORLD);
+    t = MPI_Wtime() - t;
+    check(right(in, MIB, 5, (me - 1 + np) % np), "mixed", "bytes");
+    memory(after);
+    for (int i = 0; i < MEMORY; i++)
+        after[i] -= i < SOCKETS ? before[i] : 0;
+    if (me == 0) {
+        row("mixed", "ring of 8B", first * 1e3, "ms");
+        row("mixed", "ring of 1MiB", np * 1.048576 * times / t, "MB/s");
+    }
+    memory_rows("mixed", after);
 }
 
 static double number(int argc, char **argv, int at, double usual)
@@ -254,9 +362,12 @@ static double number(int argc, char **argv, int at, double usual)
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "latency";
-    bench_begin(&argc, &argv, strchr("ia", *what) ? 0 : 2);
-    if (strcmp(what, "all") == 0) {
-        all_with_all();
+    bench_begin(&argc, &argv, strchr("iam", *what) ? 0 : 2);
+    if (strcmp(what, "all") == 0 || strcmp(what, "mixed") == 0) {
+        if (*what == 'a')
+            all_with_all((int)number(argc, argv, 2, 1));
+        else
+            mixed((int)number(argc, argv, 2, 8));
         return MPI_Finalize();
     }
     out = buffer(MIB);

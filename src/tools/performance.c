@@ -83,6 +83,12 @@ static const struct weft_performance_row rows[] = {
      "How often memory of the program was registered with the network."},
     {"msg_registrations_reused", COUNTER, TUNER, IN_COUNTS(net.reused),
      "Operations on memory of the program that found a registration which was kept."},
+    {"dgram_sent", COUNTER, TUNER, IN_COUNTS(net.datagrams),
+     "Datagrams that carried packets or parts of them, repeated ones included."},
+    {"dgram_repeated", COUNTER, TUNER, IN_COUNTS(net.repeated),
+     "Datagrams that were sent again because no acknowledgement had come."},
+    {"dgram_duplicates", COUNTER, TUNER, IN_COUNTS(net.duplicates),
+     "Datagrams that came although they had come before: these were repeated in vain."},
 };
 
 /* Of windows, by the ways of their operations. A window may count in several. */

@@ -46,6 +46,10 @@ struct weft_kvs_ops {
     /* Gets a value without waiting. WEFT_AGAIN: it has been requested; call again later.
      * The slot is NULL where get() does not wait. */
     enum weft_rc (*try_get)(int rank, const char *key, char *value);
+    /* With try_get(): has an answer come that no try_get() has taken? */
+    bool (*has_answers)(void);
+    /* With try_get(): becomes readable when an answer comes; -1: no try_get() waits. */
+    int (*descriptor)(void);
     /* Does get() wait for a value that is not put yet? Then no fence is needed. */
     bool (*is_lazy)(void);
     /* Asks the launcher to end the job; from any thread, takes no lock, may return. */

@@ -22,7 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LINE = 4096 };
+enum { LINE = 4096, LOOKUP_LISTS = 256 };
 
 /*
  * A word of another rank that was asked for. Our mpiexec answers when that rank has put
@@ -40,8 +40,9 @@ static struct {
     char kvs[256];     /* the name of our job's key-value space */
     char buffer[LINE]; /* what has arrived beyond the last line */
     size_t held;
-    int own_rank;           /* under our own mpiexec, which keeps keys by rank; else -1 */
-    struct lookup *lookups; /* that were asked for, under our own mpiexec */
+    int own_rank; /* under our own mpiexec, which keeps keys by rank; else -1 */
+    struct lookup *lookups[LOOKUP_LISTS]; /* that were asked for there, by rank */
+    int answers; /* of these, that have come and were not taken */
     bool is_in_fence;
     bool is_fence_over;
 } pmi = {.fd = -1, .own_rank = -1};
@@ -114,7 +115,7 @@ static bool find_word(const char *line, const char *key, char *value, size_t siz
 
 static struct lookup **find_lookup(int rank, const char *key)
 {
-    struct lookup **at = &pmi.lookups;
+    struct lookup **at = &pmi.lookups[(unsigned)rank % LOOKUP_LISTS];
 
     while (*at != NULL && ((*at)->rank != rank || strcmp((*at)->key, key) != 0)) {
         at = &(*at)->next;
@@ -142,6 +143,7 @@ static bool keep_answer(const char *line)
     found = *find_lookup(atoi(number), key);
     if (found != NULL && found->answer == NULL) { /* else a program before us has asked */
         found->answer = strdup(line);
+        pmi.answers += found->answer != NULL;
     }
     return true;
 }
@@ -219,7 +221,8 @@ static enum weft_rc get_value(int rank, const char *key, char *value, size_t siz
 
 /* ---- lookups, which do not wait ---- */
 
-static enum weft_rc begin_lookup(int rank, const char *key)
+/* `at` is the end of the list where find_lookup() has found none. */
+static enum weft_rc begin_lookup(struct lookup **at, int rank, const char *key)
 {
     struct lookup *made = calloc(1, sizeof(*made));
     char request[LINE];
@@ -229,8 +232,7 @@ static enum weft_rc begin_lookup(int rank, const char *key)
     }
     made->rank = rank;
     snprintf(made->key, sizeof(made->key), "%s", key);
-    made->next = pmi.lookups;
-    pmi.lookups = made;
+    *at = made;
     snprintf(request, sizeof(request), "cmd=get kvsname=%s key=%s rank=%d\n", pmi.kvs,
              key, rank);
     return send_line(request);
@@ -279,13 +281,14 @@ static enum weft_rc end_lookup(struct lookup **at, char *value)
     *at = over->next;
     free(over->answer);
     free(over);
+    pmi.answers--;
     return is_there ? WEFT_OK : WEFT_ERR_ARGUMENT; /* it ended, and had put nothing */
 }
 
 static enum weft_rc look_up(int rank, const char *key, char *value, int patience)
 {
     struct lookup **at = find_lookup(rank, key);
-    enum weft_rc rc = *at == NULL ? begin_lookup(rank, key) : WEFT_OK;
+    enum weft_rc rc = *at == NULL ? begin_lookup(at, rank, key) : WEFT_OK;
 
     if (rc == WEFT_OK) {
         rc = take_answers(patience);
@@ -311,6 +314,22 @@ static enum weft_rc look_up_once(int rank, const char *key, char *value, int pat
 static enum weft_rc try_get(int rank, const char *key, char *value)
 {
     return look_up_once(rank, key, value, 0);
+}
+
+/* A failure is told by try_get(). */
+static bool has_answers(void)
+{
+    bool has_some;
+
+    pthread_mutex_lock(&talk);
+    has_some = take_answers(0) != WEFT_OK || pmi.answers > 0;
+    pthread_mutex_unlock(&talk);
+    return has_some;
+}
+
+static int descriptor(void)
+{
+    return pmi.own_rank >= 0 ? pmi.fd : -1;
 }
 
 static enum weft_rc get(int rank, const char *key, char *value)
@@ -542,6 +561,8 @@ const struct weft_kvs_ops weft_pmi1_ops = {
     .fence = fence,
     .get = get,
     .try_get = try_get,
+    .has_answers = has_answers,
+    .descriptor = descriptor,
     .is_lazy = pmi1_is_lazy,
     .abort = pmi1_abort,
     .close = pmi1_close,

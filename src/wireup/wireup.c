@@ -353,6 +353,19 @@ enum weft_rc weft_wireup_try_lookup(struct weft_job *job, int rank, const char *
     return look_up(job, rank, key, value, false);
 }
 
+bool weft_wireup_has_answers(const struct weft_job *job)
+{
+    return job->kvs == NULL || job->kvs->has_answers == NULL || !job->is_kvs_open ||
+           job->kvs->has_answers();
+}
+
+int weft_wireup_descriptor(const struct weft_job *job)
+{
+    return job->kvs != NULL && job->kvs->descriptor != NULL && job->is_kvs_open
+               ? job->kvs->descriptor()
+               : -1;
+}
+
 /* ---- settings ---- */
 
 /* Compares settings with those that `rank` has published. A rank that ended without is

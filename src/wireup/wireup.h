@@ -76,6 +76,14 @@ WEFT_MUST_CHECK enum weft_rc weft_wireup_try_lookup(struct weft_job *job, int ra
                                                     const char *key, char *value);
 
 /*
+ * For who waits for lookups: is there any sense in calling again now? Then the answer of
+ * one of them has come, not necessarily the caller's. When none has, the descriptor
+ * becomes readable with the next one; -1: lookups do not wait under this launcher.
+ */
+bool weft_wireup_has_answers(const struct weft_job *job);
+int weft_wireup_descriptor(const struct weft_job *job);
+
+/*
  * Compares the settings that must be the same on all ranks (same.h). WEFT_ERR_ARGUMENT:
  * they differ, and `why` names both ranks, the setting and both values. Ranks of one node
  * do not wait for each other. Between nodes, the first ranks of the nodes compare; under

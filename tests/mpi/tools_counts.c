@@ -253,6 +253,40 @@ static void connections_are_those_that_were_used(void)
     CHECK(MPI_T_pvar_handle_free(session, &sent) == MPI_SUCCESS);
 }
 
+/* Nobody loses datagrams here, and a packet takes one or several. */
+static void datagrams_carry_packets(void)
+{
+    MPI_T_pvar_handle sent =
+        handle_of(session, "msg_packets_sent", MPI_T_PVAR_CLASS_COUNTER);
+    MPI_T_pvar_handle datagrams =
+        handle_of(session, "dgram_sent", MPI_T_PVAR_CLASS_COUNTER);
+    MPI_T_pvar_handle repeated =
+        handle_of(session, "dgram_repeated", MPI_T_PVAR_CLASS_COUNTER);
+    MPI_T_pvar_handle duplicates =
+        handle_of(session, "dgram_duplicates", MPI_T_PVAR_CLASS_COUNTER);
+    int came = 0;
+    const char *forced = getenv("WEFT_TRANSPORT");
+
+    CHECK(MPI_T_pvar_start(session, sent) == MPI_SUCCESS);
+    CHECK(MPI_T_pvar_start(session, datagrams) == MPI_SUCCESS);
+    CHECK(MPI_Sendrecv(&size, 1, MPI_INT, (rank + 1) % size, 1, &came, 1, MPI_INT,
+                       (rank + size - 1) % size, 1, MPI_COMM_WORLD,
+                       MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    if (size > 1 && forced != NULL && strcmp(forced, "dgram") == 0) {
+        CHECK(value_of(sent) > 0);
+        CHECK(value_of(datagrams) >= value_of(sent));
+        CHECK(value_of(repeated) <= value_of(datagrams));
+    } else {
+        CHECK(value_of(datagrams) == 0);
+        CHECK(value_of(repeated) == 0);
+        CHECK(value_of(duplicates) == 0);
+    }
+    CHECK(MPI_T_pvar_handle_free(session, &sent) == MPI_SUCCESS);
+    CHECK(MPI_T_pvar_handle_free(session, &datagrams) == MPI_SUCCESS);
+    CHECK(MPI_T_pvar_handle_free(session, &repeated) == MPI_SUCCESS);
+    CHECK(MPI_T_pvar_handle_free(session, &duplicates) == MPI_SUCCESS);
+}
+
 /* A ring: as many messages arrive as were sent, and so do bytes. */
 static void traffic_between_ranks(void)
 {
@@ -348,6 +382,7 @@ int main(int argc, char **argv)
     CHECK(before >= 4);
     traffic_between_ranks();
     connections_are_those_that_were_used();
+    datagrams_carry_packets();
     CHECK(MPI_T_pvar_start(session, sent) == MPI_SUCCESS);
     before = value_of(sent);
     CHECK(MPI_Finalize() == MPI_SUCCESS);

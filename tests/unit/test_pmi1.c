@@ -452,6 +452,47 @@ static void words_are_left_and_found(void **state)
     end(&client, 0);
 }
 
+/* As a rank of our own mpiexec, two of whose lookups are in the same list. */
+static int look_up_two(void)
+{
+    enum { NEAR = 3, FAR = 3 + 256 };
+    char value[WEFT_KVS_VALUE_MAX + 1];
+    struct weft_who who;
+    const int fd = atoi(getenv("PMI_FD"));
+
+    weft_pmi1_adopt(fd, 2);
+    SO(weft_pmi1_ops.open(&who) == WEFT_OK);
+    SO(weft_pmi1_ops.descriptor() == fd);
+    SO(weft_pmi1_ops.try_get(NEAR, "key", value) == WEFT_AGAIN);
+    SO(weft_pmi1_ops.try_get(FAR, "key", value) == WEFT_AGAIN);
+    SO(!weft_pmi1_ops.has_answers());
+    SO(weft_pmi1_ops.put("weft-2", "hello") == WEFT_OK);
+    SO(weft_pmi1_ops.has_answers());
+    SO(weft_pmi1_ops.try_get(NEAR, "key", value) == WEFT_OK);
+    SO(strcmp(value, "near") == 0);
+    SO(weft_pmi1_ops.has_answers());
+    SO(weft_pmi1_ops.try_get(FAR, "key", value) == WEFT_OK);
+    SO(strcmp(value, "far") == 0);
+    SO(!weft_pmi1_ops.has_answers());
+    return 0;
+}
+
+static void answers_to_lookups_are_kept_and_told_of(void **state)
+{
+    struct client client = start(look_up_two);
+
+    (void)state;
+    talk(&client, init, welcome);
+    talk(&client, ask_name, name);
+    expect(&client, "cmd=get kvsname=kvs_1 key=key rank=3");
+    expect(&client, "cmd=get kvsname=kvs_1 key=key rank=259");
+    expect(&client, "cmd=put kvsname=kvs_1 key=weft-2 value=hello rank=2");
+    answer(&client, "cmd=get_result rc=0 msg=success rank=259 key=key value=far");
+    answer(&client, "cmd=get_result rc=0 msg=success rank=3 key=key value=near");
+    answer(&client, "cmd=put_result rc=0");
+    end_itself(&client, 0);
+}
+
 static int put_only(void)
 {
     opened();
@@ -645,6 +686,7 @@ int main(void)
         cmocka_unit_test(numbers_that_make_no_sense_are_refused),
         cmocka_unit_test(places_fills_the_whole_map),
         cmocka_unit_test(words_are_left_and_found),
+        cmocka_unit_test(answers_to_lookups_are_kept_and_told_of),
         cmocka_unit_test(a_key_that_nobody_put_is_told_from_a_lost_launcher),
         cmocka_unit_test(put_and_fence_can_fail),
         cmocka_unit_test(the_end_of_a_fence_may_come_before_another_answer),

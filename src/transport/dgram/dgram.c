@@ -37,13 +37,15 @@ enum {
 };
 
 #define LOST_AFTER_NS   UINT64_C(15000000000) /* docs/dgram.md, Ends */
-#define SILENT_AFTER_NS UINT64_C(100000000)   /* the same, Two paths */
+#define LOST_SHARING_NS UINT64_C(400000000)
+#define SILENT_AFTER_NS UINT64_C(100000000) /* the same, Two paths */
 #define LOOK_NS         UINT64_C(1000000000)
 #define NEVER_NS        (UINT64_MAX / 2)
 
 struct path {
     struct weft_path base;
     struct weft_dgram_peer *peer; /* NULL: its address is not known yet */
+    bool is_asking;               /* for the address */
 };
 
 struct weft_transport {
@@ -53,6 +55,7 @@ struct weft_transport {
     struct weft_dgram_core core;
     bool has_core;
     uint32_t opening;
+    uint32_t asking; /* paths that wait for an address */
     bool needs_retry;
     bool is_armed;
     uint64_t armed_until; /* the deadline when it was armed; 0: none */
@@ -152,15 +155,28 @@ static enum weft_rc open_port(struct weft_transport *tp)
     return weft_port_open(&wishes, &tp->port);
 }
 
-/* Who is not alone on its processor gets it every so often only, and assumes the same of
- * others. 0: nobody wants to know. */
-static uint64_t silent_after(const struct weft_transport *tp)
+/* Ranks of this node for each of its processors. Who is not alone on its processor gets
+ * it every so often only, and assumes the same of others. */
+static uint32_t sharing(const struct weft_transport *tp)
 {
     const struct weft_segment_header *header = tp->job->segment.header;
     const uint32_t processors = header->cpu_count > 0 ? header->cpu_count : 1;
-    const uint32_t sharing = (header->local_size + processors - 1) / processors;
 
-    return tp->up->silent != NULL ? sharing * SILENT_AFTER_NS : 0;
+    return (header->local_size + processors - 1) / processors;
+}
+
+/* Without a progress thread nobody answers for a peer that computes. */
+static uint64_t lost_after(const struct weft_transport *tp)
+{
+    return weft_setting(WEFT_SET_PROGRESS) != 0
+               ? LOST_AFTER_NS + (sharing(tp) - 1) * LOST_SHARING_NS
+               : NEVER_NS;
+}
+
+/* 0: nobody wants to know. */
+static uint64_t silent_after(const struct weft_transport *tp)
+{
+    return tp->up->silent != NULL ? sharing(tp) * SILENT_AFTER_NS : 0;
 }
 
 static enum weft_rc open_core(struct weft_transport *tp)
@@ -183,8 +199,7 @@ static enum weft_rc open_core(struct weft_transport *tp)
         .room = tp->port->room_datagrams,
         .receive_pool = RECEIVE_POOL,
         .send_pool = SEND_POOL,
-        /* Without a progress thread nobody answers for a peer that computes. */
-        .lost_after = weft_setting(WEFT_SET_PROGRESS) != 0 ? LOST_AFTER_NS : NEVER_NS,
+        .lost_after = lost_after(tp),
         .silent_after = silent_after(tp),
     };
     enum weft_rc rc = draw_nonce(&config.self.nonce);
@@ -278,6 +293,7 @@ static enum weft_rc dgram_connect(struct weft_transport *tp, struct weft_peer *a
 
 static void dgram_disconnect(struct weft_path *path)
 {
+    path->transport->asking -= path_of(path)->is_asking;
     free(path_of(path));
 }
 
@@ -332,7 +348,7 @@ static enum weft_rc make_peer(struct weft_transport *tp, struct path *path,
 }
 
 /* WEFT_AGAIN: it has not published anything yet. */
-static enum weft_rc find_peer(struct weft_transport *tp, struct path *path)
+static enum weft_rc look_up_peer(struct weft_transport *tp, struct path *path)
 {
     const uint32_t rank = weft_process_rank(path->base.process);
     char value[WEFT_KVS_VALUE_MAX + 1];
@@ -351,6 +367,44 @@ static enum weft_rc find_peer(struct weft_transport *tp, struct path *path)
     if (rc == WEFT_ERR_UNREACHABLE) {
         weft_log_error(WEFT_S_PEER_NO_ADDRESS, rank);
     }
+    return rc;
+}
+
+/*
+ * A program may wait for the addresses of all ranks at once, and the engine tries all of
+ * them again in each of its turns: they are asked for again only when an answer has come.
+ * That of another path, which has had its turn, may have come along with it, and does not
+ * wake anybody any more.
+ */
+static enum weft_rc ask_for_peer(struct weft_transport *tp, struct path *path)
+{
+    enum weft_rc rc = WEFT_AGAIN;
+
+    if (!path->is_asking || weft_wireup_has_answers(tp->job)) {
+        rc = look_up_peer(tp, path);
+        tp->needs_retry |= weft_wireup_has_answers(tp->job);
+    }
+    return rc;
+}
+
+/*
+ * A peer that has made itself known by its HELLO is not looked up: it has looked this
+ * process up, so their versions agree. Who has asked takes the answer: it would lie in
+ * the descriptor, and wake this process again and again.
+ */
+static enum weft_rc find_peer(struct weft_transport *tp, struct path *path)
+{
+    enum weft_rc rc = WEFT_OK;
+
+    if (!path->is_asking) {
+        path->peer = weft_dgram_find(&tp->core, path->base.process);
+    }
+    if (path->peer == NULL) {
+        rc = ask_for_peer(tp, path);
+    }
+    tp->asking -= path->is_asking;
+    path->is_asking = rc == WEFT_AGAIN;
+    tp->asking += path->is_asking;
     return rc;
 }
 
@@ -396,8 +450,7 @@ static enum weft_rc dgram_send(struct weft_path *base, const void *header,
     enum weft_rc rc = path->peer == NULL ? find_peer(tp, path) : WEFT_OK;
 
     if (rc != WEFT_OK) {
-        tp->needs_retry |= rc == WEFT_AGAIN;
-        return rc;
+        return rc; /* an answer, or the peer's HELLO, wakes who sleeps */
     }
     rc = weft_dgram_send(&tp->core, path->peer, header, data, len, flags, now);
     tell_deadline(tp, now);
@@ -479,6 +532,7 @@ static enum weft_rc arm(struct weft_transport *tp)
     const uint64_t until = deadline(tp);
 
     if ((until != 0 && weft_clock_ns() >= until) || weft_dgram_may_take(&tp->core) ||
+        (tp->asking > 0 && weft_wireup_has_answers(tp->job)) ||
         tp->port->ops->arm(tp->port) != WEFT_OK) {
         return WEFT_AGAIN;
     }
@@ -491,7 +545,8 @@ static enum weft_rc arm(struct weft_transport *tp)
 static int descriptors(struct weft_transport *tp, int out[WEFT_DESCRIPTORS])
 {
     out[0] = tp->port->fd;
-    return tp->port->fd >= 0 ? 1 : 0;
+    out[1] = weft_wireup_descriptor(tp->job); /* addresses of peers */
+    return tp->port->fd >= 0 ? 2 : 0;
 }
 
 static bool needs_retry(struct weft_transport *tp)
@@ -529,6 +584,9 @@ static void count(const struct weft_transport *tp, struct weft_traffic *traffic)
     traffic->lanes += tp->core.peers.count;
     traffic->rejected += counts->malformed + counts->unknown + counts->forged +
                          counts->replayed + tp->port->counts.rejected;
+    traffic->datagrams += counts->sent;
+    traffic->repeated += counts->repeats_by_time + counts->repeats_by_ack;
+    traffic->duplicates += counts->duplicates;
 }
 
 const struct weft_packet_ops weft_dgram_ops = {

@@ -56,13 +56,18 @@ void weft_dgram_close(struct weft_dgram_core *core)
     weft_table_close(&core->peers);
 }
 
+struct weft_dgram_peer *weft_dgram_find(const struct weft_dgram_core *core,
+                                        uint64_t process)
+{
+    return core->peers.count > 0 ? weft_table_find(&core->peers, process) : NULL;
+}
+
 struct weft_dgram_peer *weft_dgram_connect(struct weft_dgram_core *core,
                                            const struct weft_dgram_end *end,
                                            uint32_t datagram, const uint64_t *place,
                                            struct weft_peer *above)
 {
-    struct weft_dgram_peer *peer =
-        core->peers.count > 0 ? weft_table_find(&core->peers, end->process) : NULL;
+    struct weft_dgram_peer *peer = weft_dgram_find(core, end->process);
 
     if (peer == NULL) {
         assert(datagram >= WEFT_DGRAM_LEAST);

@@ -25,6 +25,10 @@ struct weft_dgram_peer *weft_dgram_connect(struct weft_dgram_core *core,
                                            uint32_t datagram, const uint64_t *place,
                                            struct weft_peer *above);
 
+/* The peer of a process, or NULL: it was neither connected nor heard. */
+struct weft_dgram_peer *weft_dgram_find(const struct weft_dgram_core *core,
+                                        uint64_t process);
+
 /* Tells all peers that were heard that this process has ended its use of MPI. False: not
  * all could be told; call again. */
 WEFT_MUST_CHECK bool weft_dgram_leave(struct weft_dgram_core *core, uint64_t now);

@@ -148,6 +148,8 @@ static void unit_in(const struct unit *u, uint8_t *here, const uint8_t *there)
 struct walk {
     uint8_t *packed;
     bool is_pack;
+    uint64_t left;  /* bytes there that may be converted */
+    uint64_t moved; /* bytes here that are converted */
 };
 
 static bool convert(void *context, const struct weft_datatype *basic, uintptr_t memory,
@@ -156,8 +158,12 @@ static bool convert(void *context, const struct weft_datatype *basic, uintptr_t 
     struct walk *w = context;
     struct unit units[2];
     const int n = units_of(basic, units);
+    const uint64_t each = units[0].external + (n > 1 ? units[1].external : 0);
 
     for (uint64_t k = 0; k < count; k++) {
+        if (each > w->left) {
+            return false;
+        }
         for (int i = 0; i < n; i++) {
             uint8_t *here = (uint8_t *)(memory + units[i].offset);
 
@@ -169,6 +175,8 @@ static bool convert(void *context, const struct weft_datatype *basic, uintptr_t 
             w->packed += units[i].external;
         }
         memory += (uintptr_t)basic->extent;
+        w->left -= each;
+        w->moved += basic->size;
     }
     return true;
 }
@@ -176,7 +184,7 @@ static bool convert(void *context, const struct weft_datatype *basic, uintptr_t 
 void weft_external_pack(const struct weft_datatype *type, const void *buffer,
                         uint64_t count, void *packed)
 {
-    struct walk w = {packed, true};
+    struct walk w = {.packed = packed, .is_pack = true, .left = UINT64_MAX};
 
     (void)weft_elements_visit(type, (uintptr_t)buffer, count, convert, &w);
 }
@@ -184,7 +192,14 @@ void weft_external_pack(const struct weft_datatype *type, const void *buffer,
 void weft_external_unpack(const struct weft_datatype *type, void *buffer, uint64_t count,
                           const void *packed)
 {
-    struct walk w = {(uint8_t *)(uintptr_t)packed, false};
+    (void)weft_external_unpack_some(type, buffer, count, packed, UINT64_MAX);
+}
+
+uint64_t weft_external_unpack_some(const struct weft_datatype *type, void *buffer,
+                                   uint64_t count, const void *packed, uint64_t bytes)
+{
+    struct walk w = {.packed = (uint8_t *)(uintptr_t)packed, .left = bytes};
 
     (void)weft_elements_visit(type, (uintptr_t)buffer, count, convert, &w);
+    return w.moved;
 }

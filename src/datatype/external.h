@@ -20,4 +20,10 @@ void weft_external_pack(const struct weft_datatype *type, const void *buffer,
 void weft_external_unpack(const struct weft_datatype *type, void *buffer, uint64_t count,
                           const void *packed);
 
+/* Converts back what the first `bytes` bytes at `packed` have of `count` elements: all
+ * basic elements that are whole, also of a derived one that is not. Returns how many
+ * packed bytes they have here. */
+uint64_t weft_external_unpack_some(const struct weft_datatype *type, void *buffer,
+                                   uint64_t count, const void *packed, uint64_t bytes);
+
 #endif

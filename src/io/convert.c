@@ -101,14 +101,12 @@ int weft_convert_in(const struct weft_file_call *call, uint64_t bytes, uint64_t 
     uint64_t count;
     int fault = weft_in_file_size(call->view->representation, call->type, &each);
 
+    if (fault == 0 && !weft_convert_is_by_user(call)) {
+        *done = weft_external_unpack_some(call->type, (void *)(uintptr_t)call->buffer,
+                                          (uint64_t)call->count, call->staging, bytes);
+        return 0;
+    }
     count = each > 0 ? bytes / each : 0;
     *done = count * call->type->size;
-    if (fault == 0 && weft_convert_is_by_user(call)) {
-        return call_user(call, (MPI_Count)count, each);
-    }
-    if (fault == 0) {
-        weft_external_unpack(call->type, (void *)(uintptr_t)call->buffer, count,
-                             call->staging);
-    }
-    return fault;
+    return fault == 0 ? call_user(call, (MPI_Count)count, each) : fault;
 }

@@ -27,7 +27,9 @@ bool weft_convert_is_needed(const struct weft_file_call *call);
 bool weft_convert_is_by_user(const struct weft_file_call *call);
 
 /* Converts what is written to the call's staging memory; and what was read, `bytes` of
- * the file, from it. *done is how many bytes of the user's data that are. */
+ * the file, from it. *done is how many bytes of the user's data that are. Of a derived
+ * element that is not whole, external32 has its basic elements that are; a function of
+ * the user is asked for whole elements only. */
 WEFT_MUST_CHECK int weft_convert_out(struct weft_file_call *call);
 WEFT_MUST_CHECK int weft_convert_in(const struct weft_file_call *call, uint64_t bytes,
                                     uint64_t *done);

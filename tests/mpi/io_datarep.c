@@ -151,6 +151,43 @@ static void records(MPI_File fh)
     DONE(MPI_Type_free(&type));
 }
 
+/* The file ends inside a record: what is whole of it arrives, and is counted. */
+static void part_of_a_record(MPI_File fh)
+{
+    MPI_Datatype type = record_type();
+    const struct record none = {.value = 7, .number = 8, .letter = 9};
+    struct record out[3];
+    struct record in[3];
+    MPI_Status status;
+    MPI_Count elements = 0;
+
+    memset(out, 0, sizeof(out));
+    for (int i = 0; i < 3; i++) {
+        out[i] = (struct record){.value = i / 7.0, .number = -i, .letter = (char)i};
+    }
+    DONE(MPI_File_set_size(fh, 0));
+    set_view(fh, 0, MPI_BYTE, MPI_BYTE, "external32");
+    if (rank == 0) {
+        DONE(MPI_File_write_at(fh, 0, out, 3, type, MPI_STATUS_IGNORE));
+    }
+    sync_all(fh);
+    for (int cut = 1; cut < 13; cut++) {
+        const int whole = cut == 1 ? 2 : cut < 6 ? 1 : 0; /* without its last bytes */
+
+        DONE(MPI_File_set_size(fh, 39 - cut));
+        in[2] = none;
+        DONE(MPI_File_read_at_all(fh, 0, in, 3, type, &status));
+        CHECK(count_of(&status, type) == (whole > 0 ? MPI_UNDEFINED : 2));
+        DONE(MPI_Get_elements_c(&status, type, &elements));
+        CHECK(elements == 6 + whole);
+        CHECK(in[1].value == out[1].value && in[1].letter == out[1].letter);
+        CHECK(in[2].value == (whole > 0 ? out[2].value : none.value));
+        CHECK(in[2].number == (whole > 1 ? out[2].number : none.number));
+        CHECK(in[2].letter == none.letter);
+    }
+    DONE(MPI_Type_free(&type));
+}
+
 /* Every rank has a part of an array of longs, by a view whose strides count elements. */
 static void filetypes(MPI_File fh)
 {
@@ -353,6 +390,7 @@ int main(int argc, char **argv)
     extents(fh);
     plain_numbers(fh);
     records(fh);
+    part_of_a_record(fh);
     filetypes(fh);
     own_numbers(fh, "wider");
     own_numbers(fh, "wider too");

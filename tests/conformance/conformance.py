@@ -57,8 +57,9 @@ def options(arguments):
                         help="only entries that contain TEXT; nothing is compared")
     parser.add_argument("--fixed", action="store_true",
                         help=f"of all lists the entries that {FIXED.name} names")
-    parser.add_argument("--rotating", action="store_true",
-                        help="of the lists another tenth with every commit; ten run all")
+    parser.add_argument("--rotating", type=int, nargs="?", const=10, metavar="N",
+                        help="of the lists another tenth, or N-th, with every commit; ten run "
+                             "all")
     parser.add_argument("--connections", action="store_true",
                         help="all messages over network connections, by the loopback")
     parser.add_argument("--rdm", action="store_true",
@@ -210,9 +211,9 @@ def turn_of_commit():
     return int(told.stdout)
 
 
-def rotating_tenth(entries, turn):
-    """Every tenth entry, beginning with another one each turn."""
-    return entries[turn % 10::10]
+def rotating_part(entries, turn, parts=10):
+    """Every tenth entry, say, beginning with another one each turn."""
+    return entries[turn % parts::parts]
 
 
 def old_table(document):
@@ -269,7 +270,8 @@ def run(chosen, version, programs):
                   *sorted(named - {e.key for e in entries}))
             return 1
     if chosen.rotating:
-        entries = hurried(rotating_tenth(entries, turn_of_commit()), old_table(document))
+        entries = hurried(rotating_part(entries, turn_of_commit(), chosen.rotating),
+                          old_table(document))
     try:
         builder.prepare()
     except build.NotBuilt as error:

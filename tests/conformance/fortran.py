@@ -204,7 +204,7 @@ def main(arguments):
     _, programs = package.programs(given.work, print)
     chosen = [e for e in entries(programs) if given.only in f"{e.list} {e.name}"]
     if given.rotating:
-        chosen = conformance.rotating_tenth(chosen, conformance.turn_of_commit())
+        chosen = conformance.rotating_part(chosen, conformance.turn_of_commit())
     runner = Runner(given, programs)
     runner.prepare()
     known = known_failures("flang" if "flang" in given.compiler else "gfortran")

@@ -163,9 +163,11 @@ class WholeRuns(unittest.TestCase):
 
     def test_ten_commits_run_every_entry_once(self):
         entries = list(range(54))
-        turns = [conformance.rotating_tenth(entries, 20000 + turn) for turn in range(10)]
+        turns = [conformance.rotating_part(entries, 20000 + turn) for turn in range(10)]
         self.assertEqual(sorted(sum(turns, [])), entries)
         self.assertTrue(all(5 <= len(turn) <= 6 for turn in turns))
+        thirds = [conformance.rotating_part(entries, turn, 3) for turn in range(3)]
+        self.assertEqual(sorted(sum(thirds, [])), entries)
         self.assertIn(conformance.turn_of_commit(), range(10))
 
     def test_every_commit_runs_at_most_40_fixed_entries(self):
@@ -181,6 +183,7 @@ class WholeRuns(unittest.TestCase):
     def test_a_part_of_a_list_is_not_a_list_that_lost_entries(self):
         self.assertEqual(self.run_it("--update"), 0)
         self.assertEqual(self.run_it("--rotating"), 0)
+        self.assertEqual(self.run_it("--rotating", "3"), 0)
 
     def test_without_programs_and_network_it_is_skipped(self):
         self.arguments[3] = str(self.place / "empty")

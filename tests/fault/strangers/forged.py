@@ -5,7 +5,9 @@ the million of somebody who can record, claim any source and send anything, but 
 (forger.c): random, altered, truncated, sent back, and replayed from other ports. The data stay
 right and the job ends well. Each of these datagrams is counted by the rank (msg_rejected), or
 was lost in front of it, where the kernel's buffer was full; none is taken for one of the job.
-Peers stay as many as there were. All of it is on the loopback and bounded.
+Peers stay as many as there were. Then the job is started again, and what was recorded of the
+first one comes to the ports of the second, from the right sources: all of it is rejected, too.
+All is on the loopback and bounded.
 
     forged.py MPIEXEC JOB FORGER [COUNT [SECONDS]]
 """
@@ -45,34 +47,44 @@ def port_of(pid):
     raise AssertionError(f"process {pid} has no port for datagrams")
 
 
-def main(mpiexec, job, forger, count="1000000", seconds="20"):
-    with tempfile.TemporaryDirectory() as folder:
-        stop = Path(folder) / "stop"
-        variables = dict(os.environ, WEFT_TRANSPORT="dgram", WEFT_LOG="warn")
-        running = subprocess.Popen([mpiexec, "--timeout", str(PATIENCE), "-n", "2", job, stop],
-                                   env=variables, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True)
-        try:
-            pids = {}
-            while len(pids) < 2:
-                words = running.stdout.readline().split()
-                claim(words[:1] == ["pid"], f"no word of the job: {words}")
-                pids[int(words[1])] = int(words[2])
-            places = [port_of(pids[rank]) for rank in range(2)]
-            done = subprocess.run([forger, places[0][0], str(places[0][1]), str(places[1][1]),
-                                   count, seconds], text=True, stdout=subprocess.PIPE,
-                                  check=False, timeout=PATIENCE)
-            if done.returncode == 77:
-                print("skipped: raw sockets are root's")
-                return 77
-            claim(done.returncode == 0, f"the forger: {done.returncode}")
-            dropped = [port_of(pids[rank])[2] for rank in range(2)]
-            stop.touch()
-            out, err = running.communicate(timeout=PATIENCE)
-        finally:
-            running.kill()
-    *sent, recorded = map(int, done.stdout.split())
+class Skipped(Exception):
+    """Raw sockets are not for everybody."""
+
+
+def attack(mpiexec, job, command, folder):
+    """Runs a job and the forger beside it; what the job said, and what the forger and the
+    kernel have counted."""
+    stop = folder / "stop"
+    stop.unlink(missing_ok=True)
+    variables = dict(os.environ, WEFT_TRANSPORT="dgram", WEFT_LOG="warn")
+    running = subprocess.Popen([mpiexec, "--timeout", str(PATIENCE), "-n", "2", job, stop],
+                               env=variables, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    try:
+        pids = {}
+        while len(pids) < 2:
+            words = running.stdout.readline().split()
+            claim(words[:1] == ["pid"], f"no word of the job: {words}")
+            pids[int(words[1])] = int(words[2])
+        places = [port_of(pids[rank]) for rank in range(2)]
+        forger, count, seconds, records = command
+        done = subprocess.run([forger, places[0][0], str(places[0][1]), str(places[1][1]),
+                               count, seconds, records], text=True, stdout=subprocess.PIPE,
+                              check=False, timeout=PATIENCE)
+        if done.returncode == 77:
+            raise Skipped
+        claim(done.returncode == 0, f"the forger: {done.returncode}")
+        dropped = [port_of(pids[rank])[2] for rank in range(2)]
+        stop.touch()
+        out, err = running.communicate(timeout=PATIENCE)
+    finally:
+        running.kill()
     claim(running.returncode == 0, f"code {running.returncode}\n{out}{err}")
+    return out, [int(word) for word in done.stdout.split()], dropped
+
+
+def check(out, counted, dropped):
+    *sent, recorded = counted
     said = {int(rank): (int(rejected), int(peers)) for rank, rejected, peers in re.findall(
         r"^end (\d) strangers (\d+) connections (\d+)", out, re.MULTILINE)}
     for rank in range(2):
@@ -84,6 +96,20 @@ def main(mpiexec, job, forger, count="1000000", seconds="20"):
         claim(rejected + dropped[rank] >= sent[rank],
               f"rank {rank}: some of {sent[rank]} were neither rejected nor dropped")
         claim(rejected > 0, f"rank {rank} rejected none")
+
+
+def main(mpiexec, job, forger, count="1000000", seconds="20"):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        records = folder / "records"
+        try:
+            check(*attack(mpiexec, job, (forger, count, seconds, records), folder))
+            print("what was recorded, in the next job:")
+            again = str(int(count) // 10)
+            check(*attack(mpiexec, job, (forger, again, seconds, records), folder))
+        except Skipped:
+            print("skipped: raw sockets are root's")
+            return 77
     return 0
 
 

@@ -2,7 +2,7 @@
  * forger.c - datagrams for two ports of a job, by somebody who has no secret but can
  * record what the job sends, and can claim any port as the source (forged.py).
  *
- *   forger ADDRESS PORT PORT COUNT SECONDS
+ *   forger ADDRESS PORT PORT COUNT SECONDS FILE
  *
  * Records up to RECORDS datagrams between the two ports, then sends COUNT to them, one
  * kind after the other, but for no longer than SECONDS:
@@ -16,11 +16,14 @@
  *
  * All these have to be dropped and counted. At the end it sends a hundredth as many
  * recorded ones whole and from the right port, which are repeats and not counted. It
- * prints how many datagrams each port got of the former, and how many were recorded. Raw
- * sockets need root. All is on the loopback.
+ * prints how many datagrams each port got of the former, and how many were recorded. What
+ * it has recorded it leaves in FILE. If that is there already, it was recorded from
+ * another job: COUNT of these are sent, whole and from the right port, and all have to be
+ * dropped. Raw sockets need root. All is on the loopback.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,14 +192,49 @@ static void send_kind(int kind, long count, double end, long sent[2])
     }
 }
 
+static void forge(long count, double seconds, long sent[2])
+{
+    const double end = now() + seconds;
+    long again[2] = {0, 0};
+
+    for (int kind = 0; kind < KINDS; kind++) {
+        send_kind(kind, count / KINDS, end, sent);
+    }
+    send_kind(KINDS, count / 100, end + 1, again);
+}
+
+/* Reads the records of another job; false: there are none. */
+static bool load(const char *name)
+{
+    FILE *file = fopen(name, "rb");
+
+    if (file == NULL) {
+        return false;
+    }
+    record_count = (int)fread(records, sizeof(records[0]), RECORDS, file);
+    fclose(file);
+    return true;
+}
+
+static void save(const char *name)
+{
+    FILE *file = fopen(name, "wb");
+
+    if (file == NULL ||
+        fwrite(records, sizeof(records[0]), (size_t)record_count, file) == 0 ||
+        fclose(file) != 0) {
+        perror("forger: FILE");
+        exit(1);
+    }
+}
+
 int main(int argc, char **argv)
 {
     long sent[2] = {0, 0};
-    long again[2] = {0, 0};
+    bool is_next;
     long count;
-    double end;
 
-    if (argc < 6 || inet_pton(AF_INET, argv[1], &to.sin_addr) != 1) {
+    if (argc < 7 || inet_pton(AF_INET, argv[1], &to.sin_addr) != 1) {
         return 2;
     }
     raw = socket(AF_INET, SOCK_RAW, IPPROTO_UDP);
@@ -208,17 +246,21 @@ int main(int argc, char **argv)
     ports[0] = htons((uint16_t)atoi(argv[2]));
     ports[1] = htons((uint16_t)atoi(argv[3]));
     count = atol(argv[4]);
-    record_all(10);
+    is_next = load(argv[6]);
+    if (!is_next) {
+        record_all(10);
+    }
     if (record_count == 0) {
         fprintf(stderr, "forger: nothing was recorded\n");
         return 1;
     }
     shutdown(raw, SHUT_RD);
-    end = now() + atof(argv[5]);
-    for (int kind = 0; kind < KINDS; kind++) {
-        send_kind(kind, count / KINDS, end, sent);
+    if (is_next) {
+        send_kind(KINDS, count, now() + atof(argv[5]), sent);
+    } else {
+        save(argv[6]);
+        forge(count, atof(argv[5]), sent);
     }
-    send_kind(KINDS, count / 100, end + 1, again);
     printf("%ld %ld %d\n", sent[0], sent[1], record_count);
     return 0;
 }

@@ -13,7 +13,7 @@ so they are on one host.
 Each of WORDS is the name of a program and its arguments; a "@0@" among them stands for a file. With
 --rotating only a tenth of the programs is run, with one of the numbers of ranks: another one
 with every commit (tools/budget --turn). Programs that expect what a network which
-loses packets cannot give are in UNFIT, with the reason.
+loses many packets cannot give are in UNFIT, with the reason.
 """
 
 import argparse
@@ -29,9 +29,8 @@ from lab import NAME, Lab, skip_without_means
 HOSTS = 3
 TURNS = 10
 LIMIT = 300  # seconds of a program
-UNFIT = {"tools_counts": "it knows the counts of shared memory and of connections"}
 # At more than 1 %.
-UNFIT_MORE = {
+UNFIT = {
     "buffered": "it expects that the end of a message comes before the next one",
     "p2p_away": "it measures how soon an answer comes",
 }
@@ -62,7 +61,7 @@ def launcher(options, ranks, *words):
 
 
 def is_fit(name, loss):
-    return name not in UNFIT and (float(loss) <= 1 or name not in UNFIT_MORE)
+    return float(loss) <= 1 or name not in UNFIT
 
 
 def runs(options, folder, loss):

@@ -214,14 +214,20 @@ static void requests_are_there_until_freed(void)
     CHECK(MPI_T_pvar_handle_free(session, &level) == MPI_SUCCESS);
 }
 
+/* Do messages between ranks take a network, by connections or datagrams? */
+static bool is_network(void)
+{
+    const char *forced = getenv("WEFT_TRANSPORT");
+
+    return forced != NULL && (strcmp(forced, "msg") == 0 || strcmp(forced, "dgram") == 0);
+}
+
 /* The variable of what carries messages between ranks here. */
 static MPI_T_pvar_handle carrier_handle(const char *what, int class)
 {
-    const char *forced = getenv("WEFT_TRANSPORT");
-    const bool is_msg = size > 1 && forced != NULL && strcmp(forced, "msg") == 0;
     char name[64];
 
-    snprintf(name, sizeof(name), "%s_%s", is_msg ? "msg" : "shm", what);
+    snprintf(name, sizeof(name), "%s_%s", size > 1 && is_network() ? "msg" : "shm", what);
     return handle_of(session, name, class);
 }
 
@@ -233,9 +239,8 @@ static void connections_are_those_that_were_used(void)
         handle_of(session, "msg_rejected", MPI_T_PVAR_CLASS_COUNTER);
     MPI_T_pvar_handle sent =
         handle_of(session, "msg_packets_sent", MPI_T_PVAR_CLASS_COUNTER);
-    const char *forced = getenv("WEFT_TRANSPORT");
 
-    if (forced != NULL && strcmp(forced, "msg") == 0) {
+    if (is_network()) {
         CHECK(value_of(open) <= (unsigned long long)size - 1);
         CHECK(value_of(open) >= (size > 1 ? 1 : 0));
     } else {

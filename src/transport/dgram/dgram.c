@@ -163,6 +163,16 @@ static uint64_t silent_after(const struct weft_transport *tp)
     return tp->up->silent != NULL ? sharing * SILENT_AFTER_NS : 0;
 }
 
+/* Three heartbeats (WEFT_HEARTBEAT), if that is longer: who gives busy hosts more time to
+ * answer means their ranks, too. */
+static uint64_t with_heartbeats(uint64_t lost_after)
+{
+    const int64_t beat = weft_setting(WEFT_SET_HEARTBEAT);
+    const uint64_t beats = beat > 0 ? 3 * (uint64_t)beat * UINT64_C(1000000000) : 0;
+
+    return beats > lost_after ? beats : lost_after;
+}
+
 static enum weft_rc open_core(struct weft_transport *tp)
 {
     const struct weft_segment_header *header = tp->job->segment.header;
@@ -189,6 +199,7 @@ static enum weft_rc open_core(struct weft_transport *tp)
     };
     enum weft_rc rc = draw_nonce(&config.self.nonce);
 
+    config.lost_after = with_heartbeats(config.lost_after);
     if (rc == WEFT_OK) {
         rc = weft_dgram_open(&tp->core, &config, weft_clock_ns());
     }

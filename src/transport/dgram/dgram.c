@@ -165,11 +165,16 @@ static uint32_t sharing(const struct weft_transport *tp)
     return (header->local_size + processors - 1) / processors;
 }
 
-/* Without a progress thread nobody answers for a peer that computes. */
+/* Three heartbeats, if that is longer: who gives busy hosts more time to answer means
+ * their ranks, too. Without a progress thread nobody answers for a peer that computes. */
 static uint64_t lost_after(const struct weft_transport *tp)
 {
+    const int64_t beat = weft_setting(WEFT_SET_HEARTBEAT);
+    const uint64_t beats = beat > 0 ? 3 * (uint64_t)beat * UINT64_C(1000000000) : 0;
+    const uint64_t least = beats > LOST_AFTER_NS ? beats : LOST_AFTER_NS;
+
     return weft_setting(WEFT_SET_PROGRESS) != 0
-               ? LOST_AFTER_NS + (sharing(tp) - 1) * LOST_SHARING_NS
+               ? least + (sharing(tp) - 1) * LOST_SHARING_NS
                : NEVER_NS;
 }
 

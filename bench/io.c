@@ -9,6 +9,9 @@
  *   shared   MPI_File_write_shared of 64 B: appends per second of all ranks
  *   overlap  MPI_File_iwrite_at_all of 256 MiB, or what there is, by rank 0 and 1 rank
  *            that has none, while rank 0 computes: per cent of the write that is hidden
+ *   busy     MPI_File_iwrite_at_all of a quarter of the bytes by all ranks, each of which
+ *            computes meanwhile; with as many ranks as cores no core is left. The time
+ *            beyond that of the same work alone, in times of a bare pwrite
  * Rows of bandwidth are in MB/s of all ranks together. */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -215,6 +218,53 @@ static void overlap_once(double *best)
     MPI_File_close(&file);
 }
 
+static double toil(long turns)
+{
+    double start = wall();
+    work(turns);
+    return wall() - start;
+}
+
+static void bare_write(int fd, size_t n)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t now = pwrite(fd, data + done, n - done, (off_t)(n * (size_t)me + done));
+        if (now <= 0)
+            MPI_Abort(MPI_COMM_WORLD, 4);
+        done += (size_t)now;
+    }
+}
+
+/* The work takes about three times as long as the write. */
+static void busy_once(double *best)
+{
+    size_t n = bytes / 4;
+    double alone, bare, both, start;
+    long turns = 1000000;
+    MPI_Request request;
+    MPI_File file;
+    int fd;
+    fresh();
+    MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                  &file);
+    fd = open(name, O_RDWR);
+    bare_write(fd, n);
+    start = begin();
+    bare_write(fd, n);
+    bare = slowest(wall() - start);
+    turns = (long)(3 * bare / slowest(toil(turns)) * (double)turns);
+    alone = slowest(toil(turns));
+    start = begin();
+    MPI_File_iwrite_at_all(file, (MPI_Offset)(n * (size_t)me), data, (int)n, MPI_BYTE,
+                           &request);
+    toil(turns);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    both = slowest(wall() - start);
+    keep(&best[0], (both - alone) / bare);
+    close(fd);
+    MPI_File_close(&file);
+}
+
 int main(int argc, char **argv)
 {
     double t[16];
@@ -246,6 +296,8 @@ int main(int argc, char **argv)
             shared_once(t + 11);
         if (!*part || strstr(part, "overlap"))
             overlap_once(t + 12);
+        if (!*part || strstr(part, "busy"))
+            busy_once(t + 14);
     }
     fresh();
     total = (double)bytes * np;
@@ -274,6 +326,8 @@ int main(int argc, char **argv)
         row("io.overlap", "hidden", 100 * (1 - t[12]), "%");
         row("io.overlap", "alone", t[13] * 1e3, "ms");
     }
+    if (me == 0 && t[14] < 1e9)
+        row("io.busy", "cost", t[14], "x");
     MPI_Finalize();
     return 0;
 }

@@ -9,11 +9,19 @@
  * (UDP_GRO), and says after each ACK bytes how many have come; WINDOW of them are under
  * way. What is lost counts as under way until SILENCE has passed without a word.
  *
- *   cc -O2 -o floor_endpoints floor_endpoints.c */
+ * Then from one socket with parts of what Weft's datagrams do besides, at both ends: a
+ * copy of the payload, CRC-32C of it, and a tag (SipHash-2-4) over the header of 48
+ * bytes. For these, bytes of the program are streamed through; nothing is checked against
+ * a secret.
+ *
+ *   cc -O2 -I ../src -o floor_endpoints floor_endpoints.c ../src/base/crc32c.c -lsodium
+ */
 #define _GNU_SOURCE
+#include "base/crc32c.h"
 #include <arpa/inet.h>
 #include <netinet/udp.h>
 #include <sched.h>
+#include <sodium.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +32,25 @@
 
 enum { BYTES = 1472, TRAIN = 44 * BYTES, WINDOW = 2 * TRAIN, ACK = 32 * 1024, MOST = 8 };
 static const double SECONDS = 0.3, SILENCE = 0.002;
-static char block[65536];
+enum { HEADER = 48, COPY = 1, CRC = 2, TAG = 4 };
+static char block[65536], copy[65536];
+static uint8_t key[crypto_shorthash_KEYBYTES], tag[crypto_shorthash_BYTES];
+static volatile uint32_t sink;
+
+/* What each datagram of a train costs besides. */
+static void work_on(const char *at, size_t n, unsigned parts)
+{
+    for (; n > HEADER; at += BYTES) {
+        size_t one = n < BYTES ? n : BYTES;
+        if (parts & COPY)
+            memcpy(copy, at + HEADER, one - HEADER);
+        if (parts & CRC)
+            sink = weft_crc32c(at + HEADER, one - HEADER);
+        if (parts & TAG)
+            crypto_shorthash(tag, (const uint8_t *)at, HEADER, key);
+        n -= one;
+    }
+}
 
 static double now(void)
 {
@@ -45,11 +71,12 @@ static int open_socket(const struct sockaddr_in *at)
     return fd;
 }
 
-/* A datagram of 8 bytes asks for the count to begin anew, one of 1 byte for the end. */
+/* A datagram of 8 bytes asks for the count to begin anew, with those parts; one of 1 byte
+ * for the end. */
 static void receive(const struct sockaddr_in *at)
 {
     int fd = open_socket(at);
-    uint64_t all = 0, told = 0;
+    uint64_t all = 0, told = 0, parts = 0;
     for (;;) {
         struct sockaddr_in from;
         socklen_t length = sizeof from;
@@ -57,10 +84,13 @@ static void receive(const struct sockaddr_in *at)
             recvfrom(fd, block, sizeof block, MSG_DONTWAIT, (void *)&from, &length);
         if (n == 1)
             return;
-        if (n == 8)
+        if (n == 8) {
+            memcpy(&parts, block, 8);
             all = told = 0;
-        else if (n > 0)
+        } else if (n > 0) {
+            work_on(block, (size_t)n, (unsigned)parts);
             all += (uint64_t)n;
+        }
         if (n == 8 || all - told >= ACK) {
             told = all;
             sendto(fd, &all, sizeof all, 0, (void *)&from, length);
@@ -85,17 +115,18 @@ static void train(int fd, const struct sockaddr_in *to)
     sendmsg(fd, &m, 0);
 }
 
-static double measure(int *fds, int count, const struct sockaddr_in *to)
+static double measure(int *fds, int count, uint64_t parts, const struct sockaddr_in *to)
 {
-    uint64_t sent = 0, come = 0, zero = 0, got;
+    uint64_t sent = 0, come = 0, got;
     double begin, heard;
-    sendto(fds[0], &zero, 8, 0, (const void *)to, sizeof *to);
+    sendto(fds[0], &parts, 8, 0, (const void *)to, sizeof *to);
     usleep(2000);
     for (int i = 0; i < count; i++)
         while (recv(fds[i], &got, 8, MSG_DONTWAIT) == 8)
             ;
     begin = heard = now();
     for (int turn = 0; now() - begin < SECONDS; turn++) {
+        work_on(block, TRAIN, (unsigned)parts);
         train(fds[turn % count], to);
         sent += TRAIN;
         while (sent - come >= WINDOW) {
@@ -127,7 +158,14 @@ int main(int argc, char **argv)
     for (int i = 0; i < MOST; i++)
         fds[i] = open_socket(NULL);
     for (int count = 1; count <= MOST; count *= 2)
-        printf("endpoints\t%d\t%.4g\tMB/s\n", count, measure(fds, count, &at));
+        printf("endpoints\t%d\t%.4g\tMB/s\n", count, measure(fds, count, 0, &at));
+    for (int i = 0; i < 5; i++) {
+        static const char *const names[] = {"bare", "copies", "copies and crc",
+                                            "copies and tag", "copies, crc and tag"};
+        static const unsigned parts[] = {0, COPY, COPY | CRC, COPY | TAG,
+                                         COPY | CRC | TAG};
+        printf("reliability\t%s\t%.4g\tMB/s\n", names[i], measure(fds, 1, parts[i], &at));
+    }
     sendto(fds[0], "", 1, 0, (void *)&at, sizeof at);
     return 0;
 }

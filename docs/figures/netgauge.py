@@ -21,12 +21,14 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 LINES = {"weft": ("Weft", "#0b5fa5"), "openmpi": ("Open MPI", "#c2410c"),
-         "mpich": ("MPICH", "#4d7c0f"), "tcp": ("tcp", "#111111"), "shm": ("shm", "#9333ea")}
+         "mpich": ("MPICH", "#4d7c0f"), "tcp": ("tcp", "#111111"), "shm": ("shm", "#9333ea"),
+         "dgram": ("Weft, dgram", "#0b5fa5")}
 MPIS = {"weft": ("{prefix}/bin/mpiexec -n 2", ""),
         "openmpi": ("mpiexec.openmpi -n 2", " --flavour openmpi"),
-        "mpich": ("mpiexec.mpich -n 2", " --flavour mpich")}
+        "mpich": ("mpiexec.mpich -n 2", " --flavour mpich"),
+        "dgram": ("env WEFT_TRANSPORT=dgram {prefix}/bin/mpiexec --bind-to none -n 9", "")}
 PATTERNS = {5: ("one_one", "--sizes 1:1M --time 0.05", ("weft", "openmpi", "mpich", "tcp")),
-            6: ("one_many", "--wait block --ends 9 --server 0 --sizes 1:256K --time 0.5", ("tcp",)),
+            6: ("one_many", "--server 0 --sizes 1:256K --time 0.5", ("tcp", "dgram")),
             7: ("loggp", "--sizes 1:64K --time 0.15", ("shm", "tcp", "weft", "openmpi", "mpich"))}
 
 
@@ -36,7 +38,8 @@ RUNS = {5: 9, 6: 1, 7: 1}  # in turns between the lines; the median over them is
 def command_of(line, pattern, options):
     """The command that measures one line of a figure, as it would be typed."""
     if line not in MPIS:
-        return f"{{prefix}}/bin/weft-gauge run {pattern} {line} {options} --quiet"
+        more = " --wait block --ends 9" if pattern == "one_many" else ""
+        return f"{{prefix}}/bin/weft-gauge run {pattern} {line}{more} {options} --quiet"
     launcher, more = MPIS[line]
     return f"{launcher} {{prefix}}/bin/weft-gauge run {pattern} mpi{more} {options} --quiet"
 
@@ -166,20 +169,26 @@ def draw_one_one(kind):
     picture.draw()
 
 
+def congested_lines(rows, line):
+    """Title, points, colour and dash: the one end, and of the eight the fastest and slowest."""
+    name, dash = rows[0][1], "" if line == "tcp" else "dashtype 2"
+    clients = [points(rows, line, name, end) for end in range(1, 9)]
+    yield (f"{LINES[line][0]}: the one", points(rows, line, name, 0), LINES[line][1], dash)
+    for title, choose, colour in (("fastest", min, "#4d7c0f"), ("slowest", max, "#c2410c")):
+        yield (f"{LINES[line][0]}: {title} of the eight",
+               [choose(at, key=lambda p: p[1]) for at in zip(*(sorted(c) for c in clients))],
+               colour, dash)
+
+
 def draw_congested(kind):
     how, rows = read(6)
-    picture = Picture(6, "one_many, 1:8 over tcp on a loopback: the one end, and of the eight the "
-                      "fastest and the slowest", how, kind)
-    name = rows[0][1]
-    clients = [points(rows, "tcp", name, end) for end in range(1, 9)]
-    lines = [("the one that sends to eight", points(rows, "tcp", name, 0), LINES["tcp"][1])]
-    lines += [(title, [choose(at) for at in zip(*(sorted(c) for c in clients))], colour)
-              for title, choose, colour in (
-                  ("fastest of the eight", lambda at: min(at, key=lambda p: p[1]), "#4d7c0f"),
-                  ("slowest of the eight", lambda at: max(at, key=lambda p: p[1]), "#c2410c"))]
+    picture = Picture(6, "one_many, 1:8 on a loopback, over tcp and over MPI on datagrams: the one "
+                      "end, and of the eight the fastest and the slowest", how, kind)
+    lines = [found for line in ("tcp", "dgram") for found in congested_lines(rows, line)]
     for label, change in (("time, microseconds", lambda p: p), ("MB/s at this end", rates)):
-        picture.panel(label, [style(picture.block(change(data)), title, colour)
-                              for title, data, colour in lines if data])
+        picture.panel(label, [style(picture.block(change(data)), title, colour, dash)
+                              for title, data, colour, dash in lines if data],
+                      ("set key font ',10' maxcols 3",))
     picture.draw()
 
 
@@ -200,7 +209,8 @@ def draw_loggp(kind):
                       "9 passes", how, kind)
     overheads, gaps, marks = [], [], []
     low = min(p[1] for line in LINES for p in points(rows, line, "gap"))
-    for line, (title, colour) in LINES.items():
+    for line in (line for line in LINES if line in PATTERNS[7][2]):
+        title, colour = LINES[line]
         for name, dash in (("o_s", ""), ("o_r", "dashtype 2")):
             overheads.append(style(picture.block(points(rows, line, name)), f"{title} {name}",
                                    colour, dash))

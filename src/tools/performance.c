@@ -83,6 +83,15 @@ static const struct weft_performance_row rows[] = {
      "How often memory of the program was registered with the network."},
     {"msg_registrations_reused", COUNTER, TUNER, IN_COUNTS(net.reused),
      "Operations on memory of the program that found a registration which was kept."},
+    {"dgram_peers", LEVEL, DETAIL, IN_COUNTS(datagrams.peers),
+     "Ranks with which datagrams were exchanged."},
+    {"dgram_repeats", COUNTER, TUNER, IN_COUNTS(datagrams.repeated),
+     "Datagrams that were sent again, because nothing told that they had arrived."},
+    {"dgram_dropped", COUNTER, TUNER, IN_COUNTS(datagrams.dropped),
+     "Datagrams that found no room in the kernel's buffer or in WEFT_RECEIVE_POOL, and "
+     "were sent again."},
+    {"dgram_promotions", COUNTER, TUNER, IN_COUNTS(promotions),
+     "Ranks that began by datagrams and for which this rank asked for a connection."},
 };
 
 /* Of windows, by the ways of their operations. A window may count in several. */

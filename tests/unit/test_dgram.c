@@ -963,6 +963,26 @@ static void who_leaves_settles_and_is_known_to_have_left(void **state)
     assert_int_equal(pair.node[B].count, 2);
 }
 
+static void who_leaves_last_waits_for_nobody(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    assert_true(weft_dgram_leave(&pair.node[A].core, pair.now));
+    pair_move();
+    assert_true(weft_dgram_is_settled(&pair.node[A].core));
+    assert_true(weft_dgram_leave(&pair.node[B].core, pair.now)); /* A does not look */
+    assert_int_equal(pair.count, 0);
+    assert_true(weft_dgram_is_settled(&pair.node[B].core));
+    assert_int_equal(pair_send(B, A, 1, 10, 0), WEFT_OK);
+    for (unsigned i = 0; i < WEFT_DGRAM_REPEATS_LEFT; i++) {
+        assert_false(weft_dgram_is_settled(&pair.node[B].core));
+        pair.count = 0;
+        pair.now = weft_dgram_deadline(&pair.node[B].core);
+        pair_look(B);
+    }
+    assert_true(weft_dgram_is_settled(&pair.node[B].core));
+}
+
 static void timers_are_in_order(void **state)
 {
     static struct weft_dgram_busy busy[100];
@@ -1043,6 +1063,7 @@ int main(void)
         TEST(what_has_arrived_behind_a_hole_is_handed_back_too),
         TEST(who_was_handed_back_is_still_heard),
         TEST(who_leaves_settles_and_is_known_to_have_left),
+        TEST(who_leaves_last_waits_for_nobody),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

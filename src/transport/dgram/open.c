@@ -82,7 +82,9 @@ bool weft_dgram_leave(struct weft_dgram_core *core, uint64_t now)
     uint32_t at = 0;
 
     while ((peer = weft_table_next(&core->peers, &at)) != NULL) {
-        if (peer->is_heard && !peer->is_lost && !peer->is_closed && !peer->is_leaving) {
+        /* One that has left waits for nothing, and will not answer. */
+        if (peer->is_heard && !peer->is_lost && !peer->is_closed && !peer->is_leaving &&
+            !peer->has_left) {
             peer->is_leaving = weft_dgram_send_leave(core, peer, now) == WEFT_OK;
             is_all = is_all && peer->is_leaving;
         }
@@ -97,8 +99,10 @@ bool weft_dgram_is_settled(const struct weft_dgram_core *core)
 
     while ((peer = weft_table_next(&core->peers, &at)) != NULL) {
         const struct weft_dgram_busy *busy = peer->busy;
+        const bool is_gone =
+            busy != NULL && peer->has_left && busy->timeouts >= WEFT_DGRAM_REPEATS_LEFT;
 
-        if (busy != NULL && !peer->is_lost &&
+        if (busy != NULL && !peer->is_lost && !is_gone &&
             (busy->oldest != NULL || busy->waiting > 0 || busy->ack_at != 0)) {
             return false;
         }

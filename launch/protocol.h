@@ -77,10 +77,12 @@ enum frame_kind {
                     processes: it may then be silent for as long as a start may take */
 
     /* For --report (report.c). */
-    FRAME_ADDRESSES, /* to the root: port, then interface, address, prefix, speed, why not
-                      */
-    FRAME_PROBE,     /* from it: port and addresses of all daemons */
+    FRAME_ADDRESSES, /* to the root: ports of TCP and UDP, then interface, address,
+                        prefix, speed, why not */
+    FRAME_PROBE,     /* from it: ports and addresses of all daemons; no bytes: what
+                        datagrams have come? */
     FRAME_REACHED,   /* to it: for each daemon a bit for each address that was reached */
+    FRAME_HEARD,     /* to it: for each daemon a byte, which datagrams of it have come */
 
     /* For jobs whose ranks run several MPI programs (programs.c). */
     FRAME_PROGRAM, /* to the root, and from it to all: a rank has begun program `value` */

@@ -374,6 +374,7 @@ static void on_message(struct job *job, const struct frame *frame, const char *p
         break;
     case FRAME_ADDRESSES:
     case FRAME_REACHED:
+    case FRAME_HEARD:
         job_on_report(job, frame, payload);
         break;
     case FRAME_PROGRAM:
@@ -436,6 +437,7 @@ static bool may_come_from_child(const struct job *job, const struct frame *frame
     case FRAME_INPUT_TAKEN:
     case FRAME_ADDRESSES:
     case FRAME_REACHED:
+    case FRAME_HEARD:
     case FRAME_PROGRAM:
     case FRAME_NETWORKS:
     case FRAME_RANK_FAILED:

@@ -3,16 +3,18 @@
  * (wireup/machine.h), how windows are reached (windows.h), what two hosts would use
  * between them, and why.
  *
- * In three steps through the tree: every daemon says which addresses it has and at which
- * port it listens; the root sends that table to all; each tries to connect to every
- * address of every other host, all at once and with a deadline, and says what it has
- * reached. For two hosts the first address that can be reached both ways is used. Nobody
- * has to accept anything: the kernel completes what a firewall lets through.
+ * In four steps through the tree: every daemon says which addresses it has and at which
+ * ports it listens; the root sends that table to all; each sends datagrams
+ * (report_datagrams.h), tries to connect to every address of every other host, all at
+ * once and with a deadline, and says what it has reached; then each says which datagrams
+ * have come. For two hosts the first address that can be reached both ways is used.
+ * Nobody has to accept anything: the kernel completes what a firewall lets through.
  *
  * With --json the same is one object: "hosts" with addresses and "machine", those
  * "of_several_hosts", "pairs" and "ports".
  */
 #include "job_parts.h"
+#include "report_datagrams.h"
 #include "texts.h"
 #include "windows.h"
 
@@ -35,6 +37,7 @@ static const uint64_t PATIENCE_NS = UINT64_C(2000000000);
 /* What is known of one daemon. */
 struct reached {
     int port;
+    int datagram_port;
     int count; /* addresses that are used */
     struct weft_net_address addresses[WEFT_NET_MOST];
     bool has_answered;
@@ -47,6 +50,7 @@ struct report {
     size_t bytes;
     struct reached *all; /* by daemon */
     uint32_t *can;       /* [from * daemons + to]: a bit for each address of `to` */
+    uint8_t *heard;      /* [to * daemons + from]: datagrams that have come */
     int missing;         /* answers of the step */
 };
 
@@ -70,13 +74,18 @@ static void deliver(struct job *job, enum frame_kind kind, struct bytes *payload
     bytes_free(payload);
 }
 
+static struct weft_net_ports ports_of(const struct job *job)
+{
+    return (struct weft_net_ports){.first = job->setup.first_port,
+                                   .last = job->setup.last_port,
+                                   .begin = (int)getpid()};
+}
+
 /* Listens where jobs would; the sockets stay open until the process ends. */
 static int listen_for_probes(struct job *job, const struct weft_net_address *list,
                              int count)
 {
-    const struct weft_net_ports ports = {.first = job->setup.first_port,
-                                         .last = job->setup.last_port,
-                                         .begin = (int)getpid()};
+    const struct weft_net_ports ports = ports_of(job);
     int fds[WEFT_NET_MOST];
     const int port =
         weft_net_listen(list, weft_net_count_used(list, count), &ports, NULL, NULL, fds);
@@ -115,6 +124,7 @@ void job_report_addresses(struct job *job)
 {
     struct weft_net_address list[WEFT_NET_MOST];
     const int count = weft_net_list(list, job->setup.net);
+    const struct weft_net_ports ports = ports_of(job);
     struct bytes payload = {NULL, 0, 0};
     int port;
 
@@ -123,6 +133,9 @@ void job_report_addresses(struct job *job)
     }
     port = listen_for_probes(job, list, count);
     bytes_add_number(&payload, port < 0 ? 0 : port);
+    bytes_add_number(&payload, weft_net_count_used(list, count) > 0
+                                   ? datagrams_open(list, &ports)
+                                   : 0);
     bytes_add_number(&payload, count);
     for (int i = 0; i < count; i++) {
         bytes_add_text(&payload, list[i].interface);
@@ -202,7 +215,23 @@ static void free_attempts(struct attempts *tries, uint32_t *can)
     free(can);
 }
 
-void job_on_probe(struct job *job, const char *table, size_t bytes)
+static void tell_heard(struct job *job)
+{
+    const int daemons = job->setup.layout.count;
+    uint8_t *heard = calloc((size_t)daemons, 1);
+    struct bytes payload = {NULL, 0, 0};
+
+    if (heard == NULL) {
+        job_lose_daemon(job, TEXT_REPORT_MEMORY);
+        return;
+    }
+    datagrams_read(heard, daemons);
+    bytes_add(&payload, heard, (size_t)daemons);
+    free(heard);
+    deliver(job, FRAME_HEARD, &payload);
+}
+
+static void try_addresses(struct job *job, const char *table, size_t bytes)
 {
     struct reader reader = {.at = table, .left = bytes};
     const int daemons = job->setup.layout.count;
@@ -222,6 +251,7 @@ void job_on_probe(struct job *job, const char *table, size_t bytes)
     }
     for (int d = 0; d < daemons && !reader.is_bad; d++) {
         const int port = (int)reader_number(&reader);
+        const int datagram_port = (int)reader_number(&reader);
         const int64_t count = reader_number(&reader);
 
         for (int a = 0; a < count && a < WEFT_NET_MOST && !reader.is_bad; a++) {
@@ -230,6 +260,9 @@ void job_on_probe(struct job *job, const char *table, size_t bytes)
                          ? -1
                          : begin_connect(text, port);
 
+            if (a == 0 && d != job->tree.me && text != NULL && datagram_port != 0) {
+                datagrams_send(job->tree.me, text, datagram_port);
+            }
             if (fd >= 0) {
                 tries.at[tries.count] = (struct pollfd){.fd = fd, .events = POLLOUT};
                 tries.daemon[tries.count] = d;
@@ -242,6 +275,15 @@ void job_on_probe(struct job *job, const char *table, size_t bytes)
     bytes_add(&payload, can, (size_t)daemons * sizeof(*can));
     free_attempts(&tries, can);
     deliver(job, FRAME_REACHED, &payload);
+}
+
+void job_on_probe(struct job *job, const char *table, size_t bytes)
+{
+    if (bytes == 0) {
+        tell_heard(job);
+    } else {
+        try_addresses(job, table, bytes);
+    }
 }
 
 /* ---- the root's ---- */
@@ -296,9 +338,11 @@ static void describe_host(struct job *job, int d, struct reader *reader,
     struct json *json = &job->report->json;
     char left_out[1024] = "";
     size_t n = 0;
-    const int64_t count =
-        (host->port = (int)reader_number(reader), reader_number(reader));
+    int64_t count;
 
+    host->port = (int)reader_number(reader);
+    host->datagram_port = (int)reader_number(reader);
+    count = reader_number(reader);
     begin_host(json, name);
     for (int64_t i = 0; i < count && !reader->is_bad; i++) {
         const char *interface = reader_text(reader);
@@ -409,30 +453,39 @@ static void drop_duplicates(struct job *job, struct report *report)
     }
 }
 
+/* To all, and to itself last: the answers may all be there then. */
+static void probe_all(struct job *job, struct report *report, const struct bytes *table)
+{
+    report->missing = participants(job);
+    for (int d = 1; d < job->setup.layout.count; d++) {
+        const struct frame frame = {.kind = FRAME_PROBE,
+                                    .bytes = (uint32_t)table->count,
+                                    .to = d,
+                                    .from = 0,
+                                    .rank = -1};
+
+        if (takes_part(job, d)) {
+            tree_send(job, &frame, table->at);
+        }
+    }
+    if (takes_part(job, 0)) {
+        job_on_probe(job, table->at, table->count);
+    }
+}
+
 static void send_table(struct job *job, struct report *report)
 {
     struct bytes table = {NULL, 0, 0};
 
     for (int d = 0; d < job->setup.layout.count; d++) {
         bytes_add_number(&table, report->all[d].port);
+        bytes_add_number(&table, report->all[d].datagram_port);
         bytes_add_number(&table, report->all[d].count);
         for (int a = 0; a < report->all[d].count; a++) {
             bytes_add_text(&table, report->all[d].addresses[a].text);
         }
     }
-    report->missing = participants(job);
-    for (int d = 1; d < job->setup.layout.count; d++) {
-        const struct frame frame = {.kind = FRAME_PROBE,
-                                    .bytes = (uint32_t)table.count,
-                                    .to = d,
-                                    .from = 0,
-                                    .rank = -1};
-
-        tree_send(job, &frame, table.at);
-    }
-    if (takes_part(job, 0)) {
-        job_on_probe(job, table.at, table.count);
-    }
+    probe_all(job, report, &table);
     bytes_free(&table);
 }
 
@@ -465,7 +518,7 @@ static bool choose(const struct report *report, int daemons, int a, int b, int *
 /* The way between two hosts; `x` is NULL: there is none. */
 static void write_pair(struct json *json, const char *a, const char *b,
                        const struct weft_net_address *x, const struct weft_net_address *y,
-                       bool is_same_network)
+                       bool is_same_network, const char *datagrams)
 {
     json_begin(json, NULL, '{');
     json_text(json, "a", a);
@@ -477,6 +530,7 @@ static void write_pair(struct json *json, const char *a, const char *b,
         json_text(json, "interface_b", y->interface);
         json_text(json, "address_b", y->text);
         json_flag(json, "one_network", is_same_network);
+        json_text(json, "datagrams", datagrams);
     }
     json_end(json, '}');
 }
@@ -521,21 +575,23 @@ static void print_matrix(const struct job *job, const struct report *report)
 static bool tell_pair(struct job *job, struct report *report, int a, int b)
 {
     const struct station *stations = job->setup.layout.stations;
+    const int daemons = job->setup.layout.count;
+    const char *datagrams =
+        datagrams_say(report->heard[b * daemons + a], report->heard[a * daemons + b]);
     int i = 0;
     int j = 0;
     bool is_same = false;
-    const bool is_reached =
-        choose(report, job->setup.layout.count, a, b, &i, &j, &is_same);
+    const bool is_reached = choose(report, daemons, a, b, &i, &j, &is_same);
     const struct weft_net_address *x = &report->all[a].addresses[i];
     const struct weft_net_address *y = &report->all[b].addresses[j];
 
     if (report->json.to != NULL) {
         write_pair(&report->json, stations[a].name, stations[b].name,
-                   is_reached ? x : NULL, y, is_same);
+                   is_reached ? x : NULL, y, is_same, datagrams);
     } else if (is_reached) {
-        printf("%s - %s: %s %s - %s %s: reached both ways, %s\n", stations[a].name,
+        printf("%s - %s: %s %s - %s %s: reached both ways, %s; %s\n", stations[a].name,
                stations[b].name, x->interface, x->text, y->interface, y->text,
-               is_same ? "one network" : "over a router");
+               is_same ? "one network" : "over a router", datagrams);
     } else {
         printf("%s - %s: no address can be reached both ways\n", stations[a].name,
                stations[b].name);
@@ -598,18 +654,21 @@ static bool open_report(struct job *job)
         if (job->report != NULL) {
             job->report->all = calloc(daemons, sizeof(*job->report->all));
             job->report->can = calloc(daemons * daemons, sizeof(*job->report->can));
+            job->report->heard = calloc(daemons, daemons);
             job->report->missing = participants(job);
             if (job->plan->is_json) {
                 begin_json(job->report);
             }
         }
     }
-    return job->report != NULL && job->report->all != NULL && job->report->can != NULL;
+    return job->report != NULL && job->report->all != NULL && job->report->can != NULL &&
+           job->report->heard != NULL;
 }
 
 void job_on_report(struct job *job, const struct frame *frame, const char *payload)
 {
-    const size_t row = (size_t)job->setup.layout.count * sizeof(uint32_t);
+    const size_t daemons = (size_t)job->setup.layout.count;
+    const size_t row = daemons * sizeof(uint32_t);
     struct reader reader = {.at = payload, .left = frame->bytes};
     struct report *report;
 
@@ -627,9 +686,17 @@ void job_on_report(struct job *job, const struct frame *frame, const char *paylo
         }
         return;
     }
-    if (frame->bytes == row) {
-        memcpy(report->can + (size_t)frame->from * (size_t)job->setup.layout.count,
-               payload, row);
+    if (frame->kind == FRAME_REACHED) {
+        if (frame->bytes == row) {
+            memcpy(report->can + (size_t)frame->from * daemons, payload, row);
+        }
+        if (--report->missing == 0) {
+            probe_all(job, report, &(struct bytes){NULL, 0, 0});
+        }
+        return;
+    }
+    if (frame->bytes == daemons) {
+        memcpy(report->heard + (size_t)frame->from * daemons, payload, daemons);
     }
     if (--report->missing == 0) {
         tell_pairs(job, report);

@@ -42,6 +42,11 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
          "Connections to each peer, at most 8, over which this process spreads "
          "its long messages. More than one helps where the network limits the "
          "bandwidth of a connection."},
+    [WEFT_SET_RECEIVE_POOL] =
+        {"WEFT_RECEIVE_POOL", "KiB", "8192", NULL,
+         "Memory of a rank for datagrams of messages that are not complete or wait for "
+         "their turn, whatever the number of peers; at least 128. What does not fit is "
+         "dropped, counted (dgram_dropped), and sent again."},
     [WEFT_SET_LONG] = {"WEFT_LONG", "protocol", "auto", "auto|push|fetch",
                        "How long messages cross a network. push: the sender writes, "
                        "fetch: the receiver reads, auto: fetch where the hardware "
@@ -63,8 +68,8 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
          "adapters match; peers of other jobs are not kept out "
          "by Weft. dgram, shm+dgram: datagrams (UDP) that Weft repeats "
          "itself, without connections. dgram+msg, shm+dgram+msg: every peer begins by "
-         "dgram, and the busy ones, at most 64, get a connection; not chosen by itself "
-         "yet."},
+         "dgram; the busy ones, at most 64, and those that no datagram reaches get a "
+         "connection; not chosen by itself yet."},
     [WEFT_SET_CONNECT] =
         {"WEFT_CONNECT", "when", "lazy", "lazy|all",
          "lazy: ranks of different nodes connect at their first message; all: "

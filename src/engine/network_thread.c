@@ -29,6 +29,7 @@
 #include "engine/held.h"
 #include "engine/hot.h"
 #include "engine/thread.h"
+#include "engine/warm.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -59,7 +60,6 @@ static struct {
     uint64_t deadline;            /* that the timer is set to; with the lock */
     int descriptors[DESCRIPTORS]; /* -1: none */
     bool needs_tick[WEFT_INSTANCES_MAX];
-    bool is_warm; /* the thread's own */
     _Atomic bool is_set[DESCRIPTORS];
 } thread;
 
@@ -98,22 +98,10 @@ static void clear_timer(void)
     }
 }
 
-/* The long part of a first contact, while the program goes on. */
-static void warm_up(void)
-{
-    const struct weft_engine *e = &weft_engine;
-
-    for (int i = 0; !thread.is_warm && i < e->list_count; i++) {
-        if (e->list[i].ops->warm_up != NULL) {
-            e->list[i].ops->warm_up(e->list[i].tp);
-        }
-    }
-    thread.is_warm = true;
-}
-
 struct fired {
     bool is_stop;
-    bool is_call; /* for somebody who polls, also if nobody is in MPI */
+    bool is_call;  /* for somebody who polls, also if nobody is in MPI */
+    bool is_asked; /* by a peer that wants to connect */
 };
 
 /*
@@ -122,7 +110,7 @@ struct fired {
  */
 static struct fired note_fired(const struct epoll_event *events, int count)
 {
-    struct fired fired = {false, false};
+    struct fired fired = {false, false, false};
 
     for (int i = 0; i < count; i++) {
         const uint32_t which = events[i].data.u32;
@@ -134,32 +122,27 @@ static struct fired note_fired(const struct epoll_event *events, int count)
             fired.is_call = true;
         } else {
             atomic_store_explicit(&thread.is_set[which], false, memory_order_release);
-            fired.is_call = fired.is_call || which % EACH == EVENTS;
+            fired.is_asked = fired.is_asked || which % EACH == EVENTS;
+            fired.is_call = fired.is_call || fired.is_asked;
         }
     }
     return fired;
 }
 
-/*
- * A node's first rank is the likeliest to speak with other nodes, and warms up at once;
- * the others when the job has lasted for a while, so that short ones do not pay for it.
- */
 static void run(void)
 {
     const int64_t warm = weft_setting(WEFT_SET_WARM);
     const int patience = warm > 0 && warm < INT_MAX ? (int)warm : -1;
 
-    if (weft_engine.job->who.local_rank == 0) {
-        warm_up();
-    }
+    weft_warm_look(WEFT_WARM_FIRST);
     for (;;) {
         struct epoll_event events[WATCHED];
-        const int count =
-            epoll_wait(thread.epoll, events, WATCHED, thread.is_warm ? -1 : patience);
+        const int count = epoll_wait(thread.epoll, events, WATCHED,
+                                     weft_warm_is_begun() ? -1 : patience);
         struct fired fired;
 
         if (count == 0) { /* that long nothing has come */
-            warm_up();
+            weft_warm_look(WEFT_WARM_QUIET);
             continue;
         }
         fired = note_fired(events, count);
@@ -167,11 +150,18 @@ static void run(void)
             return;
         }
         if (fired.is_call) {
-            warm_up();
+            weft_warm_look(fired.is_asked ? WEFT_WARM_ASKED : WEFT_WARM_TIMER);
             thread.callbacks->call();
         }
         thread.callbacks->came();
     }
+}
+
+/* A network is warm: what has waited for that goes on. */
+static void on_warm(void)
+{
+    thread.callbacks->call();
+    thread.callbacks->came();
 }
 
 /* ---- descriptors ---- */
@@ -238,7 +228,7 @@ enum weft_rc weft_network_thread_open(const struct weft_network_callbacks *callb
         return WEFT_OK;
     }
     thread.callbacks = callbacks;
-    thread.is_warm = false;
+    weft_warm_open(on_warm);
     if (!open_epoll()) {
         weft_log_error(WEFT_S_NETWORK_THREAD, strerror(errno));
         weft_network_thread_close();

@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "engine/held.h"
 #include "engine/network_thread.h"
+#include "engine/warm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,6 +152,7 @@ static enum weft_rc find_connection(struct weft_peer *peer)
 
     if (peer->other == NULL) {
         rc = network->ops->connect(network->tp, peer, peer->process, &peer->other);
+        weft_warm_end(); /* that has loaded what was missing */
         weft_descriptors_follow();
     }
     return rc;
@@ -272,10 +274,15 @@ static void note_connection(struct weft_peer *peer)
     peer->has_connection = true;
 }
 
+/* While the network is loaded, packets go on by the first one. */
 static bool go_on_connecting(struct weft_peer *peer)
 {
-    enum weft_rc rc = find_connection(peer);
+    enum weft_rc rc;
 
+    if (peer->other == NULL && !weft_warm_is_over()) {
+        return false;
+    }
+    rc = find_connection(peer);
     if (rc == WEFT_OK) {
         rc = peer->other->packets->establish(peer->other);
     }

@@ -17,7 +17,9 @@ static const char *name_of(enum weft_thread which)
     if (which >= WEFT_THREAD_BLOCKING) {
         return "weft blocking";
     }
-    return which == WEFT_THREAD_PROGRESS ? "weft progress" : "weft network";
+    return which == WEFT_THREAD_PROGRESS  ? "weft progress"
+           : which == WEFT_THREAD_NETWORK ? "weft network"
+                                          : "weft warm";
 }
 
 static void *begin(void *argument)

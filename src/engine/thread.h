@@ -1,6 +1,6 @@
 /*
- * thread.h - the library's own threads: the progress thread, the network thread, and a
- * few for work that blocks.
+ * thread.h - the library's own threads: the progress thread, the network thread, one that
+ * loads libfabric, and a few for work that blocks.
  *
  * Each is started at the first need. All signals are blocked in them, and they may run on
  * every processor that the job may use on the node, because the one their rank is bound
@@ -19,6 +19,7 @@ enum { WEFT_BLOCKING_THREADS = 4 };
 enum weft_thread {
     WEFT_THREAD_PROGRESS,
     WEFT_THREAD_NETWORK,
+    WEFT_THREAD_WARM,     /* warm.h */
     WEFT_THREAD_BLOCKING, /* the first of them */
     WEFT_THREADS = WEFT_THREAD_BLOCKING + WEFT_BLOCKING_THREADS
 };

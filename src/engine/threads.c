@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "engine/network_thread.h"
 #include "engine/progress_thread.h"
+#include "engine/warm.h"
 #include "engine/work.h"
 
 #include <inttypes.h>
@@ -31,6 +32,7 @@ void weft_threads_stop(void)
 {
     weft_work_threads_stop();
     weft_network_thread_stop();
+    weft_warm_stop();
     weft_progress_thread_stop();
 }
 

@@ -9,6 +9,7 @@
 #include "engine/hot.h"
 #include "engine/network_thread.h"
 #include "engine/promote.h"
+#include "engine/warm.h"
 
 #include <time.h>
 
@@ -61,11 +62,18 @@ bool weft_transports_leave_node(void)
     return false;
 }
 
+/* One that is not warm yet has nothing to say. */
+static bool may_poll(const struct weft_instance *t)
+{
+    return weft_likely(t != weft_engine.connect) || weft_warm_may_poll();
+}
+
 /* A look at some costs a system call: they are polled less often, unless it pays. */
 static bool is_turn(struct weft_instance *t)
 {
-    return t->ops->poll_every <= 1 || t->is_due || t == weft_engine.busy ||
-           weft_engine.list_count == 1 || ++t->skipped >= t->ops->poll_every;
+    return (t->ops->poll_every <= 1 || t->is_due || t == weft_engine.busy ||
+            weft_engine.list_count == 1 || ++t->skipped >= t->ops->poll_every) &&
+           may_poll(t);
 }
 
 static void poll(struct weft_instance *t, int budget)
@@ -94,7 +102,7 @@ void weft_transports_poll_out(int budget, int turns)
     for
         EACH_INSTANCE(t)
         {
-            int left = t->ops->poll_every <= 1 ? turns : 1;
+            int left = !may_poll(t) ? 0 : t->ops->poll_every <= 1 ? turns : 1;
 
             while (left-- > 0 && t->ops->poll(t->tp, budget) > 0) {
             }
@@ -149,6 +157,9 @@ static enum weft_rc connect_to(struct weft_peer *peer)
                 continue;
             }
             rc = t->ops->connect(t->tp, peer, peer->process, &peer->path);
+            if (t == weft_engine.connect) {
+                weft_warm_end(); /* that has loaded what was missing */
+            }
             if (rc != WEFT_ERR_UNSUPPORTED) {
                 break;
             }
@@ -192,15 +203,16 @@ static enum weft_rc wire(uint32_t rank)
     const struct timespec pause = {.tv_nsec = 20000};
     struct weft_peer *peer = weft_peer_get(weft_engine_process(rank));
     enum weft_rc rc = peer != NULL ? weft_engine_reach(peer) : WEFT_ERR_NOMEM;
+    struct weft_path *path =
+        rc == WEFT_OK && !peer->is_self ? weft_promote_memory_path(peer) : NULL;
 
-    while (rc == WEFT_OK && peer->path != NULL &&
-           peer->path->packets->establish != NULL) {
-        rc = peer->path->packets->establish(peer->path);
+    while (rc == WEFT_OK && path != NULL && path->packets->establish != NULL) {
+        rc = path->packets->establish(path);
         if (rc != WEFT_AGAIN) {
             return rc;
         }
         rc = WEFT_OK;
-        peer->path->packets->poll(peer->path->transport, 0);
+        path->packets->poll(path->transport, 0);
         nanosleep(&pause, NULL);
     }
     return rc;

@@ -54,6 +54,9 @@ void weft_counts_read(struct weft_counts *counts)
         const struct weft_instance *t = &weft_engine.list[i];
 
         t->ops->count(t->tp, t->ops->is_node_local ? &counts->shm : &counts->net);
+        if (t->ops == &weft_dgram_ops) {
+            weft_datagrams_count(t->tp, &counts->datagrams);
+        }
     }
     counts->shm.wakeups += weft_node_wakeups(&weft_engine.node);
     counts->messages_received +=
@@ -62,6 +65,7 @@ void weft_counts_read(struct weft_counts *counts)
     counts->messages_received -= weft_transfers.chunks_received;
     counts->polls += weft_engine.polls;
     counts->sleeps += weft_engine.sleeps;
+    counts->promotions += weft_engine.promotions;
     counts->unexpected_messages = p->match.waiting_count;
     counts->unexpected_bytes = unexpected_bytes(&p->unexpected);
     counts->requests = requests(p);
@@ -130,5 +134,6 @@ void weft_counts_close(void)
     now.requests = 0;
     now.shm.lanes = 0;
     now.net.lanes = 0;
+    now.datagrams.peers = 0;
     past = now;
 }

@@ -10,7 +10,7 @@
 #ifndef WEFT_P2P_COUNTS_H
 #define WEFT_P2P_COUNTS_H
 
-#include "transport/transport.h"
+#include "transport/datagrams.h"
 
 struct weft_counts {
     uint64_t messages_sent; /* to ourselves too, those of collective operations too */
@@ -20,9 +20,11 @@ struct weft_counts {
     uint64_t sleeps;
     struct weft_traffic shm;
     struct weft_traffic net;
+    struct weft_datagram_traffic datagrams;
     uint64_t unexpected_messages; /* waiting now */
     uint64_t unexpected_bytes;
-    uint64_t requests; /* that somebody has now: the user, or an operation under way */
+    uint64_t promotions; /* peers for which a connection was asked */
+    uint64_t requests;   /* that somebody has now: the user, or an operation under way */
 };
 
 /* The most that waited while it was in the list of watches. */

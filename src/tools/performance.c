@@ -83,12 +83,19 @@ static const struct weft_performance_row rows[] = {
      "How often memory of the program was registered with the network."},
     {"msg_registrations_reused", COUNTER, TUNER, IN_COUNTS(net.reused),
      "Operations on memory of the program that found a registration which was kept."},
-    {"dgram_sent", COUNTER, TUNER, IN_COUNTS(net.datagrams),
+    {"dgram_peers", LEVEL, DETAIL, IN_COUNTS(datagrams.peers),
+     "Ranks with which datagrams were exchanged."},
+    {"dgram_sent", COUNTER, TUNER, IN_COUNTS(datagrams.sent),
      "Datagrams that carried packets or parts of them, repeated ones included."},
-    {"dgram_repeated", COUNTER, TUNER, IN_COUNTS(net.repeated),
+    {"dgram_repeated", COUNTER, TUNER, IN_COUNTS(datagrams.repeated),
      "Datagrams that were sent again because no acknowledgement had come."},
-    {"dgram_duplicates", COUNTER, TUNER, IN_COUNTS(net.duplicates),
+    {"dgram_duplicates", COUNTER, TUNER, IN_COUNTS(datagrams.duplicates),
      "Datagrams that came although they had come before: these were repeated in vain."},
+    {"dgram_dropped", COUNTER, TUNER, IN_COUNTS(datagrams.dropped),
+     "Datagrams that found no room in the kernel's buffer or in WEFT_RECEIVE_POOL, and "
+     "were sent again."},
+    {"dgram_promotions", COUNTER, TUNER, IN_COUNTS(promotions),
+     "Ranks that began by datagrams and for which this rank asked for a connection."},
 };
 
 /* Of windows, by the ways of their operations. A window may count in several. */

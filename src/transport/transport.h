@@ -226,9 +226,6 @@ struct weft_traffic {
     uint64_t rejected;      /* connections refused: not of the job */
     uint64_t registered;    /* how often memory of the program was registered */
     uint64_t reused;        /* operations that found it registered */
-    uint64_t datagrams;     /* sent, repeated ones included: where packets go in them */
-    uint64_t repeated;      /* of these: sent again */
-    uint64_t duplicates;    /* datagrams that came although they had come before */
 };
 
 struct weft_packet_ops {

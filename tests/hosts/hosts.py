@@ -766,7 +766,7 @@ def report(*numbers, code=0, **settings):
 
 def pair(a, b, link):
     return (f"{host(a)} - {host(b)}: eth{link} 10.7{7 + link}.0.{a} - eth{link} "
-            f"10.7{7 + link}.0.{b}: reached both ways, one network")
+            f"10.7{7 + link}.0.{b}: reached both ways, one network; datagrams both ways")
 
 
 @case("report")
@@ -803,9 +803,29 @@ def the_report_is_there_as_json_too():
     for p in found["pairs"]:
         lines.append(f"{p['a']} - {p['b']}: {p['interface_a']} {p['address_a']} - "
                      f"{p['interface_b']} {p['address_b']}: reached both ways, "
-                     + ("one network" if p["one_network"] else "over a router"))
+                     + ("one network" if p["one_network"] else "over a router")
+                     + f"; {p['datagrams']}")
     equal(sorted(lines), sorted(said.splitlines()))
     OnHost("-n", 1, "--json", "true").end(2, ["^mpiexec: --json: this goes with --report$"])
+
+
+@case("report")
+def what_a_firewall_does_to_datagrams_is_said():
+    """Connections are made in any case; datagrams go to the first address only."""
+    for rule, told in (("udp dport 47000-47999 drop", "no datagrams both ways (UDP)"),
+                       ("udp length > 1000 drop", "only short datagrams both ways (UDP)")):
+        lab("exec", 2, "nft", "add table inet weft_report; add chain inet weft_report ports "
+            "{ type filter hook input priority 0; }; "
+            f"add rule inet weft_report ports {rule}")
+        try:
+            said = report(1, 2, 3)
+        finally:
+            lab("exec", 2, "nft", "delete table inet weft_report")
+        good = pair(1, 3, 0)
+        claim(good in said, said)
+        for a, b in ((1, 2), (2, 3)):
+            line = pair(a, b, 0).replace("datagrams both ways", told)
+            claim(line in said, said)
 
 
 def ways(names, wanted):

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { LISTENS = 0x0a, BOUND = 0x07 }; /* as the kernel calls these states */
+
 /* Has this process a descriptor of that socket? */
 static bool is_ours(unsigned long inode)
 {
@@ -32,10 +34,11 @@ static bool is_ours(unsigned long inode)
     return is_found;
 }
 
-/* All are of WEFT_PORTS, where that is set. Is there any? */
-static bool are_within(int first, int last)
+/* All sockets of a table are of WEFT_PORTS, those that listen or are bound. Is there any?
+ */
+static bool are_within(const char *path, unsigned state, int first, int last)
 {
-    FILE *table = fopen("/proc/self/net/tcp", "r");
+    FILE *table = fopen(path, "r");
     char line[256];
     bool is_any = false;
 
@@ -43,10 +46,11 @@ static bool are_within(int first, int last)
     while (fgets(line, sizeof(line), table) != NULL) {
         unsigned long inode;
         unsigned port;
+        unsigned is;
 
-        if (sscanf(line, "%*d: %*8x:%4x %*8x:%*4x 0A %*x:%*x %*x:%*x %*x %*d %*d %lu",
-                   &port, &inode) == 2 &&
-            is_ours(inode)) {
+        if (sscanf(line, "%*d: %*8x:%4x %*8x:%*4x %2x %*x:%*x %*x:%*x %*x %*d %*d %lu",
+                   &port, &is, &inode) == 3 &&
+            is == state && is_ours(inode)) {
             check((int)port >= first && (int)port <= last);
             is_any = true;
         }
@@ -62,6 +66,7 @@ void case_ports(void)
 
     if (getenv("WEFT_PORTS") != NULL) {
         check(weft_net_read_ports(weft_setting_text(WEFT_SET_PORTS), &first, &last));
-        check(are_within(first, last));
+        check(are_within("/proc/self/net/tcp", LISTENS, first, last) ||
+              are_within("/proc/self/net/udp", BOUND, first, last));
     }
 }

@@ -1075,23 +1075,24 @@ static void who_leaves_stays_for_a_peer_that_does_not_know(void **state)
     assert_true(weft_dgram_may_go(core, WEFT_DGRAM_LINGER_MOST, true));
 }
 
-static void two_who_have_left_part_after_three_repeats(void **state)
+static void who_leaves_last_waits_for_nobody(void **state)
 {
-    struct weft_dgram_core *core = &pair.node[A].core;
-
     (void)state;
     acquaint(A, B);
-    assert_true(weft_dgram_leave(&pair.node[B].core, pair.now));
-    pair_move(); /* A has B's word and B A's answer: B is gone */
-    assert_true(pair_peer(A, B)->has_left);
-    assert_true(weft_dgram_leave(core, pair.now));
-    assert_false(weft_dgram_may_go(core, 0, true));
-    while (pair_peer(A, B)->busy->timeouts < 3) {
-        assert_false(weft_dgram_may_go(core, 0, true));
-        linger_unheard(A, PAIR_MS);
+    assert_true(weft_dgram_leave(&pair.node[A].core, pair.now));
+    pair_move();
+    assert_true(weft_dgram_is_settled(&pair.node[A].core));
+    assert_true(weft_dgram_leave(&pair.node[B].core, pair.now)); /* A does not look */
+    assert_int_equal(pair.count, 0);
+    assert_true(weft_dgram_is_settled(&pair.node[B].core));
+    assert_int_equal(pair_send(B, A, 1, 10, 0), WEFT_OK);
+    for (unsigned i = 0; i < WEFT_DGRAM_REPEATS_LEFT; i++) {
+        assert_false(weft_dgram_may_go(&pair.node[B].core, 0, true));
+        pair.count = 0;
+        pair.now = weft_dgram_deadline(&pair.node[B].core);
+        pair_look(B);
     }
-    assert_true(weft_dgram_may_go(core, 0, true));
-    assert_false(weft_dgram_is_settled(core));
+    assert_true(weft_dgram_may_go(&pair.node[B].core, 0, true));
 }
 
 static void timers_are_in_order(void **state)
@@ -1179,7 +1180,7 @@ int main(void)
         TEST(who_was_handed_back_is_still_heard),
         TEST(who_leaves_settles_and_is_known_to_have_left),
         TEST(who_leaves_stays_for_a_peer_that_does_not_know),
-        TEST(two_who_have_left_part_after_three_repeats),
+        TEST(who_leaves_last_waits_for_nobody),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

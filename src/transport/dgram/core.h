@@ -38,7 +38,7 @@ enum {
     WEFT_DGRAM_ACK_EACH = 16,         /* datagrams for one acknowledgement at the most */
     WEFT_DGRAM_SACKS_LOST = 3,        /* above a hole that is a loss */
     WEFT_DGRAM_REPEATS_LOST = 8,      /* by time, before a peer is lost */
-    WEFT_DGRAM_REPEATS_LEFT = 3,      /* the same, if both sides have left */
+    WEFT_DGRAM_REPEATS_LEFT = 3,      /* before one that has left is not waited for */
 };
 
 #define WEFT_DGRAM_TIMEOUT_LEAST UINT64_C(1000000) /* ns, here and below */

@@ -11,6 +11,7 @@
 #include "base/process.h"
 #include "base/settings.h"
 #include "base/texts.h"
+#include "transport/datagrams.h"
 #include "transport/dgram/look.h"
 #include "transport/dgram/open.h"
 #include "transport/dgram/port.h"
@@ -20,8 +21,8 @@
 #include "transport/ofi/common/publish.h"
 #include "transport/ofi/sodium.h"
 
-#include <assert.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +33,8 @@
 enum {
     BATCH = 64, /* datagrams that are read at once */
     LATE_NS = 10 * 1000 * 1000,
-    RECEIVE_POOL = 8 << 20,
+    AWAIT_NS = 1000 * 1000,
+    RECEIVE_POOL_LEAST = 128, /* KiB: a packet, and one beside it */
     SEND_POOL = 4 << 20,
 };
 
@@ -184,6 +186,13 @@ static uint64_t silent_after(const struct weft_transport *tp)
     return tp->up->silent != NULL ? sharing(tp) * SILENT_AFTER_NS : 0;
 }
 
+static size_t receive_pool(void)
+{
+    const int64_t wanted = weft_setting(WEFT_SET_RECEIVE_POOL);
+
+    return (size_t)(wanted > RECEIVE_POOL_LEAST ? wanted : RECEIVE_POOL_LEAST) << 10;
+}
+
 static enum weft_rc open_core(struct weft_transport *tp)
 {
     const struct weft_segment_header *header = tp->job->segment.header;
@@ -202,7 +211,7 @@ static enum weft_rc open_core(struct weft_transport *tp)
         .datagram = tp->port->datagram_max,
         .train = tp->port->train_max,
         .room = tp->port->room_datagrams,
-        .receive_pool = RECEIVE_POOL,
+        .receive_pool = receive_pool(),
         .send_pool = SEND_POOL,
         .lost_after = lost_after(tp),
         .silent_after = silent_after(tp),
@@ -221,15 +230,11 @@ static enum weft_rc publish(struct weft_transport *tp)
 {
     const struct weft_port_address *own = &tp->port->address;
     char value[WEFT_OFI_VALUE_MAX + 1];
-    size_t used = (size_t)snprintf(value, sizeof(value), "%u/%" PRIx64 "/%u/",
-                                   tp->up->packet_version, tp->core.config.self.nonce,
-                                   tp->port->datagram_max);
+    const size_t used = (size_t)snprintf(
+        value, sizeof(value), "%u/%" PRIx64 "/%u/", tp->up->packet_version,
+        tp->core.config.self.nonce, tp->port->datagram_max);
 
-    for (size_t i = 0; i < own->length; i++) {
-        used +=
-            (size_t)snprintf(value + used, sizeof(value) - used, "%02x", own->bytes[i]);
-    }
-    assert(used < sizeof(value));
+    (void)weft_ofi_write_bytes(value, used, own->bytes, own->length);
     return weft_ofi_publish(tp->job, tp->opening, &weft_dgram_ops, value);
 }
 
@@ -313,7 +318,6 @@ struct told {
 static bool read_told(const char *value, struct told *told)
 {
     int used = 0;
-    size_t digits;
 
     if (sscanf(value, "%u/%" SCNx64 "/%u/%n", &told->packets, &told->nonce,
                &told->datagram, &used) != 3 ||
@@ -321,18 +325,10 @@ static bool read_told(const char *value, struct told *told)
         return false;
     }
     value += used;
-    digits = strlen(value);
-    if (digits % 2 != 0 || digits / 2 > sizeof(told->address.bytes) ||
-        told->datagram < WEFT_DGRAM_LEAST || told->datagram > UINT16_MAX) {
-        return false;
-    }
-    for (size_t i = 0; i < digits / 2; i++) {
-        if (sscanf(value + 2 * i, "%2hhx", &told->address.bytes[i]) != 1) {
-            return false;
-        }
-    }
-    told->address.length = (uint8_t)(digits / 2);
-    return true;
+    told->address.length = (uint8_t)weft_ofi_read_bytes(
+        value, strlen(value), told->address.bytes, sizeof(told->address.bytes));
+    return told->address.length > 0 && told->datagram >= WEFT_DGRAM_LEAST &&
+           told->datagram <= UINT16_MAX;
 }
 
 static enum weft_rc make_peer(struct weft_transport *tp, struct path *path,
@@ -369,9 +365,15 @@ static enum weft_rc look_up_peer(struct weft_transport *tp, struct path *path)
     } else {
         rc = make_peer(tp, path, &told);
     }
-    if (rc == WEFT_ERR_UNREACHABLE) {
-        weft_log_error(WEFT_S_PEER_NO_ADDRESS, rank);
+    if (rc != WEFT_ERR_UNREACHABLE) {
+        return rc;
     }
+    if (tp->up->silent != NULL) { /* another network may lead there */
+        tp->up->lost(tp->up->owner, path->base.process, false,
+                     "its address is none that datagrams from here reach");
+        return WEFT_AGAIN;
+    }
+    weft_log_error(WEFT_S_PEER_NO_ADDRESS, rank);
     return rc;
 }
 
@@ -562,6 +564,25 @@ static bool needs_retry(struct weft_transport *tp)
     return needs_it;
 }
 
+/* Sleeps until a datagram comes or a time is over: peers that are to answer may need this
+ * processor. */
+static void await_answer(struct weft_transport *tp)
+{
+    struct pollfd port = {.fd = tp->port->fd, .events = POLLIN};
+    const uint64_t until = deadline(tp);
+    const uint64_t now = weft_clock_ns();
+    struct timespec rest = {.tv_nsec = AWAIT_NS};
+
+    if (until > now && until - now < AWAIT_NS) {
+        rest.tv_nsec = (long)(until - now);
+    }
+    if (port.fd >= 0 && arm(tp) == WEFT_OK) {
+        (void)ppoll(&port, 1, &rest, NULL);
+    } else {
+        sched_yield();
+    }
+}
+
 /* Lingers until peers have what they need of us: one that lacks an acknowledgement would
  * repeat for long, and take us for lost. The last acknowledgement of two cannot be made
  * sure, so not for ever (docs/dgram.md, Ends). */
@@ -573,7 +594,9 @@ static void leave(struct weft_transport *tp)
     while ((!weft_dgram_leave(&tp->core, now) && now - begin < WEFT_DGRAM_LINGER) ||
            !weft_dgram_may_go(&tp->core, now - begin, !tp->up->has_failed)) {
         (void)dgram_poll(tp, 0);
-        sched_yield();
+        if (!weft_dgram_is_settled(&tp->core)) {
+            await_answer(tp);
+        }
         now = weft_clock_ns();
     }
 }
@@ -586,12 +609,20 @@ static void count(const struct weft_transport *tp, struct weft_traffic *traffic)
     traffic->packets_received += counts->packets_in;
     traffic->bytes_sent += counts->bytes_out;
     traffic->bytes_received += counts->bytes_in;
-    traffic->lanes += tp->core.peers.count;
     traffic->rejected += counts->malformed + counts->unknown + counts->forged +
                          counts->replayed + tp->port->counts.rejected;
-    traffic->datagrams += counts->sent;
+}
+
+void weft_datagrams_count(const struct weft_transport *tp,
+                          struct weft_datagram_traffic *traffic)
+{
+    const struct weft_dgram_counts *counts = &tp->core.counts;
+
+    traffic->peers += tp->core.peers.count;
+    traffic->sent += counts->sent;
     traffic->repeated += counts->repeats_by_time + counts->repeats_by_ack;
     traffic->duplicates += counts->duplicates;
+    traffic->dropped += counts->no_room + tp->port->counts.dropped;
 }
 
 const struct weft_packet_ops weft_dgram_ops = {

@@ -87,7 +87,9 @@ bool weft_dgram_leave(struct weft_dgram_core *core, uint64_t now)
     uint32_t at = 0;
 
     while ((peer = weft_table_next(&core->peers, &at)) != NULL) {
-        if (peer->is_heard && !peer->is_lost && !peer->is_closed && !peer->is_leaving) {
+        /* One that has left waits for nothing, and will not answer. */
+        if (peer->is_heard && !peer->is_lost && !peer->is_closed && !peer->is_leaving &&
+            !peer->has_left) {
             peer->is_leaving = weft_dgram_send_leave(core, peer, now) == WEFT_OK;
             is_all = is_all && peer->is_leaving;
         }

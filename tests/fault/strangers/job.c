@@ -88,6 +88,7 @@ int main(int argc, char **argv)
 {
     MPI_T_pvar_handle strangers;
     MPI_T_pvar_handle connections;
+    MPI_T_pvar_handle peers;
     int provided;
     int has_to_stop = 0;
     int at_start;
@@ -100,6 +101,7 @@ int main(int argc, char **argv)
     MPI_T_pvar_session_create(&session);
     strangers = find("msg_rejected", MPI_T_PVAR_CLASS_COUNTER);
     connections = find("msg_connections", MPI_T_PVAR_CLASS_LEVEL);
+    peers = find("dgram_peers", MPI_T_PVAR_CLASS_LEVEL);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -125,7 +127,8 @@ int main(int argc, char **argv)
         MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
     }
     printf("end %d strangers %d connections %d more %d\n", rank, value_of(strangers),
-           value_of(connections), count_descriptors() - value_of(connections) - at_start);
+           value_of(connections) + value_of(peers),
+           count_descriptors() - value_of(connections) - at_start);
     MPI_T_finalize();
     return MPI_Finalize();
 }

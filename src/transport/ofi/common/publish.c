@@ -32,6 +32,29 @@ enum weft_rc weft_ofi_publish(struct weft_job *job, uint32_t opening,
     return weft_wireup_publish(job, key, text);
 }
 
+size_t weft_ofi_write_bytes(char value[WEFT_OFI_VALUE_MAX + 1], size_t used,
+                            const uint8_t *bytes, size_t count)
+{
+    assert(used + 2 * count <= WEFT_OFI_VALUE_MAX);
+    for (size_t i = 0; i < count; i++) {
+        used += (size_t)snprintf(value + used, WEFT_OFI_VALUE_MAX + 1 - used, "%02x",
+                                 bytes[i]);
+    }
+    return used;
+}
+
+size_t weft_ofi_read_bytes(const char *text, size_t digits, uint8_t *bytes, size_t most)
+{
+    if (digits % 2 != 0 || digits / 2 > most ||
+        strspn(text, "0123456789abcdef") < digits) {
+        return 0;
+    }
+    for (size_t i = 0; i < digits / 2; i++) {
+        (void)sscanf(text + 2 * i, "%2hhx", &bytes[i]);
+    }
+    return digits / 2;
+}
+
 static _Noreturn void end_by_network(struct weft_job *job, uint32_t rank,
                                      const char *theirs, const char *ours)
 {

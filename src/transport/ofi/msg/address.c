@@ -5,7 +5,6 @@
 #include "transport/ofi/common/own.h"
 #include "transport/ofi/common/publish.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,11 +34,7 @@ enum weft_rc weft_msg_publish(struct weft_transport *tp)
         used += (size_t)snprintf(value + used, sizeof(value) - used, ",%s", host);
     }
     used += (size_t)snprintf(value + used, sizeof(value) - used, ";");
-    for (size_t i = 0; i < WEFT_TOKEN_BYTES; i++) {
-        used += (size_t)snprintf(value + used, sizeof(value) - used, "%02x",
-                                 tp->quirks.early.token[i]);
-    }
-    assert(used < sizeof(value));
+    (void)weft_ofi_write_bytes(value, used, tp->quirks.early.token, WEFT_TOKEN_BYTES);
     return weft_ofi_publish(tp->job, tp->opening, tp->packets, value);
 }
 
@@ -62,13 +57,10 @@ static bool take_token(char *value, uint8_t token[WEFT_TOKEN_BYTES])
 {
     char *text = strchr(value, ';');
 
-    if (text == NULL || strlen(text) != 1 + 2 * WEFT_TOKEN_BYTES) {
+    if (text == NULL || strlen(text) != 1 + 2 * WEFT_TOKEN_BYTES ||
+        weft_ofi_read_bytes(text + 1, 2 * WEFT_TOKEN_BYTES, token, WEFT_TOKEN_BYTES) ==
+            0) {
         return false;
-    }
-    for (size_t i = 0; i < WEFT_TOKEN_BYTES; i++) {
-        if (sscanf(text + 1 + 2 * i, "%2hhx", &token[i]) != 1) {
-            return false;
-        }
     }
     *text = '\0';
     return true;

@@ -27,31 +27,12 @@ enum weft_rc weft_rdm_publish(struct weft_transport *tp)
         return WEFT_ERR_SYSTEM;
     }
     used = (size_t)snprintf(value, sizeof(value), "%u/", tp->ofi.info->addr_format);
-    for (size_t i = 0; i < bytes; i++) {
-        used += (size_t)snprintf(value + used, sizeof(value) - used, "%02x", address[i]);
-    }
+    used = weft_ofi_write_bytes(value, used, address, bytes);
     if (weft_ofi_own_host(host, sizeof(host))) {
         used += (size_t)snprintf(value + used, sizeof(value) - used, ",%s", host);
     }
     assert(used < sizeof(value));
     return weft_ofi_publish(tp->job, tp->opening, tp->packets, value);
-}
-
-/* Reads the digits up to the end or a comma; returns how many bytes they are, 0: they are
- * no address. */
-static size_t read_digits(const char *text, uint8_t address[ADDRESS_MOST])
-{
-    const size_t digits = strcspn(text, ",");
-
-    if (digits % 2 != 0 || digits / 2 > ADDRESS_MOST) {
-        return 0;
-    }
-    for (size_t i = 0; i < digits / 2; i++) {
-        if (sscanf(text + 2 * i, "%2hhx", &address[i]) != 1) {
-            return 0;
-        }
-    }
-    return digits / 2;
 }
 
 /* Takes in what a peer has published; false: it is of no use here. */
@@ -62,7 +43,8 @@ static bool take(struct weft_transport *tp, struct weft_rdm_peer *peer, const ch
     uint8_t address[ADDRESS_MOST];
 
     if (slash == NULL || strtoul(value, NULL, 10) != tp->ofi.info->addr_format ||
-        read_digits(slash + 1, address) == 0) {
+        weft_ofi_read_bytes(slash + 1, strcspn(slash + 1, ","), address,
+                            sizeof(address)) == 0) {
         return false;
     }
     if (comma != NULL) {

@@ -18,6 +18,7 @@ enum {
     WINDOWS,
     SHARED_MEMORY,
     CONNECTIONS,
+    DATAGRAMS,
     CATEGORIES
 };
 
@@ -56,6 +57,9 @@ static const struct {
     [CONNECTIONS] = {{"transport_msg", "Traffic over network connections."},
                      COUNTS,
                      {"msg_"}},
+    [DATAGRAMS] = {{"transport_dgram", "Datagrams, where packets go in them."},
+                   COUNTS,
+                   {"dgram_"}},
 };
 
 int weft_category_count(void)

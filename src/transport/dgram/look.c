@@ -146,6 +146,9 @@ static void check_timer(struct weft_dgram_core *core, struct weft_dgram_peer *pe
     if (is_drained) {
         check_silence(core, peer);
     }
+    if (peer->busy == NULL) {
+        return; /* the owner has taken back all that waited */
+    }
     if (busy->ack_at != 0 && busy->ack_at <= core->now &&
         !weft_dgram_emit_ack(core, peer, WEFT_DGRAM_ACK)) {
         busy->ack_at = core->now + WEFT_DGRAM_RETRY;

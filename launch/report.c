@@ -260,7 +260,7 @@ static void try_addresses(struct job *job, const char *table, size_t bytes)
                          ? -1
                          : begin_connect(text, port);
 
-            if (a == 0 && d != job->tree.me && text != NULL && datagram_port != 0) {
+            if (d != job->tree.me && text != NULL && datagram_port != 0) {
                 datagrams_send(job->tree.me, text, datagram_port);
             }
             if (fd >= 0) {

@@ -32,6 +32,7 @@ static void set_options(int family)
 
 int datagrams_open(const struct weft_net_address *own, const struct weft_net_ports *ports)
 {
+    const char *any = strchr(own->text, ':') != NULL ? "::" : "0.0.0.0";
     const int all = ports->last - ports->first + 1;
     struct sockaddr_storage at;
     socklen_t bytes;
@@ -39,7 +40,7 @@ int datagrams_open(const struct weft_net_address *own, const struct weft_net_por
     for (int i = 0; i < all; i++) {
         const int port = ports->first + (ports->begin + i) % all;
 
-        if (!weft_net_address_of(own->text, port, &at, &bytes)) {
+        if (!weft_net_address_of(any, port, &at, &bytes)) {
             return 0;
         }
         if (fd < 0) {
@@ -102,8 +103,7 @@ const char *datagrams_say(uint8_t from_a, uint8_t from_b)
         return "datagrams both ways";
     }
     if ((both & DATAGRAM_SHORT) != 0) {
-        return "only short datagrams both ways (UDP): set WEFT_TRANSPORT=msg";
+        return "only short datagrams both ways (UDP): not fit for WEFT_TRANSPORT=dgram";
     }
-    return "no datagrams both ways (UDP): messages take connections, the first after "
-           "0.1 s";
+    return "no datagrams both ways (UDP): not fit for WEFT_TRANSPORT=dgram";
 }

@@ -52,9 +52,11 @@ void weft_counts_read(struct weft_counts *counts)
     received_before = counts->shm.packets_received + counts->net.packets_received;
     for (int i = 0; i < weft_engine.list_count; i++) {
         const struct weft_instance *t = &weft_engine.list[i];
+        const uint64_t connections = counts->net.lanes;
 
         t->ops->count(t->tp, t->ops->is_node_local ? &counts->shm : &counts->net);
         if (t->ops == &weft_dgram_ops) {
+            counts->net.lanes = connections; /* its lanes are none */
             weft_datagrams_count(t->tp, &counts->datagrams);
         }
     }

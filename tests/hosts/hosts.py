@@ -811,7 +811,7 @@ def the_report_is_there_as_json_too():
 
 @case("report")
 def what_a_firewall_does_to_datagrams_is_said():
-    """Connections are made in any case; datagrams go to the first address only."""
+    """Connections are made in any case."""
     for rule, told in (("udp dport 47000-47999 drop", "no datagrams both ways (UDP)"),
                        ("udp length > 1000 drop", "only short datagrams both ways (UDP)")):
         lab("exec", 2, "nft", "add table inet weft_report; add chain inet weft_report ports "

@@ -5,12 +5,13 @@
  *
  * Every rank sends so many numbered messages to every other, of lengths from 0 to 6,000
  * bytes, and checks those that it gets: each comes once, in order, with all its bytes.
- * With FILE the first rank says "half" in the middle, and all wait until the file exists.
+ * With FILE the first rank says "half" in the middle, and all wait until the file exists;
+ * if FILE is "connected", until each has a connection to every other.
  *
  *   promote stream ROUNDS
  *
  * The first rank sends 1 MiB messages to the second, and small ones go both ways
- * meanwhile; all bytes are checked.
+ * meanwhile; all bytes are checked. In the middle both wait until they are connected.
  *
  *   promote ring
  *
@@ -93,11 +94,41 @@ static void exchange(int number)
     free(out);
 }
 
+/* The network of connections is loaded while datagrams go on, which takes a while. */
+static void wait_for_connections(unsigned long long least)
+{
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+    unsigned long long open = 0;
+    int provided;
+    int index;
+    int count;
+    int flag;
+
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_T_pvar_session_create(&session);
+    if (MPI_T_pvar_get_index("msg_connections", MPI_T_PVAR_CLASS_LEVEL, &index) !=
+            MPI_SUCCESS ||
+        MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) != MPI_SUCCESS) {
+        fail("connections are not counted", 0, me);
+    }
+    while (open < least) {
+        MPI_Iprobe(me, 8, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        MPI_T_pvar_read(session, handle, &open);
+    }
+    MPI_T_pvar_session_free(&session);
+    MPI_T_finalize();
+}
+
 static void wait_for(const char *file)
 {
     const struct timespec pause = {.tv_nsec = 20000000};
 
     MPI_Barrier(MPI_COMM_WORLD);
+    if (strcmp(file, "connected") == 0) {
+        wait_for_connections((unsigned long long)size - 1);
+        return;
+    }
     if (me == 0) {
         printf("half\n");
         fflush(stdout);
@@ -126,6 +157,9 @@ static void stream(int rounds)
         MPI_Request request;
         int number = -1;
 
+        if (i == rounds / 2) {
+            wait_for_connections(1);
+        }
         if (me == 0) {
             fill(bytes, LONG, i, 1);
             MPI_Isend(bytes, LONG, MPI_BYTE, 1, 6, MPI_COMM_WORLD, &request);

@@ -72,7 +72,7 @@ def a_few_messages_need_no_connection():
 
 @case("rule")
 def many_messages_are_promoted():
-    said = finish_well(start(200))
+    said = finish_well(start(200, "connected"))
     claim(connections(said) == {(0, 1), (0, 2), (1, 2)}, f"connected: {connections(said)}")
     claim("take the connection" in said, said)
 

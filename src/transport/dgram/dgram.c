@@ -609,6 +609,7 @@ static void count(const struct weft_transport *tp, struct weft_traffic *traffic)
     traffic->packets_received += counts->packets_in;
     traffic->bytes_sent += counts->bytes_out;
     traffic->bytes_received += counts->bytes_in;
+    traffic->lanes += tp->core.peers.count;
     traffic->rejected += counts->malformed + counts->unknown + counts->forged +
                          counts->replayed + tp->port->counts.rejected;
 }

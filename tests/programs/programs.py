@@ -26,7 +26,7 @@ import conformance  # sources has made it known
 SKIPPED = 77  # as Meson wants it
 HERE = Path(__file__).resolve().parent
 PROGRAMS = ["hpcc", "fftw", "netpipe", "netpipe_put", "sundials", "scotch", "hypre", "boost_mpi",
-            "p4est", "pnetcdf", "hdf5", "hdf5_field", "mumps"]
+            "p4est", "pnetcdf", "hdf5", "hdf5_field", "mumps", "petsc"]
 OPENMPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
            "OMPI_MCA_rmaps_base_oversubscribe": "1"}
 OPENMPI_OLD = "-DOMPI_OMIT_MPI1_COMPAT_DECLS=0 -DOMPI_REMOVED_USE_STATIC_ASSERT=0"

@@ -3,6 +3,7 @@
 
 #include "dgram_pair.h"
 #include "transport/dgram/estimate.h"
+#include "transport/dgram/peer.h"
 #include "transport/dgram/timers.h"
 
 #include <stdlib.h>
@@ -374,6 +375,25 @@ static void an_idle_peer_is_small(void **state)
     assert_null(pair_peer(B, A)->busy);
     assert_true(weft_dgram_deadline(&pair.node[A].core) == 0);
     assert_true(sizeof(struct weft_dgram_peer) <= 256);
+}
+
+static void states_of_many_busy_peers_are_given_back(void **state)
+{
+    enum { MANY = 3 * WEFT_DGRAM_BUSY_KEPT };
+    struct weft_dgram_core *core = &pair.node[A].core;
+
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        assert_non_null(weft_dgram_peer_wake(core, pair_peer(A, 10 + i)));
+    }
+    assert_int_equal(core->free_busy_count, 0);
+    for (int i = 0; i < MANY; i++) {
+        weft_dgram_peer_rest(core, pair_peer(A, 10 + i));
+        assert_null(pair_peer(A, 10 + i)->busy);
+    }
+    assert_int_equal(core->free_busy_count, WEFT_DGRAM_BUSY_KEPT);
+    assert_non_null(weft_dgram_peer_wake(core, pair_peer(A, 10)));
+    assert_int_equal(core->free_busy_count, WEFT_DGRAM_BUSY_KEPT - 1);
 }
 
 static void a_kept_packet_is_offered_in_every_look(void **state)
@@ -1152,6 +1172,7 @@ int main(void)
         TEST(a_repeat_that_was_not_needed_is_counted),
         TEST(an_ack_rides_on_an_answer),
         TEST(an_idle_peer_is_small),
+        TEST(states_of_many_busy_peers_are_given_back),
         TEST(a_kept_packet_is_offered_in_every_look),
         TEST(kept_packets_stop_ordered_ones_but_not_control),
         TEST(only_one_datagram_is_under_way_without_a_grant),

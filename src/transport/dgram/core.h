@@ -35,6 +35,7 @@ enum {
     WEFT_DGRAM_QUEUE_MAX = 512 << 10, /* bytes to a peer, not acknowledged */
     WEFT_DGRAM_CONTROL_MAX = 64,      /* control packets to a peer, the same */
     WEFT_DGRAM_QUIET_SHARE = 16,      /* grants of a peer that has shown no backlog */
+    WEFT_DGRAM_BUSY_KEPT = 32,        /* states of busy peers that nobody needs */
     WEFT_DGRAM_ACK_EACH = 16,         /* datagrams for one acknowledgement at the most */
     WEFT_DGRAM_SACKS_LOST = 3,        /* above a hole that is a loss */
     WEFT_DGRAM_REPEATS_LOST = 8,      /* by time, before a peer is lost */
@@ -265,6 +266,7 @@ struct weft_dgram_core {
     struct weft_dgram_in *spare; /* a block for a packet of one datagram */
     struct weft_dgram_flight *free_flights;
     struct weft_dgram_busy *free_busy;
+    uint32_t free_busy_count;
     struct weft_dgram_peer *due;  /* have to be looked at when the look ends */
     struct weft_dgram_peer *kept; /* have a packet that was not taken */
 

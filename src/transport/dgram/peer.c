@@ -59,6 +59,7 @@ struct weft_dgram_busy *weft_dgram_peer_wake(struct weft_dgram_core *core,
     }
     if (busy != NULL) {
         core->free_busy = (struct weft_dgram_busy *)(void *)busy->next_due;
+        core->free_busy_count--;
     } else {
         busy = malloc(sizeof(*busy));
         if (busy == NULL) {
@@ -82,6 +83,18 @@ static bool is_idle(const struct weft_dgram_peer *peer)
            busy->ack_at == 0 && !busy->is_due && !busy->is_kept;
 }
 
+/* Few are kept: where many peers were busy at once, others come to need the memory. */
+static void give_back(struct weft_dgram_core *core, struct weft_dgram_busy *busy)
+{
+    if (core->free_busy_count == WEFT_DGRAM_BUSY_KEPT) {
+        free(busy);
+        return;
+    }
+    busy->next_due = (struct weft_dgram_peer *)(void *)core->free_busy;
+    core->free_busy = busy;
+    core->free_busy_count++;
+}
+
 void weft_dgram_peer_rest(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
 {
     struct weft_dgram_busy *busy = peer->busy;
@@ -92,9 +105,8 @@ void weft_dgram_peer_rest(struct weft_dgram_core *core, struct weft_dgram_peer *
     weft_dgram_timer_set(
         core, peer, is_idle(peer) ? WEFT_DGRAM_NEVER : weft_dgram_timer_due(core, peer));
     if (is_idle(peer)) {
-        busy->next_due = (struct weft_dgram_peer *)(void *)core->free_busy;
-        core->free_busy = busy;
         peer->busy = NULL;
+        give_back(core, busy);
     }
 }
 

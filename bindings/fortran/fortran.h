@@ -127,11 +127,12 @@ bool weft_is_contiguous(const CFI_cdesc_t *array);
 
 /* Of a contiguous array, or a constant, address, count and datatype stay as they are.
  * Otherwise a datatype is made for the first `count` items of `type`, as if the section
- * had been copied together. With `is_strided`, count stays and one item gets a new
- * extent, which is possible with one dimension only. Returns an error code after raising
- * it. */
+ * had been copied together. With `partitions`, the items are those of one of them: it
+ * gets a datatype, whose extent is the step to the next, and the count 1; a section whose
+ * partitions do not lie at equal steps is refused. 0: the buffer is not partitioned.
+ * Returns an error code after raising it. */
 int weft_subarray_open(struct weft_subarray *sub, const CFI_cdesc_t *array,
-                       MPI_Count count, MPI_Datatype type, bool is_strided);
+                       MPI_Count count, MPI_Datatype type, int partitions);
 void weft_subarray_close(struct weft_subarray *sub);
 
 /* keep.c: what has to live until a call, or the operation it starts, is done: contiguous

@@ -8,6 +8,8 @@
  */
 #include "fortran.h"
 
+#include <pthread.h>
+
 bool weft_is_contiguous(const CFI_cdesc_t *array)
 {
     CFI_index_t step = (CFI_index_t)array->elem_len;
@@ -140,38 +142,18 @@ static MPI_Count elements_of(const CFI_cdesc_t *array)
     return count;
 }
 
-/* One element with the step of the only dimension as extent; the count stays. */
-static int make_strided(struct weft_subarray *sub, const CFI_cdesc_t *array)
+/* The first `count` items; *count is the number of elements then. */
+static int make_section(struct weft_subarray *sub, const CFI_cdesc_t *array,
+                        int partitions, MPI_Count *count)
 {
-    MPI_Count count = sub->count;
     MPI_Datatype unit;
-    int err;
+    int err = find_unit(array, sub->type, count, &unit);
 
-    if (array->rank != 1 || array->dim[0].sm < 0) {
-        return weft_raise_here(MPI_ERR_BUFFER);
-    }
-    err = find_unit(array, sub->type, &count, &unit);
-    if (err == MPI_SUCCESS) {
-        err = PMPI_Type_create_resized(unit, 0, array->dim[0].sm, &sub->made);
-        sub->count = count;
-        if (unit != sub->type) {
-            PMPI_Type_free(&unit);
-        }
-    }
-    return err;
-}
-
-static int make_section(struct weft_subarray *sub, const CFI_cdesc_t *array)
-{
-    MPI_Count count = sub->count;
-    MPI_Datatype unit;
-    int err = find_unit(array, sub->type, &count, &unit);
-
-    if (err == MPI_SUCCESS && count > elements_of(array)) {
+    if (err == MPI_SUCCESS && *count > elements_of(array) / partitions) {
         err = weft_raise_here(MPI_ERR_COUNT);
     }
     if (err == MPI_SUCCESS) {
-        err = make_first(array, array->rank, count, unit, &sub->made);
+        err = make_first(array, array->rank, *count, unit, &sub->made);
         if (unit != sub->type) {
             PMPI_Type_free(&unit);
         }
@@ -180,8 +162,80 @@ static int make_section(struct weft_subarray *sub, const CFI_cdesc_t *array)
     return err;
 }
 
+/*
+ * Bytes from one partition of `count` elements to the next, or 0 if they are not always
+ * the same. They are if all partitions begin in one dimension. A dimension whose elements
+ * continue the steps of the one before belongs to it.
+ */
+static MPI_Aint find_step(const CFI_cdesc_t *array, int partitions, MPI_Count count)
+{
+    const CFI_dim_t *dim = array->dim;
+    MPI_Count slice = 1;
+
+    for (int i = 0; i < array->rank && count % slice == 0; i++) {
+        MPI_Count length = dim[i].extent;
+
+        for (int j = i + 1; j < array->rank; j++) {
+            if (dim[j].sm != dim[j - 1].sm * dim[j - 1].extent) {
+                break;
+            }
+            length *= dim[j].extent;
+        }
+        if (count / slice <= length / partitions) {
+            return (MPI_Aint)(count / slice) * dim[i].sm;
+        }
+        slice *= dim[i].extent;
+    }
+    return 0;
+}
+
+static pthread_once_t has_code = PTHREAD_ONCE_INIT;
+static int partitions_code = MPI_ERR_BUFFER;
+
+/* A code of its own, since the text of the class does not say what is wrong. It is made
+ * when it is first needed, because MPI_LASTUSEDCODE shows it. */
+static void make_code(void)
+{
+    int code;
+
+    if (PMPI_Add_error_code(MPI_ERR_BUFFER, &code) == MPI_SUCCESS &&
+        PMPI_Add_error_string(code, "the partitions of an array section do not lie at "
+                                    "equal steps in memory: pass a contiguous array, or "
+                                    "choose partitions that end where a dimension of the "
+                                    "section does") == MPI_SUCCESS) {
+        partitions_code = code;
+    }
+}
+
+static int refuse_partitions(void)
+{
+    (void)pthread_once(&has_code, make_code);
+    return weft_raise_here(partitions_code);
+}
+
+static int make_partition(struct weft_subarray *sub, const CFI_cdesc_t *array,
+                          int partitions)
+{
+    MPI_Count count = sub->count;
+    int err = make_section(sub, array, partitions, &count);
+    MPI_Datatype part = sub->made;
+    MPI_Aint step;
+
+    if (err != MPI_SUCCESS || partitions == 1) {
+        return err;
+    }
+    step = find_step(array, partitions, count);
+    err = step == 0 ? refuse_partitions()
+                    : PMPI_Type_create_resized(part, 0, step, &sub->made);
+    if (err != MPI_SUCCESS) {
+        sub->made = MPI_DATATYPE_NULL;
+    }
+    PMPI_Type_free(&part);
+    return err;
+}
+
 int weft_subarray_open(struct weft_subarray *sub, const CFI_cdesc_t *array,
-                       MPI_Count count, MPI_Datatype type, bool is_strided)
+                       MPI_Count count, MPI_Datatype type, int partitions)
 {
     int err;
 
@@ -192,7 +246,8 @@ int weft_subarray_open(struct weft_subarray *sub, const CFI_cdesc_t *array,
     if (count <= 0 || weft_is_contiguous(array)) {
         return MPI_SUCCESS;
     }
-    err = is_strided ? make_strided(sub, array) : make_section(sub, array);
+    err = partitions > 0 ? make_partition(sub, array, partitions)
+                         : make_section(sub, array, 1, &count);
     if (err == MPI_SUCCESS) {
         err = PMPI_Type_commit(&sub->made);
         sub->type = sub->made;

@@ -86,9 +86,9 @@ COPY_GROUPS = ("collectives", "neighborhood")
 
 
 def buffer_rule(rules, f, index):
-    """How a choice buffer is passed on: section, base, copy or strided."""
+    """How a choice buffer is passed on: section, base, copy or parted."""
     p = f.parameters[index]
-    for what in ("copy", "strided", "base"):
+    for what in ("copy", "parted", "base"):
         if rules.of(f.name, p.name, what) is not None:
             return what
     following = [q.type for q in f.parameters[index + 1:index + 3]]
@@ -169,7 +169,7 @@ class Body:
         self.substitutes = {}  # counts and datatypes that a section replaces
         arguments = procedure.arguments
         for i, a in enumerate(arguments):
-            if a.role == "choice" and is_descriptor and a.value in ("section", "strided"):
+            if a.role == "choice" and is_descriptor and a.value in ("section", "parted"):
                 skip = 1 if a.value == "section" else 2
                 self.substitutes[arguments[i + skip].name] = f"s_{a.name}.count"
                 self.substitutes[arguments[i + skip + 1].name] = f"s_{a.name}.type"
@@ -276,11 +276,11 @@ class Body:
         else:
             skip = 1 if a.value == "section" else 2
             count, datatype = self.procedure.arguments[index + skip:index + skip + 2]
-            is_strided = "true" if a.value == "strided" else "false"
+            partitions = "*partitions" if a.value == "parted" else "0"
             self.before.append(f"struct weft_subarray s_{a.name} = "
                                "{.made = MPI_DATATYPE_NULL};")
             self.opens.append(f"weft_subarray_open(&s_{a.name}, {a.name}, *{count.name}, "
-                              f"weft_datatype_in(*{datatype.name}), {is_strided})")
+                              f"weft_datatype_in(*{datatype.name}), {partitions})")
             self.closes.append(f"weft_subarray_close(&s_{a.name});")
             self.values.append(f"s_{a.name}.address")
 
@@ -461,12 +461,12 @@ def declare(a, is_f08):
     return [f"{kind}{intent} :: {a.name}{shape}"]
 
 
-def interface(p, name, is_f08, prefix="mpi", is_cptr=False):
-    """One interface body."""
+def interface(p, name, is_f08, prefix="mpi", is_cptr=False, is_bound=True):
+    """One interface body.  Descriptors of texts are passed to BIND(C) procedures alone."""
     names = [a.name for a in p.arguments] + (["ierror"] if p.has_ierror else [])
     kind = "subroutine" if p.is_subroutine else "function"
     bind = ""
-    if is_f08 and p.has_choice:
+    if is_f08 and p.has_choice and (is_bound or any(a.role == "text" for a in p.arguments)):
         bind = f' bind(C, name="{prefix}_{p.f08_name}_")'
     lines = [wrap(f"{kind} {name}({', '.join(names)}){bind}"), "    import",
              "    implicit none"]
@@ -729,7 +729,9 @@ def signature(p):
     return key
 
 
-def module_f08():
+def module_f08(is_bound=True):
+    """gfortran passes the descriptor of C to BIND(C) procedures alone, flang to all; and flang
+    lets a tool define mpi_send_f08ts in Fortran only if the interface is not BIND(C)."""
     all_of_them = procedures()
     base = {p.function.name: p for p in all_of_them}
     generic, contains = sizeof_block(True)
@@ -743,7 +745,8 @@ def module_f08():
             if p.is_large and signature(p) != signature(base[name[:-2]]):
                 name = name[:-2]
             text.append(f"interface {prefix}{name}")
-            text.append(interface(p, f"{lower}mpi_{p.f08_name}", True, lower + "mpi"))
+            text.append(interface(p, f"{lower}mpi_{p.f08_name}", True, lower + "mpi",
+                                  is_bound=is_bound))
             text.append("end interface")
     return "\n".join(text) + "\n" + contains + "end module mpi_f08\n"
 
@@ -820,7 +823,8 @@ def main(folder):
     out = Path(folder)
     out.mkdir(parents=True, exist_ok=True)
     for name, text in (("mpif.h", mpif()), ("mpi.f90", module_mpi()),
-                       ("mpi_f08.f90", module_f08()), ("bodies.c", bodies()),
+                       ("mpi_f08.f90", module_f08()),
+                       ("mpi_f08_flang.f90", module_f08(False)), ("bodies.c", bodies()),
                        ("every_mpif.f90", every("mpif")), ("every_mpi.f90", every("mpi")),
                        ("every_mpi_f08.f90", every("mpi_f08"))):
         (out / name).write_text(text)

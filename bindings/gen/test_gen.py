@@ -62,7 +62,7 @@ class Fortran(unittest.TestCase):
     def test_buffers_are_treated_by_what_follows_them(self):
         rules = {"MPI_Send": ["section"], "MPI_Allreduce": ["copy", "copy"],
                  "MPI_Sendrecv": ["section", "section"], "MPI_Bcast": ["section"],
-                 "MPI_Pack": ["section", "copy"], "MPI_Psend_init": ["strided"],
+                 "MPI_Pack": ["section", "copy"], "MPI_Psend_init": ["parted"],
                  "MPI_Get_address": ["base"], "MPI_Put": ["section"]}
         for name, wanted in rules.items():
             found = [a.value for a in self.procedure(name).arguments if a.role == "choice"]

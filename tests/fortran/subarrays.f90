@@ -1,5 +1,6 @@
 ! subarrays.f90 - array sections as buffers of mpi_f08: point-to-point, blocking and not,
-! with all and with a part of the elements, collectives, reductions and persistent calls.
+! with all and with a part of the elements, collectives, reductions, persistent and
+! partitioned calls.
 program subarrays
     use mpi_f08
     implicit none
@@ -21,6 +22,8 @@ program subarrays
     call nonblocking_reduction()
     call persistent_reduction()
     call windows_take_sections()
+    call partitions_take_sections()
+    call uneven_partitions_are_refused()
     call MPI_Allreduce(MPI_IN_PLACE, errors, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
     if (rank == 0 .and. errors == 0) print '(a)', 'passed'
     if (errors /= 0) print '(a,i0,a)', 'FAILED: ', errors, ' errors'
@@ -194,4 +197,73 @@ contains
             merge(10 * other, 0, [.false., .true., .true., .true., .false., .false.])), 'put')
         call MPI_Win_free(win)
     end subroutine windows_take_sections
+
+    ! All partitions of `out` arrive in `in`, which may have others.
+    subroutine send_partitions(out, out_partitions, in, in_partitions)
+        integer, asynchronous, intent(in) :: out(..)
+        integer, asynchronous :: in(..)
+        integer, intent(in) :: out_partitions, in_partitions
+        type(MPI_Request) :: requests(2)
+        integer(kind=MPI_COUNT_KIND) :: count
+
+        count = size(in) / in_partitions
+        call MPI_Precv_init(in, in_partitions, count, MPI_INTEGER, other, 8, MPI_COMM_WORLD, &
+            MPI_INFO_NULL, requests(1))
+        count = size(out) / out_partitions
+        call MPI_Psend_init(out, out_partitions, count, MPI_INTEGER, other, 8, MPI_COMM_WORLD, &
+            MPI_INFO_NULL, requests(2))
+        call MPI_Startall(2, requests)
+        call MPI_Pready_range(0, out_partitions - 1, requests(2))
+        call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE)
+        call MPI_Request_free(requests(1))
+        call MPI_Request_free(requests(2))
+    end subroutine send_partitions
+
+    subroutine partitions_take_sections()
+        integer, asynchronous :: a(6, 6, 4), b(6, 6, 4), c(24)
+        integer :: i
+
+        a = reshape([(i, i = 1, 144)], [6, 6, 4])
+        b = 0
+        call send_partitions(a(1:6:2, 2, 2), 3, b(2:4, 3, 1), 3)
+        call expect(all(b(2:4, 3, 1) == a(1:6:2, 2, 2)), 'partitions of one dimension')
+        b = 0
+        call send_partitions(a(6:1:-1, 2, 2), 3, b(:, 1, 1), 2)
+        call expect(all(b(:, 1, 1) == a(6:1:-1, 2, 2)), 'partitions backwards')
+        b = 0
+        call send_partitions(a(2:5, 1:6:2, 1), 3, b(1:6:5, :, 1), 6)
+        call expect(all(reshape(b(1:6:5, :, 1), [12]) == reshape(a(2:5, 1:6:2, 1), [12])), &
+            'columns')
+        call expect(all(b(2:5, :, 1) == 0) .and. all(b(:, :, 2:) == 0), 'between the columns')
+        c = 0
+        call send_partitions(a(2:4, 1:6:3, :), 4, c, 8)
+        call expect(all(c == reshape(a(2:4, 1:6:3, :), [24])), 'planes')
+        b = 0
+        call send_partitions(c, 2, b(1:3, 1:2, :), 2)
+        call expect(all(reshape(b(1:3, 1:2, :), [24]) == c), 'pairs of planes')
+        b = 0
+        call send_partitions(c, 6, b(1:6:2, :4, 1:4:2), 1)
+        call expect(all(reshape(b(1:6:2, :4, 1:4:2), [24]) == c), 'a single partition')
+    end subroutine partitions_take_sections
+
+    ! Partitions of two elements, from columns of three.
+    subroutine uneven_partitions_are_refused()
+        integer, asynchronous :: a(6, 4)
+        type(MPI_Request) :: request
+        character(len=MPI_MAX_ERROR_STRING) :: text
+        integer :: ierror, class, length
+
+        call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
+        call MPI_Psend_init(a(1:3, :), 6, 2_MPI_COUNT_KIND, MPI_INTEGER, other, 9, &
+            MPI_COMM_WORLD, MPI_INFO_NULL, request, ierror)
+        call MPI_Error_class(ierror, class)
+        call MPI_Error_string(ierror, text, length)
+        call expect(class == MPI_ERR_BUFFER .and. index(text, 'equal steps') > 0, &
+            'partitions across columns')
+        call MPI_Psend_init(a(1:3, :), 6, 3_MPI_COUNT_KIND, MPI_INTEGER, other, 9, &
+            MPI_COMM_WORLD, MPI_INFO_NULL, request, ierror)
+        call MPI_Error_class(ierror, class)
+        call expect(class == MPI_ERR_COUNT, 'more partitions than the section has')
+        call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL)
+    end subroutine uneven_partitions_are_refused
 end program subarrays

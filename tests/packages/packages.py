@@ -20,8 +20,16 @@ from pathlib import Path
 from common import Root, claim, run, say
 from readme import copy_sources
 
-PACKAGES = ["libweft1", "libweft-dev", "weft-bin", "weft-gauge", "weft-doc"]
+PACKAGES = ["libweft1", "libweft-dev", "libweft-fortran1", "libweft-fortran-dev", "weft-bin",
+            "weft-gauge", "weft-doc"]
 HIGHER = "0.1.0+again"
+FORTRAN = """\
+use mpi_f08
+call MPI_Init()
+print *, "in Fortran"
+call MPI_Finalize()
+end
+"""
 
 # The project has no mail address, and lintian wants the host of one to exist.
 NOT_ASKED = "bogus-mail-host,bogus-mail-host-in-debian-changelog"
@@ -63,13 +71,17 @@ def make_higher(debs, folder):
 
 
 def use(root, ending=""):
-    """An ordinary user compiles and runs a program."""
+    """An ordinary user compiles and runs a program in C, and one in Fortran."""
     root.as_user("cd; gzip -dc /usr/share/doc/weft-doc/hello.c.gz >hello.c 2>/dev/null "
                  "|| cp /usr/share/doc/weft-doc/hello.c hello.c; "
                  f"mpicc{ending} -o hello hello.c")
     said = root.as_user(f"cd; mpiexec{ending} -n 3 ./hello")
     claim(len(re.findall(r"of 3", said)) == 3, f"three ranks said hello:\n{said}")
     claim("libmpi_abi.so.1" in root.as_user("cd; ldd hello"), "the program links Weft")
+    (root.at / "tmp" / "hello.f90").write_text(FORTRAN)
+    said = root.as_user(f"cd; mpifort{ending} -o hello-f /tmp/hello.f90; "
+                        f"mpiexec{ending} -n 2 ./hello-f")
+    claim(said.count("in Fortran") == 2, f"two ranks said hello in Fortran:\n{said}")
 
 
 def whose(root):

@@ -1,5 +1,6 @@
-! profiling.f90 - a tool in Fortran that defines MPI_Send of all three interfaces and calls
+! profiling.F90 - a tool in Fortran that defines MPI_Send of all three interfaces and calls
 ! PMPI_Send; tool.c is one in C, which sees what MPI_ procedures call and no PMPI_ procedure.
+! With gfortran a procedure of mpi_f08 with a buffer is BIND(C).
 module counts
     implicit none
     integer :: sends = 0
@@ -14,8 +15,12 @@ subroutine MPI_SEND(buf, count, datatype, dest, tag, comm, ierror)
     call PMPI_SEND(buf, count, datatype, dest, tag, comm, ierror)
 end subroutine MPI_SEND
 
+#ifdef __flang__
+subroutine MPI_Send_f08ts(buf, count, datatype, dest, tag, comm, ierror)
+#else
 subroutine MPI_Send_f08ts(buf, count, datatype, dest, tag, comm, ierror) &
         bind(C, name="mpi_send_f08ts_")
+#endif
     use counts
     use mpi_f08, only: MPI_Datatype, MPI_Comm, PMPI_Send
     implicit none

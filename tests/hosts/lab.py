@@ -3,10 +3,12 @@
     with Lab(4, ssh=True) as lab:
         lab.run(1, "hostname")
 
-The lab has a name of its own, or NETLAB_NAME's, so that it disturbs no other. Needs root and what netlab
-needs; where that is missing, a test script ends with 77, which meson counts as skipped.
+The lab has a name of its own, or NETLAB_NAME's, so that it disturbs no other: scripts that run at the
+same time get different ones. Needs root and what netlab needs; where that is missing, a test script
+ends with 77, which meson counts as skipped.
 """
 
+import fcntl
 import os
 import re
 import shutil
@@ -15,7 +17,23 @@ import sys
 from pathlib import Path
 
 NETLAB = Path(__file__).resolve().parent.parent / "netlab"
-NAME = os.environ.get("NETLAB_NAME", "weft")
+LOCKS = "/run/lock/weft-netlab"
+
+
+def free_name():
+    """The first name that no other script has now. What a killed one left of its lab is so taken
+    down with the next lab of that name. The lock ends with this process."""
+    for number in range(10):
+        file = os.open(f"{LOCKS}{number}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return f"weft{number}"
+        except BlockingIOError:
+            os.close(file)
+    sys.exit("ten labs are in use: wait, or set NETLAB_NAME")
+
+
+NAME = os.environ.get("NETLAB_NAME") or (free_name() if os.geteuid() == 0 else "weft")
 SKIPPED = 77
 
 # What every host runs: its first process with its child, and sshd, which listens.

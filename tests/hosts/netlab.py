@@ -99,10 +99,15 @@ def each_link_is_cut_alone(lab):
     assert reaches(lab, "10.77.0.2") and reaches(lab, "10.78.0.2")
 
 
+def least_seconds_for(lab, address, size):
+    """Where nothing is capped: a busy machine only adds to the time."""
+    return min(seconds_for(lab, address, size) for _ in range(5))
+
+
 def each_link_is_capped_alone(lab):
     size = 4_000_000
     lab("rate", 2, "32mbit", 1)
-    slow, fast = seconds_for(lab, "10.78.0.2", size), seconds_for(lab, "10.77.0.2", size)
+    slow, fast = seconds_for(lab, "10.78.0.2", size), least_seconds_for(lab, "10.77.0.2", size)
     assert slow > 0.8 > fast or slow > 4 * fast, f"{slow} s, {fast} s"
     lab("rate", 2, "off", 1)
     assert seconds_for(lab, "10.78.0.2", size) < slow
@@ -112,7 +117,7 @@ def each_connection_is_capped_alone(lab):
     """As much by four connections at once as by one after the other is faster."""
     size = 1_000_000
     lab("flow", 1, "32mbit", 1)
-    slow, fast = seconds_for(lab, "10.78.0.2", size), seconds_for(lab, "10.77.0.2", size)
+    slow, fast = seconds_for(lab, "10.78.0.2", size), least_seconds_for(lab, "10.77.0.2", size)
     assert slow > 0.2 > fast or slow > 4 * fast, f"{slow} s, {fast} s"
     begin = time.monotonic()
     assert lab.has(1, "python3", "-c", SEND_BY_FOUR, "10.78.0.2", size)

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """tour.py - the tour of a message in docs/architecture.md is the way that messages go.
 
-    tour.py ROOT MPIEXEC FOLDER --compiler COMMAND... --sources FILE...    follows the tour
-    tour.py --self-test                                                    checks this checker
+    tour.py ROOT MPIEXEC ARCHIVE FOLDER --compiler COMMAND...    follows the tour
+    tour.py --self-test                                          checks this checker
 
 A section of the tour is a heading "### A small message, out", or long, or in, or over a
 network, and a numbered list. A step names a file and functions in backquotes: the file defines
 the functions, and a message enters them in the order of the list. program.c sends such messages;
-it and the library are compiled in FOLDER so that they tell which functions they enter (record.c).
+it and the files that the tour names are compiled in FOLDER so that they tell which functions they
+enter (record.c). Everything else is linked from ARCHIVE, the static library.
 Other functions may be entered between those of the tour. A message may go another way, when it
 comes before its receive is posted, say: of all that are sent, some follow the tour.
 """
@@ -22,6 +23,8 @@ import tempfile
 from pathlib import Path
 
 PAGE = "docs/architecture.md"
+HERE = Path(__file__).resolve().parent
+RECORDER = HERE / "record.c"
 ROUNDS = 40
 SIZES = {"small": 8, "long": 1 << 20}
 RANKS = {"out": 0, "in": 1}
@@ -59,20 +62,27 @@ def check_files(root, steps):
 def compile_one(command, source, folder, root):
     """Makes the object of one source; the recorder itself is not recorded."""
     made = folder / (re.sub(r"\W", "_", os.path.relpath(source, root)) + ".o")
-    told = [] if source.endswith("tour/record.c") else ["-finstrument-functions"]
+    told = [] if source == RECORDER else ["-finstrument-functions"]
     subprocess.run([*command, *told, "-c", source, "-o", made], check=True)
     return made
 
 
-def compile_all(args):
+def to_compile(root, tour):
+    """The sources that the tour names. A header is compiled with those that include it."""
+    named = {file for *_, steps in tour for file, _ in steps if file and file.endswith(".c")}
+    return [*sorted(root / file for file in named), HERE / "program.c", RECORDER]
+
+
+def compile_all(args, tour):
     """Makes the program that tells which functions it enters."""
     folder = args.folder / "objects"
     folder.mkdir(parents=True, exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(lambda source: compile_one(args.compiler, source, folder, args.root),
-                                args.sources))
+                                to_compile(args.root, tour)))
     program = args.folder / "program"
-    subprocess.run([*args.compiler, *objects, "-ldl", "-lm", "-o", program], check=True)
+    subprocess.run([*args.compiler, "-fno-lto", *objects, args.archive, "-ldl", "-lm", "-o", program],
+                   check=True)
     return program
 
 
@@ -130,7 +140,7 @@ def follow(args):
     tour = read_tour((args.root / PAGE).read_text(encoding="utf-8"))
     problems = [] if tour else [f"{PAGE} has no tour"]
     runs = {}
-    program = compile_all(args)
+    program = compile_all(args, tour)
     for heading, size, side, is_network, steps in tour:
         problems += [f"{heading}: {cause}" for cause in check_files(args.root, steps)]
         if (size, is_network) not in runs:
@@ -158,6 +168,8 @@ def self_test():
          ["S: no message enters two after one"]),
         ("nothing", judge("S", steps, []), ["S: no message enters one at the beginning"]),
         ("two steps", judge("S", steps[:2], []), ["S: only 2 functions are named"]),
+        ("sources", to_compile(Path("/r"), [("S", [("b.c", "f"), ("a.h", "g"), ("b.c", "h")])]),
+         [Path("/r/b.c"), HERE / "program.c", RECORDER]),
     ]
     failures = [outcome for outcome in outcomes if outcome[1] != outcome[2]]
     for name, got, expected in failures:
@@ -170,17 +182,15 @@ def main():
     parser = argparse.ArgumentParser(description="Follows the tour of a message.")
     parser.add_argument("root", nargs="?", type=Path)
     parser.add_argument("mpiexec", nargs="?")
+    parser.add_argument("archive", nargs="?", type=Path)
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--compiler", nargs=argparse.REMAINDER, default=[])
     parser.add_argument("--self-test", action="store_true")
-    given = sys.argv[1:]
-    at = given.index("--sources") if "--sources" in given else len(given)
-    args = parser.parse_args(given[:at])
-    args.sources = given[at + 1:]
+    args = parser.parse_args()
     if args.self_test:
         return self_test()
-    if not args.sources:
-        parser.error("ROOT, MPIEXEC, FOLDER, a compiler and sources are needed")
+    if not args.compiler:
+        parser.error("ROOT, MPIEXEC, ARCHIVE, FOLDER and a compiler are needed")
     return follow(args)
 
 

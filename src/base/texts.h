@@ -757,6 +757,8 @@
     "rank %u has opened the network %s, but rank %d the network %s: their nodes offer "  \
     "different ones; set WEFT_TRANSPORT, or FI_PROVIDER, so that all take the same"
 #define WEFT_S_PEER_NO_ADDRESS "rank %u has published no address"
+#define WEFT_S_UNDELIVERED                                                               \
+    "%s: messages whose sends were over, or answers, are lost with them"
 #define WEFT_S_NETWORK_NONSENSE                                                          \
     "what came over the network from rank %u makes no sense: %s; its memory is "         \
     "damaged, or it runs another version of Weft"

@@ -22,13 +22,14 @@ void weft_engine_await(uint64_t process)
     struct weft_node_area *area;
 
     weft_assert_locked();
-    if (peer == NULL || peer->awaited != NULL || process == weft_engine.me) {
+    if (peer == NULL || (peer->rare != NULL && peer->rare->awaited != NULL) ||
+        process == weft_engine.me) {
         return;
     }
     area = weft_node_find(&weft_engine.node, process);
     if (area != NULL) {
-        peer->awaited = area;
-        peer->next_awaited = weft_engine.awaited;
+        weft_peer_rare(peer)->awaited = area;
+        peer->rare->next_awaited = weft_engine.awaited;
         weft_engine.awaited = peer;
         weft_node_await(area);
     }
@@ -49,8 +50,8 @@ void weft_engine_await_end(void)
 
     weft_assert_locked();
     while (weft_unlikely((peer = weft_engine.awaited) != NULL)) {
-        weft_engine.awaited = peer->next_awaited;
-        weft_node_await_end(peer->awaited);
-        peer->awaited = NULL;
+        weft_engine.awaited = peer->rare->next_awaited;
+        weft_node_await_end(peer->rare->awaited);
+        peer->rare->awaited = NULL;
     }
 }

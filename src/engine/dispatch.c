@@ -35,6 +35,19 @@ static const struct weft_packet_kind unknown = {
     .name = "none",
 };
 
+/* It has done its work when it has arrived. */
+static void on_ask(void *owner, struct weft_peer *from, const struct weft_header *header,
+                   const void *data, size_t len)
+{
+    (void)owner;
+    (void)from;
+    (void)header;
+    (void)data;
+    (void)len;
+}
+
+static const struct weft_packet_kind ask = {.handler = on_ask, .name = "ask"};
+
 void weft_engine_open(struct weft_job *job)
 {
     struct weft_engine *e = &weft_engine;
@@ -45,11 +58,13 @@ void weft_engine_open(struct weft_job *job)
                 .owner = e,
                 .meet = weft_engine_meet,
                 .arrived = weft_engine_arrived,
+                .arrived_in_pieces = weft_engine_arrived_in_pieces,
                 .may_take = weft_engine_may_take,
                 .control = weft_engine_control_arrived,
                 .lost = weft_engine_lost,
                 .wake_at = weft_network_wake_at,
                 .told = weft_engine_told,
+                .each_second = weft_engine_ask,
                 .packet_version = WEFT_WIRE_VERSION,
             },
         .job = job,
@@ -60,6 +75,7 @@ void weft_engine_open(struct weft_job *job)
     for (int i = 0; i < WEFT_KINDS; i++) {
         e->kinds[i] = unknown;
     }
+    weft_engine_kind(WEFT_PKT_ASK, &ask);
 }
 
 void weft_engine_kind(uint8_t number, const struct weft_packet_kind *kind)
@@ -217,6 +233,31 @@ enum weft_taken weft_engine_arrived(void *owner, struct weft_peer *from,
         return take_by_rule(owner, from, header, data, len, flags);
     }
     return take(owner, from, header, data, len);
+}
+
+/* Only what comes often and is long: all others are offered once more, and get there what
+ * they need. */
+enum weft_taken weft_engine_arrived_in_pieces(void *owner, struct weft_peer *from,
+                                              const void *bytes,
+                                              const struct iovec *pieces, size_t count,
+                                              size_t len)
+{
+    struct weft_engine *e = &weft_engine;
+    const struct weft_header *header = bytes;
+
+    (void)owner;
+    weft_assert_locked();
+    if (header->kind != WEFT_PKT_DATA || !is_like_its_kind(header, len) ||
+        header->sequence != from->in_sequence || e->order.is_any != 0 ||
+        e->scatter == NULL) {
+        return WEFT_KEEP;
+    }
+    from->in_sequence++;
+    if (e->scatter(from, header, pieces, count, len)) {
+        return WEFT_TAKEN;
+    }
+    from->in_sequence--;
+    return WEFT_KEEP;
 }
 
 bool weft_engine_may_take(void *owner, const struct weft_peer *from, const void *bytes,

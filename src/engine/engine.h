@@ -18,6 +18,7 @@
  *   work_threads.c     adding work, and the threads for the part of it that blocks
  *   wait.c             waiting for events, words and room (wait.h, event.h)
  *   await.c            those for whose steps this process waits
+ *   ask.c              those that are waited for are asked whether they are there
  *   failed.c           processes that have failed
  *   progress_thread.c  progress while the program computes
  *   network_thread.c   the thread that sleeps on descriptors (network_thread.h)
@@ -47,12 +48,21 @@ void weft_engine_kind(uint8_t number, const struct weft_packet_kind *kind);
 enum weft_taken weft_engine_arrived(void *owner, struct weft_peer *from,
                                     const void *header, const void *data, size_t len,
                                     unsigned flags);
+enum weft_taken weft_engine_arrived_in_pieces(void *owner, struct weft_peer *from,
+                                              const void *header,
+                                              const struct iovec *pieces, size_t count,
+                                              size_t len);
 bool weft_engine_may_take(void *owner, const struct weft_peer *from, const void *header,
                           unsigned flags);
 void weft_engine_control_arrived(void *owner, struct weft_peer *from, const void *header,
                                  const void *data, size_t len);
 void weft_engine_told(void *owner, uint64_t word);
 struct weft_peer *weft_engine_meet(void *owner, uint64_t process);
+
+/* Asks those for whom somebody waits whether they are there: a round begins with every
+ * fifth call or later, and a call asks so many at most (ask.c). */
+enum { WEFT_ASK_EACH = 5, WEFT_ASK_MOST = 16 };
+void weft_engine_ask(void *owner);
 
 /*
  * Ends the job: the peer has sent, or written into shared memory, what no rank sends.

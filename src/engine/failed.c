@@ -45,8 +45,8 @@ void weft_engine_lost(void *owner, uint64_t process, bool has_left, const char *
     }
     mark_failed(process);
     peer->has_left = has_left;
-    peer->why_lost = strdup(why);
-    if (peer->why_lost == NULL) {
+    weft_peer_rare(peer)->why_lost = strdup(why);
+    if (peer->rare->why_lost == NULL) {
         weft_wireup_abort(e->job, 1, why);
     }
     /* The count only grows, so that whoever compares finds a failure to be noticed. */
@@ -60,8 +60,8 @@ const char *weft_engine_why_failed(uint64_t process)
     const char *why;
     uint32_t local;
 
-    if (peer != NULL && peer->why_lost != NULL) {
-        return peer->why_lost;
+    if (peer != NULL && weft_peer_why_lost(peer) != NULL) {
+        return weft_peer_why_lost(peer);
     }
     if (!weft_node_has(&weft_engine.node, process, &local)) {
         return "it has ended on another node";
@@ -76,8 +76,10 @@ static void note_failed(uint32_t rank)
     if (rank < weft_engine.job->segment.job_size) {
         struct weft_peer *peer = mark_failed(weft_engine_process(rank));
 
-        free(peer->why_lost);
-        peer->why_lost = NULL;
+        if (peer->rare != NULL) {
+            free(peer->rare->why_lost);
+            peer->rare->why_lost = NULL;
+        }
     }
 }
 

@@ -67,6 +67,12 @@ struct weft_retry_queue {
     struct weft_retry *last;
 };
 
+/* The queues of a peer, from the first thing that is tried again until none is left. */
+struct weft_retries {
+    struct weft_retry_queue queue[WEFT_RETRY_CLASSES];
+    struct weft_peer *next; /* of those that have queues: weft_engine.retrying */
+};
+
 struct weft_peer_transfers;
 
 /* Where two networks lead to a peer (promote.c). */
@@ -78,10 +84,22 @@ enum weft_choice {
                              * went by the first network have arrived */
 };
 
+/* What most peers never need: weft_peer_rare() makes it. */
+struct weft_peer_rare {
+    char *why_lost;                 /* why it cannot be reached any more; NULL: it can */
+    struct weft_node_area *awaited; /* where it was told that we wait, or NULL (await.c)
+                                     */
+    struct weft_peer *next_awaited;
+    /* If two networks lead to it. */
+    uint64_t trial_end;              /* TRIAL: the number of the packet that ends it */
+    struct weft_path *other;         /* by the network that `path` is not of, or NULL */
+    struct weft_peer *next_promoted; /* of those that are CONNECTING or HELD */
+    char *no_connection; /* why there is none by the second network, or NULL */
+};
+
 struct weft_peer {
     uint64_t process; /* first: the key */
     bool is_self;
-    bool is_retrying;       /* in the list of peers with a queue below */
     bool is_failed;         /* nothing goes to it, nothing comes any more */
     bool has_left;          /* failed, but in good order: only what names it fails */
     bool is_noted;          /* each message to it is noted: none takes the fast path */
@@ -94,19 +112,12 @@ struct weft_peer {
     struct weft_path *path; /* NULL: never sent to, or ourselves */
     struct weft_path *fast; /* path, while a small message may go at once */
     size_t fast_below;      /* one of fewer bytes, that is; 0: none may */
-    struct weft_node_area *area; /* NULL: none, or a network leads to it */
-    struct weft_retry_queue retry[WEFT_RETRY_CLASSES];
-    struct weft_peer *next_retrying;
+    struct weft_node_area *area;           /* NULL: none, or a network leads to it */
+    struct weft_retries *retries;          /* NULL: nothing is tried again */
     struct weft_peer_transfers *transfers; /* what transfer/ knows of it, or NULL */
-    char *why_lost;                 /* why it cannot be reached any more; NULL: it can */
-    struct weft_node_area *awaited; /* where it was told that we wait, or NULL (await.c)
-                                     */
-    struct weft_peer *next_awaited;
-    uint64_t trial_end;              /* TRIAL: the number of the packet that ends it */
-    struct weft_path *other;         /* by the network that `path` is not of, or NULL */
-    struct weft_peer *next_promoted; /* of those that are CONNECTING or HELD */
-    char *no_connection; /* why there is none by the second network, or NULL */
+    struct weft_peer_rare *rare;           /* NULL: all zero */
 };
+_Static_assert(sizeof(struct weft_peer) == 88, "docs/dgram.md, Memory");
 
 /* Reasons for which this process may have to be woken, though no thread of it waits. Each
  * is counted, and has a bit in `reasons` while the count is not 0. */
@@ -211,10 +222,20 @@ struct weft_engine {
      * arrival takes. */
     void (*describe)(const struct weft_wait *wait, struct weft_doing *doing);
     void (*told)(uint64_t word); /* a peer has put something, and names it */
+    /* Takes a packet DATA whose bytes lie in pieces; false, or NULL: not so. */
+    bool (*scatter)(struct weft_peer *from, const struct weft_header *header,
+                    const struct iovec *pieces, size_t count, size_t len);
     uint64_t progress_thread_wakeups;
     uint64_t early_sleeps; /* of `sleeps`: without yields, because one had taken long */
     struct weft_peer *awaited; /* those for whose steps we wait, and who were told */
     void (*await)(void);       /* tells them (weft_engine_on_await), or NULL */
+    uint32_t bell_seen;        /* the progress bell's count, by the last look */
+    uint64_t waited_ns;        /* how long threads of the program have waited for long */
+    uint32_t seconds;          /* calls of weft_engine_ask() */
+    uint32_t asked_to;         /* where in `peers` its round goes on; 0: it is over */
+    /* No path to a live peer is left, and packets to it are lost for which nothing waits
+     * here: sends that were over, or answers. Or NULL. It may end the job. */
+    void (*undelivered)(const char *why);
 };
 
 extern WEFT_OURS struct weft_engine weft_engine;
@@ -247,6 +268,22 @@ static inline struct weft_peer *weft_peer_get(uint64_t process)
     struct weft_peer *peer = weft_peer_find(process);
 
     return weft_likely(peer != NULL) ? peer : weft_peer_make(process);
+}
+
+/* What most peers never need, made now if it is new. Ends the job if there is no memory.
+ */
+struct weft_peer_rare *weft_peer_rare(struct weft_peer *peer);
+
+/* The path by the network that `path` is not of, or NULL. */
+static inline struct weft_path *weft_peer_other(const struct weft_peer *peer)
+{
+    return peer->rare != NULL ? peer->rare->other : NULL;
+}
+
+/* Why it cannot be reached any more; NULL: it can. */
+static inline const char *weft_peer_why_lost(const struct weft_peer *peer)
+{
+    return peer->rare != NULL ? peer->rare->why_lost : NULL;
 }
 
 /* The longest message that goes to it whole in one packet that is copied. */
@@ -286,11 +323,18 @@ static inline bool weft_engine_may_sleep(void)
     return (weft_engine.reasons & WEFT_REASONS_NOW) == 0;
 }
 
+/* The first thing of this class that waits for this peer to have room, or NULL. */
+static inline struct weft_retry *weft_peer_first_retry(const struct weft_peer *peer,
+                                                       enum weft_retry_class which)
+{
+    return weft_likely(peer->retries == NULL) ? NULL : peer->retries->queue[which].first;
+}
+
 /* Does something of this class wait for this peer to have room? */
 static inline bool weft_peer_retries(const struct weft_peer *peer,
                                      enum weft_retry_class which)
 {
-    return peer->retry[which].first != NULL;
+    return weft_peer_first_retry(peer, which) != NULL;
 }
 
 /* Its ordered packets wait (promote.c): a send is tried again. */

@@ -53,7 +53,9 @@ enum {
 
 static struct {
     const struct weft_network_callbacks *callbacks; /* NULL: no descriptors, no thread */
-    bool is_running;
+    /* Released when it has been joined, acquired by who starts it: the progress thread
+     * may do so while another one stops it. Whoever closes stops it once more. */
+    _Atomic bool is_running;
     int epoll;
     int stop;
     int timer;
@@ -104,6 +106,13 @@ struct fired {
     bool is_asked; /* by a peer that wants to connect */
 };
 
+/* Of a network that has to be loaded first the second descriptor is for peers that want
+ * to connect; of others it may tell something else, as the address of a peer. */
+static bool is_asking(int which)
+{
+    return which % EACH == EVENTS && weft_engine.list[which / EACH].ops->warm_up != NULL;
+}
+
 /*
  * All of them, also behind a stop: a descriptor that has fired is not watched any more,
  * and the next thread would wait for it in vain if `is_set` did not say so.
@@ -122,8 +131,8 @@ static struct fired note_fired(const struct epoll_event *events, int count)
             fired.is_call = true;
         } else {
             atomic_store_explicit(&thread.is_set[which], false, memory_order_release);
-            fired.is_asked = fired.is_asked || which % EACH == EVENTS;
-            fired.is_call = fired.is_call || fired.is_asked;
+            fired.is_call = fired.is_call || which % EACH == EVENTS;
+            fired.is_asked = fired.is_asked || is_asking((int)which);
         }
     }
     return fired;
@@ -250,23 +259,33 @@ void weft_network_thread_close(void)
 
 /* ---- its life ---- */
 
+static bool is_running(void)
+{
+    return atomic_load_explicit(&thread.is_running, memory_order_acquire);
+}
+
+static void set_running(bool is_so)
+{
+    atomic_store_explicit(&thread.is_running, is_so, memory_order_release);
+}
+
 void weft_network_thread_start(void)
 {
     const struct weft_segment_header *h = weft_engine.job->segment.header;
 
-    if (thread.callbacks == NULL || thread.is_running) {
+    if (thread.callbacks == NULL || is_running()) {
         return;
     }
     if (weft_thread_start(WEFT_THREAD_NETWORK, run, h->cpu_set, WEFT_SEGMENT_CPU_BYTES) !=
         WEFT_OK) {
         weft_wireup_abort(weft_engine.job, 1, WEFT_S_NETWORK_THREAD_START);
     }
-    thread.is_running = true;
+    set_running(true);
 }
 
 void weft_network_thread_stop(void)
 {
-    if (thread.is_running) {
+    if (is_running()) {
         uint64_t count = 1;
 
         while (write(thread.stop, &count, sizeof(count)) < 0 && errno == EINTR) {
@@ -274,7 +293,7 @@ void weft_network_thread_stop(void)
         weft_thread_join(WEFT_THREAD_NETWORK);
         while (read(thread.stop, &count, sizeof(count)) < 0 && errno == EINTR) {
         }
-        thread.is_running = false;
+        set_running(false);
     }
 }
 

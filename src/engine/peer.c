@@ -15,6 +15,17 @@ struct weft_peer *weft_peer_make(uint64_t process)
     return weft_table_add(&weft_engine.peers, process, sizeof(struct weft_peer));
 }
 
+struct weft_peer_rare *weft_peer_rare(struct weft_peer *peer)
+{
+    if (peer->rare == NULL) {
+        peer->rare = calloc(1, sizeof(*peer->rare));
+    }
+    if (peer->rare == NULL) {
+        weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_PEER);
+    }
+    return peer->rare;
+}
+
 struct weft_peer *weft_engine_meet(void *owner, uint64_t process)
 {
     struct weft_peer *peer = weft_peer_get(process);
@@ -40,9 +51,9 @@ void weft_peers_disconnect(void)
 
     weft_engine.promoted = NULL;
     while ((peer = weft_table_next(&weft_engine.peers, &at)) != NULL) {
-        if (peer->other != NULL) {
-            disconnect(peer->other);
-            peer->other = NULL;
+        if (weft_peer_other(peer) != NULL) {
+            disconnect(peer->rare->other);
+            peer->rare->other = NULL;
         }
         peer->choice = WEFT_CHOICE_NONE;
         if (peer->path != NULL) {
@@ -60,8 +71,12 @@ void weft_peers_close(void)
     uint32_t at = 0;
 
     while ((peer = weft_table_next(&weft_engine.peers, &at)) != NULL) {
-        free(peer->why_lost);
-        free(peer->no_connection);
+        free(peer->retries);
+        if (peer->rare != NULL) {
+            free(peer->rare->why_lost);
+            free(peer->rare->no_connection);
+            free(peer->rare);
+        }
     }
     weft_table_close(&weft_engine.peers);
 }

@@ -8,6 +8,10 @@
  * room in a lane. It then takes the lock, does what a waiting thread would do, and
  * publishes the wake level anew before it sleeps again.
  *
+ * A program that looks into MPI all the time needs no such thread, and pays for its
+ * wake-ups: while it is quiet (quiet.h) it publishes no level, and the thread looks by
+ * itself, every millisecond.
+ *
  * Small packets of a schedule do not wake it, until a peer waits for what follows from
  * them (await.c): then any packet does, and whoever we wait for is told in turn.
  *
@@ -28,6 +32,7 @@
  */
 #include "engine/progress_thread.h"
 
+#include "base/clock.h"
 #include "base/futex.h"
 #include "base/log.h"
 #include "base/texts.h"
@@ -35,6 +40,7 @@
 #include "engine/hot.h"
 #include "engine/lock.h"
 #include "engine/network_thread.h"
+#include "engine/quiet.h"
 #include "engine/thread.h"
 
 #include <errno.h>
@@ -52,6 +58,8 @@ static struct {
     _Atomic uint32_t is_stopping;
     _Atomic bool is_called;  /* by the network */
     _Atomic bool is_ticking; /* peers may not wake it: it wakes by itself */
+    _Atomic bool is_quiet;   /* they do not: the same; changed with the lock */
+    struct weft_quiet quiet; /* with the lock */
     _Atomic int left_on;     /* the processor on which the program left MPI; a guess */
     int avoided;             /* by the network thread, whose own this is */
 } thread = {.avoided = -1};
@@ -213,6 +221,50 @@ void weft_engine_enter(void)
     }
 }
 
+/* ---- while the program looks all the time ---- */
+
+static bool is_quiet(void)
+{
+    return atomic_load_explicit(&thread.is_quiet, memory_order_relaxed);
+}
+
+static void set_quiet(bool quiet)
+{
+    atomic_store_explicit(&thread.is_quiet, quiet, memory_order_relaxed);
+}
+
+/* With the lock. The level that is out there is taken back, and the progress thread
+ * learns that it has to look by itself. */
+void weft_progress_thread_judge(void)
+{
+    struct weft_engine *e = &weft_engine;
+
+    weft_assert_locked();
+    if (weft_quiet_judge(&thread.quiet, e->polls, weft_clock_ns() - e->waited_ns)) {
+        set_quiet(true);
+        weft_engine_enter();
+        ring();
+    }
+    e->bell_seen = weft_node_progress_bell(&e->node);
+}
+
+/* With the lock, outside of which nobody waits. False: this needs somebody who rings, or
+ * a network has something. */
+static bool leave_quietly(void)
+{
+    struct weft_engine *e = &weft_engine;
+    const uint32_t busy = WEFT_REASONS_NOW | bit(WEFT_REASON_RETRY);
+
+    if (!is_quiet() || is_delegated() || (e->reasons & busy) != 0 ||
+        weft_descriptors_arm() != WEFT_OK) {
+        return false;
+    }
+    set_delegated(true);
+    thread.level = WEFT_WAKE_NONE;
+    e->published = covered_by(WEFT_WAKE_ANYTHING) | bit(WEFT_REASON_WORK);
+    return true;
+}
+
 /* ---- the progress thread ---- */
 
 /*
@@ -300,6 +352,23 @@ static bool serve(void)
     return has_backlog;
 }
 
+/* A millisecond of quiet is over. If the program has the lock, it looks: then not yet. */
+static bool is_quiet_over(void)
+{
+    bool is_over = false;
+
+    weft_progress_role_take();
+    if (weft_lock_try_as_progress()) {
+        is_over = weft_quiet_tick(&thread.quiet, weft_engine.polls, is_delegated());
+        if (is_over) {
+            set_quiet(false);
+        }
+        weft_lock_leave_as_progress();
+    }
+    weft_progress_role_give();
+    return is_over;
+}
+
 /* With the lock: does a thread of the program poll? It waits for the lock, then. */
 static bool is_polled_by_others(void)
 {
@@ -332,6 +401,18 @@ static void answer_call(void)
     weft_progress_role_give();
 }
 
+static bool needs_tick(bool has_backlog)
+{
+    return has_backlog || is_ticking() || is_quiet();
+}
+
+/* Sleeps until the bell has moved, or for a tick; true: nobody has rung. */
+static bool sleep_until_rung(_Atomic uint32_t *bell, uint32_t rung, bool has_backlog)
+{
+    weft_futex_wait(bell, rung, needs_tick(has_backlog) ? TICK_NS : 0);
+    return atomic_load_explicit(bell, memory_order_relaxed) == rung;
+}
+
 static void run(void)
 {
     _Atomic uint32_t *bell = &weft_engine.node.area->progress_bell;
@@ -343,7 +424,10 @@ static void run(void)
         const uint32_t now = atomic_load_explicit(bell, memory_order_acquire);
 
         if (now == rung) {
-            weft_futex_wait(bell, rung, has_backlog || is_ticking() ? TICK_NS : 0);
+            if (sleep_until_rung(bell, rung, has_backlog) && is_quiet() &&
+                is_quiet_over()) {
+                has_backlog = serve();
+            }
         }
         if (now != rung || has_backlog || (is_ticking() && is_delegated())) {
             rung = now; /* a later ring moves it on, and we do not sleep */
@@ -413,6 +497,8 @@ void weft_progress_thread_stop(void)
         weft_unlock();
         thread.is_running = false;
         atomic_store_explicit(&thread.is_ticking, false, memory_order_relaxed);
+        set_quiet(false);
+        thread.quiet = (struct weft_quiet){0};
         atomic_store_explicit(&thread.is_stopping, 0, memory_order_relaxed);
     }
 }
@@ -456,6 +542,9 @@ void weft_engine_publish(void)
         return;
     }
     if (!e->has_progress || !start()) {
+        return;
+    }
+    if (leave_quietly()) {
         return;
     }
     if (!is_delegated() || !is_published_enough()) {

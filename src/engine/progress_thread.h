@@ -15,6 +15,9 @@ void weft_progress_thread_call(void);
 void weft_progress_thread_start(void);
 void weft_progress_thread_stop(void);
 
+/* A thread of the program looks, and the progress bell has moved: peers, or we, rang. */
+void weft_progress_thread_judge(void);
+
 /* A thread begins to wait: it polls, and the progress thread is not needed meanwhile. */
 void weft_engine_enter(void);
 

@@ -15,17 +15,20 @@
 #include "engine/network_thread.h"
 #include "engine/warm.h"
 
+#include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { WHY_BYTES = 768 };
 
-/* A host from which no datagram has ever come. */
+/* A host from which no datagram has ever come, or to which long ones do not come through.
+ */
 struct weft_deaf {
     struct weft_deaf *next;
     uint32_t node;
-    const struct weft_path *witness; /* by which nothing came */
+    const struct weft_path *witness; /* by which nothing came; NULL: for good */
 };
 
 static bool is_by(const struct weft_peer *peer, const struct weft_instance *network)
@@ -51,24 +54,38 @@ static bool is_deaf(const struct weft_peer *peer)
     while (deaf != NULL && deaf->node != node) {
         deaf = deaf->next;
     }
-    return deaf != NULL && !deaf->witness->packets->is_heard(deaf->witness);
+    return deaf != NULL &&
+           (deaf->witness == NULL || !deaf->witness->packets->is_heard(deaf->witness));
 }
 
-static void note_deaf(const struct weft_peer *peer, const struct weft_path *witness)
+static void add_deaf(const struct weft_peer *peer, const struct weft_path *witness)
 {
-    struct weft_deaf *deaf;
+    struct weft_deaf *deaf = malloc(sizeof(*deaf));
 
-    if (witness->packets->is_heard(witness) || is_deaf(peer)) {
-        return;
-    }
-    deaf = malloc(sizeof(*deaf));
     if (deaf != NULL) { /* else the next peer there finds out by itself */
         *deaf = (struct weft_deaf){weft_engine.deaf, node_of(peer), witness};
         weft_engine.deaf = deaf;
     }
-    weft_log_info("no datagram comes from the host of rank %u: its ranks are connected "
-                  "(WEFT_PORTS: TCP and UDP)",
-                  weft_engine_rank(peer->process));
+}
+
+static void note_deaf(const struct weft_peer *peer, const struct weft_path *witness)
+{
+    if (!witness->packets->is_heard(witness) && !is_deaf(peer)) {
+        add_deaf(peer, witness);
+        weft_log_info("no datagram comes from the host of rank %u: its ranks are "
+                      "connected (WEFT_PORTS: TCP and UDP)",
+                      weft_engine_rank(peer->process));
+    }
+}
+
+static void note_narrow(const struct weft_peer *peer)
+{
+    if (!is_deaf(peer)) {
+        add_deaf(peer, NULL);
+        weft_log_info("long datagrams do not reach the host of rank %u: its ranks are "
+                      "connected (MTU)",
+                      weft_engine_rank(peer->process));
+    }
 }
 
 void weft_promote_close(void)
@@ -83,22 +100,39 @@ void weft_promote_close(void)
 
 /* ---- the rule ---- */
 
+bool weft_promote_may_move(const struct weft_peer *peer)
+{
+    return weft_engine.connect != NULL && is_by(peer, weft_engine.start);
+}
+
 bool weft_promote_may_begin(const struct weft_peer *peer, const struct weft_instance *t)
 {
     return t != weft_engine.start || (!peer->has_connection && !is_deaf(peer));
 }
 
+/* The longest packet that a connection takes over. */
+static uint32_t handed_max(const struct weft_instance *network)
+{
+    return network->ops->handed_max != NULL ? network->ops->handed_max(network->tp)
+                                            : WEFT_EAGER_MAX;
+}
+
 void weft_promote_begin(struct weft_peer *peer)
 {
     if (weft_engine.connect != NULL && is_by(peer, weft_engine.start)) {
+        const uint32_t most = handed_max(weft_engine.connect);
+
         peer->choice = WEFT_CHOICE_TRIAL;
-        peer->trial_end = peer->next_sequence + WEFT_PROMOTE_MESSAGES;
+        weft_peer_rare(peer)->trial_end = peer->next_sequence + WEFT_PROMOTE_MESSAGES;
+        if (peer->path->packet_max > most) { /* it may have to take them over */
+            peer->path->packet_max = most;
+        }
     }
 }
 
 static void list(struct weft_peer *peer)
 {
-    peer->next_promoted = weft_engine.promoted;
+    weft_peer_rare(peer)->next_promoted = weft_engine.promoted;
     weft_engine.promoted = peer;
 }
 
@@ -118,7 +152,7 @@ static bool is_room(void)
     uint32_t made = 0;
 
     for (const struct weft_peer *p = weft_engine.promoted; p != NULL;
-         p = p->next_promoted) {
+         p = p->rare->next_promoted) {
         made += p->choice == WEFT_CHOICE_CONNECTING && !p->has_connection ? 1 : 0;
     }
     return weft_engine.connections + made < WEFT_PROMOTE_CONNECTIONS;
@@ -126,13 +160,13 @@ static bool is_room(void)
 
 void weft_promote_count(struct weft_peer *peer)
 {
-    if (peer->next_sequence <= peer->trial_end) {
+    if (peer->next_sequence <= peer->rare->trial_end) {
         return;
     }
     if (is_room()) {
         promote(peer);
     } else {
-        peer->trial_end = peer->next_sequence + WEFT_PROMOTE_MESSAGES;
+        peer->rare->trial_end = peer->next_sequence + WEFT_PROMOTE_MESSAGES;
     }
 }
 
@@ -150,8 +184,9 @@ static enum weft_rc find_connection(struct weft_peer *peer)
     struct weft_instance *network = weft_engine.connect;
     enum weft_rc rc = WEFT_OK;
 
-    if (peer->other == NULL) {
-        rc = network->ops->connect(network->tp, peer, peer->process, &peer->other);
+    if (weft_peer_other(peer) == NULL) {
+        rc = network->ops->connect(network->tp, peer, peer->process,
+                                   &weft_peer_rare(peer)->other);
         weft_warm_end(); /* that has loaded what was missing */
         weft_descriptors_follow();
     }
@@ -162,8 +197,8 @@ static void use_connection(struct weft_peer *peer, enum weft_choice choice)
 {
     struct weft_path *first = peer->path;
 
-    peer->path = peer->other;
-    peer->other = first;
+    peer->path = peer->rare->other;
+    peer->rare->other = first;
     peer->choice = (uint8_t)choice;
     weft_engine_update_fast(peer);
 }
@@ -172,6 +207,7 @@ static void use_connection(struct weft_peer *peer, enum weft_choice choice)
 
 struct handed {
     struct weft_retry retry; /* first */
+    struct weft_op op;       /* of a long one, which is read until it is sent */
     struct weft_peer *peer;
     size_t len;
     struct weft_header header;
@@ -185,16 +221,31 @@ struct back {
     unsigned count;
 };
 
+static void has_sent(struct weft_op *op, enum weft_rc rc)
+{
+    (void)rc; /* whoever is told that the peer is lost ends what waits for this */
+    free((char *)op - offsetof(struct handed, op));
+}
+
+/* The first network's packets may be longer than what the second one copies. */
 static enum weft_rc send_handed(struct weft_retry *retry)
 {
     struct handed *h = (struct handed *)retry;
     struct weft_path *path = h->peer->path;
+    enum weft_rc rc;
 
-    if (path->packets->send(path, &h->header, h->data, h->len, 0) != WEFT_OK) {
-        return WEFT_AGAIN; /* or the peer is lost, and this with it */
+    if (h->len <= path->packet_max) {
+        rc = path->packets->send(path, &h->header, h->data, h->len, 0);
+    } else {
+        assert(path->packets->send_zcopy != NULL);
+        rc =
+            path->packets->send_zcopy(path, &h->header, NULL, 0, h->data, h->len, &h->op);
     }
-    free(h);
-    return WEFT_OK;
+    if (rc == WEFT_OK) {
+        free(h);
+    }
+    /* Else AGAIN, or the peer is lost, and this with it. */
+    return rc == WEFT_OK || rc == WEFT_PENDING ? WEFT_OK : WEFT_AGAIN;
 }
 
 static void free_handed(struct weft_retry *retry)
@@ -219,6 +270,7 @@ static void take_back(void *argument, const void *header, const void *data, size
     }
     *h = (struct handed){
         .retry = {.again = send_handed, .failed = free_handed},
+        .op = {.done = has_sent},
         .peer = back->peer,
         .len = len,
     };
@@ -234,7 +286,7 @@ static unsigned hand_back(struct weft_peer *peer, struct weft_path *first)
     struct back back = {.peer = peer};
 
     back.end = &back.first;
-    first->packets->hand_back(first, take_back, &back);
+    first->packets->hand_back(first, take_back, &back, WEFT_OK);
     if (back.first != NULL) {
         weft_engine_retry_before(peer, WEFT_RETRY_ORDERED, back.first);
     }
@@ -251,15 +303,19 @@ static unsigned hand_back(struct weft_peer *peer, struct weft_path *first)
 /* These return true when nothing is left to do for this peer. */
 static bool go_on_held(struct weft_peer *peer)
 {
-    struct weft_path *first = peer->other;
+    struct weft_path *first = peer->rare->other;
     const enum weft_delivery delivery = first->packets->delivery(first);
 
     if (delivery == WEFT_ON_THE_WAY) {
         return false;
     }
     peer->choice = WEFT_CHOICE_NONE;
-    if (delivery == WEFT_UNANSWERED) {
-        note_deaf(peer, first);
+    if (delivery != WEFT_ARRIVED) {
+        if (delivery == WEFT_NARROW) {
+            note_narrow(peer);
+        } else {
+            note_deaf(peer, first);
+        }
         (void)hand_back(peer, first);
     }
     weft_engine_update_fast(peer);
@@ -279,12 +335,12 @@ static bool go_on_connecting(struct weft_peer *peer)
 {
     enum weft_rc rc;
 
-    if (peer->other == NULL && !weft_warm_is_over()) {
+    if (weft_peer_other(peer) == NULL && !weft_warm_is_over()) {
         return false;
     }
     rc = find_connection(peer);
     if (rc == WEFT_OK) {
-        rc = peer->other->packets->establish(peer->other);
+        rc = peer->rare->other->packets->establish(peer->rare->other);
     }
     if (peer->choice != WEFT_CHOICE_CONNECTING) {
         return peer->choice != WEFT_CHOICE_HELD; /* an upcall has changed it */
@@ -326,12 +382,12 @@ void weft_promote_go_on(void)
         const bool is_over = go_on(peer);
 
         while (*at != peer) { /* upcalls have listed others before it */
-            at = &(*at)->next_promoted;
+            at = &(*at)->rare->next_promoted;
         }
         if (is_over) {
-            *at = peer->next_promoted;
+            *at = peer->rare->next_promoted;
         } else {
-            at = &peer->next_promoted;
+            at = &peer->rare->next_promoted;
         }
     }
 }
@@ -341,8 +397,8 @@ bool weft_promote_needs_tick(void)
     bool is_needed = false;
 
     for (const struct weft_peer *peer = weft_engine.promoted; peer != NULL;
-         peer = peer->next_promoted) {
-        const struct weft_path *path = peer->other;
+         peer = peer->rare->next_promoted) {
+        const struct weft_path *path = weft_peer_other(peer);
 
         if (peer->choice == WEFT_CHOICE_CONNECTING &&
             (path == NULL || (path->packets->needs_retry != NULL &&
@@ -358,7 +414,7 @@ struct weft_path *weft_promote_memory_path(struct weft_peer *peer)
     if (weft_engine.connect == NULL || !is_by(peer, weft_engine.start)) {
         return peer->path;
     }
-    return find_connection(peer) == WEFT_OK ? peer->other : peer->path;
+    return find_connection(peer) == WEFT_OK ? weft_peer_other(peer) : peer->path;
 }
 
 /* ---- upcalls of the two networks ---- */
@@ -385,33 +441,87 @@ static void on_silent(void *owner, struct weft_peer *peer)
 {
     (void)owner;
     if (peer->choice == WEFT_CHOICE_TRIAL) {
-        weft_log_info("rank %u has not answered a datagram in time: it is connected",
-                      weft_engine_rank(peer->process));
+        weft_log_info("rank %u %s: it is connected", weft_engine_rank(peer->process),
+                      peer->path->packets->delivery(peer->path) == WEFT_NARROW
+                          ? "answers, but a datagram does not reach it"
+                          : "has not answered a datagram in time");
     }
     promote(peer);
 }
 
-/* What is said of a peer to whom nothing leads any more. */
-static void lose(const struct weft_peer *peer, bool has_left, unsigned unacknowledged,
-                 const char *first, const char *second)
-{
-    char why[WHY_BYTES];
+struct loss {
+    unsigned packets;   /* not acknowledged */
+    unsigned unnoticed; /* of them, those for which nothing waits here */
+};
 
-    snprintf(why, sizeof(why),
-             "no path to rank %u is left: %s: %s, %u packets not acknowledged; %s: %s",
-             weft_engine_rank(peer->process), weft_engine.start->ops->name, first,
-             unacknowledged, weft_engine.connect->ops->name, second);
-    weft_engine.up.lost(&weft_engine, peer->process, has_left, why);
+/* Does something here wait for what follows from such a packet? It fails then. */
+static bool is_waited_for(uint8_t kind)
+{
+    switch (kind) {
+    case WEFT_PKT_ANNOUNCE:
+    case WEFT_PKT_PULL:
+    case WEFT_PKT_PULL_PUT:
+    case WEFT_PKT_STAGE:
+    case WEFT_PKT_OFFER:
+    case WEFT_PKT_KEY_OFFER:
+    case WEFT_PKT_RECALL:
+    case WEFT_PKT_RMA:
+    case WEFT_PKT_ASK:
+        return true;
+    default:
+        return false;
+    }
 }
 
 static void count_back(void *argument, const void *header, const void *data, size_t len,
                        unsigned flags)
 {
-    (void)header;
+    const struct weft_header *h = header;
+    struct loss *loss = argument;
+
     (void)data;
     (void)len;
     (void)flags;
-    ++*(unsigned *)argument;
+    loss->packets++;
+    loss->unnoticed += is_waited_for(h->kind) ? 0 : 1;
+}
+
+static struct loss count_loss(struct weft_path *path)
+{
+    struct loss loss = {0, 0};
+
+    if (path != NULL && path->packets->hand_back != NULL) {
+        path->packets->hand_back(path, count_back, &loss, WEFT_ERR_PROC_FAILED);
+    }
+    return loss;
+}
+
+/* Nobody may fail of those who wait here, and the peer waits for ever. */
+static void tell_undelivered(const struct loss *loss, bool has_left, const char *why)
+{
+    if (loss->unnoticed > 0 && !has_left && weft_engine.undelivered != NULL) {
+        weft_engine.undelivered(why);
+    }
+}
+
+/* What is said of a peer to whom nothing leads any more; `second` is NULL where there is
+ * one network only. */
+static void lose(const struct weft_peer *peer, bool has_left, const char *first,
+                 const char *second)
+{
+    const struct loss loss = count_loss(peer->path);
+    char also[WHY_BYTES / 2] = "";
+    char why[WHY_BYTES];
+
+    if (second != NULL) {
+        snprintf(also, sizeof(also), "; %s: %s", weft_engine.connect->ops->name, second);
+    }
+    snprintf(why, sizeof(why),
+             "no path to rank %u is left: %s: %s, %u packets not acknowledged%s",
+             weft_engine_rank(peer->process), weft_engine.start->ops->name, first,
+             loss.packets, also);
+    tell_undelivered(&loss, has_left, why);
+    weft_engine.up.lost(&weft_engine, peer->process, has_left, why);
 }
 
 /* The first network: what it could not deliver goes by the connection, if there is one or
@@ -419,43 +529,72 @@ static void count_back(void *argument, const void *header, const void *data, siz
 static void on_start_lost(void *owner, uint64_t process, bool has_left, const char *why)
 {
     struct weft_peer *peer = weft_engine_meet(owner, process);
-    unsigned count = 0;
+    struct weft_peer_rare *rare;
 
-    if (weft_engine.connect == NULL || peer->path == NULL) {
+    if (peer->is_failed) {
+        return; /* its sends have ended, and their memory may be gone */
+    }
+    if (peer->path == NULL || weft_engine.start->ops->hand_back == NULL) {
         weft_engine.up.lost(owner, process, has_left, why);
         return;
     }
+    if (weft_engine.connect == NULL) {
+        lose(peer, has_left, why, NULL);
+        return;
+    }
     if (!is_by(peer, weft_engine.start)) {
-        if (peer->other != NULL) {
-            (void)hand_back(peer, peer->other);
+        if (weft_peer_other(peer) != NULL) {
+            (void)hand_back(peer, peer->rare->other);
         }
         return;
     }
-    if (peer->no_connection != NULL || find_connection(peer) != WEFT_OK) {
-        peer->path->packets->hand_back(peer->path, count_back, &count);
-        lose(peer, has_left, count, why,
-             peer->no_connection != NULL ? peer->no_connection : "cannot be opened");
+    rare = weft_peer_rare(peer);
+    if (rare->no_connection != NULL || find_connection(peer) != WEFT_OK) {
+        lose(peer, has_left, why,
+             rare->no_connection != NULL ? rare->no_connection : "cannot be opened");
         return;
     }
     use_connection(peer, WEFT_CHOICE_NONE);
-    (void)hand_back(peer, peer->other);
+    (void)hand_back(peer, rare->other);
 }
 
-/* The second one: a connection that carried packets, or one that was only wanted. */
+/* Of what the first network could not deliver, and a connection that never stood was to
+ * take. Of control packets nobody knows here who waits for what follows from them. */
+static struct loss count_kept(const struct weft_peer *peer)
+{
+    struct loss loss = {0, weft_peer_retries(peer, WEFT_RETRY_CONTROL) ? 1 : 0};
+
+    for (const struct weft_retry *r = weft_peer_first_retry(peer, WEFT_RETRY_ORDERED);
+         r != NULL; r = r->next) {
+        if (r->again == send_handed) {
+            count_back(&loss, &((const struct handed *)r)->header, NULL, 0, 0);
+        }
+    }
+    return loss;
+}
+
+/* The second one: a connection that carried packets, of which the other side hears, too,
+ * or one that was only wanted. */
 static void on_connect_lost(void *owner, uint64_t process, bool has_left, const char *why)
 {
     struct weft_peer *peer = weft_engine_meet(owner, process);
+    const bool had_connection = peer->has_connection;
 
     if (peer->has_connection) {
         peer->has_connection = false;
         weft_engine.connections--;
     }
     if (!is_by(peer, weft_engine.start)) {
+        const struct loss loss = count_kept(peer);
+
+        if (!had_connection && !peer->is_failed) {
+            tell_undelivered(&loss, has_left, why);
+        }
         weft_engine.up.lost(owner, process, has_left, why);
         return;
     }
-    free(peer->no_connection);
-    peer->no_connection = strdup(why);
+    free(weft_peer_rare(peer)->no_connection);
+    peer->rare->no_connection = strdup(why);
     if (peer->choice != WEFT_CHOICE_NONE) {
         peer->choice = WEFT_CHOICE_NONE; /* it stays where it is */
         weft_engine_update_fast(peer);

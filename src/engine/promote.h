@@ -34,6 +34,10 @@ void weft_promote_begin(struct weft_peer *peer);
 /* An ordered packet went to a peer on trial. */
 void weft_promote_count(struct weft_peer *peer);
 
+/* May packets to this peer be handed on to the second network? They may be too long for
+ * its send() then. */
+bool weft_promote_may_move(const struct weft_peer *peer);
+
 /* A long message is to go there, or its memory is wanted. */
 void weft_promote_long(struct weft_peer *peer, uint64_t bytes);
 

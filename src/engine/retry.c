@@ -30,11 +30,28 @@ void weft_engine_update_fast(struct weft_peer *peer)
     peer->fast_below = peer->fast != NULL ? weft_peer_eager_max(peer) + 1 : 0;
 }
 
+/* The peer's queues, made if there are none: it joins the list then. */
+static struct weft_retries *retries_of(struct weft_peer *peer)
+{
+    struct weft_engine *e = &weft_engine;
+
+    if (peer->retries == NULL) {
+        peer->retries = calloc(1, sizeof(*peer->retries));
+        if (peer->retries == NULL) {
+            weft_wireup_abort(e->job, 1, WEFT_S_OOM_SEND);
+        }
+        peer->retries->next = e->retrying;
+        e->retrying = peer;
+        weft_reason_add(WEFT_REASON_RETRY);
+    }
+    return peer->retries;
+}
+
 void weft_engine_retry_later(struct weft_peer *peer, enum weft_retry_class which,
                              struct weft_retry *retry)
 {
     struct weft_engine *e = &weft_engine;
-    struct weft_retry_queue *queue = &peer->retry[which];
+    struct weft_retry_queue *queue = &retries_of(peer)->queue[which];
 
     weft_assert_locked();
     retry->next = NULL;
@@ -47,18 +64,12 @@ void weft_engine_retry_later(struct weft_peer *peer, enum weft_retry_class which
     queue->last = retry;
     weft_engine_update_fast(peer);
     assert(which != WEFT_RETRY_ORDERED || peer->fast == NULL);
-    if (!peer->is_retrying) {
-        peer->is_retrying = true;
-        peer->next_retrying = e->retrying;
-        e->retrying = peer;
-        weft_reason_add(WEFT_REASON_RETRY);
-    }
 }
 
 void weft_engine_retry_before(struct weft_peer *peer, enum weft_retry_class which,
                               struct weft_retry *first)
 {
-    struct weft_retry_queue *queue = &peer->retry[which];
+    struct weft_retry_queue *queue = &retries_of(peer)->queue[which];
     const struct weft_retry_queue behind = *queue;
     struct weft_retry *const second = first->next;
     struct weft_retry *last = first;
@@ -105,7 +116,7 @@ static bool retry_first(struct weft_retry_queue *queue)
 /* True if nothing is left. */
 static bool retry_queue(struct weft_peer *peer, enum weft_retry_class which)
 {
-    struct weft_retry_queue *queue = &peer->retry[which];
+    struct weft_retry_queue *queue = &peer->retries->queue[which];
 
     while (queue->first != NULL) {
         if (!retry_first(queue)) {
@@ -141,11 +152,12 @@ void weft_engine_retry(void)
         struct weft_peer *peer = *at;
 
         if (retry_peer(peer)) {
-            peer->is_retrying = false;
-            *at = peer->next_retrying;
+            *at = peer->retries->next;
+            free(peer->retries);
+            peer->retries = NULL;
             weft_reason_drop(WEFT_REASON_RETRY);
         } else {
-            at = &peer->next_retrying;
+            at = &peer->retries->next;
         }
     }
     if (e->retrying == NULL && e->is_room_awaited) {
@@ -155,9 +167,8 @@ void weft_engine_retry(void)
 
 void weft_engine_fail_retries(struct weft_peer *peer, enum weft_retry_class which)
 {
-    struct weft_retry_queue *queue = &peer->retry[which];
-
-    while (queue->first != NULL) {
+    while (weft_peer_retries(peer, which)) {
+        struct weft_retry_queue *queue = &peer->retries->queue[which];
         struct weft_retry *retry = queue->first;
 
         queue->first = retry->next;

@@ -134,7 +134,7 @@ bool weft_transports_need_tick(void)
     bool is_needed = false;
 
     for (const struct weft_peer *peer = weft_engine.retrying; peer != NULL;
-         peer = peer->next_retrying) {
+         peer = peer->retries->next) {
         const struct weft_path *path = peer->path;
 
         if (path != NULL && path->packets->needs_retry != NULL) {

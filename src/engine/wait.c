@@ -42,6 +42,9 @@ static void take_over(void)
     struct weft_engine *e = &weft_engine;
 
     e->polls++;
+    if (weft_unlikely(weft_node_progress_bell(&e->node) != e->bell_seen)) {
+        weft_progress_thread_judge();
+    }
     if (weft_unlikely(e->is_armed && !e->is_taken_over)) {
         e->is_taken_over = true;
         weft_node_ring(&e->node);
@@ -306,7 +309,8 @@ static void wait_longer(const struct awaited *a, const struct weft_wait_reason *
 {
     struct weft_engine *e = &weft_engine;
     const uint64_t spin_ns = weft_wait_is_crowded() ? 0 : WEFT_SPIN_NS;
-    uint64_t start = weft_clock_ns();
+    const uint64_t begin = weft_clock_ns();
+    uint64_t start = begin;
     bool has_told = false;
 
     weft_doing_count(&record()->waits);
@@ -331,6 +335,7 @@ static void wait_longer(const struct awaited *a, const struct weft_wait_reason *
             give_away(now);
         }
     }
+    e->waited_ns += weft_clock_ns() - begin;
     weft_engine_note_end();
     weft_recorder_wait(-1);
     weft_node_set_inside(&e->node, false);

@@ -96,6 +96,8 @@ bool weft_warm_is_over(void)
 
 void weft_warm_end(void)
 {
+    /* Relaxed: whoever sees it uses the network with the lock, which is held here, too.
+     */
     atomic_store_explicit(&warm.state, WARM, memory_order_relaxed);
 }
 

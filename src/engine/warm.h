@@ -34,7 +34,8 @@ bool weft_warm_is_over(void);
 /* The same without beginning. */
 bool weft_warm_may_poll(void);
 
-/* The network has come up within a call. */
+/* The network has come up within a call. With the lock, which orders this before all that
+ * others do with the network: the store itself is relaxed. */
 void weft_warm_end(void);
 
 /* Waits for the thread. */

@@ -33,8 +33,8 @@
  * where its message is wanted. Over a network KEY_OFFER does, with a key; STORED says
  * that the message was put there, GONE that it is too late, and by RECALL and RETURNED a
  * receiver gets its offer back. SUMS brings the checksums of a message whose announcement
- * came without. transfer/packets.h has what each kind carries. GRANT and CREDIT have
- * their numbers but no sender yet.
+ * came without. transfer/packets.h has what each kind carries. An ASK carries nothing
+ * (ask.c).
  */
 #ifndef WEFT_ENGINE_WIRE_H
 #define WEFT_ENGINE_WIRE_H
@@ -44,7 +44,7 @@
 #include <stdint.h>
 
 enum {
-    WEFT_WIRE_VERSION = 12,
+    WEFT_WIRE_VERSION = 13,
     WEFT_EAGER_MAX = 4096, /* a whole message in one packet, if the path's packets carry
                             * it (weft_peer_eager_max); longer ones are announced */
     WEFT_CONTROL_MAX = 64, /* bytes behind the header of a control packet */
@@ -61,10 +61,9 @@ enum weft_packet {
     WEFT_PKT_PULL,      /* control: RTR: send me a chunk of what you announced */
     WEFT_PKT_FETCHED, /* control: ATS: I have all of what you announced without a share */
     WEFT_PKT_OFFER,   /* control: a receive is posted, store there */
-    WEFT_PKT_GRANT,
-    WEFT_PKT_CREDIT,
-    WEFT_PKT_STAGE,     /* control: pack a chunk of what you announced, for me to fetch */
-    WEFT_PKT_STAGED,    /* control: there it is */
+    WEFT_PKT_ASK,     /* control: are you there? Its acknowledgement is the answer */
+    WEFT_PKT_STAGE,   /* control: pack a chunk of what you announced, for me to fetch */
+    WEFT_PKT_STAGED,  /* control: there it is */
     WEFT_PKT_PULL_PUT,  /* control: RTR: put a chunk of what you announced into my memory
                          */
     WEFT_PKT_PLACED,    /* control: ATP: it is there */

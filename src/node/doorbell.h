@@ -75,6 +75,12 @@ void weft_node_ring(struct weft_node *node);
 uint64_t weft_node_rings(const struct weft_node *node);
 uint64_t weft_node_wakeups(const struct weft_node *node);
 
+/* How often our progress thread was rung, by peers or by ourselves. */
+static inline uint32_t weft_node_progress_bell(const struct weft_node *node)
+{
+    return atomic_load_explicit(&node->area->progress_bell, memory_order_relaxed);
+}
+
 /* Is a thread of this process inside MPI, so that it could help a peer? A hint. */
 static inline void weft_node_set_inside(struct weft_node *node, bool is_inside)
 {

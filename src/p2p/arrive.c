@@ -206,13 +206,20 @@ static void on_data(void *owner, struct weft_peer *from, const struct weft_heade
     }
 }
 
+bool weft_p2p_scatter(struct weft_peer *from, const struct weft_header *header,
+                      const struct iovec *pieces, size_t count, size_t len)
+{
+    return header->length == len && !weft_has_checksum() &&
+           weft_rndv_on_pieces(from, pieces, count, len);
+}
+
 typedef const char *control_handler(struct weft_peer *from,
                                     const union weft_pkt_control *packet);
 
 /* A peer that offers may be one that we have never sent to. */
 static void reach_offering(struct weft_peer *from)
 {
-    if (weft_p2p_reach_peer(from) != WEFT_OK) {
+    if (weft_engine_reach(from) != WEFT_OK || weft_transfer_meet(from) != WEFT_OK) {
         weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_OFFER);
     }
 }

@@ -48,7 +48,7 @@ bool weft_p2p_is_lost(uint64_t process)
 {
     const struct weft_peer *peer = weft_peer_find(process);
 
-    return peer != NULL && peer->why_lost != NULL;
+    return peer != NULL && weft_peer_why_lost(peer) != NULL;
 }
 
 const char *weft_p2p_why_lost(const struct weft_comm *comm)

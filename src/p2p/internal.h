@@ -30,11 +30,12 @@
 #include "p2p/state.h"
 #include "transfer/offer_net.h"
 
-/* As weft_p2p_reach(). */
-enum weft_rc weft_p2p_reach_peer(struct weft_peer *peer);
-
 /* The engine hands our kinds of packets to arrive.c. */
 void weft_p2p_register_kinds(void);
+
+/* Takes a packet DATA whose bytes lie in pieces, or answers false. */
+bool weft_p2p_scatter(struct weft_peer *from, const struct weft_header *header,
+                      const struct iovec *pieces, size_t count, size_t len);
 
 /* A message reaches the receive that it matches; `data` is what came after the header. */
 void weft_p2p_deliver(struct weft_p2p_request *recv, struct weft_peer *from,

@@ -149,7 +149,7 @@ void weft_p2p_start_transfer(struct weft_p2p_request *recv, struct weft_peer *pe
 {
     const char *fault;
 
-    if (weft_p2p_reach_peer(peer) != WEFT_OK) {
+    if (weft_engine_reach(peer) != WEFT_OK) {
         weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_REPLY);
     }
     if (weft_unlikely(peer->is_failed)) { /* it announced, and nobody can fetch it now */

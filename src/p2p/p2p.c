@@ -19,7 +19,7 @@
 
 _Static_assert(sizeof(struct weft_grequest) <= sizeof(struct weft_p2p_request),
                "all requests are taken from one pool");
-_Static_assert(WEFT_WIRE_VERSION == 12 && WEFT_SEGMENT_LAYOUT == 15,
+_Static_assert(WEFT_WIRE_VERSION == 13 && WEFT_SEGMENT_LAYOUT == 15,
                "ranks that share a segment exchange packets: where the wire version "
                "changes, the layout's does");
 
@@ -74,6 +74,7 @@ static void register_all(void)
     weft_p2p_register_kinds();
     e->hooks.wants = wants;
     e->told = weft_rndv_net_on_told;
+    e->scatter = weft_p2p_scatter;
     weft_engine_on_look(weft_transfers_look, weft_transfers_have_news);
     weft_engine_on_failed(weft_p2p_fail_requests);
     weft_p2p_set_checksum(weft_setting(WEFT_SET_CHECKSUM) != 0);

@@ -7,6 +7,7 @@
 #include "p2p/send_small.h"
 #include "p2p/tagged.h"
 #include "engine/lock.h"
+#include "engine/promote.h"
 #include "transfer/accessible.h"
 
 #include <assert.h>
@@ -144,12 +145,15 @@ static void start_request(struct weft_p2p_request *send, struct weft_peer *peer,
     }
 }
 
-/* A whole message in one packet is copied, or sent without a copy by a network. */
+/* A whole message in one packet is copied, or sent without a copy by a network. Where
+ * another network may take over what this one does not deliver, whose packets may be
+ * shorter, it is copied. */
 static size_t most_at_once(const struct weft_peer *peer, bool is_contiguous)
 {
     const size_t copied = weft_peer_eager_max(peer);
 
-    return peer->path != NULL && is_contiguous && peer->path->zcopy_max > copied
+    return peer->path != NULL && is_contiguous && peer->path->zcopy_max > copied &&
+                   !weft_promote_may_move(peer)
                ? peer->path->zcopy_max
                : copied;
 }

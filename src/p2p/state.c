@@ -5,25 +5,10 @@
 
 struct weft_p2p weft_p2p;
 
-/* First contact. */
-static enum weft_rc begin(struct weft_peer *peer)
-{
-    const enum weft_rc rc = weft_transfer_meet(peer);
-
-    return rc == WEFT_OK ? weft_engine_reach(peer) : rc;
-}
-
-enum weft_rc weft_p2p_reach_peer(struct weft_peer *peer)
-{
-    return weft_likely(peer->transfers != NULL && (peer->path != NULL || peer->is_self))
-               ? WEFT_OK
-               : begin(peer);
-}
-
 enum weft_rc weft_p2p_reach(uint64_t process, struct weft_peer **out)
 {
     *out = weft_peer_get(process);
-    return weft_likely(*out != NULL) ? weft_p2p_reach_peer(*out) : WEFT_ERR_NOMEM;
+    return weft_likely(*out != NULL) ? weft_engine_reach(*out) : WEFT_ERR_NOMEM;
 }
 
 struct weft_p2p_request *weft_p2p_take_spare(void)

@@ -134,6 +134,7 @@ enum {
     AUTO,
     MSG,
     SHM,
+    SHM_MSG,
     RDM,
     SHM_RDM,
     TAGGED,
@@ -151,10 +152,12 @@ static bool is_without_shm(int64_t choice)
            choice == DGRAM_MSG;
 }
 
-/* Do peers begin without connections, and are some connected later? */
-static bool is_promoting(int64_t choice)
+/* Do peers begin without connections, and are some connected later? `network` is the one
+ * by which they begin. */
+static bool is_promoting(int64_t choice, const struct weft_packet_ops *network)
 {
-    return choice == DGRAM_MSG || choice == SHM_DGRAM_MSG;
+    return choice == DGRAM_MSG || choice == SHM_DGRAM_MSG ||
+           (choice == AUTO && network == &weft_dgram_ops);
 }
 
 /* Does the network match messages, those between ranks of one node too? */
@@ -162,6 +165,9 @@ static bool is_tagged(int64_t choice)
 {
     return choice == TAGGED || choice == SHM_TAGGED;
 }
+
+/* Of WEFT_CONNECT. */
+enum { CONNECT_LAZY };
 
 /* Is it a network that was not chosen? */
 static bool is_other_network(const struct weft_packet_ops *ops,
@@ -173,11 +179,27 @@ static bool is_other_network(const struct weft_packet_ops *ops,
     return is_one && ops != network;
 }
 
+/* Where all are connected anyway, nothing comes before connections. */
+static enum weft_rc choose_by_itself(const struct weft_packet_ops **out)
+{
+    const enum weft_rc rc = weft_transport_choose_network(&run.job, out);
+
+    if (rc == WEFT_OK && *out == &weft_dgram_ops &&
+        weft_setting(WEFT_SET_CONNECT) != CONNECT_LAZY) {
+        *out = &weft_msg_ops;
+    }
+    if (rc == WEFT_OK) {
+        weft_log_info("network between nodes: %s%s", (*out)->name,
+                      *out == &weft_dgram_ops ? ", and msg for busy peers" : "");
+    }
+    return rc;
+}
+
 static enum weft_rc choose_network(int64_t choice, const struct weft_packet_ops **out)
 {
     switch (choice) {
     case AUTO:
-        return weft_transport_choose_network(&run.job, out);
+        return choose_by_itself(out);
     case RDM:
     case SHM_RDM:
         *out = &weft_rdm_ops;
@@ -262,7 +284,7 @@ static enum weft_rc list_transports(const struct weft_packet_ops *transports[LIS
             transports[count++] = weft_transports[i];
         }
     }
-    if (needs_net && is_promoting(choice)) { /* behind the one by which peers begin */
+    if (needs_net && is_promoting(choice, network)) { /* behind the other one */
         assert(count < LIST_MAX - 1);
         transports[count++] = &weft_msg_ops;
     }
@@ -271,6 +293,18 @@ static enum weft_rc list_transports(const struct weft_packet_ops *transports[LIS
 
 /* What sends messages. A rank's queues are in the segment, so it stays open as well. All
  * ranks open it together, once: who tries again alone would wait for the others. */
+/* An error that belongs to no call. The program may have said that it handles those. */
+static void on_undelivered(const char *why)
+{
+    const struct weft_errhandler *handler = weft_comm_world.errhandler;
+
+    if (handler == NULL || handler == &weft_errors_are_fatal ||
+        handler == &weft_errors_abort) {
+        weft_wireup_abort(&run.job, MPI_ERR_PROC_ABORTED, why);
+    }
+    weft_log_warn(WEFT_S_UNDELIVERED, why);
+}
+
 static enum weft_rc open_engine(void)
 {
     const struct weft_packet_ops *transports[LIST_MAX] = {NULL};
@@ -286,6 +320,7 @@ static enum weft_rc open_engine(void)
     }
     run.engine_failure = rc;
     if (rc == WEFT_OK) {
+        weft_engine.undelivered = on_undelivered;
         weft_sched_open();
         weft_sendrecv_open();
         weft_slots_open(weft_context_owner);

@@ -7,6 +7,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+enum { ALL_PIECES = UINT16_MAX };
+
 static struct weft_runs words; /* steps that wait for a word */
 
 /* ---- queues ---- */
@@ -300,15 +302,45 @@ static void start_message(struct weft_run *run)
 
 /* ---- steps without messages ---- */
 
+/* Where the next piece of a large copy begins. */
+static size_t piece_at(const struct weft_run *run)
+{
+    return (size_t)run->pieces * WEFT_SCHED_PIECE_BYTES;
+}
+
+static bool has_more_pieces(const struct weft_run *run)
+{
+    return run->pieces != 0 && run->pieces != ALL_PIECES;
+}
+
+/* Copies of gigabytes take seconds, and all threads that poll may be in one: peers would
+ * get no answer meanwhile. So a thread polls after each piece. */
+static void copy_piece(struct weft_run *run, const struct weft_data *from,
+                       const struct weft_data *to)
+{
+    const size_t at = piece_at(run);
+    const size_t left = to->bytes - at;
+    const size_t bytes = left > WEFT_SCHED_PIECE_BYTES && run->pieces < ALL_PIECES - 1
+                             ? WEFT_SCHED_PIECE_BYTES
+                             : left;
+    const struct weft_data piece_from = weft_span_piece(from, at, bytes);
+    const struct weft_data piece_to = weft_span_piece(to, at, bytes);
+
+    weft_span_copy(&piece_from, &piece_to);
+    run->pieces = bytes == left ? ALL_PIECES : (uint16_t)(run->pieces + 1);
+}
+
 /* With or without the lock. */
-static void move(const struct weft_run *run)
+static void move(struct weft_run *run)
 {
     const struct weft_sched *sched = run->sched;
     const struct weft_step *step = run->step;
     const struct weft_data from = data_of(sched, &step->from);
     const struct weft_data to = data_of(sched, &step->to);
 
-    if (step->kind == WEFT_STEP_COPY) {
+    if (step->kind == WEFT_STEP_COPY && to.bytes > WEFT_SCHED_PIECE_BYTES) {
+        copy_piece(run, &from, &to);
+    } else if (step->kind == WEFT_STEP_COPY) {
         weft_span_copy(&from, &to);
     } else {
         sched->ops->reduce(sched, &from, &to);
@@ -337,6 +369,10 @@ static void end_work(struct weft_work *work)
     struct weft_run *run = (struct weft_run *)work;
     struct weft_sched *sched = run->sched;
 
+    if (has_more_pieces(run) && !is_stopped(sched)) {
+        weft_work_add(work, WEFT_WORK_SHORT, run_work, end_work);
+        return;
+    }
     if (is_call(run)) {
         drop_call(sched);
     }
@@ -347,6 +383,7 @@ static void end_work(struct weft_work *work)
 static void add_work(struct weft_run *run, enum weft_work_class kind)
 {
     run->rc = WEFT_OK;
+    run->pieces = 0;
     run->work.state = WEFT_WORK_NONE;
     weft_work_add(&run->work, kind, run_work, end_work);
 }

@@ -47,7 +47,10 @@
 #include "p2p/p2p.h"
 #include "sched/graph.h"
 
-enum { WEFT_SCHED_LOCKED_BYTES = 4096 };
+enum {
+    WEFT_SCHED_LOCKED_BYTES = 4096,
+    WEFT_SCHED_PIECE_BYTES = 4 << 20, /* of a copy, before the thread polls again */
+};
 
 struct weft_sched;
 
@@ -97,6 +100,7 @@ struct weft_run {
     uint32_t left;                /* releases that it still waits for */
     uint8_t state;                /* enum weft_run_state */
     uint8_t rc;                   /* enum weft_rc: of a call or work that has run */
+    uint16_t pieces;              /* of a large copy, that are done; UINT16_MAX: all */
 };
 _Static_assert(sizeof(struct weft_run) == 64, "a step costs one cache line");
 

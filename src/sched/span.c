@@ -49,3 +49,17 @@ void weft_span_copy(const struct weft_data *from, const struct weft_data *to)
         copy_typed(from, to);
     }
 }
+
+struct weft_data weft_span_piece(const struct weft_data *data, size_t at, size_t bytes)
+{
+    struct weft_data piece = *data;
+
+    assert(at + bytes <= data->bytes);
+    piece.bytes = bytes;
+    if (data->type == NULL) {
+        piece.buffer = (const char *)data->buffer + at;
+    } else {
+        piece.skip += at;
+    }
+    return piece;
+}

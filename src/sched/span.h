@@ -34,4 +34,7 @@ static inline struct weft_data weft_span_data(const struct weft_data *space,
 /* Copies as many bytes as both parts have; they do not overlap. */
 void weft_span_copy(const struct weft_data *from, const struct weft_data *to);
 
+/* The `bytes` of `data` behind the first `at`. */
+struct weft_data weft_span_piece(const struct weft_data *data, size_t at, size_t bytes);
+
 #endif

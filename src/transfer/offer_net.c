@@ -35,16 +35,15 @@ bool weft_offer_net_is_worth(const struct weft_peer *peer, uint64_t bytes)
     const struct weft_path *path = peer->path;
     struct weft_net_offers *net;
 
-    if (peer->transfers == NULL || path->memory == NULL || path->prefers_get ||
-        bytes <= path->zcopy_max) {
+    if (path->memory == NULL || path->prefers_get || bytes <= path->zcopy_max) {
         return false;
     }
-    net = &peer->transfers->net;
-    if (net->paused > 0) {
+    net = peer->transfers != NULL ? &peer->transfers->net : NULL;
+    if (net != NULL && net->paused > 0) {
         net->paused--;
         return false;
     }
-    return net->open < WEFT_NET_OFFERS_EACH &&
+    return (net == NULL || net->open < WEFT_NET_OFFERS_EACH) &&
            weft_transfers.net_offers < WEFT_NET_OFFERS_MOST &&
            !weft_peer_retries(peer, WEFT_RETRY_CONTROL);
 }

@@ -34,14 +34,16 @@ struct weft_push {
     struct weft_retry retry; /* first */
     struct weft_peer *peer;
     const struct weft_transfer_ops *ops;
-    const struct weft_transfer *send; /* lives until all of it has arrived */
-    uint64_t name;                    /* of that, or of a receive of ours */
-    uint64_t start;                   /* the first offset */
-    uint64_t offset;                  /* of what is sent next */
+    struct weft_transfer *send; /* lives until all of it has arrived */
+    uint64_t name;              /* of that, or of a receive of ours */
+    uint64_t start;             /* the first offset */
+    uint64_t offset;            /* of what is sent next */
     uint64_t end;
     uint64_t request;       /* the receiver's */
     struct weft_path *path; /* over a network: the message's stream */
     struct weft_key key;    /* of memory that is written or read; rndv_net.c */
+    void *packed;           /* bytes at `offset` for which there was no room, or NULL */
+    size_t packed_length;
 };
 
 /* A receive that the peer has posted for a message of ours (offer.c). */
@@ -106,6 +108,9 @@ void weft_transfer_pull(struct weft_transfer *recv, uint64_t offset, uint64_t le
 /* The receiver `request` is to get some bytes of a send; NULL: it has died. */
 struct weft_push *weft_transfer_start_push(struct weft_transfer *send, uint64_t offset,
                                            uint64_t length, uint64_t request);
+
+/* Sends the next bytes of a push in a packet that is copied; false: no room now. */
+bool weft_push_chunk(struct weft_peer *peer, struct weft_push *push);
 
 /* A push as described, in no queue yet; begun, as far as there is room, then queued. It
  * is freed when all of it went out. */

@@ -116,7 +116,9 @@ const char *weft_rndv_on_fetched(struct weft_peer *from,
         weft_transfer_is_pushed(send)) {
         return "it has all of a message that is still being sent";
     }
-    weft_transfer_end(send, WEFT_OK);
+    if (!weft_rndv_net_ends_later(send)) {
+        weft_transfer_end(send, WEFT_OK);
+    }
     return NULL;
 }
 
@@ -258,6 +260,15 @@ void weft_rndv_begin(struct weft_transfer *recv, const struct weft_header *heade
     }
 }
 
+/* Is a chunk, of so many bytes, one of a receive that goes on? */
+static bool is_sound(const struct weft_transfer *recv, const struct weft_pkt_data *chunk,
+                     size_t length)
+{
+    return weft_is_part(chunk->offset, length, recv->data.bytes) &&
+           weft_share_is_open(recv->share, recv->share_generation) &&
+           length <= weft_share_left(recv->share);
+}
+
 const char *weft_rndv_on_data(struct weft_peer *from, const void *data, size_t len)
 {
     struct weft_pkt_data chunk;
@@ -271,9 +282,7 @@ const char *weft_rndv_on_data(struct weft_peer *from, const void *data, size_t l
     if (recv == NULL || fault != NULL) {
         return fault;
     }
-    if (!weft_is_part(chunk.offset, length, recv->data.bytes) ||
-        !weft_share_is_open(recv->share, recv->share_generation) ||
-        length > weft_share_left(recv->share)) {
+    if (!is_sound(recv, &chunk, length)) {
         return "it sends bytes outside the message";
     }
     weft_transfer_end_if_inaccessible(recv, chunk.offset, length);
@@ -281,4 +290,34 @@ const char *weft_rndv_on_data(struct weft_peer *from, const void *data, size_t l
                       length);
     weft_transfer_count(recv, length);
     return NULL;
+}
+
+bool weft_rndv_on_pieces(struct weft_peer *from, const struct iovec *pieces, size_t count,
+                         size_t len)
+{
+    struct weft_pkt_data chunk;
+    const size_t length = len - sizeof(chunk);
+    struct weft_transfer *recv;
+    uint8_t *to;
+
+    if (pieces[0].iov_len < sizeof(chunk)) {
+        return false;
+    }
+    memcpy(&chunk, pieces[0].iov_base, sizeof(chunk));
+    if (weft_transfer_find_incoming(from, chunk.request, &recv) != NULL || recv == NULL ||
+        !is_sound(recv, &chunk, length) || recv->data.type != NULL ||
+        !weft_peer_is_on_net(from)) {
+        return false;
+    }
+    to = weft_data_at(&recv->data, chunk.offset);
+    for (size_t i = 0; i < count; i++) {
+        const size_t before = i == 0 ? sizeof(chunk) : 0;
+        const size_t n = pieces[i].iov_len - before;
+
+        memcpy(to, (const uint8_t *)pieces[i].iov_base + before, n);
+        to += n;
+    }
+    weft_transfers.chunks_received++;
+    weft_transfer_count(recv, length);
+    return true;
 }

@@ -40,4 +40,9 @@ const char *weft_rndv_on_fetched(struct weft_peer *from,
                                  const union weft_pkt_control *packet);
 const char *weft_rndv_on_data(struct weft_peer *from, const void *data, size_t len);
 
+/* The same, of `len` bytes in pieces, the first of which has the packet's own fields;
+ * false: nothing was done, because something is wrong with it or unusual. */
+bool weft_rndv_on_pieces(struct weft_peer *from, const struct iovec *pieces, size_t count,
+                         size_t len);
+
 #endif

@@ -1,6 +1,7 @@
 #include "transfer/rndv_net.h"
 
 #include "base/texts.h"
+#include "engine/promote.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ struct net_op {
     struct weft_op op; /* first */
     uint64_t name;     /* whose buffer it is, or 0 if that does not wait */
     uint64_t got;      /* bytes, if that is a receive; else 0 */
+    bool is_reading;   /* the end of that send is told otherwise, but waits for this */
     void *memory;      /* to be freed with it, or NULL */
 };
 
@@ -59,19 +61,39 @@ void weft_rndv_net_close(void)
     }
 }
 
+bool weft_rndv_net_ends_later(struct weft_transfer *send)
+{
+    if (send->ops != &on_net || send->net.readings == 0) {
+        return false;
+    }
+    send->net.is_over = true;
+    return true;
+}
+
 /* The last of what a send waits for. If the peer is lost, p2p/ ends the transfer. */
 static void count_zcopy(struct weft_transfer *send, enum weft_rc rc)
 {
     if (rc == WEFT_ERR_PROC_FAILED || --send->net.zcopies > 0) {
         return;
     }
-    weft_transfer_end(send, rc);
+    if (rc != WEFT_OK || !weft_rndv_net_ends_later(send)) {
+        weft_transfer_end(send, rc);
+    }
+}
+
+/* The network does not read these bytes any more. */
+static void count_reading(struct weft_transfer *send)
+{
+    if (--send->net.readings == 0 && send->net.is_over) {
+        weft_transfer_end(send, WEFT_OK);
+    }
 }
 
 static void on_done(struct weft_op *op, enum weft_rc rc)
 {
     struct net_op *one = (struct net_op *)op;
     const uint64_t got = one->got;
+    const bool is_reading = one->is_reading;
     struct weft_transfer *t =
         one->name != 0 ? weft_transfer_find(one->name, got == 0) : NULL;
 
@@ -79,7 +101,9 @@ static void on_done(struct weft_op *op, enum weft_rc rc)
     if (t == NULL) {
         return;
     }
-    if (got == 0) {
+    if (is_reading) {
+        count_reading(t);
+    } else if (got == 0) {
         count_zcopy(t, rc);
     } else if (rc == WEFT_OK) { /* else the peer is lost, and what it owes us with it */
         weft_transfer_count(t, got);
@@ -135,7 +159,27 @@ static enum weft_rc send_zcopy(struct weft_peer *peer, struct weft_path *path,
         return rc;
     }
     peer->next_sequence++;
+    if (weft_unlikely(peer->choice == WEFT_CHOICE_TRIAL)) {
+        weft_engine.counted(peer);
+    }
     return WEFT_OK;
+}
+
+/* The same, of a message whose end its receiver tells: it waits until the network does
+ * not read these bytes any more. An acknowledgement of them may come after that. */
+static enum weft_rc send_reading(struct weft_transfer *send, struct weft_path *path,
+                                 struct weft_header *header, const void *head,
+                                 size_t head_len, const void *data, size_t len)
+{
+    struct net_op *one = take_op(send->name, NULL);
+    enum weft_rc rc;
+
+    one->is_reading = true;
+    rc = send_zcopy(send->peer, path, header, head, head_len, data, len, one);
+    if (rc == WEFT_OK) {
+        send->net.readings++;
+    }
+    return rc;
 }
 
 /* ---- whole messages ---- */
@@ -175,7 +219,7 @@ static size_t bytes_along(const struct weft_transfer *send, size_t head_len)
     const size_t most = room > head_len ? room - head_len : 0;
 
     if (send->data.type != NULL || most == 0 || peer->transfers->announced_only > 0 ||
-        send->net.mr != NULL || is_one_before(send)) {
+        send->net.mr != NULL || is_one_before(send) || weft_promote_may_move(peer)) {
         return 0;
     }
     return send->data.bytes < most ? (size_t)send->data.bytes : most;
@@ -211,12 +255,13 @@ enum weft_rc weft_rndv_net_announce(struct weft_transfer *send, const void *head
     const size_t along = bytes_along(send, head_len);
     enum weft_rc rc;
 
-    send->net.zcopies = 0;
+    send->net.zcopies = send->net.readings = 0;
+    send->net.is_over = false;
     send->is_along = along > 0;
     send->header.length = (uint32_t)head_len;
     if (along > 0) {
-        rc = send_zcopy(send->peer, path, &send->header, head, head_len,
-                        send->data.buffer, along, take_op(0, NULL));
+        rc = send_reading(send, path, &send->header, head, head_len, send->data.buffer,
+                          along);
     } else {
         rc =
             weft_engine_send(send->peer, &send->header, head, head_len, WEFT_SEND_URGENT);
@@ -298,32 +343,66 @@ static bool put_next(struct weft_peer *peer, struct weft_push *push)
     return true;
 }
 
-/* A packet with the next bytes, as many as go at once; false: no room now. */
-static bool send_next(struct weft_peer *peer, struct weft_push *push)
+/* The next `n` bytes of data in many blocks, packed; they were, if the packet found no
+ * room before. */
+static void *pack_next(struct weft_push *push, size_t n)
 {
-    const uint64_t most = peer->path->zcopy_max - sizeof(struct weft_pkt_data);
-    const uint64_t left = push->end - push->offset;
-    const size_t n = (size_t)(left < most ? left : most);
-    struct weft_header header = {.kind = WEFT_PKT_DATA};
-    const struct weft_pkt_data chunk = {
-        .request = push->request,
-        .offset = push->offset,
-    };
-    const uint8_t *from = weft_data_at(&push->send->data, push->offset);
-    void *packed = NULL;
+    void *packed = push->packed_length == n ? push->packed : NULL;
 
-    if (push->send->data.type != NULL) {
+    if (packed == NULL) {
+        free(push->packed);
         packed = malloc(n);
         if (packed == NULL) {
             weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_PACK);
         }
         weft_data_gather(&push->send->data, push->offset, packed, n);
-        from = packed;
     }
+    push->packed = packed;
+    push->packed_length = n;
+    return packed;
+}
+
+static enum weft_rc send_data(struct weft_push *push, struct weft_header *header,
+                              const struct weft_pkt_data *chunk, size_t n)
+{
+    void *packed;
+    enum weft_rc rc;
+
+    if (push->send->data.type == NULL) {
+        return send_reading(push->send, push->path, header, chunk, sizeof(*chunk),
+                            weft_data_at(&push->send->data, push->offset), n);
+    }
+    packed = pack_next(push, n);
+    rc = send_zcopy(push->peer, push->path, header, chunk, sizeof(*chunk), packed, n,
+                    take_op(0, packed));
+    if (rc == WEFT_OK) {
+        push->packed = NULL; /* freed with the operation */
+    }
+    return rc;
+}
+
+/* A packet with the next bytes, as many as go at once; false: no room now. */
+static bool send_next(struct weft_peer *peer, struct weft_push *push)
+{
+    const uint64_t left = push->end - push->offset;
+    struct weft_header header = {.kind = WEFT_PKT_DATA};
+    const struct weft_pkt_data chunk = {
+        .request = push->request,
+        .offset = push->offset,
+    };
+    uint64_t most;
+    size_t n;
+
+    push->path = weft_peer_path_now(peer, push->path);
+    if (push->path->zcopy_max == 0) { /* another network has taken the peer */
+        free(push->packed);           /* what comes next lies behind it */
+        push->packed = NULL;
+        return weft_push_chunk(peer, push);
+    }
+    most = push->path->zcopy_max - sizeof(chunk);
+    n = (size_t)(left < most ? left : most);
     header.length = (uint32_t)(sizeof(chunk) + n);
-    if (send_zcopy(peer, push->path, &header, &chunk, sizeof(chunk), from, n,
-                   take_op(0, packed)) != WEFT_OK) {
-        free(packed);
+    if (send_data(push, &header, &chunk, n) != WEFT_OK) {
         return false;
     }
     weft_transfers.chunks_sent++;

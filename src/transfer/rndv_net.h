@@ -55,6 +55,10 @@ WEFT_MUST_CHECK enum weft_rc weft_rndv_net_announce(struct weft_transfer *send,
  * went along. */
 void weft_rndv_net_note_pull(const struct weft_transfer *send, uint64_t offset);
 
+/* The receiver has all bytes. True: the network may still read some of them, and the send
+ * ends when it does not. */
+bool weft_rndv_net_ends_later(struct weft_transfer *send);
+
 /* Begins a receive that has matched an announcement, which brought `along_len` bytes of
  * the message along. */
 void weft_rndv_net_begin(struct weft_transfer *recv, uint64_t length, const void *along,

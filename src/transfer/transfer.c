@@ -22,8 +22,9 @@ struct weft_transfers weft_transfers;
 
 static struct weft_pool pool;
 
-/* The packet that push_chunk() has made last. One that was refused is not made again: a
- * name is never given to another transfer, and the bytes of a send do not change. */
+/* The packet that weft_push_chunk() has made last. One that was refused is not made
+ * again: a name is never given to another transfer, and the bytes of a send do not
+ * change. */
 static struct {
     uint64_t name; /* of the send; 0: none */
     size_t length; /* bytes of the message */
@@ -64,7 +65,8 @@ struct weft_transfer *weft_transfer_take(struct weft_peer *peer, bool is_send,
     uint32_t index;
     uint32_t generation;
 
-    if (weft_pool_take(&pool, &object, &index, &generation) != WEFT_OK) {
+    if (weft_transfer_meet(peer) != WEFT_OK ||
+        weft_pool_take(&pool, &object, &index, &generation) != WEFT_OK) {
         return NULL;
     }
     t = object;
@@ -350,8 +352,7 @@ static uint64_t chunk_max(const struct weft_peer *peer)
     return (most < WEFT_PACKET_MAX ? most : WEFT_PACKET_MAX) - sizeof(packed.data);
 }
 
-/* A packet with the next bytes; false: no room now. */
-static bool push_chunk(struct weft_peer *peer, struct weft_push *push)
+bool weft_push_chunk(struct weft_peer *peer, struct weft_push *push)
 {
     const uint64_t left = push->end - push->offset;
     const uint64_t most = chunk_max(peer);
@@ -376,7 +377,13 @@ static bool push_chunk(struct weft_peer *peer, struct weft_push *push)
     return true;
 }
 
-static const struct weft_transfer_ops chunks = {.push = push_chunk};
+static const struct weft_transfer_ops chunks = {.push = weft_push_chunk};
+
+static void free_push(struct weft_push *push)
+{
+    free(push->packed);
+    free(push);
+}
 
 static enum weft_rc push_again(struct weft_retry *retry)
 {
@@ -390,13 +397,13 @@ static enum weft_rc push_again(struct weft_retry *retry)
     if (push->ops->pushed != NULL) {
         push->ops->pushed(push->peer, push);
     }
-    free(push);
+    free_push(push);
     return WEFT_OK;
 }
 
 static void push_failed(struct weft_retry *retry)
 {
-    free(retry);
+    free_push((struct weft_push *)retry);
 }
 
 struct weft_push *weft_push_make(struct weft_peer *peer, const struct weft_push *push)
@@ -448,7 +455,7 @@ struct weft_push *weft_transfer_start_push(struct weft_transfer *send, uint64_t 
 
 bool weft_transfer_is_pushed(const struct weft_transfer *send)
 {
-    const struct weft_retry *retry = send->peer->retry[WEFT_RETRY_BULK].first;
+    const struct weft_retry *retry = weft_peer_first_retry(send->peer, WEFT_RETRY_BULK);
 
     while (retry != NULL && (retry->again != push_again ||
                              ((const struct weft_push *)retry)->send != send)) {

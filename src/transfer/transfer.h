@@ -78,6 +78,8 @@ struct weft_rndv_net {
     void *mr;                      /* registered memory, or NULL */
     struct weft_key key;           /* send: to that memory */
     uint32_t zcopies;              /* send: parts that the network still needs */
+    uint32_t readings;             /* send: packets whose bytes it may still read */
+    bool is_over;                  /* send: but for these */
     struct weft_pkt_stored stored; /* send: into an offered buffer */
     struct weft_retry retry;       /* of the packet that says so */
 };
@@ -162,8 +164,9 @@ void weft_transfers_look(void);
 /* Would weft_transfers_look() find something to do? */
 bool weft_transfers_have_news(void);
 
-/* What transfers know of a peer: the first makes it at the first contact
- * (WEFT_ERR_NOMEM), the second drops it when the peer has failed, the third frees it. */
+/* What transfers know of a peer: the first makes it with the first transfer or the peer's
+ * first offer (WEFT_ERR_NOMEM), the second drops it when the peer has failed, the third
+ * frees it. A peer that gets only small messages has none. */
 WEFT_MUST_CHECK enum weft_rc weft_transfer_meet(struct weft_peer *peer);
 void weft_transfer_forget(struct weft_peer *peer);
 void weft_transfer_leave(struct weft_peer *peer);

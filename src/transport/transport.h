@@ -84,9 +84,9 @@ struct weft_peer; /* the owner's: what it knows of a process */
 /*
  * An operation that goes on after its call has returned WEFT_PENDING. Whoever starts it
  * embeds this in its own struct. done() is called once, with the lock, from within
- * poll(): the buffer is the caller's again. WEFT_ERR_PROC_FAILED: it did not reach the
- * peer; `lost` says the rest, before or after. WEFT_ERR_ADDRESS: the buffer cannot be
- * read or written.
+ * poll() or close(): the buffer is the caller's again. WEFT_ERR_PROC_FAILED: it did not
+ * reach the peer; `lost` says the rest, before or after. WEFT_ERR_ADDRESS: the buffer
+ * cannot be read or written.
  */
 struct weft_op {
     void (*done)(struct weft_op *op, enum weft_rc rc);
@@ -102,6 +102,11 @@ struct weft_upcalls {
     /* An ordered packet is offered; `flags`: WEFT_SHARED_QUEUE or 0. */
     enum weft_taken (*arrived)(void *owner, struct weft_peer *from, const void *header,
                                const void *data, size_t len, unsigned flags);
+    /* Optional: the same, of a packet whose `len` bytes of data lie in several pieces. If
+     * the answer is WEFT_KEEP it is offered to arrived(), in one piece. */
+    enum weft_taken (*arrived_in_pieces)(void *owner, struct weft_peer *from,
+                                         const void *header, const struct iovec *pieces,
+                                         size_t count, size_t len);
     /* Would this packet be taken now? For arm(), which offers nothing. */
     bool (*may_take)(void *owner, const struct weft_peer *from, const void *header,
                      unsigned flags);
@@ -119,6 +124,10 @@ struct weft_upcalls {
      * send has set a time of which no arm() has told, and its thread may leave MPI with
      * nothing outstanding, or leave it to one that sleeps. NULL: nobody keeps times. */
     void (*wake_at)(void *owner, uint64_t time);
+    /* Optional. Called from within poll() about once a second, also while nothing comes,
+     * by a transport that cannot notice that a peer is gone to whom it sends nothing. The
+     * owner may send. */
+    void (*each_second)(void *owner);
     /* The word of a put_tell() of a peer, whose bytes are in our memory. The network does
      * not say which peer it was. */
     void (*told)(void *owner, uint64_t word);
@@ -130,7 +139,8 @@ struct weft_upcalls {
      * this peer stands, whichever side has asked for it. */
     void (*opened)(void *owner, struct weft_peer *peer);
     /* What was sent to this peer has had no answer for a time in which one was to be
-     * expected; it may still come. Called once until something comes. */
+     * expected; it may still come. Called once until something comes. Also called where
+     * the peer answers, but not what was sent first (WEFT_NARROW). */
     void (*silent)(void *owner, struct weft_peer *peer);
 };
 
@@ -139,6 +149,7 @@ enum weft_delivery {
     WEFT_ARRIVED,    /* all of them have arrived there */
     WEFT_ON_THE_WAY, /* some have not, as far as is known */
     WEFT_UNANSWERED, /* the same, and up->silent was called; nothing came since */
+    WEFT_NARROW,     /* the same, but others come through, and the peer answers */
 };
 
 /* One packet that goes back to its sender; `flags`: WEFT_SEND_CONTROL or 0. */
@@ -151,11 +162,11 @@ struct weft_tagged_ops; /* transport/tagged.h */
 
 /* A connection of one transport to one peer; transports append fields of their own. */
 struct weft_path {
+    uint64_t process; /* first: the peer's (base/process.h) */
     const struct weft_packet_ops *packets;
     const struct weft_memory_ops *memory; /* NULL: none; see weft_path_memory() */
     struct weft_transport *transport;
     struct weft_peer *peer;
-    uint64_t process;    /* the peer's (base/process.h) */
     uint32_t packet_max; /* bytes that a packet can carry: 512 or more */
     uint32_t zcopy_max;  /* bytes of a zero-copy send; 0: there is none */
     uint8_t number;      /* among the paths to this peer */
@@ -266,7 +277,8 @@ struct weft_packet_ops {
     /*
      * Where paths have a zcopy_max. An ordered send that copies only the header and
      * `head`, of at most WEFT_HEAD_MAX bytes. `data`, of at most zcopy_max bytes together
-     * with `head`, is read until `done`. WEFT_PENDING, WEFT_AGAIN, or a failure.
+     * with `head`, is read until `done`. WEFT_PENDING, WEFT_AGAIN, or a failure. Packets
+     * that were handed back may be as long as handed_max() says, if that is more.
      */
     enum weft_rc (*send_zcopy)(struct weft_path *path, const void *header,
                                const void *head, size_t head_len, const void *data,
@@ -295,12 +307,18 @@ struct weft_packet_ops {
      * second may be called from within `lost`. It hands over, from the first packet on
      * that is not known to have arrived, all that follow, control packets first, each
      * kind in the order in which it was sent. The path forgets them, though the peer may
-     * have them, and is not sent by again.
+     * have them, and is not sent by again. Operations of theirs end with `rc`: WEFT_OK
+     * if their packets are copied, and sent by another path.
      */
     enum weft_delivery (*delivery)(const struct weft_path *path);
-    void (*hand_back)(struct weft_path *path, weft_take_back *take, void *argument);
+    void (*hand_back)(struct weft_path *path, weft_take_back *take, void *argument,
+                      enum weft_rc rc);
     /* Has anything ever come from the peer by this path? With delivery(). */
     bool (*is_heard)(const struct weft_path *path);
+
+    /* Of a transport that may take such packets: their longest, in bytes behind the
+     * header, known before the first contact. */
+    uint32_t (*handed_max)(const struct weft_transport *tp);
 
     /* Does, before the first contact, the part of it that takes long. Called from any
      * thread, without the lock. */

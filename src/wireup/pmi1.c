@@ -401,32 +401,42 @@ static enum weft_rc refused(const char *answer)
     return WEFT_ERR_LAUNCH;
 }
 
-/* The descriptor comes with the first byte of the answer, which is one short line. */
+/* As read_line(); *fd is the descriptor that came beside what was read, if one did. */
+static enum weft_rc read_line_and_descriptor(char *line, int *fd)
+{
+    while (memchr(pmi.buffer, '\n', pmi.held) == NULL && pmi.held < sizeof(pmi.buffer)) {
+        int passed = -1;
+        ssize_t n = weft_take_descriptor(pmi.fd, pmi.buffer + pmi.held,
+                                         sizeof(pmi.buffer) - pmi.held, &passed);
+
+        *fd = passed >= 0 ? passed : *fd;
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            return WEFT_ERR_LAUNCH;
+        }
+        pmi.held += (size_t)n;
+    }
+    return read_line(line);
+}
+
+/* The descriptor comes with the first byte of the answer. The program before us may have
+ * ended without having read the answers to all its lookups, which come first then. */
 enum weft_rc weft_pmi1_next_program(int *fd, int *program)
 {
     char answer[LINE] = "";
     char number[16];
-    size_t held = 0;
 
     *fd = -1;
     if (pmi.fd < 0 || send_line("cmd=next_program\n") != WEFT_OK) {
         return refused("");
     }
-    while (memchr(answer, '\n', held) == NULL && held < sizeof(answer) - 1) {
-        int passed = -1;
-        ssize_t n = weft_take_descriptor(pmi.fd, answer + held, sizeof(answer) - 1 - held,
-                                         &passed);
-
-        if (n < 0 && errno == EINTR) {
-            continue;
+    do {
+        if (read_line_and_descriptor(answer, fd) != WEFT_OK) {
+            return refused("");
         }
-        *fd = passed >= 0 ? passed : *fd;
-        if (n <= 0) {
-            break;
-        }
-        held += (size_t)n;
-    }
-    answer[strcspn(answer, "\n")] = '\0';
+    } while (keep_answer(answer));
     if (*fd < 0 || !is_granted(answer) ||
         !find_word(answer, "program", number, sizeof(number))) {
         return refused(answer);

@@ -20,7 +20,7 @@ by itself. What is not built or not run has not passed. A source that does not c
 uses what the standard ABI leaves out, is built with `mpi_legacy.h` (`docs/abi.md`). Threads of a
 program that wait for each other sleep; MPICH's own barrier of threads polls. The last column
 is of another run (`--connections`), in which all messages went over network connections by the
-loopback.
+loopback. The Fortran lists (f77, f90, f08) are counted in `docs/abi.md`.
 
 """
 SUMMARY = ("| list | entries | passed | failed | not built | not run | passed over connections |\n"

@@ -16,6 +16,7 @@
  */
 #include "net.h"
 
+#include "transport/dgram/assemble.h"
 #include "transport/dgram/look.h"
 #include "transport/dgram/open.h"
 #include "transport/dgram/receive.h"
@@ -29,7 +30,8 @@
 
 enum {
     NODES_MOST = NET_NODES,
-    FEW = 8, /* nodes of a seed that checks bytes */
+    LOOK_MOST = 100, /* datagrams */
+    FEW = 8,         /* nodes of a seed that checks bytes */
     DATA_MOST = WEFT_DGRAM_PACKET_MAX - WEFT_HEADER_BYTES,
 };
 
@@ -72,7 +74,9 @@ struct world {
     uint32_t refuses; /* of NET_ALL */
     uint32_t answers; /* of NET_ALL */
     uint64_t close_for;
-    bool is_checked; /* bytes and order */
+    bool is_checked;   /* bytes and order */
+    bool has_crc;      /* else some packets are sent without a copy */
+    uint64_t borrowed; /* sends whose bytes are still needed */
     struct node *node[NODES_MOST];
     struct net_buffer buffers[NODES_MOST];
 };
@@ -159,6 +163,26 @@ static enum weft_taken arrived(void *owner, struct weft_peer *from, const void *
     return WEFT_TAKEN;
 }
 
+static enum weft_taken arrived_in_pieces(void *owner, struct weft_peer *from,
+                                         const void *header, const struct iovec *pieces,
+                                         size_t count, size_t len)
+{
+    static uint8_t joined[DATA_MOST];
+    const struct node *node = owner;
+    size_t at = 0;
+
+    if (net_below(&node->world->net, 4) == 0) {
+        return WEFT_KEEP; /* it is wanted in one piece */
+    }
+    for (size_t i = 0; i < count; i++) {
+        check(node->world, at + pieces[i].iov_len <= len, "pieces that are too long");
+        memcpy(joined + at, pieces[i].iov_base, pieces[i].iov_len);
+        at += pieces[i].iov_len;
+    }
+    check(node->world, at == len, "pieces that are too short");
+    return arrived(owner, from, header, joined, len, 0);
+}
+
 static bool may_take(void *owner, const struct weft_peer *from, const void *header,
                      unsigned flags)
 {
@@ -187,9 +211,10 @@ static unsigned emit(void *owner, void *place, const struct weft_dgram_train *tr
 {
     struct node *node = owner;
     struct world *world = node->world;
-    const uint64_t *to = place;
     unsigned taken = train->datagrams;
+    uint64_t to;
 
+    memcpy(&to, place, sizeof(to));
     if (net_chance(&world->net, world->refuses)) {
         taken = (unsigned)net_below(&world->net, taken);
     }
@@ -201,7 +226,7 @@ static unsigned emit(void *owner, void *place, const struct weft_dgram_train *tr
         check(world,
               i + 1 < train->datagrams ? bytes == train->bytes : bytes <= train->bytes,
               "datagrams of a train differ");
-        net_send(&world->net, world->now, node->index, (int)*to - 1, pieces[0].iov_base,
+        net_send(&world->net, world->now, node->index, (int)to - 1, pieces[0].iov_base,
                  pieces[0].iov_len, pieces[1].iov_base, pieces[1].iov_len);
     }
     return taken;
@@ -216,22 +241,30 @@ static bool accept(void *owner, uint64_t process, const void *address, size_t le
     check(node->world, length == sizeof(told), "an address of another length");
     memcpy(&told, address, sizeof(told));
     check(node->world, told == process + 1, "another address");
-    *(uint64_t *)place = told;
+    memcpy(place, &told, sizeof(told));
     return true;
 }
 
 static bool is_from(void *owner, const void *source, const void *place)
 {
-    const uint64_t *told = place;
+    uint64_t told;
 
     (void)owner;
-    return *(const int *)source == (int)*told - 1;
+    memcpy(&told, place, sizeof(told));
+    return *(const int *)source == (int)told - 1;
 }
 
 static void nonsense(void *owner, uint64_t process, const char *why)
 {
     (void)process;
     fail(((struct node *)owner)->world, why);
+}
+
+/* No path here drops the same datagram again and again. */
+static void silent(void *owner, struct weft_peer *peer)
+{
+    (void)peer;
+    fail(((struct node *)owner)->world, "a path seems narrow");
 }
 
 static struct node *make_node(struct world *world, int index,
@@ -250,20 +283,23 @@ static struct node *make_node(struct world *world, int index,
     node->up = (struct weft_upcalls){.owner = node,
                                      .meet = meet,
                                      .arrived = arrived,
+                                     .arrived_in_pieces = arrived_in_pieces,
                                      .may_take = may_take,
                                      .control = control,
-                                     .lost = lost};
+                                     .lost = lost,
+                                     .silent = silent};
     config.owner = node;
     config.up = &node->up;
     config.emit = emit;
     config.accept = accept;
     config.is_from = is_from;
     config.nonsense = nonsense;
+    config.place_bytes = sizeof(address);
     config.secret = secret;
     config.self = (struct weft_dgram_end){(uint64_t)index, 1000 + (uint64_t)index};
     config.address = &address;
     config.address_length = sizeof(address);
-    config.has_crc = true;
+    config.has_crc = world->has_crc;
     check(world, weft_dgram_open(&node->core, &config, world->now) == WEFT_OK, "open");
     return node;
 }
@@ -274,11 +310,11 @@ static struct weft_dgram_peer *peer_of(struct node *node, int to)
 
     if (node->peers[to] == NULL) {
         const struct weft_dgram_end end = {(uint64_t)to, 1000 + (uint64_t)to};
-        const uint64_t place[WEFT_DGRAM_PLACE_WORDS] = {(uint64_t)to + 1};
+        const uint64_t place = (uint64_t)to + 1;
 
         node->peers[to] =
             weft_dgram_connect(&node->core, &end, world->node[to]->core.config.datagram,
-                               place, meet(NULL, (uint64_t)to));
+                               &place, meet(NULL, (uint64_t)to));
         check(world, node->peers[to] != NULL, "no memory");
     }
     return node->peers[to];
@@ -292,6 +328,45 @@ static size_t draw_length(struct net *net)
            : drawn < 950 ? net_below(net, 2000)
            : drawn < 997 ? net_below(net, 8000)
                          : net_below(net, DATA_MOST + 1);
+}
+
+/* A send without a copy: its bytes are freed as soon as they may be. */
+struct borrowed {
+    struct weft_op op;
+    struct world *world;
+    uint8_t data[];
+};
+
+static void give_back(struct weft_op *op, enum weft_rc rc)
+{
+    struct borrowed *one = (struct borrowed *)(void *)op;
+
+    check(one->world, rc == WEFT_OK, "a send without a copy has failed");
+    one->world->borrowed--;
+    free(one);
+}
+
+static enum weft_rc send_borrowed(struct node *node, int to, const struct title *title)
+{
+    struct borrowed *one = malloc(sizeof(*one) + title->length);
+    const size_t head = title->length < 16 ? title->length : 16;
+    enum weft_rc rc;
+
+    if (one == NULL) {
+        abort();
+    }
+    one->op = (struct weft_op){.done = give_back};
+    one->world = node->world;
+    memcpy(one->data, data_of(title->turn), title->length);
+    rc = weft_dgram_send_zcopy(&node->core, peer_of(node, to), title,
+                               data_of(title->turn), head, one->data + head,
+                               title->length - head, &one->op, node->world->now);
+    if (rc != WEFT_PENDING) {
+        free(one);
+        return rc;
+    }
+    node->world->borrowed++;
+    return WEFT_OK;
 }
 
 /* Sends one packet to somebody; false: nothing is left, or not now. */
@@ -311,8 +386,11 @@ static bool try_to_send(struct node *node)
     title = (struct title){
         (uint32_t)node->index,      (uint32_t)to, class, node->out[to % FEW][class],
         (uint32_t)draw_length(net), {0, 0}};
-    rc = weft_dgram_send(&node->core, peer_of(node, to), &title, data_of(title.turn),
-                         title.length, class == 1 ? WEFT_SEND_CONTROL : 0, world->now);
+    rc = class == 0 && !world->has_crc
+             ? send_borrowed(node, to, &title)
+             : weft_dgram_send(&node->core, peer_of(node, to), &title,
+                               data_of(title.turn), title.length,
+                               class == 1 ? WEFT_SEND_CONTROL : 0, world->now);
     check(world, rc == WEFT_OK || rc == WEFT_AGAIN, "a send has failed");
     if (rc == WEFT_OK) {
         node->out[to % FEW][class]++;
@@ -321,29 +399,55 @@ static bool try_to_send(struct node *node)
     return rc == WEFT_OK;
 }
 
+/* Hands at most so many datagrams to the core, some of them in memory that is good until
+ * all were handed over; true: these are all. */
+static bool read_datagrams(struct node *node, int most)
+{
+    struct world *world = node->world;
+    const bool is_batch = net_below(&world->net, 2) == 0;
+    struct net_datagram *batch[LOOK_MOST];
+    int count = 0;
+
+    if (is_batch) {
+        weft_dgram_batch_begin(&node->core);
+    }
+    while (count < most) {
+        struct net_datagram *datagram = net_take(&world->buffers[node->index]);
+
+        if (datagram == NULL) {
+            break;
+        }
+        weft_dgram_receive(&node->core, datagram->bytes, datagram->length,
+                           &datagram->from);
+        batch[count++] = is_batch ? datagram : NULL;
+        if (!is_batch) {
+            free(datagram);
+        }
+    }
+    weft_dgram_batch_end(&node->core);
+    for (int i = 0; i < count; i++) {
+        free(batch[i]);
+    }
+    return count < most;
+}
+
 static void look(struct node *node, uint64_t away)
 {
     struct world *world = node->world;
-    const int most = 1 + (int)net_below(&world->net, 100);
-    struct net_datagram *datagram = NULL;
+    const int most = 1 + (int)net_below(&world->net, LOOK_MOST);
     uint64_t deadline;
-    int count = 0;
+    bool is_drained;
 
     weft_dgram_begin(&node->core, world->now, away, 1 + most);
-    while (count++ < most &&
-           (datagram = net_take(&world->buffers[node->index])) != NULL) {
-        weft_dgram_receive(&node->core, datagram->bytes, datagram->length,
-                           &datagram->from);
-        free(datagram);
-    }
-    (void)weft_dgram_end(&node->core, world->now, datagram == NULL);
+    is_drained = read_datagrams(node, most);
+    (void)weft_dgram_end(&node->core, world->now, is_drained);
     for (uint64_t burst = net_below(&world->net, 20); burst > 0; burst--) {
         (void)try_to_send(node);
     }
     node->looked_at = world->now;
     deadline = weft_dgram_deadline(&node->core);
     node->look_at = deadline == 0 ? UINT64_MAX : deadline;
-    if (node->left > 0 || node->core.kept != NULL ||
+    if (node->left > 0 || node->core.kept != NULL || node->core.over != NULL ||
         world->buffers[node->index].count > 0) {
         const uint64_t soon = world->now + 1 + net_below(&world->net, 40000);
 
@@ -394,7 +498,7 @@ static bool are_settled(const struct world *world)
             return false;
         }
     }
-    return world->delivered == world->wanted;
+    return world->delivered == world->wanted && world->borrowed == 0;
 }
 
 static void draw_habits(struct world *world, struct weft_dgram_config *config)
@@ -420,11 +524,14 @@ static void draw_habits(struct world *world, struct weft_dgram_config *config)
         .receive_pool = 20000 + net_below(net, 2000000),
         .send_pool = 20000 + net_below(net, 2000000),
         .lost_after = UINT64_C(60000000000),
+        .narrow_after = UINT64_C(300000000),
     };
     world->keeps = (uint32_t)net_below(net, NET_ALL / 50);
     world->refuses = (uint32_t)net_below(net, NET_ALL / 50);
     world->answers = (uint32_t)net_below(net, NET_ALL / 2);
     world->close_for = 1 + net_below(net, 5000000);
+    world->has_crc = net_below(net, 2) == 0;
+    net->habits.corrupt = world->has_crc ? net->habits.corrupt : 0;
 }
 
 static void close_world(struct world *world)
@@ -517,6 +624,7 @@ static int run_crowd(int ranks, int cores, uint64_t seed)
     world.seed = world.net.random = seed;
     world.now = 1000000000;
     world.nodes = ranks;
+    world.has_crc = true;
     world.net.habits = (struct net_habits){.delay = 20000, .room = 92};
     for (int i = 0; i < ranks; i++) {
         world.node[i] = make_node(&world, i, &config);
@@ -603,6 +711,7 @@ static int run_stream(uint32_t loss, uint64_t seed)
     world.now = 1000000000;
     world.nodes = 2;
     world.wanted = packets;
+    world.has_crc = true;
     world.net.habits = (struct net_habits){
         .loss = (uint32_t)((uint64_t)loss * NET_ALL / 1000000),
         .delay = 25000,

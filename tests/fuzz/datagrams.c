@@ -13,7 +13,7 @@
 #include "transport/dgram/send.h"
 #include "transport/ofi/sodium.h"
 
-enum { LARGEST = 600, DATAGRAM = 512, POOL = 200000 };
+enum { LARGEST = 600, DATAGRAM = 512, POOL = 200000, PLACE = WEFT_DGRAM_PLACE_MAX };
 
 static const uint8_t secret[WEFT_DGRAM_SECRET_BYTES] = {1, 2, 3};
 static const struct weft_dgram_end self = {1, 11};
@@ -66,7 +66,7 @@ static bool accept(void *owner, uint64_t process, const void *address, size_t le
     (void)owner;
     (void)process;
     demand(length <= WEFT_DGRAM_ADDRESS_MAX, "an address that is too long");
-    memcpy(place, address, length < 40 ? length : 40);
+    memcpy(place, address, length < PLACE ? length : PLACE);
     return true;
 }
 
@@ -93,6 +93,7 @@ static void set_up(void)
         .accept = accept,
         .is_from = is_from,
         .nonsense = nonsense,
+        .place_bytes = PLACE,
         .secret = secret,
         .self = self,
         .address = "",
@@ -135,14 +136,16 @@ static void make_right(struct input *in, uint8_t *block, size_t bytes)
     const unsigned wild = (unsigned)input_number(in, 1);
     const struct weft_dgram_peer *from = peer();
     struct weft_dgram_hello hello = {.nonce = other.nonce, .datagram = DATAGRAM};
+    struct weft_dgram_more more;
     struct weft_dgram_header header;
+    const void *behind = NULL;
     size_t front = sizeof(header);
     uint64_t number;
 
     memcpy(&header, block, sizeof(header));
     header.process = other.process;
     header.version = weft_dgram_version();
-    header.kind = (uint8_t)(input_number(in, 1) & 127);
+    header.kind = (uint8_t)input_number(in, 1);
     number =
         from == NULL ? draw(in, wild & 1, 0) : from->expected + draw(in, wild & 1, 0);
     header.number = (uint32_t)number;
@@ -159,12 +162,24 @@ static void make_right(struct input *in, uint8_t *block, size_t bytes)
         hello.length = (uint8_t)input_number(in, 1);
         memcpy(block + front, &hello, sizeof(hello));
         front += sizeof(hello);
+        behind = &hello;
     } else {
         header.kind &= (uint8_t)~WEFT_DGRAM_HELLO;
     }
+    if (behind == NULL && (header.kind & WEFT_DGRAM_MORE) != 0 &&
+        bytes >= front + sizeof(more)) {
+        memcpy(&more, block + front, sizeof(more));
+        if ((wild & 8) == 0) {
+            memset(&more, 0, sizeof(more));
+            memcpy(block + front, &more, sizeof(more));
+        }
+        front += sizeof(more);
+        behind = &more;
+    } else if (behind == NULL) {
+        header.kind &= (uint8_t)~WEFT_DGRAM_MORE;
+    }
     header.crc = weft_crc32c(block + front, bytes - front) ^ ((wild & 64) != 0);
-    weft_dgram_seal(&header, (header.kind & WEFT_DGRAM_HELLO) != 0 ? &hello : NULL,
-                    number, bytes - front, key);
+    weft_dgram_seal(&header, behind, number, bytes - front, key);
     memcpy(block, &header, sizeof(header));
 }
 

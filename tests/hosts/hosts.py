@@ -712,10 +712,20 @@ def kill_at_once(pids):
         common.kill_quietly(pid)
 
 
+def daemon():
+    """The two processes of the daemon on host 3: its front, which sshd started, and its keeper. A
+    third one that has just been forked may have their words until it becomes something else."""
+    def found():
+        return lab.pids(3, "mpiexec --weft-daemon")
+    claim(wait_until(lambda: len(found()) == 2, 5),
+          f"front and keeper are {[(pid, common.parent_of(pid), words_of(pid)) for pid in found()]}")
+    return found()
+
+
 @case("daemon")
 def a_daemon_that_is_asked_to_end_says_so():
     dying = Dying()
-    os.kill(min(lab.pids(3, "mpiexec --weft-daemon")), signal.SIGTERM)
+    os.kill(min(daemon()), signal.SIGTERM)
     dying.end(1, [rf"^mpiexec: host {host(3)}: its daemon has ended: it was asked to end: "
                   "Terminated"])
 
@@ -724,8 +734,7 @@ def a_daemon_that_is_asked_to_end_says_so():
 def a_daemon_is_killed():
     def once(turn):
         dying = Dying()
-        pids = lab.pids(3, "mpiexec --weft-daemon")
-        equal(len(pids), 2, "front and keeper")
+        pids = daemon()
         kill_at_once([pids[:1], pids[1:], pids][turn % 3])
         return dying.end(1, [rf"^mpiexec: host {host(3)}: its daemon has ended"])
     each_time(once)
@@ -736,8 +745,7 @@ def a_daemon_that_was_stopped_goes_on():
     """As a batch system does that suspends a job."""
     running = OnHost("--hosts", hosts(1, 3), "-n", 2, "sh", "-c", "echo ready; sleep 1")
     running.expect("ready", 2)
-    pids = lab.pids(3, "mpiexec --weft-daemon")
-    equal(len(pids), 2, "front and keeper")
+    pids = daemon()
     for number in (signal.SIGSTOP, signal.SIGCONT):
         for pid in pids:
             os.kill(pid, number)

@@ -30,7 +30,7 @@ def start(how, kind, beat=BEAT):
     program = Path(mpiexec_path()).parent.parent / "tests/mpi/mpi_lost"
     return Running([*lab.command("exec", 1), mpiexec_path(), "--bind-to", "none", "--hosts",
                     f"{NAME}1,{NAME}2", "-n", 2, program, how, kind, "by-others"],
-                   variables={"WEFT_HEARTBEAT": str(beat)})
+                   variables={"WEFT_TRANSPORT": "shm+msg", "WEFT_HEARTBEAT": str(beat)})
 
 
 def reset():

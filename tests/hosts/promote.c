@@ -5,8 +5,15 @@
  *
  * Every rank sends so many numbered messages to every other, of lengths from 0 to 6,000
  * bytes, and checks those that it gets: each comes once, in order, with all its bytes.
+ * The first rank says how long the first of each took.
  * With FILE the first rank says "half" in the middle, and all wait until the file exists;
  * if FILE is "connected", until each has a connection to every other.
+ *
+ *   promote talk MESSAGES [FILE]
+ *
+ * The first rank sends so many messages of 100, 5,000 and 60,000 bytes in turn to each
+ * other; who waits for one sends a short message back every 20 ms meanwhile. FILE is as
+ * above.
  *
  *   promote stream ROUNDS
  *
@@ -16,6 +23,16 @@
  *   promote ring
  *
  * Every rank sends a short message to every other, then each sends 1 MiB to the next.
+ *
+ *   promote wait FILE
+ *
+ * All have heard of each other, and the file exists: each waits for a message of the rank
+ * before it, which sends none.
+ *
+ *   promote forget FILE
+ *
+ * The same, but the second rank sends a short message to the first and waits for the
+ * third; that one waits for the first, and the first for anybody.
  */
 #include <mpi.h>
 
@@ -140,12 +157,71 @@ static void wait_for(const char *file)
 
 static void number_all(int count, const char *file)
 {
+    const double begin = MPI_Wtime();
+    double first = 0;
+
     for (int i = 0; i < count; i++) {
         if (i == count / 2 && file != NULL) {
             wait_for(file);
         }
         exchange(i);
+        first = i == 0 ? MPI_Wtime() - begin : first;
     }
+    if (me == 0) {
+        printf("first messages: %.0f ms\n", first * 1e3);
+    }
+}
+
+/* The first rank's half: a long message out, until the other has it. */
+static void talk_to(int to, const unsigned char *bytes, int length)
+{
+    MPI_Request request;
+    int is_here = 0;
+
+    MPI_Isend(bytes, length, MPI_BYTE, to, 5, MPI_COMM_WORLD, &request);
+    while (!is_here) {
+        MPI_Recv(&is_here, 1, MPI_INT, to, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void listen_and_talk(unsigned char *bytes, int length)
+{
+    MPI_Request request;
+    int is_here = 0;
+    double next = MPI_Wtime();
+
+    MPI_Irecv(bytes, length, MPI_BYTE, 0, 5, MPI_COMM_WORLD, &request);
+    while (!is_here) {
+        MPI_Test(&request, &is_here, MPI_STATUS_IGNORE);
+        if (is_here || MPI_Wtime() > next) {
+            MPI_Send(&is_here, 1, MPI_INT, 0, 9, MPI_COMM_WORLD);
+            next += 0.02;
+        }
+    }
+}
+
+static void talk(int count, const char *file)
+{
+    static const int lengths[] = {100, 5000, 60000};
+    unsigned char *bytes = malloc(60000);
+
+    for (int i = 0; i < count && bytes != NULL; i++) {
+        const int length = lengths[i % 3];
+
+        if (i == count / 2 && file != NULL) {
+            wait_for(file);
+        }
+        for (int to = 1; to < size && me == 0; to++) {
+            fill(bytes, length, i, to);
+            talk_to(to, bytes, length);
+        }
+        if (me != 0) {
+            listen_and_talk(bytes, length);
+            check(bytes, length, i, 0);
+        }
+    }
+    free(bytes);
 }
 
 static void stream(int rounds)
@@ -200,6 +276,55 @@ static void ring(void)
     free(bytes);
 }
 
+static void receive_from(int rank)
+{
+    int number;
+
+    MPI_Recv(&number, 1, MPI_INT, rank, 10, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void wait_for_each_other(const char *file)
+{
+    exchange(1);
+    wait_for(file);
+    receive_from((me + size - 1) % size);
+}
+
+static void forget(const char *file)
+{
+    exchange(1);
+    wait_for(file);
+    if (me == 1) {
+        MPI_Send(&me, 1, MPI_INT, 0, 10, MPI_COMM_WORLD);
+    }
+    receive_from(me == 0 ? MPI_ANY_SOURCE : me == 1 ? 2 : 0);
+    if (me == 0) {
+        for (int to = 1; to < size; to++) {
+            MPI_Send(&me, 1, MPI_INT, to, 10, MPI_COMM_WORLD);
+        }
+    } else if (me == 2) {
+        MPI_Send(&me, 1, MPI_INT, 1, 10, MPI_COMM_WORLD);
+    }
+}
+
+/* A job of few messages does without. */
+static void say_if_loaded(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[4096];
+    int is_loaded = 0;
+
+    while (maps != NULL && fgets(line, sizeof(line), maps) != NULL) {
+        is_loaded |= strstr(line, "/libfabric.so") != NULL;
+    }
+    if (maps != NULL) {
+        fclose(maps);
+    }
+    if (is_loaded) {
+        fprintf(stderr, "rank %d has loaded libfabric\n", me);
+    }
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -207,12 +332,19 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc > 2 && strcmp(argv[1], "stream") == 0) {
         stream(atoi(argv[2]));
+    } else if (argc > 2 && strcmp(argv[1], "talk") == 0) {
+        talk(atoi(argv[2]), argc > 3 ? argv[3] : NULL);
+    } else if (argc > 2 && strcmp(argv[1], "wait") == 0) {
+        wait_for_each_other(argv[2]);
+    } else if (argc > 2 && strcmp(argv[1], "forget") == 0) {
+        forget(argv[2]);
     } else if (argc > 1 && strcmp(argv[1], "ring") == 0) {
         ring();
     } else {
         number_all(argc > 1 ? atoi(argv[1]) : 10, argc > 2 ? argv[2] : NULL);
     }
     MPI_Barrier(MPI_COMM_WORLD);
+    say_if_loaded();
     if (me == 0) {
         printf("all came\n");
     }

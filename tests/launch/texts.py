@@ -116,7 +116,7 @@ def what_is_wrong_with_a_setting():
     job("true", code=0, variables={"WEFT_TRANPSORT": "shm"},
         says=["WEFT_TRANPSORT is not a setting and has no effect; did you mean WEFT_TRANSPORT?"])
     job("true", code=0, variables={"WEFT_TRANSPORT": "tcp"},
-        says=["WEFT_TRANSPORT=tcp: the value is not one of auto|msg|shm|rdm|shm+rdm|tagged|"
+        says=["WEFT_TRANSPORT=tcp: the value is not one of auto|msg|shm|shm+msg|rdm|shm+rdm|tagged|"
               "shm+tagged|dgram|shm+dgram|dgram+msg|shm+dgram+msg; auto is used"])
     job("true", code=0, variables={"WEFT_HEARTBEAT": "often"},
         says=["WEFT_HEARTBEAT=often: the value is not a number (seconds); 5 is used"])

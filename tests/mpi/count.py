@@ -2,7 +2,8 @@
 
 Every MPI program in tests/mpi is linked with it, in front of the library.  The first time a
 function succeeds, its name is appended to the file WEFT_COUNTED; tools/built compares these
-names with bindings/spec/built.tsv.
+names with bindings/spec/built.tsv.  With the argument "entered" a name is noted whenever its
+function is called, before that; tests/fortran/every.py compares these with the table.
 """
 
 import sys
@@ -42,11 +43,11 @@ static void note(int which, const char *line)
 """
 
 
-def wrapper(which, f):
+def wrapper(which, f, is_entry):
     arguments = ", ".join(p.name for p in f.parameters if p.name)
     note = f'note({which}, "{f.name}\\n");'
     call = f"P{f.name}({arguments})"
-    if f.name == "MPI_Abort":  # does not come back
+    if is_entry or f.name == "MPI_Abort":  # which does not come back
         body = f"    {note}\n    return {call};\n"
     elif f.name.startswith(("MPI_T_event_", "MPI_T_source_")):
         # There are no events: saying so is what they have to do.
@@ -62,5 +63,6 @@ def wrapper(which, f):
 
 if __name__ == "__main__":
     functions = spec.functions()
+    is_entry = sys.argv[1:] == ["entered"]
     sys.stdout.write(HEAD % len(functions)
-                     + "".join(wrapper(i, f) for i, f in enumerate(functions)))
+                     + "".join(wrapper(i, f, is_entry) for i, f in enumerate(functions)))

@@ -134,6 +134,22 @@ static void repetitions(void)
     check_large(&type, MPI_COMBINER_RESIZED, 0, NULL, 2, (MPI_Count[]){-8, 32}, 1, dbl);
 }
 
+/* The type map of a type made of types consists of basic types only. So the extent is
+ * rounded up once, from the end of the last basic type: 4 * 68 + 1 + 2 * 68 + 66 is 475
+ * (MPI-5.0, 5.1.6). */
+static void extents_round_once(void)
+{
+    MPI_Datatype inner;
+    MPI_Datatype outer;
+
+    OK(MPI_Type_create_hvector(3, 4, 25, MPI_INT, &inner));
+    check_type(inner, 48, 0, 68, 0, 66);
+    OK(MPI_Type_create_hvector(2, 3, 4 * 68 + 1, inner, &outer));
+    check_type(outer, 288, 0, 476, 0, 475);
+    OK(MPI_Type_free(&outer));
+    OK(MPI_Type_free(&inner));
+}
+
 static void lists(void)
 {
     const int lengths[] = {2, 0, 1};
@@ -404,6 +420,7 @@ int main(int argc, char **argv)
     OK(MPI_Init(&argc, &argv));
     OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     repetitions();
+    extents_round_once();
     lists();
     structs();
     arrays();

@@ -270,6 +270,8 @@ static void datagrams_carry_packets(void)
         handle_of(session, "dgram_repeated", MPI_T_PVAR_CLASS_COUNTER);
     MPI_T_pvar_handle duplicates =
         handle_of(session, "dgram_duplicates", MPI_T_PVAR_CLASS_COUNTER);
+    MPI_T_pvar_handle dropped =
+        handle_of(session, "dgram_dropped", MPI_T_PVAR_CLASS_COUNTER);
     MPI_T_pvar_handle peers = handle_of(session, "dgram_peers", MPI_T_PVAR_CLASS_LEVEL);
     int came = 0;
 
@@ -288,11 +290,13 @@ static void datagrams_carry_packets(void)
         CHECK(value_of(datagrams) == 0);
         CHECK(value_of(repeated) == 0);
         CHECK(value_of(duplicates) == 0);
+        CHECK(value_of(dropped) == 0);
     }
     CHECK(MPI_T_pvar_handle_free(session, &sent) == MPI_SUCCESS);
     CHECK(MPI_T_pvar_handle_free(session, &datagrams) == MPI_SUCCESS);
     CHECK(MPI_T_pvar_handle_free(session, &repeated) == MPI_SUCCESS);
     CHECK(MPI_T_pvar_handle_free(session, &duplicates) == MPI_SUCCESS);
+    CHECK(MPI_T_pvar_handle_free(session, &dropped) == MPI_SUCCESS);
     CHECK(MPI_T_pvar_handle_free(session, &peers) == MPI_SUCCESS);
 }
 

@@ -47,6 +47,7 @@ struct pair_node {
     unsigned silent;
     unsigned nonsense;
     bool lost_had_left;
+    char why_lost[192];
     struct pair_packet taken[PAIR_TAKEN];
     unsigned count;
 };
@@ -57,6 +58,7 @@ struct pair {
     struct pair_datagram wire[PAIR_WIRE]; /* sent and not moved */
     unsigned count;
     uint32_t trains;
+    size_t passes; /* no longer datagram reaches anybody; 0: all do */
 };
 
 extern struct pair pair;

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "dgram_pair.h"
+#include "transport/dgram/assemble.h"
 #include "transport/dgram/estimate.h"
 #include "transport/dgram/peer.h"
 #include "transport/dgram/timers.h"
@@ -277,9 +278,132 @@ static void others_do_not_put_off_the_timer_of_the_oldest(void **state)
     pair_move(); /* the second, and its acknowledgement */
     assert_int_equal(pair_peer(A, B)->busy->oldest->number, 1);
     assert_null(pair_peer(A, B)->busy->oldest->next);
-    assert_in_range(weft_dgram_repeat_due(&pair.node[A].core, pair_peer(A, B)), due,
+    assert_in_range(weft_dgram_repeat_due(&pair.node[A].core, pair_peer(A, B)), pair.now,
                     due + 2 * PAIR_MS); /* later by what was measured, no more */
     assert_true(pair_peer(A, B)->busy->restart_at < pair.now);
+}
+
+/* Opens two nodes anew, and lets A put a whole window on the wire: nothing else is there.
+ * Returns how many datagrams that is. */
+static unsigned fill_window(void)
+{
+    const struct weft_dgram_peer *peer;
+    unsigned at = 0;
+
+    pair_close();
+    pair_open(2, 400);
+    acquaint(A, B);
+    peer = pair_peer(A, B);
+    for (uint32_t i = 0; i < 8; i++) {
+        assert_int_equal(pair_send(A, B, i, 60000, 0), WEFT_OK);
+    }
+    while (peer->next - peer->acked < WEFT_DGRAM_WINDOW) {
+        pair.now += 1000;
+        for (at = 0; at < pair.count && pair.wire[at].from == A; at++) {
+        }
+        at = at < pair.count ? at : 0; /* an acknowledgement, or the oldest */
+        pair_give(&pair.wire[at]);
+        pair_drop(at);
+    }
+    return pair.count;
+}
+
+static void an_ack_shows_the_whole_window(void **state)
+{
+    const struct weft_dgram_core *core = &pair.node[A].core;
+    unsigned sent;
+
+    (void)state;
+    sent = fill_window();
+    assert_true(sent > 200);
+    pair_drop(150);
+    pair_drop(100);
+    pair_drop(1);
+    pair.now += PAIR_MS / 50;
+    for (unsigned i = 0; i < sent - 3; i++) {
+        pair_give(&pair.wire[0]);
+        pair_drop(0);
+    }
+    while (pair.wire[0].from == B) { /* of these only the last */
+        if (pair.count == 1 || pair.wire[1].from == A) {
+            assert_int_equal(pair.wire[0].length, 48 + 24);
+            assert_true((pair_header(&pair.wire[0]).kind & WEFT_DGRAM_MORE) != 0);
+            pair_give(&pair.wire[0]);
+        }
+        pair_drop(0);
+    }
+    assert_int_equal(core->counts.repeats_by_ack, 3);
+    pair_run(10 * PAIR_MS);
+    assert_int_equal(pair.node[B].count, 8);
+    assert_int_equal(core->counts.repeats_by_ack, 3);
+    assert_int_equal(core->counts.repeats_by_time, 0);
+    assert_int_equal(pair.node[B].core.counts.duplicates, 0);
+}
+
+static void a_lost_repeat_of_the_oldest_is_found_soon(void **state)
+{
+    const struct weft_dgram_core *core = &pair.node[A].core;
+    uint64_t before;
+
+    (void)state;
+    acquaint(A, B);
+    for (uint32_t i = 0; i < 6; i++) {
+        assert_int_equal(pair_send(A, B, i, 10, 0), WEFT_OK);
+    }
+    pair_drop(0);
+    while (core->counts.repeats_by_ack == 0) {
+        pair_give(&pair.wire[0]);
+        pair_drop(0);
+    }
+    for (unsigned i = 0; i < pair.count;) { /* the repeat is lost, acknowledgements not */
+        if (pair.wire[i].from == A && pair_header(&pair.wire[i]).packet == 1) {
+            pair_drop(i);
+        } else {
+            i++;
+        }
+    }
+    pair_move();
+    for (unsigned i = 0; i < WEFT_DGRAM_REPEATS_SHORT; i++) {
+        before = pair.now;
+        pair.now = weft_dgram_deadline(core);
+        assert_true(pair.now < before + PAIR_MS / 2);
+        pair_look(A);
+        assert_int_equal(pair.count, 1);
+        pair_drop(0);
+        assert_int_equal(core->counts.repeats_by_time, i + 1);
+        assert_int_equal(pair_peer(A, B)->busy->doublings, 0);
+    }
+    assert_true(weft_dgram_deadline(core) >= pair.now + PAIR_MS);
+    pair_run(3 * PAIR_MS);
+    assert_int_equal(pair.node[B].count, 6);
+}
+
+static void a_lost_part_does_not_stop_grants(void **state)
+{
+    const struct weft_dgram_peer *peer;
+    unsigned at = 0;
+    uint32_t lost;
+
+    (void)state;
+    (void)fill_window();
+    peer = pair_peer(B, A);
+    while (pair_header(&pair.wire[at]).part !=
+           64) { /* a window reaches the third packet */
+        at++;
+    }
+    lost = pair_header(&pair.wire[at]).number;
+    for (unsigned i = 0; i < pair.count && i < 1000; i++) {
+        const uint32_t number = pair_header(&pair.wire[i]).number;
+
+        if (pair.wire[i].from == B || (number != lost && number != lost + 20)) {
+            pair_give(&pair.wire[i]);
+        }
+    }
+    assert_int_equal(peer->expected, lost);
+    assert_true(peer->busy->held > WEFT_DGRAM_HELD_MAX);
+    pair_give(&pair.wire[at]);
+    assert_int_equal(peer->expected, lost + 20);
+    assert_int_equal(peer->told - peer->expected, WEFT_DGRAM_WINDOW);
 }
 
 static void what_a_repeat_uncovers_is_not_measured(void **state)
@@ -312,6 +436,34 @@ static void timers_wait_until_all_was_read(void **state)
     assert_int_equal(pair.count, 0);
     pair_look(A);
     assert_int_equal(pair.count, 1);
+}
+
+/* The acknowledgement has come, but lies behind another datagram. */
+static void a_late_look_wants_all_that_is_there(void **state)
+{
+    struct weft_dgram_core *core = &pair.node[A].core;
+    struct pair_datagram ack;
+
+    (void)state;
+    acquaint(A, B);
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    pair_give(&pair.wire[0]);
+    pair.count = 0;
+    pair.now += PAIR_MS;
+    pair_look(B); /* the acknowledgement that was put off */
+    assert_int_equal(pair.count, 1);
+    ack = pair.wire[0];
+    pair.count = 0;
+    weft_dgram_begin(core, pair.now, 0, 10);
+    assert_false(weft_dgram_is_late(core));
+    (void)weft_dgram_end(core, pair.now, true);
+    pair.now += 500 * PAIR_MS;
+    weft_dgram_begin(core, pair.now, 0, 10);
+    assert_true(weft_dgram_is_late(core));
+    weft_dgram_receive(core, ack.bytes, ack.length, &ack.from);
+    (void)weft_dgram_end(core, pair.now, true);
+    assert_int_equal(pair.count, 0);
+    assert_int_equal(core->counts.repeats_by_time, 0);
 }
 
 static void a_peer_that_was_away_gets_more_time(void **state)
@@ -374,7 +526,7 @@ static void an_idle_peer_is_small(void **state)
     assert_null(pair_peer(A, B)->busy);
     assert_null(pair_peer(B, A)->busy);
     assert_true(weft_dgram_deadline(&pair.node[A].core) == 0);
-    assert_true(sizeof(struct weft_dgram_peer) <= 256);
+    assert_int_equal(weft_dgram_peer_bytes(&pair.node[A].core), 212 + sizeof(uint64_t));
 }
 
 static void states_of_many_busy_peers_are_given_back(void **state)
@@ -775,6 +927,52 @@ static void numbers_go_on_beyond_32_bits(void **state)
     pair_peer(B, A)->expected = far + 40;
 }
 
+/* Numbers of packets have 16 bits everywhere. */
+static void packets_go_on_beyond_16_bits(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    for (int class = 0; class < WEFT_DGRAM_CLASSES; class ++) {
+        pair_peer(A, B)->packets_out[class] = 0xFFFE;
+        pair_peer(B, A)->packets_in[class] = 0xFFFE;
+    }
+    pair_peer(A, B)->taken = 0xFFFE;
+    pair_peer(A, B)->granted = pair_peer(A, B)->next + 20;
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_int_equal(pair_send(A, B, i, 10, 0), WEFT_OK);
+    }
+    assert_int_equal(pair.count, 5);
+    for (unsigned i = 5; i-- > 0;) { /* the last comes first */
+        pair_give(&pair.wire[i]);
+    }
+    assert_int_equal(pair.node[B].count, 5);
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_int_equal(pair.node[B].taken[i].name, i);
+    }
+    pair_run(10 * PAIR_MS);
+    assert_int_equal(pair_peer(A, B)->taken, 3);
+    assert_int_equal(pair.node[B].count, 5);
+}
+
+/* The owner keeps its path in a peer that nobody has met. */
+static void a_reserved_peer_is_met_by_its_hello(void **state)
+{
+    struct weft_dgram_core *core = &pair.node[B].core;
+    struct weft_dgram_peer *peer = weft_dgram_peer_reserve(core, A);
+
+    (void)state;
+    assert_non_null(peer);
+    assert_null(weft_dgram_find(core, A));
+    assert_true(weft_dgram_leave(core, pair.now)); /* there is nobody to be told */
+    assert_int_equal(core->met, 0);
+    assert_int_equal(pair_send(A, B, 5, 100, 0), WEFT_OK);
+    pair_move();
+    assert_int_equal(pair.node[B].count, 1);
+    assert_ptr_equal(weft_dgram_find(core, A), peer);
+    assert_ptr_equal(weft_dgram_peer_reserve(core, A), peer);
+    assert_int_equal(core->met, 1);
+}
+
 /* Gives B a datagram of A that `change` has changed before it was sealed. */
 static void give_changed(void (*change)(struct weft_dgram_header *header))
 {
@@ -960,6 +1158,103 @@ static void silence_is_told_once_until_something_comes(void **state)
     assert_int_equal(pair.node[A].lost, 0);
 }
 
+/* For so long, while B sends a short packet every 20 ms. */
+static void run_talking(uint64_t time)
+{
+    const uint64_t end = pair.now + time;
+
+    while (pair.now < end) {
+        assert_int_equal(pair_send(B, A, 9, 10, 0), WEFT_OK);
+        pair_run(20 * PAIR_MS);
+    }
+}
+
+static void open_narrow(void)
+{
+    acquaint(A, B);
+    pair.node[A].core.config.silent_after = 100 * PAIR_MS;
+    pair.node[A].core.config.narrow_after = 300 * PAIR_MS;
+    pair.node[B].count = 0;
+}
+
+static void a_path_that_drops_long_datagrams_is_narrow(void **state)
+{
+    (void)state;
+    open_narrow();
+    pair.passes = 200;
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    assert_int_equal(pair_send(A, B, 2, 1000, 0), WEFT_OK);
+    run_talking(300 * PAIR_MS);
+    assert_int_equal(pair.node[A].silent, 0);
+    assert_int_equal(weft_dgram_delivery(pair_peer(A, B)), WEFT_ON_THE_WAY);
+    run_talking(1000 * PAIR_MS);
+    assert_int_equal(pair.node[A].silent, 1);
+    assert_int_equal(pair.node[A].core.counts.narrow, 1);
+    assert_int_equal(weft_dgram_delivery(pair_peer(A, B)), WEFT_NARROW);
+    assert_int_equal(pair.node[A].lost, 0);
+    assert_int_equal(pair.node[B].count, 1);
+}
+
+static void a_path_that_is_wide_again_is_not_narrow(void **state)
+{
+    (void)state;
+    open_narrow();
+    pair.passes = 200;
+    assert_int_equal(pair_send(A, B, 1, 1000, 0), WEFT_OK);
+    run_talking(1500 * PAIR_MS);
+    assert_int_equal(weft_dgram_delivery(pair_peer(A, B)), WEFT_NARROW);
+    pair.passes = 0;
+    run_talking(1200 * PAIR_MS);
+    assert_int_equal(weft_dgram_delivery(pair_peer(A, B)), WEFT_ARRIVED);
+    assert_int_equal(pair.node[B].count, 1);
+    assert_int_equal(pair_send(A, B, 2, 1000, 0), WEFT_OK);
+    assert_int_equal(weft_dgram_delivery(pair_peer(A, B)), WEFT_ON_THE_WAY);
+}
+
+static void without_another_path_a_narrow_one_loses_the_peer(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    pair.passes = 200;
+    assert_int_equal(pair_send(A, B, 1, 1000, 0), WEFT_OK);
+    run_talking(4000 * PAIR_MS);
+    assert_int_equal(pair.node[A].lost, 0);
+    run_talking(4000 * PAIR_MS);
+    assert_int_equal(pair.node[A].lost, 1);
+    assert_string_equal(pair.node[A].why_lost,
+                        "it answers, but a datagram of 512 bytes does not reach it: a "
+                        "link may drop long ones (MTU); WEFT_TRANSPORT=shm+msg uses "
+                        "connections instead");
+    assert_int_equal(pair.node[A].core.send_pool.used, 0);
+}
+
+/* The last word of a path that dies comes behind a time-out: that is silence. */
+static void a_path_that_has_died_is_not_narrow(void **state)
+{
+    (void)state;
+    open_narrow();
+    assert_int_equal(pair_send(A, B, 1, 1000, 0), WEFT_OK);
+    run_unheard(10 * PAIR_MS);
+    assert_int_equal(pair_send(B, A, 2, 10, 0), WEFT_OK);
+    pair_give(&pair.wire[0]);
+    run_unheard(1000 * PAIR_MS);
+    assert_int_equal(pair.node[A].core.counts.narrow, 0);
+    assert_int_equal(weft_dgram_delivery(pair_peer(A, B)), WEFT_UNANSWERED);
+}
+
+static void who_has_no_room_is_not_behind_a_narrow_path(void **state)
+{
+    (void)state;
+    open_narrow();
+    pair.node[B].core.receive_pool.limit = 1000;
+    pair.node[B].keeps = true;
+    assert_int_equal(pair_send(A, B, 1, 3000, 0), WEFT_OK);
+    run_talking(10000 * PAIR_MS);
+    assert_true(pair.node[B].core.counts.no_room > WEFT_DGRAM_REPEATS_VAIN);
+    assert_int_equal(pair.node[A].core.counts.narrow, 0);
+    assert_int_equal(pair.node[A].lost, 0);
+}
+
 struct back {
     uint32_t name[8];
     bool is_control[8];
@@ -993,7 +1288,7 @@ static void what_is_not_acknowledged_is_handed_back(void **state)
     assert_int_equal(pair_send(A, B, 3, 5000, 0), WEFT_OK);
     assert_int_equal(pair_send(A, B, 4, 20, WEFT_SEND_CONTROL), WEFT_OK);
     pair.count = 0;
-    weft_dgram_hand_back(&pair.node[A].core, pair_peer(A, B), take_back, &back);
+    weft_dgram_hand_back(&pair.node[A].core, pair_peer(A, B), take_back, &back, WEFT_OK);
     assert_int_equal(back.count, 3);
     assert_true(back.name[0] == 4 && back.is_control[0] && back.length[0] == 20);
     assert_true(back.name[1] == 2 && !back.is_control[1] && back.length[1] == 10);
@@ -1022,7 +1317,7 @@ static void what_has_arrived_behind_a_hole_is_handed_back_too(void **state)
     out = pair_peer(A, B)->busy->out[WEFT_DGRAM_IN_ORDER].last;
     assert_int_equal(out->parts_done, out->parts);
     pair.node[B].count = 0;
-    weft_dgram_hand_back(&pair.node[A].core, pair_peer(A, B), take_back, &back);
+    weft_dgram_hand_back(&pair.node[A].core, pair_peer(A, B), take_back, &back, WEFT_OK);
     assert_int_equal(back.count, 3);
     assert_true(back.name[0] == 1 && back.name[1] == 2 && back.name[2] == 3);
     assert_int_equal(pair.node[B].count, 0);
@@ -1034,7 +1329,7 @@ static void who_was_handed_back_is_still_heard(void **state)
 
     (void)state;
     acquaint(A, B);
-    weft_dgram_hand_back(&pair.node[A].core, pair_peer(A, B), take_back, &back);
+    weft_dgram_hand_back(&pair.node[A].core, pair_peer(A, B), take_back, &back, WEFT_OK);
     assert_int_equal(back.count, 0);
     pair.node[A].count = 0;
     assert_int_equal(pair_send(B, A, 7, 5000, 0), WEFT_OK);
@@ -1043,6 +1338,263 @@ static void who_was_handed_back_is_still_heard(void **state)
     assert_int_equal(weft_dgram_delivery(pair_peer(B, A)), WEFT_ARRIVED);
     assert_true(weft_dgram_leave(&pair.node[A].core, pair.now));
     assert_true(weft_dgram_is_settled(&pair.node[A].core));
+}
+
+/* From within the upcall: the core goes on with a peer that has nothing under way. */
+static struct back back_at_once;
+
+static void take_back_at_once(void *owner, struct weft_peer *peer)
+{
+    struct pair_node *node = owner;
+
+    (void)peer;
+    node->silent++;
+    weft_dgram_hand_back(&node->core, pair_peer(A, B), take_back, &back_at_once, WEFT_OK);
+}
+
+static void what_a_narrow_path_holds_is_handed_back(void **state)
+{
+    (void)state;
+    open_narrow();
+    back_at_once.count = 0;
+    pair.node[A].up.silent = take_back_at_once;
+    pair.passes = 200;
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    assert_int_equal(pair_send(A, B, 2, 1000, 0), WEFT_OK);
+    assert_int_equal(pair_send(A, B, 3, 10, 0), WEFT_OK);
+    assert_int_equal(pair_send(A, B, 4, 10, WEFT_SEND_CONTROL), WEFT_OK);
+    run_talking(3000 * PAIR_MS);
+    assert_int_equal(pair.node[A].silent, 1);
+    assert_int_equal(back_at_once.count, 2); /* the control packet has arrived */
+    assert_true(back_at_once.name[0] == 2 && back_at_once.length[0] == 1000);
+    assert_true(back_at_once.name[1] == 3); /* so has this, behind the hole */
+    assert_int_equal(pair.node[A].core.send_pool.used, 0);
+    pair.passes = 0;
+    run_talking(100 * PAIR_MS);
+    assert_int_equal(pair.node[B].count, 2);
+    assert_true(weft_dgram_leave(&pair.node[A].core, pair.now));
+    assert_true(weft_dgram_is_settled(&pair.node[A].core));
+    assert_true(weft_dgram_leave(&pair.node[B].core, pair.now));
+    pair_run(100 * PAIR_MS);
+    assert_true(weft_dgram_is_settled(&pair.node[B].core));
+}
+
+/* ---- sends without a copy ---- */
+
+enum { BORROWED = 20000, HEAD = 16 };
+
+static uint8_t borrowed[BORROWED];
+
+struct borrowing {
+    struct weft_op op;
+    unsigned count;
+    enum weft_rc rc;
+};
+
+static void on_done(struct weft_op *op, enum weft_rc rc)
+{
+    struct borrowing *one = (struct borrowing *)(void *)op;
+
+    one->count++;
+    one->rc = rc;
+}
+
+/* A sends so many bytes behind a head of HEAD. */
+static void lend(struct borrowing *one, uint32_t name, size_t length)
+{
+    static const uint8_t head[HEAD];
+    uint8_t header[WEFT_HEADER_BYTES] = {0};
+
+    pair.node[A].core.config.has_crc = false;
+    memcpy(header, &name, sizeof(name));
+    *one = (struct borrowing){.op = {.done = on_done}};
+    assert_int_equal(weft_dgram_send_zcopy(&pair.node[A].core, pair_peer(A, B), header,
+                                           head, HEAD, borrowed, length, &one->op,
+                                           pair.now),
+                     WEFT_PENDING);
+    assert_int_equal(one->count, 0);
+}
+
+static void a_send_without_a_copy_is_over_when_it_has_arrived(void **state)
+{
+    struct borrowing one;
+
+    (void)state;
+    acquaint(A, B);
+    lend(&one, 7, BORROWED);
+    assert_true(pair.node[A].core.send_pool.used < 200);
+    assert_memory_equal(pair.wire[0].bytes + 48 + WEFT_HEADER_BYTES + HEAD, borrowed,
+                        100);
+    pair_look(A);
+    assert_int_equal(one.count, 0);
+    pair_move();
+    pair_run(2 * PAIR_MS);
+    assert_int_equal(pair.node[B].count, 1);
+    assert_int_equal(pair.node[B].taken[0].name, 7);
+    assert_int_equal(pair.node[B].taken[0].length, HEAD + BORROWED);
+    assert_int_equal(one.count, 1);
+    assert_int_equal(one.rc, WEFT_OK);
+    assert_int_equal(pair.node[A].core.send_pool.used, 0);
+}
+
+static void a_short_send_without_a_copy_is_copied_and_over_in_the_next_look(void **state)
+{
+    struct borrowing one;
+
+    (void)state;
+    acquaint(A, B);
+    lend(&one, 7, 100);
+    assert_true(weft_dgram_may_take(&pair.node[A].core)); /* nobody sleeps now */
+    pair.count = 0;
+    pair_look(A);
+    assert_int_equal(one.count, 1);
+    assert_int_equal(one.rc, WEFT_OK);
+    pair_run(100 * PAIR_MS); /* it is repeated */
+    assert_int_equal(pair.node[B].taken[0].length, HEAD + 100);
+}
+
+static void a_send_without_a_copy_is_handed_back_as_others(void **state)
+{
+    struct back back = {.count = 0};
+    struct borrowing one;
+
+    (void)state;
+    acquaint(A, B);
+    lend(&one, 7, BORROWED);
+    weft_dgram_hand_back(&pair.node[A].core, pair_peer(A, B), take_back, &back, WEFT_OK);
+    assert_int_equal(back.count, 1);
+    assert_int_equal(back.length[0], HEAD + BORROWED);
+    assert_int_equal(one.count, 0);
+    pair_look(A);
+    assert_int_equal(one.count, 1);
+    assert_int_equal(one.rc, WEFT_OK); /* its bytes are not needed any more */
+}
+
+static void a_send_without_a_copy_fails_with_its_peer(void **state)
+{
+    struct borrowing one;
+
+    (void)state;
+    acquaint(A, B);
+    lend(&one, 7, BORROWED);
+    run_unheard(20000 * PAIR_MS);
+    assert_int_equal(pair.node[A].lost, 1);
+    pair_look(A);
+    assert_int_equal(one.count, 1);
+    assert_int_equal(one.rc, WEFT_ERR_PROC_FAILED);
+}
+
+/* ---- packets in pieces ---- */
+
+static struct {
+    unsigned count;
+    size_t pieces;
+    size_t bytes;
+    bool keeps;
+} in_pieces;
+
+static enum weft_taken take_pieces(void *owner, struct weft_peer *from,
+                                   const void *header, const struct iovec *pieces,
+                                   size_t count, size_t len)
+{
+    size_t bytes = 0;
+
+    (void)owner;
+    (void)from;
+    (void)header;
+    for (size_t i = 0; i < count; i++) {
+        bytes += pieces[i].iov_len;
+    }
+    assert_int_equal(bytes, len);
+    in_pieces.count++;
+    in_pieces.pieces = count;
+    in_pieces.bytes = bytes;
+    return in_pieces.keeps ? WEFT_KEEP : WEFT_TAKEN;
+}
+
+/* B reads so many datagrams of those on the wire in one look, from memory that it may
+ * keep meanwhile. */
+static void read_batch(unsigned from, unsigned count)
+{
+    struct weft_dgram_core *core = &pair.node[B].core;
+
+    pair.node[B].up.arrived_in_pieces = take_pieces;
+    weft_dgram_begin(core, pair.now, 0, 1000);
+    weft_dgram_batch_begin(core);
+    for (unsigned i = from; i < from + count; i++) {
+        weft_dgram_receive(core, pair.wire[i].bytes, pair.wire[i].length,
+                           &pair.wire[i].from);
+    }
+    weft_dgram_batch_end(core);
+    for (unsigned i = from; i < from + count; i++) {
+        memset(pair.wire[i].bytes, 0xEE, sizeof(pair.wire[i].bytes));
+    }
+    (void)weft_dgram_end(core, pair.now, true);
+}
+
+/* A sends one packet of ten parts, all of which are on the wire. */
+static void send_ten_parts(void)
+{
+    memset(&in_pieces, 0, sizeof(in_pieces));
+    acquaint(A, B);
+    assert_int_equal(pair_send(A, B, 7, 10 * PAIR_PART - WEFT_HEADER_BYTES, 0), WEFT_OK);
+    assert_int_equal(pair.count, 10);
+}
+
+static void parts_of_one_look_are_offered_where_they_lie(void **state)
+{
+    (void)state;
+    send_ten_parts();
+    read_batch(0, 10);
+    assert_int_equal(in_pieces.count, 1);
+    assert_int_equal(in_pieces.pieces, 10);
+    assert_int_equal(in_pieces.bytes, 10 * PAIR_PART - WEFT_HEADER_BYTES);
+    assert_int_equal(pair.node[B].offered, 0);
+    assert_int_equal(pair.node[B].core.receive_pool.used, 0);
+}
+
+static void what_is_not_taken_in_pieces_is_offered_in_one(void **state)
+{
+    (void)state;
+    send_ten_parts();
+    in_pieces.keeps = true;
+    read_batch(0, 10);
+    assert_int_equal(in_pieces.count, 1);
+    assert_int_equal(pair.node[B].count, 1);
+    assert_int_equal(pair.node[B].taken[0].name, 7);
+    assert_int_equal(pair.node[B].taken[0].length, 10 * PAIR_PART - WEFT_HEADER_BYTES);
+}
+
+static void parts_of_two_looks_are_copied(void **state)
+{
+    (void)state;
+    send_ten_parts();
+    read_batch(0, 4);
+    read_batch(4, 6);
+    assert_int_equal(in_pieces.count, 0);
+    assert_int_equal(pair.node[B].count, 1);
+    assert_int_equal(pair.node[B].taken[0].name, 7);
+}
+
+static void a_packet_begins_a_train_if_it_does_not_fit_behind_another(void **state)
+{
+    (void)state;
+    acquaint(A, B);
+    pair_peer(A, B)->granted += 100;
+    pair.node[A].takes = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(pair_send(A, B, i, 7 * PAIR_PART - WEFT_HEADER_BYTES, 0),
+                         WEFT_OK);
+    }
+    pair.node[A].takes = 1000000;
+    pair.now += PAIR_MS;
+    pair_look(A);
+    assert_int_equal(pair.count, 21);
+    assert_int_equal(pair.wire[0].train, pair.wire[13].train); /* of 16 at the most */
+    assert_int_equal(pair.wire[14].train, pair.wire[13].train + 1);
+    assert_int_equal(pair.wire[14].train, pair.wire[20].train);
+    pair_run(2 * PAIR_MS);
+    assert_int_equal(pair.node[B].count, 3);
 }
 
 static void who_leaves_settles_and_is_known_to_have_left(void **state)
@@ -1118,20 +1670,22 @@ static void who_leaves_last_waits_for_nobody(void **state)
 static void timers_are_in_order(void **state)
 {
     static struct weft_dgram_busy busy[100];
-    static struct weft_dgram_peer peers[100];
+    static struct weft_dgram_peer *peers[100];
     struct weft_dgram_core core = {.timer_count = 0};
     uint32_t random = 1;
     uint64_t last = 0;
 
     (void)state;
     for (unsigned i = 0; i < 100; i++) {
-        peers[i].busy = &busy[i];
-        core.peers.count = i;
+        peers[i] = calloc(1, sizeof(*peers[i]));
+        assert_non_null(peers[i]);
+        peers[i]->busy = &busy[i];
+        core.busy_count = i;
         assert_true(weft_dgram_timers_grow(&core));
     }
     for (unsigned i = 0; i < 10000; i++) {
         random = random * 1103515245 + 12345;
-        weft_dgram_timer_set(&core, &peers[random >> 8 & 63],
+        weft_dgram_timer_set(&core, peers[random >> 8 & 63],
                              random % 7 == 0 ? WEFT_DGRAM_NEVER : random >> 16);
     }
     while (core.timer_count > 0) {
@@ -1141,6 +1695,9 @@ static void timers_are_in_order(void **state)
         last = first->busy->timer_at;
         weft_dgram_timer_set(&core, first, WEFT_DGRAM_NEVER);
         assert_int_equal(first->busy->timer, 0);
+    }
+    for (unsigned i = 0; i < 100; i++) {
+        free(peers[i]);
     }
     free(core.timers);
 }
@@ -1166,8 +1723,12 @@ int main(void)
         TEST(a_time_out_repeats_the_oldest_and_doubles),
         TEST(one_answer_shows_all_that_was_lost),
         TEST(others_do_not_put_off_the_timer_of_the_oldest),
+        TEST(an_ack_shows_the_whole_window),
+        TEST(a_lost_repeat_of_the_oldest_is_found_soon),
+        TEST(a_lost_part_does_not_stop_grants),
         TEST(what_a_repeat_uncovers_is_not_measured),
         TEST(timers_wait_until_all_was_read),
+        TEST(a_late_look_wants_all_that_is_there),
         TEST(a_peer_that_was_away_gets_more_time),
         TEST(a_repeat_that_was_not_needed_is_counted),
         TEST(an_ack_rides_on_an_answer),
@@ -1189,9 +1750,17 @@ int main(void)
         TEST(a_tag_is_worthless_elsewhere),
         TEST(an_old_hello_does_not_begin_anew),
         TEST(numbers_go_on_beyond_32_bits),
+        TEST(packets_go_on_beyond_16_bits),
+        TEST(a_reserved_peer_is_met_by_its_hello),
         TEST(what_no_rank_sends_is_told),
         TEST(a_part_with_two_numbers_is_nonsense),
         TEST(a_silent_peer_is_lost_once),
+        TEST(a_path_that_drops_long_datagrams_is_narrow),
+        TEST(a_path_that_is_wide_again_is_not_narrow),
+        TEST(without_another_path_a_narrow_one_loses_the_peer),
+        TEST(a_path_that_has_died_is_not_narrow),
+        TEST(who_has_no_room_is_not_behind_a_narrow_path),
+        TEST(what_a_narrow_path_holds_is_handed_back),
         TEST(a_peer_that_was_idle_for_long_is_not_lost_for_that),
         TEST(who_was_stopped_does_not_take_others_for_lost),
         TEST(who_runs_seldom_does_not_take_others_for_lost),
@@ -1199,6 +1768,14 @@ int main(void)
         TEST(what_is_not_acknowledged_is_handed_back),
         TEST(what_has_arrived_behind_a_hole_is_handed_back_too),
         TEST(who_was_handed_back_is_still_heard),
+        TEST(a_send_without_a_copy_is_over_when_it_has_arrived),
+        TEST(a_short_send_without_a_copy_is_copied_and_over_in_the_next_look),
+        TEST(a_send_without_a_copy_is_handed_back_as_others),
+        TEST(a_send_without_a_copy_fails_with_its_peer),
+        TEST(parts_of_one_look_are_offered_where_they_lie),
+        TEST(what_is_not_taken_in_pieces_is_offered_in_one),
+        TEST(parts_of_two_looks_are_copied),
+        TEST(a_packet_begins_a_train_if_it_does_not_fit_behind_another),
         TEST(who_leaves_settles_and_is_known_to_have_left),
         TEST(who_leaves_stays_for_a_peer_that_does_not_know),
         TEST(who_leaves_last_waits_for_nobody),

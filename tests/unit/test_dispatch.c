@@ -346,9 +346,11 @@ static void control_packets_pass_what_was_kept(void **state)
     fake_net_arrive_by(A, 0, &header, &fetched, sizeof(fetched));
     weft_progress();
     assert_int_equal(weft_p2p.match.waiting_count, 0);
+    assert_false(weft_request_is_complete(send)); /* the network reads its bytes */
+    fake_net_finish(WEFT_OK); /* those that went with the announcement */
+    weft_progress();
     end_request(send, WEFT_OK);
     fake_net.is_held[1] = false;
-    fake_net_finish(WEFT_OK); /* the bytes that went with the announcement */
     weft_progress();
     assert_int_equal(weft_p2p.match.waiting_count, 2);
 }

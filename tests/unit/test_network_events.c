@@ -12,6 +12,7 @@
 #include "base/settings.h"
 #include "engine/lock.h"
 #include "engine/network_thread.h"
+#include "engine/warm.h"
 
 #include <semaphore.h>
 #include <sys/eventfd.h>
@@ -159,7 +160,7 @@ static void on_call(void)
 
 static const struct weft_network_callbacks callbacks = {on_came, on_call};
 
-static int open_fixture(void **state)
+static int open_over(void **state, const struct weft_packet_ops *ops)
 {
     memset(&net, 0, sizeof(net));
     sem_init(&net.has_come, 0, 0);
@@ -169,10 +170,28 @@ static int open_fixture(void **state)
         return -1;
     }
     fixture_job.who.local_rank = 1;
-    return weft_transport_add(&net_ops) == WEFT_OK &&
+    return weft_transport_add(ops) == WEFT_OK &&
                    weft_network_thread_open(&callbacks) == WEFT_OK
                ? 0
                : -1;
+}
+
+static int open_fixture(void **state)
+{
+    return open_over(state, &net_ops);
+}
+
+/* Peers begin by this one, which has nothing to load: its second descriptor is for their
+ * addresses. */
+static int open_plain(void **state)
+{
+    static struct weft_packet_ops plain;
+
+    plain = net_ops;
+    plain.name = "to begin by";
+    plain.deadline = NULL;
+    plain.warm_up = NULL;
+    return open_over(state, &plain);
 }
 
 static int close_fixture(void **state)
@@ -376,6 +395,20 @@ static void another_rank_prepares_it_after_a_while(void **state)
     assert_int_equal(net.warmed, 1);
 }
 
+static void an_address_is_no_reason_to_prepare_connections(void **state)
+{
+    static struct weft_instance connections;
+
+    (void)state;
+    weft_engine.connect = &connections;
+    assert_int_equal(arm(), WEFT_OK);
+    let_come(CONNECTIONS);
+    wait_for(&net.has_come);
+    assert_int_equal(net.calls, 1);
+    assert_false(weft_warm_is_begun());
+    weft_engine.connect = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -390,6 +423,8 @@ int main(void)
         CASE(the_first_rank_of_a_node_prepares_its_first_contact_at_once),
         CASE(another_rank_prepares_it_when_a_connection_comes),
         CASE(another_rank_prepares_it_after_a_while),
+        cmocka_unit_test_setup_teardown(an_address_is_no_reason_to_prepare_connections,
+                                        open_plain, close_fixture),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,6 +40,23 @@ static void a_small_send_is_over_when_it_returns(void **state)
     assert_int_equal(fake.sent[1]->header.context, FIXTURE_CONTEXT | WEFT_PLANE_COLL);
 }
 
+/* Of the 700 bytes that a peer once took, 80 were for long messages. */
+static void a_peer_of_small_messages_has_no_state_for_long_ones(void **state)
+{
+    const struct weft_peer *peer;
+
+    (void)state;
+    end_request(start_send(A, 5, "abc", 3, WEFT_SEND_STANDARD), WEFT_OK);
+    arrive_eager(B, 5, "d", 1);
+    weft_progress();
+    peer = weft_peer_find(weft_engine_process(A));
+    assert_non_null(peer);
+    assert_null(peer->transfers);
+    peer = weft_peer_find(weft_engine_process(B));
+    assert_non_null(peer);
+    assert_null(peer->transfers);
+}
+
 static void a_short_send_stays_behind_an_older_queued_one(void **state)
 {
     struct weft_request *older;
@@ -719,6 +736,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
     const struct CMUnitTest tests[] = {
         CASE(a_small_send_is_over_when_it_returns),
+        CASE(a_peer_of_small_messages_has_no_state_for_long_ones),
         CASE(a_short_send_stays_behind_an_older_queued_one),
         CASE(the_backlog_drains_in_order_when_the_queue_has_room),
         CASE(a_blocking_send_waits_until_the_queue_has_room),

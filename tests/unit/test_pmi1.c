@@ -8,6 +8,7 @@
 #include "unit.h"
 
 #include "wireup/kvs.h"
+#include "wireup/passing.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -493,6 +494,55 @@ static void answers_to_lookups_are_kept_and_told_of(void **state)
     end_itself(&client, 0);
 }
 
+/* Takes the memory of a second program, and looks a word up. */
+static int begin_next(void)
+{
+    char value[WEFT_KVS_VALUE_MAX + 1];
+    struct weft_who who;
+    int program = 0;
+    int fd;
+
+    weft_pmi1_adopt(atoi(getenv("PMI_FD")), 2);
+    SO(weft_pmi1_next_program(&fd, &program) == WEFT_OK);
+    SO(program == 1 && fcntl(fd, F_GETFD) >= 0);
+    SO(weft_pmi1_ops.open(&who) == WEFT_OK);
+    SO(weft_pmi1_ops.get(3, "weft-net-3-1", value) == WEFT_OK);
+    SO(strcmp(value, "new") == 0);
+    return 0;
+}
+
+static void pass(const struct client *client, const char *line)
+{
+    const int fd = dup(0);
+
+    assert_int_equal(
+        weft_pass_descriptor(client->fd, line, strlen(line), fd, MSG_NOSIGNAL),
+        strlen(line));
+    close(fd);
+}
+
+/* It has asked for words and ended before the answers came: they come to its successor.
+ */
+static void answers_to_an_earlier_program_are_dropped(void **state)
+{
+    const char *stale = "cmd=get_result rc=0 msg=success rank=3 key=weft-net-3 value=old";
+    struct client client = start(begin_next);
+
+    (void)state;
+    expect(&client, "cmd=next_program");
+    answer(&client, stale);
+    answer(&client, stale);
+    pass(&client, "cmd=next_program_result rc=0 program=1\n");
+    expect(&client, init);
+    answer(&client, stale);
+    answer(&client, welcome);
+    talk(&client, ask_name, name);
+    expect(&client, "cmd=get kvsname=kvs_1 key=weft-net-3-1 rank=3");
+    answer(&client, stale);
+    answer(&client, "cmd=get_result rc=0 msg=success rank=3 key=weft-net-3-1 value=new");
+    end_itself(&client, 0);
+}
+
 static int put_only(void)
 {
     opened();
@@ -687,6 +737,7 @@ int main(void)
         cmocka_unit_test(places_fills_the_whole_map),
         cmocka_unit_test(words_are_left_and_found),
         cmocka_unit_test(answers_to_lookups_are_kept_and_told_of),
+        cmocka_unit_test(answers_to_an_earlier_program_are_dropped),
         cmocka_unit_test(a_key_that_nobody_put_is_told_from_a_lost_launcher),
         cmocka_unit_test(put_and_fence_can_fail),
         cmocka_unit_test(the_end_of_a_fence_may_come_before_another_answer),

@@ -549,6 +549,26 @@ static void nobody_sleeps_over_what_was_read_and_not_given_out(void **state)
     assert_int_equal(b->ops->arm(b), WEFT_OK);
 }
 
+/* A call that brings fewer than it may has not seen all, unless it says so. */
+static void the_last_datagram_is_known(void **state)
+{
+    struct weft_datagram got[8];
+    int count = 0;
+
+    (void)state;
+    assert_int_equal(b->ops->receive(b, got, 8), 0);
+    assert_true(b->is_drained);
+    assert_int_equal(send_numbered(3, 8), 3);
+    while (count < 3) {
+        const int more = await_some(b, got, 8);
+
+        assert_true(!b->is_drained || count + more == 3);
+        count += more;
+    }
+    assert_int_equal(b->ops->receive(b, got, 8), 0);
+    assert_true(b->is_drained);
+}
+
 /* ---- addresses ---- */
 
 static void what_is_no_address_is_refused(void **state)
@@ -948,7 +968,8 @@ static void a_datagram_costs_more_than_its_bytes(void **state)
         CASE(what_others_send_is_not_taken_for_a_peer_s),                                \
         CASE(a_peer_that_is_gone_is_no_error), CASE(a_datagram_wakes_who_sleeps),        \
         CASE(nobody_sleeps_over_what_was_read_and_not_given_out),                        \
-        CASE(what_is_no_address_is_refused), CASE(the_shorter_of_two_limits_counts),     \
+        CASE(the_last_datagram_is_known), CASE(what_is_no_address_is_refused),           \
+        CASE(the_shorter_of_two_limits_counts),                                          \
         CASE(a_port_of_the_range_is_taken_or_none),                                      \
         CASE(a_port_that_is_closed_leaves_nothing_open),                                 \
         CASE(a_pool_of_one_buffer_is_enough)

@@ -197,6 +197,43 @@ static void what_ends_before_the_level_is_published_is_seen(void **state)
     end_request(request, WEFT_OK);
 }
 
+/* A peer rings, and the program looks all the time. True: when it leaves MPI now, it asks
+ * for no more rings, although something is outstanding. */
+static bool is_quiet_after_ring(void)
+{
+    enum { LOOKS = 50 };
+    bool is_quiet;
+
+    weft_node_notice_urgent(area_of(0));
+    for (int i = 0; i < LOOKS; i++) {
+        weft_progress();
+    }
+    weft_lock();
+    weft_engine_enter();
+    weft_engine_leave();
+    is_quiet = wake_level() == WEFT_WAKE_NONE;
+    assert_true(atomic_load(&weft_engine.is_delegated));
+    weft_unlock();
+    return is_quiet;
+}
+
+static void who_looks_all_the_time_is_not_rung(void **state)
+{
+    struct weft_request *request = start_recv(A, TAG, buffer, LONG);
+    const uint64_t end = seconds() + PATIENCE_S;
+
+    (void)state;
+    while (!is_quiet_after_ring()) {
+        assert_true(seconds() < end);
+    }
+    announce_and_ring(); /* nobody, unless the program was kept off for long */
+    await(is_complete, request);
+    await(is_left_alone, NULL);
+    assert_pattern(buffer, LONG, 1);
+    weft_threads_stop();
+    end_recv(request, A, TAG, LONG);
+}
+
 /* ---- from a network ---- */
 
 static sem_t rung;
@@ -489,6 +526,7 @@ int main(void)
         NODE(it_stays_responsible_while_something_is_outstanding),
         NODE(it_gives_back_when_the_program_waits),
         NODE(what_ends_before_the_level_is_published_is_seen),
+        NODE(who_looks_all_the_time_is_not_rung),
         NET(the_progress_thread_wakes_who_sleeps_for_what_its_work_has_brought),
         NET(the_network_thread_serves_while_the_program_computes),
         NET(the_network_thread_is_woken_again_and_again),

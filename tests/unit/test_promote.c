@@ -9,12 +9,14 @@
 #include "engine/promote.h"
 #include "engine/warm.h"
 
-enum { A = 1, B = 2, MOST = 512 };
+enum { A = 1, B = 2, RANKS = 64, MOST = 512, COPIED_MAX = 4096, HANDED_MAX = 30000 };
 
 /* What one of them was given. */
 struct sent {
+    uint8_t kind;
     uint32_t number;
     uint64_t to;
+    size_t len;
     unsigned flags;
 };
 
@@ -28,12 +30,16 @@ static struct net {
     struct sent sent[MOST];
     unsigned count;
     unsigned unacknowledged; /* of the first, the last so many; control ones too */
+    bool is_quick;           /* what is sent is acknowledged at once */
     bool is_silent;
-    bool is_full;       /* refuses */
-    enum weft_rc state; /* of a connection */
+    bool is_narrow;
+    bool is_full;           /* refuses */
+    enum weft_rc handed_rc; /* of the last hand_back() */
+    struct weft_op *op;     /* of what is read until it is done */
+    enum weft_rc state;     /* of a connection */
     unsigned asked;
     int paths;
-    struct net_path *path[FIXTURE_RANKS];
+    struct net_path *path[RANKS];
 } first, second;
 
 static struct net *net_of(const struct weft_transport *tp)
@@ -81,7 +87,7 @@ static enum weft_rc net_connect(struct weft_transport *tp, struct weft_peer *pee
             .transport = tp,
             .peer = peer,
             .process = process,
-            .packet_max = 4096,
+            .packet_max = net == &first ? 60000 : COPIED_MAX,
         };
         net->paths++;
     }
@@ -105,14 +111,38 @@ static enum weft_rc net_send(struct weft_path *path, const void *header, const v
     const struct weft_header *h = header;
 
     (void)data;
-    (void)len;
+    assert_true(len <= path->packet_max);
     if (net->is_full || (net == &second && net->state != WEFT_OK)) {
         return WEFT_AGAIN;
     }
     assert_true(net->count < MOST);
-    net->sent[net->count++] = (struct sent){h->sequence, path->process, flags};
-    net->unacknowledged += net == &first ? 1 : 0;
+    net->sent[net->count++] =
+        (struct sent){h->kind, h->sequence, path->process, len, flags};
+    net->unacknowledged += net == &first && !net->is_quick ? 1 : 0;
     return WEFT_OK;
+}
+
+static enum weft_rc net_send_zcopy(struct weft_path *path, const void *header,
+                                   const void *head, size_t head_len, const void *data,
+                                   size_t len, struct weft_op *op)
+{
+    const struct weft_header *h = header;
+
+    (void)head;
+    (void)data;
+    assert_int_equal(head_len, 0);
+    assert_true(len <= HANDED_MAX);
+    assert_null(second.op);
+    second.op = op;
+    second.sent[second.count++] =
+        (struct sent){h->kind, h->sequence, path->process, len, 0};
+    return WEFT_PENDING;
+}
+
+static uint32_t handed_max(const struct weft_transport *tp)
+{
+    assert_ptr_equal(tp, &second);
+    return HANDED_MAX;
 }
 
 static int net_poll(struct weft_transport *tp, int budget)
@@ -138,18 +168,24 @@ static enum weft_delivery delivery(const struct weft_path *path)
 {
     (void)path;
     return first.unacknowledged == 0 ? WEFT_ARRIVED
+           : first.is_narrow         ? WEFT_NARROW
            : first.is_silent         ? WEFT_UNANSWERED
                                      : WEFT_ON_THE_WAY;
 }
 
-static void hand_back(struct weft_path *path, weft_take_back *take, void *argument)
+static void hand_back(struct weft_path *path, weft_take_back *take, void *argument,
+                      enum weft_rc rc)
 {
+    static const uint8_t zeros[HANDED_MAX];
+
+    first.handed_rc = rc;
     for (unsigned i = first.count - first.unacknowledged; i < first.count; i++) {
-        const struct weft_header header = {.kind = WEFT_PKT_EAGER,
+        const struct weft_header header = {.kind = first.sent[i].kind,
                                            .sequence = first.sent[i].number};
 
         assert_true(first.sent[i].to == path->process);
-        take(argument, &header, "", 0, first.sent[i].flags & WEFT_SEND_CONTROL);
+        take(argument, &header, zeros, first.sent[i].len,
+             first.sent[i].flags & WEFT_SEND_CONTROL);
     }
     first.unacknowledged = 0;
 }
@@ -191,6 +227,8 @@ static const struct weft_packet_ops second_ops = {
     .poll = net_poll,
     .arm = net_arm,
     .count = net_count,
+    .send_zcopy = net_send_zcopy,
+    .handed_max = handed_max,
     .establish = establish,
 };
 
@@ -221,15 +259,21 @@ static bool is_by(const struct weft_peer *peer, const struct net *net)
     return net_of(peer->path->transport) == net;
 }
 
-static enum weft_rc send_one(struct weft_peer *peer)
+static enum weft_rc send_bytes(struct weft_peer *peer, size_t len)
 {
+    static const uint8_t zeros[HANDED_MAX];
     struct weft_header header = {.kind = WEFT_PKT_EAGER};
     enum weft_rc rc;
 
     weft_lock();
-    rc = weft_engine_send(peer, &header, "", 0, 0);
+    rc = weft_engine_send(peer, &header, zeros, len, 0);
     weft_unlock();
     return rc;
+}
+
+static enum weft_rc send_one(struct weft_peer *peer)
+{
+    return send_bytes(peer, 0);
 }
 
 static void send_many(struct weft_peer *peer, unsigned count)
@@ -424,6 +468,65 @@ static void what_has_no_answer_takes_the_connection_first(void **state)
     }
 }
 
+/* The second one copies only COPIED_MAX bytes into its buffers. */
+static void what_is_handed_back_may_be_long(void **state)
+{
+    struct weft_peer *peer = reach(A);
+
+    (void)state;
+    assert_int_equal(peer->path->packet_max, HANDED_MAX);
+    send_many(peer, 1);
+    assert_int_equal(send_bytes(peer, HANDED_MAX), WEFT_OK);
+    assert_int_equal(send_bytes(peer, COPIED_MAX), WEFT_OK);
+    fall_silent(peer);
+    open_connection(peer);
+    weft_progress();
+    assert_int_equal(second.count, 3);
+    assert_int_equal(second.sent[1].len, HANDED_MAX);
+    assert_int_equal(second.sent[1].number, 1);
+    assert_int_equal(second.sent[2].len, COPIED_MAX);
+    assert_non_null(second.op);
+    second.op->done(second.op, WEFT_OK); /* it is freed */
+    assert_int_equal(send_one(peer), WEFT_OK);
+    assert_int_equal(second.sent[3].number, 3);
+}
+
+static void what_is_handed_back_ends_with_a_lost_peer(void **state)
+{
+    struct weft_peer *peer = reach(A);
+
+    (void)state;
+    assert_int_equal(send_bytes(peer, HANDED_MAX), WEFT_OK);
+    send_many(peer, 1);
+    fall_silent(peer);
+    second.is_full = true; /* it takes the long one only */
+    open_connection(peer);
+    weft_progress();
+    assert_int_equal(second.count, 1);
+    lose(&second, peer, "the other side has closed it");
+    assert_true(peer->is_failed);
+    second.op->done(second.op, WEFT_ERR_PROC_FAILED);
+    weft_progress(); /* ends what was to be sent */
+}
+
+static void a_narrow_path_hands_back_and_its_host_is_remembered(void **state)
+{
+    struct weft_peer *peer = reach(2);
+
+    (void)state;
+    first.path[2]->is_heard = true;
+    send_many(peer, 2);
+    first.is_narrow = true;
+    fall_silent(peer);
+    weft_progress();
+    assert_int_equal(peer->choice, WEFT_CHOICE_CONNECTING);
+    open_connection(peer);
+    weft_progress();
+    assert_int_equal(second.count, 2);
+    assert_true(is_by(reach(3), &second)); /* of the same host */
+    assert_true(is_by(reach(4), &first));
+}
+
 static void silence_promotes_beyond_the_limit(void **state)
 {
     struct weft_peer *peer = reach(A);
@@ -564,6 +667,183 @@ static void a_lost_connection_is_a_lost_peer(void **state)
                         "the other side has closed it");
 }
 
+/* ---- losses that nobody here would notice ---- */
+
+static unsigned told;
+
+static void undelivered(const char *why)
+{
+    assert_non_null(strstr(why, "no answer"));
+    told++;
+}
+
+static void send_kind(struct weft_peer *peer, enum weft_packet kind)
+{
+    static const uint8_t zeros[64];
+    struct weft_header header = {.kind = (uint8_t)kind};
+
+    weft_lock();
+    assert_int_equal(weft_engine_send(peer, &header, zeros, sizeof(zeros), 0), WEFT_OK);
+    weft_unlock();
+}
+
+static void lose_all(struct weft_peer *peer, bool has_left)
+{
+    told = 0;
+    weft_engine.undelivered = undelivered;
+    second.state = WEFT_ERR_PROC_FAILED;
+    lose(&second, peer, "no connection");
+    weft_lock();
+    first.up->lost(first.up->owner, peer->process, has_left, "no answer");
+    weft_unlock();
+    assert_true(peer->is_failed);
+    assert_int_equal(first.handed_rc, WEFT_ERR_PROC_FAILED);
+}
+
+static void a_small_message_that_is_lost_is_told(void **state)
+{
+    struct weft_peer *peer = reach(A);
+
+    (void)state;
+    send_kind(peer, WEFT_PKT_ANNOUNCE);
+    send_kind(peer, WEFT_PKT_EAGER);
+    lose_all(peer, false);
+    assert_int_equal(told, 1);
+}
+
+static void what_somebody_waits_for_fails_by_itself(void **state)
+{
+    struct weft_peer *peer = reach(A);
+
+    (void)state;
+    send_kind(peer, WEFT_PKT_ANNOUNCE);
+    lose_all(peer, false);
+    assert_int_equal(told, 0);
+}
+
+static void who_has_left_needs_nothing(void **state)
+{
+    struct weft_peer *peer = reach(A);
+
+    (void)state;
+    send_kind(peer, WEFT_PKT_EAGER);
+    lose_all(peer, true);
+    assert_int_equal(told, 0);
+}
+
+/* The datagrams are given up first, and the connection that was to take over then. */
+static void what_was_handed_to_a_connection_that_never_stood_is_told(void **state)
+{
+    struct weft_peer *peer = reach(A);
+
+    (void)state;
+    told = 0;
+    weft_engine.undelivered = undelivered;
+    send_kind(peer, WEFT_PKT_EAGER);
+    lose(&first, peer, "no answer");
+    weft_progress();
+    assert_int_equal(told, 0);
+    lose(&second, peer, "no connection, and no answer");
+    assert_true(peer->is_failed);
+    assert_int_equal(told, 1);
+    weft_progress(); /* ends what was to be sent */
+}
+
+/* ---- peers that are waited for ---- */
+
+static void ask(unsigned seconds)
+{
+    weft_lock();
+    for (unsigned i = 0; i < seconds; i++) {
+        first.up->each_second(first.up->owner);
+    }
+    weft_unlock();
+}
+
+static void who_is_waited_for_is_asked(void **state)
+{
+    struct weft_peer *peer = reach(A);
+
+    (void)state;
+    ask(2 * WEFT_ASK_EACH);
+    assert_int_equal(first.count, 0);
+    peer->wanted = 1;
+    ask(WEFT_ASK_EACH - 1);
+    assert_int_equal(first.count, 0);
+    ask(1);
+    assert_int_equal(first.count, 1);
+    assert_int_equal(first.sent[0].kind, WEFT_PKT_ASK);
+    assert_int_equal(first.sent[0].flags, WEFT_SEND_CONTROL);
+    ask(2 * WEFT_ASK_EACH); /* it has not answered */
+    assert_int_equal(first.count, 1);
+    acknowledge();
+    ask(WEFT_ASK_EACH);
+    assert_int_equal(first.count, 2);
+    acknowledge();
+    peer->wanted = 0;
+    ask(2 * WEFT_ASK_EACH);
+    assert_int_equal(first.count, 2);
+}
+
+static void who_was_never_sent_to_is_asked(void **state)
+{
+    struct weft_peer *peer = weft_peer_get(weft_engine_process(B));
+
+    (void)state;
+    assert_null(peer->path);
+    peer->wanted = 1;
+    ask(WEFT_ASK_EACH);
+    assert_int_equal(first.count, 1);
+    assert_true(first.sent[0].to == peer->process);
+    peer->wanted = 0;
+}
+
+/* Of many, few at a time, and each once in a round. */
+static void many_are_asked_a_few_at_a_time(void **state)
+{
+    enum { FIRST = FIXTURE_RANKS, PEERS = 3 * WEFT_ASK_MOST - 1 };
+    struct weft_peer *peers[PEERS];
+
+    (void)state;
+    first.is_quick = true;
+    for (uint32_t i = 0; i < PEERS; i++) {
+        peers[i] = weft_peer_get(weft_engine_process(FIRST + i));
+        assert_non_null(peers[i]);
+        weft_lock();
+        assert_int_equal(weft_engine_reach(peers[i]), WEFT_OK);
+        weft_unlock();
+        peers[i]->wanted = 1;
+    }
+    ask(WEFT_ASK_EACH);
+    assert_int_equal(first.count, WEFT_ASK_MOST);
+    ask(1);
+    assert_int_equal(first.count, 2 * WEFT_ASK_MOST);
+    ask(1);
+    assert_int_equal(first.count, PEERS);
+    ask(WEFT_ASK_EACH - 3); /* the next round has not begun */
+    assert_int_equal(first.count, PEERS);
+    ask(1);
+    assert_int_equal(first.count, PEERS + WEFT_ASK_MOST);
+    for (uint32_t i = 0; i < PEERS; i++) {
+        for (uint32_t k = 0; k < i; k++) {
+            assert_true(first.sent[i].to != first.sent[k].to);
+        }
+        peers[i]->wanted = 0;
+    }
+}
+
+static void who_is_connected_is_not_asked(void **state)
+{
+    struct weft_peer *peer = reach(A);
+
+    (void)state;
+    open_connection(peer);
+    peer->wanted = 1;
+    ask(2 * WEFT_ASK_EACH);
+    assert_int_equal(first.count + second.count, 0);
+    peer->wanted = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -576,6 +856,9 @@ int main(void)
         TEST(who_has_connected_is_reached_by_that),
         TEST(ordered_packets_wait_until_those_before_have_arrived),
         TEST(what_has_no_answer_takes_the_connection_first),
+        TEST(what_is_handed_back_may_be_long),
+        TEST(what_is_handed_back_ends_with_a_lost_peer),
+        TEST(a_narrow_path_hands_back_and_its_host_is_remembered),
         TEST(silence_promotes_beyond_the_limit),
         TEST(a_host_that_never_answers_is_remembered),
         TEST(a_host_that_answers_late_is_forgotten),
@@ -585,6 +868,14 @@ int main(void)
         TEST(a_lost_start_is_no_loss_once_it_is_connected),
         TEST(when_no_path_is_left_peer_paths_and_counts_are_named),
         TEST(a_lost_connection_is_a_lost_peer),
+        TEST(a_small_message_that_is_lost_is_told),
+        TEST(what_somebody_waits_for_fails_by_itself),
+        TEST(who_has_left_needs_nothing),
+        TEST(what_was_handed_to_a_connection_that_never_stood_is_told),
+        TEST(who_is_waited_for_is_asked),
+        TEST(who_was_never_sent_to_is_asked),
+        TEST(many_are_asked_a_few_at_a_time),
+        TEST(who_is_connected_is_not_asked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -307,6 +307,28 @@ static void registered_memory_is_announced_and_free_after_fetched(void **state)
     end_request(send, WEFT_OK);
 }
 
+/* The network may have to repeat bytes of which it has not heard that they arrived. */
+static void a_fetched_send_waits_until_the_network_does_not_read_it(void **state)
+{
+    struct weft_request *send = start_send(A, TAG, message, LONG, WEFT_SEND_STANDARD);
+    const struct net_packet *announced = fake_net_nth(WEFT_PKT_ANNOUNCE, 0);
+    const size_t along = announced->len - announced->head_len;
+
+    (void)state;
+    assert_true(along > 0);
+    answer(WEFT_PKT_PULL,
+           (union weft_pkt_control){.pull = {.request = net_announce(0).request,
+                                             .receiver = 43,
+                                             .offset = along,
+                                             .length = LONG - along}});
+    assert_true(fake_net_count(WEFT_PKT_DATA) > 0);
+    answer(WEFT_PKT_FETCHED,
+           (union weft_pkt_control){.fetched = {.request = net_announce(0).request}});
+    assert_false(weft_request_is_complete(send));
+    finish(WEFT_OK);
+    end_request(send, WEFT_OK);
+}
+
 /* ---- receives ---- */
 
 static void bytes_along_are_taken_and_the_rest_is_put(void **state)
@@ -437,6 +459,48 @@ static void without_memory_a_message_comes_in_packets(void **state)
 {
     (void)state;
     receive_by_packets();
+}
+
+enum { CHUNK = 4000, FIRST_PIECE = 100 };
+
+/* Offers a chunk of the message in two pieces, the second of which lies at `rest`. */
+static enum weft_taken offer_pieces(struct weft_peer *peer, uint64_t request, uint64_t at,
+                                    const uint8_t *rest)
+{
+    struct weft_header header = fixture_header(WEFT_PKT_DATA, A, 0);
+    const struct weft_pkt_data chunk = {.request = request, .offset = at};
+    uint8_t first[sizeof(chunk) + FIRST_PIECE];
+    const struct iovec pieces[] = {{first, sizeof(first)},
+                                   {(void *)(uintptr_t)rest, CHUNK - FIRST_PIECE}};
+
+    memcpy(first, &chunk, sizeof(chunk));
+    memcpy(first + sizeof(chunk), message + at, FIRST_PIECE);
+    header.length = sizeof(chunk) + CHUNK;
+    header.sequence = peer->in_sequence;
+    return weft_engine_arrived_in_pieces(NULL, peer, &header, pieces, 2, header.length);
+}
+
+static void a_chunk_may_come_in_pieces(void **state)
+{
+    struct weft_request *recv = start_recv(A, TAG, buffer, LONG);
+    struct weft_peer *peer = weft_peer_get(weft_engine_process(A));
+    uint64_t request;
+    uint32_t before;
+
+    (void)state;
+    announce((uint64_t)(uintptr_t)message, WEFT_NO_SHARE, 0, 0);
+    request = net_answer(WEFT_PKT_PULL).pull.receiver;
+    for (uint64_t at = 0; at < LONG; at += CHUNK) {
+        assert_int_equal(offer_pieces(peer, request, at, message + at + FIRST_PIECE),
+                         WEFT_TAKEN);
+    }
+    before = peer->in_sequence;
+    assert_int_equal(offer_pieces(peer, request, 0, message + FIRST_PIECE),
+                     WEFT_KEEP); /* nothing is left: arrived() is to reject it */
+    assert_int_equal(peer->in_sequence, before);
+    poll_some();
+    assert_memory_equal(buffer, message, LONG);
+    end_recv(recv, A, TAG, LONG);
 }
 
 static void without_memory_a_message_goes_in_packets(void **state)
@@ -574,6 +638,7 @@ int main(void)
         CASE(a_second_request_to_put_is_ignored),
         CASE(a_peer_that_threw_bytes_away_gets_announcements_without_any),
         CASE(data_in_many_blocks_go_in_chunks),
+        CASE(a_fetched_send_waits_until_the_network_does_not_read_it),
         FETCHED_CASE(registered_memory_is_announced_and_free_after_fetched),
 
         CASE(bytes_along_are_taken_and_the_rest_is_put),
@@ -583,6 +648,7 @@ int main(void)
         CASE(registered_memory_is_got),
 
         REMOTE_CASE(without_memory_a_message_comes_in_packets),
+        REMOTE_CASE(a_chunk_may_come_in_pieces),
         REMOTE_CASE(without_memory_a_message_goes_in_packets),
         REMOTE_CASE(without_memory_a_peer_that_asks_for_puts_is_refused),
 

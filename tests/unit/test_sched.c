@@ -512,6 +512,41 @@ static void a_large_reduction_runs_without_the_lock(void **state)
     expect_end(1, WEFT_OK);
 }
 
+static void a_thread_polls_between_the_pieces_of_a_copy(void **state)
+{
+    const size_t bytes = 2 * WEFT_SCHED_PIECE_BYTES + 5;
+    uint8_t *from = malloc(bytes);
+    uint8_t *to = calloc(bytes, 1);
+
+    (void)state;
+    assert_non_null(from);
+    assert_non_null(to);
+    memset(from, 7, bytes);
+    spaces[0] = (struct weft_data){.buffer = from, .bytes = bytes};
+    spaces[1] = (struct weft_data){.buffer = to, .bytes = bytes};
+    (void)weft_graph_copy(&graph, in_send(0, bytes), in_recv(0, bytes));
+    assert_int_equal(weft_sched_make(&sched), WEFT_OK);
+    for (int turn = 0; turn < 2; turn++) { /* also when it is started again */
+        memset(to, 0, bytes);
+        start();
+        weft_lock();
+        for (size_t piece = 0; piece < 3; piece++) {
+            const size_t at = piece * WEFT_SCHED_PIECE_BYTES;
+
+            assert_int_equal(ends, turn);
+            assert_int_equal(to[at], 0);
+            assert_true(weft_work_do());
+            assert_int_equal(to[at], 7);
+        }
+        assert_false(weft_work_do());
+        weft_unlock();
+        assert_memory_equal(from, to, bytes);
+        expect_end(turn + 1, WEFT_OK);
+    }
+    free(from);
+    free(to);
+}
+
 static void a_call_runs_on_a_thread_of_the_user_only(void **state)
 {
     const uint32_t first =
@@ -839,6 +874,7 @@ int main(void)
         CASE(a_long_chain_does_not_grow_the_stack),
         CASE(random_graphs_keep_to_their_order),
         CASE(a_large_reduction_runs_without_the_lock),
+        CASE(a_thread_polls_between_the_pieces_of_a_copy),
         CASE(a_call_runs_on_a_thread_of_the_user_only),
         CASE(work_runs_on_a_thread_that_may_block),
         CASE(who_waits_for_work_sleeps_and_is_woken),

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/wait.h"
+#include "engine/hot.h"
 
 #include <sched.h>
 
@@ -78,6 +79,20 @@ static void a_yield_that_took_long_is_not_repeated_soon(void **state)
     assert_int_equal(yields_of_a_wait(SHORT_NS), WEFT_YIELD_NS / SHORT_NS);
 }
 
+/* Rings that come for somebody who is away are judged by that (engine/quiet.h). */
+static void who_waits_is_not_away(void **state)
+{
+    const uint64_t before = now;
+    const uint64_t waited = weft_engine.waited_ns;
+
+    (void)state;
+    now += (uint64_t)1000 * LONG_NS; /* after all that other tests have given away */
+    (void)yields_of_a_wait(SHORT_NS);
+    assert_int_equal(weft_engine.waited_ns - waited,
+                     now - before - (uint64_t)1000 * LONG_NS);
+    assert_true(weft_engine.waited_ns - waited >= WEFT_YIELD_NS);
+}
+
 /* Before a wait that costs more: only a few looks, and none after a long absence. */
 static void a_brief_wait_gives_up_soon(void **state)
 {
@@ -110,6 +125,8 @@ int main(void)
                                         fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(a_yield_that_took_long_is_not_repeated_soon,
                                         fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(who_waits_is_not_away, fixture_open,
+                                        fixture_close),
         cmocka_unit_test_setup_teardown(a_brief_wait_gives_up_soon, fixture_open,
                                         fixture_close),
     };

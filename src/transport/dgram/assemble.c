@@ -8,31 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The packet that the part belongs to, as a number of 32 bits. */
-static uint32_t packet_of(const struct weft_dgram_peer *peer,
-                          const struct weft_dgram_header *header,
-                          enum weft_dgram_class class)
-{
-    const uint32_t next = peer->packets_in[class];
-
-    const uint32_t ahead = (uint16_t)(header->packet - (uint16_t)next);
-
-    return ahead < 0x8000 ? next + ahead : next + ahead - 0x10000;
-}
-
 static struct weft_dgram_in *find(const struct weft_dgram_arrivals *arrivals,
-                                  uint32_t packet)
+                                  uint16_t packet)
 {
     struct weft_dgram_in *in = arrivals->last;
 
-    if (in == NULL || (int32_t)(packet - in->packet) > 0) {
+    if (in == NULL || weft_dgram_packet_after(packet, in->packet) > 0) {
         return NULL;
     }
     if (in->packet == packet) {
         return in; /* mostly */
     }
-    for (in = arrivals->first; in != NULL && (int32_t)(packet - in->packet) > 0;
-         in = in->next) {
+    for (in = arrivals->first;
+         in != NULL && weft_dgram_packet_after(packet, in->packet) > 0; in = in->next) {
     }
     return in != NULL && in->packet == packet ? in : NULL;
 }
@@ -41,10 +29,11 @@ static void insert(struct weft_dgram_arrivals *arrivals, struct weft_dgram_in *i
 {
     struct weft_dgram_in **at = &arrivals->first;
 
-    if (arrivals->last != NULL && (int32_t)(in->packet - arrivals->last->packet) > 0) {
+    if (arrivals->last != NULL &&
+        weft_dgram_packet_after(in->packet, arrivals->last->packet) > 0) {
         at = &arrivals->last->next;
     }
-    while (*at != NULL && (int32_t)(in->packet - (*at)->packet) > 0) {
+    while (*at != NULL && weft_dgram_packet_after(in->packet, (*at)->packet) > 0) {
         at = &(*at)->next;
     }
     in->next = *at;
@@ -88,7 +77,7 @@ static bool has_sense(const struct weft_dgram_peer *peer,
 static bool is_wanted(const struct weft_dgram_core *core,
                       const struct weft_dgram_peer *peer,
                       const struct weft_dgram_header *header, const void *data,
-                      uint32_t packet)
+                      uint16_t packet)
 {
     const struct weft_upcalls *up = core->config.up;
     const unsigned kind = header->kind & WEFT_DGRAM_KIND;
@@ -97,12 +86,12 @@ static bool is_wanted(const struct weft_dgram_core *core,
         return false;
     }
     return kind != WEFT_DGRAM_ORDERED ||
-           (header->part == 0 && up->may_take(up->owner, peer->above, data, 0));
+           (header->part == 0 && up->may_take(up->owner, peer->path.peer, data, 0));
 }
 
 static struct weft_dgram_in *make(struct weft_dgram_core *core,
                                   struct weft_dgram_peer *peer,
-                                  const struct weft_dgram_header *header, uint32_t packet,
+                                  const struct weft_dgram_header *header, uint16_t packet,
                                   size_t length)
 {
     const size_t room = room_for(peer, header->parts, length);
@@ -133,11 +122,11 @@ enum weft_dgram_part weft_dgram_part_check(struct weft_dgram_core *core,
     const enum weft_dgram_class class =
         weft_dgram_class_of(header->kind & WEFT_DGRAM_KIND);
     struct weft_dgram_busy *busy = peer->busy;
-    const uint32_t packet = packet_of(peer, header, class);
+    const uint16_t packet = header->packet;
     struct weft_dgram_in *in = find(&busy->in[class], packet);
 
     if (!has_sense(peer, header, length) ||
-        (int32_t)(packet - peer->packets_in[class]) < 0) {
+        weft_dgram_packet_after(packet, peer->packets_in[class]) < 0) {
         return WEFT_DGRAM_PART_NONSENSE;
     }
     if (in != NULL) {
@@ -164,6 +153,85 @@ enum weft_dgram_part weft_dgram_part_check(struct weft_dgram_core *core,
     return WEFT_DGRAM_PART_TAKEN;
 }
 
+/* ---- parts that stay in the port's memory ---- */
+
+void weft_dgram_batch_begin(struct weft_dgram_core *core)
+{
+    core->in_batch = true;
+}
+
+/* Copies the parts of core->in_port into its block. The port may then reuse its memory.
+ */
+static void copy_from_port(struct weft_dgram_core *core)
+{
+    const uint8_t *parts[WEFT_DGRAM_PARTS_MAX];
+    struct weft_dgram_in *in = core->in_port;
+    const uint32_t part = weft_dgram_part_bytes(core->in_port_peer);
+
+    memcpy(parts, in->bytes, in->parts * sizeof(parts[0]));
+    for (unsigned i = 0; i < in->parts; i++) {
+        if ((in->marks[i / 64] >> i % 64 & 1) != 0) {
+            memcpy(in->bytes + i * part, parts[i],
+                   i + 1U < in->parts ? part : in->length - i * part);
+        }
+    }
+    in->is_in_port = false;
+    core->in_port = NULL;
+}
+
+void weft_dgram_batch_end(struct weft_dgram_core *core)
+{
+    if (core->in_port != NULL) {
+        copy_from_port(core);
+    }
+    core->in_batch = false;
+}
+
+/* May the parts of this packet, of which none has come yet, stay in the port's memory? */
+static bool may_stay_in_port(const struct weft_dgram_core *core,
+                             const struct weft_dgram_peer *peer,
+                             enum weft_dgram_class class, const struct weft_dgram_in *in)
+{
+    return core->in_batch && class == WEFT_DGRAM_IN_ORDER && in->parts_come == 0 &&
+           in->packet == peer->packets_in[class] && !peer->busy->is_kept &&
+           core->config.up->arrived_in_pieces != NULL;
+}
+
+/* Offers core->in_port, all of whose parts have come, in pieces; false: it was not taken.
+ */
+static bool offer_from_port(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
+{
+    const struct weft_upcalls *up = core->config.up;
+    const struct weft_dgram_in *in = core->in_port;
+    const uint32_t part = weft_dgram_part_bytes(peer);
+    const uint8_t *parts[WEFT_DGRAM_PARTS_MAX];
+    struct iovec pieces[WEFT_DGRAM_PARTS_MAX];
+    _Alignas(8) uint8_t header[WEFT_HEADER_BYTES];
+
+    if (core->handled >= core->most) {
+        return false;
+    }
+    memcpy(parts, in->bytes, in->parts * sizeof(parts[0]));
+    for (unsigned i = 0; i < in->parts; i++) {
+        pieces[i] = (struct iovec){(void *)(uintptr_t)parts[i], part};
+    }
+    memcpy(header, parts[0], sizeof(header));
+    pieces[0] = (struct iovec){(void *)(uintptr_t)(parts[0] + sizeof(header)),
+                               part - sizeof(header)};
+    pieces[in->parts - 1].iov_len = in->length - (in->parts - 1U) * part;
+    if (up->arrived_in_pieces(up->owner, peer->path.peer, header, pieces, in->parts,
+                              in->length - sizeof(header)) == WEFT_KEEP) {
+        return false;
+    }
+    core->handled++;
+    core->counts.packets_in++;
+    core->counts.bytes_in += in->length;
+    peer->packets_in[WEFT_DGRAM_IN_ORDER]++;
+    return true;
+}
+
+/* ---- packets ---- */
+
 /* Hands a packet up; false: it is not taken. Nothing is handed up of a LEAVE, which has
  * its turn among the control packets. */
 static bool offer(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
@@ -185,10 +253,10 @@ static bool offer(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
     core->handled++;
     if (class == WEFT_DGRAM_AHEAD) {
         peer->packets_in[class]++;
-        up->control(up->owner, peer->above, bytes, data, len);
+        up->control(up->owner, peer->path.peer, bytes, data, len);
         return true;
     }
-    if (up->arrived(up->owner, peer->above, bytes, data, len, 0) == WEFT_KEEP) {
+    if (up->arrived(up->owner, peer->path.peer, bytes, data, len, 0) == WEFT_KEEP) {
         return false;
     }
     peer->packets_in[class]++;
@@ -216,6 +284,19 @@ bool weft_dgram_is_next(const struct weft_dgram_peer *peer, enum weft_dgram_clas
            in->parts_come == in->parts;
 }
 
+static bool offer_next(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
+                       enum weft_dgram_class class, struct weft_dgram_in *in)
+{
+    if (in->is_in_port) {
+        if (offer_from_port(core, peer)) {
+            core->in_port = NULL;
+            return true;
+        }
+        copy_from_port(core);
+    }
+    return offer(core, peer, class, in->bytes, in->length);
+}
+
 /* Offers what is complete, in order; false: one was not taken. */
 static bool deliver(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
                     enum weft_dgram_class class)
@@ -225,7 +306,7 @@ static bool deliver(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
     while (weft_dgram_is_next(peer, class)) {
         struct weft_dgram_in *in = busy->in[class].first;
 
-        if (!offer(core, peer, class, in->bytes, in->length)) {
+        if (!offer_next(core, peer, class, in)) {
             return false;
         }
         busy->in[class].first = in->next;
@@ -241,7 +322,7 @@ static bool deliver(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
 /* A whole packet whose turn it is; if it is not taken it stays in the spare block, and
  * the answer is false. */
 static bool offer_at_once(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
-                          enum weft_dgram_class class, uint32_t packet, const void *data,
+                          enum weft_dgram_class class, uint16_t packet, const void *data,
                           size_t length)
 {
     struct weft_dgram_busy *busy = peer->busy;
@@ -269,13 +350,27 @@ static bool offer_at_once(struct weft_dgram_core *core, struct weft_dgram_peer *
     return false;
 }
 
-/* Copies a part to its place. */
-static void copy(struct weft_dgram_peer *peer, struct weft_dgram_in *in,
-                 const struct weft_dgram_header *header, const void *data, size_t length)
+/* Copies a part into the block of its packet, or notes its address in the port's memory.
+ */
+static void place(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
+                  enum weft_dgram_class class, struct weft_dgram_in *in,
+                  const struct weft_dgram_header *header, const void *data, size_t length)
 {
     const uint32_t from = header->part * weft_dgram_part_bytes(peer);
 
-    memcpy(in->bytes + from, data, length);
+    if (may_stay_in_port(core, peer, class, in)) {
+        if (core->in_port != NULL) {
+            copy_from_port(core);
+        }
+        in->is_in_port = true;
+        core->in_port = in;
+        core->in_port_peer = peer;
+    }
+    if (in->is_in_port) {
+        memcpy(in->bytes + header->part * sizeof(data), &data, sizeof(data));
+    } else {
+        memcpy(in->bytes + from, data, length);
+    }
     in->marks[header->part / 64] |= UINT64_C(1) << header->part % 64;
     in->parts_come++;
     peer->busy->missing--;
@@ -290,7 +385,7 @@ void weft_dgram_part_add(struct weft_dgram_core *core, struct weft_dgram_peer *p
 {
     const enum weft_dgram_class class =
         weft_dgram_class_of(header->kind & WEFT_DGRAM_KIND);
-    const uint32_t packet = packet_of(peer, header, class);
+    const uint16_t packet = header->packet;
     struct weft_dgram_in *in = find(&peer->busy->in[class], packet);
 
     if (in == NULL) {
@@ -300,7 +395,7 @@ void weft_dgram_part_add(struct weft_dgram_core *core, struct weft_dgram_peer *p
             return;
         }
     } else {
-        copy(peer, in, header, data, length);
+        place(core, peer, class, in, header, data, length);
     }
     if (class == WEFT_DGRAM_IN_ORDER && peer->busy->is_kept) {
         return; /* the end of the look offers them */
@@ -318,7 +413,7 @@ void weft_dgram_offer_kept(struct weft_dgram_core *core)
     core->kept = NULL;
     while (peer != NULL) {
         struct weft_dgram_peer *next = peer->busy->next_kept;
-        const uint32_t before = peer->packets_in[WEFT_DGRAM_IN_ORDER];
+        const uint16_t before = peer->packets_in[WEFT_DGRAM_IN_ORDER];
 
         if (core->handled < core->most && deliver(core, peer, WEFT_DGRAM_AHEAD) &&
             deliver(core, peer, WEFT_DGRAM_IN_ORDER)) {

@@ -25,6 +25,15 @@ void weft_dgram_part_add(struct weft_dgram_core *core, struct weft_dgram_peer *p
                          const struct weft_dgram_header *header, const void *data,
                          size_t length);
 
+/*
+ * Between these two calls the caller keeps all bytes that it gives to
+ * weft_dgram_receive(). A packet whose parts all come in this time is offered to
+ * arrived_in_pieces() without a copy. weft_dgram_batch_end() copies the parts of a packet
+ * that is not complete. Outside of a batch every part is copied at once.
+ */
+void weft_dgram_batch_begin(struct weft_dgram_core *core);
+void weft_dgram_batch_end(struct weft_dgram_core *core);
+
 /* Is the next packet of this kind complete? The peer is busy. */
 bool weft_dgram_is_next(const struct weft_dgram_peer *peer, enum weft_dgram_class class);
 

@@ -12,9 +12,11 @@
  * while others make themselves known by a HELLO; looks and sends; weft_dgram_leave() and
  * looks until weft_dgram_is_settled(); weft_dgram_close().
  *
- * Memory. The core owns all peers, which live until it is closed, and copies of packets.
- * A peer with nothing under way takes sizeof(struct weft_dgram_peer) and its slot in the
- * table; what else it needs is in its `busy`.
+ * Memory. The core owns all peers, which live until it is closed, and copies of packets;
+ * of those that weft_dgram_send_zcopy() has borrowed it reads the caller's memory until
+ * the look, or the end of the core, that calls their `done`.
+ * A peer with nothing under way takes weft_dgram_peer_bytes() and its slot in the table;
+ * what else it needs is in its `busy`.
  *
  * Threads. One at a time. Upcalls may send, and do not make looks.
  */
@@ -30,7 +32,7 @@ enum {
     WEFT_DGRAM_WINDOW = 254,          /* most datagrams that a peer is granted */
     WEFT_DGRAM_MARKS = 256,           /* numbers above the expected one that are marked */
     WEFT_DGRAM_TRAIN_MAX = 64,        /* datagrams */
-    WEFT_DGRAM_PLACE_WORDS = 5,       /* what the port keeps of a peer */
+    WEFT_DGRAM_PLACE_MAX = 32,        /* bytes that a port keeps of a peer */
     WEFT_DGRAM_HELD_MAX = 128 << 10,  /* bytes in blocks of a peer that gets grants */
     WEFT_DGRAM_QUEUE_MAX = 512 << 10, /* bytes to a peer, not acknowledged */
     WEFT_DGRAM_CONTROL_MAX = 64,      /* control packets to a peer, the same */
@@ -38,11 +40,14 @@ enum {
     WEFT_DGRAM_BUSY_KEPT = 32,        /* states of busy peers that nobody needs */
     WEFT_DGRAM_ACK_EACH = 16,         /* datagrams for one acknowledgement at the most */
     WEFT_DGRAM_SACKS_LOST = 3,        /* above a hole that is a loss */
+    WEFT_DGRAM_REPEATS_SHORT = 2,     /* of a hole, before the full time-out */
     WEFT_DGRAM_REPEATS_LOST = 8,      /* by time, before a peer is lost */
     WEFT_DGRAM_REPEATS_LEFT = 3,      /* before one that has left is not waited for */
+    WEFT_DGRAM_REPEATS_VAIN = 8,      /* before a path is narrow */
 };
 
 #define WEFT_DGRAM_TIMEOUT_LEAST UINT64_C(1000000) /* ns, here and below */
+#define WEFT_DGRAM_TIMEOUT_SHORT UINT64_C(100000)
 #define WEFT_DGRAM_TIMEOUT_FIRST UINT64_C(10000000)
 #define WEFT_DGRAM_TIMEOUT_MOST  UINT64_C(1000000000)
 #define WEFT_DGRAM_ACK_DELAY     UINT64_C(250000)
@@ -78,6 +83,7 @@ struct weft_dgram_config {
     /* A peer, which knows the secret, has sent what no rank sends. May not return, but
      * if it does the datagram is dropped. */
     void (*nonsense)(void *owner, uint64_t process, const char *why);
+    uint32_t place_bytes;  /* of a peer's `place`: a multiple of 4, at most PLACE_MAX */
     const uint8_t *secret; /* WEFT_DGRAM_SECRET_BYTES, the caller's */
     struct weft_dgram_end self;
     const void *address; /* our port's, copied */
@@ -90,6 +96,7 @@ struct weft_dgram_config {
     size_t send_pool;
     uint64_t lost_after;
     uint64_t silent_after; /* of up->silent; 0: it is not called */
+    uint64_t narrow_after; /* the same, of a peer that answers other datagrams */
 };
 
 struct weft_dgram_counts {
@@ -107,6 +114,7 @@ struct weft_dgram_counts {
     uint64_t corrupt;
     uint64_t no_room;     /* in the receive pool */
     uint64_t beyond;      /* numbers too far ahead */
+    uint64_t narrow;      /* peers to whom some datagrams do not come through */
     uint64_t packets_out; /* ordered ones, here and below */
     uint64_t packets_in;
     uint64_t bytes_out;
@@ -116,13 +124,16 @@ struct weft_dgram_counts {
 /* A packet that is queued, or sent and not wholly acknowledged. */
 struct weft_dgram_out {
     struct weft_dgram_out *next;
-    uint32_t packet; /* its number */
-    uint32_t length;
+    uint16_t packet; /* its number */
     uint8_t kind;
     uint8_t parts;
     uint8_t parts_sent;
     uint8_t parts_done; /* acknowledged */
-    uint8_t bytes[];    /* header and data */
+    uint32_t length;
+    uint32_t front;      /* bytes of it that lie here; all of them if `op` is NULL */
+    const uint8_t *rest; /* the others, in the caller's memory until `op` is over */
+    struct weft_op *op;
+    uint8_t bytes[]; /* header and data */
 };
 
 /* A datagram on its way. */
@@ -139,11 +150,12 @@ struct weft_dgram_flight {
 /* A packet of which parts have come, or that was kept. */
 struct weft_dgram_in {
     struct weft_dgram_in *next;
-    uint32_t packet;
-    uint32_t length; /* known when the last part has come */
-    uint32_t room;   /* bytes taken from the pool */
+    uint16_t packet;
     uint8_t parts;
     uint8_t parts_come;
+    uint32_t length;   /* known when the last part has come */
+    uint32_t room;     /* bytes taken from the pool */
+    bool is_in_port;   /* `bytes` has the addresses of its parts in the port's memory */
     uint64_t marks[4]; /* which parts */
     uint8_t bytes[];
 };
@@ -170,7 +182,9 @@ struct weft_dgram_busy {
 
     /* Sending. */
     bool is_refused; /* the port has not taken all */
+    bool has_hole;   /* the peer lacks the oldest, and has one above it */
     bool is_silent;  /* up->silent was called, and nothing was heard since */
+    bool is_narrow;  /* the same, and the oldest is still on its way */
     uint8_t doublings;
     uint8_t timeouts; /* since something was heard; 255: or more */
     uint32_t waiting; /* datagrams that were never sent */
@@ -183,12 +197,14 @@ struct weft_dgram_busy {
     uint64_t restart_at;   /* no time-out counts from before */
     uint64_t asked_at;     /* while timeouts > 0: since when nothing answers */
     uint64_t unanswered;   /* sum of those time-outs, as long as they should have been */
+    uint64_t vain_time;    /* sum of the oldest's time-outs in which the peer was heard */
     uint64_t probed_at;    /* 0: never */
     uint64_t delivered_at; /* when the newest one of those that have arrived was sent */
 
     /* Receiving. */
     bool must_ack; /* now */
     bool has_repeated;
+    bool was_full;      /* something was dropped for want of room */
     uint32_t unacked;   /* datagrams */
     uint32_t held;      /* bytes in blocks */
     uint32_t missing;   /* parts of packets that have begun */
@@ -204,10 +220,9 @@ struct weft_dgram_busy {
 };
 
 struct weft_dgram_peer {
-    uint64_t process; /* the table's key */
-    struct weft_peer *above;
-    struct weft_dgram_busy *busy;           /* NULL: idle */
-    uint64_t place[WEFT_DGRAM_PLACE_WORDS]; /* the port's */
+    /* The owner's, but for `process`, the table's key, and `peer`, which upcalls name. */
+    struct weft_path path;
+    struct weft_dgram_busy *busy; /* NULL: idle */
     uint64_t nonce;
     uint8_t key_out[WEFT_DGRAM_KEY_BYTES];
     uint8_t key_in[WEFT_DGRAM_KEY_BYTES];
@@ -217,33 +232,38 @@ struct weft_dgram_peer {
     uint64_t acked;   /* all below have arrived there */
     uint64_t granted; /* those below may be sent */
     uint64_t used_at; /* when something was on its way last */
-    uint32_t packets_out[WEFT_DGRAM_CLASSES];
-    uint32_t taken; /* ordered packets that the peer has taken */
-    uint32_t srtt;  /* microseconds; 0: not known */
+    uint32_t srtt;    /* microseconds; 0: not known */
     uint32_t rttvar;
-    uint32_t away; /* microseconds that the peer was not running, lately */
 
     /* Receiving. */
     uint64_t expected;
     uint64_t told; /* limit of what was granted */
     uint64_t heard_at;
-    uint32_t packets_in[WEFT_DGRAM_CLASSES]; /* the next one to be delivered */
-    struct weft_dgram_peer *older;           /* list of those that hold grants */
+    struct weft_dgram_peer *older; /* list of those that hold grants */
     struct weft_dgram_peer *newer;
     struct weft_dgram_peer *next_waiter;
 
-    uint16_t datagram; /* longest one to it and from it */
+    uint32_t away; /* microseconds that the peer was not running, lately */
+
+    /* Numbers of packets, as the wire has them. */
+    uint16_t packets_out[WEFT_DGRAM_CLASSES];
+    uint16_t packets_in[WEFT_DGRAM_CLASSES]; /* the next one to be delivered */
+    uint16_t taken;                          /* ordered ones that the peer has taken */
+
+    uint16_t datagram; /* longest one to it and from it; 0: it was not met yet */
     uint16_t counted;  /* grants, as the budget knows */
     uint8_t backlog;   /* the peer's */
-    bool is_waiting;
-    bool is_heard;
-    bool is_lost;
-    bool has_left;   /* the peer */
-    bool is_leaving; /* we: it was told, and no packet came behind */
-    bool is_closed;  /* our packets were handed back: none is sent any more */
+    bool is_waiting : 1;
+    bool is_heard : 1;
+    bool is_lost : 1;
+    bool has_left : 1;   /* the peer */
+    bool is_leaving : 1; /* we: it was told, and no packet came behind */
+    bool is_closed : 1;  /* our packets were handed back: none is sent any more */
+    bool is_asking : 1;  /* the owner's: for the address */
+    uint32_t place[];    /* the port's */
 };
 
-_Static_assert(sizeof(struct weft_dgram_peer) <= 256, "docs/dgram.md, Memory");
+_Static_assert(offsetof(struct weft_dgram_peer, place) == 212, "docs/dgram.md, Memory");
 
 /* Memory for packets, bounded. */
 struct weft_dgram_pool {
@@ -267,8 +287,15 @@ struct weft_dgram_core {
     struct weft_dgram_flight *free_flights;
     struct weft_dgram_busy *free_busy;
     uint32_t free_busy_count;
-    struct weft_dgram_peer *due;  /* have to be looked at when the look ends */
-    struct weft_dgram_peer *kept; /* have a packet that was not taken */
+    uint32_t busy_count;           /* of peers that are busy */
+    uint32_t met;                  /* peers of which more is known than that they exist */
+    struct weft_dgram_peer *due;   /* have to be looked at when the look ends */
+    struct weft_dgram_peer *kept;  /* have a packet that was not taken */
+    struct weft_dgram_in *in_port; /* packet whose parts are in the port's memory */
+    struct weft_dgram_peer *in_port_peer; /* its sender */
+    bool in_batch; /* between weft_dgram_batch_begin() and weft_dgram_batch_end() */
+    struct weft_op *over;   /* zero-copy sends whose end nobody was told of yet: */
+    struct weft_op *failed; /* those that have arrived, and those that have not */
 
     /* Timers: a heap, the earliest first. */
     struct weft_dgram_peer **timers;
@@ -287,6 +314,24 @@ struct weft_dgram_core {
 
     struct weft_dgram_counts counts;
 };
+
+/* What a peer takes, without what it needs while it is busy. */
+static inline size_t weft_dgram_peer_bytes(const struct weft_dgram_core *core)
+{
+    return offsetof(struct weft_dgram_peer, place) + core->config.place_bytes;
+}
+
+/* Are its keys and its address known? */
+static inline bool weft_dgram_is_met(const struct weft_dgram_peer *peer)
+{
+    return peer->datagram != 0;
+}
+
+/* How far number `a` of a packet is behind `b`; they are near each other. */
+static inline int16_t weft_dgram_packet_after(uint16_t a, uint16_t b)
+{
+    return (int16_t)(uint16_t)(a - b);
+}
 
 /* Bytes of a part, but for the last of a packet. */
 static inline uint32_t weft_dgram_part_bytes(const struct weft_dgram_peer *peer)

@@ -12,8 +12,10 @@
 #include "base/settings.h"
 #include "base/texts.h"
 #include "transport/datagrams.h"
+#include "transport/dgram/assemble.h"
 #include "transport/dgram/look.h"
 #include "transport/dgram/open.h"
+#include "transport/dgram/peer.h"
 #include "transport/dgram/port.h"
 #include "transport/dgram/receive.h"
 #include "transport/dgram/send.h"
@@ -31,7 +33,7 @@
 #include <time.h>
 
 enum {
-    BATCH = 64, /* datagrams that are read at once */
+    BATCH = 256, /* datagrams that are read at once: a window */
     LATE_NS = 10 * 1000 * 1000,
     AWAIT_NS = 1000 * 1000,
     RECEIVE_POOL_LEAST = 128, /* KiB: a packet, and one beside it */
@@ -44,12 +46,6 @@ enum {
 #define LOOK_NS         UINT64_C(1000000000)
 #define NEVER_NS        (UINT64_MAX / 2)
 
-struct path {
-    struct weft_path base;
-    struct weft_dgram_peer *peer; /* NULL: its address is not known yet */
-    bool is_asking;               /* for the address */
-};
-
 struct weft_transport {
     struct weft_upcalls *up;
     struct weft_job *job;
@@ -60,14 +56,23 @@ struct weft_transport {
     uint32_t asking; /* paths that wait for an address */
     bool needs_retry;
     bool is_armed;
+    uint64_t second_at;   /* when up->each_second is due */
     uint64_t armed_until; /* the deadline when it was armed; 0: none */
     uint64_t watched;     /* the time that the owner was told last; 0: none */
     uint64_t looked_at;   /* the end of the last look */
 };
 
-static struct path *path_of(struct weft_path *path)
+/* A path begins its peer, which the core may not have met yet. */
+static struct weft_dgram_peer *peer_of(const struct weft_path *path)
 {
-    return (struct path *)path;
+    return (struct weft_dgram_peer *)(uintptr_t)path;
+}
+
+/* May packets be sent to it? Who has asked for its address takes the answer first, though
+ * its HELLO may have come meanwhile: see find_peer(). */
+static bool is_known(const struct weft_dgram_peer *peer)
+{
+    return weft_dgram_is_met(peer) && !peer->is_asking;
 }
 
 /* ---- what the core asks for ---- */
@@ -186,6 +191,12 @@ static uint64_t silent_after(const struct weft_transport *tp)
     return tp->up->silent != NULL ? sharing(tp) * SILENT_AFTER_NS : 0;
 }
 
+/* Longer than silence: others have been answered meanwhile. */
+static uint64_t narrow_after(const struct weft_transport *tp)
+{
+    return 3 * silent_after(tp);
+}
+
 static size_t receive_pool(void)
 {
     const int64_t wanted = weft_setting(WEFT_SET_RECEIVE_POOL);
@@ -203,6 +214,7 @@ static enum weft_rc open_core(struct weft_transport *tp)
         .accept = accept_peer,
         .is_from = is_from,
         .nonsense = nonsense,
+        .place_bytes = tp->port->peer_bytes,
         .secret = header->secret,
         .self = {.process = weft_process(header->job, (uint32_t)tp->job->who.rank)},
         .address = tp->port->address.bytes,
@@ -215,6 +227,7 @@ static enum weft_rc open_core(struct weft_transport *tp)
         .send_pool = SEND_POOL,
         .lost_after = lost_after(tp),
         .silent_after = silent_after(tp),
+        .narrow_after = narrow_after(tp),
     };
     enum weft_rc rc = draw_nonce(&config.self.nonce);
 
@@ -285,26 +298,29 @@ static uint32_t packet_max(const struct weft_port *port)
 static enum weft_rc dgram_connect(struct weft_transport *tp, struct weft_peer *above,
                                   uint64_t process, struct weft_path **out)
 {
-    struct path *path = calloc(1, sizeof(*path));
+    struct weft_dgram_peer *peer = weft_dgram_peer_reserve(&tp->core, process);
 
-    if (path == NULL) {
+    if (peer == NULL) {
         return WEFT_ERR_NOMEM;
     }
-    path->base = (struct weft_path){
+    peer->path = (struct weft_path){
+        .process = process,
         .packets = &weft_dgram_ops,
         .transport = tp,
         .peer = above,
-        .process = process,
         .packet_max = packet_max(tp->port),
+        .zcopy_max = tp->core.config.has_crc ? 0 : packet_max(tp->port),
     };
-    *out = &path->base;
+    *out = &peer->path;
     return WEFT_OK;
 }
 
 static void dgram_disconnect(struct weft_path *path)
 {
-    path->transport->asking -= path_of(path)->is_asking;
-    free(path_of(path));
+    struct weft_dgram_peer *peer = peer_of(path);
+
+    path->transport->asking -= peer->is_asking;
+    peer->is_asking = false;
 }
 
 /* What a peer has published. */
@@ -331,27 +347,23 @@ static bool read_told(const char *value, struct told *told)
            told->datagram <= UINT16_MAX;
 }
 
-static enum weft_rc make_peer(struct weft_transport *tp, struct path *path,
+static enum weft_rc meet_peer(struct weft_transport *tp, struct weft_dgram_peer *peer,
                               const struct told *told)
 {
-    const struct weft_dgram_end end = {path->base.process, told->nonce};
-    union {
-        struct weft_port_peer peer;
-        uint64_t words[WEFT_DGRAM_PLACE_WORDS];
-    } place = {.words = {0}};
+    const struct weft_dgram_end end = {peer->path.process, told->nonce};
+    struct weft_port_peer place = {.datagram_max = 0};
 
-    if (tp->port->ops->accept_peer(tp->port, &told->address, &place.peer) != WEFT_OK) {
+    if (tp->port->ops->accept_peer(tp->port, &told->address, &place) != WEFT_OK) {
         return WEFT_ERR_UNREACHABLE;
     }
-    path->peer =
-        weft_dgram_connect(&tp->core, &end, told->datagram, place.words, path->base.peer);
-    return path->peer != NULL ? WEFT_OK : WEFT_ERR_NOMEM;
+    peer = weft_dgram_connect(&tp->core, &end, told->datagram, &place, peer->path.peer);
+    return peer != NULL ? WEFT_OK : WEFT_ERR_NOMEM;
 }
 
 /* WEFT_AGAIN: it has not published anything yet. */
-static enum weft_rc look_up_peer(struct weft_transport *tp, struct path *path)
+static enum weft_rc look_up_peer(struct weft_transport *tp, struct weft_dgram_peer *peer)
 {
-    const uint32_t rank = weft_process_rank(path->base.process);
+    const uint32_t rank = weft_process_rank(peer->path.process);
     char value[WEFT_KVS_VALUE_MAX + 1];
     struct told told;
     enum weft_rc rc =
@@ -363,13 +375,13 @@ static enum weft_rc look_up_peer(struct weft_transport *tp, struct path *path)
     if (!read_told(value, &told) || told.packets != tp->up->packet_version) {
         rc = WEFT_ERR_UNREACHABLE;
     } else {
-        rc = make_peer(tp, path, &told);
+        rc = meet_peer(tp, peer, &told);
     }
     if (rc != WEFT_ERR_UNREACHABLE) {
         return rc;
     }
     if (tp->up->silent != NULL) { /* another network may lead there */
-        tp->up->lost(tp->up->owner, path->base.process, false,
+        tp->up->lost(tp->up->owner, peer->path.process, false,
                      "its address is none that datagrams from here reach");
         return WEFT_AGAIN;
     }
@@ -383,12 +395,12 @@ static enum weft_rc look_up_peer(struct weft_transport *tp, struct path *path)
  * That of another path, which has had its turn, may have come along with it, and does not
  * wake anybody any more.
  */
-static enum weft_rc ask_for_peer(struct weft_transport *tp, struct path *path)
+static enum weft_rc ask_for_peer(struct weft_transport *tp, struct weft_dgram_peer *peer)
 {
     enum weft_rc rc = WEFT_AGAIN;
 
-    if (!path->is_asking || weft_wireup_has_answers(tp->job)) {
-        rc = look_up_peer(tp, path);
+    if (!peer->is_asking || weft_wireup_has_answers(tp->job)) {
+        rc = look_up_peer(tp, peer);
         tp->needs_retry |= weft_wireup_has_answers(tp->job);
     }
     return rc;
@@ -399,19 +411,16 @@ static enum weft_rc ask_for_peer(struct weft_transport *tp, struct path *path)
  * process up, so their versions agree. Who has asked takes the answer: it would lie in
  * the descriptor, and wake this process again and again.
  */
-static enum weft_rc find_peer(struct weft_transport *tp, struct path *path)
+static enum weft_rc find_peer(struct weft_transport *tp, struct weft_dgram_peer *peer)
 {
     enum weft_rc rc = WEFT_OK;
 
-    if (!path->is_asking) {
-        path->peer = weft_dgram_find(&tp->core, path->base.process);
+    if (!is_known(peer)) {
+        rc = ask_for_peer(tp, peer);
     }
-    if (path->peer == NULL) {
-        rc = ask_for_peer(tp, path);
-    }
-    tp->asking -= path->is_asking;
-    path->is_asking = rc == WEFT_AGAIN;
-    tp->asking += path->is_asking;
+    tp->asking -= peer->is_asking;
+    peer->is_asking = rc == WEFT_AGAIN;
+    tp->asking += peer->is_asking;
     return rc;
 }
 
@@ -420,14 +429,15 @@ static enum weft_rc find_peer(struct weft_transport *tp, struct path *path)
 /*
  * The next time-out, or the next look at the latest. Peers repeat what is not
  * acknowledged, and think that this process is gone if that lasts for LOST_AFTER_NS: so
- * somebody has to look now and then, also while the program computes.
+ * somebody has to look now and then, also while the program computes, and also before the
+ * first peer is known: its first word may come then.
  */
 static uint64_t deadline(const struct weft_transport *tp)
 {
     const uint64_t next = weft_dgram_deadline(&tp->core);
-    const uint64_t look = tp->core.peers.count > 0 ? tp->looked_at + LOOK_NS : 0;
+    const uint64_t look = tp->looked_at + LOOK_NS;
 
-    return next != 0 && (look == 0 || next < look) ? next : look;
+    return next != 0 && next < look ? next : look;
 }
 
 /*
@@ -452,14 +462,32 @@ static enum weft_rc dgram_send(struct weft_path *base, const void *header,
                                const void *data, size_t len, unsigned flags)
 {
     struct weft_transport *tp = base->transport;
-    struct path *path = path_of(base);
+    struct weft_dgram_peer *peer = peer_of(base);
     const uint64_t now = weft_clock_ns();
-    enum weft_rc rc = path->peer == NULL ? find_peer(tp, path) : WEFT_OK;
+    enum weft_rc rc = weft_likely(is_known(peer)) ? WEFT_OK : find_peer(tp, peer);
 
     if (rc != WEFT_OK) {
         return rc; /* an answer, or the peer's HELLO, wakes who sleeps */
     }
-    rc = weft_dgram_send(&tp->core, path->peer, header, data, len, flags, now);
+    rc = weft_dgram_send(&tp->core, peer, header, data, len, flags, now);
+    tell_deadline(tp, now);
+    return rc;
+}
+
+static enum weft_rc dgram_send_zcopy(struct weft_path *base, const void *header,
+                                     const void *head, size_t head_len, const void *data,
+                                     size_t len, struct weft_op *op)
+{
+    struct weft_transport *tp = base->transport;
+    struct weft_dgram_peer *peer = peer_of(base);
+    const uint64_t now = weft_clock_ns();
+    enum weft_rc rc = weft_likely(is_known(peer)) ? WEFT_OK : find_peer(tp, peer);
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    rc = weft_dgram_send_zcopy(&tp->core, peer, header, head, head_len, data, len, op,
+                               now);
     tell_deadline(tp, now);
     return rc;
 }
@@ -476,26 +504,35 @@ static uint64_t time_away(const struct weft_transport *tp, uint64_t now)
     return since != 0 && now > since ? (now - since) / 1000 : 0;
 }
 
-/* Reads all that is there, but no more than the packets of the budget could be. */
+/* Reads what is there, but no more than the packets of the budget could be. One message
+ * comes alone as a rule, and a second call that finds nothing would cost as much as the
+ * first: so it is made only if more has to be known. */
 static int dgram_poll(struct weft_transport *tp, int budget)
 {
     struct weft_port *port = tp->port;
     struct weft_datagram batch[BATCH];
     const uint64_t now = weft_clock_ns();
     int left = 4 * budget + BATCH;
-    int count = BATCH;
+    int count;
 
     weft_dgram_begin(&tp->core, now, time_away(tp, now), budget);
     tp->is_armed = false;
-    while (count == BATCH && left > 0) {
+    do {
         count = port->ops->receive(port, batch, BATCH);
         left -= count;
+        weft_dgram_batch_begin(&tp->core);
         for (int i = 0; i < count; i++) {
             weft_dgram_receive(&tp->core, batch[i].bytes, batch[i].length, &batch[i]);
         }
-    }
+        weft_dgram_batch_end(&tp->core);
+    } while (left > 0 && !port->is_drained &&
+             (count == BATCH || weft_dgram_is_late(&tp->core)));
     tp->looked_at = weft_clock_ns();
-    count = weft_dgram_end(&tp->core, tp->looked_at, count < BATCH);
+    count = weft_dgram_end(&tp->core, tp->looked_at, port->is_drained);
+    if (tp->looked_at >= tp->second_at && tp->up->each_second != NULL) {
+        tp->second_at = tp->looked_at + LOOK_NS;
+        tp->up->each_second(tp->up->owner);
+    }
     tell_deadline(tp, tp->looked_at);
     return count;
 }
@@ -504,32 +541,33 @@ static bool may_be_queued(struct weft_path *path,
                           bool (*is_it)(const void *header, const void *argument),
                           const void *argument)
 {
-    const struct weft_dgram_peer *peer = path_of(path)->peer;
+    const struct weft_dgram_peer *peer = peer_of(path);
 
-    return peer != NULL && weft_dgram_may_be_queued(peer, is_it, argument);
+    return weft_dgram_may_be_queued(peer, is_it, argument);
 }
 
 static enum weft_delivery delivery(const struct weft_path *path)
 {
-    const struct weft_dgram_peer *peer = ((const struct path *)path)->peer;
+    const struct weft_dgram_peer *peer = peer_of(path);
 
-    return peer != NULL ? weft_dgram_delivery(peer) : WEFT_ARRIVED;
+    return weft_dgram_delivery(peer);
 }
 
-static void hand_back(struct weft_path *path, weft_take_back *take, void *argument)
+static void hand_back(struct weft_path *path, weft_take_back *take, void *argument,
+                      enum weft_rc rc)
 {
-    struct weft_dgram_peer *peer = path_of(path)->peer;
+    struct weft_dgram_peer *peer = peer_of(path);
 
-    if (peer != NULL) {
-        weft_dgram_hand_back(&path->transport->core, peer, take, argument);
+    if (is_known(peer)) {
+        weft_dgram_hand_back(&path->transport->core, peer, take, argument, rc);
     }
 }
 
 static bool is_heard(const struct weft_path *path)
 {
-    const struct weft_dgram_peer *peer = ((const struct path *)path)->peer;
+    const struct weft_dgram_peer *peer = peer_of(path);
 
-    return peer != NULL && peer->is_heard;
+    return peer->is_heard;
 }
 
 /* ---- sleeping, leaving, and counts ---- */
@@ -609,7 +647,7 @@ static void count(const struct weft_transport *tp, struct weft_traffic *traffic)
     traffic->packets_received += counts->packets_in;
     traffic->bytes_sent += counts->bytes_out;
     traffic->bytes_received += counts->bytes_in;
-    traffic->lanes += tp->core.peers.count;
+    traffic->lanes += tp->core.met;
     traffic->rejected += counts->malformed + counts->unknown + counts->forged +
                          counts->replayed + tp->port->counts.rejected;
 }
@@ -619,7 +657,7 @@ void weft_datagrams_count(const struct weft_transport *tp,
 {
     const struct weft_dgram_counts *counts = &tp->core.counts;
 
-    traffic->peers += tp->core.peers.count;
+    traffic->peers += tp->core.met;
     traffic->sent += counts->sent;
     traffic->repeated += counts->repeats_by_time + counts->repeats_by_ack;
     traffic->duplicates += counts->duplicates;
@@ -634,6 +672,7 @@ const struct weft_packet_ops weft_dgram_ops = {
     .connect = dgram_connect,
     .disconnect = dgram_disconnect,
     .send = dgram_send,
+    .send_zcopy = dgram_send_zcopy,
     .poll = dgram_poll,
     .arm = arm,
     .count = count,

@@ -7,23 +7,31 @@
 #include <assert.h>
 #include <string.h>
 
-/* A datagram as it goes to the port. */
+/* A datagram as it goes to the port, but for what lies elsewhere. Behind the header is
+ * what its flags say, or what a packet has before bytes of the caller. */
 struct leaving {
     struct weft_dgram_header header;
-    struct weft_dgram_hello hello; /* only where the header has the flag */
+    union {
+        struct weft_dgram_hello hello;
+        struct weft_dgram_more more;
+        uint8_t front[WEFT_HEADER_BYTES + WEFT_HEAD_MAX];
+    } behind;
 };
 
 bool weft_dgram_fits_hello(const struct weft_dgram_peer *peer,
                            const struct weft_dgram_out *out)
 {
-    return sizeof(struct leaving) + out->length <= peer->datagram;
+    return sizeof(struct weft_dgram_header) + sizeof(struct weft_dgram_hello) +
+               out->length <=
+           peer->datagram;
 }
 
-/* Which of the 64 numbers above the expected one have come. */
-static uint64_t sack_of(const struct weft_dgram_peer *peer)
+/* Which of 64 numbers above the expected one have come: the first 64 for word 0. Of word
+ * 3 the last number shares its mark with the expected one, which is clear. */
+static uint64_t sack_of(const struct weft_dgram_peer *peer, unsigned at)
 {
     const struct weft_dgram_busy *busy = peer->busy;
-    const uint64_t from = peer->expected + 1;
+    const uint64_t from = peer->expected + 1 + (uint64_t)64 * at;
     const unsigned word = (unsigned)(from / 64 % (WEFT_DGRAM_MARKS / 64));
     const unsigned bit = (unsigned)(from % 64);
     uint64_t sack;
@@ -47,7 +55,7 @@ static void fill(const struct weft_dgram_core *core, const struct weft_dgram_pee
     memset(header, 0, sizeof(*header));
     header->process = core->config.self.process;
     header->version = weft_dgram_version();
-    header->sack = sack_of(peer);
+    header->sack = sack_of(peer, 0);
     header->ack = (uint32_t)peer->expected;
     header->taken = (uint16_t)peer->packets_in[WEFT_DGRAM_IN_ORDER];
     header->room = weft_dgram_room(peer);
@@ -58,6 +66,9 @@ static void fill(const struct weft_dgram_core *core, const struct weft_dgram_pee
     if (busy->has_repeated) {
         header->kind = WEFT_DGRAM_REPEATED;
     }
+    if (busy->was_full) {
+        header->kind |= WEFT_DGRAM_FULL;
+    }
 }
 
 /* These fields have been sent. */
@@ -65,7 +76,7 @@ static void has_told(struct weft_dgram_peer *peer)
 {
     struct weft_dgram_busy *busy = peer->busy;
 
-    busy->has_repeated = false;
+    busy->has_repeated = busy->was_full = false;
     busy->must_ack = false;
     busy->unacked = 0;
     busy->ack_at = 0;
@@ -81,14 +92,29 @@ static void fill_hello(const struct weft_dgram_core *core, struct weft_dgram_hel
     memcpy(hello->address, core->address, hello->length);
 }
 
-/* Completes a datagram, makes its two pieces, and returns its bytes. */
+/* An ACK or PROBE shows all that has come, if the header cannot. */
+static void fill_more(const struct weft_dgram_peer *peer, struct leaving *leaving)
+{
+    if (peer->is_heard && peer->busy->high > peer->expected + 65) {
+        leaving->header.kind |= WEFT_DGRAM_MORE;
+        for (unsigned at = 0; at < 3; at++) {
+            leaving->behind.more.sack[at] = sack_of(peer, at + 1);
+        }
+    }
+}
+
+/* Completes a datagram, makes its two pieces, and returns its bytes. The first `here`
+ * bytes of its part are behind the header already, the others at `data`. */
 static uint32_t finish(const struct weft_dgram_core *core,
                        const struct weft_dgram_peer *peer, struct leaving *leaving,
-                       uint64_t number, const void *data, size_t length,
+                       uint64_t number, size_t here, const void *data, size_t length,
                        struct iovec pieces[2])
 {
     const bool is_hello = !peer->is_heard;
-    size_t front = sizeof(leaving->header);
+    size_t front = sizeof(leaving->header) + here;
+    bool has_more;
+
+    assert(here == 0 || (!is_hello && !core->config.has_crc));
 
     leaving->header.number = (uint32_t)number;
     if (core->config.has_crc && length > 0) {
@@ -97,11 +123,14 @@ static uint32_t finish(const struct weft_dgram_core *core,
     }
     if (is_hello) {
         leaving->header.kind |= WEFT_DGRAM_HELLO;
-        fill_hello(core, &leaving->hello);
-        front += sizeof(leaving->hello);
+        fill_hello(core, &leaving->behind.hello);
+        front += sizeof(leaving->behind.hello);
+    } else if ((leaving->header.kind & WEFT_DGRAM_MORE) != 0) {
+        front += sizeof(leaving->behind.more);
     }
-    weft_dgram_seal(&leaving->header, is_hello ? &leaving->hello : NULL, number, length,
-                    peer->key_out);
+    has_more = front > sizeof(leaving->header) + here;
+    weft_dgram_seal(&leaving->header, has_more ? &leaving->behind : NULL, number,
+                    here + length, peer->key_out);
     pieces[0] = (struct iovec){leaving, front};
     pieces[1] = (struct iovec){(void *)(uintptr_t)data, length};
     return (uint32_t)(front + length);
@@ -115,13 +144,23 @@ static uint32_t finish_shot(const struct weft_dgram_core *core,
     const uint32_t part = weft_dgram_part_bytes(peer);
     const uint32_t from = shot->part * part;
     const uint32_t left = out->length - from;
+    const uint32_t length = left < part ? left : part;
 
     leaving->header.kind |= out->kind;
     leaving->header.packet = (uint16_t)out->packet;
     leaving->header.part = shot->part;
     leaving->header.parts = out->parts;
-    return finish(core, peer, leaving, shot->number, out->bytes + from,
-                  left < part ? left : part, pieces);
+    if (out->op == NULL) {
+        return finish(core, peer, leaving, shot->number, 0, out->bytes + from, length,
+                      pieces);
+    }
+    if (from > 0) {
+        return finish(core, peer, leaving, shot->number, 0,
+                      out->rest + (from - out->front), length, pieces);
+    }
+    memcpy(leaving->behind.front, out->bytes, out->front);
+    return finish(core, peer, leaving, shot->number, out->front, out->rest,
+                  length - out->front, pieces);
 }
 
 /* Sends one after the other; `bytes` has the lengths. Returns how many were taken. */
@@ -182,7 +221,8 @@ bool weft_dgram_emit_ack(struct weft_dgram_core *core, struct weft_dgram_peer *p
 
     fill(core, peer, &leaving.header);
     leaving.header.kind |= (uint8_t)kind;
-    bytes = finish(core, peer, &leaving, peer->next, NULL, 0, pieces);
+    fill_more(peer, &leaving);
+    bytes = finish(core, peer, &leaving, peer->next, 0, NULL, 0, pieces);
     if (emit_trains(core, peer, pieces, &bytes, 1) == 0) {
         return false;
     }

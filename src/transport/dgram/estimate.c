@@ -34,11 +34,17 @@ void weft_dgram_was_away(uint32_t *away, uint64_t microseconds, uint64_t passed)
     *away = (uint32_t)(microseconds > rest ? microseconds : rest);
 }
 
+/* Twice the time for which processes were away lately, in nanoseconds. */
+static uint64_t twice_away(const struct weft_dgram_core *core,
+                           const struct weft_dgram_peer *peer)
+{
+    return UINT64_C(2000) * (peer->away > core->away ? peer->away : core->away);
+}
+
 uint64_t weft_dgram_timeout(const struct weft_dgram_core *core,
                             const struct weft_dgram_peer *peer)
 {
-    const uint64_t away = peer->away > core->away ? peer->away : core->away;
-    uint64_t timeout = 2000 * away;
+    uint64_t timeout = twice_away(core, peer);
 
     if (peer->srtt == 0) {
         timeout += WEFT_DGRAM_TIMEOUT_FIRST;
@@ -51,11 +57,24 @@ uint64_t weft_dgram_timeout(const struct weft_dgram_core *core,
     return timeout < WEFT_DGRAM_TIMEOUT_MOST ? timeout : WEFT_DGRAM_TIMEOUT_MOST;
 }
 
+/* Two round trips, or what the variance asks for. A peer that stops running in this
+ * moment gets WEFT_DGRAM_REPEATS_SHORT datagrams in vain, no more. */
+static uint64_t short_timeout(const struct weft_dgram_peer *peer)
+{
+    const uint64_t round = UINT64_C(1000) * peer->srtt;
+    const uint64_t spread = UINT64_C(4000) * peer->rttvar;
+    const uint64_t timeout = round + (spread > round ? spread : round);
+
+    return timeout > WEFT_DGRAM_TIMEOUT_SHORT ? timeout : WEFT_DGRAM_TIMEOUT_SHORT;
+}
+
 /* Doubled, and longer by up to an eighth, which differs from peer to peer. */
 uint64_t weft_dgram_doubled(const struct weft_dgram_core *core,
                             const struct weft_dgram_peer *peer)
 {
-    uint64_t timeout = weft_dgram_timeout(core, peer) << peer->busy->doublings;
+    uint64_t timeout = weft_dgram_is_short(peer)
+                           ? short_timeout(peer)
+                           : weft_dgram_timeout(core, peer) << peer->busy->doublings;
     const uint64_t drawn =
         (peer->next + peer->busy->doublings + core->config.self.process) *
         UINT64_C(0x9E3779B97F4A7C15);
@@ -86,13 +105,12 @@ uint64_t weft_dgram_silent_due(const struct weft_dgram_core *core,
                                const struct weft_dgram_peer *peer)
 {
     const struct weft_dgram_busy *busy = peer->busy;
-    const uint64_t away = peer->away > core->away ? peer->away : core->away;
 
     if (core->config.silent_after == 0 || busy->timeouts == 0 || busy->is_silent ||
         peer->is_lost || (busy->oldest == NULL && busy->waiting == 0)) {
         return WEFT_DGRAM_NEVER;
     }
-    return busy->asked_at + core->config.silent_after + 2000 * away;
+    return busy->asked_at + core->config.silent_after + twice_away(core, peer);
 }
 
 uint64_t weft_dgram_timer_due(const struct weft_dgram_core *core,

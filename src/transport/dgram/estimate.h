@@ -36,16 +36,41 @@ uint64_t weft_dgram_doubled(const struct weft_dgram_core *core,
 uint64_t weft_dgram_silent_due(const struct weft_dgram_core *core,
                                const struct weft_dgram_peer *peer);
 
+/* Is the time-out that repeat_due() waits for a short one? It is while the peer has shown
+ * a hole: it acknowledges at once then, and was running a moment ago. */
+static inline bool weft_dgram_is_short(const struct weft_dgram_peer *peer)
+{
+    const struct weft_dgram_busy *busy = peer->busy;
+
+    return busy->has_hole && busy->oldest != NULL && busy->doublings == 0 &&
+           busy->timeouts < WEFT_DGRAM_REPEATS_SHORT && peer->srtt != 0;
+}
+
 /* One more time-out of so many nanoseconds without an answer. */
-static inline void weft_dgram_back_off(struct weft_dgram_busy *busy, uint64_t timeout)
+static inline void weft_dgram_back_off(struct weft_dgram_busy *busy, uint64_t timeout,
+                                       bool is_short)
 {
     busy->unanswered += timeout;
-    if (busy->doublings < 20) { /* more than 1 s in any case */
+    if (busy->oldest != NULL && busy->timeouts == 0) {
+        busy->vain_time += timeout;
+    }
+    if (busy->doublings < 20 && !is_short) { /* more than 1 s in any case */
         busy->doublings++;
     }
     if (busy->timeouts < 255) {
         busy->timeouts++;
     }
+}
+
+/*
+ * A peer that answers others: was the oldest repeated in vain for so long? Asked when its
+ * time is over once more. Only time-outs count in which the peer was heard: who is not
+ * heard is silent, or does not run.
+ */
+static inline bool weft_dgram_is_vain(const struct weft_dgram_busy *busy, uint64_t after)
+{
+    return busy->oldest != NULL && busy->oldest->times > WEFT_DGRAM_REPEATS_VAIN &&
+           busy->timeouts == 0 && busy->vain_time > after;
 }
 
 #endif

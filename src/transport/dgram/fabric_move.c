@@ -64,7 +64,7 @@ static ssize_t send_one(struct weft_fabric_port *fabric, struct weft_port_peer *
     if (fabric->prefix + bytes <= fabric->inject_max) {
         *used = gather(pieces, count, bytes, fabric->bounce + fabric->prefix, &length);
         return fi_inject(fabric->ofi.endpoint, fabric->bounce, fabric->prefix + length,
-                         peer->to.fabric);
+                         weft_fabric_port_name(peer));
     }
     slot = weft_ofi_slots_take(&fabric->slots, fabric, &fabric->under_way);
     if (slot == NULL) {
@@ -76,8 +76,8 @@ static ssize_t send_one(struct weft_fabric_port *fabric, struct weft_port_peer *
     }
     *used = gather(pieces, count, bytes, slot->buffer + fabric->prefix, &length);
     code = fi_send(fabric->ofi.endpoint, slot->buffer, fabric->prefix + length,
-                   weft_ofi_descriptor(fabric->slots.send_mr), peer->to.fabric,
-                   &slot->context);
+                   weft_ofi_descriptor(fabric->slots.send_mr),
+                   weft_fabric_port_name(peer), &slot->context);
     if (code != 0) {
         weft_ofi_slots_give(&fabric->slots, slot);
     }
@@ -172,6 +172,7 @@ int weft_fabric_port_receive(struct weft_port *port, struct weft_datagram *out, 
 
     assert(most > 0);
     post_given(fabric);
+    port->is_drained = false;
     while (count < most && fabric->given_count < fabric->slots.receive_count) {
         struct fi_cq_msg_entry entry;
         fi_addr_t source = FI_ADDR_NOTAVAIL;
@@ -181,6 +182,7 @@ int weft_fabric_port_receive(struct weft_port *port, struct weft_datagram *out, 
             port->counts.receives++;
             count += take_one(fabric, &entry, source, &out[count]);
         } else if (code != -FI_EAVAIL || !take_error(fabric)) {
+            port->is_drained = true;
             break;
         }
     }
@@ -198,7 +200,8 @@ bool weft_fabric_port_may_be_from(const struct weft_port *port,
     const struct weft_fabric_port *fabric =
         (const struct weft_fabric_port *)(const void *)port;
 
-    return !fabric->has_source || fabric->sources[datagram->slot] == peer->to.fabric;
+    return !fabric->has_source ||
+           fabric->sources[datagram->slot] == weft_fabric_port_name(peer);
 }
 
 enum weft_rc weft_fabric_port_arm(struct weft_port *port)

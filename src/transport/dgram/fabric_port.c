@@ -142,7 +142,7 @@ static enum weft_rc accept_peer(struct weft_port *port,
                                 struct weft_port_peer *peer)
 {
     struct weft_fabric_port *fabric = weft_fabric_port_of(port);
-    struct weft_port_peer made = {.datagram_max = 0};
+    fi_addr_t name;
     uint16_t datagram;
 
     if (address->length <= AT_ADDRESS || address->length > WEFT_PORT_ADDRESS_MAX) {
@@ -155,12 +155,12 @@ static enum weft_rc accept_peer(struct weft_port *port,
     memcpy(&datagram, &address->bytes[AT_DATAGRAM], sizeof(datagram));
     datagram = ntohs(datagram);
     if (datagram < WEFT_PORT_LEAST || address->length != port->address.length ||
-        fi_av_insert(fabric->ofi.addresses, &address->bytes[AT_ADDRESS], 1,
-                     &made.to.fabric, 0, NULL) != 1) {
+        fi_av_insert(fabric->ofi.addresses, &address->bytes[AT_ADDRESS], 1, &name, 0,
+                     NULL) != 1) {
         return WEFT_ERR_ARGUMENT;
     }
-    made.datagram_max = datagram < port->datagram_max ? datagram : port->datagram_max;
-    *peer = made;
+    peer->datagram_max = datagram < port->datagram_max ? datagram : port->datagram_max;
+    memcpy(peer->to.fabric, &name, sizeof(name));
     return WEFT_OK;
 }
 
@@ -168,8 +168,10 @@ static void drop_peer(struct weft_port *port, struct weft_port_peer *peer)
 {
     struct weft_fabric_port *fabric = weft_fabric_port_of(port);
 
-    (void)fi_av_remove(fabric->ofi.addresses, &peer->to.fabric, 1, 0);
-    memset(peer, 0, sizeof(*peer));
+    fi_addr_t name = weft_fabric_port_name(peer);
+
+    (void)fi_av_remove(fabric->ofi.addresses, &name, 1, 0);
+    memset(peer, 0, port->peer_bytes);
 }
 
 /* ---- opening ---- */
@@ -454,6 +456,7 @@ enum weft_rc weft_port_open_fabric(const struct weft_port_wishes *wishes,
         return WEFT_ERR_NOMEM;
     }
     fabric->port.ops = &ops;
+    fabric->port.peer_bytes = offsetof(struct weft_port_peer, to) + sizeof(fi_addr_t);
     fabric->port.fd = -1;
     fabric->socket = -1;
     rc = open_port(fabric, wishes);

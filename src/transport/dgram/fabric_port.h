@@ -20,6 +20,8 @@
 #include "transport/dgram/port.h"
 #include "transport/ofi/common/slots.h"
 
+#include <string.h>
+
 struct weft_fabric_port {
     struct weft_port port;
     struct weft_ofi ofi;
@@ -47,6 +49,15 @@ bool weft_fabric_port_is_better(const struct weft_port_wishes *wishes);
 /* Opens a port. Says why it could not. */
 WEFT_MUST_CHECK enum weft_rc weft_port_open_fabric(const struct weft_port_wishes *wishes,
                                                    struct weft_port **out);
+
+/* libfabric's name for a peer, which lies at a multiple of 4. */
+static inline fi_addr_t weft_fabric_port_name(const struct weft_port_peer *peer)
+{
+    fi_addr_t name;
+
+    memcpy(&name, peer->to.fabric, sizeof(name));
+    return name;
+}
 
 enum weft_rc weft_fabric_port_send(struct weft_port *port, struct weft_port_peer *peer,
                                    const struct weft_train *train, uint32_t *taken);

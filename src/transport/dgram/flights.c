@@ -3,7 +3,7 @@
 
 #include "transport/dgram/emit.h"
 #include "transport/dgram/estimate.h"
-#include "transport/dgram/pool.h"
+#include "transport/dgram/peer.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static void free_packets(struct weft_dgram_core *core, struct weft_dgram_busy *b
         } else {
             busy->control--;
         }
-        weft_dgram_pool_give(&core->send_pool, out, sizeof(*out) + out->length);
+        weft_dgram_out_free(core, out, WEFT_OK);
     }
 }
 
@@ -88,25 +88,64 @@ static void end_flight(struct weft_dgram_core *core, struct weft_dgram_peer *pee
     weft_dgram_flight_give(core, flight);
 }
 
-static bool has_arrived(uint64_t number, uint64_t ack, uint64_t sack)
+/* What a datagram says of those on their way. */
+struct shown {
+    uint64_t ack;
+    uint64_t sack[4]; /* bit i of word w: the number ack + 1 + 64 * w + i has arrived */
+    uint64_t reach;   /* of numbers above ack + reach nothing is known */
+};
+
+static struct shown shown_by(uint64_t ack, const struct weft_dgram_header *header,
+                             const struct weft_dgram_more *more)
 {
-    if (number < ack) {
+    if (more == NULL) {
+        return (struct shown){ack, {header->sack}, 64};
+    }
+    return (struct shown){
+        ack, {header->sack, more->sack[0], more->sack[1], more->sack[2]}, 256};
+}
+
+static bool has_arrived(uint64_t number, const struct shown *shown)
+{
+    const uint64_t bit = number - shown->ack - 1;
+
+    if (number < shown->ack) {
         return true;
     }
-    return number > ack && number - ack <= 64 && (sack >> (number - ack - 1) & 1) != 0;
+    return number > shown->ack && bit < shown->reach &&
+           (shown->sack[bit / 64] >> bit % 64 & 1) != 0;
+}
+
+/* The number of the `nth` highest one that is shown to have arrived above a hole; 0:
+ * there are not so many. */
+static uint64_t nth_highest(const struct shown *shown, unsigned nth)
+{
+    for (unsigned word = 4; word-- > 0;) {
+        uint64_t bits = shown->sack[word];
+
+        while (bits != 0) {
+            const unsigned top = 63 - (unsigned)__builtin_clzll(bits);
+
+            if (--nth == 0) {
+                return shown->ack + 1 + (uint64_t)64 * word + top;
+            }
+            bits ^= UINT64_C(1) << top;
+        }
+    }
+    return 0;
 }
 
 static void end_flights(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
-                        uint64_t ack, uint64_t sack, struct ended *ended)
+                        const struct shown *shown, struct ended *ended)
 {
     struct weft_dgram_busy *busy = peer->busy;
     struct weft_dgram_flight **at = &busy->oldest;
     struct weft_dgram_flight *before = NULL;
 
-    while (*at != NULL && (*at)->number <= ack + 64) {
+    while (*at != NULL && (*at)->number <= shown->ack + shown->reach) {
         struct weft_dgram_flight *flight = *at;
 
-        if (has_arrived(flight->number, ack, sack)) {
+        if (has_arrived(flight->number, shown)) {
             *at = flight->next;
             if (busy->newest == flight) {
                 busy->newest = before;
@@ -132,12 +171,11 @@ static void measure(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
 }
 
 /* Could the peer have said this? */
-static bool is_possible(const struct weft_dgram_peer *peer, uint64_t ack, uint64_t sack)
+static bool is_possible(const struct weft_dgram_peer *peer, const struct shown *shown)
 {
-    if (ack > peer->next) {
-        return false;
-    }
-    return sack == 0 || ack + 1 + (63 - (unsigned)__builtin_clzll(sack)) < peer->next;
+    const uint64_t highest = nth_highest(shown, 1);
+
+    return shown->ack <= peer->next && (highest == 0 || highest < peer->next);
 }
 
 static void take_grant(struct weft_dgram_peer *peer, uint64_t ack, unsigned room)
@@ -150,12 +188,13 @@ static void take_grant(struct weft_dgram_peer *peer, uint64_t ack, unsigned room
 }
 
 bool weft_dgram_flights_ack(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
-                            const struct weft_dgram_header *header)
+                            const struct weft_dgram_header *header,
+                            const struct weft_dgram_more *more)
 {
     const uint64_t ack = weft_dgram_number(peer->acked, header->ack);
-    const uint32_t sent = peer->packets_out[WEFT_DGRAM_IN_ORDER];
-    const uint32_t taken =
-        peer->taken + (uint16_t)(header->taken - (uint16_t)peer->taken);
+    const struct shown shown = shown_by(ack, header, more);
+    const uint16_t untaken = peer->packets_out[WEFT_DGRAM_IN_ORDER] - peer->taken;
+    const uint16_t taken = header->taken - peer->taken;
     struct weft_dgram_busy *busy = peer->busy;
     const struct weft_dgram_flight *oldest = busy->oldest;
     struct ended ended = {0, false, false};
@@ -163,20 +202,23 @@ bool weft_dgram_flights_ack(struct weft_dgram_core *core, struct weft_dgram_peer
     if (ack >> 63 != 0 || ack < peer->acked) {
         return true; /* an old one, which a newer has overtaken */
     }
-    if (!is_possible(peer, ack, header->sack)) {
+    if (!is_possible(peer, &shown)) {
         return false;
     }
-    if ((int32_t)(sent - taken) >= 0) {
-        peer->taken = taken;
+    if (taken <= untaken) {
+        peer->taken = header->taken;
     }
     peer->acked = ack;
+    busy->has_hole = nth_highest(&shown, 1) != 0;
     take_grant(peer, ack, header->room);
-    end_flights(core, peer, ack, header->sack, &ended);
+    end_flights(core, peer, &shown, &ended);
     if (ended.is_any && !ended.is_repeated) {
         measure(core, peer, header, ended.sample_from);
     }
     if (busy->oldest != oldest) {
         busy->restart_at = core->now;
+        busy->vain_time = 0;
+        busy->is_narrow = false;
     }
     if (ended.is_any) {
         busy->doublings = 0;
@@ -185,6 +227,11 @@ bool weft_dgram_flights_ack(struct weft_dgram_core *core, struct weft_dgram_peer
         free_packets(core, busy, WEFT_DGRAM_AHEAD);
     }
     return true;
+}
+
+static void count_sending(struct weft_dgram_flight *flight)
+{
+    flight->times = (uint8_t)(flight->times + (flight->times < 255));
 }
 
 /* Repeats these datagrams; false: the port has not taken all. */
@@ -201,40 +248,42 @@ static bool repeat(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
     taken = weft_dgram_emit(core, peer, shots, count);
     for (unsigned i = 0; i < taken; i++) {
         flights[i]->sent_at = core->now;
-        flights[i]->times = (uint8_t)(flights[i]->times + (flights[i]->times < 255));
+        count_sending(flights[i]);
     }
     return taken == count;
 }
 
-/* Has it to be lost, given what has arrived? Nothing is known of those that are too far
- * from `ack` for the header to show them. */
+/* Has it to be lost, given what has arrived? Those below `hole` have several above them
+ * that have. */
 static bool is_lost(const struct weft_dgram_peer *peer,
-                    const struct weft_dgram_flight *flight, uint64_t ack, uint64_t sack)
+                    const struct weft_dgram_flight *flight, const struct shown *shown,
+                    uint64_t hole)
 {
     const uint64_t spread = UINT64_C(250) * peer->srtt + 10000;
-    const uint64_t above = flight->number - ack;
 
-    if (above > 64) {
+    if (flight->number > shown->ack + shown->reach) {
         return false;
     }
-    if (flight->times == 1 && above < 64 &&
-        __builtin_popcountll(sack >> above) >= WEFT_DGRAM_SACKS_LOST) {
+    if (flight->times == 1 && flight->number < hole) {
         return true;
     }
     return peer->busy->delivered_at > flight->sent_at + spread;
 }
 
 void weft_dgram_flights_repeat(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
-                               const struct weft_dgram_header *header)
+                               const struct weft_dgram_header *header,
+                               const struct weft_dgram_more *more)
 {
-    const uint64_t ack = peer->acked;
-    const uint64_t sack = header->ack == (uint32_t)ack ? header->sack : 0;
+    const bool is_newest = header->ack == (uint32_t)peer->acked;
+    const struct shown shown = is_newest ? shown_by(peer->acked, header, more)
+                                         : (struct shown){peer->acked, {0}, 64};
+    const uint64_t hole = nth_highest(&shown, WEFT_DGRAM_SACKS_LOST);
     struct weft_dgram_flight *lost[WEFT_DGRAM_TRAIN_MAX];
     struct weft_dgram_flight *at = peer->busy->oldest;
     unsigned count = 0;
 
     for (; at != NULL; at = at->next) {
-        if (is_lost(peer, at, ack, sack)) {
+        if (is_lost(peer, at, &shown, hole)) {
             lost[count++] = at;
         } else if (at->times == 1) {
             break; /* those behind were sent later, and have no more above them */
@@ -257,5 +306,6 @@ void weft_dgram_flights_timeout(struct weft_dgram_core *core,
     core->counts.repeats_by_time++;
     if (!repeat(core, peer, &oldest, 1)) {
         oldest->sent_at = core->now; /* as if it was lost */
+        count_sending(oldest);
     }
 }

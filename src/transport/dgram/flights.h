@@ -20,15 +20,18 @@ void weft_dgram_flight_give(struct weft_dgram_core *core,
 
 /*
  * Takes note of what a header of a busy peer says: records end, packets are freed, the
- * round trip is measured, grants grow. False: the peer claims what cannot be.
+ * round trip is measured, grants grow. `more` shows the numbers that the header does not;
+ * NULL: nothing is known of them. False: the peer claims what cannot be.
  */
 WEFT_MUST_CHECK bool weft_dgram_flights_ack(struct weft_dgram_core *core,
                                             struct weft_dgram_peer *peer,
-                                            const struct weft_dgram_header *header);
+                                            const struct weft_dgram_header *header,
+                                            const struct weft_dgram_more *more);
 
-/* Repeats what the header shows to be lost. */
+/* Repeats what the same two show to be lost. */
 void weft_dgram_flights_repeat(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
-                               const struct weft_dgram_header *header);
+                               const struct weft_dgram_header *header,
+                               const struct weft_dgram_more *more);
 
 /* Repeats the oldest, because its time is over. */
 void weft_dgram_flights_timeout(struct weft_dgram_core *core,

@@ -109,7 +109,7 @@ static uint32_t wanted_by(const struct weft_dgram_core *core,
     const struct weft_dgram_busy *busy = peer->busy;
     const uint32_t share = share_of(core, peer);
 
-    if (busy->held <= WEFT_DGRAM_HELD_MAX &&
+    if (busy->held <= (busy->is_kept ? WEFT_DGRAM_HELD_MAX : WEFT_DGRAM_QUEUE_MAX) &&
         core->receive_pool.used <= core->receive_pool.limit / 2) {
         return share;
     }

@@ -11,6 +11,9 @@
 #include "transport/dgram/timers.h"
 
 #include <assert.h>
+#include <stdio.h>
+
+enum { WHY_BYTES = 192 };
 
 void weft_dgram_begin(struct weft_dgram_core *core, uint64_t now, uint64_t away,
                       int budget)
@@ -85,50 +88,91 @@ static void grant_all(struct weft_dgram_core *core)
     }
 }
 
-static void lose(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
+static void lose(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
+                 const char *why)
 {
     const struct weft_upcalls *up = core->config.up;
 
     peer->is_lost = true;
-    up->lost(up->owner, peer->process, peer->has_left, "it does not answer datagrams");
-    weft_dgram_peer_empty(core, peer); /* now: `lost` may have taken packets back */
+    up->lost(up->owner, peer->path.process, peer->has_left, why);
+    /* Now: `lost` may have taken packets back. */
+    weft_dgram_peer_empty(core, peer, WEFT_ERR_PROC_FAILED);
     weft_dgram_grant_end(core, peer);
+}
+
+/* It lives, but a message that does not reach it would be repeated for ever. */
+static void lose_narrow(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
+{
+    const struct weft_dgram_flight *oldest = peer->busy->oldest;
+    const uint32_t part = weft_dgram_part_bytes(peer);
+    const uint32_t left = oldest->out->length - oldest->part * part;
+    char why[WHY_BYTES];
+
+    snprintf(why, sizeof(why),
+             "it answers, but a datagram of %u bytes does not reach it: a link may drop "
+             "long ones (MTU); WEFT_TRANSPORT=shm+msg uses connections instead",
+             (unsigned)sizeof(struct weft_dgram_header) + (left < part ? left : part));
+    lose(core, peer, why);
+}
+
+/* Is this found now? */
+static bool has_become_narrow(struct weft_dgram_core *core, struct weft_dgram_busy *busy)
+{
+    if (core->config.narrow_after == 0 || busy->is_narrow ||
+        !weft_dgram_is_vain(busy, core->config.narrow_after)) {
+        return false;
+    }
+    busy->is_narrow = true;
+    core->counts.narrow++;
+    return true;
 }
 
 /*
  * The time of the oldest datagram is over, or of a probe. What counts as silence is the
  * time-out as it was meant, and not how long it took: this process may have been stopped,
- * or the machine too busy for it, and then the peer could not be heard.
+ * or the machine too busy for it, and then the peer could not be heard. True: the path
+ * has become narrow.
  */
-static void repeat(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
+static bool repeat(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
 {
     struct weft_dgram_busy *busy = peer->busy;
     const uint64_t timeout = weft_dgram_doubled(core, peer);
+    const bool is_short = weft_dgram_is_short(peer);
+    const bool is_news = has_become_narrow(core, busy);
 
     if (busy->timeouts == 0) { /* who was idle for long is not silent for long */
-        busy->asked_at = busy->oldest != NULL ? busy->oldest->sent_at : core->now;
+        busy->asked_at = busy->oldest == NULL                     ? core->now
+                         : busy->oldest->sent_at > peer->heard_at ? busy->oldest->sent_at
+                                                                  : peer->heard_at;
     }
     if (busy->timeouts >= WEFT_DGRAM_REPEATS_LOST &&
         busy->unanswered + timeout > core->config.lost_after) {
-        lose(core, peer);
-        return;
+        lose(core, peer, "it does not answer datagrams (UDP; WEFT_PORTS, WEFT_NET)");
+        return false;
+    }
+    if (weft_dgram_is_vain(busy, core->config.lost_after)) {
+        lose_narrow(core, peer);
+        return false;
     }
     if (busy->oldest != NULL) {
         weft_dgram_flights_timeout(core, peer);
     } else {
         weft_dgram_probe(core, peer);
     }
-    weft_dgram_back_off(busy, timeout);
+    weft_dgram_back_off(busy, timeout, is_short);
+    return is_news;
 }
 
-/* The owner may know another way there. */
-static void check_silence(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
+/* The owner may know another way there, and take back all that waits: see below. */
+static void check_silence(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
+                          bool is_narrow)
 {
     const struct weft_upcalls *up = core->config.up;
+    const bool is_silent = weft_dgram_silent_due(core, peer) <= core->now;
 
-    if (weft_dgram_silent_due(core, peer) <= core->now) {
-        peer->busy->is_silent = true;
-        up->silent(up->owner, peer->above);
+    peer->busy->is_silent = peer->busy->is_silent || is_silent;
+    if (is_silent || is_narrow) {
+        up->silent(up->owner, peer->path.peer);
     }
 }
 
@@ -136,15 +180,16 @@ static void check_timer(struct weft_dgram_core *core, struct weft_dgram_peer *pe
                         bool is_drained)
 {
     struct weft_dgram_busy *busy = peer->busy;
+    bool is_narrow = false;
 
     if (busy->is_refused) {
         weft_dgram_pump(core, peer);
     }
     if (is_drained && weft_dgram_repeat_due(core, peer) <= core->now) {
-        repeat(core, peer);
+        is_narrow = repeat(core, peer);
     }
     if (is_drained) {
-        check_silence(core, peer);
+        check_silence(core, peer, is_narrow);
     }
     if (peer->busy == NULL) {
         return; /* the owner has taken back all that waited */
@@ -170,6 +215,7 @@ static void check_timers(struct weft_dgram_core *core, bool is_drained)
 int weft_dgram_end(struct weft_dgram_core *core, uint64_t now, bool is_drained)
 {
     core->now = now > core->now ? now : core->now;
+    weft_dgram_tell_over(core);
     weft_dgram_offer_kept(core);
     answer_all(core);
     grant_all(core);
@@ -184,16 +230,26 @@ uint64_t weft_dgram_deadline(const struct weft_dgram_core *core)
     return peer != NULL ? peer->busy->timer_at : 0;
 }
 
+bool weft_dgram_is_late(const struct weft_dgram_core *core)
+{
+    const struct weft_dgram_peer *peer = weft_dgram_timer_first(core);
+
+    return peer != NULL && peer->busy->timer_at <= core->now;
+}
+
 bool weft_dgram_may_take(const struct weft_dgram_core *core)
 {
     const struct weft_upcalls *up = core->config.up;
 
+    if (core->over != NULL || core->failed != NULL) {
+        return true;
+    }
     for (const struct weft_dgram_peer *peer = core->kept; peer != NULL;
          peer = peer->busy->next_kept) {
         const struct weft_dgram_in *in = peer->busy->in[WEFT_DGRAM_IN_ORDER].first;
 
         if (weft_dgram_is_next(peer, WEFT_DGRAM_AHEAD) ||
-            (in != NULL && up->may_take(up->owner, peer->above, in->bytes, 0))) {
+            (in != NULL && up->may_take(up->owner, peer->path.peer, in->bytes, 0))) {
             return true;
         }
     }

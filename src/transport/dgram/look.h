@@ -18,6 +18,10 @@ void weft_dgram_begin(struct weft_dgram_core *core, uint64_t now, uint64_t away,
  */
 int weft_dgram_end(struct weft_dgram_core *core, uint64_t now, bool is_drained);
 
+/* Is a timer over, in a look that has begun? Then all datagrams that are there should be
+ * read before the look ends: they may acknowledge what would be repeated. */
+bool weft_dgram_is_late(const struct weft_dgram_core *core);
+
 /* When the next look has to be; 0: whenever something comes. */
 uint64_t weft_dgram_deadline(const struct weft_dgram_core *core);
 

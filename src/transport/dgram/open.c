@@ -12,7 +12,8 @@ enum weft_rc weft_dgram_open(struct weft_dgram_core *core,
                              const struct weft_dgram_config *config, uint64_t now)
 {
     if (config->datagram < WEFT_DGRAM_LEAST || config->train == 0 ||
-        config->address_length > WEFT_DGRAM_ADDRESS_MAX || config->room < 2) {
+        config->address_length > WEFT_DGRAM_ADDRESS_MAX || config->room < 2 ||
+        config->place_bytes % 4 != 0 || config->place_bytes > WEFT_DGRAM_PLACE_MAX) {
         return WEFT_ERR_ARGUMENT;
     }
     memset(core, 0, sizeof(*core));
@@ -35,9 +36,10 @@ void weft_dgram_close(struct weft_dgram_core *core)
     uint32_t at = 0;
 
     while ((peer = weft_table_next(&core->peers, &at)) != NULL) {
-        weft_dgram_peer_empty(core, peer);
+        weft_dgram_peer_empty(core, peer, WEFT_ERR_PROC_FAILED);
         free(peer->busy);
     }
+    weft_dgram_tell_over(core);
     assert(core->send_pool.used == 0 && core->receive_pool.used == 0);
     while (core->free_busy != NULL) {
         struct weft_dgram_busy *busy = core->free_busy;
@@ -59,12 +61,14 @@ void weft_dgram_close(struct weft_dgram_core *core)
 struct weft_dgram_peer *weft_dgram_find(const struct weft_dgram_core *core,
                                         uint64_t process)
 {
-    return core->peers.count > 0 ? weft_table_find(&core->peers, process) : NULL;
+    struct weft_dgram_peer *peer = weft_table_find(&core->peers, process);
+
+    return peer != NULL && weft_dgram_is_met(peer) ? peer : NULL;
 }
 
 struct weft_dgram_peer *weft_dgram_connect(struct weft_dgram_core *core,
                                            const struct weft_dgram_end *end,
-                                           uint32_t datagram, const uint64_t *place,
+                                           uint32_t datagram, const void *place,
                                            struct weft_peer *above)
 {
     struct weft_dgram_peer *peer = weft_dgram_find(core, end->process);
@@ -73,8 +77,8 @@ struct weft_dgram_peer *weft_dgram_connect(struct weft_dgram_core *core,
         assert(datagram >= WEFT_DGRAM_LEAST);
         peer = weft_dgram_peer_make(core, end, datagram);
         if (peer != NULL) {
-            memcpy(peer->place, place, sizeof(peer->place));
-            peer->above = above;
+            memcpy(peer->place, place, core->config.place_bytes);
+            peer->path.peer = above;
         }
     }
     return peer;

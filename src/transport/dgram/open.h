@@ -16,16 +16,16 @@ WEFT_MUST_CHECK enum weft_rc weft_dgram_open(struct weft_dgram_core *core,
 void weft_dgram_close(struct weft_dgram_core *core);
 
 /*
- * The peer of a process, which is made if there is none, from what it has published:
- * `end` with its nonce, its longest datagram, and `place`, of WEFT_DGRAM_PLACE_WORDS. It
- * sends nothing. NULL: no memory.
+ * The peer of a process, which is met now if it was not, from what it has published:
+ * `end` with its nonce, its longest datagram, and `place`, of `place_bytes`. It sends
+ * nothing. NULL: no memory.
  */
 struct weft_dgram_peer *weft_dgram_connect(struct weft_dgram_core *core,
                                            const struct weft_dgram_end *end,
-                                           uint32_t datagram, const uint64_t *place,
+                                           uint32_t datagram, const void *place,
                                            struct weft_peer *above);
 
-/* The peer of a process, or NULL: it was neither connected nor heard. */
+/* The peer of a process, or NULL: it was not met, neither connected nor heard. */
 struct weft_dgram_peer *weft_dgram_find(const struct weft_dgram_core *core,
                                         uint64_t process);
 

@@ -21,18 +21,26 @@ static void set_up(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
     peer->heard_at = core->now;
 }
 
+struct weft_dgram_peer *weft_dgram_peer_reserve(struct weft_dgram_core *core,
+                                                uint64_t process)
+{
+    struct weft_dgram_peer *peer = weft_table_find(&core->peers, process);
+
+    return peer != NULL
+               ? peer
+               : weft_table_add(&core->peers, process, weft_dgram_peer_bytes(core));
+}
+
 struct weft_dgram_peer *weft_dgram_peer_make(struct weft_dgram_core *core,
                                              const struct weft_dgram_end *end,
                                              uint32_t datagram)
 {
-    struct weft_dgram_peer *peer;
+    struct weft_dgram_peer *peer = weft_dgram_peer_reserve(core, end->process);
 
-    if (!weft_dgram_timers_grow(core)) {
-        return NULL;
-    }
-    peer = weft_table_add(&core->peers, end->process, sizeof(*peer));
     if (peer != NULL) {
+        assert(!weft_dgram_is_met(peer));
         set_up(core, peer, end, datagram);
+        core->met++;
     }
     return peer;
 }
@@ -44,7 +52,8 @@ void weft_dgram_peer_renew(struct weft_dgram_core *core, struct weft_dgram_peer 
     peer->next = peer->acked = peer->granted = peer->expected = peer->told = 0;
     memset(peer->packets_out, 0, sizeof(peer->packets_out));
     memset(peer->packets_in, 0, sizeof(peer->packets_in));
-    peer->taken = peer->srtt = peer->rttvar = 0;
+    peer->taken = 0;
+    peer->srtt = peer->rttvar = 0;
     peer->has_left = peer->is_lost = peer->is_closed = false;
     set_up(core, peer, end, datagram);
 }
@@ -56,6 +65,9 @@ struct weft_dgram_busy *weft_dgram_peer_wake(struct weft_dgram_core *core,
 
     if (peer->busy != NULL) {
         return peer->busy;
+    }
+    if (!weft_dgram_timers_grow(core)) {
+        return NULL;
     }
     if (busy != NULL) {
         core->free_busy = (struct weft_dgram_busy *)(void *)busy->next_due;
@@ -70,6 +82,7 @@ struct weft_dgram_busy *weft_dgram_peer_wake(struct weft_dgram_core *core,
     busy->high = peer->expected;
     busy->told_sent = peer->told;
     peer->busy = busy;
+    core->busy_count++;
     return busy;
 }
 
@@ -106,6 +119,7 @@ void weft_dgram_peer_rest(struct weft_dgram_core *core, struct weft_dgram_peer *
         core, peer, is_idle(peer) ? WEFT_DGRAM_NEVER : weft_dgram_timer_due(core, peer));
     if (is_idle(peer)) {
         peer->busy = NULL;
+        core->busy_count--;
         give_back(core, busy);
     }
 }
@@ -121,13 +135,42 @@ void weft_dgram_peer_due(struct weft_dgram_core *core, struct weft_dgram_peer *p
     }
 }
 
-static void empty_out(struct weft_dgram_core *core, struct weft_dgram_queue *queue)
+void weft_dgram_out_free(struct weft_dgram_core *core, struct weft_dgram_out *out,
+                         enum weft_rc rc)
+{
+    struct weft_op **list = rc == WEFT_OK ? &core->over : &core->failed;
+
+    if (out->op != NULL) {
+        out->op->next = *list;
+        *list = out->op;
+    }
+    weft_dgram_pool_give(&core->send_pool, out, sizeof(*out) + out->front);
+}
+
+static void tell(struct weft_op **list, enum weft_rc rc)
+{
+    while (*list != NULL) {
+        struct weft_op *op = *list;
+
+        *list = op->next;
+        op->done(op, rc);
+    }
+}
+
+void weft_dgram_tell_over(struct weft_dgram_core *core)
+{
+    tell(&core->over, WEFT_OK);
+    tell(&core->failed, WEFT_ERR_PROC_FAILED);
+}
+
+static void empty_out(struct weft_dgram_core *core, struct weft_dgram_queue *queue,
+                      enum weft_rc rc)
 {
     while (queue->first != NULL) {
         struct weft_dgram_out *out = queue->first;
 
         queue->first = out->next;
-        weft_dgram_pool_give(&core->send_pool, out, sizeof(*out) + out->length);
+        weft_dgram_out_free(core, out, rc);
     }
     queue->last = queue->unsent = NULL;
 }
@@ -138,12 +181,14 @@ static void empty_in(struct weft_dgram_core *core, struct weft_dgram_arrivals *a
         struct weft_dgram_in *in = arrivals->first;
 
         arrivals->first = in->next;
+        core->in_port = core->in_port == in ? NULL : core->in_port;
         weft_dgram_pool_give(&core->receive_pool, in, in->room);
     }
     arrivals->last = NULL;
 }
 
-void weft_dgram_peer_empty_out(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
+void weft_dgram_peer_empty_out(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
+                               enum weft_rc rc)
 {
     struct weft_dgram_busy *busy = peer->busy;
 
@@ -156,20 +201,21 @@ void weft_dgram_peer_empty_out(struct weft_dgram_core *core, struct weft_dgram_p
     }
     busy->newest = NULL;
     for (int class = 0; class < WEFT_DGRAM_CLASSES; class ++) {
-        empty_out(core, &busy->out[class]);
+        empty_out(core, &busy->out[class], rc);
     }
     busy->waiting = busy->beyond = busy->queued = busy->control = 0;
     busy->is_refused = false;
 }
 
-void weft_dgram_peer_empty(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
+void weft_dgram_peer_empty(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
+                           enum weft_rc rc)
 {
     struct weft_dgram_busy *busy = peer->busy;
 
     if (busy == NULL) {
         return;
     }
-    weft_dgram_peer_empty_out(core, peer);
+    weft_dgram_peer_empty_out(core, peer, rc);
     for (int class = 0; class < WEFT_DGRAM_CLASSES; class ++) {
         empty_in(core, &busy->in[class]);
     }

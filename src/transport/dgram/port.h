@@ -69,18 +69,19 @@ struct weft_port_address {
     uint8_t bytes[WEFT_PORT_ADDRESS_MAX];
 };
 
-/* Somebody to send to; the caller's memory, the port's fields. */
+/* Somebody to send to; the caller's memory, the port's fields. The caller has to keep the
+ * first `peer_bytes` of the port, at a multiple of 4. */
 struct weft_port_peer {
+    uint16_t datagram_max; /* the lesser of both ports' */
     union {
         struct sockaddr any;
         struct sockaddr_in four;
         struct sockaddr_in6 six;
-        uint64_t fabric; /* libfabric's name for it */
+        uint32_t fabric[2]; /* libfabric's name for it */
     } to;
-    uint16_t datagram_max; /* the lesser of both ports' */
 };
 
-_Static_assert(sizeof(struct weft_port_peer) == 40, "counted for each peer");
+_Static_assert(sizeof(struct weft_port_peer) == 32, "counted for each peer");
 
 /*
  * Datagrams that follow each other to one peer. All have `bytes` bytes but the last one,
@@ -143,7 +144,8 @@ struct weft_port_ops {
     enum weft_rc (*send)(struct weft_port *port, struct weft_port_peer *peer,
                          const struct weft_train *train, uint32_t *taken);
 
-    /* Gives out at most `most` datagrams, and returns how many. */
+    /* Gives out at most `most` datagrams, and returns how many. There may be more, also
+     * if these are fewer, unless it sets `is_drained`. */
     int (*receive)(struct weft_port *port, struct weft_datagram *out, int most);
 
     /* Was it sent from the port of this peer? True also where the port cannot say: no
@@ -160,10 +162,12 @@ struct weft_port {
     const struct weft_port_ops *ops;
     struct weft_port_address address;
     uint16_t datagram_max;
-    uint16_t train_max; /* datagrams of that length that one call of send() takes best */
+    uint16_t peer_bytes; /* of struct weft_port_peer that its peers need */
+    uint16_t train_max;  /* datagrams of that length that one call of send() takes best */
     uint32_t room_datagrams;
     uint32_t room_bytes; /* the same, as the kernel counts */
     int fd;              /* to sleep on; -1: none */
+    bool is_drained;     /* the last receive() has given out the last that was there */
     struct weft_port_counts counts;
 };
 

@@ -61,6 +61,27 @@ static void advance(struct cursor *cursor, enum weft_dgram_class class, uint64_t
     }
 }
 
+/*
+ * Is the next packet to begin with a train of its own, or to wait for a grant of all of
+ * it? A packet that comes in one train is copied less often at the other end. It waits
+ * only while so much is on its way that the peer is about to grant more.
+ */
+static bool waits_for_train(const struct weft_dgram_core *core,
+                            const struct weft_dgram_peer *peer,
+                            const struct cursor *cursor, unsigned count)
+{
+    const struct weft_dgram_out *out = cursor->out[WEFT_DGRAM_IN_ORDER];
+    const unsigned train = core->config.train;
+
+    if (out == NULL || cursor->part[WEFT_DGRAM_IN_ORDER] != 0 || out->parts == 1 ||
+        out->parts > train) {
+        return false;
+    }
+    return out->parts > train - count ||
+           (cursor->number + out->parts > peer->granted &&
+            cursor->number - peer->acked >= (uint64_t)2 * train);
+}
+
 static unsigned collect(const struct weft_dgram_core *core,
                         const struct weft_dgram_peer *peer, struct weft_dgram_shot *shots)
 {
@@ -70,7 +91,8 @@ static unsigned collect(const struct weft_dgram_core *core,
     while (count < core->config.train) {
         if (may_send(peer, &cursor, WEFT_DGRAM_AHEAD)) {
             advance(&cursor, WEFT_DGRAM_AHEAD, peer->granted, &shots[count++]);
-        } else if (may_send(peer, &cursor, WEFT_DGRAM_IN_ORDER)) {
+        } else if (may_send(peer, &cursor, WEFT_DGRAM_IN_ORDER) &&
+                   !waits_for_train(core, peer, &cursor, count)) {
             advance(&cursor, WEFT_DGRAM_IN_ORDER, peer->granted, &shots[count++]);
         } else {
             break;

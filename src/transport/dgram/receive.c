@@ -15,7 +15,9 @@
 struct coming {
     struct weft_dgram_header header;
     struct weft_dgram_hello hello; /* if it has that flag */
+    struct weft_dgram_more more;   /* zero, if it has not that flag */
     bool is_hello;
+    bool has_more;
     unsigned kind;
     uint64_t number; /* the whole one */
     const uint8_t *data;
@@ -23,38 +25,50 @@ struct coming {
     const void *source;
 };
 
-/* Copies header and hello; false: this is no datagram of ours. */
+/* Copies what lies between header and payload; false: it is too short. */
+static bool take_behind(struct coming *coming, void *into, size_t bytes)
+{
+    if (coming->length < bytes) {
+        return false;
+    }
+    memcpy(into, coming->data, bytes);
+    coming->data += bytes;
+    coming->length -= bytes;
+    return true;
+}
+
+/* Copies header, hello and more; false: this is no datagram of ours. */
 static bool take_apart(struct coming *coming, const void *bytes, size_t length)
 {
-    const uint8_t *at = bytes;
-
     if (length < sizeof(coming->header)) {
         return false;
     }
-    memcpy(&coming->header, at, sizeof(coming->header));
-    at += sizeof(coming->header);
-    length -= sizeof(coming->header);
+    memcpy(&coming->header, bytes, sizeof(coming->header));
+    coming->data = (const uint8_t *)bytes + sizeof(coming->header);
+    coming->length = length - sizeof(coming->header);
     coming->is_hello = (coming->header.kind & WEFT_DGRAM_HELLO) != 0;
+    coming->has_more = (coming->header.kind & WEFT_DGRAM_MORE) != 0;
     coming->kind = coming->header.kind & WEFT_DGRAM_KIND;
-    if (coming->is_hello) {
-        if (length < sizeof(coming->hello)) {
-            return false;
-        }
-        memcpy(&coming->hello, at, sizeof(coming->hello));
-        at += sizeof(coming->hello);
-        length -= sizeof(coming->hello);
+    if (coming->is_hello && !take_behind(coming, &coming->hello, sizeof(coming->hello))) {
+        return false;
     }
-    coming->data = at;
-    coming->length = length;
+    if (coming->has_more && !take_behind(coming, &coming->more, sizeof(coming->more))) {
+        return false;
+    }
     return coming->header.version == weft_dgram_version() &&
-           (coming->header.kind & 128) == 0 && coming->kind >= WEFT_DGRAM_ACK &&
-           coming->kind <= WEFT_DGRAM_LEAVE;
+           coming->kind >= WEFT_DGRAM_ACK && coming->kind <= WEFT_DGRAM_LEAVE &&
+           !(coming->has_more &&
+             (coming->is_hello || weft_dgram_is_numbered(coming->kind)));
 }
 
 static bool is_sealed(const struct coming *coming, const uint8_t *key)
 {
-    return weft_dgram_is_sealed(&coming->header, coming->is_hello ? &coming->hello : NULL,
-                                coming->number, coming->length, key);
+    const void *behind = coming->is_hello   ? (const void *)&coming->hello
+                         : coming->has_more ? (const void *)&coming->more
+                                            : NULL;
+
+    return weft_dgram_is_sealed(&coming->header, behind, coming->number, coming->length,
+                                key);
 }
 
 /* The end that a HELLO speaks of, if its tag is right under the key of that end. */
@@ -75,7 +89,7 @@ static bool is_introduced(const struct weft_dgram_core *core, struct coming *com
 static struct weft_dgram_peer *meet(struct weft_dgram_core *core, struct coming *coming)
 {
     const struct weft_dgram_config *config = &core->config;
-    uint64_t place[WEFT_DGRAM_PLACE_WORDS] = {0};
+    uint32_t place[WEFT_DGRAM_PLACE_MAX / 4] = {0};
     struct weft_dgram_peer *peer;
     struct weft_dgram_end end;
 
@@ -90,8 +104,8 @@ static struct weft_dgram_peer *meet(struct weft_dgram_core *core, struct coming 
     }
     peer = weft_dgram_peer_make(core, &end, coming->hello.datagram);
     if (peer != NULL) {
-        memcpy(peer->place, place, sizeof(place));
-        peer->above = config->up->meet(config->up->owner, end.process);
+        memcpy(peer->place, place, config->place_bytes);
+        peer->path.peer = config->up->meet(config->up->owner, end.process);
     }
     return peer;
 }
@@ -102,7 +116,7 @@ static bool meet_again(struct weft_dgram_core *core, struct weft_dgram_peer *pee
                        struct coming *coming)
 {
     const struct weft_dgram_config *config = &core->config;
-    uint64_t place[WEFT_DGRAM_PLACE_WORDS] = {0};
+    uint32_t place[WEFT_DGRAM_PLACE_MAX / 4] = {0};
     struct weft_dgram_end end;
 
     if (coming->hello.nonce < peer->nonce || !is_introduced(core, coming, &end)) {
@@ -116,11 +130,11 @@ static bool meet_again(struct weft_dgram_core *core, struct weft_dgram_peer *pee
         core->counts.unknown++;
         return false;
     }
-    weft_dgram_peer_empty(core, peer);
+    weft_dgram_peer_empty(core, peer, WEFT_OK); /* as copies: nobody knows */
     weft_dgram_peer_rest(core, peer);
     weft_dgram_grant_end(core, peer);
     weft_dgram_peer_renew(core, peer, &end, coming->hello.datagram);
-    memcpy(peer->place, place, sizeof(place));
+    memcpy(peer->place, place, config->place_bytes);
     return true;
 }
 
@@ -137,11 +151,9 @@ static struct weft_dgram_peer *find_sender(struct weft_dgram_core *core,
                                            struct coming *coming)
 {
     const struct weft_dgram_config *config = &core->config;
-    struct weft_dgram_peer *peer =
-        core->peers.count > 0 ? weft_table_find(&core->peers, coming->header.process)
-                              : NULL;
+    struct weft_dgram_peer *peer = weft_table_find(&core->peers, coming->header.process);
 
-    if (peer == NULL) {
+    if (peer == NULL || !weft_dgram_is_met(peer)) {
         if (!coming->is_hello) {
             core->counts.unknown++;
             return NULL;
@@ -174,7 +186,7 @@ static bool is_intact(const struct coming *coming)
 static void say_nonsense(struct weft_dgram_core *core, const struct weft_dgram_peer *peer,
                          const char *why)
 {
-    core->config.nonsense(core->config.owner, peer->process, why);
+    core->config.nonsense(core->config.owner, peer->path.process, why);
 }
 
 /* The peer lives, and may not have been running until now. */
@@ -194,6 +206,9 @@ static void hear(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
     if (2000 * away > weft_dgram_timeout(core, peer)) {
         busy->restart_at = core->now;
         busy->doublings = 0;
+    }
+    if ((coming->header.kind & WEFT_DGRAM_FULL) != 0) {
+        busy->vain_time = 0; /* it comes through */
     }
     weft_dgram_was_away(&peer->away, away, passed);
     if ((coming->header.kind & WEFT_DGRAM_REPEATED) != 0) {
@@ -257,6 +272,7 @@ static void take_numbered(struct weft_dgram_core *core, struct weft_dgram_peer *
         return;
     case WEFT_DGRAM_PART_NO_ROOM:
         core->counts.no_room++;
+        busy->was_full = true;
         busy->must_ack = true; /* that it has not come, but that we are here */
         return;
     case WEFT_DGRAM_PART_TAKEN:
@@ -275,6 +291,7 @@ void weft_dgram_receive(struct weft_dgram_core *core, const void *bytes, size_t 
                         const void *source)
 {
     struct coming coming = {.source = source};
+    const struct weft_dgram_more *more;
     struct weft_dgram_peer *peer;
 
     if (!take_apart(&coming, bytes, length)) {
@@ -292,7 +309,8 @@ void weft_dgram_receive(struct weft_dgram_core *core, const void *bytes, size_t 
     }
     weft_dgram_peer_due(core, peer);
     hear(core, peer, &coming);
-    if (!weft_dgram_flights_ack(core, peer, &coming.header)) {
+    more = weft_dgram_is_numbered(coming.kind) ? NULL : &coming.more;
+    if (!weft_dgram_flights_ack(core, peer, &coming.header, more)) {
         say_nonsense(core, peer, "an acknowledgement of what was not sent");
         return;
     }
@@ -302,5 +320,5 @@ void weft_dgram_receive(struct weft_dgram_core *core, const void *bytes, size_t 
         peer->busy->must_ack = true;
     }
     weft_dgram_grant_heard(core, peer);
-    weft_dgram_flights_repeat(core, peer, &coming.header);
+    weft_dgram_flights_repeat(core, peer, &coming.header, more);
 }

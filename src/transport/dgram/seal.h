@@ -24,16 +24,16 @@ void weft_dgram_key(const uint8_t secret[WEFT_DGRAM_SECRET_BYTES],
 
 /*
  * Fills in the tag of a header whose other fields are right. `number` is the whole one.
- * `hello` is what follows the header, if it has that flag, else NULL; `length` counts the
- * payload.
+ * `behind` is what follows the header by its flags, struct weft_dgram_hello or struct
+ * weft_dgram_more, else NULL; `length` counts the payload.
  */
-void weft_dgram_seal(struct weft_dgram_header *header,
-                     const struct weft_dgram_hello *hello, uint64_t number, size_t length,
+void weft_dgram_seal(struct weft_dgram_header *header, const void *behind,
+                     uint64_t number, size_t length,
                      const uint8_t key[WEFT_DGRAM_KEY_BYTES]);
 
 /* Is this the tag of this header? */
-bool weft_dgram_is_sealed(const struct weft_dgram_header *header,
-                          const struct weft_dgram_hello *hello, uint64_t number,
-                          size_t length, const uint8_t key[WEFT_DGRAM_KEY_BYTES]);
+bool weft_dgram_is_sealed(const struct weft_dgram_header *header, const void *behind,
+                          uint64_t number, size_t length,
+                          const uint8_t key[WEFT_DGRAM_KEY_BYTES]);
 
 #endif

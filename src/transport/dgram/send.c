@@ -18,10 +18,31 @@ static void forget_grants(struct weft_dgram_core *core, struct weft_dgram_peer *
     }
 }
 
-/* Is there room for one more packet of so many bytes? A peer may always have one. */
+/* What is to be sent: three blocks, one behind the other. */
+struct parcel {
+    const void *header;
+    const void *head;
+    size_t head_len;
+    const void *data;
+    size_t len;
+    struct weft_op *op; /* the data are not copied; or NULL */
+};
+
+static size_t bytes_of(const struct parcel *parcel)
+{
+    return WEFT_HEADER_BYTES + parcel->head_len + parcel->len;
+}
+
+/* Those that are copied. */
+static size_t front_of(const struct parcel *parcel)
+{
+    return bytes_of(parcel) - (parcel->op != NULL ? parcel->len : 0);
+}
+
+/* Is there room for one more packet? A peer may always have one. */
 static bool has_room(const struct weft_dgram_core *core,
                      const struct weft_dgram_busy *busy, enum weft_dgram_class class,
-                     size_t bytes)
+                     const struct parcel *parcel)
 {
     if (busy->out[class].first == NULL) {
         return true;
@@ -29,27 +50,53 @@ static bool has_room(const struct weft_dgram_core *core,
     if (class == WEFT_DGRAM_AHEAD) {
         return busy->control < WEFT_DGRAM_CONTROL_MAX;
     }
-    return busy->queued + bytes <= WEFT_DGRAM_QUEUE_MAX &&
-           weft_dgram_pool_has(&core->send_pool, bytes + sizeof(struct weft_dgram_out));
+    return busy->queued + bytes_of(parcel) <= WEFT_DGRAM_QUEUE_MAX &&
+           weft_dgram_pool_has(&core->send_pool,
+                               front_of(parcel) + sizeof(struct weft_dgram_out));
+}
+
+static unsigned parts_of(const struct weft_dgram_peer *peer, size_t bytes)
+{
+    const uint32_t part = weft_dgram_part_bytes(peer);
+
+    return (unsigned)(bytes == 0 ? 1 : (bytes + part - 1) / part);
 }
 
 static struct weft_dgram_out *make_packet(struct weft_dgram_core *core,
                                           struct weft_dgram_peer *peer, unsigned kind,
-                                          size_t bytes)
+                                          size_t bytes, size_t front)
 {
-    const uint32_t part = weft_dgram_part_bytes(peer);
     struct weft_dgram_out *out =
-        weft_dgram_pool_take(&core->send_pool, sizeof(*out) + bytes);
+        weft_dgram_pool_take(&core->send_pool, sizeof(*out) + front);
 
     if (out != NULL) {
         *out = (struct weft_dgram_out){
             .packet = peer->packets_out[weft_dgram_class_of(kind)]++,
             .length = (uint32_t)bytes,
             .kind = (uint8_t)kind,
-            .parts = (uint8_t)(bytes == 0 ? 1 : (bytes + part - 1) / part),
+            .parts = (uint8_t)parts_of(peer, bytes),
+            .front = (uint32_t)front,
         };
     }
     return out;
+}
+
+static void fill(struct weft_dgram_out *out, const struct parcel *parcel)
+{
+    uint8_t *at = out->bytes;
+
+    memcpy(at, parcel->header, WEFT_HEADER_BYTES);
+    at += WEFT_HEADER_BYTES;
+    if (parcel->head_len > 0) {
+        memcpy(at, parcel->head, parcel->head_len);
+        at += parcel->head_len;
+    }
+    if (parcel->op != NULL) {
+        out->rest = parcel->data;
+        out->op = parcel->op;
+    } else if (parcel->len > 0) {
+        memcpy(at, parcel->data, parcel->len);
+    }
 }
 
 static void add(struct weft_dgram_busy *busy, struct weft_dgram_out *out)
@@ -74,36 +121,30 @@ static void add(struct weft_dgram_busy *busy, struct weft_dgram_out *out)
     }
 }
 
-enum weft_rc weft_dgram_send(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
-                             const void *header, const void *data, size_t len,
-                             unsigned flags, uint64_t now)
+static enum weft_rc take(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
+                         unsigned kind, const struct parcel *parcel, uint64_t now)
 {
-    const unsigned kind =
-        (flags & WEFT_SEND_CONTROL) != 0 ? WEFT_DGRAM_CONTROL : WEFT_DGRAM_ORDERED;
-    const size_t bytes = WEFT_HEADER_BYTES + len;
+    const size_t bytes = bytes_of(parcel);
     struct weft_dgram_busy *busy;
     struct weft_dgram_out *out;
 
     if (peer->is_lost || peer->is_closed) {
         return WEFT_ERR_PROC_FAILED;
     }
-    if (len > WEFT_DGRAM_PACKET_MAX - WEFT_HEADER_BYTES) {
+    if (bytes > WEFT_DGRAM_PACKET_MAX) {
         return WEFT_ERR_ARGUMENT;
     }
     core->now = now > core->now ? now : core->now;
     busy = weft_dgram_peer_wake(core, peer);
-    if (busy == NULL || !has_room(core, busy, weft_dgram_class_of(kind), bytes)) {
+    if (busy == NULL || !has_room(core, busy, weft_dgram_class_of(kind), parcel)) {
         return WEFT_AGAIN;
     }
-    out = make_packet(core, peer, kind, bytes);
+    out = make_packet(core, peer, kind, bytes, front_of(parcel));
     if (out == NULL) {
         weft_dgram_peer_rest(core, peer);
         return WEFT_AGAIN;
     }
-    memcpy(out->bytes, header, WEFT_HEADER_BYTES);
-    if (len > 0) {
-        memcpy(out->bytes + WEFT_HEADER_BYTES, data, len);
-    }
+    fill(out, parcel);
     if (kind == WEFT_DGRAM_ORDERED) {
         core->counts.packets_out++;
         core->counts.bytes_out += bytes;
@@ -114,6 +155,38 @@ enum weft_rc weft_dgram_send(struct weft_dgram_core *core, struct weft_dgram_pee
     weft_dgram_pump(core, peer);
     weft_dgram_peer_rest(core, peer);
     return WEFT_OK;
+}
+
+enum weft_rc weft_dgram_send(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
+                             const void *header, const void *data, size_t len,
+                             unsigned flags, uint64_t now)
+{
+    const struct parcel parcel = {.header = header, .data = data, .len = len};
+
+    return take(core, peer,
+                (flags & WEFT_SEND_CONTROL) != 0 ? WEFT_DGRAM_CONTROL
+                                                 : WEFT_DGRAM_ORDERED,
+                &parcel, now);
+}
+
+enum weft_rc weft_dgram_send_zcopy(struct weft_dgram_core *core,
+                                   struct weft_dgram_peer *peer, const void *header,
+                                   const void *head, size_t head_len, const void *data,
+                                   size_t len, struct weft_op *op, uint64_t now)
+{
+    struct parcel parcel = {header, head, head_len, data, len, op};
+    enum weft_rc rc;
+
+    assert(head_len <= WEFT_HEAD_MAX);
+    if (core->config.has_crc || parts_of(peer, bytes_of(&parcel)) < WEFT_DGRAM_ACK_EACH) {
+        parcel.op = NULL;
+    }
+    rc = take(core, peer, WEFT_DGRAM_ORDERED, &parcel, now);
+    if (rc == WEFT_OK && parcel.op == NULL) {
+        op->next = core->over;
+        core->over = op;
+    }
+    return rc == WEFT_OK ? WEFT_PENDING : rc;
 }
 
 enum weft_rc weft_dgram_send_leave(struct weft_dgram_core *core,
@@ -127,7 +200,7 @@ enum weft_rc weft_dgram_send_leave(struct weft_dgram_core *core,
     if (busy == NULL) {
         return WEFT_AGAIN;
     }
-    out = make_packet(core, peer, WEFT_DGRAM_LEAVE, 0);
+    out = make_packet(core, peer, WEFT_DGRAM_LEAVE, 0, 0);
     if (out != NULL) {
         forget_grants(core, peer);
         add(busy, out);
@@ -141,7 +214,7 @@ bool weft_dgram_may_be_queued(const struct weft_dgram_peer *peer,
                               bool (*is_it)(const void *header, const void *argument),
                               const void *argument)
 {
-    const uint32_t untaken = peer->packets_out[WEFT_DGRAM_IN_ORDER] - peer->taken;
+    const uint16_t untaken = peer->packets_out[WEFT_DGRAM_IN_ORDER] - peer->taken;
     const struct weft_dgram_out *out =
         peer->busy != NULL ? peer->busy->out[WEFT_DGRAM_IN_ORDER].first : NULL;
     uint32_t here = 0;
@@ -166,36 +239,52 @@ enum weft_delivery weft_dgram_delivery(const struct weft_dgram_peer *peer)
                          busy->out[WEFT_DGRAM_AHEAD].first == NULL)) {
         return WEFT_ARRIVED;
     }
-    return busy->is_silent ? WEFT_UNANSWERED : WEFT_ON_THE_WAY;
+    return busy->is_narrow   ? WEFT_NARROW
+           : busy->is_silent ? WEFT_UNANSWERED
+                             : WEFT_ON_THE_WAY;
+}
+
+/* What a packet has behind its header, in one piece: there, or copied to `joined`. */
+static const uint8_t *join(const struct weft_dgram_out *out, uint8_t *joined)
+{
+    const size_t head = out->front - WEFT_HEADER_BYTES;
+
+    if (out->op == NULL) {
+        return out->bytes + WEFT_HEADER_BYTES;
+    }
+    memcpy(joined, out->bytes + WEFT_HEADER_BYTES, head);
+    memcpy(joined + head, out->rest, out->length - out->front);
+    return joined;
 }
 
 /* All that is left: what lies behind a packet that has not arrived may have arrived and
  * be acknowledged, but is not delivered, and now never will be. */
 static void hand_back_class(const struct weft_dgram_busy *busy,
-                            enum weft_dgram_class class, weft_take_back *take,
+                            enum weft_dgram_class class, weft_take_back *take_back,
                             void *argument)
 {
     const unsigned flags = class == WEFT_DGRAM_AHEAD ? WEFT_SEND_CONTROL : 0;
+    uint8_t joined[WEFT_DGRAM_PACKET_MAX];
 
     for (const struct weft_dgram_out *out = busy->out[class].first; out != NULL;
          out = out->next) {
         if (out->kind != WEFT_DGRAM_LEAVE) {
-            take(argument, out->bytes, out->bytes + WEFT_HEADER_BYTES,
-                 out->length - WEFT_HEADER_BYTES, flags);
+            take_back(argument, out->bytes, join(out, joined),
+                      out->length - WEFT_HEADER_BYTES, flags);
         }
     }
 }
 
 void weft_dgram_hand_back(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
-                          weft_take_back *take, void *argument)
+                          weft_take_back *take_back, void *argument, enum weft_rc rc)
 {
     peer->is_closed = true;
     if (peer->busy == NULL) {
         return;
     }
-    hand_back_class(peer->busy, WEFT_DGRAM_AHEAD, take, argument);
-    hand_back_class(peer->busy, WEFT_DGRAM_IN_ORDER, take, argument);
-    weft_dgram_peer_empty_out(core, peer);
+    hand_back_class(peer->busy, WEFT_DGRAM_AHEAD, take_back, argument);
+    hand_back_class(peer->busy, WEFT_DGRAM_IN_ORDER, take_back, argument);
+    weft_dgram_peer_empty_out(core, peer, rc);
     if (!peer->is_lost) { /* else who loses it goes on with it */
         weft_dgram_peer_rest(core, peer);
     }

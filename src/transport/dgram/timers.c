@@ -51,7 +51,7 @@ bool weft_dgram_timers_grow(struct weft_dgram_core *core)
     struct weft_dgram_peer **larger;
     uint32_t room;
 
-    if (core->peers.count < core->timer_room) {
+    if (core->busy_count < core->timer_room) {
         return true;
     }
     room = core->timer_room == 0 ? 8 : 2 * core->timer_room;

@@ -92,14 +92,13 @@ static enum weft_rc accept_peer(struct weft_port *port,
         made.to.four.sin_port = number;
         memcpy(&made.to.four.sin_addr, &address->bytes[AT_ADDRESS], 4);
     }
-    *peer = made;
+    memcpy(peer, &made, port->peer_bytes);
     return WEFT_OK;
 }
 
 static void drop_peer(struct weft_port *port, struct weft_port_peer *peer)
 {
-    (void)port;
-    memset(peer, 0, sizeof(*peer));
+    memset(peer, 0, port->peer_bytes);
 }
 
 /* ---- opening ---- */
@@ -225,6 +224,9 @@ enum weft_rc weft_port_open_udp(const struct weft_port_wishes *wishes,
         return WEFT_ERR_SYSTEM;
     }
     udp->family = own.to.any.sa_family;
+    udp->port.peer_bytes =
+        (uint16_t)(offsetof(struct weft_port_peer, to) +
+                   (udp->family == AF_INET6 ? sizeof(own.to.six) : sizeof(own.to.four)));
     set_options(udp);
     set_limits(udp, wishes, &own);
     write_address(udp, &own);

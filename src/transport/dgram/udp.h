@@ -44,7 +44,8 @@ struct weft_udp {
     bool can_segment;
     uint8_t *pool;
     uint32_t block_count;
-    bool is_busy;        /* the last call has brought something */
+    bool is_busy;        /* the last call has brought something, */
+    bool is_last;        /* and there was no more */
     uint32_t filled;     /* blocks that the last call has filled */
     uint32_t current;    /* the one that is given out next */
     uint32_t offset;     /* in that */

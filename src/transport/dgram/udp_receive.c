@@ -116,6 +116,7 @@ static bool refill(struct weft_udp *udp)
         }
     }
     udp->is_busy = count > 0;
+    udp->is_last = count < (int)most;
     if (count <= 0) {
         return false;
     }
@@ -160,11 +161,13 @@ int weft_udp_receive(struct weft_port *port, struct weft_datagram *out, int most
 
     assert(most > 0);
     if (udp->current == udp->filled && !refill(udp)) {
+        port->is_drained = true;
         return 0;
     }
     while (count < most && give_next(udp, &out[count])) {
         count++;
     }
+    port->is_drained = udp->is_last && udp->current == udp->filled;
     port->counts.received += (uint64_t)count;
     return count;
 }

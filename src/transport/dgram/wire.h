@@ -12,24 +12,26 @@
 #include <stdint.h>
 
 enum {
-    WEFT_DGRAM_VERSION = 1, /* below 128 */
+    WEFT_DGRAM_VERSION = 2, /* below 128 */
     WEFT_DGRAM_ADDRESS_MAX = 64,
     WEFT_DGRAM_PACKET_MAX = 65536, /* header and data of a packet */
     WEFT_DGRAM_PARTS_MAX = 255,
     WEFT_DGRAM_LEAST = 512, /* bytes of the longest datagram, at least */
 
-    /* Kinds, in the low four bits. */
+    /* Kinds, in the low three bits. */
     WEFT_DGRAM_ACK = 1,
     WEFT_DGRAM_PROBE = 2, /* an ACK that asks for one */
     WEFT_DGRAM_ORDERED = 3,
     WEFT_DGRAM_CONTROL = 4,
     WEFT_DGRAM_LEAVE = 5, /* 6 is kept for promotion */
-    WEFT_DGRAM_KIND = 15,
+    WEFT_DGRAM_KIND = 7,
 
     /* Flags, in the others. */
+    WEFT_DGRAM_FULL = 8,      /* one has come, and there was no room for it */
     WEFT_DGRAM_HELLO = 16,    /* struct weft_dgram_hello follows the header */
     WEFT_DGRAM_CRC = 32,      /* `crc` is one */
     WEFT_DGRAM_REPEATED = 64, /* a number of yours came here twice */
+    WEFT_DGRAM_MORE = 128,    /* struct weft_dgram_more follows: ACK and PROBE only */
 
     WEFT_DGRAM_TIME_UNKNOWN = 255,
 };
@@ -53,7 +55,7 @@ struct weft_dgram_header {
     uint8_t held;
 };
 
-_Static_assert(sizeof(struct weft_dgram_header) == 48, "dgram version 1");
+_Static_assert(sizeof(struct weft_dgram_header) == 48, "dgram version 2");
 
 struct weft_dgram_hello {
     uint64_t nonce;    /* of the sender's port; a later port has a greater one */
@@ -63,7 +65,15 @@ struct weft_dgram_hello {
     uint8_t address[WEFT_DGRAM_ADDRESS_MAX];
 };
 
-_Static_assert(sizeof(struct weft_dgram_hello) == 80, "dgram version 1");
+_Static_assert(sizeof(struct weft_dgram_hello) == 80, "dgram version 2");
+
+/* Where `sack` goes on: together 256 numbers above `ack`, more than a window. An ACK or
+ * PROBE without it means that none of these has arrived. */
+struct weft_dgram_more {
+    uint64_t sack[3]; /* bit i of word w: the number ack + 65 + 64 * w + i has arrived */
+};
+
+_Static_assert(sizeof(struct weft_dgram_more) == 24, "dgram version 2");
 
 static inline uint8_t weft_dgram_version(void)
 {

@@ -1,6 +1,5 @@
 #include "transport/ofi/choice.h"
 
-#include "base/log.h"
 #include "transport/ofi/common/fabric.h"
 #include "transport/ofi/quirks/early.h"
 #include "transport/ofi/quirks/provider.h"
@@ -71,16 +70,19 @@ static enum weft_rc prepare(const struct weft_job *job)
                                                        : WEFT_OK;
 }
 
+/* Where nothing but sockets can be meant, datagrams are as good a beginning as
+ * libfabric's connections, and need nothing of libfabric. */
 enum weft_rc weft_transport_choose_network(const struct weft_job *job,
                                            const struct weft_packet_ops **out)
 {
     struct fi_info *list;
     enum weft_rc rc;
 
-    *out = &weft_msg_ops;
     if (weft_early_may_defer()) {
+        *out = &weft_dgram_ops;
         return WEFT_OK;
     }
+    *out = &weft_msg_ops;
     weft_libfabric_prepare();
     rc = prepare(job);
     if (rc == WEFT_OK) {
@@ -96,7 +98,5 @@ enum weft_rc weft_transport_choose_network(const struct weft_job *job,
     if (list != NULL) {
         weft_libfabric.freeinfo(list);
     }
-    weft_log_info("network between nodes: %s, because of what libfabric offers first",
-                  (*out)->name);
     return WEFT_OK;
 }

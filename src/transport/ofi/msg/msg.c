@@ -116,6 +116,17 @@ static enum weft_rc msg_connect(struct weft_transport *tp, struct weft_peer *abo
     return WEFT_OK;
 }
 
+/* Half of the window: so much is free when the receiver has returned credits for what it
+ * has taken (return_each), however little that was. */
+static uint32_t handed_max(const struct weft_transport *tp)
+{
+    const uint32_t half = tp->window / 2;
+
+    return half < WEFT_MSG_PACKET_MAX + sizeof(struct weft_frame) ? WEFT_MSG_PACKET_MAX
+           : half < WEFT_MSG_ZCOPY_MAX ? half - (uint32_t)sizeof(struct weft_frame)
+                                       : WEFT_MSG_ZCOPY_MAX;
+}
+
 static void warm_up(struct weft_transport *tp)
 {
     (void)tp;
@@ -230,6 +241,7 @@ const struct weft_packet_ops weft_msg_ops = {
     .send_zcopy = weft_msg_send_zcopy,
     .next_path = weft_msg_next_path,
     .find_path = weft_msg_find_path,
+    .handed_max = handed_max,
     .warm_up = warm_up,
     .establish = establish,
     .descriptors = descriptors,

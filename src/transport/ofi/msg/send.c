@@ -3,6 +3,7 @@
 #include "transport/ofi/msg/connect.h"
 #include "transport/ofi/msg/lost.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { INJECT_MOST = 256 };
@@ -54,6 +55,7 @@ static enum weft_rc post(struct weft_transport *tp, struct weft_msg_stream *stre
         weft_ofi_slots_take(&tp->slots, stream, &stream->peer->slots_used);
     enum weft_rc rc;
 
+    assert(len <= WEFT_MSG_PACKET_MAX);
     if (slot == NULL) {
         return WEFT_AGAIN;
     }

@@ -252,7 +252,7 @@ static bool is_finished(struct gauge_core *core, const struct vote *all, bool is
     } else if (!is_virtual && all->seconds >= seconds_of(core) && all->count >= LEAST) {
         core->stop = STOP_TIME;
     } else if (!is_virtual && all->seconds >= 4 * seconds_of(core)) {
-        core->stop = STOP_TIME;
+        core->stop = all->count == 0 && all->lost > 0 ? STOP_LOST : STOP_TIME;
     } else {
         return false;
     }

@@ -68,10 +68,11 @@ def an_interface_that_is_down_is_named():
 
 @case
 def every_size_that_fits_is_measured():
+    # Patience outlasts any wait for a processor: an end that waits for one loses nothing.
     if can(*ALONE):
         for module, largest in (("udp", 65483), ("ip", 65491), ("eth", 65511)):
             found = measure(module, "--sizes", f"0,1,1500,{largest},{largest + 1}",
-                            "--time", "0.1")
+                            "--time", "0.1", "--patience", "20000")
             assert sorted(row["size_bytes"] for row in found) == [0, 1, 1500, largest]
             assert all(row["samples"] > 0 for row in found), found
 
@@ -83,6 +84,16 @@ def losses_are_counted_and_the_rest_is_measured():
             row, = measure(module, "--sizes", "8", "--width", "0", "--loss", "0.01",
                            "--patience", "20", "--time", "0.5")
             assert row["lost"] > 0 and row["samples"] > 0, row
+
+
+@case
+def a_size_of_which_all_is_lost_has_a_row():
+    """Its calibration may succeed, and its time be over before another sample."""
+    sizes = range(1, 41)
+    if can(*ALONE):
+        found = measure("udp", "--sizes", ",".join(map(str, sizes)), "--loss", "0.03",
+                        "--patience", "50", "--time", "0.01")
+        assert {row["size_bytes"] for row in found} == set(sizes), found
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@
  * and it rings, or its packet was published before the barrier and we see it. The barrier
  * reaches only ranks that have registered for it. Where the kernel refuses that to a rank
  * of the node, as filters of containers do, no rank relies on it: a sleep ends by itself
- * after a millisecond, and progress threads look as often (weft_node_may_miss).
+ * after a millisecond, and progress threads look as often (weft_node_may_miss). A rank
+ * that is alone on its node needs no barrier: its own threads ring with an exchange.
  */
 #include "node/doorbell.h"
 
@@ -36,6 +37,10 @@ static void publish_refusal(struct weft_node *node)
 
 void weft_node_register_barrier(struct weft_node *node)
 {
+    if (node->job->segment.local_size == 1) {
+        node->has_membarrier = false;
+        return;
+    }
     node->has_membarrier =
         membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0 &&
         (membarrier(MEMBARRIER_CMD_QUERY) & MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0;

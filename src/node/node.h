@@ -24,7 +24,7 @@ struct weft_node {
     uint32_t shares_used;        /* a bit each; copy_share.c */
     uint32_t stages_used;        /* a bit each; stage.c */
     uint32_t first_bell;         /* the doorbell's count at opening */
-    bool has_membarrier;         /* doorbell.c */
+    bool has_membarrier;         /* is needed and granted; doorbell.c */
     bool has_asked_for_room;     /* a peer was asked to report free space, since the last
                                   * barrier */
     uint64_t probe;              /* the word that others read to see that they can */

@@ -267,9 +267,40 @@ static void stages_are_taken_once_and_read_by_number(void **state)
     assert_ptr_equal(weft_stage_take(&nodes[0], &number), nodes[0].area->stages[3]);
 }
 
+/* Nobody reads its level without a barrier: it neither asks for one nor wakes up to look.
+ */
+static void a_rank_that_is_alone_sleeps_without_a_barrier(void **state)
+{
+    const struct weft_segment_plan plan = {
+        .job = JOB,
+        .job_size = 2,
+        .node_count = 2,
+        .local_size = 1,
+        .is_by_launcher = true,
+    };
+    struct weft_job job;
+    struct weft_node node;
+    uint32_t bell;
+
+    (void)state;
+    memset(&job, 0, sizeof(job));
+    assert_int_equal(weft_segment_create(&plan, &job.segment), WEFT_OK);
+    weft_segment_plan_slot(&job.segment, 0, 0);
+    (void)weft_segment_join(&job.segment, 0);
+    weft_node_open(&job, &node);
+    assert_false(node.has_membarrier);
+    bell = weft_node_publish(&node, WEFT_WAKE_ALL);
+    assert_false(weft_node_may_miss(&node));
+    weft_node_ring(&node); /* as a thread of its own does */
+    weft_node_sleep(&node, bell, NULL, 0, 0);
+    weft_node_close(&node);
+    weft_segment_close(&job.segment);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_rank_that_is_alone_sleeps_without_a_barrier),
         CASE(only_ranks_that_have_mapped_the_segment_are_found),
         CASE(a_notice_rings_only_who_asked_for_that_much),
         CASE(each_sleeper_has_its_own_bell_and_is_rung_once),

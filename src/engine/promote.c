@@ -486,13 +486,13 @@ static void count_back(void *argument, const void *header, const void *data, siz
     loss->unnoticed += is_waited_for(h->kind) ? 0 : 1;
 }
 
+/* Of a path by the first network, which can hand back. */
 static struct loss count_loss(struct weft_path *path)
 {
     struct loss loss = {0, 0};
 
-    if (path != NULL && path->packets->hand_back != NULL) {
-        path->packets->hand_back(path, count_back, &loss, WEFT_ERR_PROC_FAILED);
-    }
+    assert(path != NULL && path->packets->hand_back != NULL);
+    path->packets->hand_back(path, count_back, &loss, WEFT_ERR_PROC_FAILED);
     return loss;
 }
 

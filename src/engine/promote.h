@@ -9,6 +9,11 @@
  * before have arrived, and take it then. If these get no answer they are handed back and
  * sent once more by the connection; what had arrived is dropped by its number.
  *
+ * If neither network leads to a peer any more, the peer has failed, with a reason that
+ * names it, both networks and the number of packets that were not acknowledged. If one of
+ * these belongs to a send that has ended, nothing here would notice that it is lost:
+ * `undelivered` of the engine is called first.
+ *
  * All functions need the lock. Without a second network they do nothing.
  */
 #ifndef WEFT_ENGINE_PROMOTE_H

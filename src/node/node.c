@@ -60,7 +60,7 @@ bool weft_node_has(const struct weft_node *node, uint64_t process, uint32_t *loc
     const uint32_t rank = weft_process_rank(process);
     const struct weft_location *location;
 
-    if (weft_process_job(process) != segment->job) {
+    if (weft_process_job(process) != segment->job || rank >= segment->job_size) {
         return false;
     }
     location = &weft_segment_map(segment)[rank];

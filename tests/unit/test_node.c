@@ -88,6 +88,7 @@ static void only_ranks_that_have_mapped_the_segment_are_found(void **state)
     assert_non_null(weft_node_find(&nodes[0], weft_process(JOB, 2))); /* it will */
     assert_null(weft_node_find(&nodes[0], weft_process(JOB, RANKS))); /* another node's */
     assert_null(weft_node_find(&nodes[0], weft_process(JOB + 1, 1))); /* another job's */
+    assert_null(weft_node_find(&nodes[0], weft_process(JOB, 1 << 30))); /* nobody's */
 }
 
 static void a_notice_rings_only_who_asked_for_that_much(void **state)

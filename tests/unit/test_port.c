@@ -3,7 +3,7 @@
  * kind of them, over the loopback.
  *
  * The cases of the first group run for a socket of our own, and again for libfabric's
- * udp. Those behind it are about one kind. sendmsg() and recvmmsg() are the test's, which
+ * udp. Those behind it are about one kind. Calls of the system are the test's, which
  * lets some calls fail.
  */
 #include "unit.h"
@@ -61,14 +61,12 @@ static struct {
     int receive_left;
 } failing;
 
-ssize_t __real_sendmsg(int fd, const struct msghdr *message, int flags);
-ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags);
-int __real_recvmmsg(int fd, struct mmsghdr *list, unsigned count, int flags,
-                    struct timespec *timeout);
-int __wrap_recvmmsg(int fd, struct mmsghdr *list, unsigned count, int flags,
-                    struct timespec *timeout);
+long __real_weft_udp_call_send(int fd, const struct msghdr *message);
+long __wrap_weft_udp_call_send(int fd, const struct msghdr *message);
+int __real_weft_udp_call_receive(int fd, struct mmsghdr *list, unsigned most);
+int __wrap_weft_udp_call_receive(int fd, struct mmsghdr *list, unsigned most);
 
-ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
+long __wrap_weft_udp_call_send(int fd, const struct msghdr *message)
 {
     if (failing.after > 0) {
         failing.after--;
@@ -78,18 +76,17 @@ ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
         errno = failing.cause;
         return -1;
     }
-    return __real_sendmsg(fd, message, flags);
+    return __real_weft_udp_call_send(fd, message);
 }
 
-int __wrap_recvmmsg(int fd, struct mmsghdr *list, unsigned count, int flags,
-                    struct timespec *timeout)
+int __wrap_weft_udp_call_receive(int fd, struct mmsghdr *list, unsigned most)
 {
     if (failing.receive_left > 0) {
         failing.receive_left--;
         errno = failing.receive_cause;
         return -1;
     }
-    return __real_recvmmsg(fd, list, count, flags, timeout);
+    return __real_weft_udp_call_receive(fd, list, most);
 }
 
 /* ---- two ports ---- */

@@ -513,6 +513,7 @@ static int dgram_poll(struct weft_transport *tp, int budget)
     struct weft_datagram batch[BATCH];
     const uint64_t now = weft_clock_ns();
     int left = 4 * budget + BATCH;
+    int all = 0;
     int count;
 
     weft_dgram_begin(&tp->core, now, time_away(tp, now), budget);
@@ -520,6 +521,7 @@ static int dgram_poll(struct weft_transport *tp, int budget)
     do {
         count = port->ops->receive(port, batch, BATCH);
         left -= count;
+        all += count;
         weft_dgram_batch_begin(&tp->core);
         for (int i = 0; i < count; i++) {
             weft_dgram_receive(&tp->core, batch[i].bytes, batch[i].length, &batch[i]);
@@ -527,7 +529,8 @@ static int dgram_poll(struct weft_transport *tp, int budget)
         weft_dgram_batch_end(&tp->core);
     } while (left > 0 && !port->is_drained &&
              (count == BATCH || weft_dgram_is_late(&tp->core)));
-    tp->looked_at = weft_clock_ns();
+    /* One datagram is through before the clock could tell. */
+    tp->looked_at = all > 1 ? weft_clock_ns() : now;
     count = weft_dgram_end(&tp->core, tp->looked_at, port->is_drained);
     if (tp->looked_at >= tp->second_at && tp->up->each_second != NULL) {
         tp->second_at = tp->looked_at + LOOK_NS;

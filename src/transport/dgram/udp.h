@@ -15,6 +15,7 @@
  *   udp.c          opening, addresses, peers; the table
  *   udp_send.c     trains out
  *   udp_receive.c  what comes, out of the pool
+ *   udp_calls.c    calls of the system for messages
  */
 #ifndef WEFT_DGRAM_UDP_H
 #define WEFT_DGRAM_UDP_H
@@ -74,5 +75,18 @@ bool weft_udp_may_be_from(const struct weft_port *port,
                           const struct weft_datagram *datagram,
                           const struct weft_port_peer *peer);
 enum weft_rc weft_udp_arm(struct weft_port *port);
+
+/*
+ * Calls of the system, without libc's wrappers: these make each call a point at which its
+ * thread may be cancelled, which costs two exchanges, and a thread that ended there would
+ * keep the library's lock for ever. None waits or raises SIGPIPE. What is negative is an
+ * error, and errno has it.
+ */
+
+/* Sends a message. */
+long weft_udp_call_send(int fd, const struct msghdr *message);
+
+/* Receives up to `most` messages, and returns their number. */
+int weft_udp_call_receive(int fd, struct mmsghdr *list, unsigned most);
 
 #endif

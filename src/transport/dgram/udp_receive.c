@@ -110,7 +110,7 @@ static bool refill(struct weft_udp *udp)
 
     prepare(udp);
     for (int i = 0; count < 0 && i < TRIES; i++) {
-        count = recvmmsg(udp->port.fd, udp->messages, most, MSG_DONTWAIT, NULL);
+        count = weft_udp_call_receive(udp->port.fd, udp->messages, most);
         if (count < 0 && errno == EAGAIN) {
             break;
         }

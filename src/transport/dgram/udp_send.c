@@ -65,7 +65,7 @@ static enum outcome send_message(struct weft_udp *udp, struct weft_port_peer *pe
     }
     for (int i = 0; i < TRIES; i++) {
         udp->port.counts.sends++;
-        if (sendmsg(udp->port.fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
+        if (weft_udp_call_send(udp->port.fd, &message) >= 0) {
             return SENT;
         }
         cause = errno;

@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <malloc.h>
 
-enum { CYCLES = 10000, LIVE = 2000, BYTES_EACH = 256, AGAIN = 10 };
+enum { CYCLES = 10000, LIVE = 2000, BYTES_EACH = 256, AGAIN = 10, POOLS = 64 * 1024 };
 
 static int rank;
 static int is_measured;
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
     one_after_the_other(1000);
     before = in_use();
     one_after_the_other(CYCLES);
-    check_growth(before, 16 * 1024);
+    check_growth(before, POOLS); /* a leak of 7 bytes in each cycle is more */
     before = in_use();
     live_at_once(comms);
     check_growth(before, 3 * LIVE * BYTES_EACH); /* pools double */

@@ -7,7 +7,6 @@
 #include "check.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <unistd.h>
 
 static int rank;
@@ -305,7 +304,6 @@ static void *exchange(void *arg)
             CHECK(MPI_Isendrecv_replace(bytes, n, MPI_BYTE, next, tag, before, tag,
                                         MPI_COMM_WORLD, &request) == MPI_SUCCESS);
             while (!flag) {
-                sched_yield();
                 CHECK(MPI_Test(&request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS);
             }
         }

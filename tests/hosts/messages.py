@@ -46,7 +46,7 @@ def mpiexec(names, ranks):
 
 def run(command, *words, code=0, variables=None):
     """Standard error is the programs' affair: many of them provoke errors."""
-    variables = {"WEFT_HEARTBEAT": "20"} | (variables or {})
+    variables = {"WEFT_HEARTBEAT": "60"} | (variables or {})
     done = Running([*lab.command("exec", 1), *command, *words],
                    variables=variables).finish()
     claim(done.code == code,
@@ -137,7 +137,7 @@ def a_rank_that_has_left_is_still_connected_to():
     for progress in ("1", "0"):
         running = Running([*lab.command("exec", 1), *mpiexec(hosts(1, 2, 3, 4), 8),
                            program("release")], stdin=subprocess.PIPE,
-                          variables={"WEFT_TRANSPORT": "shm+msg", "WEFT_HEARTBEAT": "20",
+                          variables={"WEFT_TRANSPORT": "shm+msg", "WEFT_HEARTBEAT": "60",
                                      "WEFT_PROGRESS": progress})
         running.expect("ready")
         lab("deaf", "on")

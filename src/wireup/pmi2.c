@@ -5,6 +5,11 @@
  * them every request and every answer is six characters, the length in decimal among
  * blanks, and so many bytes of "key=value;" words, the first of which names the command.
  * Slurm's side does not know that ";;" stands for ";" in a value, so no value has one.
+ *
+ * Two threads may ask at once: one is in the fence of MPI_Finalize, without the library's
+ * lock, and another one, which has the lock, asks for a value that serves a peer. The
+ * launcher answers the second one first. So an answer is given to whom it is for: whoever
+ * reads keeps what is the other's for it.
  */
 #include "wireup/kvs.h"
 
@@ -15,6 +20,7 @@
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,10 +34,20 @@ enum {
 
 static const char PROTOCOL[] = "PMI-2";
 
+/* Whose an answer is. */
+enum asker { IN_FENCE, OTHER, ASKERS };
+
 static struct {
     int fd;
     char job[WEFT_JOB_ID_MAX]; /* the launcher's name for it; empty: not said yet */
-} pmi = {.fd = -1};
+    pthread_mutex_t mutex;     /* of what follows, and of writing */
+    pthread_cond_t has_read;
+    bool is_reading; /* a thread, without the mutex */
+    bool is_broken;
+    bool is_asking[ASKERS];
+    char *kept[ASKERS]; /* an answer that was read; or NULL */
+} pmi = {
+    .fd = -1, .mutex = PTHREAD_MUTEX_INITIALIZER, .has_read = PTHREAD_COND_INITIALIZER};
 
 static enum weft_rc lost(const char *doing, const char *why)
 {
@@ -158,6 +174,60 @@ static bool is_word(const char *text, const char *key, const char *value)
     return find_word(text, key, found, sizeof(found)) && strcmp(found, value) == 0;
 }
 
+/* Reads an answer into the place of its asker. With the mutex, which is given away
+ * meanwhile. */
+static void read_one(void)
+{
+    char *text = NULL;
+    enum weft_rc rc;
+
+    pmi.is_reading = true;
+    pthread_mutex_unlock(&pmi.mutex);
+    rc = read_text(&text);
+    pthread_mutex_lock(&pmi.mutex);
+    pmi.is_reading = false;
+    if (rc == WEFT_OK) {
+        enum asker whose = is_word(text, "cmd", "kvs-fence-response") ? IN_FENCE : OTHER;
+
+        if (!pmi.is_asking[whose]) {
+            whose = whose == OTHER ? IN_FENCE : OTHER; /* who refuses it */
+        }
+        free(pmi.kept[whose]);
+        pmi.kept[whose] = text;
+    } else {
+        pmi.is_broken = true; /* which was said */
+    }
+    pthread_cond_broadcast(&pmi.has_read);
+}
+
+/* Writes a request, and waits for its answer. */
+static enum weft_rc exchange_texts(enum asker asker, const char *request, size_t size,
+                                   char **answer)
+{
+    enum weft_rc rc;
+
+    pthread_mutex_lock(&pmi.mutex);
+    assert(!pmi.is_asking[asker]);
+    pmi.is_asking[asker] = true;
+    rc = pmi.is_broken ? WEFT_ERR_LAUNCH : write_all(request, size);
+    while (rc == WEFT_OK && pmi.kept[asker] == NULL) {
+        if (pmi.is_broken) {
+            rc = WEFT_ERR_LAUNCH;
+        } else if (pmi.is_reading) {
+            pthread_cond_wait(&pmi.has_read, &pmi.mutex);
+        } else {
+            read_one();
+        }
+    }
+    pmi.is_asking[asker] = false;
+    if (rc == WEFT_OK) {
+        *answer = pmi.kept[asker];
+        pmi.kept[asker] = NULL;
+    }
+    pthread_mutex_unlock(&pmi.mutex);
+    return rc;
+}
+
 /*
  * One request, "cmd=NAME;" and the words behind it. Its answer must be NAME-response and
  * is to be freed.
@@ -173,10 +243,8 @@ static enum weft_rc ask(const char *name, const char *words, char **answer)
     assert(length > 0 && length <= REQUEST);
     snprintf(digits, sizeof(digits), "%6d", length);
     memcpy(request, digits, DIGITS);
-    rc = write_all(request, DIGITS + (size_t)length);
-    if (rc == WEFT_OK) {
-        rc = read_text(answer);
-    }
+    rc = exchange_texts(strcmp(name, "kvs-fence") == 0 ? IN_FENCE : OTHER, request,
+                        DIGITS + (size_t)length, answer);
     if (rc != WEFT_OK) {
         return rc;
     }

@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -369,9 +370,58 @@ static void a_launcher_that_hangs_up_is_an_error_and_no_signal(void **state)
     end(&client, WEFT_ERR_LAUNCH);
 }
 
+/* The launcher's word that the fence of the other thread has reached it. */
+static int is_in_fence[2];
+
+static void *fence_aside(void *arg)
+{
+    (void)arg;
+    SO(weft_pmi2()->fence(false) == WEFT_OK);
+    return NULL;
+}
+
+static int ask_in_a_fence(void)
+{
+    char value[WEFT_KVS_VALUE_MAX + 1];
+    pthread_t thread;
+    char word;
+
+    SO(open_only() == WEFT_OK);
+    for (int i = 0; i < 2; i++) {
+        SO(pthread_create(&thread, NULL, fence_aside, NULL) == 0);
+        SO(read(is_in_fence[0], &word, 1) == 1);
+        SO(weft_pmi2()->get(1, "here", value) == WEFT_OK && strcmp(value, "x") == 0);
+        SO(pthread_join(thread, NULL) == 0);
+    }
+    return 0;
+}
+
+static void two_threads_that_ask_get_each_its_answer(void **state)
+{
+    static const char fence_yes[] = "cmd=kvs-fence-response;rc=0;";
+    static const char value[] = "cmd=kvs-get-response;rc=0;found=TRUE;value=x;";
+    struct client client;
+
+    (void)state;
+    assert_int_equal(pipe(is_in_fence), 0);
+    client = start(ask_in_a_fence);
+    open_well(&client);
+    for (int i = 0; i < 2; i++) { /* the value is answered first, then the fence */
+        expect(&client, "cmd=kvs-fence;");
+        assert_int_equal(write(is_in_fence[1], "", 1), 1);
+        expect(&client, "cmd=kvs-get;jobid=7.0;srcid=-1;key=here;");
+        answer_by(&client, "%-6d", i == 0 ? value : fence_yes);
+        answer_by(&client, "%-6d", i == 0 ? fence_yes : value);
+    }
+    end(&client, 0);
+    close(is_in_fence[0]);
+    close(is_in_fence[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_threads_that_ask_get_each_its_answer),
         cmocka_unit_test(open_tells_who_we_are),
         cmocka_unit_test(a_length_may_stand_at_either_end_of_its_six_characters),
         cmocka_unit_test(a_wrong_answer_is_refused),

@@ -18,7 +18,8 @@ of such a list: a program, its ranks and arguments. It passes if the job ends wi
 "No Errors" and nothing else; where the line asks for a job that fails, if it ends with an error
 by itself. What is not built or not run has not passed. A source that does not compile, because it
 uses what the standard ABI leaves out, is built with `mpi_legacy.h` (`docs/abi.md`). Threads of a
-program that wait for each other sleep; MPICH's own barrier of threads polls. The last column
+program that wait for each other sleep; MPICH's own barrier of threads polls. `i_noncontig_coll2`
+has one heap for all threads, because it keeps distances of blocks in an int. The last column
 is of another run (`--connections`), in which all messages went over network connections by the
 loopback. The Fortran lists (f77, f90, f08) are counted in `docs/abi.md`.
 

@@ -5,9 +5,11 @@
 
 #include <limits.h>
 #include <sched.h>
+#include <time.h>
 
 enum {
-    LOOKS = 64,           /* 1 us or so */
+    LOOKS = 64, /* 1 us or so */
+    MOMENT_NS = 20000,
     YIELDS = 8,           /* more of them are the engine's, which serves messages */
     ABSENCE_NS = 1000000, /* a yield that took so long met somebody who computes */
     ABSENCE_PAYS = 64,    /* so many times as long nothing is given away */
@@ -65,6 +67,13 @@ static bool yield(_Atomic uint32_t *word, uint32_t old)
 bool weft_wait_briefly(_Atomic uint32_t *word, uint32_t old)
 {
     return is_crowded ? yield(word, old) : look(word, old);
+}
+
+void weft_wait_moment(void)
+{
+    const struct timespec moment = {.tv_nsec = MOMENT_NS};
+
+    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
 }
 
 void weft_wait_change(_Atomic uint32_t *word, uint32_t old, _Atomic uint32_t *sleepers)

@@ -43,6 +43,10 @@ static inline void weft_wait_relax(void)
  */
 bool weft_wait_briefly(_Atomic uint32_t *word, uint32_t old);
 
+/* Sleeps for a short time, between two looks at what somebody else is to do. A yield in a
+ * loop costs this thread its turns for long, where others compute (docs/engine.md, 3). */
+void weft_wait_moment(void);
+
 /* Returns when *word is no longer `old`. */
 void weft_wait_change(_Atomic uint32_t *word, uint32_t old, _Atomic uint32_t *sleepers);
 

@@ -8,7 +8,6 @@
 #include "transfer/accessible.h"
 #include "transfer/transfer.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -64,7 +63,7 @@ static void await_idle(const struct weft_shared *shared, int rank)
     while (atomic_load_explicit(&entry->is_busy, memory_order_seq_cst) != 0 &&
            !is_dead(shared, rank)) {
         weft_unlock();
-        sched_yield();
+        weft_wait_moment();
         weft_lock();
         weft_engine_poll();
     }
@@ -108,7 +107,7 @@ static void await_end(struct weft_shared *shared)
                           "the memory of a member cannot be read or written any more");
     }
     weft_unlock();
-    sched_yield();
+    weft_wait_moment();
     weft_lock();
     weft_engine_poll();
 }

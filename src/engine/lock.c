@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { SPINS = 100 };
+enum { SPINS = 100, ASIDE_NS = 50 * 1000, ASIDE_MOST_NS = 1000 * 1000 };
 
 struct weft_lock_word weft_the_lock;
 _Atomic bool weft_lock_biased;
@@ -19,6 +19,9 @@ _Thread_local bool weft_lock_is_mine;
 _Thread_local bool weft_object_lock_is_mine;
 _Atomic bool weft_lock_is_checked;
 #endif
+
+/* Biased: the progress thread sleeps until the program's thread is outside. */
+static _Atomic bool is_aside;
 
 static pthread_mutex_t progress_role = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t objects = PTHREAD_MUTEX_INITIALIZER;
@@ -125,11 +128,15 @@ static uint32_t await_no_progress(void)
 }
 
 /* The program's thread gives way: `inside` is taken back while the progress thread is
- * there. */
+ * there. Sequentially consistent: either that is seen to sleep, or it sees `inside` (see
+ * await_outside). */
 void weft_lock_await_progress(void)
 {
     do {
-        atomic_store_explicit(&weft_the_lock.inside, 0, memory_order_release);
+        atomic_store_explicit(&weft_the_lock.inside, 0, memory_order_seq_cst);
+        if (atomic_load_explicit(&is_aside, memory_order_seq_cst)) {
+            weft_futex_wake(&weft_the_lock.inside, 1);
+        }
         if (await_no_progress() == WEFT_LOCK_SHARED) {
             if (!weft_lock_take()) {
                 weft_lock_slow();
@@ -141,6 +148,29 @@ void weft_lock_await_progress(void)
     } while (atomic_load_explicit(&weft_the_lock.progress, memory_order_acquire) != 0);
 }
 
+/*
+ * Returns when the program's thread is outside. That lets go soon, and says so where it
+ * gives way; where it only unlocks, as its hot path does, the time-out finds that. A
+ * thread that yields here in a loop would lose its turns to others for long
+ * (docs/engine.md, 3).
+ */
+static void await_outside(void)
+{
+    uint64_t ns = ASIDE_NS;
+
+    for (int i = 0; i < SPINS; i++) {
+        if (atomic_load_explicit(&weft_the_lock.inside, memory_order_acquire) == 0) {
+            return;
+        }
+    }
+    atomic_store_explicit(&is_aside, true, memory_order_seq_cst);
+    while (atomic_load_explicit(&weft_the_lock.inside, memory_order_seq_cst) != 0) {
+        weft_futex_wait(&weft_the_lock.inside, 1, ns);
+        ns = ns < ASIDE_MOST_NS ? 2 * ns : ns;
+    }
+    atomic_store_explicit(&is_aside, false, memory_order_relaxed);
+}
+
 void weft_lock_as_progress(void)
 {
     if (!weft_lock_is_biased()) {
@@ -150,9 +180,7 @@ void weft_lock_as_progress(void)
     atomic_fetch_add_explicit(&weft_the_lock.waiters, 1, memory_order_relaxed);
     atomic_store_explicit(&weft_the_lock.progress, 1, memory_order_relaxed);
     membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-    while (atomic_load_explicit(&weft_the_lock.inside, memory_order_acquire) != 0) {
-        sched_yield();
-    }
+    await_outside();
     atomic_fetch_sub_explicit(&weft_the_lock.waiters, 1, memory_order_relaxed);
     weft_lock_note(true);
 }

@@ -177,7 +177,9 @@ static bool poll_burst(const struct awaited *a, int turns)
         }
         if (weft_unlikely(weft_lock_is_wanted())) {
             weft_unlock();
-            sched_yield();
+            if (!weft_lock_is_biased()) { /* else weft_lock() gives way */
+                sched_yield();
+            }
             weft_lock();
         }
     }

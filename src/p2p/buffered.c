@@ -1,10 +1,10 @@
 #include "p2p/buffered.h"
 
+#include "base/wait.h"
 #include "p2p/internal.h"
 #include "p2p/space.h"
 #include "engine/lock.h"
 
-#include <sched.h>
 #include <stdlib.h>
 
 /* A request that is complete when the messages below a number are gone. */
@@ -325,7 +325,7 @@ struct weft_attached weft_buffer_detach(struct weft_buffer_owner owner, const ch
             if (flush_and_wait(buffer, owner, call) != WEFT_OK) {
                 weft_engine_work_and_poll(); /* what leaves gives memory back */
                 weft_unlock();
-                sched_yield();
+                weft_wait_moment();
                 weft_lock();
             }
         }

@@ -1,11 +1,11 @@
 #include "rma/attach.h"
 
+#include "base/wait.h"
 #include "engine/engine.h"
 #include "engine/lock.h"
 #include "rma/runs.h"
 #include "transport/lasting.h"
 
-#include <sched.h>
 #include <stdlib.h>
 
 enum {
@@ -245,7 +245,7 @@ static enum weft_rc refresh(const struct weft_win *win, struct weft_near *near,
         if (turn % TURNS == 0 && has_failed(win, near)) {
             return WEFT_ERR_PROC_FAILED;
         }
-        sched_yield();
+        weft_wait_moment();
         rc = copy_table(shown, seen);
     }
     return rc;

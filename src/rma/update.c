@@ -5,7 +5,7 @@
 
 #include <sched.h>
 
-enum { SPINS = 200, TURNS = 1000 };
+enum { SPINS = 200, YIELDS = 100, TURNS = 1000 };
 
 /* Whoever had the word has failed: what it has left undone stays so. */
 static bool is_orphaned(const struct weft_win *win, uint32_t updater)
@@ -33,6 +33,10 @@ void weft_update_await(struct weft_win *win, struct weft_win_words *words)
                 break;
             }
         }
-        sched_yield();
+        if (turn < YIELDS) {
+            sched_yield();
+        } else {
+            weft_wait_moment();
+        }
     }
 }

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef NDEBUG
@@ -117,6 +118,64 @@ static void a_lock_that_is_shared_again_is_nobodys(void **state)
     the_thread_with_the_lock_may_go_on_and_no_other(state);
 }
 
+static uint64_t nanoseconds(clockid_t clock)
+{
+    struct timespec time;
+
+    clock_gettime(clock, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* How much of its time did it run? */
+static void *want_as_progress(void *share)
+{
+    const uint64_t begin = nanoseconds(CLOCK_MONOTONIC);
+    const uint64_t begun = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+
+    weft_progress_role_take();
+    weft_lock_as_progress();
+    *(double *)share = (double)(nanoseconds(CLOCK_THREAD_CPUTIME_ID) - begun) /
+                       (double)(nanoseconds(CLOCK_MONOTONIC) - begin);
+    weft_lock_leave_as_progress();
+    weft_progress_role_give();
+    return NULL;
+}
+
+static void who_waits_for_the_lock_sleeps(void **state)
+{
+    const struct timespec pause = {.tv_nsec = 300000000};
+    pthread_t thread;
+    double share = 1;
+
+    (void)state;
+    weft_lock();
+    assert_int_equal(pthread_create(&thread, NULL, want_as_progress, &share), 0);
+    nanosleep(&pause, NULL);
+    assert_true(weft_lock_is_wanted());
+    weft_unlock();
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(share < 0.5);
+}
+
+/* One that polls gives way without being asked again. */
+static void who_gives_way_wakes_who_waits(void **state)
+{
+    pthread_t thread;
+    double share;
+
+    (void)state;
+    weft_lock();
+    assert_int_equal(pthread_create(&thread, NULL, want_as_progress, &share), 0);
+    while (!weft_lock_is_wanted()) {
+    }
+    for (int i = 0; i < 3; i++) {
+        weft_unlock();
+        weft_lock();
+    }
+    weft_unlock();
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest shared[] = {
@@ -127,6 +186,8 @@ int main(void)
         cmocka_unit_test(a_try_that_failed_has_not_got_the_lock),
     };
     const struct CMUnitTest biased[] = {
+        cmocka_unit_test(who_waits_for_the_lock_sleeps),
+        cmocka_unit_test(who_gives_way_wakes_who_waits),
         cmocka_unit_test(the_thread_with_the_lock_may_go_on_and_no_other),
         cmocka_unit_test(a_poller_that_got_the_lock_may_go_on),
         cmocka_unit_test(a_visitor_may_go_on),

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
+#include "base/wait.h"
 #include "transport/ofi/common/publish.h"
 #include "transport/ofi/msg/address.h"
 #include "transport/ofi/msg/connect.h"
@@ -12,7 +13,6 @@
 #include "transport/ofi/msg/up.h"
 #include "transport/ofi/msg/zcopy.h"
 
-#include <sched.h>
 #include <stdlib.h>
 
 enum { LEAVING_NS = 1000 * 1000 * 1000 };
@@ -156,7 +156,7 @@ static void leave(struct weft_transport *tp)
                !weft_msg_send_bare(tp, peer, WEFT_FRAME_LEAVE) &&
                weft_clock_ns() < until) {
             weft_msg_poll(tp, 0);
-            sched_yield();
+            weft_wait_moment();
         }
     }
 }

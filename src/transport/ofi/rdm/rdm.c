@@ -1,6 +1,7 @@
 #include "transport/ofi/rdm/rdm.h"
 
 #include "base/clock.h"
+#include "base/wait.h"
 #include "transport/ofi/common/publish.h"
 #include "transport/ofi/quirks/layers.h"
 #include "transport/ofi/quirks/matching.h"
@@ -14,7 +15,6 @@
 #include "transport/ofi/rdm/send.h"
 #include "transport/ofi/tagged/tagged.h"
 
-#include <sched.h>
 #include <stdlib.h>
 
 enum { LEAVING_NS = 1000 * 1000 * 1000, TICK_NS = 1000 * 1000 };
@@ -124,12 +124,12 @@ static void leave(struct weft_transport *tp)
     for (uint32_t i = 0; i < tp->index.count; i++) {
         while (!weft_rdm_send_leave(tp, tp->index.at[i]) && weft_clock_ns() < until) {
             weft_rdm_poll(tp, 0);
-            sched_yield();
+            weft_wait_moment();
         }
     }
     while (is_sending(tp) && weft_clock_ns() < until) {
         weft_rdm_poll(tp, 0);
-        sched_yield();
+        weft_wait_moment();
     }
 }
 

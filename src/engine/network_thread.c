@@ -363,6 +363,14 @@ static uint64_t first_deadline(void)
     return first;
 }
 
+void weft_network_keep_time(void)
+{
+    weft_assert_locked();
+    if (thread.callbacks != NULL) {
+        set_timer(first_deadline());
+    }
+}
+
 void weft_network_wake_at(void *owner, uint64_t time)
 {
     (void)owner;

@@ -52,6 +52,10 @@ void weft_network_wake_at(void *owner, uint64_t time);
  * again after 10 ms, because that thread may have left without arming. */
 void weft_network_leave_time(void);
 
+/* With the lock, before anybody has polled: the times of transports are kept from now on.
+ */
+void weft_network_keep_time(void);
+
 /* Arms only the transports that leave the node, whatever is published. */
 WEFT_MUST_CHECK enum weft_rc weft_descriptors_arm(void);
 

@@ -24,6 +24,7 @@ void weft_threads_start(void)
     if (weft_transports_leave_node()) {
         weft_network_thread_start();
         weft_progress_thread_start();
+        weft_network_keep_time(); /* the program may compute before its first call */
     }
 }
 

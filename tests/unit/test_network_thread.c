@@ -26,6 +26,7 @@ enum { PATIENCE_S = 20, SOON_NS = 1000 * 1000 };
 static struct {
     int descriptor;
     bool is_mute; /* it has no descriptors */
+    uint64_t deadline;
     sem_t rung;
     sem_t go_on; /* who rings waits for this */
     bool comes_before_stop;
@@ -88,6 +89,12 @@ static void net_count(const struct weft_transport *tp, struct weft_traffic *traf
     (void)traffic;
 }
 
+static uint64_t net_deadline(const struct weft_transport *tp)
+{
+    (void)tp;
+    return net.deadline;
+}
+
 static const struct weft_packet_ops net_ops = {
     .name = "one descriptor",
     .open = net_open,
@@ -96,6 +103,7 @@ static const struct weft_packet_ops net_ops = {
     .arm = net_arm,
     .poll_every = 8,
     .poll = net_poll,
+    .deadline = net_deadline,
     .count = net_count,
 };
 
@@ -140,6 +148,7 @@ static int close_fixture(void **state)
 {
     weft_threads_stop();
     net.is_mute = false;
+    net.deadline = 0;
     fake.ringing = NULL;
     sem_destroy(&net.rung);
     sem_destroy(&net.go_on);
@@ -249,6 +258,18 @@ static void a_time_that_a_transport_has_told_is_kept(void **state)
     }
 }
 
+/* The program computes behind MPI_Init, and has called nothing that sends or polls. */
+static void a_time_is_kept_before_anybody_has_polled(void **state)
+{
+    (void)state;
+    net.deadline = weft_clock_ns() + SOON_NS;
+    weft_lock();
+    weft_threads_start();
+    weft_unlock();
+    wait_for(&net.rung);
+    sem_post(&net.go_on);
+}
+
 /* One that the kernel moves meanwhile has left it, too: then the next one is avoided. */
 static int avoid_where_it_is(cpu_set_t *left, int *avoided)
 {
@@ -291,6 +312,7 @@ int main(void)
         CASE(what_comes_behind_the_stop_is_told_by_the_next_sleeper),
         CASE(what_comes_before_the_stop_is_told_by_the_next_sleeper),
         CASE(what_comes_while_there_is_none_is_told_by_the_next_sleeper),
+        CASE(a_time_is_kept_before_anybody_has_polled),
         CASE(a_time_that_a_transport_has_told_is_kept),
         cmocka_unit_test_setup_teardown(
             a_network_without_descriptors_is_polled_by_the_clock, open_mute,

@@ -56,6 +56,7 @@ static struct {
     char host[256];
     pthread_t main_thread;
     atomic_int world; /* enum weft_world_state; written under the lock */
+    void (*count_sessions)(struct weft_handlers *handlers); /* or NULL */
 } run;
 
 /* An abort is the last word: what another thread says after it does not count. */
@@ -291,20 +292,48 @@ static enum weft_rc list_transports(const struct weft_packet_ops *transports[LIS
     return rc;
 }
 
-/* What sends messages. A rank's queues are in the segment, so it stays open as well. All
- * ranks open it together, once: who tries again alone would wait for the others. */
-/* An error that belongs to no call. The program may have said that it handles those. */
+void weft_runtime_count_handler(struct weft_handlers *handlers,
+                                const struct weft_errhandler *handler)
+{
+    const bool is_end =
+        handler == &weft_errors_are_fatal || handler == &weft_errors_abort;
+
+    handlers->ending += is_end ? 1 : 0;
+    handlers->others += is_end ? 0 : 1;
+}
+
+static void count_handler_of(struct weft_handlers *handlers, const struct weft_comm *comm)
+{
+    struct weft_errhandler *handler = weft_errhandler_use_at(&comm->errhandler);
+
+    weft_runtime_count_handler(handlers, handler);
+    weft_errhandler_release(handler);
+}
+
+/*
+ * An error that belongs to no call. The program may have said that it handles those: for
+ * a communicator of the World model, or for a session. If nothing of that is open, MPI is
+ * being left, and nobody needs what is lost.
+ */
 static void on_undelivered(const char *why)
 {
-    const struct weft_errhandler *handler = weft_comm_world.errhandler;
+    struct weft_handlers handlers = {0, 0};
 
-    if (handler == NULL || handler == &weft_errors_are_fatal ||
-        handler == &weft_errors_abort) {
+    if (weft_comm_world.errhandler != NULL) { /* with the lock */
+        count_handler_of(&handlers, &weft_comm_world);
+        count_handler_of(&handlers, &weft_comm_self);
+    }
+    if (run.count_sessions != NULL) {
+        run.count_sessions(&handlers);
+    }
+    if (handlers.ending > 0 && handlers.others == 0) {
         weft_wireup_abort(&run.job, MPI_ERR_PROC_ABORTED, why);
     }
     weft_log_warn(WEFT_S_UNDELIVERED, why);
 }
 
+/* What sends messages. A rank's queues are in the segment, so it stays open as well. All
+ * ranks open it together, once: who tries again alone would wait for the others. */
 static enum weft_rc open_engine(void)
 {
     const struct weft_packet_ops *transports[LIST_MAX] = {NULL};
@@ -430,6 +459,13 @@ void weft_runtime_close(void)
 bool weft_runtime_is_open(void)
 {
     return run.users > 0;
+}
+
+void weft_runtime_ask_sessions(void (*count)(struct weft_handlers *handlers))
+{
+    weft_lock();
+    run.count_sessions = count;
+    weft_unlock();
 }
 
 void weft_runtime_share_lock(void)

@@ -12,6 +12,7 @@
 #define WEFT_RUNTIME_RUNTIME_H
 
 #include "base/rc.h"
+#include "core/errhandler.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,6 +52,18 @@ bool weft_runtime_is_open(void);
 /* Several threads will call from now on, whatever MPI_Init was or will be promised: the
  * lock is shared, for ever. From any thread, at any time, without the lock. */
 void weft_runtime_share_lock(void);
+
+/* Error handlers of a kind of object: those that end the job, and others. */
+struct weft_handlers {
+    unsigned ending;
+    unsigned others;
+};
+
+void weft_runtime_count_handler(struct weft_handlers *handlers,
+                                const struct weft_errhandler *handler);
+
+/* `count` adds the handlers of all sessions; it is called with the lock. */
+void weft_runtime_ask_sessions(void (*count)(struct weft_handlers *handlers));
 
 /* This process's place in the job, and its host; valid while the runtime is open. */
 int weft_runtime_rank(void);

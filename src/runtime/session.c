@@ -40,6 +40,20 @@ static enum weft_rc take(struct weft_errhandler *errhandler, struct weft_session
     return rc;
 }
 
+static void count_handlers(struct weft_handlers *handlers)
+{
+    weft_object_lock();
+    for (uint32_t i = 0; i < pool.made; i++) {
+        const struct weft_session *session =
+            weft_pool_find(&pool, i, weft_pool_generation(&pool, i));
+
+        if (session != NULL) {
+            weft_runtime_count_handler(handlers, session->errhandler);
+        }
+    }
+    weft_object_unlock();
+}
+
 /* Several threads may use a session, whatever MPI_Init was told. */
 enum weft_rc weft_session_open(struct weft_errhandler *errhandler,
                                struct weft_session **out)
@@ -61,8 +75,10 @@ enum weft_rc weft_session_open(struct weft_errhandler *errhandler,
     if (rc != WEFT_OK) {
         weft_errhandler_release(errhandler);
         weft_runtime_close();
+        return rc;
     }
-    return rc;
+    weft_runtime_ask_sessions(count_handlers);
+    return WEFT_OK;
 }
 
 void weft_session_close(struct weft_session *session)

@@ -9,8 +9,8 @@
 enum { SUM_DIGITS = 8 };
 
 /* The last one may hold anything, the others have no SEPARATOR in them. */
-static const enum weft_setting same[] = {WEFT_SET_TRANSPORT, WEFT_SET_REPRODUCIBLE,
-                                         WEFT_SET_COLL};
+static const enum weft_setting same[] = {WEFT_SET_TRANSPORT, WEFT_SET_CONNECT,
+                                         WEFT_SET_REPRODUCIBLE, WEFT_SET_COLL};
 _Static_assert(sizeof(same) / sizeof(same[0]) == WEFT_SAME_SETTINGS, "one each");
 _Static_assert(WEFT_SAME_SETTINGS *(SUM_DIGITS + WEFT_SAID_BYTES) <= WEFT_KVS_VALUE_MAX,
                "a word for the launcher has all of them");

@@ -37,7 +37,7 @@
 #define WEFT_SEGMENT_MAGIC UINT64_C(0x62f0746665775f6a)
 
 enum {
-    WEFT_SEGMENT_LAYOUT = 15, /* changes also when packets change (engine/wire.h) */
+    WEFT_SEGMENT_LAYOUT = 16, /* changes also when packets change (engine/wire.h) */
     WEFT_SEGMENT_TRACE_AT = 4 * 1024 * 1024, /* bytes into a slice: the end of the rest */
     WEFT_SEGMENT_SLICE_BYTES =               /* sparse: touched when used */
     WEFT_SEGMENT_TRACE_AT + sizeof(struct weft_trace),
@@ -45,8 +45,8 @@ enum {
     WEFT_SEGMENT_CPU_BYTES = 128, /* a set of up to 1,024 processors */
     WEFT_SEGMENT_SECRET_BYTES = 32,
     WEFT_CAUSE_BYTES = 512,
-    WEFT_SAID_BYTES = 80,
-    WEFT_SAME_SETTINGS = 3, /* same.h */
+    WEFT_SAID_BYTES = 60,
+    WEFT_SAME_SETTINGS = 4, /* same.h */
 };
 
 /* Bytes of the heap that belong to each slot; pages of them take memory when used. */

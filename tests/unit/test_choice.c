@@ -32,7 +32,7 @@ struct row {
     }
 
 /* All that is connected shares receive buffers, or nothing does. */
-static bool is_rdm(const struct row *rows, size_t shared)
+static struct fi_info *make_list(const struct row *rows, size_t shared)
 {
     static struct fi_info infos[ROWS_MAX];
     static struct fi_ep_attr ep[ROWS_MAX];
@@ -56,7 +56,12 @@ static bool is_rdm(const struct row *rows, size_t shared)
                                     .fabric_attr = &fabric[i]};
         list = &infos[i];
     }
-    return weft_ofi_is_without_connections(list);
+    return list;
+}
+
+static bool is_rdm(const struct row *rows, size_t shared)
+{
+    return weft_ofi_is_without_connections(make_list(rows, shared));
 }
 
 static void what_comes_first_decides(void **unused)
@@ -104,9 +109,26 @@ static void what_cannot_be_used_does_not_count(void **unused)
     assert_true(is_rdm(unshared, 0));
 }
 
+/* A host may have a card that libfabric cannot drive. */
+static void sockets_are_what_tcp_is_first_on(void **unused)
+{
+    const struct row layered[] = {
+        UNCONNECTED("tcp;ofi_rxm"), DATAGRAMS("udp"), CONNECTED("tcp"), {NULL, 0, 0}};
+    const struct row card[] = {CONNECTED("verbs"), CONNECTED("tcp"), {NULL, 0, 0}};
+    const struct row longer[] = {CONNECTED("tcp2"), CONNECTED("tcp"), {NULL, 0, 0}};
+    const struct row none[] = {{NULL, 0, 0}};
+
+    (void)unused;
+    assert_true(weft_ofi_is_over_sockets(make_list(layered, 1)));
+    assert_false(weft_ofi_is_over_sockets(make_list(card, 1)));
+    assert_false(weft_ofi_is_over_sockets(make_list(longer, 1)));
+    assert_false(weft_ofi_is_over_sockets(make_list(none, 1)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sockets_are_what_tcp_is_first_on),
         cmocka_unit_test(what_comes_first_decides),
         cmocka_unit_test(a_layer_counts_as_what_is_below_it),
         cmocka_unit_test(what_cannot_be_used_does_not_count),

@@ -64,6 +64,22 @@ static void no_value_is_the_default(void **state)
     weft_segment_close(&segment);
 }
 
+/* It takes part in the choice of a network. */
+static void when_ranks_connect_is_the_same(void **state)
+{
+    struct weft_segment segment = make_segment();
+    char why[ROOM];
+
+    (void)state;
+    assert_int_equal(compare_in_node(&segment, 0, "auto", "", why), WEFT_OK);
+    setenv("WEFT_CONNECT", "all", 1);
+    assert_int_equal(compare_in_node(&segment, 1, "auto", "", why), WEFT_ERR_ARGUMENT);
+    unsetenv("WEFT_CONNECT");
+    assert_string_equal(why, "WEFT_CONNECT is \"all\" on rank 11 and \"lazy\" on rank "
+                             "10: it must be the same on all ranks");
+    weft_segment_close(&segment);
+}
+
 /* Only the beginning of it is shown. */
 static void long_values_are_compared_to_their_end(void **state)
 {
@@ -122,6 +138,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_of_a_node_compare_with_the_first_to_come),
         cmocka_unit_test(no_value_is_the_default),
+        cmocka_unit_test(when_ranks_connect_is_the_same),
         cmocka_unit_test(long_values_are_compared_to_their_end),
         cmocka_unit_test(a_word_for_the_launcher_says_the_same),
         cmocka_unit_test(a_word_that_is_none_says_nothing),

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char TCP[] = "tcp";
+
 /* A name is that of a provider, or that with layers above it, each behind a ';'. */
 static bool stand_on_the_same(const struct fi_info *a, const struct fi_info *b)
 {
@@ -28,19 +30,32 @@ static bool is_usable(const struct fi_info *info)
                                             : weft_ofi_is_connected(info);
 }
 
+static const struct fi_info *first_usable(const struct fi_info *list)
+{
+    while (list != NULL && !is_usable(list)) {
+        list = list->next;
+    }
+    return list;
+}
+
 bool weft_ofi_is_without_connections(const struct fi_info *list)
 {
-    const struct fi_info *first = list;
+    const struct fi_info *first = first_usable(list);
 
-    while (first != NULL && !is_usable(first)) {
-        first = first->next;
-    }
     for (const struct fi_info *i = list; first != NULL && i != NULL; i = i->next) {
         if (weft_ofi_is_connected(i) && stand_on_the_same(first, i)) {
             return false;
         }
     }
     return first != NULL;
+}
+
+bool weft_ofi_is_over_sockets(const struct fi_info *list)
+{
+    const struct fi_info *first = first_usable(list);
+    const char *name = first != NULL ? first->fabric_attr->prov_name : "";
+
+    return strcspn(name, ";") == strlen(TCP) && strncmp(name, TCP, strlen(TCP)) == 0;
 }
 
 /* All that is offered, with all that either transport can live with. */
@@ -70,8 +85,12 @@ static enum weft_rc prepare(const struct weft_job *job)
                                                        : WEFT_OK;
 }
 
-/* Where nothing but sockets can be meant, datagrams are as good a beginning as
- * libfabric's connections, and need nothing of libfabric. */
+/*
+ * Where nothing but sockets can be meant, datagrams are as good a beginning as
+ * libfabric's connections, and need nothing of libfabric. Hosts with hardware that
+ * libfabric does not drive come to the same choice as hosts without, because all ranks of
+ * a job have to.
+ */
 enum weft_rc weft_transport_choose_network(const struct weft_job *job,
                                            const struct weft_packet_ops **out)
 {
@@ -94,6 +113,8 @@ enum weft_rc weft_transport_choose_network(const struct weft_job *job,
     list = list_all();
     if (weft_ofi_is_without_connections(list)) {
         *out = &weft_rdm_ops;
+    } else if (weft_early_is_open_to_tcp() && weft_ofi_is_over_sockets(list)) {
+        *out = &weft_dgram_ops;
     }
     if (list != NULL) {
         weft_libfabric.freeinfo(list);

@@ -32,16 +32,21 @@ static bool has_entries(const char *folder)
     return has;
 }
 
-bool weft_early_may_defer(void)
+bool weft_early_is_open_to_tcp(void)
 {
     const char *chosen = getenv("FI_PROVIDER");
 
+    return chosen == NULL || strcmp(chosen, "tcp") == 0;
+}
+
+bool weft_early_may_defer(void)
+{
     for (size_t i = 0; i < sizeof(hardware) / sizeof(hardware[0]); i++) {
         if (has_entries(hardware[i])) {
             return false;
         }
     }
-    return chosen == NULL || strcmp(chosen, "tcp") == 0;
+    return weft_early_is_open_to_tcp();
 }
 
 void weft_early_init(struct weft_early *early)

@@ -19,14 +19,14 @@
 #include "engine/held.h"
 #include "engine/hot.h"
 
-/* Is nothing on its way there that is to be answered anyway? */
+/* Is nothing on its way there that is to be answered anyway? Who has left does not answer
+ * until it opens MPI again. */
 static bool is_quiet(const struct weft_peer *peer)
 {
     const struct weft_path *path = peer->path;
 
-    return path->packets->delivery != NULL &&
-           path->packets->delivery(path) == WEFT_ARRIVED &&
-           !weft_peer_retries(peer, WEFT_RETRY_CONTROL);
+    return path->packets->delivery != NULL && !path->packets->has_left(path) &&
+           path->packets->delivery(path) == WEFT_ARRIVED;
 }
 
 /* Somebody who was never sent to has to be reached first, if that is another node's. */
@@ -53,7 +53,7 @@ void weft_engine_ask(void *owner)
            (peer = weft_table_next(&e->peers, &e->asked_to)) != NULL) {
         if (peer->wanted > 0 && !peer->is_self && !peer->is_failed && has_way(peer) &&
             is_quiet(peer)) {
-            weft_engine_control(peer, WEFT_PKT_ASK, NULL, 0);
+            (void)weft_engine_try_control(peer, WEFT_PKT_ASK); /* or the next time */
             asked++;
         }
     }

@@ -122,6 +122,13 @@ void weft_engine_control(struct weft_peer *peer, enum weft_packet kind, const vo
 void weft_engine_control_by(struct weft_peer *peer, struct weft_path *path,
                             enum weft_packet kind, const void *data, size_t len);
 
+/* The same without data, but it is not kept. False: there was no room. */
+bool weft_engine_try_control(struct weft_peer *peer, enum weft_packet kind);
+
+/* The header of a control packet that waits in a queue of the class CONTROL; NULL: what
+ * waits there is something else. */
+const struct weft_header *weft_engine_kept_control(const struct weft_retry *retry);
+
 /* A control packet that was sent before, and that its transport has not delivered. */
 void weft_engine_keep_control(struct weft_peer *peer, const void *header,
                               const void *data);

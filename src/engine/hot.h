@@ -95,6 +95,7 @@ struct weft_peer_rare {
     struct weft_path *other;         /* by the network that `path` is not of, or NULL */
     struct weft_peer *next_promoted; /* of those that are CONNECTING or HELD */
     char *no_connection; /* why there is none by the second network, or NULL */
+    bool has_left_first; /* the first network gave it up, after it had left */
 };
 
 struct weft_peer {

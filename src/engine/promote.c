@@ -117,6 +117,11 @@ static uint32_t handed_max(const struct weft_instance *network)
                                             : WEFT_EAGER_MAX;
 }
 
+static uint32_t at_most(uint32_t bytes, uint32_t most)
+{
+    return bytes < most ? bytes : most;
+}
+
 void weft_promote_begin(struct weft_peer *peer)
 {
     if (weft_engine.connect != NULL && is_by(peer, weft_engine.start)) {
@@ -124,9 +129,10 @@ void weft_promote_begin(struct weft_peer *peer)
 
         peer->choice = WEFT_CHOICE_TRIAL;
         weft_peer_rare(peer)->trial_end = peer->next_sequence + WEFT_PROMOTE_MESSAGES;
-        if (peer->path->packet_max > most) { /* it may have to take them over */
-            peer->path->packet_max = most;
-        }
+        /* The connection may have to take over packets, and parts of announced messages.
+         */
+        peer->path->packet_max = at_most(peer->path->packet_max, most);
+        peer->path->zcopy_max = at_most(peer->path->zcopy_max, most);
     }
 }
 
@@ -253,6 +259,11 @@ static void free_handed(struct weft_retry *retry)
     free(retry);
 }
 
+static uint8_t kind_of(const void *header)
+{
+    return ((const struct weft_header *)header)->kind;
+}
+
 static void take_back(void *argument, const void *header, const void *data, size_t len,
                       unsigned flags)
 {
@@ -261,7 +272,9 @@ static void take_back(void *argument, const void *header, const void *data, size
 
     back->count++;
     if ((flags & WEFT_SEND_CONTROL) != 0) {
-        weft_engine_keep_control(back->peer, header, data);
+        if (kind_of(header) != WEFT_PKT_ASK) { /* it is asked again */
+            weft_engine_keep_control(back->peer, header, data);
+        }
         return;
     }
     h = malloc(sizeof(*h) + len);
@@ -459,6 +472,7 @@ static bool is_waited_for(uint8_t kind)
 {
     switch (kind) {
     case WEFT_PKT_ANNOUNCE:
+    case WEFT_PKT_DATA:
     case WEFT_PKT_PULL:
     case WEFT_PKT_PULL_PUT:
     case WEFT_PKT_STAGE:
@@ -476,14 +490,13 @@ static bool is_waited_for(uint8_t kind)
 static void count_back(void *argument, const void *header, const void *data, size_t len,
                        unsigned flags)
 {
-    const struct weft_header *h = header;
+    const bool has_op = (flags & WEFT_SEND_HAS_OP) != 0;
     struct loss *loss = argument;
 
     (void)data;
     (void)len;
-    (void)flags;
     loss->packets++;
-    loss->unnoticed += is_waited_for(h->kind) ? 0 : 1;
+    loss->unnoticed += has_op || is_waited_for(kind_of(header)) ? 0 : 1;
 }
 
 /* Of a path by the first network, which can hand back. */
@@ -554,16 +567,25 @@ static void on_start_lost(void *owner, uint64_t process, bool has_left, const ch
              rare->no_connection != NULL ? rare->no_connection : "cannot be opened");
         return;
     }
+    rare->has_left_first = has_left;
     use_connection(peer, WEFT_CHOICE_NONE);
     (void)hand_back(peer, rare->other);
 }
 
 /* Of what the first network could not deliver, and a connection that never stood was to
- * take. Of control packets nobody knows here who waits for what follows from them. */
+ * take. */
 static struct loss count_kept(const struct weft_peer *peer)
 {
-    struct loss loss = {0, weft_peer_retries(peer, WEFT_RETRY_CONTROL) ? 1 : 0};
+    struct loss loss = {0, 0};
 
+    for (const struct weft_retry *r = weft_peer_first_retry(peer, WEFT_RETRY_CONTROL);
+         r != NULL; r = r->next) {
+        const struct weft_header *kept = weft_engine_kept_control(r);
+
+        if (kept != NULL) {
+            count_back(&loss, kept, NULL, 0, WEFT_SEND_CONTROL);
+        }
+    }
     for (const struct weft_retry *r = weft_peer_first_retry(peer, WEFT_RETRY_ORDERED);
          r != NULL; r = r->next) {
         if (r->again == send_handed) {
@@ -573,8 +595,14 @@ static struct loss count_kept(const struct weft_peer *peer)
     return loss;
 }
 
-/* The second one: a connection that carried packets, of which the other side hears, too,
- * or one that was only wanted. */
+/* Before the first network gave it up. */
+static bool had_left(const struct weft_peer *peer)
+{
+    return peer->rare != NULL && peer->rare->has_left_first;
+}
+
+/* The second network. A connection that carried packets breaks at both ends, so the other
+ * side knows of the loss, too. One that never stood says nothing there. */
 static void on_connect_lost(void *owner, uint64_t process, bool has_left, const char *why)
 {
     struct weft_peer *peer = weft_engine_meet(owner, process);
@@ -588,7 +616,7 @@ static void on_connect_lost(void *owner, uint64_t process, bool has_left, const 
         const struct loss loss = count_kept(peer);
 
         if (!had_connection && !peer->is_failed) {
-            tell_undelivered(&loss, has_left, why);
+            tell_undelivered(&loss, has_left || had_left(peer), why);
         }
         weft_engine.up.lost(owner, process, has_left, why);
         return;

@@ -283,6 +283,25 @@ void weft_engine_control_by(struct weft_peer *peer, struct weft_path *path,
     keep_control(peer, path, &header, data);
 }
 
+bool weft_engine_try_control(struct weft_peer *peer, enum weft_packet kind)
+{
+    struct weft_header header = {.kind = (uint8_t)kind};
+
+    weft_assert_locked();
+    assert(!peer->is_self && !peer->is_failed && !weft_engine.kinds[kind].is_ordered);
+    if (weft_unlikely(weft_engine.hooks.seal != NULL)) {
+        weft_engine.hooks.seal(&header, NULL, 0);
+    }
+    return !weft_peer_retries(peer, WEFT_RETRY_CONTROL) &&
+           try_control(peer->path, &header, NULL) == WEFT_OK;
+}
+
+const struct weft_header *weft_engine_kept_control(const struct weft_retry *retry)
+{
+    return retry->again == retry_control ? &((const struct control *)retry)->header
+                                         : NULL;
+}
+
 void weft_engine_keep_control(struct weft_peer *peer, const void *header,
                               const void *data)
 {

@@ -72,6 +72,7 @@ enum {
     WEFT_SEND_CONTROL = 1 << 0,
     WEFT_SEND_URGENT = 1 << 1,  /* ordered, but worth waking a peer for */
     WEFT_SEND_QUIET = 1 << 2,   /* control, but not worth it */
+    WEFT_SEND_HAS_OP = 1 << 3,  /* handed back: its send waits for an operation's end */
     WEFT_SHARED_QUEUE = 1 << 0, /* the packet is in a queue that many senders share */
 };
 
@@ -152,7 +153,8 @@ enum weft_delivery {
     WEFT_NARROW,     /* the same, but others come through, and the peer answers */
 };
 
-/* One packet that goes back to its sender; `flags`: WEFT_SEND_CONTROL or 0. */
+/* One packet that goes back to its sender; `flags`: WEFT_SEND_CONTROL, WEFT_SEND_HAS_OP
+ * or 0. */
 typedef void weft_take_back(void *argument, const void *header, const void *data,
                             size_t len, unsigned flags);
 
@@ -315,6 +317,8 @@ struct weft_packet_ops {
                       enum weft_rc rc);
     /* Has anything ever come from the peer by this path? With delivery(). */
     bool (*is_heard)(const struct weft_path *path);
+    /* Has the peer said that it leaves, and nothing since? With delivery(). */
+    bool (*has_left)(const struct weft_path *path);
 
     /* Of a transport that may take such packets: their longest, in bytes behind the
      * header, known before the first contact. */

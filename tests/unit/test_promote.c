@@ -23,6 +23,7 @@ struct sent {
 struct net_path {
     struct weft_path base;
     bool is_heard;
+    bool has_left;
 };
 
 static struct net {
@@ -34,6 +35,7 @@ static struct net {
     bool is_silent;
     bool is_narrow;
     bool is_full;           /* refuses */
+    bool has_ops;           /* all that is handed back has an operation */
     enum weft_rc handed_rc; /* of the last hand_back() */
     struct weft_op *op;     /* of what is read until it is done */
     enum weft_rc state;     /* of a connection */
@@ -88,6 +90,7 @@ static enum weft_rc net_connect(struct weft_transport *tp, struct weft_peer *pee
             .peer = peer,
             .process = process,
             .packet_max = net == &first ? 60000 : COPIED_MAX,
+            .zcopy_max = net == &first ? 60000 : HANDED_MAX,
         };
         net->paths++;
     }
@@ -185,7 +188,8 @@ static void hand_back(struct weft_path *path, weft_take_back *take, void *argume
 
         assert_true(first.sent[i].to == path->process);
         take(argument, &header, zeros, first.sent[i].len,
-             first.sent[i].flags & WEFT_SEND_CONTROL);
+             (first.sent[i].flags & WEFT_SEND_CONTROL) |
+                 (first.has_ops ? WEFT_SEND_HAS_OP : 0));
     }
     first.unacknowledged = 0;
 }
@@ -193,6 +197,11 @@ static void hand_back(struct weft_path *path, weft_take_back *take, void *argume
 static bool is_heard(const struct weft_path *path)
 {
     return ((const struct net_path *)path)->is_heard;
+}
+
+static bool has_left(const struct weft_path *path)
+{
+    return ((const struct net_path *)path)->has_left;
 }
 
 static enum weft_rc establish(struct weft_path *path)
@@ -215,6 +224,7 @@ static const struct weft_packet_ops first_ops = {
     .delivery = delivery,
     .hand_back = hand_back,
     .is_heard = is_heard,
+    .has_left = has_left,
 };
 
 static const struct weft_packet_ops second_ops = {
@@ -475,6 +485,7 @@ static void what_is_handed_back_may_be_long(void **state)
 
     (void)state;
     assert_int_equal(peer->path->packet_max, HANDED_MAX);
+    assert_int_equal(peer->path->zcopy_max, HANDED_MAX);
     send_many(peer, 1);
     assert_int_equal(send_bytes(peer, HANDED_MAX), WEFT_OK);
     assert_int_equal(send_bytes(peer, COPIED_MAX), WEFT_OK);
@@ -721,6 +732,28 @@ static void what_somebody_waits_for_fails_by_itself(void **state)
     assert_int_equal(told, 0);
 }
 
+/* Parts of an announced message, and what has an operation that ends with an error. */
+static void what_fails_a_call_is_not_told(void **state)
+{
+    struct weft_peer *peer = reach(A);
+
+    (void)state;
+    send_kind(peer, WEFT_PKT_DATA);
+    lose_all(peer, false);
+    assert_int_equal(told, 0);
+}
+
+static void a_message_with_an_operation_is_not_told(void **state)
+{
+    struct weft_peer *peer = reach(A);
+
+    (void)state;
+    send_kind(peer, WEFT_PKT_EAGER);
+    first.has_ops = true;
+    lose_all(peer, false);
+    assert_int_equal(told, 0);
+}
+
 static void who_has_left_needs_nothing(void **state)
 {
     struct weft_peer *peer = reach(A);
@@ -747,6 +780,51 @@ static void what_was_handed_to_a_connection_that_never_stood_is_told(void **stat
     assert_true(peer->is_failed);
     assert_int_equal(told, 1);
     weft_progress(); /* ends what was to be sent */
+}
+
+/* Who waits for the answer of a control packet fails by itself; others wait for ever. */
+static void control_packets_that_no_connection_took(void **state)
+{
+    struct weft_peer *peer = reach(A);
+    const uint8_t zeros[64] = {0};
+
+    (void)state;
+    told = 0;
+    weft_engine.undelivered = undelivered;
+    weft_lock();
+    weft_engine_control(peer, WEFT_PKT_PULL, zeros, sizeof(zeros));
+    weft_unlock();
+    lose(&first, peer, "no answer");
+    lose(&second, peer, "no connection, and no answer");
+    assert_true(peer->is_failed);
+    assert_int_equal(told, 0);
+    weft_progress();
+
+    peer = reach(2);
+    weft_lock();
+    weft_engine_control(peer, WEFT_PKT_FETCHED, zeros, sizeof(zeros));
+    weft_unlock();
+    lose(&first, peer, "no answer");
+    lose(&second, peer, "no connection, and no answer");
+    assert_int_equal(told, 1);
+    weft_progress();
+}
+
+static void who_left_before_the_connection_failed_needs_nothing(void **state)
+{
+    struct weft_peer *peer = reach(A);
+
+    (void)state;
+    told = 0;
+    weft_engine.undelivered = undelivered;
+    send_kind(peer, WEFT_PKT_EAGER);
+    weft_lock();
+    first.up->lost(first.up->owner, peer->process, true, "it has left");
+    weft_unlock();
+    lose(&second, peer, "no connection, and no answer");
+    assert_true(peer->is_failed);
+    assert_int_equal(told, 0);
+    weft_progress();
 }
 
 /* ---- peers that are waited for ---- */
@@ -783,6 +861,59 @@ static void who_is_waited_for_is_asked(void **state)
     peer->wanted = 0;
     ask(2 * WEFT_ASK_EACH);
     assert_int_equal(first.count, 2);
+}
+
+static void who_has_left_is_not_asked(void **state)
+{
+    struct weft_peer *peer = reach(A);
+
+    (void)state;
+    peer->wanted = 1;
+    first.path[A]->has_left = true;
+    ask(2 * WEFT_ASK_EACH);
+    assert_int_equal(first.count, 0);
+    first.path[A]->has_left = false; /* it has opened MPI again */
+    ask(WEFT_ASK_EACH);
+    assert_int_equal(first.count, 1);
+    peer->wanted = 0;
+}
+
+/* Nobody who leaves MPI has to wait until it can go. */
+static void what_asks_is_not_kept(void **state)
+{
+    struct weft_peer *peer = reach(A);
+
+    (void)state;
+    peer->wanted = 1;
+    first.is_full = true;
+    ask(WEFT_ASK_EACH);
+    assert_null(weft_engine.retrying);
+    first.is_full = false;
+    ask(WEFT_ASK_EACH);
+    assert_int_equal(first.count, 1);
+    second.is_full = true;
+    fall_silent(peer);
+    open_connection(peer);
+    weft_progress();
+    assert_int_equal(peer->choice, WEFT_CHOICE_NONE);
+    assert_null(weft_engine.retrying);
+    assert_int_equal(second.count, 0);
+    peer->wanted = 0;
+}
+
+/* Ranks that hang ask each other, and the launcher looks for what moves. */
+static void who_is_asked_has_not_moved(void **state)
+{
+    const struct weft_header header = {.kind = WEFT_PKT_ASK};
+    struct weft_peer *peer = reach(A);
+    uint64_t moved;
+
+    (void)state;
+    weft_lock();
+    moved = weft_engine.moved;
+    first.up->control(first.up->owner, peer, &header, NULL, 0);
+    assert_true(weft_engine.moved == moved);
+    weft_unlock();
 }
 
 static void who_was_never_sent_to_is_asked(void **state)
@@ -870,9 +1001,16 @@ int main(void)
         TEST(a_lost_connection_is_a_lost_peer),
         TEST(a_small_message_that_is_lost_is_told),
         TEST(what_somebody_waits_for_fails_by_itself),
+        TEST(what_fails_a_call_is_not_told),
+        TEST(a_message_with_an_operation_is_not_told),
         TEST(who_has_left_needs_nothing),
         TEST(what_was_handed_to_a_connection_that_never_stood_is_told),
+        TEST(control_packets_that_no_connection_took),
+        TEST(who_left_before_the_connection_failed_needs_nothing),
         TEST(who_is_waited_for_is_asked),
+        TEST(who_has_left_is_not_asked),
+        TEST(what_asks_is_not_kept),
+        TEST(who_is_asked_has_not_moved),
         TEST(who_was_never_sent_to_is_asked),
         TEST(many_are_asked_a_few_at_a_time),
         TEST(who_is_connected_is_not_asked),

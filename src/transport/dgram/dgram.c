@@ -11,6 +11,7 @@
 #include "base/process.h"
 #include "base/settings.h"
 #include "base/texts.h"
+#include "base/wait.h"
 #include "transport/datagrams.h"
 #include "transport/dgram/assemble.h"
 #include "transport/dgram/look.h"
@@ -25,7 +26,6 @@
 
 #include <inttypes.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -573,6 +573,13 @@ static bool is_heard(const struct weft_path *path)
     return peer->is_heard;
 }
 
+static bool has_left(const struct weft_path *path)
+{
+    const struct weft_dgram_peer *peer = peer_of(path);
+
+    return peer->has_left;
+}
+
 /* ---- sleeping, leaving, and counts ---- */
 
 static enum weft_rc arm(struct weft_transport *tp)
@@ -620,7 +627,7 @@ static void await_answer(struct weft_transport *tp)
     if (port.fd >= 0 && arm(tp) == WEFT_OK) {
         (void)ppoll(&port, 1, &rest, NULL);
     } else {
-        sched_yield();
+        weft_wait_moment();
     }
 }
 
@@ -683,6 +690,7 @@ const struct weft_packet_ops weft_dgram_ops = {
     .delivery = delivery,
     .hand_back = hand_back,
     .is_heard = is_heard,
+    .has_left = has_left,
     .descriptors = descriptors,
     .deadline = deadline,
     .needs_retry = needs_retry,

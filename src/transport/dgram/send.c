@@ -263,11 +263,14 @@ static void hand_back_class(const struct weft_dgram_busy *busy,
                             enum weft_dgram_class class, weft_take_back *take_back,
                             void *argument)
 {
-    const unsigned flags = class == WEFT_DGRAM_AHEAD ? WEFT_SEND_CONTROL : 0;
     uint8_t joined[WEFT_DGRAM_PACKET_MAX];
 
     for (const struct weft_dgram_out *out = busy->out[class].first; out != NULL;
          out = out->next) {
+        const unsigned flags = class == WEFT_DGRAM_AHEAD ? WEFT_SEND_CONTROL
+                               : out->op != NULL         ? WEFT_SEND_HAS_OP
+                                                         : 0;
+
         if (out->kind != WEFT_DGRAM_LEAVE) {
             take_back(argument, out->bytes, join(out, joined),
                       out->length - WEFT_HEADER_BYTES, flags);

@@ -61,8 +61,7 @@ static struct {
     _Atomic bool is_quiet;   /* they do not: the same; changed with the lock */
     struct weft_quiet quiet; /* with the lock */
     _Atomic int left_on;     /* the processor on which the program left MPI; a guess */
-    int avoided;             /* by the network thread, whose own this is */
-} thread = {.avoided = -1};
+} thread;
 
 static void set_delegated(bool is_delegated)
 {
@@ -461,12 +460,14 @@ static bool start(void)
 
 void weft_progress_thread_came(void)
 {
+    static _Thread_local int avoided = -1; /* the network thread's, or who loads one */
+
     if (!is_delegated()) {
         weft_node_ring(&weft_engine.node); /* a thread that sleeps in MPI */
         return;
     }
     weft_thread_avoid(atomic_load_explicit(&thread.left_on, memory_order_relaxed),
-                      &thread.avoided);
+                      &avoided);
     if (serve()) {
         ring(); /* the progress thread looks for room now and then */
     }
@@ -487,7 +488,6 @@ void weft_progress_thread_start(void)
 
 void weft_progress_thread_stop(void)
 {
-    thread.avoided = -1; /* the network thread has ended */
     if (thread.is_running) {
         atomic_store_explicit(&thread.is_stopping, 1, memory_order_release);
         ring();

@@ -11,7 +11,7 @@ void weft_progress_thread_came(void);
 void weft_progress_thread_call(void);
 
 /* The first starts the thread, if WEFT_PROGRESS asks for it and it does not run; the
- * second ends it, behind the network thread. */
+ * second ends it. The network thread may still run then, and finds nothing to do. */
 void weft_progress_thread_start(void);
 void weft_progress_thread_stop(void);
 

@@ -52,7 +52,7 @@
 enum { LEAVING_TURNS = 4, TICK_NS = 1000000, CALLED_BUDGET = 64, MOMENT_NS = 2000 };
 
 static struct {
-    bool is_running;
+    bool is_running;            /* with the lock */
     bool is_refused;            /* no thread could be made: tried once */
     enum weft_wake_level level; /* with the lock: what it may be woken for */
     _Atomic uint32_t is_stopping;
@@ -486,20 +486,37 @@ void weft_progress_thread_start(void)
     }
 }
 
+static bool is_running(void)
+{
+    bool is_so;
+
+    weft_lock();
+    is_so = thread.is_running;
+    weft_unlock();
+    return is_so;
+}
+
+/* With the lock, when it has ended: another thread of the program may start the next one
+ * as soon as it gets the lock. */
+static void clear(void)
+{
+    weft_engine_enter(); /* progress is nobody else's */
+    atomic_store_explicit(&thread.is_ticking, false, memory_order_relaxed);
+    set_quiet(false);
+    thread.quiet = (struct weft_quiet){0};
+    atomic_store_explicit(&thread.is_stopping, 0, memory_order_relaxed);
+    thread.is_running = false;
+}
+
 void weft_progress_thread_stop(void)
 {
-    if (thread.is_running) {
+    if (is_running()) {
         atomic_store_explicit(&thread.is_stopping, 1, memory_order_release);
         ring();
         weft_thread_join(WEFT_THREAD_PROGRESS);
         weft_lock();
-        weft_engine_enter(); /* progress is nobody else's */
+        clear();
         weft_unlock();
-        thread.is_running = false;
-        atomic_store_explicit(&thread.is_ticking, false, memory_order_relaxed);
-        set_quiet(false);
-        thread.quiet = (struct weft_quiet){0};
-        atomic_store_explicit(&thread.is_stopping, 0, memory_order_relaxed);
     }
 }
 

@@ -230,7 +230,9 @@ struct weft_engine {
     struct weft_peer *awaited; /* those for whose steps we wait, and who were told */
     void (*await)(void);       /* tells them (weft_engine_on_await), or NULL */
     uint32_t bell_seen;        /* the progress bell's count, by the last look */
-    uint64_t waited_ns;        /* how long threads of the program have waited for long */
+    uint32_t long_waits;       /* threads of the program that have waited for a while */
+    uint64_t long_since;       /* while there are any: since when */
+    uint64_t waited_ns;        /* how long there were any, before that */
     uint32_t seconds;          /* calls of weft_engine_ask() */
     uint32_t asked_to;         /* where in `peers` its round goes on; 0: it is over */
     /* No path to a live peer is left, and packets to it are lost for which nothing waits

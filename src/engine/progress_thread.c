@@ -32,7 +32,6 @@
  */
 #include "engine/progress_thread.h"
 
-#include "base/clock.h"
 #include "base/futex.h"
 #include "base/log.h"
 #include "base/texts.h"
@@ -234,12 +233,12 @@ static void set_quiet(bool quiet)
 
 /* With the lock. The level that is out there is taken back, and the progress thread
  * learns that it has to look by itself. */
-void weft_progress_thread_judge(void)
+void weft_progress_thread_judge(uint64_t away_ns)
 {
     struct weft_engine *e = &weft_engine;
 
     weft_assert_locked();
-    if (weft_quiet_judge(&thread.quiet, e->polls, weft_clock_ns() - e->waited_ns)) {
+    if (weft_quiet_judge(&thread.quiet, e->polls, away_ns)) {
         set_quiet(true);
         weft_engine_enter();
         ring();

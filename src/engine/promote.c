@@ -248,11 +248,6 @@ static enum weft_rc send_handed(struct weft_retry *retry)
     return rc == WEFT_OK || rc == WEFT_PENDING ? WEFT_OK : WEFT_AGAIN;
 }
 
-static void free_handed(struct weft_retry *retry)
-{
-    free(retry);
-}
-
 static void take_back(void *argument, const void *header, const void *data, size_t len,
                       unsigned flags)
 {
@@ -269,7 +264,7 @@ static void take_back(void *argument, const void *header, const void *data, size
         weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_SEND);
     }
     *h = (struct handed){
-        .retry = {.again = send_handed, .failed = free_handed},
+        .retry = {.again = send_handed, .failed = weft_retry_free},
         .op = {.done = has_sent},
         .peer = back->peer,
         .len = len,

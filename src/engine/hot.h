@@ -87,8 +87,7 @@ enum weft_choice {
 /* What most peers never need: weft_peer_rare() makes it. */
 struct weft_peer_rare {
     char *why_lost;                 /* why it cannot be reached any more; NULL: it can */
-    struct weft_node_area *awaited; /* where it was told that we wait, or NULL (await.c)
-                                     */
+    struct weft_node_area *awaited; /* where it was told that we wait, or NULL: await.c */
     struct weft_peer *next_awaited;
     /* If two networks lead to it. */
     uint64_t trial_end;              /* TRIAL: the number of the packet that ends it */
@@ -272,8 +271,7 @@ static inline struct weft_peer *weft_peer_get(uint64_t process)
     return weft_likely(peer != NULL) ? peer : weft_peer_make(process);
 }
 
-/* What most peers never need, made now if it is new. Ends the job if there is no memory.
- */
+/* What most peers never need, made now if it is new. Without memory the job ends. */
 struct weft_peer_rare *weft_peer_rare(struct weft_peer *peer);
 
 /* The path by the network that `path` is not of, or NULL. */

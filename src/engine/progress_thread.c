@@ -12,8 +12,8 @@
  * wake-ups: while it is quiet (quiet.h) it publishes no level, and the thread looks by
  * itself, every millisecond.
  *
- * Small packets of a schedule do not wake it, until a peer waits for what follows from
- * them (await.c): then any packet does, and whoever we wait for is told in turn.
+ * Small packets of a schedule do not wake it. When a peer waits for what follows from
+ * them (await.c), any packet wakes it, and we tell the peers for whose messages we wait.
  *
  * `published` has the reasons that the level out there covers. Work, what is tried again
  * and what is ready are never covered: whoever leaves MPI with these has something to do,
@@ -246,8 +246,8 @@ void weft_progress_thread_judge(uint64_t away_ns)
     e->bell_seen = weft_node_progress_bell(&e->node);
 }
 
-/* With the lock, outside of which nobody waits. False: this needs somebody who rings, or
- * a network has something. */
+/* With the lock, while no thread of the program waits: it leaves without a level. False:
+ * what is outstanding needs somebody who rings, or a network has something. */
 static bool leave_quietly(void)
 {
     struct weft_engine *e = &weft_engine;
@@ -259,6 +259,7 @@ static bool leave_quietly(void)
     }
     set_delegated(true);
     thread.level = WEFT_WAKE_NONE;
+    /* Nobody rings for these: the progress thread finds them by itself. */
     e->published = covered_by(WEFT_WAKE_ANYTHING) | bit(WEFT_REASON_WORK);
     return true;
 }
@@ -266,11 +267,11 @@ static bool leave_quietly(void)
 /* ---- the progress thread ---- */
 
 /*
- * Until it has the lock, or has no reason to want it any more. Who has it may be the
- * program's thread, which has rung for us from inside MPI, and from whose processor the
- * kernel has taken it for us at once. It needs a moment there. A yield would give it a
- * whole slice, in which it computes for milliseconds: who sleeps for the moment comes
- * back after it.
+ * Tries until it has the lock. False: the progress thread is no longer responsible, and
+ * does not need it. The lock may be held by the program's thread, which has rung for us
+ * from inside MPI, and which the kernel has taken off its processor for us at once. That
+ * thread needs the processor for a moment. A yield would give it a whole slice, in which
+ * it computes for milliseconds. So we sleep for a moment, and are back after it.
  */
 static bool take_lock(void)
 {

@@ -23,8 +23,7 @@
 
 enum { WHY_BYTES = 768 };
 
-/* A host from which no datagram has ever come, or to which long ones do not come through.
- */
+/* A host from which no datagram has ever come, or that long ones do not reach. */
 struct weft_deaf {
     struct weft_deaf *next;
     uint32_t node;

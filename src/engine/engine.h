@@ -147,6 +147,14 @@ void weft_engine_retry(void);
 /* Ends everything of a class that is queued for a peer, which has failed. */
 void weft_engine_fail_retries(struct weft_peer *peer, enum weft_retry_class which);
 
+/* failed() of what was allocated for its own sake, with the retry as its first member,
+ * and for which nothing else waits. */
+void weft_retry_free(struct weft_retry *retry);
+
+/* At the end, when nothing is sent any more: empties a class. What fails by
+ * weft_retry_free() is freed; the rest goes with the pool that it is of. */
+void weft_engine_drop_retries(struct weft_peer *peer, enum weft_retry_class which);
+
 /* To be called when something has changed that the fast path to a peer depends on. */
 void weft_engine_update_fast(struct weft_peer *peer);
 

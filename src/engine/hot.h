@@ -87,8 +87,7 @@ enum weft_choice {
 /* What most peers never need: weft_peer_rare() makes it. */
 struct weft_peer_rare {
     char *why_lost;                 /* why it cannot be reached any more; NULL: it can */
-    struct weft_node_area *awaited; /* where it was told that we wait, or NULL (await.c)
-                                     */
+    struct weft_node_area *awaited; /* where it was told that we wait, or NULL: await.c */
     struct weft_peer *next_awaited;
     /* If two networks lead to it. */
     uint64_t trial_end;              /* TRIAL: the number of the packet that ends it */
@@ -231,7 +230,9 @@ struct weft_engine {
     struct weft_peer *awaited; /* those for whose steps we wait, and who were told */
     void (*await)(void);       /* tells them (weft_engine_on_await), or NULL */
     uint32_t bell_seen;        /* the progress bell's count, by the last look */
-    uint64_t waited_ns;        /* how long threads of the program have waited for long */
+    uint32_t long_waits;       /* threads of the program that have waited for a while */
+    uint64_t long_since;       /* while there are any: since when */
+    uint64_t waited_ns;        /* how long there were any, before that */
     uint32_t seconds;          /* calls of weft_engine_ask() */
     uint32_t asked_to;         /* where in `peers` its round goes on; 0: it is over */
     /* No path to a live peer is left, and packets to it are lost for which nothing waits
@@ -271,8 +272,7 @@ static inline struct weft_peer *weft_peer_get(uint64_t process)
     return weft_likely(peer != NULL) ? peer : weft_peer_make(process);
 }
 
-/* What most peers never need, made now if it is new. Ends the job if there is no memory.
- */
+/* What most peers never need, made now if it is new. Without memory the job ends. */
 struct weft_peer_rare *weft_peer_rare(struct weft_peer *peer);
 
 /* The path by the network that `path` is not of, or NULL. */

@@ -53,8 +53,8 @@ enum {
 
 static struct {
     const struct weft_network_callbacks *callbacks; /* NULL: no descriptors, no thread */
-    /* Released when it has been joined, acquired by who starts it: the progress thread
-     * may do so while another one stops it. Whoever closes stops it once more. */
+    /* Released when it has been joined, acquired by who starts it: another thread may do
+     * so at that moment (weft_threads_stop). */
     _Atomic bool is_running;
     int epoll;
     int stop;

@@ -12,8 +12,8 @@
  * wake-ups: while it is quiet (quiet.h) it publishes no level, and the thread looks by
  * itself, every millisecond.
  *
- * Small packets of a schedule do not wake it, until a peer waits for what follows from
- * them (await.c): then any packet does, and whoever we wait for is told in turn.
+ * Small packets of a schedule do not wake it. When a peer waits for what follows from
+ * them (await.c), any packet wakes it, and we tell the peers for whose messages we wait.
  *
  * `published` has the reasons that the level out there covers. Work, what is tried again
  * and what is ready are never covered: whoever leaves MPI with these has something to do,
@@ -32,7 +32,6 @@
  */
 #include "engine/progress_thread.h"
 
-#include "base/clock.h"
 #include "base/futex.h"
 #include "base/log.h"
 #include "base/texts.h"
@@ -52,7 +51,7 @@
 enum { LEAVING_TURNS = 4, TICK_NS = 1000000, CALLED_BUDGET = 64, MOMENT_NS = 2000 };
 
 static struct {
-    bool is_running;
+    bool is_running;            /* with the lock */
     bool is_refused;            /* no thread could be made: tried once */
     enum weft_wake_level level; /* with the lock: what it may be woken for */
     _Atomic uint32_t is_stopping;
@@ -61,8 +60,7 @@ static struct {
     _Atomic bool is_quiet;   /* they do not: the same; changed with the lock */
     struct weft_quiet quiet; /* with the lock */
     _Atomic int left_on;     /* the processor on which the program left MPI; a guess */
-    int avoided;             /* by the network thread, whose own this is */
-} thread = {.avoided = -1};
+} thread;
 
 static void set_delegated(bool is_delegated)
 {
@@ -235,12 +233,12 @@ static void set_quiet(bool quiet)
 
 /* With the lock. The level that is out there is taken back, and the progress thread
  * learns that it has to look by itself. */
-void weft_progress_thread_judge(void)
+void weft_progress_thread_judge(uint64_t away_ns)
 {
     struct weft_engine *e = &weft_engine;
 
     weft_assert_locked();
-    if (weft_quiet_judge(&thread.quiet, e->polls, weft_clock_ns() - e->waited_ns)) {
+    if (weft_quiet_judge(&thread.quiet, e->polls, away_ns)) {
         set_quiet(true);
         weft_engine_enter();
         ring();
@@ -248,8 +246,8 @@ void weft_progress_thread_judge(void)
     e->bell_seen = weft_node_progress_bell(&e->node);
 }
 
-/* With the lock, outside of which nobody waits. False: this needs somebody who rings, or
- * a network has something. */
+/* With the lock, while no thread of the program waits: it leaves without a level. False:
+ * what is outstanding needs somebody who rings, or a network has something. */
 static bool leave_quietly(void)
 {
     struct weft_engine *e = &weft_engine;
@@ -261,6 +259,7 @@ static bool leave_quietly(void)
     }
     set_delegated(true);
     thread.level = WEFT_WAKE_NONE;
+    /* Nobody rings for these: the progress thread finds them by itself. */
     e->published = covered_by(WEFT_WAKE_ANYTHING) | bit(WEFT_REASON_WORK);
     return true;
 }
@@ -268,11 +267,11 @@ static bool leave_quietly(void)
 /* ---- the progress thread ---- */
 
 /*
- * Until it has the lock, or has no reason to want it any more. Who has it may be the
- * program's thread, which has rung for us from inside MPI, and from whose processor the
- * kernel has taken it for us at once. It needs a moment there. A yield would give it a
- * whole slice, in which it computes for milliseconds: who sleeps for the moment comes
- * back after it.
+ * Tries until it has the lock. False: the progress thread is no longer responsible, and
+ * does not need it. The lock may be held by the program's thread, which has rung for us
+ * from inside MPI, and which the kernel has taken off its processor for us at once. That
+ * thread needs the processor for a moment. A yield would give it a whole slice, in which
+ * it computes for milliseconds. So we sleep for a moment, and are back after it.
  */
 static bool take_lock(void)
 {
@@ -461,12 +460,14 @@ static bool start(void)
 
 void weft_progress_thread_came(void)
 {
+    static _Thread_local int avoided = -1; /* the network thread's, or who loads one */
+
     if (!is_delegated()) {
         weft_node_ring(&weft_engine.node); /* a thread that sleeps in MPI */
         return;
     }
     weft_thread_avoid(atomic_load_explicit(&thread.left_on, memory_order_relaxed),
-                      &thread.avoided);
+                      &avoided);
     if (serve()) {
         ring(); /* the progress thread looks for room now and then */
     }
@@ -485,21 +486,37 @@ void weft_progress_thread_start(void)
     }
 }
 
+static bool is_running(void)
+{
+    bool is_so;
+
+    weft_lock();
+    is_so = thread.is_running;
+    weft_unlock();
+    return is_so;
+}
+
+/* With the lock, when it has ended: another thread of the program may start the next one
+ * as soon as it gets the lock. */
+static void clear(void)
+{
+    weft_engine_enter(); /* progress is nobody else's */
+    atomic_store_explicit(&thread.is_ticking, false, memory_order_relaxed);
+    set_quiet(false);
+    thread.quiet = (struct weft_quiet){0};
+    atomic_store_explicit(&thread.is_stopping, 0, memory_order_relaxed);
+    thread.is_running = false;
+}
+
 void weft_progress_thread_stop(void)
 {
-    thread.avoided = -1; /* the network thread has ended */
-    if (thread.is_running) {
+    if (is_running()) {
         atomic_store_explicit(&thread.is_stopping, 1, memory_order_release);
         ring();
         weft_thread_join(WEFT_THREAD_PROGRESS);
         weft_lock();
-        weft_engine_enter(); /* progress is nobody else's */
+        clear();
         weft_unlock();
-        thread.is_running = false;
-        atomic_store_explicit(&thread.is_ticking, false, memory_order_relaxed);
-        set_quiet(false);
-        thread.quiet = (struct weft_quiet){0};
-        atomic_store_explicit(&thread.is_stopping, 0, memory_order_relaxed);
     }
 }
 

@@ -23,8 +23,7 @@
 
 enum { WHY_BYTES = 768 };
 
-/* A host from which no datagram has ever come, or to which long ones do not come through.
- */
+/* A host from which no datagram has ever come, or that long ones do not reach. */
 struct weft_deaf {
     struct weft_deaf *next;
     uint32_t node;
@@ -254,11 +253,6 @@ static enum weft_rc send_handed(struct weft_retry *retry)
     return rc == WEFT_OK || rc == WEFT_PENDING ? WEFT_OK : WEFT_AGAIN;
 }
 
-static void free_handed(struct weft_retry *retry)
-{
-    free(retry);
-}
-
 static uint8_t kind_of(const void *header)
 {
     return ((const struct weft_header *)header)->kind;
@@ -282,7 +276,7 @@ static void take_back(void *argument, const void *header, const void *data, size
         weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_SEND);
     }
     *h = (struct handed){
-        .retry = {.again = send_handed, .failed = free_handed},
+        .retry = {.again = send_handed, .failed = weft_retry_free},
         .op = {.done = has_sent},
         .peer = back->peer,
         .len = len,

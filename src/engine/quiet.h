@@ -7,14 +7,14 @@
  * then contend for the lock. It pays if the program computes. A program that looks into
  * MPI more often than that takes what has come itself, sooner than the thread would.
  *
- * So rings are judged: one is in vain if threads of the program were away for less than
- * WEFT_QUIET_NS between two looks, on average since the ring before. Who waits in MPI is
- * not away, asleep or not. After some in a row the
- * process is quiet: it leaves MPI without a wake level, so that nobody rings, and its
- * progress thread looks every millisecond instead. The first such millisecond in which
- * no thread of the program has looked ends that: what is there is taken, and from then on
- * peers ring again. If the program was outside MPI then with something outstanding, it
- * takes twice as many rings in vain to become quiet the next time.
+ * So rings are judged: one is in vain if the program was away for less than WEFT_QUIET_NS
+ * between two looks, on average since the ring before. While one of its threads waits in
+ * MPI, asleep or not, it is not away. After some rings in vain in a row the process is
+ * quiet: it leaves MPI without a wake level, so that nobody rings, and its progress
+ * thread looks every millisecond instead. The first such millisecond in which no thread
+ * of the program has looked ends that: what is there is taken, and from then on peers
+ * ring again. If the program was outside MPI then with something outstanding, it takes
+ * twice as many rings in vain to become quiet the next time.
  *
  * Only the rule is here; progress_thread.c applies it. All calls need the lock.
  */
@@ -33,14 +33,14 @@ enum {
 /* All zero: rings are wanted, and none has come yet. */
 struct weft_quiet {
     bool is_quiet;
-    uint32_t useless;  /* rings in a row */
-    uint32_t doubled;  /* how often `useless` has to be twice as much */
+    uint32_t useless;  /* rings in vain in a row */
+    uint32_t doubled;  /* how often WEFT_QUIET_LEAST is doubled before it is quiet */
     uint64_t looks;    /* of the program, when the last ring was judged, or at a tick */
-    uint64_t since_ns; /* the last ring, by the time that the program was away */
+    uint64_t since_ns; /* `away_ns` of the last ring */
 };
 
 /* The program, which has looked so often by now and was away for so long, finds that the
- * progress thread was rung. True: it becomes quiet. */
+ * progress thread was rung. Neither number ever falls. True: it becomes quiet. */
 bool weft_quiet_judge(struct weft_quiet *quiet, uint64_t looks, uint64_t away_ns);
 
 /* A millisecond of quiet has passed; `is_outside`: the program is outside MPI, with

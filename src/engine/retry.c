@@ -176,6 +176,24 @@ void weft_engine_fail_retries(struct weft_peer *peer, enum weft_retry_class whic
     }
 }
 
+void weft_retry_free(struct weft_retry *retry)
+{
+    free(retry);
+}
+
+void weft_engine_drop_retries(struct weft_peer *peer, enum weft_retry_class which)
+{
+    while (weft_peer_retries(peer, which)) {
+        struct weft_retry_queue *queue = &peer->retries->queue[which];
+        struct weft_retry *retry = queue->first;
+
+        queue->first = retry->next;
+        if (retry->failed == weft_retry_free) {
+            weft_retry_free(retry);
+        }
+    }
+}
+
 /* ---- packets ---- */
 
 /* It has no queue, so its turn is now. The handler may send to ourselves, too: the next
@@ -226,11 +244,6 @@ static enum weft_rc try_control(struct weft_path *path, const struct weft_header
     return path->packets->send(path, header, data, header->length, WEFT_SEND_CONTROL);
 }
 
-static void free_control(struct weft_retry *retry)
-{
-    free(retry);
-}
-
 static enum weft_rc retry_control(struct weft_retry *retry)
 {
     struct control *c = (struct control *)retry;
@@ -252,7 +265,7 @@ static void keep_control(struct weft_peer *peer, struct weft_path *path,
         weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_ANSWER);
     }
     *kept = (struct control){
-        .retry = {.again = retry_control, .failed = free_control},
+        .retry = {.again = retry_control, .failed = weft_retry_free},
         .peer = peer,
         .path = path,
         .header = *header,

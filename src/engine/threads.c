@@ -28,13 +28,19 @@ void weft_threads_start(void)
     }
 }
 
-/* In this order: what ends may call, or start, those that follow. */
+/*
+ * In this order: what ends may call, or start, those that follow. The progress thread may
+ * start the two behind it, and the network thread the one that loads a network. That one
+ * is started once in a process, but when it is through it may start the network thread
+ * again.
+ */
 void weft_threads_stop(void)
 {
     weft_work_threads_stop();
+    weft_progress_thread_stop();
     weft_network_thread_stop();
     weft_warm_stop();
-    weft_progress_thread_stop();
+    weft_network_thread_stop();
 }
 
 void weft_threads_close(void)

@@ -43,7 +43,7 @@ static void take_over(void)
 
     e->polls++;
     if (weft_unlikely(weft_node_progress_bell(&e->node) != e->bell_seen)) {
-        weft_progress_thread_judge();
+        weft_progress_thread_judge(weft_engine_away_ns());
     }
     if (weft_unlikely(e->is_armed && !e->is_taken_over)) {
         e->is_taken_over = true;
@@ -306,18 +306,44 @@ static bool is_time_to_sleep(uint64_t start, uint64_t now)
     return false;
 }
 
+/* ---- how long the program was away ---- */
+
+static void begin_long(uint64_t now)
+{
+    if (weft_engine.long_waits++ == 0) {
+        weft_engine.long_since = now;
+    }
+}
+
+static void end_long(void)
+{
+    if (--weft_engine.long_waits == 0) {
+        weft_engine.waited_ns += weft_clock_ns() - weft_engine.long_since;
+    }
+}
+
+uint64_t weft_engine_away_ns(void)
+{
+    const struct weft_engine *e = &weft_engine;
+
+    weft_assert_locked();
+    return (e->long_waits > 0 ? e->long_since : weft_clock_ns()) - e->waited_ns;
+}
+
+/* ---- waiting ---- */
+
 /* It takes longer: gives the processor away, then sleeps. With the lock, at both ends. */
 static void wait_longer(const struct awaited *a, const struct weft_wait_reason *why)
 {
     struct weft_engine *e = &weft_engine;
     const uint64_t spin_ns = weft_wait_is_crowded() ? 0 : WEFT_SPIN_NS;
-    const uint64_t begin = weft_clock_ns();
-    uint64_t start = begin;
+    uint64_t start = weft_clock_ns();
     bool has_told = false;
 
     weft_doing_count(&record()->waits);
     weft_recorder_wait(1);
     e->spins = 0;
+    begin_long(start);
     weft_node_set_inside(&e->node, true);
     while (!poll_burst(a, spin_ns == 0 ? 1 : BURST)) {
         const uint64_t now = weft_clock_ns();
@@ -337,7 +363,7 @@ static void wait_longer(const struct awaited *a, const struct weft_wait_reason *
             give_away(now);
         }
     }
-    e->waited_ns += weft_clock_ns() - begin;
+    end_long();
     weft_engine_note_end();
     weft_recorder_wait(-1);
     weft_node_set_inside(&e->node, false);

@@ -68,6 +68,12 @@ WEFT_MUST_CHECK enum weft_rc weft_engine_barrier(const char *call);
 void weft_engine_note(const struct weft_wait *wait, const struct weft_wait_reason *why);
 void weft_engine_note_end(void);
 
+/*
+ * A clock that stands still while a thread of the program waits in MPI for long, be it
+ * one or several: the difference of two times is how long the program was away between.
+ */
+uint64_t weft_engine_away_ns(void);
+
 /* Poll a little, without waiting, for the function `call`; the second takes the lock
  * itself. */
 void weft_engine_poll_as_thread(const char *call);

@@ -96,8 +96,7 @@ bool weft_warm_is_over(void)
 
 void weft_warm_end(void)
 {
-    /* Relaxed: whoever sees it uses the network with the lock, which is held here, too.
-     */
+    /* Relaxed: whoever sees it uses the network with the lock, as it is held here. */
     atomic_store_explicit(&warm.state, WARM, memory_order_relaxed);
 }
 

@@ -142,6 +142,7 @@ static void close_peers(void)
 
     while ((peer = weft_table_next(&weft_engine.peers, &at)) != NULL) {
         weft_engine_fail_retries(peer, WEFT_RETRY_CONTROL);
+        weft_engine_drop_retries(peer, WEFT_RETRY_ORDERED);
         weft_engine_fail_retries(peer, WEFT_RETRY_BULK);
         weft_transfer_leave(peer);
     }

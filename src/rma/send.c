@@ -54,11 +54,6 @@ static enum weft_rc send_again(struct weft_retry *retry)
     return rc;
 }
 
-static void drop_kept(struct weft_retry *retry)
-{
-    free(retry);
-}
-
 void weft_rma_send(const struct weft_win *win, struct weft_peer *peer,
                    enum weft_packet kind, const void *data, size_t len)
 {
@@ -73,7 +68,7 @@ void weft_rma_send(const struct weft_win *win, struct weft_peer *peer,
         weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_ANSWER);
     }
     *kept = (struct kept){
-        .retry = {.again = send_again, .failed = drop_kept},
+        .retry = {.again = send_again, .failed = weft_retry_free},
         .peer = peer,
         .header = header_of(win, kind),
         .len = len,

@@ -394,8 +394,10 @@ static bool send_next(struct weft_peer *peer, struct weft_push *push)
     size_t n;
 
     push->path = weft_peer_path_now(peer, push->path);
-    if (push->path->zcopy_max == 0) { /* another network has taken the peer */
-        free(push->packed);           /* what comes next lies behind it */
+    if (push->path->zcopy_max == 0) {
+        /* Another network has taken the peer, and copies each chunk. What is packed
+         * already begins at this offset, and would be sent in place of a later chunk. */
+        free(push->packed);
         push->packed = NULL;
         return weft_push_chunk(peer, push);
     }

@@ -401,7 +401,16 @@ static enum weft_rc refused(const char *answer)
     return WEFT_ERR_LAUNCH;
 }
 
-/* As read_line(); *fd is the descriptor that came beside what was read, if one did. */
+static void close_descriptor(int *fd)
+{
+    if (*fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+}
+
+/* As read_line(); *fd is the last descriptor that came beside what was read, if one did,
+ * also if this fails. */
 static enum weft_rc read_line_and_descriptor(char *line, int *fd)
 {
     while (memchr(pmi.buffer, '\n', pmi.held) == NULL && pmi.held < sizeof(pmi.buffer)) {
@@ -409,7 +418,10 @@ static enum weft_rc read_line_and_descriptor(char *line, int *fd)
         ssize_t n = weft_take_descriptor(pmi.fd, pmi.buffer + pmi.held,
                                          sizeof(pmi.buffer) - pmi.held, &passed);
 
-        *fd = passed >= 0 ? passed : *fd;
+        if (passed >= 0) {
+            close_descriptor(fd);
+            *fd = passed;
+        }
         if (n < 0 && errno == EINTR) {
             continue;
         }
@@ -423,24 +435,33 @@ static enum weft_rc read_line_and_descriptor(char *line, int *fd)
 
 /* The descriptor comes with the first byte of the answer. The program before us may have
  * ended without having read the answers to all its lookups, which come first then. */
+static enum weft_rc read_next_program(char *answer, int *fd)
+{
+    enum weft_rc rc;
+
+    do {
+        rc = read_line_and_descriptor(answer, fd);
+    } while (rc == WEFT_OK && keep_answer(answer));
+    return rc;
+}
+
 enum weft_rc weft_pmi1_next_program(int *fd, int *program)
 {
     char answer[LINE] = "";
     char number[16];
+    int passed = -1;
+    bool is_answered;
 
-    *fd = -1;
     if (pmi.fd < 0 || send_line("cmd=next_program\n") != WEFT_OK) {
         return refused("");
     }
-    do {
-        if (read_line_and_descriptor(answer, fd) != WEFT_OK) {
-            return refused("");
-        }
-    } while (keep_answer(answer));
-    if (*fd < 0 || !is_granted(answer) ||
+    is_answered = read_next_program(answer, &passed) == WEFT_OK;
+    if (!is_answered || passed < 0 || !is_granted(answer) ||
         !find_word(answer, "program", number, sizeof(number))) {
-        return refused(answer);
+        close_descriptor(&passed);
+        return refused(is_answered ? answer : "");
     }
+    *fd = passed;
     *program = atoi(number);
     return WEFT_OK;
 }

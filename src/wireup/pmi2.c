@@ -97,7 +97,7 @@ static size_t read_length(const char *digits)
     return i == DIGITS ? length : 0;
 }
 
-/* The next text, to be freed. */
+/* The next text, to be freed. What fails is said. */
 static enum weft_rc read_text(char **out)
 {
     char digits[DIGITS];
@@ -114,7 +114,7 @@ static enum weft_rc read_text(char **out)
     }
     text = malloc(length + 1);
     if (text == NULL) {
-        return WEFT_ERR_NOMEM;
+        return lost("read", strerror(ENOMEM));
     }
     text[length] = '\0';
     rc = read_all(text, length);
@@ -174,8 +174,13 @@ static bool is_word(const char *text, const char *key, const char *value)
     return find_word(text, key, found, sizeof(found)) && strcmp(found, value) == 0;
 }
 
+static bool is_waiting(enum asker asker)
+{
+    return pmi.is_asking[asker] && pmi.kept[asker] == NULL;
+}
+
 /* Reads an answer into the place of its asker. With the mutex, which is given away
- * meanwhile. */
+ * meanwhile. Who reads waits: it takes what nobody else waits for, and refuses it. */
 static void read_one(void)
 {
     char *text = NULL;
@@ -189,10 +194,10 @@ static void read_one(void)
     if (rc == WEFT_OK) {
         enum asker whose = is_word(text, "cmd", "kvs-fence-response") ? IN_FENCE : OTHER;
 
-        if (!pmi.is_asking[whose]) {
-            whose = whose == OTHER ? IN_FENCE : OTHER; /* who refuses it */
+        if (!is_waiting(whose)) {
+            whose = whose == OTHER ? IN_FENCE : OTHER;
         }
-        free(pmi.kept[whose]);
+        assert(is_waiting(whose));
         pmi.kept[whose] = text;
     } else {
         pmi.is_broken = true; /* which was said */

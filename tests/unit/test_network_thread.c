@@ -31,6 +31,8 @@ static struct {
     sem_t go_on; /* who rings waits for this */
     bool comes_before_stop;
     bool comes_behind_stop;
+    bool is_armed_before_end; /* whoever is told to end arms once more */
+    int threads;              /* of the library, that have not been joined */
 } net;
 
 static void let_come(void)
@@ -134,6 +136,7 @@ static int open_fixture(void **state)
     sem_init(&net.go_on, 0, 0);
     net.comes_before_stop = false;
     net.comes_behind_stop = false;
+    net.is_armed_before_end = false;
     return weft_transport_add(&net_ops) == WEFT_OK && weft_threads_open() == WEFT_OK ? 0
                                                                                      : -1;
 }
@@ -155,25 +158,42 @@ static int close_fixture(void **state)
     return fixture_close(state);
 }
 
+static void arm(void)
+{
+    weft_lock();
+    assert_int_equal(weft_descriptors_arm(), WEFT_OK);
+    weft_unlock();
+}
+
+int __real_pthread_create(pthread_t *out, const pthread_attr_t *attributes,
+                          void *(*run)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *attributes,
+                          void *(*run)(void *), void *argument);
 int __real_pthread_join(pthread_t thread, void **out);
 int __wrap_pthread_join(pthread_t thread, void **out);
 
-/* The sleeper was told to end, and is still held where it rings. */
+int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *attributes,
+                          void *(*run)(void *), void *argument)
+{
+    const int err = __real_pthread_create(out, attributes, run, argument);
+
+    net.threads += err == 0;
+    return err;
+}
+
+/* A thread was told to end. The sleeper is still held where it rings. */
 int __wrap_pthread_join(pthread_t thread, void **out)
 {
+    net.threads--;
+    if (net.is_armed_before_end) {
+        arm();
+    }
     if (net.comes_behind_stop) {
         let_come();
         net.comes_behind_stop = false;
     }
     sem_post(&net.go_on);
     return __real_pthread_join(thread, out);
-}
-
-static void arm(void)
-{
-    weft_lock();
-    assert_int_equal(weft_descriptors_arm(), WEFT_OK);
-    weft_unlock();
 }
 
 /* A sleeper that has rung once, is held there, and is to watch the descriptor again. */
@@ -233,6 +253,20 @@ static void what_comes_while_there_is_none_is_told_by_the_next_sleeper(void **st
     end_thread();
     let_come();
     assert_next_sleeper_rings();
+}
+
+/* The progress thread is in the middle of its work, which ends with arming. */
+static void no_thread_is_left_if_one_arms_before_it_ends(void **state)
+{
+    (void)state;
+    weft_engine.has_progress = true;
+    weft_lock();
+    weft_threads_start();
+    weft_unlock();
+    assert_int_equal(net.threads, 2);
+    net.is_armed_before_end = true;
+    weft_threads_stop();
+    assert_int_equal(net.threads, 0);
 }
 
 /* Nothing comes that would be told of. */
@@ -313,6 +347,7 @@ int main(void)
         CASE(what_comes_before_the_stop_is_told_by_the_next_sleeper),
         CASE(what_comes_while_there_is_none_is_told_by_the_next_sleeper),
         CASE(a_time_is_kept_before_anybody_has_polled),
+        CASE(no_thread_is_left_if_one_arms_before_it_ends),
         CASE(a_time_that_a_transport_has_told_is_kept),
         cmocka_unit_test_setup_teardown(
             a_network_without_descriptors_is_polled_by_the_clock, open_mute,

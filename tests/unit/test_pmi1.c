@@ -543,6 +543,48 @@ static void answers_to_an_earlier_program_are_dropped(void **state)
     end_itself(&client, 0);
 }
 
+/* The next descriptor of this process would have this number. */
+static int next_descriptor(void)
+{
+    const int fd = dup(0);
+
+    close(fd);
+    return fd;
+}
+
+static int begin_refused(void)
+{
+    const int before = next_descriptor();
+    int program = 0;
+    int fd = -1;
+
+    weft_pmi1_adopt(atoi(getenv("PMI_FD")), 2);
+    SO(weft_pmi1_next_program(&fd, &program) == WEFT_ERR_LAUNCH);
+    SO(next_descriptor() == before);
+    return 0;
+}
+
+static void expect_next_refused(const char *first, const char *second)
+{
+    struct client client = start(begin_refused);
+
+    expect(&client, "cmd=next_program");
+    pass(&client, first);
+    if (second != NULL) {
+        pass(&client, second);
+    }
+    end(&client, 0);
+}
+
+static void memory_that_comes_with_a_refusal_is_given_back(void **state)
+{
+    (void)state;
+    expect_next_refused("cmd=next_program_result rc=0\n", NULL);
+    expect_next_refused("cmd=next_program_result rc=-1 program=1\n", NULL);
+    expect_next_refused("cmd=next_program_result rc=0 prog", NULL); /* and no more */
+    expect_next_refused("cmd=next_program_result ", "rc=1\n");
+}
+
 static int put_only(void)
 {
     opened();
@@ -738,6 +780,7 @@ int main(void)
         cmocka_unit_test(words_are_left_and_found),
         cmocka_unit_test(answers_to_lookups_are_kept_and_told_of),
         cmocka_unit_test(answers_to_an_earlier_program_are_dropped),
+        cmocka_unit_test(memory_that_comes_with_a_refusal_is_given_back),
         cmocka_unit_test(a_key_that_nobody_put_is_told_from_a_lost_launcher),
         cmocka_unit_test(put_and_fence_can_fail),
         cmocka_unit_test(the_end_of_a_fence_may_come_before_another_answer),

@@ -418,10 +418,61 @@ static void two_threads_that_ask_get_each_its_answer(void **state)
     close(is_in_fence[1]);
 }
 
+static void *fence_in_vain(void *arg)
+{
+    (void)arg;
+    SO(weft_pmi2()->fence(false) == WEFT_ERR_LAUNCH);
+    return NULL;
+}
+
+enum { REFUSALS = 50 };
+
+static int ask_in_a_refused_fence(void)
+{
+    char value[WEFT_KVS_VALUE_MAX + 1];
+    pthread_t thread;
+    char word;
+
+    SO(open_only() == WEFT_OK);
+    for (int i = 0; i < REFUSALS; i++) {
+        SO(pthread_create(&thread, NULL, fence_in_vain, NULL) == 0);
+        SO(read(is_in_fence[0], &word, 1) == 1);
+        SO(weft_pmi2()->get(1, "here", value) == WEFT_OK && strcmp(value, "x") == 0);
+        SO(pthread_join(thread, NULL) == 0);
+    }
+    return 0;
+}
+
+/* Both come at once: the fence reads them, as a rule before the other thread is awake. */
+static void a_refusal_takes_no_other_answers_place(void **state)
+{
+    static const char value[] = "cmd=kvs-get-response;rc=0;found=TRUE;value=x;";
+    static const char refusal[] = "cmd=unknown-response;rc=1;";
+    char both[TEXT];
+    struct client client;
+
+    (void)state;
+    assert_int_equal(pipe(is_in_fence), 0);
+    client = start(ask_in_a_refused_fence);
+    open_well(&client);
+    snprintf(both, sizeof(both), "%-6d%s%-6d%s", (int)strlen(value), value,
+             (int)strlen(refusal), refusal);
+    for (int i = 0; i < REFUSALS; i++) {
+        expect(&client, "cmd=kvs-fence;");
+        assert_int_equal(write(is_in_fence[1], "", 1), 1);
+        expect(&client, "cmd=kvs-get;jobid=7.0;srcid=-1;key=here;");
+        say(&client, both);
+    }
+    end(&client, 0);
+    close(is_in_fence[0]);
+    close(is_in_fence[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_threads_that_ask_get_each_its_answer),
+        cmocka_unit_test(a_refusal_takes_no_other_answers_place),
         cmocka_unit_test(open_tells_who_we_are),
         cmocka_unit_test(a_length_may_stand_at_either_end_of_its_six_characters),
         cmocka_unit_test(a_wrong_answer_is_refused),

@@ -18,6 +18,7 @@
 #include "engine/wait.h"
 #include "engine/work.h"
 
+#include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <time.h>
@@ -229,6 +230,46 @@ static void who_looks_all_the_time_is_not_rung(void **state)
     announce_and_ring(); /* nobody, unless the program was kept off for long */
     await(is_complete, request);
     await(is_left_alone, NULL);
+    assert_pattern(buffer, LONG, 1);
+    weft_threads_stop();
+    end_recv(request, A, TAG, LONG);
+}
+
+static void *look_all_the_time(void *is_over)
+{
+    while (!atomic_load((_Atomic bool *)is_over)) {
+        weft_progress();
+    }
+    return NULL;
+}
+
+static void leave_anew(void)
+{
+    weft_lock();
+    weft_engine_enter();
+    weft_engine_leave(); /* starts it */
+    weft_unlock();
+}
+
+/* Who looks judges the ring that ends it, and may start it again. */
+static void a_thread_may_look_while_another_one_ends_it(void **state)
+{
+    enum { ENDS = 200 };
+    struct weft_request *request = start_recv(A, TAG, buffer, LONG);
+    _Atomic bool is_over = false;
+    pthread_t looking;
+
+    (void)state;
+    assert_int_equal(pthread_create(&looking, NULL, look_all_the_time, &is_over), 0);
+    for (int i = 0; i < ENDS; i++) {
+        leave_anew();
+        weft_progress_thread_stop();
+    }
+    atomic_store(&is_over, true);
+    assert_int_equal(pthread_join(looking, NULL), 0);
+    leave_anew();
+    announce_and_ring();
+    await(is_complete, request);
     assert_pattern(buffer, LONG, 1);
     weft_threads_stop();
     end_recv(request, A, TAG, LONG);
@@ -527,6 +568,7 @@ int main(void)
         NODE(it_gives_back_when_the_program_waits),
         NODE(what_ends_before_the_level_is_published_is_seen),
         NODE(who_looks_all_the_time_is_not_rung),
+        NODE(a_thread_may_look_while_another_one_ends_it),
         NET(the_progress_thread_wakes_who_sleeps_for_what_its_work_has_brought),
         NET(the_network_thread_serves_while_the_program_computes),
         NET(the_network_thread_is_woken_again_and_again),

@@ -520,6 +520,23 @@ static void what_is_handed_back_ends_with_a_lost_peer(void **state)
     weft_progress(); /* ends what was to be sent */
 }
 
+/* A connection that never has room; what is not freed is found by the leak checker of the
+ * sanitized build. */
+static void what_is_handed_back_goes_with_the_library(void **state)
+{
+    struct weft_peer *peer = reach(A);
+
+    (void)state;
+    assert_int_equal(send_bytes(peer, COPIED_MAX), WEFT_OK);
+    send_many(peer, 2);
+    fall_silent(peer);
+    second.is_full = true;
+    open_connection(peer);
+    weft_progress();
+    assert_int_equal(second.count, 0);
+    assert_true(weft_peer_retries(peer, WEFT_RETRY_ORDERED));
+}
+
 static void a_narrow_path_hands_back_and_its_host_is_remembered(void **state)
 {
     struct weft_peer *peer = reach(2);
@@ -989,6 +1006,7 @@ int main(void)
         TEST(what_has_no_answer_takes_the_connection_first),
         TEST(what_is_handed_back_may_be_long),
         TEST(what_is_handed_back_ends_with_a_lost_peer),
+        TEST(what_is_handed_back_goes_with_the_library),
         TEST(a_narrow_path_hands_back_and_its_host_is_remembered),
         TEST(silence_promotes_beyond_the_limit),
         TEST(a_host_that_never_answers_is_remembered),

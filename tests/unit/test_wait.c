@@ -10,11 +10,12 @@
 
 #include <sched.h>
 
-enum { PEER = 1, TAG = 5, SHORT_NS = 2000, LONG_NS = 5000000 };
+enum { PEER = 1, TAG = 5, OTHER_TAG = 6, SHORT_NS = 2000, LONG_NS = 5000000 };
 
 static uint64_t now = 1;
 static uint64_t yield_ns; /* how long a yield takes */
 static int yields;
+static int yields_until_sent; /* 0: none is sent by a yield */
 
 uint64_t __wrap_weft_clock_ns(void);
 int __wrap_sched_yield(void);
@@ -28,6 +29,9 @@ int __wrap_sched_yield(void)
 {
     yields++;
     now += yield_ns;
+    if (yields_until_sent > 0 && --yields_until_sent == 0) {
+        arrive_eager(PEER, OTHER_TAG, "m", 1);
+    }
     return 0;
 }
 
@@ -93,6 +97,55 @@ static void who_waits_is_not_away(void **state)
     assert_true(weft_engine.waited_ns - waited >= WEFT_YIELD_NS);
 }
 
+static uint64_t away(void)
+{
+    uint64_t ns;
+
+    weft_lock();
+    ns = weft_engine_away_ns();
+    weft_unlock();
+    return ns;
+}
+
+static uint64_t away_in_between;
+
+/* In place of a sleep: another thread begins to wait, and ends. */
+static void wait_as_another_thread(void)
+{
+    static const struct weft_wait_reason why = {"MPI_Wait", "", PEER, OTHER_TAG, 1};
+    struct weft_request *request;
+    char byte;
+
+    yields_until_sent = 3;
+    request = start_recv(PEER, OTHER_TAG, &byte, 1);
+    weft_wait(request, &why);
+    end_recv(request, PEER, OTHER_TAG, 1);
+    assert_int_equal(yields_until_sent, 0);
+    away_in_between = away();
+    send_one();
+}
+
+static void two_threads_that_wait_are_not_away_twice(void **state)
+{
+    static const struct weft_wait_reason why = {"MPI_Wait", "", PEER, TAG, 1};
+    struct weft_request *request;
+    uint64_t before;
+    char byte;
+
+    (void)state;
+    now += (uint64_t)1000 * LONG_NS;
+    yield_ns = SHORT_NS;
+    fake.sleeping = wait_as_another_thread;
+    request = start_recv(PEER, TAG, &byte, 1);
+    before = away();
+    weft_wait(request, &why);
+    end_recv(request, PEER, TAG, 1);
+    assert_int_equal(away_in_between, before);
+    assert_int_equal(away(), before);
+    now += LONG_NS;
+    assert_int_equal(away(), before + LONG_NS);
+}
+
 /* Before a wait that costs more: only a few looks, and none after a long absence. */
 static void a_brief_wait_gives_up_soon(void **state)
 {
@@ -127,6 +180,8 @@ int main(void)
                                         fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(who_waits_is_not_away, fixture_open,
                                         fixture_close),
+        cmocka_unit_test_setup_teardown(two_threads_that_wait_are_not_away_twice,
+                                        fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(a_brief_wait_gives_up_soon, fixture_open,
                                         fixture_close),
     };

@@ -63,10 +63,11 @@
 
 enum {
     WEFT_HEADER_BYTES = 28,
-    WEFT_IOV_MAX = 256,   /* blocks of memory that one call moves */
-    WEFT_HEAD_MAX = 128,  /* bytes before those of a zero-copy send */
-    WEFT_STREAMS_MAX = 8, /* paths to a peer */
-    WEFT_DESCRIPTORS = 2, /* of a transport */
+    WEFT_HEADER_ALIGN = 4, /* of a header that is handed up */
+    WEFT_IOV_MAX = 256,    /* blocks of memory that one call moves */
+    WEFT_HEAD_MAX = 128,   /* bytes before those of a zero-copy send */
+    WEFT_STREAMS_MAX = 8,  /* paths to a peer */
+    WEFT_DESCRIPTORS = 2,  /* of a transport */
     WEFT_MR_PUT = 1 << 0,
     WEFT_MR_GET = 1 << 1,
     WEFT_SEND_CONTROL = 1 << 0,

@@ -744,6 +744,25 @@ static void who_has_no_room_is_not_taken_for_lost(void **state)
     assert_int_equal(pair.node[B].count, 1);
 }
 
+/* A control packet that comes through shows a hole, which only room can fill. */
+static void who_has_no_room_is_not_asked_often(void **state)
+{
+    struct weft_dgram_core *core = &pair.node[B].core;
+
+    (void)state;
+    acquaint(A, B);
+    core->receive_pool.limit = 1000;
+    pair.node[B].keeps = true;
+    assert_int_equal(pair_send(A, B, 1, 3000, 0), WEFT_OK);
+    assert_int_equal(pair_send(A, B, 2, 10, WEFT_SEND_CONTROL), WEFT_OK);
+    pair_run(10000 * PAIR_MS);
+    assert_true(core->counts.no_room > 0);
+    assert_true(pair.node[A].core.counts.sent < 200);
+    pair.node[B].keeps = false;
+    pair_run(1200 * PAIR_MS);
+    assert_int_equal(pair.node[B].count, 2);
+}
+
 static void a_sender_has_limits_for_each_peer(void **state)
 {
     uint32_t sent = 0;
@@ -806,6 +825,24 @@ static void what_the_port_refuses_is_sent_later(void **state)
     pair_run(PAIR_MS);
     assert_int_equal(pair.node[B].count, 1);
     assert_int_equal(pair.node[A].core.counts.repeats_by_time, 0);
+}
+
+/* The system has no memory for datagrams for a while: the peer has not been asked. */
+static void who_cannot_send_takes_nobody_for_lost(void **state)
+{
+    const struct weft_dgram_core *core = &pair.node[A].core;
+
+    (void)state;
+    acquaint(A, B);
+    assert_int_equal(pair_send(A, B, 1, 10, 0), WEFT_OK);
+    pair_drop(0);
+    pair.node[A].takes = 0;
+    pair_run(60000 * PAIR_MS);
+    assert_int_equal(pair.node[A].lost, 0);
+    assert_int_equal(core->counts.repeats_by_time, 0);
+    pair.node[A].takes = 1000;
+    pair_run(1200 * PAIR_MS);
+    assert_int_equal(pair.node[B].count, 1);
 }
 
 static void a_wrong_bit_anywhere_is_dropped(void **state)
@@ -1746,6 +1783,8 @@ int main(void)
         TEST(a_sender_has_limits_for_each_peer),
         TEST(what_was_not_taken_may_be_queued),
         TEST(what_the_port_refuses_is_sent_later),
+        TEST(who_cannot_send_takes_nobody_for_lost),
+        TEST(who_has_no_room_is_not_asked_often),
         TEST(a_wrong_bit_anywhere_is_dropped),
         TEST(a_tag_is_worthless_elsewhere),
         TEST(an_old_hello_does_not_begin_anew),

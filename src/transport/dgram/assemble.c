@@ -72,6 +72,15 @@ static bool has_sense(const struct weft_dgram_peer *peer,
            header->part * part + length <= WEFT_DGRAM_PACKET_MAX;
 }
 
+/* The engine reads a header as a struct. In a train of short datagrams it may lie at any
+ * address: then it is copied. */
+static const uint8_t *align(const uint8_t *bytes, uint8_t copy[WEFT_HEADER_BYTES])
+{
+    return (uintptr_t)bytes % WEFT_HEADER_ALIGN == 0
+               ? bytes
+               : memcpy(copy, bytes, WEFT_HEADER_BYTES);
+}
+
 /* The first part of a packet, and the pool is full: only for a packet that is next and
  * would be taken. */
 static bool is_wanted(const struct weft_dgram_core *core,
@@ -81,12 +90,14 @@ static bool is_wanted(const struct weft_dgram_core *core,
 {
     const struct weft_upcalls *up = core->config.up;
     const unsigned kind = header->kind & WEFT_DGRAM_KIND;
+    _Alignas(WEFT_HEADER_ALIGN) uint8_t copy[WEFT_HEADER_BYTES];
 
     if (packet != peer->packets_in[weft_dgram_class_of(kind)]) {
         return false;
     }
     return kind != WEFT_DGRAM_ORDERED ||
-           (header->part == 0 && up->may_take(up->owner, peer->path.peer, data, 0));
+           (header->part == 0 &&
+            up->may_take(up->owner, peer->path.peer, align(data, copy), 0));
 }
 
 static struct weft_dgram_in *make(struct weft_dgram_core *core,
@@ -238,6 +249,8 @@ static bool offer(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
                   enum weft_dgram_class class, const uint8_t *bytes, size_t length)
 {
     const struct weft_upcalls *up = core->config.up;
+    _Alignas(WEFT_HEADER_ALIGN) uint8_t copy[WEFT_HEADER_BYTES];
+    const uint8_t *header;
     const uint8_t *data;
     size_t len;
 
@@ -251,12 +264,13 @@ static bool offer(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
         return false; /* a later look offers it */
     }
     core->handled++;
+    header = align(bytes, copy);
     if (class == WEFT_DGRAM_AHEAD) {
         peer->packets_in[class]++;
-        up->control(up->owner, peer->path.peer, bytes, data, len);
+        up->control(up->owner, peer->path.peer, header, data, len);
         return true;
     }
-    if (up->arrived(up->owner, peer->path.peer, bytes, data, len, 0) == WEFT_KEEP) {
+    if (up->arrived(up->owner, peer->path.peer, header, data, len, 0) == WEFT_KEEP) {
         return false;
     }
     peer->packets_in[class]++;
@@ -419,6 +433,7 @@ void weft_dgram_offer_kept(struct weft_dgram_core *core)
             deliver(core, peer, WEFT_DGRAM_IN_ORDER)) {
             peer->busy->is_kept = false;
             peer->busy->next_kept = NULL;
+            weft_dgram_peer_due(core, peer); /* it may rest */
         } else {
             peer->busy->next_kept = not_now;
             not_now = peer;

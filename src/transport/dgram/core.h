@@ -183,6 +183,7 @@ struct weft_dgram_busy {
     /* Sending. */
     bool is_refused; /* the port has not taken all */
     bool has_hole;   /* the peer lacks the oldest, and has one above it */
+    bool is_full;    /* so the peer has said with the newest datagram: it lacks room */
     bool is_silent;  /* up->silent was called, and nothing was heard since */
     bool is_narrow;  /* the same, and the oldest is still on its way */
     uint8_t doublings;

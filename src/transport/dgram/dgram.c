@@ -309,7 +309,8 @@ static enum weft_rc dgram_connect(struct weft_transport *tp, struct weft_peer *a
         .transport = tp,
         .peer = above,
         .packet_max = packet_max(tp->port),
-        .zcopy_max = tp->core.config.has_crc ? 0 : packet_max(tp->port),
+        .zcopy_max =
+            tp->core.config.has_crc || tp->port->is_reader ? 0 : packet_max(tp->port),
     };
     *out = &peer->path;
     return WEFT_OK;

@@ -37,13 +37,15 @@ uint64_t weft_dgram_silent_due(const struct weft_dgram_core *core,
                                const struct weft_dgram_peer *peer);
 
 /* Is the time-out that repeat_due() waits for a short one? It is while the peer has shown
- * a hole: it acknowledges at once then, and was running a moment ago. */
+ * a hole: it acknowledges at once then, and was running a moment ago. A hole that the
+ * peer has no room for is not filled sooner by asking often. */
 static inline bool weft_dgram_is_short(const struct weft_dgram_peer *peer)
 {
     const struct weft_dgram_busy *busy = peer->busy;
 
-    return busy->has_hole && busy->oldest != NULL && busy->doublings == 0 &&
-           busy->timeouts < WEFT_DGRAM_REPEATS_SHORT && peer->srtt != 0;
+    return busy->has_hole && !busy->is_full && busy->oldest != NULL &&
+           busy->doublings == 0 && busy->timeouts < WEFT_DGRAM_REPEATS_SHORT &&
+           peer->srtt != 0;
 }
 
 /* One more time-out of so many nanoseconds without an answer. */

@@ -456,6 +456,7 @@ enum weft_rc weft_port_open_fabric(const struct weft_port_wishes *wishes,
         return WEFT_ERR_NOMEM;
     }
     fabric->port.ops = &ops;
+    fabric->port.is_reader = true;
     fabric->port.peer_bytes = offsetof(struct weft_port_peer, to) + sizeof(fi_addr_t);
     fabric->port.fd = -1;
     fabric->socket = -1;

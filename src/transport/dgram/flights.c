@@ -165,8 +165,9 @@ static void measure(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
     const uint64_t there =
         weft_dgram_microseconds(header->held) + weft_dgram_microseconds(header->away);
 
-    if (header->held != WEFT_DGRAM_TIME_UNKNOWN) {
-        weft_dgram_sample(peer, took > there ? took - there : 1);
+    /* What the peer says of itself is rounded up: it may be more than all. */
+    if (header->held != WEFT_DGRAM_TIME_UNKNOWN && took >= there) {
+        weft_dgram_sample(peer, took - there);
     }
 }
 
@@ -187,30 +188,54 @@ static void take_grant(struct weft_dgram_peer *peer, uint64_t ack, unsigned room
     }
 }
 
+/* What a header says of our packets besides. */
+static void take_rest(struct weft_dgram_peer *peer, uint64_t ack,
+                      const struct weft_dgram_header *header)
+{
+    const uint16_t untaken = peer->packets_out[WEFT_DGRAM_IN_ORDER] - peer->taken;
+    const uint16_t taken = header->taken - peer->taken;
+
+    if (taken <= untaken) {
+        peer->taken = header->taken;
+    }
+    take_grant(peer, ack, header->room);
+}
+
+/* Nothing is on its way there, and the peer knows of nothing new: most datagrams of a
+ * peer that sends, and gets nothing, are so. */
+static bool is_nothing_new(const struct weft_dgram_peer *peer, uint64_t ack,
+                           const struct weft_dgram_header *header,
+                           const struct weft_dgram_more *more)
+{
+    return peer->busy->oldest == NULL && ack == peer->acked && header->sack == 0 &&
+           more == NULL;
+}
+
 bool weft_dgram_flights_ack(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
                             const struct weft_dgram_header *header,
                             const struct weft_dgram_more *more)
 {
     const uint64_t ack = weft_dgram_number(peer->acked, header->ack);
-    const struct shown shown = shown_by(ack, header, more);
-    const uint16_t untaken = peer->packets_out[WEFT_DGRAM_IN_ORDER] - peer->taken;
-    const uint16_t taken = header->taken - peer->taken;
     struct weft_dgram_busy *busy = peer->busy;
     const struct weft_dgram_flight *oldest = busy->oldest;
     struct ended ended = {0, false, false};
+    struct shown shown;
 
+    if (is_nothing_new(peer, ack, header, more)) {
+        busy->has_hole = false;
+        take_rest(peer, ack, header);
+        return true;
+    }
     if (ack >> 63 != 0 || ack < peer->acked) {
         return true; /* an old one, which a newer has overtaken */
     }
+    shown = shown_by(ack, header, more);
     if (!is_possible(peer, &shown)) {
         return false;
     }
-    if (taken <= untaken) {
-        peer->taken = header->taken;
-    }
     peer->acked = ack;
     busy->has_hole = nth_highest(&shown, 1) != 0;
-    take_grant(peer, ack, header->room);
+    take_rest(peer, ack, header);
     end_flights(core, peer, &shown, &ended);
     if (ended.is_any && !ended.is_repeated) {
         measure(core, peer, header, ended.sample_from);
@@ -270,20 +295,15 @@ static bool is_lost(const struct weft_dgram_peer *peer,
     return peer->busy->delivered_at > flight->sent_at + spread;
 }
 
-void weft_dgram_flights_repeat(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
-                               const struct weft_dgram_header *header,
-                               const struct weft_dgram_more *more)
+static void repeat_lost(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
+                        const struct shown *shown)
 {
-    const bool is_newest = header->ack == (uint32_t)peer->acked;
-    const struct shown shown = is_newest ? shown_by(peer->acked, header, more)
-                                         : (struct shown){peer->acked, {0}, 64};
-    const uint64_t hole = nth_highest(&shown, WEFT_DGRAM_SACKS_LOST);
+    const uint64_t hole = nth_highest(shown, WEFT_DGRAM_SACKS_LOST);
     struct weft_dgram_flight *lost[WEFT_DGRAM_TRAIN_MAX];
-    struct weft_dgram_flight *at = peer->busy->oldest;
     unsigned count = 0;
 
-    for (; at != NULL; at = at->next) {
-        if (is_lost(peer, at, &shown, hole)) {
+    for (struct weft_dgram_flight *at = peer->busy->oldest; at != NULL; at = at->next) {
+        if (is_lost(peer, at, shown, hole)) {
             lost[count++] = at;
         } else if (at->times == 1) {
             break; /* those behind were sent later, and have no more above them */
@@ -298,14 +318,29 @@ void weft_dgram_flights_repeat(struct weft_dgram_core *core, struct weft_dgram_p
     }
 }
 
-void weft_dgram_flights_timeout(struct weft_dgram_core *core,
+void weft_dgram_flights_repeat(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
+                               const struct weft_dgram_header *header,
+                               const struct weft_dgram_more *more)
+{
+    const bool is_newest = header->ack == (uint32_t)peer->acked;
+
+    if (peer->busy->oldest != NULL) {
+        const struct shown shown = is_newest ? shown_by(peer->acked, header, more)
+                                             : (struct shown){peer->acked, {0}, 64};
+
+        repeat_lost(core, peer, &shown);
+    }
+}
+
+bool weft_dgram_flights_timeout(struct weft_dgram_core *core,
                                 struct weft_dgram_peer *peer)
 {
     struct weft_dgram_flight *oldest = peer->busy->oldest;
 
-    core->counts.repeats_by_time++;
     if (!repeat(core, peer, &oldest, 1)) {
-        oldest->sent_at = core->now; /* as if it was lost */
-        count_sending(oldest);
+        oldest->sent_at = core->now; /* it is tried again when the time is over again */
+        return false;
     }
+    core->counts.repeats_by_time++;
+    return true;
 }

@@ -33,8 +33,8 @@ void weft_dgram_flights_repeat(struct weft_dgram_core *core, struct weft_dgram_p
                                const struct weft_dgram_header *header,
                                const struct weft_dgram_more *more);
 
-/* Repeats the oldest, because its time is over. */
-void weft_dgram_flights_timeout(struct weft_dgram_core *core,
+/* Repeats the oldest, because its time is over. False: the port does not take it now. */
+bool weft_dgram_flights_timeout(struct weft_dgram_core *core,
                                 struct weft_dgram_peer *peer);
 
 #endif

@@ -154,12 +154,11 @@ static bool repeat(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
         lose_narrow(core, peer);
         return false;
     }
-    if (busy->oldest != NULL) {
-        weft_dgram_flights_timeout(core, peer);
-    } else {
-        weft_dgram_probe(core, peer);
+    /* A time in which this process could not send says nothing of the peer. */
+    if (busy->oldest != NULL ? weft_dgram_flights_timeout(core, peer)
+                             : weft_dgram_probe(core, peer)) {
+        weft_dgram_back_off(busy, timeout, is_short);
     }
-    weft_dgram_back_off(busy, timeout, is_short);
     return is_news;
 }
 
@@ -203,11 +202,15 @@ static void check_timer(struct weft_dgram_core *core, struct weft_dgram_peer *pe
 static void check_timers(struct weft_dgram_core *core, bool is_drained)
 {
     struct weft_dgram_peer *peer = weft_dgram_timer_first(core);
+    const struct weft_dgram_peer *before = NULL;
     uint32_t left = core->timer_count;
 
-    while (peer != NULL && peer->busy->timer_at <= core->now && left-- > 0) {
+    /* One that is the first again has to wait until all is read. */
+    while (peer != NULL && peer != before && peer->busy->timer_at <= core->now &&
+           left-- > 0) {
         check_timer(core, peer, is_drained);
         weft_dgram_peer_rest(core, peer);
+        before = is_drained ? NULL : peer;
         peer = weft_dgram_timer_first(core);
     }
 }
@@ -249,7 +252,8 @@ bool weft_dgram_may_take(const struct weft_dgram_core *core)
         const struct weft_dgram_in *in = peer->busy->in[WEFT_DGRAM_IN_ORDER].first;
 
         if (weft_dgram_is_next(peer, WEFT_DGRAM_AHEAD) ||
-            (in != NULL && up->may_take(up->owner, peer->path.peer, in->bytes, 0))) {
+            (weft_dgram_is_next(peer, WEFT_DGRAM_IN_ORDER) &&
+             up->may_take(up->owner, peer->path.peer, in->bytes, 0))) {
             return true;
         }
     }

@@ -167,6 +167,7 @@ struct weft_port {
     uint32_t room_datagrams;
     uint32_t room_bytes; /* the same, as the kernel counts */
     int fd;              /* to sleep on; -1: none */
+    bool is_reader;      /* send() reads the bytes itself, and not the system */
     bool is_drained;     /* the last receive() has given out the last that was there */
     struct weft_port_counts counts;
 };

@@ -170,10 +170,10 @@ static bool pump_once(struct weft_dgram_core *core, struct weft_dgram_peer *peer
     return taken > 0 && taken == wanted;
 }
 
-void weft_dgram_probe(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
+bool weft_dgram_probe(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
 {
     peer->busy->probed_at = core->now;
-    (void)weft_dgram_emit_ack(core, peer, WEFT_DGRAM_PROBE); /* the timer tries again */
+    return weft_dgram_emit_ack(core, peer, WEFT_DGRAM_PROBE);
 }
 
 void weft_dgram_pump(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
@@ -191,7 +191,7 @@ void weft_dgram_pump(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
         if (peer->is_heard) {
             busy->probed_at = core->now; /* a grant is to come by itself */
         } else {
-            weft_dgram_probe(core, peer);
+            (void)weft_dgram_probe(core, peer); /* the timer tries again */
         }
     }
 }

@@ -10,7 +10,7 @@
  * packets come first. */
 void weft_dgram_pump(struct weft_dgram_core *core, struct weft_dgram_peer *peer);
 
-/* Asks a peer that grants nothing. */
-void weft_dgram_probe(struct weft_dgram_core *core, struct weft_dgram_peer *peer);
+/* Asks a peer that grants nothing. False: the port does not take it now. */
+bool weft_dgram_probe(struct weft_dgram_core *core, struct weft_dgram_peer *peer);
 
 #endif

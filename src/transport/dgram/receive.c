@@ -15,7 +15,7 @@
 struct coming {
     struct weft_dgram_header header;
     struct weft_dgram_hello hello; /* if it has that flag */
-    struct weft_dgram_more more;   /* zero, if it has not that flag */
+    struct weft_dgram_more more; /* if it has that flag; else zero, or it has a number */
     bool is_hello;
     bool has_more;
     unsigned kind;
@@ -51,6 +51,9 @@ static bool take_apart(struct coming *coming, const void *bytes, size_t length)
     coming->kind = coming->header.kind & WEFT_DGRAM_KIND;
     if (coming->is_hello && !take_behind(coming, &coming->hello, sizeof(coming->hello))) {
         return false;
+    }
+    if (!coming->has_more && !weft_dgram_is_numbered(coming->kind)) {
+        memset(&coming->more, 0, sizeof(coming->more));
     }
     if (coming->has_more && !take_behind(coming, &coming->more, sizeof(coming->more))) {
         return false;
@@ -203,14 +206,17 @@ static void hear(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
     busy->timeouts = 0;
     busy->unanswered = 0;
     busy->is_silent = false;
-    if (2000 * away > weft_dgram_timeout(core, peer)) {
+    busy->is_full = (coming->header.kind & WEFT_DGRAM_FULL) != 0;
+    if (away != 0 && 2000 * away > weft_dgram_timeout(core, peer)) {
         busy->restart_at = core->now;
         busy->doublings = 0;
     }
-    if ((coming->header.kind & WEFT_DGRAM_FULL) != 0) {
+    if (busy->is_full) {
         busy->vain_time = 0; /* it comes through */
     }
-    weft_dgram_was_away(&peer->away, away, passed);
+    if (passed != 0 || away != 0) {
+        weft_dgram_was_away(&peer->away, away, passed);
+    }
     if ((coming->header.kind & WEFT_DGRAM_REPEATED) != 0) {
         core->counts.spurious++;
     }
@@ -290,10 +296,11 @@ static void take_numbered(struct weft_dgram_core *core, struct weft_dgram_peer *
 void weft_dgram_receive(struct weft_dgram_core *core, const void *bytes, size_t length,
                         const void *source)
 {
-    struct coming coming = {.source = source};
+    struct coming coming; /* take_apart() fills in what is used, of each datagram */
     const struct weft_dgram_more *more;
     struct weft_dgram_peer *peer;
 
+    coming.source = source;
     if (!take_apart(&coming, bytes, length)) {
         core->counts.malformed++;
         return;

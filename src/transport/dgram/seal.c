@@ -67,8 +67,10 @@ bool weft_dgram_is_sealed(const struct weft_dgram_header *header, const void *be
                           uint64_t number, size_t length,
                           const uint8_t key[WEFT_DGRAM_KEY_BYTES])
 {
-    uint8_t tag[TAG_BYTES];
+    uint64_t theirs;
+    uint64_t tag;
 
-    make_tag(tag, header, behind, number, length, key);
-    return weft_sodium_is_same(tag, header->tag, TAG_BYTES);
+    make_tag((uint8_t *)&tag, header, behind, number, length, key);
+    memcpy(&theirs, header->tag, sizeof(theirs));
+    return (tag ^ theirs) == 0; /* takes as long wherever they differ */
 }

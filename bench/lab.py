@@ -17,6 +17,7 @@ HERE = Path(__file__).resolve().parent
 NETLAB = HERE.parent / "tests" / "netlab"
 DOCUMENT = HERE.parent / "docs" / "performance.md"
 LAB = os.environ.setdefault("NETLAB_NAME", "wnet")
+AUTOGROUP = Path("/proc/sys/kernel/sched_autogroup_enabled")
 PEERS = ("openmpi", "mpich")
 NAMES = {"weft": "Weft", "openmpi": "Open MPI", "mpich": "MPICH"}
 
@@ -42,12 +43,27 @@ class Weft:
 
 
 @contextmanager
+def one_group():
+    """The kernel does not share cores between sessions, as which hosts look, but between threads
+    (docs/engine.md, 3)."""
+    before = AUTOGROUP.read_text(encoding="ascii") if AUTOGROUP.exists() else ""
+    try:
+        if before:
+            AUTOGROUP.write_text("0", encoding="ascii")
+        yield
+    finally:
+        if before:
+            AUTOGROUP.write_text(before, encoding="ascii")
+
+
+@contextmanager
 def hosts(count, *options):
     """A lab of so many hosts, for as long as it is used; SIGTERM ends it, too."""
     subprocess.run([NETLAB, "up", str(count), "--ssh", *options], check=True)
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
-        yield
+        with one_group():
+            yield
     finally:
         signal.signal(signal.SIGTERM, before)
         subprocess.run([NETLAB, "down"], check=True)

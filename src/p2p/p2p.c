@@ -5,6 +5,7 @@
 #include "p2p/internal.h"
 #include "p2p/probe.h"
 #include "p2p/tagged.h"
+#include "engine/lock.h"
 #include "engine/seal.h"
 #include "transfer/rndv_net.h"
 
@@ -127,8 +128,10 @@ enum weft_rc weft_p2p_open(const struct weft_packet_ops *const *transports,
     p->is_open = true;
     if (weft_setting(WEFT_SET_CONNECT) != 0) {
         rc = weft_transports_wire_all();
-        if (rc != WEFT_OK) {
+        if (rc != WEFT_OK) { /* our threads want the lock before they end */
+            weft_unlock();
             weft_p2p_close();
+            weft_lock();
         }
     }
     return rc;

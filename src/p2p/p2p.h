@@ -32,8 +32,9 @@ enum weft_send_mode {
 };
 
 /*
- * Over these transports, in the order in which a new peer tries them; NULL ends them
- * (transport/registry.c).
+ * With the lock, which is dropped if this fails. Over these transports, in the order in
+ * which a new peer tries them; NULL ends them (transport/registry.c). The second without
+ * the lock.
  */
 WEFT_MUST_CHECK enum weft_rc
 weft_p2p_open(const struct weft_packet_ops *const *transports, struct weft_job *job);

@@ -44,6 +44,7 @@ int fixture_open_over_two(void **state, const struct weft_packet_ops *net,
         .node_count = 1,
         .local_size = FIXTURE_RANKS,
     };
+    enum weft_rc rc;
 
     (void)state;
     fake_reset();
@@ -70,7 +71,10 @@ int fixture_open_over_two(void **state, const struct weft_packet_ops *net,
         .name = "fixture",
     };
     set_peers_inside(true);
-    if (weft_p2p_open(transports, &fixture_job) != WEFT_OK) {
+    weft_lock();
+    rc = weft_p2p_open(transports, &fixture_job);
+    weft_unlock();
+    if (rc != WEFT_OK) {
         return -1;
     }
     limit_shares(FIXTURE_SHARES);

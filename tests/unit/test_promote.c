@@ -44,6 +44,8 @@ static struct net {
     struct net_path *path[RANKS];
 } first, second;
 
+static bool refuses; /* the first one: no peer can be connected */
+
 static struct net *net_of(const struct weft_transport *tp)
 {
     return (const void *)tp == &first ? &first : &second;
@@ -81,6 +83,9 @@ static enum weft_rc net_connect(struct weft_transport *tp, struct weft_peer *pee
     struct net *net = net_of(tp);
     struct net_path **path = &net->path[weft_process_rank(process)];
 
+    if (refuses) {
+        return WEFT_ERR_UNREACHABLE;
+    }
     if (*path == NULL) {
         *path = calloc(1, sizeof(**path));
         assert_non_null(*path);
@@ -992,6 +997,19 @@ static void who_is_connected_is_not_asked(void **state)
     peer->wanted = 0;
 }
 
+/* ---- all with all ---- */
+
+/* MPI_Init fails, and gives back what it has opened. */
+static void who_cannot_be_connected_to_all_is_told(void **state)
+{
+    refuses = true;
+    setenv("WEFT_CONNECT", "all", 1);
+    assert_int_equal(fixture_open_over_two(state, &first_ops, &second_ops), -1);
+    unsetenv("WEFT_CONNECT");
+    refuses = false;
+    weft_segment_close(&fixture_job.segment);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1032,6 +1050,7 @@ int main(void)
         TEST(who_was_never_sent_to_is_asked),
         TEST(many_are_asked_a_few_at_a_time),
         TEST(who_is_connected_is_not_asked),
+        cmocka_unit_test(who_cannot_be_connected_to_all_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

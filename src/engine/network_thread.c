@@ -142,6 +142,7 @@ static void run(void)
 {
     const int64_t warm = weft_setting(WEFT_SET_WARM);
     const int patience = warm > 0 && warm < INT_MAX ? (int)warm : -1;
+    int avoided = -1;
 
     weft_warm_look(WEFT_WARM_FIRST);
     for (;;) {
@@ -162,15 +163,17 @@ static void run(void)
             weft_warm_look(fired.is_asked ? WEFT_WARM_ASKED : WEFT_WARM_TIMER);
             thread.callbacks->call();
         }
-        thread.callbacks->came();
+        thread.callbacks->came(&avoided);
     }
 }
 
 /* A network is warm: what has waited for that goes on. */
 static void on_warm(void)
 {
+    int avoided = -1;
+
     thread.callbacks->call();
-    thread.callbacks->came();
+    thread.callbacks->came(&avoided);
 }
 
 /* ---- descriptors ---- */

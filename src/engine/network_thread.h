@@ -12,10 +12,12 @@
 
 #include <stdint.h>
 
-/* What the network thread calls, without the lock. came(): something has come. call(): a
- * thread has to poll, even if none is in MPI and no request is outstanding. */
+/* What the network thread calls, without the lock, and a thread that has loaded a
+ * network. came(): something has come; `avoided` is that thread's memory of
+ * weft_thread_avoid(). call(): a thread has to poll, even if none is in MPI and no
+ * request is outstanding. */
 struct weft_network_callbacks {
-    void (*came)(void);
+    void (*came)(int *avoided);
     void (*call)(void);
 };
 

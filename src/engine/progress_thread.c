@@ -458,16 +458,14 @@ static bool start(void)
 
 /* ---- the network thread calls ---- */
 
-void weft_progress_thread_came(void)
+void weft_progress_thread_came(int *avoided)
 {
-    static _Thread_local int avoided = -1; /* the network thread's, or who loads one */
-
     if (!is_delegated()) {
         weft_node_ring(&weft_engine.node); /* a thread that sleeps in MPI */
         return;
     }
     weft_thread_avoid(atomic_load_explicit(&thread.left_on, memory_order_relaxed),
-                      &avoided);
+                      avoided);
     if (serve()) {
         ring(); /* the progress thread looks for room now and then */
     }

@@ -9,7 +9,7 @@
 
 /* Callbacks of the network thread (network_thread.h): something has come; a thread has to
  * poll. */
-void weft_progress_thread_came(void);
+void weft_progress_thread_came(int *avoided);
 void weft_progress_thread_call(void);
 
 /* The first starts the thread, if WEFT_PROGRESS asks for it and it does not run; the

@@ -147,8 +147,9 @@ static const struct weft_packet_ops net_ops = {
 
 /* ---- the callbacks ---- */
 
-static void on_came(void)
+static void on_came(int *avoided)
 {
+    assert_int_equal(*avoided, -1);
     net.came++;
     sem_post(&net.has_come);
 }

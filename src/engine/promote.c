@@ -128,8 +128,7 @@ void weft_promote_begin(struct weft_peer *peer)
 
         peer->choice = WEFT_CHOICE_TRIAL;
         weft_peer_rare(peer)->trial_end = peer->next_sequence + WEFT_PROMOTE_MESSAGES;
-        /* The connection may have to take over packets, and parts of announced messages.
-         */
+        /* The connection may have to take over packets, and parts of long messages. */
         peer->path->packet_max = at_most(peer->path->packet_max, most);
         peer->path->zcopy_max = at_most(peer->path->zcopy_max, most);
     }

@@ -274,17 +274,26 @@ static void keep_control(struct weft_peer *peer, struct weft_path *path,
     weft_engine_retry_later(peer, WEFT_RETRY_CONTROL, &kept->retry);
 }
 
-void weft_engine_control_by(struct weft_peer *peer, struct weft_path *path,
-                            enum weft_packet kind, const void *data, size_t len)
+static struct weft_header control_header(enum weft_packet kind, const void *data,
+                                         size_t len)
 {
-    struct weft_engine *e = &weft_engine;
+    const struct weft_engine *e = &weft_engine;
     struct weft_header header = {.kind = (uint8_t)kind, .length = (uint32_t)len};
 
-    weft_assert_locked();
     assert(len <= WEFT_CONTROL_MAX && !e->kinds[kind].is_ordered);
     if (weft_unlikely(e->hooks.seal != NULL)) {
         e->hooks.seal(&header, data, len);
     }
+    return header;
+}
+
+void weft_engine_control_by(struct weft_peer *peer, struct weft_path *path,
+                            enum weft_packet kind, const void *data, size_t len)
+{
+    struct weft_engine *e = &weft_engine;
+    const struct weft_header header = control_header(kind, data, len);
+
+    weft_assert_locked();
     if (peer->is_self) {
         e->up.control(e, peer, &header, data, len);
         return;
@@ -298,13 +307,10 @@ void weft_engine_control_by(struct weft_peer *peer, struct weft_path *path,
 
 bool weft_engine_try_control(struct weft_peer *peer, enum weft_packet kind)
 {
-    struct weft_header header = {.kind = (uint8_t)kind};
+    const struct weft_header header = control_header(kind, NULL, 0);
 
     weft_assert_locked();
-    assert(!peer->is_self && !peer->is_failed && !weft_engine.kinds[kind].is_ordered);
-    if (weft_unlikely(weft_engine.hooks.seal != NULL)) {
-        weft_engine.hooks.seal(&header, NULL, 0);
-    }
+    assert(!peer->is_self && !peer->is_failed);
     return !weft_peer_retries(peer, WEFT_RETRY_CONTROL) &&
            try_control(peer->path, &header, NULL) == WEFT_OK;
 }

@@ -59,10 +59,9 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
          "auto|msg|shm|shm+msg|rdm|shm+rdm|tagged|shm+tagged|dgram|shm+dgram|dgram+msg|"
          "shm+dgram+msg",
          "auto: shared memory (shm) inside a node, and between "
-         "nodes dgram+msg where a host has sockets only, else connections (msg), or "
-         "endpoints without them (rdm) where libfabric's first choice of a network has "
-         "no "
-         "others. msg, shm, rdm: only that one; shm+msg: shared memory, and msg; "
+         "nodes connections (msg), or endpoints without them (rdm) where libfabric's "
+         "first choice of a network has no others. msg, shm, rdm: only that one; "
+         "shm+msg: shared memory, and msg; "
          "shm+rdm: shared "
          "memory, and rdm. tagged, shm+tagged: as rdm and shm+rdm, but the network "
          "matches all messages between two ranks, also of one "
@@ -71,7 +70,7 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
          "by Weft. dgram, shm+dgram: datagrams (UDP) that Weft repeats "
          "itself, without connections. dgram+msg, shm+dgram+msg: every peer begins by "
          "dgram; the busy ones, at most 64, and those that no datagram reaches get a "
-         "connection."},
+         "connection; chosen only by this setting."},
     [WEFT_SET_CONNECT] =
         {"WEFT_CONNECT", "when", "lazy", "lazy|all",
          "lazy: ranks of different nodes connect at their first message; all: "

@@ -153,12 +153,10 @@ static bool is_without_shm(int64_t choice)
            choice == DGRAM_MSG;
 }
 
-/* Do peers begin without connections, and are some connected later? `network` is the one
- * by which they begin. */
-static bool is_promoting(int64_t choice, const struct weft_packet_ops *network)
+/* Do peers begin without connections, and are some connected later? */
+static bool is_promoting(int64_t choice)
 {
-    return choice == DGRAM_MSG || choice == SHM_DGRAM_MSG ||
-           (choice == AUTO && network == &weft_dgram_ops);
+    return choice == DGRAM_MSG || choice == SHM_DGRAM_MSG;
 }
 
 /* Does the network match messages, those between ranks of one node too? */
@@ -166,9 +164,6 @@ static bool is_tagged(int64_t choice)
 {
     return choice == TAGGED || choice == SHM_TAGGED;
 }
-
-/* Of WEFT_CONNECT. */
-enum { CONNECT_LAZY };
 
 /* Is it a network that was not chosen? */
 static bool is_other_network(const struct weft_packet_ops *ops,
@@ -180,18 +175,12 @@ static bool is_other_network(const struct weft_packet_ops *ops,
     return is_one && ops != network;
 }
 
-/* Where all are connected anyway, nothing comes before connections. */
 static enum weft_rc choose_by_itself(const struct weft_packet_ops **out)
 {
     const enum weft_rc rc = weft_transport_choose_network(&run.job, out);
 
-    if (rc == WEFT_OK && *out == &weft_dgram_ops &&
-        weft_setting(WEFT_SET_CONNECT) != CONNECT_LAZY) {
-        *out = &weft_msg_ops;
-    }
     if (rc == WEFT_OK) {
-        weft_log_info("network between nodes: %s%s", (*out)->name,
-                      *out == &weft_dgram_ops ? ", and msg for busy peers" : "");
+        weft_log_info("network between nodes: %s", (*out)->name);
     }
     return rc;
 }
@@ -285,7 +274,7 @@ static enum weft_rc list_transports(const struct weft_packet_ops *transports[LIS
             transports[count++] = weft_transports[i];
         }
     }
-    if (needs_net && is_promoting(choice, network)) { /* behind the other one */
+    if (needs_net && is_promoting(choice)) { /* behind the other one */
         assert(count < LIST_MAX - 1);
         transports[count++] = &weft_msg_ops;
     }

@@ -187,7 +187,7 @@ def strict(face):
 def what_libfabric_offers_decides_about_connections():
     """Ranks of one node use shared memory in either case."""
     for variables, network in (({"FI_PROVIDER": "tcp;ofi_rxm"}, "rdm"),
-                               (strict("verbs"), "rdm"), (strict(None), "msg"), ({}, "dgram"),
+                               (strict("verbs"), "rdm"), (strict(None), "msg"), ({}, "msg"),
                                ({"FI_PROVIDER": "tcp;ofi_rxm,tcp"}, "msg")):
         said = run(mpiexec(hosts(1, 2), 4), mpi("p2p"),
                    variables=variables | {"WEFT_LOG": "info"}).err.decode()
@@ -201,7 +201,7 @@ def nodes_that_offer_different_networks_are_told():
                f"[ $(hostname) = {NAME}1 ] || export FI_PROVIDER='tcp;ofi_rxm'; exec {mpi('p2p')}",
                code=1)
     claim(b"has opened the network" in done.err and b"WEFT_TRANSPORT" in done.err
-          and b"the network dgram" in done.err and b"the network rdm" in done.err,
+          and b"the network msg" in done.err and b"the network rdm" in done.err,
           f"no line that names both: {done.err[-2000:]}")
 
 

@@ -109,26 +109,9 @@ static void what_cannot_be_used_does_not_count(void **unused)
     assert_true(is_rdm(unshared, 0));
 }
 
-/* A host may have a card that libfabric cannot drive. */
-static void sockets_are_what_tcp_is_first_on(void **unused)
-{
-    const struct row layered[] = {
-        UNCONNECTED("tcp;ofi_rxm"), DATAGRAMS("udp"), CONNECTED("tcp"), {NULL, 0, 0}};
-    const struct row card[] = {CONNECTED("verbs"), CONNECTED("tcp"), {NULL, 0, 0}};
-    const struct row longer[] = {CONNECTED("tcp2"), CONNECTED("tcp"), {NULL, 0, 0}};
-    const struct row none[] = {{NULL, 0, 0}};
-
-    (void)unused;
-    assert_true(weft_ofi_is_over_sockets(make_list(layered, 1)));
-    assert_false(weft_ofi_is_over_sockets(make_list(card, 1)));
-    assert_false(weft_ofi_is_over_sockets(make_list(longer, 1)));
-    assert_false(weft_ofi_is_over_sockets(make_list(none, 1)));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sockets_are_what_tcp_is_first_on),
         cmocka_unit_test(what_comes_first_decides),
         cmocka_unit_test(a_layer_counts_as_what_is_below_it),
         cmocka_unit_test(what_cannot_be_used_does_not_count),

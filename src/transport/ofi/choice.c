@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char TCP[] = "tcp";
-
 /* A name is that of a provider, or that with layers above it, each behind a ';'. */
 static bool stand_on_the_same(const struct fi_info *a, const struct fi_info *b)
 {
@@ -50,14 +48,6 @@ bool weft_ofi_is_without_connections(const struct fi_info *list)
     return first != NULL;
 }
 
-bool weft_ofi_is_over_sockets(const struct fi_info *list)
-{
-    const struct fi_info *first = first_usable(list);
-    const char *name = first != NULL ? first->fabric_attr->prov_name : "";
-
-    return strcspn(name, ";") == strlen(TCP) && strncmp(name, TCP, strlen(TCP)) == 0;
-}
-
 /* All that is offered, with all that either transport can live with. */
 static struct fi_info *list_all(void)
 {
@@ -86,10 +76,8 @@ static enum weft_rc prepare(const struct weft_job *job)
 }
 
 /*
- * Where nothing but sockets can be meant, datagrams are as good a beginning as
- * libfabric's connections, and need nothing of libfabric. Hosts with hardware that
- * libfabric does not drive come to the same choice as hosts without, because all ranks of
- * a job have to.
+ * Where nothing but sockets can be meant, the choice is clear without libfabric, whose
+ * loading can wait then until the first contact.
  */
 enum weft_rc weft_transport_choose_network(const struct weft_job *job,
                                            const struct weft_packet_ops **out)
@@ -97,11 +85,10 @@ enum weft_rc weft_transport_choose_network(const struct weft_job *job,
     struct fi_info *list;
     enum weft_rc rc;
 
+    *out = &weft_msg_ops;
     if (weft_early_may_defer()) {
-        *out = &weft_dgram_ops;
         return WEFT_OK;
     }
-    *out = &weft_msg_ops;
     weft_libfabric_prepare();
     rc = prepare(job);
     if (rc == WEFT_OK) {
@@ -113,8 +100,6 @@ enum weft_rc weft_transport_choose_network(const struct weft_job *job,
     list = list_all();
     if (weft_ofi_is_without_connections(list)) {
         *out = &weft_rdm_ops;
-    } else if (weft_early_is_open_to_tcp() && weft_ofi_is_over_sockets(list)) {
-        *out = &weft_dgram_ops;
     }
     if (list != NULL) {
         weft_libfabric.freeinfo(list);

@@ -12,7 +12,4 @@
  * without a provider below it that has them? */
 bool weft_ofi_is_without_connections(const struct fi_info *list);
 
-/* Does what is to be taken of these connect by the kernel's TCP? */
-bool weft_ofi_is_over_sockets(const struct fi_info *list);
-
 #endif

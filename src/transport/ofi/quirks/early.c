@@ -32,7 +32,8 @@ static bool has_entries(const char *folder)
     return has;
 }
 
-bool weft_early_is_open_to_tcp(void)
+/* Has the user chosen no provider, or tcp? */
+static bool is_open_to_tcp(void)
 {
     const char *chosen = getenv("FI_PROVIDER");
 
@@ -46,7 +47,7 @@ bool weft_early_may_defer(void)
             return false;
         }
     }
-    return weft_early_is_open_to_tcp();
+    return is_open_to_tcp();
 }
 
 void weft_early_init(struct weft_early *early)

@@ -37,9 +37,6 @@ struct weft_early {
     uint8_t token[WEFT_TOKEN_BYTES]; /* what requests to connect begin with */
 };
 
-/* Has the user chosen no provider, or tcp? */
-bool weft_early_is_open_to_tcp(void);
-
 /* May libfabric wait until it is needed? */
 bool weft_early_may_defer(void);
 

@@ -222,6 +222,13 @@ void weft_lock_leave_as_progress(void)
     give_progress();
 }
 
+bool weft_lock_is_awaited(void)
+{
+    return weft_lock_is_biased()
+               ? atomic_load_explicit(&weft_the_lock.progress, memory_order_relaxed) == 2
+               : weft_lock_is_wanted();
+}
+
 void weft_lock_as_visitor(void)
 {
     weft_progress_role_take();

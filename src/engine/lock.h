@@ -149,6 +149,9 @@ bool weft_lock_try_as_progress(void);
 void weft_lock_as_progress(void);
 void weft_lock_leave_as_progress(void);
 
+/* For the progress thread, which has it: does a thread of the program sleep for it? */
+bool weft_lock_is_awaited(void);
+
 void weft_progress_role_take(void);
 void weft_progress_role_give(void);
 

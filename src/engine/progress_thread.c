@@ -48,7 +48,14 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-enum { LEAVING_TURNS = 4, TICK_NS = 1000000, CALLED_BUDGET = 64, MOMENT_NS = 2000 };
+enum {
+    LEAVING_TURNS = 4,
+    TICK_NS = 1000000,
+    CALLED_BUDGET = 64,
+    MOMENT_NS = 2000,
+    GIVEN_NS = 50000,
+    LOOKS_MOST = 64, /* while a thread sleeps for the lock */
+};
 
 static struct {
     bool is_running;            /* with the lock */
@@ -308,6 +315,23 @@ static void leave_to_waiting(void)
 }
 
 /*
+ * With the lock, after a look that was not the last. What keeps coming, or a transport
+ * that cannot be armed, keeps no thread out of MPI for ever: one that sleeps for the lock
+ * gets a moment to come in.
+ */
+static void give_way(unsigned *looks)
+{
+    const struct timespec moment = {.tv_nsec = GIVEN_NS};
+
+    if (++*looks % LOOKS_MOST == 0 && weft_lock_is_awaited()) {
+        const bool is_progress_thread = weft_engine_drop_lock();
+
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
+        weft_engine_retake_lock(is_progress_thread);
+    }
+}
+
+/*
  * With the role. True: something waits for room of which nobody will tell. While the lock
  * was dropped for work, a thread may have begun to wait and gone to sleep. What the work
  * has brought is then left to that thread.
@@ -315,6 +339,7 @@ static void leave_to_waiting(void)
 static bool serve_in_role(void)
 {
     struct weft_engine *e = &weft_engine;
+    unsigned looks = 0;
     bool has_backlog;
 
     if (!take_lock()) {
@@ -324,6 +349,7 @@ static bool serve_in_role(void)
     weft_transports_are_due();
     do {
         weft_engine_work_and_poll();
+        give_way(&looks);
         if (!is_delegated()) { /* while the lock was dropped somebody began to wait */
             break;
         }
@@ -382,6 +408,7 @@ static bool is_polled_by_others(void)
 static void answer_call(void)
 {
     struct weft_engine *e = &weft_engine;
+    unsigned looks = 0;
 
     weft_progress_role_take();
     weft_lock_as_progress();
@@ -389,6 +416,7 @@ static void answer_call(void)
     do {
         weft_transports_are_due();
         weft_engine_work_and_poll();
+        give_way(&looks);
     } while (!is_polled_by_others() && weft_descriptors_arm() != WEFT_OK);
     if (e->is_armed) { /* what a thread sleeps for may have just been done */
         weft_node_ring(&e->node);

@@ -128,8 +128,11 @@ static void it_stays_responsible_while_something_is_outstanding(void **state)
     weft_engine_leave(); /* starts it again */
     weft_unlock();
     assert_int_equal(wake_level(), WEFT_WAKE_REQUESTS);
+    weft_lock(); /* the progress thread, just started, may look at what has arrived */
     arrive_eager(B, TAG, "message", 8);
-    weft_progress();
+    weft_engine_poll_as_thread("a test");
+    weft_engine_leave();
+    weft_unlock();
     weft_threads_stop();
     end_recv(first, A, TAG, LONG);
     end_recv(second, B, TAG, 8);
@@ -558,6 +561,53 @@ static void it_looks_once_where_a_thread_of_the_program_polls(void **state)
     weft_unlock();
 }
 
+/* What keeps coming keeps the thread of the network from sleep, and nobody out of MPI:
+ * also where a transport is mistaken. */
+static void a_thread_comes_in_while_something_keeps_coming(void **state)
+{
+    enum { TIMES = 3 };
+
+    (void)state;
+    weft_lock();
+    weft_threads_start();
+    fake_net.keeps_coming = true;
+    for (int i = 0; i < TIMES; i++) {
+        int before = fake_net.polls;
+
+        weft_progress_thread_call();
+        weft_unlock();
+        await(is_polled, &before);
+        weft_lock();
+    }
+    fake_net.keeps_coming = false;
+    weft_unlock();
+}
+
+static void a_thread_comes_in_while_what_is_outstanding_keeps_coming(void **state)
+{
+    struct weft_request *request;
+
+    (void)state;
+    weft_lock();
+    fake_net.keeps_coming = true;
+    weft_unlock();
+    request = start_recv(A, TAG, buffer, 8); /* which calls the progress thread */
+    for (int i = 0; i < 3; i++) {
+        int before;
+
+        weft_lock();
+        before = fake_net.polls;
+        weft_unlock();
+        await(is_polled, &before);
+    }
+    weft_lock();
+    fake_net.keeps_coming = false;
+    weft_unlock();
+    come_from_network();
+    await(is_complete, request);
+    end_recv(request, A, TAG, 8);
+}
+
 int main(void)
 {
 #define NODE(name) cmocka_unit_test_setup_teardown(name, open_node, fixture_close)
@@ -579,6 +629,8 @@ int main(void)
         NET(a_path_lost_while_a_thread_sleeps_in_mpi_ends_its_wait),
         NET(a_connection_is_made_while_nothing_is_outstanding),
         NET(it_looks_once_where_a_thread_of_the_program_polls),
+        NET(a_thread_comes_in_while_something_keeps_coming),
+        NET(a_thread_comes_in_while_what_is_outstanding_keeps_coming),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,6 +54,8 @@ struct weft_transport {
     bool has_core;
     uint32_t opening;
     uint32_t asking; /* paths that wait for an address */
+    bool is_refused; /* arm() has found answers, and nobody has looked since */
+    bool had_turn;   /* the same before, and what waits was tried again since */
     bool needs_retry;
     bool is_armed;
     uint64_t second_at;   /* when up->each_second is due */
@@ -316,12 +318,19 @@ static enum weft_rc dgram_connect(struct weft_transport *tp, struct weft_peer *a
     return WEFT_OK;
 }
 
+static void set_asking(struct weft_transport *tp, struct weft_dgram_peer *peer,
+                       bool is_asking)
+{
+    tp->asking -= peer->is_asking;
+    peer->is_asking = is_asking;
+    tp->asking += peer->is_asking;
+}
+
 static void dgram_disconnect(struct weft_path *path)
 {
     struct weft_dgram_peer *peer = peer_of(path);
 
-    path->transport->asking -= peer->is_asking;
-    peer->is_asking = false;
+    set_asking(path->transport, peer, false);
 }
 
 /* What a peer has published. */
@@ -361,7 +370,8 @@ static enum weft_rc meet_peer(struct weft_transport *tp, struct weft_dgram_peer 
     return peer != NULL ? WEFT_OK : WEFT_ERR_NOMEM;
 }
 
-/* WEFT_AGAIN: it has not published anything yet. */
+/* WEFT_AGAIN: it has not published anything yet. WEFT_ERR_UNREACHABLE: datagrams do not
+ * lead there, which somebody was told. */
 static enum weft_rc look_up_peer(struct weft_transport *tp, struct weft_dgram_peer *peer)
 {
     const uint32_t rank = weft_process_rank(peer->path.process);
@@ -384,9 +394,9 @@ static enum weft_rc look_up_peer(struct weft_transport *tp, struct weft_dgram_pe
     if (tp->up->silent != NULL) { /* another network may lead there */
         tp->up->lost(tp->up->owner, peer->path.process, false,
                      "its address is none that datagrams from here reach");
-        return WEFT_AGAIN;
+    } else {
+        weft_log_error(WEFT_S_PEER_NO_ADDRESS, rank);
     }
-    weft_log_error(WEFT_S_PEER_NO_ADDRESS, rank);
     return rc;
 }
 
@@ -419,10 +429,42 @@ static enum weft_rc find_peer(struct weft_transport *tp, struct weft_dgram_peer 
     if (!is_known(peer)) {
         rc = ask_for_peer(tp, peer);
     }
-    tp->asking -= peer->is_asking;
-    peer->is_asking = rc == WEFT_AGAIN;
-    tp->asking += peer->is_asking;
-    return rc;
+    set_asking(tp, peer, rc == WEFT_AGAIN);
+    /* Where another network may lead there, the packet is sent again by that. */
+    return rc == WEFT_ERR_UNREACHABLE && tp->up->silent != NULL ? WEFT_AGAIN : rc;
+}
+
+/* ---- answers that nobody comes for ---- */
+
+/*
+ * Not every path that has asked is tried again: the packet that was not taken may have
+ * been dropped, or may go by another path. Its answer would lie there, and nobody could
+ * arm. So whoever arms finds it twice: after the first time the engine has tried again
+ * what waits, which learns what was wrong, if something was; what is still there is taken
+ * by the next look.
+ */
+static bool has_answers(struct weft_transport *tp)
+{
+    tp->is_refused = tp->asking > 0 && weft_wireup_has_answers(tp->job);
+    tp->had_turn = tp->had_turn && tp->is_refused;
+    return tp->is_refused;
+}
+
+static void take_answers(struct weft_transport *tp)
+{
+    struct weft_dgram_peer *peer;
+    uint32_t at = 0;
+
+    tp->is_refused = false;
+    tp->had_turn = !tp->had_turn;
+    if (tp->had_turn) {
+        return;
+    }
+    while ((peer = weft_table_next(&tp->core.peers, &at)) != NULL) {
+        if (peer->is_asking) {
+            set_asking(tp, peer, look_up_peer(tp, peer) == WEFT_AGAIN);
+        }
+    }
 }
 
 /* ---- times ---- */
@@ -517,6 +559,9 @@ static int dgram_poll(struct weft_transport *tp, int budget)
     int all = 0;
     int count;
 
+    if (weft_unlikely(tp->is_refused)) {
+        take_answers(tp);
+    }
     weft_dgram_begin(&tp->core, now, time_away(tp, now), budget);
     tp->is_armed = false;
     do {
@@ -588,8 +633,7 @@ static enum weft_rc arm(struct weft_transport *tp)
     const uint64_t until = deadline(tp);
 
     if ((until != 0 && weft_clock_ns() >= until) || weft_dgram_may_take(&tp->core) ||
-        (tp->asking > 0 && weft_wireup_has_answers(tp->job)) ||
-        tp->port->ops->arm(tp->port) != WEFT_OK) {
+        has_answers(tp) || tp->port->ops->arm(tp->port) != WEFT_OK) {
         return WEFT_AGAIN;
     }
     tp->is_armed = true;

@@ -16,15 +16,19 @@
  *   hooks.c            what rooms above are called for
  *   work.c             what is done outside the lock (work.h)
  *   work_threads.c     adding work, and the threads for the part of it that blocks
+ *   warm.c             what is loaded before the first contact with a network (warm.h)
  *   wait.c             waiting for events, words and room (wait.h, event.h)
+ *   note.c             what a rank that waits says of it
  *   await.c            those for whose steps this process waits
  *   ask.c              those that are waited for are asked whether they are there
  *   failed.c           processes that have failed
  *   progress_thread.c  progress while the program computes
+ *   quiet.c            whether a ring for the progress thread would be in vain (quiet.h)
  *   network_thread.c   the thread that sleeps on descriptors (network_thread.h)
  *   threads.c          the library's own threads, all of them
  *   seal.h             checksums of packets
  *   lock.h             the lock
+ *   held.h             assertions about the thread that holds it
  *   thread.h           how the library's own threads are started
  */
 #ifndef WEFT_ENGINE_ENGINE_H

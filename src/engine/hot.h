@@ -1,7 +1,7 @@
 /*
  * hot.h - the engine's state, for the few files on the way of a message that read it.
  *
- * Everybody else includes engine.h. All fields need the lock. A peer is a process that
+ * Everybody else has it by engine.h. All fields need the lock. A peer is a process that
  * this one has spoken to, has heard of, or waits for by name. Peers are made on first
  * use, found by process (base/process.h) through an open hash, and live until
  * weft_peers_close(): a process never spoken to costs nothing, and pointers to peers stay
@@ -202,7 +202,6 @@ struct weft_engine {
     uint32_t waiting_threads;       /* of the program, in MPI: they poll */
     bool is_armed;                  /* one of them sleeps on the doorbell */
     bool is_room_awaited;           /* and it sleeps until nothing is tried again */
-    bool is_taken_over;             /* another thread polls in its place */
     bool has_new_retry;             /* something found no room since a thread armed */
 
     const _Atomic uint32_t *failures; /* how many the launcher has listed */
@@ -211,12 +210,13 @@ struct weft_engine {
     bool is_in_barrier;               /* of all ranks of the node */
     uint32_t barrier_generation;      /* which one */
 
-    uint64_t repeats; /* ordered packets that came once more, and were dropped */
-    uint64_t polls;   /* how often a thread of the program began to poll */
-    uint64_t sleeps;  /* how often one slept */
-    uint64_t moved;   /* control packets that came, and pieces of work that were done */
-    uint32_t spins;   /* how often one polled without waiting, since the last long wait */
-    bool has_noted;   /* the slice says what we wait for */
+    uint64_t repeats;     /* ordered packets that came once more, and were dropped */
+    uint64_t polls;       /* how often a thread of the program began to poll */
+    uint64_t polls_armed; /* `polls` when transports were last armed for a sleeper */
+    uint64_t sleeps;      /* how often one slept */
+    uint64_t moved; /* control packets that came, and pieces of work that were done */
+    uint32_t spins; /* how often one polled without waiting, since the last long wait */
+    bool has_noted; /* the slice says what we wait for */
     /* Completes what is noted of a wait, which is NULL if it is for no events; or NULL.
      * It is no member of `hooks`: where `kinds` lies decides how many instructions an
      * arrival takes. */
@@ -227,8 +227,10 @@ struct weft_engine {
                     const struct iovec *pieces, size_t count, size_t len);
     uint64_t progress_thread_wakeups;
     uint64_t early_sleeps; /* of `sleeps`: without yields, because one had taken long */
-    struct weft_peer *awaited; /* those for whose steps we wait, and who were told */
-    void (*await)(void);       /* tells them (weft_engine_on_await), or NULL */
+    struct weft_peer *awaited;    /* those for whose steps we wait, and who were told */
+    void (*await)(void);          /* tells them (weft_engine_on_await), or NULL */
+    struct weft_standby *standby; /* threads that wait, and sleep beside an armed one */
+    uint32_t standby_count;
     uint32_t bell_seen;        /* the progress bell's count, by the last look */
     uint32_t long_waits;       /* threads of the program that have waited for a while */
     uint64_t long_since;       /* while there are any: since when */

@@ -302,15 +302,21 @@ static bool take_lock(void)
 
 /* A thread that waits in MPI serves us too. One that sleeps knows what there was to do
  * when it armed: it must be woken for work, and for what has found no room since, because
- * nobody may tell it of room, or of a network that has come up only now. */
+ * nobody may tell it of room, or of a network that has come up only now. Whoever has
+ * polled since then may have left a transport in another state: it is armed again. */
 static void leave_to_waiting(void)
 {
-    const struct weft_engine *e = &weft_engine;
+    struct weft_engine *e = &weft_engine;
     const uint32_t work = bit(WEFT_REASON_WORK) | bit(WEFT_REASON_CALLS);
+    const bool has_polled = e->polls != e->polls_armed;
 
-    if (e->is_armed &&
-        ((e->reasons & work) != 0 || e->has_new_retry || !weft_engine_may_sleep())) {
-        weft_node_ring(&weft_engine.node);
+    if (!e->is_armed) {
+        return;
+    }
+    e->polls_armed = e->polls;
+    if ((e->reasons & work) != 0 || e->has_new_retry || !weft_engine_may_sleep() ||
+        (has_polled && (weft_transports_arm() != WEFT_OK || has_unseen_news()))) {
+        weft_node_ring(&e->node);
     }
 }
 
@@ -394,16 +400,11 @@ static bool is_quiet_over(void)
     return is_over;
 }
 
-/* With the lock: does a thread of the program poll? It waits for the lock, then. */
-static bool is_polled_by_others(void)
-{
-    return weft_engine.waiting_threads > 0 && !weft_engine.is_armed;
-}
-
 /*
  * The network needs somebody. Whoever polls would do, but nobody may be there. If
  * somebody is, one look is enough: two threads that share a processor and poll in turn
- * change places after every look for as long as something comes.
+ * change places after every look for as long as something comes. A thread that sleeps in
+ * MPI is rung behind that look, because what it waits for may have come with it.
  */
 static void answer_call(void)
 {
@@ -417,8 +418,8 @@ static void answer_call(void)
         weft_transports_are_due();
         weft_engine_work_and_poll();
         give_way(&looks);
-    } while (!is_polled_by_others() && weft_descriptors_arm() != WEFT_OK);
-    if (e->is_armed) { /* what a thread sleeps for may have just been done */
+    } while (e->waiting_threads == 0 && weft_descriptors_arm() != WEFT_OK);
+    if (e->is_armed) { /* it looks, and arms, by itself */
         weft_node_ring(&e->node);
     } else if (e->waiting_threads > 0) {
         weft_network_leave_time();

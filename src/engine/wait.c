@@ -3,10 +3,19 @@
  * sleep.
  *
  * One thread at a time polls, with the lock, and lets go as soon as another wants to
- * post. A thread that goes to sleep arms the doorbell, so that peers wake the process;
- * when another thread of the process begins to poll meanwhile, it takes over: it disarms,
- * and the thread that slept watches its own event, a millisecond at a time, for as long
- * as somebody polls.
+ * post. A thread that goes to sleep arms the doorbell, so that peers wake the process.
+ * It stays armed when another thread of the process polls meanwhile: what that one
+ * completes wakes the sleeper, and what that one leaves behind is armed for again by
+ * weft_engine_publish(). Only a sleeper that is rung while the others poll all the time
+ * would be disturbed for nothing: it watches its own event then, a millisecond at a time,
+ * for as long as they go on.
+ *
+ * A thread that wants to sleep while another one is armed stands by: it sleeps on a gate
+ * of its own until its event has happened, or until it is called. A thread that ends its
+ * wait calls one, if nobody else is armed or polls (end_wait); one that polls or arms
+ * calls those whose word has changed. So at any moment one of the threads that wait is
+ * armed, or will look again, and no other needs a clock. tests/models/standby.pml has
+ * this rule.
  */
 #include "engine/wait.h"
 
@@ -29,6 +38,8 @@ enum {
     TICK_NS = 1000000,
     ABSENCE_NS = 1000000, /* a yield that took so long met somebody who computes */
     ABSENCE_PAYS = 64,    /* so many times as long nothing is given away */
+    OFTEN_NS = 100000,    /* threads that poll that often are not disturbed, */
+    OFTEN_POLLS = 8,      /* once they have done so this many times in a row */
     AWAIT_NS = 50000,     /* so long a step of a peer that computes may take */
     TO_DO = WEFT_REASONS_NOW | 1 << WEFT_REASON_WORK | 1 << WEFT_REASON_CALLS,
 };
@@ -36,8 +47,8 @@ enum {
 /* Under the lock: who waits before that time does not yield before it sleeps. */
 static uint64_t sleep_at_once_until;
 
-/* With the lock: another thread of ours sleeps on the doorbell; we poll in its place. */
-static void take_over(void)
+/* With the lock: a thread of the program begins to poll. */
+static void count_poll(void)
 {
     struct weft_engine *e = &weft_engine;
 
@@ -45,77 +56,18 @@ static void take_over(void)
     if (weft_unlikely(weft_node_progress_bell(&e->node) != e->bell_seen)) {
         weft_progress_thread_judge(weft_engine_away_ns());
     }
-    if (weft_unlikely(e->is_armed && !e->is_taken_over)) {
-        e->is_taken_over = true;
-        weft_node_ring(&e->node);
-    }
 }
 
-/* ---- what is left for whoever looks at a job that hangs ---- */
-
-static struct weft_doing_record *record(void)
-{
-    return &weft_engine.job->slice->doing;
-}
-
-static void note(const struct weft_wait *wait, const struct weft_wait_reason *why,
-                 bool is_spinning)
-{
-    struct weft_doing doing = {
-        .what = WEFT_DOING_OTHER,
-        .is_spinning = is_spinning,
-        .awaited = wait != NULL ? (uint32_t)wait->count : 1,
-        .threads = weft_engine.waiting_threads,
-        .done = weft_engine.moved,
-        .awaits = {.peer = why->peer,
-                   .rank = WEFT_DOING_UNKNOWN,
-                   .tag = why->tag,
-                   .bytes = why->bytes},
-    };
-
-    weft_assert_locked();
-    weft_doing_copy(doing.call, sizeof(doing.call), why->call);
-    weft_doing_copy(doing.comm, sizeof(doing.comm), why->comm);
-    if (weft_engine.describe != NULL) {
-        weft_engine.describe(wait, &doing);
-    }
-    weft_doing_write(record(), &doing);
-    weft_engine.has_noted = true;
-}
-
-void weft_engine_note(const struct weft_wait *wait, const struct weft_wait_reason *why)
-{
-    note(wait, why, false);
-}
-
-/* What another thread has noted, which sleeps, stays. */
-void weft_engine_note_end(void)
-{
-    weft_assert_locked();
-    if (weft_engine.has_noted && !weft_engine.is_armed) {
-        weft_engine.has_noted = false;
-        weft_doing_clear(record());
-    }
-}
-
-/* A thread that looks again and again, and never waits, says so now and then. */
-static void note_spin(const char *call)
-{
-    const struct weft_wait_reason why = {call, "", -1, -2, 0};
-
-    if (weft_engine.waiting_threads == 0) { /* one that waits has more to say */
-        note(NULL, &why, true);
-    }
-}
+/* ---- a look without waiting ---- */
 
 void weft_engine_poll_as_thread(const char *call)
 {
     weft_assert_locked();
-    take_over();
+    count_poll();
     weft_engine_work_and_poll();
-    weft_doing_count(&record()->polls);
+    weft_doing_count(&weft_engine.job->slice->doing.polls);
     if (weft_unlikely(++weft_engine.spins % SPINS == SPINS_FIRST)) {
-        note_spin(call);
+        weft_engine_note_spin(call);
     }
 }
 
@@ -186,7 +138,94 @@ static bool poll_burst(const struct awaited *a, int turns)
     return false;
 }
 
-/* Another thread polls: sleeps until our event has happened, or nobody polls. */
+/* ---- threads that sleep beside the one that is armed ---- */
+
+struct weft_standby {
+    struct weft_standby *next;
+    const struct awaited *awaited;
+    _Atomic uint32_t gate; /* changes when the thread is to look */
+    bool is_called;        /* it is in the list no longer */
+};
+
+static void leave_list(const struct weft_standby *self)
+{
+    struct weft_standby **at = &weft_engine.standby;
+
+    while (*at != self) {
+        at = &(*at)->next;
+    }
+    *at = self->next;
+    weft_engine.standby_count--;
+}
+
+static void call(struct weft_standby *thread)
+{
+    leave_list(thread);
+    thread->is_called = true;
+    atomic_fetch_add_explicit(&thread->gate, 1, memory_order_release);
+    weft_futex_wake(&thread->gate, 1);
+}
+
+/*
+ * With the lock: calls the threads whose word has changed. A process that changes a word
+ * may ring the doorbell in place of the word, or ring nobody, while one of our threads
+ * polls.
+ */
+static void call_for_words(void)
+{
+    struct weft_standby *at = weft_engine.standby;
+
+    while (at != NULL) {
+        struct weft_standby *next = at->next;
+
+        if (at->awaited->word != NULL && is_over(at->awaited)) {
+            call(at);
+        }
+        at = next;
+    }
+}
+
+/*
+ * Another thread is armed: sleeps until our event has happened, or we are called. What we
+ * have begun or found since the other one armed is left to that one, as by a thread that
+ * leaves MPI. A thread that waits until everything is sent is told by nobody, and looks
+ * now and then.
+ */
+static void stand_by(const struct awaited *a)
+{
+    struct weft_engine *e = &weft_engine;
+    struct weft_standby self = {.next = e->standby, .awaited = a};
+    uint64_t ns;
+
+    weft_engine_await_steps();
+    weft_engine_leave(); /* which may do what is ready */
+    if (is_over(a) || !e->is_armed) {
+        return;
+    }
+    e->standby = &self;
+    e->standby_count++;
+    set_futex(a, &self.gate);
+    ns = a->is_room ? TICK_NS : 0;
+    weft_unlock();
+    if (a->word != NULL) { /* pairs with weft_wait_wake() */
+        atomic_fetch_add_explicit(a->sleepers, 1, memory_order_seq_cst);
+    }
+    if (!is_over(a)) {
+        weft_assert_unlocked();
+        weft_futex_wait_two(&self.gate, 0, a->word, a->old, ns);
+    }
+    if (a->word != NULL) {
+        atomic_fetch_sub_explicit(a->sleepers, 1, memory_order_relaxed);
+    }
+    weft_lock();
+    set_futex(a, NULL);
+    if (!self.is_called) {
+        leave_list(&self);
+    }
+}
+
+/* Others poll all the time: sleeps until our event has happened, or they do so no more.
+ */
 static void watch_event(const struct awaited *a)
 {
     struct weft_engine *e = &weft_engine;
@@ -204,7 +243,16 @@ static void watch_event(const struct awaited *a)
         }
         weft_lock();
         set_futex(a, NULL);
-    } while (!is_over(a) && e->polls != seen);
+        call_for_words();
+    } while (!is_over(a) && e->polls - seen >= TICK_NS / OFTEN_NS);
+}
+
+/* Have the others polled so often since then that rings for us would disturb them? */
+static bool is_polled_often(uint64_t polls, uint64_t since)
+{
+    const uint64_t count = weft_engine.polls - polls;
+
+    return count >= OFTEN_POLLS && (weft_clock_ns() - since) / count < OFTEN_NS;
 }
 
 /* Is there something that nobody would ring for? */
@@ -216,32 +264,48 @@ static bool has_something_to_do(void)
            weft_engine_has_failures() || e->has_new_retry;
 }
 
-/* Sleeps until a peer rings, another thread takes over, or the word changes. */
-static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *why)
+/* Publishes what is to wake us; false, and it is taken back: something is there already.
+ */
+static bool has_armed(const struct awaited *a, const struct weft_wait_reason *why,
+                      uint32_t *bell)
 {
     struct weft_engine *e = &weft_engine;
-    uint32_t bell;
-    uint64_t ns;
 
-    if (e->is_armed) { /* another thread sleeps there already */
-        watch_event(a);
-        return;
-    }
     e->has_new_retry = false;
     weft_engine_await_steps();
     weft_modules_refresh();
-    note(a->events, why, false);
-    bell = weft_node_publish(&e->node, WEFT_WAKE_ALL);
+    weft_engine_note(a->events, why);
+    *bell = weft_node_publish(&e->node, WEFT_WAKE_ALL);
     if (weft_transports_arm() != WEFT_OK) {
         weft_node_disarm(&e->node); /* something has come */
-        return;
+        return false;
     }
     /* Looked at after arming, so nothing is missed. */
+    call_for_words();
     if (e->retrying != NULL) {
         weft_engine_retry();
     }
     if (has_something_to_do() || (a->is_room && e->retrying == NULL)) {
         weft_node_disarm(&e->node);
+        return false;
+    }
+    return true;
+}
+
+/* Sleeps until a peer rings, another thread completes what we wait for, or the word
+ * changes. */
+static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *why)
+{
+    struct weft_engine *e = &weft_engine;
+    uint64_t since, polls;
+    uint32_t bell;
+    uint64_t ns;
+
+    if (e->is_armed) { /* another thread sleeps there already */
+        stand_by(a);
+        return;
+    }
+    if (!has_armed(a, why, &bell)) {
         return;
     }
     ns = weft_transports_need_tick() ? TICK_NS : 0;
@@ -249,8 +313,9 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
     e->is_armed = true;
     e->is_room_awaited = a->is_room;
     set_futex(a, &e->node.area->doorbell);
-    e->is_taken_over = false;
+    e->polls_armed = polls = e->polls;
     e->sleeps++;
+    since = weft_clock_ns();
     weft_node_set_inside(&e->node, false); /* who sleeps does not help */
     weft_unlock();
     if (a->word != NULL) { /* pairs with weft_wait_wake() */
@@ -270,7 +335,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
     set_futex(a, NULL);
     weft_node_disarm(&e->node);
     weft_node_set_inside(&e->node, true);
-    if (e->is_taken_over && !is_over(a)) {
+    if (!is_over(a) && is_polled_often(polls, since)) {
         watch_event(a);
     }
 }
@@ -340,7 +405,7 @@ static void wait_longer(const struct awaited *a, const struct weft_wait_reason *
     uint64_t start = weft_clock_ns();
     bool has_told = false;
 
-    weft_doing_count(&record()->waits);
+    weft_doing_count(&weft_engine.job->slice->doing.waits);
     weft_recorder_wait(1);
     e->spins = 0;
     begin_long(start);
@@ -348,6 +413,7 @@ static void wait_longer(const struct awaited *a, const struct weft_wait_reason *
     while (!poll_burst(a, spin_ns == 0 ? 1 : BURST)) {
         const uint64_t now = weft_clock_ns();
 
+        call_for_words();
         if (now - start >= AWAIT_NS && !has_told) {
             weft_engine_await_steps();
             has_told = true;
@@ -369,26 +435,31 @@ static void wait_longer(const struct awaited *a, const struct weft_wait_reason *
     weft_node_set_inside(&e->node, false);
 }
 
-/* What we wait for while the progress thread is responsible is its matter. */
+/* What we wait for while the progress thread is responsible is its matter. If all who
+ * still wait stand by, one of them has to look from now on. */
 static void end_wait(void)
 {
     struct weft_engine *e = &weft_engine;
 
-    if (--e->waiting_threads == 0 && weft_unlikely(e->awaited != NULL) &&
-        !atomic_load_explicit(&e->is_delegated, memory_order_relaxed)) {
-        weft_engine_await_end();
+    if (--e->waiting_threads == 0) {
+        if (weft_unlikely(e->awaited != NULL) &&
+            !atomic_load_explicit(&e->is_delegated, memory_order_relaxed)) {
+            weft_engine_await_end();
+        }
+    } else if (weft_unlikely(e->waiting_threads == e->standby_count)) {
+        call(e->standby);
     }
 }
 
 /* With the lock, at both ends. What comes at once never leaves the first lines. */
 static void wait_for(const struct awaited *a, const struct weft_wait_reason *why)
 {
-    take_over();
+    count_poll();
     if (a->events == NULL || !a->events->is_brief) {
         weft_engine_enter();
     }
-    if (a->events != NULL && a->events->is_far) {
-        weft_descriptors_ignore();
+    if (a->events != NULL && a->events->is_far && !weft_engine.is_armed) {
+        weft_descriptors_ignore(); /* who is armed relies on them */
     }
     weft_engine.waiting_threads++;
     if (!poll_burst(a, weft_wait_is_crowded() ? 1 : BURST)) {
@@ -410,7 +481,7 @@ void weft_engine_wait_sent(void)
     if (weft_engine.retrying == NULL) {
         return;
     }
-    take_over();
+    count_poll();
     weft_engine_enter();
     weft_engine.waiting_threads++;
     start = weft_clock_ns();

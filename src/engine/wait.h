@@ -68,6 +68,9 @@ WEFT_MUST_CHECK enum weft_rc weft_engine_barrier(const char *call);
 void weft_engine_note(const struct weft_wait *wait, const struct weft_wait_reason *why);
 void weft_engine_note_end(void);
 
+/* A thread that looks again and again, and never waits, says so now and then. */
+void weft_engine_note_spin(const char *call);
+
 /*
  * A clock that stands still while a thread of the program waits in MPI for long, be it
  * one or several: the difference of two times is how long the program was away between.

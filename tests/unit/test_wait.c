@@ -146,6 +146,78 @@ static void two_threads_that_wait_are_not_away_twice(void **state)
     assert_int_equal(away(), before + LONG_NS);
 }
 
+static int rings;
+static uint32_t level_behind; /* the wake level behind what another thread has done */
+
+static void note_ring(void)
+{
+    rings++;
+}
+
+static uint32_t wake_level(void)
+{
+    return atomic_load(&area_of(0)->wake_level);
+}
+
+/* In place of a sleep: another thread looks into MPI, again and again. */
+static void look_as_another_thread(void)
+{
+    for (int i = 0; i < 100; i++) {
+        weft_progress();
+    }
+    level_behind = wake_level();
+    assert_int_equal(rings, 0);
+    send_one();
+}
+
+/* In place of a sleep: another thread waits for a message that comes at once. */
+static void receive_as_another_thread(void)
+{
+    static const struct weft_wait_reason why = {"MPI_Recv", "", PEER, OTHER_TAG, 1};
+    struct weft_request *request;
+    char byte;
+
+    request = start_recv(PEER, OTHER_TAG, &byte, 1);
+    arrive_eager(PEER, OTHER_TAG, "m", 1);
+    weft_wait(request, &why);
+    end_recv(request, PEER, OTHER_TAG, 1);
+    weft_lock();
+    weft_engine_leave();
+    weft_unlock();
+    level_behind = wake_level();
+    assert_int_equal(rings, 0);
+    send_one();
+}
+
+/* Peers ring a thread that sleeps in MPI, although another thread has polled since. */
+static void wait_while(void (*another)(void))
+{
+    static const struct weft_wait_reason why = {"MPI_Wait", "", PEER, TAG, 1};
+    struct weft_request *request;
+    char byte;
+
+    rings = 0;
+    fake.ringing = note_ring;
+    fake.sleeping = another;
+    request = start_recv(PEER, TAG, &byte, 1);
+    weft_wait(request, &why);
+    fake.ringing = NULL;
+    end_recv(request, PEER, TAG, 1);
+    assert_int_equal(level_behind, WEFT_WAKE_ALL);
+}
+
+static void a_thread_that_looks_leaves_a_sleeper_armed(void **state)
+{
+    (void)state;
+    wait_while(look_as_another_thread);
+}
+
+static void a_thread_that_waits_leaves_a_sleeper_armed(void **state)
+{
+    (void)state;
+    wait_while(receive_as_another_thread);
+}
+
 /* Before a wait that costs more: only a few looks, and none after a long absence. */
 static void a_brief_wait_gives_up_soon(void **state)
 {
@@ -181,6 +253,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(who_waits_is_not_away, fixture_open,
                                         fixture_close),
         cmocka_unit_test_setup_teardown(two_threads_that_wait_are_not_away_twice,
+                                        fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(a_thread_that_looks_leaves_a_sleeper_armed,
+                                        fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(a_thread_that_waits_leaves_a_sleeper_armed,
                                         fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(a_brief_wait_gives_up_soon, fixture_open,
                                         fixture_close),

@@ -7,9 +7,25 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { STAGE = 8192 }; /* bytes that are moved at once where neither side is one block */
+/* Bytes that are moved at once where neither side is one block, and the most of them that
+ * are staged on the stack, which may be a small one. */
+enum { STAGE = 8192, STAGE_STACK = 512 };
+
+/* Memory for staging `bytes` bytes at a time, from `small` if they fit, or NULL. */
+static char *take_stage(char *small, size_t bytes)
+{
+    return bytes <= STAGE_STACK ? small : malloc(bytes);
+}
+
+static void give_stage(const char *small, char *stage)
+{
+    if (stage != small) {
+        free(stage);
+    }
+}
 
 /* ---- memory of the member ---- */
 
@@ -82,7 +98,8 @@ static enum weft_rc store(const struct weft_near *near, const struct weft_data *
 static enum weft_rc put(const struct weft_near *near, const struct weft_data *there,
                         const struct weft_rma_call *call)
 {
-    _Alignas(64) char stage[STAGE];
+    _Alignas(64) char small[STAGE_STACK];
+    char *stage;
     enum weft_rc rc = WEFT_OK;
 
     if (call->origin.type == NULL) {
@@ -92,6 +109,10 @@ static enum weft_rc put(const struct weft_near *near, const struct weft_data *th
         weft_data_gather(&call->origin, 0, weft_data_at(there, 0), call->bytes);
         return WEFT_OK;
     }
+    stage = take_stage(small, call->bytes < STAGE ? call->bytes : STAGE);
+    if (stage == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
     for (uint64_t at = 0; at < call->bytes && rc == WEFT_OK; at += STAGE) {
         const uint64_t left = call->bytes - at;
         const size_t some = left < STAGE ? (size_t)left : STAGE;
@@ -99,13 +120,15 @@ static enum weft_rc put(const struct weft_near *near, const struct weft_data *th
         weft_data_gather(&call->origin, at, stage, some);
         rc = store(near, there, at, stage, some);
     }
+    give_stage(small, stage);
     return rc;
 }
 
 static enum weft_rc get(const struct weft_near *near, const struct weft_data *there,
                         const struct weft_rma_call *call)
 {
-    _Alignas(64) char stage[STAGE];
+    _Alignas(64) char small[STAGE_STACK];
+    char *stage;
     enum weft_rc rc = WEFT_OK;
 
     if (call->result.type == NULL) {
@@ -114,6 +137,10 @@ static enum weft_rc get(const struct weft_near *near, const struct weft_data *th
     if (near->is_mapped && there->type == NULL) {
         weft_data_scatter(&call->result, 0, weft_data_at(there, 0), call->bytes);
         return WEFT_OK;
+    }
+    stage = take_stage(small, call->bytes < STAGE ? call->bytes : STAGE);
+    if (stage == NULL) {
+        return WEFT_ERR_NOMEM;
     }
     for (uint64_t at = 0; at < call->bytes && rc == WEFT_OK; at += STAGE) {
         const uint64_t left = call->bytes - at;
@@ -124,6 +151,7 @@ static enum weft_rc get(const struct weft_near *near, const struct weft_data *th
             weft_data_scatter(&call->result, at, stage, some);
         }
     }
+    give_stage(small, stage);
     return rc;
 }
 
@@ -134,14 +162,14 @@ static bool is_fetch(const struct weft_rma_call *call)
     return call->kind != WEFT_RMA_ACCUMULATE;
 }
 
-/* Some elements, packed, under the word. */
+/* Some elements, packed, under the word. The stage has room for two times their bytes. */
 static enum weft_rc update_some(const struct weft_near *near,
                                 const struct weft_data *there,
                                 const struct weft_rma_call *call, uint64_t at,
-                                size_t some)
+                                size_t some, char *stage)
 {
-    _Alignas(64) char in[STAGE];
-    _Alignas(64) char values[STAGE];
+    char *values = stage;
+    char *in = stage + some;
     const bool is_changed = call->kind == WEFT_RMA_SWAP || call->op != MPI_NO_OP;
     enum weft_rc rc;
 
@@ -178,15 +206,23 @@ static enum weft_rc update(struct weft_win *win, const struct weft_near *near,
     const bool plain = is_plain(near, there, call);
     const size_t room = plain ? WEFT_UPDATE_BYTES : STAGE;
     const size_t most = room / call->basic->size * call->basic->size;
+    _Alignas(64) char small[STAGE_STACK];
+    char *stage = small;
     enum weft_rc rc = WEFT_OK;
 
+    if (!plain) {
+        stage = take_stage(small, 2 * (call->bytes < most ? call->bytes : most));
+    }
+    if (stage == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
     for (uint64_t at = 0; at < call->bytes && rc == WEFT_OK; at += most) {
         const uint64_t left = call->bytes - at;
         const size_t some = left < most ? (size_t)left : most;
 
         weft_update_begin(win, near->words);
         if (!plain) {
-            rc = update_some(near, there, call, at, some);
+            rc = update_some(near, there, call, at, some, stage);
         } else {
             if (is_fetch(call)) {
                 weft_data_scatter(&call->result, at, weft_data_at(there, at), some);
@@ -196,6 +232,7 @@ static enum weft_rc update(struct weft_win *win, const struct weft_near *near,
         }
         weft_update_end(near->words);
     }
+    give_stage(small, stage);
     return rc;
 }
 

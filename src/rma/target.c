@@ -7,6 +7,7 @@
 #include "rma/target.h"
 
 #include "base/copy.h"
+#include "base/texts.h"
 #include "engine/engine.h"
 #include "engine/seal.h"
 #include "p2p/p2p.h"
@@ -21,6 +22,7 @@
 #include "rma/update.h"
 #include "rma/wait.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A packet, taken apart. */
@@ -157,19 +159,20 @@ static void copy_in(const struct arrived *a, const uint8_t *from)
 
 /* ---- answers ---- */
 
-/* As much as a packet carries each time. */
-static void bring_back(const struct arrived *a, const uint8_t *bytes, size_t len)
+/* As much as a packet carries each time. The head of a packet is written before its
+ * bytes, over what is there: over bytes that have gone, or to the room that the caller
+ * has left. */
+static void bring_back(const struct arrived *a, uint8_t *bytes, size_t len)
 {
-    uint8_t packet[WEFT_EAGER_MAX];
     struct weft_pkt_rma_data head = {.operation = a->packet.operation,
                                      .offset = a->packet.offset};
     const size_t most = weft_rma_packet_max(a->from) - sizeof(head);
 
     while (len > 0) {
         const size_t some = len < most ? len : most;
+        uint8_t *packet = bytes - sizeof(head);
 
         memcpy(packet, &head, sizeof(head));
-        memcpy(packet + sizeof(head), bytes, some);
         weft_rma_send(a->win, a->from, WEFT_PKT_RMA_DATA, packet, sizeof(head) + some);
         head.offset += some;
         bytes += some;
@@ -200,12 +203,24 @@ static void refuse(const struct arrived *a)
 
 /* ---- operations ---- */
 
+/* Bytes before the first that is brought back, and the most that are changed on the
+ * stack. */
+enum { ROOM_BEFORE = 64, STACK_MOST = 512 };
+_Static_assert((int)sizeof(struct weft_pkt_rma_data) <= (int)ROOM_BEFORE,
+               "a packet's head fits");
+
 static void apply(const struct arrived *a)
 {
-    _Alignas(64) uint8_t old[WEFT_EAGER_MAX];
-    _Alignas(64) uint8_t fresh[WEFT_EAGER_MAX];
+    /* Little is on the stack of the thread that polls, which may be a small one. */
+    _Alignas(64) uint8_t small[ROOM_BEFORE + 2 * STACK_MOST];
     const size_t bytes = a->packet.bytes;
+    uint8_t *memory = bytes <= STACK_MOST ? small : malloc(ROOM_BEFORE + 2 * bytes);
+    uint8_t *old = memory + ROOM_BEFORE;
+    uint8_t *fresh = old + bytes;
 
+    if (memory == NULL) {
+        weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_ANSWER);
+    }
     copy_out(a, old);
     if (a->packet.kind == WEFT_RMA_SWAP) {
         memcpy(fresh, old, bytes);
@@ -218,6 +233,9 @@ static void apply(const struct arrived *a)
     }
     if (is_fetch(a)) {
         bring_back(a, old, bytes);
+    }
+    if (memory != small) {
+        free(memory);
     }
 }
 

@@ -20,19 +20,20 @@ struct search {
 
 static void find_divisors(struct search *search, int n)
 {
-    int large[MOST_DIVISORS];
-    int large_count = 0;
+    int small_count;
 
     for (int d = 1; d <= n / d; d++) {
         if (n % d == 0) {
             search->divisors[search->divisor_count++] = d;
-            if (d != n / d) {
-                large[large_count++] = n / d;
-            }
         }
     }
-    while (large_count > 0) {
-        search->divisors[search->divisor_count++] = large[--large_count];
+    small_count = search->divisor_count;
+    for (int i = small_count - 1; i >= 0; i--) {
+        const int large = n / search->divisors[i];
+
+        if (large != search->divisors[i]) {
+            search->divisors[search->divisor_count++] = large;
+        }
     }
 }
 

@@ -107,8 +107,9 @@ static int look(struct dl_phdr_info *info, size_t size, void *owner)
 
 void weft_modules_refresh(void)
 {
+    /* Threads of the program come here, whose stacks may have no room for it. */
+    static struct search s;
     struct weft_trace *trace = open_trace;
-    struct search s;
 
     if (trace == NULL ||
         atomic_flag_test_and_set_explicit(&is_busy, memory_order_acquire)) {

@@ -1,5 +1,6 @@
 #include "wireup/trace.h"
 
+#include <stddef.h>
 #include <string.h>
 #include <time.h>
 
@@ -193,20 +194,28 @@ static void sort(struct weft_trace_event *events, uint32_t count)
 
 /* ---- modules ---- */
 
+_Static_assert(offsetof(struct weft_trace_table, count) == 0 &&
+                   sizeof(struct weft_trace_module) % sizeof(uint64_t) == 0,
+               "the table is written word by word");
+
 void weft_trace_write_modules(struct weft_trace *trace,
                               const struct weft_trace_module *modules, uint32_t count)
 {
     const uint32_t version = atomic_load_explicit(&trace->version, memory_order_relaxed);
-    struct weft_trace_table table;
-    uint64_t words[WEFT_TRACE_TABLE_WORDS];
+    const uint64_t kept = count < WEFT_TRACE_MODULES ? count : WEFT_TRACE_MODULES;
+    const size_t first = offsetof(struct weft_trace_table, modules) / sizeof(uint64_t);
+    const size_t end = first + kept * (sizeof(*modules) / sizeof(uint64_t));
 
-    memset(&table, 0, sizeof(table));
-    table.count = count < WEFT_TRACE_MODULES ? count : WEFT_TRACE_MODULES;
-    memcpy(table.modules, modules, table.count * sizeof(*modules));
-    memcpy(words, &table, sizeof(words));
     atomic_store_explicit(&trace->version, version | 1, memory_order_relaxed);
-    for (int i = 0; i < WEFT_TRACE_TABLE_WORDS; i++) {
-        atomic_store_explicit(&trace->table[i], words[i], memory_order_release);
+    atomic_store_explicit(&trace->table[0], kept, memory_order_release);
+    for (size_t i = first; i < WEFT_TRACE_TABLE_WORDS; i++) {
+        uint64_t word = 0;
+
+        if (i < end) {
+            memcpy(&word, (const char *)modules + (i - first) * sizeof(word),
+                   sizeof(word));
+        }
+        atomic_store_explicit(&trace->table[i], word, memory_order_release);
     }
     atomic_store_explicit(&trace->version, (version | 1) + 1, memory_order_release);
 }

@@ -215,20 +215,21 @@ static bool offer_from_port(struct weft_dgram_core *core, struct weft_dgram_peer
     const struct weft_upcalls *up = core->config.up;
     const struct weft_dgram_in *in = core->in_port;
     const uint32_t part = weft_dgram_part_bytes(peer);
-    const uint8_t *parts[WEFT_DGRAM_PARTS_MAX];
     struct iovec pieces[WEFT_DGRAM_PARTS_MAX];
     _Alignas(8) uint8_t header[WEFT_HEADER_BYTES];
 
     if (core->handled >= core->most) {
         return false;
     }
-    memcpy(parts, in->bytes, in->parts * sizeof(parts[0]));
     for (unsigned i = 0; i < in->parts; i++) {
-        pieces[i] = (struct iovec){(void *)(uintptr_t)parts[i], part};
+        uint8_t *at;
+
+        memcpy(&at, in->bytes + i * sizeof(at), sizeof(at));
+        pieces[i] = (struct iovec){at, part};
     }
-    memcpy(header, parts[0], sizeof(header));
-    pieces[0] = (struct iovec){(void *)(uintptr_t)(parts[0] + sizeof(header)),
-                               part - sizeof(header)};
+    memcpy(header, pieces[0].iov_base, sizeof(header));
+    pieces[0].iov_base = (uint8_t *)pieces[0].iov_base + sizeof(header);
+    pieces[0].iov_len = part - sizeof(header);
     pieces[in->parts - 1].iov_len = in->length - (in->parts - 1U) * part;
     if (up->arrived_in_pieces(up->owner, peer->path.peer, header, pieces, in->parts,
                               in->length - sizeof(header)) == WEFT_KEEP) {

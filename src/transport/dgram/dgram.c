@@ -553,7 +553,8 @@ static uint64_t time_away(const struct weft_transport *tp, uint64_t now)
 static int dgram_poll(struct weft_transport *tp, int budget)
 {
     struct weft_port *port = tp->port;
-    struct weft_datagram batch[BATCH];
+    /* One thread at a time has the lock, and its stack may have no room for them. */
+    static struct weft_datagram batch[BATCH];
     const uint64_t now = weft_clock_ns();
     int left = 4 * budget + BATCH;
     int all = 0;

@@ -197,9 +197,10 @@ static unsigned emit_trains(struct weft_dgram_core *core, struct weft_dgram_peer
 unsigned weft_dgram_emit(struct weft_dgram_core *core, struct weft_dgram_peer *peer,
                          const struct weft_dgram_shot *shots, unsigned count)
 {
-    struct leaving leaving[WEFT_DGRAM_TRAIN_MAX];
-    struct iovec pieces[2 * WEFT_DGRAM_TRAIN_MAX];
-    uint32_t bytes[WEFT_DGRAM_TRAIN_MAX];
+    /* One thread at a time has the lock, and its stack may have no room for these. */
+    static struct leaving leaving[WEFT_DGRAM_TRAIN_MAX];
+    static struct iovec pieces[2 * WEFT_DGRAM_TRAIN_MAX];
+    static uint32_t bytes[WEFT_DGRAM_TRAIN_MAX];
     struct weft_dgram_header common;
     unsigned taken;
 

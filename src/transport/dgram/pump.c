@@ -145,8 +145,9 @@ static unsigned prepare(struct weft_dgram_core *core, struct weft_dgram_flight *
 /* A train; false: there will be no other now. */
 static bool pump_once(struct weft_dgram_core *core, struct weft_dgram_peer *peer)
 {
-    struct weft_dgram_shot shots[WEFT_DGRAM_TRAIN_MAX];
-    struct weft_dgram_flight *flights[WEFT_DGRAM_TRAIN_MAX];
+    /* One thread at a time has the lock, and its stack may have no room for these. */
+    static struct weft_dgram_shot shots[WEFT_DGRAM_TRAIN_MAX];
+    static struct weft_dgram_flight *flights[WEFT_DGRAM_TRAIN_MAX];
     struct weft_dgram_busy *busy = peer->busy;
     const unsigned wanted = collect(core, peer, shots);
     const unsigned count = prepare(core, flights, wanted);

@@ -263,7 +263,8 @@ static void hand_back_class(const struct weft_dgram_busy *busy,
                             enum weft_dgram_class class, weft_take_back *take_back,
                             void *argument)
 {
-    uint8_t joined[WEFT_DGRAM_PACKET_MAX];
+    /* One thread at a time has the lock, and its stack may have no room for it. */
+    static uint8_t joined[WEFT_DGRAM_PACKET_MAX];
 
     for (const struct weft_dgram_out *out = busy->out[class].first; out != NULL;
          out = out->next) {

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <linux/futex.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -27,6 +29,9 @@ struct wait_entry {
     uint32_t reserved;
 };
 
+/* The kernel, valgrind or a filter of system calls has refused futex_waitv. */
+static _Atomic bool is_refused;
+
 enum { SIZE_32 = 2, NR_FUTEX_WAITV = 449, FALLBACK_NS = 1000000 };
 
 void weft_futex_wait_two(_Atomic uint32_t *a, uint32_t old_a, _Atomic uint32_t *b,
@@ -42,6 +47,10 @@ void weft_futex_wait_two(_Atomic uint32_t *a, uint32_t old_a, _Atomic uint32_t *
         weft_futex_wait(a, old_a, ns);
         return;
     }
+    if (atomic_load_explicit(&is_refused, memory_order_relaxed)) {
+        weft_futex_wait(a, old_a, FALLBACK_NS);
+        return;
+    }
     clock_gettime(CLOCK_MONOTONIC, &until); /* this call wants a moment, not a span */
     until.tv_sec += (time_t)(ns / 1000000000u);
     until.tv_nsec += (long)(ns % 1000000000u);
@@ -52,6 +61,7 @@ void weft_futex_wait_two(_Atomic uint32_t *a, uint32_t old_a, _Atomic uint32_t *
     if (syscall(NR_FUTEX_WAITV, entries, 2, 0, ns == 0 ? NULL : &until, CLOCK_MONOTONIC) <
             0 &&
         (errno == ENOSYS || errno == EPERM || errno == EINVAL)) {
+        atomic_store_explicit(&is_refused, errno != EINVAL, memory_order_relaxed);
         weft_futex_wait(a, old_a, FALLBACK_NS);
     }
 }

@@ -6,7 +6,6 @@
 #include "rma/update.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,7 +63,7 @@ static enum weft_rc move(const struct weft_near *near, const struct weft_data *t
             is_put ? ops->put(near->path, &one, NULL) : ops->get(near->path, &one, NULL);
 
         if (rc != WEFT_OK) {
-            return WEFT_ERR_SYSTEM;
+            return rc;
         }
         ours = (char *)ours + some;
         offset += some;
@@ -188,7 +187,9 @@ static enum weft_rc update_some(const struct weft_near *near,
     } else {
         weft_rma_apply(call->op, call->basic, in, values, some);
     }
-    return store(near, there, at, values, some);
+    rc = store(near, there, at, values, some);
+    /* Of several blocks some may have been stored, and are not to be added to again. */
+    return rc == WEFT_ERR_UNSUPPORTED && there->type != NULL ? WEFT_ERR_ADDRESS : rc;
 }
 
 /* Can the arithmetic be done on the member's memory, and on the origin's buffer? */
@@ -231,6 +232,9 @@ static enum weft_rc update(struct weft_win *win, const struct weft_near *near,
                            weft_data_at(there, at), some);
         }
         weft_update_end(near->words);
+        if (rc == WEFT_ERR_UNSUPPORTED && at > 0) {
+            rc = WEFT_ERR_ADDRESS;
+        }
     }
     give_stage(small, stage);
     return rc;
@@ -271,10 +275,9 @@ static bool is_never_vain(const struct weft_near_wait *wait)
     return false;
 }
 
-/* Why a copy to or from a member's memory has failed. A process that is gone is soon told
- * of by the launcher. */
-static enum weft_rc why(struct weft_win *win, const struct weft_near *near,
-                        const char *call)
+/* Returns when the launcher has told of the end of a member whose process is gone. */
+static enum weft_rc await_failure(struct weft_win *win, const struct weft_near *near,
+                                  const char *call)
 {
     struct weft_near_wait wait = {
         .win = win,
@@ -285,17 +288,30 @@ static enum weft_rc why(struct weft_win *win, const struct weft_near *near,
         .rank = near->rank,
         .call = call,
     };
+    const enum weft_rc rc = weft_near_wait_long(&wait);
 
-    return errno == ESRCH && weft_near_wait_long(&wait) == WEFT_OK ? WEFT_ERR_PROC_FAILED
-                                                                   : WEFT_ERR_ADDRESS;
+    return rc == WEFT_OK ? WEFT_ERR_PROC_FAILED : rc;
 }
 
 enum weft_rc weft_direct_run(struct weft_win *win, const struct weft_near *near,
                              const struct weft_rma_call *call)
 {
-    const enum weft_rc rc = run(win, near, call);
+    enum weft_rc rc;
 
-    return rc == WEFT_ERR_SYSTEM ? why(win, near, call->name) : rc;
+    if (near->is_mapped) {
+        return run(win, near, call);
+    }
+    rc = run(win, near, call);
+    switch (rc) {
+    case WEFT_OK:
+    case WEFT_ERR_NOMEM:
+    case WEFT_ERR_UNSUPPORTED:
+        return rc;
+    case WEFT_ERR_PROC_FAILED:
+        return await_failure(win, near, call->name);
+    default:
+        return WEFT_ERR_ADDRESS;
+    }
 }
 
 bool weft_direct_copy(const struct weft_near *near, uint64_t at, void *ours, size_t bytes,

@@ -10,8 +10,10 @@
 #include "rma/call.h"
 #include "rma/near.h"
 
-/* WEFT_ERR_ADDRESS: memory cannot be read or written; WEFT_ERR_PROC_FAILED: the member
- * has failed. */
+/* WEFT_ERR_ADDRESS: memory cannot be read or written; WEFT_ERR_ARGUMENT: the member has
+ * taken its memory back; WEFT_ERR_PROC_FAILED: the member has failed;
+ * WEFT_ERR_UNSUPPORTED: the kernel forbids it by now, and the operation is to go another
+ * way, as no part of an accumulate was done. */
 WEFT_MUST_CHECK enum weft_rc weft_direct_run(struct weft_win *win,
                                              const struct weft_near *near,
                                              const struct weft_rma_call *call);

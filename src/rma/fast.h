@@ -85,7 +85,7 @@ static inline const struct weft_near *weft_fast_copied(struct weft_win *win, int
 {
     const struct weft_near *near = weft_near_find(win, rank);
 
-    return near != NULL && near->path != NULL && bytes != 0 &&
+    return near != NULL && weft_near_is_copied(near) && bytes != 0 &&
                    weft_fast_offset(near, disp, bytes, near->size, at) &&
                    weft_fast_may_operate(win, near)
                ? near

@@ -297,12 +297,23 @@ void weft_near_set_access(struct weft_near *near, enum weft_near_access which, b
     weft_assert_locked();
     access &= ~(uint32_t)WEFT_NEAR_SETTLED;
     /* On a dynamic window, whose size is 0 here, messages may be under way. */
-    if ((access & WEFT_NEAR_LOCKED) != 0 && near->size > 0) {
+    if ((access & WEFT_NEAR_LOCKED) != 0 && near->size > 0 &&
+        !atomic_load_explicit(&near->is_forbidden, memory_order_relaxed)) {
         access |= WEFT_NEAR_SETTLED;
     }
     atomic_store_explicit(&near->access, access, memory_order_relaxed);
     atomic_store_explicit(&near->room,
                           access != 0 && near->memory != NULL ? near->size : 0,
+                          memory_order_relaxed);
+}
+
+void weft_near_forbid(struct weft_near *near)
+{
+    const uint32_t access = atomic_load_explicit(&near->access, memory_order_relaxed);
+
+    weft_assert_locked();
+    atomic_store_explicit(&near->is_forbidden, true, memory_order_relaxed);
+    atomic_store_explicit(&near->access, access & ~(uint32_t)WEFT_NEAR_SETTLED,
                           memory_order_relaxed);
 }
 

@@ -13,9 +13,13 @@
  * window displacements are addresses: base and size are 0, and attach.h tells what is
  * attached.
  *
+ * The kernel may forbid single copy later, if one of both processes changes its rights.
+ * From then on the member is reached by messages, and stays so: what went straight to its
+ * memory again could overtake them.
+ *
  * Threads. What is found here is made once, with the lock, and does not change, but for
- * `access`, what follows from it (weft_near_set_access()), and `seen`; so it is read
- * without the lock. `seen` needs it.
+ * `access`, what follows from it (weft_near_set_access()), `is_forbidden`, and `seen`; so
+ * it is read without the lock. `seen` needs it.
  */
 #ifndef WEFT_RMA_NEAR_H
 #define WEFT_RMA_NEAR_H
@@ -43,7 +47,8 @@ struct weft_near {
     uint64_t base; /* of its memory, in its address space */
     struct weft_seen *seen; /* what it has attached (attach.c), or NULL */
     int rank;
-    bool is_mapped; /* loads and stores reach its memory */
+    bool is_mapped;            /* loads and stores reach its memory */
+    _Atomic bool is_forbidden; /* to be copied, by now */
 };
 
 /* When a window is made, by all members, without the lock: takes the board, before the
@@ -87,10 +92,21 @@ bool weft_near_is_shared(const struct weft_win *win, int rank);
 void weft_near_set_access(struct weft_near *near, enum weft_near_access which,
                           bool is_on);
 
+/* With the lock: the kernel has refused to copy the member's memory. */
+void weft_near_forbid(struct weft_near *near);
+
+/* Is its memory copied? Relaxed: a thread that looks too early is refused by the kernel,
+ * and comes to the same end. */
+static inline bool weft_near_is_copied(const struct weft_near *near)
+{
+    return near->path != NULL &&
+           !atomic_load_explicit(&near->is_forbidden, memory_order_relaxed);
+}
+
 /* Can operations go straight to its memory? */
 static inline bool weft_near_is_reached(const struct weft_near *near)
 {
-    return near->is_mapped || near->path != NULL;
+    return near->is_mapped || weft_near_is_copied(near);
 }
 
 /* Has the member with this number failed? Without or with the lock. */

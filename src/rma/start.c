@@ -69,6 +69,14 @@ static enum weft_rc send_with(struct weft_win *win, struct weft_target *target,
     return rc;
 }
 
+static enum weft_rc by_packets(struct weft_win *win, struct weft_target *target,
+                               const struct weft_rma_call *call,
+                               struct weft_request **request)
+{
+    return weft_combine_put(win, target, call) ? WEFT_OK
+                                               : send_with(win, target, call, request);
+}
+
 /* Nothing was done: whoever ends the epoch or flushes is told. */
 static enum weft_rc refuse(struct weft_win *win, struct weft_target *target)
 {
@@ -95,9 +103,7 @@ static enum weft_rc start(struct weft_win *win, const struct weft_rma_call *call
     }
     near = weft_near_meet(win, call->target);
     if (near == NULL || !weft_near_is_reached(near)) {
-        return weft_combine_put(win, target, call)
-                   ? WEFT_OK
-                   : send_with(win, target, call, request);
+        return by_packets(win, target, call, request);
     }
     rc = weft_attached_check(win, near, call);
     if (rc == WEFT_AGAIN) {
@@ -106,7 +112,14 @@ static enum weft_rc start(struct weft_win *win, const struct weft_rma_call *call
     if (rc == WEFT_ERR_ARGUMENT) {
         return refuse(win, target);
     }
-    return rc == WEFT_OK ? run_directly(win, near, call) : rc;
+    if (rc == WEFT_OK) {
+        rc = run_directly(win, near, call);
+    }
+    if (rc == WEFT_ERR_UNSUPPORTED) {
+        weft_near_forbid(near);
+        rc = by_packets(win, target, call, request);
+    }
+    return rc;
 }
 
 enum weft_rc weft_rma_start(struct weft_win *win, const struct weft_rma_call *call,

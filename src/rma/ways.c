@@ -26,7 +26,7 @@ static void look_near(const struct weft_win *win, int rank, struct found *found)
                             weft_win_part_of(&win->parts, rank).memory.bytes > 0;
     } else if (near->memory != NULL) {
         found->is_mapped = true;
-    } else if (near->path != NULL) {
+    } else if (weft_near_is_copied(near)) {
         found->is_copied = true;
     } else {
         found->is_by_node_messages = true;

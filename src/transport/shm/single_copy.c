@@ -4,44 +4,118 @@
  * process_vm_readv and writev can be forbidden. So every process shows a word of its
  * memory and what it holds (node/node.c), and the first transfer to a peer begins by
  * reading it. Any later transfer can still fail by itself; then nothing is assumed about
- * how much arrived.
+ * how much arrived. Its return code says why: WEFT_ERR_PROC_FAILED, WEFT_ERR_ADDRESS for
+ * memory on either side, or WEFT_ERR_UNSUPPORTED if the kernel forbids it from now on.
  */
 #include "transport/shm/shm.h"
 
 #include "base/log.h"
 #include "base/process.h"
 
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
 #include <sys/uio.h>
 
 typedef ssize_t syscall_move(pid_t pid, const struct iovec *ours, unsigned long our_count,
                              const struct iovec *theirs, unsigned long their_count,
                              unsigned long flags);
 
-/* The kernel moves 2 GiB at once; all of one block, or WEFT_ERR_SYSTEM. */
-static enum weft_rc move_block(syscall_move *call, pid_t pid, struct iovec theirs,
-                               struct iovec ours)
+/* Why the kernel has moved nothing. */
+static enum weft_rc reason_of(int error)
 {
-    while (ours.iov_len > 0) {
-        const ssize_t n = call(pid, &ours, 1, &theirs, 1, 0);
+    switch (error) {
+    case ESRCH:
+        return WEFT_ERR_PROC_FAILED;
+    case EFAULT:
+        return WEFT_ERR_ADDRESS;
+    case EPERM:
+    case EACCES:
+    case ENOSYS:
+        return WEFT_ERR_UNSUPPORTED;
+    case ENOMEM:
+        return WEFT_ERR_NOMEM;
+    default:
+        return WEFT_ERR_SYSTEM;
+    }
+}
 
+static size_t bytes_of(const struct iovec *blocks, size_t count)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        bytes += blocks[i].iov_len;
+    }
+    return bytes;
+}
+
+/* A list of blocks whose first bytes are done. */
+struct rest {
+    struct iovec blocks[WEFT_IOV_MAX];
+    size_t first;
+    size_t count;
+};
+
+static void rest_init(struct rest *rest, const struct iovec *blocks, size_t count)
+{
+    assert(count <= WEFT_IOV_MAX);
+    memcpy(rest->blocks, blocks, count * sizeof(*blocks));
+    rest->first = 0;
+    rest->count = count;
+}
+
+static void rest_skip(struct rest *rest, size_t bytes)
+{
+    while (rest->count > 0 && bytes >= rest->blocks[rest->first].iov_len) {
+        bytes -= rest->blocks[rest->first++].iov_len;
+        rest->count--;
+    }
+    if (bytes > 0) {
+        struct iovec *block = &rest->blocks[rest->first];
+
+        block->iov_base = (char *)block->iov_base + bytes;
+        block->iov_len -= bytes;
+    }
+}
+
+/*
+ * Goes on after a short count. One call moves 2 GiB at most, and it stops before the
+ * first byte that it cannot move; the call after that says why, which a short count does
+ * not.
+ */
+static WEFT_COLD enum weft_rc move_rest(syscall_move *call, pid_t pid,
+                                        const struct weft_move *move, size_t done,
+                                        size_t len)
+{
+    struct rest ours;
+    struct rest theirs;
+
+    rest_init(&ours, move->ours, move->our_count);
+    rest_init(&theirs, move->theirs, move->their_count);
+    for (ssize_t n = (ssize_t)done; (len -= (size_t)n) > 0;) {
+        rest_skip(&ours, (size_t)n);
+        rest_skip(&theirs, (size_t)n);
+        n = call(pid, ours.blocks + ours.first, ours.count, theirs.blocks + theirs.first,
+                 theirs.count, 0);
         if (n <= 0) {
-            return WEFT_ERR_SYSTEM;
+            return n == 0 ? WEFT_ERR_SYSTEM : reason_of(errno);
         }
-        ours.iov_base = (char *)ours.iov_base + n;
-        ours.iov_len -= (size_t)n;
-        theirs.iov_base = (char *)theirs.iov_base + n;
-        theirs.iov_len -= (size_t)n;
     }
     return WEFT_OK;
 }
 
-static enum weft_rc move_blocks(syscall_move *call, pid_t pid,
-                                const struct weft_move *move, size_t len)
+/* Moves all `len` bytes, or fails. */
+static enum weft_rc move_all(syscall_move *call, pid_t pid, const struct weft_move *move,
+                             size_t len)
 {
     const ssize_t n =
         call(pid, move->ours, move->our_count, move->theirs, move->their_count, 0);
 
-    return n == (ssize_t)len ? WEFT_OK : WEFT_ERR_SYSTEM;
+    if (weft_likely(n == (ssize_t)len)) {
+        return WEFT_OK;
+    }
+    return n < 0 ? reason_of(errno) : move_rest(call, pid, move, (size_t)n, len);
 }
 
 static enum weft_rc move_and_count(syscall_move *call, struct weft_path *base,
@@ -49,15 +123,9 @@ static enum weft_rc move_and_count(syscall_move *call, struct weft_path *base,
                                    _Atomic uint64_t *counter)
 {
     const pid_t pid = ((struct weft_shm_path *)base)->slot->pid;
-    enum weft_rc rc;
-    size_t len = 0;
+    const size_t len = bytes_of(move->ours, move->our_count);
+    const enum weft_rc rc = move_all(call, pid, move, len);
 
-    for (size_t i = 0; i < move->our_count; i++) {
-        len += move->ours[i].iov_len;
-    }
-    rc = move->our_count == 1 && move->their_count == 1
-             ? move_block(call, pid, move->theirs[0], move->ours[0])
-             : move_blocks(call, pid, move, len);
     if (rc == WEFT_OK) {
         atomic_fetch_add_explicit(counter, len, memory_order_relaxed);
     }
@@ -90,8 +158,9 @@ void weft_shm_try_memory(struct weft_path *base)
     struct weft_shm_path *path = (struct weft_shm_path *)base;
     const struct weft_node_area *node = path->node;
     uint64_t seen = 0;
-    struct iovec ours = {&seen, sizeof(seen)};
+    const struct iovec ours = {&seen, sizeof(seen)};
     struct iovec theirs = {.iov_len = sizeof(seen)};
+    const struct weft_move move = {0, &theirs, 1, &ours, 1};
 
     if (path->is_memory_tried ||
         atomic_load_explicit(&node->is_known, memory_order_acquire) == 0) {
@@ -99,7 +168,7 @@ void weft_shm_try_memory(struct weft_path *base)
     }
     path->is_memory_tried = true;
     theirs.iov_base = (void *)(uintptr_t)node->probe_address;
-    if (move_block(process_vm_readv, path->slot->pid, theirs, ours) == WEFT_OK &&
+    if (move_all(process_vm_readv, path->slot->pid, &move, sizeof(seen)) == WEFT_OK &&
         seen == node->probe_value) {
         base->memory = &memory;
     } else {
